@@ -1,0 +1,163 @@
+// The settings of one job: LAPWING_* environment variables turned into typed fields.
+//
+// A Settings object holds the defaults from birth; load() replaces those that the environment names. It is filled once
+// by MPI_Init (or the tool) on one thread and only read afterwards. settings_list.inc is the one table.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "base/status.h"
+
+namespace lapwing {
+
+enum class Progress { kThread, kPolling };
+enum class Choice { kAuto, kOn, kOff };
+
+struct TransportSet {
+  bool self = true;  // always: a rank reaches itself by self whatever the user lists
+  bool shm = false;
+  bool tcp = false;
+};
+
+// Inclusive; {0, 0} stands for any port.
+struct PortRange {
+  std::uint16_t first = 0;
+  std::uint16_t last = 0;
+  bool any() const noexcept { return first == 0; }
+};
+
+// The kinds of settings: the type of the field, how it is read from and turned into text. parse() returns false on
+// malformed text and then leaves `value` alone.
+namespace settings {
+
+struct TransportKind {
+  using Value = TransportSet;
+  static constexpr const char* kUnit = "list";
+  static constexpr const char* kAllowed = "a comma-separated list of self, shm and tcp";
+  static bool parse(std::string_view text, Value& value);
+  static std::string print(const Value& value);
+};
+
+struct ProgressKind {
+  using Value = Progress;
+  static constexpr const char* kUnit = "thread|polling";
+  static constexpr const char* kAllowed = "thread or polling";
+  static bool parse(std::string_view text, Value& value);
+  static std::string print(const Value& value);
+};
+
+struct BytesKind {
+  using Value = std::uint64_t;
+  static constexpr const char* kUnit = "bytes";
+  static constexpr const char* kAllowed = "a number of bytes, with k, M or G for units of 1024 (64k)";
+  static bool parse(std::string_view text, Value& value);
+  static std::string print(const Value& value);
+};
+
+struct AutoKind {
+  using Value = Choice;
+  static constexpr const char* kUnit = "auto|on|off";
+  static constexpr const char* kAllowed = "auto, on or off";
+  static bool parse(std::string_view text, Value& value);
+  static std::string print(const Value& value);
+};
+
+struct ListKind {
+  using Value = std::vector<std::string>;
+  static constexpr const char* kUnit = "list";
+  static constexpr const char* kAllowed = "a comma-separated list without empty elements";
+  static bool parse(std::string_view text, Value& value);
+  static std::string print(const Value& value);
+};
+
+struct PortsKind {
+  using Value = PortRange;
+  static constexpr const char* kUnit = "lo-hi";
+  static constexpr const char* kAllowed = "a range of ports such as 20000-20999, or nothing for any port";
+  static bool parse(std::string_view text, Value& value);
+  static std::string print(const Value& value);
+};
+
+struct SecondsKind {
+  using Value = std::chrono::milliseconds;
+  static constexpr const char* kUnit = "seconds";
+  static constexpr const char* kAllowed = "a time in seconds from 0.001 to 86400 (0.5)";
+  static bool parse(std::string_view text, Value& value);
+  static std::string print(const Value& value);
+};
+
+// No value means: chosen from measurement.
+struct SpinKind {
+  using Value = std::optional<std::chrono::microseconds>;
+  static constexpr const char* kUnit = "microseconds";
+  static constexpr const char* kAllowed = "auto, or a time from 0 to 1000000 microseconds";
+  static bool parse(std::string_view text, Value& value);
+  static std::string print(const Value& value);
+};
+
+struct FlagKind {
+  using Value = bool;
+  static constexpr const char* kUnit = "0|1";
+  static constexpr const char* kAllowed = "0 or 1";
+  static bool parse(std::string_view text, Value& value);
+  static std::string print(const Value& value);
+};
+
+struct LogKind {
+  using Value = LogLevel;
+  static constexpr const char* kUnit = "error|warn|info|debug";
+  static constexpr const char* kAllowed = "error, warn, info or debug";
+  static bool parse(std::string_view text, Value& value);
+  static std::string print(const Value& value);
+};
+
+}  // namespace settings
+
+enum class SettingSource { kDefault, kEnvironment };
+
+// What `lapwing info --settings` (and later MPI_T) says about one setting.
+struct SettingDescription {
+  std::string name;  // of the variable, LAPWING_EAGER_LIMIT_TCP
+  std::string meaning;
+  std::string unit;
+  std::string default_text;
+  std::string value_text;
+  SettingSource source;
+};
+
+class Settings {
+ public:
+  Settings();
+
+#define LAPWING_SETTING(kind, field, default_text, meaning) settings::kind::Value field{};
+#include "base/settings_list.inc"
+#undef LAPWING_SETTING
+
+  // Reads every LAPWING_* variable of `environment` (a null-terminated array as ::environ). A name that is no setting
+  // or a malformed value is an error which says what would have been right; the fields before it stay read.
+  // LAPWING_INTERNAL_* (launcher to rank) and the compiler wrappers' LAPWING_CC, LAPWING_CXX are passed over.
+  Status load(char** environment);
+
+  // In the order of settings_list.inc, with this object's values.
+  std::vector<SettingDescription> describe() const;
+
+ private:
+  enum Index : std::size_t {
+#define LAPWING_SETTING(kind, field, default_text, meaning) k_##field,
+#include "base/settings_list.inc"
+#undef LAPWING_SETTING
+    kSettingCount
+  };
+  Status load_one(std::string_view name, std::string_view value);
+
+  SettingSource sources_[kSettingCount] = {};
+};
+
+}  // namespace lapwing

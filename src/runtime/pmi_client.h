@@ -1,0 +1,77 @@
+// The PMI-1 wire client of one rank: finds out rank and size from the launcher (our mpiexec, Hydra, Slurm) and exchanges
+// small texts ("business cards") with the other ranks through the launcher's key-value space.
+//
+// One object per job, used by one thread during MPI_Init, MPI_Finalize and MPI_Abort. It owns the file descriptor of the
+// launcher's connection from connect() until it is destroyed. Every call blocks until the launcher has answered; a
+// launcher that has gone or talks nonsense gives an error Status, never a hang on a closed connection.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "wire/pmi.h"
+
+namespace lapwing::runtime {
+
+class PmiClient {
+ public:
+  PmiClient() noexcept = default;
+  ~PmiClient();
+  PmiClient(const PmiClient&) = delete;
+  PmiClient& operator=(const PmiClient&) = delete;
+
+  // True when the environment (as ::environ) says that a PMI-1 launcher started this process.
+  static bool available(char** environment) noexcept;
+
+  // Takes PMI_FD, PMI_RANK and PMI_SIZE from ::environ and greets the launcher. Once.
+  Status connect();
+  // The same over a given descriptor, which the object then owns.
+  Status connect(int fd, int rank, int size);
+
+  int rank() const noexcept { return rank_; }
+  int size() const noexcept { return size_; }
+  // Which of the command line's programs (mpiexec a : b) this process belongs to; -1 when the launcher does not know.
+  int appnum() const noexcept { return appnum_; }
+  // As the launcher says; -1 when it has no opinion.
+  int universe_size() const noexcept { return universe_size_; }
+
+  // Publishes a value; others see it after the next fence(). Any bytes but NUL, newline, space and '=' may be used;
+  // long values are split over several keys.
+  Status put(std::string_view key, std::string_view value);
+  // Returns when all ranks have called fence().
+  Status fence();
+  // The value published under `key` before the last fence.
+  Status get(std::string_view key, std::string& value);
+  // The values of key_prefix + "0" ... key_prefix + to_string(count - 1), in one round trip under our own mpiexec.
+  Status get_all(std::string_view key_prefix, int count, std::vector<std::string>& values);
+
+  // Says goodbye; from now on the launcher takes this rank's end as orderly.
+  Status finalize();
+  // Asks the launcher to end the job with this exit code, and returns.
+  void abort(int code, std::string_view text) noexcept;
+
+ private:
+  Status greet();
+  Status request(const wire::PmiMessage& message, std::string_view expected_command, wire::PmiMessage& reply);
+  Status send(const wire::PmiMessage& message);
+  Status receive(wire::PmiMessage& reply);
+  Status fill_input();
+  Status put_piece(std::string_view key, std::string_view value);
+  Status get_piece(std::string_view key, std::string& value);
+  Status read_bulk(std::string_view key_prefix, int count, std::vector<std::string>& values);
+
+  int fd_ = -1;
+  int rank_ = 0;
+  int size_ = 1;
+  int appnum_ = -1;
+  int universe_size_ = -1;
+  bool offers_bulk_get_ = false;
+  bool finalized_ = false;
+  std::size_t value_limit_ = 0;  // longest value the launcher takes under one key
+  std::string kvs_name_;
+  wire::PmiLineBuffer input_;
+};
+
+}  // namespace lapwing::runtime
