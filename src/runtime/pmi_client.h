@@ -67,7 +67,7 @@ class PmiClient {
   int size_ = 1;
   int appnum_ = -1;
   int universe_size_ = -1;
-  bool offers_bulk_get_ = false;
+  bool offers_extensions_ = false;  // the launcher is our mpiexec
   bool finalized_ = false;
   std::size_t value_limit_ = 0;  // longest value the launcher takes under one key
   std::string kvs_name_;

@@ -1,0 +1,276 @@
+#include "base/settings.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+
+namespace lapwing {
+namespace settings {
+namespace {
+
+// All of `text` as a number without sign.
+bool parse_number(std::string_view text, std::uint64_t& value) {
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && stop == text.data() + text.size() && !text.empty();
+}
+
+template <typename Function>
+bool for_each_element(std::string_view list, Function function) {
+  while (true) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    if (!function(list.substr(0, comma))) return false;
+    if (comma == list.size()) return true;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+template <typename T, std::size_t n>
+bool parse_word(const std::array<std::pair<const char*, T>, n>& words, std::string_view text, T& value) {
+  for (const auto& [word, meaning] : words) {
+    if (text == word) {
+      value = meaning;
+      return true;
+    }
+  }
+  return false;
+}
+
+template <typename T, std::size_t n>
+std::string print_word(const std::array<std::pair<const char*, T>, n>& words, T value) {
+  for (const auto& [word, meaning] : words) {
+    if (value == meaning) return word;
+  }
+  return "?";
+}
+
+constexpr std::array<std::pair<const char*, Progress>, 2> kProgressWords{
+    {{"thread", Progress::kThread}, {"polling", Progress::kPolling}}};
+constexpr std::array<std::pair<const char*, Choice>, 3> kChoiceWords{
+    {{"auto", Choice::kAuto}, {"on", Choice::kOn}, {"off", Choice::kOff}}};
+constexpr std::array<std::pair<const char*, LogLevel>, 4> kLogWords{{{"error", LogLevel::kError},
+                                                                     {"warn", LogLevel::kWarn},
+                                                                     {"info", LogLevel::kInfo},
+                                                                     {"debug", LogLevel::kDebug}}};
+
+}  // namespace
+
+bool TransportKind::parse(std::string_view text, Value& value) {
+  Value result;
+  const bool valid = for_each_element(text, [&result](std::string_view name) {
+    if (name == "shm") result.shm = true;
+    if (name == "tcp") result.tcp = true;
+    return name == "self" || name == "shm" || name == "tcp";
+  });
+  if (valid) value = result;
+  return valid;
+}
+
+std::string TransportKind::print(const Value& value) {
+  return std::string("self") + (value.shm ? ",shm" : "") + (value.tcp ? ",tcp" : "");
+}
+
+bool ProgressKind::parse(std::string_view text, Value& value) { return parse_word(kProgressWords, text, value); }
+std::string ProgressKind::print(const Value& value) { return print_word(kProgressWords, value); }
+
+bool BytesKind::parse(std::string_view text, Value& value) {
+  int shift = 0;
+  if (!text.empty()) {
+    switch (std::tolower(static_cast<unsigned char>(text.back()))) {
+      case 'k': shift = 10; break;
+      case 'm': shift = 20; break;
+      case 'g': shift = 30; break;
+      default: break;
+    }
+  }
+  if (shift != 0) text.remove_suffix(1);
+  std::uint64_t number = 0;
+  if (!parse_number(text, number) || number > (std::numeric_limits<std::uint64_t>::max() >> shift)) return false;
+  value = number << shift;
+  return true;
+}
+
+std::string BytesKind::print(const Value& value) {
+  constexpr std::array<std::pair<int, char>, 3> kSuffixes{{{30, 'G'}, {20, 'M'}, {10, 'k'}}};
+  for (const auto& [shift, suffix] : kSuffixes) {
+    if (value != 0 && value % (std::uint64_t{1} << shift) == 0) return std::to_string(value >> shift) + suffix;
+  }
+  return std::to_string(value);
+}
+
+bool AutoKind::parse(std::string_view text, Value& value) { return parse_word(kChoiceWords, text, value); }
+std::string AutoKind::print(const Value& value) { return print_word(kChoiceWords, value); }
+
+bool ListKind::parse(std::string_view text, Value& value) {
+  Value result;
+  const bool valid = text.empty() || for_each_element(text, [&result](std::string_view element) {
+    result.emplace_back(element);
+    return !element.empty();
+  });
+  if (valid) value = std::move(result);
+  return valid;
+}
+
+std::string ListKind::print(const Value& value) {
+  std::string text;
+  for (const std::string& element : value) text += (text.empty() ? "" : ",") + element;
+  return text;
+}
+
+bool PortsKind::parse(std::string_view text, Value& value) {
+  if (text.empty()) {
+    value = {};
+    return true;
+  }
+  const std::size_t dash = text.find('-');
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  if (dash == std::string_view::npos || !parse_number(text.substr(0, dash), first) ||
+      !parse_number(text.substr(dash + 1), last) || first == 0 || first > last || last > 65535) {
+    return false;
+  }
+  value = {static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(last)};
+  return true;
+}
+
+std::string PortsKind::print(const Value& value) {
+  return value.any() ? "" : std::to_string(value.first) + "-" + std::to_string(value.last);
+}
+
+bool SecondsKind::parse(std::string_view text, Value& value) {
+  double seconds = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), seconds, std::chars_format::fixed);
+  if (error != std::errc() || stop != text.data() + text.size() || !(seconds >= 0.001 && seconds <= 86400)) return false;
+  value = Value(static_cast<std::int64_t>(seconds * 1000 + 0.5));
+  return true;
+}
+
+std::string SecondsKind::print(const Value& value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", static_cast<double>(value.count()) / 1000);
+  return text;
+}
+
+bool SpinKind::parse(std::string_view text, Value& value) {
+  std::uint64_t microseconds = 0;
+  if (text == "auto") {
+    value.reset();
+    return true;
+  }
+  if (!parse_number(text, microseconds) || microseconds > 1000000) return false;
+  value = std::chrono::microseconds(microseconds);
+  return true;
+}
+
+std::string SpinKind::print(const Value& value) { return value ? std::to_string(value->count()) : "auto"; }
+
+bool FlagKind::parse(std::string_view text, Value& value) {
+  if (text != "0" && text != "1") return false;
+  value = text == "1";
+  return true;
+}
+
+std::string FlagKind::print(const Value& value) { return value ? "1" : "0"; }
+
+bool LogKind::parse(std::string_view text, Value& value) { return parse_word(kLogWords, text, value); }
+std::string LogKind::print(const Value& value) { return print_word(kLogWords, value); }
+
+}  // namespace settings
+
+namespace {
+
+constexpr std::string_view kPrefix = "LAPWING_";
+constexpr std::string_view kInternalPrefix = "LAPWING_INTERNAL_";
+
+// Read by the compiler wrappers, so they may well be in the environment of a running program.
+constexpr std::array<std::string_view, 2> kForeignNames = {"LAPWING_CC", "LAPWING_CXX"};
+
+std::string variable_name(const char* field) {
+  std::string name(kPrefix);
+  for (; *field != '\0'; ++field) name += static_cast<char>(std::toupper(static_cast<unsigned char>(*field)));
+  return name;
+}
+
+// Levenshtein's distance: insertions, removals and changes that turn `a` into `b`. Time and space |a| |b| and |b|.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string nearest_name(std::string_view wrong) {
+  std::string nearest;
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+#define LAPWING_SETTING(kind, field, default_text, meaning)                        \
+  if (const std::string name = variable_name(#field); edit_distance(wrong, name) < least) { \
+    least = edit_distance(wrong, name);                                            \
+    nearest = name;                                                                \
+  }
+#include "base/settings_list.inc"
+#undef LAPWING_SETTING
+  return nearest;
+}
+
+Status malformed(const std::string& name, std::string_view value, const char* allowed) {
+  return Status::error(MPI_ERR_OTHER, "%s='%.*s' is malformed; it takes %s", name.c_str(),
+                       static_cast<int>(std::min<std::size_t>(value.size(), 200)), value.data(), allowed);
+}
+
+}  // namespace
+
+Settings::Settings() {
+#define LAPWING_SETTING(kind, field, default_text, meaning) settings::kind::parse(default_text, field);
+#include "base/settings_list.inc"
+#undef LAPWING_SETTING
+}
+
+Status Settings::load(char** environment) {
+  for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view variable(*entry);
+    if (variable.substr(0, kPrefix.size()) != kPrefix) continue;
+    const std::size_t equals = variable.find('=');
+    if (equals == std::string_view::npos) continue;
+    LAPWING_TRY(load_one(variable.substr(0, equals), variable.substr(equals + 1)));
+  }
+  return {};
+}
+
+Status Settings::load_one(std::string_view name, std::string_view value) {
+  if (name.substr(0, kInternalPrefix.size()) == kInternalPrefix) return {};
+  if (std::find(kForeignNames.begin(), kForeignNames.end(), name) != kForeignNames.end()) return {};
+#define LAPWING_SETTING(kind, field, default_text, meaning)                                                   \
+  if (const std::string known = variable_name(#field); name == known) {                                       \
+    if (!settings::kind::parse(value, field)) return malformed(known, value, settings::kind::kAllowed);       \
+    sources_[k_##field] = SettingSource::kEnvironment;                                                        \
+    return {};                                                                                                \
+  }
+#include "base/settings_list.inc"
+#undef LAPWING_SETTING
+  return Status::error(MPI_ERR_OTHER, "%.*s is not a setting; did you mean %s? `lapwing info --settings` lists all",
+                       static_cast<int>(std::min<std::size_t>(name.size(), 200)), name.data(),
+                       nearest_name(name).c_str());
+}
+
+std::vector<SettingDescription> Settings::describe() const {
+  std::vector<SettingDescription> result;
+#define LAPWING_SETTING(kind, field, default_text, meaning)                                               \
+  result.push_back({variable_name(#field), meaning, settings::kind::kUnit, default_text,                  \
+                    settings::kind::print(field), sources_[k_##field]});
+#include "base/settings_list.inc"
+#undef LAPWING_SETTING
+  return result;
+}
+
+}  // namespace lapwing

@@ -1,0 +1,281 @@
+#include "runtime/pmi_client.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+extern char** environ;
+
+namespace lapwing::runtime {
+namespace {
+
+using wire::PmiMessage;
+
+// A value too long for one key is stored as kPiecesMark + count + ":" + first piece, the others under key + "." + number.
+constexpr std::string_view kPiecesMark = "lapwing-pieces:";
+constexpr std::size_t kPiecesHeadRoom = 32;  // kPiecesMark, the count and its colon
+constexpr int kMaxPieces = 1024;
+constexpr int kMaxRanks = 1 << 24;
+constexpr std::size_t kFallbackValueLimit = 256;
+
+bool parse_int(std::string_view text, int& value) {
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && stop == text.data() + text.size() && !text.empty();
+}
+
+Status read_environment(const char* name, int least, int most, int& value) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || !parse_int(text, value) || value < least || value > most) {
+    return Status::error(MPI_ERR_OTHER, "%s='%.40s' from the launcher is not a number from %d to %d", name,
+                         text == nullptr ? "" : text, least, most);
+  }
+  return {};
+}
+
+// Splits kPiecesMark + "3:abc" into 3 and "abc".
+bool parse_pieces_head(std::string_view text, int& pieces, std::string_view& first) {
+  text.remove_prefix(kPiecesMark.size());
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || !parse_int(text.substr(0, colon), pieces)) return false;
+  first = text.substr(colon + 1);
+  return pieces >= 1 && pieces <= kMaxPieces;
+}
+
+std::string piece_key(std::string_view key, int piece) { return std::string(key) + "." + std::to_string(piece); }
+
+}  // namespace
+
+PmiClient::~PmiClient() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+bool PmiClient::available(char** environment) noexcept {
+  for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
+    if (std::strncmp(*entry, "PMI_FD=", 7) == 0) return true;
+  }
+  return false;
+}
+
+Status PmiClient::connect() {
+  int fd = -1;
+  int rank = 0;
+  int size = 0;
+  LAPWING_TRY(read_environment("PMI_FD", 0, 1 << 20, fd));
+  LAPWING_TRY(read_environment("PMI_SIZE", 1, kMaxRanks, size));
+  LAPWING_TRY(read_environment("PMI_RANK", 0, size - 1, rank));
+  return connect(fd, rank, size);
+}
+
+Status PmiClient::connect(int fd, int rank, int size) {
+  // A program that the rank starts must not hold the launcher's connection open.
+  if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
+    return Status::error(MPI_ERR_OTHER, "the launcher's connection (PMI_FD=%d) is not open: %s", fd,
+                         std::strerror(errno));
+  }
+  fd_ = fd;
+  rank_ = rank;
+  size_ = size;
+  return greet();
+}
+
+Status PmiClient::greet() {
+  PmiMessage reply;
+  LAPWING_TRY(request(PmiMessage("init").add("pmi_version", 1).add("pmi_subversion", 1), "response_to_init", reply));
+  int code = -1;
+  if (!reply.find("rc", code) || code != 0) {
+    return Status::error(MPI_ERR_OTHER, "the launcher refused PMI version 1.1 (rc=%d)", code);
+  }
+  int extension = 0;
+  offers_extensions_ = reply.find("lapwing", extension) && extension >= 1;
+
+  LAPWING_TRY(request(PmiMessage("get_maxes"), "maxes", reply));
+  int value_limit = 0;
+  // The C programs on the other side count a terminating NUL as part of the length.
+  if (reply.find("vallen_max", value_limit) && value_limit > static_cast<int>(2 * kPiecesHeadRoom)) {
+    value_limit_ = std::min<std::size_t>(static_cast<std::size_t>(value_limit) - 1, wire::kPmiMaxLine / 2);
+  } else {
+    value_limit_ = kFallbackValueLimit;
+  }
+  LAPWING_TRY(request(PmiMessage("get_appnum"), "appnum", reply));
+  if (!reply.find("appnum", appnum_)) appnum_ = -1;
+  LAPWING_TRY(request(PmiMessage("get_universe_size"), "universe_size", reply));
+  if (!reply.find("size", universe_size_)) universe_size_ = -1;
+  LAPWING_TRY(request(PmiMessage("get_my_kvsname"), "my_kvsname", reply));
+  const std::string* name = reply.find("kvsname");
+  if (name == nullptr) return Status::error(MPI_ERR_OTHER, "the launcher named no PMI key-value space");
+  kvs_name_ = *name;
+  return {};
+}
+
+Status PmiClient::request(const PmiMessage& message, std::string_view expected_command, PmiMessage& reply) {
+  if (fd_ < 0) return Status::error(MPI_ERR_OTHER, "no connection to the launcher");
+  LAPWING_TRY(send(message));
+  LAPWING_TRY(receive(reply));
+  if (reply.command() != expected_command) {
+    return Status::error(MPI_ERR_OTHER, "the launcher answered PMI '%s' with '%s' instead of '%s'",
+                         message.command().c_str(), reply.command().c_str(), std::string(expected_command).c_str());
+  }
+  return {};
+}
+
+Status PmiClient::send(const PmiMessage& message) {
+  const std::string line = message.encode();
+  std::size_t sent = 0;
+  while (sent < line.size()) {
+    // MSG_NOSIGNAL spares the program a SIGPIPE; some launchers hand out a pipe, which send() refuses.
+    ssize_t count = ::send(fd_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
+    if (count < 0 && errno == ENOTSOCK) count = ::write(fd_, line.data() + sent, line.size() - sent);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      return Status::error(MPI_ERR_OTHER, "the launcher has gone (writing PMI '%s': %s)", message.command().c_str(),
+                           std::strerror(errno));
+    }
+    sent += static_cast<std::size_t>(count);
+  }
+  return {};
+}
+
+Status PmiClient::receive(PmiMessage& reply) {
+  std::string line;
+  while (!input_.next(line)) LAPWING_TRY(fill_input());
+  return reply.parse(line);
+}
+
+Status PmiClient::fill_input() {
+  char bytes[16384];
+  ssize_t count = 0;
+  do {
+    count = ::read(fd_, bytes, sizeof bytes);
+  } while (count < 0 && errno == EINTR);
+  if (count < 0) {
+    return Status::error(MPI_ERR_OTHER, "the launcher has gone (reading PMI: %s)", std::strerror(errno));
+  }
+  if (count == 0) return Status::error(MPI_ERR_OTHER, "the launcher has gone (it closed the PMI connection)");
+  return input_.append({bytes, static_cast<std::size_t>(count)});
+}
+
+Status PmiClient::put(std::string_view key, std::string_view value) {
+  if (key.empty() || !wire::is_pmi_text(key) || key.find('=') != std::string_view::npos ||
+      !wire::is_pmi_text(value)) {
+    return Status::error(MPI_ERR_INTERN, "PMI key '%s' or its value has a space or control character",
+                         std::string(key).c_str());
+  }
+  const bool looks_split = value.substr(0, kPiecesMark.size()) == kPiecesMark;
+  if (value.size() <= value_limit_ && !looks_split) return put_piece(key, value);
+
+  const std::size_t piece_size = value_limit_ - kPiecesHeadRoom;
+  const std::size_t pieces = (value.size() + piece_size - 1) / piece_size;
+  if (pieces > kMaxPieces) {
+    return Status::error(MPI_ERR_INTERN, "PMI value of %zu bytes is too long for this launcher", value.size());
+  }
+  std::string first(kPiecesMark);
+  first.append(std::to_string(pieces)).append(1, ':').append(value.substr(0, piece_size));
+  LAPWING_TRY(put_piece(key, first));
+  for (std::size_t piece = 1; piece < pieces; ++piece) {
+    LAPWING_TRY(put_piece(piece_key(key, static_cast<int>(piece)), value.substr(piece * piece_size, piece_size)));
+  }
+  return {};
+}
+
+Status PmiClient::put_piece(std::string_view key, std::string_view value) {
+  PmiMessage reply;
+  LAPWING_TRY(request(PmiMessage("put").add("kvsname", kvs_name_).add("key", key).add("value", value), "put_result",
+                      reply));
+  int code = -1;
+  if (reply.find("rc", code) && code == 0) return {};
+  return Status::error(MPI_ERR_OTHER, "the launcher did not take the PMI key '%s' (rc=%d)", std::string(key).c_str(),
+                       code);
+}
+
+Status PmiClient::fence() {
+  PmiMessage reply;
+  return request(PmiMessage("barrier_in"), "barrier_out", reply);
+}
+
+Status PmiClient::get(std::string_view key, std::string& value) {
+  LAPWING_TRY(get_piece(key, value));
+  if (value.compare(0, kPiecesMark.size(), kPiecesMark) != 0) return {};
+  int pieces = 0;
+  std::string_view first;
+  if (!parse_pieces_head(value, pieces, first)) {
+    return Status::error(MPI_ERR_OTHER, "the PMI value of '%s' is damaged", std::string(key).c_str());
+  }
+  std::string whole(first);
+  std::string piece_value;
+  for (int piece = 1; piece < pieces; ++piece) {
+    LAPWING_TRY(get_piece(piece_key(key, piece), piece_value));
+    whole += piece_value;
+  }
+  value = std::move(whole);
+  return {};
+}
+
+Status PmiClient::get_piece(std::string_view key, std::string& value) {
+  PmiMessage reply;
+  LAPWING_TRY(request(PmiMessage("get").add("kvsname", kvs_name_).add("key", key), "get_result", reply));
+  int code = -1;
+  const std::string* found = reply.find("value");
+  if (!reply.find("rc", code) || code != 0 || found == nullptr) {
+    return Status::error(MPI_ERR_OTHER, "the launcher has no PMI value for '%s': did a rank fail to start?",
+                         std::string(key).c_str());
+  }
+  value = *found;
+  return {};
+}
+
+Status PmiClient::get_all(std::string_view key_prefix, int count, std::vector<std::string>& values) {
+  values.assign(static_cast<std::size_t>(std::max(count, 0)), {});
+  if (offers_extensions_) return read_bulk(key_prefix, count, values);
+  for (int i = 0; i < count; ++i) {
+    LAPWING_TRY(get(std::string(key_prefix) + std::to_string(i), values[static_cast<std::size_t>(i)]));
+  }
+  return {};
+}
+
+// One request; one line per value comes back, in order, each "cmd=lapwing_value index=i value=...".
+Status PmiClient::read_bulk(std::string_view key_prefix, int count, std::vector<std::string>& values) {
+  if (fd_ < 0) return Status::error(MPI_ERR_OTHER, "no connection to the launcher");
+  LAPWING_TRY(send(PmiMessage("lapwing_getall").add("prefix", key_prefix).add("count", count)));
+  PmiMessage reply;
+  std::vector<int> split;
+  for (int i = 0; i < count; ++i) {
+    LAPWING_TRY(receive(reply));
+    int index = -1;
+    const std::string* value = reply.find("value");
+    if (reply.command() != "lapwing_value" || !reply.find("index", index) || index != i || value == nullptr) {
+      return Status::error(MPI_ERR_OTHER, "the launcher has no PMI value for '%s%d': did a rank fail to start?",
+                           std::string(key_prefix).c_str(), i);
+    }
+    values[static_cast<std::size_t>(i)] = *value;
+    if (value->compare(0, kPiecesMark.size(), kPiecesMark) == 0) split.push_back(i);
+  }
+  for (const int i : split) {
+    LAPWING_TRY(get(std::string(key_prefix) + std::to_string(i), values[static_cast<std::size_t>(i)]));
+  }
+  return {};
+}
+
+Status PmiClient::finalize() {
+  if (finalized_) return {};
+  finalized_ = true;
+  PmiMessage reply;
+  return request(PmiMessage("finalize"), "finalize_ack", reply);
+}
+
+void PmiClient::abort(int code, std::string_view text) noexcept {
+  PmiMessage message("abort");
+  message.add("exitcode", code);
+  if (offers_extensions_ && !text.empty()) message.add("lapwing_text", wire::pmi_escape(text.substr(0, 1000)));
+  if (fd_ >= 0) {
+    // The process is about to end, and a launcher that has gone needs no word.
+    [[maybe_unused]] const Status ignored = send(message);
+  }
+}
+
+}  // namespace lapwing::runtime
