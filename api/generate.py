@@ -14,6 +14,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import header  # noqa: E402
+import implementation  # noqa: E402
 import tables  # noqa: E402
 
 
@@ -21,7 +22,7 @@ def generate():
     """All outputs: relative path -> text."""
     functions = tables.read_functions()
     sections = tables.read_constants()
-    return {"mpi.h": header.write(functions, sections)}
+    return {"mpi.h": header.write(functions, sections), "mpi/implementation.h": implementation.write(functions)}
 
 
 def main():

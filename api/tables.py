@@ -74,6 +74,7 @@ class Parameter:
     const: bool = False
     length: str | None = None   # None: not an array
     callback: str | None = None  # of a FUNCTION
+    may_be_null: bool = False
     at_root: bool = False
     large_only: bool = False
 
@@ -136,6 +137,9 @@ class Function:
     def return_type(self):
         return "int" if self.returns is None else C_TYPES[self.returns]
 
+    def has(self, kind, *directions):
+        return any(p.kind == kind and (not directions or p.direction in directions) for p in self.parameters)
+
     def forms(self):
         """(large?, C name) of each entry point."""
         return [(False, self.name)] + ([(True, self.name + "_c")] if self.large else [])
@@ -195,18 +199,18 @@ def _logical_lines(path):
 
 
 _ENTRY = re.compile(r"^(\w+)\((.*?)\)(?: -> (\w+))?(?: \| (.*))?$")
-_PARAMETER = re.compile(r"^(\w+): (const )?(out |inout )?([A-Z_0-9]+)(?:<(\w+)>)?(?:\[(.*)\])?((?: at-root| large-only)*)$")
+_PARAMETER = re.compile(r"^(\w+): (const )?(out |inout )?([A-Z_0-9]+)(\?)?(?:<(\w+)>)?(?:\[(.*)\])?((?: at-root| large-only)*)$")
 
 
 def _parse_parameter(text):
     match = _PARAMETER.match(text)
     if not match:
         raise ValueError(f"functions.txt: cannot read parameter '{text}'")
-    name, const, direction, kind, callback, length, flags = match.groups()
+    name, const, direction, kind, nullable, callback, length, flags = match.groups()
     if kind not in C_TYPES and kind not in ("FUNCTION", "VARARGS"):
         raise ValueError(f"functions.txt: unknown kind {kind} in '{text}'")
     return Parameter(name, kind, (direction or "in").strip(), bool(const), length, callback,
-                     "at-root" in flags, "large-only" in flags)
+                     bool(nullable), "at-root" in flags, "large-only" in flags)
 
 
 def read_functions(path=HERE / "functions.txt"):

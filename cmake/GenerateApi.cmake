@@ -2,14 +2,14 @@
 #
 # Defines
 #   LAPWING_GENERATED_DIR      where the outputs lie; an include directory (mpi.h, mpi/implementation.h, mpi/coverage.inc)
-#   LAPWING_GENERATED_SHIMS    the C entry points, sources of room mpi
-#   LAPWING_EXPORT_MAP         the version script of the shared library
+#   LAPWING_GENERATED_SOURCES    the C entry points, sources of room mpi
+#   LAPWING_VERSION_SCRIPT       the version script of the shared library
 #   target lapwing_generated   depend on it before compiling anything that includes a generated header
 
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 
 set(LAPWING_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
-set(LAPWING_EXPORT_MAP ${LAPWING_GENERATED_DIR}/libmpi_abi.map)
+set(LAPWING_VERSION_SCRIPT ${LAPWING_GENERATED_DIR}/libmpi_abi.map)
 file(GLOB lapwing_api_inputs CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/../api/*.py ${CMAKE_CURRENT_LIST_DIR}/../api/*.txt)
 
 # The names of the outputs come from the generator itself, so that they are known before the first build.
@@ -18,8 +18,8 @@ execute_process(
   OUTPUT_VARIABLE lapwing_api_outputs OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE "\n" ";" lapwing_api_outputs "${lapwing_api_outputs}")
 list(TRANSFORM lapwing_api_outputs PREPEND ${LAPWING_GENERATED_DIR}/)
-set(LAPWING_GENERATED_SHIMS ${lapwing_api_outputs})
-list(FILTER LAPWING_GENERATED_SHIMS INCLUDE REGEX "shims_[0-9]+\\.cc$")
+set(LAPWING_GENERATED_SOURCES ${lapwing_api_outputs})
+list(FILTER LAPWING_GENERATED_SOURCES INCLUDE REGEX "shims_[0-9]+\\.cc$")
 
 set(lapwing_api_stamp ${LAPWING_GENERATED_DIR}/generated.stamp)
 add_custom_command(
