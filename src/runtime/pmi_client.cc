@@ -18,7 +18,8 @@ namespace {
 using wire::PmiMessage;
 
 // A value too long for one key is stored as kPiecesMark + count + ":" + first piece, the others under key + "." + number.
-constexpr std::string_view kPiecesMark = "lapwing-pieces:";
+// Stored values are escaped, where '%' is followed by a hexadecimal digit, so none begins with the mark by chance.
+constexpr std::string_view kPiecesMark = "%pieces:";
 constexpr std::size_t kPiecesHeadRoom = 32;  // kPiecesMark, the count and its colon
 constexpr int kMaxPieces = 1024;
 constexpr int kMaxRanks = 1 << 24;
@@ -37,6 +38,8 @@ Status read_environment(const char* name, int least, int most, int& value) {
   }
   return {};
 }
+
+bool is_split(std::string_view stored) { return stored.substr(0, kPiecesMark.size()) == kPiecesMark; }
 
 // Splits kPiecesMark + "3:abc" into 3 and "abc".
 bool parse_pieces_head(std::string_view text, int& pieces, std::string_view& first) {
@@ -161,24 +164,23 @@ Status PmiClient::fill_input() {
 }
 
 Status PmiClient::put(std::string_view key, std::string_view value) {
-  if (key.empty() || !wire::is_pmi_text(key) || key.find('=') != std::string_view::npos ||
-      !wire::is_pmi_text(value)) {
-    return Status::error(MPI_ERR_INTERN, "PMI key '%s' or its value has a space or control character",
-                         std::string(key).c_str());
+  if (key.empty() || !wire::is_pmi_text(key) || key.find('=') != std::string_view::npos) {
+    return Status::error(MPI_ERR_INTERN, "'%s' cannot be a PMI key", std::string(key).c_str());
   }
-  const bool looks_split = value.substr(0, kPiecesMark.size()) == kPiecesMark;
-  if (value.size() <= value_limit_ && !looks_split) return put_piece(key, value);
+  const std::string stored = wire::pmi_escape(value);
+  if (stored.size() <= value_limit_) return put_piece(key, stored);
 
   const std::size_t piece_size = value_limit_ - kPiecesHeadRoom;
-  const std::size_t pieces = (value.size() + piece_size - 1) / piece_size;
+  const std::size_t pieces = (stored.size() + piece_size - 1) / piece_size;
   if (pieces > kMaxPieces) {
     return Status::error(MPI_ERR_INTERN, "PMI value of %zu bytes is too long for this launcher", value.size());
   }
   std::string first(kPiecesMark);
-  first.append(std::to_string(pieces)).append(1, ':').append(value.substr(0, piece_size));
+  first.append(std::to_string(pieces)).append(1, ':').append(stored, 0, piece_size);
   LAPWING_TRY(put_piece(key, first));
   for (std::size_t piece = 1; piece < pieces; ++piece) {
-    LAPWING_TRY(put_piece(piece_key(key, static_cast<int>(piece)), value.substr(piece * piece_size, piece_size)));
+    const std::string_view rest = std::string_view(stored).substr(piece * piece_size, piece_size);
+    LAPWING_TRY(put_piece(piece_key(key, static_cast<int>(piece)), rest));
   }
   return {};
 }
@@ -199,20 +201,23 @@ Status PmiClient::fence() {
 }
 
 Status PmiClient::get(std::string_view key, std::string& value) {
-  LAPWING_TRY(get_piece(key, value));
-  if (value.compare(0, kPiecesMark.size(), kPiecesMark) != 0) return {};
+  std::string stored;
+  LAPWING_TRY(get_piece(key, stored));
+  if (!is_split(stored)) {
+    value = wire::pmi_unescape(stored);
+    return {};
+  }
   int pieces = 0;
   std::string_view first;
-  if (!parse_pieces_head(value, pieces, first)) {
+  if (!parse_pieces_head(stored, pieces, first)) {
     return Status::error(MPI_ERR_OTHER, "the PMI value of '%s' is damaged", std::string(key).c_str());
   }
   std::string whole(first);
-  std::string piece_value;
   for (int piece = 1; piece < pieces; ++piece) {
-    LAPWING_TRY(get_piece(piece_key(key, piece), piece_value));
-    whole += piece_value;
+    LAPWING_TRY(get_piece(piece_key(key, piece), stored));
+    whole += stored;
   }
-  value = std::move(whole);
+  value = wire::pmi_unescape(whole);
   return {};
 }
 
@@ -252,8 +257,8 @@ Status PmiClient::read_bulk(std::string_view key_prefix, int count, std::vector<
       return Status::error(MPI_ERR_OTHER, "the launcher has no PMI value for '%s%d': did a rank fail to start?",
                            std::string(key_prefix).c_str(), i);
     }
-    values[static_cast<std::size_t>(i)] = *value;
-    if (value->compare(0, kPiecesMark.size(), kPiecesMark) == 0) split.push_back(i);
+    values[static_cast<std::size_t>(i)] = wire::pmi_unescape(*value);
+    if (is_split(*value)) split.push_back(i);
   }
   for (const int i : split) {
     LAPWING_TRY(get(std::string(key_prefix) + std::to_string(i), values[static_cast<std::size_t>(i)]));

@@ -37,8 +37,8 @@ class PmiClient {
   // As the launcher says; -1 when it has no opinion.
   int universe_size() const noexcept { return universe_size_; }
 
-  // Publishes a value; others see it after the next fence(). Any bytes but NUL, newline, space and '=' may be used;
-  // long values are split over several keys.
+  // Publishes a value, any bytes; others see it after the next fence(). What the launcher would not carry unchanged is
+  // escaped, and long values are split over several keys. The key is a short word of letters, digits, '-' and '_'.
   Status put(std::string_view key, std::string_view value);
   // Returns when all ranks have called fence().
   Status fence();

@@ -29,7 +29,8 @@ std::string pmi_escape(std::string_view text) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string value;
   for (const char byte : text) {
-    if (is_text_byte(byte) && byte != '%') {
+    // Hydra takes a backslash for an escape of its own.
+    if (is_text_byte(byte) && byte != '%' && byte != '\\') {
       value += byte;
     } else {
       const auto code = static_cast<unsigned char>(byte);

@@ -46,7 +46,7 @@ class PmiMessage {
 // True when `text` may stand as a value: no space, no control character. (Names must not contain '=' either.)
 bool is_pmi_text(std::string_view text) noexcept;
 
-// Any text as one value and back: bytes that may not stand in a value, and '%', become %XX.
+// Any text as one value and back: bytes that some launcher would not carry unchanged become %XX.
 std::string pmi_escape(std::string_view text);
 std::string pmi_unescape(std::string_view value);
 
