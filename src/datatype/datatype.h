@@ -56,6 +56,11 @@ struct Description {
   Contents contents;
 };
 
+struct PairElements {
+  Element value = Element::kNone;
+  Element index = Element::kNone;
+};
+
 class Datatype final : public Object {
  public:
   // A derived type; takes its own references to the types in `contents`.
@@ -80,6 +85,8 @@ class Datatype final : public Object {
 
   Element element() const noexcept { return element_; }
   Category category() const noexcept { return category_; }
+  // Of a pair type: the kinds of its two parts.
+  const PairElements& pair() const noexcept { return pair_; }
   std::int64_t alignment() const noexcept { return alignment_; }
   const Bounds& bounds() const noexcept { return bounds_; }
   const Layout& layout() const noexcept { return layout_; }
@@ -109,6 +116,7 @@ class Datatype final : public Object {
   bool supported_ = true;
   Element element_ = Element::kNone;
   Category category_ = Category::kNone;
+  PairElements pair_;
   MPI_Datatype handle_ = MPI_DATATYPE_NULL;
   std::string name_;
   Contents contents_;
@@ -143,7 +151,7 @@ class TypeRef {
 
  private:
   void retain() noexcept {
-    if (type_ != nullptr) type_->retain();
+    if (type_ != nullptr && !type_->is_predefined()) type_->retain();
   }
   Datatype* type_ = nullptr;
 };

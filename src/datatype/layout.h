@@ -9,6 +9,7 @@
 // because the order of the type map is the order on the wire.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -28,10 +29,11 @@ struct Node {
   std::uint64_t repeat = 1;
   std::int64_t stride = 0;
   std::uint64_t iteration_bytes = 0;
-  std::vector<Piece> pieces;                        // never empty, none of them without bytes
+  std::vector<Piece> pieces;                          // never empty, none of them without bytes
   std::vector<std::shared_ptr<const Node>> children;  // keeps alive what the pieces point to
-  int depth = 1;                                    // nodes on the longest way down, this one included
-  std::int64_t low = 0;                             // lowest and highest address touched, from the node's origin
+  std::uint64_t runs = 1;                             // in all repetitions
+  int depth = 1;                                      // nodes on the longest way down, this one included
+  std::int64_t low = 0;                               // lowest and highest address touched, from the node's origin
   std::int64_t high = 0;
 
   std::uint64_t bytes() const noexcept { return repeat * iteration_bytes; }
@@ -46,6 +48,7 @@ class Layout {
   const Piece& root() const noexcept { return root_; }
   std::uint64_t bytes() const noexcept { return root_.bytes; }
   bool single_run() const noexcept { return root_.node == nullptr; }
+  std::uint64_t runs() const noexcept { return root_.node ? root_.node->runs : 1; }
   int depth() const noexcept { return root_.node ? root_.node->depth : 0; }
   std::int64_t low() const noexcept;
   std::int64_t high() const noexcept;
@@ -70,6 +73,7 @@ class LayoutList {
   Layout finish();
 
  private:
+  void add(const Piece& piece);
   std::shared_ptr<Node> node_ = std::make_shared<Node>();
 };
 

@@ -38,32 +38,32 @@ class Walk final : public ByteWalk {
   std::uint64_t run_bytes() const noexcept { return run_bytes_; }
 
  private:
-  // One level of the loop nest we are in.
+  // One level of the loop nest we are in. Addresses are integers: with MPI_BOTTOM they start from zero.
   struct Frame {
-    const Node* node;
-    std::byte* base;          // origin of the node
-    std::uint64_t iteration;
-    std::size_t piece;
+    const Node* node = nullptr;
+    std::uintptr_t base = 0;  // origin of the node
+    std::uint64_t iteration = 0;
+    std::size_t piece = 0;
   };
   static constexpr int kInlineDepth = 4;
 
   template <typename Copy>
   void transfer(std::size_t bytes, Copy copy) noexcept;
   template <typename Copy>
-  std::size_t transfer_loop(std::size_t bytes, Copy copy) noexcept;
-  const Frame* frames() const noexcept { return deep_ ? deep_.get() : inline_.data(); }
+  std::size_t transfer_loop(std::size_t bytes, Copy& copy) noexcept;
   Frame* frames() noexcept { return deep_ ? deep_.get() : inline_.data(); }
-  void enter(const Piece& piece, std::byte* origin, std::uint64_t skip) noexcept;
+  void enter(const Piece& piece, std::uintptr_t origin, std::uint64_t skip) noexcept;
   void next_run() noexcept;
 
-  std::byte* run_ = nullptr;
+  std::byte* run_ = nullptr;       // the rest of the run we are in
   std::uint64_t run_bytes_ = 0;
   std::uint64_t position_ = 0;
   std::uint64_t total_ = 0;
   Piece root_;                     // one element
-  std::byte* buffer_ = nullptr;
+  std::uintptr_t buffer_ = 0;
   std::int64_t extent_ = 0;
-  std::uint64_t element_ = 0;      // which of the `count` elements we are in
+  std::uint64_t count_ = 0;
+  std::uint64_t element_ = 0;      // which of the `count_` elements we are in
   int depth_ = 0;                  // frames in use
   bool short_segments_ = false;
   std::array<Frame, kInlineDepth> inline_;

@@ -1,0 +1,72 @@
+// What the constructors share: collecting bounds with overflow noticed, and recording the call.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/count_array.h"
+#include "base/status.h"
+#include "datatype/datatype.h"
+#include "datatype/numbers.h"
+
+namespace lapwing::datatype {
+
+// The bounds of a type from the blocks it consists of (MPI 5.0, section "lower-bound and upper-bound markers"): explicit
+// markers of the components win over what their data would give.
+class BoundsCollector {
+ public:
+  void add_block(Int128 displacement, Int128 block_length, const Datatype& type);
+  // Rounds the extent up to the strictest alignment, unless the upper bound is explicit.
+  Status finish(Bounds* bounds, std::int64_t* alignment) const;
+
+ private:
+  struct Edge {
+    Int128 value = 0;
+    bool present = false;
+    bool is_explicit = false;
+  };
+  template <typename Better>
+  static void improve(Edge& edge, Int128 value, bool is_explicit, Better better);
+
+  Edge lower_;
+  Edge upper_;
+  Int128 bytes_ = 0;
+  std::int64_t alignment_ = 1;
+};
+
+Status check_bytes(Int128 bytes);
+
+// Records the arguments of a constructor in the order of its parameters. The large form (everything that may be an
+// MPI_Count is one) is reported when a value does not fit the int form.
+class ContentsRecorder {
+ public:
+  explicit ContentsRecorder(int combiner) { contents_.combiner = combiner; }
+
+  ContentsRecorder& integer(std::int64_t value) { return add(Kind::kInteger, value); }
+  ContentsRecorder& count(std::int64_t value) { return add(Kind::kCount, value); }
+  ContentsRecorder& address(std::int64_t value) { return add(Kind::kAddress, value); }
+  ContentsRecorder& counts(CountArray values, std::int64_t number);
+  ContentsRecorder& addresses(CountArray values, std::int64_t number);
+  ContentsRecorder& integers(const int* values, int number);
+  ContentsRecorder& type(Datatype& type) {
+    contents_.datatypes.push_back(&type);
+    return *this;
+  }
+  Contents finish();
+
+ private:
+  enum class Kind : std::uint8_t { kInteger, kCount, kAddress };
+  struct Argument {
+    Kind kind;
+    std::int64_t value;
+  };
+  ContentsRecorder& add(Kind kind, std::int64_t value) {
+    arguments_.push_back({kind, value});
+    return *this;
+  }
+
+  Contents contents_;
+  std::vector<Argument> arguments_;
+};
+
+}  // namespace lapwing::datatype

@@ -1,0 +1,211 @@
+#include "datatype/walk.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lapwing::datatype {
+namespace {
+
+// Below this average length of a run, copying through a buffer beats an iovec entry per run.
+constexpr std::uint64_t kShortSegment = 512;
+
+std::byte* at(std::uintptr_t address) noexcept { return reinterpret_cast<std::byte*>(address); }
+
+// The piece that holds byte `skip` of an iteration.
+std::size_t find_piece(const std::vector<Piece>& pieces, std::uint64_t skip) noexcept {
+  const auto after = std::upper_bound(pieces.begin(), pieces.end(), skip,
+                                      [](std::uint64_t value, const Piece& piece) { return value < piece.start; });
+  return static_cast<std::size_t>(after - pieces.begin()) - 1;
+}
+
+// The two directions. Runs of one length are copied by a loop over a constant size, which compiles to plain moves.
+class Gather {
+ public:
+  explicit Gather(void* destination) noexcept : next_(static_cast<std::byte*>(destination)) {}
+  void run(std::byte* memory, std::size_t bytes) noexcept {
+    std::memcpy(next_, memory, bytes);
+    next_ += bytes;
+  }
+  template <std::size_t kBytes>
+  void strided(std::uintptr_t memory, std::int64_t stride, std::uint64_t runs) noexcept {
+    for (std::uint64_t i = 0; i < runs; ++i, memory += stride, next_ += kBytes) std::memcpy(next_, at(memory), kBytes);
+  }
+
+ private:
+  std::byte* next_;
+};
+
+class Scatter {
+ public:
+  explicit Scatter(const void* source) noexcept : next_(static_cast<const std::byte*>(source)) {}
+  void run(std::byte* memory, std::size_t bytes) noexcept {
+    std::memcpy(memory, next_, bytes);
+    next_ += bytes;
+  }
+  template <std::size_t kBytes>
+  void strided(std::uintptr_t memory, std::int64_t stride, std::uint64_t runs) noexcept {
+    for (std::uint64_t i = 0; i < runs; ++i, memory += stride, next_ += kBytes) std::memcpy(at(memory), next_, kBytes);
+  }
+
+ private:
+  const std::byte* next_;
+};
+
+template <typename Copy>
+void copy_strided(Copy& copy, std::uintptr_t memory, std::int64_t stride, std::uint64_t runs, std::uint64_t bytes) {
+  switch (bytes) {
+    case 1: return copy.template strided<1>(memory, stride, runs);
+    case 2: return copy.template strided<2>(memory, stride, runs);
+    case 4: return copy.template strided<4>(memory, stride, runs);
+    case 8: return copy.template strided<8>(memory, stride, runs);
+    case 16: return copy.template strided<16>(memory, stride, runs);
+    default:
+      for (std::uint64_t i = 0; i < runs; ++i, memory += stride) copy.run(at(memory), bytes);
+  }
+}
+
+}  // namespace
+
+Walk::Walk(const Datatype& type, const void* buffer, std::uint64_t count) noexcept
+    : root_(type.layout().root()),
+      buffer_(reinterpret_cast<std::uintptr_t>(buffer)),
+      extent_(type.extent()),
+      count_(count) {
+  total_ = root_.bytes * count;
+  if (total_ == 0) return;
+  if (type.contiguous()) {
+    root_.bytes = total_;
+    count_ = 1;
+  } else {
+    short_segments_ = root_.bytes / type.layout().runs() < kShortSegment;
+  }
+  if (type.layout().depth() > kInlineDepth) deep_ = std::make_unique<Frame[]>(type.layout().depth());
+  enter(root_, buffer_, 0);
+}
+
+// Descends to the run that holds byte `skip` of `piece`.
+void Walk::enter(const Piece& top, std::uintptr_t origin, std::uint64_t skip) noexcept {
+  const Piece* piece = &top;
+  while (piece->node != nullptr) {
+    const Node& node = *piece->node;
+    Frame& frame = frames()[depth_++];
+    frame = {&node, origin + piece->displacement, 0, 0};
+    if (skip != 0) {
+      frame.iteration = skip / node.iteration_bytes;
+      skip %= node.iteration_bytes;
+      frame.piece = find_piece(node.pieces, skip);
+    }
+    origin = frame.base + frame.iteration * node.stride;
+    piece = &node.pieces[frame.piece];
+    skip -= piece->start;
+  }
+  run_ = at(origin + piece->displacement + skip);
+  run_bytes_ = piece->bytes - skip;
+}
+
+// Called with position_ at the end of the current run.
+void Walk::next_run() noexcept {
+  if (position_ == total_) {
+    run_bytes_ = 0;
+    return;
+  }
+  while (depth_ > 0) {
+    Frame& frame = frames()[depth_ - 1];
+    if (++frame.piece == frame.node->pieces.size()) {
+      frame.piece = 0;
+      if (++frame.iteration == frame.node->repeat) {
+        --depth_;
+        continue;
+      }
+    }
+    return enter(frame.node->pieces[frame.piece], frame.base + frame.iteration * frame.node->stride, 0);
+  }
+  ++element_;
+  enter(root_, buffer_ + element_ * extent_, 0);
+}
+
+void Walk::seek(std::uint64_t position) noexcept {
+  position_ = position;
+  depth_ = 0;
+  if (position == total_) {
+    run_bytes_ = 0;
+    return;
+  }
+  element_ = position / root_.bytes;
+  enter(root_, buffer_ + element_ * extent_, position % root_.bytes);
+}
+
+std::size_t Walk::peek(iovec* segments, std::size_t capacity) noexcept {
+  if (position_ == total_ || capacity == 0) return 0;
+  if (run_bytes_ == remaining()) {
+    segments[0] = {run_, run_bytes_};
+    return 1;
+  }
+  const std::uint64_t here = position_;
+  std::size_t filled = 0;
+  while (position_ != total_) {
+    iovec* last = filled > 0 ? &segments[filled - 1] : nullptr;
+    if (last != nullptr && static_cast<std::byte*>(last->iov_base) + last->iov_len == run_) {
+      last->iov_len += run_bytes_;
+    } else if (filled == capacity) {
+      break;
+    } else {
+      segments[filled++] = {run_, run_bytes_};
+    }
+    position_ += run_bytes_;
+    next_run();
+  }
+  seek(here);
+  return filled;
+}
+
+void Walk::advance(std::uint64_t bytes) noexcept {
+  if (bytes < run_bytes_) {
+    run_ += bytes;
+    run_bytes_ -= bytes;
+    position_ += bytes;
+  } else if (bytes == run_bytes_) {
+    position_ += bytes;
+    next_run();
+  } else {
+    seek(position_ + bytes);
+  }
+}
+
+// Copies whole runs of the innermost loop, when it is a plain strided one and we stand at the start of a run.
+template <typename Copy>
+std::size_t Walk::transfer_loop(std::size_t bytes, Copy& copy) noexcept {
+  Frame* frame = depth_ > 0 ? &frames()[depth_ - 1] : nullptr;
+  if (frame != nullptr && frame->node->pieces.size() != 1) return 0;
+  const std::uint64_t length = frame ? frame->node->pieces[0].bytes : root_.bytes;
+  if (run_bytes_ != length || bytes < 2 * length) return 0;
+
+  std::uint64_t& iteration = frame ? frame->iteration : element_;
+  const std::uint64_t left = (frame ? frame->node->repeat : count_) - iteration;
+  const std::int64_t stride = frame ? frame->node->stride : extent_;
+  const std::uint64_t runs = std::min<std::uint64_t>(left, bytes / length);
+  copy_strided(copy, reinterpret_cast<std::uintptr_t>(run_), stride, runs, length);
+  iteration += runs - 1;
+  position_ += runs * length;
+  next_run();
+  return runs * length;
+}
+
+template <typename Copy>
+void Walk::transfer(std::size_t bytes, Copy copy) noexcept {
+  while (bytes > 0) {
+    if (const std::size_t moved = transfer_loop(bytes, copy); moved != 0) {
+      bytes -= moved;
+      continue;
+    }
+    const std::size_t part = std::min<std::uint64_t>(bytes, run_bytes_);
+    copy.run(run_, part);
+    bytes -= part;
+    advance(part);
+  }
+}
+
+void Walk::gather(void* destination, std::size_t bytes) noexcept { transfer(bytes, Gather(destination)); }
+void Walk::scatter(const void* source, std::size_t bytes) noexcept { transfer(bytes, Scatter(source)); }
+
+}  // namespace lapwing::datatype
