@@ -1,0 +1,43 @@
+# One object library and one unit-test program per room of the house (docs/architecture.md).
+
+set(LAPWING_WARNINGS -Wall -Wextra -Werror -Wno-unused-parameter)
+set(LAPWING_FLAGS -fvisibility=hidden -fvisibility-inlines-hidden -fno-plt)
+if(LAPWING_SANITIZE)
+  list(APPEND LAPWING_FLAGS -fsanitize=${LAPWING_SANITIZE} -fno-omit-frame-pointer -g -O1)
+  add_link_options(-fsanitize=${LAPWING_SANITIZE})
+  if(LAPWING_SANITIZE MATCHES "undefined")
+    list(APPEND LAPWING_FLAGS -fno-sanitize-recover=all)
+  endif()
+endif()
+
+function(lapwing_compile_settings target)
+  target_compile_options(${target} PRIVATE ${LAPWING_WARNINGS} ${LAPWING_FLAGS})
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src ${LAPWING_GENERATED_DIR})
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  add_dependencies(${target} lapwing_generated)
+endfunction()
+
+# The sources of src/<room>, tests apart. Rooms link nothing here: the order of include directions is checked by
+# test/check_includes.py, and the library links all of them.
+function(lapwing_room room)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${room}/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  add_library(lapwing_${room} OBJECT ${sources})
+  lapwing_compile_settings(lapwing_${room})
+  if(LAPWING_TESTS AND tests)
+    # A room's tests may use every room that it may include: the ones before it in LAPWING_ROOMS.
+    set(objects)
+    foreach(lower IN LISTS LAPWING_ROOMS)
+      list(APPEND objects $<TARGET_OBJECTS:lapwing_${lower}>)
+      if(lower STREQUAL room)
+        break()
+      endif()
+    endforeach()
+    add_executable(${room}_test ${tests} ${objects})
+    lapwing_compile_settings(${room}_test)
+    target_link_libraries(${room}_test PRIVATE GTest::gtest GTest::gtest_main PkgConfig::SODIUM Threads::Threads)
+    add_test(NAME unit.${room} COMMAND ${room}_test)
+  endif()
+endfunction()

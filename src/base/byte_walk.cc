@@ -1,0 +1,28 @@
+#include "base/byte_walk.h"
+
+#include <cstring>
+
+namespace lapwing {
+
+std::size_t ContiguousWalk::peek(iovec* segments, std::size_t capacity) noexcept {
+  if (remaining_ == 0 || capacity == 0) return 0;
+  segments[0] = {next_, static_cast<std::size_t>(remaining_)};
+  return 1;
+}
+
+void ContiguousWalk::advance(std::uint64_t bytes) noexcept {
+  next_ += bytes;
+  remaining_ -= bytes;
+}
+
+void ContiguousWalk::gather(void* destination, std::size_t bytes) noexcept {
+  if (bytes != 0) std::memcpy(destination, next_, bytes);
+  advance(bytes);
+}
+
+void ContiguousWalk::scatter(const void* source, std::size_t bytes) noexcept {
+  if (bytes != 0) std::memcpy(next_, source, bytes);
+  advance(bytes);
+}
+
+}  // namespace lapwing

@@ -1,0 +1,60 @@
+// The common head of everything a user holds a handle to (communicator, datatype, request, ...).
+//
+// A user's handle is the object's address; the standard's predefined handles are the small integers 1..4095, which each
+// room resolves through a table (standard ABI, section "handle serialization"). `kind` lets the generated shims refuse
+// a handle of the wrong sort, or a freed one, with a clear error instead of a crash.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace lapwing {
+
+enum class ObjectKind : std::uint32_t {
+  kFreed = 0xdeadf4eeu,
+  kCommunicator = 0x4c570001u,
+  kDatatype,
+  kGroup,
+  kOp,
+  kRequest,
+  kInfo,
+  kErrorHandler,
+  kSession,
+  kMessage,
+  kWindow,
+  kFile,
+};
+
+class Object {
+ public:
+  explicit Object(ObjectKind kind) noexcept : kind_(kind) {}
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+
+  ObjectKind kind() const noexcept { return kind_; }
+
+  void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  // True when that was the last reference and the caller must destroy the object.
+  [[nodiscard]] bool release() noexcept { return references_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+
+  // The number that MPI_X_toint returned for this object; 0 while nobody asked (see mpi/handle_numbers.h).
+  std::atomic<int> handle_number{0};
+
+ protected:
+  // Not virtual: each kind is destroyed by its own room. Marks the memory so that a stale handle is noticed.
+  ~Object() { kind_ = ObjectKind::kFreed; }
+
+ private:
+  volatile ObjectKind kind_;
+  std::atomic<std::uint32_t> references_{1};
+};
+
+// The first 4096 handle values are predefined (standard ABI).
+inline constexpr std::uintptr_t kFirstUserHandle = 4096;
+
+template <typename Handle>
+constexpr bool is_predefined(Handle handle) noexcept {
+  return reinterpret_cast<std::uintptr_t>(handle) < kFirstUserHandle;
+}
+
+}  // namespace lapwing

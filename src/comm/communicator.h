@@ -1,0 +1,109 @@
+// Communicators: who may speak to whom, in which context (MPI 5.0, chapter 7).
+//
+// A context id names a communicator on the wire. It is 64 bits: the rank in MPI_COMM_WORLD of the process that made it
+// (upper 24 bits) and a counter of that process (lower 38, shifted by two for the plane). The process that leads the
+// creation makes it and tells the others, so no agreement over masks is needed, and ids never run out by leaking.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/object.h"
+#include "comm/group.h"
+#include "mpi.h"
+
+namespace lapwing::comm {
+
+// What a message belongs to inside one communicator: the two low bits of its wire context.
+enum class Plane : std::uint64_t {
+  kPointToPoint = 0,
+  kCollective = 1,       // between the groups of an inter-communicator, or inside an intra-communicator
+  kLocalCollective = 2,  // inside the local group of an inter-communicator
+  kManagement = 3,       // creation of communicators from groups, finalize
+};
+
+// Something a room above keeps with a communicator and wants destroyed with it (attributes, topology, schedule cache).
+class Extra {
+ public:
+  virtual ~Extra() = default;
+};
+
+class Communicator : public Object {
+ public:
+  // Takes over one reference to each group. `remote` is null for an intra-communicator. `context` may be 0 = not agreed yet.
+  Communicator(std::uint64_t context, Group* local, Group* remote) noexcept;
+
+  bool is_inter() const noexcept { return remote_ != nullptr; }
+  int rank() const noexcept { return local_->rank(); }
+  int size() const noexcept { return local_->size(); }
+  // The number of ranks that a destination or source may name.
+  int remote_size() const noexcept { return peers().size(); }
+
+  Group& local_group() const noexcept { return *local_; }
+  Group* remote_group() const noexcept { return remote_; }
+  // The group that destinations name: the remote one of an inter-communicator, else the local one.
+  const Group& peers() const noexcept { return remote_ ? *remote_ : *local_; }
+  // The group that a plane's ranks name: the local one for kLocalCollective, else peers().
+  const Group& peers(Plane plane) const noexcept { return plane == Plane::kLocalCollective ? *local_ : peers(); }
+
+  std::uint64_t context() const noexcept { return context_; }
+  std::uint64_t wire_context(Plane plane) const noexcept { return context_ | static_cast<std::uint64_t>(plane); }
+  // Once, when an agreement ends.
+  void set_context(std::uint64_t context) noexcept { context_ = context; }
+
+  // Collectives on this communicator are numbered in the order of their calls; the number is the tag of their messages.
+  // Protected by the endpoint's lock.
+  int next_collective_tag() noexcept { return static_cast<int>(collective_counter_++ & 0x3fffffff); }
+
+  MPI_Errhandler error_handler() const noexcept { return error_handler_; }
+  void set_error_handler(MPI_Errhandler handler) noexcept { error_handler_ = handler; }  // reference counting: src/mpi/error.cc
+
+  std::string name;
+  // Kept for rooms above; each casts its own back.
+  std::unique_ptr<Extra> attributes;
+  std::unique_ptr<Extra> topology;
+  std::unique_ptr<Extra> info;
+  std::unique_ptr<Extra> schedules;
+  std::unique_ptr<Extra> buffer;  // MPI_Comm_attach_buffer
+
+  // Set for the predefined ones, whose handles are small integers.
+  MPI_Comm predefined_handle = MPI_COMM_NULL;
+  MPI_Comm handle() noexcept {
+    return predefined_handle != MPI_COMM_NULL ? predefined_handle : reinterpret_cast<MPI_Comm>(this);
+  }
+
+  // Releases one reference; the last one destroys. Pending operations hold references, so MPI_Comm_free never pulls a
+  // communicator from under them.
+  static void drop(Communicator* communicator) noexcept;
+
+ private:
+  ~Communicator();
+  std::uint64_t context_;
+  Group* local_;
+  Group* remote_;
+  MPI_Errhandler error_handler_ = MPI_ERRORS_ARE_FATAL;
+  std::uint32_t collective_counter_ = 0;
+};
+
+// Makes context ids for communicators that this process leads. Protected by the endpoint's lock.
+class ContextIds {
+ public:
+  explicit ContextIds(ProcessId self) noexcept : next_((static_cast<std::uint64_t>(self) << 40) | (kFirst << 2)) {}
+  std::uint64_t take() noexcept {
+    const std::uint64_t id = next_;
+    next_ += 4;
+    return id;
+  }
+
+  // Known to all without agreement.
+  static constexpr std::uint64_t kWorld = 1u << 2;
+  static constexpr std::uint64_t kSelf = 2u << 2;
+  static constexpr std::uint64_t kProcesses = 3u << 2;  // all processes of the job, ranks as in world: for management
+
+ private:
+  static constexpr std::uint64_t kFirst = 16;
+  std::uint64_t next_;
+};
+
+}  // namespace lapwing::comm

@@ -1,0 +1,314 @@
+// The part of the engine that application threads run: operations, the baton, waiting. The event thread's part is in
+// event_thread.cc.
+#include "engine/engine.h"
+
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/futex.h"
+#include "base/internal_error.h"
+
+namespace lapwing::engine {
+namespace {
+
+// While a driver spins it looks at the event port, a system call, only in every so many turns that moved nothing.
+constexpr unsigned kTurnsBetweenLooks = 8;
+
+void close_if_open(int& fd) noexcept {
+  if (fd >= 0) ::close(fd);
+  fd = -1;
+}
+
+}  // namespace
+
+void Engine::Bell::on_ready(std::uint32_t) noexcept {
+  std::uint64_t count;
+  [[maybe_unused]] const ssize_t bytes = ::read(fd, &count, sizeof count);
+}
+
+Engine::Engine(Clock& clock) noexcept : clock_(clock) {}
+
+Engine::~Engine() {
+  stop();
+  close_if_open(wake_.fd);
+  close_if_open(alarm_.fd);
+}
+
+Status Engine::start(const EngineOptions& options) {
+  options_ = options;
+  LAPWING_TRY(port_.open());
+  wake_.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  alarm_.fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  if (wake_.fd < 0 || alarm_.fd < 0)
+    return Status::error(MPI_ERR_NO_MEM, "cannot open an eventfd or timerfd: %s; raise the limit of open files (ulimit -n)",
+                         std::strerror(errno));
+  LAPWING_TRY(port_.add(wake_.fd, EPOLLIN | EPOLLET, wake_));
+  LAPWING_TRY(port_.add(alarm_.fd, EPOLLIN | EPOLLET, alarm_));
+  std::int64_t wakeup_cost = 0;
+  if (options_.event_thread) {
+    LAPWING_TRY(start_event_thread());
+    if (options_.spin_budget < 0) wakeup_cost = measure_wakeup_cost();
+  }
+  policy_.configure(wakeup_cost > 0 ? wakeup_cost : WaitPolicy::kAssumedCost, options_.oversubscribed, options_.spin_budget);
+  return {};
+}
+
+void Engine::stop() noexcept { stop_event_thread(); }
+
+void Engine::add_source(Source& source) { sources_.push_back(&source); }
+
+void Engine::remove_source(Source& source) noexcept {
+  sources_.erase(std::remove(sources_.begin(), sources_.end(), &source), sources_.end());
+}
+
+// ---- operations -----------------------------------------------------------------------------------------------------
+
+void Engine::begin(Operation& operation) noexcept {
+  LAPWING_CHECK(operation.done());
+  operation.done_.store(false, std::memory_order_relaxed);
+  operation.waiter_ = nullptr;
+  hold();
+}
+
+void Engine::finish(Operation& operation) noexcept {
+  LAPWING_CHECK(!operation.done());
+  unhold();
+  Waiter* waiter = operation.waiter_;
+  operation.waiter_ = nullptr;
+  const bool continues = operation.continuation_ != nullptr;
+  // Once done is visible, a thread that looks without the lock may free the operation, unless it continues.
+  if (continues) defer(operation);
+  operation.done_.store(true, std::memory_order_release);
+  if (waiter != nullptr) arrive(*waiter);
+}
+
+bool Engine::watch(Operation& operation, Waiter& waiter) noexcept {
+  if (operation.done()) return false;
+  operation.waiter_ = &waiter;
+  return true;
+}
+
+void Engine::arrive(Waiter& waiter) noexcept {
+  if (--waiter.missing_ > 0) return;
+  if (waiter.linked())
+    signal(waiter);
+  else
+    wake_driver();
+}
+
+void Engine::signal(Waiter& waiter) noexcept {
+  waiter.signal_.store(1, std::memory_order_release);
+  futex_wake(waiter.signal_, 1);
+}
+
+void Engine::defer_to_application(Tasklet& tasklet) noexcept {
+  application_tasklets_.push_back(tasklet);
+  wake_driver();
+}
+
+// ---- timers ---------------------------------------------------------------------------------------------------------
+
+void Engine::set_timer(Timer& timer, std::int64_t deadline) noexcept {
+  cancel_timer(timer);
+  timer.deadline_ = deadline;
+  timer.pending_ = true;
+  timers_.insert(&timer);
+  hold();
+  if (*timers_.begin() == &timer) program_timer();
+}
+
+void Engine::cancel_timer(Timer& timer) noexcept {
+  if (!timer.pending_) return;
+  timers_.erase(&timer);
+  timer.pending_ = false;
+  unhold();
+}
+
+void Engine::program_timer() noexcept {
+  itimerspec when{};
+  if (!timers_.empty()) {
+    const std::int64_t left = std::max<std::int64_t>((*timers_.begin())->deadline_ - clock_.now(), 1);
+    when.it_value = {static_cast<time_t>(left / 1'000'000'000), static_cast<long>(left % 1'000'000'000)};
+  }
+  timerfd_settime(alarm_.fd, 0, &when, nullptr);
+}
+
+bool Engine::run_timers() noexcept {
+  if (timers_.empty()) return false;
+  bool ran = false;
+  while (!timers_.empty() && (*timers_.begin())->deadline_ <= clock_.now()) {
+    Timer& timer = **timers_.begin();
+    cancel_timer(timer);
+    timer.run_(timer);
+    ran = true;
+  }
+  if (ran) program_timer();
+  return ran;
+}
+
+// ---- one turn -------------------------------------------------------------------------------------------------------
+
+bool Engine::turn(bool thorough) noexcept {
+  bool moved = false;
+  for (Source* source : sources_) moved |= source->poll();
+  if (thorough || (!moved && ++turns_since_look_ >= kTurnsBetweenLooks)) {
+    turns_since_look_ = 0;
+    EventPort::Batch batch;
+    port_.collect(batch, 0);
+    moved |= port_.deliver(batch);
+    moved |= run_timers();
+  }
+  moved |= run_tasklets();
+  if (moved) ++(event_thread_drives_ ? counters_.event_thread_turns : counters_.application_turns);
+  return moved;
+}
+
+bool Engine::run_tasklets() noexcept {
+  bool ran = false;
+  while (!tasklets_.empty()) {
+    Tasklet& tasklet = tasklets_.pop_front();
+    tasklet.run_(tasklet);
+    ran = true;
+  }
+  return ran;
+}
+
+bool Engine::run_application_tasklets() noexcept {
+  bool ran = false;
+  while (!application_tasklets_.empty()) {
+    Tasklet& tasklet = application_tasklets_.pop_front();
+    lock_.unlock();
+    tasklet.run_(tasklet);
+    lock_.lock();
+    run_tasklets();
+    ran = true;
+  }
+  return ran;
+}
+
+// ---- waiting --------------------------------------------------------------------------------------------------------
+
+void Engine::wait(Waiter& waiter) noexcept {
+  run_tasklets();
+  while (!waiter.ready()) {
+    if (run_application_tasklets()) continue;
+    if (baton_taken_)
+      sleep_on_waiter(waiter);
+    else
+      drive(waiter);
+  }
+  // The baton may have been passed to this thread just when its own wait ended.
+  if (!baton_taken_) pass_baton();
+}
+
+void Engine::drive(Waiter& waiter) noexcept {
+  baton_taken_ = true;
+  disarm_event_thread();
+  while (!spin(waiter)) {
+    sleep_in_port(waiter);
+    if (waiter.ready()) break;
+  }
+  baton_taken_ = false;
+}
+
+// Polls until the waiter is ready or a user callback wants an application thread (true), or the budget is spent (false).
+bool Engine::spin(Waiter& waiter) noexcept {
+  std::int64_t began = 0;
+  for (;;) {
+    const bool moved = turn(!kThorough);
+    if (waiter.ready() || !application_tasklets_.empty()) {
+      policy_.ended_spinning();
+      ++counters_.waits_spun;
+      return true;
+    }
+    lock_.breathe();
+    const std::int64_t now = clock_.now();
+    if (moved || began == 0)
+      began = now;
+    else if (now - began >= policy_.budget())
+      return false;
+    if (policy_.yields())
+      sched_yield();
+    else
+      cpu_relax();
+  }
+}
+
+void Engine::sleep_in_port(Waiter& waiter) noexcept {
+  if (!arm_sources()) {
+    disarm_sources();
+    return;
+  }
+  if (waiter.ready() || !application_tasklets_.empty() || !tasklets_.empty()) {
+    disarm_sources();
+    return;
+  }
+  ++counters_.waits_slept;
+  driver_sleeps_ = true;
+  const std::int64_t began = clock_.now();
+  lock_.unlock();
+  EventPort::Batch batch;
+  port_.collect(batch, -1);
+  lock_.lock();
+  policy_.ended_sleeping(clock_.now() - began);
+  driver_sleeps_ = false;
+  disarm_sources();
+  port_.deliver(batch);
+  run_timers();
+  run_tasklets();
+}
+
+void Engine::sleep_on_waiter(Waiter& waiter) noexcept {
+  waiters_.push_back(waiter);
+  waiter.signal_.store(0, std::memory_order_relaxed);
+  lock_.unlock();
+  while (waiter.signal_.load(std::memory_order_acquire) == 0) futex_wait(waiter.signal_, 0);
+  lock_.lock();
+  waiter.unlink();
+}
+
+// Another blocked thread, if any, becomes the driver.
+void Engine::pass_baton() noexcept {
+  if (!waiters_.empty()) signal(waiters_.front());
+}
+
+void Engine::wake_driver() noexcept {
+  if (!driver_sleeps_) return;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t bytes = ::write(wake_.fd, &one, sizeof one);
+}
+
+void Engine::leave() noexcept {
+  run_tasklets();
+  ++epoch_;
+  if (event_thread_runs_ && !baton_taken_) {
+    if (in_flight_ > 0)
+      arm_event_thread();
+    else
+      request_lazy_arm();
+  }
+  lock_.unlock();
+}
+
+// All sources arm, or none: false when one has work.
+bool Engine::arm_sources() noexcept {
+  sources_armed_ = true;
+  for (Source* source : sources_)
+    if (!source->arm()) return false;
+  return true;
+}
+
+void Engine::disarm_sources() noexcept {
+  if (!sources_armed_) return;
+  sources_armed_ = false;
+  for (Source* source : sources_) source->disarm();
+}
+
+}  // namespace lapwing::engine

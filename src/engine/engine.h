@@ -1,0 +1,237 @@
+// The engine: who makes messages move, and when.
+//
+// The rule: whoever waits drives; the event thread drives only when nobody waits (design: paper 1, LA-MPI-ED, without its
+// price). All state of an endpoint is protected by one lock. These threads take part:
+//
+//   application, in a blocking call   takes the baton: polls the sources, then sleeps in the event port itself. Others
+//                                     that block at the same time sleep each on its own Waiter.
+//   application, in any other call    does its own work under the lock, gives one optimistic push, and leaves.
+//   event thread                      sleeps in an outer epoll that watches the port. It is armed when the application
+//                                     leaves with operations in flight, and lazily (within about a millisecond) when it
+//                                     leaves with none. Never woken by what a waiter already handles.
+//
+// Every Operation completes exactly once, through finish(). Continuations and tasklets run under the lock at a safe point.
+// User callbacks run on application threads only, without the lock: see defer_to_application().
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/intrusive_list.h"
+#include "base/status.h"
+#include "engine/event_port.h"
+#include "engine/lock.h"
+#include "engine/operation.h"
+#include "engine/wait_policy.h"
+
+namespace lapwing::engine {
+
+// Something that makes progress when looked at: a transport. All calls come with the lock held.
+class Source {
+ public:
+  // One bounded look; true when something moved.
+  virtual bool poll() noexcept = 0;
+  // Somebody is about to sleep on the event port: from now on, peers must make a descriptor ready when they have work for
+  // us. False when there is work already (then nobody sleeps, and disarm() follows).
+  virtual bool arm() noexcept = 0;
+  // Somebody polls again: peers need not ring.
+  virtual void disarm() noexcept = 0;
+
+ protected:
+  ~Source() = default;
+};
+
+struct TimerTag;
+
+// A deadline. Runs once, with the lock held, not before its time.
+class Timer {
+ public:
+  using Function = void (*)(Timer&) noexcept;
+  explicit Timer(Function run) noexcept : run_(run) {}
+  bool pending() const noexcept { return pending_; }
+
+ private:
+  friend class Engine;
+  Function run_;
+  std::int64_t deadline_ = 0;
+  bool pending_ = false;
+};
+
+struct EngineOptions {
+  bool event_thread = true;      // LAPWING_PROGRESS=thread; false: progress only inside MPI calls
+  bool oversubscribed = false;   // more ranks on this machine than cores they may use
+  std::int64_t spin_budget = -1;  // nanoseconds; -1: from the wait policy
+};
+
+// What the engine did, for LAPWING_STATS=1 and the demo's report. Written under the lock.
+struct EngineCounters {
+  std::uint64_t waits_spun = 0;           // waits that ended while polling
+  std::uint64_t waits_slept = 0;          // waits that went to sleep in the event port
+  std::uint64_t event_thread_wakeups = 0;
+  std::uint64_t arms = 0;                 // system calls to arm or disarm the event thread
+  std::uint64_t application_turns = 0;    // drives by application threads that moved something
+  std::uint64_t event_thread_turns = 0;   // drives by the event thread that moved something
+};
+
+class Engine {
+ public:
+  explicit Engine(Clock& clock) noexcept;
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Opens the event port and starts the event thread if asked for.
+  Status start(const EngineOptions& options);
+  // Stops the event thread. No operation may be in flight.
+  void stop() noexcept;
+
+  Lock& lock() noexcept { return lock_; }
+  EventPort& port() noexcept { return port_; }
+  Clock& clock() noexcept { return clock_; }
+  const EngineCounters& counters() const noexcept { return counters_; }
+  // True while the event thread, not the application, drives: bytes moved now are overlapped with computing.
+  bool event_thread_drives() const noexcept { return event_thread_drives_; }
+  bool has_event_thread() const noexcept { return options_.event_thread; }
+
+  // ---- with the lock held ----
+
+  void add_source(Source& source);
+  void remove_source(Source& source) noexcept;
+
+  // An operation begins, and is in flight until finish().
+  void begin(Operation& operation) noexcept;
+  // Completes `operation`: wakes its waiter, queues its continuation. The only function that completes anything.
+  void finish(Operation& operation) noexcept;
+  // Work that is in flight without being an Operation (bytes queued in a transport, say) and needs the event thread.
+  void hold() noexcept { ++in_flight_; }
+  void unhold() noexcept { --in_flight_; }
+
+  void defer(Tasklet& tasklet) noexcept { tasklets_.push_back(tasklet); }
+  // For user callbacks: runs on an application thread inside an MPI call, WITHOUT the lock. With MPI_THREAD_MULTIPLE any
+  // application thread may be the one; the event thread never is.
+  void defer_to_application(Tasklet& tasklet) noexcept;
+
+  void set_timer(Timer& timer, std::int64_t deadline) noexcept;
+  void cancel_timer(Timer& timer) noexcept;
+
+  // `waiter` will arrive() when `operation` completes. False when it is complete already (no arrival will follow).
+  bool watch(Operation& operation, Waiter& waiter) noexcept;
+  void unwatch(Operation& operation) noexcept { operation.waiter_ = nullptr; }
+  // One arrival; used by finish(), and by matching for a blocked probe.
+  void arrive(Waiter& waiter) noexcept;
+
+  // One turn of progress: polls every source once, looks at the event port, runs timers and tasklets. True when something
+  // moved.
+  bool turn() noexcept { return turn(kThorough); }
+  // Blocks until the waiter is ready. Releases the lock while sleeping.
+  void wait(Waiter& waiter) noexcept;
+  // Runs user callbacks that wait for an application thread. Releases the lock around each. True when one ran.
+  bool run_application_tasklets() noexcept;
+
+  // The application enters or leaves the library (see Call).
+  void enter() noexcept { lock_.lock(); }
+  void leave() noexcept;
+
+ private:
+  // Looks at the event port, a system call, in this turn.
+  static constexpr bool kThorough = true;
+
+  bool turn(bool thorough) noexcept;
+  void drive(Waiter& waiter) noexcept;
+  bool spin(Waiter& waiter) noexcept;
+  void sleep_in_port(Waiter& waiter) noexcept;
+  void sleep_on_waiter(Waiter& waiter) noexcept;
+  void pass_baton() noexcept;
+  void signal(Waiter& waiter) noexcept;
+  bool run_tasklets() noexcept;
+  bool run_timers() noexcept;
+  void program_timer() noexcept;
+  void wake_driver() noexcept;
+
+  Status start_event_thread();
+  void stop_event_thread() noexcept;
+  void arm_event_thread() noexcept;
+  void disarm_event_thread() noexcept;
+  void request_lazy_arm() noexcept;
+  void set_lazy_timer() noexcept;
+  void on_lazy_timer() noexcept;
+  bool arm_sources() noexcept;
+  void disarm_sources() noexcept;
+  static void* event_thread_main(void* engine) noexcept;
+  void run_event_thread() noexcept;
+  void event_thread_drive() noexcept;
+  std::int64_t measure_wakeup_cost() noexcept;
+
+  // A descriptor that only wakes: an eventfd or a timerfd, read to silence it.
+  class Bell final : public FdHandler {
+   public:
+    void on_ready(std::uint32_t events) noexcept override;
+    int fd = -1;
+  };
+
+  Clock& clock_;
+  EngineOptions options_;
+  Lock lock_;
+  EventPort port_;
+  std::vector<Source*> sources_;
+  IntrusiveList<Tasklet, TaskletTag> tasklets_;
+  IntrusiveList<Tasklet, TaskletTag> application_tasklets_;
+  struct Earlier {
+    bool operator()(const Timer* a, const Timer* b) const noexcept {
+      return a->deadline_ != b->deadline_ ? a->deadline_ < b->deadline_ : a < b;
+    }
+  };
+  std::set<Timer*, Earlier> timers_;
+  IntrusiveList<Waiter, WaiterTag> waiters_;  // blocked threads that do not drive
+  WaitPolicy policy_;
+  EngineCounters counters_;
+
+  std::int64_t in_flight_ = 0;
+  bool baton_taken_ = false;       // an application thread drives
+  bool driver_sleeps_ = false;     // ... and sleeps in the port
+  bool event_thread_drives_ = false;
+  bool sources_armed_ = false;
+  unsigned turns_since_look_ = 0;
+
+  Bell wake_;                  // in the port: wakes a sleeping driver
+  Bell alarm_;                 // in the port: timerfd for timers_
+
+  // The event thread and how it is armed.
+  pthread_t thread_{};
+  bool event_thread_runs_ = false;
+  int outer_epoll_ = -1;           // watches the port (one-shot), the lazy timer and the control eventfd
+  int lazy_timer_ = -1;
+  int control_ = -1;
+  bool armed_ = false;
+  bool lazy_pending_ = false;
+  std::uint64_t epoch_ = 0;        // counts leaves: tells the lazy timer whether the application was here since
+  std::uint64_t lazy_epoch_ = 0;
+  std::atomic<bool> stopping_{false};
+  std::atomic<std::int64_t> calibration_{0};  // when the event thread last answered a calibration call; 0: not yet
+  std::atomic<bool> calibrating_{false};
+};
+
+// One visit of an application thread. Holds the lock; leaving arms the event thread as needed.
+class Call {
+ public:
+  explicit Call(Engine& engine) noexcept : engine_(engine) { engine_.enter(); }
+  ~Call() { engine_.leave(); }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // Blocks until `operation` is done.
+  void wait(Operation& operation) noexcept {
+    Waiter waiter(1);
+    if (engine_.watch(operation, waiter)) engine_.wait(waiter);
+  }
+
+ private:
+  Engine& engine_;
+};
+
+}  // namespace lapwing::engine

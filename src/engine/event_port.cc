@@ -1,0 +1,87 @@
+#include "engine/event_port.h"
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/internal_error.h"
+
+namespace lapwing::engine {
+
+EventPort::~EventPort() {
+  if (epoll_ >= 0) ::close(epoll_);
+}
+
+Status EventPort::open() {
+  epoll_ = epoll_create1(EPOLL_CLOEXEC);
+  if (epoll_ < 0)
+    return Status::error(MPI_ERR_NO_MEM, "cannot open an epoll instance: %s; raise the limit of open files (ulimit -n)",
+                         std::strerror(errno));
+  return {};
+}
+
+Status EventPort::add(int fd, std::uint32_t events, FdHandler& handler) {
+  if (free_slots_.empty()) {
+    free_slots_.push_back(slots_.size());
+    slots_.emplace_back();
+  }
+  const std::size_t index = free_slots_.back();
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = ticket(index);
+  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0)
+    return Status::error(MPI_ERR_NO_MEM, "cannot watch descriptor %d: %s; see /proc/sys/fs/epoll/max_user_watches", fd,
+                         std::strerror(errno));
+  free_slots_.pop_back();
+  slots_[index].handler = &handler;
+  slots_[index].fd = fd;
+  if (slot_by_fd_.size() <= static_cast<std::size_t>(fd)) slot_by_fd_.resize(static_cast<std::size_t>(fd) + 1, 0);
+  slot_by_fd_[static_cast<std::size_t>(fd)] = index + 1;
+  return {};
+}
+
+std::size_t EventPort::slot_of(int fd) const noexcept {
+  const auto position = static_cast<std::size_t>(fd);
+  LAPWING_CHECK(fd >= 0 && position < slot_by_fd_.size() && slot_by_fd_[position] != 0);
+  return slot_by_fd_[position] - 1;
+}
+
+void EventPort::change(int fd, std::uint32_t events) noexcept {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = ticket(slot_of(fd));
+  LAPWING_CHECK(epoll_ctl(epoll_, EPOLL_CTL_MOD, fd, &event) == 0);
+}
+
+void EventPort::remove(int fd) noexcept {
+  const std::size_t index = slot_of(fd);
+  epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);
+  slots_[index].handler = nullptr;
+  slots_[index].fd = -1;
+  ++slots_[index].generation;
+  slot_by_fd_[static_cast<std::size_t>(fd)] = 0;
+  free_slots_.push_back(index);
+}
+
+void EventPort::collect(Batch& batch, int timeout_ms) noexcept {
+  epoll_event events[Batch::kMost];
+  const int count = epoll_wait(epoll_, events, Batch::kMost, timeout_ms);
+  batch.count = count > 0 ? count : 0;  // EINTR: a signal; the caller looks again
+  for (int i = 0; i < batch.count; ++i) batch.ready[i] = {events[i].data.u64, events[i].events};
+}
+
+bool EventPort::deliver(const Batch& batch) noexcept {
+  bool delivered = false;
+  for (int i = 0; i < batch.count; ++i) {
+    const std::size_t index = batch.ready[i].ticket & 0xffffffffu;
+    const auto generation = static_cast<std::uint32_t>(batch.ready[i].ticket >> 32);
+    if (index >= slots_.size() || slots_[index].generation != generation || slots_[index].handler == nullptr) continue;
+    slots_[index].handler->on_ready(batch.ready[i].events);
+    delivered = true;
+  }
+  return delivered;
+}
+
+}  // namespace lapwing::engine

@@ -1,0 +1,218 @@
+// The event thread: progress while the application computes (design: paper 1, LA-MPI-ED).
+//
+// It sleeps in an outer epoll that watches three descriptors:
+//
+//   the port        one-shot: armed by a leaving application thread, disarmed by firing or by a thread that begins to drive
+//   the lazy timer  armed by an application thread that leaves with nothing in flight; when it fires and the application has
+//                   been outside since, the thread arms the port, so that unexpected data is drained; then nothing ticks
+//   control         stop, calibration, and work that was found while arming
+//
+// No wake-up is lost: arming first asks the sources to ring (each checks for work after it said so), then arms the port, whose
+// readiness is a level seen from outside. Whoever arms holds the lock.
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "base/futex.h"
+#include "base/internal_error.h"
+#include "engine/engine.h"
+
+namespace lapwing::engine {
+namespace {
+
+constexpr std::int64_t kLazyDelay = 1'000'000;  // ns
+enum Watched : std::uint64_t { kPort = 1, kLazyTimer = 2, kControl = 3 };
+
+void drain(int fd) noexcept {
+  std::uint64_t count;
+  [[maybe_unused]] const ssize_t bytes = ::read(fd, &count, sizeof count);
+}
+
+void ring(int fd) noexcept {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t bytes = ::write(fd, &one, sizeof one);
+}
+
+}  // namespace
+
+Status Engine::start_event_thread() {
+  outer_epoll_ = epoll_create1(EPOLL_CLOEXEC);
+  lazy_timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  control_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (outer_epoll_ < 0 || lazy_timer_ < 0 || control_ < 0)
+    return Status::error(MPI_ERR_NO_MEM, "cannot open the event thread's descriptors: %s; raise the limit of open files (ulimit -n)",
+                         std::strerror(errno));
+  const struct {
+    int fd;
+    std::uint32_t events;
+    Watched what;
+  } watched[] = {{port_.fd(), 0, kPort}, {lazy_timer_, EPOLLIN, kLazyTimer}, {control_, EPOLLIN, kControl}};
+  for (const auto& entry : watched) {
+    epoll_event event{};
+    event.events = entry.events;
+    event.data.u64 = entry.what;
+    LAPWING_CHECK(epoll_ctl(outer_epoll_, EPOLL_CTL_ADD, entry.fd, &event) == 0);
+  }
+
+  // Signals belong to the application's threads: the new thread inherits a mask that blocks all.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  stopping_.store(false, std::memory_order_relaxed);
+  const int error = pthread_create(&thread_, nullptr, &Engine::event_thread_main, this);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error != 0)
+    return Status::error(MPI_ERR_NO_MEM,
+                         "cannot start the event thread: %s; raise the limit of processes (ulimit -u) or set LAPWING_PROGRESS=polling",
+                         std::strerror(error));
+  event_thread_runs_ = true;
+  return {};
+}
+
+void Engine::stop_event_thread() noexcept {
+  if (event_thread_runs_) {
+    stopping_.store(true, std::memory_order_release);
+    ring(control_);
+    pthread_join(thread_, nullptr);
+    event_thread_runs_ = false;
+    armed_ = lazy_pending_ = false;
+  }
+  for (int* fd : {&outer_epoll_, &lazy_timer_, &control_}) {
+    if (*fd >= 0) ::close(*fd);
+    *fd = -1;
+  }
+}
+
+void* Engine::event_thread_main(void* engine) noexcept {
+  prctl(PR_SET_NAME, "lapwing-event");
+  static_cast<Engine*>(engine)->run_event_thread();
+  return nullptr;
+}
+
+void Engine::run_event_thread() noexcept {
+  while (!stopping_.load(std::memory_order_acquire)) {
+    epoll_event events[3];
+    const int count = epoll_wait(outer_epoll_, events, 3, -1);
+    if (calibrating_.load(std::memory_order_acquire)) {
+      drain(control_);
+      calibration_.store(clock_.now(), std::memory_order_release);
+      continue;
+    }
+    lock_.lock();
+    ++counters_.event_thread_wakeups;
+    bool work = false;
+    for (int i = 0; i < count; ++i) {
+      switch (events[i].data.u64) {
+        case kPort:
+          work = true;
+          break;
+        case kLazyTimer:
+          drain(lazy_timer_);
+          on_lazy_timer();
+          break;
+        case kControl:
+          drain(control_);
+          work = true;
+          break;
+      }
+    }
+    if (work && !baton_taken_) event_thread_drive();
+    lock_.unlock();
+  }
+}
+
+// Moves what there is to move, then arms again: the application is outside, or about to drive itself.
+void Engine::event_thread_drive() noexcept {
+  armed_ = false;  // the one-shot has fired; or arming found work and rang control
+  disarm_sources();
+  event_thread_drives_ = true;
+  while (!baton_taken_ && turn(kThorough)) {
+    lock_.breathe();
+  }
+  event_thread_drives_ = false;
+  if (!baton_taken_ && !stopping_.load(std::memory_order_relaxed)) arm_event_thread();
+}
+
+// With the lock held, no driver. Afterwards either the thread will wake for the next event, or control has been rung.
+void Engine::arm_event_thread() noexcept {
+  if (armed_) return;
+  if (!arm_sources()) {
+    disarm_sources();
+    ring(control_);  // work is here already: the event thread does it, not the application, which wants to compute
+    return;
+  }
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLONESHOT;
+  event.data.u64 = kPort;
+  epoll_ctl(outer_epoll_, EPOLL_CTL_MOD, port_.fd(), &event);
+  armed_ = true;
+  ++counters_.arms;
+}
+
+void Engine::disarm_event_thread() noexcept {
+  if (!armed_) return;
+  epoll_event event{};
+  event.events = 0;
+  event.data.u64 = kPort;
+  epoll_ctl(outer_epoll_, EPOLL_CTL_MOD, port_.fd(), &event);
+  armed_ = false;
+  ++counters_.arms;
+  disarm_sources();
+}
+
+void Engine::request_lazy_arm() noexcept {
+  if (armed_ || lazy_pending_) return;
+  set_lazy_timer();
+}
+
+void Engine::set_lazy_timer() noexcept {
+  lazy_pending_ = true;
+  lazy_epoch_ = epoch_;
+  itimerspec when{};
+  when.it_value.tv_nsec = kLazyDelay;
+  timerfd_settime(lazy_timer_, 0, &when, nullptr);
+}
+
+// The application left with nothing in flight a while ago. If it has not been here since, watch over the port.
+void Engine::on_lazy_timer() noexcept {
+  lazy_pending_ = false;
+  if (baton_taken_ || armed_) return;  // somebody drives: leaving will ask again
+  if (epoch_ != lazy_epoch_)
+    set_lazy_timer();
+  else
+    arm_event_thread();
+}
+
+// The median of a few wake-ups of the event thread, in nanoseconds; 0 when this machine is too busy to tell.
+std::int64_t Engine::measure_wakeup_cost() noexcept {
+  if (options_.oversubscribed) return 0;
+  constexpr int kRounds = 5;
+  constexpr std::int64_t kPatience = 400'000;  // ns for one round; later means: busy
+  std::int64_t costs[kRounds];
+  int measured = 0;
+  calibrating_.store(true, std::memory_order_release);
+  for (int round = 0; round < kRounds; ++round) {
+    calibration_.store(0, std::memory_order_relaxed);
+    const std::int64_t began = clock_.now();
+    ring(control_);
+    std::int64_t woke;
+    while ((woke = calibration_.load(std::memory_order_acquire)) == 0 && clock_.now() - began < kPatience) cpu_relax();
+    if (woke == 0) break;
+    costs[measured++] = woke - began;
+    // Time to fall asleep again, so that the next round measures a real wake-up.
+    for (const std::int64_t until = clock_.now() + 10'000; clock_.now() < until;) cpu_relax();
+  }
+  calibrating_.store(false, std::memory_order_release);
+  if (measured < 3) return 0;
+  std::sort(costs, costs + measured);
+  return costs[measured / 2];
+}
+
+}  // namespace lapwing::engine

@@ -1,0 +1,35 @@
+#include "engine/lock.h"
+
+#include <climits>
+
+#include "base/futex.h"
+
+namespace lapwing::engine {
+
+void Lock::lock_slow() noexcept {
+  constexpr int kShortSpin = 100;
+  waiting_.fetch_add(1, std::memory_order_relaxed);
+  for (int i = 0; i < kShortSpin && state_.load(std::memory_order_relaxed) != kFree; ++i) cpu_relax();
+  // From here on the word says kContended while held, so that unlock() knows somebody may sleep.
+  while (state_.exchange(kContended, std::memory_order_acquire) != kFree) futex_wait(state_, kContended);
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
+  admissions_.fetch_add(1, std::memory_order_release);
+  futex_wake(admissions_, INT_MAX);
+}
+
+void Lock::breathe_slow() noexcept {
+  // Waits until one of the waiting threads has been admitted, so that unlock-and-lock-again cannot starve it.
+  const std::uint32_t before = admissions_.load(std::memory_order_acquire);
+  unlock();
+  constexpr int kShortSpin = 1000;
+  for (int i = 0; i < kShortSpin && admissions_.load(std::memory_order_acquire) == before; ++i) cpu_relax();
+  if (admissions_.load(std::memory_order_acquire) == before && waiting_.load(std::memory_order_relaxed) != 0) {
+    constexpr std::int64_t kAtMost = 1'000'000;  // a waiter that was admitted between our looks wakes nobody
+    futex_wait_for(admissions_, before, kAtMost);
+  }
+  lock();
+}
+
+void Lock::wake_one() noexcept { futex_wake(state_, 1); }
+
+}  // namespace lapwing::engine

@@ -1,0 +1,43 @@
+// This process's part in the job: the one object behind all MPI functions, and the only global of the library.
+//
+// Lives from the first initialization (MPI_Init, MPI_Init_thread, MPI_Session_init) to the last finalization.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/settings.h"
+#include "comm/communicator.h"
+#include "engine/engine.h"
+#include "net/network.h"
+#include "p2p/messenger.h"
+#include "runtime/job.h"
+
+namespace lapwing::mpi {
+
+struct Process {
+  Settings settings;
+  SteadyClock clock;
+  engine::Engine engine{clock};
+  std::unique_ptr<p2p::Messenger> messenger;
+  std::unique_ptr<net::Network> network;
+  runtime::Job job;                                    // rank, size, launcher, host facts
+  std::unique_ptr<comm::ContextIds> context_ids;
+  comm::Communicator* world = nullptr;
+  comm::Communicator* self = nullptr;
+  comm::Communicator* processes = nullptr;  // all processes, for management (ContextIds::kProcesses); never a user's
+  int thread_level = MPI_THREAD_SINGLE;
+};
+
+// Null outside initialization..finalization. The pointer itself is read without a lock.
+Process* process_or_null() noexcept;
+// The same, where the shims have checked.
+inline Process& process() noexcept { return *process_or_null(); }
+
+// Handles to objects; null when the handle is of no living object of that kind. Predefined handles resolve too.
+comm::Communicator* resolve(MPI_Comm handle) noexcept;
+comm::Group* resolve(MPI_Group handle) noexcept;
+p2p::Request* resolve(MPI_Request handle) noexcept;
+
+}  // namespace lapwing::mpi

@@ -1,0 +1,58 @@
+// The network of one job: chooses for every peer the first transport that reaches it, in the order self, shm, tcp.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "net/transport.h"
+
+namespace lapwing {
+class Settings;
+}
+
+namespace lapwing::net {
+
+struct NetworkConfig {
+  PeerId rank = 0;
+  std::uint32_t size = 1;
+  bool use_shm = true;
+  bool use_tcp = true;
+  std::string job_secret;          // 32 bytes, the same on every rank; empty for a singleton
+  std::string host_identity;       // equal on ranks that share memory and loopback
+  std::string host_name;           // for messages
+  const Settings* settings = nullptr;
+};
+
+class Network {
+ public:
+  Network(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config);
+  ~Network();
+
+  Status publish(wire::Card& card);
+  // `cards[rank]` for every rank. Fails with one clear text when some peer can be reached by no transport.
+  Status attach(const std::vector<wire::Card>& cards);
+
+  void post(PeerId peer, SendOp& op) noexcept { routes_[peer]->post(peer, op); }
+  const Capabilities& capabilities(PeerId peer) const noexcept { return capabilities_[peer]; }
+  Transport& route(PeerId peer) noexcept { return *routes_[peer]; }
+  // "rank 3 on host node7": for messages.
+  std::string describe(PeerId peer) const;
+  bool same_host(PeerId peer) const noexcept { return same_host_[peer]; }
+  std::uint32_t size() const noexcept { return config_.size; }
+  PeerId rank() const noexcept { return config_.rank; }
+
+  bool flushed() const noexcept;
+  void expect_goodbye() noexcept;
+  void close() noexcept;
+
+ private:
+  engine::Engine& engine_;
+  NetworkConfig config_;
+  std::vector<std::unique_ptr<Transport>> transports_;
+  std::vector<Transport*> routes_;
+  std::vector<Capabilities> capabilities_;
+  std::vector<bool> same_host_;
+  std::vector<std::string> host_names_;
+};
+
+}  // namespace lapwing::net

@@ -1,0 +1,102 @@
+// What a transport is to the layers above: it moves frames between this rank and a peer, in order, without loss or
+// duplicate, and knows no communicator and no tag (the header is opaque to it but for payload_bytes, credit and sequence).
+//
+// Everything here is called with the endpoint's lock held, and calls back with it held. A transport is an engine::Source.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/byte_walk.h"
+#include "base/intrusive_list.h"
+#include "base/status.h"
+#include "engine/engine.h"
+#include "wire/card.h"
+#include "wire/frame.h"
+
+namespace lapwing::net {
+
+// A process of the job: its rank in MPI_COMM_WORLD.
+using PeerId = std::uint32_t;
+
+// One frame on its way out. Owned by the layer above; a transport links it into its queues until on_sent.
+class SendOp : public ListNode<> {
+ public:
+  using OnSent = void (*)(SendOp& op, const Status& status) noexcept;
+
+  wire::FrameHeader header;          // the transport fills `sequence`
+  const std::byte* data = nullptr;   // the payload when it is contiguous: header.payload_bytes of it
+  ByteWalk* walk = nullptr;          // otherwise; the transport takes exactly payload_bytes from it
+  OnSent on_sent = nullptr;          // exactly once: the payload's memory may be reused (or: will never be sent, with why)
+
+  // The transport's own bookkeeping.
+  std::uint64_t transport_progress = 0;
+};
+
+// Where the payload of one incoming frame goes.
+struct Landing {
+  std::byte* base = nullptr;         // contiguous destination, or
+  ByteWalk* walk = nullptr;          // scattered destination; both null: drop
+  std::uint64_t accepted = 0;        // how many payload bytes go there; the rest of the payload is read and dropped
+  void* token = nullptr;             // the sink's own
+  bool violation = false;            // the frame breaks the protocol: close the connection. `reason` says why
+  const char* reason = "";
+};
+
+// Receives frames: implemented by p2p.
+class FrameSink {
+ public:
+  // A header from `peer` has arrived and been decoded. Says where the payload goes. For a frame without payload too.
+  virtual Landing on_header(PeerId peer, const wire::FrameHeader& header) noexcept = 0;
+  // The whole payload is in the landing.
+  virtual void on_frame(PeerId peer, const wire::FrameHeader& header, const Landing& landing) noexcept = 0;
+  // No frame will come from or go to `peer` any more. If a frame was half received, `landing` is what on_header gave for
+  // it (else null). Posts to this peer fail from now on.
+  virtual void on_peer_lost(PeerId peer, const Status& why, const Landing* landing) noexcept = 0;
+
+ protected:
+  ~FrameSink() = default;
+};
+
+struct Capabilities {
+  std::uint64_t eager_limit = 0;   // longer messages go by rendezvous
+  std::uint64_t data_chunk = 0;    // advised payload of one kData frame
+  bool pull = false;               // pull() works: rendezvous by one copy
+};
+
+class Transport : public engine::Source {
+ public:
+  virtual ~Transport() = default;
+
+  virtual const char* name() const noexcept = 0;
+
+  // First step: opens what peers will need to reach this rank and writes it into this rank's card.
+  virtual Status publish(wire::Card& card) = 0;
+  // Second step, after all cards were exchanged: cards[rank]. Registers with the engine. Lazy: connects nobody who was not
+  // asked for.
+  virtual Status attach(const std::vector<wire::Card>& cards) = 0;
+  // Whether this transport can reach `peer`; valid after attach().
+  virtual bool reaches(PeerId peer) const noexcept = 0;
+  virtual Capabilities capabilities(PeerId peer) const noexcept = 0;
+
+  // Sends at once what the way takes (optimistic send); the rest follows as the engine turns. Order per peer is kept.
+  virtual void post(PeerId peer, SendOp& op) noexcept = 0;
+
+  // Copies `bytes` from `address` in the peer's memory into `into`. Only where capabilities().pull; a failure means "ask for
+  // kData instead", and the transport stops offering pull for that peer.
+  virtual bool pull(PeerId peer, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept {
+    (void)peer, (void)address, (void)bytes, (void)into;
+    return false;
+  }
+
+  // True when no posted frame waits to leave.
+  virtual bool flushed() const noexcept = 0;
+  // From here on a peer that goes away is not an error.
+  virtual void expect_goodbye() noexcept = 0;
+  // Closes everything. Called without posted frames, or at abort.
+  virtual void close() noexcept = 0;
+};
+
+}  // namespace lapwing::net

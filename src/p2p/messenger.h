@@ -1,0 +1,98 @@
+// The messenger: matching and the protocols eager and rendezvous (design: papers 1 and 3). One per endpoint; all calls with
+// the endpoint's lock held, unless said otherwise. Implements net::FrameSink: messages are matched where they arrive.
+//
+// Protocols. A message of at most the transport's eager limit travels whole (kEager), as long as the receiver's credit for us
+// lasts. A longer one asks first (kRequest, carrying the first bytes); when a receive matches, the receiver answers kClear and
+// the rest flows straight into the user's buffer (kData); or, where the transport can pull, the receiver takes it by one copy
+// and answers kMatched. A synchronous send completes on match.
+//
+// Bounded memory. Each receiver grants each sender a credit of bytes for unexpected messages, so that together they stay under
+// LAPWING_UNEXPECTED_LIMIT. A sender short of credit turns eager into rendezvous, then keeps messages back at home, in order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "comm/communicator.h"
+#include "datatype/datatype.h"
+#include "net/network.h"
+#include "p2p/request.h"
+
+namespace lapwing::p2p {
+
+enum class SendMode { kStandard, kSynchronous, kReady, kBuffered };
+
+struct Message;  // a message taken out by matched probe
+
+// A send, embedded by whoever needs one: a user's request, a step of a schedule.
+struct SendArguments {
+  const void* buffer = nullptr;
+  std::uint64_t count = 0;
+  datatype::Datatype* type = nullptr;
+  int destination = MPI_PROC_NULL;  // rank in communicator->peers(plane)
+  int tag = 0;
+  comm::Communicator* communicator = nullptr;
+  comm::Plane plane = comm::Plane::kPointToPoint;
+  SendMode mode = SendMode::kStandard;
+};
+
+struct ReceiveArguments {
+  void* buffer = nullptr;
+  std::uint64_t count = 0;
+  datatype::Datatype* type = nullptr;
+  int source = MPI_PROC_NULL;  // or MPI_ANY_SOURCE
+  int tag = 0;                 // or MPI_ANY_TAG
+  comm::Communicator* communicator = nullptr;
+  comm::Plane plane = comm::Plane::kPointToPoint;
+};
+
+class SendRequest;     // : Request. Constructed with SendArguments; embeddable; see p2p/send_request.h
+class ReceiveRequest;  // : Request. See p2p/receive_request.h
+
+struct MessengerCounters {
+  std::uint64_t eager_sends = 0, rendezvous_sends = 0, held_back_sends = 0;
+  std::uint64_t unexpected_messages = 0, unexpected_bytes_now = 0, unexpected_bytes_peak = 0;
+  std::uint64_t bytes_received = 0;
+  std::uint64_t bytes_overlapped = 0;  // received or sent while the event thread drove
+};
+
+class Messenger final : public net::FrameSink {
+ public:
+  Messenger(engine::Engine& engine, std::uint64_t unexpected_limit);
+  ~Messenger();
+  void set_network(net::Network& network);  // once, before any message
+
+  // Start an operation. It may be complete when this returns. Datatype and communicator are retained until completion.
+  // MPI_PROC_NULL completes at once.
+  void start(SendRequest& send) noexcept;
+  void start(ReceiveRequest& receive) noexcept;
+  void cancel(SendRequest& send) noexcept;
+  void cancel(ReceiveRequest& receive) noexcept;
+
+  // Looks for an unexpected message. True and `result` filled when one matches.
+  bool probe(comm::Communicator& communicator, int source, int tag, Result& result) noexcept;
+  // The same, and takes the message out of matching. The message is then received by start_matched, by anyone.
+  Message* matched_probe(comm::Communicator& communicator, int source, int tag, Result& result) noexcept;
+  void start_matched(ReceiveRequest& receive, Message* message) noexcept;
+  // Arranges one arrival at `waiter` when a message that matches comes in; call after probe() said no.
+  class ProbeWatch;
+  void watch(ProbeWatch& watch) noexcept;
+  void unwatch(ProbeWatch& watch) noexcept;
+
+  // True when nothing of ours waits to leave and no send waits for its receiver.
+  bool quiet() const noexcept;
+  // The state of all queues, for a person who debugs a hang.
+  std::string describe() const;
+  const MessengerCounters& counters() const noexcept;
+
+  // net::FrameSink
+  net::Landing on_header(net::PeerId peer, const wire::FrameHeader& header) noexcept override;
+  void on_frame(net::PeerId peer, const wire::FrameHeader& header, const net::Landing& landing) noexcept override;
+  void on_peer_lost(net::PeerId peer, const Status& why, const net::Landing* landing) noexcept override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace lapwing::p2p

@@ -1,0 +1,75 @@
+// Requests: what MPI_Request points at. One class for every kind that a user can wait for; the rooms above derive their own
+// (collectives, generalized requests).
+//
+// States, as a user sees them:
+//   inactive   persistent and not started, or started and completed and waited for: waits return at once, empty status
+//   active     started and not complete
+//   complete   done() is true; result() is valid until the wait that takes it. A non-persistent request is freed by that wait
+//
+// Ownership: the user's handle is one reference. While active, the engine holds another, so MPI_Request_free of an active
+// request lets the operation go on and end by itself.
+#pragma once
+
+#include <cstdint>
+
+#include "base/object.h"
+#include "base/status.h"
+#include "comm/communicator.h"
+#include "engine/engine.h"
+#include "mpi.h"
+
+namespace lapwing::p2p {
+
+// What a completed operation tells. src/mpi turns it into an MPI_Status.
+struct Result {
+  int source = MPI_ANY_SOURCE;
+  int tag = MPI_ANY_TAG;
+  std::uint64_t bytes = 0;
+  bool cancelled = false;
+  Status status;  // why it failed, if it did
+
+  // The empty status of MPI 5.0, section 3.7.3.
+  static Result empty() { return {}; }
+};
+
+class Request : public Object, public engine::Operation {
+ public:
+  enum class Kind { kSend, kReceive, kCollective, kGeneralized, kPartitioned, kOther };
+
+  Request(Kind kind, bool persistent) noexcept : Object(ObjectKind::kRequest), kind_(kind), persistent_(persistent) {}
+
+  Kind kind() const noexcept { return kind_; }
+  bool persistent() const noexcept { return persistent_; }
+  bool active() const noexcept { return active_; }
+  void set_active(bool active) noexcept { active_ = active; }
+
+  Result& result() noexcept { return result_; }
+
+  // The communicator whose error handler speaks for this request; may be null.
+  comm::Communicator* communicator() const noexcept { return communicator_; }
+
+  // The following are called with the endpoint's lock held.
+  // Starts a persistent request again.
+  virtual Status start() = 0;
+  // MPI_Cancel: marks for cancellation; the request completes either way.
+  virtual Status cancel() { return Status::error(MPI_ERR_REQUEST, "this kind of request cannot be cancelled"); }
+  // Called by the waiting thread WITHOUT the lock when it takes the result (generalized requests call query_fn here).
+  virtual Status query(MPI_Status& status) {
+    (void)status;
+    return {};
+  }
+  // Destroys the object; called when the last reference goes, with the lock held.
+  virtual void destroy() noexcept = 0;
+
+ protected:
+  ~Request() = default;
+  comm::Communicator* communicator_ = nullptr;
+
+ private:
+  Kind kind_;
+  bool persistent_;
+  bool active_ = false;
+  Result result_;
+};
+
+}  // namespace lapwing::p2p
