@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
+#include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "base/object.h"
@@ -24,19 +27,40 @@ class Group : public Object {
   int rank() const noexcept { return rank_; }
   ProcessId member(int rank) const noexcept { return members_[static_cast<std::size_t>(rank)]; }
   const std::vector<ProcessId>& members() const noexcept { return members_; }
-  // The rank of a process in this group, or MPI_UNDEFINED. O(1) after the first question, which builds an index.
-  int rank_of(ProcessId process) const;
+  // The rank of a process in this group, or MPI_UNDEFINED. O(1) after the first question, which may build an index. Any thread.
+  int rank_of(ProcessId process) const {
+    if (stride_ == 0) return rank_by_index(process);
+    const std::int64_t distance = static_cast<std::int64_t>(process) - first_;
+    const std::int64_t rank = stride_ == 1 ? distance : distance / stride_;
+    return rank >= 0 && rank < size() && member(static_cast<int>(rank)) == process ? static_cast<int>(rank) : MPI_UNDEFINED;
+  }
 
  private:
-  Group(std::vector<ProcessId> members, int rank) noexcept;
+  Group(std::vector<ProcessId> members, int rank);
   ~Group() = default;
+  int rank_by_index(ProcessId process) const;
+
   std::vector<ProcessId> members_;
   int rank_;
+  // Most groups are evenly spaced (all, every second, a block) and need no index: member(r) == first_ + r * stride_.
+  std::int64_t first_ = 0;
+  std::int64_t stride_ = 0;  // 0: not evenly spaced, look into index_
+  mutable std::once_flag index_made_;
+  mutable std::unordered_map<ProcessId, int> index_;
 };
 
 // Set operations of MPI_Group_*: results in the order the standard says.
 std::vector<ProcessId> group_union(const Group& a, const Group& b);
 std::vector<ProcessId> group_intersection(const Group& a, const Group& b);
 std::vector<ProcessId> group_difference(const Group& a, const Group& b);
+
+// MPI_IDENT, MPI_SIMILAR (other order) or MPI_UNEQUAL.
+int compare(const Group& a, const Group& b);
+
+// Marks the listed ranks, each of which must exist and come once (MPI_ERR_RANK).
+Status select_ranks(const Group& group, std::span<const int> ranks, std::vector<bool>& selected);
+
+// Appends the ranks that the (first, last, stride) triplets of MPI_Group_range_incl stand for.
+Status expand_ranges(const int ranges[][3], int count, int group_size, std::vector<int>& ranks);
 
 }  // namespace lapwing::comm

@@ -1,0 +1,132 @@
+#include "comm/attributes.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace lapwing::comm {
+
+template <typename Handle>
+int KeyvalTable<Handle>::create(typename Keyval<Handle>::CopyFunction* copy, typename Keyval<Handle>::DeleteFunction* remove,
+                                void* extra_state) {
+  const std::lock_guard guard(mutex_);
+  const int number = ++next_;
+  keyvals_.emplace(number, std::make_shared<const Keyval<Handle>>(Keyval<Handle>{number, copy, remove, extra_state}));
+  return number;
+}
+
+template <typename Handle>
+bool KeyvalTable<Handle>::free(int number) {
+  const std::lock_guard guard(mutex_);
+  return keyvals_.erase(number) == 1;
+}
+
+template <typename Handle>
+std::shared_ptr<const Keyval<Handle>> KeyvalTable<Handle>::find(int number) const {
+  const std::lock_guard guard(mutex_);
+  const auto found = keyvals_.find(number);
+  return found == keyvals_.end() ? nullptr : found->second;
+}
+
+template <typename Handle>
+std::size_t AttributeSet<Handle>::index_of(int number) const noexcept {
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.keyval->number == number; });
+  return static_cast<std::size_t>(found - entries_.begin());
+}
+
+template <typename Handle>
+bool AttributeSet<Handle>::get(int number, void** value) const {
+  const std::lock_guard guard(mutex_);
+  const std::size_t index = index_of(number);
+  if (index == entries_.size()) return false;
+  *value = entries_[index].value;
+  return true;
+}
+
+template <typename Handle>
+std::size_t AttributeSet<Handle>::size() const {
+  const std::lock_guard guard(mutex_);
+  return entries_.size();
+}
+
+template <typename Handle>
+Status AttributeSet<Handle>::call_delete(Handle owner, const Entry& entry) const {
+  const auto& keyval = *entry.keyval;
+  if (keyval.remove == nullptr) return {};
+  const int code = keyval.remove(owner, keyval.number, entry.value, keyval.extra_state);
+  if (code == MPI_SUCCESS) return {};
+  return Status::error(code, "the program's delete callback of keyval %d returned %d", keyval.number, code);
+}
+
+template <typename Handle>
+Status AttributeSet<Handle>::set(Handle owner, std::shared_ptr<const Keyval<Handle>> keyval, void* value) {
+  const int number = keyval->number;
+  void* ignored = nullptr;
+  if (get(number, &ignored)) LAPWING_TRY(remove(owner, number));
+  const std::lock_guard guard(mutex_);
+  entries_.push_back({std::move(keyval), value});
+  return {};
+}
+
+template <typename Handle>
+Status AttributeSet<Handle>::remove(Handle owner, int number) {
+  Entry entry;
+  {
+    const std::lock_guard guard(mutex_);
+    const std::size_t index = index_of(number);
+    if (index == entries_.size()) return Status::error(MPI_ERR_KEYVAL, "there is no attribute under keyval %d", number);
+    entry = entries_[index];
+  }
+  LAPWING_TRY(call_delete(owner, entry));
+  const std::lock_guard guard(mutex_);
+  const std::size_t index = index_of(number);
+  if (index < entries_.size()) entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(index));
+  return {};
+}
+
+template <typename Handle>
+Status AttributeSet<Handle>::copy_to(Handle owner, AttributeSet& target) const {
+  std::vector<Entry> snapshot;
+  {
+    const std::lock_guard guard(mutex_);
+    snapshot = entries_;
+  }
+  for (const Entry& entry : snapshot) {
+    const auto& keyval = *entry.keyval;
+    if (keyval.copies_nothing()) continue;
+    Entry copy = entry;
+    if (!keyval.copies_value()) {
+      int wanted = 0;
+      const int code = keyval.copy(owner, keyval.number, keyval.extra_state, entry.value, &copy.value, &wanted);
+      if (code != MPI_SUCCESS) {
+        return Status::error(code, "the program's copy callback of keyval %d returned %d", keyval.number, code);
+      }
+      if (wanted == 0) continue;
+    }
+    const std::lock_guard guard(target.mutex_);
+    target.entries_.push_back(std::move(copy));
+  }
+  return {};
+}
+
+template <typename Handle>
+Status AttributeSet<Handle>::clear(Handle owner) {
+  for (;;) {
+    int number = MPI_KEYVAL_INVALID;
+    {
+      const std::lock_guard guard(mutex_);
+      if (entries_.empty()) return {};
+      number = entries_.back().keyval->number;
+    }
+    LAPWING_TRY(remove(owner, number));
+  }
+}
+
+template class KeyvalTable<MPI_Comm>;
+template class KeyvalTable<MPI_Datatype>;
+template class KeyvalTable<MPI_Win>;
+template class AttributeSet<MPI_Comm>;
+template class AttributeSet<MPI_Datatype>;
+template class AttributeSet<MPI_Win>;
+
+}  // namespace lapwing::comm

@@ -1,0 +1,23 @@
+// Handles of the objects of this room's chapters; communicators, groups and requests are in process.h.
+#pragma once
+
+#include "comm/error_handler.h"
+#include "comm/info.h"
+#include "comm/session.h"
+#include "mpi.h"
+
+namespace lapwing::mpi {
+
+// Null when the handle is of no living object of that kind. MPI_INFO_ENV resolves; predefined error handlers have no object.
+comm::Info* resolve(MPI_Info handle) noexcept;
+comm::ErrorHandler* resolve(MPI_Errhandler handle) noexcept;
+comm::Session* resolve(MPI_Session handle) noexcept;
+
+// True for the predefined error handlers that may be attached, and for living objects.
+bool is_error_handler(MPI_Errhandler handle) noexcept;
+
+// The handle of a group, with one reference for the user: MPI_GROUP_EMPTY when it has no members.
+MPI_Group give_handle(comm::Group* group) noexcept;
+inline MPI_Info handle_of(comm::Info* info) noexcept { return reinterpret_cast<MPI_Info>(info); }
+
+}  // namespace lapwing::mpi
