@@ -1,0 +1,159 @@
+#include "mpi/process.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <numeric>
+
+#include "coll/coll.h"
+#include "mpi/lifecycle.h"
+#include "mpi/statistics.h"
+
+extern char** environ;
+
+namespace lapwing::mpi {
+namespace {
+
+std::atomic<Process*> the_process{nullptr};
+
+comm::Communicator* make_predefined(std::uint64_t context, std::vector<comm::ProcessId> members, int self, MPI_Comm handle,
+                                    const char* name) {
+  auto* group = comm::Group::make(std::move(members), static_cast<comm::ProcessId>(self));
+  auto* communicator = new comm::Communicator(context, group, nullptr);
+  communicator->predefined_handle = handle;
+  communicator->name = name;
+  return communicator;
+}
+
+void make_communicators(Process& process) {
+  const int self = process.job.rank();
+  std::vector<comm::ProcessId> all(static_cast<std::size_t>(process.job.size()));
+  std::iota(all.begin(), all.end(), 0);
+  using comm::ContextIds;
+  process.context_ids = std::make_unique<ContextIds>(static_cast<comm::ProcessId>(self));
+  process.world = make_predefined(ContextIds::kWorld, all, self, MPI_COMM_WORLD, "MPI_COMM_WORLD");
+  process.self = make_predefined(ContextIds::kSelf, {static_cast<comm::ProcessId>(self)}, self, MPI_COMM_SELF, "MPI_COMM_SELF");
+  process.processes = make_predefined(ContextIds::kProcesses, all, self, MPI_COMM_NULL, "all processes");
+}
+
+// Ranks on this host: as the launcher says, or as the cards say.
+int count_local_ranks(const Process& process, const std::vector<wire::Card>& cards) {
+  const auto same_host = [&](const wire::Card& card) { return card.get("host") == process.job.host_identity(); };
+  return static_cast<int>(std::count_if(cards.begin(), cards.end(), same_host));
+}
+
+Status open_network(Process& process) {
+  const runtime::Job& job = process.job;
+  net::NetworkConfig config;
+  config.rank = static_cast<net::PeerId>(job.rank());
+  config.size = static_cast<std::uint32_t>(job.size());
+  config.use_shm = process.settings.transports.shm;
+  config.use_tcp = process.settings.transports.tcp;
+  config.single_host = job.single_host();
+  config.job_secret = job.secret();
+  config.host_identity = job.host_identity();
+  config.host_name = job.host_name();
+  config.settings = &process.settings;
+  process.network = std::make_unique<net::Network>(process.engine, *process.messenger, config);
+
+  wire::Card card;
+  LAPWING_TRY(process.network->publish(card));
+  std::vector<wire::Card> cards;
+  LAPWING_TRY(process.job.exchange(card, cards));
+
+  engine::EngineOptions options;
+  options.event_thread = process.settings.progress == Progress::kThread;
+  options.oversubscribed = job.oversubscribed(count_local_ranks(process, cards));
+  if (process.settings.spin) options.spin_budget = std::chrono::nanoseconds(*process.settings.spin).count();
+  LAPWING_TRY(process.engine.start(options));
+
+  engine::Call call(process.engine);
+  LAPWING_TRY(process.network->attach(cards));
+  process.messenger->set_network(*process.network);
+  return {};
+}
+
+Status start(Process& process) {
+  LAPWING_TRY(process.settings.load(environ));
+  set_log_level(process.settings.log);
+  LAPWING_TRY(process.job.join(environ));
+  set_log_rank(process.job.rank());
+  process.messenger = std::make_unique<p2p::Messenger>(process.engine, process.settings.unexpected_limit);
+  make_communicators(process);
+  return open_network(process);
+}
+
+// A millisecond's sleep, inside the engine, between two looks at a condition that has no waiter of its own.
+class Pause : public engine::Timer {
+ public:
+  explicit Pause(engine::Engine& engine) noexcept
+      : Timer([](engine::Timer& timer) noexcept {
+          auto& pause = static_cast<Pause&>(timer);
+          pause.engine_.arrive(pause.waiter_);
+        }),
+        engine_(engine) {}
+  void wait() noexcept {
+    constexpr std::int64_t kLength = 1'000'000;  // ns
+    engine_.set_timer(*this, engine_.clock().now() + kLength);
+    engine_.wait(waiter_);
+  }
+
+ private:
+  engine::Engine& engine_;
+  engine::Waiter waiter_{1};
+};
+
+// Waits until everything this process sent has left and every send has met its receiver.
+void settle(Process& process) {
+  engine::Call call(process.engine);
+  while (process.engine.turn()) {
+  }
+  while (!process.messenger->quiet() || !process.network->flushed()) Pause(process.engine).wait();
+}
+
+}  // namespace
+
+Process* process_or_null() noexcept { return the_process.load(std::memory_order_acquire); }
+
+Status start_process() {
+  auto process = std::make_unique<Process>();
+  LAPWING_TRY(start(*process));
+  the_process.store(process.release(), std::memory_order_release);
+  return {};
+}
+
+Status settle_process(bool with_all) {
+  Process& process = mpi::process();
+  settle(process);
+  {
+    engine::Call call(process.engine);
+    process.network->expect_goodbye();
+  }
+  if (with_all) {
+    LAPWING_TRY(coll::barrier({process.engine, *process.messenger}, {*process.processes, comm::Plane::kManagement}));
+    settle(process);
+  }
+  return {};
+}
+
+Status stop_process() {
+  std::unique_ptr<Process> process(&mpi::process());
+  if (process->settings.stats) print_statistics(*process);
+  {
+    engine::Call call(process->engine);
+    process->network->close();
+  }
+  process->engine.stop();
+  Status status = process->job.leave();
+  the_process.store(nullptr, std::memory_order_release);
+  for (comm::Communicator* communicator : {process->world, process->self, process->processes})
+    comm::Communicator::drop(communicator);
+  process->network.reset();
+  process->messenger.reset();
+  return status;
+}
+
+}  // namespace lapwing::mpi

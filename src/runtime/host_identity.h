@@ -1,0 +1,18 @@
+// Which processes share memory and loopback: equal text means the same host, as far as Lapwing is concerned.
+//
+// Made of the kernel's boot id, the network namespace (abstract sockets and loopback end there) and the user: two containers
+// on one machine are two hosts unless they share the network.
+#pragma once
+
+#include <string>
+
+namespace lapwing::runtime {
+
+std::string host_identity();
+// The host's name as it calls itself, never looked up.
+std::string host_name();
+
+// How many cores this process may use: its affinity mask, cut by the control group's quota; at least 1.
+int usable_cores();
+
+}  // namespace lapwing::runtime
