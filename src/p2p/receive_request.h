@@ -1,0 +1,71 @@
+// A receive: where a message lands, and its state on the way. Embeddable and restartable like SendRequest.
+//
+// States, as the owner sees them:
+//   idle       never started, or complete; done() is true
+//   posted     waits for its message in the posted receive queue
+//   landing    its message has been matched and its bytes are arriving (or are being pulled)
+// result() then has source, tag and bytes; a message longer than the buffer gives MPI_ERR_TRUNCATE and fills the buffer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "datatype/walk.h"
+#include "net/transport.h"
+#include "p2p/match_table.h"
+#include "p2p/messenger.h"
+#include "p2p/request.h"
+
+namespace lapwing::p2p {
+
+class ReceiveRequest : public Request, public MatchNode {
+ public:
+  explicit ReceiveRequest(const ReceiveArguments& arguments = {}, bool persistent = false) noexcept
+      : Request(Kind::kReceive, persistent), pull_(&ReceiveRequest::pull_more), arguments_(arguments) {
+    communicator_ = arguments.communicator;
+  }
+
+  const ReceiveArguments& arguments() const noexcept { return arguments_; }
+  // Only while idle.
+  void set_arguments(const ReceiveArguments& arguments) noexcept {
+    arguments_ = arguments;
+    communicator_ = arguments.communicator;
+  }
+
+  Status start() override { return Status::error(MPI_ERR_REQUEST, "this receive is not persistent"); }
+  Status cancel() override {
+    if (messenger_ != nullptr && !done()) messenger_->cancel(*this);
+    return {};
+  }
+  // The embedder owns the memory.
+  void destroy() noexcept override {}
+
+ private:
+  friend class Messenger;
+  friend struct ReceiveAccess;
+
+  // Pulls the message piece by piece, so that other work comes in between.
+  struct Pull : engine::Tasklet {
+    explicit Pull(Function run) noexcept : Tasklet(run) {}
+    ReceiveRequest* receive = nullptr;
+    std::uint64_t address = 0;      // in the sender's memory
+    std::uint64_t sender_token = 0;
+  };
+  static void pull_more(engine::Tasklet& tasklet) noexcept;
+
+  Pull pull_;
+  ReceiveArguments arguments_;
+  Messenger* messenger_ = nullptr;
+  std::byte* contiguous_ = nullptr;     // the buffer when it is one piece
+  std::optional<datatype::Walk> walk_;  // otherwise
+  datatype::TypeRef type_;              // held while walk_ is in use
+  std::uint64_t capacity_ = 0;          // bytes that the buffer takes
+  std::uint64_t message_bytes_ = 0;     // of the matched message
+  std::uint64_t wanted_ = 0;            // min of the two
+  std::uint64_t received_ = 0;
+  std::uint64_t token_ = 0;             // ours on the wire while kData is expected
+  net::PeerId peer_ = 0;                // the sender, once matched
+  bool posted_ = false;
+};
+
+}  // namespace lapwing::p2p

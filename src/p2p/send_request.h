@@ -1,0 +1,77 @@
+// A send: what the messenger moves out, and its state on the way.
+//
+// Embeddable: a blocking MPI_Send keeps it on the stack, a schedule keeps it in its step, a user's MPI_Isend gets one from
+// a pool (user_request.h). Messenger::start() begins it, as often as wanted, each time after the one before completed.
+// The embedder keeps the communicator alive until completion; the messenger keeps the datatype.
+//
+// States, as the owner sees them:
+//   idle       never started, or complete; done() is true
+//   held       the receiver's credit for us is used up; the message waits at home, in order
+//   sending    frames are with the transport
+//   asked      a synchronous or rendezvous send waits for the receiver's answer
+// It completes when every frame of it has left and nothing is awaited from the receiver. result().status says why it failed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/intrusive_list.h"
+#include "datatype/walk.h"
+#include "net/transport.h"
+#include "p2p/messenger.h"
+#include "p2p/request.h"
+
+namespace lapwing::p2p {
+
+struct HeldTag;
+
+class SendRequest : public Request, public ListNode<HeldTag> {
+ public:
+  explicit SendRequest(const SendArguments& arguments = {}, bool persistent = false) noexcept
+      : Request(Kind::kSend, persistent), arguments_(arguments) {
+    communicator_ = arguments.communicator;
+  }
+
+  const SendArguments& arguments() const noexcept { return arguments_; }
+  // Only while idle.
+  void set_arguments(const SendArguments& arguments) noexcept {
+    arguments_ = arguments;
+    communicator_ = arguments.communicator;
+  }
+
+  Status start() override { return Status::error(MPI_ERR_REQUEST, "this send is not persistent"); }
+  Status cancel() override {
+    if (messenger_ != nullptr && !done()) messenger_->cancel(*this);
+    return {};
+  }
+  // The embedder owns the memory.
+  void destroy() noexcept override {}
+
+ private:
+  friend class Messenger;
+  friend struct SendAccess;
+
+  // One frame of this send, with the transport until on_sent.
+  struct Frame : net::SendOp {
+    SendRequest* send = nullptr;
+    bool busy = false;
+  };
+
+  SendArguments arguments_;
+  Messenger* messenger_ = nullptr;
+  std::byte* contiguous_ = nullptr;         // the message when it lies in one piece
+  std::optional<datatype::Walk> walk_;      // otherwise
+  datatype::TypeRef type_;                  // held while walk_ is in use
+  std::uint64_t bytes_ = 0;
+  std::uint64_t next_byte_ = 0;             // of the rendezvous: what kData carries next
+  std::uint64_t wanted_ = 0;                // bytes that the receiver will take
+  std::uint64_t token_ = 0;                 // ours on the wire; 0 when no answer can come
+  std::uint64_t receiver_token_ = 0;
+  net::PeerId peer_ = 0;
+  bool held_ = false;
+  bool awaits_answer_ = false;
+  bool awaits_retraction_ = false;
+  Frame frames_[2];                         // two, so that one fills the pipe while the next is prepared
+};
+
+}  // namespace lapwing::p2p
