@@ -65,14 +65,14 @@ Status blocks(std::int64_t count, Length length, Displacement displacement, Data
 
 }  // namespace
 
-Status make_contiguous(std::int64_t count, Datatype& old_type, Datatype** result) {
-  ContentsRecorder recorder(MPI_COMBINER_CONTIGUOUS);
+Status make_contiguous(std::int64_t count, Datatype& old_type, Datatype** result, bool large_form) {
+  ContentsRecorder recorder(MPI_COMBINER_CONTIGUOUS, large_form);
   return strided(1, count, 0, old_type, recorder.count(count), result);
 }
 
 Status make_vector(std::int64_t count, std::int64_t block_length, std::int64_t stride_elements, Datatype& old_type,
-                   Datatype** result) {
-  ContentsRecorder recorder(MPI_COMBINER_VECTOR);
+                   Datatype** result, bool large_form) {
+  ContentsRecorder recorder(MPI_COMBINER_VECTOR, large_form);
   recorder.count(count).count(block_length).count(stride_elements);
   const Int128 stride = Int128{stride_elements} * old_type.extent();
   LAPWING_TRY(check_bytes(stride));
@@ -80,48 +80,48 @@ Status make_vector(std::int64_t count, std::int64_t block_length, std::int64_t s
 }
 
 Status make_hvector(std::int64_t count, std::int64_t block_length, std::int64_t stride, Datatype& old_type,
-                    Datatype** result) {
-  ContentsRecorder recorder(MPI_COMBINER_HVECTOR);
+                    Datatype** result, bool large_form) {
+  ContentsRecorder recorder(MPI_COMBINER_HVECTOR, large_form);
   recorder.count(count).count(block_length).address(stride);
   return strided(count, block_length, stride, old_type, recorder, result);
 }
 
 Status make_indexed(std::int64_t count, CountArray block_lengths, CountArray displacements, Datatype& old_type,
-                    Datatype** result) {
-  ContentsRecorder recorder(MPI_COMBINER_INDEXED);
+                    Datatype** result, bool large_form) {
+  ContentsRecorder recorder(MPI_COMBINER_INDEXED, large_form);
   recorder.count(count).counts(block_lengths, count).counts(displacements, count);
   const auto displacement = [&](std::int64_t i) { return Int128{displacements[i]} * old_type.extent(); };
   return blocks(count, [&](std::int64_t i) { return block_lengths[i]; }, displacement, old_type, recorder, result);
 }
 
 Status make_hindexed(std::int64_t count, CountArray block_lengths, CountArray displacements, Datatype& old_type,
-                     Datatype** result) {
-  ContentsRecorder recorder(MPI_COMBINER_HINDEXED);
+                     Datatype** result, bool large_form) {
+  ContentsRecorder recorder(MPI_COMBINER_HINDEXED, large_form);
   recorder.count(count).counts(block_lengths, count).addresses(displacements, count);
   const auto displacement = [&](std::int64_t i) { return Int128{displacements[i]}; };
   return blocks(count, [&](std::int64_t i) { return block_lengths[i]; }, displacement, old_type, recorder, result);
 }
 
 Status make_indexed_block(std::int64_t count, std::int64_t block_length, CountArray displacements, Datatype& old_type,
-                          Datatype** result) {
-  ContentsRecorder recorder(MPI_COMBINER_INDEXED_BLOCK);
+                          Datatype** result, bool large_form) {
+  ContentsRecorder recorder(MPI_COMBINER_INDEXED_BLOCK, large_form);
   recorder.count(count).count(block_length).counts(displacements, count);
   const auto displacement = [&](std::int64_t i) { return Int128{displacements[i]} * old_type.extent(); };
   return blocks(count, [&](std::int64_t) { return block_length; }, displacement, old_type, recorder, result);
 }
 
 Status make_hindexed_block(std::int64_t count, std::int64_t block_length, CountArray displacements, Datatype& old_type,
-                           Datatype** result) {
-  ContentsRecorder recorder(MPI_COMBINER_HINDEXED_BLOCK);
+                           Datatype** result, bool large_form) {
+  ContentsRecorder recorder(MPI_COMBINER_HINDEXED_BLOCK, large_form);
   recorder.count(count).count(block_length).addresses(displacements, count);
   const auto displacement = [&](std::int64_t i) { return Int128{displacements[i]}; };
   return blocks(count, [&](std::int64_t) { return block_length; }, displacement, old_type, recorder, result);
 }
 
 Status make_struct(std::int64_t count, CountArray block_lengths, CountArray displacements,
-                   const MPI_Datatype* old_types, Datatype** result) {
+                   const MPI_Datatype* old_types, Datatype** result, bool large_form) {
   Description description;
-  ContentsRecorder recorder(MPI_COMBINER_STRUCT);
+  ContentsRecorder recorder(MPI_COMBINER_STRUCT, large_form);
   recorder.count(count).counts(block_lengths, count).addresses(displacements, count);
   BoundsCollector bounds;
   LayoutList list;
@@ -148,14 +148,14 @@ Status make_struct(std::int64_t count, CountArray block_lengths, CountArray disp
   return {};
 }
 
-Status make_resized(Datatype& old_type, std::int64_t lb, std::int64_t extent, Datatype** result) {
+Status make_resized(Datatype& old_type, std::int64_t lb, std::int64_t extent, Datatype** result, bool large_form) {
   LAPWING_TRY(check_bytes(Int128{lb} + extent));
   Description description;
   description.layout = old_type.layout();
   description.signature = old_type.signature();
   description.bounds = {lb, lb + extent, true, true};
   description.alignment = old_type.alignment();
-  description.contents = ContentsRecorder(MPI_COMBINER_RESIZED).address(lb).address(extent).type(old_type).finish();
+  description.contents = ContentsRecorder(MPI_COMBINER_RESIZED, large_form).address(lb).address(extent).type(old_type).finish();
   *result = new Datatype(std::move(description));
   return {};
 }
@@ -166,7 +166,7 @@ Status make_dup(Datatype& old_type, Datatype** result) {
   description.signature = old_type.signature();
   description.bounds = old_type.bounds();
   description.alignment = old_type.alignment();
-  description.contents = ContentsRecorder(MPI_COMBINER_DUP).type(old_type).finish();
+  description.contents = ContentsRecorder(MPI_COMBINER_DUP, false).type(old_type).finish();
   *result = new Datatype(std::move(description));
   if (old_type.committed()) (*result)->commit();
   return {};

@@ -142,7 +142,7 @@ Status coordinates_of(const Distribution& distribution, std::vector<int>* coordi
 }  // namespace
 
 Status make_subarray(int dimensions, CountArray sizes, CountArray subsizes, CountArray starts, int order,
-                     Datatype& old_type, Datatype** result) {
+                     Datatype& old_type, Datatype** result, bool large_form) {
   LAPWING_TRY(check_order(order));
   for (int i = 0; i < dimensions; ++i) {
     const bool inside = subsizes[i] >= 1 && sizes[i] >= subsizes[i] && starts[i] >= 0 &&
@@ -166,14 +166,14 @@ Status make_subarray(int dimensions, CountArray sizes, CountArray subsizes, Coun
     origin += starts[i] * strides[i];
     elements *= subsizes[i];
   }
-  ContentsRecorder recorder(MPI_COMBINER_SUBARRAY);
+  ContentsRecorder recorder(MPI_COMBINER_SUBARRAY, large_form);
   recorder.integer(dimensions).counts(sizes, dimensions).counts(subsizes, dimensions).counts(starts, dimensions);
   recorder.integer(order);
   *result = finish_section(layout.shifted(origin), whole, elements, old_type, recorder);
   return {};
 }
 
-Status make_darray(const Distribution& distribution, Datatype& old_type, Datatype** result) {
+Status make_darray(const Distribution& distribution, Datatype& old_type, Datatype** result, bool large_form) {
   const int dimensions = distribution.dimensions;
   LAPWING_TRY(check_order(distribution.order));
   std::vector<int> coordinates;
@@ -191,7 +191,7 @@ Status make_darray(const Distribution& distribution, Datatype& old_type, Datatyp
     layout = share.layout(layout, strides[i]);
     elements *= share.indices();
   }
-  ContentsRecorder recorder(MPI_COMBINER_DARRAY);
+  ContentsRecorder recorder(MPI_COMBINER_DARRAY, large_form);
   recorder.integer(distribution.processes).integer(distribution.rank).integer(dimensions);
   recorder.counts(distribution.global_sizes, dimensions).integers(distribution.kinds, dimensions);
   recorder.integers(distribution.arguments, dimensions).integers(distribution.grid, dimensions);

@@ -72,21 +72,4 @@ ContentsRecorder& ContentsRecorder::integers(const int* values, int number) {
   return *this;
 }
 
-Contents ContentsRecorder::finish() {
-  const auto is_large = [](const Argument& argument) {
-    return argument.kind == Kind::kCount && argument.value != static_cast<int>(argument.value);
-  };
-  const bool large = std::any_of(arguments_.begin(), arguments_.end(), is_large);
-  for (const Argument& argument : arguments_) {
-    if (argument.kind == Kind::kInteger || (argument.kind == Kind::kCount && !large)) {
-      contents_.integers.push_back(argument.value);
-    } else if (argument.kind == Kind::kAddress && !large) {
-      contents_.addresses.push_back(argument.value);
-    } else {
-      contents_.counts.push_back(argument.value);
-    }
-  }
-  return std::move(contents_);
-}
-
 }  // namespace lapwing::datatype

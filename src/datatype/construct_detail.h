@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/count_array.h"
@@ -36,15 +37,19 @@ class BoundsCollector {
 
 Status check_bytes(Int128 bytes);
 
-// Records the arguments of a constructor in the order of its parameters. The large form (everything that may be an
-// MPI_Count is one) is reported when a value does not fit the int form.
+// Records the arguments of a constructor in the order of its parameters. In the large form counts and byte
+// displacements are all MPI_Counts; in the int form they are ints and addresses.
 class ContentsRecorder {
  public:
-  explicit ContentsRecorder(int combiner) { contents_.combiner = combiner; }
+  ContentsRecorder(int combiner, bool large) : large_(large) { contents_.combiner = combiner; }
 
-  ContentsRecorder& integer(std::int64_t value) { return add(Kind::kInteger, value); }
-  ContentsRecorder& count(std::int64_t value) { return add(Kind::kCount, value); }
-  ContentsRecorder& address(std::int64_t value) { return add(Kind::kAddress, value); }
+  ContentsRecorder& integer(std::int64_t value) { return add(contents_.integers, value); }
+  ContentsRecorder& count(std::int64_t value) {
+    return add(large_ ? contents_.counts : contents_.integers, value);
+  }
+  ContentsRecorder& address(std::int64_t value) {
+    return add(large_ ? contents_.counts : contents_.addresses, value);
+  }
   ContentsRecorder& counts(CountArray values, std::int64_t number);
   ContentsRecorder& addresses(CountArray values, std::int64_t number);
   ContentsRecorder& integers(const int* values, int number);
@@ -52,21 +57,16 @@ class ContentsRecorder {
     contents_.datatypes.push_back(&type);
     return *this;
   }
-  Contents finish();
+  Contents finish() { return std::move(contents_); }
 
  private:
-  enum class Kind : std::uint8_t { kInteger, kCount, kAddress };
-  struct Argument {
-    Kind kind;
-    std::int64_t value;
-  };
-  ContentsRecorder& add(Kind kind, std::int64_t value) {
-    arguments_.push_back({kind, value});
+  ContentsRecorder& add(std::vector<std::int64_t>& values, std::int64_t value) {
+    values.push_back(value);
     return *this;
   }
 
   Contents contents_;
-  std::vector<Argument> arguments_;
+  bool large_;
 };
 
 }  // namespace lapwing::datatype

@@ -29,7 +29,7 @@ std::uint64_t copy(const void* source, std::uint64_t source_count, const Datatyp
 
 // external32 (MPI 5.0, chapter "I/O", section "external data representation").
 std::uint64_t external_size(const Datatype& type, std::uint64_t count) noexcept;
-Status pack_external(const void* buffer, std::uint64_t count, const Datatype& type, void* out);
-Status unpack_external(const void* in, void* buffer, std::uint64_t count, const Datatype& type);
+void pack_external(const void* buffer, std::uint64_t count, const Datatype& type, void* out) noexcept;
+void unpack_external(const void* in, void* buffer, std::uint64_t count, const Datatype& type) noexcept;
 
 }  // namespace lapwing::datatype

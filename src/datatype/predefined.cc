@@ -119,7 +119,7 @@ Datatype* resolve(MPI_Datatype handle) noexcept {
 }
 
 Datatype* make_fortran_type(MPI_Datatype same_as, int combiner, int precision, int range) {
-  ContentsRecorder recorder(combiner);
+  ContentsRecorder recorder(combiner, false);
   if (combiner == MPI_COMBINER_F90_INTEGER) {
     recorder.integer(range);
   } else {
@@ -131,7 +131,7 @@ Datatype* make_fortran_type(MPI_Datatype same_as, int combiner, int precision, i
 Datatype* make_pair_type(Datatype& value_type, Datatype& index_type) {
   const bool has_order = is_integer(value_type) || value_type.category() == Category::kFloatingPoint;
   if (!has_order || !is_integer(index_type)) return nullptr;
-  ContentsRecorder recorder(MPI_COMBINER_VALUE_INDEX);
+  ContentsRecorder recorder(MPI_COMBINER_VALUE_INDEX, false);
   return PredefinedBuilder::pair(value_type, index_type, MPI_DATATYPE_NULL, "",
                                  recorder.type(value_type).type(index_type).finish());
 }

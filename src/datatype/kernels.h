@@ -1,0 +1,19 @@
+// The loops of the predefined reductions, one per operation and kind of element.
+#pragma once
+
+#include <cstddef>
+
+#include "datatype/element.h"
+#include "mpi.h"
+
+namespace lapwing::datatype {
+
+// inout[i] = in[i] op inout[i]
+using Kernel = void (*)(const void* in, void* inout, std::size_t count) noexcept;
+
+// Null when the operation has no meaning for the kind. Whether the standard allows it on a type is op.cc's business.
+Kernel arithmetic_kernel(MPI_Op op, Element element) noexcept;  // MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX
+Kernel bit_kernel(MPI_Op op, Element element) noexcept;         // MPI_BAND ... and MPI_LAND ...
+Kernel pair_kernel(MPI_Op op, Element value, Element index) noexcept;  // MPI_MINLOC, MPI_MAXLOC
+
+}  // namespace lapwing::datatype
