@@ -46,6 +46,8 @@ class Network {
   void close() noexcept;
 
  private:
+  friend struct NetworkForTests;  // puts a transport of the tests' own in place (p2p/loop_network_for_tests.h)
+
   engine::Engine& engine_;
   NetworkConfig config_;
   std::vector<std::unique_ptr<Transport>> transports_;
