@@ -1,0 +1,267 @@
+#include "wire/handshake.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/internal_error.h"
+#include "wire/little_endian.h"
+
+namespace lapwing::wire {
+namespace {
+
+static_assert(crypto_auth_KEYBYTES == JobKey::kBytes && crypto_auth_BYTES == kProofBytes);
+
+// Every message:  0..3 magic | 4..5 version | 6 kind | 7 code, in all versions.
+constexpr char kMagic[4] = {'L', 'P', 'W', 'G'};
+constexpr std::size_t kVersionAt = 4;
+constexpr std::size_t kKindAt = 6;
+constexpr std::size_t kCodeAt = 7;
+
+// Hello, after the prefix.
+constexpr std::size_t kJobIdAt = Handshake::kPrefixBytes;
+constexpr std::size_t kFromAt = kJobIdAt + JobKey::kIdBytes;
+constexpr std::size_t kToAt = kFromAt + 4;
+constexpr std::size_t kNonceAt = kToAt + 4;
+static_assert(kNonceAt + kNonceBytes == Handshake::kHelloBytes);
+
+constexpr std::string_view kJobIdLabel = "lapwing job id";
+// Equally long, so that the transcripts of the two roles differ in the label alone.
+constexpr std::string_view kConnectorLabel = "lapwing connector 1 ";
+constexpr std::string_view kAcceptorLabel = "lapwing acceptor  1 ";
+static_assert(kConnectorLabel.size() == kAcceptorLabel.size());
+
+const unsigned char* raw(const std::byte* bytes) {
+  return reinterpret_cast<const unsigned char*>(bytes);
+}
+unsigned char* raw(std::byte* bytes) {
+  return reinterpret_cast<unsigned char*>(bytes);
+}
+
+}  // namespace
+
+// ---- the key --------------------------------------------------------------------------------------------------------
+
+JobKey::~JobKey() {
+  sodium_memzero(key_.data(), key_.size());
+}
+
+Status JobKey::set(std::string_view secret) {
+  if (secret.size() != kBytes)
+    return Status::error(MPI_ERR_OTHER,
+                         "the job's secret has %zu bytes instead of %zu: was this rank started by a launcher of "
+                         "the same Lapwing?",
+                         secret.size(), kBytes);
+  if (sodium_init() < 0) return Status::error(MPI_ERR_OTHER, "libsodium finds no source of random numbers");
+  std::memcpy(key_.data(), secret.data(), kBytes);
+  known_ = true;
+  std::array<std::byte, kProofBytes> proof;
+  authenticate(reinterpret_cast<const std::byte*>(kJobIdLabel.data()), kJobIdLabel.size(), proof.data());
+  std::copy_n(proof.begin(), kIdBytes, id_.begin());
+  return {};
+}
+
+void JobKey::authenticate(const std::byte* text, std::size_t bytes, std::byte* proof) const noexcept {
+  LAPWING_CHECK(known_);
+  crypto_auth(raw(proof), raw(text), bytes, raw(key_.data()));
+}
+
+Nonce random_nonce() noexcept {
+  Nonce nonce;
+  randombytes_buf(nonce.data(), nonce.size());
+  return nonce;
+}
+
+// ---- both roles -----------------------------------------------------------------------------------------------------
+
+Handshake::Handshake(const JobKey& key, Role role, State state, std::uint32_t self, const Nonce& nonce)
+    : key_(&key), role_(role), state_(state), self_(self), own_nonce_(nonce) {
+  expect(kPrefixBytes);
+}
+
+Handshake Handshake::connector(const JobKey& key, std::uint32_t self, std::uint32_t peer, const Nonce& nonce) {
+  Handshake handshake(key, Role::kConnector, State::kChallenge, self, nonce);
+  handshake.peer_ = peer;
+  std::byte ranks[8];
+  store_little(ranks, self);
+  store_little(ranks + 4, peer);
+  handshake.begin_output(Kind::kHello, 0);
+  handshake.append_output(key.id().data(), JobKey::kIdBytes);
+  handshake.append_output(ranks, sizeof ranks);
+  handshake.append_output(nonce.data(), kNonceBytes);
+  return handshake;
+}
+
+Handshake Handshake::acceptor(const JobKey& key, std::uint32_t self, std::uint32_t job_size, const Nonce& nonce) {
+  Handshake handshake(key, Role::kAcceptor, State::kHello, self, nonce);
+  handshake.job_size_ = job_size;
+  return handshake;
+}
+
+std::size_t Handshake::wanted() const noexcept {
+  return input_wanted_ - input_bytes_;
+}
+
+void Handshake::expect(std::size_t bytes) noexcept {
+  input_bytes_ = 0;
+  input_wanted_ = bytes;
+}
+
+void Handshake::begin_output(Kind kind, std::uint8_t code) noexcept {
+  std::memcpy(output_.data(), kMagic, sizeof kMagic);
+  store_little(&output_[kVersionAt], kVersion);
+  store_little(&output_[kKindAt], static_cast<std::uint8_t>(kind));
+  store_little(&output_[kCodeAt], code);
+  output_bytes_ = kPrefixBytes;
+}
+
+void Handshake::append_output(const std::byte* bytes, std::size_t count) noexcept {
+  std::memcpy(&output_[output_bytes_], bytes, count);
+  output_bytes_ += count;
+}
+
+void Handshake::fail(Status why) {
+  state_ = State::kFailed;
+  failure_ = std::move(why);
+  expect(0);
+}
+
+void Handshake::receive(const std::byte* bytes, std::size_t count) {
+  LAPWING_CHECK(count <= wanted());
+  if (count == 0) return;
+  std::memcpy(&input_[input_bytes_], bytes, count);
+  input_bytes_ += count;
+  output_bytes_ = 0;
+  if (input_bytes_ < input_wanted_) return;
+  if (input_wanted_ == kPrefixBytes) return receive_prefix();
+  switch (state_) {
+    case State::kHello:
+      return receive_hello();
+    case State::kChallenge:
+      return receive_challenge();
+    case State::kResponse:
+      return receive_response();
+    default:
+      LAPWING_CHECK(!"a handshake message of variable length in this state");
+  }
+}
+
+void Handshake::receive_prefix() {
+  if (std::memcmp(input_.data(), kMagic, sizeof kMagic) != 0)
+    return fail(Status::error(MPI_ERR_OTHER, "what answers there is not Lapwing"));
+  if (const auto version = load_little<std::uint16_t>(&input_[kVersionAt]); version != kVersion) {
+    version_differs_ = true;
+    fail(Status::error(MPI_ERR_OTHER,
+                       "the other side speaks version %u of Lapwing's wire format and this rank version %u; run "
+                       "all ranks with the same Lapwing",
+                       static_cast<unsigned>(version), static_cast<unsigned>(kVersion)));
+    if (role_ == Role::kAcceptor) begin_output(Kind::kVerdict, static_cast<std::uint8_t>(Verdict::kVersion));
+    return;
+  }
+  const auto kind = static_cast<Kind>(input_[kKindAt]);
+  const auto code = static_cast<std::uint8_t>(input_[kCodeAt]);
+  if (kind == Kind::kVerdict && state_ == State::kVerdict) return receive_verdict(static_cast<Verdict>(code));
+  if (code == 0 && kind == Kind::kHello && state_ == State::kHello) {
+    input_wanted_ = kHelloBytes;
+  } else if (code == 0 && kind == Kind::kChallenge && state_ == State::kChallenge) {
+    input_wanted_ = kChallengeBytes;
+  } else if (code == 0 && kind == Kind::kResponse && state_ == State::kResponse) {
+    input_wanted_ = kResponseBytes;
+  } else {
+    fail(Status::error(MPI_ERR_OTHER, "unexpected handshake message (kind %u, code %u)", static_cast<unsigned>(kind),
+                       static_cast<unsigned>(code)));
+  }
+}
+
+// proof = HMAC(secret, label | job id | connector's rank | acceptor's rank | connector's nonce | acceptor's nonce)
+void Handshake::prove(Role role, std::byte* proof) const noexcept {
+  const bool connects = role_ == Role::kConnector;
+  const std::string_view label = role == Role::kConnector ? kConnectorLabel : kAcceptorLabel;
+  const Nonce& connector_nonce = connects ? own_nonce_ : peer_nonce_;
+  const Nonce& acceptor_nonce = connects ? peer_nonce_ : own_nonce_;
+
+  std::byte text[kConnectorLabel.size() + JobKey::kIdBytes + 8 + 2 * kNonceBytes];
+  std::byte* out = text;
+  std::memcpy(out, label.data(), label.size());
+  out += label.size();
+  std::memcpy(out, key_->id().data(), JobKey::kIdBytes);
+  out += JobKey::kIdBytes;
+  store_little(out, connects ? self_ : peer_);
+  store_little(out + 4, connects ? peer_ : self_);
+  out += 8;
+  std::memcpy(out, connector_nonce.data(), kNonceBytes);
+  std::memcpy(out + kNonceBytes, acceptor_nonce.data(), kNonceBytes);
+  key_->authenticate(text, sizeof text, proof);
+}
+
+// ---- the acceptor ---------------------------------------------------------------------------------------------------
+
+void Handshake::receive_hello() {
+  if (std::memcmp(&input_[kJobIdAt], key_->id().data(), JobKey::kIdBytes) != 0)
+    return fail(Status::error(MPI_ERR_OTHER, "a rank of another job asked for a connection"));
+  const auto from = load_little<std::uint32_t>(&input_[kFromAt]);
+  const auto to = load_little<std::uint32_t>(&input_[kToAt]);
+  if (from >= job_size_ || from == self_ || to != self_)
+    return fail(Status::error(MPI_ERR_OTHER, "a connection from rank %u to rank %u arrived at rank %u of %u", from, to,
+                              self_, job_size_));
+  peer_ = from;
+  std::copy_n(&input_[kNonceAt], kNonceBytes, peer_nonce_.begin());
+  std::byte proof[kProofBytes];
+  prove(Role::kAcceptor, proof);
+  begin_output(Kind::kChallenge, 0);
+  append_output(own_nonce_.data(), kNonceBytes);
+  append_output(proof, kProofBytes);
+  state_ = State::kResponse;
+  expect(kPrefixBytes);
+}
+
+void Handshake::receive_response() {
+  std::byte proof[kProofBytes];
+  prove(Role::kConnector, proof);
+  if (sodium_memcmp(&input_[kPrefixBytes], proof, kProofBytes) != 0)
+    return fail(
+        Status::error(MPI_ERR_OTHER, "a connection that claims to be rank %u does not know the job's secret", peer_));
+  state_ = State::kProven;
+  expect(0);
+}
+
+void Handshake::decide(Verdict verdict) {
+  LAPWING_CHECK(state_ == State::kProven);
+  begin_output(Kind::kVerdict, static_cast<std::uint8_t>(verdict));
+  state_ = verdict == Verdict::kAccepted ? State::kAccepted : State::kDuplicate;
+}
+
+// ---- the connector --------------------------------------------------------------------------------------------------
+
+void Handshake::receive_challenge() {
+  std::copy_n(&input_[kPrefixBytes], kNonceBytes, peer_nonce_.begin());
+  std::byte proof[kProofBytes];
+  prove(Role::kAcceptor, proof);
+  if (sodium_memcmp(&input_[kPrefixBytes + kNonceBytes], proof, kProofBytes) != 0)
+    return fail(Status::error(MPI_ERR_OTHER, "what answers there does not know the job's secret"));
+  prove(Role::kConnector, proof);
+  begin_output(Kind::kResponse, 0);
+  append_output(proof, kProofBytes);
+  state_ = State::kVerdict;
+  expect(kPrefixBytes);
+}
+
+void Handshake::receive_verdict(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kAccepted:
+      state_ = State::kAccepted;
+      return expect(0);
+    case Verdict::kDuplicate:
+      state_ = State::kDuplicate;
+      return expect(0);
+    case Verdict::kGone:
+      return fail(Status::error(MPI_ERR_OTHER, "rank %u has closed its connection to this rank for good", peer_));
+    case Verdict::kVersion:
+      break;
+  }
+  fail(Status::error(MPI_ERR_OTHER, "unknown verdict %u", static_cast<unsigned>(verdict)));
+}
+
+}  // namespace lapwing::wire

@@ -1,0 +1,136 @@
+// How a new connection proves that it belongs to the job, before a single frame is parsed: challenge and response with
+// the job's secret. Pure: bytes in, bytes out; no sockets and no clock. The caller gives deadlines and randomness.
+//
+//   connector                                          acceptor
+//     | -- Hello: job id, from, to, nonce ------------->  |   checks job id and ranks
+//     | <------------- Challenge: nonce, proof ---------  |
+//     |    checks the acceptor's proof                    |
+//     | -- Response: proof ---------------------------->  |   checks the connector's proof
+//     | <------------- Verdict: accepted or duplicate --  |   the caller decides (see net/tcp/link.h)
+//     | <============== frames, both ways ==============> |
+//
+// A proof is HMAC-SHA512-256, keyed with the secret, of a label that names the role and of everything said so far, so
+// that a proof cannot be replayed, reflected, or moved to another pair of ranks. Every message has a fixed size and
+// begins with the same eight bytes in all versions, so that different versions can tell each other what is wrong.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/status.h"
+#include "wire/frame.h"
+
+namespace lapwing::wire {
+
+// What the ranks of a job share and strangers do not know.
+class JobKey {
+ public:
+  static constexpr std::size_t kBytes = 32;
+  static constexpr std::size_t kIdBytes = 16;
+
+  JobKey() noexcept = default;
+  ~JobKey();
+  JobKey(const JobKey&) = delete;
+  JobKey& operator=(const JobKey&) = delete;
+
+  // `secret`: 32 random bytes.
+  Status set(std::string_view secret);
+  bool known() const noexcept { return known_; }
+  // Tells jobs apart without giving the secret away.
+  const std::array<std::byte, kIdBytes>& id() const noexcept { return id_; }
+  void authenticate(const std::byte* text, std::size_t bytes, std::byte* proof) const noexcept;
+
+ private:
+  std::array<std::byte, kBytes> key_{};
+  std::array<std::byte, kIdBytes> id_{};
+  bool known_ = false;
+};
+
+inline constexpr std::size_t kNonceBytes = 32;
+inline constexpr std::size_t kProofBytes = 32;
+using Nonce = std::array<std::byte, kNonceBytes>;
+Nonce random_nonce() noexcept;
+
+enum class Verdict : std::uint8_t {
+  kAccepted = 1,
+  kDuplicate = 2,  // the acceptor's own connection to this peer is on its way and wins
+  kGone = 3,       // the acceptor has closed its connection to this peer for good
+  kVersion = 4,    // in place of Challenge: the acceptor speaks the version named in the message
+};
+
+class Handshake {
+ public:
+  enum class State {
+    kHello,      // acceptor: waits for Hello
+    kChallenge,  // connector: Hello is out; nobody has proven anything
+    kResponse,   // acceptor: Challenge is out
+    kVerdict,    // connector: the peer is who it claims to be and our Response is out: the peer may decide at any time
+    kProven,     // acceptor: the peer is proven; decide() is due
+    kAccepted,   // frames may flow
+    kDuplicate,  // connector: wait for the peer's connection instead
+    kFailed,     // close the connection; failure() says why
+  };
+  static constexpr std::size_t kPrefixBytes = 8;
+  static constexpr std::size_t kHelloBytes = kPrefixBytes + JobKey::kIdBytes + 8 + kNonceBytes;
+  static constexpr std::size_t kChallengeBytes = kPrefixBytes + kNonceBytes + kProofBytes;
+  static constexpr std::size_t kResponseBytes = kPrefixBytes + kProofBytes;
+  static constexpr std::size_t kVerdictBytes = kPrefixBytes;
+  static constexpr std::size_t kMaxMessageBytes = kChallengeBytes;
+
+  // The key must outlive the handshake. A connector has output() at once.
+  static Handshake connector(const JobKey& key, std::uint32_t self, std::uint32_t peer, const Nonce& nonce);
+  static Handshake acceptor(const JobKey& key, std::uint32_t self, std::uint32_t job_size, const Nonce& nonce);
+
+  State state() const noexcept { return state_; }
+  // How many bytes to read next, never beyond this handshake's end; 0 when none are expected.
+  std::size_t wanted() const noexcept;
+  // Takes bytes, at most wanted().
+  void receive(const std::byte* bytes, std::size_t count);
+  // What has to be sent now. Valid until the next call that changes the state; send it once.
+  const std::byte* output() const noexcept { return output_.data(); }
+  std::size_t output_bytes() const noexcept { return output_bytes_; }
+  // Acceptor, in kProven: answers. Accepted, or the end of this connection.
+  void decide(Verdict verdict);
+
+  // The other rank; for an acceptor valid from kProven on.
+  std::uint32_t peer() const noexcept { return peer_; }
+  const Status& failure() const noexcept { return failure_; }
+  // The other side speaks another version of Lapwing (or says so: nothing is proven).
+  bool version_differs() const noexcept { return version_differs_; }
+
+ private:
+  enum class Role : std::uint8_t { kConnector, kAcceptor };
+  enum class Kind : std::uint8_t { kHello = 1, kChallenge = 2, kResponse = 3, kVerdict = 4 };
+
+  Handshake(const JobKey& key, Role role, State state, std::uint32_t self, const Nonce& nonce);
+  void begin_output(Kind kind, std::uint8_t code) noexcept;
+  void append_output(const std::byte* bytes, std::size_t count) noexcept;
+  void receive_prefix();
+  void receive_hello();
+  void receive_challenge();
+  void receive_response();
+  void receive_verdict(Verdict verdict);
+  void expect(std::size_t bytes) noexcept;
+  void fail(Status why);
+  void prove(Role role, std::byte* proof) const noexcept;
+
+  const JobKey* key_;
+  Role role_;
+  State state_;
+  bool version_differs_ = false;
+  std::uint32_t self_;
+  std::uint32_t peer_ = 0;
+  std::uint32_t job_size_ = 0;
+  Nonce own_nonce_;
+  Nonce peer_nonce_{};
+  std::array<std::byte, kMaxMessageBytes> input_{};
+  std::size_t input_bytes_ = 0;   // received of the current message
+  std::size_t input_wanted_ = 0;  // prefix first, then the whole message
+  std::array<std::byte, kMaxMessageBytes> output_{};
+  std::size_t output_bytes_ = 0;
+  Status failure_;
+};
+
+}  // namespace lapwing::wire

@@ -1,0 +1,203 @@
+#include "wire/handshake.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace lapwing::wire {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+using State = Handshake::State;
+
+Nonce nonce_of(int value) {
+  Nonce nonce;
+  nonce.fill(static_cast<std::byte>(value));
+  return nonce;
+}
+
+class HandshakeTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(key_.set(std::string(32, 's')).ok());
+    ASSERT_TRUE(other_key_.set(std::string(32, 't')).ok());
+  }
+  Handshake connector(std::uint32_t from = 2, std::uint32_t to = 5) {
+    return Handshake::connector(key_, from, to, nonce_of(1));
+  }
+  Handshake acceptor(std::uint32_t self = 5, int nonce = 9) {
+    return Handshake::acceptor(key_, self, 8, nonce_of(nonce));
+  }
+
+  JobKey key_, other_key_;
+};
+
+Bytes output_of(const Handshake& handshake) {
+  return Bytes(handshake.output(), handshake.output() + handshake.output_bytes());
+}
+
+// Feeds as a socket would: never more than wanted, `piece` bytes at a time. Returns how many bytes were taken.
+std::size_t feed(Handshake& handshake, const Bytes& bytes, std::size_t piece = 1000) {
+  std::size_t taken = 0;
+  while (taken < bytes.size() && handshake.wanted() > 0) {
+    const std::size_t count = std::min({piece, handshake.wanted(), bytes.size() - taken});
+    handshake.receive(&bytes[taken], count);
+    taken += count;
+  }
+  return taken;
+}
+
+TEST_F(HandshakeTest, Succeeds) {
+  for (const std::size_t piece : {1, 7, 1000}) {
+    Handshake a = connector(), b = acceptor();
+    const Bytes hello = output_of(a);
+    EXPECT_EQ(hello.size(), Handshake::kHelloBytes);
+    EXPECT_EQ(feed(b, hello, piece), hello.size());
+    ASSERT_EQ(b.state(), State::kResponse);
+    const Bytes challenge = output_of(b);
+    EXPECT_EQ(challenge.size(), Handshake::kChallengeBytes);
+    EXPECT_EQ(feed(a, challenge, piece), challenge.size());
+    ASSERT_EQ(a.state(), State::kVerdict);
+    const Bytes response = output_of(a);
+    EXPECT_EQ(response.size(), Handshake::kResponseBytes);
+    feed(b, response, piece);
+    ASSERT_EQ(b.state(), State::kProven);
+    EXPECT_EQ(b.peer(), 2u);
+    b.decide(Verdict::kAccepted);
+    EXPECT_EQ(b.state(), State::kAccepted);
+    Bytes verdict = output_of(b);
+    verdict.resize(verdict.size() + 100);  // frames that follow at once are not touched
+    EXPECT_EQ(feed(a, verdict, piece), Handshake::kVerdictBytes);
+    EXPECT_EQ(a.state(), State::kAccepted);
+  }
+}
+
+TEST_F(HandshakeTest, PassesTheVerdictOn) {
+  for (const auto& [verdict, state] :
+       {std::pair(Verdict::kDuplicate, State::kDuplicate), {Verdict::kGone, State::kFailed}}) {
+    Handshake a = connector(), b = acceptor();
+    feed(b, output_of(a));
+    feed(a, output_of(b));
+    feed(b, output_of(a));
+    b.decide(verdict);
+    EXPECT_NE(b.state(), State::kAccepted);
+    feed(a, output_of(b));
+    EXPECT_EQ(a.state(), state);
+  }
+}
+
+TEST_F(HandshakeTest, HelloBytesArePinned) {
+  const Bytes hello = output_of(connector());
+  const unsigned char prefix[8] = {'L', 'P', 'W', 'G', 1, 0, 1, 0};
+  EXPECT_EQ(std::memcmp(hello.data(), prefix, 8), 0);
+  EXPECT_EQ(std::memcmp(&hello[8], key_.id().data(), 16), 0);
+  const unsigned char ranks[8] = {2, 0, 0, 0, 5, 0, 0, 0};
+  EXPECT_EQ(std::memcmp(&hello[24], ranks, 8), 0);
+  EXPECT_EQ(hello[32], std::byte{1});
+  EXPECT_EQ(hello.size(), 64u);
+}
+
+TEST_F(HandshakeTest, AnotherJobIsRefusedAtHello) {
+  Handshake b = acceptor();
+  feed(b, output_of(Handshake::connector(other_key_, 2, 5, nonce_of(1))));
+  EXPECT_EQ(b.state(), State::kFailed);
+  EXPECT_EQ(b.output_bytes(), 0u);
+  EXPECT_STREQ(b.failure().text(), "a rank of another job asked for a connection");
+}
+
+TEST_F(HandshakeTest, AnAcceptorWithoutTheSecretIsNoticed) {
+  Handshake a = connector(), b = acceptor();
+  feed(b, output_of(a));
+  Bytes challenge = output_of(b);
+  challenge.back() ^= std::byte{1};
+  feed(a, challenge);
+  EXPECT_EQ(a.state(), State::kFailed);
+  EXPECT_EQ(a.output_bytes(), 0u) << "no proof may go to whoever answers there";
+}
+
+TEST_F(HandshakeTest, AConnectorWithoutTheSecretIsNoticed) {
+  Handshake a = connector(), b = acceptor();
+  feed(b, output_of(a));
+  feed(a, output_of(b));
+  Bytes response = output_of(a);
+  response[Handshake::kPrefixBytes] ^= std::byte{0x80};
+  feed(b, response);
+  EXPECT_EQ(b.state(), State::kFailed);
+}
+
+TEST_F(HandshakeTest, AReplayFails) {
+  Handshake a = connector(), first = acceptor(5, 9), second = acceptor(5, 10);
+  const Bytes hello = output_of(a);
+  feed(first, hello);
+  feed(a, output_of(first));
+  const Bytes response = output_of(a);
+  feed(second, hello);
+  feed(second, response);
+  EXPECT_EQ(second.state(), State::kFailed);
+}
+
+// An attacker who sends an acceptor's own proof back gains nothing.
+TEST_F(HandshakeTest, AReflectionFails) {
+  Handshake a = connector(), b = acceptor();
+  feed(b, output_of(a));
+  const Bytes challenge = output_of(b);
+  feed(a, challenge);
+  Bytes response = output_of(a);
+  std::copy(challenge.end() - kProofBytes, challenge.end(), response.end() - kProofBytes);
+  feed(b, response);
+  EXPECT_EQ(b.state(), State::kFailed);
+}
+
+TEST_F(HandshakeTest, RanksAreChecked) {
+  const struct { std::uint32_t from, to; } wrong[] = {{2, 4}, {5, 5}, {8, 5}, {0xffffffff, 5}};
+  for (const auto& pair : wrong) {
+    Handshake b = acceptor();
+    feed(b, output_of(connector(pair.from, pair.to)));
+    EXPECT_EQ(b.state(), State::kFailed) << pair.from << " " << pair.to;
+  }
+}
+
+TEST_F(HandshakeTest, OtherVersionsAreToldApart) {
+  Handshake a = connector(), b = acceptor();
+  Bytes hello = output_of(a);
+  hello[4] = std::byte{2};
+  EXPECT_EQ(feed(b, hello), Handshake::kPrefixBytes);
+  EXPECT_EQ(b.state(), State::kFailed);
+  EXPECT_TRUE(b.version_differs());
+  Bytes answer = output_of(b);
+  EXPECT_EQ(answer.size(), Handshake::kVerdictBytes);
+  answer[4] = std::byte{3};  // as that newer connector sees it: not its own version
+  feed(a, answer);
+  EXPECT_EQ(a.state(), State::kFailed);
+  EXPECT_TRUE(a.version_differs());
+  EXPECT_STREQ(
+      a.failure().text(),
+      "the other side speaks version 3 of Lapwing's wire format and this rank version 1; run all ranks with the same "
+      "Lapwing");
+}
+
+TEST_F(HandshakeTest, GarbageEndsAtThePrefix) {
+  Handshake b = acceptor();
+  const char request[] = "GET / HTTP/1.1\r\n\r\n";
+  const auto* bytes = reinterpret_cast<const std::byte*>(request);
+  EXPECT_EQ(feed(b, Bytes(bytes, bytes + sizeof request)), Handshake::kPrefixBytes);
+  EXPECT_EQ(b.state(), State::kFailed);
+  EXPECT_EQ(b.output_bytes(), 0u);
+
+  Handshake a = connector();
+  feed(a, output_of(connector()));  // connected to itself
+  EXPECT_EQ(a.state(), State::kFailed);
+}
+
+TEST_F(HandshakeTest, TheKeyHasOneLength) {
+  JobKey key;
+  EXPECT_FALSE(key.set("short").ok());
+  EXPECT_FALSE(key.known());
+  EXPECT_NE(key_.id(), other_key_.id());
+}
+
+}  // namespace
+}  // namespace lapwing::wire
