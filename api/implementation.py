@@ -1,7 +1,8 @@
 """Writes mpi/implementation.h: the functions behind the shims, one for both forms of an MPI function.
 
-Counts are MPI_Count and arrays of counts are CountArray whatever the caller's form; the shims convert. Where a callback's
-signature differs between the forms (MPI_Op_create) there are two implementations, the second with the suffix _c.
+Counts are MPI_Count and arrays of counts are CountArray whatever the caller's form; the shims convert. Where the
+signature of a callback differs between the forms (MPI_Op_create) there are two implementations, the second with the
+suffix _c.
 """
 
 import tables
@@ -10,7 +11,7 @@ TOP = """\
 // The functions behind the C entry points, as api/generate.py derives them from api/functions.txt.
 //
 // The shims have checked before they call: the library runs (unless the function is allowed at any time), handles are
-// alive and of their kind, counts are not negative, ranks and tags are in range, pointers that are written are not null.
+// alive and of their kind, counts are not negative, ranks and tags are in range, outputs are not null pointers.
 // They turn a failed Status into an error class through the right error handler. What is not built yet is not declared.
 #pragma once
 

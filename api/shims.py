@@ -32,7 +32,7 @@ END = """\
 // NOLINTEND
 """
 
-# Collectives in which MPI_IN_PLACE may stand for a buffer, and which one; the names without the I and _init around them.
+# Collectives in which MPI_IN_PLACE may stand for a buffer, and for which; names without the I and _init around them.
 IN_PLACE = {name: "sendbuf" for name in (
     "allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "alltoallw", "gather", "gatherv", "reduce",
     "reduce_scatter", "reduce_scatter_block", "scan", "exscan")}
@@ -84,9 +84,9 @@ class Shim:
 
         if self.function.name.startswith("File_"):
             return f"mpi::raise_on_file({given('FILE') or 'MPI_FILE_NULL'}, std::move(failure), {name})"
-        for kind, raise_function in (("COMM", "raise_on_comm"), ("SESSION", "raise_on_session"), ("WIN", "raise_on_win")):
+        for kind in ("COMM", "SESSION", "WIN"):
             if given(kind):
-                return f"mpi::{raise_function}({given(kind)}, std::move(failure), {name})"
+                return f"mpi::raise_on_{kind.lower()}({given(kind)}, std::move(failure), {name})"
         if any(p.kind in ("REQUEST", "MESSAGE") and p.direction != "out" for p in self.function.parameters):
             return f"mpi::raise_for_request(std::move(failure), {name})"
         return f"mpi::raise_without_object(std::move(failure), {name})"
@@ -242,7 +242,7 @@ class Shim:
             return [f"  return mpi::{implementation.name_of(function)}({arguments});"]
         lines = ["  Status failure = mpi::guarded([&]() -> Status {", *self.check_text(), *self.call_text(), "  });",
                  "  if (failure.ok()) [[likely]] return MPI_SUCCESS;"]
-        lines.append("  return failure.error_class();" if function.is_tool else f"  return {self.raiser()};")
+        lines.append("  return mpi::tool_code(failure);" if function.is_tool else f"  return {self.raiser()};")
         return lines
 
     def text(self):

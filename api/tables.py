@@ -150,7 +150,7 @@ class Function:
     def prototype(self, large, prefix="MPI_"):
         arguments = [p.declaration(large) for p in self.form_parameters(large)] or ["void"]
         name = prefix + self.name + ("_c" if large else "")
-        return wrap_call(f"{self.return_type} {name}(", arguments, ")")
+        return wrap_call(f"{self.return_type} {name}(", arguments, ")", width=118)  # room for a brace
 
 
 @dataclass
@@ -199,7 +199,8 @@ def _logical_lines(path):
 
 
 _ENTRY = re.compile(r"^(\w+)\((.*?)\)(?: -> (\w+))?(?: \| (.*))?$")
-_PARAMETER = re.compile(r"^(\w+): (const )?(out |inout )?([A-Z_0-9]+)(\?)?(?:<(\w+)>)?(?:\[(.*)\])?((?: at-root| large-only)*)$")
+_PARAMETER = re.compile(r"^(\w+): (const )?(out |inout )?([A-Z_0-9]+)(\?)?(?:<(\w+)>)?(?:\[(.*)\])?"
+                        r"((?: at-root| large-only)*)$")
 
 
 def _parse_parameter(text):

@@ -26,12 +26,14 @@ Process* process_or_null() noexcept;
 comm::Communicator* resolve(MPI_Comm handle) noexcept;
 
 // ---- Raising. Each invokes the error handler of its object and returns the error code for the caller, if that handler
-// returns. An object that is null or no longer alive counts as none; without one, MPI_COMM_SELF's handler speaks (before
-// initialization and after finalization the initial one; MPI 5.0, section 9.3).
+// returns. An object that is null or no longer alive counts as none; without one, the handler of MPI_COMM_SELF speaks
+// (before initialization and after finalization the initial one; MPI 5.0, section 9.3).
 
-int raise_on_comm(MPI_Comm comm, Status status, const char* function);        // error.cc
-int raise_on_session(MPI_Session session, Status status, const char* function);  // error.cc
-int raise_without_object(Status status, const char* function);                // error.cc
+// These three are in error.cc.
+int raise_on_comm(MPI_Comm comm, Status status, const char* function);
+int raise_on_session(MPI_Session session, Status status, const char* function);
+int raise_without_object(Status status, const char* function);
+
 int raise_on_file(MPI_File file, Status status, const char* function);
 int raise_on_win(MPI_Win win, Status status, const char* function);
 
@@ -42,6 +44,8 @@ void note_failed_communicator(MPI_Comm comm) noexcept;
 
 Status lacking_function(const char* part);
 int lacking_tool_function() noexcept;
+// The code of a tools' function: those have classes of their own, and no error handler.
+int tool_code(const Status& status) noexcept;
 
 Status out_of_memory();
 
@@ -83,7 +87,8 @@ inline bool is_valid(MPI_Comm comm) noexcept {
   return is_alive(comm, ObjectKind::kCommunicator) || (is_predefined(comm) && resolve(comm) != nullptr);
 }
 inline bool is_valid(MPI_Datatype datatype) noexcept {
-  return is_alive(datatype, ObjectKind::kDatatype) || (is_predefined(datatype) && datatype::resolve(datatype) != nullptr);
+  return is_alive(datatype, ObjectKind::kDatatype) ||
+         (is_predefined(datatype) && datatype::resolve(datatype) != nullptr);
 }
 inline bool is_valid(MPI_Op op) noexcept {
   return is_alive(op, ObjectKind::kOp) || (is_predefined(op) && datatype::resolve_op(op) != nullptr);
