@@ -1,5 +1,6 @@
 #include "mpi/handle_numbers.h"
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
@@ -13,6 +14,7 @@ namespace lapwing::mpi {
 namespace {
 
 struct Registry {
+  std::atomic<bool> in_use{false};  // lets those who free objects pass by without the lock
   std::mutex mutex;
   std::unordered_map<const void*, int> numbers;
   std::vector<const void*> handles;  // by number, from kFirstUserHandle on
@@ -38,6 +40,7 @@ int number_of_handle(const void* handle) {
   const auto [entry, fresh] =
       known.numbers.try_emplace(handle, static_cast<int>(kFirstUserHandle + known.handles.size()));
   if (fresh) known.handles.push_back(handle);
+  known.in_use.store(true, std::memory_order_release);
   return entry->second;
 }
 
@@ -49,6 +52,16 @@ void* handle_of_number(int number) {
   std::lock_guard<std::mutex> hold(known.mutex);
   const std::size_t index = value - kFirstUserHandle;
   return index < known.handles.size() ? const_cast<void*>(known.handles[index]) : nullptr;
+}
+
+void forget_handle_number(const Object& object) {
+  Registry& known = registry();
+  if (!known.in_use.load(std::memory_order_acquire)) return;
+  std::lock_guard<std::mutex> hold(known.mutex);
+  const auto entry = known.numbers.find(&object);
+  if (entry == known.numbers.end()) return;
+  known.handles[static_cast<std::size_t>(entry->second) - kFirstUserHandle] = nullptr;
+  known.numbers.erase(entry);
 }
 
 int comm_toint(MPI_Comm comm) { return number_of_handle(comm); }

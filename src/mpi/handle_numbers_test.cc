@@ -24,6 +24,16 @@ TEST(HandleNumbers, AUsersHandleKeepsItsNumberOutsideTheReservedRange) {
   EXPECT_EQ(&objects[1], handle_of_number(second));
 }
 
+TEST(HandleNumbers, AForgottenNumberNamesNothing) {
+  struct Thing : Object {
+    Thing() : Object(ObjectKind::kInfo) {}
+  } thing;
+  const int number = number_of_handle(&thing);
+  forget_handle_number(thing);
+  EXPECT_EQ(nullptr, handle_of_number(number));
+  EXPECT_NE(number, number_of_handle(&thing));
+}
+
 TEST(HandleNumbers, ANumberThatNobodyHasGivesNothing) {
   EXPECT_EQ(nullptr, handle_of_number(0));
   EXPECT_EQ(nullptr, handle_of_number(-5));
