@@ -14,7 +14,7 @@ TEST(HandleNumbers, APredefinedHandleIsItsOwnNumber) {
 }
 
 TEST(HandleNumbers, AUsersHandleKeepsItsNumberOutsideTheReservedRange) {
-  long objects[2];
+  long objects[2] = {};
   const int first = number_of_handle(&objects[0]);
   const int second = number_of_handle(&objects[1]);
   EXPECT_GT(first, 4095);
