@@ -98,18 +98,19 @@ END = """
 
 
 def _cast(value, type_name):
-    return value if type_name is None else f"(({type_name}){value})"
+    if type_name is None:
+        return f"({value})" if value.startswith("-") else value
+    return f"(({type_name}){value})"
 
 
 def _section(section):
     width = max(len(c.name) for c in section.constants)
     lines = [f"\n/* {section.title}. */"]
     if section.form == "enum":
-        name = f" {section.type}" if section.type else ""
-        lines.append(("typedef " if section.type else "") + f"enum{name} {{")
+        lines.append(f"typedef enum {section.type} {{")
         last = section.constants[-1]
         lines += [f"  {c.name:{width}} = {c.written}{'' if c is last else ','}" for c in section.constants]
-        lines.append("}" + name + ";")
+        lines.append(f"}} {section.type};")
     else:
         first_of_value = {}
         for c in section.constants:

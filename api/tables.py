@@ -164,7 +164,7 @@ class Constant:
 @dataclass
 class Section:
     title: str
-    form: str                   # enum, define, handle
+    form: str                   # define, enum, handle
     type: str | None
     constants: list = field(default_factory=list)
 
