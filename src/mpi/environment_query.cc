@@ -1,4 +1,4 @@
-// What a program may ask about the library itself at any time: versions, the ABI, clocks, addresses, fields of statuses
+// What a program may ask about the library itself at any time: versions, the ABI, clocks, fields of statuses
 // (MPI 5.0, chapters 3.2.5, 9.1, 9.6, 13.3 and 20). None of it needs initialization.
 
 #include <ctime>
@@ -151,7 +151,7 @@ Status abi_get_fortran_booleans(int logical_size, void* logical_true, void* logi
   return {};
 }
 
-// ---- Clocks, addresses, profiling
+// ---- Clocks, profiling
 
 double wtime() {
   timespec now;
@@ -163,20 +163,6 @@ double wtick() {
   timespec resolution;
   clock_getres(CLOCK_MONOTONIC, &resolution);
   return seconds(resolution);
-}
-
-// Through unsigned integers, because addresses may wrap around.
-MPI_Aint aint_add(MPI_Aint base, MPI_Aint disp) {
-  return static_cast<MPI_Aint>(static_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(disp));
-}
-
-MPI_Aint aint_diff(MPI_Aint addr1, MPI_Aint addr2) {
-  return static_cast<MPI_Aint>(static_cast<std::uintptr_t>(addr1) - static_cast<std::uintptr_t>(addr2));
-}
-
-Status get_address(const void* location, MPI_Aint* address) {
-  *address = reinterpret_cast<MPI_Aint>(location);
-  return {};
 }
 
 Status pcontrol(int) { return {}; }  // for tools that put their own in its place

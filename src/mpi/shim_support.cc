@@ -48,6 +48,11 @@ std::string describe_ranks(comm::Communicator& communicator) {
   return text + " has " + std::to_string(size) + " ranks (0 to " + std::to_string(size - 1) + ")";
 }
 
+std::string name_in_brackets(MPI_Datatype handle) {
+  const datatype::Datatype* type = datatype::resolve(handle);
+  return type != nullptr && !type->name().empty() ? " (" + type->name() + ")" : "";
+}
+
 thread_local MPI_Comm failed_communicator = MPI_COMM_NULL;
 
 }  // namespace
@@ -145,10 +150,13 @@ Status bad_tag(const char* parameter, int tag, bool receive) {
 }
 
 Status not_committed(const char* parameter, MPI_Datatype datatype) {
-  const datatype::Datatype* type = datatype::resolve(datatype);
-  const std::string name = type != nullptr && !type->name().empty() ? " (" + type->name() + ")" : "";
   return Status::error(MPI_ERR_TYPE, "%s%s is not committed: call MPI_Type_commit before communication uses it",
-                       parameter, name.c_str());
+                       parameter, name_in_brackets(datatype).c_str());
+}
+
+Status not_supported(const char* parameter, MPI_Datatype datatype) {
+  return Status::error(MPI_ERR_TYPE, "%s%s is an optional type of the standard that this platform has no numbers for",
+                       parameter, name_in_brackets(datatype).c_str());
 }
 
 Status misplaced_in_place(const char* parameter) {

@@ -71,6 +71,7 @@ Status bad_rank(const char* parameter, int rank, comm::Communicator& communicato
 Status bad_root(const char* parameter, int root, comm::Communicator& communicator);
 Status bad_tag(const char* parameter, int tag, bool receive);
 Status not_committed(const char* parameter, MPI_Datatype datatype);
+Status not_supported(const char* parameter, MPI_Datatype datatype);
 Status misplaced_in_place(const char* parameter);
 
 // ---- Handles.
@@ -166,6 +167,7 @@ inline Status check_committed(const char* parameter, MPI_Datatype handle) {
   const datatype::Datatype* type = datatype::resolve(handle);
   if (type == nullptr) [[unlikely]] return bad_handle(parameter, handle, ObjectKind::kDatatype);
   if (!type->committed() && !type->is_predefined()) [[unlikely]] return not_committed(parameter, handle);
+  if (!type->supported()) [[unlikely]] return not_supported(parameter, handle);
   return {};
 }
 
