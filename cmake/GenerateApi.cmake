@@ -2,9 +2,10 @@
 #
 # Defines
 #   LAPWING_GENERATED_DIR      where the outputs lie; an include directory (mpi.h, mpi/implementation.h, mpi/coverage.inc)
-#   LAPWING_GENERATED_SOURCES    the C entry points, sources of room mpi
-#   LAPWING_VERSION_SCRIPT       the version script of the shared library
+#   LAPWING_GENERATED_SOURCES  the C entry points, sources of the shared library
+#   LAPWING_VERSION_SCRIPT     the version script of the shared library
 #   target lapwing_generated   depend on it before compiling anything that includes a generated header
+#   tests api.tables, api.exports
 
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 
@@ -31,3 +32,9 @@ add_custom_command(
   COMMENT "Generating the MPI interface from api/" VERBATIM)
 add_custom_target(lapwing_generated DEPENDS ${lapwing_api_stamp})
 set_source_files_properties(${lapwing_api_outputs} PROPERTIES GENERATED TRUE)
+
+if(LAPWING_TESTS)
+  add_test(NAME api.tables COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/../api/generate_test.py)
+  add_test(NAME api.exports
+    COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/../api/exports_test.py $<TARGET_FILE:mpi_abi>)
+endif()

@@ -104,7 +104,7 @@ inline bool is_valid(MPI_Errhandler handler) noexcept {
 }
 inline bool is_valid(MPI_Session session) noexcept { return is_alive(session, ObjectKind::kSession); }
 inline bool is_valid(MPI_Message message) noexcept {
-  return !is_predefined(message) || message == MPI_MESSAGE_NO_PROC;
+  return is_alive(message, ObjectKind::kMessage) || message == MPI_MESSAGE_NO_PROC;
 }
 // A request has more than one base, so its Object is not where its handle points.
 inline bool is_valid(MPI_Request request) noexcept {
