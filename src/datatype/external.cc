@@ -3,6 +3,7 @@
 // Two things run in step: the signature says which basic type comes next, the walk yields (or takes) its bytes.
 #include <algorithm>
 #include <bit>
+#include <cfloat>
 #include <cstring>
 #include <type_traits>
 
@@ -17,6 +18,8 @@ namespace {
 // Basic elements converted at a time.
 constexpr std::size_t kBatch = 64;
 constexpr std::size_t kLargestElement = 32;
+// Without the padding of the x87 format.
+constexpr std::size_t kLongDoubleBytes = LDBL_MANT_DIG == 64 ? 10 : sizeof(long double);
 
 // How many independent numbers an element consists of: the two parts of a complex number are swapped apart.
 std::size_t parts_of(const BasicType& basic) noexcept { return basic.category == Category::kComplex ? 2 : 1; }
@@ -56,7 +59,7 @@ void long_double_from_external(const std::byte* in, std::byte* out) noexcept {
   convert_number(in, 16, reinterpret_cast<std::byte*>(&quad), sizeof quad, false, false);
   const long double value = static_cast<long double>(quad);
   std::memset(out, 0, sizeof value);
-  std::memcpy(out, &value, sizeof value);
+  std::memcpy(out, &value, kLongDoubleBytes);
 }
 
 void convert(const BasicType& basic, const std::byte* in, std::byte* out, std::size_t elements,
