@@ -1,0 +1,142 @@
+#include "machine.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <tuple>
+
+namespace lapwing::launch {
+namespace {
+
+constexpr int kMaxProcessors = CPU_SETSIZE;
+
+std::optional<int> parse_int(std::string_view text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  int value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || stop != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+// Processor -> memory node. Machines without the file have one node, 0.
+std::vector<int> read_nodes() {
+  std::vector<int> node_of(kMaxProcessors, 0);
+  for (const int node : parse_processor_list(read_small_file("/sys/devices/system/node/online"))) {
+    const std::string path = "/sys/devices/system/node/node" + std::to_string(node) + "/cpulist";
+    for (const int processor : parse_processor_list(read_small_file(path))) {
+      node_of[static_cast<std::size_t>(processor)] = node;
+    }
+  }
+  return node_of;
+}
+
+// "max 100000" or "150000 100000": the time a group may use per period.
+std::optional<double> parse_cpu_max(const std::string& text) {
+  double quota = 0;
+  double period = 0;
+  if (std::sscanf(text.c_str(), "%lf %lf", &quota, &period) != 2 || quota <= 0 || period <= 0) return std::nullopt;
+  return quota / period;
+}
+
+void take_lower(std::optional<double>& least, std::optional<double> quota) {
+  if (quota && (!least || *quota < *least)) least = quota;
+}
+
+// The tightest limit on the way from this process's group up to the root (cgroup version 2), or version 1's.
+std::optional<double> read_cpu_quota() {
+  std::optional<double> least;
+  const std::string membership = read_small_file("/proc/self/cgroup");
+  const std::size_t unified = membership.find("0::/");
+  if (unified != std::string::npos) {
+    std::string group = membership.substr(unified + 3, membership.find('\n', unified) - unified - 3);
+    while (true) {
+      take_lower(least, parse_cpu_max(read_small_file("/sys/fs/cgroup" + group + "/cpu.max")));
+      const std::size_t slash = group.rfind('/');
+      if (slash == std::string::npos || group == "/") break;
+      group.erase(slash == 0 ? 1 : slash);
+    }
+  }
+  const std::string version1 = "/sys/fs/cgroup/cpu/cpu.cfs_";
+  take_lower(least, parse_cpu_max(read_small_file(version1 + "quota_us") + " " + read_small_file(version1 + "period_us")));
+  return least;
+}
+
+}  // namespace
+
+std::string read_small_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  char bytes[4096];
+  const ssize_t count = ::read(fd, bytes, sizeof bytes);
+  ::close(fd);
+  return count > 0 ? std::string(bytes, static_cast<std::size_t>(count)) : std::string();
+}
+
+std::vector<int> parse_processor_list(std::string_view text) {
+  std::vector<int> result;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::string_view range = text.substr(0, comma);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    const std::size_t dash = std::min(range.find('-'), range.size());
+    const std::optional<int> first = parse_int(range.substr(0, dash));
+    const std::optional<int> last = dash < range.size() ? parse_int(range.substr(dash + 1)) : first;
+    if (!first || !last || *first < 0 || *last >= kMaxProcessors) continue;
+    for (int processor = *first; processor <= *last; ++processor) result.push_back(processor);
+  }
+  return result;
+}
+
+std::string print_processor_list(const cpu_set_t& set) {
+  std::string text;
+  for (int first = 0; first < kMaxProcessors; ++first) {
+    if (!CPU_ISSET(first, &set)) continue;
+    int last = first;
+    while (last + 1 < kMaxProcessors && CPU_ISSET(last + 1, &set)) ++last;
+    if (!text.empty()) text += ',';
+    text += std::to_string(first);
+    if (last > first) text += '-' + std::to_string(last);
+    first = last;
+  }
+  return text;
+}
+
+int Machine::usable_cores() const noexcept {
+  const int count = static_cast<int>(cores.size());
+  if (!cpu_quota) return std::max(count, 1);
+  return std::clamp(static_cast<int>(std::floor(*cpu_quota + 0.01)), 1, std::max(count, 1));
+}
+
+Machine read_machine() {
+  Machine machine;
+  machine.processors_online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  machine.cpu_quota = read_cpu_quota();
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return machine;
+
+  const std::vector<int> node_of = read_nodes();
+  std::map<std::tuple<int, int, int>, Core> cores;
+  for (int processor = 0; processor < kMaxProcessors; ++processor) {
+    if (!CPU_ISSET(processor, &allowed)) continue;
+    ++machine.processors;
+    const std::string topology = "/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/topology/";
+    const int package = parse_int(read_small_file(topology + "physical_package_id")).value_or(0);
+    const int number = parse_int(read_small_file(topology + "core_id")).value_or(processor);
+    const int node = node_of[static_cast<std::size_t>(processor)];
+    Core& core = cores[{node, package, number}];
+    core.package = package;
+    core.node = node;
+    core.number = number;
+    core.processors.push_back(processor);
+  }
+  for (auto& entry : cores) machine.cores.push_back(std::move(entry.second));
+  return machine;
+}
+
+}  // namespace lapwing::launch

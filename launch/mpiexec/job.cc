@@ -1,0 +1,241 @@
+#include "mpiexec/job.h"
+
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace lapwing::launch {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+// Between SIGTERM and SIGKILL: enough for a handler that writes a line, little beside the 2 s in which all must be over.
+constexpr milliseconds kGrace(400);
+constexpr int kTimeoutCode = 124;
+
+constexpr int kHandledSignals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+
+bool ends_jobs(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT; }
+
+void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
+}  // namespace
+
+Job::Job(const CommandLine& command_line)
+    : command_line_(command_line),
+      ranks_(command_line.ranks()),
+      processes_(ranks_),
+      output_(loop_, command_line.label),
+      input_(loop_) {
+  for (std::size_t index = 0; index < command_line_.programs.size(); ++index) {
+    rank_programs_.insert(rank_programs_.end(), static_cast<std::size_t>(command_line_.programs[index].ranks), index);
+  }
+}
+
+Job::~Job() {
+  if (signal_fd_ >= 0) ::close(signal_fd_);
+  if (null_fd_ >= 0) ::close(null_fd_);
+}
+
+RankName Job::name_of(int rank) const { return {rank, ranks_, processes_.process(rank), program_of(rank).arguments}; }
+
+int Job::run() {
+  if (const Status status = find_programs(); !status.ok()) {
+    say(std::string("mpiexec: ") + status.text() + "\n");
+    return 127;
+  }
+  plan();
+  take_signals();
+  if (command_line_.timeout > 0) timeout_ = Clock::now() + milliseconds(static_cast<long>(command_line_.timeout * 1000));
+  if (const Status status = start_all(); !status.ok()) fail(1, std::string("mpiexec: ") + status.text() + "\n");
+
+  while (!processes_.all_ended()) {
+    loop_.run_once(wait_milliseconds());
+    on_time();
+  }
+  processes_.sweep();
+  output_.drain();
+  return exit_code_.value_or(0);
+}
+
+void Job::take_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kHandledSignals) sigaddset(&set, signal);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGTTOU, SIG_IGN);
+  signal_fd_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  loop_.add(signal_fd_, EPOLLIN, [this](std::uint32_t) { on_signals(); });
+}
+
+// ---- while the job runs ---------------------------------------------------------------------------------------------
+
+int Job::wait_milliseconds() const {
+  std::optional<Time> next;
+  const auto consider = [&next](const std::optional<Time>& time) {
+    if (time && (!next || *time < *next)) next = time;
+  };
+  consider(kill_time_);
+  if (state_ == State::kRunning) consider(timeout_);
+  if (unfinished_since_) consider(*unfinished_since_ + milliseconds(OutputForwarder::kPatienceMilliseconds));
+  if (!next) return -1;
+  const auto left = std::chrono::ceil<milliseconds>(*next - Clock::now()).count();
+  return static_cast<int>(std::clamp<long long>(left, 0, 1000000));
+}
+
+void Job::on_time() {
+  const Time now = Clock::now();
+  if (kill_time_ && now >= *kill_time_) kill_all();
+  if (state_ == State::kRunning && timeout_ && now >= *timeout_) {
+    char text[96];
+    std::snprintf(text, sizeof text, "mpiexec: the job did not end within %g s and is being ended\n", command_line_.timeout);
+    fail(kTimeoutCode, text);
+  }
+  if (!output_.has_unfinished()) {
+    unfinished_since_.reset();
+  } else if (!unfinished_since_) {
+    unfinished_since_ = now;
+  } else if (now - *unfinished_since_ >= milliseconds(OutputForwarder::kPatienceMilliseconds)) {
+    output_.flush_unfinished();
+    unfinished_since_.reset();
+  }
+}
+
+void Job::on_signals() {
+  signalfd_siginfo info;
+  while (::read(signal_fd_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGCHLD) {
+      collect_ends();
+    } else {
+      on_user_signal(signal);
+    }
+  }
+}
+
+void Job::on_user_signal(int signal) {
+  if (signal == SIGTSTP) {
+    suspend();
+    return;
+  }
+  if (signal == SIGCONT) {
+    processes_.signal_all(SIGCONT);
+    input_.refresh();
+    return;
+  }
+  if (!ends_jobs(signal)) {
+    processes_.signal_all(signal);
+    return;
+  }
+  if (user_signal_ != 0) {
+    if (!exit_code_) exit_code_ = 128 + signal;
+    kill_all();
+    return;
+  }
+  user_signal_ = signal;
+  processes_.signal_all(signal);
+  processes_.signal_all(SIGCONT);  // a stopped rank must hear it as well
+}
+
+// The ranks stop first; mpiexec stops as its shell expects, and SIGCONT wakes them all.
+void Job::suspend() {
+  processes_.signal_all(SIGTSTP);
+  ::raise(SIGSTOP);
+}
+
+void Job::on_abort(int rank, int code, const std::string& text) {
+  // An exit code has eight bits; a failure must not come out as a success.
+  const int exit_code = (code & 0xff) == 0 && code != 0 ? 1 : code & 0xff;
+  fail(exit_code, aborted_report(name_of(rank), code, text));
+}
+
+void Job::on_protocol_error(int rank, const Status& status) {
+  fail(1, "mpiexec: " + describe(name_of(rank)) + " sent something wrong to its launcher: " + status.text() + "\n");
+}
+
+void Job::on_waiting(int) { look_for_deadlock(); }
+
+void Job::collect_ends() {
+  const std::vector<RankEnd> ends = processes_.collect_ends();
+  for (const RankEnd& end : ends) judge(end);
+  look_for_deadlock();
+}
+
+void Job::judge(const RankEnd& end) {
+  pmi_->drain(end.rank);
+  if (state_ != State::kRunning) return;
+  if (!end.start_failure.empty()) {
+    fail(127, "mpiexec: cannot start " + describe(name_of(end.rank)) + ": " + end.start_failure + "\n");
+  } else if (WIFSIGNALED(end.wait_status)) {
+    judge_signal(end);
+  } else {
+    judge_exit(end);
+  }
+}
+
+void Job::judge_signal(const RankEnd& end) {
+  const int signal = WTERMSIG(end.wait_status);
+  if (signal == user_signal_) {
+    fail(128 + signal, "mpiexec: the job was ended by " + signal_name(signal) + "\n");
+  } else {
+    fail(128 + signal, killed_report(name_of(end.rank), signal, WCOREDUMP(end.wait_status)));
+  }
+}
+
+void Job::judge_exit(const RankEnd& end) {
+  const int code = WEXITSTATUS(end.wait_status);
+  const PmiState state = pmi_->state(end.rank);
+  if (state == PmiState::kFinalised || (code == 0 && state == PmiState::kSilent)) {
+    // The others may have work left: their results are wanted whatever this rank thinks of its own.
+    if (code != 0 && !exit_code_) exit_code_ = code;
+    return;
+  }
+  fail(code == 0 ? 1 : code, exited_report(name_of(end.rank), code, state == PmiState::kInitialised));
+}
+
+// A rank that has ended will never come to a fence in which another one waits.
+void Job::look_for_deadlock() {
+  if (state_ != State::kRunning || processes_.running() == ranks_) return;
+  const int waiting = pmi_->waiting_rank();
+  if (waiting < 0) return;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (!processes_.ended(rank)) continue;
+    const bool silent = pmi_->state(rank) == PmiState::kSilent;
+    fail(1, "mpiexec: " + describe(name_of(rank)) + " ended " +
+                (silent ? "without calling MPI_Init" : "after MPI_Finalize") + ", but rank " + std::to_string(waiting) +
+                " waits for it; the other ranks are being ended\n");
+    return;
+  }
+}
+
+// ---- ending ---------------------------------------------------------------------------------------------------------
+
+void Job::fail(int code, const std::string& report) {
+  if (state_ != State::kRunning) return;
+  exit_code_ = exit_code_.value_or(code);
+  // What the ranks said before comes first; it may explain the end.
+  output_.drain();
+  say(report);
+  begin_ending();
+}
+
+void Job::begin_ending() {
+  state_ = State::kEnding;
+  processes_.signal_all(SIGTERM);
+  processes_.signal_all(SIGCONT);
+  kill_time_ = Clock::now() + kGrace;
+}
+
+void Job::kill_all() {
+  state_ = State::kKilling;
+  kill_time_.reset();
+  processes_.signal_all(SIGKILL);
+}
+
+}  // namespace lapwing::launch

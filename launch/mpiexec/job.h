@@ -1,0 +1,94 @@
+// One job from start to end: starts the ranks, serves them, judges their ends, and answers with the exit code.
+//
+// States: running until the first bad end, then ending (SIGTERM was sent, kGrace runs), then killing (SIGKILL was sent).
+// The first bad end alone decides the exit code and is reported; what follows is its consequence.
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "machine.h"
+#include "mpiexec/command_line.h"
+#include "mpiexec/event_loop.h"
+#include "mpiexec/input.h"
+#include "mpiexec/output.h"
+#include "mpiexec/pmi_server.h"
+#include "mpiexec/processes.h"
+#include "mpiexec/report.h"
+
+namespace lapwing::launch {
+
+class Job final : public PmiServer::Listener {
+ public:
+  explicit Job(const CommandLine& command_line);
+  ~Job() override;
+
+  // Returns mpiexec's exit code. Once.
+  int run();
+
+  void on_abort(int rank, int code, const std::string& text) override;
+  void on_waiting(int rank) override;
+  void on_protocol_error(int rank, const Status& status) override;
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+  enum class State { kRunning, kEnding, kKilling };
+
+  // Preparing.
+  Status find_programs();
+  void plan();
+  void take_signals();
+  Status start_all();
+  Status start_rank(int rank);
+  std::vector<std::string> environment_of(int rank, int pmi_fd) const;
+  Status open_streams(int rank, int streams[3]);
+
+  // While the job runs.
+  int wait_milliseconds() const;
+  void on_time();
+  void on_signals();
+  void on_user_signal(int signal);
+  void suspend();
+  void collect_ends();
+  void judge(const RankEnd& end);
+  void judge_signal(const RankEnd& end);
+  void judge_exit(const RankEnd& end);
+  void look_for_deadlock();
+
+  // Ending.
+  void fail(int code, const std::string& report);
+  void begin_ending();
+  void kill_all();
+
+  const Program& program_of(int rank) const { return command_line_.programs[rank_programs_[static_cast<std::size_t>(rank)]]; }
+  RankName name_of(int rank) const;
+
+  const CommandLine& command_line_;
+  const int ranks_;
+  std::vector<std::size_t> rank_programs_;  // rank -> index in command_line_.programs
+  std::vector<std::string> paths_;          // of the programs
+  Machine machine_;
+  std::vector<cpu_set_t> binding_;
+
+  // The process table forks the guardian, so it comes before whatever makes descriptors.
+  ProcessTable processes_;
+  EventLoop loop_;
+  OutputForwarder output_;
+  InputForwarder input_;
+  std::unique_ptr<PmiServer> pmi_;
+  int signal_fd_ = -1;
+  int null_fd_ = -1;
+
+  State state_ = State::kRunning;
+  std::optional<int> exit_code_;
+  int user_signal_ = 0;  // the first of SIGINT, SIGTERM, ... that the user sent
+  std::optional<Time> kill_time_;
+  std::optional<Time> timeout_;
+  std::optional<Time> unfinished_since_;
+};
+
+}  // namespace lapwing::launch

@@ -1,0 +1,175 @@
+// The first half of a job: finding the programs, choosing processors, starting the ranks.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <string_view>
+
+#include "mpiexec/job.h"
+
+extern char** environ;
+
+namespace lapwing::launch {
+namespace {
+
+bool is_executable_file(const std::string& path) {
+  struct stat info;
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && ::access(path.c_str(), X_OK) == 0;
+}
+
+std::string join(const std::string& directory, const std::string& path) {
+  return directory.empty() || path[0] == '/' ? path : directory + "/" + path;
+}
+
+// As a shell finds it; relative paths count from the directory where the rank will start.
+Status find_program(const Program& program, std::string& path) {
+  const std::string& name = program.arguments.front();
+  if (name.find('/') != std::string::npos) {
+    const std::string seen_from_here = join(program.directory, name);
+    path = name;
+    if (is_executable_file(seen_from_here)) return {};
+    if (::access(seen_from_here.c_str(), F_OK) != 0) {
+      return Status::error(MPI_ERR_ARG, "program not found: %s (%s)", seen_from_here.c_str(), std::strerror(errno));
+    }
+    return Status::error(MPI_ERR_ARG, "%s is no executable file", seen_from_here.c_str());
+  }
+  const char* search = std::getenv("PATH");
+  std::string_view rest = search != nullptr ? search : "/usr/local/bin:/usr/bin:/bin";
+  while (true) {
+    const std::size_t colon = std::min(rest.find(':'), rest.size());
+    const std::string directory(colon == 0 ? "." : rest.substr(0, colon));
+    path = directory + "/" + name;
+    if (is_executable_file(join(program.directory, path))) return {};
+    if (colon == rest.size()) break;
+    rest.remove_prefix(colon + 1);
+  }
+  const bool is_here = is_executable_file(join(program.directory, name));
+  return Status::error(MPI_ERR_ARG, "program not found: %s is in no directory of PATH%s%s", name.c_str(),
+                       is_here ? "; there is one here, write ./" : "", is_here ? name.c_str() : "");
+}
+
+bool starts_with(std::string_view text, std::string_view beginning) {
+  return text.substr(0, beginning.size()) == beginning;
+}
+
+// What an outer launcher told mpiexec about itself must not reach the ranks.
+bool belongs_to_a_launcher(std::string_view variable) {
+  return starts_with(variable, "PMI_") || starts_with(variable, "PMIX_") || starts_with(variable, "MPI_LOCAL") ||
+         starts_with(variable, "LAPWING_INTERNAL_");
+}
+
+void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value) {
+  const std::string beginning = name + "=";
+  for (std::string& variable : environment) {
+    if (starts_with(variable, beginning)) {
+      variable = beginning + value;
+      return;
+    }
+  }
+  environment.push_back(beginning + value);
+}
+
+}  // namespace
+
+Status Job::find_programs() {
+  for (const Program& program : command_line_.programs) {
+    struct stat info;
+    if (!program.directory.empty() &&
+        (::stat(program.directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))) {
+      return Status::error(MPI_ERR_ARG, "-wdir %s is no directory", program.directory.c_str());
+    }
+    std::string path;
+    LAPWING_TRY(find_program(program, path));
+    paths_.push_back(std::move(path));
+  }
+  return {};
+}
+
+void Job::plan() {
+  machine_ = read_machine();
+  binding_ = plan_binding(machine_, command_line_.bind, ranks_);
+  if (binding_.empty() && command_line_.bind_was_asked && command_line_.bind != BindPolicy::kNone) {
+    std::fprintf(stderr, "mpiexec: not binding: %d ranks on %d usable cores\n", ranks_, machine_.usable_cores());
+  }
+}
+
+Status Job::start_all() {
+  std::vector<int> appnums(rank_programs_.begin(), rank_programs_.end());
+  pmi_ = std::make_unique<PmiServer>(loop_, *this, std::move(appnums));
+  null_fd_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  for (int rank = 0; rank < ranks_; ++rank) LAPWING_TRY(start_rank(rank));
+  return {};
+}
+
+Status Job::start_rank(int rank) {
+  const auto index = static_cast<std::size_t>(rank);
+  const Program& program = program_of(rank);
+  StartOrder order;
+  order.rank = rank;
+  order.path = paths_[rank_programs_[index]];
+  order.arguments = &program.arguments;
+  order.directory = program.directory;
+  if (!binding_.empty()) order.processors = &binding_[index];
+
+  Status status = pmi_->open_connection(rank, order.pmi);
+  if (status.ok()) status = open_streams(rank, order.streams);
+  if (status.ok()) {
+    order.environment = environment_of(rank, order.pmi);
+    status = processes_.start(order);
+  }
+  if (order.pmi >= 0) ::close(order.pmi);
+  for (const int fd : order.streams) {
+    if (fd >= 0 && fd != null_fd_) ::close(fd);
+  }
+  if (status.ok() && command_line_.verbose) {
+    const std::string where =
+        binding_.empty() ? "any processor" : "processors " + print_processor_list(binding_[index]);
+    std::fprintf(stderr, "mpiexec: %s on %s\n", describe(name_of(rank)).c_str(), where.c_str());
+  }
+  return status;
+}
+
+// A rank that shares our terminal writes to it itself. So does the only rank, whatever the output is: nothing can mix.
+Status Job::open_streams(int rank, int streams[3]) {
+  if (rank > 0) {
+    streams[0] = null_fd_;
+  } else if (::isatty(STDIN_FILENO) != 0) {
+    LAPWING_TRY(input_.open(streams[0]));
+  }
+  for (int stream = 1; stream <= 2; ++stream) {
+    const bool direct = !command_line_.label && (ranks_ == 1 || ::isatty(stream) != 0);
+    if (!direct) LAPWING_TRY(output_.open(rank, stream, streams[stream]));
+  }
+  return {};
+}
+
+std::vector<std::string> Job::environment_of(int rank, int pmi_fd) const {
+  std::vector<std::string> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (!belongs_to_a_launcher(*variable)) environment.emplace_back(*variable);
+  }
+  for (const Variable& variable : program_of(rank).environment) set_variable(environment, variable.first, variable.second);
+  const std::string rank_text = std::to_string(rank);
+  const std::string size_text = std::to_string(ranks_);
+  for (const Variable& variable : std::initializer_list<Variable>{
+           {"PMI_RANK", rank_text},
+           {"PMI_SIZE", size_text},
+           {"PMI_FD", std::to_string(pmi_fd)},
+           {"MPI_LOCALRANKID", rank_text},
+           {"MPI_LOCALNRANKS", size_text},
+           {"LAPWING_INTERNAL_LOCAL_RANK", rank_text},
+           {"LAPWING_INTERNAL_LOCAL_SIZE", size_text},
+           {"LAPWING_INTERNAL_CORES", std::to_string(machine_.usable_cores())},
+           {"LAPWING_INTERNAL_BOUND", binding_.empty() ? "0" : "1"}}) {
+    set_variable(environment, variable.first, variable.second);
+  }
+  return environment;
+}
+
+}  // namespace lapwing::launch

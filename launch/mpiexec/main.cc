@@ -1,0 +1,41 @@
+// mpiexec: starts an MPI job on this machine.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "mpiexec/command_line.h"
+#include "mpiexec/job.h"
+#include "version.h"
+
+namespace {
+
+// Later descriptors must not become 0, 1 or 2 because somebody started us with those closed.
+void occupy_standard_streams() {
+  for (int fd = 0; fd >= 0 && fd < 3;) {
+    fd = ::open("/dev/null", O_RDWR);
+    if (fd > 2) ::close(fd);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace lapwing::launch;
+  occupy_standard_streams();
+  CommandLine command_line;
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (const lapwing::Status status = parse_command_line(arguments, command_line); !status.ok()) {
+    std::fprintf(stderr, "mpiexec: %s\n", status.text());
+    return 2;
+  }
+  if (command_line.show_help) {
+    std::fputs(usage_text(), stdout);
+    return 0;
+  }
+  if (command_line.show_version) {
+    std::printf("mpiexec (Lapwing) %s\n", kVersion);
+    return 0;
+  }
+  return Job(command_line).run();
+}

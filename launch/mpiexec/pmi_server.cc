@@ -1,0 +1,215 @@
+#include "mpiexec/pmi_server.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace lapwing::launch {
+namespace {
+
+using wire::PmiMessage;
+
+constexpr int kKeyLimit = 256;
+constexpr int kValueLimit = 16384;
+// A rank may store about this much before it is taken for broken: keys for every rank with long values.
+constexpr std::size_t kMaxValues = 1 << 22;
+
+}  // namespace
+
+PmiServer::PmiServer(EventLoop& loop, Listener& listener, std::vector<int> appnums)
+    : loop_(loop), listener_(listener), peers_(appnums.size()), kvs_name_("lapwing_" + std::to_string(::getpid())) {
+  for (std::size_t rank = 0; rank < appnums.size(); ++rank) peers_[rank].appnum = appnums[rank];
+  // As Hydra writes it: from node 0 on, one node with all ranks.
+  values_["PMI_process_mapping"] = "(vector,(0,1," + std::to_string(appnums.size()) + "))";
+}
+
+PmiServer::~PmiServer() {
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank) disconnect(static_cast<int>(rank));
+}
+
+Status PmiServer::open_connection(int rank, int& child_fd) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return Status::error(MPI_ERR_OTHER, "cannot make the connection to rank %d: %s", rank, std::strerror(errno));
+  }
+  ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  peer(rank).fd = ends[0];
+  child_fd = ends[1];
+  loop_.add(ends[0], EPOLLIN, [this, rank](std::uint32_t events) { on_event(rank, events); });
+  return {};
+}
+
+void PmiServer::on_event(int rank, std::uint32_t events) {
+  if ((events & EPOLLOUT) != 0) flush(rank);
+  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) read_input(rank);
+}
+
+void PmiServer::drain(int rank) {
+  while (peer(rank).fd >= 0 && read_input(rank)) {
+  }
+}
+
+// True when there was something to read. An end of file is no news here: the process's own end will tell.
+bool PmiServer::read_input(int rank) {
+  char bytes[16384];
+  const ssize_t count = ::read(peer(rank).fd, bytes, sizeof bytes);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return errno == EINTR;
+  if (count <= 0) {
+    disconnect(rank);
+    return false;
+  }
+  Status status = peer(rank).input.append({bytes, static_cast<std::size_t>(count)});
+  if (!status.ok()) {
+    refuse(rank, status);
+    return false;
+  }
+  std::string line;
+  while (peer(rank).fd >= 0 && peer(rank).input.next(line)) handle_line(rank, line);
+  return true;
+}
+
+void PmiServer::handle_line(int rank, const std::string& line) {
+  PmiMessage message;
+  if (const Status status = message.parse(line); !status.ok()) {
+    refuse(rank, status);
+    return;
+  }
+  const std::string& command = message.command();
+  if (command == "init") {
+    peer(rank).state = PmiState::kInitialised;
+    reply(rank, PmiMessage("response_to_init").add("pmi_version", 1).add("pmi_subversion", 1).add("rc", 0).add("lapwing", 1));
+  } else if (command == "get_maxes") {
+    reply(rank, PmiMessage("maxes").add("rc", 0).add("kvsname_max", kKeyLimit).add("keylen_max", kKeyLimit).add(
+                    "vallen_max", kValueLimit));
+  } else if (command == "get_appnum") {
+    reply(rank, PmiMessage("appnum").add("rc", 0).add("appnum", peer(rank).appnum));
+  } else if (command == "get_universe_size") {
+    reply(rank, PmiMessage("universe_size").add("rc", 0).add("size", static_cast<int>(peers_.size())));
+  } else if (command == "get_my_kvsname") {
+    reply(rank, PmiMessage("my_kvsname").add("rc", 0).add("kvsname", kvs_name_));
+  } else if (command == "put") {
+    answer_put(rank, message);
+  } else if (command == "get") {
+    answer_get(rank, message);
+  } else if (command == "lapwing_getall") {
+    answer_get_all(rank, message);
+  } else if (command == "barrier_in") {
+    enter_fence(rank);
+  } else if (command == "finalize") {
+    peer(rank).state = PmiState::kFinalised;
+    reply(rank, PmiMessage("finalize_ack").add("rc", 0));
+  } else if (command == "abort") {
+    int code = 1;
+    message.find("exitcode", code);
+    const std::string* text = message.find("lapwing_text");
+    listener_.on_abort(rank, code, text != nullptr ? wire::pmi_unescape(*text) : std::string());
+  } else {
+    // Spawn, publish and the like: known to PMI-1, not to this launcher. The client gets an orderly refusal.
+    reply(rank, PmiMessage(command + "_result").add("rc", -1).add("msg", "not_supported"));
+  }
+}
+
+void PmiServer::answer_put(int rank, const PmiMessage& message) {
+  const std::string* key = message.find("key");
+  const std::string* value = message.find("value");
+  const bool taken = key != nullptr && value != nullptr && key->size() <= kKeyLimit && value->size() <= kValueLimit &&
+                     values_.size() < kMaxValues;
+  if (taken) values_[*key] = *value;
+  reply(rank, PmiMessage("put_result").add("rc", taken ? 0 : -1).add("msg", taken ? "success" : "invalid_key_or_value"));
+}
+
+void PmiServer::answer_get(int rank, const PmiMessage& message) {
+  const std::string* key = message.find("key");
+  const auto found = key != nullptr ? values_.find(*key) : values_.end();
+  if (found == values_.end()) {
+    reply(rank, PmiMessage("get_result").add("rc", -1).add("msg", "key_not_found").add("value", "unknown"));
+  } else {
+    reply(rank, PmiMessage("get_result").add("rc", 0).add("msg", "success").add("value", found->second));
+  }
+}
+
+void PmiServer::answer_get_all(int rank, const PmiMessage& message) {
+  const std::string* prefix = message.find("prefix");
+  int count = 0;
+  if (prefix == nullptr || !message.find("count", count) || count < 0 || count > static_cast<int>(peers_.size())) {
+    reply(rank, PmiMessage("lapwing_getall_result").add("rc", -1).add("msg", "invalid_argument"));
+    return;
+  }
+  std::string lines;
+  for (int index = 0; index < count; ++index) {
+    const auto found = values_.find(*prefix + std::to_string(index));
+    if (found == values_.end()) {
+      // The client stops at this line, so it must be the last one.
+      lines += PmiMessage("lapwing_missing").add("index", index).encode();
+      break;
+    }
+    lines += PmiMessage("lapwing_value").add("index", index).add("value", found->second).encode();
+  }
+  send(rank, lines);
+}
+
+void PmiServer::enter_fence(int rank) {
+  if (peer(rank).in_fence) {
+    refuse(rank, Status::error(MPI_ERR_OTHER, "it entered a PMI barrier twice"));
+    return;
+  }
+  peer(rank).in_fence = true;
+  if (++waiting_ < peers_.size()) {
+    listener_.on_waiting(rank);
+    return;
+  }
+  waiting_ = 0;
+  for (Peer& each : peers_) each.in_fence = false;
+  for (std::size_t each = 0; each < peers_.size(); ++each) {
+    reply(static_cast<int>(each), PmiMessage("barrier_out").add("rc", 0));
+  }
+}
+
+int PmiServer::waiting_rank() const noexcept {
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+    if (peers_[rank].in_fence) return static_cast<int>(rank);
+  }
+  return -1;
+}
+
+void PmiServer::send(int rank, std::string_view bytes) {
+  if (peer(rank).fd < 0) return;
+  peer(rank).output += bytes;
+  flush(rank);
+}
+
+void PmiServer::flush(int rank) {
+  std::string& output = peer(rank).output;
+  std::size_t sent = 0;
+  while (sent < output.size()) {
+    const ssize_t count = ::send(peer(rank).fd, output.data() + sent, output.size() - sent, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) break;
+    if (count < 0) {
+      disconnect(rank);
+      return;
+    }
+    sent += static_cast<std::size_t>(count);
+  }
+  output.erase(0, sent);
+  loop_.change(peer(rank).fd, output.empty() ? EPOLLIN : EPOLLIN | EPOLLOUT);
+}
+
+void PmiServer::disconnect(int rank) {
+  if (peer(rank).fd < 0) return;
+  loop_.remove(peer(rank).fd);
+  ::close(peer(rank).fd);
+  peer(rank).fd = -1;
+}
+
+void PmiServer::refuse(int rank, const Status& status) {
+  disconnect(rank);
+  listener_.on_protocol_error(rank, status);
+}
+
+}  // namespace lapwing::launch

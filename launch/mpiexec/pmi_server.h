@@ -1,0 +1,86 @@
+// The launcher's side of PMI-1: one connection per rank, one key-value space, fences.
+//
+// Everything runs on the event loop's thread. A rank that breaks the protocol is reported once and not listened to again.
+// Beyond PMI-1: `lapwing=1` in the answer to init offers `lapwing_getall prefix= count=`, which returns all values of a
+// numbered key with one request, so that n ranks start with O(n) requests instead of O(n^2).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "mpiexec/event_loop.h"
+#include "wire/pmi.h"
+
+namespace lapwing::launch {
+
+// What a rank has told the launcher about itself.
+enum class PmiState {
+  kSilent,       // has not spoken PMI: it may be no MPI program at all
+  kInitialised,  // inside MPI: its end would be a failure
+  kFinalised,    // may end as it likes
+};
+
+class PmiServer {
+ public:
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    // The rank asked for the job's end (MPI_Abort). The text may be empty.
+    virtual void on_abort(int rank, int code, const std::string& text) = 0;
+    // The rank waits in a fence that others have not reached yet.
+    virtual void on_waiting(int rank) = 0;
+    // The rank sent what no PMI client sends.
+    virtual void on_protocol_error(int rank, const Status& status) = 0;
+  };
+
+  // `appnums[rank]` is the number of the program that the rank runs.
+  PmiServer(EventLoop& loop, Listener& listener, std::vector<int> appnums);
+  ~PmiServer();
+  PmiServer(const PmiServer&) = delete;
+  PmiServer& operator=(const PmiServer&) = delete;
+
+  // Makes the rank's connection and stores the descriptor for the child, which the caller closes after the fork.
+  Status open_connection(int rank, int& child_fd);
+
+  // Reads what a rank said before it ended; call it before judging the end.
+  void drain(int rank);
+  PmiState state(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].state; }
+  // A rank that waits in a fence, -1 if none does.
+  int waiting_rank() const noexcept;
+
+ private:
+  struct Peer {
+    int fd = -1;
+    int appnum = 0;
+    PmiState state = PmiState::kSilent;
+    bool in_fence = false;
+    wire::PmiLineBuffer input;
+    std::string output;  // what the socket did not take yet
+  };
+
+  void on_event(int rank, std::uint32_t events);
+  bool read_input(int rank);
+  void handle_line(int rank, const std::string& line);
+  void answer_put(int rank, const wire::PmiMessage& message);
+  void answer_get(int rank, const wire::PmiMessage& message);
+  void answer_get_all(int rank, const wire::PmiMessage& message);
+  void enter_fence(int rank);
+  void reply(int rank, const wire::PmiMessage& message) { send(rank, message.encode()); }
+  void send(int rank, std::string_view bytes);
+  void flush(int rank);
+  void disconnect(int rank);
+  void refuse(int rank, const Status& status);
+  Peer& peer(int rank) noexcept { return peers_[static_cast<std::size_t>(rank)]; }
+
+  EventLoop& loop_;
+  Listener& listener_;
+  std::vector<Peer> peers_;
+  std::string kvs_name_;
+  std::unordered_map<std::string, std::string> values_;
+  std::size_t waiting_ = 0;  // ranks in the fence
+};
+
+}  // namespace lapwing::launch

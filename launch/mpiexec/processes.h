@@ -1,0 +1,76 @@
+// The ranks as operating-system processes: starting them, signalling them, noticing their ends, leaving nobody behind.
+//
+// Every rank leads a process group of its own, so that what it starts is reached too, and is told by the kernel to end
+// when mpiexec does. mpiexec is the sub-reaper of all descendants: those who escape their group fall to it.
+#pragma once
+
+#include <sched.h>
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "mpiexec/guardian.h"
+
+namespace lapwing::launch {
+
+// What one rank is started with. Descriptors are mpiexec's; the caller closes them after the start.
+struct StartOrder {
+  int rank = 0;
+  std::string path;  // of the program, found already
+  const std::vector<std::string>* arguments = nullptr;
+  std::vector<std::string> environment;  // NAME=VALUE
+  std::string directory;                 // empty: mpiexec's own
+  const cpu_set_t* processors = nullptr; // null: not bound
+  int pmi = -1;
+  int streams[3] = {-1, -1, -1};         // -1: mpiexec's own
+};
+
+// One end of a rank.
+struct RankEnd {
+  int rank = 0;
+  pid_t process = 0;
+  int wait_status = 0;
+  std::string start_failure;  // not empty when the program was never reached
+};
+
+class ProcessTable {
+ public:
+  explicit ProcessTable(int ranks);
+  ~ProcessTable();
+  ProcessTable(const ProcessTable&) = delete;
+  ProcessTable& operator=(const ProcessTable&) = delete;
+
+  Status start(const StartOrder& order);
+
+  // The ranks that ended since the last call; those ended by a signal first, because their ends cause the others'.
+  std::vector<RankEnd> collect_ends();
+
+  void signal_all(int signal);
+  bool all_ended() const noexcept { return running_ == 0; }
+  int running() const noexcept { return running_; }
+  bool ended(int rank) const noexcept { return entries_[static_cast<std::size_t>(rank)].ended; }
+  pid_t process(int rank) const noexcept { return entries_[static_cast<std::size_t>(rank)].process; }
+
+  // Ends whatever the ranks have left behind. Only when all ranks have ended.
+  void sweep();
+
+ private:
+  struct Entry {
+    pid_t process = -1;  // and number of its group
+    bool ended = false;
+    bool group_empty = false;  // its number may be somebody else's by now
+    std::string start_failure;
+  };
+
+  void read_start_failures();
+  int rank_of(pid_t process) const noexcept;
+
+  Guardian guardian_;
+  std::vector<Entry> entries_;
+  int running_ = 0;
+  int failure_pipe_[2] = {-1, -1};
+};
+
+}  // namespace lapwing::launch

@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# mpiexec from the outside: exit codes, ends by signal, input, labels, several programs, and that nobody is left behind.
+#
+#   mpiexec.sh MPIEXEC PMI_PROBE
+#
+# Nothing here waits for a fixed time: where something must have happened, the test polls for it with a generous limit.
+set -u
+
+mpiexec=$1
+probe=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+fail() {
+  echo "FAILED: $1"
+  sed 's/^/    stdout: /' "$work/out" 2>/dev/null
+  sed 's/^/    stderr: /' "$work/err" 2>/dev/null
+  failures=$((failures + 1))
+}
+
+# run NAME EXPECTED_CODE mpiexec-arguments...: leaves output in $work/out and $work/err.
+run() {
+  local name=$1 expected=$2
+  shift 2
+  timeout 60 "$mpiexec" "$@" >"$work/out" 2>"$work/err" </dev/null
+  local code=$?
+  [ "$code" -eq "$expected" ] || fail "$name: exit code $code instead of $expected"
+}
+
+said() { grep -q -- "$2" "$work/err" || fail "$1: nothing said about '$2'"; }
+printed() { [ "$(sort "$work/out")" = "$(printf '%b' "$2" | sort)" ] || fail "$1: wrong output"; }
+
+# wait_until NAME command...: polls for up to 20 s.
+wait_until() {
+  local name=$1
+  shift
+  for _ in $(seq 400); do
+    "$@" && return 0
+    read -rt 0.05 <> <(:) || true
+  done
+  fail "$name"
+  return 1
+}
+# Processes whose command line matches; the patterns are written so that they do not match themselves.
+count() { grep -las -- "$1" /proc/[0-9]*/cmdline | wc -l; }
+gone() { [ "$(count "$1")" -eq 0 ]; }
+alive() { [ "$(count "$1")" -ge "$2" ]; }
+
+# -- exit codes
+run "all zero" 0 -n 3 true
+run "first non-zero code" 5 -n 3 sh -c '[ $PMI_RANK -ne 1 ] || exit 5'
+said "first non-zero code" "rank 1 of 3 .* exited with code 5"
+run "missing program" 127 -n 2 no-such-program
+said "missing program" "no-such-program"
+run "not executable" 127 -n 2 /etc/passwd
+run "missing directory" 127 -wdir /no/such/directory true
+run "bad option" 2 --frobnicate true
+run "script without first line" 0 -n 2 sh -c 'printf "exit 0\n" >'"$work"'/script.$PMI_RANK; chmod +x '"$work"'/script.$PMI_RANK; '"$work"'/script.$PMI_RANK'
+run "time limit" 124 --timeout 0.2 -n 2 sleep 1000
+
+# -- PMI
+for ranks in 1 2 7; do
+  run "exchange with $ranks" 0 -n $ranks "$probe" exchange
+  [ "$(wc -l <"$work/out")" -eq $ranks ] || fail "exchange with $ranks: lines missing"
+done
+run "exchange of two programs" 0 -n 2 "$probe" exchange : -n 1 "$probe" exchange
+grep -q "rank 2 of 3 app 1 mapping (vector,(0,1,3))" "$work/out" || fail "exchange of two programs: application numbers"
+run "exit inside MPI" 3 -n 3 "$probe" exit 1 3
+said "exit inside MPI" "without calling MPI_Finalize"
+run "exit 0 inside MPI" 1 -n 3 "$probe" exit 2 0
+said "exit 0 inside MPI" "rank 2 of 3"
+run "abort" 7 -n 3 "$probe" abort 1 7
+said "abort" "rank 1 of 3 .* MPI_Abort with code 7"
+said "abort" "the probe was asked to"
+run "abort with a code of nine bits" 1 -n 3 "$probe" abort 1 256
+run "code after finalize" 6 -n 3 "$probe" late 1 6
+run "a rank without MPI" 1 -n 2 "$probe" exchange : -n 1 true
+said "a rank without MPI" "without calling MPI_Init"
+
+# -- ends by signal
+run "SIGKILL" 137 -n 3 "$probe" signal 1 9
+said "SIGKILL" "rank 1 of 3 .* killed by SIGKILL"
+run "SIGSEGV" 139 -n 2 "$probe" signal 0 11
+said "SIGSEGV" "gdb"
+[ "$(grep -c "was killed" "$work/err")" -eq 1 ] || fail "SIGSEGV: told more than once"
+run "deaf to SIGTERM" 4 -n 3 sh -c 'trap "" TERM; [ $PMI_RANK -ne 0 ] || exit 4; while :; do sleep 1000; done'
+
+# -- environment
+run "variables" 0 -n 1 -x A=1 -env B 2 sh -c 'echo $A $B $C $PMI_SIZE' : -n 1 -genv C 3 sh -c 'echo $A $B $C $PMI_SIZE'
+printed "variables" '1 2 3 2\n1 3 2\n'
+run "directory" 0 -n 2 -wdir / pwd
+printed "directory" '/\n/\n'
+
+# -- input and output
+printf 'one\ntwo\n' | "$mpiexec" -n 3 cat >"$work/out" 2>"$work/err" || fail "input to rank 0: exit code"
+printed "input to rank 0" 'one\ntwo\n'
+run "label of an unfinished line" 0 -l -n 1 sh -c 'echo out; printf part'
+printed "label of an unfinished line" '[0] out\n[0] part'
+run "labels" 0 -l -n 3 sh -c 'echo a $PMI_RANK; echo b'
+printed "labels" '[0] a 0\n[0] b\n[1] a 1\n[1] b\n[2] a 2\n[2] b\n'
+run "label of errors" 0 -l -n 1 sh -c 'echo oops >&2'
+said "label of errors" "^\[0\] oops"
+run "whole lines" 0 -n 4 sh -c 'i=0; while [ $i -lt 2000 ]; do echo "rank $PMI_RANK line $i of a longer text"; i=$((i+1)); done'
+[ "$(grep -cE '^rank [0-3] line [0-9]+ of a longer text$' "$work/out")" -eq 8000 ] || fail "whole lines: mixed or lost"
+"$mpiexec" -n 2 yes 2>/dev/null | head -n 3 >"$work/out"
+printed "closed output" 'y\ny\ny\n'
+
+# -- signals passed on
+"$mpiexec" -n 2 sh -c 'trap "echo got; exit 0" USR1; echo ready >'"$work"'/ready.$PMI_RANK; while :; do sleep 0.05; done' \
+  >"$work/out" 2>"$work/err" &
+job=$!
+wait_until "SIGUSR1: start" test -e "$work/ready.0" -a -e "$work/ready.1"
+kill -USR1 $job
+wait $job || fail "SIGUSR1: exit code"
+printed "SIGUSR1" 'got\ngot\n'
+
+"$mpiexec" -n 2 sh -c 'sleep 7654320; :' >"$work/out" 2>"$work/err" &
+job=$!
+wait_until "SIGTERM: start" alive "^sleep.765432[0]" 2
+kill -TERM $job
+wait $job
+[ $? -eq 143 ] || fail "SIGTERM: exit code"
+wait_until "SIGTERM: somebody left" gone "765432[0]"
+
+# -- nobody left behind
+run "background child" 3 -n 2 sh -c 'sleep 7654321 & exit 3'
+wait_until "background child left" gone "765432[1]"
+run "escaped child" 0 -n 2 sh -c 'setsid sleep 7654322 >'"$work"'/escaped & while [ ! -e '"$work"'/escaped ]; do :; done'
+wait_until "escaped child left" gone "765432[2]"
+"$mpiexec" -n 2 sh -c 'sleep 7654323; :' >/dev/null 2>&1 &
+job=$!
+wait_until "SIGKILL of mpiexec: start" alive "^sleep.765432[3]" 2
+kill -KILL $job
+wait $job 2>/dev/null
+wait_until "SIGKILL of mpiexec: somebody left" gone "765432[3]"
+
+if [ "$failures" -ne 0 ]; then
+  echo "$failures failures"
+  exit 1
+fi
+echo "mpiexec: all as expected"
