@@ -48,6 +48,7 @@ struct ReceiveArguments {
 
 class SendRequest;     // : Request. Constructed with SendArguments; embeddable; see p2p/send_request.h
 class ReceiveRequest;  // : Request. See p2p/receive_request.h
+class RequestPool;
 
 struct MessengerCounters {
   std::uint64_t eager_sends = 0, rendezvous_sends = 0, held_back_sends = 0;
@@ -62,8 +63,8 @@ class Messenger final : public net::FrameSink {
   ~Messenger();
   void set_network(net::Network& network);  // once, before any message
 
-  // Start an operation. It may be complete when this returns. Datatype and communicator are retained until completion.
-  // MPI_PROC_NULL completes at once.
+  // Start an operation. It may be complete when this returns. The datatype is retained until completion; the communicator
+  // must be kept alive that long by whoever owns the request. MPI_PROC_NULL completes at once.
   void start(SendRequest& send) noexcept;
   void start(ReceiveRequest& receive) noexcept;
   void cancel(SendRequest& send) noexcept;
@@ -74,10 +75,16 @@ class Messenger final : public net::FrameSink {
   // The same, and takes the message out of matching. The message is then received by start_matched, by anyone.
   Message* matched_probe(comm::Communicator& communicator, int source, int tag, Result& result) noexcept;
   void start_matched(ReceiveRequest& receive, Message* message) noexcept;
-  // Arranges one arrival at `waiter` when a message that matches comes in; call after probe() said no.
+  // Arranges one arrival at a waiter when a message that matches comes in; call after probe() said no (messenger_state.h).
   class ProbeWatch;
   void watch(ProbeWatch& watch) noexcept;
   void unwatch(ProbeWatch& watch) noexcept;
+
+  // An error when no message from `source` can come any more.
+  Status reachable(comm::Communicator& communicator, int source) const;
+
+  // Where user-visible requests come from.
+  RequestPool& requests() noexcept;
 
   // True when nothing of ours waits to leave and no send waits for its receiver.
   bool quiet() const noexcept;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/intrusive_list.h"
 #include "datatype/walk.h"
 #include "net/transport.h"
 #include "p2p/match_table.h"
@@ -18,10 +19,12 @@
 
 namespace lapwing::p2p {
 
-class ReceiveRequest : public Request, public MatchNode {
+struct PullTag;
+
+class ReceiveRequest : public Request, public MatchNode, public ListNode<PullTag> {
  public:
   explicit ReceiveRequest(const ReceiveArguments& arguments = {}, bool persistent = false) noexcept
-      : Request(Kind::kReceive, persistent), pull_(&ReceiveRequest::pull_more), arguments_(arguments) {
+      : Request(Kind::kReceive, persistent), arguments_(arguments) {
     communicator_ = arguments.communicator;
   }
 
@@ -42,18 +45,7 @@ class ReceiveRequest : public Request, public MatchNode {
 
  private:
   friend class Messenger;
-  friend struct ReceiveAccess;
 
-  // Pulls the message piece by piece, so that other work comes in between.
-  struct Pull : engine::Tasklet {
-    explicit Pull(Function run) noexcept : Tasklet(run) {}
-    ReceiveRequest* receive = nullptr;
-    std::uint64_t address = 0;      // in the sender's memory
-    std::uint64_t sender_token = 0;
-  };
-  static void pull_more(engine::Tasklet& tasklet) noexcept;
-
-  Pull pull_;
   ReceiveArguments arguments_;
   Messenger* messenger_ = nullptr;
   std::byte* contiguous_ = nullptr;     // the buffer when it is one piece
@@ -64,8 +56,9 @@ class ReceiveRequest : public Request, public MatchNode {
   std::uint64_t wanted_ = 0;            // min of the two
   std::uint64_t received_ = 0;
   std::uint64_t token_ = 0;             // ours on the wire while kData is expected
+  std::uint64_t address_ = 0;           // in the sender's memory, while the message is pulled
+  std::uint64_t sender_token_ = 0;      // likewise
   net::PeerId peer_ = 0;                // the sender, once matched
-  bool posted_ = false;
 };
 
 }  // namespace lapwing::p2p

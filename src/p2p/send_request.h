@@ -4,6 +4,9 @@
 // a pool (user_request.h). Messenger::start() begins it, as often as wanted, each time after the one before completed.
 // The embedder keeps the communicator alive until completion; the messenger keeps the datatype.
 //
+// At most two frames of a contiguous message are with the transport at a time, so that other messages come in between; one
+// of a scattered message, because its frames share one walk.
+//
 // States, as the owner sees them:
 //   idle       never started, or complete; done() is true
 //   held       the receiver's credit for us is used up; the message waits at home, in order
@@ -49,7 +52,6 @@ class SendRequest : public Request, public ListNode<HeldTag> {
 
  private:
   friend class Messenger;
-  friend struct SendAccess;
 
   // One frame of this send, with the transport until on_sent.
   struct Frame : net::SendOp {
@@ -71,6 +73,8 @@ class SendRequest : public Request, public ListNode<HeldTag> {
   bool held_ = false;
   bool awaits_answer_ = false;
   bool awaits_retraction_ = false;
+  bool pumping_ = false;
+  std::byte offer_[8] = {};                  // payload of a pullable request: the address of the message
   Frame frames_[2];                         // two, so that one fills the pipe while the next is prepared
 };
 

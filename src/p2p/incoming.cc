@@ -1,0 +1,305 @@
+// Frames on their way in. on_header judges a frame before a byte of its payload is taken and says where that goes; nothing is
+// posted there. on_frame acts.
+#include <algorithm>
+
+#include "p2p/messenger_state.h"
+
+namespace lapwing::p2p {
+namespace {
+
+using wire::FrameKind;
+
+net::Landing violation(const char* reason) noexcept {
+  net::Landing landing;
+  landing.violation = true;
+  landing.reason = reason;
+  return landing;
+}
+
+bool is_pullable(const wire::FrameHeader& header) noexcept {
+  return header.kind == FrameKind::kRequest && (header.flags & wire::kFlagPullable) != 0;
+}
+
+// The payload that a receiver without a posted receive must store.
+std::uint64_t stored_bytes(const wire::FrameHeader& header) noexcept {
+  return is_pullable(header) ? 0 : header.payload_bytes;
+}
+
+std::uint64_t load_address(const std::byte* bytes) noexcept {
+  std::uint64_t address = 0;
+  for (int i = 7; i >= 0; --i) address = address << 8 | static_cast<std::uint64_t>(bytes[i]);
+  return address;
+}
+
+// No honest peer ever gives this much credit; keeps the sums far from overflow.
+constexpr std::uint64_t kAbsurdCredit = std::uint64_t{1} << 48;
+
+}  // namespace
+
+// ---- headers --------------------------------------------------------------------------------------------------------
+
+net::Landing Messenger::State::on_header(net::PeerId id, const wire::FrameHeader& header) noexcept {
+  const int account = (header.credit & kInternalAccountBit) != 0 ? kInternalAccount : kUserAccount;
+  if (peers[id].credit[account] + (header.credit & kMaxUnitsPerFrame) > kAbsurdCredit)
+    return violation("it gives back more credit than there is");
+  switch (header.kind) {
+    case FrameKind::kEager:
+    case FrameKind::kRequest:
+      return on_message_header(id, header);
+    case FrameKind::kData:
+      return on_data_header(id, header);
+    case FrameKind::kClear:
+    case FrameKind::kMatched:
+    case FrameKind::kRefused:
+    case FrameKind::kRetracted:
+      if (const char* reason = check_answer(id, header)) return violation(reason);
+      return {};
+    case FrameKind::kCredit:
+    case FrameKind::kRetract:
+    case FrameKind::kGoodbye:
+      return {};
+  }
+  return violation("its kind is unknown");
+}
+
+net::Landing Messenger::State::on_message_header(net::PeerId id, const wire::FrameHeader& header) noexcept {
+  if (header.tag < 0) return violation("the tag of its message is negative");
+  if (header.kind == FrameKind::kRequest && header.sender_token == 0) return violation("its request to send names no request");
+  if (is_pullable(header) && header.payload_bytes != sizeof(Peer::address))
+    return violation("a request that may be pulled carries its address and nothing else");
+  Peer& peer = peers[id];
+  if (!peer.incoming[account_of(header.context)].spend(message_units(stored_bytes(header))))
+    return violation("it sends more than its credit allows");
+  ReceiveRequest* receive = match_posted({header.context, id, header.tag});
+  if (receive == nullptr) return store(id, header);
+  if (!names_itself_truly(*receive, id, header.source))
+    return violation("it sends as a rank that it does not have in that communicator");
+  unpost(*receive);
+  bind(*receive, id, header.source, header.tag, header.message_bytes);
+  peer.landing_receive = receive;
+  if (!is_pullable(header)) return landing_of(*receive, header.payload_bytes);
+  net::Landing landing;
+  landing.base = peer.address;
+  landing.accepted = sizeof peer.address;
+  return landing;
+}
+
+// No receive is posted: the message waits in a block of its own.
+net::Landing Messenger::State::store(net::PeerId id, const wire::FrameHeader& header) noexcept {
+  Peer& peer = peers[id];
+  Message& message = pool.make(stored_bytes(header));
+  message.ByEnvelope::key = {header.context, id, header.tag};
+  message.ByContext::key = {header.context, kAnyPeer, kAnyTag};
+  message.message_bytes = header.message_bytes;
+  message.sender_token = header.sender_token;
+  message.source = header.source;
+  message.is_request = header.kind == FrameKind::kRequest;
+  message.pullable = is_pullable(header);
+  unexpected.insert(static_cast<ByEnvelope&>(message));
+  by_context.insert(static_cast<ByContext&>(message));
+  ++counters.unexpected_messages;
+  peer.landing_message = &message;
+  notify_probes(message);
+  net::Landing landing;
+  landing.base = message.pullable ? peer.address : message.payload();
+  landing.accepted = header.payload_bytes;
+  return landing;
+}
+
+net::Landing Messenger::State::on_data_header(net::PeerId id, const wire::FrameHeader& header) noexcept {
+  ReceiveRequest* receive = receives.find(header.receiver_token);
+  if (receive == nullptr || receive->peer_ != id) return violation("its data is for no receive of ours");
+  if (header.payload_bytes > receive->wanted_ - receive->received_) return violation("it sends more data than was asked for");
+  return landing_of(*receive, header.payload_bytes);
+}
+
+// What is wrong with a frame that answers one of our sends; null if nothing.
+const char* Messenger::State::check_answer(net::PeerId id, const wire::FrameHeader& header) noexcept {
+  const SendRequest* send = sends.find(header.sender_token);
+  if (send == nullptr || send->peer_ != id) return "it answers a send that is not waiting for it";
+  if (header.kind == FrameKind::kRetracted) {
+    if (!send->awaits_retraction_) return "it takes back a send that nobody cancelled";
+    if ((header.flags & wire::kFlagTaken) != 0 && !send->awaits_answer_) return "it takes back a send that it has received";
+    return nullptr;
+  }
+  if (!send->awaits_answer_) return "it answers a send twice";
+  if (header.kind == FrameKind::kClear) {
+    if (header.message_bytes > send->bytes_ || header.message_bytes <= send->next_byte_)
+      return "it asks for bytes that the message does not have";
+    if (header.receiver_token == 0) return "it asks for data and names no receive";
+  }
+  return nullptr;
+}
+
+// ---- whole frames ---------------------------------------------------------------------------------------------------
+
+void Messenger::State::on_frame(net::PeerId id, const wire::FrameHeader& header) noexcept {
+  switch (header.kind) {
+    case FrameKind::kEager:
+    case FrameKind::kRequest:
+      on_message(id, header);
+      break;
+    case FrameKind::kData:
+      on_data(id, header);
+      break;
+    case FrameKind::kClear:
+    case FrameKind::kMatched:
+    case FrameKind::kRefused:
+    case FrameKind::kRetracted:
+      on_answer(header);
+      break;
+    case FrameKind::kRetract:
+      on_retract(id, header);
+      break;
+    case FrameKind::kCredit:
+    case FrameKind::kGoodbye:
+      break;
+  }
+  if (header.credit != 0) take_credit(id, header.credit);
+}
+
+void Messenger::State::on_message(net::PeerId id, const wire::FrameHeader& header) noexcept {
+  Peer& peer = peers[id];
+  const int account = account_of(header.context);
+  const std::uint64_t address = is_pullable(header) ? load_address(peer.address) : 0;
+  if (ReceiveRequest* receive = std::exchange(peer.landing_receive, nullptr)) {
+    const std::uint64_t landed = std::min(stored_bytes(header), receive->wanted_);
+    receive->received_ += landed;
+    counters.bytes_received += landed;
+    count_moved(landed);
+    peer.incoming[account].release(message_units(stored_bytes(header)));
+    if (header.kind == FrameKind::kRequest) {
+      proceed(*receive, header.sender_token, is_pullable(header), address);
+    } else {
+      complete(*receive);
+      if (header.sender_token != 0) {
+        wire::FrameHeader matched;
+        matched.kind = FrameKind::kMatched;
+        matched.sender_token = header.sender_token;
+        post_control(id, matched);
+      }
+    }
+    return_credit(id, false);
+  } else if (Message* message = std::exchange(peer.landing_message, nullptr)) {
+    message->arrived = true;
+    message->address = address;
+    count_moved(stored_bytes(header));
+    if (message->unwanted) {
+      discard(*message);
+    } else if (message->receive != nullptr) {
+      deliver(*message->receive, *message);
+    } else {
+      return_credit(id, false);
+    }
+  }
+  if (peer.incoming[account].exhausted()) {
+    exhausted.push_back(id);
+    relieve(id, account);
+  }
+}
+
+void Messenger::State::on_data(net::PeerId id, const wire::FrameHeader& header) noexcept {
+  ReceiveRequest* receive = receives.find(header.receiver_token);
+  if (receive == nullptr || receive->peer_ != id) return;
+  receive->received_ += header.payload_bytes;
+  counters.bytes_received += header.payload_bytes;
+  count_moved(header.payload_bytes);
+  if (receive->received_ == receive->wanted_) complete(*receive);
+}
+
+void Messenger::State::on_answer(const wire::FrameHeader& header) noexcept {
+  SendRequest* send = sends.find(header.sender_token);
+  if (send == nullptr) return;
+  if (header.kind == FrameKind::kRetracted) {
+    send->awaits_retraction_ = false;
+    if ((header.flags & wire::kFlagTaken) != 0) {
+      send->awaits_answer_ = false;
+      send->result().cancelled = true;
+    }
+    return settle(*send);
+  }
+  send->awaits_answer_ = false;
+  if (header.kind == FrameKind::kClear) {
+    send->wanted_ = header.message_bytes;
+    send->receiver_token_ = header.receiver_token;
+  }
+  pump(*send);
+}
+
+void Messenger::State::on_retract(net::PeerId id, const wire::FrameHeader& header) noexcept {
+  MatchNode* node = header.sender_token != 0 ? unexpected.oldest({header.context, id, header.tag}) : nullptr;
+  while (node != nullptr &&
+         static_cast<Message*>(static_cast<ByEnvelope*>(node))->sender_token != header.sender_token)
+    node = MatchTable::next(*node);
+  wire::FrameHeader answer;
+  answer.kind = FrameKind::kRetracted;
+  answer.sender_token = header.sender_token;
+  if (node != nullptr) {
+    auto& message = *static_cast<Message*>(static_cast<ByEnvelope*>(node));
+    unlink(message);
+    discard(message);
+    answer.flags = wire::kFlagTaken;
+  }
+  post_control(id, answer);
+}
+
+// ---- credit ---------------------------------------------------------------------------------------------------------
+
+void Messenger::State::take_credit(net::PeerId id, std::uint32_t credit) noexcept {
+  const int account = (credit & kInternalAccountBit) != 0 ? kInternalAccount : kUserAccount;
+  peers[id].credit[account] += credit & kMaxUnitsPerFrame;
+  drain_held(id);
+}
+
+// Sends back what is owed if it is worth a frame of its own, or if `all` is wanted.
+void Messenger::State::return_credit(net::PeerId id, bool all) noexcept {
+  Peer& peer = peers[id];
+  for (IncomingAccount& account : peer.incoming) {
+    while (!peer.lost && (account.worth_a_frame() || (all && account.owed != 0))) {
+      wire::FrameHeader credit;
+      credit.kind = FrameKind::kCredit;
+      post_control(id, credit);
+    }
+  }
+}
+
+// A peer without credit may hold back just the message that a receive waits for: lends it some.
+void Messenger::State::relieve(net::PeerId id, int account) noexcept {
+  Peer& peer = peers[id];
+  IncomingAccount& incoming = peer.incoming[account];
+  if (peer.lost || !incoming.exhausted()) return;
+  const bool probed = account == kUserAccount && !probes.empty();
+  if (peer.posted[account] == 0 && posted_any[account] == 0 && !probed) return;
+  if (incoming.owed == 0) incoming.lend();
+  return_credit(id, true);
+}
+
+// A receive (or a probe) found nothing: makes sure that nobody who could satisfy it is stuck. Posting may complete the receive.
+void Messenger::State::relieve_for(MatchKey wanted) noexcept {
+  const int account = account_of(wanted.context);
+  if (wanted.peer != kAnyPeer) return relieve(wanted.peer, account);
+  std::vector<net::PeerId> suspects;
+  suspects.swap(exhausted);
+  for (const net::PeerId id : suspects) {
+    relieve(id, account);
+    const IncomingAccount* incoming = peers[id].incoming;
+    if (incoming[kUserAccount].exhausted() || incoming[kInternalAccount].exhausted()) exhausted.push_back(id);
+  }
+}
+
+// ---- probes ---------------------------------------------------------------------------------------------------------
+
+void Messenger::State::notify_probes(const Message& message) noexcept {
+  for (auto at = probes.begin(); at != probes.end();) {
+    ProbeWatch& watch = *at;
+    ++at;
+    const MatchKey& key = watch.key_;
+    if (key.context != message.context() || (key.peer != kAnyPeer && key.peer != message.peer()) ||
+        (key.tag != kAnyTag && key.tag != message.tag()))
+      continue;
+    watch.unlink();
+    engine.arrive(watch.waiter_);
+  }
+}
+
+}  // namespace lapwing::p2p

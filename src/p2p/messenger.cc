@@ -1,0 +1,187 @@
+#include "p2p/messenger.h"
+
+#include <cinttypes>
+#include <cstdarg>
+#include <cstdio>
+
+#include "base/internal_error.h"
+#include "p2p/messenger_state.h"
+
+namespace lapwing::p2p {
+namespace {
+
+MatchKey key_of(comm::Communicator& communicator, int source, int tag) noexcept {
+  MatchKey key;
+  key.context = communicator.wire_context(comm::Plane::kPointToPoint);
+  key.peer = source == MPI_ANY_SOURCE ? kAnyPeer : communicator.peers().member(source);
+  key.tag = tag == MPI_ANY_TAG ? kAnyTag : tag;
+  return key;
+}
+
+void add_line(std::string& text, const char* format, ...) __attribute__((format(printf, 2, 3)));
+void add_line(std::string& text, const char* format, ...) {
+  char line[256];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  text += line;
+  text += '\n';
+}
+
+// How many entries of each queue describe() spells out.
+constexpr int kSpelledOut = 20;
+
+}  // namespace
+
+Messenger::ProbeWatch::ProbeWatch(comm::Communicator& communicator, int source, int tag, engine::Waiter& waiter) noexcept
+    : key_(key_of(communicator, source, tag)), waiter_(waiter) {}
+
+Messenger::State::State(Messenger& owner, engine::Engine& engine, std::uint64_t unexpected_limit)
+    : owner(owner),
+      engine(engine),
+      unexpected_limit(unexpected_limit),
+      pool(unexpected_limit / 16),
+      requests(owner),
+      puller(*this),
+      kick([](engine::Timer&) noexcept {}) {
+  engine.add_source(puller);
+}
+
+Messenger::State::~State() {
+  engine.cancel_timer(kick);
+  engine.remove_source(puller);
+  std::vector<Message*> left;
+  unexpected.for_each([&](MatchNode& node) { left.push_back(static_cast<Message*>(static_cast<ByEnvelope*>(&node))); });
+  for (Message* message : left) {
+    unlink(*message);
+    pool.free(*message);
+  }
+}
+
+Messenger::Messenger(engine::Engine& engine, std::uint64_t unexpected_limit)
+    : state_(std::make_unique<State>(*this, engine, unexpected_limit)) {}
+Messenger::~Messenger() = default;
+
+void Messenger::set_network(net::Network& network) {
+  state_->network = &network;
+  state_->peers = std::vector<Peer>(network.size());
+  const Windows windows = windows_for(state_->unexpected_limit, network.size());
+  for (Peer& peer : state_->peers) {
+    for (int account = 0; account < kAccounts; ++account) peer.incoming[account].window = windows.units[account];
+  }
+}
+
+void Messenger::start(SendRequest& send) noexcept { state_->start(send); }
+void Messenger::start(ReceiveRequest& receive) noexcept { state_->start(receive); }
+void Messenger::cancel(SendRequest& send) noexcept { state_->cancel(send); }
+void Messenger::cancel(ReceiveRequest& receive) noexcept { state_->cancel(receive); }
+RequestPool& Messenger::requests() noexcept { return state_->requests; }
+
+// ---- probes ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+void fill(Result& result, const Message& message, comm::Communicator& communicator, int source) noexcept {
+  result = Result::empty();
+  result.source = source == MPI_ANY_SOURCE ? communicator.peers().rank_of(message.peer()) : source;
+  result.tag = message.tag();
+  result.bytes = message.message_bytes;
+}
+
+}  // namespace
+
+bool Messenger::probe(comm::Communicator& communicator, int source, int tag, Result& result) noexcept {
+  const MatchKey key = key_of(communicator, source, tag);
+  const Message* message = state_->find_unexpected(key);
+  if (message != nullptr) fill(result, *message, communicator, source);
+  return message != nullptr;
+}
+
+Message* Messenger::matched_probe(comm::Communicator& communicator, int source, int tag, Result& result) noexcept {
+  const MatchKey key = key_of(communicator, source, tag);
+  Message* message = state_->find_unexpected(key);
+  if (message == nullptr) return nullptr;
+  fill(result, *message, communicator, source);
+  state_->unlink(*message);
+  return message;
+}
+
+void Messenger::start_matched(ReceiveRequest& receive, Message* message) noexcept {
+  state_->engine.begin(receive);
+  state_->prepare(receive);
+  state_->deliver(receive, *message);
+}
+
+void Messenger::watch(ProbeWatch& watch) noexcept {
+  state_->probes.push_back(watch);
+  state_->relieve_for(watch.key_);
+}
+
+void Messenger::unwatch(ProbeWatch& watch) noexcept {
+  if (watch.linked()) watch.unlink();
+}
+
+Status Messenger::reachable(comm::Communicator& communicator, int source) const {
+  if (source == MPI_ANY_SOURCE || source == MPI_PROC_NULL) return {};
+  const Peer& peer = state_->peers[communicator.peers().member(source)];
+  return peer.lost ? peer.why.copy() : Status();
+}
+
+// ---- the state of affairs -------------------------------------------------------------------------------------------
+
+bool Messenger::quiet() const noexcept { return state_->sends_active == 0 && state_->controls_active == 0; }
+
+const MessengerCounters& Messenger::counters() const noexcept {
+  state_->counters.unexpected_bytes_now = state_->pool.bytes_in_use();
+  state_->counters.unexpected_bytes_peak = state_->pool.peak_bytes();
+  return state_->counters;
+}
+
+std::string Messenger::describe() const {
+  State& state = *state_;
+  std::string text;
+  add_line(text, "%zu posted receives, %zu unexpected messages in %" PRIu64 " bytes, %" PRIu64
+                 " sends under way, %zu of them waiting for their receiver",
+           state.posted.size(), state.unexpected.size(), state.pool.bytes_in_use(), state.sends_active,
+           state.sends.size());
+  int left = kSpelledOut;
+  state.posted.for_each([&](MatchNode& node) {
+    if (left-- <= 0) return;
+    const auto& arguments = static_cast<ReceiveRequest&>(node).arguments();
+    add_line(text, "  receive: context %" PRIu64 ", source %d, tag %d, room for %" PRIu64 " elements", node.key.context,
+             arguments.source, arguments.tag, arguments.count);
+  });
+  left = kSpelledOut;
+  state.unexpected.for_each([&](MatchNode& node) {
+    if (left-- <= 0) return;
+    auto& message = *static_cast<Message*>(static_cast<ByEnvelope*>(&node));
+    add_line(text, "  unexpected: context %" PRIu64 ", from %s, tag %d, %" PRIu64 " bytes", message.context(),
+             state.network->describe(message.peer()).c_str(), message.tag(), message.message_bytes);
+  });
+  for (std::size_t id = 0; id < state.peers.size(); ++id) {
+    Peer& peer = state.peers[id];
+    std::size_t held = 0;
+    for (auto& list : peer.held) {
+      for (auto at = list.begin(); at != list.end(); ++at) ++held;
+    }
+    if (held == 0) continue;
+    add_line(text, "  held back: %zu messages for %s, which must first receive what it has", held,
+             state.network->describe(static_cast<net::PeerId>(id)).c_str());
+  }
+  return text;
+}
+
+// ---- net::FrameSink -------------------------------------------------------------------------------------------------
+
+net::Landing Messenger::on_header(net::PeerId peer, const wire::FrameHeader& header) noexcept {
+  return state_->on_header(peer, header);
+}
+void Messenger::on_frame(net::PeerId peer, const wire::FrameHeader& header, const net::Landing&) noexcept {
+  state_->on_frame(peer, header);
+}
+void Messenger::on_peer_lost(net::PeerId peer, const Status& why, const net::Landing*) noexcept {
+  state_->on_peer_lost(peer, why);
+}
+
+}  // namespace lapwing::p2p

@@ -1,0 +1,155 @@
+// The inside of the messenger, shared by the files that implement it: sending.cc, receiving.cc, incoming.cc, peer_loss.cc.
+// Everything here runs with the endpoint's lock held.
+//
+// Posting a frame may deliver it at once (to ourselves) and so call back into the messenger before post() returns. Hence the
+// rule in all these files: state is made consistent before a post, and nothing that a delivery may end is touched after it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/engine.h"
+#include "p2p/credit.h"
+#include "p2p/match_table.h"
+#include "p2p/message.h"
+#include "p2p/messenger.h"
+#include "p2p/probe_watch.h"
+#include "p2p/receive_request.h"
+#include "p2p/request_pool.h"
+#include "p2p/send_request.h"
+#include "p2p/slot_table.h"
+
+namespace lapwing::p2p {
+
+// What we know of one peer.
+struct Peer {
+  // The frame that is arriving.
+  ReceiveRequest* landing_receive = nullptr;
+  Message* landing_message = nullptr;
+  std::byte address[8] = {};  // payload of a pullable request
+
+  IncomingAccount incoming[kAccounts];
+  std::uint64_t credit[kAccounts] = {kInitialUnits, kInitialUnits};  // what we may spend there
+  IntrusiveList<SendRequest, HeldTag> held[kAccounts];
+  std::uint64_t posted[kAccounts] = {0, 0};  // receives that name this peer
+
+  bool lost = false;
+  Status why;
+};
+
+struct Messenger::State {
+  // A frame without payload, from the pool until on_sent.
+  struct Control : net::SendOp {
+    State* state = nullptr;
+    Control* next_free = nullptr;
+  };
+
+  // Pulls go on piece by piece whenever somebody drives.
+  struct Puller final : engine::Source {
+    explicit Puller(State& owner) noexcept : state(owner) {}
+    bool poll() noexcept override;
+    bool arm() noexcept override { return state.pulls.empty(); }
+    void disarm() noexcept override {}
+    State& state;
+  };
+
+  State(Messenger& owner, engine::Engine& engine, std::uint64_t unexpected_limit);
+  ~State();
+
+  // sending.cc
+  void start(SendRequest& send) noexcept;
+  void prepare(SendRequest& send) noexcept;
+  bool launch(SendRequest& send) noexcept;
+  void post_whole(SendRequest& send) noexcept;
+  void post_request(SendRequest& send, std::uint64_t first_bytes) noexcept;
+  void pump(SendRequest& send) noexcept;
+  void post_chunk(SendRequest& send, SendRequest::Frame& frame) noexcept;
+  void settle(SendRequest& send) noexcept;
+  void fail(SendRequest& send, Status why) noexcept;
+  void cancel(SendRequest& send) noexcept;
+  void drain_held(net::PeerId id) noexcept;
+  static void on_frame_sent(net::SendOp& op, const Status& status) noexcept;
+  static void on_control_sent(net::SendOp& op, const Status& status) noexcept;
+  void post(net::PeerId id, net::SendOp& op) noexcept;
+  void post_control(net::PeerId id, wire::FrameHeader header) noexcept;
+  wire::FrameHeader envelope(const SendRequest& send, wire::FrameKind kind) noexcept;
+
+  // receiving.cc
+  void start(ReceiveRequest& receive) noexcept;
+  void prepare(ReceiveRequest& receive) noexcept;
+  void post_receive(ReceiveRequest& receive) noexcept;
+  void unpost(ReceiveRequest& receive) noexcept;
+  void cancel(ReceiveRequest& receive) noexcept;
+  ReceiveRequest* match_posted(const MatchKey& envelope) noexcept;
+  Message* find_unexpected(const MatchKey& wanted) noexcept;
+  void bind(ReceiveRequest& receive, net::PeerId id, std::int32_t source, std::int32_t tag, std::uint64_t bytes) noexcept;
+  bool names_itself_truly(const ReceiveRequest& receive, net::PeerId id, std::int32_t source) const noexcept;
+  void deliver(ReceiveRequest& receive, Message& message) noexcept;
+  void proceed(ReceiveRequest& receive, std::uint64_t sender_token, bool pullable, std::uint64_t address) noexcept;
+  void ask_for_data(ReceiveRequest& receive, std::uint64_t sender_token) noexcept;
+  bool pull_some(ReceiveRequest& receive) noexcept;
+  void complete(ReceiveRequest& receive) noexcept;
+  void fail(ReceiveRequest& receive, Status why) noexcept;
+  net::Landing landing_of(ReceiveRequest& receive, std::uint64_t payload_bytes) noexcept;
+  void discard(Message& message) noexcept;
+  void unlink(Message& message) noexcept;
+
+  // incoming.cc
+  net::Landing on_header(net::PeerId id, const wire::FrameHeader& header) noexcept;
+  net::Landing on_message_header(net::PeerId id, const wire::FrameHeader& header) noexcept;
+  net::Landing store(net::PeerId id, const wire::FrameHeader& header) noexcept;
+  net::Landing on_data_header(net::PeerId id, const wire::FrameHeader& header) noexcept;
+  const char* check_answer(net::PeerId id, const wire::FrameHeader& header) noexcept;
+  void on_frame(net::PeerId id, const wire::FrameHeader& header) noexcept;
+  void on_message(net::PeerId id, const wire::FrameHeader& header) noexcept;
+  void on_data(net::PeerId id, const wire::FrameHeader& header) noexcept;
+  void on_answer(const wire::FrameHeader& header) noexcept;
+  void on_retract(net::PeerId id, const wire::FrameHeader& header) noexcept;
+  void notify_probes(const Message& message) noexcept;
+  void take_credit(net::PeerId id, std::uint32_t credit) noexcept;
+  void return_credit(net::PeerId id, bool all) noexcept;
+  void relieve(net::PeerId id, int account) noexcept;
+  void relieve_for(MatchKey wanted) noexcept;
+
+  // peer_loss.cc
+  void on_peer_lost(net::PeerId id, const Status& why) noexcept;
+
+  static int account_of(std::uint64_t context) noexcept {
+    const bool user = (context & 3) == static_cast<std::uint64_t>(comm::Plane::kPointToPoint);
+    return user ? kUserAccount : kInternalAccount;
+  }
+  void count_moved(std::uint64_t bytes) noexcept {
+    if (engine.event_thread_drives()) counters.bytes_overlapped += bytes;
+  }
+
+  Messenger& owner;
+  engine::Engine& engine;
+  net::Network* network = nullptr;
+  std::uint64_t unexpected_limit;
+  std::vector<Peer> peers;
+
+  MatchTable posted;           // receives, by (context, peer or any, tag or any)
+  MatchTable unexpected;       // messages, by envelope
+  MatchTable by_context;       // the same messages, by context
+  std::uint64_t next_stamp = 0;
+  std::uint64_t posted_shapes[2][2] = {};      // how many receives have [any source][any tag]: usually no wildcards at all
+  std::uint64_t posted_any[kAccounts] = {};    // receives from any source
+  IntrusiveList<Messenger::ProbeWatch> probes;
+  std::vector<net::PeerId> exhausted;  // peers that may have no credit left here; cleaned when looked through
+
+  SlotTable<SendRequest> sends;        // that an answer may name
+  SlotTable<ReceiveRequest> receives;  // that data may name
+  std::uint64_t sends_active = 0;
+  std::uint64_t controls_active = 0;
+
+  MessagePool pool;
+  RequestPool requests;
+  std::vector<std::unique_ptr<Control>> controls;  // all ever made
+  Control* free_controls = nullptr;
+  Puller puller;
+  engine::Timer kick;                  // wakes whoever should drive when a pull begins
+  IntrusiveList<ReceiveRequest, PullTag> pulls;
+  mutable MessengerCounters counters;
+};
+
+}  // namespace lapwing::p2p

@@ -1,0 +1,277 @@
+// The receiver's half: posted receives, what becomes of a matched message, pulling.
+#include <algorithm>
+#include <cinttypes>
+
+#include "p2p/messenger_state.h"
+
+namespace lapwing::p2p {
+
+void Messenger::State::start(ReceiveRequest& receive) noexcept {
+  engine.begin(receive);
+  prepare(receive);
+  const ReceiveArguments& arguments = receive.arguments_;
+  if (arguments.source == MPI_PROC_NULL) {
+    receive.result().source = MPI_PROC_NULL;
+    return complete(receive);
+  }
+  const comm::Communicator& communicator = *arguments.communicator;
+  const bool any_source = arguments.source == MPI_ANY_SOURCE;
+  MatchKey key;
+  key.context = communicator.wire_context(arguments.plane);
+  key.peer = any_source ? kAnyPeer : communicator.peers(arguments.plane).member(arguments.source);
+  key.tag = arguments.tag == MPI_ANY_TAG ? kAnyTag : arguments.tag;
+  receive.MatchNode::key = key;
+  if (Message* message = find_unexpected(key)) {
+    unlink(*message);
+    return deliver(receive, *message);
+  }
+  if (!any_source && peers[key.peer].lost) return fail(receive, peers[key.peer].why.copy());
+  post_receive(receive);
+  relieve_for(key);
+}
+
+// Finds the room for the message and forgets what the request did before.
+void Messenger::State::prepare(ReceiveRequest& receive) noexcept {
+  const ReceiveArguments& arguments = receive.arguments_;
+  receive.messenger_ = &owner;
+  receive.result() = Result::empty();
+  receive.contiguous_ = nullptr;
+  receive.walk_.reset();
+  receive.capacity_ = receive.message_bytes_ = receive.wanted_ = receive.received_ = 0;
+  receive.token_ = receive.address_ = receive.sender_token_ = 0;
+  if (arguments.source == MPI_PROC_NULL) return;
+  datatype::Datatype& type = *arguments.type;
+  receive.capacity_ = static_cast<std::uint64_t>(type.size()) * arguments.count;
+  if (receive.capacity_ == 0) return;
+  if (type.contiguous() || (arguments.count == 1 && type.layout().single_run())) {
+    receive.contiguous_ = static_cast<std::byte*>(arguments.buffer) + type.true_lb();
+    return;
+  }
+  if (!type.is_predefined()) receive.type_ = datatype::TypeRef(type);
+  receive.walk_.emplace(type, arguments.buffer, arguments.count);
+}
+
+// ---- queues ---------------------------------------------------------------------------------------------------------
+
+void Messenger::State::post_receive(ReceiveRequest& receive) noexcept {
+  const MatchKey& key = receive.MatchNode::key;
+  receive.stamp = next_stamp++;
+  posted.insert(receive);
+  ++posted_shapes[key.peer == kAnyPeer][key.tag == kAnyTag];
+  ++(key.peer == kAnyPeer ? posted_any : peers[key.peer].posted)[account_of(key.context)];
+}
+
+void Messenger::State::unpost(ReceiveRequest& receive) noexcept {
+  const MatchKey& key = receive.MatchNode::key;
+  posted.remove(receive);
+  --posted_shapes[key.peer == kAnyPeer][key.tag == kAnyTag];
+  --(key.peer == kAnyPeer ? posted_any : peers[key.peer].posted)[account_of(key.context)];
+}
+
+// The posted receive that a message with this envelope belongs to: of at most four candidates the oldest.
+ReceiveRequest* Messenger::State::match_posted(const MatchKey& envelope) noexcept {
+  MatchNode* best = nullptr;
+  for (int any_source = 0; any_source < 2; ++any_source) {
+    for (int any_tag = 0; any_tag < 2; ++any_tag) {
+      if (posted_shapes[any_source][any_tag] == 0) continue;
+      MatchKey key = envelope;
+      if (any_source) key.peer = kAnyPeer;
+      if (any_tag) key.tag = kAnyTag;
+      MatchNode* candidate = posted.oldest(key);
+      if (candidate != nullptr && (best == nullptr || candidate->stamp < best->stamp)) best = candidate;
+    }
+  }
+  return static_cast<ReceiveRequest*>(best);
+}
+
+// The oldest unexpected message for a receive. O(1) unless a wildcard must pass over messages it does not match.
+Message* Messenger::State::find_unexpected(const MatchKey& wanted) noexcept {
+  if (unexpected.size() == 0) return nullptr;
+  if (wanted.peer != kAnyPeer && wanted.tag != kAnyTag)
+    return static_cast<Message*>(static_cast<ByEnvelope*>(unexpected.oldest(wanted)));
+  MatchNode* node = by_context.oldest({wanted.context, kAnyPeer, kAnyTag});
+  for (; node != nullptr; node = MatchTable::next(*node)) {
+    auto* message = static_cast<Message*>(static_cast<ByContext*>(node));
+    const bool source_fits = wanted.peer == kAnyPeer || wanted.peer == message->peer();
+    if (source_fits && (wanted.tag == kAnyTag || wanted.tag == message->tag())) return message;
+  }
+  return nullptr;
+}
+
+void Messenger::State::unlink(Message& message) noexcept {
+  unexpected.remove(static_cast<ByEnvelope&>(message));
+  by_context.remove(static_cast<ByContext&>(message));
+}
+
+// The message's memory is free again, and its sender may use it.
+void Messenger::State::discard(Message& message) noexcept {
+  const net::PeerId id = message.peer();
+  peers[id].incoming[account_of(message.context())].release(message_units(message.stored_bytes));
+  pool.free(message);
+  return_credit(id, false);
+}
+
+// ---- a receive and its message --------------------------------------------------------------------------------------
+
+// A receive from any source learns the sender's rank from the frame: it must be the rank of the process that sent it.
+bool Messenger::State::names_itself_truly(const ReceiveRequest& receive, net::PeerId id,
+                                          std::int32_t source) const noexcept {
+  if (receive.arguments_.source != MPI_ANY_SOURCE) return true;
+  const comm::Group& group = receive.arguments_.communicator->peers(receive.arguments_.plane);
+  return source >= 0 && source < group.size() && group.member(source) == id;
+}
+
+void Messenger::State::bind(ReceiveRequest& receive, net::PeerId id, std::int32_t source, std::int32_t tag,
+                            std::uint64_t bytes) noexcept {
+  receive.peer_ = id;
+  receive.result().source = receive.arguments_.source == MPI_ANY_SOURCE ? source : receive.arguments_.source;
+  receive.result().tag = tag;
+  receive.message_bytes_ = bytes;
+  receive.wanted_ = std::min(bytes, receive.capacity_);
+}
+
+// Where the next bytes of the message go.
+net::Landing Messenger::State::landing_of(ReceiveRequest& receive, std::uint64_t payload_bytes) noexcept {
+  net::Landing landing;
+  landing.accepted = std::min(payload_bytes, receive.wanted_ - receive.received_);
+  if (landing.accepted == 0) return landing;
+  if (receive.walk_) {
+    landing.walk = &*receive.walk_;
+  } else {
+    landing.base = receive.contiguous_ + receive.received_;
+  }
+  return landing;
+}
+
+// Receives a message that had come before. `message` is out of the queues.
+void Messenger::State::deliver(ReceiveRequest& receive, Message& message) noexcept {
+  const net::PeerId id = message.peer();
+  Peer& peer = peers[id];
+  if (!names_itself_truly(receive, id, message.source)) {
+    fail(receive, Status::error(MPI_ERR_OTHER, "%s sent a message as rank %d of a communicator where it has another rank",
+                                network->describe(id).c_str(), static_cast<int>(message.source)));
+    if (message.arrived) return discard(message);
+    message.unwanted = true;
+    return;
+  }
+  bind(receive, id, message.source, message.tag(), message.message_bytes);
+  if (!message.arrived) {
+    message.receive = &receive;  // goes on when the payload is here
+    return;
+  }
+  if (peer.lost && message.is_request) {
+    fail(receive, peer.why.copy());
+    return discard(message);
+  }
+  const net::Landing landing = landing_of(receive, message.stored_bytes);
+  if (landing.walk != nullptr) landing.walk->scatter(message.payload(), landing.accepted);
+  if (landing.base != nullptr) std::copy_n(message.payload(), landing.accepted, landing.base);
+  receive.received_ += landing.accepted;
+  counters.bytes_received += landing.accepted;
+  const std::uint64_t sender_token = message.sender_token, address = message.address;
+  const bool is_request = message.is_request, pullable = message.pullable;
+  discard(message);
+  if (is_request) return proceed(receive, sender_token, pullable, address);
+  complete(receive);
+  if (sender_token == 0) return;
+  wire::FrameHeader matched;
+  matched.kind = wire::FrameKind::kMatched;
+  matched.sender_token = sender_token;
+  post_control(id, matched);
+}
+
+// A rendezvous has its receive; received_ counts the first bytes. Gets the rest.
+void Messenger::State::proceed(ReceiveRequest& receive, std::uint64_t sender_token, bool pullable,
+                               std::uint64_t address) noexcept {
+  if (receive.received_ == receive.wanted_) {
+    wire::FrameHeader matched;
+    matched.kind = wire::FrameKind::kMatched;
+    matched.sender_token = sender_token;
+    const net::PeerId id = receive.peer_;
+    complete(receive);
+    return post_control(id, matched);
+  }
+  if (!pullable || !network->capabilities(receive.peer_).pull) return ask_for_data(receive, sender_token);
+  receive.address_ = address;
+  receive.sender_token_ = sender_token;
+  if (!pulls.empty() || pull_some(receive)) {
+    if (pulls.empty()) engine.set_timer(kick, engine.clock().now());
+    pulls.push_back(receive);
+  }
+}
+
+void Messenger::State::ask_for_data(ReceiveRequest& receive, std::uint64_t sender_token) noexcept {
+  wire::FrameHeader clear;
+  clear.kind = wire::FrameKind::kClear;
+  clear.sender_token = sender_token;
+  clear.receiver_token = receive.token_ = receives.take(receive);
+  clear.message_bytes = receive.wanted_;
+  post_control(receive.peer_, clear);
+}
+
+// Pulls one piece. True when more is left; false when the receive goes another way or is complete.
+bool Messenger::State::pull_some(ReceiveRequest& receive) noexcept {
+  const net::PeerId id = receive.peer_;
+  if (peers[id].lost) {
+    fail(receive, peers[id].why.copy());
+    return false;
+  }
+  const std::uint64_t chunk = std::max<std::uint64_t>(network->capabilities(id).data_chunk, 64 * 1024);
+  const std::uint64_t bytes = std::min(chunk, receive.wanted_ - receive.received_);
+  ContiguousWalk piece(receive.contiguous_ + receive.received_, bytes);
+  ByteWalk& into = receive.walk_ ? static_cast<ByteWalk&>(*receive.walk_) : piece;
+  if (!network->route(id).pull(id, receive.address_ + receive.received_, bytes, into)) {
+    receive.received_ = 0;
+    if (receive.walk_) receive.walk_->seek(0);
+    ask_for_data(receive, receive.sender_token_);
+    return false;
+  }
+  receive.received_ += bytes;
+  counters.bytes_received += bytes;
+  count_moved(bytes);
+  if (receive.received_ < receive.wanted_) return true;
+  wire::FrameHeader matched;
+  matched.kind = wire::FrameKind::kMatched;
+  matched.sender_token = receive.sender_token_;
+  complete(receive);
+  post_control(id, matched);
+  return false;
+}
+
+bool Messenger::State::Puller::poll() noexcept {
+  if (state.pulls.empty()) return false;
+  ReceiveRequest& receive = state.pulls.pop_front();
+  if (state.pull_some(receive)) state.pulls.push_back(receive);
+  return true;
+}
+
+void Messenger::State::complete(ReceiveRequest& receive) noexcept {
+  Result& result = receive.result();
+  result.bytes = receive.received_;
+  if (receive.message_bytes_ > receive.capacity_ && result.status.ok()) {
+    result.status = Status::error(MPI_ERR_TRUNCATE,
+                                  "the message from rank %d with tag %d has %" PRIu64
+                                  " bytes, but the receive has room for %" PRIu64 "; receive with a larger count",
+                                  result.source, result.tag, receive.message_bytes_, receive.capacity_);
+  }
+  if (receive.token_ != 0) receives.release(receive.token_);
+  receive.token_ = 0;
+  receive.walk_.reset();
+  receive.type_ = datatype::TypeRef();
+  engine.finish(receive);
+}
+
+void Messenger::State::fail(ReceiveRequest& receive, Status why) noexcept {
+  receive.result().status = std::move(why);
+  complete(receive);
+}
+
+// Only a receive that has no message yet can be cancelled.
+void Messenger::State::cancel(ReceiveRequest& receive) noexcept {
+  if (!receive.MatchNode::queued()) return;
+  unpost(receive);
+  receive.result().cancelled = true;
+  complete(receive);
+}
+
+}  // namespace lapwing::p2p

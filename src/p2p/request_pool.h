@@ -1,0 +1,70 @@
+// The requests behind users' handles, kept for reuse. One pool per messenger; protected by the endpoint's lock.
+//
+// Freed memory stays mapped and marked (base/object.h), so a handle that is used after its request was freed is noticed.
+#pragma once
+
+#include <cstddef>
+
+#include "p2p/receive_request.h"
+#include "p2p/send_request.h"
+
+namespace lapwing::p2p {
+
+class RequestPool;
+
+// Both keep the communicator for as long as they live, because its error handler speaks for them; persistent ones keep the
+// datatype as well.
+class UserSend final : public SendRequest {
+ public:
+  UserSend(RequestPool& pool, Messenger& messenger, const SendArguments& arguments, bool persistent) noexcept;
+  Status start() override;
+  void destroy() noexcept override;
+
+ private:
+  friend class RequestPool;
+  ~UserSend();
+  RequestPool& pool_;
+  Messenger& messenger_of_user_;
+  datatype::TypeRef kept_type_;
+};
+
+class UserReceive final : public ReceiveRequest {
+ public:
+  UserReceive(RequestPool& pool, Messenger& messenger, const ReceiveArguments& arguments, bool persistent) noexcept;
+  Status start() override;
+  void destroy() noexcept override;
+
+ private:
+  friend class RequestPool;
+  ~UserReceive();
+  RequestPool& pool_;
+  Messenger& messenger_of_user_;
+  datatype::TypeRef kept_type_;
+};
+
+class RequestPool {
+ public:
+  explicit RequestPool(Messenger& messenger) noexcept : messenger_(messenger) {}
+  ~RequestPool();
+  RequestPool(const RequestPool&) = delete;
+  RequestPool& operator=(const RequestPool&) = delete;
+
+  // Not started yet.
+  UserSend& make(const SendArguments& arguments, bool persistent = false);
+  UserReceive& make(const ReceiveArguments& arguments, bool persistent = false);
+
+ private:
+  friend class UserSend;
+  friend class UserReceive;
+  struct FreeBlock {
+    FreeBlock* next;
+  };
+  static void* take(FreeBlock*& list, std::size_t bytes);
+  static void put(FreeBlock*& list, void* block) noexcept;
+
+  Messenger& messenger_;
+  FreeBlock* sends_ = nullptr;
+  FreeBlock* receives_ = nullptr;
+};
+
+}  // namespace lapwing::p2p

@@ -1,0 +1,256 @@
+// The sender's half of the protocols, and all frames on their way out.
+#include <algorithm>
+#include <cinttypes>
+
+#include "base/internal_error.h"
+#include "p2p/messenger_state.h"
+
+namespace lapwing::p2p {
+namespace {
+
+// What a request to send carries along when the receiver's credit allows it.
+constexpr std::uint64_t kFirstBytes = 8192;
+
+}  // namespace
+
+void Messenger::State::start(SendRequest& send) noexcept {
+  engine.begin(send);
+  ++sends_active;
+  send.messenger_ = &owner;
+  send.result() = Result::empty();
+  send.walk_.reset();
+  send.next_byte_ = send.wanted_ = send.receiver_token_ = send.token_ = 0;
+  send.held_ = send.awaits_answer_ = send.awaits_retraction_ = send.pumping_ = false;
+  const SendArguments& arguments = send.arguments_;
+  if (arguments.destination == MPI_PROC_NULL) {
+    send.result().source = MPI_PROC_NULL;
+    return settle(send);
+  }
+  const comm::Communicator& communicator = *arguments.communicator;
+  send.peer_ = communicator.peers(arguments.plane).member(arguments.destination);
+  prepare(send);
+  Peer& peer = peers[send.peer_];
+  if (peer.lost) return fail(send, peer.why.copy());
+  auto& held = peer.held[account_of(communicator.wire_context(arguments.plane))];
+  if (held.empty() && launch(send)) return;
+  send.held_ = true;
+  ++counters.held_back_sends;
+  held.push_back(send);
+}
+
+// Finds the bytes of the message.
+void Messenger::State::prepare(SendRequest& send) noexcept {
+  const SendArguments& arguments = send.arguments_;
+  datatype::Datatype& type = *arguments.type;
+  send.bytes_ = static_cast<std::uint64_t>(type.size()) * arguments.count;
+  send.contiguous_ = nullptr;
+  if (send.bytes_ == 0) return;
+  if (type.contiguous() || (arguments.count == 1 && type.layout().single_run())) {
+    send.contiguous_ = const_cast<std::byte*>(static_cast<const std::byte*>(arguments.buffer)) + type.true_lb();
+    return;
+  }
+  if (!type.is_predefined()) send.type_ = datatype::TypeRef(type);
+  send.walk_.emplace(type, arguments.buffer, arguments.count);
+}
+
+// False when the receiver's credit does not even pay for an envelope. `send` may be over when this returns true.
+bool Messenger::State::launch(SendRequest& send) noexcept {
+  std::uint64_t& credit =
+      peers[send.peer_].credit[account_of(send.arguments_.communicator->wire_context(send.arguments_.plane))];
+  const net::Capabilities& way = network->capabilities(send.peer_);
+  if (send.bytes_ <= way.eager_limit && send.bytes_ <= wire::kMaxPayloadBytes) {
+    const std::uint64_t price = message_units(send.bytes_);
+    if (price <= credit) {
+      credit -= price;
+      post_whole(send);
+      return true;
+    }
+  }
+  if (credit < kEnvelopeUnits) return false;
+  std::uint64_t first = way.pull && send.contiguous_ != nullptr ? 0 : std::min(send.bytes_, kFirstBytes);
+  if (message_units(first) > credit) first = 0;
+  credit -= message_units(first);
+  post_request(send, first);
+  return true;
+}
+
+wire::FrameHeader Messenger::State::envelope(const SendRequest& send, wire::FrameKind kind) noexcept {
+  wire::FrameHeader header;
+  header.kind = kind;
+  header.context = send.arguments_.communicator->wire_context(send.arguments_.plane);
+  header.source = send.arguments_.communicator->rank();
+  header.tag = send.arguments_.tag;
+  header.message_bytes = send.bytes_;
+  return header;
+}
+
+void Messenger::State::post_whole(SendRequest& send) noexcept {
+  ++counters.eager_sends;
+  send.next_byte_ = send.bytes_;
+  SendRequest::Frame& frame = send.frames_[0];
+  frame.header = envelope(send, wire::FrameKind::kEager);
+  if (send.arguments_.mode == SendMode::kSynchronous) {
+    send.awaits_answer_ = true;
+    frame.header.sender_token = send.token_ = sends.take(send);
+  }
+  frame.header.payload_bytes = send.bytes_;
+  frame.data = send.contiguous_;
+  frame.walk = send.walk_ ? &*send.walk_ : nullptr;
+  frame.on_sent = &State::on_frame_sent;
+  frame.send = &send;
+  frame.busy = true;
+  post(send.peer_, frame);
+}
+
+void Messenger::State::post_request(SendRequest& send, std::uint64_t first_bytes) noexcept {
+  ++counters.rendezvous_sends;
+  SendRequest::Frame& frame = send.frames_[0];
+  frame.header = envelope(send, wire::FrameKind::kRequest);
+  send.awaits_answer_ = true;
+  frame.header.sender_token = send.token_ = sends.take(send);
+  frame.header.payload_bytes = first_bytes;
+  frame.data = send.contiguous_;
+  frame.walk = send.walk_ ? &*send.walk_ : nullptr;
+  send.next_byte_ = first_bytes;
+  if (send.contiguous_ != nullptr && network->capabilities(send.peer_).pull) {
+    frame.header.flags = wire::kFlagPullable;
+    const auto address = reinterpret_cast<std::uint64_t>(send.contiguous_);
+    for (int i = 0; i < 8; ++i) send.offer_[i] = static_cast<std::byte>(address >> (8 * i));
+    frame.data = send.offer_;
+    frame.header.payload_bytes = sizeof send.offer_;
+    send.next_byte_ = 0;
+  }
+  frame.on_sent = &State::on_frame_sent;
+  frame.send = &send;
+  frame.busy = true;
+  post(send.peer_, frame);
+}
+
+// After kClear: keeps frames of data with the transport until all wanted bytes have been posted. A loop, not a recursion
+// through on_sent, because a transport may take every frame at once.
+void Messenger::State::pump(SendRequest& send) noexcept {
+  if (send.pumping_) return;
+  send.pumping_ = true;
+  while (send.next_byte_ < send.wanted_) {
+    SendRequest::Frame* frame = !send.frames_[0].busy ? &send.frames_[0] : &send.frames_[1];
+    const bool walk_busy = send.walk_ && (send.frames_[0].busy || send.frames_[1].busy);
+    if (frame->busy || walk_busy) break;
+    post_chunk(send, *frame);
+  }
+  send.pumping_ = false;
+  settle(send);
+}
+
+void Messenger::State::post_chunk(SendRequest& send, SendRequest::Frame& frame) noexcept {
+  const std::uint64_t chunk = std::clamp<std::uint64_t>(network->capabilities(send.peer_).data_chunk, 4096,
+                                                        wire::kMaxPayloadBytes);
+  const std::uint64_t bytes = std::min(chunk, send.wanted_ - send.next_byte_);
+  frame.header = wire::FrameHeader{};
+  frame.header.kind = wire::FrameKind::kData;
+  frame.header.payload_bytes = bytes;
+  frame.header.message_bytes = send.bytes_;
+  frame.header.receiver_token = send.receiver_token_;
+  frame.data = send.contiguous_ != nullptr ? send.contiguous_ + send.next_byte_ : nullptr;
+  frame.walk = send.walk_ ? &*send.walk_ : nullptr;
+  frame.on_sent = &State::on_frame_sent;
+  frame.send = &send;
+  frame.busy = true;
+  send.next_byte_ += bytes;
+  count_moved(bytes);
+  post(send.peer_, frame);
+}
+
+void Messenger::State::on_frame_sent(net::SendOp& op, const Status& status) noexcept {
+  auto& frame = static_cast<SendRequest::Frame&>(op);
+  SendRequest& send = *frame.send;
+  State& state = *send.messenger_->state_;
+  frame.busy = false;
+  if (!status.ok()) {
+    if (send.result().status.ok()) send.result().status = status.copy();
+    send.awaits_answer_ = send.awaits_retraction_ = false;
+    send.next_byte_ = send.wanted_;
+  }
+  state.pump(send);
+}
+
+// Completes the send if nothing more can happen to it.
+void Messenger::State::settle(SendRequest& send) noexcept {
+  if (send.frames_[0].busy || send.frames_[1].busy || send.pumping_) return;
+  if (send.awaits_answer_ || send.awaits_retraction_ || send.next_byte_ < send.wanted_) return;
+  if (send.token_ != 0) sends.release(send.token_);
+  send.token_ = 0;
+  send.walk_.reset();
+  send.type_ = datatype::TypeRef();
+  --sends_active;
+  engine.finish(send);
+}
+
+void Messenger::State::fail(SendRequest& send, Status why) noexcept {
+  if (send.result().status.ok()) send.result().status = std::move(why);
+  send.awaits_answer_ = send.awaits_retraction_ = false;
+  send.next_byte_ = send.wanted_;
+  settle(send);
+}
+
+// A message that has left whole cannot be called back; one that waits for its receiver can, if no receive has matched it.
+void Messenger::State::cancel(SendRequest& send) noexcept {
+  if (send.held_) {
+    send.held_ = false;
+    send.ListNode<HeldTag>::unlink();
+    send.result().cancelled = true;
+    return settle(send);
+  }
+  if (!send.awaits_answer_ || send.awaits_retraction_) return;
+  send.awaits_retraction_ = true;
+  wire::FrameHeader header = envelope(send, wire::FrameKind::kRetract);
+  header.sender_token = send.token_;
+  post_control(send.peer_, header);
+}
+
+void Messenger::State::drain_held(net::PeerId id) noexcept {
+  for (int account = 0; account < kAccounts; ++account) {
+    auto& held = peers[id].held[account];
+    while (!held.empty() && peers[id].credit[account] >= kEnvelopeUnits) {
+      SendRequest& send = held.front();
+      send.ListNode<HeldTag>::unlink();
+      send.held_ = false;
+      LAPWING_CHECK(launch(send));
+    }
+  }
+}
+
+// Every frame leaves here, and takes along what credit we owe its receiver.
+void Messenger::State::post(net::PeerId id, net::SendOp& op) noexcept {
+  IncomingAccount* accounts = peers[id].incoming;
+  const int account = accounts[kUserAccount].owed >= accounts[kInternalAccount].owed ? kUserAccount : kInternalAccount;
+  op.header.credit = accounts[account].give_back();
+  if (account == kInternalAccount && op.header.credit != 0) op.header.credit |= kInternalAccountBit;
+  network->post(id, op);
+}
+
+void Messenger::State::post_control(net::PeerId id, wire::FrameHeader header) noexcept {
+  if (peers[id].lost) return;
+  if (free_controls == nullptr) {
+    controls.push_back(std::make_unique<Control>());
+    free_controls = controls.back().get();
+    free_controls->state = this;
+    free_controls->on_sent = &State::on_control_sent;
+  }
+  Control& control = *free_controls;
+  free_controls = control.next_free;
+  ++controls_active;
+  engine.hold();
+  control.header = header;
+  post(id, control);
+}
+
+void Messenger::State::on_control_sent(net::SendOp& op, const Status&) noexcept {
+  auto& control = static_cast<Control&>(op);
+  State& state = *control.state;
+  control.next_free = state.free_controls;
+  state.free_controls = &control;
+  --state.controls_active;
+  state.engine.unhold();
+}
+
+}  // namespace lapwing::p2p
