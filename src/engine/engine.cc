@@ -289,7 +289,7 @@ void Engine::leave() noexcept {
   run_tasklets();
   ++epoch_;
   if (event_thread_runs_ && !baton_taken_) {
-    if (in_flight_ > 0)
+    if (in_flight_ > 0 || armed_)
       arm_event_thread();
     else
       request_lazy_arm();

@@ -141,13 +141,15 @@ void Engine::event_thread_drive() noexcept {
 }
 
 // With the lock held, no driver. Afterwards either the thread will wake for the next event, or control has been rung.
+// The sources are armed anew even when the thread is armed: a peer that rings disarms its source, and the ring may have been
+// heard by a turn of an application thread (MPI_Test) rather than by the event thread.
 void Engine::arm_event_thread() noexcept {
-  if (armed_) return;
   if (!arm_sources()) {
     disarm_sources();
     ring(control_);  // work is here already: the event thread does it, not the application, which wants to compute
     return;
   }
+  if (armed_) return;
   epoll_event event{};
   event.events = EPOLLIN | EPOLLONESHOT;
   event.data.u64 = kPort;
@@ -168,7 +170,7 @@ void Engine::disarm_event_thread() noexcept {
 }
 
 void Engine::request_lazy_arm() noexcept {
-  if (armed_ || lazy_pending_) return;
+  if (lazy_pending_) return;
   set_lazy_timer();
 }
 

@@ -1,0 +1,351 @@
+#include "engine/engine.h"
+
+#include <gtest/gtest.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "base/futex.h"
+
+namespace lapwing::engine {
+namespace {
+
+class TestOperation : public Operation {};
+
+// A transport in small: other threads give it operations to complete; it rings when armed, as a peer would.
+class FakeSource final : public Source, public FdHandler {
+ public:
+  explicit FakeSource(Engine& engine) : engine_(engine), fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    Call call(engine_);
+    EXPECT_TRUE(engine_.port().add(fd_, EPOLLIN | EPOLLET, *this).ok());
+    engine_.add_source(*this);
+  }
+  ~FakeSource() {
+    Call call(engine_);
+    engine_.remove_source(*this);
+    engine_.port().remove(fd_);
+    ::close(fd_);
+  }
+
+  // As a peer, from any thread: never takes the engine's lock.
+  void deliver(TestOperation& operation) {
+    mailbox_.store(&operation);
+    if (sleeping_.exchange(false)) {
+      const std::uint64_t one = 1;
+      EXPECT_EQ(::write(fd_, &one, sizeof one), static_cast<ssize_t>(sizeof one));
+    }
+  }
+  bool empty() const { return mailbox_.load() == nullptr; }
+
+  bool poll() noexcept override {
+    TestOperation* operation = mailbox_.exchange(nullptr);
+    if (operation == nullptr) return false;
+    driven_by_event_thread = engine_.event_thread_drives();
+    engine_.finish(*operation);
+    return true;
+  }
+  bool arm() noexcept override {
+    sleeping_.store(true);
+    return mailbox_.load() == nullptr;
+  }
+  void disarm() noexcept override { sleeping_.store(false); }
+  void on_ready(std::uint32_t) noexcept override {
+    std::uint64_t count;
+    [[maybe_unused]] const ssize_t bytes = ::read(fd_, &count, sizeof count);
+  }
+
+  bool driven_by_event_thread = false;
+
+ private:
+  Engine& engine_;
+  int fd_;
+  std::atomic<TestOperation*> mailbox_{nullptr};
+  std::atomic<bool> sleeping_{false};
+};
+
+class EngineTest : public ::testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    EngineOptions options;
+    options.event_thread = GetParam();
+    options.spin_budget = 0;
+    ASSERT_TRUE(engine.start(options).ok());
+  }
+  void begin(TestOperation& operation) {
+    Call call(engine);
+    engine.begin(operation);
+  }
+  SteadyClock clock;
+  Engine engine{clock};
+};
+
+TEST_P(EngineTest, AWaiterSleepsUntilItsOperationCompletes) {
+  FakeSource source(engine);
+  for (int round = 0; round < 200; ++round) {
+    TestOperation operation;
+    begin(operation);
+    std::thread peer([&] { source.deliver(operation); });
+    Call(engine).wait(operation);
+    EXPECT_TRUE(operation.done());
+    peer.join();
+  }
+}
+
+TEST_P(EngineTest, ManyWaitersEachWakeForTheirOwn) {
+  FakeSource source(engine);
+  constexpr int kThreads = 4, kRounds = 100;
+  std::vector<std::thread> threads;
+  std::vector<TestOperation> operations(kThreads);
+  std::atomic<int> completed{0};
+  for (int round = 0; round < kRounds; ++round) {
+    for (auto& operation : operations) begin(operation);
+    for (auto& operation : operations)
+      threads.emplace_back([&] {
+        Call(engine).wait(operation);
+        EXPECT_TRUE(operation.done());
+        ++completed;
+      });
+    for (auto& operation : operations) {
+      while (!source.empty()) std::this_thread::yield();
+      source.deliver(operation);
+    }
+    for (auto& thread : threads) thread.join();
+    threads.clear();
+  }
+  EXPECT_EQ(completed, kThreads * kRounds);
+}
+
+TEST_P(EngineTest, AWaitForSeveralCountsArrivals) {
+  FakeSource source(engine);
+  TestOperation first, second;
+  begin(first);
+  begin(second);
+  std::thread peer([&] {
+    source.deliver(first);
+    while (!source.empty()) std::this_thread::yield();
+    source.deliver(second);
+  });
+  {
+    Call call(engine);
+    Waiter waiter(2);
+    for (TestOperation* operation : {&first, &second})
+      if (!engine.watch(*operation, waiter)) engine.arrive(waiter);  // complete already
+    engine.wait(waiter);
+  }
+  EXPECT_TRUE(first.done());
+  EXPECT_TRUE(second.done());
+  peer.join();
+}
+
+TEST_P(EngineTest, ContinuationsRunOnceAndMayStartTheNext) {
+  struct Chain : Operation {
+    Engine* engine = nullptr;
+    int left = 1000;
+  } chain;
+  chain.engine = &engine;
+  chain.set_continuation([](Operation& operation) noexcept {
+    auto& self = static_cast<Chain&>(operation);
+    if (--self.left == 0) return;
+    self.engine->begin(self);
+    self.engine->finish(self);
+  });
+  {
+    Call call(engine);
+    engine.begin(chain);
+    engine.finish(chain);
+    EXPECT_EQ(chain.left, 1000) << "continuations never run where the operation completes";
+  }
+  EXPECT_EQ(chain.left, 0);
+}
+
+TEST_P(EngineTest, UserCallbacksRunOnApplicationThreadsWithoutTheLock) {
+  FakeSource source(engine);
+  struct Callback : Tasklet {
+    Callback() : Tasklet([](Tasklet& tasklet) noexcept { static_cast<Callback&>(tasklet).run(); }) {}
+    void run() {
+      ran_on = std::this_thread::get_id();
+      Call call(*engine);  // would deadlock if the lock were held
+      engine->finish(*result);
+    }
+    Engine* engine = nullptr;
+    TestOperation* result = nullptr;
+    std::thread::id ran_on;
+  } callback;
+  struct Trigger : TestOperation {
+    Engine* engine = nullptr;
+    Callback* callback = nullptr;
+  } trigger;
+  TestOperation result;
+  callback.engine = trigger.engine = &engine;
+  callback.result = &result;
+  trigger.callback = &callback;
+  trigger.set_continuation([](Operation& operation) noexcept {
+    auto& self = static_cast<Trigger&>(operation);
+    self.engine->defer_to_application(*self.callback);
+  });
+  begin(trigger);
+  begin(result);
+  std::thread peer([&] { source.deliver(trigger); });
+  Call(engine).wait(result);
+  EXPECT_EQ(callback.ran_on, std::this_thread::get_id());
+  peer.join();
+}
+
+TEST_P(EngineTest, TimersWakeASleepingDriver) {
+  struct Alarm : Timer {
+    Alarm() : Timer([](Timer& timer) noexcept {
+      auto& self = static_cast<Alarm&>(timer);
+      self.engine->arrive(*self.waiter);
+    }) {}
+    Engine* engine = nullptr;
+    Waiter* waiter = nullptr;
+  } alarm;
+  Call call(engine);
+  Waiter waiter(1);
+  alarm.engine = &engine;
+  alarm.waiter = &waiter;
+  engine.set_timer(alarm, clock.now() + 1000);
+  engine.wait(waiter);
+  EXPECT_FALSE(alarm.pending());
+}
+
+INSTANTIATE_TEST_SUITE_P(Progress, EngineTest, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "thread" : "polling"; });
+
+TEST(EventThread, DrivesWhileTheApplicationIsOutside) {
+  SteadyClock clock;
+  Engine engine(clock);
+  ASSERT_TRUE(engine.start({}).ok());
+  FakeSource source(engine);
+  for (int round = 0; round < 100; ++round) {
+    TestOperation operation;
+    {
+      Call call(engine);
+      engine.begin(operation);
+    }
+    source.deliver(operation);
+    while (!operation.done()) std::this_thread::yield();  // outside MPI: only the event thread can complete it
+    Call call(engine);
+    EXPECT_TRUE(source.driven_by_event_thread);
+  }
+}
+
+TEST(EventThread, LazyArmDrainsWhatComesUnexpected) {
+  SteadyClock clock;
+  Engine engine(clock);
+  ASSERT_TRUE(engine.start({}).ok());
+  FakeSource source(engine);
+  struct Detached : TestOperation {
+  } operation;
+  {
+    Call call(engine);
+    engine.begin(operation);
+    engine.unhold();  // nothing of the application's is in flight
+  }
+  source.deliver(operation);
+  while (!operation.done()) std::this_thread::yield();
+  Call call(engine);
+  engine.hold();
+}
+
+TEST(Timers, RunInOrderAndNotBeforeTheirTime) {
+  ManualClock clock;
+  Engine engine(clock);
+  EngineOptions options;
+  options.event_thread = false;
+  ASSERT_TRUE(engine.start(options).ok());
+  static std::vector<int> order;
+  order.clear();
+  struct Numbered : Timer {
+    explicit Numbered(int number) : Timer([](Timer& timer) noexcept { order.push_back(static_cast<Numbered&>(timer).number); }), number(number) {}
+    int number;
+  } late(3), early(1), middle(2), cancelled(9);
+  Call call(engine);
+  engine.set_timer(late, 300);
+  engine.set_timer(early, 100);
+  engine.set_timer(middle, 200);
+  engine.set_timer(cancelled, 150);
+  engine.cancel_timer(cancelled);
+  engine.turn();
+  EXPECT_TRUE(order.empty());
+  clock.advance(200);
+  engine.turn();
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
+  clock.advance(1000);
+  engine.turn();
+  EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
+}
+
+TEST(EventPort, StaleReadinessFindsNobody) {
+  struct Counter : FdHandler {
+    void on_ready(std::uint32_t) noexcept override { ++calls; }
+    int calls = 0;
+  } removed, successor;
+  EventPort port;
+  ASSERT_TRUE(port.open().ok());
+  const int first = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC), second = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  ASSERT_TRUE(port.add(first, EPOLLIN | EPOLLET, removed).ok());
+  EventPort::Batch batch;
+  port.collect(batch, 0);
+  EXPECT_EQ(batch.count, 1);
+  port.remove(first);
+  ASSERT_TRUE(port.add(second, EPOLLIN | EPOLLET, successor).ok());  // takes the freed slot
+  EXPECT_FALSE(port.deliver(batch));
+  EXPECT_EQ(removed.calls + successor.calls, 0);
+  ::close(first);
+  ::close(second);
+}
+
+TEST(Lock, ExcludesAndLetsOthersIn) {
+  Lock lock;
+  long counter = 0;
+  constexpr int kThreads = 4;
+  constexpr long kRounds = 20000;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i)
+    threads.emplace_back([&] {
+      for (long round = 0; round < kRounds; ++round) {
+        lock.lock();
+        ++counter;
+        if (round % 64 == 0) lock.breathe();
+        lock.unlock();
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(counter, kThreads * kRounds);
+}
+
+TEST(Lock, BreatheAdmitsAWaitingThread) {
+  Lock lock;
+  std::atomic<bool> admitted{false};
+  lock.lock();
+  std::thread other([&] {
+    lock.lock();
+    admitted = true;
+    lock.unlock();
+  });
+  while (!admitted) lock.breathe();  // ends only if breathing lets the other in
+  lock.unlock();
+  other.join();
+}
+
+TEST(WaitPolicy, SpinsNoLongerThanAWakeUpCostsAndLearns) {
+  WaitPolicy policy;
+  policy.configure(20'000, false, -1);
+  EXPECT_EQ(policy.budget(), 20'000);
+  for (int i = 0; i < 10; ++i) policy.ended_sleeping(10'000'000);
+  EXPECT_LT(policy.budget(), 20'000 / 8);
+  EXPECT_GT(policy.budget(), 0);
+  policy.ended_sleeping(25'000);  // a little more spinning would have caught it
+  EXPECT_EQ(policy.budget(), 20'000);
+  policy.configure(20'000, true, 0);
+  EXPECT_EQ(policy.budget(), 0);
+  EXPECT_TRUE(policy.yields());
+}
+
+}  // namespace
+}  // namespace lapwing::engine
