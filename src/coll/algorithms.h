@@ -1,0 +1,78 @@
+// The algorithms: each adds one rank's steps to a schedule, for the team that the schedule is set to (rank(), size()).
+//
+// Costs are given in LogGP terms (paper 5, section 4): L latency, o CPU overhead per message, g gap between messages, G time per
+// byte; p ranks, n bytes (per rank or in all, as said), and y the time to reduce one byte. Each file states its own.
+//
+// Reductions: `input` is read, `output` written; they may be the same memory (MPI_IN_PLACE) or apart, never overlap otherwise.
+// Every algorithm but those marked keeps to the order of ranks, so it does for operations that do not commute.
+#pragma once
+
+#include <vector>
+
+#include "coll/schedule.h"
+
+namespace lapwing::coll {
+
+// barrier_dissemination.cc
+void barrier_dissemination(Schedule& schedule);
+
+// bcast_*.cc. The data need not be described the same way on all ranks; the last two take one run of bytes.
+void bcast_binomial(Schedule& schedule, const Block& data, int root);
+void bcast_scatter_allgather(Schedule& schedule, const Block& bytes, int root);
+void bcast_chain(Schedule& schedule, const Block& bytes, int root, std::uint64_t segment);
+
+// gather_*.cc, scatter_*.cc. `all` counts at the root only. An empty `mine` at the root means MPI_IN_PLACE. Binomial trees want
+// blocks of the same size everywhere.
+void gather_linear(Schedule& schedule, const Block& mine, const Blocks& all, int root);
+void gather_binomial(Schedule& schedule, const Block& mine, const Blocks& all, int root);
+void scatter_linear(Schedule& schedule, const Blocks& all, const Block& mine, int root);
+void scatter_binomial(Schedule& schedule, const Blocks& all, const Block& mine, int root);
+
+// allgather_*.cc. This rank's own block is in place already.
+void allgather_bruck(Schedule& schedule, const Blocks& all);
+void allgather_ring(Schedule& schedule, const Blocks& all);
+
+// alltoall_*.cc
+void alltoall_bruck(Schedule& schedule, const Blocks& out, const Blocks& in);  // blocks of one size
+void alltoall_pairwise(Schedule& schedule, const Blocks& out, const Blocks& in);
+void alltoall_in_place(Schedule& schedule, const Blocks& both);
+
+// reduce_*.cc. `output` counts at the root only.
+void reduce_binomial(Schedule& schedule, const Block& input, const Block& output, int root);
+void reduce_scatter_gather(Schedule& schedule, const Block& input, const Block& output, int root);
+
+// allreduce_*.cc. The same bits on every rank.
+void allreduce_recursive_doubling(Schedule& schedule, const Block& input, const Block& output);
+void allreduce_halving(Schedule& schedule, const Block& input, const Block& output);
+void allreduce_ring(Schedule& schedule, const Block& input, const Block& output);  // commutative only
+
+// reduce_scatter_*.cc. Rank i receives elements starts[i] to starts[i + 1] of the result in `output`.
+void reduce_scatter_doubling(Schedule& schedule, const Block& input, const Block& output,
+                             const std::vector<std::uint64_t>& starts);
+void reduce_scatter_pairwise(Schedule& schedule, const Block& input, const Block& output,
+                             const std::vector<std::uint64_t>& starts);
+
+// scan_doubling.cc
+void scan_doubling(Schedule& schedule, const Block& input, const Block& output);
+void exscan_doubling(Schedule& schedule, const Block& input, const Block& output);
+
+// neighbor_direct.cc. One block for each edge, in the order of edges.
+struct Neighbors {
+  std::vector<int> in;
+  std::vector<int> out;
+  bool cartesian = false;  // slot 2d meets the neighbour's slot 2d + 1
+};
+void neighbor_direct(Schedule& schedule, const Neighbors& neighbors, const Blocks& out, const Blocks& in);
+
+// ---- for several algorithms
+
+// `elements` cut into `parts` of about the same size: parts + 1 starts.
+std::vector<std::uint64_t> even_starts(std::uint64_t elements, int parts);
+// The largest power of two that is not larger than `size`.
+inline int power_of_two_below(int size) noexcept {
+  int power = 1;
+  while (power * 2 <= size) power *= 2;
+  return power;
+}
+
+}  // namespace lapwing::coll

@@ -1,0 +1,25 @@
+// Ring: every block goes once around, straight from place to place.
+//
+// Cost: (p - 1)(L + 2o + n G). Every rank sends and receives each byte once, only with its neighbours: for long data.
+#include "coll/algorithms.h"
+
+namespace lapwing::coll {
+
+void allgather_ring(Schedule& schedule, const Blocks& all) {
+  const int rank = schedule.rank();
+  const int size = schedule.size();
+  const int right = (rank + 1) % size;
+  const int left = (rank - 1 + size) % size;
+  StepId newest = kNoStep;
+  for (int step = 0; step < size - 1; ++step) {
+    if (step > 0 && step % kLanes == 0) schedule.fence();  // lanes are used again
+    const Block& outgoing = all[static_cast<std::size_t>((rank - step + size) % size)];
+    const Block& incoming = all[static_cast<std::size_t>((rank - step - 1 + size) % size)];
+    const StepId have = newest;
+    const int lane = step % kLanes;
+    if (incoming.bytes() > 0) newest = schedule.receive(incoming, left, {}, lane);
+    if (outgoing.bytes() > 0) schedule.send(outgoing, right, {have}, lane);
+  }
+}
+
+}  // namespace lapwing::coll

@@ -1,0 +1,52 @@
+// Pairwise exchange: in step d every rank sends to the one d further on and receives from the one d before, so that all links
+// are busy and none is flooded. Several steps are under way at a time, but not all: a thousand ranks must not all ask one.
+//
+// Cost: (p - 1) max(g, 2o + n G) + L. No byte is moved twice. Serves the v and w forms too.
+#include "coll/algorithms.h"
+
+namespace lapwing::coll {
+
+namespace {
+
+constexpr std::size_t kUnderWay = 32;
+
+// The one that step `next` waits for.
+StepId window(const std::vector<StepId>& issued) {
+  return issued.size() < kUnderWay ? kNoStep : issued[issued.size() - kUnderWay];
+}
+
+}  // namespace
+
+void alltoall_pairwise(Schedule& schedule, const Blocks& out, const Blocks& in) {
+  const int rank = schedule.rank();
+  const int size = schedule.size();
+  schedule.copy(out[static_cast<std::size_t>(rank)], in[static_cast<std::size_t>(rank)]);
+  std::vector<StepId> sent;
+  std::vector<StepId> received;
+  for (int distance = 1; distance < size; ++distance) {
+    const int source = (rank - distance + size) % size;
+    const int destination = (rank + distance) % size;
+    const Block& incoming = in[static_cast<std::size_t>(source)];
+    const Block& outgoing = out[static_cast<std::size_t>(destination)];
+    if (incoming.bytes() > 0) received.push_back(schedule.receive(incoming, source, {window(received)}));
+    if (outgoing.bytes() > 0) sent.push_back(schedule.send(outgoing, destination, {window(sent)}));
+  }
+}
+
+// What is sent must get out of the way of what is received, so it is packed first.
+void alltoall_in_place(Schedule& schedule, const Blocks& both) {
+  const int rank = schedule.rank();
+  const int size = schedule.size();
+  Blocks away(both.size());
+  for (int i = 0; i < size; ++i) {
+    const Block& here = both[static_cast<std::size_t>(i)];
+    if (i == rank) continue;
+    away[static_cast<std::size_t>(i)] = bytes_block(schedule.scratch(here.bytes()), here.bytes());
+    schedule.copy(here, away[static_cast<std::size_t>(i)]);
+  }
+  schedule.fence();
+  away[static_cast<std::size_t>(rank)] = bytes_block(nullptr, 0);
+  alltoall_pairwise(schedule, away, both);
+}
+
+}  // namespace lapwing::coll

@@ -1,0 +1,16 @@
+// Schedules kept for the next call with the same arguments: programs call the same collective in a loop.
+//
+// Kept with the communicator, as finished requests, and only such as are cheap to keep: few steps, little scratch memory,
+// no arrays among the arguments (the cache could not see them change). With the endpoint's lock held.
+#pragma once
+
+#include "coll/collective_request.h"
+
+namespace lapwing::coll {
+
+// A finished request compiled from the same arguments, which the caller now owns; null when there is none.
+CollectiveRequest* take_kept(comm::Communicator& communicator, const Call& call) noexcept;
+// Keeps `request`, which nobody uses any more. False when it is not worth it.
+bool keep_for_later(CollectiveRequest& request) noexcept;
+
+}  // namespace lapwing::coll

@@ -1,0 +1,131 @@
+#include "coll/call.h"
+
+#include "comm/topology.h"
+
+namespace lapwing::coll {
+
+const char* name(Collective what) noexcept {
+  switch (what) {
+    case Collective::kAllgather: return "MPI_Allgather";
+    case Collective::kAllgatherv: return "MPI_Allgatherv";
+    case Collective::kAllreduce: return "MPI_Allreduce";
+    case Collective::kAlltoall: return "MPI_Alltoall";
+    case Collective::kAlltoallv: return "MPI_Alltoallv";
+    case Collective::kAlltoallw: return "MPI_Alltoallw";
+    case Collective::kBarrier: return "MPI_Barrier";
+    case Collective::kBcast: return "MPI_Bcast";
+    case Collective::kExscan: return "MPI_Exscan";
+    case Collective::kGather: return "MPI_Gather";
+    case Collective::kGatherv: return "MPI_Gatherv";
+    case Collective::kReduce: return "MPI_Reduce";
+    case Collective::kReduceScatter: return "MPI_Reduce_scatter";
+    case Collective::kReduceScatterBlock: return "MPI_Reduce_scatter_block";
+    case Collective::kScan: return "MPI_Scan";
+    case Collective::kScatter: return "MPI_Scatter";
+    case Collective::kScatterv: return "MPI_Scatterv";
+    case Collective::kNeighborAllgather: return "MPI_Neighbor_allgather";
+    case Collective::kNeighborAllgatherv: return "MPI_Neighbor_allgatherv";
+    case Collective::kNeighborAlltoall: return "MPI_Neighbor_alltoall";
+    case Collective::kNeighborAlltoallv: return "MPI_Neighbor_alltoallv";
+    case Collective::kNeighborAlltoallw: return "MPI_Neighbor_alltoallw";
+  }
+  return "a collective";
+}
+
+Blocks Side::blocks(int ranks) const {
+  if (types != nullptr) return typed_blocks(buffer, counts, displacements, types, ranks);
+  if (counts) return vector_blocks(buffer, counts, displacements, *type, ranks);
+  return uniform_blocks(buffer, count, *type, ranks);
+}
+
+namespace {
+
+bool same_side(const Side& a, const Side& b) noexcept {
+  return a.buffer == b.buffer && a.count == b.count && a.type == b.type;
+}
+
+bool has_arrays(const Side& side) noexcept { return side.counts || side.displacements || side.types != nullptr; }
+
+bool is_neighborhood(Collective what) noexcept { return what >= Collective::kNeighborAllgather; }
+
+bool is_rooted(Collective what) noexcept {
+  switch (what) {
+    case Collective::kBcast:
+    case Collective::kGather:
+    case Collective::kGatherv:
+    case Collective::kReduce:
+    case Collective::kScatter:
+    case Collective::kScatterv: return true;
+    default: return false;
+  }
+}
+
+Status check_root(const Call& call, const comm::Communicator& communicator) {
+  const int limit = communicator.remote_size();
+  if (call.root >= 0 && call.root < limit) return {};
+  if (communicator.is_inter()) {
+    if (call.root == MPI_ROOT || call.root == MPI_PROC_NULL) return {};
+    return Status::error(MPI_ERR_ROOT,
+                         "root is %d: in an inter-communicator it is MPI_ROOT, MPI_PROC_NULL or a rank of the remote group, "
+                         "0 to %d",
+                         call.root, limit - 1);
+  }
+  return Status::error(MPI_ERR_ROOT, "root is %d, but the ranks of this communicator are 0 to %d", call.root, limit - 1);
+}
+
+// Where MPI_IN_PLACE may stand: in the send buffer of most collectives, at the root only for gather and reduce, in the
+// receive buffer of the root of scatter.
+Status check_in_place(const Call& call, const comm::Communicator& communicator) {
+  const bool receives = call.receive.in_place();
+  if (!call.send.in_place() && !receives) return {};
+  if (communicator.is_inter()) {
+    return Status::error(MPI_ERR_BUFFER, "MPI_IN_PLACE has no meaning in an inter-communicator");
+  }
+  if (is_neighborhood(call.what)) {
+    return Status::error(MPI_ERR_BUFFER, "MPI_IN_PLACE is not allowed in neighborhood collectives");
+  }
+  const bool at_root = call.root == communicator.rank();
+  switch (call.what) {
+    case Collective::kBcast:
+      return Status::error(MPI_ERR_BUFFER, "MPI_IN_PLACE is not allowed: the buffer is the same on the root anyway");
+    case Collective::kScatter:
+    case Collective::kScatterv:
+      if (receives && at_root) return {};
+      if (!receives && !at_root) return {};  // the send buffer counts at the root only
+      return Status::error(MPI_ERR_BUFFER, "MPI_IN_PLACE is for the receive buffer of the root (rank %d)", call.root);
+    case Collective::kGather:
+    case Collective::kGatherv:
+    case Collective::kReduce:
+      if (at_root && !receives) return {};
+      if (!at_root && !call.send.in_place()) return {};  // the receive buffer counts at the root only
+      return Status::error(MPI_ERR_BUFFER, "MPI_IN_PLACE is for the send buffer of the root (rank %d)", call.root);
+    default:
+      if (receives) return Status::error(MPI_ERR_BUFFER, "MPI_IN_PLACE is for the send buffer, not for the receive buffer");
+      return {};
+  }
+}
+
+}  // namespace
+
+bool Call::same(const Call& other) const noexcept {
+  if (what != other.what || op != other.op || root != other.root) return false;
+  if (has_arrays(send) || has_arrays(receive) || is_neighborhood(what)) return false;
+  return same_side(send, other.send) && same_side(receive, other.receive);
+}
+
+Status check(const Call& call, const comm::Communicator& communicator) {
+  if (is_rooted(call.what)) LAPWING_TRY(check_root(call, communicator));
+  LAPWING_TRY(check_in_place(call, communicator));
+  if (call.op != nullptr) LAPWING_TRY(datatype::check(*call.op, *call.receive.type));
+  if (is_neighborhood(call.what) && comm::topology_of(communicator) == nullptr) {
+    return Status::error(MPI_ERR_TOPOLOGY,
+                         "the communicator has no topology: make one with MPI_Cart_create, MPI_Graph_create or "
+                         "MPI_Dist_graph_create");
+  }
+  if (communicator.is_inter() && (call.what == Collective::kScan || call.what == Collective::kExscan)) {
+    return Status::error(MPI_ERR_COMM, "this function is not defined for inter-communicators");
+  }
+  return {};
+}
+
+}  // namespace lapwing::coll

@@ -1,0 +1,74 @@
+// A collective call: which one, and the arguments as the user gave them. One plain value serves the blocking, the non-blocking
+// and the persistent form; the schedule is compiled from it.
+#pragma once
+
+#include <cstdint>
+
+#include "base/count_array.h"
+#include "base/status.h"
+#include "coll/block.h"
+#include "comm/communicator.h"
+#include "datatype/datatype.h"
+#include "datatype/op.h"
+#include "mpi.h"
+
+namespace lapwing::coll {
+
+enum class Collective : std::uint8_t {
+  kAllgather,
+  kAllgatherv,
+  kAllreduce,
+  kAlltoall,
+  kAlltoallv,
+  kAlltoallw,
+  kBarrier,
+  kBcast,
+  kExscan,
+  kGather,
+  kGatherv,
+  kReduce,
+  kReduceScatter,
+  kReduceScatterBlock,
+  kScan,
+  kScatter,
+  kScatterv,
+  kNeighborAllgather,
+  kNeighborAllgatherv,
+  kNeighborAlltoall,
+  kNeighborAlltoallv,
+  kNeighborAlltoallw,
+};
+
+// "MPI_Allgather" and so on.
+const char* name(Collective what) noexcept;
+
+// One side's data: `buffer`, and count and type, or an array of them. Only what the collective has is set.
+struct Side {
+  const void* buffer = nullptr;
+  std::uint64_t count = 0;
+  datatype::Datatype* type = nullptr;
+  CountArray counts;
+  CountArray displacements;
+  const MPI_Datatype* types = nullptr;
+
+  bool in_place() const noexcept { return buffer == MPI_IN_PLACE; }
+  Block block() const noexcept { return coll::block(buffer, count, type); }
+  // By rank, whatever form the arguments have.
+  Blocks blocks(int ranks) const;
+};
+
+struct Call {
+  Collective what = Collective::kBarrier;
+  Side send;
+  Side receive;  // MPI_Bcast: its one buffer. Reductions: the count and type are in both sides
+  datatype::Op* op = nullptr;
+  int root = 0;
+
+  // Whether a schedule made for `other` does for this. False for calls with arrays, whose contents may have changed.
+  bool same(const Call& other) const noexcept;
+};
+
+// What the shims cannot check for themselves: roots, MPI_IN_PLACE, operations, kinds of communicator.
+Status check(const Call& call, const comm::Communicator& communicator);
+
+}  // namespace lapwing::coll

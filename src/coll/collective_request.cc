@@ -1,0 +1,226 @@
+#include "coll/collective_request.h"
+
+#include "base/internal_error.h"
+#include "coll/cache.h"
+#include "coll/tag.h"
+#include "datatype/pack.h"
+
+namespace lapwing::coll {
+
+CollectiveRequest::CollectiveRequest(const Services& services, comm::Communicator& communicator, const char* name,
+                                     bool persistent)
+    : Request(Kind::kCollective, persistent), services_(services), name_(name) {
+  attach(communicator);
+}
+
+CollectiveRequest::~CollectiveRequest() { detach(); }
+
+void CollectiveRequest::attach(comm::Communicator& communicator) noexcept {
+  communicator.retain();
+  communicator_ = &communicator;
+}
+
+void CollectiveRequest::detach() noexcept {
+  comm::Communicator* communicator = communicator_;
+  communicator_ = nullptr;
+  if (communicator != nullptr) comm::Communicator::drop(communicator);
+}
+
+Status CollectiveRequest::cancel() {
+  return Status::error(MPI_ERR_REQUEST, "%s: a collective operation cannot be cancelled", name_);
+}
+
+void CollectiveRequest::destroy() noexcept {
+  if (cacheable && keep_for_later(*this)) return;
+  delete this;
+}
+
+// Makes the messages that the steps will use, once; starting again allocates nothing.
+void CollectiveRequest::prepare() {
+  const std::vector<Step>& steps = schedule_.steps();
+  waits_for_.resize(steps.size());
+  slot_.resize(steps.size());
+  ready_.reserve(steps.size());
+  for (StepId id = 0; id < steps.size(); ++id) {
+    switch (steps[id].kind) {
+      case Step::Kind::kSend:
+        slot_[id] = static_cast<std::uint32_t>(sendings_.size());
+        sendings_.push_back(std::make_unique<Sending>());
+        break;
+      case Step::Kind::kReceive:
+        slot_[id] = static_cast<std::uint32_t>(receivings_.size());
+        receivings_.push_back(std::make_unique<Receiving>());
+        break;
+      case Step::Kind::kReduce:
+        if (!schedule_.op()->is_user()) break;
+        slot_[id] = static_cast<std::uint32_t>(user_reductions_.size());
+        user_reductions_.push_back(std::make_unique<UserReduction>(*this, id));
+        break;
+      case Step::Kind::kCopy:
+      case Step::Kind::kJoin: break;
+    }
+  }
+  for (auto& sending : sendings_) sending->owner = this;
+  for (auto& receiving : receivings_) receiving->owner = this;
+  prepared_ = true;
+}
+
+Status CollectiveRequest::start() {
+  if (!prepared_) prepare();
+  const std::vector<Step>& steps = schedule_.steps();
+  steps_left_ = steps.size();
+  ready_.clear();
+  next_ready_ = 0;
+  failure_ = {};
+  result() = p2p::Result::empty();
+  for (StepId id = 0; id < steps.size(); ++id) {
+    waits_for_[id] = steps[id].waits_for;
+    if (waits_for_[id] == 0) ready_.push_back(id);
+  }
+  retain();  // the engine's reference, until complete()
+  set_active(true);
+  services_.engine.begin(*this);
+  advance();
+  return {};
+}
+
+void CollectiveRequest::advance() noexcept {
+  if (advancing_) return;
+  advancing_ = true;
+  // In the order in which the steps became ready: messages of one pair and lane must start in the order of the schedule.
+  while (failure_.ok() && next_ready_ < ready_.size()) begin(ready_[next_ready_++]);
+  advancing_ = false;
+  if (under_way_ == 0 && (steps_left_ == 0 || !failure_.ok())) complete();
+}
+
+void CollectiveRequest::begin(StepId id) noexcept {
+  const Step& step = schedule_.steps()[id];
+  ++under_way_;
+  switch (step.kind) {
+    case Step::Kind::kSend: return begin_send(id);
+    case Step::Kind::kReceive: return begin_receive(id);
+    case Step::Kind::kReduce: return begin_reduction(id);
+    case Step::Kind::kCopy:
+      datatype::copy(step.source.address, step.source.count, *step.source.type, step.target.address, step.target.count,
+                     *step.target.type);
+      return step_done(id);
+    case Step::Kind::kJoin: return step_done(id);
+  }
+}
+
+void CollectiveRequest::begin_send(StepId id) noexcept {
+  const Step& step = schedule_.steps()[id];
+  Sending& sending = *sendings_[slot_[id]];
+  p2p::SendArguments arguments;
+  arguments.buffer = step.source.address;
+  arguments.count = step.source.count;
+  arguments.type = step.source.type;
+  arguments.destination = step.peer;
+  arguments.tag = message_tag(tag_, step.lane);
+  arguments.communicator = communicator_;
+  arguments.plane = step.plane;
+  sending.set_arguments(arguments);
+  sending.step = id;
+  sending.under_way = true;
+  sending.set_continuation(&on_message_done<Sending>);
+  services_.messenger.start(sending);
+}
+
+void CollectiveRequest::begin_receive(StepId id) noexcept {
+  const Step& step = schedule_.steps()[id];
+  Receiving& receiving = *receivings_[slot_[id]];
+  p2p::ReceiveArguments arguments;
+  arguments.buffer = step.target.address;
+  arguments.count = step.target.count;
+  arguments.type = step.target.type;
+  arguments.source = step.peer;
+  arguments.tag = message_tag(tag_, step.lane);
+  arguments.communicator = communicator_;
+  arguments.plane = step.plane;
+  receiving.set_arguments(arguments);
+  receiving.step = id;
+  receiving.under_way = true;
+  receiving.set_continuation(&on_message_done<Receiving>);
+  services_.messenger.start(receiving);
+}
+
+void CollectiveRequest::begin_reduction(StepId id) noexcept {
+  const Step& step = schedule_.steps()[id];
+  if (schedule_.op()->is_user()) {
+    services_.engine.defer_to_application(*user_reductions_[slot_[id]]);
+    return;
+  }
+  datatype::apply(*schedule_.op(), step.source.address, step.target.address, step.target.count, *step.target.type);
+  step_done(id);
+}
+
+void CollectiveRequest::UserReduction::run(engine::Tasklet& tasklet) noexcept {
+  auto& reduction = static_cast<UserReduction&>(tasklet);
+  CollectiveRequest& request = reduction.owner;
+  const StepId id = reduction.step;
+  // Nobody changes a schedule while it runs, so it can be read without the lock.
+  const Step& step = request.schedule_.steps()[id];
+  datatype::apply(*request.schedule_.op(), step.source.address, step.target.address, step.target.count, *step.target.type);
+  engine::Lock& lock = request.services_.engine.lock();
+  lock.lock();
+  request.step_done(id);
+  request.advance();  // may destroy the request
+  lock.unlock();
+}
+
+template <typename Slot>
+void CollectiveRequest::on_message_done(engine::Operation& operation) noexcept {
+  auto& message = static_cast<Slot&>(operation);
+  CollectiveRequest& request = *message.owner;
+  message.under_way = false;
+  const Status& status = message.result().status;
+  if (!status.ok()) request.fail(message.step, status);
+  request.step_done(message.step);
+  request.advance();  // may destroy the request
+}
+
+void CollectiveRequest::step_done(StepId id) noexcept {
+  LAPWING_CHECK(under_way_ > 0);
+  --under_way_;
+  --steps_left_;
+  const Step& step = schedule_.steps()[id];
+  const StepId* followers = schedule_.followers(step);
+  for (std::uint32_t i = 0; i < step.followers; ++i) {
+    if (--waits_for_[followers[i]] == 0) ready_.push_back(followers[i]);
+  }
+}
+
+void CollectiveRequest::fail(StepId id, const Status& why) noexcept {
+  if (!failure_.ok()) return;  // the first failure is the cause; what follows is our own cancelling
+  const Step& step = schedule_.steps()[id];
+  const bool sending = step.kind == Step::Kind::kSend;
+  failure_ = Status::error(why.error_class(), "%s, while it %s rank %d%s: %s", name_,
+                           sending ? "sent to" : "received from", step.peer,
+                           communicator_->is_inter() && step.plane == comm::Plane::kCollective ? " of the remote group" : "",
+                           why.text());
+  abandon_messages();
+}
+
+// The peers may never answer what is still under way. Those that can be withdrawn end now, the others with their connection.
+void CollectiveRequest::abandon_messages() noexcept {
+  for (auto& receiving : receivings_) {
+    if (receiving->under_way && !receiving->done()) services_.messenger.cancel(*receiving);
+  }
+  for (auto& sending : sendings_) {
+    if (sending->under_way && !sending->done()) services_.messenger.cancel(*sending);
+  }
+}
+
+void CollectiveRequest::complete() noexcept {
+  if (failure_.ok()) {
+    if (on_success_ != nullptr) on_success_(on_success_context_, *on_success_value_);
+  } else {
+    cacheable = false;
+    result().status = std::move(failure_);
+    failure_ = {};
+  }
+  services_.engine.finish(*this);
+  if (release()) destroy();
+}
+
+}  // namespace lapwing::coll

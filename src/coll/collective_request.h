@@ -1,0 +1,112 @@
+// A collective operation in flight: runs one schedule, once or again and again.
+//
+// Owned like every request (p2p/request.h). All work happens under the endpoint's lock on whatever thread drives, so a
+// non-blocking collective goes on while the program computes; only user-defined operations wait for an application thread.
+// It finishes exactly once per start: when its last step is done, or, after a failure, when the steps that had begun have ended.
+//
+// States, as the owner sees them:
+//   idle      compiled, not started, or complete; done() is true
+//   running   steps are under way
+//   failing   a step failed: no further step begins, receives under way are cancelled; result().status will say why
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "coll/call.h"
+#include "coll/coll.h"
+#include "coll/schedule.h"
+#include "p2p/receive_request.h"
+#include "p2p/request.h"
+#include "p2p/send_request.h"
+
+namespace lapwing::coll {
+
+class CollectiveRequest final : public p2p::Request {
+ public:
+  // Holds a reference to the communicator until destroyed.
+  CollectiveRequest(const Services& services, comm::Communicator& communicator, const char* name, bool persistent);
+  ~CollectiveRequest();
+
+  // To be filled and sealed before the first start.
+  Schedule& schedule() noexcept { return schedule_; }
+  const char* name() const noexcept { return name_; }
+
+  // The tag of its messages: a number that the collectives of one communicator and plane do not share.
+  void set_tag(int tag) noexcept { tag_ = tag; }
+  // Called when all went well, just before the request finishes.
+  void on_success(OnAgreed call, void* context, const std::uint64_t* value) noexcept {
+    on_success_ = call;
+    on_success_context_ = context;
+    on_success_value_ = value;
+  }
+
+  // For the cache of schedules (cache.h): what it was compiled from, and whether it may be kept.
+  Call call;
+  bool cacheable = false;
+  // The cache lends a kept request out again, for its communicator.
+  void attach(comm::Communicator& communicator) noexcept;
+  void detach() noexcept;
+
+  Status start() override;
+  Status cancel() override;
+  void destroy() noexcept override;
+
+ private:
+  // One message of the schedule, restarted each time.
+  template <typename Base>
+  struct Message final : Base {
+    CollectiveRequest* owner = nullptr;
+    StepId step = 0;
+    bool under_way = false;
+  };
+  using Sending = Message<p2p::SendRequest>;
+  using Receiving = Message<p2p::ReceiveRequest>;
+
+  // A reduction by a user's function, on an application thread.
+  struct UserReduction final : engine::Tasklet {
+    UserReduction(CollectiveRequest& request, StepId id) noexcept : Tasklet(&run), owner(request), step(id) {}
+    static void run(engine::Tasklet& tasklet) noexcept;
+    CollectiveRequest& owner;
+    StepId step;
+  };
+
+  void prepare();
+  void begin(StepId step) noexcept;
+  void begin_send(StepId step) noexcept;
+  void begin_receive(StepId step) noexcept;
+  void begin_reduction(StepId step) noexcept;
+  template <typename Slot>
+  static void on_message_done(engine::Operation& operation) noexcept;
+  void step_done(StepId step) noexcept;
+  // Begins what is ready, and finishes the request when nothing is left.
+  void advance() noexcept;
+  void fail(StepId step, const Status& why) noexcept;
+  void abandon_messages() noexcept;
+  void complete() noexcept;
+
+  const Services services_;
+  const char* name_;
+  Schedule schedule_;
+  int tag_ = 0;
+  OnAgreed on_success_ = nullptr;
+  void* on_success_context_ = nullptr;
+  const std::uint64_t* on_success_value_ = nullptr;
+
+  // Of the run.
+  std::vector<std::uint32_t> waits_for_;      // by step: what it still waits for
+  std::vector<std::unique_ptr<Sending>> sendings_;
+  std::vector<std::unique_ptr<Receiving>> receivings_;
+  std::vector<std::unique_ptr<UserReduction>> user_reductions_;
+  std::vector<std::uint32_t> slot_;           // by step: its index in one of the three
+  std::vector<StepId> ready_;
+  std::size_t next_ready_ = 0;
+  std::size_t under_way_ = 0;
+  std::size_t steps_left_ = 0;
+  bool advancing_ = false;
+  bool prepared_ = false;
+  Status failure_;
+};
+
+}  // namespace lapwing::coll

@@ -1,0 +1,204 @@
+#include "coll/compile.h"
+
+#include <numeric>
+
+#include "coll/algorithms.h"
+#include "coll/selection.h"
+
+namespace lapwing::coll {
+
+std::vector<std::uint64_t> even_starts(std::uint64_t elements, int parts) {
+  std::vector<std::uint64_t> starts(static_cast<std::size_t>(parts) + 1, 0);
+  const std::uint64_t share = elements / static_cast<std::uint64_t>(parts);
+  const std::uint64_t longer = elements % static_cast<std::uint64_t>(parts);  // the first ones have one more
+  for (std::size_t i = 0; i < static_cast<std::size_t>(parts); ++i) starts[i + 1] = starts[i] + share + (i < longer ? 1 : 0);
+  return starts;
+}
+
+void compile_bcast(Schedule& schedule, const Block& data, int root) {
+  const BcastAlgorithm algorithm = choose_bcast(schedule.size(), data.bytes());
+  if (algorithm == BcastAlgorithm::kBinomial) return bcast_binomial(schedule, data, root);
+  // Cutting needs bytes: ranks may describe the same data by different types.
+  const bool is_root = schedule.rank() == root;
+  const Block bytes = schedule.unpacked_later(data);
+  const bool aside = !data.type->contiguous();
+  if (aside && is_root) {
+    schedule.copy(data, bytes);
+    schedule.fence();
+  }
+  if (algorithm == BcastAlgorithm::kChain) {
+    bcast_chain(schedule, bytes, root, thresholds().bcast_segment);
+  } else {
+    bcast_scatter_allgather(schedule, bytes, root);
+  }
+  if (aside && !is_root) {
+    schedule.fence();
+    schedule.copy(bytes, data);
+  }
+}
+
+void compile_reduce(Schedule& schedule, const Block& input, const Block& output, int root) {
+  if (input.count == 0) return;
+  const bool long_operands = choose_reduce(schedule.size(), input.bytes()) == ReduceAlgorithm::kScatterGather;
+  if (long_operands && input.count >= static_cast<std::uint64_t>(schedule.size())) {
+    reduce_scatter_gather(schedule, input, output, root);
+  } else {
+    reduce_binomial(schedule, input, output, root);
+  }
+}
+
+void compile_allgather(Schedule& schedule, const Blocks& all) {
+  std::uint64_t total = 0;
+  for (const Block& each : all) total += each.bytes();
+  if (choose_allgather(schedule.size(), total) == AllgatherAlgorithm::kBruck) {
+    allgather_bruck(schedule, all);
+  } else {
+    allgather_ring(schedule, all);
+  }
+}
+
+namespace {
+
+// What to reduce, and where the result goes: MPI_IN_PLACE means that the receive buffer holds the operand.
+struct Operands {
+  Block input;
+  Block output;
+};
+
+Operands operands(const Call& call, std::uint64_t input_count, std::uint64_t output_count) {
+  datatype::Datatype* type = call.receive.type;
+  const void* input = call.send.in_place() ? call.receive.buffer : call.send.buffer;
+  return {block(input, input_count, type), block(call.receive.buffer, output_count, type)};
+}
+
+void intra_allgather(const Call& call, Schedule& schedule) {
+  const Blocks all = call.receive.blocks(schedule.size());
+  if (!call.send.in_place()) {
+    schedule.copy(call.send.block(), all[static_cast<std::size_t>(schedule.rank())]);
+    schedule.fence();
+  }
+  compile_allgather(schedule, all);
+}
+
+void intra_allreduce(const Call& call, Schedule& schedule) {
+  const Operands both = operands(call, call.receive.count, call.receive.count);
+  if (both.input.count == 0) return;
+  switch (choose_allreduce(schedule.size(), both.input.bytes(), both.input.count, schedule.commutative())) {
+    case AllreduceAlgorithm::kRecursiveDoubling: return allreduce_recursive_doubling(schedule, both.input, both.output);
+    case AllreduceAlgorithm::kHalving: return allreduce_halving(schedule, both.input, both.output);
+    case AllreduceAlgorithm::kRing: return allreduce_ring(schedule, both.input, both.output);
+  }
+}
+
+void intra_alltoall(const Call& call, Schedule& schedule) {
+  const Blocks in = call.receive.blocks(schedule.size());
+  if (call.send.in_place()) return alltoall_in_place(schedule, in);
+  const Blocks out = call.send.blocks(schedule.size());
+  const bool even = call.what == Collective::kAlltoall;
+  if (even && choose_alltoall(schedule.size(), in[0].bytes()) == AlltoallAlgorithm::kBruck) {
+    alltoall_bruck(schedule, out, in);
+  } else {
+    alltoall_pairwise(schedule, out, in);
+  }
+}
+
+void intra_gather(const Call& call, Schedule& schedule) {
+  const bool is_root = schedule.rank() == call.root;
+  const Blocks all = is_root ? call.receive.blocks(schedule.size()) : Blocks{};
+  const Block mine = is_root && call.send.in_place() ? Block{} : call.send.block();
+  const std::uint64_t bytes = is_root ? all[static_cast<std::size_t>(call.root)].bytes() : mine.bytes();
+  const bool even = call.what == Collective::kGather;
+  if (even && choose_tree(schedule.size(), bytes) == TreeAlgorithm::kBinomial) {
+    gather_binomial(schedule, mine, all, call.root);
+  } else {
+    gather_linear(schedule, mine, all, call.root);
+  }
+}
+
+void intra_scatter(const Call& call, Schedule& schedule) {
+  const bool is_root = schedule.rank() == call.root;
+  const Blocks all = is_root ? call.send.blocks(schedule.size()) : Blocks{};
+  const Block mine = is_root && call.receive.in_place() ? Block{} : call.receive.block();
+  const std::uint64_t bytes = is_root ? all[static_cast<std::size_t>(call.root)].bytes() : mine.bytes();
+  const bool even = call.what == Collective::kScatter;
+  if (even && choose_tree(schedule.size(), bytes) == TreeAlgorithm::kBinomial) {
+    scatter_binomial(schedule, all, mine, call.root);
+  } else {
+    scatter_linear(schedule, all, mine, call.root);
+  }
+}
+
+void intra_reduce(const Call& call, Schedule& schedule) {
+  const Operands both = operands(call, call.receive.count, call.receive.count);
+  compile_reduce(schedule, both.input, both.output, call.root);
+}
+
+void intra_reduce_scatter(const Call& call, Schedule& schedule) {
+  const std::vector<std::uint64_t> starts = reduce_scatter_starts(call, schedule.size());
+  const std::size_t rank = static_cast<std::size_t>(schedule.rank());
+  const Operands both = operands(call, starts.back(), starts[rank + 1] - starts[rank]);
+  if (both.input.count == 0) return;
+  if (choose_reduce_scatter(schedule.size(), both.input.bytes()) == ReduceScatterAlgorithm::kDoubling) {
+    reduce_scatter_doubling(schedule, both.input, both.output, starts);
+  } else {
+    reduce_scatter_pairwise(schedule, both.input, both.output, starts);
+  }
+}
+
+void intra_scan(const Call& call, Schedule& schedule) {
+  const Operands both = operands(call, call.receive.count, call.receive.count);
+  if (both.input.count == 0) return;
+  if (call.what == Collective::kScan) {
+    scan_doubling(schedule, both.input, both.output);
+  } else {
+    exscan_doubling(schedule, both.input, both.output);
+  }
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> reduce_scatter_starts(const Call& call, int ranks) {
+  std::vector<std::uint64_t> starts(static_cast<std::size_t>(ranks) + 1, 0);
+  for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
+    starts[i + 1] = starts[i] + (call.receive.counts ? static_cast<std::uint64_t>(call.receive.counts[i]) : call.receive.count);
+  }
+  return starts;
+}
+
+void compile_intra(const Call& call, Schedule& schedule) {
+  switch (call.what) {
+    case Collective::kBarrier: return barrier_dissemination(schedule);
+    case Collective::kBcast: return compile_bcast(schedule, call.receive.block(), call.root);
+    case Collective::kAllgather:
+    case Collective::kAllgatherv: return intra_allgather(call, schedule);
+    case Collective::kAllreduce: return intra_allreduce(call, schedule);
+    case Collective::kAlltoall:
+    case Collective::kAlltoallv:
+    case Collective::kAlltoallw: return intra_alltoall(call, schedule);
+    case Collective::kGather:
+    case Collective::kGatherv: return intra_gather(call, schedule);
+    case Collective::kScatter:
+    case Collective::kScatterv: return intra_scatter(call, schedule);
+    case Collective::kReduce: return intra_reduce(call, schedule);
+    case Collective::kReduceScatter:
+    case Collective::kReduceScatterBlock: return intra_reduce_scatter(call, schedule);
+    case Collective::kScan:
+    case Collective::kExscan: return intra_scan(call, schedule);
+    default: return;  // neighbourhood collectives: compile_neighbor()
+  }
+}
+
+void compile(const Call& call, const comm::Communicator& communicator, Schedule& schedule) {
+  if (call.op != nullptr) schedule.set_op(*call.op);
+  schedule.set_team(comm::Plane::kCollective, communicator.rank(), communicator.size());
+  if (call.what >= Collective::kNeighborAllgather) {
+    compile_neighbor(call, communicator, schedule);
+  } else if (communicator.is_inter()) {
+    compile_inter(call, communicator, schedule);
+  } else {
+    compile_intra(call, schedule);
+  }
+  schedule.seal();
+}
+
+}  // namespace lapwing::coll

@@ -1,0 +1,26 @@
+// From a call to a schedule: chooses the algorithms and gives them the user's data as blocks.
+#pragma once
+
+#include "base/status.h"
+#include "coll/call.h"
+#include "coll/schedule.h"
+#include "comm/communicator.h"
+
+namespace lapwing::coll {
+
+// The call has passed check(). The schedule is sealed on return.
+void compile(const Call& call, const comm::Communicator& communicator, Schedule& schedule);
+
+// The parts, for tests and for composing. The schedule's team is set and the reduction's op too.
+void compile_intra(const Call& call, Schedule& schedule);
+void compile_inter(const Call& call, const comm::Communicator& communicator, Schedule& schedule);
+void compile_neighbor(const Call& call, const comm::Communicator& communicator, Schedule& schedule);
+
+// Chooses by size among the algorithms for one collective inside one group.
+void compile_bcast(Schedule& schedule, const Block& data, int root);
+void compile_reduce(Schedule& schedule, const Block& input, const Block& output, int root);
+void compile_allgather(Schedule& schedule, const Blocks& all);
+// Where each rank's part of a reduce-scatter begins, in elements; ranks + 1 numbers.
+std::vector<std::uint64_t> reduce_scatter_starts(const Call& call, int ranks);
+
+}  // namespace lapwing::coll

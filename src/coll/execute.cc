@@ -1,0 +1,57 @@
+#include "coll/execute.h"
+
+#include "coll/cache.h"
+#include "coll/compile.h"
+#include "coll/tag.h"
+
+namespace lapwing::coll {
+
+Status make_request(const Services& services, comm::Communicator& communicator, const Call& call, bool persistent,
+                    CollectiveRequest** request) {
+  LAPWING_TRY(check(call, communicator));
+  CollectiveRequest* made = persistent ? nullptr : take_kept(communicator, call);
+  if (made == nullptr) {
+    made = new CollectiveRequest(services, communicator, name(call.what), persistent);
+    made->call = call;
+    made->cacheable = !persistent && call.same(call);
+    compile(call, communicator, made->schedule());
+  }
+  made->set_tag(collective_tag(communicator.next_collective_tag(), persistent));
+  *request = made;
+  return {};
+}
+
+Status run_to_end(engine::Call& visit, CollectiveRequest& request) {
+  Status status = request.start();
+  if (status.ok()) {
+    visit.wait(request);
+    status = std::move(request.result().status);
+  }
+  if (request.release()) request.destroy();
+  return status;
+}
+
+Status run(const Services& services, comm::Communicator& communicator, const Call& call) {
+  engine::Call visit(services.engine);
+  CollectiveRequest* request = nullptr;
+  LAPWING_TRY(make_request(services, communicator, call, false, &request));
+  return run_to_end(visit, *request);
+}
+
+Status start(const Services& services, comm::Communicator& communicator, const Call& call, p2p::Request** request) {
+  engine::Call visit(services.engine);
+  CollectiveRequest* made = nullptr;
+  LAPWING_TRY(make_request(services, communicator, call, false, &made));
+  *request = made;
+  return made->start();
+}
+
+Status initialize(const Services& services, comm::Communicator& communicator, const Call& call, p2p::Request** request) {
+  engine::Call visit(services.engine);
+  CollectiveRequest* made = nullptr;
+  LAPWING_TRY(make_request(services, communicator, call, true, &made));
+  *request = made;
+  return {};
+}
+
+}  // namespace lapwing::coll

@@ -1,0 +1,164 @@
+#include "coll/schedule.h"
+
+#include <algorithm>
+
+#include "base/internal_error.h"
+
+namespace lapwing::coll {
+
+void Schedule::set_team(comm::Plane plane, int rank, int size) noexcept {
+  plane_ = plane;
+  members_ = nullptr;
+  rank_ = rank;
+  size_ = size;
+}
+
+void Schedule::set_team(comm::Plane plane, const std::vector<int>& members, int rank) noexcept {
+  plane_ = plane;
+  members_ = &members;
+  rank_ = rank;
+  size_ = static_cast<int>(members.size());
+}
+
+Step Schedule::step(Step::Kind kind, int peer, int lane) const noexcept {
+  if (members_ != nullptr && peer >= 0) peer = (*members_)[static_cast<std::size_t>(peer)];
+  return {kind, static_cast<std::uint8_t>(lane % kLanes), plane_, peer, {}, {}};
+}
+
+void Schedule::keep(datatype::Datatype* type) {
+  if (type == nullptr || type->is_predefined()) return;
+  // Neighbouring steps mostly have the same type; a second reference does no harm.
+  const std::size_t recent = types_.size() > 2 ? types_.size() - 2 : 0;
+  for (std::size_t i = recent; i < types_.size(); ++i) {
+    if (types_[i].get() == type) return;
+  }
+  types_.emplace_back(*type);
+}
+
+StepId Schedule::add(const Step& step, After after) {
+  const StepId id = static_cast<StepId>(steps_.size());
+  steps_.push_back(step);
+  keep(step.source.type);
+  keep(step.target.type);
+  // A dependency on a step behind the fence, or none, leaves the fence itself to wait for.
+  bool beyond_floor = floor_ == kNoStep;
+  for (const StepId before : after) {
+    if (before == kNoStep) continue;
+    add_dependency(id, before);
+    if (floor_ != kNoStep && before >= floor_) beyond_floor = true;
+  }
+  if (!beyond_floor) add_dependency(id, floor_);
+  return id;
+}
+
+void Schedule::add_dependency(StepId step, StepId waits_for) {
+  if (waits_for == kNoStep) return;
+  LAPWING_CHECK(waits_for < step && step < steps_.size());
+  edges_.push_back({waits_for, step});
+  ++steps_[step].waits_for;
+}
+
+StepId Schedule::send(const Block& source, int peer, After after, int lane) {
+  Step made = step(Step::Kind::kSend, peer, lane);
+  made.source = source;
+  return add(made, after);
+}
+
+StepId Schedule::receive(const Block& target, int peer, After after, int lane) {
+  Step made = step(Step::Kind::kReceive, peer, lane);
+  made.target = target;
+  return add(made, after);
+}
+
+StepId Schedule::copy(const Block& source, const Block& target, After after) {
+  if (source.bytes() == 0) return join(after);
+  Step made = step(Step::Kind::kCopy, 0, 0);
+  made.source = source;
+  made.target = target;
+  return add(made, after);
+}
+
+StepId Schedule::reduce(const Block& source, const Block& target, After after) {
+  if (target.count == 0) return join(after);
+  Step made = step(Step::Kind::kReduce, 0, 0);
+  made.source = source;
+  made.target = target;
+  return add(made, after);
+}
+
+StepId Schedule::join(After steps) { return add(step(Step::Kind::kJoin, 0, 0), steps); }
+
+void Schedule::fence() {
+  const StepId end = static_cast<StepId>(steps_.size());
+  if (end == fenced_) return;
+  const StepId floor = join({});
+  for (StepId before = fenced_; before < end; ++before) add_dependency(floor, before);
+  floor_ = floor;
+  fenced_ = floor;
+}
+
+void Schedule::set_op(datatype::Op& op) noexcept {
+  op.retain();
+  if (op_ != nullptr) datatype::free(op_);
+  op_ = &op;
+}
+
+std::byte* Schedule::scratch(std::uint64_t bytes) {
+  if (bytes == 0) bytes = 1;
+  scratch_.emplace_back(new std::byte[bytes]);
+  scratch_bytes_ += bytes;
+  return scratch_.back().get();
+}
+
+Block Schedule::scratch_like(const Block& like) {
+  if (like.count == 0) return {scratch(1), 0, like.type};
+  const std::int64_t span = (static_cast<std::int64_t>(like.count) - 1) * like.type->extent();
+  const std::int64_t low = std::min<std::int64_t>(span, 0) + like.type->true_lb();
+  const std::int64_t high = std::max<std::int64_t>(span, 0) + like.type->true_ub();
+  return {Block::at(scratch(static_cast<std::uint64_t>(high - low)), -low), like.count, like.type};
+}
+
+Block Schedule::unpacked_later(const Block& data) {
+  if (data.bytes() == 0) return bytes_block(nullptr, 0);
+  if (data.type->contiguous()) return bytes_block(Block::at(data.address, data.type->true_lb()), data.bytes());
+  return bytes_block(scratch(data.bytes()), data.bytes());
+}
+
+Block Schedule::packed(const Block& data, StepId* ready) {
+  const Block run = unpacked_later(data);
+  const bool in_place = data.bytes() == 0 || data.type->contiguous();
+  if (!in_place) *ready = copy(data, run);
+  return run;
+}
+
+void Schedule::seal() {
+  followers_.resize(edges_.size());
+  for (const Edge& edge : edges_) ++steps_[edge.from].followers;
+  std::uint32_t next = 0;
+  for (Step& step : steps_) {
+    step.first_follower = next;
+    next += step.followers;
+    step.followers = 0;
+  }
+  for (const Edge& edge : edges_) {
+    Step& from = steps_[edge.from];
+    followers_[from.first_follower + from.followers++] = edge.to;
+  }
+  members_ = nullptr;
+}
+
+void Schedule::clear() noexcept {
+  steps_.clear();
+  edges_.clear();
+  followers_.clear();
+  floor_ = kNoStep;
+  fenced_ = 0;
+  types_.clear();
+  if (op_ != nullptr) datatype::free(op_);
+  op_ = nullptr;
+  scratch_.clear();
+  scratch_bytes_ = 0;
+  members_ = nullptr;
+}
+
+}  // namespace lapwing::coll

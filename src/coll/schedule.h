@@ -1,0 +1,138 @@
+// Schedules: what one rank does in one collective operation, compiled before it starts (paper 5, LibNBC, section 3).
+//
+// A schedule is a graph of steps. A step starts when all steps that it waits for are done. An algorithm adds steps and names
+// what each waits for, or calls fence() between rounds, after which everything waits for everything before. Nothing here
+// communicates: CollectiveRequest runs a schedule, and the tests run those of all ranks against each other in one thread, in
+// random order, to find dependencies that an algorithm forgot.
+//
+//     Why a graph and not LibNBC's rounds: a round ends with its slowest message. In a pipelined chain or a ring the next
+//     segment can be passed on while another one is late; rounds remain one special case, the fence.
+//
+// Messages between a pair of ranks match in the order in which they are *started*. Where a graph does not fix that order on
+// both sides, the algorithm gives them different lanes.
+//
+// A schedule owns its scratch memory and keeps the datatypes and the operation alive. It belongs to one request, and is used
+// with the endpoint's lock held.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <vector>
+
+#include "coll/block.h"
+#include "comm/communicator.h"
+#include "datatype/datatype.h"
+#include "datatype/op.h"
+
+namespace lapwing::coll {
+
+using StepId = std::uint32_t;
+inline constexpr StepId kNoStep = ~StepId{0};
+using After = std::initializer_list<StepId>;  // what a step waits for; kNoStep is ignored
+
+inline constexpr int kLanes = 256;
+
+struct Step {
+  enum class Kind : std::uint8_t {
+    kSend,     // source, to peer
+    kReceive,  // target, from peer
+    kReduce,   // target = source op target: the source is the operand of the lower rank
+    kCopy,     // source to target, as a message would
+    kJoin,     // nothing: bundles dependencies
+  };
+  Kind kind;
+  std::uint8_t lane;
+  comm::Plane plane;
+  std::int32_t peer;  // rank in communicator.peers(plane)
+  Block source;
+  Block target;
+  std::uint32_t waits_for = 0;
+  std::uint32_t first_follower = 0;  // in followers(); valid after seal()
+  std::uint32_t followers = 0;
+};
+
+class Schedule {
+ public:
+  Schedule() = default;
+  ~Schedule() { clear(); }
+  Schedule(const Schedule&) = delete;
+  Schedule& operator=(const Schedule&) = delete;
+
+  // ---- who takes part: set before and between algorithms
+
+  // All ranks of one plane of a communicator. `rank` is this process's.
+  void set_team(comm::Plane plane, int rank, int size) noexcept;
+  // Some of them: team rank i is members[i]; the vector must live until the schedule is sealed.
+  void set_team(comm::Plane plane, const std::vector<int>& members, int rank) noexcept;
+  int rank() const noexcept { return rank_; }
+  int size() const noexcept { return size_; }
+
+  // ---- building
+
+  StepId send(const Block& source, int peer, After after = {}, int lane = 0);
+  StepId receive(const Block& target, int peer, After after = {}, int lane = 0);
+  StepId copy(const Block& source, const Block& target, After after = {});
+  // target = source op target.
+  StepId reduce(const Block& source, const Block& target, After after = {});
+  // Done when all of `steps` are.
+  StepId join(After steps);
+  // Everything added from now on waits for everything added until now.
+  void fence();
+  // `step` waits for one more: for lists of dependencies that grow in loops.
+  void add_dependency(StepId step, StepId waits_for);
+
+  // The operation of all reduce steps.
+  void set_op(datatype::Op& op) noexcept;
+  datatype::Op* op() const noexcept { return op_; }
+  bool commutative() const noexcept { return op_->commutative(); }
+
+  // Memory that lives as long as the schedule.
+  std::byte* scratch(std::uint64_t bytes);
+  // Room for `like.count` elements of `like.type`, gaps included.
+  Block scratch_like(const Block& like);
+  // The same data as one run of bytes: in place if it is one, else packed by a copy step, which becomes *ready.
+  Block packed(const Block& data, StepId* ready);
+  // A run of bytes as large as `data`: `data` itself where it is contiguous.
+  Block unpacked_later(const Block& data);
+
+  // Ends building: the followers of all steps are known.
+  void seal();
+
+  // ---- what was built
+
+  const std::vector<Step>& steps() const noexcept { return steps_; }
+  // The steps that wait for `step`.
+  const StepId* followers(const Step& step) const noexcept { return followers_.data() + step.first_follower; }
+  std::uint64_t scratch_bytes() const noexcept { return scratch_bytes_; }
+
+  // Back to empty, keeping what memory can be used again.
+  void clear() noexcept;
+
+ private:
+  StepId add(const Step& step, After after);
+  Step step(Step::Kind kind, int peer, int lane) const noexcept;
+  void keep(datatype::Datatype* type);
+
+  std::vector<Step> steps_;
+  struct Edge {
+    StepId from;
+    StepId to;
+  };
+  std::vector<Edge> edges_;
+  std::vector<StepId> followers_;
+  StepId floor_ = kNoStep;   // the last fence
+  StepId fenced_ = 0;        // steps before this one are behind the floor
+  std::vector<datatype::TypeRef> types_;
+  datatype::Op* op_ = nullptr;
+  std::vector<std::unique_ptr<std::byte[]>> scratch_;
+  std::uint64_t scratch_bytes_ = 0;
+
+  comm::Plane plane_ = comm::Plane::kCollective;
+  const std::vector<int>* members_ = nullptr;
+  int rank_ = 0;
+  int size_ = 1;
+};
+
+}  // namespace lapwing::coll

@@ -1,0 +1,52 @@
+#include "coll/selection.h"
+
+namespace lapwing::coll {
+
+const Thresholds& thresholds() noexcept {
+  static constexpr Thresholds kDefault{};
+  return kDefault;
+}
+
+BcastAlgorithm choose_bcast(int ranks, std::uint64_t bytes) noexcept {
+  const Thresholds& limit = thresholds();
+  if (ranks <= 2 || bytes <= limit.bcast_binomial) return BcastAlgorithm::kBinomial;
+  if (bytes <= limit.bcast_scatter_allgather) return BcastAlgorithm::kScatterAllgather;
+  // The chain pays once there are more segments than ranks to fill.
+  const bool fills = bytes / limit.bcast_segment > static_cast<std::uint64_t>(ranks);
+  return fills ? BcastAlgorithm::kChain : BcastAlgorithm::kScatterAllgather;
+}
+
+TreeAlgorithm choose_tree(int ranks, std::uint64_t block_bytes) noexcept {
+  return ranks > 4 && block_bytes <= thresholds().tree ? TreeAlgorithm::kBinomial : TreeAlgorithm::kLinear;
+}
+
+AllgatherAlgorithm choose_allgather(int ranks, std::uint64_t total_bytes) noexcept {
+  return ranks > 2 && total_bytes <= thresholds().allgather_bruck ? AllgatherAlgorithm::kBruck : AllgatherAlgorithm::kRing;
+}
+
+AlltoallAlgorithm choose_alltoall(int ranks, std::uint64_t block_bytes) noexcept {
+  const Thresholds& limit = thresholds();
+  const bool bruck = ranks >= limit.alltoall_bruck_ranks && block_bytes <= limit.alltoall_bruck;
+  return bruck ? AlltoallAlgorithm::kBruck : AlltoallAlgorithm::kPairwise;
+}
+
+ReduceAlgorithm choose_reduce(int ranks, std::uint64_t bytes) noexcept {
+  return ranks <= 2 || bytes <= thresholds().reduce_binomial ? ReduceAlgorithm::kBinomial : ReduceAlgorithm::kScatterGather;
+}
+
+AllreduceAlgorithm choose_allreduce(int ranks, std::uint64_t bytes, std::uint64_t elements, bool commutative) noexcept {
+  const Thresholds& limit = thresholds();
+  if (bytes <= limit.allreduce_doubling || elements < static_cast<std::uint64_t>(ranks)) {
+    return AllreduceAlgorithm::kRecursiveDoubling;
+  }
+  const bool power_of_two = (ranks & (ranks - 1)) == 0;
+  if (power_of_two || !commutative || bytes <= limit.allreduce_halving) return AllreduceAlgorithm::kHalving;
+  return AllreduceAlgorithm::kRing;
+}
+
+ReduceScatterAlgorithm choose_reduce_scatter(int ranks, std::uint64_t total_bytes) noexcept {
+  return ranks > 2 && total_bytes <= thresholds().reduce_scatter_doubling ? ReduceScatterAlgorithm::kDoubling
+                                                                          : ReduceScatterAlgorithm::kPairwise;
+}
+
+}  // namespace lapwing::coll
