@@ -1,0 +1,143 @@
+#include "net/self/self_transport.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lapwing::net {
+namespace {
+
+constexpr std::uint64_t kEagerLimit = 64 * 1024;  // a longer message waits for its receive, so that it is copied once
+constexpr std::uint64_t kDataChunk = 4 * 1024 * 1024;
+
+// The next `bytes` of one walk to the next positions of another.
+void copy(ByteWalk& from, ByteWalk& to, std::uint64_t bytes) noexcept {
+  if (from.prefers_copy()) {
+    std::byte buffer[4096];
+    while (bytes != 0) {
+      const std::size_t piece = std::min<std::uint64_t>(bytes, sizeof buffer);
+      from.gather(buffer, piece);
+      to.scatter(buffer, piece);
+      bytes -= piece;
+    }
+    return;
+  }
+  while (bytes != 0) {
+    iovec segment;
+    if (from.peek(&segment, 1) == 0) return;
+    const std::size_t piece = std::min<std::uint64_t>(bytes, segment.iov_len);
+    to.scatter(segment.iov_base, piece);
+    from.advance(piece);
+    bytes -= piece;
+  }
+}
+
+// What the landing accepts; a walk in `op` is taken to the end of the payload whatever is accepted.
+void copy_payload(SendOp& op, const Landing& landing) noexcept {
+  const std::uint64_t payload = op.header.payload_bytes;
+  std::uint64_t kept = std::min(landing.accepted, payload);
+  if (landing.base == nullptr && landing.walk == nullptr) kept = 0;
+  if (kept != 0) {
+    if (op.walk != nullptr && landing.walk != nullptr) {
+      copy(*op.walk, *landing.walk, kept);
+    } else if (op.walk != nullptr) {
+      op.walk->gather(landing.base, kept);
+    } else if (landing.walk != nullptr) {
+      landing.walk->scatter(op.data, kept);
+    } else {
+      std::memmove(landing.base, op.data, kept);
+    }
+  }
+  if (op.walk != nullptr) op.walk->advance(payload - kept);
+}
+
+}  // namespace
+
+SelfTransport::SelfTransport(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config)
+    : engine_(engine), sink_(sink), rank_(config.rank) {}
+
+SelfTransport::~SelfTransport() { close(); }
+
+Status SelfTransport::publish(wire::Card&) { return {}; }
+
+Status SelfTransport::attach(const std::vector<wire::Card>&) {
+  open_ = true;
+  return {};
+}
+
+Capabilities SelfTransport::capabilities(PeerId peer) const noexcept {
+  if (peer != rank_) return {};
+  return {kEagerLimit, kDataChunk, true};
+}
+
+void SelfTransport::post(PeerId, SendOp& op) noexcept {
+  if (!open_ || lost_) {
+    op.on_sent(op, Status::error(MPI_ERR_OTHER, "rank %u cannot send to itself any more: its transports are closed", rank_));
+    return;
+  }
+  op.header.sequence = next_sequence_++;
+  queue_.push_back(op);
+  if (scheduled_) return;
+  scheduled_ = true;  // until the queue is empty; holds the engine awake meanwhile
+  engine_.hold();
+  engine_.defer(delivery_);
+}
+
+void SelfTransport::Delivery::run(engine::Tasklet& tasklet) noexcept {
+  static_cast<Delivery&>(tasklet).transport.deliver_queued();
+}
+
+// What was queued when it began; frames posted meanwhile get a run of their own, so that a run ends.
+void SelfTransport::deliver_queued() noexcept {
+  const std::uint64_t end = next_sequence_;
+  bool more = true;
+  while (more && !queue_.empty()) {
+    SendOp& op = queue_.front();
+    more = op.header.sequence + 1 != end;
+    deliver(op);
+  }
+  if (!queue_.empty()) {
+    engine_.defer(delivery_);
+    return;
+  }
+  scheduled_ = false;
+  engine_.unhold();
+}
+
+void SelfTransport::deliver(SendOp& op) noexcept {
+  const wire::FrameHeader header = op.header;  // `op` may be gone after on_sent
+  const Landing landing = sink_.on_header(rank_, header);
+  if (landing.violation) {
+    lost_ = true;
+    const Status why =
+        Status::error(MPI_ERR_INTERN, "rank %u broke the message protocol with itself: %s", rank_, landing.reason);
+    while (!queue_.empty()) {
+      SendOp& failed = queue_.pop_front();
+      failed.on_sent(failed, why);
+    }
+    sink_.on_peer_lost(rank_, why, &landing);
+    return;
+  }
+  copy_payload(op, landing);
+  op.unlink();
+  op.on_sent(op, Status());
+  sink_.on_frame(rank_, header, landing);
+}
+
+// Reading one's own memory: the rendezvous by one copy.
+bool SelfTransport::pull(PeerId, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept {
+  if (into.remaining() < bytes) return false;
+  into.scatter(reinterpret_cast<const void*>(address), bytes);
+  return true;
+}
+
+void SelfTransport::close() noexcept {
+  if (!open_) return;
+  open_ = false;
+  const Status why = Status::error(MPI_ERR_OTHER, "rank %u has closed its connections", rank_);
+  while (!queue_.empty()) {
+    SendOp& op = queue_.pop_front();
+    op.on_sent(op, why);
+  }
+}
+
+}  // namespace lapwing::net

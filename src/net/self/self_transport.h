@@ -1,0 +1,58 @@
+// Messages of a rank to itself.
+//
+// A posted frame is delivered by a tasklet, never from within post(): the layers above may post while they walk their
+// queues. The tasklet runs at the end of the same visit to the library, or in the driver's next turn, so nothing sleeps in
+// between, and the payload goes from its source to its destination by one copy. Runs with the endpoint's lock held.
+#pragma once
+
+#include "net/network.h"
+#include "net/transport.h"
+
+namespace lapwing::net {
+
+class SelfTransport final : public Transport {
+ public:
+  SelfTransport(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config);
+  ~SelfTransport() override;
+
+  const char* name() const noexcept override { return "self"; }
+  Status publish(wire::Card& card) override;
+  Status attach(const std::vector<wire::Card>& cards) override;
+  bool reaches(PeerId peer) const noexcept override { return peer == rank_; }
+  Capabilities capabilities(PeerId peer) const noexcept override;
+
+  void post(PeerId peer, SendOp& op) noexcept override;
+  bool pull(PeerId peer, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept override;
+
+  bool flushed() const noexcept override { return queue_.empty(); }
+  void expect_goodbye() noexcept override {}
+  void close() noexcept override;
+
+  // The tasklet does the work.
+  bool poll() noexcept override { return false; }
+  bool arm() noexcept override { return queue_.empty(); }
+  void disarm() noexcept override {}
+
+ private:
+  class Delivery final : public engine::Tasklet {
+   public:
+    explicit Delivery(SelfTransport& owner) noexcept : Tasklet(&Delivery::run), transport(owner) {}
+    static void run(engine::Tasklet& tasklet) noexcept;
+    SelfTransport& transport;
+  };
+
+  void deliver_queued() noexcept;
+  void deliver(SendOp& op) noexcept;
+
+  engine::Engine& engine_;
+  FrameSink& sink_;
+  PeerId rank_;
+  IntrusiveList<SendOp> queue_;
+  Delivery delivery_{*this};
+  std::uint64_t next_sequence_ = 0;
+  bool open_ = false;
+  bool lost_ = false;
+  bool scheduled_ = false;
+};
+
+}  // namespace lapwing::net

@@ -1,0 +1,275 @@
+#include "net/shm/handover.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+namespace lapwing::net::shm {
+namespace {
+
+constexpr const char* kRemedy = "LAPWING_TRANSPORTS=tcp runs the job without shared memory";
+constexpr std::size_t kFilesPerMessage = 250;      // the kernel takes 253 (SCM_MAX_FD)
+constexpr std::size_t kMaxUnknownConnections = 64;  // that have not shown the token yet, beyond the ranks awaited
+
+struct Request {
+  char token[Listener::kTokenBytes];
+  std::uint32_t local_rank;
+};
+
+Status system_error(const char* what) {
+  return Status::error(MPI_ERR_OTHER, "shared memory: %s: %s; %s", what, std::strerror(errno), kRemedy);
+}
+
+socklen_t abstract_address(std::string_view name, sockaddr_un& address) noexcept {
+  address = {};
+  address.sun_family = AF_UNIX;
+  const std::size_t length = std::min(name.size(), sizeof address.sun_path - 1);
+  std::memcpy(address.sun_path + 1, name.data(), length);  // sun_path[0] = 0: no file
+  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+}
+
+bool same_user(int socket) noexcept {
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
+}
+
+// Milliseconds to `deadline`, rounded up; 0 when it has passed.
+int remaining_ms(Clock& clock, std::int64_t deadline) noexcept {
+  const std::int64_t left = deadline - clock.now();
+  return left <= 0 ? 0 : static_cast<int>(std::min<std::int64_t>(left / 1'000'000 + 1, 1'000'000));
+}
+
+// Compares without telling, by the time it takes, how much was right.
+bool same_bytes(const char* a, const char* b, std::size_t bytes) noexcept {
+  unsigned difference = 0;
+  for (std::size_t i = 0; i < bytes; ++i) difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  return difference == 0;
+}
+
+struct FileMessage {
+  std::uint32_t count = 0;
+  iovec body{&count, sizeof count};
+  alignas(cmsghdr) char control[CMSG_SPACE(kFilesPerMessage * sizeof(int))];
+  msghdr header{};
+
+  FileMessage() noexcept {
+    header.msg_iov = &body;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+  }
+};
+
+bool send_once(int socket, const int* fds, std::size_t count) noexcept {
+  FileMessage message;
+  message.count = static_cast<std::uint32_t>(count);
+  message.header.msg_controllen = CMSG_SPACE(count * sizeof(int));
+  cmsghdr* control = CMSG_FIRSTHDR(&message.header);
+  control->cmsg_level = SOL_SOCKET;
+  control->cmsg_type = SCM_RIGHTS;
+  control->cmsg_len = CMSG_LEN(count * sizeof(int));
+  std::memcpy(CMSG_DATA(control), fds, count * sizeof(int));
+  return sendmsg(socket, &message.header, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof message.count);
+}
+
+// Sends all files. The kernel bounds the descriptors under way per user (ETOOMANYREFS); the receivers are draining them.
+bool send_files(int socket, const std::vector<int>& fds, Clock& clock, std::int64_t deadline) noexcept {
+  for (std::size_t sent = 0; sent < fds.size();) {
+    const std::size_t count = std::min(kFilesPerMessage, fds.size() - sent);
+    if (send_once(socket, fds.data() + sent, count)) {
+      sent += count;
+      continue;
+    }
+    const bool later = errno == ETOOMANYREFS || errno == EAGAIN || errno == EINTR || errno == ENOBUFS;
+    if (!later || remaining_ms(clock, deadline) == 0) return false;
+    poll(nullptr, 0, 1);
+  }
+  return true;
+}
+
+// Takes one message of descriptors; false on anything unexpected. Whatever came is owned by `files`.
+bool receive_files(int socket, std::vector<OwnedFd>& files) noexcept {
+  FileMessage message;
+  const ssize_t got = recvmsg(socket, &message.header, MSG_CMSG_CLOEXEC);
+  if (got < 0) return false;
+  std::size_t arrived = 0;
+  for (cmsghdr* c = CMSG_FIRSTHDR(&message.header); c != nullptr; c = CMSG_NXTHDR(&message.header, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd;
+      std::memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+      files.emplace_back(fd);
+    }
+    arrived += count;
+  }
+  errno = (message.header.msg_flags & MSG_CTRUNC) != 0 ? EMFILE : EPROTO;
+  return got == static_cast<ssize_t>(sizeof message.count) && arrived == message.count && arrived != 0;
+}
+
+// The leader's view of those who have not been served yet.
+class Server {
+ public:
+  Server(int listener, const std::string& token, std::uint32_t local_ranks, const SharedFiles& files)
+      : listener_(listener), token_(token), served_(local_ranks, false), missing_(local_ranks - 1) {
+    fds_.push_back(files.segment.get());
+    for (const OwnedFd& doorbell : files.doorbells) fds_.push_back(doorbell.get());
+    served_[0] = true;
+  }
+
+  std::uint32_t missing() const noexcept { return missing_; }
+
+  // Waits for something to happen and handles it.
+  Status step(Clock& clock, std::int64_t deadline) {
+    watched_.assign(1, {listener_, POLLIN, 0});
+    for (const OwnedFd& guest : guests_) watched_.push_back({guest.get(), POLLIN, 0});
+    if (poll(watched_.data(), watched_.size(), remaining_ms(clock, deadline)) < 0 && errno != EINTR)
+      return system_error("cannot wait for the ranks of this host");
+    for (std::size_t i = guests_.size(); i-- > 0;) {
+      if (watched_[i + 1].revents == 0) continue;
+      answer(guests_[i].get(), clock, deadline);
+      guests_.erase(guests_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    if ((watched_[0].revents & POLLIN) != 0) admit();
+    return {};
+  }
+
+ private:
+  void admit() {
+    OwnedFd guest(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!guest || !same_user(guest.get())) return;
+    if (guests_.size() >= missing_ + kMaxUnknownConnections) guests_.erase(guests_.begin());
+    guests_.push_back(std::move(guest));
+  }
+
+  void answer(int guest, Clock& clock, std::int64_t deadline) {
+    Request request;
+    if (recv(guest, &request, sizeof request, 0) != static_cast<ssize_t>(sizeof request)) return;
+    if (!same_bytes(request.token, token_.data(), sizeof request.token)) return;
+    if (request.local_rank >= served_.size() || served_[request.local_rank]) return;
+    if (!send_files(guest, fds_, clock, deadline)) return;
+    served_[request.local_rank] = true;
+    --missing_;
+  }
+
+  int listener_;
+  const std::string& token_;
+  std::vector<int> fds_;
+  std::vector<bool> served_;
+  std::uint32_t missing_;
+  std::vector<OwnedFd> guests_;
+  std::vector<pollfd> watched_;
+};
+
+}  // namespace
+
+Status random_bytes(void* out, std::size_t bytes) {
+  auto* next = static_cast<char*>(out);
+  while (bytes > 0) {
+    const ssize_t got = getrandom(next, bytes, 0);
+    if (got < 0 && errno != EINTR) return system_error("cannot get random numbers");
+    if (got <= 0) continue;
+    next += got;
+    bytes -= static_cast<std::size_t>(got);
+  }
+  return {};
+}
+
+std::string to_hex(const void* data, std::size_t bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  const auto* next = static_cast<const unsigned char*>(data);
+  std::string text;
+  for (std::size_t i = 0; i < bytes; ++i) {
+    text += kDigits[next[i] >> 4];
+    text += kDigits[next[i] & 15];
+  }
+  return text;
+}
+
+Status create_doorbells(std::uint32_t count, std::vector<OwnedFd>& doorbells) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    doorbells.emplace_back(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!doorbells.back()) return system_error("cannot create a doorbell per rank (raise the limit of open files, ulimit -n)");
+  }
+  return {};
+}
+
+Status Listener::open() {
+  unsigned char name[8];
+  token_.resize(kTokenBytes);
+  LAPWING_TRY(random_bytes(name, sizeof name));
+  LAPWING_TRY(random_bytes(token_.data(), token_.size()));
+  name_ = "lapwing-" + to_hex(name, sizeof name);
+  socket_.reset(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket_) return system_error("cannot open a socket for the ranks of this host");
+  sockaddr_un address;
+  const socklen_t length = abstract_address(name_, address);
+  if (bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
+      listen(socket_.get(), SOMAXCONN) != 0)
+    return system_error("cannot listen for the ranks of this host");
+  return {};
+}
+
+Status Listener::serve(std::uint32_t local_ranks, const SharedFiles& files, Clock& clock, std::int64_t deadline) {
+  Server server(socket_.get(), token_, local_ranks, files);
+  while (server.missing() != 0) {
+    if (remaining_ms(clock, deadline) == 0)
+      return Status::error(MPI_ERR_OTHER,
+                           "%u of the %u ranks of this host did not come for the shared memory in time; they may have died "
+                           "or wait for a processor (LAPWING_CONNECT_TIMEOUT gives them longer)",
+                           server.missing(), local_ranks);
+    LAPWING_TRY(server.step(clock, deadline));
+  }
+  return {};
+}
+
+Status fetch(std::string_view name, std::string_view token, std::uint32_t leader, std::uint32_t local_rank,
+             std::uint32_t local_ranks, Clock& clock, std::int64_t deadline, SharedFiles& files) {
+  const auto failure = [&](const char* what) {
+    const bool late = errno == EAGAIN || remaining_ms(clock, deadline) == 0;
+    return Status::error(MPI_ERR_OTHER, "cannot get this host's shared memory from rank %u: %s: %s; %s", leader, what,
+                         late ? "no answer in time" : std::strerror(errno), kRemedy);
+  };
+  if (token.size() != Listener::kTokenBytes) return Status::error(MPI_ERR_OTHER, "rank %u's card is malformed", leader);
+  OwnedFd connection(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!connection) return failure("no socket");
+  const int milliseconds = std::max(1, remaining_ms(clock, deadline));
+  const timeval limit{milliseconds / 1000, milliseconds % 1000 * 1000};
+  setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);  // bounds connect() as well
+  setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  sockaddr_un address;
+  const socklen_t length = abstract_address(name, address);
+  if (connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) return failure("connect");
+  if (!same_user(connection.get())) {
+    errno = EPERM;
+    return failure("the socket belongs to another user");
+  }
+  Request request;
+  std::memcpy(request.token, token.data(), sizeof request.token);
+  request.local_rank = local_rank;
+  if (send(connection.get(), &request, sizeof request, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof request))
+    return failure("send");
+  std::vector<OwnedFd> received;
+  while (received.size() < local_ranks + std::size_t{1}) {
+    if (receive_files(connection.get(), received)) continue;
+    if (errno == EINTR) continue;
+    return failure("receive (if there are too many open files, raise ulimit -n)");
+  }
+  if (received.size() != local_ranks + std::size_t{1}) {
+    errno = EPROTO;
+    return failure("it sent too much");
+  }
+  files.segment = std::move(received.front());
+  files.doorbells.assign(std::make_move_iterator(received.begin() + 1), std::make_move_iterator(received.end()));
+  return {};
+}
+
+}  // namespace lapwing::net::shm

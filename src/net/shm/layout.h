@@ -1,0 +1,73 @@
+// What lies where in the segment that the ranks of one host share. All of it is plain memory, zero at birth.
+//
+//   0                SegmentHeader                     written once by the leader, before anybody else has the segment
+//   4096             control block of local rank 0     one per rank: "I sleep" and who has sent something
+//   ...              control block of local rank n-1
+//   page boundary    ring 0 -> 0                       one per ordered pair, sender-major: RingHeader, then the bytes.
+//   ...              ring n-1 -> n-1                   Pages nobody touched cost nothing, so unused pairs are free.
+//
+// Only the sizes in the header are trusted after one check against the size of the file, which is sealed against
+// shrinking. Everything else a peer can scribble on is an index, and is checked at each use.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.h"
+
+namespace lapwing::net::shm {
+
+inline constexpr std::uint64_t kSegmentMagic = 0x3147'4553'5057'414cull;  // "LAPWSEG1", little-endian
+inline constexpr std::uint32_t kLayoutVersion = 1;
+inline constexpr std::uint32_t kMaxLocalRanks = 4096;
+// Everything in a ring is a multiple of this, so that a frame's header never wraps.
+inline constexpr std::uint64_t kRecordAlignment = 64;
+inline constexpr std::uint64_t kMinRingBytes = 4096;
+inline constexpr std::uint64_t kMaxRingBytes = std::uint64_t{1} << 30;
+
+struct SegmentHeader {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t local_ranks;
+  std::uint64_t ring_bytes;
+  std::uint64_t total_bytes;
+};
+
+// Written by two sides, so each side's words have their own pair of cache lines (x86 fetches lines in pairs).
+struct RingHeader {
+  alignas(128) std::atomic<std::uint64_t> tail;        // by the sender: bytes ever written
+  alignas(128) std::atomic<std::uint64_t> head;        // by the receiver: bytes ever read
+  alignas(128) std::atomic<std::uint32_t> wants_space;  // by the sender: 1 when it may sleep with output for this ring
+};
+static_assert(sizeof(RingHeader) == 384);
+
+// Followed, one cache-line pair further, by the pending bitmap: bit s says that the ring from local rank s may hold data.
+struct ControlBlock {
+  alignas(128) std::atomic<std::uint32_t> sleeping;  // 1: ring my doorbell when you have work for me
+};
+
+// Offsets for one job's numbers.
+struct Layout {
+  std::uint32_t local_ranks = 0;
+  std::uint64_t ring_bytes = 0;
+
+  static constexpr std::uint64_t kPage = 4096;
+  static constexpr std::uint64_t kRingHeaderBytes = 512;
+
+  std::uint64_t pending_words() const noexcept { return (local_ranks + 63) / 64; }
+  std::uint64_t control_stride() const noexcept { return round_up(sizeof(ControlBlock) + pending_words() * 8, 128); }
+  std::uint64_t control_offset(std::uint32_t rank) const noexcept { return kPage + rank * control_stride(); }
+  std::uint64_t ring_stride() const noexcept { return round_up(kRingHeaderBytes + ring_bytes, kPage); }
+  std::uint64_t rings_offset() const noexcept { return round_up(control_offset(local_ranks), kPage); }
+  std::uint64_t ring_offset(std::uint32_t sender, std::uint32_t receiver) const noexcept {
+    return rings_offset() + (std::uint64_t{sender} * local_ranks + receiver) * ring_stride();
+  }
+  std::uint64_t total_bytes() const noexcept { return ring_offset(local_ranks, 0); }
+
+  static constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {
+    return (value + unit - 1) / unit * unit;
+  }
+};
+
+}  // namespace lapwing::net::shm

@@ -1,0 +1,135 @@
+#include "net/shm/ring.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace lapwing::net::shm {
+namespace {
+
+constexpr std::uint64_t kCapacity = 4096;
+
+class RingTest : public testing::Test {
+ protected:
+  RingTest() {
+    writer_.attach(*header_, bytes_.data(), kCapacity);
+    reader_.attach(*header_, bytes_.data(), kCapacity);
+  }
+
+  // Writes `count` bytes that continue the pattern, in at most two pieces.
+  void write(std::uint64_t count) {
+    while (count != 0) {
+      const Piece piece = writer_.next(count);
+      for (std::uint64_t i = 0; i < piece.bytes; ++i) piece.data[i] = pattern(written_ + i);
+      writer_.advance(piece.bytes);
+      written_ += piece.bytes;
+      count -= piece.bytes;
+    }
+    writer_.publish();
+  }
+
+  // Reads and checks `count` bytes.
+  bool read(std::uint64_t count) {
+    bool right = true;
+    while (count != 0) {
+      const Piece piece = reader_.next(count);
+      for (std::uint64_t i = 0; i < piece.bytes; ++i) right &= piece.data[i] == pattern(read_ + i);
+      reader_.advance(piece.bytes);
+      read_ += piece.bytes;
+      count -= piece.bytes;
+    }
+    return right;
+  }
+
+  static std::byte pattern(std::uint64_t position) { return static_cast<std::byte>(position * 131 + (position >> 8)); }
+
+  std::unique_ptr<RingHeader> header_ = std::make_unique<RingHeader>();
+  std::vector<std::byte> bytes_ = std::vector<std::byte>(kCapacity);
+  RingWriter writer_;
+  RingReader reader_;
+  std::uint64_t written_ = 0;
+  std::uint64_t read_ = 0;
+};
+
+TEST_F(RingTest, StartsEmpty) {
+  EXPECT_EQ(writer_.room(64), kCapacity);
+  EXPECT_EQ(reader_.available(), 0u);
+}
+
+TEST_F(RingTest, TakesExactlyItsCapacityAndNoMore) {
+  write(kCapacity);
+  EXPECT_EQ(writer_.room(64), 0u);
+  EXPECT_EQ(reader_.available(), kCapacity);
+  EXPECT_TRUE(read(kCapacity));
+  EXPECT_EQ(writer_.room(64), kCapacity);
+}
+
+TEST_F(RingTest, WrapsAnywhere) {
+  for (std::uint64_t round = 1; round < 500; ++round) {
+    const std::uint64_t bytes = round * 64 % (kCapacity * 3 / 4) + 64;  // what a reader may leave unpublished apart
+    ASSERT_GE(writer_.room(bytes), bytes);
+    write(bytes);
+    ASSERT_EQ(reader_.available(), bytes);
+    ASSERT_TRUE(read(bytes));
+  }
+}
+
+TEST_F(RingTest, AFullRingIsAlwaysReopenedByReadingIt) {
+  // The reader's position is published once per quarter: what is unpublished never keeps the writer out for good.
+  write(kCapacity - 64);
+  EXPECT_TRUE(read(kCapacity / 4 - 64));
+  EXPECT_EQ(writer_.room(128), 64u);
+  write(64);
+  EXPECT_EQ(writer_.room(64), 0u);
+  EXPECT_TRUE(read(64));
+  EXPECT_EQ(writer_.room(64), kCapacity / 4);
+}
+
+TEST_F(RingTest, ImpossibleWritePositionBreaksTheReader) {
+  for (const std::uint64_t tail : {kCapacity + 64, std::uint64_t{32}, ~std::uint64_t{63}}) {
+    RingReader reader;
+    reader.attach(*header_, bytes_.data(), kCapacity);
+    store_release(header_->tail, tail);
+    EXPECT_EQ(reader.available(), 0u);
+    EXPECT_TRUE(reader.broken());
+  }
+}
+
+TEST_F(RingTest, ImpossibleReadPositionBreaksTheWriter) {
+  write(kCapacity);
+  for (const std::uint64_t head : {kCapacity + 64, std::uint64_t{32}, ~std::uint64_t{63}}) {
+    RingWriter writer = writer_;
+    store_release(header_->head, head);
+    EXPECT_EQ(writer.room(64), 0u);
+    EXPECT_TRUE(writer.broken());
+  }
+}
+
+TEST_F(RingTest, StreamsBetweenThreads) {
+  constexpr std::uint64_t kTotal = 4 << 20;
+  std::thread producer([this] {
+    for (std::uint64_t step = 0; written_ < kTotal;) {
+      const std::uint64_t room = writer_.room(64);
+      if (room == 0) {
+        std::this_thread::yield();
+        continue;
+      }
+      const std::uint64_t wanted = 64 * (1 + step++ % 40);
+      write(std::min({room, wanted, kTotal - written_}));
+    }
+  });
+  bool right = true;
+  while (read_ < kTotal) {
+    const std::uint64_t available = reader_.available();
+    if (available == 0) std::this_thread::yield();
+    right &= read(available);
+  }
+  producer.join();
+  EXPECT_TRUE(right);
+}
+
+}  // namespace
+}  // namespace lapwing::net::shm

@@ -1,0 +1,101 @@
+#include "net/shm/segment.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cinttypes>
+#include <cstring>
+
+namespace lapwing::net::shm {
+namespace {
+
+constexpr const char* kRemedy = "LAPWING_TRANSPORTS=tcp runs the job without shared memory";
+
+int open_anonymous_file() noexcept {
+  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  constexpr unsigned kNeverExecutable = 8;  // MFD_NOEXEC_SEAL: Linux 6.3; hardened systems insist on it
+  const int fd = memfd_create("lapwing", kFlags | kNeverExecutable);
+  return fd >= 0 || errno != EINVAL ? fd : memfd_create("lapwing", kFlags);
+}
+
+}  // namespace
+
+Status Segment::create(std::uint32_t local_ranks, std::uint64_t ring_bytes, OwnedFd& file) {
+  if (local_ranks == 0 || local_ranks > kMaxLocalRanks)
+    return Status::error(MPI_ERR_OTHER, "shared memory serves at most %u ranks on one host, not %u; %s", kMaxLocalRanks,
+                         local_ranks, kRemedy);
+  layout_ = {local_ranks, std::bit_ceil(std::clamp(ring_bytes, kMinRingBytes, kMaxRingBytes))};
+  const std::uint64_t bytes = layout_.total_bytes();
+  file.reset(open_anonymous_file());
+  if (!file) return Status::error(MPI_ERR_NO_MEM, "cannot create shared memory: %s; %s", std::strerror(errno), kRemedy);
+  if (ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)
+    return Status::error(MPI_ERR_NO_MEM, "cannot size shared memory to %" PRIu64 " bytes: %s; %s", bytes,
+                         std::strerror(errno), kRemedy);
+  LAPWING_TRY(map_file(file, bytes));
+  const SegmentHeader header{kSegmentMagic, kLayoutVersion, local_ranks, layout_.ring_bytes, bytes};
+  std::memcpy(base_, &header, sizeof header);
+  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    return Status::error(MPI_ERR_OTHER, "cannot seal shared memory: %s; %s", std::strerror(errno), kRemedy);
+  return {};
+}
+
+Status Segment::map(const OwnedFd& file, std::uint32_t local_ranks) {
+  struct stat about {};
+  const int seals = fcntl(file.get(), F_GET_SEALS);
+  if (fstat(file.get(), &about) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0 ||
+      static_cast<std::uint64_t>(about.st_size) < Layout::kPage)
+    return Status::error(MPI_ERR_OTHER, "the shared memory received is not a sealed Lapwing segment; %s", kRemedy);
+  const auto file_bytes = static_cast<std::uint64_t>(about.st_size);
+  LAPWING_TRY(map_file(file, file_bytes));
+  SegmentHeader header;
+  std::memcpy(&header, base_, sizeof header);
+  layout_ = {local_ranks, header.ring_bytes};
+  const bool sound = header.magic == kSegmentMagic && header.version == kLayoutVersion &&
+                     header.local_ranks == local_ranks && local_ranks <= kMaxLocalRanks &&
+                     std::has_single_bit(header.ring_bytes) && header.ring_bytes >= kMinRingBytes &&
+                     header.ring_bytes <= kMaxRingBytes && header.total_bytes == file_bytes &&
+                     layout_.total_bytes() == file_bytes;
+  if (sound) return {};
+  unmap();
+  return Status::error(MPI_ERR_OTHER,
+                       "the shared memory of this host has layout %u for %u ranks, but layout %u for %u ranks is needed; "
+                       "use the same Lapwing library for all ranks",
+                       header.version, header.local_ranks, kLayoutVersion, local_ranks);
+}
+
+Status Segment::map_file(const OwnedFd& file, std::uint64_t bytes) {
+  void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.get(), 0);
+  if (base == MAP_FAILED)
+    return Status::error(MPI_ERR_NO_MEM, "cannot map %" PRIu64 " bytes of shared memory: %s; raise ulimit -v, or %s",
+                         bytes, std::strerror(errno), kRemedy);
+  base_ = static_cast<std::byte*>(base);
+  mapped_bytes_ = bytes;
+  return {};
+}
+
+void Segment::unmap() noexcept {
+  if (base_ != nullptr) munmap(base_, mapped_bytes_);
+  base_ = nullptr;
+}
+
+ControlBlock& Segment::control(std::uint32_t rank) noexcept {
+  return *reinterpret_cast<ControlBlock*>(base_ + layout_.control_offset(rank));
+}
+
+std::atomic<std::uint64_t>* Segment::pending(std::uint32_t rank) noexcept {
+  return reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + layout_.control_offset(rank) + sizeof(ControlBlock));
+}
+
+RingHeader& Segment::ring_header(std::uint32_t sender, std::uint32_t receiver) noexcept {
+  return *reinterpret_cast<RingHeader*>(base_ + layout_.ring_offset(sender, receiver));
+}
+
+std::byte* Segment::ring_bytes(std::uint32_t sender, std::uint32_t receiver) noexcept {
+  return base_ + layout_.ring_offset(sender, receiver) + Layout::kRingHeaderBytes;
+}
+
+}  // namespace lapwing::net::shm

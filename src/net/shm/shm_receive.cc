@@ -1,0 +1,181 @@
+// ShmTransport, the receiving half: from rings to the sink.
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstring>
+
+#include "base/memory_order.h"
+#include "net/shm/shm_transport.h"
+
+namespace lapwing::net {
+namespace {
+
+// What one look takes from one ring at most, so that no sender shuts out another.
+constexpr std::uint64_t kBytesPerLook = 256 * 1024;
+// A ring cools down after so many looks in vain: looking costs a nanosecond, cooling and heating a few cache misses.
+constexpr unsigned kIdleLooks = 1000;
+
+}  // namespace
+
+// Adds to the hot rings those whose pending bit is new.
+bool ShmTransport::collect_senders() noexcept {
+  bool found = false;
+  const std::atomic<std::uint64_t>* pending = segment_.pending(my_local_);
+  for (std::size_t word = 0; word < looked_at_.size(); ++word) {
+    std::uint64_t fresh = load_relaxed(pending[word]) & ~looked_at_[word];
+    for (; fresh != 0; fresh &= fresh - 1) {
+      const std::size_t local = word * 64 + static_cast<std::size_t>(__builtin_ctzll(fresh));
+      if (local >= local_ranks_.size()) break;
+      looked_at_[word] |= fresh & -fresh;
+      links_[local].idle_looks = 0;
+      hot_.push_back(&links_[local]);
+      found = true;
+    }
+  }
+  return found;
+}
+
+bool ShmTransport::unseen_senders() noexcept {
+  const std::atomic<std::uint64_t>* pending = segment_.pending(my_local_);
+  for (std::size_t word = 0; word < looked_at_.size(); ++word) {
+    std::uint64_t fresh = load_relaxed(pending[word]) & ~looked_at_[word];
+    const std::size_t ranks_here = std::min<std::size_t>(64, local_ranks_.size() - word * 64);
+    if (ranks_here < 64) fresh &= (std::uint64_t{1} << ranks_here) - 1;
+    if (fresh != 0) return true;
+  }
+  return false;
+}
+
+bool ShmTransport::receive_hot() noexcept {
+  bool moved = false;
+  for (std::size_t i = 0; i < hot_.size();) {
+    Link& link = *hot_[i];
+    if (!link.gone && receive(link)) {
+      link.idle_looks = 0;
+      moved = true;
+    } else if (link.gone || (++link.idle_looks >= kIdleLooks && cool_down(link))) {
+      hot_[i] = hot_.back();
+      hot_.pop_back();
+      continue;
+    }
+    ++i;
+  }
+  return moved;
+}
+
+// True when the ring may leave the hot ones. A peer that is gone keeps its bit in looked_at_ and is never looked at again.
+bool ShmTransport::cool_down(Link& link) noexcept {
+  std::atomic<std::uint64_t>& pending = segment_.pending(my_local_)[link.local / 64];
+  const std::uint64_t bit = std::uint64_t{1} << (link.local % 64);
+  pending.fetch_and(~bit, std::memory_order_relaxed);
+  full_fence();  // bit before tail; pairs with the fence in announce()
+  link.idle_looks = 0;
+  if (link.in.available() != 0 || link.in.broken()) {
+    pending.fetch_or(bit, std::memory_order_relaxed);
+    return false;
+  }
+  looked_at_[link.local / 64] &= ~bit;
+  return true;
+}
+
+bool ShmTransport::receive(Link& link) noexcept {
+  bool moved = false;
+  std::uint64_t budget = kBytesPerLook;
+  while (budget != 0 && !link.gone) {
+    const std::uint64_t available = link.in.available();
+    if (available == 0) break;
+    moved = true;
+    std::uint64_t taken = wire::kHeaderBytes;
+    if (link.in_frame) {
+      taken = take_payload(link, std::min(available, budget));
+    } else {
+      take_header(link);
+    }
+    budget -= std::min(budget, taken);
+  }
+  if (link.in.broken() && !link.gone) {
+    lose(link, Status::error(MPI_ERR_OTHER,
+                             "rank %u broke the shared-memory queue from it (its write position is impossible); it, or this "
+                             "process, has overwritten foreign memory",
+                             link.peer));
+    moved = true;
+  }
+  return moved;
+}
+
+void ShmTransport::take_header(Link& link) noexcept {
+  std::byte bytes[wire::kHeaderBytes];  // a copy: the peer could change the original between check and use
+  std::memcpy(bytes, link.in.next(sizeof bytes).data, sizeof bytes);
+  give_back(link, sizeof bytes);
+  if (const Status status = wire::decode(bytes, link.header); !status.ok()) {
+    lose(link, Status::error(status.error_class(), "rank %u sent a malformed frame through shared memory: %s", link.peer,
+                             status.text()));
+    return;
+  }
+  if (link.header.sequence != link.expected_sequence) {
+    lose(link, Status::error(MPI_ERR_OTHER,
+                             "rank %u sent frame %" PRIu64 " through shared memory where frame %" PRIu64 " was due",
+                             link.peer, link.header.sequence, link.expected_sequence));
+    return;
+  }
+  ++link.expected_sequence;
+  if (link.header.kind == wire::FrameKind::kGoodbye) {
+    take_goodbye(link);
+    return;
+  }
+  link.landing = sink_.on_header(link.peer, link.header);
+  link.landing.accepted = std::min(link.landing.accepted, link.header.payload_bytes);
+  link.payload_taken = 0;
+  link.in_frame = true;
+  if (link.landing.violation) {
+    lose(link, Status::error(MPI_ERR_OTHER, "rank %u broke the message protocol: %s", link.peer, link.landing.reason));
+    return;
+  }
+  if (link.header.payload_bytes == 0) finish_frame(link);
+}
+
+// At most `available` bytes of payload and padding; how many.
+std::uint64_t ShmTransport::take_payload(Link& link, std::uint64_t available) noexcept {
+  const std::uint64_t record = shm::Layout::round_up(link.header.payload_bytes, shm::kRecordAlignment);
+  const std::uint64_t wanted = std::min(available, record - link.payload_taken);
+  const shm::Piece piece = link.in.next(wanted);
+  land(link, piece.data, piece.bytes);
+  link.payload_taken += piece.bytes;
+  give_back(link, piece.bytes);
+  if (link.payload_taken == record) finish_frame(link);
+  return piece.bytes;
+}
+
+// Into the landing goes what it accepts; the rest, and padding, is dropped.
+void ShmTransport::land(Link& link, const std::byte* data, std::uint64_t bytes) noexcept {
+  const Landing& landing = link.landing;
+  if (link.payload_taken >= landing.accepted) return;
+  const std::uint64_t kept = std::min(bytes, landing.accepted - link.payload_taken);
+  if (landing.walk != nullptr) {
+    landing.walk->scatter(data, kept);
+  } else if (landing.base != nullptr) {
+    std::memcpy(landing.base + link.payload_taken, data, kept);
+  }
+}
+
+void ShmTransport::finish_frame(Link& link) noexcept {
+  link.in_frame = false;
+  sink_.on_frame(link.peer, link.header, link.landing);
+}
+
+void ShmTransport::give_back(Link& link, std::uint64_t bytes) noexcept {
+  if (!link.in.advance(bytes)) return;
+  full_fence();  // head before wants_space; pairs with the fences in arm() and start_waiting()
+  if (link.in.writer_wants_space()) ring_if_sleeping(link);
+}
+
+void ShmTransport::take_goodbye(Link& link) noexcept {
+  Status why = Status::error(MPI_ERR_OTHER, "rank %u has finalized MPI and takes no more messages", link.peer);
+  if (goodbye_expected_) {
+    end(link, std::move(why));
+  } else {
+    lose(link, std::move(why));
+  }
+}
+
+}  // namespace lapwing::net

@@ -1,0 +1,269 @@
+#include "net/shm/shm_transport.h"
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/internal_error.h"
+#include "base/log.h"
+#include "base/memory_order.h"
+#include "base/settings.h"
+
+namespace lapwing::net {
+namespace {
+
+constexpr const char* kCardKey = "shm";
+
+}  // namespace
+
+ShmTransport::ShmTransport(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config)
+    : engine_(engine), sink_(sink), config_(config) {}
+
+ShmTransport::~ShmTransport() { close(); }
+
+// ---- Set-up ----
+
+Status ShmTransport::publish(wire::Card& card) {
+  LAPWING_TRY(listener_.open());
+  std::uint64_t probe_value = 0;
+  LAPWING_TRY(shm::random_bytes(&probe_value, sizeof probe_value));
+  probe_word_ = probe_value;
+  if (config_.settings->single_copy == Choice::kOn) shm::SingleCopy::allow_readers();
+  const auto probe_address = reinterpret_cast<std::uintptr_t>(&probe_word_);
+  card.set(kCardKey, shm::Invitation{listener_.name(), listener_.token(), getpid(), probe_address, probe_value}.encode());
+  return {};
+}
+
+Status ShmTransport::attach(const std::vector<wire::Card>& cards) {
+  std::vector<shm::Invitation> invitations;
+  LAPWING_TRY(find_local_peers(cards, invitations));
+  if (local_ranks_.size() > 1) {
+    LAPWING_TRY(share_segment(invitations));
+    LAPWING_TRY(open_links(invitations));
+    LAPWING_TRY(engine_.port().add(files_.doorbells[my_local_].get(), EPOLLIN | EPOLLET, bell_));
+    engine_.add_source(*this);
+    open_ = true;
+  }
+  listener_.close();
+  return {};
+}
+
+Status ShmTransport::find_local_peers(const std::vector<wire::Card>& cards, std::vector<shm::Invitation>& invitations) {
+  local_of_.assign(cards.size(), -1);
+  for (PeerId rank = 0; rank < cards.size(); ++rank) {
+    if (!cards[rank].has(kCardKey) || cards[rank].get("host") != config_.host_identity) continue;
+    shm::Invitation invitation;
+    if (!shm::Invitation::decode(cards[rank].get(kCardKey), invitation))
+      return Status::error(MPI_ERR_OTHER, "rank %u's card has a malformed entry for shared memory: \"%s\"", rank,
+                           cards[rank].get(kCardKey).c_str());
+    if (rank == config_.rank) my_local_ = static_cast<std::uint32_t>(local_ranks_.size());
+    local_of_[rank] = static_cast<std::int32_t>(local_ranks_.size());
+    local_ranks_.push_back(rank);
+    invitations.push_back(std::move(invitation));
+  }
+  return {};
+}
+
+Status ShmTransport::share_segment(const std::vector<shm::Invitation>& invitations) {
+  const auto count = static_cast<std::uint32_t>(local_ranks_.size());
+  // Generous: ranks beyond the number of cores may have to wait for a processor. A dead rank ends the job anyhow.
+  const auto patience = std::chrono::nanoseconds(config_.settings->connect_timeout).count() * 3;
+  const std::int64_t deadline = engine_.clock().now() + patience;
+  if (my_local_ == 0) {
+    LAPWING_TRY(segment_.create(count, config_.settings->shm_ring, files_.segment));
+    LAPWING_TRY(shm::create_doorbells(count, files_.doorbells));
+    LAPWING_TRY(listener_.serve(count, files_, engine_.clock(), deadline));
+  } else {
+    const shm::Invitation& leader = invitations[0];
+    LAPWING_TRY(shm::fetch(leader.name, leader.token, local_ranks_[0], my_local_, count, engine_.clock(), deadline, files_));
+    LAPWING_TRY(segment_.map(files_.segment, count));
+  }
+  files_.segment.reset();  // the mapping stays
+  return {};
+}
+
+Status ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
+  const auto count = static_cast<std::uint32_t>(local_ranks_.size());
+  const std::uint64_t capacity = segment_.layout().ring_bytes;
+  const bool may_pull = config_.settings->single_copy != Choice::kOff;
+  links_ = std::make_unique<Link[]>(count);
+  hot_.reserve(count);
+  waiting_.reserve(count);
+  looked_at_.assign(segment_.layout().pending_words(), 0);
+  looked_at_[my_local_ / 64] |= std::uint64_t{1} << (my_local_ % 64);  // nobody sends to himself here
+  for (std::uint32_t local = 0; local < count; ++local) {
+    Link& link = links_[local];
+    link.peer = local_ranks_[local];
+    link.local = local;
+    if (local == my_local_) continue;
+    link.doorbell = files_.doorbells[local].get();
+    link.control = &segment_.control(local);
+    link.pending = segment_.pending(local) + my_local_ / 64;
+    link.pending_bit = std::uint64_t{1} << (my_local_ % 64);
+    link.out.attach(segment_.ring_header(my_local_, local), segment_.ring_bytes(my_local_, local), capacity);
+    link.in.attach(segment_.ring_header(local, my_local_), segment_.ring_bytes(local, my_local_), capacity);
+    link.pid = invitations[local].pid;
+    link.can_pull = may_pull && shm::SingleCopy::probe(invitations[local]);
+    if (!link.can_pull && config_.settings->single_copy == Choice::kOn)
+      log_warn("LAPWING_SINGLE_COPY=on, but the system does not let this process read the memory of rank %u (see "
+               "/proc/sys/kernel/yama/ptrace_scope; containers need CAP_SYS_PTRACE); large messages are copied twice",
+               link.peer);
+  }
+  return {};
+}
+
+void ShmTransport::close() noexcept {
+  listener_.close();
+  if (!open_) return;
+  open_ = false;
+  for (std::uint32_t local = 0; local < local_ranks_.size(); ++local) {
+    if (local != my_local_) say_goodbye(links_[local]);
+  }
+  engine_.remove_source(*this);
+  engine_.port().remove(files_.doorbells[my_local_].get());
+  segment_.unmap();
+  files_.doorbells.clear();
+  hot_.clear();
+}
+
+// Only to those we had to do with, and only if nothing of ours is in the way (an abort): the word is a courtesy.
+void ShmTransport::say_goodbye(Link& link) noexcept {
+  const bool acquainted = link.next_sequence != 0 || link.expected_sequence != 0;
+  if (!link.gone && acquainted && link.queue.empty() && link.out.room(wire::kHeaderBytes) >= wire::kHeaderBytes) {
+    wire::FrameHeader header;
+    header.kind = wire::FrameKind::kGoodbye;
+    header.sequence = link.next_sequence++;
+    wire::encode(header, link.out.next(wire::kHeaderBytes).data);
+    link.out.advance(wire::kHeaderBytes);
+    link.out.publish();
+    announce(link);
+  }
+  end(link, Status::error(MPI_ERR_OTHER, "this rank has closed its connections"));
+}
+
+ShmTransport::Link* ShmTransport::link_to(PeerId peer) noexcept {
+  if (!links_ || peer >= local_of_.size() || local_of_[peer] < 0 || peer == config_.rank) return nullptr;
+  return &links_[static_cast<std::size_t>(local_of_[peer])];
+}
+
+bool ShmTransport::reaches(PeerId peer) const noexcept { return link_to(peer) != nullptr; }
+
+Capabilities ShmTransport::capabilities(PeerId peer) const noexcept {
+  const Link* link = link_to(peer);
+  if (link == nullptr) return {};
+  // Two frames of data fill the ring: one is written while the other is read.
+  const std::uint64_t chunk = link->out.capacity() / 2 - wire::kHeaderBytes;
+  return {std::min<std::uint64_t>(config_.settings->eager_limit_shm, wire::kMaxPayloadBytes), chunk, link->can_pull};
+}
+
+bool ShmTransport::pull(PeerId peer, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept {
+  Link* link = link_to(peer);
+  if (link == nullptr || !link->can_pull) return false;
+  link->can_pull = single_copy_.pull(link->pid, address, bytes, into);
+  return link->can_pull;
+}
+
+// ---- Progress and waking ----
+
+bool ShmTransport::poll() noexcept {
+  if (!open_) return false;
+  if (armed_ && load_relaxed(segment_.control(my_local_).sleeping) == 0) {
+    // A sender took the flag to ring; nobody may call arm() before the next sleep. Put it back before looking: pairs with
+    // the fence in announce() and give_back().
+    store_relaxed(segment_.control(my_local_).sleeping, 1u);
+    full_fence();
+  }
+  if (failure_) report_failures();
+  bool moved = collect_senders();
+  moved |= receive_hot();
+  moved |= push_waiting();
+  if (armed_ && work_left()) ring_myself();
+  return moved;
+}
+
+bool ShmTransport::arm() noexcept {
+  if (!open_) return true;
+  armed_ = true;
+  store_relaxed(segment_.control(my_local_).sleeping, 1u);
+  for (Link* link : waiting_) link->out.want_space(true);
+  full_fence();  // pairs with the fences in announce() (tail, bit) and give_back() (head)
+  return !work_left();
+}
+
+void ShmTransport::disarm() noexcept {
+  if (!open_ || !armed_) return;
+  armed_ = false;
+  store_relaxed(segment_.control(my_local_).sleeping, 0u);
+  for (Link* link : waiting_) link->out.want_space(false);
+}
+
+// Something that poll() would move, or a failure it would report.
+bool ShmTransport::work_left() noexcept {
+  if (failure_ || unseen_senders()) return true;
+  for (Link* link : hot_) {
+    if (link->in.available() != 0 || link->in.broken()) return true;
+  }
+  for (Link* link : waiting_) {
+    if (link->out.room(shm::kRecordAlignment) != 0 || link->out.broken()) return true;
+  }
+  return false;
+}
+
+void ShmTransport::Bell::on_ready(std::uint32_t) noexcept {
+  // The eventfd is never read: edge-triggered, each ring is one edge, and its count does not overflow in this universe.
+  // Not armed: whoever drives polls before it sleeps.
+  if (transport_.armed_) transport_.poll();
+}
+
+void ShmTransport::ring_if_sleeping(Link& link) noexcept {
+  if (load_relaxed(link.control->sleeping) == 0) return;
+  // Of several senders one rings. Whoever loses here relies on the winner's bell, which comes after both have published.
+  if (link.control->sleeping.exchange(0, std::memory_order_relaxed) != 1) return;
+  const std::uint64_t one = 1;
+  while (::write(link.doorbell, &one, sizeof one) < 0 && errno == EINTR) {
+  }
+}
+
+void ShmTransport::ring_myself() noexcept {
+  const std::uint64_t one = 1;
+  while (::write(files_.doorbells[my_local_].get(), &one, sizeof one) < 0 && errno == EINTR) {
+  }
+}
+
+// ---- The end of a peer ----
+
+void ShmTransport::report_failures() noexcept {
+  failure_ = false;
+  for (std::uint32_t local = 0; local < local_ranks_.size(); ++local) {
+    Link& link = links_[local];
+    if (local == my_local_ || link.gone || !link.out.broken()) continue;
+    lose(link, Status::error(MPI_ERR_OTHER,
+                             "rank %u broke the shared-memory queue to it (its read position is impossible); it, or this "
+                             "process, has overwritten foreign memory",
+                             link.peer));
+  }
+}
+
+void ShmTransport::lose(Link& link, Status why) noexcept {
+  if (link.gone) return;
+  const bool half_received = link.in_frame;
+  end(link, why.copy());
+  sink_.on_peer_lost(link.peer, why, half_received ? &link.landing : nullptr);
+}
+
+// No more traffic with this peer; queued frames end in an error.
+void ShmTransport::end(Link& link, Status why) noexcept {
+  if (link.gone) return;
+  link.gone = true;
+  link.why = std::move(why);
+  stop_waiting(link);
+  while (!link.queue.empty()) {
+    SendOp& op = link.queue.pop_front();
+    op.on_sent(op, link.why);
+  }
+}
+
+}  // namespace lapwing::net

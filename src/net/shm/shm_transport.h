@@ -1,0 +1,166 @@
+// The ranks of one host, through shared memory.
+//
+// Who owns what. Each rank maps one segment (segment.h), fetched from the lowest local rank (handover.h). In it, per ordered
+// pair, a ring with one writer and one reader (ring.h); per rank, a control block. Beside it, per rank, a doorbell: an
+// eventfd that all local ranks hold and that the rank's event port watches. Everything here runs with the endpoint's lock.
+// Every SendOp ends exactly once through on_sent, when its last byte is in the ring or its peer is gone.
+//
+// How nobody misses anything. A receiver looks only at its *hot* rings, those that lately had data, and at its pending
+// bitmap, so a look costs what is active and not what exists. It sleeps only after announcing it. Four flags do this; each is
+// used by the flag dance of base/memory_order.h, in which one of two sides always sees the other:
+//
+//   pending bit    set = "the receiver looks at this ring". The sender publishes the tail, fences, and reads the bit: set,
+//                  there is nothing to do (the usual case: a shared cache line that nobody writes); clear, it sets it. The
+//                  receiver, cooling a ring down, clears the bit, fences, and reads the tail once more.
+//   sleeping       the receiver sets it in arm(), fences, and then reads the bitmap and the tails of its hot rings; any work
+//                  there and it does not sleep. The sender publishes the tail (and the bit if clear), fences, and reads
+//                  sleeping: set, it takes it away (of several senders one gets it) and rings the doorbell.
+//   wants_space    the same dance with the roles exchanged: a sender whose output waits for room sets it, and its own
+//                  sleeping, in arm(), fences, and reads the head. The receiver publishes the head, fences, reads
+//                  wants_space, and if set rings that sender should it sleep.
+//   armed_         (private) while armed, work can also begin under an application thread that only passes by and sends.
+//                  Then waiting output announces itself at once, a sleeping flag taken by a sender is put back by the next
+//                  poll(), and what a bounded poll() leaves is kept alive by ringing our own doorbell.
+//
+// A peer's death cannot be seen in memory: the launcher ends the job. A peer that finalizes says kGoodbye.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/network.h"
+#include "net/shm/handover.h"
+#include "net/shm/invitation.h"
+#include "net/shm/ring.h"
+#include "net/shm/segment.h"
+#include "net/shm/single_copy.h"
+#include "net/transport.h"
+
+namespace lapwing::net {
+
+class ShmTransport final : public Transport {
+ public:
+  ShmTransport(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config);
+  ~ShmTransport() override;
+
+  const char* name() const noexcept override { return "shm"; }
+  Status publish(wire::Card& card) override;
+  // Blocks until every rank of this host has the segment, or a deadline.
+  Status attach(const std::vector<wire::Card>& cards) override;
+  bool reaches(PeerId peer) const noexcept override;
+  Capabilities capabilities(PeerId peer) const noexcept override;
+
+  void post(PeerId peer, SendOp& op) noexcept override;
+  bool pull(PeerId peer, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept override;
+
+  bool flushed() const noexcept override { return waiting_.empty(); }
+  void expect_goodbye() noexcept override { goodbye_expected_ = true; }
+  void close() noexcept override;
+
+  bool poll() noexcept override;
+  bool arm() noexcept override;
+  void disarm() noexcept override;
+
+ private:
+  // This rank's dealings with one other rank of the host.
+  struct Link {
+    PeerId peer = 0;
+    std::uint32_t local = 0;  // its number on this host
+    bool gone = false;        // `why` says why; nothing moves any more
+    Status why;
+    bool can_pull = false;
+    pid_t pid = 0;
+    int doorbell = -1;
+    shm::ControlBlock* control = nullptr;           // its sleeping flag
+    std::atomic<std::uint64_t>* pending = nullptr;  // the word of its bitmap with our bit
+    std::uint64_t pending_bit = 0;
+
+    shm::RingWriter out;
+    IntrusiveList<SendOp> queue;  // the first may be partly in the ring
+    std::uint64_t next_sequence = 0;
+    bool pushing = false;  // push() is running further down the stack
+    bool waiting = false;  // in waiting_, and one engine hold
+
+    shm::RingReader in;
+    bool hot = false;
+    unsigned idle_looks = 0;
+    std::uint64_t expected_sequence = 0;
+    bool in_frame = false;             // `header` and `landing` belong to a frame whose payload is coming
+    std::uint64_t payload_taken = 0;  // of that frame, padding included
+    wire::FrameHeader header;
+    Landing landing;
+  };
+
+  class Bell final : public engine::FdHandler {
+   public:
+    explicit Bell(ShmTransport& transport) noexcept : transport_(transport) {}
+    void on_ready(std::uint32_t events) noexcept override;
+
+   private:
+    ShmTransport& transport_;
+  };
+
+  // Set-up: shm_transport.cc
+  Status find_local_peers(const std::vector<wire::Card>& cards, std::vector<shm::Invitation>& invitations);
+  Status share_segment(const std::vector<shm::Invitation>& invitations);
+  Status open_links(const std::vector<shm::Invitation>& invitations);
+  void say_goodbye(Link& link) noexcept;
+  Link* link_to(PeerId peer) noexcept;
+  const Link* link_to(PeerId peer) const noexcept { return const_cast<ShmTransport*>(this)->link_to(peer); }
+
+  // Waking: shm_transport.cc
+  bool work_left() noexcept;
+  bool unseen_senders() noexcept;
+  void ring_if_sleeping(Link& link) noexcept;
+  void ring_myself() noexcept;
+  void report_failures() noexcept;
+  void lose(Link& link, Status why) noexcept;
+  void end(Link& link, Status why) noexcept;
+
+  // Sending: shm_send.cc
+  void push(Link& link) noexcept;
+  bool push_waiting() noexcept;
+  std::uint64_t write_piece(Link& link, SendOp& op) noexcept;
+  void write_payload(Link& link, SendOp& op, std::uint64_t from, std::uint64_t bytes) noexcept;
+  void announce(Link& link) noexcept;
+  void start_waiting(Link& link) noexcept;
+  void stop_waiting(Link& link) noexcept;
+
+  // Receiving: shm_receive.cc
+  bool collect_senders() noexcept;
+  bool receive_hot() noexcept;
+  bool receive(Link& link) noexcept;
+  void take_header(Link& link) noexcept;
+  std::uint64_t take_payload(Link& link, std::uint64_t available) noexcept;
+  void land(Link& link, const std::byte* data, std::uint64_t bytes) noexcept;
+  void finish_frame(Link& link) noexcept;
+  void give_back(Link& link, std::uint64_t bytes) noexcept;
+  bool cool_down(Link& link) noexcept;
+  void take_goodbye(Link& link) noexcept;
+
+  engine::Engine& engine_;
+  FrameSink& sink_;
+  NetworkConfig config_;
+  volatile std::uint64_t probe_word_ = 0;  // peers read it by SingleCopy::probe
+
+  shm::Listener listener_;
+  shm::Segment segment_;
+  shm::SharedFiles files_;
+  shm::SingleCopy single_copy_;
+  Bell bell_{*this};
+
+  std::vector<PeerId> local_ranks_;         // the host's ranks, ascending: local number -> rank
+  std::uint32_t my_local_ = 0;
+  std::vector<std::int32_t> local_of_;      // rank -> local number, -1 elsewhere
+  std::unique_ptr<Link[]> links_;           // by local number; our own is unused
+  std::vector<Link*> hot_;
+  std::vector<std::uint64_t> looked_at_;    // bits of the hot rings, laid out like our pending bitmap
+  std::vector<Link*> waiting_;              // with queued output
+  bool failure_ = false;                    // a broken ring was noticed while sending; poll() reports it
+  bool open_ = false;
+  bool armed_ = false;
+  bool goodbye_expected_ = false;
+};
+
+}  // namespace lapwing::net

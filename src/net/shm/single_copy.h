@@ -1,0 +1,32 @@
+// Reading a peer's memory directly: one copy instead of two. Whether the kernel lets us (same user, same view of process
+// numbers, no ptrace restriction, no filter on the call) is found out by trying, per peer.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "base/byte_walk.h"
+#include "net/shm/invitation.h"
+
+namespace lapwing::net::shm {
+
+class SingleCopy {
+ public:
+  // Lets every process of this user read this one's memory, where the Yama module would else allow only ancestors
+  // (ptrace_scope 1). For LAPWING_SINGLE_COPY=on: a deliberate choice of the user.
+  static void allow_readers() noexcept;
+
+  // Whether reading works, and reaches the process meant: in a container, the same number may be another process.
+  static bool probe(const Invitation& peer) noexcept;
+
+  // Copies `bytes` from `address` in process `pid`. False when the kernel refuses; `into` may have advanced by then.
+  bool pull(pid_t pid, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept;
+
+ private:
+  static constexpr std::size_t kBufferBytes = 64 * 1024;
+  bool pull_through_buffer(pid_t pid, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept;
+
+  std::unique_ptr<std::byte[]> buffer_;  // for walks with very short segments
+};
+
+}  // namespace lapwing::net::shm
