@@ -20,6 +20,7 @@ struct NetworkConfig {
   std::string job_secret;          // 32 bytes, the same on every rank; empty for a singleton
   std::string host_identity;       // equal on ranks that share memory and loopback
   std::string host_name;           // for messages
+  bool single_host = false;        // the launcher says that all ranks run on this host
   const Settings* settings = nullptr;
 };
 

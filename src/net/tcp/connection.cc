@@ -1,0 +1,78 @@
+#include "net/tcp/connection.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace lapwing::net::tcp {
+namespace {
+
+constexpr std::uint32_t kReadable = EPOLLIN | EPOLLRDHUP | EPOLLET;
+
+}  // namespace
+
+Connection::Deadline::Deadline(Connection& owner) noexcept
+    : Timer([](Timer& timer) noexcept {
+        Connection& connection = static_cast<Deadline&>(timer).connection;
+        connection.user_->on_deadline(connection);
+      }),
+      connection(owner) {}
+
+Connection::Connection(engine::Engine& engine, Socket socket, const Address& remote, wire::Handshake handshake,
+                       ConnectionUser& user)
+    : engine_(engine),
+      socket_(std::move(socket)),
+      remote_(remote),
+      handshake_(std::move(handshake)),
+      user_(&user),
+      deadline_(*this),
+      born_(engine.clock().now()) {}
+
+Status Connection::watch(bool writable) {
+  LAPWING_TRY(engine_.port().add(fd(), kReadable | (writable ? std::uint32_t{EPOLLOUT} : 0u), *this));
+  watched_ = true;
+  wants_writable_ = writable;
+  return {};
+}
+
+void Connection::want_writable(bool wanted) noexcept {
+  if (wanted == wants_writable_) return;
+  wants_writable_ = wanted;
+  announce_again();
+}
+
+void Connection::announce_again() noexcept {
+  engine_.port().change(fd(), kReadable | (wants_writable_ ? std::uint32_t{EPOLLOUT} : 0u));
+}
+
+void Connection::close() noexcept {
+  clear_deadline();
+  if (watched_) engine_.port().remove(fd());
+  watched_ = false;
+  socket_.close();
+}
+
+void Connection::set_deadline(std::int64_t nanoseconds_from_now) noexcept {
+  engine_.set_timer(deadline_, engine_.clock().now() + nanoseconds_from_now);
+}
+
+bool Connection::send_handshake() noexcept {
+  return handshake_.output_bytes() == 0 || socket_.send_small(handshake_.output(), handshake_.output_bytes());
+}
+
+Connection::Step Connection::advance_handshake() {
+  while (handshake_.wanted() > 0) {
+    std::byte bytes[wire::Handshake::kMaxMessageBytes];
+    const ssize_t count = ::recv(fd(), bytes, handshake_.wanted(), MSG_DONTWAIT);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Step::kWaiting;
+    if (count <= 0) return Step::kClosed;
+    handshake_.receive(bytes, static_cast<std::size_t>(count));
+    if (!send_handshake()) return Step::kClosed;
+  }
+  return Step::kDone;
+}
+
+}  // namespace lapwing::net::tcp

@@ -1,0 +1,82 @@
+// One TCP connection, registered with the event port, and the user that has its readiness just now: a dialer or the
+// reception while it is being made, a link once it is open. It stays registered while it changes hands.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "engine/engine.h"
+#include "net/tcp/address.h"
+#include "net/tcp/socket.h"
+#include "wire/handshake.h"
+
+namespace lapwing::net::tcp {
+
+class Connection;
+
+class ConnectionUser {
+ public:
+  virtual void on_ready(Connection& connection, std::uint32_t events) noexcept = 0;
+  virtual void on_deadline(Connection& connection) noexcept = 0;
+
+ protected:
+  ~ConnectionUser() = default;
+};
+
+class Connection final : public engine::FdHandler {
+ public:
+  Connection(engine::Engine& engine, Socket socket, const Address& remote, wire::Handshake handshake,
+             ConnectionUser& user);
+  ~Connection() { close(); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // Readable readiness always (edge-triggered); writable readiness only when asked for, because with it a socket that
+  // was read without asking the event port would still look ready there and wake a sleeper for nothing.
+  Status watch(bool writable);
+  void want_writable(bool wanted) noexcept;
+  // Asks for readiness that was announced once already and not used up.
+  void announce_again() noexcept;
+  void hand_over(ConnectionUser& user) noexcept { user_ = &user; }
+  // Stops watching and closes the socket.
+  void close() noexcept;
+
+  void set_deadline(std::int64_t nanoseconds_from_now) noexcept;
+  void clear_deadline() noexcept { engine_.cancel_timer(deadline_); }
+
+  int fd() const noexcept { return socket_.fd(); }
+  const Socket& socket() const noexcept { return socket_; }
+  const Address& remote() const noexcept { return remote_; }
+  wire::Handshake& handshake() noexcept { return handshake_; }
+  std::int64_t born() const noexcept { return born_; }
+
+  enum class Step {
+    kWaiting,  // the other side's next message is not here yet
+    kDone,     // the handshake wants no more input: look at its state
+    kClosed,   // the other side has closed the connection, or it broke
+  };
+  // Sends what the handshake has to say, and nothing twice.
+  bool send_handshake() noexcept;
+  // Reads and answers as far as possible; never reads beyond the handshake's end.
+  Step advance_handshake();
+
+  void on_ready(std::uint32_t events) noexcept override { user_->on_ready(*this, events); }
+
+ private:
+  struct Deadline : engine::Timer {
+    explicit Deadline(Connection& owner) noexcept;
+    Connection& connection;
+  };
+
+  engine::Engine& engine_;
+  Socket socket_;
+  Address remote_;
+  wire::Handshake handshake_;
+  ConnectionUser* user_;
+  Deadline deadline_;
+  std::int64_t born_;
+  bool watched_ = false;
+  bool wants_writable_ = false;
+};
+
+}  // namespace lapwing::net::tcp

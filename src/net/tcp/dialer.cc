@@ -1,0 +1,186 @@
+#include "net/tcp/dialer.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "base/log.h"
+
+namespace lapwing::net::tcp {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kMillisecond = 1'000'000;
+
+double seconds(std::int64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) / 1e9;
+}
+
+std::string no_answer_within(std::int64_t nanoseconds) {
+  char text[64];
+  std::snprintf(text, sizeof text, "no answer within %.3g s", seconds(nanoseconds));
+  return text;
+}
+
+}  // namespace
+
+Dialer::Dialer(Shared& shared, PeerId peer, std::vector<Address> candidates, DialerUser& user)
+    : shared_(shared),
+      peer_(peer),
+      candidates_(std::move(candidates)),
+      user_(user),
+      share_(std::max(shared.options.connect_timeout / std::max<std::int64_t>(std::ssize(candidates_), 1),
+                      std::min(kSecond, shared.options.connect_timeout))),
+      end_(shared.engine.clock().now() + shared.options.connect_timeout),
+      retry_(*this) {}
+
+Dialer::~Dialer() {
+  shared_.engine.cancel_timer(retry_);
+  hang_up();
+}
+
+bool Dialer::committed() noexcept {
+  return connection_ && connection_->handshake().state() == wire::Handshake::State::kVerdict;
+}
+
+// Goes through the candidates until one is under way.
+void Dialer::dial_next() noexcept {
+  for (; current_ < candidates_.size(); ++current_) {
+    if (dial()) return;
+  }
+  if (silent_ != kNone && !patient_) {
+    patient_ = true;
+    candidates_ = {candidates_[silent_]};
+    current_ = 0;
+    if (dial()) return;
+  }
+  user_.on_unreachable(diagnosis());
+}
+
+// True when a connection to the current candidate is under way.
+bool Dialer::dial() noexcept {
+  const std::int64_t left = end_ - shared_.engine.clock().now();
+  if (left <= 0 && !patient_) {
+    note("not tried for lack of time");
+    return false;
+  }
+  Socket socket;
+  if (const int error = Socket::connect(candidate(), socket); error != 0) {
+    note(std::strerror(error));
+    return false;
+  }
+  connected_ = false;
+  connection_ = std::make_unique<Connection>(
+      shared_.engine, std::move(socket), candidate(),
+      wire::Handshake::connector(shared_.key, shared_.options.rank, peer_, wire::random_nonce()), *this);
+  if (const Status watched = connection_->watch(true); !watched.ok()) {
+    note(watched.text());
+    hang_up();
+    return false;
+  }
+  connection_->set_deadline(patient_ ? share_ : std::min(share_, left));
+  return true;
+}
+
+void Dialer::redial() noexcept {
+  if (!dial()) {
+    ++current_;
+    dial_next();
+  }
+}
+
+void Dialer::on_ready(Connection& connection, std::uint32_t events) noexcept {
+  if (connected_) return advance();
+  if (const int error = connection.socket().pending_error(); error != 0) return give_up_candidate(std::strerror(error));
+  if ((events & EPOLLOUT) != 0) connected();
+}
+
+void Dialer::connected() noexcept {
+  connected_ = true;
+  connection_->want_writable(false);
+  if (!connection_->send_handshake()) return closed_by_peer();
+  if (patient_) be_patient();
+  advance();
+}
+
+void Dialer::advance() noexcept {
+  using State = wire::Handshake::State;
+  const Connection::Step step = connection_->advance_handshake();
+  wire::Handshake& handshake = connection_->handshake();
+  if (step == Connection::Step::kClosed) return closed_by_peer();
+  if (step == Connection::Step::kWaiting) {
+    // The peer is who it should be, and alive. What it still has to say takes as long as it takes.
+    if (handshake.state() == State::kVerdict) connection_->clear_deadline();
+    return;
+  }
+  switch (handshake.state()) {
+    case State::kAccepted:
+      connection_->clear_deadline();
+      return user_.on_dialed(std::move(connection_));
+    case State::kDuplicate:
+      hang_up();
+      return user_.on_duplicate();
+    default:
+      return give_up_candidate(handshake.failure().text());
+  }
+}
+
+// A rank that is asked by very many at once, or that came back to a connection too late, closes it: worth another try.
+// A proof means that it is the right rank, so then the tries do not count. No frame is lost: none flows before the
+// verdict.
+void Dialer::closed_by_peer() noexcept {
+  const bool proven = committed();
+  ++closed_by_peer_;
+  if (!proven && closed_by_peer_ > kRetries) {
+    return give_up_candidate("connected, but closed from there: is it a rank of this job, or a proxy?");
+  }
+  hang_up();
+  const std::int64_t delay = (10 * kMillisecond) << std::min(closed_by_peer_, 6u);
+  shared_.engine.set_timer(retry_, shared_.engine.clock().now() + delay);
+}
+
+void Dialer::give_up_candidate(const std::string& why) noexcept {
+  note(why);
+  hang_up();
+  closed_by_peer_ = 0;
+  ++current_;
+  dial_next();
+}
+
+void Dialer::on_deadline(Connection&) noexcept {
+  if (!connected_) return give_up_candidate(no_answer_within(share_));
+  if (silent_ == kNone) {
+    silent_ = current_;
+    // Nobody else to try: stay with this connection.
+    if (current_ + 1 == candidates_.size()) return be_patient();
+  }
+  give_up_candidate("connected, but " + no_answer_within(share_));
+}
+
+void Dialer::be_patient() noexcept {
+  patient_ = true;
+  connection_->clear_deadline();
+  log_warn(
+      "waiting for %s, whose host accepts connections at %s while the rank itself does not answer: it may be stopped, "
+      "or compute without progress (LAPWING_PROGRESS=polling)",
+      shared_.describe(peer_).c_str(), candidate().text().c_str());
+}
+
+void Dialer::note(const std::string& why) {
+  if (!failures_.empty()) failures_ += "; ";
+  failures_ += candidate().text() + ": " + why;
+}
+
+Status Dialer::diagnosis() const {
+  return Status::error(
+      MPI_ERR_OTHER,
+      "%s cannot reach %s by TCP (%s). Check that no firewall stands between the two hosts, choose the "
+      "network with LAPWING_TCP_INTERFACE or the ports with LAPWING_TCP_PORTS, and run `lapwing doctor` on both",
+      shared_.describe_self().c_str(), shared_.describe(peer_).c_str(),
+      failures_.empty() ? "it has no address that this host has a route to" : failures_.c_str());
+}
+
+}  // namespace lapwing::net::tcp

@@ -1,0 +1,87 @@
+// Makes the connection to one peer: tries its addresses one after the other until a connection stands, or until one
+// diagnosis can be given. Lives as long as the attempt.
+//
+// Outcomes, exactly one, unless the dialer is destroyed before:
+//   on_dialed       the connection is accepted; frames may flow
+//   on_duplicate    the peer is proven and prefers its own connection, which is on its way to us
+//   on_unreachable  no address worked; the status says for each what went wrong
+//
+// Deadlines. All addresses together get connect_timeout, in equal shares of at least a second. That is about hosts that
+// do not answer. A peer whose host accepts the connection but that does not answer itself may only be busy (stopped, or
+// computing with LAPWING_PROGRESS=polling): the others are tried, then it is waited for without an end, with one
+// warning.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/tcp/connection.h"
+#include "net/tcp/shared.h"
+
+namespace lapwing::net::tcp {
+
+class DialerUser {
+ public:
+  // Each may destroy the dialer.
+  virtual void on_dialed(std::unique_ptr<Connection> connection) noexcept = 0;
+  virtual void on_duplicate() noexcept = 0;
+  virtual void on_unreachable(Status why) noexcept = 0;
+
+ protected:
+  ~DialerUser() = default;
+};
+
+class Dialer final : public ConnectionUser {
+ public:
+  Dialer(Shared& shared, PeerId peer, std::vector<Address> candidates, DialerUser& user);
+  ~Dialer();
+
+  // May report its outcome at once.
+  void start() { dial_next(); }
+  // Our proof is out: the peer may have accepted this connection, so it must not be given up for another one.
+  bool committed() noexcept;
+
+  void on_ready(Connection& connection, std::uint32_t events) noexcept override;
+  void on_deadline(Connection& connection) noexcept override;
+
+ private:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  static constexpr unsigned kRetries = 5;  // of an address that closes connections before it has proven anything
+
+  struct RetryTimer : engine::Timer {
+    explicit RetryTimer(Dialer& owner) noexcept
+        : Timer([](Timer& timer) noexcept { static_cast<RetryTimer&>(timer).dialer.redial(); }), dialer(owner) {}
+    Dialer& dialer;
+  };
+
+  const Address& candidate() const noexcept { return candidates_[current_]; }
+  void dial_next() noexcept;
+  bool dial() noexcept;
+  void redial() noexcept;
+  void connected() noexcept;
+  void advance() noexcept;
+  void closed_by_peer() noexcept;
+  void give_up_candidate(const std::string& why) noexcept;
+  void hang_up() noexcept { shared_.retire(std::move(connection_)); }
+  void note(const std::string& why);
+  void be_patient() noexcept;
+  Status diagnosis() const;
+
+  Shared& shared_;
+  const PeerId peer_;
+  std::vector<Address> candidates_;
+  DialerUser& user_;
+  const std::int64_t share_;  // of connect_timeout, for one address
+  std::int64_t end_;
+  std::size_t current_ = 0;
+  std::size_t silent_ = kNone;  // the first candidate that took the connection and did not answer
+  bool patient_ = false;        // only silent_ is left, and it gets all the time it needs
+  bool connected_ = false;
+  unsigned closed_by_peer_ = 0;
+  std::unique_ptr<Connection> connection_;
+  RetryTimer retry_;
+  std::string failures_;
+};
+
+}  // namespace lapwing::net::tcp

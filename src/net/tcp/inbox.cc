@@ -1,0 +1,145 @@
+#include "net/tcp/inbox.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cstring>
+
+#include "base/internal_error.h"
+
+namespace lapwing::net::tcp {
+
+Inbox::Result Inbox::receive(int fd, std::byte* scratch, std::size_t scratch_bytes) noexcept {
+  std::uint64_t received = 0;
+  for (unsigned read = 0; read < kTurnReads && received < kTurnBytes; ++read) {
+    iovec segments[kMaxSegments + 1];
+    std::uint64_t direct = 0;
+    std::size_t count = direct_segments(segments, direct);
+    std::uint64_t asked = direct;
+    // What follows the payload, usually the next header, comes along with the same system call.
+    if (!in_payload_ || direct == 0 || direct == landing_.accepted - payload_done_) {
+      segments[count++] = {scratch, scratch_bytes};
+      asked += scratch_bytes;
+    }
+    msghdr message{};
+    message.msg_iov = segments;
+    message.msg_iovlen = count;
+    const ssize_t got = ::recvmsg(fd, &message, MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Result::kDrained;
+    if (got < 0) {
+      error_ = errno;
+      return Result::kBroken;
+    }
+    if (got == 0) return Result::kEnded;
+    const auto bytes = static_cast<std::uint64_t>(got);
+    received += bytes;
+    bytes_received_ += bytes;
+    const std::uint64_t landed = std::min(bytes, direct);
+    if (landed > 0) consume_direct(landed);
+    if (!parse(scratch, static_cast<std::size_t>(bytes - landed))) return Result::kViolation;
+    // A stream socket that gave less than asked is empty; new bytes, or the end, will be announced (epoll(7)).
+    if (bytes < asked) return Result::kDrained;
+  }
+  return Result::kMore;
+}
+
+// Where the next payload bytes go, when they are many enough to be read there directly.
+std::size_t Inbox::direct_segments(iovec* segments, std::uint64_t& bytes) noexcept {
+  bytes = 0;
+  if (!in_payload_ || payload_done_ >= landing_.accepted) return 0;
+  const std::uint64_t rest = landing_.accepted - payload_done_;
+  if (rest < kDirectBytes) return 0;
+  if (landing_.base != nullptr) {
+    segments[0] = {landing_.base + payload_done_, static_cast<std::size_t>(rest)};
+    bytes = rest;
+    return 1;
+  }
+  if (landing_.walk == nullptr || landing_.walk->prefers_copy()) return 0;
+  const std::size_t count = landing_.walk->peek(segments, kMaxSegments);
+  for (std::size_t i = 0; i < count; ++i) {
+    segments[i].iov_len = static_cast<std::size_t>(std::min<std::uint64_t>(segments[i].iov_len, rest - bytes));
+    bytes += segments[i].iov_len;
+    if (bytes == rest) return i + 1;
+  }
+  return count;
+}
+
+void Inbox::consume_direct(std::uint64_t bytes) noexcept {
+  if (landing_.base == nullptr) landing_.walk->advance(bytes);
+  payload_done_ += bytes;
+  end_frame_if_complete();
+}
+
+bool Inbox::parse(const std::byte* bytes, std::size_t count) noexcept {
+  while (count > 0) {
+    const std::size_t taken = in_payload_ ? take_payload(bytes, count) : take_header(bytes, count);
+    if (!violation_.ok()) return false;
+    bytes += taken;
+    count -= taken;
+  }
+  return violation_.ok();
+}
+
+std::size_t Inbox::take_header(const std::byte* bytes, std::size_t count) noexcept {
+  if (partial_bytes_ == 0 && count >= wire::kHeaderBytes) {
+    begin_frame(bytes);
+    return wire::kHeaderBytes;
+  }
+  const std::size_t taken = std::min(count, wire::kHeaderBytes - partial_bytes_);
+  std::memcpy(partial_header_ + partial_bytes_, bytes, taken);
+  partial_bytes_ += taken;
+  if (partial_bytes_ == wire::kHeaderBytes) {
+    partial_bytes_ = 0;
+    begin_frame(partial_header_);
+  }
+  return taken;
+}
+
+bool Inbox::begin_frame(const std::byte* header) noexcept {
+  violation_ = wire::decode(header, header_);
+  if (!violation_.ok()) return false;
+  if (header_.sequence != next_sequence_) {
+    violation_ = Status::error(MPI_ERR_OTHER, "frame %" PRIu64 " arrived where frame %" PRIu64 " was due",
+                               header_.sequence, next_sequence_);
+    return false;
+  }
+  ++next_sequence_;
+  if (header_.kind == wire::FrameKind::kGoodbye) goodbye_ = true;
+  landing_ = sink_.on_header(peer_, header_);
+  if (landing_.violation) {
+    violation_ = Status::error(MPI_ERR_OTHER, "%s", landing_.reason);
+    return false;
+  }
+  LAPWING_CHECK(landing_.accepted <= header_.payload_bytes);
+  if (landing_.base == nullptr && landing_.walk == nullptr) landing_.accepted = 0;
+  payload_done_ = 0;
+  in_payload_ = true;
+  end_frame_if_complete();
+  return true;
+}
+
+std::size_t Inbox::take_payload(const std::byte* bytes, std::size_t count) noexcept {
+  const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(count, header_.payload_bytes - payload_done_));
+  if (payload_done_ < landing_.accepted) {
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(taken, landing_.accepted - payload_done_));
+    if (landing_.base != nullptr) {
+      std::memcpy(landing_.base + payload_done_, bytes, wanted);
+    } else {
+      landing_.walk->scatter(bytes, wanted);
+    }
+  }
+  payload_done_ += taken;
+  end_frame_if_complete();
+  return taken;
+}
+
+void Inbox::end_frame_if_complete() noexcept {
+  if (payload_done_ < header_.payload_bytes) return;
+  in_payload_ = false;
+  sink_.on_frame(peer_, header_, landing_);
+}
+
+}  // namespace lapwing::net::tcp

@@ -1,0 +1,68 @@
+// The frames of one link on their way in. Headers and small payloads go through a scratch buffer; large payloads are
+// read straight to where the sink wants them. Everything about the bytes is checked here: header, length, sequence.
+//
+// The sink's on_header and on_frame are called from receive(); for every on_header exactly one on_frame follows, unless
+// the connection ends in between: half_received() then says what the sink had given.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "net/transport.h"
+
+namespace lapwing::net::tcp {
+
+class Inbox {
+ public:
+  Inbox(FrameSink& sink, PeerId peer) noexcept : sink_(sink), peer_(peer) {}
+
+  enum class Result {
+    kDrained,    // nothing more is there now
+    kMore,       // enough for one turn; more may be there, and no readiness will announce it
+    kEnded,      // the peer has closed its side
+    kBroken,     // error() says why
+    kViolation,  // violation() says which rule was broken
+  };
+  Result receive(int fd, std::byte* scratch, std::size_t scratch_bytes) noexcept;
+  // The parsing alone, for tests and the fuzzer: takes bytes as they come. False on a violation.
+  bool parse(const std::byte* bytes, std::size_t count) noexcept;
+
+  int error() const noexcept { return error_; }
+  const Status& violation() const noexcept { return violation_; }
+  // The peer has said goodbye: its end is no error.
+  bool goodbye() const noexcept { return goodbye_; }
+  const Landing* half_received() const noexcept { return in_payload_ ? &landing_ : nullptr; }
+  // Counts what has ever arrived; tells whether receive() moved something.
+  std::uint64_t bytes_received() const noexcept { return bytes_received_; }
+
+ private:
+  static constexpr std::size_t kMaxSegments = 64;
+  static constexpr std::uint64_t kDirectBytes = 8 << 10;  // from here on a second copy costs more than an iovec
+  static constexpr std::uint64_t kTurnBytes = 4 << 20;    // per receive()
+  static constexpr unsigned kTurnReads = 16;
+
+  std::size_t direct_segments(iovec* segments, std::uint64_t& bytes) noexcept;
+  void consume_direct(std::uint64_t bytes) noexcept;
+  std::size_t take_header(const std::byte* bytes, std::size_t count) noexcept;
+  bool begin_frame(const std::byte* header) noexcept;
+  std::size_t take_payload(const std::byte* bytes, std::size_t count) noexcept;
+  void end_frame_if_complete() noexcept;
+
+  FrameSink& sink_;
+  PeerId peer_;
+  std::uint64_t next_sequence_ = 0;
+  std::uint64_t bytes_received_ = 0;
+  std::byte partial_header_[wire::kHeaderBytes];
+  std::size_t partial_bytes_ = 0;
+  bool in_payload_ = false;
+  bool goodbye_ = false;
+  int error_ = 0;
+  wire::FrameHeader header_;
+  Landing landing_;
+  std::uint64_t payload_done_ = 0;
+  Status violation_;
+};
+
+}  // namespace lapwing::net::tcp

@@ -1,0 +1,232 @@
+#include "net/tcp/link.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "net/tcp/candidates.h"
+
+namespace lapwing::net::tcp {
+
+Link::Link(Shared& shared, PeerId peer, std::vector<Address> addresses, bool same_host)
+    : shared_(shared),
+      peer_(peer),
+      addresses_(std::move(addresses)),
+      same_host_(same_host),
+      inbox_(shared.sink, peer),
+      await_(*this),
+      resumption_(*this) {}
+
+Link::~Link() {
+  shared_.engine.cancel_timer(await_);
+  if (resumption_.linked()) resumption_.unlink();
+}
+
+// ---- sending --------------------------------------------------------------------------------------------------------
+
+void Link::post(SendOp& op) noexcept {
+  if (state_ == State::kFinished || state_ == State::kLost) {
+    op.on_sent(op, failure_);
+    return;
+  }
+  const bool alone = outbox_.empty();
+  outbox_.push(op);
+  if (state_ == State::kIdle) {
+    dial();
+  } else if (state_ == State::kOpen && alone && !outbox_.flushing()) {
+    // The place for batching: a post that follows others within one turn could wait here for the turn's end.
+    flush();
+    shared_.hot_links.touch(*this);
+  }
+  keep_engine_awake();
+}
+
+void Link::flush() noexcept {
+  switch (outbox_.flush(connection_->fd())) {
+    case Outbox::Result::kDrained:
+      connection_->want_writable(false);
+      break;
+    case Outbox::Result::kBlocked:
+      connection_->want_writable(true);
+      break;
+    case Outbox::Result::kBroken:
+      // What the peer sent before it went may still be here, its goodbye above all: read first, then judge.
+      fail_soon(connection_lost(std::strerror(outbox_.error())));
+      break;
+  }
+  keep_engine_awake();
+}
+
+void Link::keep_engine_awake() noexcept {
+  const bool waiting = !outbox_.empty();
+  if (waiting == held_) return;
+  held_ = waiting;
+  if (waiting)
+    shared_.engine.hold();
+  else
+    shared_.engine.unhold();
+}
+
+// ---- the connection -------------------------------------------------------------------------------------------------
+
+void Link::dial() noexcept {
+  state_ = State::kDialing;
+  const auto route = [this](const Address& address) { return find_route(address, shared_.interfaces); };
+  dialer_ = std::make_unique<Dialer>(shared_, peer_,
+                                     order_candidates(addresses_, shared_.interfaces, same_host_, route), *this);
+  dialer_->start();
+}
+
+void Link::on_dialed(std::unique_ptr<Connection> connection) noexcept {
+  ++shared_.counters.connections_made;
+  open(std::move(connection));
+}
+
+void Link::on_duplicate() noexcept {
+  state_ = State::kAwaiting;
+  dialer_.reset();
+  shared_.engine.set_timer(await_, shared_.engine.clock().now() + shared_.options.connect_timeout);
+}
+
+void Link::on_awaited_in_vain() noexcept {
+  lose(Status::error(MPI_ERR_OTHER,
+                     "%s and %s connected to each other at the same time, but the connection of the latter did "
+                     "not arrive",
+                     shared_.describe_self().c_str(), shared_.describe(peer_).c_str()));
+}
+
+void Link::on_unreachable(Status why) noexcept {
+  fail_soon(std::move(why));
+}
+
+wire::Verdict Link::judge() noexcept {
+  switch (state_) {
+    case State::kIdle:
+    case State::kAwaiting:
+      return wire::Verdict::kAccepted;
+    case State::kDialing: {
+      const bool ours_wins = shared_.options.rank < peer_ && dialer_ && dialer_->committed();
+      return ours_wins ? wire::Verdict::kDuplicate : wire::Verdict::kAccepted;
+    }
+    case State::kOpen:
+      return wire::Verdict::kDuplicate;
+    case State::kFinished:
+    case State::kLost:
+      break;
+  }
+  return wire::Verdict::kGone;
+}
+
+void Link::open(std::unique_ptr<Connection> connection) noexcept {
+  shared_.engine.cancel_timer(await_);
+  dialer_.reset();
+  failure_ = Status();
+  connection_ = std::move(connection);
+  connection_->hand_over(*this);
+  state_ = State::kOpen;
+  shared_.hot_links.touch(*this);
+  flush();
+  // Frames may have come with the end of the handshake, whose readiness is used up.
+  resume_soon();
+}
+
+// ---- receiving ------------------------------------------------------------------------------------------------------
+
+void Link::on_ready(Connection& connection, std::uint32_t events) noexcept {
+  if (state_ != State::kOpen || &connection != connection_.get()) return;
+  if ((events & EPOLLOUT) != 0) flush();
+  if ((events & ~std::uint32_t{EPOLLOUT}) != 0) {
+    shared_.hot_links.touch(*this);
+    receive();
+  }
+}
+
+bool Link::look() noexcept {
+  if (state_ != State::kOpen) return false;
+  const std::uint64_t before = inbox_.bytes_received();
+  receive();
+  return state_ != State::kOpen || inbox_.bytes_received() != before;
+}
+
+void Link::resume_soon() noexcept {
+  if (!resumption_.linked()) shared_.engine.defer(resumption_);
+}
+
+void Link::resume() noexcept {
+  if (state_ == State::kOpen) {
+    receive();
+  } else if (state_ == State::kDialing && !failure_.ok()) {
+    lose(std::move(failure_));
+  }
+}
+
+void Link::receive() noexcept {
+  switch (inbox_.receive(connection_->fd(), shared_.scratch.data(), shared_.scratch.size())) {
+    case Inbox::Result::kDrained:
+      if (!failure_.ok()) lose(std::move(failure_));  // sending had failed
+      break;
+    case Inbox::Result::kMore:
+      connection_->announce_again();
+      break;
+    case Inbox::Result::kEnded:
+      lose(connection_lost("closed by the peer"));
+      break;
+    case Inbox::Result::kBroken:
+      lose(connection_lost(std::strerror(inbox_.error())));
+      break;
+    case Inbox::Result::kViolation:
+      lose(Status::error(MPI_ERR_OTHER, "%s broke the rules of the wire (%s): %s. Do all ranks run the same Lapwing?",
+                         shared_.describe(peer_).c_str(), connection_->remote().text().c_str(),
+                         inbox_.violation().text()));
+      break;
+  }
+}
+
+// ---- the end --------------------------------------------------------------------------------------------------------
+
+Status Link::connection_lost(const char* what) const {
+  return Status::error(
+      MPI_ERR_PROC_ABORTED,
+      "%s lost its connection to %s (%s): %s. That process has ended, or the network between the hosts broke; "
+      "look at what it printed last",
+      shared_.describe_self().c_str(), shared_.describe(peer_).c_str(), connection_->remote().text().c_str(), what);
+}
+
+// For failures found while somebody posts: nobody expects to be told of a lost peer from inside post().
+void Link::fail_soon(Status why) noexcept {
+  if (failure_.ok()) failure_ = std::move(why);
+  resume_soon();
+}
+
+void Link::lose(Status why) noexcept {
+  const bool orderly = inbox_.goodbye() || (shared_.goodbye_expected && inbox_.half_received() == nullptr);
+  end(orderly ? State::kFinished : State::kLost, std::move(why));
+  if (!orderly) shared_.sink.on_peer_lost(peer_, failure_, inbox_.half_received());
+}
+
+void Link::end(State state, Status why) noexcept {
+  state_ = state;
+  failure_ = std::move(why);
+  shared_.hot_links.forget(*this);
+  shared_.engine.cancel_timer(await_);
+  dialer_.reset();
+  shared_.retire(std::move(connection_));
+  outbox_.fail(failure_);
+  keep_engine_awake();
+}
+
+void Link::close() noexcept {
+  if (state_ == State::kFinished || state_ == State::kLost) return;
+  if (state_ == State::kOpen) {
+    ::shutdown(connection_->fd(), SHUT_WR);
+    // Closing a socket with unread input resets the connection and throws away what we sent last.
+    while (::recv(connection_->fd(), shared_.scratch.data(), shared_.scratch.size(), MSG_DONTWAIT) > 0) {
+    }
+  }
+  end(State::kFinished, Status::error(MPI_ERR_OTHER, "%s has closed its connections", shared_.describe_self().c_str()));
+}
+
+}  // namespace lapwing::net::tcp

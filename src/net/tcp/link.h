@@ -1,0 +1,107 @@
+// The way to and from one peer: its frames, and the one connection that carries them.
+//
+//   state      what it means                                             what a post does
+//   kIdle      nobody has asked for this peer                            starts a dialer, queues
+//   kDialing   this rank makes a connection                              queues
+//   kAwaiting  the peer prefers the connection it is making to us        queues
+//   kOpen      the connection stands                                     sends at once what the socket takes
+//   kFinished  the peer said goodbye and left, or this rank closed       completes with an error
+//   kLost      the connection broke, or none could be made               completes with an error
+//
+// Simultaneous connects. Both ranks of a pair may dial at the same time; the connection that the lower rank makes wins.
+// The point of no return is the connector's Response (handshake.h): before it the acceptor cannot have accepted, after
+// it the acceptor may have. So:
+//
+//   - The higher rank, asked by a proven lower rank while it dials itself, gives up its own attempt, in whatever state,
+//   and
+//     accepts. The lower rank cannot have accepted that attempt: it would not have sent a Response of its own
+//     afterwards.
+//   - The lower rank, asked by a proven higher rank while it dials itself, accepts and gives up its own attempt if its
+//   own
+//     Response is not out yet (the peer cannot have accepted it: perhaps the peer cannot even be reached this way
+//     round). Otherwise it answers "duplicate", and the higher rank waits in kAwaiting for the Response that is on its
+//     way.
+//
+// Either way exactly one connection is accepted, and frames flow only on an accepted connection, so none is lost or
+// doubled.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "net/tcp/connection.h"
+#include "net/tcp/dialer.h"
+#include "net/tcp/inbox.h"
+#include "net/tcp/outbox.h"
+#include "net/tcp/shared.h"
+
+namespace lapwing::net::tcp {
+
+class Link final : public ConnectionUser, public DialerUser {
+ public:
+  enum class State { kIdle, kDialing, kAwaiting, kOpen, kFinished, kLost };
+
+  Link(Shared& shared, PeerId peer, std::vector<Address> addresses, bool same_host);
+  ~Link();
+
+  State state() const noexcept { return state_; }
+  void post(SendOp& op) noexcept;
+  bool flushed() noexcept { return outbox_.empty(); }
+  void close() noexcept;
+
+  // For the reception.
+  wire::Verdict judge() noexcept;
+  void open(std::unique_ptr<Connection> connection) noexcept;
+
+  // Reads without having been told that there is something; true when something came.
+  bool look() noexcept;
+
+  void on_ready(Connection& connection, std::uint32_t events) noexcept override;
+  void on_deadline(Connection&) noexcept override {}
+  void on_dialed(std::unique_ptr<Connection> connection) noexcept override;
+  void on_duplicate() noexcept override;
+  void on_unreachable(Status why) noexcept override;
+
+ private:
+  struct AwaitTimer : engine::Timer {
+    explicit AwaitTimer(Link& owner) noexcept
+        : Timer([](Timer& timer) noexcept { static_cast<AwaitTimer&>(timer).link.on_awaited_in_vain(); }),
+          link(owner) {}
+    Link& link;
+  };
+
+  // Does at a safe point what must not be done from inside post() or a handshake.
+  struct Resumption : engine::Tasklet {
+    explicit Resumption(Link& owner) noexcept
+        : Tasklet([](Tasklet& tasklet) noexcept { static_cast<Resumption&>(tasklet).link.resume(); }), link(owner) {}
+    Link& link;
+  };
+
+  void dial() noexcept;
+  void flush() noexcept;
+  void receive() noexcept;
+  void on_awaited_in_vain() noexcept;
+  void resume_soon() noexcept;
+  void resume() noexcept;
+  void fail_soon(Status why) noexcept;
+  void lose(Status why) noexcept;
+  void end(State state, Status why) noexcept;
+  void keep_engine_awake() noexcept;
+  Status connection_lost(const char* what) const;
+
+  Shared& shared_;
+  const PeerId peer_;
+  const std::vector<Address> addresses_;
+  const bool same_host_;
+  State state_ = State::kIdle;
+  bool held_ = false;  // the engine has been told that frames wait to leave
+  Status failure_;     // why frames are not sent any more: from now on (kFinished, kLost), or from the next resume()
+  Outbox outbox_;
+  Inbox inbox_;
+  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<Dialer> dialer_;
+  AwaitTimer await_;
+  Resumption resumption_;
+};
+
+}  // namespace lapwing::net::tcp

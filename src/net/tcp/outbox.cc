@@ -1,0 +1,153 @@
+#include "net/tcp/outbox.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace lapwing::net::tcp {
+
+// What one sendmsg takes.
+struct Outbox::Batch {
+  static constexpr std::size_t kMaxSegments = 64;
+  static constexpr std::size_t kMaxFrames = 16;
+
+  iovec segments[kMaxSegments];
+  std::size_t segment_count = 0;
+  std::byte headers[kMaxFrames][wire::kHeaderBytes];
+  std::size_t frame_count = 0;
+  std::uint64_t bytes = 0;
+  bool closed = false;  // nothing may follow: the last frame is not complete in this batch
+
+  void add(const void* base, std::size_t length) {
+    segments[segment_count++] = {const_cast<void*>(base), length};
+    bytes += length;
+  }
+};
+
+void Outbox::push(SendOp& op) noexcept {
+  op.header.sequence = next_sequence_++;
+  op.transport_progress = 0;
+  queue_.push_back(op);
+}
+
+Outbox::Result Outbox::flush(int fd) noexcept {
+  if (error_ != 0) return Result::kBroken;
+  if (flushing_) return Result::kDrained;
+  flushing_ = true;
+  Result result = Result::kDrained;
+  while (!queue_.empty()) {
+    Batch batch;
+    gather(batch);
+    msghdr message{};
+    message.msg_iov = batch.segments;
+    message.msg_iovlen = batch.segment_count;
+    const ssize_t sent = ::sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) {
+      const bool full = errno == EAGAIN || errno == EWOULDBLOCK;
+      if (!full) error_ = errno;
+      result = full ? Result::kBlocked : Result::kBroken;
+      break;
+    }
+    consume(static_cast<std::uint64_t>(sent));
+    if (static_cast<std::uint64_t>(sent) < batch.bytes) {
+      result = Result::kBlocked;
+      break;
+    }
+  }
+  flushing_ = false;
+  return result;
+}
+
+void Outbox::gather(Batch& batch) noexcept {
+  for (SendOp& op : queue_) {
+    if (batch.closed || batch.frame_count == Batch::kMaxFrames || batch.segment_count + 2 > Batch::kMaxSegments) return;
+    // A header that left in part is encoded again: the same bytes come out.
+    std::byte* header = batch.headers[batch.frame_count++];
+    if (op.transport_progress < wire::kHeaderBytes) {
+      wire::encode(op.header, header);
+      batch.add(header + op.transport_progress, wire::kHeaderBytes - op.transport_progress);
+    }
+    add_payload(op, batch);
+  }
+}
+
+void Outbox::add_payload(SendOp& op, Batch& batch) noexcept {
+  const std::uint64_t done = op.transport_progress - std::min<std::uint64_t>(op.transport_progress, wire::kHeaderBytes);
+  std::uint64_t rest = op.header.payload_bytes - done;
+  if (rest == 0) return;
+  if (op.walk == nullptr) {
+    batch.add(op.data + done, rest);
+    return;
+  }
+  if (staged_op_ == &op || op.walk->prefers_copy()) {
+    add_staged(op, rest, batch);
+    return;
+  }
+  const std::size_t first = batch.segment_count;
+  batch.segment_count += op.walk->peek(&batch.segments[first], Batch::kMaxSegments - first);
+  for (std::size_t i = first; i < batch.segment_count; ++i) {
+    iovec& segment = batch.segments[i];
+    if (segment.iov_len >= rest) {
+      segment.iov_len = rest;
+      batch.segment_count = i + 1;
+    }
+    batch.bytes += segment.iov_len;
+    rest -= segment.iov_len;
+  }
+  batch.closed = rest > 0;
+}
+
+// There is one staging buffer, so a staged frame is the last of its batch.
+void Outbox::add_staged(SendOp& op, std::uint64_t rest, Batch& batch) noexcept {
+  if (staged_op_ == nullptr) {
+    if (!staging_) staging_ = std::make_unique<std::byte[]>(kStagingBytes);
+    staged_op_ = &op;
+    staged_begin_ = 0;
+    staged_end_ = static_cast<std::size_t>(std::min<std::uint64_t>(rest, kStagingBytes));
+    op.walk->gather(staging_.get(), staged_end_);
+  } else if (staged_op_ != &op) {
+    batch.closed = true;  // another frame's staged bytes have to leave first
+    return;
+  }
+  batch.add(&staging_[staged_begin_], staged_end_ - staged_begin_);
+  batch.closed = true;
+}
+
+// Accounts for `bytes` that left, and completes the frames that left whole.
+void Outbox::consume(std::uint64_t bytes) noexcept {
+  while (bytes > 0 && !queue_.empty()) {
+    SendOp& op = queue_.front();
+    const std::uint64_t total = wire::kHeaderBytes + op.header.payload_bytes;
+    const std::uint64_t taken = std::min(bytes, total - op.transport_progress);
+    const std::uint64_t header_left =
+        wire::kHeaderBytes - std::min<std::uint64_t>(op.transport_progress, wire::kHeaderBytes);
+    if (taken > header_left) consume_payload(op, taken - header_left);
+    op.transport_progress += taken;
+    bytes -= taken;
+    if (op.transport_progress < total) return;
+    queue_.pop_front();
+    op.on_sent(op, Status());
+  }
+}
+
+void Outbox::consume_payload(SendOp& op, std::uint64_t bytes) noexcept {
+  if (staged_op_ == &op) {
+    staged_begin_ += static_cast<std::size_t>(bytes);
+    if (staged_begin_ == staged_end_) staged_op_ = nullptr;
+  } else if (op.walk != nullptr) {
+    op.walk->advance(bytes);
+  }
+}
+
+void Outbox::fail(const Status& why) noexcept {
+  staged_op_ = nullptr;
+  while (!queue_.empty()) {
+    SendOp& op = queue_.pop_front();
+    op.on_sent(op, why);
+  }
+}
+
+}  // namespace lapwing::net::tcp

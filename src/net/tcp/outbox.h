@@ -1,0 +1,52 @@
+// The frames of one link on their way out, in order. Sends as much as the socket takes with as few system calls as
+// possible: one sendmsg gathers the headers and payloads of as many queued frames as fit.
+//
+// Each SendOp completes exactly once: when its last byte is in the socket, or in fail(). on_sent may push again.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "net/transport.h"
+
+namespace lapwing::net::tcp {
+
+class Outbox {
+ public:
+  enum class Result { kDrained, kBlocked, kBroken };
+
+  // Numbers the frame and queues it.
+  void push(SendOp& op) noexcept;
+  bool empty() noexcept { return queue_.empty(); }
+
+  // True while flush() runs further up the stack: what is pushed now leaves with it.
+  bool flushing() const noexcept { return flushing_; }
+  // kBlocked: wait for writable readiness. kBroken: error() says why; nothing more can be sent.
+  Result flush(int fd) noexcept;
+  int error() const noexcept { return error_; }
+
+  // Completes all frames with `why`.
+  void fail(const Status& why) noexcept;
+
+ private:
+  struct Batch;
+  static constexpr std::size_t kStagingBytes = 64 << 10;
+
+  void gather(Batch& batch) noexcept;
+  void add_payload(SendOp& op, Batch& batch) noexcept;
+  void add_staged(SendOp& op, std::uint64_t rest, Batch& batch) noexcept;
+  void consume(std::uint64_t bytes) noexcept;
+  void consume_payload(SendOp& op, std::uint64_t bytes) noexcept;
+
+  IntrusiveList<SendOp> queue_;
+  std::uint64_t next_sequence_ = 0;
+  bool flushing_ = false;
+  int error_ = 0;
+  // Payload bytes of `staged_op_` that were gathered from a walk of short segments and have not left yet.
+  std::unique_ptr<std::byte[]> staging_;
+  SendOp* staged_op_ = nullptr;
+  std::size_t staged_begin_ = 0;
+  std::size_t staged_end_ = 0;
+};
+
+}  // namespace lapwing::net::tcp

@@ -1,0 +1,68 @@
+#include "net/tcp/shared.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "net/tcp/link.h"
+
+namespace lapwing::net::tcp {
+
+std::string Shared::describe(PeerId peer) const {
+  std::string text = "rank " + std::to_string(peer);
+  if (peer < host_names.size() && !host_names[peer].empty()) text += " on host " + host_names[peer];
+  return text;
+}
+
+std::string Shared::describe_self() const {
+  std::string text = "rank " + std::to_string(options.rank);
+  if (!options.host_name.empty()) text += " on host " + options.host_name;
+  return text;
+}
+
+void Shared::retire(std::unique_ptr<Connection> connection) noexcept {
+  if (!connection) return;
+  connection->close();
+  retired.push_back(std::move(connection));
+}
+
+void HotLinks::touch(Link& link) noexcept {
+  for (Hot& hot : hot_) {
+    if (hot.link == &link) {
+      hot.looks_in_vain = 0;
+      return;
+    }
+  }
+  if (hot_.size() < kMost) {
+    hot_.push_back({&link, 0});
+    return;
+  }
+  auto coldest = std::max_element(hot_.begin(), hot_.end(),
+                                  [](const Hot& a, const Hot& b) { return a.looks_in_vain < b.looks_in_vain; });
+  *coldest = {&link, 0};
+}
+
+void HotLinks::forget(Link& link) noexcept {
+  hot_.erase(std::remove_if(hot_.begin(), hot_.end(), [&](const Hot& hot) { return hot.link == &link; }), hot_.end());
+}
+
+bool HotLinks::poll() noexcept {
+  bool moved = false;
+  // Callbacks touch and forget links, so the list may change under the loop; a link skipped for that has its turn next
+  // time.
+  for (std::size_t i = 0; i < hot_.size(); ++i) {
+    Link* link = hot_[i].link;
+    ++hot_[i].looks_in_vain;
+    const bool came = link->look();
+    moved |= came;
+    if (i >= hot_.size() || hot_[i].link != link) continue;
+    if (came) {
+      hot_[i].looks_in_vain = 0;
+    } else if (hot_[i].looks_in_vain >= kPatience) {
+      hot_.erase(hot_.begin() + static_cast<std::ptrdiff_t>(i));
+      --i;
+    }
+  }
+  return moved;
+}
+
+}  // namespace lapwing::net::tcp

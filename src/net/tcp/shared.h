@@ -1,0 +1,88 @@
+// What the parts of one TcpTransport share: the way up (sink) and down (engine), the options, and a place for
+// connections that ended in the middle of their own callbacks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "net/tcp/connection.h"
+#include "net/tcp/interfaces.h"
+#include "net/transport.h"
+#include "wire/handshake.h"
+
+namespace lapwing::net {
+
+struct TcpOptions {
+  PeerId rank = 0;
+  std::uint32_t size = 1;
+  std::string job_secret;     // empty: nobody may connect
+  std::string host_identity;  // equal to a card's "host": that peer is reached by loopback
+  std::string host_name;      // for messages
+  bool single_host = false;   // all ranks run here: listen on loopback alone
+  std::uint64_t eager_limit = 64 << 10;
+  std::vector<std::string> interfaces;  // LAPWING_TCP_INTERFACE
+  std::uint16_t first_port = 0;         // LAPWING_TCP_PORTS; 0: any
+  std::uint16_t last_port = 0;
+  std::int64_t connect_timeout = 10'000'000'000;   // ns, for all addresses of a peer together
+  std::int64_t handshake_timeout = 5'000'000'000;  // ns, for whoever connects to this rank
+};
+
+struct TcpCounters {
+  std::uint64_t connections_made = 0;      // by this rank
+  std::uint64_t connections_accepted = 0;  // made by peers
+  std::uint64_t strangers_dropped = 0;     // connections that did not prove that they belong to the job
+};
+
+namespace tcp {
+
+class Link;
+
+// The links with traffic a moment ago: poll() reads them directly, without asking the event port.
+class HotLinks {
+ public:
+  // Something moved on this link: look at it directly for a while.
+  void touch(Link& link) noexcept;
+  void forget(Link& link) noexcept;
+  bool poll() noexcept;
+
+ private:
+  // Looking at a socket costs a system call, and the event port looks at all of them with one: only a few are worth it.
+  static constexpr std::size_t kMost = 4;
+  static constexpr unsigned kPatience = 256;  // looks in vain before a link is left to the event port
+  struct Hot {
+    Link* link;
+    unsigned looks_in_vain;
+  };
+  std::vector<Hot> hot_;
+};
+
+struct Shared {
+  Shared(engine::Engine& engine_in, FrameSink& sink_in, const TcpOptions& options_in)
+      : engine(engine_in), sink(sink_in), options(options_in), scratch(kScratchBytes) {}
+
+  static constexpr std::size_t kScratchBytes = 64 << 10;
+
+  // "rank 3 on host node7".
+  std::string describe(PeerId peer) const;
+  std::string describe_self() const;
+  // Ends a connection; its object lives on until the next poll, because one of its functions may be running.
+  void retire(std::unique_ptr<Connection> connection) noexcept;
+
+  engine::Engine& engine;
+  FrameSink& sink;
+  const TcpOptions options;
+  wire::JobKey key;
+  TcpCounters counters;
+  HotLinks hot_links;
+  std::vector<Interface> interfaces;    // of this host
+  std::vector<std::string> host_names;  // by rank
+  std::vector<std::byte> scratch;       // where input lands first; used within one receive
+  bool goodbye_expected = false;
+  std::vector<std::unique_ptr<Connection>> retired;
+};
+
+}  // namespace tcp
+}  // namespace lapwing::net

@@ -1,0 +1,83 @@
+#include "net/tcp/socket.h"
+
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace lapwing::net::tcp {
+namespace {
+
+// Buffer sizes are never set: that would switch off the kernel's own tuning.
+void set_no_delay(int fd) noexcept {
+  const int on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+}  // namespace
+
+void Socket::close() noexcept {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+Address Socket::local_address() const noexcept {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof storage;
+  if (getsockname(fd_, reinterpret_cast<sockaddr*>(&storage), &length) != 0) return {};
+  return Address::from_sockaddr(reinterpret_cast<const sockaddr*>(&storage));
+}
+
+int Socket::pending_error() const noexcept {
+  int error = 0;
+  socklen_t length = sizeof error;
+  return getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
+}
+
+int Socket::listen(const Address& address, Socket& socket) noexcept {
+  Socket opened(::socket(address.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!opened) return errno;
+  const int on = 1;
+  if (address.family == AF_INET6) setsockopt(opened.fd_, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+  // For ports of LAPWING_TCP_PORTS that an earlier job has just left.
+  if (address.port != 0) setsockopt(opened.fd_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_storage storage;
+  const socklen_t length = address.to_sockaddr(storage);
+  if (::bind(opened.fd_, reinterpret_cast<sockaddr*>(&storage), length) != 0) return errno;
+  if (::listen(opened.fd_, SOMAXCONN) != 0) return errno;
+  socket = std::move(opened);
+  return 0;
+}
+
+int Socket::connect(const Address& address, Socket& socket) noexcept {
+  Socket opened(::socket(address.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!opened) return errno;
+  set_no_delay(opened.fd_);
+  sockaddr_storage storage;
+  const socklen_t length = address.to_sockaddr(storage);
+  if (::connect(opened.fd_, reinterpret_cast<sockaddr*>(&storage), length) != 0 && errno != EINPROGRESS) return errno;
+  socket = std::move(opened);
+  return 0;
+}
+
+int Socket::accept(Socket& accepted, Address& peer) const noexcept {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof storage;
+  const int fd = accept4(fd_, reinterpret_cast<sockaddr*>(&storage), &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (fd < 0) return errno;
+  accepted = Socket(fd);
+  peer = Address::from_sockaddr(reinterpret_cast<const sockaddr*>(&storage));
+  set_no_delay(fd);
+  return 0;
+}
+
+bool Socket::send_small(const std::byte* bytes, std::size_t count) const noexcept {
+  ssize_t sent;
+  do {
+    sent = ::send(fd_, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
+  } while (sent < 0 && errno == EINTR);
+  return sent == static_cast<ssize_t>(count);
+}
+
+}  // namespace lapwing::net::tcp

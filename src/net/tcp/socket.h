@@ -1,0 +1,46 @@
+// A socket with one owner, and the few calls on it that TCP needs. Nothing blocks; errors come back as errno values.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "net/tcp/address.h"
+
+namespace lapwing::net::tcp {
+
+class Socket {
+ public:
+  Socket() noexcept = default;
+  explicit Socket(int fd) noexcept : fd_(fd) {}
+  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Socket& operator=(Socket&& other) noexcept {
+    if (this != &other) {
+      close();
+      fd_ = std::exchange(other.fd_, -1);
+    }
+    return *this;
+  }
+  ~Socket() { close(); }
+
+  int fd() const noexcept { return fd_; }
+  explicit operator bool() const noexcept { return fd_ >= 0; }
+  void close() noexcept;
+
+  Address local_address() const noexcept;
+  // What has become of a connect() under way: 0 or an errno value.
+  int pending_error() const noexcept;
+
+  // Each returns 0 or an errno value. connect() may leave the connection under way (EINPROGRESS counts as 0).
+  static int listen(const Address& address, Socket& socket) noexcept;
+  static int connect(const Address& address, Socket& socket) noexcept;
+  // EAGAIN: nobody waits to be accepted.
+  int accept(Socket& accepted, Address& peer) const noexcept;
+
+  // Sends all of a few bytes on a connection that has sent little before; false when it does not take them.
+  bool send_small(const std::byte* bytes, std::size_t count) const noexcept;
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace lapwing::net::tcp

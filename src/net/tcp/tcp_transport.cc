@@ -1,0 +1,136 @@
+#include "net/tcp/tcp_transport.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/settings.h"
+#include "net/tcp/interfaces.h"
+
+namespace lapwing::net {
+
+namespace {
+
+// Large enough that a header costs nothing, small enough that other messages to the same peer need not wait long behind
+// it.
+constexpr std::uint64_t kDataChunk = 512 << 10;
+constexpr const char* kCardKey = "tcp";
+
+TcpOptions options_from(const NetworkConfig& config) {
+  TcpOptions options;
+  options.rank = config.rank;
+  options.size = config.size;
+  options.job_secret = config.job_secret;
+  options.host_identity = config.host_identity;
+  options.host_name = config.host_name;
+  options.single_host = config.single_host;
+  if (const Settings* settings = config.settings; settings != nullptr) {
+    using std::chrono::nanoseconds;
+    options.eager_limit = settings->eager_limit_tcp;
+    options.interfaces = settings->tcp_interface;
+    options.first_port = settings->tcp_ports.first;
+    options.last_port = settings->tcp_ports.last;
+    options.connect_timeout = nanoseconds(settings->connect_timeout).count();
+    options.handshake_timeout = nanoseconds(settings->handshake_timeout).count();
+  }
+  return options;
+}
+
+}  // namespace
+
+TcpTransport::TcpTransport(engine::Engine& engine, FrameSink& sink, const TcpOptions& options)
+    : shared_(engine, sink, options), reception_(shared_, *this) {}
+
+TcpTransport::TcpTransport(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config)
+    : TcpTransport(engine, sink, options_from(config)) {}
+
+TcpTransport::~TcpTransport() {
+  close();
+}
+
+Status TcpTransport::publish(wire::Card& card) {
+  shared_.interfaces = tcp::list_interfaces();
+  if (shared_.options.size < 2 || shared_.options.job_secret.empty()) return {};  // nobody is there to connect
+  LAPWING_TRY(shared_.key.set(shared_.options.job_secret));
+  std::vector<tcp::Interface> listened = tcp::loopback_interfaces(shared_.interfaces);
+  if (listened.size() > 1) listened.resize(1);
+  if (!shared_.options.single_host || listened.empty()) {
+    std::vector<tcp::Interface> usable;
+    LAPWING_TRY(tcp::usable_interfaces(shared_.interfaces, shared_.options.interfaces, usable));
+    listened.insert(listened.end(), usable.begin(), usable.end());
+  }
+  std::vector<tcp::Address> addresses;
+  LAPWING_TRY(reception_.open(listened, addresses));
+  card.set(kCardKey, tcp::encode_addresses(addresses));
+  return {};
+}
+
+Status TcpTransport::attach(const std::vector<wire::Card>& cards) {
+  peers_.resize(cards.size());
+  shared_.host_names.resize(cards.size());
+  for (PeerId peer = 0; peer < cards.size(); ++peer) {
+    const wire::Card& card = cards[peer];
+    shared_.host_names[peer] = card.get("name");
+    peers_[peer].same_host = card.get("host") == shared_.options.host_identity;
+    const Status decoded = tcp::decode_addresses(card.get(kCardKey), peers_[peer].addresses);
+    if (!decoded.ok())
+      return Status::error(decoded.error_class(), "the card of %s is damaged: %s", shared_.describe(peer).c_str(),
+                           decoded.text());
+  }
+  LAPWING_TRY(reception_.start());
+  shared_.engine.add_source(*this);
+  attached_ = true;
+  return {};
+}
+
+bool TcpTransport::reaches(PeerId peer) const noexcept {
+  return shared_.key.known() && peer != shared_.options.rank && peer < peers_.size() && !peers_[peer].addresses.empty();
+}
+
+Capabilities TcpTransport::capabilities(PeerId) const noexcept {
+  Capabilities capabilities;
+  capabilities.eager_limit = shared_.options.eager_limit;
+  capabilities.data_chunk = kDataChunk;
+  return capabilities;
+}
+
+tcp::Link& TcpTransport::link(PeerId peer) noexcept {
+  Peer& entry = peers_[peer];
+  if (!entry.link) entry.link = std::make_unique<tcp::Link>(shared_, peer, entry.addresses, entry.same_host);
+  return *entry.link;
+}
+
+tcp::Link::State TcpTransport::link_state(PeerId peer) const noexcept {
+  return peers_[peer].link ? peers_[peer].link->state() : tcp::Link::State::kIdle;
+}
+
+void TcpTransport::post(PeerId peer, SendOp& op) noexcept {
+  link(peer).post(op);
+}
+
+void TcpTransport::admit(PeerId peer, std::unique_ptr<tcp::Connection> connection) noexcept {
+  link(peer).open(std::move(connection));
+}
+
+bool TcpTransport::poll() noexcept {
+  shared_.retired.clear();
+  return shared_.hot_links.poll();
+}
+
+bool TcpTransport::flushed() const noexcept {
+  for (const Peer& peer : peers_) {
+    if (peer.link && !peer.link->flushed()) return false;
+  }
+  return true;
+}
+
+void TcpTransport::close() noexcept {
+  for (Peer& peer : peers_) {
+    if (peer.link) peer.link->close();
+  }
+  reception_.close();
+  if (attached_) shared_.engine.remove_source(*this);
+  attached_ = false;
+  shared_.retired.clear();
+}
+
+}  // namespace lapwing::net

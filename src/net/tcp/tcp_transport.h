@@ -1,0 +1,67 @@
+// Frames over TCP: one connection per pair of ranks, made on first use by whichever rank posts first, trusted only
+// after a handshake with the job's secret (wire/handshake.h). Owned by the Network; everything runs with the endpoint's
+// lock held, on whichever thread drives the engine.
+//
+//   Reception   listens, and turns strangers into proven peers or drops them
+//   Link        one per peer: state, Outbox, Inbox, and who wins when both connect at once
+//   Dialer      makes a link's connection: addresses, deadlines, the diagnosis
+//   HotLinks    which links poll() looks at without asking the event port
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/network.h"
+#include "net/tcp/link.h"
+#include "net/tcp/reception.h"
+#include "net/tcp/shared.h"
+#include "net/transport.h"
+
+namespace lapwing::net {
+
+class TcpTransport final : public Transport, private tcp::ReceptionUser {
+ public:
+  TcpTransport(engine::Engine& engine, FrameSink& sink, const TcpOptions& options);
+  TcpTransport(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config);
+  ~TcpTransport();
+
+  const char* name() const noexcept override { return "tcp"; }
+  Status publish(wire::Card& card) override;
+  Status attach(const std::vector<wire::Card>& cards) override;
+  bool reaches(PeerId peer) const noexcept override;
+  Capabilities capabilities(PeerId peer) const noexcept override;
+  void post(PeerId peer, SendOp& op) noexcept override;
+  bool flushed() const noexcept override;
+  void expect_goodbye() noexcept override { shared_.goodbye_expected = true; }
+  void close() noexcept override;
+
+  bool poll() noexcept override;
+  // The event port announces whatever there is to do.
+  bool arm() noexcept override { return true; }
+  void disarm() noexcept override {}
+
+  const TcpCounters& counters() const noexcept { return shared_.counters; }
+  // How many connections are inside that have not proven anything.
+  std::size_t strangers() const noexcept { return reception_.strangers(); }
+  // For tests and for describing a hang; kIdle where nobody has asked for the peer.
+  tcp::Link::State link_state(PeerId peer) const noexcept;
+
+ private:
+  struct Peer {
+    std::vector<tcp::Address> addresses;
+    bool same_host = false;
+    std::unique_ptr<tcp::Link> link;
+  };
+
+  tcp::Link& link(PeerId peer) noexcept;
+  wire::Verdict judge(PeerId peer) noexcept override { return link(peer).judge(); }
+  void admit(PeerId peer, std::unique_ptr<tcp::Connection> connection) noexcept override;
+
+  tcp::Shared shared_;
+  tcp::Reception reception_;
+  std::vector<Peer> peers_;
+  bool attached_ = false;
+};
+
+}  // namespace lapwing::net
