@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/internal_error.h"
+#include "mpi/error_code.h"
 
 namespace lapwing::mpi {
 namespace {
@@ -59,8 +60,9 @@ thread_local MPI_Comm failed_communicator = MPI_COMM_NULL;
 
 // ---- Raising
 
-int raise_on_file(MPI_File, Status status, const char*) {
+int raise_on_file(MPI_File, Status status, const char* function) {
   // No file can be open in this version; what speaks for MPI_FILE_NULL is MPI_ERRORS_RETURN (MPI 5.0, section 14.7).
+  remember_error(status.error_class(), std::string(function) + ": " + status.text());
   return status.error_class();
 }
 
