@@ -17,10 +17,10 @@ struct NetworkConfig {
   std::uint32_t size = 1;
   bool use_shm = true;
   bool use_tcp = true;
-  std::string job_secret;          // 32 bytes, the same on every rank; empty for a singleton
-  std::string host_identity;       // equal on ranks that share memory and loopback
-  std::string host_name;           // for messages
-  bool single_host = false;        // the launcher says that all ranks run on this host
+  std::string job_secret;     // 32 bytes, the same on every rank; empty for a singleton
+  std::string host_identity;  // equal on ranks that share memory and loopback
+  std::string host_name;      // for messages
+  bool single_host = false;   // the launcher says that all ranks run on this host
   const Settings* settings = nullptr;
 };
 
@@ -47,6 +47,9 @@ class Network {
   void close() noexcept;
 
  private:
+  Status read_cards(const std::vector<wire::Card>& cards);
+  Status no_route(PeerId peer) const;
+
   friend struct NetworkForTests;  // puts a transport of the tests' own in place (p2p/loop_network_for_tests.h)
 
   engine::Engine& engine_;

@@ -1,0 +1,109 @@
+#include "net/network.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/log.h"
+#include "net/self/self_transport.h"
+#include "net/shm/shm_transport.h"
+#include "net/tcp/tcp_transport.h"
+
+namespace lapwing::net {
+
+Network::Network(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config)
+    : engine_(engine), config_(config) {
+  transports_.push_back(std::make_unique<SelfTransport>(engine, sink, config));
+  if (config.size < 2) return;
+  if (config.use_shm) transports_.push_back(std::make_unique<ShmTransport>(engine, sink, config));
+  if (config.use_tcp) transports_.push_back(std::make_unique<TcpTransport>(engine, sink, config));
+}
+
+Network::~Network() = default;
+
+Status Network::publish(wire::Card& card) {
+  card.set("version", std::to_string(wire::kVersion));
+  card.set("host", config_.host_identity);
+  card.set("name", config_.host_name);
+  card.set("pid", std::to_string(::getpid()));
+  for (auto transport = transports_.begin(); transport != transports_.end();) {
+    Status published = (*transport)->publish(card);
+    if (published.ok()) {
+      ++transport;
+      continue;
+    }
+    // Without the card's entry no peer will try this transport. Another one may do; attach() finds out.
+    const bool only_way = transports_.size() <= 2;
+    if (transport == transports_.begin() || only_way) return published;
+    log_warn("going on without transport %s: %s", (*transport)->name(), published.text());
+    transport = transports_.erase(transport);
+  }
+  return {};
+}
+
+Status Network::attach(const std::vector<wire::Card>& cards) {
+  LAPWING_TRY(read_cards(cards));
+  for (const auto& transport : transports_) LAPWING_TRY(transport->attach(cards));
+  routes_.assign(cards.size(), nullptr);
+  capabilities_.assign(cards.size(), {});
+  for (PeerId peer = 0; peer < cards.size(); ++peer) {
+    for (const auto& transport : transports_) {
+      if (!transport->reaches(peer)) continue;
+      routes_[peer] = transport.get();
+      capabilities_[peer] = transport->capabilities(peer);
+      break;
+    }
+    if (routes_[peer] == nullptr) return no_route(peer);
+  }
+  return {};
+}
+
+Status Network::read_cards(const std::vector<wire::Card>& cards) {
+  if (cards.size() != config_.size)
+    return Status::error(MPI_ERR_INTERN, "%zu cards for %u ranks", cards.size(), config_.size);
+  host_names_.resize(cards.size());
+  same_host_.resize(cards.size());
+  for (PeerId peer = 0; peer < cards.size(); ++peer) {
+    host_names_[peer] = cards[peer].get("name");
+    same_host_[peer] = cards[peer].get("host") == config_.host_identity;
+    if (cards[peer].get("version") == std::to_string(wire::kVersion)) continue;
+    return Status::error(
+        MPI_ERR_OTHER,
+        "%s speaks version %s of Lapwing's wire format and %s version %u; run all ranks with the same Lapwing",
+        describe(peer).c_str(), cards[peer].has("version") ? cards[peer].get("version").c_str() : "?",
+        describe(config_.rank).c_str(), static_cast<unsigned>(wire::kVersion));
+  }
+  return {};
+}
+
+Status Network::no_route(PeerId peer) const {
+  std::string names;
+  for (const auto& transport : transports_) names += (names.empty() ? "" : ", ") + std::string(transport->name());
+  const char* remedy = same_host_[peer] ? "" : ", and only tcp reaches other hosts";
+  return Status::error(
+      MPI_ERR_OTHER, "%s has no way to %s: the transports in use are %s%s; see LAPWING_TRANSPORTS and `lapwing doctor`",
+      describe(config_.rank).c_str(), describe(peer).c_str(), names.c_str(), remedy);
+}
+
+std::string Network::describe(PeerId peer) const {
+  std::string text = "rank " + std::to_string(peer);
+  if (peer < host_names_.size() && !host_names_[peer].empty()) text += " on host " + host_names_[peer];
+  return text;
+}
+
+bool Network::flushed() const noexcept {
+  for (const auto& transport : transports_) {
+    if (!transport->flushed()) return false;
+  }
+  return true;
+}
+
+void Network::expect_goodbye() noexcept {
+  for (const auto& transport : transports_) transport->expect_goodbye();
+}
+
+void Network::close() noexcept {
+  for (const auto& transport : transports_) transport->close();
+}
+
+}  // namespace lapwing::net

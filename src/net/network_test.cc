@@ -1,0 +1,105 @@
+#include "net/network.h"
+
+#include <gtest/gtest.h>
+
+#include "base/settings.h"
+
+namespace lapwing::net {
+namespace {
+
+class SilentSink final : public FrameSink {
+ public:
+  Landing on_header(PeerId, const wire::FrameHeader&) noexcept override { return {}; }
+  void on_frame(PeerId, const wire::FrameHeader&, const Landing&) noexcept override {}
+  void on_peer_lost(PeerId, const Status&, const Landing*) noexcept override {}
+};
+
+class NetworkTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    engine::EngineOptions options;
+    options.event_thread = false;
+    ASSERT_TRUE(engine_.start(options).ok());
+    config_.size = 2;
+    config_.use_shm = false;
+    config_.job_secret = std::string(32, 's');
+    config_.host_identity = "machine";
+    config_.host_name = "node1";
+    config_.single_host = true;
+    config_.settings = &settings_;
+  }
+
+  Settings settings_;
+  SteadyClock clock_;
+  engine::Engine engine_{clock_};
+  SilentSink sink_;
+  NetworkConfig config_;
+};
+
+TEST_F(NetworkTest, ChoosesATransportPerPeer) {
+  const engine::Call call(engine_);
+  Network network(engine_, sink_, config_);
+  std::vector<wire::Card> cards(2);
+  ASSERT_TRUE(network.publish(cards[0]).ok());
+  EXPECT_EQ(cards[0].get("name"), "node1");
+  EXPECT_EQ(cards[0].get("tcp").rfind("127.0.0.1:", 0), 0u) << cards[0].get("tcp");
+  cards[1] = cards[0];
+  cards[1].set("name", "node2");
+  cards[1].set("host", "another");
+  const Status attached = network.attach(cards);
+  ASSERT_TRUE(attached.ok()) << attached.text();
+  EXPECT_STREQ(network.route(0).name(), "self");
+  EXPECT_STREQ(network.route(1).name(), "tcp");
+  EXPECT_EQ(network.capabilities(1).eager_limit, 64u << 10);
+  EXPECT_TRUE(network.same_host(0));
+  EXPECT_FALSE(network.same_host(1));
+  EXPECT_EQ(network.describe(1), "rank 1 on host node2");
+  EXPECT_TRUE(network.flushed());
+  network.close();
+}
+
+TEST_F(NetworkTest, SaysWhenAPeerCannotBeReached) {
+  const engine::Call call(engine_);
+  config_.use_tcp = false;
+  Network network(engine_, sink_, config_);
+  std::vector<wire::Card> cards(2);
+  ASSERT_TRUE(network.publish(cards[0]).ok());
+  cards[1] = cards[0];
+  cards[1].set("host", "another");
+  cards[1].set("name", "node2");
+  EXPECT_STREQ(
+      network.attach(cards).text(),
+      "rank 0 on host node1 has no way to rank 1 on host node2: the transports in use are self, and only tcp reaches "
+      "other hosts; see LAPWING_TRANSPORTS and `lapwing doctor`");
+  network.close();
+}
+
+TEST_F(NetworkTest, RefusesAnotherVersion) {
+  const engine::Call call(engine_);
+  Network network(engine_, sink_, config_);
+  std::vector<wire::Card> cards(2);
+  ASSERT_TRUE(network.publish(cards[0]).ok());
+  cards[1] = cards[0];
+  cards[1].set("version", "7");
+  EXPECT_STREQ(network.attach(cards).text(),
+               "rank 1 on host node1 speaks version 7 of Lapwing's wire format and rank 0 on host node1 version 1; run "
+               "all ranks "
+               "with the same Lapwing");
+  network.close();
+}
+
+TEST_F(NetworkTest, ASingletonListensToNobody) {
+  const engine::Call call(engine_);
+  config_.size = 1;
+  config_.job_secret.clear();
+  Network network(engine_, sink_, config_);
+  std::vector<wire::Card> cards(1);
+  ASSERT_TRUE(network.publish(cards[0]).ok());
+  EXPECT_FALSE(cards[0].has("tcp"));
+  ASSERT_TRUE(network.attach(cards).ok());
+  EXPECT_STREQ(network.route(0).name(), "self");
+  network.close();
+}
+
+}  // namespace
+}  // namespace lapwing::net
