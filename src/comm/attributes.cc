@@ -6,8 +6,8 @@
 namespace lapwing::comm {
 
 template <typename Handle>
-int KeyvalTable<Handle>::create(typename Keyval<Handle>::CopyFunction* copy, typename Keyval<Handle>::DeleteFunction* remove,
-                                void* extra_state) {
+int KeyvalTable<Handle>::create(typename Keyval<Handle>::CopyFunction* copy,
+                                typename Keyval<Handle>::DeleteFunction* remove, void* extra_state) {
   const std::lock_guard guard(mutex_);
   const int number = ++next_;
   keyvals_.emplace(number, std::make_shared<const Keyval<Handle>>(Keyval<Handle>{number, copy, remove, extra_state}));
@@ -29,8 +29,8 @@ std::shared_ptr<const Keyval<Handle>> KeyvalTable<Handle>::find(int number) cons
 
 template <typename Handle>
 std::size_t AttributeSet<Handle>::index_of(int number) const noexcept {
-  const auto found =
-      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.keyval->number == number; });
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& entry) { return entry.keyval->number == number; });
   return static_cast<std::size_t>(found - entries_.begin());
 }
 

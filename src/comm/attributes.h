@@ -1,8 +1,9 @@
-// Attributes: values that a program keeps with a communicator, a datatype or a window under a key (MPI 5.0, section 7.7).
+// Attributes: values that a program keeps with a communicator, a datatype or a window under a key (MPI 5.0,
+// section 7.7).
 //
 // A Keyval is shared: freeing it hides the number, but attributes that use it keep it, and its callbacks, alive. An
-// AttributeSet belongs to one object. Callbacks run on the calling application thread without any lock of Lapwing, so they
-// may call MPI, this very set included; one callback runs for each copy and each deletion, exactly once.
+// AttributeSet belongs to one object. Callbacks run on the calling application thread without any lock of Lapwing, so
+// they may call MPI, this very set included; one callback runs for each copy and each deletion, exactly once.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,8 @@ class KeyvalTable {
   // Numbers start behind `base`, which tells the kinds apart.
   explicit KeyvalTable(int base) noexcept : next_(base) {}
 
-  int create(typename Keyval<Handle>::CopyFunction* copy, typename Keyval<Handle>::DeleteFunction* remove, void* extra_state);
+  int create(typename Keyval<Handle>::CopyFunction* copy, typename Keyval<Handle>::DeleteFunction* remove,
+             void* extra_state);
   // False when there is no such keyval (any more).
   bool free(int number);
   // Null when there is no such keyval.
@@ -56,7 +58,8 @@ class AttributeSet {
  public:
   // True, and `value` set, when there is an attribute under that key.
   bool get(int number, void** value) const;
-  // Replaces an attribute; the old value's delete callback runs first and may refuse. `owner` is what callbacks are told.
+  // Replaces an attribute; the old value's delete callback runs first and may refuse. `owner` is what callbacks are
+  // told.
   Status set(Handle owner, std::shared_ptr<const Keyval<Handle>> keyval, void* value);
   // Error MPI_ERR_KEYVAL when there is none; when the callback refuses, the attribute stays.
   Status remove(Handle owner, int number);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/object.h"
 #include "comm/group.h"
@@ -31,7 +32,8 @@ class Extra {
 
 class Communicator : public Object {
  public:
-  // Takes over one reference to each group. `remote` is null for an intra-communicator. `context` may be 0 = not agreed yet.
+  // Takes over one reference to each group. `remote` is null for an intra-communicator. `context` may be 0 = not agreed
+  // yet.
   Communicator(std::uint64_t context, Group* local, Group* remote) noexcept;
 
   bool is_inter() const noexcept { return remote_ != nullptr; }
@@ -57,7 +59,10 @@ class Communicator : public Object {
   int next_collective_tag() noexcept { return static_cast<int>(collective_counter_++ & 0x3fffffff); }
 
   MPI_Errhandler error_handler() const noexcept { return error_handler_; }
-  void set_error_handler(MPI_Errhandler handler) noexcept { error_handler_ = handler; }  // reference counting: src/mpi/error.cc
+  // Takes over one reference to `handler`, and gives the one to the handler before to the caller.
+  MPI_Errhandler exchange_error_handler(MPI_Errhandler handler) noexcept {
+    return std::exchange(error_handler_, handler);
+  }
 
   std::string name;
   // Kept for rooms above; each casts its own back.

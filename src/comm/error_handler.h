@@ -1,4 +1,5 @@
-// Error handlers made by the program (MPI 5.0, section 9.3). The predefined ones have no object: the handle says it all.
+// Error handlers made by the program (MPI 5.0, section 9.3). The predefined ones have no object: the handle says it
+// all.
 //
 // Each communicator or session that uses one holds a reference, so MPI_Errhandler_free ends only the user's own.
 #pragma once

@@ -4,7 +4,8 @@
 
 namespace lapwing::comm {
 
-Group::Group(std::vector<ProcessId> members, int rank) : Object(ObjectKind::kGroup), members_(std::move(members)), rank_(rank) {
+Group::Group(std::vector<ProcessId> members, int rank)
+    : Object(ObjectKind::kGroup), members_(std::move(members)), rank_(rank) {
   if (members_.empty()) return;
   first_ = members_[0];
   const std::int64_t stride = members_.size() > 1 ? static_cast<std::int64_t>(members_[1]) - first_ : 1;
@@ -85,11 +86,13 @@ Status expand_ranges(const int ranges[][3], int count, int group_size, std::vect
     const std::int64_t first = ranges[i][0], last = ranges[i][1], stride = ranges[i][2];
     if (stride == 0) return Status::error(MPI_ERR_ARG, "range %d has stride 0", i);
     if (first < 0 || first >= group_size) {
-      return Status::error(MPI_ERR_RANK, "range %d begins at rank %d, but the group has %d members", i, ranges[i][0], group_size);
+      return Status::error(MPI_ERR_RANK, "range %d begins at rank %d, but the group has %d members", i, ranges[i][0],
+                           group_size);
     }
     const std::int64_t steps = (last - first) / stride;
     if ((last - first) * stride < 0) {
-      return Status::error(MPI_ERR_ARG, "range %d (%d, %d, %d) leads away from its end", i, ranges[i][0], ranges[i][1], ranges[i][2]);
+      return Status::error(MPI_ERR_ARG, "range %d (%d, %d, %d) leads away from its end", i, ranges[i][0], ranges[i][1],
+                           ranges[i][2]);
     }
     const std::int64_t end = first + steps * stride;
     if (end < 0 || end >= group_size) {

@@ -27,12 +27,14 @@ class Group : public Object {
   int rank() const noexcept { return rank_; }
   ProcessId member(int rank) const noexcept { return members_[static_cast<std::size_t>(rank)]; }
   const std::vector<ProcessId>& members() const noexcept { return members_; }
-  // The rank of a process in this group, or MPI_UNDEFINED. O(1) after the first question, which may build an index. Any thread.
+  // The rank of a process in this group, or MPI_UNDEFINED. O(1) after the first question, which may build an index. Any
+  // thread.
   int rank_of(ProcessId process) const {
     if (stride_ == 0) return rank_by_index(process);
     const std::int64_t distance = static_cast<std::int64_t>(process) - first_;
     const std::int64_t rank = stride_ == 1 ? distance : distance / stride_;
-    return rank >= 0 && rank < size() && member(static_cast<int>(rank)) == process ? static_cast<int>(rank) : MPI_UNDEFINED;
+    return rank >= 0 && rank < size() && member(static_cast<int>(rank)) == process ? static_cast<int>(rank)
+                                                                                   : MPI_UNDEFINED;
   }
 
  private:

@@ -94,7 +94,8 @@ std::vector<std::pair<std::string, std::string>> Info::entries() const {
 
 std::size_t Info::index_of(std::string_view key) const noexcept {
   const std::string_view bare = trimmed(key);
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) { return entry.first == bare; });
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) { return entry.first == bare; });
   return static_cast<std::size_t>(found - entries_.begin());
 }
 

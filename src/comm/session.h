@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "base/object.h"
 #include "comm/communicator.h"
@@ -19,8 +20,13 @@ class Session : public Object {
 
   MPI_Session handle() noexcept { return reinterpret_cast<MPI_Session>(this); }
   MPI_Errhandler error_handler() const noexcept { return error_handler_; }
-  // Counts the references of both handlers.
+  // Takes over one reference to `handler`, and gives the one to the handler before to the caller.
+  MPI_Errhandler exchange_error_handler(MPI_Errhandler handler) noexcept {
+    return std::exchange(error_handler_, handler);
+  }
+  // Counts the references of both handlers. MPI_ERRHANDLER_NULL changes nothing.
   void set_error_handler(MPI_Errhandler handler) noexcept {
+    if (handler == MPI_ERRHANDLER_NULL) return;
     retain_error_handler(handler);
     drop_error_handler(error_handler_);
     error_handler_ = handler;

@@ -25,7 +25,8 @@ Status CartesianTopology::rank_at(std::span<const int> coords, int* rank) const 
     if (periodic_[i]) {
       coordinate = (coordinate % dims_[i] + dims_[i]) % dims_[i];
     } else if (coordinate < 0 || coordinate >= dims_[i]) {
-      return Status::error(MPI_ERR_ARG, "coordinate %d of dimension %zu is outside 0..%d, and the dimension is not periodic",
+      return Status::error(MPI_ERR_ARG,
+                           "coordinate %d of dimension %zu is outside 0..%d, and the dimension is not periodic",
                            coords[i], i, dims_[i] - 1);
     }
     position = position * dims_[i] + coordinate;
@@ -51,7 +52,8 @@ int CartesianTopology::neighbour(int rank, int dimension, int displacement) cons
 
 void CartesianTopology::shift(int rank, int dimension, int displacement, int* source, int* destination) const noexcept {
   // The least int has no negative; a shift that far means the same modulo the extent or leaves the grid either way.
-  const int backwards = displacement == std::numeric_limits<int>::min() ? std::numeric_limits<int>::max() : -displacement;
+  const int backwards =
+      displacement == std::numeric_limits<int>::min() ? std::numeric_limits<int>::max() : -displacement;
   *source = neighbour(rank, dimension, backwards);
   *destination = neighbour(rank, dimension, displacement);
 }
@@ -73,7 +75,9 @@ CartesianTopology::SubGrid CartesianTopology::subgrid(int rank, const std::vecto
   return result;
 }
 
-std::unique_ptr<Topology> CartesianTopology::clone() const { return std::make_unique<CartesianTopology>(dims_, periodic_); }
+std::unique_ptr<Topology> CartesianTopology::clone() const {
+  return std::make_unique<CartesianTopology>(dims_, periodic_);
+}
 
 std::vector<int> CartesianTopology::neighbours_in(int rank) const {
   std::vector<int> result;
@@ -90,7 +94,9 @@ std::span<const int> GraphTopology::neighbours(int rank) const noexcept {
   return std::span<const int>(edges_).subspan(begin, end - begin);
 }
 
-std::unique_ptr<Topology> GraphTopology::clone() const { return std::make_unique<GraphTopology>(index_, edges_); }
+std::unique_ptr<Topology> GraphTopology::clone() const {
+  return std::make_unique<GraphTopology>(index_, edges_);
+}
 
 std::vector<int> GraphTopology::neighbours_in(int rank) const {
   const auto all = neighbours(rank);

@@ -18,8 +18,8 @@ class Topology : public Extra {
 
   Kind kind() const noexcept { return kind_; }
   virtual std::unique_ptr<Topology> clone() const = 0;
-  // Ranks that `rank` receives from, and sends to, in the order that neighbourhood collectives use. A cartesian topology
-  // has MPI_PROC_NULL at its borders, and the same rank may come several times.
+  // Ranks that `rank` receives from, and sends to, in the order that neighbourhood collectives use. A cartesian
+  // topology has MPI_PROC_NULL at its borders, and the same rank may come several times.
   virtual std::vector<int> neighbours_in(int rank) const = 0;
   virtual std::vector<int> neighbours_out(int rank) const = 0;
 
@@ -98,7 +98,7 @@ class DistributedGraphTopology final : public Topology {
   bool weighted() const noexcept { return weighted_; }
 
   std::unique_ptr<Topology> clone() const override;
-  std::vector<int> neighbours_in(int rank) const override;   // `rank` is the own one
+  std::vector<int> neighbours_in(int rank) const override;  // `rank` is the own one
   std::vector<int> neighbours_out(int rank) const override;
 
  private:
@@ -111,8 +111,9 @@ class DistributedGraphTopology final : public Topology {
 Topology* topology_of(const Communicator& communicator) noexcept;
 // For neighbourhood collectives: of this process. Empty when the communicator has no topology.
 //
-// Slots of a cartesian topology: 2d is the neighbour at -1 and 2d + 1 the one at +1 along dimension d. What is sent to slot
-// 2d arrives at the other's slot 2d + 1 and the reverse; that matters when both are the same process (extent 1 or 2).
+// Slots of a cartesian topology: 2d is the neighbour at -1 and 2d + 1 the one at +1 along dimension d. What is sent to
+// slot 2d arrives at the other's slot 2d + 1 and the reverse; that matters when both are the same process (extent 1 or
+// 2).
 std::vector<int> neighbours_in(const Communicator& communicator);
 std::vector<int> neighbours_out(const Communicator& communicator);
 

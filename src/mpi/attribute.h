@@ -1,7 +1,7 @@
 // What other chapters need of attributes: copying with an object, deleting with it.
 //
-// User callbacks run inside these calls: application threads only, without the endpoint's lock. A failing callback makes the
-// call fail with the callback's code, and then the object must not be freed (or: the copy must be given up).
+// User callbacks run inside these calls: application threads only, without the endpoint's lock. A failing callback
+// makes the call fail with the callback's code, and then the object must not be freed (or: the copy must be given up).
 #pragma once
 
 #include "base/status.h"

@@ -8,7 +8,8 @@
 
 namespace lapwing::mpi {
 
-// Null when the handle is of no living object of that kind. MPI_INFO_ENV resolves; predefined error handlers have no object.
+// Null when the handle is of no living object of that kind. MPI_INFO_ENV resolves; predefined error handlers have no
+// object.
 comm::Info* resolve(MPI_Info handle) noexcept;
 comm::ErrorHandler* resolve(MPI_Errhandler handle) noexcept;
 comm::Session* resolve(MPI_Session handle) noexcept;
@@ -18,6 +19,8 @@ bool is_error_handler(MPI_Errhandler handle) noexcept;
 
 // The handle of a group, with one reference for the user: MPI_GROUP_EMPTY when it has no members.
 MPI_Group give_handle(comm::Group* group) noexcept;
-inline MPI_Info handle_of(comm::Info* info) noexcept { return reinterpret_cast<MPI_Info>(info); }
+inline MPI_Info handle_of(comm::Info* info) noexcept {
+  return reinterpret_cast<MPI_Info>(info);
+}
 
 }  // namespace lapwing::mpi

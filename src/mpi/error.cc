@@ -1,0 +1,214 @@
+// Raising errors: from a failed Status to what the program asked for (MPI 5.0, section 9.3).
+//
+// A user's handler runs on the thread whose call failed, without any lock of Lapwing. The code that callers get is the
+// error class (or the program's own code, from its callbacks).
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "mpi/error_code.h"
+#include "mpi/handles.h"
+#include "mpi/implementation.h"
+#include "mpi/process.h"
+#include "mpi/shim_support.h"
+
+namespace lapwing::mpi {
+
+namespace {
+
+// Guards which handler an object has, so that one thread may set it while another raises.
+std::mutex handlers_mutex;
+
+// The handler of an object, held until the end of a raise.
+class HeldHandler {
+ public:
+  template <typename Owner>
+  explicit HeldHandler(const Owner& owner) {
+    const std::lock_guard guard(handlers_mutex);
+    handle_ = owner.error_handler();
+    comm::retain_error_handler(handle_);
+  }
+  ~HeldHandler() { comm::drop_error_handler(handle_); }
+  HeldHandler(const HeldHandler&) = delete;
+  HeldHandler& operator=(const HeldHandler&) = delete;
+  MPI_Errhandler get() const noexcept { return handle_; }
+
+ private:
+  MPI_Errhandler handle_;
+};
+
+std::string describe(comm::Communicator& communicator) {
+  if (!communicator.name.empty()) return communicator.name;
+  std::string text = "an unnamed communicator of " + std::to_string(communicator.size());
+  if (communicator.is_inter()) text += " and " + std::to_string(communicator.remote_size());
+  return text + " processes";
+}
+
+std::string who_we_are() {
+  const Process* process = process_or_null();
+  if (process == nullptr) return "a process outside MPI_Init and MPI_Finalize, pid " + std::to_string(getpid());
+  return "rank " + std::to_string(process->job.rank()) + " of " + std::to_string(process->job.size()) + " on host " +
+         process->job.host_name() + ", pid " + std::to_string(getpid());
+}
+
+// MPI_ERRORS_ARE_FATAL and MPI_ERRORS_ABORT: one block on stderr, and the end of the job.
+[[noreturn]] void end_job(int code, const std::string& text, const std::string& object, MPI_Errhandler handler) {
+  std::string sentence;
+  (void)sentence_of(code, sentence);
+  const std::string who = who_we_are();
+  const char* name = handler == MPI_ERRORS_ABORT ? "MPI_ERRORS_ABORT" : "MPI_ERRORS_ARE_FATAL";
+  const std::string block = "lapwing: fatal error at " + who + (object.empty() ? "" : ", on " + object) + "\n  " +
+                            text + "\n  " + sentence + " (code " + std::to_string(code) +
+                            ")\n  The job ends, because the error handler is " + name +
+                            "; MPI_ERRORS_RETURN gives errors to the program\n";
+  std::fflush(stdout);
+  for (std::size_t written = 0; written < block.size();) {
+    const ssize_t count = write(STDERR_FILENO, block.data() + written, block.size() - written);
+    if (count <= 0) break;
+    written += static_cast<std::size_t>(count);
+  }
+  const int exit_code = code > 0 && code < 256 ? code : 1;
+  if (Process* process = process_or_null()) process->job.abort(exit_code, (text + ": " + sentence).c_str());
+  std::fflush(nullptr);
+  _exit(exit_code);
+}
+
+void invoke(comm::Communicator& communicator, int code, const std::string& text) {
+  const HeldHandler handler(communicator);
+  if (handler.get() == MPI_ERRORS_RETURN) return;
+  const comm::ErrorHandler* user = resolve(handler.get());
+  if (user == nullptr) end_job(code, text, describe(communicator), handler.get());
+  MPI_Comm handle = communicator.handle();
+  user->for_communicator()(&handle, &code);
+}
+
+void invoke(comm::Session& session, int code, const std::string& text) {
+  const HeldHandler handler(session);
+  if (handler.get() == MPI_ERRORS_RETURN) return;
+  const comm::ErrorHandler* user = resolve(handler.get());
+  if (user == nullptr) end_job(code, text, "a session", handler.get());
+  MPI_Session handle = session.handle();
+  user->for_session()(&handle, &code);
+}
+
+// The text for people, kept for MPI_Error_string too.
+std::string note(const Status& status, const char* function) {
+  std::string text = std::string(function) + ": " + status.text();
+  remember_error(status.error_class(), text);
+  return text;
+}
+
+template <typename Owner>
+Status replace_handler(Owner& owner, MPI_Errhandler handler, comm::ErrorHandler::Target target) {
+  const comm::ErrorHandler* object = resolve(handler);
+  if (object != nullptr && object->target() != target) {
+    return Status::error(MPI_ERR_ERRHANDLER, "the error handler was made for another kind of object");
+  }
+  comm::retain_error_handler(handler);
+  MPI_Errhandler old = handler;
+  {
+    const std::lock_guard guard(handlers_mutex);
+    old = owner.exchange_error_handler(handler);
+  }
+  comm::drop_error_handler(old);
+  return {};
+}
+
+template <typename Owner>
+MPI_Errhandler get_handler(Owner& owner) {
+  const std::lock_guard guard(handlers_mutex);
+  comm::retain_error_handler(owner.error_handler());
+  return owner.error_handler();
+}
+
+Status check_code(int code) {
+  std::string ignored;
+  if (sentence_of(code, ignored)) return {};
+  return Status::error(MPI_ERR_ARG, "%d is no error code", code);
+}
+
+}  // namespace
+
+int raise_on_comm(MPI_Comm comm, Status status, const char* function) {
+  comm::Communicator* communicator = is_valid(comm) ? resolve(comm) : nullptr;
+  if (communicator == nullptr) return raise_without_object(std::move(status), function);
+  invoke(*communicator, status.error_class(), note(status, function));
+  return status.error_class();
+}
+
+int raise_on_session(MPI_Session session, Status status, const char* function) {
+  comm::Session* object = is_valid(session) ? resolve(session) : nullptr;
+  if (object == nullptr) return raise_without_object(std::move(status), function);
+  invoke(*object, status.error_class(), note(status, function));
+  return status.error_class();
+}
+
+int raise_without_object(Status status, const char* function) {
+  const std::string text = note(status, function);
+  const Process* process = process_or_null();
+  if (process == nullptr) end_job(status.error_class(), text, "", MPI_ERRORS_ARE_FATAL);
+  invoke(*process->self, status.error_class(), text);
+  return status.error_class();
+}
+
+Status comm_create_errhandler(MPI_Comm_errhandler_function* comm_errhandler_fn, MPI_Errhandler* errhandler) {
+  *errhandler = comm::ErrorHandler::make(comm_errhandler_fn)->handle();
+  return {};
+}
+
+Status session_create_errhandler(MPI_Session_errhandler_function* session_errhandler_fn, MPI_Errhandler* errhandler) {
+  *errhandler = comm::ErrorHandler::make(session_errhandler_fn)->handle();
+  return {};
+}
+
+Status win_create_errhandler(MPI_Win_errhandler_function* win_errhandler_fn, MPI_Errhandler* errhandler) {
+  *errhandler = comm::ErrorHandler::make(win_errhandler_fn)->handle();
+  return {};
+}
+
+Status file_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn, MPI_Errhandler* errhandler) {
+  *errhandler = comm::ErrorHandler::make(file_errhandler_fn)->handle();
+  return {};
+}
+
+Status errhandler_free(MPI_Errhandler* errhandler) {
+  comm::drop_error_handler(*errhandler);
+  *errhandler = MPI_ERRHANDLER_NULL;
+  return {};
+}
+
+Status comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler) {
+  return replace_handler(*resolve(comm), errhandler, comm::ErrorHandler::Target::kCommunicator);
+}
+
+Status comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandler) {
+  *errhandler = get_handler(*resolve(comm));
+  return {};
+}
+
+Status comm_call_errhandler(MPI_Comm comm, int errorcode) {
+  LAPWING_TRY(check_code(errorcode));
+  invoke(*resolve(comm), errorcode, "MPI_Comm_call_errhandler: called by the program");
+  return {};
+}
+
+Status session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler) {
+  return replace_handler(*resolve(session), errhandler, comm::ErrorHandler::Target::kSession);
+}
+
+Status session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler) {
+  *errhandler = get_handler(*resolve(session));
+  return {};
+}
+
+Status session_call_errhandler(MPI_Session session, int errorcode) {
+  LAPWING_TRY(check_code(errorcode));
+  invoke(*resolve(session), errorcode, "MPI_Session_call_errhandler: called by the program");
+  return {};
+}
+
+}  // namespace lapwing::mpi

@@ -1,0 +1,189 @@
+// MPI 5.0, chapter 10: info objects, MPI_INFO_ENV, and the deprecated readers.
+#include "comm/info.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mpi/handles.h"
+#include "mpi/implementation.h"
+#include "mpi/process.h"
+
+namespace lapwing::mpi {
+
+namespace {
+
+// A value that is too long for an info object is cut; nobody should fail to start because of it.
+void set_if_known(comm::Info& info, const char* key, const std::string& value) {
+  if (!value.empty()) (void)info.set(key, value.substr(0, MPI_MAX_INFO_VAL - 1)).ok();
+}
+
+void set_command(comm::Info& info, const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return;
+  set_if_known(info, "command", arguments[0]);
+  std::string rest;
+  for (std::size_t i = 1; i < arguments.size(); ++i) rest += (i > 1 ? " " : "") + arguments[i];
+  set_if_known(info, "argv", rest);
+}
+
+std::vector<std::string> own_arguments() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const std::string all{std::istreambuf_iterator<char>(file), {}};
+  std::vector<std::string> arguments;
+  for (std::size_t begin = 0; begin < all.size();) {
+    arguments.emplace_back(all.c_str() + begin);
+    begin += arguments.back().size() + 1;
+  }
+  return arguments;
+}
+
+const char* thread_level_name(int level) {
+  switch (level) {
+    case MPI_THREAD_FUNNELED:
+      return "MPI_THREAD_FUNNELED";
+    case MPI_THREAD_SERIALIZED:
+      return "MPI_THREAD_SERIALIZED";
+    case MPI_THREAD_MULTIPLE:
+      return "MPI_THREAD_MULTIPLE";
+    default:
+      return "MPI_THREAD_SINGLE";
+  }
+}
+
+// What is known of this process without the job.
+void set_surroundings(comm::Info& info) {
+  utsname system;
+  if (uname(&system) == 0) {
+    set_if_known(info, "host", system.nodename);
+    set_if_known(info, "arch", system.machine);
+  }
+  if (char* folder = getcwd(nullptr, 0)) {
+    set_if_known(info, "wdir", folder);
+    std::free(folder);
+  }
+}
+
+void set_job(comm::Info& info) {
+  const Process* process = process_or_null();
+  if (process == nullptr) return;
+  set_if_known(info, "maxprocs", std::to_string(process->job.size()));
+  set_if_known(info, "thread_level", thread_level_name(process->thread_level));
+}
+
+// MPI_INFO_ENV: made when first asked for; what the job adds comes when there is one.
+comm::Info& environment_info() {
+  static comm::Info* info = [] {
+    comm::Info* made = comm::Info::make();
+    set_command(*made, own_arguments());
+    set_surroundings(*made);
+    return made;
+  }();
+  set_job(*info);
+  return *info;
+}
+
+Status check_writable(MPI_Info info) {
+  if (info != MPI_INFO_ENV) return {};
+  return Status::error(MPI_ERR_INFO, "MPI_INFO_ENV can only be read; MPI_Info_dup gives a copy that can be changed");
+}
+
+// At most `capacity` characters and a zero.
+void copy_text(const std::string& text, char* destination, std::size_t capacity) {
+  destination[text.copy(destination, capacity)] = '\0';
+}
+
+}  // namespace
+
+comm::Info* resolve(MPI_Info handle) noexcept {
+  if (handle == MPI_INFO_ENV) return &environment_info();
+  if (is_predefined(handle)) return nullptr;
+  auto* info = reinterpret_cast<comm::Info*>(handle);
+  return info->kind() == ObjectKind::kInfo ? info : nullptr;
+}
+
+Status info_create(MPI_Info* info) {
+  *info = handle_of(comm::Info::make());
+  return {};
+}
+
+Status info_create_env(int argc, char* argv[], MPI_Info* info) {
+  comm::Info* made = comm::Info::make();
+  std::vector<std::string> arguments;
+  for (int i = 0; argv != nullptr && i < argc && argv[i] != nullptr; ++i) arguments.emplace_back(argv[i]);
+  set_command(*made, arguments.empty() ? own_arguments() : arguments);
+  set_surroundings(*made);
+  set_job(*made);
+  *info = handle_of(made);
+  return {};
+}
+
+Status info_dup(MPI_Info info, MPI_Info* newinfo) {
+  *newinfo = handle_of(resolve(info)->duplicate());
+  return {};
+}
+
+Status info_free(MPI_Info* info) {
+  LAPWING_TRY(check_writable(*info));
+  comm::Info::drop(resolve(*info));
+  *info = MPI_INFO_NULL;
+  return {};
+}
+
+Status info_set(MPI_Info info, const char* key, const char* value) {
+  LAPWING_TRY(check_writable(info));
+  return resolve(info)->set(key, value);
+}
+
+Status info_delete(MPI_Info info, const char* key) {
+  LAPWING_TRY(check_writable(info));
+  return resolve(info)->remove(key);
+}
+
+Status info_get_nkeys(MPI_Info info, int* nkeys) {
+  *nkeys = resolve(info)->size();
+  return {};
+}
+
+Status info_get_nthkey(MPI_Info info, int n, char* key) {
+  std::string text;
+  LAPWING_TRY(resolve(info)->nth_key(n, text));
+  copy_text(text, key, MPI_MAX_INFO_KEY - 1);
+  return {};
+}
+
+Status info_get_string(MPI_Info info, const char* key, int* buflen, char* value, int* flag) {
+  LAPWING_TRY(comm::Info::check_key(key));
+  std::string text;
+  *flag = resolve(info)->get(key, text);
+  if (*flag == 0) return {};
+  if (*buflen > 0) copy_text(text, value, static_cast<std::size_t>(*buflen) - 1);
+  *buflen = static_cast<int>(text.size()) + 1;
+  return {};
+}
+
+Status info_get(MPI_Info info, const char* key, int valuelen, char* value, int* flag) {
+  LAPWING_TRY(comm::Info::check_key(key));
+  if (valuelen < 0) return Status::error(MPI_ERR_ARG, "valuelen is %d; it cannot be negative", valuelen);
+  std::string text;
+  *flag = resolve(info)->get(key, text);
+  if (*flag != 0) copy_text(text, value, static_cast<std::size_t>(valuelen));
+  return {};
+}
+
+Status info_get_valuelen(MPI_Info info, const char* key, int* valuelen, int* flag) {
+  LAPWING_TRY(comm::Info::check_key(key));
+  std::string text;
+  *flag = resolve(info)->get(key, text);
+  if (*flag != 0) *valuelen = static_cast<int>(text.size());
+  return {};
+}
+
+}  // namespace lapwing::mpi

@@ -1,0 +1,135 @@
+#include "mpi/making.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "comm/error_handler.h"
+#include "mpi/process.h"
+
+namespace lapwing::mpi {
+
+namespace {
+
+// What each member contributes to a split. Each proposes a context id, and the first member of each new group is taken
+// at its word: so one exchange does for any number of new communicators.
+struct Choice {
+  std::int32_t color;
+  std::int32_t key;
+  std::uint64_t context;
+};
+
+struct Side {
+  std::vector<comm::ProcessId> members;
+  std::uint64_t context = 0;  // as the first member proposes
+};
+
+// The members of one colour in their new order.
+Side choose(const comm::Group& group, const Choice* choices, int color) {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < group.size(); ++rank) {
+    if (choices[rank].color == color) ranks.push_back(rank);
+  }
+  std::stable_sort(ranks.begin(), ranks.end(), [&](int a, int b) { return choices[a].key < choices[b].key; });
+  Side side;
+  for (const int rank : ranks) side.members.push_back(group.member(rank));
+  if (!ranks.empty()) side.context = choices[ranks[0]].context;
+  return side;
+}
+
+Status split_between(comm::Communicator& parent, const Choice& mine, comm::Communicator** made) {
+  const comm::Group& local = parent.local_group();
+  const comm::Group& remote = *parent.remote_group();
+  // Both groups exchange as many choices as the larger one has; the padding is never read.
+  const auto count = static_cast<std::size_t>(std::max(local.size(), remote.size()));
+  std::vector<Choice> ours(count), theirs(count);
+  LAPWING_TRY(
+      coll::allgather_bytes(services(), {parent, comm::Plane::kLocalCollective}, &mine, sizeof mine, ours.data()));
+  LAPWING_TRY(coll::exchange_bytes(services(), parent, ours.data(), count * sizeof mine, theirs.data()));
+  if (mine.color == MPI_UNDEFINED) return {};
+
+  Side near = choose(local, ours.data(), mine.color);
+  Side far = choose(remote, theirs.data(), mine.color);
+  if (far.members.empty()) return {};
+  const std::uint64_t context = near.members[0] < far.members[0] ? near.context : far.context;
+  *made = make_communicator(context, std::move(near.members), std::move(far.members), &parent);
+  return {};
+}
+
+Status split_within(comm::Communicator& parent, const Choice& mine, comm::Communicator** made) {
+  std::vector<Choice> all(static_cast<std::size_t>(parent.size()));
+  LAPWING_TRY(coll::allgather_bytes(services(), {parent}, &mine, sizeof mine, all.data()));
+  if (mine.color == MPI_UNDEFINED) return {};
+  Side side = choose(parent.local_group(), all.data(), mine.color);
+  *made = make_communicator(side.context, std::move(side.members), {}, &parent);
+  return {};
+}
+
+}  // namespace
+
+coll::Services services() noexcept {
+  return {process().engine, *process().messenger};
+}
+
+std::uint64_t take_context() noexcept {
+  const std::lock_guard guard(process().engine.lock());
+  return process().context_ids->take();
+}
+
+comm::Communicator* make_communicator(std::uint64_t context, std::vector<comm::ProcessId> local,
+                                      std::vector<comm::ProcessId> remote, const comm::Communicator* parent) {
+  const auto self = static_cast<comm::ProcessId>(process().job.rank());
+  comm::Group* far = remote.empty() ? nullptr : comm::Group::make(std::move(remote), self);
+  auto* made = new comm::Communicator(context, comm::Group::make(std::move(local), self), far);
+  if (parent != nullptr) adopt_error_handler(*made, parent->error_handler());
+  return made;
+}
+
+comm::Communicator* make_alike(std::uint64_t context, comm::Communicator& parent) {
+  parent.local_group().retain();
+  if (parent.is_inter()) parent.remote_group()->retain();
+  auto* made = new comm::Communicator(context, &parent.local_group(), parent.remote_group());
+  adopt_error_handler(*made, parent.error_handler());
+  return made;
+}
+
+Status split(comm::Communicator& parent, int color, int key, comm::Communicator** made) {
+  *made = nullptr;
+  const Choice mine{color, key, color == MPI_UNDEFINED ? 0 : take_context()};
+  return parent.is_inter() ? split_between(parent, mine, made) : split_within(parent, mine, made);
+}
+
+Status duplicate(comm::Communicator& parent, comm::Communicator** made) {
+  *made = nullptr;
+  std::uint64_t context = 0;
+  LAPWING_TRY(coll::agree_context(services(), {parent}, take_context(), &context));
+  *made = make_alike(context, parent);
+  return {};
+}
+
+void adopt_error_handler(comm::Communicator& communicator, MPI_Errhandler handler) noexcept {
+  if (handler == MPI_ERRHANDLER_NULL) return;  // it has the default already
+  comm::retain_error_handler(handler);
+  comm::drop_error_handler(communicator.exchange_error_handler(handler));
+}
+
+MPI_Comm handle_of(comm::Communicator* communicator) noexcept {
+  return communicator != nullptr ? communicator->handle() : MPI_COMM_NULL;
+}
+
+Status check_intra(comm::Communicator& communicator) {
+  if (!communicator.is_inter()) return {};
+  return Status::error(MPI_ERR_COMM, "this needs a communicator of one group, and this one joins two");
+}
+
+int management_tag(const void* bytes, std::size_t size, const std::vector<comm::ProcessId>& members) noexcept {
+  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+  const auto add = [&hash](const unsigned char* data, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) hash = (hash ^ data[i]) * 0x100000001b3u;
+  };
+  add(static_cast<const unsigned char*>(bytes), size);
+  add(reinterpret_cast<const unsigned char*>(members.data()), members.size() * sizeof members[0]);
+  return static_cast<int>((hash ^ (hash >> 32)) & ((1u << 22) - 1));
+}
+
+}  // namespace lapwing::mpi

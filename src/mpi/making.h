@@ -1,0 +1,50 @@
+// How communicators come about: the steps that the functions of chapters 7 and 8 share.
+//
+// Everything here is called on an application thread without the endpoint's lock, and everything that talks to others
+// is collective over the communicator it is given. A failing step leaves no object behind.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/status.h"
+#include "coll/coll.h"
+#include "comm/communicator.h"
+#include "comm/group.h"
+#include "mpi.h"
+
+namespace lapwing::mpi {
+
+coll::Services services() noexcept;
+
+// A context id of this process, for a communicator that it might lead.
+std::uint64_t take_context() noexcept;
+
+// The error handler is inherited from `parent`; null: the default one. `remote` empty: an intra-communicator.
+comm::Communicator* make_communicator(std::uint64_t context, std::vector<comm::ProcessId> local,
+                                      std::vector<comm::ProcessId> remote, const comm::Communicator* parent);
+// The same over the groups of `parent`.
+comm::Communicator* make_alike(std::uint64_t context, comm::Communicator& parent);
+
+// Members with the same colour come together, ordered by key and then by old rank. `made` is null with colour
+// MPI_UNDEFINED, and, between two groups, where the other side has nobody of this colour.
+Status split(comm::Communicator& parent, int color, int key, comm::Communicator** made);
+
+// The same groups in a new context; nothing else is copied.
+Status duplicate(comm::Communicator& parent, comm::Communicator** made);
+
+// For a new communicator without parent. MPI_ERRHANDLER_NULL stands for the default.
+void adopt_error_handler(comm::Communicator& communicator, MPI_Errhandler handler) noexcept;
+
+// Of a communicator or null.
+MPI_Comm handle_of(comm::Communicator* communicator) noexcept;
+
+Status check_intra(comm::Communicator& communicator);
+
+// Hints (MPI 5.0, section 7.4.4): takes those that Lapwing knows from `info`; MPI_INFO_NULL has none.
+void set_hints(comm::Communicator& communicator, MPI_Info info);
+
+// A 22-bit number for messages among the members of a group that is made a communicator, the same on all of them.
+int management_tag(const void* bytes, std::size_t size, const std::vector<comm::ProcessId>& members) noexcept;
+
+}  // namespace lapwing::mpi

@@ -1,0 +1,49 @@
+// MPI 5.0, section 9.2: memory for messages. Any memory is as good as any other here; only its alignment can be asked
+// for.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "mpi/handles.h"
+#include "mpi/implementation.h"
+
+namespace lapwing::mpi {
+
+namespace {
+
+constexpr std::size_t kAlignment = 64;  // a cache line
+
+Status wanted_alignment(MPI_Info info, std::size_t* alignment) {
+  *alignment = kAlignment;
+  std::string text;
+  if (info == MPI_INFO_NULL || !resolve(info)->get("mpi_minimum_memory_alignment", text)) return {};
+  char* end = nullptr;
+  const unsigned long long value = std::strtoull(text.c_str(), &end, 10);
+  if (*end != '\0' || value == 0 || (value & (value - 1)) != 0 || value > (1ull << 30)) {
+    return Status::error(MPI_ERR_INFO_VALUE, "mpi_minimum_memory_alignment is '%s'; it must be a power of two",
+                         text.c_str());
+  }
+  if (value > kAlignment) *alignment = static_cast<std::size_t>(value);
+  return {};
+}
+
+}  // namespace
+
+Status alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
+  if (size < 0) return Status::error(MPI_ERR_ARG, "size is %lld; it cannot be negative", static_cast<long long>(size));
+  std::size_t alignment = 0;
+  LAPWING_TRY(wanted_alignment(info, &alignment));
+  void* memory = nullptr;
+  if (posix_memalign(&memory, alignment, size > 0 ? static_cast<std::size_t>(size) : 1) != 0) {
+    return Status::error(MPI_ERR_NO_MEM, "there are no %lld bytes of memory", static_cast<long long>(size));
+  }
+  *static_cast<void**>(baseptr) = memory;
+  return {};
+}
+
+Status free_mem(void* base) {
+  std::free(base);
+  return {};
+}
+
+}  // namespace lapwing::mpi

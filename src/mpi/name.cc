@@ -1,0 +1,22 @@
+// MPI 5.0, section 7.8: names of communicators. (Those of datatypes are with the datatypes.)
+#include <cstring>
+
+#include "mpi/implementation.h"
+#include "mpi/process.h"
+
+namespace lapwing::mpi {
+
+Status comm_set_name(MPI_Comm comm, const char* comm_name) {
+  resolve(comm)->name.assign(comm_name, strnlen(comm_name, MPI_MAX_OBJECT_NAME - 1));
+  return {};
+}
+
+Status comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen) {
+  const std::string& name = resolve(comm)->name;
+  const std::size_t length = name.copy(comm_name, MPI_MAX_OBJECT_NAME - 1);
+  comm_name[length] = '\0';
+  *resultlen = static_cast<int>(length);
+  return {};
+}
+
+}  // namespace lapwing::mpi

@@ -1,0 +1,142 @@
+// MPI 5.0, section 7.4.2: MPI_Comm_split_type, and what it knows of the hardware. Get_processor_name is here as well.
+//
+// Everybody tells everybody where it runs; then each finds its colour alone, and an ordinary split follows.
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "mpi/handles.h"
+#include "mpi/hardware.h"
+#include "mpi/implementation.h"
+#include "mpi/making.h"
+#include "mpi/process.h"
+
+namespace lapwing::mpi {
+
+namespace {
+
+constexpr const char* kTypeKey = "mpi_hw_resource_type";
+constexpr const char* kSetKey = "mpi_pset_name";
+
+struct Place {
+  std::uint64_t host;  // a hash of the host's identity
+  std::int32_t resources[kResourceLevels];
+  std::int32_t takes_part;
+  bool same_instance(const Place& other, std::size_t level) const noexcept {
+    return host == other.host && resources[level] == other.resources[level];
+  }
+};
+
+Place own_place(bool takes_part) {
+  Place place{std::hash<std::string>{}(process().job.host_identity()), {}, takes_part};
+  const auto resources = own_resources();
+  std::copy(resources.begin(), resources.end(), place.resources);
+  return place;
+}
+
+// The rank of the first member that shares this process's instance, or MPI_UNDEFINED when it is in none.
+int color_at(const std::vector<Place>& places, int own, std::size_t level) {
+  const Place& mine = places[static_cast<std::size_t>(own)];
+  if (mine.takes_part == 0 || mine.resources[level] < 0) return MPI_UNDEFINED;
+  for (int rank = 0; rank < own; ++rank) {
+    const Place& other = places[static_cast<std::size_t>(rank)];
+    if (other.takes_part != 0 && mine.same_instance(other, level)) return rank;
+  }
+  return own;
+}
+
+// Whether a split at this level leaves no new communicator as large as the old one.
+bool divides(const std::vector<Place>& places, std::size_t level) {
+  const bool someone = std::any_of(places.begin(), places.end(), [&](const Place& place) {
+    return place.takes_part != 0 && place.resources[level] >= 0;
+  });
+  const bool all_together = std::all_of(places.begin(), places.end(), [&](const Place& place) {
+    return place.takes_part != 0 && place.resources[level] >= 0 && place.same_instance(places[0], level);
+  });
+  return someone && !all_together;
+}
+
+int unguided_color(const std::vector<Place>& places, int own, MPI_Info info) {
+  for (std::size_t level = 0; level < kResourceLevels; ++level) {
+    if (!divides(places, level)) continue;
+    const int color = color_at(places, own, level);
+    if (color != MPI_UNDEFINED && info != MPI_INFO_NULL) (void)resolve(info)->set(kTypeKey, kResourceTypes[level]).ok();
+    return color;
+  }
+  return MPI_UNDEFINED;
+}
+
+int guided_color(const std::vector<Place>& places, int own, MPI_Info info, bool by_set) {
+  std::string value;
+  if (info == MPI_INFO_NULL) return MPI_UNDEFINED;
+  if (by_set && resolve(info)->get(kSetKey, value)) {
+    if (value == "mpi://WORLD") return 0;
+    return value == "mpi://SELF" ? own : MPI_UNDEFINED;
+  }
+  if (!resolve(info)->get(kTypeKey, value)) return MPI_UNDEFINED;
+  const int level = resource_level(value);
+  return level < 0 ? MPI_UNDEFINED : color_at(places, own, static_cast<std::size_t>(level));
+}
+
+Status find_color(comm::Communicator& parent, int split_type, MPI_Info info, int* color) {
+  const Place mine = own_place(split_type != MPI_UNDEFINED);
+  std::vector<Place> places(static_cast<std::size_t>(parent.size()));
+  LAPWING_TRY(coll::allgather_bytes(services(), {parent}, &mine, sizeof mine, places.data()));
+  switch (split_type) {
+    case MPI_COMM_TYPE_SHARED:
+      *color = color_at(places, parent.rank(), 0);
+      return {};
+    case MPI_COMM_TYPE_HW_UNGUIDED:
+      *color = unguided_color(places, parent.rank(), info);
+      return {};
+    case MPI_COMM_TYPE_HW_GUIDED:
+    case MPI_COMM_TYPE_RESOURCE_GUIDED:
+      *color = guided_color(places, parent.rank(), info, split_type == MPI_COMM_TYPE_RESOURCE_GUIDED);
+      return {};
+    default:
+      *color = MPI_UNDEFINED;
+      return {};
+  }
+}
+
+bool is_split_type(int split_type) noexcept {
+  return split_type == MPI_UNDEFINED ||
+         (split_type >= MPI_COMM_TYPE_SHARED && split_type <= MPI_COMM_TYPE_RESOURCE_GUIDED);
+}
+
+}  // namespace
+
+Status comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
+  comm::Communicator& parent = *resolve(comm);
+  LAPWING_TRY(check_intra(parent));
+  if (!is_split_type(split_type))
+    return Status::error(MPI_ERR_ARG, "split_type %d is none of MPI_COMM_TYPE_*", split_type);
+  int color = MPI_UNDEFINED;
+  LAPWING_TRY(find_color(parent, split_type, info, &color));
+  comm::Communicator* made = nullptr;
+  LAPWING_TRY(split(parent, color, key, &made));
+  if (made != nullptr) set_hints(*made, info);
+  *newcomm = handle_of(made);
+  return {};
+}
+
+Status get_hw_resource_info(MPI_Info* hw_info) {
+  comm::Info* info = comm::Info::make();
+  *hw_info = handle_of(info);
+  const auto resources = own_resources();
+  for (std::size_t level = 0; level < kResourceLevels; ++level) {
+    LAPWING_TRY(info->set(kResourceTypes[level], resources[level] >= 0 ? "true" : "false"));
+  }
+  return {};
+}
+
+Status get_processor_name(char* name, int* resultlen) {
+  const std::size_t length = process().job.host_name().copy(name, MPI_MAX_PROCESSOR_NAME - 1);
+  name[length] = '\0';
+  *resultlen = static_cast<int>(length);
+  return {};
+}
+
+}  // namespace lapwing::mpi
