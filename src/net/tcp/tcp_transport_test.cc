@@ -240,6 +240,77 @@ TEST_F(TcpTest, SimultaneousConnectsLeaveOneConnection) {
   }
 }
 
+// A listening socket of the test's own on loopback.
+Socket open_listener() {
+  Address any;
+  any.family = AF_INET;
+  any.bytes[0] = 127;
+  any.bytes[3] = 1;
+  Socket listener;
+  EXPECT_EQ(Socket::listen(any, listener), 0);
+  return listener;
+}
+
+// The lower rank dials where nobody answers; the higher rank's connection comes in meanwhile and is taken.
+TEST_F(TcpTest, OneWayRoundIsEnough) {
+  const Socket silent = open_listener();
+  high().card.set("tcp", silent.local_address().text() + "/8");
+  attach();
+  TestOp down(1), up(2);
+  low().post(1, down);
+  for (int i = 0; i < 10; ++i) low().turn();
+  ASSERT_EQ(low().transport->link_state(1), LinkState::kDialing);
+  high().post(0, up);
+  pump([&] { return low().sink.tags.size() == 1 && high().sink.tags.size() == 1; });
+  EXPECT_EQ(low().transport->counters().connections_accepted, 1u);
+  EXPECT_EQ(low().transport->counters().connections_made, 0u);
+}
+
+// The test plays rank 0, which answers rank 1's connection with "duplicate".
+class TcpDuplicateTest : public TcpTest {
+ protected:
+  void answer_with_duplicate(TestOp& op) {
+    const Socket listener = open_listener();
+    low().card.set("tcp", listener.local_address().text() + "/8");
+    attach();
+    high().post(0, op);
+    Socket accepted;
+    Address from;
+    pump([&] { return listener.accept(accepted, from) == 0; });
+    wire::Handshake handshake = wire::Handshake::acceptor(key_, 0, 2, wire::random_nonce());
+    pump([&] { return handshake.state() == wire::Handshake::State::kProven; },
+         [&] {
+           std::byte bytes[wire::Handshake::kMaxMessageBytes];
+           const ssize_t count = ::recv(accepted.fd(), bytes, handshake.wanted(), MSG_DONTWAIT);
+           if (count <= 0) return;
+           handshake.receive(bytes, static_cast<std::size_t>(count));
+           if (handshake.output_bytes() > 0) send_bytes(accepted, handshake.output(), handshake.output_bytes());
+         });
+    handshake.decide(wire::Verdict::kDuplicate);
+    send_bytes(accepted, handshake.output(), handshake.output_bytes());
+    pump([&] { return high().transport->link_state(0) == LinkState::kAwaiting; });
+    EXPECT_EQ(op.completions, 0);
+  }
+};
+
+TEST_F(TcpDuplicateTest, ThePeersConnectionIsAwaited) {
+  TestOp op(1);
+  answer_with_duplicate(op);
+  const Socket socket = join_as_rank_0();
+  pump([&] { return op.completions == 1; });
+  EXPECT_EQ(op.why, "");
+  EXPECT_EQ(high().transport->link_state(0), LinkState::kOpen);
+}
+
+TEST_F(TcpDuplicateTest, ThePeersConnectionHasADeadline) {
+  TestOp op(1);
+  answer_with_duplicate(op);
+  clock_.advance(10 * kSecond);
+  pump([&] { return op.completions == 1; });
+  EXPECT_NE(op.why.find("the connection of the latter did not arrive"), std::string::npos) << op.why;
+  EXPECT_EQ(high().sink.lost.size(), 1u);
+}
+
 TEST_F(TcpTest, AStrangerIsDroppedWithoutAWord) {
   attach();
   const Socket socket = call_rank_1();
@@ -296,12 +367,7 @@ TEST_F(TcpTest, AnotherJobIsNotLetIn) {
 TEST_F(TcpTest, AnUnreachablePeerGivesOneDiagnosis) {
   std::string address;
   {
-    Socket listener;
-    Address any;
-    any.family = AF_INET;
-    any.bytes[0] = 127;
-    any.bytes[3] = 1;
-    ASSERT_EQ(Socket::listen(any, listener), 0);
+    const Socket listener = open_listener();
     address = listener.local_address().text();
   }  // the port is closed now
   nodes_[1]->card.set("tcp", address + "/8");
