@@ -18,12 +18,24 @@ std::size_t find_piece(const std::vector<Piece>& pieces, std::uint64_t skip) noe
   return static_cast<std::size_t>(after - pieces.begin()) - 1;
 }
 
+// Numbers are the most frequent runs: they need no call.
+inline void copy_run(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  switch (bytes) {
+    case 1: std::memcpy(to, from, 1); break;
+    case 2: std::memcpy(to, from, 2); break;
+    case 4: std::memcpy(to, from, 4); break;
+    case 8: std::memcpy(to, from, 8); break;
+    case 16: std::memcpy(to, from, 16); break;
+    default: std::memcpy(to, from, bytes);
+  }
+}
+
 // The two directions. Runs of one length are copied by a loop over a constant size, which compiles to plain moves.
 class Gather {
  public:
   explicit Gather(void* destination) noexcept : next_(static_cast<std::byte*>(destination)) {}
   void run(std::byte* memory, std::size_t bytes) noexcept {
-    std::memcpy(next_, memory, bytes);
+    copy_run(next_, memory, bytes);
     next_ += bytes;
   }
   template <std::size_t kBytes>
@@ -39,7 +51,7 @@ class Scatter {
  public:
   explicit Scatter(const void* source) noexcept : next_(static_cast<const std::byte*>(source)) {}
   void run(std::byte* memory, std::size_t bytes) noexcept {
-    std::memcpy(memory, next_, bytes);
+    copy_run(memory, next_, bytes);
     next_ += bytes;
   }
   template <std::size_t kBytes>
@@ -191,10 +203,36 @@ std::size_t Walk::transfer_loop(std::size_t bytes, Copy& copy) noexcept {
   return runs * length;
 }
 
+// Copies the whole runs that follow each other in the innermost list.
+template <typename Copy>
+std::size_t Walk::transfer_list(std::size_t bytes, Copy& copy) noexcept {
+  if (depth_ == 0) return 0;
+  Frame& frame = frames()[depth_ - 1];
+  const std::vector<Piece>& pieces = frame.node->pieces;
+  if (run_bytes_ != pieces[frame.piece].bytes) return 0;
+
+  const std::uintptr_t origin = frame.base + frame.iteration * frame.node->stride;
+  std::size_t moved = 0;
+  std::size_t piece = frame.piece;
+  for (; piece < pieces.size(); ++piece) {
+    const Piece& next = pieces[piece];
+    if (next.node != nullptr || next.bytes > bytes - moved) break;
+    copy.run(at(origin + next.displacement), next.bytes);
+    moved += next.bytes;
+  }
+  if (moved == 0) return 0;
+  frame.piece = piece - 1;
+  position_ += moved;
+  next_run();
+  return moved;
+}
+
 template <typename Copy>
 void Walk::transfer(std::size_t bytes, Copy copy) noexcept {
   while (bytes > 0) {
-    if (const std::size_t moved = transfer_loop(bytes, copy); moved != 0) {
+    std::size_t moved = transfer_loop(bytes, copy);
+    if (moved == 0) moved = transfer_list(bytes, copy);
+    if (moved != 0) {
       bytes -= moved;
       continue;
     }

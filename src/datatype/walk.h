@@ -40,10 +40,10 @@ class Walk final : public ByteWalk {
  private:
   // One level of the loop nest we are in. Addresses are integers: with MPI_BOTTOM they start from zero.
   struct Frame {
-    const Node* node = nullptr;
-    std::uintptr_t base = 0;  // origin of the node
-    std::uint64_t iteration = 0;
-    std::size_t piece = 0;
+    const Node* node;
+    std::uintptr_t base;  // origin of the node
+    std::uint64_t iteration;
+    std::size_t piece;
   };
   static constexpr int kInlineDepth = 4;
 
@@ -51,6 +51,8 @@ class Walk final : public ByteWalk {
   void transfer(std::size_t bytes, Copy copy) noexcept;
   template <typename Copy>
   std::size_t transfer_loop(std::size_t bytes, Copy& copy) noexcept;
+  template <typename Copy>
+  std::size_t transfer_list(std::size_t bytes, Copy& copy) noexcept;
   Frame* frames() noexcept { return deep_ ? deep_.get() : inline_.data(); }
   void enter(const Piece& piece, std::uintptr_t origin, std::uint64_t skip) noexcept;
   void next_run() noexcept;
@@ -66,7 +68,7 @@ class Walk final : public ByteWalk {
   std::uint64_t element_ = 0;      // which of the `count_` elements we are in
   int depth_ = 0;                  // frames in use
   bool short_segments_ = false;
-  std::array<Frame, kInlineDepth> inline_;
+  std::array<Frame, kInlineDepth> inline_;  // not initialized: only the first depth_ are ever read
   std::unique_ptr<Frame[]> deep_;
 };
 
