@@ -1,0 +1,249 @@
+// A job inside one test: ranks whose frames travel through memory, in an order that a fixed seed decides.
+//
+// Every ordered pair of ranks has a wire. step() moves one randomly chosen wire on by one stage, so whatever a real network
+// could interleave comes up: a payload taken late, a header long before its payload, answers overtaking the news that a
+// frame has left. Headers go through the real codec. One thread; nobody waits for time.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "comm/communicator.h"
+#include "engine/engine.h"
+#include "net/network.h"
+#include "p2p/messenger.h"
+#include "wire/frame.h"
+
+namespace lapwing::net {
+
+struct NetworkForTests {
+  static void put(Network& network, std::unique_ptr<Transport> transport, const Capabilities& capabilities) {
+    const std::size_t size = network.config_.size;
+    network.routes_.assign(size, transport.get());
+    network.capabilities_.assign(size, capabilities);
+    network.same_host_.assign(size, true);
+    network.host_names_.assign(size, "testhost");
+    network.transports_.clear();
+    network.transports_.push_back(std::move(transport));
+  }
+};
+
+}  // namespace lapwing::net
+
+namespace lapwing::p2p {
+
+class LoopJob {
+ public:
+  struct Options {
+    std::uint32_t ranks = 2;
+    unsigned seed = 1;
+    net::Capabilities way = {1024, 4096, false};
+    std::uint64_t unexpected_limit = 16 << 20;
+  };
+
+  struct Rank;
+
+  class Loop final : public net::Transport {
+   public:
+    Loop(LoopJob& job, std::uint32_t rank) : job_(job), rank_(rank) {}
+    const char* name() const noexcept override { return "loop"; }
+    Status publish(wire::Card&) override { return {}; }
+    Status attach(const std::vector<wire::Card>&) override { return {}; }
+    bool reaches(net::PeerId) const noexcept override { return true; }
+    net::Capabilities capabilities(net::PeerId) const noexcept override { return job_.options.way; }
+    void post(net::PeerId peer, net::SendOp& op) noexcept override { job_.post(rank_, peer, op); }
+    bool pull(net::PeerId, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept override {
+      if (job_.pulls_until_failure == 0) return false;
+      --job_.pulls_until_failure;
+      into.scatter(reinterpret_cast<const void*>(address), bytes);
+      return true;
+    }
+    bool flushed() const noexcept override { return true; }
+    void expect_goodbye() noexcept override {}
+    void close() noexcept override {}
+    bool poll() noexcept override { return false; }
+    bool arm() noexcept override { return true; }
+    void disarm() noexcept override {}
+
+   private:
+    LoopJob& job_;
+    std::uint32_t rank_;
+  };
+
+  struct Rank {
+    Rank(LoopJob& job, std::uint32_t rank)
+        : engine(clock), messenger(engine, job.options.unexpected_limit), network(engine, messenger, config(job, rank)) {
+      engine::EngineOptions options;
+      options.event_thread = false;
+      EXPECT_TRUE(engine.start(options).ok());
+      net::NetworkForTests::put(network, std::make_unique<Loop>(job, rank), job.options.way);
+      messenger.set_network(network);
+      std::vector<comm::ProcessId> members;
+      for (std::uint32_t i = 0; i < job.options.ranks; ++i) members.push_back(i);
+      world = new comm::Communicator(comm::ContextIds::kWorld, comm::Group::make(members, rank), nullptr);
+    }
+    ~Rank() { comm::Communicator::drop(world); }
+    static net::NetworkConfig config(const LoopJob& job, std::uint32_t rank) {
+      net::NetworkConfig config;
+      config.rank = rank;
+      config.size = job.options.ranks;
+      config.use_shm = config.use_tcp = false;
+      return config;
+    }
+
+    ManualClock clock;
+    engine::Engine engine;
+    Messenger messenger;
+    net::Network network;
+    comm::Communicator* world;
+  };
+
+  explicit LoopJob(const Options& options) : options(options), random(options.seed) {
+    wires.resize(options.ranks * options.ranks);
+    lost.resize(options.ranks);
+    for (std::uint32_t i = 0; i < options.ranks; ++i) ranks.push_back(std::make_unique<Rank>(*this, i));
+  }
+
+  Rank& operator[](std::size_t rank) { return *ranks[rank]; }
+
+  // Moves one wire by one stage. False when all are empty.
+  bool step() {
+    std::vector<std::size_t> busy;
+    for (std::size_t i = 0; i < wires.size(); ++i) {
+      if (!wires[i].empty()) busy.push_back(i);
+    }
+    if (busy.empty()) return false;
+    advance(busy[random() % busy.size()]);
+    for (auto& rank : ranks) rank->engine.turn();
+    return true;
+  }
+
+  void run() {
+    do {
+      while (step()) {
+      }
+    } while (turn_all());
+  }
+  bool turn_all() {
+    bool moved = false;
+    for (auto& rank : ranks) moved |= rank->engine.turn();
+    return moved;
+  }
+  bool run_until_done(const engine::Operation& operation) {
+    for (int idle = 0; !operation.done() && idle < 100;) idle = step() || turn_all() ? 0 : idle + 1;
+    return operation.done();
+  }
+
+  void post(std::uint32_t from, std::uint32_t to, net::SendOp& op) {
+    if (lost[from] || lost[to]) return op.on_sent(op, Status::error(MPI_ERR_OTHER, "rank %u is lost", to));
+    auto& wire = wires[from * options.ranks + to];
+    wire.push_back({&op, op.header, {}, {}, Stage::kPosted});
+    ++frames_posted;
+    if (wire.size() == 1 && random() % 2 == 0) take(wire.front());
+  }
+
+  // A frame that no honest messenger would send.
+  void inject(std::uint32_t from, std::uint32_t to, const wire::FrameHeader& header, std::vector<std::byte> payload = {}) {
+    Frame frame{nullptr, header, std::move(payload), {}, Stage::kTaken};
+    frame.header.payload_bytes = frame.payload.size();
+    wires[from * options.ranks + to].push_back(std::move(frame));
+  }
+
+  void lose(std::uint32_t rank, const char* why = "the test killed it") {
+    lost[rank] = true;
+    for (std::uint32_t other = 0; other < options.ranks; ++other) {
+      if (other == rank) continue;
+      auto& out = wires[other * options.ranks + rank];
+      auto& in = wires[rank * options.ranks + other];
+      const net::Landing* landing = !in.empty() && in.front().stage == Stage::kLanding ? &in.front().landing : nullptr;
+      const Status status = Status::error(MPI_ERR_OTHER, "rank %u: %s", rank, why);
+      ranks[other]->messenger.on_peer_lost(rank, status, landing);
+      for (Frame& frame : out) {
+        if (frame.stage == Stage::kPosted) frame.op->on_sent(*frame.op, status);
+      }
+      out.clear();
+      for (Frame& frame : in) {
+        if (frame.stage == Stage::kPosted) frame.op->on_sent(*frame.op, status);
+      }
+      in.clear();
+    }
+    turn_all();
+  }
+
+  Options options;
+  std::mt19937 random;
+  std::vector<std::unique_ptr<Rank>> ranks;
+  std::vector<std::string> violations;
+  std::uint64_t frames_posted = 0;
+  int pulls_until_failure = 1 << 30;
+
+ private:
+  enum class Stage { kPosted, kTaken, kLanding };
+  struct Frame {
+    net::SendOp* op;
+    wire::FrameHeader header;
+    std::vector<std::byte> payload;
+    net::Landing landing;
+    Stage stage;
+  };
+
+  // The sender's memory may be reused from here on.
+  static void take(Frame& frame) {
+    net::SendOp& op = *frame.op;
+    frame.payload.resize(frame.header.payload_bytes);
+    if (op.walk != nullptr) {
+      op.walk->gather(frame.payload.data(), frame.payload.size());
+    } else if (!frame.payload.empty()) {
+      std::memcpy(frame.payload.data(), op.data, frame.payload.size());
+    }
+    frame.stage = Stage::kTaken;
+    op.on_sent(op, Status());
+  }
+
+  void advance(std::size_t index) {
+    auto& wire = wires[index];
+    Frame& frame = wire.front();
+    const auto from = static_cast<std::uint32_t>(index / options.ranks);
+    Rank& to = *ranks[index % options.ranks];
+    switch (frame.stage) {
+      case Stage::kPosted:
+        return take(frame);
+      case Stage::kTaken: {
+        std::byte bytes[wire::kHeaderBytes];
+        wire::encode(frame.header, bytes);
+        const Status status = wire::decode(bytes, frame.header);
+        if (status.ok()) frame.landing = to.messenger.on_header(from, frame.header);
+        if (!status.ok() || frame.landing.violation) {
+          violations.push_back(status.ok() ? frame.landing.reason : status.text());
+          return lose(from, violations.back().c_str());
+        }
+        frame.stage = Stage::kLanding;
+        return;
+      }
+      case Stage::kLanding: {
+        ASSERT_LE(frame.landing.accepted, frame.payload.size());
+        if (frame.landing.walk != nullptr) frame.landing.walk->scatter(frame.payload.data(), frame.landing.accepted);
+        if (frame.landing.base != nullptr && frame.landing.accepted != 0)
+          std::memcpy(frame.landing.base, frame.payload.data(), frame.landing.accepted);
+        const wire::FrameHeader header = frame.header;
+        const net::Landing landing = frame.landing;
+        wire.pop_front();
+        to.messenger.on_frame(from, header, landing);
+        return;
+      }
+    }
+  }
+
+  std::vector<std::deque<Frame>> wires;
+  std::vector<bool> lost;
+};
+
+}  // namespace lapwing::p2p
