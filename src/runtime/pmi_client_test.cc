@@ -1,0 +1,178 @@
+// The client against a scripted launcher: each test says what the other side answers, line by line.
+#include "runtime/pmi_client.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace lapwing::runtime {
+namespace {
+
+const std::vector<std::string> kGreeting = {
+    "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n", "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=100\n",
+    "cmd=appnum appnum=2\n", "cmd=universe_size size=8\n", "cmd=my_kvsname kvsname=kvs_7\n"};
+
+// Answers the n-th line it reads with the n-th answer, then closes the connection. What it read is in heard().
+class ScriptedLauncher {
+ public:
+  explicit ScriptedLauncher(std::vector<std::string> answers) : answers_(std::move(answers)) {
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends_), 0);
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~ScriptedLauncher() { join(); }
+  ScriptedLauncher(const ScriptedLauncher&) = delete;
+  ScriptedLauncher& operator=(const ScriptedLauncher&) = delete;
+
+  int client_fd() const { return ends_[1]; }
+  const std::vector<std::string>& heard() {
+    join();
+    return heard_;
+  }
+
+ private:
+  void serve() {
+    wire::PmiLineBuffer input;
+    for (const std::string& answer : answers_) {
+      std::string line;
+      while (!input.next(line)) {
+        char bytes[4096];
+        const ssize_t count = ::read(ends_[0], bytes, sizeof bytes);
+        if (count <= 0 || !input.append({bytes, static_cast<std::size_t>(count)}).ok()) {
+          ::close(ends_[0]);
+          return;
+        }
+      }
+      heard_.push_back(line);
+      EXPECT_EQ(::write(ends_[0], answer.data(), answer.size()), static_cast<ssize_t>(answer.size()));
+    }
+    ::close(ends_[0]);
+  }
+  void join() {
+    if (thread_.joinable()) thread_.join();
+  }
+
+  std::vector<std::string> answers_;
+  std::vector<std::string> heard_;
+  int ends_[2] = {-1, -1};
+  std::thread thread_;
+};
+
+std::vector<std::string> greeting_and(const std::vector<std::string>& more) {
+  std::vector<std::string> all = kGreeting;
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+TEST(PmiClient, LearnsAboutItsJob) {
+  ScriptedLauncher launcher(kGreeting);
+  PmiClient client;
+  const Status status = client.connect(launcher.client_fd(), 3, 4);
+  ASSERT_TRUE(status.ok()) << status.text();
+  EXPECT_EQ(client.rank(), 3);
+  EXPECT_EQ(client.size(), 4);
+  EXPECT_EQ(client.appnum(), 2);
+  EXPECT_EQ(client.universe_size(), 8);
+  EXPECT_EQ(launcher.heard()[0], "cmd=init pmi_version=1 pmi_subversion=1");
+}
+
+TEST(PmiClient, SplitsLongValues) {
+  const std::string done = "cmd=put_result rc=0 msg=success\n";
+  ScriptedLauncher launcher(greeting_and({done, done, done, done}));
+  PmiClient client;
+  ASSERT_TRUE(client.connect(launcher.client_fd(), 0, 1).ok());
+  ASSERT_TRUE(client.put("short", "a b%").ok());
+  ASSERT_TRUE(client.put("long", std::string(150, 'x')).ok());
+  const std::vector<std::string> heard = launcher.heard();
+  EXPECT_EQ(heard[5], "cmd=put kvsname=kvs_7 key=short value=a%20b%25");
+  EXPECT_EQ(heard[6], "cmd=put kvsname=kvs_7 key=long value=%pieces:3:" + std::string(67, 'x'));
+  EXPECT_EQ(heard[7], "cmd=put kvsname=kvs_7 key=long.1 value=" + std::string(67, 'x'));
+  EXPECT_EQ(heard[8], "cmd=put kvsname=kvs_7 key=long.2 value=" + std::string(16, 'x'));
+}
+
+TEST(PmiClient, JoinsLongValues) {
+  ScriptedLauncher launcher(greeting_and({"cmd=get_result rc=0 msg=success value=%pieces:2:a%2\n",
+                                          "cmd=get_result rc=0 msg=success value=0b\n"}));
+  PmiClient client;
+  ASSERT_TRUE(client.connect(launcher.client_fd(), 0, 1).ok());
+  std::string value;
+  const Status status = client.get("long", value);
+  ASSERT_TRUE(status.ok()) << status.text();
+  EXPECT_EQ(value, "a b");
+}
+
+TEST(PmiClient, AsksForEverythingAtOnceWhereItCan) {
+  std::vector<std::string> answers =
+      greeting_and({"cmd=lapwing_value index=0 value=zero\ncmd=lapwing_value index=1 value=%pieces:2:o\n",
+                    "cmd=get_result rc=0 value=%pieces:2:o\n", "cmd=get_result rc=0 value=ne\n"});
+  answers[0] = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0 lapwing=1\n";
+  ScriptedLauncher launcher(answers);
+  PmiClient client;
+  ASSERT_TRUE(client.connect(launcher.client_fd(), 0, 2).ok());
+  std::vector<std::string> values;
+  const Status status = client.get_all("card", 2, values);
+  ASSERT_TRUE(status.ok()) << status.text();
+  EXPECT_EQ(values, (std::vector<std::string>{"zero", "one"}));
+  EXPECT_EQ(launcher.heard()[5], "cmd=lapwing_getall prefix=card count=2");
+}
+
+TEST(PmiClient, SaysWhenTheLauncherHasGone) {
+  ScriptedLauncher launcher(kGreeting);
+  PmiClient client;
+  ASSERT_TRUE(client.connect(launcher.client_fd(), 0, 1).ok());
+  launcher.heard();
+  const Status status = client.fence();
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(std::string(status.text()).find("launcher has gone"), std::string::npos) << status.text();
+}
+
+TEST(PmiClient, BearsNonsense) {
+  const std::string answers[] = {"hello\n",
+                                 "cmd=barrier_out\n",
+                                 "cmd=response_to_init rc=-1\n",
+                                 "cmd=response_to_init\n",
+                                 "\n",
+                                 std::string("cmd=a\0b\n", 8),
+                                 std::string(wire::kPmiMaxLine + 10, 'x'),
+                                 "cmd=response_to_init rc=0 "};
+  for (const std::string& answer : answers) {
+    ScriptedLauncher launcher({answer});
+    PmiClient client;
+    EXPECT_FALSE(client.connect(launcher.client_fd(), 0, 1).ok()) << answer.substr(0, 40);
+  }
+}
+
+TEST(PmiClient, RefusesDamagedPieces) {
+  for (const char* value : {"%pieces:", "%pieces:0:a", "%pieces:x:a", "%pieces:99999:a", "%pieces:2"}) {
+    ScriptedLauncher launcher(greeting_and({std::string("cmd=get_result rc=0 value=") + value + "\n"}));
+    PmiClient client;
+    ASSERT_TRUE(client.connect(launcher.client_fd(), 0, 1).ok());
+    std::string ignored;
+    EXPECT_FALSE(client.get("key", ignored).ok()) << value;
+  }
+}
+
+TEST(PmiClient, ReportsAMissingValue) {
+  ScriptedLauncher launcher(greeting_and({"cmd=get_result rc=-1 msg=key_card1_not_found value=unknown\n"}));
+  PmiClient client;
+  ASSERT_TRUE(client.connect(launcher.client_fd(), 0, 1).ok());
+  std::string value;
+  const Status status = client.get("card1", value);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(std::string(status.text()).find("card1"), std::string::npos);
+}
+
+TEST(PmiClient, RecognisesItsEnvironment) {
+  char fd[] = "PMI_FD=5";
+  char other[] = "PMI_FDX=5";
+  char* with[] = {other, fd, nullptr};
+  char* without[] = {other, nullptr};
+  EXPECT_TRUE(PmiClient::available(with));
+  EXPECT_FALSE(PmiClient::available(without));
+}
+
+}  // namespace
+}  // namespace lapwing::runtime
