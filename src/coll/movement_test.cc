@@ -1,0 +1,315 @@
+// Every algorithm that only moves data, for 1 to 17 ranks: each rank must end with exactly the bytes that the standard says.
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+#include "coll/algorithms.h"
+#include "coll/simulation_for_tests.h"
+
+namespace lapwing::coll {
+namespace {
+
+constexpr int kMaxRanks = 17;
+constexpr unsigned kSeeds = 3;
+
+datatype::Datatype* int_type() { return datatype::resolve(MPI_INT); }
+// Every second int of a row.
+datatype::Datatype* sparse_type() {
+  static datatype::Datatype* const kType = [] {
+    datatype::Datatype* made = nullptr;
+    datatype::Datatype* spaced = nullptr;
+    EXPECT_TRUE(datatype::make_vector(3, 1, 2, *datatype::resolve(MPI_INT), &made).ok());
+    EXPECT_TRUE(datatype::make_resized(*made, 0, 6 * sizeof(int), &spaced).ok());
+    spaced->commit();
+    datatype::free(made);
+    return spaced;
+  }();
+  return kType;
+}
+
+int value(int from, int to, std::uint64_t i) { return from * 100000 + to * 1000 + static_cast<int>(i) + 1; }
+
+// One rank's memory for `blocks` blocks of `count` ints, dense or as every second int.
+struct Memory {
+  Memory(int blocks, std::uint64_t count, bool sparse) : count(count), sparse(sparse) {
+    ints.assign(static_cast<std::size_t>(blocks) * (sparse ? 2 : 1) * count + 1, -7);
+  }
+  Block at(int index) {
+    int* begin = ints.data() + static_cast<std::size_t>(index) * count * (sparse ? 2 : 1);
+    return sparse ? block(begin, count / 3, sparse_type()) : block(begin, count, int_type());
+  }
+  int& operator()(int index, std::uint64_t i) {
+    return ints[(static_cast<std::size_t>(index) * count + i) * (sparse ? 2 : 1)];
+  }
+  Blocks all(int blocks) {
+    Blocks made;
+    for (int i = 0; i < blocks; ++i) made.push_back(at(i));
+    return made;
+  }
+  std::uint64_t count;
+  bool sparse;
+  std::vector<int> ints;
+};
+
+template <typename Check>
+void for_all_cases(Check check) {
+  for (int ranks = 1; ranks <= kMaxRanks; ++ranks) {
+    for (const std::uint64_t count : {0, 3, 30}) {
+      for (unsigned seed = 1; seed <= kSeeds; ++seed) {
+        SCOPED_TRACE(std::to_string(ranks) + " ranks, " + std::to_string(count) + " ints, seed " + std::to_string(seed));
+        check(ranks, count, seed);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Nobody leaves before the last one has come: each rank's arrival must reach everybody through the graph of messages.
+TEST(Barrier, HearsFromEverybody) {
+  for (int ranks = 1; ranks <= kMaxRanks; ++ranks) {
+    Simulation job(ranks);
+    for (int rank = 0; rank < ranks; ++rank) barrier_dissemination(job[rank]);
+    for (unsigned seed = 1; seed <= kSeeds; ++seed) EXPECT_TRUE(job.run(seed)) << ranks;
+    // Sends depend on what was heard: follow them round by round.
+    std::vector<std::vector<bool>> heard(static_cast<std::size_t>(ranks), std::vector<bool>(static_cast<std::size_t>(ranks)));
+    for (int rank = 0; rank < ranks; ++rank) heard[static_cast<std::size_t>(rank)][static_cast<std::size_t>(rank)] = true;
+    for (int distance = 1; distance < ranks; distance *= 2) {
+      const auto before = heard;
+      for (int rank = 0; rank < ranks; ++rank) {
+        const auto& from = before[static_cast<std::size_t>((rank - distance + ranks) % ranks)];
+        for (std::size_t i = 0; i < from.size(); ++i) {
+          if (from[i]) heard[static_cast<std::size_t>(rank)][i] = true;
+        }
+      }
+    }
+    for (const auto& each : heard) EXPECT_EQ(std::count(each.begin(), each.end(), true), ranks);
+  }
+}
+
+template <typename Algorithm>
+void check_bcast(bool bytes_only, Algorithm algorithm) {
+  for_all_cases([&](int ranks, std::uint64_t count, unsigned seed) {
+    for (const int root : {0, ranks / 3, ranks - 1}) {
+      std::vector<Memory> memory;
+      Simulation job(ranks);
+      for (int rank = 0; rank < ranks; ++rank) memory.emplace_back(1, count, !bytes_only && rank % 2 == 1);
+      for (int rank = 0; rank < ranks; ++rank) {
+        auto& mine = memory[static_cast<std::size_t>(rank)];
+        for (std::uint64_t i = 0; rank == root && i < count; ++i) mine(0, i) = value(root, 0, i);
+        algorithm(job[rank], bytes_only ? bytes_block(mine.ints.data(), count * sizeof(int)) : mine.at(0), root);
+      }
+      ASSERT_TRUE(job.run(seed));
+      for (auto& each : memory) {
+        for (std::uint64_t i = 0; i < count; ++i) ASSERT_EQ(each(0, i), value(root, 0, i));
+      }
+    }
+  });
+}
+
+TEST(Bcast, Binomial) { check_bcast(false, &bcast_binomial); }
+TEST(Bcast, ScatterAllgather) { check_bcast(true, &bcast_scatter_allgather); }
+TEST(Bcast, Chain) {
+  check_bcast(true, [](Schedule& schedule, const Block& bytes, int root) { bcast_chain(schedule, bytes, root, 7); });
+}
+TEST(Bcast, ChainWithMoreSegmentsThanLanes) {
+  Simulation job(3);
+  std::vector<std::vector<std::byte>> data(3, std::vector<std::byte>(1000));
+  for (std::size_t i = 0; i < 1000; ++i) data[0][i] = static_cast<std::byte>(i * 7);
+  for (int rank = 0; rank < 3; ++rank) bcast_chain(job[rank], bytes_block(data[static_cast<std::size_t>(rank)].data(), 1000), 0, 1);
+  for (unsigned seed = 1; seed <= kSeeds; ++seed) {
+    ASSERT_TRUE(job.run(seed));
+    EXPECT_EQ(data[2], data[0]);
+  }
+}
+
+template <typename Algorithm>
+void check_gather(Algorithm algorithm) {
+  for_all_cases([&](int ranks, std::uint64_t count, unsigned seed) {
+    for (const int root : {0, ranks / 3, ranks - 1}) {
+      for (const bool in_place : {false, true}) {
+        Memory all(ranks, count, true);
+        std::vector<Memory> memory(static_cast<std::size_t>(ranks), Memory(1, count, false));
+        Simulation job(ranks);
+        for (int rank = 0; rank < ranks; ++rank) {
+          auto& mine = memory[static_cast<std::size_t>(rank)];
+          for (std::uint64_t i = 0; i < count; ++i) mine(0, i) = value(rank, root, i);
+          const bool here = rank == root;
+          for (std::uint64_t i = 0; here && in_place && i < count; ++i) all(rank, i) = value(rank, root, i);
+          algorithm(job[rank], here && in_place ? Block{} : mine.at(0), here ? all.all(ranks) : Blocks{}, root);
+        }
+        ASSERT_TRUE(job.run(seed));
+        for (int from = 0; from < ranks; ++from) {
+          for (std::uint64_t i = 0; i < count; ++i) ASSERT_EQ(all(from, i), value(from, root, i)) << from;
+        }
+      }
+    }
+  });
+}
+TEST(Gather, Linear) { check_gather(&gather_linear); }
+TEST(Gather, Binomial) { check_gather(&gather_binomial); }
+
+template <typename Algorithm>
+void check_scatter(Algorithm algorithm) {
+  for_all_cases([&](int ranks, std::uint64_t count, unsigned seed) {
+    for (const int root : {0, ranks / 3, ranks - 1}) {
+      Memory all(ranks, count, true);
+      for (int to = 0; to < ranks; ++to) {
+        for (std::uint64_t i = 0; i < count; ++i) all(to, i) = value(root, to, i);
+      }
+      std::vector<Memory> memory(static_cast<std::size_t>(ranks), Memory(1, count, false));
+      Simulation job(ranks);
+      for (int rank = 0; rank < ranks; ++rank) {
+        const bool here = rank == root;
+        algorithm(job[rank], here ? all.all(ranks) : Blocks{}, memory[static_cast<std::size_t>(rank)].at(0), root);
+      }
+      ASSERT_TRUE(job.run(seed));
+      for (int to = 0; to < ranks; ++to) {
+        for (std::uint64_t i = 0; i < count; ++i) ASSERT_EQ(memory[static_cast<std::size_t>(to)](0, i), value(root, to, i));
+      }
+    }
+  });
+}
+TEST(Scatter, Linear) { check_scatter(&scatter_linear); }
+TEST(Scatter, Binomial) { check_scatter(&scatter_binomial); }
+
+// Blocks of different lengths, some of them empty: what the v forms have.
+struct Uneven {
+  explicit Uneven(int ranks, std::uint64_t count) {
+    for (int i = 0; i < ranks; ++i) counts.push_back(i % 3 == 2 ? 0 : count + static_cast<std::uint64_t>(i % 5));
+    starts.resize(counts.size() + 1, 0);
+    for (std::size_t i = 0; i < counts.size(); ++i) starts[i + 1] = starts[i] + counts[i];
+  }
+  Blocks blocks(std::vector<int>& memory) const {
+    Blocks made;
+    for (std::size_t i = 0; i < counts.size(); ++i) made.push_back(block(memory.data() + starts[i], counts[i], int_type()));
+    return made;
+  }
+  std::vector<std::uint64_t> counts;
+  std::vector<std::uint64_t> starts;
+};
+
+template <typename Algorithm>
+void check_allgather(Algorithm algorithm) {
+  for_all_cases([&](int ranks, std::uint64_t count, unsigned seed) {
+    const Uneven uneven(ranks, count);
+    std::vector<std::vector<int>> memory(static_cast<std::size_t>(ranks), std::vector<int>(uneven.starts.back() + 1, -7));
+    Simulation job(ranks);
+    for (int rank = 0; rank < ranks; ++rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      for (std::uint64_t i = 0; i < uneven.counts[r]; ++i) memory[r][uneven.starts[r] + i] = value(rank, 0, i);
+      algorithm(job[rank], uneven.blocks(memory[r]));
+    }
+    ASSERT_TRUE(job.run(seed));
+    for (const auto& each : memory) {
+      for (int from = 0; from < ranks; ++from) {
+        const auto f = static_cast<std::size_t>(from);
+        for (std::uint64_t i = 0; i < uneven.counts[f]; ++i) ASSERT_EQ(each[uneven.starts[f] + i], value(from, 0, i));
+      }
+    }
+  });
+}
+TEST(Allgather, Bruck) { check_allgather(&allgather_bruck); }
+TEST(Allgather, Ring) { check_allgather(&allgather_ring); }
+
+template <typename Algorithm>
+void check_alltoall(Algorithm algorithm) {
+  for_all_cases([&](int ranks, std::uint64_t count, unsigned seed) {
+    std::vector<Memory> out, in;
+    for (int rank = 0; rank < ranks; ++rank) {
+      out.emplace_back(ranks, count, rank % 2 == 0);
+      in.emplace_back(ranks, count, rank % 3 == 0);
+      for (int to = 0; to < ranks; ++to) {
+        for (std::uint64_t i = 0; i < count; ++i) out.back()(to, i) = value(rank, to, i);
+      }
+    }
+    Simulation job(ranks);
+    for (int rank = 0; rank < ranks; ++rank) {
+      algorithm(job[rank], out[static_cast<std::size_t>(rank)], in[static_cast<std::size_t>(rank)], ranks);
+    }
+    ASSERT_TRUE(job.run(seed));
+    for (int to = 0; to < ranks; ++to) {
+      for (int from = 0; from < ranks; ++from) {
+        for (std::uint64_t i = 0; i < count; ++i) {
+          ASSERT_EQ(in[static_cast<std::size_t>(to)](from, i), value(from, to, i)) << from << " to " << to;
+        }
+      }
+    }
+  });
+}
+TEST(Alltoall, Bruck) {
+  check_alltoall([](Schedule& schedule, Memory& out, Memory& in, int ranks) {
+    alltoall_bruck(schedule, out.all(ranks), in.all(ranks));
+  });
+}
+TEST(Alltoall, Pairwise) {
+  check_alltoall([](Schedule& schedule, Memory& out, Memory& in, int ranks) {
+    alltoall_pairwise(schedule, out.all(ranks), in.all(ranks));
+  });
+}
+TEST(Alltoall, InPlace) {
+  check_alltoall([](Schedule& schedule, Memory& out, Memory& in, int ranks) {
+    for (int to = 0; to < ranks; ++to) {
+      for (std::uint64_t i = 0; i < in.count; ++i) in(to, i) = out(to, i);
+    }
+    alltoall_in_place(schedule, in.all(ranks));
+  });
+}
+TEST(Alltoall, PairwiseWithMoreRanksThanItsWindow) {
+  constexpr int kRanks = 70;
+  std::vector<Memory> out, in;
+  Simulation job(kRanks);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    out.emplace_back(kRanks, 1, false);
+    in.emplace_back(kRanks, 1, false);
+    for (int to = 0; to < kRanks; ++to) out.back()(to, 0) = value(rank, to, 0);
+    alltoall_pairwise(job[rank], out.back().all(kRanks), in.back().all(kRanks));
+  }
+  ASSERT_TRUE(job.run(1));
+  for (int from = 0; from < kRanks; ++from) EXPECT_EQ(in[5](from, 0), value(from, 5, 0));
+}
+
+// A periodic grid of extent `ranks`: for 1 and 2 both neighbours are the same process, and what goes down arrives from above.
+TEST(Neighbor, CartesianDirections) {
+  for (int ranks = 1; ranks <= 4; ++ranks) {
+    for (unsigned seed = 1; seed <= 8; ++seed) {
+      std::vector<Memory> out, in;
+      Simulation job(ranks);
+      for (int rank = 0; rank < ranks; ++rank) {
+        out.emplace_back(2, 1, false);
+        in.emplace_back(2, 1, false);
+        out.back()(0, 0) = value(rank, 0, 0);
+        out.back()(1, 0) = value(rank, 1, 0);
+        const std::vector<int> ring{(rank - 1 + ranks) % ranks, (rank + 1) % ranks};
+        neighbor_direct(job[rank], {ring, ring, true}, out.back().all(2), in.back().all(2));
+      }
+      ASSERT_TRUE(job.run(seed));
+      for (int rank = 0; rank < ranks; ++rank) {
+        auto& mine = in[static_cast<std::size_t>(rank)];
+        EXPECT_EQ(mine(0, 0), value((rank - 1 + ranks) % ranks, 1, 0));
+        EXPECT_EQ(mine(1, 0), value((rank + 1) % ranks, 0, 0));
+      }
+    }
+  }
+}
+
+TEST(Neighbor, EdgesMayBeMissingOrDouble) {
+  Simulation job(2);
+  std::vector<Memory> out(2, Memory(3, 1, false)), in(2, Memory(3, 1, false));
+  for (int rank = 0; rank < 2; ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    for (int slot = 0; slot < 3; ++slot) out[r](slot, 0) = value(rank, slot, 0);
+    const std::vector<int> edges{1 - rank, MPI_PROC_NULL, 1 - rank};
+    neighbor_direct(job[rank], {edges, edges, false}, out[r].all(3), in[r].all(3));
+  }
+  ASSERT_TRUE(job.run(1));
+  for (int rank = 0; rank < 2; ++rank) {
+    auto& mine = in[static_cast<std::size_t>(rank)];
+    EXPECT_EQ(mine(0, 0), value(1 - rank, 0, 0));
+    EXPECT_EQ(mine(1, 0), -7);
+    EXPECT_EQ(mine(2, 0), value(1 - rank, 2, 0));
+  }
+}
+
+}  // namespace
+}  // namespace lapwing::coll

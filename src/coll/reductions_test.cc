@@ -1,0 +1,234 @@
+// Every reduction algorithm, for 1 to 17 ranks, against a naive reference: a product that does not commute (so the order of
+// ranks shows), a sum, operands shorter than the number of ranks, in place and not.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "coll/algorithms.h"
+#include "coll/simulation_for_tests.h"
+
+namespace lapwing::coll {
+namespace {
+
+constexpr int kMaxRanks = 17;
+const std::uint64_t kCounts[] = {0, 1, 5, 40};
+
+// The operands and results of all ranks.
+class Operands {
+ public:
+  Operands(int ranks, std::uint64_t count, std::uint64_t output_count, bool in_place, bool commutative)
+      : commutative_(commutative), in_place_(in_place), count_(count) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      inputs_.emplace_back(count * extent() + 1, std::byte{0x77});
+      outputs_.emplace_back(output_count * extent() + 1, std::byte{0x55});
+      for (std::uint64_t i = 0; i < count; ++i) put(inputs_.back(), i, element(rank, i));
+    }
+  }
+
+  std::size_t extent() const { return commutative_ ? sizeof(std::uint32_t) : kMatrixExtent; }
+  datatype::Datatype* type() const { return commutative_ ? datatype::resolve(MPI_UINT32_T) : matrix_type(); }
+  datatype::Op* op() const { return commutative_ ? datatype::resolve_op(MPI_SUM) : matrix_product(); }
+
+  Block input(int rank) { return block(inputs_[at(rank)].data(), count_, type()); }
+  Block output(int rank, std::uint64_t count) {
+    return block(in_place_ ? inputs_[at(rank)].data() : outputs_[at(rank)].data(), count, type());
+  }
+  // Element `i` of the reduction over the ranks first to last.
+  Matrix expected(int first, int last, std::uint64_t i) const {
+    Matrix result = element(first, i);
+    for (int rank = first + 1; rank <= last; ++rank) result = combine(result, element(rank, i));
+    return result;
+  }
+  Matrix actual(int rank, std::uint64_t i) const {
+    const auto& from = in_place_ ? inputs_[at(rank)] : outputs_[at(rank)];
+    Matrix value{};
+    std::memcpy(&value, from.data() + i * extent(), bytes());
+    return value;
+  }
+
+ private:
+  static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
+  std::size_t bytes() const { return commutative_ ? sizeof(std::uint32_t) : sizeof(Matrix); }
+  Matrix element(int rank, std::uint64_t i) const {
+    Matrix value = matrix(rank, i);
+    if (commutative_) value = {{value.e[0], 0, 0, 0}};
+    return value;
+  }
+  Matrix combine(const Matrix& a, const Matrix& b) const {
+    return commutative_ ? Matrix{{a.e[0] + b.e[0], 0, 0, 0}} : a * b;
+  }
+  void put(std::vector<std::byte>& to, std::uint64_t i, const Matrix& value) const {
+    std::memcpy(to.data() + i * extent(), &value, bytes());
+  }
+
+  bool commutative_;
+  bool in_place_;
+  std::uint64_t count_;
+  std::vector<std::vector<std::byte>> inputs_;
+  std::vector<std::vector<std::byte>> outputs_;
+};
+
+struct Case {
+  int ranks;
+  std::uint64_t count;
+  bool in_place;
+  bool commutative;
+  unsigned seed;
+  std::string text() const {
+    return std::to_string(ranks) + " ranks, " + std::to_string(count) + " elements" + (in_place ? ", in place" : "") +
+           (commutative ? ", sum" : ", matrix product") + ", seed " + std::to_string(seed);
+  }
+};
+
+void for_all_cases(bool commutative_only, const std::function<void(const Case&)>& check) {
+  for (int ranks = 1; ranks <= kMaxRanks; ++ranks) {
+    for (const std::uint64_t count : kCounts) {
+      for (const bool in_place : {false, true}) {
+        for (const bool commutative : {false, true}) {
+          if (commutative_only && !commutative) continue;
+          for (unsigned seed = 1; seed <= 3; ++seed) {
+            const Case made{ranks, count, in_place, commutative, seed};
+            SCOPED_TRACE(made.text());
+            check(made);
+            if (testing::Test::HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+using Allreduce = void (*)(Schedule&, const Block&, const Block&);
+
+void check_allreduce(Allreduce algorithm, const Case& made) {
+  Operands data(made.ranks, made.count, made.count, made.in_place, made.commutative);
+  Simulation job(made.ranks);
+  for (int rank = 0; rank < made.ranks; ++rank) {
+    job[rank].set_op(*data.op());
+    algorithm(job[rank], data.input(rank), data.output(rank, made.count));
+  }
+  ASSERT_TRUE(job.run(made.seed));
+  for (int rank = 0; rank < made.ranks; ++rank) {
+    for (std::uint64_t i = 0; i < made.count; ++i) {
+      ASSERT_EQ(data.actual(rank, i), data.expected(0, made.ranks - 1, i)) << "rank " << rank << ", element " << i;
+    }
+  }
+}
+
+TEST(Allreduce, RecursiveDoubling) {
+  for_all_cases(false, [](const Case& made) { check_allreduce(&allreduce_recursive_doubling, made); });
+}
+TEST(Allreduce, Halving) {
+  for_all_cases(false, [](const Case& made) { check_allreduce(&allreduce_halving, made); });
+}
+TEST(Allreduce, Ring) {
+  for_all_cases(true, [](const Case& made) { check_allreduce(&allreduce_ring, made); });
+}
+
+using Reduce = void (*)(Schedule&, const Block&, const Block&, int);
+
+void check_reduce(Reduce algorithm, const Case& made) {
+  for (const int root : {0, made.ranks / 2, made.ranks - 1}) {
+    Operands data(made.ranks, made.count, made.count, made.in_place, made.commutative);
+    Simulation job(made.ranks);
+    for (int rank = 0; rank < made.ranks; ++rank) {
+      job[rank].set_op(*data.op());
+      const Block none{};
+      algorithm(job[rank], data.input(rank), rank == root ? data.output(rank, made.count) : none, root);
+    }
+    ASSERT_TRUE(job.run(made.seed));
+    for (std::uint64_t i = 0; i < made.count; ++i) {
+      ASSERT_EQ(data.actual(root, i), data.expected(0, made.ranks - 1, i)) << "root " << root << ", element " << i;
+    }
+  }
+}
+
+TEST(Reduce, Binomial) {
+  for_all_cases(false, [](const Case& made) { check_reduce(&reduce_binomial, made); });
+}
+TEST(Reduce, ScatterGather) {
+  for_all_cases(false, [](const Case& made) { check_reduce(&reduce_scatter_gather, made); });
+}
+
+using ReduceScatter = void (*)(Schedule&, const Block&, const Block&, const std::vector<std::uint64_t>&);
+
+// Uneven parts, some of them empty.
+void check_reduce_scatter(ReduceScatter algorithm, const Case& made) {
+  std::vector<std::uint64_t> starts{0};
+  for (int rank = 0; rank < made.ranks; ++rank) starts.push_back(starts.back() + (rank % 3 == 1 ? 0 : rank % 4 + made.count));
+  Operands data(made.ranks, starts.back(), starts.back(), made.in_place, made.commutative);
+  Simulation job(made.ranks);
+  for (int rank = 0; rank < made.ranks; ++rank) {
+    const std::size_t r = static_cast<std::size_t>(rank);
+    job[rank].set_op(*data.op());
+    algorithm(job[rank], data.input(rank), data.output(rank, starts[r + 1] - starts[r]), starts);
+  }
+  ASSERT_TRUE(job.run(made.seed));
+  for (int rank = 0; rank < made.ranks; ++rank) {
+    const std::size_t r = static_cast<std::size_t>(rank);
+    for (std::uint64_t i = starts[r]; i < starts[r + 1]; ++i) {
+      ASSERT_EQ(data.actual(rank, i - starts[r]), data.expected(0, made.ranks - 1, i)) << "rank " << rank << ", element " << i;
+    }
+  }
+}
+
+TEST(ReduceScatter, Doubling) {
+  for_all_cases(false, [](const Case& made) {
+    if (made.count < 40) check_reduce_scatter(&reduce_scatter_doubling, made);
+  });
+}
+TEST(ReduceScatter, Pairwise) {
+  for_all_cases(false, [](const Case& made) {
+    if (made.count < 40) check_reduce_scatter(&reduce_scatter_pairwise, made);
+  });
+}
+
+TEST(Scan, InclusiveAndExclusive) {
+  for_all_cases(false, [](const Case& made) {
+    for (const bool exclusive : {false, true}) {
+      Operands data(made.ranks, made.count, made.count, made.in_place, made.commutative);
+      Simulation job(made.ranks);
+      for (int rank = 0; rank < made.ranks; ++rank) {
+        job[rank].set_op(*data.op());
+        (exclusive ? exscan_doubling : scan_doubling)(job[rank], data.input(rank), data.output(rank, made.count));
+      }
+      ASSERT_TRUE(job.run(made.seed));
+      for (int rank = exclusive ? 1 : 0; rank < made.ranks; ++rank) {
+        for (std::uint64_t i = 0; i < made.count; ++i) {
+          ASSERT_EQ(data.actual(rank, i), data.expected(0, exclusive ? rank - 1 : rank, i)) << "rank " << rank;
+        }
+      }
+    }
+  });
+}
+
+// Floating point: order matters for the last bits, and all ranks must have the same ones.
+TEST(Allreduce, SameBitsEverywhere) {
+  for (const Allreduce algorithm : {&allreduce_recursive_doubling, &allreduce_halving, &allreduce_ring}) {
+    for (int ranks = 1; ranks <= kMaxRanks; ++ranks) {
+      constexpr std::uint64_t kElements = 33;
+      std::vector<std::vector<double>> in, out;
+      std::mt19937 random(static_cast<unsigned>(ranks));
+      std::uniform_real_distribution<double> any(-1e6, 1e6);
+      Simulation job(ranks);
+      in.resize(static_cast<std::size_t>(ranks));
+      out.resize(static_cast<std::size_t>(ranks));
+      for (int rank = 0; rank < ranks; ++rank) {
+        auto& mine = in[static_cast<std::size_t>(rank)];
+        for (std::uint64_t i = 0; i < kElements; ++i) mine.push_back(any(random));
+        out[static_cast<std::size_t>(rank)].resize(kElements);
+        job[rank].set_op(*datatype::resolve_op(MPI_SUM));
+        datatype::Datatype* type = datatype::resolve(MPI_DOUBLE);
+        algorithm(job[rank], block(mine.data(), kElements, type),
+                  block(out[static_cast<std::size_t>(rank)].data(), kElements, type));
+      }
+      ASSERT_TRUE(job.run(1));
+      for (const auto& each : out) ASSERT_EQ(std::memcmp(each.data(), out[0].data(), kElements * sizeof(double)), 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lapwing::coll

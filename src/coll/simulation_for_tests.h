@@ -1,0 +1,267 @@
+// The schedules of all ranks, run against each other in one thread and in random order.
+//
+// Everything that a real run may do comes up: a send may read its buffer early (eager) or as late as its receive is there
+// (rendezvous), messages overtake each other except where they must not, local work is done late. A buffer that is being
+// received into is spoiled first. So a dependency that an algorithm forgot shows up as a wrong result for some seed.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <tuple>
+#include <vector>
+
+#include "coll/schedule.h"
+#include "datatype/construct.h"
+#include "datatype/pack.h"
+
+namespace lapwing::coll {
+
+class Simulation {
+ public:
+  // `remote` > 0: an inter-communicator; schedules 0 to ranks - 1 are one group, the `remote` ones after them the other.
+  explicit Simulation(int ranks, int remote = 0) : group_(ranks) {
+    for (int i = 0; i < ranks + remote; ++i) {
+      schedules_.push_back(std::make_unique<Schedule>());
+      if (remote == 0) schedules_.back()->set_team(comm::Plane::kCollective, i, ranks);
+    }
+    inter_ = remote > 0;
+  }
+
+  Schedule& operator[](int rank) { return *schedules_[static_cast<std::size_t>(rank)]; }
+
+  // Seals and runs all. False when steps are left that nothing can move, or messages that nobody received.
+  [[nodiscard]] bool run(unsigned seed) {
+    random_.seed(seed);
+    ranks_.assign(schedules_.size(), {});
+    actions_.clear();
+    channels_.clear();
+    std::size_t left = 0;
+    for (std::size_t rank = 0; rank < schedules_.size(); ++rank) {
+      if (!sealed_) schedules_[rank]->seal();
+      for (const Step& step : schedules_[rank]->steps()) ranks_[rank].waits_for.push_back(step.waits_for);
+      for (StepId id = 0; id < schedules_[rank]->steps().size(); ++id) {
+        if (ranks_[rank].waits_for[id] == 0) ranks_[rank].ready.push_back(id);
+      }
+      left += schedules_[rank]->steps().size();
+    }
+    sealed_ = true;
+    done_ = 0;
+    while (act()) {
+    }
+    for (auto& [key, channel] : channels_) {
+      if (!channel.sends.empty() || !channel.receives.empty()) return false;
+    }
+    return done_ == left;
+  }
+
+ private:
+  struct Rank {
+    std::vector<std::uint32_t> waits_for;
+    std::deque<StepId> ready;
+  };
+  struct Send {
+    std::size_t rank;
+    StepId step;
+    bool eager;
+    std::vector<std::byte> payload;
+  };
+  struct Receive {
+    std::size_t rank;
+    StepId step;
+  };
+  using ChannelKey = std::tuple<std::size_t, std::size_t, comm::Plane, int>;
+  struct Channel {
+    std::deque<Send> sends;
+    std::deque<Receive> receives;
+  };
+  // Something that may happen now: local work of a step, or the transfer of a matched message.
+  struct Action {
+    std::size_t rank;
+    StepId step;
+    bool transfer = false;
+    Send send{};
+    Receive receive{};
+  };
+
+  const Step& step(std::size_t rank, StepId id) const { return schedules_[rank]->steps()[id]; }
+
+  bool act() {
+    std::vector<std::size_t> starters;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      if (!ranks_[rank].ready.empty()) starters.push_back(rank);
+    }
+    if (starters.empty() && actions_.empty()) return false;
+    const std::size_t choice = random_() % (starters.size() + actions_.size());
+    if (choice < starters.size()) {
+      const std::size_t rank = starters[choice];
+      const StepId id = ranks_[rank].ready.front();
+      ranks_[rank].ready.pop_front();
+      start(rank, id);
+    } else {
+      const std::size_t index = choice - starters.size();
+      std::swap(actions_[index], actions_.back());
+      Action action = std::move(actions_.back());
+      actions_.pop_back();
+      perform(action);
+    }
+    return true;
+  }
+
+  std::size_t peer_of(std::size_t rank, const Step& step) const {
+    const std::size_t group = static_cast<std::size_t>(group_);
+    const bool second = rank >= group;
+    const bool to_second = inter_ && step.plane != comm::Plane::kLocalCollective ? !second : second;
+    return static_cast<std::size_t>(step.peer) + (inter_ && to_second ? group : 0);
+  }
+
+  void start(std::size_t rank, StepId id) {
+    const Step& made = step(rank, id);
+    const std::size_t peer = made.kind == Step::Kind::kSend || made.kind == Step::Kind::kReceive ? peer_of(rank, made) : 0;
+    switch (made.kind) {
+      case Step::Kind::kSend: {
+        Channel& channel = channels_[{rank, peer, made.plane, made.lane}];
+        Send send{rank, id, random_() % 2 == 0, {}};
+        if (send.eager) {
+          send.payload = pack(made.source);
+          finish(rank, id);
+        }
+        channel.sends.push_back(std::move(send));
+        match(channel);
+        return;
+      }
+      case Step::Kind::kReceive: {
+        spoil(made.target);
+        Channel& channel = channels_[{peer, rank, made.plane, made.lane}];
+        channel.receives.push_back({rank, id});
+        match(channel);
+        return;
+      }
+      default: actions_.push_back({rank, id}); return;
+    }
+  }
+
+  void match(Channel& channel) {
+    if (channel.sends.empty() || channel.receives.empty()) return;
+    Action action{};
+    action.transfer = true;
+    action.send = std::move(channel.sends.front());
+    action.receive = channel.receives.front();
+    channel.sends.pop_front();
+    channel.receives.pop_front();
+    actions_.push_back(std::move(action));
+  }
+
+  void perform(Action& action) {
+    if (action.transfer) {
+      const Step& from = step(action.send.rank, action.send.step);
+      const Step& to = step(action.receive.rank, action.receive.step);
+      if (!action.send.eager) action.send.payload = pack(from.source);
+      EXPECT_LE(action.send.payload.size(), to.target.bytes()) << "truncated";
+      if (action.send.payload.size() > to.target.bytes()) return;
+      datatype::unpack(action.send.payload.data(), action.send.payload.size(), to.target.address, to.target.count,
+                       *to.target.type, 0);
+      if (!action.send.eager) finish(action.send.rank, action.send.step);
+      finish(action.receive.rank, action.receive.step);
+      return;
+    }
+    const Step& local = step(action.rank, action.step);
+    if (local.kind == Step::Kind::kReduce) {
+      datatype::apply(*schedules_[action.rank]->op(), local.source.address, local.target.address, local.target.count,
+                      *local.target.type);
+    } else if (local.kind == Step::Kind::kCopy) {
+      datatype::copy(local.source.address, local.source.count, *local.source.type, local.target.address, local.target.count,
+                     *local.target.type);
+    }
+    finish(action.rank, action.step);
+  }
+
+  void finish(std::size_t rank, StepId id) {
+    ++done_;
+    const Step& made = step(rank, id);
+    const StepId* followers = schedules_[rank]->followers(made);
+    for (std::uint32_t i = 0; i < made.followers; ++i) {
+      if (--ranks_[rank].waits_for[followers[i]] == 0) ranks_[rank].ready.push_back(followers[i]);
+    }
+  }
+
+  static std::vector<std::byte> pack(const Block& block) {
+    std::vector<std::byte> packed(block.bytes());
+    if (!packed.empty()) datatype::pack(block.address, block.count, *block.type, packed.data());
+    return packed;
+  }
+  static void spoil(const Block& block) {
+    const std::vector<std::byte> rubbish(block.bytes(), std::byte{0xee});
+    if (!rubbish.empty()) datatype::unpack(rubbish.data(), block.address, block.count, *block.type);
+  }
+
+  int group_;
+  bool inter_ = false;
+  bool sealed_ = false;
+  std::vector<std::unique_ptr<Schedule>> schedules_;
+  std::mt19937 random_;
+  std::vector<Rank> ranks_;
+  std::vector<Action> actions_;
+  std::map<ChannelKey, Channel> channels_;
+  std::size_t done_ = 0;
+};
+
+// ---- operands
+
+// 2 x 2 matrices over the integers modulo 2^32: their product is associative and does not commute.
+struct Matrix {
+  std::uint32_t e[4];
+  bool operator==(const Matrix& other) const { return std::memcmp(e, other.e, sizeof(e)) == 0; }
+};
+
+inline Matrix operator*(const Matrix& a, const Matrix& b) {
+  return {{a.e[0] * b.e[0] + a.e[1] * b.e[2], a.e[0] * b.e[1] + a.e[1] * b.e[3], a.e[2] * b.e[0] + a.e[3] * b.e[2],
+           a.e[2] * b.e[1] + a.e[3] * b.e[3]}};
+}
+
+inline Matrix matrix(int rank, std::uint64_t element) {
+  std::uint32_t state = static_cast<std::uint32_t>(rank) * 10007 + static_cast<std::uint32_t>(element) + 1;
+  Matrix made{};
+  for (std::uint32_t& entry : made.e) {
+    state = state * 1664525 + 1013904223;
+    entry = state ^ (state >> 15);
+  }
+  return made;
+}
+
+// The type of a Matrix that lies in the first 16 of 24 bytes: reductions on types with gaps.
+constexpr std::size_t kMatrixExtent = 24;
+
+inline datatype::Datatype* matrix_type() {
+  static datatype::Datatype* const kType = [] {
+    datatype::Datatype* plain = nullptr;
+    datatype::Datatype* wide = nullptr;
+    EXPECT_TRUE(datatype::make_contiguous(4, *datatype::resolve(MPI_UINT32_T), &plain).ok());
+    EXPECT_TRUE(datatype::make_resized(*plain, 0, kMatrixExtent, &wide).ok());
+    wide->commit();
+    datatype::free(plain);
+    return wide;
+  }();
+  return kType;
+}
+
+inline void multiply(void* in, void* inout, int* count, MPI_Datatype*) {
+  for (int i = 0; i < *count; ++i) {
+    Matrix a, b;
+    std::memcpy(&a, static_cast<std::byte*>(in) + i * static_cast<int>(kMatrixExtent), sizeof(a));
+    std::memcpy(&b, static_cast<std::byte*>(inout) + i * static_cast<int>(kMatrixExtent), sizeof(b));
+    const Matrix product = a * b;
+    std::memcpy(static_cast<std::byte*>(inout) + i * static_cast<int>(kMatrixExtent), &product, sizeof(product));
+  }
+}
+
+inline datatype::Op* matrix_product() {
+  static datatype::Op* const kOp = new datatype::Op(static_cast<MPI_User_function*>(&multiply), false);
+  return kOp;
+}
+
+}  // namespace lapwing::coll
