@@ -119,6 +119,7 @@ struct Messenger::State {
     return user ? kUserAccount : kInternalAccount;
   }
   void count_moved(std::uint64_t bytes) noexcept {
+    counters.bytes_moved += bytes;
     if (engine.event_thread_drives()) counters.bytes_overlapped += bytes;
   }
 
