@@ -62,7 +62,8 @@ std::optional<double> read_cpu_quota() {
     }
   }
   const std::string version1 = "/sys/fs/cgroup/cpu/cpu.cfs_";
-  take_lower(least, parse_cpu_max(read_small_file(version1 + "quota_us") + " " + read_small_file(version1 + "period_us")));
+  take_lower(least,
+             parse_cpu_max(read_small_file(version1 + "quota_us") + " " + read_small_file(version1 + "period_us")));
   return least;
 }
 

@@ -1,6 +1,6 @@
 // What this machine gives to a job: the processors this process may use, their cores and memory nodes, and the share of
-// them that a container's quota leaves. Read from sched_getaffinity, /sys and the cgroup files; nothing is probed, so it
-// takes well under a millisecond per few dozen processors.
+// them that a container's quota leaves. Read from sched_getaffinity, /sys and the cgroup files; nothing is probed, so
+// it takes well under a millisecond per few dozen processors.
 #pragma once
 
 #include <sched.h>
@@ -21,10 +21,10 @@ struct Core {
 };
 
 struct Machine {
-  std::vector<Core> cores;           // ordered by node, package, number
-  std::optional<double> cpu_quota;   // processors' worth of time per second, when a cgroup limits it
-  int processors = 0;                // usable hardware threads
-  int processors_online = 0;         // of the whole machine
+  std::vector<Core> cores;          // ordered by node, package, number
+  std::optional<double> cpu_quota;  // processors' worth of time per second, when a cgroup limits it
+  int processors = 0;               // usable hardware threads
+  int processors_online = 0;        // of the whole machine
 
   // Cores that may compute at the same time: at least 1.
   int usable_cores() const noexcept;

@@ -27,7 +27,9 @@ TEST(Binding, SharesTheCoresOut) {
   EXPECT_EQ(plan_text(plan_binding(machine_with(2), BindPolicy::kShare, 2)), "0,2 1,3");
 }
 
-TEST(Binding, LeavesOneRankAlone) { EXPECT_TRUE(plan_binding(machine_with(4), BindPolicy::kShare, 1).empty()); }
+TEST(Binding, LeavesOneRankAlone) {
+  EXPECT_TRUE(plan_binding(machine_with(4), BindPolicy::kShare, 1).empty());
+}
 
 TEST(Binding, NeverBindsWhenRanksOutnumberCores) {
   for (const BindPolicy policy : {BindPolicy::kShare, BindPolicy::kCore, BindPolicy::kNode}) {

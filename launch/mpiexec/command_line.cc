@@ -26,7 +26,8 @@ constexpr const char* kUsage =
     "  -v, --verbose          say what is started where\n"
     "  --version, -h, --help\n"
     "\n"
-    "Standard input goes to rank 0. The exit code is 0 when all ranks returned 0, else that of the first rank that did\n"
+    "Standard input goes to rank 0. The exit code is 0 when all ranks returned 0, else that of the first rank that "
+    "did\n"
     "not, or 128 + the signal that ended it, or the code given to MPI_Abort.\n"
     "Jobs over several machines are started with Slurm or MPICH's mpiexec (Hydra), which work with Lapwing.\n";
 
@@ -36,8 +37,8 @@ bool is_harmless(std::string_view name) {
 }
 
 bool is_about_hosts(std::string_view name) {
-  return name == "host" || name == "hosts" || name == "hostfile" || name == "machinefile" || name == "f" || name == "H" ||
-         name == "ppn" || name == "N" || name == "npernode";
+  return name == "host" || name == "hosts" || name == "hostfile" || name == "machinefile" || name == "f" ||
+         name == "H" || name == "ppn" || name == "N" || name == "npernode";
 }
 
 class Parser {
@@ -101,16 +102,18 @@ class Parser {
     if (name == "wdir" || name == "wd") return take_value(program.directory);
     if (name == "bind-to") return take_binding();
     if (name == "timeout") return take_timeout();
-    if (name == "l" || name == "label-output" || name == "tag-output" || name == "prepend-rank") return set(result_.label);
+    if (name == "l" || name == "label-output" || name == "tag-output" || name == "prepend-rank")
+      return set(result_.label);
     if (name == "v" || name == "verbose") return set(result_.verbose);
     if (name == "V" || name == "version") return set(result_.show_version);
     if (name == "h" || name == "help") return set(result_.show_help);
     if (is_harmless(name)) return {};
     if (is_about_hosts(name)) {
-      return Status::error(MPI_ERR_ARG,
-                           "option %s: this mpiexec starts ranks on one machine; for several use Slurm or MPICH's mpiexec "
-                           "(Hydra), which start Lapwing programs too",
-                           option_.c_str());
+      return Status::error(
+          MPI_ERR_ARG,
+          "option %s: this mpiexec starts ranks on one machine; for several use Slurm or MPICH's mpiexec "
+          "(Hydra), which start Lapwing programs too",
+          option_.c_str());
     }
     return Status::error(MPI_ERR_ARG, "unknown option %s; mpiexec --help lists all", option_.c_str());
   }
@@ -188,7 +191,8 @@ class Parser {
     } else if (text == "numa") {
       result_.bind = BindPolicy::kNode;
     } else {
-      return Status::error(MPI_ERR_ARG, "option %s: '%s' is neither none, core nor numa", option_.c_str(), text.c_str());
+      return Status::error(MPI_ERR_ARG, "option %s: '%s' is neither none, core nor numa", option_.c_str(),
+                           text.c_str());
     }
     return {};
   }
@@ -206,8 +210,8 @@ class Parser {
   const std::vector<std::string>& arguments_;
   CommandLine& result_;
   std::size_t next_ = 0;
-  std::string option_;                  // as the user wrote it
-  std::string attached_value_;          // of --name=value
+  std::string option_;                     // as the user wrote it
+  std::string attached_value_;             // of --name=value
   const std::string* attached_ = nullptr;  // null once taken
   std::vector<Variable> job_environment_;
 };
@@ -224,6 +228,8 @@ Status parse_command_line(const std::vector<std::string>& arguments, CommandLine
   return Parser(arguments, result).parse();
 }
 
-const char* usage_text() noexcept { return kUsage; }
+const char* usage_text() noexcept {
+  return kUsage;
+}
 
 }  // namespace lapwing::launch

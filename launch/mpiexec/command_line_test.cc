@@ -32,10 +32,13 @@ TEST(CommandLine, TakesOneProgramWithItsOptions) {
   EXPECT_EQ(line.bind, BindPolicy::kShare);
 }
 
-TEST(CommandLine, StartsOneRankWithoutBeingTold) { EXPECT_EQ(parsed({"a"}).ranks(), 1); }
+TEST(CommandLine, StartsOneRankWithoutBeingTold) {
+  EXPECT_EQ(parsed({"a"}).ranks(), 1);
+}
 
 TEST(CommandLine, SeparatesProgramsByColons) {
-  const CommandLine line = parsed({"-np", "2", "a", "1", ":", "-env", "V", "w", "--wdir", "/tmp", "-n=3", "b", ":", "c"});
+  const CommandLine line =
+      parsed({"-np", "2", "a", "1", ":", "-env", "V", "w", "--wdir", "/tmp", "-n=3", "b", ":", "c"});
   ASSERT_EQ(line.programs.size(), 3u);
   EXPECT_EQ(line.ranks(), 6);
   EXPECT_EQ(line.programs[0].arguments, (Words{"a", "1"}));
@@ -59,7 +62,8 @@ TEST(CommandLine, ExportsVariablesThatAreSet) {
 }
 
 TEST(CommandLine, KnowsItsFlags) {
-  const CommandLine line = parsed({"-l", "-v", "--bind-to", "core", "--timeout", "2.5", "--oversubscribe", "--", "-odd"});
+  const CommandLine line =
+      parsed({"-l", "-v", "--bind-to", "core", "--timeout", "2.5", "--oversubscribe", "--", "-odd"});
   EXPECT_TRUE(line.label);
   EXPECT_TRUE(line.verbose);
   EXPECT_EQ(line.bind, BindPolicy::kCore);

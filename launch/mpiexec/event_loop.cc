@@ -9,9 +9,13 @@
 
 namespace lapwing::launch {
 
-EventLoop::EventLoop() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) { LAPWING_CHECK(epoll_ >= 0); }
+EventLoop::EventLoop() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+  LAPWING_CHECK(epoll_ >= 0);
+}
 
-EventLoop::~EventLoop() { ::close(epoll_); }
+EventLoop::~EventLoop() {
+  ::close(epoll_);
+}
 
 void EventLoop::add(int fd, std::uint32_t events, Handler handler) {
   epoll_event event{};

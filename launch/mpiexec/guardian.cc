@@ -59,8 +59,12 @@ Guardian::~Guardian() {
   if (process_ > 0) ::waitpid(process_, nullptr, 0);
 }
 
-void Guardian::watch(pid_t group) { tell(group); }
-void Guardian::forget(pid_t group) { tell(-group); }
+void Guardian::watch(pid_t group) {
+  tell(group);
+}
+void Guardian::forget(pid_t group) {
+  tell(-group);
+}
 
 void Guardian::tell(pid_t message) {
   if (pipe_ < 0) return;

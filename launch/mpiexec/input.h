@@ -1,7 +1,7 @@
 // The terminal's keyboard on its way to rank 0.
 //
-// Only needed for a terminal: the ranks run in process groups of their own, which may not read from it. A file or a pipe
-// is handed to rank 0 as it is. While mpiexec is in the background nothing is read; call refresh() after SIGCONT.
+// Only needed for a terminal: the ranks run in process groups of their own, which may not read from it. A file or a
+// pipe is handed to rank 0 as it is. While mpiexec is in the background nothing is read; call refresh() after SIGCONT.
 #pragma once
 
 #include <string>

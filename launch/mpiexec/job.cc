@@ -14,15 +14,20 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-// Between SIGTERM and SIGKILL: enough for a handler that writes a line, little beside the 2 s in which all must be over.
+// Between SIGTERM and SIGKILL: enough for a handler that writes a line, little beside the 2 s in which all must be
+// over.
 constexpr milliseconds kGrace(400);
 constexpr int kTimeoutCode = 124;
 
 constexpr int kHandledSignals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 
-bool ends_jobs(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT; }
+bool ends_jobs(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
 
-void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
+void say(const std::string& text) {
+  std::fputs(text.c_str(), stderr);
+}
 
 }  // namespace
 
@@ -42,7 +47,9 @@ Job::~Job() {
   if (null_fd_ >= 0) ::close(null_fd_);
 }
 
-RankName Job::name_of(int rank) const { return {rank, ranks_, processes_.process(rank), program_of(rank).arguments}; }
+RankName Job::name_of(int rank) const {
+  return {rank, ranks_, processes_.process(rank), program_of(rank).arguments};
+}
 
 int Job::run() {
   if (const Status status = find_programs(); !status.ok()) {
@@ -51,7 +58,8 @@ int Job::run() {
   }
   plan();
   take_signals();
-  if (command_line_.timeout > 0) timeout_ = Clock::now() + milliseconds(static_cast<long>(command_line_.timeout * 1000));
+  if (command_line_.timeout > 0)
+    timeout_ = Clock::now() + milliseconds(static_cast<long>(command_line_.timeout * 1000));
   if (const Status status = start_all(); !status.ok()) fail(1, std::string("mpiexec: ") + status.text() + "\n");
 
   while (!processes_.all_ended()) {
@@ -94,7 +102,8 @@ void Job::on_time() {
   if (kill_time_ && now >= *kill_time_) kill_all();
   if (state_ == State::kRunning && timeout_ && now >= *timeout_) {
     char text[96];
-    std::snprintf(text, sizeof text, "mpiexec: the job did not end within %g s and is being ended\n", command_line_.timeout);
+    std::snprintf(text, sizeof text, "mpiexec: the job did not end within %g s and is being ended\n",
+                  command_line_.timeout);
     fail(kTimeoutCode, text);
   }
   if (!output_.has_unfinished()) {
@@ -159,7 +168,9 @@ void Job::on_protocol_error(int rank, const Status& status) {
   fail(1, "mpiexec: " + describe(name_of(rank)) + " sent something wrong to its launcher: " + status.text() + "\n");
 }
 
-void Job::on_waiting(int) { look_for_deadlock(); }
+void Job::on_waiting(int) {
+  look_for_deadlock();
+}
 
 void Job::collect_ends() {
   const std::vector<RankEnd> ends = processes_.collect_ends();

@@ -1,7 +1,7 @@
 // One job from start to end: starts the ranks, serves them, judges their ends, and answers with the exit code.
 //
-// States: running until the first bad end, then ending (SIGTERM was sent, kGrace runs), then killing (SIGKILL was sent).
-// The first bad end alone decides the exit code and is reported; what follows is its consequence.
+// States: running until the first bad end, then ending (SIGTERM was sent, kGrace runs), then killing (SIGKILL was
+// sent). The first bad end alone decides the exit code and is reported; what follows is its consequence.
 #pragma once
 
 #include <chrono>
@@ -64,7 +64,9 @@ class Job final : public PmiServer::Listener {
   void begin_ending();
   void kill_all();
 
-  const Program& program_of(int rank) const { return command_line_.programs[rank_programs_[static_cast<std::size_t>(rank)]]; }
+  const Program& program_of(int rank) const {
+    return command_line_.programs[rank_programs_[static_cast<std::size_t>(rank)]];
+  }
   RankName name_of(int rank) const;
 
   const CommandLine& command_line_;

@@ -80,8 +80,7 @@ void set_variable(std::vector<std::string>& environment, const std::string& name
 Status Job::find_programs() {
   for (const Program& program : command_line_.programs) {
     struct stat info;
-    if (!program.directory.empty() &&
-        (::stat(program.directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))) {
+    if (!program.directory.empty() && (::stat(program.directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))) {
       return Status::error(MPI_ERR_ARG, "-wdir %s is no directory", program.directory.c_str());
     }
     std::string path;
@@ -154,19 +153,20 @@ std::vector<std::string> Job::environment_of(int rank, int pmi_fd) const {
   for (char** variable = environ; *variable != nullptr; ++variable) {
     if (!belongs_to_a_launcher(*variable)) environment.emplace_back(*variable);
   }
-  for (const Variable& variable : program_of(rank).environment) set_variable(environment, variable.first, variable.second);
+  for (const Variable& variable : program_of(rank).environment)
+    set_variable(environment, variable.first, variable.second);
   const std::string rank_text = std::to_string(rank);
   const std::string size_text = std::to_string(ranks_);
-  for (const Variable& variable : std::initializer_list<Variable>{
-           {"PMI_RANK", rank_text},
-           {"PMI_SIZE", size_text},
-           {"PMI_FD", std::to_string(pmi_fd)},
-           {"MPI_LOCALRANKID", rank_text},
-           {"MPI_LOCALNRANKS", size_text},
-           {"LAPWING_INTERNAL_LOCAL_RANK", rank_text},
-           {"LAPWING_INTERNAL_LOCAL_SIZE", size_text},
-           {"LAPWING_INTERNAL_CORES", std::to_string(machine_.usable_cores())},
-           {"LAPWING_INTERNAL_BOUND", binding_.empty() ? "0" : "1"}}) {
+  for (const Variable& variable :
+       std::initializer_list<Variable>{{"PMI_RANK", rank_text},
+                                       {"PMI_SIZE", size_text},
+                                       {"PMI_FD", std::to_string(pmi_fd)},
+                                       {"MPI_LOCALRANKID", rank_text},
+                                       {"MPI_LOCALNRANKS", size_text},
+                                       {"LAPWING_INTERNAL_LOCAL_RANK", rank_text},
+                                       {"LAPWING_INTERNAL_LOCAL_SIZE", size_text},
+                                       {"LAPWING_INTERNAL_CORES", std::to_string(machine_.usable_cores())},
+                                       {"LAPWING_INTERNAL_BOUND", binding_.empty() ? "0" : "1"}}) {
     set_variable(environment, variable.first, variable.second);
   }
   return environment;

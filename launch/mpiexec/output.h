@@ -22,8 +22,8 @@ class OutputForwarder {
   OutputForwarder(const OutputForwarder&) = delete;
   OutputForwarder& operator=(const OutputForwarder&) = delete;
 
-  // Makes the pipe for what `rank` writes to `stream` (1 or 2) and stores the end for the child, which the caller closes
-  // after the fork.
+  // Makes the pipe for what `rank` writes to `stream` (1 or 2) and stores the end for the child, which the caller
+  // closes after the fork.
   Status open(int rank, int stream, int& child_fd);
 
   // True while an unfinished line waits; then call flush_unfinished() after kPatience.

@@ -82,10 +82,14 @@ void PmiServer::handle_line(int rank, const std::string& line) {
   const std::string& command = message.command();
   if (command == "init") {
     peer(rank).state = PmiState::kInitialised;
-    reply(rank, PmiMessage("response_to_init").add("pmi_version", 1).add("pmi_subversion", 1).add("rc", 0).add("lapwing", 1));
+    reply(rank,
+          PmiMessage("response_to_init").add("pmi_version", 1).add("pmi_subversion", 1).add("rc", 0).add("lapwing", 1));
   } else if (command == "get_maxes") {
-    reply(rank, PmiMessage("maxes").add("rc", 0).add("kvsname_max", kKeyLimit).add("keylen_max", kKeyLimit).add(
-                    "vallen_max", kValueLimit));
+    reply(rank, PmiMessage("maxes")
+                    .add("rc", 0)
+                    .add("kvsname_max", kKeyLimit)
+                    .add("keylen_max", kKeyLimit)
+                    .add("vallen_max", kValueLimit));
   } else if (command == "get_appnum") {
     reply(rank, PmiMessage("appnum").add("rc", 0).add("appnum", peer(rank).appnum));
   } else if (command == "get_universe_size") {
@@ -120,7 +124,8 @@ void PmiServer::answer_put(int rank, const PmiMessage& message) {
   const bool taken = key != nullptr && value != nullptr && key->size() <= kKeyLimit && value->size() <= kValueLimit &&
                      values_.size() < kMaxValues;
   if (taken) values_[*key] = *value;
-  reply(rank, PmiMessage("put_result").add("rc", taken ? 0 : -1).add("msg", taken ? "success" : "invalid_key_or_value"));
+  reply(rank,
+        PmiMessage("put_result").add("rc", taken ? 0 : -1).add("msg", taken ? "success" : "invalid_key_or_value"));
 }
 
 void PmiServer::answer_get(int rank, const PmiMessage& message) {

@@ -1,8 +1,8 @@
 // The launcher's side of PMI-1: one connection per rank, one key-value space, fences.
 //
-// Everything runs on the event loop's thread. A rank that breaks the protocol is reported once and not listened to again.
-// Beyond PMI-1: `lapwing=1` in the answer to init offers `lapwing_getall prefix= count=`, which returns all values of a
-// numbered key with one request, so that n ranks start with O(n) requests instead of O(n^2).
+// Everything runs on the event loop's thread. A rank that breaks the protocol is reported once and not listened to
+// again. Beyond PMI-1: `lapwing=1` in the answer to init offers `lapwing_getall prefix= count=`, which returns all
+// values of a numbered key with one request, so that n ranks start with O(n) requests instead of O(n^2).
 #pragma once
 
 #include <string>

@@ -86,8 +86,9 @@ Status ProcessTable::start(const StartOrder& order) {
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) {
-    return Status::error(MPI_ERR_OTHER, "cannot start rank %d: %s; see ulimit -u and the container's limit on processes",
-                         order.rank, std::strerror(errno));
+    return Status::error(MPI_ERR_OTHER,
+                         "cannot start rank %d: %s; see ulimit -u and the container's limit on processes", order.rank,
+                         std::strerror(errno));
   }
   if (child == 0) {
     become_program(order, const_cast<char**>(arguments.data()), const_cast<char**>(environment.data()), parent,

@@ -20,11 +20,11 @@ struct StartOrder {
   int rank = 0;
   std::string path;  // of the program, found already
   const std::vector<std::string>* arguments = nullptr;
-  std::vector<std::string> environment;  // NAME=VALUE
-  std::string directory;                 // empty: mpiexec's own
-  const cpu_set_t* processors = nullptr; // null: not bound
+  std::vector<std::string> environment;   // NAME=VALUE
+  std::string directory;                  // empty: mpiexec's own
+  const cpu_set_t* processors = nullptr;  // null: not bound
   int pmi = -1;
-  int streams[3] = {-1, -1, -1};         // -1: mpiexec's own
+  int streams[3] = {-1, -1, -1};  // -1: mpiexec's own
 };
 
 // One end of a rank.

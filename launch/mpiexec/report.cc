@@ -27,8 +27,12 @@ bool is_crash(int signal) {
          signal == SIGSYS || signal == SIGTRAP;
 }
 
-std::string line(const std::string& text) { return "mpiexec: " + text + "\n"; }
-std::string more(const std::string& text) { return "mpiexec:   " + text + "\n"; }
+std::string line(const std::string& text) {
+  return "mpiexec: " + text + "\n";
+}
+std::string more(const std::string& text) {
+  return "mpiexec:   " + text + "\n";
+}
 
 std::string others(const RankName& name) {
   return name.ranks > 1 ? "; the other ranks are being ended" : "";

@@ -16,7 +16,7 @@ struct RankName {
   std::vector<std::string> arguments;
 };
 
-std::string signal_name(int signal);  // "SIGSEGV (Segmentation fault)"
+std::string signal_name(int signal);         // "SIGSEGV (Segmentation fault)"
 std::string describe(const RankName& name);  // "rank 1 of 4 (./heat, pid 1234)"
 
 // Several lines, each with mpiexec's prefix.

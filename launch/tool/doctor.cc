@@ -5,15 +5,18 @@
 namespace lapwing::launch {
 namespace {
 
-constexpr Finding (*kChecks[])() = {check_settings,    check_cores,      check_wake_up,       check_open_files,
+constexpr Finding (*kChecks[])() = {check_settings,    check_cores,         check_wake_up,       check_open_files,
                                     check_event_calls, check_shared_memory, check_local_sockets, check_single_copy,
-                                    check_loopback,    check_port_range, check_interfaces};
+                                    check_loopback,    check_port_range,    check_interfaces};
 
 const char* verdict_text(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kOk: return "ok";
-    case Verdict::kWarning: return "warning";
-    case Verdict::kError: return "error";
+    case Verdict::kOk:
+      return "ok";
+    case Verdict::kWarning:
+      return "warning";
+    case Verdict::kError:
+      return "error";
   }
   return "?";
 }

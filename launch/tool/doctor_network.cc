@@ -83,8 +83,8 @@ Finding check_local_sockets() {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   // A leading NUL makes the name abstract: nothing appears in the file system.
-  const int written =
-      std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "lapwing-doctor-%d", static_cast<int>(::getpid()));
+  const int written = std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "lapwing-doctor-%d",
+                                    static_cast<int>(::getpid()));
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(written));
   if (listener.fd() < 0 || ::bind(listener.fd(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
     return {Verdict::kError, "local sockets", std::string("abstract Unix sockets fail: ") + std::strerror(errno),
@@ -98,8 +98,7 @@ Finding check_interfaces() {
   Settings settings;
   [[maybe_unused]] const Status reported_by_check_settings = settings.load(environ);
   std::vector<net::tcp::Interface> usable;
-  const Status status =
-      net::tcp::usable_interfaces(net::tcp::list_interfaces(), settings.tcp_interface, usable);
+  const Status status = net::tcp::usable_interfaces(net::tcp::list_interfaces(), settings.tcp_interface, usable);
   if (!status.ok()) return {Verdict::kError, "interfaces", status.text(), "correct LAPWING_TCP_INTERFACE"};
   if (usable.empty()) return {Verdict::kOk, "interfaces", "none but loopback: jobs on this host only", ""};
   std::string list;

@@ -44,8 +44,8 @@ void stay_on(int processor) {
   ::sched_setaffinity(0, sizeof set, &set);
 }
 
-// Two threads on different cores wake each other through eventfds, as a sleeping rank is woken; the median of one way in
-// microseconds. With one core only they share it.
+// Two threads on different cores wake each other through eventfds, as a sleeping rank is woken; the median of one way
+// in microseconds. With one core only they share it.
 double measure_wake_up(int own_processor, int other_processor) {
   constexpr int kRounds = 400;
   const int there = ::eventfd(0, EFD_CLOEXEC);
@@ -104,8 +104,8 @@ Finding check_settings() {
   const std::vector<SettingDescription> entries = settings.describe();
   const auto changed = std::count_if(entries.begin(), entries.end(),
                                      [](const auto& entry) { return entry.source == SettingSource::kEnvironment; });
-  return {Verdict::kOk, "settings", std::to_string(changed) + " of " + std::to_string(entries.size()) +
-                                        " changed by the environment", ""};
+  return {Verdict::kOk, "settings",
+          std::to_string(changed) + " of " + std::to_string(entries.size()) + " changed by the environment", ""};
 }
 
 Finding check_cores() {
@@ -153,7 +153,8 @@ Finding check_shared_memory() {
             "LAPWING_TRANSPORTS=tcp"};
   }
   constexpr std::size_t kSize = 1 << 20;
-  void* memory = ::ftruncate(fd, kSize) == 0 ? ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+  void* memory =
+      ::ftruncate(fd, kSize) == 0 ? ::mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
   const int error = errno;
   ::close(fd);
   if (memory == MAP_FAILED) {
@@ -169,13 +170,16 @@ Finding check_single_copy() {
   const std::string scope = read_small_file("/proc/sys/kernel/yama/ptrace_scope");
   const int level = scope.empty() ? 0 : std::atoi(scope.c_str());
   if (!can_read_other_process()) {
-    return {Verdict::kWarning, "single copy", "process_vm_readv is refused; large messages go through shared memory twice",
+    return {Verdict::kWarning, "single copy",
+            "process_vm_readv is refused; large messages go through shared memory twice",
             "for the faster way allow it: kernel.yama.ptrace_scope=0, or the container capability SYS_PTRACE"};
   }
   // Level 1 lets only ancestors read, and siblings who are told to allow it by name; root passes all the same.
   if (level >= 1 && ::geteuid() != 0) {
-    return {Verdict::kOk, "single copy", "process_vm_readv works; kernel.yama.ptrace_scope is " + std::to_string(level) +
-                                             ", so ranks must name each other", ""};
+    return {Verdict::kOk, "single copy",
+            "process_vm_readv works; kernel.yama.ptrace_scope is " + std::to_string(level) +
+                ", so ranks must name each other",
+            ""};
   }
   return {Verdict::kOk, "single copy", "process_vm_readv works", ""};
 }

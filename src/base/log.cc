@@ -34,17 +34,23 @@ void write_line(const char* format, va_list arguments) noexcept {
 
 }  // namespace
 
-void set_log_level(LogLevel level) noexcept { current_level.store(level, std::memory_order_relaxed); }
-void set_log_rank(int rank) noexcept { current_rank.store(rank, std::memory_order_relaxed); }
-bool log_enabled(LogLevel level) noexcept { return level <= current_level.load(std::memory_order_relaxed); }
+void set_log_level(LogLevel level) noexcept {
+  current_level.store(level, std::memory_order_relaxed);
+}
+void set_log_rank(int rank) noexcept {
+  current_rank.store(rank, std::memory_order_relaxed);
+}
+bool log_enabled(LogLevel level) noexcept {
+  return level <= current_level.load(std::memory_order_relaxed);
+}
 
-#define LAPWING_DEFINE_LOG(function, level)        \
+#define LAPWING_DEFINE_LOG(function, level)         \
   void function(const char* format, ...) noexcept { \
-    if (!log_enabled(level)) return;               \
-    va_list arguments;                             \
-    va_start(arguments, format);                   \
-    write_line(format, arguments);                 \
-    va_end(arguments);                             \
+    if (!log_enabled(level)) return;                \
+    va_list arguments;                              \
+    va_start(arguments, format);                    \
+    write_line(format, arguments);                  \
+    va_end(arguments);                              \
   }
 
 LAPWING_DEFINE_LOG(log_error, LogLevel::kError)

@@ -51,10 +51,8 @@ constexpr std::array<std::pair<const char*, Progress>, 2> kProgressWords{
     {{"thread", Progress::kThread}, {"polling", Progress::kPolling}}};
 constexpr std::array<std::pair<const char*, Choice>, 3> kChoiceWords{
     {{"auto", Choice::kAuto}, {"on", Choice::kOn}, {"off", Choice::kOff}}};
-constexpr std::array<std::pair<const char*, LogLevel>, 4> kLogWords{{{"error", LogLevel::kError},
-                                                                     {"warn", LogLevel::kWarn},
-                                                                     {"info", LogLevel::kInfo},
-                                                                     {"debug", LogLevel::kDebug}}};
+constexpr std::array<std::pair<const char*, LogLevel>, 4> kLogWords{
+    {{"error", LogLevel::kError}, {"warn", LogLevel::kWarn}, {"info", LogLevel::kInfo}, {"debug", LogLevel::kDebug}}};
 
 }  // namespace
 
@@ -73,17 +71,28 @@ std::string TransportKind::print(const Value& value) {
   return std::string("self") + (value.shm ? ",shm" : "") + (value.tcp ? ",tcp" : "");
 }
 
-bool ProgressKind::parse(std::string_view text, Value& value) { return parse_word(kProgressWords, text, value); }
-std::string ProgressKind::print(const Value& value) { return print_word(kProgressWords, value); }
+bool ProgressKind::parse(std::string_view text, Value& value) {
+  return parse_word(kProgressWords, text, value);
+}
+std::string ProgressKind::print(const Value& value) {
+  return print_word(kProgressWords, value);
+}
 
 bool BytesKind::parse(std::string_view text, Value& value) {
   int shift = 0;
   if (!text.empty()) {
     switch (std::tolower(static_cast<unsigned char>(text.back()))) {
-      case 'k': shift = 10; break;
-      case 'm': shift = 20; break;
-      case 'g': shift = 30; break;
-      default: break;
+      case 'k':
+        shift = 10;
+        break;
+      case 'm':
+        shift = 20;
+        break;
+      case 'g':
+        shift = 30;
+        break;
+      default:
+        break;
     }
   }
   if (shift != 0) text.remove_suffix(1);
@@ -101,15 +110,19 @@ std::string BytesKind::print(const Value& value) {
   return std::to_string(value);
 }
 
-bool AutoKind::parse(std::string_view text, Value& value) { return parse_word(kChoiceWords, text, value); }
-std::string AutoKind::print(const Value& value) { return print_word(kChoiceWords, value); }
+bool AutoKind::parse(std::string_view text, Value& value) {
+  return parse_word(kChoiceWords, text, value);
+}
+std::string AutoKind::print(const Value& value) {
+  return print_word(kChoiceWords, value);
+}
 
 bool ListKind::parse(std::string_view text, Value& value) {
   Value result;
   const bool valid = text.empty() || for_each_element(text, [&result](std::string_view element) {
-    result.emplace_back(element);
-    return !element.empty();
-  });
+                       result.emplace_back(element);
+                       return !element.empty();
+                     });
   if (valid) value = std::move(result);
   return valid;
 }
@@ -143,7 +156,8 @@ std::string PortsKind::print(const Value& value) {
 bool SecondsKind::parse(std::string_view text, Value& value) {
   double seconds = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), seconds, std::chars_format::fixed);
-  if (error != std::errc() || stop != text.data() + text.size() || !(seconds >= 0.001 && seconds <= 86400)) return false;
+  if (error != std::errc() || stop != text.data() + text.size() || !(seconds >= 0.001 && seconds <= 86400))
+    return false;
   value = Value(static_cast<std::int64_t>(seconds * 1000 + 0.5));
   return true;
 }
@@ -165,7 +179,9 @@ bool SpinKind::parse(std::string_view text, Value& value) {
   return true;
 }
 
-std::string SpinKind::print(const Value& value) { return value ? std::to_string(value->count()) : "auto"; }
+std::string SpinKind::print(const Value& value) {
+  return value ? std::to_string(value->count()) : "auto";
+}
 
 bool FlagKind::parse(std::string_view text, Value& value) {
   if (text != "0" && text != "1") return false;
@@ -173,10 +189,16 @@ bool FlagKind::parse(std::string_view text, Value& value) {
   return true;
 }
 
-std::string FlagKind::print(const Value& value) { return value ? "1" : "0"; }
+std::string FlagKind::print(const Value& value) {
+  return value ? "1" : "0";
+}
 
-bool LogKind::parse(std::string_view text, Value& value) { return parse_word(kLogWords, text, value); }
-std::string LogKind::print(const Value& value) { return print_word(kLogWords, value); }
+bool LogKind::parse(std::string_view text, Value& value) {
+  return parse_word(kLogWords, text, value);
+}
+std::string LogKind::print(const Value& value) {
+  return print_word(kLogWords, value);
+}
 
 }  // namespace settings
 
@@ -213,10 +235,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::string nearest_name(std::string_view wrong) {
   std::string nearest;
   std::size_t least = std::numeric_limits<std::size_t>::max();
-#define LAPWING_SETTING(kind, field, default_text, meaning)                        \
+#define LAPWING_SETTING(kind, field, default_text, meaning)                                 \
   if (const std::string name = variable_name(#field); edit_distance(wrong, name) < least) { \
-    least = edit_distance(wrong, name);                                            \
-    nearest = name;                                                                \
+    least = edit_distance(wrong, name);                                                     \
+    nearest = name;                                                                         \
   }
 #include "base/settings_list.inc"
 #undef LAPWING_SETTING
@@ -250,11 +272,11 @@ Status Settings::load(char** environment) {
 Status Settings::load_one(std::string_view name, std::string_view value) {
   if (name.substr(0, kInternalPrefix.size()) == kInternalPrefix) return {};
   if (std::find(kForeignNames.begin(), kForeignNames.end(), name) != kForeignNames.end()) return {};
-#define LAPWING_SETTING(kind, field, default_text, meaning)                                                   \
-  if (const std::string known = variable_name(#field); name == known) {                                       \
-    if (!settings::kind::parse(value, field)) return malformed(known, value, settings::kind::kAllowed);       \
-    sources_[k_##field] = SettingSource::kEnvironment;                                                        \
-    return {};                                                                                                \
+#define LAPWING_SETTING(kind, field, default_text, meaning)                                             \
+  if (const std::string known = variable_name(#field); name == known) {                                 \
+    if (!settings::kind::parse(value, field)) return malformed(known, value, settings::kind::kAllowed); \
+    sources_[k_##field] = SettingSource::kEnvironment;                                                  \
+    return {};                                                                                          \
   }
 #include "base/settings_list.inc"
 #undef LAPWING_SETTING
@@ -265,9 +287,9 @@ Status Settings::load_one(std::string_view name, std::string_view value) {
 
 std::vector<SettingDescription> Settings::describe() const {
   std::vector<SettingDescription> result;
-#define LAPWING_SETTING(kind, field, default_text, meaning)                                               \
-  result.push_back({variable_name(#field), meaning, settings::kind::kUnit, default_text,                  \
-                    settings::kind::print(field), sources_[k_##field]});
+#define LAPWING_SETTING(kind, field, default_text, meaning)                                                            \
+  result.push_back({variable_name(#field), meaning, settings::kind::kUnit, default_text, settings::kind::print(field), \
+                    sources_[k_##field]});
 #include "base/settings_list.inc"
 #undef LAPWING_SETTING
   return result;

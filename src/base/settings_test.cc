@@ -43,11 +43,11 @@ TEST(Settings, EveryDefaultIsWellFormed) {
 
 TEST(Settings, ReadsTheEnvironment) {
   Settings settings;
-  const Status status = load(settings, {"HOME=/root", "LAPWING_TRANSPORTS=tcp", "LAPWING_PROGRESS=polling",
-                                        "LAPWING_EAGER_LIMIT_TCP=1M", "LAPWING_SHM_RING=4096",
-                                        "LAPWING_TCP_INTERFACE=eth0,10.0.0.0/8", "LAPWING_TCP_PORTS=20000-20010",
-                                        "LAPWING_CONNECT_TIMEOUT=0.25", "LAPWING_SPIN=40", "LAPWING_STATS=1",
-                                        "LAPWING_SINGLE_COPY=off", "LAPWING_LOG=debug"});
+  const Status status =
+      load(settings, {"HOME=/root", "LAPWING_TRANSPORTS=tcp", "LAPWING_PROGRESS=polling", "LAPWING_EAGER_LIMIT_TCP=1M",
+                      "LAPWING_SHM_RING=4096", "LAPWING_TCP_INTERFACE=eth0,10.0.0.0/8", "LAPWING_TCP_PORTS=20000-20010",
+                      "LAPWING_CONNECT_TIMEOUT=0.25", "LAPWING_SPIN=40", "LAPWING_STATS=1", "LAPWING_SINGLE_COPY=off",
+                      "LAPWING_LOG=debug"});
   ASSERT_TRUE(status.ok()) << status.text();
   EXPECT_TRUE(settings.transports.tcp);
   EXPECT_FALSE(settings.transports.shm);
@@ -82,13 +82,27 @@ TEST(Settings, NamesTheNearestSettingForAnUnknownOne) {
 }
 
 TEST(Settings, SaysWhatIsAllowed) {
-  const char* malformed[] = {"LAPWING_TRANSPORTS=tpc",       "LAPWING_TRANSPORTS=",        "LAPWING_TRANSPORTS=tcp,,shm",
-                             "LAPWING_PROGRESS=Thread",      "LAPWING_SHM_RING=64q",       "LAPWING_SHM_RING=",
-                             "LAPWING_SHM_RING=-1",          "LAPWING_SHM_RING=k",         "LAPWING_SHM_RING=99999999999G",
-                             "LAPWING_TCP_INTERFACE=a,",     "LAPWING_TCP_PORTS=10",       "LAPWING_TCP_PORTS=10-9",
-                             "LAPWING_TCP_PORTS=1-65536",    "LAPWING_CONNECT_TIMEOUT=0",  "LAPWING_CONNECT_TIMEOUT=nan",
-                             "LAPWING_CONNECT_TIMEOUT=1e99", "LAPWING_SPIN=-1",            "LAPWING_SPIN=1.5",
-                             "LAPWING_STATS=yes",            "LAPWING_LOG=loud",           "LAPWING_SINGLE_COPY=maybe"};
+  const char* malformed[] = {"LAPWING_TRANSPORTS=tpc",
+                             "LAPWING_TRANSPORTS=",
+                             "LAPWING_TRANSPORTS=tcp,,shm",
+                             "LAPWING_PROGRESS=Thread",
+                             "LAPWING_SHM_RING=64q",
+                             "LAPWING_SHM_RING=",
+                             "LAPWING_SHM_RING=-1",
+                             "LAPWING_SHM_RING=k",
+                             "LAPWING_SHM_RING=99999999999G",
+                             "LAPWING_TCP_INTERFACE=a,",
+                             "LAPWING_TCP_PORTS=10",
+                             "LAPWING_TCP_PORTS=10-9",
+                             "LAPWING_TCP_PORTS=1-65536",
+                             "LAPWING_CONNECT_TIMEOUT=0",
+                             "LAPWING_CONNECT_TIMEOUT=nan",
+                             "LAPWING_CONNECT_TIMEOUT=1e99",
+                             "LAPWING_SPIN=-1",
+                             "LAPWING_SPIN=1.5",
+                             "LAPWING_STATS=yes",
+                             "LAPWING_LOG=loud",
+                             "LAPWING_SINGLE_COPY=maybe"};
   for (const char* variable : malformed) {
     Settings settings;
     const Status status = load(settings, {variable});

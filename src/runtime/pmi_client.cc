@@ -17,8 +17,9 @@ namespace {
 
 using wire::PmiMessage;
 
-// A value too long for one key is stored as kPiecesMark + count + ":" + first piece, the others under key + "." + number.
-// Stored values are escaped, where '%' is followed by a hexadecimal digit, so none begins with the mark by chance.
+// A value too long for one key is stored as kPiecesMark + count + ":" + first piece, the others under key + "." +
+// number. Stored values are escaped, where '%' is followed by a hexadecimal digit, so none begins with the mark by
+// chance.
 constexpr std::string_view kPiecesMark = "%pieces:";
 constexpr std::size_t kPiecesHeadRoom = 32;  // kPiecesMark, the count and its colon
 constexpr int kMaxPieces = 1024;
@@ -39,7 +40,9 @@ Status read_environment(const char* name, int least, int most, int& value) {
   return {};
 }
 
-bool is_split(std::string_view stored) { return stored.substr(0, kPiecesMark.size()) == kPiecesMark; }
+bool is_split(std::string_view stored) {
+  return stored.substr(0, kPiecesMark.size()) == kPiecesMark;
+}
 
 // Splits kPiecesMark + "3:abc" into 3 and "abc".
 bool parse_pieces_head(std::string_view text, int& pieces, std::string_view& first) {
@@ -50,7 +53,9 @@ bool parse_pieces_head(std::string_view text, int& pieces, std::string_view& fir
   return pieces >= 1 && pieces <= kMaxPieces;
 }
 
-std::string piece_key(std::string_view key, int piece) { return std::string(key) + "." + std::to_string(piece); }
+std::string piece_key(std::string_view key, int piece) {
+  return std::string(key) + "." + std::to_string(piece);
+}
 
 }  // namespace
 
@@ -187,8 +192,8 @@ Status PmiClient::put(std::string_view key, std::string_view value) {
 
 Status PmiClient::put_piece(std::string_view key, std::string_view value) {
   PmiMessage reply;
-  LAPWING_TRY(request(PmiMessage("put").add("kvsname", kvs_name_).add("key", key).add("value", value), "put_result",
-                      reply));
+  LAPWING_TRY(
+      request(PmiMessage("put").add("kvsname", kvs_name_).add("key", key).add("value", value), "put_result", reply));
   int code = -1;
   if (reply.find("rc", code) && code == 0) return {};
   return Status::error(MPI_ERR_OTHER, "the launcher did not take the PMI key '%s' (rc=%d)", std::string(key).c_str(),

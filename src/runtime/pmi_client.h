@@ -1,8 +1,8 @@
-// The PMI-1 wire client of one rank: finds out rank and size from the launcher (our mpiexec, Hydra, Slurm) and exchanges
-// small texts ("business cards") with the other ranks through the launcher's key-value space.
+// The PMI-1 wire client of one rank: finds out rank and size from the launcher (our mpiexec, Hydra, Slurm) and
+// exchanges small texts ("business cards") with the other ranks through the launcher's key-value space.
 //
-// One object per job, used by one thread during MPI_Init, MPI_Finalize and MPI_Abort. It owns the file descriptor of the
-// launcher's connection from connect() until it is destroyed. Every call blocks until the launcher has answered; a
+// One object per job, used by one thread during MPI_Init, MPI_Finalize and MPI_Abort. It owns the file descriptor of
+// the launcher's connection from connect() until it is destroyed. Every call blocks until the launcher has answered; a
 // launcher that has gone or talks nonsense gives an error Status, never a hang on a closed connection.
 #pragma once
 

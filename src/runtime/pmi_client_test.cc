@@ -12,9 +12,10 @@
 namespace lapwing::runtime {
 namespace {
 
-const std::vector<std::string> kGreeting = {
-    "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n", "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=100\n",
-    "cmd=appnum appnum=2\n", "cmd=universe_size size=8\n", "cmd=my_kvsname kvsname=kvs_7\n"};
+const std::vector<std::string> kGreeting = {"cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n",
+                                            "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=100\n",
+                                            "cmd=appnum appnum=2\n", "cmd=universe_size size=8\n",
+                                            "cmd=my_kvsname kvsname=kvs_7\n"};
 
 // Answers the n-th line it reads with the n-th answer, then closes the connection. What it read is in heard().
 class ScriptedLauncher {
@@ -94,8 +95,8 @@ TEST(PmiClient, SplitsLongValues) {
 }
 
 TEST(PmiClient, JoinsLongValues) {
-  ScriptedLauncher launcher(greeting_and({"cmd=get_result rc=0 msg=success value=%pieces:2:a%2\n",
-                                          "cmd=get_result rc=0 msg=success value=0b\n"}));
+  ScriptedLauncher launcher(greeting_and(
+      {"cmd=get_result rc=0 msg=success value=%pieces:2:a%2\n", "cmd=get_result rc=0 msg=success value=0b\n"}));
   PmiClient client;
   ASSERT_TRUE(client.connect(launcher.client_fd(), 0, 1).ok());
   std::string value;
@@ -130,14 +131,9 @@ TEST(PmiClient, SaysWhenTheLauncherHasGone) {
 }
 
 TEST(PmiClient, BearsNonsense) {
-  const std::string answers[] = {"hello\n",
-                                 "cmd=barrier_out\n",
-                                 "cmd=response_to_init rc=-1\n",
-                                 "cmd=response_to_init\n",
-                                 "\n",
-                                 std::string("cmd=a\0b\n", 8),
-                                 std::string(wire::kPmiMaxLine + 10, 'x'),
-                                 "cmd=response_to_init rc=0 "};
+  const std::string answers[] = {
+      "hello\n", "cmd=barrier_out\n",          "cmd=response_to_init rc=-1\n",           "cmd=response_to_init\n",
+      "\n",      std::string("cmd=a\0b\n", 8), std::string(wire::kPmiMaxLine + 10, 'x'), "cmd=response_to_init rc=0 "};
   for (const std::string& answer : answers) {
     ScriptedLauncher launcher({answer});
     PmiClient client;

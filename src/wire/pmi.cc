@@ -23,7 +23,9 @@ std::string printable(std::string_view text) {
 
 }  // namespace
 
-bool is_pmi_text(std::string_view text) noexcept { return std::all_of(text.begin(), text.end(), is_text_byte); }
+bool is_pmi_text(std::string_view text) noexcept {
+  return std::all_of(text.begin(), text.end(), is_text_byte);
+}
 
 std::string pmi_escape(std::string_view text) {
   constexpr char kDigits[] = "0123456789abcdef";
@@ -108,7 +110,9 @@ PmiMessage& PmiMessage::add(std::string_view name, std::string_view value) {
   return *this;
 }
 
-PmiMessage& PmiMessage::add(std::string_view name, int value) { return add(name, std::to_string(value)); }
+PmiMessage& PmiMessage::add(std::string_view name, int value) {
+  return add(name, std::to_string(value));
+}
 
 const std::string* PmiMessage::find(std::string_view name) const noexcept {
   for (const auto& attribute : attributes_) {

@@ -1,7 +1,7 @@
 // The PMI-1 wire protocol's lines, as spoken between a rank and its launcher: "cmd=put kvsname=k key=a value=b\n".
 //
-// Both sides use it: the rank's client (runtime/pmi_client) and mpiexec's server. Everything read here came from another
-// process, so every length is bounded and every byte checked; nothing here blocks or owns a descriptor.
+// Both sides use it: the rank's client (runtime/pmi_client) and mpiexec's server. Everything read here came from
+// another process, so every length is bounded and every byte checked; nothing here blocks or owns a descriptor.
 #pragma once
 
 #include <cstddef>

@@ -43,9 +43,9 @@ TEST(PmiMessage, ReadsNumbersStrictly) {
 TEST(PmiMessage, RefusesMalformedLines) {
   const std::string long_line = "cmd=put value=" + std::string(kPmiMaxLine, 'x');
   const std::string with_nul("cmd=put key=a\0b", 15);
-  for (const std::string& line : {std::string(), std::string("   "), std::string("put"), std::string("cmd="),
-                                  std::string("key=a cmd=put"), std::string("cmd=put =b"), std::string("cmd=put word"),
-                                  std::string("cmd=put key=a\tb"), with_nul, long_line}) {
+  for (const std::string& line :
+       {std::string(), std::string("   "), std::string("put"), std::string("cmd="), std::string("key=a cmd=put"),
+        std::string("cmd=put =b"), std::string("cmd=put word"), std::string("cmd=put key=a\tb"), with_nul, long_line}) {
     PmiMessage message("before");
     const Status status = message.parse(line);
     EXPECT_FALSE(status.ok()) << line.substr(0, 40);

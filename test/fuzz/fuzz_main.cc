@@ -2,8 +2,9 @@
 //
 //   fuzz_x [--runs N] [--seed S] FILE_OR_DIRECTORY...
 //
-// First every file as it is, then N mutations. An input that ends the process is left in fuzz-crash.bin; giving that file
-// alone repeats it. With clang, linking the target with -fsanitize=fuzzer instead of this file gives the real thing.
+// First every file as it is, then N mutations. An input that ends the process is left in fuzz-crash.bin; giving that
+// file alone repeats it. With clang, linking the target with -fsanitize=fuzzer instead of this file gives the real
+// thing.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -65,24 +66,54 @@ class Mutator {
     if (input.empty()) input.push_back(0);
     const std::size_t place = below(input.size());
     switch (below(8)) {
-      case 0: input[place] ^= static_cast<std::uint8_t>(1u << below(8)); break;
-      case 1: input[place] = static_cast<std::uint8_t>(random_()); break;
-      case 2: input.insert(at(input, place), 1 + below(8), static_cast<std::uint8_t>(random_())); break;
-      case 3: input.erase(at(input, place), at(input, place + below(std::min<std::size_t>(input.size() - place, 16) + 1))); break;
-      case 4: input.resize(place); break;
-      case 5: overwrite_number(input, place); break;
-      case 6: repeat(input, place); break;
-      case 7: splice(input, place); break;
-      default: break;
+      case 0:
+        input[place] ^= static_cast<std::uint8_t>(1u << below(8));
+        break;
+      case 1:
+        input[place] = static_cast<std::uint8_t>(random_());
+        break;
+      case 2:
+        input.insert(at(input, place), 1 + below(8), static_cast<std::uint8_t>(random_()));
+        break;
+      case 3:
+        input.erase(at(input, place), at(input, place + below(std::min<std::size_t>(input.size() - place, 16) + 1)));
+        break;
+      case 4:
+        input.resize(place);
+        break;
+      case 5:
+        overwrite_number(input, place);
+        break;
+      case 6:
+        repeat(input, place);
+        break;
+      case 7:
+        splice(input, place);
+        break;
+      default:
+        break;
     }
   }
 
-  static Input::iterator at(Input& input, std::size_t place) { return input.begin() + static_cast<std::ptrdiff_t>(place); }
+  static Input::iterator at(Input& input, std::size_t place) {
+    return input.begin() + static_cast<std::ptrdiff_t>(place);
+  }
 
   // Lengths and indices at the edges of their types, in little-endian order.
   void overwrite_number(Input& input, std::size_t place) {
-    constexpr std::uint64_t kNumbers[] = {0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff,
-                                          0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff};
+    constexpr std::uint64_t kNumbers[] = {0,
+                                          1,
+                                          0x7f,
+                                          0x80,
+                                          0xff,
+                                          0x7fff,
+                                          0xffff,
+                                          0x7fffffff,
+                                          0x80000000,
+                                          0xffffffff,
+                                          0x7fffffffffffffff,
+                                          0x8000000000000000,
+                                          0xffffffffffffffff};
     const std::uint64_t number = kNumbers[below(std::size(kNumbers))];
     const std::size_t width = std::size_t{1} << below(4);
     for (std::size_t i = 0; i < width && place + i < input.size(); ++i) {
