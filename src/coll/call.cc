@@ -34,8 +34,8 @@ const char* name(Collective what) noexcept {
 
 Blocks Side::blocks(int ranks) const {
   if (types != nullptr) return typed_blocks(buffer, counts, displacements, types, ranks);
-  if (counts) return vector_blocks(buffer, counts, displacements, *type, ranks);
-  return uniform_blocks(buffer, count, *type, ranks);
+  if (counts) return vector_blocks(buffer, counts, displacements, *datatype::resolve(type), ranks);
+  return uniform_blocks(buffer, count, *datatype::resolve(type), ranks);
 }
 
 namespace {
@@ -44,7 +44,9 @@ bool same_side(const Side& a, const Side& b) noexcept {
   return a.buffer == b.buffer && a.count == b.count && a.type == b.type;
 }
 
-bool has_arrays(const Side& side) noexcept { return side.counts || side.displacements || side.types != nullptr; }
+bool repeatable_side(const Side& side) noexcept {
+  return !side.counts && !side.displacements && side.types == nullptr && is_predefined(side.type);
+}
 
 bool is_neighborhood(Collective what) noexcept { return what >= Collective::kNeighborAllgather; }
 
@@ -107,16 +109,19 @@ Status check_in_place(const Call& call, const comm::Communicator& communicator) 
 
 }  // namespace
 
+bool Call::repeatable() const noexcept {
+  return !is_neighborhood(what) && repeatable_side(send) && repeatable_side(receive);
+}
+
 bool Call::same(const Call& other) const noexcept {
   if (what != other.what || op != other.op || root != other.root) return false;
-  if (has_arrays(send) || has_arrays(receive) || is_neighborhood(what)) return false;
   return same_side(send, other.send) && same_side(receive, other.receive);
 }
 
 Status check(const Call& call, const comm::Communicator& communicator) {
   if (is_rooted(call.what)) LAPWING_TRY(check_root(call, communicator));
   LAPWING_TRY(check_in_place(call, communicator));
-  if (call.op != nullptr) LAPWING_TRY(datatype::check(*call.op, *call.receive.type));
+  if (call.op != nullptr) LAPWING_TRY(datatype::check(*call.op, *datatype::resolve(call.receive.type)));
   if (is_neighborhood(call.what) && comm::topology_of(communicator) == nullptr) {
     return Status::error(MPI_ERR_TOPOLOGY,
                          "the communicator has no topology: make one with MPI_Cart_create, MPI_Graph_create or "

@@ -42,17 +42,18 @@ enum class Collective : std::uint8_t {
 // "MPI_Allgather" and so on.
 const char* name(Collective what) noexcept;
 
-// One side's data: `buffer`, and count and type, or an array of them. Only what the collective has is set.
+// One side's data: `buffer`, and count and type, or arrays of them. Only what the collective has is set. What does not count on
+// this rank may be anything, even a type that is none: it is looked up only where it is used.
 struct Side {
   const void* buffer = nullptr;
   std::uint64_t count = 0;
-  datatype::Datatype* type = nullptr;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
   CountArray counts;
   CountArray displacements;
   const MPI_Datatype* types = nullptr;
 
   bool in_place() const noexcept { return buffer == MPI_IN_PLACE; }
-  Block block() const noexcept { return coll::block(buffer, count, type); }
+  Block block() const noexcept { return coll::block(buffer, count, datatype::resolve(type)); }
   // By rank, whatever form the arguments have.
   Blocks blocks(int ranks) const;
 };
@@ -64,7 +65,9 @@ struct Call {
   datatype::Op* op = nullptr;
   int root = 0;
 
-  // Whether a schedule made for `other` does for this. False for calls with arrays, whose contents may have changed.
+  // Whether a schedule made for one such call may be used for the next. Not with arrays, whose contents may change unnoticed,
+  // nor with derived types, of which another one may come to live at the same address.
+  bool repeatable() const noexcept;
   bool same(const Call& other) const noexcept;
 };
 

@@ -66,7 +66,7 @@ struct Operands {
 };
 
 Operands operands(const Call& call, std::uint64_t input_count, std::uint64_t output_count) {
-  datatype::Datatype* type = call.receive.type;
+  datatype::Datatype* type = datatype::resolve(call.receive.type);
   const void* input = call.send.in_place() ? call.receive.buffer : call.send.buffer;
   return {block(input, input_count, type), block(call.receive.buffer, output_count, type)};
 }

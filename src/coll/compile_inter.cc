@@ -30,6 +30,9 @@ class InterCompiler {
   bool looks_on() const noexcept { return call_.root == MPI_PROC_NULL; }  // the others of the root's group
   void inside() { schedule_.set_team(comm::Plane::kLocalCollective, communicator_.rank(), communicator_.size()); }
   void across() { schedule_.set_team(comm::Plane::kCollective, communicator_.rank(), communicator_.remote_size()); }
+  Block operand(std::uint64_t count) const noexcept {
+    return block(call_.send.buffer, count, datatype::resolve(call_.receive.type));
+  }
   void direct_exchange(const Blocks& out, const Blocks& in);
   Block remote_sum(std::uint64_t count);
 
@@ -129,14 +132,14 @@ void InterCompiler::alltoall() {
 
 void InterCompiler::reduce() {
   if (looks_on()) return;
-  const Block output = block(call_.receive.buffer, call_.receive.count, call_.receive.type);
+  const Block output = call_.receive.block();
   if (output.count == 0) return;
   if (is_root()) {
     across();
     schedule_.receive(output, 0);
     return;
   }
-  const Block input = block(call_.send.buffer, call_.receive.count, call_.receive.type);
+  const Block input = operand(call_.receive.count);
   inside();
   const Block sum = leads() ? schedule_.scratch_like(input) : Block{};
   compile_reduce(schedule_, input, sum, 0);
@@ -148,7 +151,7 @@ void InterCompiler::reduce() {
 
 // The reduction of the other group's operands, at this group's first rank. Empty elsewhere.
 Block InterCompiler::remote_sum(std::uint64_t count) {
-  const Block input = block(call_.send.buffer, count, call_.receive.type);
+  const Block input = operand(count);
   inside();
   const Block ours = leads() ? schedule_.scratch_like(input) : Block{};
   compile_reduce(schedule_, input, ours, 0);
@@ -163,7 +166,7 @@ Block InterCompiler::remote_sum(std::uint64_t count) {
 }
 
 void InterCompiler::allreduce() {
-  const Block output = block(call_.receive.buffer, call_.receive.count, call_.receive.type);
+  const Block output = call_.receive.block();
   if (output.count == 0) return;
   const Block sum = remote_sum(output.count);
   inside();
@@ -181,7 +184,7 @@ void InterCompiler::reduce_scatter() {
   const Block sum = remote_sum(starts.back());
   inside();
   const std::size_t rank = static_cast<std::size_t>(communicator_.rank());
-  const Block output = block(call_.receive.buffer, starts[rank + 1] - starts[rank], call_.receive.type);
+  const Block output = block(call_.receive.buffer, starts[rank + 1] - starts[rank], datatype::resolve(call_.receive.type));
   Blocks all;
   if (leads()) {
     for (std::size_t i = 0; i + 1 < starts.size(); ++i) all.push_back(sum.part(starts[i], starts[i + 1] - starts[i]));

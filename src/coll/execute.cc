@@ -9,11 +9,13 @@ namespace lapwing::coll {
 Status make_request(const Services& services, comm::Communicator& communicator, const Call& call, bool persistent,
                     CollectiveRequest** request) {
   LAPWING_TRY(check(call, communicator));
-  CollectiveRequest* made = persistent ? nullptr : take_kept(communicator, call);
+  CollectiveRequest* made = nullptr;
+  const bool repeatable = !persistent && call.repeatable();
+  if (repeatable) made = take_kept(communicator, call);
   if (made == nullptr) {
     made = new CollectiveRequest(services, communicator, name(call.what), persistent);
     made->call = call;
-    made->cacheable = !persistent && call.same(call);
+    made->cacheable = repeatable;
     compile(call, communicator, made->schedule());
   }
   made->set_tag(collective_tag(communicator.next_collective_tag(), persistent));
