@@ -1,10 +1,15 @@
 // MPI 5.0, section 7.4: what a communicator tells about itself, and its end.
 #include "comm/communicator.h"
 
+#include <algorithm>
+#include <memory>
+#include <string>
+
 #include "coll/coll.h"
 #include "comm/info.h"
 #include "mpi/attribute.h"
 #include "mpi/buffer.h"
+#include "mpi/handle_numbers.h"
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
 #include "mpi/making.h"
@@ -43,6 +48,7 @@ Status check_freeable(comm::Communicator& communicator) {
 Status end(comm::Communicator& communicator) {
   LAPWING_TRY(delete_attributes(communicator));
   LAPWING_TRY(detach_at_end(communicator.buffer));
+  forget_handle_number(communicator);
   comm::Communicator::drop(&communicator);
   return {};
 }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/handle_numbers.h"
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
 #include "mpi/process.h"
@@ -132,6 +133,7 @@ Status info_dup(MPI_Info info, MPI_Info* newinfo) {
 
 Status info_free(MPI_Info* info) {
   LAPWING_TRY(check_writable(*info));
+  forget_handle_number(*resolve(*info));
   comm::Info::drop(resolve(*info));
   *info = MPI_INFO_NULL;
   return {};
