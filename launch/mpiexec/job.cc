@@ -52,6 +52,10 @@ RankName Job::name_of(int rank) const {
 }
 
 int Job::run() {
+  if (const Status status = check_settings(); !status.ok()) {
+    say(std::string("mpiexec: ") + status.text() + "\n");
+    return 2;
+  }
   if (const Status status = find_programs(); !status.ok()) {
     say(std::string("mpiexec: ") + status.text() + "\n");
     return 127;

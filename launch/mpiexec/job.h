@@ -39,6 +39,7 @@ class Job final : public PmiServer::Listener {
   enum class State { kRunning, kEnding, kKilling };
 
   // Preparing.
+  Status check_settings() const;
   Status find_programs();
   void plan();
   void take_signals();

@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "base/settings.h"
 #include "mpiexec/job.h"
 
 extern char** environ;
@@ -76,6 +77,20 @@ void set_variable(std::vector<std::string>& environment, const std::string& name
 }
 
 }  // namespace
+
+// Every rank would find the same mistake in MPI_Init; here it is told once.
+Status Job::check_settings() const {
+  Settings settings;
+  LAPWING_TRY(settings.load(environ));
+  for (const Program& program : command_line_.programs) {
+    for (const Variable& variable : program.environment) {
+      std::string text = variable.first + "=" + variable.second;
+      char* environment[] = {text.data(), nullptr};
+      LAPWING_TRY(settings.load(environment));
+    }
+  }
+  return {};
+}
 
 Status Job::find_programs() {
   for (const Program& program : command_line_.programs) {

@@ -57,6 +57,8 @@ run "not executable" 127 -n 2 /etc/passwd
 run "missing directory" 127 -wdir /no/such/directory true
 run "bad option" 2 --frobnicate true
 run "script without first line" 0 -n 2 sh -c 'printf "exit 0\n" >'"$work"'/script.$PMI_RANK; chmod +x '"$work"'/script.$PMI_RANK; '"$work"'/script.$PMI_RANK'
+run "misspelt setting" 2 -x LAPWING_PROGES=polling -n 2 true
+said "misspelt setting" "did you mean LAPWING_PROGRESS"
 run "time limit" 124 --timeout 0.2 -n 2 sleep 1000
 
 # -- PMI
