@@ -1,0 +1,434 @@
+// What the conformance suite cannot see: one real ShmTransport among ranks played by the test, which writes into the shared
+// memory whatever it likes; and whole ranks in processes of their own.
+#include "net/shm/shm_transport.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <deque>
+#include <thread>
+
+#include "base/memory_order.h"
+#include "base/settings.h"
+
+namespace lapwing::net {
+namespace {
+
+constexpr std::int64_t kMinute = 60'000'000'000;
+
+struct CountedOp : SendOp {
+  CountedOp() {
+    header.kind = wire::FrameKind::kEager;
+    on_sent = [](SendOp& op, const Status& status) noexcept {
+      auto& self = static_cast<CountedOp&>(op);
+      (status.ok() ? self.sent : self.failed)++;
+    };
+  }
+  void carry(const std::vector<std::byte>& bytes) {
+    data = bytes.data();
+    header.payload_bytes = header.message_bytes = bytes.size();
+  }
+  int sent = 0;
+  int failed = 0;
+};
+
+struct CountingSink final : FrameSink {
+  Landing on_header(PeerId, const wire::FrameHeader& header) noexcept override {
+    Landing landing;
+    landing.base = buffer.data();
+    landing.accepted = std::min<std::uint64_t>(buffer.size(), header.payload_bytes);
+    return landing;
+  }
+  void on_frame(PeerId peer, const wire::FrameHeader&, const Landing&) noexcept override {
+    ++frames;
+    last_peer = peer;
+    if (after_frame) after_frame();
+  }
+  void on_peer_lost(PeerId peer, const Status& why, const Landing* landing) noexcept override {
+    ++lost;
+    last_peer = peer;
+    lost_text = why.text();
+    lost_within_frame = landing != nullptr;
+  }
+  std::vector<std::byte> buffer = std::vector<std::byte>(1 << 16);
+  std::function<void()> after_frame;
+  int frames = 0, lost = 0;
+  PeerId last_peer = 0;
+  std::string lost_text;
+  bool lost_within_frame = false;
+};
+
+NetworkConfig config_for(PeerId rank, std::uint32_t size, const Settings& settings) {
+  NetworkConfig config;
+  config.rank = rank;
+  config.size = size;
+  config.host_identity = "this-host";
+  config.settings = &settings;
+  return config;
+}
+
+// A host of `ranks` ranks: number `me` is real, the others, the leader 0 among them, are the test's.
+class ShmTransportTest : public testing::Test {
+ protected:
+  void open(std::uint32_t ranks, PeerId me) {
+    me_ = me;
+    settings_.shm_ring = 4096;
+    engine::EngineOptions options;
+    options.event_thread = false;
+    ASSERT_TRUE(engine_.start(options).ok());
+    ASSERT_TRUE(leader_.open().ok());
+    ASSERT_TRUE(segment_.create(ranks, settings_.shm_ring, files_.segment).ok());
+    ASSERT_TRUE(shm::create_doorbells(ranks, files_.doorbells).ok());
+    transport_ = std::make_unique<ShmTransport>(engine_, sink_, config_for(me, ranks, settings_));
+    std::vector<wire::Card> cards(ranks);
+    for (wire::Card& card : cards) {
+      card.set("host", "this-host");
+      card.set("shm", shm::Invitation{leader_.name(), leader_.token(), getpid(), address_of_zero(), 1}.encode());
+    }
+    ASSERT_TRUE(transport_->publish(cards[me]).ok());
+    const std::int64_t deadline = clock_.now() + kMinute;
+    std::thread serving([&] { EXPECT_TRUE(leader_.serve(ranks, files_, clock_, deadline).ok()); });
+    std::thread fetching([&] {
+      for (std::uint32_t rank = 1; rank < ranks; ++rank) {
+        shm::SharedFiles files;
+        if (rank == me) continue;
+        EXPECT_TRUE(shm::fetch(leader_.name(), leader_.token(), 0, rank, ranks, clock_, deadline, files).ok());
+      }
+    });
+    const Status attached = transport_->attach(cards);
+    serving.join();
+    fetching.join();
+    ASSERT_TRUE(attached.ok()) << attached.text();
+  }
+
+  std::uint64_t address_of_zero() const { return reinterpret_cast<std::uintptr_t>(&zero_); }
+
+  shm::RingWriter writer_of(std::uint32_t rank) {
+    shm::RingWriter writer;
+    writer.attach(segment_.ring_header(rank, me_), segment_.ring_bytes(rank, me_), segment_.layout().ring_bytes);
+    return writer;
+  }
+  shm::RingReader reader_of(std::uint32_t rank) {
+    shm::RingReader reader;
+    reader.attach(segment_.ring_header(me_, rank), segment_.ring_bytes(me_, rank), segment_.layout().ring_bytes);
+    return reader;
+  }
+  void set_pending(std::uint32_t sender) {
+    segment_.pending(me_)[sender / 64].fetch_or(std::uint64_t{1} << (sender % 64));
+  }
+  bool pending(std::uint32_t sender) {
+    return (segment_.pending(me_)[sender / 64].load() >> (sender % 64) & 1) != 0;
+  }
+  // A frame without payload from `rank`.
+  void send_from(std::uint32_t rank, shm::RingWriter& writer, std::uint64_t sequence) {
+    wire::FrameHeader header;
+    header.kind = wire::FrameKind::kEager;
+    header.sequence = sequence;
+    wire::encode(header, writer.next(wire::kHeaderBytes).data);
+    writer.advance(wire::kHeaderBytes);
+    writer.publish();
+    set_pending(rank);
+  }
+  std::uint64_t rings(std::uint32_t rank) {
+    std::uint64_t count = 0;
+    return read(files_.doorbells[rank].get(), &count, sizeof count) == sizeof count ? count : 0;
+  }
+
+  const std::uint64_t zero_ = 0;
+  PeerId me_ = 1;
+  SteadyClock clock_;
+  Settings settings_;
+  engine::Engine engine_{clock_};
+  CountingSink sink_;
+  shm::Listener leader_;
+  shm::Segment segment_;
+  shm::SharedFiles files_;
+  std::unique_ptr<ShmTransport> transport_;
+  std::vector<std::byte> payload_ = std::vector<std::byte>(10'000);
+};
+
+TEST_F(ShmTransportTest, DoesNotPullFromAProcessThatIsNotTheOneMeant) {
+  open(2, 1);
+  EXPECT_FALSE(transport_->capabilities(0).pull);  // the word at the probe's address is not the value in the card
+}
+
+TEST_F(ShmTransportTest, FindsSendersInEveryWordOfTheBitmap) {
+  open(70, 1);
+  for (const std::uint32_t rank : {0u, 63u, 64u, 69u}) {
+    auto writer = writer_of(rank);
+    send_from(rank, writer, 0);
+    EXPECT_TRUE(transport_->poll());
+    EXPECT_EQ(sink_.last_peer, rank);
+  }
+  EXPECT_EQ(sink_.frames, 4);
+}
+
+TEST_F(ShmTransportTest, BitsOfRanksThatDoNotExistMeanNothing) {
+  open(3, 1);
+  segment_.pending(me_)[0].store(~std::uint64_t{0});
+  transport_->poll();
+  EXPECT_TRUE(transport_->arm());
+  transport_->disarm();
+  EXPECT_EQ(sink_.frames + sink_.lost, 0);
+}
+
+TEST_F(ShmTransportTest, AMalformedFrameLosesItsSender) {
+  open(3, 1);
+  auto writer = writer_of(2);
+  std::memset(writer.next(wire::kHeaderBytes).data, 0xff, wire::kHeaderBytes);
+  writer.advance(wire::kHeaderBytes);
+  writer.publish();
+  set_pending(2);
+  transport_->poll();
+  EXPECT_EQ(sink_.lost, 1);
+  EXPECT_EQ(sink_.last_peer, 2u);
+  EXPECT_NE(sink_.lost_text.find("rank 2"), std::string::npos) << sink_.lost_text;
+  auto healthy = writer_of(0);
+  send_from(0, healthy, 0);
+  EXPECT_TRUE(transport_->poll());
+  EXPECT_EQ(sink_.frames, 1);
+}
+
+TEST_F(ShmTransportTest, AFrameOutOfSequenceLosesItsSender) {
+  open(2, 1);
+  auto writer = writer_of(0);
+  send_from(0, writer, 0);
+  send_from(0, writer, 2);
+  transport_->poll();
+  EXPECT_EQ(sink_.frames, 1);
+  EXPECT_EQ(sink_.lost, 1);
+  EXPECT_NE(sink_.lost_text.find("frame 2"), std::string::npos) << sink_.lost_text;
+}
+
+TEST_F(ShmTransportTest, AnImpossibleWritePositionLosesItsSenderInTheMiddleOfAFrame) {
+  open(2, 1);
+  auto writer = writer_of(0);
+  wire::FrameHeader header;
+  header.kind = wire::FrameKind::kEager;
+  header.payload_bytes = header.message_bytes = 1 << 20;
+  wire::encode(header, writer.next(wire::kHeaderBytes).data);
+  writer.advance(wire::kHeaderBytes);
+  writer.publish();
+  set_pending(0);
+  transport_->poll();
+  segment_.ring_header(0, 1).tail.store(std::uint64_t{1} << 40);
+  EXPECT_FALSE(transport_->arm());  // there is something to do: to report it
+  transport_->disarm();
+  transport_->poll();
+  transport_->poll();
+  EXPECT_EQ(sink_.lost, 1);
+  EXPECT_TRUE(sink_.lost_within_frame);
+}
+
+TEST_F(ShmTransportTest, AnImpossibleReadPositionLosesItsReceiver) {
+  open(2, 1);
+  segment_.ring_header(1, 0).head.store(std::uint64_t{1} << 40);
+  CountedOp op, next;
+  op.carry(payload_);
+  transport_->post(0, op);  // does not fit: looks at the read position
+  EXPECT_EQ(sink_.lost, 0);  // never from within post
+  EXPECT_FALSE(transport_->arm());
+  transport_->disarm();
+  transport_->poll();
+  EXPECT_EQ(sink_.lost, 1);
+  EXPECT_EQ(op.failed, 1);
+  EXPECT_TRUE(transport_->flushed());
+  transport_->post(0, next);
+  EXPECT_EQ(next.failed, 1);
+}
+
+TEST_F(ShmTransportTest, ASleeperIsRungOnce) {
+  open(2, 1);
+  segment_.control(0).sleeping.store(1);
+  std::deque<CountedOp> ops(3);
+  for (CountedOp& op : ops) transport_->post(0, op);
+  EXPECT_EQ(segment_.control(0).sleeping.load(), 0u);
+  EXPECT_EQ(rings(0), 1u);
+  EXPECT_EQ(segment_.pending(0)[0].load(), 2u);  // rank 1 has something for rank 0
+}
+
+TEST_F(ShmTransportTest, NobodyIsRungWhoDoesNotSleep) {
+  open(2, 1);
+  CountedOp op;
+  transport_->post(0, op);
+  EXPECT_EQ(op.sent, 1);
+  EXPECT_EQ(rings(0), 0u);
+}
+
+TEST_F(ShmTransportTest, DoesNotFallAsleepOverWork) {
+  open(2, 1);
+  EXPECT_TRUE(transport_->arm());
+  EXPECT_EQ(segment_.control(1).sleeping.load(), 1u);
+  transport_->disarm();
+  EXPECT_EQ(segment_.control(1).sleeping.load(), 0u);
+  auto writer = writer_of(0);
+  send_from(0, writer, 0);
+  EXPECT_FALSE(transport_->arm());  // found by the bitmap
+  transport_->disarm();
+  transport_->poll();
+  send_from(0, writer, 1);
+  EXPECT_FALSE(transport_->arm());  // found in a ring that is looked at
+  transport_->disarm();
+}
+
+TEST_F(ShmTransportTest, ASleepingFlagTakenAwayIsPutBack) {
+  open(2, 1);
+  ASSERT_TRUE(transport_->arm());
+  segment_.control(1).sleeping.store(0);  // a sender rings; another thread of ours handles it and does not arm again
+  transport_->poll();
+  EXPECT_EQ(segment_.control(1).sleeping.load(), 1u);
+  transport_->disarm();
+}
+
+TEST_F(ShmTransportTest, ARingWithoutTrafficCoolsDownAndHeatsUpAgain) {
+  open(2, 1);
+  auto writer = writer_of(0);
+  send_from(0, writer, 0);
+  while (pending(0)) transport_->poll();
+  EXPECT_EQ(sink_.frames, 1);
+  send_from(0, writer, 1);
+  EXPECT_TRUE(transport_->poll());
+  EXPECT_EQ(sink_.frames, 2);
+}
+
+TEST_F(ShmTransportTest, OutputThatWaitsForRoomAsksToBeWoken) {
+  open(2, 1);
+  CountedOp op;
+  op.carry(payload_);
+  transport_->post(0, op);
+  EXPECT_EQ(op.sent, 0);
+  EXPECT_FALSE(transport_->flushed());
+  ASSERT_TRUE(transport_->arm());
+  EXPECT_EQ(segment_.ring_header(1, 0).wants_space.load(), 1u);
+  auto reader = reader_of(0);
+  while (op.sent == 0) {
+    ASSERT_TRUE(reader.advance(reader.available()));
+    ASSERT_TRUE(transport_->poll());
+  }
+  EXPECT_TRUE(transport_->flushed());
+  EXPECT_EQ(segment_.ring_header(1, 0).wants_space.load(), 0u);
+  transport_->disarm();
+}
+
+TEST_F(ShmTransportTest, OutputQueuedWhileAsleepAsksToBeWokenToo) {
+  open(2, 1);
+  ASSERT_TRUE(transport_->arm());  // the event thread sleeps, and then the application sends
+  CountedOp op;
+  op.carry(payload_);
+  transport_->post(0, op);
+  EXPECT_EQ(segment_.ring_header(1, 0).wants_space.load(), 1u);
+  transport_->disarm();
+}
+
+TEST_F(ShmTransportTest, AReaderThatMakesRoomWakesTheSleepingWriter) {
+  open(2, 1);
+  auto writer = writer_of(0);
+  for (std::uint64_t sequence = 0; sequence < 4096 / 64; ++sequence) send_from(0, writer, sequence);
+  EXPECT_EQ(writer.room(64), 0u);
+  writer.want_space(true);
+  segment_.control(0).sleeping.store(1);
+  transport_->poll();
+  EXPECT_EQ(rings(0), 1u);
+  EXPECT_EQ(writer.room(64), 4096u);
+}
+
+// ---- Ranks in processes of their own ----
+
+constexpr std::uint32_t kProcesses = 5;
+constexpr int kRounds = 300;
+
+struct Noticeboard {  // in memory shared by the processes of the test
+  std::atomic<std::uint32_t> posted, finished;
+  char cards[kProcesses][1024];
+};
+
+// Passes a message round the circle; everybody sleeps until his turn.
+int run_rank(Noticeboard& board, PeerId rank) {
+  SteadyClock clock;
+  Settings settings;
+  CountingSink sink;
+  engine::Engine engine(clock);
+  engine::EngineOptions options;
+  options.spin_budget = 0;
+  if (!engine.start(options).ok()) return 1;
+  ShmTransport transport(engine, sink, config_for(rank, kProcesses, settings));
+  wire::Card card;
+  card.set("host", "this-host");
+  if (!transport.publish(card).ok()) return 2;
+  std::strncpy(board.cards[rank], card.encode().c_str(), sizeof board.cards[rank] - 1);
+  board.posted.fetch_add(1);
+  while (board.posted.load() < kProcesses) sched_yield();
+  std::vector<wire::Card> cards(kProcesses);
+  for (PeerId peer = 0; peer < kProcesses; ++peer) {
+    if (!wire::Card::decode(board.cards[peer], cards[peer]).ok()) return 3;
+  }
+  struct Turn final : engine::Operation {
+  } turn;
+  std::vector<std::byte> message(20'000, static_cast<std::byte>(7));
+  const PeerId next = (rank + 1) % kProcesses;
+  std::deque<CountedOp> ops(kRounds);
+  {
+    engine::Call call(engine);
+    if (!transport.attach(cards).ok()) return 4;
+    int arrived = 0, taken = 0;
+    bool waiting = false;
+    sink.after_frame = [&] {
+      ++arrived;
+      if (waiting) engine.finish(turn);
+      waiting = false;
+    };
+    for (int round = 0; round < kRounds; ++round) {
+      ops[round].carry(message);
+      if (rank == 0) transport.post(next, ops[round]);
+      if (arrived == taken) {
+        waiting = true;
+        engine.begin(turn);
+        call.wait(turn);
+      }
+      ++taken;
+      if (sink.buffer[19'999] != static_cast<std::byte>(7)) return 5;
+      if (rank != 0) transport.post(next, ops[round]);
+    }
+  }
+  for (;;) {  // as a finalize would: everything out, then everybody
+    const engine::Call call(engine);
+    engine.turn();
+    if (transport.flushed()) break;
+  }
+  board.finished.fetch_add(1);
+  while (board.finished.load() < kProcesses) sched_yield();
+  {
+    const engine::Call call(engine);
+    transport.expect_goodbye();
+    transport.close();
+  }
+  engine.stop();
+  return sink.lost == 0 ? 0 : 6;
+}
+
+TEST(ShmTransportProcesses, PassAMessageRound) {
+  void* memory = mmap(nullptr, sizeof(Noticeboard), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto& board = *static_cast<Noticeboard*>(memory);
+  pid_t children[kProcesses];
+  for (PeerId rank = 0; rank < kProcesses; ++rank) {
+    children[rank] = fork();
+    if (children[rank] == 0) {
+      alarm(120);  // if another rank fails, this one would wait for it
+      _exit(run_rank(board, rank));
+    }
+  }
+  for (PeerId rank = 0; rank < kProcesses; ++rank) {
+    int status = -1;
+    ASSERT_EQ(waitpid(children[rank], &status, 0), children[rank]);
+    EXPECT_EQ(status, 0) << "rank " << rank << " ended with code " << WEXITSTATUS(status);
+  }
+  munmap(memory, sizeof(Noticeboard));
+}
+
+}  // namespace
+}  // namespace lapwing::net
