@@ -116,7 +116,11 @@ const PairType kPairTypes[] = {
 
 }  // namespace
 
-BasicTypeTable basic_types() noexcept { return {kBasicTypes, std::size(kBasicTypes)}; }
-PairTypeTable pair_types() noexcept { return {kPairTypes, std::size(kPairTypes)}; }
+BasicTypeTable basic_types() noexcept {
+  return {kBasicTypes, std::size(kBasicTypes)};
+}
+PairTypeTable pair_types() noexcept {
+  return {kPairTypes, std::size(kPairTypes)};
+}
 
 }  // namespace lapwing::datatype

@@ -91,7 +91,8 @@ Status make_indexed(std::int64_t count, CountArray block_lengths, CountArray dis
   ContentsRecorder recorder(MPI_COMBINER_INDEXED, large_form);
   recorder.count(count).counts(block_lengths, count).counts(displacements, count);
   const auto displacement = [&](std::int64_t i) { return Int128{displacements[i]} * old_type.extent(); };
-  return blocks(count, [&](std::int64_t i) { return block_lengths[i]; }, displacement, old_type, recorder, result);
+  return blocks(
+      count, [&](std::int64_t i) { return block_lengths[i]; }, displacement, old_type, recorder, result);
 }
 
 Status make_hindexed(std::int64_t count, CountArray block_lengths, CountArray displacements, Datatype& old_type,
@@ -99,7 +100,8 @@ Status make_hindexed(std::int64_t count, CountArray block_lengths, CountArray di
   ContentsRecorder recorder(MPI_COMBINER_HINDEXED, large_form);
   recorder.count(count).counts(block_lengths, count).addresses(displacements, count);
   const auto displacement = [&](std::int64_t i) { return Int128{displacements[i]}; };
-  return blocks(count, [&](std::int64_t i) { return block_lengths[i]; }, displacement, old_type, recorder, result);
+  return blocks(
+      count, [&](std::int64_t i) { return block_lengths[i]; }, displacement, old_type, recorder, result);
 }
 
 Status make_indexed_block(std::int64_t count, std::int64_t block_length, CountArray displacements, Datatype& old_type,
@@ -107,7 +109,8 @@ Status make_indexed_block(std::int64_t count, std::int64_t block_length, CountAr
   ContentsRecorder recorder(MPI_COMBINER_INDEXED_BLOCK, large_form);
   recorder.count(count).count(block_length).counts(displacements, count);
   const auto displacement = [&](std::int64_t i) { return Int128{displacements[i]} * old_type.extent(); };
-  return blocks(count, [&](std::int64_t) { return block_length; }, displacement, old_type, recorder, result);
+  return blocks(
+      count, [&](std::int64_t) { return block_length; }, displacement, old_type, recorder, result);
 }
 
 Status make_hindexed_block(std::int64_t count, std::int64_t block_length, CountArray displacements, Datatype& old_type,
@@ -115,7 +118,8 @@ Status make_hindexed_block(std::int64_t count, std::int64_t block_length, CountA
   ContentsRecorder recorder(MPI_COMBINER_HINDEXED_BLOCK, large_form);
   recorder.count(count).count(block_length).addresses(displacements, count);
   const auto displacement = [&](std::int64_t i) { return Int128{displacements[i]}; };
-  return blocks(count, [&](std::int64_t) { return block_length; }, displacement, old_type, recorder, result);
+  return blocks(
+      count, [&](std::int64_t) { return block_length; }, displacement, old_type, recorder, result);
 }
 
 Status make_struct(std::int64_t count, CountArray block_lengths, CountArray displacements,
@@ -155,7 +159,8 @@ Status make_resized(Datatype& old_type, std::int64_t lb, std::int64_t extent, Da
   description.signature = old_type.signature();
   description.bounds = {lb, lb + extent, true, true};
   description.alignment = old_type.alignment();
-  description.contents = ContentsRecorder(MPI_COMBINER_RESIZED, large_form).address(lb).address(extent).type(old_type).finish();
+  description.contents =
+      ContentsRecorder(MPI_COMBINER_RESIZED, large_form).address(lb).address(extent).type(old_type).finish();
   *result = new Datatype(std::move(description));
   return {};
 }

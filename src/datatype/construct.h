@@ -1,8 +1,8 @@
 // The constructors of derived datatypes: arguments in, a described but uncommitted type out.
 //
-// Displacements and strides are 64-bit and bytes, except where a name says elements. Arguments are checked here for what
-// only the whole can tell (a type too large to address, an array section outside its array); the shims have refused
-// negative counts and invalid handles before. `large_form` says that the call was the large-count one, which
+// Displacements and strides are 64-bit and bytes, except where a name says elements. Arguments are checked here for
+// what only the whole can tell (a type too large to address, an array section outside its array); the shims have
+// refused negative counts and invalid handles before. `large_form` says that the call was the large-count one, which
 // MPI_Type_get_contents reports differently.
 #pragma once
 
@@ -29,7 +29,8 @@ Status make_hindexed_block(std::int64_t count, std::int64_t block_length, CountA
                            Datatype** result, bool large_form = false);
 Status make_struct(std::int64_t count, CountArray block_lengths, CountArray displacements,
                    const MPI_Datatype* old_types, Datatype** result, bool large_form = false);
-Status make_resized(Datatype& old_type, std::int64_t lb, std::int64_t extent, Datatype** result, bool large_form = false);
+Status make_resized(Datatype& old_type, std::int64_t lb, std::int64_t extent, Datatype** result,
+                    bool large_form = false);
 Status make_dup(Datatype& old_type, Datatype** result);
 
 // construct_array.cc: sections of a multi-dimensional array.

@@ -145,8 +145,8 @@ Status make_subarray(int dimensions, CountArray sizes, CountArray subsizes, Coun
                      Datatype& old_type, Datatype** result, bool large_form) {
   LAPWING_TRY(check_order(order));
   for (int i = 0; i < dimensions; ++i) {
-    const bool inside = subsizes[i] >= 1 && sizes[i] >= subsizes[i] && starts[i] >= 0 &&
-                        starts[i] <= sizes[i] - subsizes[i];
+    const bool inside =
+        subsizes[i] >= 1 && sizes[i] >= subsizes[i] && starts[i] >= 0 && starts[i] <= sizes[i] - subsizes[i];
     if (!inside) {
       return Status::error(MPI_ERR_ARG, "Dimension %d: a section of %lld elements from %lld on is not inside %lld", i,
                            static_cast<long long>(subsizes[i]), static_cast<long long>(starts[i]),

@@ -11,7 +11,9 @@ namespace {
 constexpr Int128 kLargest = std::numeric_limits<std::int64_t>::max();
 constexpr Int128 kSmallest = std::numeric_limits<std::int64_t>::min();
 
-bool fits(Int128 value) { return value >= kSmallest && value <= kLargest; }
+bool fits(Int128 value) {
+  return value >= kSmallest && value <= kLargest;
+}
 
 Status too_large() {
   return Status::error(MPI_ERR_COUNT,
@@ -57,7 +59,9 @@ Status BoundsCollector::finish(Bounds* bounds, std::int64_t* alignment) const {
   return {};
 }
 
-Status check_bytes(Int128 bytes) { return fits(bytes) ? Status() : too_large(); }
+Status check_bytes(Int128 bytes) {
+  return fits(bytes) ? Status() : too_large();
+}
 
 ContentsRecorder& ContentsRecorder::counts(CountArray values, std::int64_t number) {
   for (std::int64_t i = 0; i < number; ++i) count(values[i]);

@@ -12,8 +12,8 @@
 
 namespace lapwing::datatype {
 
-// The bounds of a type from the blocks it consists of (MPI 5.0, section "lower-bound and upper-bound markers"): explicit
-// markers of the components win over what their data would give.
+// The bounds of a type from the blocks it consists of (MPI 5.0, section "lower-bound and upper-bound markers"):
+// explicit markers of the components win over what their data would give.
 class BoundsCollector {
  public:
   void add_block(Int128 displacement, Int128 block_length, const Datatype& type);
@@ -44,12 +44,8 @@ class ContentsRecorder {
   ContentsRecorder(int combiner, bool large) : large_(large) { contents_.combiner = combiner; }
 
   ContentsRecorder& integer(std::int64_t value) { return add(contents_.integers, value); }
-  ContentsRecorder& count(std::int64_t value) {
-    return add(large_ ? contents_.counts : contents_.integers, value);
-  }
-  ContentsRecorder& address(std::int64_t value) {
-    return add(large_ ? contents_.counts : contents_.addresses, value);
-  }
+  ContentsRecorder& count(std::int64_t value) { return add(large_ ? contents_.counts : contents_.integers, value); }
+  ContentsRecorder& address(std::int64_t value) { return add(large_ ? contents_.counts : contents_.addresses, value); }
   ContentsRecorder& counts(CountArray values, std::int64_t number);
   ContentsRecorder& addresses(CountArray values, std::int64_t number);
   ContentsRecorder& integers(const int* values, int number);

@@ -176,7 +176,8 @@ int owner_of(const Dimension& dimension, int index) {
       const int block = dimension.argument == MPI_DISTRIBUTE_DFLT_DARG ? 1 : dimension.argument;
       return index / block % dimension.grid;
     }
-    default: return 0;
+    default:
+      return 0;
   }
 }
 
@@ -229,8 +230,9 @@ void check_darray(const std::vector<Dimension>& dimensions) {
   for (const int order : {MPI_ORDER_C, MPI_ORDER_FORTRAN}) {
     for (int rank = 0; rank < processes; ++rank) {
       Datatype* type = nullptr;
-      const Distribution distribution{processes, rank, static_cast<int>(sizes.size()), sizes.data(), kinds.data(),
-                                      arguments.data(), grid.data(), order};
+      const Distribution distribution{processes,    rank,         static_cast<int>(sizes.size()),
+                                      sizes.data(), kinds.data(), arguments.data(),
+                                      grid.data(),  order};
       const Status status = make_darray(distribution, *resolve(MPI_DOUBLE), &type);
       ASSERT_TRUE(status.ok()) << status.text();
       const std::vector<std::int64_t> expected = owned_offsets(dimensions, rank, order == MPI_ORDER_C);
@@ -257,7 +259,8 @@ TEST(Darray, OneDimension) {
 
 TEST(Darray, SeveralDimensions) {
   check_darray({{10, MPI_DISTRIBUTE_BLOCK, kDefault, 2}, {9, MPI_DISTRIBUTE_CYCLIC, 2, 3}});
-  check_darray({{6, MPI_DISTRIBUTE_CYCLIC, kDefault, 2}, {5, MPI_DISTRIBUTE_NONE, kDefault, 1},
+  check_darray({{6, MPI_DISTRIBUTE_CYCLIC, kDefault, 2},
+                {5, MPI_DISTRIBUTE_NONE, kDefault, 1},
                 {7, MPI_DISTRIBUTE_BLOCK, 4, 2}});
   check_darray({{5, MPI_DISTRIBUTE_CYCLIC, 3, 2}, {4, MPI_DISTRIBUTE_CYCLIC, 1, 2}, {3, MPI_DISTRIBUTE_BLOCK, 1, 3}});
 }

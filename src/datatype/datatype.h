@@ -124,7 +124,9 @@ class Datatype final : public Object {
 
 // The datatype behind a handle; null when the handle is MPI_DATATYPE_NULL, unknown or freed.
 Datatype* resolve(MPI_Datatype handle) noexcept;
-inline MPI_Datatype handle_of(const Datatype* type) noexcept { return type ? type->handle() : MPI_DATATYPE_NULL; }
+inline MPI_Datatype handle_of(const Datatype* type) noexcept {
+  return type ? type->handle() : MPI_DATATYPE_NULL;
+}
 
 // Drops one reference and destroys the type with the last. Predefined types are never destroyed.
 void free(Datatype* type) noexcept;

@@ -1,7 +1,7 @@
 // The kinds of value that the reduction kernels and external32 distinguish.
 //
-// Many predefined datatypes share one kind: MPI_INT, MPI_INT32_T, MPI_INTEGER and MPI_INTEGER4 all hold kInt32. What the
-// standard allows on a type depends on more than the kind (MPI_CHAR is no integer to a reduction), hence Category.
+// Many predefined datatypes share one kind: MPI_INT, MPI_INT32_T, MPI_INTEGER and MPI_INTEGER4 all hold kInt32. What
+// the standard allows on a type depends on more than the kind (MPI_CHAR is no integer to a reduction), hence Category.
 #pragma once
 
 #include <cstdint>

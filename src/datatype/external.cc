@@ -22,7 +22,9 @@ constexpr std::size_t kLargestElement = 32;
 constexpr std::size_t kLongDoubleBytes = LDBL_MANT_DIG == 64 ? 10 : sizeof(long double);
 
 // How many independent numbers an element consists of: the two parts of a complex number are swapped apart.
-std::size_t parts_of(const BasicType& basic) noexcept { return basic.category == Category::kComplex ? 2 : 1; }
+std::size_t parts_of(const BasicType& basic) noexcept {
+  return basic.category == Category::kComplex ? 2 : 1;
+}
 
 bool is_signed(const BasicType& basic) noexcept {
   return basic.element == Element::kInt32 || basic.element == Element::kInt64;

@@ -12,8 +12,8 @@ namespace lapwing::datatype {
 using Kernel = void (*)(const void* in, void* inout, std::size_t count) noexcept;
 
 // Null when the operation has no meaning for the kind. Whether the standard allows it on a type is op.cc's business.
-Kernel arithmetic_kernel(MPI_Op op, Element element) noexcept;  // MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX
-Kernel bit_kernel(MPI_Op op, Element element) noexcept;         // MPI_BAND ... and MPI_LAND ...
+Kernel arithmetic_kernel(MPI_Op op, Element element) noexcept;         // MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX
+Kernel bit_kernel(MPI_Op op, Element element) noexcept;                // MPI_BAND ... and MPI_LAND ...
 Kernel pair_kernel(MPI_Op op, Element value, Element index) noexcept;  // MPI_MINLOC, MPI_MAXLOC
 
 }  // namespace lapwing::datatype

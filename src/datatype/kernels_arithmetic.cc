@@ -79,33 +79,54 @@ struct Maximum {
 template <typename Combine>
 Kernel number_kernel(Element element) noexcept {
   switch (element) {
-    case Element::kInt8: return reduce_loop<std::int8_t, Combine>;
-    case Element::kInt16: return reduce_loop<std::int16_t, Combine>;
-    case Element::kInt32: return reduce_loop<std::int32_t, Combine>;
-    case Element::kInt64: return reduce_loop<std::int64_t, Combine>;
-    case Element::kInt128: return reduce_loop<Int128, Combine>;
-    case Element::kUint8: return reduce_loop<std::uint8_t, Combine>;
-    case Element::kUint16: return reduce_loop<std::uint16_t, Combine>;
-    case Element::kUint32: return reduce_loop<std::uint32_t, Combine>;
-    case Element::kUint64: return reduce_loop<std::uint64_t, Combine>;
-    case Element::kFloat16: return reduce_loop<Half, Combine>;
-    case Element::kFloat32: return reduce_loop<float, Combine>;
-    case Element::kFloat64: return reduce_loop<double, Combine>;
-    case Element::kLongDouble: return reduce_loop<long double, Combine>;
-    case Element::kFloat128: return reduce_loop<Quad, Combine>;
-    default: return nullptr;
+    case Element::kInt8:
+      return reduce_loop<std::int8_t, Combine>;
+    case Element::kInt16:
+      return reduce_loop<std::int16_t, Combine>;
+    case Element::kInt32:
+      return reduce_loop<std::int32_t, Combine>;
+    case Element::kInt64:
+      return reduce_loop<std::int64_t, Combine>;
+    case Element::kInt128:
+      return reduce_loop<Int128, Combine>;
+    case Element::kUint8:
+      return reduce_loop<std::uint8_t, Combine>;
+    case Element::kUint16:
+      return reduce_loop<std::uint16_t, Combine>;
+    case Element::kUint32:
+      return reduce_loop<std::uint32_t, Combine>;
+    case Element::kUint64:
+      return reduce_loop<std::uint64_t, Combine>;
+    case Element::kFloat16:
+      return reduce_loop<Half, Combine>;
+    case Element::kFloat32:
+      return reduce_loop<float, Combine>;
+    case Element::kFloat64:
+      return reduce_loop<double, Combine>;
+    case Element::kLongDouble:
+      return reduce_loop<long double, Combine>;
+    case Element::kFloat128:
+      return reduce_loop<Quad, Combine>;
+    default:
+      return nullptr;
   }
 }
 
 template <typename Combine>
 Kernel complex_kernel(Element element) noexcept {
   switch (element) {
-    case Element::kComplex16: return reduce_loop<Complex<Half>, Combine>;
-    case Element::kComplex32: return reduce_loop<Complex<float>, Combine>;
-    case Element::kComplex64: return reduce_loop<Complex<double>, Combine>;
-    case Element::kComplexLongDouble: return reduce_loop<Complex<long double>, Combine>;
-    case Element::kComplex128: return reduce_loop<Complex<Quad>, Combine>;
-    default: return number_kernel<Combine>(element);
+    case Element::kComplex16:
+      return reduce_loop<Complex<Half>, Combine>;
+    case Element::kComplex32:
+      return reduce_loop<Complex<float>, Combine>;
+    case Element::kComplex64:
+      return reduce_loop<Complex<double>, Combine>;
+    case Element::kComplexLongDouble:
+      return reduce_loop<Complex<long double>, Combine>;
+    case Element::kComplex128:
+      return reduce_loop<Complex<Quad>, Combine>;
+    default:
+      return number_kernel<Combine>(element);
   }
 }
 

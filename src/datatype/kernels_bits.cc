@@ -50,15 +50,21 @@ template <typename Combine>
 Kernel integer_kernel(Element element) noexcept {
   switch (element) {
     case Element::kInt8:
-    case Element::kUint8: return reduce_loop<std::uint8_t, Combine>;
+    case Element::kUint8:
+      return reduce_loop<std::uint8_t, Combine>;
     case Element::kInt16:
-    case Element::kUint16: return reduce_loop<std::uint16_t, Combine>;
+    case Element::kUint16:
+      return reduce_loop<std::uint16_t, Combine>;
     case Element::kInt32:
-    case Element::kUint32: return reduce_loop<std::uint32_t, Combine>;
+    case Element::kUint32:
+      return reduce_loop<std::uint32_t, Combine>;
     case Element::kInt64:
-    case Element::kUint64: return reduce_loop<std::uint64_t, Combine>;
-    case Element::kInt128: return reduce_loop<Int128, Combine>;
-    default: return nullptr;
+    case Element::kUint64:
+      return reduce_loop<std::uint64_t, Combine>;
+    case Element::kInt128:
+      return reduce_loop<Int128, Combine>;
+    default:
+      return nullptr;
   }
 }
 

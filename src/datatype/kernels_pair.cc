@@ -57,18 +57,29 @@ Kernel kernel_for(MPI_Op op) noexcept {
 template <typename Value>
 Kernel kernel_for_index(MPI_Op op, Element index) noexcept {
   switch (index) {
-    case Element::kInt8: return kernel_for<Value, std::int8_t>(op);
-    case Element::kInt16: return kernel_for<Value, std::int16_t>(op);
-    case Element::kInt32: return kernel_for<Value, std::int32_t>(op);
-    case Element::kInt64: return kernel_for<Value, std::int64_t>(op);
-    case Element::kUint8: return kernel_for<Value, std::uint8_t>(op);
-    case Element::kUint16: return kernel_for<Value, std::uint16_t>(op);
-    case Element::kUint32: return kernel_for<Value, std::uint32_t>(op);
-    case Element::kUint64: return kernel_for<Value, std::uint64_t>(op);
+    case Element::kInt8:
+      return kernel_for<Value, std::int8_t>(op);
+    case Element::kInt16:
+      return kernel_for<Value, std::int16_t>(op);
+    case Element::kInt32:
+      return kernel_for<Value, std::int32_t>(op);
+    case Element::kInt64:
+      return kernel_for<Value, std::int64_t>(op);
+    case Element::kUint8:
+      return kernel_for<Value, std::uint8_t>(op);
+    case Element::kUint16:
+      return kernel_for<Value, std::uint16_t>(op);
+    case Element::kUint32:
+      return kernel_for<Value, std::uint32_t>(op);
+    case Element::kUint64:
+      return kernel_for<Value, std::uint64_t>(op);
     // The Fortran pairs keep the index in a number of the value's type.
-    case Element::kFloat32: return kernel_for<Value, float>(op);
-    case Element::kFloat64: return kernel_for<Value, double>(op);
-    default: return nullptr;
+    case Element::kFloat32:
+      return kernel_for<Value, float>(op);
+    case Element::kFloat64:
+      return kernel_for<Value, double>(op);
+    default:
+      return nullptr;
   }
 }
 
@@ -76,21 +87,36 @@ Kernel kernel_for_index(MPI_Op op, Element index) noexcept {
 
 Kernel pair_kernel(MPI_Op op, Element value, Element index) noexcept {
   switch (value) {
-    case Element::kInt8: return kernel_for_index<std::int8_t>(op, index);
-    case Element::kInt16: return kernel_for_index<std::int16_t>(op, index);
-    case Element::kInt32: return kernel_for_index<std::int32_t>(op, index);
-    case Element::kInt64: return kernel_for_index<std::int64_t>(op, index);
-    case Element::kInt128: return kernel_for_index<Int128>(op, index);
-    case Element::kUint8: return kernel_for_index<std::uint8_t>(op, index);
-    case Element::kUint16: return kernel_for_index<std::uint16_t>(op, index);
-    case Element::kUint32: return kernel_for_index<std::uint32_t>(op, index);
-    case Element::kUint64: return kernel_for_index<std::uint64_t>(op, index);
-    case Element::kFloat16: return kernel_for_index<Half>(op, index);
-    case Element::kFloat32: return kernel_for_index<float>(op, index);
-    case Element::kFloat64: return kernel_for_index<double>(op, index);
-    case Element::kLongDouble: return kernel_for_index<long double>(op, index);
-    case Element::kFloat128: return kernel_for_index<Quad>(op, index);
-    default: return nullptr;
+    case Element::kInt8:
+      return kernel_for_index<std::int8_t>(op, index);
+    case Element::kInt16:
+      return kernel_for_index<std::int16_t>(op, index);
+    case Element::kInt32:
+      return kernel_for_index<std::int32_t>(op, index);
+    case Element::kInt64:
+      return kernel_for_index<std::int64_t>(op, index);
+    case Element::kInt128:
+      return kernel_for_index<Int128>(op, index);
+    case Element::kUint8:
+      return kernel_for_index<std::uint8_t>(op, index);
+    case Element::kUint16:
+      return kernel_for_index<std::uint16_t>(op, index);
+    case Element::kUint32:
+      return kernel_for_index<std::uint32_t>(op, index);
+    case Element::kUint64:
+      return kernel_for_index<std::uint64_t>(op, index);
+    case Element::kFloat16:
+      return kernel_for_index<Half>(op, index);
+    case Element::kFloat32:
+      return kernel_for_index<float>(op, index);
+    case Element::kFloat64:
+      return kernel_for_index<double>(op, index);
+    case Element::kLongDouble:
+      return kernel_for_index<long double>(op, index);
+    case Element::kFloat128:
+      return kernel_for_index<Quad>(op, index);
+    default:
+      return nullptr;
   }
 }
 

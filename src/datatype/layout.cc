@@ -89,7 +89,9 @@ std::int64_t Layout::high() const noexcept {
   return high;
 }
 
-std::size_t Layout::footprint() const noexcept { return node_ ? footprint_of(*node_) : 0; }
+std::size_t Layout::footprint() const noexcept {
+  return node_ ? footprint_of(*node_) : 0;
+}
 
 Layout Layout::shifted(std::int64_t displacement) const {
   Layout layout = *this;
@@ -149,9 +151,9 @@ void LayoutList::append(const Layout& layout, std::int64_t displacement) {
 
 void LayoutList::add(const Piece& piece) {
   auto& pieces = node_->pieces;
-  const bool extends_last = piece.node == nullptr && !pieces.empty() && pieces.back().node == nullptr &&
-                            pieces.back().displacement + static_cast<std::int64_t>(pieces.back().bytes) ==
-                                piece.displacement;
+  const bool extends_last =
+      piece.node == nullptr && !pieces.empty() && pieces.back().node == nullptr &&
+      pieces.back().displacement + static_cast<std::int64_t>(pieces.back().bytes) == piece.displacement;
   if (extends_last) {
     pieces.back().bytes += piece.bytes;
   } else {

@@ -19,8 +19,8 @@ __extension__ typedef __float128 Quad;
 class Half {
  public:
   Half() noexcept = default;
-  Half(float value) noexcept : bits_(from_float(value)) {}                  // NOLINT: reads like the built-in types
-  operator float() const noexcept { return to_float(bits_); }               // NOLINT
+  Half(float value) noexcept : bits_(from_float(value)) {}     // NOLINT: reads like the built-in types
+  operator float() const noexcept { return to_float(bits_); }  // NOLINT
 
  private:
   static float to_float(std::uint16_t bits) noexcept {

@@ -18,7 +18,9 @@ struct Row {
   std::uint32_t categories;  // bit per Category
 };
 
-constexpr std::uint32_t bit(Category category) { return 1u << static_cast<unsigned>(category); }
+constexpr std::uint32_t bit(Category category) {
+  return 1u << static_cast<unsigned>(category);
+}
 
 constexpr std::uint32_t kIntegers =
     bit(Category::kCInteger) | bit(Category::kFortranInteger) | bit(Category::kMultiLanguage);
@@ -30,11 +32,11 @@ constexpr std::uint32_t kPairs = bit(Category::kPair);
 
 // MPI 5.0, section "predefined reduction operations": which groups of types each operation takes.
 const Row kRows[] = {
-    {MPI_SUM, "MPI_SUM", kNumbers},     {MPI_PROD, "MPI_PROD", kNumbers}, {MPI_MIN, "MPI_MIN", kOrdered},
-    {MPI_MAX, "MPI_MAX", kOrdered},     {MPI_BAND, "MPI_BAND", kBits},    {MPI_BOR, "MPI_BOR", kBits},
-    {MPI_BXOR, "MPI_BXOR", kBits},      {MPI_LAND, "MPI_LAND", kLogicals}, {MPI_LOR, "MPI_LOR", kLogicals},
-    {MPI_LXOR, "MPI_LXOR", kLogicals},  {MPI_MINLOC, "MPI_MINLOC", kPairs}, {MPI_MAXLOC, "MPI_MAXLOC", kPairs},
-    {MPI_REPLACE, "MPI_REPLACE", 0},    {MPI_NO_OP, "MPI_NO_OP", 0},
+    {MPI_SUM, "MPI_SUM", kNumbers},    {MPI_PROD, "MPI_PROD", kNumbers},   {MPI_MIN, "MPI_MIN", kOrdered},
+    {MPI_MAX, "MPI_MAX", kOrdered},    {MPI_BAND, "MPI_BAND", kBits},      {MPI_BOR, "MPI_BOR", kBits},
+    {MPI_BXOR, "MPI_BXOR", kBits},     {MPI_LAND, "MPI_LAND", kLogicals},  {MPI_LOR, "MPI_LOR", kLogicals},
+    {MPI_LXOR, "MPI_LXOR", kLogicals}, {MPI_MINLOC, "MPI_MINLOC", kPairs}, {MPI_MAXLOC, "MPI_MAXLOC", kPairs},
+    {MPI_REPLACE, "MPI_REPLACE", 0},   {MPI_NO_OP, "MPI_NO_OP", 0},
 };
 
 constexpr std::uintptr_t kFirstHandle = 0x20;
@@ -101,9 +103,9 @@ Status check(const Op& op, const Datatype& type) {
   if (row.categories == 0) {
     return Status::error(MPI_ERR_OP, "%s is for one-sided communication only, not for reductions", row.name);
   }
-  return Status::error(MPI_ERR_OP, "%s is not defined for the datatype %s", row.name,
-                       type.name().empty() ? "given, which is derived: create an operation with MPI_Op_create"
-                                           : type.name().c_str());
+  return Status::error(
+      MPI_ERR_OP, "%s is not defined for the datatype %s", row.name,
+      type.name().empty() ? "given, which is derived: create an operation with MPI_Op_create" : type.name().c_str());
 }
 
 void apply(const Op& op, const void* in, void* inout, std::uint64_t count, const Datatype& type) noexcept {

@@ -40,7 +40,9 @@ class Op final : public Object {
 
 // The operation behind a handle; null when the handle is MPI_OP_NULL, unknown or freed.
 Op* resolve_op(MPI_Op handle) noexcept;
-inline MPI_Op handle_of(const Op* op) noexcept { return op ? op->handle() : MPI_OP_NULL; }
+inline MPI_Op handle_of(const Op* op) noexcept {
+  return op ? op->handle() : MPI_OP_NULL;
+}
 // Drops one reference; operations in flight hold others. Predefined ones are never destroyed.
 void free(Op* op) noexcept;
 

@@ -26,19 +26,29 @@ struct Allowed {
 
 Allowed allowed_for(Category category) {
   switch (category) {
-    case Category::kCInteger: return {true, true, true, true, false};
+    case Category::kCInteger:
+      return {true, true, true, true, false};
     case Category::kFortranInteger:
-    case Category::kMultiLanguage: return {true, true, false, true, false};
-    case Category::kFloatingPoint: return {true, true, false, false, false};
-    case Category::kLogical: return {false, false, true, false, false};
-    case Category::kComplex: return {true, false, false, false, false};
-    case Category::kByte: return {false, false, false, true, false};
-    case Category::kPair: return {false, false, false, false, true};
-    default: return {};
+    case Category::kMultiLanguage:
+      return {true, true, false, true, false};
+    case Category::kFloatingPoint:
+      return {true, true, false, false, false};
+    case Category::kLogical:
+      return {false, false, true, false, false};
+    case Category::kComplex:
+      return {true, false, false, false, false};
+    case Category::kByte:
+      return {false, false, false, true, false};
+    case Category::kPair:
+      return {false, false, false, false, true};
+    default:
+      return {};
   }
 }
 
-bool ok(MPI_Op op, MPI_Datatype type) { return check(*resolve_op(op), *resolve(type)).ok(); }
+bool ok(MPI_Op op, MPI_Datatype type) {
+  return check(*resolve_op(op), *resolve(type)).ok();
+}
 
 void expect_allowed(MPI_Datatype handle) {
   const Datatype& type = *resolve(handle);
@@ -332,7 +342,7 @@ TEST(Half, ConvertsAsTheStandardSays) {
     if (std::isnan(value)) continue;
     ASSERT_EQ(std::bit_cast<std::uint16_t>(Half(value)), pattern);
   }
-  EXPECT_EQ(static_cast<float>(Half(1.0f + 0x1p-11f)), 1.0f);               // a tie goes to even
+  EXPECT_EQ(static_cast<float>(Half(1.0f + 0x1p-11f)), 1.0f);  // a tie goes to even
   EXPECT_EQ(static_cast<float>(Half(1.0f + 3 * 0x1p-11f)), 1.0f + 0x1p-9f);
   EXPECT_EQ(static_cast<float>(Half(65519.0f)), 65504.0f);
   EXPECT_TRUE(std::isinf(static_cast<float>(Half(65520.0f))));
@@ -357,7 +367,9 @@ void concatenate_large(void* in, void* inout, MPI_Count* length, MPI_Datatype* t
   if (in != nullptr) concatenate(in, inout, &small, type);
 }
 
-void note_length(void*, void*, int* length, MPI_Datatype*) { lengths_seen.push_back(*length); }
+void note_length(void*, void*, int* length, MPI_Datatype*) {
+  lengths_seen.push_back(*length);
+}
 
 TEST(UserOp, GetsOperandsInOrder) {
   Op* op = new Op(concatenate, false);

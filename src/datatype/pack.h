@@ -16,7 +16,8 @@ inline std::uint64_t packed_size(const Datatype& type, std::uint64_t count) noex
 // Packs all of it; `out` has room for packed_size().
 void pack(const void* buffer, std::uint64_t count, const Datatype& type, void* out) noexcept;
 void unpack(const void* in, void* buffer, std::uint64_t count, const Datatype& type) noexcept;
-// The same for a part of the packed stream that begins at byte `offset`; returns the bytes moved (fewer only at the end).
+// The same for a part of the packed stream that begins at byte `offset`; returns the bytes moved (fewer only at the
+// end).
 std::uint64_t pack(const void* buffer, std::uint64_t count, const Datatype& type, std::uint64_t offset, void* out,
                    std::uint64_t capacity) noexcept;
 std::uint64_t unpack(const void* in, std::uint64_t bytes, void* buffer, std::uint64_t count, const Datatype& type,

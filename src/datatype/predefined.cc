@@ -102,8 +102,10 @@ bool is_integer(const Datatype& type) {
   switch (type.category()) {
     case Category::kCInteger:
     case Category::kFortranInteger:
-    case Category::kMultiLanguage: return true;
-    default: return false;
+    case Category::kMultiLanguage:
+      return true;
+    default:
+      return false;
   }
 }
 

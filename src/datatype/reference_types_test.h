@@ -105,13 +105,20 @@ class TypeGenerator {
     if (depth == 0) return basic();
     const Reference inner = any(depth - 1);
     switch (number(0, 6)) {
-      case 0: return contiguous(inner);
-      case 1: return vector(inner);
-      case 2: return hvector(inner);
-      case 3: return indexed(inner);
-      case 4: return structure(inner, any(number(0, depth - 1)));
-      case 5: return resized(inner);
-      default: return subarray(inner);
+      case 0:
+        return contiguous(inner);
+      case 1:
+        return vector(inner);
+      case 2:
+        return hvector(inner);
+      case 3:
+        return indexed(inner);
+      case 4:
+        return structure(inner, any(number(0, depth - 1)));
+      case 5:
+        return resized(inner);
+      default:
+        return subarray(inner);
     }
   }
 
@@ -210,8 +217,8 @@ class TypeGenerator {
       blocks.push_back({&inner, index * inner.extent(), subsizes[fast]});
     }
     Datatype* type = nullptr;
-    Status status = make_subarray(2, sizes, subsizes, starts, c_order ? MPI_ORDER_C : MPI_ORDER_FORTRAN, *inner.type,
-                                  &type);
+    Status status =
+        make_subarray(2, sizes, subsizes, starts, c_order ? MPI_ORDER_C : MPI_ORDER_FORTRAN, *inner.type, &type);
     Reference result = combine(blocks);
     result.lb = 0;
     result.ub = sizes[0] * sizes[1] * inner.extent();

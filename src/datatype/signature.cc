@@ -78,7 +78,9 @@ void SignatureList::append(const SignaturePtr& signature, std::uint64_t count) {
   }
 }
 
-SignaturePtr SignatureList::finish() { return std::exchange(result_, std::make_shared<Signature>()); }
+SignaturePtr SignatureList::finish() {
+  return std::exchange(result_, std::make_shared<Signature>());
+}
 
 std::uint64_t elements_in(const Signature& signature, std::uint64_t bytes, std::uint64_t* rest) noexcept {
   *rest = bytes;

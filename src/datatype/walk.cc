@@ -9,7 +9,9 @@ namespace {
 // Below this average length of a run, copying through a buffer beats an iovec entry per run.
 constexpr std::uint64_t kShortSegment = 512;
 
-std::byte* at(std::uintptr_t address) noexcept { return reinterpret_cast<std::byte*>(address); }
+std::byte* at(std::uintptr_t address) noexcept {
+  return reinterpret_cast<std::byte*>(address);
+}
 
 // The piece that holds byte `skip` of an iteration.
 std::size_t find_piece(const std::vector<Piece>& pieces, std::uint64_t skip) noexcept {
@@ -21,12 +23,23 @@ std::size_t find_piece(const std::vector<Piece>& pieces, std::uint64_t skip) noe
 // Numbers are the most frequent runs: they need no call.
 inline void copy_run(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   switch (bytes) {
-    case 1: std::memcpy(to, from, 1); break;
-    case 2: std::memcpy(to, from, 2); break;
-    case 4: std::memcpy(to, from, 4); break;
-    case 8: std::memcpy(to, from, 8); break;
-    case 16: std::memcpy(to, from, 16); break;
-    default: std::memcpy(to, from, bytes);
+    case 1:
+      std::memcpy(to, from, 1);
+      break;
+    case 2:
+      std::memcpy(to, from, 2);
+      break;
+    case 4:
+      std::memcpy(to, from, 4);
+      break;
+    case 8:
+      std::memcpy(to, from, 8);
+      break;
+    case 16:
+      std::memcpy(to, from, 16);
+      break;
+    default:
+      std::memcpy(to, from, bytes);
   }
 }
 
@@ -66,11 +79,16 @@ class Scatter {
 template <typename Copy>
 void copy_strided(Copy& copy, std::uintptr_t memory, std::int64_t stride, std::uint64_t runs, std::uint64_t bytes) {
   switch (bytes) {
-    case 1: return copy.template strided<1>(memory, stride, runs);
-    case 2: return copy.template strided<2>(memory, stride, runs);
-    case 4: return copy.template strided<4>(memory, stride, runs);
-    case 8: return copy.template strided<8>(memory, stride, runs);
-    case 16: return copy.template strided<16>(memory, stride, runs);
+    case 1:
+      return copy.template strided<1>(memory, stride, runs);
+    case 2:
+      return copy.template strided<2>(memory, stride, runs);
+    case 4:
+      return copy.template strided<4>(memory, stride, runs);
+    case 8:
+      return copy.template strided<8>(memory, stride, runs);
+    case 16:
+      return copy.template strided<16>(memory, stride, runs);
     default:
       for (std::uint64_t i = 0; i < runs; ++i, memory += stride) copy.run(at(memory), bytes);
   }
@@ -243,7 +261,11 @@ void Walk::transfer(std::size_t bytes, Copy copy) noexcept {
   }
 }
 
-void Walk::gather(void* destination, std::size_t bytes) noexcept { transfer(bytes, Gather(destination)); }
-void Walk::scatter(const void* source, std::size_t bytes) noexcept { transfer(bytes, Scatter(source)); }
+void Walk::gather(void* destination, std::size_t bytes) noexcept {
+  transfer(bytes, Gather(destination));
+}
+void Walk::scatter(const void* source, std::size_t bytes) noexcept {
+  transfer(bytes, Scatter(source));
+}
 
 }  // namespace lapwing::datatype

@@ -57,16 +57,16 @@ class Walk final : public ByteWalk {
   void enter(const Piece& piece, std::uintptr_t origin, std::uint64_t skip) noexcept;
   void next_run() noexcept;
 
-  std::byte* run_ = nullptr;       // the rest of the run we are in
+  std::byte* run_ = nullptr;  // the rest of the run we are in
   std::uint64_t run_bytes_ = 0;
   std::uint64_t position_ = 0;
   std::uint64_t total_ = 0;
-  Piece root_;                     // one element
+  Piece root_;  // one element
   std::uintptr_t buffer_ = 0;
   std::int64_t extent_ = 0;
   std::uint64_t count_ = 0;
-  std::uint64_t element_ = 0;      // which of the `count_` elements we are in
-  int depth_ = 0;                  // frames in use
+  std::uint64_t element_ = 0;  // which of the `count_` elements we are in
+  int depth_ = 0;              // frames in use
   bool short_segments_ = false;
   std::array<Frame, kInlineDepth> inline_;  // not initialized: only the first depth_ are ever read
   std::unique_ptr<Frame[]> deep_;

@@ -19,14 +19,15 @@ Status create(MPI_Datatype* newtype, Make make) {
   return {};
 }
 
-Datatype& type_of(MPI_Datatype handle) { return *datatype::resolve(handle); }
+Datatype& type_of(MPI_Datatype handle) {
+  return *datatype::resolve(handle);
+}
 
 }  // namespace
 
 Status type_contiguous(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype* newtype, bool large_count) {
-  return create(newtype, [&](Datatype** type) {
-    return datatype::make_contiguous(count, type_of(oldtype), type, large_count);
-  });
+  return create(newtype,
+                [&](Datatype** type) { return datatype::make_contiguous(count, type_of(oldtype), type, large_count); });
 }
 
 Status type_vector(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype,
@@ -95,8 +96,8 @@ Status type_create_subarray(int ndims, CountArray array_of_sizes, CountArray arr
 Status type_create_darray(int size, int rank, int ndims, CountArray array_of_gsizes, const int array_of_distribs[],
                           const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype,
                           MPI_Datatype* newtype, bool large_count) {
-  const datatype::Distribution distribution{size,           rank,           ndims,           array_of_gsizes,
-                                            array_of_distribs, array_of_dargs, array_of_psizes, order};
+  const datatype::Distribution distribution{
+      size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order};
   return create(newtype, [&](Datatype** type) {
     return datatype::make_darray(distribution, type_of(oldtype), type, large_count);
   });

@@ -1,8 +1,8 @@
-// Predefined datatypes found by what they must hold: MPI 5.0, section 19.1.9 (Fortran kinds by precision and range, types
-// by class and size) and section 6.9.4 (pairs of value and index).
+// Predefined datatypes found by what they must hold: MPI 5.0, section 19.1.9 (Fortran kinds by precision and range,
+// types by class and size) and section 6.9.4 (pairs of value and index).
 //
-// The unnamed ones are made on demand and live as long as the process: equal arguments yield the same handle, and nobody
-// frees it. Any thread.
+// The unnamed ones are made on demand and live as long as the process: equal arguments yield the same handle, and
+// nobody frees it. Any thread.
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -80,18 +80,17 @@ struct Match {
 };
 
 const Match kMatches[] = {
-    {MPI_TYPECLASS_INTEGER, 1, MPI_INTEGER1}, {MPI_TYPECLASS_INTEGER, 2, MPI_INTEGER2},
-    {MPI_TYPECLASS_INTEGER, 4, MPI_INTEGER4}, {MPI_TYPECLASS_INTEGER, 8, MPI_INTEGER8},
+    {MPI_TYPECLASS_INTEGER, 1, MPI_INTEGER1},   {MPI_TYPECLASS_INTEGER, 2, MPI_INTEGER2},
+    {MPI_TYPECLASS_INTEGER, 4, MPI_INTEGER4},   {MPI_TYPECLASS_INTEGER, 8, MPI_INTEGER8},
     {MPI_TYPECLASS_INTEGER, 16, MPI_INTEGER16}, {MPI_TYPECLASS_REAL, 2, MPI_REAL2},
-    {MPI_TYPECLASS_REAL, 4, MPI_REAL4},       {MPI_TYPECLASS_REAL, 8, MPI_REAL8},
-    {MPI_TYPECLASS_REAL, 16, MPI_REAL16},     {MPI_TYPECLASS_COMPLEX, 4, MPI_COMPLEX4},
-    {MPI_TYPECLASS_COMPLEX, 8, MPI_COMPLEX8}, {MPI_TYPECLASS_COMPLEX, 16, MPI_COMPLEX16},
+    {MPI_TYPECLASS_REAL, 4, MPI_REAL4},         {MPI_TYPECLASS_REAL, 8, MPI_REAL8},
+    {MPI_TYPECLASS_REAL, 16, MPI_REAL16},       {MPI_TYPECLASS_COMPLEX, 4, MPI_COMPLEX4},
+    {MPI_TYPECLASS_COMPLEX, 8, MPI_COMPLEX8},   {MPI_TYPECLASS_COMPLEX, 16, MPI_COMPLEX16},
     {MPI_TYPECLASS_COMPLEX, 32, MPI_COMPLEX32},
 };
 
 bool is_type_class(int type_class) {
-  return type_class == MPI_TYPECLASS_INTEGER || type_class == MPI_TYPECLASS_REAL ||
-         type_class == MPI_TYPECLASS_COMPLEX;
+  return type_class == MPI_TYPECLASS_INTEGER || type_class == MPI_TYPECLASS_REAL || type_class == MPI_TYPECLASS_COMPLEX;
 }
 
 }  // namespace

@@ -15,12 +15,15 @@ namespace {
 
 using datatype::Datatype;
 
-Datatype& type_of(MPI_Datatype handle) { return *datatype::resolve(handle); }
+Datatype& type_of(MPI_Datatype handle) {
+  return *datatype::resolve(handle);
+}
 
 Status check_capacity(const char* what, std::size_t needed, MPI_Count capacity) {
   if (static_cast<MPI_Count>(needed) <= capacity) return {};
-  return Status::error(MPI_ERR_ARG, "There are %zu %s, more than the %lld that the array takes: ask MPI_Type_get_envelope",
-                       needed, what, static_cast<long long>(capacity));
+  return Status::error(MPI_ERR_ARG,
+                       "There are %zu %s, more than the %lld that the array takes: ask MPI_Type_get_envelope", needed,
+                       what, static_cast<long long>(capacity));
 }
 
 }  // namespace
@@ -31,7 +34,9 @@ Status type_size(MPI_Datatype datatype, MPI_Count* size) {
   return {};
 }
 
-Status type_size_x(MPI_Datatype datatype, MPI_Count* size) { return type_size(datatype, size); }
+Status type_size_x(MPI_Datatype datatype, MPI_Count* size) {
+  return type_size(datatype, size);
+}
 
 Status type_get_extent(MPI_Datatype datatype, MPI_Count* lb, MPI_Count* extent) {
   const Datatype& type = type_of(datatype);
@@ -118,6 +123,9 @@ Status get_elements_x(const MPI_Status* status, MPI_Datatype datatype, MPI_Count
 }
 
 Status status_set_elements(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
+  if (count < 0) {
+    return Status::error(MPI_ERR_COUNT, "count is %lld, it must not be negative", static_cast<long long>(count));
+  }
   status_set_bytes(*status, datatype::bytes_of_elements(type_of(datatype), static_cast<std::uint64_t>(count)));
   return {};
 }

@@ -13,7 +13,9 @@ namespace {
 
 using datatype::Datatype;
 
-const Datatype& type_of(MPI_Datatype handle) { return *datatype::resolve(handle); }
+const Datatype& type_of(MPI_Datatype handle) {
+  return *datatype::resolve(handle);
+}
 
 Status check_room(const char* what, std::uint64_t needed, MPI_Count size, MPI_Count position) {
   if (position < 0 || position > size) {
