@@ -322,6 +322,8 @@ TEST_F(ShmTransportTest, OutputQueuedWhileAsleepAsksToBeWokenToo) {
   transport_->post(0, op);
   EXPECT_EQ(segment_.ring_header(1, 0).wants_space.load(), 1u);
   transport_->disarm();
+  transport_->close();
+  EXPECT_EQ(op.failed, 1);
 }
 
 TEST_F(ShmTransportTest, AReaderThatMakesRoomWakesTheSleepingWriter) {
