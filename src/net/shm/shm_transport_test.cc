@@ -399,13 +399,13 @@ int run_rank(Noticeboard& board, PeerId rank) {
   for (;;) {  // as a finalize would: everything out, then everybody
     const engine::Call call(engine);
     engine.turn();
+    transport.expect_goodbye();  // before anybody can have left
     if (transport.flushed()) break;
   }
   board.finished.fetch_add(1);
   while (board.finished.load() < kProcesses) sched_yield();
   {
     const engine::Call call(engine);
-    transport.expect_goodbye();
     transport.close();
   }
   engine.stop();
