@@ -1,0 +1,288 @@
+// Collectives over real messengers, in one thread (p2p/loop_network_for_tests.h): the request that runs schedules, its
+// failures, persistent and kept requests, user-defined operations, agreements.
+#include "coll/collective_request.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "coll/execute.h"
+#include "coll/simulation_for_tests.h"
+#include "p2p/loop_network_for_tests.h"
+
+namespace lapwing::coll {
+namespace {
+
+class Job {
+ public:
+  explicit Job(std::uint32_t ranks, unsigned seed = 1) : loop_(options(ranks, seed)), ranks_(ranks) {}
+
+  Services services(std::uint32_t rank) { return {loop_[rank].engine, loop_[rank].messenger}; }
+  comm::Communicator& world(std::uint32_t rank) { return *loop_[rank].world; }
+  p2p::LoopJob& loop() { return loop_; }
+
+  p2p::Request* start(std::uint32_t rank, const Call& call) {
+    p2p::Request* request = nullptr;
+    const Status status = coll::start(services(rank), world(rank), call, &request);
+    EXPECT_TRUE(status.ok()) << status.text();
+    return request;
+  }
+  // Moves everything until nothing moves.
+  void run() {
+    do {
+      loop_.run();
+    } while (run_application_tasklets());
+  }
+  Status take(std::uint32_t rank, p2p::Request* request) {
+    EXPECT_TRUE(request->done());
+    engine::Call visit(loop_[rank].engine);
+    Status status = std::move(request->result().status);
+    if (request->release()) request->destroy();
+    return status;
+  }
+
+ private:
+  static p2p::LoopJob::Options options(std::uint32_t ranks, unsigned seed) {
+    p2p::LoopJob::Options made;
+    made.ranks = ranks;
+    made.seed = seed;
+    return made;
+  }
+  bool run_application_tasklets() {
+    bool ran = false;
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+      engine::Call visit(loop_[rank].engine);
+      ran |= loop_[rank].engine.run_application_tasklets();
+    }
+    return ran;
+  }
+
+  p2p::LoopJob loop_;
+  std::uint32_t ranks_;
+};
+
+Call sum_of_ints(const int* in, int* out, std::uint64_t count) {
+  Call call;
+  call.what = Collective::kAllreduce;
+  call.send.buffer = in;
+  call.receive.buffer = out;
+  call.receive.count = count;
+  call.receive.type = MPI_INT;
+  call.op = datatype::resolve_op(MPI_SUM);
+  return call;
+}
+
+TEST(CollectiveRequest, AllreduceOverMessengers) {
+  for (const std::uint64_t count : {1u, 3000u, 200000u}) {  // one for each algorithm
+    constexpr std::uint32_t kRanks = 5;
+    Job job(kRanks);
+    std::vector<std::vector<int>> in(kRanks, std::vector<int>(count)), out = in;
+    std::vector<p2p::Request*> requests;
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      for (std::uint64_t i = 0; i < count; ++i) in[rank][i] = static_cast<int>(i * (rank + 1));
+      requests.push_back(job.start(rank, sum_of_ints(in[rank].data(), out[rank].data(), count)));
+    }
+    job.run();
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      EXPECT_TRUE(job.take(rank, requests[rank]).ok());
+      for (std::uint64_t i = 0; i < count; ++i) ASSERT_EQ(out[rank][i], static_cast<int>(i * 15));
+    }
+  }
+}
+
+TEST(CollectiveRequest, ManyAtOnceKeepApart) {
+  constexpr std::uint32_t kRanks = 4;
+  constexpr int kCalls = 40;
+  for (unsigned seed = 1; seed <= 5; ++seed) {
+    Job job(kRanks, seed);
+    std::array<std::array<int, kCalls>, kRanks> in{}, out{};
+    std::vector<std::pair<std::uint32_t, p2p::Request*>> requests;
+    for (int i = 0; i < kCalls; ++i) {
+      for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+        in[rank][static_cast<std::size_t>(i)] = i;
+        auto* request = job.start(rank, sum_of_ints(&in[rank][static_cast<std::size_t>(i)], &out[rank][static_cast<std::size_t>(i)], 1));
+        requests.emplace_back(rank, request);
+      }
+    }
+    job.run();
+    for (auto& [rank, request] : requests) EXPECT_TRUE(job.take(rank, request).ok());
+    for (const auto& each : out) {
+      for (int i = 0; i < kCalls; ++i) EXPECT_EQ(each[static_cast<std::size_t>(i)], 4 * i);
+    }
+  }
+}
+
+TEST(CollectiveRequest, AKeptScheduleIsUsedAgain) {
+  Job job(2);
+  int in[2] = {0, 0}, out[2] = {0, 0};
+  p2p::Request* first[2] = {};
+  for (int round = 0; round < 3; ++round) {
+    p2p::Request* requests[2];
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      in[rank] = round + 1;
+      requests[rank] = job.start(rank, sum_of_ints(&in[rank], &out[rank], 1));
+      if (round == 0) first[rank] = requests[rank];
+      EXPECT_EQ(requests[rank], first[rank]);
+    }
+    job.run();
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      EXPECT_TRUE(job.take(rank, requests[rank]).ok());
+      EXPECT_EQ(out[rank], 2 * (round + 1));
+    }
+  }
+}
+
+TEST(CollectiveRequest, UserOperationsRunOnApplicationThreadsOnly) {
+  constexpr std::uint32_t kRanks = 3;
+  Job job(kRanks);
+  std::vector<Matrix> in, out(kRanks);
+  std::vector<p2p::Request*> requests;
+  datatype::Datatype* type = nullptr;
+  ASSERT_TRUE(datatype::make_contiguous(4, *datatype::resolve(MPI_UINT32_T), &type).ok());
+  datatype::Op* op = new datatype::Op(
+      static_cast<MPI_User_function*>([](void* a, void* b, int*, MPI_Datatype*) {
+        *static_cast<Matrix*>(b) = *static_cast<Matrix*>(a) * *static_cast<Matrix*>(b);
+      }),
+      false);
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) in.push_back(matrix(static_cast<int>(rank), 0));
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+    Call call = sum_of_ints(nullptr, nullptr, 1);
+    call.send.buffer = &in[rank];
+    call.receive.buffer = &out[rank];
+    call.receive.type = type->handle();
+    call.op = op;
+    requests.push_back(job.start(rank, call));
+  }
+  datatype::free(type);  // the schedules hold their own references
+  datatype::free(op);
+  job.loop().run();
+  for (const auto* request : requests) EXPECT_FALSE(request->done());  // nobody was inside an MPI call
+  job.run();
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+    EXPECT_TRUE(job.take(rank, requests[rank]).ok());
+    EXPECT_EQ(out[rank], in[0] * in[1] * in[2]);
+  }
+}
+
+TEST(CollectiveRequest, PersistentStartsAgain) {
+  constexpr std::uint32_t kRanks = 3;
+  Job job(kRanks);
+  int in[kRanks], out[kRanks];
+  p2p::Request* requests[kRanks];
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+    ASSERT_TRUE(initialize(job.services(rank), job.world(rank), sum_of_ints(&in[rank], &out[rank], 1), &requests[rank]).ok());
+    EXPECT_TRUE(requests[rank]->persistent());
+    EXPECT_FALSE(requests[rank]->active());
+  }
+  for (int round = 1; round <= 3; ++round) {
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      in[rank] = round;
+      engine::Call visit(job.loop()[rank].engine);
+      EXPECT_TRUE(requests[rank]->start().ok());
+    }
+    job.run();
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      EXPECT_TRUE(requests[rank]->done());
+      EXPECT_EQ(out[rank], 3 * round);
+    }
+  }
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) EXPECT_TRUE(job.take(rank, requests[rank]).ok());
+}
+
+TEST(CollectiveRequest, ALostPeerEndsItWithAWord) {
+  constexpr std::uint32_t kRanks = 4;
+  Job job(kRanks);
+  std::vector<std::vector<int>> in(kRanks, std::vector<int>(50000, 1)), out = in;
+  std::vector<p2p::Request*> requests;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {  // rank 3 never comes
+    requests.push_back(job.start(rank, sum_of_ints(in[rank].data(), out[rank].data(), 50000)));
+  }
+  for (int i = 0; i < 50; ++i) job.loop().step();
+  job.loop().lose(3);
+  job.run();
+  // Rank 3's partners fail; who waits for them alone learns nothing here, and cannot: that is the launcher's part.
+  int failed = 0;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    if (!requests[rank]->done()) continue;
+    const Status status = job.take(rank, requests[rank]);
+    EXPECT_FALSE(status.ok());
+    EXPECT_NE(std::string(status.text()).find("MPI_Allreduce"), std::string::npos) << status.text();
+    EXPECT_NE(std::string(status.text()).find("rank 3"), std::string::npos) << status.text();
+    ++failed;
+  }
+  EXPECT_GE(failed, 2);
+}
+
+TEST(CollectiveRequest, ATruncatedMessageFailsTheWhole) {
+  Job job(2);
+  int sent[4] = {1, 2, 3, 4}, received[2] = {};
+  const auto bcast = [](void* buffer, std::uint64_t count) {
+    Call call;
+    call.what = Collective::kBcast;
+    call.receive.buffer = buffer;
+    call.receive.count = count;
+    call.receive.type = MPI_INT;
+    return call;
+  };
+  p2p::Request* root = job.start(0, bcast(sent, 4));
+  p2p::Request* leaf = job.start(1, bcast(received, 2));
+  job.run();
+  EXPECT_TRUE(job.take(0, root).ok());
+  const Status status = job.take(1, leaf);
+  EXPECT_EQ(status.error_class(), MPI_ERR_TRUNCATE);
+  EXPECT_NE(std::string(status.text()).find("MPI_Bcast, while it received from rank 0"), std::string::npos) << status.text();
+}
+
+TEST(Checks, RefuseWhatTheStandardForbids) {
+  Job job(2);
+  int in = 1, out = 0;
+  const auto error_of = [&](const Call& call) {
+    p2p::Request* request = nullptr;
+    return start(job.services(0), job.world(0), call, &request).error_class();
+  };
+  Call call = sum_of_ints(&in, &out, 1);
+  call.op = datatype::resolve_op(MPI_MINLOC);
+  EXPECT_EQ(error_of(call), MPI_ERR_OP);
+  call = sum_of_ints(&in, static_cast<int*>(MPI_IN_PLACE), 1);
+  EXPECT_EQ(error_of(call), MPI_ERR_BUFFER);
+  call = sum_of_ints(&in, &out, 1);
+  call.what = Collective::kReduce;
+  call.root = 2;
+  EXPECT_EQ(error_of(call), MPI_ERR_ROOT);
+  call.root = 1;
+  call.send.buffer = MPI_IN_PLACE;
+  EXPECT_EQ(error_of(call), MPI_ERR_BUFFER);
+  call = {};
+  call.what = Collective::kNeighborAlltoall;
+  EXPECT_EQ(error_of(call), MPI_ERR_TOPOLOGY);
+}
+
+TEST(Internal, AgreementTakesTheFirstMembersNumber) {
+  constexpr std::uint32_t kRanks = 5;
+  Job job(kRanks);
+  const std::vector<int> members{3, 1, 4};
+  std::uint64_t everybody[kRanks] = {}, some[kRanks] = {};
+  const OnAgreed note = [](void* context, std::uint64_t value) { *static_cast<std::uint64_t*>(context) = value; };
+  std::vector<std::pair<std::uint32_t, p2p::Request*>> requests;
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+    p2p::Request* request = nullptr;
+    ASSERT_TRUE(start_context_agreement(job.services(rank), {job.world(rank)}, 100 + rank, note, &everybody[rank], &request).ok());
+    requests.emplace_back(rank, request);
+  }
+  for (const int rank : members) {
+    const auto r = static_cast<std::uint32_t>(rank);
+    p2p::Request* request = nullptr;
+    const Team team{job.world(r), comm::Plane::kManagement, &members, 77};
+    ASSERT_TRUE(start_context_agreement(job.services(r), team, 200 + r, note, &some[r], &request).ok());
+    requests.emplace_back(r, request);
+  }
+  job.run();
+  for (auto& [rank, request] : requests) EXPECT_TRUE(job.take(rank, request).ok());
+  for (const std::uint64_t value : everybody) EXPECT_EQ(value, 100u);
+  for (const int rank : members) EXPECT_EQ(some[rank], 203u);
+}
+
+}  // namespace
+}  // namespace lapwing::coll
