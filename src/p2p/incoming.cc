@@ -194,7 +194,8 @@ void Messenger::State::on_message(net::PeerId id, const wire::FrameHeader& heade
   }
   if (peer.incoming[account].exhausted()) {
     exhausted.push_back(id);
-    relieve(id, account);
+    const bool probed = account == kUserAccount && !probes.empty();
+    relieve(id, account, peer.posted[account] != 0 || posted_any[account] != 0 || probed);
   }
 }
 
@@ -263,13 +264,11 @@ void Messenger::State::return_credit(net::PeerId id, bool all) noexcept {
   }
 }
 
-// A peer without credit may hold back just the message that a receive waits for: lends it some.
-void Messenger::State::relieve(net::PeerId id, int account) noexcept {
+// A peer without credit may hold back just the message that somebody here asks for: lends it some.
+void Messenger::State::relieve(net::PeerId id, int account, bool asked) noexcept {
   Peer& peer = peers[id];
   IncomingAccount& incoming = peer.incoming[account];
-  if (peer.lost || !incoming.exhausted()) return;
-  const bool probed = account == kUserAccount && !probes.empty();
-  if (peer.posted[account] == 0 && posted_any[account] == 0 && !probed) return;
+  if (!asked || peer.lost || !incoming.exhausted()) return;
   if (incoming.owed == 0) incoming.lend();
   return_credit(id, true);
 }
@@ -277,11 +276,11 @@ void Messenger::State::relieve(net::PeerId id, int account) noexcept {
 // A receive (or a probe) found nothing: makes sure that nobody who could satisfy it is stuck. Posting may complete the receive.
 void Messenger::State::relieve_for(MatchKey wanted) noexcept {
   const int account = account_of(wanted.context);
-  if (wanted.peer != kAnyPeer) return relieve(wanted.peer, account);
+  if (wanted.peer != kAnyPeer) return relieve(wanted.peer, account, true);
   std::vector<net::PeerId> suspects;
   suspects.swap(exhausted);
   for (const net::PeerId id : suspects) {
-    relieve(id, account);
+    relieve(id, account, true);
     const IncomingAccount* incoming = peers[id].incoming;
     if (incoming[kUserAccount].exhausted() || incoming[kInternalAccount].exhausted()) exhausted.push_back(id);
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/object.h"
+#include "comm/communicator.h"
 #include "net/transport.h"
 #include "p2p/credit.h"
 #include "p2p/match_table.h"
@@ -30,6 +31,7 @@ struct Message : Object, ByEnvelope, ByContext {
   std::uint64_t address = 0;        // in the sender's memory, if it may be pulled
   std::uint64_t sender_token = 0;
   ReceiveRequest* receive = nullptr;  // matched while the payload was still arriving
+  comm::Communicator* communicator = nullptr;  // kept from a matched probe to its receive
   std::int32_t source = 0;
   bool is_request = false;          // rendezvous: only the first bytes are here
   bool pullable = false;

@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
+#include <utility>
 
 #include "base/internal_error.h"
 #include "p2p/messenger_state.h"
@@ -43,6 +44,7 @@ Messenger::State::State(Messenger& owner, engine::Engine& engine, std::uint64_t 
       unexpected_limit(unexpected_limit),
       pool(unexpected_limit / 16),
       requests(owner),
+      process_buffer(engine),
       puller(*this),
       kick([](engine::Timer&) noexcept {}) {
   engine.add_source(puller);
@@ -76,6 +78,7 @@ void Messenger::start(SendRequest& send) noexcept { state_->start(send); }
 void Messenger::start(ReceiveRequest& receive) noexcept { state_->start(receive); }
 void Messenger::cancel(SendRequest& send) noexcept { state_->cancel(send); }
 void Messenger::cancel(ReceiveRequest& receive) noexcept { state_->cancel(receive); }
+AttachedBuffer& Messenger::process_buffer() noexcept { return state_->process_buffer; }
 RequestPool& Messenger::requests() noexcept { return state_->requests; }
 
 // ---- probes ---------------------------------------------------------------------------------------------------------
@@ -94,23 +97,34 @@ void fill(Result& result, const Message& message, comm::Communicator& communicat
 bool Messenger::probe(comm::Communicator& communicator, int source, int tag, Result& result) noexcept {
   const MatchKey key = key_of(communicator, source, tag);
   const Message* message = state_->find_unexpected(key);
-  if (message != nullptr) fill(result, *message, communicator, source);
+  if (message != nullptr) {
+    fill(result, *message, communicator, source);
+  } else {
+    state_->relieve_for(key);
+  }
   return message != nullptr;
 }
 
 Message* Messenger::matched_probe(comm::Communicator& communicator, int source, int tag, Result& result) noexcept {
   const MatchKey key = key_of(communicator, source, tag);
   Message* message = state_->find_unexpected(key);
-  if (message == nullptr) return nullptr;
+  if (message == nullptr) {
+    state_->relieve_for(key);
+    return nullptr;
+  }
   fill(result, *message, communicator, source);
   state_->unlink(*message);
+  message->communicator = &communicator;
+  communicator.retain();
   return message;
 }
 
 void Messenger::start_matched(ReceiveRequest& receive, Message* message) noexcept {
+  comm::Communicator* kept = std::exchange(message->communicator, nullptr);
   state_->engine.begin(receive);
   state_->prepare(receive);
   state_->deliver(receive, *message);
+  if (kept != nullptr) comm::Communicator::drop(kept);
 }
 
 void Messenger::watch(ProbeWatch& watch) noexcept {

@@ -49,6 +49,7 @@ struct ReceiveArguments {
 class SendRequest;     // : Request. Constructed with SendArguments; embeddable; see p2p/send_request.h
 class ReceiveRequest;  // : Request. See p2p/receive_request.h
 class RequestPool;
+class AttachedBuffer;
 
 struct MessengerCounters {
   std::uint64_t eager_sends = 0, rendezvous_sends = 0, held_back_sends = 0;
@@ -73,7 +74,8 @@ class Messenger final : public net::FrameSink {
 
   // Looks for an unexpected message. True and `result` filled when one matches.
   bool probe(comm::Communicator& communicator, int source, int tag, Result& result) noexcept;
-  // The same, and takes the message out of matching. The message is then received by start_matched, by anyone.
+  // The same, and takes the message out of matching. The message is then received by start_matched, by anyone, with the
+  // communicator that it keeps (p2p/message.h).
   Message* matched_probe(comm::Communicator& communicator, int source, int tag, Result& result) noexcept;
   void start_matched(ReceiveRequest& receive, Message* message) noexcept;
   // Arranges one arrival at a waiter when a message that matches comes in; call after probe() said no (messenger_state.h).
@@ -83,6 +85,9 @@ class Messenger final : public net::FrameSink {
 
   // An error when no message from `source` can come any more.
   Status reachable(comm::Communicator& communicator, int source) const;
+
+  // MPI_Buffer_attach: what buffered sends use whose communicator has no buffer of its own.
+  AttachedBuffer& process_buffer() noexcept;
 
   // Where user-visible requests come from.
   RequestPool& requests() noexcept;

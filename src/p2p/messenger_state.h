@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "p2p/attached_buffer.h"
 #include "p2p/credit.h"
 #include "p2p/match_table.h"
 #include "p2p/message.h"
@@ -108,7 +109,7 @@ struct Messenger::State {
   void notify_probes(const Message& message) noexcept;
   void take_credit(net::PeerId id, std::uint32_t credit) noexcept;
   void return_credit(net::PeerId id, bool all) noexcept;
-  void relieve(net::PeerId id, int account) noexcept;
+  void relieve(net::PeerId id, int account, bool asked) noexcept;
   void relieve_for(MatchKey wanted) noexcept;
 
   // peer_loss.cc
@@ -145,6 +146,7 @@ struct Messenger::State {
 
   MessagePool pool;
   RequestPool requests;
+  AttachedBuffer process_buffer;
   std::vector<std::unique_ptr<Control>> controls;  // all ever made
   Control* free_controls = nullptr;
   Puller puller;

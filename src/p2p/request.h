@@ -6,8 +6,9 @@
 //   active     started and not complete
 //   complete   done() is true; result() is valid until the wait that takes it. A non-persistent request is freed by that wait
 //
-// Ownership: the user's handle is one reference. While active, the engine holds another, so MPI_Request_free of an active
-// request lets the operation go on and end by itself.
+// Ownership: the user's handle. The wait that takes the result destroys the request, under the endpoint's lock.
+// MPI_Request_free of an active request sets a continuation that destroys it when it completes; so the continuation of a
+// request that a user has a handle to belongs to src/mpi/request.cc.
 #pragma once
 
 #include <cstdint>
@@ -53,11 +54,14 @@ class Request : public Object, public engine::Operation {
   virtual Status start() = 0;
   // MPI_Cancel: marks for cancellation; the request completes either way.
   virtual Status cancel() { return Status::error(MPI_ERR_REQUEST, "this kind of request cannot be cancelled"); }
-  // Called by the waiting thread WITHOUT the lock when it takes the result (generalized requests call query_fn here).
+  // Called by the waiting thread WITHOUT the lock when it looks at or takes the result (generalized requests call query_fn
+  // here, which fills the status itself).
   virtual Status query(MPI_Status& status) {
     (void)status;
     return {};
   }
+  // Called WITHOUT the lock when the user gives the request up, before destroy() (generalized requests call free_fn here).
+  virtual Status give_up() { return {}; }
   // Destroys the object; called when the last reference goes, with the lock held.
   virtual void destroy() noexcept = 0;
 

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "comm/communicator.h"
+#include "p2p/attached_buffer.h"
 
 namespace lapwing::p2p {
 namespace {
@@ -24,6 +25,10 @@ UserSend::UserSend(RequestPool& pool, Messenger& messenger, const SendArguments&
 UserSend::~UserSend() { let_go(communicator_); }
 
 Status UserSend::start() {
+  if (arguments().mode == SendMode::kBuffered) {
+    result() = Result::empty();
+    return buffer_for(*communicator_, messenger_of_user_).send(messenger_of_user_, arguments());
+  }
   messenger_of_user_.start(*this);
   return {};
 }

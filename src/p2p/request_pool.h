@@ -12,6 +12,8 @@ namespace lapwing::p2p {
 
 class RequestPool;
 
+// A persistent send in buffered mode hands a copy to the attached buffer at each start and is complete.
+//
 // Both keep the communicator for as long as they live, because its error handler speaks for them; persistent ones keep the
 // datatype as well.
 class UserSend final : public SendRequest {

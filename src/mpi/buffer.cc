@@ -1,0 +1,100 @@
+// MPI 5.0, section 3.6: buffers for buffered sends, on the process, a communicator or a session.
+//
+// A communicator does not know the session it came from, so a buffer on a session serves only to be detached and flushed: sends
+// use the buffer of their communicator, else the process's, else one of a session.
+#include "mpi/buffer.h"
+
+#include "comm/session.h"
+#include "mpi/completion.h"
+#include "mpi/handles.h"
+#include "mpi/implementation.h"
+#include "p2p/attached_buffer.h"
+
+namespace lapwing::mpi {
+namespace {
+
+using p2p::AttachedBuffer;
+
+// Made at the first attach; stays with its object.
+AttachedBuffer& in(std::unique_ptr<comm::Extra>& place) {
+  if (place == nullptr) place = std::make_unique<AttachedBuffer>(process().engine);
+  return static_cast<AttachedBuffer&>(*place);
+}
+
+Status attach(AttachedBuffer& buffer, void* memory, MPI_Count size) {
+  return buffer.attach(memory, static_cast<std::uint64_t>(size));
+}
+
+void wait_until_empty(engine::Call& call, AttachedBuffer& buffer) {
+  p2p::FlushRequest& flush = buffer.flush();
+  call.wait(flush);
+  flush.destroy();
+}
+
+Status flush(AttachedBuffer& buffer) {
+  engine::Call call(process().engine);
+  wait_until_empty(call, buffer);
+  return {};
+}
+
+Status flush_later(AttachedBuffer& buffer, MPI_Request* request) {
+  engine::Call call(process().engine);
+  *request = handle_of(buffer.flush());
+  return {};
+}
+
+// `buffer_addr` points at the user's pointer.
+Status detach(AttachedBuffer& buffer, void* buffer_addr, MPI_Count* size) {
+  engine::Call call(process().engine);
+  wait_until_empty(call, buffer);
+  void* memory;
+  std::uint64_t bytes;
+  buffer.detach(memory, bytes);
+  *static_cast<void**>(buffer_addr) = memory;
+  *size = static_cast<MPI_Count>(bytes);
+  return {};
+}
+
+}  // namespace
+
+Status detach_at_end(std::unique_ptr<comm::Extra>& buffer) {
+  if (buffer == nullptr) return {};
+  engine::Call call(process().engine);
+  wait_until_empty(call, in(buffer));
+  buffer.reset();
+  return {};
+}
+
+Status buffer_attach(void* buffer, MPI_Count size) {
+  engine::Call call(process().engine);
+  return attach(process().messenger->process_buffer(), buffer, size);
+}
+Status buffer_detach(void* buffer_addr, MPI_Count* size) {
+  return detach(process().messenger->process_buffer(), buffer_addr, size);
+}
+Status buffer_flush() { return flush(process().messenger->process_buffer()); }
+Status buffer_iflush(MPI_Request* request) { return flush_later(process().messenger->process_buffer(), request); }
+
+Status comm_attach_buffer(MPI_Comm comm, void* buffer, MPI_Count size) {
+  engine::Call call(process().engine);
+  return attach(in(resolve(comm)->buffer), buffer, size);
+}
+Status comm_detach_buffer(MPI_Comm comm, void* buffer_addr, MPI_Count* size) {
+  return detach(in(resolve(comm)->buffer), buffer_addr, size);
+}
+Status comm_flush_buffer(MPI_Comm comm) { return flush(in(resolve(comm)->buffer)); }
+Status comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) { return flush_later(in(resolve(comm)->buffer), request); }
+
+Status session_attach_buffer(MPI_Session session, void* buffer, MPI_Count size) {
+  engine::Call call(process().engine);
+  return attach(in(resolve(session)->buffer), buffer, size);
+}
+Status session_detach_buffer(MPI_Session session, void* buffer_addr, MPI_Count* size) {
+  return detach(in(resolve(session)->buffer), buffer_addr, size);
+}
+Status session_flush_buffer(MPI_Session session) { return flush(in(resolve(session)->buffer)); }
+Status session_iflush_buffer(MPI_Session session, MPI_Request* request) {
+  return flush_later(in(resolve(session)->buffer), request);
+}
+
+}  // namespace lapwing::mpi

@@ -1,0 +1,168 @@
+// MPI 5.0, sections 3.2, 3.4, 3.7.2 and 3.10: sends and receives, blocking and not.
+#include <memory>
+
+#include "datatype/pack.h"
+#include "mpi/completion.h"
+#include "mpi/implementation.h"
+#include "mpi/message_arguments.h"
+#include "p2p/attached_buffer.h"
+#include "p2p/exchange_request.h"
+#include "p2p/request_pool.h"
+
+namespace lapwing::mpi {
+namespace {
+
+using p2p::SendMode;
+
+Status send_and_wait(const p2p::SendArguments& arguments) {
+  Process& process = mpi::process();
+  p2p::SendRequest send(arguments);
+  engine::Call call(process.engine);
+  process.messenger->start(send);
+  call.wait(send);
+  return std::move(send.result().status);
+}
+
+Status send_later(const p2p::SendArguments& arguments, MPI_Request* request) {
+  Process& process = mpi::process();
+  engine::Call call(process.engine);
+  p2p::UserSend& send = process.messenger->requests().make(arguments);
+  send.set_active(true);
+  *request = handle_of(send);
+  process.messenger->start(send);
+  return {};
+}
+
+Status send_buffered(const p2p::SendArguments& arguments) {
+  Process& process = mpi::process();
+  return p2p::buffer_for(*arguments.communicator, *process.messenger).send(*process.messenger, arguments);
+}
+
+// A packed copy, for the functions that send from the buffer they receive into.
+std::unique_ptr<std::byte[]> packed_copy(p2p::SendArguments& arguments) {
+  const std::uint64_t bytes = datatype::packed_size(*arguments.type, arguments.count);
+  std::unique_ptr<std::byte[]> copy(new std::byte[bytes]);
+  if (bytes != 0) datatype::pack(arguments.buffer, arguments.count, *arguments.type, copy.get());
+  arguments.buffer = copy.get();
+  arguments.count = bytes;
+  arguments.type = datatype::resolve(MPI_BYTE);
+  return copy;
+}
+
+Status exchange_and_wait(const p2p::SendArguments& to, const p2p::ReceiveArguments& from, MPI_Status* status) {
+  Process& process = mpi::process();
+  p2p::SendRequest send(to);
+  p2p::ReceiveRequest receive(from);
+  engine::Call call(process.engine);
+  process.messenger->start(receive);
+  process.messenger->start(send);
+  call.wait(send);
+  call.wait(receive);
+  fill_status(receive.result(), status);
+  if (!receive.result().status.ok()) return std::move(receive.result().status);
+  return std::move(send.result().status);
+}
+
+Status exchange_later(const p2p::SendArguments& to, const p2p::ReceiveArguments& from,
+                      std::unique_ptr<std::byte[]> replaced, MPI_Request* request) {
+  Process& process = mpi::process();
+  auto* exchange = new p2p::ExchangeRequest(process.engine, *process.messenger, to, from, std::move(replaced));
+  engine::Call call(process.engine);
+  exchange->set_active(true);
+  *request = handle_of(*exchange);
+  return exchange->start();
+}
+
+}  // namespace
+
+Status send(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return send_and_wait(to(buf, count, datatype, dest, tag, comm, SendMode::kStandard));
+}
+Status ssend(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return send_and_wait(to(buf, count, datatype, dest, tag, comm, SendMode::kSynchronous));
+}
+Status rsend(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return send_and_wait(to(buf, count, datatype, dest, tag, comm, SendMode::kReady));
+}
+Status bsend(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  engine::Call call(process().engine);
+  return send_buffered(to(buf, count, datatype, dest, tag, comm, SendMode::kBuffered));
+}
+
+Status isend(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+             MPI_Request* request) {
+  return send_later(to(buf, count, datatype, dest, tag, comm, SendMode::kStandard), request);
+}
+Status issend(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+              MPI_Request* request) {
+  return send_later(to(buf, count, datatype, dest, tag, comm, SendMode::kSynchronous), request);
+}
+Status irsend(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+              MPI_Request* request) {
+  return send_later(to(buf, count, datatype, dest, tag, comm, SendMode::kReady), request);
+}
+
+// Complete as soon as the copy is made.
+Status ibsend(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+              MPI_Request* request) {
+  engine::Call call(process().engine);
+  const p2p::SendArguments arguments = to(buf, count, datatype, dest, tag, comm, SendMode::kBuffered);
+  p2p::UserSend& send = process().messenger->requests().make(arguments);
+  if (Status status = send.start(); !status.ok()) {
+    send.destroy();
+    return status;
+  }
+  send.set_active(true);
+  *request = handle_of(send);
+  return {};
+}
+
+Status recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+  Process& process = mpi::process();
+  p2p::ReceiveRequest receive(from(buf, count, datatype, source, tag, comm));
+  engine::Call call(process.engine);
+  process.messenger->start(receive);
+  call.wait(receive);
+  fill_status(receive.result(), status);
+  return std::move(receive.result().status);
+}
+
+Status irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+             MPI_Request* request) {
+  Process& process = mpi::process();
+  engine::Call call(process.engine);
+  p2p::UserReceive& receive = process.messenger->requests().make(from(buf, count, datatype, source, tag, comm));
+  receive.set_active(true);
+  *request = handle_of(receive);
+  process.messenger->start(receive);
+  return {};
+}
+
+Status sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
+                MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+  return exchange_and_wait(to(sendbuf, sendcount, sendtype, dest, sendtag, comm, SendMode::kStandard),
+                           from(recvbuf, recvcount, recvtype, source, recvtag, comm), status);
+}
+
+Status sendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
+                        int recvtag, MPI_Comm comm, MPI_Status* status) {
+  p2p::SendArguments arguments = to(buf, count, datatype, dest, sendtag, comm, SendMode::kStandard);
+  const std::unique_ptr<std::byte[]> copy = packed_copy(arguments);
+  return exchange_and_wait(arguments, from(buf, count, datatype, source, recvtag, comm), status);
+}
+
+Status isendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
+                 MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                 MPI_Request* request) {
+  return exchange_later(to(sendbuf, sendcount, sendtype, dest, sendtag, comm, SendMode::kStandard),
+                        from(recvbuf, recvcount, recvtype, source, recvtag, comm), nullptr, request);
+}
+
+Status isendrecv_replace(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
+                         int recvtag, MPI_Comm comm, MPI_Request* request) {
+  p2p::SendArguments arguments = to(buf, count, datatype, dest, sendtag, comm, SendMode::kStandard);
+  std::unique_ptr<std::byte[]> copy = packed_copy(arguments);
+  return exchange_later(arguments, from(buf, count, datatype, source, recvtag, comm), std::move(copy), request);
+}
+
+}  // namespace lapwing::mpi

@@ -1,0 +1,399 @@
+// MPI 5.0, sections 3.7.3 to 3.7.6, 3.8.4 and 3.9: what a user does with requests of any kind.
+//
+// A request that is done is recognised without the lock; the lock is taken to drive progress, to wait, and to free.
+#include <mutex>
+
+#include "mpi/completion.h"
+#include "mpi/handle_numbers.h"
+#include "mpi/implementation.h"
+#include "mpi/shim_support.h"
+#include "mpi/status_fields.h"
+
+namespace lapwing::mpi {
+
+void fill_status(const p2p::Result& result, MPI_Status* status) noexcept {
+  if (status != MPI_STATUS_IGNORE) status_fill(*status, result.source, result.tag, result.bytes, result.cancelled);
+}
+
+void fill_empty_status(MPI_Status* status) noexcept {
+  if (status != MPI_STATUS_IGNORE) status_set_empty(*status);
+}
+
+void destroy_request(p2p::Request& request) noexcept {
+  if (request.handle_number.load(std::memory_order_relaxed) != 0) forget_handle_number(request);
+  const std::lock_guard guard(process().engine.lock());
+  request.destroy();
+}
+
+namespace {
+
+bool is_active(const p2p::Request* request) noexcept { return request != nullptr && request->active(); }
+
+// Generalized requests fill their statuses themselves.
+Status describe(p2p::Request& request, MPI_Status* status) {
+  if (request.kind() != p2p::Request::Kind::kGeneralized) {
+    fill_status(request.result(), status);
+    return {};
+  }
+  MPI_Status own;
+  status_set_empty(own);
+  LAPWING_TRY(request.query(own));
+  if (status != MPI_STATUS_IGNORE) {
+    own.MPI_ERROR = status->MPI_ERROR;
+    *status = own;
+  }
+  return {};
+}
+
+Status noted(p2p::Request& request, Status failure) {
+  if (!failure.ok() && request.communicator() != nullptr) note_failed_communicator(request.communicator()->handle());
+  return failure;
+}
+
+// Blocks until at least one active request is done, or all of them.
+void wait_for(int count, const MPI_Request requests[], bool all) {
+  engine::Call call(process().engine);
+  std::int64_t pending = 0;
+  for (int i = 0; i < count; ++i) {
+    const p2p::Request* request = request_of(requests[i]);
+    if (!is_active(request)) continue;
+    if (!request->done()) {
+      ++pending;
+    } else if (!all) {
+      return;
+    }
+  }
+  if (pending == 0) return;
+  engine::Engine& engine = process().engine;
+  engine::Waiter waiter(all ? pending : 1);
+  for (int i = 0; i < count; ++i) {
+    if (p2p::Request* request = request_of(requests[i]); is_active(request)) engine.watch(*request, waiter);
+  }
+  engine.wait(waiter);
+  if (all) return;
+  for (int i = 0; i < count; ++i) {
+    if (p2p::Request* request = request_of(requests[i]); is_active(request)) engine.unwatch(*request);
+  }
+}
+
+// The first active request that is done; -1 if none. `active` counts the active ones before it.
+int find_done(int count, const MPI_Request requests[], int& active) noexcept {
+  active = 0;
+  for (int i = 0; i < count; ++i) {
+    const p2p::Request* request = request_of(requests[i]);
+    if (!is_active(request)) continue;
+    ++active;
+    if (request->done()) return i;
+  }
+  return -1;
+}
+
+bool all_done(int count, const MPI_Request requests[]) noexcept {
+  for (int i = 0; i < count; ++i) {
+    const p2p::Request* request = request_of(requests[i]);
+    if (is_active(request) && !request->done()) return false;
+  }
+  return true;
+}
+
+MPI_Status* status_at(MPI_Status statuses[], int index) noexcept {
+  return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[index];
+}
+
+// Collects the outcomes of functions that complete several requests: each status gets its error, the function one.
+class Outcomes {
+ public:
+  void add(Status outcome, MPI_Status* status) {
+    if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = outcome.error_class();
+    if (!outcome.ok() && first_.ok()) first_ = std::move(outcome);
+  }
+  Status result() {
+    if (first_.ok()) return {};
+    return Status::error(MPI_ERR_IN_STATUS, "%s (the MPI_ERROR fields of the statuses tell which requests failed)",
+                         first_.text());
+  }
+
+ private:
+  Status first_;
+};
+
+Status take_all(int count, MPI_Request requests[], MPI_Status statuses[]) {
+  Outcomes outcomes;
+  for (int i = 0; i < count; ++i) {
+    MPI_Status* status = status_at(statuses, i);
+    p2p::Request* request = request_of(requests[i]);
+    if (!is_active(request)) {
+      fill_empty_status(status);
+      continue;
+    }
+    outcomes.add(take_result(requests[i], *request, status), status);
+  }
+  return outcomes.result();
+}
+
+Status take_done(int count, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[]) {
+  Outcomes outcomes;
+  *outcount = 0;
+  for (int i = 0; i < count; ++i) {
+    p2p::Request* request = request_of(requests[i]);
+    if (!is_active(request) || !request->done()) continue;
+    MPI_Status* status = status_at(statuses, *outcount);
+    indices[(*outcount)++] = i;
+    outcomes.add(take_result(requests[i], *request, status), status);
+  }
+  return outcomes.result();
+}
+
+Status no_active_request(int* index, MPI_Status* status) noexcept {
+  *index = MPI_UNDEFINED;
+  fill_empty_status(status);
+  return {};
+}
+
+// An active request that its user freed ends by itself.
+void destroy_when_done(engine::Operation& operation) noexcept { static_cast<p2p::Request&>(operation).destroy(); }
+
+Status begin(MPI_Request handle) {
+  p2p::Request* request = request_of(handle);
+  if (request == nullptr) return Status::error(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be started");
+  if (!request->persistent()) return Status::error(MPI_ERR_REQUEST, "the request is not persistent, so it cannot be started");
+  if (request->active()) return Status::error(MPI_ERR_REQUEST, "the request is active already; complete it before it is started again");
+  request->set_active(true);
+  Status status = request->start();
+  if (!status.ok()) request->set_active(false);
+  return noted(*request, std::move(status));
+}
+
+}  // namespace
+
+Status take_result(MPI_Request& handle, p2p::Request& request, MPI_Status* status) {
+  Status outcome = describe(request, status);
+  if (outcome.ok()) outcome = std::move(request.result().status);
+  outcome = noted(request, std::move(outcome));
+  if (request.persistent()) {
+    request.set_active(false);
+    return outcome;
+  }
+  handle = MPI_REQUEST_NULL;
+  Status freed = request.give_up();
+  destroy_request(request);
+  return outcome.ok() ? std::move(freed) : std::move(outcome);
+}
+
+void make_progress() noexcept {
+  engine::Engine& engine = process().engine;
+  engine::Call call(engine);
+  engine.turn();
+  engine.run_application_tasklets();
+}
+
+// ---- waiting ----------------------------------------------------------------------------------------------------------
+
+Status wait(MPI_Request* handle, MPI_Status* status) {
+  p2p::Request* request = request_of(*handle);
+  if (!is_active(request)) {
+    fill_empty_status(status);
+    return {};
+  }
+  if (!request->done()) {
+    engine::Call call(process().engine);
+    call.wait(*request);
+  }
+  return take_result(*handle, *request, status);
+}
+
+Status waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+  if (!all_done(count, requests)) wait_for(count, requests, true);
+  return take_all(count, requests, statuses);
+}
+
+Status waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
+  int active;
+  int found = find_done(count, requests, active);
+  if (found < 0) {
+    if (active == 0) return no_active_request(index, status);
+    wait_for(count, requests, false);
+    found = find_done(count, requests, active);
+  }
+  *index = found;
+  return take_result(requests[found], *request_of(requests[found]), status);
+}
+
+Status waitsome(int count, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[]) {
+  int active;
+  if (find_done(count, requests, active) < 0) {
+    if (active == 0) {
+      *outcount = MPI_UNDEFINED;
+      return {};
+    }
+    wait_for(count, requests, false);
+  }
+  return take_done(count, requests, outcount, indices, statuses);
+}
+
+// ---- testing ----------------------------------------------------------------------------------------------------------
+
+Status test(MPI_Request* handle, int* flag, MPI_Status* status) {
+  p2p::Request* request = request_of(*handle);
+  *flag = 1;
+  if (!is_active(request)) {
+    fill_empty_status(status);
+    return {};
+  }
+  if (!request->done()) make_progress();
+  if (request->done()) return take_result(*handle, *request, status);
+  *flag = 0;
+  return {};
+}
+
+Status testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
+  if (!all_done(count, requests)) make_progress();
+  *flag = all_done(count, requests);
+  return *flag ? take_all(count, requests, statuses) : Status();
+}
+
+Status testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
+  int active;
+  int found = find_done(count, requests, active);
+  *flag = 1;
+  if (found < 0 && active == 0) return no_active_request(index, status);
+  if (found < 0) {
+    make_progress();
+    found = find_done(count, requests, active);
+  }
+  *index = found < 0 ? MPI_UNDEFINED : found;
+  if (found >= 0) return take_result(requests[found], *request_of(requests[found]), status);
+  *flag = 0;
+  return {};
+}
+
+Status testsome(int count, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[]) {
+  int active;
+  if (find_done(count, requests, active) < 0) {
+    if (active == 0) {
+      *outcount = MPI_UNDEFINED;
+      return {};
+    }
+    make_progress();
+  }
+  return take_done(count, requests, outcount, indices, statuses);
+}
+
+// ---- looking without taking -------------------------------------------------------------------------------------------
+
+namespace {
+
+// What a wait would report, without ending the request.
+Status look_at(MPI_Request handle, MPI_Status* status) {
+  p2p::Request* request = request_of(handle);
+  if (!is_active(request)) {
+    fill_empty_status(status);
+    return {};
+  }
+  Status outcome = describe(*request, status);
+  if (outcome.ok()) outcome = request->result().status.copy();
+  return noted(*request, std::move(outcome));
+}
+
+}  // namespace
+
+Status request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
+  if (!all_done(1, &handle)) make_progress();
+  *flag = all_done(1, &handle);
+  return *flag ? look_at(handle, status) : Status();
+}
+
+Status request_get_status_all(int count, const MPI_Request requests[], int* flag, MPI_Status statuses[]) {
+  if (!all_done(count, requests)) make_progress();
+  *flag = all_done(count, requests);
+  if (!*flag) return {};
+  Outcomes outcomes;
+  for (int i = 0; i < count; ++i) outcomes.add(look_at(requests[i], status_at(statuses, i)), status_at(statuses, i));
+  return outcomes.result();
+}
+
+Status request_get_status_any(int count, const MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
+  int active;
+  int found = find_done(count, requests, active);
+  *flag = 1;
+  if (found < 0 && active == 0) return no_active_request(index, status);
+  if (found < 0) {
+    make_progress();
+    found = find_done(count, requests, active);
+  }
+  *index = found < 0 ? MPI_UNDEFINED : found;
+  if (found >= 0) return look_at(requests[found], status);
+  *flag = 0;
+  return {};
+}
+
+Status request_get_status_some(int count, const MPI_Request requests[], int* outcount, int indices[],
+                               MPI_Status statuses[]) {
+  int active;
+  if (find_done(count, requests, active) < 0) {
+    if (active == 0) {
+      *outcount = MPI_UNDEFINED;
+      return {};
+    }
+    make_progress();
+  }
+  Outcomes outcomes;
+  *outcount = 0;
+  for (int i = 0; i < count; ++i) {
+    const p2p::Request* request = request_of(requests[i]);
+    if (!is_active(request) || !request->done()) continue;
+    MPI_Status* status = status_at(statuses, *outcount);
+    indices[(*outcount)++] = i;
+    outcomes.add(look_at(requests[i], status), status);
+  }
+  return outcomes.result();
+}
+
+// ---- start, cancel, free ----------------------------------------------------------------------------------------------
+
+Status start(MPI_Request* handle) {
+  engine::Call call(process().engine);
+  return begin(*handle);
+}
+
+Status startall(int count, MPI_Request requests[]) {
+  engine::Call call(process().engine);
+  for (int i = 0; i < count; ++i) LAPWING_TRY(begin(requests[i]));
+  return {};
+}
+
+Status cancel(MPI_Request* handle) {
+  p2p::Request* request = request_of(*handle);
+  if (request == nullptr) return Status::error(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be cancelled");
+  if (!request->active()) return noted(*request, Status::error(MPI_ERR_REQUEST, "an inactive request cannot be cancelled"));
+  if (request->kind() == p2p::Request::Kind::kGeneralized) return noted(*request, request->cancel());
+  engine::Call call(process().engine);
+  return noted(*request, request->cancel());
+}
+
+Status request_free(MPI_Request* handle) {
+  p2p::Request* request = request_of(*handle);
+  if (request == nullptr) return Status::error(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be freed");
+  *handle = MPI_REQUEST_NULL;
+  if (request->kind() == p2p::Request::Kind::kGeneralized && !request->done()) {
+    // Its completer destroys it (generalized_request.cc).
+    engine::Call call(process().engine);
+    if (!request->done()) {
+      request->set_active(false);
+      return {};
+    }
+  }
+  if (!request->done()) {
+    engine::Call call(process().engine);
+    if (!request->done()) {
+      if (request->handle_number.load(std::memory_order_relaxed) != 0) forget_handle_number(*request);
+      request->set_continuation(&destroy_when_done);
+      return {};
+    }
+  }
+  Status freed = request->give_up();
+  destroy_request(*request);
+  return freed;
+}
+
+}  // namespace lapwing::mpi
