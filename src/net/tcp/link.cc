@@ -10,6 +10,11 @@
 #include "net/tcp/candidates.h"
 
 namespace lapwing::net::tcp {
+namespace {
+
+constexpr int kMostReadsAtClose = 1024;  // of a scratch buffer each; a peer that still sends then is not waited for
+
+}  // namespace
 
 Link::Link(Shared& shared, PeerId peer, std::vector<Address> addresses, bool same_host)
     : shared_(shared),
@@ -28,6 +33,11 @@ Link::~Link() {
 // ---- sending --------------------------------------------------------------------------------------------------------
 
 void Link::post(SendOp& op) noexcept {
+  // A farewell is for peers that listen: it makes no connection, and one that comes too late is no error.
+  if (op.header.kind == wire::FrameKind::kGoodbye && !connected_or_about_to()) {
+    op.on_sent(op, Status());
+    return;
+  }
   if (state_ == State::kFinished || state_ == State::kLost) {
     op.on_sent(op, failure_);
     return;
@@ -203,6 +213,9 @@ void Link::fail_soon(Status why) noexcept {
 
 void Link::lose(Status why) noexcept {
   const bool orderly = inbox_.goodbye() || (shared_.goodbye_expected && inbox_.half_received() == nullptr);
+  if (inbox_.goodbye())
+    why =
+        Status::error(MPI_ERR_OTHER, "%s has finalized, so nothing can be sent to it", shared_.describe(peer_).c_str());
   end(orderly ? State::kFinished : State::kLost, std::move(why));
   if (!orderly) shared_.sink.on_peer_lost(peer_, failure_, inbox_.half_received());
 }
@@ -223,7 +236,8 @@ void Link::close() noexcept {
   if (state_ == State::kOpen) {
     ::shutdown(connection_->fd(), SHUT_WR);
     // Closing a socket with unread input resets the connection and throws away what we sent last.
-    while (::recv(connection_->fd(), shared_.scratch.data(), shared_.scratch.size(), MSG_DONTWAIT) > 0) {
+    for (int reads = 0; reads < kMostReadsAtClose; ++reads) {
+      if (::recv(connection_->fd(), shared_.scratch.data(), shared_.scratch.size(), MSG_DONTWAIT) <= 0) break;
     }
   }
   end(State::kFinished, Status::error(MPI_ERR_OTHER, "%s has closed its connections", shared_.describe_self().c_str()));

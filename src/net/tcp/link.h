@@ -77,6 +77,9 @@ class Link final : public ConnectionUser, public DialerUser {
     Link& link;
   };
 
+  bool connected_or_about_to() const noexcept {
+    return state_ == State::kDialing || state_ == State::kAwaiting || state_ == State::kOpen;
+  }
   void dial() noexcept;
   void flush() noexcept;
   void receive() noexcept;

@@ -489,7 +489,17 @@ TEST_F(TcpTest, AfterGoodbyeAPeerMayGo) {
   TestOp late(1);
   high().post(0, late);
   EXPECT_EQ(late.completions, 1);
-  EXPECT_NE(late.why, "");
+  EXPECT_EQ(late.why, "rank 0 on host node0 has finalized, so nothing can be sent to it");
+}
+
+TEST_F(TcpTest, AFarewellMakesNoConnection) {
+  attach();
+  TestOp goodbye;
+  goodbye.header.kind = wire::FrameKind::kGoodbye;
+  low().post(1, goodbye);
+  EXPECT_EQ(goodbye.completions, 1);
+  EXPECT_EQ(goodbye.why, "");
+  EXPECT_EQ(low().transport->link_state(1), LinkState::kIdle);
 }
 
 TEST_F(TcpTest, ClosingLosesNothingThatWasPosted) {
