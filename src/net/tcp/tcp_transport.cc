@@ -1,5 +1,6 @@
 #include "net/tcp/tcp_transport.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -88,7 +89,7 @@ bool TcpTransport::reaches(PeerId peer) const noexcept {
 
 Capabilities TcpTransport::capabilities(PeerId) const noexcept {
   Capabilities capabilities;
-  capabilities.eager_limit = shared_.options.eager_limit;
+  capabilities.eager_limit = std::min(shared_.options.eager_limit, wire::kMaxPayloadBytes);
   capabilities.data_chunk = kDataChunk;
   return capabilities;
 }
