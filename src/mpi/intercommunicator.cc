@@ -20,10 +20,10 @@ namespace lapwing::mpi {
 
 namespace {
 
-// Messages between leaders lie outside the tags of teams, which are not negative.
+// Messages between leaders stay apart from those of teams on the same plane, whose tags begin at 2^30 (coll/tag.h).
 int leader_tag(int tag) noexcept {
-  constexpr int kLowest = -0x7fffffff - 1;
-  return kLowest + (tag & 0x3fffffff);
+  constexpr int kFirst = 1 << 29;
+  return kFirst | (tag & (kFirst - 1));
 }
 
 // A message to and one from the other leader, on the management plane.
