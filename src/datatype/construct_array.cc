@@ -6,7 +6,8 @@
 namespace lapwing::datatype {
 namespace {
 
-Status check_order(int order) {
+Status check_shape(int dimensions, int order) {
+  if (dimensions < 1) return Status::error(MPI_ERR_ARG, "ndims is %d, an array has at least one dimension", dimensions);
   if (order == MPI_ORDER_C || order == MPI_ORDER_FORTRAN) return {};
   return Status::error(MPI_ERR_ARG, "order is %d, not MPI_ORDER_C or MPI_ORDER_FORTRAN", order);
 }
@@ -143,7 +144,7 @@ Status coordinates_of(const Distribution& distribution, std::vector<int>* coordi
 
 Status make_subarray(int dimensions, CountArray sizes, CountArray subsizes, CountArray starts, int order,
                      Datatype& old_type, Datatype** result, bool large_form) {
-  LAPWING_TRY(check_order(order));
+  LAPWING_TRY(check_shape(dimensions, order));
   for (int i = 0; i < dimensions; ++i) {
     const bool inside =
         subsizes[i] >= 1 && sizes[i] >= subsizes[i] && starts[i] >= 0 && starts[i] <= sizes[i] - subsizes[i];
@@ -175,7 +176,7 @@ Status make_subarray(int dimensions, CountArray sizes, CountArray subsizes, Coun
 
 Status make_darray(const Distribution& distribution, Datatype& old_type, Datatype** result, bool large_form) {
   const int dimensions = distribution.dimensions;
-  LAPWING_TRY(check_order(distribution.order));
+  LAPWING_TRY(check_shape(dimensions, distribution.order));
   std::vector<int> coordinates;
   LAPWING_TRY(coordinates_of(distribution, &coordinates));
   std::vector<std::int64_t> strides;
