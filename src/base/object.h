@@ -37,9 +37,6 @@ class Object {
   // True when that was the last reference and the caller must destroy the object.
   [[nodiscard]] bool release() noexcept { return references_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 
-  // The number that MPI_X_toint returned for this object; 0 while nobody asked (see mpi/handle_numbers.h).
-  std::atomic<int> handle_number{0};
-
  protected:
   // Not virtual: each kind is destroyed by its own room. Marks the memory so that a stale handle is noticed.
   ~Object() { kind_ = ObjectKind::kFreed; }
