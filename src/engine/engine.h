@@ -65,6 +65,7 @@ class Timer {
 struct EngineOptions {
   bool event_thread = true;      // LAPWING_PROGRESS=thread; false: progress only inside MPI calls
   bool oversubscribed = false;   // more ranks on this machine than cores they may use
+  int cores = 2;                 // that this process may use: with one, a wake-up cannot be measured by spinning
   std::int64_t spin_budget = -1;  // nanoseconds; -1: from the wait policy
 };
 

@@ -194,7 +194,7 @@ void Engine::on_lazy_timer() noexcept {
 
 // The median of a few wake-ups of the event thread, in nanoseconds; 0 when this machine is too busy to tell.
 std::int64_t Engine::measure_wakeup_cost() noexcept {
-  if (options_.oversubscribed) return 0;
+  if (options_.oversubscribed || options_.cores < 2) return 0;
   constexpr int kRounds = 5;
   constexpr std::int64_t kPatience = 400'000;  // ns for one round; later means: busy
   std::int64_t costs[kRounds];

@@ -11,6 +11,7 @@
 #include "coll/coll.h"
 #include "mpi/lifecycle.h"
 #include "mpi/statistics.h"
+#include "runtime/host_identity.h"
 
 extern char** environ;
 
@@ -67,6 +68,7 @@ Status open_network(Process& process) {
   engine::EngineOptions options;
   options.event_thread = process.settings.progress == Progress::kThread;
   options.oversubscribed = job.oversubscribed(count_local_ranks(process, cards));
+  options.cores = runtime::usable_cores();
   if (process.settings.spin) options.spin_budget = std::chrono::nanoseconds(*process.settings.spin).count();
   LAPWING_TRY(process.engine.start(options));
 
