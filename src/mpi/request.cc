@@ -4,7 +4,6 @@
 #include <mutex>
 
 #include "mpi/completion.h"
-#include "mpi/handle_numbers.h"
 #include "mpi/implementation.h"
 #include "mpi/shim_support.h"
 #include "mpi/status_fields.h"
@@ -20,7 +19,6 @@ void fill_empty_status(MPI_Status* status) noexcept {
 }
 
 void destroy_request(p2p::Request& request) noexcept {
-  if (request.handle_number.load(std::memory_order_relaxed) != 0) forget_handle_number(request);
   const std::lock_guard guard(process().engine.lock());
   request.destroy();
 }
