@@ -384,7 +384,6 @@ Status request_free(MPI_Request* handle) {
   if (!request->done()) {
     engine::Call call(process().engine);
     if (!request->done()) {
-      if (request->handle_number.load(std::memory_order_relaxed) != 0) forget_handle_number(*request);
       request->set_continuation(&destroy_when_done);
       return {};
     }
