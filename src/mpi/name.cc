@@ -1,5 +1,6 @@
 // MPI 5.0, section 7.8: names of communicators. (Those of datatypes are with the datatypes.)
 #include <cstring>
+#include <string>
 
 #include "mpi/implementation.h"
 #include "mpi/process.h"
@@ -12,7 +13,8 @@ Status comm_set_name(MPI_Comm comm, const char* comm_name) {
 }
 
 Status comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen) {
-  const std::string& name = resolve(comm)->name;
+  // MPI_COMM_NULL has a name, too.
+  const std::string name = comm == MPI_COMM_NULL ? "MPI_COMM_NULL" : resolve(comm)->name;
   const std::size_t length = name.copy(comm_name, MPI_MAX_OBJECT_NAME - 1);
   comm_name[length] = '\0';
   *resultlen = static_cast<int>(length);
