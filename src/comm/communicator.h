@@ -16,12 +16,15 @@
 
 namespace lapwing::comm {
 
-// What a message belongs to inside one communicator: the two low bits of its wire context.
+// What a message belongs to inside one communicator: the two low bits of its wire context, or the two highest.
 enum class Plane : std::uint64_t {
   kPointToPoint = 0,
   kCollective = 1,       // between the groups of an inter-communicator, or inside an intra-communicator
   kLocalCollective = 2,  // inside the local group of an inter-communicator
   kManagement = 3,       // creation of communicators from groups, finalize
+  // Partitioned communication matches apart from messages (p2p/partitioned.h). Upper bits, which no rank reaches.
+  kPartitionedSetup = std::uint64_t{1} << 63,
+  kPartitioned = std::uint64_t{1} << 62,
 };
 
 // Something a room above keeps with a communicator and wants destroyed with it (attributes, topology, schedule cache).

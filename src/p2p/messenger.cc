@@ -1,6 +1,7 @@
 #include "p2p/messenger.h"
 
 #include <cinttypes>
+#include <climits>
 #include <cstdarg>
 #include <cstdio>
 #include <utility>
@@ -79,6 +80,14 @@ void Messenger::start(ReceiveRequest& receive) noexcept { state_->start(receive)
 void Messenger::cancel(SendRequest& send) noexcept { state_->cancel(send); }
 void Messenger::cancel(ReceiveRequest& receive) noexcept { state_->cancel(receive); }
 AttachedBuffer& Messenger::process_buffer() noexcept { return state_->process_buffer; }
+
+int Messenger::take_partition_tags(int count) noexcept {
+  if (state_->next_partition_tag > INT_MAX - count) state_->next_partition_tag = 0;
+  const int first = state_->next_partition_tag;
+  state_->next_partition_tag += count;
+  return first;
+}
+
 RequestPool& Messenger::requests() noexcept { return state_->requests; }
 
 // ---- probes ---------------------------------------------------------------------------------------------------------

@@ -89,6 +89,9 @@ class Messenger final : public net::FrameSink {
   // MPI_Buffer_attach: what buffered sends use whose communicator has no buffer of its own.
   AttachedBuffer& process_buffer() noexcept;
 
+  // `count` tags in a row that no other partitioned operation of this process uses at present.
+  int take_partition_tags(int count) noexcept;
+
   // Where user-visible requests come from.
   RequestPool& requests() noexcept;
 

@@ -144,6 +144,8 @@ struct Messenger::State {
   std::uint64_t sends_active = 0;
   std::uint64_t controls_active = 0;
 
+  int next_partition_tag = 0;
+
   MessagePool pool;
   RequestPool requests;
   AttachedBuffer process_buffer;

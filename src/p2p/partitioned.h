@@ -1,0 +1,98 @@
+// Partitioned communication (MPI 5.0, chapter 4): one buffer, sent in parts as each becomes ready.
+//
+// Each partition of the sender is a message of its own, with a tag of its own, so it leaves the moment it is ready and lands
+// directly in its place. The tags are a range that the sender chooses when the operation is made; a setup message, sent once,
+// matched by the user's tag and in the order of the calls, tells the receiver the range and the size of the partitions. From
+// then on the two requests find each other without the user's tag. The receiver may cut the buffer into other partitions.
+//
+// Under the endpoint's lock. A round completes exactly once, when all messages of it are over.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "p2p/receive_request.h"
+#include "p2p/send_request.h"
+
+namespace lapwing::p2p {
+
+// What the setup message says. Ranks of one job are of one byte order.
+struct PartitionSetup {
+  std::int32_t first_tag = 0;
+  std::int32_t partitions = 0;
+  std::uint64_t partition_bytes = 0;
+};
+
+class PartitionedSend final : public Request {
+ public:
+  // `arguments` describe the first partition. Sends the setup message at once.
+  PartitionedSend(engine::Engine& engine, Messenger& messenger, const SendArguments& arguments, int partitions);
+
+  Status start() override;
+  // Partitions low..high, each once a round.
+  Status ready(int low, int high);
+  void destroy() noexcept override { delete this; }
+
+ private:
+  struct Part final : SendRequest {
+    PartitionedSend* owner = nullptr;
+    bool ready = false;
+  };
+  ~PartitionedSend();
+  static void on_part_sent(engine::Operation& operation) noexcept;
+
+  engine::Engine& engine_;
+  Messenger& messenger_;
+  SendArguments first_;
+  datatype::TypeRef type_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  int missing_ = 0;
+};
+
+class PartitionedReceive final : public Request {
+ public:
+  PartitionedReceive(engine::Engine& engine, Messenger& messenger, const ReceiveArguments& arguments, int partitions);
+
+  Status start() override;
+  // Whether all bytes of that partition of ours are here.
+  bool arrived(int partition) const noexcept;
+  int partitions() const noexcept { return partitions_; }
+  void destroy() noexcept override;
+
+ private:
+  struct Setup final : ReceiveRequest {
+    PartitionedReceive* owner = nullptr;
+  };
+  struct Part final : ReceiveRequest {
+    PartitionedReceive* owner = nullptr;
+    std::uint64_t offset = 0;            // in the message as a whole
+    std::unique_ptr<std::byte[]> room;   // when the part does not fall on a piece of the buffer that can be named
+    bool here = false;
+  };
+  ~PartitionedReceive();
+  static void on_setup(engine::Operation& operation) noexcept;
+  static void on_part(engine::Operation& operation) noexcept;
+  Status make_parts();
+  void place(Part& part, int index);
+  void post_parts() noexcept;
+  void land(Part& part) noexcept;
+
+  engine::Engine& engine_;
+  Messenger& messenger_;
+  ReceiveArguments first_;    // our first partition
+  datatype::TypeRef type_;
+  int partitions_;
+  std::uint64_t partition_bytes_;
+  Setup setup_receive_;
+  PartitionSetup setup_;
+  bool set_up_ = false;
+  bool waits_for_setup_ = false;  // started before the setup message came
+  bool given_up_ = false;         // destroyed before it came
+  Status setup_failure_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  int missing_ = 0;
+};
+
+}  // namespace lapwing::p2p
