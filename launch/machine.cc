@@ -1,6 +1,7 @@
 #include "machine.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -105,6 +106,12 @@ std::string print_processor_list(const cpu_set_t& set) {
     first = last;
   }
   return text;
+}
+
+std::string network_namespace() {
+  struct stat network {};
+  ::stat("/proc/self/ns/net", &network);
+  return std::to_string(network.st_ino);
 }
 
 int Machine::usable_cores() const noexcept {

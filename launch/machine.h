@@ -36,6 +36,9 @@ Machine read_machine();
 std::vector<int> parse_processor_list(std::string_view text);
 std::string print_processor_list(const cpu_set_t& set);
 
+// Names the network namespace of this process: a rank elsewhere (in a container, say) is not our neighbour.
+std::string network_namespace();
+
 // The content of a small file; empty when it cannot be read.
 std::string read_small_file(const std::string& path);
 

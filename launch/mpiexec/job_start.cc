@@ -180,6 +180,7 @@ std::vector<std::string> Job::environment_of(int rank, int pmi_fd) const {
                                        {"MPI_LOCALNRANKS", size_text},
                                        {"LAPWING_INTERNAL_LOCAL_RANK", rank_text},
                                        {"LAPWING_INTERNAL_LOCAL_SIZE", size_text},
+                                       {"LAPWING_INTERNAL_NETWORK", network_namespace()},
                                        {"LAPWING_INTERNAL_CORES", std::to_string(machine_.usable_cores())},
                                        {"LAPWING_INTERNAL_BOUND", binding_.empty() ? "0" : "1"}}) {
     set_variable(environment, variable.first, variable.second);

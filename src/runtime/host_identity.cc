@@ -29,9 +29,13 @@ int quota_cores() {
 }  // namespace
 
 std::string host_identity() {
+  return first_word("/proc/sys/kernel/random/boot_id") + "/" + network_namespace() + "/" + std::to_string(getuid());
+}
+
+std::string network_namespace() {
   struct stat network {};
   stat("/proc/self/ns/net", &network);
-  return first_word("/proc/sys/kernel/random/boot_id") + "/" + std::to_string(network.st_ino) + "/" + std::to_string(getuid());
+  return std::to_string(network.st_ino);
 }
 
 std::string host_name() {

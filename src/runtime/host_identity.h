@@ -9,6 +9,8 @@
 namespace lapwing::runtime {
 
 std::string host_identity();
+// Names the network namespace of this process, as mpiexec does for LAPWING_INTERNAL_NETWORK.
+std::string network_namespace();
 // The host's name as it calls itself, never looked up.
 std::string host_name();
 

@@ -18,6 +18,12 @@ int number_from_environment(const char* name) {
   return text != nullptr ? std::atoi(text) : 0;
 }
 
+// mpiexec starts all ranks on its own host, but the program may be a script that takes its rank into a container.
+bool in_network_of_launcher() {
+  const char* network = std::getenv("LAPWING_INTERNAL_NETWORK");
+  return network != nullptr && network == network_namespace();
+}
+
 }  // namespace
 
 Status Job::join(char** environment) {
@@ -32,7 +38,7 @@ Status Job::join(char** environment) {
   LAPWING_TRY(pmi_.connect());
   rank_ = pmi_.rank();
   size_ = pmi_.size();
-  local_size_ = size_ == 1 ? 1 : number_from_environment("LAPWING_INTERNAL_LOCAL_SIZE");
+  local_size_ = size_ == 1 ? 1 : in_network_of_launcher() ? number_from_environment("LAPWING_INTERNAL_LOCAL_SIZE") : 0;
   bound_ = number_from_environment("LAPWING_INTERNAL_BOUND") != 0;
   return share_secret();
 }
