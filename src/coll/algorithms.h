@@ -1,10 +1,12 @@
 // The algorithms: each adds one rank's steps to a schedule, for the team that the schedule is set to (rank(), size()).
 //
-// Costs are given in LogGP terms (paper 5, section 4): L latency, o CPU overhead per message, g gap between messages, G time per
-// byte; p ranks, n bytes (per rank or in all, as said), and y the time to reduce one byte. Each file states its own.
+// Costs are given in LogGP terms (paper 5, section 4): L latency, o CPU overhead per message, g gap between messages, G
+// time per byte; p ranks, n bytes (per rank or in all, as said), and y the time to reduce one byte. Each file states
+// its own.
 //
-// Reductions: `input` is read, `output` written; they may be the same memory (MPI_IN_PLACE) or apart, never overlap otherwise.
-// Every algorithm but those marked keeps to the order of ranks, so it does for operations that do not commute.
+// Reductions: `input` is read, `output` written; they may be the same memory (MPI_IN_PLACE) or apart, never overlap
+// otherwise. Every algorithm but those marked keeps to the order of ranks, so it does for operations that do not
+// commute.
 #pragma once
 
 #include <vector>
@@ -21,8 +23,8 @@ void bcast_binomial(Schedule& schedule, const Block& data, int root);
 void bcast_scatter_allgather(Schedule& schedule, const Block& bytes, int root);
 void bcast_chain(Schedule& schedule, const Block& bytes, int root, std::uint64_t segment);
 
-// gather_*.cc, scatter_*.cc. `all` counts at the root only. An empty `mine` at the root means MPI_IN_PLACE. Binomial trees want
-// blocks of the same size everywhere.
+// gather_*.cc, scatter_*.cc. `all` counts at the root only. An empty `mine` at the root means MPI_IN_PLACE. Binomial
+// trees want blocks of the same size everywhere.
 void gather_linear(Schedule& schedule, const Block& mine, const Blocks& all, int root);
 void gather_binomial(Schedule& schedule, const Block& mine, const Blocks& all, int root);
 void scatter_linear(Schedule& schedule, const Blocks& all, const Block& mine, int root);

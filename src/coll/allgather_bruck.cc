@@ -1,5 +1,5 @@
-// Bruck: in round k every rank sends all it has, up to 2^k blocks, to the rank 2^k before it. Blocks are kept packed and
-// rotated, own block first, so each round is one message; blocks may differ in size.
+// Bruck: in round k every rank sends all it has, up to 2^k blocks, to the rank 2^k before it. Blocks are kept packed
+// and rotated, own block first, so each round is one message; blocks may differ in size.
 //
 // Cost: ceil(log2 p)(L + 2o) + (p - 1) n G, and one more copy of everything: for short data, any p.
 #include <algorithm>

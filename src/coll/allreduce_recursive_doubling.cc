@@ -1,4 +1,5 @@
-// Recursive doubling: in round k partners 2^k apart exchange their partial results and both combine them, in the same order.
+// Recursive doubling: in round k partners 2^k apart exchange their partial results and both combine them, in the same
+// order.
 //
 // Cost: floor(log2 p)(L + 2o + n (G + y)), and two messages more when p is no power of two. For short operands.
 #include "coll/algorithms.h"

@@ -1,7 +1,8 @@
 // Ring: p chunks go around once, gathering a contribution at every rank, and around again, complete.
 //
-// Cost: 2 (p - 1)(L + 2o) + n (p - 1) / p (2G + y) for any p, always between neighbours: for very long operands. Chunk i is
-// reduced in the order i, i + 1, ... around, so the operation must commute. Every rank gets the bits computed by one.
+// Cost: 2 (p - 1)(L + 2o) + n (p - 1) / p (2G + y) for any p, always between neighbours: for very long operands. Chunk
+// i is reduced in the order i, i + 1, ... around, so the operation must commute. Every rank gets the bits computed by
+// one.
 #include "coll/algorithms.h"
 
 namespace lapwing::coll {

@@ -1,5 +1,5 @@
-// Bruck's index algorithm: block i of the rotated, packed data has to travel i ranks on, and travels 2^k of them in round k
-// if bit k of i is set. Each round is one message of about half the blocks.
+// Bruck's index algorithm: block i of the rotated, packed data has to travel i ranks on, and travels 2^k of them in
+// round k if bit k of i is set. Each round is one message of about half the blocks.
 //
 // Cost: ceil(log2 p)(L + 2o + p/2 n G), where n is one block: for blocks so short that latency is everything.
 #include <algorithm>
@@ -44,7 +44,8 @@ void alltoall_bruck(Schedule& schedule, const Blocks& out, const Blocks& in) {
     }
   }
   schedule.fence();
-  for (int i = 0; i < size; ++i) schedule.copy(run(rotated, i, 1), in[static_cast<std::size_t>((rank - i + size) % size)]);
+  for (int i = 0; i < size; ++i)
+    schedule.copy(run(rotated, i, 1), in[static_cast<std::size_t>((rank - i + size) % size)]);
 }
 
 }  // namespace lapwing::coll

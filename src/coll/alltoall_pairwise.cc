@@ -1,5 +1,6 @@
-// Pairwise exchange: in step d every rank sends to the one d further on and receives from the one d before, so that all links
-// are busy and none is flooded. Several steps are under way at a time, but not all: a thousand ranks must not all ask one.
+// Pairwise exchange: in step d every rank sends to the one d further on and receives from the one d before, so that all
+// links are busy and none is flooded. Several steps are under way at a time, but not all: a thousand ranks must not all
+// ask one.
 //
 // Cost: (p - 1) max(g, 2o + n G) + L. No byte is moved twice. Serves the v and w forms too.
 #include "coll/algorithms.h"

@@ -1,7 +1,8 @@
-// Scatter, then allgather (van de Geijn): the data is cut into p pieces, a binomial tree scatters them, a ring collects them.
+// Scatter, then allgather (van de Geijn): the data is cut into p pieces, a binomial tree scatters them, a ring collects
+// them.
 //
-// Cost: (ceil(log2 p) + p - 1)(L + 2o) + 2 n G (p - 1) / p. Nobody sends the data more than about twice, so it beats the
-// binomial tree once n G log2 p outweighs the latency of the ring.
+// Cost: (ceil(log2 p) + p - 1)(L + 2o) + 2 n G (p - 1) / p. Nobody sends the data more than about twice, so it beats
+// the binomial tree once n G log2 p outweighs the latency of the ring.
 #include <algorithm>
 
 #include "coll/algorithms.h"
@@ -28,8 +29,8 @@ void bcast_scatter_allgather(Schedule& schedule, const Block& bytes, int root) {
     if (child < size) schedule.send(pieces(child, std::min(child + mask, size)), rank_at(child), {have});
   }
 
-  // Ring: pass on to the right what came from the left. Pieces that the tree brought are received once more only where the
-  // tree did not bring them, so both sides skip what the receiver has.
+  // Ring: pass on to the right what came from the left. Pieces that the tree brought are received once more only where
+  // the tree did not bring them, so both sides skip what the receiver has.
   const auto subtree_end = [&](int at) {
     int width = 1;
     while (width < size && (at & width) == 0) width *= 2;

@@ -2,7 +2,9 @@
 
 namespace lapwing::coll {
 
-Block bytes_block(void* address, std::uint64_t bytes) noexcept { return {address, bytes, datatype::resolve(MPI_BYTE)}; }
+Block bytes_block(void* address, std::uint64_t bytes) noexcept {
+  return {address, bytes, datatype::resolve(MPI_BYTE)};
+}
 
 Blocks uniform_blocks(const void* base, std::uint64_t count, datatype::Datatype& type, int ranks) {
   Blocks blocks;
@@ -12,7 +14,8 @@ Blocks uniform_blocks(const void* base, std::uint64_t count, datatype::Datatype&
   return blocks;
 }
 
-Blocks vector_blocks(const void* base, CountArray counts, CountArray displacements, datatype::Datatype& type, int ranks) {
+Blocks vector_blocks(const void* base, CountArray counts, CountArray displacements, datatype::Datatype& type,
+                     int ranks) {
   Blocks blocks;
   blocks.reserve(static_cast<std::size_t>(ranks));
   for (std::size_t i = 0; i < static_cast<std::size_t>(ranks); ++i) {
@@ -22,7 +25,8 @@ Blocks vector_blocks(const void* base, CountArray counts, CountArray displacemen
   return blocks;
 }
 
-Blocks typed_blocks(const void* base, CountArray counts, CountArray displacements, const MPI_Datatype* types, int ranks) {
+Blocks typed_blocks(const void* base, CountArray counts, CountArray displacements, const MPI_Datatype* types,
+                    int ranks) {
   Blocks blocks;
   blocks.reserve(static_cast<std::size_t>(ranks));
   for (std::size_t i = 0; i < static_cast<std::size_t>(ranks); ++i) {

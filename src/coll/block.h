@@ -1,4 +1,5 @@
-// Blocks: where the data of one message or one operand lies. Plain values; whoever makes a schedule of them keeps the types.
+// Blocks: where the data of one message or one operand lies. Plain values; whoever makes a schedule of them keeps the
+// types.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +38,10 @@ Block bytes_block(void* address, std::uint64_t bytes) noexcept;
 // `ranks` blocks of `count` elements, one after the other.
 Blocks uniform_blocks(const void* base, std::uint64_t count, datatype::Datatype& type, int ranks);
 // Counts and displacements in units of the type's extent (the v forms).
-Blocks vector_blocks(const void* base, CountArray counts, CountArray displacements, datatype::Datatype& type, int ranks);
+Blocks vector_blocks(const void* base, CountArray counts, CountArray displacements, datatype::Datatype& type,
+                     int ranks);
 // Displacements in bytes, a type for each (the w forms).
-Blocks typed_blocks(const void* base, CountArray counts, CountArray displacements, const MPI_Datatype* types, int ranks);
+Blocks typed_blocks(const void* base, CountArray counts, CountArray displacements, const MPI_Datatype* types,
+                    int ranks);
 
 }  // namespace lapwing::coll

@@ -6,28 +6,50 @@ namespace lapwing::coll {
 
 const char* name(Collective what) noexcept {
   switch (what) {
-    case Collective::kAllgather: return "MPI_Allgather";
-    case Collective::kAllgatherv: return "MPI_Allgatherv";
-    case Collective::kAllreduce: return "MPI_Allreduce";
-    case Collective::kAlltoall: return "MPI_Alltoall";
-    case Collective::kAlltoallv: return "MPI_Alltoallv";
-    case Collective::kAlltoallw: return "MPI_Alltoallw";
-    case Collective::kBarrier: return "MPI_Barrier";
-    case Collective::kBcast: return "MPI_Bcast";
-    case Collective::kExscan: return "MPI_Exscan";
-    case Collective::kGather: return "MPI_Gather";
-    case Collective::kGatherv: return "MPI_Gatherv";
-    case Collective::kReduce: return "MPI_Reduce";
-    case Collective::kReduceScatter: return "MPI_Reduce_scatter";
-    case Collective::kReduceScatterBlock: return "MPI_Reduce_scatter_block";
-    case Collective::kScan: return "MPI_Scan";
-    case Collective::kScatter: return "MPI_Scatter";
-    case Collective::kScatterv: return "MPI_Scatterv";
-    case Collective::kNeighborAllgather: return "MPI_Neighbor_allgather";
-    case Collective::kNeighborAllgatherv: return "MPI_Neighbor_allgatherv";
-    case Collective::kNeighborAlltoall: return "MPI_Neighbor_alltoall";
-    case Collective::kNeighborAlltoallv: return "MPI_Neighbor_alltoallv";
-    case Collective::kNeighborAlltoallw: return "MPI_Neighbor_alltoallw";
+    case Collective::kAllgather:
+      return "MPI_Allgather";
+    case Collective::kAllgatherv:
+      return "MPI_Allgatherv";
+    case Collective::kAllreduce:
+      return "MPI_Allreduce";
+    case Collective::kAlltoall:
+      return "MPI_Alltoall";
+    case Collective::kAlltoallv:
+      return "MPI_Alltoallv";
+    case Collective::kAlltoallw:
+      return "MPI_Alltoallw";
+    case Collective::kBarrier:
+      return "MPI_Barrier";
+    case Collective::kBcast:
+      return "MPI_Bcast";
+    case Collective::kExscan:
+      return "MPI_Exscan";
+    case Collective::kGather:
+      return "MPI_Gather";
+    case Collective::kGatherv:
+      return "MPI_Gatherv";
+    case Collective::kReduce:
+      return "MPI_Reduce";
+    case Collective::kReduceScatter:
+      return "MPI_Reduce_scatter";
+    case Collective::kReduceScatterBlock:
+      return "MPI_Reduce_scatter_block";
+    case Collective::kScan:
+      return "MPI_Scan";
+    case Collective::kScatter:
+      return "MPI_Scatter";
+    case Collective::kScatterv:
+      return "MPI_Scatterv";
+    case Collective::kNeighborAllgather:
+      return "MPI_Neighbor_allgather";
+    case Collective::kNeighborAllgatherv:
+      return "MPI_Neighbor_allgatherv";
+    case Collective::kNeighborAlltoall:
+      return "MPI_Neighbor_alltoall";
+    case Collective::kNeighborAlltoallv:
+      return "MPI_Neighbor_alltoallv";
+    case Collective::kNeighborAlltoallw:
+      return "MPI_Neighbor_alltoallw";
   }
   return "a collective";
 }
@@ -48,7 +70,9 @@ bool repeatable_side(const Side& side) noexcept {
   return !side.counts && !side.displacements && side.types == nullptr && is_predefined(side.type);
 }
 
-bool is_neighborhood(Collective what) noexcept { return what >= Collective::kNeighborAllgather; }
+bool is_neighborhood(Collective what) noexcept {
+  return what >= Collective::kNeighborAllgather;
+}
 
 bool is_rooted(Collective what) noexcept {
   switch (what) {
@@ -57,8 +81,10 @@ bool is_rooted(Collective what) noexcept {
     case Collective::kGatherv:
     case Collective::kReduce:
     case Collective::kScatter:
-    case Collective::kScatterv: return true;
-    default: return false;
+    case Collective::kScatterv:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -67,12 +93,14 @@ Status check_root(const Call& call, const comm::Communicator& communicator) {
   if (call.root >= 0 && call.root < limit) return {};
   if (communicator.is_inter()) {
     if (call.root == MPI_ROOT || call.root == MPI_PROC_NULL) return {};
-    return Status::error(MPI_ERR_ROOT,
-                         "root is %d: in an inter-communicator it is MPI_ROOT, MPI_PROC_NULL or a rank of the remote group, "
-                         "0 to %d",
-                         call.root, limit - 1);
+    return Status::error(
+        MPI_ERR_ROOT,
+        "root is %d: in an inter-communicator it is MPI_ROOT, MPI_PROC_NULL or a rank of the remote group, "
+        "0 to %d",
+        call.root, limit - 1);
   }
-  return Status::error(MPI_ERR_ROOT, "root is %d, but the ranks of this communicator are 0 to %d", call.root, limit - 1);
+  return Status::error(MPI_ERR_ROOT, "root is %d, but the ranks of this communicator are 0 to %d", call.root,
+                       limit - 1);
 }
 
 // Where MPI_IN_PLACE may stand: in the send buffer of most collectives, at the root only for gather and reduce, in the
@@ -102,7 +130,8 @@ Status check_in_place(const Call& call, const comm::Communicator& communicator) 
       if (!at_root && !call.send.in_place()) return {};  // the receive buffer counts at the root only
       return Status::error(MPI_ERR_BUFFER, "MPI_IN_PLACE is for the send buffer of the root (rank %d)", call.root);
     default:
-      if (receives) return Status::error(MPI_ERR_BUFFER, "MPI_IN_PLACE is for the send buffer, not for the receive buffer");
+      if (receives)
+        return Status::error(MPI_ERR_BUFFER, "MPI_IN_PLACE is for the send buffer, not for the receive buffer");
       return {};
   }
 }

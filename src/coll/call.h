@@ -1,5 +1,5 @@
-// A collective call: which one, and the arguments as the user gave them. One plain value serves the blocking, the non-blocking
-// and the persistent form; the schedule is compiled from it.
+// A collective call: which one, and the arguments as the user gave them. One plain value serves the blocking, the
+// non-blocking and the persistent form; the schedule is compiled from it.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ enum class Collective : std::uint8_t {
 // "MPI_Allgather" and so on.
 const char* name(Collective what) noexcept;
 
-// One side's data: `buffer`, and count and type, or arrays of them. Only what the collective has is set. What does not count on
-// this rank may be anything, even a type that is none: it is looked up only where it is used.
+// One side's data: `buffer`, and count and type, or arrays of them. Only what the collective has is set. What does not
+// count on this rank may be anything, even a type that is none: it is looked up only where it is used.
 struct Side {
   const void* buffer = nullptr;
   std::uint64_t count = 0;
@@ -65,8 +65,8 @@ struct Call {
   datatype::Op* op = nullptr;
   int root = 0;
 
-  // Whether a schedule made for one such call may be used for the next. Not with arrays, whose contents may change unnoticed,
-  // nor with derived types, of which another one may come to live at the same address.
+  // Whether a schedule made for one such call may be used for the next. Not with arrays, whose contents may change
+  // unnoticed, nor with derived types, of which another one may come to live at the same address.
   bool repeatable() const noexcept;
   bool same(const Call& other) const noexcept;
 };

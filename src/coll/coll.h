@@ -1,7 +1,8 @@
 // Collective operations for the rooms above that need them for their own ends: making communicators, finalize.
 //
-// All functions here are called WITHOUT the endpoint's lock, on an application thread, by every member of the team, in the same
-// order as other collectives on the same communicator. The blocking ones return when this process's part is done.
+// All functions here are called WITHOUT the endpoint's lock, on an application thread, by every member of the team, in
+// the same order as other collectives on the same communicator. The blocking ones return when this process's part is
+// done.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +27,9 @@ struct Services {
 struct Team {
   comm::Communicator& communicator;
   comm::Plane plane = comm::Plane::kCollective;
-  // Null: everybody in communicator.peers(plane). Else the members as ranks in communicator.peers(plane); this process must
-  // be one of them. Then `tag` tells concurrent teams apart (0 .. 2^22-1); it is not taken from the communicator's numbering,
-  // because those outside the team do not count along.
+  // Null: everybody in communicator.peers(plane). Else the members as ranks in communicator.peers(plane); this process
+  // must be one of them. Then `tag` tells concurrent teams apart (0 .. 2^22-1); it is not taken from the communicator's
+  // numbering, because those outside the team do not count along.
   const std::vector<int>* members = nullptr;
   int tag = 0;
 };
@@ -39,18 +40,20 @@ Status bcast_bytes(const Services& services, const Team& team, void* data, std::
 // `all` receives the blocks of all members in order, `bytes` each.
 Status allgather_bytes(const Services& services, const Team& team, const void* mine, std::size_t bytes, void* all);
 
-// One member's number becomes everybody's: that of the team's first member; in an inter-communicator (plane kCollective, no
-// members) that of rank 0 of the group whose rank 0 has the lower process id. `proposed` counts there only.
+// One member's number becomes everybody's: that of the team's first member; in an inter-communicator (plane
+// kCollective, no members) that of rank 0 of the group whose rank 0 has the lower process id. `proposed` counts there
+// only.
 Status agree_context(const Services& services, const Team& team, std::uint64_t proposed, std::uint64_t* agreed);
 
-// The same without blocking. `on_agreed` is called once, with the lock held, on whatever thread drives, before the request
-// completes; never when the agreement fails (the request then carries the error). The caller owns *request.
+// The same without blocking. `on_agreed` is called once, with the lock held, on whatever thread drives, before the
+// request completes; never when the agreement fails (the request then carries the error). The caller owns *request.
 using OnAgreed = void (*)(void* context, std::uint64_t agreed);
 Status start_context_agreement(const Services& services, const Team& team, std::uint64_t proposed, OnAgreed on_agreed,
                                void* context, p2p::Request** request);
 
-// In an inter-communicator (all of it takes part): rank 0 of each group gives `bytes` bytes, and every member of the other group
-// gets them in `theirs`. `mine` counts at rank 0 only; the two groups may not differ in `bytes`.
-Status exchange_bytes(const Services& services, comm::Communicator& inter, const void* mine, std::size_t bytes, void* theirs);
+// In an inter-communicator (all of it takes part): rank 0 of each group gives `bytes` bytes, and every member of the
+// other group gets them in `theirs`. `mine` counts at rank 0 only; the two groups may not differ in `bytes`.
+Status exchange_bytes(const Services& services, comm::Communicator& inter, const void* mine, std::size_t bytes,
+                      void* theirs);
 
 }  // namespace lapwing::coll

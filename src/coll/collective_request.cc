@@ -13,7 +13,9 @@ CollectiveRequest::CollectiveRequest(const Services& services, comm::Communicato
   attach(communicator);
 }
 
-CollectiveRequest::~CollectiveRequest() { detach(); }
+CollectiveRequest::~CollectiveRequest() {
+  detach();
+}
 
 void CollectiveRequest::attach(comm::Communicator& communicator) noexcept {
   communicator.retain();
@@ -57,7 +59,8 @@ void CollectiveRequest::prepare() {
         user_reductions_.push_back(std::make_unique<UserReduction>(*this, id));
         break;
       case Step::Kind::kCopy:
-      case Step::Kind::kJoin: break;
+      case Step::Kind::kJoin:
+        break;
     }
   }
   for (auto& sending : sendings_) sending->owner = this;
@@ -87,7 +90,8 @@ Status CollectiveRequest::start() {
 void CollectiveRequest::advance() noexcept {
   if (advancing_) return;
   advancing_ = true;
-  // In the order in which the steps became ready: messages of one pair and lane must start in the order of the schedule.
+  // In the order in which the steps became ready: messages of one pair and lane must start in the order of the
+  // schedule.
   while (failure_.ok() && next_ready_ < ready_.size()) begin(ready_[next_ready_++]);
   advancing_ = false;
   if (under_way_ == 0 && (steps_left_ == 0 || !failure_.ok())) complete();
@@ -97,14 +101,18 @@ void CollectiveRequest::begin(StepId id) noexcept {
   const Step& step = schedule_.steps()[id];
   ++under_way_;
   switch (step.kind) {
-    case Step::Kind::kSend: return begin_send(id);
-    case Step::Kind::kReceive: return begin_receive(id);
-    case Step::Kind::kReduce: return begin_reduction(id);
+    case Step::Kind::kSend:
+      return begin_send(id);
+    case Step::Kind::kReceive:
+      return begin_receive(id);
+    case Step::Kind::kReduce:
+      return begin_reduction(id);
     case Step::Kind::kCopy:
       datatype::copy(step.source.address, step.source.count, *step.source.type, step.target.address, step.target.count,
                      *step.target.type);
       return step_done(id);
-    case Step::Kind::kJoin: return step_done(id);
+    case Step::Kind::kJoin:
+      return step_done(id);
   }
 }
 
@@ -160,7 +168,8 @@ void CollectiveRequest::UserReduction::run(engine::Tasklet& tasklet) noexcept {
   const StepId id = reduction.step;
   // Nobody changes a schedule while it runs, so it can be read without the lock.
   const Step& step = request.schedule_.steps()[id];
-  datatype::apply(*request.schedule_.op(), step.source.address, step.target.address, step.target.count, *step.target.type);
+  datatype::apply(*request.schedule_.op(), step.source.address, step.target.address, step.target.count,
+                  *step.target.type);
   engine::Lock& lock = request.services_.engine.lock();
   lock.lock();
   request.step_done(id);
@@ -194,14 +203,14 @@ void CollectiveRequest::fail(StepId id, const Status& why) noexcept {
   if (!failure_.ok()) return;  // the first failure is the cause; what follows is our own cancelling
   const Step& step = schedule_.steps()[id];
   const bool sending = step.kind == Step::Kind::kSend;
-  failure_ = Status::error(why.error_class(), "%s, while it %s rank %d%s: %s", name_,
-                           sending ? "sent to" : "received from", step.peer,
-                           communicator_->is_inter() && step.plane == comm::Plane::kCollective ? " of the remote group" : "",
-                           why.text());
+  failure_ = Status::error(
+      why.error_class(), "%s, while it %s rank %d%s: %s", name_, sending ? "sent to" : "received from", step.peer,
+      communicator_->is_inter() && step.plane == comm::Plane::kCollective ? " of the remote group" : "", why.text());
   abandon_messages();
 }
 
-// The peers may never answer what is still under way. Those that can be withdrawn end now, the others with their connection.
+// The peers may never answer what is still under way. Those that can be withdrawn end now, the others with their
+// connection.
 void CollectiveRequest::abandon_messages() noexcept {
   for (auto& receiving : receivings_) {
     if (receiving->under_way && !receiving->done()) services_.messenger.cancel(*receiving);

@@ -1,8 +1,9 @@
 // A collective operation in flight: runs one schedule, once or again and again.
 //
 // Owned like every request (p2p/request.h). All work happens under the endpoint's lock on whatever thread drives, so a
-// non-blocking collective goes on while the program computes; only user-defined operations wait for an application thread.
-// It finishes exactly once per start: when its last step is done, or, after a failure, when the steps that had begun have ended.
+// non-blocking collective goes on while the program computes; only user-defined operations wait for an application
+// thread. It finishes exactly once per start: when its last step is done, or, after a failure, when the steps that had
+// begun have ended.
 //
 // States, as the owner sees them:
 //   idle      compiled, not started, or complete; done() is true
@@ -95,11 +96,11 @@ class CollectiveRequest final : public p2p::Request {
   const std::uint64_t* on_success_value_ = nullptr;
 
   // Of the run.
-  std::vector<std::uint32_t> waits_for_;      // by step: what it still waits for
+  std::vector<std::uint32_t> waits_for_;  // by step: what it still waits for
   std::vector<std::unique_ptr<Sending>> sendings_;
   std::vector<std::unique_ptr<Receiving>> receivings_;
   std::vector<std::unique_ptr<UserReduction>> user_reductions_;
-  std::vector<std::uint32_t> slot_;           // by step: its index in one of the three
+  std::vector<std::uint32_t> slot_;  // by step: its index in one of the three
   std::vector<StepId> ready_;
   std::size_t next_ready_ = 0;
   std::size_t under_way_ = 0;

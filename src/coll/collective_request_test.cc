@@ -102,7 +102,8 @@ TEST(CollectiveRequest, ManyAtOnceKeepApart) {
     for (int i = 0; i < kCalls; ++i) {
       for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
         in[rank][static_cast<std::size_t>(i)] = i;
-        auto* request = job.start(rank, sum_of_ints(&in[rank][static_cast<std::size_t>(i)], &out[rank][static_cast<std::size_t>(i)], 1));
+        auto* request = job.start(
+            rank, sum_of_ints(&in[rank][static_cast<std::size_t>(i)], &out[rank][static_cast<std::size_t>(i)], 1));
         requests.emplace_back(rank, request);
       }
     }
@@ -141,11 +142,10 @@ TEST(CollectiveRequest, UserOperationsRunOnApplicationThreadsOnly) {
   std::vector<p2p::Request*> requests;
   datatype::Datatype* type = nullptr;
   ASSERT_TRUE(datatype::make_contiguous(4, *datatype::resolve(MPI_UINT32_T), &type).ok());
-  datatype::Op* op = new datatype::Op(
-      static_cast<MPI_User_function*>([](void* a, void* b, int*, MPI_Datatype*) {
-        *static_cast<Matrix*>(b) = *static_cast<Matrix*>(a) * *static_cast<Matrix*>(b);
-      }),
-      false);
+  datatype::Op* op = new datatype::Op(static_cast<MPI_User_function*>([](void* a, void* b, int*, MPI_Datatype*) {
+                                        *static_cast<Matrix*>(b) = *static_cast<Matrix*>(a) * *static_cast<Matrix*>(b);
+                                      }),
+                                      false);
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) in.push_back(matrix(static_cast<int>(rank), 0));
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
     Call call = sum_of_ints(nullptr, nullptr, 1);
@@ -172,7 +172,8 @@ TEST(CollectiveRequest, PersistentStartsAgain) {
   int in[kRanks], out[kRanks];
   p2p::Request* requests[kRanks];
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
-    ASSERT_TRUE(initialize(job.services(rank), job.world(rank), sum_of_ints(&in[rank], &out[rank], 1), &requests[rank]).ok());
+    ASSERT_TRUE(
+        initialize(job.services(rank), job.world(rank), sum_of_ints(&in[rank], &out[rank], 1), &requests[rank]).ok());
     EXPECT_TRUE(requests[rank]->persistent());
     EXPECT_FALSE(requests[rank]->active());
   }
@@ -202,8 +203,8 @@ TEST(CollectiveRequest, ALostPeerEndsItWithAWord) {
   for (int i = 0; i < 50; ++i) job.loop().step();
   job.loop().lose(3);
   job.run();
-  // Rank 3's partners fail. Rank 0 waits for rank 2 alone, and learns nothing until that one goes too: in a job the launcher
-  // sees to that.
+  // Rank 3's partners fail. Rank 0 waits for rank 2 alone, and learns nothing until that one goes too: in a job the
+  // launcher sees to that.
   const auto expect_failure = [&](std::uint32_t rank, const char* peer) {
     ASSERT_TRUE(requests[rank]->done());
     const Status status = job.take(rank, requests[rank]);
@@ -235,7 +236,8 @@ TEST(CollectiveRequest, ATruncatedMessageFailsTheWhole) {
   EXPECT_TRUE(job.take(0, root).ok());
   const Status status = job.take(1, leaf);
   EXPECT_EQ(status.error_class(), MPI_ERR_TRUNCATE);
-  EXPECT_NE(std::string(status.text()).find("MPI_Bcast, while it received from rank 0"), std::string::npos) << status.text();
+  EXPECT_NE(std::string(status.text()).find("MPI_Bcast, while it received from rank 0"), std::string::npos)
+      << status.text();
 }
 
 TEST(Checks, RefuseWhatTheStandardForbids) {
@@ -271,7 +273,9 @@ TEST(Internal, AgreementTakesTheFirstMembersNumber) {
   std::vector<std::pair<std::uint32_t, p2p::Request*>> requests;
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
     p2p::Request* request = nullptr;
-    ASSERT_TRUE(start_context_agreement(job.services(rank), {job.world(rank)}, 100 + rank, note, &everybody[rank], &request).ok());
+    ASSERT_TRUE(
+        start_context_agreement(job.services(rank), {job.world(rank)}, 100 + rank, note, &everybody[rank], &request)
+            .ok());
     requests.emplace_back(rank, request);
   }
   for (const int rank : members) {

@@ -11,7 +11,8 @@ std::vector<std::uint64_t> even_starts(std::uint64_t elements, int parts) {
   std::vector<std::uint64_t> starts(static_cast<std::size_t>(parts) + 1, 0);
   const std::uint64_t share = elements / static_cast<std::uint64_t>(parts);
   const std::uint64_t longer = elements % static_cast<std::uint64_t>(parts);  // the first ones have one more
-  for (std::size_t i = 0; i < static_cast<std::size_t>(parts); ++i) starts[i + 1] = starts[i] + share + (i < longer ? 1 : 0);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(parts); ++i)
+    starts[i + 1] = starts[i] + share + (i < longer ? 1 : 0);
   return starts;
 }
 
@@ -84,9 +85,12 @@ void intra_allreduce(const Call& call, Schedule& schedule) {
   const Operands both = operands(call, call.receive.count, call.receive.count);
   if (both.input.count == 0) return;
   switch (choose_allreduce(schedule.size(), both.input.bytes(), both.input.count, schedule.commutative())) {
-    case AllreduceAlgorithm::kRecursiveDoubling: return allreduce_recursive_doubling(schedule, both.input, both.output);
-    case AllreduceAlgorithm::kHalving: return allreduce_halving(schedule, both.input, both.output);
-    case AllreduceAlgorithm::kRing: return allreduce_ring(schedule, both.input, both.output);
+    case AllreduceAlgorithm::kRecursiveDoubling:
+      return allreduce_recursive_doubling(schedule, both.input, both.output);
+    case AllreduceAlgorithm::kHalving:
+      return allreduce_halving(schedule, both.input, both.output);
+    case AllreduceAlgorithm::kRing:
+      return allreduce_ring(schedule, both.input, both.output);
   }
 }
 
@@ -160,31 +164,43 @@ void intra_scan(const Call& call, Schedule& schedule) {
 std::vector<std::uint64_t> reduce_scatter_starts(const Call& call, int ranks) {
   std::vector<std::uint64_t> starts(static_cast<std::size_t>(ranks) + 1, 0);
   for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
-    starts[i + 1] = starts[i] + (call.receive.counts ? static_cast<std::uint64_t>(call.receive.counts[i]) : call.receive.count);
+    starts[i + 1] =
+        starts[i] + (call.receive.counts ? static_cast<std::uint64_t>(call.receive.counts[i]) : call.receive.count);
   }
   return starts;
 }
 
 void compile_intra(const Call& call, Schedule& schedule) {
   switch (call.what) {
-    case Collective::kBarrier: return barrier_dissemination(schedule);
-    case Collective::kBcast: return compile_bcast(schedule, call.receive.block(), call.root);
+    case Collective::kBarrier:
+      return barrier_dissemination(schedule);
+    case Collective::kBcast:
+      return compile_bcast(schedule, call.receive.block(), call.root);
     case Collective::kAllgather:
-    case Collective::kAllgatherv: return intra_allgather(call, schedule);
-    case Collective::kAllreduce: return intra_allreduce(call, schedule);
+    case Collective::kAllgatherv:
+      return intra_allgather(call, schedule);
+    case Collective::kAllreduce:
+      return intra_allreduce(call, schedule);
     case Collective::kAlltoall:
     case Collective::kAlltoallv:
-    case Collective::kAlltoallw: return intra_alltoall(call, schedule);
+    case Collective::kAlltoallw:
+      return intra_alltoall(call, schedule);
     case Collective::kGather:
-    case Collective::kGatherv: return intra_gather(call, schedule);
+    case Collective::kGatherv:
+      return intra_gather(call, schedule);
     case Collective::kScatter:
-    case Collective::kScatterv: return intra_scatter(call, schedule);
-    case Collective::kReduce: return intra_reduce(call, schedule);
+    case Collective::kScatterv:
+      return intra_scatter(call, schedule);
+    case Collective::kReduce:
+      return intra_reduce(call, schedule);
     case Collective::kReduceScatter:
-    case Collective::kReduceScatterBlock: return intra_reduce_scatter(call, schedule);
+    case Collective::kReduceScatterBlock:
+      return intra_reduce_scatter(call, schedule);
     case Collective::kScan:
-    case Collective::kExscan: return intra_scan(call, schedule);
-    default: return;  // neighbourhood collectives: compile_neighbor()
+    case Collective::kExscan:
+      return intra_scan(call, schedule);
+    default:
+      return;  // neighbourhood collectives: compile_neighbor()
   }
 }
 

@@ -1,7 +1,7 @@
 // Collectives between the two groups of an inter-communicator (MPI 5.0, section 6.2.3).
 //
-// Where every member needs everything, the groups work inside themselves first, their first ranks meet, and the result is
-// spread inside the other group. Where data goes from rank to rank anyway, it goes directly.
+// Where every member needs everything, the groups work inside themselves first, their first ranks meet, and the result
+// is spread inside the other group. Where data goes from rank to rank anyway, it goes directly.
 #include "coll/algorithms.h"
 #include "coll/compile.h"
 
@@ -184,7 +184,8 @@ void InterCompiler::reduce_scatter() {
   const Block sum = remote_sum(starts.back());
   inside();
   const std::size_t rank = static_cast<std::size_t>(communicator_.rank());
-  const Block output = block(call_.receive.buffer, starts[rank + 1] - starts[rank], datatype::resolve(call_.receive.type));
+  const Block output =
+      block(call_.receive.buffer, starts[rank + 1] - starts[rank], datatype::resolve(call_.receive.type));
   Blocks all;
   if (leads()) {
     for (std::size_t i = 0; i + 1 < starts.size(); ++i) all.push_back(sum.part(starts[i], starts[i + 1] - starts[i]));
@@ -197,22 +198,32 @@ void InterCompiler::reduce_scatter() {
 void compile_inter(const Call& call, const comm::Communicator& communicator, Schedule& schedule) {
   InterCompiler compiler(call, communicator, schedule);
   switch (call.what) {
-    case Collective::kBarrier: return compiler.barrier();
-    case Collective::kBcast: return compiler.bcast();
+    case Collective::kBarrier:
+      return compiler.barrier();
+    case Collective::kBcast:
+      return compiler.bcast();
     case Collective::kGather:
-    case Collective::kGatherv: return compiler.gather();
+    case Collective::kGatherv:
+      return compiler.gather();
     case Collective::kScatter:
-    case Collective::kScatterv: return compiler.scatter();
+    case Collective::kScatterv:
+      return compiler.scatter();
     case Collective::kAllgather:
-    case Collective::kAllgatherv: return compiler.allgather();
+    case Collective::kAllgatherv:
+      return compiler.allgather();
     case Collective::kAlltoall:
     case Collective::kAlltoallv:
-    case Collective::kAlltoallw: return compiler.alltoall();
-    case Collective::kReduce: return compiler.reduce();
-    case Collective::kAllreduce: return compiler.allreduce();
+    case Collective::kAlltoallw:
+      return compiler.alltoall();
+    case Collective::kReduce:
+      return compiler.reduce();
+    case Collective::kAllreduce:
+      return compiler.allreduce();
     case Collective::kReduceScatter:
-    case Collective::kReduceScatterBlock: return compiler.reduce_scatter();
-    default: return;  // scan and exscan are refused by check()
+    case Collective::kReduceScatterBlock:
+      return compiler.reduce_scatter();
+    default:
+      return;  // scan and exscan are refused by check()
   }
 }
 

@@ -48,7 +48,8 @@ Status start(const Services& services, comm::Communicator& communicator, const C
   return made->start();
 }
 
-Status initialize(const Services& services, comm::Communicator& communicator, const Call& call, p2p::Request** request) {
+Status initialize(const Services& services, comm::Communicator& communicator, const Call& call,
+                  p2p::Request** request) {
   engine::Call visit(services.engine);
   CollectiveRequest* made = nullptr;
   LAPWING_TRY(make_request(services, communicator, call, true, &made));

@@ -8,8 +8,8 @@
 
 namespace lapwing::coll {
 
-// With the endpoint's lock held: checks the call, and makes a request that is ready to start, from a kept schedule if there is
-// one. The caller owns one reference.
+// With the endpoint's lock held: checks the call, and makes a request that is ready to start, from a kept schedule if
+// there is one. The caller owns one reference.
 Status make_request(const Services& services, comm::Communicator& communicator, const Call& call, bool persistent,
                     CollectiveRequest** request);
 

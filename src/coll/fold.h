@@ -1,6 +1,6 @@
-// Making the number of ranks a power of two: of the first 2r ranks, the even ones give their operands to the odd ones and
-// wait for the result, where r is what exceeds the power. The remaining ones keep their order, so runs of them are runs of
-// ranks, and operations need not commute.
+// Making the number of ranks a power of two: of the first 2r ranks, the even ones give their operands to the odd ones
+// and wait for the result, where r is what exceeds the power. The remaining ones keep their order, so runs of them are
+// runs of ranks, and operations need not commute.
 #pragma once
 
 #include "coll/algorithms.h"

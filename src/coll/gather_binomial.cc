@@ -22,7 +22,8 @@ void gather_binomial(Schedule& schedule, const Block& mine, const Blocks& all, i
   }
   std::byte* collected = schedule.scratch(bytes * static_cast<std::uint64_t>(width));
   const auto part = [&](int first, int count) {
-    return bytes_block(collected + bytes * static_cast<std::uint64_t>(first), bytes * static_cast<std::uint64_t>(count));
+    return bytes_block(collected + bytes * static_cast<std::uint64_t>(first),
+                       bytes * static_cast<std::uint64_t>(count));
   };
   if (place != 0) schedule.copy(mine, part(0, 1));
   for (int mask = 1; mask < reach && place + mask < size; mask *= 2) {

@@ -1,6 +1,7 @@
 // Everybody sends straight to the root, which receives straight into place.
 //
-// Cost at the root: L + o + (p - 1) max(g, n G). No byte is moved twice: for long blocks, and for blocks of different sizes.
+// Cost at the root: L + o + (p - 1) max(g, n G). No byte is moved twice: for long blocks, and for blocks of different
+// sizes.
 #include "coll/algorithms.h"
 
 namespace lapwing::coll {

@@ -68,8 +68,12 @@ Side ints(void* buffer, std::uint64_t count) {
 }
 
 using Memory = std::vector<std::vector<int>>;
-Memory memory(const Between& job, std::size_t count) { return Memory(static_cast<std::size_t>(job.all()), std::vector<int>(count, -1)); }
-int* at(Memory& memory, int i) { return memory[static_cast<std::size_t>(i)].data(); }
+Memory memory(const Between& job, std::size_t count) {
+  return Memory(static_cast<std::size_t>(job.all()), std::vector<int>(count, -1));
+}
+int* at(Memory& memory, int i) {
+  return memory[static_cast<std::size_t>(i)].data();
+}
 
 TEST(Inter, Barrier) {
   for_all_groups([](int a, int b, unsigned seed) {
@@ -179,7 +183,8 @@ TEST(Inter, ReduceScatterBlock) {
     for (int i = 0; i < job.all(); ++i) {
       for (int k = 0; k < job.other_size(i); ++k) {
         int sum = 0;
-        for (int peer = 0; peer < job.other_size(i); ++peer) sum += 1000 * job.other(i, peer) + job.rank(i) * job.other_size(i) + k;
+        for (int peer = 0; peer < job.other_size(i); ++peer)
+          sum += 1000 * job.other(i, peer) + job.rank(i) * job.other_size(i) + k;
         EXPECT_EQ(at(in, i)[k], sum);
       }
     }

@@ -34,7 +34,8 @@ Status finish(engine::Call& visit, CollectiveRequest& request) {
   return run_to_end(visit, request);
 }
 
-// Rank 0 of each group of an inter-communicator sends `mine` to the other, and all of its group get what came in `theirs`.
+// Rank 0 of each group of an inter-communicator sends `mine` to the other, and all of its group get what came in
+// `theirs`.
 void add_exchange(Schedule& schedule, const comm::Communicator& inter, const Block& mine, const Block& theirs) {
   if (inter.rank() == 0) {
     schedule.set_team(comm::Plane::kCollective, 0, inter.remote_size());

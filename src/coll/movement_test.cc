@@ -1,4 +1,5 @@
-// Every algorithm that only moves data, for 1 to 17 ranks: each rank must end with exactly the bytes that the standard says.
+// Every algorithm that only moves data, for 1 to 17 ranks: each rank must end with exactly the bytes that the standard
+// says.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -13,7 +14,9 @@ namespace {
 constexpr int kMaxRanks = 17;
 constexpr unsigned kSeeds = 3;
 
-datatype::Datatype* int_type() { return datatype::resolve(MPI_INT); }
+datatype::Datatype* int_type() {
+  return datatype::resolve(MPI_INT);
+}
 // Every second int of a row.
 datatype::Datatype* sparse_type() {
   static datatype::Datatype* const kType = [] {
@@ -28,7 +31,9 @@ datatype::Datatype* sparse_type() {
   return kType;
 }
 
-int value(int from, int to, std::uint64_t i) { return from * 100000 + to * 1000 + static_cast<int>(i) + 1; }
+int value(int from, int to, std::uint64_t i) {
+  return from * 100000 + to * 1000 + static_cast<int>(i) + 1;
+}
 
 // One rank's memory for `blocks` blocks of `count` ints, dense or as every second int.
 struct Memory {
@@ -57,7 +62,8 @@ void for_all_cases(Check check) {
   for (int ranks = 1; ranks <= kMaxRanks; ++ranks) {
     for (const std::uint64_t count : {0, 3, 30}) {
       for (unsigned seed = 1; seed <= kSeeds; ++seed) {
-        SCOPED_TRACE(std::to_string(ranks) + " ranks, " + std::to_string(count) + " ints, seed " + std::to_string(seed));
+        SCOPED_TRACE(std::to_string(ranks) + " ranks, " + std::to_string(count) + " ints, seed " +
+                     std::to_string(seed));
         check(ranks, count, seed);
         if (testing::Test::HasFatalFailure()) return;
       }
@@ -72,8 +78,10 @@ TEST(Barrier, HearsFromEverybody) {
     for (int rank = 0; rank < ranks; ++rank) barrier_dissemination(job[rank]);
     for (unsigned seed = 1; seed <= kSeeds; ++seed) EXPECT_TRUE(job.run(seed)) << ranks;
     // Sends depend on what was heard: follow them round by round.
-    std::vector<std::vector<bool>> heard(static_cast<std::size_t>(ranks), std::vector<bool>(static_cast<std::size_t>(ranks)));
-    for (int rank = 0; rank < ranks; ++rank) heard[static_cast<std::size_t>(rank)][static_cast<std::size_t>(rank)] = true;
+    std::vector<std::vector<bool>> heard(static_cast<std::size_t>(ranks),
+                                         std::vector<bool>(static_cast<std::size_t>(ranks)));
+    for (int rank = 0; rank < ranks; ++rank)
+      heard[static_cast<std::size_t>(rank)][static_cast<std::size_t>(rank)] = true;
     for (int distance = 1; distance < ranks; distance *= 2) {
       const auto before = heard;
       for (int rank = 0; rank < ranks; ++rank) {
@@ -107,8 +115,12 @@ void check_bcast(bool bytes_only, Algorithm algorithm) {
   });
 }
 
-TEST(Bcast, Binomial) { check_bcast(false, &bcast_binomial); }
-TEST(Bcast, ScatterAllgather) { check_bcast(true, &bcast_scatter_allgather); }
+TEST(Bcast, Binomial) {
+  check_bcast(false, &bcast_binomial);
+}
+TEST(Bcast, ScatterAllgather) {
+  check_bcast(true, &bcast_scatter_allgather);
+}
 TEST(Bcast, Chain) {
   check_bcast(true, [](Schedule& schedule, const Block& bytes, int root) { bcast_chain(schedule, bytes, root, 7); });
 }
@@ -116,7 +128,8 @@ TEST(Bcast, ChainWithMoreSegmentsThanLanes) {
   Simulation job(3);
   std::vector<std::vector<std::byte>> data(3, std::vector<std::byte>(1000));
   for (std::size_t i = 0; i < 1000; ++i) data[0][i] = static_cast<std::byte>(i * 7);
-  for (int rank = 0; rank < 3; ++rank) bcast_chain(job[rank], bytes_block(data[static_cast<std::size_t>(rank)].data(), 1000), 0, 1);
+  for (int rank = 0; rank < 3; ++rank)
+    bcast_chain(job[rank], bytes_block(data[static_cast<std::size_t>(rank)].data(), 1000), 0, 1);
   for (unsigned seed = 1; seed <= kSeeds; ++seed) {
     ASSERT_TRUE(job.run(seed));
     EXPECT_EQ(data[2], data[0]);
@@ -146,8 +159,12 @@ void check_gather(Algorithm algorithm) {
     }
   });
 }
-TEST(Gather, Linear) { check_gather(&gather_linear); }
-TEST(Gather, Binomial) { check_gather(&gather_binomial); }
+TEST(Gather, Linear) {
+  check_gather(&gather_linear);
+}
+TEST(Gather, Binomial) {
+  check_gather(&gather_binomial);
+}
 
 template <typename Algorithm>
 void check_scatter(Algorithm algorithm) {
@@ -165,13 +182,18 @@ void check_scatter(Algorithm algorithm) {
       }
       ASSERT_TRUE(job.run(seed));
       for (int to = 0; to < ranks; ++to) {
-        for (std::uint64_t i = 0; i < count; ++i) ASSERT_EQ(memory[static_cast<std::size_t>(to)](0, i), value(root, to, i));
+        for (std::uint64_t i = 0; i < count; ++i)
+          ASSERT_EQ(memory[static_cast<std::size_t>(to)](0, i), value(root, to, i));
       }
     }
   });
 }
-TEST(Scatter, Linear) { check_scatter(&scatter_linear); }
-TEST(Scatter, Binomial) { check_scatter(&scatter_binomial); }
+TEST(Scatter, Linear) {
+  check_scatter(&scatter_linear);
+}
+TEST(Scatter, Binomial) {
+  check_scatter(&scatter_binomial);
+}
 
 // Blocks of different lengths, some of them empty: what the v forms have.
 struct Uneven {
@@ -182,7 +204,8 @@ struct Uneven {
   }
   Blocks blocks(std::vector<int>& memory) const {
     Blocks made;
-    for (std::size_t i = 0; i < counts.size(); ++i) made.push_back(block(memory.data() + starts[i], counts[i], int_type()));
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      made.push_back(block(memory.data() + starts[i], counts[i], int_type()));
     return made;
   }
   std::vector<std::uint64_t> counts;
@@ -193,7 +216,8 @@ template <typename Algorithm>
 void check_allgather(Algorithm algorithm) {
   for_all_cases([&](int ranks, std::uint64_t count, unsigned seed) {
     const Uneven uneven(ranks, count);
-    std::vector<std::vector<int>> memory(static_cast<std::size_t>(ranks), std::vector<int>(uneven.starts.back() + 1, -7));
+    std::vector<std::vector<int>> memory(static_cast<std::size_t>(ranks),
+                                         std::vector<int>(uneven.starts.back() + 1, -7));
     Simulation job(ranks);
     for (int rank = 0; rank < ranks; ++rank) {
       const auto r = static_cast<std::size_t>(rank);
@@ -209,8 +233,12 @@ void check_allgather(Algorithm algorithm) {
     }
   });
 }
-TEST(Allgather, Bruck) { check_allgather(&allgather_bruck); }
-TEST(Allgather, Ring) { check_allgather(&allgather_ring); }
+TEST(Allgather, Bruck) {
+  check_allgather(&allgather_bruck);
+}
+TEST(Allgather, Ring) {
+  check_allgather(&allgather_ring);
+}
 
 template <typename Algorithm>
 void check_alltoall(Algorithm algorithm) {
@@ -269,7 +297,8 @@ TEST(Alltoall, PairwiseWithMoreRanksThanItsWindow) {
   for (int from = 0; from < kRanks; ++from) EXPECT_EQ(in[5](from, 0), value(from, 5, 0));
 }
 
-// A periodic grid of extent `ranks`: for 1 and 2 both neighbours are the same process, and what goes down arrives from above.
+// A periodic grid of extent `ranks`: for 1 and 2 both neighbours are the same process, and what goes down arrives from
+// above.
 TEST(Neighbor, CartesianDirections) {
   for (int ranks = 1; ranks <= 4; ++ranks) {
     for (unsigned seed = 1; seed <= 8; ++seed) {

@@ -1,7 +1,7 @@
 // Binomial tree: in round k the ranks with bit k set hand their partial results down, and drop out.
 //
-// Cost: ceil(log2 p)(L + 2o + n (G + y)). For short operands. An operation that does not commute is reduced towards rank 0,
-// whose subtrees are runs of ranks, and costs one more message when the root is another.
+// Cost: ceil(log2 p)(L + 2o + n (G + y)). For short operands. An operation that does not commute is reduced towards
+// rank 0, whose subtrees are runs of ranks, and costs one more message when the root is another.
 #include "coll/algorithms.h"
 #include "coll/partial.h"
 

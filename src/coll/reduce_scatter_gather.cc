@@ -1,7 +1,7 @@
 // Reduce-scatter, then gather: every rank reduces one piece of the operands, the root collects the pieces.
 //
-// Cost: 2 (p - 1)(o + g) + 2L + n (p - 1) / p (2G + y): the work of reducing is shared, and the root receives each byte about
-// twice instead of log2 p times. For long operands.
+// Cost: 2 (p - 1)(o + g) + 2L + n (p - 1) / p (2G + y): the work of reducing is shared, and the root receives each byte
+// about twice instead of log2 p times. For long operands.
 #include "coll/algorithms.h"
 
 namespace lapwing::coll {

@@ -1,7 +1,9 @@
-// Pairwise: every rank sends each other one its part of the operand, straight from the user's buffer, and reduces what comes.
+// Pairwise: every rank sends each other one its part of the operand, straight from the user's buffer, and reduces what
+// comes.
 //
-// Cost: (p - 1) max(g, 2o) + L + n (p - 1) / p (G + y), n being the whole operand. For long operands. An operation that does not
-// commute is reduced outwards from the own rank, to both sides in turn, so that what is combined are always runs of ranks.
+// Cost: (p - 1) max(g, 2o) + L + n (p - 1) / p (G + y), n being the whole operand. For long operands. An operation that
+// does not commute is reduced outwards from the own rank, to both sides in turn, so that what is combined are always
+// runs of ranks.
 #include "coll/algorithms.h"
 
 namespace lapwing::coll {
@@ -16,8 +18,8 @@ struct Exchange {
   bool lower;  // of `from`: combine it as the lower operand
 };
 
-// In an order that both sides share: the distance, then the direction. A step waits only for earlier ones, so bounded windows
-// cannot lock up.
+// In an order that both sides share: the distance, then the direction. A step waits only for earlier ones, so bounded
+// windows cannot lock up.
 std::vector<Exchange> exchanges(int rank, int size, bool commutative) {
   std::vector<Exchange> list;
   for (int distance = 1; distance < size; ++distance) {
@@ -55,7 +57,8 @@ void reduce_scatter_pairwise(Schedule& schedule, const Block& input, const Block
   std::vector<StepId> sent;
   for (const Exchange& exchange : exchanges(rank, schedule.size(), schedule.commutative())) {
     if (exchange.to >= 0 && part(exchange.to).bytes() > 0) {
-      sent.push_back(schedule.send(part(exchange.to), exchange.to, {sent.size() < kRooms ? kNoStep : sent[sent.size() - kRooms]}));
+      sent.push_back(
+          schedule.send(part(exchange.to), exchange.to, {sent.size() < kRooms ? kNoStep : sent[sent.size() - kRooms]}));
     }
     if (exchange.from < 0 || sum.bytes() == 0) continue;
     if (rooms.size() < kRooms) {

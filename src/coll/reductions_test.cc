@@ -1,5 +1,5 @@
-// Every reduction algorithm, for 1 to 17 ranks, against a naive reference: a product that does not commute (so the order of
-// ranks shows), a sum, operands shorter than the number of ranks, in place and not.
+// Every reduction algorithm, for 1 to 17 ranks, against a naive reference: a product that does not commute (so the
+// order of ranks shows), a sum, operands shorter than the number of ranks, in place and not.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -157,7 +157,8 @@ using ReduceScatter = void (*)(Schedule&, const Block&, const Block&, const std:
 // Uneven parts, some of them empty.
 void check_reduce_scatter(ReduceScatter algorithm, const Case& made) {
   std::vector<std::uint64_t> starts{0};
-  for (int rank = 0; rank < made.ranks; ++rank) starts.push_back(starts.back() + (rank % 3 == 1 ? 0 : rank % 4 + made.count));
+  for (int rank = 0; rank < made.ranks; ++rank)
+    starts.push_back(starts.back() + (rank % 3 == 1 ? 0 : rank % 4 + made.count));
   Operands data(made.ranks, starts.back(), starts.back(), made.in_place, made.commutative);
   Simulation job(made.ranks);
   for (int rank = 0; rank < made.ranks; ++rank) {
@@ -169,7 +170,8 @@ void check_reduce_scatter(ReduceScatter algorithm, const Case& made) {
   for (int rank = 0; rank < made.ranks; ++rank) {
     const std::size_t r = static_cast<std::size_t>(rank);
     for (std::uint64_t i = starts[r]; i < starts[r + 1]; ++i) {
-      ASSERT_EQ(data.actual(rank, i - starts[r]), data.expected(0, made.ranks - 1, i)) << "rank " << rank << ", element " << i;
+      ASSERT_EQ(data.actual(rank, i - starts[r]), data.expected(0, made.ranks - 1, i))
+          << "rank " << rank << ", element " << i;
     }
   }
 }

@@ -1,6 +1,7 @@
 // Prefix sums by doubling: in round k every rank adds what the rank 2^k before it has, and then covers 2^(k+1) ranks.
 //
-// Cost: ceil(log2 p)(L + 2o + n (G + y)); twice y for the exclusive form, which keeps a second sum without the own operand.
+// Cost: ceil(log2 p)(L + 2o + n (G + y)); twice y for the exclusive form, which keeps a second sum without the own
+// operand.
 #include "coll/algorithms.h"
 #include "coll/partial.h"
 
@@ -30,7 +31,8 @@ void exscan_doubling(Schedule& schedule, const Block& input, const Block& output
     if (rank + distance < size) sent = schedule.send(inclusive, rank + distance, {covered});
     if (rank - distance < 0) continue;
     const StepId received = schedule.receive(arrived, rank - distance, {arrived_free});
-    result = first ? schedule.copy(arrived, output, {received, result}) : schedule.reduce(arrived, output, {received, result});
+    result = first ? schedule.copy(arrived, output, {received, result})
+                   : schedule.reduce(arrived, output, {received, result});
     first = false;
     covered = schedule.reduce(arrived, inclusive, {received, covered, sent});
     arrived_free = schedule.join({result, covered});

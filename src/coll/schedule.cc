@@ -86,7 +86,9 @@ StepId Schedule::reduce(const Block& source, const Block& target, After after) {
   return add(made, after);
 }
 
-StepId Schedule::join(After steps) { return add(step(Step::Kind::kJoin, 0, 0), steps); }
+StepId Schedule::join(After steps) {
+  return add(step(Step::Kind::kJoin, 0, 0), steps);
+}
 
 void Schedule::fence() {
   const StepId end = static_cast<StepId>(steps_.size());

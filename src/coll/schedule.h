@@ -1,18 +1,18 @@
 // Schedules: what one rank does in one collective operation, compiled before it starts (paper 5, LibNBC, section 3).
 //
-// A schedule is a graph of steps. A step starts when all steps that it waits for are done. An algorithm adds steps and names
-// what each waits for, or calls fence() between rounds, after which everything waits for everything before. Nothing here
-// communicates: CollectiveRequest runs a schedule, and the tests run those of all ranks against each other in one thread, in
-// random order, to find dependencies that an algorithm forgot.
+// A schedule is a graph of steps. A step starts when all steps that it waits for are done. An algorithm adds steps and
+// names what each waits for, or calls fence() between rounds, after which everything waits for everything before.
+// Nothing here communicates: CollectiveRequest runs a schedule, and the tests run those of all ranks against each other
+// in one thread, in random order, to find dependencies that an algorithm forgot.
 //
-//     Why a graph and not LibNBC's rounds: a round ends with its slowest message. In a pipelined chain or a ring the next
-//     segment can be passed on while another one is late; rounds remain one special case, the fence.
+//     Why a graph and not LibNBC's rounds: a round ends with its slowest message. In a pipelined chain or a ring the
+//     next segment can be passed on while another one is late; rounds remain one special case, the fence.
 //
-// Messages between a pair of ranks match in the order in which they are *started*. Where a graph does not fix that order on
-// both sides, the algorithm gives them different lanes.
+// Messages between a pair of ranks match in the order in which they are *started*. Where a graph does not fix that
+// order on both sides, the algorithm gives them different lanes.
 //
-// A schedule owns its scratch memory and keeps the datatypes and the operation alive. It belongs to one request, and is used
-// with the endpoint's lock held.
+// A schedule owns its scratch memory and keeps the datatypes and the operation alive. It belongs to one request, and is
+// used with the endpoint's lock held.
 #pragma once
 
 #include <cstddef>
@@ -122,8 +122,8 @@ class Schedule {
   };
   std::vector<Edge> edges_;
   std::vector<StepId> followers_;
-  StepId floor_ = kNoStep;   // the last fence
-  StepId fenced_ = 0;        // steps before this one are behind the floor
+  StepId floor_ = kNoStep;  // the last fence
+  StepId fenced_ = 0;       // steps before this one are behind the floor
   std::vector<datatype::TypeRef> types_;
   datatype::Op* op_ = nullptr;
   std::vector<std::unique_ptr<std::byte[]>> scratch_;

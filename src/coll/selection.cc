@@ -21,7 +21,8 @@ TreeAlgorithm choose_tree(int ranks, std::uint64_t block_bytes) noexcept {
 }
 
 AllgatherAlgorithm choose_allgather(int ranks, std::uint64_t total_bytes) noexcept {
-  return ranks > 2 && total_bytes <= thresholds().allgather_bruck ? AllgatherAlgorithm::kBruck : AllgatherAlgorithm::kRing;
+  return ranks > 2 && total_bytes <= thresholds().allgather_bruck ? AllgatherAlgorithm::kBruck
+                                                                  : AllgatherAlgorithm::kRing;
 }
 
 AlltoallAlgorithm choose_alltoall(int ranks, std::uint64_t block_bytes) noexcept {
@@ -31,7 +32,8 @@ AlltoallAlgorithm choose_alltoall(int ranks, std::uint64_t block_bytes) noexcept
 }
 
 ReduceAlgorithm choose_reduce(int ranks, std::uint64_t bytes) noexcept {
-  return ranks <= 2 || bytes <= thresholds().reduce_binomial ? ReduceAlgorithm::kBinomial : ReduceAlgorithm::kScatterGather;
+  return ranks <= 2 || bytes <= thresholds().reduce_binomial ? ReduceAlgorithm::kBinomial
+                                                             : ReduceAlgorithm::kScatterGather;
 }
 
 AllreduceAlgorithm choose_allreduce(int ranks, std::uint64_t bytes, std::uint64_t elements, bool commutative) noexcept {

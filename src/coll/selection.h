@@ -1,10 +1,11 @@
-// Which algorithm, for how many ranks and bytes. Every rank must come to the same answer, so a choice depends only on what all
-// ranks know alike: the size of the team, bytes that the standard wants equal everywhere, whether the operation commutes.
+// Which algorithm, for how many ranks and bytes. Every rank must come to the same answer, so a choice depends only on
+// what all ranks know alike: the size of the team, bytes that the standard wants equal everywhere, whether the
+// operation commutes.
 //
-// The thresholds are where the formulas of the algorithms cross for a network with L + 2o of some 20 microseconds and G of
-// about 1 ns per byte (Ethernet of 10 Gbit/s, TCP). They are data, to be replaced by ones computed from measured L, o, g, G.
-// Hierarchy (ranks of one host first) comes in here as well: compile.cc sets the team of a schedule, so an algorithm
-// over hosts and one inside a host can follow each other in one schedule.
+// The thresholds are where the formulas of the algorithms cross for a network with L + 2o of some 20 microseconds and G
+// of about 1 ns per byte (Ethernet of 10 Gbit/s, TCP). They are data, to be replaced by ones computed from measured L,
+// o, g, G. Hierarchy (ranks of one host first) comes in here as well: compile.cc sets the team of a schedule, so an
+// algorithm over hosts and one inside a host can follow each other in one schedule.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +25,10 @@ struct Thresholds {
   std::uint64_t bcast_binomial = 32 * 1024;
   std::uint64_t bcast_scatter_allgather = 1024 * 1024;
   std::uint64_t bcast_segment = 128 * 1024;
-  std::uint64_t tree = 2 * 1024;                 // per block
-  std::uint64_t allgather_bruck = 16 * 1024;     // in all
-  std::uint64_t alltoall_bruck = 256;            // per block
-  int alltoall_bruck_ranks = 8;                  // fewer ranks exchange pairwise at once
+  std::uint64_t tree = 2 * 1024;              // per block
+  std::uint64_t allgather_bruck = 16 * 1024;  // in all
+  std::uint64_t alltoall_bruck = 256;         // per block
+  int alltoall_bruck_ranks = 8;               // fewer ranks exchange pairwise at once
   std::uint64_t reduce_binomial = 16 * 1024;
   std::uint64_t allreduce_doubling = 8 * 1024;
   std::uint64_t allreduce_halving = 512 * 1024;

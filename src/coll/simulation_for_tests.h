@@ -1,8 +1,9 @@
 // The schedules of all ranks, run against each other in one thread and in random order.
 //
-// Everything that a real run may do comes up: a send may read its buffer early (eager) or as late as its receive is there
-// (rendezvous), messages overtake each other except where they must not, local work is done late. A buffer that is being
-// received into is spoiled first. So a dependency that an algorithm forgot shows up as a wrong result for some seed.
+// Everything that a real run may do comes up: a send may read its buffer early (eager) or as late as its receive is
+// there (rendezvous), messages overtake each other except where they must not, local work is done late. A buffer that
+// is being received into is spoiled first. So a dependency that an algorithm forgot shows up as a wrong result for some
+// seed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +24,8 @@ namespace lapwing::coll {
 
 class Simulation {
  public:
-  // `remote` > 0: an inter-communicator; schedules 0 to ranks - 1 are one group, the `remote` ones after them the other.
+  // `remote` > 0: an inter-communicator; schedules 0 to ranks - 1 are one group, the `remote` ones after them the
+  // other.
   explicit Simulation(int ranks, int remote = 0) : group_(ranks) {
     for (int i = 0; i < ranks + remote; ++i) {
       schedules_.push_back(std::make_unique<Schedule>());
@@ -121,7 +123,8 @@ class Simulation {
 
   void start(std::size_t rank, StepId id) {
     const Step& made = step(rank, id);
-    const std::size_t peer = made.kind == Step::Kind::kSend || made.kind == Step::Kind::kReceive ? peer_of(rank, made) : 0;
+    const std::size_t peer =
+        made.kind == Step::Kind::kSend || made.kind == Step::Kind::kReceive ? peer_of(rank, made) : 0;
     switch (made.kind) {
       case Step::Kind::kSend: {
         Channel& channel = channels_[{rank, peer, made.plane, made.lane}];
@@ -141,7 +144,9 @@ class Simulation {
         match(channel);
         return;
       }
-      default: actions_.push_back({rank, id}); return;
+      default:
+        actions_.push_back({rank, id});
+        return;
     }
   }
 
@@ -174,8 +179,8 @@ class Simulation {
       datatype::apply(*schedules_[action.rank]->op(), local.source.address, local.target.address, local.target.count,
                       *local.target.type);
     } else if (local.kind == Step::Kind::kCopy) {
-      datatype::copy(local.source.address, local.source.count, *local.source.type, local.target.address, local.target.count,
-                     *local.target.type);
+      datatype::copy(local.source.address, local.source.count, *local.source.type, local.target.address,
+                     local.target.count, *local.target.type);
     }
     finish(action.rank, action.step);
   }

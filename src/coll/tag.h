@@ -3,9 +3,9 @@
 //   bit 30      29 ............ 8    7 ....... 0
 //   separate    number               lane (schedule.h)
 //
-// The number is the communicator's count of collective calls. Two operations would have to be 4 million calls apart and in
-// flight at the same time to be confused. Persistent operations, whose number stays while the count goes on, live in a
-// space of their own (bit 30).
+// The number is the communicator's count of collective calls. Two operations would have to be 4 million calls apart and
+// in flight at the same time to be confused. Persistent operations, whose number stays while the count goes on, live in
+// a space of their own (bit 30).
 #pragma once
 
 #include "coll/schedule.h"
@@ -18,6 +18,8 @@ inline constexpr int kSeparateTags = kTagNumbers;
 inline int collective_tag(int number, bool persistent) noexcept {
   return (number & (kTagNumbers - 1)) | (persistent ? kSeparateTags : 0);
 }
-inline int message_tag(int collective_tag, int lane) noexcept { return (collective_tag * kLanes) | lane; }
+inline int message_tag(int collective_tag, int lane) noexcept {
+  return (collective_tag * kLanes) | lane;
+}
 
 }  // namespace lapwing::coll

@@ -6,7 +6,9 @@
 
 namespace lapwing::mpi {
 
-Status blocking(MPI_Comm comm, const coll::Call& call) { return coll::run(services(), *resolve(comm), call); }
+Status blocking(MPI_Comm comm, const coll::Call& call) {
+  return coll::run(services(), *resolve(comm), call);
+}
 
 Status nonblocking(MPI_Comm comm, const coll::Call& call, MPI_Request* request) {
   p2p::Request* started = nullptr;
@@ -39,7 +41,8 @@ coll::Side uneven_side(const void* buffer, CountArray counts, CountArray displac
   return side;
 }
 
-coll::Side typed_side(const void* buffer, CountArray counts, CountArray displacements, const MPI_Datatype* types) noexcept {
+coll::Side typed_side(const void* buffer, CountArray counts, CountArray displacements,
+                      const MPI_Datatype* types) noexcept {
   coll::Side side;
   side.buffer = buffer;
   side.counts = counts;

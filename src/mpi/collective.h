@@ -15,7 +15,8 @@ Status persistent(MPI_Comm comm, const coll::Call& call, MPI_Request* request);
 // The data of one side, with one count and type; with arrays of counts and displacements; with types as well.
 coll::Side even_side(const void* buffer, MPI_Count count, MPI_Datatype type) noexcept;
 coll::Side uneven_side(const void* buffer, CountArray counts, CountArray displacements, MPI_Datatype type) noexcept;
-coll::Side typed_side(const void* buffer, CountArray counts, CountArray displacements, const MPI_Datatype* types) noexcept;
+coll::Side typed_side(const void* buffer, CountArray counts, CountArray displacements,
+                      const MPI_Datatype* types) noexcept;
 
 coll::Call exchange_call(coll::Collective what, const coll::Side& send, const coll::Side& receive) noexcept;
 coll::Call rooted_call(coll::Collective what, const coll::Side& send, const coll::Side& receive, int root) noexcept;

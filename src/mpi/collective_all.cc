@@ -11,32 +11,32 @@ using coll::Collective;
 
 Call allgather_call(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                     MPI_Datatype recvtype) {
-  return exchange_call(Collective::kAllgather, even_side(sendbuf, sendcount, sendtype), even_side(recvbuf, recvcount,
-                       recvtype));
+  return exchange_call(Collective::kAllgather, even_side(sendbuf, sendcount, sendtype),
+                       even_side(recvbuf, recvcount, recvtype));
 }
 
 Call allgatherv_call(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                      CountArray recvcounts, CountArray displs, MPI_Datatype recvtype) {
-  return exchange_call(Collective::kAllgatherv, even_side(sendbuf, sendcount, sendtype), uneven_side(recvbuf,
-                       recvcounts, displs, recvtype));
+  return exchange_call(Collective::kAllgatherv, even_side(sendbuf, sendcount, sendtype),
+                       uneven_side(recvbuf, recvcounts, displs, recvtype));
 }
 
 Call alltoall_call(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                    MPI_Datatype recvtype) {
-  return exchange_call(Collective::kAlltoall, even_side(sendbuf, sendcount, sendtype), even_side(recvbuf, recvcount,
-                       recvtype));
+  return exchange_call(Collective::kAlltoall, even_side(sendbuf, sendcount, sendtype),
+                       even_side(recvbuf, recvcount, recvtype));
 }
 
 Call alltoallv_call(const void* sendbuf, CountArray sendcounts, CountArray sdispls, MPI_Datatype sendtype,
                     void* recvbuf, CountArray recvcounts, CountArray rdispls, MPI_Datatype recvtype) {
-  return exchange_call(Collective::kAlltoallv, uneven_side(sendbuf, sendcounts, sdispls, sendtype), uneven_side(recvbuf,
-                       recvcounts, rdispls, recvtype));
+  return exchange_call(Collective::kAlltoallv, uneven_side(sendbuf, sendcounts, sdispls, sendtype),
+                       uneven_side(recvbuf, recvcounts, rdispls, recvtype));
 }
 
 Call alltoallw_call(const void* sendbuf, CountArray sendcounts, CountArray sdispls, const MPI_Datatype sendtypes[],
                     void* recvbuf, CountArray recvcounts, CountArray rdispls, const MPI_Datatype recvtypes[]) {
-  return exchange_call(Collective::kAlltoallw, typed_side(sendbuf, sendcounts, sdispls, sendtypes), typed_side(recvbuf,
-                       recvcounts, rdispls, recvtypes));
+  return exchange_call(Collective::kAlltoallw, typed_side(sendbuf, sendcounts, sdispls, sendtypes),
+                       typed_side(recvbuf, recvcounts, rdispls, recvtypes));
 }
 
 }  // namespace
@@ -91,33 +91,33 @@ Status alltoallv(const void* sendbuf, CountArray sendcounts, CountArray sdispls,
 Status ialltoallv(const void* sendbuf, CountArray sendcounts, CountArray sdispls, MPI_Datatype sendtype, void* recvbuf,
                   CountArray recvcounts, CountArray rdispls, MPI_Datatype recvtype, MPI_Comm comm,
                   MPI_Request* request) {
-  return nonblocking(comm, alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
-                     recvtype), request);
+  return nonblocking(
+      comm, alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype), request);
 }
 Status alltoallv_init(const void* sendbuf, CountArray sendcounts, CountArray sdispls, MPI_Datatype sendtype,
                       void* recvbuf, CountArray recvcounts, CountArray rdispls, MPI_Datatype recvtype, MPI_Comm comm,
                       MPI_Info, MPI_Request* request) {
-  return persistent(comm, alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
-                    recvtype), request);
+  return persistent(
+      comm, alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype), request);
 }
 
 Status alltoallw(const void* sendbuf, CountArray sendcounts, CountArray sdispls, const MPI_Datatype sendtypes[],
                  void* recvbuf, CountArray recvcounts, CountArray rdispls, const MPI_Datatype recvtypes[],
                  MPI_Comm comm) {
-  return blocking(comm, alltoallw_call(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
-                  recvtypes));
+  return blocking(comm,
+                  alltoallw_call(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes));
 }
 Status ialltoallw(const void* sendbuf, CountArray sendcounts, CountArray sdispls, const MPI_Datatype sendtypes[],
                   void* recvbuf, CountArray recvcounts, CountArray rdispls, const MPI_Datatype recvtypes[],
                   MPI_Comm comm, MPI_Request* request) {
-  return nonblocking(comm, alltoallw_call(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
-                     recvtypes), request);
+  return nonblocking(
+      comm, alltoallw_call(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes), request);
 }
 Status alltoallw_init(const void* sendbuf, CountArray sendcounts, CountArray sdispls, const MPI_Datatype sendtypes[],
                       void* recvbuf, CountArray recvcounts, CountArray rdispls, const MPI_Datatype recvtypes[],
                       MPI_Comm comm, MPI_Info, MPI_Request* request) {
-  return persistent(comm, alltoallw_call(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
-                    recvtypes), request);
+  return persistent(
+      comm, alltoallw_call(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes), request);
 }
 
 }  // namespace lapwing::mpi

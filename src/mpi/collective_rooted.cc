@@ -19,26 +19,26 @@ Call bcast_call(void* buffer, MPI_Count count, MPI_Datatype datatype, int root) 
 
 Call gather_call(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                  MPI_Datatype recvtype, int root) {
-  return rooted_call(Collective::kGather, even_side(sendbuf, sendcount, sendtype), even_side(recvbuf, recvcount,
-                     recvtype), root);
+  return rooted_call(Collective::kGather, even_side(sendbuf, sendcount, sendtype),
+                     even_side(recvbuf, recvcount, recvtype), root);
 }
 
 Call gatherv_call(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, CountArray recvcounts,
                   CountArray displs, MPI_Datatype recvtype, int root) {
-  return rooted_call(Collective::kGatherv, even_side(sendbuf, sendcount, sendtype), uneven_side(recvbuf, recvcounts,
-                     displs, recvtype), root);
+  return rooted_call(Collective::kGatherv, even_side(sendbuf, sendcount, sendtype),
+                     uneven_side(recvbuf, recvcounts, displs, recvtype), root);
 }
 
 Call scatter_call(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
                   MPI_Datatype recvtype, int root) {
-  return rooted_call(Collective::kScatter, even_side(sendbuf, sendcount, sendtype), even_side(recvbuf, recvcount,
-                     recvtype), root);
+  return rooted_call(Collective::kScatter, even_side(sendbuf, sendcount, sendtype),
+                     even_side(recvbuf, recvcount, recvtype), root);
 }
 
 Call scatterv_call(const void* sendbuf, CountArray sendcounts, CountArray displs, MPI_Datatype sendtype, void* recvbuf,
                    MPI_Count recvcount, MPI_Datatype recvtype, int root) {
-  return rooted_call(Collective::kScatterv, uneven_side(sendbuf, sendcounts, displs, sendtype), even_side(recvbuf,
-                     recvcount, recvtype), root);
+  return rooted_call(Collective::kScatterv, uneven_side(sendbuf, sendcounts, displs, sendtype),
+                     even_side(recvbuf, recvcount, recvtype), root);
 }
 
 }  // namespace
