@@ -102,7 +102,8 @@ Status type_set_name(MPI_Datatype datatype, const char* type_name) {
 }
 
 Status type_get_name(MPI_Datatype datatype, char* type_name, int* resultlen) {
-  const std::string& name = type_of(datatype).name();
+  // MPI_DATATYPE_NULL has a name, too.
+  const std::string name = datatype == MPI_DATATYPE_NULL ? "MPI_DATATYPE_NULL" : type_of(datatype).name();
   std::memcpy(type_name, name.c_str(), name.size() + 1);
   *resultlen = static_cast<int>(name.size());
   return {};
