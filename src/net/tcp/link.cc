@@ -85,8 +85,9 @@ void Link::keep_engine_awake() noexcept {
 void Link::dial() noexcept {
   state_ = State::kDialing;
   const auto route = [this](const Address& address) { return find_route(address, shared_.interfaces); };
-  dialer_ = std::make_unique<Dialer>(shared_, peer_,
-                                     order_candidates(addresses_, shared_.interfaces, same_host_, route), *this);
+  std::vector<Address> candidates = order_candidates(addresses_, shared_.interfaces, same_host_, route);
+  if (candidates.empty()) return fail_soon(no_route());
+  dialer_ = std::make_unique<Dialer>(shared_, peer_, std::move(candidates), *this);
   dialer_->start();
 }
 
@@ -196,6 +197,23 @@ void Link::receive() noexcept {
 }
 
 // ---- the end --------------------------------------------------------------------------------------------------------
+
+Status Link::no_route() const {
+  std::string theirs, ours;
+  for (const Address& address : addresses_) {
+    if (!address.is_loopback()) theirs += (theirs.empty() ? "" : ", ") + address.text();
+  }
+  for (const Interface& interface : shared_.interfaces) {
+    if (!interface.up || interface.address.is_loopback() || interface.address.is_link_local()) continue;
+    ours += (ours.empty() ? "" : ", ") + interface.name + " " + interface.address.text_without_port();
+  }
+  return Status::error(MPI_ERR_OTHER,
+                       "%s cannot reach %s by TCP: that rank offers %s, and this host (%s) has no route there. Check "
+                       "that the networks of both hosts are up, and choose one that joins them with LAPWING_TCP_INTERFACE",
+                       shared_.describe_self().c_str(), shared_.describe(peer_).c_str(),
+                       theirs.empty() ? "no address outside its host" : theirs.c_str(),
+                       ours.empty() ? "no network but loopback" : ours.c_str());
+}
 
 Status Link::connection_lost(const char* what) const {
   return Status::error(

@@ -90,6 +90,7 @@ class Link final : public ConnectionUser, public DialerUser {
   void lose(Status why) noexcept;
   void end(State state, Status why) noexcept;
   void keep_engine_awake() noexcept;
+  Status no_route() const;
   Status connection_lost(const char* what) const;
 
   Shared& shared_;

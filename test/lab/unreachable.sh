@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# A peer that cannot be reached: the job ends within the connect timeout with one text that names ranks, hosts, addresses, cause
+# and remedy.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+lab up 3 || die "lab up"
+export LAPWING_CONNECT_TIMEOUT=2
+
+# expect WHAT CAUSE: halo on h1 and h2 fails, and says why.
+expect() {
+  local begin=$SECONDS
+  ! on "h1 h2" "$programs/halo" || die "$1: the job succeeded"
+  [ $((SECONDS - begin)) -lt 20 ] || die "$1: told too late"
+  grep -qE "rank [01] on host h[12] cannot reach rank [01] on host h[12] by TCP" "$work/log" || die "$1: who"
+  grep -qE "$2" "$work/log" || die "$1: the cause is not told"
+  grep -q "LAPWING_TCP_INTERFACE" "$work/log" || die "$1: no remedy"
+}
+
+# The switch has lost a host: nobody answers.
+lab cut h2
+expect "a lost host" "10\.77\.0\.[12]:[0-9]+: (No route to host|no answer within)"
+lab restore h2
+on "h1 h2" "$programs/halo" || die "a host found again"
+
+# A router that swallows everything, as firewalls do. Only the first host has it: the second one's tries end by silence.
+ip -n "$LAB-h1" route add blackhole 10.77.0.2/32
+ip -n "$LAB-h2" route add blackhole 10.77.0.1/32
+expect "a route that swallows" "10\.77\.0\.[12]:[0-9]+"
+ip -n "$LAB-h2" route del blackhole 10.77.0.1/32
+expect "a one-way road" "10\.77\.0\.[12]:[0-9]+: (no answer within|No route)|has no route there"
+ip -n "$LAB-h1" route del blackhole 10.77.0.2/32
+
+# A host that says no.
+ip -n "$LAB-h1" route add prohibit 10.77.0.2/32
+ip -n "$LAB-h2" route add prohibit 10.77.0.1/32
+expect "a route that refuses" "10\.77\.0\.[12]:[0-9]+"
+ip -n "$LAB-h1" route del prohibit 10.77.0.2/32
+ip -n "$LAB-h2" route del prohibit 10.77.0.1/32
+
+# A host whose cable is out has no address to offer.
+ip -n "$LAB-h2" link set eth0 down
+expect "a host without network" "rank 1 .*(offers no address outside its host|this host \(no network but loopback\))"
+echo "unreachable: all as expected"
