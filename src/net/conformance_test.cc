@@ -229,6 +229,7 @@ struct Node {
     config.job_secret = std::string(32, 's');
     config.host_identity = "this-host";
     config.host_name = "this-host";
+    settings.single_copy = Choice::kOn;  // whether it pays on this machine or not
     config.settings = &settings;
     EXPECT_TRUE(engine.start(options).ok());
     transport = kind.make(engine, sink, config);

@@ -88,7 +88,8 @@ Status ShmTransport::share_segment(const std::vector<shm::Invitation>& invitatio
 Status ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
   const auto count = static_cast<std::uint32_t>(local_ranks_.size());
   const std::uint64_t capacity = segment_.layout().ring_bytes;
-  const bool may_pull = config_.settings->single_copy != Choice::kOff;
+  const Choice single_copy = config_.settings->single_copy;
+  const bool may_pull = single_copy == Choice::kOn || (single_copy == Choice::kAuto && count > 1 && shm::SingleCopy::pays(engine_.clock()));
   links_ = std::make_unique<Link[]>(count);
   hot_.reserve(count);
   waiting_.reserve(count);

@@ -2,8 +2,11 @@
 
 #include <sys/prctl.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
+#include <vector>
 
 namespace lapwing::net::shm {
 namespace {
@@ -23,6 +26,26 @@ bool SingleCopy::probe(const Invitation& peer) noexcept {
   const iovec local{&value, sizeof value};
   return read_memory(peer.pid, peer.probe_address, sizeof value, &local, 1) == static_cast<ssize_t>(sizeof value) &&
          value == peer.probe_value;
+}
+
+bool SingleCopy::pays(Clock& clock) {
+  constexpr std::size_t kSample = 64 * 1024;
+  constexpr int kRounds = 3;
+  std::vector<std::byte> source(kSample, std::byte{1}), middle(kSample), destination(kSample);
+  const iovec local{destination.data(), kSample};
+  std::int64_t by_kernel = INT64_MAX, by_ring = INT64_MAX;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::int64_t began = clock.now();
+    if (read_memory(getpid(), reinterpret_cast<std::uint64_t>(source.data()), kSample, &local, 1) < 0) return false;
+    const std::int64_t between = clock.now();
+    std::memcpy(middle.data(), source.data(), kSample);
+    asm volatile("" ::: "memory");  // the compiler may not join the two copies
+    std::memcpy(destination.data(), middle.data(), kSample);
+    asm volatile("" ::: "memory");
+    by_kernel = std::min(by_kernel, between - began);
+    by_ring = std::min(by_ring, clock.now() - between);
+  }
+  return by_kernel <= by_ring;
 }
 
 bool SingleCopy::pull(pid_t pid, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept {
