@@ -151,11 +151,20 @@ Status no_active_request(int* index, MPI_Status* status) noexcept {
 // An active request that its user freed ends by itself.
 void destroy_when_done(engine::Operation& operation) noexcept { static_cast<p2p::Request&>(operation).destroy(); }
 
+Status check_startable(const p2p::Request& request) {
+  if (!request.persistent()) {
+    return Status::error(MPI_ERR_REQUEST, "the request is not persistent, so it cannot be started");
+  }
+  if (request.active()) {
+    return Status::error(MPI_ERR_REQUEST, "the request is active already; complete it before it is started again");
+  }
+  return {};
+}
+
 Status begin(MPI_Request handle) {
   p2p::Request* request = request_of(handle);
   if (request == nullptr) return Status::error(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be started");
-  if (!request->persistent()) return Status::error(MPI_ERR_REQUEST, "the request is not persistent, so it cannot be started");
-  if (request->active()) return Status::error(MPI_ERR_REQUEST, "the request is active already; complete it before it is started again");
+  if (Status wrong = check_startable(*request); !wrong.ok()) return noted(*request, std::move(wrong));
   request->set_active(true);
   Status status = request->start();
   if (!status.ok()) request->set_active(false);
