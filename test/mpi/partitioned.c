@@ -1,0 +1,107 @@
+/* Partitioned communication: parts ready in any order, other cuts on the receiving side, rounds, several at once. */
+#include "check.h"
+
+static int rank, size, right, left;
+
+/* `sends` partitions on one side and `receives` on the other, of `total` ints. */
+static void round_trip(int sends, int receives, int total, MPI_Datatype type, int ints_per_element, int stride) {
+  const size_t length = (size_t)total / (size_t)ints_per_element * (size_t)stride;
+  int* out = calloc(length, sizeof(int));
+  int* in = calloc(length, sizeof(int));
+  const int elements = total / ints_per_element;
+  MPI_Request requests[2];
+  int flag;
+  OK(MPI_Psend_init(out, sends, elements / sends, type, right, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]));
+  OK(MPI_Precv_init(in, receives, elements / receives, type, left, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]));
+  for (int round = 0; round < 3; ++round) {
+    for (size_t i = 0; i < length; ++i) {
+      out[i] = (int)i + rank * 100000 + round;
+      in[i] = -1;
+    }
+    OK(MPI_Startall(2, requests));
+    OK(MPI_Parrived(requests[1], receives - 1, &flag));
+    for (int i = sends - 1; i > 0; --i) OK(MPI_Pready(i, requests[0]));
+    if (receives == sends && sends > 1) {
+      do OK(MPI_Parrived(requests[1], receives - 1, &flag)); while (!flag);
+      OK(MPI_Parrived(requests[1], 0, &flag));
+    }
+    OK(MPI_Pready_range(0, 0, requests[0]));
+    OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    OK(MPI_Parrived(requests[1], 0, &flag));
+    CHECK(flag);
+    for (size_t i = 0; i < length; ++i) {
+      const int data = (int)(i % (size_t)stride) < ints_per_element;
+      CHECK(in[i] == (data ? (int)i + left * 100000 + round : -1));
+    }
+  }
+  OK(MPI_Request_free(&requests[0]));
+  OK(MPI_Request_free(&requests[1]));
+  free(out);
+  free(in);
+}
+
+/* Two with the same tag: they meet in the order they were made, whatever starts first. */
+static void two_at_once(void) {
+  int out[2] = {rank * 2, rank * 2 + 1}, in[2] = {-1, -1};
+  MPI_Request send[2], receive[2];
+  for (int i = 0; i < 2; ++i) {
+    OK(MPI_Psend_init(&out[i], 1, 1, MPI_INT, right, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &send[i]));
+    OK(MPI_Precv_init(&in[i], 1, 1, MPI_INT, left, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &receive[i]));
+  }
+  const int zero[1] = {0};
+  for (int i = 1; i >= 0; --i) {
+    OK(MPI_Start(&send[i]));
+    OK(MPI_Pready_list(1, zero, send[i]));
+  }
+  OK(MPI_Startall(2, receive));
+  int plain = -1;
+  OK(MPI_Sendrecv(&rank, 1, MPI_INT, right, 3, &plain, 1, MPI_INT, left, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  CHECK(plain == left);
+  OK(MPI_Waitall(2, send, MPI_STATUSES_IGNORE));
+  OK(MPI_Waitall(2, receive, MPI_STATUSES_IGNORE));
+  CHECK(in[0] == left * 2 && in[1] == left * 2 + 1);
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  FAILS(MPI_Pready(0, send[0]), MPI_ERR_REQUEST);
+  OK(MPI_Start(&send[0]));
+  FAILS(MPI_Pready(1, send[0]), MPI_ERR_ARG);
+  OK(MPI_Pready(0, send[0]));
+  FAILS(MPI_Pready(0, send[0]), MPI_ERR_ARG);
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+  OK(MPI_Start(&receive[0]));
+  OK(MPI_Wait(&receive[0], MPI_STATUS_IGNORE));
+  OK(MPI_Wait(&send[0], MPI_STATUS_IGNORE));
+  for (int i = 0; i < 2; ++i) {
+    OK(MPI_Request_free(&send[i]));
+    OK(MPI_Request_free(&receive[i]));
+  }
+}
+
+int main(int argc, char** argv) {
+  OK(MPI_Init(&argc, &argv));
+  OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  right = (rank + 1) % size;
+  left = (rank + size - 1) % size;
+  MPI_Datatype pairs;
+  OK(MPI_Type_create_resized(MPI_2INT, 0, 3 * sizeof(int), &pairs));
+  OK(MPI_Type_commit(&pairs));
+  for (int total = 24; total <= 240000; total *= 100) {
+    round_trip(1, 1, total, MPI_INT, 1, 1);
+    round_trip(6, 6, total, MPI_INT, 1, 1);
+    round_trip(4, 6, total, MPI_INT, 1, 1);
+    round_trip(6, 6, total, pairs, 2, 3);
+    round_trip(4, 3, total, pairs, 2, 3);
+  }
+  two_at_once();
+  MPI_Request nobody[2];
+  OK(MPI_Psend_init(NULL, 2, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &nobody[0]));
+  OK(MPI_Precv_init(NULL, 2, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &nobody[1]));
+  OK(MPI_Startall(2, nobody));
+  OK(MPI_Pready_range(0, 1, nobody[0]));
+  OK(MPI_Waitall(2, nobody, MPI_STATUSES_IGNORE));
+  OK(MPI_Request_free(&nobody[0]));
+  OK(MPI_Request_free(&nobody[1]));
+  OK(MPI_Type_free(&pairs));
+  OK(MPI_Finalize());
+  return 0;
+}
