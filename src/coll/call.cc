@@ -150,7 +150,10 @@ bool Call::same(const Call& other) const noexcept {
 Status check(const Call& call, const comm::Communicator& communicator) {
   if (is_rooted(call.what)) LAPWING_TRY(check_root(call, communicator));
   LAPWING_TRY(check_in_place(call, communicator));
-  if (call.op != nullptr) LAPWING_TRY(datatype::check(*call.op, *datatype::resolve(call.receive.type)));
+  // MPI_PROC_NULL says that nothing else counts.
+  if (call.op != nullptr && call.root != MPI_PROC_NULL) {
+    LAPWING_TRY(datatype::check(*call.op, *datatype::resolve(call.receive.type)));
+  }
   if (is_neighborhood(call.what) && comm::topology_of(communicator) == nullptr) {
     return Status::error(MPI_ERR_TOPOLOGY,
                          "the communicator has no topology: make one with MPI_Cart_create, MPI_Graph_create or "
