@@ -80,20 +80,45 @@ int guided_color(const std::vector<Place>& places, int own, MPI_Info info, bool 
   return level < 0 ? MPI_UNDEFINED : color_at(places, own, static_cast<std::size_t>(level));
 }
 
+// Everybody's place, in an order that both groups of an inter-communicator agree on, and this process's index in it.
+Status gather_places(comm::Communicator& parent, const Place& mine, std::vector<Place>& places, int& own) {
+  own = parent.rank();
+  if (!parent.is_inter()) {
+    places.resize(static_cast<std::size_t>(parent.size()));
+    return coll::allgather_bytes(services(), {parent}, &mine, sizeof mine, places.data());
+  }
+  const comm::Group& local = parent.local_group();
+  const comm::Group& remote = *parent.remote_group();
+  // Both groups exchange as many places as the larger one has; the padding is cut off.
+  const auto count = static_cast<std::size_t>(std::max(local.size(), remote.size()));
+  std::vector<Place> ours(count), theirs(count);
+  LAPWING_TRY(
+      coll::allgather_bytes(services(), {parent, comm::Plane::kLocalCollective}, &mine, sizeof mine, ours.data()));
+  LAPWING_TRY(coll::exchange_bytes(services(), parent, ours.data(), count * sizeof mine, theirs.data()));
+  ours.resize(static_cast<std::size_t>(local.size()));
+  theirs.resize(static_cast<std::size_t>(remote.size()));
+  const bool ours_first = local.member(0) < remote.member(0);
+  if (!ours_first) own += remote.size();
+  places = ours_first ? ours : theirs;
+  const std::vector<Place>& others = ours_first ? theirs : ours;
+  places.insert(places.end(), others.begin(), others.end());
+  return {};
+}
+
 Status find_color(comm::Communicator& parent, int split_type, MPI_Info info, int* color) {
-  const Place mine = own_place(split_type != MPI_UNDEFINED);
-  std::vector<Place> places(static_cast<std::size_t>(parent.size()));
-  LAPWING_TRY(coll::allgather_bytes(services(), {parent}, &mine, sizeof mine, places.data()));
+  int own = 0;
+  std::vector<Place> places;
+  LAPWING_TRY(gather_places(parent, own_place(split_type != MPI_UNDEFINED), places, own));
   switch (split_type) {
     case MPI_COMM_TYPE_SHARED:
-      *color = color_at(places, parent.rank(), 0);
+      *color = color_at(places, own, 0);
       return {};
     case MPI_COMM_TYPE_HW_UNGUIDED:
-      *color = unguided_color(places, parent.rank(), info);
+      *color = unguided_color(places, own, info);
       return {};
     case MPI_COMM_TYPE_HW_GUIDED:
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
-      *color = guided_color(places, parent.rank(), info, split_type == MPI_COMM_TYPE_RESOURCE_GUIDED);
+      *color = guided_color(places, own, info, split_type == MPI_COMM_TYPE_RESOURCE_GUIDED);
       return {};
     default:
       *color = MPI_UNDEFINED;
@@ -110,7 +135,6 @@ bool is_split_type(int split_type) noexcept {
 
 Status comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
   comm::Communicator& parent = *resolve(comm);
-  LAPWING_TRY(check_intra(parent));
   if (!is_split_type(split_type))
     return Status::error(MPI_ERR_ARG, "split_type %d is none of MPI_COMM_TYPE_*", split_type);
   int color = MPI_UNDEFINED;
