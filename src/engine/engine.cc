@@ -210,7 +210,8 @@ void Engine::wait(Waiter& waiter) noexcept {
 
 void Engine::drive(Waiter& waiter) noexcept {
   baton_taken_ = true;
-  disarm_event_thread();
+  disarm_sources();
+  if (sources_ring_unasked()) disarm_event_thread();
   while (!spin(waiter)) {
     sleep_in_port(waiter);
     if (waiter.ready()) break;
@@ -242,6 +243,7 @@ bool Engine::spin(Waiter& waiter) noexcept {
 }
 
 void Engine::sleep_in_port(Waiter& waiter) noexcept {
+  disarm_event_thread();
   if (!arm_sources()) {
     disarm_sources();
     return;
@@ -289,8 +291,15 @@ void Engine::leave() noexcept {
   run_tasklets();
   ++epoch_;
   if (event_thread_runs_ && !baton_taken_) {
-    if (in_flight_ > 0 || armed_)
+    if (in_flight_ > 0 || armed_) {
+      // What is here already is done at once, within bounds: cheaper than waking a thread for it.
+      constexpr int kPushes = 4;
+      for (int push = 0; push < kPushes && !arm_sources(); ++push) {
+        disarm_sources();
+        turn(!kThorough);
+      }
       arm_event_thread();
+    }
     else
       request_lazy_arm();
   }
@@ -303,6 +312,10 @@ bool Engine::arm_sources() noexcept {
   for (Source* source : sources_)
     if (!source->arm()) return false;
   return true;
+}
+
+bool Engine::sources_ring_unasked() const noexcept {
+  return std::any_of(sources_.begin(), sources_.end(), [](const Source* source) { return source->rings_unasked(); });
 }
 
 void Engine::disarm_sources() noexcept {

@@ -41,6 +41,9 @@ class Source {
   virtual bool arm() noexcept = 0;
   // Somebody polls again: peers need not ring.
   virtual void disarm() noexcept = 0;
+  // True when descriptors of this source become ready even while it is disarmed (sockets do). Otherwise the event thread may
+  // stay armed while a thread spins, and the two system calls of disarming and arming it again are saved.
+  virtual bool rings_unasked() const noexcept { return false; }
 
  protected:
   ~Source() = default;
@@ -162,6 +165,7 @@ class Engine {
   void set_lazy_timer() noexcept;
   void on_lazy_timer() noexcept;
   bool arm_sources() noexcept;
+  bool sources_ring_unasked() const noexcept;
   void disarm_sources() noexcept;
   static void* event_thread_main(void* engine) noexcept;
   void run_event_thread() noexcept;

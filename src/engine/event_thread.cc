@@ -111,6 +111,7 @@ void Engine::run_event_thread() noexcept {
     for (int i = 0; i < count; ++i) {
       switch (events[i].data.u64) {
         case kPort:
+          armed_ = false;  // the one-shot has fired, whether or not there is something left to do
           work = true;
           break;
         case kLazyTimer:
@@ -130,7 +131,6 @@ void Engine::run_event_thread() noexcept {
 
 // Moves what there is to move, then arms again: the application is outside, or about to drive itself.
 void Engine::event_thread_drive() noexcept {
-  armed_ = false;  // the one-shot has fired; or arming found work and rang control
   disarm_sources();
   event_thread_drives_ = true;
   while (!baton_taken_ && turn(kThorough)) {
@@ -166,7 +166,6 @@ void Engine::disarm_event_thread() noexcept {
   epoll_ctl(outer_epoll_, EPOLL_CTL_MOD, port_.fd(), &event);
   armed_ = false;
   ++counters_.arms;
-  disarm_sources();
 }
 
 void Engine::request_lazy_arm() noexcept {

@@ -97,6 +97,7 @@ Capabilities TcpTransport::capabilities(PeerId) const noexcept {
 tcp::Link& TcpTransport::link(PeerId peer) noexcept {
   Peer& entry = peers_[peer];
   if (!entry.link) entry.link = std::make_unique<tcp::Link>(shared_, peer, entry.addresses, entry.same_host);
+  spoken_ = true;
   return *entry.link;
 }
 

@@ -40,6 +40,7 @@ class TcpTransport final : public Transport, private tcp::ReceptionUser {
   // The event port announces whatever there is to do.
   bool arm() noexcept override { return true; }
   void disarm() noexcept override {}
+  bool rings_unasked() const noexcept override { return spoken_; }
 
   const TcpCounters& counters() const noexcept { return shared_.counters; }
   // How many connections are inside that have not proven anything.
@@ -62,6 +63,7 @@ class TcpTransport final : public Transport, private tcp::ReceptionUser {
   tcp::Reception reception_;
   std::vector<Peer> peers_;
   bool attached_ = false;
+  bool spoken_ = false;  // with some peer: sockets may become ready at any time
 };
 
 }  // namespace lapwing::net
