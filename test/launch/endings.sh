@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# How jobs of MPI programs end: well, killed, aborted, with errors; nobody and nothing is left, and the text names the rank.
+#
+#   endings.sh MPIEXEC ENDINGS_PROGRAM
+set -u
+
+mpiexec=$1
+program=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+# A copy under a name of its own, so that leftovers are told from other tests' processes.
+name=endings.$$
+cp "$program" "$work/$name"
+program=$work/$name
+
+fail() {
+  echo "FAILED: $1"
+  sed 's/^/    stdout: /' "$work/out"
+  sed 's/^/    stderr: /' "$work/err"
+  failures=$((failures + 1))
+}
+
+# The pattern does not match itself.
+leftovers() { grep -las -- "ending[s].$$" /proc/[0-9]*/cmdline; }
+nobody_left() {
+  for _ in $(seq 100); do
+    [ -n "$(leftovers)" ] || break
+    read -rt 0.05 <> <(:) || true
+  done
+  [ -z "$(leftovers)" ] || fail "$1: left behind: $(leftovers)"
+  for left in /dev/shm/*lapwing*; do
+    [ ! -e "$left" ] || fail "$1: $left is left"
+  done
+}
+
+# run NAME EXPECTED_CODE command...
+run() {
+  local name=$1 expected=$2
+  shift 2
+  timeout 30 "$@" >"$work/out" 2>"$work/err" </dev/null
+  local code=$?
+  [ "$code" -eq "$expected" ] || fail "$name: exit code $code instead of $expected"
+  nobody_left "$name"
+}
+said() { grep -q -- "$2" "$work/err" || fail "$1: nothing said about '$2'"; }
+
+for transports in shm tcp; do
+  export LAPWING_TRANSPORTS=$transports
+  run "well, $transports" 0 "$mpiexec" -n 3 "$program" ok
+  for rank in 0 2; do
+    run "rank $rank killed, $transports" 137 "$mpiexec" -n 3 "$program" killed $rank
+    said "rank $rank killed, $transports" "rank $rank of 3 .*killed by SIGKILL"
+  done
+  run "abort, $transports" 9 "$mpiexec" -n 3 "$program" abort 1 9
+  said "abort, $transports" "rank 1 of 3 .*MPI_Abort with code 9"
+  run "exit inside MPI, $transports" 4 "$mpiexec" -n 3 "$program" exit 1 4
+  said "exit inside MPI, $transports" "rank 1 of 3"
+  timeout 30 "$mpiexec" -n 2 "$program" fatal 1 >"$work/out" 2>"$work/err" </dev/null
+  [ $? -ne 0 ] || fail "fatal error, $transports: exit code 0"
+  nobody_left "fatal error, $transports"
+  said "fatal error, $transports" "rank 1 of 2"
+  said "fatal error, $transports" "MPI_Send"
+  run "code after MPI_Finalize, $transports" 6 "$mpiexec" -n 2 "$program" late 6
+done
+unset LAPWING_TRANSPORTS
+
+# Without a launcher: one process, alone.
+run "alone" 0 "$program" ok
+run "alone, abort" 3 "$program" abort 0 3
+
+# Settings that are wrong end the program at its start, with a word about what is meant.
+timeout 30 env LAPWING_PROGES=polling "$program" ok >"$work/out" 2>"$work/err" && fail "misspelt setting: accepted"
+said "misspelt setting" "LAPWING_PROGRESS"
+timeout 30 env LAPWING_TRANSPORTS=pigeon "$program" ok >"$work/out" 2>"$work/err" && fail "unknown transport: accepted"
+said "unknown transport" "pigeon"
+timeout 30 env LAPWING_UNEXPECTED_LIMIT=lots "$program" ok >"$work/out" 2>"$work/err" && fail "malformed size: accepted"
+said "malformed size" "LAPWING_UNEXPECTED_LIMIT"
+
+if [ "$failures" -ne 0 ]; then
+  echo "$failures failures"
+  exit 1
+fi
+echo "endings: all as expected"

@@ -1,0 +1,46 @@
+/* Ways to end a job, for test/launch/endings.sh. The others are in the middle of messages and collectives meanwhile.
+
+     endings ok                 ends well
+     endings killed RANK        RANK kills itself by SIGKILL
+     endings abort RANK CODE    RANK calls MPI_Abort
+     endings exit RANK CODE     RANK leaves without MPI_Finalize
+     endings fatal RANK         RANK makes an error under MPI_ERRORS_ARE_FATAL
+     endings late CODE          everybody exits with CODE after MPI_Finalize */
+#include "check.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static int rank, size;
+static char out[300000], in[300000];
+
+static void round_of_messages(void) {
+  MPI_Request requests[2];
+  int sum = 0;
+  OK(MPI_Irecv(in, sizeof in, MPI_CHAR, (rank + size - 1) % size, 0, MPI_COMM_WORLD, &requests[0]));
+  OK(MPI_Isend(out, sizeof out, MPI_CHAR, (rank + 1) % size, 0, MPI_COMM_WORLD, &requests[1]));
+  OK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+  CHECK(sum == size * (size - 1) / 2);
+}
+
+static void end(const char* how, int code) {
+  if (strcmp(how, "killed") == 0) raise(SIGKILL);
+  if (strcmp(how, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, code);
+  if (strcmp(how, "exit") == 0) _exit(code);
+  if (strcmp(how, "fatal") == 0) MPI_Send(out, 1, MPI_CHAR, size, 0, MPI_COMM_WORLD);
+}
+
+int main(int argc, char** argv) {
+  OK(MPI_Init(&argc, &argv));
+  OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  const char* how = argc > 1 ? argv[1] : "ok";
+  const int never = strcmp(how, "ok") != 0 && strcmp(how, "late") != 0;
+  const int who = argc > 2 ? atoi(argv[2]) : 0, code = argc > 3 ? atoi(argv[3]) : 1;
+  for (int i = 0; i < 20; ++i) round_of_messages();
+  if (never && rank == who) end(how, code);
+  for (int i = 0; never || i < 20; ++i) round_of_messages();
+  OK(MPI_Finalize());
+  return strcmp(how, "late") == 0 ? who : 0;
+}

@@ -1,0 +1,181 @@
+/* Wrong arguments: each is reported with its class and a text that names the function and the argument, and changes nothing. */
+#include "check.h"
+
+static int rank, size;
+
+/* The call fails with this class, and the text says the function and `word`. */
+#define SAYS(call, wanted, word)                                              \
+  do {                                                                        \
+    char text_[MPI_MAX_ERROR_STRING];                                         \
+    int length_, code_ = (call), class_ = -1;                                 \
+    OK(MPI_Error_class(code_, &class_));                                      \
+    OK(MPI_Error_string(code_, text_, &length_));                             \
+    if (class_ != (wanted) || !strstr(text_, word) || !strstr(text_, "MPI_")) { \
+      fprintf(stderr, "%s:%d: class %d (wanted %s): %s\n", __FILE__, __LINE__, class_, #wanted, text_); \
+      MPI_Abort(MPI_COMM_WORLD, 1);                                           \
+    }                                                                         \
+  } while (0)
+
+static int value;
+static MPI_Request request = MPI_REQUEST_NULL;
+static MPI_Status status;
+
+static void point_to_point(void) {
+  SAYS(MPI_Send(&value, -1, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_COUNT, "-1");
+  SAYS(MPI_Send_c(&value, -5, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_COUNT, "-5");
+  SAYS(MPI_Send(&value, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_WORLD), MPI_ERR_TYPE, "MPI_Send");
+  SAYS(MPI_Send(&value, 1, MPI_INT, size, 0, MPI_COMM_WORLD), MPI_ERR_RANK, "MPI_Send");
+  SAYS(MPI_Send(&value, 1, MPI_INT, -17, 0, MPI_COMM_WORLD), MPI_ERR_RANK, "-17");
+  SAYS(MPI_Send(&value, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD), MPI_ERR_RANK, "MPI_Send");
+  SAYS(MPI_Send(&value, 1, MPI_INT, 0, -3, MPI_COMM_WORLD), MPI_ERR_TAG, "-3");
+  SAYS(MPI_Send(&value, 1, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD), MPI_ERR_TAG, "MPI_Send");
+  SAYS(MPI_Recv(&value, 1, MPI_INT, size + 1, 0, MPI_COMM_WORLD, &status), MPI_ERR_RANK, "MPI_Recv");
+  SAYS(MPI_Recv(&value, 1, MPI_INT, 0, -5, MPI_COMM_WORLD, &status), MPI_ERR_TAG, "-5");
+  SAYS(MPI_Isend(&value, 1, MPI_INT, 0, 0, MPI_COMM_NULL, &request), MPI_ERR_COMM, "MPI_Isend");
+  SAYS(MPI_Irecv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, NULL), MPI_ERR_ARG, "request");
+  SAYS(MPI_Probe(size, 0, MPI_COMM_WORLD, &status), MPI_ERR_RANK, "MPI_Probe");
+  SAYS(MPI_Iprobe(0, 0, MPI_COMM_WORLD, NULL, &status), MPI_ERR_ARG, "flag");
+  MPI_Message message = MPI_MESSAGE_NULL;
+  CHECK(MPI_Mrecv(&value, 1, MPI_INT, &message, &status) != MPI_SUCCESS);
+  SAYS(MPI_Sendrecv(&value, 1, MPI_INT, 0, 0, &value, -2, MPI_INT, 0, 0, MPI_COMM_WORLD, &status), MPI_ERR_COUNT, "-2");
+  SAYS(MPI_Wait(NULL, &status), MPI_ERR_ARG, "request");
+  SAYS(MPI_Start(&request), MPI_ERR_REQUEST, "MPI_Start");
+  SAYS(MPI_Request_free(&request), MPI_ERR_REQUEST, "MPI_Request_free");
+  CHECK(request == MPI_REQUEST_NULL);
+}
+
+static void datatypes(void) {
+  MPI_Datatype type, made, integer = MPI_INT;
+  OK(MPI_Type_contiguous(3, MPI_INT, &type));
+  SAYS(MPI_Send(&value, 1, type, 0, 0, MPI_COMM_WORLD), MPI_ERR_TYPE, "MPI_Type_commit");
+  OK(MPI_Type_free(&type));
+  SAYS(MPI_Type_contiguous(-1, MPI_INT, &made), MPI_ERR_COUNT, "-1");
+  SAYS(MPI_Type_contiguous(1, MPI_DATATYPE_NULL, &made), MPI_ERR_TYPE, "MPI_Type_contiguous");
+  SAYS(MPI_Type_free(&integer), MPI_ERR_TYPE, "MPI_Type_free");
+  CHECK(integer == MPI_INT);
+  int sizes[1] = {4}, parts[1] = {3}, starts[1] = {2};
+  CHECK(MPI_Type_create_subarray(1, sizes, parts, starts, MPI_ORDER_C, MPI_INT, &made) != MPI_SUCCESS);
+  SAYS(MPI_Type_size(MPI_INT, NULL), MPI_ERR_ARG, "size");
+  int position = 0;
+  CHECK(MPI_Pack(&value, 1, MPI_INT, &value, 2, &position, MPI_COMM_WORLD) != MPI_SUCCESS);
+  CHECK(position == 0);
+}
+
+static void sum(void* in, void* inout, int* count, MPI_Datatype* type) {}
+
+static void collectives(void) {
+  int in[2] = {0}, out[2] = {0};
+  SAYS(MPI_Bcast(&value, 1, MPI_INT, size, MPI_COMM_WORLD), MPI_ERR_ROOT, "MPI_Bcast");
+  SAYS(MPI_Bcast(&value, 1, MPI_INT, -8, MPI_COMM_WORLD), MPI_ERR_ROOT, "-8");
+  SAYS(MPI_Bcast(&value, -1, MPI_INT, 0, MPI_COMM_WORLD), MPI_ERR_COUNT, "-1");
+  SAYS(MPI_Allreduce(in, out, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD), MPI_ERR_OP, "MPI_Allreduce");
+  SAYS(MPI_Allreduce(in, out, 1, MPI_DOUBLE, MPI_BAND, MPI_COMM_WORLD), MPI_ERR_OP, "MPI_BAND");
+  SAYS(MPI_Allreduce(in, out, 1, MPI_FLOAT_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_OP, "MPI_SUM");
+  SAYS(MPI_Allreduce(in, out, 1, MPI_INT, MPI_SUM, MPI_COMM_NULL), MPI_ERR_COMM, "MPI_Allreduce");
+  SAYS(MPI_Reduce_local(in, out, 1, MPI_INT, MPI_OP_NULL), MPI_ERR_OP, "MPI_Reduce_local");
+  CHECK(MPI_Neighbor_allgather(in, 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_WORLD) != MPI_SUCCESS);
+  MPI_Op op = MPI_SUM;
+  SAYS(MPI_Op_free(&op), MPI_ERR_OP, "MPI_Op_free");
+  CHECK(op == MPI_SUM);
+  OK(MPI_Op_create(sum, 1, &op));
+  OK(MPI_Op_free(&op));
+  CHECK(op == MPI_OP_NULL);
+}
+
+static void objects(void) {
+  MPI_Comm comm, copy;
+  MPI_Group group, other;
+  MPI_Info info;
+  int n, unknown = 123456, bad[1] = {size}, twice[2] = {0, 0}, dims[1] = {size + 1}, periods[1] = {0};
+  SAYS(MPI_Comm_rank(MPI_COMM_WORLD, NULL), MPI_ERR_ARG, "rank");
+  SAYS(MPI_Comm_dup(MPI_COMM_NULL, &comm), MPI_ERR_COMM, "MPI_Comm_dup");
+  OK(MPI_Comm_group(MPI_COMM_WORLD, &group));
+  SAYS(MPI_Group_incl(group, 1, bad, &other), MPI_ERR_RANK, "MPI_Group_incl");
+  SAYS(MPI_Group_incl(group, 2, twice, &other), MPI_ERR_RANK, "MPI_Group_incl");
+  OK(MPI_Group_free(&group));
+  CHECK(group == MPI_GROUP_NULL);
+  SAYS(MPI_Group_rank(group, &n), MPI_ERR_GROUP, "MPI_Group_rank");
+  SAYS(MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &comm), MPI_ERR_TOPOLOGY, "MPI_Cart_create");
+  SAYS(MPI_Cart_rank(MPI_COMM_WORLD, dims, &n), MPI_ERR_TOPOLOGY, "MPI_Cart_rank");
+  SAYS(MPI_Info_get_nkeys(MPI_INFO_NULL, &n), MPI_ERR_INFO, "MPI_Info_get_nkeys");
+  OK(MPI_Info_create(&info));
+  SAYS(MPI_Info_set(info, NULL, "x"), MPI_ERR_ARG, "key");
+  OK(MPI_Info_free(&info));
+  SAYS(MPI_Comm_free_keyval(&unknown), MPI_ERR_KEYVAL, "MPI_Comm_free_keyval");
+  SAYS(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRHANDLER_NULL), MPI_ERR_ERRHANDLER, "MPI_Comm_set_errhandler");
+
+  /* A handle that has been freed is known as such. */
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  copy = comm;
+  OK(MPI_Comm_free(&comm));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* reading what was freed is what they report */
+  CHECK(MPI_Comm_size(copy, &n) != MPI_SUCCESS);
+#endif
+}
+
+/* What is lacking in this version says so. */
+static void lacking(void) {
+  MPI_File file;
+  MPI_Win win;
+  CHECK(MPI_File_open(MPI_COMM_WORLD, "/nowhere/at/all", MPI_MODE_RDONLY, MPI_INFO_NULL, &file) != MPI_SUCCESS);
+  CHECK(MPI_Win_create(&value, 4, 1, MPI_INFO_NULL, MPI_COMM_SELF, &win) != MPI_SUCCESS);
+}
+
+static int handled;
+static void handler(MPI_Comm* comm, int* code, ...) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length;
+  OK(MPI_Error_string(*code, text, &length));
+  CHECK(strstr(text, "MPI_Send") != NULL);
+  ++handled;
+}
+
+static void user_handlers(void) {
+  MPI_Errhandler made;
+  MPI_Comm comm;
+  OK(MPI_Comm_create_errhandler(handler, &made));
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  OK(MPI_Comm_set_errhandler(comm, made));
+  OK(MPI_Errhandler_free(&made));
+  CHECK(MPI_Send(&value, 1, MPI_INT, size, 0, comm) != MPI_SUCCESS && handled == 1);
+  CHECK(MPI_Send(&value, 1, MPI_INT, 0, -1, comm) != MPI_SUCCESS && handled == 2);
+  OK(MPI_Comm_free(&comm));
+}
+
+/* Before MPI_Init these are allowed; the others say that MPI is not running. */
+static void before_init(void) {
+  int flag = 7, version, subversion, length;
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  OK(MPI_Initialized(&flag));
+  CHECK(!flag);
+  OK(MPI_Finalized(&flag));
+  CHECK(!flag);
+  OK(MPI_Get_version(&version, &subversion));
+  CHECK(version == 5 && subversion == 0);
+  OK(MPI_Get_library_version(text, &length));
+  CHECK(strstr(text, "Lapwing") && (int)strlen(text) == length);
+  OK(MPI_Error_string(MPI_ERR_TRUNCATE, text, &length));
+}
+
+int main(int argc, char** argv) {
+  before_init();
+  OK(MPI_Init(&argc, &argv));
+  OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  point_to_point();
+  datatypes();
+  collectives();
+  objects();
+  lacking();
+  user_handlers();
+  /* After all this everything still works. */
+  int all = 0;
+  OK(MPI_Allreduce(&rank, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  CHECK(all == size * (size - 1) / 2);
+  OK(MPI_Finalize());
+  int flag;
+  OK(MPI_Finalized(&flag));
+  return flag ? 0 : 1;
+}
