@@ -157,6 +157,7 @@ bool Engine::run_timers() noexcept {
 
 bool Engine::turn(bool thorough) noexcept {
   bool moved = false;
+  turn_wanted_ = false;
   for (Source* source : sources_) moved |= source->poll();
   if (thorough || (!moved && ++turns_since_look_ >= kTurnsBetweenLooks)) {
     turns_since_look_ = 0;
@@ -290,20 +291,27 @@ void Engine::wake_driver() noexcept {
 void Engine::leave() noexcept {
   run_tasklets();
   ++epoch_;
-  if (event_thread_runs_ && !baton_taken_) {
+  if (baton_taken_) {
+    if (turn_wanted_) wake_driver();
+  } else if (event_thread_runs_) {
     if (in_flight_ > 0 || armed_) {
-      // What is here already is done at once, within bounds: cheaper than waking a thread for it.
-      constexpr int kPushes = 4;
-      for (int push = 0; push < kPushes && !arm_sources(); ++push) {
-        disarm_sources();
-        turn(!kThorough);
-      }
+      if (!turn_wanted_) do_what_is_here();
       arm_event_thread();
     }
-    else
+    else {
       request_lazy_arm();
+    }
   }
   lock_.unlock();
+}
+
+// Before leaving, within bounds: cheaper than waking the event thread for it.
+void Engine::do_what_is_here() noexcept {
+  constexpr int kPushes = 4;
+  for (int push = 0; push < kPushes && !arm_sources(); ++push) {
+    disarm_sources();
+    turn(!kThorough);
+  }
 }
 
 // All sources arm, or none: false when one has work.

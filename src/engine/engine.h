@@ -116,6 +116,9 @@ class Engine {
   void unhold() noexcept { --in_flight_; }
 
   void defer(Tasklet& tasklet) noexcept { tasklets_.push_back(tasklet); }
+  // A source keeps something back that its next poll() does: if the application leaves before that, the event thread is
+  // woken for it. Only where has_event_thread().
+  void want_turn() noexcept { turn_wanted_ = true; }
   // For user callbacks: runs on an application thread inside an MPI call, WITHOUT the lock. With MPI_THREAD_MULTIPLE any
   // application thread may be the one; the event thread never is.
   void defer_to_application(Tasklet& tasklet) noexcept;
@@ -151,6 +154,7 @@ class Engine {
   void sleep_in_port(Waiter& waiter) noexcept;
   void sleep_on_waiter(Waiter& waiter) noexcept;
   void pass_baton() noexcept;
+  void do_what_is_here() noexcept;
   void signal(Waiter& waiter) noexcept;
   bool run_tasklets() noexcept;
   bool run_timers() noexcept;
@@ -160,6 +164,7 @@ class Engine {
   Status start_event_thread();
   void stop_event_thread() noexcept;
   void arm_event_thread() noexcept;
+  void ring_control() noexcept;
   void disarm_event_thread() noexcept;
   void request_lazy_arm() noexcept;
   void set_lazy_timer() noexcept;
@@ -202,6 +207,7 @@ class Engine {
   bool event_thread_drives_ = false;
   bool sources_armed_ = false;
   unsigned turns_since_look_ = 0;
+  bool turn_wanted_ = false;       // see want_turn()
 
   Bell wake_;                  // in the port: wakes a sleeping driver
   Bell alarm_;                 // in the port: timerfd for timers_
@@ -213,6 +219,7 @@ class Engine {
   int lazy_timer_ = -1;
   int control_ = -1;
   bool armed_ = false;
+  bool control_rung_ = false;      // and not heard yet
   bool lazy_pending_ = false;
   std::uint64_t epoch_ = 0;        // counts leaves: tells the lazy timer whether the application was here since
   std::uint64_t lazy_epoch_ = 0;

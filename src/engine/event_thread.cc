@@ -12,6 +12,8 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -38,6 +40,25 @@ void drain(int fd) noexcept {
 void ring(int fd) noexcept {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t bytes = ::write(fd, &one, sizeof one);
+}
+
+// Asks for the shortest slice that Linux 6.12 and later give (0.1 ms): a thread that wakes for a moment then goes before the
+// computation it shares a core with, instead of waiting for the end of that one's slice (4 ms and more). It gets no larger share
+// of the processor, so no privilege is needed; older kernels take no notice.
+void ask_for_short_slice() noexcept {
+  struct {
+    std::uint32_t size, policy;
+    std::uint64_t flags;
+    std::int32_t nice;
+    std::uint32_t priority;
+    std::uint64_t runtime, deadline, period;
+  } attributes{};
+  constexpr std::uint64_t kKeepPolicy = 0x08;  // SCHED_FLAG_KEEP_POLICY
+  attributes.size = sizeof attributes;
+  attributes.flags = kKeepPolicy;
+  attributes.nice = getpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)));
+  attributes.runtime = 100'000;
+  syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
 }  // namespace
@@ -92,6 +113,7 @@ void Engine::stop_event_thread() noexcept {
 
 void* Engine::event_thread_main(void* engine) noexcept {
   prctl(PR_SET_NAME, "lapwing-event");
+  ask_for_short_slice();
   static_cast<Engine*>(engine)->run_event_thread();
   return nullptr;
 }
@@ -120,6 +142,7 @@ void Engine::run_event_thread() noexcept {
           break;
         case kControl:
           drain(control_);
+          control_rung_ = false;
           work = true;
           break;
       }
@@ -146,7 +169,7 @@ void Engine::event_thread_drive() noexcept {
 void Engine::arm_event_thread() noexcept {
   if (!arm_sources()) {
     disarm_sources();
-    ring(control_);  // work is here already: the event thread does it, not the application, which wants to compute
+    ring_control();  // work is here already: the event thread does it, not the application, which wants to compute
     return;
   }
   if (armed_) return;
@@ -156,6 +179,12 @@ void Engine::arm_event_thread() noexcept {
   epoll_ctl(outer_epoll_, EPOLL_CTL_MOD, port_.fd(), &event);
   armed_ = true;
   ++counters_.arms;
+}
+
+void Engine::ring_control() noexcept {
+  if (control_rung_) return;
+  control_rung_ = true;
+  ring(control_);
 }
 
 void Engine::disarm_event_thread() noexcept {

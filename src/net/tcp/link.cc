@@ -12,6 +12,15 @@
 namespace lapwing::net::tcp {
 namespace {
 
+// Bursts. A system call for each of many small messages costs far more than the messages. So from the third message on that
+// is posted to one peer in quick succession, frames wait for the next poll, in which all leave together: the application's own
+// (MPI_Wait, MPI_Test), or the event thread's, which is woken when the application leaves to compute. A lone message, or a pair,
+// never waits.
+constexpr std::int64_t kBurstGap = 5'000;  // ns between posts of one burst, at most
+constexpr unsigned kSentAtOnce = 2;
+constexpr unsigned kMostKeptBack = 32;
+constexpr std::uint64_t kLargestKeptBack = 4096;  // payload bytes; longer messages take the queue along at once
+
 constexpr int kMostReadsAtClose = 1024;  // of a scratch buffer each; a peer that still sends then is not waited for
 
 }  // namespace
@@ -27,6 +36,7 @@ Link::Link(Shared& shared, PeerId peer, std::vector<Address> addresses, bool sam
 
 Link::~Link() {
   shared_.engine.cancel_timer(await_);
+  std::erase(shared_.deferred, this);
   if (resumption_.linked()) resumption_.unlink();
 }
 
@@ -42,19 +52,42 @@ void Link::post(SendOp& op) noexcept {
     op.on_sent(op, failure_);
     return;
   }
-  const bool alone = outbox_.empty();
+  const bool free = outbox_.empty() || kept_back_ > 0;  // not waiting for the socket
+  const bool small = op.header.payload_bytes <= kLargestKeptBack;
   outbox_.push(op);
   if (state_ == State::kIdle) {
     dial();
-  } else if (state_ == State::kOpen && alone && !outbox_.flushing()) {
-    // The place for batching: a post that follows others within one turn could wait here for the turn's end.
-    flush();
+  } else if (state_ == State::kOpen && free && !outbox_.flushing()) {
+    if (joins_burst() && small && kept_back_ < kMostKeptBack)
+      defer_flush();
+    else
+      flush();
     shared_.hot_links.touch(*this);
   }
   keep_engine_awake();
 }
 
+bool Link::joins_burst() noexcept {
+  const std::int64_t now = shared_.engine.clock().now();
+  burst_length_ = now - last_post_ <= kBurstGap ? burst_length_ + 1 : 0;
+  last_post_ = now;
+  return burst_length_ >= kSentAtOnce && shared_.engine.has_event_thread();
+}
+
+void Link::defer_flush() noexcept {
+  ++kept_back_;
+  if (!listed_) shared_.deferred.push_back(this);
+  listed_ = true;
+  shared_.engine.want_turn();
+}
+
+void Link::flush_deferred() noexcept {
+  listed_ = false;
+  if (kept_back_ > 0 && state_ == State::kOpen) flush();
+}
+
 void Link::flush() noexcept {
+  kept_back_ = 0;
   switch (outbox_.flush(connection_->fd())) {
     case Outbox::Result::kDrained:
       connection_->want_writable(false);
@@ -242,6 +275,8 @@ void Link::end(State state, Status why) noexcept {
   state_ = state;
   failure_ = std::move(why);
   shared_.hot_links.forget(*this);
+  std::erase(shared_.deferred, this);
+  kept_back_ = 0;
   shared_.engine.cancel_timer(await_);
   dialer_.reset();
   shared_.retire(std::move(connection_));
@@ -252,6 +287,7 @@ void Link::end(State state, Status why) noexcept {
 void Link::close() noexcept {
   if (state_ == State::kFinished || state_ == State::kLost) return;
   if (state_ == State::kOpen) {
+    if (kept_back_ > 0) flush();
     ::shutdown(connection_->fd(), SHUT_WR);
     // Closing a socket with unread input resets the connection and throws away what we sent last.
     for (int reads = 0; reads < kMostReadsAtClose; ++reads) {

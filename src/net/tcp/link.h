@@ -53,6 +53,9 @@ class Link final : public ConnectionUser, public DialerUser {
   wire::Verdict judge() noexcept;
   void open(std::unique_ptr<Connection> connection) noexcept;
 
+  // Sends what a burst kept back (Shared::deferred).
+  void flush_deferred() noexcept;
+
   // Reads without having been told that there is something; true when something came.
   bool look() noexcept;
 
@@ -81,6 +84,8 @@ class Link final : public ConnectionUser, public DialerUser {
     return state_ == State::kDialing || state_ == State::kAwaiting || state_ == State::kOpen;
   }
   void dial() noexcept;
+  bool joins_burst() noexcept;
+  void defer_flush() noexcept;
   void flush() noexcept;
   void receive() noexcept;
   void on_awaited_in_vain() noexcept;
@@ -98,6 +103,10 @@ class Link final : public ConnectionUser, public DialerUser {
   const std::vector<Address> addresses_;
   const bool same_host_;
   State state_ = State::kIdle;
+  std::int64_t last_post_ = 0;  // ns; for bursts, see joins_burst()
+  unsigned burst_length_ = 0;
+  unsigned kept_back_ = 0;  // frames in the outbox that wait for the burst's end, not for the socket
+  bool listed_ = false;     // in Shared::deferred
   bool held_ = false;  // the engine has been told that frames wait to leave
   Status failure_;     // why frames are not sent any more: from now on (kFinished, kLost), or from the next resume()
   Outbox outbox_;

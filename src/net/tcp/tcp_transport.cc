@@ -115,7 +115,15 @@ void TcpTransport::admit(PeerId peer, std::unique_ptr<tcp::Connection> connectio
 
 bool TcpTransport::poll() noexcept {
   shared_.retired.clear();
-  return shared_.hot_links.poll();
+  bool moved = false;
+  while (!shared_.deferred.empty()) {
+    tcp::Link* link = shared_.deferred.back();
+    shared_.deferred.pop_back();
+    link->flush_deferred();
+    moved = true;
+  }
+  moved |= shared_.hot_links.poll();
+  return moved;
 }
 
 bool TcpTransport::flushed() const noexcept {

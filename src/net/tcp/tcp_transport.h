@@ -37,8 +37,8 @@ class TcpTransport final : public Transport, private tcp::ReceptionUser {
   void close() noexcept override;
 
   bool poll() noexcept override;
-  // The event port announces whatever there is to do.
-  bool arm() noexcept override { return true; }
+  // The event port announces whatever there is to do, except to send what bursts keep back.
+  bool arm() noexcept override { return shared_.deferred.empty(); }
   void disarm() noexcept override {}
   bool rings_unasked() const noexcept override { return spoken_; }
 
