@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "mpi.h"
+
 namespace lapwing::launch {
 namespace {
 
@@ -18,6 +20,8 @@ using Clock = std::chrono::steady_clock;
 // over.
 constexpr milliseconds kGrace(400);
 constexpr int kTimeoutCode = 124;
+// A process's connections close before its parent hears of its end; what others say about it may come in between.
+constexpr milliseconds kHearsay(250);
 
 constexpr int kHandledSignals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 
@@ -36,7 +40,8 @@ Job::Job(const CommandLine& command_line)
       ranks_(command_line.ranks()),
       processes_(ranks_),
       output_(loop_, command_line.label),
-      input_(loop_) {
+      input_(loop_),
+      gave_up_(static_cast<std::size_t>(ranks_)) {
   for (std::size_t index = 0; index < command_line_.programs.size(); ++index) {
     rank_programs_.insert(rank_programs_.end(), static_cast<std::size_t>(command_line_.programs[index].ranks), index);
   }
@@ -70,6 +75,7 @@ int Job::run() {
     loop_.run_once(wait_milliseconds());
     on_time();
   }
+  fail_by_hearsay();
   processes_.sweep();
   output_.drain();
   return exit_code_.value_or(0);
@@ -95,6 +101,7 @@ int Job::wait_milliseconds() const {
   };
   consider(kill_time_);
   if (state_ == State::kRunning) consider(timeout_);
+  if (state_ == State::kRunning && hearsay_) consider(hearsay_->until);
   if (unfinished_since_) consider(*unfinished_since_ + milliseconds(OutputForwarder::kPatienceMilliseconds));
   if (!next) return -1;
   const auto left = std::chrono::ceil<milliseconds>(*next - Clock::now()).count();
@@ -104,6 +111,7 @@ int Job::wait_milliseconds() const {
 void Job::on_time() {
   const Time now = Clock::now();
   if (kill_time_ && now >= *kill_time_) kill_all();
+  if (hearsay_ && now >= hearsay_->until) fail_by_hearsay();
   if (state_ == State::kRunning && timeout_ && now >= *timeout_) {
     char text[96];
     std::snprintf(text, sizeof text, "mpiexec: the job did not end within %g s and is being ended\n",
@@ -165,7 +173,13 @@ void Job::suspend() {
 void Job::on_abort(int rank, int code, const std::string& text) {
   // An exit code has eight bits; a failure must not come out as a success.
   const int exit_code = (code & 0xff) == 0 && code != 0 ? 1 : code & 0xff;
-  fail(exit_code, aborted_report(name_of(rank), code, text));
+  const std::string report = aborted_report(name_of(rank), code, text);
+  if (code == MPI_ERR_PROC_ABORTED && state_ == State::kRunning) {
+    gave_up_[static_cast<std::size_t>(rank)] = true;
+    if (!hearsay_) hearsay_ = {exit_code, report, Clock::now() + kHearsay};
+  } else {
+    fail(exit_code, report);
+  }
 }
 
 void Job::on_protocol_error(int rank, const Status& status) {
@@ -184,7 +198,7 @@ void Job::collect_ends() {
 
 void Job::judge(const RankEnd& end) {
   pmi_->drain(end.rank);
-  if (state_ != State::kRunning) return;
+  if (state_ != State::kRunning || gave_up_[static_cast<std::size_t>(end.rank)]) return;
   if (!end.start_failure.empty()) {
     fail(127, "mpiexec: cannot start " + describe(name_of(end.rank)) + ": " + end.start_failure + "\n");
   } else if (WIFSIGNALED(end.wait_status)) {
@@ -230,6 +244,10 @@ void Job::look_for_deadlock() {
 }
 
 // ---- ending ---------------------------------------------------------------------------------------------------------
+
+void Job::fail_by_hearsay() {
+  if (hearsay_) fail(hearsay_->exit_code, hearsay_->report);
+}
 
 void Job::fail(int code, const std::string& report) {
   if (state_ != State::kRunning) return;

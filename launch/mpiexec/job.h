@@ -37,6 +37,12 @@ class Job final : public PmiServer::Listener {
  private:
   using Time = std::chrono::steady_clock::time_point;
   enum class State { kRunning, kEnding, kKilling };
+  // A rank gave up because another one had ended, before the kernel told of that end.
+  struct Hearsay {
+    int exit_code;
+    std::string report;
+    Time until;  // then it is told, if no end that explains it has been seen
+  };
 
   // Preparing.
   Status check_settings() const;
@@ -61,6 +67,7 @@ class Job final : public PmiServer::Listener {
   void look_for_deadlock();
 
   // Ending.
+  void fail_by_hearsay();
   void fail(int code, const std::string& report);
   void begin_ending();
   void kill_all();
@@ -88,6 +95,8 @@ class Job final : public PmiServer::Listener {
 
   State state_ = State::kRunning;
   std::optional<int> exit_code_;
+  std::optional<Hearsay> hearsay_;      // the first one
+  std::vector<bool> gave_up_;           // rank -> by hearsay
   int user_signal_ = 0;  // the first of SIGINT, SIGTERM, ... that the user sent
   std::optional<Time> kill_time_;
   std::optional<Time> timeout_;
