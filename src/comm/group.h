@@ -16,6 +16,8 @@ namespace lapwing::comm {
 // A process of the job: its rank in MPI_COMM_WORLD. Equals net::PeerId.
 using ProcessId = std::uint32_t;
 
+class Session;
+
 class Group : public Object {
  public:
   // `own_rank` is found by looking for `self` in `members`.
@@ -25,6 +27,9 @@ class Group : public Object {
   int size() const noexcept { return static_cast<int>(members_.size()); }
   // This process's rank in the group, or MPI_UNDEFINED.
   int rank() const noexcept { return rank_; }
+  // The session it was made from, directly or through other groups and communicators; null in the world model. A session
+  // ends after its groups. Set once, before the group is shared.
+  Session* session = nullptr;
   ProcessId member(int rank) const noexcept { return members_[static_cast<std::size_t>(rank)]; }
   const std::vector<ProcessId>& members() const noexcept { return members_; }
   // The rank of a process in this group, or MPI_UNDEFINED. O(1) after the first question, which may build an index. Any

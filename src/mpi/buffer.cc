@@ -1,7 +1,5 @@
 // MPI 5.0, section 3.6: buffers for buffered sends, on the process, a communicator or a session.
-//
-// A communicator does not know the session it came from, so a buffer on a session serves only to be detached and flushed: sends
-// use the buffer of their communicator, else the process's, else one of a session.
+// Which one a send uses: p2p::buffer_for().
 #include "mpi/buffer.h"
 
 #include "comm/session.h"

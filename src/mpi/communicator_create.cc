@@ -164,6 +164,7 @@ Status comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info i
                          static_cast<int>(strnlen(received.name.data(), received.name.size())), received.name.data());
   }
   comm::Communicator* made = make_communicator(received.context, members.members(), {}, nullptr);
+  made->local_group().session = members.session;
   adopt_error_handler(*made, errhandler);
   set_hints(*made, info);
   *newcomm = made->handle();

@@ -13,9 +13,12 @@ namespace lapwing::mpi {
 
 namespace {
 
-MPI_Group make_handle(std::vector<comm::ProcessId> members) {
+// A group of the session that `parent` is of.
+MPI_Group make_handle(std::vector<comm::ProcessId> members, const comm::Group& parent) {
   if (members.empty()) return MPI_GROUP_EMPTY;
-  return give_handle(comm::Group::make(std::move(members), static_cast<comm::ProcessId>(process().job.rank())));
+  comm::Group* made = comm::Group::make(std::move(members), static_cast<comm::ProcessId>(process().job.rank()));
+  made->session = parent.session;
+  return give_handle(made);
 }
 
 // The listed ranks of `group`, in the order of the list.
@@ -25,7 +28,7 @@ Status include(const comm::Group& group, std::span<const int> ranks, MPI_Group* 
   std::vector<comm::ProcessId> members;
   members.reserve(ranks.size());
   for (const int rank : ranks) members.push_back(group.member(rank));
-  *newgroup = make_handle(std::move(members));
+  *newgroup = make_handle(std::move(members), group);
   return {};
 }
 
@@ -37,7 +40,7 @@ Status exclude(const comm::Group& group, std::span<const int> ranks, MPI_Group* 
   for (int rank = 0; rank < group.size(); ++rank) {
     if (!selected[static_cast<std::size_t>(rank)]) members.push_back(group.member(rank));
   }
-  *newgroup = make_handle(std::move(members));
+  *newgroup = make_handle(std::move(members), group);
   return {};
 }
 
@@ -78,17 +81,17 @@ Status group_compare(MPI_Group group1, MPI_Group group2, int* result) {
 }
 
 Status group_union(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
-  *newgroup = make_handle(comm::group_union(*resolve(group1), *resolve(group2)));
+  *newgroup = make_handle(comm::group_union(*resolve(group1), *resolve(group2)), *resolve(group1));
   return {};
 }
 
 Status group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
-  *newgroup = make_handle(comm::group_intersection(*resolve(group1), *resolve(group2)));
+  *newgroup = make_handle(comm::group_intersection(*resolve(group1), *resolve(group2)), *resolve(group1));
   return {};
 }
 
 Status group_difference(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
-  *newgroup = make_handle(comm::group_difference(*resolve(group1), *resolve(group2)));
+  *newgroup = make_handle(comm::group_difference(*resolve(group1), *resolve(group2)), *resolve(group1));
   return {};
 }
 

@@ -80,7 +80,9 @@ comm::Communicator* make_communicator(std::uint64_t context, std::vector<comm::P
                                       std::vector<comm::ProcessId> remote, const comm::Communicator* parent) {
   const auto self = static_cast<comm::ProcessId>(process().job.rank());
   comm::Group* far = remote.empty() ? nullptr : comm::Group::make(std::move(remote), self);
-  auto* made = new comm::Communicator(context, comm::Group::make(std::move(local), self), far);
+  comm::Group* near = comm::Group::make(std::move(local), self);
+  if (parent != nullptr) near->session = parent->local_group().session;
+  auto* made = new comm::Communicator(context, near, far);
   if (parent != nullptr) adopt_error_handler(*made, parent->error_handler());
   return made;
 }

@@ -65,10 +65,12 @@ Status session_get_info(MPI_Session, MPI_Info* info_used) {
   return made->set("mpi_memory_alloc_kinds", "mpi,system");
 }
 
-Status group_from_session_pset(MPI_Session, const char* pset_name, MPI_Group* newgroup) {
+Status group_from_session_pset(MPI_Session session, const char* pset_name, MPI_Group* newgroup) {
   std::vector<comm::ProcessId> members;
   LAPWING_TRY(members_of(pset_name, members));
-  *newgroup = give_handle(comm::Group::make(std::move(members), static_cast<comm::ProcessId>(process().job.rank())));
+  comm::Group* made = comm::Group::make(std::move(members), static_cast<comm::ProcessId>(process().job.rank()));
+  made->session = resolve(session);
+  *newgroup = give_handle(made);
   return {};
 }
 

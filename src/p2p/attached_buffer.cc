@@ -3,6 +3,7 @@
 #include <cinttypes>
 
 #include "base/log.h"
+#include "comm/session.h"
 #include "datatype/pack.h"
 
 namespace lapwing::p2p {
@@ -129,8 +130,12 @@ FlushRequest& AttachedBuffer::flush() {
 }
 
 AttachedBuffer& buffer_for(comm::Communicator& communicator, Messenger& messenger) noexcept {
-  auto* own = static_cast<AttachedBuffer*>(communicator.buffer.get());
-  return own != nullptr && own->attached() ? *own : messenger.process_buffer();
+  const comm::Session* session = communicator.local_group().session;
+  for (comm::Extra* extra : {communicator.buffer.get(), session != nullptr ? session->buffer.get() : nullptr}) {
+    auto* buffer = static_cast<AttachedBuffer*>(extra);
+    if (buffer != nullptr && buffer->attached()) return *buffer;
+  }
+  return messenger.process_buffer();
 }
 
 }  // namespace lapwing::p2p

@@ -68,7 +68,8 @@ class AttachedBuffer final : public comm::Extra {
   IntrusiveList<FlushRequest> flushes_;
 };
 
-// The buffer that a send on this communicator uses: the communicator's own if it has one, else the process's.
+// The buffer that a send on this communicator uses: its own if it has one, else that of its session if that has one, else
+// the process's.
 AttachedBuffer& buffer_for(comm::Communicator& communicator, Messenger& messenger) noexcept;
 
 }  // namespace lapwing::p2p

@@ -107,6 +107,32 @@ static void late_one_first(void) {
   OK(MPI_Waitall(kMessages, requests, MPI_STATUSES_IGNORE));
 }
 
+/* A buffered send on a communicator made from a session finds the session's buffer. */
+static void session_buffer(void) {
+  MPI_Session session;
+  MPI_Group world, same;
+  MPI_Comm comm, copy;
+  char room[1000 + MPI_BSEND_OVERHEAD];
+  void* back;
+  int bytes, in = -1, everyone[1][3] = {{0, size - 1, 1}};
+  OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session));
+  OK(MPI_Group_from_session_pset(session, "mpi://WORLD", &world));
+  OK(MPI_Group_range_incl(world, 1, everyone, &same));
+  OK(MPI_Comm_create_from_group(same, "exchanges", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm));
+  OK(MPI_Comm_dup(comm, &copy));
+  OK(MPI_Session_attach_buffer(session, room, sizeof room));
+  OK(MPI_Bsend(&rank, 1, MPI_INT, right, 1, copy));
+  OK(MPI_Recv(&in, 1, MPI_INT, left, 1, copy, MPI_STATUS_IGNORE));
+  CHECK(in == left);
+  OK(MPI_Session_detach_buffer(session, &back, &bytes));
+  CHECK(back == room && bytes == (int)sizeof room);
+  OK(MPI_Comm_free(&copy));
+  OK(MPI_Comm_free(&comm));
+  OK(MPI_Group_free(&same));
+  OK(MPI_Group_free(&world));
+  OK(MPI_Session_finalize(&session));
+}
+
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
@@ -117,6 +143,7 @@ int main(int argc, char** argv) {
   matched_probes();
   freed_while_active();
   late_one_first();
+  session_buffer();
   OK(MPI_Finalize());
   return 0;
 }
