@@ -26,6 +26,12 @@ grep -q "rank [01] on host h[12].*LAPWING_TRANSPORTS" "$work/log" || die "shared
 for choice in eth0 10.77.0.0/24 office,eth0; do
   LAPWING_TCP_INTERFACE=$choice on "h1 h2" "$programs/halo" || die "LAPWING_TCP_INTERFACE=$choice"
 done
+if ip -n "$LAB-h1" -6 address show dev eth0 | grep -q fd77; then
+  LAPWING_TCP_INTERFACE=fd77::/64 on "h1 h2" "$programs/messages" || die "LAPWING_TCP_INTERFACE=fd77::/64"
+  for host in h1 h2; do ip -n "$LAB-$host" address del "$(lab address "$host")/24" dev eth0; done
+  on "h1 h2" "$programs/halo" || die "hosts with IPv6 alone"
+  for host in h1 h2; do ip -n "$LAB-$host" address add "$(lab address "$host")/24" dev eth0; done
+fi
 ! LAPWING_TCP_INTERFACE=eth7 on "h1 h2" "$programs/halo" || die "LAPWING_TCP_INTERFACE=eth7 was accepted"
 grep -q "matches no network interface.*eth0 (10.77.0" "$work/log" || die "LAPWING_TCP_INTERFACE=eth7: message"
 
