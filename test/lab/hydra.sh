@@ -30,6 +30,7 @@ hydra h1,h2 1 2 "$programs/overlap" || die "overlap on 2 hosts"
 
 # The launcher reaches both, but they do not reach each other.
 ip -n "$LAB-h1" route add blackhole 10.77.0.2/32
+ip -n "$LAB-h1" -6 address flush dev eth0
 ! LAPWING_CONNECT_TIMEOUT=2 hydra h3,h1,h2 1 3 "$programs/collectives" || die "hosts that do not reach each other: the job succeeded"
 grep -q "rank [12] on host h[12] cannot reach rank [12] on host h[12]" "$work/log" || die "hosts that do not reach each other: message"
 echo "hydra: all as expected"

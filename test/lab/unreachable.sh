@@ -4,6 +4,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 lab up 3 || die "lab up"
+for host in $(lab hosts); do ip -n "$LAB-$host" -6 address flush dev eth0; done # one way is enough to be closed
 export LAPWING_CONNECT_TIMEOUT=2
 
 # expect WHAT CAUSE: halo on h1 and h2 fails, and says why.
@@ -36,6 +37,16 @@ ip -n "$LAB-h2" route add prohibit 10.77.0.1/32
 expect "a route that refuses" "10\.77\.0\.[12]:[0-9]+"
 ip -n "$LAB-h1" route del prohibit 10.77.0.2/32
 ip -n "$LAB-h2" route del prohibit 10.77.0.1/32
+
+# A break in the middle that heals is survived.
+on "h1 h3" "$build/test/lab/steady" "$work/stop" 50 &
+job=$!
+wait_until "messages" test -e "$work/stop.started"
+lab cut h3
+sleep 1
+lab restore h3
+touch "$work/stop"
+wait $job || die "a break that heals"
 
 # A host whose cable is out has no address to offer.
 ip -n "$LAB-h2" link set eth0 down
