@@ -1,5 +1,7 @@
 /* Every collective on MPI_COMM_WORLD in its three forms (blocking, non-blocking, persistent), in place and not, short and long,
-   with predefined operations, with one of ours that does not commute, and on types with gaps. */
+   with predefined operations, with one of ours that does not commute, and on types with gaps.
+
+   An argument is the number of counts to go through, for many ranks on few cores. */
 #include "check.h"
 
 static int rank, size;
@@ -438,9 +440,11 @@ int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  const int counts_used = argc > 1 ? atoi(argv[1]) : kCountsUsed;
+  CHECK(counts_used <= kCountsUsed);
   for (int form = 0; form < kForms; ++form) {
     barrier(form);
-    for (int c = 0; c < kCountsUsed; ++c) {
+    for (int c = 0; c < counts_used; ++c) {
       const int count = kCounts[c];
       const int block = count > 5000 ? 5000 : count; /* of which everybody has one for each */
       bcast(form, count);

@@ -107,9 +107,9 @@ static void exchange(MPI_Datatype type, int count, int tag) {
   free(scattered);
 }
 
-static void random_types(void) {
+static void random_types(int how_many) {
   static const int counts[] = {0, 1, 3, 50, 2000};
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < how_many; ++i) {
     MPI_Datatype type = random_type(1 + below(3));
     OK(MPI_Type_commit(&type));
     for (int c = 0; c < 5; ++c) exchange(type, counts[c], i);
@@ -177,7 +177,7 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   right = (rank + 1) % size;
   left = (rank + size - 1) % size;
-  random_types();
+  random_types(argc > 1 ? atoi(argv[1]) : 60);
   transposed();
   partial();
   absolute();
