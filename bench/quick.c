@@ -4,6 +4,7 @@
      bandwidth  a stream of 1 MiB messages
      rate       8 B messages per second, 64 outstanding
      ssend      MPI_Ssend of 64 KiB to a rank that has posted its receive and computes for 50 ms (median)
+     overlap    what is left of an exchange of 1 MiB, and of an MPI_Iallreduce of 1 MiB, after 25 ms of computing (median)
      wait       processor time of a rank that waits 3 s in MPI_Recv, and in MPI_Barrier
      idle       wake-ups per second of all threads while the program only computes
 
@@ -120,6 +121,33 @@ static void ssend(void) {
   free(buffer);
 }
 
+/* Time spent in starting and finishing; the computation between is not counted. */
+static void overlap(void) {
+  enum { kRounds = 15, kBytes = 1 << 20 };
+  char *out = calloc(1, kBytes), *in = calloc(1, kBytes);
+  double exchange[kRounds], reduction[kRounds];
+  for (int i = 0; i < 2 * kRounds; ++i) {
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = MPI_Wtime();
+    if (i < kRounds) {
+      MPI_Irecv(in, kBytes, MPI_BYTE, 1 - rank, 6, MPI_COMM_WORLD, &requests[0]);
+      MPI_Isend(out, kBytes, MPI_BYTE, 1 - rank, 6, MPI_COMM_WORLD, &requests[1]);
+    } else {
+      MPI_Iallreduce(out, in, kBytes / (int)sizeof(double), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+    }
+    const double started = MPI_Wtime();
+    compute(0.025);
+    const double computed = MPI_Wtime();
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    *(i < kRounds ? &exchange[i] : &reduction[i - kRounds]) = (MPI_Wtime() - computed + started - begin) * 1e6;
+  }
+  if (rank == 0) report("exchange_1MiB_beside_computing", median(exchange, kRounds), "us");
+  if (rank == 0) report("iallreduce_1MiB_beside_computing", median(reduction, kRounds), "us");
+  free(out);
+  free(in);
+}
+
 static double processor_seconds(void) {
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
@@ -177,7 +205,8 @@ int main(int argc, char** argv) {
     const char* name;
     void (*run)(void);
   } all[] = {{"latency", latency}, {"bandwidth", bandwidth},        {"rate", rate},
-             {"ssend", ssend},     {"wait", wait_without_burning}, {"idle", idle}};
+             {"ssend", ssend},     {"overlap", overlap},     {"wait", wait_without_burning},
+             {"idle", idle}};
   int size;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
