@@ -23,7 +23,7 @@ void fill_empty_status(MPI_Status* status) noexcept;
 // MPI_REQUEST_NULL) or makes a persistent one inactive. Without the lock. A failure notes its communicator.
 Status take_result(MPI_Request& handle, p2p::Request& request, MPI_Status* status);
 
-// Destroys a request that is done. Takes the lock.
+// Gives up the user's reference to a request that is done. Takes the lock.
 void destroy_request(p2p::Request& request) noexcept;
 
 // One turn of progress by an application thread that will not wait.

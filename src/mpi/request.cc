@@ -20,7 +20,7 @@ void fill_empty_status(MPI_Status* status) noexcept {
 
 void destroy_request(p2p::Request& request) noexcept {
   const std::lock_guard guard(process().engine.lock());
-  request.destroy();
+  if (request.release()) request.destroy();
 }
 
 namespace {
@@ -149,7 +149,10 @@ Status no_active_request(int* index, MPI_Status* status) noexcept {
 }
 
 // An active request that its user freed ends by itself.
-void destroy_when_done(engine::Operation& operation) noexcept { static_cast<p2p::Request&>(operation).destroy(); }
+void destroy_when_done(engine::Operation& operation) noexcept {
+  auto& request = static_cast<p2p::Request&>(operation);
+  if (request.release()) request.destroy();
+}
 
 Status check_startable(const p2p::Request& request) {
   if (!request.persistent()) {
