@@ -31,8 +31,8 @@ std::string pmi_escape(std::string_view text) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string value;
   for (const char byte : text) {
-    // Hydra takes a backslash for an escape of its own.
-    if (is_text_byte(byte) && byte != '%' && byte != '\\') {
+    // Hydra takes a backslash for an escape of its own; to some launchers some bytes beyond ASCII are blanks.
+    if (is_text_byte(byte) && static_cast<unsigned char>(byte) < 0x7f && byte != '%' && byte != '\\') {
       value += byte;
     } else {
       const auto code = static_cast<unsigned char>(byte);

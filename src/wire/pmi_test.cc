@@ -71,6 +71,7 @@ TEST(PmiEscape, CarriesAnyText) {
   const std::string text("100% of a\nb\0c = \xff", 17);
   EXPECT_TRUE(is_pmi_text(pmi_escape(text)));
   EXPECT_EQ(pmi_unescape(pmi_escape(text)), text);
+  EXPECT_EQ(pmi_escape("a\x85\xa0"), "a%85%a0");  // blanks in Latin-1
   EXPECT_EQ(pmi_unescape("%"), "%");
   EXPECT_EQ(pmi_unescape("%4"), "%4");
   EXPECT_EQ(pmi_unescape("%zz"), "%zz");

@@ -35,7 +35,7 @@ class Job:
         stream = connection.makefile("rw", newline="\n", encoding="latin-1")
         try:
             for line in stream:
-                words = dict(word.split("=", 1) for word in line.split())
+                words = dict(word.rstrip("\n").split("=", 1) for word in line.split(" ") if word)
                 stream.write(self.answer(words) + "\n")
                 stream.flush()
         except OSError:
