@@ -12,6 +12,7 @@ namespace lapwing::runtime {
 namespace {
 
 constexpr std::size_t kSecretBytes = 32;
+constexpr useconds_t kTimeToBeRead = 100'000;  // microseconds
 
 int number_from_environment(const char* name) {
   const char* text = std::getenv(name);
@@ -85,6 +86,8 @@ Status Job::leave() {
 
 void Job::abort(int code, const char* text) noexcept {
   std::fflush(nullptr);
+  // Other launchers end the job at once and forget what they have not yet read of our output: the reason above all.
+  if (launched_ && !pmi_.offers_extensions()) ::usleep(kTimeToBeRead);
   if (launched_) pmi_.abort(code, text);
   _exit(code);
 }

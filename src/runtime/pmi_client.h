@@ -49,6 +49,8 @@ class PmiClient {
 
   // Says goodbye; from now on the launcher takes this rank's end as orderly.
   Status finalize();
+  // Whether the launcher is our own mpiexec.
+  bool offers_extensions() const noexcept { return offers_extensions_; }
   // Asks the launcher to end the job with this exit code, and returns.
   void abort(int code, std::string_view text) noexcept;
 
