@@ -28,8 +28,8 @@
 namespace {
 
 struct Options {
-  int cells = 2048;  // per side of the square plate, borders included
-  int steps = 400;
+  int cells = 4096;  // per side of the square plate, borders included
+  int steps = 120;
   std::string picture = "heat.png";
   std::string summary;
   bool check = true;
