@@ -30,17 +30,22 @@ struct MaximumLocation {
   }
 };
 
-// Value and index are written one by one: the gaps between them belong to the user and stay as they are.
+// Value and index are read and written one by one: the gap behind the last index may be no memory of ours (a buffer has the
+// true extent), and the others belong to the user and stay as they are.
+template <typename P>
+P load(const std::byte* from) noexcept {
+  P pair;
+  std::memcpy(&pair.value, from + offsetof(P, value), sizeof pair.value);
+  std::memcpy(&pair.index, from + offsetof(P, index), sizeof pair.index);
+  return pair;
+}
+
 template <typename P, typename Combine>
 void pair_loop(const void* in, void* inout, std::size_t count) noexcept {
   const auto* left = static_cast<const std::byte*>(in);
   auto* right = static_cast<std::byte*>(inout);
   for (std::size_t i = 0; i < count; ++i, left += sizeof(P), right += sizeof(P)) {
-    P a;
-    P b;
-    std::memcpy(&a, left, sizeof(P));
-    std::memcpy(&b, right, sizeof(P));
-    const P result = Combine::apply(a, b);
+    const P result = Combine::apply(load<P>(left), load<P>(right));
     std::memcpy(right + offsetof(P, value), &result.value, sizeof result.value);
     std::memcpy(right + offsetof(P, index), &result.index, sizeof result.index);
   }
