@@ -39,11 +39,16 @@ struct Options {
 class Field {
  public:
   Field(int rows, int columns)
-      : rows_(rows), columns_(columns), cells_(static_cast<std::size_t>(rows + 2) * static_cast<std::size_t>(columns + 2)) {}
+      : rows_(rows),
+        columns_(columns),
+        cells_(static_cast<std::size_t>(rows + 2) * static_cast<std::size_t>(columns + 2)) {}
   int rows() const { return rows_; }
   int columns() const { return columns_; }
   // Row and column from 0 (the rim) to rows() + 1, columns() + 1.
-  double& at(int row, int column) { return cells_[static_cast<std::size_t>(row) * static_cast<std::size_t>(columns_ + 2) + static_cast<std::size_t>(column)]; }
+  double& at(int row, int column) {
+    return cells_[static_cast<std::size_t>(row) * static_cast<std::size_t>(columns_ + 2) +
+                  static_cast<std::size_t>(column)];
+  }
   double at(int row, int column) const { return const_cast<Field*>(this)->at(row, column); }
 
  private:
@@ -54,8 +59,11 @@ class Field {
 // The plate at the beginning: cold, with hot spots; its border is held at a temperature that varies along it.
 double initial(int row, int column, int cells) {
   const double x = static_cast<double>(column) / (cells - 1), y = static_cast<double>(row) / (cells - 1);
-  if (row == 0 || column == 0 || row == cells - 1 || column == cells - 1) return 0.5 + 0.5 * std::sin(9.0 * x) * std::cos(7.0 * y);
-  const auto spot = [&](double cx, double cy, double radius) { return std::hypot(x - cx, y - cy) < radius ? 1.0 : 0.0; };
+  if (row == 0 || column == 0 || row == cells - 1 || column == cells - 1)
+    return 0.5 + 0.5 * std::sin(9.0 * x) * std::cos(7.0 * y);
+  const auto spot = [&](double cx, double cy, double radius) {
+    return std::hypot(x - cx, y - cy) < radius ? 1.0 : 0.0;
+  };
   return std::max({spot(0.3, 0.35, 0.12), spot(0.7, 0.6, 0.18), spot(0.25, 0.8, 0.07)});
 }
 
@@ -79,15 +87,16 @@ double step(const Field& now, Field& next, int top, int bottom, int left, int ri
 void progress_bar(int done, int all, double residual) {
   constexpr int kWidth = 40;
   const int filled = kWidth * done / all;
-  std::fprintf(stderr, "\r  [%s%s] step %d of %d, residual %.3e ", std::string(static_cast<std::size_t>(filled), '#').c_str(),
+  std::fprintf(stderr, "\r  [%s%s] step %d of %d, residual %.3e ",
+               std::string(static_cast<std::size_t>(filled), '#').c_str(),
                std::string(static_cast<std::size_t>(kWidth - filled), '.').c_str(), done, all, residual);
   if (done == all) std::fputc('\n', stderr);
 }
 
 struct Times {
-  double whole = 0;     // seconds of the solver's loop
-  double waiting = 0;   // of these: inside MPI_Waitall and MPI_Wait
-  double calling = 0;   // of these: inside the calls that start something
+  double whole = 0;    // seconds of the solver's loop
+  double waiting = 0;  // of these: inside MPI_Waitall and MPI_Wait
+  double calling = 0;  // of these: inside the calls that start something
 };
 
 // This rank's block of the plate, and its neighbours.
@@ -181,7 +190,9 @@ class Solver {
     if (rank_ == 0) {
       plate.resize(static_cast<std::size_t>(cells) * static_cast<std::size_t>(cells));
       for (int i = 0; i < cells; ++i)
-        for (int j = 0; j < cells; ++j) plate[static_cast<std::size_t>(i) * static_cast<std::size_t>(cells) + static_cast<std::size_t>(j)] = initial(i, j, cells);
+        for (int j = 0; j < cells; ++j)
+          plate[static_cast<std::size_t>(i) * static_cast<std::size_t>(cells) + static_cast<std::size_t>(j)] =
+              initial(i, j, cells);
       for (int peer = 0; peer < dims_[0] * dims_[1]; ++peer) receive_block(peer, plate);
     }
     MPI_Wait(&sent, MPI_STATUS_IGNORE);
@@ -238,7 +249,8 @@ std::vector<double> solve_alone(const Options& options) {
   for (int n = 1; n <= options.steps; ++n) {
     step(now, next, 1, inner, 1, inner);
     std::swap(now, next);
-    if (n % 20 == 0 || n == options.steps) std::fprintf(stderr, "\r  checking against the serial solution: %3d %%", 100 * n / options.steps);
+    if (n % 20 == 0 || n == options.steps)
+      std::fprintf(stderr, "\r  checking against the serial solution: %3d %%", 100 * n / options.steps);
   }
   std::fputc('\n', stderr);
   std::vector<double> plate;
@@ -250,7 +262,9 @@ std::vector<double> solve_alone(const Options& options) {
 
 // From black through red and yellow to white.
 std::array<unsigned char, 3> colour(double heat) {
-  const auto part = [&](double from) { return static_cast<unsigned char>(255 * std::clamp((heat - from) * 3, 0.0, 1.0)); };
+  const auto part = [&](double from) {
+    return static_cast<unsigned char>(255 * std::clamp((heat - from) * 3, 0.0, 1.0));
+  };
   return {part(0.0), part(1.0 / 3), part(2.0 / 3)};
 }
 
@@ -280,9 +294,10 @@ void report(const Options& options, const Times& times, double alone, Solver& so
   MPI_Reduce(mine, sum, 5, MPI_DOUBLE, MPI_SUM, 0, solver.communicator());
   if (solver.rank() != 0) return;
   const double hidden = sum[3] > 0 ? 100 * sum[4] / sum[3] : 0;
-  std::printf("  %d ranks, %d x %d cells, %d steps: %.2f s; one exchange alone takes %.0f us\n", size, options.cells, options.cells,
-              options.steps, sum[0] / size, 1e6 * alone);
-  std::printf("  waiting for messages: %.1f %% of the time; calls that start them: %.1f %%\n", 100 * sum[1] / sum[0], 100 * sum[2] / sum[0]);
+  std::printf("  %d ranks, %d x %d cells, %d steps: %.2f s; one exchange alone takes %.0f us\n", size, options.cells,
+              options.cells, options.steps, sum[0] / size, 1e6 * alone);
+  std::printf("  waiting for messages: %.1f %% of the time; calls that start them: %.1f %%\n", 100 * sum[1] / sum[0],
+              100 * sum[2] / sum[0]);
   std::printf("  communication hidden: %.1f %% of %.1f MB moved while the program computed\n", hidden, sum[3] / 1e6);
   if (options.summary.empty()) return;
   if (FILE* file = std::fopen(options.summary.c_str(), "w")) {
@@ -295,13 +310,21 @@ int parse(int argc, char** argv, Options& options) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     const auto value = [&]() -> const char* { return i + 1 < argc ? argv[++i] : ""; };
-    if (word == "--cells") options.cells = std::atoi(value());
-    else if (word == "--steps") options.steps = std::atoi(value());
-    else if (word == "--picture") options.picture = value();
-    else if (word == "--summary") options.summary = value();
-    else if (word == "--no-check") options.check = false;
+    if (word == "--cells")
+      options.cells = std::atoi(value());
+    else if (word == "--steps")
+      options.steps = std::atoi(value());
+    else if (word == "--picture")
+      options.picture = value();
+    else if (word == "--summary")
+      options.summary = value();
+    else if (word == "--no-check")
+      options.check = false;
     else {
-      std::fprintf(stderr, "heat: unknown option %s\nusage: heat [--cells N] [--steps N] [--picture FILE] [--no-check] [--summary FILE]\n", word.c_str());
+      std::fprintf(stderr,
+                   "heat: unknown option %s\nusage: heat [--cells N] [--steps N] [--picture FILE] [--no-check] "
+                   "[--summary FILE]\n",
+                   word.c_str());
       return 2;
     }
   }
@@ -328,7 +351,8 @@ int main(int argc, char** argv) {
     if (solver.rank() == 0) {
       if (options.check) {
         const bool equal = plate == solve_alone(options);
-        std::printf("  result: %s\n", equal ? "equal to the serial solution in every cell" : "DIFFERS from the serial solution");
+        std::printf("  result: %s\n",
+                    equal ? "equal to the serial solution in every cell" : "DIFFERS from the serial solution");
         verdict = equal ? 0 : 1;
       }
       if (!options.picture.empty()) {

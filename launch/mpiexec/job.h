@@ -95,9 +95,9 @@ class Job final : public PmiServer::Listener {
 
   State state_ = State::kRunning;
   std::optional<int> exit_code_;
-  std::optional<Hearsay> hearsay_;      // the first one
-  std::vector<bool> gave_up_;           // rank -> by hearsay
-  int user_signal_ = 0;  // the first of SIGINT, SIGTERM, ... that the user sent
+  std::optional<Hearsay> hearsay_;  // the first one
+  std::vector<bool> gave_up_;       // rank -> by hearsay
+  int user_signal_ = 0;             // the first of SIGINT, SIGTERM, ... that the user sent
   std::optional<Time> kill_time_;
   std::optional<Time> timeout_;
   std::optional<Time> unfinished_since_;

@@ -13,8 +13,8 @@ namespace lapwing {
 class CountArray {
  public:
   CountArray() noexcept = default;
-  CountArray(const int* values) noexcept : narrow_(values) {}            // NOLINT: the shims rely on the conversion
-  CountArray(const MPI_Count* values) noexcept : wide_(values) {}        // NOLINT; MPI_Aint is the same type in the ABI
+  CountArray(const int* values) noexcept : narrow_(values) {}      // NOLINT: the shims rely on the conversion
+  CountArray(const MPI_Count* values) noexcept : wide_(values) {}  // NOLINT; MPI_Aint is the same type in the ABI
 
   MPI_Count operator[](std::size_t index) const noexcept { return wide_ ? wide_[index] : narrow_[index]; }
   explicit operator bool() const noexcept { return wide_ != nullptr || narrow_ != nullptr; }

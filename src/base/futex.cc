@@ -9,7 +9,8 @@ namespace lapwing {
 namespace {
 
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value, const timespec* timeout) noexcept {
-  return syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation | FUTEX_PRIVATE_FLAG, value, timeout, nullptr, 0);
+  return syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation | FUTEX_PRIVATE_FLAG, value, timeout,
+                 nullptr, 0);
 }
 
 }  // namespace
@@ -19,7 +20,8 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexce
 }
 
 void futex_wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::int64_t nanoseconds) noexcept {
-  const timespec timeout{static_cast<time_t>(nanoseconds / 1'000'000'000), static_cast<long>(nanoseconds % 1'000'000'000)};
+  const timespec timeout{static_cast<time_t>(nanoseconds / 1'000'000'000),
+                         static_cast<long>(nanoseconds % 1'000'000'000)};
   futex(word, FUTEX_WAIT, expected, &timeout);
 }
 

@@ -7,8 +7,8 @@ namespace lapwing {
 [[noreturn]] void internal_error(const char* file, int line, const char* what) noexcept;
 
 // Checked in every build; keep the condition cheap.
-#define LAPWING_CHECK(condition)                                                          \
-  do {                                                                                    \
+#define LAPWING_CHECK(condition)                                                                      \
+  do {                                                                                                \
     if (__builtin_expect(!(condition), 0)) ::lapwing::internal_error(__FILE__, __LINE__, #condition); \
   } while (false)
 

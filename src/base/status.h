@@ -38,8 +38,8 @@ class [[nodiscard]] Status {
 };
 
 // Leaves the enclosing function with the Status of `expression` unless it is a success.
-#define LAPWING_TRY(expression)                          \
-  do {                                                   \
+#define LAPWING_TRY(expression)                                                             \
+  do {                                                                                      \
     if (auto lapwing_status_ = (expression); !lapwing_status_.ok()) return lapwing_status_; \
   } while (false)
 

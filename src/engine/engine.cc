@@ -47,7 +47,8 @@ Status Engine::start(const EngineOptions& options) {
   wake_.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   alarm_.fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
   if (wake_.fd < 0 || alarm_.fd < 0)
-    return Status::error(MPI_ERR_NO_MEM, "cannot open an eventfd or timerfd: %s; raise the limit of open files (ulimit -n)",
+    return Status::error(MPI_ERR_NO_MEM,
+                         "cannot open an eventfd or timerfd: %s; raise the limit of open files (ulimit -n)",
                          std::strerror(errno));
   LAPWING_TRY(port_.add(wake_.fd, EPOLLIN | EPOLLET, wake_));
   LAPWING_TRY(port_.add(alarm_.fd, EPOLLIN | EPOLLET, alarm_));
@@ -56,13 +57,18 @@ Status Engine::start(const EngineOptions& options) {
     LAPWING_TRY(start_event_thread());
     if (options_.spin_budget < 0) wakeup_cost = measure_wakeup_cost();
   }
-  policy_.configure(wakeup_cost > 0 ? wakeup_cost : WaitPolicy::kAssumedCost, options_.oversubscribed, options_.spin_budget);
+  policy_.configure(wakeup_cost > 0 ? wakeup_cost : WaitPolicy::kAssumedCost, options_.oversubscribed,
+                    options_.spin_budget);
   return {};
 }
 
-void Engine::stop() noexcept { stop_event_thread(); }
+void Engine::stop() noexcept {
+  stop_event_thread();
+}
 
-void Engine::add_source(Source& source) { sources_.push_back(&source); }
+void Engine::add_source(Source& source) {
+  sources_.push_back(&source);
+}
 
 void Engine::remove_source(Source& source) noexcept {
   sources_.erase(std::remove(sources_.begin(), sources_.end(), &source), sources_.end());
@@ -297,8 +303,7 @@ void Engine::leave() noexcept {
     if (in_flight_ > 0 || armed_) {
       if (!turn_wanted_) do_what_is_here();
       arm_event_thread();
-    }
-    else {
+    } else {
       request_lazy_arm();
     }
   }

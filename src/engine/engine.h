@@ -66,20 +66,20 @@ class Timer {
 };
 
 struct EngineOptions {
-  bool event_thread = true;      // LAPWING_PROGRESS=thread; false: progress only inside MPI calls
-  bool oversubscribed = false;   // more ranks on this machine than cores they may use
-  int cores = 2;                 // that this process may use: with one, a wake-up cannot be measured by spinning
+  bool event_thread = true;       // LAPWING_PROGRESS=thread; false: progress only inside MPI calls
+  bool oversubscribed = false;    // more ranks on this machine than cores they may use
+  int cores = 2;                  // that this process may use: with one, a wake-up cannot be measured by spinning
   std::int64_t spin_budget = -1;  // nanoseconds; -1: from the wait policy
 };
 
 // What the engine did, for LAPWING_STATS=1 and the demo's report. Written under the lock.
 struct EngineCounters {
-  std::uint64_t waits_spun = 0;           // waits that ended while polling
-  std::uint64_t waits_slept = 0;          // waits that went to sleep in the event port
+  std::uint64_t waits_spun = 0;   // waits that ended while polling
+  std::uint64_t waits_slept = 0;  // waits that went to sleep in the event port
   std::uint64_t event_thread_wakeups = 0;
-  std::uint64_t arms = 0;                 // system calls to arm or disarm the event thread
-  std::uint64_t application_turns = 0;    // drives by application threads that moved something
-  std::uint64_t event_thread_turns = 0;   // drives by the event thread that moved something
+  std::uint64_t arms = 0;                // system calls to arm or disarm the event thread
+  std::uint64_t application_turns = 0;   // drives by application threads that moved something
+  std::uint64_t event_thread_turns = 0;  // drives by the event thread that moved something
 };
 
 class Engine {
@@ -202,26 +202,26 @@ class Engine {
   EngineCounters counters_;
 
   std::int64_t in_flight_ = 0;
-  bool baton_taken_ = false;       // an application thread drives
-  bool driver_sleeps_ = false;     // ... and sleeps in the port
+  bool baton_taken_ = false;    // an application thread drives
+  bool driver_sleeps_ = false;  // ... and sleeps in the port
   bool event_thread_drives_ = false;
   bool sources_armed_ = false;
   unsigned turns_since_look_ = 0;
-  bool turn_wanted_ = false;       // see want_turn()
+  bool turn_wanted_ = false;  // see want_turn()
 
-  Bell wake_;                  // in the port: wakes a sleeping driver
-  Bell alarm_;                 // in the port: timerfd for timers_
+  Bell wake_;   // in the port: wakes a sleeping driver
+  Bell alarm_;  // in the port: timerfd for timers_
 
   // The event thread and how it is armed.
   pthread_t thread_{};
   bool event_thread_runs_ = false;
-  int outer_epoll_ = -1;           // watches the port (one-shot), the lazy timer and the control eventfd
+  int outer_epoll_ = -1;  // watches the port (one-shot), the lazy timer and the control eventfd
   int lazy_timer_ = -1;
   int control_ = -1;
   bool armed_ = false;
-  bool control_rung_ = false;      // and not heard yet
+  bool control_rung_ = false;  // and not heard yet
   bool lazy_pending_ = false;
-  std::uint64_t epoch_ = 0;        // counts leaves: tells the lazy timer whether the application was here since
+  std::uint64_t epoch_ = 0;  // counts leaves: tells the lazy timer whether the application was here since
   std::uint64_t lazy_epoch_ = 0;
   std::atomic<bool> stopping_{false};
   std::atomic<std::int64_t> calibration_{0};  // when the event thread last answered a calibration call; 0: not yet

@@ -197,10 +197,11 @@ TEST_P(EngineTest, UserCallbacksRunOnApplicationThreadsWithoutTheLock) {
 
 TEST_P(EngineTest, TimersWakeASleepingDriver) {
   struct Alarm : Timer {
-    Alarm() : Timer([](Timer& timer) noexcept {
-      auto& self = static_cast<Alarm&>(timer);
-      self.engine->arrive(*self.waiter);
-    }) {}
+    Alarm()
+        : Timer([](Timer& timer) noexcept {
+            auto& self = static_cast<Alarm&>(timer);
+            self.engine->arrive(*self.waiter);
+          }) {}
     Engine* engine = nullptr;
     Waiter* waiter = nullptr;
   } alarm;
@@ -261,7 +262,8 @@ TEST(Timers, RunInOrderAndNotBeforeTheirTime) {
   static std::vector<int> order;
   order.clear();
   struct Numbered : Timer {
-    explicit Numbered(int number) : Timer([](Timer& timer) noexcept { order.push_back(static_cast<Numbered&>(timer).number); }), number(number) {}
+    explicit Numbered(int number)
+        : Timer([](Timer& timer) noexcept { order.push_back(static_cast<Numbered&>(timer).number); }), number(number) {}
     int number;
   } late(3), early(1), middle(2), cancelled(9);
   Call call(engine);

@@ -68,7 +68,8 @@ Status Engine::start_event_thread() {
   lazy_timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
   control_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (outer_epoll_ < 0 || lazy_timer_ < 0 || control_ < 0)
-    return Status::error(MPI_ERR_NO_MEM, "cannot open the event thread's descriptors: %s; raise the limit of open files (ulimit -n)",
+    return Status::error(MPI_ERR_NO_MEM,
+                         "cannot open the event thread's descriptors: %s; raise the limit of open files (ulimit -n)",
                          std::strerror(errno));
   const struct {
     int fd;
@@ -90,9 +91,10 @@ Status Engine::start_event_thread() {
   const int error = pthread_create(&thread_, nullptr, &Engine::event_thread_main, this);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (error != 0)
-    return Status::error(MPI_ERR_NO_MEM,
-                         "cannot start the event thread: %s; raise the limit of processes (ulimit -u) or set LAPWING_PROGRESS=polling",
-                         std::strerror(error));
+    return Status::error(
+        MPI_ERR_NO_MEM,
+        "cannot start the event thread: %s; raise the limit of processes (ulimit -u) or set LAPWING_PROGRESS=polling",
+        std::strerror(error));
   event_thread_runs_ = true;
   return {};
 }

@@ -30,6 +30,8 @@ void Lock::breathe_slow() noexcept {
   lock();
 }
 
-void Lock::wake_one() noexcept { futex_wake(state_, 1); }
+void Lock::wake_one() noexcept {
+  futex_wake(state_, 1);
+}
 
 }  // namespace lapwing::engine

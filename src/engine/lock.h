@@ -43,7 +43,7 @@ class Lock {
   void wake_one() noexcept;
 
   std::atomic<std::uint32_t> state_{kFree};
-  std::atomic<std::uint32_t> waiting_{0};    // threads inside lock_slow
+  std::atomic<std::uint32_t> waiting_{0};     // threads inside lock_slow
   std::atomic<std::uint32_t> admissions_{0};  // how often lock_slow succeeded: breathe waits for one
 };
 

@@ -70,8 +70,12 @@ Status buffer_attach(void* buffer, MPI_Count size) {
 Status buffer_detach(void* buffer_addr, MPI_Count* size) {
   return detach(process().messenger->process_buffer(), buffer_addr, size);
 }
-Status buffer_flush() { return flush(process().messenger->process_buffer()); }
-Status buffer_iflush(MPI_Request* request) { return flush_later(process().messenger->process_buffer(), request); }
+Status buffer_flush() {
+  return flush(process().messenger->process_buffer());
+}
+Status buffer_iflush(MPI_Request* request) {
+  return flush_later(process().messenger->process_buffer(), request);
+}
 
 Status comm_attach_buffer(MPI_Comm comm, void* buffer, MPI_Count size) {
   engine::Call call(process().engine);
@@ -80,8 +84,12 @@ Status comm_attach_buffer(MPI_Comm comm, void* buffer, MPI_Count size) {
 Status comm_detach_buffer(MPI_Comm comm, void* buffer_addr, MPI_Count* size) {
   return detach(in(resolve(comm)->buffer), buffer_addr, size);
 }
-Status comm_flush_buffer(MPI_Comm comm) { return flush(in(resolve(comm)->buffer)); }
-Status comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) { return flush_later(in(resolve(comm)->buffer), request); }
+Status comm_flush_buffer(MPI_Comm comm) {
+  return flush(in(resolve(comm)->buffer));
+}
+Status comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
+  return flush_later(in(resolve(comm)->buffer), request);
+}
 
 Status session_attach_buffer(MPI_Session session, void* buffer, MPI_Count size) {
   engine::Call call(process().engine);
@@ -90,7 +98,9 @@ Status session_attach_buffer(MPI_Session session, void* buffer, MPI_Count size) 
 Status session_detach_buffer(MPI_Session session, void* buffer_addr, MPI_Count* size) {
   return detach(in(resolve(session)->buffer), buffer_addr, size);
 }
-Status session_flush_buffer(MPI_Session session) { return flush(in(resolve(session)->buffer)); }
+Status session_flush_buffer(MPI_Session session) {
+  return flush(in(resolve(session)->buffer));
+}
 Status session_iflush_buffer(MPI_Session session, MPI_Request* request) {
   return flush_later(in(resolve(session)->buffer), request);
 }

@@ -8,7 +8,9 @@
 
 namespace lapwing::mpi {
 
-inline MPI_Request handle_of(p2p::Request& request) noexcept { return reinterpret_cast<MPI_Request>(&request); }
+inline MPI_Request handle_of(p2p::Request& request) noexcept {
+  return reinterpret_cast<MPI_Request>(&request);
+}
 
 // The same object as resolve(), for handles that the shims have checked. Null for MPI_REQUEST_NULL.
 inline p2p::Request* request_of(MPI_Request handle) noexcept {

@@ -36,7 +36,9 @@ FortranFacts& fortran_facts() {
   return facts;
 }
 
-bool is_logical_size(int size) { return size == 1 || size == 2 || size == 4 || size == 8 || size == 16; }
+bool is_logical_size(int size) {
+  return size == 1 || size == 2 || size == 4 || size == 8 || size == 16;
+}
 
 Status bad_logical_size(int size) {
   return Status::error(MPI_ERR_ARG, "logical_size is %d; a Fortran logical has 1, 2, 4, 8 or 16 bytes", size);
@@ -165,7 +167,9 @@ double wtick() {
   return seconds(resolution);
 }
 
-Status pcontrol(int) { return {}; }  // for tools that put their own in its place
+Status pcontrol(int) {
+  return {};
+}  // for tools that put their own in its place
 
 // ---- Fields of statuses
 

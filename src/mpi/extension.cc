@@ -11,6 +11,7 @@ extern "C" __attribute__((visibility("default"))) int LAPWING_Get_progress(LAPWI
   lapwing::engine::Call call(process->engine);
   const auto& engine = process->engine.counters();
   const auto& messages = process->messenger->counters();
-  *progress = {messages.bytes_moved, messages.bytes_overlapped, engine.waits_spun, engine.waits_slept, engine.event_thread_wakeups};
+  *progress = {messages.bytes_moved, messages.bytes_overlapped, engine.waits_spun, engine.waits_slept,
+               engine.event_thread_wakeups};
   return MPI_SUCCESS;
 }

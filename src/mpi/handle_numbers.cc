@@ -64,29 +64,73 @@ void forget_handle_number(const Object& object) {
   known.numbers.erase(entry);
 }
 
-int comm_toint(MPI_Comm comm) { return number_of_handle(comm); }
-int errhandler_toint(MPI_Errhandler errhandler) { return number_of_handle(errhandler); }
-int file_toint(MPI_File file) { return number_of_handle(file); }
-int group_toint(MPI_Group group) { return number_of_handle(group); }
-int info_toint(MPI_Info info) { return number_of_handle(info); }
-int message_toint(MPI_Message message) { return number_of_handle(message); }
-int op_toint(MPI_Op op) { return number_of_handle(op); }
-int request_toint(MPI_Request request) { return number_of_handle(request); }
-int session_toint(MPI_Session session) { return number_of_handle(session); }
-int type_toint(MPI_Datatype datatype) { return number_of_handle(datatype); }
-int win_toint(MPI_Win win) { return number_of_handle(win); }
+int comm_toint(MPI_Comm comm) {
+  return number_of_handle(comm);
+}
+int errhandler_toint(MPI_Errhandler errhandler) {
+  return number_of_handle(errhandler);
+}
+int file_toint(MPI_File file) {
+  return number_of_handle(file);
+}
+int group_toint(MPI_Group group) {
+  return number_of_handle(group);
+}
+int info_toint(MPI_Info info) {
+  return number_of_handle(info);
+}
+int message_toint(MPI_Message message) {
+  return number_of_handle(message);
+}
+int op_toint(MPI_Op op) {
+  return number_of_handle(op);
+}
+int request_toint(MPI_Request request) {
+  return number_of_handle(request);
+}
+int session_toint(MPI_Session session) {
+  return number_of_handle(session);
+}
+int type_toint(MPI_Datatype datatype) {
+  return number_of_handle(datatype);
+}
+int win_toint(MPI_Win win) {
+  return number_of_handle(win);
+}
 
 // A number that no handle has gives the null handle.
-MPI_Comm comm_fromint(int comm) { return from_number(comm, MPI_COMM_NULL); }
-MPI_Errhandler errhandler_fromint(int errhandler) { return from_number(errhandler, MPI_ERRHANDLER_NULL); }
-MPI_File file_fromint(int file) { return from_number(file, MPI_FILE_NULL); }
-MPI_Group group_fromint(int group) { return from_number(group, MPI_GROUP_NULL); }
-MPI_Info info_fromint(int info) { return from_number(info, MPI_INFO_NULL); }
-MPI_Message message_fromint(int message) { return from_number(message, MPI_MESSAGE_NULL); }
-MPI_Op op_fromint(int op) { return from_number(op, MPI_OP_NULL); }
-MPI_Request request_fromint(int request) { return from_number(request, MPI_REQUEST_NULL); }
-MPI_Session session_fromint(int session) { return from_number(session, MPI_SESSION_NULL); }
-MPI_Datatype type_fromint(int datatype) { return from_number(datatype, MPI_DATATYPE_NULL); }
-MPI_Win win_fromint(int win) { return from_number(win, MPI_WIN_NULL); }
+MPI_Comm comm_fromint(int comm) {
+  return from_number(comm, MPI_COMM_NULL);
+}
+MPI_Errhandler errhandler_fromint(int errhandler) {
+  return from_number(errhandler, MPI_ERRHANDLER_NULL);
+}
+MPI_File file_fromint(int file) {
+  return from_number(file, MPI_FILE_NULL);
+}
+MPI_Group group_fromint(int group) {
+  return from_number(group, MPI_GROUP_NULL);
+}
+MPI_Info info_fromint(int info) {
+  return from_number(info, MPI_INFO_NULL);
+}
+MPI_Message message_fromint(int message) {
+  return from_number(message, MPI_MESSAGE_NULL);
+}
+MPI_Op op_fromint(int op) {
+  return from_number(op, MPI_OP_NULL);
+}
+MPI_Request request_fromint(int request) {
+  return from_number(request, MPI_REQUEST_NULL);
+}
+MPI_Session session_fromint(int session) {
+  return from_number(session, MPI_SESSION_NULL);
+}
+MPI_Datatype type_fromint(int datatype) {
+  return from_number(datatype, MPI_DATATYPE_NULL);
+}
+MPI_Win win_fromint(int win) {
+  return from_number(win, MPI_WIN_NULL);
+}
 
 }  // namespace lapwing::mpi

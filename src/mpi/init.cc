@@ -34,8 +34,9 @@ bool is_thread_level(int level) {
 Status ensure_process() {
   if (process_or_null() != nullptr) return {};
   if (left_the_job)
-    return Status::error(MPI_ERR_OTHER, "this process has left the job with MPI_Finalize and cannot join it again: "
-                                        "open the session before MPI_Finalize");
+    return Status::error(MPI_ERR_OTHER,
+                         "this process has left the job with MPI_Finalize and cannot join it again: "
+                         "open the session before MPI_Finalize");
   return start_process();
 }
 
@@ -53,7 +54,9 @@ Status release_process() {
 
 }  // namespace
 
-WorldState world_state() noexcept { return world.load(std::memory_order_acquire); }
+WorldState world_state() noexcept {
+  return world.load(std::memory_order_acquire);
+}
 
 Status init_thread(int*, char***, int required, int* provided) {
   const std::lock_guard guard(transitions);
@@ -74,7 +77,8 @@ Status init(int* argc, char*** argv) {
 }
 
 Status finalize() {
-  if (world.load() != WorldState::kInitialized) return Status::error(MPI_ERR_OTHER, "MPI_Finalize without MPI_Init, or twice");
+  if (world.load() != WorldState::kInitialized)
+    return Status::error(MPI_ERR_OTHER, "MPI_Finalize without MPI_Init, or twice");
   LAPWING_TRY(delete_attributes(*process().self));  // while everything still works (section 11.2.2)
   LAPWING_TRY(delete_attributes(*process().world));
   const std::lock_guard guard(transitions);
@@ -106,9 +110,10 @@ Status is_thread_main(int* flag) {
 Status abort(MPI_Comm comm, int errorcode) {
   comm::Communicator* communicator = resolve(comm);
   char text[256];
-  std::snprintf(text, sizeof text, "rank %d called MPI_Abort(%s, %d)", process().job.rank(),
-                communicator != nullptr && !communicator->name.empty() ? communicator->name.c_str() : "an unnamed communicator",
-                errorcode);
+  std::snprintf(
+      text, sizeof text, "rank %d called MPI_Abort(%s, %d)", process().job.rank(),
+      communicator != nullptr && !communicator->name.empty() ? communicator->name.c_str() : "an unnamed communicator",
+      errorcode);
   std::fprintf(stderr, "lapwing: %s on host %s\n", text, process().job.host_name().c_str());
   process().job.abort(errorcode, text);
 }

@@ -139,7 +139,8 @@ Status irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int 
 }
 
 Status sendrecv(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
-                MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+                MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                MPI_Status* status) {
   return exchange_and_wait(to(sendbuf, sendcount, sendtype, dest, sendtag, comm, SendMode::kStandard),
                            from(recvbuf, recvcount, recvtype, source, recvtag, comm), status);
 }

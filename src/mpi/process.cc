@@ -20,8 +20,8 @@ namespace {
 
 std::atomic<Process*> the_process{nullptr};
 
-comm::Communicator* make_predefined(std::uint64_t context, std::vector<comm::ProcessId> members, int self, MPI_Comm handle,
-                                    const char* name) {
+comm::Communicator* make_predefined(std::uint64_t context, std::vector<comm::ProcessId> members, int self,
+                                    MPI_Comm handle, const char* name) {
   auto* group = comm::Group::make(std::move(members), static_cast<comm::ProcessId>(self));
   auto* communicator = new comm::Communicator(context, group, nullptr);
   communicator->predefined_handle = handle;
@@ -36,7 +36,8 @@ void make_communicators(Process& process) {
   using comm::ContextIds;
   process.context_ids = std::make_unique<ContextIds>(static_cast<comm::ProcessId>(self));
   process.world = make_predefined(ContextIds::kWorld, all, self, MPI_COMM_WORLD, "MPI_COMM_WORLD");
-  process.self = make_predefined(ContextIds::kSelf, {static_cast<comm::ProcessId>(self)}, self, MPI_COMM_SELF, "MPI_COMM_SELF");
+  process.self =
+      make_predefined(ContextIds::kSelf, {static_cast<comm::ProcessId>(self)}, self, MPI_COMM_SELF, "MPI_COMM_SELF");
   process.processes = make_predefined(ContextIds::kProcesses, all, self, MPI_COMM_NULL, "all processes");
 }
 
@@ -118,7 +119,9 @@ void settle(Process& process) {
 
 }  // namespace
 
-Process* process_or_null() noexcept { return the_process.load(std::memory_order_acquire); }
+Process* process_or_null() noexcept {
+  return the_process.load(std::memory_order_acquire);
+}
 
 Status start_process() {
   auto process = std::make_unique<Process>();

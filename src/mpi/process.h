@@ -22,7 +22,7 @@ struct Process {
   engine::Engine engine{clock};
   std::unique_ptr<p2p::Messenger> messenger;
   std::unique_ptr<net::Network> network;
-  runtime::Job job;                                    // rank, size, launcher, host facts
+  runtime::Job job;  // rank, size, launcher, host facts
   std::unique_ptr<comm::ContextIds> context_ids;
   comm::Communicator* world = nullptr;
   comm::Communicator* self = nullptr;
@@ -33,7 +33,9 @@ struct Process {
 // Null outside initialization..finalization. The pointer itself is read without a lock.
 Process* process_or_null() noexcept;
 // The same, where the shims have checked.
-inline Process& process() noexcept { return *process_or_null(); }
+inline Process& process() noexcept {
+  return *process_or_null();
+}
 
 // Handles to objects; null when the handle is of no living object of that kind. Predefined handles resolve too.
 comm::Communicator* resolve(MPI_Comm handle) noexcept;

@@ -25,7 +25,9 @@ void destroy_request(p2p::Request& request) noexcept {
 
 namespace {
 
-bool is_active(const p2p::Request* request) noexcept { return request != nullptr && request->active(); }
+bool is_active(const p2p::Request* request) noexcept {
+  return request != nullptr && request->active();
+}
 
 // Generalized requests fill their statuses themselves.
 Status describe(p2p::Request& request, MPI_Status* status) {
@@ -375,7 +377,8 @@ Status startall(int count, MPI_Request requests[]) {
 Status cancel(MPI_Request* handle) {
   p2p::Request* request = request_of(*handle);
   if (request == nullptr) return Status::error(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be cancelled");
-  if (!request->active()) return noted(*request, Status::error(MPI_ERR_REQUEST, "an inactive request cannot be cancelled"));
+  if (!request->active())
+    return noted(*request, Status::error(MPI_ERR_REQUEST, "an inactive request cannot be cancelled"));
   if (request->kind() == p2p::Request::Kind::kGeneralized) return noted(*request, request->cancel());
   engine::Call call(process().engine);
   return noted(*request, request->cancel());

@@ -17,7 +17,9 @@ struct KindNames {
   const char* noun;
 };
 
-std::uintptr_t bits(const void* handle) { return reinterpret_cast<std::uintptr_t>(handle); }
+std::uintptr_t bits(const void* handle) {
+  return reinterpret_cast<std::uintptr_t>(handle);
+}
 
 const KindNames& names_of(ObjectKind kind) {
   static const KindNames kNames[] = {
@@ -70,7 +72,9 @@ int raise_on_win(MPI_Win, Status status, const char* function) {
   return raise_without_object(std::move(status), function);  // no window exists in this version
 }
 
-void note_failed_communicator(MPI_Comm comm) noexcept { failed_communicator = comm; }
+void note_failed_communicator(MPI_Comm comm) noexcept {
+  failed_communicator = comm;
+}
 
 int raise_for_request(Status status, const char* function) {
   const MPI_Comm comm = std::exchange(failed_communicator, MPI_COMM_NULL);
@@ -167,8 +171,9 @@ Status misplaced_in_place(const char* parameter) {
 
 Status check_no_large_counts(MPI_Count large_counts) {
   if (large_counts == 0) return {};
-  return Status::error(MPI_ERR_TYPE, "datatype was made by the large-count form of its constructor: ask with "
-                                     "MPI_Type_get_envelope_c and MPI_Type_get_contents_c");
+  return Status::error(MPI_ERR_TYPE,
+                       "datatype was made by the large-count form of its constructor: ask with "
+                       "MPI_Type_get_envelope_c and MPI_Type_get_contents_c");
 }
 
 }  // namespace lapwing::mpi

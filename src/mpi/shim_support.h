@@ -97,12 +97,16 @@ inline bool is_valid(MPI_Op op) noexcept {
 inline bool is_valid(MPI_Group group) noexcept {
   return is_alive(group, ObjectKind::kGroup) || group == MPI_GROUP_EMPTY;
 }
-inline bool is_valid(MPI_Info info) noexcept { return is_alive(info, ObjectKind::kInfo) || info == MPI_INFO_ENV; }
+inline bool is_valid(MPI_Info info) noexcept {
+  return is_alive(info, ObjectKind::kInfo) || info == MPI_INFO_ENV;
+}
 inline bool is_valid(MPI_Errhandler handler) noexcept {
   return is_alive(handler, ObjectKind::kErrorHandler) || handler == MPI_ERRORS_RETURN ||
          handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_ABORT;
 }
-inline bool is_valid(MPI_Session session) noexcept { return is_alive(session, ObjectKind::kSession); }
+inline bool is_valid(MPI_Session session) noexcept {
+  return is_alive(session, ObjectKind::kSession);
+}
 inline bool is_valid(MPI_Message message) noexcept {
   return is_alive(message, ObjectKind::kMessage) || message == MPI_MESSAGE_NO_PROC;
 }
@@ -113,31 +117,58 @@ inline bool is_valid(MPI_Request request) noexcept {
          reinterpret_cast<const p2p::Request*>(request)->Object::kind() == ObjectKind::kRequest;
 }
 
-inline constexpr ObjectKind kind_of(MPI_Comm) noexcept { return ObjectKind::kCommunicator; }
-inline constexpr ObjectKind kind_of(MPI_Datatype) noexcept { return ObjectKind::kDatatype; }
-inline constexpr ObjectKind kind_of(MPI_Op) noexcept { return ObjectKind::kOp; }
-inline constexpr ObjectKind kind_of(MPI_Group) noexcept { return ObjectKind::kGroup; }
-inline constexpr ObjectKind kind_of(MPI_Info) noexcept { return ObjectKind::kInfo; }
-inline constexpr ObjectKind kind_of(MPI_Errhandler) noexcept { return ObjectKind::kErrorHandler; }
-inline constexpr ObjectKind kind_of(MPI_Session) noexcept { return ObjectKind::kSession; }
-inline constexpr ObjectKind kind_of(MPI_Message) noexcept { return ObjectKind::kMessage; }
-inline constexpr ObjectKind kind_of(MPI_Request) noexcept { return ObjectKind::kRequest; }
+inline constexpr ObjectKind kind_of(MPI_Comm) noexcept {
+  return ObjectKind::kCommunicator;
+}
+inline constexpr ObjectKind kind_of(MPI_Datatype) noexcept {
+  return ObjectKind::kDatatype;
+}
+inline constexpr ObjectKind kind_of(MPI_Op) noexcept {
+  return ObjectKind::kOp;
+}
+inline constexpr ObjectKind kind_of(MPI_Group) noexcept {
+  return ObjectKind::kGroup;
+}
+inline constexpr ObjectKind kind_of(MPI_Info) noexcept {
+  return ObjectKind::kInfo;
+}
+inline constexpr ObjectKind kind_of(MPI_Errhandler) noexcept {
+  return ObjectKind::kErrorHandler;
+}
+inline constexpr ObjectKind kind_of(MPI_Session) noexcept {
+  return ObjectKind::kSession;
+}
+inline constexpr ObjectKind kind_of(MPI_Message) noexcept {
+  return ObjectKind::kMessage;
+}
+inline constexpr ObjectKind kind_of(MPI_Request) noexcept {
+  return ObjectKind::kRequest;
+}
 
 // The value of MPI_X_NULL.
 template <typename Handle>
 inline Handle null_handle() noexcept;
 template <>
-inline MPI_Datatype null_handle() noexcept { return MPI_DATATYPE_NULL; }
+inline MPI_Datatype null_handle() noexcept {
+  return MPI_DATATYPE_NULL;
+}
 template <>
-inline MPI_Info null_handle() noexcept { return MPI_INFO_NULL; }
+inline MPI_Info null_handle() noexcept {
+  return MPI_INFO_NULL;
+}
 template <>
-inline MPI_Errhandler null_handle() noexcept { return MPI_ERRHANDLER_NULL; }
+inline MPI_Errhandler null_handle() noexcept {
+  return MPI_ERRHANDLER_NULL;
+}
 template <>
-inline MPI_Request null_handle() noexcept { return MPI_REQUEST_NULL; }
+inline MPI_Request null_handle() noexcept {
+  return MPI_REQUEST_NULL;
+}
 
 template <typename Handle>
 inline Status check_handle(const char* parameter, Handle handle) {
-  if (is_valid(handle)) [[likely]] return {};
+  if (is_valid(handle)) [[likely]]
+    return {};
   return bad_handle(parameter, handle, kind_of(handle));
 }
 
@@ -159,28 +190,34 @@ inline Status check_handle_at_or_null(const char* parameter, const Handle* handl
 // Sets `communicator` as well.
 inline Status check_comm(const char* parameter, MPI_Comm comm, comm::Communicator*& communicator) {
   communicator = resolve(comm);
-  if (communicator != nullptr) [[likely]] return {};
+  if (communicator != nullptr) [[likely]]
+    return {};
   return bad_handle(parameter, comm, ObjectKind::kCommunicator);
 }
 
 inline Status check_committed(const char* parameter, MPI_Datatype handle) {
   const datatype::Datatype* type = datatype::resolve(handle);
-  if (type == nullptr) [[unlikely]] return bad_handle(parameter, handle, ObjectKind::kDatatype);
-  if (!type->committed() && !type->is_predefined()) [[unlikely]] return not_committed(parameter, handle);
-  if (!type->supported()) [[unlikely]] return not_supported(parameter, handle);
+  if (type == nullptr) [[unlikely]]
+    return bad_handle(parameter, handle, ObjectKind::kDatatype);
+  if (!type->committed() && !type->is_predefined()) [[unlikely]]
+    return not_committed(parameter, handle);
+  if (!type->supported()) [[unlikely]]
+    return not_supported(parameter, handle);
   return {};
 }
 
 // ---- Pointers and arrays.
 
 inline Status check_running() {
-  if (process_or_null() != nullptr) [[likely]] return {};
+  if (process_or_null() != nullptr) [[likely]]
+    return {};
   return not_running();
 }
 
 template <typename T>
 inline Status check_output(const char* parameter, const T* pointer) {
-  if (pointer != nullptr) [[likely]] return {};
+  if (pointer != nullptr) [[likely]]
+    return {};
   return null_pointer(parameter);
 }
 
@@ -196,15 +233,19 @@ inline Status check_output(const char* parameter, Return (*function)(Arguments..
 }
 
 // A status that is read or set; MPI_STATUS_IGNORE will not do.
-inline Status check_status(const char* parameter, const MPI_Status* status) { return check_output(parameter, status); }
+inline Status check_status(const char* parameter, const MPI_Status* status) {
+  return check_output(parameter, status);
+}
 
 inline Status check_buffer(const char* parameter, const void* buffer) {
-  if (buffer != MPI_IN_PLACE) [[likely]] return {};
+  if (buffer != MPI_IN_PLACE) [[likely]]
+    return {};
   return misplaced_in_place(parameter);
 }
 
 inline Status check_array(const char* parameter, const void* array, MPI_Count length) {
-  if (array != nullptr || length <= 0) [[likely]] return {};
+  if (array != nullptr || length <= 0) [[likely]]
+    return {};
   return null_array(parameter, length);
 }
 
@@ -212,7 +253,8 @@ inline Status check_counts(const char* parameter, CountArray counts, MPI_Count l
   if (!counts && length > 0) return null_array(parameter, length);
   for (MPI_Count i = 0; i < length; ++i) {
     const MPI_Count value = counts[static_cast<std::size_t>(i)];
-    if (value < 0) [[unlikely]] return negative_count(parameter, value);
+    if (value < 0) [[unlikely]]
+      return negative_count(parameter, value);
   }
   return {};
 }
@@ -244,12 +286,14 @@ inline Status check_all_committed(const char* parameter, const MPI_Datatype* han
 // ---- Numbers.
 
 inline Status check_count(const char* parameter, MPI_Count count) {
-  if (count >= 0) [[likely]] return {};
+  if (count >= 0) [[likely]]
+    return {};
   return negative_count(parameter, count);
 }
 
 inline Status check_length(const char* parameter, int length) {
-  if (length >= 0) [[likely]] return {};
+  if (length >= 0) [[likely]]
+    return {};
   return negative_length(parameter, length);
 }
 
@@ -258,23 +302,27 @@ inline bool is_rank(int rank, const comm::Communicator& communicator) noexcept {
 }
 
 inline Status check_dest(const char* parameter, int rank, comm::Communicator& communicator) {
-  if (is_rank(rank, communicator) || rank == MPI_PROC_NULL) [[likely]] return {};
+  if (is_rank(rank, communicator) || rank == MPI_PROC_NULL) [[likely]]
+    return {};
   return bad_rank(parameter, rank, communicator, false);
 }
 
 inline Status check_source(const char* parameter, int rank, comm::Communicator& communicator) {
-  if (is_rank(rank, communicator) || rank == MPI_ANY_SOURCE || rank == MPI_PROC_NULL) [[likely]] return {};
+  if (is_rank(rank, communicator) || rank == MPI_ANY_SOURCE || rank == MPI_PROC_NULL) [[likely]]
+    return {};
   return bad_rank(parameter, rank, communicator, true);
 }
 
 // A rank that must be one: no wildcard, no MPI_PROC_NULL.
 inline Status check_rank(const char* parameter, int rank, comm::Communicator& communicator) {
-  if (is_rank(rank, communicator)) [[likely]] return {};
+  if (is_rank(rank, communicator)) [[likely]]
+    return {};
   return bad_rank(parameter, rank, communicator, false);
 }
 
 inline Status check_root(const char* parameter, int root, comm::Communicator& communicator) {
-  if (is_rank(root, communicator)) [[likely]] return {};
+  if (is_rank(root, communicator)) [[likely]]
+    return {};
   if (communicator.is_inter() && (root == MPI_ROOT || root == MPI_PROC_NULL)) return {};
   return bad_root(parameter, root, communicator);
 }
@@ -283,12 +331,14 @@ inline Status check_root(const char* parameter, int root, comm::Communicator& co
 inline constexpr int kTagUpperBound = INT_MAX;
 
 inline Status check_tag(const char* parameter, int tag) {
-  if (tag >= 0) [[likely]] return {};
+  if (tag >= 0) [[likely]]
+    return {};
   return bad_tag(parameter, tag, false);
 }
 
 inline Status check_receive_tag(const char* parameter, int tag) {
-  if (tag >= 0 || tag == MPI_ANY_TAG) [[likely]] return {};
+  if (tag >= 0 || tag == MPI_ANY_TAG) [[likely]]
+    return {};
   return bad_tag(parameter, tag, true);
 }
 

@@ -26,7 +26,9 @@ inline void status_set_cancelled(MPI_Status& status, bool cancelled) noexcept {
   status.MPI_internal[2] = cancelled ? 1 : 0;
 }
 
-inline bool status_cancelled(const MPI_Status& status) noexcept { return status.MPI_internal[2] != 0; }
+inline bool status_cancelled(const MPI_Status& status) noexcept {
+  return status.MPI_internal[2] != 0;
+}
 
 // Source, tag, bytes and the cancelled mark; MPI_ERROR stays as it is, because only the functions that return several
 // statuses may set it (MPI 5.0, section 3.2.5).

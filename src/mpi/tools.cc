@@ -36,11 +36,21 @@ Status t_finalize() {
   return {};
 }
 
-Status t_category_get_num(int* num_cat) { return none_of_them(num_cat); }
-Status t_cvar_get_num(int* num_cvar) { return none_of_them(num_cvar); }
-Status t_event_get_num(int* num_events) { return none_of_them(num_events); }
-Status t_pvar_get_num(int* num_pvar) { return none_of_them(num_pvar); }
-Status t_source_get_num(int* num_sources) { return none_of_them(num_sources); }
+Status t_category_get_num(int* num_cat) {
+  return none_of_them(num_cat);
+}
+Status t_cvar_get_num(int* num_cvar) {
+  return none_of_them(num_cvar);
+}
+Status t_event_get_num(int* num_events) {
+  return none_of_them(num_events);
+}
+Status t_pvar_get_num(int* num_pvar) {
+  return none_of_them(num_pvar);
+}
+Status t_source_get_num(int* num_sources) {
+  return none_of_them(num_sources);
+}
 
 int tool_code(const Status& status) noexcept {
   const int error_class = status.error_class();

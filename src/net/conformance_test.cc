@@ -39,7 +39,8 @@ Bytes make_bytes(std::uint64_t size, std::uint64_t seed) {
 class ScatteredWalk final : public ByteWalk {
  public:
   ScatteredWalk(std::uint64_t bytes, bool prefers_copy) : prefers_copy_(prefers_copy), remaining_(bytes) {
-    for (std::uint64_t length = 1, left = bytes; left != 0; left -= std::min(left, length), length = length * 5 % 977 + 1)
+    for (std::uint64_t length = 1, left = bytes; left != 0;
+         left -= std::min(left, length), length = length * 5 % 977 + 1)
       lengths_.push_back(std::min(left, length));
     memory_.resize(bytes + lengths_.size() * kGap, std::byte{0xee});
     skip_empty();
@@ -47,7 +48,8 @@ class ScatteredWalk final : public ByteWalk {
   ScatteredWalk(const Bytes& content, bool prefers_copy) : ScatteredWalk(content.size(), prefers_copy) {
     std::size_t taken = 0, at = 0;
     for (const std::uint64_t length : lengths_) {
-      std::copy_n(content.begin() + static_cast<std::ptrdiff_t>(taken), length, memory_.begin() + static_cast<std::ptrdiff_t>(at));
+      std::copy_n(content.begin() + static_cast<std::ptrdiff_t>(taken), length,
+                  memory_.begin() + static_cast<std::ptrdiff_t>(at));
       taken += length;
       at += length + kGap;
     }
@@ -58,7 +60,8 @@ class ScatteredWalk final : public ByteWalk {
     Bytes bytes;
     std::size_t at = 0;
     for (const std::uint64_t length : lengths_) {
-      bytes.insert(bytes.end(), memory_.begin() + static_cast<std::ptrdiff_t>(at), memory_.begin() + static_cast<std::ptrdiff_t>(at + length));
+      bytes.insert(bytes.end(), memory_.begin() + static_cast<std::ptrdiff_t>(at),
+                   memory_.begin() + static_cast<std::ptrdiff_t>(at + length));
       at += length + kGap;
     }
     return bytes;
@@ -374,8 +377,9 @@ TEST_P(Conformance, EveryFieldOfTheHeaderArrives) {
 }
 
 TEST_P(Conformance, EverySizeArrivesWhole) {
-  for (const std::uint64_t size : {0u, 1u, 7u, 8u, 63u, 64u, 65u, 127u, 128u, 1000u, 4032u, 4096u, 16319u, 16320u, 16384u,
-                                   65471u, 65472u, 65473u, 65536u, 200'000u, 1u << 20, (3u << 20) + 13}) {
+  for (const std::uint64_t size :
+       {0u,    1u,     7u,     8u,     63u,    64u,    65u,    127u,   128u,     1000u,    4032u,
+        4096u, 16319u, 16320u, 16384u, 65471u, 65472u, 65473u, 65536u, 200'000u, 1u << 20, (3u << 20) + 13}) {
     TestOp op;
     op.carry(make_bytes(size, size));
     post(op);

@@ -26,10 +26,10 @@ class SendOp : public ListNode<> {
  public:
   using OnSent = void (*)(SendOp& op, const Status& status) noexcept;
 
-  wire::FrameHeader header;          // the transport fills `sequence`
-  const std::byte* data = nullptr;   // the payload when it is contiguous: header.payload_bytes of it
-  ByteWalk* walk = nullptr;          // otherwise; the transport takes exactly payload_bytes from it
-  OnSent on_sent = nullptr;          // exactly once: the payload's memory may be reused (or: will never be sent, with why)
+  wire::FrameHeader header;         // the transport fills `sequence`
+  const std::byte* data = nullptr;  // the payload when it is contiguous: header.payload_bytes of it
+  ByteWalk* walk = nullptr;         // otherwise; the transport takes exactly payload_bytes from it
+  OnSent on_sent = nullptr;  // exactly once: the payload's memory may be reused (or: will never be sent, with why)
 
   // The transport's own bookkeeping.
   std::uint64_t transport_progress = 0;
@@ -37,11 +37,11 @@ class SendOp : public ListNode<> {
 
 // Where the payload of one incoming frame goes.
 struct Landing {
-  std::byte* base = nullptr;         // contiguous destination, or
-  ByteWalk* walk = nullptr;          // scattered destination; both null: drop
-  std::uint64_t accepted = 0;        // how many payload bytes go there; the rest of the payload is read and dropped
-  void* token = nullptr;             // the sink's own
-  bool violation = false;            // the frame breaks the protocol: close the connection. `reason` says why
+  std::byte* base = nullptr;   // contiguous destination, or
+  ByteWalk* walk = nullptr;    // scattered destination; both null: drop
+  std::uint64_t accepted = 0;  // how many payload bytes go there; the rest of the payload is read and dropped
+  void* token = nullptr;       // the sink's own
+  bool violation = false;      // the frame breaks the protocol: close the connection. `reason` says why
   const char* reason = "";
 };
 
@@ -61,9 +61,9 @@ class FrameSink {
 };
 
 struct Capabilities {
-  std::uint64_t eager_limit = 0;   // longer messages go by rendezvous
-  std::uint64_t data_chunk = 0;    // advised payload of one kData frame
-  bool pull = false;               // pull() works: rendezvous by one copy
+  std::uint64_t eager_limit = 0;  // longer messages go by rendezvous
+  std::uint64_t data_chunk = 0;   // advised payload of one kData frame
+  bool pull = false;              // pull() works: rendezvous by one copy
 };
 
 class Transport : public engine::Source {

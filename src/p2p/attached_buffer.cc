@@ -72,7 +72,8 @@ Status AttachedBuffer::take_room(std::uint64_t bytes, std::byte*& room) {
 
 Status AttachedBuffer::send(Messenger& messenger, const SendArguments& arguments) {
   if (arguments.destination == MPI_PROC_NULL) return {};
-  if (!attached_) return Status::error(MPI_ERR_BUFFER, "no buffer is attached; call MPI_Buffer_attach before a buffered send");
+  if (!attached_)
+    return Status::error(MPI_ERR_BUFFER, "no buffer is attached; call MPI_Buffer_attach before a buffered send");
   const std::uint64_t bytes = datatype::packed_size(*arguments.type, arguments.count);
   std::byte* room = nullptr;
   if (bytes != 0) LAPWING_TRY(take_room(bytes, room));

@@ -38,7 +38,9 @@ constexpr std::uint64_t block_bytes(std::uint64_t payload) noexcept {
   const std::uint64_t step = std::bit_floor(bytes) / 4;
   return (bytes + step - 1) / step * step;
 }
-constexpr std::uint64_t message_units(std::uint64_t payload) noexcept { return block_bytes(payload) / kUnitBytes; }
+constexpr std::uint64_t message_units(std::uint64_t payload) noexcept {
+  return block_bytes(payload) / kUnitBytes;
+}
 inline constexpr std::uint64_t kEnvelopeUnits = message_units(0);
 static_assert(kEnvelopeUnits == 4 && message_units(1) == 5 && message_units(300) == 10);
 

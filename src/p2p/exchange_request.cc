@@ -19,7 +19,9 @@ ExchangeRequest::ExchangeRequest(engine::Engine& engine, Messenger& messenger, c
   receive_.set_continuation(&on_half_done<ReceiveRequest>);
 }
 
-ExchangeRequest::~ExchangeRequest() { comm::Communicator::drop(communicator_); }
+ExchangeRequest::~ExchangeRequest() {
+  comm::Communicator::drop(communicator_);
+}
 
 Status ExchangeRequest::start() {
   missing_ = 2;

@@ -64,7 +64,8 @@ net::Landing Messenger::State::on_header(net::PeerId id, const wire::FrameHeader
 
 net::Landing Messenger::State::on_message_header(net::PeerId id, const wire::FrameHeader& header) noexcept {
   if (header.tag < 0) return violation("the tag of its message is negative");
-  if (header.kind == FrameKind::kRequest && header.sender_token == 0) return violation("its request to send names no request");
+  if (header.kind == FrameKind::kRequest && header.sender_token == 0)
+    return violation("its request to send names no request");
   if (is_pullable(header) && header.payload_bytes != sizeof(Peer::address))
     return violation("a request that may be pulled carries its address and nothing else");
   Peer& peer = peers[id];
@@ -109,7 +110,8 @@ net::Landing Messenger::State::store(net::PeerId id, const wire::FrameHeader& he
 net::Landing Messenger::State::on_data_header(net::PeerId id, const wire::FrameHeader& header) noexcept {
   ReceiveRequest* receive = receives.find(header.receiver_token);
   if (receive == nullptr || receive->peer_ != id) return violation("its data is for no receive of ours");
-  if (header.payload_bytes > receive->wanted_ - receive->received_) return violation("it sends more data than was asked for");
+  if (header.payload_bytes > receive->wanted_ - receive->received_)
+    return violation("it sends more data than was asked for");
   return landing_of(*receive, header.payload_bytes);
 }
 
@@ -119,7 +121,8 @@ const char* Messenger::State::check_answer(net::PeerId id, const wire::FrameHead
   if (send == nullptr || send->peer_ != id) return "it answers a send that is not waiting for it";
   if (header.kind == FrameKind::kRetracted) {
     if (!send->awaits_retraction_) return "it takes back a send that nobody cancelled";
-    if ((header.flags & wire::kFlagTaken) != 0 && !send->awaits_answer_) return "it takes back a send that it has received";
+    if ((header.flags & wire::kFlagTaken) != 0 && !send->awaits_answer_)
+      return "it takes back a send that it has received";
     return nullptr;
   }
   if (!send->awaits_answer_) return "it answers a send twice";
@@ -229,8 +232,7 @@ void Messenger::State::on_answer(const wire::FrameHeader& header) noexcept {
 
 void Messenger::State::on_retract(net::PeerId id, const wire::FrameHeader& header) noexcept {
   MatchNode* node = header.sender_token != 0 ? unexpected.oldest({header.context, id, header.tag}) : nullptr;
-  while (node != nullptr &&
-         static_cast<Message*>(static_cast<ByEnvelope*>(node))->sender_token != header.sender_token)
+  while (node != nullptr && static_cast<Message*>(static_cast<ByEnvelope*>(node))->sender_token != header.sender_token)
     node = MatchTable::next(*node);
   wire::FrameHeader answer;
   answer.kind = FrameKind::kRetracted;

@@ -80,7 +80,9 @@ class LoopJob {
 
   struct Rank {
     Rank(LoopJob& job, std::uint32_t rank)
-        : engine(clock), messenger(engine, job.options.unexpected_limit), network(engine, messenger, config(job, rank)) {
+        : engine(clock),
+          messenger(engine, job.options.unexpected_limit),
+          network(engine, messenger, config(job, rank)) {
       engine::EngineOptions options;
       options.event_thread = false;
       EXPECT_TRUE(engine.start(options).ok());
@@ -151,7 +153,8 @@ class LoopJob {
   }
 
   // A frame that no honest messenger would send.
-  void inject(std::uint32_t from, std::uint32_t to, const wire::FrameHeader& header, std::vector<std::byte> payload = {}) {
+  void inject(std::uint32_t from, std::uint32_t to, const wire::FrameHeader& header,
+              std::vector<std::byte> payload = {}) {
     Frame frame{nullptr, header, std::move(payload), {}, Stage::kTaken};
     frame.header.payload_bytes = frame.payload.size();
     wires[from * options.ranks + to].push_back(std::move(frame));

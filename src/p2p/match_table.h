@@ -32,10 +32,10 @@ inline constexpr std::int32_t kAnyTag = INT32_MIN;
 
 struct MatchNode {
   MatchKey key;
-  std::uint64_t stamp = 0;         // order of insertion over all keys, given by the owner of the tables
+  std::uint64_t stamp = 0;          // order of insertion over all keys, given by the owner of the tables
   MatchNode* chain_next = nullptr;  // leaders only
   MatchNode* chain_previous = nullptr;
-  MatchNode* newer = nullptr;      // ring of one key; null: in no table
+  MatchNode* newer = nullptr;  // ring of one key; null: in no table
   MatchNode* older = nullptr;
   bool leader = false;
   bool queued() const noexcept { return newer != nullptr; }

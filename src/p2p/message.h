@@ -27,16 +27,16 @@ struct Message : Object, ByEnvelope, ByContext {
   ~Message() = default;
 
   std::uint64_t message_bytes = 0;
-  std::uint64_t stored_bytes = 0;   // of payload, behind this object
-  std::uint64_t address = 0;        // in the sender's memory, if it may be pulled
+  std::uint64_t stored_bytes = 0;  // of payload, behind this object
+  std::uint64_t address = 0;       // in the sender's memory, if it may be pulled
   std::uint64_t sender_token = 0;
-  ReceiveRequest* receive = nullptr;  // matched while the payload was still arriving
+  ReceiveRequest* receive = nullptr;           // matched while the payload was still arriving
   comm::Communicator* communicator = nullptr;  // kept from a matched probe to its receive
   std::int32_t source = 0;
-  bool is_request = false;          // rendezvous: only the first bytes are here
+  bool is_request = false;  // rendezvous: only the first bytes are here
   bool pullable = false;
-  bool arrived = false;             // the payload is here
-  bool unwanted = false;            // to be dropped when it is
+  bool arrived = false;   // the payload is here
+  bool unwanted = false;  // to be dropped when it is
 
   std::uint32_t peer() const noexcept { return ByEnvelope::key.peer; }
   std::int32_t tag() const noexcept { return ByEnvelope::key.tag; }

@@ -36,7 +36,8 @@ constexpr int kSpelledOut = 20;
 
 }  // namespace
 
-Messenger::ProbeWatch::ProbeWatch(comm::Communicator& communicator, int source, int tag, engine::Waiter& waiter) noexcept
+Messenger::ProbeWatch::ProbeWatch(comm::Communicator& communicator, int source, int tag,
+                                  engine::Waiter& waiter) noexcept
     : key_(key_of(communicator, source, tag)), waiter_(waiter) {}
 
 Messenger::State::State(Messenger& owner, engine::Engine& engine, std::uint64_t unexpected_limit)
@@ -75,11 +76,21 @@ void Messenger::set_network(net::Network& network) {
   }
 }
 
-void Messenger::start(SendRequest& send) noexcept { state_->start(send); }
-void Messenger::start(ReceiveRequest& receive) noexcept { state_->start(receive); }
-void Messenger::cancel(SendRequest& send) noexcept { state_->cancel(send); }
-void Messenger::cancel(ReceiveRequest& receive) noexcept { state_->cancel(receive); }
-AttachedBuffer& Messenger::process_buffer() noexcept { return state_->process_buffer; }
+void Messenger::start(SendRequest& send) noexcept {
+  state_->start(send);
+}
+void Messenger::start(ReceiveRequest& receive) noexcept {
+  state_->start(receive);
+}
+void Messenger::cancel(SendRequest& send) noexcept {
+  state_->cancel(send);
+}
+void Messenger::cancel(ReceiveRequest& receive) noexcept {
+  state_->cancel(receive);
+}
+AttachedBuffer& Messenger::process_buffer() noexcept {
+  return state_->process_buffer;
+}
 
 int Messenger::take_partition_tags(int count) noexcept {
   if (state_->next_partition_tag > INT_MAX - count) state_->next_partition_tag = 0;
@@ -88,7 +99,9 @@ int Messenger::take_partition_tags(int count) noexcept {
   return first;
 }
 
-RequestPool& Messenger::requests() noexcept { return state_->requests; }
+RequestPool& Messenger::requests() noexcept {
+  return state_->requests;
+}
 
 // ---- probes ---------------------------------------------------------------------------------------------------------
 
@@ -153,7 +166,9 @@ Status Messenger::reachable(comm::Communicator& communicator, int source) const 
 
 // ---- the state of affairs -------------------------------------------------------------------------------------------
 
-bool Messenger::quiet() const noexcept { return state_->sends_active == 0 && state_->controls_active == 0; }
+bool Messenger::quiet() const noexcept {
+  return state_->sends_active == 0 && state_->controls_active == 0;
+}
 
 const MessengerCounters& Messenger::counters() const noexcept {
   state_->counters.unexpected_bytes_now = state_->pool.bytes_in_use();
@@ -164,8 +179,9 @@ const MessengerCounters& Messenger::counters() const noexcept {
 std::string Messenger::describe() const {
   State& state = *state_;
   std::string text;
-  add_line(text, "%zu posted receives, %zu unexpected messages in %" PRIu64 " bytes, %" PRIu64
-                 " sends under way, %zu of them waiting for their receiver",
+  add_line(text,
+           "%zu posted receives, %zu unexpected messages in %" PRIu64 " bytes, %" PRIu64
+           " sends under way, %zu of them waiting for their receiver",
            state.posted.size(), state.unexpected.size(), state.pool.bytes_in_use(), state.sends_active,
            state.sends.size());
   int left = kSpelledOut;

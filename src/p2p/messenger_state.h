@@ -83,7 +83,8 @@ struct Messenger::State {
   void cancel(ReceiveRequest& receive) noexcept;
   ReceiveRequest* match_posted(const MatchKey& envelope) noexcept;
   Message* find_unexpected(const MatchKey& wanted) noexcept;
-  void bind(ReceiveRequest& receive, net::PeerId id, std::int32_t source, std::int32_t tag, std::uint64_t bytes) noexcept;
+  void bind(ReceiveRequest& receive, net::PeerId id, std::int32_t source, std::int32_t tag,
+            std::uint64_t bytes) noexcept;
   bool names_itself_truly(const ReceiveRequest& receive, net::PeerId id, std::int32_t source) const noexcept;
   void deliver(ReceiveRequest& receive, Message& message) noexcept;
   void proceed(ReceiveRequest& receive, std::uint64_t sender_token, bool pullable, std::uint64_t address) noexcept;
@@ -130,12 +131,12 @@ struct Messenger::State {
   std::uint64_t unexpected_limit;
   std::vector<Peer> peers;
 
-  MatchTable posted;           // receives, by (context, peer or any, tag or any)
-  MatchTable unexpected;       // messages, by envelope
-  MatchTable by_context;       // the same messages, by context
+  MatchTable posted;      // receives, by (context, peer or any, tag or any)
+  MatchTable unexpected;  // messages, by envelope
+  MatchTable by_context;  // the same messages, by context
   std::uint64_t next_stamp = 0;
-  std::uint64_t posted_shapes[2][2] = {};      // how many receives have [any source][any tag]: usually no wildcards at all
-  std::uint64_t posted_any[kAccounts] = {};    // receives from any source
+  std::uint64_t posted_shapes[2][2] = {};  // how many receives have [any source][any tag]: usually no wildcards at all
+  std::uint64_t posted_any[kAccounts] = {};  // receives from any source
   IntrusiveList<Messenger::ProbeWatch> probes;
   std::vector<net::PeerId> exhausted;  // peers that may have no credit left here; cleaned when looked through
 
@@ -152,7 +153,7 @@ struct Messenger::State {
   std::vector<std::unique_ptr<Control>> controls;  // all ever made
   Control* free_controls = nullptr;
   Puller puller;
-  engine::Timer kick;                  // wakes whoever should drive when a pull begins
+  engine::Timer kick;  // wakes whoever should drive when a pull begins
   IntrusiveList<ReceiveRequest, PullTag> pulls;
   mutable MessengerCounters counters;
 };

@@ -216,7 +216,8 @@ TEST(Messenger, TooLongAMessageIsCutAndReported) {
           EXPECT_EQ(receive.result().status.error_class(), MPI_ERR_TRUNCATE);
           EXPECT_NE(std::string(receive.result().status.text()).find(std::to_string(size)), std::string::npos);
           EXPECT_TRUE(std::equal(room.begin(), room.begin() + static_cast<long>(space), data.begin()));
-          EXPECT_TRUE(std::all_of(room.begin() + static_cast<long>(space), room.end(), [](auto b) { return b == 0xee; }));
+          EXPECT_TRUE(
+              std::all_of(room.begin() + static_cast<long>(space), room.end(), [](auto b) { return b == 0xee; }));
           EXPECT_EQ(next_room, next);
           EXPECT_TRUE(job.violations.empty());
         }
@@ -252,7 +253,8 @@ TEST(Messenger, KeepsOrderUnderRandomTraffic) {
             Bytes& data = buffers.emplace_back(pattern(sizes[job.random() % 7], seed));
             std::memcpy(data.data(), &next[sender], 4);
             ++next[sender];
-            sends.emplace_back(to(job[sender], 0, 5, data, job.random() % 3 ? SendMode::kStandard : SendMode::kSynchronous));
+            sends.emplace_back(
+                to(job[sender], 0, 5, data, job.random() % 3 ? SendMode::kStandard : SendMode::kSynchronous));
             job[sender].messenger.start(sends.back());
           }
           break;
@@ -510,7 +512,8 @@ TEST(Messenger, LossOfAPeerEndsWhatNeedsIt) {
     std::deque<ReceiveRequest> receives;
     for (int i = 0; i < 60; ++i) {
       const std::size_t size = i % 3 == 0 ? 20000 : 400;
-      sends.emplace_back(to(job[0], 1, i, buffers.emplace_back(size), i % 2 ? SendMode::kStandard : SendMode::kSynchronous));
+      sends.emplace_back(
+          to(job[0], 1, i, buffers.emplace_back(size), i % 2 ? SendMode::kStandard : SendMode::kSynchronous));
       job[0].messenger.start(sends.back());
       theirs.emplace_back(to(job[1], 0, i % 50, buffers.emplace_back(size)));
       job[1].messenger.start(theirs.back());
@@ -556,8 +559,10 @@ TEST(Messenger, HostileFramesCloseTheConnection) {
     return header;
   };
   std::vector<std::pair<wire::FrameHeader, std::size_t>> lies;
-  for (const FrameKind kind : {FrameKind::kClear, FrameKind::kMatched, FrameKind::kRefused, FrameKind::kRetracted, FrameKind::kData}) {
-    for (const std::uint64_t token : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 32 | 1, ~std::uint64_t{0}}) {
+  for (const FrameKind kind :
+       {FrameKind::kClear, FrameKind::kMatched, FrameKind::kRefused, FrameKind::kRetracted, FrameKind::kData}) {
+    for (const std::uint64_t token :
+         {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 32 | 1, ~std::uint64_t{0}}) {
       wire::FrameHeader header = frame(kind);
       header.sender_token = header.receiver_token = token;
       header.message_bytes = 10;

@@ -36,7 +36,11 @@ struct SetupSend final : SendRequest {
 
 PartitionedSend::PartitionedSend(engine::Engine& engine, Messenger& messenger, const SendArguments& arguments,
                                  int partitions)
-    : Request(Kind::kPartitioned, true), engine_(engine), messenger_(messenger), first_(arguments), type_(*arguments.type) {
+    : Request(Kind::kPartitioned, true),
+      engine_(engine),
+      messenger_(messenger),
+      first_(arguments),
+      type_(*arguments.type) {
   communicator_ = arguments.communicator;
   communicator_->retain();
   first_.plane = comm::Plane::kPartitioned;
@@ -55,7 +59,9 @@ PartitionedSend::PartitionedSend(engine::Engine& engine, Messenger& messenger, c
   SetupSend::post(messenger, arguments, setup);
 }
 
-PartitionedSend::~PartitionedSend() { comm::Communicator::drop(communicator_); }
+PartitionedSend::~PartitionedSend() {
+  comm::Communicator::drop(communicator_);
+}
 
 Status PartitionedSend::start() {
   result() = Result::empty();
@@ -70,7 +76,8 @@ Status PartitionedSend::ready(int low, int high) {
   if (!active()) return Status::error(MPI_ERR_REQUEST, "a partition cannot be ready before MPI_Start");
   const int count = static_cast<int>(parts_.size());
   if (low < 0 || high >= count || low > high)
-    return Status::error(MPI_ERR_ARG, "partitions %d to %d are not all among the %d of this operation", low, high, count);
+    return Status::error(MPI_ERR_ARG, "partitions %d to %d are not all among the %d of this operation", low, high,
+                         count);
   for (int i = low; i <= high; ++i) {
     Part& part = *parts_[static_cast<std::size_t>(i)];
     if (part.ready) return Status::error(MPI_ERR_ARG, "partition %d has been marked ready before in this round", i);
@@ -112,7 +119,9 @@ PartitionedReceive::PartitionedReceive(engine::Engine& engine, Messenger& messen
   messenger_.start(setup_receive_);
 }
 
-PartitionedReceive::~PartitionedReceive() { comm::Communicator::drop(communicator_); }
+PartitionedReceive::~PartitionedReceive() {
+  comm::Communicator::drop(communicator_);
+}
 
 // on_setup destroys what still waits for its setup message.
 void PartitionedReceive::destroy() noexcept {
@@ -125,7 +134,8 @@ void PartitionedReceive::destroy() noexcept {
 }
 
 void PartitionedReceive::on_setup(engine::Operation& operation) noexcept {
-  PartitionedReceive& receive = *static_cast<Setup&>(static_cast<ReceiveRequest&>(static_cast<Request&>(operation))).owner;
+  PartitionedReceive& receive =
+      *static_cast<Setup&>(static_cast<ReceiveRequest&>(static_cast<Request&>(operation))).owner;
   Result& result = receive.setup_receive_.result();
   if (receive.given_up_) {
     delete &receive;
@@ -143,14 +153,15 @@ void PartitionedReceive::on_setup(engine::Operation& operation) noexcept {
 // Cuts the buffer as the sender does.
 Status PartitionedReceive::make_parts() {
   const std::uint64_t room = partition_bytes_ * static_cast<std::uint64_t>(partitions_);
-  const bool sound = setup_receive_.result().bytes == sizeof setup_ && setup_.partitions >= 0 && setup_.first_tag >= 0 &&
-                     (setup_.partitions == 0 ||
-                      setup_.partition_bytes <= UINT64_MAX / static_cast<std::uint64_t>(setup_.partitions));
+  const bool sound =
+      setup_receive_.result().bytes == sizeof setup_ && setup_.partitions >= 0 && setup_.first_tag >= 0 &&
+      (setup_.partitions == 0 || setup_.partition_bytes <= UINT64_MAX / static_cast<std::uint64_t>(setup_.partitions));
   if (!sound) return Status::error(MPI_ERR_OTHER, "the sender's announcement of a partitioned operation is damaged");
   const std::uint64_t total = setup_.partition_bytes * static_cast<std::uint64_t>(setup_.partitions);
   if (total > room) {
     return Status::error(MPI_ERR_TRUNCATE,
-                         "the partitioned send from rank %d has %" PRIu64 " bytes, but the receive has room for %" PRIu64,
+                         "the partitioned send from rank %d has %" PRIu64
+                         " bytes, but the receive has room for %" PRIu64,
                          first_.source, total, room);
   }
   for (int i = 0; i < setup_.partitions; ++i) {

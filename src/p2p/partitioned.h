@@ -67,8 +67,8 @@ class PartitionedReceive final : public Request {
   };
   struct Part final : ReceiveRequest {
     PartitionedReceive* owner = nullptr;
-    std::uint64_t offset = 0;            // in the message as a whole
-    std::unique_ptr<std::byte[]> room;   // when the part does not fall on a piece of the buffer that can be named
+    std::uint64_t offset = 0;           // in the message as a whole
+    std::unique_ptr<std::byte[]> room;  // when the part does not fall on a piece of the buffer that can be named
     bool here = false;
   };
   ~PartitionedReceive();
@@ -81,7 +81,7 @@ class PartitionedReceive final : public Request {
 
   engine::Engine& engine_;
   Messenger& messenger_;
-  ReceiveArguments first_;    // our first partition
+  ReceiveArguments first_;  // our first partition
   datatype::TypeRef type_;
   int partitions_;
   std::uint64_t partition_bytes_;

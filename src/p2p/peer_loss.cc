@@ -12,9 +12,10 @@ void Messenger::State::on_peer_lost(net::PeerId id, const Status& why) noexcept 
   Peer& peer = peers[id];
   if (peer.lost) return;
   peer.lost = true;
-  peer.why = !why.ok() ? why.copy()
-                       : Status::error(MPI_ERR_PROC_ABORTED, "%s has finalized MPI and takes no part in messages any more",
-                                       network->describe(id).c_str());
+  peer.why = !why.ok()
+                 ? why.copy()
+                 : Status::error(MPI_ERR_PROC_ABORTED, "%s has finalized MPI and takes no part in messages any more",
+                                 network->describe(id).c_str());
 
   if (ReceiveRequest* receive = std::exchange(peer.landing_receive, nullptr)) fail(*receive, peer.why.copy());
   if (Message* message = std::exchange(peer.landing_message, nullptr)) {

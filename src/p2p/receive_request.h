@@ -55,10 +55,10 @@ class ReceiveRequest : public Request, public MatchNode, public ListNode<PullTag
   std::uint64_t message_bytes_ = 0;     // of the matched message
   std::uint64_t wanted_ = 0;            // min of the two
   std::uint64_t received_ = 0;
-  std::uint64_t token_ = 0;             // ours on the wire while kData is expected
-  std::uint64_t address_ = 0;           // in the sender's memory, while the message is pulled
-  std::uint64_t sender_token_ = 0;      // likewise
-  net::PeerId peer_ = 0;                // the sender, once matched
+  std::uint64_t token_ = 0;         // ours on the wire while kData is expected
+  std::uint64_t address_ = 0;       // in the sender's memory, while the message is pulled
+  std::uint64_t sender_token_ = 0;  // likewise
+  net::PeerId peer_ = 0;            // the sender, once matched
 };
 
 }  // namespace lapwing::p2p

@@ -148,8 +148,9 @@ void Messenger::State::deliver(ReceiveRequest& receive, Message& message) noexce
   const net::PeerId id = message.peer();
   Peer& peer = peers[id];
   if (!names_itself_truly(receive, id, message.source)) {
-    fail(receive, Status::error(MPI_ERR_OTHER, "%s sent a message as rank %d of a communicator where it has another rank",
-                                network->describe(id).c_str(), static_cast<int>(message.source)));
+    fail(receive,
+         Status::error(MPI_ERR_OTHER, "%s sent a message as rank %d of a communicator where it has another rank",
+                       network->describe(id).c_str(), static_cast<int>(message.source)));
     if (message.arrived) return discard(message);
     message.unwanted = true;
     return;

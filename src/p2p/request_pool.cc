@@ -22,7 +22,9 @@ UserSend::UserSend(RequestPool& pool, Messenger& messenger, const SendArguments&
   keep(communicator_);
   if (persistent && arguments.type != nullptr) kept_type_ = datatype::TypeRef(*arguments.type);
 }
-UserSend::~UserSend() { let_go(communicator_); }
+UserSend::~UserSend() {
+  let_go(communicator_);
+}
 
 Status UserSend::start() {
   if (arguments().mode == SendMode::kBuffered) {
@@ -45,7 +47,9 @@ UserReceive::UserReceive(RequestPool& pool, Messenger& messenger, const ReceiveA
   keep(communicator_);
   if (persistent && arguments.type != nullptr) kept_type_ = datatype::TypeRef(*arguments.type);
 }
-UserReceive::~UserReceive() { let_go(communicator_); }
+UserReceive::~UserReceive() {
+  let_go(communicator_);
+}
 
 Status UserReceive::start() {
   messenger_of_user_.start(*this);
@@ -83,6 +87,8 @@ void* RequestPool::take(FreeBlock*& list, std::size_t bytes) {
 }
 
 // The link overwrites the first word, which is the table of virtual functions; the mark of Object behind it stays.
-void RequestPool::put(FreeBlock*& list, void* block) noexcept { list = new (block) FreeBlock{list}; }
+void RequestPool::put(FreeBlock*& list, void* block) noexcept {
+  list = new (block) FreeBlock{list};
+}
 
 }  // namespace lapwing::p2p

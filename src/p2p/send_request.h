@@ -61,21 +61,21 @@ class SendRequest : public Request, public ListNode<HeldTag> {
 
   SendArguments arguments_;
   Messenger* messenger_ = nullptr;
-  std::byte* contiguous_ = nullptr;         // the message when it lies in one piece
-  std::optional<datatype::Walk> walk_;      // otherwise
-  datatype::TypeRef type_;                  // held while walk_ is in use
+  std::byte* contiguous_ = nullptr;     // the message when it lies in one piece
+  std::optional<datatype::Walk> walk_;  // otherwise
+  datatype::TypeRef type_;              // held while walk_ is in use
   std::uint64_t bytes_ = 0;
-  std::uint64_t next_byte_ = 0;             // of the rendezvous: what kData carries next
-  std::uint64_t wanted_ = 0;                // bytes that the receiver will take
-  std::uint64_t token_ = 0;                 // ours on the wire; 0 when no answer can come
+  std::uint64_t next_byte_ = 0;  // of the rendezvous: what kData carries next
+  std::uint64_t wanted_ = 0;     // bytes that the receiver will take
+  std::uint64_t token_ = 0;      // ours on the wire; 0 when no answer can come
   std::uint64_t receiver_token_ = 0;
   net::PeerId peer_ = 0;
   bool held_ = false;
   bool awaits_answer_ = false;
   bool awaits_retraction_ = false;
   bool pumping_ = false;
-  std::byte offer_[8] = {};                  // payload of a pullable request: the address of the message
-  Frame frames_[2];                         // two, so that one fills the pipe while the next is prepared
+  std::byte offer_[8] = {};  // payload of a pullable request: the address of the message
+  Frame frames_[2];          // two, so that one fills the pipe while the next is prepared
 };
 
 }  // namespace lapwing::p2p

@@ -142,8 +142,8 @@ void Messenger::State::pump(SendRequest& send) noexcept {
 }
 
 void Messenger::State::post_chunk(SendRequest& send, SendRequest::Frame& frame) noexcept {
-  const std::uint64_t chunk = std::clamp<std::uint64_t>(network->capabilities(send.peer_).data_chunk, 4096,
-                                                        wire::kMaxPayloadBytes);
+  const std::uint64_t chunk =
+      std::clamp<std::uint64_t>(network->capabilities(send.peer_).data_chunk, 4096, wire::kMaxPayloadBytes);
   const std::uint64_t bytes = std::min(chunk, send.wanted_ - send.next_byte_);
   frame.header = wire::FrameHeader{};
   frame.header.kind = wire::FrameKind::kData;

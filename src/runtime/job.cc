@@ -30,7 +30,8 @@ bool in_network_of_launcher() {
 Status Job::join(char** environment) {
   host_name_ = runtime::host_name();
   host_identity_ = runtime::host_identity();
-  if (sodium_init() < 0) return Status::error(MPI_ERR_INTERN, "libsodium cannot start: no source of randomness on this system");
+  if (sodium_init() < 0)
+    return Status::error(MPI_ERR_INTERN, "libsodium cannot start: no source of randomness on this system");
   if (!PmiClient::available(environment)) {
     local_size_ = 1;
     return {};
@@ -55,8 +56,10 @@ Status Job::share_secret() {
   LAPWING_TRY(pmi_.fence());
   if (rank_ != 0) LAPWING_TRY(pmi_.get("lapwing-secret", bytes));
   if (bytes.size() != kSecretBytes)
-    return Status::error(MPI_ERR_OTHER, "rank %d: rank 0's job secret arrived with %zu bytes instead of %zu; do all ranks run the same Lapwing?",
-                         rank_, bytes.size(), kSecretBytes);
+    return Status::error(
+        MPI_ERR_OTHER,
+        "rank %d: rank 0's job secret arrived with %zu bytes instead of %zu; do all ranks run the same Lapwing?", rank_,
+        bytes.size(), kSecretBytes);
   secret_ = std::move(bytes);
   return {};
 }
@@ -72,7 +75,9 @@ Status Job::exchange(const wire::Card& mine, std::vector<wire::Card>& cards) {
   std::vector<std::string> texts;
   LAPWING_TRY(pmi_.get_all("lapwing-card-", size_, texts));
   for (int rank = 0; rank < size_; ++rank) {
-    if (Status status = wire::Card::decode(texts[static_cast<std::size_t>(rank)], cards[static_cast<std::size_t>(rank)]); !status.ok())
+    if (Status status =
+            wire::Card::decode(texts[static_cast<std::size_t>(rank)], cards[static_cast<std::size_t>(rank)]);
+        !status.ok())
       return Status::error(MPI_ERR_OTHER, "rank %d: the card of rank %d is unreadable: %s", rank_, rank, status.text());
   }
   return {};

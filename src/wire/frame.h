@@ -34,21 +34,23 @@ inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::uint64_t kMaxPayloadBytes = 64u << 20;
 
 enum class FrameKind : std::uint8_t {
-  kEager = 1,    // a whole message. sender_token != 0: synchronous, answer kMatched when it is matched
-  kRequest = 2,  // rendezvous request to send; payload: the first bytes. May offer a pull (flag kPullable)
-  kClear = 3,    // clear to send: sender_token answers a kRequest, receiver_token names where data goes
-  kData = 4,     // the next bytes of a rendezvous, in order; receiver_token from kClear
-  kMatched = 5,  // sender_token's message was matched (synchronous send), or was pulled whole (rendezvous by pull)
-  kCredit = 6,   // only gives credit back
-  kRetract = 7,  // MPI_Cancel of a send: sender_token; answered by kRetracted
+  kEager = 1,      // a whole message. sender_token != 0: synchronous, answer kMatched when it is matched
+  kRequest = 2,    // rendezvous request to send; payload: the first bytes. May offer a pull (flag kPullable)
+  kClear = 3,      // clear to send: sender_token answers a kRequest, receiver_token names where data goes
+  kData = 4,       // the next bytes of a rendezvous, in order; receiver_token from kClear
+  kMatched = 5,    // sender_token's message was matched (synchronous send), or was pulled whole (rendezvous by pull)
+  kCredit = 6,     // only gives credit back
+  kRetract = 7,    // MPI_Cancel of a send: sender_token; answered by kRetracted
   kRetracted = 8,  // flags bit 0: 1 when the message was taken back, 0 when it had been matched
-  kGoodbye = 9,  // the sender's rank has finalized; nothing follows
-  kRefused = 10,  // sender_token's rendezvous will not be received (the receive was truncated or failed); data not wanted
+  kGoodbye = 9,    // the sender's rank has finalized; nothing follows
+  kRefused =
+      10,  // sender_token's rendezvous will not be received (the receive was truncated or failed); data not wanted
 };
 
 // Flags of kRequest.
-inline constexpr std::uint8_t kFlagPullable = 1;  // payload begins with a u64 address in the sender's memory (contiguous)
-inline constexpr std::uint8_t kFlagTaken = 1;     // of kRetracted
+inline constexpr std::uint8_t kFlagPullable =
+    1;                                         // payload begins with a u64 address in the sender's memory (contiguous)
+inline constexpr std::uint8_t kFlagTaken = 1;  // of kRetracted
 
 struct FrameHeader {
   FrameKind kind{};

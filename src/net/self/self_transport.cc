@@ -55,9 +55,13 @@ void copy_payload(SendOp& op, const Landing& landing) noexcept {
 SelfTransport::SelfTransport(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config)
     : engine_(engine), sink_(sink), rank_(config.rank) {}
 
-SelfTransport::~SelfTransport() { close(); }
+SelfTransport::~SelfTransport() {
+  close();
+}
 
-Status SelfTransport::publish(wire::Card&) { return {}; }
+Status SelfTransport::publish(wire::Card&) {
+  return {};
+}
 
 Status SelfTransport::attach(const std::vector<wire::Card>&) {
   open_ = true;
@@ -71,7 +75,8 @@ Capabilities SelfTransport::capabilities(PeerId peer) const noexcept {
 
 void SelfTransport::post(PeerId, SendOp& op) noexcept {
   if (!open_ || lost_) {
-    op.on_sent(op, Status::error(MPI_ERR_OTHER, "rank %u cannot send to itself any more: its transports are closed", rank_));
+    op.on_sent(
+        op, Status::error(MPI_ERR_OTHER, "rank %u cannot send to itself any more: its transports are closed", rank_));
     return;
   }
   op.header.sequence = next_sequence_++;

@@ -15,7 +15,7 @@ namespace lapwing::net::shm {
 namespace {
 
 constexpr const char* kRemedy = "LAPWING_TRANSPORTS=tcp runs the job without shared memory";
-constexpr std::size_t kFilesPerMessage = 250;      // the kernel takes 253 (SCM_MAX_FD)
+constexpr std::size_t kFilesPerMessage = 250;       // the kernel takes 253 (SCM_MAX_FD)
 constexpr std::size_t kMaxUnknownConnections = 64;  // that have not shown the token yet, beyond the ranks awaited
 
 struct Request {
@@ -50,7 +50,8 @@ int remaining_ms(Clock& clock, std::int64_t deadline) noexcept {
 // Compares without telling, by the time it takes, how much was right.
 bool same_bytes(const char* a, const char* b, std::size_t bytes) noexcept {
   unsigned difference = 0;
-  for (std::size_t i = 0; i < bytes; ++i) difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  for (std::size_t i = 0; i < bytes; ++i)
+    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
   return difference == 0;
 }
 
@@ -197,7 +198,8 @@ std::string to_hex(const void* data, std::size_t bytes) {
 Status create_doorbells(std::uint32_t count, std::vector<OwnedFd>& doorbells) {
   for (std::uint32_t i = 0; i < count; ++i) {
     doorbells.emplace_back(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!doorbells.back()) return system_error("cannot create a doorbell per rank (raise the limit of open files, ulimit -n)");
+    if (!doorbells.back())
+      return system_error("cannot create a doorbell per rank (raise the limit of open files, ulimit -n)");
   }
   return {};
 }
@@ -222,10 +224,11 @@ Status Listener::serve(std::uint32_t local_ranks, const SharedFiles& files, Cloc
   Server server(socket_.get(), token_, local_ranks, files);
   while (server.missing() != 0) {
     if (remaining_ms(clock, deadline) == 0)
-      return Status::error(MPI_ERR_OTHER,
-                           "%u of the %u ranks of this host did not come for the shared memory in time; they may have died "
-                           "or wait for a processor (LAPWING_CONNECT_TIMEOUT gives them longer)",
-                           server.missing(), local_ranks);
+      return Status::error(
+          MPI_ERR_OTHER,
+          "%u of the %u ranks of this host did not come for the shared memory in time; they may have died "
+          "or wait for a processor (LAPWING_CONNECT_TIMEOUT gives them longer)",
+          server.missing(), local_ranks);
     LAPWING_TRY(server.step(clock, deadline));
   }
   return {};

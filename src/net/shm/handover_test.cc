@@ -37,7 +37,8 @@ class HandoverTest : public testing::Test {
     const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + listener_.name().size());
     EXPECT_EQ(connect(connection.get(), reinterpret_cast<sockaddr*>(&address), length), 0);
     std::string request = token + std::string(reinterpret_cast<const char*>(&rank), sizeof rank);
-    EXPECT_EQ(send(connection.get(), request.data(), request.size(), MSG_NOSIGNAL), static_cast<ssize_t>(request.size()));
+    EXPECT_EQ(send(connection.get(), request.data(), request.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(request.size()));
     return connection;
   }
 
@@ -51,7 +52,8 @@ class HandoverTest : public testing::Test {
 int child_of(const Listener& listener, std::uint32_t rank, std::uint32_t ranks) {
   SteadyClock clock;
   SharedFiles files;
-  const Status fetched = fetch(listener.name(), listener.token(), 0, rank, ranks, clock, clock.now() + 30 * kSecond, files);
+  const Status fetched =
+      fetch(listener.name(), listener.token(), 0, rank, ranks, clock, clock.now() + 30 * kSecond, files);
   if (!fetched.ok()) return 1;
   Segment segment;
   if (!segment.map(files.segment, ranks).ok()) return 2;
@@ -110,7 +112,8 @@ TEST_F(HandoverTest, SaysHowManyRanksAreMissing) {
 
 TEST_F(HandoverTest, NamesTheLeaderWhoDoesNotAnswer) {
   SharedFiles files;
-  const Status status = fetch("lapwing-nobody-listens", listener_.token(), 5, 1, 2, clock_, clock_.now() + kSecond, files);
+  const Status status =
+      fetch("lapwing-nobody-listens", listener_.token(), 5, 1, 2, clock_, clock_.now() + kSecond, files);
   EXPECT_NE(std::string(status.text()).find("rank 5"), std::string::npos) << status.text();
 }
 
@@ -135,7 +138,8 @@ TEST(Segment, LayoutIsPinned) {
 }
 
 TEST(Invitation, RoundTrip) {
-  const Invitation original{"lapwing-0123", std::string("0123456789abcd\0\xff", 16), 4711, 0x7fff12345678, ~std::uint64_t{0}};
+  const Invitation original{"lapwing-0123", std::string("0123456789abcd\0\xff", 16), 4711, 0x7fff12345678,
+                            ~std::uint64_t{0}};
   Invitation copy;
   ASSERT_TRUE(Invitation::decode(original.encode(), copy));
   EXPECT_EQ(copy.name, original.name);

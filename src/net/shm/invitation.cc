@@ -41,8 +41,8 @@ bool parse_hex(std::string_view text, std::string& bytes) {
 }  // namespace
 
 std::string Invitation::encode() const {
-  return name + ',' + to_hex(token.data(), token.size()) + ',' + std::to_string(pid) + ',' +
-         hex_number(probe_address) + ',' + hex_number(probe_value);
+  return name + ',' + to_hex(token.data(), token.size()) + ',' + std::to_string(pid) + ',' + hex_number(probe_address) +
+         ',' + hex_number(probe_value);
 }
 
 bool Invitation::decode(std::string_view text, Invitation& invitation) {

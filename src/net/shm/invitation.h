@@ -12,7 +12,7 @@ namespace lapwing::net::shm {
 
 struct Invitation {
   std::string name;
-  std::string token;                // bytes
+  std::string token;  // bytes
   pid_t pid = 0;
   std::uint64_t probe_address = 0;  // of a word in that rank's memory ...
   std::uint64_t probe_value = 0;    // ... that holds this random value

@@ -36,8 +36,8 @@ struct SegmentHeader {
 
 // Written by two sides, so each side's words have their own pair of cache lines (x86 fetches lines in pairs).
 struct RingHeader {
-  alignas(128) std::atomic<std::uint64_t> tail;        // by the sender: bytes ever written
-  alignas(128) std::atomic<std::uint64_t> head;        // by the receiver: bytes ever read
+  alignas(128) std::atomic<std::uint64_t> tail;         // by the sender: bytes ever written
+  alignas(128) std::atomic<std::uint64_t> head;         // by the receiver: bytes ever read
   alignas(128) std::atomic<std::uint32_t> wants_space;  // by the sender: 1 when it may sleep with output for this ring
 };
 static_assert(sizeof(RingHeader) == 384);

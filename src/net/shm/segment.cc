@@ -54,17 +54,17 @@ Status Segment::map(const OwnedFd& file, std::uint32_t local_ranks) {
   SegmentHeader header;
   std::memcpy(&header, base_, sizeof header);
   layout_ = {local_ranks, header.ring_bytes};
-  const bool sound = header.magic == kSegmentMagic && header.version == kLayoutVersion &&
-                     header.local_ranks == local_ranks && local_ranks <= kMaxLocalRanks &&
-                     std::has_single_bit(header.ring_bytes) && header.ring_bytes >= kMinRingBytes &&
-                     header.ring_bytes <= kMaxRingBytes && header.total_bytes == file_bytes &&
-                     layout_.total_bytes() == file_bytes;
+  const bool sound =
+      header.magic == kSegmentMagic && header.version == kLayoutVersion && header.local_ranks == local_ranks &&
+      local_ranks <= kMaxLocalRanks && std::has_single_bit(header.ring_bytes) && header.ring_bytes >= kMinRingBytes &&
+      header.ring_bytes <= kMaxRingBytes && header.total_bytes == file_bytes && layout_.total_bytes() == file_bytes;
   if (sound) return {};
   unmap();
-  return Status::error(MPI_ERR_OTHER,
-                       "the shared memory of this host has layout %u for %u ranks, but layout %u for %u ranks is needed; "
-                       "use the same Lapwing library for all ranks",
-                       header.version, header.local_ranks, kLayoutVersion, local_ranks);
+  return Status::error(
+      MPI_ERR_OTHER,
+      "the shared memory of this host has layout %u for %u ranks, but layout %u for %u ranks is needed; "
+      "use the same Lapwing library for all ranks",
+      header.version, header.local_ranks, kLayoutVersion, local_ranks);
 }
 
 Status Segment::map_file(const OwnedFd& file, std::uint64_t bytes) {

@@ -94,10 +94,11 @@ bool ShmTransport::receive(Link& link) noexcept {
     budget -= std::min(budget, taken);
   }
   if (link.in.broken() && !link.gone) {
-    lose(link, Status::error(MPI_ERR_OTHER,
-                             "rank %u broke the shared-memory queue from it (its write position is impossible); it, or this "
-                             "process, has overwritten foreign memory",
-                             link.peer));
+    lose(link,
+         Status::error(MPI_ERR_OTHER,
+                       "rank %u broke the shared-memory queue from it (its write position is impossible); it, or this "
+                       "process, has overwritten foreign memory",
+                       link.peer));
     moved = true;
   }
   return moved;
@@ -108,8 +109,8 @@ void ShmTransport::take_header(Link& link) noexcept {
   std::memcpy(bytes, link.in.next(sizeof bytes).data, sizeof bytes);
   give_back(link, sizeof bytes);
   if (const Status status = wire::decode(bytes, link.header); !status.ok()) {
-    lose(link, Status::error(status.error_class(), "rank %u sent a malformed frame through shared memory: %s", link.peer,
-                             status.text()));
+    lose(link, Status::error(status.error_class(), "rank %u sent a malformed frame through shared memory: %s",
+                             link.peer, status.text()));
     return;
   }
   if (link.header.sequence != link.expected_sequence) {

@@ -23,9 +23,10 @@ constexpr std::uint64_t record_bytes(const wire::FrameHeader& header) {
 void ShmTransport::post(PeerId peer, SendOp& op) noexcept {
   Link* link = link_to(peer);
   if (link == nullptr || link->gone || !open_) {
-    const Status why = link != nullptr && link->gone
-                           ? link->why.copy()
-                           : Status::error(MPI_ERR_OTHER, "rank %u is not on this host, or shared memory is closed", peer);
+    const Status why =
+        link != nullptr && link->gone
+            ? link->why.copy()
+            : Status::error(MPI_ERR_OTHER, "rank %u is not on this host, or shared memory is closed", peer);
     op.on_sent(op, why);
     return;
   }

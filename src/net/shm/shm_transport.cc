@@ -22,7 +22,9 @@ constexpr const char* kCardKey = "shm";
 ShmTransport::ShmTransport(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config)
     : engine_(engine), sink_(sink), config_(config) {}
 
-ShmTransport::~ShmTransport() { close(); }
+ShmTransport::~ShmTransport() {
+  close();
+}
 
 // ---- Set-up ----
 
@@ -33,7 +35,8 @@ Status ShmTransport::publish(wire::Card& card) {
   probe_word_ = probe_value;
   if (config_.settings->single_copy == Choice::kOn) shm::SingleCopy::allow_readers();
   const auto probe_address = reinterpret_cast<std::uintptr_t>(&probe_word_);
-  card.set(kCardKey, shm::Invitation{listener_.name(), listener_.token(), getpid(), probe_address, probe_value}.encode());
+  card.set(kCardKey,
+           shm::Invitation{listener_.name(), listener_.token(), getpid(), probe_address, probe_value}.encode());
   return {};
 }
 
@@ -78,7 +81,8 @@ Status ShmTransport::share_segment(const std::vector<shm::Invitation>& invitatio
     LAPWING_TRY(listener_.serve(count, files_, engine_.clock(), deadline));
   } else {
     const shm::Invitation& leader = invitations[0];
-    LAPWING_TRY(shm::fetch(leader.name, leader.token, local_ranks_[0], my_local_, count, engine_.clock(), deadline, files_));
+    LAPWING_TRY(
+        shm::fetch(leader.name, leader.token, local_ranks_[0], my_local_, count, engine_.clock(), deadline, files_));
     LAPWING_TRY(segment_.map(files_.segment, count));
   }
   files_.segment.reset();  // the mapping stays
@@ -89,7 +93,8 @@ Status ShmTransport::open_links(const std::vector<shm::Invitation>& invitations)
   const auto count = static_cast<std::uint32_t>(local_ranks_.size());
   const std::uint64_t capacity = segment_.layout().ring_bytes;
   const Choice single_copy = config_.settings->single_copy;
-  const bool may_pull = single_copy == Choice::kOn || (single_copy == Choice::kAuto && count > 1 && shm::SingleCopy::pays(engine_.clock()));
+  const bool may_pull = single_copy == Choice::kOn ||
+                        (single_copy == Choice::kAuto && count > 1 && shm::SingleCopy::pays(engine_.clock()));
   links_ = std::make_unique<Link[]>(count);
   hot_.reserve(count);
   waiting_.reserve(count);
@@ -109,9 +114,10 @@ Status ShmTransport::open_links(const std::vector<shm::Invitation>& invitations)
     link.pid = invitations[local].pid;
     link.can_pull = may_pull && shm::SingleCopy::probe(invitations[local]);
     if (!link.can_pull && config_.settings->single_copy == Choice::kOn)
-      log_warn("LAPWING_SINGLE_COPY=on, but the system does not let this process read the memory of rank %u (see "
-               "/proc/sys/kernel/yama/ptrace_scope; containers need CAP_SYS_PTRACE); large messages are copied twice",
-               link.peer);
+      log_warn(
+          "LAPWING_SINGLE_COPY=on, but the system does not let this process read the memory of rank %u (see "
+          "/proc/sys/kernel/yama/ptrace_scope; containers need CAP_SYS_PTRACE); large messages are copied twice",
+          link.peer);
   }
   return {};
 }
@@ -150,7 +156,9 @@ ShmTransport::Link* ShmTransport::link_to(PeerId peer) noexcept {
   return &links_[static_cast<std::size_t>(local_of_[peer])];
 }
 
-bool ShmTransport::reaches(PeerId peer) const noexcept { return link_to(peer) != nullptr; }
+bool ShmTransport::reaches(PeerId peer) const noexcept {
+  return link_to(peer) != nullptr;
+}
 
 Capabilities ShmTransport::capabilities(PeerId peer) const noexcept {
   const Link* link = link_to(peer);
@@ -241,10 +249,11 @@ void ShmTransport::report_failures() noexcept {
   for (std::uint32_t local = 0; local < local_ranks_.size(); ++local) {
     Link& link = links_[local];
     if (local == my_local_ || link.gone || !link.out.broken()) continue;
-    lose(link, Status::error(MPI_ERR_OTHER,
-                             "rank %u broke the shared-memory queue to it (its read position is impossible); it, or this "
-                             "process, has overwritten foreign memory",
-                             link.peer));
+    lose(link,
+         Status::error(MPI_ERR_OTHER,
+                       "rank %u broke the shared-memory queue to it (its read position is impossible); it, or this "
+                       "process, has overwritten foreign memory",
+                       link.peer));
   }
 }
 

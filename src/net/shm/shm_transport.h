@@ -86,7 +86,7 @@ class ShmTransport final : public Transport {
     bool hot = false;
     unsigned idle_looks = 0;
     std::uint64_t expected_sequence = 0;
-    bool in_frame = false;             // `header` and `landing` belong to a frame whose payload is coming
+    bool in_frame = false;            // `header` and `landing` belong to a frame whose payload is coming
     std::uint64_t payload_taken = 0;  // of that frame, padding included
     wire::FrameHeader header;
     Landing landing;
@@ -150,14 +150,14 @@ class ShmTransport final : public Transport {
   shm::SingleCopy single_copy_;
   Bell bell_{*this};
 
-  std::vector<PeerId> local_ranks_;         // the host's ranks, ascending: local number -> rank
+  std::vector<PeerId> local_ranks_;  // the host's ranks, ascending: local number -> rank
   std::uint32_t my_local_ = 0;
-  std::vector<std::int32_t> local_of_;      // rank -> local number, -1 elsewhere
-  std::unique_ptr<Link[]> links_;           // by local number; our own is unused
+  std::vector<std::int32_t> local_of_;  // rank -> local number, -1 elsewhere
+  std::unique_ptr<Link[]> links_;       // by local number; our own is unused
   std::vector<Link*> hot_;
-  std::vector<std::uint64_t> looked_at_;    // bits of the hot rings, laid out like our pending bitmap
-  std::vector<Link*> waiting_;              // with queued output
-  bool failure_ = false;                    // a broken ring was noticed while sending; poll() reports it
+  std::vector<std::uint64_t> looked_at_;  // bits of the hot rings, laid out like our pending bitmap
+  std::vector<Link*> waiting_;            // with queued output
+  bool failure_ = false;                  // a broken ring was noticed while sending; poll() reports it
   bool open_ = false;
   bool armed_ = false;
   bool goodbye_expected_ = false;

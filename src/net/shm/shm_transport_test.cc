@@ -120,9 +120,7 @@ class ShmTransportTest : public testing::Test {
   void set_pending(std::uint32_t sender) {
     segment_.pending(me_)[sender / 64].fetch_or(std::uint64_t{1} << (sender % 64));
   }
-  bool pending(std::uint32_t sender) {
-    return (segment_.pending(me_)[sender / 64].load() >> (sender % 64) & 1) != 0;
-  }
+  bool pending(std::uint32_t sender) { return (segment_.pending(me_)[sender / 64].load() >> (sender % 64) & 1) != 0; }
   // A frame without payload from `rank`.
   void send_from(std::uint32_t rank, shm::RingWriter& writer, std::uint64_t sequence) {
     wire::FrameHeader header;
@@ -229,7 +227,7 @@ TEST_F(ShmTransportTest, AnImpossibleReadPositionLosesItsReceiver) {
   segment_.ring_header(1, 0).head.store(std::uint64_t{1} << 40);
   CountedOp op, next;
   op.carry(payload_);
-  transport_->post(0, op);  // does not fit: looks at the read position
+  transport_->post(0, op);   // does not fit: looks at the read position
   EXPECT_EQ(sink_.lost, 0);  // never from within post
   EXPECT_FALSE(transport_->arm());
   transport_->disarm();

@@ -12,14 +12,17 @@ namespace lapwing::net::shm {
 namespace {
 
 // One call of at most `count` local segments; how many bytes came, or -1.
-ssize_t read_memory(pid_t pid, std::uint64_t address, std::uint64_t bytes, const iovec* local, std::size_t count) noexcept {
+ssize_t read_memory(pid_t pid, std::uint64_t address, std::uint64_t bytes, const iovec* local,
+                    std::size_t count) noexcept {
   const iovec remote{reinterpret_cast<void*>(address), static_cast<std::size_t>(bytes)};
   return process_vm_readv(pid, local, count, &remote, 1, 0);
 }
 
 }  // namespace
 
-void SingleCopy::allow_readers() noexcept { prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); }
+void SingleCopy::allow_readers() noexcept {
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+}
 
 bool SingleCopy::probe(const Invitation& peer) noexcept {
   std::uint64_t value = 0;

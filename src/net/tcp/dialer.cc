@@ -179,8 +179,7 @@ Status Dialer::diagnosis() const {
       MPI_ERR_OTHER,
       "%s cannot reach %s by TCP (%s). Check that no firewall stands between the two hosts, choose the "
       "network with LAPWING_TCP_INTERFACE or the ports with LAPWING_TCP_PORTS, and run `lapwing doctor` on both",
-      shared_.describe_self().c_str(), shared_.describe(peer_).c_str(),
-      failures_.c_str());
+      shared_.describe_self().c_str(), shared_.describe(peer_).c_str(), failures_.c_str());
 }
 
 }  // namespace lapwing::net::tcp

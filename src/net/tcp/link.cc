@@ -240,12 +240,13 @@ Status Link::no_route() const {
     if (!interface.up || interface.address.is_loopback() || interface.address.is_link_local()) continue;
     ours += (ours.empty() ? "" : ", ") + interface.name + " " + interface.address.text_without_port();
   }
-  return Status::error(MPI_ERR_OTHER,
-                       "%s cannot reach %s by TCP: that rank offers %s, and this host (%s) has no route there. Check "
-                       "that the networks of both hosts are up, and choose one that joins them with LAPWING_TCP_INTERFACE",
-                       shared_.describe_self().c_str(), shared_.describe(peer_).c_str(),
-                       theirs.empty() ? "no address outside its host" : theirs.c_str(),
-                       ours.empty() ? "no network but loopback" : ours.c_str());
+  return Status::error(
+      MPI_ERR_OTHER,
+      "%s cannot reach %s by TCP: that rank offers %s, and this host (%s) has no route there. Check "
+      "that the networks of both hosts are up, and choose one that joins them with LAPWING_TCP_INTERFACE",
+      shared_.describe_self().c_str(), shared_.describe(peer_).c_str(),
+      theirs.empty() ? "no address outside its host" : theirs.c_str(),
+      ours.empty() ? "no network but loopback" : ours.c_str());
 }
 
 Status Link::connection_lost(const char* what) const {

@@ -12,12 +12,10 @@
 // The point of no return is the connector's Response (handshake.h): before it the acceptor cannot have accepted, after
 // it the acceptor may have. So:
 //
-//   - The higher rank, asked by a proven lower rank while it dials itself, gives up its own attempt, in whatever state,
-//   and
+//   - The higher rank, asked by a proven lower rank while it dials itself, gives up its own attempt, in whatever state, and
 //     accepts. The lower rank cannot have accepted that attempt: it would not have sent a Response of its own
 //     afterwards.
-//   - The lower rank, asked by a proven higher rank while it dials itself, accepts and gives up its own attempt if its
-//   own
+//   - The lower rank, asked by a proven higher rank while it dials itself, accepts and gives up its own attempt if its own
 //     Response is not out yet (the peer cannot have accepted it: perhaps the peer cannot even be reached this way
 //     round). Otherwise it answers "duplicate", and the higher rank waits in kAwaiting for the Response that is on its
 //     way.
@@ -107,8 +105,8 @@ class Link final : public ConnectionUser, public DialerUser {
   unsigned burst_length_ = 0;
   unsigned kept_back_ = 0;  // frames in the outbox that wait for the burst's end, not for the socket
   bool listed_ = false;     // in Shared::deferred
-  bool held_ = false;  // the engine has been told that frames wait to leave
-  Status failure_;     // why frames are not sent any more: from now on (kFinished, kLost), or from the next resume()
+  bool held_ = false;       // the engine has been told that frames wait to leave
+  Status failure_;  // why frames are not sent any more: from now on (kFinished, kLost), or from the next resume()
   Outbox outbox_;
   Inbox inbox_;
   std::unique_ptr<Connection> connection_;

@@ -77,7 +77,7 @@ struct Shared {
   wire::JobKey key;
   TcpCounters counters;
   HotLinks hot_links;
-  std::vector<Link*> deferred;  // links that keep frames of a burst back until the next poll
+  std::vector<Link*> deferred;          // links that keep frames of a burst back until the next poll
   std::vector<Interface> interfaces;    // of this host
   std::vector<std::string> host_names;  // by rank
   std::vector<std::byte> scratch;       // where input lands first; used within one receive
