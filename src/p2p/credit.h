@@ -12,8 +12,8 @@
 // when not even that is left, messages wait at home, in order. If then a receive is posted that the silent peer's messages
 // could match, the receiver knows that the peer is out of credit (it counted every unit) and lends it kOverdraftUnits,
 // again and again, until the wanted message has come. Only a program that insists on receiving late messages first, behind
-// a full window of others, can thus exceed the limit, and only by envelopes' worth: the standard demands this progress.
-// The loan is paid back before any credit returns.
+// a full window of others, can thus exceed the limit, and only by an envelope (256 bytes here) for each message before
+// the wanted one: the standard demands this progress. The loan is paid back before any credit returns.
 #pragma once
 
 #include <algorithm>
