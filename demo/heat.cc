@@ -29,7 +29,7 @@ namespace {
 
 struct Options {
   int cells = 4096;  // per side of the square plate, borders included
-  int steps = 120;
+  int steps = 300;
   std::string picture = "heat.png";
   std::string summary;
   bool check = true;
