@@ -16,7 +16,7 @@ namespace {
 // is posted to one peer in quick succession, frames wait for the next poll, in which all leave together: the application's own
 // (MPI_Wait, MPI_Test), or the event thread's, which is woken when the application leaves to compute. A lone message, or a pair,
 // never waits.
-constexpr std::int64_t kBurstGap = 5'000;  // ns between posts of one burst, at most
+constexpr std::int64_t kBurstGap = 3'000;  // ns from the end of one post of a burst to the next, at most
 constexpr unsigned kSentAtOnce = 2;
 constexpr unsigned kMostKeptBack = 32;
 constexpr std::uint64_t kLargestKeptBack = 4096;  // payload bytes; longer messages take the queue along at once
@@ -62,15 +62,15 @@ void Link::post(SendOp& op) noexcept {
       defer_flush();
     else
       flush();
+    last_post_ = shared_.engine.clock().now();  // the system call may take longer than the gap
     shared_.hot_links.touch(*this);
   }
   keep_engine_awake();
 }
 
 bool Link::joins_burst() noexcept {
-  const std::int64_t now = shared_.engine.clock().now();
-  burst_length_ = now - last_post_ <= kBurstGap ? burst_length_ + 1 : 0;
-  last_post_ = now;
+  const bool follows = shared_.engine.clock().now() - last_post_ <= kBurstGap;
+  burst_length_ = follows ? burst_length_ + 1 : 0;
   return burst_length_ >= kSentAtOnce && shared_.engine.has_event_thread();
 }
 
