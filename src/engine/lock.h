@@ -19,10 +19,6 @@ class Lock {
     std::uint32_t expected = kFree;
     if (!state_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire)) lock_slow();
   }
-  bool try_lock() noexcept {
-    std::uint32_t expected = kFree;
-    return state_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire);
-  }
   void unlock() noexcept {
     if (state_.exchange(kFree, std::memory_order_release) == kContended) wake_one();
   }
@@ -31,9 +27,6 @@ class Lock {
   void breathe() noexcept {
     if (waiting_.load(std::memory_order_relaxed) != 0) breathe_slow();
   }
-
-  // For checks of "the lock is held here": true when some thread holds it.
-  bool held() const noexcept { return state_.load(std::memory_order_relaxed) != kFree; }
 
  private:
   static constexpr std::uint32_t kFree = 0, kHeld = 1, kContended = 2;

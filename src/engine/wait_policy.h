@@ -26,7 +26,6 @@ class WaitPolicy {
   std::int64_t budget() const noexcept { return fixed_budget_ >= 0 ? fixed_budget_ : wakeup_cost_ >> patience_shift_; }
   // Whether the spinning thread gives its core away at every turn.
   bool yields() const noexcept { return oversubscribed_; }
-  std::int64_t wakeup_cost() const noexcept { return wakeup_cost_; }
 
   // How the last wait ended. `slept_for` counts from going to sleep to waking.
   void ended_spinning() noexcept { patience_shift_ = 0; }
