@@ -11,6 +11,10 @@ if(LAPWING_SANITIZE)
   endif()
 endif()
 
+if(LAPWING_DELAY_POINTS)
+  list(APPEND LAPWING_FLAGS -DLAPWING_DELAY_POINTS)
+endif()
+
 function(lapwing_compile_settings target)
   target_compile_options(${target} PRIVATE ${LAPWING_WARNINGS} ${LAPWING_FLAGS})
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src ${LAPWING_GENERATED_DIR})

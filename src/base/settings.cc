@@ -207,8 +207,13 @@ namespace {
 constexpr std::string_view kPrefix = "LAPWING_";
 constexpr std::string_view kInternalPrefix = "LAPWING_INTERNAL_";
 
-// Read by the compiler wrappers, so they may well be in the environment of a running program.
-constexpr std::array<std::string_view, 2> kForeignNames = {"LAPWING_CC", "LAPWING_CXX"};
+// Read by others: the compiler wrappers, so they may well be in the environment of a running program, and delay points.
+constexpr std::string_view kForeignNames[] = {
+    "LAPWING_CC", "LAPWING_CXX",
+#if defined(LAPWING_DELAY_POINTS)
+    "LAPWING_DELAY_SEED",
+#endif
+};
 
 std::string variable_name(const char* field) {
   std::string name(kPrefix);
@@ -271,7 +276,7 @@ Status Settings::load(char** environment) {
 
 Status Settings::load_one(std::string_view name, std::string_view value) {
   if (name.substr(0, kInternalPrefix.size()) == kInternalPrefix) return {};
-  if (std::find(kForeignNames.begin(), kForeignNames.end(), name) != kForeignNames.end()) return {};
+  if (std::find(std::begin(kForeignNames), std::end(kForeignNames), name) != std::end(kForeignNames)) return {};
 #define LAPWING_SETTING(kind, field, default_text, meaning)                                             \
   if (const std::string known = variable_name(#field); name == known) {                                 \
     if (!settings::kind::parse(value, field)) return malformed(known, value, settings::kind::kAllowed); \

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/delay_point.h"
 #include "base/futex.h"
 #include "base/internal_error.h"
 
@@ -92,6 +93,7 @@ void Engine::finish(Operation& operation) noexcept {
   // Once done is visible, a thread that looks without the lock may free the operation, unless it continues.
   if (continues) defer(operation);
   operation.done_.store(true, std::memory_order_release);
+  LAPWING_DELAY_POINT("finish.arrive");
   if (waiter != nullptr) arrive(*waiter);
 }
 
@@ -111,6 +113,7 @@ void Engine::arrive(Waiter& waiter) noexcept {
 
 void Engine::signal(Waiter& waiter) noexcept {
   waiter.signal_.store(1, std::memory_order_release);
+  LAPWING_DELAY_POINT("signal.wake");
   futex_wake(waiter.signal_, 1);
 }
 
@@ -217,6 +220,7 @@ void Engine::wait(Waiter& waiter) noexcept {
 
 void Engine::drive(Waiter& waiter) noexcept {
   baton_taken_ = true;
+  LAPWING_DELAY_POINT("drive.disarm");
   disarm_sources();
   if (sources_ring_unasked()) disarm_event_thread();
   while (!spin(waiter)) {
@@ -236,6 +240,7 @@ bool Engine::spin(Waiter& waiter) noexcept {
       ++counters_.waits_spun;
       return true;
     }
+    LAPWING_DELAY_POINT("spin.breathe");
     lock_.breathe();
     const std::int64_t now = clock_.now();
     if (moved || began == 0)
@@ -251,10 +256,12 @@ bool Engine::spin(Waiter& waiter) noexcept {
 
 void Engine::sleep_in_port(Waiter& waiter) noexcept {
   disarm_event_thread();
+  LAPWING_DELAY_POINT("sleep.arm");
   if (!arm_sources()) {
     disarm_sources();
     return;
   }
+  LAPWING_DELAY_POINT("sleep.armed");
   if (waiter.ready() || !application_tasklets_.empty() || !tasklets_.empty()) {
     disarm_sources();
     return;
@@ -264,7 +271,9 @@ void Engine::sleep_in_port(Waiter& waiter) noexcept {
   const std::int64_t began = clock_.now();
   lock_.unlock();
   EventPort::Batch batch;
+  LAPWING_DELAY_POINT("sleep.collect");
   port_.collect(batch, -1);
+  LAPWING_DELAY_POINT("sleep.woken");
   lock_.lock();
   policy_.ended_sleeping(clock_.now() - began);
   driver_sleeps_ = false;
@@ -278,18 +287,22 @@ void Engine::sleep_on_waiter(Waiter& waiter) noexcept {
   waiters_.push_back(waiter);
   waiter.signal_.store(0, std::memory_order_relaxed);
   lock_.unlock();
+  LAPWING_DELAY_POINT("waiter.sleep");
   while (waiter.signal_.load(std::memory_order_acquire) == 0) futex_wait(waiter.signal_, 0);
+  LAPWING_DELAY_POINT("waiter.woken");
   lock_.lock();
   waiter.unlink();
 }
 
 // Another blocked thread, if any, becomes the driver.
 void Engine::pass_baton() noexcept {
+  LAPWING_DELAY_POINT("baton.pass");
   if (!waiters_.empty()) signal(waiters_.front());
 }
 
 void Engine::wake_driver() noexcept {
   if (!driver_sleeps_) return;
+  LAPWING_DELAY_POINT("driver.wake");
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t bytes = ::write(wake_.fd, &one, sizeof one);
 }
@@ -307,6 +320,7 @@ void Engine::leave() noexcept {
       request_lazy_arm();
     }
   }
+  LAPWING_DELAY_POINT("leave.unlock");
   lock_.unlock();
 }
 

@@ -22,6 +22,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/delay_point.h"
 #include "base/futex.h"
 #include "base/internal_error.h"
 #include "engine/engine.h"
@@ -129,6 +130,7 @@ void Engine::run_event_thread() noexcept {
       calibration_.store(clock_.now(), std::memory_order_release);
       continue;
     }
+    LAPWING_DELAY_POINT("event.lock");
     lock_.lock();
     ++counters_.event_thread_wakeups;
     bool work = false;
@@ -150,6 +152,7 @@ void Engine::run_event_thread() noexcept {
       }
     }
     if (work && !baton_taken_) event_thread_drive();
+    LAPWING_DELAY_POINT("event.unlock");
     lock_.unlock();
   }
 }
@@ -159,6 +162,7 @@ void Engine::event_thread_drive() noexcept {
   disarm_sources();
   event_thread_drives_ = true;
   while (!baton_taken_ && turn(kThorough)) {
+    LAPWING_DELAY_POINT("event.breathe");
     lock_.breathe();
   }
   event_thread_drives_ = false;
@@ -175,6 +179,7 @@ void Engine::arm_event_thread() noexcept {
     return;
   }
   if (armed_) return;
+  LAPWING_DELAY_POINT("arm.port");
   epoll_event event{};
   event.events = EPOLLIN | EPOLLONESHOT;
   event.data.u64 = kPort;
@@ -186,11 +191,13 @@ void Engine::arm_event_thread() noexcept {
 void Engine::ring_control() noexcept {
   if (control_rung_) return;
   control_rung_ = true;
+  LAPWING_DELAY_POINT("control.ring");
   ring(control_);
 }
 
 void Engine::disarm_event_thread() noexcept {
   if (!armed_) return;
+  LAPWING_DELAY_POINT("disarm.port");
   epoll_event event{};
   event.events = 0;
   event.data.u64 = kPort;
@@ -207,6 +214,7 @@ void Engine::request_lazy_arm() noexcept {
 void Engine::set_lazy_timer() noexcept {
   lazy_pending_ = true;
   lazy_epoch_ = epoch_;
+  LAPWING_DELAY_POINT("lazy.set");
   itimerspec when{};
   when.it_value.tv_nsec = kLazyDelay;
   timerfd_settime(lazy_timer_, 0, &when, nullptr);
@@ -214,6 +222,7 @@ void Engine::set_lazy_timer() noexcept {
 
 // The application left with nothing in flight a while ago. If it has not been here since, watch over the port.
 void Engine::on_lazy_timer() noexcept {
+  LAPWING_DELAY_POINT("lazy.fired");
   lazy_pending_ = false;
   if (baton_taken_ || armed_) return;  // somebody drives: leaving will ask again
   if (epoch_ != lazy_epoch_)

@@ -2,6 +2,7 @@
 
 #include <climits>
 
+#include "base/delay_point.h"
 #include "base/futex.h"
 
 namespace lapwing::engine {
@@ -9,11 +10,15 @@ namespace lapwing::engine {
 void Lock::lock_slow() noexcept {
   constexpr int kShortSpin = 100;
   waiting_.fetch_add(1, std::memory_order_relaxed);
+  LAPWING_DELAY_POINT("lock.contend");
   for (int i = 0; i < kShortSpin && state_.load(std::memory_order_relaxed) != kFree; ++i) cpu_relax();
+  LAPWING_DELAY_POINT("lock.exchange");
   // From here on the word says kContended while held, so that unlock() knows somebody may sleep.
   while (state_.exchange(kContended, std::memory_order_acquire) != kFree) futex_wait(state_, kContended);
+  LAPWING_DELAY_POINT("lock.admitted");
   waiting_.fetch_sub(1, std::memory_order_relaxed);
   admissions_.fetch_add(1, std::memory_order_release);
+  LAPWING_DELAY_POINT("lock.announce");
   futex_wake(admissions_, INT_MAX);
 }
 
@@ -21,16 +26,19 @@ void Lock::breathe_slow() noexcept {
   // Waits until one of the waiting threads has been admitted, so that unlock-and-lock-again cannot starve it.
   const std::uint32_t before = admissions_.load(std::memory_order_acquire);
   unlock();
+  LAPWING_DELAY_POINT("breathe.unlocked");
   constexpr int kShortSpin = 1000;
   for (int i = 0; i < kShortSpin && admissions_.load(std::memory_order_acquire) == before; ++i) cpu_relax();
   if (admissions_.load(std::memory_order_acquire) == before && waiting_.load(std::memory_order_relaxed) != 0) {
     constexpr std::int64_t kAtMost = 1'000'000;  // a waiter that was admitted between our looks wakes nobody
+    LAPWING_DELAY_POINT("breathe.sleep");
     futex_wait_for(admissions_, before, kAtMost);
   }
   lock();
 }
 
 void Lock::wake_one() noexcept {
+  LAPWING_DELAY_POINT("lock.wake");
   futex_wake(state_, 1);
 }
 

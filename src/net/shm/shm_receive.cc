@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <cstring>
 
+#include "base/delay_point.h"
 #include "base/memory_order.h"
 #include "net/shm/shm_transport.h"
 
@@ -69,6 +70,7 @@ bool ShmTransport::cool_down(Link& link) noexcept {
   const std::uint64_t bit = std::uint64_t{1} << (link.local % 64);
   pending.fetch_and(~bit, std::memory_order_relaxed);
   full_fence();  // bit before tail; pairs with the fence in announce()
+  LAPWING_DELAY_POINT("shm.cool_down");
   link.idle_looks = 0;
   if (link.in.available() != 0 || link.in.broken()) {
     pending.fetch_or(bit, std::memory_order_relaxed);
@@ -84,6 +86,7 @@ bool ShmTransport::receive(Link& link) noexcept {
   while (budget != 0 && !link.gone) {
     const std::uint64_t available = link.in.available();
     if (available == 0) break;
+    LAPWING_DELAY_POINT("shm.pop");
     moved = true;
     std::uint64_t taken = wire::kHeaderBytes;
     if (link.in_frame) {
@@ -167,6 +170,7 @@ void ShmTransport::finish_frame(Link& link) noexcept {
 void ShmTransport::give_back(Link& link, std::uint64_t bytes) noexcept {
   if (!link.in.advance(bytes)) return;
   full_fence();  // head before wants_space; pairs with the fences in arm() and start_waiting()
+  LAPWING_DELAY_POINT("shm.give_back");
   if (link.in.writer_wants_space()) ring_if_sleeping(link);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/delay_point.h"
 #include "base/memory_order.h"
 #include "net/shm/shm_transport.h"
 
@@ -93,7 +94,9 @@ std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
     link.out.advance(left - std::min(left, op.header.payload_bytes - from));
     op.transport_progress += left;
   }
+  LAPWING_DELAY_POINT("shm.publish");
   link.out.publish();
+  LAPWING_DELAY_POINT("shm.published");
   announce(link);
   return piece;
 }
@@ -115,10 +118,12 @@ void ShmTransport::write_payload(Link& link, SendOp& op, std::uint64_t from, std
 // After publish(): makes sure that the receiver looks at this ring, and wakes it if it sleeps.
 void ShmTransport::announce(Link& link) noexcept {
   full_fence();  // tail before pending bit and sleeping; pairs with the fences in cool_down() and arm()
+  LAPWING_DELAY_POINT("shm.announce");
   if ((load_relaxed(*link.pending) & link.pending_bit) == 0) {
     link.pending->fetch_or(link.pending_bit, std::memory_order_relaxed);
     full_fence();  // pending bit before sleeping; pairs with the fence in arm()
   }
+  LAPWING_DELAY_POINT("shm.announced");
   ring_if_sleeping(link);
 }
 
@@ -132,6 +137,7 @@ void ShmTransport::start_waiting(Link& link) noexcept {
   // Nobody may call arm() before the driver sleeps (or it sleeps already): do here what arm() would do.
   link.out.want_space(true);
   full_fence();  // pairs with the fence in give_back()
+  LAPWING_DELAY_POINT("shm.wait_for_space");
   if (link.out.room(shm::kRecordAlignment) != 0 || link.out.broken()) ring_myself();
 }
 

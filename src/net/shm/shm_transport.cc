@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/delay_point.h"
 #include "base/internal_error.h"
 #include "base/log.h"
 #include "base/memory_order.h"
@@ -198,13 +199,16 @@ bool ShmTransport::arm() noexcept {
   armed_ = true;
   store_relaxed(segment_.control(my_local_).sleeping, 1u);
   for (Link* link : waiting_) link->out.want_space(true);
+  LAPWING_DELAY_POINT("shm.arm");
   full_fence();  // pairs with the fences in announce() (tail, bit) and give_back() (head)
+  LAPWING_DELAY_POINT("shm.armed");
   return !work_left();
 }
 
 void ShmTransport::disarm() noexcept {
   if (!open_ || !armed_) return;
   armed_ = false;
+  LAPWING_DELAY_POINT("shm.disarm");
   store_relaxed(segment_.control(my_local_).sleeping, 0u);
   for (Link* link : waiting_) link->out.want_space(false);
 }
@@ -229,8 +233,10 @@ void ShmTransport::Bell::on_ready(std::uint32_t) noexcept {
 
 void ShmTransport::ring_if_sleeping(Link& link) noexcept {
   if (load_relaxed(link.control->sleeping) == 0) return;
+  LAPWING_DELAY_POINT("shm.take_flag");
   // Of several senders one rings. Whoever loses here relies on the winner's bell, which comes after both have published.
   if (link.control->sleeping.exchange(0, std::memory_order_relaxed) != 1) return;
+  LAPWING_DELAY_POINT("shm.ring");
   const std::uint64_t one = 1;
   while (::write(link.doorbell, &one, sizeof one) < 0 && errno == EINTR) {
   }

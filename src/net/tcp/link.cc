@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/delay_point.h"
 #include "net/tcp/candidates.h"
 
 namespace lapwing::net::tcp {
@@ -76,6 +77,7 @@ bool Link::joins_burst() noexcept {
 
 void Link::defer_flush() noexcept {
   ++kept_back_;
+  LAPWING_DELAY_POINT("tcp.defer");
   if (!listed_) shared_.deferred.push_back(this);
   listed_ = true;
   shared_.engine.want_turn();
@@ -88,11 +90,13 @@ void Link::flush_deferred() noexcept {
 
 void Link::flush() noexcept {
   kept_back_ = 0;
+  LAPWING_DELAY_POINT("tcp.flush");
   switch (outbox_.flush(connection_->fd())) {
     case Outbox::Result::kDrained:
       connection_->want_writable(false);
       break;
     case Outbox::Result::kBlocked:
+      LAPWING_DELAY_POINT("tcp.blocked");
       connection_->want_writable(true);
       break;
     case Outbox::Result::kBroken:
@@ -208,11 +212,13 @@ void Link::resume() noexcept {
 }
 
 void Link::receive() noexcept {
+  LAPWING_DELAY_POINT("tcp.receive");
   switch (inbox_.receive(connection_->fd(), shared_.scratch.data(), shared_.scratch.size())) {
     case Inbox::Result::kDrained:
       if (!failure_.ok()) lose(std::move(failure_));  // sending had failed
       break;
     case Inbox::Result::kMore:
+      LAPWING_DELAY_POINT("tcp.more");
       connection_->announce_again();
       break;
     case Inbox::Result::kEnded:
