@@ -1,0 +1,17 @@
+"""lapwing bench: runs the measuring programs beside this package for Lapwing and other MPI libraries, and shows the results.
+
+What lives where; each module uses only those above it:
+
+    questions   what is asked, by which program, with how many ranks, and of whom
+    results     result lines, runs, the JSON file, medians and ratios
+    machine     what this machine is and what else it does meanwhile
+    candidates  MPI library x transport x variant, its settings, and how it is launched
+    peers       finds and installs other MPI libraries
+    programs    finds or compiles the measuring programs
+    lab         the same across two emulated hosts
+    running     one run, and the order of many
+    table       results as text for the terminal
+    targets     what Lapwing set out to reach, and whether it did
+    plot, page  results as SVG, and everything as one HTML page
+    main        the command line
+"""

@@ -1,0 +1,207 @@
+"""The command line."""
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import math
+import shlex
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from . import candidates, machine, peers, plot, results, table
+from .errors import BenchError
+from .execution import adopt_orphans
+from .questions import QUESTIONS
+from .running import Options, Session, plan
+
+DESCRIPTION = """\
+lapwing bench QUESTION...         asks Lapwing (with and without its event thread) one or several questions
+lapwing bench compare             asks Lapwing, MPICH, Intel MPI and Open MPI; installs those that are missing
+lapwing bench page FOLDER...      makes the tables, plots and page again from results; several folders are merged
+lapwing bench list                explains every question, and names the candidates"""
+
+
+def say(text: str, end: str = "\n") -> None:
+    print(text, end=end, file=sys.stderr, flush=True)
+
+
+def positive(convert):
+    def check(text: str):
+        value = convert(text)
+        if not 0 < value < math.inf:
+            raise ValueError
+        return value
+
+    check.__name__ = f"positive {convert.__name__}"
+    return check
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="lapwing bench", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
+    result.add_argument("what", nargs="+", metavar="what", help="questions, or compare, page, list; as above")
+    result.add_argument("--rounds", type=positive(int), default=3, help="how often everybody is asked everything (3)")
+    result.add_argument("--quick", action="store_true", help="about three seconds a run")
+    result.add_argument("--only", default="", metavar="LIST", help="compare: only these questions, with commas between")
+    result.add_argument("--candidates", default="", metavar="LIST", help="only these; patterns such as 'openmpi-*' are fine")
+    result.add_argument("--ranks", default="", metavar="LIST", help="numbers of ranks, instead of the question's own")
+    result.add_argument("--lab", action="store_true", help="across two emulated hosts at 1 Gbit/s (root and iproute2 needed)")
+    result.add_argument("--output", type=Path, help="folder for results (lapwing-bench-DATE-TIME)")
+    result.add_argument("--prefix", default="", metavar="COMMAND", help="put before the program of each rank, for example 'nice'")
+    result.add_argument("--timeout", type=positive(float), default=180, help="seconds that one run may take (180)")
+    result.add_argument("--peers", type=Path, default=peers.default_folder(), help="folder with a virtual environment for each peer "
+                        "(%(default)s)")
+    result.add_argument("--lapwing", type=Path, metavar="FOLDER", help="installation of Lapwing (the one this tool belongs to)")
+    return result
+
+
+def words_of(text: str) -> list:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def chosen_questions(options) -> list:
+    compare = options.what == ["compare"]
+    if options.only and not compare:
+        raise BenchError("--only belongs to compare; otherwise name the questions themselves")
+    names = words_of(options.only) if compare else options.what
+    if compare and not names:
+        names = [question.name for question in QUESTIONS.values() if question.lab or not options.lab]
+    names = [name.replace("-", "_") for name in names]
+    for name in names:
+        if name not in QUESTIONS:
+            raise BenchError(f"'{name}' is no question; there are {', '.join(QUESTIONS)}, and the commands compare, page, list")
+        if options.lab and not QUESTIONS[name].lab:
+            asked = [question.name for question in QUESTIONS.values() if question.lab]
+            raise BenchError(f"{name} is not asked across hosts; {', '.join(asked)} are")
+    return [QUESTIONS[name] for name in dict.fromkeys(names)]
+
+
+def chosen_candidates(options, questions: list) -> dict:
+    """The candidates of each question. Patterns choose among all that there are; the names of a question are its default."""
+    patterns = words_of(options.candidates)
+    chosen = {}
+    for question in questions:
+        default = question.lab if options.lab else question.candidates
+        names = [name for name in default if options.what == ["compare"] or name.startswith(("lapwing-", "raw-"))]
+        if patterns:
+            exact = ["raw-tcp" if pattern == "raw" else pattern for pattern in patterns if "*" not in pattern]
+            possible = [name for name in candidates.all_names() if candidates.fits(name, question, options.lab)]
+            for name in exact:
+                candidates.parse(name)
+            names = [name for name in default if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+            names += [name for name in possible if name in exact and name not in names]
+        chosen[question.name] = [candidates.parse(name) for name in names]
+    if not any(chosen.values()):
+        raise BenchError(f"nobody is left to ask: --candidates {options.candidates} fits none of these questions' candidates")
+    return chosen
+
+
+def chosen_ranks(text: str) -> list:
+    try:
+        ranks = [int(word) for word in words_of(text)]
+    except ValueError:
+        ranks = [0]
+    if any(count < 1 for count in ranks):
+        raise BenchError(f"--ranks takes numbers from 1 on with commas between, not '{text}'")
+    return ranks
+
+
+def prefix_words(text: str) -> tuple:
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise BenchError(f"--prefix '{text}': {error}") from None
+    if words and not shutil.which(words[0]):
+        raise BenchError(f"--prefix: there is no command '{words[0]}'")
+    return words
+
+
+def make_folder(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BenchError(f"{folder} cannot be made: {error.strerror}") from None
+    if (folder / "results.json").exists():
+        raise BenchError(f"{folder} has results already; --output names another folder")
+    return folder.resolve()
+
+
+def show(found: results.Results, output: Path) -> None:
+    """Everything that is made of results."""
+    for text in (table.tables(found), table.ratios(found), table.failure_lines(found), "\n".join(found.left_out)):
+        if text:
+            print(text + "\n")
+    plots = plot.draw_somehow(found, output, say)
+    say(f"results: {output / 'results.json'}" + (f", plots: {', '.join(plots)}" if plots else ""))
+
+
+def measure(options) -> int:
+    questions = chosen_questions(options)
+    chosen = chosen_candidates(options, questions)
+    ranks, prefix = chosen_ranks(options.ranks), prefix_words(options.prefix)
+    libraries = {candidate.library for names in chosen.values() for candidate in names} | {"lapwing"}
+    installations, left_out = peers.find_all(
+        [name for name in peers.TITLES if name in libraries], options.lapwing, options.peers, options.what == ["compare"], say)
+    for text in left_out:
+        say(text)
+    installations["raw"] = installations["lapwing"]
+    chosen = {name: [each for each in found if each.library in installations] for name, found in chosen.items()}
+    if not any(chosen.values()):
+        raise BenchError("nobody is left to ask")
+    output = make_folder(options.output or Path(time.strftime("lapwing-bench-%Y-%m-%d-%H%M%S")))
+    found = results.Results(machines=[{**machine.describe(), "command": "lapwing bench " + shlex.join(sys.argv[1:]),
+                                       "peers": str(options.peers)}], left_out=left_out)
+    for candidate in (each for names in chosen.values() for each in names):
+        version = "" if candidate.library == "raw" else installations[candidate.library].version
+        found.candidates[candidate.name] = candidates.describe(candidate, version)
+    adopt_orphans()
+    session = Session(Options(output, options.rounds, options.quick, prefix, options.timeout), installations, found, say=say)
+    try:
+        session.run_all(plan(questions, chosen, options.rounds, ranks))
+    except KeyboardInterrupt:
+        say("\ninterrupted; what was measured so far is kept")
+    show(found, output)
+    return 1 if any(not run.figures for run in found.runs) or not found.runs else 0
+
+
+def show_again(options) -> int:
+    folders = options.what[1:]
+    if not folders:
+        raise BenchError("page needs folders with results")
+    found = results.merge([results.load(Path(folder) / "results.json") for folder in folders])
+    output = options.output or Path(folders[0])
+    if not output.exists():
+        make_folder(output)
+    show(found, output)
+    return 0
+
+
+def draw_plots(options) -> int:
+    """Not for users: plot.py asks another Python for this."""
+    (folder,) = map(Path, options.what[1:])
+    plot.draw(results.load(folder / "plots.json"), folder)
+    return 0
+
+
+def show_list() -> int:
+    for question in QUESTIONS.values():
+        print(f"{question.name}\n    {question.asks}\n    {question.explains}")
+    print("Candidates:", ", ".join(candidates.all_names()))
+    return 0
+
+
+def main(arguments: list) -> int:
+    options = parser().parse_args(arguments)
+    try:
+        if options.what == ["list"]:
+            return show_list()
+        if options.what[0] == "page":
+            return show_again(options)
+        if options.what[0] == "plots":
+            return draw_plots(options)
+        return measure(options)
+    except BenchError as error:
+        say(f"lapwing bench: {error}")
+        return 2

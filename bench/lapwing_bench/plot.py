@@ -1,0 +1,140 @@
+"""Results as SVG: one file for each question and transport, one panel for each series.
+
+Drawn by matplotlib. Where the Python that runs us has none, the system's may; without any, everything else is still there.
+"""
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Dict, List
+
+from . import results, table
+from .results import Results, Series
+
+COLOURS = {"lapwing": "#00796b", "mpich": "#e07b00", "intel": "#1565c0", "openmpi": "#8e24aa", "raw": "#616161"}
+MARKERS = {"lapwing": "o", "mpich": "s", "intel": "^", "openmpi": "D", "raw": "x"}
+LINES = {"": "-", "polling": "--", "thread": ":"}
+COLUMNS = 3
+MISSING = "no plots: matplotlib is missing (on Debian and Ubuntu: apt-get install python3-matplotlib; then `lapwing bench page FOLDER`)"
+
+
+def file_name(series: Series) -> str:
+    return f"{series.question}-{series.transport}.svg"
+
+
+def wide_range(values: List[float]) -> bool:
+    return bool(values) and min(values) > 0 and max(values) / min(values) > 20
+
+
+class Drawing:
+    """Holds matplotlib, which is imported only where it is needed: it takes longer to load than everything else."""
+
+    def __init__(self, found: Results):
+        import matplotlib
+
+        matplotlib.use("svg")
+        # The same results give the same bytes; text stays text.
+        matplotlib.rcParams.update({
+            "svg.hashsalt": "lapwing", "svg.fonttype": "none", "font.size": 9, "axes.grid": True, "grid.color": "#dddddd",
+            "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True, "lines.markersize": 4})
+        from matplotlib import pyplot, ticker
+
+        self.pyplot, self.ticker = pyplot, ticker
+        self.found = found
+
+    def style(self, name: str) -> dict:
+        candidate = self.found.candidates[name]
+        library = candidate["library"]
+        return {"color": COLOURS[library], "marker": MARKERS[library], "linestyle": LINES[candidate["variant"]],
+                "linewidth": 2.2 if library == "lapwing" and not candidate["variant"] else 1.2}
+
+    def lines(self, axes, series: Series) -> None:
+        every = []
+        for name in series.names():
+            xs = [x for x in series.xs() if name in series.points[x]]
+            cells = [series.points[x][name] for x in xs]
+            values = [cell.value for cell in cells]
+            every += values
+            style = self.style(name)
+            axes.plot(xs, values, label=self.found.candidates[name]["title"], **style)
+            axes.fill_between(xs, [cell.low for cell in cells], [cell.high for cell in cells], color=style["color"], alpha=0.1, linewidth=0)
+        if wide_range([x for x in series.xs() if x]):
+            axes.set_xscale("log", base=2)
+        if wide_range(every):
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=0)
+        axes.xaxis.set_major_formatter(self.ticker.FuncFormatter(lambda x, _: table.point(x, series.x_unit)))
+        axes.set_xlabel(series.x_name)
+        axes.set_ylabel(series.unit)
+
+    def bars(self, axes, series: Series) -> None:
+        (x,) = series.xs()
+        names = list(series.points[x])
+        values = [series.points[x][name].value for name in names]
+        places = range(len(names))
+        axes.barh(places, values, color=[self.style(name)["color"] for name in names],
+                  hatch=["" if not self.found.candidates[name]["variant"] else "//" for name in names], edgecolor="white")
+        axes.set_yticks(list(places), [self.found.candidates[name]["title"] for name in names])
+        axes.invert_yaxis()
+        if wide_range([value for value in values if value]):
+            axes.set_xscale("log")
+        for place, value in zip(places, values):
+            axes.annotate(f" {table.number(value)}", (max(value, 0), place), va="center", fontsize=8)
+        axes.margins(x=0.2)
+        axes.set_xlabel(series.unit)
+
+    def figure(self, all_series: List[Series], path: Path) -> None:
+        columns = min(COLUMNS, len(all_series))
+        rows = -(-len(all_series) // columns)
+        height = 3.2 * rows + 0.5
+        figure, grid = self.pyplot.subplots(rows, columns, figsize=(max(4.3 * columns, 6), height), squeeze=False)
+        labels = {}
+        for axes, series in zip(grid.flat, all_series):
+            (self.bars if len(series.points) == 1 else self.lines)(axes, series)
+            axes.set_title(series.name, fontsize=10)
+            labels.update(zip(*reversed(axes.get_legend_handles_labels())))
+        for axes in grid.flat[len(all_series):]:
+            axes.set_visible(False)
+        in_a_row = 3 if columns < 3 else 5
+        if labels:
+            figure.legend(labels.values(), labels.keys(), loc="lower center", ncol=in_a_row, frameon=False, fontsize=8)
+        figure.tight_layout(rect=(0, 0.2 * -(-len(labels) // in_a_row) / height, 1, 1))
+        figure.savefig(path, format="svg", metadata={"Date": None})
+        self.pyplot.close(figure)
+
+
+def panels(found: Results) -> Dict[str, List[Series]]:
+    grouped: Dict[str, List[Series]] = {}
+    for series in results.gather(found):
+        grouped.setdefault(file_name(series), []).append(series)
+    return grouped
+
+
+def draw(found: Results, folder: Path) -> List[str]:
+    """Writes the plots and returns their names. ImportError: there is no matplotlib."""
+    drawing = Drawing(found)
+    grouped = panels(found)
+    for name, all_series in grouped.items():
+        drawing.figure(all_series, folder / name)
+    return list(grouped)
+
+
+def draw_somehow(found: Results, folder: Path, say) -> List[str]:
+    """The same by whichever Python has matplotlib; says so where none has."""
+    try:
+        return draw(found, folder)
+    except ImportError:
+        pass
+    other = "/usr/bin/python3"
+    package = str(Path(__file__).resolve().parent)
+    if Path(other).exists() and Path(other).resolve() != Path(sys.executable).resolve():
+        handed_over = folder / "plots.json"
+        results.save(found, handed_over)
+        done = subprocess.run([other, package, "plots", str(folder)], capture_output=True, text=True, check=False)
+        handed_over.unlink()
+        if done.returncode == 0:
+            return list(panels(found))
+    say(MISSING)
+    return []

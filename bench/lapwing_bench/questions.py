@@ -1,0 +1,132 @@
+"""What is asked: one entry per measuring program."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PEERS = ("mpich", "intel", "openmpi")
+SHM = ("lapwing-shm", "lapwing-shm-polling") + tuple(f"{peer}-shm" for peer in PEERS)
+TCP = ("lapwing-tcp", "lapwing-tcp-polling") + tuple(f"{peer}-tcp" for peer in PEERS)
+TCP_THREADS = tuple(f"{peer}-tcp-thread" for peer in PEERS)
+LAB = ("lapwing-lab", "lapwing-lab-polling") + tuple(f"{peer}-lab" for peer in PEERS)
+LAB_THREADS = tuple(f"{peer}-lab-thread" for peer in PEERS)
+
+
+def without_polling(names):
+    return tuple(name for name in names if not name.endswith("-polling"))
+
+
+@dataclass(frozen=True)
+class Question:
+    name: str  # as the user writes it, and the name of the program
+    asks: str  # one sentence
+    explains: str  # what is measured, and where the question comes from
+    candidates: tuple
+    ranks: tuple = (2,)  # one run for each
+    lab: tuple = ()  # candidates across two hosts; empty: not asked there
+    seconds: float = 10  # what a run takes, to tell the remaining time before anything is known
+    quick_seconds: float = 4
+    bare: tuple = ()  # options of short runs before the main one, timed from outside
+    bare_runs: int = 0  # how many
+    peers_up_to: int = 0  # more ranks than this only for Lapwing; 0: no limit
+
+
+QUESTIONS = {
+    question.name: question
+    for question in (
+        Question(
+            "latency",
+            "How long does a message take, one way?",
+            "Half a round trip of a blocking ping-pong, by message size. Paper 1 (LA-MPI-ED) paid 15 microseconds, 23 %, for its "
+            "event thread; the lines with LAPWING_PROGRESS=polling show what Lapwing's costs. The raw sockets show what the "
+            "kernel alone takes.",
+            SHM + TCP + ("raw-tcp",),
+            lab=LAB + ("raw-lab",),
+        ),
+        Question(
+            "bandwidth",
+            "How many bytes per second pass between two ranks?",
+            "Streams in one direction, in both at once, and with a window of outstanding messages, by message size. Paper 1 lost up "
+            "to 22 % here.",
+            SHM + TCP + ("raw-tcp",),
+            lab=LAB + ("raw-lab",),
+        ),
+        Question(
+            "message_rate",
+            "How many small messages per second does one rank send another?",
+            "Windows of outstanding small sends. Over TCP a library that makes one system call per message is limited by that; "
+            "the raw sockets send batches of 64 records.",
+            SHM + TCP + ("raw-tcp",),
+            lab=LAB + ("raw-lab",),
+        ),
+        Question(
+            "overlap_receive",
+            "Does a message arrive while its receiver computes?",
+            "MPI_Irecv, computing, MPI_Wait: the time spent in MPI_Wait, and the whole against the computing alone. Paper 1 "
+            "(LA-MPI-ED), figures 10 to 12, with 1, 10 and 100 million increments of a counter as computing.",
+            SHM + TCP + TCP_THREADS,
+            lab=LAB + LAB_THREADS,
+            seconds=20,
+        ),
+        Question(
+            "busy_receiver",
+            "How long does a send take while its receiver computes?",
+            "The receiver has posted MPI_Irecv and computes. Paper 4 (PIOMan), figure 3. MPI_Ssend is measured too, because for "
+            "MPI_Send a socket's buffer hides what the receiver does not do.",
+            SHM + TCP + TCP_THREADS,
+            lab=LAB + LAB_THREADS,
+            seconds=15,
+        ),
+        Question(
+            "progress_cost",
+            "What does progress in the background cost?",
+            "The cost of the engine on a poll and on a wake-up, how much a program that only computes is slowed down, and its "
+            "wake-ups per second. Paper 4 (PIOMan), table 2: 0.04 to 0.14 microseconds per poll, 1.7 per blocking call.",
+            SHM + TCP + TCP_THREADS,
+        ),
+        Question(
+            "idle",
+            "What does a rank that waits take from the processor?",
+            "Processor time of a rank that waits in a barrier, in a receive, and in a loop of probes.",
+            without_polling(SHM + TCP),
+            seconds=12,
+        ),
+        Question(
+            "oversubscribe",
+            "What happens with more ranks than cores?",
+            "Barrier, allreduce and alltoall with 2 to 32 ranks on this machine.",
+            without_polling(SHM + TCP),
+            ranks=(2, 4, 8, 16, 32),
+        ),
+        Question(
+            "connections",
+            "Do open connections cost anything?",
+            "Bandwidth, latency and processor time per message of rank 0 against the number of its open connections, idle and all "
+            "active. Paper 2 (O2G), figures 5 and 6. Other libraries are asked up to 64 connections.",
+            without_polling(TCP),
+            ranks=(2, 5, 17, 65, 257, 1025),
+            peers_up_to=65,
+        ),
+        Question(
+            "threads",
+            "Do several threads of a rank communicate at once?",
+            "Message rate with 1, 2 and 4 threads under MPI_THREAD_MULTIPLE, and what that level costs a program with one thread.",
+            without_polling(SHM + TCP),
+        ),
+        Question(
+            "startup",
+            "How long do start and end take, and how much memory does a rank need?",
+            "mpiexec as a user sees it, MPI_Init to MPI_Finalize inside, memory per rank and per connection; every library with its "
+            "own launcher and its default transports.",
+            ("lapwing-default",) + tuple(f"{peer}-default" for peer in PEERS),
+            ranks=(2, 4, 8, 16, 32, 64),
+            bare=("--parts", "bare"),
+            bare_runs=5,
+            seconds=8,
+            quick_seconds=4,
+        ),
+    )
+}
+
+
+def wants(question: Question, library: str, ranks: int) -> bool:
+    return library == "lapwing" or not question.peers_up_to or ranks <= question.peers_up_to

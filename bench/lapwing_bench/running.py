@@ -1,0 +1,148 @@
+"""The order of runs, and one run: a question put to a candidate with a number of ranks.
+
+Rounds are the outer loop: within a round every candidate of a question follows the other, so that whatever the machine does meanwhile
+meets all of them.
+"""
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import List
+
+from . import candidates, machine, results
+from .candidates import Candidate
+from .errors import BenchError
+from .execution import execute
+from .programs import Programs, check_library
+from .questions import Question, wants
+
+
+@dataclass(frozen=True)
+class Task:
+    question: Question
+    candidate: Candidate
+    ranks: int
+    round: int
+
+
+@dataclass
+class Options:
+    output: Path
+    rounds: int = 3
+    quick: bool = False
+    prefix: tuple = ()  # command put before the program of each rank
+    timeout: float = 120  # seconds for one run
+
+
+def plan(questions: List[Question], chosen: dict, rounds: int, ranks: list) -> List[Task]:
+    """chosen: the candidates of each question. ranks: instead of the question's own, if there are any."""
+    return [
+        Task(question, candidate, count, number)
+        for number in range(1, rounds + 1)
+        for question in questions
+        for count in (ranks or question.ranks)
+        for candidate in chosen[question.name]
+        if wants(question, candidate.library, count)
+    ]
+
+
+class Clock:
+    """What is left, from what runs of the same kind took, or from what the question is said to take."""
+
+    def __init__(self, quick: bool):
+        self.quick = quick
+        self.took = {}
+
+    def note(self, task: Task, seconds: float) -> None:
+        self.took[self.key(task)] = seconds
+
+    @staticmethod
+    def key(task: Task):
+        return task.question.name, task.candidate.name, task.ranks
+
+    def expect(self, task: Task) -> float:
+        usual = task.question.quick_seconds if self.quick else task.question.seconds
+        return self.took.get(self.key(task), usual)
+
+    def left(self, tasks) -> str:
+        seconds = sum(map(self.expect, tasks))
+        return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+
+
+class Session:
+    """Runs tasks one after the other and keeps the results file up to date."""
+
+    def __init__(self, options: Options, installations: dict, found: results.Results, lab=None, say=None):
+        self.options = options
+        self.installations = installations
+        self.results = found
+        self.lab = lab
+        self.say = say or (lambda text, end="\n": print(text, end=end, file=sys.stderr, flush=True))
+        self.programs = Programs(options.output / "programs", installations)
+        self.checked = set()
+
+    def run_all(self, tasks: List[Task]) -> None:
+        clock = Clock(self.options.quick)
+        for number, task in enumerate(tasks):
+            self.say(
+                f"[{number + 1}/{len(tasks)}] round {task.round}  {task.question.name}  {task.candidate.name}  {task.ranks} ranks"
+                f"  (about {clock.left(tasks[number:])} left) ... ", end="")
+            run = self.run(task)
+            clock.note(task, run.seconds)
+            self.say(f"FAILED: {run.failure}" if run.failure else f"{run.seconds:.1f} s")
+            self.results.runs.append(run)
+            results.save(self.results, self.options.output / "results.json")
+
+    def run(self, task: Task) -> results.Run:
+        run = results.Run(task.question.name, task.candidate.name, task.round, task.ranks)
+        run.started = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+        run.load = machine.load()
+        busy = machine.Busy()
+        started = time.monotonic()
+        try:
+            command, added = self.prepare(task)
+            run.command, run.environment = command, added
+            environment = {**candidates.clean_environment(), **added}
+            for _ in range(task.question.bare_runs):
+                self.run_once(task, run, command + list(task.question.bare), environment)
+            self.run_once(task, run, command, environment)
+        except BenchError as error:
+            run.failure = str(error)
+        run.seconds = round(time.monotonic() - started, 3)
+        run.others = round(busy.others(), 3)
+        return run
+
+    def prepare(self, task: Task):
+        """(command line, what is added to the environment)"""
+        candidate = task.candidate
+        installation = self.installations["lapwing" if candidate.library == "raw" else candidate.library]
+        added = candidates.environment_of(candidate, installation)
+        program = self.programs.path(task.question.name, candidate.library)
+        if candidate.library != "raw" and (program, candidate.library) not in self.checked:
+            check_library(program, installation, {**candidates.clean_environment(), **added})
+            self.checked.add((program, candidate.library))
+        words = [*self.options.prefix, program]
+        if candidate.library == "raw":
+            words += ["--only", task.question.name]
+        if self.options.quick:
+            words.append("--quick")
+        if candidate.transport == "lab":
+            return self.lab.command(candidate, installation, words), {**added, **self.lab.environment(candidate)}
+        return candidates.command(candidate, installation, task.ranks, words), added
+
+    def run_once(self, task: Task, run: results.Run, command: list, environment: dict) -> None:
+        if run.failure:
+            return
+        try:
+            done = execute(command, environment, self.options.timeout)
+        except OSError as error:
+            run.failure = f"{command[0]} cannot be started: {error.strerror}"
+            return
+        figures, problem = results.parse_output(done.output)
+        run.failure = done.failure(self.options.timeout) or problem or (None if figures else "it printed no results" + done.last_words())
+        run.figures += figures
+        if task.question.bare and command[-len(task.question.bare):] == list(task.question.bare):
+            run.figures.append(results.Figure(task.question.name, "mpiexec", done.seconds * 1e3, "ms", "lower", task.ranks, "ranks", "count"))
