@@ -1,0 +1,314 @@
+#include "common.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- The command line ---- */
+
+bool quick = false;
+
+static void append(CommandLine* line, const char* format, ...) {
+  const size_t used = strlen(line->text);
+  va_list values;
+  va_start(values, format);
+  vsnprintf(line->text + used, sizeof line->text - used, format, values);
+  va_end(values);
+}
+
+static void describe(const Program* program, CommandLine* line) {
+  append(line, "%s [--quick] [option...]\n\n%s\n\n", program->name, program->purpose);
+  append(line, "  %-22s about three seconds\n  %-22s this text\n", "--quick", "--help");
+  for (const Option* option = program->options; option->name != NULL; ++option) {
+    char head[64];
+    snprintf(head, sizeof head, "%s %s", option->name, option->argument);
+    append(line, "  %-22s %s\n", head, option->help);
+  }
+}
+
+static bool take_value(const Option* option, const char* value) {
+  if (option->sizes != NULL) return parse_sizes(value, option->sizes);
+  if (option->number != NULL) {
+    char* end;
+    *option->number = strtol(value, &end, 10);
+    return end != value && *end == '\0' && *option->number >= 1 && *option->number <= 1000000000;
+  }
+  *option->text = value;
+  for (const char* const* choice = option->choices; choice != NULL; ++choice) {
+    if (*choice == NULL) return false;
+    if (strcmp(*choice, value) == 0) break;
+  }
+  return true;
+}
+
+static CommandLine wrong(const Program* program, const char* what, const char* word) {
+  CommandLine line = {.stop = true, .code = 2};
+  append(&line, "%s: %s '%s'; %s --help lists the options\n", program->name, what, word, program->name);
+  return line;
+}
+
+CommandLine read_command_line(const Program* program, int argc, char** argv) {
+  CommandLine line = {.stop = false};
+  for (int i = 1; i < argc; ++i) {
+    if (strcmp(argv[i], "--quick") == 0) {
+      quick = true;
+      continue;
+    }
+    if (strcmp(argv[i], "--help") == 0) {
+      line.stop = true;
+      describe(program, &line);
+      return line;
+    }
+    const Option* option = program->options;
+    while (option->name != NULL && strcmp(option->name, argv[i]) != 0) ++option;
+    if (option->name == NULL) return wrong(program, "unknown option", argv[i]);
+    if (++i == argc) return wrong(program, "a value is missing after", option->name);
+    if (!take_value(option, argv[i])) {
+      char what[128];
+      snprintf(what, sizeof what, "%s takes %s, not", option->name, option->argument);
+      return wrong(program, what, argv[i]);
+    }
+  }
+  return line;
+}
+
+static bool parse_size(const char** text, size_t* size) {
+  char* end;
+  const unsigned long value = strtoul(*text, &end, 10);
+  if (end == *text || **text == '-' || value > 1ul << 30) return false;
+  *size = value;
+  if (*end == 'K' || *end == 'k')
+    *size <<= 10, ++end;
+  else if (*end == 'M')
+    *size <<= 20, ++end;
+  *text = end;
+  return *size >= 1 && *size <= 1ul << 30;
+}
+
+bool parse_sizes(const char* list, Sizes* sizes) {
+  const int most = (int)(sizeof sizes->values / sizeof sizes->values[0]);
+  sizes->count = 0;
+  for (;; ++list) {
+    size_t size, last, step = 2;
+    if (!parse_size(&list, &size)) return false;
+    last = size;
+    if (*list == '-') {
+      ++list;
+      if (!parse_size(&list, &last)) return false;
+      if (*list == 'x') {
+        ++list;
+        if (!parse_size(&list, &step)) return false;
+      }
+    }
+    if (last < size || step < 2) return false;
+    for (; size <= last; size *= step) {
+      if (sizes->count == most) return false;
+      sizes->values[sizes->count++] = size;
+    }
+    if (*list == '\0') return true;
+    if (*list != ',') return false;
+  }
+}
+
+void default_sizes(Sizes* sizes, const char* list, const char* quick_list) {
+  if (sizes->count == 0) parse_sizes(quick ? quick_list : list, sizes);
+}
+
+/* ---- Samples and results ---- */
+
+void add_sample(Samples* samples, double value) {
+  if (samples->count == samples->capacity) {
+    samples->capacity = samples->capacity == 0 ? 64 : 2 * samples->capacity;
+    samples->values = realloc(samples->values, sizeof(double) * (size_t)samples->capacity);
+    if (samples->values == NULL) abort();
+  }
+  samples->values[samples->count++] = value;
+}
+
+void scale_samples(Samples* samples, double factor) {
+  for (int i = 0; i < samples->count; ++i) samples->values[i] *= factor;
+}
+
+void samples_to_rates(Samples* samples, double amount) {
+  for (int i = 0; i < samples->count; ++i) samples->values[i] = amount / samples->values[i];
+}
+
+static int by_value(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+static double percentile(const Samples* sorted, double part) {
+  const double place = part * (sorted->count - 1);
+  const int below = (int)place;
+  const int above = below + 1 < sorted->count ? below + 1 : below;
+  return sorted->values[below] + (place - below) * (sorted->values[above] - sorted->values[below]);
+}
+
+void report(const Program* program, Figure figure, Samples* samples) {
+  if (samples->count == 0) return;
+  qsort(samples->values, (size_t)samples->count, sizeof(double), by_value);
+  printf("{\"bench\":\"%s\",\"series\":\"%s\",", program->name, figure.series);
+  if (figure.x_name != NULL)
+    printf("\"x\":%.10g,\"x_name\":\"%s\",\"x_unit\":\"%s\",", figure.x, figure.x_name, figure.x_unit);
+  else
+    printf("\"x\":null,\"x_name\":null,\"x_unit\":null,");
+  printf("\"value\":%.6g,\"unit\":\"%s\",\"low\":%.6g,\"high\":%.6g,\"samples\":%d,\"better\":\"%s\"}\n",
+         percentile(samples, 0.5), figure.unit, percentile(samples, 0.1), percentile(samples, 0.9), samples->count,
+         figure.better);
+  fflush(stdout);
+  samples->count = 0;
+}
+
+void report_one(const Program* program, Figure figure, double value) {
+  Samples samples = {.values = &value, .count = 1, .capacity = 1};
+  report(program, figure, &samples);
+}
+
+/* ---- Measuring ---- */
+
+static double timed(const Measurement* measurement, int times) {
+  const double begin = now();
+  measurement->run(measurement->context, times);
+  return now() - begin;
+}
+
+/* Seconds one operation takes, at the leader. Runs ever longer, so that neither the slow first ones nor the clock matter. */
+static double estimate(const Measurement* measurement) {
+  const double enough = measurement->budget / 10 < 0.01 ? measurement->budget / 10 : 0.01;
+  timed(measurement, 1); /* makes the connection */
+  for (int times = 1;; times *= 4) {
+    const double took = timed(measurement, times);
+    if (measurement->agree(measurement->among, took >= enough || times >= 1 << 20)) return took / times;
+  }
+}
+
+static long between(double value, long least, long most) {
+  return value < (double)least ? least : value > (double)most ? most : (long)value;
+}
+
+void measure(const Measurement* measurement, Samples* samples) {
+  const double each = estimate(measurement);
+  const long batch = measurement->agree(measurement->among, between(ceil(measurement->batch / each), 1, 1 << 24));
+  const long count =
+      measurement->agree(measurement->among, between(measurement->budget / (each * (double)batch), 5, 4000));
+  for (long i = 0; i < count; ++i) {
+    const double took = timed(measurement, (int)batch);
+    if (measurement->leads) add_sample(samples, took / (double)batch);
+  }
+}
+
+/* ---- Time, computing, and what the system knows ---- */
+
+static double clock_seconds(clockid_t clock) {
+  struct timespec time;
+  clock_gettime(clock, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+double now(void) {
+  return clock_seconds(CLOCK_MONOTONIC);
+}
+double processor_seconds(void) {
+  return clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+}
+double own_thread_seconds(void) {
+  return clock_seconds(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* The first line of a file of /proc that begins with `key` and goes on with a number; 0 if there is none. */
+static long number_in(const char* path, const char* key) {
+  char line[256];
+  long number = 0;
+  FILE* file = fopen(path, "r");
+  while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+    if (strncmp(line, key, strlen(key)) != 0) continue;
+    number = strtol(line + strlen(key), NULL, 10);
+    break;
+  }
+  if (file != NULL) fclose(file);
+  return number;
+}
+
+long voluntary_switches(void) {
+  long sum = 0;
+  DIR* threads = opendir("/proc/self/task");
+  for (struct dirent* thread; threads != NULL && (thread = readdir(threads)) != NULL;) {
+    if (thread->d_name[0] == '.') continue;
+    char path[300];
+    snprintf(path, sizeof path, "/proc/self/task/%s/status", thread->d_name);
+    sum += number_in(path, "voluntary_ctxt_switches:");
+  }
+  if (threads != NULL) closedir(threads);
+  return sum;
+}
+
+double memory_kib(void) {
+  return (double)number_in("/proc/self/smaps_rollup", "Pss:");
+}
+
+void increment(long times) {
+  long value = 0;
+  for (long i = 0; i < times; ++i) {
+    ++value;
+    __asm__ volatile("" : "+r"(value)); /* each increment is really made */
+  }
+}
+
+long increments_for(double seconds) {
+  const long trial = 2000000;
+  double least = 1;
+  for (int i = 0; i < 10; ++i) {
+    const double begin = now();
+    increment(trial);
+    const double took = now() - begin;
+    if (took < least) least = took;
+  }
+  return (long)(seconds / least * trial);
+}
+
+void compute_for(double seconds) {
+  const double end = now() + seconds;
+  while (now() < end) increment(1000);
+}
+
+void sleep_for(double seconds) {
+  const struct timespec time = {(time_t)seconds, (long)(1e9 * (seconds - floor(seconds)))};
+  nanosleep(&time, NULL);
+}
+
+/* ---- Content ---- */
+
+/* Eight bytes of content; never zero, which memory is that nothing was written to. */
+static uint64_t word(size_t i, unsigned seed) {
+  return (((uint64_t)seed << 40) + i + 1) * 0x9E3779B97F4A7C15u | 0x0101010101010101u;
+}
+
+void fill(void* buffer, size_t bytes, unsigned seed) {
+  for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+    const uint64_t content = word(at, seed);
+    memcpy((char*)buffer + at, &content, bytes - at < sizeof content ? bytes - at : sizeof content);
+  }
+}
+
+bool is_filled(const void* buffer, size_t bytes, unsigned seed) {
+  for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+    const uint64_t content = word(at, seed);
+    if (memcmp((const char*)buffer + at, &content, bytes - at < sizeof content ? bytes - at : sizeof content) != 0)
+      return false;
+  }
+  return true;
+}
+
+void* allocate(size_t bytes) {
+  void* memory = malloc(bytes == 0 ? 1 : bytes);
+  if (memory == NULL) {
+    fprintf(stderr, "bench: no memory for %zu bytes\n", bytes);
+    exit(1);
+  }
+  return memset(memory, 0, bytes);
+}
