@@ -19,7 +19,7 @@ def sources_of(name: str) -> list:
     if not main.exists():
         raise BenchError(f"the program of this question is missing: {main}")
     common = BENCH / "common.c"
-    return [main] + ([common] if common.exists() and name != "raw_sockets" else [])
+    return [main] + ([common] if common.exists() else [])
 
 
 def newer(binary: Path, sources: list) -> bool:
