@@ -2,12 +2,17 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include "wire/card_book.h"
 
 namespace lapwing::launch {
 namespace {
@@ -16,6 +21,7 @@ using wire::PmiMessage;
 
 constexpr int kKeyLimit = 256;
 constexpr int kValueLimit = 16384;
+constexpr std::size_t kSecretBytes = 32;
 // A rank may store about this much before it is taken for broken: keys for every rank with long values.
 constexpr std::size_t kMaxValues = 1 << 22;
 
@@ -83,7 +89,7 @@ void PmiServer::handle_line(int rank, const std::string& line) {
   if (command == "init") {
     peer(rank).state = PmiState::kInitialised;
     reply(rank,
-          PmiMessage("response_to_init").add("pmi_version", 1).add("pmi_subversion", 1).add("rc", 0).add("lapwing", 1));
+          PmiMessage("response_to_init").add("pmi_version", 1).add("pmi_subversion", 1).add("rc", 0).add("lapwing", 2));
   } else if (command == "get_maxes") {
     reply(rank, PmiMessage("maxes")
                     .add("rc", 0)
@@ -102,6 +108,10 @@ void PmiServer::handle_line(int rank, const std::string& line) {
     answer_get(rank, message);
   } else if (command == "lapwing_getall") {
     answer_get_all(rank, message);
+  } else if (command == "lapwing_hello") {
+    answer_hello(rank);
+  } else if (command == "lapwing_exchange") {
+    enter_exchange(rank, message);
   } else if (command == "barrier_in") {
     enter_fence(rank);
   } else if (command == "finalize") {
@@ -168,11 +178,89 @@ void PmiServer::enter_fence(int rank) {
     listener_.on_waiting(rank);
     return;
   }
-  waiting_ = 0;
-  for (Peer& each : peers_) each.in_fence = false;
-  for (std::size_t each = 0; each < peers_.size(); ++each) {
-    reply(static_cast<int>(each), PmiMessage("barrier_out").add("rc", 0));
+  leave_fence();
+}
+
+void PmiServer::answer_hello(int rank) {
+  if (secret_.empty()) {
+    secret_.resize(kSecretBytes);
+    if (::getrandom(secret_.data(), secret_.size(), 0) != static_cast<ssize_t>(kSecretBytes)) secret_.clear();
   }
+  reply(rank, PmiMessage("lapwing_welcome")
+                  .add("vallen_max", kValueLimit)
+                  .add("appnum", peer(rank).appnum)
+                  .add("size", static_cast<int>(peers_.size()))
+                  .add("kvsname", kvs_name_)
+                  .add("secret", wire::pmi_escape(secret_)));
+}
+
+void PmiServer::enter_exchange(int rank, const PmiMessage& message) {
+  const std::string* prefix = message.find("prefix");
+  const std::string* value = message.find("value");
+  if (prefix == nullptr || value == nullptr || prefix->size() > kKeyLimit || value->size() > kValueLimit) {
+    refuse(rank, Status::error(MPI_ERR_OTHER, "it gave no valid value to exchange"));
+    return;
+  }
+  values_[*prefix + std::to_string(rank)] = *value;
+  table_prefix_ = *prefix;
+  peer(rank).wants_table = true;
+  enter_fence(rank);
+}
+
+void PmiServer::leave_fence() {
+  waiting_ = 0;
+  const bool wanted = std::any_of(peers_.begin(), peers_.end(), [](const Peer& each) { return each.wants_table; });
+  const int table = wanted ? make_table() : -1;
+  for (std::size_t index = 0; index < peers_.size(); ++index) {
+    peers_[index].in_fence = false;
+    const bool hand_over = std::exchange(peers_[index].wants_table, false) && table >= 0;
+    const int rank = static_cast<int>(index);
+    const PmiMessage answer = PmiMessage("barrier_out").add("rc", 0);
+    if (!hand_over || !send_with_table(rank, answer, table)) reply(rank, answer);
+  }
+  if (table >= 0) ::close(table);
+}
+
+// -1 when there is a value that a table cannot hold: one is missing, or was split by its rank.
+int PmiServer::make_table() const {
+  std::vector<std::string> texts;
+  texts.reserve(peers_.size());
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+    const auto found = values_.find(table_prefix_ + std::to_string(rank));
+    if (found == values_.end() || found->second.starts_with(wire::kPmiPiecesMark)) return -1;
+    texts.push_back(wire::pmi_unescape(found->second));
+  }
+  const std::string table = wire::encode_card_table(texts);
+  const int file = ::memfd_create("lapwing-cards", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (file < 0) return -1;
+  const bool written = !table.empty() &&
+                       ::write(file, table.data(), table.size()) == static_cast<ssize_t>(table.size()) &&
+                       ::fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+  if (written) return file;
+  ::close(file);
+  return -1;
+}
+
+// False when nothing was sent.
+bool PmiServer::send_with_table(int rank, const PmiMessage& message, int table) {
+  if (peer(rank).fd < 0 || !peer(rank).output.empty()) return false;
+  std::string line = message.encode();
+  iovec body{line.data(), line.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof table)] = {};
+  msghdr header{};
+  header.msg_iov = &body;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  cmsghdr* rights = CMSG_FIRSTHDR(&header);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof table);
+  std::memcpy(CMSG_DATA(rights), &table, sizeof table);
+  const ssize_t sent = ::sendmsg(peer(rank).fd, &header, MSG_NOSIGNAL);
+  if (sent <= 0) return false;
+  send(rank, std::string_view(line).substr(static_cast<std::size_t>(sent)));
+  return true;
 }
 
 int PmiServer::waiting_rank() const noexcept {
@@ -183,7 +271,7 @@ int PmiServer::waiting_rank() const noexcept {
 }
 
 void PmiServer::send(int rank, std::string_view bytes) {
-  if (peer(rank).fd < 0) return;
+  if (peer(rank).fd < 0 || bytes.empty()) return;
   peer(rank).output += bytes;
   flush(rank);
 }
@@ -202,6 +290,8 @@ void PmiServer::flush(int rank) {
     sent += static_cast<std::size_t>(count);
   }
   output.erase(0, sent);
+  if (peer(rank).watched_for_output == !output.empty()) return;
+  peer(rank).watched_for_output = !output.empty();
   loop_.change(peer(rank).fd, output.empty() ? EPOLLIN : EPOLLIN | EPOLLOUT);
 }
 

@@ -1,8 +1,14 @@
 // The launcher's side of PMI-1: one connection per rank, one key-value space, fences.
 //
 // Everything runs on the event loop's thread. A rank that breaks the protocol is reported once and not listened to
-// again. Beyond PMI-1: `lapwing=1` in the answer to init offers `lapwing_getall prefix= count=`, which returns all
-// values of a numbered key with one request, so that n ranks start with O(n) requests instead of O(n^2).
+// again. Beyond PMI-1, `lapwing=2` in the answer to init offers
+//
+//   lapwing_hello                      all that PMI-1 tells one by one, and a secret for the job
+//   lapwing_getall prefix= count=      all values of a numbered key
+//   lapwing_exchange prefix= value=    put, fence, and with the fence's end all values, as a table in memory whose descriptor
+//                                      comes with the answer: made once, mapped by all (wire/card_book.h)
+//
+// so that n ranks start with O(n) work instead of O(n^2).
 #pragma once
 
 #include <string>
@@ -57,8 +63,10 @@ class PmiServer {
     int appnum = 0;
     PmiState state = PmiState::kSilent;
     bool in_fence = false;
+    bool wants_table = false;  // at the fence's end
     wire::PmiLineBuffer input;
     std::string output;  // what the socket did not take yet
+    bool watched_for_output = false;
   };
 
   void on_event(int rank, std::uint32_t events);
@@ -67,7 +75,12 @@ class PmiServer {
   void answer_put(int rank, const wire::PmiMessage& message);
   void answer_get(int rank, const wire::PmiMessage& message);
   void answer_get_all(int rank, const wire::PmiMessage& message);
+  void answer_hello(int rank);
+  void enter_exchange(int rank, const wire::PmiMessage& message);
   void enter_fence(int rank);
+  void leave_fence();
+  int make_table() const;
+  bool send_with_table(int rank, const wire::PmiMessage& message, int table);
   void reply(int rank, const wire::PmiMessage& message) { send(rank, message.encode()); }
   void send(int rank, std::string_view bytes);
   void flush(int rank);
@@ -80,7 +93,9 @@ class PmiServer {
   std::vector<Peer> peers_;
   std::string kvs_name_;
   std::unordered_map<std::string, std::string> values_;
-  std::size_t waiting_ = 0;  // ranks in the fence
+  std::size_t waiting_ = 0;   // ranks in the fence
+  std::string table_prefix_;  // of the values that the ranks in the fence exchange
+  std::string secret_;
 };
 
 }  // namespace lapwing::launch

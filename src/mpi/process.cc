@@ -42,9 +42,13 @@ void make_communicators(Process& process) {
 }
 
 // Ranks on this host: as the launcher says, or as the cards say.
-int count_local_ranks(const Process& process, const std::vector<wire::Card>& cards) {
-  const auto same_host = [&](const wire::Card& card) { return card.get("host") == process.job.host_identity(); };
-  return static_cast<int>(std::count_if(cards.begin(), cards.end(), same_host));
+int count_local_ranks(const Process& process, const wire::CardBook& cards) {
+  if (process.job.launcher_local_size() > 0) return process.job.launcher_local_size();
+  int count = 0;
+  wire::Card card;
+  for (std::uint32_t rank = 0; rank < cards.size(); ++rank)
+    count += cards.read(rank, card).ok() && card.get("host") == process.job.host_identity();
+  return count;
 }
 
 Status open_network(Process& process) {
@@ -63,7 +67,7 @@ Status open_network(Process& process) {
 
   wire::Card card;
   LAPWING_TRY(process.network->publish(card));
-  std::vector<wire::Card> cards;
+  wire::CardBook cards;
   LAPWING_TRY(process.job.exchange(card, cards));
 
   engine::EngineOptions options;
@@ -137,10 +141,15 @@ Status settle_process(bool with_all) {
     engine::Call call(process.engine);
     process.network->expect_goodbye();
   }
-  if (with_all) {
+  if (!with_all) return {};
+  // Through the launcher where there is an event thread: a barrier over messages would make connections between ranks that
+  // had nothing to do with each other. Without the thread, this one must drive while it waits.
+  if (process.engine.has_event_thread()) {
+    LAPWING_TRY(process.job.fence());
+  } else {
     LAPWING_TRY(coll::barrier({process.engine, *process.messenger}, {*process.processes, comm::Plane::kManagement}));
-    settle(process);
   }
+  settle(process);
   return {};
 }
 

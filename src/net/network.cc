@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
@@ -41,45 +42,52 @@ Status Network::publish(wire::Card& card) {
   return {};
 }
 
-Status Network::attach(const std::vector<wire::Card>& cards) {
-  LAPWING_TRY(read_cards(cards));
+Status Network::attach(const wire::CardBook& cards) {
+  if (cards.size() != config_.size)
+    return Status::error(MPI_ERR_INTERN, "%u cards for %u ranks", cards.size(), config_.size);
+  cards_ = cards;
+  if (!config_.single_host) LAPWING_TRY(check_cards());
   for (const auto& transport : transports_) LAPWING_TRY(transport->attach(cards));
-  routes_.assign(cards.size(), nullptr);
-  capabilities_.assign(cards.size(), {});
-  for (PeerId peer = 0; peer < cards.size(); ++peer) {
-    for (const auto& transport : transports_) {
-      if (!transport->reaches(peer)) continue;
-      routes_[peer] = transport.get();
-      capabilities_[peer] = transport->capabilities(peer);
-      break;
-    }
-    if (routes_[peer] == nullptr) return no_route(peer);
+  routes_.reset(config_.size, [this](std::size_t peer, Route& route) { find_route(static_cast<PeerId>(peer), route); });
+  for (PeerId peer = 0; peer < config_.size; ++peer) {
+    const auto reaches = [peer](const auto& transport) { return transport->reaches(peer); };
+    if (std::none_of(transports_.begin(), transports_.end(), reaches)) return no_route(peer);
   }
   return {};
 }
 
-Status Network::read_cards(const std::vector<wire::Card>& cards) {
-  if (cards.size() != config_.size)
-    return Status::error(MPI_ERR_INTERN, "%zu cards for %u ranks", cards.size(), config_.size);
-  host_names_.resize(cards.size());
-  same_host_.resize(cards.size());
-  for (PeerId peer = 0; peer < cards.size(); ++peer) {
-    host_names_[peer] = cards[peer].get("name");
-    same_host_[peer] = cards[peer].get("host") == config_.host_identity;
-    if (cards[peer].get("version") == std::to_string(wire::kVersion)) continue;
+void Network::find_route(PeerId peer, Route& route) const {
+  for (const auto& transport : transports_) {
+    if (!transport->reaches(peer)) continue;
+    route = {transport.get(), transport->capabilities(peer)};
+    return;
+  }
+}
+
+// Ranks of one host that one mpiexec started find out when they meet.
+Status Network::check_cards() {
+  wire::Card card;
+  for (PeerId peer = 0; peer < config_.size; ++peer) {
+    LAPWING_TRY(cards_.read(peer, card));
+    if (card.get("version") == std::to_string(wire::kVersion)) continue;
     return Status::error(
         MPI_ERR_OTHER,
         "%s speaks version %s of Lapwing's wire format and %s version %u; run all ranks with the same Lapwing",
-        describe(peer).c_str(), cards[peer].has("version") ? cards[peer].get("version").c_str() : "?",
-        describe(config_.rank).c_str(), static_cast<unsigned>(wire::kVersion));
+        describe(peer).c_str(), card.has("version") ? card.get("version").c_str() : "?", describe(config_.rank).c_str(),
+        static_cast<unsigned>(wire::kVersion));
   }
   return {};
+}
+
+bool Network::same_host(PeerId peer) const {
+  wire::Card card;
+  return config_.single_host || (cards_.read(peer, card).ok() && card.get("host") == config_.host_identity);
 }
 
 Status Network::no_route(PeerId peer) const {
   std::string names;
   for (const auto& transport : transports_) names += (names.empty() ? "" : ", ") + std::string(transport->name());
-  const char* remedy = same_host_[peer] ? "" : ", and only tcp reaches other hosts";
+  const char* remedy = same_host(peer) ? "" : ", and only tcp reaches other hosts";
   return Status::error(
       MPI_ERR_OTHER, "%s has no way to %s: the transports in use are %s%s; see LAPWING_TRANSPORTS and `lapwing doctor`",
       describe(config_.rank).c_str(), describe(peer).c_str(), names.c_str(), remedy);
@@ -87,7 +95,8 @@ Status Network::no_route(PeerId peer) const {
 
 std::string Network::describe(PeerId peer) const {
   std::string text = "rank " + std::to_string(peer);
-  if (peer < host_names_.size() && !host_names_[peer].empty()) text += " on host " + host_names_[peer];
+  wire::Card card;
+  if (cards_.read(peer, card).ok() && card.has("name")) text += " on host " + card.get("name");
   return text;
 }
 

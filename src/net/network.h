@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/sparse_table.h"
 #include "net/transport.h"
 
 namespace lapwing {
@@ -30,15 +31,15 @@ class Network {
   ~Network();
 
   Status publish(wire::Card& card);
-  // `cards[rank]` for every rank. Fails with one clear text when some peer can be reached by no transport.
-  Status attach(const std::vector<wire::Card>& cards);
+  // Fails with one clear text when some peer can be reached by no transport.
+  Status attach(const wire::CardBook& cards);
 
-  void post(PeerId peer, SendOp& op) noexcept { routes_[peer]->post(peer, op); }
-  const Capabilities& capabilities(PeerId peer) const noexcept { return capabilities_[peer]; }
-  Transport& route(PeerId peer) noexcept { return *routes_[peer]; }
+  void post(PeerId peer, SendOp& op) noexcept { routes_[peer].transport->post(peer, op); }
+  const Capabilities& capabilities(PeerId peer) noexcept { return routes_[peer].capabilities; }
+  Transport& route(PeerId peer) noexcept { return *routes_[peer].transport; }
   // "rank 3 on host node7": for messages.
   std::string describe(PeerId peer) const;
-  bool same_host(PeerId peer) const noexcept { return same_host_[peer]; }
+  bool same_host(PeerId peer) const;
   std::uint32_t size() const noexcept { return config_.size; }
   PeerId rank() const noexcept { return config_.rank; }
 
@@ -47,7 +48,13 @@ class Network {
   void close() noexcept;
 
  private:
-  Status read_cards(const std::vector<wire::Card>& cards);
+  struct Route {
+    Transport* transport = nullptr;
+    Capabilities capabilities;
+  };
+
+  Status check_cards();
+  void find_route(PeerId peer, Route& route) const;
   Status no_route(PeerId peer) const;
 
   friend struct NetworkForTests;  // puts a transport of the tests' own in place (p2p/loop_network_for_tests.h)
@@ -55,10 +62,8 @@ class Network {
   engine::Engine& engine_;
   NetworkConfig config_;
   std::vector<std::unique_ptr<Transport>> transports_;
-  std::vector<Transport*> routes_;
-  std::vector<Capabilities> capabilities_;
-  std::vector<bool> same_host_;
-  std::vector<std::string> host_names_;
+  wire::CardBook cards_;
+  SparseTable<Route> routes_;
 };
 
 }  // namespace lapwing::net

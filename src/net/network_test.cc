@@ -38,6 +38,7 @@ class NetworkTest : public ::testing::Test {
 
 TEST_F(NetworkTest, ChoosesATransportPerPeer) {
   const engine::Call call(engine_);
+  config_.single_host = false;
   Network network(engine_, sink_, config_);
   std::vector<wire::Card> cards(2);
   ASSERT_TRUE(network.publish(cards[0]).ok());
@@ -60,6 +61,7 @@ TEST_F(NetworkTest, ChoosesATransportPerPeer) {
 
 TEST_F(NetworkTest, SaysWhenAPeerCannotBeReached) {
   const engine::Call call(engine_);
+  config_.single_host = false;
   config_.use_tcp = false;
   Network network(engine_, sink_, config_);
   std::vector<wire::Card> cards(2);
@@ -76,6 +78,7 @@ TEST_F(NetworkTest, SaysWhenAPeerCannotBeReached) {
 
 TEST_F(NetworkTest, RefusesAnotherVersion) {
   const engine::Call call(engine_);
+  config_.single_host = false;
   Network network(engine_, sink_, config_);
   std::vector<wire::Card> cards(2);
   ASSERT_TRUE(network.publish(cards[0]).ok());
@@ -85,6 +88,19 @@ TEST_F(NetworkTest, RefusesAnotherVersion) {
                "rank 1 on host node1 speaks version 7 of Lapwing's wire format and rank 0 on host node1 version 1; run "
                "all ranks "
                "with the same Lapwing");
+  network.close();
+}
+
+// A rank of thousands must not pay for peers that it never meets.
+TEST_F(NetworkTest, OnASingleHostNobodysCardIsReadAtTheStart) {
+  const engine::Call call(engine_);
+  Network network(engine_, sink_, config_);
+  wire::Card card;
+  ASSERT_TRUE(network.publish(card).ok());
+  ASSERT_TRUE(network.attach(wire::CardBook({card.encode(), "no card at all"})).ok());
+  EXPECT_STREQ(network.route(1).name(), "tcp");
+  EXPECT_TRUE(network.same_host(1));
+  EXPECT_EQ(network.describe(1), "rank 1");
   network.close();
 }
 

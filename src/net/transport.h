@@ -13,7 +13,7 @@
 #include "base/intrusive_list.h"
 #include "base/status.h"
 #include "engine/engine.h"
-#include "wire/card.h"
+#include "wire/card_book.h"
 #include "wire/frame.h"
 
 namespace lapwing::net {
@@ -74,9 +74,9 @@ class Transport : public engine::Source {
 
   // First step: opens what peers will need to reach this rank and writes it into this rank's card.
   virtual Status publish(wire::Card& card) = 0;
-  // Second step, after all cards were exchanged: cards[rank]. Registers with the engine. Lazy: connects nobody who was not
-  // asked for.
-  virtual Status attach(const std::vector<wire::Card>& cards) = 0;
+  // Second step, after all cards were exchanged. Registers with the engine. Lazy: connects nobody who was not asked for, and
+  // where the launcher says that all ranks are on this host, reads nobody's card before.
+  virtual Status attach(const wire::CardBook& cards) = 0;
   // Whether this transport can reach `peer`; valid after attach().
   virtual bool reaches(PeerId peer) const noexcept = 0;
   virtual Capabilities capabilities(PeerId peer) const noexcept = 0;

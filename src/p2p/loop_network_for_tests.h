@@ -27,10 +27,12 @@ namespace lapwing::net {
 struct NetworkForTests {
   static void put(Network& network, std::unique_ptr<Transport> transport, const Capabilities& capabilities) {
     const std::size_t size = network.config_.size;
-    network.routes_.assign(size, transport.get());
-    network.capabilities_.assign(size, capabilities);
-    network.same_host_.assign(size, true);
-    network.host_names_.assign(size, "testhost");
+    wire::Card card;
+    card.set("name", "testhost");
+    network.cards_ = std::vector<wire::Card>(size, card);
+    network.routes_.reset(size, [way = transport.get(), capabilities](std::size_t, Network::Route& route) {
+      route = {way, capabilities};
+    });
     network.transports_.clear();
     network.transports_.push_back(std::move(transport));
   }
@@ -56,7 +58,7 @@ class LoopJob {
     Loop(LoopJob& job, std::uint32_t rank) : job_(job), rank_(rank) {}
     const char* name() const noexcept override { return "loop"; }
     Status publish(wire::Card&) override { return {}; }
-    Status attach(const std::vector<wire::Card>&) override { return {}; }
+    Status attach(const wire::CardBook&) override { return {}; }
     bool reaches(net::PeerId) const noexcept override { return true; }
     net::Capabilities capabilities(net::PeerId) const noexcept override { return job_.options.way; }
     void post(net::PeerId peer, net::SendOp& op) noexcept override { job_.post(rank_, peer, op); }

@@ -69,11 +69,10 @@ Messenger::~Messenger() = default;
 
 void Messenger::set_network(net::Network& network) {
   state_->network = &network;
-  state_->peers = std::vector<Peer>(network.size());
   const Windows windows = windows_for(state_->unexpected_limit, network.size());
-  for (Peer& peer : state_->peers) {
+  state_->peers.reset(network.size(), [windows](std::size_t, Peer& peer) {
     for (int account = 0; account < kAccounts; ++account) peer.incoming[account].window = windows.units[account];
-  }
+  });
 }
 
 void Messenger::start(SendRequest& send) noexcept {
@@ -198,16 +197,15 @@ std::string Messenger::describe() const {
     add_line(text, "  unexpected: context %" PRIu64 ", from %s, tag %d, %" PRIu64 " bytes", message.context(),
              state.network->describe(message.peer()).c_str(), message.tag(), message.message_bytes);
   });
-  for (std::size_t id = 0; id < state.peers.size(); ++id) {
-    Peer& peer = state.peers[id];
+  state.peers.for_each([&](std::size_t id, Peer& peer) {
     std::size_t held = 0;
     for (auto& list : peer.held) {
       for (auto at = list.begin(); at != list.end(); ++at) ++held;
     }
-    if (held == 0) continue;
+    if (held == 0) return;
     add_line(text, "  held back: %zu messages for %s, which must first receive what it has", held,
              state.network->describe(static_cast<net::PeerId>(id)).c_str());
-  }
+  });
   return text;
 }
 

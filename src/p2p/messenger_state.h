@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/sparse_table.h"
 #include "engine/engine.h"
 #include "p2p/attached_buffer.h"
 #include "p2p/credit.h"
@@ -129,7 +130,7 @@ struct Messenger::State {
   engine::Engine& engine;
   net::Network* network = nullptr;
   std::uint64_t unexpected_limit;
-  std::vector<Peer> peers;
+  SparseTable<Peer> peers;
 
   MatchTable posted;      // receives, by (context, peer or any, tag or any)
   MatchTable unexpected;  // messages, by envelope

@@ -5,6 +5,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
+#include <vector>
 
 #include "runtime/host_identity.h"
 
@@ -12,6 +14,7 @@ namespace lapwing::runtime {
 namespace {
 
 constexpr std::size_t kSecretBytes = 32;
+constexpr const char* kCardKey = "lapwing-card-";
 constexpr useconds_t kTimeToBeRead = 100'000;  // microseconds
 
 int number_from_environment(const char* name) {
@@ -45,9 +48,13 @@ Status Job::join(char** environment) {
   return share_secret();
 }
 
-// Rank 0 makes the secret; the others read it from the launcher's key-value space.
+// Our own mpiexec makes the secret; elsewhere rank 0 does, and the others read it from the launcher's key-value space.
 Status Job::share_secret() {
   if (size_ == 1) return {};
+  if (pmi_.secret().size() == kSecretBytes) {
+    secret_ = pmi_.secret();
+    return {};
+  }
   std::string bytes(kSecretBytes, '\0');
   if (rank_ == 0) {
     randombytes_buf(bytes.data(), bytes.size());
@@ -64,23 +71,31 @@ Status Job::share_secret() {
   return {};
 }
 
-Status Job::exchange(const wire::Card& mine, std::vector<wire::Card>& cards) {
-  cards.assign(static_cast<std::size_t>(size_), {});
+Status Job::exchange(const wire::Card& mine, wire::CardBook& cards) {
   if (size_ == 1) {
-    cards[0] = mine;
+    cards = wire::CardBook(std::vector<std::string>{mine.encode()});
     return {};
   }
-  LAPWING_TRY(pmi_.put("lapwing-card-" + std::to_string(rank_), mine.encode()));
-  LAPWING_TRY(pmi_.fence());
-  std::vector<std::string> texts;
-  LAPWING_TRY(pmi_.get_all("lapwing-card-", size_, texts));
-  for (int rank = 0; rank < size_; ++rank) {
-    if (Status status =
-            wire::Card::decode(texts[static_cast<std::size_t>(rank)], cards[static_cast<std::size_t>(rank)]);
-        !status.ok())
-      return Status::error(MPI_ERR_OTHER, "rank %d: the card of rank %d is unreadable: %s", rank_, rank, status.text());
+  int table = -1;
+  if (pmi_.offers_table()) {
+    LAPWING_TRY(pmi_.exchange(kCardKey, mine.encode(), table));
+  } else {
+    LAPWING_TRY(pmi_.put(std::string(kCardKey) + std::to_string(rank_), mine.encode()));
+    LAPWING_TRY(pmi_.fence());
   }
+  if (table >= 0) {
+    Status mapped = wire::CardBook::map(table, static_cast<std::uint32_t>(size_), cards);
+    ::close(table);
+    return mapped;
+  }
+  std::vector<std::string> texts;
+  LAPWING_TRY(pmi_.get_all(kCardKey, size_, texts));
+  cards = wire::CardBook(std::move(texts));
   return {};
+}
+
+Status Job::fence() {
+  return size_ > 1 ? pmi_.fence() : Status();
 }
 
 Status Job::leave() {

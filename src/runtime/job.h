@@ -5,11 +5,10 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "base/status.h"
 #include "runtime/pmi_client.h"
-#include "wire/card.h"
+#include "wire/card_book.h"
 
 namespace lapwing::runtime {
 
@@ -17,8 +16,10 @@ class Job {
  public:
   // Learns rank and size from the launcher; without one this process is a job of its own (singleton).
   Status join(char** environment);
-  // Gives `mine` to all ranks and returns everybody's, by rank.
-  Status exchange(const wire::Card& mine, std::vector<wire::Card>& cards);
+  // Gives `mine` to all ranks and returns everybody's.
+  Status exchange(const wire::Card& mine, wire::CardBook& cards);
+  // Waits for all ranks, through the launcher, asleep: one message and one wake-up per rank.
+  Status fence();
   // Says goodbye to the launcher.
   Status leave();
   // Ends the job: tells the launcher, which ends the other ranks, and exits with `code`.

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 extern char** environ;
 
@@ -17,11 +18,8 @@ namespace {
 
 using wire::PmiMessage;
 
-// A value too long for one key is stored as kPiecesMark + count + ":" + first piece, the others under key + "." +
-// number. Stored values are escaped, where '%' is followed by a hexadecimal digit, so none begins with the mark by
-// chance.
-constexpr std::string_view kPiecesMark = "%pieces:";
-constexpr std::size_t kPiecesHeadRoom = 32;  // kPiecesMark, the count and its colon
+using wire::kPmiPiecesMark;
+constexpr std::size_t kPiecesHeadRoom = 32;  // kPmiPiecesMark, the count and its colon
 constexpr int kMaxPieces = 1024;
 constexpr int kMaxRanks = 1 << 24;
 constexpr std::size_t kFallbackValueLimit = 256;
@@ -41,12 +39,12 @@ Status read_environment(const char* name, int least, int most, int& value) {
 }
 
 bool is_split(std::string_view stored) {
-  return stored.substr(0, kPiecesMark.size()) == kPiecesMark;
+  return stored.substr(0, kPmiPiecesMark.size()) == kPmiPiecesMark;
 }
 
-// Splits kPiecesMark + "3:abc" into 3 and "abc".
+// Splits kPmiPiecesMark + "3:abc" into 3 and "abc".
 bool parse_pieces_head(std::string_view text, int& pieces, std::string_view& first) {
-  text.remove_prefix(kPiecesMark.size());
+  text.remove_prefix(kPmiPiecesMark.size());
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos || !parse_int(text.substr(0, colon), pieces)) return false;
   first = text.substr(colon + 1);
@@ -60,6 +58,7 @@ std::string piece_key(std::string_view key, int piece) {
 }  // namespace
 
 PmiClient::~PmiClient() {
+  if (received_fd_ >= 0) ::close(received_fd_);
   if (fd_ >= 0) ::close(fd_);
 }
 
@@ -101,6 +100,8 @@ Status PmiClient::greet() {
   }
   int extension = 0;
   offers_extensions_ = reply.find("lapwing", extension) && extension >= 1;
+  offers_table_ = offers_extensions_ && extension >= 2;
+  if (offers_table_) return greet_relative();
 
   LAPWING_TRY(request(PmiMessage("get_maxes"), "maxes", reply));
   int value_limit = 0;
@@ -118,6 +119,22 @@ Status PmiClient::greet() {
   const std::string* name = reply.find("kvsname");
   if (name == nullptr) return Status::error(MPI_ERR_OTHER, "the launcher named no PMI key-value space");
   kvs_name_ = *name;
+  return {};
+}
+
+// Our own mpiexec tells everything at once.
+Status PmiClient::greet_relative() {
+  PmiMessage reply;
+  LAPWING_TRY(request(PmiMessage("lapwing_hello"), "lapwing_welcome", reply));
+  int value_limit = 0;
+  const std::string* name = reply.find("kvsname");
+  const std::string* secret = reply.find("secret");
+  if (!reply.find("vallen_max", value_limit) || value_limit <= static_cast<int>(2 * kPiecesHeadRoom) ||
+      !reply.find("appnum", appnum_) || !reply.find("size", universe_size_) || name == nullptr || secret == nullptr)
+    return Status::error(MPI_ERR_OTHER, "the launcher's welcome is incomplete");
+  value_limit_ = std::min<std::size_t>(static_cast<std::size_t>(value_limit) - 1, wire::kPmiMaxLine / 2);
+  kvs_name_ = *name;
+  secret_ = wire::pmi_unescape(*secret);
   return {};
 }
 
@@ -157,10 +174,23 @@ Status PmiClient::receive(PmiMessage& reply) {
 
 Status PmiClient::fill_input() {
   char bytes[16384];
+  iovec body{bytes, sizeof bytes};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &body;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
   ssize_t count = 0;
   do {
-    count = ::read(fd_, bytes, sizeof bytes);
+    count = ::recvmsg(fd_, &message, MSG_CMSG_CLOEXEC);
+    if (count < 0 && errno == ENOTSOCK) count = ::read(fd_, bytes, sizeof bytes);  // some launchers hand out a pipe
   } while (count < 0 && errno == EINTR);
+  const cmsghdr* header = count > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+  if (header != nullptr && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int))) {
+    if (received_fd_ >= 0) ::close(received_fd_);
+    std::memcpy(&received_fd_, CMSG_DATA(header), sizeof received_fd_);
+  }
   if (count < 0) {
     return Status::error(MPI_ERR_OTHER, "the launcher has gone (reading PMI: %s)", std::strerror(errno));
   }
@@ -180,7 +210,7 @@ Status PmiClient::put(std::string_view key, std::string_view value) {
   if (pieces > kMaxPieces) {
     return Status::error(MPI_ERR_INTERN, "PMI value of %zu bytes is too long for this launcher", value.size());
   }
-  std::string first(kPiecesMark);
+  std::string first(kPmiPiecesMark);
   first.append(std::to_string(pieces)).append(1, ':').append(stored, 0, piece_size);
   LAPWING_TRY(put_piece(key, first));
   for (std::size_t piece = 1; piece < pieces; ++piece) {
@@ -271,9 +301,25 @@ Status PmiClient::read_bulk(std::string_view key_prefix, int count, std::vector<
   return {};
 }
 
+Status PmiClient::exchange(std::string_view key_prefix, std::string_view value, int& table) {
+  table = -1;
+  const std::string stored = wire::pmi_escape(value);
+  if (stored.size() > value_limit_) {
+    LAPWING_TRY(put(std::string(key_prefix) + std::to_string(rank_), value));
+    return fence();
+  }
+  PmiMessage reply;
+  LAPWING_TRY(
+      request(PmiMessage("lapwing_exchange").add("prefix", key_prefix).add("value", stored), "barrier_out", reply));
+  table = std::exchange(received_fd_, -1);
+  return {};
+}
+
 Status PmiClient::finalize() {
   if (finalized_) return {};
   finalized_ = true;
+  // Our own mpiexec reads what a rank has said before it judges its end.
+  if (offers_table_) return send(PmiMessage("finalize"));
   PmiMessage reply;
   return request(PmiMessage("finalize"), "finalize_ack", reply);
 }

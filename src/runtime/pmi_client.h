@@ -47,6 +47,13 @@ class PmiClient {
   // The values of key_prefix + "0" ... key_prefix + to_string(count - 1), in one round trip under our own mpiexec.
   Status get_all(std::string_view key_prefix, int count, std::vector<std::string>& values);
 
+  // put(), fence() and get_all() in one round trip, where the launcher offers it (offers_table()): the values come as one
+  // table that all ranks map (wire/card_book.h). `table` is a descriptor, the caller's; -1: get_all() has to do.
+  Status exchange(std::string_view key_prefix, std::string_view value, int& table);
+  bool offers_table() const noexcept { return offers_table_; }
+  // What the launcher made up for this job: 32 bytes, the same on every rank. Empty when it does not offer any.
+  const std::string& secret() const noexcept { return secret_; }
+
   // Says goodbye; from now on the launcher takes this rank's end as orderly.
   Status finalize();
   // Whether the launcher is our own mpiexec.
@@ -56,6 +63,7 @@ class PmiClient {
 
  private:
   Status greet();
+  Status greet_relative();
   Status request(const wire::PmiMessage& message, std::string_view expected_command, wire::PmiMessage& reply);
   Status send(const wire::PmiMessage& message);
   Status receive(wire::PmiMessage& reply);
@@ -70,9 +78,11 @@ class PmiClient {
   int appnum_ = -1;
   int universe_size_ = -1;
   bool offers_extensions_ = false;  // the launcher is our mpiexec
+  bool offers_table_ = false;       // and young enough for exchange()
+  int received_fd_ = -1;            // came with the line read last
   bool finalized_ = false;
   std::size_t value_limit_ = 0;  // longest value the launcher takes under one key
-  std::string kvs_name_;
+  std::string kvs_name_, secret_;
   wire::PmiLineBuffer input_;
 };
 

@@ -17,6 +17,9 @@ namespace lapwing::wire {
 // Longest line, without its newline, that either side accepts; enough for the longest value of any known launcher.
 inline constexpr std::size_t kPmiMaxLine = 32768;
 inline constexpr std::size_t kPmiMaxAttributes = 64;
+// A value too long for one key is stored as this mark + count + ":" + first piece, the others under key + "." + number.
+// Stored values are escaped, where '%' is followed by a hexadecimal digit, so none begins with the mark by chance.
+inline constexpr std::string_view kPmiPiecesMark = "%pieces:";
 
 // One line: the command and its attributes in the order of the line.
 class PmiMessage {

@@ -63,7 +63,7 @@ Status SelfTransport::publish(wire::Card&) {
   return {};
 }
 
-Status SelfTransport::attach(const std::vector<wire::Card>&) {
+Status SelfTransport::attach(const wire::CardBook&) {
   open_ = true;
   return {};
 }

@@ -17,7 +17,7 @@ class SelfTransport final : public Transport {
 
   const char* name() const noexcept override { return "self"; }
   Status publish(wire::Card& card) override;
-  Status attach(const std::vector<wire::Card>& cards) override;
+  Status attach(const wire::CardBook& cards) override;
   bool reaches(PeerId peer) const noexcept override { return peer == rank_; }
   Capabilities capabilities(PeerId peer) const noexcept override;
 

@@ -41,7 +41,7 @@ Status ShmTransport::publish(wire::Card& card) {
   return {};
 }
 
-Status ShmTransport::attach(const std::vector<wire::Card>& cards) {
+Status ShmTransport::attach(const wire::CardBook& cards) {
   std::vector<shm::Invitation> invitations;
   LAPWING_TRY(find_local_peers(cards, invitations));
   if (local_ranks_.size() > 1) {
@@ -55,14 +55,16 @@ Status ShmTransport::attach(const std::vector<wire::Card>& cards) {
   return {};
 }
 
-Status ShmTransport::find_local_peers(const std::vector<wire::Card>& cards, std::vector<shm::Invitation>& invitations) {
+Status ShmTransport::find_local_peers(const wire::CardBook& cards, std::vector<shm::Invitation>& invitations) {
   local_of_.assign(cards.size(), -1);
+  wire::Card card;
   for (PeerId rank = 0; rank < cards.size(); ++rank) {
-    if (!cards[rank].has(kCardKey) || cards[rank].get("host") != config_.host_identity) continue;
+    LAPWING_TRY(cards.read(rank, card));
+    if (!card.has(kCardKey) || card.get("host") != config_.host_identity) continue;
     shm::Invitation invitation;
-    if (!shm::Invitation::decode(cards[rank].get(kCardKey), invitation))
+    if (!shm::Invitation::decode(card.get(kCardKey), invitation))
       return Status::error(MPI_ERR_OTHER, "rank %u's card has a malformed entry for shared memory: \"%s\"", rank,
-                           cards[rank].get(kCardKey).c_str());
+                           card.get(kCardKey).c_str());
     if (rank == config_.rank) my_local_ = static_cast<std::uint32_t>(local_ranks_.size());
     local_of_[rank] = static_cast<std::int32_t>(local_ranks_.size());
     local_ranks_.push_back(rank);

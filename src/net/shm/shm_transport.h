@@ -47,7 +47,7 @@ class ShmTransport final : public Transport {
   const char* name() const noexcept override { return "shm"; }
   Status publish(wire::Card& card) override;
   // Blocks until every rank of this host has the segment, or a deadline.
-  Status attach(const std::vector<wire::Card>& cards) override;
+  Status attach(const wire::CardBook& cards) override;
   bool reaches(PeerId peer) const noexcept override;
   Capabilities capabilities(PeerId peer) const noexcept override;
 
@@ -102,7 +102,7 @@ class ShmTransport final : public Transport {
   };
 
   // Set-up: shm_transport.cc
-  Status find_local_peers(const std::vector<wire::Card>& cards, std::vector<shm::Invitation>& invitations);
+  Status find_local_peers(const wire::CardBook& cards, std::vector<shm::Invitation>& invitations);
   Status share_segment(const std::vector<shm::Invitation>& invitations);
   Status open_links(const std::vector<shm::Invitation>& invitations);
   void say_goodbye(Link& link) noexcept;

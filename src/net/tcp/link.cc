@@ -213,7 +213,7 @@ void Link::resume() noexcept {
 
 void Link::receive() noexcept {
   LAPWING_DELAY_POINT("tcp.receive");
-  switch (inbox_.receive(connection_->fd(), shared_.scratch.data(), shared_.scratch.size())) {
+  switch (inbox_.receive(connection_->fd(), shared_.scratch.get(), Shared::kScratchBytes)) {
     case Inbox::Result::kDrained:
       if (!failure_.ok()) lose(std::move(failure_));  // sending had failed
       break;
@@ -298,7 +298,7 @@ void Link::close() noexcept {
     ::shutdown(connection_->fd(), SHUT_WR);
     // Closing a socket with unread input resets the connection and throws away what we sent last.
     for (int reads = 0; reads < kMostReadsAtClose; ++reads) {
-      if (::recv(connection_->fd(), shared_.scratch.data(), shared_.scratch.size(), MSG_DONTWAIT) <= 0) break;
+      if (::recv(connection_->fd(), shared_.scratch.get(), Shared::kScratchBytes, MSG_DONTWAIT) <= 0) break;
     }
   }
   end(State::kFinished, Status::error(MPI_ERR_OTHER, "%s has closed its connections", shared_.describe_self().c_str()));

@@ -9,7 +9,8 @@ namespace lapwing::net::tcp {
 
 std::string Shared::describe(PeerId peer) const {
   std::string text = "rank " + std::to_string(peer);
-  if (peer < host_names.size() && !host_names[peer].empty()) text += " on host " + host_names[peer];
+  wire::Card card;
+  if (cards.read(peer, card).ok() && card.has("name")) text += " on host " + card.get("name");
   return text;
 }
 

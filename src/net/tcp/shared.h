@@ -61,7 +61,7 @@ class HotLinks {
 
 struct Shared {
   Shared(engine::Engine& engine_in, FrameSink& sink_in, const TcpOptions& options_in)
-      : engine(engine_in), sink(sink_in), options(options_in), scratch(kScratchBytes) {}
+      : engine(engine_in), sink(sink_in), options(options_in) {}
 
   static constexpr std::size_t kScratchBytes = 64 << 10;
 
@@ -79,8 +79,9 @@ struct Shared {
   HotLinks hot_links;
   std::vector<Link*> deferred;          // links that keep frames of a burst back until the next poll
   std::vector<Interface> interfaces;    // of this host
-  std::vector<std::string> host_names;  // by rank
-  std::vector<std::byte> scratch;       // where input lands first; used within one receive
+  wire::CardBook cards;
+  // Where input lands first; used within one receive. Of its pages only those exist that were written to.
+  const std::unique_ptr<std::byte[]> scratch = std::make_unique_for_overwrite<std::byte[]>(kScratchBytes);
   bool goodbye_expected = false;
   std::vector<std::unique_ptr<Connection>> retired;
 };

@@ -65,26 +65,34 @@ Status TcpTransport::publish(wire::Card& card) {
   return {};
 }
 
-Status TcpTransport::attach(const std::vector<wire::Card>& cards) {
-  peers_.resize(cards.size());
-  shared_.host_names.resize(cards.size());
-  for (PeerId peer = 0; peer < cards.size(); ++peer) {
-    const wire::Card& card = cards[peer];
-    shared_.host_names[peer] = card.get("name");
-    peers_[peer].same_host = card.get("host") == shared_.options.host_identity;
-    const Status decoded = tcp::decode_addresses(card.get(kCardKey), peers_[peer].addresses);
-    if (!decoded.ok())
-      return Status::error(decoded.error_class(), "the card of %s is damaged: %s", shared_.describe(peer).c_str(),
-                           decoded.text());
-  }
+Status TcpTransport::attach(const wire::CardBook& cards) {
+  shared_.cards = cards;
+  links_.reset(cards.size());
+  if (!shared_.options.single_host) LAPWING_TRY(read_offers());
   LAPWING_TRY(reception_.start());
   shared_.engine.add_source(*this);
   attached_ = true;
   return {};
 }
 
+Status TcpTransport::read_offers() {
+  offered_.assign(links_.size(), false);
+  wire::Card card;
+  std::vector<tcp::Address> addresses;
+  for (PeerId peer = 0; peer < links_.size(); ++peer) {
+    LAPWING_TRY(shared_.cards.read(peer, card));
+    const Status decoded = tcp::decode_addresses(card.get(kCardKey), addresses);
+    if (!decoded.ok())
+      return Status::error(decoded.error_class(), "the card of %s is damaged: %s", shared_.describe(peer).c_str(),
+                           decoded.text());
+    offered_[peer] = !addresses.empty();
+  }
+  return {};
+}
+
 bool TcpTransport::reaches(PeerId peer) const noexcept {
-  return shared_.key.known() && peer != shared_.options.rank && peer < peers_.size() && !peers_[peer].addresses.empty();
+  return shared_.key.known() && peer != shared_.options.rank && peer < links_.size() &&
+         (offered_.empty() || offered_[peer]);
 }
 
 Capabilities TcpTransport::capabilities(PeerId) const noexcept {
@@ -95,14 +103,27 @@ Capabilities TcpTransport::capabilities(PeerId) const noexcept {
 }
 
 tcp::Link& TcpTransport::link(PeerId peer) noexcept {
-  Peer& entry = peers_[peer];
-  if (!entry.link) entry.link = std::make_unique<tcp::Link>(shared_, peer, entry.addresses, entry.same_host);
+  std::unique_ptr<tcp::Link>& link = links_[peer];
+  if (!link) [[unlikely]]
+    meet(peer, link);
+  return *link;
+}
+
+// A card that cannot be read offers no address, and the link says so when somebody wants to send.
+void TcpTransport::meet(PeerId peer, std::unique_ptr<tcp::Link>& link) noexcept {
+  wire::Card card;
+  std::vector<tcp::Address> addresses;
+  const bool readable =
+      shared_.cards.read(peer, card).ok() && tcp::decode_addresses(card.get(kCardKey), addresses).ok();
+  if (!readable) addresses.clear();
+  const bool same_host = card.get("host") == shared_.options.host_identity;
+  link = std::make_unique<tcp::Link>(shared_, peer, std::move(addresses), same_host);
   spoken_ = true;
-  return *entry.link;
 }
 
 tcp::Link::State TcpTransport::link_state(PeerId peer) const noexcept {
-  return peers_[peer].link ? peers_[peer].link->state() : tcp::Link::State::kIdle;
+  const std::unique_ptr<tcp::Link>* link = links_.find(peer);
+  return link != nullptr && *link ? (*link)->state() : tcp::Link::State::kIdle;
 }
 
 void TcpTransport::post(PeerId peer, SendOp& op) noexcept {
@@ -127,16 +148,15 @@ bool TcpTransport::poll() noexcept {
 }
 
 bool TcpTransport::flushed() const noexcept {
-  for (const Peer& peer : peers_) {
-    if (peer.link && !peer.link->flushed()) return false;
-  }
-  return true;
+  bool flushed = true;
+  links_.for_each([&](std::size_t, const std::unique_ptr<tcp::Link>& link) { flushed &= !link || link->flushed(); });
+  return flushed;
 }
 
 void TcpTransport::close() noexcept {
-  for (Peer& peer : peers_) {
-    if (peer.link) peer.link->close();
-  }
+  links_.for_each([](std::size_t, const std::unique_ptr<tcp::Link>& link) {
+    if (link) link->close();
+  });
   reception_.close();
   if (attached_) shared_.engine.remove_source(*this);
   attached_ = false;

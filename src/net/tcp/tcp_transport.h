@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sparse_table.h"
 #include "net/network.h"
 #include "net/tcp/link.h"
 #include "net/tcp/reception.h"
@@ -28,7 +29,7 @@ class TcpTransport final : public Transport, private tcp::ReceptionUser {
 
   const char* name() const noexcept override { return "tcp"; }
   Status publish(wire::Card& card) override;
-  Status attach(const std::vector<wire::Card>& cards) override;
+  Status attach(const wire::CardBook& cards) override;
   bool reaches(PeerId peer) const noexcept override;
   Capabilities capabilities(PeerId peer) const noexcept override;
   void post(PeerId peer, SendOp& op) noexcept override;
@@ -49,19 +50,16 @@ class TcpTransport final : public Transport, private tcp::ReceptionUser {
   tcp::Link::State link_state(PeerId peer) const noexcept;
 
  private:
-  struct Peer {
-    std::vector<tcp::Address> addresses;
-    bool same_host = false;
-    std::unique_ptr<tcp::Link> link;
-  };
-
+  Status read_offers();
   tcp::Link& link(PeerId peer) noexcept;
+  void meet(PeerId peer, std::unique_ptr<tcp::Link>& link) noexcept;
   wire::Verdict judge(PeerId peer) noexcept override { return link(peer).judge(); }
   void admit(PeerId peer, std::unique_ptr<tcp::Connection> connection) noexcept override;
 
   tcp::Shared shared_;
   tcp::Reception reception_;
-  std::vector<Peer> peers_;
+  SparseTable<std::unique_ptr<tcp::Link>> links_;
+  std::vector<bool> offered_;  // who published addresses; empty: everybody (on a single host nobody asks)
   bool attached_ = false;
   bool spoken_ = false;  // with some peer: sockets may become ready at any time
 };
