@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fnmatch
 import math
 import shlex
@@ -10,9 +11,10 @@ import sys
 import time
 from pathlib import Path
 
-from . import candidates, machine, peers, plot, results, table
+from . import candidates, machine, page, peers, plot, results, table
 from .errors import BenchError
 from .execution import adopt_orphans
+from .lab import Lab
 from .questions import QUESTIONS
 from .running import Options, Session, plan
 
@@ -134,7 +136,8 @@ def show(found: results.Results, output: Path) -> None:
         if text:
             print(text + "\n")
     plots = plot.draw_somehow(found, output, say)
-    say(f"results: {output / 'results.json'}" + (f", plots: {', '.join(plots)}" if plots else ""))
+    (output / "page.html").write_text(page.page(found, output), encoding="utf-8")
+    say(f"in {output}: results.json, page.html" + (f", {len(plots)} plots (*.svg)" if plots else ""))
 
 
 def measure(options) -> int:
@@ -157,11 +160,12 @@ def measure(options) -> int:
         version = "" if candidate.library == "raw" else installations[candidate.library].version
         found.candidates[candidate.name] = candidates.describe(candidate, version)
     adopt_orphans()
-    session = Session(Options(output, options.rounds, options.quick, prefix, options.timeout), installations, found, say=say)
-    try:
-        session.run_all(plan(questions, chosen, options.rounds, ranks))
-    except KeyboardInterrupt:
-        say("\ninterrupted; what was measured so far is kept")
+    with Lab(output) if options.lab else contextlib.nullcontext() as lab:
+        session = Session(Options(output, options.rounds, options.quick, prefix, options.timeout), installations, found, lab, say)
+        try:
+            session.run_all(plan(questions, chosen, options.rounds, ranks))
+        except KeyboardInterrupt:
+            say("\ninterrupted; what was measured so far is kept")
     show(found, output)
     return 1 if any(not run.figures for run in found.runs) or not found.runs else 0
 

@@ -234,25 +234,27 @@ def quotient(better: str, own: float, other: float) -> Optional[float]:
     return above / below if below else math.inf
 
 
-def ratio(series: Series, x, own: str, other: str) -> Optional[Ratio]:
+def ratio_of(better: str, own: Cell, other: Cell, name: str) -> Optional[Ratio]:
     """The median over the rounds in which both were measured, and its spread."""
-    cells = series.points.get(x, {})
-    if own not in cells or other not in cells:
-        return None
-    ours, theirs = cells[own].rounds, cells[other].rounds
-    each = [quotient(series.better, ours[number], theirs[number]) for number in ours if number in theirs]
+    each = [quotient(better, value, other.rounds[number]) for number, value in own.rounds.items() if number in other.rounds]
     each = [value for value in each if value is not None]
-    return Ratio(other, statistics.median(each), min(each), max(each), len(each)) if each else None
+    return Ratio(name, statistics.median(each), min(each), max(each), len(each)) if each else None
 
 
-def best_peer(results: Results, series: Series, x) -> Optional[str]:
+def ratio(series: Series, x, own: str, other: str) -> Optional[Ratio]:
+    cells = series.points.get(x, {})
+    return ratio_of(series.better, cells[own], cells[other], other) if own in cells and other in cells else None
+
+
+def best_peer(found: Results, series: Series, x, threads: bool = True) -> Optional[str]:
+    """The name of the best candidate of another library; without `threads` among those that have no progress thread."""
     if series.better == "none":
         return None
-    values = {
-        name: cell.value
-        for name, cell in series.points.get(x, {}).items()
-        if results.candidates[name]["library"] not in ("lapwing", "raw")
-    }
+    values = {}
+    for name, cell in series.points.get(x, {}).items():
+        candidate = found.candidates[name]
+        if candidate["library"] not in ("lapwing", "raw") and (threads or candidate["variant"] != "thread"):
+            values[name] = cell.value
     if not values:
         return None
     return (min if series.better == "lower" else max)(values, key=values.get)

@@ -1,0 +1,155 @@
+"""What Lapwing set out to reach, and whether these results say it did.
+
+A target compares Lapwing with something by a ratio (below 1: Lapwing is better), or limits the value itself. It is met where the median
+over the rounds is within the limit; the spread is shown beside it, so that a reader sees what noise could have decided.
+"""
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Callable, List, Optional, Tuple
+
+from . import results
+from .results import Ratio, Results, Series
+
+KIB, MIB = 1 << 10, 1 << 20
+
+
+@dataclass(frozen=True)
+class Target:
+    what: str
+    question: str
+    transports: Tuple[str, ...]
+    series: str  # a regular expression for its whole name
+    against: str  # peer, polling peer, value, first (the same with the smallest x), "series NAME", or a candidate less its transport
+    limit: float
+    xs: Tuple[float, ...] = ()  # only these points
+    most: float = float("inf")  # only points up to this
+    least: float = 0
+
+
+@dataclass
+class Finding:
+    """One point of one series."""
+
+    series: Series
+    x: Optional[float]
+    ratio: Optional[Ratio]  # or
+    value: float  # Lapwing's
+    met: bool
+
+
+@dataclass
+class Verdict:
+    target: Target
+    findings: List[Finding]
+
+    @property
+    def met(self) -> int:
+        return sum(finding.met for finding in self.findings)
+
+    @property
+    def worst(self) -> Finding:
+        return max(self.findings, key=lambda each: each.ratio.value if each.ratio else each.value)
+
+
+def both(*arguments, **named) -> Target:
+    return Target(*arguments[:2], ("shm", "tcp"), *arguments[2:], **named)
+
+
+STREAMS = r"one direction|window \d+"
+SIZES_1K_TO_8M = {"least": KIB, "most": 8 * MIB}
+TARGETS = [
+    Target("latency in shared memory: no peer is faster", "latency", ("shm",), "one way", "peer", 1.0, (8, 64 * KIB, MIB)),
+    Target("small messages in shared memory: no peer sends more", "message_rate", ("shm",), "window 64", "peer", 1.0, (8,)),
+    Target("latency over TCP: as raw sockets that spin", "latency", ("tcp",), "one way", "raw", 1.05, (8,)),
+    Target("latency over TCP: no peer is faster", "latency", ("tcp",), "one way", "peer", 1.0, (8, 64 * KIB, 4 * MIB)),
+    Target("streams over TCP: no peer moves more", "bandwidth", ("tcp",), STREAMS, "peer", 1.0, least=64 * KIB),
+    Target("streams over TCP: 95 % of raw sockets", "bandwidth", ("tcp",), "one direction", "raw", 1 / 0.95, least=64 * KIB),
+    Target("small messages over TCP: ten times the best peer", "message_rate", ("tcp",), "window 64", "peer", 0.1, (8,)),
+    Target("MPI_Ssend between hosts, the receiver waits: no polling peer is faster", "busy_receiver", ("lab",),
+           "MPI_Ssend, receiver idle", "polling peer", 1.0, **SIZES_1K_TO_8M),
+    Target("MPI_Ssend between hosts, the receiver computes: no slower than Open MPI with its progress thread", "busy_receiver",
+           ("lab",), "MPI_Ssend", "openmpi thread", 1.0, **SIZES_1K_TO_8M),
+    both("the engine costs no latency: at most 3 %", "latency", "one way", "lapwing polling", 1.03),
+    both("the engine costs no bandwidth: at most 3 %", "bandwidth", ".*", "lapwing polling", 1.03),
+    both("more ranks than cores: no peer is faster", "oversubscribe", ".*", "peer", 1.0, least=4, most=32),
+    Target("start and end: no peer is faster", "startup", ("default",), "mpiexec|MPI_.*", "peer", 1.0, (2, 64)),
+]
+
+
+def wanted(target: Target, series: Series, x: Optional[float]) -> bool:
+    if target.xs:
+        return x in target.xs
+    return x is None or target.least <= x <= target.most
+
+
+def comparison(target: Target, found: Results, all_series: List[Series]) -> Callable:
+    """A function (series, x) -> Ratio or None."""
+
+    def with_candidate(series, x):
+        own = f"lapwing-{series.transport}"
+        if target.against in ("peer", "polling peer"):
+            other = results.best_peer(found, series, x, threads=target.against == "peer")
+        else:
+            library, _, variant = target.against.partition(" ")
+            other = "-".join(filter(None, (library, series.transport, variant)))
+        return results.ratio(series, x, own, other) if other else None
+
+    def with_cell(series, x):
+        """Of the same candidate: another point, or another series."""
+        own = f"lapwing-{series.transport}"
+        if target.against == "first":
+            where, point = series, series.xs()[0]
+        else:
+            name = target.against.partition(" ")[2]
+            where = next((each for each in all_series if (each.question, each.transport, each.name) ==
+                          (series.question, series.transport, name)), None)
+            point = x
+        cells = where.points.get(point, {}) if where else {}
+        if own not in cells or own not in series.points[x]:
+            return None
+        return results.ratio_of(series.better, series.points[x][own], cells[own], target.against)
+
+    return with_cell if target.against == "first" or target.against.startswith("series ") else with_candidate
+
+
+def judge(target: Target, found: Results, all_series: List[Series]) -> Optional[Verdict]:
+    """None: it was not measured."""
+    compare = comparison(target, found, all_series)
+    findings = []
+    for series in all_series:
+        if series.question != target.question or series.transport not in target.transports:
+            continue
+        if not re.fullmatch(target.series, series.name):
+            continue
+        for x in series.xs():
+            cell = series.points[x].get(f"lapwing-{series.transport}")
+            if cell is None or not wanted(target, series, x):
+                continue
+            if target.against == "value":
+                findings.append(Finding(series, x, None, cell.value, cell.value <= target.limit))
+                continue
+            ratio = compare(series, x)
+            if ratio:
+                findings.append(Finding(series, x, ratio, cell.value, ratio.value <= target.limit))
+    return Verdict(target, findings) if findings else None
+
+
+def judge_all(found: Results) -> List[Verdict]:
+    all_series = results.gather(found)
+    verdicts = [judge(target, found, all_series) for target in TARGETS]
+    return [verdict for verdict in verdicts if verdict]
+
+
+def losses(found: Results) -> List[Finding]:
+    """Where the best peer is better, worst first; met says that the spread of the rounds reaches the other side."""
+    lost = []
+    for series in results.gather(found):
+        for x in series.xs():
+            peer = results.best_peer(found, series, x)
+            ratio = results.ratio(series, x, f"lapwing-{series.transport}", peer) if peer else None
+            if ratio and ratio.value > 1:
+                cell = series.points[x][f"lapwing-{series.transport}"]
+                lost.append(Finding(series, x, ratio, cell.value, ratio.lowest <= 1))
+    return sorted(lost, key=lambda finding: -finding.ratio.value)
