@@ -168,7 +168,8 @@ bool Engine::turn(bool thorough) noexcept {
   bool moved = false;
   turn_wanted_ = false;
   for (Source* source : sources_) moved |= source->poll();
-  if (thorough || (!moved && ++turns_since_look_ >= kTurnsBetweenLooks)) {
+  // While a driver sleeps in the port, what it announces is his: collected here, his wake-up would be gone.
+  if (!driver_sleeps_ && (thorough || (!moved && ++turns_since_look_ >= kTurnsBetweenLooks))) {
     turns_since_look_ = 0;
     EventPort::Batch batch;
     port_.collect(batch, 0);

@@ -195,6 +195,26 @@ TEST_P(EngineTest, UserCallbacksRunOnApplicationThreadsWithoutTheLock) {
   peer.join();
 }
 
+// A thread that tests must not take from the event port what was meant to wake the sleeping driver.
+TEST_P(EngineTest, AnotherThreadsTurnDoesNotSwallowTheDriversWakeUp) {
+  for (int round = 0; round < 50; ++round) {
+    TestOperation operation;
+    begin(operation);
+    std::thread waiting([&] { Call(engine).wait(operation); });
+    const std::uint64_t slept_before = static_cast<std::uint64_t>(round);
+    for (bool asleep = false; !asleep; std::this_thread::yield()) {
+      Call call(engine);
+      asleep = engine.counters().waits_slept > slept_before;
+    }
+    {
+      Call call(engine);
+      engine.finish(operation);
+      engine.turn();
+    }
+    waiting.join();
+  }
+}
+
 TEST_P(EngineTest, TimersWakeASleepingDriver) {
   struct Alarm : Timer {
     Alarm()
