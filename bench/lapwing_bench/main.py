@@ -81,19 +81,18 @@ def chosen_questions(options) -> list:
 
 
 def chosen_candidates(options, questions: list) -> dict:
-    """The candidates of each question. Patterns choose among all that there are; the names of a question are its default."""
-    patterns = words_of(options.candidates)
+    """The candidates of each question. A pattern chooses among those that belong to it; whole names may add others."""
+    patterns = ["raw-lab" if options.lab and word == "raw" else "raw-tcp" if word == "raw" else word
+                for word in words_of(options.candidates)]
+    exact = [candidates.parse(pattern).name for pattern in patterns if "*" not in pattern]
     chosen = {}
     for question in questions:
         default = question.lab if options.lab else question.candidates
-        names = [name for name in default if options.what == ["compare"] or name.startswith(("lapwing-", "raw-"))]
         if patterns:
-            exact = ["raw-tcp" if pattern == "raw" else pattern for pattern in patterns if "*" not in pattern]
-            possible = [name for name in candidates.all_names() if candidates.fits(name, question, options.lab)]
-            for name in exact:
-                candidates.parse(name)
             names = [name for name in default if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
-            names += [name for name in possible if name in exact and name not in names]
+            names += [name for name in exact if name not in names and candidates.fits(name, question, options.lab)]
+        else:
+            names = [name for name in default if options.what == ["compare"] or name.startswith(("lapwing-", "raw-"))]
         chosen[question.name] = [candidates.parse(name) for name in names]
     if not any(chosen.values()):
         raise BenchError(f"nobody is left to ask: --candidates {options.candidates} fits none of these questions' candidates")

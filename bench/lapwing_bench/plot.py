@@ -1,4 +1,4 @@
-"""Results as SVG: one file for each question and transport, one panel for each series.
+"""Results as SVG: one file for each question and transport, one panel for each series; a band shows the spread of the rounds.
 
 Drawn by matplotlib. Where the Python that runs us has none, the system's may; without any, everything else is still there.
 """
@@ -58,7 +58,9 @@ class Drawing:
             every += values
             style = self.style(name)
             axes.plot(xs, values, label=self.found.candidates[name]["title"], **style)
-            axes.fill_between(xs, [cell.low for cell in cells], [cell.high for cell in cells], color=style["color"], alpha=0.1, linewidth=0)
+            if any(len(cell.rounds) > 1 for cell in cells):
+                lows, highs = zip(*((min(cell.rounds.values()), max(cell.rounds.values())) for cell in cells))
+                axes.fill_between(xs, lows, highs, color=style["color"], alpha=0.15, linewidth=0)
         if wide_range([x for x in series.xs() if x]):
             axes.set_xscale("log", base=2)
         if wide_range(every):
@@ -66,6 +68,7 @@ class Drawing:
         else:
             axes.set_ylim(bottom=0)
         axes.xaxis.set_major_formatter(self.ticker.FuncFormatter(lambda x, _: table.point(x, series.x_unit)))
+        axes.yaxis.set_major_formatter(self.ticker.FuncFormatter(lambda y, _: table.number(y)))
         axes.set_xlabel(series.x_name)
         axes.set_ylabel(series.unit)
 

@@ -1,0 +1,1 @@
+"""Unit tests: no timing, no network, no MPI."""

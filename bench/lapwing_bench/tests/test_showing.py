@@ -1,0 +1,120 @@
+import html.parser
+import tempfile
+import unittest
+from pathlib import Path
+
+from lapwing_bench import page, plot, results, table, targets
+
+from .stored import run, stored
+
+
+class Numbers(unittest.TestCase):
+    def test_three_digits_and_no_exponents(self):
+        cases = {0: "0", 0.248123: "0.248", 0.25: "0.25", 4.186: "4.19", 12.34: "12.3", 99.96: "100.0", 123.4: "123", 40123.0: "40 100",
+                 1234567.0: "1 230 000", -2.5: "-2.50", 0.00123: "0.00123", float("inf"): "infinite"}
+        for value, text in cases.items():
+            self.assertEqual(table.number(value), text)
+
+    def test_points(self):
+        self.assertEqual(table.point(8, "B"), "8 B")
+        self.assertEqual(table.point(65536, "B"), "64 KiB")
+        self.assertEqual(table.point(1500, "B"), "1500 B")
+        self.assertEqual(table.point(4 << 20, "B"), "4 MiB")
+        self.assertEqual(table.point(16, "count"), "16")
+        self.assertEqual(table.point(None, "B"), "-")
+
+
+class Tables(unittest.TestCase):
+    def test_every_candidate_has_a_column_and_the_best_a_mark(self):
+        lines = table.tables(stored()).splitlines()
+        self.assertEqual(lines[0], "latency, TCP: one way, us (lower is better)")
+        self.assertEqual(lines[1].split(), ["message", "size", "lapwing", "mpich", "openmpi", "raw"])
+        self.assertEqual(lines[3].split(), ["8", "B", "6.00", "5.00", "8.00", "4.00*"])
+        self.assertEqual(lines[4].split(), ["1", "KiB", "6.00", "5.00", "3.00*", "-"])
+
+    def test_ratios_name_the_best_peer(self):
+        text = table.ratios(stored())
+        self.assertIn("mpich-tcp 1.20 (0.80-1.60)", " ".join(text.split()))
+
+    def test_without_peers_there_are_no_ratios(self):
+        found = stored()
+        found.runs = [run("lapwing-tcp", 1, x8=1.0)]
+        self.assertEqual(table.ratios(found), "")
+
+    def test_failures_are_told(self):
+        self.assertIn("openmpi-tcp  2 ranks: exit code 1: <it> broke", table.failure_lines(stored()))
+
+
+class Targets(unittest.TestCase):
+    def verdict(self, against: str, limit: float):
+        target = targets.Target("what", "latency", ("tcp",), "one way", against, limit)
+        found = stored()
+        return targets.judge(target, found, results.gather(found))
+
+    def test_peer(self):
+        verdict = self.verdict("peer", 1.5)
+        self.assertEqual([finding.met for finding in verdict.findings], [True, False])
+        self.assertEqual(verdict.worst.ratio.other, "openmpi-tcp")
+
+    def test_candidate_by_name(self):
+        self.assertEqual(self.verdict("raw", 1.5).met, 1)
+        self.assertIsNone(self.verdict("openmpi thread", 1.5))
+
+    def test_value(self):
+        self.assertEqual(self.verdict("value", 6).met, 2)
+
+    def test_first(self):
+        self.assertAlmostEqual(self.verdict("first", 1).findings[1].ratio.value, (6 / 4 + 6 / 8) / 2)
+
+    def test_losses_are_worst_first(self):
+        lost = targets.losses(stored())
+        self.assertEqual([finding.x for finding in lost], [1024, 8])
+        self.assertEqual([finding.met for finding in lost], [False, True])
+
+
+class Balanced(html.parser.HTMLParser):
+    VOID = {"meta", "img", "br"}
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.links = [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.links += [value for name, value in attributes if name in ("src", "href") and not value.startswith("#")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if self.open.pop() != tag:
+            raise AssertionError(f"</{tag}> closes nothing")
+
+
+class Page(unittest.TestCase):
+    def setUp(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "latency-tcp.svg").write_text("<svg/>")
+            self.text = page.page(stored(), Path(folder))
+
+    def test_is_whole_and_needs_nothing_else(self):
+        parser = Balanced()
+        parser.feed(self.text)
+        self.assertEqual(parser.open, [])
+        self.assertEqual(len(parser.links), 1)
+        self.assertTrue(parser.links[0].startswith("data:image/svg+xml;base64,"))
+
+    def test_tells_everything(self):
+        for text in ("a processor", "NAME=&#x27;a b&#x27; mpiexec -n 2 latency", "exit code 1: &lt;it&gt; broke", "no &lt;network&gt;",
+                     "How long does a message take", "1.20 (0.80-1.60)", "of 2</b>"):
+            self.assertTrue(text in self.text, text)
+        self.assertNotIn("<it>", self.text)
+
+
+class Plots(unittest.TestCase):
+    def test_one_file_for_each_question_and_transport(self):
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError:
+            self.skipTest("no matplotlib")
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(plot.draw(stored(), Path(folder)), ["latency-tcp.svg"])
+            self.assertIn("<svg", (Path(folder) / "latency-tcp.svg").read_text())
