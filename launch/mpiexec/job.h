@@ -49,6 +49,7 @@ class Job final : public PmiServer::Listener {
   Status find_programs();
   void plan();
   void take_signals();
+  Status make_room();
   Status start_all();
   Status start_rank(int rank);
   std::vector<std::string> environment_of(int rank, int pmi_fd) const;
@@ -92,6 +93,7 @@ class Job final : public PmiServer::Listener {
   std::unique_ptr<PmiServer> pmi_;
   int signal_fd_ = -1;
   int null_fd_ = -1;
+  rlimit descriptors_before_{RLIM_INFINITY, RLIM_INFINITY};
 
   State state_ = State::kRunning;
   std::optional<int> exit_code_;

@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "base/descriptor_limit.h"
 #include "base/settings.h"
 #include "mpiexec/job.h"
 
@@ -113,7 +114,22 @@ void Job::plan() {
   }
 }
 
+// Two pipes and a socket for each rank.
+Status Job::make_room() {
+  constexpr rlim_t kPerRank = 3;
+  constexpr rlim_t kOwn = 64;
+  const rlim_t needed = kPerRank * static_cast<rlim_t>(ranks_) + kOwn;
+  descriptors_before_ = make_room_for_descriptors(needed);
+  if (needed <= descriptors_before_.rlim_max) return {};
+  return Status::error(MPI_ERR_OTHER,
+                       "%d ranks take %llu open files in mpiexec, but no more than %llu are allowed; raise the limit "
+                       "(ulimit -Hn)",
+                       ranks_, static_cast<unsigned long long>(needed),
+                       static_cast<unsigned long long>(descriptors_before_.rlim_max));
+}
+
 Status Job::start_all() {
+  LAPWING_TRY(make_room());
   std::vector<int> appnums(rank_programs_.begin(), rank_programs_.end());
   pmi_ = std::make_unique<PmiServer>(loop_, *this, std::move(appnums));
   null_fd_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -129,6 +145,7 @@ Status Job::start_rank(int rank) {
   order.path = paths_[rank_programs_[index]];
   order.arguments = &program.arguments;
   order.directory = program.directory;
+  order.descriptors = descriptors_before_;
   if (!binding_.empty()) order.processors = &binding_[index];
 
   Status status = pmi_->open_connection(rank, order.pmi);

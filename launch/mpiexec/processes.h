@@ -5,6 +5,7 @@
 #pragma once
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <string>
@@ -25,6 +26,7 @@ struct StartOrder {
   const cpu_set_t* processors = nullptr;  // null: not bound
   int pmi = -1;
   int streams[3] = {-1, -1, -1};  // -1: mpiexec's own
+  rlimit descriptors{RLIM_INFINITY, RLIM_INFINITY};  // the limits that mpiexec had before it raised its own
 };
 
 // One end of a rank.

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "base/descriptor_limit.h"
 #include "coll/coll.h"
 #include "mpi/lifecycle.h"
 #include "mpi/statistics.h"
@@ -52,7 +53,9 @@ int count_local_ranks(const Process& process, const wire::CardBook& cards) {
 }
 
 Status open_network(Process& process) {
+  constexpr std::size_t kOwnDescriptors = 256;  // and the application's
   const runtime::Job& job = process.job;
+  make_room_for_descriptors(static_cast<std::size_t>(job.size()) + kOwnDescriptors);
   net::NetworkConfig config;
   config.rank = static_cast<net::PeerId>(job.rank());
   config.size = static_cast<std::uint32_t>(job.size());

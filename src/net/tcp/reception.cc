@@ -119,10 +119,12 @@ bool Reception::make_room() noexcept {
 }
 
 void Reception::pause() noexcept {
+  full_ = strangers_.size() >= kMaxStrangers;
   shared_.engine.set_timer(resume_, shared_.engine.clock().now() + kPause);
 }
 
 void Reception::resume() noexcept {
+  full_ = false;
   for (const auto& listener : listeners_) accept_from(*listener);
 }
 
@@ -180,6 +182,8 @@ std::unique_ptr<Connection> Reception::take(Connection& connection) noexcept {
                    [&](const std::unique_ptr<Connection>& stranger) { return stranger.get() == &connection; });
   std::unique_ptr<Connection> taken = std::move(*found);
   strangers_.erase(found);
+  // Somebody else may come in now: not from here, where one is on the way out.
+  if (std::exchange(full_, false)) shared_.engine.set_timer(resume_, shared_.engine.clock().now());
   return taken;
 }
 

@@ -72,6 +72,7 @@ class Reception final : public ConnectionUser {
   std::vector<std::unique_ptr<Connection>> strangers_;  // oldest first
   ResumeTimer resume_;
   bool started_ = false;
+  bool full_ = false;  // somebody waits outside because kMaxStrangers are inside
   bool warned_of_version_ = false;
   bool warned_of_descriptors_ = false;
 };
