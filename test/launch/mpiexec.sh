@@ -60,7 +60,7 @@ run "bad option" 2 --frobnicate true
 # -- open files: mpiexec makes room for itself as far as it may, and the ranks start with the limit the user had
 run "few open files" 0 -n 1 bash -c 'ulimit -Sn 40 && exec "$0" -n 30 bash -c "[ \$(ulimit -Sn) -eq 40 ]"' "$mpiexec"
 run "too few open files" 1 -n 1 bash -c 'ulimit -n 100 && exec "$0" -n 30 true' "$mpiexec"
-said "too few open files" "30 ranks take [0-9]* open files .* ulimit -Hn"
+said "too few open files" "30 ranks take [0-9]* open files .*ulimit -Hn"
 run "script without first line" 0 -n 2 sh -c 'printf "exit 0\n" >'"$work"'/script.$PMI_RANK; chmod +x '"$work"'/script.$PMI_RANK; '"$work"'/script.$PMI_RANK'
 run "misspelt setting" 2 -x LAPWING_PROGES=polling -n 2 true
 said "misspelt setting" "did you mean LAPWING_PROGRESS"
