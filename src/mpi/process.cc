@@ -21,9 +21,7 @@ namespace {
 
 std::atomic<Process*> the_process{nullptr};
 
-comm::Communicator* make_predefined(std::uint64_t context, std::vector<comm::ProcessId> members, int self,
-                                    MPI_Comm handle, const char* name) {
-  auto* group = comm::Group::make(std::move(members), static_cast<comm::ProcessId>(self));
+comm::Communicator* make_predefined(std::uint64_t context, comm::Group* group, MPI_Comm handle, const char* name) {
   auto* communicator = new comm::Communicator(context, group, nullptr);
   communicator->predefined_handle = handle;
   communicator->name = name;
@@ -31,15 +29,17 @@ comm::Communicator* make_predefined(std::uint64_t context, std::vector<comm::Pro
 }
 
 void make_communicators(Process& process) {
-  const int self = process.job.rank();
-  std::vector<comm::ProcessId> all(static_cast<std::size_t>(process.job.size()));
-  std::iota(all.begin(), all.end(), 0);
+  const auto self = static_cast<comm::ProcessId>(process.job.rank());
+  std::vector<comm::ProcessId> members(static_cast<std::size_t>(process.job.size()));
+  std::iota(members.begin(), members.end(), 0);
+  comm::Group* all = comm::Group::make(std::move(members), self);
+  all->retain();
   using comm::ContextIds;
-  process.context_ids = std::make_unique<ContextIds>(static_cast<comm::ProcessId>(self));
-  process.world = make_predefined(ContextIds::kWorld, all, self, MPI_COMM_WORLD, "MPI_COMM_WORLD");
+  process.context_ids = std::make_unique<ContextIds>(self);
+  process.world = make_predefined(ContextIds::kWorld, all, MPI_COMM_WORLD, "MPI_COMM_WORLD");
   process.self =
-      make_predefined(ContextIds::kSelf, {static_cast<comm::ProcessId>(self)}, self, MPI_COMM_SELF, "MPI_COMM_SELF");
-  process.processes = make_predefined(ContextIds::kProcesses, all, self, MPI_COMM_NULL, "all processes");
+      make_predefined(ContextIds::kSelf, comm::Group::make({self}, self), MPI_COMM_SELF, "MPI_COMM_SELF");
+  process.processes = make_predefined(ContextIds::kProcesses, all, MPI_COMM_NULL, "all processes");
 }
 
 // Ranks on this host: as the launcher says, or as the cards say.

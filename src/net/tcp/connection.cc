@@ -25,7 +25,7 @@ Connection::Connection(engine::Engine& engine, Socket socket, const Address& rem
     : engine_(engine),
       socket_(std::move(socket)),
       remote_(remote),
-      handshake_(std::move(handshake)),
+      handshake_(std::make_unique<wire::Handshake>(std::move(handshake))),
       user_(&user),
       deadline_(*this),
       born_(engine.clock().now()) {}
@@ -59,17 +59,17 @@ void Connection::set_deadline(std::int64_t nanoseconds_from_now) noexcept {
 }
 
 bool Connection::send_handshake() noexcept {
-  return handshake_.output_bytes() == 0 || socket_.send_small(handshake_.output(), handshake_.output_bytes());
+  return handshake_->output_bytes() == 0 || socket_.send_small(handshake_->output(), handshake_->output_bytes());
 }
 
 Connection::Step Connection::advance_handshake() {
-  while (handshake_.wanted() > 0) {
+  while (handshake_->wanted() > 0) {
     std::byte bytes[wire::Handshake::kMaxMessageBytes];
-    const ssize_t count = ::recv(fd(), bytes, handshake_.wanted(), MSG_DONTWAIT);
+    const ssize_t count = ::recv(fd(), bytes, handshake_->wanted(), MSG_DONTWAIT);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Step::kWaiting;
     if (count <= 0) return Step::kClosed;
-    handshake_.receive(bytes, static_cast<std::size_t>(count));
+    handshake_->receive(bytes, static_cast<std::size_t>(count));
     if (!send_handshake()) return Step::kClosed;
   }
   return Step::kDone;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 
 #include "engine/engine.h"
 #include "net/tcp/address.h"
@@ -37,7 +37,11 @@ class Connection final : public engine::FdHandler {
   void want_writable(bool wanted) noexcept;
   // Asks for readiness that was announced once already and not used up.
   void announce_again() noexcept;
-  void hand_over(ConnectionUser& user) noexcept { user_ = &user; }
+  // The handshake is over.
+  void hand_over(ConnectionUser& user) noexcept {
+    user_ = &user;
+    handshake_.reset();
+  }
   // Stops watching and closes the socket.
   void close() noexcept;
 
@@ -47,7 +51,7 @@ class Connection final : public engine::FdHandler {
   int fd() const noexcept { return socket_.fd(); }
   const Socket& socket() const noexcept { return socket_; }
   const Address& remote() const noexcept { return remote_; }
-  wire::Handshake& handshake() noexcept { return handshake_; }
+  wire::Handshake& handshake() noexcept { return *handshake_; }
   std::int64_t born() const noexcept { return born_; }
 
   enum class Step {
@@ -71,7 +75,7 @@ class Connection final : public engine::FdHandler {
   engine::Engine& engine_;
   Socket socket_;
   Address remote_;
-  wire::Handshake handshake_;
+  std::unique_ptr<wire::Handshake> handshake_;  // null once over: an idle connection need not keep it
   ConnectionUser* user_;
   Deadline deadline_;
   std::int64_t born_;
