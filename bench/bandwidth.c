@@ -1,5 +1,5 @@
-/* How much two ranks can move: MPI_Send after MPI_Send in one direction, a window of messages in flight, and windows both
-   ways at once. */
+/* How much two ranks can move: MPI_Send after MPI_Send in one direction, a window of messages in flight, and windows
+   both ways at once. */
 #include "ranks.h"
 
 static Sizes sizes;

@@ -178,7 +178,8 @@ static double timed(const Measurement* measurement, int times) {
   return now() - begin;
 }
 
-/* Seconds one operation takes, at the leader. Runs ever longer, so that neither the slow first ones nor the clock matter. */
+/* Seconds one operation takes, at the leader. Runs ever longer, so that neither the slow first ones nor the clock
+   matter. */
 static double estimate(const Measurement* measurement) {
   const double enough = measurement->budget / 10 < 0.01 ? measurement->budget / 10 : 0.01;
   timed(measurement, 1); /* makes the connection */
@@ -250,6 +251,11 @@ long voluntary_switches(void) {
 
 double memory_kib(void) {
   return (double)number_in("/proc/self/smaps_rollup", "Pss:");
+}
+
+double data_kib(void) {
+  return (double)(number_in("/proc/self/smaps_rollup", "Pss_Anon:") +
+                  number_in("/proc/self/smaps_rollup", "Pss_Shmem:"));
 }
 
 void increment(long times) {

@@ -1,7 +1,8 @@
-/* What every bench program needs and has nothing to do with MPI: the command line, samples, results, and what the system
-   knows of this process. What concerns ranks is in ranks.h.
+/* What every bench program needs and has nothing to do with MPI: the command line, samples, results, and what the
+   system knows of this process. What concerns ranks is in ranks.h.
 
-   A program prints its results on stdout, one JSON object a line (report()); all else it has to say goes to stderr. */
+   A program prints its results on stdout, one JSON object a line (report()); all else it has to say goes to stderr.
+   */
 #ifndef LAPWING_BENCH_COMMON_H
 #define LAPWING_BENCH_COMMON_H
 #ifndef _GNU_SOURCE
@@ -92,6 +93,7 @@ double processor_seconds(void);  /* of all threads of this process */
 double own_thread_seconds(void); /* of the calling thread */
 long voluntary_switches(void);   /* of all threads of this process: how often one went to sleep */
 double memory_kib(void);         /* this process's share of memory (Pss), KiB; 0 if the system does not say */
+double data_kib(void);           /* of that, what is no file: programs and libraries come and go with other processes */
 
 /* So many increments of an integer, one after the other. */
 void increment(long times);

@@ -1,5 +1,5 @@
-/* How many small messages a second: windows of non-blocking sends, each window answered by an empty message, and MPI_Send
-   after MPI_Send. */
+/* How many small messages a second: windows of non-blocking sends, each window answered by an empty message, and
+   MPI_Send after MPI_Send. */
 #include "ranks.h"
 
 static Sizes sizes, windows;

@@ -1,5 +1,5 @@
-/* Bench programs as MPI programs: start, measuring between ranks, and the patterns of messages that several questions share.
-   Only what both the standard ABI and Open MPI offer. */
+/* Bench programs as MPI programs: start, measuring between ranks, and the patterns of messages that several questions
+   share. Only what both the standard ABI and Open MPI offer. */
 #ifndef LAPWING_BENCH_RANKS_H
 #define LAPWING_BENCH_RANKS_H
 #include "common.h"

@@ -1,11 +1,11 @@
-/* What TCP itself takes, to see what an MPI library adds: latency, bandwidth and message rate of two processes that spin
-   over non-blocking sockets. The series have the names that the programs of the same questions give theirs.
+/* What TCP itself takes, to see what an MPI library adds: latency, bandwidth and message rate of two processes that
+   spin over non-blocking sockets. The series have the names that the programs of the same questions give theirs.
 
-   A small message of an MPI library is a record of some 64 bytes of header and its content; the message rate is that of
-   such records, 64 of which leave in one system call.
+   A small message of an MPI library is a record of some 64 bytes of header and its content; the message rate is that
+   of such records, 64 of which leave in one system call.
 
-   Two processes of this machine, or of two: one listens and does what the other asks for; the other connects, measures and
-   prints. */
+   Two processes of this machine, or of two: one listens and does what the other asks for; the other connects,
+   measures and prints. */
 #include "common.h"
 
 #include <errno.h>

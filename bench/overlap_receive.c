@@ -1,0 +1,108 @@
+/* Does a message arrive while its receiver computes (LA-MPI-ED, figures 10 to 12): the receiver posts MPI_Irecv,
+   makes a number of increments, and calls MPI_Wait; the sender calls MPI_Send as the computing begins. Rank 0
+   receives.
+
+   Reported by message size: the time in MPI_Wait; the total receive time, from the posting on; and that total
+   relative to the same increments alone, which are timed right before each. */
+#include "ranks.h"
+
+enum { kReadyTag = 3 };
+
+static Sizes sizes;
+static const Option options[] = {{"--sizes", "LIST", "message sizes (8,512,4K-1Mx4)", .sizes = &sizes}, {0}};
+static const Program program = {
+    "overlap_receive", "What is left of a receive after computing: MPI_Irecv, increments, MPI_Wait, by message size.",
+    options};
+
+typedef struct {
+  const char* name;
+  long increments;
+  double seconds; /* instead of a number of increments */
+  bool in_quick;
+} Amount;
+
+static const Amount amounts[] = {{"1 M increments", 1000000, 0, false},
+                                 {"10 M increments", 10000000, 0, true},
+                                 {"100 M increments", 100000000, 0, false},
+                                 {"20 ms", 0, 0.020, true}};
+
+typedef struct {
+  Samples wait, total, relative;
+} Times;
+
+static double compute_alone(long increments) {
+  const double begin = now();
+  increment(increments);
+  return now() - begin;
+}
+
+static void receive(const Pair* pair, long increments, Times* times) {
+  MPI_Request request;
+  const double alone = compute_alone(increments);
+  const double begin = now();
+  MPI_Irecv(pair->in, pair->bytes, MPI_BYTE, 1, kDataTag, MPI_COMM_WORLD, &request);
+  const double posting = now() - begin;
+  MPI_Send(NULL, 0, MPI_BYTE, 1, kReadyTag, MPI_COMM_WORLD);
+  const double start = now();
+  increment(increments);
+  const double computed = now();
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  const double end = now();
+  add_sample(&times->wait, (end - computed) * 1e6);
+  add_sample(&times->total, (posting + end - start) * 1e6);
+  add_sample(&times->relative, (posting + end - start) / alone);
+}
+
+static void send_when_asked(const Pair* pair) {
+  MPI_Recv(NULL, 0, MPI_BYTE, 0, kReadyTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Send(pair->out, pair->bytes, MPI_BYTE, 0, kDataTag, MPI_COMM_WORLD);
+}
+
+static void report_times(const Amount* amount, size_t bytes, Times* times) {
+  struct {
+    const char *what, *unit;
+    Samples* samples;
+  } all[] = {{"wait", "us", &times->wait},
+             {"total", "us", &times->total},
+             {"total over computing alone", "ratio", &times->relative}};
+  for (unsigned i = 0; i < sizeof all / sizeof *all; ++i) {
+    char series[64];
+    snprintf(series, sizeof series, "%s, %s", all[i].what, amount->name);
+    report(&program, (Figure){series, all[i].unit, "lower", (double)bytes, "message size", "B"}, all[i].samples);
+  }
+}
+
+static void answer_for(const Amount* amount, size_t bytes) {
+  static long increments_of_fixed_time; /* the same for all sizes */
+  if (increments_of_fixed_time == 0 && amount->seconds > 0) increments_of_fixed_time = increments_for(amount->seconds);
+  const long increments = amount->seconds > 0 ? increments_of_fixed_time : amount->increments;
+  const double budget = quick ? 0.5 : 0.6;
+  Pair pair = make_pair(MPI_COMM_WORLD, bytes, 1);
+  Times times = {0};
+  const double pairs = budget / (2 * compute_alone(increments));
+  const long rounds = agree_in(&pair.comm, pairs < 5 ? 5 : pairs > 200 ? 200 : (long)pairs);
+  for (long i = -1; i < rounds; ++i) {
+    if (rank == 1) {
+      send_when_asked(&pair);
+      continue;
+    }
+    if (i == 0) times.wait.count = times.total.count = times.relative.count = 0; /* the first was to warm up */
+    receive(&pair, increments, &times);
+  }
+  if (rank == 0) check_received(&pair, 1);
+  report_times(amount, bytes, &times);
+  free(times.wait.values);
+  free(times.total.values);
+  free(times.relative.values);
+  free_pair(&pair);
+}
+
+int main(int argc, char** argv) {
+  start(&program, argc, argv, 2, 2);
+  default_sizes(&sizes, "8,512,4K-1Mx4", "8,64K,1M");
+  for (unsigned a = 0; a < sizeof amounts / sizeof *amounts; ++a) {
+    if (quick && !amounts[a].in_quick) continue;
+    for (int s = 0; s < sizes.count; ++s) answer_for(&amounts[a], sizes.values[s]);
+  }
+  return MPI_Finalize();
+}
