@@ -65,5 +65,6 @@ int main(int argc, char** argv) {
   const double finalize = now() - begin;
   report_by_ranks("MPI_Init_thread", "ms", init * 1e3);
   report_by_ranks("MPI_Finalize", "ms", finalize * 1e3);
+  report_by_ranks("MPI_Init_thread and MPI_Finalize", "ms", (init + finalize) * 1e3);
   return 0;
 }
