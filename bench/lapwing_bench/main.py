@@ -81,7 +81,8 @@ def chosen_questions(options) -> list:
 
 
 def chosen_candidates(options, questions: list) -> dict:
-    """The candidates of each question. A pattern chooses among those that belong to it; whole names may add others."""
+    """The candidates of each question. A pattern chooses among those that belong to it; where questions are named, whole names may
+    add others."""
     patterns = ["raw-lab" if options.lab and word == "raw" else "raw-tcp" if word == "raw" else word
                 for word in words_of(options.candidates)]
     exact = [candidates.parse(pattern).name for pattern in patterns if "*" not in pattern]
@@ -90,7 +91,8 @@ def chosen_candidates(options, questions: list) -> dict:
         default = question.lab if options.lab else question.candidates
         if patterns:
             names = [name for name in default if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
-            names += [name for name in exact if name not in names and candidates.fits(name, question, options.lab)]
+            if options.what != ["compare"]:
+                names += [name for name in exact if name not in names and candidates.fits(name, question, options.lab)]
         else:
             names = [name for name in default if options.what == ["compare"] or name.startswith(("lapwing-", "raw-"))]
         chosen[question.name] = [candidates.parse(name) for name in names]

@@ -25,8 +25,8 @@ class Question:
     lab: tuple = ()  # candidates across two hosts; empty: not asked there
     seconds: float = 10  # what a run takes, to tell the remaining time before anything is known
     quick_seconds: float = 4
-    bare: tuple = ()  # options of short runs before the main one, timed from outside
-    bare_runs: int = 0  # how many
+    passes: tuple = ((),)  # options of the program; it is run with each in turn
+    timed: tuple = ()  # passes with these options are also timed from outside
     peers_up_to: int = 0  # more ranks than this only for Lapwing; 0: no limit
 
 
@@ -61,8 +61,8 @@ QUESTIONS = {
         Question(
             "overlap_receive",
             "Does a message arrive while its receiver computes?",
-            "MPI_Irecv, computing, MPI_Wait: the time spent in MPI_Wait, and the whole against the computing alone. Paper 1 "
-            "(LA-MPI-ED), figures 10 to 12, with 1, 10 and 100 million increments of a counter as computing.",
+            "MPI_Irecv, computing, MPI_Wait: the time in MPI_Wait, the total, and the total over the computing alone. Paper 1 "
+            "(LA-MPI-ED), figures 10 to 12, with 1, 10 and 100 million increments of a counter as computing, and with 20 ms of them.",
             SHM + TCP + TCP_THREADS,
             lab=LAB + LAB_THREADS,
             seconds=20,
@@ -79,14 +79,14 @@ QUESTIONS = {
         Question(
             "progress_cost",
             "What does progress in the background cost?",
-            "The cost of the engine on a poll and on a wake-up, how much a program that only computes is slowed down, and its "
-            "wake-ups per second. Paper 4 (PIOMan), table 2: 0.04 to 0.14 microseconds per poll, 1.7 per blocking call.",
+            "The cost of a poll that finds nothing, and of waking a rank that sleeps; the time of a program that only computes, with "
+            "its wake-ups per second and what threads other than its own take. Paper 4 (PIOMan), table 2: 0.04 to 0.14 microseconds per poll, 1.7 per blocking call.",
             SHM + TCP + TCP_THREADS,
         ),
         Question(
             "idle",
             "What does a rank that waits take from the processor?",
-            "Processor time of a rank that waits in a barrier, in a receive, and in a loop of probes.",
+            "Processor time and wake-ups of a rank that waits in a barrier, in a receive, and in a loop of probes.",
             without_polling(SHM + TCP),
             seconds=12,
         ),
@@ -100,8 +100,8 @@ QUESTIONS = {
         Question(
             "connections",
             "Do open connections cost anything?",
-            "Bandwidth, latency and processor time per message of rank 0 against the number of its open connections, idle and all "
-            "active. Paper 2 (O2G), figures 5 and 6. Other libraries are asked up to 64 connections.",
+            "Bandwidth, latency, processor time per message and memory of rank 0 against the number of its open connections: the others "
+            "idle, and all active. Paper 2 (O2G), figures 5 and 6. Other libraries are asked up to 64 connections.",
             without_polling(TCP),
             ranks=(2, 5, 17, 65, 257, 1025),
             peers_up_to=65,
@@ -111,6 +111,9 @@ QUESTIONS = {
             "Do several threads of a rank communicate at once?",
             "Message rate with 1, 2 and 4 threads under MPI_THREAD_MULTIPLE, and what that level costs a program with one thread.",
             without_polling(SHM + TCP),
+            passes=(("--level", "single"), ("--level", "multiple")),
+            seconds=12,
+            quick_seconds=5,
         ),
         Question(
             "startup",
@@ -119,8 +122,8 @@ QUESTIONS = {
             "own launcher and its default transports.",
             ("lapwing-default",) + tuple(f"{peer}-default" for peer in PEERS),
             ranks=(2, 4, 8, 16, 32, 64),
-            bare=("--parts", "bare"),
-            bare_runs=5,
+            passes=(("--parts", "bare"),) * 5 + ((),),
+            timed=("--parts", "bare"),
             seconds=8,
             quick_seconds=4,
         ),

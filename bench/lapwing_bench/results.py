@@ -229,9 +229,7 @@ class Ratio:
 
 def quotient(better: str, own: float, other: float) -> Optional[float]:
     above, below = (own, other) if better == "lower" else (other, own)
-    if better == "none" or above < 0 or below < 0 or (above == 0 and below == 0):
-        return None
-    return above / below if below else math.inf
+    return above / below if better != "none" and above >= 0 and below > 0 else None
 
 
 def ratio_of(better: str, own: Cell, other: Cell, name: str) -> Optional[Ratio]:

@@ -103,19 +103,17 @@ class Session:
         busy = machine.Busy()
         started = time.monotonic()
         try:
-            command, added = self.prepare(task)
-            run.command, run.environment = command, added
-            environment = {**candidates.clean_environment(), **added}
-            for _ in range(task.question.bare_runs):
-                self.run_once(task, run, command + list(task.question.bare), environment)
-            self.run_once(task, run, command, environment)
+            for words in task.question.passes:
+                if not run.failure:
+                    run.command, run.environment = self.prepare(task, words)
+                    self.run_once(task, run, words)
         except BenchError as error:
             run.failure = str(error)
         run.seconds = round(time.monotonic() - started, 3)
         run.others = round(busy.others(), 3)
         return run
 
-    def prepare(self, task: Task):
+    def prepare(self, task: Task, options: tuple):
         """(command line, what is added to the environment)"""
         candidate = task.candidate
         installation = self.installations["lapwing" if candidate.library == "raw" else candidate.library]
@@ -124,7 +122,7 @@ class Session:
         if candidate.library != "raw" and (program, candidate.library) not in self.checked:
             check_library(program, installation, {**candidates.clean_environment(), **added})
             self.checked.add((program, candidate.library))
-        words = [*self.options.prefix, program]
+        words = [*self.options.prefix, program, *options]
         if candidate.library == "raw":
             words += ["--only", task.question.name]
         if self.options.quick:
@@ -133,16 +131,22 @@ class Session:
             return self.lab.command(candidate, installation, words), {**added, **self.lab.environment(candidate)}
         return candidates.command(candidate, installation, task.ranks, words), added
 
-    def run_once(self, task: Task, run: results.Run, command: list, environment: dict) -> None:
-        if run.failure:
-            return
+    def run_once(self, task: Task, run: results.Run, options: tuple) -> None:
         try:
-            done = execute(command, environment, self.options.timeout)
+            done = execute(run.command, {**candidates.clean_environment(), **run.environment}, self.options.timeout)
         except OSError as error:
-            run.failure = f"{command[0]} cannot be started: {error.strerror}"
+            run.failure = f"{run.command[0]} cannot be started: {error.strerror}"
             return
         figures, problem = results.parse_output(done.output)
         run.failure = done.failure(self.options.timeout) or problem or (None if figures else "it printed no results" + done.last_words())
         run.figures += figures
-        if task.question.bare and command[-len(task.question.bare):] == list(task.question.bare):
-            run.figures.append(results.Figure(task.question.name, "mpiexec", done.seconds * 1e3, "ms", "lower", task.ranks, "ranks", "count"))
+        if task.question.timed and options == task.question.timed and not run.failure:
+            run.figures += start_and_end(task, figures, done.seconds)
+
+
+def start_and_end(task: Task, figures: list, seconds: float) -> list:
+    """What the program cannot report itself: the time of mpiexec as a whole, and the sum of its start and its end."""
+    inside = [figure.value for figure in figures if figure.series in ("MPI_Init_thread", "MPI_Finalize")]
+    values = {"mpiexec": seconds * 1e3, "MPI_Init_thread and MPI_Finalize": sum(inside)}
+    return [results.Figure(task.question.name, series, value, "ms", "lower", task.ranks, "ranks", "count")
+            for series, value in values.items() if value]

@@ -74,7 +74,20 @@ TARGETS = [
     both("the engine costs no latency: at most 3 %", "latency", "one way", "lapwing polling", 1.03),
     both("the engine costs no bandwidth: at most 3 %", "bandwidth", ".*", "lapwing polling", 1.03),
     both("more ranks than cores: no peer is faster", "oversubscribe", ".*", "peer", 1.0, least=4, most=32),
-    Target("start and end: no peer is faster", "startup", ("default",), "mpiexec|MPI_.*", "peer", 1.0, (2, 64)),
+    Target("MPI_Irecv, 20 ms of computing, MPI_Wait between hosts: at most 5 us are left to wait", "overlap_receive", ("lab",),
+           "wait, 20 ms", "value", 5, most=MIB),
+    Target("the whole of that takes at most 3 % more than the computing alone", "overlap_receive", ("lab",),
+           "total over computing alone, 20 ms", "value", 1.03, most=MIB),
+    both("a program that only computes: the engine makes no difference (1 %)", "progress_cost", "100 M increments, nothing in flight",
+         "lapwing polling", 1.01),
+    both("a program that only computes: no wake-ups per second", "progress_cost", "wake-ups, nothing in flight", "value", 0),
+    both("a waiting rank takes at most 0.5 % of a core", "idle", "MPI_Recv|MPI_Barrier", "value", 0.5),
+    Target("1 024 and more idle connections: latency and bandwidth of one, within 3 %", "connections", ("tcp",),
+           "(latency|bandwidth), the others idle", "first", 1.03, least=1024),
+    Target("start and end, 2 and 64 ranks: no peer is faster", "startup", ("default",), "mpiexec|MPI_Init_thread and MPI_Finalize",
+           "peer", 1.0, (2, 64)),
+    both("MPI_THREAD_MULTIPLE costs one thread at most 5 % of latency", "threads", "latency 8 B, MPI_THREAD_MULTIPLE",
+         "series latency 8 B, MPI_THREAD_SINGLE", 1.05),
 ]
 
 

@@ -133,6 +133,16 @@ class Order(unittest.TestCase):
         self.assertEqual(clock.left([task, task]), "2 min")
 
 
+class Startup(unittest.TestCase):
+    def test_the_sum_of_start_and_end_is_a_figure_of_its_own(self):
+        task = running.Task(QUESTIONS["startup"], candidates.parse("lapwing-default"), 4, 1)
+        inside = [results.Figure("startup", name, value, "ms", "lower", 4) for name, value in
+                  (("MPI_Init_thread", 2.0), ("MPI_Finalize", 1.0), ("memory per rank", 900.0))]
+        figures = running.start_and_end(task, inside, 0.25)
+        self.assertEqual([(figure.series, figure.value, figure.x) for figure in figures],
+                         [("mpiexec", 250.0, 4), ("MPI_Init_thread and MPI_Finalize", 3.0, 4)])
+
+
 class Execution(unittest.TestCase):
     def execute(self, script):
         return execution.execute([sys.executable, "-c", script], dict(os.environ), 60)
@@ -160,8 +170,8 @@ class Execution(unittest.TestCase):
         program = "print('{\"bench\":\"latency\",\"series\":\"s\",\"value\":1,\"unit\":\"us\",\"better\":\"lower\"}'); "
         for script, failure, count in ((program, None, 1), (program + "exit(1)", "exit code 1", 1), ("", "it printed no results", 0),
                                        (program + "print('{')", "is no result", 1)):
-            run = results.Run("latency", "lapwing-tcp", 1, 2)
-            session.run_once(task, run, [sys.executable, "-c", script], dict(os.environ))
+            run = results.Run("latency", "lapwing-tcp", 1, 2, command=[sys.executable, "-c", script])
+            session.run_once(task, run, ())
             self.assertEqual(len(run.figures), count)
             (self.assertIsNone(run.failure) if failure is None else self.assertIn(failure, run.failure))
 

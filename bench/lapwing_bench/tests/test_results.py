@@ -85,7 +85,8 @@ class Ratios(unittest.TestCase):
         self.assertEqual(results.quotient("higher", 4, 2), 0.5)
         self.assertIsNone(results.quotient("none", 4, 2))
         self.assertIsNone(results.quotient("lower", 0, 0))
-        self.assertEqual(results.quotient("lower", 1, 0), float("inf"))
+        self.assertIsNone(results.quotient("lower", 1, 0))
+        self.assertEqual(results.quotient("lower", 0, 1), 0)
 
     def test_no_ratio_without_a_common_round(self):
         self.found.runs = [run("lapwing-tcp", 1, x8=1.0), run("mpich-tcp", 2, x8=1.0)]
