@@ -5,7 +5,7 @@
 static Sizes sizes;
 static long window = 64;
 static const Option options[] = {
-    {"--sizes", "LIST", "message sizes (1K-4M)", .sizes = &sizes},
+    {"--sizes", "LIST", "message sizes (1K-4Mx4)", .sizes = &sizes},
     {"--window", "COUNT", "messages in flight (64); 64 MiB of them at most", .number = &window},
     {0}};
 static const Program program = {
@@ -36,7 +36,7 @@ static void answer_for(size_t bytes) {
 
 int main(int argc, char** argv) {
   start(&program, argc, argv, 2, 2);
-  default_sizes(&sizes, "1K-4M", "4K,64K,1M,4M");
+  default_sizes(&sizes, "1K-4Mx4", "4K,64K,1M,4M");
   for (int s = 0; s < sizes.count; ++s) answer_for(sizes.values[s]);
   return MPI_Finalize();
 }

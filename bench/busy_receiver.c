@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
       {"MPI_Send", MPI_Send, true}, {"MPI_Ssend", MPI_Ssend, true}, {"MPI_Ssend, receiver idle", MPI_Ssend, false}};
   start(&program, argc, argv, 2, 2);
   default_sizes(&sizes, "1K-1Mx4,2M-8M", "1K,64K,1M,8M");
-  const int samples = quick ? 5 : 11;
+  const int samples = quick ? 5 : 9;
   Samples times = {0};
   for (int s = 0; s < sizes.count; ++s) {
     for (unsigned c = 0; c < sizeof all / sizeof *all; ++c) {

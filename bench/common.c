@@ -181,7 +181,7 @@ static double timed(const Measurement* measurement, int times) {
 /* Seconds one operation takes, at the leader. Runs ever longer, so that neither the slow first ones nor the clock
    matter. */
 static double estimate(const Measurement* measurement) {
-  const double enough = measurement->budget / 10 < 0.01 ? measurement->budget / 10 : 0.01;
+  const double enough = measurement->budget / 20 < 0.005 ? measurement->budget / 20 : 0.005;
   timed(measurement, 1); /* makes the connection */
   for (int times = 1;; times *= 4) {
     const double once = timed(measurement, times), again = timed(measurement, times);

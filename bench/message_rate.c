@@ -4,7 +4,7 @@
 
 static Sizes sizes, windows;
 static const Option options[] = {
-    {"--sizes", "LIST", "message sizes (8-4K)", .sizes = &sizes},
+    {"--sizes", "LIST", "message sizes (8-4Kx8)", .sizes = &sizes},
     {"--windows", "LIST", "messages in flight, a series each (4,16,64,256)", .sizes = &windows},
     {0}};
 static const Program program = {"message_rate", "Messages per second from one rank to another, by message size.",
@@ -22,7 +22,7 @@ static void answer_for(const char* series, void (*run)(void*, int), size_t bytes
 
 int main(int argc, char** argv) {
   start(&program, argc, argv, 2, 2);
-  default_sizes(&sizes, "8-4Kx2", "8,64,1K");
+  default_sizes(&sizes, "8-4Kx8", "8,64,1K");
   default_sizes(&windows, "4,16,64,256", "64");
   for (int s = 0; s < sizes.count; ++s) {
     for (int w = 0; w < windows.count; ++w) {

@@ -250,7 +250,7 @@ static void ask(int stream) {
     void (*run)(int stream, size_t bytes);
     const char *sizes, *quick_sizes;
   } all[] = {
-      {latency, "8-4M", "8,1K,64K,1M,4M"}, {bandwidth, "1K-4M", "4K,64K,1M,4M"}, {message_rate, "8-4K", "8,64,1K"}};
+      {latency, "8-4M", "8,1K,64K,1M,4M"}, {bandwidth, "1K-4Mx4", "4K,64K,1M,4M"}, {message_rate, "8-4Kx8", "8,64,1K"}};
   for (int q = 0; questions[q] != NULL; ++q) {
     if (only != NULL && strcmp(only, questions[q]) != 0) continue;
     Sizes chosen = sizes;
