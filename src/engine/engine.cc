@@ -21,6 +21,8 @@ namespace {
 
 // While a driver spins it looks at the event port, a system call, only in every so many turns that moved nothing.
 constexpr unsigned kTurnsBetweenLooks = 8;
+// A spinning driver cancels the lazy timer so much before it would fire, ns.
+constexpr std::int64_t kTimerMargin = 10'000;
 
 void close_if_open(int& fd) noexcept {
   if (fd >= 0) ::close(fd);
@@ -32,6 +34,7 @@ void close_if_open(int& fd) noexcept {
 void Engine::Bell::on_ready(std::uint32_t) noexcept {
   std::uint64_t count;
   [[maybe_unused]] const ssize_t bytes = ::read(fd, &count, sizeof count);
+  ++calls_.bells;
 }
 
 Engine::Engine(Clock& clock) noexcept : clock_(clock) {}
@@ -115,6 +118,7 @@ void Engine::signal(Waiter& waiter) noexcept {
   waiter.signal_.store(1, std::memory_order_release);
   LAPWING_DELAY_POINT("signal.wake");
   futex_wake(waiter.signal_, 1);
+  ++system_calls().bells;
 }
 
 void Engine::defer_to_application(Tasklet& tasklet) noexcept {
@@ -147,6 +151,7 @@ void Engine::program_timer() noexcept {
     when.it_value = {static_cast<time_t>(left / 1'000'000'000), static_cast<long>(left % 1'000'000'000)};
   }
   timerfd_settime(alarm_.fd, 0, &when, nullptr);
+  ++system_calls().timers;
 }
 
 bool Engine::run_timers() noexcept {
@@ -173,6 +178,7 @@ bool Engine::turn(bool thorough) noexcept {
     turns_since_look_ = 0;
     EventPort::Batch batch;
     port_.collect(batch, 0);
+    ++system_calls().looks;
     moved |= port_.deliver(batch);
     moved |= run_timers();
   }
@@ -244,19 +250,24 @@ bool Engine::spin(Waiter& waiter) noexcept {
     LAPWING_DELAY_POINT("spin.breathe");
     lock_.breathe();
     const std::int64_t now = clock_.now();
+    // Nothing else to do at the moment: now the timer costs nobody anything.
+    if (lazy_pending_ && now >= lazy_deadline_ - kTimerMargin) cancel_lazy_timer();
     if (moved || began == 0)
       began = now;
     else if (now - began >= policy_.budget())
       return false;
-    if (policy_.yields())
+    if (policy_.yields()) {
       sched_yield();
-    else
+      ++system_calls().yields;
+    } else {
       cpu_relax();
+    }
   }
 }
 
 void Engine::sleep_in_port(Waiter& waiter) noexcept {
   disarm_event_thread();
+  if (lazy_pending_) cancel_lazy_timer();
   LAPWING_DELAY_POINT("sleep.arm");
   if (!arm_sources()) {
     disarm_sources();
@@ -268,6 +279,7 @@ void Engine::sleep_in_port(Waiter& waiter) noexcept {
     return;
   }
   ++counters_.waits_slept;
+  ++system_calls().sleeps;
   driver_sleeps_ = true;
   const std::int64_t began = clock_.now();
   lock_.unlock();
@@ -286,6 +298,7 @@ void Engine::sleep_in_port(Waiter& waiter) noexcept {
 
 void Engine::sleep_on_waiter(Waiter& waiter) noexcept {
   waiters_.push_back(waiter);
+  ++system_calls().sleeps;
   waiter.signal_.store(0, std::memory_order_relaxed);
   lock_.unlock();
   LAPWING_DELAY_POINT("waiter.sleep");
@@ -306,6 +319,7 @@ void Engine::wake_driver() noexcept {
   LAPWING_DELAY_POINT("driver.wake");
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t bytes = ::write(wake_.fd, &one, sizeof one);
+  ++system_calls().bells;
 }
 
 void Engine::leave() noexcept {
@@ -314,7 +328,7 @@ void Engine::leave() noexcept {
   if (baton_taken_) {
     if (turn_wanted_) wake_driver();
   } else if (event_thread_runs_) {
-    if (in_flight_ > 0 || armed_) {
+    if (armed_ && sources_armed_ && stays_armed()) {
       if (!turn_wanted_) do_what_is_here();
       arm_event_thread();
     } else {

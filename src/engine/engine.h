@@ -6,9 +6,10 @@
 //   application, in a blocking call   takes the baton: polls the sources, then sleeps in the event port itself. Others
 //                                     that block at the same time sleep each on its own Waiter.
 //   application, in any other call    does its own work under the lock, gives one optimistic push, and leaves.
-//   event thread                      sleeps in an outer epoll that watches the port. It is armed when the application
-//                                     leaves with operations in flight, and lazily (within about a millisecond) when it
-//                                     leaves with none. Never woken by what a waiter already handles.
+//   event thread                      sleeps in an outer epoll that watches the port. It is armed lazily: when the
+//                                     application has been outside for about as long as a wake-up costs, with operations
+//                                     in flight, or for about a millisecond, with none. So calls in quick succession
+//                                     neither arm nor are rung for, and it is never woken by what a waiter handles.
 //
 // Every Operation completes exactly once, through finish(). Continuations and tasklets run under the lock at a safe point.
 // User callbacks run on application threads only, without the lock: see defer_to_application().
@@ -27,6 +28,7 @@
 #include "engine/event_port.h"
 #include "engine/lock.h"
 #include "engine/operation.h"
+#include "engine/system_calls.h"
 #include "engine/wait_policy.h"
 
 namespace lapwing::engine {
@@ -98,6 +100,7 @@ class Engine {
   EventPort& port() noexcept { return port_; }
   Clock& clock() noexcept { return clock_; }
   const EngineCounters& counters() const noexcept { return counters_; }
+  SystemCalls& system_calls() noexcept { return port_.system_calls; }
   // True while the event thread, not the application, drives: bytes moved now are overlapped with computing.
   bool event_thread_drives() const noexcept { return event_thread_drives_; }
   bool has_event_thread() const noexcept { return options_.event_thread; }
@@ -116,8 +119,8 @@ class Engine {
   void unhold() noexcept { --in_flight_; }
 
   void defer(Tasklet& tasklet) noexcept { tasklets_.push_back(tasklet); }
-  // A source keeps something back that its next poll() does: if the application leaves before that, the event thread is
-  // woken for it. Only where has_event_thread().
+  // A source keeps something back that its next poll() does: if the application leaves before that, the event thread does it
+  // soon. Only where has_event_thread(), and with something in flight.
   void want_turn() noexcept { turn_wanted_ = true; }
   // For user callbacks: runs on an application thread inside an MPI call, WITHOUT the lock. With MPI_THREAD_MULTIPLE any
   // application thread may be the one; the event thread never is.
@@ -166,22 +169,29 @@ class Engine {
   void arm_event_thread() noexcept;
   void ring_control() noexcept;
   void disarm_event_thread() noexcept;
+  bool stays_armed() noexcept;
   void request_lazy_arm() noexcept;
-  void set_lazy_timer() noexcept;
-  void on_lazy_timer() noexcept;
+  std::int64_t lazy_delay() const noexcept;
+  void set_lazy_timer(std::int64_t delay) noexcept;
+  void cancel_lazy_timer() noexcept;
+  bool application_was_here() noexcept;
   bool arm_sources() noexcept;
   bool sources_ring_unasked() const noexcept;
   void disarm_sources() noexcept;
   static void* event_thread_main(void* engine) noexcept;
   void run_event_thread() noexcept;
-  void event_thread_drive() noexcept;
+  void event_thread_drive(bool arms_at_once) noexcept;
   std::int64_t measure_wakeup_cost() noexcept;
 
   // A descriptor that only wakes: an eventfd or a timerfd, read to silence it.
   class Bell final : public FdHandler {
    public:
+    explicit Bell(SystemCalls& calls) noexcept : calls_(calls) {}
     void on_ready(std::uint32_t events) noexcept override;
     int fd = -1;
+
+   private:
+    SystemCalls& calls_;
   };
 
   Clock& clock_;
@@ -209,8 +219,8 @@ class Engine {
   unsigned turns_since_look_ = 0;
   bool turn_wanted_ = false;  // see want_turn()
 
-  Bell wake_;   // in the port: wakes a sleeping driver
-  Bell alarm_;  // in the port: timerfd for timers_
+  Bell wake_{port_.system_calls};   // in the port: wakes a sleeping driver
+  Bell alarm_{port_.system_calls};  // in the port: timerfd for timers_
 
   // The event thread and how it is armed.
   pthread_t thread_{};
@@ -221,8 +231,13 @@ class Engine {
   bool armed_ = false;
   bool control_rung_ = false;  // and not heard yet
   bool lazy_pending_ = false;
-  std::uint64_t epoch_ = 0;  // counts leaves: tells the lazy timer whether the application was here since
+  bool lazy_brisk_ = false;         // set by a leave with operations in flight
+  std::int64_t lazy_deadline_ = 0;  // when it fires, while pending
+  unsigned lazy_renewals_ = 0;      // how often in a row the timer found that the application had been here
+  std::uint64_t epoch_ = 0;         // counts leaves: tells the lazy timer whether the application was here since
   std::uint64_t lazy_epoch_ = 0;
+  std::int64_t last_visit_ = 0;  // while armed
+  unsigned quick_visits_ = 0;    // while armed, in a row
   std::atomic<bool> stopping_{false};
   std::atomic<std::int64_t> calibration_{0};  // when the event thread last answered a calibration call; 0: not yet
   std::atomic<bool> calibrating_{false};

@@ -53,6 +53,7 @@ void EventPort::change(int fd, std::uint32_t events) noexcept {
   event.events = events;
   event.data.u64 = ticket(slot_of(fd));
   LAPWING_CHECK(epoll_ctl(epoll_, EPOLL_CTL_MOD, fd, &event) == 0);
+  ++system_calls.watches;
 }
 
 void EventPort::remove(int fd) noexcept {

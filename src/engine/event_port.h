@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "engine/system_calls.h"
 
 namespace lapwing::engine {
 
@@ -30,6 +31,9 @@ class EventPort {
       std::uint32_t events;
     } ready[kMost];
   };
+
+  // On behalf of everybody who uses the port; counted with the lock held.
+  SystemCalls system_calls;
 
   EventPort() noexcept = default;
   ~EventPort();

@@ -2,9 +2,9 @@
 //
 // It sleeps in an outer epoll that watches three descriptors:
 //
-//   the port        one-shot: armed by a leaving application thread, disarmed by firing or by a thread that begins to drive
-//   the lazy timer  armed by an application thread that leaves with nothing in flight; when it fires and the application has
-//                   been outside since, the thread arms the port, so that unexpected data is drained; then nothing ticks
+//   the port        one-shot: disarmed by firing or by a thread that begins to drive
+//   the lazy timer  set by an application thread that leaves; when it fires the thread moves what there is to move, and if the
+//                   application has been outside since, arms the port; then nothing ticks
 //   control         stop, calibration, and work that was found while arming
 //
 // No wake-up is lost: arming first asks the sources to ring (each checks for work after it said so), then arms the port, whose
@@ -30,7 +30,9 @@
 namespace lapwing::engine {
 namespace {
 
-constexpr std::int64_t kLazyDelay = 1'000'000;  // ns
+constexpr std::int64_t kLazyDelay = 1'000'000;  // ns, with nothing in flight
+constexpr unsigned kMostRenewals = 4;           // with a delay that doubles, for an application that keeps calling
+constexpr unsigned kQuickVisits = 4;            // so many in a row, and an armed event thread would only be in the way
 enum Watched : std::uint64_t { kPort = 1, kLazyTimer = 2, kControl = 3 };
 
 void drain(int fd) noexcept {
@@ -133,7 +135,8 @@ void Engine::run_event_thread() noexcept {
     LAPWING_DELAY_POINT("event.lock");
     lock_.lock();
     ++counters_.event_thread_wakeups;
-    bool work = false;
+    ++system_calls().sleeps;
+    bool work = false, timer_fired = false;
     for (int i = 0; i < count; ++i) {
       switch (events[i].data.u64) {
         case kPort:
@@ -142,23 +145,27 @@ void Engine::run_event_thread() noexcept {
           break;
         case kLazyTimer:
           drain(lazy_timer_);
-          on_lazy_timer();
+          ++system_calls().bells;
+          lazy_pending_ = false;
+          timer_fired = true;
           break;
         case kControl:
           drain(control_);
+          ++system_calls().bells;
           control_rung_ = false;
           work = true;
           break;
       }
     }
-    if (work && !baton_taken_) event_thread_drive();
+    const bool watches = armed_ && sources_armed_;
+    if (!baton_taken_ && (work || (timer_fired && !watches))) event_thread_drive(work);
     LAPWING_DELAY_POINT("event.unlock");
     lock_.unlock();
   }
 }
 
-// Moves what there is to move, then arms again: the application is outside, or about to drive itself.
-void Engine::event_thread_drive() noexcept {
+// Moves what there is to move; then arms again, or waits once more for the application to stay outside.
+void Engine::event_thread_drive(bool arms_at_once) noexcept {
   disarm_sources();
   event_thread_drives_ = true;
   while (!baton_taken_ && turn(kThorough)) {
@@ -166,7 +173,8 @@ void Engine::event_thread_drive() noexcept {
     lock_.breathe();
   }
   event_thread_drives_ = false;
-  if (!baton_taken_ && !stopping_.load(std::memory_order_relaxed)) arm_event_thread();
+  if (baton_taken_ || stopping_.load(std::memory_order_relaxed)) return;
+  if (arms_at_once || !application_was_here()) arm_event_thread();
 }
 
 // With the lock held, no driver. Afterwards either the thread will wake for the next event, or control has been rung.
@@ -186,6 +194,7 @@ void Engine::arm_event_thread() noexcept {
   epoll_ctl(outer_epoll_, EPOLL_CTL_MOD, port_.fd(), &event);
   armed_ = true;
   ++counters_.arms;
+  ++system_calls().watches;
 }
 
 void Engine::ring_control() noexcept {
@@ -204,31 +213,63 @@ void Engine::disarm_event_thread() noexcept {
   epoll_ctl(outer_epoll_, EPOLL_CTL_MOD, port_.fd(), &event);
   armed_ = false;
   ++counters_.arms;
+  ++system_calls().watches;
 }
 
+// The application leaves and the event thread is armed. It stays so unless calls follow each other quickly: then peers would ring
+// for what the next call finds anyway.
+bool Engine::stays_armed() noexcept {
+  const std::int64_t now = clock_.now();
+  quick_visits_ = now - last_visit_ < policy_.arm_delay() ? quick_visits_ + 1 : 0;
+  last_visit_ = now;
+  if (quick_visits_ < kQuickVisits) return true;
+  quick_visits_ = 0;
+  disarm_sources();
+  if (sources_ring_unasked()) disarm_event_thread();
+  return false;
+}
+
+// The event thread is to look after what is in flight when the application has stayed outside for a while.
 void Engine::request_lazy_arm() noexcept {
-  if (lazy_pending_) return;
-  set_lazy_timer();
+  const bool brisk = in_flight_ > 0;
+  if (lazy_pending_ && (lazy_brisk_ || !brisk)) return;
+  if (!lazy_pending_) lazy_renewals_ = 0;
+  lazy_brisk_ = brisk;
+  set_lazy_timer(lazy_delay());
 }
 
-void Engine::set_lazy_timer() noexcept {
+// The longer the application keeps calling, the longer.
+std::int64_t Engine::lazy_delay() const noexcept {
+  if (!lazy_brisk_) return kLazyDelay;
+  return policy_.arm_delay() << (lazy_renewals_ > 0 ? std::min(lazy_renewals_, kMostRenewals) - 1 : 0);
+}
+
+void Engine::set_lazy_timer(std::int64_t delay) noexcept {
+  LAPWING_DELAY_POINT("lazy.set");
   lazy_pending_ = true;
   lazy_epoch_ = epoch_;
-  LAPWING_DELAY_POINT("lazy.set");
+  lazy_deadline_ = clock_.now() + delay;
   itimerspec when{};
-  when.it_value.tv_nsec = kLazyDelay;
+  when.it_value.tv_nsec = delay;
   timerfd_settime(lazy_timer_, 0, &when, nullptr);
+  ++system_calls().timers;
 }
 
-// The application left with nothing in flight a while ago. If it has not been here since, watch over the port.
-void Engine::on_lazy_timer() noexcept {
-  LAPWING_DELAY_POINT("lazy.fired");
+void Engine::cancel_lazy_timer() noexcept {
   lazy_pending_ = false;
-  if (baton_taken_ || armed_) return;  // somebody drives: leaving will ask again
-  if (epoch_ != lazy_epoch_)
-    set_lazy_timer();
-  else
-    arm_event_thread();
+  const itimerspec never{};
+  timerfd_settime(lazy_timer_, 0, &never, nullptr);
+  ++system_calls().timers;
+}
+
+// The lazy timer has fired. If the application has been here since it was set, it is set again.
+bool Engine::application_was_here() noexcept {
+  if (lazy_pending_) return true;  // and has set it itself
+  if (epoch_ == lazy_epoch_) return false;
+  ++lazy_renewals_;
+  if (lazy_renewals_ > kMostRenewals && in_flight_ == 0) lazy_brisk_ = false;
+  set_lazy_timer(lazy_delay());
+  return true;
 }
 
 // The median of a few wake-ups of the event thread, in nanoseconds; 0 when this machine is too busy to tell.

@@ -24,6 +24,9 @@ class WaitPolicy {
 
   // Nanoseconds that the next wait may spin.
   std::int64_t budget() const noexcept { return fixed_budget_ >= 0 ? fixed_budget_ : wakeup_cost_ >> patience_shift_; }
+  // How long the application may be outside before the event thread is armed: by the same reasoning, arming when a wake-up's
+  // worth of time has passed is at most twice as dear as the best possible.
+  std::int64_t arm_delay() const noexcept { return std::clamp(wakeup_cost_, kLeastArmDelay, kMostCost); }
   // Whether the spinning thread gives its core away at every turn.
   bool yields() const noexcept { return oversubscribed_; }
 
@@ -38,6 +41,7 @@ class WaitPolicy {
 
  private:
   static constexpr std::int64_t kLeastCost = 2'000, kMostCost = 100'000, kLongWaits = 8;
+  static constexpr std::int64_t kLeastArmDelay = 20'000;
   static constexpr int kMostImpatient = 4;
   std::int64_t wakeup_cost_ = kAssumedCost;
   std::int64_t fixed_budget_ = -1;
