@@ -1,0 +1,237 @@
+// The doorbell of shared memory (src/net/shm/shm_transport.h, "How nobody misses anything"): two senders, one receiver
+// that sleeps when it has found nothing, and cools rings down whenever it likes. Memory is weak.
+#include <gtest/gtest.h>
+
+#include "checker.h"
+#include "weak_memory.h"
+
+namespace lapwing::model {
+namespace {
+
+enum class Without {
+  kNothing,
+  kFenceAfterTail,     // announce(): between the tail and the pending bit
+  kFenceAfterBit,      // announce(): between the pending bit and the sleeping flag
+  kFenceWhenArming,    // arm(): between the sleeping flag and the look at bitmap and tails
+  kFenceWhenCooling,   // cool_down(): between the pending bit and the tail
+  kLookWhenCooling,    // cool_down() does not read the tail again
+  kLookAtBitmap,       // arm() looks at the hot rings only
+  kLookAfterArming,    // arm() looks first and raises the flag then
+  kPublishBeforeBell,  // the tail is published after the bell has been rung
+  kBell,               // nobody rings
+};
+
+class Doorbell {
+ public:
+  static constexpr int kSenders = 2, kMessages = 2, kReceiver = kSenders, kCores = kSenders + 1;
+  enum Word { kTail0, kTail1, kPending, kSleeping, kWords };
+
+  struct Sender {
+    std::uint8_t at, sent, early;  // early: the sleeping flag as a load before its turn may have seen it
+  };
+  struct State {
+    WeakMemory<kCores, kWords> memory;
+    Sender sender[kSenders];
+    std::uint8_t at, link, hot, moved, received[kSenders], tail_seen;
+    std::uint8_t bell;  // an edge that nobody has collected
+  };
+
+  explicit Doorbell(Without without) : without_(without) {}
+  int threads() const { return 2 * kCores; }
+  void begin(State&) const {}
+  const char* broken(const State&) const { return nullptr; }
+
+  bool step(State& s, int thread, Step& step) const {
+    if (thread >= kCores) return s.memory.empty_one(thread - kCores, step);
+    return thread == kReceiver ? receive(s, step) : send(s, thread, step);
+  }
+
+  const char* unfinished(const State& s) const {
+    for (int received : s.received)
+      if (received != kMessages) return "a message is in the ring and the receiver sleeps";
+    return nullptr;
+  }
+
+ private:
+  enum SenderAt { kPublish, kFence, kReadBit, kSetBit, kFenceBit, kReadFlag, kTakeFlag, kRing, kLatePublish };
+
+  bool send(State& s, int me, Step& step) const {
+    Sender& sender = s.sender[me];
+    const int bit = 1 << me;
+    const auto next = [&](SenderAt at) { return sender.at = at, true; };
+    const auto done = [&] {
+      if (without_ == Without::kPublishBeforeBell) return next(kLatePublish);
+      sender.early = 0;
+      return next(kPublish);
+    };
+    switch (sender.at) {
+      case kPublish:
+        if (sender.sent == kMessages || !s.memory.takes_store(me)) return false;
+        step.name("sender: publishes the tail");
+        ++sender.sent;
+        if (without_ != Without::kPublishBeforeBell) s.memory.store_release(me, kTail0 + me, sender.sent);
+        return next(without_ == Without::kFenceAfterTail ? kReadBit : kFence);
+      case kFence:
+        step.name("sender: fence");
+        return s.memory.fenced(me) && next(kReadBit);
+      case kReadBit:
+        step.name("sender: reads its pending bit");
+        sender.early = static_cast<std::uint8_t>(s.memory.load(me, kSleeping));
+        return next((s.memory.load(me, kPending) & bit) != 0 ? kReadFlag : kSetBit);
+      case kSetBit:
+        if (!s.memory.takes_update(me, kPending)) return false;
+        step.name("sender: sets its pending bit");
+        s.memory.words[kPending] |= static_cast<std::uint8_t>(bit);
+        return next(without_ == Without::kFenceAfterBit ? kReadFlag : kFenceBit);
+      case kFenceBit:
+        step.name("sender: fence after the bit");
+        sender.early = 2;  // no load before the fence counts any more
+        return s.memory.fenced(me) && next(kReadFlag);
+      case kReadFlag: {
+        // The processor may have done this load before the one of the bit, or before the update of the bit.
+        step.name("sender: reads the sleeping flag");
+        const bool early = sender.early != 2 && step.maybe();
+        const int flag = early ? sender.early : s.memory.load(me, kSleeping);
+        return flag != 0 ? next(kTakeFlag) : done();
+      }
+      case kTakeFlag: {
+        if (!s.memory.takes_update(me, kSleeping)) return false;
+        step.name("sender: takes the sleeping flag");
+        const bool taken = s.memory.words[kSleeping] == 1;
+        s.memory.words[kSleeping] = 0;
+        return taken ? next(kRing) : done();
+      }
+      case kRing:
+        step.name("sender: rings");
+        if (without_ != Without::kBell) s.bell = 1;
+        return done();
+      case kLatePublish:
+        if (!s.memory.takes_store(me)) return false;
+        step.name("sender: publishes late");
+        s.memory.store_release(me, kTail0 + me, sender.sent);
+        sender.early = 0;
+        return next(kPublish);
+    }
+    return false;
+  }
+
+  enum ReceiverAt { kCollect, kLook, kCool, kCoolFence, kCoolLook, kArm, kArmFence, kCheckBits, kCheckTails, kRaise,
+                    kLower, kSleep };
+
+  bool receive(State& s, Step& step) const {
+    const int me = kReceiver;
+    const auto next = [&](ReceiverAt at) { return s.at = at, true; };
+    const auto tail = [&](int link) { return s.memory.load(me, kTail0 + link); };
+    const auto next_link = [&] {
+      s.tail_seen = 0;
+      if (++s.link < kSenders) return next(kLook);
+      s.link = 0;
+      return next(s.moved ? kCollect : kArm);
+    };
+    switch (s.at) {
+      case kCollect:
+        if (unfinished(s) == nullptr) return false;
+        step.name("receiver: reads the bitmap");
+        s.hot |= static_cast<std::uint8_t>(s.memory.load(me, kPending));
+        s.moved = 0;
+        return next(kLook);
+      case kLook: {
+        const int bit = 1 << s.link;
+        if ((s.hot & bit) == 0) {
+          step.name("receiver: passes over a cold ring");
+          return next_link();
+        }
+        if (tail(s.link) > s.received[s.link]) {
+          step.name("receiver: takes a message");
+          ++s.received[s.link];
+          s.moved = 1;
+          return next_link();
+        }
+        step.name("receiver: finds a ring empty");
+        return step.maybe() ? next(kCool) : next_link();
+      }
+      case kCool:
+        if (!s.memory.takes_update(me, kPending)) return false;
+        step.name("receiver: clears the pending bit");
+        // Without a fence the load of the tail may have been done before this.
+        s.tail_seen = s.received[s.link];
+        s.memory.words[kPending] &= static_cast<std::uint8_t>(~(1 << s.link));
+        return next(without_ == Without::kFenceWhenCooling ? kCoolLook : kCoolFence);
+      case kCoolFence:
+        step.name("receiver: fence after the bit");
+        return s.memory.fenced(me) && next(kCoolLook);
+      case kCoolLook: {
+        step.name("receiver: reads the tail again");
+        const bool early = without_ == Without::kFenceWhenCooling && step.maybe();
+        const int seen = early ? s.tail_seen : tail(s.link);
+        if (seen > s.received[s.link] && without_ != Without::kLookWhenCooling) {
+          if (!s.memory.takes_update(me, kPending)) return false;
+          s.memory.words[kPending] |= static_cast<std::uint8_t>(1 << s.link);
+        } else {
+          s.hot &= static_cast<std::uint8_t>(~(1 << s.link));
+        }
+        return next_link();
+      }
+      case kArm:
+        if (without_ == Without::kLookAfterArming) return step.name("receiver: arms last"), next(kCheckBits);
+        if (!s.memory.takes_store(me)) return false;
+        step.name("receiver: raises the sleeping flag");
+        s.memory.store(me, kSleeping, 1);
+        return next(without_ == Without::kFenceWhenArming ? kCheckBits : kArmFence);
+      case kArmFence:
+        step.name("receiver: fence after the flag");
+        return s.memory.fenced(me) && next(kCheckBits);
+      case kCheckBits: {
+        step.name("receiver: looks for bits once more");
+        const bool fresh = (s.memory.load(me, kPending) & ~s.hot) != 0 && without_ != Without::kLookAtBitmap;
+        return next(fresh ? kLower : kCheckTails);
+      }
+      case kCheckTails:
+        step.name("receiver: looks at a tail once more");
+        if ((s.hot >> s.link & 1) != 0 && tail(s.link) > s.received[s.link]) return s.link = 0, next(kLower);
+        if (++s.link < kSenders) return true;
+        s.link = 0;
+        return next(without_ == Without::kLookAfterArming ? kRaise : kSleep);
+      case kRaise:
+        if (!s.memory.takes_store(me)) return false;
+        step.name("receiver: raises the sleeping flag");
+        s.memory.store(me, kSleeping, 1);
+        return next(kSleep);
+      case kSleep:
+        if (s.bell == 0) return false;
+        step.name("receiver: wakes");
+        s.bell = 0;
+        return next(kLower);
+      case kLower:
+        if (!s.memory.takes_store(me)) return false;
+        step.name("receiver: lowers the sleeping flag");
+        s.memory.store(me, kSleeping, 0);
+        return next(kCollect);
+    }
+    return false;
+  }
+
+  Without without_;
+};
+
+TEST(DoorbellModel, NoMessageIsMissed) {
+  const Verdict verdict = check(Doorbell(Without::kNothing));
+  EXPECT_EQ(verdict.kind, Verdict::kHolds) << verdict.why;
+  RecordProperty("states", static_cast<int>(verdict.states));
+}
+
+class DoorbellMutant : public ::testing::TestWithParam<Without> {};
+
+TEST_P(DoorbellMutant, IsFoundOut) {
+  const Verdict verdict = check(Doorbell(GetParam()));
+  EXPECT_EQ(verdict.kind, Verdict::kStuck) << verdict.states;
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, DoorbellMutant,
+                         ::testing::Values(Without::kFenceAfterTail, Without::kFenceAfterBit, Without::kFenceWhenArming,
+                                           Without::kFenceWhenCooling, Without::kLookWhenCooling,
+                                           Without::kLookAtBitmap, Without::kLookAfterArming,
+                                           Without::kPublishBeforeBell, Without::kBell));
+
+}  // namespace
+}  // namespace lapwing::model

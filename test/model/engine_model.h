@@ -1,0 +1,94 @@
+// The engine (src/engine/engine.cc, event_thread.cc) as a model: application threads that start operations, test, wait
+// and compute; the event thread with its one-shot watch over the port, lazy timer and control; a peer whose messages
+// complete operations or come unexpected; the clock. One step is what happens between two moments at which others can
+// tell.
+//
+// The source of messages is one of two kinds: a mailbox that rings while a flag is up (shared memory; its own protocol
+// has a model of its own), or a socket that rings unasked and may be read at any time. The lock is taken for granted
+// here.
+#pragma once
+
+#include <cstdint>
+
+#include "checker.h"
+
+namespace lapwing::model {
+
+// A step of the protocol that is left out or done wrong, to see whether the checker finds the bug.
+enum class Mutant {
+  kNone,
+  kCheckBeforeArm,        // a source looks for work first and asks to be rung then
+  kNoNewArmOnLeave,       // leaving with the event thread armed does not arm the sources anew
+  kNoControl,             // work found while arming is left to nobody
+  kArmedForEver,          // the event thread believes that the one-shot is still on after it fired
+  kNoArmAfterDrive,       // the event thread goes to sleep without arming again
+  kNoLazyTimer,           // nothing in flight: nobody watches the port
+  kLazyOnce,              // the lazy timer gives up when the application was back
+  kLazyForEver,           // the lazy timer is set again for ever
+  kLevelTriggered,        // the event thread's watch over the port is no one-shot
+  kOthersCollect,         // a thread that tests collects from the port in which a driver sleeps
+  kNoPassing,             // a leaving driver does not hand the baton on
+  kPassOnlyAsDriver,      // a waiter that gets the baton just when its own wait ended keeps it to itself
+  kNoWakeForDriver,       // what another thread completes does not wake the sleeping driver
+  kLateSignalReset,       // a waiter lowers its signal after it has let go of the lock
+  kKeptBackSilently,      // the tail of a burst: the sleeping driver is not told, and arming does not look
+  kNoAnnounceAgain,       // a socket that was not read empty is left
+};
+
+struct EngineModel {
+  static constexpr int kMaxApps = 3;
+
+  struct Options {
+    int apps = 1, calls = 3, messages = 2;
+    bool socket = false;
+    bool polling = false;  // no event thread (LAPWING_PROGRESS=polling): only those inside MPI count
+    Mutant mutant = Mutant::kNone;
+  };
+
+  struct Actor {
+    std::uint8_t at, back;    // where it is; where the subroutine it is in returns to
+    std::uint8_t moved, ok;   // what the last turn and the last arming said
+    std::uint8_t heard;       // collected from the port or the outer epoll, not delivered yet
+    std::uint8_t calls, spun, operation, waits, linked, signal;
+  };
+  struct State {
+    // The kernel
+    std::uint8_t bell, wake, watched, control, timer_set, timer_fired;
+    // The peer and the source
+    std::uint8_t peer_at, sent, mailbox, flag;
+    // The engine
+    std::uint8_t holder, baton, driver_sleeps, armed, control_rung, lazy_pending, lazy_stale, turn_wanted, kept_back,
+        in_flight, posted, unexpected, sources_armed;
+    std::uint8_t blocked[kMaxApps], blocked_count;
+    Actor actor[kMaxApps + 1];  // the last in use is the event thread
+  };
+
+  explicit EngineModel(const Options& options) : options(options) {}
+  int threads() const { return options.apps + 3; }
+  int event_thread() const { return options.apps; }
+  void begin(State& s) const;
+  bool step(State& s, int thread, Step& step) const;
+  const char* broken(const State& s) const;
+  const char* unfinished(const State& s) const;
+
+  const Options options;
+
+ private:
+  bool is(Mutant mutant) const { return options.mutant == mutant; }
+  bool application(State& s, int me, Step& step) const;
+  bool event(State& s, int me, Step& step) const;
+  bool subroutine(State& s, int me, Step& step) const;
+  bool peer(State& s, Step& step) const;
+  bool clock(State& s, Step& step) const;
+  void enter(State& s, int me, Step& step) const;
+  void start(State& s, int me) const;
+  void take_message(State& s, Step& step) const;
+  bool complete_one(State& s, Step& step) const;
+  void wake_driver(State& s) const;
+  void disarm_sources(State& s) const;
+  void disarm_event_thread(State& s) const;
+  void leave(State& s, int me) const;
+  void set_lazy_timer(State& s) const;
+};
+
+}  // namespace lapwing::model

@@ -1,0 +1,119 @@
+// Reading edge-triggered sockets (src/net/tcp/link.cc, inbox.cc, shared.cc): a link is read when the port announces it,
+// and directly while it is hot; a short read ends the reading without another system call. The peer sends, ends, or
+// both at once. What an announcement is, and what it is not, is what Linux does: kernel_facts_test.cc.
+#include <gtest/gtest.h>
+
+#include "checker.h"
+
+namespace lapwing::model {
+namespace {
+
+enum class Without {
+  kNothing,
+  kAnnounceAgain,  // a turn's share of reads ends before the socket is empty, and that is that
+  kLookForTheEnd,  // an end that was announced together with the last bytes is not looked for
+};
+
+class Socket {
+ public:
+  static constexpr int kMessages = 3;
+  struct State {
+    std::uint8_t over, sent, ended, queued, edge;  // the peer's and the kernel's
+    std::uint8_t at, end_announced, received, seen_end;
+  };
+
+  explicit Socket(Without without) : without_(without) {}
+  int threads() const { return 2; }
+  void begin(State&) const {}
+  const char* broken(const State&) const { return nullptr; }
+  const char* unfinished(const State& s) const {
+    if (s.received != kMessages) return "bytes lie in the socket and nobody reads them";
+    return s.ended && !s.seen_end ? "the peer has gone and nobody knows" : nullptr;
+  }
+  bool step(State& s, int thread, Step& step) const { return thread == 0 ? reader(s, step) : peer(s, step); }
+
+ private:
+  bool peer(State& s, Step& step) const {
+    if (s.over) return false;
+    if (s.sent == kMessages) {
+      s.over = 1;
+      step.name("peer: has sent all, and stays or closes");
+      if (step.maybe()) return true;
+      s.ended = 1;
+    } else {
+      step.name("peer: sends");
+      ++s.sent, ++s.queued;
+    }
+    s.edge = 1;
+    return true;
+  }
+
+  // One receive: reads all there is, or as much as a turn may (then the socket is not known to be empty).
+  void receive(State& s, Step& step) const {
+    if (s.queued == 0) {
+      s.seen_end = s.ended;
+      return;
+    }
+    const bool all = s.queued == 1 || step.maybe();
+    const int taken = all ? s.queued : 1;
+    s.received = static_cast<std::uint8_t>(s.received + taken);
+    s.queued = static_cast<std::uint8_t>(s.queued - taken);
+    if (!all && without_ != Without::kAnnounceAgain) s.edge = 1;
+  }
+
+  enum At { kSleep, kDeliver, kSecondLook, kPoll };
+
+  bool reader(State& s, Step& step) const {
+    if (s.seen_end) return false;
+    switch (s.at) {
+      case kSleep:
+        if (!s.edge) return false;
+        step.name("reader: the port announces the socket");
+        s.edge = 0;
+        s.end_announced = s.ended;
+        s.at = kDeliver;
+        return true;
+      case kDeliver:
+        step.name("reader: receives");
+        receive(s, step);
+        s.at = kSecondLook;
+        return true;
+      case kSecondLook:
+        step.name("reader: asks to be told of the end again");
+        if (s.end_announced && without_ != Without::kLookForTheEnd) s.edge = 1;
+        s.end_announced = 0;
+        s.at = kPoll;
+        return true;
+      case kPoll:
+        // Hot unless other links were busier: then it is read once more without having been announced.
+        if (step.maybe()) {
+          step.name("reader: reads the hot socket");
+          receive(s, step);
+        } else {
+          step.name("reader: the socket is not among the hot ones");
+        }
+        s.at = kSleep;
+        return true;
+    }
+    return false;
+  }
+
+  Without without_;
+};
+
+TEST(SocketModel, NoBytesAndNoEndAreMissed) {
+  const Verdict verdict = check(Socket(Without::kNothing));
+  EXPECT_EQ(verdict.kind, Verdict::kHolds) << verdict.why;
+}
+
+class SocketMutant : public ::testing::TestWithParam<Without> {};
+
+TEST_P(SocketMutant, IsFoundOut) {
+  const Verdict verdict = check(Socket(GetParam()));
+  EXPECT_EQ(verdict.kind, Verdict::kStuck) << verdict.why << verdict.states;
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, SocketMutant, ::testing::Values(Without::kAnnounceAgain, Without::kLookForTheEnd));
+
+}  // namespace
+}  // namespace lapwing::model
