@@ -189,6 +189,8 @@ void Link::on_ready(Connection& connection, std::uint32_t events) noexcept {
   if ((events & ~std::uint32_t{EPOLLOUT}) != 0) {
     shared_.hot_links.touch(*this);
     receive();
+    // An end that was announced together with the last bytes makes no new edge, and a short read has not shown it.
+    if ((events & EPOLLRDHUP) != 0 && state_ == State::kOpen) connection_->announce_again();
   }
 }
 
