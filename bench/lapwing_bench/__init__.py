@@ -1,4 +1,4 @@
-"""lapwing bench: runs the measuring programs beside this package for Lapwing and other MPI libraries, and shows the results.
+"""lapwing bench: asks the measuring programs beside this package of Lapwing and other MPI libraries.
 
 What lives where; each module uses only those above it:
 

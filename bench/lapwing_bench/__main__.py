@@ -1,4 +1,5 @@
 """Lets `python3 bench/lapwing_bench ...` run straight from the source tree, as well as `python3 -m lapwing_bench`."""
+
 import os
 import sys
 

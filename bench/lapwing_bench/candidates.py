@@ -1,8 +1,10 @@
-"""Who is measured: an MPI library, a transport, and a variant, as in "openmpi-tcp-thread"; with what settings, and how it is launched.
+"""Who is measured: an MPI library, a transport, and a variant, as in "openmpi-tcp-thread"; with what settings, and
+how it is launched.
 
-Everybody gets the best settings known for the transport, and one core per rank where there are enough of them. No setting of the
-caller's shell reaches a library.
+Everybody gets the best settings known for the transport, and one core per rank where there are enough of them. No
+setting of the caller's shell reaches a library.
 """
+
 from __future__ import annotations
 
 import os
@@ -56,7 +58,21 @@ VARIANTS = {
 
 WORDS = {"polling": "without its event thread", "thread": "with its progress thread"}
 PLACES = {"shm": "shared memory", "tcp": "TCP", "default": "default transports", "lab": "two emulated hosts"}
-FOREIGN = ("LAPWING_", "MPIR_", "MPICH_", "HYDRA_", "I_MPI_", "FI_", "OMPI_", "OPAL_", "PRTE_", "PMIX_", "PMI_", "UCX_", "LD_LIBRARY_PATH")
+FOREIGN = (
+    "LAPWING_",
+    "MPIR_",
+    "MPICH_",
+    "HYDRA_",
+    "I_MPI_",
+    "FI_",
+    "OMPI_",
+    "OPAL_",
+    "PRTE_",
+    "PMIX_",
+    "PMI_",
+    "UCX_",
+    "LD_LIBRARY_PATH",
+)
 
 
 @dataclass(frozen=True)
@@ -73,18 +89,29 @@ class Candidate:
         return " ".join(filter(None, (TITLES[self.library], WORDS.get(self.variant))))
 
     def settings(self) -> list:
-        return [f"{name}={value}" for name, value in self.environment.items()] + ([" ".join(self.options)] if self.options else [])
+        return [f"{name}={value}" for name, value in self.environment.items()] + (
+            [" ".join(self.options)] if self.options else []
+        )
 
 
 def parse(name: str) -> Candidate:
     library, _, rest = ("raw-tcp" if name == "raw" else name).partition("-")
     transport, _, variant = rest.partition("-")
-    if library not in TRANSPORTS or transport not in TRANSPORTS[library] or (variant and variant not in VARIANTS[library]):
+    if (
+        library not in TRANSPORTS
+        or transport not in TRANSPORTS[library]
+        or (variant and variant not in VARIANTS[library])
+    ):
         raise BenchError(f"'{name}' is no candidate; there are {', '.join(all_names())}")
     environment, options = TRANSPORTS[library][transport]
     more_environment, more_options = VARIANTS[library].get(variant, ({}, ()))
     return Candidate(
-        f"{library}-{rest}" if rest else name, library, transport, variant, {**environment, **more_environment}, options + more_options
+        f"{library}-{rest}" if rest else name,
+        library,
+        transport,
+        variant,
+        {**environment, **more_environment},
+        options + more_options,
     )
 
 
@@ -123,8 +150,8 @@ def clean_environment() -> dict:
 
 
 def binding(library: str, variant: str, ranks: int) -> list:
-    """Lapwing and Intel MPI bind ranks themselves where there are cores enough. A progress thread must not be bound to the
-    core of its rank where there are more."""
+    """Lapwing and Intel MPI bind ranks themselves where there are cores enough. A progress thread must not be bound to
+    the core of its rank where there are more."""
     bound = ranks <= cores() and variant != "thread"
     if library == "mpich":
         return ["-bind-to", "core"] if bound else ["-bind-to", "none"]
@@ -139,7 +166,13 @@ def command(candidate: Candidate, installation: Installation, ranks: int, progra
     line = [installation.mpiexec]
     if candidate.library == "openmpi" and os.geteuid() == 0:
         line.append("--allow-run-as-root")
-    return line + binding(candidate.library, candidate.variant, ranks) + list(candidate.options) + ["-n", str(ranks)] + program
+    return (
+        line
+        + binding(candidate.library, candidate.variant, ranks)
+        + list(candidate.options)
+        + ["-n", str(ranks)]
+        + program
+    )
 
 
 def fits(name: str, question, lab: bool) -> bool:

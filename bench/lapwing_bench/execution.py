@@ -1,5 +1,6 @@
-"""Starts one program and sees that all of it ends: launchers leave processes of their own behind when they are stopped, and one that
-spins would disturb every later measurement."""
+"""Starts one program and sees that all of it ends: launchers leave processes of their own behind when they are
+stopped, and one that spins would disturb every later measurement."""
+
 from __future__ import annotations
 
 import ctypes
@@ -38,7 +39,7 @@ class Execution:
 
 
 def adopt_orphans() -> None:
-    """Makes this process the parent of whatever its descendants leave behind, so that it can be found and waited for."""
+    """Makes this process the parent of what its descendants leave behind, so that it can be found and waited for."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -84,9 +85,13 @@ def end_all(patience: float) -> None:
 
 def execute(command: list, environment: dict, timeout: float) -> Execution:
     """Output goes through files, so that a program that says much never waits for us. OSError: it cannot be started."""
-    with tempfile.TemporaryFile("w+", errors="replace") as output, tempfile.TemporaryFile("w+", errors="replace") as errors:
+    with tempfile.TemporaryFile("w+", errors="replace") as output, tempfile.TemporaryFile(
+        "w+", errors="replace"
+    ) as errors:
         started = time.monotonic()
-        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True)
+        process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True
+        )
         timed_out = False
         try:
             process.wait(timeout)

@@ -1,5 +1,7 @@
-"""The same questions between two hosts: network namespaces joined by an emulated Ethernet of 1 Gbit/s (test/lab), taken away again
-at the end. Each host gets one core to itself where there are two, by a small script before the program; launchers bind nothing."""
+"""The same questions between two hosts: network namespaces joined by an emulated Ethernet of 1 Gbit/s (test/lab),
+taken away again at the end. Each host gets one core to itself where there are two, by a small script before the
+program; launchers bind nothing."""
+
 from __future__ import annotations
 
 import os
@@ -50,7 +52,9 @@ class Lab:
         self.call("down")
 
     def call(self, *words):
-        return subprocess.run([self.script, *words], env={**os.environ, "LAB": self.name}, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            [self.script, *words], env={**os.environ, "LAB": self.name}, capture_output=True, text=True, check=False
+        )
 
     def on(self, host: str) -> list:
         return [self.script, "exec", host]
@@ -62,23 +66,71 @@ class Lab:
         return added
 
     def command(self, candidate: Candidate, installation: Installation, program: list) -> list:
-        """One rank on each host. Lapwing's own mpiexec starts ranks on this machine, so it sends each to its host itself."""
+        """One rank on each host. Lapwing's own mpiexec starts ranks on this machine, so each goes to its host itself."""
         first, second = HOSTS
         program = [str(self.place), *program]
         options = list(candidate.options)
         if candidate.library == "lapwing":
-            return [installation.mpiexec, "--bind-to", "none", "-n", "1", *self.on(first), *program, ":",
-                    "-n", "1", *self.on(second), *program]
+            return [
+                installation.mpiexec,
+                "--bind-to",
+                "none",
+                "-n",
+                "1",
+                *self.on(first),
+                *program,
+                ":",
+                "-n",
+                "1",
+                *self.on(second),
+                *program,
+            ]
         if candidate.library == "raw":
             at = f"{ADDRESS}:{PORT}"
             listens = shlex.join([*self.on(first), *program, "--listen", at])
             connects = shlex.join([*self.on(second), *program, "--connect", at])
             return ["sh", "-c", f"{listens} & {connects}; code=$?; kill $! 2>/dev/null; wait; exit $code"]
         if candidate.library == "mpich":
-            return [*self.on(first), installation.mpiexec, "-iface", "eth0", "-launcher", "ssh", "-launcher-exec", self.ssh,
-                    "-hosts", ",".join(HOSTS), "-ppn", "1", "-n", "2", *program]
+            return [
+                *self.on(first),
+                installation.mpiexec,
+                "-iface",
+                "eth0",
+                "-launcher",
+                "ssh",
+                "-launcher-exec",
+                self.ssh,
+                "-hosts",
+                ",".join(HOSTS),
+                "-ppn",
+                "1",
+                "-n",
+                "2",
+                *program,
+            ]
         if candidate.library == "intel":
             return [*self.on(first), installation.mpiexec, "-hosts", ",".join(HOSTS), "-ppn", "1", "-n", "2", *program]
-        return [*self.on(first), installation.mpiexec, "--allow-run-as-root", "--prtemca", "plm_ssh_agent", self.ssh,
-                "--prtemca", "prte_if_include", NETWORK, "--mca", "btl_tcp_if_include", NETWORK, *options,
-                "--host", ",".join(f"{host}:8" for host in HOSTS), "--map-by", "node", "--bind-to", "none", "-n", "2", *program]
+        return [
+            *self.on(first),
+            installation.mpiexec,
+            "--allow-run-as-root",
+            "--prtemca",
+            "plm_ssh_agent",
+            self.ssh,
+            "--prtemca",
+            "prte_if_include",
+            NETWORK,
+            "--mca",
+            "btl_tcp_if_include",
+            NETWORK,
+            *options,
+            "--host",
+            ",".join(f"{host}:8" for host in HOSTS),
+            "--map-by",
+            "node",
+            "--bind-to",
+            "none",
+            "-n",
+            "2",
+            *program,
+        ]

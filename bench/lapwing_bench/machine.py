@@ -1,4 +1,5 @@
 """What this machine is, and what else it does while we measure."""
+
 from __future__ import annotations
 
 import os
@@ -50,10 +51,10 @@ def load() -> float:
 
 
 class Busy:
-    """How many cores others used since this object was made: what the machine was busy with, less what our own programs used.
+    """How many cores others used since this object was made: what the machine did, less what our own programs used.
 
-    What the machine's cores did comes from /proc/stat; our share is known once our programs have ended and been waited for. Time
-    that the host of a virtual machine gave to somebody else counts as used by others.
+    What the machine's cores did comes from /proc/stat; our share is known once our programs have ended and been waited
+    for. Time that the host of a virtual machine gave to somebody else counts as used by others.
     """
 
     def __init__(self):

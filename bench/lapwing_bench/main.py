@@ -1,4 +1,5 @@
 """The command line."""
+
 from __future__ import annotations
 
 import argparse
@@ -42,20 +43,33 @@ def positive(convert):
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
-        prog="lapwing bench", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
+        prog="lapwing bench", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     result.add_argument("what", nargs="+", metavar="what", help="questions, or compare, page, list; as above")
     result.add_argument("--rounds", type=positive(int), default=3, help="how often everybody is asked everything (3)")
     result.add_argument("--quick", action="store_true", help="about three seconds a run")
     result.add_argument("--only", default="", metavar="LIST", help="compare: only these questions, with commas between")
-    result.add_argument("--candidates", default="", metavar="LIST", help="only these; patterns such as 'openmpi-*' are fine")
+    result.add_argument(
+        "--candidates", default="", metavar="LIST", help="only these; patterns such as 'openmpi-*' are fine"
+    )
     result.add_argument("--ranks", default="", metavar="LIST", help="numbers of ranks, instead of the question's own")
-    result.add_argument("--lab", action="store_true", help="across two emulated hosts at 1 Gbit/s (root and iproute2 needed)")
+    result.add_argument(
+        "--lab", action="store_true", help="across two emulated hosts at 1 Gbit/s (root and iproute2 needed)"
+    )
     result.add_argument("--output", type=Path, help="folder for results (lapwing-bench-DATE-TIME)")
-    result.add_argument("--prefix", default="", metavar="COMMAND", help="put before the program of each rank, for example 'nice'")
+    result.add_argument(
+        "--prefix", default="", metavar="COMMAND", help="put before the program of each rank, for example 'nice'"
+    )
     result.add_argument("--timeout", type=positive(float), default=180, help="seconds that one run may take (180)")
-    result.add_argument("--peers", type=Path, default=peers.default_folder(), help="folder with a virtual environment for each peer "
-                        "(%(default)s)")
-    result.add_argument("--lapwing", type=Path, metavar="FOLDER", help="installation of Lapwing (the one this tool belongs to)")
+    result.add_argument(
+        "--peers",
+        type=Path,
+        default=peers.default_folder(),
+        help="folder with a virtual environment for each peer (%(default)s)",
+    )
+    result.add_argument(
+        "--lapwing", type=Path, metavar="FOLDER", help="installation of Lapwing (the one this tool belongs to)"
+    )
     return result
 
 
@@ -73,7 +87,9 @@ def chosen_questions(options) -> list:
     names = [name.replace("-", "_") for name in names]
     for name in names:
         if name not in QUESTIONS:
-            raise BenchError(f"'{name}' is no question; there are {', '.join(QUESTIONS)}, and the commands compare, page, list")
+            raise BenchError(
+                f"'{name}' is no question; there are {', '.join(QUESTIONS)}, and the commands compare, page, list"
+            )
         if options.lab and not QUESTIONS[name].lab:
             asked = [question.name for question in QUESTIONS.values() if question.lab]
             raise BenchError(f"{name} is not asked across hosts; {', '.join(asked)} are")
@@ -81,10 +97,12 @@ def chosen_questions(options) -> list:
 
 
 def chosen_candidates(options, questions: list) -> dict:
-    """The candidates of each question. A pattern chooses among those that belong to it; where questions are named, whole names may
-    add others."""
-    patterns = ["raw-lab" if options.lab and word == "raw" else "raw-tcp" if word == "raw" else word
-                for word in words_of(options.candidates)]
+    """The candidates of each question. A pattern chooses among those that belong to it; where questions are named,
+    whole names may add others."""
+    patterns = [
+        "raw-lab" if options.lab and word == "raw" else "raw-tcp" if word == "raw" else word
+        for word in words_of(options.candidates)
+    ]
     exact = [candidates.parse(pattern).name for pattern in patterns if "*" not in pattern]
     chosen = {}
     for question in questions:
@@ -97,7 +115,9 @@ def chosen_candidates(options, questions: list) -> dict:
             names = [name for name in default if options.what == ["compare"] or name.startswith(("lapwing-", "raw-"))]
         chosen[question.name] = [candidates.parse(name) for name in names]
     if not any(chosen.values()):
-        raise BenchError(f"nobody is left to ask: --candidates {options.candidates} fits none of these questions' candidates")
+        raise BenchError(
+            f"nobody is left to ask: --candidates {options.candidates} fits none of these questions' candidates"
+        )
     return chosen
 
 
@@ -147,7 +167,12 @@ def measure(options) -> int:
     ranks, prefix = chosen_ranks(options.ranks), prefix_words(options.prefix)
     libraries = {candidate.library for names in chosen.values() for candidate in names} | {"lapwing"}
     installations, left_out = peers.find_all(
-        [name for name in peers.TITLES if name in libraries], options.lapwing, options.peers, options.what == ["compare"], say)
+        [name for name in peers.TITLES if name in libraries],
+        options.lapwing,
+        options.peers,
+        options.what == ["compare"],
+        say,
+    )
     for text in left_out:
         say(text)
     installations["raw"] = installations["lapwing"]
@@ -155,14 +180,20 @@ def measure(options) -> int:
     if not any(chosen.values()):
         raise BenchError("nobody is left to ask")
     output = make_folder(options.output or Path(time.strftime("lapwing-bench-%Y-%m-%d-%H%M%S")))
-    found = results.Results(machines=[{**machine.describe(), "command": "lapwing bench " + shlex.join(sys.argv[1:]),
-                                       "peers": str(options.peers)}], left_out=left_out)
+    found = results.Results(
+        machines=[
+            {**machine.describe(), "command": "lapwing bench " + shlex.join(sys.argv[1:]), "peers": str(options.peers)}
+        ],
+        left_out=left_out,
+    )
     for candidate in (each for names in chosen.values() for each in names):
         version = "" if candidate.library == "raw" else installations[candidate.library].version
         found.candidates[candidate.name] = candidates.describe(candidate, version)
     adopt_orphans()
     with Lab(output) if options.lab else contextlib.nullcontext() as lab:
-        session = Session(Options(output, options.rounds, options.quick, prefix, options.timeout), installations, found, lab, say)
+        session = Session(
+            Options(output, options.rounds, options.quick, prefix, options.timeout), installations, found, lab, say
+        )
         try:
             session.run_all(plan(questions, chosen, options.rounds, ranks))
         except KeyboardInterrupt:
@@ -177,8 +208,8 @@ def show_again(options) -> int:
         raise BenchError("page needs folders with results")
     found = results.merge([results.load(Path(folder) / "results.json") for folder in folders])
     output = options.output or Path(folders[0])
-    if not output.exists():
-        make_folder(output)
+    if str(output) not in folders:
+        results.save(found, make_folder(output) / "results.json")
     show(found, output)
     return 0
 

@@ -1,4 +1,6 @@
-"""Everything as one HTML page that needs no other file: plots, tables, the machine, exact commands, targets, and where Lapwing loses."""
+"""Everything as one HTML page that needs no other file: plots, tables, the machine, exact commands, targets, and
+where Lapwing loses."""
+
 from __future__ import annotations
 
 import base64
@@ -16,14 +18,18 @@ from .table import number, point, ratio_text
 
 STYLE = """
 :root { color-scheme: light; }
-body { font: 15px/1.5 system-ui, sans-serif; color: #1c1c1c; background: #fff; max-width: 78rem; margin: 2rem auto; padding: 0 1.5rem; }
-h1 { margin-bottom: 0; } h2 { margin-top: 2.5rem; border-bottom: 2px solid #00796b; padding-bottom: .2rem; } h3 { margin-bottom: .3rem; }
-p { max-width: 50rem; } .quiet { color: #666; } code { font-size: 90%; background: #f3f5f4; padding: 0 .2em; overflow-wrap: anywhere; }
+body { font: 15px/1.5 system-ui, sans-serif; color: #1c1c1c; background: #fff; max-width: 78rem;
+  margin: 2rem auto; padding: 0 1.5rem; }
+h1 { margin-bottom: 0; } h3 { margin-bottom: .3rem; }
+h2 { margin-top: 2.5rem; border-bottom: 2px solid #00796b; padding-bottom: .2rem; }
+p { max-width: 50rem; } .quiet { color: #666; }
+code { font-size: 90%; background: #f3f5f4; padding: 0 .2em; overflow-wrap: anywhere; }
 table { border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabular-nums; } .wide { overflow-x: auto; }
 th, td { padding: .15rem .7rem; text-align: right; border-bottom: 1px solid #e4e4e4; vertical-align: top; }
 th:first-child, td:first-child, .left td, .left th { text-align: left; } th { background: #f3f5f4; font-weight: 600; }
 td.best { font-weight: 700; } .yes { color: #00695c; font-weight: 700; } .no { color: #b71c1c; font-weight: 700; }
-img { max-width: 100%; display: block; margin: .5rem 0; } details { margin: .4rem 0 1rem; } summary { cursor: pointer; color: #00695c; }
+img { max-width: 100%; display: block; margin: .5rem 0; }
+details { margin: .4rem 0 1rem; } summary { cursor: pointer; color: #00695c; }
 """
 
 
@@ -34,7 +40,9 @@ def cell(text: str, tag: str = "td", style: str = "") -> str:
 def rows_of(head: List[str], body: List[List[str]], style: str = "") -> str:
     """Cells are HTML already; one that begins with <td stays as it is."""
     lines = ["<tr>" + "".join(cell(text, "th") for text in head) + "</tr>"]
-    lines += ["<tr>" + "".join(text if text.startswith("<td") else cell(text) for text in row) + "</tr>" for row in body]
+    lines += [
+        "<tr>" + "".join(text if text.startswith("<td") else cell(text) for text in row) + "</tr>" for row in body
+    ]
     return f'<div class="wide"><table{f" class={style}" if style else ""}>' + "\n".join(lines) + "</table></div>"
 
 
@@ -44,9 +52,15 @@ def where(series: Series, x) -> str:
 
 
 def against_text(target: targets.Target) -> str:
-    words = {"peer": "the best peer", "polling peer": "the best peer without a progress thread", "value": "",
-             "first": "the smallest", "raw": "raw sockets", "lapwing polling": "without the event thread",
-             "openmpi thread": "Open MPI with its thread"}
+    words = {
+        "peer": "the best peer",
+        "polling peer": "the best peer without a progress thread",
+        "value": "",
+        "first": "the smallest",
+        "raw": "raw sockets",
+        "lapwing polling": "without the event thread",
+        "openmpi thread": "Open MPI with its thread",
+    }
     return words.get(target.against, target.against.replace("series ", ""))
 
 
@@ -58,27 +72,61 @@ def targets_part(found: Results) -> str:
     for verdict in verdicts:
         worst = verdict.worst
         if worst.ratio:
-            figure, limit = ratio_text(worst.ratio), f"{number(verdict.target.limit)} × {escape(against_text(verdict.target))}"
+            figure, limit = (
+                ratio_text(worst.ratio),
+                f"{number(verdict.target.limit)} × {escape(against_text(verdict.target))}",
+            )
         else:
             figure, limit = number(worst.value), number(verdict.target.limit)
         met = verdict.met == len(verdict.findings)
-        body.append([
-            escape(verdict.target.what), limit, where(worst.series, worst.x), f"{number(worst.value)} {escape(worst.series.unit)}", figure,
-            f"{verdict.met} of {len(verdict.findings)}", cell("met" if met else "missed", style="yes" if met else "no")])
+        body.append(
+            [
+                escape(verdict.target.what),
+                limit,
+                where(worst.series, worst.x),
+                f"{number(worst.value)} {escape(worst.series.unit)}",
+                figure,
+                f"{verdict.met} of {len(verdict.findings)}",
+                cell("met" if met else "missed", style="yes" if met else "no"),
+            ]
+        )
     done = sum(verdict.met == len(verdict.findings) for verdict in verdicts)
     return f"<p><b>{done} of {len(verdicts)}</b> targets are met at every point.</p>" + rows_of(
-        ["target", "limit", "worst point", "Lapwing", "ratio there (spread)", "points met", ""], body, "left")
+        ["target", "limit", "worst point", "Lapwing", "ratio there (spread)", "points met", ""], body, "left"
+    )
 
 
 def losses_part(found: Results) -> str:
     lost = targets.losses(found)
     if not lost:
         return "<p>Nowhere in these results is the best peer better.</p>"
-    body = [[where(each.series, each.x), f"{number(each.value)} {escape(each.series.unit)}",
-             f"{number(each.series.points[each.x][each.ratio.other].value)}", escape(found.candidates[each.ratio.other]["title"]),
-             ratio_text(each.ratio), "within the spread" if each.met else ""] for each in lost]
-    return f"<p>Where the best of the peers is better, worst first ({len(lost)} points).</p>" + rows_of(
-        ["", "Lapwing", "best peer", "", "ratio (spread)", ""], body)
+    clear, unsure = [each for each in lost if not each.met], [each for each in lost if each.met]
+    parts = [
+        (
+            f"<p>Where the best of the peers is better, worst first: {len(clear)} points of"
+            f" {sum(1 for _ in table.ratio_entries(found))}, and {len(unsure)} more where the rounds do not agree.</p>"
+        ),
+        losses_table(clear, found),
+    ]
+    if unsure:
+        parts.append(
+            f"<details><summary>where the rounds do not agree</summary>{losses_table(unsure, found)}</details>"
+        )
+    return "".join(parts)
+
+
+def losses_table(lost: List[targets.Finding], found: Results) -> str:
+    body = [
+        [
+            where(each.series, each.x),
+            f"{number(each.value)} {escape(each.series.unit)}",
+            f"{number(each.series.points[each.x][each.ratio.other].value)}",
+            escape(found.candidates[each.ratio.other]["title"]),
+            ratio_text(each.ratio),
+        ]
+        for each in lost
+    ]
+    return rows_of(["", "Lapwing", "best peer", "", "ratio (spread)"], body)
 
 
 def machine_part(found: Results) -> str:
@@ -88,14 +136,17 @@ def machine_part(found: Results) -> str:
     if found.runs:
         others, loads = [run.others for run in found.runs], [run.load for run in found.runs]
         parts.append(
-            f"<p>During the {len(found.runs)} runs other programs used {statistics.median(others):.2f} cores in the median and "
-            f"{max(others):.2f} at most (on a virtual machine with what its host took away); the load average before a run was "
-            f"{min(loads):.1f} to {max(loads):.1f}.</p>")
+            f"<p>During the {len(found.runs)} runs other programs used {statistics.median(others):.2f} cores in the"
+            f" median and {max(others):.2f} at most (on a virtual machine with what its host took away); the load"
+            f" average before a run was {min(loads):.1f} to {max(loads):.1f}.</p>"
+        )
     return "".join(parts)
 
 
 def command_text(run: results.Run) -> str:
-    return " ".join([*(f"{name}={shlex.quote(value)}" for name, value in run.environment.items()), shlex.join(run.command)])
+    return " ".join(
+        [*(f"{name}={shlex.quote(value)}" for name, value in run.environment.items()), shlex.join(run.command)]
+    )
 
 
 def candidates_part(found: Results) -> str:
@@ -103,13 +154,21 @@ def candidates_part(found: Results) -> str:
     for name, candidate in found.candidates.items():
         settings = "<br>".join(f"<code>{escape(text)}</code>" for text in candidate["settings"]) or "defaults"
         run = next((run for run in found.runs if run.candidate == name and run.command), None)
-        body.append([escape(candidate["title"]), PLACES[candidate["transport"]], escape(candidate["version"]), settings,
-                     f"<code>{escape(command_text(run))}</code>" if run else "did not run"])
+        body.append(
+            [
+                escape(candidate["title"]),
+                PLACES[candidate["transport"]],
+                escape(candidate["version"]),
+                settings,
+                f"<code>{escape(command_text(run))}</code>" if run else "did not run",
+            ]
+        )
     return rows_of(["library", "between ranks", "version", "settings", "for example"], body, "left")
 
 
 def series_table(series: Series, found: Results) -> str:
     names = series.names()
+    references = [name for name in (f"lapwing-{series.transport}-polling", f"raw-{series.transport}") if name in names]
     body = []
     for x in series.xs():
         best, row = table.best_name(series, x), [escape(point(x, series.x_unit)) if x is not None else ""]
@@ -119,10 +178,12 @@ def series_table(series: Series, found: Results) -> str:
             spread = f' title="{number(each.low)} to {number(each.high)}, {len(each.rounds)} rounds"' if each else ""
             row.append(f'<td{" class=best" if name == best else ""}{spread}>{text}</td>')
         own, peer = f"lapwing-{series.transport}", results.best_peer(found, series, x)
-        row.append(ratio_text(results.ratio(series, x, own, peer) if peer else None))
+        for other in [peer, *references]:
+            row.append(ratio_text(results.ratio(series, x, own, other) if other else None))
         body.append(row)
     better = {"lower": ", lower is better", "higher": ", higher is better", "none": ""}[series.better]
-    head = [escape(series.x_name)] + [escape(found.candidates[name]["title"]) for name in names] + ["Lapwing / best peer"]
+    head = [escape(series.x_name)] + [escape(found.candidates[name]["title"]) for name in names]
+    head += ["Lapwing / best peer"] + [f"/ {escape(found.candidates[name]['title'])}" for name in references]
     return f"<p><b>{escape(series.name)}</b>, {escape(series.unit)}{better}</p>" + rows_of(head, body)
 
 
@@ -139,15 +200,19 @@ def question_part(name: str, all_series: List[Series], found: Results, folder: P
         picture = folder / plot.file_name(group[0])
         if picture.exists():
             data = base64.b64encode(picture.read_bytes()).decode()
-            parts.append(f'<img alt="{escape(name)}, {escape(PLACES[transport])}" src="data:image/svg+xml;base64,{data}">')
+            parts.append(
+                f'<img alt="{escape(name)}, {escape(PLACES[transport])}" src="data:image/svg+xml;base64,{data}">'
+            )
         tables = "".join(series_table(series, found) for series in group)
         parts.append(f"<details{' open' if len(group) < 3 else ''}><summary>figures</summary>{tables}</details>")
     return "\n".join(parts)
 
 
 def failures_part(found: Results) -> str:
-    body = [[escape(run.question), escape(run.candidate), str(run.ranks), str(run.round), escape(run.failure or "")]
-            for run in results.failures(found)]
+    body = [
+        [escape(run.question), escape(run.candidate), str(run.ranks), str(run.round), escape(run.failure or "")]
+        for run in results.failures(found)
+    ]
     parts = [f"<p>{escape(text)}</p>" for text in found.left_out]
     if body:
         parts.append(rows_of(["question", "candidate", "ranks", "round", "what happened"], body, "left"))
@@ -159,18 +224,36 @@ def page(found: Results, folder: Path) -> str:
     questions = list(dict.fromkeys(series.question for series in all_series))
     rounds = len({run.round for run in found.runs})
     dates = ", ".join(dict.fromkeys(machine.get("date", "") for machine in found.machines))
+    machine = "; ".join(
+        dict.fromkeys(
+            ", ".join(each[key] for key in ("processor", "cores", "kernel") if key in each) for each in found.machines
+        )
+    )
     sections = [
-        f"<h1>Lapwing beside other MPI libraries</h1><p class=quiet>{escape(dates)}; {len(found.runs)} runs in {rounds} rounds</p>",
-        "<p>Candidates follow one another within each round. A figure is the median over the rounds of what the program itself reports as "
-        "median. A ratio is built within each round, and its median stands with the lowest and highest in brackets; it is turned so that "
-        "below 1 Lapwing is better, for rates as well as for times. Bold is the best of a row.</p>",
+        (
+            f"<h1>Lapwing beside other MPI libraries</h1><p class=quiet>{escape(dates)}; {escape(machine)};"
+            f" {len(found.runs)} runs in {rounds} rounds</p>"
+        ),
+        (
+            "<p>Candidates follow one another within each round. A figure is the median over the rounds of what the"
+            " program itself reports as median. A ratio is built within each round, and its median stands with the"
+            " lowest and highest in brackets; it is turned so that below 1 Lapwing is better, for rates as well as for"
+            " times. Bold is the best of a row.</p>"
+        ),
         "<p>" + " · ".join(f'<a href="#{escape(name)}">{escape(name)}</a>' for name in questions) + "</p>",
         "<h2>Targets</h2>" + targets_part(found),
         "<h2>Where Lapwing loses</h2>" + losses_part(found),
-        *(question_part(name, [series for series in all_series if series.question == name], found, folder) for name in questions),
+        *(
+            question_part(name, [series for series in all_series if series.question == name], found, folder)
+            for name in questions
+        ),
         "<h2>The machine</h2>" + machine_part(found),
         "<h2>Who was asked, and how</h2>" + candidates_part(found),
         "<h2>What failed or was left out</h2>" + failures_part(found),
     ]
-    return (f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Lapwing beside other MPI libraries</title>'
-            f'<style>{STYLE}</style></head><body>\n' + "\n".join(sections) + "\n</body></html>\n")
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Lapwing beside other MPI'
+        f" libraries</title><style>{STYLE}</style></head><body>\n"
+        + "\n".join(sections)
+        + "\n</body></html>\n"
+    )

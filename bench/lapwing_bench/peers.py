@@ -1,9 +1,11 @@
-"""Where the MPI libraries are: Lapwing's installation, and the peers in virtual environments of Python, which the packages of the
-same names bring along with compiler wrappers and launchers."""
+"""Where the MPI libraries are: Lapwing's installation, and the peers in virtual environments of Python, which the
+packages of the same names bring along with compiler wrappers and launchers."""
+
 from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Dict, List, Optional
@@ -89,7 +91,7 @@ def install_peer(library: str, peers: Path, say) -> str:
     except OSError as error:
         return f"{folder} cannot be made: {error.strerror}"
     for command in (
-        ["python3", "-m", "venv", str(folder)],
+        [sys.executable, "-m", "venv", str(folder)],
         [str(folder / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check", package],
     ):
         try:

@@ -1,7 +1,10 @@
-"""Results as SVG: one file for each question and transport, one panel for each series; a band shows the spread of the rounds.
+"""Results as SVG: one file for each question and transport, one panel for each series; a band shows the spread of the
+rounds.
 
-Drawn by matplotlib. Where the Python that runs us has none, the system's may; without any, everything else is still there.
+Drawn by matplotlib. Where the Python that runs us has none, the system's may; without any, everything else is still
+there.
 """
+
 from __future__ import annotations
 
 import subprocess
@@ -16,7 +19,10 @@ COLOURS = {"lapwing": "#00796b", "mpich": "#e07b00", "intel": "#1565c0", "openmp
 MARKERS = {"lapwing": "o", "mpich": "s", "intel": "^", "openmpi": "D", "raw": "x"}
 LINES = {"": "-", "polling": "--", "thread": ":"}
 COLUMNS = 3
-MISSING = "no plots: matplotlib is missing (on Debian and Ubuntu: apt-get install python3-matplotlib; then `lapwing bench page FOLDER`)"
+MISSING = (
+    "no plots: matplotlib is missing (on Debian and Ubuntu: apt-get install python3-matplotlib; then `lapwing bench"
+    " page FOLDER`)"
+)
 
 
 def file_name(series: Series) -> str:
@@ -35,9 +41,19 @@ class Drawing:
 
         matplotlib.use("svg")
         # The same results give the same bytes; text stays text.
-        matplotlib.rcParams.update({
-            "svg.hashsalt": "lapwing", "svg.fonttype": "none", "font.size": 9, "axes.grid": True, "grid.color": "#dddddd",
-            "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True, "lines.markersize": 4})
+        matplotlib.rcParams.update(
+            {
+                "svg.hashsalt": "lapwing",
+                "svg.fonttype": "none",
+                "font.size": 9,
+                "axes.grid": True,
+                "grid.color": "#dddddd",
+                "axes.spines.top": False,
+                "axes.spines.right": False,
+                "axes.axisbelow": True,
+                "lines.markersize": 4,
+            }
+        )
         from matplotlib import pyplot, ticker
 
         self.pyplot, self.ticker = pyplot, ticker
@@ -46,8 +62,12 @@ class Drawing:
     def style(self, name: str) -> dict:
         candidate = self.found.candidates[name]
         library = candidate["library"]
-        return {"color": COLOURS[library], "marker": MARKERS[library], "linestyle": LINES[candidate["variant"]],
-                "linewidth": 2.2 if library == "lapwing" and not candidate["variant"] else 1.2}
+        return {
+            "color": COLOURS[library],
+            "marker": MARKERS[library],
+            "linestyle": LINES[candidate["variant"]],
+            "linewidth": 2.2 if library == "lapwing" and not candidate["variant"] else 1.2,
+        }
 
     def lines(self, axes, series: Series) -> None:
         every = []
@@ -68,7 +88,7 @@ class Drawing:
         else:
             axes.set_ylim(bottom=0)
         axes.xaxis.set_major_formatter(self.ticker.FuncFormatter(lambda x, _: table.point(x, series.x_unit)))
-        axes.yaxis.set_major_formatter(self.ticker.FuncFormatter(lambda y, _: table.number(y)))
+        axes.yaxis.set_major_formatter(self.ticker.FuncFormatter(lambda y, _: f"{y:g}" if y < 1e4 else table.number(y)))
         axes.set_xlabel(series.x_name)
         axes.set_ylabel(series.unit)
 
@@ -77,8 +97,13 @@ class Drawing:
         names = list(series.points[x])
         values = [series.points[x][name].value for name in names]
         places = range(len(names))
-        axes.barh(places, values, color=[self.style(name)["color"] for name in names],
-                  hatch=["" if not self.found.candidates[name]["variant"] else "//" for name in names], edgecolor="white")
+        axes.barh(
+            places,
+            values,
+            color=[self.style(name)["color"] for name in names],
+            hatch=["" if not self.found.candidates[name]["variant"] else "//" for name in names],
+            edgecolor="white",
+        )
         axes.set_yticks(list(places), [self.found.candidates[name]["title"] for name in names])
         axes.invert_yaxis()
         if wide_range([value for value in values if value]):
@@ -98,7 +123,7 @@ class Drawing:
             (self.bars if len(series.points) == 1 else self.lines)(axes, series)
             axes.set_title(series.name, fontsize=10)
             labels.update(zip(*reversed(axes.get_legend_handles_labels())))
-        for axes in grid.flat[len(all_series):]:
+        for axes in grid.flat[len(all_series) :]:
             axes.set_visible(False)
         in_a_row = 3 if columns < 3 else 5
         if labels:

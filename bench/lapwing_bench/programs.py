@@ -1,8 +1,9 @@
 """The measuring programs: those that were installed, or compiled here.
 
-Lapwing, MPICH and Intel MPI run the same binary, which is linked to the standard ABI and gets its library through LD_LIBRARY_PATH;
-Open MPI has no standard ABI, so it gets a second one.
+Lapwing, MPICH and Intel MPI run the same binary, which is linked to the standard ABI and gets its library through
+LD_LIBRARY_PATH; Open MPI has no standard ABI, so it gets a second one.
 """
+
 from __future__ import annotations
 
 import subprocess
@@ -69,7 +70,7 @@ class Programs:
 
 
 def check_library(program: str, installation: Installation, environment: dict) -> None:
-    """The dynamic linker must find the candidate's own library, or one library would be measured under the name of another."""
+    """The dynamic linker must find the candidate's own library, or one would be measured under the name of another."""
     try:
         said = subprocess.run(["ldd", program], capture_output=True, text=True, env=environment, check=False).stdout
     except OSError:
@@ -79,5 +80,7 @@ def check_library(program: str, installation: Installation, environment: dict) -
         if name.startswith(("libmpi.so", "libmpi_abi.so")):
             path = rest.split(" (")[0]
             if installation.folder.resolve() not in Path(path).resolve().parents:
-                raise BenchError(f"{TITLES[installation.library]} would be measured with the library {path}, "
-                                 f"which is not in {installation.folder}")
+                raise BenchError(
+                    f"{TITLES[installation.library]} would be measured with the library {path}, "
+                    f"which is not in {installation.folder}"
+                )

@@ -1,4 +1,5 @@
 """What is asked: one entry per measuring program."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -36,33 +37,34 @@ QUESTIONS = {
         Question(
             "latency",
             "How long does a message take, one way?",
-            "Half a round trip of a blocking ping-pong, by message size. Paper 1 (LA-MPI-ED) paid 15 microseconds, 23 %, for its "
-            "event thread; the lines with LAPWING_PROGRESS=polling show what Lapwing's costs. The raw sockets show what the "
-            "kernel alone takes.",
+            "Half a round trip of a blocking ping-pong, by message size. Paper 1 (LA-MPI-ED) paid 15 microseconds, 23"
+            " %, for its event thread; the lines with LAPWING_PROGRESS=polling show what Lapwing's costs. The raw"
+            " sockets show what the kernel alone takes.",
             SHM + TCP + ("raw-tcp",),
             lab=LAB + ("raw-lab",),
         ),
         Question(
             "bandwidth",
             "How many bytes per second pass between two ranks?",
-            "Streams in one direction, in both at once, and with a window of outstanding messages, by message size. Paper 1 lost up "
-            "to 22 % here.",
+            "Streams in one direction, in both at once, and with a window of outstanding messages, by message size."
+            " Paper 1 lost up to 22 % here.",
             SHM + TCP + ("raw-tcp",),
             lab=LAB + ("raw-lab",),
         ),
         Question(
             "message_rate",
             "How many small messages per second does one rank send another?",
-            "Windows of outstanding small sends. Over TCP a library that makes one system call per message is limited by that; "
-            "the raw sockets send batches of 64 records.",
+            "Windows of outstanding small sends. Over TCP a library that makes one system call per message is limited"
+            " by that; the raw sockets send batches of 64 records.",
             SHM + TCP + ("raw-tcp",),
             lab=LAB + ("raw-lab",),
         ),
         Question(
             "overlap_receive",
             "Does a message arrive while its receiver computes?",
-            "MPI_Irecv, computing, MPI_Wait: the time in MPI_Wait, the total, and the total over the computing alone. Paper 1 "
-            "(LA-MPI-ED), figures 10 to 12, with 1, 10 and 100 million increments of a counter as computing, and with 20 ms of them.",
+            "MPI_Irecv, computing, MPI_Wait: the time in MPI_Wait, the total, and the total over the computing alone."
+            " Paper 1 (LA-MPI-ED), figures 10 to 12, with 1, 10 and 100 million increments of a counter as computing,"
+            " and with 20 ms of them.",
             SHM + TCP + TCP_THREADS,
             lab=LAB + LAB_THREADS,
             seconds=20,
@@ -70,8 +72,8 @@ QUESTIONS = {
         Question(
             "busy_receiver",
             "How long does a send take while its receiver computes?",
-            "The receiver has posted MPI_Irecv and computes. Paper 4 (PIOMan), figure 3. MPI_Ssend is measured too, because for "
-            "MPI_Send a socket's buffer hides what the receiver does not do.",
+            "The receiver has posted MPI_Irecv and computes. Paper 4 (PIOMan), figure 3. MPI_Ssend is measured too,"
+            " because for MPI_Send a socket's buffer hides what the receiver does not do.",
             SHM + TCP + TCP_THREADS,
             lab=LAB + LAB_THREADS,
             seconds=15,
@@ -79,8 +81,9 @@ QUESTIONS = {
         Question(
             "progress_cost",
             "What does progress in the background cost?",
-            "The cost of a poll that finds nothing, and of waking a rank that sleeps; the time of a program that only computes, with "
-            "its wake-ups per second and what threads other than its own take. Paper 4 (PIOMan), table 2: 0.04 to 0.14 microseconds per poll, 1.7 per blocking call.",
+            "The cost of a poll that finds nothing, and of waking a rank that sleeps; the time of a program that only"
+            " computes, with its wake-ups per second and what threads other than its own take. Paper 4 (PIOMan), table"
+            " 2: 0.04 to 0.14 microseconds per poll, 1.7 per blocking call.",
             SHM + TCP + TCP_THREADS,
         ),
         Question(
@@ -100,8 +103,9 @@ QUESTIONS = {
         Question(
             "connections",
             "Do open connections cost anything?",
-            "Bandwidth, latency, processor time per message and memory of rank 0 against the number of its open connections: the others "
-            "idle, and all active. Paper 2 (O2G), figures 5 and 6. Other libraries are asked up to 64 connections.",
+            "Bandwidth, latency, processor time per message and memory of rank 0 against the number of its open"
+            " connections: the others idle, and all active. Paper 2 (O2G), figures 5 and 6. Other libraries are asked"
+            " up to 64 connections.",
             without_polling(TCP),
             ranks=(2, 5, 17, 65, 257, 1025),
             peers_up_to=65,
@@ -109,7 +113,8 @@ QUESTIONS = {
         Question(
             "threads",
             "Do several threads of a rank communicate at once?",
-            "Message rate with 1, 2 and 4 threads under MPI_THREAD_MULTIPLE, and what that level costs a program with one thread.",
+            "Message rate with 1, 2 and 4 threads under MPI_THREAD_MULTIPLE, and what that level costs a program with"
+            " one thread.",
             without_polling(SHM + TCP),
             passes=(("--level", "single"), ("--level", "multiple")),
             seconds=12,
@@ -118,8 +123,8 @@ QUESTIONS = {
         Question(
             "startup",
             "How long do start and end take, and how much memory does a rank need?",
-            "mpiexec as a user sees it, MPI_Init to MPI_Finalize inside, memory per rank and per connection; every library with its "
-            "own launcher and its default transports.",
+            "mpiexec as a user sees it, MPI_Init to MPI_Finalize inside, memory per rank and per connection; every"
+            " library with its own launcher and its default transports.",
             ("lapwing-default",) + tuple(f"{peer}-default" for peer in PEERS),
             ranks=(2, 4, 8, 16, 32, 64),
             passes=(("--parts", "bare"),) * 5 + ((),),

@@ -1,8 +1,10 @@
 """Result lines, runs, the JSON file they are kept in, medians over rounds, and ratios.
 
-A measuring program prints one JSON object per result (a Figure). A Run is one execution of a program under one candidate. Results
-are all runs of a session, or of several that were merged; tables, plots and the page are made from Results alone.
+A measuring program prints one JSON object per result (a Figure). A Run is one execution of a program under one
+candidate. Results are all runs of a session, or of several that were merged; tables, plots and the page are made from
+Results alone.
 """
+
 from __future__ import annotations
 
 import json
@@ -89,7 +91,7 @@ def figure_from(entry) -> Figure:
 
 
 def parse_output(text: str):
-    """(figures, problem): every result line of a program's standard output, and what is wrong with the first bad one, or None."""
+    """(figures, problem): the result lines of a program's output, and what is wrong with the first bad one, or None."""
     figures, problem = [], None
     for number, line in enumerate(text.splitlines(), 1):
         line = line.strip()
@@ -129,7 +131,7 @@ def load(path: Path) -> Results:
 
 
 def merge(parts: List[Results]) -> Results:
-    """All runs of all parts; rounds are numbered on, so that runs of one round were made close to each other in time."""
+    """All runs of all parts; rounds are numbered on, so that those of one round were made close to each other."""
     merged = Results()
     for part in parts:
         offset = max((run.round for run in merged.runs), default=0)
@@ -234,7 +236,9 @@ def quotient(better: str, own: float, other: float) -> Optional[float]:
 
 def ratio_of(better: str, own: Cell, other: Cell, name: str) -> Optional[Ratio]:
     """The median over the rounds in which both were measured, and its spread."""
-    each = [quotient(better, value, other.rounds[number]) for number, value in own.rounds.items() if number in other.rounds]
+    each = [
+        quotient(better, value, other.rounds[number]) for number, value in own.rounds.items() if number in other.rounds
+    ]
     each = [value for value in each if value is not None]
     return Ratio(name, statistics.median(each), min(each), max(each), len(each)) if each else None
 

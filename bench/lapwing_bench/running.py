@@ -1,8 +1,9 @@
 """The order of runs, and one run: a question put to a candidate with a number of ranks.
 
-Rounds are the outer loop: within a round every candidate of a question follows the other, so that whatever the machine does meanwhile
-meets all of them.
+Rounds are the outer loop: within a round every candidate of a question follows the other, so that whatever the
+machine does meanwhile meets all of them.
 """
+
 from __future__ import annotations
 
 import sys
@@ -43,7 +44,7 @@ def plan(questions: List[Question], chosen: dict, rounds: int, ranks: list) -> L
         Task(question, candidate, count, number)
         for number in range(1, rounds + 1)
         for question in questions
-        for count in (ranks or question.ranks)
+        for count in ranks or question.ranks
         for candidate in chosen[question.name]
         if wants(question, candidate.library, count)
     ]
@@ -88,8 +89,10 @@ class Session:
         clock = Clock(self.options.quick)
         for number, task in enumerate(tasks):
             self.say(
-                f"[{number + 1}/{len(tasks)}] round {task.round}  {task.question.name}  {task.candidate.name}  {task.ranks} ranks"
-                f"  (about {clock.left(tasks[number:])} left) ... ", end="")
+                f"[{number + 1}/{len(tasks)}] round {task.round}  {task.question.name}  {task.candidate.name} "
+                f" {task.ranks} ranks  (about {clock.left(tasks[number:])} left) ... ",
+                end="",
+            )
             run = self.run(task)
             clock.note(task, run.seconds)
             self.say(f"FAILED: {run.failure}" if run.failure else f"{run.seconds:.1f} s")
@@ -138,7 +141,11 @@ class Session:
             run.failure = f"{run.command[0]} cannot be started: {error.strerror}"
             return
         figures, problem = results.parse_output(done.output)
-        run.failure = done.failure(self.options.timeout) or problem or (None if figures else "it printed no results" + done.last_words())
+        run.failure = (
+            done.failure(self.options.timeout)
+            or problem
+            or (None if figures else "it printed no results" + done.last_words())
+        )
         run.figures += figures
         if task.question.timed and options == task.question.timed and not run.failure:
             run.figures += start_and_end(task, figures, done.seconds)
@@ -148,5 +155,8 @@ def start_and_end(task: Task, figures: list, seconds: float) -> list:
     """What the program cannot report itself: the time of mpiexec as a whole, and the sum of its start and its end."""
     inside = [figure.value for figure in figures if figure.series in ("MPI_Init_thread", "MPI_Finalize")]
     values = {"mpiexec": seconds * 1e3, "MPI_Init_thread and MPI_Finalize": sum(inside)}
-    return [results.Figure(task.question.name, series, value, "ms", "lower", task.ranks, "ranks", "count")
-            for series, value in values.items() if value]
+    return [
+        results.Figure(task.question.name, series, value, "ms", "lower", task.ranks, "ranks", "count")
+        for series, value in values.items()
+        if value
+    ]

@@ -1,4 +1,5 @@
 """Results as text for the terminal, and how numbers read everywhere."""
+
 from __future__ import annotations
 
 import math
@@ -9,18 +10,15 @@ from .results import Results, Series
 
 
 def number(value: float) -> str:
-    """Three digits that count, thousands apart, no exponents: 0.248, 12.3, 40 100."""
+    """Three digits that count, thousands apart, no exponents: 0.240, 12.3, 40 100."""
     if value == 0:
         return "0"
-    if not math.isfinite(value):
-        return "infinite"
     size = math.floor(math.log10(abs(value)))
     if size >= 2:
         return f"{round(value, 2 - size):,.0f}".replace(",", " ")
     if size < -6:
         return f"{value:.2g}"
-    text = f"{value:.{2 - size}f}"
-    return text.rstrip("0").rstrip(".") if size < 0 else text
+    return f"{value:.{2 - size}f}"
 
 
 def point(x: Optional[float], unit: str) -> str:
@@ -46,7 +44,10 @@ def align(rows: List[List[str]]) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:
-        cells = [cell.ljust(width) if not column else cell.rjust(width) for column, (cell, width) in enumerate(zip(row, widths))]
+        cells = [
+            cell.ljust(width) if not column else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths))
+        ]
         lines.append("  ".join(cells).rstrip())
     lines.insert(1, "  ".join("-" * width for width in widths))
     return "\n".join(lines)
@@ -102,9 +103,16 @@ def ratios(found: Results) -> str:
     rows = [["Lapwing beside the best peer", "", "Lapwing", "best peer", "", "ratio (spread over the rounds)"]]
     for series, x, cell, against in ratio_entries(found):
         theirs = series.points[x][against.other].value
-        rows.append([
-            f"{series.question} {series.transport}: {series.name}", point(x, series.x_unit) if x is not None else "",
-            f"{number(cell.value)} {series.unit}", number(theirs), against.other, ratio_text(against)])
+        rows.append(
+            [
+                f"{series.question} {series.transport}: {series.name}",
+                point(x, series.x_unit) if x is not None else "",
+                f"{number(cell.value)} {series.unit}",
+                number(theirs),
+                against.other,
+                ratio_text(against),
+            ]
+        )
     if len(rows) == 1:
         return ""
     return align(rows) + "\n(a ratio below 1: Lapwing is better)"
@@ -112,6 +120,7 @@ def ratios(found: Results) -> str:
 
 def failure_lines(found: Results) -> str:
     lines = [
-        f"round {run.round}  {run.question}  {run.candidate}  {run.ranks} ranks: {run.failure}" for run in results.failures(found)
+        f"round {run.round}  {run.question}  {run.candidate}  {run.ranks} ranks: {run.failure}"
+        for run in results.failures(found)
     ]
     return "\n".join(["Runs that failed:"] + [f"  {line}" for line in lines]) if lines else ""

@@ -1,8 +1,10 @@
 """What Lapwing set out to reach, and whether these results say it did.
 
-A target compares Lapwing with something by a ratio (below 1: Lapwing is better), or limits the value itself. It is met where the median
-over the rounds is within the limit; the spread is shown beside it, so that a reader sees what noise could have decided.
+A target compares Lapwing with something by a ratio (below 1: Lapwing is better), or limits the value itself. It is
+met where the median over the rounds is within the limit; the spread is shown beside it, so that a reader sees what
+noise could have decided.
 """
+
 from __future__ import annotations
 
 import re
@@ -21,7 +23,8 @@ class Target:
     question: str
     transports: Tuple[str, ...]
     series: str  # a regular expression for its whole name
-    against: str  # peer, polling peer, value, first (the same with the smallest x), "series NAME", or a candidate less its transport
+    # peer, polling peer, value, first (the same with the smallest x), "series NAME", or a candidate less its transport
+    against: str
     limit: float
     xs: Tuple[float, ...] = ()  # only these points
     most: float = float("inf")  # only points up to this
@@ -60,34 +63,100 @@ def both(*arguments, **named) -> Target:
 STREAMS = r"one direction|window \d+"
 SIZES_1K_TO_8M = {"least": KIB, "most": 8 * MIB}
 TARGETS = [
-    Target("latency in shared memory: no peer is faster", "latency", ("shm",), "one way", "peer", 1.0, (8, 64 * KIB, MIB)),
-    Target("small messages in shared memory: no peer sends more", "message_rate", ("shm",), "window 64", "peer", 1.0, (8,)),
+    Target(
+        "latency in shared memory: no peer is faster", "latency", ("shm",), "one way", "peer", 1.0, (8, 64 * KIB, MIB)
+    ),
+    Target(
+        "small messages in shared memory: no peer sends more", "message_rate", ("shm",), "window 64", "peer", 1.0, (8,)
+    ),
     Target("latency over TCP: as raw sockets that spin", "latency", ("tcp",), "one way", "raw", 1.05, (8,)),
     Target("latency over TCP: no peer is faster", "latency", ("tcp",), "one way", "peer", 1.0, (8, 64 * KIB, 4 * MIB)),
     Target("streams over TCP: no peer moves more", "bandwidth", ("tcp",), STREAMS, "peer", 1.0, least=64 * KIB),
-    Target("streams over TCP: 95 % of raw sockets", "bandwidth", ("tcp",), "one direction", "raw", 1 / 0.95, least=64 * KIB),
-    Target("small messages over TCP: ten times the best peer", "message_rate", ("tcp",), "window 64", "peer", 0.1, (8,)),
-    Target("MPI_Ssend between hosts, the receiver waits: no polling peer is faster", "busy_receiver", ("lab",),
-           "MPI_Ssend, receiver idle", "polling peer", 1.0, **SIZES_1K_TO_8M),
-    Target("MPI_Ssend between hosts, the receiver computes: no slower than Open MPI with its progress thread", "busy_receiver",
-           ("lab",), "MPI_Ssend", "openmpi thread", 1.0, **SIZES_1K_TO_8M),
+    Target(
+        "streams over TCP: 95 % of raw sockets", "bandwidth", ("tcp",), "one direction", "raw", 1 / 0.95, least=64 * KIB
+    ),
+    Target(
+        "small messages over TCP: ten times the best peer", "message_rate", ("tcp",), "window 64", "peer", 0.1, (8,)
+    ),
+    Target(
+        "MPI_Ssend between hosts, the receiver waits: no polling peer is faster",
+        "busy_receiver",
+        ("lab",),
+        "MPI_Ssend, receiver idle",
+        "polling peer",
+        1.0,
+        **SIZES_1K_TO_8M,
+    ),
+    Target(
+        "MPI_Ssend between hosts, the receiver computes: no slower than Open MPI with its progress thread",
+        "busy_receiver",
+        ("lab",),
+        "MPI_Ssend",
+        "openmpi thread",
+        1.0,
+        **SIZES_1K_TO_8M,
+    ),
     both("the engine costs no latency: at most 3 %", "latency", "one way", "lapwing polling", 1.03),
     both("the engine costs no bandwidth: at most 3 %", "bandwidth", ".*", "lapwing polling", 1.03),
     both("more ranks than cores: no peer is faster", "oversubscribe", ".*", "peer", 1.0, least=4, most=32),
-    Target("MPI_Irecv, 20 ms of computing, MPI_Wait between hosts: at most 5 us are left to wait", "overlap_receive", ("lab",),
-           "wait, 20 ms", "value", 5, most=MIB),
-    Target("the whole of that takes at most 3 % more than the computing alone", "overlap_receive", ("lab",),
-           "total over computing alone, 20 ms", "value", 1.03, most=MIB),
-    both("a program that only computes: the engine makes no difference (1 %)", "progress_cost", "100 M increments, nothing in flight",
-         "lapwing polling", 1.01),
-    both("a program that only computes: no wake-ups per second", "progress_cost", "wake-ups, nothing in flight", "value", 0),
+    Target(
+        "MPI_Irecv, 20 ms of computing, MPI_Wait between hosts: at most 5 us are left to wait",
+        "overlap_receive",
+        ("lab",),
+        "wait, 20 ms",
+        "value",
+        5,
+        most=MIB,
+    ),
+    Target(
+        "the whole of that takes at most 3 % more than the computing alone",
+        "overlap_receive",
+        ("lab",),
+        "total over computing alone, 20 ms",
+        "value",
+        1.03,
+        most=MIB,
+    ),
+    both(
+        "a program that only computes: the engine makes no difference (1 %)",
+        "progress_cost",
+        "100 M increments, nothing in flight",
+        "lapwing polling",
+        1.01,
+    ),
+    both(
+        "a program that only computes: no wake-ups per second",
+        "progress_cost",
+        "wake-ups, nothing in flight",
+        "value",
+        0,
+    ),
     both("a waiting rank takes at most 0.5 % of a core", "idle", "MPI_Recv|MPI_Barrier", "value", 0.5),
-    Target("1 024 and more idle connections: latency and bandwidth of one, within 3 %", "connections", ("tcp",),
-           "(latency|bandwidth), the others idle", "first", 1.03, least=1024),
-    Target("start and end, 2 and 64 ranks: no peer is faster", "startup", ("default",), "mpiexec|MPI_Init_thread and MPI_Finalize",
-           "peer", 1.0, (2, 64)),
-    both("MPI_THREAD_MULTIPLE costs one thread at most 5 % of latency", "threads", "latency 8 B, MPI_THREAD_MULTIPLE",
-         "series latency 8 B, MPI_THREAD_SINGLE", 1.05),
+    Target(
+        "1 024 and more idle connections: latency and bandwidth of one, within 3 %",
+        "connections",
+        ("tcp",),
+        "(latency|bandwidth), the others idle",
+        "first",
+        1.03,
+        least=1024,
+    ),
+    Target(
+        "start and end, 2 and 64 ranks: no peer is faster",
+        "startup",
+        ("default",),
+        "mpiexec|MPI_Init_thread and MPI_Finalize",
+        "peer",
+        1.0,
+        (2, 64),
+    ),
+    both(
+        "MPI_THREAD_MULTIPLE costs one thread at most 5 % of latency",
+        "threads",
+        "latency 8 B, MPI_THREAD_MULTIPLE",
+        "series latency 8 B, MPI_THREAD_SINGLE",
+        1.05,
+    ),
 ]
 
 
@@ -116,8 +185,14 @@ def comparison(target: Target, found: Results, all_series: List[Series]) -> Call
             where, point = series, series.xs()[0]
         else:
             name = target.against.partition(" ")[2]
-            where = next((each for each in all_series if (each.question, each.transport, each.name) ==
-                          (series.question, series.transport, name)), None)
+            where = next(
+                (
+                    each
+                    for each in all_series
+                    if (each.question, each.transport, each.name) == (series.question, series.transport, name)
+                ),
+                None,
+            )
             point = x
         cells = where.points.get(point, {}) if where else {}
         if own not in cells or own not in series.points[x]:
@@ -156,7 +231,7 @@ def judge_all(found: Results) -> List[Verdict]:
 
 
 def losses(found: Results) -> List[Finding]:
-    """Where the best peer is better, worst first; met says that the spread of the rounds reaches the other side."""
+    """Where the best peer is better, worst first; met where a round says otherwise."""
     lost = []
     for series in results.gather(found):
         for x in series.xs():

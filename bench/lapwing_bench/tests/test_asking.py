@@ -1,4 +1,5 @@
 """The command line, candidates, the order of runs, and the execution of one."""
+
 import contextlib
 import io
 import os
@@ -46,13 +47,21 @@ class CommandLine(unittest.TestCase):
         self.refuses("results.json cannot be read", "page", "/nonexistent")
 
     def test_numbers_must_be_positive(self):
-        for words in (("--rounds", "0"), ("--rounds", "x"), ("--timeout", "-1"), ("--timeout", "nan"), ("--timeout", "inf")):
+        for words in (
+            ("--rounds", "0"),
+            ("--rounds", "x"),
+            ("--timeout", "-1"),
+            ("--timeout", "nan"),
+            ("--timeout", "inf"),
+        ):
             with self.subTest(words), contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit):
                 options("latency", *words)
 
     def test_a_question_asks_lapwing_and_compare_asks_all(self):
-        self.assertEqual(names_for("latency")["latency"],
-                         ["lapwing-shm", "lapwing-shm-polling", "lapwing-tcp", "lapwing-tcp-polling", "raw-tcp"])
+        self.assertEqual(
+            names_for("latency")["latency"],
+            ["lapwing-shm", "lapwing-shm-polling", "lapwing-tcp", "lapwing-tcp-polling", "raw-tcp"],
+        )
         every = names_for("compare")
         self.assertEqual(list(every), list(QUESTIONS))
         self.assertIn("openmpi-tcp-thread", every["overlap_receive"])
@@ -60,9 +69,13 @@ class CommandLine(unittest.TestCase):
         self.assertIn("message_rate", names_for("message-rate"))
 
     def test_candidates_are_chosen_by_pattern_or_name(self):
-        self.assertEqual(names_for("compare", "--only", "latency", "--candidates", "*-shm")["latency"],
-                         ["lapwing-shm", "mpich-shm", "intel-shm", "openmpi-shm"])
-        self.assertEqual(names_for("latency", "--candidates", "openmpi-tcp-thread,raw")["latency"], ["raw-tcp", "openmpi-tcp-thread"])
+        self.assertEqual(
+            names_for("compare", "--only", "latency", "--candidates", "*-shm")["latency"],
+            ["lapwing-shm", "mpich-shm", "intel-shm", "openmpi-shm"],
+        )
+        self.assertEqual(
+            names_for("latency", "--candidates", "openmpi-tcp-thread,raw")["latency"], ["raw-tcp", "openmpi-tcp-thread"]
+        )
 
     def test_across_hosts_there_are_other_candidates(self):
         every = names_for("compare", "--lab")
@@ -91,7 +104,9 @@ class Launching(unittest.TestCase):
         self.assertEqual(self.command("raw-tcp", 2), ["program"])
 
     def test_settings_of_the_shell_stay_outside(self):
-        with mock.patch.dict(os.environ, {"LAPWING_SPIN": "1", "FI_PROVIDER": "x", "LD_LIBRARY_PATH": "/x", "ELSE": "1"}):
+        with mock.patch.dict(
+            os.environ, {"LAPWING_SPIN": "1", "FI_PROVIDER": "x", "LD_LIBRARY_PATH": "/x", "ELSE": "1"}
+        ):
             clean = candidates.clean_environment()
         self.assertIn("ELSE", clean)
         self.assertFalse({"LAPWING_SPIN", "FI_PROVIDER", "LD_LIBRARY_PATH"} & set(clean))
@@ -115,8 +130,10 @@ class Order(unittest.TestCase):
         question = QUESTIONS["latency"]
         chosen = {"latency": [candidates.parse("lapwing-tcp"), candidates.parse("mpich-tcp")]}
         tasks = running.plan([question], chosen, 2, [])
-        self.assertEqual([(task.round, task.candidate.library) for task in tasks],
-                         [(1, "lapwing"), (1, "mpich"), (2, "lapwing"), (2, "mpich")])
+        self.assertEqual(
+            [(task.round, task.candidate.library) for task in tasks],
+            [(1, "lapwing"), (1, "mpich"), (2, "lapwing"), (2, "mpich")],
+        )
 
     def test_many_connections_are_asked_of_lapwing_alone(self):
         question = QUESTIONS["connections"]
@@ -136,11 +153,15 @@ class Order(unittest.TestCase):
 class Startup(unittest.TestCase):
     def test_the_sum_of_start_and_end_is_a_figure_of_its_own(self):
         task = running.Task(QUESTIONS["startup"], candidates.parse("lapwing-default"), 4, 1)
-        inside = [results.Figure("startup", name, value, "ms", "lower", 4) for name, value in
-                  (("MPI_Init_thread", 2.0), ("MPI_Finalize", 1.0), ("memory per rank", 900.0))]
+        inside = [
+            results.Figure("startup", name, value, "ms", "lower", 4)
+            for name, value in (("MPI_Init_thread", 2.0), ("MPI_Finalize", 1.0), ("memory per rank", 900.0))
+        ]
         figures = running.start_and_end(task, inside, 0.25)
-        self.assertEqual([(figure.series, figure.value, figure.x) for figure in figures],
-                         [("mpiexec", 250.0, 4), ("MPI_Init_thread and MPI_Finalize", 3.0, 4)])
+        self.assertEqual(
+            [(figure.series, figure.value, figure.x) for figure in figures],
+            [("mpiexec", 250.0, 4), ("MPI_Init_thread and MPI_Finalize", 3.0, 4)],
+        )
 
 
 class Execution(unittest.TestCase):
@@ -157,7 +178,10 @@ class Execution(unittest.TestCase):
 
     def test_a_run_without_end_is_ended(self):
         script = "import signal; signal.pause()"
-        self.assertRegex(execution.execute([sys.executable, "-c", script], dict(os.environ), 0.01).failure(0.01), "^no end after 0.01 s")
+        self.assertRegex(
+            execution.execute([sys.executable, "-c", script], dict(os.environ), 0.01).failure(0.01),
+            "^no end after 0.01 s",
+        )
 
     def test_what_a_run_leaves_behind_is_ended(self):
         execution.adopt_orphans()
@@ -167,9 +191,13 @@ class Execution(unittest.TestCase):
     def test_a_run_leaves_results_and_failures(self):
         session = running.Session(running.Options(Path("/nowhere")), {}, results.Results(), say=lambda *_, **__: None)
         task = running.Task(QUESTIONS["latency"], candidates.parse("lapwing-tcp"), 2, 1)
-        program = "print('{\"bench\":\"latency\",\"series\":\"s\",\"value\":1,\"unit\":\"us\",\"better\":\"lower\"}'); "
-        for script, failure, count in ((program, None, 1), (program + "exit(1)", "exit code 1", 1), ("", "it printed no results", 0),
-                                       (program + "print('{')", "is no result", 1)):
+        program = 'print(\'{"bench":"latency","series":"s","value":1,"unit":"us","better":"lower"}\'); '
+        for script, failure, count in (
+            (program, None, 1),
+            (program + "exit(1)", "exit code 1", 1),
+            ("", "it printed no results", 0),
+            (program + "print('{')", "is no result", 1),
+        ):
             run = results.Run("latency", "lapwing-tcp", 1, 2, command=[sys.executable, "-c", script])
             session.run_once(task, run, ())
             self.assertEqual(len(run.figures), count)

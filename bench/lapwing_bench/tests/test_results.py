@@ -10,14 +10,28 @@ from .stored import candidate, line, run, stored
 
 class Lines(unittest.TestCase):
     def test_reads_results_among_what_launchers_say(self):
-        figures, problem = results.parse_output(f"a launcher's greeting\n{line()}\n\n  {line(x=None, x_name=None, x_unit=None)}\n")
+        figures, problem = results.parse_output(
+            f"a launcher's greeting\n{line()}\n\n  {line(x=None, x_name=None, x_unit=None)}\n"
+        )
         self.assertIsNone(problem)
         self.assertEqual([figure.x for figure in figures], [8, None])
         self.assertEqual(figures[1].x_name, "")
 
     def test_refuses_malformed_lines_and_keeps_the_good_ones(self):
-        bad = ['{"bench":"latency"', "{}", line(value="4"), line(value=float("nan")), line(value=float("inf")), line(value=True),
-               line(better="faster"), line(x="8"), line(low=[]), line(samples=1.5), line(more=1), line(unit=None)]
+        bad = [
+            '{"bench":"latency"',
+            "{}",
+            line(value="4"),
+            line(value=float("nan")),
+            line(value=float("inf")),
+            line(value=True),
+            line(better="faster"),
+            line(x="8"),
+            line(low=[]),
+            line(samples=1.5),
+            line(more=1),
+            line(unit=None),
+        ]
         for text in bad:
             with self.subTest(text):
                 figures, problem = results.parse_output(f"{line()}\n{text}\n")
@@ -34,8 +48,13 @@ class Files(unittest.TestCase):
             self.assertEqual([each.name for each in Path(folder).iterdir()], ["results.json"])
 
     def test_bad_files_are_refused_with_a_reason(self):
-        cases = {"": "not a file of results", "[]": "of format", '{"format": 99}': "of format", '{"format": 1}': "damaged",
-                 '{"format": 1, "machines": [], "candidates": {}, "left_out": [], "runs": [{"figures": [{}]}]}': "damaged"}
+        cases = {
+            "": "not a file of results",
+            "[]": "of format",
+            '{"format": 99}': "of format",
+            '{"format": 1}': "damaged",
+            '{"format": 1, "machines": [], "candidates": {}, "left_out": [], "runs": [{"figures": [{}]}]}': "damaged",
+        }
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "results.json"
             with self.assertRaisesRegex(BenchError, "cannot be read"):
