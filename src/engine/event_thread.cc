@@ -202,6 +202,7 @@ void Engine::ring_control() noexcept {
   control_rung_ = true;
   LAPWING_DELAY_POINT("control.ring");
   ring(control_);
+  ++system_calls().bells;
 }
 
 void Engine::disarm_event_thread() noexcept {

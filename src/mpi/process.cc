@@ -124,6 +124,36 @@ void settle(Process& process) {
   while (!process.messenger->quiet() || !process.network->flushed()) Pause(process.engine).wait();
 }
 
+// All ranks meet, and rank 0 learns the statistics of all. Where some rank has none, each tells its own at least.
+Status meet_and_compare(Process& process) {
+  const int rank = process.job.rank();
+  Statistics mine;
+  {
+    engine::Call call(process.engine);
+    mine = Statistics::of(process);
+  }
+  process.statistics = mine.report("rank " + std::to_string(rank));
+  wire::CardBook texts;
+  const bool complete = process.job.fence_and_tell(mine.encode(), texts).ok();
+  if (rank != 0 || !complete || process.job.size() < 2) return {};
+  Statistics sum;
+  for (std::uint32_t other = 0; other < texts.size(); ++other) {
+    Statistics theirs;
+    if (!theirs.decode(std::string(texts.text(other)))) return {};
+    sum.add(theirs);
+  }
+  process.statistics += sum.report("all " + std::to_string(texts.size()) + " ranks");
+  return {};
+}
+
+void print_statistics(Process& process) {
+  if (process.statistics.empty()) {
+    engine::Call call(process.engine);
+    process.statistics = Statistics::of(process).report("rank " + std::to_string(process.job.rank()));
+  }
+  std::fputs(process.statistics.c_str(), stderr);
+}
+
 }  // namespace
 
 Process* process_or_null() noexcept {
@@ -148,7 +178,7 @@ Status settle_process(bool with_all) {
   // Through the launcher where there is an event thread: a barrier over messages would make connections between ranks that
   // had nothing to do with each other. Without the thread, this one must drive while it waits.
   if (process.engine.has_event_thread()) {
-    LAPWING_TRY(process.job.fence());
+    LAPWING_TRY(process.settings.stats ? meet_and_compare(process) : process.job.fence());
   } else {
     LAPWING_TRY(coll::barrier({process.engine, *process.messenger}, {*process.processes, comm::Plane::kManagement}));
   }

@@ -28,6 +28,7 @@ struct Process {
   comm::Communicator* self = nullptr;
   comm::Communicator* processes = nullptr;  // all processes, for management (ContextIds::kProcesses); never a user's
   int thread_level = MPI_THREAD_SINGLE;
+  std::string statistics;  // LAPWING_STATS=1: what is to be printed at the end
 };
 
 // Null outside initialization..finalization. The pointer itself is read without a lock.

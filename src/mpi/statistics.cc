@@ -1,27 +1,88 @@
 #include "mpi/statistics.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 
 namespace lapwing::mpi {
+namespace {
 
-void print_statistics(Process& process) {
-  const engine::EngineCounters& engine = process.engine.counters();
-  const p2p::MessengerCounters& messages = process.messenger->counters();
-  char text[1024];
-  std::snprintf(text, sizeof text,
-                "lapwing: rank %d: %" PRIu64 " eager, %" PRIu64 " rendezvous, %" PRIu64 " held-back sends; %" PRIu64
-                " unexpected messages (peak %" PRIu64
-                " bytes)\n"
-                "lapwing: rank %d: %" PRIu64 " bytes received, %" PRIu64
-                " bytes moved while the application computed\n"
-                "lapwing: rank %d: %" PRIu64 " waits spun, %" PRIu64 " slept; event thread: %" PRIu64
-                " wake-ups, %" PRIu64 " useful turns, %" PRIu64 " arm or disarm calls\n",
-                process.job.rank(), messages.eager_sends, messages.rendezvous_sends, messages.held_back_sends,
-                messages.unexpected_messages, messages.unexpected_bytes_peak, process.job.rank(),
-                messages.bytes_received, messages.bytes_overlapped, process.job.rank(), engine.waits_spun,
-                engine.waits_slept, engine.event_thread_wakeups, engine.event_thread_turns, engine.arms);
-  std::fputs(text, stderr);
+// Every number, in the order of the line that encode() writes.
+template <typename Numbers, typename Visit>
+void for_each_number(Numbers& s, Visit visit) {
+  for (auto* number :
+       {&s.messages.eager_sends, &s.messages.rendezvous_sends, &s.messages.held_back_sends,
+        &s.messages.messages_received, &s.messages.unexpected_messages, &s.messages.unexpected_bytes,
+        &s.messages.unexpected_bytes_peak, &s.messages.bytes_moved, &s.messages.bytes_received, &s.messages.bytes_overlapped, &s.engine.waits_spun,
+        &s.engine.waits_slept, &s.engine.event_thread_wakeups, &s.engine.event_thread_turns, &s.calls.sends,
+        &s.calls.receives, &s.calls.copies, &s.calls.looks, &s.calls.sleeps, &s.calls.watches, &s.calls.bells,
+        &s.calls.timers, &s.calls.yields})
+    visit(*number);
+}
+
+}  // namespace
+
+Statistics Statistics::of(Process& process) {
+  return {process.engine.counters(), process.engine.system_calls(), process.messenger->counters()};
+}
+
+void Statistics::add(const Statistics& other) noexcept {
+  const std::uint64_t peak = std::max(messages.unexpected_bytes_peak, other.messages.unexpected_bytes_peak);
+  std::uint64_t theirs[64];
+  std::size_t count = 0;
+  for_each_number(other, [&](const std::uint64_t& number) { theirs[count++] = number; });
+  count = 0;
+  for_each_number(*this, [&](std::uint64_t& number) { number += theirs[count++]; });
+  messages.unexpected_bytes_peak = peak;
+}
+
+std::string Statistics::encode() const {
+  std::string text;
+  for_each_number(*this, [&](const std::uint64_t& number) { text += std::to_string(number) + ','; });
+  return text;
+}
+
+bool Statistics::decode(const std::string& text) {
+  const char* at = text.c_str();
+  bool sound = true;
+  for_each_number(*this, [&](std::uint64_t& number) {
+    char* end = nullptr;
+    number = std::strtoull(at, &end, 10);
+    sound = sound && end != at && *end == ',';
+    if (sound) at = end + 1;
+  });
+  return sound && *at == '\0';
+}
+
+std::string Statistics::report(const std::string& whose) const {
+  const std::uint64_t sent = messages.eager_sends + messages.rendezvous_sends;
+  const std::uint64_t all = sent + messages.messages_received;
+  const double per_message = all == 0 ? 0.0 : static_cast<double>(calls.total()) / static_cast<double>(all);
+  char lines[4][400];
+  std::snprintf(lines[0], sizeof lines[0],
+                "%" PRIu64 " messages sent (%" PRIu64 " eager, %" PRIu64 " rendezvous, %" PRIu64
+                " held back for credit), %" PRIu64 " received",
+                sent, messages.eager_sends, messages.rendezvous_sends, messages.held_back_sends,
+                messages.messages_received);
+  std::snprintf(lines[1], sizeof lines[1],
+                "%" PRIu64 " bytes moved, %" PRIu64 " of them while the application computed; unexpected: %" PRIu64
+                " messages, %" PRIu64 " bytes, at most %" PRIu64 " at a time",
+                messages.bytes_moved, messages.bytes_overlapped, messages.unexpected_messages,
+                messages.unexpected_bytes, messages.unexpected_bytes_peak);
+  std::snprintf(lines[2], sizeof lines[2],
+                "%" PRIu64 " waits spun, %" PRIu64 " waits slept; event thread: %" PRIu64 " wake-ups, %" PRIu64
+                " useful turns",
+                engine.waits_spun, engine.waits_slept, engine.event_thread_wakeups, engine.event_thread_turns);
+  std::snprintf(lines[3], sizeof lines[3],
+                "%" PRIu64 " system calls, %.2f per message: %" PRIu64 " send, %" PRIu64 " receive, %" PRIu64
+                " copy, %" PRIu64 " look, %" PRIu64 " sleep, %" PRIu64 " arm or watch, %" PRIu64 " ring, %" PRIu64
+                " timer, %" PRIu64 " yield",
+                calls.total(), per_message, calls.sends, calls.receives, calls.copies, calls.looks, calls.sleeps,
+                calls.watches, calls.bells, calls.timers, calls.yields);
+  std::string text;
+  for (const char* line : lines) text += "lapwing: " + whose + ": " + line + "\n";
+  return text;
 }
 
 }  // namespace lapwing::mpi

@@ -1,10 +1,28 @@
-// LAPWING_STATS=1: what this rank did, at the end of the job.
+// LAPWING_STATS=1: what each rank did, and all of them together, printed on standard error at the end of the job.
 #pragma once
+
+#include <string>
 
 #include "mpi/process.h"
 
 namespace lapwing::mpi {
 
-void print_statistics(Process& process);
+// What there is to tell. Kept from the moment when all ranks meet at the end until it is printed.
+struct Statistics {
+  engine::EngineCounters engine;
+  engine::SystemCalls calls;
+  p2p::MessengerCounters messages;
+
+  // With the endpoint's lock held.
+  static Statistics of(Process& process);
+  void add(const Statistics& other) noexcept;
+
+  // A line of numbers, for other ranks to read. False when it is none.
+  std::string encode() const;
+  bool decode(const std::string& text);
+
+  // A block of lines, each beginning with "lapwing: " and `whose`.
+  std::string report(const std::string& whose) const;
+};
 
 }  // namespace lapwing::mpi

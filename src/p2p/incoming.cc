@@ -99,6 +99,7 @@ net::Landing Messenger::State::store(net::PeerId id, const wire::FrameHeader& he
   unexpected.insert(static_cast<ByEnvelope&>(message));
   by_context.insert(static_cast<ByContext&>(message));
   ++counters.unexpected_messages;
+  counters.unexpected_bytes += stored_bytes(header);
   peer.landing_message = &message;
   notify_probes(message);
   net::Landing landing;

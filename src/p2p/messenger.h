@@ -53,7 +53,9 @@ class AttachedBuffer;
 
 struct MessengerCounters {
   std::uint64_t eager_sends = 0, rendezvous_sends = 0, held_back_sends = 0;
-  std::uint64_t unexpected_messages = 0, unexpected_bytes_now = 0, unexpected_bytes_peak = 0;
+  std::uint64_t messages_received = 0;
+  std::uint64_t unexpected_messages = 0, unexpected_bytes = 0;  // bytes of them that were stored, in all
+  std::uint64_t unexpected_bytes_now = 0, unexpected_bytes_peak = 0;
   std::uint64_t bytes_received = 0;
   std::uint64_t bytes_moved = 0;       // payload sent and received
   std::uint64_t bytes_overlapped = 0;  // of these: while the event thread drove, so while the application computed

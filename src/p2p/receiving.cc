@@ -123,6 +123,7 @@ bool Messenger::State::names_itself_truly(const ReceiveRequest& receive, net::Pe
 
 void Messenger::State::bind(ReceiveRequest& receive, net::PeerId id, std::int32_t source, std::int32_t tag,
                             std::uint64_t bytes) noexcept {
+  ++counters.messages_received;
   receive.peer_ = id;
   receive.result().source = receive.arguments_.source == MPI_ANY_SOURCE ? source : receive.arguments_.source;
   receive.result().tag = tag;

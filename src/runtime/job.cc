@@ -14,7 +14,6 @@ namespace lapwing::runtime {
 namespace {
 
 constexpr std::size_t kSecretBytes = 32;
-constexpr const char* kCardKey = "lapwing-card-";
 constexpr useconds_t kTimeToBeRead = 100'000;  // microseconds
 
 int number_from_environment(const char* name) {
@@ -72,25 +71,34 @@ Status Job::share_secret() {
 }
 
 Status Job::exchange(const wire::Card& mine, wire::CardBook& cards) {
+  return share("lapwing-card-", mine.encode(), true, cards);
+}
+
+Status Job::fence_and_tell(const std::string& mine, wire::CardBook& all) {
+  return share("lapwing-statistics-", mine, rank_ == 0, all);
+}
+
+Status Job::share(const char* key, const std::string& mine, bool read, wire::CardBook& all) {
   if (size_ == 1) {
-    cards = wire::CardBook(std::vector<std::string>{mine.encode()});
+    all = wire::CardBook(std::vector<std::string>{mine});
     return {};
   }
   int table = -1;
   if (pmi_.offers_table()) {
-    LAPWING_TRY(pmi_.exchange(kCardKey, mine.encode(), table));
+    LAPWING_TRY(pmi_.exchange(key, mine, table));
   } else {
-    LAPWING_TRY(pmi_.put(std::string(kCardKey) + std::to_string(rank_), mine.encode()));
+    LAPWING_TRY(pmi_.put(key + std::to_string(rank_), mine));
     LAPWING_TRY(pmi_.fence());
   }
   if (table >= 0) {
-    Status mapped = wire::CardBook::map(table, static_cast<std::uint32_t>(size_), cards);
+    Status mapped = wire::CardBook::map(table, static_cast<std::uint32_t>(size_), all);
     ::close(table);
     return mapped;
   }
+  if (!read) return {};
   std::vector<std::string> texts;
-  LAPWING_TRY(pmi_.get_all(kCardKey, size_, texts));
-  cards = wire::CardBook(std::move(texts));
+  LAPWING_TRY(pmi_.get_all(key, size_, texts));
+  all = wire::CardBook(std::move(texts));
   return {};
 }
 

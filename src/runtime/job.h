@@ -20,6 +20,8 @@ class Job {
   Status exchange(const wire::Card& mine, wire::CardBook& cards);
   // Waits for all ranks, through the launcher, asleep: one message and one wake-up per rank.
   Status fence();
+  // The same, and brings everybody's text to rank 0. An error there when some rank has only called fence().
+  Status fence_and_tell(const std::string& mine, wire::CardBook& all);
   // Says goodbye to the launcher.
   Status leave();
   // Ends the job: tells the launcher, which ends the other ranks, and exits with `code`.
@@ -46,6 +48,7 @@ class Job {
 
  private:
   Status share_secret();
+  Status share(const char* key, const std::string& mine, bool read, wire::CardBook& all);
 
   PmiClient pmi_;
   bool launched_ = false;

@@ -32,12 +32,12 @@ class CardBook {
   static Status map(int fd, std::uint32_t ranks, CardBook& book);
 
   std::uint32_t size() const noexcept;
+  std::string_view text(std::uint32_t rank) const noexcept;
   // An error when the text is unreadable; the card is then empty.
   Status read(std::uint32_t rank, Card& card) const;
 
  private:
   struct Texts;
-  std::string_view text(std::uint32_t rank) const noexcept;
   std::shared_ptr<const Texts> texts_;
 };
 

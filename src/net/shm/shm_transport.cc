@@ -175,6 +175,7 @@ bool ShmTransport::pull(PeerId peer, std::uint64_t address, std::uint64_t bytes,
   Link* link = link_to(peer);
   if (link == nullptr || !link->can_pull) return false;
   link->can_pull = single_copy_.pull(link->pid, address, bytes, into);
+  engine_.system_calls().copies = single_copy_.calls();
   return link->can_pull;
 }
 
@@ -239,12 +240,14 @@ void ShmTransport::ring_if_sleeping(Link& link) noexcept {
   // Of several senders one rings. Whoever loses here relies on the winner's bell, which comes after both have published.
   if (link.control->sleeping.exchange(0, std::memory_order_relaxed) != 1) return;
   LAPWING_DELAY_POINT("shm.ring");
+  ++engine_.system_calls().bells;
   const std::uint64_t one = 1;
   while (::write(link.doorbell, &one, sizeof one) < 0 && errno == EINTR) {
   }
 }
 
 void ShmTransport::ring_myself() noexcept {
+  ++engine_.system_calls().bells;
   const std::uint64_t one = 1;
   while (::write(files_.doorbells[my_local_].get(), &one, sizeof one) < 0 && errno == EINTR) {
   }

@@ -64,6 +64,7 @@ bool SingleCopy::pull(pid_t pid, std::uint64_t address, std::uint64_t bytes, Byt
       described += local[i].iov_len;
     }
     const ssize_t got = described == 0 ? -1 : read_memory(pid, address, described, local, count);
+    ++calls_;
     if (got <= 0) return false;
     into.advance(static_cast<std::uint64_t>(got));
     address += static_cast<std::uint64_t>(got);
@@ -77,6 +78,7 @@ bool SingleCopy::pull_through_buffer(pid_t pid, std::uint64_t address, std::uint
   while (bytes > 0) {
     const iovec local{buffer_.get(), static_cast<std::size_t>(std::min<std::uint64_t>(bytes, kBufferBytes))};
     const ssize_t got = read_memory(pid, address, local.iov_len, &local, 1);
+    ++calls_;
     if (got <= 0) return false;
     into.scatter(buffer_.get(), static_cast<std::size_t>(got));
     address += static_cast<std::uint64_t>(got);

@@ -26,11 +26,14 @@ class SingleCopy {
 
   // Copies `bytes` from `address` in process `pid`. False when the kernel refuses; `into` may have advanced by then.
   bool pull(pid_t pid, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept;
+  // System calls of all pulls.
+  std::uint64_t calls() const noexcept { return calls_; }
 
  private:
   static constexpr std::size_t kBufferBytes = 64 * 1024;
   bool pull_through_buffer(pid_t pid, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept;
 
+  std::uint64_t calls_ = 0;
   std::unique_ptr<std::byte[]> buffer_;  // for walks with very short segments
 };
 

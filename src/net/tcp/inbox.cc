@@ -11,7 +11,8 @@
 
 namespace lapwing::net::tcp {
 
-Inbox::Result Inbox::receive(int fd, std::byte* scratch, std::size_t scratch_bytes) noexcept {
+Inbox::Result Inbox::receive(int fd, std::byte* scratch, std::size_t scratch_bytes,
+                             engine::SystemCalls& calls) noexcept {
   std::uint64_t received = 0;
   for (unsigned read = 0; read < kTurnReads && received < kTurnBytes; ++read) {
     iovec segments[kMaxSegments + 1];
@@ -27,6 +28,7 @@ Inbox::Result Inbox::receive(int fd, std::byte* scratch, std::size_t scratch_byt
     message.msg_iov = segments;
     message.msg_iovlen = count;
     const ssize_t got = ::recvmsg(fd, &message, MSG_DONTWAIT);
+    ++calls.receives;
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Result::kDrained;
     if (got < 0) {

@@ -25,7 +25,7 @@ class Inbox {
     kBroken,     // error() says why
     kViolation,  // violation() says which rule was broken
   };
-  Result receive(int fd, std::byte* scratch, std::size_t scratch_bytes) noexcept;
+  Result receive(int fd, std::byte* scratch, std::size_t scratch_bytes, engine::SystemCalls& calls) noexcept;
   // The parsing alone, for tests and the fuzzer: takes bytes as they come. False on a violation.
   bool parse(const std::byte* bytes, std::size_t count) noexcept;
 

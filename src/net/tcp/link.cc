@@ -91,7 +91,7 @@ void Link::flush_deferred() noexcept {
 void Link::flush() noexcept {
   kept_back_ = 0;
   LAPWING_DELAY_POINT("tcp.flush");
-  switch (outbox_.flush(connection_->fd())) {
+  switch (outbox_.flush(connection_->fd(), shared_.engine.system_calls())) {
     case Outbox::Result::kDrained:
       connection_->want_writable(false);
       break;
@@ -215,7 +215,8 @@ void Link::resume() noexcept {
 
 void Link::receive() noexcept {
   LAPWING_DELAY_POINT("tcp.receive");
-  switch (inbox_.receive(connection_->fd(), shared_.scratch.get(), Shared::kScratchBytes)) {
+  engine::SystemCalls& calls = shared_.engine.system_calls();
+  switch (inbox_.receive(connection_->fd(), shared_.scratch.get(), Shared::kScratchBytes, calls)) {
     case Inbox::Result::kDrained:
       if (!failure_.ok()) lose(std::move(failure_));  // sending had failed
       break;

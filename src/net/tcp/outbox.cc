@@ -32,7 +32,7 @@ void Outbox::push(SendOp& op) noexcept {
   queue_.push_back(op);
 }
 
-Outbox::Result Outbox::flush(int fd) noexcept {
+Outbox::Result Outbox::flush(int fd, engine::SystemCalls& calls) noexcept {
   if (error_ != 0) return Result::kBroken;
   if (flushing_) return Result::kDrained;
   flushing_ = true;
@@ -44,6 +44,7 @@ Outbox::Result Outbox::flush(int fd) noexcept {
     message.msg_iov = batch.segments;
     message.msg_iovlen = batch.segment_count;
     const ssize_t sent = ::sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    ++calls.sends;
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0) {
       const bool full = errno == EAGAIN || errno == EWOULDBLOCK;

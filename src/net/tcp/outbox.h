@@ -22,7 +22,7 @@ class Outbox {
   // True while flush() runs further up the stack: what is pushed now leaves with it.
   bool flushing() const noexcept { return flushing_; }
   // kBlocked: wait for writable readiness. kBroken: error() says why; nothing more can be sent.
-  Result flush(int fd) noexcept;
+  Result flush(int fd, engine::SystemCalls& calls) noexcept;
   int error() const noexcept { return error_; }
 
   // Completes all frames with `why`.
