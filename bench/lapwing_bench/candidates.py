@@ -57,7 +57,7 @@ VARIANTS = {
 }
 
 WORDS = {"polling": "without its event thread", "thread": "with its progress thread"}
-PLACES = {"shm": "shared memory", "tcp": "TCP", "default": "default transports", "lab": "two emulated hosts"}
+PLACES = {"shm": "shared memory", "tcp": "TCP", "default": "each library's own choice", "lab": "two emulated hosts"}
 FOREIGN = (
     "LAPWING_",
     "MPIR_",

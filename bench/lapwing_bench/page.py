@@ -166,44 +166,52 @@ def candidates_part(found: Results) -> str:
     return rows_of(["library", "between ranks", "version", "settings", "for example"], body, "left")
 
 
-def series_table(series: Series, found: Results) -> str:
-    names = series.names()
-    references = [name for name in (f"lapwing-{series.transport}-polling", f"raw-{series.transport}") if name in names]
-    body = []
-    for x in series.xs():
-        best, row = table.best_name(series, x), [escape(point(x, series.x_unit)) if x is not None else ""]
-        for name in names:
-            each = series.points[x].get(name)
-            text = number(each.value) if each else "-"
-            spread = f' title="{number(each.low)} to {number(each.high)}, {len(each.rounds)} rounds"' if each else ""
-            row.append(f'<td{" class=best" if name == best else ""}{spread}>{text}</td>')
-        own, peer = f"lapwing-{series.transport}", results.best_peer(found, series, x)
-        for other in [peer, *references]:
-            row.append(ratio_text(results.ratio(series, x, own, other) if other else None))
-        body.append(row)
-    better = {"lower": ", lower is better", "higher": ", higher is better", "none": ""}[series.better]
-    head = [escape(series.x_name)] + [escape(found.candidates[name]["title"]) for name in names]
+def row_of(series: Series, x, label: str, names: List[str], references: List[str], found: Results) -> List[str]:
+    best, row = table.best_value(series, x), [escape(label)]
+    for name in names:
+        each = series.points[x].get(name)
+        text = number(each.value) if each else "-"
+        spread = f' title="{number(each.low)} to {number(each.high)}, {len(each.rounds)} rounds"' if each else ""
+        row.append(f'<td{" class=best" if each and each.value == best else ""}{spread}>{text}</td>')
+    own, peer = f"lapwing-{series.transport}", results.best_peer(found, series, x)
+    for other in [peer, *references]:
+        row.append(ratio_text(results.ratio(series, x, own, other) if other else None))
+    return row
+
+
+def block_table(block: List[Series], found: Results) -> str:
+    first = block[0]
+    names = list(dict.fromkeys(name for series in block for name in series.names()))
+    references = [name for name in (f"lapwing-{first.transport}-polling", f"raw-{first.transport}") if name in names]
+    if first.single:
+        title, label = "", ""
+        body = [row_of(each, None, f"{each.name}, {each.unit}", names, references, found) for each in block]
+    else:
+        title = f"<p><b>{escape(first.name)}</b>, {escape(first.unit + table.DIRECTION[first.better])}</p>"
+        label = first.x_name
+        body = [row_of(first, x, point(x, first.x_unit), names, references, found) for x in first.xs()]
+    head = [escape(label)] + [escape(found.candidates[name]["title"]) for name in names]
     head += ["Lapwing / best peer"] + [f"/ {escape(found.candidates[name]['title'])}" for name in references]
-    return f"<p><b>{escape(series.name)}</b>, {escape(series.unit)}{better}</p>" + rows_of(head, body)
+    return title + rows_of(head, body)
 
 
-def question_part(name: str, all_series: List[Series], found: Results, folder: Path) -> str:
+def question_part(name: str, blocks: List[List[Series]], found: Results, folder: Path) -> str:
     question = QUESTIONS.get(name)
     parts = [f'<h2 id="{escape(name)}">{escape(question.asks if question else name)}</h2>']
     if question:
         parts.append(f"<p><code>{escape(name)}</code>: {escape(question.explains)}</p>")
-    transports: Dict[str, List[Series]] = {}
-    for series in all_series:
-        transports.setdefault(series.transport, []).append(series)
+    transports: Dict[str, List[List[Series]]] = {}
+    for block in blocks:
+        transports.setdefault(block[0].transport, []).append(block)
     for transport, group in transports.items():
         parts.append(f"<h3>{escape(PLACES[transport])}</h3>")
-        picture = folder / plot.file_name(group[0])
+        picture = folder / plot.file_name(group[0][0])
         if picture.exists():
             data = base64.b64encode(picture.read_bytes()).decode()
             parts.append(
                 f'<img alt="{escape(name)}, {escape(PLACES[transport])}" src="data:image/svg+xml;base64,{data}">'
             )
-        tables = "".join(series_table(series, found) for series in group)
+        tables = "".join(block_table(block, found) for block in group)
         parts.append(f"<details{' open' if len(group) < 3 else ''}><summary>figures</summary>{tables}</details>")
     return "\n".join(parts)
 
@@ -220,8 +228,8 @@ def failures_part(found: Results) -> str:
 
 
 def page(found: Results, folder: Path) -> str:
-    all_series = results.gather(found)
-    questions = list(dict.fromkeys(series.question for series in all_series))
+    blocks = table.blocks(found)
+    questions = list(dict.fromkeys(block[0].question for block in blocks))
     rounds = len({run.round for run in found.runs})
     dates = ", ".join(dict.fromkeys(machine.get("date", "") for machine in found.machines))
     machine = "; ".join(
@@ -244,7 +252,7 @@ def page(found: Results, folder: Path) -> str:
         "<h2>Targets</h2>" + targets_part(found),
         "<h2>Where Lapwing loses</h2>" + losses_part(found),
         *(
-            question_part(name, [series for series in all_series if series.question == name], found, folder)
+            question_part(name, [block for block in blocks if block[0].question == name], found, folder)
             for name in questions
         ),
         "<h2>The machine</h2>" + machine_part(found),

@@ -178,6 +178,14 @@ class Series:
     x_unit: str
     points: Dict[Optional[float], Dict[str, Cell]] = field(default_factory=dict)
 
+    @property
+    def single(self) -> bool:
+        return set(self.points) == {None}
+
+    @property
+    def place(self) -> tuple:
+        return self.question, self.transport
+
     def xs(self) -> list:
         return sorted(self.points, key=lambda x: -math.inf if x is None else x)
 

@@ -6,7 +6,10 @@ import math
 from typing import List, Optional
 
 from . import results
+from .candidates import PLACES
 from .results import Results, Series
+
+DIRECTION = {"lower": " (lower is better)", "higher": " (higher is better)", "none": ""}
 
 
 def number(value: float) -> str:
@@ -34,9 +37,10 @@ def point(x: Optional[float], unit: str) -> str:
 def ratio_text(ratio: Optional[results.Ratio]) -> str:
     if ratio is None:
         return "-"
-    if ratio.rounds < 2:
-        return f"{ratio.value:.2f}"
-    return f"{ratio.value:.2f} ({ratio.lowest:.2f}-{ratio.highest:.2f})"
+    median, lowest, highest = (
+        f"{value:.2f}" if value >= 0.1 else number(value) for value in (ratio.value, ratio.lowest, ratio.highest)
+    )
+    return median if ratio.rounds < 2 else f"{median} ({lowest}-{highest})"
 
 
 def align(rows: List[List[str]]) -> str:
@@ -53,39 +57,48 @@ def align(rows: List[List[str]]) -> str:
     return "\n".join(lines)
 
 
-def best_name(series: Series, x) -> Optional[str]:
+def best_value(series: Series, x) -> Optional[float]:
     cells = series.points[x]
     if series.better == "none" or len(cells) < 2:
         return None
-    return (min if series.better == "lower" else max)(cells, key=lambda name: cells[name].value)
+    return (min if series.better == "lower" else max)(cell.value for cell in cells.values())
 
 
-def series_rows(series: Series, short=lambda name: name) -> List[List[str]]:
-    names = series.names()
-    rows = [[series.x_name or ""] + [short(name) for name in names]]
-    for x in series.xs():
-        best = best_name(series, x)
-        cells = series.points[x]
-        row = [point(x, series.x_unit) if x is not None else ""]
-        for name in names:
-            row.append((number(cells[name].value) + ("*" if name == best else " ")) if name in cells else "- ")
-        rows.append(row)
-    return rows
+def row_of(series: Series, x, label: str, names: List[str]) -> List[str]:
+    best, cells = best_value(series, x), series.points[x]
+    marked = {name: number(cell.value) + ("*" if cell.value == best else " ") for name, cell in cells.items()}
+    return [label] + [marked.get(name, "- ") for name in names]
 
 
-def head(series: Series, found: Results) -> str:
-    transport = {"shm": "shared memory", "tcp": "TCP", "lab": "two hosts", "default": "own launcher"}[series.transport]
-    better = {"lower": "lower is better", "higher": "higher is better", "none": ""}[series.better]
-    return f"{series.question}, {transport}: {series.name}, {series.unit}" + (f" ({better})" if better else "")
+def blocks(found: Results) -> List[List[Series]]:
+    """Series that share a table: one by itself, or all single figures of a question over a transport."""
+    result: List[List[Series]] = []
+    for series in results.gather(found):
+        last = result[-1][-1] if result else None
+        if last and last.single and series.single and last.place == series.place:
+            result[-1].append(series)
+        else:
+            result.append([series])
+    return result
+
+
+def block_text(block: List[Series]) -> str:
+    first = block[0]
+    names = list(dict.fromkeys(name for series in block for name in series.names()))
+    head = f"{first.question}, {PLACES[first.transport]}"
+    if first.single:
+        rows = [row_of(series, None, f"{series.name}, {series.unit}", names) for series in block]
+        label = ""
+    else:
+        rows = [row_of(first, x, point(x, first.x_unit), names) for x in first.xs()]
+        head += f": {first.name}, {first.unit}" + DIRECTION[first.better]
+        label = first.x_name
+    return head + "\n" + align([[label] + [name.replace(f"-{first.transport}", "") + " " for name in names]] + rows)
 
 
 def tables(found: Results) -> str:
     """Every series with all its candidates; * marks the best."""
-    parts = []
-    for series in results.gather(found):
-        short = lambda name, transport=f"-{series.transport}": name.replace(transport, "")  # noqa: E731
-        parts.append(f"{head(series, found)}\n{align(series_rows(series, short))}")
-    return "\n\n".join(parts)
+    return "\n\n".join(block_text(block) for block in blocks(found))
 
 
 def ratio_entries(found: Results):

@@ -10,7 +10,6 @@ from pathlib import Path
 from unittest import mock
 
 from lapwing_bench import candidates, execution, main, peers, results, running
-from lapwing_bench.errors import BenchError
 from lapwing_bench.questions import QUESTIONS
 
 

@@ -52,6 +52,19 @@ class Tables(unittest.TestCase):
         found.runs = [run("lapwing-tcp", 1, x8=1.0)]
         self.assertEqual(table.ratios(found), "")
 
+    def test_single_figures_share_a_table(self):
+        found = stored()
+        found.runs = [run("lapwing-tcp", 1), run("mpich-tcp", 1)]
+        for each, value in zip(found.runs, (2.0, 3.0)):
+            each.figures = [
+                results.Figure("idle", "wait", value, "%", "lower"),
+                results.Figure("idle", "wake-ups", 1.0, "1/s", "none"),
+            ]
+        lines = table.tables(found).splitlines()
+        self.assertEqual(lines[3].split(), ["wait,", "%", "2.00*", "3.00"])
+        self.assertEqual(lines[4].split(), ["wake-ups,", "1/s", "1.00", "1.00"])
+        self.assertIn("<td>wake-ups, 1/s</td>", page.page(found, Path("/nonexistent")))
+
     def test_failures_are_told(self):
         self.assertIn("openmpi-tcp  2 ranks: exit code 1: <it> broke", table.failure_lines(stored()))
 
