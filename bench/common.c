@@ -181,7 +181,9 @@ static double timed(const Measurement* measurement, int times) {
 /* Seconds one operation takes, at the leader. Runs ever longer, so that neither the slow first ones nor the clock
    matter. */
 static double estimate(const Measurement* measurement) {
-  const double enough = measurement->budget / 20 < 0.005 ? measurement->budget / 20 : 0.005;
+  static bool warm = false; /* the first time, processes still find their cores */
+  const double share = measurement->budget / 20, enough = !warm ? 0.05 : share < 0.005 ? share : 0.005;
+  warm = true;
   timed(measurement, 1); /* makes the connection */
   for (int times = 1;; times *= 4) {
     const double once = timed(measurement, times), again = timed(measurement, times);
@@ -197,11 +199,17 @@ static long between(double value, long least, long most) {
 void measure(const Measurement* measurement, Samples* samples) {
   const double each = estimate(measurement);
   const long batch = measurement->agree(measurement->among, between(ceil(measurement->batch / each), 1, 1 << 24));
-  const long count =
-      measurement->agree(measurement->among, between(measurement->budget / (each * (double)batch), 5, 4000));
-  for (long i = 0; i < count; ++i) {
-    const double took = timed(measurement, (int)batch);
-    if (measurement->leads) add_sample(samples, took / (double)batch);
+  const long count = between(measurement->budget / (each * (double)batch), 5, 4000);
+  const long block = measurement->agree(measurement->among, (count + 9) / 10);
+  const double begin = now();
+  for (long done = 0, more = 1; more;) {
+    for (long i = 0; i < block; ++i, ++done) {
+      const double took = timed(measurement, (int)batch);
+      if (measurement->leads) add_sample(samples, took / (double)batch);
+    }
+    /* What has become far slower than it was while warming up ends early. */
+    const bool in_time = now() - begin < 2 * measurement->budget || done < 3;
+    more = measurement->agree(measurement->among, done < count && in_time);
   }
 }
 
