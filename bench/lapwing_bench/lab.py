@@ -66,7 +66,7 @@ class Lab:
         return added
 
     def command(self, candidate: Candidate, installation: Installation, program: list) -> list:
-        """One rank on each host. Lapwing's own mpiexec starts ranks on this machine, so each goes to its host itself."""
+        """One rank on each host. Lapwing's own mpiexec starts its ranks here, so each goes to its host itself."""
         first, second = HOSTS
         program = [str(self.place), *program]
         options = list(candidate.options)

@@ -8,6 +8,7 @@ import fnmatch
 import math
 import shlex
 import shutil
+import signal
 import sys
 import time
 from pathlib import Path
@@ -161,10 +162,8 @@ def show(found: results.Results, output: Path) -> None:
     say(f"in {output}: results.json, page.html" + (f", {len(plots)} plots (*.svg)" if plots else ""))
 
 
-def measure(options) -> int:
-    questions = chosen_questions(options)
-    chosen = chosen_candidates(options, questions)
-    ranks, prefix = chosen_ranks(options.ranks), prefix_words(options.prefix)
+def find_libraries(options, chosen: dict):
+    """(installations by library, texts about those that are left out)"""
     libraries = {candidate.library for names in chosen.values() for candidate in names} | {"lapwing"}
     installations, left_out = peers.find_all(
         [name for name in peers.TITLES if name in libraries],
@@ -173,33 +172,49 @@ def measure(options) -> int:
         options.what == ["compare"],
         say,
     )
+    installations["raw"] = installations["lapwing"]
     for text in left_out:
         say(text)
-    installations["raw"] = installations["lapwing"]
-    chosen = {name: [each for each in found if each.library in installations] for name, found in chosen.items()}
-    if not any(chosen.values()):
-        raise BenchError("nobody is left to ask")
-    output = make_folder(options.output or Path(time.strftime("lapwing-bench-%Y-%m-%d-%H%M%S")))
+    return installations, left_out
+
+
+def start_results(options, chosen: dict, installations: dict, left_out: list) -> results.Results:
+    """Everything but runs."""
+    command = "lapwing bench " + shlex.join(sys.argv[1:])
     found = results.Results(
-        machines=[
-            {**machine.describe(), "command": "lapwing bench " + shlex.join(sys.argv[1:]), "peers": str(options.peers)}
-        ],
-        left_out=left_out,
+        machines=[{**machine.describe(), "command": command, "peers": str(options.peers)}], left_out=left_out
     )
     for candidate in (each for names in chosen.values() for each in names):
         version = "" if candidate.library == "raw" else installations[candidate.library].version
         found.candidates[candidate.name] = candidates.describe(candidate, version)
+    return found
+
+
+def measure(options) -> int:
+    if options.lab and options.ranks:
+        raise BenchError("--lab has one rank on each of two hosts, so --ranks has no place there")
+    questions = chosen_questions(options)
+    chosen = chosen_candidates(options, questions)
+    ranks, prefix = chosen_ranks(options.ranks), prefix_words(options.prefix)
+    installations, left_out = find_libraries(options, chosen)
+    chosen = {name: [each for each in names if each.library in installations] for name, names in chosen.items()}
+    tasks = plan(questions, chosen, options.rounds, ranks)
+    if not tasks:
+        raise BenchError("nobody is left to ask")
+    output = make_folder(options.output or Path(time.strftime("lapwing-bench-%Y-%m-%d-%H%M%S")))
+    found = start_results(options, chosen, installations, left_out)
+    how = Options(output, options.quick, prefix, options.timeout)
     adopt_orphans()
-    with Lab(output) if options.lab else contextlib.nullcontext() as lab:
-        session = Session(
-            Options(output, options.rounds, options.quick, prefix, options.timeout), installations, found, lab, say
-        )
-        try:
-            session.run_all(plan(questions, chosen, options.rounds, ranks))
-        except KeyboardInterrupt:
-            say("\ninterrupted; what was measured so far is kept")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended by whatever way, nothing is left running
+    code = 0
+    try:
+        with Lab(output) if options.lab else contextlib.nullcontext() as lab:
+            Session(how, installations, found, lab, say).run_all(tasks)
+    except KeyboardInterrupt:
+        say("\ninterrupted; what was measured so far is kept")
+        code = 130
     show(found, output)
-    return 1 if any(not run.figures for run in found.runs) or not found.runs else 0
+    return code or (1 if results.failures(found) else 0)
 
 
 def show_again(options) -> int:

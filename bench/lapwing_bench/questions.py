@@ -27,6 +27,7 @@ class Question:
     seconds: float = 10  # what a run takes, to tell the remaining time before anything is known
     quick_seconds: float = 4
     passes: tuple = ((),)  # options of the program; it is run with each in turn
+    lab_options: tuple = ()  # and these across two hosts
     timed: tuple = ()  # passes with these options are also timed from outside
     peers_up_to: int = 0  # more ranks than this only for Lapwing; 0: no limit
 
@@ -50,6 +51,7 @@ QUESTIONS = {
             " Paper 1 lost up to 22 % here.",
             SHM + TCP + ("raw-tcp",),
             lab=LAB + ("raw-lab",),
+            lab_options=("--sizes", "4K,64K,1M,4M"),
         ),
         Question(
             "message_rate",
@@ -107,7 +109,7 @@ QUESTIONS = {
             " connections: the others idle, and all active. Paper 2 (O2G), figures 5 and 6. Other libraries are asked"
             " up to 64 connections.",
             without_polling(TCP),
-            ranks=(2, 5, 17, 65, 257, 1025),
+            ranks=(2, 5, 17, 65, 257, 1025, 4097),
             peers_up_to=65,
         ),
         Question(

@@ -6,7 +6,6 @@ machine does meanwhile meets all of them.
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -32,7 +31,6 @@ class Task:
 @dataclass
 class Options:
     output: Path
-    rounds: int = 3
     quick: bool = False
     prefix: tuple = ()  # command put before the program of each rank
     timeout: float = 120  # seconds for one run
@@ -76,12 +74,12 @@ class Clock:
 class Session:
     """Runs tasks one after the other and keeps the results file up to date."""
 
-    def __init__(self, options: Options, installations: dict, found: results.Results, lab=None, say=None):
+    def __init__(self, options: Options, installations: dict, found: results.Results, lab, say):
         self.options = options
         self.installations = installations
         self.results = found
         self.lab = lab
-        self.say = say or (lambda text, end="\n": print(text, end=end, file=sys.stderr, flush=True))
+        self.say = say
         self.programs = Programs(options.output / "programs", installations)
         self.checked = set()
 
@@ -126,6 +124,8 @@ class Session:
             check_library(program, installation, {**candidates.clean_environment(), **added})
             self.checked.add((program, candidate.library))
         words = [*self.options.prefix, program, *options]
+        if candidate.transport == "lab":
+            words += task.question.lab_options
         if candidate.library == "raw":
             words += ["--only", task.question.name]
         if self.options.quick:

@@ -38,6 +38,7 @@ class CommandLine(unittest.TestCase):
         self.refuses("'lapwing-udp' is no candidate", "latency", "--candidates", "lapwing-udp")
         self.refuses("nobody is left to ask", "idle", "--candidates", "raw-*")
         self.refuses("idle is not asked across hosts", "idle", "--lab")
+        self.refuses("--ranks has no place there", "latency", "--lab", "--ranks", "2")
         self.refuses("--ranks takes numbers", "latency", "--ranks", "2,x")
         self.refuses("no command 'not-a-command'", "latency", "--prefix", "not-a-command 1")
         self.refuses("No closing quotation", "latency", "--prefix", "'")
@@ -188,7 +189,7 @@ class Execution(unittest.TestCase):
         self.assertEqual(execution.descendants(), [])
 
     def test_a_run_leaves_results_and_failures(self):
-        session = running.Session(running.Options(Path("/nowhere")), {}, results.Results(), say=lambda *_, **__: None)
+        session = running.Session(running.Options(Path("/nowhere")), {}, results.Results(), None, lambda *_, **__: None)
         task = running.Task(QUESTIONS["latency"], candidates.parse("lapwing-tcp"), 2, 1)
         program = 'print(\'{"bench":"latency","series":"s","value":1,"unit":"us","better":"lower"}\'); '
         for script, failure, count in (

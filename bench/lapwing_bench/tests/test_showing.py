@@ -2,6 +2,7 @@ import html.parser
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from lapwing_bench import page, plot, results, table, targets
 
@@ -141,6 +142,16 @@ class Page(unittest.TestCase):
 
 
 class Plots(unittest.TestCase):
+    def test_without_matplotlib_a_line_says_what_to_do(self):
+        said = []
+        failed = mock.Mock(returncode=1)
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(
+            plot, "draw", side_effect=ImportError
+        ), mock.patch.object(plot.subprocess, "run", return_value=failed):
+            self.assertEqual(plot.draw_somehow(stored(), Path(folder), said.append), [])
+            self.assertEqual(list(Path(folder).iterdir()), [])
+        self.assertRegex(said[0], "matplotlib is missing")
+
     def test_one_file_for_each_question_and_transport(self):
         try:
             import matplotlib  # noqa: F401
