@@ -17,6 +17,8 @@ from .peers import TITLES, Installation
 
 MPICH_TCP = {"MPIR_CVAR_NOLOCAL": "1", "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
 INTEL_TCP = {"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp"}
+# Its collectives of one machine would pass through shared memory all the same.
+INTEL_TCP_ONLY = {**INTEL_TCP, "I_MPI_COLL_INTRANODE": "pt2pt"}
 
 # library -> transport -> (environment, options of its mpiexec)
 TRANSPORTS: Dict[str, Dict[str, Tuple[Dict[str, str], Tuple[str, ...]]]] = {
@@ -34,7 +36,7 @@ TRANSPORTS: Dict[str, Dict[str, Tuple[Dict[str, str], Tuple[str, ...]]]] = {
     },
     "intel": {
         "shm": ({}, ()),
-        "tcp": (INTEL_TCP, ()),
+        "tcp": (INTEL_TCP_ONLY, ()),
         "default": ({}, ()),
         "lab": (INTEL_TCP, ()),
     },

@@ -10,6 +10,7 @@ import shlex
 import shutil
 import signal
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -238,8 +239,9 @@ def draw_plots(options) -> int:
 
 def show_list() -> int:
     for question in QUESTIONS.values():
-        print(f"{question.name}\n    {question.asks}\n    {question.explains}")
-    print("Candidates:", ", ".join(candidates.all_names()))
+        print(f"{question.name}\n    {question.asks}")
+        print(textwrap.fill(question.explains, 110, initial_indent="    ", subsequent_indent="    "))
+    print(textwrap.fill("Candidates: " + ", ".join(candidates.all_names()), 114, break_on_hyphens=False))
     return 0
 
 
