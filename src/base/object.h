@@ -35,7 +35,10 @@ class Object {
 
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   // True when that was the last reference and the caller must destroy the object.
-  [[nodiscard]] bool release() noexcept { return references_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  // The only owner needs no atomic read-modify-write: nobody else can change the count.
+  [[nodiscard]] bool release() noexcept {
+    return references_.load(std::memory_order_acquire) == 1 || references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
 
  protected:
   // Not virtual: each kind is destroyed by its own room. Marks the memory so that a stale handle is noticed.

@@ -14,18 +14,28 @@ namespace {
 
 using p2p::SendMode;
 
-Status send_and_wait(const p2p::SendArguments& arguments) {
-  Process& process = mpi::process();
+[[gnu::noinline]] Status start_and_wait(engine::Call& call, p2p::Messenger& messenger,
+                                        const p2p::SendArguments& arguments) {
   p2p::SendRequest send(arguments);
-  engine::Call call(process.engine);
-  process.messenger->start(send);
+  messenger.start(send);
   call.wait(send);
   return std::move(send.result().status);
+}
+
+Status send_and_wait(const p2p::SendArguments& arguments) {
+  Process& process = mpi::process();
+  engine::Call call(process.engine);
+  if (process.messenger->send_now(arguments)) return {};
+  return start_and_wait(call, *process.messenger, arguments);
 }
 
 Status send_later(const p2p::SendArguments& arguments, MPI_Request* request) {
   Process& process = mpi::process();
   engine::Call call(process.engine);
+  if (process.messenger->send_now(arguments)) {
+    *request = handle_of(process.messenger->requests().sent());
+    return {};
+  }
   p2p::UserSend& send = process.messenger->requests().make(arguments);
   send.set_active(true);
   *request = handle_of(send);

@@ -50,6 +50,13 @@ Status noted(p2p::Request& request, Status failure) {
   return failure;
 }
 
+// What a request that is done came to.
+Status outcome_of(p2p::Request& request, MPI_Status* status) {
+  Status outcome = describe(request, status);
+  if (outcome.ok() && !request.result().status.ok()) outcome = std::move(request.result().status);
+  return noted(request, std::move(outcome));
+}
+
 // Blocks until at least one active request is done, or all of them.
 void wait_for(int count, const MPI_Request requests[], bool all) {
   engine::Call call(process().engine);
@@ -117,16 +124,28 @@ class Outcomes {
   Status first_;
 };
 
+// Ends as a group, under one lock: all but persistent requests and those that end with a user's callback.
+bool ends_plainly(const p2p::Request* request) noexcept {
+  return is_active(request) && !request->persistent() && request->kind() != p2p::Request::Kind::kGeneralized;
+}
+
 Status take_all(int count, MPI_Request requests[], MPI_Status statuses[]) {
   Outcomes outcomes;
   for (int i = 0; i < count; ++i) {
     MPI_Status* status = status_at(statuses, i);
     p2p::Request* request = request_of(requests[i]);
-    if (!is_active(request)) {
+    if (!is_active(request))
       fill_empty_status(status);
-      continue;
-    }
-    outcomes.add(take_result(requests[i], *request, status), status);
+    else
+      outcomes.add(ends_plainly(request) ? outcome_of(*request, status) : take_result(requests[i], *request, status),
+                   status);
+  }
+  const std::lock_guard guard(process().engine.lock());
+  for (int i = 0; i < count; ++i) {
+    p2p::Request* request = request_of(requests[i]);
+    if (!ends_plainly(request)) continue;
+    requests[i] = MPI_REQUEST_NULL;
+    if (request->release()) request->destroy();
   }
   return outcomes.result();
 }
@@ -179,9 +198,7 @@ Status begin(MPI_Request handle) {
 }  // namespace
 
 Status take_result(MPI_Request& handle, p2p::Request& request, MPI_Status* status) {
-  Status outcome = describe(request, status);
-  if (outcome.ok()) outcome = std::move(request.result().status);
-  outcome = noted(request, std::move(outcome));
+  Status outcome = outcome_of(request, status);
   if (request.persistent()) {
     request.set_active(false);
     return outcome;

@@ -48,6 +48,12 @@ struct Landing {
 // Receives frames: implemented by p2p.
 class FrameSink {
  public:
+  // A frame that is here whole, its payload in one piece: does what on_header, taking the payload and on_frame would do, in one
+  // step. False: not with this frame, and nothing has happened; go the long way.
+  virtual bool on_whole(PeerId peer, const wire::FrameHeader& header, const std::byte* payload) noexcept {
+    (void)peer, (void)header, (void)payload;
+    return false;
+  }
   // A header from `peer` has arrived and been decoded. Says where the payload goes. For a frame without payload too.
   virtual Landing on_header(PeerId peer, const wire::FrameHeader& header) noexcept = 0;
   // The whole payload is in the landing.
@@ -83,6 +89,14 @@ class Transport : public engine::Source {
 
   // Sends at once what the way takes (optimistic send); the rest follows as the engine turns. Order per peer is kept.
   virtual void post(PeerId peer, SendOp& op) noexcept = 0;
+
+  // Takes a whole frame of at most kSendNowBytes of payload, by copying it: it is as good as sent, and nothing calls back.
+  // False: not now, nothing has happened; post it.
+  static constexpr std::uint64_t kSendNowBytes = 4096;
+  virtual bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload) noexcept {
+    (void)peer, (void)header, (void)payload;
+    return false;
+  }
 
   // Copies `bytes` from `address` in the peer's memory into `into`. Only where capabilities().pull; a failure means "ask for
   // kData instead", and the transport stops offering pull for that peer.

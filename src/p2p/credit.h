@@ -36,7 +36,7 @@ enum Account { kUserAccount = 0, kInternalAccount = 1, kAccounts = 2 };
 constexpr std::uint64_t block_bytes(std::uint64_t payload) noexcept {
   const std::uint64_t bytes = kBookkeepingBytes + payload;
   const std::uint64_t step = std::bit_floor(bytes) / 4;
-  return (bytes + step - 1) / step * step;
+  return (bytes + step - 1) & ~(step - 1);
 }
 constexpr std::uint64_t message_units(std::uint64_t payload) noexcept {
   return block_bytes(payload) / kUnitBytes;
@@ -78,6 +78,11 @@ struct IncomingAccount {
     owed -= units;
     allowance += units;
     return static_cast<std::uint32_t>(units);
+  }
+  // give_back() has not reached the sender.
+  void keep(std::uint32_t units) noexcept {
+    owed += units;
+    allowance -= units;
   }
 };
 

@@ -1,6 +1,7 @@
 // Frames on their way in. on_header judges a frame before a byte of its payload is taken and says where that goes; nothing is
 // posted there. on_frame acts.
 #include <algorithm>
+#include <cstring>
 
 #include "p2p/messenger_state.h"
 
@@ -34,14 +35,53 @@ std::uint64_t load_address(const std::byte* bytes) noexcept {
 // No honest peer ever gives this much credit; keeps the sums far from overflow.
 constexpr std::uint64_t kAbsurdCredit = std::uint64_t{1} << 48;
 
+bool gives_absurd_credit(const Peer& peer, const wire::FrameHeader& header) noexcept {
+  const int account = (header.credit & kInternalAccountBit) != 0 ? kInternalAccount : kUserAccount;
+  return peer.credit[account] + (header.credit & kMaxUnitsPerFrame) > kAbsurdCredit;
+}
+
 }  // namespace
+
+// ---- the short way ----------------------------------------------------------------------------------------------------
+
+// A small message, and a posted receive with room for it in one piece: the usual case.
+bool Messenger::State::on_whole(net::PeerId id, const wire::FrameHeader& header, const std::byte* payload) noexcept {
+  if (header.kind != FrameKind::kEager || header.tag < 0) return false;
+  Peer& peer = peers[id];
+  if (gives_absurd_credit(peer, header)) return false;
+  const int account = account_of(header.context);
+  IncomingAccount& incoming = peer.incoming[account];
+  const std::uint64_t price = message_units(header.payload_bytes);
+  if (price > incoming.allowance) return false;
+  ReceiveRequest* receive = match_posted({header.context, id, header.tag});
+  if (receive == nullptr || receive->walk_ || header.payload_bytes > receive->capacity_ ||
+      !names_itself_truly(*receive, id, header.source))
+    return false;
+  incoming.spend(price);
+  incoming.release(price);
+  unpost(*receive);
+  bind(*receive, id, header.source, header.tag, header.message_bytes);
+  if (header.payload_bytes != 0) std::memcpy(receive->contiguous_, payload, header.payload_bytes);
+  receive->received_ = header.payload_bytes;
+  counters.bytes_received += header.payload_bytes;
+  count_moved(header.payload_bytes);
+  complete(*receive);
+  if (header.sender_token != 0) {
+    wire::FrameHeader matched;
+    matched.kind = FrameKind::kMatched;
+    matched.sender_token = header.sender_token;
+    post_control(id, matched);
+  }
+  if (incoming.worth_a_frame()) return_credit(id, false);
+  if (incoming.exhausted()) after_spending(id, peer, account);
+  if (header.credit != 0) take_credit(id, header.credit);
+  return true;
+}
 
 // ---- headers --------------------------------------------------------------------------------------------------------
 
 net::Landing Messenger::State::on_header(net::PeerId id, const wire::FrameHeader& header) noexcept {
-  const int account = (header.credit & kInternalAccountBit) != 0 ? kInternalAccount : kUserAccount;
-  if (peers[id].credit[account] + (header.credit & kMaxUnitsPerFrame) > kAbsurdCredit)
-    return violation("it gives back more credit than there is");
+  if (gives_absurd_credit(peers[id], header)) return violation("it gives back more credit than there is");
   switch (header.kind) {
     case FrameKind::kEager:
     case FrameKind::kRequest:
@@ -196,11 +236,15 @@ void Messenger::State::on_message(net::PeerId id, const wire::FrameHeader& heade
       return_credit(id, false);
     }
   }
-  if (peer.incoming[account].exhausted()) {
-    exhausted.push_back(id);
-    const bool probed = account == kUserAccount && !probes.empty();
-    relieve(id, account, peer.posted[account] != 0 || posted_any[account] != 0 || probed);
-  }
+  after_spending(id, peer, account);
+}
+
+// A peer that has used its credit up may hold back just what somebody here waits for.
+void Messenger::State::after_spending(net::PeerId id, Peer& peer, int account) noexcept {
+  if (!peer.incoming[account].exhausted()) return;
+  exhausted.push_back(id);
+  const bool probed = account == kUserAccount && !probes.empty();
+  relieve(id, account, peer.posted[account] != 0 || posted_any[account] != 0 || probed);
 }
 
 void Messenger::State::on_data(net::PeerId id, const wire::FrameHeader& header) noexcept {
@@ -277,9 +321,8 @@ void Messenger::State::relieve(net::PeerId id, int account, bool asked) noexcept
 }
 
 // A receive (or a probe) found nothing: makes sure that nobody who could satisfy it is stuck. Posting may complete the receive.
-void Messenger::State::relieve_for(MatchKey wanted) noexcept {
+void Messenger::State::relieve_anybody(const MatchKey& wanted) noexcept {
   const int account = account_of(wanted.context);
-  if (wanted.peer != kAnyPeer) return relieve(wanted.peer, account, true);
   std::vector<net::PeerId> suspects;
   suspects.swap(exhausted);
   for (const net::PeerId id : suspects) {

@@ -6,30 +6,14 @@ namespace {
 
 constexpr std::size_t kFirstBuckets = 64;
 
-std::uint64_t mix(std::uint64_t value) noexcept {
-  value ^= value >> 32;
-  value *= 0x9e3779b97f4a7c15u;
-  return value ^ (value >> 29);
-}
-
 }  // namespace
 
 MatchTable::MatchTable() : buckets_(kFirstBuckets, nullptr) {}
 
-std::size_t MatchTable::bucket_of(const MatchKey& key) const noexcept {
-  const std::uint64_t who = static_cast<std::uint64_t>(key.peer) << 32 | static_cast<std::uint32_t>(key.tag);
-  return mix(key.context * 31 + mix(who)) & (buckets_.size() - 1);
-}
-
-MatchNode* MatchTable::oldest(const MatchKey& key) const noexcept {
-  MatchNode* node = buckets_[bucket_of(key)];
-  while (node != nullptr && !(node->key == key)) node = node->chain_next;
-  return node;
-}
-
 void MatchTable::insert(MatchNode& node) {
   ++entries_;
-  if (MatchNode* leader = oldest(node.key)) {
+  node.hash = hash_of(node.key);
+  if (MatchNode* leader = oldest(node.key, node.hash)) {
     node.leader = false;
     node.newer = leader;
     node.older = leader->older;
@@ -45,8 +29,10 @@ void MatchTable::insert(MatchNode& node) {
 void MatchTable::remove(MatchNode& node) noexcept {
   --entries_;
   if (node.leader) {
-    unlink_leader(node);
-    if (node.newer != &node) link_leader(*node.newer);
+    if (node.newer != &node)
+      replace_leader(node, *node.newer);
+    else
+      unlink_leader(node);
   }
   node.newer->older = node.older;
   node.older->newer = node.newer;
@@ -54,7 +40,7 @@ void MatchTable::remove(MatchNode& node) noexcept {
 }
 
 void MatchTable::link_leader(MatchNode& node) noexcept {
-  MatchNode*& head = buckets_[bucket_of(node.key)];
+  MatchNode*& head = bucket_of(node.hash);
   node.leader = true;
   node.chain_previous = nullptr;
   node.chain_next = head;
@@ -63,11 +49,20 @@ void MatchTable::link_leader(MatchNode& node) noexcept {
   ++leaders_;
 }
 
+void MatchTable::replace_leader(MatchNode& node, MatchNode& successor) noexcept {
+  successor.leader = true;
+  successor.chain_next = node.chain_next;
+  successor.chain_previous = node.chain_previous;
+  (node.chain_previous != nullptr ? node.chain_previous->chain_next : bucket_of(node.hash)) = &successor;
+  if (node.chain_next != nullptr) node.chain_next->chain_previous = &successor;
+  node.leader = false;
+}
+
 void MatchTable::unlink_leader(MatchNode& node) noexcept {
   if (node.chain_previous != nullptr) {
     node.chain_previous->chain_next = node.chain_next;
   } else {
-    buckets_[bucket_of(node.key)] = node.chain_next;
+    bucket_of(node.hash) = node.chain_next;
   }
   if (node.chain_next != nullptr) node.chain_next->chain_previous = node.chain_previous;
   node.leader = false;

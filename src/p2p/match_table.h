@@ -37,6 +37,7 @@ struct MatchNode {
   MatchNode* chain_previous = nullptr;
   MatchNode* newer = nullptr;  // ring of one key; null: in no table
   MatchNode* older = nullptr;
+  std::uint32_t hash = 0;      // of the key, while in a table
   bool leader = false;
   bool queued() const noexcept { return newer != nullptr; }
 };
@@ -47,7 +48,7 @@ class MatchTable {
   void insert(MatchNode& node);
   void remove(MatchNode& node) noexcept;
   // The oldest entry with this key, or null.
-  MatchNode* oldest(const MatchKey& key) const noexcept;
+  MatchNode* oldest(const MatchKey& key) const noexcept { return oldest(key, hash_of(key)); }
   // The entry with the same key that came next, or null.
   static MatchNode* next(const MatchNode& node) noexcept { return node.newer->leader ? nullptr : node.newer; }
   std::size_t size() const noexcept { return entries_; }
@@ -69,8 +70,19 @@ class MatchTable {
   }
 
  private:
-  std::size_t bucket_of(const MatchKey& key) const noexcept;
+  static std::uint32_t hash_of(const MatchKey& key) noexcept {
+    const std::uint64_t who = static_cast<std::uint64_t>(key.peer) << 32 | static_cast<std::uint32_t>(key.tag);
+    const std::uint64_t mixed = (key.context ^ who * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
+    return static_cast<std::uint32_t>(mixed >> 32);
+  }
+  MatchNode*& bucket_of(std::uint32_t hash) noexcept { return buckets_[hash & (buckets_.size() - 1)]; }
+  MatchNode* oldest(const MatchKey& key, std::uint32_t hash) const noexcept {
+    MatchNode* node = buckets_[hash & (buckets_.size() - 1)];
+    while (node != nullptr && !(node->key == key)) node = node->chain_next;
+    return node;
+  }
   void link_leader(MatchNode& node) noexcept;
+  void replace_leader(MatchNode& node, MatchNode& successor) noexcept;
   void unlink_leader(MatchNode& node) noexcept;
   void grow();
 

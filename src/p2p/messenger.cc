@@ -81,6 +81,9 @@ void Messenger::start(SendRequest& send) noexcept {
 void Messenger::start(ReceiveRequest& receive) noexcept {
   state_->start(receive);
 }
+bool Messenger::send_now(const SendArguments& arguments) noexcept {
+  return state_->send_now(arguments);
+}
 void Messenger::cancel(SendRequest& send) noexcept {
   state_->cancel(send);
 }
@@ -211,6 +214,9 @@ std::string Messenger::describe() const {
 
 // ---- net::FrameSink -------------------------------------------------------------------------------------------------
 
+bool Messenger::on_whole(net::PeerId peer, const wire::FrameHeader& header, const std::byte* payload) noexcept {
+  return state_->on_whole(peer, header, payload);
+}
 net::Landing Messenger::on_header(net::PeerId peer, const wire::FrameHeader& header) noexcept {
   return state_->on_header(peer, header);
 }

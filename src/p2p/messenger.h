@@ -71,6 +71,9 @@ class Messenger final : public net::FrameSink {
   // must be kept alive that long by whoever owns the request. MPI_PROC_NULL completes at once.
   void start(SendRequest& send) noexcept;
   void start(ReceiveRequest& receive) noexcept;
+  // The short way for the usual small message: sends it, copied, without a request. False: not this one, or not now; nothing has
+  // happened, and start() takes it.
+  bool send_now(const SendArguments& arguments) noexcept;
   void cancel(SendRequest& send) noexcept;
   void cancel(ReceiveRequest& receive) noexcept;
 
@@ -104,6 +107,7 @@ class Messenger final : public net::FrameSink {
   const MessengerCounters& counters() const noexcept;
 
   // net::FrameSink
+  bool on_whole(net::PeerId peer, const wire::FrameHeader& header, const std::byte* payload) noexcept override;
   net::Landing on_header(net::PeerId peer, const wire::FrameHeader& header) noexcept override;
   void on_frame(net::PeerId peer, const wire::FrameHeader& header, const net::Landing& landing) noexcept override;
   void on_peer_lost(net::PeerId peer, const Status& why, const net::Landing* landing) noexcept override;

@@ -60,6 +60,7 @@ struct Messenger::State {
 
   // sending.cc
   void start(SendRequest& send) noexcept;
+  bool send_now(const SendArguments& arguments) noexcept;
   void prepare(SendRequest& send) noexcept;
   bool launch(SendRequest& send) noexcept;
   void post_whole(SendRequest& send) noexcept;
@@ -72,6 +73,7 @@ struct Messenger::State {
   void drain_held(net::PeerId id) noexcept;
   static void on_frame_sent(net::SendOp& op, const Status& status) noexcept;
   static void on_control_sent(net::SendOp& op, const Status& status) noexcept;
+  std::uint32_t take_owed(Peer& peer) noexcept;
   void post(net::PeerId id, net::SendOp& op) noexcept;
   void post_control(net::PeerId id, wire::FrameHeader header) noexcept;
   wire::FrameHeader envelope(const SendRequest& send, wire::FrameKind kind) noexcept;
@@ -98,6 +100,7 @@ struct Messenger::State {
   void unlink(Message& message) noexcept;
 
   // incoming.cc
+  bool on_whole(net::PeerId id, const wire::FrameHeader& header, const std::byte* payload) noexcept;
   net::Landing on_header(net::PeerId id, const wire::FrameHeader& header) noexcept;
   net::Landing on_message_header(net::PeerId id, const wire::FrameHeader& header) noexcept;
   net::Landing store(net::PeerId id, const wire::FrameHeader& header) noexcept;
@@ -112,7 +115,14 @@ struct Messenger::State {
   void take_credit(net::PeerId id, std::uint32_t credit) noexcept;
   void return_credit(net::PeerId id, bool all) noexcept;
   void relieve(net::PeerId id, int account, bool asked) noexcept;
-  void relieve_for(MatchKey wanted) noexcept;
+  void relieve_for(const MatchKey& wanted) noexcept {
+    if (wanted.peer == kAnyPeer)
+      relieve_anybody(wanted);
+    else if (Peer& peer = peers[wanted.peer]; peer.incoming[account_of(wanted.context)].exhausted())
+      relieve(wanted.peer, account_of(wanted.context), true);
+  }
+  void relieve_anybody(const MatchKey& wanted) noexcept;
+  void after_spending(net::PeerId id, Peer& peer, int account) noexcept;
 
   // peer_loss.cc
   void on_peer_lost(net::PeerId id, const Status& why) noexcept;

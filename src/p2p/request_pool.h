@@ -44,6 +44,16 @@ class UserReceive final : public ReceiveRequest {
   datatype::TypeRef kept_type_;
 };
 
+// Stands behind the handle of every send that was complete before its function returned (Messenger::send_now). It ends nothing
+// and is never freed: it always keeps a reference of its own.
+class SentSend final : public Request {
+ public:
+  SentSend() noexcept : Request(Kind::kSend, false) { set_active(true); }
+  Status start() override { return Status::error(MPI_ERR_REQUEST, "this send is not persistent"); }
+  Status cancel() override { return {}; }
+  void destroy() noexcept override {}
+};
+
 class RequestPool {
  public:
   explicit RequestPool(Messenger& messenger) noexcept : messenger_(messenger) {}
@@ -54,6 +64,7 @@ class RequestPool {
   // Not started yet.
   UserSend& make(const SendArguments& arguments, bool persistent = false);
   UserReceive& make(const ReceiveArguments& arguments, bool persistent = false);
+  SentSend& sent() noexcept { return sent_; }
 
  private:
   friend class UserSend;
@@ -67,6 +78,7 @@ class RequestPool {
   Messenger& messenger_;
   FreeBlock* sends_ = nullptr;
   FreeBlock* receives_ = nullptr;
+  SentSend sent_;
 };
 
 }  // namespace lapwing::p2p

@@ -38,6 +38,38 @@ void Messenger::State::start(SendRequest& send) noexcept {
   held.push_back(send);
 }
 
+bool Messenger::State::send_now(const SendArguments& arguments) noexcept {
+  if (arguments.destination == MPI_PROC_NULL || arguments.mode == SendMode::kSynchronous ||
+      arguments.mode == SendMode::kBuffered)
+    return false;
+  const datatype::Datatype& type = *arguments.type;
+  const std::uint64_t bytes = static_cast<std::uint64_t>(type.size()) * arguments.count;
+  if (bytes > net::Transport::kSendNowBytes || (bytes != 0 && !type.contiguous())) return false;
+  const comm::Communicator& communicator = *arguments.communicator;
+  const net::PeerId id = communicator.peers(arguments.plane).member(arguments.destination);
+  wire::FrameHeader header;
+  header.kind = wire::FrameKind::kEager;
+  header.context = communicator.wire_context(arguments.plane);
+  header.source = communicator.rank();
+  header.tag = arguments.tag;
+  header.message_bytes = header.payload_bytes = bytes;
+  Peer& peer = peers[id];
+  const int account = account_of(header.context);
+  const std::uint64_t price = message_units(bytes);
+  if (peer.lost || !peer.held[account].empty() || price > peer.credit[account]) return false;
+  if (bytes > network->capabilities(id).eager_limit) return false;
+  header.credit = take_owed(peer);
+  const auto* payload = static_cast<const std::byte*>(arguments.buffer) + (bytes != 0 ? type.true_lb() : 0);
+  if (!network->send_now(id, header, payload)) {
+    const bool internal = (header.credit & kInternalAccountBit) != 0;
+    peer.incoming[internal ? kInternalAccount : kUserAccount].keep(header.credit & kMaxUnitsPerFrame);
+    return false;
+  }
+  peer.credit[account] -= price;
+  ++counters.eager_sends;
+  return true;
+}
+
 // Finds the bytes of the message.
 void Messenger::State::prepare(SendRequest& send) noexcept {
   const SendArguments& arguments = send.arguments_;
@@ -219,12 +251,16 @@ void Messenger::State::drain_held(net::PeerId id) noexcept {
   }
 }
 
-// Every frame leaves here, and takes along what credit we owe its receiver.
-void Messenger::State::post(net::PeerId id, net::SendOp& op) noexcept {
-  IncomingAccount* accounts = peers[id].incoming;
+// What credit we owe a receiver travels with every frame to it.
+std::uint32_t Messenger::State::take_owed(Peer& peer) noexcept {
+  IncomingAccount* accounts = peer.incoming;
   const int account = accounts[kUserAccount].owed >= accounts[kInternalAccount].owed ? kUserAccount : kInternalAccount;
-  op.header.credit = accounts[account].give_back();
-  if (account == kInternalAccount && op.header.credit != 0) op.header.credit |= kInternalAccountBit;
+  const std::uint32_t credit = accounts[account].give_back();
+  return account == kInternalAccount && credit != 0 ? credit | kInternalAccountBit : credit;
+}
+
+void Messenger::State::post(net::PeerId id, net::SendOp& op) noexcept {
+  op.header.credit = take_owed(peers[id]);
   network->post(id, op);
 }
 

@@ -49,6 +49,11 @@ struct ControlBlock {
 
 // Offsets for one job's numbers.
 struct Layout {
+  // What a frame takes in a ring: its header, then its payload, padded.
+  static constexpr std::uint64_t record_bytes(std::uint64_t payload_bytes) noexcept {
+    return kRecordAlignment + round_up(payload_bytes, kRecordAlignment);
+  }
+
   std::uint32_t local_ranks = 0;
   std::uint64_t ring_bytes = 0;
 

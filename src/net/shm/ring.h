@@ -70,8 +70,8 @@ class RingReader {
 
   // Bytes that may be read; looks anew only when none is known.
   std::uint64_t available() noexcept { return seen_tail_ != read_ ? seen_tail_ - read_ : look(); }
-  Piece next(std::uint64_t most) const noexcept {
-    const std::uint64_t at = read_ & (capacity_ - 1);
+  Piece next(std::uint64_t most, std::uint64_t offset = 0) const noexcept {
+    const std::uint64_t at = (read_ + offset) & (capacity_ - 1);
     const std::uint64_t straight = capacity_ - at;
     return {bytes_ + at, most < straight ? most : straight};
   }

@@ -88,12 +88,8 @@ bool ShmTransport::receive(Link& link) noexcept {
     if (available == 0) break;
     LAPWING_DELAY_POINT("shm.pop");
     moved = true;
-    std::uint64_t taken = wire::kHeaderBytes;
-    if (link.in_frame) {
-      taken = take_payload(link, std::min(available, budget));
-    } else {
-      take_header(link);
-    }
+    const std::uint64_t taken =
+        link.in_frame ? take_payload(link, std::min(available, budget)) : take_header(link, available);
     budget -= std::min(budget, taken);
   }
   if (link.in.broken() && !link.gone) {
@@ -107,22 +103,37 @@ bool ShmTransport::receive(Link& link) noexcept {
   return moved;
 }
 
-void ShmTransport::take_header(Link& link) noexcept {
+// A header, or a whole small frame; how many bytes of the ring that was.
+std::uint64_t ShmTransport::take_header(Link& link, std::uint64_t available) noexcept {
   std::byte bytes[wire::kHeaderBytes];  // a copy: the peer could change the original between check and use
   std::memcpy(bytes, link.in.next(sizeof bytes).data, sizeof bytes);
-  give_back(link, sizeof bytes);
   if (const Status status = wire::decode(bytes, link.header); !status.ok()) {
     lose(link, Status::error(status.error_class(), "rank %u sent a malformed frame through shared memory: %s",
                              link.peer, status.text()));
-    return;
+    return sizeof bytes;
   }
   if (link.header.sequence != link.expected_sequence) {
     lose(link, Status::error(MPI_ERR_OTHER,
                              "rank %u sent frame %" PRIu64 " through shared memory where frame %" PRIu64 " was due",
                              link.peer, link.header.sequence, link.expected_sequence));
-    return;
+    return sizeof bytes;
   }
   ++link.expected_sequence;
+  if (link.header.payload_bytes <= kSendNowBytes) {
+    const std::uint64_t record = shm::Layout::record_bytes(link.header.payload_bytes);
+    const shm::Piece payload = link.in.next(link.header.payload_bytes, sizeof bytes);
+    if (available >= record && payload.bytes == link.header.payload_bytes &&
+        sink_.on_whole(link.peer, link.header, payload.data)) {
+      give_back(link, record);
+      return record;
+    }
+  }
+  give_back(link, sizeof bytes);
+  begin_frame(link);
+  return sizeof bytes;
+}
+
+void ShmTransport::begin_frame(Link& link) noexcept {
   if (link.header.kind == wire::FrameKind::kGoodbye) {
     take_goodbye(link);
     return;

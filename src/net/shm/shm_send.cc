@@ -15,9 +15,7 @@ constexpr std::uint64_t kBytesPerPush = 512 * 1024;
 // Published in pieces of this size, so that the reader copies out while we copy in.
 constexpr std::uint64_t kPieceBytes = 16 * 1024;
 
-constexpr std::uint64_t record_bytes(const wire::FrameHeader& header) {
-  return wire::kHeaderBytes + shm::Layout::round_up(header.payload_bytes, shm::kRecordAlignment);
-}
+static_assert(wire::kHeaderBytes == shm::kRecordAlignment);
 
 }  // namespace
 
@@ -37,6 +35,28 @@ void ShmTransport::post(PeerId peer, SendOp& op) noexcept {
   push(*link);
 }
 
+bool ShmTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload) noexcept {
+  Link* link = link_to(peer);
+  if (link == nullptr || link->gone || !open_ || link->pushing || !link->queue.empty()) return false;
+  const std::uint64_t record = shm::Layout::record_bytes(header.payload_bytes);
+  if (link->out.room(record) < record) return false;
+  header.sequence = link->next_sequence++;
+  wire::encode(header, link->out.next(wire::kHeaderBytes).data);
+  link->out.advance(wire::kHeaderBytes);
+  for (std::uint64_t from = 0; from < header.payload_bytes;) {
+    const shm::Piece piece = link->out.next(header.payload_bytes - from);
+    std::memcpy(piece.data, payload + from, piece.bytes);
+    link->out.advance(piece.bytes);
+    from += piece.bytes;
+  }
+  link->out.advance(record - wire::kHeaderBytes - header.payload_bytes);
+  LAPWING_DELAY_POINT("shm.publish");
+  link->out.publish();
+  LAPWING_DELAY_POINT("shm.published");
+  announce(*link);
+  return true;
+}
+
 // Writes queued frames while there is room. on_sent may post again, which only queues: this loop takes it up.
 void ShmTransport::push(Link& link) noexcept {
   if (link.pushing) return;
@@ -47,7 +67,7 @@ void ShmTransport::push(Link& link) noexcept {
     const std::uint64_t written = write_piece(link, op);
     if (written == 0) break;
     budget -= std::min(budget, written);
-    if (op.transport_progress == record_bytes(op.header)) {
+    if (op.transport_progress == shm::Layout::record_bytes(op.header.payload_bytes)) {
       op.unlink();
       op.on_sent(op, Status());
     }
@@ -77,7 +97,7 @@ bool ShmTransport::push_waiting() noexcept {
 
 // One piece of the first frame; how many bytes of the ring it took, 0 when there is no room.
 std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
-  const std::uint64_t missing = std::min(record_bytes(op.header) - op.transport_progress, kPieceBytes);
+  const std::uint64_t missing = std::min(shm::Layout::record_bytes(op.header.payload_bytes) - op.transport_progress, kPieceBytes);
   const std::uint64_t piece = std::min(link.out.room(missing), missing);
   if (piece == 0 || link.out.broken()) return 0;
   std::uint64_t left = piece;

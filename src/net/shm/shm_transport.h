@@ -52,6 +52,7 @@ class ShmTransport final : public Transport {
   Capabilities capabilities(PeerId peer) const noexcept override;
 
   void post(PeerId peer, SendOp& op) noexcept override;
+  bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload) noexcept override;
   bool pull(PeerId peer, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept override;
 
   bool flushed() const noexcept override { return waiting_.empty(); }
@@ -131,7 +132,8 @@ class ShmTransport final : public Transport {
   bool collect_senders() noexcept;
   bool receive_hot() noexcept;
   bool receive(Link& link) noexcept;
-  void take_header(Link& link) noexcept;
+  std::uint64_t take_header(Link& link, std::uint64_t available) noexcept;
+  void begin_frame(Link& link) noexcept;
   std::uint64_t take_payload(Link& link, std::uint64_t available) noexcept;
   void land(Link& link, const std::byte* data, std::uint64_t bytes) noexcept;
   void finish_frame(Link& link) noexcept;
