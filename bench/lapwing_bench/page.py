@@ -26,6 +26,7 @@ p { max-width: 50rem; } .quiet { color: #666; }
 code { font-size: 90%; background: #f3f5f4; padding: 0 .2em; overflow-wrap: anywhere; }
 table { border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabular-nums; } .wide { overflow-x: auto; }
 th, td { padding: .15rem .7rem; text-align: right; border-bottom: 1px solid #e4e4e4; vertical-align: top; }
+td { white-space: nowrap; } .left td { white-space: normal; }
 th:first-child, td:first-child, .left td, .left th { text-align: left; } th { background: #f3f5f4; font-weight: 600; }
 td.best { font-weight: 700; } .yes { color: #00695c; font-weight: 700; } .no { color: #b71c1c; font-weight: 700; }
 img { max-width: 100%; display: block; margin: .5rem 0; }

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
-from typing import Dict, List
+from typing import Dict, List, Optional
 
 from . import results, table
 from .results import Results, Series
@@ -57,6 +58,7 @@ class Drawing:
         from matplotlib import pyplot, ticker
 
         self.pyplot, self.ticker = pyplot, ticker
+        self.numbers = ticker.FuncFormatter(lambda y, _: f"{y:g}" if y < 1e4 else table.number(y))
         self.found = found
 
     def style(self, name: str) -> dict:
@@ -88,11 +90,11 @@ class Drawing:
         else:
             axes.set_ylim(bottom=0)
         axes.xaxis.set_major_formatter(self.ticker.FuncFormatter(lambda x, _: table.point(x, series.x_unit)))
-        axes.yaxis.set_major_formatter(self.ticker.FuncFormatter(lambda y, _: f"{y:g}" if y < 1e4 else table.number(y)))
+        axes.yaxis.set_major_formatter(self.numbers)
         axes.set_xlabel(series.x_name)
         axes.set_ylabel(series.unit)
 
-    def bars(self, axes, series: Series) -> None:
+    def bars(self, axes, series: Series, named: bool) -> None:
         (x,) = series.xs()
         names = list(series.points[x])
         values = [series.points[x][name].value for name in names]
@@ -101,17 +103,28 @@ class Drawing:
             places,
             values,
             color=[self.style(name)["color"] for name in names],
-            hatch=["" if not self.found.candidates[name]["variant"] else "//" for name in names],
+            hatch=["//" if self.found.candidates[name]["variant"] else "" for name in names],
             edgecolor="white",
         )
-        axes.set_yticks(list(places), [self.found.candidates[name]["title"] for name in names])
+        axes.set_yticks(list(places), [self.found.candidates[name]["title"] if named else "" for name in names])
         axes.invert_yaxis()
-        if wide_range([value for value in values if value]):
+        if wide_range(values):
             axes.set_xscale("log")
+        elif not any(values):
+            axes.set_xlim(0, 1)
         for place, value in zip(places, values):
             axes.annotate(f" {table.number(value)}", (max(value, 0), place), va="center", fontsize=8)
-        axes.margins(x=0.2)
+        axes.margins(x=0.25)
+        axes.xaxis.set_major_formatter(self.numbers)
         axes.set_xlabel(series.unit)
+
+    def panel(self, axes, series: Series, before: Optional[Series]) -> None:
+        """before: the series in the panel to the left. Bars of the same candidates are not named again."""
+        axes.set_title("\n".join(textwrap.wrap(series.name, 38)), fontsize=9)
+        if len(series.points) > 1:
+            self.lines(axes, series)
+        else:
+            self.bars(axes, series, not before or len(before.points) > 1 or before.names() != series.names())
 
     def figure(self, all_series: List[Series], path: Path) -> None:
         columns = min(COLUMNS, len(all_series))
@@ -119,9 +132,8 @@ class Drawing:
         height = 3.2 * rows + 0.5
         figure, grid = self.pyplot.subplots(rows, columns, figsize=(max(4.3 * columns, 6), height), squeeze=False)
         labels = {}
-        for axes, series in zip(grid.flat, all_series):
-            (self.bars if len(series.points) == 1 else self.lines)(axes, series)
-            axes.set_title(series.name, fontsize=10)
+        for index, (axes, series) in enumerate(zip(grid.flat, all_series)):
+            self.panel(axes, series, all_series[index - 1] if index % columns else None)
             labels.update(zip(*reversed(axes.get_legend_handles_labels())))
         for axes in grid.flat[len(all_series) :]:
             axes.set_visible(False)

@@ -16,9 +16,10 @@ def number(value: float) -> str:
     """Three digits that count, thousands apart, no exponents: 0.240, 12.3, 40 100."""
     if value == 0:
         return "0"
+    value = float(f"{value:.3g}")
     size = math.floor(math.log10(abs(value)))
     if size >= 2:
-        return f"{round(value, 2 - size):,.0f}".replace(",", " ")
+        return f"{value:,.0f}".replace(",", " ")
     if size < -6:
         return f"{value:.2g}"
     return f"{value:.{2 - size}f}"
