@@ -55,15 +55,23 @@ def output_of(command: List[str]) -> str:
         return ""
 
 
+def commit_of(folder: Path) -> str:
+    """The state of the source tree that an installation lies in (build/stage), if it does."""
+    tree = output_of(["git", "-C", str(folder), "rev-parse", "--show-toplevel"])
+    if not tree or not (Path(tree) / "bench" / "lapwing_bench").exists():
+        return ""
+    return output_of(["git", "-C", tree, "describe", "--always", "--dirty"])
+
+
 def find_lapwing(prefix: Optional[Path]) -> Installation:
     folder = (prefix or default_prefix()).resolve()
     if not os.access(folder / "bin" / "mpiexec", os.X_OK):
         hint = "./lapwing build makes one" if in_source_tree() else "--lapwing FOLDER names one"
         raise BenchError(f"no installation of Lapwing in {folder} (bin/mpiexec is missing); {hint}")
     version = output_of([str(folder / "bin" / "lapwing"), "--version"]).replace("lapwing ", "") or "of unknown version"
-    if in_source_tree():
-        commit = output_of(["git", "-C", str(BENCH.parent), "describe", "--always", "--dirty"])
-        version += f" (source tree at {commit})" if commit else ""
+    commit = commit_of(folder)
+    if commit:
+        version += f", commit {commit}"
     return Installation("lapwing", folder, version)
 
 
