@@ -5,18 +5,35 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/descriptor_limit.h"
 #include "base/log.h"
 #include "net/self/self_transport.h"
+#include "net/shm/layout.h"
 #include "net/shm/shm_transport.h"
 #include "net/tcp/tcp_transport.h"
 
 namespace lapwing::net {
+namespace {
+
+// Shared memory takes a segment of n * n queues, and a descriptor per rank in each rank. Beyond what it takes, a job on one
+// host goes by TCP, where that may be used; all its ranks come to the same conclusion. (Among several hosts nobody knows yet
+// how many ranks share one.)
+bool too_many_for_shm(const NetworkConfig& config) {
+  constexpr std::size_t kOtherDescriptors = 128;
+  if (!config.single_host || !config.use_tcp) return false;
+  const rlimit before = make_room_for_descriptors(config.size + kOtherDescriptors);
+  if (config.size <= shm::kMaxLocalRanks && config.size + kOtherDescriptors <= before.rlim_max) return false;
+  log_info("%u ranks on one host are too many for shared memory: going on without it", config.size);
+  return true;
+}
+
+}  // namespace
 
 Network::Network(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config)
     : engine_(engine), config_(config) {
   transports_.push_back(std::make_unique<SelfTransport>(engine, sink, config));
   if (config.size < 2) return;
-  if (config.use_shm) transports_.push_back(std::make_unique<ShmTransport>(engine, sink, config));
+  if (config.use_shm && !too_many_for_shm(config)) transports_.push_back(std::make_unique<ShmTransport>(engine, sink, config));
   if (config.use_tcp) transports_.push_back(std::make_unique<TcpTransport>(engine, sink, config));
 }
 

@@ -104,6 +104,19 @@ TEST_F(NetworkTest, OnASingleHostNobodysCardIsReadAtTheStart) {
   network.close();
 }
 
+TEST_F(NetworkTest, TooManyForSharedMemoryGoByTcp) {
+  const engine::Call call(engine_);
+  config_.use_shm = true;
+  config_.size = 5000;
+  Network network(engine_, sink_, config_);
+  wire::Card card;
+  ASSERT_TRUE(network.publish(card).ok());
+  EXPECT_FALSE(card.has("shm"));
+  ASSERT_TRUE(network.attach(wire::CardBook(std::vector<std::string>(config_.size, card.encode()))).ok());
+  EXPECT_STREQ(network.route(4999).name(), "tcp");
+  network.close();
+}
+
 TEST_F(NetworkTest, ASingletonListensToNobody) {
   const engine::Call call(engine_);
   config_.size = 1;
