@@ -22,7 +22,7 @@ namespace {
 // While a driver spins it looks at the event port, a system call, only in every so many turns that moved nothing.
 constexpr unsigned kTurnsBetweenLooks = 8;
 // A spinning driver cancels the lazy timer so much before it would fire, ns.
-constexpr std::int64_t kTimerMargin = 10'000;
+constexpr std::int64_t kTimerMargin = 5'000;
 
 void close_if_open(int& fd) noexcept {
   if (fd >= 0) ::close(fd);
@@ -171,7 +171,7 @@ bool Engine::run_timers() noexcept {
 
 bool Engine::turn(bool thorough) noexcept {
   bool moved = false;
-  turn_wanted_ = false;
+  turn_wanted_.store(false, std::memory_order_relaxed);
   for (Source* source : sources_) moved |= source->poll();
   // While a driver sleeps in the port, what it announces is his: collected here, his wake-up would be gone.
   if (!driver_sleeps_ && (thorough || (!moved && ++turns_since_look_ >= kTurnsBetweenLooks))) {
@@ -326,10 +326,10 @@ void Engine::leave() noexcept {
   run_tasklets();
   ++epoch_;
   if (baton_taken_) {
-    if (turn_wanted_) wake_driver();
+    if (turn_wanted()) wake_driver();
   } else if (event_thread_runs_) {
     if (armed_ && sources_armed_ && stays_armed()) {
-      if (!turn_wanted_) do_what_is_here();
+      if (!turn_wanted()) do_what_is_here();
       arm_event_thread();
     } else {
       request_lazy_arm();

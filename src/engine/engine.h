@@ -121,7 +121,9 @@ class Engine {
   void defer(Tasklet& tasklet) noexcept { tasklets_.push_back(tasklet); }
   // A source keeps something back that its next poll() does: if the application leaves before that, the event thread does it
   // soon. Only where has_event_thread(), and with something in flight.
-  void want_turn() noexcept { turn_wanted_ = true; }
+  void want_turn() noexcept { turn_wanted_.store(true, std::memory_order_relaxed); }
+  // Whether the next turn has something to do for a source; any thread, without the lock.
+  bool turn_wanted() const noexcept { return turn_wanted_.load(std::memory_order_relaxed); }
   // For user callbacks: runs on an application thread inside an MPI call, WITHOUT the lock. With MPI_THREAD_MULTIPLE any
   // application thread may be the one; the event thread never is.
   void defer_to_application(Tasklet& tasklet) noexcept;
@@ -217,7 +219,7 @@ class Engine {
   bool event_thread_drives_ = false;
   bool sources_armed_ = false;
   unsigned turns_since_look_ = 0;
-  bool turn_wanted_ = false;  // see want_turn()
+  std::atomic<bool> turn_wanted_{false};  // see want_turn()
 
   Bell wake_{port_.system_calls};   // in the port: wakes a sleeping driver
   Bell alarm_{port_.system_calls};  // in the port: timerfd for timers_

@@ -41,7 +41,7 @@ class WaitPolicy {
 
  private:
   static constexpr std::int64_t kLeastCost = 2'000, kMostCost = 100'000, kLongWaits = 8;
-  static constexpr std::int64_t kLeastArmDelay = 20'000;
+  static constexpr std::int64_t kLeastArmDelay = 50'000;
   static constexpr int kMostImpatient = 4;
   std::int64_t wakeup_cost_ = kAssumedCost;
   std::int64_t fixed_budget_ = -1;

@@ -83,6 +83,11 @@ void wait_for(int count, const MPI_Request requests[], bool all) {
   }
 }
 
+// A wait that need not wait: the application has no more to post at the moment, and what was kept back for more leaves.
+void end_burst() noexcept {
+  if (process().engine.turn_wanted()) make_progress();
+}
+
 // The first active request that is done; -1 if none. `active` counts the active ones before it.
 int find_done(int count, const MPI_Request requests[], int& active) noexcept {
   active = 0;
@@ -227,12 +232,17 @@ Status wait(MPI_Request* handle, MPI_Status* status) {
   if (!request->done()) {
     engine::Call call(process().engine);
     call.wait(*request);
+  } else {
+    end_burst();
   }
   return take_result(*handle, *request, status);
 }
 
 Status waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-  if (!all_done(count, requests)) wait_for(count, requests, true);
+  if (!all_done(count, requests))
+    wait_for(count, requests, true);
+  else
+    end_burst();
   return take_all(count, requests, statuses);
 }
 

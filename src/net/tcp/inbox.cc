@@ -87,40 +87,42 @@ bool Inbox::parse(const std::byte* bytes, std::size_t count) noexcept {
 
 std::size_t Inbox::take_header(const std::byte* bytes, std::size_t count) noexcept {
   if (partial_bytes_ == 0 && count >= wire::kHeaderBytes) {
-    begin_frame(bytes);
-    return wire::kHeaderBytes;
+    return wire::kHeaderBytes + begin_frame(bytes, count - wire::kHeaderBytes);
   }
   const std::size_t taken = std::min(count, wire::kHeaderBytes - partial_bytes_);
   std::memcpy(partial_header_ + partial_bytes_, bytes, taken);
   partial_bytes_ += taken;
   if (partial_bytes_ == wire::kHeaderBytes) {
     partial_bytes_ = 0;
-    begin_frame(partial_header_);
+    begin_frame(partial_header_, 0);
   }
   return taken;
 }
 
-bool Inbox::begin_frame(const std::byte* header) noexcept {
+// `following` bytes are there behind the header; how many of them the frame took, if it was taken whole.
+std::size_t Inbox::begin_frame(const std::byte* header, std::size_t following) noexcept {
   violation_ = wire::decode(header, header_);
-  if (!violation_.ok()) return false;
+  if (!violation_.ok()) return 0;
   if (header_.sequence != next_sequence_) {
     violation_ = Status::error(MPI_ERR_OTHER, "frame %" PRIu64 " arrived where frame %" PRIu64 " was due",
                                header_.sequence, next_sequence_);
-    return false;
+    return 0;
   }
   ++next_sequence_;
+  if (header_.payload_bytes <= following && sink_.on_whole(peer_, header_, header + wire::kHeaderBytes))
+    return static_cast<std::size_t>(header_.payload_bytes);
   if (header_.kind == wire::FrameKind::kGoodbye) goodbye_ = true;
   landing_ = sink_.on_header(peer_, header_);
   if (landing_.violation) {
     violation_ = Status::error(MPI_ERR_OTHER, "%s", landing_.reason);
-    return false;
+    return 0;
   }
   LAPWING_CHECK(landing_.accepted <= header_.payload_bytes);
   if (landing_.base == nullptr && landing_.walk == nullptr) landing_.accepted = 0;
   payload_done_ = 0;
   in_payload_ = true;
   end_frame_if_complete();
-  return true;
+  return 0;
 }
 
 std::size_t Inbox::take_payload(const std::byte* bytes, std::size_t count) noexcept {

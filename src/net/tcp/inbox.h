@@ -46,7 +46,7 @@ class Inbox {
   std::size_t direct_segments(iovec* segments, std::uint64_t& bytes) noexcept;
   void consume_direct(std::uint64_t bytes) noexcept;
   std::size_t take_header(const std::byte* bytes, std::size_t count) noexcept;
-  bool begin_frame(const std::byte* header) noexcept;
+  std::size_t begin_frame(const std::byte* header, std::size_t following) noexcept;
   std::size_t take_payload(const std::byte* bytes, std::size_t count) noexcept;
   void end_frame_if_complete() noexcept;
 

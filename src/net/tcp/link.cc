@@ -13,13 +13,13 @@
 namespace lapwing::net::tcp {
 namespace {
 
-// Bursts. A system call for each of many small messages costs far more than the messages. So from the third message on that
+// Bursts. A system call for each of many small messages costs far more than the messages. So from the second message on that
 // is posted to one peer in quick succession, frames wait for the next poll, in which all leave together: the application's own
-// (MPI_Wait, MPI_Test), or the event thread's, which is woken when the application leaves to compute. A lone message, or a pair,
-// never waits.
-constexpr std::int64_t kBurstGap = 3'000;  // ns from the end of one post of a burst to the next, at most
-constexpr unsigned kSentAtOnce = 2;
-constexpr unsigned kMostKeptBack = 32;
+// (any function that waits or tests), or the event thread's, when the lazy timer finds that the application has left to compute. A
+// lone message never waits.
+constexpr std::int64_t kBurstGap = 5'000;  // ns from the end of one post of a burst to the next, at most
+constexpr unsigned kSentAtOnce = 1;
+constexpr unsigned kMostKeptBack = 128;
 constexpr std::uint64_t kLargestKeptBack = 4096;  // payload bytes; longer messages take the queue along at once
 
 constexpr int kMostReadsAtClose = 1024;  // of a scratch buffer each; a peer that still sends then is not waited for
@@ -59,20 +59,32 @@ void Link::post(SendOp& op) noexcept {
   if (state_ == State::kIdle) {
     dial();
   } else if (state_ == State::kOpen && free && !outbox_.flushing()) {
-    if (joins_burst() && small && kept_back_ < kMostKeptBack)
-      defer_flush();
-    else
-      flush();
-    last_post_ = shared_.engine.clock().now();  // the system call may take longer than the gap
-    shared_.hot_links.touch(*this);
+    leave_or_join_burst(small);
   }
   keep_engine_awake();
 }
 
-bool Link::joins_burst() noexcept {
-  const bool follows = shared_.engine.clock().now() - last_post_ <= kBurstGap;
-  burst_length_ = follows ? burst_length_ + 1 : 0;
-  return burst_length_ >= kSentAtOnce && shared_.engine.has_event_thread();
+// When the outbox waits for the socket, the copy leaves with the rest.
+bool Link::send_now(wire::FrameHeader& header, const std::byte* payload) noexcept {
+  if (state_ != State::kOpen || !failure_.ok() || outbox_.flushing()) return false;
+  const bool free = outbox_.empty() || kept_back_ > 0;
+  if (!outbox_.copy(header, payload)) return false;
+  if (free) leave_or_join_burst(true);
+  keep_engine_awake();
+  return true;
+}
+
+void Link::leave_or_join_burst(bool small) noexcept {
+  const std::int64_t now = shared_.engine.clock().now();
+  burst_length_ = now - last_post_ <= kBurstGap ? burst_length_ + 1 : 0;
+  const bool joins = burst_length_ >= kSentAtOnce && small && shared_.engine.has_event_thread();
+  shared_.hot_links.touch(*this);
+  if (joins && kept_back_ < kMostKeptBack) {
+    last_post_ = now;
+    return defer_flush();
+  }
+  flush();
+  last_post_ = shared_.engine.clock().now();  // the system call may take longer than the gap
 }
 
 void Link::defer_flush() noexcept {

@@ -44,6 +44,7 @@ class Link final : public ConnectionUser, public DialerUser {
 
   State state() const noexcept { return state_; }
   void post(SendOp& op) noexcept;
+  bool send_now(wire::FrameHeader& header, const std::byte* payload) noexcept;
   bool flushed() noexcept { return outbox_.empty(); }
   void close() noexcept;
 
@@ -82,7 +83,7 @@ class Link final : public ConnectionUser, public DialerUser {
     return state_ == State::kDialing || state_ == State::kAwaiting || state_ == State::kOpen;
   }
   void dial() noexcept;
-  bool joins_burst() noexcept;
+  void leave_or_join_burst(bool small) noexcept;
   void defer_flush() noexcept;
   void flush() noexcept;
   void receive() noexcept;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 namespace lapwing::net::tcp {
 
@@ -32,12 +33,24 @@ void Outbox::push(SendOp& op) noexcept {
   queue_.push_back(op);
 }
 
+bool Outbox::copy(wire::FrameHeader& header, const std::byte* payload) noexcept {
+  const std::size_t frame = wire::kHeaderBytes + static_cast<std::size_t>(header.payload_bytes);
+  if (!queue_.empty() || kCopiesBytes - copies_end_ < frame) return false;
+  if (!copies_) copies_ = std::make_unique_for_overwrite<std::byte[]>(kCopiesBytes);
+  header.sequence = next_sequence_++;
+  wire::encode(header, &copies_[copies_end_]);
+  if (header.payload_bytes != 0)
+    std::memcpy(&copies_[copies_end_ + wire::kHeaderBytes], payload, static_cast<std::size_t>(header.payload_bytes));
+  copies_end_ += frame;
+  return true;
+}
+
 Outbox::Result Outbox::flush(int fd, engine::SystemCalls& calls) noexcept {
   if (error_ != 0) return Result::kBroken;
   if (flushing_) return Result::kDrained;
   flushing_ = true;
   Result result = Result::kDrained;
-  while (!queue_.empty()) {
+  while (!empty()) {
     Batch batch;
     gather(batch);
     msghdr message{};
@@ -63,6 +76,7 @@ Outbox::Result Outbox::flush(int fd, engine::SystemCalls& calls) noexcept {
 }
 
 void Outbox::gather(Batch& batch) noexcept {
+  if (copies_begin_ != copies_end_) batch.add(&copies_[copies_begin_], copies_end_ - copies_begin_);
   for (SendOp& op : queue_) {
     if (batch.closed || batch.frame_count == Batch::kMaxFrames || batch.segment_count + 2 > Batch::kMaxSegments) return;
     // A header that left in part is encoded again: the same bytes come out.
@@ -119,6 +133,10 @@ void Outbox::add_staged(SendOp& op, std::uint64_t rest, Batch& batch) noexcept {
 
 // Accounts for `bytes` that left, and completes the frames that left whole.
 void Outbox::consume(std::uint64_t bytes) noexcept {
+  const std::uint64_t copied = std::min<std::uint64_t>(bytes, copies_end_ - copies_begin_);
+  copies_begin_ += static_cast<std::size_t>(copied);
+  if (copies_begin_ == copies_end_) copies_begin_ = copies_end_ = 0;
+  bytes -= copied;
   while (bytes > 0 && !queue_.empty()) {
     SendOp& op = queue_.front();
     const std::uint64_t total = wire::kHeaderBytes + op.header.payload_bytes;
@@ -145,6 +163,7 @@ void Outbox::consume_payload(SendOp& op, std::uint64_t bytes) noexcept {
 
 void Outbox::fail(const Status& why) noexcept {
   staged_op_ = nullptr;
+  copies_begin_ = copies_end_ = 0;
   while (!queue_.empty()) {
     SendOp& op = queue_.pop_front();
     op.on_sent(op, why);

@@ -1,7 +1,8 @@
 // The frames of one link on their way out, in order. Sends as much as the socket takes with as few system calls as
 // possible: one sendmsg gathers the headers and payloads of as many queued frames as fit.
 //
-// Each SendOp completes exactly once: when its last byte is in the socket, or in fail(). on_sent may push again.
+// Each SendOp completes exactly once: when its last byte is in the socket, or in fail(). on_sent may push again. Small frames may be
+// copied instead and are done with at once; they all leave before the queue, because a frame is only copied while that is empty.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,9 @@ class Outbox {
 
   // Numbers the frame and queues it.
   void push(SendOp& op) noexcept;
-  bool empty() noexcept { return queue_.empty(); }
+  // Numbers the frame and takes it by copying it. False when there is no room, or the queue is not empty.
+  bool copy(wire::FrameHeader& header, const std::byte* payload) noexcept;
+  bool empty() noexcept { return queue_.empty() && copies_begin_ == copies_end_; }
 
   // True while flush() runs further up the stack: what is pushed now leaves with it.
   bool flushing() const noexcept { return flushing_; }
@@ -31,6 +34,7 @@ class Outbox {
  private:
   struct Batch;
   static constexpr std::size_t kStagingBytes = 64 << 10;
+  static constexpr std::size_t kCopiesBytes = 16 << 10;
 
   void gather(Batch& batch) noexcept;
   void add_payload(SendOp& op, Batch& batch) noexcept;
@@ -39,6 +43,10 @@ class Outbox {
   void consume_payload(SendOp& op, std::uint64_t bytes) noexcept;
 
   IntrusiveList<SendOp> queue_;
+  // Whole frames, of which those before copies_begin_ have left. Of its pages only those exist that were written to.
+  std::unique_ptr<std::byte[]> copies_;
+  std::size_t copies_begin_ = 0;
+  std::size_t copies_end_ = 0;
   std::uint64_t next_sequence_ = 0;
   bool flushing_ = false;
   int error_ = 0;

@@ -130,6 +130,10 @@ void TcpTransport::post(PeerId peer, SendOp& op) noexcept {
   link(peer).post(op);
 }
 
+bool TcpTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload) noexcept {
+  return link(peer).send_now(header, payload);
+}
+
 void TcpTransport::admit(PeerId peer, std::unique_ptr<tcp::Connection> connection) noexcept {
   link(peer).open(std::move(connection));
 }
