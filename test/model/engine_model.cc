@@ -32,8 +32,6 @@ enum At : std::uint8_t {
   // The event thread
   kListen,
   kHeard,
-  kHeardTimer,
-  kHeardWork,
   kEventTurn,
   kEventMoved,
   kEventBreathed,
@@ -52,11 +50,6 @@ enum At : std::uint8_t {
 };
 
 enum Heard : std::uint8_t { kHeardPort = 1, kHeardLazy = 2, kHeardControl = 4 };
-
-// Where kArmEvent returns to: its own place would need a second level of subroutines.
-At after_arming(bool event_thread, const EngineModel::Actor& me) {
-  return !event_thread ? kLeft : me.heard != 0 ? kHeardWork : kEventDone;
-}
 
 }  // namespace
 
@@ -160,23 +153,42 @@ void EngineModel::disarm_event_thread(State& s) const {
 }
 
 void EngineModel::set_lazy_timer(State& s) const {
-  s.lazy_pending = 1, s.lazy_stale = 0, s.timer_set = 1;
+  s.lazy_pending = 1, s.lazy_stale = 0;
+  s.timer_set = 1, s.timer_fired = 0;
 }
 
-void EngineModel::leave(State& s, int me) const {
+void EngineModel::cancel_lazy_timer(State& s) const {
+  if (!s.lazy_pending) return;
+  s.lazy_pending = is(Mutant::kCancelledPending);
+  s.timer_set = s.timer_fired = 0;
+}
+
+void EngineModel::request_lazy_arm(State& s) const {
+  const bool brisk = s.in_flight > 0;
+  if (is(Mutant::kNoLazyTimer) || (s.lazy_pending && (s.lazy_brisk || !brisk))) return;
+  s.lazy_brisk = brisk;
+  set_lazy_timer(s);
+}
+
+void EngineModel::leave(State& s, int me, Step& step) const {
   Actor& self = s.actor[me];
   self.at = kLeft;
-  s.lazy_stale = s.lazy_pending;
+  s.lazy_stale = 1;
   if (s.baton) {
     if (s.turn_wanted && !is(Mutant::kKeptBackSilently)) wake_driver(s);
-  } else if (options.polling) {
     return;
-  } else if (s.in_flight > 0 || s.armed) {
-    self.at = s.turn_wanted ? kArmEvent : kArm;
-    self.back = s.turn_wanted ? kLeft : kPushTurn;
-  } else if (!s.lazy_pending && !is(Mutant::kNoLazyTimer)) {
-    set_lazy_timer(s);
   }
+  if (options.polling) return;
+  if (s.armed && s.sources_armed) {
+    if (step.maybe()) {  // it stays armed
+      self.at = s.turn_wanted ? kArmEvent : kArm;
+      self.back = s.turn_wanted ? kLeft : kPushTurn;
+      return;
+    }
+    disarm_sources(s);  // calls follow each other quickly
+    if (options.socket) disarm_event_thread(s);
+  }
+  request_lazy_arm(s);
 }
 
 // ---- subroutines ----------------------------------------------------------------------------------------------------
@@ -234,7 +246,7 @@ bool EngineModel::subroutine(State& s, int me, Step& step) const {
     case kArmEvent:
       if (is(Mutant::kNoNewArmOnLeave) && s.armed) {
         step.name("arm: already armed");
-        return next(after_arming(me == event_thread(), self));
+        return next(me == event_thread() ? kEventDone : kLeft);
       }
       self.back = kArmEventArmed;
       self.at = kArm;
@@ -248,7 +260,7 @@ bool EngineModel::subroutine(State& s, int me, Step& step) const {
         step.name("arm: watches the port");
         if (!s.armed) s.armed = s.watched = 1;
       }
-      return next(after_arming(me == event_thread(), self));
+      return next(me == event_thread() ? kEventDone : kLeft);
   }
   return false;
 }
@@ -384,6 +396,7 @@ bool EngineModel::application(State& s, int me, Step& step) const {
     case kBreathed:
       if (s.holder != 0) return false;
       s.holder = mine;
+      if (s.lazy_pending && step.maybe()) cancel_lazy_timer(s);  // before it would fire
       if (self.moved || (!self.spun && step.maybe())) {
         step.name("spin: once more");
         self.spun = !self.moved;
@@ -395,6 +408,7 @@ bool EngineModel::application(State& s, int me, Step& step) const {
     case kSleepDisarm:
       step.name("sleep: disarms the event thread");
       disarm_event_thread(s);
+      cancel_lazy_timer(s);
       return call(kArm, kSleepArmed);
     case kSleepArmed:
       if (!self.ok || self.operation == kDone) {
@@ -435,7 +449,7 @@ bool EngineModel::application(State& s, int me, Step& step) const {
 
     case kLeave:
       step.name("leave");
-      leave(s, me);
+      leave(s, me, step);
       return true;
     case kPushTurn:
       if (self.ok) {
@@ -473,32 +487,17 @@ bool EngineModel::event(State& s, int me, Step& step) const {
       if (port && !is(Mutant::kLevelTriggered)) s.watched = 0;
       return next(kHeard);
     }
-    case kHeard:
+    case kHeard: {
       if (s.holder != 0) return false;
       step.name("event thread: has the lock");
       s.holder = mine;
+      const bool fired = (self.heard & kHeardLazy) != 0;
       if ((self.heard & kHeardPort) != 0 && !is(Mutant::kArmedForEver)) s.armed = 0;
       if ((self.heard & kHeardControl) != 0) s.control = s.control_rung = 0;
-      return next(kHeardTimer);
-    case kHeardTimer: {
-      const bool fired = (self.heard & kHeardLazy) != 0;
+      if (fired) s.timer_fired = s.lazy_pending = 0;
+      const bool watches = s.armed && (s.sources_armed || is(Mutant::kWatchWithoutSources));
       self.heard &= static_cast<std::uint8_t>(~kHeardLazy);
-      step.name(fired ? "event thread: the lazy timer" : "event thread: no timer");
-      if (fired) {
-        s.timer_fired = s.lazy_pending = 0;
-        const bool asks_again = s.lazy_stale && !is(Mutant::kLazyOnce);
-        if (is(Mutant::kLazyForEver)) set_lazy_timer(s);
-        if (s.baton || s.armed) return next(kHeardWork);
-        if (asks_again) set_lazy_timer(s);
-        if (!s.lazy_stale) return next(kArmEvent);
-      }
-      return next(kHeardWork);
-    }
-    case kHeardWork: {
-      const bool work = self.heard != 0;
-      self.heard = 0;
-      step.name(work && !s.baton ? "event thread: drives" : "event thread: leaves it to the driver");
-      if (!work || s.baton) return next(kEventDone);
+      if (s.baton || (self.heard == 0 && watches)) return next(kEventDone);
       disarm_sources(s);
       return next(kEventTurn);
     }
@@ -516,9 +515,17 @@ bool EngineModel::event(State& s, int me, Step& step) const {
       step.name("event thread: goes on");
       s.holder = mine;
       return next(s.baton ? kEventDone : kEventTurn);
-    case kEventArm:
+    case kEventArm: {
+      const bool at_once = self.heard != 0;
+      const bool was_here = s.lazy_pending || s.lazy_stale || is(Mutant::kLazyForEver);
+      if (!at_once && was_here) {
+        step.name("event thread: the application was here");
+        if (!s.lazy_pending && !is(Mutant::kLazyOnce)) set_lazy_timer(s);
+        return next(kEventDone);
+      }
       step.name("event thread: arms again");
       return next(is(Mutant::kNoArmAfterDrive) ? kEventDone : kArmEvent);
+    }
     case kEventDone:
       step.name("event thread: sleeps");
       s.holder = 0;

@@ -6,6 +6,7 @@
 // The source of messages is one of two kinds: a mailbox that rings while a flag is up (shared memory; its own protocol
 // has a model of its own), or a socket that rings unasked and may be read at any time. The lock is taken for granted
 // here.
+// What depends on how much time has passed (a spin's budget, visits in quick succession, a timer) may go either way.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +23,11 @@ enum class Mutant {
   kNoControl,             // work found while arming is left to nobody
   kArmedForEver,          // the event thread believes that the one-shot is still on after it fired
   kNoArmAfterDrive,       // the event thread goes to sleep without arming again
-  kNoLazyTimer,           // nothing in flight: nobody watches the port
+  kNoLazyTimer,           // leaving sets no timer
   kLazyOnce,              // the lazy timer gives up when the application was back
   kLazyForEver,           // the lazy timer is set again for ever
+  kCancelledPending,      // a driver cancels the timer, and whoever leaves believes that it still runs
+  kWatchWithoutSources,   // the timer leaves it to the watch over the port though the sources do not ring
   kLevelTriggered,        // the event thread's watch over the port is no one-shot
   kOthersCollect,         // a thread that tests collects from the port in which a driver sleeps
   kNoPassing,             // a leaving driver does not hand the baton on
@@ -57,7 +60,7 @@ struct EngineModel {
     // The peer and the source
     std::uint8_t peer_at, sent, mailbox, flag;
     // The engine
-    std::uint8_t holder, baton, driver_sleeps, armed, control_rung, lazy_pending, lazy_stale, turn_wanted, kept_back,
+    std::uint8_t holder, baton, driver_sleeps, armed, control_rung, lazy_pending, lazy_brisk, lazy_stale, turn_wanted, kept_back,
         in_flight, posted, unexpected, sources_armed;
     std::uint8_t blocked[kMaxApps], blocked_count;
     Actor actor[kMaxApps + 1];  // the last in use is the event thread
@@ -87,8 +90,10 @@ struct EngineModel {
   void wake_driver(State& s) const;
   void disarm_sources(State& s) const;
   void disarm_event_thread(State& s) const;
-  void leave(State& s, int me) const;
+  void leave(State& s, int me, Step& step) const;
+  void request_lazy_arm(State& s) const;
   void set_lazy_timer(State& s) const;
+  void cancel_lazy_timer(State& s) const;
 };
 
 }  // namespace lapwing::model

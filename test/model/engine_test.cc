@@ -49,6 +49,8 @@ const Case kMutants[] = {
     {"NoLazyTimer", alone(true, Mutant::kNoLazyTimer), Verdict::kStuck},
     {"LazyOnce", alone(true, Mutant::kLazyOnce), Verdict::kStuck},
     {"LazyForEver", alone(true, Mutant::kLazyForEver), Verdict::kTicks},
+    {"CancelledPending", alone(false, Mutant::kCancelledPending), Verdict::kStuck},
+    {"WatchWithoutSources", alone(false, Mutant::kWatchWithoutSources), Verdict::kStuck},
     {"LevelTriggered", alone(true, Mutant::kLevelTriggered), Verdict::kTicks},
     {"OthersCollect", together(2, 2, false, Mutant::kOthersCollect), Verdict::kStuck},
     {"NoPassing", polling(2, 1, Mutant::kNoPassing), Verdict::kStuck},
