@@ -133,7 +133,7 @@ void Engine::set_timer(Timer& timer, std::int64_t deadline) noexcept {
   timer.deadline_ = deadline;
   timer.pending_ = true;
   timers_.insert(&timer);
-  hold();
+  if (!timer.idle_) hold();
   if (*timers_.begin() == &timer) program_timer();
 }
 
@@ -141,7 +141,7 @@ void Engine::cancel_timer(Timer& timer) noexcept {
   if (!timer.pending_) return;
   timers_.erase(&timer);
   timer.pending_ = false;
-  unhold();
+  if (!timer.idle_) unhold();
 }
 
 void Engine::program_timer() noexcept {

@@ -53,16 +53,19 @@ class Source {
 
 struct TimerTag;
 
-// A deadline. Runs once, with the lock held, not before its time.
+// A deadline. Runs once, with the lock held, not before its time. While it is set it counts as work under way, so that the
+// event thread is armed for it; an idle one does not, and is late when nobody is there.
 class Timer {
  public:
   using Function = void (*)(Timer&) noexcept;
-  explicit Timer(Function run) noexcept : run_(run) {}
+  static constexpr bool kIdle = true;
+  explicit Timer(Function run, bool idle = false) noexcept : run_(run), idle_(idle) {}
   bool pending() const noexcept { return pending_; }
 
  private:
   friend class Engine;
   Function run_;
+  bool idle_;
   std::int64_t deadline_ = 0;
   bool pending_ = false;
 };

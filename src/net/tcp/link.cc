@@ -113,9 +113,10 @@ void Link::flush() noexcept {
       break;
     case Outbox::Result::kBroken:
       // What the peer sent before it went may still be here, its goodbye above all: read first, then judge.
-      fail_soon(connection_lost(std::strerror(outbox_.error())));
+      fail_soon(connection_lost(outbox_.error()));
       break;
   }
+  shared_.patrol.wanted();
   keep_engine_awake();
 }
 
@@ -240,7 +241,7 @@ void Link::receive() noexcept {
       lose(connection_lost("closed by the peer"));
       break;
     case Inbox::Result::kBroken:
-      lose(connection_lost(std::strerror(inbox_.error())));
+      lose(connection_lost(inbox_.error()));
       break;
     case Inbox::Result::kViolation:
       lose(Status::error(MPI_ERR_OTHER, "%s broke the rules of the wire (%s): %s. Do all ranks run the same Lapwing?",
@@ -276,6 +277,34 @@ Status Link::connection_lost(const char* what) const {
       "%s lost its connection to %s (%s): %s. That process has ended, or the network between the hosts broke; "
       "look at what it printed last",
       shared_.describe_self().c_str(), shared_.describe(peer_).c_str(), connection_->remote().text().c_str(), what);
+}
+
+// What the kernel says when its probes were not answered.
+Status Link::connection_lost(int error) const {
+  const bool nobody_answers = error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH;
+  return nobody_answers ? silent() : connection_lost(std::strerror(error));
+}
+
+Status Link::silent() const {
+  return Status::error(
+      MPI_ERR_PROC_ABORTED,
+      "%s lost its connection to %s (%s): that host has not answered for %.3g s. It has gone, or the network between the "
+      "hosts is cut; LAPWING_PEER_TIMEOUT says how long to wait",
+      shared_.describe_self().c_str(), shared_.describe(peer_).c_str(), connection_->remote().text().c_str(),
+      static_cast<double>(shared_.patrol.patience()) / 1e9);
+}
+
+// A process that is stopped leaves its host to answer, which then takes no data but acknowledges the kernel's probes of its window;
+// one of these may just be on its way. So it takes two inspections to be sure.
+bool Link::inspect() noexcept {
+  if (state_ != State::kOpen) return false;
+  const Socket::Acknowledgement heard = connection_->socket().acknowledgement();
+  const bool was_unanswered = std::exchange(unanswered_, heard.unanswered);
+  if (was_unanswered && heard.unanswered && heard.silent_for >= shared_.patrol.patience()) {
+    lose(silent());
+    return false;
+  }
+  return heard.bytes_missing > 0;
 }
 
 // For failures found while somebody posts: nobody expects to be told of a lost peer from inside post().

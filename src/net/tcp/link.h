@@ -55,6 +55,9 @@ class Link final : public ConnectionUser, public DialerUser {
   // Sends what a burst kept back (Shared::deferred).
   void flush_deferred() noexcept;
 
+  // For the patrol: gives up a peer whose host has not answered for too long. True while something sent is not acknowledged.
+  bool inspect() noexcept;
+
   // Reads without having been told that there is something; true when something came.
   bool look() noexcept;
 
@@ -95,7 +98,9 @@ class Link final : public ConnectionUser, public DialerUser {
   void end(State state, Status why) noexcept;
   void keep_engine_awake() noexcept;
   Status no_route() const;
+  Status connection_lost(int error) const;
   Status connection_lost(const char* what) const;
+  Status silent() const;
 
   Shared& shared_;
   const PeerId peer_;
@@ -107,6 +112,7 @@ class Link final : public ConnectionUser, public DialerUser {
   unsigned kept_back_ = 0;  // frames in the outbox that wait for the burst's end, not for the socket
   bool listed_ = false;     // in Shared::deferred
   bool held_ = false;       // the engine has been told that frames wait to leave
+  bool unanswered_ = false;  // at the last inspection
   Status failure_;  // why frames are not sent any more: from now on (kFinished, kLost), or from the next resume()
   Outbox outbox_;
   Inbox inbox_;

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "net/tcp/connection.h"
 #include "net/tcp/interfaces.h"
+#include "net/tcp/patrol.h"
 #include "net/transport.h"
 #include "wire/handshake.h"
 
@@ -28,6 +29,7 @@ struct TcpOptions {
   std::uint16_t last_port = 0;
   std::int64_t connect_timeout = 10'000'000'000;   // ns, for all addresses of a peer together
   std::int64_t handshake_timeout = 5'000'000'000;  // ns, for whoever connects to this rank
+  std::int64_t peer_timeout = 60'000'000'000;      // ns, for a host that does not answer any more
 };
 
 struct TcpCounters {
@@ -61,7 +63,7 @@ class HotLinks {
 
 struct Shared {
   Shared(engine::Engine& engine_in, FrameSink& sink_in, const TcpOptions& options_in)
-      : engine(engine_in), sink(sink_in), options(options_in) {}
+      : engine(engine_in), sink(sink_in), options(options_in), patrol(engine_in, options_in.peer_timeout) {}
 
   static constexpr std::size_t kScratchBytes = 64 << 10;
 
@@ -74,6 +76,7 @@ struct Shared {
   engine::Engine& engine;
   FrameSink& sink;
   const TcpOptions options;
+  Patrol patrol;
   wire::JobKey key;
   TcpCounters counters;
   HotLinks hot_links;

@@ -1,6 +1,8 @@
 #include "net/tcp/socket.h"
 
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,6 +35,26 @@ int Socket::pending_error() const noexcept {
   int error = 0;
   socklen_t length = sizeof error;
   return getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
+}
+
+void Socket::keep_alive(int idle, int between, int probes) const noexcept {
+  const int on = 1;
+  setsockopt(fd_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  setsockopt(fd_, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  setsockopt(fd_, IPPROTO_TCP, TCP_KEEPINTVL, &between, sizeof between);
+  setsockopt(fd_, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+}
+
+Socket::Acknowledgement Socket::acknowledgement() const noexcept {
+  constexpr std::int64_t kMillisecond = 1'000'000;
+  Acknowledgement result;
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  if (ioctl(fd_, SIOCOUTQ, &result.bytes_missing) != 0 || result.bytes_missing <= 0) return {};
+  if (getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return result;
+  result.unanswered = info.tcpi_retransmits > 0 || info.tcpi_probes > 0;
+  result.silent_for = info.tcpi_last_ack_recv * kMillisecond;
+  return result;
 }
 
 int Socket::listen(const Address& address, Socket& socket) noexcept {

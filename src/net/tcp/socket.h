@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "net/tcp/address.h"
@@ -35,6 +36,16 @@ class Socket {
   static int connect(const Address& address, Socket& socket) noexcept;
   // EAGAIN: nobody waits to be accepted.
   int accept(Socket& accepted, Address& peer) const noexcept;
+
+  // Has the kernel probe the other side when nothing has come for `idle` seconds, `probes` times in a distance of `between`.
+  void keep_alive(int idle, int between, int probes) const noexcept;
+  // What the other side's host has acknowledged.
+  struct Acknowledgement {
+    int bytes_missing = 0;        // sent, or to be sent, and not acknowledged
+    bool unanswered = false;      // the kernel has sent something again, or probed a closed window, and heard nothing since
+    std::int64_t silent_for = 0;  // ns since the last acknowledgement
+  };
+  Acknowledgement acknowledgement() const noexcept;
 
   // Sends all of a few bytes on a connection that has sent little before; false when it does not take them.
   bool send_small(const std::byte* bytes, std::size_t count) const noexcept;

@@ -32,6 +32,7 @@ TcpOptions options_from(const NetworkConfig& config) {
     options.last_port = settings->tcp_ports.last;
     options.connect_timeout = nanoseconds(settings->connect_timeout).count();
     options.handshake_timeout = nanoseconds(settings->handshake_timeout).count();
+    options.peer_timeout = nanoseconds(settings->peer_timeout).count();
   }
   return options;
 }
@@ -70,6 +71,11 @@ Status TcpTransport::attach(const wire::CardBook& cards) {
   links_.reset(cards.size());
   if (!shared_.options.single_host) LAPWING_TRY(read_offers());
   LAPWING_TRY(reception_.start());
+  shared_.patrol.set_round([this] {
+    bool under_way = false;
+    links_.for_each([&](std::size_t, const std::unique_ptr<tcp::Link>& link) { under_way |= link && link->inspect(); });
+    return under_way;
+  });
   shared_.engine.add_source(*this);
   attached_ = true;
   return {};
@@ -158,6 +164,7 @@ bool TcpTransport::flushed() const noexcept {
 }
 
 void TcpTransport::close() noexcept {
+  shared_.patrol.stop();
   links_.for_each([](std::size_t, const std::unique_ptr<tcp::Link>& link) {
     if (link) link->close();
   });

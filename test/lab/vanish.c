@@ -1,0 +1,60 @@
+/* Two ranks, of which the host of the second one will vanish or stop: vanish MODE FILE. Writes FILE.started after the first message.
+
+     talk    they exchange small messages until FILE exists
+     push    rank 0 sends large messages, which fill every buffer on the way, until FILE exists
+     wait    rank 0 waits for a message that rank 1 never sends */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { kLarge = 1 << 20, kMore = 1, kLast = 2 };
+
+static char buffer[kLarge];
+
+static int ends(const char* file) {
+  return access(file, F_OK) == 0;
+}
+
+static void started(const char* file) {
+  char name[1024];
+  snprintf(name, sizeof name, "%s.started", file);
+  fclose(fopen(name, "w"));
+}
+
+static void stream(int rank, const char* file, int bytes, int answered) {
+  MPI_Status status;
+  for (int tag = kMore; tag != kLast;) {
+    if (rank == 0) {
+      tag = ends(file) ? kLast : kMore;
+      MPI_Send(buffer, bytes, MPI_CHAR, 1, tag, MPI_COMM_WORLD);
+    } else {
+      MPI_Recv(buffer, bytes, MPI_CHAR, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+      tag = status.MPI_TAG;
+    }
+    if (!answered) continue;
+    if (rank == 1) MPI_Send(buffer, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+    if (rank == 0) MPI_Recv(buffer, 1, MPI_CHAR, 1, 0, MPI_COMM_WORLD, &status);
+  }
+}
+
+int main(int argc, char** argv) {
+  int rank, size;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (argc != 3 || size != 2) {
+    fprintf(stderr, "usage: mpiexec -n 2 vanish talk|push|wait FILE\n");
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  MPI_Sendrecv(&size, 1, MPI_INT, 1 - rank, 0, &size, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank == 0) started(argv[2]);
+  if (strcmp(argv[1], "wait") == 0) {
+    while (rank == 1) pause();
+    MPI_Recv(buffer, 1, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  } else {
+    stream(rank, argv[2], argv[1][0] == 'p' ? kLarge : 8, argv[1][0] == 't');
+  }
+  return MPI_Finalize();
+}

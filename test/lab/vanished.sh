@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# A host that vanishes in the middle of a job is noticed within LAPWING_PEER_TIMEOUT or little more, whatever the others do just then,
+# and told with rank, host, address and time. A process that is only stopped is waited for.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+lab up 2 || die "lab up"
+
+# begin MODE: the job, up to its first message.
+begin() {
+  rm -f "$work/stop" "$work/stop.started"
+  on "h1 h2" "$build/test/lab/vanish" "$1" "$work/stop" &
+  job=$!
+  wait_until "the first message of $1" test -e "$work/stop.started"
+}
+
+export LAPWING_PEER_TIMEOUT=2
+for mode in talk push wait; do
+  begin "$mode"
+  lab cut h2
+  ! wait $job || die "$mode: the job succeeded without a host"
+  grep -qE "rank [01] on host h[12] lost its connection to rank [01] on host h[12] \((10\.77\.0\.[12]|\[fd77::[12]\]):[0-9]+\): that host has not answered for 2 s" \
+    "$work/log" || die "$mode: what is told"
+  grep -q "LAPWING_PEER_TIMEOUT" "$work/log" || die "$mode: the setting"
+  lab restore h2
+done
+
+# All processes on a host are stopped for longer than that, while their buffers are full. The host itself answers.
+begin push
+# shellcheck disable=SC2046
+kill -STOP $(ip netns pids "$LAB-h2")
+sleep 5
+# shellcheck disable=SC2046
+kill -CONT $(ip netns pids "$LAB-h2")
+touch "$work/stop"
+wait $job || die "a host whose processes were stopped"
+echo "vanished: all as expected"
