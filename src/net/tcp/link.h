@@ -109,9 +109,9 @@ class Link final : public ConnectionUser, public DialerUser {
   State state_ = State::kIdle;
   std::int64_t last_post_ = 0;  // when the last post ended, ns; for bursts, see joins_burst()
   unsigned burst_length_ = 0;
-  unsigned kept_back_ = 0;  // frames in the outbox that wait for the burst's end, not for the socket
-  bool listed_ = false;     // in Shared::deferred
-  bool held_ = false;       // the engine has been told that frames wait to leave
+  unsigned kept_back_ = 0;   // frames in the outbox that wait for the burst's end, not for the socket
+  bool listed_ = false;      // in Shared::deferred
+  bool held_ = false;        // the engine has been told that frames wait to leave
   bool unanswered_ = false;  // at the last inspection
   Status failure_;  // why frames are not sent any more: from now on (kFinished, kLost), or from the next resume()
   Outbox outbox_;
