@@ -312,6 +312,20 @@ static void episode_communicator(Worker* worker) {
 
 /* ---- the whole ---- */
 
+static Worker workers[kMostThreads];
+static int plans = 1; /* how many of them work */
+static pthread_barrier_t all_threads;
+
+/* Threads wait for each other now and then: a thread that sleeps through its wake-up must not be woken by the traffic
+   of the others, or nobody would notice. How many operations all of them have done. */
+static long meet_threads(void) {
+  long done = 0;
+  if (plans > 1) pthread_barrier_wait(&all_threads);
+  for (int t = 0; t < plans; ++t) done += workers[t].done;
+  if (plans > 1) pthread_barrier_wait(&all_threads);
+  return done;
+}
+
 static void* follow_plan(void* argument) {
   static void (*const episodes[])(Worker*) = {
       episode_messages,    episode_messages,    episode_messages,    episode_messages,    episode_wildcards,
@@ -320,13 +334,16 @@ static void* follow_plan(void* argument) {
       episode_collectives, episode_communicator,
   };
   Worker* worker = argument;
-  for (long said = 0; worker->done < worker->wanted;) {
-    episodes[below(&worker->plan, sizeof episodes / sizeof *episodes)](worker);
-    pause_between(worker);
-    if (worker->rank == 0 && worker->thread == 0 && worker->done * 10 / worker->wanted > said) {
-      said = worker->done * 10 / worker->wanted;
-      printf("soak: seed %llu: %ld of %ld operations\n", (unsigned long long)worker->seed, worker->done,
-             worker->wanted);
+  long done = 0, said = 0;
+  while (done < worker->wanted) {
+    for (int left = 1 + below(&worker->plan, 3); left > 0; --left) {
+      episodes[below(&worker->plan, sizeof episodes / sizeof *episodes)](worker);
+      pause_between(worker);
+    }
+    done = meet_threads();
+    if (worker->rank == 0 && worker->thread == 0 && done * 10 / worker->wanted > said) {
+      said = done * 10 / worker->wanted;
+      printf("soak: seed %llu: %ld of %ld operations\n", (unsigned long long)worker->seed, done, worker->wanted);
       fflush(stdout);
     }
   }
@@ -367,16 +384,17 @@ int main(int argc, char** argv) {
   OK(MPI_Init_thread(&argc, &argv, wanted, &provided));
   CHECK(provided >= wanted && threads <= kMostThreads);
   const double began = MPI_Wtime();
-  static Worker workers[kMostThreads];
-  const int plans = threads > 0 ? threads : 1;
-  for (int t = 0; t < plans; ++t) prepare(&workers[t], seed, t, operations / plans);
+  if (threads > 0) plans = threads;
+  for (int t = 0; t < plans; ++t) prepare(&workers[t], seed, t, operations);
   if (workers[0].rank == 0)
     printf("soak: seed %llu, %ld operations, %d ranks, %d threads\n", (unsigned long long)seed, operations,
            workers[0].size, threads);
   if (threads > 0) {
     pthread_t running[kMostThreads];
+    CHECK(pthread_barrier_init(&all_threads, NULL, (unsigned)plans) == 0);
     for (int t = 0; t < threads; ++t) CHECK(pthread_create(&running[t], NULL, follow_plan, &workers[t]) == 0);
     for (int t = 0; t < threads; ++t) CHECK(pthread_join(running[t], NULL) == 0);
+    CHECK(pthread_barrier_destroy(&all_threads) == 0);
   } else {
     follow_plan(&workers[0]);
   }

@@ -33,7 +33,7 @@ enum { kComms = 3 };
 typedef struct {
   uint64_t seed;
   int thread, rank, size;
-  long done, wanted;      /* operations, of all ranks together */
+  long done, wanted;      /* operations of all ranks; done by this thread, wanted of all threads */
   Random plan;            /* the same on all ranks: what is done */
   Random own;             /* this rank's: how and when it does it */
   MPI_Comm comms[kComms]; /* only this thread uses them */
