@@ -72,7 +72,7 @@ bool Dialer::dial() noexcept {
     note(std::strerror(error));
     return false;
   }
-  shared_.patrol.watch_over(socket);
+  shared_.patrol.watch_over(socket, candidate());
   connected_ = false;
   connection_ = std::make_unique<Connection>(
       shared_.engine, std::move(socket), candidate(),

@@ -116,7 +116,7 @@ void Link::flush() noexcept {
       fail_soon(connection_lost(outbox_.error()));
       break;
   }
-  shared_.patrol.wanted();
+  if (!connection_->remote().is_loopback()) shared_.patrol.wanted();
   keep_engine_awake();
 }
 
@@ -297,7 +297,7 @@ Status Link::silent() const {
 // A process that is stopped leaves its host to answer, which then takes no data but acknowledges the kernel's probes of its window;
 // one of these may just be on its way. So it takes two inspections to be sure.
 bool Link::inspect() noexcept {
-  if (state_ != State::kOpen) return false;
+  if (state_ != State::kOpen || connection_->remote().is_loopback()) return false;
   const Socket::Acknowledgement heard = connection_->socket().acknowledgement();
   const bool was_unanswered = std::exchange(unanswered_, heard.unanswered);
   if (was_unanswered && heard.unanswered && heard.silent_for >= shared_.patrol.patience()) {

@@ -6,7 +6,8 @@
 //                       acknowledged, rounds are made in which each link is inspected, a few per LAPWING_PEER_TIMEOUT
 //
 // Not TCP_USER_TIMEOUT: it also ends connections to a process that is merely stopped (by a debugger, by a batch system) once its
-// buffers are full, though its host answers. Here only a host counts that does not answer.
+// buffers are full, though its host answers. Here only a host counts that does not answer. This host itself is never taken for gone,
+// not even when it has thousands of ranks and answers itself late.
 #pragma once
 
 #include <functional>
@@ -30,7 +31,7 @@ class Patrol {
   void stop() noexcept { engine_.cancel_timer(timer_); }
 
   std::int64_t patience() const noexcept { return patience_; }
-  void watch_over(const Socket& socket) const noexcept;
+  void watch_over(const Socket& socket, const Address& remote) const noexcept;
 
  private:
   // It does not count as work under way: nobody need be armed for it.

@@ -129,7 +129,7 @@ void Reception::resume() noexcept {
 }
 
 void Reception::welcome(Socket socket, const Address& from) noexcept {
-  shared_.patrol.watch_over(socket);
+  shared_.patrol.watch_over(socket, from);
   auto connection = std::make_unique<Connection>(
       shared_.engine, std::move(socket), from,
       wire::Handshake::acceptor(shared_.key, shared_.options.rank, shared_.options.size, wire::random_nonce()), *this);
