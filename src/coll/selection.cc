@@ -21,8 +21,10 @@ TreeAlgorithm choose_tree(int ranks, std::uint64_t block_bytes) noexcept {
 }
 
 AllgatherAlgorithm choose_allgather(int ranks, std::uint64_t total_bytes) noexcept {
-  return ranks > 2 && total_bytes <= thresholds().allgather_bruck ? AllgatherAlgorithm::kBruck
-                                                                  : AllgatherAlgorithm::kRing;
+  const Thresholds& limit = thresholds();
+  const bool little = total_bytes <= limit.allgather_bruck;
+  const bool little_each = total_bytes <= static_cast<std::uint64_t>(ranks) * limit.allgather_bruck_block;
+  return ranks > 2 && (little || little_each) ? AllgatherAlgorithm::kBruck : AllgatherAlgorithm::kRing;
 }
 
 AlltoallAlgorithm choose_alltoall(int ranks, std::uint64_t block_bytes) noexcept {

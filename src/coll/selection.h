@@ -27,6 +27,7 @@ struct Thresholds {
   std::uint64_t bcast_segment = 128 * 1024;
   std::uint64_t tree = 2 * 1024;              // per block
   std::uint64_t allgather_bruck = 16 * 1024;  // in all
+  std::uint64_t allgather_bruck_block = 256;  // or per block: with thousands of ranks a ring's many steps cost most
   std::uint64_t alltoall_bruck = 256;         // per block
   int alltoall_bruck_ranks = 8;               // fewer ranks exchange pairwise at once
   std::uint64_t reduce_binomial = 16 * 1024;
