@@ -19,8 +19,10 @@
 namespace lapwing::engine {
 namespace {
 
-// While a driver spins it looks at the event port, a system call, only in every so many turns that moved nothing.
-constexpr unsigned kTurnsBetweenLooks = 8;
+// A spinning driver looks at the event port, a system call as long as a message takes, only so often, ns.
+constexpr std::int64_t kBetweenLooks = 4'000;
+// Where a turn costs no system call, reading the clock takes longer than the turn: it is read once in so many.
+constexpr unsigned kTurnsPerClock = 16;
 // A spinning driver cancels the lazy timer so much before it would fire, ns.
 constexpr std::int64_t kTimerMargin = 5'000;
 
@@ -174,8 +176,7 @@ bool Engine::turn(bool thorough) noexcept {
   turn_wanted_.store(false, std::memory_order_relaxed);
   for (Source* source : sources_) moved |= source->poll();
   // While a driver sleeps in the port, what it announces is his: collected here, his wake-up would be gone.
-  if (!driver_sleeps_ && (thorough || (!moved && ++turns_since_look_ >= kTurnsBetweenLooks))) {
-    turns_since_look_ = 0;
+  if (!driver_sleeps_ && thorough) {
     EventPort::Batch batch;
     port_.collect(batch, 0);
     ++system_calls().looks;
@@ -239,9 +240,13 @@ void Engine::drive(Waiter& waiter) noexcept {
 
 // Polls until the waiter is ready or a user callback wants an application thread (true), or the budget is spent (false).
 bool Engine::spin(Waiter& waiter) noexcept {
-  std::int64_t began = 0;
+  const unsigned turns_per_clock = policy_.yields() || sources_ring_unasked() ? 1 : kTurnsPerClock;
+  unsigned turns = 0;
+  std::int64_t began = 0;  // 0: from the next look at the clock on
+  bool look = false;
   for (;;) {
-    const bool moved = turn(!kThorough);
+    const bool moved = turn(look);
+    look = false;
     if (waiter.ready() || !application_tasklets_.empty()) {
       policy_.ended_spinning();
       ++counters_.waits_spun;
@@ -249,16 +254,24 @@ bool Engine::spin(Waiter& waiter) noexcept {
     }
     LAPWING_DELAY_POINT("spin.breathe");
     lock_.breathe();
-    const std::int64_t now = clock_.now();
-    // Nothing else to do at the moment: now the timer costs nobody anything.
-    if (lazy_pending_ && now >= lazy_deadline_ - kTimerMargin) cancel_lazy_timer();
-    if (moved || began == 0)
-      began = now;
-    else if (now - began >= policy_.budget())
-      return false;
+    if (moved) began = 0;
+    if (++turns >= turns_per_clock) {
+      turns = 0;
+      const std::int64_t now = clock_.now();
+      // Nothing else to do at the moment: now the timer costs nobody anything.
+      if (lazy_pending_ && now >= lazy_deadline_ - kTimerMargin) cancel_lazy_timer();
+      if (now - last_look_ >= kBetweenLooks) {
+        look = true;
+        last_look_ = now;
+      }
+      if (began == 0)
+        began = now;
+      else if (now - began >= policy_.budget())
+        return false;
+    }
     if (policy_.yields()) {
-      sched_yield();
       ++system_calls().yields;
+      sched_yield();
     } else {
       cpu_relax();
     }

@@ -221,7 +221,7 @@ class Engine {
   bool driver_sleeps_ = false;  // ... and sleeps in the port
   bool event_thread_drives_ = false;
   bool sources_armed_ = false;
-  unsigned turns_since_look_ = 0;
+  std::int64_t last_look_ = 0;  // of a spinning driver at the event port
   std::atomic<bool> turn_wanted_{false};  // see want_turn()
 
   Bell wake_{port_.system_calls};   // in the port: wakes a sleeping driver

@@ -49,6 +49,43 @@ TEST(Frame, ComesBackAsItWas) {
   EXPECT_EQ(std::memcmp(bytes, again, sizeof bytes), 0);
 }
 
+TEST(Frame, ASmallPayloadTravelsInsideItsHeader) {
+  for (std::uint64_t length = 0; length <= kInlineBytes; ++length) {
+    FrameHeader header = sample();
+    header.payload_bytes = header.message_bytes = length;
+    header.sender_token = header.receiver_token = 0;
+    ASSERT_TRUE(fits_inline(header));
+    std::byte payload[kInlineBytes], line[kHeaderBytes] = {}, unfolded[kInlineBytes];
+    for (std::size_t i = 0; i < kInlineBytes; ++i) payload[i] = static_cast<std::byte>(i + 1);
+    encode_inline(header, payload, line);
+    ASSERT_TRUE(is_inline(line));
+    ASSERT_TRUE(unfold_inline(line, unfolded));
+    FrameHeader decoded;
+    ASSERT_TRUE(decode(line, decoded).ok());
+    EXPECT_EQ(decoded.payload_bytes, length);
+    EXPECT_EQ(decoded.message_bytes, length);
+    EXPECT_EQ(decoded.tag, header.tag);
+    EXPECT_EQ(decoded.sender_token + decoded.receiver_token, 0u);
+    EXPECT_EQ(std::memcmp(payload, unfolded, length), 0);
+  }
+}
+
+TEST(Frame, OnlySmallMessagesWithoutAnswerTravelInside) {
+  FrameHeader header = sample();
+  header.sender_token = 0;
+  header.payload_bytes = header.message_bytes = kInlineBytes + 1;
+  EXPECT_FALSE(fits_inline(header));
+  std::byte line[kHeaderBytes] = {}, payload[kInlineBytes] = {};
+  encode(header, line);
+  EXPECT_FALSE(is_inline(line));
+  line[2] = std::byte{1};
+  EXPECT_TRUE(is_inline(line));
+  EXPECT_FALSE(unfold_inline(line, payload));  // it claims more than fits
+  header.payload_bytes = header.message_bytes = 8;
+  header.sender_token = 5;
+  EXPECT_FALSE(fits_inline(header));
+}
+
 // What decode() says of `header` as bytes.
 std::string verdict(const FrameHeader& header) {
   std::byte bytes[kHeaderBytes];

@@ -19,11 +19,13 @@
 namespace lapwing::net::shm {
 
 inline constexpr std::uint64_t kSegmentMagic = 0x3147'4553'5057'414cull;  // "LAPWSEG1", little-endian
-inline constexpr std::uint32_t kLayoutVersion = 1;
+inline constexpr std::uint32_t kLayoutVersion = 2;
 inline constexpr std::uint32_t kMaxLocalRanks = 4096;
 // Everything in a ring is a multiple of this, so that a frame's header never wraps.
 inline constexpr std::uint64_t kRecordAlignment = 64;
 inline constexpr std::uint64_t kMinRingBytes = 4096;
+// Where in a record's first line its stamp is (ring.h).
+inline constexpr std::size_t kStampOffset = 8;
 inline constexpr std::uint64_t kMaxRingBytes = std::uint64_t{1} << 30;
 
 struct SegmentHeader {

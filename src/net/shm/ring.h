@@ -1,12 +1,19 @@
 // One direction between two ranks: a ring of bytes with one writer and one reader, in shared memory.
 //
-// The bytes are a stream of records, each a frame header (64 bytes) and its payload, padded to 64. A record may be longer
-// than the ring: the writer publishes it in pieces, the reader takes what is there. Both positions count bytes since the
-// beginning and are multiples of 64 whenever published, so a header never wraps and a piece is never empty.
+// The bytes are a stream of records, each a line of 64 bytes (a frame's header) and its payload, padded to 64. Positions count
+// bytes since the beginning and are multiples of 64 whenever published, so a line never wraps and a piece is never empty.
+//
+//   line    has a stamp in it, written last: its position plus one. Seeing it, the reader has the line, and of a small record the
+//           whole, for the price of the one cache line that it has to fetch anyway.
+//   tail    tells how far a long record's payload is there: it may be longer than the ring, the writer publishes it in pieces and the
+//           reader takes what is there. Small records do not touch the tail, so it may lag behind the reader.
+//
+// What lies in the ring from earlier laps must never pass for a stamp: before a record's end is published, the stamp of the line behind
+// it is wiped. The writer always keeps that one line in hand, so a ring holds 64 bytes less than it has.
 //
 // Each side keeps its own position privately and the last seen position of the other side; it looks at the shared word, a
 // cache miss, only when what it knows does not suffice. The reader publishes its position once per quarter of the ring:
-// a writer that finds the ring full then has at least three quarters of unread bytes in it, whose reading publishes again.
+// a writer that finds less than a quarter free then has more than half of the ring unread in it, whose reading publishes again.
 //
 // What the other side publishes is checked; a position that cannot be makes the ring broken(), and it then has neither
 // room nor data. Each end is used by one thread at a time (endpoint's lock).
@@ -25,39 +32,68 @@ struct Piece {
   std::uint64_t bytes;
 };
 
+inline std::atomic<std::uint64_t>& stamp_of(std::byte* line) noexcept {
+  return *reinterpret_cast<std::atomic<std::uint64_t>*>(line + kStampOffset);
+}
+
 class RingWriter {
  public:
   void attach(RingHeader& header, std::byte* bytes, std::uint64_t capacity) noexcept {
     header_ = &header, bytes_ = bytes, capacity_ = capacity;
   }
-  std::uint64_t capacity() const noexcept { return capacity_; }
+  std::uint64_t capacity() const noexcept { return capacity_ - kRecordAlignment; }
   bool broken() const noexcept { return broken_; }
 
   // Bytes that may be written; at least `wanted` if the reader has left so much.
   std::uint64_t room(std::uint64_t wanted) noexcept {
-    const std::uint64_t known = capacity_ - (written_ - seen_head_);
+    const std::uint64_t known = capacity() - (written_ - seen_head_);
     return known >= wanted ? known : look();
   }
-  // Where the next bytes go: at most `most` of them, less where the ring wraps.
+  // A record's first line, to be written but for the eight bytes of its stamp.
+  std::byte* begin() noexcept {
+    begun_ = written_;
+    stamped_ = false;
+    written_ += kRecordAlignment;
+    return bytes_ + (begun_ & (capacity_ - 1));
+  }
+  // Where the next bytes of the payload go: at most `most` of them, less where the ring wraps.
   Piece next(std::uint64_t most) const noexcept {
     const std::uint64_t at = written_ & (capacity_ - 1);
     const std::uint64_t straight = capacity_ - at;
     return {bytes_ + at, most < straight ? most : straight};
   }
   void advance(std::uint64_t bytes) noexcept { written_ += bytes; }
-  // Everything written so far becomes readable. Pairs with load_acquire(tail) in RingReader::look.
-  void publish() noexcept { store_release(header_->tail, written_); }
+  // Everything written so far of a long record becomes readable. Pairs with load_acquire(tail) in RingReader::look.
+  void publish() noexcept {
+    wipe();
+    store_release(header_->tail, written_);
+    if (!stamped_) stamp();
+  }
+  // The same for a small record, now complete.
+  void publish_whole() noexcept {
+    wipe();
+    stamp();
+  }
 
   void want_space(bool wanted) noexcept { store_relaxed(header_->wants_space, wanted ? 1u : 0u); }
 
  private:
   std::uint64_t look() noexcept;
+  // The stamp of this line is stored later, and with release: whoever sees that one sees this.
+  void wipe() noexcept { store_relaxed(stamp_of(bytes_ + (written_ & (capacity_ - 1))), std::uint64_t{0}); }
+  // Pairs with load_acquire(stamp) in RingReader::record_here.
+  void stamp() noexcept {
+    store_release(stamp_of(bytes_ + (begun_ & (capacity_ - 1))), begun_ + 1);
+    stamped_ = true;
+  }
 
   RingHeader* header_ = nullptr;
   std::byte* bytes_ = nullptr;
   std::uint64_t capacity_ = 0;
   std::uint64_t written_ = 0;
+  std::uint64_t begun_ = 0;  // where the record begins that is being written
   std::uint64_t seen_head_ = 0;
+  bool stamped_ = true;
   bool broken_ = false;
 };
 
@@ -66,10 +102,20 @@ class RingReader {
   void attach(RingHeader& header, std::byte* bytes, std::uint64_t capacity) noexcept {
     header_ = &header, bytes_ = bytes, capacity_ = capacity;
   }
+  std::uint64_t capacity() const noexcept { return capacity_ - kRecordAlignment; }
   bool broken() const noexcept { return broken_; }
 
-  // Bytes that may be read; looks anew only when none is known.
-  std::uint64_t available() noexcept { return seen_tail_ != read_ ? seen_tail_ - read_ : look(); }
+  // Between two records: whether the next one begins here.
+  bool record_here() const noexcept {
+    return load_acquire(stamp_of(bytes_ + (read_ & (capacity_ - 1)))) == read_ + 1;
+  }
+  // The next `bytes` are there: a small record's.
+  void trust(std::uint64_t bytes) noexcept {
+    if (seen_tail_ < read_ + bytes) seen_tail_ = read_ + bytes;
+  }
+  // Within a record: bytes that may be read; looks anew only when none is known.
+  std::uint64_t available() noexcept { return seen_tail_ > read_ ? seen_tail_ - read_ : look(); }
+  // At most `most` bytes from `offset` on, less where the ring wraps.
   Piece next(std::uint64_t most, std::uint64_t offset = 0) const noexcept {
     const std::uint64_t at = (read_ + offset) & (capacity_ - 1);
     const std::uint64_t straight = capacity_ - at;

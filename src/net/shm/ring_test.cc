@@ -11,6 +11,7 @@ namespace lapwing::net::shm {
 namespace {
 
 constexpr std::uint64_t kCapacity = 4096;
+constexpr std::uint64_t kUsable = kCapacity - 64;
 
 class RingTest : public testing::Test {
  protected:
@@ -55,21 +56,70 @@ class RingTest : public testing::Test {
 };
 
 TEST_F(RingTest, StartsEmpty) {
-  EXPECT_EQ(writer_.room(64), kCapacity);
+  EXPECT_EQ(writer_.room(64), kUsable);
   EXPECT_EQ(reader_.available(), 0u);
+  EXPECT_FALSE(reader_.record_here());
+}
+
+TEST_F(RingTest, ASmallRecordIsSeenByItsStampAlone) {
+  for (int lap = 0; lap < 300; ++lap) {
+    ASSERT_FALSE(reader_.record_here());
+    *writer_.begin() = static_cast<std::byte>(lap);
+    ASSERT_FALSE(reader_.record_here());
+    writer_.publish_whole();
+    ASSERT_TRUE(reader_.record_here());
+    ASSERT_EQ(reader_.available(), 0u);  // the tail has not moved
+    reader_.trust(64);
+    ASSERT_EQ(reader_.available(), 64u);
+    ASSERT_EQ(reader_.next(64).data[0], static_cast<std::byte>(lap));
+    reader_.advance(64);
+    ASSERT_GE(writer_.room(64), 64u);
+  }
+  EXPECT_EQ(header_->tail.load(), 0u);
+}
+
+TEST_F(RingTest, ALongRecordShowsItsLineWithItsFirstPiece) {
+  writer_.begin();
+  write(640);
+  EXPECT_TRUE(reader_.record_here());
+  EXPECT_EQ(reader_.available(), 64u + 640u);
+}
+
+// Every word of a record's payload is what the stamp of some line of the next lap will be.
+TEST_F(RingTest, LeftOverBytesNeverPassForAStamp) {
+  for (std::uint64_t position = 0; position < 50 * kCapacity;) {
+    writer_.begin();
+    const std::uint64_t payload = position % (kCapacity / 4);
+    for (std::uint64_t done = 0; done < payload; done += 64) {
+      const std::uint64_t stamp = position + 64 + done + kCapacity + 1;
+      for (int word = 0; word < 8; ++word) std::memcpy(writer_.next(64).data + 8 * word, &stamp, 8);
+      writer_.advance(64);
+    }
+    writer_.publish_whole();
+    ASSERT_TRUE(reader_.record_here());
+    reader_.trust(64 + payload);
+    for (std::uint64_t left = 64 + payload; left != 0;) {
+      const Piece piece = reader_.next(left);
+      reader_.advance(piece.bytes);
+      left -= piece.bytes;
+    }
+    ASSERT_FALSE(reader_.record_here()) << position;
+    position += 64 + payload;
+    ASSERT_GE(writer_.room(kCapacity / 4), kCapacity / 4);
+  }
 }
 
 TEST_F(RingTest, TakesExactlyItsCapacityAndNoMore) {
-  write(kCapacity);
+  write(kUsable);
   EXPECT_EQ(writer_.room(64), 0u);
-  EXPECT_EQ(reader_.available(), kCapacity);
-  EXPECT_TRUE(read(kCapacity));
-  EXPECT_EQ(writer_.room(64), kCapacity);
+  EXPECT_EQ(reader_.available(), kUsable);
+  EXPECT_TRUE(read(kUsable));
+  EXPECT_EQ(writer_.room(64), kUsable);
 }
 
 TEST_F(RingTest, WrapsAnywhere) {
   for (std::uint64_t round = 1; round < 500; ++round) {
-    const std::uint64_t bytes = round * 64 % (kCapacity * 3 / 4) + 64;  // what a reader may leave unpublished apart
+    const std::uint64_t bytes = round * 64 % (kUsable * 3 / 4 / 64 * 64) + 64;  // what a reader may leave unpublished apart
     ASSERT_GE(writer_.room(bytes), bytes);
     write(bytes);
     ASSERT_EQ(reader_.available(), bytes);
@@ -79,7 +129,7 @@ TEST_F(RingTest, WrapsAnywhere) {
 
 TEST_F(RingTest, AFullRingIsAlwaysReopenedByReadingIt) {
   // The reader's position is published once per quarter: what is unpublished never keeps the writer out for good.
-  write(kCapacity - 64);
+  write(kUsable - 64);
   EXPECT_TRUE(read(kCapacity / 4 - 64));
   EXPECT_EQ(writer_.room(128), 64u);
   write(64);
@@ -99,7 +149,7 @@ TEST_F(RingTest, ImpossibleWritePositionBreaksTheReader) {
 }
 
 TEST_F(RingTest, ImpossibleReadPositionBreaksTheWriter) {
-  write(kCapacity);
+  write(kUsable);
   for (const std::uint64_t head : {kCapacity + 64, std::uint64_t{32}, ~std::uint64_t{63}}) {
     RingWriter writer = writer_;
     store_release(header_->head, head);

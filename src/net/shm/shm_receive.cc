@@ -72,7 +72,7 @@ bool ShmTransport::cool_down(Link& link) noexcept {
   full_fence();  // bit before tail; pairs with the fence in announce()
   LAPWING_DELAY_POINT("shm.cool_down");
   link.idle_looks = 0;
-  if (link.in.available() != 0 || link.in.broken()) {
+  if (has_input(link) || link.in.broken()) {
     pending.fetch_or(bit, std::memory_order_relaxed);
     return false;
   }
@@ -84,12 +84,11 @@ bool ShmTransport::receive(Link& link) noexcept {
   bool moved = false;
   std::uint64_t budget = kBytesPerLook;
   while (budget != 0 && !link.gone) {
-    const std::uint64_t available = link.in.available();
-    if (available == 0) break;
+    if (!has_input(link)) break;
     LAPWING_DELAY_POINT("shm.pop");
     moved = true;
     const std::uint64_t taken =
-        link.in_frame ? take_payload(link, std::min(available, budget)) : take_header(link, available);
+        link.in_frame ? take_payload(link, std::min(link.in.available(), budget)) : take_header(link);
     budget -= std::min(budget, taken);
   }
   if (link.in.broken() && !link.gone) {
@@ -104,32 +103,34 @@ bool ShmTransport::receive(Link& link) noexcept {
 }
 
 // A header, or a whole small frame; how many bytes of the ring that was.
-std::uint64_t ShmTransport::take_header(Link& link, std::uint64_t available) noexcept {
+std::uint64_t ShmTransport::take_header(Link& link) noexcept {
   std::byte bytes[wire::kHeaderBytes];  // a copy: the peer could change the original between check and use
   std::memcpy(bytes, link.in.next(sizeof bytes).data, sizeof bytes);
-  if (const Status status = wire::decode(bytes, link.header); !status.ok()) {
-    lose(link, Status::error(status.error_class(), "rank %u sent a malformed frame through shared memory: %s",
-                             link.peer, status.text()));
+  std::byte inlined[wire::kInlineBytes];
+  const bool is_inline = wire::is_inline(bytes);
+  const bool folded_well = !is_inline || wire::unfold_inline(bytes, inlined);
+  if (const Status status = wire::decode(bytes, link.header); !status.ok() || !folded_well) {
+    lose(link, Status::error(MPI_ERR_OTHER, "rank %u sent a malformed frame through shared memory: %s", link.peer,
+                             status.ok() ? "more payload than fits into its header" : status.text()));
     return sizeof bytes;
   }
-  if (link.header.sequence != link.expected_sequence) {
-    lose(link, Status::error(MPI_ERR_OTHER,
-                             "rank %u sent frame %" PRIu64 " through shared memory where frame %" PRIu64 " was due",
-                             link.peer, link.header.sequence, link.expected_sequence));
-    return sizeof bytes;
-  }
-  ++link.expected_sequence;
-  if (link.header.payload_bytes <= kSendNowBytes) {
-    const std::uint64_t record = shm::Layout::record_bytes(link.header.payload_bytes);
+  link.header.sequence = link.expected_sequence++;
+  const std::uint64_t record = shm::Layout::record_bytes(is_inline ? 0 : link.header.payload_bytes);
+  if (is_small(record)) {
+    link.in.trust(record);
     const shm::Piece payload = link.in.next(link.header.payload_bytes, sizeof bytes);
-    if (available >= record && payload.bytes == link.header.payload_bytes &&
-        sink_.on_whole(link.peer, link.header, payload.data)) {
+    if ((is_inline || payload.bytes == link.header.payload_bytes) &&
+        sink_.on_whole(link.peer, link.header, is_inline ? inlined : payload.data)) {
       give_back(link, record);
       return record;
     }
   }
   give_back(link, sizeof bytes);
   begin_frame(link);
+  if (is_inline && link.in_frame && !link.gone) {
+    land(link, inlined, link.header.payload_bytes);
+    finish_frame(link);
+  }
   return sizeof bytes;
 }
 

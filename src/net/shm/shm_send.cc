@@ -12,7 +12,7 @@ namespace {
 
 // What one push() moves at most, so that the lock is not held for the length of a message.
 constexpr std::uint64_t kBytesPerPush = 512 * 1024;
-// Published in pieces of this size, so that the reader copies out while we copy in.
+// Published in pieces of at most this size, so that the reader copies out while we copy in.
 constexpr std::uint64_t kPieceBytes = 16 * 1024;
 
 static_assert(wire::kHeaderBytes == shm::kRecordAlignment);
@@ -38,20 +38,25 @@ void ShmTransport::post(PeerId peer, SendOp& op) noexcept {
 bool ShmTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload) noexcept {
   Link* link = link_to(peer);
   if (link == nullptr || link->gone || !open_ || link->pushing || !link->queue.empty()) return false;
-  const std::uint64_t record = shm::Layout::record_bytes(header.payload_bytes);
-  if (link->out.room(record) < record) return false;
+  const bool inlined = wire::fits_inline(header);
+  const std::uint64_t record = shm::Layout::record_bytes(inlined ? 0 : header.payload_bytes);
+  if (!is_small(record) || link->out.room(record) < record) return false;
   header.sequence = link->next_sequence++;
-  wire::encode(header, link->out.next(wire::kHeaderBytes).data);
-  link->out.advance(wire::kHeaderBytes);
-  for (std::uint64_t from = 0; from < header.payload_bytes;) {
-    const shm::Piece piece = link->out.next(header.payload_bytes - from);
-    std::memcpy(piece.data, payload + from, piece.bytes);
-    link->out.advance(piece.bytes);
-    from += piece.bytes;
+  std::byte* line = link->out.begin();
+  if (inlined) {
+    wire::encode_inline(header, payload, line);
+  } else {
+    wire::encode_around_sequence(header, line);
+    for (std::uint64_t from = 0; from < header.payload_bytes;) {
+      const shm::Piece piece = link->out.next(header.payload_bytes - from);
+      std::memcpy(piece.data, payload + from, piece.bytes);
+      link->out.advance(piece.bytes);
+      from += piece.bytes;
+    }
+    link->out.advance(record - wire::kHeaderBytes - header.payload_bytes);
   }
-  link->out.advance(record - wire::kHeaderBytes - header.payload_bytes);
   LAPWING_DELAY_POINT("shm.publish");
-  link->out.publish();
+  link->out.publish_whole();
   LAPWING_DELAY_POINT("shm.published");
   announce(*link);
   return true;
@@ -81,11 +86,19 @@ void ShmTransport::push(Link& link) noexcept {
   }
 }
 
+// Whether there is room for the next piece of the first frame.
+bool ShmTransport::can_push(Link& link) noexcept {
+  const SendOp& op = link.queue.front();
+  const std::uint64_t record = shm::Layout::record_bytes(op.header.payload_bytes);
+  const std::uint64_t needed = is_small(record) ? record : shm::kRecordAlignment;
+  return link.out.room(needed) >= needed;
+}
+
 bool ShmTransport::push_waiting() noexcept {
   bool moved = false;
   for (std::size_t i = waiting_.size(); i-- > 0;) {  // backwards: push() may take the last element's place
     Link& link = *waiting_[i];
-    if (link.out.room(shm::kRecordAlignment) == 0) {
+    if (!can_push(link)) {
       failure_ |= link.out.broken();
       continue;
     }
@@ -97,13 +110,14 @@ bool ShmTransport::push_waiting() noexcept {
 
 // One piece of the first frame; how many bytes of the ring it took, 0 when there is no room.
 std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
-  const std::uint64_t missing = std::min(shm::Layout::record_bytes(op.header.payload_bytes) - op.transport_progress, kPieceBytes);
+  const std::uint64_t record = shm::Layout::record_bytes(op.header.payload_bytes);
+  const std::uint64_t missing = std::min(record - op.transport_progress, kPieceBytes);
   const std::uint64_t piece = std::min(link.out.room(missing), missing);
-  if (piece == 0 || link.out.broken()) return 0;
+  const bool small = is_small(record);
+  if (piece == 0 || (small && piece < record) || link.out.broken()) return 0;
   std::uint64_t left = piece;
   if (op.transport_progress == 0) {
-    wire::encode(op.header, link.out.next(wire::kHeaderBytes).data);  // never wraps: see ring.h
-    link.out.advance(wire::kHeaderBytes);
+    wire::encode_around_sequence(op.header, link.out.begin());
     left -= wire::kHeaderBytes;
     op.transport_progress = wire::kHeaderBytes;
   }
@@ -115,7 +129,10 @@ std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
     op.transport_progress += left;
   }
   LAPWING_DELAY_POINT("shm.publish");
-  link.out.publish();
+  if (small)
+    link.out.publish_whole();
+  else
+    link.out.publish();
   LAPWING_DELAY_POINT("shm.published");
   announce(link);
   return piece;
@@ -137,7 +154,7 @@ void ShmTransport::write_payload(Link& link, SendOp& op, std::uint64_t from, std
 
 // After publish(): makes sure that the receiver looks at this ring, and wakes it if it sleeps.
 void ShmTransport::announce(Link& link) noexcept {
-  full_fence();  // tail before pending bit and sleeping; pairs with the fences in cool_down() and arm()
+  full_fence();  // tail or stamp before pending bit and sleeping; pairs with the fences in cool_down() and arm()
   LAPWING_DELAY_POINT("shm.announce");
   if ((load_relaxed(*link.pending) & link.pending_bit) == 0) {
     link.pending->fetch_or(link.pending_bit, std::memory_order_relaxed);
@@ -158,7 +175,7 @@ void ShmTransport::start_waiting(Link& link) noexcept {
   link.out.want_space(true);
   full_fence();  // pairs with the fence in give_back()
   LAPWING_DELAY_POINT("shm.wait_for_space");
-  if (link.out.room(shm::kRecordAlignment) != 0 || link.out.broken()) ring_myself();
+  if (can_push(link) || link.out.broken()) ring_myself();
 }
 
 void ShmTransport::stop_waiting(Link& link) noexcept {

@@ -99,6 +99,8 @@ Status ShmTransport::open_links(const std::vector<shm::Invitation>& invitations)
   const bool may_pull = single_copy == Choice::kOn ||
                         (single_copy == Choice::kAuto && count > 1 && shm::SingleCopy::pays(engine_.clock()));
   links_ = std::make_unique<Link[]>(count);
+  most_of_a_small_record_ =
+      std::min(shm::Layout::record_bytes(kSendNowBytes), (capacity - shm::kRecordAlignment) / 4);
   hot_.reserve(count);
   waiting_.reserve(count);
   looked_at_.assign(segment_.layout().pending_words(), 0);
@@ -146,9 +148,8 @@ void ShmTransport::say_goodbye(Link& link) noexcept {
     wire::FrameHeader header;
     header.kind = wire::FrameKind::kGoodbye;
     header.sequence = link.next_sequence++;
-    wire::encode(header, link.out.next(wire::kHeaderBytes).data);
-    link.out.advance(wire::kHeaderBytes);
-    link.out.publish();
+    wire::encode_around_sequence(header, link.out.begin());
+    link.out.publish_whole();
     announce(link);
   }
   end(link, Status::error(MPI_ERR_OTHER, "this rank has closed its connections"));
@@ -167,7 +168,8 @@ Capabilities ShmTransport::capabilities(PeerId peer) const noexcept {
   const Link* link = link_to(peer);
   if (link == nullptr) return {};
   // Two frames of data fill the ring: one is written while the other is read.
-  const std::uint64_t chunk = link->out.capacity() / 2 - wire::kHeaderBytes;
+  const std::uint64_t chunk =
+      (link->out.capacity() / 2 - wire::kHeaderBytes) / shm::kRecordAlignment * shm::kRecordAlignment;
   return {std::min<std::uint64_t>(config_.settings->eager_limit_shm, wire::kMaxPayloadBytes), chunk, link->can_pull};
 }
 
@@ -220,10 +222,10 @@ void ShmTransport::disarm() noexcept {
 bool ShmTransport::work_left() noexcept {
   if (failure_ || unseen_senders()) return true;
   for (Link* link : hot_) {
-    if (link->in.available() != 0 || link->in.broken()) return true;
+    if (has_input(*link) || link->in.broken()) return true;
   }
   for (Link* link : waiting_) {
-    if (link->out.room(shm::kRecordAlignment) != 0 || link->out.broken()) return true;
+    if (can_push(*link) || link->out.broken()) return true;
   }
   return false;
 }

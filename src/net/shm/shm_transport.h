@@ -9,6 +9,8 @@
 // bitmap, so a look costs what is active and not what exists. It sleeps only after announcing it. Four flags do this; each is
 // used by the flag dance of base/memory_order.h, in which one of two sides always sees the other:
 //
+// (To publish is to store a tail or a record's stamp, ring.h; to read the tail, below, is to look for either.)
+//
 //   pending bit    set = "the receiver looks at this ring". The sender publishes the tail, fences, and reads the bit: set,
 //                  there is nothing to do (the usual case: a shared cache line that nobody writes); clear, it sets it. The
 //                  receiver, cooling a ring down, clears the bit, fences, and reads the tail once more.
@@ -119,8 +121,13 @@ class ShmTransport final : public Transport {
   void lose(Link& link, Status why) noexcept;
   void end(Link& link, Status why) noexcept;
 
+  // A record small enough is written whole before it is published, so the reader never waits for the rest of it. A quarter of
+  // the ring comes free sooner or later, see ring.h.
+  bool is_small(std::uint64_t record) const noexcept { return record <= most_of_a_small_record_; }
+
   // Sending: shm_send.cc
   void push(Link& link) noexcept;
+  bool can_push(Link& link) noexcept;
   bool push_waiting() noexcept;
   std::uint64_t write_piece(Link& link, SendOp& op) noexcept;
   void write_payload(Link& link, SendOp& op, std::uint64_t from, std::uint64_t bytes) noexcept;
@@ -132,7 +139,10 @@ class ShmTransport final : public Transport {
   bool collect_senders() noexcept;
   bool receive_hot() noexcept;
   bool receive(Link& link) noexcept;
-  std::uint64_t take_header(Link& link, std::uint64_t available) noexcept;
+  static bool has_input(Link& link) noexcept {
+    return link.in_frame ? link.in.available() != 0 : link.in.record_here();
+  }
+  std::uint64_t take_header(Link& link) noexcept;
   void begin_frame(Link& link) noexcept;
   std::uint64_t take_payload(Link& link, std::uint64_t available) noexcept;
   void land(Link& link, const std::byte* data, std::uint64_t bytes) noexcept;
@@ -154,6 +164,7 @@ class ShmTransport final : public Transport {
 
   std::vector<PeerId> local_ranks_;  // the host's ranks, ascending: local number -> rank
   std::uint32_t my_local_ = 0;
+  std::uint64_t most_of_a_small_record_ = 0;
   std::vector<std::int32_t> local_of_;  // rank -> local number, -1 elsewhere
   std::unique_ptr<Link[]> links_;       // by local number; our own is unused
   std::vector<Link*> hot_;
