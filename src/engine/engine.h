@@ -143,6 +143,9 @@ class Engine {
   // One turn of progress: polls every source once, looks at the event port, runs timers and tasklets. True when something
   // moved.
   bool turn() noexcept { return turn(kThorough); }
+  // The same for an application thread that will not wait (MPI_Test). Looks at the event port, a system call that costs ten times
+  // the rest, once in a while only: whoever tests rarely has the event thread to look for him.
+  bool glance() noexcept { return turn(!options_.event_thread || ++glances_ % kGlancesPerLook == 0); }
   // Blocks until the waiter is ready. Releases the lock while sleeping.
   void wait(Waiter& waiter) noexcept;
   // Runs user callbacks that wait for an application thread. Releases the lock around each. True when one ran.
@@ -155,6 +158,7 @@ class Engine {
  private:
   // Looks at the event port, a system call, in this turn.
   static constexpr bool kThorough = true;
+  static constexpr unsigned kGlancesPerLook = 16;
 
   bool turn(bool thorough) noexcept;
   void drive(Waiter& waiter) noexcept;
@@ -221,6 +225,7 @@ class Engine {
   bool driver_sleeps_ = false;  // ... and sleeps in the port
   bool event_thread_drives_ = false;
   bool sources_armed_ = false;
+  unsigned glances_ = 0;
   std::int64_t last_look_ = 0;  // of a spinning driver at the event port
   std::atomic<bool> turn_wanted_{false};  // see want_turn()
 

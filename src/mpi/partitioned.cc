@@ -84,7 +84,7 @@ Status parrived(MPI_Request handle, int partition, int* flag) {
   engine::Engine& engine = process().engine;
   engine::Call call(engine);
   if (!receive->arrived(partition)) {
-    engine.turn();
+    engine.glance();
     engine.run_application_tasklets();
   }
   *flag = receive->arrived(partition);

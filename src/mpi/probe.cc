@@ -36,7 +36,7 @@ Status look_for_message(comm::Communicator& communicator, int source, int* flag,
   engine::Engine& engine = process().engine;
   *flag = 1;
   if (look()) return {};
-  engine.turn();
+  engine.glance();
   engine.run_application_tasklets();
   if (look()) return {};
   *flag = 0;

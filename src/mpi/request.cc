@@ -217,7 +217,7 @@ Status take_result(MPI_Request& handle, p2p::Request& request, MPI_Status* statu
 void make_progress() noexcept {
   engine::Engine& engine = process().engine;
   engine::Call call(engine);
-  engine.turn();
+  engine.glance();
   engine.run_application_tasklets();
 }
 
