@@ -120,6 +120,55 @@ TEST(PmiClient, AsksForEverythingAtOnceWhereItCan) {
   EXPECT_EQ(launcher.heard()[5], "cmd=lapwing_getall prefix=card count=2");
 }
 
+// The greeting of an mpiexec that knows all shortcuts, and what follows.
+std::vector<std::string> shortcuts_and(const std::vector<std::string>& more) {
+  std::vector<std::string> all = {
+      "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0 lapwing=2\n",
+      "cmd=lapwing_welcome vallen_max=16384 appnum=1 size=9 kvsname=kvs_7 secret=" + std::string(31, 's') + "%20\n"};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+TEST(PmiClient, TakesEveryShortcut) {
+  ScriptedLauncher launcher(shortcuts_and({"cmd=barrier_out rc=0\n", "cmd=finalize_ack rc=0\n"}));
+  PmiClient client;
+  const Status status = client.connect(launcher.client_fd(), 3, 4);
+  ASSERT_TRUE(status.ok()) << status.text();
+  EXPECT_EQ(client.appnum(), 1);
+  EXPECT_EQ(client.universe_size(), 9);
+  EXPECT_EQ(client.secret(), std::string(31, 's') + " ");
+  int table = 0;
+  ASSERT_TRUE(client.exchange("card-", "a b", table).ok());
+  EXPECT_EQ(table, -1);  // this launcher has no table after all: get_all() has to do
+  ASSERT_TRUE(client.finalize().ok());
+  const std::vector<std::string> expected = {"cmd=init pmi_version=1 pmi_subversion=1", "cmd=lapwing_hello",
+                                             "cmd=lapwing_exchange prefix=card- value=a%20b", "cmd=finalize"};
+  EXPECT_EQ(launcher.heard(), expected);
+}
+
+TEST(PmiClient, TellsAValueTooLongForTheShortcutInPieces) {
+  std::vector<std::string> answers(3, "cmd=put_result rc=0 msg=success\n");
+  answers.push_back("cmd=barrier_out rc=0\n");
+  ScriptedLauncher launcher(shortcuts_and(answers));
+  PmiClient client;
+  ASSERT_TRUE(client.connect(launcher.client_fd(), 3, 4).ok());
+  int table = 0;
+  const Status status = client.exchange("card-", std::string(40000, 'x'), table);
+  ASSERT_TRUE(status.ok()) << status.text();
+  EXPECT_EQ(table, -1);
+  EXPECT_EQ(launcher.heard()[2].rfind("cmd=put kvsname=kvs_7 key=card-3 value=%pieces:3:", 0), 0u);
+}
+
+TEST(PmiClient, RefusesHalfAWelcome) {
+  for (const char* welcome : {"cmd=lapwing_welcome\n", "cmd=lapwing_welcome vallen_max=2 appnum=0 size=1 kvsname=k secret=\n"}) {
+    std::vector<std::string> answers = shortcuts_and({});
+    answers[1] = welcome;
+    ScriptedLauncher launcher(answers);
+    PmiClient client;
+    EXPECT_FALSE(client.connect(launcher.client_fd(), 0, 1).ok()) << welcome;
+  }
+}
+
 TEST(PmiClient, SaysWhenTheLauncherHasGone) {
   ScriptedLauncher launcher(kGreeting);
   PmiClient client;
