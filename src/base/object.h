@@ -37,7 +37,9 @@ class Object {
   // True when that was the last reference and the caller must destroy the object.
   // The only owner needs no atomic read-modify-write: nobody else can change the count.
   [[nodiscard]] bool release() noexcept {
-    return references_.load(std::memory_order_acquire) == 1 || references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    if (references_.load(std::memory_order_acquire) != 1) return references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    references_.store(0, std::memory_order_relaxed);  // who keeps the object for reuse retains it anew
+    return true;
   }
 
  protected:
