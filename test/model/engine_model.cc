@@ -288,7 +288,8 @@ void EngineModel::enter(State& s, int me, Step& step) const {
     case kTest:
       step.name("application: MPI_Test");
       if (self.operation == kDone) self.operation = kNoOperation;
-      self.at = kTurnThorough, self.back = kTested;
+      self.at = options.polling ? kTurnThorough : kTurnQuick;
+      self.back = kTested;
       return;
     case kSelf:  // in the place of the peer's next one
       step.name("application: a message to its own process");
