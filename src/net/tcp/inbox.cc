@@ -11,6 +11,19 @@
 
 namespace lapwing::net::tcp {
 
+namespace {
+
+// The usual single buffer has the cheaper system call.
+ssize_t receive_into(int fd, iovec* segments, std::size_t count) noexcept {
+  if (count == 1) return ::recv(fd, segments[0].iov_base, segments[0].iov_len, MSG_DONTWAIT);
+  msghdr message{};
+  message.msg_iov = segments;
+  message.msg_iovlen = count;
+  return ::recvmsg(fd, &message, MSG_DONTWAIT);
+}
+
+}  // namespace
+
 Inbox::Result Inbox::receive(int fd, std::byte* scratch, std::size_t scratch_bytes,
                              engine::SystemCalls& calls) noexcept {
   std::uint64_t received = 0;
@@ -24,10 +37,7 @@ Inbox::Result Inbox::receive(int fd, std::byte* scratch, std::size_t scratch_byt
       segments[count++] = {scratch, scratch_bytes};
       asked += scratch_bytes;
     }
-    msghdr message{};
-    message.msg_iov = segments;
-    message.msg_iovlen = count;
-    const ssize_t got = ::recvmsg(fd, &message, MSG_DONTWAIT);
+    const ssize_t got = receive_into(fd, segments, count);
     ++calls.receives;
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Result::kDrained;

@@ -76,7 +76,8 @@ bool Link::send_now(wire::FrameHeader& header, const std::byte* payload) noexcep
 
 void Link::leave_or_join_burst(bool small) noexcept {
   const std::int64_t now = shared_.engine.clock().now();
-  burst_length_ = now - last_post_ <= kBurstGap ? burst_length_ + 1 : 0;
+  burst_length_ = now - last_post_ <= kBurstGap && !burst_ended_ ? burst_length_ + 1 : 0;
+  burst_ended_ = false;
   const bool joins = burst_length_ >= kSentAtOnce && small && shared_.engine.has_event_thread();
   shared_.hot_links.touch(*this);
   if (joins && kept_back_ < kMostKeptBack) {
@@ -200,6 +201,11 @@ void Link::on_ready(Connection& connection, std::uint32_t events) noexcept {
   if (state_ != State::kOpen || &connection != connection_.get()) return;
   if ((events & EPOLLOUT) != 0) flush();
   if ((events & ~std::uint32_t{EPOLLOUT}) != 0) {
+    // A hot link is read by the next poll, without a second system call for the same bytes.
+    if ((events & ~std::uint32_t{EPOLLIN | EPOLLOUT}) == 0 && shared_.hot_links.has(*this)) {
+      shared_.hot_links.expect_input();
+      return;
+    }
     shared_.hot_links.touch(*this);
     receive();
     // An end that was announced together with the last bytes makes no new edge, and a short read has not shown it.
@@ -229,7 +235,10 @@ void Link::resume() noexcept {
 void Link::receive() noexcept {
   LAPWING_DELAY_POINT("tcp.receive");
   engine::SystemCalls& calls = shared_.engine.system_calls();
-  switch (inbox_.receive(connection_->fd(), shared_.scratch.get(), Shared::kScratchBytes, calls)) {
+  const std::uint64_t before = inbox_.bytes_received();
+  const Inbox::Result result = inbox_.receive(connection_->fd(), shared_.scratch.get(), Shared::kScratchBytes, calls);
+  if (inbox_.bytes_received() != before) burst_ended_ = true;  // what comes next may be an answer that somebody waits for
+  switch (result) {
     case Inbox::Result::kDrained:
       if (!failure_.ok()) lose(std::move(failure_));  // sending had failed
       break;

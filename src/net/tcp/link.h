@@ -107,8 +107,9 @@ class Link final : public ConnectionUser, public DialerUser {
   const std::vector<Address> addresses_;
   const bool same_host_;
   State state_ = State::kIdle;
-  std::int64_t last_post_ = 0;  // when the last post ended, ns; for bursts, see joins_burst()
+  std::int64_t last_post_ = 0;  // when the last post ended, ns; for bursts
   unsigned burst_length_ = 0;
+  bool burst_ended_ = false;  // something has come from the peer
   unsigned kept_back_ = 0;   // frames in the outbox that wait for the burst's end, not for the socket
   bool listed_ = false;      // in Shared::deferred
   bool held_ = false;        // the engine has been told that frames wait to leave

@@ -37,6 +37,7 @@ void HotLinks::touch(Link& link) noexcept {
     hot_.push_back({&link, 0});
     return;
   }
+  if (input_expected_) return;  // perhaps of the one that would have to go
   auto coldest = std::max_element(hot_.begin(), hot_.end(),
                                   [](const Hot& a, const Hot& b) { return a.looks_in_vain < b.looks_in_vain; });
   *coldest = {&link, 0};
@@ -46,8 +47,12 @@ void HotLinks::forget(Link& link) noexcept {
   hot_.erase(std::remove_if(hot_.begin(), hot_.end(), [&](const Hot& hot) { return hot.link == &link; }), hot_.end());
 }
 
+bool HotLinks::has(const Link& link) const noexcept {
+  return std::any_of(hot_.begin(), hot_.end(), [&](const Hot& hot) { return hot.link == &link; });
+}
 bool HotLinks::poll() noexcept {
   bool moved = false;
+  input_expected_ = false;
   // Callbacks touch and forget links, so the list may change under the loop; a link skipped for that has its turn next
   // time.
   for (std::size_t i = 0; i < hot_.size(); ++i) {
@@ -55,7 +60,10 @@ bool HotLinks::poll() noexcept {
     ++hot_[i].looks_in_vain;
     const bool came = link->look();
     moved |= came;
-    if (i >= hot_.size() || hot_[i].link != link) continue;
+    if (i >= hot_.size() || hot_[i].link != link) {
+      input_expected_ = true;  // of the one that was skipped, perhaps
+      continue;
+    }
     if (came) {
       hot_[i].looks_in_vain = 0;
     } else if (hot_[i].looks_in_vain >= kPatience) {

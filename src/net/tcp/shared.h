@@ -48,7 +48,11 @@ class HotLinks {
   // Something moved on this link: look at it directly for a while.
   void touch(Link& link) noexcept;
   void forget(Link& link) noexcept;
+  bool has(const Link& link) const noexcept;
   bool poll() noexcept;
+  // The event port has announced input of a hot link, and will not do so again: nobody sleeps before the next poll.
+  void expect_input() noexcept { input_expected_ = true; }
+  bool input_expected() const noexcept { return input_expected_; }
 
  private:
   // Looking at a socket costs a system call, and the event port looks at all of them with one: only a few are worth it.
@@ -59,6 +63,7 @@ class HotLinks {
     unsigned looks_in_vain;
   };
   std::vector<Hot> hot_;
+  bool input_expected_ = false;
 };
 
 struct Shared {

@@ -40,7 +40,7 @@ class TcpTransport final : public Transport, private tcp::ReceptionUser {
 
   bool poll() noexcept override;
   // The event port announces whatever there is to do, except to send what bursts keep back.
-  bool arm() noexcept override { return shared_.deferred.empty(); }
+  bool arm() noexcept override { return shared_.deferred.empty() && !shared_.hot_links.input_expected(); }
   void disarm() noexcept override {}
   bool rings_unasked() const noexcept override { return spoken_; }
 
