@@ -60,8 +60,8 @@ struct EngineModel {
     // The peer and the source
     std::uint8_t peer_at, sent, mailbox, flag;
     // The engine
-    std::uint8_t holder, baton, driver_sleeps, armed, control_rung, lazy_pending, lazy_brisk, lazy_stale, turn_wanted, kept_back,
-        in_flight, posted, unexpected, sources_armed;
+    std::uint8_t holder, baton, driver_sleeps, armed, control_rung, lazy_pending, lazy_brisk, lazy_stale, turn_wanted,
+        kept_back, in_flight, posted, unexpected, sources_armed;
     std::uint8_t blocked[kMaxApps], blocked_count;
     Actor actor[kMaxApps + 1];  // the last in use is the event thread
   };

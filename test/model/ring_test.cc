@@ -35,7 +35,9 @@ class Ring {
   explicit Ring(Without without) : without_(without) {}
   int threads() const { return 2 * kCores; }
   void begin(State&) const {}
-  const char* broken(const State& s) const { return s.deceived ? "the reader takes for a record what is none" : nullptr; }
+  const char* broken(const State& s) const {
+    return s.deceived ? "the reader takes for a record what is none" : nullptr;
+  }
   const char* unfinished(const State& s) const { return s.taken != kRecords ? "a record is not seen" : nullptr; }
 
   bool step(State& s, int thread, Step& step) const {
@@ -127,8 +129,8 @@ TEST_P(RingMutant, IsFoundOut) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, RingMutant,
-                         ::testing::Values(Without::kWipe, Without::kLineInHand, Without::kRelease, Without::kWipeBefore,
-                                           Without::kWaitForRoom));
+                         ::testing::Values(Without::kWipe, Without::kLineInHand, Without::kRelease,
+                                           Without::kWipeBefore, Without::kWaitForRoom));
 
 }  // namespace
 }  // namespace lapwing::model
