@@ -132,6 +132,7 @@ Status Job::start_all() {
   LAPWING_TRY(make_room());
   std::vector<int> appnums(rank_programs_.begin(), rank_programs_.end());
   pmi_ = std::make_unique<PmiServer>(loop_, *this, std::move(appnums));
+  pmi_->set_crowded(binding_.empty() && ranks_ > machine_.usable_cores());
   null_fd_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   for (int rank = 0; rank < ranks_; ++rank) LAPWING_TRY(start_rank(rank));
   return {};

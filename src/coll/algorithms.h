@@ -18,6 +18,12 @@ namespace lapwing::coll {
 // barrier_dissemination.cc
 void barrier_dissemination(Schedule& schedule);
 
+// crowded_linear.cc: for more ranks than cores
+void barrier_linear(Schedule& schedule);
+void bcast_linear(Schedule& schedule, const Block& data, int root);
+void reduce_linear(Schedule& schedule, const Block& input, const Block& output, int root);
+void allreduce_linear(Schedule& schedule, const Block& input, const Block& output);
+
 // bcast_*.cc. The data need not be described the same way on all ranks; the last two take one run of bytes.
 void bcast_binomial(Schedule& schedule, const Block& data, int root);
 void bcast_scatter_allgather(Schedule& schedule, const Block& bytes, int root);

@@ -17,6 +17,7 @@ std::vector<std::uint64_t> even_starts(std::uint64_t elements, int parts) {
 }
 
 void compile_bcast(Schedule& schedule, const Block& data, int root) {
+  if (choose_linear(schedule.crowded(), schedule.size(), data.bytes())) return bcast_linear(schedule, data, root);
   const BcastAlgorithm algorithm = choose_bcast(schedule.size(), data.bytes());
   if (algorithm == BcastAlgorithm::kBinomial) return bcast_binomial(schedule, data, root);
   // Cutting needs bytes: ranks may describe the same data by different types.
@@ -40,6 +41,8 @@ void compile_bcast(Schedule& schedule, const Block& data, int root) {
 
 void compile_reduce(Schedule& schedule, const Block& input, const Block& output, int root) {
   if (input.count == 0) return;
+  if (choose_linear(schedule.crowded(), schedule.size(), input.bytes()))
+    return reduce_linear(schedule, input, output, root);
   const bool long_operands = choose_reduce(schedule.size(), input.bytes()) == ReduceAlgorithm::kScatterGather;
   if (long_operands && input.count >= static_cast<std::uint64_t>(schedule.size())) {
     reduce_scatter_gather(schedule, input, output, root);
@@ -84,6 +87,8 @@ void intra_allgather(const Call& call, Schedule& schedule) {
 void intra_allreduce(const Call& call, Schedule& schedule) {
   const Operands both = operands(call, call.receive.count, call.receive.count);
   if (both.input.count == 0) return;
+  if (choose_linear(schedule.crowded(), schedule.size(), both.input.bytes()))
+    return allreduce_linear(schedule, both.input, both.output);
   switch (choose_allreduce(schedule.size(), both.input.bytes(), both.input.count, schedule.commutative())) {
     case AllreduceAlgorithm::kRecursiveDoubling:
       return allreduce_recursive_doubling(schedule, both.input, both.output);
@@ -173,7 +178,8 @@ std::vector<std::uint64_t> reduce_scatter_starts(const Call& call, int ranks) {
 void compile_intra(const Call& call, Schedule& schedule) {
   switch (call.what) {
     case Collective::kBarrier:
-      return barrier_dissemination(schedule);
+      return choose_linear(schedule.crowded(), schedule.size(), 0) ? barrier_linear(schedule)
+                                                                   : barrier_dissemination(schedule);
     case Collective::kBcast:
       return compile_bcast(schedule, call.receive.block(), call.root);
     case Collective::kAllgather:
@@ -207,6 +213,7 @@ void compile_intra(const Call& call, Schedule& schedule) {
 void compile(const Call& call, const comm::Communicator& communicator, Schedule& schedule) {
   if (call.op != nullptr) schedule.set_op(*call.op);
   schedule.set_team(comm::Plane::kCollective, communicator.rank(), communicator.size());
+  schedule.set_crowded(communicator.crowded);
   if (call.what >= Collective::kNeighborAllgather) {
     compile_neighbor(call, communicator, schedule);
   } else if (communicator.is_inter()) {

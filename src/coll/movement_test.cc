@@ -95,6 +95,19 @@ TEST(Barrier, HearsFromEverybody) {
   }
 }
 
+// The same for the other barrier: without any one rank, somebody waits for ever.
+TEST(Barrier, LinearWaitsForEverybody) {
+  for (int ranks = 2; ranks <= kMaxRanks; ++ranks) {
+    for (int absent = -1; absent < ranks; ++absent) {
+      Simulation job(ranks);
+      for (int rank = 0; rank < ranks; ++rank) {
+        if (rank != absent) barrier_linear(job[rank]);
+      }
+      for (unsigned seed = 1; seed <= kSeeds; ++seed) EXPECT_EQ(job.run(seed), absent < 0) << ranks << ' ' << absent;
+    }
+  }
+}
+
 template <typename Algorithm>
 void check_bcast(bool bytes_only, Algorithm algorithm) {
   for_all_cases([&](int ranks, std::uint64_t count, unsigned seed) {
@@ -117,6 +130,9 @@ void check_bcast(bool bytes_only, Algorithm algorithm) {
 
 TEST(Bcast, Binomial) {
   check_bcast(false, &bcast_binomial);
+}
+TEST(Bcast, Linear) {
+  check_bcast(false, &bcast_linear);
 }
 TEST(Bcast, ScatterAllgather) {
   check_bcast(true, &bcast_scatter_allgather);

@@ -126,6 +126,9 @@ TEST(Allreduce, Halving) {
 TEST(Allreduce, Ring) {
   for_all_cases(true, [](const Case& made) { check_allreduce(&allreduce_ring, made); });
 }
+TEST(Allreduce, Linear) {
+  for_all_cases(false, [](const Case& made) { check_allreduce(&allreduce_linear, made); });
+}
 
 using Reduce = void (*)(Schedule&, const Block&, const Block&, int);
 
@@ -147,6 +150,9 @@ void check_reduce(Reduce algorithm, const Case& made) {
 
 TEST(Reduce, Binomial) {
   for_all_cases(false, [](const Case& made) { check_reduce(&reduce_binomial, made); });
+}
+TEST(Reduce, Linear) {
+  for_all_cases(false, [](const Case& made) { check_reduce(&reduce_linear, made); });
 }
 TEST(Reduce, ScatterGather) {
   for_all_cases(false, [](const Case& made) { check_reduce(&reduce_scatter_gather, made); });

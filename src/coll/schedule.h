@@ -68,6 +68,9 @@ class Schedule {
   void set_team(comm::Plane plane, const std::vector<int>& members, int rank) noexcept;
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }
+  // Of the job, see selection.h.
+  void set_crowded(bool crowded) noexcept { crowded_ = crowded; }
+  bool crowded() const noexcept { return crowded_; }
 
   // ---- building
 
@@ -133,6 +136,7 @@ class Schedule {
   const std::vector<int>* members_ = nullptr;
   int rank_ = 0;
   int size_ = 1;
+  bool crowded_ = false;
 };
 
 }  // namespace lapwing::coll

@@ -7,6 +7,12 @@ const Thresholds& thresholds() noexcept {
   return kDefault;
 }
 
+bool choose_linear(bool crowded, int ranks, std::uint64_t bytes) noexcept {
+  const Thresholds& limit = thresholds();
+  return crowded && ranks >= limit.crowded_linear_least_ranks && ranks <= limit.crowded_linear_most_ranks &&
+         bytes <= limit.crowded_linear;
+}
+
 BcastAlgorithm choose_bcast(int ranks, std::uint64_t bytes) noexcept {
   const Thresholds& limit = thresholds();
   if (ranks <= 2 || bytes <= limit.bcast_binomial) return BcastAlgorithm::kBinomial;

@@ -1,3 +1,6 @@
+// A job is crowded when all of it runs on one host with fewer cores than ranks, as the launcher tells every rank alike
+// (comm::Communicator::crowded).
+//
 // Which algorithm, for how many ranks and bytes. Every rank must come to the same answer, so a choice depends only on
 // what all ranks know alike: the size of the team, bytes that the standard wants equal everywhere, whether the
 // operation commutes.
@@ -22,6 +25,8 @@ enum class ReduceScatterAlgorithm { kDoubling, kPairwise };
 
 // Bytes; what is longer takes the next algorithm.
 struct Thresholds {
+  std::uint64_t crowded_linear = 64 * 1024;  // in a crowded job, of a moderate number of ranks
+  int crowded_linear_least_ranks = 5, crowded_linear_most_ranks = 128;
   std::uint64_t bcast_binomial = 32 * 1024;
   std::uint64_t bcast_scatter_allgather = 1024 * 1024;
   std::uint64_t bcast_segment = 128 * 1024;
@@ -38,6 +43,8 @@ struct Thresholds {
 
 const Thresholds& thresholds() noexcept;
 
+// Whether to let one rank serve all: few bytes in a crowded job. Comes before the other questions.
+bool choose_linear(bool crowded, int ranks, std::uint64_t bytes) noexcept;
 BcastAlgorithm choose_bcast(int ranks, std::uint64_t bytes) noexcept;
 TreeAlgorithm choose_tree(int ranks, std::uint64_t block_bytes) noexcept;
 AllgatherAlgorithm choose_allgather(int ranks, std::uint64_t total_bytes) noexcept;

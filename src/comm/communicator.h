@@ -67,6 +67,7 @@ class Communicator : public Object {
     return std::exchange(error_handler_, handler);
   }
 
+  bool crowded = false;  // of a job with more ranks than cores on its one host; the same on all ranks
   std::string name;
   // Kept for rooms above; each casts its own back.
   std::unique_ptr<Extra> attributes;

@@ -241,7 +241,8 @@ void Engine::drive(Waiter& waiter) noexcept {
 // Polls until the waiter is ready or a user callback wants an application thread (true), or the budget is spent (false).
 bool Engine::spin(Waiter& waiter) noexcept {
   const unsigned turns_per_clock = policy_.yields() || sources_ring_unasked() ? 1 : kTurnsPerClock;
-  unsigned turns = 0;
+  const unsigned clocks_per_look = policy_.yields() ? kTurnsPerClock : 1;  // a turn may last as long as others want
+  unsigned turns = 0, clocks = 0;
   std::int64_t began = 0;  // 0: from the next look at the clock on
   bool look = false;
   for (;;) {
@@ -260,9 +261,10 @@ bool Engine::spin(Waiter& waiter) noexcept {
       const std::int64_t now = clock_.now();
       // Nothing else to do at the moment: now the timer costs nobody anything.
       if (lazy_pending_ && now >= lazy_deadline_ - kTimerMargin) cancel_lazy_timer();
-      if (now - last_look_ >= kBetweenLooks) {
+      if (++clocks >= clocks_per_look && now - last_look_ >= kBetweenLooks) {
         look = true;
         last_look_ = now;
+        clocks = 0;
       }
       if (began == 0)
         began = now;

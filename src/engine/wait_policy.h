@@ -23,7 +23,11 @@ class WaitPolicy {
   }
 
   // Nanoseconds that the next wait may spin.
-  std::int64_t budget() const noexcept { return fixed_budget_ >= 0 ? fixed_budget_ : wakeup_cost_ >> patience_shift_; }
+  std::int64_t budget() const noexcept {
+    if (fixed_budget_ >= 0) return fixed_budget_;
+    // Who gives the core away at every turn takes it from nobody, and being woken costs others more than being asked.
+    return (oversubscribed_ ? kYieldingFactor * wakeup_cost_ : wakeup_cost_) >> patience_shift_;
+  }
   // How long the application may be outside before the event thread is armed: by the same reasoning, arming when a wake-up's
   // worth of time has passed is at most twice as dear as the best possible.
   std::int64_t arm_delay() const noexcept { return std::clamp(wakeup_cost_, kLeastArmDelay, kMostCost); }
@@ -42,7 +46,7 @@ class WaitPolicy {
  private:
   static constexpr std::int64_t kLeastCost = 2'000, kMostCost = 100'000, kLongWaits = 8;
   static constexpr std::int64_t kLeastArmDelay = 50'000;
-  static constexpr int kMostImpatient = 4;
+  static constexpr int kMostImpatient = 4, kYieldingFactor = 8;
   std::int64_t wakeup_cost_ = kAssumedCost;
   std::int64_t fixed_budget_ = -1;
   bool oversubscribed_ = false;

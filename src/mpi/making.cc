@@ -83,6 +83,7 @@ comm::Communicator* make_communicator(std::uint64_t context, std::vector<comm::P
   comm::Group* near = comm::Group::make(std::move(local), self);
   if (parent != nullptr) near->session = parent->local_group().session;
   auto* made = new comm::Communicator(context, near, far);
+  made->crowded = process().job.crowded();
   if (parent != nullptr) adopt_error_handler(*made, parent->error_handler());
   return made;
 }
@@ -91,6 +92,7 @@ comm::Communicator* make_alike(std::uint64_t context, comm::Communicator& parent
   parent.local_group().retain();
   if (parent.is_inter()) parent.remote_group()->retain();
   auto* made = new comm::Communicator(context, &parent.local_group(), parent.remote_group());
+  made->crowded = parent.crowded;
   adopt_error_handler(*made, parent.error_handler());
   return made;
 }

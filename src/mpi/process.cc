@@ -40,6 +40,8 @@ void make_communicators(Process& process) {
   process.self =
       make_predefined(ContextIds::kSelf, comm::Group::make({self}, self), MPI_COMM_SELF, "MPI_COMM_SELF");
   process.processes = make_predefined(ContextIds::kProcesses, all, MPI_COMM_NULL, "all processes");
+  for (comm::Communicator* each : {process.world, process.self, process.processes})
+    each->crowded = process.job.crowded();
 }
 
 // Ranks on this host: as the launcher says, or as the cards say.

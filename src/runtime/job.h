@@ -43,6 +43,8 @@ class Job {
   bool single_host() const noexcept { return local_size_ == size_; }
   // Ranks on this host as the launcher says; 0: it did not say.
   int launcher_local_size() const noexcept { return local_size_; }
+  // More ranks than cores, all on one host, as our own mpiexec tells every rank alike. Elsewhere nobody could know it of all.
+  bool crowded() const noexcept { return launched_ && pmi_.crowded(); }
   // Whether this process is one of more ranks than there are cores for them.
   bool oversubscribed(int local_ranks) const noexcept;
 
