@@ -239,6 +239,7 @@ class Engine {
   int lazy_timer_ = -1;
   int control_ = -1;
   bool armed_ = false;
+  bool port_listed_ = false;  // in the outer epoll, armed or fired
   bool control_rung_ = false;  // and not heard yet
   bool lazy_pending_ = false;
   bool lazy_brisk_ = false;         // set by a leave with operations in flight
