@@ -78,7 +78,7 @@ time.sleep(1000)' &
 wait_until() {
   local what=$1 _
   shift
-  for _ in $(seq 400); do
+  for _ in $(seq 2400); do
     "$@" >/dev/null 2>&1 && return 0
     sleep 0.05
   done
