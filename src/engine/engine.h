@@ -244,7 +244,7 @@ class Engine {
   bool lazy_pending_ = false;
   bool lazy_brisk_ = false;         // set by a leave with operations in flight
   std::int64_t lazy_deadline_ = 0;  // when it fires, while pending
-  unsigned lazy_renewals_ = 0;      // how often in a row the timer found that the application had been here
+  unsigned lazy_renewals_ = 0;      // how often in a row it found that the application had been here, or was cancelled
   std::uint64_t epoch_ = 0;         // counts leaves: tells the lazy timer whether the application was here since
   std::uint64_t lazy_epoch_ = 0;
   std::int64_t last_visit_ = 0;  // while armed

@@ -235,7 +235,6 @@ bool Engine::stays_armed() noexcept {
 void Engine::request_lazy_arm() noexcept {
   const bool brisk = in_flight_ > 0;
   if (lazy_pending_ && (lazy_brisk_ || !brisk)) return;
-  if (!lazy_pending_) lazy_renewals_ = 0;
   lazy_brisk_ = brisk;
   set_lazy_timer(lazy_delay());
 }
@@ -259,6 +258,7 @@ void Engine::set_lazy_timer(std::int64_t delay) noexcept {
 
 void Engine::cancel_lazy_timer() noexcept {
   lazy_pending_ = false;
+  lazy_renewals_ = std::min(lazy_renewals_ + 1, kMostRenewals);
   const itimerspec never{};
   timerfd_settime(lazy_timer_, 0, &never, nullptr);
   ++system_calls().timers;
@@ -267,7 +267,10 @@ void Engine::cancel_lazy_timer() noexcept {
 // The lazy timer has fired. If the application has been here since it was set, it is set again.
 bool Engine::application_was_here() noexcept {
   if (lazy_pending_) return true;  // and has set it itself
-  if (epoch_ == lazy_epoch_) return false;
+  if (epoch_ == lazy_epoch_) {
+    lazy_renewals_ = 0;
+    return false;
+  }
   ++lazy_renewals_;
   if (lazy_renewals_ > kMostRenewals && in_flight_ == 0) lazy_brisk_ = false;
   set_lazy_timer(lazy_delay());
