@@ -66,12 +66,7 @@ bool Messenger::State::on_whole(net::PeerId id, const wire::FrameHeader& header,
   counters.bytes_received += header.payload_bytes;
   count_moved(header.payload_bytes);
   complete(*receive);
-  if (header.sender_token != 0) {
-    wire::FrameHeader matched;
-    matched.kind = FrameKind::kMatched;
-    matched.sender_token = header.sender_token;
-    post_control(id, matched);
-  }
+  if (header.sender_token != 0) tell_matched(id, header.sender_token);
   if (incoming.worth_a_frame()) return_credit(id, false);
   if (incoming.exhausted()) after_spending(id, peer, account);
   if (header.credit != 0) take_credit(id, header.credit);
@@ -216,12 +211,7 @@ void Messenger::State::on_message(net::PeerId id, const wire::FrameHeader& heade
       proceed(*receive, header.sender_token, is_pullable(header), address);
     } else {
       complete(*receive);
-      if (header.sender_token != 0) {
-        wire::FrameHeader matched;
-        matched.kind = FrameKind::kMatched;
-        matched.sender_token = header.sender_token;
-        post_control(id, matched);
-      }
+      if (header.sender_token != 0) tell_matched(id, header.sender_token);
     }
     return_credit(id, false);
   } else if (Message* message = std::exchange(peer.landing_message, nullptr)) {

@@ -76,6 +76,7 @@ struct Messenger::State {
   std::uint32_t take_owed(Peer& peer) noexcept;
   void post(net::PeerId id, net::SendOp& op) noexcept;
   void post_control(net::PeerId id, wire::FrameHeader header) noexcept;
+  void tell_matched(net::PeerId id, std::uint64_t sender_token) noexcept;
   wire::FrameHeader envelope(const SendRequest& send, wire::FrameKind kind) noexcept;
 
   // receiving.cc

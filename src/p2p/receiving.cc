@@ -176,23 +176,16 @@ void Messenger::State::deliver(ReceiveRequest& receive, Message& message) noexce
   discard(message);
   if (is_request) return proceed(receive, sender_token, pullable, address);
   complete(receive);
-  if (sender_token == 0) return;
-  wire::FrameHeader matched;
-  matched.kind = wire::FrameKind::kMatched;
-  matched.sender_token = sender_token;
-  post_control(id, matched);
+  if (sender_token != 0) tell_matched(id, sender_token);
 }
 
 // A rendezvous has its receive; received_ counts the first bytes. Gets the rest.
 void Messenger::State::proceed(ReceiveRequest& receive, std::uint64_t sender_token, bool pullable,
                                std::uint64_t address) noexcept {
   if (receive.received_ == receive.wanted_) {
-    wire::FrameHeader matched;
-    matched.kind = wire::FrameKind::kMatched;
-    matched.sender_token = sender_token;
     const net::PeerId id = receive.peer_;
     complete(receive);
-    return post_control(id, matched);
+    return tell_matched(id, sender_token);
   }
   if (!pullable || !network->capabilities(receive.peer_).pull) return ask_for_data(receive, sender_token);
   receive.address_ = address;
@@ -233,11 +226,9 @@ bool Messenger::State::pull_some(ReceiveRequest& receive) noexcept {
   counters.bytes_received += bytes;
   count_moved(bytes);
   if (receive.received_ < receive.wanted_) return true;
-  wire::FrameHeader matched;
-  matched.kind = wire::FrameKind::kMatched;
-  matched.sender_token = receive.sender_token_;
+  const std::uint64_t sender_token = receive.sender_token_;
   complete(receive);
-  post_control(id, matched);
+  tell_matched(id, sender_token);
   return false;
 }
 

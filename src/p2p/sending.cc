@@ -280,6 +280,14 @@ void Messenger::State::post_control(net::PeerId id, wire::FrameHeader header) no
   post(id, control);
 }
 
+// Answers a synchronous or rendezvous send: its message was matched, or pulled whole.
+void Messenger::State::tell_matched(net::PeerId id, std::uint64_t sender_token) noexcept {
+  wire::FrameHeader matched;
+  matched.kind = wire::FrameKind::kMatched;
+  matched.sender_token = sender_token;
+  post_control(id, matched);
+}
+
 void Messenger::State::on_control_sent(net::SendOp& op, const Status&) noexcept {
   auto& control = static_cast<Control&>(op);
   State& state = *control.state;
