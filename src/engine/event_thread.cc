@@ -206,8 +206,8 @@ void Engine::ring_control() noexcept {
   ++system_calls().bells;
 }
 
-// Takes the port out of the outer epoll, rather than only silencing it: a silent one costs every packet that arrives half a
-// microsecond, because the kernel still looks whom the port would wake.
+// Takes the port out of the outer epoll, rather than only silencing it: for every packet that arrives the kernel would still look
+// whom the port wakes (streaming over loopback TCP: 4.4 instead of 7 to 9 GB/s).
 void Engine::disarm_event_thread() noexcept {
   if (!port_listed_) return;
   LAPWING_DELAY_POINT("disarm.port");
