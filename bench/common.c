@@ -150,16 +150,21 @@ static double percentile(const Samples* sorted, double part) {
   return sorted->values[below] + (place - below) * (sorted->values[above] - sorted->values[below]);
 }
 
+double median(Samples* samples) {
+  qsort(samples->values, (size_t)samples->count, sizeof(double), by_value);
+  return percentile(samples, 0.5);
+}
+
 void report(const Program* program, Figure figure, Samples* samples) {
   if (samples->count == 0) return;
-  qsort(samples->values, (size_t)samples->count, sizeof(double), by_value);
+  const double value = median(samples);
   printf("{\"bench\":\"%s\",\"series\":\"%s\",", program->name, figure.series);
   if (figure.x_name != NULL)
     printf("\"x\":%.10g,\"x_name\":\"%s\",\"x_unit\":\"%s\",", figure.x, figure.x_name, figure.x_unit);
   else
     printf("\"x\":null,\"x_name\":null,\"x_unit\":null,");
   printf("\"value\":%.6g,\"unit\":\"%s\",\"low\":%.6g,\"high\":%.6g,\"samples\":%d,\"better\":\"%s\"}\n",
-         percentile(samples, 0.5), figure.unit, percentile(samples, 0.1), percentile(samples, 0.9), samples->count,
+         value, figure.unit, percentile(samples, 0.1), percentile(samples, 0.9), samples->count,
          figure.better);
   fflush(stdout);
   samples->count = 0;

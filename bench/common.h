@@ -58,6 +58,7 @@ typedef struct {
 
 void add_sample(Samples* samples, double value);
 void scale_samples(Samples* samples, double factor);    /* seconds to microseconds, and the like */
+double median(Samples* samples);                        /* sorts them; there must be one */
 void samples_to_rates(Samples* samples, double amount); /* seconds per operation to amounts per second */
 
 typedef struct {

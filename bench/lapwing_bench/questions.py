@@ -72,6 +72,19 @@ QUESTIONS = {
             seconds=20,
         ),
         Question(
+            "overlap_collectives",
+            "Do collectives advance while everybody computes?",
+            "Non-blocking collectives, and an exchange with both neighbours: alone, the time in their two calls beside"
+            " computing, and the share of the operation that computing did not hide. Paper 5 (non-blocking collectives)"
+            " found that collectives over TCP take less than 10 % of their time from the processor, so that up to 90 %"
+            " can be hidden. Where nothing but memory lies between the ranks, and every core computes, little can be"
+            " hidden: somebody must copy.",
+            SHM + TCP + TCP_THREADS,
+            lab=LAB + LAB_THREADS,
+            seconds=20,
+            quick_seconds=5,
+        ),
+        Question(
             "busy_receiver",
             "How long does a send take while its receiver computes?",
             "The receiver has posted MPI_Irecv and computes. Paper 4 (PIOMan), figure 3. MPI_Ssend is measured too,"
