@@ -244,19 +244,23 @@ bool Engine::spin(Waiter& waiter) noexcept {
   const unsigned turns_per_clock = policy_.yields() || sources_ring_unasked() ? 1 : kTurnsPerClock;
   const unsigned clocks_per_look = policy_.yields() ? kTurnsPerClock : 1;  // a turn may last as long as others want
   unsigned turns = 0, clocks = 0;
-  std::int64_t began = 0;  // 0: from the next look at the clock on
+  std::int64_t began = 0;  // of this wait for something to move; 0: from the next look at the clock on
+  spun_ = 0;
   bool look = false;
   for (;;) {
     const bool moved = turn(look);
     look = false;
     if (waiter.ready() || !application_tasklets_.empty()) {
-      policy_.ended_spinning();
+      policy_.ended_spinning(spun_);
       ++counters_.waits_spun;
       return true;
     }
     LAPWING_DELAY_POINT("spin.breathe");
     lock_.breathe();
-    if (moved) began = 0;
+    if (moved) {
+      if (spun_ != 0) policy_.ended_spinning(spun_);
+      began = spun_ = 0;
+    }
     if (++turns >= turns_per_clock) {
       turns = 0;
       const std::int64_t now = clock_.now();
@@ -267,12 +271,11 @@ bool Engine::spin(Waiter& waiter) noexcept {
         last_look_ = now;
         clocks = 0;
       }
-      if (began == 0)
-        began = now;
-      else if (now - began >= policy_.budget())
-        return false;
+      if (began == 0) began = now;
+      spun_ = now - began;
+      if (spun_ >= policy_.budget()) return false;
     }
-    if (policy_.yields()) {
+    if (policy_.yields(spun_)) {
       ++system_calls().yields;
       sched_yield();
     } else {
@@ -304,7 +307,7 @@ void Engine::sleep_in_port(Waiter& waiter) noexcept {
   port_.collect(batch, -1);
   LAPWING_DELAY_POINT("sleep.woken");
   lock_.lock();
-  policy_.ended_sleeping(clock_.now() - began);
+  policy_.ended_sleeping(spun_, clock_.now() - began);
   driver_sleeps_ = false;
   disarm_sources();
   port_.deliver(batch);

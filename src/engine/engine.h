@@ -227,6 +227,7 @@ class Engine {
   bool sources_armed_ = false;
   unsigned glances_ = 0;
   std::int64_t last_look_ = 0;  // of a spinning driver at the event port
+  std::int64_t spun_ = 0;       // by the driver since something moved, as of its last look at the clock
   std::atomic<bool> turn_wanted_{false};  // see want_turn()
 
   Bell wake_{port_.system_calls};   // in the port: wakes a sleeping driver

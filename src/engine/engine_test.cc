@@ -355,19 +355,5 @@ TEST(Lock, BreatheAdmitsAWaitingThread) {
   other.join();
 }
 
-TEST(WaitPolicy, SpinsNoLongerThanAWakeUpCostsAndLearns) {
-  WaitPolicy policy;
-  policy.configure(20'000, false, -1);
-  EXPECT_EQ(policy.budget(), 20'000);
-  for (int i = 0; i < 10; ++i) policy.ended_sleeping(10'000'000);
-  EXPECT_LT(policy.budget(), 20'000 / 8);
-  EXPECT_GT(policy.budget(), 0);
-  policy.ended_sleeping(25'000);  // a little more spinning would have caught it
-  EXPECT_EQ(policy.budget(), 20'000);
-  policy.configure(20'000, true, 0);
-  EXPECT_EQ(policy.budget(), 0);
-  EXPECT_TRUE(policy.yields());
-}
-
 }  // namespace
 }  // namespace lapwing::engine

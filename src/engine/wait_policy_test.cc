@@ -1,0 +1,166 @@
+#include "engine/wait_policy.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace lapwing::engine {
+namespace {
+
+constexpr std::int64_t kMicrosecond = 1'000, kMillisecond = 1'000'000;
+constexpr int kWorth = 8;  // as the policy has it
+
+// Waits of given lengths, as the engine would report them; time passes when the test says so.
+class Waits {
+ public:
+  explicit Waits(std::int64_t wakeup_cost) : wakeup_cost_(wakeup_cost) { policy.configure(wakeup_cost, false, -1); }
+
+  // Returns whether polling has caught it.
+  bool wait(std::int64_t length) {
+    const std::int64_t budget = policy.budget();
+    longest_polled = std::max(longest_polled, std::min(length, budget));
+    polled += std::min(length, budget);
+    waited += length;
+    cost += cost_of(length, budget);
+    lengths.push_back(length);
+    if (length <= budget)
+      policy.ended_spinning(length);
+    else
+      policy.ended_sleeping(budget, length - budget + wakeup_cost_);
+    return length <= budget;
+  }
+  void wait_often(std::int64_t length, int times = 48) {
+    for (int i = 0; i < times; ++i) wait(length);
+  }
+  void forget() { polled = waited = cost = 0, lengths.clear(); }
+  std::int64_t cost_of(std::int64_t length, std::int64_t budget) const {
+    return length <= budget ? length : budget + kWorth * wakeup_cost_;
+  }
+  // What somebody would have paid who knew all lengths but could choose only one budget.
+  std::int64_t cost_of_best_budget() const {
+    std::vector<std::int64_t> budgets = lengths;
+    budgets.push_back(0);
+    std::int64_t best = std::numeric_limits<std::int64_t>::max();
+    for (const std::int64_t budget : budgets) {
+      std::int64_t sum = 0;
+      for (const std::int64_t length : lengths) sum += cost_of(length, budget);
+      best = std::min(best, sum);
+    }
+    return best;
+  }
+
+  WaitPolicy policy;
+  std::int64_t polled = 0, waited = 0, cost = 0, longest_polled = 0;
+  std::vector<std::int64_t> lengths;
+
+ private:
+  std::int64_t wakeup_cost_;
+};
+
+// A machine with spare cores, and this project's virtual one.
+class WaitPolicyTest : public ::testing::TestWithParam<std::int64_t> {
+ protected:
+  const std::int64_t cost = GetParam();
+  Waits waits{cost};
+};
+INSTANTIATE_TEST_SUITE_P(WakeUp, WaitPolicyTest, ::testing::Values(3 * kMicrosecond, 57 * kMicrosecond),
+                         [](const auto& info) { return std::to_string(info.param / kMicrosecond) + "us"; });
+
+TEST_P(WaitPolicyTest, KnowingNothingItPollsForAsLongAsAWakeUpTakes) {
+  EXPECT_EQ(waits.policy.budget(), cost);
+  waits.wait_often(cost / 3, 100);
+  EXPECT_EQ(waits.policy.budget(), cost);
+}
+
+TEST_P(WaitPolicyTest, WaitsALittleLongerThanAWakeUpAreCaught) {
+  for (const std::int64_t length : {cost * 5 / 4, cost * 3, cost * 6}) {
+    waits.wait_often(length);
+    EXPECT_TRUE(waits.wait(length)) << length;
+  }
+}
+
+TEST_P(WaitPolicyTest, LongWaitsCostNextToNothing) {
+  for (const std::int64_t length : {2 * kMillisecond, 10 * kMillisecond, 200 * kMillisecond}) {
+    waits.wait_often(length);
+    waits.forget();
+    waits.wait_often(length);
+    EXPECT_LT(waits.polled * 400, waits.waited) << length;  // 0.25 %
+  }
+}
+
+TEST_P(WaitPolicyTest, OfShortAndLongWaitsInTurnsTheShortOnesAreCaught) {
+  const std::int64_t little = cost * 3 / 2;
+  for (int i = 0; i < 64; ++i) waits.wait(i % 2 == 0 ? little : 100 * cost);
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_TRUE(waits.wait(little));
+    waits.forget();
+    EXPECT_FALSE(waits.wait(100 * cost));
+    EXPECT_LE(waits.polled, 2 * little);
+  }
+}
+
+TEST_P(WaitPolicyTest, WhatIsSeldomCaughtIsNotPolledFor) {
+  for (int i = 0; i < 64; ++i) waits.wait(i % 4 == 0 ? cost * 6 : 1000 * cost);
+  EXPECT_LE(waits.policy.budget(), cost / 16);
+}
+
+TEST_P(WaitPolicyTest, ShortWaitsEndItsImpatienceAtOnce) {
+  waits.wait_often(1000 * cost);
+  ASSERT_LT(waits.policy.budget(), cost / 8);
+  for (int i = 0; i < 32; ++i) waits.policy.ended_spinning(0);  // too short to measure
+  EXPECT_EQ(waits.policy.budget(), cost);
+}
+
+// The lengths go slowly from much less than a wake-up to much more, and back.
+TEST_P(WaitPolicyTest, FollowsWaitsThatDrift) {
+  std::int64_t best = 0;
+  const auto drift = [&](std::int64_t length) {
+    waits.wait(length);
+    best += std::min(length, kWorth * cost);
+  };
+  for (std::int64_t length = cost / 10; length < 100 * cost; length += length / 20 + 1) drift(length);
+  for (std::int64_t length = 100 * cost; length > cost / 10; length -= length / 20 + 1) drift(length);
+  EXPECT_LE(waits.cost, 2 * best);  // of somebody who knows each wait beforehand
+}
+
+TEST_P(WaitPolicyTest, StaysNearTheBestBudgetInHindsight) {
+  std::mt19937 random(1);
+  for (int mixture = 0; mixture < 200; ++mixture) {
+    waits.forget();
+    const double centre = std::uniform_real_distribution<>(-3, 5)(random), spread = std::uniform_real_distribution<>(0, 3)(random);
+    std::lognormal_distribution<> lengths(centre, spread);
+    for (int i = 0; i < 1000; ++i) waits.wait(1 + static_cast<std::int64_t>(lengths(random) * static_cast<double>(cost)));
+    EXPECT_LE(waits.cost, 2 * waits.cost_of_best_budget()) << "e^" << centre << " wake-ups, spread " << spread;
+  }
+}
+
+TEST_P(WaitPolicyTest, AnEnemyWhoKnowsTheBudgetMakesItPollForEightWakeUpsAtMost) {
+  for (int i = 0; i < 1000; ++i) waits.wait(waits.policy.budget() + 1);
+  EXPECT_LE(waits.longest_polled, kWorth * cost);
+  EXPECT_LE(waits.cost, 1000 * 2 * kWorth * cost);
+}
+
+TEST(WaitPolicy, GivesTheCoreAwayWherePollingTakesLongerThanAWakeUp) {
+  WaitPolicy policy;
+  policy.configure(20'000, false, -1);
+  EXPECT_FALSE(policy.yields());
+  EXPECT_FALSE(policy.yields(19'999));
+  EXPECT_TRUE(policy.yields(20'000));
+  policy.configure(20'000, true, -1);
+  EXPECT_TRUE(policy.yields());
+  EXPECT_GT(policy.budget(), 20'000) << "who gives the core away may do so for longer";
+}
+
+TEST(WaitPolicy, AFixedBudgetStays) {
+  WaitPolicy policy;
+  policy.configure(20'000, true, 0);
+  EXPECT_EQ(policy.budget(), 0);
+  for (int i = 0; i < 32; ++i) policy.ended_sleeping(0, 25'000);
+  EXPECT_EQ(policy.budget(), 0);
+}
+
+}  // namespace
+}  // namespace lapwing::engine
