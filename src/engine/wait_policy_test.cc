@@ -130,9 +130,11 @@ TEST_P(WaitPolicyTest, StaysNearTheBestBudgetInHindsight) {
   std::mt19937 random(1);
   for (int mixture = 0; mixture < 200; ++mixture) {
     waits.forget();
-    const double centre = std::uniform_real_distribution<>(-3, 5)(random), spread = std::uniform_real_distribution<>(0, 3)(random);
+    const double centre = std::uniform_real_distribution<>(-3, 5)(random);
+    const double spread = std::uniform_real_distribution<>(0, 3)(random);
     std::lognormal_distribution<> lengths(centre, spread);
-    for (int i = 0; i < 1000; ++i) waits.wait(1 + static_cast<std::int64_t>(lengths(random) * static_cast<double>(cost)));
+    for (int i = 0; i < 1000; ++i)
+      waits.wait(1 + static_cast<std::int64_t>(lengths(random) * static_cast<double>(cost)));
     EXPECT_LE(waits.cost, 2 * waits.cost_of_best_budget()) << "e^" << centre << " wake-ups, spread " << spread;
   }
 }
