@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <math.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -249,17 +250,40 @@ static long number_in(const char* path, const char* key) {
   return number;
 }
 
+static void for_each_thread(void (*visit)(const char* id, void* context), void* context) {
+  DIR* threads = opendir("/proc/self/task");
+  for (struct dirent* thread; threads != NULL && (thread = readdir(threads)) != NULL;)
+    if (thread->d_name[0] != '.') visit(thread->d_name, context);
+  if (threads != NULL) closedir(threads);
+}
+
+static void add_voluntary_switches(const char* thread, void* sum) {
+  char path[300];
+  snprintf(path, sizeof path, "/proc/self/task/%s/status", thread);
+  *(long*)sum += number_in(path, "voluntary_ctxt_switches:");
+}
+
 long voluntary_switches(void) {
   long sum = 0;
-  DIR* threads = opendir("/proc/self/task");
-  for (struct dirent* thread; threads != NULL && (thread = readdir(threads)) != NULL;) {
-    if (thread->d_name[0] == '.') continue;
-    char path[300];
-    snprintf(path, sizeof path, "/proc/self/task/%s/status", thread->d_name);
-    sum += number_in(path, "voluntary_ctxt_switches:");
-  }
-  if (threads != NULL) closedir(threads);
+  for_each_thread(add_voluntary_switches, &sum);
   return sum;
+}
+
+static void move_thread(const char* thread, void* processors) {
+  sched_setaffinity((pid_t)strtol(thread, NULL, 10), sizeof(cpu_set_t), processors);
+}
+
+void stay_on_processor(int which) {
+  cpu_set_t ours, one;
+  if (sched_getaffinity(0, sizeof ours, &ours) != 0) return;
+  which %= CPU_COUNT(&ours);
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (!CPU_ISSET(i, &ours) || which-- > 0) continue;
+    CPU_ZERO(&one);
+    CPU_SET(i, &one);
+    for_each_thread(move_thread, &one);
+    return;
+  }
 }
 
 double memory_kib(void) {
@@ -269,6 +293,11 @@ double memory_kib(void) {
 double data_kib(void) {
   return (double)(number_in("/proc/self/smaps_rollup", "Pss_Anon:") +
                   number_in("/proc/self/smaps_rollup", "Pss_Shmem:"));
+}
+
+double kernel_kib(void) {
+  return (double)(number_in("/proc/meminfo", "Slab:") + number_in("/proc/meminfo", "KernelStack:") +
+                  number_in("/proc/meminfo", "PageTables:"));
 }
 
 void increment(long times) {

@@ -95,6 +95,9 @@ double own_thread_seconds(void); /* of the calling thread */
 long voluntary_switches(void);   /* of all threads of this process: how often one went to sleep */
 double memory_kib(void);         /* this process's share of memory (Pss), KiB; 0 if the system does not say */
 double data_kib(void);           /* of that, what is no file: programs and libraries come and go with other processes */
+double kernel_kib(void);         /* memory that the kernel of this machine keeps for all processes */
+/* All threads of this process have one processor, the first, second... of those they may use now, counted round. */
+void stay_on_processor(int which);
 
 /* So many increments of an integer, one after the other. */
 void increment(long times);

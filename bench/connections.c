@@ -1,10 +1,18 @@
 /* Do open connections cost anything (O2G, figures 5 and 6): rank 0 has one to every other rank. First only rank 1
    talks to rank 0, while all others wait in MPI_Recv and their connections are idle; then all are active.
 
+   What idle connections cost is less than what one job differs from the next by, or one minute of it from another. So
+   it is found inside one job: ranks 2 and 3, which have few connections, do the same by turns with ranks 0 and 1, and
+   both do it before rank 0 has met the others and after. What has changed for rank 0, over what has changed for rank
+   2 meanwhile, is the answer. Each of the four has one core for all of its threads.
+
    No step's length grows with the number of ranks but for one message each way. */
 #include "ranks.h"
 
-enum { kGoTag = 3, kPerRound = 8, kMostPerRound = 8192 }; /* messages of a peer, and of all, when all are active */
+enum { kGoTag = 3, kTurnTag = 4 };
+enum { kTeams = 4 };                              /* ranks that take turns, in two teams */
+enum { kMostTurns = 200, kBlocksPerSecond = 60 }; /* about */
+enum { kPerRound = 8 };                           /* messages of a peer, when all are active */
 
 static const Option options[] = {{0}};
 static const Program program = {
@@ -38,53 +46,154 @@ static void open_connections(void) {
 }
 
 static void answer_for_opening(void) {
-  const double memory = data_kib(), begin = now();
+  const double memory = data_kib(), kernel = kernel_kib(), begin = now();
   open_connections();
   if (rank != 0) return;
-  Samples growth = {0}, time = {0};
+  Samples growth = {0}, kernel_growth = {0}, time = {0};
   add_sample(&time, (now() - begin) / (size - 1) * 1e6);
   add_sample(&growth, (data_kib() - memory) / (size - 1));
+  add_sample(&kernel_growth, (kernel_kib() - kernel) / (size - 1));
   report_by_connections("opening a connection", "us", "lower", &time);
   report_by_connections("memory per connection", "KiB", "lower", &growth);
+  report_by_connections("memory of the kernel per connection, both ends", "KiB", "lower", &kernel_growth);
 }
 
-/* ---- All but one idle; ranks 0 and 1 only ---- */
+/* ---- All but one idle: by turns with a team that has few connections ---- */
 
-/* Rank 1 sends small messages; the processor time that each takes at rank 0. */
-static void answer_for_processor_time(MPI_Comm pair_comm, double budget) {
-  Pair pair = make_pair(pair_comm, 8, 64);
-  pair.first = !pair.first;
-  Samples windows = {0}, used = {0};
-  measure_in(pair_comm, stream_window, &pair, budget / 2, 1e-3, &windows);
-  double count = 1;
-  if (rank == 0) count = budget / 2 / 10 / windows.values[windows.count / 2];
-  const long each = agree_in(&pair_comm, count < 1 ? 1 : count > 10000 ? 10000 : (long)count);
-  for (int i = 0; i < 10; ++i) {
-    const double begin = processor_seconds();
-    stream_window(&pair, (int)each);
-    add_sample(&used, (processor_seconds() - begin) / ((double)each * pair.window) * 1e6);
+typedef struct {
+  MPI_Comm team; /* two ranks, the first of which leads */
+  MPI_Comm all;  /* both teams, or the one that there is */
+  bool leads, both;
+} Teams;
+
+static Teams make_teams(void) {
+  Teams teams = {MPI_COMM_NULL, MPI_COMM_NULL, rank % 2 == 0, size >= kTeams};
+  const int members[kTeams] = {0, 1, 2, 3}, first = rank / 2 * 2;
+  MPI_Group world, group;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_incl(world, teams.both ? kTeams : 2, members, &group);
+  MPI_Comm_create_group(MPI_COMM_WORLD, group, 0, &teams.all);
+  MPI_Group_free(&group);
+  MPI_Group_incl(world, 2, members + first, &group);
+  MPI_Comm_create_group(MPI_COMM_WORLD, group, 1 + first, &teams.team);
+  MPI_Group_free(&group);
+  MPI_Group_free(&world);
+  if (teams.both) stay_on_processor(rank % 2);
+  return teams;
+}
+
+static void free_teams(Teams* teams) {
+  MPI_Comm_free(&teams->team);
+  MPI_Comm_free(&teams->all);
+}
+
+typedef struct {
+  const char *series, *against; /* names of the value, and of the comparison */
+  size_t bytes;
+  int window;
+  void (*run)(void*, int);
+  bool to_leader;
+  double (*clock)(void);
+  double messages;  /* in one run, to divide its time by; or */
+  double megabytes; /* in one run, to report a bandwidth */
+  double ratio;     /* of rank 0's time to that of rank 2, before the others were met */
+  Samples own;      /* seconds that a run took rank 0 */
+  Samples relative; /* to what it took rank 2 */
+} What;
+
+/* So many runs of one team, after a few that wake it up. */
+static double block(const What* what, const Teams* teams, Pair* pair, int times) {
+  if (teams->leads)
+    MPI_Send(NULL, 0, MPI_BYTE, 1, kTurnTag, teams->team);
+  else
+    MPI_Recv(NULL, 0, MPI_BYTE, 0, kTurnTag, teams->team, MPI_STATUS_IGNORE);
+  what->run(pair, 1 + times / 10);
+  const double begin = what->clock();
+  what->run(pair, times);
+  return (what->clock() - begin) / times;
+}
+
+/* At rank 0: the turn of the other team. */
+static double let_other_team(void) {
+  double took;
+  MPI_Send(NULL, 0, MPI_BYTE, 2, kTurnTag, MPI_COMM_WORLD);
+  MPI_Recv(&took, 1, MPI_DOUBLE, 2, kTurnTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return took;
+}
+
+static void wait_for_turn(const What* what, const Teams* teams, Pair* pair, int times) {
+  if (rank == 2) MPI_Recv(NULL, 0, MPI_BYTE, 0, kTurnTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  const double took = block(what, teams, pair, times);
+  if (rank == 2) MPI_Send(&took, 1, MPI_DOUBLE, 0, kTurnTag, MPI_COMM_WORLD);
+}
+
+/* One turn of each team; who begins changes from one to the next. */
+static void take_turns(What* what, const Teams* teams, Pair* pair, int times, bool begins) {
+  if (rank != 0) {
+    wait_for_turn(what, teams, pair, times);
+    return;
   }
-  if (rank == 0) report_by_connections("processor time per message, the others idle", "us", "lower", &used);
+  double own = 0, other = 0;
+  if (begins) own = block(what, teams, pair, times);
+  if (teams->both) other = let_other_team();
+  if (!begins) own = block(what, teams, pair, times);
+  add_sample(&what->own, own);
+  if (teams->both) add_sample(&what->relative, own / other);
+}
+
+static void compare(What* what, const Teams* teams, double budget) {
+  MPI_Comm team = teams->team, all = teams->all;
+  Pair pair = make_pair(team, what->bytes, what->window);
+  if (what->to_leader) pair.first = !pair.first;
+  Samples trial = {0};
+  const Measurement measurement = {what->run, &pair, agree_in, &team, teams->leads, budget / 10, 1e-3};
+  measure(&measurement, &trial);
+  const long times = agree_in(&all, rank == 0 ? (long)(1 / (median(&trial) * kBlocksPerSecond)) + 1 : 0);
+  const double begin = now();
+  for (long i = 0, more = 1; more; ++i) {
+    take_turns(what, teams, &pair, (int)times, i % 2 == 0);
+    more = agree_in(&all, i < 4 || (i < kMostTurns && now() - begin < budget));
+  }
+  if (rank == 0 && what->to_leader) check_received(&pair, what->window);
+  free(trial.values);
   free_pair(&pair);
 }
 
-static void answer_for_idle(MPI_Comm pair_comm, double budget) {
-  Samples times = {0};
-  Pair small = make_pair(pair_comm, 8, 1);
-  measure_in(pair_comm, ping_pong, &small, budget, 1e-3, &times);
-  scale_samples(&times, 1e6 / 2);
-  report_by_connections("latency, the others idle", "us", "lower", &times);
-  free_pair(&small);
+static void report_idle(What* what) {
+  scale_samples(&what->relative, 1 / what->ratio);
+  report_by_connections(what->against, "ratio", "lower", &what->relative);
+  if (what->megabytes > 0)
+    samples_to_rates(&what->own, what->megabytes);
+  else
+    scale_samples(&what->own, 1e6 / what->messages);
+  const bool rate = what->megabytes > 0;
+  report_by_connections(what->series, rate ? "MB/s" : "us", rate ? "higher" : "lower", &what->own);
+}
 
-  Pair large = make_pair(pair_comm, 1 << 20, 16);
-  large.first = !large.first; /* to rank 0 */
-  measure_in(pair_comm, stream_window, &large, budget, 5e-3, &times);
-  if (rank == 0) check_received(&large, large.window);
-  samples_to_rates(&times, 16.0 * (1 << 20) / 1e6);
-  report_by_connections("bandwidth, the others idle", "MB/s", "higher", &times);
-  free_pair(&large);
-
-  answer_for_processor_time(pair_comm, budget);
+/* Before the others have been met, then when they have; all ranks. */
+static void answer_for_idle(double budget) {
+  What whats[] = {
+      {"latency, the others idle", "latency, over that with few connections", 8, 1, ping_pong, false, now,
+       .messages = 2},
+      {"bandwidth, the others idle", "time of a stream, over that with few connections", 1 << 20, 16, stream_window,
+       true, now, .megabytes = 16.0 * (1 << 20) / 1e6},
+      {"processor time per message, the others idle", "processor time, over that with few connections", 8, 64,
+       stream_window, true, processor_seconds, .messages = 64}};
+  const int count = sizeof whats / sizeof *whats;
+  const bool takes_part = rank < (size >= kTeams ? kTeams : 2);
+  Teams teams = {0};
+  if (takes_part) teams = make_teams();
+  for (int i = 0; i < count && takes_part && teams.both; ++i) {
+    compare(&whats[i], &teams, budget);
+    if (rank == 0) whats[i].ratio = median(&whats[i].relative);
+    whats[i].own.count = whats[i].relative.count = 0;
+  }
+  answer_for_opening();
+  for (int i = 0; i < count && takes_part; ++i) {
+    compare(&whats[i], &teams, budget);
+    if (rank == 0) report_idle(&whats[i]);
+  }
+  if (takes_part) free_teams(&teams);
 }
 
 /* ---- All active ---- */
@@ -104,11 +213,10 @@ static void receive_round(int messages) {
 
 static void receive_from_all(double budget) {
   Samples time = {0}, used = {0};
-  const int most = kMostPerRound / (size - 1), each = most > kPerRound ? kPerRound : most < 1 ? 1 : most;
-  const double start = now(), messages = (double)each * (size - 1);
+  const double start = now(), messages = (double)kPerRound * (size - 1);
   for (int i = -1; i < 2 || (now() - start < budget && i < 4000); ++i) {
     const double begin = now(), processor = processor_seconds();
-    receive_round(each);
+    receive_round(kPerRound);
     if (i < 0) continue;
     add_sample(&time, (now() - begin) / messages * 1e6);
     add_sample(&used, (processor_seconds() - processor) / messages * 1e6);
@@ -133,22 +241,10 @@ static void send_when_told(void) {
 
 int main(int argc, char** argv) {
   start(&program, argc, argv, 2, 1 << 22);
-  const double budget = quick ? 0.6 : 1.5;
-  answer_for_opening();
-  if (rank <= 1) {
-    const int talking[2] = {0, 1};
-    MPI_Group world, two;
-    MPI_Comm pair_comm;
-    MPI_Comm_group(MPI_COMM_WORLD, &world);
-    MPI_Group_incl(world, 2, talking, &two);
-    MPI_Comm_create_group(MPI_COMM_WORLD, two, 0, &pair_comm);
-    answer_for_idle(pair_comm, budget);
-    MPI_Comm_free(&pair_comm);
-    MPI_Group_free(&two);
-    MPI_Group_free(&world);
-  }
+  const double budget = quick ? 1 : 2.5;
+  answer_for_idle(budget);
   if (rank == 0)
-    receive_from_all(budget);
+    receive_from_all(budget / 2);
   else
     send_when_told();
   return MPI_Finalize();

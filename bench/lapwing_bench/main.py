@@ -199,7 +199,7 @@ def measure(options) -> int:
     ranks, prefix = chosen_ranks(options.ranks), prefix_words(options.prefix)
     installations, left_out = find_libraries(options, chosen)
     chosen = {name: [each for each in names if each.library in installations] for name, names in chosen.items()}
-    tasks = plan(questions, chosen, options.rounds, ranks)
+    tasks = plan(questions, chosen, options.rounds, ranks, options.quick)
     if not tasks:
         raise BenchError("nobody is left to ask")
     output = make_folder(options.output or Path(time.strftime("lapwing-bench-%Y-%m-%d-%H%M%S")))

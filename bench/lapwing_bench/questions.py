@@ -23,6 +23,7 @@ class Question:
     explains: str  # what is measured, and where the question comes from
     candidates: tuple
     ranks: tuple = (2,)  # one run for each
+    quick_ranks: tuple = ()  # instead of these, if there are any
     lab: tuple = ()  # candidates across two hosts; empty: not asked there
     seconds: float = 10  # what a run takes, to tell the remaining time before anything is known
     quick_seconds: float = 4
@@ -119,11 +120,15 @@ QUESTIONS = {
             "connections",
             "Do open connections cost anything?",
             "Bandwidth, latency, processor time per message and memory of rank 0 against the number of its open"
-            " connections: the others idle, and all active. Paper 2 (O2G), figures 5 and 6. Other libraries are asked"
-            " up to 64 connections.",
+            " connections: the others idle, and all active. Paper 2 (O2G), figures 5 and 6. What idle connections cost"
+            " is found inside one job, by turns with two ranks that have few, before and after the others are met."
+            " Other libraries are asked up to 64 connections.",
             without_polling(TCP),
             ranks=(2, 5, 17, 65, 257, 1025, 4097),
+            quick_ranks=(2, 5, 65, 1025, 4097),
             peers_up_to=65,
+            seconds=40,
+            quick_seconds=12,
         ),
         Question(
             "threads",
@@ -142,6 +147,7 @@ QUESTIONS = {
             " library with its own launcher and its default transports.",
             ("lapwing-default",) + tuple(f"{peer}-default" for peer in PEERS),
             ranks=(2, 4, 8, 16, 32, 64),
+            quick_ranks=(2, 16, 64),
             passes=(("--parts", "bare"),) * 5 + ((),),
             timed=("--parts", "bare"),
             seconds=8,

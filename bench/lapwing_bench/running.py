@@ -36,13 +36,17 @@ class Options:
     timeout: float = 120  # seconds for one run
 
 
-def plan(questions: List[Question], chosen: dict, rounds: int, ranks: list) -> List[Task]:
+def plan(questions: List[Question], chosen: dict, rounds: int, ranks: list, quick: bool = False) -> List[Task]:
     """chosen: the candidates of each question. ranks: instead of the question's own, if there are any."""
+
+    def counts(question):
+        return ranks or (quick and question.quick_ranks) or question.ranks
+
     return [
         Task(question, candidate, count, number)
         for number in range(1, rounds + 1)
         for question in questions
-        for count in ranks or question.ranks
+        for count in counts(question)
         for candidate in chosen[question.name]
         if wants(question, candidate.library, count)
     ]
