@@ -107,6 +107,8 @@ class Engine {
   // True while the event thread, not the application, drives: bytes moved now are overlapped with computing.
   bool event_thread_drives() const noexcept { return event_thread_drives_; }
   bool has_event_thread() const noexcept { return options_.event_thread; }
+  // True while an application thread waits: spins, sleeps, or is about to. With the lock held.
+  bool somebody_waits() const noexcept { return baton_taken_; }
 
   // ---- with the lock held ----
 

@@ -35,6 +35,9 @@ class SendOp : public ListNode<> {
   std::uint64_t transport_progress = 0;
 };
 
+// When a frame is to reach the layer above at the peer.
+enum class Delivery { kAtOnce, kWhenAsked };
+
 // Where the payload of one incoming frame goes.
 struct Landing {
   std::byte* base = nullptr;   // contiguous destination, or
@@ -91,10 +94,11 @@ class Transport : public engine::Source {
   virtual void post(PeerId peer, SendOp& op) noexcept = 0;
 
   // Takes a whole frame of at most kSendNowBytes of payload, by copying it: it is as good as sent, and nothing calls back.
-  // False: not now, nothing has happened; post it.
+  // False: not now, nothing has happened; post it. With kWhenAsked nothing is lost when the frame lies there until the peer's
+  // application calls MPI, so a peer that computes need not be woken for it.
   static constexpr std::uint64_t kSendNowBytes = 4096;
-  virtual bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload) noexcept {
-    (void)peer, (void)header, (void)payload;
+  virtual bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept {
+    (void)peer, (void)header, (void)payload, (void)delivery;
     return false;
   }
 

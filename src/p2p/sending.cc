@@ -60,7 +60,10 @@ bool Messenger::State::send_now(const SendArguments& arguments) noexcept {
   if (bytes > network->capabilities(id).eager_limit) return false;
   header.credit = take_owed(peer);
   const auto* payload = static_cast<const std::byte*>(arguments.buffer) + (bytes != 0 ? type.true_lb() : 0);
-  if (!network->send_now(id, header, payload)) {
+  // Nobody but the receiving application waits for it; but the credit that it takes should be back before it is needed.
+  const bool plenty = peer.credit[account] - price >= kInitialUnits / 2;
+  const auto delivery = plenty ? net::Delivery::kWhenAsked : net::Delivery::kAtOnce;
+  if (!network->send_now(id, header, payload, delivery)) {
     const bool internal = (header.credit & kInternalAccountBit) != 0;
     peer.incoming[internal ? kInternalAccount : kUserAccount].keep(header.credit & kMaxUnitsPerFrame);
     return false;

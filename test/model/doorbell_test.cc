@@ -1,5 +1,7 @@
 // The doorbell of shared memory (src/net/shm/shm_transport.h, "How nobody misses anything"): two senders, one receiver
-// that sleeps when it has found nothing, and cools rings down whenever it likes. Memory is weak.
+// that sleeps when it has found nothing, and cools rings down whenever it likes. Memory is weak. At first only the receiver's
+// event thread sleeps, which is not rung for messages that can wait (some of the first sender's); at some moment its application begins to wait, or it
+// never does.
 #include <gtest/gtest.h>
 
 #include "checker.h"
@@ -19,24 +21,30 @@ enum class Without {
   kLookAfterArming,    // arm() looks first and raises the flag then
   kPublishBeforeBell,  // the tail is published after the bell has been rung
   kBell,               // nobody rings
+  kWaiterForAll,       // what can wait rings nobody, whoever sleeps
+  kWaiterByName,       // the thread that waits raises the flag of the event thread
+  kUrgency,            // whatever comes, the event thread is not rung
 };
 
 class Doorbell {
  public:
   static constexpr int kSenders = 2, kMessages = 2, kReceiver = kSenders, kCores = kSenders + 1;
   enum Word { kTail0, kTail1, kPending, kSleeping, kWords };
+  enum Sleeper { kNobody, kWaiter, kListener };
 
   struct Sender {
     std::uint8_t at, sent, early;  // early: the sleeping flag as a load before its turn may have seen it
+    std::uint8_t can_wait, urgent;  // the last message can wait; the last one that cannot
   };
   struct State {
     WeakMemory<kCores, kWords> memory;
     Sender sender[kSenders];
     std::uint8_t at, link, hot, moved, received[kSenders], tail_seen;
     std::uint8_t bell;  // an edge that nobody has collected
+    std::uint8_t waits;  // an application thread waits
   };
 
-  explicit Doorbell(Without without) : without_(without) {}
+  Doorbell(Without without, bool application_comes) : without_(without), application_comes_(application_comes) {}
   int threads() const { return 2 * kCores; }
   void begin(State&) const {}
   const char* broken(const State&) const { return nullptr; }
@@ -47,9 +55,10 @@ class Doorbell {
   }
 
   const char* unfinished(const State& s) const {
-    for (int received : s.received)
-      if (received != kMessages) return "a message is in the ring and the receiver sleeps";
-    return nullptr;
+    for (int i = 0; i < kSenders; ++i)
+      if (s.received[i] < (s.waits ? kMessages : s.sender[i].urgent))
+        return "a message is in the ring and the receiver sleeps";
+    return application_comes_ && !s.waits ? "the application has not come yet" : nullptr;
   }
 
  private:
@@ -69,6 +78,8 @@ class Doorbell {
         if (sender.sent == kMessages || !s.memory.takes_store(me)) return false;
         step.name("sender: publishes the tail");
         ++sender.sent;
+        sender.can_wait = me == 0 && step.maybe();
+        if (!sender.can_wait) sender.urgent = sender.sent;
         if (without_ != Without::kPublishBeforeBell) s.memory.store_release(me, kTail0 + me, sender.sent);
         return next(without_ == Without::kFenceAfterTail ? kReadBit : kFence);
       case kFence:
@@ -92,13 +103,15 @@ class Doorbell {
         step.name("sender: reads the sleeping flag");
         const bool early = sender.early != 2 && step.maybe();
         const int flag = early ? sender.early : s.memory.load(me, kSleeping);
-        return flag != 0 ? next(kTakeFlag) : done();
+        const bool lets_lie = sender.can_wait ? flag == kListener || without_ == Without::kWaiterForAll
+                                              : flag == kListener && without_ == Without::kUrgency;
+        return flag != kNobody && !lets_lie ? next(kTakeFlag) : done();
       }
       case kTakeFlag: {
         if (!s.memory.takes_update(me, kSleeping)) return false;
         step.name("sender: takes the sleeping flag");
-        const bool taken = s.memory.words[kSleeping] == 1;
-        s.memory.words[kSleeping] = 0;
+        const bool taken = s.memory.words[kSleeping] != kNobody;
+        s.memory.words[kSleeping] = kNobody;
         return taken ? next(kRing) : done();
       }
       case kRing:
@@ -130,7 +143,7 @@ class Doorbell {
     };
     switch (s.at) {
       case kCollect:
-        if (unfinished(s) == nullptr) return false;
+        if (s.waits && unfinished(s) == nullptr) return false;
         step.name("receiver: reads the bitmap");
         s.hot |= static_cast<std::uint8_t>(s.memory.load(me, kPending));
         s.moved = 0;
@@ -176,7 +189,7 @@ class Doorbell {
         if (without_ == Without::kLookAfterArming) return step.name("receiver: arms last"), next(kCheckBits);
         if (!s.memory.takes_store(me)) return false;
         step.name("receiver: raises the sleeping flag");
-        s.memory.store(me, kSleeping, 1);
+        s.memory.store(me, kSleeping, sleeper(s));
         return next(without_ == Without::kFenceWhenArming ? kCheckBits : kArmFence);
       case kArmFence:
         step.name("receiver: fence after the flag");
@@ -195,10 +208,15 @@ class Doorbell {
       case kRaise:
         if (!s.memory.takes_store(me)) return false;
         step.name("receiver: raises the sleeping flag");
-        s.memory.store(me, kSleeping, 1);
+        s.memory.store(me, kSleeping, sleeper(s));
         return next(kSleep);
       case kSleep:
-        if (s.bell == 0) return false;
+        if (s.bell == 0 && (s.waits || !application_comes_)) return false;
+        if (s.bell == 0 || (!s.waits && application_comes_ && step.maybe())) {
+          step.name("receiver: the application begins to wait");
+          s.waits = 1;
+          return next(kLower);
+        }
         step.name("receiver: wakes");
         s.bell = 0;
         return next(kLower);
@@ -211,19 +229,26 @@ class Doorbell {
     return false;
   }
 
+  std::uint8_t sleeper(const State& s) const {
+    return s.waits && without_ != Without::kWaiterByName ? kWaiter : kListener;
+  }
+
   Without without_;
+  bool application_comes_;
 };
 
 TEST(DoorbellModel, NoMessageIsMissed) {
-  const Verdict verdict = check(Doorbell(Without::kNothing));
-  EXPECT_EQ(verdict.kind, Verdict::kHolds) << verdict.why;
-  RecordProperty("states", static_cast<int>(verdict.states));
+  for (const bool application_comes : {false, true}) {
+    const Verdict verdict = check(Doorbell(Without::kNothing, application_comes));
+    EXPECT_EQ(verdict.kind, Verdict::kHolds) << verdict.why;
+    RecordProperty(application_comes ? "states_waiting" : "states", static_cast<int>(verdict.states));
+  }
 }
 
 class DoorbellMutant : public ::testing::TestWithParam<Without> {};
 
 TEST_P(DoorbellMutant, IsFoundOut) {
-  const Verdict verdict = check(Doorbell(GetParam()));
+  const Verdict verdict = check(Doorbell(GetParam(), GetParam() != Without::kUrgency));
   EXPECT_EQ(verdict.kind, Verdict::kStuck) << verdict.states;
 }
 
@@ -231,7 +256,8 @@ INSTANTIATE_TEST_SUITE_P(Each, DoorbellMutant,
                          ::testing::Values(Without::kFenceAfterTail, Without::kFenceAfterBit, Without::kFenceWhenArming,
                                            Without::kFenceWhenCooling, Without::kLookWhenCooling,
                                            Without::kLookAtBitmap, Without::kLookAfterArming,
-                                           Without::kPublishBeforeBell, Without::kBell));
+                                           Without::kPublishBeforeBell, Without::kBell,
+                                           Without::kWaiterForAll, Without::kWaiterByName, Without::kUrgency));
 
 }  // namespace
 }  // namespace lapwing::model

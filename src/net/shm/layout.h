@@ -46,7 +46,12 @@ static_assert(sizeof(RingHeader) == 384);
 
 // Followed, one cache-line pair further, by the pending bitmap: bit s says that the ring from local rank s may hold data.
 struct ControlBlock {
-  alignas(128) std::atomic<std::uint32_t> sleeping;  // 1: ring my doorbell when you have work for me
+  alignas(128) std::atomic<std::uint32_t> sleeping;  // a Sleeper: ring my doorbell when you have work for it
+};
+enum Sleeper : std::uint32_t {
+  kNobody = 0,
+  kWaiter = 1,    // a thread that waits: for anything
+  kListener = 2,  // the event thread: not for what the application may as well find itself
 };
 
 // Offsets for one job's numbers.

@@ -35,7 +35,8 @@ void ShmTransport::post(PeerId peer, SendOp& op) noexcept {
   push(*link);
 }
 
-bool ShmTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload) noexcept {
+bool ShmTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload,
+                            Delivery delivery) noexcept {
   Link* link = link_to(peer);
   if (link == nullptr || link->gone || !open_ || link->pushing || !link->queue.empty()) return false;
   const bool inlined = wire::fits_inline(header);
@@ -58,7 +59,7 @@ bool ShmTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::b
   LAPWING_DELAY_POINT("shm.publish");
   link->out.publish_whole();
   LAPWING_DELAY_POINT("shm.published");
-  announce(*link);
+  announce(*link, delivery);
   return true;
 }
 
@@ -134,7 +135,7 @@ std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
   else
     link.out.publish();
   LAPWING_DELAY_POINT("shm.published");
-  announce(link);
+  announce(link, Delivery::kAtOnce);
   return piece;
 }
 
@@ -153,7 +154,7 @@ void ShmTransport::write_payload(Link& link, SendOp& op, std::uint64_t from, std
 }
 
 // After publish(): makes sure that the receiver looks at this ring, and wakes it if it sleeps.
-void ShmTransport::announce(Link& link) noexcept {
+void ShmTransport::announce(Link& link, Delivery delivery) noexcept {
   full_fence();  // tail or stamp before pending bit and sleeping; pairs with the fences in cool_down() and arm()
   LAPWING_DELAY_POINT("shm.announce");
   if ((load_relaxed(*link.pending) & link.pending_bit) == 0) {
@@ -161,7 +162,7 @@ void ShmTransport::announce(Link& link) noexcept {
     full_fence();  // pending bit before sleeping; pairs with the fence in arm()
   }
   LAPWING_DELAY_POINT("shm.announced");
-  ring_if_sleeping(link);
+  ring_if_sleeping(link, delivery);
 }
 
 void ShmTransport::start_waiting(Link& link) noexcept {

@@ -150,7 +150,7 @@ void ShmTransport::say_goodbye(Link& link) noexcept {
     header.sequence = link.next_sequence++;
     wire::encode_around_sequence(header, link.out.begin());
     link.out.publish_whole();
-    announce(link);
+    announce(link, Delivery::kAtOnce);
   }
   end(link, Status::error(MPI_ERR_OTHER, "this rank has closed its connections"));
 }
@@ -188,7 +188,7 @@ bool ShmTransport::poll() noexcept {
   if (armed_ && load_relaxed(segment_.control(my_local_).sleeping) == 0) {
     // A sender took the flag to ring; nobody may call arm() before the next sleep. Put it back before looking: pairs with
     // the fence in announce() and give_back().
-    store_relaxed(segment_.control(my_local_).sleeping, 1u);
+    store_relaxed(segment_.control(my_local_).sleeping, sleeper());
     full_fence();
   }
   if (failure_) report_failures();
@@ -202,7 +202,7 @@ bool ShmTransport::poll() noexcept {
 bool ShmTransport::arm() noexcept {
   if (!open_) return true;
   armed_ = true;
-  store_relaxed(segment_.control(my_local_).sleeping, 1u);
+  store_relaxed(segment_.control(my_local_).sleeping, sleeper());
   for (Link* link : waiting_) link->out.want_space(true);
   LAPWING_DELAY_POINT("shm.arm");
   full_fence();  // pairs with the fences in announce() (tail, bit) and give_back() (head)
@@ -214,7 +214,7 @@ void ShmTransport::disarm() noexcept {
   if (!open_ || !armed_) return;
   armed_ = false;
   LAPWING_DELAY_POINT("shm.disarm");
-  store_relaxed(segment_.control(my_local_).sleeping, 0u);
+  store_relaxed(segment_.control(my_local_).sleeping, std::uint32_t{shm::kNobody});
   for (Link* link : waiting_) link->out.want_space(false);
 }
 
@@ -236,11 +236,18 @@ void ShmTransport::Bell::on_ready(std::uint32_t) noexcept {
   if (transport_.armed_) transport_.poll();
 }
 
-void ShmTransport::ring_if_sleeping(Link& link) noexcept {
-  if (load_relaxed(link.control->sleeping) == 0) return;
+std::uint32_t ShmTransport::sleeper() const noexcept {
+  return engine_.somebody_waits() ? shm::kWaiter : shm::kListener;
+}
+
+void ShmTransport::ring_if_sleeping(Link& link, Delivery delivery) noexcept {
+  const std::uint32_t sleeper = load_relaxed(link.control->sleeping);
+  if (sleeper == shm::kNobody) return;
+  const std::uint64_t half = link.out.capacity() / 2;
+  if (sleeper == shm::kListener && delivery == Delivery::kWhenAsked && link.out.room(half) >= half) return;
   LAPWING_DELAY_POINT("shm.take_flag");
   // Of several senders one rings. Whoever loses here relies on the winner's bell, which comes after both have published.
-  if (link.control->sleeping.exchange(0, std::memory_order_relaxed) != 1) return;
+  if (link.control->sleeping.exchange(shm::kNobody, std::memory_order_relaxed) == shm::kNobody) return;
   LAPWING_DELAY_POINT("shm.ring");
   ++engine_.system_calls().bells;
   const std::uint64_t one = 1;

@@ -16,7 +16,9 @@
 //                  receiver, cooling a ring down, clears the bit, fences, and reads the tail once more.
 //   sleeping       the receiver sets it in arm(), fences, and then reads the bitmap and the tails of its hot rings; any work
 //                  there and it does not sleep. The sender publishes the tail (and the bit if clear), fences, and reads
-//                  sleeping: set, it takes it away (of several senders one gets it) and rings the doorbell.
+//                  sleeping: set, it takes it away (of several senders one gets it) and rings the doorbell. The flag also says
+//                  who sleeps. Where it is the event thread alone, because the application computes, a frame that may wait until
+//                  that calls MPI (Delivery::kWhenAsked) rings nobody, unless half of the ring is full.
 //   wants_space    the same dance with the roles exchanged: a sender whose output waits for room sets it, and its own
 //                  sleeping, in arm(), fences, and reads the head. The receiver publishes the head, fences, reads
 //                  wants_space, and if set rings that sender should it sleep.
@@ -54,7 +56,7 @@ class ShmTransport final : public Transport {
   Capabilities capabilities(PeerId peer) const noexcept override;
 
   void post(PeerId peer, SendOp& op) noexcept override;
-  bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload) noexcept override;
+  bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept override;
   bool pull(PeerId peer, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept override;
 
   bool flushed() const noexcept override { return waiting_.empty(); }
@@ -115,7 +117,8 @@ class ShmTransport final : public Transport {
   // Waking: shm_transport.cc
   bool work_left() noexcept;
   bool unseen_senders() noexcept;
-  void ring_if_sleeping(Link& link) noexcept;
+  void ring_if_sleeping(Link& link, Delivery delivery) noexcept;
+  std::uint32_t sleeper() const noexcept;
   void ring_myself() noexcept;
   void report_failures() noexcept;
   void lose(Link& link, Status why) noexcept;
@@ -131,7 +134,7 @@ class ShmTransport final : public Transport {
   bool push_waiting() noexcept;
   std::uint64_t write_piece(Link& link, SendOp& op) noexcept;
   void write_payload(Link& link, SendOp& op, std::uint64_t from, std::uint64_t bytes) noexcept;
-  void announce(Link& link) noexcept;
+  void announce(Link& link, Delivery delivery) noexcept;
   void start_waiting(Link& link) noexcept;
   void stop_waiting(Link& link) noexcept;
 

@@ -120,7 +120,10 @@ class ShmTransportTest : public testing::Test {
   void set_pending(std::uint32_t sender) {
     segment_.pending(me_)[sender / 64].fetch_or(std::uint64_t{1} << (sender % 64));
   }
-  bool pending(std::uint32_t sender) { return (segment_.pending(me_)[sender / 64].load() >> (sender % 64) & 1) != 0; }
+  bool pending(std::uint32_t sender) { return pending(sender, me_); }
+  bool pending(std::uint32_t sender, std::uint32_t receiver) {
+    return (segment_.pending(receiver)[sender / 64].load() >> (sender % 64) & 1) != 0;
+  }
   // A frame without payload from `rank`.
   void send_from(std::uint32_t rank, shm::RingWriter& writer) {
     wire::FrameHeader header;
@@ -250,6 +253,32 @@ TEST_F(ShmTransportTest, ASleeperIsRungOnce) {
   EXPECT_EQ(segment_.pending(0)[0].load(), 2u);  // rank 1 has something for rank 0
 }
 
+TEST_F(ShmTransportTest, WhatCanWaitRingsNobodyButAWaiterUntilTheRingIsHalfFull) {
+  open(2, 1);
+  const auto send = [this](Delivery delivery) {
+    wire::FrameHeader header;
+    header.kind = wire::FrameKind::kEager;
+    return transport_->send_now(0, header, nullptr, delivery);
+  };
+  auto& sleeping = segment_.control(0).sleeping;
+  sleeping.store(shm::kListener);
+  EXPECT_TRUE(send(Delivery::kWhenAsked));
+  EXPECT_EQ(sleeping.load(), shm::kListener);
+  EXPECT_EQ(rings(0), 0u);
+  EXPECT_TRUE(pending(1, 0)) << "whoever looks finds it";
+  EXPECT_TRUE(send(Delivery::kAtOnce));
+  EXPECT_EQ(sleeping.load(), shm::kNobody);
+  EXPECT_EQ(rings(0), 1u);
+  sleeping.store(shm::kWaiter);
+  EXPECT_TRUE(send(Delivery::kWhenAsked));
+  EXPECT_EQ(rings(0), 1u);
+  sleeping.store(shm::kListener);
+  int more = 0;
+  while (sleeping.load() == shm::kListener && send(Delivery::kWhenAsked)) ++more;
+  EXPECT_EQ(rings(0), 1u);
+  EXPECT_EQ(more, 4096 / 64 / 2 - 3);
+}
+
 TEST_F(ShmTransportTest, NobodyIsRungWhoDoesNotSleep) {
   open(2, 1);
   CountedOp op;
@@ -261,7 +290,7 @@ TEST_F(ShmTransportTest, NobodyIsRungWhoDoesNotSleep) {
 TEST_F(ShmTransportTest, DoesNotFallAsleepOverWork) {
   open(2, 1);
   EXPECT_TRUE(transport_->arm());
-  EXPECT_EQ(segment_.control(1).sleeping.load(), 1u);
+  EXPECT_EQ(segment_.control(1).sleeping.load(), shm::kListener);
   transport_->disarm();
   EXPECT_EQ(segment_.control(1).sleeping.load(), 0u);
   auto writer = writer_of(0);
@@ -279,7 +308,7 @@ TEST_F(ShmTransportTest, ASleepingFlagTakenAwayIsPutBack) {
   ASSERT_TRUE(transport_->arm());
   segment_.control(1).sleeping.store(0);  // a sender rings; another thread of ours handles it and does not arm again
   transport_->poll();
-  EXPECT_EQ(segment_.control(1).sleeping.load(), 1u);
+  EXPECT_EQ(segment_.control(1).sleeping.load(), shm::kListener);
   transport_->disarm();
 }
 

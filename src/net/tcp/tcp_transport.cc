@@ -136,7 +136,7 @@ void TcpTransport::post(PeerId peer, SendOp& op) noexcept {
   link(peer).post(op);
 }
 
-bool TcpTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload) noexcept {
+bool TcpTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery) noexcept {
   return link(peer).send_now(header, payload);
 }
 

@@ -33,7 +33,7 @@ class TcpTransport final : public Transport, private tcp::ReceptionUser {
   bool reaches(PeerId peer) const noexcept override;
   Capabilities capabilities(PeerId peer) const noexcept override;
   void post(PeerId peer, SendOp& op) noexcept override;
-  bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload) noexcept override;
+  bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept override;
   bool flushed() const noexcept override;
   void expect_goodbye() noexcept override { shared_.goodbye_expected = true; }
   void close() noexcept override;
