@@ -43,6 +43,13 @@ class Object {
   }
 
  protected:
+  // For objects that are kept for reuse: freed, as far as handles tell, and back, with one reference.
+  void mark_freed() noexcept { kind_ = ObjectKind::kFreed; }
+  void revive(ObjectKind kind) noexcept {
+    kind_ = kind;
+    references_.store(1, std::memory_order_relaxed);
+  }
+
   // Not virtual: each kind is destroyed by its own room. Marks the memory so that a stale handle is noticed.
   ~Object() { kind_ = ObjectKind::kFreed; }
 

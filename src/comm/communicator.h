@@ -61,6 +61,15 @@ class Communicator : public Object {
   // Protected by the endpoint's lock.
   int next_collective_tag() noexcept { return static_cast<int>(collective_counter_++ & 0x3fffffff); }
 
+  // References of requests, which come and go with every message: counted under the endpoint's lock, without atomic operations, and
+  // one reference of the common sort stands for all of them.
+  void borrow() noexcept {
+    if (borrowed_++ == 0) retain();
+  }
+  static void give_back(Communicator& communicator) noexcept {
+    if (--communicator.borrowed_ == 0) drop(&communicator);
+  }
+
   MPI_Errhandler error_handler() const noexcept { return error_handler_; }
   // Takes over one reference to `handler`, and gives the one to the handler before to the caller.
   MPI_Errhandler exchange_error_handler(MPI_Errhandler handler) noexcept {
@@ -93,6 +102,7 @@ class Communicator : public Object {
   Group* remote_;
   MPI_Errhandler error_handler_ = MPI_ERRORS_ARE_FATAL;
   std::uint32_t collective_counter_ = 0;
+  std::uint64_t borrowed_ = 0;
 };
 
 // Makes context ids for communicators that this process leads. Protected by the endpoint's lock.

@@ -7,6 +7,7 @@
 // Any thread may read; construction and the last release happen on application threads.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -122,8 +123,25 @@ class Datatype final : public Object {
   Contents contents_;
 };
 
+// Handles of predefined datatypes, as the standard ABI has them.
+inline constexpr std::uintptr_t kFirstPredefined = 0x200, kPredefinedHandles = 0x100;
+// By handle, from the first on; null until one of them is resolved for the first time (predefined.cc).
+extern std::atomic<Datatype* const*> predefined_types;
+Datatype* const* make_predefined_types() noexcept;
+
 // The datatype behind a handle; null when the handle is MPI_DATATYPE_NULL, unknown or freed.
-Datatype* resolve(MPI_Datatype handle) noexcept;
+inline Datatype* resolve(MPI_Datatype handle) noexcept {
+  if (!lapwing::is_predefined(handle)) {
+    auto* type = reinterpret_cast<Datatype*>(handle);
+    return type->kind() == ObjectKind::kDatatype ? type : nullptr;
+  }
+  const std::uintptr_t index = reinterpret_cast<std::uintptr_t>(handle) - kFirstPredefined;
+  if (index >= kPredefinedHandles) return nullptr;
+  Datatype* const* types = predefined_types.load(std::memory_order_acquire);
+  if (types == nullptr) [[unlikely]]
+    types = make_predefined_types();
+  return types[index];
+}
 inline MPI_Datatype handle_of(const Datatype* type) noexcept {
   return type ? type->handle() : MPI_DATATYPE_NULL;
 }

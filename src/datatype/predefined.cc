@@ -3,7 +3,6 @@
 // They are constants of the standard, not state of a job, which is why this one table is global.
 #include <algorithm>
 #include <array>
-#include <tuple>
 #include <utility>
 
 #include "datatype/basic_type.h"
@@ -73,13 +72,12 @@ class PredefinedBuilder {
 
 namespace {
 
-constexpr std::uintptr_t kFirstHandle = 0x200;
-using Table = std::array<Datatype*, 0x100>;
+using Table = std::array<Datatype*, kPredefinedHandles>;
 
 Table build_table() {
   Table table{};
   const auto entry = [&](MPI_Datatype handle) -> Datatype*& {
-    return table[reinterpret_cast<std::uintptr_t>(handle) - kFirstHandle];
+    return table[reinterpret_cast<std::uintptr_t>(handle) - kFirstPredefined];
   };
   const BasicTypeTable basics = basic_types();
   for (std::size_t i = 0; i < basics.count; ++i) {
@@ -90,11 +88,6 @@ Table build_table() {
     const PairType& row = pairs.rows[i];
     entry(row.handle) = PredefinedBuilder::pair(*entry(row.value), *entry(row.index), row.handle, row.name, {});
   }
-  return table;
-}
-
-const Table& predefined_table() noexcept {
-  static const Table table = build_table();
   return table;
 }
 
@@ -111,13 +104,12 @@ bool is_integer(const Datatype& type) {
 
 }  // namespace
 
-Datatype* resolve(MPI_Datatype handle) noexcept {
-  if (lapwing::is_predefined(handle)) {
-    const std::uintptr_t index = reinterpret_cast<std::uintptr_t>(handle) - kFirstHandle;
-    return index < std::tuple_size_v<Table> ? predefined_table()[index] : nullptr;
-  }
-  auto* type = reinterpret_cast<Datatype*>(handle);
-  return type->kind() == ObjectKind::kDatatype ? type : nullptr;
+std::atomic<Datatype* const*> predefined_types{nullptr};
+
+Datatype* const* make_predefined_types() noexcept {
+  static const Table table = build_table();
+  predefined_types.store(table.data(), std::memory_order_release);
+  return table.data();
 }
 
 Datatype* make_fortran_type(MPI_Datatype same_as, int combiner, int precision, int range) {

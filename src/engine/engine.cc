@@ -83,34 +83,7 @@ void Engine::remove_source(Source& source) noexcept {
 
 // ---- operations -----------------------------------------------------------------------------------------------------
 
-void Engine::begin(Operation& operation) noexcept {
-  LAPWING_CHECK(operation.done());
-  operation.done_.store(false, std::memory_order_relaxed);
-  operation.waiter_ = nullptr;
-  hold();
-}
-
-void Engine::finish(Operation& operation) noexcept {
-  LAPWING_CHECK(!operation.done());
-  unhold();
-  Waiter* waiter = operation.waiter_;
-  operation.waiter_ = nullptr;
-  const bool continues = operation.continuation_ != nullptr;
-  // Once done is visible, a thread that looks without the lock may free the operation, unless it continues.
-  if (continues) defer(operation);
-  operation.done_.store(true, std::memory_order_release);
-  LAPWING_DELAY_POINT("finish.arrive");
-  if (waiter != nullptr) arrive(*waiter);
-}
-
-bool Engine::watch(Operation& operation, Waiter& waiter) noexcept {
-  if (operation.done()) return false;
-  operation.waiter_ = &waiter;
-  return true;
-}
-
-void Engine::arrive(Waiter& waiter) noexcept {
-  if (--waiter.missing_ > 0) return;
+void Engine::arrived(Waiter& waiter) noexcept {
   if (waiter.linked())
     signal(waiter);
   else

@@ -23,6 +23,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/delay_point.h"
+#include "base/internal_error.h"
 #include "base/intrusive_list.h"
 #include "base/status.h"
 #include "engine/event_port.h"
@@ -116,9 +118,24 @@ class Engine {
   void remove_source(Source& source) noexcept;
 
   // An operation begins, and is in flight until finish().
-  void begin(Operation& operation) noexcept;
+  void begin(Operation& operation) noexcept {
+    LAPWING_CHECK(operation.done());
+    operation.done_.store(false, std::memory_order_relaxed);
+    operation.waiter_ = nullptr;
+    hold();
+  }
   // Completes `operation`: wakes its waiter, queues its continuation. The only function that completes anything.
-  void finish(Operation& operation) noexcept;
+  void finish(Operation& operation) noexcept {
+    LAPWING_CHECK(!operation.done());
+    unhold();
+    Waiter* waiter = operation.waiter_;
+    operation.waiter_ = nullptr;
+    // Once done is visible, a thread that looks without the lock may free the operation, unless it continues.
+    if (operation.continuation_ != nullptr) defer(operation);
+    operation.done_.store(true, std::memory_order_release);
+    LAPWING_DELAY_POINT("finish.arrive");
+    if (waiter != nullptr) arrive(*waiter);
+  }
   // Work that is in flight without being an Operation (bytes queued in a transport, say) and needs the event thread.
   void hold() noexcept { ++in_flight_; }
   void unhold() noexcept { --in_flight_; }
@@ -137,10 +154,16 @@ class Engine {
   void cancel_timer(Timer& timer) noexcept;
 
   // `waiter` will arrive() when `operation` completes. False when it is complete already (no arrival will follow).
-  bool watch(Operation& operation, Waiter& waiter) noexcept;
+  bool watch(Operation& operation, Waiter& waiter) noexcept {
+    if (operation.done()) return false;
+    operation.waiter_ = &waiter;
+    return true;
+  }
   void unwatch(Operation& operation) noexcept { operation.waiter_ = nullptr; }
   // One arrival; used by finish(), and by matching for a blocked probe.
-  void arrive(Waiter& waiter) noexcept;
+  void arrive(Waiter& waiter) noexcept {
+    if (--waiter.missing_ <= 0) arrived(waiter);
+  }
 
   // One turn of progress: polls every source once, looks at the event port, runs timers and tasklets. True when something
   // moved.
@@ -169,6 +192,7 @@ class Engine {
   void sleep_on_waiter(Waiter& waiter) noexcept;
   void pass_baton() noexcept;
   void do_what_is_here() noexcept;
+  void arrived(Waiter& waiter) noexcept;
   void signal(Waiter& waiter) noexcept;
   bool run_tasklets() noexcept;
   bool run_timers() noexcept;

@@ -23,6 +23,8 @@ class Waiter : public ListNode<WaiterTag> {
  public:
   // Ready after `arrivals_needed` arrivals: the number of operations for wait-all, 1 for wait-any.
   explicit Waiter(std::int64_t arrivals_needed) noexcept : missing_(arrivals_needed) {}
+  // One arrival more, before the wait.
+  void expect_one_more() noexcept { ++missing_; }
 
   bool ready() const noexcept { return missing_ <= 0; }
 

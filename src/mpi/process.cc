@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <mutex>
 #include <numeric>
@@ -18,8 +17,6 @@ extern char** environ;
 
 namespace lapwing::mpi {
 namespace {
-
-std::atomic<Process*> the_process{nullptr};
 
 comm::Communicator* make_predefined(std::uint64_t context, comm::Group* group, MPI_Comm handle, const char* name) {
   auto* communicator = new comm::Communicator(context, group, nullptr);
@@ -157,10 +154,6 @@ void print_statistics(Process& process) {
 }
 
 }  // namespace
-
-Process* process_or_null() noexcept {
-  return the_process.load(std::memory_order_acquire);
-}
 
 Status start_process() {
   auto process = std::make_unique<Process>();

@@ -10,13 +10,14 @@
 #include "base/settings.h"
 #include "comm/communicator.h"
 #include "engine/engine.h"
+#include "mpi/resolve.h"
 #include "net/network.h"
 #include "p2p/messenger.h"
 #include "runtime/job.h"
 
 namespace lapwing::mpi {
 
-struct Process {
+struct Process : ProcessHead {
   Settings settings;
   SteadyClock clock;
   engine::Engine engine{clock};
@@ -24,22 +25,21 @@ struct Process {
   std::unique_ptr<net::Network> network;
   runtime::Job job;  // rank, size, launcher, host facts
   std::unique_ptr<comm::ContextIds> context_ids;
-  comm::Communicator* world = nullptr;
-  comm::Communicator* self = nullptr;
   comm::Communicator* processes = nullptr;  // all processes, for management (ContextIds::kProcesses); never a user's
   int thread_level = MPI_THREAD_SINGLE;
   std::string statistics;  // LAPWING_STATS=1: what is to be printed at the end
 };
 
 // Null outside initialization..finalization. The pointer itself is read without a lock.
-Process* process_or_null() noexcept;
+inline Process* process_or_null() noexcept {
+  return static_cast<Process*>(the_process.load(std::memory_order_acquire));
+}
 // The same, where the shims have checked.
 inline Process& process() noexcept {
   return *process_or_null();
 }
 
-// Handles to objects; null when the handle is of no living object of that kind. Predefined handles resolve too.
-comm::Communicator* resolve(MPI_Comm handle) noexcept;
+// Handles to objects, as in resolve.h; null when the handle is of no living object of that kind. Predefined handles resolve too.
 comm::Group* resolve(MPI_Group handle) noexcept;
 p2p::Request* resolve(MPI_Request handle) noexcept;
 

@@ -19,6 +19,7 @@ void fill_empty_status(MPI_Status* status) noexcept {
 }
 
 void destroy_request(p2p::Request& request) noexcept {
+  if (request.shared()) return;
   const std::lock_guard guard(process().engine.lock());
   if (request.release()) request.destroy();
 }
@@ -57,27 +58,29 @@ Status outcome_of(p2p::Request& request, MPI_Status* status) {
   return noted(request, std::move(outcome));
 }
 
-// Blocks until at least one active request is done, or all of them.
-void wait_for(int count, const MPI_Request requests[], bool all) {
-  engine::Call call(process().engine);
-  std::int64_t pending = 0;
-  for (int i = 0; i < count; ++i) {
-    const p2p::Request* request = request_of(requests[i]);
-    if (!is_active(request)) continue;
-    if (!request->done()) {
-      ++pending;
-    } else if (!all) {
-      return;
-    }
-  }
-  if (pending == 0) return;
+// Blocks until all active requests are done.
+void wait_for_all(int count, const MPI_Request requests[]) {
   engine::Engine& engine = process().engine;
-  engine::Waiter waiter(all ? pending : 1);
+  engine::Call call(engine);
+  engine::Waiter waiter(0);
   for (int i = 0; i < count; ++i) {
-    if (p2p::Request* request = request_of(requests[i]); is_active(request)) engine.watch(*request, waiter);
+    p2p::Request* request = request_of(requests[i]);
+    if (is_active(request) && engine.watch(*request, waiter)) waiter.expect_one_more();
   }
-  engine.wait(waiter);
-  if (all) return;
+  if (!waiter.ready()) engine.wait(waiter);
+}
+
+// Blocks until at least one active request is done.
+void wait_for_one(int count, const MPI_Request requests[]) {
+  engine::Engine& engine = process().engine;
+  engine::Call call(engine);
+  engine::Waiter waiter(1);
+  bool done = false;
+  for (int i = 0; i < count && !done; ++i) {
+    p2p::Request* request = request_of(requests[i]);
+    done = is_active(request) && !engine.watch(*request, waiter);
+  }
+  if (!done) engine.wait(waiter);
   for (int i = 0; i < count; ++i) {
     if (p2p::Request* request = request_of(requests[i]); is_active(request)) engine.unwatch(*request);
   }
@@ -150,7 +153,7 @@ Status take_all(int count, MPI_Request requests[], MPI_Status statuses[]) {
     p2p::Request* request = request_of(requests[i]);
     if (!ends_plainly(request)) continue;
     requests[i] = MPI_REQUEST_NULL;
-    if (request->release()) request->destroy();
+    if (!request->shared() && request->release()) request->destroy();
   }
   return outcomes.result();
 }
@@ -240,7 +243,7 @@ Status wait(MPI_Request* handle, MPI_Status* status) {
 
 Status waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
   if (!all_done(count, requests))
-    wait_for(count, requests, true);
+    wait_for_all(count, requests);
   else
     end_burst();
   return take_all(count, requests, statuses);
@@ -251,7 +254,7 @@ Status waitany(int count, MPI_Request requests[], int* index, MPI_Status* status
   int found = find_done(count, requests, active);
   if (found < 0) {
     if (active == 0) return no_active_request(index, status);
-    wait_for(count, requests, false);
+    wait_for_one(count, requests);
     found = find_done(count, requests, active);
   }
   *index = found;
@@ -265,7 +268,7 @@ Status waitsome(int count, MPI_Request requests[], int* outcount, int indices[],
       *outcount = MPI_UNDEFINED;
       return {};
     }
-    wait_for(count, requests, false);
+    wait_for_one(count, requests);
   }
   return take_done(count, requests, outcount, indices, statuses);
 }

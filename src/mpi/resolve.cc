@@ -1,5 +1,4 @@
-// From handles to objects (process.h, handles.h). On the way of every call, so: one comparison for a user's handle, no
-// lock.
+// From handles to objects (process.h, handles.h; communicators: resolve.h). One comparison for a user's handle, no lock.
 #include "mpi/handles.h"
 #include "mpi/process.h"
 
@@ -19,15 +18,6 @@ comm::Group& empty_group() {
 }
 
 }  // namespace
-
-comm::Communicator* resolve(MPI_Comm handle) noexcept {
-  if (!is_predefined(handle)) [[likely]]
-    return alive<comm::Communicator>(handle, ObjectKind::kCommunicator);
-  const Process* process = process_or_null();
-  if (process == nullptr) return nullptr;
-  if (handle == MPI_COMM_WORLD) return process->world;
-  return handle == MPI_COMM_SELF ? process->self : nullptr;
-}
 
 comm::Group* resolve(MPI_Group handle) noexcept {
   if (!is_predefined(handle)) return alive<comm::Group>(handle, ObjectKind::kGroup);

@@ -16,14 +16,10 @@
 #include "datatype/datatype.h"
 #include "datatype/op.h"
 #include "mpi.h"
+#include "mpi/resolve.h"
 #include "p2p/request.h"
 
 namespace lapwing::mpi {
-
-// From mpi/process.h, which the shims need not read whole.
-struct Process;
-Process* process_or_null() noexcept;
-comm::Communicator* resolve(MPI_Comm handle) noexcept;
 
 // ---- Raising. Each invokes the error handler of its object and returns the error code for the caller, if that handler
 // returns. An object that is null or no longer alive counts as none; without one, the handler of MPI_COMM_SELF speaks
@@ -188,14 +184,15 @@ inline Status check_handle_at_or_null(const char* parameter, const Handle* handl
 }
 
 // Sets `communicator` as well.
-inline Status check_comm(const char* parameter, MPI_Comm comm, comm::Communicator*& communicator) {
+[[gnu::always_inline]] inline Status check_comm(const char* parameter, MPI_Comm comm,
+                                                comm::Communicator*& communicator) {
   communicator = resolve(comm);
   if (communicator != nullptr) [[likely]]
     return {};
   return bad_handle(parameter, comm, ObjectKind::kCommunicator);
 }
 
-inline Status check_committed(const char* parameter, MPI_Datatype handle) {
+[[gnu::always_inline]] inline Status check_committed(const char* parameter, MPI_Datatype handle) {
   const datatype::Datatype* type = datatype::resolve(handle);
   if (type == nullptr) [[unlikely]]
     return bad_handle(parameter, handle, ObjectKind::kDatatype);
@@ -208,8 +205,8 @@ inline Status check_committed(const char* parameter, MPI_Datatype handle) {
 
 // ---- Pointers and arrays.
 
-inline Status check_running() {
-  if (process_or_null() != nullptr) [[likely]]
+[[gnu::always_inline]] inline Status check_running() {
+  if (is_running()) [[likely]]
     return {};
   return not_running();
 }
@@ -285,7 +282,7 @@ inline Status check_all_committed(const char* parameter, const MPI_Datatype* han
 
 // ---- Numbers.
 
-inline Status check_count(const char* parameter, MPI_Count count) {
+[[gnu::always_inline]] inline Status check_count(const char* parameter, MPI_Count count) {
   if (count >= 0) [[likely]]
     return {};
   return negative_count(parameter, count);
@@ -301,13 +298,13 @@ inline bool is_rank(int rank, const comm::Communicator& communicator) noexcept {
   return static_cast<unsigned>(rank) < static_cast<unsigned>(communicator.remote_size());
 }
 
-inline Status check_dest(const char* parameter, int rank, comm::Communicator& communicator) {
+[[gnu::always_inline]] inline Status check_dest(const char* parameter, int rank, comm::Communicator& communicator) {
   if (is_rank(rank, communicator) || rank == MPI_PROC_NULL) [[likely]]
     return {};
   return bad_rank(parameter, rank, communicator, false);
 }
 
-inline Status check_source(const char* parameter, int rank, comm::Communicator& communicator) {
+[[gnu::always_inline]] inline Status check_source(const char* parameter, int rank, comm::Communicator& communicator) {
   if (is_rank(rank, communicator) || rank == MPI_ANY_SOURCE || rank == MPI_PROC_NULL) [[likely]]
     return {};
   return bad_rank(parameter, rank, communicator, true);
@@ -330,13 +327,13 @@ inline Status check_root(const char* parameter, int root, comm::Communicator& co
 // MPI_TAG_UB is INT_MAX: every tag that is not negative will do.
 inline constexpr int kTagUpperBound = INT_MAX;
 
-inline Status check_tag(const char* parameter, int tag) {
+[[gnu::always_inline]] inline Status check_tag(const char* parameter, int tag) {
   if (tag >= 0) [[likely]]
     return {};
   return bad_tag(parameter, tag, false);
 }
 
-inline Status check_receive_tag(const char* parameter, int tag) {
+[[gnu::always_inline]] inline Status check_receive_tag(const char* parameter, int tag) {
   if (tag >= 0 || tag == MPI_ANY_TAG) [[likely]]
     return {};
   return bad_tag(parameter, tag, true);

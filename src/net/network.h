@@ -35,9 +35,6 @@ class Network {
   Status attach(const wire::CardBook& cards);
 
   void post(PeerId peer, SendOp& op) noexcept { routes_[peer].transport->post(peer, op); }
-  bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept {
-    return routes_[peer].transport->send_now(peer, header, payload, delivery);
-  }
   const Capabilities& capabilities(PeerId peer) noexcept { return routes_[peer].capabilities; }
   Transport& route(PeerId peer) noexcept { return *routes_[peer].transport; }
   // "rank 3 on host node7": for messages.

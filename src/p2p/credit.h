@@ -68,6 +68,13 @@ struct IncomingAccount {
     overdraft -= repaid;
     owed += units - repaid;
   }
+  // spend() and release() of a message that was matched as it came. False: not in the usual state of things, nothing has happened.
+  bool pass(std::uint64_t units) noexcept {
+    if (units > allowance || !introduced || overdraft != 0) return false;
+    allowance -= units;
+    owed += units;
+    return true;
+  }
   void lend() noexcept {
     overdraft += kOverdraftUnits;
     owed += kOverdraftUnits;

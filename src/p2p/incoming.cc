@@ -2,7 +2,9 @@
 // posted there. on_frame acts.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "base/small_copy.h"
 #include "p2p/messenger_state.h"
 
 namespace lapwing::p2p {
@@ -48,24 +50,28 @@ bool gives_absurd_credit(const Peer& peer, const wire::FrameHeader& header) noex
 bool Messenger::State::on_whole(net::PeerId id, const wire::FrameHeader& header, const std::byte* payload) noexcept {
   if (header.kind != FrameKind::kEager || header.tag < 0) return false;
   Peer& peer = peers[id];
-  if (gives_absurd_credit(peer, header)) return false;
+  if (header.credit != 0 && gives_absurd_credit(peer, header)) return false;
+  ReceiveRequest* receive = match_posted({header.context, id, header.tag});
+  const std::uint64_t bytes = header.payload_bytes;
+  if (receive == nullptr || receive->walk_ || bytes > receive->capacity_) return false;
+  if (!names_itself_truly(*receive, id, header.source)) return false;
   const int account = account_of(header.context);
   IncomingAccount& incoming = peer.incoming[account];
-  const std::uint64_t price = message_units(header.payload_bytes);
-  if (price > incoming.allowance) return false;
-  ReceiveRequest* receive = match_posted({header.context, id, header.tag});
-  if (receive == nullptr || receive->walk_ || header.payload_bytes > receive->capacity_ ||
-      !names_itself_truly(*receive, id, header.source))
-    return false;
-  incoming.spend(price);
-  incoming.release(price);
+  if (!incoming.pass(message_units(bytes))) return false;
   unpost(*receive);
-  bind(*receive, id, header.source, header.tag, header.message_bytes);
-  if (header.payload_bytes != 0) std::memcpy(receive->contiguous_, payload, header.payload_bytes);
-  receive->received_ = header.payload_bytes;
-  counters.bytes_received += header.payload_bytes;
-  count_moved(header.payload_bytes);
-  complete(*receive);
+  if (bytes <= kSmallCopy)
+    copy_small(receive->contiguous_, payload, bytes);
+  else
+    std::memcpy(receive->contiguous_, payload, bytes);
+  ++counters.messages_received;
+  counters.bytes_received += bytes;
+  count_moved(bytes);
+  receive->peer_ = id;
+  Result& result = receive->result();
+  result.source = receive->arguments_.source == MPI_ANY_SOURCE ? header.source : receive->arguments_.source;
+  result.tag = header.tag;
+  result.bytes = bytes;
+  engine.finish(*receive);
   if (header.sender_token != 0) tell_matched(id, header.sender_token);
   if (incoming.worth_a_frame()) return_credit(id, false);
   if (incoming.exhausted()) after_spending(id, peer, account);

@@ -5,79 +5,74 @@ namespace lapwing::p2p {
 namespace {
 
 constexpr std::size_t kFirstBuckets = 64;
+constexpr std::size_t kQueuesPerBlock = 64;
+constexpr std::int32_t kNobodysTag = -1;
 
 }  // namespace
 
-MatchTable::MatchTable() : buckets_(kFirstBuckets, nullptr) {}
+MatchTable::MatchTable() : buckets_(kFirstBuckets, nullptr), last_(&none_) {
+  none_.key.tag = kNobodysTag;
+}
 
-void MatchTable::insert(MatchNode& node) {
-  ++entries_;
-  node.hash = hash_of(node.key);
-  if (MatchNode* leader = oldest(node.key, node.hash)) {
-    node.leader = false;
-    node.newer = leader;
-    node.older = leader->older;
-    leader->older->newer = &node;
-    leader->older = &node;
-    return;
+MatchQueue* MatchTable::search(const MatchKey& key) const noexcept {
+  MatchQueue* queue = buckets_[hash_of(key) & (buckets_.size() - 1)];
+  while (queue != nullptr && !(queue->key == key)) queue = queue->chain_next;
+  if (queue != nullptr) last_ = queue;
+  return queue;
+}
+
+MatchQueue& MatchTable::make(const MatchKey& key) {
+  if (queues_ == buckets_.size()) make_room();
+  if (spare_ == nullptr) {
+    blocks_.push_back(std::make_unique<MatchQueue[]>(kQueuesPerBlock));
+    for (std::size_t i = 0; i < kQueuesPerBlock; ++i) {
+      MatchQueue& queue = blocks_.back()[i];
+      queue.chain_next = spare_;
+      spare_ = &queue;
+    }
   }
-  if (leaders_ == buckets_.size()) grow();
-  node.newer = node.older = &node;
-  link_leader(node);
+  MatchQueue& queue = *spare_;
+  spare_ = queue.chain_next;
+  queue.key = key;
+  queue.chain_next = bucket_of(key);
+  bucket_of(key) = &queue;
+  ++queues_;
+  last_ = &queue;
+  return queue;
 }
 
-void MatchTable::remove(MatchNode& node) noexcept {
-  --entries_;
-  if (node.leader) {
-    if (node.newer != &node)
-      replace_leader(node, *node.newer);
-    else
-      unlink_leader(node);
+// As many queues as buckets. Unless dropping the empty ones frees half, which pays for the work, the table grows.
+void MatchTable::make_room() {
+  drop_empty();
+  if (queues_ > buckets_.size() / 2) rebuild(buckets_.size() * 4);
+}
+
+void MatchTable::drop_empty() noexcept {
+  last_ = &none_;
+  for (MatchQueue*& first : buckets_) {
+    for (MatchQueue** at = &first; *at != nullptr;) {
+      MatchQueue& queue = **at;
+      if (queue.oldest != nullptr) {
+        at = &queue.chain_next;
+        continue;
+      }
+      *at = queue.chain_next;
+      queue.chain_next = spare_;
+      spare_ = &queue;
+      --queues_;
+    }
   }
-  node.newer->older = node.older;
-  node.older->newer = node.newer;
-  node.newer = node.older = nullptr;
 }
 
-void MatchTable::link_leader(MatchNode& node) noexcept {
-  MatchNode*& head = bucket_of(node.hash);
-  node.leader = true;
-  node.chain_previous = nullptr;
-  node.chain_next = head;
-  if (head != nullptr) head->chain_previous = &node;
-  head = &node;
-  ++leaders_;
-}
-
-void MatchTable::replace_leader(MatchNode& node, MatchNode& successor) noexcept {
-  successor.leader = true;
-  successor.chain_next = node.chain_next;
-  successor.chain_previous = node.chain_previous;
-  (node.chain_previous != nullptr ? node.chain_previous->chain_next : bucket_of(node.hash)) = &successor;
-  if (node.chain_next != nullptr) node.chain_next->chain_previous = &successor;
-  node.leader = false;
-}
-
-void MatchTable::unlink_leader(MatchNode& node) noexcept {
-  if (node.chain_previous != nullptr) {
-    node.chain_previous->chain_next = node.chain_next;
-  } else {
-    bucket_of(node.hash) = node.chain_next;
-  }
-  if (node.chain_next != nullptr) node.chain_next->chain_previous = node.chain_previous;
-  node.leader = false;
-  --leaders_;
-}
-
-void MatchTable::grow() {
-  std::vector<MatchNode*> old(buckets_.size() * 4, nullptr);
+void MatchTable::rebuild(std::size_t buckets) {
+  std::vector<MatchQueue*> old(buckets, nullptr);
   old.swap(buckets_);
-  leaders_ = 0;
-  for (MatchNode* node : old) {
-    while (node != nullptr) {
-      MatchNode* following = node->chain_next;
-      link_leader(*node);
-      node = following;
+  for (MatchQueue* queue : old) {
+    while (queue != nullptr) {
+      MatchQueue* following = queue->chain_next;
+      queue->chain_next = bucket_of(queue->key);
+      bucket_of(queue->key) = queue;
+      queue = following;
     }
   }
 }

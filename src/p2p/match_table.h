@@ -5,15 +5,20 @@
 // entry with the lowest stamp. The obvious alternative, one list per context, makes a program with thousands of posted
 // receives pay for all of them at every message.
 //
-//   bucket -> leader(key A) -> leader(key B) -> ...      leaders of one bucket: a chain
-//                 |                                      entries of one key: a ring, the leader is the oldest
-//              follower -> follower -> (leader)
+//   bucket -> queue(key A) -> queue(key B) -> ...      queues of one bucket: a chain
+//                 |
+//              oldest <-> ... <-> newest               entries of one key
 //
-// Links live in the entries; the table allocates only when it grows. Protected by the endpoint's lock.
+// A queue stays when its last entry goes, because programs use the same few keys again and again, and the queue looked at last
+// is tried first: a message of a steady exchange is filed and found without a hash. Before the table grows it drops the empty ones,
+// so it never has more than four times as many queues as there were entries at once, or 64.
+//
+// Protected by the endpoint's lock.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace lapwing::p2p {
@@ -30,41 +35,68 @@ struct MatchKey {
 inline constexpr std::uint32_t kAnyPeer = 0xffffffffu;
 inline constexpr std::int32_t kAnyTag = INT32_MIN;
 
+struct MatchQueue;
+
 struct MatchNode {
   MatchKey key;
-  std::uint64_t stamp = 0;          // order of insertion over all keys, given by the owner of the tables
-  MatchNode* chain_next = nullptr;  // leaders only
-  MatchNode* chain_previous = nullptr;
-  MatchNode* newer = nullptr;  // ring of one key; null: in no table
+  std::uint64_t stamp = 0;      // order of insertion over all keys, given by the owner of the tables
+  MatchQueue* queue = nullptr;  // null: in no table
+  MatchNode* newer = nullptr;
   MatchNode* older = nullptr;
-  std::uint32_t hash = 0;      // of the key, while in a table
-  bool leader = false;
-  bool queued() const noexcept { return newer != nullptr; }
+  bool queued() const noexcept { return queue != nullptr; }
+};
+
+// The entries of one key.
+struct MatchQueue {
+  MatchKey key;
+  MatchNode* oldest = nullptr;
+  MatchNode* newest = nullptr;
+  MatchQueue* chain_next = nullptr;  // in its bucket, or among the spare ones
 };
 
 class MatchTable {
  public:
   MatchTable();
-  void insert(MatchNode& node);
-  void remove(MatchNode& node) noexcept;
+  MatchTable(const MatchTable&) = delete;
+  MatchTable& operator=(const MatchTable&) = delete;
+
+  void insert(MatchNode& node) {
+    MatchQueue& queue = queue_for(node.key);
+    node.queue = &queue;
+    node.newer = nullptr;
+    node.older = queue.newest;
+    (queue.newest != nullptr ? queue.newest->newer : queue.oldest) = &node;
+    queue.newest = &node;
+    ++entries_;
+  }
+  void remove(MatchNode& node) noexcept {
+    MatchQueue& queue = *node.queue;
+    (node.older != nullptr ? node.older->newer : queue.oldest) = node.newer;
+    (node.newer != nullptr ? node.newer->older : queue.newest) = node.older;
+    node.queue = nullptr;
+    --entries_;
+  }
   // The oldest entry with this key, or null.
-  MatchNode* oldest(const MatchKey& key) const noexcept { return oldest(key, hash_of(key)); }
+  MatchNode* oldest(const MatchKey& key) const noexcept {
+    const MatchQueue* queue = find(key);
+    return queue != nullptr ? queue->oldest : nullptr;
+  }
   // The entry with the same key that came next, or null.
-  static MatchNode* next(const MatchNode& node) noexcept { return node.newer->leader ? nullptr : node.newer; }
+  static MatchNode* next(const MatchNode& node) noexcept { return node.newer; }
   std::size_t size() const noexcept { return entries_; }
+  // Queues that exist, empty ones included.
+  std::size_t queues() const noexcept { return queues_; }
 
   // Calls `visit` with every entry; it may remove the entry it is given, and no other.
   template <typename Visit>
   void for_each(Visit visit) {
-    for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
-      for (MatchNode* leader = buckets_[bucket]; leader != nullptr;) {
-        MatchNode* following = leader->chain_next;
-        for (MatchNode* node = leader; node != nullptr;) {
-          MatchNode* after = next(*node);
+    for (MatchQueue* first : buckets_) {
+      for (MatchQueue* queue = first; queue != nullptr; queue = queue->chain_next) {
+        for (MatchNode* node = queue->oldest; node != nullptr;) {
+          MatchNode* after = node->newer;
           visit(*node);
           node = after;
         }
-        leader = following;
       }
     }
   }
@@ -75,20 +107,25 @@ class MatchTable {
     const std::uint64_t mixed = (key.context ^ who * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
     return static_cast<std::uint32_t>(mixed >> 32);
   }
-  MatchNode*& bucket_of(std::uint32_t hash) noexcept { return buckets_[hash & (buckets_.size() - 1)]; }
-  MatchNode* oldest(const MatchKey& key, std::uint32_t hash) const noexcept {
-    MatchNode* node = buckets_[hash & (buckets_.size() - 1)];
-    while (node != nullptr && !(node->key == key)) node = node->chain_next;
-    return node;
+  MatchQueue*& bucket_of(const MatchKey& key) noexcept { return buckets_[hash_of(key) & (buckets_.size() - 1)]; }
+  MatchQueue* find(const MatchKey& key) const noexcept { return last_->key == key ? last_ : search(key); }
+  MatchQueue& queue_for(const MatchKey& key) {
+    MatchQueue* queue = find(key);
+    return queue != nullptr ? *queue : make(key);
   }
-  void link_leader(MatchNode& node) noexcept;
-  void replace_leader(MatchNode& node, MatchNode& successor) noexcept;
-  void unlink_leader(MatchNode& node) noexcept;
-  void grow();
+  MatchQueue* search(const MatchKey& key) const noexcept;
+  MatchQueue& make(const MatchKey& key);
+  void make_room();
+  void drop_empty() noexcept;
+  void rebuild(std::size_t buckets);
 
-  std::vector<MatchNode*> buckets_;
-  std::size_t leaders_ = 0;
+  std::vector<MatchQueue*> buckets_;  // a power of two
+  mutable MatchQueue* last_;          // the queue looked at last; never null
+  MatchQueue none_;                   // an empty queue of a key that nobody has
+  std::size_t queues_ = 0;
   std::size_t entries_ = 0;
+  std::vector<std::unique_ptr<MatchQueue[]>> blocks_;  // all queues ever made
+  MatchQueue* spare_ = nullptr;
 };
 
 }  // namespace lapwing::p2p

@@ -28,6 +28,23 @@ TEST(MatchTable, OldestOfAKeyComesFirst) {
   EXPECT_FALSE(nodes[0].queued());
 }
 
+TEST(MatchTable, ForgetsKeysThatNobodyUses) {
+  MatchTable table;
+  MatchNode kept, passing;
+  kept.key = {8, 1, -5};
+  table.insert(kept);
+  for (int tag = 0; tag < 10000; ++tag) {
+    passing.key = {8, 1, tag};
+    table.insert(passing);
+    ASSERT_EQ(table.oldest({8, 1, tag}), &passing);
+    table.remove(passing);
+    ASSERT_EQ(table.oldest({8, 1, tag}), nullptr);
+    ASSERT_EQ(table.oldest({8, 1, -5}), &kept);
+  }
+  EXPECT_LE(table.queues(), 64u);
+  table.remove(kept);
+}
+
 TEST(MatchTable, AgreesWithAListUnderRandomUse) {
   std::mt19937 random(7);
   MatchTable table;

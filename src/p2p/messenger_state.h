@@ -25,6 +25,10 @@ namespace lapwing::p2p {
 
 // What we know of one peer.
 struct Peer {
+  // The way there, from the first send_now on.
+  net::Transport* transport = nullptr;
+  std::uint64_t most_at_once = 0;  // bytes that send_now may take
+
   // The frame that is arriving.
   ReceiveRequest* landing_receive = nullptr;
   Message* landing_message = nullptr;
@@ -61,6 +65,7 @@ struct Messenger::State {
   // sending.cc
   void start(SendRequest& send) noexcept;
   bool send_now(const SendArguments& arguments) noexcept;
+  void find_way(net::PeerId id, Peer& peer) noexcept;
   void prepare(SendRequest& send) noexcept;
   bool launch(SendRequest& send) noexcept;
   void post_whole(SendRequest& send) noexcept;
@@ -82,7 +87,7 @@ struct Messenger::State {
   // receiving.cc
   void start(ReceiveRequest& receive) noexcept;
   void prepare(ReceiveRequest& receive) noexcept;
-  void post_receive(ReceiveRequest& receive) noexcept;
+  void post_receive(ReceiveRequest& receive, std::uint64_t& counter) noexcept;
   void unpost(ReceiveRequest& receive) noexcept;
   void cancel(ReceiveRequest& receive) noexcept;
   ReceiveRequest* match_posted(const MatchKey& envelope) noexcept;
@@ -119,7 +124,7 @@ struct Messenger::State {
   void relieve_for(const MatchKey& wanted) noexcept {
     if (wanted.peer == kAnyPeer)
       relieve_anybody(wanted);
-    else if (Peer& peer = peers[wanted.peer]; peer.incoming[account_of(wanted.context)].exhausted())
+    else
       relieve(wanted.peer, account_of(wanted.context), true);
   }
   void relieve_anybody(const MatchKey& wanted) noexcept;
@@ -147,7 +152,8 @@ struct Messenger::State {
   MatchTable unexpected;  // messages, by envelope
   MatchTable by_context;  // the same messages, by context
   std::uint64_t next_stamp = 0;
-  std::uint64_t posted_shapes[2][2] = {};  // how many receives have [any source][any tag]: usually no wildcards at all
+  std::uint64_t wildcards[2][2] = {};  // how many receives have [any source][any tag]; those with neither are not counted
+  std::uint64_t wildcard_receives = 0;  // all of them: usually none
   std::uint64_t posted_any[kAccounts] = {};  // receives from any source
   IntrusiveList<Messenger::ProbeWatch> probes;
   std::vector<net::PeerId> exhausted;  // peers that may have no credit left here; cleaned when looked through

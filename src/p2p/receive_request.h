@@ -58,6 +58,7 @@ class ReceiveRequest : public Request, public MatchNode, public ListNode<PullTag
   std::uint64_t token_ = 0;         // ours on the wire while kData is expected
   std::uint64_t address_ = 0;       // in the sender's memory, while the message is pulled
   std::uint64_t sender_token_ = 0;  // likewise
+  std::uint64_t* posted_counter_ = nullptr;  // counts this receive while it is posted
   net::PeerId peer_ = 0;            // the sender, once matched
 };
 

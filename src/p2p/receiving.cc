@@ -1,10 +1,18 @@
 // The receiver's half: posted receives, what becomes of a matched message, pulling.
 #include <algorithm>
 #include <cinttypes>
+#include <utility>
 
 #include "p2p/messenger_state.h"
 
 namespace lapwing::p2p {
+namespace {
+
+bool is_wildcard(const MatchKey& key) noexcept {
+  return key.peer == kAnyPeer || key.tag == kAnyTag;
+}
+
+}  // namespace
 
 void Messenger::State::start(ReceiveRequest& receive) noexcept {
   engine.begin(receive);
@@ -25,20 +33,24 @@ void Messenger::State::start(ReceiveRequest& receive) noexcept {
     unlink(*message);
     return deliver(receive, *message);
   }
-  if (!any_source && peers[key.peer].lost) return fail(receive, peers[key.peer].why.copy());
-  post_receive(receive);
-  relieve_for(key);
+  const int account = account_of(key.context);
+  if (any_source) {
+    post_receive(receive, posted_any[account]);
+    return relieve_anybody(key);
+  }
+  Peer& peer = peers[key.peer];
+  if (peer.lost) return fail(receive, peer.why.copy());
+  post_receive(receive, peer.posted[account]);
+  if (peer.incoming[account].exhausted()) relieve(key.peer, account, true);
 }
 
 // Finds the room for the message and forgets what the request did before.
 void Messenger::State::prepare(ReceiveRequest& receive) noexcept {
   const ReceiveArguments& arguments = receive.arguments_;
   receive.messenger_ = &owner;
-  receive.result() = Result::empty();
+  receive.result().clear();
   receive.contiguous_ = nullptr;
-  receive.walk_.reset();
   receive.capacity_ = receive.message_bytes_ = receive.wanted_ = receive.received_ = 0;
-  receive.token_ = receive.address_ = receive.sender_token_ = 0;
   if (arguments.source == MPI_PROC_NULL) return;
   datatype::Datatype& type = *arguments.type;
   receive.capacity_ = static_cast<std::uint64_t>(type.size()) * arguments.count;
@@ -53,28 +65,33 @@ void Messenger::State::prepare(ReceiveRequest& receive) noexcept {
 
 // ---- queues ---------------------------------------------------------------------------------------------------------
 
-void Messenger::State::post_receive(ReceiveRequest& receive) noexcept {
-  const MatchKey& key = receive.MatchNode::key;
+void Messenger::State::post_receive(ReceiveRequest& receive, std::uint64_t& counter) noexcept {
   receive.stamp = next_stamp++;
   posted.insert(receive);
-  ++posted_shapes[key.peer == kAnyPeer][key.tag == kAnyTag];
-  ++(key.peer == kAnyPeer ? posted_any : peers[key.peer].posted)[account_of(key.context)];
+  receive.posted_counter_ = &counter;
+  ++counter;
+  const MatchKey& key = receive.MatchNode::key;
+  if (!is_wildcard(key)) return;
+  ++wildcard_receives;
+  ++wildcards[key.peer == kAnyPeer][key.tag == kAnyTag];
 }
 
 void Messenger::State::unpost(ReceiveRequest& receive) noexcept {
-  const MatchKey& key = receive.MatchNode::key;
   posted.remove(receive);
-  --posted_shapes[key.peer == kAnyPeer][key.tag == kAnyTag];
-  --(key.peer == kAnyPeer ? posted_any : peers[key.peer].posted)[account_of(key.context)];
+  --*receive.posted_counter_;
+  const MatchKey& key = receive.MatchNode::key;
+  if (!is_wildcard(key)) return;
+  --wildcard_receives;
+  --wildcards[key.peer == kAnyPeer][key.tag == kAnyTag];
 }
 
 // The posted receive that a message with this envelope belongs to: of at most four candidates the oldest.
 ReceiveRequest* Messenger::State::match_posted(const MatchKey& envelope) noexcept {
-  if (posted.size() == posted_shapes[0][0]) return static_cast<ReceiveRequest*>(posted.oldest(envelope));
+  if (wildcard_receives == 0) return static_cast<ReceiveRequest*>(posted.oldest(envelope));
   MatchNode* best = nullptr;
   for (int any_source = 0; any_source < 2; ++any_source) {
     for (int any_tag = 0; any_tag < 2; ++any_tag) {
-      if (posted_shapes[any_source][any_tag] == 0) continue;
+      if ((any_source || any_tag) && wildcards[any_source][any_tag] == 0) continue;
       MatchKey key = envelope;
       if (any_source) key.peer = kAnyPeer;
       if (any_tag) key.tag = kAnyTag;
@@ -248,10 +265,11 @@ void Messenger::State::complete(ReceiveRequest& receive) noexcept {
                                   " bytes, but the receive has room for %" PRIu64 "; receive with a larger count",
                                   result.source, result.tag, receive.message_bytes_, receive.capacity_);
   }
-  if (receive.token_ != 0) receives.release(receive.token_);
-  receive.token_ = 0;
-  receive.walk_.reset();
-  receive.type_ = datatype::TypeRef();
+  if (receive.token_ != 0) receives.release(std::exchange(receive.token_, 0));
+  if (receive.walk_) {
+    receive.walk_.reset();
+    receive.type_ = datatype::TypeRef();
+  }
   engine.finish(receive);
 }
 

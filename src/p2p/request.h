@@ -31,6 +31,13 @@ struct Result {
 
   // The empty status of MPI 5.0, section 3.7.3.
   static Result empty() { return {}; }
+  void clear() noexcept {
+    source = MPI_ANY_SOURCE;
+    tag = MPI_ANY_TAG;
+    bytes = 0;
+    cancelled = false;
+    if (!status.ok()) status = Status();
+  }
 };
 
 class Request : public Object, public engine::Operation {
@@ -41,6 +48,8 @@ class Request : public Object, public engine::Operation {
 
   Kind kind() const noexcept { return kind_; }
   bool persistent() const noexcept { return persistent_; }
+  // Stands behind many handles at once and is never destroyed: nobody counts its references.
+  bool shared() const noexcept { return shared_; }
   bool active() const noexcept { return active_; }
   void set_active(bool active) noexcept { active_ = active; }
 
@@ -67,12 +76,21 @@ class Request : public Object, public engine::Operation {
 
  protected:
   ~Request() = default;
+  void set_shared() noexcept { shared_ = true; }
+  // A request that was kept for reuse begins anew: idle, with one reference.
+  void revive(bool persistent) noexcept {
+    Object::revive(ObjectKind::kRequest);
+    persistent_ = persistent;
+    active_ = false;
+    set_continuation(nullptr);
+  }
   comm::Communicator* communicator_ = nullptr;
 
  private:
   Kind kind_;
   bool persistent_;
   bool active_ = false;
+  bool shared_ = false;
   Result result_;
 };
 

@@ -1,34 +1,13 @@
 #include "p2p/request_pool.h"
 
-#include <new>
-
 #include "comm/communicator.h"
 #include "p2p/attached_buffer.h"
 
 namespace lapwing::p2p {
-namespace {
-
-void keep(comm::Communicator* communicator) noexcept {
-  if (communicator != nullptr) communicator->retain();
-}
-void let_go(comm::Communicator* communicator) noexcept {
-  if (communicator != nullptr) comm::Communicator::drop(communicator);
-}
-
-}  // namespace
-
-UserSend::UserSend(RequestPool& pool, Messenger& messenger, const SendArguments& arguments, bool persistent) noexcept
-    : SendRequest(arguments, persistent), pool_(pool), messenger_of_user_(messenger) {
-  keep(communicator_);
-  if (persistent && arguments.type != nullptr) kept_type_ = datatype::TypeRef(*arguments.type);
-}
-UserSend::~UserSend() {
-  let_go(communicator_);
-}
 
 Status UserSend::start() {
   if (arguments().mode == SendMode::kBuffered) {
-    result() = Result::empty();
+    result().clear();
     return buffer_for(*communicator_, messenger_of_user_).send(messenger_of_user_, arguments());
   }
   messenger_of_user_.start(*this);
@@ -36,19 +15,7 @@ Status UserSend::start() {
 }
 
 void UserSend::destroy() noexcept {
-  RequestPool& pool = pool_;
-  this->~UserSend();
-  RequestPool::put(pool.sends_, this);
-}
-
-UserReceive::UserReceive(RequestPool& pool, Messenger& messenger, const ReceiveArguments& arguments,
-                         bool persistent) noexcept
-    : ReceiveRequest(arguments, persistent), pool_(pool), messenger_of_user_(messenger) {
-  keep(communicator_);
-  if (persistent && arguments.type != nullptr) kept_type_ = datatype::TypeRef(*arguments.type);
-}
-UserReceive::~UserReceive() {
-  let_go(communicator_);
+  RequestPool::put(pool_.free_sends_, *this);
 }
 
 Status UserReceive::start() {
@@ -57,38 +24,42 @@ Status UserReceive::start() {
 }
 
 void UserReceive::destroy() noexcept {
-  RequestPool& pool = pool_;
-  this->~UserReceive();
-  RequestPool::put(pool.receives_, this);
+  RequestPool::put(pool_.free_receives_, *this);
 }
 
 RequestPool::~RequestPool() {
-  for (FreeBlock* list : {sends_, receives_}) {
-    while (list != nullptr) {
-      FreeBlock* next = list->next;
-      ::operator delete(list);
-      list = next;
-    }
-  }
+  while (free_sends_ != nullptr) delete std::exchange(free_sends_, free_sends_->next_free_);
+  while (free_receives_ != nullptr) delete std::exchange(free_receives_, free_receives_->next_free_);
 }
 
 UserSend& RequestPool::make(const SendArguments& arguments, bool persistent) {
-  return *new (take(sends_, sizeof(UserSend))) UserSend(*this, messenger_, arguments, persistent);
+  return revive(free_sends_, arguments, persistent);
 }
 UserReceive& RequestPool::make(const ReceiveArguments& arguments, bool persistent) {
-  return *new (take(receives_, sizeof(UserReceive))) UserReceive(*this, messenger_, arguments, persistent);
+  return revive(free_receives_, arguments, persistent);
 }
 
-void* RequestPool::take(FreeBlock*& list, std::size_t bytes) {
-  if (list == nullptr) return ::operator new(bytes);
-  FreeBlock* block = list;
-  list = block->next;
-  return block;
+template <typename UserRequest, typename Arguments>
+UserRequest& RequestPool::revive(UserRequest*& list, const Arguments& arguments, bool persistent) {
+  UserRequest* request = list;
+  if (request != nullptr) [[likely]]
+    list = request->next_free_;
+  else
+    request = new UserRequest(*this, messenger_);
+  request->revive(persistent);
+  request->set_arguments(arguments);
+  if (arguments.communicator != nullptr) arguments.communicator->borrow();
+  if (persistent && arguments.type != nullptr) request->kept_type_ = datatype::TypeRef(*arguments.type);
+  return *request;
 }
 
-// The link overwrites the first word, which is the table of virtual functions; the mark of Object behind it stays.
-void RequestPool::put(FreeBlock*& list, void* block) noexcept {
-  list = new (block) FreeBlock{list};
+template <typename UserRequest>
+void RequestPool::put(UserRequest*& list, UserRequest& request) noexcept {
+  if (request.communicator_ != nullptr) comm::Communicator::give_back(*request.communicator_);
+  if (request.kept_type_) request.kept_type_ = datatype::TypeRef();
+  request.mark_freed();
+  request.next_free_ = list;
+  list = &request;
 }
 
 }  // namespace lapwing::p2p

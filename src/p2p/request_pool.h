@@ -1,9 +1,8 @@
 // The requests behind users' handles, kept for reuse. One pool per messenger; protected by the endpoint's lock.
 //
-// Freed memory stays mapped and marked (base/object.h), so a handle that is used after its request was freed is noticed.
+// A request that is freed stays an object, marked (base/object.h), so a handle that is used after its request was freed is noticed, and
+// the next one need not be built anew.
 #pragma once
-
-#include <cstddef>
 
 #include "p2p/receive_request.h"
 #include "p2p/send_request.h"
@@ -18,37 +17,39 @@ class RequestPool;
 // datatype as well.
 class UserSend final : public SendRequest {
  public:
-  UserSend(RequestPool& pool, Messenger& messenger, const SendArguments& arguments, bool persistent) noexcept;
+  UserSend(RequestPool& pool, Messenger& messenger) noexcept : pool_(pool), messenger_of_user_(messenger) {}
   Status start() override;
   void destroy() noexcept override;
 
  private:
   friend class RequestPool;
-  ~UserSend();
   RequestPool& pool_;
   Messenger& messenger_of_user_;
   datatype::TypeRef kept_type_;
+  UserSend* next_free_ = nullptr;
 };
 
 class UserReceive final : public ReceiveRequest {
  public:
-  UserReceive(RequestPool& pool, Messenger& messenger, const ReceiveArguments& arguments, bool persistent) noexcept;
+  UserReceive(RequestPool& pool, Messenger& messenger) noexcept : pool_(pool), messenger_of_user_(messenger) {}
   Status start() override;
   void destroy() noexcept override;
 
  private:
   friend class RequestPool;
-  ~UserReceive();
   RequestPool& pool_;
   Messenger& messenger_of_user_;
   datatype::TypeRef kept_type_;
+  UserReceive* next_free_ = nullptr;
 };
 
-// Stands behind the handle of every send that was complete before its function returned (Messenger::send_now). It ends nothing
-// and is never freed: it always keeps a reference of its own.
+// Stands behind the handle of every send that was complete before its function returned (Messenger::send_now).
 class SentSend final : public Request {
  public:
-  SentSend() noexcept : Request(Kind::kSend, false) { set_active(true); }
+  SentSend() noexcept : Request(Kind::kSend, false) {
+    set_active(true);
+    set_shared();
+  }
   Status start() override { return Status::error(MPI_ERR_REQUEST, "this send is not persistent"); }
   Status cancel() override { return {}; }
   void destroy() noexcept override {}
@@ -69,15 +70,14 @@ class RequestPool {
  private:
   friend class UserSend;
   friend class UserReceive;
-  struct FreeBlock {
-    FreeBlock* next;
-  };
-  static void* take(FreeBlock*& list, std::size_t bytes);
-  static void put(FreeBlock*& list, void* block) noexcept;
+  template <typename UserRequest, typename Arguments>
+  UserRequest& revive(UserRequest*& list, const Arguments& arguments, bool persistent);
+  template <typename UserRequest>
+  static void put(UserRequest*& list, UserRequest& request) noexcept;
 
   Messenger& messenger_;
-  FreeBlock* sends_ = nullptr;
-  FreeBlock* receives_ = nullptr;
+  UserSend* free_sends_ = nullptr;
+  UserReceive* free_receives_ = nullptr;
   SentSend sent_;
 };
 

@@ -17,7 +17,7 @@ void Messenger::State::start(SendRequest& send) noexcept {
   engine.begin(send);
   ++sends_active;
   send.messenger_ = &owner;
-  send.result() = Result::empty();
+  send.result().clear();
   send.walk_.reset();
   send.next_byte_ = send.wanted_ = send.receiver_token_ = send.token_ = 0;
   send.held_ = send.awaits_answer_ = send.awaits_retraction_ = send.pumping_ = false;
@@ -44,26 +44,27 @@ bool Messenger::State::send_now(const SendArguments& arguments) noexcept {
     return false;
   const datatype::Datatype& type = *arguments.type;
   const std::uint64_t bytes = static_cast<std::uint64_t>(type.size()) * arguments.count;
-  if (bytes > net::Transport::kSendNowBytes || (bytes != 0 && !type.contiguous())) return false;
   const comm::Communicator& communicator = *arguments.communicator;
   const net::PeerId id = communicator.peers(arguments.plane).member(arguments.destination);
+  Peer& peer = peers[id];
+  if (peer.transport == nullptr) [[unlikely]]
+    find_way(id, peer);
+  if (bytes > peer.most_at_once || (bytes != 0 && !type.contiguous())) return false;
   wire::FrameHeader header;
   header.kind = wire::FrameKind::kEager;
   header.context = communicator.wire_context(arguments.plane);
   header.source = communicator.rank();
   header.tag = arguments.tag;
   header.message_bytes = header.payload_bytes = bytes;
-  Peer& peer = peers[id];
   const int account = account_of(header.context);
   const std::uint64_t price = message_units(bytes);
   if (peer.lost || !peer.held[account].empty() || price > peer.credit[account]) return false;
-  if (bytes > network->capabilities(id).eager_limit) return false;
   header.credit = take_owed(peer);
   const auto* payload = static_cast<const std::byte*>(arguments.buffer) + (bytes != 0 ? type.true_lb() : 0);
   // Nobody but the receiving application waits for it; but the credit that it takes should be back before it is needed.
   const bool plenty = peer.credit[account] - price >= kInitialUnits / 2;
   const auto delivery = plenty ? net::Delivery::kWhenAsked : net::Delivery::kAtOnce;
-  if (!network->send_now(id, header, payload, delivery)) {
+  if (!peer.transport->send_now(id, header, payload, delivery)) {
     const bool internal = (header.credit & kInternalAccountBit) != 0;
     peer.incoming[internal ? kInternalAccount : kUserAccount].keep(header.credit & kMaxUnitsPerFrame);
     return false;
@@ -71,6 +72,11 @@ bool Messenger::State::send_now(const SendArguments& arguments) noexcept {
   peer.credit[account] -= price;
   ++counters.eager_sends;
   return true;
+}
+
+void Messenger::State::find_way(net::PeerId id, Peer& peer) noexcept {
+  peer.transport = &network->route(id);
+  peer.most_at_once = std::min(network->capabilities(id).eager_limit, net::Transport::kSendNowBytes);
 }
 
 // Finds the bytes of the message.
@@ -257,6 +263,7 @@ void Messenger::State::drain_held(net::PeerId id) noexcept {
 // What credit we owe a receiver travels with every frame to it.
 std::uint32_t Messenger::State::take_owed(Peer& peer) noexcept {
   IncomingAccount* accounts = peer.incoming;
+  if ((accounts[kUserAccount].owed | accounts[kInternalAccount].owed) == 0) return 0;
   const int account = accounts[kUserAccount].owed >= accounts[kInternalAccount].owed ? kUserAccount : kInternalAccount;
   const std::uint32_t credit = accounts[account].give_back();
   return account == kInternalAccount && credit != 0 ? credit | kInternalAccountBit : credit;

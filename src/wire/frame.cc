@@ -1,7 +1,6 @@
 #include "wire/frame.h"
 
 #include <cinttypes>
-#include <cstring>
 
 #include "wire/little_endian.h"
 
@@ -22,9 +21,7 @@ constexpr std::size_t kMessageBytesAt = 40;
 constexpr std::size_t kSenderTokenAt = 48;
 constexpr std::size_t kReceiverTokenAt = 56;
 static_assert(kReceiverTokenAt + 8 == kHeaderBytes);
-static_assert(kMessageBytesAt + kInlineBytes == kHeaderBytes && kSequenceAt == kSequenceOffset);
-
-constexpr std::uint16_t kInlineMark = 1;  // in the reserved bits
+static_assert(kSequenceAt == kSequenceOffset);
 
 constexpr std::uint64_t kPullAddressBytes = 8;
 
@@ -93,26 +90,6 @@ void encode_around_sequence(const FrameHeader& header, std::byte* out) noexcept 
   store_little(out + kMessageBytesAt, header.message_bytes);
   store_little(out + kSenderTokenAt, header.sender_token);
   store_little(out + kReceiverTokenAt, header.receiver_token);
-}
-
-void encode_inline(const FrameHeader& header, const std::byte* payload, std::byte* out) noexcept {
-  encode_around_sequence(header, out);
-  store_little(out + kReservedAt, kInlineMark);
-  if (header.payload_bytes != 0) std::memcpy(out + kMessageBytesAt, payload, header.payload_bytes);
-}
-
-bool is_inline(const std::byte* in) noexcept {
-  return load_little<std::uint16_t>(in + kReservedAt) == kInlineMark;
-}
-
-bool unfold_inline(std::byte* frame, std::byte (&payload)[kInlineBytes]) noexcept {
-  const auto bytes = load_little<std::uint64_t>(frame + kPayloadBytesAt);
-  std::memcpy(payload, frame + kMessageBytesAt, kInlineBytes);
-  store_little(frame + kReservedAt, std::uint16_t{0});
-  store_little(frame + kMessageBytesAt, bytes);
-  store_little(frame + kSenderTokenAt, std::uint64_t{0});
-  store_little(frame + kReceiverTokenAt, std::uint64_t{0});
-  return bytes <= kInlineBytes;
 }
 
 Status decode(const std::byte* in, FrameHeader& header) {

@@ -67,20 +67,9 @@ struct FrameHeader {
 };
 
 void encode(const FrameHeader& header, std::byte* out) noexcept;
-
-// Between ranks of one host a small eager message travels inside its header (shared memory only; docs/wire-format.md): reserved is 1,
-// and the payload lies where message_bytes and the tokens would be, which follow from the rest.
-inline constexpr std::uint64_t kInlineBytes = 24;
-inline bool fits_inline(const FrameHeader& header) noexcept {
-  return header.kind == FrameKind::kEager && header.payload_bytes <= kInlineBytes && header.sender_token == 0;
-}
-// These leave the sequence out: shared memory keeps a stamp of its own there.
+// Leaves the sequence out: shared memory keeps a stamp of its own there.
 void encode_around_sequence(const FrameHeader& header, std::byte* out) noexcept;
-void encode_inline(const FrameHeader& header, const std::byte* payload, std::byte* out) noexcept;
 inline constexpr std::size_t kSequenceOffset = 8;
-bool is_inline(const std::byte* in) noexcept;
-// Moves the payload out and makes `frame` one that decode() takes. False when it claims more payload than fits.
-bool unfold_inline(std::byte* frame, std::byte (&payload)[kInlineBytes]) noexcept;
 
 // Checks kind, flags, reserved bits and lengths; the text of an error says what rule was broken.
 Status decode(const std::byte* in, FrameHeader& header);

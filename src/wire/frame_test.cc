@@ -1,5 +1,7 @@
 #include "wire/frame.h"
 
+#include "wire/inline_frame.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -55,18 +57,17 @@ TEST(Frame, ASmallPayloadTravelsInsideItsHeader) {
     header.payload_bytes = header.message_bytes = length;
     header.sender_token = header.receiver_token = 0;
     ASSERT_TRUE(fits_inline(header));
-    std::byte payload[kInlineBytes], line[kHeaderBytes] = {}, unfolded[kInlineBytes];
+    std::byte payload[kInlineBytes], line[kHeaderBytes] = {};
     for (std::size_t i = 0; i < kInlineBytes; ++i) payload[i] = static_cast<std::byte>(i + 1);
     encode_inline(header, payload, line);
     ASSERT_TRUE(is_inline(line));
-    ASSERT_TRUE(unfold_inline(line, unfolded));
     FrameHeader decoded;
-    ASSERT_TRUE(decode(line, decoded).ok());
+    ASSERT_TRUE(decode_inline(line, decoded));
     EXPECT_EQ(decoded.payload_bytes, length);
     EXPECT_EQ(decoded.message_bytes, length);
     EXPECT_EQ(decoded.tag, header.tag);
     EXPECT_EQ(decoded.sender_token + decoded.receiver_token, 0u);
-    EXPECT_EQ(std::memcmp(payload, unfolded, length), 0);
+    EXPECT_EQ(std::memcmp(payload, inline_payload(line), length), 0);
   }
 }
 
@@ -75,12 +76,13 @@ TEST(Frame, OnlySmallMessagesWithoutAnswerTravelInside) {
   header.sender_token = 0;
   header.payload_bytes = header.message_bytes = kInlineBytes + 1;
   EXPECT_FALSE(fits_inline(header));
-  std::byte line[kHeaderBytes] = {}, payload[kInlineBytes] = {};
+  std::byte line[kHeaderBytes] = {};
   encode(header, line);
   EXPECT_FALSE(is_inline(line));
   line[2] = std::byte{1};
   EXPECT_TRUE(is_inline(line));
-  EXPECT_FALSE(unfold_inline(line, payload));  // it claims more than fits
+  FrameHeader decoded;
+  EXPECT_FALSE(decode_inline(line, decoded));  // it claims more than fits
   header.payload_bytes = header.message_bytes = 8;
   header.sender_token = 5;
   EXPECT_FALSE(fits_inline(header));

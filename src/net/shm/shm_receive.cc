@@ -7,6 +7,7 @@
 #include "base/delay_point.h"
 #include "base/memory_order.h"
 #include "net/shm/shm_transport.h"
+#include "wire/inline_frame.h"
 
 namespace lapwing::net {
 namespace {
@@ -106,32 +107,46 @@ bool ShmTransport::receive(Link& link) noexcept {
 std::uint64_t ShmTransport::take_header(Link& link) noexcept {
   std::byte bytes[wire::kHeaderBytes];  // a copy: the peer could change the original between check and use
   std::memcpy(bytes, link.in.next(sizeof bytes).data, sizeof bytes);
-  std::byte inlined[wire::kInlineBytes];
-  const bool is_inline = wire::is_inline(bytes);
-  const bool folded_well = !is_inline || wire::unfold_inline(bytes, inlined);
-  if (const Status status = wire::decode(bytes, link.header); !status.ok() || !folded_well) {
-    lose(link, Status::error(MPI_ERR_OTHER, "rank %u sent a malformed frame through shared memory: %s", link.peer,
-                             status.ok() ? "more payload than fits into its header" : status.text()));
+  if (wire::is_inline(bytes)) return take_inline(link, bytes);
+  if (const Status status = wire::decode(bytes, link.header); !status.ok()) {
+    lose_malformed(link, status.text());
     return sizeof bytes;
   }
   link.header.sequence = link.expected_sequence++;
-  const std::uint64_t record = shm::Layout::record_bytes(is_inline ? 0 : link.header.payload_bytes);
+  const std::uint64_t record = shm::Layout::record_bytes(link.header.payload_bytes);
   if (is_small(record)) {
     link.in.trust(record);
     const shm::Piece payload = link.in.next(link.header.payload_bytes, sizeof bytes);
-    if ((is_inline || payload.bytes == link.header.payload_bytes) &&
-        sink_.on_whole(link.peer, link.header, is_inline ? inlined : payload.data)) {
+    if (payload.bytes == link.header.payload_bytes && sink_.on_whole(link.peer, link.header, payload.data)) {
       give_back(link, record);
       return record;
     }
   }
   give_back(link, sizeof bytes);
   begin_frame(link);
-  if (is_inline && link.in_frame && !link.gone) {
-    land(link, inlined, link.header.payload_bytes);
+  return sizeof bytes;
+}
+
+// A message inside its header.
+std::uint64_t ShmTransport::take_inline(Link& link, const std::byte* line) noexcept {
+  if (!wire::decode_inline(line, link.header)) {
+    lose_malformed(link, "more payload than fits into its header");
+    return wire::kHeaderBytes;
+  }
+  link.header.sequence = link.expected_sequence++;
+  const bool taken = sink_.on_whole(link.peer, link.header, wire::inline_payload(line));
+  give_back(link, wire::kHeaderBytes);
+  if (taken) return wire::kHeaderBytes;
+  begin_frame(link);
+  if (link.in_frame && !link.gone) {
+    land(link, wire::inline_payload(line), link.header.payload_bytes);
     finish_frame(link);
   }
-  return sizeof bytes;
+  return wire::kHeaderBytes;
+}
+
+void ShmTransport::lose_malformed(Link& link, const char* why) noexcept {
+  lose(link, Status::error(MPI_ERR_OTHER, "rank %u sent a malformed frame through shared memory: %s", link.peer, why));
 }
 
 void ShmTransport::begin_frame(Link& link) noexcept {

@@ -6,6 +6,7 @@
 #include "base/delay_point.h"
 #include "base/memory_order.h"
 #include "net/shm/shm_transport.h"
+#include "wire/inline_frame.h"
 
 namespace lapwing::net {
 namespace {

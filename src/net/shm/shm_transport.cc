@@ -155,11 +155,6 @@ void ShmTransport::say_goodbye(Link& link) noexcept {
   end(link, Status::error(MPI_ERR_OTHER, "this rank has closed its connections"));
 }
 
-ShmTransport::Link* ShmTransport::link_to(PeerId peer) noexcept {
-  if (!links_ || peer >= local_of_.size() || local_of_[peer] < 0 || peer == config_.rank) return nullptr;
-  return &links_[static_cast<std::size_t>(local_of_[peer])];
-}
-
 bool ShmTransport::reaches(PeerId peer) const noexcept {
   return link_to(peer) != nullptr;
 }

@@ -111,7 +111,10 @@ class ShmTransport final : public Transport {
   Status share_segment(const std::vector<shm::Invitation>& invitations);
   Status open_links(const std::vector<shm::Invitation>& invitations);
   void say_goodbye(Link& link) noexcept;
-  Link* link_to(PeerId peer) noexcept;
+  Link* link_to(PeerId peer) noexcept {
+    if (!links_ || peer >= local_of_.size() || local_of_[peer] < 0 || peer == config_.rank) return nullptr;
+    return &links_[static_cast<std::size_t>(local_of_[peer])];
+  }
   const Link* link_to(PeerId peer) const noexcept { return const_cast<ShmTransport*>(this)->link_to(peer); }
 
   // Waking: shm_transport.cc
@@ -146,6 +149,8 @@ class ShmTransport final : public Transport {
     return link.in_frame ? link.in.available() != 0 : link.in.record_here();
   }
   std::uint64_t take_header(Link& link) noexcept;
+  std::uint64_t take_inline(Link& link, const std::byte* line) noexcept;
+  void lose_malformed(Link& link, const char* why) noexcept;
   void begin_frame(Link& link) noexcept;
   std::uint64_t take_payload(Link& link, std::uint64_t available) noexcept;
   void land(Link& link, const std::byte* data, std::uint64_t bytes) noexcept;

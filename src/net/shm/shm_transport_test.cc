@@ -2,6 +2,8 @@
 // memory whatever it likes; and whole ranks in processes of their own.
 #include "net/shm/shm_transport.h"
 
+#include "wire/inline_frame.h"
+
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mman.h>
