@@ -14,7 +14,7 @@ import textwrap
 import time
 from pathlib import Path
 
-from . import candidates, machine, page, peers, plot, results, table
+from . import candidates, machine, page, peers, plot, results, table, verdicts
 from .errors import BenchError
 from .execution import adopt_orphans
 from .lab import Lab
@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--lab", action="store_true", help="across two emulated hosts at 1 Gbit/s (root and iproute2 needed)"
     )
-    result.add_argument("--output", type=Path, help="folder for results (lapwing-bench-DATE-TIME)")
+    result.add_argument("--output", type=Path, help="folder for results, which may have some already (lapwing-bench-DATE-TIME)")
     result.add_argument(
         "--prefix", default="", metavar="COMMAND", help="put before the program of each rank, for example 'nice'"
     )
@@ -148,14 +148,18 @@ def make_folder(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BenchError(f"{folder} cannot be made: {error.strerror}") from None
-    if (folder / "results.json").exists():
-        raise BenchError(f"{folder} has results already; --output names another folder")
     return folder.resolve()
 
 
 def show(found: results.Results, output: Path) -> None:
     """Everything that is made of results."""
-    for text in (table.tables(found), table.ratios(found), table.failure_lines(found), "\n".join(found.left_out)):
+    for text in (
+        table.tables(found),
+        table.ratios(found),
+        verdicts.text(found),
+        table.failure_lines(found),
+        "\n".join(found.left_out),
+    ):
         if text:
             print(text + "\n")
     plots = plot.draw_somehow(found, output, say)
@@ -179,8 +183,8 @@ def find_libraries(options, chosen: dict):
     return installations, left_out
 
 
-def start_results(options, chosen: dict, installations: dict, left_out: list) -> results.Results:
-    """Everything but runs."""
+def start_results(options, chosen: dict, installations: dict, left_out: list, output: Path) -> results.Results:
+    """Everything but new runs; what the folder has already comes first."""
     command = "lapwing bench " + shlex.join(sys.argv[1:])
     found = results.Results(
         machines=[{**machine.describe(), "command": command, "peers": str(options.peers)}], left_out=left_out
@@ -188,7 +192,8 @@ def start_results(options, chosen: dict, installations: dict, left_out: list) ->
     for candidate in (each for names in chosen.values() for each in names):
         version = "" if candidate.library == "raw" else installations[candidate.library].version
         found.candidates[candidate.name] = candidates.describe(candidate, version)
-    return found
+    earlier = output / "results.json"
+    return results.merge([results.load(earlier), found]) if earlier.exists() else found
 
 
 def measure(options) -> int:
@@ -199,11 +204,12 @@ def measure(options) -> int:
     ranks, prefix = chosen_ranks(options.ranks), prefix_words(options.prefix)
     installations, left_out = find_libraries(options, chosen)
     chosen = {name: [each for each in names if each.library in installations] for name, names in chosen.items()}
-    tasks = plan(questions, chosen, options.rounds, ranks, options.quick)
-    if not tasks:
+    if not any(chosen.values()):
         raise BenchError("nobody is left to ask")
     output = make_folder(options.output or Path(time.strftime("lapwing-bench-%Y-%m-%d-%H%M%S")))
-    found = start_results(options, chosen, installations, left_out)
+    found = start_results(options, chosen, installations, left_out, output)
+    first = 1 + results.last_round(found)
+    tasks = plan(questions, chosen, range(first, first + options.rounds), ranks, options.quick)
     how = Options(output, options.quick, prefix, options.timeout)
     adopt_orphans()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended by whatever way, nothing is left running
@@ -225,7 +231,9 @@ def show_again(options) -> int:
     found = results.merge([results.load(Path(folder) / "results.json") for folder in folders])
     output = options.output or Path(folders[0])
     if str(output) not in folders:
-        results.save(found, make_folder(output) / "results.json")
+        if (make_folder(output) / "results.json").exists():
+            raise BenchError(f"{output} has results already; --output names another folder")
+        results.save(found, output / "results.json")
     show(found, output)
     return 0
 

@@ -15,6 +15,8 @@ from .candidates import PLACES
 from .questions import QUESTIONS
 from .results import Results, Series
 from .table import number, point, ratio_text
+from .verdicts import HEAD, where
+from .verdicts import row_of as row_of_verdict
 
 STYLE = """
 :root { color-scheme: light; }
@@ -33,6 +35,8 @@ img { max-width: 100%; display: block; margin: .5rem 0; }
 details { margin: .4rem 0 1rem; } summary { cursor: pointer; color: #00695c; }
 """
 
+STATES = {targets.MET: "yes", targets.UNDECIDED: "quiet", targets.MISSED: "no"}
+
 
 def cell(text: str, tag: str = "td", style: str = "") -> str:
     return f"<{tag}{f' class={style}' if style else ''}>{text}</{tag}>"
@@ -47,61 +51,25 @@ def rows_of(head: List[str], body: List[List[str]], style: str = "") -> str:
     return f'<div class="wide"><table{f" class={style}" if style else ""}>' + "\n".join(lines) + "</table></div>"
 
 
-def where(series: Series, x) -> str:
-    text = f"{series.question}, {PLACES[series.transport]}: {series.name}"
-    return escape(text if x is None else f"{text}, {point(x, series.x_unit)}")
-
-
-def against_text(target: targets.Target) -> str:
-    words = {
-        "peer": "the best peer",
-        "polling peer": "the best peer without a progress thread",
-        "value": "",
-        "first": "the smallest",
-        "raw": "raw sockets",
-        "lapwing polling": "without the event thread",
-        "openmpi thread": "Open MPI with its thread",
-    }
-    return words.get(target.against, target.against.replace("series ", ""))
-
-
 def targets_part(found: Results) -> str:
     verdicts = targets.judge_all(found)
     if not verdicts:
         return "<p>These results decide none of the targets.</p>"
     body = []
     for verdict in verdicts:
-        worst = verdict.worst
-        if worst.ratio:
-            figure, limit = (
-                ratio_text(worst.ratio),
-                f"{number(verdict.target.limit)} × {escape(against_text(verdict.target))}",
-            )
-        else:
-            figure, limit = number(worst.value), number(verdict.target.limit)
-        met = verdict.met == len(verdict.findings)
-        body.append(
-            [
-                escape(verdict.target.what),
-                limit,
-                where(worst.series, worst.x),
-                f"{number(worst.value)} {escape(worst.series.unit)}",
-                figure,
-                f"{verdict.met} of {len(verdict.findings)}",
-                cell("met" if met else "missed", style="yes" if met else "no"),
-            ]
-        )
-    done = sum(verdict.met == len(verdict.findings) for verdict in verdicts)
-    return f"<p><b>{done} of {len(verdicts)}</b> targets are met at every point.</p>" + rows_of(
-        ["target", "limit", "worst point", "Lapwing", "ratio there (spread)", "points met", ""], body, "left"
-    )
+        *row, state = map(escape, row_of_verdict(verdict))
+        body.append([*row, cell(state, style=STATES[verdict.state])])
+    done = sum(verdict.state == targets.MET for verdict in verdicts)
+    return f"<p><b>{done} of {len(verdicts)}</b> targets are met at every point.</p>" + rows_of(HEAD, body, "left")
 
 
 def losses_part(found: Results) -> str:
     lost = targets.losses(found)
     if not lost:
         return "<p>Nowhere in these results is the best peer better.</p>"
-    clear, unsure = [each for each in lost if not each.met], [each for each in lost if each.met]
+    clear, unsure = (
+        [each for each in lost if each.state == state] for state in (targets.MISSED, targets.UNDECIDED)
+    )
     parts = [
         (
             f"<p>Where the best of the peers is better, worst first: {len(clear)} points of"
@@ -119,7 +87,7 @@ def losses_part(found: Results) -> str:
 def losses_table(lost: List[targets.Finding], found: Results) -> str:
     body = [
         [
-            where(each.series, each.x),
+            escape(where(each.series, each.x)),
             f"{number(each.value)} {escape(each.series.unit)}",
             f"{number(each.series.points[each.x][each.ratio.other].value)}",
             escape(found.candidates[each.ratio.other]["title"]),
@@ -127,7 +95,7 @@ def losses_table(lost: List[targets.Finding], found: Results) -> str:
         ]
         for each in lost
     ]
-    return rows_of(["", "Lapwing", "best peer", "", "ratio (spread)"], body)
+    return rows_of(["", "Lapwing", "best peer", "", "ratio (interval)"], body)
 
 
 def machine_part(found: Results) -> str:
@@ -245,9 +213,11 @@ def page(found: Results, folder: Path) -> str:
         ),
         (
             "<p>Candidates follow one another within each round. A figure is the median over the rounds of what the"
-            " program itself reports as median. A ratio is built within each round, and its median stands with the"
-            " lowest and highest in brackets; it is turned so that below 1 Lapwing is better, for rates as well as for"
-            " times. Bold is the best of a row.</p>"
+            " program itself reports as median. A ratio is built within each round, and its median stands with an"
+            " interval in brackets: where the median of all that could be measured lies, with 95 % confidence (sign"
+            " test); for fewer than six rounds, or turns within them, the lowest and the highest. A target is met or"
+            " missed where the interval is on one side of the limit, and otherwise not decided. A ratio is turned so"
+            " that below 1 Lapwing is better, for rates as well as for times. Bold is the best of a row.</p>"
         ),
         "<p>" + " · ".join(f'<a href="#{escape(name)}">{escape(name)}</a>' for name in questions) + "</p>",
         "<h2>Targets</h2>" + targets_part(found),

@@ -30,6 +30,7 @@ class Question:
     passes: tuple = ((),)  # options of the program; it is run with each in turn
     lab_options: tuple = ()  # and these across two hosts
     timed: tuple = ()  # passes with these options are also timed from outside
+    turns: int = 1  # more: candidates of one transport alternate so often in a round, in short runs
     peers_up_to: int = 0  # more ranks than this only for Lapwing; 0: no limit
 
 
@@ -93,6 +94,17 @@ QUESTIONS = {
             SHM + TCP + TCP_THREADS,
             lab=LAB + LAB_THREADS,
             seconds=15,
+        ),
+        Question(
+            "engine_cost",
+            "What does the event thread cost a program that communicates?",
+            "Latency, bandwidth and message rate with the event thread and with LAPWING_PROGRESS=polling, in many short"
+            " runs by turns: what the thread costs is less than what a machine changes by from one minute to the next."
+            " Paper 1 (LA-MPI-ED) paid 23 % of latency and up to 22 % of bandwidth.",
+            SHM[:2] + TCP[:2],
+            turns=20,
+            seconds=1.5,
+            quick_seconds=0.8,
         ),
         Question(
             "progress_cost",

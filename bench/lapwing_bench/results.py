@@ -13,7 +13,7 @@ import os
 import statistics
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Dict, List, Optional
+from typing import Dict, List, Optional, Tuple
 
 from .errors import BenchError
 
@@ -42,6 +42,7 @@ class Run:
     candidate: str
     round: int
     ranks: int
+    turn: int = 0  # within the round, where candidates alternate in short runs
     command: List[str] = field(default_factory=list)
     environment: Dict[str, str] = field(default_factory=dict)
     started: str = ""
@@ -130,11 +131,15 @@ def load(path: Path) -> Results:
         raise BenchError(f"{path} is damaged: {error!r}") from None
 
 
+def last_round(results: Results) -> int:
+    return max((run.round for run in results.runs), default=0)
+
+
 def merge(parts: List[Results]) -> Results:
     """All runs of all parts; rounds are numbered on, so that those of one round were made close to each other."""
     merged = Results()
     for part in parts:
-        offset = max((run.round for run in merged.runs), default=0)
+        offset = last_round(merged)
         merged.machines += part.machines
         merged.left_out += [text for text in part.left_out if text not in merged.left_out]
         for name, description in part.candidates.items():
@@ -146,10 +151,22 @@ def merge(parts: List[Results]) -> Results:
     return merged
 
 
-# What one candidate says about one point of one series: a value for each round.
+def interval(values) -> Tuple[float, float]:
+    """Where the median of all that could be measured lies, with 95 % confidence, whatever the noise looks like: by the
+    sign test, that is, from the k-th lowest to the k-th highest value, k as large as may be. For fewer than six values
+    it is only what lies between the lowest and the highest."""
+    ordered = sorted(values)
+    count, k, below = len(ordered), 1, 1.0  # below: in how many of 2^count cases fewer than k are under the median
+    while 2 * (below + math.comb(count, k)) <= 0.05 * 2**count:
+        below += math.comb(count, k)
+        k += 1
+    return ordered[k - 1], ordered[count - k]
+
+
+# What one candidate says about one point of one series: a value for each round, and each turn of it.
 @dataclass
 class Cell:
-    rounds: Dict[int, float] = field(default_factory=dict)
+    rounds: Dict[Tuple[int, int], float] = field(default_factory=dict)
     lows: List[float] = field(default_factory=list)
     highs: List[float] = field(default_factory=list)
 
@@ -211,7 +228,7 @@ def gather(results: Results) -> List[Series]:
                 Series(run.question, transport, name, first.unit, first.better, first.x_name, first.x_unit),
             )
             cell = series.points.setdefault(x, {}).setdefault(run.candidate, Cell())
-            cell.rounds[run.round] = statistics.median(figure.value for figure in figures)
+            cell.rounds[run.round, run.turn] = statistics.median(figure.value for figure in figures)
             cell.lows += [figure.low for figure in figures if figure.low is not None]
             cell.highs += [figure.high for figure in figures if figure.high is not None]
     order = {}
@@ -232,9 +249,9 @@ class Ratio:
 
     other: str
     value: float
-    lowest: float
-    highest: float
-    rounds: int
+    least: float  # its interval
+    most: float
+    rounds: int  # and turns
 
 
 def quotient(better: str, own: float, other: float) -> Optional[float]:
@@ -243,12 +260,12 @@ def quotient(better: str, own: float, other: float) -> Optional[float]:
 
 
 def ratio_of(better: str, own: Cell, other: Cell, name: str) -> Optional[Ratio]:
-    """The median over the rounds in which both were measured, and its spread."""
+    """The median over the rounds in which both were measured, and its interval."""
     each = [
         quotient(better, value, other.rounds[number]) for number, value in own.rounds.items() if number in other.rounds
     ]
     each = [value for value in each if value is not None]
-    return Ratio(name, statistics.median(each), min(each), max(each), len(each)) if each else None
+    return Ratio(name, statistics.median(each), *interval(each), len(each)) if each else None
 
 
 def ratio(series: Series, x, own: str, other: str) -> Optional[Ratio]:

@@ -26,6 +26,7 @@ class Task:
     candidate: Candidate
     ranks: int
     round: int
+    turn: int = 0  # within the round
 
 
 @dataclass
@@ -36,18 +37,27 @@ class Options:
     timeout: float = 120  # seconds for one run
 
 
-def plan(questions: List[Question], chosen: dict, rounds: int, ranks: list, quick: bool = False) -> List[Task]:
+def turns(question: Question, chosen: List[Candidate]):
+    """(turn, candidate): usually each once. Those that alternate do it within their transport, and who begins changes."""
+    for transport in dict.fromkeys(candidate.transport for candidate in chosen):
+        group = [candidate for candidate in chosen if candidate.transport == transport]
+        for turn in range(question.turns):
+            for candidate in group if turn % 2 == 0 else reversed(group):
+                yield turn, candidate
+
+
+def plan(questions: List[Question], chosen: dict, rounds: range, ranks: list, quick: bool = False) -> List[Task]:
     """chosen: the candidates of each question. ranks: instead of the question's own, if there are any."""
 
     def counts(question):
         return ranks or (quick and question.quick_ranks) or question.ranks
 
     return [
-        Task(question, candidate, count, number)
-        for number in range(1, rounds + 1)
+        Task(question, candidate, count, number, turn)
+        for number in rounds
         for question in questions
         for count in counts(question)
-        for candidate in chosen[question.name]
+        for turn, candidate in turns(question, chosen[question.name])
         if wants(question, candidate.library, count)
     ]
 
@@ -102,7 +112,7 @@ class Session:
             results.save(self.results, self.options.output / "results.json")
 
     def run(self, task: Task) -> results.Run:
-        run = results.Run(task.question.name, task.candidate.name, task.round, task.ranks)
+        run = results.Run(task.question.name, task.candidate.name, task.round, task.ranks, task.turn)
         run.started = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
         run.load = machine.load()
         busy = machine.Busy()

@@ -38,10 +38,10 @@ def point(x: Optional[float], unit: str) -> str:
 def ratio_text(ratio: Optional[results.Ratio]) -> str:
     if ratio is None:
         return "-"
-    median, lowest, highest = (
-        f"{value:.2f}" if value >= 0.1 else number(value) for value in (ratio.value, ratio.lowest, ratio.highest)
+    median, least, most = (
+        f"{value:.2f}" if value >= 0.1 else number(value) for value in (ratio.value, ratio.least, ratio.most)
     )
-    return median if ratio.rounds < 2 else f"{median} ({lowest}-{highest})"
+    return median if ratio.rounds < 2 else f"{median} ({least}-{most})"
 
 
 def align(rows: List[List[str]]) -> str:
@@ -114,7 +114,7 @@ def ratio_entries(found: Results):
 
 
 def ratios(found: Results) -> str:
-    rows = [["Lapwing beside the best peer", "", "Lapwing", "best peer", "", "ratio (spread over the rounds)"]]
+    rows = [["Lapwing beside the best peer", "", "Lapwing", "best peer", "", "ratio (interval)"]]
     for series, x, cell, against in ratio_entries(found):
         theirs = series.points[x][against.other].value
         rows.append(

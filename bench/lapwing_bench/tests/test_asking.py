@@ -131,16 +131,38 @@ class Order(unittest.TestCase):
     def test_candidates_alternate_within_a_round(self):
         question = QUESTIONS["latency"]
         chosen = {"latency": [candidates.parse("lapwing-tcp"), candidates.parse("mpich-tcp")]}
-        tasks = running.plan([question], chosen, 2, [])
+        tasks = running.plan([question], chosen, range(1, 3), [])
         self.assertEqual(
             [(task.round, task.candidate.library) for task in tasks],
             [(1, "lapwing"), (1, "mpich"), (2, "lapwing"), (2, "mpich")],
         )
 
+    def test_candidates_of_a_transport_may_alternate_within_a_round(self):
+        question = QUESTIONS["engine_cost"]
+        chosen = {question.name: [candidates.parse(name) for name in question.candidates]}
+        tasks = running.plan([question], chosen, range(1, 2), [])
+        self.assertEqual(
+            [(task.candidate.name, task.turn) for task in tasks[:4]],
+            [
+                ("lapwing-shm", 0),
+                ("lapwing-shm-polling", 0),
+                ("lapwing-shm-polling", 1),
+                ("lapwing-shm", 1),
+            ],
+        )
+        self.assertEqual(len(tasks), 4 * question.turns)
+
+    def test_a_quick_run_may_ask_fewer_numbers_of_ranks(self):
+        question = QUESTIONS["startup"]
+        chosen = {question.name: [candidates.parse("lapwing-default")]}
+        for quick, expected in ((False, question.ranks), (True, question.quick_ranks)):
+            tasks = running.plan([question], chosen, range(1, 2), [], quick)
+            self.assertEqual(tuple(task.ranks for task in tasks), expected)
+
     def test_many_connections_are_asked_of_lapwing_alone(self):
         question = QUESTIONS["connections"]
         chosen = {"connections": [candidates.parse("lapwing-tcp"), candidates.parse("mpich-tcp")]}
-        most = {task.candidate.library: task.ranks for task in running.plan([question], chosen, 1, [])}
+        most = {task.candidate.library: task.ranks for task in running.plan([question], chosen, range(1, 2), [])}
         self.assertGreater(most["lapwing"], 65)
         self.assertEqual(most["mpich"], 65)
 

@@ -94,10 +94,23 @@ class Ratios(unittest.TestCase):
 
     def test_ratio_is_built_within_rounds(self):
         ratio = results.ratio(self.series, 8, "lapwing-tcp", "mpich-tcp")
-        self.assertAlmostEqual(ratio.lowest, 0.8)
-        self.assertAlmostEqual(ratio.highest, 1.6)
+        self.assertAlmostEqual(ratio.least, 0.8)
+        self.assertAlmostEqual(ratio.most, 1.6)
         self.assertAlmostEqual(ratio.value, 1.2)
         self.assertEqual(ratio.rounds, 2)
+
+    def test_turns_of_a_round_are_kept_apart(self):
+        self.found.runs = [run("lapwing-tcp", 1, x8=value) for value in (1.0, 2.0, 3.0)]
+        self.found.runs += [run("mpich-tcp", 1, x8=value) for value in (1.0, 1.0, 1.0)]
+        for number, each in enumerate(self.found.runs):
+            each.turn = number % 3
+        (series,) = results.gather(self.found)
+        ratio = results.ratio(series, 8, "lapwing-tcp", "mpich-tcp")
+        self.assertEqual((ratio.value, ratio.least, ratio.most, ratio.rounds), (2.0, 1.0, 3.0, 3))
+
+    def test_interval_of_the_median(self):
+        for count, expected in ((1, (0, 0)), (5, (0, 4)), (6, (0, 5)), (9, (1, 7)), (20, (5, 14)), (40, (13, 26))):
+            self.assertEqual(results.interval(range(count)), expected, count)
 
     def test_below_one_is_better_for_rates_too(self):
         self.assertEqual(results.quotient("lower", 2, 4), 0.5)

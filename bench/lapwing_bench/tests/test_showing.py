@@ -4,7 +4,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from lapwing_bench import page, plot, results, table, targets
+from lapwing_bench import page, plot, results, table, targets, verdicts
 
 from .stored import run, stored
 
@@ -78,23 +78,30 @@ class Targets(unittest.TestCase):
 
     def test_peer(self):
         verdict = self.verdict("peer", 1.5)
-        self.assertEqual([finding.met for finding in verdict.findings], [True, False])
+        self.assertEqual([finding.state for finding in verdict.findings], [targets.UNDECIDED, targets.MISSED])
         self.assertEqual(verdict.worst.ratio.other, "openmpi-tcp")
+        self.assertEqual(verdict.state, targets.MISSED)
 
     def test_candidate_by_name(self):
-        self.assertEqual(self.verdict("raw", 1.5).met, 1)
+        self.assertEqual(self.verdict("raw", 1.5).state, targets.UNDECIDED)
+        self.assertEqual(self.verdict("raw", 2).state, targets.MET)
         self.assertIsNone(self.verdict("openmpi thread", 1.5))
 
     def test_value(self):
-        self.assertEqual(self.verdict("value", 6).met, 2)
+        self.assertEqual(self.verdict("value", 8).count(targets.MET), 2)
+        self.assertEqual(self.verdict("value", 6).count(targets.MET), 1)
 
-    def test_first(self):
-        self.assertAlmostEqual(self.verdict("first", 1).findings[1].ratio.value, (6 / 4 + 6 / 8) / 2)
+    def test_verdicts_are_rows_of_text(self):
+        found = stored()
+        texts = verdicts.text(found).splitlines()
+        self.assertEqual(texts.index(""), 2 + len(targets.judge_all(found)))
+        self.assertTrue(texts[-1].startswith("latency, TCP: one way, 8 B"))
+        self.assertTrue(texts[-1].endswith("not decided"))
 
     def test_losses_are_worst_first(self):
         lost = targets.losses(stored())
         self.assertEqual([finding.x for finding in lost], [1024, 8])
-        self.assertEqual([finding.met for finding in lost], [False, True])
+        self.assertEqual([finding.state for finding in lost], [targets.MISSED, targets.UNDECIDED])
 
 
 class Balanced(html.parser.HTMLParser):
