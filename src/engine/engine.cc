@@ -239,7 +239,8 @@ bool Engine::spin(Waiter& waiter) noexcept {
       const std::int64_t now = clock_.now();
       // Nothing else to do at the moment: now the timer costs nobody anything.
       if (lazy_pending_ && now >= lazy_deadline_ - kTimerMargin) cancel_lazy_timer();
-      if (++clocks >= clocks_per_look && now - last_look_ >= kBetweenLooks) {
+      const bool due = ++clocks >= clocks_per_look && now - last_look_ >= kBetweenLooks;
+      if (due || sources_want_port_looked_at()) {
         look = true;
         last_look_ = now;
         clocks = 0;
@@ -350,6 +351,11 @@ bool Engine::arm_sources() noexcept {
 
 bool Engine::sources_ring_unasked() const noexcept {
   return std::any_of(sources_.begin(), sources_.end(), [](const Source* source) { return source->rings_unasked(); });
+}
+
+bool Engine::sources_want_port_looked_at() const noexcept {
+  return std::any_of(sources_.begin(), sources_.end(),
+                     [](const Source* source) { return source->wants_port_looked_at(); });
 }
 
 void Engine::disarm_sources() noexcept {

@@ -48,6 +48,8 @@ class Source {
   // True when descriptors of this source become ready even while it is disarmed (sockets do). Otherwise the event thread may
   // stay armed while a thread spins, and the two system calls of disarming and arming it again are saved.
   virtual bool rings_unasked() const noexcept { return false; }
+  // True when a turn that leaves out the event port would see little of this source at present.
+  virtual bool wants_port_looked_at() const noexcept { return false; }
 
  protected:
   ~Source() = default;
@@ -170,7 +172,9 @@ class Engine {
   bool turn() noexcept { return turn(kThorough); }
   // The same for an application thread that will not wait (MPI_Test). Looks at the event port, a system call that costs ten times
   // the rest, once in a while only: whoever tests rarely has the event thread to look for him.
-  bool glance() noexcept { return turn(!options_.event_thread || ++glances_ % kGlancesPerLook == 0); }
+  bool glance() noexcept {
+    return turn(!options_.event_thread || ++glances_ % kGlancesPerLook == 0 || sources_want_port_looked_at());
+  }
   // Blocks until the waiter is ready. Releases the lock while sleeping.
   void wait(Waiter& waiter) noexcept;
   // Runs user callbacks that wait for an application thread. Releases the lock around each. True when one ran.
@@ -212,6 +216,7 @@ class Engine {
   bool application_was_here() noexcept;
   bool arm_sources() noexcept;
   bool sources_ring_unasked() const noexcept;
+  bool sources_want_port_looked_at() const noexcept;
   void disarm_sources() noexcept;
   static void* event_thread_main(void* engine) noexcept;
   void run_event_thread() noexcept;

@@ -30,6 +30,7 @@ void HotLinks::touch(Link& link) noexcept {
   for (Hot& hot : hot_) {
     if (hot.link == &link) {
       hot.looks_in_vain = 0;
+      if (++calm_ >= kCalm) too_many_ = false;
       return;
     }
   }
@@ -38,6 +39,8 @@ void HotLinks::touch(Link& link) noexcept {
     return;
   }
   if (input_expected_) return;  // perhaps of the one that would have to go
+  too_many_ = true;
+  calm_ = 0;
   auto coldest = std::max_element(hot_.begin(), hot_.end(),
                                   [](const Hot& a, const Hot& b) { return a.looks_in_vain < b.looks_in_vain; });
   *coldest = {&link, 0};
@@ -48,9 +51,11 @@ void HotLinks::forget(Link& link) noexcept {
 }
 
 bool HotLinks::has(const Link& link) const noexcept {
-  return std::any_of(hot_.begin(), hot_.end(), [&](const Hot& hot) { return hot.link == &link; });
+  return !too_many_ && std::any_of(hot_.begin(), hot_.end(), [&](const Hot& hot) { return hot.link == &link; });
 }
+
 bool HotLinks::poll() noexcept {
+  if (too_many_ && !input_expected_) return false;
   bool moved = false;
   input_expected_ = false;
   // Callbacks touch and forget links, so the list may change under the loop; a link skipped for that has its turn next

@@ -42,7 +42,8 @@ namespace tcp {
 
 class Link;
 
-// The links with traffic a moment ago: poll() reads them directly, without asking the event port.
+// The links with traffic a moment ago: poll() reads them directly, without asking the event port. When there is traffic on more
+// links than that is worth for, the port is asked at every turn instead, and none is read that it does not announce.
 class HotLinks {
  public:
   // Something moved on this link: look at it directly for a while.
@@ -53,17 +54,22 @@ class HotLinks {
   // The event port has announced input of a hot link, and will not do so again: nobody sleeps before the next poll.
   void expect_input() noexcept { input_expected_ = true; }
   bool input_expected() const noexcept { return input_expected_; }
+  // More links have traffic than poll() looks at.
+  bool too_many() const noexcept { return too_many_; }
 
  private:
   // Looking at a socket costs a system call, and the event port looks at all of them with one: only a few are worth it.
   static constexpr std::size_t kMost = 4;
   static constexpr unsigned kPatience = 256;  // looks in vain before a link is left to the event port
+  static constexpr unsigned kCalm = 64;       // messages in a row on few links, and they are looked at again
   struct Hot {
     Link* link;
     unsigned looks_in_vain;
   };
   std::vector<Hot> hot_;
   bool input_expected_ = false;
+  bool too_many_ = false;
+  unsigned calm_ = 0;
 };
 
 struct Shared {

@@ -43,6 +43,7 @@ class TcpTransport final : public Transport, private tcp::ReceptionUser {
   bool arm() noexcept override { return shared_.deferred.empty() && !shared_.hot_links.input_expected(); }
   void disarm() noexcept override {}
   bool rings_unasked() const noexcept override { return spoken_; }
+  bool wants_port_looked_at() const noexcept override { return shared_.hot_links.too_many(); }
 
   const TcpCounters& counters() const noexcept { return shared_.counters; }
   // How many connections are inside that have not proven anything.
