@@ -202,6 +202,7 @@ void Engine::wait(Waiter& waiter) noexcept {
 
 void Engine::drive(Waiter& waiter) noexcept {
   baton_taken_ = true;
+  driver_ = &waiter;
   LAPWING_DELAY_POINT("drive.disarm");
   disarm_sources();
   if (sources_ring_unasked()) disarm_event_thread();
@@ -209,6 +210,7 @@ void Engine::drive(Waiter& waiter) noexcept {
     sleep_in_port(waiter);
     if (waiter.ready()) break;
   }
+  driver_ = nullptr;
   baton_taken_ = false;
 }
 

@@ -113,6 +113,9 @@ class Engine {
   bool has_event_thread() const noexcept { return options_.event_thread; }
   // True while an application thread waits: spins, sleeps, or is about to. With the lock held.
   bool somebody_waits() const noexcept { return baton_taken_; }
+  // True when the thread that drives has what it waits for: a source that looks no further lets it post what it wants next.
+  // With the lock held.
+  bool driver_is_served() const noexcept { return driver_ != nullptr && driver_->ready(); }
 
   // ---- with the lock held ----
 
@@ -254,6 +257,7 @@ class Engine {
   std::int64_t in_flight_ = 0;
   bool baton_taken_ = false;    // an application thread drives
   bool driver_sleeps_ = false;  // ... and sleeps in the port
+  const Waiter* driver_ = nullptr;  // ... for this
   bool event_thread_drives_ = false;
   bool sources_armed_ = false;
   unsigned glances_ = 0;

@@ -164,17 +164,19 @@ void Engine::run_event_thread() noexcept {
   }
 }
 
-// Moves what there is to move; then arms again, or waits once more for the application to stay outside.
+// Moves what there is to move; then arms again, or waits once more for the application to stay outside. It ends when the application
+// calls: where data comes without a pause, the two would take turns with the lock, and messages would come before their receives.
 void Engine::event_thread_drive(bool arms_at_once) noexcept {
   disarm_sources();
   event_thread_drives_ = true;
-  while (!baton_taken_ && turn(kThorough)) {
+  const std::uint64_t visits = epoch_;
+  while (!baton_taken_ && epoch_ == visits && turn(kThorough)) {
     LAPWING_DELAY_POINT("event.breathe");
     lock_.breathe();
   }
   event_thread_drives_ = false;
   if (baton_taken_ || stopping_.load(std::memory_order_relaxed)) return;
-  if (arms_at_once || !application_was_here()) arm_event_thread();
+  if ((arms_at_once && epoch_ == visits) || !application_was_here()) arm_event_thread();
 }
 
 // With the lock held, no driver. Afterwards either the thread will wake for the next event, or control has been rung.

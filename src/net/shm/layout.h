@@ -10,7 +10,9 @@
 // shrinking. Everything else a peer can scribble on is an index, and is checked at each use.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -24,6 +26,11 @@ inline constexpr std::uint32_t kMaxLocalRanks = 4096;
 // Everything in a ring is a multiple of this, so that a frame's header never wraps.
 inline constexpr std::uint64_t kRecordAlignment = 64;
 inline constexpr std::uint64_t kMinRingBytes = 4096;
+// Where no size is set, all rings of a host together have at most kAllRingBytes, but each of them kUsualRingBytes at least. A ring
+// that holds the pieces of several steps lets the two sides run apart; beyond kLargeRingBytes that gains nothing.
+inline constexpr std::uint64_t kUsualRingBytes = 64 * 1024;
+inline constexpr std::uint64_t kLargeRingBytes = 256 * 1024;
+inline constexpr std::uint64_t kAllRingBytes = 64 * 1024 * 1024;
 // Where in a record's first line its stamp is (ring.h).
 inline constexpr std::size_t kStampOffset = 8;
 inline constexpr std::uint64_t kMaxRingBytes = std::uint64_t{1} << 30;
@@ -61,6 +68,12 @@ struct Layout {
     return kRecordAlignment + round_up(payload_bytes, kRecordAlignment);
   }
 
+  // What of a record is there when its stamp is (ring.h): 8 KiB of payload, or the quarter of a ring, which comes free sooner or later.
+  static constexpr std::uint64_t most_of_a_head(std::uint64_t ring_bytes) noexcept {
+    const std::uint64_t quarter = (ring_bytes - kRecordAlignment) / 4 / kRecordAlignment * kRecordAlignment;
+    return std::min(record_bytes(8 * 1024), quarter);
+  }
+
   std::uint32_t local_ranks = 0;
   std::uint64_t ring_bytes = 0;
 
@@ -76,6 +89,11 @@ struct Layout {
     return rings_offset() + (std::uint64_t{sender} * local_ranks + receiver) * ring_stride();
   }
   std::uint64_t total_bytes() const noexcept { return ring_offset(local_ranks, 0); }
+
+  static constexpr std::uint64_t usual_ring_bytes(std::uint32_t local_ranks) noexcept {
+    const std::uint64_t each = kAllRingBytes / (std::uint64_t{local_ranks} * local_ranks);
+    return std::bit_floor(std::clamp(each, kUsualRingBytes, kLargeRingBytes));
+  }
 
   static constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {
     return (value + unit - 1) / unit * unit;

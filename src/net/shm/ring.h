@@ -3,12 +3,12 @@
 // The bytes are a stream of records, each a line of 64 bytes (a frame's header) and its payload, padded to 64. Positions count
 // bytes since the beginning and are multiples of 64 whenever published, so a line never wraps and a piece is never empty.
 //
-//   line    has a stamp in it, written last: its position plus one. Seeing it, the reader has the line, and of a small record the
-//           whole, for the price of the one cache line that it has to fetch anyway.
-//   tail    tells how far a long record's payload is there: it may be longer than the ring, the writer publishes it in pieces and the
-//           reader takes what is there. Small records do not touch the tail, so it may lag behind the reader.
+//   line    has a stamp in it, written last: its position plus one. Seeing it, the reader has the record's head (layout.h), which of a
+//           small record is the whole, for the price of the one cache line that it has to fetch anyway.
+//   tail    tells how far the rest of a long record is there: it may be longer than the ring, the writer publishes it in pieces and the
+//           reader takes what is there. Heads do not touch the tail, so it may lag behind the reader.
 //
-// What lies in the ring from earlier laps must never pass for a stamp: before a record's end is published, the stamp of the line behind
+// What lies in the ring from earlier laps must never pass for a stamp: before anything is published, the stamp of the line behind
 // it is wiped. The writer always keeps that one line in hand, so a ring holds 64 bytes less than it has.
 //
 // Each side keeps its own position privately and the last seen position of the other side; it looks at the shared word, a
@@ -52,7 +52,6 @@ class RingWriter {
   // A record's first line, to be written but for the eight bytes of its stamp.
   std::byte* begin() noexcept {
     begun_ = written_;
-    stamped_ = false;
     written_ += kRecordAlignment;
     return bytes_ + (begun_ & (capacity_ - 1));
   }
@@ -63,16 +62,15 @@ class RingWriter {
     return {bytes_ + at, most < straight ? most : straight};
   }
   void advance(std::uint64_t bytes) noexcept { written_ += bytes; }
-  // Everything written so far of a long record becomes readable. Pairs with load_acquire(tail) in RingReader::look.
+  // A record's head is written. Pairs with load_acquire(stamp) in RingReader::record_here.
+  void publish_head() noexcept {
+    wipe();
+    store_release(stamp_of(bytes_ + (begun_ & (capacity_ - 1))), begun_ + 1);
+  }
+  // Everything written since becomes readable. Pairs with load_acquire(tail) in RingReader::look.
   void publish() noexcept {
     wipe();
     store_release(header_->tail, written_);
-    if (!stamped_) stamp();
-  }
-  // The same for a small record, now complete.
-  void publish_whole() noexcept {
-    wipe();
-    stamp();
   }
 
   void want_space(bool wanted) noexcept { store_relaxed(header_->wants_space, wanted ? 1u : 0u); }
@@ -81,11 +79,6 @@ class RingWriter {
   std::uint64_t look() noexcept;
   // The stamp of this line is stored later, and with release: whoever sees that one sees this.
   void wipe() noexcept { store_relaxed(stamp_of(bytes_ + (written_ & (capacity_ - 1))), std::uint64_t{0}); }
-  // Pairs with load_acquire(stamp) in RingReader::record_here.
-  void stamp() noexcept {
-    store_release(stamp_of(bytes_ + (begun_ & (capacity_ - 1))), begun_ + 1);
-    stamped_ = true;
-  }
 
   RingHeader* header_ = nullptr;
   std::byte* bytes_ = nullptr;
@@ -93,7 +86,6 @@ class RingWriter {
   std::uint64_t written_ = 0;
   std::uint64_t begun_ = 0;  // where the record begins that is being written
   std::uint64_t seen_head_ = 0;
-  bool stamped_ = true;
   bool broken_ = false;
 };
 
@@ -109,7 +101,7 @@ class RingReader {
   bool record_here() const noexcept {
     return load_acquire(stamp_of(bytes_ + (read_ & (capacity_ - 1)))) == read_ + 1;
   }
-  // The next `bytes` are there: a small record's.
+  // The next `bytes` are there: a record's head.
   void trust(std::uint64_t bytes) noexcept {
     if (seen_tail_ < read_ + bytes) seen_tail_ = read_ + bytes;
   }

@@ -66,7 +66,7 @@ TEST_F(RingTest, ASmallRecordIsSeenByItsStampAlone) {
     ASSERT_FALSE(reader_.record_here());
     *writer_.begin() = static_cast<std::byte>(lap);
     ASSERT_FALSE(reader_.record_here());
-    writer_.publish_whole();
+    writer_.publish_head();
     ASSERT_TRUE(reader_.record_here());
     ASSERT_EQ(reader_.available(), 0u);  // the tail has not moved
     reader_.trust(64);
@@ -78,11 +78,19 @@ TEST_F(RingTest, ASmallRecordIsSeenByItsStampAlone) {
   EXPECT_EQ(header_->tail.load(), 0u);
 }
 
-TEST_F(RingTest, ALongRecordShowsItsLineWithItsFirstPiece) {
+TEST_F(RingTest, ALongRecordIsSeenByItsStampAndGoesOnByTheTail) {
   writer_.begin();
-  write(640);
-  EXPECT_TRUE(reader_.record_here());
-  EXPECT_EQ(reader_.available(), 64u + 640u);
+  writer_.advance(128);
+  writer_.publish_head();
+  ASSERT_TRUE(reader_.record_here());
+  reader_.trust(192);
+  EXPECT_EQ(reader_.available(), 192u);
+  reader_.advance(192);
+  EXPECT_EQ(reader_.available(), 0u);
+  writer_.advance(640);
+  EXPECT_EQ(reader_.available(), 0u);
+  writer_.publish();
+  EXPECT_EQ(reader_.available(), 640u);
 }
 
 // Every word of a record's payload is what the stamp of some line of the next lap will be.
@@ -95,7 +103,7 @@ TEST_F(RingTest, LeftOverBytesNeverPassForAStamp) {
       for (int word = 0; word < 8; ++word) std::memcpy(writer_.next(64).data + 8 * word, &stamp, 8);
       writer_.advance(64);
     }
-    writer_.publish_whole();
+    writer_.publish_head();
     ASSERT_TRUE(reader_.record_here());
     reader_.trust(64 + payload);
     for (std::uint64_t left = 64 + payload; left != 0;) {

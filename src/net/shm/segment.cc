@@ -28,6 +28,7 @@ Status Segment::create(std::uint32_t local_ranks, std::uint64_t ring_bytes, Owne
   if (local_ranks == 0 || local_ranks > kMaxLocalRanks)
     return Status::error(MPI_ERR_OTHER, "shared memory serves at most %u ranks on one host, not %u; %s", kMaxLocalRanks,
                          local_ranks, kRemedy);
+  if (ring_bytes == 0) ring_bytes = Layout::usual_ring_bytes(local_ranks);
   layout_ = {local_ranks, std::bit_ceil(std::clamp(ring_bytes, kMinRingBytes, kMaxRingBytes))};
   const std::uint64_t bytes = layout_.total_bytes();
   file.reset(open_anonymous_file());

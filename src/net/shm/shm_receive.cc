@@ -91,6 +91,8 @@ bool ShmTransport::receive(Link& link) noexcept {
     const std::uint64_t taken =
         link.in_frame ? take_payload(link, std::min(link.in.available(), budget)) : take_header(link);
     budget -= std::min(budget, taken);
+    // What follows would go to a buffer of ours, and be copied again, where the driver may be about to post a receive for it.
+    if (!link.in_frame && engine_.driver_is_served()) break;
   }
   if (link.in.broken() && !link.gone) {
     lose(link,
@@ -114,8 +116,8 @@ std::uint64_t ShmTransport::take_header(Link& link) noexcept {
   }
   link.header.sequence = link.expected_sequence++;
   const std::uint64_t record = shm::Layout::record_bytes(link.header.payload_bytes);
+  link.in.trust(head_of(record));
   if (is_small(record)) {
-    link.in.trust(record);
     const shm::Piece payload = link.in.next(link.header.payload_bytes, sizeof bytes);
     if (payload.bytes == link.header.payload_bytes && sink_.on_whole(link.peer, link.header, payload.data)) {
       give_back(link, record);

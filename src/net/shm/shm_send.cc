@@ -13,8 +13,12 @@ namespace {
 
 // What one push() moves at most, so that the lock is not held for the length of a message.
 constexpr std::uint64_t kBytesPerPush = 512 * 1024;
-// Published in pieces of at most this size, so that the reader copies out while we copy in.
-constexpr std::uint64_t kPieceBytes = 16 * 1024;
+// What follows the head of a long record is published in pieces, so that the reader copies out while we copy in. To publish one costs a
+// cache line's way to the reader and back, as much as copying some kilobytes; what nothing hides is the reader's copy of the last one.
+// So a long stream goes in larger pieces.
+constexpr std::uint64_t kPiece = 16 * 1024;
+constexpr std::uint64_t kPieceOfALongStream = 32 * 1024;
+constexpr std::uint64_t kLongStream = 128 * 1024;
 
 static_assert(wire::kHeaderBytes == shm::kRecordAlignment);
 
@@ -32,6 +36,7 @@ void ShmTransport::post(PeerId peer, SendOp& op) noexcept {
   }
   op.header.sequence = link->next_sequence++;
   op.transport_progress = 0;
+  if (link->queue.empty()) link->streamed = 0;
   link->queue.push_back(op);
   push(*link);
 }
@@ -58,7 +63,7 @@ bool ShmTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::b
     link->out.advance(record - wire::kHeaderBytes - header.payload_bytes);
   }
   LAPWING_DELAY_POINT("shm.publish");
-  link->out.publish_whole();
+  link->out.publish_head();
   LAPWING_DELAY_POINT("shm.published");
   announce(*link, delivery);
   return true;
@@ -69,16 +74,22 @@ void ShmTransport::push(Link& link) noexcept {
   if (link.pushing) return;
   link.pushing = true;
   std::uint64_t budget = kBytesPerPush;
+  bool unannounced = false;
   while (!link.queue.empty() && budget != 0) {
     SendOp& op = link.queue.front();
     const std::uint64_t written = write_piece(link, op);
     if (written == 0) break;
+    // The first piece at once, so that a sleeping receiver wakes while the rest is copied; what follows is announced below. A fence
+    // after each piece would wait each time until the lines of that piece have come over from the receiver.
+    unannounced = budget != kBytesPerPush;
+    if (!unannounced) announce(link, Delivery::kAtOnce);
     budget -= std::min(budget, written);
     if (op.transport_progress == shm::Layout::record_bytes(op.header.payload_bytes)) {
       op.unlink();
       op.on_sent(op, Status());
     }
   }
+  if (unannounced) announce(link, Delivery::kAtOnce);
   link.pushing = false;
   if (link.out.broken()) failure_ = true;
   if (link.queue.empty()) {
@@ -92,7 +103,7 @@ void ShmTransport::push(Link& link) noexcept {
 bool ShmTransport::can_push(Link& link) noexcept {
   const SendOp& op = link.queue.front();
   const std::uint64_t record = shm::Layout::record_bytes(op.header.payload_bytes);
-  const std::uint64_t needed = is_small(record) ? record : shm::kRecordAlignment;
+  const std::uint64_t needed = op.transport_progress == 0 ? head_of(record) : shm::kRecordAlignment;
   return link.out.room(needed) >= needed;
 }
 
@@ -113,12 +124,14 @@ bool ShmTransport::push_waiting() noexcept {
 // One piece of the first frame; how many bytes of the ring it took, 0 when there is no room.
 std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
   const std::uint64_t record = shm::Layout::record_bytes(op.header.payload_bytes);
-  const std::uint64_t missing = std::min(record - op.transport_progress, kPieceBytes);
-  const std::uint64_t piece = std::min(link.out.room(missing), missing);
-  const bool small = is_small(record);
-  if (piece == 0 || (small && piece < record) || link.out.broken()) return 0;
+  const bool at_head = op.transport_progress == 0;
+  const std::uint64_t most = link.streamed < kLongStream ? kPiece : kPieceOfALongStream;
+  const std::uint64_t wanted = at_head ? head_of(record) : std::min(record - op.transport_progress, most);
+  const std::uint64_t piece = std::min(link.out.room(wanted), wanted);
+  if (piece == 0 || (at_head && piece < wanted) || link.out.broken()) return 0;
+  link.streamed += piece;
   std::uint64_t left = piece;
-  if (op.transport_progress == 0) {
+  if (at_head) {
     wire::encode_around_sequence(op.header, link.out.begin());
     left -= wire::kHeaderBytes;
     op.transport_progress = wire::kHeaderBytes;
@@ -131,12 +144,11 @@ std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
     op.transport_progress += left;
   }
   LAPWING_DELAY_POINT("shm.publish");
-  if (small)
-    link.out.publish_whole();
+  if (at_head)
+    link.out.publish_head();
   else
     link.out.publish();
   LAPWING_DELAY_POINT("shm.published");
-  announce(link, Delivery::kAtOnce);
   return piece;
 }
 

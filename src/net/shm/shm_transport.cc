@@ -99,8 +99,7 @@ Status ShmTransport::open_links(const std::vector<shm::Invitation>& invitations)
   const bool may_pull = single_copy == Choice::kOn ||
                         (single_copy == Choice::kAuto && count > 1 && shm::SingleCopy::pays(engine_.clock()));
   links_ = std::make_unique<Link[]>(count);
-  most_of_a_small_record_ =
-      std::min(shm::Layout::record_bytes(kSendNowBytes), (capacity - shm::kRecordAlignment) / 4);
+  most_of_a_head_ = shm::Layout::most_of_a_head(capacity);
   hot_.reserve(count);
   waiting_.reserve(count);
   looked_at_.assign(segment_.layout().pending_words(), 0);
@@ -149,7 +148,7 @@ void ShmTransport::say_goodbye(Link& link) noexcept {
     header.kind = wire::FrameKind::kGoodbye;
     header.sequence = link.next_sequence++;
     wire::encode_around_sequence(header, link.out.begin());
-    link.out.publish_whole();
+    link.out.publish_head();
     announce(link, Delivery::kAtOnce);
   }
   end(link, Status::error(MPI_ERR_OTHER, "this rank has closed its connections"));

@@ -9,7 +9,7 @@
 // bitmap, so a look costs what is active and not what exists. It sleeps only after announcing it. Four flags do this; each is
 // used by the flag dance of base/memory_order.h, in which one of two sides always sees the other:
 //
-// (To publish is to store a tail or a record's stamp, ring.h; to read the tail, below, is to look for either.)
+// (To publish is to store a tail or a record's stamp, ring.h, or several of them; to read the tail, below, is to look for either.)
 //
 //   pending bit    set = "the receiver looks at this ring". The sender publishes the tail, fences, and reads the bit: set,
 //                  there is nothing to do (the usual case: a shared cache line that nobody writes); clear, it sets it. The
@@ -84,6 +84,7 @@ class ShmTransport final : public Transport {
     shm::RingWriter out;
     IntrusiveList<SendOp> queue;  // the first may be partly in the ring
     std::uint64_t next_sequence = 0;
+    std::uint64_t streamed = 0;  // bytes written since the queue was last empty
     bool pushing = false;  // push() is running further down the stack
     bool waiting = false;  // in waiting_, and one engine hold
 
@@ -127,9 +128,11 @@ class ShmTransport final : public Transport {
   void lose(Link& link, Status why) noexcept;
   void end(Link& link, Status why) noexcept;
 
-  // A record small enough is written whole before it is published, so the reader never waits for the rest of it. A quarter of
-  // the ring comes free sooner or later, see ring.h.
-  bool is_small(std::uint64_t record) const noexcept { return record <= most_of_a_small_record_; }
+  // A record is published when its head is written: the whole of a small one, so the reader never waits for the rest of it.
+  std::uint64_t head_of(std::uint64_t record) const noexcept {
+    return record < most_of_a_head_ ? record : most_of_a_head_;
+  }
+  bool is_small(std::uint64_t record) const noexcept { return record <= most_of_a_head_; }
 
   // Sending: shm_send.cc
   void push(Link& link) noexcept;
@@ -172,7 +175,7 @@ class ShmTransport final : public Transport {
 
   std::vector<PeerId> local_ranks_;  // the host's ranks, ascending: local number -> rank
   std::uint32_t my_local_ = 0;
-  std::uint64_t most_of_a_small_record_ = 0;
+  std::uint64_t most_of_a_head_ = 0;
   std::vector<std::int32_t> local_of_;  // rank -> local number, -1 elsewhere
   std::unique_ptr<Link[]> links_;       // by local number; our own is unused
   std::vector<Link*> hot_;

@@ -131,7 +131,7 @@ class ShmTransportTest : public testing::Test {
     wire::FrameHeader header;
     header.kind = wire::FrameKind::kEager;
     wire::encode_around_sequence(header, writer.begin());
-    writer.publish_whole();
+    writer.publish_head();
     set_pending(rank);
   }
   std::uint64_t rings(std::uint32_t rank) {
@@ -181,7 +181,7 @@ TEST_F(ShmTransportTest, AMalformedFrameLosesItsSender) {
   open(3, 1);
   auto writer = writer_of(2);
   std::memset(writer.begin(), 0xff, wire::kHeaderBytes);
-  writer.publish_whole();
+  writer.publish_head();
   set_pending(2);
   transport_->poll();
   EXPECT_EQ(sink_.lost, 1);
@@ -201,7 +201,7 @@ TEST_F(ShmTransportTest, AFrameThatClaimsMoreThanItsHeaderHoldsLosesItsSender) {
   std::byte* line = writer.begin();
   wire::encode_inline(header, nullptr, line);
   line[16] = std::byte{25};  // payload_bytes
-  writer.publish_whole();
+  writer.publish_head();
   set_pending(0);
   transport_->poll();
   EXPECT_EQ(sink_.frames, 0);
@@ -216,7 +216,7 @@ TEST_F(ShmTransportTest, AnImpossibleWritePositionLosesItsSenderInTheMiddleOfAFr
   header.kind = wire::FrameKind::kEager;
   header.payload_bytes = header.message_bytes = 1 << 20;
   wire::encode_around_sequence(header, writer.begin());
-  writer.publish();
+  writer.publish_head();
   set_pending(0);
   transport_->poll();
   segment_.ring_header(0, 1).tail.store(std::uint64_t{1} << 40);
