@@ -14,7 +14,7 @@ import textwrap
 import time
 from pathlib import Path
 
-from . import candidates, machine, page, peers, plot, results, table, verdicts
+from . import candidates, machine, markdown, page, peers, plot, results, table, verdicts
 from .errors import BenchError
 from .execution import adopt_orphans
 from .lab import Lab
@@ -24,7 +24,8 @@ from .running import Options, Session, plan
 DESCRIPTION = """\
 lapwing bench QUESTION...         asks Lapwing (with and without its event thread) one or several questions
 lapwing bench compare             asks Lapwing, MPICH, Intel MPI and Open MPI; installs those that are missing
-lapwing bench page FOLDER...      makes the tables, plots and page again from results; several folders are merged
+lapwing bench page FOLDER...      makes the tables, plots and page again from results; several folders are merged.
+                                  With --markdown FILE it puts new tables into a text instead, or begins one
 lapwing bench list                explains every question, and names the candidates"""
 
 
@@ -58,7 +59,15 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--lab", action="store_true", help="across two emulated hosts at 1 Gbit/s (root and iproute2 needed)"
     )
-    result.add_argument("--output", type=Path, help="folder for results, which may have some already (lapwing-bench-DATE-TIME)")
+    result.add_argument(
+        "--output", type=Path, help="folder for results, which may have some already (lapwing-bench-DATE-TIME)"
+    )
+    result.add_argument(
+        "--markdown",
+        type=Path,
+        metavar="FILE",
+        help="page: a text whose tables are to be made anew, each below a comment such as <!-- latency-shm -->",
+    )
     result.add_argument(
         "--prefix", default="", metavar="COMMAND", help="put before the program of each rank, for example 'nice'"
     )
@@ -229,12 +238,25 @@ def show_again(options) -> int:
     if not folders:
         raise BenchError("page needs folders with results")
     found = results.merge([results.load(Path(folder) / "results.json") for folder in folders])
+    if options.markdown:
+        return write_markdown(options.markdown, found)
     output = options.output or Path(folders[0])
     if str(output) not in folders:
         if (make_folder(output) / "results.json").exists():
             raise BenchError(f"{output} has results already; --output names another folder")
         results.save(found, output / "results.json")
     show(found, output)
+    return 0
+
+
+def write_markdown(path: Path, found: results.Results) -> int:
+    try:
+        text, kept = markdown.refresh(path.read_text("utf-8"), found) if path.exists() else ("", [])
+        path.write_text(text or markdown.all_tables(found), "utf-8")
+    except OSError as error:
+        raise BenchError(f"{path}: {error.strerror}") from None
+    for name in kept:
+        say(f"{path}: the table {name} stays as it is: not measured")
     return 0
 
 
@@ -254,7 +276,7 @@ def show_list() -> int:
 
 
 def main(arguments: list) -> int:
-    options = parser().parse_args(arguments)
+    options = parser().parse_intermixed_args(arguments)
     try:
         if options.what == ["list"]:
             return show_list()

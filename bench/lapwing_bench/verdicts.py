@@ -58,12 +58,16 @@ def points_of(verdict: targets.Verdict) -> List[List[str]]:
     ]
 
 
+def rows(found: Results) -> List[List[str]]:
+    return [row_of(verdict) for verdict in targets.judge_all(found)]
+
+
 def text(found: Results) -> str:
     """All verdicts, then the points at which a target is not met."""
     verdicts = targets.judge_all(found)
     if not verdicts:
         return ""
-    tables = [[HEAD] + [row_of(verdict) for verdict in verdicts]]
+    tables = [[HEAD] + rows(found)]
     points = [row for verdict in verdicts for row in points_of(verdict)]
     if points:
         tables.append([["not met at", "Lapwing", "ratio (interval)", "limit", ""]] + points)

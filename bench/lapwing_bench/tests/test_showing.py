@@ -4,7 +4,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from lapwing_bench import page, plot, results, table, targets, verdicts
+from lapwing_bench import markdown, page, plot, results, table, targets, verdicts
+from lapwing_bench.questions import QUESTIONS
 
 from .stored import run, stored
 
@@ -102,6 +103,44 @@ class Targets(unittest.TestCase):
         lost = targets.losses(stored())
         self.assertEqual([finding.x for finding in lost], [1024, 8])
         self.assertEqual([finding.state for finding in lost], [targets.MISSED, targets.UNDECIDED])
+
+
+class Markdown(unittest.TestCase):
+    TEXT = (
+        "# Title\n\n<!-- latency-tcp -->\n| old | table |\n|---|---|\n\n| mine | stays |\n"
+        "<!-- idle-shm -->\n| x |\n<!-- word -->\n"
+    )
+
+    def test_tables_below_their_comments_are_made_anew_and_nothing_else(self):
+        text, kept = markdown.refresh(self.TEXT, stored())
+        self.assertEqual(kept, ["idle-shm", "word"])
+        self.assertEqual(
+            text.splitlines(),
+            [
+                "# Title",
+                "",
+                "<!-- latency-tcp -->",
+                "| TCP, µs | Lapwing | MPICH | Open MPI | raw sockets | Lapwing / best peer |",
+                "|---|---:|---:|---:|---:|---:|",
+                "| one way, 8 B | 6.00 | **5.00** | 8.00 | 4.00 | 1.20 (0.80–1.60) |",
+                "| one way, 1 KiB | 6.00 | 5.00 | **3.00** | – | 2.00 (2.00–2.00) |",
+                "",
+                "| mine | stays |",
+                "<!-- idle-shm -->",
+                "| x |",
+                "<!-- word -->",
+            ],
+        )
+        self.assertEqual(markdown.refresh(text, stored())[0], text)
+
+    def test_a_new_text_has_all_tables(self):
+        text = markdown.all_tables(stored())
+        self.assertIn("<!-- targets -->\n| target |", text)
+        self.assertIn("<!-- latency-tcp -->\n| TCP, µs |", text)
+        self.assertNotIn("latency-shm", text)
+
+    def test_every_table_belongs_to_a_question(self):
+        self.assertEqual(set(markdown.TABLES), set(QUESTIONS))
 
 
 class Balanced(html.parser.HTMLParser):
