@@ -1,0 +1,238 @@
+// Two ranks in this process, each with an engine of its own and a transport of one kind between them; over `self` both ends are
+// the same rank. What every transport must do is tested with them (conformance_test.cc, conformance_progress_test.cc).
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/settings.h"
+#include "net/network.h"
+#include "net/scattered_walk_for_tests.h"
+#include "net/self/self_transport.h"
+#include "net/shm/shm_transport.h"
+#include "net/tcp/tcp_transport.h"
+
+namespace lapwing::net {
+
+struct TestOp : SendOp {
+  TestOp() {
+    header.kind = wire::FrameKind::kEager;
+    on_sent = [](SendOp& op, const Status& status) noexcept {
+      auto& self = static_cast<TestOp&>(op);
+      ++self.completions;
+      self.failed = !status.ok();
+      self.why = status.text();
+      if (self.then) self.then(self);
+    };
+  }
+  void carry(Bytes content) {
+    bytes = std::move(content);
+    data = bytes.data();
+    header.payload_bytes = header.message_bytes = bytes.size();
+  }
+  void carry(ScatteredWalk& content) {
+    walk = &content;
+    header.payload_bytes = header.message_bytes = content.remaining();
+  }
+  Bytes bytes;
+  std::function<void(TestOp&)> then;
+  int completions = 0;
+  bool failed = false;
+  std::string why;
+};
+
+struct Received {
+  PeerId from = 0;
+  wire::FrameHeader header;
+  Bytes bytes;
+};
+
+class TestSink final : public FrameSink {
+ public:
+  // Instead of the landing in a buffer of the payload's size.
+  std::function<Landing(PeerId, const wire::FrameHeader&)> choose;
+  std::function<void()> after_frame;
+  std::vector<Received> received;
+  int headers = 0;
+  int lost = 0;
+  bool lost_within_frame = false;
+  std::string lost_text;
+
+  Landing on_header(PeerId peer, const wire::FrameHeader& header) noexcept override {
+    ++headers;
+    if (choose) return choose(peer, header);
+    Bytes& buffer = buffers_[peer];
+    buffer.assign(header.payload_bytes, std::byte{0});
+    Landing landing;
+    landing.base = buffer.data();
+    landing.accepted = header.payload_bytes;
+    landing.token = this;
+    return landing;
+  }
+  void on_frame(PeerId peer, const wire::FrameHeader& header, const Landing& landing) noexcept override {
+    received.push_back({peer, header, landing.token == this ? std::move(buffers_[peer]) : Bytes()});
+    if (after_frame) after_frame();
+  }
+  void on_peer_lost(PeerId, const Status& why, const Landing* landing) noexcept override {
+    ++lost;
+    lost_text = why.text();
+    lost_within_frame = landing != nullptr;
+  }
+
+ private:
+  std::map<PeerId, Bytes> buffers_;
+};
+
+struct Kind {
+  const char* name;
+  std::unique_ptr<Transport> (*make)(engine::Engine&, FrameSink&, const NetworkConfig&);
+  bool loops_back;       // one rank that talks to itself
+  bool notices_closing;  // a peer that breaks off, or whom we break off with, learns of it
+};
+
+template <typename T>
+std::unique_ptr<Transport> make(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config) {
+  return std::make_unique<T>(engine, sink, config);
+}
+
+inline std::unique_ptr<Transport> make_tcp(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config) {
+  TcpOptions options;
+  options.rank = config.rank;
+  options.size = config.size;
+  options.job_secret = config.job_secret;
+  options.host_identity = config.host_identity;
+  options.host_name = config.host_name;
+  options.single_host = true;
+  return std::make_unique<TcpTransport>(engine, sink, options);
+}
+
+inline constexpr Kind kKinds[] = {
+    {"self", &make<SelfTransport>, true, false},
+    {"shm", &make<ShmTransport>, false, false},
+    {"tcp", &make_tcp, false, true},
+};
+
+// One rank: an engine, a sink and the transport between them.
+struct Node {
+  Node(const Kind& kind, PeerId rank, std::uint32_t size, const engine::EngineOptions& options) {
+    config.rank = rank;
+    config.size = size;
+    config.job_secret = std::string(32, 's');
+    config.host_identity = "this-host";
+    config.host_name = "this-host";
+    settings.single_copy = Choice::kOn;  // whether it pays on this machine or not
+    config.settings = &settings;
+    EXPECT_TRUE(engine.start(options).ok());
+    transport = kind.make(engine, sink, config);
+  }
+  ~Node() {
+    close();
+    engine.stop();
+    transport.reset();
+  }
+  void close() {
+    const engine::Call call(engine);
+    transport->expect_goodbye();
+    transport->close();
+  }
+  void turn() {
+    const engine::Call call(engine);
+    engine.turn();
+  }
+  void post(PeerId peer, SendOp& op) {
+    const engine::Call call(engine);
+    transport->post(peer, op);
+  }
+
+  SteadyClock clock;
+  Settings settings;
+  engine::Engine engine{clock};
+  TestSink sink;
+  NetworkConfig config;
+  std::unique_ptr<Transport> transport;
+};
+
+class Conformance : public testing::TestWithParam<Kind> {
+ protected:
+  // Ranks that progress only inside turn(), and always go to sleep when they wait.
+  void SetUp() override {
+    engine::EngineOptions options;
+    options.event_thread = false;
+    options.spin_budget = 0;
+    open(options);
+  }
+
+  void open(const engine::EngineOptions& options) {
+    const std::uint32_t size = GetParam().loops_back ? 1 : 2;
+    second_.reset();
+    first_.reset();
+    std::vector<wire::Card> cards(size);
+    first_ = std::make_unique<Node>(GetParam(), 0, size, options);
+    publish(*first_, cards[0]);
+    if (size == 2) {
+      second_ = std::make_unique<Node>(GetParam(), 1, size, options);
+      publish(*second_, cards[1]);
+    }
+    std::thread other([&] {
+      if (second_) attach(*second_, cards);
+    });
+    attach(*first_, cards);
+    other.join();
+  }
+
+  static void publish(Node& node, wire::Card& card) {
+    card.set("host", node.config.host_identity);
+    card.set("name", node.config.host_name);
+    const engine::Call call(node.engine);
+    const Status status = node.transport->publish(card);
+    ASSERT_TRUE(status.ok()) << status.text();
+  }
+  static void attach(Node& node, const std::vector<wire::Card>& cards) {
+    const engine::Call call(node.engine);
+    const Status status = node.transport->attach(cards);
+    ASSERT_TRUE(status.ok()) << status.text();
+  }
+
+  Node& sender() { return *first_; }
+  Node& receiver() { return second_ ? *second_ : *first_; }
+  PeerId receiver_rank() const { return second_ ? 1 : 0; }
+
+  void post(SendOp& op) { sender().post(receiver_rank(), op); }
+
+  // Turns both ranks until `done`. The limit only ends a broken run.
+  void pump(const std::function<bool()>& done) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (!done()) {
+      sender().turn();
+      if (second_) second_->turn();
+      if (std::chrono::steady_clock::now() > limit) {
+        FAIL() << "nothing moves any more";
+        return;
+      }
+    }
+  }
+  void pump_until_received(std::size_t frames) {
+    pump([&] { return receiver().sink.received.size() >= frames; });
+  }
+  // So that a transport with lazy connections has one.
+  void get_acquainted() {
+    TestOp op;
+    op.carry(make_bytes(8, 1));
+    post(op);
+    pump([&] { return receiver().sink.received.size() == 1 && op.completions == 1; });
+    receiver().sink.received.clear();
+    receiver().sink.headers = 0;
+  }
+
+  std::unique_ptr<Node> first_, second_;
+};
+
+}  // namespace lapwing::net

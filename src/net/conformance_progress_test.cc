@@ -1,0 +1,179 @@
+// What every transport must do beside moving a message, run over each of them: floods, sleeping and being woken, event threads,
+// farewell and loss.
+#include <atomic>
+#include <deque>
+
+#include "net/conformance_for_tests.h"
+
+namespace lapwing::net {
+namespace {
+
+// Both ranks send much more than fits in between, from threads of their own, and sleep whenever they can.
+TEST_P(Conformance, AFloodInBothDirectionsEnds) {
+  constexpr int kMessages = 300;
+  constexpr std::uint64_t kBytes = 40'000;
+  struct Finish final : engine::Operation {};
+  const auto run = [&](Node& node, PeerId peer) {
+    std::deque<TestOp> ops(kMessages);
+    Finish all;
+    int missing = 2 * kMessages;  // sent and received
+    engine::Call call(node.engine);
+    const auto one_less = [&] {
+      if (--missing == 0) node.engine.finish(all);
+    };
+    node.engine.begin(all);
+    node.sink.after_frame = one_less;
+    for (int i = 0; i < kMessages; ++i) {
+      ops[i].header.tag = i;
+      ops[i].carry(make_bytes(kBytes + i, i));
+      ops[i].then = [&](TestOp&) { one_less(); };
+      node.transport->post(peer, ops[i]);
+    }
+    call.wait(all);
+    node.sink.after_frame = nullptr;
+    for (int i = 0; i < kMessages; ++i) EXPECT_TRUE(node.sink.received[i].bytes == ops[i].bytes);
+  };
+  if (GetParam().loops_back) {
+    run(sender(), 0);
+    return;
+  }
+  std::thread other([&] { run(*second_, 0); });
+  run(*first_, 1);
+  other.join();
+}
+
+// A ping-pong in which each side sleeps before every answer: no wake-up may be missed.
+TEST_P(Conformance, NoWakeUpIsLost) {
+  if (GetParam().loops_back) GTEST_SKIP() << "self does not sleep";
+  constexpr int kRounds = 2000;
+  struct Arrival final : engine::Operation {};
+  const auto run = [&](Node& node, PeerId peer, bool begins) {
+    TestOp op;
+    op.carry(make_bytes(8, 1));
+    engine::Call call(node.engine);
+    Arrival arrival;
+    node.sink.after_frame = [&] { node.engine.finish(arrival); };
+    for (int round = 0; round < kRounds; ++round) {
+      node.engine.begin(arrival);
+      if (begins) node.transport->post(peer, op);
+      call.wait(arrival);
+      if (!begins) node.transport->post(peer, op);
+    }
+    node.sink.after_frame = nullptr;
+  };
+  // The last answer may still have to leave when its sender is done: his rank lives on until both threads have ended.
+  std::thread other([&] { run(*second_, 0, false); });
+  run(*first_, 1, true);
+  other.join();
+}
+
+// Messages longer than any buffer move while neither application is inside the library.
+TEST_P(Conformance, EventThreadsMoveMessagesAlone) {
+  engine::EngineOptions options;
+  options.event_thread = true;
+  options.spin_budget = 0;
+  open(options);
+  std::atomic<int> arrived{0};
+  constexpr int kMessages = 20;
+  {
+    const engine::Call call(receiver().engine);
+    receiver().sink.after_frame = [&] {
+      arrived.fetch_add(1);
+      arrived.notify_one();
+    };
+  }
+  std::deque<TestOp> ops(kMessages);
+  for (int i = 0; i < kMessages; ++i) {
+    ops[i].carry(make_bytes(500'000 + i, i));
+    post(ops[i]);
+  }
+  for (int seen; (seen = arrived.load()) < kMessages;) arrived.wait(seen);
+  {
+    const engine::Call call(sender().engine);  // its event thread has reported the last one when it lets go of the lock
+    for (const TestOp& op : ops) EXPECT_EQ(op.completions, 1);
+  }
+  const engine::Call call(receiver().engine);
+  for (int i = 0; i < kMessages; ++i) EXPECT_TRUE(receiver().sink.received[i].bytes == ops[i].bytes);
+  receiver().sink.after_frame = nullptr;
+}
+
+TEST_P(Conformance, AnExpectedFarewellIsSilent) {
+  get_acquainted();
+  {
+    const engine::Call call(receiver().engine);
+    receiver().transport->expect_goodbye();
+  }
+  sender().close();
+  for (int i = 0; i < 1000 && second_; ++i) second_->turn();
+  EXPECT_EQ(receiver().sink.lost, 0);
+  TestOp late;
+  late.carry(make_bytes(8, 1));
+  receiver().post(sender().config.rank, late);
+  pump([&] { return late.completions == 1; });
+  EXPECT_TRUE(late.failed);
+}
+
+TEST_P(Conformance, AnUnexpectedFarewellIsReportedOnce) {
+  if (GetParam().loops_back) GTEST_SKIP() << "nobody leaves himself";
+  get_acquainted();
+  sender().close();
+  pump([&] { return receiver().sink.lost != 0; });
+  for (int i = 0; i < 100; ++i) receiver().turn();
+  EXPECT_EQ(receiver().sink.lost, 1);
+  EXPECT_FALSE(receiver().sink.lost_within_frame);
+  EXPECT_NE(receiver().sink.lost_text.find("rank 0"), std::string::npos) << receiver().sink.lost_text;
+  TestOp late;
+  late.carry(make_bytes(8, 1));
+  receiver().post(0, late);
+  EXPECT_EQ(late.completions, 1);
+  EXPECT_TRUE(late.failed);
+}
+
+TEST_P(Conformance, APeerThatBreaksTheProtocolIsLost) {
+  receiver().sink.choose = [](PeerId, const wire::FrameHeader& header) {
+    Landing landing;
+    landing.violation = header.tag == 13;
+    landing.reason = "tag 13 brings bad luck";
+    return landing;
+  };
+  std::deque<TestOp> ops(3);
+  for (TestOp& op : ops) op.carry(make_bytes(1000, 1));
+  ops[1].header.tag = 13;
+  for (TestOp& op : ops) post(op);
+  pump([&] { return receiver().sink.lost != 0; });
+  EXPECT_EQ(receiver().sink.received.size(), 1u);
+  EXPECT_EQ(receiver().sink.headers, 2);
+  EXPECT_NE(receiver().sink.lost_text.find("tag 13 brings bad luck"), std::string::npos) << receiver().sink.lost_text;
+  TestOp late;
+  late.carry(make_bytes(8, 1));
+  receiver().post(sender().config.rank, late);
+  pump([&] { return late.completions == 1; });
+  EXPECT_TRUE(late.failed);
+  if (GetParam().notices_closing) {
+    pump([&] { return sender().sink.lost != 0; });
+    TestOp more;
+    more.carry(make_bytes(8, 1));
+    post(more);
+    EXPECT_TRUE(more.failed);
+  }
+}
+
+TEST_P(Conformance, APeerLostInTheMiddleOfAFrame) {
+  if (!GetParam().notices_closing) GTEST_SKIP() << "only the launcher sees such a death";
+  get_acquainted();
+  TestOp half, queued;
+  half.carry(make_bytes(48 << 20, 4));
+  post(half);
+  for (int i = 0; i < 1000 || receiver().sink.headers == 0; ++i) receiver().turn();
+  queued.carry(make_bytes(48 << 20, 4));
+  receiver().post(0, queued);
+  sender().close();
+  pump([&] { return receiver().sink.lost != 0; });
+  EXPECT_EQ(receiver().sink.lost, 1);
+  EXPECT_TRUE(receiver().sink.lost_within_frame);
+  EXPECT_EQ(queued.completions, 1);
+  EXPECT_TRUE(queued.failed);
+}
+
+}  // namespace
+}  // namespace lapwing::net

@@ -1,0 +1,145 @@
+// A peer that is lost, and a peer that breaks the rules.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "p2p/messages_for_tests.h"
+
+namespace lapwing::p2p {
+namespace {
+
+TEST(Messenger, LossOfAPeerEndsWhatNeedsIt) {
+  for (unsigned seed = 0; seed < 80; ++seed) {
+    LoopJob::Options options;
+    options.ranks = 3;
+    options.seed = seed;
+    options.unexpected_limit = 1 << 16;
+    options.way.pull = seed % 2 == 0;
+    LoopJob job(options);
+    std::deque<Bytes> buffers;
+    std::deque<Send> sends, theirs;
+    std::deque<Receive> receives;
+    for (int i = 0; i < 60; ++i) {
+      const std::size_t size = i % 3 == 0 ? 20000 : 400;
+      sends.emplace_back(
+          to(job[0], 1, i, buffers.emplace_back(size), i % 2 ? SendMode::kStandard : SendMode::kSynchronous));
+      job[0].messenger.start(sends.back());
+      theirs.emplace_back(to(job[1], 0, i % 50, buffers.emplace_back(size)));
+      job[1].messenger.start(theirs.back());
+      receives.emplace_back(from(job[0], 1, i, buffers.emplace_back(size)));
+      if (i % 4 != 0) job[0].messenger.start(receives.back());
+      for (unsigned steps = 0; steps < seed % 9 && job.step(); ++steps) {
+      }
+    }
+    Bytes room(400);
+    ReceiveRequest anyone(from(job[0], MPI_ANY_SOURCE, 777, room));
+    job[0].messenger.start(anyone);
+    for (unsigned steps = 0; steps < seed && job.step(); ++steps) {
+    }
+    job.lose(1);
+    job.run();
+    for (auto& send : sends) ASSERT_TRUE(send.done()) << seed;
+    for (auto& receive : receives) {
+      ASSERT_TRUE(receive.done()) << seed;
+    }
+    EXPECT_FALSE(anyone.done());
+    SendRequest late(to(job[0], 1, 1, room));
+    job[0].messenger.start(late);
+    ASSERT_TRUE(late.done());
+    EXPECT_NE(std::string(late.result().status.text()).find("rank 1"), std::string::npos);
+    ReceiveRequest later(from(job[0], 1, 4711, room));
+    job[0].messenger.start(later);
+    ASSERT_TRUE(later.done());
+    EXPECT_FALSE(later.result().status.ok());
+    SendRequest other(to(job[2], 0, 777, room));
+    job[2].messenger.start(other);
+    job.run();
+    EXPECT_TRUE(anyone.done() && anyone.result().status.ok());
+    EXPECT_TRUE(job[0].messenger.quiet());
+  }
+}
+
+TEST(Messenger, HostileFramesCloseTheConnection) {
+  using wire::FrameKind;
+  const auto frame = [](FrameKind kind) {
+    wire::FrameHeader header;
+    header.kind = kind;
+    header.context = comm::ContextIds::kWorld;
+    return header;
+  };
+  std::vector<std::pair<wire::FrameHeader, std::size_t>> lies;
+  for (const FrameKind kind :
+       {FrameKind::kClear, FrameKind::kMatched, FrameKind::kRefused, FrameKind::kRetracted, FrameKind::kData}) {
+    for (const std::uint64_t token :
+         {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 32 | 1, ~std::uint64_t{0}}) {
+      wire::FrameHeader header = frame(kind);
+      header.sender_token = header.receiver_token = token;
+      header.message_bytes = 10;
+      lies.emplace_back(header, kind == FrameKind::kData ? 10 : 0);
+    }
+  }
+  wire::FrameHeader negative = frame(FrameKind::kEager);
+  negative.tag = -5;
+  lies.emplace_back(negative, 0);
+  wire::FrameHeader nameless = frame(FrameKind::kRequest);
+  nameless.message_bytes = 100;
+  lies.emplace_back(nameless, 0);
+  wire::FrameHeader pullable = frame(FrameKind::kRequest);
+  pullable.sender_token = 5;
+  pullable.message_bytes = 100;
+  pullable.flags = wire::kFlagPullable;
+  lies.emplace_back(pullable, 12);
+  wire::FrameHeader huge = frame(FrameKind::kEager);  // more than the first credit
+  huge.message_bytes = 100000;
+  lies.emplace_back(huge, 100000);
+  wire::FrameHeader other = frame(FrameKind::kEager);
+  other.source = 0;  // rank 1 says that it is rank 0, to a receive from anyone
+  lies.emplace_back(other, 0);
+
+  for (const auto& [header, payload] : lies) {
+    LoopJob job({});
+    Bytes room(20000), answer(20000);
+    ReceiveRequest posted(from(job[0], MPI_ANY_SOURCE, MPI_ANY_TAG, room)), named(from(job[0], 1, 3, room));
+    SendRequest eager(to(job[0], 1, 2, answer));
+    job[0].messenger.start(posted);
+    job[0].messenger.start(named);
+    job.inject(1, 0, header, std::vector<std::byte>(payload));
+    job.run();
+    EXPECT_EQ(job.violations.size(), 1u) << "kind " << static_cast<int>(header.kind);
+    EXPECT_TRUE(named.done());
+    EXPECT_FALSE(named.result().status.ok());
+    EXPECT_FALSE(posted.done());
+    job[0].messenger.cancel(posted);
+  }
+}
+
+// A peer that answers what was asked, but wrongly.
+TEST(Messenger, WrongAnswersCloseTheConnection) {
+  using wire::FrameKind;
+  for (int lie = 0; lie < 4; ++lie) {
+    LoopJob job({});
+    const Bytes data = pattern(20000, 1), small(10);
+    SendRequest rendezvous(to(job[0], 1, 2, data)), eager(to(job[0], 1, 2, small, SendMode::kSynchronous));
+    job[0].messenger.start(rendezvous);
+    job[0].messenger.start(eager);
+    job.run();
+    const std::uint64_t generation = std::uint64_t{1} << 32;
+    wire::FrameHeader header;
+    header.kind = lie == 3 ? FrameKind::kRetracted : FrameKind::kClear;
+    header.receiver_token = 1;
+    header.sender_token = generation | (lie == 2 ? 2 : 1);
+    header.message_bytes = lie == 0 ? 20001 : lie == 1 ? 0 : 10;
+    job.inject(1, 0, header);
+    job.run();
+    EXPECT_EQ(job.violations.size(), 1u) << lie;
+    EXPECT_TRUE(rendezvous.done() && eager.done());
+    EXPECT_FALSE(rendezvous.result().status.ok());
+  }
+}
+
+}  // namespace
+}  // namespace lapwing::p2p
