@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "comm/communicator.h"
 #include "engine/engine.h"
+#include "net/board.h"
 #include "p2p/messenger.h"
 #include "p2p/request.h"
 
@@ -21,6 +22,7 @@ namespace lapwing::coll {
 struct Services {
   engine::Engine& engine;
   p2p::Messenger& messenger;
+  net::Boards* boards = nullptr;  // where ranks share memory
 };
 
 // Who takes part in an internal collective. Roots and results are numbered by position in the team.

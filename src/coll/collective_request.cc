@@ -1,7 +1,11 @@
 #include "coll/collective_request.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "base/internal_error.h"
 #include "coll/cache.h"
+#include "coll/seat.h"
 #include "coll/tag.h"
 #include "datatype/pack.h"
 
@@ -58,8 +62,7 @@ void CollectiveRequest::prepare() {
         slot_[id] = static_cast<std::uint32_t>(user_reductions_.size());
         user_reductions_.push_back(std::make_unique<UserReduction>(*this, id));
         break;
-      case Step::Kind::kCopy:
-      case Step::Kind::kJoin:
+      default:
         break;
     }
   }
@@ -75,6 +78,7 @@ Status CollectiveRequest::start() {
   ready_.clear();
   next_ready_ = 0;
   failure_ = {};
+  truncation_ = {};
   result() = p2p::Result::empty();
   for (StepId id = 0; id < steps.size(); ++id) {
     waits_for_[id] = steps[id].waits_for;
@@ -83,6 +87,11 @@ Status CollectiveRequest::start() {
   retain();  // the engine's reference, until complete()
   set_active(true);
   services_.engine.begin(*this);
+  if (schedule_.rounds() != 0) {
+    Seat& seat = seat_of(*communicator_);
+    board_ = &seat.board();
+    if (!seat.join(*this, schedule_.rounds(), &first_round_)) return {};
+  }
   advance();
   return {};
 }
@@ -112,6 +121,16 @@ void CollectiveRequest::begin(StepId id) noexcept {
                      *step.target.type);
       return step_done(id);
     case Step::Kind::kJoin:
+      return step_done(id);
+    case Step::Kind::kPost:
+      return begin_post(id);
+    case Step::Kind::kAwait:
+      return begin_await(id);
+    case Step::Kind::kTake:
+      take(step);
+      return step_done(id);
+    case Step::Kind::kFold:
+      fold(step);
       return step_done(id);
   }
 }
@@ -177,6 +196,79 @@ void CollectiveRequest::UserReduction::run(engine::Tasklet& tasklet) noexcept {
   lock.unlock();
 }
 
+void CollectiveRequest::begin_post(StepId id) noexcept {
+  const Step& step = schedule_.steps()[id];
+  const std::uint64_t round = first_round_ + step.round;
+  const std::uint64_t bytes = step.source.bytes();
+  if (!board_->may_post(round, bytes) &&
+      wait_for(id, net::Board::kEverybody, net::Board::needed_before(round, bytes)))
+    return;
+  if (bytes != 0) datatype::pack(step.source.address, step.source.count, *step.source.type, board_->place(round, bytes));
+  board_->post(round, bytes, step.peer == Step::kEach);
+  step_done(id);
+}
+
+void CollectiveRequest::begin_await(StepId id) noexcept {
+  const Step& step = schedule_.steps()[id];
+  if (!wait_for(id, step.peer, first_round_ + step.round)) step_done(id);
+}
+
+// False when there is nothing to wait for.
+bool CollectiveRequest::wait_for(StepId id, int rank, std::uint64_t round) noexcept {
+  waiting_ = id;
+  return board_->watch(*this, rank, round);
+}
+
+void CollectiveRequest::on_posted() noexcept {
+  if (schedule_.steps()[waiting_].kind == Step::Kind::kPost) {
+    begin_post(waiting_);
+  } else {
+    step_done(waiting_);
+  }
+  advance();  // may destroy the request
+}
+
+void CollectiveRequest::on_member_lost(const Status& why) noexcept {
+  const StepId id = waiting_;
+  if (failure_.ok())
+    failure_ = Status::error(why.error_class(), "%s, while it waited for the other ranks: %s", name_, why.text());
+  step_done(id);
+  advance();  // may destroy the request
+}
+
+// Of the bytes that the step wants, those that the rank has posted.
+std::uint64_t CollectiveRequest::usable(const Step& step, int rank) const noexcept {
+  const std::uint64_t posted = board_->posted_bytes(rank, first_round_ + step.round);
+  const auto offset = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(step.source.address));
+  return posted > offset ? std::min(posted - offset, step.source.count) : 0;
+}
+
+void CollectiveRequest::take(const Step& step) noexcept {
+  const auto offset = reinterpret_cast<std::uintptr_t>(step.source.address);
+  const std::uint64_t round = first_round_ + step.round;
+  const std::byte* posted = board_->posted_data(step.peer, round);
+  if (step.lane == Step::kWhole && board_->posted_bytes(step.peer, round) > step.source.count && truncation_.ok())
+    truncation_ = Status::error(MPI_ERR_TRUNCATE,
+                                "%s, while it received from rank %d: that one gave %llu bytes, but %llu are expected here", name_,
+                                step.peer, static_cast<unsigned long long>(board_->posted_bytes(step.peer, round)),
+                                static_cast<unsigned long long>(step.source.count));
+  datatype::unpack(posted + offset, usable(step, step.peer), step.target.address, step.target.count, *step.target.type, 0);
+}
+
+// x0 op (x1 op (... op xlast)): in the order of ranks. For predefined operations on types without gaps.
+void CollectiveRequest::fold(const Step& step) noexcept {
+  const auto offset = reinterpret_cast<std::uintptr_t>(step.source.address);
+  const datatype::Datatype& type = *step.target.type;
+  const std::uint64_t round = first_round_ + step.round;
+  const auto operand = [&](int rank) { return board_->posted_data(rank, round) + offset; };
+  const auto count = [&](int rank) { return usable(step, rank) / static_cast<std::uint64_t>(type.size()); };
+  std::byte* target = static_cast<std::byte*>(Block::at(step.target.address, type.true_lb()));
+  std::memcpy(target, operand(step.peer), usable(step, step.peer));
+  for (int rank = step.peer - 1; rank >= 0; --rank) {
+    datatype::apply(*schedule_.op(), operand(rank) - type.true_lb(), step.target.address, count(rank), type);
+  }
+}
+
 template <typename Slot>
 void CollectiveRequest::on_message_done(engine::Operation& operation) noexcept {
   auto& message = static_cast<Slot&>(operation);
@@ -221,6 +313,7 @@ void CollectiveRequest::abandon_messages() noexcept {
 }
 
 void CollectiveRequest::complete() noexcept {
+  if (failure_.ok()) failure_ = std::move(truncation_);
   if (failure_.ok()) {
     if (on_success_ != nullptr) on_success_(on_success_context_, *on_success_value_);
   } else {
@@ -228,6 +321,7 @@ void CollectiveRequest::complete() noexcept {
     result().status = std::move(failure_);
     failure_ = {};
   }
+  if (schedule_.rounds() != 0) seat_of(*communicator_).leave();
   services_.engine.finish(*this);
   if (release()) destroy();
 }

@@ -24,7 +24,7 @@
 
 namespace lapwing::coll {
 
-class CollectiveRequest final : public p2p::Request {
+class CollectiveRequest final : public p2p::Request, private net::Board::Watcher {
  public:
   // Holds a reference to the communicator until destroyed.
   CollectiveRequest(const Services& services, comm::Communicator& communicator, const char* name, bool persistent);
@@ -50,6 +50,9 @@ class CollectiveRequest final : public p2p::Request {
   void attach(comm::Communicator& communicator) noexcept;
   void detach() noexcept;
 
+  // The board is this request's now (seat.h).
+  void on_turn() noexcept { services_.engine.defer(turn_); }
+
   Status start() override;
   Status cancel() override;
   void destroy() noexcept override;
@@ -73,11 +76,28 @@ class CollectiveRequest final : public p2p::Request {
     StepId step;
   };
 
+  // Begins when the board is free.
+  struct Turn final : engine::Tasklet {
+    explicit Turn(CollectiveRequest& request) noexcept
+        : Tasklet([](engine::Tasklet& tasklet) noexcept { static_cast<Turn&>(tasklet).owner.advance(); }),
+          owner(request) {}
+    CollectiveRequest& owner;
+  };
+
   void prepare();
   void begin(StepId step) noexcept;
   void begin_send(StepId step) noexcept;
   void begin_receive(StepId step) noexcept;
   void begin_reduction(StepId step) noexcept;
+  // On the board; when the step must wait, on_posted() goes on with it.
+  void begin_post(StepId step) noexcept;
+  void begin_await(StepId step) noexcept;
+  void take(const Step& step) noexcept;
+  void fold(const Step& step) noexcept;
+  std::uint64_t usable(const Step& step, int rank) const noexcept;
+  bool wait_for(StepId step, int rank, std::uint64_t round) noexcept;
+  void on_posted() noexcept override;
+  void on_member_lost(const Status& why) noexcept override;
   template <typename Slot>
   static void on_message_done(engine::Operation& operation) noexcept;
   void step_done(StepId step) noexcept;
@@ -108,6 +128,11 @@ class CollectiveRequest final : public p2p::Request {
   bool advancing_ = false;
   bool prepared_ = false;
   Status failure_;
+  Turn turn_{*this};
+  net::Board* board_ = nullptr;
+  std::uint64_t first_round_ = 0;
+  StepId waiting_ = 0;  // the step that waits for a post
+  Status truncation_;   // does not stop the schedule: others wait for our posts
 };
 
 }  // namespace lapwing::coll

@@ -2,6 +2,7 @@
 
 #include "coll/cache.h"
 #include "coll/compile.h"
+#include "coll/seat.h"
 #include "coll/tag.h"
 
 namespace lapwing::coll {
@@ -16,7 +17,9 @@ Status make_request(const Services& services, comm::Communicator& communicator, 
     made = new CollectiveRequest(services, communicator, name(call.what), persistent);
     made->call = call;
     made->cacheable = repeatable;
-    compile(call, communicator, made->schedule());
+    // Persistent operations may start in another order on each rank, so they have no turn at a board.
+    const bool board = !persistent && board_of(services, communicator) != nullptr;
+    compile(call, communicator, board, made->schedule());
   }
   made->set_tag(collective_tag(communicator.next_collective_tag(), persistent));
   *request = made;

@@ -44,6 +44,10 @@ struct Memory {
     int* begin = ints.data() + static_cast<std::size_t>(index) * count * (sparse ? 2 : 1);
     return sparse ? block(begin, count / 3, sparse_type()) : block(begin, count, int_type());
   }
+  Block together(int blocks) {
+    return sparse ? block(ints.data(), static_cast<std::uint64_t>(blocks) * count / 3, sparse_type())
+                  : block(ints.data(), static_cast<std::uint64_t>(blocks) * count, int_type());
+  }
   int& operator()(int index, std::uint64_t i) {
     return ints[(static_cast<std::size_t>(index) * count + i) * (sparse ? 2 : 1)];
   }
@@ -108,6 +112,19 @@ TEST(Barrier, LinearWaitsForEverybody) {
   }
 }
 
+TEST(Barrier, OnBoardWaitsForEverybody) {
+  for (int ranks = 1; ranks <= kMaxRanks; ++ranks) {
+    for (int absent = 0; absent < ranks; ++absent) {
+      Simulation job(ranks);
+      for (int rank = 0; rank < ranks; ++rank) barrier_on_board(job[rank]);
+      for (unsigned seed = 1; seed <= kSeeds; ++seed) {
+        EXPECT_TRUE(job.run(seed)) << ranks;
+        EXPECT_FALSE(job.run_without(absent, seed)) << ranks << ' ' << absent;
+      }
+    }
+  }
+}
+
 template <typename Algorithm>
 void check_bcast(bool bytes_only, Algorithm algorithm) {
   for_all_cases([&](int ranks, std::uint64_t count, unsigned seed) {
@@ -133,6 +150,9 @@ TEST(Bcast, Binomial) {
 }
 TEST(Bcast, Linear) {
   check_bcast(false, &bcast_linear);
+}
+TEST(Bcast, OnBoard) {
+  check_bcast(false, &bcast_on_board);
 }
 TEST(Bcast, ScatterAllgather) {
   check_bcast(true, &bcast_scatter_allgather);
@@ -182,6 +202,10 @@ TEST(Gather, Binomial) {
   check_gather(&gather_binomial);
 }
 
+TEST(Gather, OnBoard) {
+  check_gather(&gather_on_board);
+}
+
 template <typename Algorithm>
 void check_scatter(Algorithm algorithm) {
   for_all_cases([&](int ranks, std::uint64_t count, unsigned seed) {
@@ -209,6 +233,14 @@ TEST(Scatter, Linear) {
 }
 TEST(Scatter, Binomial) {
   check_scatter(&scatter_binomial);
+}
+
+TEST(Scatter, OnBoard) {
+  check_scatter([](Schedule& schedule, const Blocks& all, const Block& mine, int root) {
+    Block together{};
+    if (!all.empty()) together = block(all[0].address, all[0].count * all.size(), all[0].type);
+    scatter_on_board(schedule, together, all, mine, root);
+  });
 }
 
 // Blocks of different lengths, some of them empty: what the v forms have.
@@ -256,6 +288,12 @@ TEST(Allgather, Ring) {
   check_allgather(&allgather_ring);
 }
 
+TEST(Allgather, OnBoard) {
+  check_allgather([](Schedule& schedule, const Blocks& all) {
+    allgather_on_board(schedule, all[static_cast<std::size_t>(schedule.rank())], all);
+  });
+}
+
 template <typename Algorithm>
 void check_alltoall(Algorithm algorithm) {
   for_all_cases([&](int ranks, std::uint64_t count, unsigned seed) {
@@ -297,6 +335,19 @@ TEST(Alltoall, InPlace) {
       for (std::uint64_t i = 0; i < in.count; ++i) in(to, i) = out(to, i);
     }
     alltoall_in_place(schedule, in.all(ranks));
+  });
+}
+TEST(Alltoall, OnBoard) {
+  check_alltoall([](Schedule& schedule, Memory& out, Memory& in, int ranks) {
+    alltoall_on_board(schedule, out.together(ranks), in.all(ranks));
+  });
+}
+TEST(Alltoall, OnBoardInPlace) {
+  check_alltoall([](Schedule& schedule, Memory& out, Memory& in, int ranks) {
+    for (int to = 0; to < ranks; ++to) {
+      for (std::uint64_t i = 0; i < in.count; ++i) in(to, i) = out(to, i);
+    }
+    alltoall_on_board(schedule, in.together(ranks), in.all(ranks));
   });
 }
 TEST(Alltoall, PairwiseWithMoreRanksThanItsWindow) {

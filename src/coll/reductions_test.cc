@@ -130,6 +130,13 @@ TEST(Allreduce, Linear) {
   for_all_cases(false, [](const Case& made) { check_allreduce(&allreduce_linear, made); });
 }
 
+TEST(Allreduce, OnBoard) {
+  for_all_cases(false, [](const Case& made) { check_allreduce(&allreduce_on_board, made); });
+}
+TEST(Allreduce, InSharesOnBoard) {
+  for_all_cases(false, [](const Case& made) { check_allreduce(&allreduce_in_shares_on_board, made); });
+}
+
 using Reduce = void (*)(Schedule&, const Block&, const Block&, int);
 
 void check_reduce(Reduce algorithm, const Case& made) {
@@ -156,6 +163,13 @@ TEST(Reduce, Linear) {
 }
 TEST(Reduce, ScatterGather) {
   for_all_cases(false, [](const Case& made) { check_reduce(&reduce_scatter_gather, made); });
+}
+
+TEST(Reduce, OnBoard) {
+  for_all_cases(false, [](const Case& made) { check_reduce(&reduce_on_board, made); });
+}
+TEST(Reduce, InSharesOnBoard) {
+  for_all_cases(false, [](const Case& made) { check_reduce(&reduce_in_shares_on_board, made); });
 }
 
 using ReduceScatter = void (*)(Schedule&, const Block&, const Block&, const std::vector<std::uint64_t>&);
@@ -193,14 +207,22 @@ TEST(ReduceScatter, Pairwise) {
   });
 }
 
-TEST(Scan, InclusiveAndExclusive) {
+TEST(ReduceScatter, OnBoard) {
   for_all_cases(false, [](const Case& made) {
+    if (made.count < 40) check_reduce_scatter(&reduce_scatter_on_board, made);
+  });
+}
+
+using Scan = void (*)(Schedule&, const Block&, const Block&);
+
+void check_scan(Scan inclusive_scan, Scan exclusive_scan) {
+  for_all_cases(false, [=](const Case& made) {
     for (const bool exclusive : {false, true}) {
       Operands data(made.ranks, made.count, made.count, made.in_place, made.commutative);
       Simulation job(made.ranks);
       for (int rank = 0; rank < made.ranks; ++rank) {
         job[rank].set_op(*data.op());
-        (exclusive ? exscan_doubling : scan_doubling)(job[rank], data.input(rank), data.output(rank, made.count));
+        (exclusive ? exclusive_scan : inclusive_scan)(job[rank], data.input(rank), data.output(rank, made.count));
       }
       ASSERT_TRUE(job.run(made.seed));
       for (int rank = exclusive ? 1 : 0; rank < made.ranks; ++rank) {
@@ -212,9 +234,18 @@ TEST(Scan, InclusiveAndExclusive) {
   });
 }
 
+TEST(Scan, Doubling) {
+  check_scan(&scan_doubling, &exscan_doubling);
+}
+TEST(Scan, OnBoard) {
+  check_scan([](Schedule& schedule, const Block& in, const Block& out) { scan_on_board(schedule, in, out, true); },
+             [](Schedule& schedule, const Block& in, const Block& out) { scan_on_board(schedule, in, out, false); });
+}
+
 // Floating point: order matters for the last bits, and all ranks must have the same ones.
 TEST(Allreduce, SameBitsEverywhere) {
-  for (const Allreduce algorithm : {&allreduce_recursive_doubling, &allreduce_halving, &allreduce_ring}) {
+  for (const Allreduce algorithm : {&allreduce_recursive_doubling, &allreduce_halving, &allreduce_ring,
+                                    &allreduce_on_board, &allreduce_in_shares_on_board}) {
     for (int ranks = 1; ranks <= kMaxRanks; ++ranks) {
       constexpr std::uint64_t kElements = 33;
       std::vector<std::vector<double>> in, out;

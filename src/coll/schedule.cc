@@ -86,6 +86,48 @@ StepId Schedule::reduce(const Block& source, const Block& target, After after) {
   return add(made, after);
 }
 
+StepId Schedule::post(const Block& source, std::uint32_t round, After after, Wakes wakes) {
+  Step made = step(Step::Kind::kPost, -1, 0);
+  made.peer = wakes == Wakes::kEach ? Step::kEach : 0;
+  made.source = source;
+  made.round = round;
+  rounds_ = round + 1;
+  return add(made, after);
+}
+
+StepId Schedule::await(int rank, std::uint32_t round, After after) {
+  Step made = step(Step::Kind::kAwait, -1, 0);
+  made.peer = rank;
+  made.round = round;
+  return add(made, after);
+}
+
+StepId Schedule::take(int rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after) {
+  if (target.bytes() == 0) return join(after);
+  Step made = step(Step::Kind::kTake, -1, 0);
+  made.peer = rank;
+  made.source = bytes_block(Block::at(nullptr, static_cast<std::int64_t>(offset)), target.bytes());
+  made.target = target;
+  made.round = round;
+  return add(made, after);
+}
+
+StepId Schedule::take_whole(int rank, std::uint32_t round, const Block& target, After after) {
+  const StepId taken = take(rank, round, 0, target, after);
+  steps_[taken].lane = Step::kWhole;
+  return taken;
+}
+
+StepId Schedule::fold(int last_rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after) {
+  if (target.count == 0) return join(after);
+  Step made = step(Step::Kind::kFold, -1, 0);
+  made.peer = last_rank;
+  made.source = bytes_block(Block::at(nullptr, static_cast<std::int64_t>(offset)), target.bytes());
+  made.target = target;
+  made.round = round;
+  return add(made, after);
+}
+
 StepId Schedule::join(After steps) {
   return add(step(Step::Kind::kJoin, 0, 0), steps);
 }
@@ -160,6 +202,7 @@ void Schedule::clear() noexcept {
   op_ = nullptr;
   scratch_.clear();
   scratch_bytes_ = 0;
+  rounds_ = 0;
   members_ = nullptr;
 }
 

@@ -11,6 +11,9 @@
 // Messages between a pair of ranks match in the order in which they are *started*. Where a graph does not fix that
 // order on both sides, the algorithm gives them different lanes.
 //
+// Where all ranks share memory there are steps for a board as well (net/board.h): post, await, take, fold. They come one after
+// the other, in the order of rounds, and every rank posts every round.
+//
 // A schedule owns its scratch memory and keeps the datatypes and the operation alive. It belongs to one request, and is
 // used with the endpoint's lock held.
 #pragma once
@@ -25,6 +28,7 @@
 #include "comm/communicator.h"
 #include "datatype/datatype.h"
 #include "datatype/op.h"
+#include "net/board.h"
 
 namespace lapwing::coll {
 
@@ -41,13 +45,20 @@ struct Step {
     kReduce,   // target = source op target: the source is the operand of the lower rank
     kCopy,     // source to target, as a message would
     kJoin,     // nothing: bundles dependencies
+    kPost,     // source, on the board in `round`; peer kEach: somebody waits for this post alone
+    kAwait,    // until peer, or kEverybody, has posted in `round`
+    kTake,     // source, a run of bytes at an offset into what peer posted in `round`, to target; lane kWhole: all of it
+    kFold,     // target = the operands of ranks 0 to peer, at an offset into what they posted in `round`, combined
   };
+  static constexpr std::int32_t kEverybody = net::Board::kEverybody, kEach = 1;
+  static constexpr std::uint8_t kWhole = 1;
   Kind kind;
   std::uint8_t lane;
   comm::Plane plane;
   std::int32_t peer;  // rank in communicator.peers(plane)
-  Block source;
+  Block source;  // what is on a board has the offset for its address
   Block target;
+  std::uint32_t round = 0;  // counted from the schedule's first
   std::uint32_t waits_for = 0;
   std::uint32_t first_follower = 0;  // in followers(); valid after seal()
   std::uint32_t followers = 0;
@@ -71,6 +82,9 @@ class Schedule {
   // Of the job, see selection.h.
   void set_crowded(bool crowded) noexcept { crowded_ = crowded; }
   bool crowded() const noexcept { return crowded_; }
+  // Whether the team has a board.
+  void set_board(bool board) noexcept { board_ = board; }
+  bool has_board() const noexcept { return board_; }
 
   // ---- building
 
@@ -79,6 +93,14 @@ class Schedule {
   StepId copy(const Block& source, const Block& target, After after = {});
   // target = source op target.
   StepId reduce(const Block& source, const Block& target, After after = {});
+  // On a board. All ranks post in every round, the rounds one after the other.
+  enum class Wakes { kAll, kEach };  // whether others wait for everybody's post, or somebody for this one
+  StepId post(const Block& source, std::uint32_t round, After after = {}, Wakes wakes = Wakes::kAll);
+  StepId await(int rank, std::uint32_t round, After after);
+  StepId take(int rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after);
+  // All that the rank posted: more than the target takes is an error.
+  StepId take_whole(int rank, std::uint32_t round, const Block& target, After after);
+  StepId fold(int last_rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after);
   // Done when all of `steps` are.
   StepId join(After steps);
   // Everything added from now on waits for everything added until now.
@@ -109,6 +131,8 @@ class Schedule {
   // The steps that wait for `step`.
   const StepId* followers(const Step& step) const noexcept { return followers_.data() + step.first_follower; }
   std::uint64_t scratch_bytes() const noexcept { return scratch_bytes_; }
+  // On the board; none: it is not used.
+  std::uint32_t rounds() const noexcept { return rounds_; }
 
   // Back to empty, keeping what memory can be used again.
   void clear() noexcept;
@@ -137,6 +161,8 @@ class Schedule {
   int rank_ = 0;
   int size_ = 1;
   bool crowded_ = false;
+  bool board_ = false;
+  std::uint32_t rounds_ = 0;
 };
 
 }  // namespace lapwing::coll

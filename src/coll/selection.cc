@@ -7,6 +7,14 @@ const Thresholds& thresholds() noexcept {
   return kDefault;
 }
 
+bool choose_board(bool board, std::uint64_t posted) noexcept {
+  return board && posted <= thresholds().board;
+}
+
+bool choose_shares_on_board(int ranks, std::uint64_t bytes) noexcept {
+  return bytes * static_cast<std::uint64_t>(ranks) > thresholds().board_fold;
+}
+
 bool choose_linear(bool crowded, int ranks, std::uint64_t bytes) noexcept {
   const Thresholds& limit = thresholds();
   return crowded && ranks >= limit.crowded_linear_least_ranks && ranks <= limit.crowded_linear_most_ranks &&

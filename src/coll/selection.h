@@ -27,6 +27,10 @@ enum class ReduceScatterAlgorithm { kDoubling, kPairwise };
 struct Thresholds {
   std::uint64_t crowded_linear = 64 * 1024;  // in a crowded job, of a moderate number of ranks
   int crowded_linear_least_ranks = 5, crowded_linear_most_ranks = 128;
+  // On a board, where all ranks share memory: what one rank posts,
+  std::uint64_t board = 64 * 1024;
+  // and what all post together, up to which every rank combines all of it: beyond, it costs more than waiting once more.
+  std::uint64_t board_fold = 32 * 1024;
   std::uint64_t bcast_binomial = 32 * 1024;
   std::uint64_t bcast_scatter_allgather = 1024 * 1024;
   std::uint64_t bcast_segment = 128 * 1024;
@@ -43,7 +47,11 @@ struct Thresholds {
 
 const Thresholds& thresholds() noexcept;
 
-// Whether to let one rank serve all: few bytes in a crowded job. Comes before the other questions.
+// Whether ranks that have a board use it; `posted`: the most that a rank posts. Comes before the other questions.
+bool choose_board(bool board, std::uint64_t posted) noexcept;
+// How they reduce there: each rank a share for all, or everybody everything.
+bool choose_shares_on_board(int ranks, std::uint64_t bytes) noexcept;
+// Whether to let one rank serve all: few bytes in a crowded job. Comes next.
 bool choose_linear(bool crowded, int ranks, std::uint64_t bytes) noexcept;
 BcastAlgorithm choose_bcast(int ranks, std::uint64_t bytes) noexcept;
 TreeAlgorithm choose_tree(int ranks, std::uint64_t block_bytes) noexcept;

@@ -2,12 +2,14 @@
 //
 // Everything that a real run may do comes up: a send may read its buffer early (eager) or as late as its receive is
 // there (rendezvous), messages overtake each other except where they must not, local work is done late. A buffer that
-// is being received into is spoiled first. So a dependency that an algorithm forgot shows up as a wrong result for some
+// is being received into is spoiled first. A board keeps no more rounds than a real one, and a rank that may post does so at any
+// time after. So a dependency that an algorithm forgot shows up as a wrong result for some
 // seed.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -37,24 +39,35 @@ class Simulation {
   Schedule& operator[](int rank) { return *schedules_[static_cast<std::size_t>(rank)]; }
 
   // Seals and runs all. False when steps are left that nothing can move, or messages that nobody received.
-  [[nodiscard]] bool run(unsigned seed) {
+  [[nodiscard]] bool run(unsigned seed) { return run_without(-1, seed); }
+
+  // The same, but one rank never begins.
+  [[nodiscard]] bool run_without(int absent, unsigned seed) {
     random_.seed(seed);
     ranks_.assign(schedules_.size(), {});
     actions_.clear();
     channels_.clear();
+    blocked_.clear();
+    std::uint32_t rounds = 0;
     std::size_t left = 0;
     for (std::size_t rank = 0; rank < schedules_.size(); ++rank) {
       if (!sealed_) schedules_[rank]->seal();
       for (const Step& step : schedules_[rank]->steps()) ranks_[rank].waits_for.push_back(step.waits_for);
       for (StepId id = 0; id < schedules_[rank]->steps().size(); ++id) {
-        if (ranks_[rank].waits_for[id] == 0) ranks_[rank].ready.push_back(id);
+        if (ranks_[rank].waits_for[id] == 0 && static_cast<int>(rank) != absent) ranks_[rank].ready.push_back(id);
       }
       left += schedules_[rank]->steps().size();
+      if (rank == 0) rounds = schedules_[rank]->rounds();
+      EXPECT_EQ(schedules_[rank]->rounds(), rounds) << "rank " << rank << " counts other rounds";
     }
+    sheets_.resize(schedules_.size());
+    posted_.resize(schedules_.size(), first_round_);
     sealed_ = true;
     done_ = 0;
     while (act()) {
     }
+    first_round_ += rounds;
+    posted_.assign(posted_.size(), first_round_);
     for (auto& [key, channel] : channels_) {
       if (!channel.sends.empty() || !channel.receives.empty()) return false;
     }
@@ -97,9 +110,19 @@ class Simulation {
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       if (!ranks_[rank].ready.empty()) starters.push_back(rank);
     }
-    if (starters.empty() && actions_.empty()) return false;
-    const std::size_t choice = random_() % (starters.size() + actions_.size());
-    if (choice < starters.size()) {
+    std::vector<std::size_t> free;
+    for (std::size_t i = 0; i < blocked_.size(); ++i) {
+      if (may_go_on(blocked_[i])) free.push_back(i);
+    }
+    if (starters.empty() && actions_.empty() && free.empty()) return false;
+    const std::size_t choice = random_() % (starters.size() + actions_.size() + free.size());
+    if (choice >= starters.size() + actions_.size()) {
+      const std::size_t index = free[choice - starters.size() - actions_.size()];
+      const Action action = blocked_[index];
+      blocked_.erase(blocked_.begin() + static_cast<std::ptrdiff_t>(index));
+      if (step(action.rank, action.step).kind == Step::Kind::kPost) post(action);
+      finish(action.rank, action.step);
+    } else if (choice < starters.size()) {
       const std::size_t rank = starters[choice];
       const StepId id = ranks_[rank].ready.front();
       ranks_[rank].ready.pop_front();
@@ -144,10 +167,63 @@ class Simulation {
         match(channel);
         return;
       }
+      case Step::Kind::kPost:
+      case Step::Kind::kAwait:
+        blocked_.push_back({rank, id});
+        return;
       default:
         actions_.push_back({rank, id});
         return;
     }
+  }
+
+  // ---- the board
+
+  struct Sheet {
+    std::uint64_t round = ~std::uint64_t{0};
+    std::vector<std::byte> bytes;
+  };
+
+  bool all_posted(std::uint64_t round) const {
+    for (const std::uint64_t posted : posted_) {
+      if (posted <= round) return false;
+    }
+    return true;
+  }
+  bool may_go_on(const Action& action) const {
+    const Step& made = step(action.rank, action.step);
+    const std::uint64_t round = first_round_ + made.round;
+    if (made.kind == Step::Kind::kPost) {
+      const std::uint64_t needed = net::Board::needed_before(round, made.source.bytes());
+      return needed > round || all_posted(needed);
+    }
+    return made.peer == Step::kEverybody ? all_posted(round) : posted_[static_cast<std::size_t>(made.peer)] > round;
+  }
+  void post(const Action& action) {
+    const Step& made = step(action.rank, action.step);
+    const std::uint64_t round = first_round_ + made.round;
+    EXPECT_EQ(posted_[action.rank], round) << "rank " << action.rank << " posts out of turn";
+    EXPECT_LE(made.source.bytes(), net::Board::kMostBytes);
+    posted_[action.rank] = round + 1;
+    Sheet& sheet = sheet_of(action.rank, round, made.source.bytes());
+    sheet = {round, pack(made.source)};
+  }
+  Sheet& sheet_of(std::size_t rank, std::uint64_t round, std::uint64_t bytes) {
+    const bool small = bytes <= net::BoardCell::kBytes;
+    return small ? sheets_[rank][round % net::BoardMemory::kCellRounds]
+                 : sheets_[rank][net::BoardMemory::kCellRounds + round % net::BoardMemory::kSheetRounds];
+  }
+  // What `made` wants of what a rank posted. Spoiled when that has been written over.
+  std::vector<std::byte> posted(const Step& made, std::size_t rank) {
+    const std::uint64_t round = first_round_ + made.round;
+    const auto offset = reinterpret_cast<std::uintptr_t>(made.source.address);
+    for (const Sheet& sheet : sheets_[rank]) {
+      if (sheet.round != round || sheet.bytes.size() < offset + made.source.count) continue;
+      const auto begin = sheet.bytes.begin() + static_cast<std::ptrdiff_t>(offset);
+      return {begin, begin + static_cast<std::ptrdiff_t>(made.source.count)};
+    }
+    ADD_FAILURE() << "rank " << rank << " has posted something else since";
+    return std::vector<std::byte>(made.source.count, std::byte{0xee});
   }
 
   void match(Channel& channel) {
@@ -182,6 +258,20 @@ class Simulation {
       datatype::copy(local.source.address, local.source.count, *local.source.type, local.target.address,
                      local.target.count, *local.target.type);
     }
+    if (local.kind == Step::Kind::kTake) {
+      const std::vector<std::byte> bytes = posted(local, static_cast<std::size_t>(local.peer));
+      datatype::unpack(bytes.data(), local.target.address, local.target.count, *local.target.type);
+    } else if (local.kind == Step::Kind::kFold) {
+      for (int from = local.peer; from >= 0; --from) {
+        const std::vector<std::byte> bytes = posted(local, static_cast<std::size_t>(from));
+        void* target = Block::at(local.target.address, local.target.type->true_lb());
+        if (from == local.peer) {
+          std::memcpy(target, bytes.data(), bytes.size());
+        } else {
+          datatype::apply(*schedules_[action.rank]->op(), bytes.data(), target, local.target.count, *local.target.type);
+        }
+      }
+    }
     finish(action.rank, action.step);
   }
 
@@ -212,6 +302,10 @@ class Simulation {
   std::vector<Rank> ranks_;
   std::vector<Action> actions_;
   std::map<ChannelKey, Channel> channels_;
+  std::vector<Action> blocked_;  // on a post
+  std::vector<std::array<Sheet, net::BoardMemory::kCellRounds + net::BoardMemory::kSheetRounds>> sheets_;
+  std::vector<std::uint64_t> posted_;  // by rank: rounds
+  std::uint64_t first_round_ = 0;
   std::size_t done_ = 0;
 };
 

@@ -2,7 +2,9 @@
 //
 // A context id names a communicator on the wire. It is 64 bits: the rank in MPI_COMM_WORLD of the process that made it
 // (upper 24 bits) and a counter of that process (lower 38, shifted by two for the plane). The process that leads the
-// creation makes it and tells the others, so no agreement over masks is needed, and ids never run out by leaking.
+// creation makes it and tells the others, so no agreement over masks is needed, and ids never run out by leaking. The upper
+// six bits of the counter's are the number of a board (net/board.h) that the leader has claimed, plus one, or 0: so all members
+// know it, without a word more.
 #pragma once
 
 #include <cstdint>
@@ -83,6 +85,7 @@ class Communicator : public Object {
   std::unique_ptr<Extra> topology;
   std::unique_ptr<Extra> info;
   std::unique_ptr<Extra> schedules;
+  std::unique_ptr<Extra> seat;    // at a board
   std::unique_ptr<Extra> buffer;  // MPI_Comm_attach_buffer
 
   // Set for the predefined ones, whose handles are small integers.
@@ -109,10 +112,15 @@ class Communicator : public Object {
 class ContextIds {
  public:
   explicit ContextIds(ProcessId self) noexcept : next_((static_cast<std::uint64_t>(self) << 40) | (kFirst << 2)) {}
-  std::uint64_t take() noexcept {
-    const std::uint64_t id = next_;
-    next_ += 4;
+  static constexpr unsigned kNoBoard = 0;
+  // `board`: from 1 on, or kNoBoard.
+  std::uint64_t take(unsigned board = kNoBoard) noexcept {
+    const std::uint64_t id = next_ | (std::uint64_t{board} << kBoardShift);
+    next_ = (next_ & ~kCounter) | ((next_ + 4) & kCounter);
     return id;
+  }
+  static unsigned board_of(std::uint64_t context) noexcept {
+    return static_cast<unsigned>(context >> kBoardShift) & kBoardMask;
   }
 
   // Known to all without agreement.
@@ -122,6 +130,8 @@ class ContextIds {
 
  private:
   static constexpr std::uint64_t kFirst = 16;
+  static constexpr unsigned kBoardShift = 34, kBoardMask = 63;
+  static constexpr std::uint64_t kCounter = (std::uint64_t{1} << kBoardShift) - 1;
   std::uint64_t next_;
 };
 

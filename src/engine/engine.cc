@@ -26,6 +26,7 @@ constexpr unsigned kTurnsPerClock = 16;
 // A spinning driver cancels the lazy timer so much before it would fire, ns: early enough that short waits, between which the
 // application posts, seldom miss the time. To be woken for nothing would cost a driver that shares its core dozens of microseconds.
 constexpr std::int64_t kTimerMargin = 25'000;
+constexpr std::int64_t kYieldingTimerMargin = 500'000;
 
 void close_if_open(int& fd) noexcept {
   if (fd >= 0) ::close(fd);
@@ -218,6 +219,8 @@ void Engine::drive(Waiter& waiter) noexcept {
 bool Engine::spin(Waiter& waiter) noexcept {
   const unsigned turns_per_clock = policy_.yields() || sources_ring_unasked() ? 1 : kTurnsPerClock;
   const unsigned clocks_per_look = policy_.yields() ? kTurnsPerClock : 1;  // a turn may last as long as others want
+  // A turn that gives the core away may take long.
+  const std::int64_t margin = policy_.yields() ? kYieldingTimerMargin : kTimerMargin;
   unsigned turns = 0, clocks = 0;
   std::int64_t began = 0;  // of this wait for something to move; 0: from the next look at the clock on
   spun_ = 0;
@@ -240,7 +243,7 @@ bool Engine::spin(Waiter& waiter) noexcept {
       turns = 0;
       const std::int64_t now = clock_.now();
       // Nothing else to do at the moment: now the timer costs nobody anything.
-      if (lazy_pending_ && now >= lazy_deadline_ - kTimerMargin) cancel_lazy_timer();
+      if (lazy_pending_ && now >= lazy_deadline_ - margin) cancel_lazy_timer();
       const bool due = ++clocks >= clocks_per_look && now - last_look_ >= kBetweenLooks;
       if (due || sources_want_port_looked_at()) {
         look = true;

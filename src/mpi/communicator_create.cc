@@ -83,8 +83,11 @@ Status comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_
   if (status.ok()) {
     const auto set_context = [](void* communicator, std::uint64_t agreed) {
       static_cast<comm::Communicator*>(communicator)->set_context(agreed);
+      Proposal::settled(*static_cast<comm::Communicator*>(communicator));
     };
-    status = coll::start_context_agreement(services(), {parent}, take_context(), set_context, made, &agreement);
+    Proposal proposal;
+    proposal.settle_later(*made);
+    status = coll::start_context_agreement(services(), {parent}, proposal.context(), set_context, made, &agreement);
   }
   if (!status.ok()) {
     comm::Communicator::drop(made);
@@ -131,9 +134,12 @@ Status comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newc
   LAPWING_TRY(ranks_of(members, parent, ranks));
 
   const coll::Team team{parent, comm::Plane::kManagement, &ranks, management_tag(&tag, sizeof tag, members.members())};
+  Proposal proposal;
   std::uint64_t context = 0;
-  LAPWING_TRY(coll::agree_context(services(), team, take_context(), &context));
-  *newcomm = make_communicator(context, members.members(), {}, &parent)->handle();
+  LAPWING_TRY(coll::agree_context(services(), team, proposal.context(), &context));
+  comm::Communicator* made = make_communicator(context, members.members(), {}, &parent);
+  proposal.settle(*made);
+  *newcomm = made->handle();
   return {};
 }
 
@@ -146,7 +152,8 @@ Status comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info i
   if (members.size() == 0) return {};
   if (members.rank() == MPI_UNDEFINED) return not_a_member();
   const std::string_view name(stringtag);
-  Invitation mine{take_context(), {}};
+  Proposal proposal;
+  Invitation mine{proposal.context(), {}};
   if (name.size() >= mine.name.size()) {
     return Status::error(MPI_ERR_ARG, "stringtag has %zu characters; at most %zu are allowed", name.size(),
                          mine.name.size() - 1);
@@ -164,6 +171,7 @@ Status comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info i
                          static_cast<int>(strnlen(received.name.data(), received.name.size())), received.name.data());
   }
   comm::Communicator* made = make_communicator(received.context, members.members(), {}, nullptr);
+  proposal.settle(*made);
   made->local_group().session = members.session;
   adopt_error_handler(*made, errhandler);
   set_hints(*made, info);

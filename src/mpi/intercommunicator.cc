@@ -186,8 +186,9 @@ Status intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
   const std::uint8_t mine = high != 0;
   std::uint8_t theirs = 0;
   LAPWING_TRY(coll::exchange_bytes(services(), inter, &mine, sizeof mine, &theirs));
+  Proposal proposal;
   std::uint64_t context = 0;
-  LAPWING_TRY(coll::agree_context(services(), {inter}, take_context(), &context));
+  LAPWING_TRY(coll::agree_context(services(), {inter}, proposal.context(), &context));
 
   const std::vector<comm::ProcessId>& local = inter.local_group().members();
   const std::vector<comm::ProcessId>& remote = inter.remote_group()->members();
@@ -196,7 +197,9 @@ Status intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
   std::vector<comm::ProcessId> members = local_first ? local : remote;
   const std::vector<comm::ProcessId>& rest = local_first ? remote : local;
   members.insert(members.end(), rest.begin(), rest.end());
-  *newintracomm = make_communicator(context, std::move(members), {}, &inter)->handle();
+  comm::Communicator* made = make_communicator(context, std::move(members), {}, &inter);
+  proposal.settle(*made);
+  *newintracomm = made->handle();
   return {};
 }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <utility>
 
+#include "coll/seat.h"
 #include "comm/error_handler.h"
 #include "mpi/process.h"
 
@@ -56,19 +58,51 @@ Status split_between(comm::Communicator& parent, const Choice& mine, comm::Commu
   return {};
 }
 
-Status split_within(comm::Communicator& parent, const Choice& mine, comm::Communicator** made) {
+Status split_within(comm::Communicator& parent, int color, int key, comm::Communicator** made) {
+  std::optional<Proposal> proposal;
+  if (color != MPI_UNDEFINED) proposal.emplace();
+  const Choice mine{color, key, proposal ? proposal->context() : 0};
   std::vector<Choice> all(static_cast<std::size_t>(parent.size()));
   LAPWING_TRY(coll::allgather_bytes(services(), {parent}, &mine, sizeof mine, all.data()));
   if (mine.color == MPI_UNDEFINED) return {};
   Side side = choose(parent.local_group(), all.data(), mine.color);
   *made = make_communicator(side.context, std::move(side.members), {}, &parent);
+  proposal->settle(**made);
   return {};
 }
 
 }  // namespace
 
 coll::Services services() noexcept {
-  return {process().engine, *process().messenger};
+  return {process().engine, *process().messenger, process().network->boards()};
+}
+
+Proposal::Proposal() noexcept {
+  net::Boards* boards = process().network->boards();
+  board_ = boards != nullptr ? boards->claim() : net::Boards::kNone;
+  const std::lock_guard guard(process().engine.lock());
+  context_ = process().context_ids->take(board_ != net::Boards::kNone ? board_ : comm::ContextIds::kNoBoard);
+}
+
+Proposal::~Proposal() {
+  if (board_ != net::Boards::kNone) process().network->boards()->give_back(board_);
+}
+
+void Proposal::settle(comm::Communicator& made) noexcept {
+  if (made.context() != context_) return;
+  settle_later(made);
+}
+
+void Proposal::settle_later(comm::Communicator& made) noexcept {
+  if (board_ == net::Boards::kNone || made.is_inter() || made.size() < 2) return;
+  net::Boards* boards = process().network->boards();
+  if (!boards->all_here(made.local_group().members())) return;
+  made.seat = std::make_unique<coll::Seat>(*boards, board_, context_);
+  board_ = net::Boards::kNone;
+}
+
+void Proposal::settled(comm::Communicator& made) noexcept {
+  if (made.seat && !coll::seat_of(made).claimed_for(made.context())) made.seat.reset();
 }
 
 std::uint64_t take_context() noexcept {
@@ -99,15 +133,17 @@ comm::Communicator* make_alike(std::uint64_t context, comm::Communicator& parent
 
 Status split(comm::Communicator& parent, int color, int key, comm::Communicator** made) {
   *made = nullptr;
-  const Choice mine{color, key, color == MPI_UNDEFINED ? 0 : take_context()};
-  return parent.is_inter() ? split_between(parent, mine, made) : split_within(parent, mine, made);
+  if (!parent.is_inter()) return split_within(parent, color, key, made);
+  return split_between(parent, {color, key, color == MPI_UNDEFINED ? 0 : take_context()}, made);
 }
 
 Status duplicate(comm::Communicator& parent, comm::Communicator** made) {
   *made = nullptr;
+  Proposal proposal;
   std::uint64_t context = 0;
-  LAPWING_TRY(coll::agree_context(services(), {parent}, take_context(), &context));
+  LAPWING_TRY(coll::agree_context(services(), {parent}, proposal.context(), &context));
   *made = make_alike(context, parent);
+  proposal.settle(**made);
   return {};
 }
 

@@ -17,7 +17,28 @@ namespace lapwing::mpi {
 
 coll::Services services() noexcept;
 
-// A context id of this process, for a communicator that it might lead.
+// A context id of this process, for a communicator that it might lead, and with it a board (coll/seat.h) where there is one. The
+// board goes back with the proposal, unless the members agreed on this one.
+class Proposal {
+ public:
+  Proposal() noexcept;
+  ~Proposal();
+  Proposal(const Proposal&) = delete;
+  Proposal& operator=(const Proposal&) = delete;
+
+  std::uint64_t context() const noexcept { return context_; }
+  // `made` has the context that was agreed on.
+  void settle(comm::Communicator& made) noexcept;
+  // The same for a communicator whose context is still to be agreed on: settle_later() now, settled() then.
+  void settle_later(comm::Communicator& made) noexcept;
+  static void settled(comm::Communicator& made) noexcept;
+
+ private:
+  unsigned board_;
+  std::uint64_t context_;
+};
+
+// A context id for a communicator that two groups agree on: it has no board.
 std::uint64_t take_context() noexcept;
 
 // The error handler is inherited from `parent`; null: the default one. `remote` empty: an intra-communicator.

@@ -117,6 +117,13 @@ std::string Network::describe(PeerId peer) const {
   return text;
 }
 
+Boards* Network::boards() const noexcept {
+  for (const auto& transport : transports_) {
+    if (Boards* boards = transport->boards(); boards != nullptr) return boards;
+  }
+  return nullptr;
+}
+
 bool Network::flushed() const noexcept {
   for (const auto& transport : transports_) {
     if (!transport->flushed()) return false;

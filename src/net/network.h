@@ -37,6 +37,8 @@ class Network {
   void post(PeerId peer, SendOp& op) noexcept { routes_[peer].transport->post(peer, op); }
   const Capabilities& capabilities(PeerId peer) noexcept { return routes_[peer].capabilities; }
   Transport& route(PeerId peer) noexcept { return *routes_[peer].transport; }
+  // For communicators whose ranks are all on this host; null where nothing is shared.
+  Boards* boards() const noexcept;
   // "rank 3 on host node7": for messages.
   std::string describe(PeerId peer) const;
   bool same_host(PeerId peer) const;

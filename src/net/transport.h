@@ -21,6 +21,8 @@ namespace lapwing::net {
 // A process of the job: its rank in MPI_COMM_WORLD.
 using PeerId = std::uint32_t;
 
+class Boards;
+
 // One frame on its way out. Owned by the layer above; a transport links it into its queues until on_sent.
 class SendOp : public ListNode<> {
  public:
@@ -108,6 +110,9 @@ class Transport : public engine::Source {
     (void)peer, (void)address, (void)bytes, (void)into;
     return false;
   }
+
+  // Where the ranks that this transport reaches can share memory for collective operations (board.h), else null. After attach().
+  virtual Boards* boards() noexcept { return nullptr; }
 
   // True when no posted frame waits to leave.
   virtual bool flushed() const noexcept = 0;

@@ -5,6 +5,8 @@
 //   ...              control block of local rank n-1
 //   page boundary    ring 0 -> 0                       one per ordered pair, sender-major: RingHeader, then the bytes.
 //   ...              ring n-1 -> n-1                   Pages nobody touched cost nothing, so unused pairs are free.
+//   ...              board 0                           for collective operations (net/board.h)
+//   ...              board 63
 //
 // Only the sizes in the header are trusted after one check against the size of the file, which is sealed against
 // shrinking. Everything else a peer can scribble on is an index, and is checked at each use.
@@ -17,11 +19,12 @@
 #include <cstdint>
 
 #include "base/status.h"
+#include "net/board.h"
 
 namespace lapwing::net::shm {
 
 inline constexpr std::uint64_t kSegmentMagic = 0x3147'4553'5057'414cull;  // "LAPWSEG1", little-endian
-inline constexpr std::uint32_t kLayoutVersion = 2;
+inline constexpr std::uint32_t kLayoutVersion = 3;
 inline constexpr std::uint32_t kMaxLocalRanks = 4096;
 // Everything in a ring is a multiple of this, so that a frame's header never wraps.
 inline constexpr std::uint64_t kRecordAlignment = 64;
@@ -42,6 +45,9 @@ struct SegmentHeader {
   std::uint64_t ring_bytes;
   std::uint64_t total_bytes;
 };
+// In the header's page: a word with one bit per board that has a user.
+inline constexpr std::uint64_t kBoardsUsedOffset = 128;
+static_assert(sizeof(SegmentHeader) <= kBoardsUsedOffset && Boards::kCount == 64);
 
 // Written by two sides, so each side's words have their own pair of cache lines (x86 fetches lines in pairs).
 struct RingHeader {
@@ -88,7 +94,11 @@ struct Layout {
   std::uint64_t ring_offset(std::uint32_t sender, std::uint32_t receiver) const noexcept {
     return rings_offset() + (std::uint64_t{sender} * local_ranks + receiver) * ring_stride();
   }
-  std::uint64_t total_bytes() const noexcept { return ring_offset(local_ranks, 0); }
+  std::uint64_t boards_offset() const noexcept { return ring_offset(local_ranks, 0); }
+  std::uint64_t board_offset(unsigned number) const noexcept {
+    return boards_offset() + number * BoardMemory::stride(local_ranks);
+  }
+  std::uint64_t total_bytes() const noexcept { return board_offset(Boards::kCount); }
 
   static constexpr std::uint64_t usual_ring_bytes(std::uint32_t local_ranks) noexcept {
     const std::uint64_t each = kAllRingBytes / (std::uint64_t{local_ranks} * local_ranks);

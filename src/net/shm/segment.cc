@@ -99,4 +99,12 @@ std::byte* Segment::ring_bytes(std::uint32_t sender, std::uint32_t receiver) noe
   return base_ + layout_.ring_offset(sender, receiver) + Layout::kRingHeaderBytes;
 }
 
+std::atomic<std::uint64_t>& Segment::boards_used() noexcept {
+  return *reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + kBoardsUsedOffset);
+}
+
+BoardMemory Segment::board(unsigned number) noexcept {
+  return {base_ + layout_.board_offset(number), layout_.local_ranks};
+}
+
 }  // namespace lapwing::net::shm

@@ -31,6 +31,8 @@ class Segment {
   std::atomic<std::uint64_t>* pending(std::uint32_t rank) noexcept;
   RingHeader& ring_header(std::uint32_t sender, std::uint32_t receiver) noexcept;
   std::byte* ring_bytes(std::uint32_t sender, std::uint32_t receiver) noexcept;
+  std::atomic<std::uint64_t>& boards_used() noexcept;
+  BoardMemory board(unsigned number) noexcept;
 
  private:
   Status map_file(const OwnedFd& file, std::uint64_t bytes);

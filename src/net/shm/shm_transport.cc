@@ -186,7 +186,8 @@ bool ShmTransport::poll() noexcept {
     full_fence();
   }
   if (failure_) report_failures();
-  bool moved = collect_senders();
+  bool moved = !boards_.idle() && boards_.poll();
+  moved |= collect_senders();
   moved |= receive_hot();
   moved |= push_waiting();
   if (armed_ && work_left()) ring_myself();
@@ -196,10 +197,11 @@ bool ShmTransport::poll() noexcept {
 bool ShmTransport::arm() noexcept {
   if (!open_) return true;
   armed_ = true;
+  boards_.arm();
   store_relaxed(segment_.control(my_local_).sleeping, sleeper());
   for (Link* link : waiting_) link->out.want_space(true);
   LAPWING_DELAY_POINT("shm.arm");
-  full_fence();  // pairs with the fences in announce() (tail, bit) and give_back() (head)
+  full_fence();  // pairs with the fences in announce() (tail, bit), give_back() (head) and Board::post() (stamp)
   LAPWING_DELAY_POINT("shm.armed");
   return !work_left();
 }
@@ -207,6 +209,7 @@ bool ShmTransport::arm() noexcept {
 void ShmTransport::disarm() noexcept {
   if (!open_ || !armed_) return;
   armed_ = false;
+  boards_.disarm();
   LAPWING_DELAY_POINT("shm.disarm");
   store_relaxed(segment_.control(my_local_).sleeping, std::uint32_t{shm::kNobody});
   for (Link* link : waiting_) link->out.want_space(false);
@@ -214,7 +217,7 @@ void ShmTransport::disarm() noexcept {
 
 // Something that poll() would move, or a failure it would report.
 bool ShmTransport::work_left() noexcept {
-  if (failure_ || unseen_senders()) return true;
+  if (failure_ || unseen_senders() || boards_.work_left()) return true;
   for (Link* link : hot_) {
     if (has_input(*link) || link->in.broken()) return true;
   }
@@ -249,6 +252,11 @@ void ShmTransport::ring_if_sleeping(Link& link, Delivery delivery) noexcept {
   }
 }
 
+void ShmTransport::ring_sleeper(std::uint32_t local) noexcept {
+  Link& link = links_[local];
+  if (!link.gone) ring_if_sleeping(link, Delivery::kAtOnce);
+}
+
 void ShmTransport::ring_myself() noexcept {
   ++engine_.system_calls().bells;
   const std::uint64_t one = 1;
@@ -276,6 +284,7 @@ void ShmTransport::lose(Link& link, Status why) noexcept {
   const bool half_received = link.in_frame;
   end(link, why.copy());
   sink_.on_peer_lost(link.peer, why, half_received ? &link.landing : nullptr);
+  boards_.lose(link.local, why);
 }
 
 // No more traffic with this peer; queued frames end in an error.

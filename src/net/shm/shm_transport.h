@@ -22,6 +22,7 @@
 //   wants_space    the same dance with the roles exchanged: a sender whose output waits for room sets it, and its own
 //                  sleeping, in arm(), fences, and reads the head. The receiver publishes the head, fences, reads
 //                  wants_space, and if set rings that sender should it sleep.
+//   stamps         of boards, on which collective operations meet: see board_room.h.
 //   armed_         (private) while armed, work can also begin under an application thread that only passes by and sends.
 //                  Then waiting output announces itself at once, a sleeping flag taken by a sender is put back by the next
 //                  poll(), and what a bounded poll() leaves is kept alive by ringing our own doorbell.
@@ -34,6 +35,7 @@
 #include <vector>
 
 #include "net/network.h"
+#include "net/shm/board_room.h"
 #include "net/shm/handover.h"
 #include "net/shm/invitation.h"
 #include "net/shm/ring.h"
@@ -43,7 +45,7 @@
 
 namespace lapwing::net {
 
-class ShmTransport final : public Transport {
+class ShmTransport final : public Transport, private shm::BoardRoom::Ringer {
  public:
   ShmTransport(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config);
   ~ShmTransport() override;
@@ -58,6 +60,7 @@ class ShmTransport final : public Transport {
   void post(PeerId peer, SendOp& op) noexcept override;
   bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept override;
   bool pull(PeerId peer, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept override;
+  Boards* boards() noexcept override { return open_ ? &boards_ : nullptr; }
 
   bool flushed() const noexcept override { return waiting_.empty(); }
   void expect_goodbye() noexcept override { goodbye_expected_ = true; }
@@ -123,6 +126,7 @@ class ShmTransport final : public Transport {
   bool unseen_senders() noexcept;
   void ring_if_sleeping(Link& link, Delivery delivery) noexcept;
   std::uint32_t sleeper() const noexcept;
+  void ring_sleeper(std::uint32_t local) noexcept override;
   void ring_myself() noexcept;
   void report_failures() noexcept;
   void lose(Link& link, Status why) noexcept;
@@ -181,6 +185,7 @@ class ShmTransport final : public Transport {
   std::vector<Link*> hot_;
   std::vector<std::uint64_t> looked_at_;  // bits of the hot rings, laid out like our pending bitmap
   std::vector<Link*> waiting_;            // with queued output
+  shm::BoardRoom boards_{segment_, local_of_, *this};
   bool failure_ = false;                  // a broken ring was noticed while sending; poll() reports it
   bool open_ = false;
   bool armed_ = false;

@@ -1,0 +1,159 @@
+// Algorithms for ranks that share memory: everybody posts what he has, and reads what he wants (net/board.h).
+//
+// Costs: a post or an await takes a cache line from core to core, l, for each other rank; p ranks, n bytes, G the time to copy one
+// byte, y to reduce one. Where ranks outnumber cores each wait costs until all others have had the core, W; every algorithm here
+// waits once or twice, whatever p is.
+//
+//   barrier                p l + W
+//   bcast, scatter         l + 2 n G + W
+//   gather, allgather      p l + (p + 1) n G + W       n: one block
+//   alltoall               p l + 2 p n G + W           n: one block
+//   fold at each           p l + n G + p n y + W       allreduce, reduce, scan of few bytes
+//   fold in shares         2 (p l + W) + 3 n G + n y   each rank combines its share for all
+//
+// The operands are combined in the order of ranks, by whomever: the same bits everywhere and always, and operations need not
+// commute. What an operation reads it has read when it ends, so the next one may post.
+#include "coll/algorithms.h"
+
+namespace lapwing::coll {
+namespace {
+
+using Wakes = Schedule::Wakes;
+
+std::size_t index(int rank) noexcept {
+  return static_cast<std::size_t>(rank);
+}
+
+// Everybody posts `mine` in `round`; the step after which all of it is there.
+StepId meet(Schedule& schedule, const Block& mine, std::uint32_t round, After after = {}) {
+  return schedule.await(Step::kEverybody, round, {schedule.post(mine, round, after)});
+}
+
+// Target = the operands of ranks 0 to `last`, from `offset` of their posts on.
+StepId combine(Schedule& schedule, int last, std::uint32_t round, std::uint64_t offset, const Block& target, StepId there) {
+  if (!schedule.op()->is_user() && target.type->contiguous())
+    return schedule.fold(last, round, offset, target, {there});
+  // Posts are packed: each operand takes the shape of the type first. A user's function runs on application threads.
+  StepId done = schedule.take(last, round, offset, target, {there});
+  const Block operand = last > 0 ? schedule.scratch_like(target) : Block{};
+  for (int rank = last - 1; rank >= 0; --rank)
+    done = schedule.reduce(operand, target, {schedule.take(rank, round, offset, operand, {done})});
+  return done;
+}
+
+}  // namespace
+
+void barrier_on_board(Schedule& schedule) {
+  meet(schedule, bytes_block(nullptr, 0), 0);
+}
+
+void bcast_on_board(Schedule& schedule, const Block& data, int root) {
+  if (schedule.rank() == root) {
+    schedule.post(data, 0, {}, Wakes::kEach);
+    return;
+  }
+  const StepId posted = schedule.post(bytes_block(nullptr, 0), 0);
+  schedule.take_whole(root, 0, data, {schedule.await(root, 0, {posted})});
+}
+
+void gather_on_board(Schedule& schedule, const Block& mine, const Blocks& all, int root) {
+  if (schedule.rank() != root) {
+    schedule.post(mine, 0);
+    return;
+  }
+  const StepId there = meet(schedule, bytes_block(nullptr, 0), 0);
+  for (int rank = 0; rank < schedule.size(); ++rank) {
+    if (rank != root) schedule.take_whole(rank, 0, all[index(rank)], {there});
+  }
+  if (mine.bytes() != 0) schedule.copy(mine, all[index(root)]);
+}
+
+void scatter_on_board(Schedule& schedule, const Block& together, const Blocks& all, const Block& mine, int root) {
+  if (schedule.rank() == root) {
+    schedule.post(together, 0, {}, Wakes::kEach);
+    if (mine.bytes() != 0) schedule.copy(all[index(root)], mine);
+    return;
+  }
+  const StepId posted = schedule.post(bytes_block(nullptr, 0), 0);
+  const std::uint64_t offset = static_cast<std::uint64_t>(schedule.rank()) * mine.bytes();
+  schedule.take(root, 0, offset, mine, {schedule.await(root, 0, {posted})});
+}
+
+void allgather_on_board(Schedule& schedule, const Block& mine, const Blocks& all) {
+  const StepId there = meet(schedule, mine, 0);
+  for (int rank = 0; rank < schedule.size(); ++rank) {
+    if (rank != schedule.rank()) schedule.take_whole(rank, 0, all[index(rank)], {there});
+  }
+  const Block& own = all[index(schedule.rank())];
+  if (own.address != mine.address) schedule.copy(mine, own);
+}
+
+void alltoall_on_board(Schedule& schedule, const Block& together, const Blocks& in) {
+  const StepId there = meet(schedule, together, 0);
+  const std::uint64_t bytes = in[0].bytes();
+  // Everybody begins with the next rank, so that not all read from one.
+  for (int distance = 1; distance <= schedule.size(); ++distance) {
+    const int rank = (schedule.rank() + distance) % schedule.size();
+    schedule.take(rank, 0, static_cast<std::uint64_t>(schedule.rank()) * bytes, in[index(rank)], {there});
+  }
+}
+
+void reduce_on_board(Schedule& schedule, const Block& input, const Block& output, int root) {
+  if (schedule.rank() != root) {
+    schedule.post(input, 0);
+    return;
+  }
+  combine(schedule, schedule.size() - 1, 0, 0, output, meet(schedule, input, 0));
+}
+
+void reduce_in_shares_on_board(Schedule& schedule, const Block& input, const Block& output, int root) {
+  const std::vector<std::uint64_t> starts = even_starts(input.count, schedule.size());
+  const auto size = static_cast<std::uint64_t>(input.type->size());
+  const auto share = [&](const Block& whole, int rank) {
+    return whole.part(starts[index(rank)], starts[index(rank) + 1] - starts[index(rank)]);
+  };
+  const int me = schedule.rank();
+  const Block result = me == root ? share(output, me) : schedule.scratch_like(share(input, me));
+  const StepId there = meet(schedule, input, 0);
+  const StepId combined = combine(schedule, schedule.size() - 1, 0, starts[index(me)] * size, result, there);
+  const StepId posted = schedule.post(result, 1, {combined});
+  if (me != root) return;
+  const StepId all = schedule.await(Step::kEverybody, 1, {posted});
+  for (int rank = 0; rank < schedule.size(); ++rank) {
+    if (rank != me) schedule.take_whole(rank, 1, share(output, rank), {all});
+  }
+}
+
+void allreduce_on_board(Schedule& schedule, const Block& input, const Block& output) {
+  combine(schedule, schedule.size() - 1, 0, 0, output, meet(schedule, input, 0));
+}
+
+void allreduce_in_shares_on_board(Schedule& schedule, const Block& input, const Block& output) {
+  const std::vector<std::uint64_t> starts = even_starts(input.count, schedule.size());
+  const auto size = static_cast<std::uint64_t>(input.type->size());
+  const auto share = [&](int rank) {
+    return output.part(starts[index(rank)], starts[index(rank) + 1] - starts[index(rank)]);
+  };
+  const int me = schedule.rank();
+  const StepId there = meet(schedule, input, 0);
+  const StepId combined = combine(schedule, schedule.size() - 1, 0, starts[index(me)] * size, share(me), there);
+  const StepId all = meet(schedule, share(me), 1, {combined});
+  for (int distance = 1; distance < schedule.size(); ++distance) {
+    const int rank = (me + distance) % schedule.size();
+    schedule.take_whole(rank, 1, share(rank), {all});
+  }
+}
+
+void reduce_scatter_on_board(Schedule& schedule, const Block& input, const Block& output,
+                             const std::vector<std::uint64_t>& starts) {
+  const std::uint64_t offset = starts[index(schedule.rank())] * static_cast<std::uint64_t>(input.type->size());
+  combine(schedule, schedule.size() - 1, 0, offset, output, meet(schedule, input, 0));
+}
+
+void scan_on_board(Schedule& schedule, const Block& input, const Block& output, bool inclusive) {
+  const StepId there = meet(schedule, input, 0);
+  const int last = inclusive ? schedule.rank() : schedule.rank() - 1;
+  if (last >= 0) combine(schedule, last, 0, 0, output, there);
+}
+
+}  // namespace lapwing::coll

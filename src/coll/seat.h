@@ -1,0 +1,62 @@
+// A communicator's place at a board (net/board.h): who may use it now, and when it is given back.
+//
+// The operations of one communicator use the board one after the other, in the order in which they were started, which is the
+// same on all ranks: each has it from start to end, and numbers its rounds as its turn in that order says. Persistent operations
+// may be started in another order on each rank (MPI 5.0, section 6.13), so they go by messages.
+//
+// A board is claimed by the process that leads the making of the communicator; its number travels in the context id. Nobody opens
+// it, and no page is touched, before the first collective operation. Whoever has opened it leaves it when the communicator goes;
+// if the leader has not opened it by then, nobody has or will, and the leader gives it back.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+
+#include "coll/coll.h"
+#include "comm/communicator.h"
+#include "net/board.h"
+
+namespace lapwing::coll {
+
+class CollectiveRequest;
+
+class Seat final : public comm::Extra {
+ public:
+  // The leader's; with a board claimed for the communicator that will have this context.
+  Seat(net::Boards& boards, unsigned number, std::uint64_t context) noexcept
+      : boards_(&boards), claimed_(number), claimed_for_(context) {}
+  // A member's.
+  Seat() noexcept = default;
+  ~Seat() override;
+
+  // The others agreed on `context`. False when the claim was for another one, so that the seat is of no use.
+  bool claimed_for(std::uint64_t context) const noexcept { return claimed_for_ == context; }
+
+  // Opens the board at the first call. Null when there is none, which all members find alike.
+  net::Board* board(const Services& services, const comm::Communicator& communicator);
+  net::Board& board() noexcept { return *board_; }
+
+  // ---- whose turn it is, with the lock held
+
+  // Gives the request its rounds; true when it may begin at once. Otherwise its on_turn() will be called.
+  bool join(CollectiveRequest& request, std::uint32_t rounds, std::uint64_t* first_round);
+  // The first in the queue has done with the board.
+  void leave() noexcept;
+
+ private:
+  net::Boards* boards_ = nullptr;
+  unsigned claimed_ = net::Boards::kNone;
+  std::uint64_t claimed_for_ = 0;
+  bool looked_ = false;
+  std::unique_ptr<net::Board> board_;
+  std::deque<CollectiveRequest*> queue_;
+};
+
+// The communicator's board; null when it has none. With the lock held.
+net::Board* board_of(const Services& services, comm::Communicator& communicator);
+inline Seat& seat_of(comm::Communicator& communicator) noexcept {
+  return static_cast<Seat&>(*communicator.seat);
+}
+
+}  // namespace lapwing::coll

@@ -1,0 +1,223 @@
+// Boards: memory through which the ranks of a communicator, all on one host, carry out collective operations. A message has a
+// sender and a receiver; what is posted on a board is there for all.
+//
+// The use of a board goes in rounds. In each round every rank posts once: "I am here", or that and some bytes. A rank posts a round
+// only after it has read all it wants of the rounds before; so when all have posted round r, nobody reads round r - 1 any more.
+// That alone tells when memory may be written again:
+//
+//   cell    one per rank and round, of the last four rounds: the stamp (round + 1, written last) and up to 112 bytes. A rank that
+//           waits for a small operand fetches the one cache line that it has to fetch anyway.
+//   sheet   one per rank and round, of the last two rounds: longer posts, up to 64 KiB.
+//
+//     Why not one counter of arrivals: two ranks would each fetch its line twice, once to count and once to look; and the stamps
+//     carry data. Looking at all stamps costs one line per rank and round, however often one looks: each is read until it is there.
+//
+// Stamps and counts only ever grow, over all uses of a board: nothing is wiped when a communicator gives its board back.
+//
+// Who waits is a Watcher. How it sleeps, and who wakes it, is told in shm/board_room.h. A board is used with the endpoint's lock
+// held; only its end is not, and touches shared memory alone.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/memory_order.h"
+#include "base/status.h"
+#include "net/transport.h"
+
+namespace lapwing::net {
+
+struct BoardCell {
+  static constexpr std::uint64_t kBytes = 112;
+  alignas(128) std::atomic<std::uint64_t> stamp;
+  std::uint64_t bytes;  // of the post
+  std::byte data[kBytes];
+};
+static_assert(sizeof(BoardCell) == 128);
+
+struct BoardHeader {
+  alignas(128) std::atomic<std::uint64_t> first_round;  // of the use to come
+  std::atomic<std::uint32_t> left;                      // members that have given the board up
+};
+
+// Where the parts of one board lie. Pages nobody touched cost nothing.
+struct BoardMemory {
+  static constexpr std::uint64_t kSheetBytes = 64 * 1024, kPage = 4096;
+  static constexpr unsigned kCellRounds = 4, kSheetRounds = 2;
+
+  std::byte* base = nullptr;
+  std::uint64_t ranks = 0;  // the most that a board may have
+
+  BoardHeader& header() const noexcept { return *reinterpret_cast<BoardHeader*>(base); }
+  // Whether a rank may sleep until somebody posts: one byte per rank.
+  std::atomic<std::uint8_t>& watching(std::uint64_t rank) const noexcept {
+    return reinterpret_cast<std::atomic<std::uint8_t>*>(base + sizeof(BoardHeader))[rank];
+  }
+  BoardCell& cell(std::uint64_t rank, std::uint64_t round) const noexcept {
+    return reinterpret_cast<BoardCell*>(base + cells_offset(ranks))[round % kCellRounds * ranks + rank];
+  }
+  std::byte* sheet(std::uint64_t rank, std::uint64_t round) const noexcept {
+    return base + sheets_offset(ranks) + (rank * kSheetRounds + round % kSheetRounds) * kSheetBytes;
+  }
+
+  static constexpr std::uint64_t cells_offset(std::uint64_t ranks) noexcept {
+    return sizeof(BoardHeader) + (ranks + 127) / 128 * 128;
+  }
+  static constexpr std::uint64_t sheets_offset(std::uint64_t ranks) noexcept {
+    return (cells_offset(ranks) + kCellRounds * ranks * sizeof(BoardCell) + kPage - 1) / kPage * kPage;
+  }
+  static constexpr std::uint64_t stride(std::uint64_t ranks) noexcept {
+    return sheets_offset(ranks) + ranks * kSheetRounds * kSheetBytes;
+  }
+};
+
+class Board;
+
+// What a board needs of the transport that has the memory.
+class BoardHost {
+ public:
+  // Until unwatch(), looks for what the board's watcher waits for and calls it once; false when it is there already.
+  virtual bool watch(Board& board) noexcept = 0;
+  virtual void unwatch(Board& board) noexcept = 0;
+  // Wakes the rank with this number on the host, should it sleep. After a post and a full_fence().
+  virtual void wake(std::uint32_t local) noexcept = 0;
+  // False when the memory is gone: at the end.
+  virtual bool open() const noexcept = 0;
+  virtual void give_back(unsigned number) noexcept = 0;
+
+ protected:
+  ~BoardHost() = default;
+};
+
+class Board {
+ public:
+  static constexpr int kEverybody = -1;
+  static constexpr std::uint64_t kMostBytes = BoardMemory::kSheetBytes;
+
+  class Watcher {
+   public:
+    virtual void on_posted() noexcept = 0;
+    // It will not be: a member has gone.
+    virtual void on_member_lost(const Status& why) noexcept = 0;
+
+   protected:
+    ~Watcher() = default;
+  };
+
+  // `members`: their numbers on the host, in the order of ranks.
+  Board(BoardHost& host, unsigned number, const BoardMemory& memory, std::vector<std::uint32_t> members, int rank) noexcept;
+  ~Board();
+  Board(const Board&) = delete;
+  Board& operator=(const Board&) = delete;
+
+  int rank() const noexcept { return rank_; }
+  int size() const noexcept { return size_; }
+
+  // The next `count` rounds, for one operation; all ranks take them in the same order. Returns the first.
+  std::uint64_t take_rounds(std::uint32_t count) noexcept {
+    const std::uint64_t first = next_round_;
+    next_round_ += count;
+    return first;
+  }
+
+  // ---- posting: our part of a round, in the order of rounds
+
+  // The round that everybody must have posted before this rank may post `bytes` in `round`.
+  static std::uint64_t needed_before(std::uint64_t round, std::uint64_t bytes) noexcept {
+    const std::uint64_t kept = bytes > BoardCell::kBytes ? BoardMemory::kSheetRounds : BoardMemory::kCellRounds;
+    return round + 1 - kept;  // below zero, which is very large, in the first rounds: see all_posted()
+  }
+  bool may_post(std::uint64_t round, std::uint64_t bytes) noexcept { return all_posted(needed_before(round, bytes)); }
+  // Where the bytes go, before post().
+  std::byte* place(std::uint64_t round, std::uint64_t bytes) noexcept { return data(rank_, round, bytes); }
+  // `wakes_each`: somebody may wait for this post alone, not for that of everybody.
+  void post(std::uint64_t round, std::uint64_t bytes, bool wakes_each) noexcept;
+
+  // ---- reading, once it is there
+
+  // Pairs with store_release(stamp) in post().
+  bool posted(int rank, std::uint64_t round) const noexcept {
+    return load_acquire(memory_.cell(static_cast<std::uint64_t>(rank), round).stamp) > round;
+  }
+  bool all_posted(std::uint64_t round) noexcept {
+    return round < complete_ || round + BoardMemory::kCellRounds < BoardMemory::kCellRounds || scan(round);
+  }
+  // At most kMostBytes, whatever a peer writes there.
+  std::uint64_t posted_bytes(int rank, std::uint64_t round) const noexcept {
+    const std::uint64_t bytes = memory_.cell(static_cast<std::uint64_t>(rank), round).bytes;
+    return bytes < kMostBytes ? bytes : kMostBytes;
+  }
+  const std::byte* posted_data(int rank, std::uint64_t round) const noexcept {
+    return data(rank, round, posted_bytes(rank, round));
+  }
+
+  // ---- waiting: one watcher at a time
+
+  // Until `rank`, or kEverybody, has posted `round`. False when that is so already, and then nobody is called.
+  bool watch(Watcher& watcher, int rank, std::uint64_t round) noexcept;
+  void unwatch() noexcept;
+
+  // ---- for the host
+
+  bool ready() noexcept {
+    return watched_rank_ == kEverybody ? all_posted(watched_round_) : posted(watched_rank_, watched_round_);
+  }
+  // Before this process may sleep. A full_fence() follows, and then ready().
+  void announce() noexcept {
+    if (announced_) return;
+    announced_ = true;
+    store_relaxed(memory_.watching(static_cast<std::uint64_t>(rank_)), std::uint8_t{1});
+  }
+  Watcher& end_watch() noexcept;
+  bool has_member(std::uint32_t local) const noexcept;
+
+ private:
+  std::byte* data(int rank, std::uint64_t round, std::uint64_t bytes) const noexcept {
+    const auto r = static_cast<std::uint64_t>(rank);
+    return bytes > BoardCell::kBytes ? memory_.sheet(r, round) : memory_.cell(r, round).data;
+  }
+  bool scan(std::uint64_t round) noexcept;
+  void wake_watching() noexcept;
+
+  BoardHost& host_;
+  BoardMemory memory_;
+  const unsigned number_;
+  const std::vector<std::uint32_t> members_;
+  const int rank_;
+  const int size_;
+  std::uint64_t next_round_ = 0;
+
+  std::uint64_t complete_ = 0;  // everybody has posted the rounds below
+  std::uint64_t scanned_round_ = 0;
+  int scanned_ = 0;  // so many, from the next rank on, have posted scanned_round_
+
+  Watcher* watcher_ = nullptr;
+  int watched_rank_ = kEverybody;
+  std::uint64_t watched_round_ = 0;
+  bool announced_ = false;
+};
+
+// The boards of one host.
+class Boards {
+ public:
+  static constexpr unsigned kNone = ~0u;
+  static constexpr unsigned kCount = 64;
+  static constexpr unsigned kWorld = 0;  // MPI_COMM_WORLD has it for ever
+
+  // Claims a board that nobody uses, or kNone. Whoever leads the making of a communicator does this and tells the others.
+  virtual unsigned claim() noexcept = 0;
+  // Gives back a board that no member has opened.
+  virtual void give_back(unsigned number) noexcept = 0;
+  // Whether all of these can meet at a board.
+  virtual bool all_here(const std::vector<PeerId>& members) const noexcept = 0;
+  // This process's end of a board; null when not all members are here.
+  virtual std::unique_ptr<Board> open_board(unsigned number, const std::vector<PeerId>& members, int rank) = 0;
+
+ protected:
+  ~Boards() = default;
+};
+
+}  // namespace lapwing::net

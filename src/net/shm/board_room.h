@@ -1,0 +1,75 @@
+// The boards of one host, in the segment that its ranks share, and how a rank sleeps that waits for a post (net/board.h).
+//
+// The same flag dance as for rings (shm_transport.h), with the same `sleeping`; what the other side looks at is the stamps:
+//
+//   waiter   in arm(): raises `watching` on each board where it waits, then `sleeping`, fences, and looks at the stamps it waits
+//            for; all there, and it does not sleep.
+//   poster   publishes its stamp, fences, and looks at the stamps of its round. When all are there, or somebody may wait for this
+//            post alone, it looks for `watching`, and rings those of them that sleep.
+//
+// A waiter for everybody is rung by those posters only who see the round complete. There is one: of all who posted, the one whose
+// fence came last sees the stamps of all; and its fence came before the waiter's, so that the waiter saw all of them itself, or
+// after it, so that it sees `watching` and `sleeping`. So ranks that arrive one by one ring nobody, but for the last.
+//
+// While armed, an application thread that passes by may begin to wait: then watch() does at once what arm() would do.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "net/board.h"
+#include "net/shm/segment.h"
+
+namespace lapwing::net::shm {
+
+class BoardRoom final : public Boards, public BoardHost {
+ public:
+  class Ringer {
+   public:
+    // Rings the rank with this number on the host if it sleeps.
+    virtual void ring_sleeper(std::uint32_t local) noexcept = 0;
+
+   protected:
+    ~Ringer() = default;
+  };
+
+  // `local_of`: a rank's number on the host, -1 elsewhere. All must live as long as the room.
+  BoardRoom(Segment& segment, const std::vector<std::int32_t>& local_of, Ringer& ringer) noexcept
+      : segment_(segment), local_of_(local_of), ringer_(ringer) {}
+
+  // ---- for the transport
+
+  // Calls those who wait for something that is there.
+  bool poll() noexcept;
+  void arm() noexcept;  // before `sleeping` is raised
+  void disarm() noexcept { armed_ = false; }
+  bool work_left() noexcept;
+  bool idle() const noexcept { return watched_.empty(); }
+  // Calls those who wait on boards of which this rank of the host is a member.
+  void lose(std::uint32_t local, const Status& why) noexcept;
+
+  // ---- Boards
+
+  unsigned claim() noexcept override;
+  void give_back(unsigned number) noexcept override;
+  bool all_here(const std::vector<PeerId>& members) const noexcept override;
+  std::unique_ptr<Board> open_board(unsigned number, const std::vector<PeerId>& members, int rank) override;
+
+  // ---- BoardHost
+
+  bool watch(Board& board) noexcept override;
+  void unwatch(Board& board) noexcept override;
+  void wake(std::uint32_t local) noexcept override { ringer_.ring_sleeper(local); }
+  bool open() const noexcept override { return segment_.mapped(); }
+
+ private:
+  void forget(std::size_t index) noexcept;
+
+  Segment& segment_;
+  const std::vector<std::int32_t>& local_of_;
+  Ringer& ringer_;
+  std::vector<Board*> watched_;
+  bool armed_ = false;
+};
+
+}  // namespace lapwing::net::shm

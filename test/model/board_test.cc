@@ -1,0 +1,209 @@
+// Boards (src/net/shm/board_room.h): ranks that post, and sleep until all have posted, round after round; or until one of them,
+// the root, has: then rank 2 comes only after rank 1 has heard the root. Only a poster who sees the round complete, or the root, looks for sleepers. Memory is weak.
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "checker.h"
+#include "weak_memory.h"
+
+namespace lapwing::model {
+namespace {
+
+enum class Without {
+  kNothing,
+  kFenceAfterStamp,   // post(): between the stamp and the look at the others'
+  kScanAfterFence,    // post() looks at the others' stamps first, and fences then
+  kFenceWhenArming,   // arm(): between the flags and the look at the stamps
+  kLookWhenArming,    // arm() does not look again
+  kWatching,          // arm() does not say that it waits at this board
+  kWatchingFirst,     // arm() says so after its fence only
+  kStampBeforeBell,   // the stamp is published after the sleepers have been rung
+  kBell,              // nobody rings
+  kRootRingsAll,      // the root looks for sleepers only if it sees the round complete
+};
+
+template <int kRanks>
+class Board {
+ public:
+  enum Word { kStamp = 0, kWatching = kRanks, kSleeping = 2 * kRanks, kWords = 3 * kRanks };
+
+  struct Rank {
+    std::uint8_t at, round, seen, peer;
+    std::uint8_t bell;  // an edge that nobody has collected
+    std::uint8_t complete;
+  };
+  struct State {
+    WeakMemory<kRanks, kWords> memory;
+    Rank rank[kRanks];
+  };
+
+  Board(Without without, int rounds, bool rooted) : without_(without), rounds_(rounds), rooted_(rooted) {}
+  int threads() const { return 2 * kRanks; }
+  void begin(State&) const {}
+  const char* broken(const State&) const { return nullptr; }
+  const char* unfinished(const State& s) const {
+    for (const Rank& rank : s.rank)
+      if (rank.round != rounds_) return "everybody has posted and a rank sleeps";
+    return nullptr;
+  }
+
+  bool step(State& s, int thread, Step& step) const {
+    return thread < kRanks ? run(s, thread, step) : s.memory.empty_one(thread - kRanks, step);
+  }
+
+ private:
+  enum At { kPost, kFence, kScan, kLookForWatchers, kReadFlag, kTakeFlag, kRing, kLatePost, kLook, kArm, kRaise,
+            kArmFence, kLateArm, kCheck, kSleep, kLower, kDone };
+
+  bool has_posted(const State& s, int me, int peer) const {
+    return s.memory.load(me, kStamp + peer) > s.rank[me].round;
+  }
+  // Looks at one more stamp of those that this rank waits for. True when none is missing.
+  bool all_here(State& s, int me) const {
+    Rank& rank = s.rank[me];
+    if (rooted_) return me == 0 || has_posted(s, me, 0);
+    while (rank.seen < kRanks && has_posted(s, me, (me + rank.seen) % kRanks)) ++rank.seen;
+    return rank.seen == kRanks;
+  }
+
+  bool run(State& s, int me, Step& step) const {
+    Rank& rank = s.rank[me];
+    const auto next = [&](At at) { return rank.at = at, true; };
+    const auto posted = [&] { return next(without_ == Without::kStampBeforeBell ? kLatePost : kLook); };
+    const auto next_peer = [&] {
+      if (++rank.peer == kRanks) return posted();
+      return next(kLookForWatchers);
+    };
+    const auto publish = [&] { s.memory.store_release(me, kStamp + me, rank.round + 1); };
+    const auto scanned = [&](At then) {
+      rank.peer = 0;
+      rank.seen = 0;
+      bool complete = true;
+      for (int peer = 0; peer < kRanks; ++peer) complete &= has_posted(s, me, peer) || peer == me;
+      rank.complete = complete || (rooted_ && me == 0 && without_ != Without::kRootRingsAll);
+      return next(then);
+    };
+    const auto rings = [&] { return rank.complete ? next(kLookForWatchers) : posted(); };
+    switch (rank.at) {
+      case kPost:
+        if (rank.round == rounds_ || !s.memory.takes_store(me)) return false;
+        if (rooted_ && me == 2 && s.rank[1].round == rank.round) return false;
+        step.name("posts");
+        if (without_ != Without::kStampBeforeBell) publish();
+        if (without_ == Without::kScanAfterFence) return scanned(kFence);
+        return next(without_ == Without::kFenceAfterStamp ? kScan : kFence);
+      case kFence:
+        step.name("fence after the stamp");
+        if (!s.memory.fenced(me)) return false;
+        return without_ == Without::kScanAfterFence ? rings() : next(kScan);
+      case kScan:
+        step.name("looks whether the round is complete");
+        scanned(kScan);
+        return rings();
+      case kLookForWatchers:
+        step.name("looks for one who waits here");
+        if (rank.peer == me || s.memory.load(me, kWatching + rank.peer) == 0) return next_peer();
+        return next(kReadFlag);
+      case kReadFlag:
+        step.name("reads its sleeping flag");
+        return s.memory.load(me, kSleeping + rank.peer) != 0 ? next(kTakeFlag) : next_peer();
+      case kTakeFlag: {
+        if (!s.memory.takes_update(me, kSleeping + rank.peer)) return false;
+        step.name("takes the flag");
+        const bool taken = s.memory.words[kSleeping + rank.peer] == 1;
+        s.memory.words[kSleeping + rank.peer] = 0;
+        return taken ? next(kRing) : next_peer();
+      }
+      case kRing:
+        step.name("rings");
+        if (without_ != Without::kBell) s.rank[rank.peer].bell = 1;
+        return next_peer();
+      case kLatePost:
+        if (!s.memory.takes_store(me)) return false;
+        step.name("posts late");
+        publish();
+        return next(kLook);
+      case kLook:
+        step.name("looks for what it waits for");
+        return next(all_here(s, me) ? kDone : kArm);
+      case kArm:
+        if (!s.memory.takes_store(me)) return false;
+        step.name("says that it waits here");
+        if (without_ != Without::kWatching && without_ != Without::kWatchingFirst) s.memory.store(me, kWatching + me, 1);
+        return next(kRaise);
+      case kRaise:
+        if (!s.memory.takes_store(me)) return false;
+        step.name("raises its sleeping flag");
+        s.memory.store(me, kSleeping + me, 1);
+        return next(without_ == Without::kFenceWhenArming ? kCheck : kArmFence);
+      case kArmFence:
+        step.name("fence after the flags");
+        return s.memory.fenced(me) && next(without_ == Without::kWatchingFirst ? kLateArm : kCheck);
+      case kLateArm:
+        if (!s.memory.takes_store(me)) return false;
+        step.name("says that it waits here, late");
+        s.memory.store(me, kWatching + me, 1);
+        return next(kCheck);
+      case kCheck:
+        step.name("looks once more");
+        if (without_ == Without::kLookWhenArming) return next(kSleep);
+        return next(all_here(s, me) ? kLower : kSleep);
+      case kSleep:
+        if (rank.bell == 0) return false;
+        step.name("wakes");
+        rank.bell = 0;
+        return next(kLower);
+      case kLower:
+        if (!s.memory.takes_store(me)) return false;
+        step.name("lowers its sleeping flag");
+        s.memory.store(me, kSleeping + me, 0);
+        return next(kLook);
+      case kDone:
+        if (!s.memory.takes_store(me)) return false;
+        step.name("has it");
+        s.memory.store(me, kWatching + me, 0);
+        ++rank.round;
+        rank.seen = rank.peer = rank.complete = 0;
+        return next(kPost);
+    }
+    return false;
+  }
+
+  Without without_;
+  int rounds_;
+  bool rooted_;
+};
+
+TEST(BoardModel, NobodySleepsOverACompleteRound) {
+  for (const bool rooted : {false, true}) {
+    const Verdict three = check(Board<3>(Without::kNothing, 2, rooted));
+    EXPECT_EQ(three.kind, Verdict::kHolds) << three.why;
+    const Verdict two = check(Board<2>(Without::kNothing, 3, rooted));
+    EXPECT_EQ(two.kind, Verdict::kHolds) << two.why;
+    RecordProperty(rooted ? "rooted" : "all", static_cast<int>(three.states + two.states));
+  }
+}
+
+class BoardMutant : public ::testing::TestWithParam<std::tuple<Without, bool>> {};
+
+TEST_P(BoardMutant, IsFoundOut) {
+  const auto [without, rooted] = GetParam();
+  const Verdict verdict = check(Board<3>(without, 1, rooted));
+  EXPECT_EQ(verdict.kind, Verdict::kStuck) << verdict.states;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BoardMutant,
+                         ::testing::Combine(::testing::Values(Without::kFenceAfterStamp, Without::kScanAfterFence,
+                                                              Without::kFenceWhenArming, Without::kLookWhenArming,
+                                                              Without::kWatching, Without::kWatchingFirst,
+                                                              Without::kStampBeforeBell, Without::kBell),
+                                            ::testing::Values(false)));
+INSTANTIATE_TEST_SUITE_P(Rooted, BoardMutant,
+                         ::testing::Combine(::testing::Values(Without::kFenceAfterStamp, Without::kFenceWhenArming,
+                                                              Without::kWatching, Without::kBell,
+                                                              Without::kRootRingsAll),
+                                            ::testing::Values(true)));
+
+}  // namespace
+}  // namespace lapwing::model
