@@ -209,6 +209,7 @@ class Engine {
   Status start_event_thread();
   void stop_event_thread() noexcept;
   void arm_event_thread() noexcept;
+  void tick_instead(int error) noexcept;
   void ring_control() noexcept;
   void disarm_event_thread() noexcept;
   bool stays_armed() noexcept;
@@ -276,6 +277,7 @@ class Engine {
   int control_ = -1;
   bool armed_ = false;
   bool port_listed_ = false;  // in the outer epoll, armed or fired
+  bool ticks_ = false;         // the port could not be put there: see tick_instead()
   bool control_rung_ = false;  // and not heard yet
   bool lazy_pending_ = false;
   bool lazy_brisk_ = false;         // set by a leave with operations in flight

@@ -273,6 +273,54 @@ TEST(EventThread, LazyArmDrainsWhatComesUnexpected) {
   engine.hold();
 }
 
+// The kernel refuses to watch a port in which descriptors are nested as deeply as it allows: as it does when the user's
+// watches are used up.
+TEST(EventThread, GoesOnWithoutTheWatchThatTheKernelRefuses) {
+  constexpr int kDeepest = 5;
+  SteadyClock clock;
+  Engine engine(clock);
+  ASSERT_TRUE(engine.start({}).ok());
+  FakeSource source(engine);
+  struct Nobody : FdHandler {
+    void on_ready(std::uint32_t) noexcept override {}
+  } nobody;
+  int nested[kDeepest];
+  for (int i = 0; i < kDeepest; ++i) nested[i] = epoll_create1(EPOLL_CLOEXEC);
+  epoll_event event{};
+  event.events = EPOLLIN;
+  for (int i = kDeepest - 2; i >= 0; --i) EXPECT_EQ(epoll_ctl(nested[i], EPOLL_CTL_ADD, nested[i + 1], &event), 0);
+  int in_port = 0;  // the outermost that the port takes
+  {
+    Call call(engine);
+    while (in_port < kDeepest && !engine.port().add(nested[in_port], EPOLLIN, nobody).ok()) ++in_port;
+  }
+  ASSERT_LT(in_port, kDeepest);
+  const auto complete_one_outside = [&] {
+    TestOperation operation;
+    {
+      Call call(engine);
+      engine.begin(operation);
+    }
+    source.deliver(operation);
+    while (!operation.done()) std::this_thread::yield();
+    Call call(engine);
+    EXPECT_TRUE(source.driven_by_event_thread);
+  };
+  for (int round = 0; round < 20; ++round) complete_one_outside();
+  const auto arms = [&] {
+    Call call(engine);
+    return engine.counters().arms;
+  };
+  EXPECT_EQ(arms(), 0u);
+  {
+    Call call(engine);
+    engine.port().remove(nested[in_port]);
+  }
+  while (arms() == 0) std::this_thread::yield();
+  complete_one_outside();
+  for (const int fd : nested) ::close(fd);
+}
+
 TEST(Timers, RunInOrderAndNotBeforeTheirTime) {
   ManualClock clock;
   Engine engine(clock);

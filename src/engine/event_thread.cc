@@ -2,7 +2,8 @@
 //
 // It sleeps in an outer epoll that watches three descriptors:
 //
-//   the port        one-shot: disarmed by firing or by a thread that begins to drive, which also takes it out of the epoll
+//   the port        one-shot: disarmed by firing or by a thread that begins to drive, which also takes it out of the epoll. Putting
+//                   it back may fail, and then the lazy timer goes on
 //   the lazy timer  set by an application thread that leaves; when it fires the thread moves what there is to move, and if the
 //                   application has been outside since, arms the port; then nothing ticks
 //   control         stop, calibration, and work that was found while arming
@@ -25,6 +26,7 @@
 #include "base/delay_point.h"
 #include "base/futex.h"
 #include "base/internal_error.h"
+#include "base/log.h"
 #include "engine/engine.h"
 
 namespace lapwing::engine {
@@ -33,6 +35,7 @@ namespace {
 constexpr std::int64_t kLazyDelay = 1'000'000;  // ns, with nothing in flight
 constexpr unsigned kMostRenewals = 4;           // with a delay that doubles, for an application that keeps calling
 constexpr unsigned kQuickVisits = 4;            // so many in a row, and an armed event thread would only be in the way
+constexpr const char* kWatchLimit = "/proc/sys/fs/epoll/max_user_watches";
 enum Watched : std::uint64_t { kPort = 1, kLazyTimer = 2, kControl = 3 };
 
 void drain(int fd) noexcept {
@@ -83,7 +86,9 @@ Status Engine::start_event_thread() {
     epoll_event event{};
     event.events = entry.events;
     event.data.u64 = entry.what;
-    LAPWING_CHECK(epoll_ctl(outer_epoll_, EPOLL_CTL_ADD, entry.fd, &event) == 0);
+    if (epoll_ctl(outer_epoll_, EPOLL_CTL_ADD, entry.fd, &event) != 0)
+      return Status::error(MPI_ERR_NO_MEM, "cannot watch the event thread's descriptors: %s; raise %s", std::strerror(errno),
+                           kWatchLimit);
   }
 
   // Signals belong to the application's threads: the new thread inherits a mask that blocks all.
@@ -193,11 +198,28 @@ void Engine::arm_event_thread() noexcept {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLONESHOT;
   event.data.u64 = kPort;
-  LAPWING_CHECK(epoll_ctl(outer_epoll_, port_listed_ ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, port_.fd(), &event) == 0);
+  if (epoll_ctl(outer_epoll_, port_listed_ ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, port_.fd(), &event) != 0)
+    return tick_instead(errno);
   port_listed_ = true;
   armed_ = true;
+  ticks_ = false;
   ++counters_.arms;
   ++system_calls().watches;
+}
+
+// The kernel has no room for one more watch (a limit per user, which other processes may have used up since the start): the event
+// thread looks once in a while, and tries again to be told.
+void Engine::tick_instead(int error) noexcept {
+  if (!ticks_) {
+    log_warn(
+        "cannot watch for messages while the application computes: %s. Until that works again this process looks for them every "
+        "millisecond. Raise %s, or run fewer processes under this user",
+        std::strerror(error), kWatchLimit);
+  }
+  ticks_ = true;
+  disarm_sources();
+  lazy_brisk_ = false;
+  set_lazy_timer(lazy_delay());
 }
 
 void Engine::ring_control() noexcept {

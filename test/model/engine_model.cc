@@ -65,6 +65,7 @@ const char* EngineModel::broken(const State& s) const {
   int flying = s.kept_back;
   for (int i = 0; i < options.apps; ++i) flying += s.actor[i].operation == kFlying;
   if (flying != s.in_flight) return "an operation completed twice or never began";
+  if (s.wrong_call) return "the port is added twice, or changed though it is not there";
   if (s.driver_sleeps && !s.baton) return "somebody sleeps in the port without the baton";
   return nullptr;
 }
@@ -148,8 +149,25 @@ void EngineModel::disarm_sources(State& s) const {
 }
 
 void EngineModel::disarm_event_thread(State& s) const {
-  if (!s.armed) return;
-  s.armed = s.watched = 0;
+  if (!s.port_listed) return;
+  if (!s.listed) s.wrong_call = 1;
+  s.listed = s.watched = s.armed = 0;
+  s.port_listed = is(Mutant::kListedForEver);
+}
+
+// Adds the port to the outer epoll, or turns the one-shot of one that is in there on again.
+void EngineModel::watch_port(State& s, Step& step) const {
+  if (s.port_listed != s.listed) s.wrong_call = 1;
+  if (!s.port_listed && s.refused < options.refusals && step.maybe()) {
+    step.name("arm: the kernel refuses");
+    ++s.refused;
+    disarm_sources(s);
+    s.lazy_brisk = 0;
+    if (!is(Mutant::kNoTicking)) set_lazy_timer(s);
+    return;
+  }
+  s.listed = s.watched = s.armed = 1;
+  s.port_listed = !is(Mutant::kListedByArming);
 }
 
 void EngineModel::set_lazy_timer(State& s) const {
@@ -258,7 +276,7 @@ bool EngineModel::subroutine(State& s, int me, Step& step) const {
         if (!s.control_rung && !is(Mutant::kNoControl)) s.control_rung = s.control = 1;
       } else {
         step.name("arm: watches the port");
-        if (!s.armed) s.armed = s.watched = 1;
+        if (!s.armed) watch_port(s, step);
       }
       return next(me == event_thread() ? kEventDone : kLeft);
   }
@@ -485,7 +503,7 @@ bool EngineModel::event(State& s, int me, Step& step) const {
                                              (s.control ? kHeardControl : 0));
       if (self.heard == 0) return false;
       step.name(port ? "event thread: wakes for the port" : "event thread: wakes");
-      if (port && !is(Mutant::kLevelTriggered)) s.watched = 0;
+      if (port) s.watched = 0;
       return next(kHeard);
     }
     case kHeard: {

@@ -6,6 +6,8 @@
 // The source of messages is one of two kinds: a mailbox that rings while a flag is up (shared memory; its own protocol
 // has a model of its own), or a socket that rings unasked and may be read at any time. The lock is taken for granted
 // here.
+// That the watch over the port is a one-shot only spares wake-ups: without it everything here holds too, because the port is taken
+// out of the outer epoll before anybody sleeps in it.
 // What depends on how much time has passed (a spin's budget, visits in quick succession, a timer) may go either way.
 #pragma once
 
@@ -28,7 +30,6 @@ enum class Mutant {
   kLazyForEver,           // the lazy timer is set again for ever
   kCancelledPending,      // a driver cancels the timer, and whoever leaves believes that it still runs
   kWatchWithoutSources,   // the timer leaves it to the watch over the port though the sources do not ring
-  kLevelTriggered,        // the event thread's watch over the port is no one-shot
   kOthersCollect,         // a thread that tests collects from the port in which a driver sleeps
   kNoPassing,             // a leaving driver does not hand the baton on
   kPassOnlyAsDriver,      // a waiter that gets the baton just when its own wait ended keeps it to itself
@@ -36,6 +37,9 @@ enum class Mutant {
   kLateSignalReset,       // a waiter lowers its signal after it has let go of the lock
   kKeptBackSilently,      // the tail of a burst: the sleeping driver is not told, and arming does not look
   kNoAnnounceAgain,       // a socket that was not read empty is left
+  kListedForEver,         // the engine believes that the port is in the outer epoll after it was taken out
+  kListedByArming,        // ... that it is not in there after it fired
+  kNoTicking,             // the kernel refuses the watch over the port, and that is that
 };
 
 struct EngineModel {
@@ -45,6 +49,7 @@ struct EngineModel {
     int apps = 1, calls = 3, messages = 2;
     bool socket = false;
     bool polling = false;  // no event thread (LAPWING_PROGRESS=polling): only those inside MPI count
+    int refusals = 0;      // how often the kernel may refuse to take the port into the outer epoll
     Mutant mutant = Mutant::kNone;
   };
 
@@ -56,11 +61,12 @@ struct EngineModel {
   };
   struct State {
     // The kernel
-    std::uint8_t bell, wake, watched, control, timer_set, timer_fired;
+    // (the port is listed in the outer epoll; watched until the one-shot fires)
+    std::uint8_t bell, wake, listed, watched, refused, control, timer_set, timer_fired;
     // The peer and the source
     std::uint8_t peer_at, sent, mailbox, flag;
     // The engine
-    std::uint8_t holder, baton, driver_sleeps, armed, control_rung, lazy_pending, lazy_brisk, lazy_stale, turn_wanted,
+    std::uint8_t holder, baton, driver_sleeps, armed, port_listed, wrong_call, control_rung, lazy_pending, lazy_brisk, lazy_stale, turn_wanted,
         kept_back, in_flight, posted, unexpected, sources_armed;
     std::uint8_t blocked[kMaxApps], blocked_count;
     Actor actor[kMaxApps + 1];  // the last in use is the event thread
@@ -90,6 +96,7 @@ struct EngineModel {
   void wake_driver(State& s) const;
   void disarm_sources(State& s) const;
   void disarm_event_thread(State& s) const;
+  void watch_port(State& s, Step& step) const;
   void leave(State& s, int me, Step& step) const;
   void request_lazy_arm(State& s) const;
   void set_lazy_timer(State& s) const;

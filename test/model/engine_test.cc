@@ -19,6 +19,9 @@ constexpr EngineModel::Options alone(bool socket, Mutant mutant = Mutant::kNone)
 constexpr EngineModel::Options together(int apps, int calls, bool socket, Mutant mutant = Mutant::kNone) {
   return {.apps = apps, .calls = calls, .messages = apps, .socket = socket, .mutant = mutant};
 }
+constexpr EngineModel::Options refused(bool socket, Mutant mutant = Mutant::kNone) {
+  return {.apps = 1, .calls = 3, .messages = 2, .socket = socket, .refusals = 2, .mutant = mutant};
+}
 constexpr EngineModel::Options polling(int apps, int calls, Mutant mutant = Mutant::kNone) {
   return {.apps = apps, .calls = calls, .messages = apps, .polling = true, .mutant = mutant};
 }
@@ -36,6 +39,8 @@ const Case kProtocol[] = {
     {"OneThreadSocket", alone(true)},
     {"TwoThreadsMailbox", together(2, 2, false)},
     {"TwoThreadsSocket", together(2, 2, true)},
+    {"WatchRefusedMailbox", refused(false)},
+    {"WatchRefusedSocket", refused(true)},
     {"ThreeThreadsPolling", polling(3, 1)},
     {"TwoThreadsPolling", polling(2, 3)},
 };
@@ -51,7 +56,6 @@ const Case kMutants[] = {
     {"LazyForEver", alone(true, Mutant::kLazyForEver), Verdict::kTicks},
     {"CancelledPending", alone(false, Mutant::kCancelledPending), Verdict::kStuck},
     {"WatchWithoutSources", alone(false, Mutant::kWatchWithoutSources), Verdict::kStuck},
-    {"LevelTriggered", alone(true, Mutant::kLevelTriggered), Verdict::kTicks},
     {"OthersCollect", together(2, 2, false, Mutant::kOthersCollect), Verdict::kStuck},
     {"NoPassing", polling(2, 1, Mutant::kNoPassing), Verdict::kStuck},
     {"PassOnlyAsDriver", polling(3, 1, Mutant::kPassOnlyAsDriver), Verdict::kStuck},
@@ -59,6 +63,9 @@ const Case kMutants[] = {
     {"LateSignalReset", together(2, 2, false, Mutant::kLateSignalReset), Verdict::kStuck},
     {"KeptBackSilently", together(2, 2, true, Mutant::kKeptBackSilently), Verdict::kStuck},
     {"NoAnnounceAgain", alone(true, Mutant::kNoAnnounceAgain), Verdict::kStuck},
+    {"ListedForEver", alone(true, Mutant::kListedForEver), Verdict::kBroken},
+    {"ListedByArming", alone(true, Mutant::kListedByArming), Verdict::kBroken},
+    {"NoTicking", refused(true, Mutant::kNoTicking), Verdict::kStuck},
 };
 
 std::string name_of_case(const ::testing::TestParamInfo<Case>& info) { return info.param.name; }
