@@ -248,7 +248,8 @@ TEST(DoorbellModel, NoMessageIsMissed) {
 class DoorbellMutant : public ::testing::TestWithParam<Without> {};
 
 TEST_P(DoorbellMutant, IsFoundOut) {
-  const Verdict verdict = check(Doorbell(GetParam(), GetParam() != Without::kUrgency));
+  const bool application_comes = GetParam() == Without::kWaiterForAll || GetParam() == Without::kWaiterByName;
+  const Verdict verdict = check(Doorbell(GetParam(), application_comes));
   EXPECT_EQ(verdict.kind, Verdict::kStuck) << verdict.states;
 }
 
