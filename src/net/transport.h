@@ -61,6 +61,8 @@ class FrameSink {
   }
   // A header from `peer` has arrived and been decoded. Says where the payload goes. For a frame without payload too.
   virtual Landing on_header(PeerId peer, const wire::FrameHeader& header) noexcept = 0;
+  // May follow on_header, when the payload of a long frame begins to come: unlike there, frames may be posted here.
+  virtual void on_begun(PeerId peer, const wire::FrameHeader& header) noexcept { (void)peer, (void)header; }
   // The whole payload is in the landing.
   virtual void on_frame(PeerId peer, const wire::FrameHeader& header, const Landing& landing) noexcept = 0;
   // No frame will come from or go to `peer` any more. If a frame was half received, `landing` is what on_header gave for
@@ -75,6 +77,7 @@ struct Capabilities {
   std::uint64_t eager_limit = 0;  // longer messages go by rendezvous
   std::uint64_t data_chunk = 0;   // advised payload of one kData frame
   bool pull = false;              // pull() works: rendezvous by one copy
+  std::uint64_t first_bytes = 0;  // advised payload of a kRequest frame, if more than usual
 };
 
 class Transport : public engine::Source {

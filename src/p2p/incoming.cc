@@ -1,5 +1,5 @@
 // Frames on their way in. on_header judges a frame before a byte of its payload is taken and says where that goes; nothing is
-// posted there. on_frame acts.
+// posted there. on_frame acts; on_begun already does where only the rest of a message is to be asked for.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -176,6 +176,15 @@ const char* Messenger::State::check_answer(net::PeerId id, const wire::FrameHead
   return nullptr;
 }
 
+// ---- long frames ----
+
+// Asks for the rest of a message while its first bytes are still coming, so that the sender need not wait for the answer.
+void Messenger::State::on_begun(net::PeerId id, const wire::FrameHeader& header) noexcept {
+  ReceiveRequest* receive = peers[id].landing_receive;
+  if (header.kind != FrameKind::kRequest || is_pullable(header) || receive == nullptr) return;
+  if (receive->wanted_ > header.payload_bytes) ask_for_data(*receive, header.sender_token);
+}
+
 // ---- whole frames ---------------------------------------------------------------------------------------------------
 
 void Messenger::State::on_frame(net::PeerId id, const wire::FrameHeader& header) noexcept {
@@ -214,7 +223,8 @@ void Messenger::State::on_message(net::PeerId id, const wire::FrameHeader& heade
     count_moved(landed);
     peer.incoming[account].release(message_units(stored_bytes(header)));
     if (header.kind == FrameKind::kRequest) {
-      proceed(*receive, header.sender_token, is_pullable(header), address);
+      const bool asked = receive->token_ != 0;  // by on_begun
+      if (!asked) proceed(*receive, header.sender_token, is_pullable(header), address);
     } else {
       complete(*receive);
       if (header.sender_token != 0) tell_matched(id, header.sender_token);

@@ -231,6 +231,8 @@ class LoopJob {
           return lose(from, violations.back().c_str());
         }
         frame.stage = Stage::kLanding;
+        const wire::FrameHeader header = frame.header;
+        if (header.payload_bytes != 0 && random() % 2 == 0) to.messenger.on_begun(from, header);
         return;
       }
       case Stage::kLanding: {

@@ -111,6 +111,7 @@ struct Messenger::State {
   net::Landing on_message_header(net::PeerId id, const wire::FrameHeader& header) noexcept;
   net::Landing store(net::PeerId id, const wire::FrameHeader& header) noexcept;
   net::Landing on_data_header(net::PeerId id, const wire::FrameHeader& header) noexcept;
+  void on_begun(net::PeerId id, const wire::FrameHeader& header) noexcept;
   const char* check_answer(net::PeerId id, const wire::FrameHeader& header) noexcept;
   void on_frame(net::PeerId id, const wire::FrameHeader& header) noexcept;
   void on_message(net::PeerId id, const wire::FrameHeader& header) noexcept;

@@ -8,7 +8,7 @@
 namespace lapwing::p2p {
 namespace {
 
-// What a request to send carries along when the receiver's credit allows it.
+// What a request to send carries along when the receiver's credit allows it, unless the transport advises more.
 constexpr std::uint64_t kFirstBytes = 8192;
 
 }  // namespace
@@ -108,8 +108,14 @@ bool Messenger::State::launch(SendRequest& send) noexcept {
     }
   }
   if (credit < kEnvelopeUnits) return false;
-  std::uint64_t first = way.pull && send.contiguous_ != nullptr ? 0 : std::min(send.bytes_, kFirstBytes);
-  if (message_units(first) > credit) first = 0;
+  std::uint64_t first = 0;
+  if (!way.pull || send.contiguous_ == nullptr) {
+    for (const std::uint64_t most : {std::max(way.first_bytes, kFirstBytes), kFirstBytes}) {
+      first = std::min(send.bytes_, most);
+      if (message_units(first) <= credit) break;
+      first = 0;
+    }
+  }
   credit -= message_units(first);
   post_request(send, first);
   return true;

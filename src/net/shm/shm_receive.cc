@@ -164,7 +164,10 @@ void ShmTransport::begin_frame(Link& link) noexcept {
     lose(link, Status::error(MPI_ERR_OTHER, "rank %u broke the message protocol: %s", link.peer, link.landing.reason));
     return;
   }
-  if (link.header.payload_bytes == 0) finish_frame(link);
+  if (link.header.payload_bytes == 0)
+    finish_frame(link);
+  else if (!is_small(shm::Layout::record_bytes(link.header.payload_bytes)))
+    sink_.on_begun(link.peer, link.header);
 }
 
 // At most `available` bytes of payload and padding; how many.

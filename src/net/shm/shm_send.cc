@@ -74,22 +74,20 @@ void ShmTransport::push(Link& link) noexcept {
   if (link.pushing) return;
   link.pushing = true;
   std::uint64_t budget = kBytesPerPush;
-  bool unannounced = false;
   while (!link.queue.empty() && budget != 0) {
     SendOp& op = link.queue.front();
     const std::uint64_t written = write_piece(link, op);
     if (written == 0) break;
-    // The first piece at once, so that a sleeping receiver wakes while the rest is copied; what follows is announced below. A fence
-    // after each piece would wait each time until the lines of that piece have come over from the receiver.
-    unannounced = budget != kBytesPerPush;
-    if (!unannounced) announce(link, Delivery::kAtOnce);
+    // A receiver that is awake takes the first piece while we copy the next. Only the end of all is announced with a fence: one after each
+    // piece would wait each time until the lines of that piece have come over from the receiver, and ring a sleeping one more than once.
+    if (budget == kBytesPerPush) show(link);
     budget -= std::min(budget, written);
     if (op.transport_progress == shm::Layout::record_bytes(op.header.payload_bytes)) {
       op.unlink();
       op.on_sent(op, Status());
     }
   }
-  if (unannounced) announce(link, Delivery::kAtOnce);
+  if (budget != kBytesPerPush) announce(link, Delivery::kAtOnce);
   link.pushing = false;
   if (link.out.broken()) failure_ = true;
   if (link.queue.empty()) {
@@ -166,14 +164,18 @@ void ShmTransport::write_payload(Link& link, SendOp& op, std::uint64_t from, std
   }
 }
 
+// Has the receiver, should it be awake, look at this ring; true when it did not do so before.
+bool ShmTransport::show(Link& link) noexcept {
+  if ((load_relaxed(*link.pending) & link.pending_bit) != 0) return false;
+  link.pending->fetch_or(link.pending_bit, std::memory_order_relaxed);
+  return true;
+}
+
 // After publish(): makes sure that the receiver looks at this ring, and wakes it if it sleeps.
 void ShmTransport::announce(Link& link, Delivery delivery) noexcept {
   full_fence();  // tail or stamp before pending bit and sleeping; pairs with the fences in cool_down() and arm()
   LAPWING_DELAY_POINT("shm.announce");
-  if ((load_relaxed(*link.pending) & link.pending_bit) == 0) {
-    link.pending->fetch_or(link.pending_bit, std::memory_order_relaxed);
-    full_fence();  // pending bit before sleeping; pairs with the fence in arm()
-  }
+  if (show(link)) full_fence();  // pending bit before sleeping; pairs with the fence in arm()
   LAPWING_DELAY_POINT("shm.announced");
   ring_if_sleeping(link, delivery);
 }

@@ -164,7 +164,10 @@ Capabilities ShmTransport::capabilities(PeerId peer) const noexcept {
   // Two frames of data fill the ring: one is written while the other is read.
   const std::uint64_t chunk =
       (link->out.capacity() / 2 - wire::kHeaderBytes) / shm::kRecordAlignment * shm::kRecordAlignment;
-  return {std::min<std::uint64_t>(config_.settings->eager_limit_shm, wire::kMaxPayloadBytes), chunk, link->can_pull};
+  // So much that the answer, sent when the first of it comes, is here before the last of it has left.
+  constexpr std::uint64_t kWhileAsking = 32 * 1024;
+  return {std::min<std::uint64_t>(config_.settings->eager_limit_shm, wire::kMaxPayloadBytes), chunk, link->can_pull,
+          std::min(kWhileAsking, chunk)};
 }
 
 bool ShmTransport::pull(PeerId peer, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept {

@@ -45,6 +45,7 @@ struct CountingSink final : FrameSink {
     landing.accepted = std::min<std::uint64_t>(buffer.size(), header.payload_bytes);
     return landing;
   }
+  void on_begun(PeerId, const wire::FrameHeader&) noexcept override { ++begun; }
   void on_frame(PeerId peer, const wire::FrameHeader&, const Landing&) noexcept override {
     ++frames;
     last_peer = peer;
@@ -58,7 +59,7 @@ struct CountingSink final : FrameSink {
   }
   std::vector<std::byte> buffer = std::vector<std::byte>(1 << 16);
   std::function<void()> after_frame;
-  int frames = 0, lost = 0;
+  int frames = 0, lost = 0, begun = 0;
   PeerId last_peer = 0;
   std::string lost_text;
   bool lost_within_frame = false;
@@ -219,6 +220,7 @@ TEST_F(ShmTransportTest, AnImpossibleWritePositionLosesItsSenderInTheMiddleOfAFr
   writer.publish_head();
   set_pending(0);
   transport_->poll();
+  EXPECT_EQ(sink_.begun, 1);
   segment_.ring_header(0, 1).tail.store(std::uint64_t{1} << 40);
   EXPECT_FALSE(transport_->arm());  // there is something to do: to report it
   transport_->disarm();
