@@ -51,6 +51,7 @@ Engine::~Engine() {
 
 Status Engine::start(const EngineOptions& options) {
   options_ = options;
+  lock_.prepare();
   LAPWING_TRY(port_.open());
   wake_.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   alarm_.fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);

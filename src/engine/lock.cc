@@ -12,9 +12,14 @@ void Lock::lock_slow() noexcept {
   waiting_.fetch_add(1, std::memory_order_relaxed);
   LAPWING_DELAY_POINT("lock.contend");
   for (int i = 0; i < kShortSpin && state_.load(std::memory_order_relaxed) != kFree; ++i) cpu_relax();
-  LAPWING_DELAY_POINT("lock.exchange");
-  // From here on the word says kContended while held, so that unlock() knows somebody may sleep.
-  while (state_.exchange(kContended, std::memory_order_acquire) != kFree) futex_wait(state_, kContended);
+  if (!try_lock()) {
+    sleepers_.fetch_add(1, std::memory_order_relaxed);
+    LAPWING_DELAY_POINT("lock.sleeper");
+    fence_.heavy();  // pairs with the light one in unlock()
+    LAPWING_DELAY_POINT("lock.try");
+    while (!try_lock()) futex_wait(state_, kHeld);
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+  }
   LAPWING_DELAY_POINT("lock.admitted");
   waiting_.fetch_sub(1, std::memory_order_relaxed);
   admissions_.fetch_add(1, std::memory_order_release);

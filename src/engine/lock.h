@@ -2,10 +2,15 @@
 //
 // A driver holds it while it polls. Between two polls it calls breathe(), which hands the lock over if, and only if, another
 // thread wants it, so that one thread's spinning never shuts out another thread's MPI_Isend.
+//
+// Every call of MPI takes it and gives it back, so giving back is a plain store and a look for sleepers. A thread that goes to
+// sleep, which is seldom, makes sure that the holder sees it (base/asymmetric_fence.h).
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+
+#include "base/asymmetric_fence.h"
 
 namespace lapwing::engine {
 
@@ -15,12 +20,16 @@ class Lock {
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
+  // Makes giving back cheap; before there are several threads.
+  void prepare() noexcept { fence_.enable(); }
+
   void lock() noexcept {
-    std::uint32_t expected = kFree;
-    if (!state_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire)) lock_slow();
+    if (!try_lock()) lock_slow();
   }
   void unlock() noexcept {
-    if (state_.exchange(kFree, std::memory_order_release) == kContended) wake_one();
+    state_.store(kFree, std::memory_order_release);
+    fence_.light();  // pairs with the heavy one in lock_slow: we see the sleeper, or it sees the lock free
+    if (sleepers_.load(std::memory_order_relaxed) != 0) wake_one();
   }
 
   // Lets another thread in if one is waiting. The caller holds the lock before and after.
@@ -29,15 +38,21 @@ class Lock {
   }
 
  private:
-  static constexpr std::uint32_t kFree = 0, kHeld = 1, kContended = 2;
+  static constexpr std::uint32_t kFree = 0, kHeld = 1;
 
+  bool try_lock() noexcept {
+    std::uint32_t expected = kFree;
+    return state_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire);
+  }
   void lock_slow() noexcept;
   void breathe_slow() noexcept;
   void wake_one() noexcept;
 
   std::atomic<std::uint32_t> state_{kFree};
+  std::atomic<std::uint32_t> sleepers_{0};    // threads that sleep on state_, or are about to
   std::atomic<std::uint32_t> waiting_{0};     // threads inside lock_slow
   std::atomic<std::uint32_t> admissions_{0};  // how often lock_slow succeeded: breathe waits for one
+  AsymmetricFence fence_;
 };
 
 }  // namespace lapwing::engine
