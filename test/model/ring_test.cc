@@ -13,6 +13,7 @@ namespace {
 enum class Without {
   kNothing,
   kWipe,         // the line behind a record keeps what it had
+  kLapAgo,       // the writer forgets too early which lines held payload
   kLineInHand,   // the writer fills the whole ring
   kRelease,      // the stamp may become visible before the payload and the wiped line behind it
   kWipeBefore,   // the line behind is wiped after the stamp
@@ -30,7 +31,7 @@ class Ring {
 
   struct State {
     WeakMemory<kCores, kWords> memory;
-    std::uint8_t at, begun, written, records;                          // the writer's
+    std::uint8_t at, begun, written, records, payload_until;           // the writer's
     std::uint8_t start[kRecords], lines[kRecords], payload[kRecords];  // what it meant to write
     bool is_long[kRecords];
     std::uint8_t reader_at, read, taken, deceived;
@@ -79,11 +80,12 @@ class Ring {
         s.payload[record] = static_cast<std::uint8_t>(values[step.choose(3)]);
         s.memory.store(kWriter, s.written % kLines, s.payload[record]);
         ++s.written;
+        s.payload_until = static_cast<std::uint8_t>(s.written + kLines - (without_ == Without::kLapAgo ? 1 : 0));
         return next(body ? kBodyWipe : kWipe);
       }
       case kWipe:
-        step.name("writer: wipes the line behind");
-        if (without_ != Without::kWipe && without_ != Without::kWipeBefore)
+        step.name("writer: wipes the line behind if it held payload a lap ago");
+        if (s.written < s.payload_until && without_ != Without::kWipe && without_ != Without::kWipeBefore)
           s.memory.store(kWriter, s.written % kLines, 0);
         return next(kStamp);
       case kStamp:
@@ -99,8 +101,9 @@ class Ring {
         s.memory.store(kWriter, s.written % kLines, 0);
         return next(s.is_long[s.records - 1] ? kBody : kBegin);
       case kBodyWipe:
-        step.name("writer: wipes the line behind a long record");
-        if (without_ != Without::kTailWipe) s.memory.store(kWriter, s.written % kLines, 0);
+        step.name("writer: wipes the line behind a long record, which may have held payload a lap ago");
+        if (s.written < s.payload_until && without_ != Without::kTailWipe)
+          s.memory.store(kWriter, s.written % kLines, 0);
         return next(kPublish);
       case kPublish:
         step.name("writer: moves the tail");
@@ -152,7 +155,7 @@ TEST_P(RingMutant, IsFoundOut) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, RingMutant,
-                         ::testing::Values(Without::kWipe, Without::kLineInHand, Without::kRelease,
+                         ::testing::Values(Without::kWipe, Without::kLapAgo, Without::kLineInHand, Without::kRelease,
                                            Without::kWipeBefore, Without::kWaitForRoom, Without::kTailRelease,
                                            Without::kTailWipe, Without::kTail));
 

@@ -9,7 +9,8 @@
 //           reader takes what is there. Heads do not touch the tail, so it may lag behind the reader.
 //
 // What lies in the ring from earlier laps must never pass for a stamp: before anything is published, the stamp of the line behind
-// it is wiped. The writer always keeps that one line in hand, so a ring holds 64 bytes less than it has.
+// it is wiped, if that line held payload a lap ago; an old stamp passes for no new one. (To wipe always would take a second line from
+// the reader for each record of one line.) The writer always keeps that one line in hand, so a ring holds 64 bytes less than it has.
 //
 // Each side keeps its own position privately and the last seen position of the other side; it looks at the shared word, a
 // cache miss, only when what it knows does not suffice. The reader publishes its position once per quarter of the ring:
@@ -61,7 +62,10 @@ class RingWriter {
     const std::uint64_t straight = capacity_ - at;
     return {bytes_ + at, most < straight ? most : straight};
   }
-  void advance(std::uint64_t bytes) noexcept { written_ += bytes; }
+  void advance(std::uint64_t bytes) noexcept {
+    written_ += bytes;
+    payload_until_ = written_ + capacity_;
+  }
   // A record's head is written. Pairs with load_acquire(stamp) in RingReader::record_here.
   void publish_head() noexcept {
     wipe();
@@ -78,13 +82,16 @@ class RingWriter {
  private:
   std::uint64_t look() noexcept;
   // The stamp of this line is stored later, and with release: whoever sees that one sees this.
-  void wipe() noexcept { store_relaxed(stamp_of(bytes_ + (written_ & (capacity_ - 1))), std::uint64_t{0}); }
+  void wipe() noexcept {
+    if (written_ < payload_until_) store_relaxed(stamp_of(bytes_ + (written_ & (capacity_ - 1))), std::uint64_t{0});
+  }
 
   RingHeader* header_ = nullptr;
   std::byte* bytes_ = nullptr;
   std::uint64_t capacity_ = 0;
   std::uint64_t written_ = 0;
   std::uint64_t begun_ = 0;  // where the record begins that is being written
+  std::uint64_t payload_until_ = 0;  // lines before this position may hold payload of the lap before
   std::uint64_t seen_head_ = 0;
   bool broken_ = false;
 };

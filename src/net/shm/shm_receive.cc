@@ -22,9 +22,9 @@ constexpr unsigned kIdleLooks = 1000;
 // Adds to the hot rings those whose pending bit is new.
 bool ShmTransport::collect_senders() noexcept {
   bool found = false;
-  const std::atomic<std::uint64_t>* pending = segment_.pending(my_local_);
-  for (std::size_t word = 0; word < looked_at_.size(); ++word) {
-    std::uint64_t fresh = load_relaxed(pending[word]) & ~looked_at_[word];
+  const std::size_t words = looked_at_.size();
+  for (std::size_t word = 0; word < words; ++word) {
+    std::uint64_t fresh = load_relaxed(pending_here_[word]) & ~looked_at_[word];
     for (; fresh != 0; fresh &= fresh - 1) {
       const std::size_t local = word * 64 + static_cast<std::size_t>(__builtin_ctzll(fresh));
       if (local >= local_ranks_.size()) break;
@@ -38,9 +38,8 @@ bool ShmTransport::collect_senders() noexcept {
 }
 
 bool ShmTransport::unseen_senders() noexcept {
-  const std::atomic<std::uint64_t>* pending = segment_.pending(my_local_);
   for (std::size_t word = 0; word < looked_at_.size(); ++word) {
-    std::uint64_t fresh = load_relaxed(pending[word]) & ~looked_at_[word];
+    std::uint64_t fresh = load_relaxed(pending_here_[word]) & ~looked_at_[word];
     const std::size_t ranks_here = std::min<std::size_t>(64, local_ranks_.size() - word * 64);
     if (ranks_here < 64) fresh &= (std::uint64_t{1} << ranks_here) - 1;
     if (fresh != 0) return true;
@@ -52,7 +51,7 @@ bool ShmTransport::receive_hot() noexcept {
   bool moved = false;
   for (std::size_t i = 0; i < hot_.size();) {
     Link& link = *hot_[i];
-    if (!link.gone && receive(link)) {
+    if (!link.gone && (has_input(link) || link.in.broken()) && receive(link)) {
       link.idle_looks = 0;
       moved = true;
     } else if (link.gone || (++link.idle_looks >= kIdleLooks && cool_down(link))) {

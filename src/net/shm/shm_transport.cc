@@ -103,6 +103,7 @@ Status ShmTransport::open_links(const std::vector<shm::Invitation>& invitations)
   hot_.reserve(count);
   waiting_.reserve(count);
   looked_at_.assign(segment_.layout().pending_words(), 0);
+  pending_here_ = segment_.pending(my_local_);
   looked_at_[my_local_ / 64] |= std::uint64_t{1} << (my_local_ % 64);  // nobody sends to himself here
   for (std::uint32_t local = 0; local < count; ++local) {
     Link& link = links_[local];
@@ -192,7 +193,7 @@ bool ShmTransport::poll() noexcept {
   bool moved = !boards_.idle() && boards_.poll();
   moved |= collect_senders();
   moved |= receive_hot();
-  moved |= push_waiting();
+  if (!waiting_.empty()) moved |= push_waiting();
   if (armed_ && work_left()) ring_myself();
   return moved;
 }

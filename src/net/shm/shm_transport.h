@@ -183,6 +183,7 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer {
   std::uint64_t most_of_a_head_ = 0;
   std::vector<std::int32_t> local_of_;  // rank -> local number, -1 elsewhere
   std::unique_ptr<Link[]> links_;       // by local number; our own is unused
+  const std::atomic<std::uint64_t>* pending_here_ = nullptr;  // our pending bitmap
   std::vector<Link*> hot_;
   std::vector<std::uint64_t> looked_at_;  // bits of the hot rings, laid out like our pending bitmap
   std::vector<Link*> waiting_;            // with queued output
