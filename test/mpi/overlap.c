@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
     OK(MPI_Barrier(MPI_COMM_WORLD));
     volatile double work = 0;
     while (access(name, F_OK) != 0) /* the computation */
-      for (int i = 0; i < 1000; ++i) work += i;
+      for (int i = 0; i < 1000; ++i) work = work + i;
     unlink(name);
     for (int i = 0; i < kMessages; ++i) {
       int done = 0;
