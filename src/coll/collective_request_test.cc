@@ -9,17 +9,34 @@
 #include <vector>
 
 #include "coll/execute.h"
+#include "coll/seat.h"
 #include "coll/simulation_for_tests.h"
+#include "net/shm/board_room.h"
 #include "p2p/loop_network_for_tests.h"
 
 namespace lapwing::coll {
 namespace {
 
+enum class With { kMessages, kBoards };
+
 class Job {
  public:
-  explicit Job(std::uint32_t ranks, unsigned seed = 1) : loop_(options(ranks, seed)), ranks_(ranks) {}
+  explicit Job(std::uint32_t ranks, unsigned seed = 1, With with = With::kMessages)
+      : loop_(options(ranks, seed)), ranks_(ranks) {
+    if (with == With::kMessages) return;
+    EXPECT_TRUE(segment_.create(ranks, net::shm::kMinRingBytes, file_).ok());
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) local_of_.push_back(static_cast<std::int32_t>(rank));
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+      rooms_.push_back(std::make_unique<net::shm::BoardRoom>(segment_, local_of_, silence_));
+  }
+  ~Job() {
+    segment_.unmap();  // as when the network closes before the communicators go
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) world(rank).seat.reset();
+  }
 
-  Services services(std::uint32_t rank) { return {loop_[rank].engine, loop_[rank].messenger}; }
+  Services services(std::uint32_t rank) {
+    return {loop_[rank].engine, loop_[rank].messenger, rooms_.empty() ? nullptr : rooms_[rank].get()};
+  }
   comm::Communicator& world(std::uint32_t rank) { return *loop_[rank].world; }
   p2p::LoopJob& loop() { return loop_; }
 
@@ -33,7 +50,7 @@ class Job {
   void run() {
     do {
       loop_.run();
-    } while (run_application_tasklets());
+    } while (run_application_tasklets() || poll_rooms());
   }
   Status take(std::uint32_t rank, p2p::Request* request) {
     EXPECT_TRUE(request->done());
@@ -59,8 +76,27 @@ class Job {
     return ran;
   }
 
+  bool poll_rooms() {
+    bool moved = false;
+    for (std::uint32_t rank = 0; rank < rooms_.size(); ++rank) {
+      engine::Call visit(loop_[rank].engine);
+      moved |= rooms_[rank]->poll();
+      loop_[rank].engine.turn();
+    }
+    return moved;
+  }
+
+  struct Silence final : net::shm::BoardRoom::Ringer {
+    void ring_sleeper(std::uint32_t) noexcept override {}
+  };
+
   p2p::LoopJob loop_;
   std::uint32_t ranks_;
+  Silence silence_;
+  std::vector<std::int32_t> local_of_;
+  net::shm::OwnedFd file_;
+  net::shm::Segment segment_;
+  std::vector<std::unique_ptr<net::shm::BoardRoom>> rooms_;
 };
 
 Call sum_of_ints(const int* in, int* out, std::uint64_t count) {
@@ -112,6 +148,52 @@ TEST(CollectiveRequest, ManyAtOnceKeepApart) {
     for (const auto& each : out) {
       for (int i = 0; i < kCalls; ++i) EXPECT_EQ(each[static_cast<std::size_t>(i)], 4 * i);
     }
+  }
+}
+
+// On a board they go one after the other, in the order in which they were started; a rank that starts late holds up all.
+TEST(CollectiveRequest, ManyAtOnceTakeTurnsOnABoard) {
+  constexpr std::uint32_t kRanks = 4;
+  constexpr std::size_t kCalls = 12;
+  const std::uint64_t counts[kCalls] = {1, 28, 29, 3000, 1, 16000, 1, 2, 16000, 5000, 30, 1};
+  Job job(kRanks, 1, With::kBoards);
+  std::vector<std::vector<std::vector<int>>> in(kRanks), out(kRanks);
+  std::vector<std::pair<std::uint32_t, p2p::Request*>> requests;
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+    for (std::size_t i = 0; i < kCalls; ++i) {
+      in[rank].emplace_back(counts[i], static_cast<int>(i));
+      out[rank].emplace_back(counts[i], -1);
+      requests.emplace_back(rank, job.start(rank, sum_of_ints(in[rank][i].data(), out[rank][i].data(), counts[i])));
+    }
+    EXPECT_FALSE(rank + 1 < kRanks && requests.back().second->done());
+    job.run();
+  }
+  for (auto& [rank, request] : requests) EXPECT_TRUE(job.take(rank, request).ok());
+  for (const auto& rank : out) {
+    for (std::size_t i = 0; i < kCalls; ++i) EXPECT_EQ(rank[i], std::vector<int>(counts[i], static_cast<int>(4 * i)));
+  }
+}
+
+TEST(CollectiveRequest, PersistentOnesHaveNoTurnAtABoard) {
+  Job job(2, 1, With::kBoards);
+  int in[2][2] = {{1, 2}, {3, 4}}, out[2][2] = {};
+  p2p::Request* requests[2][2];
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    for (int i = 0; i < 2; ++i)
+      ASSERT_TRUE(initialize(job.services(rank), job.world(rank), sum_of_ints(&in[rank][i], &out[rank][i], 1),
+                             &requests[rank][i])
+                      .ok());
+  }
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    engine::Call visit(job.loop()[rank].engine);
+    EXPECT_TRUE(requests[rank][rank]->start().ok());
+    EXPECT_TRUE(requests[rank][1 - rank]->start().ok());
+  }
+  job.run();
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    EXPECT_EQ(out[rank][0], 4);
+    EXPECT_EQ(out[rank][1], 6);
+    for (p2p::Request* request : requests[rank]) EXPECT_TRUE(job.take(rank, request).ok());
   }
 }
 
@@ -219,8 +301,8 @@ TEST(CollectiveRequest, ALostPeerEndsItWithAWord) {
   expect_failure(0, "rank 2");
 }
 
-TEST(CollectiveRequest, ATruncatedMessageFailsTheWhole) {
-  Job job(2);
+void check_truncation(With with) {
+  Job job(2, 1, with);
   int sent[4] = {1, 2, 3, 4}, received[2] = {};
   const auto bcast = [](void* buffer, std::uint64_t count) {
     Call call;
@@ -238,6 +320,13 @@ TEST(CollectiveRequest, ATruncatedMessageFailsTheWhole) {
   EXPECT_EQ(status.error_class(), MPI_ERR_TRUNCATE);
   EXPECT_NE(std::string(status.text()).find("MPI_Bcast, while it received from rank 0"), std::string::npos)
       << status.text();
+}
+
+TEST(CollectiveRequest, ATruncatedMessageFailsTheWhole) {
+  check_truncation(With::kMessages);
+}
+TEST(CollectiveRequest, ATruncatedPostFailsTheReceiver) {
+  check_truncation(With::kBoards);
 }
 
 TEST(Checks, RefuseWhatTheStandardForbids) {
