@@ -126,7 +126,8 @@ void intra_alltoall(const Call& call, Schedule& schedule) {
   if (call.send.in_place()) return alltoall_in_place(schedule, in);
   const Blocks out = call.send.blocks(schedule.size());
   const bool even = call.what == Collective::kAlltoall;
-  if (even && choose_alltoall(schedule.size(), in[0].bytes()) == AlltoallAlgorithm::kBruck) {
+  const bool crowded = schedule.crowded() && !schedule.has_board();
+  if (even && choose_alltoall(crowded, schedule.size(), in[0].bytes()) == AlltoallAlgorithm::kBruck) {
     alltoall_bruck(schedule, out, in);
   } else {
     alltoall_pairwise(schedule, out, in);

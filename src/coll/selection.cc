@@ -41,9 +41,10 @@ AllgatherAlgorithm choose_allgather(int ranks, std::uint64_t total_bytes) noexce
   return ranks > 2 && (little || little_each) ? AllgatherAlgorithm::kBruck : AllgatherAlgorithm::kRing;
 }
 
-AlltoallAlgorithm choose_alltoall(int ranks, std::uint64_t block_bytes) noexcept {
+AlltoallAlgorithm choose_alltoall(bool crowded, int ranks, std::uint64_t block_bytes) noexcept {
   const Thresholds& limit = thresholds();
-  const bool bruck = ranks >= limit.alltoall_bruck_ranks && block_bytes <= limit.alltoall_bruck;
+  const std::uint64_t short_enough = crowded ? limit.crowded_alltoall_bruck : limit.alltoall_bruck;
+  const bool bruck = ranks >= limit.alltoall_bruck_ranks && block_bytes <= short_enough;
   return bruck ? AlltoallAlgorithm::kBruck : AlltoallAlgorithm::kPairwise;
 }
 

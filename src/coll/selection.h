@@ -38,6 +38,9 @@ struct Thresholds {
   std::uint64_t allgather_bruck = 16 * 1024;  // in all
   std::uint64_t allgather_bruck_block = 256;  // or per block: with thousands of ranks a ring's many steps cost most
   std::uint64_t alltoall_bruck = 256;         // per block
+  // Where ranks compete for cores and each message costs system calls, fewer messages count for more (measured: 8 to 32 ranks on two
+  // cores take half the time with 1 KiB, as long with 6 KiB, twice as long with 16 KiB).
+  std::uint64_t crowded_alltoall_bruck = 4096;
   int alltoall_bruck_ranks = 8;               // fewer ranks exchange pairwise at once
   std::uint64_t reduce_binomial = 16 * 1024;
   std::uint64_t allreduce_doubling = 8 * 1024;
@@ -56,7 +59,8 @@ bool choose_linear(bool crowded, int ranks, std::uint64_t bytes) noexcept;
 BcastAlgorithm choose_bcast(int ranks, std::uint64_t bytes) noexcept;
 TreeAlgorithm choose_tree(int ranks, std::uint64_t block_bytes) noexcept;
 AllgatherAlgorithm choose_allgather(int ranks, std::uint64_t total_bytes) noexcept;
-AlltoallAlgorithm choose_alltoall(int ranks, std::uint64_t block_bytes) noexcept;
+// `crowded`: and without shared memory, where a message costs next to nothing.
+AlltoallAlgorithm choose_alltoall(bool crowded, int ranks, std::uint64_t block_bytes) noexcept;
 ReduceAlgorithm choose_reduce(int ranks, std::uint64_t bytes) noexcept;
 AllreduceAlgorithm choose_allreduce(int ranks, std::uint64_t bytes, std::uint64_t elements, bool commutative) noexcept;
 ReduceScatterAlgorithm choose_reduce_scatter(int ranks, std::uint64_t total_bytes) noexcept;
