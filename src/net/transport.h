@@ -78,6 +78,7 @@ struct Capabilities {
   std::uint64_t data_chunk = 0;   // advised payload of one kData frame
   bool pull = false;              // pull() works: rendezvous by one copy
   std::uint64_t first_bytes = 0;  // advised payload of a kRequest frame, if more than usual
+  std::uint64_t at_once = 4096;   // what Transport::send_now takes
 };
 
 class Transport : public engine::Source {
@@ -98,10 +99,9 @@ class Transport : public engine::Source {
   // Sends at once what the way takes (optimistic send); the rest follows as the engine turns. Order per peer is kept.
   virtual void post(PeerId peer, SendOp& op) noexcept = 0;
 
-  // Takes a whole frame of at most kSendNowBytes of payload, by copying it: it is as good as sent, and nothing calls back.
+  // Takes a whole frame of at most capabilities().at_once of payload, by copying it: it is as good as sent, and nothing calls back.
   // False: not now, nothing has happened; post it. With kWhenAsked nothing is lost when the frame lies there until the peer's
   // application calls MPI, so a peer that computes need not be woken for it.
-  static constexpr std::uint64_t kSendNowBytes = 4096;
   virtual bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept {
     (void)peer, (void)header, (void)payload, (void)delivery;
     return false;

@@ -10,6 +10,8 @@ namespace {
 
 // What a request to send carries along when the receiver's credit allows it, unless the transport advises more.
 constexpr std::uint64_t kFirstBytes = 8192;
+// Beyond this, copying the message costs the receiver more than a call of MPI should.
+constexpr std::uint64_t kWaitingBytes = 4096;
 
 }  // namespace
 
@@ -62,8 +64,9 @@ bool Messenger::State::send_now(const SendArguments& arguments) noexcept {
   header.credit = take_owed(peer);
   const auto* payload = static_cast<const std::byte*>(arguments.buffer) + (bytes != 0 ? type.true_lb() : 0);
   // Nobody but the receiving application waits for it; but the credit that it takes should be back before it is needed.
+  // A large one had better be where it belongs when that application asks.
   const bool plenty = peer.credit[account] - price >= kInitialUnits / 2;
-  const auto delivery = plenty ? net::Delivery::kWhenAsked : net::Delivery::kAtOnce;
+  const auto delivery = plenty && bytes <= kWaitingBytes ? net::Delivery::kWhenAsked : net::Delivery::kAtOnce;
   if (!peer.transport->send_now(id, header, payload, delivery)) {
     const bool internal = (header.credit & kInternalAccountBit) != 0;
     peer.incoming[internal ? kInternalAccount : kUserAccount].keep(header.credit & kMaxUnitsPerFrame);
@@ -76,7 +79,8 @@ bool Messenger::State::send_now(const SendArguments& arguments) noexcept {
 
 void Messenger::State::find_way(net::PeerId id, Peer& peer) noexcept {
   peer.transport = &network->route(id);
-  peer.most_at_once = std::min(network->capabilities(id).eager_limit, net::Transport::kSendNowBytes);
+  const net::Capabilities& way = network->capabilities(id);
+  peer.most_at_once = std::min(way.eager_limit, way.at_once);
 }
 
 // Finds the bytes of the message.

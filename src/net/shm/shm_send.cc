@@ -22,6 +22,19 @@ constexpr std::uint64_t kLongStream = 128 * 1024;
 
 static_assert(wire::kHeaderBytes == shm::kRecordAlignment);
 
+// Bytes of a payload, and the padding behind them.
+void copy_in(shm::RingWriter& out, const std::byte* from, std::uint64_t bytes) noexcept {
+  const std::uint64_t padding = shm::Layout::round_up(bytes, shm::kRecordAlignment) - bytes;
+  while (bytes != 0) {
+    const shm::Piece piece = out.next(bytes);
+    std::memcpy(piece.data, from, piece.bytes);
+    out.advance(piece.bytes);
+    from += piece.bytes;
+    bytes -= piece.bytes;
+  }
+  out.advance(padding);
+}
+
 }  // namespace
 
 void ShmTransport::post(PeerId peer, SendOp& op) noexcept {
@@ -47,26 +60,30 @@ bool ShmTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::b
   if (link == nullptr || link->gone || !open_ || link->pushing || !link->queue.empty()) return false;
   const bool inlined = wire::fits_inline(header);
   const std::uint64_t record = shm::Layout::record_bytes(inlined ? 0 : header.payload_bytes);
-  if (!is_small(record) || link->out.room(record) < record) return false;
+  if (link->out.room(record) < record) return false;
   header.sequence = link->next_sequence++;
   std::byte* line = link->out.begin();
   if (inlined) {
     wire::encode_inline(header, payload, line);
   } else {
     wire::encode_around_sequence(header, line);
-    for (std::uint64_t from = 0; from < header.payload_bytes;) {
-      const shm::Piece piece = link->out.next(header.payload_bytes - from);
-      std::memcpy(piece.data, payload + from, piece.bytes);
-      link->out.advance(piece.bytes);
-      from += piece.bytes;
-    }
-    link->out.advance(record - wire::kHeaderBytes - header.payload_bytes);
+    copy_in(link->out, payload, std::min(header.payload_bytes, head_of(record) - wire::kHeaderBytes));
   }
   LAPWING_DELAY_POINT("shm.publish");
   link->out.publish_head();
   LAPWING_DELAY_POINT("shm.published");
+  if (!is_small(record)) send_rest_now(*link, payload, header.payload_bytes);
   announce(*link, delivery);
   return true;
+}
+
+// What follows the head of a long record, for which there is room.
+void ShmTransport::send_rest_now(Link& link, const std::byte* payload, std::uint64_t bytes) noexcept {
+  show(link);
+  for (std::uint64_t from = most_of_a_head_ - wire::kHeaderBytes; from < bytes; from += kPiece) {
+    copy_in(link.out, payload + from, std::min(bytes - from, kPiece));
+    link.out.publish();
+  }
 }
 
 // Writes queued frames while there is room. on_sent may post again, which only queues: this loop takes it up.

@@ -167,8 +167,8 @@ Capabilities ShmTransport::capabilities(PeerId peer) const noexcept {
       (link->out.capacity() / 2 - wire::kHeaderBytes) / shm::kRecordAlignment * shm::kRecordAlignment;
   // So much that the answer, sent when the first of it comes, is here before the last of it has left.
   constexpr std::uint64_t kWhileAsking = 32 * 1024;
-  return {std::min<std::uint64_t>(config_.settings->eager_limit_shm, wire::kMaxPayloadBytes), chunk, link->can_pull,
-          std::min(kWhileAsking, chunk)};
+  const std::uint64_t eager = std::min<std::uint64_t>(config_.settings->eager_limit_shm, wire::kMaxPayloadBytes);
+  return {eager, chunk, link->can_pull, std::min(kWhileAsking, chunk), eager};
 }
 
 bool ShmTransport::pull(PeerId peer, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept {

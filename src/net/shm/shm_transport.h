@@ -144,6 +144,7 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer {
   bool push_waiting() noexcept;
   std::uint64_t write_piece(Link& link, SendOp& op) noexcept;
   void write_payload(Link& link, SendOp& op, std::uint64_t from, std::uint64_t bytes) noexcept;
+  void send_rest_now(Link& link, const std::byte* payload, std::uint64_t bytes) noexcept;
   bool show(Link& link) noexcept;
   void announce(Link& link, Delivery delivery) noexcept;
   void start_waiting(Link& link) noexcept;
