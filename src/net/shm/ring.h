@@ -24,6 +24,7 @@
 #include <cstdint>
 
 #include "base/memory_order.h"
+#include "base/prefetch.h"
 #include "net/shm/layout.h"
 
 namespace lapwing::net::shm {
@@ -53,6 +54,7 @@ class RingWriter {
   // A record's first line, to be written but for the eight bytes of its stamp.
   std::byte* begin() noexcept {
     begun_ = written_;
+    prefetch_for_writing(bytes_ + ((written_ + kOwnedAhead) & (capacity_ - 1)));
     written_ += kRecordAlignment;
     return bytes_ + (begun_ & (capacity_ - 1));
   }
@@ -80,6 +82,10 @@ class RingWriter {
   void want_space(bool wanted) noexcept { store_relaxed(header_->wants_space, wanted ? 1u : 0u); }
 
  private:
+  // The reader has the lines of the lap before in its cache. To get one back takes as long as to send one, so it is asked for some
+  // records early.
+  static constexpr std::uint64_t kOwnedAhead = 4 * kRecordAlignment;
+
   std::uint64_t look() noexcept;
   // The stamp of this line is stored later, and with release: whoever sees that one sees this.
   void wipe() noexcept {
