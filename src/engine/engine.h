@@ -217,6 +217,7 @@ class Engine {
   std::int64_t lazy_delay() const noexcept;
   void set_lazy_timer(std::int64_t delay) noexcept;
   void cancel_lazy_timer() noexcept;
+  void renew_later() noexcept;
   bool application_was_here() noexcept;
   bool arm_sources() noexcept;
   bool sources_ring_unasked() const noexcept;

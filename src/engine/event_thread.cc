@@ -152,6 +152,7 @@ void Engine::run_event_thread() noexcept {
           drain(lazy_timer_);
           ++system_calls().bells;
           lazy_pending_ = false;
+          if (baton_taken_) renew_later();  // the application drives
           timer_fired = true;
           break;
         case kControl:
@@ -280,9 +281,14 @@ void Engine::set_lazy_timer(std::int64_t delay) noexcept {
   ++system_calls().timers;
 }
 
+// It was set for nothing: the next one is set for longer.
+void Engine::renew_later() noexcept {
+  lazy_renewals_ = std::min(lazy_renewals_ + 1, kMostRenewals);
+}
+
 void Engine::cancel_lazy_timer() noexcept {
   lazy_pending_ = false;
-  lazy_renewals_ = std::min(lazy_renewals_ + 1, kMostRenewals);
+  renew_later();
   const itimerspec never{};
   timerfd_settime(lazy_timer_, 0, &never, nullptr);
   ++system_calls().timers;
