@@ -280,7 +280,6 @@ TEST(EventThread, GoesOnWithoutTheWatchThatTheKernelRefuses) {
   SteadyClock clock;
   Engine engine(clock);
   ASSERT_TRUE(engine.start({}).ok());
-  FakeSource source(engine);
   struct Nobody : FdHandler {
     void on_ready(std::uint32_t) noexcept override {}
   } nobody;
@@ -290,11 +289,12 @@ TEST(EventThread, GoesOnWithoutTheWatchThatTheKernelRefuses) {
   event.events = EPOLLIN;
   for (int i = kDeepest - 2; i >= 0; --i) EXPECT_EQ(epoll_ctl(nested[i], EPOLL_CTL_ADD, nested[i + 1], &event), 0);
   int in_port = 0;  // the outermost that the port takes
-  {
+  {  // the first call of all: nothing can have been armed before
     Call call(engine);
     while (in_port < kDeepest && !engine.port().add(nested[in_port], EPOLLIN, nobody).ok()) ++in_port;
   }
   ASSERT_LT(in_port, kDeepest);
+  FakeSource source(engine);  // not before: a call that leaves would have the port watched while the kernel still allows it
   const auto complete_one_outside = [&] {
     TestOperation operation;
     {
