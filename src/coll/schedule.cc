@@ -102,14 +102,19 @@ StepId Schedule::await(int rank, std::uint32_t round, After after) {
   return add(made, after);
 }
 
-StepId Schedule::take(int rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after) {
-  if (target.bytes() == 0) return join(after);
-  Step made = step(Step::Kind::kTake, -1, 0);
+// From a board, at `offset` of a post.
+Step Schedule::reading(Step::Kind kind, int rank, std::uint32_t round, std::uint64_t offset, const Block& target) const {
+  Step made = step(kind, -1, 0);
   made.peer = rank;
   made.source = bytes_block(Block::at(nullptr, static_cast<std::int64_t>(offset)), target.bytes());
   made.target = target;
   made.round = round;
-  return add(made, after);
+  return made;
+}
+
+StepId Schedule::take(int rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after) {
+  if (target.bytes() == 0) return join(after);
+  return add(reading(Step::Kind::kTake, rank, round, offset, target), after);
 }
 
 StepId Schedule::take_whole(int rank, std::uint32_t round, const Block& target, After after) {
@@ -120,12 +125,7 @@ StepId Schedule::take_whole(int rank, std::uint32_t round, const Block& target, 
 
 StepId Schedule::fold(int last_rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after) {
   if (target.count == 0) return join(after);
-  Step made = step(Step::Kind::kFold, -1, 0);
-  made.peer = last_rank;
-  made.source = bytes_block(Block::at(nullptr, static_cast<std::int64_t>(offset)), target.bytes());
-  made.target = target;
-  made.round = round;
-  return add(made, after);
+  return add(reading(Step::Kind::kFold, last_rank, round, offset, target), after);
 }
 
 StepId Schedule::join(After steps) {

@@ -140,6 +140,7 @@ class Schedule {
  private:
   StepId add(const Step& step, After after);
   Step step(Step::Kind kind, int peer, int lane) const noexcept;
+  Step reading(Step::Kind kind, int rank, std::uint32_t round, std::uint64_t offset, const Block& target) const;
   void keep(datatype::Datatype* type);
 
   std::vector<Step> steps_;

@@ -11,7 +11,7 @@
 //
 // A queue stays when its last entry goes, because programs use the same few keys again and again, and the queue looked at last
 // is tried first: a message of a steady exchange is filed and found without a hash. Before the table grows it drops the empty ones,
-// so it never has more than four times as many queues as there were entries at once, or 64.
+// so it never has more than eight times as many queues as there were entries at once, or 64.
 //
 // Protected by the endpoint's lock.
 #pragma once

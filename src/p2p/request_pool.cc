@@ -1,5 +1,7 @@
 #include "p2p/request_pool.h"
 
+#include <utility>
+
 #include "comm/communicator.h"
 #include "p2p/attached_buffer.h"
 
