@@ -321,9 +321,8 @@ void Engine::wake_driver() noexcept {
   ++system_calls().bells;
 }
 
-void Engine::leave() noexcept {
-  run_tasklets();
-  ++epoch_;
+// The application leaves.
+void Engine::see_to_progress() noexcept {
   if (baton_taken_) {
     if (turn_wanted()) wake_driver();
   } else if (event_thread_runs_) {
@@ -334,8 +333,6 @@ void Engine::leave() noexcept {
       request_lazy_arm();
     }
   }
-  LAPWING_DELAY_POINT("leave.unlock");
-  lock_.unlock();
 }
 
 // Before leaving, within bounds: cheaper than waking the event thread for it.

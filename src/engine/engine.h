@@ -185,7 +185,13 @@ class Engine {
 
   // The application enters or leaves the library (see Call).
   void enter() noexcept { lock_.lock(); }
-  void leave() noexcept;
+  void leave() noexcept {
+    if (!tasklets_.empty()) run_tasklets();
+    ++epoch_;
+    if (!lazy_timer_suffices()) see_to_progress();
+    LAPWING_DELAY_POINT("leave.unlock");
+    lock_.unlock();
+  }
 
  private:
   // Looks at the event port, a system call, in this turn.
@@ -199,6 +205,11 @@ class Engine {
   void sleep_on_waiter(Waiter& waiter) noexcept;
   void pass_baton() noexcept;
   void do_what_is_here() noexcept;
+  void see_to_progress() noexcept;
+  // The application leaves and the event thread is not armed, but the timer runs already that will look after what is in flight.
+  bool lazy_timer_suffices() const noexcept {
+    return lazy_pending_ && !baton_taken_ && !armed_ && (lazy_brisk_ || in_flight_ <= 0);
+  }
   void arrived(Waiter& waiter) noexcept;
   void signal(Waiter& waiter) noexcept;
   bool run_tasklets() noexcept;

@@ -327,7 +327,7 @@ void Messenger::State::relieve(net::PeerId id, int account, bool asked) noexcept
 }
 
 // A receive (or a probe) found nothing: makes sure that nobody who could satisfy it is stuck. Posting may complete the receive.
-void Messenger::State::relieve_anybody(const MatchKey& wanted) noexcept {
+void Messenger::State::relieve_anybody(MatchKey wanted) noexcept {
   const int account = account_of(wanted.context);
   std::vector<net::PeerId> suspects;
   suspects.swap(exhausted);
@@ -345,8 +345,8 @@ void Messenger::State::notify_probes(const Message& message) noexcept {
     ProbeWatch& watch = *at;
     ++at;
     const MatchKey& key = watch.key_;
-    if (key.context != message.context() || (key.peer != kAnyPeer && key.peer != message.peer()) ||
-        (key.tag != kAnyTag && key.tag != message.tag()))
+    if (key.context != message.context() || (key.peer() != kAnyPeer && key.peer() != message.peer()) ||
+        (key.tag() != kAnyTag && key.tag() != message.tag()))
       continue;
     watch.unlink();
     engine.arrive(watch.waiter_);

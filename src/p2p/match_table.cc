@@ -11,17 +11,17 @@ constexpr std::int32_t kNobodysTag = -1;
 }  // namespace
 
 MatchTable::MatchTable() : buckets_(kFirstBuckets, nullptr), last_(&none_) {
-  none_.key.tag = kNobodysTag;
+  none_.key = {0, 0, kNobodysTag};
 }
 
-MatchQueue* MatchTable::search(const MatchKey& key) const noexcept {
+MatchQueue* MatchTable::search(MatchKey key) const noexcept {
   MatchQueue* queue = buckets_[hash_of(key) & (buckets_.size() - 1)];
   while (queue != nullptr && !(queue->key == key)) queue = queue->chain_next;
   if (queue != nullptr) last_ = queue;
   return queue;
 }
 
-MatchQueue& MatchTable::make(const MatchKey& key) {
+MatchQueue& MatchTable::make(MatchKey key) {
   if (queues_ == buckets_.size()) make_room();
   if (spare_ == nullptr) {
     blocks_.push_back(std::make_unique<MatchQueue[]>(kQueuesPerBlock));

@@ -23,13 +23,18 @@
 
 namespace lapwing::p2p {
 
+// Two words, passed by value: a word written in parts and read whole soon after must wait until the parts have left the store
+// buffer, ten nanoseconds in which nothing overlaps.
 struct MatchKey {
+  constexpr MatchKey() noexcept = default;
+  constexpr MatchKey(std::uint64_t context, std::uint32_t peer, std::int32_t tag) noexcept
+      : context(context), who(std::uint64_t{peer} << 32 | static_cast<std::uint32_t>(tag)) {}
+  constexpr std::uint32_t peer() const noexcept { return static_cast<std::uint32_t>(who >> 32); }
+  constexpr std::int32_t tag() const noexcept { return static_cast<std::int32_t>(who); }
+  bool operator==(MatchKey other) const noexcept { return context == other.context && who == other.who; }
+
   std::uint64_t context = 0;
-  std::uint32_t peer = 0;
-  std::int32_t tag = 0;
-  bool operator==(const MatchKey& other) const noexcept {
-    return context == other.context && peer == other.peer && tag == other.tag;
-  }
+  std::uint64_t who = 0;
 };
 
 inline constexpr std::uint32_t kAnyPeer = 0xffffffffu;
@@ -77,7 +82,7 @@ class MatchTable {
     --entries_;
   }
   // The oldest entry with this key, or null.
-  MatchNode* oldest(const MatchKey& key) const noexcept {
+  MatchNode* oldest(MatchKey key) const noexcept {
     const MatchQueue* queue = find(key);
     return queue != nullptr ? queue->oldest : nullptr;
   }
@@ -102,19 +107,18 @@ class MatchTable {
   }
 
  private:
-  static std::uint32_t hash_of(const MatchKey& key) noexcept {
-    const std::uint64_t who = static_cast<std::uint64_t>(key.peer) << 32 | static_cast<std::uint32_t>(key.tag);
-    const std::uint64_t mixed = (key.context ^ who * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
+  static std::uint32_t hash_of(MatchKey key) noexcept {
+    const std::uint64_t mixed = (key.context ^ key.who * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
     return static_cast<std::uint32_t>(mixed >> 32);
   }
-  MatchQueue*& bucket_of(const MatchKey& key) noexcept { return buckets_[hash_of(key) & (buckets_.size() - 1)]; }
-  MatchQueue* find(const MatchKey& key) const noexcept { return last_->key == key ? last_ : search(key); }
-  MatchQueue& queue_for(const MatchKey& key) {
+  MatchQueue*& bucket_of(MatchKey key) noexcept { return buckets_[hash_of(key) & (buckets_.size() - 1)]; }
+  MatchQueue* find(MatchKey key) const noexcept { return last_->key == key ? last_ : search(key); }
+  MatchQueue& queue_for(MatchKey key) {
     MatchQueue* queue = find(key);
     return queue != nullptr ? *queue : make(key);
   }
-  MatchQueue* search(const MatchKey& key) const noexcept;
-  MatchQueue& make(const MatchKey& key);
+  MatchQueue* search(MatchKey key) const noexcept;
+  MatchQueue& make(MatchKey key);
   void make_room();
   void drop_empty() noexcept;
   void rebuild(std::size_t buckets);

@@ -13,11 +13,9 @@ namespace lapwing::p2p {
 namespace {
 
 MatchKey key_of(comm::Communicator& communicator, int source, int tag) noexcept {
-  MatchKey key;
-  key.context = communicator.wire_context(comm::Plane::kPointToPoint);
-  key.peer = source == MPI_ANY_SOURCE ? kAnyPeer : communicator.peers().member(source);
-  key.tag = tag == MPI_ANY_TAG ? kAnyTag : tag;
-  return key;
+  return {communicator.wire_context(comm::Plane::kPointToPoint),
+          source == MPI_ANY_SOURCE ? kAnyPeer : communicator.peers().member(source),
+          tag == MPI_ANY_TAG ? kAnyTag : tag};
 }
 
 void add_line(std::string& text, const char* format, ...) __attribute__((format(printf, 2, 3)));
@@ -145,9 +143,7 @@ Message* Messenger::matched_probe(comm::Communicator& communicator, int source, 
 
 void Messenger::start_matched(ReceiveRequest& receive, Message* message) noexcept {
   comm::Communicator* kept = std::exchange(message->communicator, nullptr);
-  state_->engine.begin(receive);
-  state_->prepare(receive);
-  state_->deliver(receive, *message);
+  state_->start_matched(receive, *message);
   if (kept != nullptr) comm::Communicator::drop(kept);
 }
 

@@ -86,15 +86,14 @@ struct Messenger::State {
 
   // receiving.cc
   void start(ReceiveRequest& receive) noexcept;
+  void start_matched(ReceiveRequest& receive, Message& message) noexcept;
   void prepare(ReceiveRequest& receive) noexcept;
-  void post_receive(ReceiveRequest& receive, std::uint64_t& counter) noexcept;
-  void unpost(ReceiveRequest& receive) noexcept;
+  void prepare_pieces(ReceiveRequest& receive) noexcept;
   void cancel(ReceiveRequest& receive) noexcept;
-  ReceiveRequest* match_posted(const MatchKey& envelope) noexcept;
-  Message* find_unexpected(const MatchKey& wanted) noexcept;
+  ReceiveRequest* match_with_wildcards(MatchKey envelope) noexcept;
+  Message* search_unexpected(MatchKey wanted) noexcept;
   void bind(ReceiveRequest& receive, net::PeerId id, std::int32_t source, std::int32_t tag,
             std::uint64_t bytes) noexcept;
-  bool names_itself_truly(const ReceiveRequest& receive, net::PeerId id, std::int32_t source) const noexcept;
   void deliver(ReceiveRequest& receive, Message& message) noexcept;
   void proceed(ReceiveRequest& receive, std::uint64_t sender_token, bool pullable, std::uint64_t address) noexcept;
   void ask_for_data(ReceiveRequest& receive, std::uint64_t sender_token) noexcept;
@@ -122,17 +121,50 @@ struct Messenger::State {
   void take_credit(net::PeerId id, std::uint32_t credit) noexcept;
   void return_credit(net::PeerId id, bool all) noexcept;
   void relieve(net::PeerId id, int account, bool asked) noexcept;
-  void relieve_for(const MatchKey& wanted) noexcept {
-    if (wanted.peer == kAnyPeer)
+  void relieve_for(MatchKey wanted) noexcept {
+    if (wanted.peer() == kAnyPeer)
       relieve_anybody(wanted);
     else
-      relieve(wanted.peer, account_of(wanted.context), true);
+      relieve(wanted.peer(), account_of(wanted.context), true);
   }
-  void relieve_anybody(const MatchKey& wanted) noexcept;
+  void relieve_anybody(MatchKey wanted) noexcept;
   void after_spending(net::PeerId id, Peer& peer, int account) noexcept;
 
   // peer_loss.cc
   void on_peer_lost(net::PeerId id, const Status& why) noexcept;
+
+  // What every small message passes, inline.
+  void post_receive(ReceiveRequest& receive, std::uint64_t& counter) noexcept {
+    receive.stamp = next_stamp++;
+    posted.insert(receive);
+    receive.posted_counter_ = &counter;
+    ++counter;
+    if (is_wildcard(receive.MatchNode::key)) count_wildcard(receive.MatchNode::key, 1);
+  }
+  void unpost(ReceiveRequest& receive) noexcept {
+    posted.remove(receive);
+    --*receive.posted_counter_;
+    if (is_wildcard(receive.MatchNode::key)) count_wildcard(receive.MatchNode::key, -1);
+  }
+  static bool is_wildcard(MatchKey key) noexcept { return key.peer() == kAnyPeer || key.tag() == kAnyTag; }
+  void count_wildcard(MatchKey key, int by) noexcept {
+    wildcard_receives += by;
+    wildcards[key.peer() == kAnyPeer][key.tag() == kAnyTag] += by;
+  }
+  // The posted receive that a message with this envelope belongs to.
+  ReceiveRequest* match_posted(MatchKey envelope) noexcept {
+    if (wildcard_receives != 0) return match_with_wildcards(envelope);
+    return static_cast<ReceiveRequest*>(posted.oldest(envelope));
+  }
+  Message* find_unexpected(MatchKey wanted) noexcept {
+    return unexpected.size() == 0 ? nullptr : search_unexpected(wanted);
+  }
+  // A receive from any source learns the sender's rank from the frame: it must be the rank of the process that sent it.
+  bool names_itself_truly(const ReceiveRequest& receive, net::PeerId id, std::int32_t source) const noexcept {
+    if (receive.arguments_.source != MPI_ANY_SOURCE) return true;
+    const comm::Group& group = receive.arguments_.communicator->peers(receive.arguments_.plane);
+    return source >= 0 && source < group.size() && group.member(source) == id;
+  }
 
   static int account_of(std::uint64_t context) noexcept {
     const bool user = (context & 3) == static_cast<std::uint64_t>(comm::Plane::kPointToPoint);

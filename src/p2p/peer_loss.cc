@@ -35,14 +35,14 @@ void Messenger::State::on_peer_lost(net::PeerId id, const Status& why) noexcept 
   for (auto at = probes.begin(); at != probes.end();) {
     ProbeWatch& watch = *at;
     ++at;
-    if (watch.key_.peer != id) continue;
+    if (watch.key_.peer() != id) continue;
     watch.unlink();  // its thread will find out why (Messenger::reachable)
     engine.arrive(watch.waiter_);
   }
 
   std::vector<ReceiveRequest*> ended_receives;
   posted.for_each([&](MatchNode& node) {
-    if (node.key.peer == id) ended_receives.push_back(static_cast<ReceiveRequest*>(&node));
+    if (node.key.peer() == id) ended_receives.push_back(static_cast<ReceiveRequest*>(&node));
   });
   for (ReceiveRequest* receive : ended_receives) unpost(*receive);
   receives.for_each([&](ReceiveRequest& receive) {

@@ -6,13 +6,32 @@
 #include "p2p/messenger_state.h"
 
 namespace lapwing::p2p {
-namespace {
 
-bool is_wildcard(const MatchKey& key) noexcept {
-  return key.peer == kAnyPeer || key.tag == kAnyTag;
+// Finds the room for the message and forgets what the request did before.
+inline void Messenger::State::prepare(ReceiveRequest& receive) noexcept {
+  const ReceiveArguments& arguments = receive.arguments_;
+  receive.messenger_ = &owner;
+  receive.result().clear();
+  receive.contiguous_ = nullptr;
+  receive.capacity_ = receive.message_bytes_ = receive.wanted_ = receive.received_ = 0;
+  if (arguments.source == MPI_PROC_NULL) return;
+  const datatype::Datatype& type = *arguments.type;
+  receive.capacity_ = static_cast<std::uint64_t>(type.size()) * arguments.count;
+  if (receive.capacity_ == 0) return;
+  if (!type.contiguous()) return prepare_pieces(receive);
+  receive.contiguous_ = static_cast<std::byte*>(arguments.buffer) + type.true_lb();
 }
 
-}  // namespace
+void Messenger::State::prepare_pieces(ReceiveRequest& receive) noexcept {
+  const ReceiveArguments& arguments = receive.arguments_;
+  datatype::Datatype& type = *arguments.type;
+  if (arguments.count == 1 && type.layout().single_run()) {
+    receive.contiguous_ = static_cast<std::byte*>(arguments.buffer) + type.true_lb();
+    return;
+  }
+  if (!type.is_predefined()) receive.type_ = datatype::TypeRef(type);
+  receive.walk_.emplace(type, arguments.buffer, arguments.count);
+}
 
 void Messenger::State::start(ReceiveRequest& receive) noexcept {
   engine.begin(receive);
@@ -24,10 +43,9 @@ void Messenger::State::start(ReceiveRequest& receive) noexcept {
   }
   const comm::Communicator& communicator = *arguments.communicator;
   const bool any_source = arguments.source == MPI_ANY_SOURCE;
-  MatchKey key;
-  key.context = communicator.wire_context(arguments.plane);
-  key.peer = any_source ? kAnyPeer : communicator.peers(arguments.plane).member(arguments.source);
-  key.tag = arguments.tag == MPI_ANY_TAG ? kAnyTag : arguments.tag;
+  const MatchKey key{communicator.wire_context(arguments.plane),
+                     any_source ? kAnyPeer : communicator.peers(arguments.plane).member(arguments.source),
+                     arguments.tag == MPI_ANY_TAG ? kAnyTag : arguments.tag};
   receive.MatchNode::key = key;
   if (Message* message = find_unexpected(key)) {
     unlink(*message);
@@ -38,64 +56,28 @@ void Messenger::State::start(ReceiveRequest& receive) noexcept {
     post_receive(receive, posted_any[account]);
     return relieve_anybody(key);
   }
-  Peer& peer = peers[key.peer];
+  Peer& peer = peers[key.peer()];
   if (peer.lost) return fail(receive, peer.why.copy());
   post_receive(receive, peer.posted[account]);
-  if (peer.incoming[account].exhausted()) relieve(key.peer, account, true);
+  if (peer.incoming[account].exhausted()) relieve(key.peer(), account, true);
 }
 
-// Finds the room for the message and forgets what the request did before.
-void Messenger::State::prepare(ReceiveRequest& receive) noexcept {
-  const ReceiveArguments& arguments = receive.arguments_;
-  receive.messenger_ = &owner;
-  receive.result().clear();
-  receive.contiguous_ = nullptr;
-  receive.capacity_ = receive.message_bytes_ = receive.wanted_ = receive.received_ = 0;
-  if (arguments.source == MPI_PROC_NULL) return;
-  datatype::Datatype& type = *arguments.type;
-  receive.capacity_ = static_cast<std::uint64_t>(type.size()) * arguments.count;
-  if (receive.capacity_ == 0) return;
-  if (type.contiguous() || (arguments.count == 1 && type.layout().single_run())) {
-    receive.contiguous_ = static_cast<std::byte*>(arguments.buffer) + type.true_lb();
-    return;
-  }
-  if (!type.is_predefined()) receive.type_ = datatype::TypeRef(type);
-  receive.walk_.emplace(type, arguments.buffer, arguments.count);
+void Messenger::State::start_matched(ReceiveRequest& receive, Message& message) noexcept {
+  engine.begin(receive);
+  prepare(receive);
+  deliver(receive, message);
 }
 
 // ---- queues ---------------------------------------------------------------------------------------------------------
 
-void Messenger::State::post_receive(ReceiveRequest& receive, std::uint64_t& counter) noexcept {
-  receive.stamp = next_stamp++;
-  posted.insert(receive);
-  receive.posted_counter_ = &counter;
-  ++counter;
-  const MatchKey& key = receive.MatchNode::key;
-  if (!is_wildcard(key)) return;
-  ++wildcard_receives;
-  ++wildcards[key.peer == kAnyPeer][key.tag == kAnyTag];
-}
-
-void Messenger::State::unpost(ReceiveRequest& receive) noexcept {
-  posted.remove(receive);
-  --*receive.posted_counter_;
-  const MatchKey& key = receive.MatchNode::key;
-  if (!is_wildcard(key)) return;
-  --wildcard_receives;
-  --wildcards[key.peer == kAnyPeer][key.tag == kAnyTag];
-}
-
-// The posted receive that a message with this envelope belongs to: of at most four candidates the oldest.
-ReceiveRequest* Messenger::State::match_posted(const MatchKey& envelope) noexcept {
-  if (wildcard_receives == 0) return static_cast<ReceiveRequest*>(posted.oldest(envelope));
+// Of at most four candidates the oldest.
+ReceiveRequest* Messenger::State::match_with_wildcards(MatchKey envelope) noexcept {
   MatchNode* best = nullptr;
   for (int any_source = 0; any_source < 2; ++any_source) {
     for (int any_tag = 0; any_tag < 2; ++any_tag) {
       if ((any_source || any_tag) && wildcards[any_source][any_tag] == 0) continue;
-      MatchKey key = envelope;
-      if (any_source) key.peer = kAnyPeer;
-      if (any_tag) key.tag = kAnyTag;
-      MatchNode* candidate = posted.oldest(key);
+      MatchNode* candidate = posted.oldest(
+          {envelope.context, any_source ? kAnyPeer : envelope.peer(), any_tag ? kAnyTag : envelope.tag()});
       if (candidate != nullptr && (best == nullptr || candidate->stamp < best->stamp)) best = candidate;
     }
   }
@@ -103,15 +85,14 @@ ReceiveRequest* Messenger::State::match_posted(const MatchKey& envelope) noexcep
 }
 
 // The oldest unexpected message for a receive. O(1) unless a wildcard must pass over messages it does not match.
-Message* Messenger::State::find_unexpected(const MatchKey& wanted) noexcept {
-  if (unexpected.size() == 0) return nullptr;
-  if (wanted.peer != kAnyPeer && wanted.tag != kAnyTag)
+Message* Messenger::State::search_unexpected(MatchKey wanted) noexcept {
+  if (wanted.peer() != kAnyPeer && wanted.tag() != kAnyTag)
     return static_cast<Message*>(static_cast<ByEnvelope*>(unexpected.oldest(wanted)));
   MatchNode* node = by_context.oldest({wanted.context, kAnyPeer, kAnyTag});
   for (; node != nullptr; node = MatchTable::next(*node)) {
     auto* message = static_cast<Message*>(static_cast<ByContext*>(node));
-    const bool source_fits = wanted.peer == kAnyPeer || wanted.peer == message->peer();
-    if (source_fits && (wanted.tag == kAnyTag || wanted.tag == message->tag())) return message;
+    const bool source_fits = wanted.peer() == kAnyPeer || wanted.peer() == message->peer();
+    if (source_fits && (wanted.tag() == kAnyTag || wanted.tag() == message->tag())) return message;
   }
   return nullptr;
 }
@@ -130,14 +111,6 @@ void Messenger::State::discard(Message& message) noexcept {
 }
 
 // ---- a receive and its message --------------------------------------------------------------------------------------
-
-// A receive from any source learns the sender's rank from the frame: it must be the rank of the process that sent it.
-bool Messenger::State::names_itself_truly(const ReceiveRequest& receive, net::PeerId id,
-                                          std::int32_t source) const noexcept {
-  if (receive.arguments_.source != MPI_ANY_SOURCE) return true;
-  const comm::Group& group = receive.arguments_.communicator->peers(receive.arguments_.plane);
-  return source >= 0 && source < group.size() && group.member(source) == id;
-}
 
 void Messenger::State::bind(ReceiveRequest& receive, net::PeerId id, std::int32_t source, std::int32_t tag,
                             std::uint64_t bytes) noexcept {

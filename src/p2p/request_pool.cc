@@ -34,26 +34,12 @@ RequestPool::~RequestPool() {
   while (free_receives_ != nullptr) delete std::exchange(free_receives_, free_receives_->next_free_);
 }
 
-UserSend& RequestPool::make(const SendArguments& arguments, bool persistent) {
-  return revive(free_sends_, arguments, persistent);
+template <typename UserRequest>
+void RequestPool::grow(UserRequest*& list) {
+  list = new UserRequest(*this, messenger_);
 }
-UserReceive& RequestPool::make(const ReceiveArguments& arguments, bool persistent) {
-  return revive(free_receives_, arguments, persistent);
-}
-
-template <typename UserRequest, typename Arguments>
-UserRequest& RequestPool::revive(UserRequest*& list, const Arguments& arguments, bool persistent) {
-  UserRequest* request = list;
-  if (request != nullptr) [[likely]]
-    list = request->next_free_;
-  else
-    request = new UserRequest(*this, messenger_);
-  request->revive(persistent);
-  request->set_arguments(arguments);
-  if (arguments.communicator != nullptr) arguments.communicator->borrow();
-  if (persistent && arguments.type != nullptr) request->kept_type_ = datatype::TypeRef(*arguments.type);
-  return *request;
-}
+template void RequestPool::grow(UserSend*& list);
+template void RequestPool::grow(UserReceive*& list);
 
 template <typename UserRequest>
 void RequestPool::put(UserRequest*& list, UserRequest& request) noexcept {

@@ -62,16 +62,36 @@ class RequestPool {
   RequestPool(const RequestPool&) = delete;
   RequestPool& operator=(const RequestPool&) = delete;
 
-  // Not started yet.
-  UserSend& make(const SendArguments& arguments, bool persistent = false);
-  UserReceive& make(const ReceiveArguments& arguments, bool persistent = false);
+  // Not started yet. Inline, so that the arguments are written once, where they will be read.
+  UserSend& make(const SendArguments& arguments, bool persistent = false) {
+    return set_up(take(free_sends_), arguments, persistent);
+  }
+  UserReceive& make(const ReceiveArguments& arguments, bool persistent = false) {
+    return set_up(take(free_receives_), arguments, persistent);
+  }
   SentSend& sent() noexcept { return sent_; }
 
  private:
   friend class UserSend;
   friend class UserReceive;
+  template <typename UserRequest>
+  UserRequest& take(UserRequest*& list) {
+    if (list == nullptr) [[unlikely]]
+      grow(list);
+    UserRequest& request = *list;
+    list = request.next_free_;
+    return request;
+  }
+  template <typename UserRequest>
+  void grow(UserRequest*& list);
   template <typename UserRequest, typename Arguments>
-  UserRequest& revive(UserRequest*& list, const Arguments& arguments, bool persistent);
+  static UserRequest& set_up(UserRequest& request, const Arguments& arguments, bool persistent) {
+    request.revive(persistent);
+    request.set_arguments(arguments);
+    if (arguments.communicator != nullptr) arguments.communicator->borrow();
+    if (persistent && arguments.type != nullptr) request.kept_type_ = datatype::TypeRef(*arguments.type);
+    return request;
+  }
   template <typename UserRequest>
   static void put(UserRequest*& list, UserRequest& request) noexcept;
 

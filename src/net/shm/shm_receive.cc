@@ -106,9 +106,10 @@ bool ShmTransport::receive(Link& link) noexcept {
 
 // A header, or a whole small frame; how many bytes of the ring that was.
 std::uint64_t ShmTransport::take_header(Link& link) noexcept {
+  const std::byte* line = link.in.next(wire::kHeaderBytes).data;
+  if (wire::is_inline(line)) return take_inline(link, line);
   std::byte bytes[wire::kHeaderBytes];  // a copy: the peer could change the original between check and use
-  std::memcpy(bytes, link.in.next(sizeof bytes).data, sizeof bytes);
-  if (wire::is_inline(bytes)) return take_inline(link, bytes);
+  std::memcpy(bytes, line, sizeof bytes);
   if (const Status status = wire::decode(bytes, link.header); !status.ok()) {
     lose_malformed(link, status.text());
     return sizeof bytes;
@@ -135,14 +136,14 @@ std::uint64_t ShmTransport::take_inline(Link& link, const std::byte* line) noexc
     return wire::kHeaderBytes;
   }
   link.header.sequence = link.expected_sequence++;
-  const bool taken = sink_.on_whole(link.peer, link.header, wire::inline_payload(line));
-  give_back(link, wire::kHeaderBytes);
-  if (taken) return wire::kHeaderBytes;
-  begin_frame(link);
-  if (link.in_frame && !link.gone) {
-    land(link, wire::inline_payload(line), link.header.payload_bytes);
-    finish_frame(link);
+  if (!sink_.on_whole(link.peer, link.header, wire::inline_payload(line))) {
+    begin_frame(link);
+    if (link.in_frame && !link.gone) {
+      land(link, wire::inline_payload(line), link.header.payload_bytes);
+      finish_frame(link);
+    }
   }
+  give_back(link, wire::kHeaderBytes);
   return wire::kHeaderBytes;
 }
 
