@@ -191,6 +191,7 @@ bool Engine::run_application_tasklets() noexcept {
 
 void Engine::wait(Waiter& waiter) noexcept {
   run_tasklets();
+  if (sources_armed_ && !baton_taken_ && !waiter.ready()) look_first(waiter);
   while (!waiter.ready()) {
     if (run_application_tasklets()) continue;
     if (baton_taken_)
@@ -200,6 +201,14 @@ void Engine::wait(Waiter& waiter) noexcept {
   }
   // The baton may have been passed to this thread just when its own wait ended.
   if (!baton_taken_) pass_baton();
+}
+
+// What has come while the application computed needs no driver, who would take the flags of the armed event thread down: to put them
+// up again the application would set a timer when it leaves, a system call of microseconds.
+void Engine::look_first(Waiter& waiter) noexcept {
+  driver_ = &waiter;
+  turn(!kThorough);
+  driver_ = nullptr;
 }
 
 void Engine::drive(Waiter& waiter) noexcept {

@@ -199,6 +199,7 @@ class Engine {
   static constexpr unsigned kGlancesPerLook = 16;
 
   bool turn(bool thorough) noexcept;
+  void look_first(Waiter& waiter) noexcept;
   void drive(Waiter& waiter) noexcept;
   bool spin(Waiter& waiter) noexcept;
   void sleep_in_port(Waiter& waiter) noexcept;
@@ -270,7 +271,7 @@ class Engine {
   std::int64_t in_flight_ = 0;
   bool baton_taken_ = false;    // an application thread drives
   bool driver_sleeps_ = false;  // ... and sleeps in the port
-  const Waiter* driver_ = nullptr;  // ... for this
+  const Waiter* driver_ = nullptr;  // who drives, or looks first whether he must, does it for this
   bool event_thread_drives_ = false;
   bool sources_armed_ = false;
   unsigned glances_ = 0;

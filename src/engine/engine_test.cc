@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -39,7 +40,10 @@ class FakeSource final : public Source, public FdHandler {
       EXPECT_EQ(::write(fd_, &one, sizeof one), static_cast<ssize_t>(sizeof one));
     }
   }
+  // What nobody needs to be rung for.
+  void leave_there(TestOperation& operation) { mailbox_.store(&operation); }
   bool empty() const { return mailbox_.load() == nullptr; }
+  bool armed() const { return sleeping_.load(); }
 
   bool poll() noexcept override {
     TestOperation* operation = mailbox_.exchange(nullptr);
@@ -253,6 +257,27 @@ TEST(EventThread, DrivesWhileTheApplicationIsOutside) {
     Call call(engine);
     EXPECT_TRUE(source.driven_by_event_thread);
   }
+}
+
+TEST(EventThread, StaysArmedWhenAWaitFindsWhatHasCome) {
+  SteadyClock clock;
+  Engine engine(clock);
+  ASSERT_TRUE(engine.start({}).ok());
+  FakeSource source(engine);
+  TestOperation operation;
+  {
+    Call call(engine);
+    engine.begin(operation);
+  }
+  for (bool armed = false; !armed; std::this_thread::yield()) {
+    const std::lock_guard guard(engine.lock());  // nobody is arming it just now
+    armed = source.armed();
+    if (armed) source.leave_there(operation);
+  }
+  Call(engine).wait(operation);
+  EXPECT_TRUE(operation.done());
+  EXPECT_TRUE(source.armed());
+  EXPECT_FALSE(source.driven_by_event_thread);
 }
 
 TEST(EventThread, LazyArmDrainsWhatComesUnexpected) {

@@ -320,6 +320,7 @@ void EngineModel::enter(State& s, int me, Step& step) const {
       if (may_start) start(s, me);
       self.waits = 1;
       self.at = kWaitLoop;
+      if (s.sources_armed && !s.baton) self.at = kTurnQuick, self.back = kWaitLoop;  // it may have come
       return;
     case kIrecv:
       step.name(has_one ? "application: a call that leaves at once" : "application: MPI_Irecv");
