@@ -10,7 +10,7 @@
 namespace lapwing::net::tcp {
 namespace {
 
-// Smaller is better. Classes are far enough apart for the prefix length to order within the first.
+// Smaller is better. Classes are far enough apart for the size of the network to order within the first.
 enum : int { kSameNetwork = 0, kRoutable = 1000, kTunnelled = 2000, kLastResort = 3000, kUnreachable = 4000 };
 
 bool is_own(const Address& address, const std::vector<Interface>& own) {
@@ -18,16 +18,17 @@ bool is_own(const Address& address, const std::vector<Interface>& own) {
                      [&](const Interface& interface) { return interface.address.same_host_address(address); });
 }
 
-// The length of the longest prefix by which `address` is a neighbour; -1 when it is none.
+// How many bits number the hosts of the narrowest network in which `address` is a neighbour; kUnreachable when there is none. So
+// IPv4 comes before IPv6 on the same wire, where its packets carry 20 bytes more: 1.4 % of a stream over Ethernet.
 int neighbourhood(const Address& address, const std::vector<Interface>& own) {
-  int longest = -1;
+  const int bits = address.family == AF_INET6 ? 128 : 32;
+  int narrowest = kUnreachable;
   for (const Interface& interface : own) {
     if (!interface.up || interface.point_to_point || interface.address.last_resort) continue;
-    if (interface.address.network_contains(address)) {
-      longest = std::max(longest, static_cast<int>(interface.address.prefix_length));
-    }
+    if (interface.address.network_contains(address))
+      narrowest = std::min(narrowest, bits - static_cast<int>(interface.address.prefix_length));
   }
-  return longest;
+  return narrowest;
 }
 
 int cost_elsewhere(const Address& address, const std::vector<Interface>& own, const RouteFinder& route) {
@@ -35,7 +36,7 @@ int cost_elsewhere(const Address& address, const std::vector<Interface>& own, co
   const Route way = route(address);
   if (way == Route::kNone) return kUnreachable;
   if (address.last_resort) return kLastResort;
-  if (const int prefix = neighbourhood(address, own); prefix >= 0) return kSameNetwork + 128 - prefix;
+  if (const int bits = neighbourhood(address, own); bits != kUnreachable) return kSameNetwork + bits;
   return way == Route::kTunnel ? kTunnelled : kRoutable;
 }
 

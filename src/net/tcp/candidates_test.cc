@@ -110,6 +110,11 @@ TEST(Candidates, NeighboursFirst) {
             "10.1.2.7:1/24,10.8.0.7:1/24,203.0.113.5:1/24,172.18.0.1:1/16~");
 }
 
+TEST(Candidates, OnTheSameWireTheProtocolOfShorterHeaders) {
+  const std::vector<Interface> own{interface_of("eth0", "[fd00::1]:1/64"), interface_of("eth0", "10.0.0.1:1/24")};
+  EXPECT_EQ(chosen("[fd00::2]:1/64,10.0.0.2:1/24", own, false), "10.0.0.2:1/24,[fd00::2]:1/64");
+}
+
 TEST(Candidates, OnlyWhatHasARoute) {
   const auto route = [](const Address& address) {
     return address.family == AF_INET6 ? Route::kNone : address.bytes[0] == 10 ? Route::kTunnel : Route::kDirect;
