@@ -1,7 +1,7 @@
 // Reading edge-triggered sockets (src/net/tcp/link.cc, inbox.cc, shared.cc): a hot link is read by every poll, and when
 // the port announces it, by the next one; others are read at once, and so are all while too many are busy. A short read ends the reading without another system
-// call. The peer sends, ends, or both at once. What an announcement is, and what it is not, is what Linux does:
-// kernel_facts_test.cc.
+// call. The peer sends, ends, or both at once. The event thread, about to sleep in the middle of a long frame, asks to be woken for a larger
+// piece (a watermark); others look at the port without that. What an announcement is, and what it is not, is what Linux does: kernel_facts_test.cc.
 #include <gtest/gtest.h>
 
 #include "checker.h"
@@ -16,13 +16,16 @@ enum class Without {
   kArmRefuses,     // somebody sleeps though an announced hot link has not been read yet
   kPlaceIsKept,    // such a link loses its place among the hot ones to a busier one
   kPollLooks,      // such a link is passed over because too many are busy by now
+  kLowering,       // the watermark stays where it is when less than that is missing of the frame
+  kModesty,        // the watermark is higher than what is missing of the frame
 };
 
 class Socket {
  public:
-  static constexpr int kMessages = 3;
+  // Two frames: a long one, of which each part can be a piece of its own, and a short one.
+  static constexpr int kLongFrame = 3, kMessages = kLongFrame + 1, kLargePiece = 2;
   struct State {
-    std::uint8_t over, sent, ended, queued, edge;  // the peer's and the kernel's
+    std::uint8_t over, sent, ended, queued, edge, watermark;  // the peer's and the kernel's; a watermark of 0 is one of 1
     std::uint8_t at, end_announced, hot, expected, received, seen_end;
   };
 
@@ -37,6 +40,18 @@ class Socket {
   bool step(State& s, int thread, Step& step) const { return thread == 0 ? reader(s, step) : peer(s, step); }
 
  private:
+  // What the kernel does when something has come, or the watermark was set, or it was asked to announce again.
+  static bool readable(const State& s) { return s.ended || (s.queued > 0 && s.queued >= s.watermark); }
+  static void announce(State& s) {
+    if (readable(s)) s.edge = 1;
+  }
+  static int missing(const State& s) { return s.received > 0 && s.received < kLongFrame ? kLongFrame - s.received : 0; }
+  static void set_watermark(State& s, int pieces) {
+    if (s.watermark == pieces) return;
+    s.watermark = static_cast<std::uint8_t>(pieces);
+    announce(s);
+  }
+
   bool peer(State& s, Step& step) const {
     if (s.over) return false;
     if (s.sent == kMessages) {
@@ -48,7 +63,7 @@ class Socket {
       step.name("peer: sends");
       ++s.sent, ++s.queued;
     }
-    s.edge = 1;
+    announce(s);
     return true;
   }
 
@@ -62,23 +77,33 @@ class Socket {
     const int taken = all ? s.queued : 1;
     s.received = static_cast<std::uint8_t>(s.received + taken);
     s.queued = static_cast<std::uint8_t>(s.queued - taken);
-    if (!all && without_ != Without::kAnnounceAgain) s.edge = 1;
+    if (missing(s) < s.watermark && without_ != Without::kLowering) set_watermark(s, 0);
+    if (!all && without_ != Without::kAnnounceAgain) announce(s);
   }
 
-  enum At { kSleep, kDeliver, kSecondLook, kTurn, kPoll };
+  enum At { kLookAtPort, kSleep, kDeliver, kSecondLook, kTurn, kPoll };
 
   bool reader(State& s, Step& step) const {
     if (s.seen_end) return false;
     switch (s.at) {
-      case kSleep:
+      case kLookAtPort:
+        s.at = kSleep;
         if (s.expected && without_ != Without::kArmRefuses) {
           step.name("reader: does not sleep, there is input");
           s.at = kPoll;
-          return true;
+        } else if (s.hot && step.maybe()) {
+          step.name("reader: arms");
+          const bool large = missing(s) >= kLargePiece || without_ == Without::kModesty;
+          set_watermark(s, large ? kLargePiece : 0);
+        } else {
+          step.name("reader: only looks at the port");
         }
+        return true;
+      case kSleep:
         if (!s.edge) return false;
-        step.name("reader: the port announces the socket");
         s.edge = 0;
+        if (!readable(s)) return step.name("kernel: it is not readable any more"), true;
+        step.name("reader: the port announces the socket");
         s.end_announced = s.ended;
         s.at = kDeliver;
         return true;
@@ -105,14 +130,14 @@ class Socket {
         step.name("reader: goes on, or leaves");
         s.end_announced = 0;
         if (step.maybe() && (!s.expected || without_ == Without::kPlaceIsKept)) s.hot = 0;
-        s.at = step.maybe() ? kPoll : kSleep;
+        s.at = step.maybe() ? kPoll : kLookAtPort;
         return true;
       case kPoll:
         step.name(s.hot ? "reader: polls the hot socket" : "reader: the socket is not among the hot ones");
         if (s.hot && ((s.expected && without_ != Without::kPollLooks) || step.maybe())) receive(s, step);
         s.expected = 0;
         if (step.maybe()) s.hot = 0;
-        s.at = kSleep;
+        s.at = kLookAtPort;
         return true;
     }
     return false;
@@ -135,7 +160,7 @@ TEST_P(SocketMutant, IsFoundOut) {
 
 INSTANTIATE_TEST_SUITE_P(Each, SocketMutant, ::testing::Values(Without::kAnnounceAgain, Without::kLookForTheEnd,
                                            Without::kArmRefuses, Without::kPlaceIsKept,
-                                           Without::kPollLooks));
+                                           Without::kPollLooks, Without::kLowering, Without::kModesty));
 
 }  // namespace
 }  // namespace lapwing::model

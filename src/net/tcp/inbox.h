@@ -34,6 +34,8 @@ class Inbox {
   // The peer has said goodbye: its end is no error.
   bool goodbye() const noexcept { return goodbye_; }
   const Landing* half_received() const noexcept { return in_payload_ ? &landing_ : nullptr; }
+  // Of the frame that is being received: nothing else on this link can be had before these bytes.
+  std::uint64_t missing() const noexcept { return in_payload_ ? header_.payload_bytes - payload_done_ : 0; }
   // Counts what has ever arrived; tells whether receive() moved something.
   std::uint64_t bytes_received() const noexcept { return bytes_received_; }
 

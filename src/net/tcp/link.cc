@@ -3,6 +3,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -21,6 +22,18 @@ constexpr std::int64_t kBurstGap = 5'000;  // ns from the end of one post of a b
 constexpr unsigned kSentAtOnce = 1;
 constexpr unsigned kMostKeptBack = 128;
 constexpr std::uint64_t kLargestKeptBack = 4096;  // payload bytes; longer messages take the queue along at once
+
+// Watermarks. To be woken takes an event thread some 30 us of the core that it shares with the computation, so it takes a long frame in
+// large pieces: nothing else on the link can be had before its last byte. The pieces get smaller towards the end, so that little
+// is left to copy when that has come, and are a part of the receive buffer, so that the peer can go on. A thread that waits has nothing
+// better to do than to copy early; and over loopback, where all comes at once, to be woken early costs less than to be late.
+constexpr std::uint64_t kLargestPiece = 256 << 10, kLastPiece = 64 << 10, kSmallRest = 16 << 10;
+constexpr std::uint64_t kPiecesPerBuffer = 4;
+
+std::uint64_t next_piece(std::uint64_t missing, std::uint64_t buffer) noexcept {
+  const std::uint64_t wanted = missing <= kLastPiece ? missing : std::clamp(missing / 2, kLastPiece, kLargestPiece);
+  return std::max<std::uint64_t>(std::min(wanted, buffer / kPiecesPerBuffer), 1);
+}
 
 constexpr int kMostReadsAtClose = 1024;  // of a scratch buffer each; a peer that still sends then is not waited for
 
@@ -238,6 +251,7 @@ void Link::receive() noexcept {
   const std::uint64_t before = inbox_.bytes_received();
   const Inbox::Result result = inbox_.receive(connection_->fd(), shared_.scratch.get(), Shared::kScratchBytes, calls);
   if (inbox_.bytes_received() != before) burst_ended_ = true;  // what comes next may be an answer that somebody waits for
+  if (inbox_.missing() < watermark_) announce_from(1);
   switch (result) {
     case Inbox::Result::kDrained:
       if (!failure_.ok()) lose(std::move(failure_));  // sending had failed
@@ -258,6 +272,19 @@ void Link::receive() noexcept {
                          inbox_.violation().text()));
       break;
   }
+}
+
+void Link::set_watermark() noexcept {
+  if (state_ != State::kOpen || connection_->remote().is_loopback() || inbox_.missing() < kSmallRest) return;
+  const bool at_once = shared_.engine.somebody_waits();
+  announce_from(at_once ? 1 : next_piece(inbox_.missing(), connection_->socket().receive_buffer()));
+}
+
+// The kernel announces at once what is there already.
+void Link::announce_from(std::uint64_t bytes) noexcept {
+  if (bytes == watermark_) return;
+  watermark_ = bytes;
+  connection_->socket().announce_from(static_cast<int>(bytes));
 }
 
 // ---- the end --------------------------------------------------------------------------------------------------------

@@ -61,6 +61,9 @@ class Link final : public ConnectionUser, public DialerUser {
   // Reads without having been told that there is something; true when something came.
   bool look() noexcept;
 
+  // Somebody is about to sleep: the event thread is not woken for each packet of a long frame.
+  void set_watermark() noexcept;
+
   void on_ready(Connection& connection, std::uint32_t events) noexcept override;
   void on_deadline(Connection&) noexcept override {}
   void on_dialed(std::unique_ptr<Connection> connection) noexcept override;
@@ -90,6 +93,7 @@ class Link final : public ConnectionUser, public DialerUser {
   void defer_flush() noexcept;
   void flush() noexcept;
   void receive() noexcept;
+  void announce_from(std::uint64_t bytes) noexcept;
   void on_awaited_in_vain() noexcept;
   void resume_soon() noexcept;
   void resume() noexcept;
@@ -114,6 +118,7 @@ class Link final : public ConnectionUser, public DialerUser {
   bool listed_ = false;      // in Shared::deferred
   bool held_ = false;        // the engine has been told that frames wait to leave
   bool unanswered_ = false;  // at the last inspection
+  std::uint64_t watermark_ = 1;  // so many bytes make the socket readable
   Status failure_;  // why frames are not sent any more: from now on (kFinished, kLost), or from the next resume()
   Outbox outbox_;
   Inbox inbox_;

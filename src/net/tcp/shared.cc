@@ -54,6 +54,10 @@ bool HotLinks::has(const Link& link) const noexcept {
   return !too_many_ && std::any_of(hot_.begin(), hot_.end(), [&](const Hot& hot) { return hot.link == &link; });
 }
 
+void HotLinks::set_watermarks() noexcept {
+  for (const Hot& hot : hot_) hot.link->set_watermark();
+}
+
 bool HotLinks::poll() noexcept {
   if (too_many_ && !input_expected_) return false;
   bool moved = false;

@@ -54,6 +54,8 @@ class HotLinks {
   // The event port has announced input of a hot link, and will not do so again: nobody sleeps before the next poll.
   void expect_input() noexcept { input_expected_ = true; }
   bool input_expected() const noexcept { return input_expected_; }
+  // Somebody is about to sleep.
+  void set_watermarks() noexcept;
   // More links have traffic than poll() looks at.
   bool too_many() const noexcept { return too_many_; }
 

@@ -37,6 +37,12 @@ int Socket::pending_error() const noexcept {
   return getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
 }
 
+std::size_t Socket::receive_buffer() const noexcept {
+  int bytes = 0;
+  socklen_t length = sizeof bytes;
+  return getsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &bytes, &length) == 0 ? static_cast<std::size_t>(bytes) : 0;
+}
+
 void Socket::keep_alive(int idle, int between, int probes) const noexcept {
   const int on = 1;
   setsockopt(fd_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);

@@ -1,6 +1,8 @@
 // A socket with one owner, and the few calls on it that TCP needs. Nothing blocks; errors come back as errno values.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -46,6 +48,10 @@ class Socket {
     std::int64_t silent_for = 0;  // ns since the last acknowledgement
   };
   Acknowledgement acknowledgement() const noexcept;
+
+  std::size_t receive_buffer() const noexcept;
+  // So many bytes make the socket readable; its end and its errors do in any case.
+  void announce_from(int bytes) const noexcept { setsockopt(fd_, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes); }
 
   // Sends all of a few bytes on a connection that has sent little before; false when it does not take them.
   bool send_small(const std::byte* bytes, std::size_t count) const noexcept;

@@ -144,6 +144,12 @@ void TcpTransport::admit(PeerId peer, std::unique_ptr<tcp::Connection> connectio
   link(peer).open(std::move(connection));
 }
 
+bool TcpTransport::arm() noexcept {
+  if (!shared_.deferred.empty() || shared_.hot_links.input_expected()) return false;
+  shared_.hot_links.set_watermarks();
+  return true;
+}
+
 bool TcpTransport::poll() noexcept {
   shared_.retired.clear();
   bool moved = false;

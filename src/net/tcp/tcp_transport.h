@@ -39,8 +39,8 @@ class TcpTransport final : public Transport, private tcp::ReceptionUser {
   void close() noexcept override;
 
   bool poll() noexcept override;
-  // The event port announces whatever there is to do, except to send what bursts keep back.
-  bool arm() noexcept override { return shared_.deferred.empty() && !shared_.hot_links.input_expected(); }
+  // The event port announces whatever there is to do, except to send what bursts keep back; long frames by the piece.
+  bool arm() noexcept override;
   void disarm() noexcept override {}
   bool rings_unasked() const noexcept override { return spoken_; }
   bool wants_port_looked_at() const noexcept override { return shared_.hot_links.too_many(); }
