@@ -1,7 +1,8 @@
 // The doorbell of shared memory (src/net/shm/shm_transport.h, "How nobody misses anything"): two senders, one receiver
 // that sleeps when it has found nothing, and cools rings down whenever it likes. Memory is weak. At first only the receiver's
-// event thread sleeps, which is not rung for messages that can wait (some of the first sender's); at some moment its application begins to wait, or it
-// never does.
+// event thread sleeps, which is not rung for messages that can wait (some of the first sender's); at some moment its application
+// begins to wait, or it never does. Of several pieces that are published one after the other (some of the second sender's) the
+// first is only shown, for a receiver that is awake, and the last announced.
 #include <gtest/gtest.h>
 
 #include "checker.h"
@@ -24,6 +25,9 @@ enum class Without {
   kWaiterForAll,       // what can wait rings nobody, whoever sleeps
   kWaiterByName,       // the thread that waits raises the flag of the event thread
   kUrgency,            // whatever comes, the event thread is not rung
+  kAnnounceLast,       // of several pieces the first is announced
+  kFenceBehindLast,    // the last of several pieces is published behind the fence
+  kAnnounceShown,      // pieces that were shown are not announced
 };
 
 class Doorbell {
@@ -35,6 +39,7 @@ class Doorbell {
   struct Sender {
     std::uint8_t at, sent, early;  // early: the sleeping flag as a load before its turn may have seen it
     std::uint8_t can_wait, urgent;  // the last message can wait; the last one that cannot
+    std::uint8_t shown;             // it is a piece behind another that was shown
   };
   struct State {
     WeakMemory<kCores, kWords> memory;
@@ -62,29 +67,55 @@ class Doorbell {
   }
 
  private:
-  enum SenderAt { kPublish, kFence, kReadBit, kSetBit, kFenceBit, kReadFlag, kTakeFlag, kRing, kLatePublish };
+  enum SenderAt { kPublish, kShow, kShowBit, kLastPiece, kFence, kReadBit, kSetBit, kFenceBit, kReadFlag, kTakeFlag, kRing,
+                  kLatePublish };
 
   bool send(State& s, int me, Step& step) const {
     Sender& sender = s.sender[me];
     const int bit = 1 << me;
     const auto next = [&](SenderAt at) { return sender.at = at, true; };
+    const auto publish = [&] {
+      ++sender.sent;
+      if (!sender.can_wait) sender.urgent = sender.sent;
+      if (without_ != Without::kPublishBeforeBell) s.memory.store_release(me, kTail0 + me, sender.sent);
+    };
     const auto done = [&] {
       if (without_ == Without::kPublishBeforeBell) return next(kLatePublish);
       sender.early = 0;
-      return next(kPublish);
+      const bool last_is_left = sender.shown && without_ == Without::kAnnounceLast;
+      sender.shown = 0;
+      return next(last_is_left ? kLastPiece : kPublish);
     };
     switch (sender.at) {
       case kPublish:
         if (sender.sent == kMessages || !s.memory.takes_store(me)) return false;
         step.name("sender: publishes the tail");
-        ++sender.sent;
         sender.can_wait = me == 0 && step.maybe();
-        if (!sender.can_wait) sender.urgent = sender.sent;
-        if (without_ != Without::kPublishBeforeBell) s.memory.store_release(me, kTail0 + me, sender.sent);
+        publish();
+        if (me == 1 && sender.sent < kMessages && step.maybe()) return next(kShow);
         return next(without_ == Without::kFenceAfterTail ? kReadBit : kFence);
-      case kFence:
+      case kShow:
+        step.name("sender: shows the first piece");
+        sender.shown = 1;
+        if ((s.memory.load(me, kPending) & bit) == 0) return next(kShowBit);
+        return next(announces_early() ? kFence : kLastPiece);
+      case kShowBit:
+        if (!s.memory.takes_update(me, kPending)) return false;
+        step.name("sender: sets its pending bit for the first piece");
+        s.memory.words[kPending] |= static_cast<std::uint8_t>(bit);
+        return next(announces_early() ? kFence : kLastPiece);
+      case kLastPiece:
+        if (!s.memory.takes_store(me)) return false;
+        step.name("sender: publishes the last piece");
+        publish();
+        if (without_ == Without::kFenceBehindLast) return next(kReadBit);
+        if (announces_early() || without_ == Without::kAnnounceShown) return sender.shown = 0, next(kPublish);
+        return next(without_ == Without::kFenceAfterTail ? kReadBit : kFence);
+      case kFence: {
         step.name("sender: fence");
-        return s.memory.fenced(me) && next(kReadBit);
+        const bool piece_follows = sender.shown && without_ == Without::kFenceBehindLast;
+        return s.memory.fenced(me) && next(piece_follows ? kLastPiece : kReadBit);
+      }
       case kReadBit:
         step.name("sender: reads its pending bit");
         sender.early = static_cast<std::uint8_t>(s.memory.load(me, kSleeping));
@@ -229,6 +260,7 @@ class Doorbell {
     return false;
   }
 
+  bool announces_early() const { return without_ == Without::kAnnounceLast || without_ == Without::kFenceBehindLast; }
   std::uint8_t sleeper(const State& s) const {
     return s.waits && without_ != Without::kWaiterByName ? kWaiter : kListener;
   }
@@ -258,7 +290,8 @@ INSTANTIATE_TEST_SUITE_P(Each, DoorbellMutant,
                                            Without::kFenceWhenCooling, Without::kLookWhenCooling,
                                            Without::kLookAtBitmap, Without::kLookAfterArming,
                                            Without::kPublishBeforeBell, Without::kBell,
-                                           Without::kWaiterForAll, Without::kWaiterByName, Without::kUrgency));
+                                           Without::kWaiterForAll, Without::kWaiterByName, Without::kUrgency,
+                                           Without::kAnnounceLast, Without::kFenceBehindLast, Without::kAnnounceShown));
 
 }  // namespace
 }  // namespace lapwing::model
