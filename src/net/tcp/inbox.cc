@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cinttypes>
 #include <cstring>
+#include <limits>
 
 #include "base/internal_error.h"
 
@@ -34,8 +35,9 @@ Inbox::Result Inbox::receive(int fd, std::byte* scratch, std::size_t scratch_byt
     std::uint64_t asked = direct;
     // What follows the payload, usually the next header, comes along with the same system call.
     if (!in_payload_ || direct == 0 || direct == landing_.accepted - payload_done_) {
-      segments[count++] = {scratch, scratch_bytes};
-      asked += scratch_bytes;
+      const std::size_t ahead = std::min(scratch_bytes, worth_reading_ahead(direct));
+      segments[count++] = {scratch, ahead};
+      asked += ahead;
     }
     const ssize_t got = receive_into(fd, segments, count);
     ++calls.receives;
@@ -56,6 +58,13 @@ Inbox::Result Inbox::receive(int fd, std::byte* scratch, std::size_t scratch_byt
     if (bytes < asked) return Result::kDrained;
   }
   return Result::kMore;
+}
+
+// Behind a long payload there is probably another one: of it only the header, because what is read ahead has to be copied.
+std::size_t Inbox::worth_reading_ahead(std::uint64_t direct) const noexcept {
+  if (header_.payload_bytes < kDirectBytes) return std::numeric_limits<std::size_t>::max();
+  const std::uint64_t rest = in_payload_ && direct == 0 ? header_.payload_bytes - payload_done_ : 0;
+  return static_cast<std::size_t>(rest) + wire::kHeaderBytes;
 }
 
 // Where the next payload bytes go, when they are many enough to be read there directly.

@@ -46,6 +46,7 @@ class Inbox {
   static constexpr unsigned kTurnReads = 16;
 
   std::size_t direct_segments(iovec* segments, std::uint64_t& bytes) noexcept;
+  std::size_t worth_reading_ahead(std::uint64_t direct) const noexcept;
   void consume_direct(std::uint64_t bytes) noexcept;
   std::size_t take_header(const std::byte* bytes, std::size_t count) noexcept;
   std::size_t begin_frame(const std::byte* header, std::size_t following) noexcept;
