@@ -56,6 +56,19 @@ void EventPort::change(int fd, std::uint32_t events) noexcept {
   ++system_calls.watches;
 }
 
+void EventPort::leave(int fd) noexcept {
+  LAPWING_CHECK(epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr) == 0);
+  ++system_calls.watches;
+}
+
+bool EventPort::come_back(int fd, std::uint32_t events) noexcept {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = ticket(slot_of(fd));
+  ++system_calls.watches;
+  return epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
 void EventPort::remove(int fd) noexcept {
   const std::size_t index = slot_of(fd);
   epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr);

@@ -47,6 +47,10 @@ class EventPort {
   Status add(int fd, std::uint32_t events, FdHandler& handler);
   // Changes what `fd` is watched for.
   void change(int fd, std::uint32_t events) noexcept;
+  // Nothing is announced of `fd` until it is back. What came meanwhile is announced on return. False when the kernel refuses
+  // (memory, max_user_watches): it stays outside.
+  void leave(int fd) noexcept;
+  [[nodiscard]] bool come_back(int fd, std::uint32_t events) noexcept;
   // From here on the handler is not called, not even for readiness that another thread has collected already.
   void remove(int fd) noexcept;
 

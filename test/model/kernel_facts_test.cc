@@ -78,6 +78,15 @@ TEST_F(KernelFacts, WhatSomebodyCollectedIsNotAnnouncedOutside) {
   EXPECT_EQ(announced(outer_), 1) << "and the shot was not used up";
 }
 
+TEST_F(KernelFacts, WhoComesBackToThePortIsToldWhatCameMeanwhile) {
+  ring();
+  EXPECT_EQ(epoll_ctl(port_, EPOLL_CTL_DEL, bell_, nullptr), 0);
+  EXPECT_EQ(announced(port_), 0) << "who leaves takes along what was announced";
+  watch(port_, bell_, EPOLLIN | EPOLLET);
+  EXPECT_EQ(announced(port_), 1);
+  EXPECT_EQ(announced(port_), 0);
+}
+
 TEST_F(KernelFacts, AnEndThatCameWithTheLastBytesIsAnnouncedOnce) {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);

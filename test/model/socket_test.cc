@@ -1,6 +1,7 @@
 // Reading edge-triggered sockets (src/net/tcp/link.cc, inbox.cc, shared.cc): a hot link is read by every poll, and when
 // the port announces it, by the next one; others are read at once, and so are all while too many are busy. A short read ends the reading without another system
-// call. The peer sends, ends, or both at once. The event thread, about to sleep in the middle of a long frame, asks to be woken for a larger
+// call. A hot link may leave the port, where it is not announced any more, until somebody is about to sleep; while the reader sleeps another
+// thread may look in. The peer sends, ends, or both at once. The event thread, about to sleep in the middle of a long frame, asks to be woken for a larger
 // piece (a watermark); others look at the port without that. What an announcement is, and what it is not, is what Linux does: kernel_facts_test.cc.
 #include <gtest/gtest.h>
 
@@ -16,6 +17,9 @@ enum class Without {
   kArmRefuses,     // somebody sleeps though an announced hot link has not been read yet
   kPlaceIsKept,    // such a link loses its place among the hot ones to a busier one
   kPollLooks,      // such a link is passed over because too many are busy by now
+  kComesBack,      // somebody sleeps while a hot link is outside the port
+  kComesBackCold,  // a link outside the port loses its place among the hot ones, and is forgotten there
+  kStaysForSleepers,  // who looks in while somebody sleeps takes the link out of the port
   kLowering,       // the watermark stays where it is when less than that is missing of the frame
   kModesty,        // the watermark is higher than what is missing of the frame
 };
@@ -26,24 +30,31 @@ class Socket {
   static constexpr int kLongFrame = 3, kMessages = kLongFrame + 1, kLargePiece = 2;
   struct State {
     std::uint8_t over, sent, ended, queued, edge, watermark;  // the peer's and the kernel's; a watermark of 0 is one of 1
-    std::uint8_t at, end_announced, hot, expected, received, seen_end;
+    std::uint8_t at, end_announced, hot, expected, received, seen_end, outside, looked_in;
   };
 
   explicit Socket(Without without) : without_(without) {}
-  int threads() const { return 2; }
+  int threads() const { return 3; }
   void begin(State&) const {}
   const char* broken(const State&) const { return nullptr; }
   const char* unfinished(const State& s) const {
     if (s.received != kMessages) return "bytes lie in the socket and nobody reads them";
     return s.ended && !s.seen_end ? "the peer has gone and nobody knows" : nullptr;
   }
-  bool step(State& s, int thread, Step& step) const { return thread == 0 ? reader(s, step) : peer(s, step); }
+  bool step(State& s, int thread, Step& step) const {
+    return thread == 0 ? reader(s, step) : thread == 1 ? peer(s, step) : visitor(s, step);
+  }
 
  private:
   // What the kernel does when something has come, or the watermark was set, or it was asked to announce again.
   static bool readable(const State& s) { return s.ended || (s.queued > 0 && s.queued >= s.watermark); }
   static void announce(State& s) {
-    if (readable(s)) s.edge = 1;
+    if (readable(s) && !s.outside) s.edge = 1;
+  }
+  static void leave_port(State& s) { s.outside = 1, s.edge = 0; }
+  static void come_back(State& s) {
+    s.outside = 0;
+    announce(s);
   }
   static int missing(const State& s) { return s.received > 0 && s.received < kLongFrame ? kLongFrame - s.received : 0; }
   static void set_watermark(State& s, int pieces) {
@@ -67,6 +78,22 @@ class Socket {
     return true;
   }
 
+  // Another thread of the application: one look while the reader sleeps.
+  bool visitor(State& s, Step& step) const {
+    if (s.looked_in || s.at != kSleep || !s.hot) return false;
+    step.name("visitor: polls the hot socket");
+    s.looked_in = 1;
+    receive(s, step);
+    if (without_ == Without::kStaysForSleepers) leave_port(s);
+    return true;
+  }
+
+  // Gives the place among the hot ones to another link.
+  void grow_cold(State& s) const {
+    s.hot = 0;
+    if (s.outside && without_ != Without::kComesBackCold) come_back(s);
+  }
+
   // One receive: reads all there is, or as much as a turn may (then the socket is not known to be empty).
   void receive(State& s, Step& step) const {
     if (s.queued == 0) {
@@ -81,7 +108,7 @@ class Socket {
     if (!all && without_ != Without::kAnnounceAgain) announce(s);
   }
 
-  enum At { kLookAtPort, kSleep, kDeliver, kSecondLook, kTurn, kPoll };
+  enum At { kLookAtPort, kSleep, kDeliver, kSecondLook, kTurn, kPoll, kOtherLinks };
 
   bool reader(State& s, Step& step) const {
     if (s.seen_end) return false;
@@ -98,6 +125,7 @@ class Socket {
         } else {
           step.name("reader: only looks at the port");
         }
+        if (s.at == kSleep && s.hot && s.outside && without_ != Without::kComesBack) come_back(s);
         return true;
       case kSleep:
         if (!s.edge) return false;
@@ -121,7 +149,7 @@ class Socket {
         return true;
       case kSecondLook:
         step.name("reader: asks to be told of the end again");
-        if (s.end_announced && without_ != Without::kLookForTheEnd) s.edge = 1;
+        if (s.end_announced && without_ != Without::kLookForTheEnd) announce(s);
         s.end_announced = 0;
         s.at = kTurn;
         return true;
@@ -129,14 +157,22 @@ class Socket {
         // What it waited for may be here: then it leaves without another turn. And other links may be busier.
         step.name("reader: goes on, or leaves");
         s.end_announced = 0;
-        if (step.maybe() && (!s.expected || without_ == Without::kPlaceIsKept)) s.hot = 0;
+        if (step.maybe() && (!s.expected || without_ == Without::kPlaceIsKept)) grow_cold(s);
         s.at = step.maybe() ? kPoll : kLookAtPort;
         return true;
       case kPoll:
         step.name(s.hot ? "reader: polls the hot socket" : "reader: the socket is not among the hot ones");
         if (s.hot && ((s.expected && without_ != Without::kPollLooks) || step.maybe())) receive(s, step);
         s.expected = 0;
-        if (step.maybe()) s.hot = 0;
+        if (step.maybe())
+          grow_cold(s);
+        else if (s.hot && step.maybe())
+          leave_port(s);
+        s.at = s.outside ? kOtherLinks : kLookAtPort;
+        return true;
+      case kOtherLinks:
+        step.name("reader: polls other links, which may be busier");
+        if (step.maybe()) grow_cold(s);
         s.at = kLookAtPort;
         return true;
     }
@@ -160,7 +196,9 @@ TEST_P(SocketMutant, IsFoundOut) {
 
 INSTANTIATE_TEST_SUITE_P(Each, SocketMutant, ::testing::Values(Without::kAnnounceAgain, Without::kLookForTheEnd,
                                            Without::kArmRefuses, Without::kPlaceIsKept,
-                                           Without::kPollLooks, Without::kLowering, Without::kModesty));
+                                           Without::kPollLooks, Without::kComesBack,
+                                           Without::kComesBackCold, Without::kStaysForSleepers,
+                                           Without::kLowering, Without::kModesty));
 
 }  // namespace
 }  // namespace lapwing::model

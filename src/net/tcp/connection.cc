@@ -37,6 +37,10 @@ Status Connection::watch(bool writable) {
   return {};
 }
 
+std::uint32_t Connection::events() const noexcept {
+  return kReadable | (wants_writable_ ? std::uint32_t{EPOLLOUT} : 0u);
+}
+
 void Connection::want_writable(bool wanted) noexcept {
   if (wanted == wants_writable_) return;
   wants_writable_ = wanted;
@@ -44,7 +48,18 @@ void Connection::want_writable(bool wanted) noexcept {
 }
 
 void Connection::announce_again() noexcept {
-  engine_.port().change(fd(), kReadable | (wants_writable_ ? std::uint32_t{EPOLLOUT} : 0u));
+  if (!outside_port_) engine_.port().change(fd(), events());
+}
+
+void Connection::leave_port() noexcept {
+  if (outside_port_) return;
+  engine_.port().leave(fd());
+  outside_port_ = true;
+}
+
+bool Connection::come_back() noexcept {
+  if (outside_port_) outside_port_ = !engine_.port().come_back(fd(), events());
+  return !outside_port_;
 }
 
 void Connection::close() noexcept {

@@ -35,8 +35,13 @@ class Connection final : public engine::FdHandler {
   // was read without asking the event port would still look ready there and wake a sleeper for nothing.
   Status watch(bool writable);
   void want_writable(bool wanted) noexcept;
+  bool wants_writable() const noexcept { return wants_writable_; }
   // Asks for readiness that was announced once already and not used up.
   void announce_again() noexcept;
+  // Outside the port nothing is announced: for a socket that is looked at directly all the time. Who comes back is told what is there.
+  bool outside_port() const noexcept { return outside_port_; }
+  void leave_port() noexcept;
+  bool come_back() noexcept;
   // The handshake is over.
   void hand_over(ConnectionUser& user) noexcept {
     user_ = &user;
@@ -67,6 +72,7 @@ class Connection final : public engine::FdHandler {
   void on_ready(std::uint32_t events) noexcept override { user_->on_ready(*this, events); }
 
  private:
+  std::uint32_t events() const noexcept;
   struct Deadline : engine::Timer {
     explicit Deadline(Connection& owner) noexcept;
     Connection& connection;
@@ -81,6 +87,7 @@ class Connection final : public engine::FdHandler {
   std::int64_t born_;
   bool watched_ = false;
   bool wants_writable_ = false;
+  bool outside_port_ = false;
 };
 
 }  // namespace lapwing::net::tcp

@@ -228,9 +228,18 @@ void Link::on_ready(Connection& connection, std::uint32_t events) noexcept {
 
 bool Link::look() noexcept {
   if (state_ != State::kOpen) return false;
+  // Outside the port nobody says that the socket takes more.
+  if (connection_->outside_port() && connection_->wants_writable()) flush();
   const std::uint64_t before = inbox_.bytes_received();
   receive();
   return state_ != State::kOpen || inbox_.bytes_received() != before;
+}
+
+bool Link::leave_port() noexcept {
+  if (state_ != State::kOpen) return false;
+  LAPWING_DELAY_POINT("tcp.leave_port");
+  connection_->leave_port();
+  return true;
 }
 
 void Link::resume_soon() noexcept {

@@ -60,6 +60,9 @@ class Link final : public ConnectionUser, public DialerUser {
 
   // Reads without having been told that there is something; true when something came.
   bool look() noexcept;
+  // For a link that is looked at all the time (Connection::leave_port). False when it is not connected.
+  bool leave_port() noexcept;
+  bool come_back_to_port() noexcept { return state_ != State::kOpen || connection_->come_back(); }
 
   // Somebody is about to sleep: the event thread is not woken for each packet of a long frame.
   void set_watermark() noexcept;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/delay_point.h"
 #include "net/tcp/link.h"
 
 namespace lapwing::net::tcp {
@@ -35,15 +36,35 @@ void HotLinks::touch(Link& link) noexcept {
     }
   }
   if (hot_.size() < kMost) {
-    hot_.push_back({&link, 0});
+    hot_.push_back({&link, 0, 0});
     return;
   }
   if (input_expected_) return;  // perhaps of the one that would have to go
+  if (!all_in_port()) return;
   too_many_ = true;
   calm_ = 0;
   auto coldest = std::max_element(hot_.begin(), hot_.end(),
                                   [](const Hot& a, const Hot& b) { return a.looks_in_vain < b.looks_in_vain; });
-  *coldest = {&link, 0};
+  *coldest = {&link, 0, 0};
+}
+
+bool HotLinks::arm() noexcept {
+  armed_ = true;
+  for (Hot& hot : hot_) {
+    hot.finds = 0;
+    hot.link->set_watermark();
+  }
+  return all_in_port();
+}
+
+bool HotLinks::all_in_port() noexcept {
+  if (!some_outside_) return true;
+  LAPWING_DELAY_POINT("tcp.come_back");
+  some_outside_ = false;
+  for (Hot& hot : hot_) {
+    if (!hot.link->come_back_to_port()) some_outside_ = true;
+  }
+  return !some_outside_;
 }
 
 void HotLinks::forget(Link& link) noexcept {
@@ -52,10 +73,6 @@ void HotLinks::forget(Link& link) noexcept {
 
 bool HotLinks::has(const Link& link) const noexcept {
   return !too_many_ && std::any_of(hot_.begin(), hot_.end(), [&](const Hot& hot) { return hot.link == &link; });
-}
-
-void HotLinks::set_watermarks() noexcept {
-  for (const Hot& hot : hot_) hot.link->set_watermark();
 }
 
 bool HotLinks::poll() noexcept {
@@ -75,7 +92,8 @@ bool HotLinks::poll() noexcept {
     }
     if (came) {
       hot_[i].looks_in_vain = 0;
-    } else if (hot_[i].looks_in_vain >= kPatience) {
+      if (++hot_[i].finds > kSteady && !armed_) some_outside_ |= link->leave_port();
+    } else if (hot_[i].looks_in_vain >= kPatience && link->come_back_to_port()) {
       hot_.erase(hot_.begin() + static_cast<std::ptrdiff_t>(i));
       --i;
     }

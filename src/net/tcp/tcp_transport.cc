@@ -146,8 +146,7 @@ void TcpTransport::admit(PeerId peer, std::unique_ptr<tcp::Connection> connectio
 
 bool TcpTransport::arm() noexcept {
   if (!shared_.deferred.empty() || shared_.hot_links.input_expected()) return false;
-  shared_.hot_links.set_watermarks();
-  return true;
+  return shared_.hot_links.arm();
 }
 
 bool TcpTransport::poll() noexcept {

@@ -41,7 +41,7 @@ class TcpTransport final : public Transport, private tcp::ReceptionUser {
   bool poll() noexcept override;
   // The event port announces whatever there is to do, except to send what bursts keep back; long frames by the piece.
   bool arm() noexcept override;
-  void disarm() noexcept override {}
+  void disarm() noexcept override { shared_.hot_links.disarm(); }
   bool rings_unasked() const noexcept override { return spoken_; }
   bool wants_port_looked_at() const noexcept override { return shared_.hot_links.too_many(); }
 

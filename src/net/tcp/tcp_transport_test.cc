@@ -524,6 +524,58 @@ TEST_F(TcpTest, ClosingLosesNothingThatWasPosted) {
   EXPECT_TRUE(high().sink.lost.empty());
 }
 
+// Message after message, each taken before the next: then rank 1 looks at its socket without the port's help.
+class TcpBusyTest : public TcpTest {
+ protected:
+  void SetUp() override {
+    TcpTest::SetUp();
+    attach();
+    for (int i = 0; i < 100; ++i) {
+      TestOp op(i);
+      low().post(1, op);
+      pump([&] { return high().sink.tags.size() == static_cast<std::size_t>(i) + 1; });
+    }
+  }
+  bool announced(int timeout_ms) {
+    engine::EventPort::Batch batch;
+    high().engine.port().collect(batch, timeout_ms);
+    return batch.count > 0;
+  }
+};
+
+TEST_F(TcpBusyTest, ABusyLinkIsAnnouncedOnlyToWhoSleeps) {
+  announced(0);
+  TestOp op(1);
+  low().post(1, op);
+  EXPECT_FALSE(announced(0));
+  {
+    const engine::Call call(high().engine);
+    EXPECT_TRUE(high().transport->arm());
+  }
+  EXPECT_TRUE(announced(10'000)) << "what came before it was armed";
+  high().turn();
+  EXPECT_EQ(high().sink.tags.size(), 101u);
+  for (int i = 0; i < 100; ++i) {
+    TestOp another(i);
+    low().post(1, another);
+    EXPECT_TRUE(announced(10'000)) << "whoever looks in, somebody sleeps";
+    high().turn();
+  }
+}
+
+TEST_F(TcpBusyTest, ABusyLinkSendsWhenItsSocketTakesMore) {
+  TestOp large(7, 64 << 20);
+  high().post(0, large);
+  EXPECT_EQ(large.completions, 0) << "more than a socket holds";
+  pump([&] { return !low().sink.tags.empty(); });
+  EXPECT_EQ(large.completions, 1);
+}
+
+TEST_F(TcpBusyTest, TheEndOfABusyLinkIsSeen) {
+  nodes_[0].reset();
+  pump([&] { return high().transport->link_state(0) != LinkState::kOpen; });
+}
+
 TEST_F(TcpTest, PortsComeFromTheRange) {
   TcpOptions options;
   options.rank = 3;
