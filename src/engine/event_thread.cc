@@ -34,6 +34,7 @@ namespace {
 
 constexpr std::int64_t kLazyDelay = 1'000'000;  // ns, with nothing in flight
 constexpr unsigned kMostRenewals = 4;           // with a delay that doubles, for an application that keeps calling
+constexpr unsigned kRenewalsPerTurn = 16;       // for one that keeps calling and has posted nothing
 constexpr unsigned kQuickVisits = 4;            // so many in a row, and an armed event thread would only be in the way
 constexpr const char* kWatchLimit = "/proc/sys/fs/epoll/max_user_watches";
 enum Watched : std::uint64_t { kPort = 1, kLazyTimer = 2, kControl = 3 };
@@ -174,11 +175,17 @@ void Engine::run_event_thread() noexcept {
 // calls: where data comes without a pause, the two would take turns with the lock, and messages would come before their receives.
 void Engine::event_thread_drive(bool arms_at_once) noexcept {
   disarm_sources();
-  event_thread_drives_ = true;
   const std::uint64_t visits = epoch_;
-  while (!baton_taken_ && epoch_ == visits && turn(kThorough)) {
-    LAPWING_DELAY_POINT("event.breathe");
-    lock_.breathe();
+  event_thread_drives_ = true;
+  if (!arms_at_once && in_flight_ <= 0 && epoch_ != lazy_epoch_) {
+    // The application keeps calling and has posted nothing: what has come is for its next call. Taken now it would be stored and copied
+    // again, and where the two share a core, a stream would leave the application no time to call. Peers may wait for room, though.
+    if ((lazy_renewals_ + 1) % kRenewalsPerTurn == 0) turn(kThorough);
+  } else {
+    while (!baton_taken_ && epoch_ == visits && turn(kThorough)) {
+      LAPWING_DELAY_POINT("event.breathe");
+      lock_.breathe();
+    }
   }
   event_thread_drives_ = false;
   if (baton_taken_ || stopping_.load(std::memory_order_relaxed)) return;

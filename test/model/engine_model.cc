@@ -519,14 +519,15 @@ bool EngineModel::event(State& s, int me, Step& step) const {
       self.heard &= static_cast<std::uint8_t>(~kHeardLazy);
       if (s.baton || (self.heard == 0 && watches)) return next(kEventDone);
       disarm_sources(s);
-      return next(kEventTurn);
+      self.once = self.heard == 0 && s.lazy_stale && s.in_flight == 0;
+      return next(self.once && step.maybe() ? kEventArm : kEventTurn);
     }
     case kEventTurn:
       step.name("event thread: a turn");
       self.at = kTurnThorough, self.back = kEventMoved;
       return true;
     case kEventMoved:
-      if (!self.moved) return step.name("event thread: nothing more"), next(kEventArm);
+      if (!self.moved || self.once) return step.name("event thread: no more"), next(kEventArm);
       step.name("event thread: breathes");
       s.holder = 0;
       return next(kEventBreathed);
@@ -549,7 +550,7 @@ bool EngineModel::event(State& s, int me, Step& step) const {
     case kEventDone:
       step.name("event thread: sleeps");
       s.holder = 0;
-      self.back = self.moved = self.ok = self.heard = 0;
+      self.back = self.moved = self.ok = self.heard = self.once = 0;
       return next(kListen);
   }
   return false;

@@ -57,6 +57,7 @@ struct EngineModel {
     std::uint8_t at, back;    // where it is; where the subroutine it is in returns to
     std::uint8_t moved, ok;   // what the last turn and the last arming said
     std::uint8_t heard;       // collected from the port or the outer epoll, not delivered yet
+    std::uint8_t once;        // the event thread takes one turn, not as many as it takes
     std::uint8_t calls, spun, operation, waits, linked, signal;
   };
   struct State {
