@@ -188,8 +188,9 @@ void Engine::event_thread_drive(bool arms_at_once) noexcept {
     }
   }
   event_thread_drives_ = false;
-  if (baton_taken_ || stopping_.load(std::memory_order_relaxed)) return;
-  if ((arms_at_once && epoch_ == visits) || !application_was_here()) arm_event_thread();
+  // Who has called meanwhile has set the lazy timer when it left, and who drives will.
+  if (baton_taken_ || epoch_ != visits || stopping_.load(std::memory_order_relaxed)) return;
+  if (arms_at_once || !application_was_here()) arm_event_thread();
 }
 
 // With the lock held, no driver. Afterwards either the thread will wake for the next event, or control has been rung.

@@ -191,12 +191,13 @@ void EngineModel::request_lazy_arm(State& s) const {
 void EngineModel::leave(State& s, int me, Step& step) const {
   Actor& self = s.actor[me];
   self.at = kLeft;
-  s.lazy_stale = 1;
+  s.lazy_stale = s.visited = 1;
   if (s.baton) {
     if (s.turn_wanted && !is(Mutant::kKeptBackSilently)) wake_driver(s);
     return;
   }
   if (options.polling) return;
+  if (is(Mutant::kLeftToDriver) && s.actor[event_thread()].at == kEventBreathed) return;
   if (s.armed && s.sources_armed) {
     if (step.maybe()) {  // it stays armed
       self.at = s.turn_wanted ? kArmEvent : kArm;
@@ -519,6 +520,7 @@ bool EngineModel::event(State& s, int me, Step& step) const {
       self.heard &= static_cast<std::uint8_t>(~kHeardLazy);
       if (s.baton || (self.heard == 0 && watches)) return next(kEventDone);
       disarm_sources(s);
+      s.visited = 0;
       self.once = self.heard == 0 && s.lazy_stale && s.in_flight == 0;
       return next(self.once && step.maybe() ? kEventArm : kEventTurn);
     }
@@ -533,9 +535,9 @@ bool EngineModel::event(State& s, int me, Step& step) const {
       return next(kEventBreathed);
     case kEventBreathed:
       if (s.holder != 0) return false;
-      step.name("event thread: goes on");
+      step.name("event thread: looks who was here");
       s.holder = mine;
-      return next(s.baton ? kEventDone : kEventTurn);
+      return next(s.baton || s.visited ? kEventDone : kEventTurn);
     case kEventArm: {
       const bool at_once = self.heard != 0;
       const bool was_here = s.lazy_pending || s.lazy_stale || is(Mutant::kLazyForEver);

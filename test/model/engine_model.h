@@ -26,6 +26,7 @@ enum class Mutant {
   kArmedForEver,          // the event thread believes that the one-shot is still on after it fired
   kNoArmAfterDrive,       // the event thread goes to sleep without arming again
   kNoLazyTimer,           // leaving sets no timer
+  kLeftToDriver,          // ... while the event thread drives, which ends when the application has been here
   kLazyOnce,              // the lazy timer gives up when the application was back
   kLazyForEver,           // the lazy timer is set again for ever
   kCancelledPending,      // a driver cancels the timer, and whoever leaves believes that it still runs
@@ -67,7 +68,7 @@ struct EngineModel {
     // The peer and the source
     std::uint8_t peer_at, sent, mailbox, flag;
     // The engine
-    std::uint8_t holder, baton, driver_sleeps, armed, port_listed, wrong_call, control_rung, lazy_pending, lazy_brisk, lazy_stale, turn_wanted,
+    std::uint8_t holder, baton, driver_sleeps, armed, port_listed, wrong_call, control_rung, lazy_pending, lazy_brisk, lazy_stale, visited, turn_wanted,
         kept_back, in_flight, posted, unexpected, sources_armed;
     std::uint8_t blocked[kMaxApps], blocked_count;
     Actor actor[kMaxApps + 1];  // the last in use is the event thread

@@ -52,6 +52,7 @@ const Case kMutants[] = {
     {"ArmedForEver", alone(false, Mutant::kArmedForEver), Verdict::kStuck},
     {"NoArmAfterDrive", alone(false, Mutant::kNoArmAfterDrive), Verdict::kStuck},
     {"NoLazyTimer", alone(true, Mutant::kNoLazyTimer), Verdict::kStuck},
+    {"LeftToDriver", alone(true, Mutant::kLeftToDriver), Verdict::kStuck},
     {"LazyOnce", alone(true, Mutant::kLazyOnce), Verdict::kStuck},
     {"LazyForEver", alone(true, Mutant::kLazyForEver), Verdict::kTicks},
     {"CancelledPending", alone(false, Mutant::kCancelledPending), Verdict::kStuck},
