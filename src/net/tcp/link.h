@@ -21,7 +21,7 @@
 //     way.
 //
 // Either way exactly one connection is accepted, and frames flow only on an accepted connection, so none is lost or
-// doubled.
+// doubled. test/model/connect_test.cc tries all orders.
 #pragma once
 
 #include <memory>
