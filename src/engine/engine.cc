@@ -160,6 +160,7 @@ bool Engine::turn(bool thorough) noexcept {
     moved |= run_timers();
   }
   moved |= run_tasklets();
+  if (!event_thread_drives_) ++application_turns_;
   if (moved) ++(event_thread_drives_ ? counters_.event_thread_turns : counters_.application_turns);
   return moved;
 }
@@ -245,6 +246,10 @@ bool Engine::spin(Waiter& waiter) noexcept {
     }
     LAPWING_DELAY_POINT("spin.breathe");
     lock_.breathe();
+    if (long_turn_) {
+      long_turn_ = false;
+      cancel_lazy_timer_in_time(clock_.now(), margin);
+    }
     if (moved) {
       if (spun_ != 0) policy_.ended_spinning(spun_);
       began = spun_ = 0;
@@ -252,8 +257,7 @@ bool Engine::spin(Waiter& waiter) noexcept {
     if (++turns >= turns_per_clock) {
       turns = 0;
       const std::int64_t now = clock_.now();
-      // Nothing else to do at the moment: now the timer costs nobody anything.
-      if (lazy_pending_ && now >= lazy_deadline_ - margin) cancel_lazy_timer();
+      cancel_lazy_timer_in_time(now, margin);
       const bool due = ++clocks >= clocks_per_look && now - last_look_ >= kBetweenLooks;
       if (due || sources_want_port_looked_at()) {
         look = true;

@@ -149,6 +149,8 @@ class Engine {
   // A source keeps something back that its next poll() does: if the application leaves before that, the event thread does it
   // soon. Only where has_event_thread(), and with something in flight.
   void want_turn() noexcept { turn_wanted_.store(true, std::memory_order_relaxed); }
+  // A source's poll moved so much that time has passed, as in sixteen usual ones.
+  void took_long() noexcept { long_turn_ = true; }
   // Whether the next turn has something to do for a source; any thread, without the lock.
   bool turn_wanted() const noexcept { return turn_wanted_.load(std::memory_order_relaxed); }
   // For user callbacks: runs on an application thread inside an MPI call, WITHOUT the lock. With MPI_THREAD_MULTIPLE any
@@ -229,8 +231,12 @@ class Engine {
   std::int64_t lazy_delay() const noexcept;
   void set_lazy_timer(std::int64_t delay) noexcept;
   void cancel_lazy_timer() noexcept;
+  void cancel_lazy_timer_in_time(std::int64_t now, std::int64_t margin) noexcept {
+    if (lazy_pending_ && now >= lazy_deadline_ - margin) cancel_lazy_timer();
+  }
   void renew_later() noexcept;
   bool application_was_here() noexcept;
+  bool application_polls() const noexcept;
   bool arm_sources() noexcept;
   bool sources_ring_unasked() const noexcept;
   bool sources_want_port_looked_at() const noexcept;
@@ -277,6 +283,7 @@ class Engine {
   unsigned glances_ = 0;
   std::int64_t last_look_ = 0;  // of a spinning driver at the event port
   std::int64_t spun_ = 0;       // by the driver since something moved, as of its last look at the clock
+  bool long_turn_ = false;      // see took_long()
   std::atomic<bool> turn_wanted_{false};  // see want_turn()
 
   Bell wake_{port_.system_calls};   // in the port: wakes a sleeping driver
@@ -298,6 +305,8 @@ class Engine {
   unsigned lazy_renewals_ = 0;      // how often in a row it found that the application had been here, or was cancelled
   std::uint64_t epoch_ = 0;         // counts leaves: tells the lazy timer whether the application was here since
   std::uint64_t lazy_epoch_ = 0;
+  std::uint64_t application_turns_ = 0;  // whether or not they moved something; and as of the lazy timer
+  std::uint64_t lazy_turns_ = 0;
   std::int64_t last_visit_ = 0;  // while armed
   unsigned quick_visits_ = 0;    // while armed, in a row
   std::atomic<bool> stopping_{false};

@@ -5,7 +5,8 @@
 //   the port        one-shot: disarmed by firing or by a thread that begins to drive, which also takes it out of the epoll. Putting
 //                   it back may fail, and then the lazy timer goes on
 //   the lazy timer  set by an application thread that leaves; when it fires the thread moves what there is to move, and if the
-//                   application has been outside since, arms the port; then nothing ticks
+//                   application has been outside since, arms the port; then nothing ticks. An application that polls itself,
+//                   and keeps doing so, is left alone, with a longer delay each time
 //   control         stop, calibration, and work that was found while arming
 //
 // No wake-up is lost: arming first asks the sources to ring (each checks for work after it said so), then arms the port, whose
@@ -33,8 +34,9 @@ namespace lapwing::engine {
 namespace {
 
 constexpr std::int64_t kLazyDelay = 1'000'000;  // ns, with nothing in flight
-constexpr unsigned kMostRenewals = 4;           // with a delay that doubles, for an application that keeps calling
-constexpr unsigned kRenewalsPerTurn = 16;       // for one that keeps calling and has posted nothing
+constexpr unsigned kMostRenewals = 6;           // with a delay that doubles, for an application that keeps calling
+constexpr unsigned kFewRenewals = 1;            // until then it may have called only twice
+constexpr unsigned kRenewalsPerTurn = 16;       // for one that keeps calling and needs no help
 constexpr unsigned kQuickVisits = 4;            // so many in a row, and an armed event thread would only be in the way
 constexpr const char* kWatchLimit = "/proc/sys/fs/epoll/max_user_watches";
 enum Watched : std::uint64_t { kPort = 1, kLazyTimer = 2, kControl = 3 };
@@ -177,9 +179,10 @@ void Engine::event_thread_drive(bool arms_at_once) noexcept {
   disarm_sources();
   const std::uint64_t visits = epoch_;
   event_thread_drives_ = true;
-  if (!arms_at_once && in_flight_ <= 0 && epoch_ != lazy_epoch_) {
-    // The application keeps calling and has posted nothing: what has come is for its next call. Taken now it would be stored and copied
-    // again, and where the two share a core, a stream would leave the application no time to call. Peers may wait for room, though.
+  if (!arms_at_once && epoch_ != lazy_epoch_ && (in_flight_ <= 0 || application_polls())) {
+    // The application keeps calling, and has posted nothing or polls itself: what has come is for its next call. Taken now it would be
+    // stored and copied again, and where the two share a core, a stream would leave the application no time to call. Peers may wait for
+    // room, though.
     if ((lazy_renewals_ + 1) % kRenewalsPerTurn == 0) turn(kThorough);
   } else {
     while (!baton_taken_ && epoch_ == visits && turn(kThorough)) {
@@ -282,6 +285,7 @@ void Engine::set_lazy_timer(std::int64_t delay) noexcept {
   LAPWING_DELAY_POINT("lazy.set");
   lazy_pending_ = true;
   lazy_epoch_ = epoch_;
+  lazy_turns_ = application_turns_;
   lazy_deadline_ = clock_.now() + delay;
   itimerspec when{};
   when.it_value.tv_nsec = delay;
@@ -313,6 +317,12 @@ bool Engine::application_was_here() noexcept {
   if (lazy_renewals_ > kMostRenewals && in_flight_ == 0) lazy_brisk_ = false;
   set_lazy_timer(lazy_delay());
   return true;
+}
+
+// The lazy timer has fired, and not for the first time in a row found an application that moves things itself. (One that only sends now
+// and then does not.)
+bool Engine::application_polls() const noexcept {
+  return lazy_renewals_ > kFewRenewals && application_turns_ != lazy_turns_ && !turn_wanted();
 }
 
 // The median of a few wake-ups of the event thread, in nanoseconds; 0 when this machine is too busy to tell.

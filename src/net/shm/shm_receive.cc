@@ -14,6 +14,8 @@ namespace {
 
 // What one look takes from one ring at most, so that no sender shuts out another.
 constexpr std::uint64_t kBytesPerLook = 256 * 1024;
+// What takes long (engine_.took_long): a microsecond or more.
+constexpr std::uint64_t kLongLook = 32 * 1024;
 // A ring cools down after so many looks in vain: looking costs a nanosecond, cooling and heating a few cache misses.
 constexpr unsigned kIdleLooks = 1000;
 
@@ -93,6 +95,7 @@ bool ShmTransport::receive(Link& link) noexcept {
     // What follows would go to a buffer of ours, and be copied again, where the driver may be about to post a receive for it.
     if (!link.in_frame && engine_.driver_is_served()) break;
   }
+  if (kBytesPerLook - budget >= kLongLook) engine_.took_long();
   if (link.in.broken() && !link.gone) {
     lose(link,
          Status::error(MPI_ERR_OTHER,

@@ -13,6 +13,8 @@ namespace {
 
 // What one push() moves at most, so that the lock is not held for the length of a message.
 constexpr std::uint64_t kBytesPerPush = 512 * 1024;
+// What takes long (engine_.took_long): a microsecond or more.
+constexpr std::uint64_t kLongPush = 32 * 1024;
 // What follows the head of a long record is published in pieces, so that the reader copies out while we copy in. To publish one costs a
 // cache line's way to the reader and back, as much as copying some kilobytes; what nothing hides is the reader's copy of the last one.
 // So a long stream goes in larger pieces.
@@ -105,6 +107,7 @@ void ShmTransport::push(Link& link) noexcept {
     }
   }
   if (budget != kBytesPerPush) announce(link, Delivery::kAtOnce);
+  if (kBytesPerPush - budget >= kLongPush) engine_.took_long();
   link.pushing = false;
   if (link.out.broken()) failure_ = true;
   if (link.queue.empty()) {
