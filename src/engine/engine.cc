@@ -217,7 +217,7 @@ void Engine::drive(Waiter& waiter) noexcept {
   driver_ = &waiter;
   LAPWING_DELAY_POINT("drive.disarm");
   disarm_sources();
-  if (sources_ring_unasked()) disarm_event_thread();
+  if (port_listed_ && sources_ring_unasked()) disarm_event_thread();
   while (!spin(waiter)) {
     sleep_in_port(waiter);
     if (waiter.ready()) break;

@@ -54,7 +54,6 @@ class RingWriter {
   // A record's first line, to be written but for the eight bytes of its stamp.
   std::byte* begin() noexcept {
     begun_ = written_;
-    prefetch_for_writing(bytes_ + ((written_ + kOwnedAhead) & (capacity_ - 1)));
     written_ += kRecordAlignment;
     return bytes_ + (begun_ & (capacity_ - 1));
   }
@@ -72,6 +71,7 @@ class RingWriter {
   void publish_head() noexcept {
     wipe();
     store_release(stamp_of(bytes_ + (begun_ & (capacity_ - 1))), begun_ + 1);
+    own_ahead();
   }
   // Everything written since becomes readable. Pairs with load_acquire(tail) in RingReader::look.
   void publish() noexcept {
@@ -82,9 +82,17 @@ class RingWriter {
   void want_space(bool wanted) noexcept { store_relaxed(header_->wants_space, wanted ? 1u : 0u); }
 
  private:
-  // The reader has the lines of the lap before in its cache. To get one back takes as long as to send one, so it is asked for some
-  // records early.
+  // The reader has the lines of the lap before in its cache. To get one back takes as long as to send one, so behind a small record
+  // some are asked for early: four, or as many as it had, if that is more.
   static constexpr std::uint64_t kOwnedAhead = 4 * kRecordAlignment;
+  static constexpr std::uint64_t kMostOwnedAhead = 32 * kRecordAlignment;
+  void own_ahead() noexcept {
+    const std::uint64_t record = written_ - begun_;
+    if (record > kMostOwnedAhead) return;
+    const std::uint64_t until = written_ + (record > kOwnedAhead ? record : kOwnedAhead);
+    if (owned_ < written_) owned_ = written_;
+    for (; owned_ < until; owned_ += kRecordAlignment) prefetch_for_writing(bytes_ + (owned_ & (capacity_ - 1)));
+  }
 
   std::uint64_t look() noexcept;
   // The stamp of this line is stored later, and with release: whoever sees that one sees this.
@@ -97,6 +105,7 @@ class RingWriter {
   std::uint64_t capacity_ = 0;
   std::uint64_t written_ = 0;
   std::uint64_t begun_ = 0;  // where the record begins that is being written
+  std::uint64_t owned_ = 0;  // lines before this position have been asked for
   std::uint64_t payload_until_ = 0;  // lines before this position may hold payload of the lap before
   std::uint64_t seen_head_ = 0;
   bool broken_ = false;
