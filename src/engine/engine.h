@@ -301,6 +301,7 @@ class Engine {
   bool control_rung_ = false;  // and not heard yet
   bool lazy_pending_ = false;
   bool lazy_brisk_ = false;         // set by a leave with operations in flight
+  bool lazy_soon_ = false;          // it fired in vain, and was set for a short time
   std::int64_t lazy_deadline_ = 0;  // when it fires, while pending
   unsigned lazy_renewals_ = 0;      // how often in a row it found that the application had been here, or was cancelled
   std::uint64_t epoch_ = 0;         // counts leaves: tells the lazy timer whether the application was here since

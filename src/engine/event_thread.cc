@@ -34,7 +34,7 @@ namespace lapwing::engine {
 namespace {
 
 constexpr std::int64_t kLazyDelay = 1'000'000;  // ns, with nothing in flight
-constexpr unsigned kMostRenewals = 6;           // with a delay that doubles, for an application that keeps calling
+constexpr unsigned kMostRenewals = 5;           // with a delay that doubles, for an application that keeps calling
 constexpr unsigned kFewRenewals = 1;            // until then it may have called only twice
 constexpr unsigned kRenewalsPerTurn = 16;       // for one that keeps calling and needs no help
 constexpr unsigned kQuickVisits = 4;            // so many in a row, and an armed event thread would only be in the way
@@ -315,7 +315,9 @@ bool Engine::application_was_here() noexcept {
   }
   ++lazy_renewals_;
   if (lazy_renewals_ > kMostRenewals && in_flight_ == 0) lazy_brisk_ = false;
-  set_lazy_timer(lazy_delay());
+  // After a long delay soon once more: it may just have begun to compute.
+  lazy_soon_ = lazy_brisk_ && !lazy_soon_;
+  set_lazy_timer(lazy_soon_ ? policy_.arm_delay() : lazy_delay());
   return true;
 }
 
