@@ -1,9 +1,7 @@
-// A job is crowded when all of it runs on one host with fewer cores than ranks, as the launcher tells every rank alike
-// (comm::Communicator::crowded).
-//
 // Which algorithm, for how many ranks and bytes. Every rank must come to the same answer, so a choice depends only on
 // what all ranks know alike: the size of the team, bytes that the standard wants equal everywhere, whether the
-// operation commutes.
+// operation commutes. A job is crowded when all of it runs on one host with fewer cores than ranks, as the launcher tells every rank
+// alike (comm::Communicator::crowded).
 //
 // The thresholds are where the formulas of the algorithms cross for a network with L + 2o of some 20 microseconds and G
 // of about 1 ns per byte (Ethernet of 10 Gbit/s, TCP). They are data, to be replaced by ones computed from measured L,

@@ -160,7 +160,7 @@ bool Engine::turn(bool thorough) noexcept {
     moved |= run_timers();
   }
   moved |= run_tasklets();
-  if (!event_thread_drives_) ++application_turns_;
+  if (!event_thread_drives_) ++(thorough ? turns_.thorough : turns_.quick);
   if (moved) ++(event_thread_drives_ ? counters_.event_thread_turns : counters_.application_turns);
   return moved;
 }

@@ -236,7 +236,7 @@ class Engine {
   }
   void renew_later() noexcept;
   bool application_was_here() noexcept;
-  bool application_polls() const noexcept;
+  bool application_helps_itself() const noexcept;
   bool arm_sources() noexcept;
   bool sources_ring_unasked() const noexcept;
   bool sources_want_port_looked_at() const noexcept;
@@ -306,8 +306,10 @@ class Engine {
   unsigned lazy_renewals_ = 0;      // how often in a row it found that the application had been here, or was cancelled
   std::uint64_t epoch_ = 0;         // counts leaves: tells the lazy timer whether the application was here since
   std::uint64_t lazy_epoch_ = 0;
-  std::uint64_t application_turns_ = 0;  // whether or not they moved something; and as of the lazy timer
-  std::uint64_t lazy_turns_ = 0;
+  struct Turns {
+    std::uint64_t quick = 0, thorough = 0;
+  };
+  Turns turns_, lazy_turns_;  // of application threads, whether or not they moved something: so far, and when the lazy timer was set
   std::int64_t last_visit_ = 0;  // while armed
   unsigned quick_visits_ = 0;    // while armed, in a row
   std::atomic<bool> stopping_{false};

@@ -35,7 +35,7 @@ namespace {
 
 constexpr std::int64_t kLazyDelay = 1'000'000;  // ns, with nothing in flight
 constexpr unsigned kMostRenewals = 5;           // with a delay that doubles, for an application that keeps calling
-constexpr unsigned kFewRenewals = 1;            // until then it may have called only twice
+constexpr unsigned kFewRenewals = 1;            // until then the application may have looked just once or twice
 constexpr unsigned kRenewalsPerTurn = 16;       // for one that keeps calling and needs no help
 constexpr unsigned kQuickVisits = 4;            // so many in a row, and an armed event thread would only be in the way
 constexpr const char* kWatchLimit = "/proc/sys/fs/epoll/max_user_watches";
@@ -179,10 +179,9 @@ void Engine::event_thread_drive(bool arms_at_once) noexcept {
   disarm_sources();
   const std::uint64_t visits = epoch_;
   event_thread_drives_ = true;
-  if (!arms_at_once && epoch_ != lazy_epoch_ && (in_flight_ <= 0 || application_polls())) {
-    // The application keeps calling, and has posted nothing or polls itself: what has come is for its next call. Taken now it would be
-    // stored and copied again, and where the two share a core, a stream would leave the application no time to call. Peers may wait for
-    // room, though.
+  if (!arms_at_once && application_helps_itself()) {
+    // What has come is for its next call. Taken now it would be stored and copied again, and where the two share a core, a stream
+    // would leave the application no time to call. Peers may wait for room, though.
     if ((lazy_renewals_ + 1) % kRenewalsPerTurn == 0) turn(kThorough);
   } else {
     while (!baton_taken_ && epoch_ == visits && turn(kThorough)) {
@@ -285,7 +284,7 @@ void Engine::set_lazy_timer(std::int64_t delay) noexcept {
   LAPWING_DELAY_POINT("lazy.set");
   lazy_pending_ = true;
   lazy_epoch_ = epoch_;
-  lazy_turns_ = application_turns_;
+  lazy_turns_ = turns_;
   lazy_deadline_ = clock_.now() + delay;
   itimerspec when{};
   when.it_value.tv_nsec = delay;
@@ -321,10 +320,13 @@ bool Engine::application_was_here() noexcept {
   return true;
 }
 
-// The lazy timer has fired, and not for the first time in a row found an application that moves things itself. (One that only sends now
-// and then does not.)
-bool Engine::application_polls() const noexcept {
-  return lazy_renewals_ > kFewRenewals && application_turns_ != lazy_turns_ && !turn_wanted();
+// The lazy timer has fired and found an application that has meanwhile looked for messages itself: with nothing in flight, or time and again.
+// (One that only sends now and then has not, and neither has one whose few MPI_Tests have not looked at the port, where it counts.)
+bool Engine::application_helps_itself() const noexcept {
+  if (epoch_ == lazy_epoch_ || turn_wanted()) return false;
+  const bool looked =
+      turns_.thorough != lazy_turns_.thorough || (turns_.quick != lazy_turns_.quick && !sources_ring_unasked());
+  return looked && (in_flight_ <= 0 || lazy_renewals_ > kFewRenewals);
 }
 
 // The median of a few wake-ups of the event thread, in nanoseconds; 0 when this machine is too busy to tell.

@@ -521,7 +521,7 @@ bool EngineModel::event(State& s, int me, Step& step) const {
       if (s.baton || (self.heard == 0 && watches)) return next(kEventDone);
       disarm_sources(s);
       s.visited = 0;
-      self.once = self.heard == 0 && s.lazy_stale && (s.in_flight == 0 || (!s.turn_wanted && step.maybe()));
+      self.once = self.heard == 0 && s.lazy_stale && !s.turn_wanted && step.maybe();  // it helps itself
       return next(self.once && step.maybe() ? kEventArm : kEventTurn);
     }
     case kEventTurn:
