@@ -5,8 +5,8 @@
 //   the port        one-shot: disarmed by firing or by a thread that begins to drive, which also takes it out of the epoll. Putting
 //                   it back may fail, and then the lazy timer goes on
 //   the lazy timer  set by an application thread that leaves; when it fires the thread moves what there is to move, and if the
-//                   application has been outside since, arms the port; then nothing ticks. An application that polls itself,
-//                   and keeps doing so, is left alone, with a longer delay each time
+//                   application has been outside since, arms the port; then nothing ticks. An application that looks for messages
+//                   itself is left alone, with a longer delay each time
 //   control         stop, calibration, and work that was found while arming
 //
 // No wake-up is lost: arming first asks the sources to ring (each checks for work after it said so), then arms the port, whose
@@ -320,8 +320,9 @@ bool Engine::application_was_here() noexcept {
   return true;
 }
 
-// The lazy timer has fired and found an application that has meanwhile looked for messages itself: with nothing in flight, or time and again.
-// (One that only sends now and then has not, and neither has one whose few MPI_Tests have not looked at the port, where it counts.)
+// The lazy timer has fired and found an application that has meanwhile looked for messages itself: with nothing in flight, or time
+// and again. (One that only sends now and then has not, and neither has one whose few MPI_Tests have not looked at the port, where
+// it counts.)
 bool Engine::application_helps_itself() const noexcept {
   if (epoch_ == lazy_epoch_ || turn_wanted()) return false;
   const bool looked =

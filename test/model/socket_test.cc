@@ -1,8 +1,9 @@
 // Reading edge-triggered sockets (src/net/tcp/link.cc, inbox.cc, shared.cc): a hot link is read by every poll, and when
-// the port announces it, by the next one; others are read at once, and so are all while too many are busy. A short read ends the reading without another system
-// call. A hot link may leave the port, where it is not announced any more, until somebody is about to sleep; while the reader sleeps another
-// thread may look in. The peer sends, ends, or both at once. The event thread, about to sleep in the middle of a long frame, asks to be woken for a larger
-// piece (a watermark); others look at the port without that. What an announcement is, and what it is not, is what Linux does: kernel_facts_test.cc.
+// the port announces it, by the next one; others are read at once, and so are all while too many are busy. A short read ends the
+// reading without another system call. A hot link may leave the port, where it is not announced any more, until somebody is about to
+// sleep; while the reader sleeps another thread may look in. The peer sends, ends, or both at once. The event thread, about to sleep
+// in the middle of a long frame, asks to be woken for a larger piece (a watermark); others look at the port without that. What an
+// announcement is, and what it is not, is what Linux does: kernel_facts_test.cc.
 #include <gtest/gtest.h>
 
 #include "checker.h"

@@ -54,7 +54,8 @@ class HotLinks {
   void forget(Link& link) noexcept;
   bool has(const Link& link) const noexcept;
   bool poll() noexcept;
-  // From now on somebody may sleep: watermarks are set, and all links are in the port again. False when it refuses one, and then nobody may.
+  // From now on somebody may sleep: watermarks are set, and all links are in the port again. False when it refuses one, and then
+  // nobody may.
   bool arm() noexcept;
   // Nobody sleeps: a link that is read all the time may leave the port.
   void disarm() noexcept { armed_ = false; }
