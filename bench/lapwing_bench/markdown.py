@@ -74,6 +74,18 @@ TABLES = {
         (None,),
         ("lapwing polling", "openmpi thread"),
     ),
+    "phases": Table(
+        (
+            "allreduce 8 B x 1, jitter 10 %",
+            "allreduce 8 B x 5",
+            "sendrecv 1 KiB x 1, jitter 10 %",
+            "sendrecv 1 KiB x 5",
+            "allreduce 8 B x 5, 4096 KiB",
+            "sendrecv 1 KiB x 5, 4096 KiB",
+        ),
+        (100, 2000, 10000),
+        ("lapwing polling",),
+    ),
     "idle": Table(("MPI_Recv", "MPI_Barrier"), (None,)),
     "oversubscribe": Table(("barrier", "allreduce 8 B", "allreduce 64 KiB", "alltoall 1 KiB"), (4, 8, 16, 32)),
     "connections": Table(

@@ -96,6 +96,20 @@ QUESTIONS = {
             seconds=15,
         ),
         Question(
+            "phases",
+            "How long do the first messages after computing take?",
+            "One small exchange or five after 20 microseconds to 50 milliseconds of computing, with and without jitter, and"
+            " with memory that the computing walks through: the time at the rank that came last, and the whole of a phase"
+            " over its computing. Programs have this rhythm; loops of messages never show what it costs. More ranks than"
+            " cores too. Paper 1 (LA-MPI-ED), where the event thread's price is paid.",
+            SHM + TCP,
+            lab=LAB,
+            ranks=(2, 4),
+            passes=((), ("--memory", "4096")),
+            seconds=45,
+            quick_seconds=5,
+        ),
+        Question(
             "engine_cost",
             "What does the event thread cost a program that communicates?",
             "Latency, bandwidth and message rate with the event thread and with LAPWING_PROGRESS=polling, in many short"

@@ -107,6 +107,20 @@ TARGETS = [
         1.0,
         **SIZES_1K_TO_8M,
     ),
+    *(
+        Target(
+            f"the first messages after computing: {what}",
+            "phases",
+            ("shm", "tcp", "lab"),
+            ".*",
+            against,
+            limit,
+        )
+        for what, against, limit in (
+            ("no peer is faster by more than 15 %", "polling peer", 1.15),
+            ("the engine costs at most 3 %", "lapwing polling", 1.03),
+        )
+    ),
     both("the engine costs no latency: at most 3 %", "engine_cost", "latency", "lapwing polling", 1.03),
     both("the engine costs no bandwidth: at most 3 %", "engine_cost", "bandwidth, .*", "lapwing polling", 1.03),
     both("the engine costs no messages: at most 3 %", "engine_cost", "message rate, .*", "lapwing polling", 1.03),
