@@ -58,7 +58,7 @@ bool same_bytes(const char* a, const char* b, std::size_t bytes) noexcept {
 struct FileMessage {
   std::uint32_t count = 0;
   iovec body{&count, sizeof count};
-  alignas(cmsghdr) char control[CMSG_SPACE(kFilesPerMessage * sizeof(int))];
+  alignas(cmsghdr) char control[CMSG_SPACE(kFilesPerMessage * sizeof(int))] = {};  // padding would leave as it is
   msghdr header{};
 
   FileMessage() noexcept {

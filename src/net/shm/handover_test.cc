@@ -8,7 +8,10 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 #include "base/memory_order.h"
 #include "net/shm/invitation.h"
@@ -126,6 +129,33 @@ TEST(Segment, RefusesAFileThatIsNoSegment) {
   ASSERT_TRUE(created.create(2, 65536, real).ok());
   EXPECT_FALSE(segment.map(real, 3).ok());  // made for another number of ranks
   EXPECT_TRUE(segment.map(real, 2).ok());
+}
+
+// The flags that the kernel shows for the mapping that begins at `address`.
+std::string mapping_flags(const void* address) {
+  char begin[32];
+  std::snprintf(begin, sizeof begin, "%lx-", reinterpret_cast<unsigned long>(address));
+  std::ifstream maps("/proc/self/smaps");
+  bool inside = false;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.rfind(begin, 0) == 0) inside = true;
+    if (inside && line.rfind("VmFlags:", 0) == 0) return line;
+  }
+  return {};
+}
+
+TEST(Segment, StaysOutOfCoreFiles) {
+  OwnedFd file;
+  Segment created, mapped;
+  ASSERT_TRUE(created.create(2, 65536, file).ok());
+  ASSERT_TRUE(mapped.map(file, 2).ok());
+  for (Segment* segment : {&created, &mapped}) {
+    // The segment begins a page and its control blocks before the first ring.
+    const std::byte* base = segment->ring_bytes(0, 0) - Layout::kRingHeaderBytes - segment->layout().rings_offset();
+    const std::string flags = mapping_flags(base);
+    ASSERT_FALSE(flags.empty());
+    EXPECT_NE(flags.find(" dd"), std::string::npos) << flags;
+  }
 }
 
 TEST(Segment, LayoutIsPinned) {

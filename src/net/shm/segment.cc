@@ -75,6 +75,8 @@ Status Segment::map_file(const OwnedFd& file, std::uint64_t bytes) {
                          bytes, std::strerror(errno), kRemedy);
   base_ = static_cast<std::byte*>(base);
   mapped_bytes_ = bytes;
+  // A core file would have all of it, the holes as well: gigabytes for each rank that crashes. A kernel that refuses is obeyed.
+  (void)madvise(base_, bytes, MADV_DONTDUMP);
   return {};
 }
 
