@@ -39,6 +39,7 @@ void Engine::Bell::on_ready(std::uint32_t) noexcept {
   std::uint64_t count;
   [[maybe_unused]] const ssize_t bytes = ::read(fd, &count, sizeof count);
   ++calls_.bells;
+  if (timers_ != nullptr) timers_->rang();
 }
 
 Engine::Engine(Clock& clock) noexcept : clock_(clock) {}
@@ -108,26 +109,20 @@ void Engine::defer_to_application(Tasklet& tasklet) noexcept {
 
 void Engine::set_timer(Timer& timer, std::int64_t deadline) noexcept {
   cancel_timer(timer);
-  timer.deadline_ = deadline;
-  timer.pending_ = true;
-  timers_.insert(&timer);
   if (!timer.idle_) hold();
-  if (*timers_.begin() == &timer) program_timer();
+  if (timers_.set(timer, deadline)) set_alarm();
 }
 
 void Engine::cancel_timer(Timer& timer) noexcept {
   if (!timer.pending_) return;
-  timers_.erase(&timer);
-  timer.pending_ = false;
+  timers_.cancel(timer);
   if (!timer.idle_) unhold();
 }
 
-void Engine::program_timer() noexcept {
+void Engine::set_alarm() noexcept {
+  const std::int64_t left = std::max<std::int64_t>(timers_.alarm() - clock_.now(), 1);
   itimerspec when{};
-  if (!timers_.empty()) {
-    const std::int64_t left = std::max<std::int64_t>((*timers_.begin())->deadline_ - clock_.now(), 1);
-    when.it_value = {static_cast<time_t>(left / 1'000'000'000), static_cast<long>(left % 1'000'000'000)};
-  }
+  when.it_value = {static_cast<time_t>(left / 1'000'000'000), static_cast<long>(left % 1'000'000'000)};
   timerfd_settime(alarm_.fd, 0, &when, nullptr);
   ++system_calls().timers;
 }
@@ -135,13 +130,14 @@ void Engine::program_timer() noexcept {
 bool Engine::run_timers() noexcept {
   if (timers_.empty()) return false;
   bool ran = false;
-  while (!timers_.empty() && (*timers_.begin())->deadline_ <= clock_.now()) {
-    Timer& timer = **timers_.begin();
-    cancel_timer(timer);
-    timer.run_(timer);
+  const std::int64_t now = clock_.now();
+  timers_.begin_run();
+  while (Timer* timer = timers_.take_due(now)) {
+    if (!timer->idle_) unhold();
+    timer->run_(*timer);
     ran = true;
   }
-  if (ran) program_timer();
+  if (timers_.end_run(now)) set_alarm();
   return ran;
 }
 

@@ -19,7 +19,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <set>
 #include <vector>
 
 #include "base/clock.h"
@@ -31,6 +30,7 @@
 #include "engine/lock.h"
 #include "engine/operation.h"
 #include "engine/system_calls.h"
+#include "engine/timers.h"
 #include "engine/wait_policy.h"
 
 namespace lapwing::engine {
@@ -53,25 +53,6 @@ class Source {
 
  protected:
   ~Source() = default;
-};
-
-struct TimerTag;
-
-// A deadline. Runs once, with the lock held, not before its time. While it is set it counts as work under way, so that the
-// event thread is armed for it; an idle one does not, and is late when nobody is there.
-class Timer {
- public:
-  using Function = void (*)(Timer&) noexcept;
-  static constexpr bool kIdle = true;
-  explicit Timer(Function run, bool idle = false) noexcept : run_(run), idle_(idle) {}
-  bool pending() const noexcept { return pending_; }
-
- private:
-  friend class Engine;
-  Function run_;
-  bool idle_;
-  std::int64_t deadline_ = 0;
-  bool pending_ = false;
 };
 
 struct EngineOptions {
@@ -217,7 +198,7 @@ class Engine {
   void signal(Waiter& waiter) noexcept;
   bool run_tasklets() noexcept;
   bool run_timers() noexcept;
-  void program_timer() noexcept;
+  void set_alarm() noexcept;
   void wake_driver() noexcept;
 
   Status start_event_thread();
@@ -246,15 +227,16 @@ class Engine {
   void event_thread_drive(bool arms_at_once) noexcept;
   std::int64_t measure_wakeup_cost() noexcept;
 
-  // A descriptor that only wakes: an eventfd or a timerfd, read to silence it.
+  // A descriptor that only wakes: an eventfd, or the timerfd that is the alarm of `timers`; read to silence it.
   class Bell final : public FdHandler {
    public:
-    explicit Bell(SystemCalls& calls) noexcept : calls_(calls) {}
+    explicit Bell(SystemCalls& calls, TimerQueue* timers = nullptr) noexcept : calls_(calls), timers_(timers) {}
     void on_ready(std::uint32_t events) noexcept override;
     int fd = -1;
 
    private:
     SystemCalls& calls_;
+    TimerQueue* timers_;
   };
 
   Clock& clock_;
@@ -264,12 +246,7 @@ class Engine {
   std::vector<Source*> sources_;
   IntrusiveList<Tasklet, TaskletTag> tasklets_;
   IntrusiveList<Tasklet, TaskletTag> application_tasklets_;
-  struct Earlier {
-    bool operator()(const Timer* a, const Timer* b) const noexcept {
-      return a->deadline_ != b->deadline_ ? a->deadline_ < b->deadline_ : a < b;
-    }
-  };
-  std::set<Timer*, Earlier> timers_;
+  TimerQueue timers_;
   IntrusiveList<Waiter, WaiterTag> waiters_;  // blocked threads that do not drive
   WaitPolicy policy_;
   EngineCounters counters_;
@@ -286,8 +263,8 @@ class Engine {
   bool long_turn_ = false;      // see took_long()
   std::atomic<bool> turn_wanted_{false};  // see want_turn()
 
-  Bell wake_{port_.system_calls};   // in the port: wakes a sleeping driver
-  Bell alarm_{port_.system_calls};  // in the port: timerfd for timers_
+  Bell wake_{port_.system_calls};             // in the port: wakes a sleeping driver
+  Bell alarm_{port_.system_calls, &timers_};  // in the port: timerfd for timers_
 
   // The event thread and how it is armed.
   pthread_t thread_{};

@@ -238,6 +238,28 @@ TEST_P(EngineTest, TimersWakeASleepingDriver) {
   EXPECT_FALSE(alarm.pending());
 }
 
+// The alarm was set for a timer that is cancelled: it must ring for the one that was set after it all the same.
+TEST_P(EngineTest, ACancelledTimerTakesNoOtherAlong) {
+  struct Alarm : Timer {
+    explicit Alarm(Engine& engine)
+        : Timer([](Timer& timer) noexcept {
+            auto& self = static_cast<Alarm&>(timer);
+            self.engine.arrive(*self.waiter);
+          }),
+          engine(engine) {}
+    Engine& engine;
+    Waiter* waiter = nullptr;
+  } first(engine), second(engine);
+  Call call(engine);
+  Waiter waiter(1);
+  first.waiter = second.waiter = &waiter;
+  engine.set_timer(first, clock.now() + 1'000'000);
+  engine.set_timer(second, clock.now() + 20'000'000);
+  engine.cancel_timer(first);
+  engine.wait(waiter);
+  EXPECT_FALSE(second.pending());
+}
+
 INSTANTIATE_TEST_SUITE_P(Progress, EngineTest, ::testing::Bool(),
                          [](const auto& info) { return info.param ? "thread" : "polling"; });
 
