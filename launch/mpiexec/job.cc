@@ -20,6 +20,9 @@ using Clock = std::chrono::steady_clock;
 // over.
 constexpr milliseconds kGrace(400);
 constexpr int kTimeoutCode = 124;
+// After a bad end: how long a reader of our output may take nothing before the rest is given up.
+constexpr milliseconds kReaderPatience(2000);
+constexpr milliseconds kLittlePatience(200);  // when the user has asked for the end twice
 // A process's connections close before its parent hears of its end; what others say about it may come in between.
 constexpr milliseconds kHearsay(250);
 
@@ -29,17 +32,14 @@ bool ends_jobs(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
-void say(const std::string& text) {
-  std::fputs(text.c_str(), stderr);
-}
-
 }  // namespace
 
 Job::Job(const CommandLine& command_line)
     : command_line_(command_line),
       ranks_(command_line.ranks()),
       processes_(ranks_),
-      output_(loop_, command_line.label),
+      output_(loop_, command_line.label,
+              [this](const std::string& what) { fail(1, "mpiexec: " + what + "; output is lost, so the job ends\n"); }),
       input_(loop_),
       gave_up_(static_cast<std::size_t>(ranks_)) {
   for (std::size_t index = 0; index < command_line_.programs.size(); ++index) {
@@ -58,15 +58,15 @@ RankName Job::name_of(int rank) const {
 
 int Job::run() {
   if (const Status status = check_settings(); !status.ok()) {
-    say(std::string("mpiexec: ") + status.text() + "\n");
+    std::fprintf(stderr, "mpiexec: %s\n", status.text());
     return 2;
   }
   if (const Status status = find_programs(); !status.ok()) {
-    say(std::string("mpiexec: ") + status.text() + "\n");
+    std::fprintf(stderr, "mpiexec: %s\n", status.text());
     return 127;
   }
-  plan();
   take_signals();
+  plan();
   if (command_line_.timeout > 0)
     timeout_ = Clock::now() + milliseconds(static_cast<long>(command_line_.timeout * 1000));
   if (const Status status = start_all(); !status.ok()) fail(1, std::string("mpiexec: ") + status.text() + "\n");
@@ -77,7 +77,8 @@ int Job::run() {
   }
   fail_by_hearsay();
   processes_.sweep();
-  output_.drain();
+  tell_late_failures();
+  deliver_output();
   return exit_code_.value_or(0);
 }
 
@@ -100,6 +101,7 @@ int Job::wait_milliseconds() const {
     if (time && (!next || *time < *next)) next = time;
   };
   consider(kill_time_);
+  consider(reader_deadline_);
   if (state_ == State::kRunning) consider(timeout_);
   if (state_ == State::kRunning && hearsay_) consider(hearsay_->until);
   if (unfinished_since_) consider(*unfinished_since_ + milliseconds(OutputForwarder::kPatienceMilliseconds));
@@ -112,12 +114,7 @@ void Job::on_time() {
   const Time now = Clock::now();
   if (kill_time_ && now >= *kill_time_) kill_all();
   if (hearsay_ && now >= hearsay_->until) fail_by_hearsay();
-  if (state_ == State::kRunning && timeout_ && now >= *timeout_) {
-    char text[96];
-    std::snprintf(text, sizeof text, "mpiexec: the job did not end within %g s and is being ended\n",
-                  command_line_.timeout);
-    fail(kTimeoutCode, text);
-  }
+  if (state_ == State::kRunning && timeout_ && now >= *timeout_) on_timeout();
   if (!output_.has_unfinished()) {
     unfinished_since_.reset();
   } else if (!unfinished_since_) {
@@ -126,6 +123,14 @@ void Job::on_time() {
     output_.flush_unfinished();
     unfinished_since_.reset();
   }
+}
+
+// The ranks are still as they were when the time was over: hung, perhaps.
+void Job::on_timeout() {
+  char text[96];
+  std::snprintf(text, sizeof text, "mpiexec: the job did not end within %g s and is being ended\n",
+                command_line_.timeout);
+  fail(kTimeoutCode, text);
 }
 
 void Job::on_signals() {
@@ -154,12 +159,13 @@ void Job::on_user_signal(int signal) {
     processes_.signal_all(signal);
     return;
   }
-  if (user_signal_ != 0) {
+  if (user_signal_ != 0 || delivering_) {
     if (!exit_code_) exit_code_ = 128 + signal;
-    kill_all();
+    insist();
     return;
   }
   user_signal_ = signal;
+  output_.say("mpiexec: passing " + signal_name(signal) + " on to all ranks; once more, and they are killed at once\n");
   processes_.signal_all(signal);
   processes_.signal_all(SIGCONT);  // a stopped rank must hear it as well
 }
@@ -222,10 +228,22 @@ void Job::judge_exit(const RankEnd& end) {
   const PmiState state = pmi_->state(end.rank);
   if (state == PmiState::kFinalised || (code == 0 && state == PmiState::kSilent)) {
     // The others may have work left: their results are wanted whatever this rank thinks of its own.
-    if (code != 0 && !exit_code_) exit_code_ = code;
+    if (code != 0) note_late_failure(end.rank, code);
     return;
   }
   fail(code == 0 ? 1 : code, exited_report(name_of(end.rank), code, state == PmiState::kInitialised));
+}
+
+// The first is told at once, the number of all at the end: they may be thousands.
+void Job::note_late_failure(int rank, int code) {
+  if (!exit_code_) exit_code_ = code;
+  if (++late_failures_ == 1) output_.say(late_failure_report(name_of(rank), code));
+}
+
+void Job::tell_late_failures() {
+  if (late_failures_ < 2) return;
+  output_.say("mpiexec: " + std::to_string(late_failures_) + " of " + std::to_string(ranks_) +
+              " ranks exited with codes other than 0 after MPI_Finalize\n");
 }
 
 // A rank that has ended will never come to a fence in which another one waits.
@@ -252,10 +270,40 @@ void Job::fail_by_hearsay() {
 void Job::fail(int code, const std::string& report) {
   if (state_ != State::kRunning) return;
   exit_code_ = exit_code_.value_or(code);
-  // What the ranks said before comes first; it may explain the end.
-  output_.drain();
-  say(report);
   begin_ending();
+  // What the ranks said before stands before the report; it may explain the end.
+  output_.take_present();
+  output_.say(report);
+}
+
+// The second time that the user wants the end: nothing is waited for any more.
+void Job::insist() {
+  if (!delivering_) output_.say("mpiexec: killing all ranks\n");
+  impatient_ = true;
+  reader_deadline_.reset();
+  kill_all();
+}
+
+// When all ranks have ended. After a good end the reader of our output has all the time it wants, as in any pipeline;
+// after a bad one, as long as it goes on reading.
+void Job::deliver_output() {
+  delivering_ = true;
+  std::size_t last_backlog = 0;
+  while (!output_.deliver()) {
+    const Time now = Clock::now();
+    const std::size_t backlog = output_.backlog();
+    if (is_good_so_far()) {
+      reader_deadline_.reset();
+    } else if (!reader_deadline_ || backlog != last_backlog) {
+      reader_deadline_ = now + (impatient_ ? kLittlePatience : kReaderPatience);
+    } else if (now >= *reader_deadline_) {
+      output_.give_up_delivery();
+      return;
+    }
+    last_backlog = backlog;
+    loop_.run_once(wait_milliseconds());
+    on_time();
+  }
 }
 
 void Job::begin_ending() {

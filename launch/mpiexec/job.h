@@ -58,6 +58,7 @@ class Job final : public PmiServer::Listener {
   // While the job runs.
   int wait_milliseconds() const;
   void on_time();
+  void on_timeout();
   void on_signals();
   void on_user_signal(int signal);
   void suspend();
@@ -65,13 +66,18 @@ class Job final : public PmiServer::Listener {
   void judge(const RankEnd& end);
   void judge_signal(const RankEnd& end);
   void judge_exit(const RankEnd& end);
+  void note_late_failure(int rank, int code);
   void look_for_deadlock();
 
   // Ending.
   void fail_by_hearsay();
   void fail(int code, const std::string& report);
   void begin_ending();
+  void insist();
   void kill_all();
+  void tell_late_failures();
+  void deliver_output();
+  bool is_good_so_far() const noexcept { return state_ == State::kRunning && user_signal_ == 0 && !impatient_; }
 
   const Program& program_of(int rank) const {
     return command_line_.programs[rank_programs_[static_cast<std::size_t>(rank)]];
@@ -99,9 +105,13 @@ class Job final : public PmiServer::Listener {
   std::optional<int> exit_code_;
   std::optional<Hearsay> hearsay_;  // the first one
   std::vector<bool> gave_up_;       // rank -> by hearsay
+  int late_failures_ = 0;           // ranks that ended with a code other than 0, but after MPI_Finalize
+  bool delivering_ = false;         // all ranks have ended; what they wrote has not all been taken by its reader
+  bool impatient_ = false;          // the user asked for the end twice, or when only output was left
   int user_signal_ = 0;             // the first of SIGINT, SIGTERM, ... that the user sent
   std::optional<Time> kill_time_;
   std::optional<Time> timeout_;
+  std::optional<Time> reader_deadline_;
   std::optional<Time> unfinished_since_;
 };
 

@@ -110,7 +110,8 @@ void Job::plan() {
   machine_ = read_machine();
   binding_ = plan_binding(machine_, command_line_.bind, ranks_);
   if (binding_.empty() && command_line_.bind_was_asked && command_line_.bind != BindPolicy::kNone) {
-    std::fprintf(stderr, "mpiexec: not binding: %d ranks on %d usable cores\n", ranks_, machine_.usable_cores());
+    output_.say("mpiexec: not binding: " + std::to_string(ranks_) + " ranks on " +
+                std::to_string(machine_.usable_cores()) + " usable cores\n");
   }
 }
 
@@ -162,7 +163,7 @@ Status Job::start_rank(int rank) {
   if (status.ok() && command_line_.verbose) {
     const std::string where =
         binding_.empty() ? "any processor" : "processors " + print_processor_list(binding_[index]);
-    std::fprintf(stderr, "mpiexec: %s on %s\n", describe(name_of(rank)).c_str(), where.c_str());
+    output_.say("mpiexec: " + describe(name_of(rank)) + " on " + where + "\n");
   }
   return status;
 }

@@ -1,42 +1,54 @@
 #include "mpiexec/output.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace lapwing::launch {
 namespace {
 
 // A line longer than this is passed on in parts.
 constexpr std::size_t kMaxPending = 1 << 20;
+// A paused target is read for again when less than this waits, so that pausing costs little per byte.
+constexpr std::size_t kResume = OutputStream::kLimit / 2;
 
-// False when nobody reads our output any more.
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(fd, bytes.data(), bytes.size());
-    if (count >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(count));
-    } else if (errno == EAGAIN) {
-      // Somebody who shares our terminal made it non-blocking.
-      pollfd wait{fd, POLLOUT, 0};
-      ::poll(&wait, 1, -1);
-    } else if (errno != EINTR) {
-      return false;
-    }
-  }
-  return true;
+bool lead_to_the_same_file(int first, int second) {
+  struct stat one;
+  struct stat other;
+  return ::fstat(first, &one) == 0 && ::fstat(second, &other) == 0 && one.st_dev == other.st_dev &&
+         one.st_ino == other.st_ino;
+}
+
+bool means_no_reader(int error) {
+  return error == EPIPE || error == ECONNRESET;
 }
 
 }  // namespace
 
-OutputForwarder::OutputForwarder(EventLoop& loop, bool label) : loop_(loop), label_(label) {}
+OutputForwarder::OutputForwarder(EventLoop& loop, bool label, std::function<void(const std::string&)> on_failure)
+    : loop_(loop),
+      label_(label),
+      on_failure_(std::move(on_failure)),
+      wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  const bool together = lead_to_the_same_file(STDOUT_FILENO, STDERR_FILENO);
+  targets_.push_back(
+      {std::make_unique<OutputStream>(STDOUT_FILENO, wake_fd_), together ? "the output" : "standard output"});
+  if (!together) targets_.push_back({std::make_unique<OutputStream>(STDERR_FILENO, wake_fd_), "standard error"});
+  loop_.add(wake_fd_, EPOLLIN, [this](std::uint32_t) { on_wake(); });
+}
 
 OutputForwarder::~OutputForwarder() {
-  for (Channel& channel : channels_) close_channel(channel);
+  for (std::size_t index = 0; index < channels_.size(); ++index) close_channel(index);
+  loop_.remove(wake_fd_);
+  ::close(wake_fd_);
 }
 
 Status OutputForwarder::open(int rank, int stream, int& child_fd) {
@@ -46,14 +58,18 @@ Status OutputForwarder::open(int rank, int stream, int& child_fd) {
   }
   ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
   child_fd = ends[1];
-  const std::size_t index = channels_.size();
   Channel channel;
   channel.fd = ends[0];
   channel.rank = rank;
-  channel.stream = stream;
+  channel.target = target_of(stream);
   channels_.push_back(std::move(channel));
-  loop_.add(ends[0], EPOLLIN, [this, index](std::uint32_t) { read_channel(index); });
+  if (!targets_[target_of(stream)].paused) listen(channels_.size() - 1, true);
   return {};
+}
+
+void OutputForwarder::say(const std::string& text) {
+  OutputStream& stream = *targets_[target_of(STDERR_FILENO)].stream;
+  stream.write(stream.in_line() ? "\n" + text : text);
 }
 
 // True when there was something to read.
@@ -63,13 +79,19 @@ bool OutputForwarder::read_channel(std::size_t index) {
   const ssize_t count = ::read(channel.fd, bytes, sizeof bytes);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return errno == EINTR;
   if (count <= 0) {
-    write_text(channel, channel.pending);
-    close_channel(channel);
+    write_text(channel, std::exchange(channel.pending, {}));
+    close_channel(index);
     return false;
   }
   channel.pending.append(bytes, static_cast<std::size_t>(count));
   write_lines(channel);
+  if (targets_[channel.target].stream->full()) pause(channel.target);
   return true;
+}
+
+void OutputForwarder::read_all(std::size_t index) {
+  while (channels_[index].fd >= 0 && !targets_[channels_[index].target].paused && read_channel(index)) {
+  }
 }
 
 // A carriage return ends a line too: progress bars live on it.
@@ -78,57 +100,137 @@ void OutputForwarder::write_lines(Channel& channel) {
   const std::size_t complete = last != std::string::npos ? last + 1 : 0;
   const std::size_t ready = channel.pending.size() - complete > kMaxPending ? channel.pending.size() : complete;
   if (ready == 0) return;
-  std::string text = channel.pending.substr(0, ready);
+  const std::string text = channel.pending.substr(0, ready);
   channel.pending.erase(0, ready);
   write_text(channel, text);
 }
 
 void OutputForwarder::write_text(Channel& channel, std::string_view text) {
-  if (text.empty()) return;
-  bool taken = true;
+  OutputStream& stream = *targets_[channel.target].stream;
   if (!label_) {
-    taken = write_all(channel.stream, text);
-  } else {
-    std::string labelled;
-    const std::string label = std::string("[").append(std::to_string(channel.rank)).append("] ");
-    while (!text.empty()) {
-      const std::size_t end = text.find_first_of("\n\r");
-      const std::size_t length = end == std::string_view::npos ? text.size() : end + 1;
-      if (!channel.in_line) labelled += label;
-      labelled += text.substr(0, length);
-      channel.in_line = end == std::string_view::npos;
-      text.remove_prefix(length);
-    }
-    taken = write_all(channel.stream, labelled);
+    stream.write(text);
+    return;
   }
-  // The rank then meets the broken pipe itself, as it would in a pipeline of its own.
-  if (!taken) close_channel(channel);
+  std::string labelled;
+  const std::string label = std::string("[").append(std::to_string(channel.rank)).append("] ");
+  while (!text.empty()) {
+    const std::size_t end = text.find_first_of("\n\r");
+    const std::size_t length = end == std::string_view::npos ? text.size() : end + 1;
+    if (!channel.in_line) labelled += label;
+    labelled += text.substr(0, length);
+    channel.in_line = end == std::string_view::npos;
+    text.remove_prefix(length);
+  }
+  stream.write(labelled);
 }
 
 bool OutputForwarder::has_unfinished() const noexcept {
   for (const Channel& channel : channels_) {
-    if (!channel.pending.empty()) return true;
+    if (!channel.pending.empty() && !targets_[channel.target].paused) return true;
   }
   return false;
 }
 
+// While a target is paused the rest of the line may wait in the pipe.
 void OutputForwarder::flush_unfinished() {
   for (Channel& channel : channels_) {
-    std::string text;
-    text.swap(channel.pending);
-    write_text(channel, text);
+    if (!targets_[channel.target].paused) write_text(channel, std::exchange(channel.pending, {}));
   }
 }
 
-void OutputForwarder::drain() {
+// One look per pipe, which holds no more than the look takes: a rank that never stops writing cannot keep us here.
+void OutputForwarder::take_present() {
   for (std::size_t index = 0; index < channels_.size(); ++index) {
-    while (channels_[index].fd >= 0 && read_channel(index)) {
-    }
+    if (channels_[index].fd >= 0 && !targets_[channels_[index].target].paused) read_channel(index);
   }
-  flush_unfinished();
 }
 
-void OutputForwarder::close_channel(Channel& channel) {
+bool OutputForwarder::deliver() {
+  for (const Target& target : targets_) target.stream->set_wake(true);
+  for (std::size_t index = 0; index < channels_.size(); ++index) read_all(index);
+  flush_unfinished();
+  notice_failures();
+  return backlog() == 0;
+}
+
+std::size_t OutputForwarder::backlog() const {
+  std::size_t sum = 0;
+  for (const Target& target : targets_) sum += target.stream->backlog();
+  return sum;
+}
+
+void OutputForwarder::give_up_delivery() {
+  constexpr std::chrono::milliseconds kPatience(200);
+  const Target& stopped = targets_.front().stream->backlog() > 0 ? targets_.front() : targets_.back();
+  say("mpiexec: the reader of " + std::string(stopped.name) + " has stopped reading; " + std::to_string(backlog()) +
+      " bytes that the ranks wrote are lost\n");
+  [[maybe_unused]] const bool told = targets_.back().stream->settle(kPatience);
+}
+
+// ---- when the reader is slow, or gone -------------------------------------------------------------------------------
+
+void OutputForwarder::on_wake() {
+  std::uint64_t count;
+  [[maybe_unused]] const ssize_t ignored = ::read(wake_fd_, &count, sizeof count);
+  notice_failures();
+  for (std::size_t target = 0; target < targets_.size(); ++target) {
+    if (targets_[target].paused && targets_[target].stream->backlog() <= kResume) resume(target);
+  }
+}
+
+void OutputForwarder::notice_failures() {
+  for (std::size_t target = 0; target < targets_.size(); ++target) {
+    if (!targets_[target].failed && targets_[target].stream->error() != 0) fail(target);
+  }
+}
+
+// Without a reader the ranks meet the broken pipe themselves, as they would in a pipeline of their own. Any other error
+// would come to them as a broken pipe too, which is not what happened; so their output is taken and dropped.
+void OutputForwarder::fail(std::size_t target) {
+  targets_[target].failed = true;
+  const int error = targets_[target].stream->error();
+  if (!means_no_reader(error)) {
+    on_failure_(std::string("cannot write to ") + targets_[target].name + ": " + std::strerror(error));
+    return;
+  }
+  for (std::size_t index = 0; index < channels_.size(); ++index) {
+    if (channels_[index].target == target) close_channel(index);
+  }
+}
+
+void OutputForwarder::pause(std::size_t target) {
+  targets_[target].paused = true;
+  targets_[target].stream->set_wake(true);
+  // Written in the meantime, and so without a wake-up to come.
+  if (targets_[target].stream->backlog() <= kResume) {
+    targets_[target].paused = false;
+    return;
+  }
+  for (std::size_t index = 0; index < channels_.size(); ++index) {
+    if (channels_[index].target == target) listen(index, false);
+  }
+}
+
+void OutputForwarder::resume(std::size_t target) {
+  targets_[target].paused = false;
+  targets_[target].stream->set_wake(false);
+  for (std::size_t index = 0; index < channels_.size(); ++index) {
+    if (channels_[index].target == target) listen(index, true);
+  }
+}
+
+void OutputForwarder::listen(std::size_t index, bool wanted) {
+  const int fd = channels_[index].fd;
+  if (fd < 0) return;
+  if (wanted) {
+    loop_.add(fd, EPOLLIN, [this, index](std::uint32_t) { read_channel(index); });
+  } else {
+    loop_.remove(fd);
+  }
+}
+
+void OutputForwarder::close_channel(std::size_t index) {
+  Channel& channel = channels_[index];
   if (channel.fd < 0) return;
   loop_.remove(channel.fd);
   ::close(channel.fd);

@@ -1,23 +1,27 @@
 // The ranks' standard output and error on their way to mpiexec's own.
 //
 // Whole lines are written at once, so that the lines of several ranks never mix. A line without an end (a prompt) is
-// passed on after a short while. Runs on the event loop's thread; writing blocks when our reader is slow, which is the
-// back pressure a pipeline expects.
+// passed on after a short while. Runs on the event loop's thread and never blocks (output_stream.h): while too much waits
+// to be written, the ranks' pipes are not read.
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
 #include "mpiexec/event_loop.h"
+#include "mpiexec/output_stream.h"
 
 namespace lapwing::launch {
 
 class OutputForwarder {
  public:
-  OutputForwarder(EventLoop& loop, bool label);
+  // `on_failure` gets a sentence, once, when output cannot be written although it has a reader: a full disk, say.
+  OutputForwarder(EventLoop& loop, bool label, std::function<void(const std::string&)> on_failure);
   ~OutputForwarder();
   OutputForwarder(const OutputForwarder&) = delete;
   OutputForwarder& operator=(const OutputForwarder&) = delete;
@@ -25,31 +29,58 @@ class OutputForwarder {
   // Makes the pipe for what `rank` writes to `stream` (1 or 2) and stores the end for the child, which the caller
   // closes after the fork.
   Status open(int rank, int stream, int& child_fd);
+  // mpiexec's own words, on standard error, at the beginning of a line.
+  void say(const std::string& text);
 
   // True while an unfinished line waits; then call flush_unfinished() after kPatience.
   bool has_unfinished() const noexcept;
   void flush_unfinished();
-  // Reads everything that is there now. What is written later by somebody who still holds a pipe is lost.
-  void drain();
+  // Takes the lines that every rank has written by now, as far as there is room.
+  void take_present();
+  // True when all that the ranks have written is written out. What is written later by a process that still holds a pipe
+  // is lost. Only when all ranks have ended; call it again when the loop has run.
+  bool deliver();
+  std::size_t backlog() const;  // bytes taken and not yet written
+  // The last word: says that the rest is lost, if standard error still takes it.
+  void give_up_delivery();
 
   static constexpr int kPatienceMilliseconds = 200;
 
  private:
+  // Where mpiexec's own output goes: two, or one when standard output and error lead to the same file, so that lines
+  // do not mix.
+  struct Target {
+    std::unique_ptr<OutputStream> stream;
+    const char* name = "";
+    bool paused = false;  // its channels are not in the event loop
+    bool failed = false;
+  };
   struct Channel {
     int fd = -1;
     int rank = 0;
-    int stream = 1;
+    std::size_t target = 0;
     bool in_line = false;  // the last thing written was part of a line, so no label before the rest
     std::string pending;
   };
 
+  std::size_t target_of(int stream) const noexcept { return stream == 2 ? targets_.size() - 1 : 0; }
   bool read_channel(std::size_t index);
+  void read_all(std::size_t index);
   void write_lines(Channel& channel);
   void write_text(Channel& channel, std::string_view text);
-  void close_channel(Channel& channel);
+  void listen(std::size_t index, bool wanted);
+  void close_channel(std::size_t index);
+  void on_wake();
+  void notice_failures();
+  void fail(std::size_t target);
+  void pause(std::size_t target);
+  void resume(std::size_t target);
 
   EventLoop& loop_;
   bool label_;
+  std::function<void(const std::string&)> on_failure_;
+  int wake_fd_ = -1;
+  std::vector<Target> targets_;
   std::vector<Channel> channels_;
 };
 

@@ -77,6 +77,8 @@ std::string killed_report(const RankName& name, int signal, bool dumped_core) {
   if (is_crash(signal)) {
     text += more(core_hint(dumped_core));
     text += more(debugger_hint(name));
+  } else if (signal == SIGPIPE) {
+    text += more("what it wrote to has no reader any more: the next program of a pipeline that ended, say");
   } else if (signal == SIGKILL) {
     text += more("perhaps by the kernel for want of memory: see dmesg, or the container's memory limit");
   }
@@ -87,6 +89,10 @@ std::string exited_report(const RankName& name, int code, bool inside_mpi) {
   std::string text = describe(name) + " exited with code " + std::to_string(code);
   if (inside_mpi) text += " without calling MPI_Finalize";
   return line(text + others(name));
+}
+
+std::string late_failure_report(const RankName& name, int code) {
+  return line(describe(name) + " exited with code " + std::to_string(code) + " after MPI_Finalize");
 }
 
 std::string aborted_report(const RankName& name, int code, const std::string& text) {

@@ -22,6 +22,7 @@ std::string describe(const RankName& name);  // "rank 1 of 4 (./heat, pid 1234)"
 // Several lines, each with mpiexec's prefix.
 std::string killed_report(const RankName& name, int signal, bool dumped_core);
 std::string exited_report(const RankName& name, int code, bool inside_mpi);
+std::string late_failure_report(const RankName& name, int code);  // after MPI_Finalize: the others go on
 std::string aborted_report(const RankName& name, int code, const std::string& text);
 
 }  // namespace lapwing::launch

@@ -2,50 +2,11 @@
 # mpiexec from the outside: exit codes, ends by signal, input, labels, several programs, and that nobody is left behind.
 #
 #   mpiexec.sh MPIEXEC PMI_PROBE
-#
-# Nothing here waits for a fixed time: where something must have happened, the test polls for it with a generous limit.
 set -u
 
 mpiexec=$1
 probe=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-fail() {
-  echo "FAILED: $1"
-  sed 's/^/    stdout: /' "$work/out" 2>/dev/null
-  sed 's/^/    stderr: /' "$work/err" 2>/dev/null
-  failures=$((failures + 1))
-}
-
-# run NAME EXPECTED_CODE mpiexec-arguments...: leaves output in $work/out and $work/err.
-run() {
-  local name=$1 expected=$2
-  shift 2
-  timeout 60 "$mpiexec" "$@" >"$work/out" 2>"$work/err" </dev/null
-  local code=$?
-  [ "$code" -eq "$expected" ] || fail "$name: exit code $code instead of $expected"
-}
-
-said() { grep -q -- "$2" "$work/err" || fail "$1: nothing said about '$2'"; }
-printed() { [ "$(sort "$work/out")" = "$(printf '%b' "$2" | sort)" ] || fail "$1: wrong output"; }
-
-# wait_until NAME command...: polls for up to 20 s.
-wait_until() {
-  local name=$1
-  shift
-  for _ in $(seq 400); do
-    "$@" && return 0
-    read -rt 0.05 <> <(:) || true
-  done
-  fail "$name"
-  return 1
-}
-# Processes whose command line matches; the patterns are written so that they do not match themselves.
-count() { grep -las -- "$1" /proc/[0-9]*/cmdline | wc -l; }
-gone() { [ "$(count "$1")" -eq 0 ]; }
-alive() { [ "$(count "$1")" -ge "$2" ]; }
+. "$(dirname "$0")/helpers.sh"
 
 # -- exit codes
 run "all zero" 0 -n 3 true
@@ -82,6 +43,10 @@ said "abort" "rank 1 of 3 .* MPI_Abort with code 7"
 said "abort" "the probe was asked to"
 run "abort with a code of nine bits" 1 -n 3 "$probe" abort 1 256
 run "code after finalize" 6 -n 3 "$probe" late 1 6
+said "code after finalize" "rank 1 of 3 .* exited with code 6 after MPI_Finalize"
+run "several codes after finalize" 7 -n 2 "$probe" late 0 7 : -n 1 "$probe" late 2 7
+[ "$(grep -c "exited with code 7" "$work/err")" -eq 1 ] || fail "several codes after finalize: told one by one"
+said "several codes after finalize" "2 of 3 ranks exited with codes other than 0"
 run "a rank without MPI" 1 -n 2 "$probe" exchange : -n 1 true
 said "a rank without MPI" "without calling MPI_Init"
 
@@ -142,8 +107,4 @@ kill -KILL $job
 wait $job 2>/dev/null
 wait_until "SIGKILL of mpiexec: somebody left" gone "765432[3]"
 
-if [ "$failures" -ne 0 ]; then
-  echo "$failures failures"
-  exit 1
-fi
-echo "mpiexec: all as expected"
+finish mpiexec
