@@ -8,6 +8,7 @@ import re
 import unittest
 
 import generate
+import old_names
 import shims
 import tables
 
@@ -138,6 +139,22 @@ class Outputs(unittest.TestCase):
         weak = re.findall(r'alias\("PMPI_(\w+)"\)', text)
         self.assertEqual(662, len(set(strong)))
         self.assertEqual(sorted(strong), sorted(weak))
+
+    def test_old_names_rest_on_the_abi_alone(self):
+        """A binary that uses them runs with any library that has the ABI."""
+        abi = {"MPI_" + name for f in tables.read_functions() if not f.lacking for _, name in f.forms()}
+        old = {"MPI_" + name for name in old_names.names()}
+        self.assertEqual(2 * len(old_names.FORTRAN_OBJECTS) + 6 + 10, len(old))
+        self.assertFalse(abi & old)
+        called = set(re.findall(r"\b(MPI_\w+)\(", old_names.write())) - old
+        self.assertLessEqual(called, abi)
+
+    def test_only_built_has_all_but_what_is_lacking(self):
+        defined = set(re.findall(r"^void (\w+)\(\)", self.outputs["only_built.cc"], re.M))
+        for f in tables.read_functions():
+            for _, name in f.forms():
+                self.assertEqual(not f.lacking, "MPI_" + name in defined, name)
+        self.assertIn("LAPWING_Get_progress", defined)
 
     def test_no_output_passes_the_width_of_a_page(self):
         for name, text in self.outputs.items():

@@ -4,6 +4,7 @@
 #   LAPWING_GENERATED_DIR      where the outputs lie; an include directory (mpi.h, mpi/implementation.h, mpi/coverage.inc)
 #   LAPWING_GENERATED_SOURCES  the C entry points, sources of the shared library
 #   LAPWING_VERSION_SCRIPT     the version script of the shared library
+#   LAPWING_ONLY_BUILT_SOURCE  the source of the library that mpicc -only-built links against
 #   target lapwing_generated   depend on it before compiling anything that includes a generated header
 #   tests api.tables, api.exports
 
@@ -11,7 +12,9 @@ find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 
 set(LAPWING_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
 set(LAPWING_VERSION_SCRIPT ${LAPWING_GENERATED_DIR}/libmpi_abi.map)
-file(GLOB lapwing_api_inputs CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/../api/*.py ${CMAKE_CURRENT_LIST_DIR}/../api/*.txt)
+set(LAPWING_ONLY_BUILT_SOURCE ${LAPWING_GENERATED_DIR}/only_built.cc)
+file(GLOB lapwing_api_inputs CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/../api/*.py ${CMAKE_CURRENT_LIST_DIR}/../api/*.txt
+                                               ${CMAKE_CURRENT_LIST_DIR}/../include/lapwing.h)
 
 # The names of the outputs come from the generator itself, so that they are known before the first build.
 execute_process(
@@ -36,5 +39,6 @@ set_source_files_properties(${lapwing_api_outputs} PROPERTIES GENERATED TRUE)
 if(LAPWING_TESTS)
   add_test(NAME api.tables COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/../api/generate_test.py)
   add_test(NAME api.exports
-    COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/../api/exports_test.py $<TARGET_FILE:mpi_abi>)
+    COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/../api/exports_test.py $<TARGET_FILE:mpi_abi>
+            $<TARGET_FILE:mpi_abi_only_built>)
 endif()

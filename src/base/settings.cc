@@ -209,7 +209,7 @@ constexpr std::string_view kInternalPrefix = "LAPWING_INTERNAL_";
 
 // Read by others: the compiler wrappers, so they may well be in the environment of a running program, and delay points.
 constexpr std::string_view kForeignNames[] = {
-    "LAPWING_CC", "LAPWING_CXX",
+    "LAPWING_CC", "LAPWING_CXX", "LAPWING_ONLY_BUILT",
 #if defined(LAPWING_DELAY_POINTS)
     "LAPWING_DELAY_SEED",
 #endif

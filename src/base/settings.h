@@ -142,7 +142,7 @@ class Settings {
 
   // Reads every LAPWING_* variable of `environment` (a null-terminated array as ::environ). A name that is no setting
   // or a malformed value is an error which says what would have been right; the fields before it stay read.
-  // LAPWING_INTERNAL_* (launcher to rank) and the compiler wrappers' LAPWING_CC, LAPWING_CXX are passed over.
+  // LAPWING_INTERNAL_* (launcher to rank) and the compiler wrappers' names are passed over.
   Status load(char** environment);
 
   // In the order of settings_list.inc, with this object's values.

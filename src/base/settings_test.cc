@@ -113,7 +113,9 @@ TEST(Settings, SaysWhatIsAllowed) {
 
 TEST(Settings, PassesOverWhatIsNotASetting) {
   Settings settings;
-  EXPECT_TRUE(load(settings, {"LAPWING_INTERNAL_TOKEN=x", "LAPWING_CC=clang", "LAPWINGS=2", "XLAPWING_A=1"}).ok());
+  EXPECT_TRUE(load(settings, {"LAPWING_INTERNAL_TOKEN=x", "LAPWING_CC=clang", "LAPWING_ONLY_BUILT=1", "LAPWINGS=2",
+                              "XLAPWING_A=1"})
+                  .ok());
 }
 
 }  // namespace
