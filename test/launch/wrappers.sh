@@ -5,6 +5,7 @@
 #   wrappers.sh BUILD_FOLDER
 set -eu
 
+tests=$(cd "$(dirname "$0")/.." && pwd)
 build=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -56,6 +57,64 @@ mpicc -show -c hello.c >"$log"
 mpicc -DTEXT='"a b"' -show hello.c >"$log"
 grep -qF -- "'-DTEXT=\"a b\"'" "$log" || die "mpicc -show: quoting"
 mpicc --version >"$log" 2>&1 || die "mpicc --version"
+mpicc -x c - -o from-input <hello.c >"$log" 2>&1 || die "mpicc: a program from standard input"
+
+# What others' wrappers understand: options that print, and variables, of which our own come first.
+mpiCC -showme:help >"$log" 2>&1 && grep -q "^  -showme:compile" "$log" || die "mpiCC -showme:help"
+for option in command compile link incdirs libdirs libs version; do
+  mpicc -showme:$option >"$log" 2>&1 || die "mpicc -showme:$option"
+  grep -q . "$log" || die "mpicc -showme:$option says nothing"
+  mpicc -showme:help | grep -q ":$option" || die "mpicc -showme:help does not mention :$option"
+done
+[ "$(mpicc -compile_info) $(mpicc -link_info)" = "$(mpicc -showme:compile) $(mpicc -showme:link)" ] || die "-compile_info, -link_info"
+if mpicc -showme:nonsense >"$log" 2>&1; then die "mpicc -showme:nonsense passed"; fi
+[ "$(MPICH_CC=theirs OMPI_CC=others mpicc -showme:command)" = theirs ] || die "MPICH_CC"
+[ "$(OMPI_CC=others mpicc -showme:command)" = others ] || die "OMPI_CC"
+[ "$(LAPWING_CC=ours MPICH_CC=theirs mpicc -showme:command)" = ours ] || die "LAPWING_CC before MPICH_CC"
+[ "$(OMPI_CXX=others mpiCC -showme:command)" = others ] || die "OMPI_CXX"
+[ "$(MPICH_CC=mpicc OMPI_CC="$prefix/bin/mpicc -O2" mpicc -showme:command)" = "$(mpicc -showme:command)" ] ||
+  die "a wrapper that is told to call itself"
+
+# An old program: what it uses of earlier standards leaves no trace in its binary, and configure scripts find it too.
+mpicc -std=c89 -pedantic -Wall -Wextra -Werror "$tests/mpi/old_names.c" -o old-names >"$log" 2>&1 || die "old names in C90"
+mpicxx -Wall -Wextra -Werror -x c++ "$tests/mpi/old_names.c" -x none -o old-names-cxx >"$log" 2>&1 || die "old names in C++"
+for program in old-names old-names-cxx; do
+  mpiexec --timeout 60 -n 1 ./$program >"$log" 2>&1 || die "running $program"
+  nm -D --undefined-only $program | sed -n 's/.* \(MPI_[A-Za-z0-9_]*\).*/\1/p' >undefined
+  grep -q MPI_Init undefined || die "nm tells nothing of $program"
+  if grep -E 'MPI_(Address|Type_(struct|lb|extent)|.*_(c2f|f2c)|.*f08.*)$' undefined >"$log"; then die "$program asks for old names"; fi
+done
+# links NAME [OPTION...]: as configure scripts do it, without the header.
+links() {
+  printf 'char %s(void); int main(void) { return %s(); }' "$1" "$1" >probe.c
+  shift
+  mpicc "$@" probe.c -o probe >"$log" 2>&1
+}
+for name in MPI_Address MPI_Type_struct MPI_Errhandler_set MPI_Comm_f2c MPI_Status_c2f; do
+  links $name || die "$name cannot be linked"
+  mpicc -only-built -DLAPWING_NO_REMOVED_MPI1 -DLAPWING_NO_FINT -include mpi.h -c -x c - -o /dev/null >"$log" 2>&1 <<END || die "$name is not hidden"
+static double $name = 1; /* a program's own */
+double f(void) { return $name; }
+END
+done
+
+# -only-built: functions that this version lacks are in neither header nor library, all others are, and the program runs as ever.
+lapwing info --coverage --json | python3 -c 'import json, sys
+for f in json.load(sys.stdin)["functions_missing"]: print(f["name"])' >missing
+for name in $(sed -n '1p;$p' missing); do
+  links "$name" || die "$name: Lapwing has it, if only as an error"
+  if links "$name" -only-built; then die "-only-built links $name"; fi
+  if LAPWING_ONLY_BUILT=1 links "$name"; then die "LAPWING_ONLY_BUILT=1 links $name"; fi
+  printf '#include <mpi.h>\nvoid* f(void) { return (void*)%s; }' "$name" >probe.c
+  mpicc -c probe.c >"$log" 2>&1 || die "the header lacks $name"
+  if mpicc -only-built -c probe.c >"$log" 2>&1; then die "-only-built: the header has $name"; fi
+done
+for name in MPI_Init PMPI_Allreduce_c MPI_Address LAPWING_Get_progress; do
+  links $name -only-built || die "-only-built does not link $name"
+done
+mpicc -only-built -Wall -Werror hello.c -o only-built >"$log" 2>&1 || die "mpicc -only-built"
+check "mpicc -only-built" ./only-built
+LAPWING_ONLY_BUILT=0 links MPI_Init || die "LAPWING_ONLY_BUILT=0"
 
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name lapwing.pc)")
 export PKG_CONFIG_PATH
@@ -81,6 +140,13 @@ END
 cmake -S . -B cmake -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DEXPECTED_MPIEXEC="$prefix/bin/mpiexec" >"$log" 2>&1 || die "FindMPI"
 ninja -C cmake >"$log" 2>&1 || die "building with FindMPI"
 for program in find-mpi-c find-mpi-cxx find-lapwing; do check "$program" "cmake/$program"; done
+
+# Without PATH and prefix path, FindMPI needs one hint to find mpiexec beside mpicc; and the compiler may be mpicc itself.
+LAPWING_ONLY_BUILT=1 PATH=/usr/local/bin:/usr/bin:/bin cmake -S . -B by-path -G Ninja -DMPI_HOME="$prefix" -DLapwing_ROOT="$prefix" \
+  -DCMAKE_C_COMPILER="$prefix/bin/mpicc" -DMPI_CXX_COMPILER="$prefix/bin/mpicxx" -DEXPECTED_MPIEXEC="$prefix/bin/mpiexec" \
+  >"$log" 2>&1 || die "FindMPI with MPI_HOME"
+ninja -C by-path >"$log" 2>&1 || die "building with FindMPI, MPI_HOME and -only-built"
+for program in find-mpi-c find-mpi-cxx; do check "$program, only built" "by-path/$program"; done
 
 lapwing --version >"$log" 2>&1 || die "lapwing --version"
 lapwing info >"$log" 2>&1 || die "lapwing info"
