@@ -8,12 +8,12 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <unordered_set>
+#include <vector>
 
 namespace lapwing::launch {
 namespace {
 
-// A message is a group to watch, the negative of one to forget, or kFarewell.
+// A message is a group to watch, or kFarewell.
 constexpr pid_t kFarewell = 0;
 
 [[noreturn]] void run_guardian(int pipe) {
@@ -25,15 +25,14 @@ constexpr pid_t kFarewell = 0;
   // Nobody must wait for the guardian to close a pipe it inherited.
   for (int fd = 0; fd < 3; ++fd) ::close(fd);
 
-  std::unordered_set<pid_t> groups;
+  std::vector<pid_t> groups;
   while (true) {
     pid_t message = kFarewell;
     const ssize_t count = ::read(pipe, &message, sizeof message);
     if (count < 0 && errno == EINTR) continue;
     if (count != sizeof message) break;
     if (message == kFarewell) std::_Exit(0);
-    if (message > 0) groups.insert(message);
-    if (message < 0) groups.erase(-message);
+    groups.push_back(message);
   }
   for (const pid_t group : groups) ::kill(-group, SIGKILL);
   std::_Exit(0);
@@ -61,9 +60,6 @@ Guardian::~Guardian() {
 
 void Guardian::watch(pid_t group) {
   tell(group);
-}
-void Guardian::forget(pid_t group) {
-  tell(-group);
 }
 
 void Guardian::tell(pid_t message) {

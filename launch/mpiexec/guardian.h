@@ -1,7 +1,9 @@
 // A second, sleeping process that ends the ranks should mpiexec itself be killed without a chance to do so.
 //
 // The ranks themselves get a signal from the kernel when mpiexec dies; what they started does not. The guardian knows
-// every rank's process group and waits for the end of a pipe whose only writer is mpiexec.
+// every rank's process group and waits for the end of a pipe whose only writer is mpiexec. It cannot hit a stranger: while
+// mpiexec lives, the numbers of all groups are taken (processes.h), and the kernel gives out a number that has become
+// free only after all the others.
 #pragma once
 
 #include <sys/types.h>
@@ -19,8 +21,6 @@ class Guardian {
   Guardian& operator=(const Guardian&) = delete;
 
   void watch(pid_t group);
-  // The group is known to be empty; its number may soon be somebody else's.
-  void forget(pid_t group);
   pid_t process() const noexcept { return process_; }
 
  private:

@@ -8,13 +8,19 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
-
-#include "machine.h"
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <thread>
 
 namespace lapwing::launch {
 namespace {
+
+constexpr std::chrono::seconds kSweepPatience(2);
+constexpr std::chrono::milliseconds kSweepStep(1);
 
 // What a child says through the failure pipe when it cannot become the program. Small enough to be written at once.
 struct StartFailure {
@@ -68,9 +74,39 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   give_up(failure_pipe, order.rank, "executing");
 }
 
+// The kernel's list, however long. Empty where the kernel keeps none.
+std::vector<pid_t> children_of_this_process() {
+  std::ifstream file("/proc/self/task/" + std::to_string(::getpid()) + "/children");
+  return {std::istream_iterator<pid_t>(file), {}};
+}
+
+std::unordered_set<pid_t> set_of(const std::vector<pid_t>& processes) {
+  return {processes.begin(), processes.end()};
+}
+
+// The status as waitpid() gives it, while the process stays a zombie; nothing as long as it runs.
+std::optional<int> peek_at_end(pid_t process) {
+  siginfo_t info{};
+  if (::waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
+    return std::nullopt;
+  }
+  if (info.si_code == CLD_EXITED) return W_EXITCODE(info.si_status, 0);
+  return W_EXITCODE(0, info.si_status) | (info.si_code == CLD_DUMPED ? WCOREFLAG : 0);
+}
+
+// Processes that a rank has started carry its variables, unless they were taken away.
+bool has_variable_of_a_rank(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/environ");
+  for (std::string variable; std::getline(file, variable, '\0');) {
+    if (variable.rfind("PMI_RANK=", 0) == 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-ProcessTable::ProcessTable(int ranks) : entries_(static_cast<std::size_t>(ranks)) {
+ProcessTable::ProcessTable(int ranks)
+    : inherited_(set_of(children_of_this_process())), entries_(static_cast<std::size_t>(ranks)) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   if (::pipe2(failure_pipe_, O_CLOEXEC | O_NONBLOCK) != 0) failure_pipe_[0] = failure_pipe_[1] = -1;
 }
@@ -98,25 +134,27 @@ Status ProcessTable::start(const StartOrder& order) {
   ::setpgid(child, child);  // here too: a signal to the group may be sent before the child has run
   guardian_.watch(child);
   entries_[static_cast<std::size_t>(order.rank)].process = child;
-  ++running_;
+  running_.push_back(order.rank);
+  rank_processes_.insert(child);
   return {};
 }
 
 std::vector<RankEnd> ProcessTable::collect_ends() {
   std::vector<RankEnd> ends;
-  int status = 0;
-  // Any child: descendants that lost their parent are adopted by mpiexec and must be reaped as well.
-  for (pid_t process = 0; (process = ::waitpid(-1, &status, WNOHANG)) > 0;) {
-    const int rank = rank_of(process);
-    if (rank < 0) continue;
+  for (const int rank : running_) {
     Entry& entry = entries_[static_cast<std::size_t>(rank)];
+    const std::optional<int> status = peek_at_end(entry.process);
+    if (!status) continue;
     entry.ended = true;
-    entry.group_empty = ::kill(-process, 0) != 0;
-    if (entry.group_empty) guardian_.forget(process);
-    --running_;
-    ends.push_back({rank, process, status, {}});
+    ends.push_back({rank, entry.process, *status, {}});
   }
-  if (ends.empty()) return ends;
+  if (ends.empty()) {
+    // Then an orphan ended that mpiexec has adopted; a job may have any number of them.
+    for (const pid_t orphan : orphans()) ::waitpid(orphan, nullptr, WNOHANG);
+    return ends;
+  }
+  running_.erase(std::remove_if(running_.begin(), running_.end(), [this](int rank) { return ended(rank); }),
+                 running_.end());
   read_start_failures();
   for (RankEnd& end : ends) end.start_failure = entries_[static_cast<std::size_t>(end.rank)].start_failure;
   std::stable_partition(ends.begin(), ends.end(), [](const RankEnd& end) { return WIFSIGNALED(end.wait_status); });
@@ -131,11 +169,19 @@ void ProcessTable::read_start_failures() {
   }
 }
 
-int ProcessTable::rank_of(pid_t process) const noexcept {
-  for (std::size_t rank = 0; rank < entries_.size(); ++rank) {
-    if (entries_[rank].process == process && !entries_[rank].ended) return static_cast<int>(rank);
+// Adopted descendants of the ranks: those whose own parents have ended.
+std::vector<pid_t> ProcessTable::orphans() const {
+  std::vector<pid_t> result;
+  for (const pid_t child : children_of_this_process()) {
+    if (child == guardian_.process() || rank_processes_.count(child) != 0 || inherited_.count(child) != 0) continue;
+    if (is_ours(child)) result.push_back(child);
   }
-  return -1;
+  return result;
+}
+
+// With inherited children an orphan may also be one of theirs.
+bool ProcessTable::is_ours(pid_t orphan) const {
+  return inherited_.empty() || has_variable_of_a_rank(orphan);
 }
 
 void ProcessTable::signal_all(int signal) {
@@ -145,24 +191,17 @@ void ProcessTable::signal_all(int signal) {
 }
 
 void ProcessTable::sweep() {
-  for (const Entry& entry : entries_) {
-    if (entry.process > 0 && !entry.group_empty) ::kill(-entry.process, SIGKILL);
-  }
-  // Those who left their group were adopted when their parents ended; each that is reaped may give us its children.
-  const std::string children_file = "/proc/self/task/" + std::to_string(::getpid()) + "/children";
-  for (int round = 0; round < 100; ++round) {
-    const std::string children = read_small_file(children_file);
-    bool found = false;
-    for (std::size_t position = 0; position < children.size();) {
-      char* end = nullptr;
-      const long process = std::strtol(children.c_str() + position, &end, 10);
-      position = static_cast<std::size_t>(end - children.c_str()) + 1;
-      if (process <= 0 || process == guardian_.process()) continue;
-      found = true;
-      ::kill(static_cast<pid_t>(process), SIGKILL);
-      ::waitpid(static_cast<pid_t>(process), nullptr, 0);
-    }
-    if (!found) return;
+  for (const pid_t group : rank_processes_) ::kill(-group, SIGKILL);
+  for (const pid_t process : rank_processes_) ::waitpid(process, nullptr, 0);
+  rank_processes_.clear();
+  // Those who left their group were adopted when their parents ended; each that is reaped may give us its children. A
+  // process that the kernel does not let go (a file system that does not answer) must not keep mpiexec for ever.
+  const auto deadline = std::chrono::steady_clock::now() + kSweepPatience;
+  for (std::vector<pid_t> left = orphans(); !left.empty(); left = orphans()) {
+    for (const pid_t process : left) ::kill(process, SIGKILL);
+    for (const pid_t process : left) ::waitpid(process, nullptr, WNOHANG);
+    if (std::chrono::steady_clock::now() >= deadline) return;
+    std::this_thread::sleep_for(kSweepStep);
   }
 }
 

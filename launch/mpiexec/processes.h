@@ -2,6 +2,10 @@
 //
 // Every rank leads a process group of its own, so that what it starts is reached too, and is told by the kernel to end
 // when mpiexec does. mpiexec is the sub-reaper of all descendants: those who escape their group fall to it.
+//
+// A rank that has ended stays a zombie until sweep(), which keeps its number, and so its group's, from being given to a
+// process that is none of ours. Children that mpiexec has from before (`exec > >(tee log); exec mpiexec ...`) are left
+// alone and not waited for.
 #pragma once
 
 #include <sched.h>
@@ -9,6 +13,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "base/status.h"
@@ -25,7 +30,7 @@ struct StartOrder {
   std::string directory;                  // empty: mpiexec's own
   const cpu_set_t* processors = nullptr;  // null: not bound
   int pmi = -1;
-  int streams[3] = {-1, -1, -1};  // -1: mpiexec's own
+  int streams[3] = {-1, -1, -1};                     // -1: mpiexec's own
   rlimit descriptors{RLIM_INFINITY, RLIM_INFINITY};  // the limits that mpiexec had before it raised its own
 };
 
@@ -46,12 +51,13 @@ class ProcessTable {
 
   Status start(const StartOrder& order);
 
-  // The ranks that ended since the last call; those ended by a signal first, because their ends cause the others'.
+  // The ranks that ended since the last call; those ended by a signal first, because their ends cause the others'. Costs
+  // one system call per running rank.
   std::vector<RankEnd> collect_ends();
 
   void signal_all(int signal);
-  bool all_ended() const noexcept { return running_ == 0; }
-  int running() const noexcept { return running_; }
+  bool all_ended() const noexcept { return running_.empty(); }
+  int running() const noexcept { return static_cast<int>(running_.size()); }
   bool ended(int rank) const noexcept { return entries_[static_cast<std::size_t>(rank)].ended; }
   pid_t process(int rank) const noexcept { return entries_[static_cast<std::size_t>(rank)].process; }
 
@@ -62,16 +68,18 @@ class ProcessTable {
   struct Entry {
     pid_t process = -1;  // and number of its group
     bool ended = false;
-    bool group_empty = false;  // its number may be somebody else's by now
     std::string start_failure;
   };
 
   void read_start_failures();
-  int rank_of(pid_t process) const noexcept;
+  std::vector<pid_t> orphans() const;
+  bool is_ours(pid_t orphan) const;
 
+  const std::unordered_set<pid_t> inherited_;  // children from before, so it is filled before the guardian starts
   Guardian guardian_;
   std::vector<Entry> entries_;
-  int running_ = 0;
+  std::vector<int> running_;                  // ranks
+  std::unordered_set<pid_t> rank_processes_;  // until sweep()
   int failure_pipe_[2] = {-1, -1};
 };
 

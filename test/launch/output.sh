@@ -78,4 +78,32 @@ said "no room at the end" "No space left on device"
 run "both into one file" 0 -n 1 bash -c '"$0" -n 8 bash -c "for i in {1..500}; do echo rank out; echo rank err >&2; done" 2>&1' "$mpiexec"
 [ "$(grep -cE '^rank (out|err)$' "$work/out")" -eq 8000 ] || fail "both into one file: mixed or lost"
 
+# -- children that mpiexec has from before: this one says "whole" after the end of its input, which is the end of mpiexec
+bash -c 'exec > >(cat >"$1/log"; echo whole >"$1/whole"); exec "$0" -n 2 sh -c "echo line; setsid sleep 7654331 & :"' \
+  "$mpiexec" "$work" 2>"$work/err" || fail "inherited child: exit code"
+wait_until "inherited child: killed" test -s "$work/whole"
+[ "$(grep -c '^line$' "$work/log")" -eq 2 ] || fail "inherited child: lines are missing"
+wait_until "inherited child: the ranks' own are left" gone "765433[1]"
+
+# -- a number that comes again: rank 0's group has emptied, and a process of this shell is to have its number. Needs a
+# world of its own, where the next number can be chosen.
+if unshare --pid --fork --mount-proc true 2>/dev/null; then
+  mkfifo "$work/go"
+  unshare --pid --fork --mount-proc bash -u -c '
+    "$0" -n 2 sh -c "echo \$\$ >$1/pid.\$PMI_RANK; if [ \$PMI_RANK = 0 ]; then sleep 7654332 & exit 0; fi; read line <$1/go" &
+    job=$!
+    until [ -s "$1/pid.0" ] && child=$(pgrep -x -f "sleep 7654332"); do :; done
+    rank=$(<"$1/pid.0")
+    while [ -e "/proc/$rank" ] && ! grep -q "^State:.Z" "/proc/$rank/status"; do :; done
+    kill -KILL "$child"
+    while [ -e "/proc/$child" ]; do :; done
+    echo $((rank - 1)) >/proc/sys/kernel/ns_last_pid
+    setsid sleep 7654333 &
+    victim=$!
+    echo >"$1/go"
+    wait $job
+    kill -0 $victim && grep -q "^State:.[^Z]" /proc/$victim/status
+  ' "$mpiexec" "$work" >"$work/out" 2>"$work/err" || fail "a number that comes again: a stranger was killed"
+fi
+
 finish output
