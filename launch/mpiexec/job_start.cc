@@ -56,6 +56,13 @@ Status find_program(const Program& program, std::string& path) {
                        is_here ? "; there is one here, write ./" : "", is_here ? name.c_str() : "");
 }
 
+// By which a rank knows the launcher's socket again (src/runtime/launcher.cc).
+std::string socket_identity(int fd) {
+  struct stat info {};
+  ::fstat(fd, &info);
+  return std::to_string(info.st_ino);
+}
+
 bool starts_with(std::string_view text, std::string_view beginning) {
   return text.substr(0, beginning.size()) == beginning;
 }
@@ -195,6 +202,7 @@ std::vector<std::string> Job::environment_of(int rank, int pmi_fd) const {
        std::initializer_list<Variable>{{"PMI_RANK", rank_text},
                                        {"PMI_SIZE", size_text},
                                        {"PMI_FD", std::to_string(pmi_fd)},
+                                       {"LAPWING_INTERNAL_PMI_SOCKET", socket_identity(pmi_fd)},
                                        {"MPI_LOCALRANKID", rank_text},
                                        {"MPI_LOCALNRANKS", size_text},
                                        {"LAPWING_INTERNAL_LOCAL_RANK", rank_text},

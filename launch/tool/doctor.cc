@@ -5,9 +5,9 @@
 namespace lapwing::launch {
 namespace {
 
-constexpr Finding (*kChecks[])() = {check_settings,    check_cores,         check_wake_up,       check_open_files,
-                                    check_event_calls, check_shared_memory, check_local_sockets, check_single_copy,
-                                    check_loopback,    check_port_range,    check_interfaces};
+constexpr Finding (*kChecks[])() = {check_settings,    check_launcher,    check_cores,         check_wake_up,
+                                    check_open_files,  check_event_calls, check_shared_memory, check_local_sockets,
+                                    check_single_copy, check_loopback,    check_port_range,    check_interfaces};
 
 const char* verdict_text(Verdict verdict) {
   switch (verdict) {

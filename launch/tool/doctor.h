@@ -17,6 +17,9 @@ struct Finding {
   std::string remedy;   // what to do; empty when all is well
 };
 
+// doctor_launcher.cc
+Finding check_launcher();
+
 // doctor_system.cc
 Finding check_settings();
 Finding check_cores();

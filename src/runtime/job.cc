@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.h"
 #include "runtime/host_identity.h"
+#include "runtime/launcher.h"
 
 namespace lapwing::runtime {
 namespace {
@@ -29,12 +31,15 @@ bool in_network_of_launcher() {
 
 }  // namespace
 
-Status Job::join(char** environment) {
+Status Job::join(char** environment, bool alone) {
   host_name_ = runtime::host_name();
   host_identity_ = runtime::host_identity();
   if (sodium_init() < 0)
     return Status::error(MPI_ERR_INTERN, "libsodium cannot start: no source of randomness on this system");
-  if (!PmiClient::available(environment)) {
+  const Launcher launcher = alone ? Launcher() : find_launcher(environment);
+  if (launcher.kind == Launcher::Kind::kForeign) return Status::error(MPI_ERR_OTHER, "%s", launcher.text.c_str());
+  if (launcher.kind == Launcher::Kind::kOfAnother) log_warn("%s", launcher.text.c_str());
+  if (launcher.kind != Launcher::Kind::kDescriptor && launcher.kind != Launcher::Kind::kPort) {
     local_size_ = 1;
     return {};
   }

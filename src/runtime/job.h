@@ -14,8 +14,9 @@ namespace lapwing::runtime {
 
 class Job {
  public:
-  // Learns rank and size from the launcher; without one this process is a job of its own (singleton).
-  Status join(char** environment);
+  // Learns rank and size from the launcher. Without one this process is a job of its own (singleton); with `alone`, whatever
+  // launcher there is.
+  Status join(char** environment, bool alone);
   // Gives `mine` to all ranks and returns everybody's.
   Status exchange(const wire::Card& mine, wire::CardBook& cards);
   // Waits for all ranks, through the launcher, asleep: one message and one wake-up per rank.

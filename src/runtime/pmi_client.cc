@@ -1,7 +1,11 @@
 #include "runtime/pmi_client.h"
 
 #include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +13,10 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <utility>
+
+#include "runtime/launcher.h"
 
 extern char** environ;
 
@@ -23,6 +30,7 @@ constexpr std::size_t kPiecesHeadRoom = 32;  // kPmiPiecesMark, the count and it
 constexpr int kMaxPieces = 1024;
 constexpr int kMaxRanks = 1 << 24;
 constexpr std::size_t kFallbackValueLimit = 256;
+constexpr int kDialSeconds = 10;  // for each address of a launcher that listens
 
 bool parse_int(std::string_view text, int& value) {
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -51,6 +59,30 @@ bool parse_pieces_head(std::string_view text, int& pieces, std::string_view& fir
   return pieces >= 1 && pieces <= kMaxPieces;
 }
 
+// Tries all addresses of the host; fd -1: none answered, and `error` is what the last one said.
+Status dial(const std::string& host, const std::string& port, int& fd, int& error) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (const int code = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found); code != 0)
+    return Status::error(MPI_ERR_OTHER, "cannot look up the launcher's host, PMI_PORT=%s:%s: %s", host.c_str(),
+                         port.c_str(), ::gai_strerror(code));
+  fd = -1;
+  for (const addrinfo* each = found; each != nullptr && fd < 0; each = each->ai_next) {
+    fd = ::socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const timeval limit{kDialSeconds, 0}, none{0, 0};
+    ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);  // bounds connect()
+    const bool connected = fd >= 0 && ::connect(fd, each->ai_addr, each->ai_addrlen) == 0;
+    error = errno == EINPROGRESS ? ETIMEDOUT : errno;
+    ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof none);
+    if (!connected && fd >= 0) ::close(std::exchange(fd, -1));
+  }
+  ::freeaddrinfo(found);
+  const int on = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  return {};
+}
+
 std::string piece_key(std::string_view key, int piece) {
   return std::string(key) + "." + std::to_string(piece);
 }
@@ -62,17 +94,14 @@ PmiClient::~PmiClient() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-bool PmiClient::available(char** environment) noexcept {
-  for (char** entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
-    if (std::strncmp(*entry, "PMI_FD=", 7) == 0) return true;
-  }
-  return false;
-}
-
 Status PmiClient::connect() {
   int fd = -1;
   int rank = 0;
   int size = 0;
+  if (const char* port = std::getenv("PMI_PORT"); port != nullptr && std::getenv("PMI_FD") == nullptr) {
+    LAPWING_TRY(read_environment("PMI_ID", 0, kMaxRanks, rank));
+    return connect_to_port(port, rank);
+  }
   LAPWING_TRY(read_environment("PMI_FD", 0, 1 << 20, fd));
   LAPWING_TRY(read_environment("PMI_SIZE", 1, kMaxRanks, size));
   LAPWING_TRY(read_environment("PMI_RANK", 0, size - 1, rank));
@@ -88,12 +117,54 @@ Status PmiClient::connect(int fd, int rank, int size) {
   fd_ = fd;
   rank_ = rank;
   size_ = size;
+  claim_connection(fd);
   return greet();
+}
+
+// `port` is HOST:PORT.
+Status PmiClient::connect_to_port(const std::string& port, int id) {
+  const std::size_t colon = port.rfind(':');
+  if (colon == std::string::npos)
+    return Status::error(MPI_ERR_OTHER, "PMI_PORT='%.80s' from the launcher is not HOST:PORT", port.c_str());
+  int error = 0;
+  LAPWING_TRY(dial(port.substr(0, colon), port.substr(colon + 1), fd_, error));
+  if (fd_ < 0)
+    return Status::error(
+        MPI_ERR_OTHER,
+        "cannot reach the launcher, which listens at PMI_PORT=%s: %s. Has it ended, or does a firewall stand "
+        "between this host and the launcher's?",
+        port.c_str(), std::strerror(error));
+  LAPWING_TRY(introduce(id));
+  return greet();
+}
+
+// What the environment says to a rank that was given a descriptor is said here over the connection.
+Status PmiClient::introduce(int id) {
+  PmiMessage reply;
+  LAPWING_TRY(request(PmiMessage("initack").add("pmiid", id), "initack", reply));
+  int debug = 0;
+  LAPWING_TRY(read_set("size", 1, kMaxRanks, size_));
+  LAPWING_TRY(read_set("rank", 0, size_ - 1, rank_));
+  return read_set("debug", 0, std::numeric_limits<int>::max(), debug);
+}
+
+Status PmiClient::read_set(std::string_view name, int least, int most, int& value) {
+  PmiMessage message;
+  LAPWING_TRY(receive(message));
+  if (message.command() == "set" && message.find(name, value) && value >= least && value <= most) return {};
+  return Status::error(MPI_ERR_OTHER, "the launcher did not say this rank's %s (it said PMI '%s')",
+                       std::string(name).c_str(), message.command().c_str());
 }
 
 Status PmiClient::greet() {
   PmiMessage reply;
-  LAPWING_TRY(request(PmiMessage("init").add("pmi_version", 1).add("pmi_subversion", 1), "response_to_init", reply));
+  LAPWING_TRY(send(PmiMessage("init").add("pmi_version", 1).add("pmi_subversion", 1)));
+  // A program that had this connection before may have left without reading the answer to its goodbye.
+  do {
+    LAPWING_TRY(receive(reply));
+  } while (reply.command() == "finalize_ack");
+  if (reply.command() != "response_to_init")
+    return Status::error(MPI_ERR_OTHER, "the launcher answered PMI 'init' with '%s'", reply.command().c_str());
   int code = -1;
   if (!reply.find("rc", code) || code != 0) {
     return Status::error(MPI_ERR_OTHER, "the launcher refused PMI version 1.1 (rc=%d)", code);
@@ -320,9 +391,10 @@ Status PmiClient::finalize() {
   if (finalized_) return {};
   finalized_ = true;
   // Our own mpiexec reads what a rank has said before it judges its end.
-  if (offers_table_) return send(PmiMessage("finalize"));
   PmiMessage reply;
-  return request(PmiMessage("finalize"), "finalize_ack", reply);
+  Status status = offers_table_ ? send(PmiMessage("finalize")) : request(PmiMessage("finalize"), "finalize_ack", reply);
+  release_connection(fd_);
+  return status;
 }
 
 void PmiClient::abort(int code, std::string_view text) noexcept {

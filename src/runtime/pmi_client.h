@@ -1,6 +1,9 @@
 // The PMI-1 wire client of one rank: finds out rank and size from the launcher (our mpiexec, Hydra, Slurm) and
 // exchanges small texts ("business cards") with the other ranks through the launcher's key-value space.
 //
+// The launcher is reached over a connection that it has left open (PMI_FD), or listens for one (PMI_PORT: Hydra's -pmi-port, and
+// launchers that cannot hand descriptors on).
+//
 // One object per job, used by one thread during MPI_Init, MPI_Finalize and MPI_Abort. It owns the file descriptor of
 // the launcher's connection from connect() until it is destroyed. Every call blocks until the launcher has answered; a
 // launcher that has gone or talks nonsense gives an error Status, never a hang on a closed connection.
@@ -22,10 +25,7 @@ class PmiClient {
   PmiClient(const PmiClient&) = delete;
   PmiClient& operator=(const PmiClient&) = delete;
 
-  // True when the environment (as ::environ) says that a PMI-1 launcher started this process.
-  static bool available(char** environment) noexcept;
-
-  // Takes PMI_FD, PMI_RANK and PMI_SIZE from ::environ and greets the launcher. Once.
+  // Takes PMI_FD, PMI_RANK and PMI_SIZE from ::environ, or else PMI_PORT and PMI_ID, and greets the launcher. Once.
   Status connect();
   // The same over a given descriptor, which the object then owns.
   Status connect(int fd, int rank, int size);
@@ -65,6 +65,9 @@ class PmiClient {
   void abort(int code, std::string_view text) noexcept;
 
  private:
+  Status connect_to_port(const std::string& port, int id);
+  Status introduce(int id);
+  Status read_set(std::string_view name, int least, int most, int& value);
   Status greet();
   Status greet_relative();
   Status request(const wire::PmiMessage& message, std::string_view expected_command, wire::PmiMessage& reply);

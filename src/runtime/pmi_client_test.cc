@@ -210,14 +210,5 @@ TEST(PmiClient, ReportsAMissingValue) {
   EXPECT_NE(std::string(status.text()).find("card1"), std::string::npos);
 }
 
-TEST(PmiClient, RecognisesItsEnvironment) {
-  char fd[] = "PMI_FD=5";
-  char other[] = "PMI_FDX=5";
-  char* with[] = {other, fd, nullptr};
-  char* without[] = {other, nullptr};
-  EXPECT_TRUE(PmiClient::available(with));
-  EXPECT_FALSE(PmiClient::available(without));
-}
-
 }  // namespace
 }  // namespace lapwing::runtime
