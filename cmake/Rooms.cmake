@@ -17,7 +17,7 @@ endif()
 
 function(lapwing_compile_settings target)
   target_compile_options(${target} PRIVATE ${LAPWING_WARNINGS} ${LAPWING_FLAGS})
-  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src ${LAPWING_GENERATED_DIR})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${LAPWING_GENERATED_DIR})
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   add_dependencies(${target} lapwing_generated)
 endfunction()
@@ -25,7 +25,7 @@ endfunction()
 # The sources of src/<room>, tests apart. Rooms link nothing here: the order of include directions is checked by
 # test/check_includes.py, and the library links all of them.
 function(lapwing_room room)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${room}/*.cc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${room}/*.cc)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")

@@ -6,6 +6,6 @@ import sys
 if not __package__:
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from lapwing_bench.main import main  # noqa: E402  (the path comes first)
+from lapwing_bench.main import run  # noqa: E402  (the path comes first)
 
-sys.exit(main(sys.argv[1:]))
+sys.exit(run(sys.argv[1:]))

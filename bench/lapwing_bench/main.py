@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import fnmatch
 import math
+import os
 import shlex
 import shutil
 import signal
@@ -288,3 +289,17 @@ def main(arguments: list) -> int:
     except BenchError as error:
         say(f"lapwing bench: {error}")
         return 2
+
+
+def run(arguments: list) -> int:
+    """main(), and nothing more to say when whatever reads the output (`| head`) has seen enough."""
+    try:
+        try:
+            return main(arguments)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(nowhere, stream.fileno())  # Python flushes both once more at its end
+        return 128 + signal.SIGPIPE

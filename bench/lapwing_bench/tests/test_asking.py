@@ -3,6 +3,8 @@
 import contextlib
 import io
 import os
+import signal
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -45,6 +47,16 @@ class CommandLine(unittest.TestCase):
         self.refuses("no installation of Lapwing in", "latency", "--lapwing", "/nonexistent")
         self.refuses("page needs folders", "page")
         self.refuses("results.json cannot be read", "page", "/nonexistent")
+
+    def test_a_reader_that_has_gone_is_no_error(self):
+        for word in ("list", "--help"):
+            reading, writing = os.pipe()
+            os.close(reading)
+            tool = Path(main.__file__).parent
+            ended = subprocess.run([sys.executable, "-B", tool, word], stdout=writing, stderr=subprocess.PIPE, text=True)
+            os.close(writing)
+            self.assertEqual(ended.stderr, "", word)
+            self.assertIn(ended.returncode, (0, 128 + signal.SIGPIPE), word)  # argparse may have swallowed it
 
     def test_numbers_must_be_positive(self):
         for words in (

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# The build as others use it: parts left out, what they need not being there; the shared libsodium; Lapwing as a part of another
+# project; and a checkout that was moved with its build folder. Only configures, and compiles one file.
+#
+#   build.sh SOURCE_FOLDER
+set -eu
+
+source=$(cd "$1" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+die() {
+  echo "FAILED: $1"
+  cat "$log"
+  exit 1
+}
+cd "$work"
+
+# targets FOLDER: the names of everything that could be built there.
+targets() { ninja -C "$1" -t targets all | cut -d: -f1 | sort; }
+
+absent=(-DCMAKE_DISABLE_FIND_PACKAGE_PNG=ON -DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON)
+cmake -S "$source" -B bare -G Ninja "${absent[@]}" -DLAPWING_TESTS=OFF -DLAPWING_BENCH=OFF -DLAPWING_DEMO=OFF \
+  -DLAPWING_SHARED_SODIUM=ON >"$log" 2>&1 || die "configuring without tests, measurements and demo"
+targets bare >"$log"
+grep -qx mpiexec "$log" || die "without tests, measurements and demo there is no mpiexec"
+! grep -qE '^(heat|bench_.*|.*_test)$' "$log" || die "what was left out is there"
+! grep -q 'libsodium\.a' bare/build.ninja && grep -q 'libsodium\.so' bare/build.ninja || die "LAPWING_SHARED_SODIUM"
+# An archive that cannot be found looks like this; the shared library is taken.
+cmake -S "$source" -B bare -DLAPWING_SHARED_SODIUM=OFF -DSODIUM_ARCHIVE:FILEPATH= >"$log" 2>&1 || die "configuring without libsodium.a"
+grep -q 'libsodium\.so' bare/build.ninja || die "without libsodium.a"
+
+mkdir whole
+cat >whole/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.22)
+project(whole LANGUAGES C CXX)
+add_subdirectory(${LAPWING} lapwing)
+add_executable(part part.c)
+target_link_libraries(part Lapwing::mpi)
+if(CMAKE_BUILD_TYPE OR CMAKE_CXX_COMPILER_LAUNCHER)
+  message(FATAL_ERROR "Lapwing has changed how this project is built")
+endif()
+END
+cat >whole/part.c <<'END'
+#include <mpi.h>
+#include <lapwing.h>
+int main(int argc, char** argv) { return MPI_Init(&argc, &argv) || MPI_Finalize() || !LAPWING; }
+END
+cmake -S whole -B inside -G Ninja "${absent[@]}" -DLAPWING="$source" >"$log" 2>&1 || die "add_subdirectory"
+ninja -C inside CMakeFiles/part.dir/part.c.o >"$log" 2>&1 || die "compiling for Lapwing::mpi"
+targets inside >"$log"
+! grep -qE '^(heat|bench_.*|.*_test)$' "$log" || die "add_subdirectory brings tests, measurements or the demo"
+ctest --test-dir inside -N >"$log" 2>&1 && grep -q "Total Tests: 0" "$log" || die "add_subdirectory brings tests"
+
+# The way in, with a cmake and a ninja that only tell what they are asked. `run FOLDER` builds there.
+mkdir tools first
+cat >tools/cmake <<'END'
+#!/bin/sh
+echo "cmake $*" >>"$ASKED"
+[ "$1" = -S ] || exit 0
+touch "$4/build.ninja"
+printf 'CMAKE_HOME_DIRECTORY:INTERNAL=%s\nCMAKE_CACHEFILE_DIR:INTERNAL=%s\n' "$2" "$4" >"$4/CMakeCache.txt"
+END
+printf '#!/bin/sh\necho "ninja $*" >>"$ASKED"\n' >tools/ninja
+chmod +x tools/*
+export ASKED=$work/asked
+cp "$source/lapwing" first
+run() {
+  rm -f "$ASKED"
+  PATH=$work/tools:$PATH "$1/lapwing" build >"$log" 2>&1 || die "lapwing build in $1"
+  cp "$ASKED" "$log"
+}
+run first
+grep -q "^cmake -S $work/first " "$log" || die "a first build configures"
+run first
+! grep -q "^cmake -S" "$log" || die "a second build configures again"
+cp -r first copy
+run copy
+grep -q "^cmake -S $work/copy " "$log" || die "a copied checkout builds its origin"
+mv first moved
+run moved
+grep -q "^cmake -S $work/moved " "$log" || die "a moved checkout builds its old place"
+run moved
+! grep -q "^cmake -S" "$log" || die "a moved checkout configures again and again"
+echo "build: all as expected"
