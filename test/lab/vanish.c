@@ -2,7 +2,7 @@
 
      talk    they exchange small messages until FILE exists
      push    rank 0 sends large messages, which fill every buffer on the way, until FILE exists
-     wait    rank 0 waits for a message that rank 1 never sends */
+     wait    rank 0 waits for a message that rank 1 sends when FILE exists */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,8 +51,9 @@ int main(int argc, char** argv) {
   MPI_Sendrecv(&size, 1, MPI_INT, 1 - rank, 0, &size, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (rank == 0) started(argv[2]);
   if (strcmp(argv[1], "wait") == 0) {
-    while (rank == 1) pause();
-    MPI_Recv(buffer, 1, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    while (rank == 1 && !ends(argv[2])) usleep(20000);
+    if (rank == 1) MPI_Send(buffer, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+    if (rank == 0) MPI_Recv(buffer, 1, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   } else {
     stream(rank, argv[2], argv[1][0] == 'p' ? kLarge : 8, argv[1][0] == 't');
   }

@@ -339,13 +339,10 @@ Status Link::silent() const {
       static_cast<double>(shared_.patrol.patience()) / 1e9);
 }
 
-// A process that is stopped leaves its host to answer, which then takes no data but acknowledges the kernel's probes of its window;
-// one of these may just be on its way. So it takes two inspections to be sure.
 bool Link::inspect() noexcept {
   if (state_ != State::kOpen || connection_->remote().is_loopback()) return false;
   const Socket::Acknowledgement heard = connection_->socket().acknowledgement();
-  const bool was_unanswered = std::exchange(unanswered_, heard.unanswered);
-  if (was_unanswered && heard.unanswered && heard.silent_for >= shared_.patrol.patience()) {
+  if (silence_.lasts(shared_.engine.clock().now(), heard, shared_.patrol.patience())) {
     lose(silent());
     return false;
   }

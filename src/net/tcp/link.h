@@ -30,6 +30,7 @@
 #include "net/tcp/connection.h"
 #include "net/tcp/dialer.h"
 #include "net/tcp/inbox.h"
+#include "net/tcp/liveness.h"
 #include "net/tcp/outbox.h"
 #include "net/tcp/shared.h"
 
@@ -120,7 +121,7 @@ class Link final : public ConnectionUser, public DialerUser {
   unsigned kept_back_ = 0;   // frames in the outbox that wait for the burst's end, not for the socket
   bool listed_ = false;      // in Shared::deferred
   bool held_ = false;        // the engine has been told that frames wait to leave
-  bool unanswered_ = false;  // at the last inspection
+  Silence silence_;          // as inspections have found it
   std::uint64_t watermark_ = 1;  // so many bytes make the socket readable
   Status failure_;  // why frames are not sent any more: from now on (kFinished, kLost), or from the next resume()
   Outbox outbox_;

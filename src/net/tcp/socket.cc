@@ -43,12 +43,14 @@ std::size_t Socket::receive_buffer() const noexcept {
   return getsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &bytes, &length) == 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
-void Socket::keep_alive(int idle, int between, int probes) const noexcept {
+void Socket::keep_alive(const KernelPatience& patience) const noexcept {
+  constexpr int kLongestRetry = 44;  // TCP_RTO_MAX_MS, which Linux has from 6.15 on
   const int on = 1;
   setsockopt(fd_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  setsockopt(fd_, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-  setsockopt(fd_, IPPROTO_TCP, TCP_KEEPINTVL, &between, sizeof between);
-  setsockopt(fd_, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+  setsockopt(fd_, IPPROTO_TCP, TCP_KEEPIDLE, &patience.idle, sizeof patience.idle);
+  setsockopt(fd_, IPPROTO_TCP, TCP_KEEPINTVL, &patience.between, sizeof patience.between);
+  setsockopt(fd_, IPPROTO_TCP, TCP_KEEPCNT, &patience.probes, sizeof patience.probes);
+  setsockopt(fd_, IPPROTO_TCP, kLongestRetry, &patience.longest_retry, sizeof patience.longest_retry);
 }
 
 Socket::Acknowledgement Socket::acknowledgement() const noexcept {
@@ -60,6 +62,7 @@ Socket::Acknowledgement Socket::acknowledgement() const noexcept {
   if (getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return result;
   result.unanswered = info.tcpi_retransmits > 0 || info.tcpi_probes > 0;
   result.silent_for = info.tcpi_last_ack_recv * kMillisecond;
+  result.tried_before = info.tcpi_last_data_sent * kMillisecond;
   return result;
 }
 

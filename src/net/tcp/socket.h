@@ -11,6 +11,13 @@
 
 namespace lapwing::net::tcp {
 
+// See liveness.h.
+struct KernelPatience {
+  int idle = 0, between = 0,
+      probes = 0;         // when nothing has come for `idle` seconds: so many probes, `between` seconds apart
+  int longest_retry = 0;  // ms between two tries to send the same
+};
+
 class Socket {
  public:
   Socket() noexcept = default;
@@ -39,13 +46,14 @@ class Socket {
   // EAGAIN: nobody waits to be accepted.
   int accept(Socket& accepted, Address& peer) const noexcept;
 
-  // Has the kernel probe the other side when nothing has come for `idle` seconds, `probes` times in a distance of `between`.
-  void keep_alive(int idle, int between, int probes) const noexcept;
+  // Has the kernel watch over the other side's host.
+  void keep_alive(const KernelPatience& patience) const noexcept;
   // What the other side's host has acknowledged.
   struct Acknowledgement {
     int bytes_missing = 0;        // sent, or to be sent, and not acknowledged
     bool unanswered = false;      // the kernel has sent something again, or probed a closed window, and heard nothing since
     std::int64_t silent_for = 0;  // ns since the last acknowledgement
+    std::int64_t tried_before = 0;  // ns since data was last sent, the first time or again
   };
   Acknowledgement acknowledgement() const noexcept;
 
