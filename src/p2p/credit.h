@@ -8,12 +8,27 @@
 // There are two accounts, told apart by the top bit of the header's credit field: one for the user's point-to-point
 // messages and one for everything inside the library, so that a flood of the first never holds up a barrier.
 //
-// Why it cannot deadlock: a message that costs more than is left is announced instead of sent (its envelope costs 4 units);
-// when not even that is left, messages wait at home, in order. If then a receive is posted that the silent peer's messages
-// could match, the receiver knows that the peer is out of credit (it counted every unit) and lends it kOverdraftUnits,
-// again and again, until the wanted message has come. Only a program that insists on receiving late messages first, behind
-// a full window of others, can thus exceed the limit, and only by an envelope (256 bytes here) for each message before
-// the wanted one: the standard demands this progress. The loan is paid back before any credit returns.
+// The protocol, for one account of one pair. The sender has `credit`. The receiver keeps `allowance` (credit that the sender has, or that is
+// on its way), `owed` (free again, not told yet) and `loan`; stored messages cost `stored`. At all times
+//
+//     credit + units of messages and of credit under way = allowance,     allowance + owed + stored = window + loan
+//
+// 1. A sender pays for a message before it sends it, in the order of its sends: in one piece (eager) only if an envelope's worth is
+//    left afterwards; otherwise it announces the message (rendezvous), with as many first bytes as the credit pays for. With less
+//    than an envelope's worth it keeps the message, and all after it, at home.
+// 2. The receiver releases a message's units when it has been received. They pay back the loan first, and are owed then.
+// 3. A receive or probe that is posted may be for a message that a peer keeps at home. So while one is, the receiver sees to it that each
+//    peer that it could be for has an allowance of an envelope at least: it gives what is owed, and lends what is still missing. This is
+//    looked at when a receive is posted and when a message has come: nothing else makes a reason or takes allowance away.
+//
+// Progress: by 3 a sender whose messages are wanted can always announce the next one (its credit becomes the allowance when what is under way has
+// arrived, because less than an envelope's worth buys nothing), and so, one by one, the wanted one.
+// Memory: a loan makes the allowance an envelope's worth exactly, and with that a sender can only announce (rule 1, also a message
+// without bytes). An announced send is not complete before it is received. So stored <= window + 4 units for each send that is not
+// complete: a sender that waits for its sends is held up, and one that does not keeps more for each of them itself. The standard
+// demands that much, of a program that receives late messages first.
+//
+// test/model/credit_test.cc runs the two accounts below through every interleaving.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +39,7 @@ namespace lapwing::p2p {
 
 inline constexpr std::uint64_t kUnitBytes = 64;
 inline constexpr std::uint64_t kBookkeepingBytes = 256;
-inline constexpr std::uint64_t kInitialUnits = 256;    // 16 KiB per account
-inline constexpr std::uint64_t kOverdraftUnits = 256;  // 64 envelopes
+inline constexpr std::uint64_t kInitialUnits = 256;  // 16 KiB per account
 inline constexpr std::uint32_t kInternalAccountBit = 0x80000000u;
 inline constexpr std::uint32_t kMaxUnitsPerFrame = 0x7fffffffu;
 
@@ -44,12 +58,24 @@ constexpr std::uint64_t message_units(std::uint64_t payload) noexcept {
 inline constexpr std::uint64_t kEnvelopeUnits = message_units(0);
 static_assert(kEnvelopeUnits == 4 && message_units(1) == 5 && message_units(300) == 10);
 
+// What a sender keeps about one receiver.
+struct OutgoingAccount {
+  std::uint64_t credit = kInitialUnits;
+
+  bool pays_whole(std::uint64_t units) const noexcept { return units + kEnvelopeUnits <= credit; }
+  bool pays_announced(std::uint64_t units) const noexcept { return units <= credit; }
+  // False: nothing can be sent.
+  bool pays_envelope() const noexcept { return pays_announced(kEnvelopeUnits); }
+  void spend(std::uint64_t units) noexcept { credit -= units; }
+  void gain(std::uint64_t units) noexcept { credit += units; }
+};
+
 // What a receiver keeps about one sender.
 struct IncomingAccount {
   std::uint64_t window = kInitialUnits;
   std::uint64_t allowance = kInitialUnits;  // what the sender may still spend
   std::uint64_t owed = 0;                   // free again, not yet told
-  std::uint64_t overdraft = 0;              // lent above the window
+  std::uint64_t loan = 0;                   // given above the window
   bool introduced = false;
 
   bool exhausted() const noexcept { return allowance < kEnvelopeUnits; }
@@ -64,20 +90,23 @@ struct IncomingAccount {
     return true;
   }
   void release(std::uint64_t units) noexcept {
-    const std::uint64_t repaid = std::min(units, overdraft);
-    overdraft -= repaid;
+    const std::uint64_t repaid = std::min(units, loan);
+    loan -= repaid;
     owed += units - repaid;
   }
   // spend() and release() of a message that was matched as it came. False: not in the usual state of things, nothing has happened.
   bool pass(std::uint64_t units) noexcept {
-    if (units > allowance || !introduced || overdraft != 0) return false;
+    if (units > allowance || !introduced || loan != 0) return false;
     allowance -= units;
     owed += units;
     return true;
   }
-  void lend() noexcept {
-    overdraft += kOverdraftUnits;
-    owed += kOverdraftUnits;
+  // Rule 3: when all that is owed has been given back, the sender can announce a message.
+  void relieve() noexcept {
+    const std::uint64_t has = allowance + owed;
+    if (has >= kEnvelopeUnits) return;
+    loan += kEnvelopeUnits - has;
+    owed += kEnvelopeUnits - has;
   }
   bool worth_a_frame() const noexcept { return owed != 0 && owed >= window / 4; }
   std::uint32_t give_back() noexcept {

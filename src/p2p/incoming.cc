@@ -39,7 +39,7 @@ constexpr std::uint64_t kAbsurdCredit = std::uint64_t{1} << 48;
 
 bool gives_absurd_credit(const Peer& peer, const wire::FrameHeader& header) noexcept {
   const int account = (header.credit & kInternalAccountBit) != 0 ? kInternalAccount : kUserAccount;
-  return peer.credit[account] + (header.credit & kMaxUnitsPerFrame) > kAbsurdCredit;
+  return peer.outgoing[account].credit + (header.credit & kMaxUnitsPerFrame) > kAbsurdCredit;
 }
 
 }  // namespace
@@ -248,7 +248,7 @@ void Messenger::State::on_message(net::PeerId id, const wire::FrameHeader& heade
 // A peer that has used its credit up may hold back just what somebody here waits for.
 void Messenger::State::after_spending(net::PeerId id, Peer& peer, int account) noexcept {
   if (!peer.incoming[account].exhausted()) return;
-  exhausted.push_back(id);
+  list_exhausted(id, peer);
   const bool probed = account == kUserAccount && !probes.empty();
   relieve(id, account, peer.posted[account] != 0 || posted_any[account] != 0 || probed);
 }
@@ -301,7 +301,7 @@ void Messenger::State::on_retract(net::PeerId id, const wire::FrameHeader& heade
 
 void Messenger::State::take_credit(net::PeerId id, std::uint32_t credit) noexcept {
   const int account = (credit & kInternalAccountBit) != 0 ? kInternalAccount : kUserAccount;
-  peers[id].credit[account] += credit & kMaxUnitsPerFrame;
+  peers[id].outgoing[account].gain(credit & kMaxUnitsPerFrame);
   drain_held(id);
 }
 
@@ -317,12 +317,12 @@ void Messenger::State::return_credit(net::PeerId id, bool all) noexcept {
   }
 }
 
-// A peer without credit may hold back just the message that somebody here asks for: lends it some.
+// A peer without credit may hold back just the message that is asked for here (credit.h, rule 3).
 void Messenger::State::relieve(net::PeerId id, int account, bool asked) noexcept {
   Peer& peer = peers[id];
   IncomingAccount& incoming = peer.incoming[account];
   if (!asked || peer.lost || !incoming.exhausted()) return;
-  if (incoming.owed == 0) incoming.lend();
+  incoming.relieve();
   return_credit(id, true);
 }
 
@@ -331,11 +331,18 @@ void Messenger::State::relieve_anybody(MatchKey wanted) noexcept {
   const int account = account_of(wanted.context);
   std::vector<net::PeerId> suspects;
   suspects.swap(exhausted);
+  for (const net::PeerId id : suspects) peers[id].listed_exhausted = false;
   for (const net::PeerId id : suspects) {
     relieve(id, account, true);
-    const IncomingAccount* incoming = peers[id].incoming;
-    if (incoming[kUserAccount].exhausted() || incoming[kInternalAccount].exhausted()) exhausted.push_back(id);
+    Peer& peer = peers[id];
+    if (peer.incoming[kUserAccount].exhausted() || peer.incoming[kInternalAccount].exhausted())
+      list_exhausted(id, peer);
   }
+}
+
+void Messenger::State::list_exhausted(net::PeerId id, Peer& peer) noexcept {
+  if (std::exchange(peer.listed_exhausted, true)) return;
+  exhausted.push_back(id);
 }
 
 // ---- probes ---------------------------------------------------------------------------------------------------------

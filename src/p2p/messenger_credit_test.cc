@@ -1,8 +1,11 @@
 // Floods of messages that nobody has asked for, and messages that are not simply received: cancel, probe.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <random>
+#include <vector>
 
 #include "p2p/messages_for_tests.h"
 
@@ -78,6 +81,78 @@ TEST(Messenger, AReceiveBehindAFullWindowIsServedAllTheSame) {
   job.run();
   EXPECT_TRUE(job[0].messenger.quiet());
   EXPECT_EQ(job[1].messenger.counters().unexpected_bytes_now, 0u);
+}
+
+// Whatever is left over when a window is divided into messages: the one that is asked for comes.
+TEST(Messenger, MessagesComeInAnyOrderWithAnyLimit) {
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&](std::size_t bound) { return random() % bound; };
+    LoopJob::Options options;
+    options.seed = seed;
+    options.unexpected_limit = (16 << 10) + below(48 << 10);
+    LoopJob job(options);
+    constexpr std::size_t kMessages = 120;
+    const std::size_t most = seed % 3 == 0 ? 2 : 1500;
+    std::deque<Bytes> data;
+    std::deque<Send> sends;
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < kMessages; ++i) {
+      data.push_back(pattern(below(most), static_cast<unsigned>(i)));
+      sends.emplace_back(to(job[0], 1, static_cast<int>(i), data.back()));
+      job[0].messenger.start(sends.back());
+      order.push_back(i);
+    }
+    std::shuffle(order.begin(), order.end(), random);
+    if (seed % 2 == 0) job.run();
+    for (const std::size_t i : order) {
+      Bytes room(data[i].size());
+      ReceiveRequest receive(from(job[1], below(2) == 0 ? 0 : MPI_ANY_SOURCE, static_cast<int>(i), room));
+      job[1].messenger.start(receive);
+      ASSERT_TRUE(job.run_until_done(receive)) << "limit " << options.unexpected_limit << ", message " << i << "\n"
+                                               << job[0].messenger.describe();
+      ASSERT_EQ(room, data[i]);
+    }
+    job.run();
+    EXPECT_TRUE(job.violations.empty());
+    EXPECT_TRUE(job[0].messenger.quiet());
+    EXPECT_EQ(job[1].messenger.counters().unexpected_bytes_now, 0u);
+  }
+}
+
+// A receiver has asked for something else. The sender waits for each of its sends, and finds that one does not end.
+TEST(Messenger, AReceiveThatWaitsDoesNotLetASenderFlood) {
+  for (const std::size_t bytes : {0u, 1u, 100u, 700u}) {
+    LoopJob::Options options;
+    options.unexpected_limit = 1 << 16;
+    LoopJob job(options);
+    Bytes room(100);
+    ReceiveRequest control(from(job[1], 0, 2, room));
+    job[1].messenger.start(control);
+    const Bytes data = pattern(bytes, 1), last = pattern(100, 2);
+    std::deque<Send> sends;
+    constexpr std::size_t kMost = 2000;
+    while (sends.size() < kMost && (sends.empty() || sends.back().done())) {
+      sends.emplace_back(to(job[0], 1, 1, data));
+      job[0].messenger.start(sends.back());
+      job.run();
+    }
+    EXPECT_LT(sends.size(), kMost) << bytes;
+    EXPECT_LE(job[1].messenger.counters().unexpected_bytes_peak, options.unexpected_limit);
+    SendRequest wanted(to(job[0], 1, 2, last));
+    job[0].messenger.start(wanted);
+    job.run();
+    EXPECT_TRUE(control.done()) << job[0].messenger.describe();
+    EXPECT_EQ(room, last);
+    for (std::size_t i = 0; i < sends.size(); ++i) {
+      Bytes other_room(bytes);
+      ReceiveRequest other(from(job[1], 0, 1, other_room));
+      job[1].messenger.start(other);
+      ASSERT_TRUE(job.run_until_done(other));
+    }
+    job.run();
+    EXPECT_TRUE(job[0].messenger.quiet());
+  }
 }
 
 TEST(Messenger, AFloodOfTheUserDoesNotHoldUpTheLibrary) {

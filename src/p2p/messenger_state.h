@@ -35,10 +35,11 @@ struct Peer {
   std::byte address[8] = {};  // payload of a pullable request
 
   IncomingAccount incoming[kAccounts];
-  std::uint64_t credit[kAccounts] = {kInitialUnits, kInitialUnits};  // what we may spend there
+  OutgoingAccount outgoing[kAccounts];
   IntrusiveList<SendRequest, HeldTag> held[kAccounts];
   std::uint64_t posted[kAccounts] = {0, 0};  // receives that name this peer
 
+  bool listed_exhausted = false;
   bool lost = false;
   Status why;
 };
@@ -128,6 +129,7 @@ struct Messenger::State {
       relieve(wanted.peer(), account_of(wanted.context), true);
   }
   void relieve_anybody(MatchKey wanted) noexcept;
+  void list_exhausted(net::PeerId id, Peer& peer) noexcept;
   void after_spending(net::PeerId id, Peer& peer, int account) noexcept;
 
   // peer_loss.cc
@@ -189,7 +191,8 @@ struct Messenger::State {
   std::uint64_t wildcard_receives = 0;  // all of them: usually none
   std::uint64_t posted_any[kAccounts] = {};  // receives from any source
   IntrusiveList<Messenger::ProbeWatch> probes;
-  std::vector<net::PeerId> exhausted;  // peers that may have no credit left here; cleaned when looked through
+  std::vector<net::PeerId>
+      exhausted;  // peers that may have no credit left here, each once; cleaned when looked through
 
   SlotTable<SendRequest> sends;        // that an answer may name
   SlotTable<ReceiveRequest> receives;  // that data may name

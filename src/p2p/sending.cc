@@ -60,19 +60,19 @@ bool Messenger::State::send_now(const SendArguments& arguments) noexcept {
   header.message_bytes = header.payload_bytes = bytes;
   const int account = account_of(header.context);
   const std::uint64_t price = message_units(bytes);
-  if (peer.lost || !peer.held[account].empty() || price > peer.credit[account]) return false;
+  if (peer.lost || !peer.held[account].empty() || !peer.outgoing[account].pays_whole(price)) return false;
   header.credit = take_owed(peer);
   const auto* payload = static_cast<const std::byte*>(arguments.buffer) + (bytes != 0 ? type.true_lb() : 0);
   // Nobody but the receiving application waits for it; but the credit that it takes should be back before it is needed.
   // A large one had better be where it belongs when that application asks.
-  const bool plenty = peer.credit[account] - price >= kInitialUnits / 2;
+  const bool plenty = peer.outgoing[account].credit - price >= kInitialUnits / 2;
   const auto delivery = plenty && bytes <= kWaitingBytes ? net::Delivery::kWhenAsked : net::Delivery::kAtOnce;
   if (!peer.transport->send_now(id, header, payload, delivery)) {
     const bool internal = (header.credit & kInternalAccountBit) != 0;
     peer.incoming[internal ? kInternalAccount : kUserAccount].keep(header.credit & kMaxUnitsPerFrame);
     return false;
   }
-  peer.credit[account] -= price;
+  peer.outgoing[account].spend(price);
   ++counters.eager_sends;
   return true;
 }
@@ -100,27 +100,27 @@ void Messenger::State::prepare(SendRequest& send) noexcept {
 
 // False when the receiver's credit does not even pay for an envelope. `send` may be over when this returns true.
 bool Messenger::State::launch(SendRequest& send) noexcept {
-  std::uint64_t& credit =
-      peers[send.peer_].credit[account_of(send.arguments_.communicator->wire_context(send.arguments_.plane))];
+  OutgoingAccount& account =
+      peers[send.peer_].outgoing[account_of(send.arguments_.communicator->wire_context(send.arguments_.plane))];
   const net::Capabilities& way = network->capabilities(send.peer_);
   if (send.bytes_ <= way.eager_limit && send.bytes_ <= wire::kMaxPayloadBytes) {
     const std::uint64_t price = message_units(send.bytes_);
-    if (price <= credit) {
-      credit -= price;
+    if (account.pays_whole(price)) {
+      account.spend(price);
       post_whole(send);
       return true;
     }
   }
-  if (credit < kEnvelopeUnits) return false;
+  if (!account.pays_envelope()) return false;
   std::uint64_t first = 0;
   if (!way.pull || send.contiguous_ == nullptr) {
     for (const std::uint64_t most : {std::max(way.first_bytes, kFirstBytes), kFirstBytes}) {
       first = std::min(send.bytes_, most);
-      if (message_units(first) <= credit) break;
+      if (account.pays_announced(message_units(first))) break;
       first = 0;
     }
   }
-  credit -= message_units(first);
+  account.spend(message_units(first));
   post_request(send, first);
   return true;
 }
@@ -261,7 +261,7 @@ void Messenger::State::cancel(SendRequest& send) noexcept {
 void Messenger::State::drain_held(net::PeerId id) noexcept {
   for (int account = 0; account < kAccounts; ++account) {
     auto& held = peers[id].held[account];
-    while (!held.empty() && peers[id].credit[account] >= kEnvelopeUnits) {
+    while (!held.empty() && peers[id].outgoing[account].pays_envelope()) {
       SendRequest& send = held.front();
       send.ListNode<HeldTag>::unlink();
       send.held_ = false;
