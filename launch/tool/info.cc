@@ -69,8 +69,9 @@ void print_coverage() {
   for (const FunctionCoverage& entry : kCoverage) {
     if (!entry.built) missing[entry.chapter].push_back(entry.name);
   }
-  std::printf("%zu of %zu functions are built; calling one of these raises an error that names it:\n", count_built(),
-              std::size(kCoverage));
+  std::printf("%zu of %zu functions are built. Calling one of these raises an error that names it; `mpicc -only-built`, and\n"
+              "LAPWING_ONLY_BUILT=1 while a configure script runs, hide them from programs:\n",
+              count_built(), std::size(kCoverage));
   for (const auto& [chapter, names] : missing) {
     std::printf("\n%.*s\n", static_cast<int>(chapter.size()), chapter.data());
     for (const char* name : names) std::printf("  %s\n", name);

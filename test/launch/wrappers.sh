@@ -99,6 +99,7 @@ END
 done
 
 # -only-built: functions that this version lacks are in neither header nor library, all others are, and the program runs as ever.
+lapwing info --coverage >"$log" && grep -q "mpicc -only-built" "$log" || die "lapwing info --coverage"
 lapwing info --coverage --json | python3 -c 'import json, sys
 for f in json.load(sys.stdin)["functions_missing"]: print(f["name"])' >missing
 for name in $(sed -n '1p;$p' missing); do
