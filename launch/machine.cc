@@ -147,4 +147,14 @@ Machine read_machine() {
   return machine;
 }
 
+void read_caches(Machine& machine) {
+  for (Core& core : machine.cores) {
+    const std::string cache =
+        "/sys/devices/system/cpu/cpu" + std::to_string(core.processors.front()) + "/cache/index3/";
+    const std::vector<int> sharing = parse_processor_list(read_small_file(cache + "shared_cpu_list"));
+    const bool found = parse_int(read_small_file(cache + "level")) == 3 && !sharing.empty();
+    core.cache = found ? sharing.front() : -1 - core.package;
+  }
+}
+
 }  // namespace lapwing::launch

@@ -18,6 +18,7 @@ struct Core {
   int node = 0;  // of memory (NUMA)
   int number = 0;
   std::vector<int> processors;
+  int cache = 0;  // of the third level: its first processor, once read_caches() was called
 };
 
 struct Machine {
@@ -31,6 +32,8 @@ struct Machine {
 };
 
 Machine read_machine();
+// Finds out which cores share a third-level cache; without such caches, those of a package do.
+void read_caches(Machine& machine);
 
 // "0-2,5" as Linux writes sets of processors; malformed parts are passed over.
 std::vector<int> parse_processor_list(std::string_view text);

@@ -1,23 +1,43 @@
 // Which processors each rank may use.
+//
+// A rank has a home core, which the mapping chooses, and is bound to the unit around it: the core, its memory node, and
+// so on. Read from /sys (machine.h): the levels that are asked for in practice are four, which is less than an interface
+// to hwloc takes, and costs a millisecond where hwloc's whole topology takes longer than starting two ranks.
 #pragma once
 
 #include <sched.h>
 
+#include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "machine.h"
 
 namespace lapwing::launch {
 
 enum class BindPolicy {
-  kShare,  // the default: every rank gets an equal share of neighbouring cores, when there is a whole core for each
-  kCore,   // one core per rank
-  kNode,   // the cores of one memory node per rank
+  kShare,   // the default: every rank gets an equal share of neighbouring cores, when there is a whole core for each
+  kThread,  // one hardware thread per rank
+  kCore,    // one core, or `width` of them, per rank
+  kCache,   // the cores that share a third-level cache
+  kNode,    // the cores of one memory node
+  kSocket,
   kNone,
 };
 
+struct Binding {
+  BindPolicy bind = BindPolicy::kShare;
+  BindPolicy map = BindPolicy::kShare;  // ranks go round these units; kShare, kCore: neighbours lie side by side
+  int per_unit = 0;                     // ranks that fill a unit before the next is taken; 0: one, and round again
+  int width = 1;                        // cores per rank
+};
+
+// The words of --bind-to and --map-by, Hydra's and Open MPI's. The error is one line that lists what is known.
+Status parse_bind_to(const std::string& text, Binding& binding);
+Status parse_map_by(const std::string& text, Binding& binding);
+
 // One set per rank; empty when the ranks are not to be bound: by wish, because they outnumber the usable cores (then
-// the scheduler does better), or because a quota hands out time rather than cores.
-std::vector<cpu_set_t> plan_binding(const Machine& machine, BindPolicy policy, int ranks);
+// the scheduler does better), because they do not fit as asked, or because a quota hands out time rather than cores.
+std::vector<cpu_set_t> plan_binding(const Machine& machine, Binding binding, int ranks);
 
 }  // namespace lapwing::launch

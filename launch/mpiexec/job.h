@@ -6,9 +6,11 @@
 
 #include <chrono>
 #include <csignal>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "machine.h"
@@ -53,6 +55,7 @@ class Job final : public PmiServer::Listener {
   Status start_all();
   Status start_rank(int rank);
   std::vector<std::string> environment_of(int rank, int pmi_fd) const;
+  Status open_file(const std::string& pattern, int rank, int& fd);
   Status open_streams(int rank, int streams[3]);
 
   // While the job runs.
@@ -99,6 +102,8 @@ class Job final : public PmiServer::Listener {
   std::unique_ptr<PmiServer> pmi_;
   int signal_fd_ = -1;
   int null_fd_ = -1;
+  std::unordered_set<std::string> output_files_;  // that were opened, by name
+  const long start_time_ = static_cast<long>(std::time(nullptr));
   rlimit descriptors_before_{RLIM_INFINITY, RLIM_INFINITY};
 
   State state_ = State::kRunning;

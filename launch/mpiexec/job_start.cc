@@ -13,6 +13,7 @@
 
 #include "base/descriptor_limit.h"
 #include "base/settings.h"
+#include "mpiexec/hosts.h"
 #include "mpiexec/job.h"
 
 extern char** environ;
@@ -73,6 +74,26 @@ bool belongs_to_a_launcher(std::string_view variable) {
          starts_with(variable, "LAPWING_INTERNAL_");
 }
 
+// %r: rank, %h: host, %t: time of the start, %g and %p: MPICH's group and proxy, of which there is one. Other letters stay.
+std::string expand_pattern(const std::string& pattern, int rank, long time) {
+  std::string name;
+  for (std::size_t at = 0; at < pattern.size(); ++at) {
+    const char next = pattern[at] == '%' && at + 1 < pattern.size() ? pattern[at + 1] : '\0';
+    const std::size_t length = name.size();
+    if (next == 'r') name += std::to_string(rank);
+    if (next == 'h') name += name_of_this_machine();
+    if (next == 't') name += std::to_string(time);
+    if (next == 'g' || next == 'p') name += '0';
+    if (next == '%') name += '%';
+    if (name.size() == length) {
+      name += pattern[at];
+    } else {
+      ++at;
+    }
+  }
+  return name;
+}
+
 void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value) {
   const std::string beginning = name + "=";
   for (std::string& variable : environment) {
@@ -115,10 +136,13 @@ Status Job::find_programs() {
 
 void Job::plan() {
   machine_ = read_machine();
-  binding_ = plan_binding(machine_, command_line_.bind, ranks_);
-  if (binding_.empty() && command_line_.bind_was_asked && command_line_.bind != BindPolicy::kNone) {
+  const Binding& wish = command_line_.binding;
+  if (wish.bind == BindPolicy::kCache || wish.map == BindPolicy::kCache) read_caches(machine_);
+  binding_ = plan_binding(machine_, wish, ranks_);
+  const bool wanted = command_line_.bind_was_asked && wish.bind != BindPolicy::kNone;
+  if (binding_.empty() && wanted && !(wish.bind == BindPolicy::kShare && wish.map == BindPolicy::kShare)) {
     output_.say("mpiexec: not binding: " + std::to_string(ranks_) + " ranks on " +
-                std::to_string(machine_.usable_cores()) + " usable cores\n");
+                std::to_string(machine_.usable_cores()) + " usable cores do not fit as asked\n");
   }
 }
 
@@ -167,7 +191,7 @@ Status Job::start_rank(int rank) {
   for (const int fd : order.streams) {
     if (fd >= 0 && fd != null_fd_) ::close(fd);
   }
-  if (status.ok() && command_line_.verbose) {
+  if (status.ok() && (command_line_.verbose || command_line_.report_bindings)) {
     const std::string where =
         binding_.empty() ? "any processor" : "processors " + print_processor_list(binding_[index]);
     output_.say("mpiexec: " + describe(name_of(rank)) + " on " + where + "\n");
@@ -183,10 +207,24 @@ Status Job::open_streams(int rank, int streams[3]) {
     LAPWING_TRY(input_.open(streams[0]));
   }
   for (int stream = 1; stream <= 2; ++stream) {
+    if (const std::string& pattern = command_line_.output_patterns[stream - 1]; !pattern.empty()) {
+      LAPWING_TRY(open_file(pattern, rank, streams[stream]));
+      continue;
+    }
     const bool direct = !command_line_.label && (ranks_ == 1 || ::isatty(stream) != 0);
     if (!direct) LAPWING_TRY(output_.open(rank, stream, streams[stream]));
   }
   return {};
+}
+
+// Ranks whose names are the same append to one file, which the first of them has emptied.
+Status Job::open_file(const std::string& pattern, int rank, int& fd) {
+  const std::string name = expand_pattern(pattern, rank, start_time_);
+  const bool first = output_files_.insert(name).second;
+  fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (first ? O_TRUNC : 0), 0666);
+  if (fd >= 0) return {};
+  return Status::error(MPI_ERR_OTHER, "cannot write the output of rank %d to %s: %s", rank, name.c_str(),
+                       std::strerror(errno));
 }
 
 std::vector<std::string> Job::environment_of(int rank, int pmi_fd) const {

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 
+#include "mpiexec/allocation.h"
 #include "mpiexec/command_line.h"
 #include "mpiexec/job.h"
 #include "version.h"
@@ -30,12 +32,18 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (command_line.show_help) {
-    std::fputs(usage_text(), stdout);
+    std::fputs(usage_text().c_str(), stdout);
     return 0;
   }
   if (command_line.show_version) {
     std::printf("mpiexec (Lapwing) %s\n", kVersion);
     return 0;
   }
+  const Allocation allocation = read_allocation([](const char* name) { return std::getenv(name); });
+  if (const lapwing::Status status = place(command_line, allocation); !status.ok()) {
+    std::fprintf(stderr, "mpiexec: %s\n", status.text());
+    return 2;
+  }
+  for (const std::string& note : command_line.notes) std::fprintf(stderr, "mpiexec: %s\n", note.c_str());
   return Job(command_line).run();
 }

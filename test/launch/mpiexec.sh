@@ -78,6 +78,37 @@ run "whole lines" 0 -n 4 sh -c 'i=0; while [ $i -lt 2000 ]; do echo "rank $PMI_R
 "$mpiexec" -n 2 yes 2>/dev/null | head -n 3 >"$work/out"
 printed "closed output" 'y\ny\ny\n'
 
+# -- what users of other launchers type
+run "Open MPI's options" 0 --mca btl tcp,self --oversubscribe --allow-run-as-root --map-by slot --host localhost:4 sh -c 'echo $PMI_SIZE'
+printed "Open MPI's options" '4\n4\n4\n4\n'
+said "Open MPI's options" "option --mca btl is ignored: LAPWING_TRANSPORTS"
+[ "$(wc -l <"$work/err")" -eq 1 ] || fail "Open MPI's options: more than a line"
+run "Hydra's options" 0 -launcher ssh -ppn 2 -genvall -host localhost -prepend-rank -bind-to none echo hello
+printed "Hydra's options" '[0] hello\n[1] hello\n'
+run "another machine" 2 -host no-such-machine.invalid -n 2 true
+said "another machine" "no-such-machine.invalid is not this machine .*srun --mpi=pmi2 .*Hydra"
+run "files of output" 0 -n 3 -outfile-pattern "$work/out.%r" -errfile-pattern "$work/all.%p" sh -c 'echo $PMI_RANK; echo e >&2'
+[ "$(cat "$work/out.0" "$work/out.1" "$work/out.2")" = "$(printf '0\n1\n2')" ] || fail "files of output: wrong"
+[ "$(cat "$work/all.0")" = "$(printf 'e\ne\ne')" ] || fail "files of output: a common file is wrong"
+run "no file of output" 1 -n 2 -outfile-pattern /no/such/directory/%r true
+said "no file of output" "cannot write the output of rank 0 to /no/such/directory/0"
+printf '%s\n' '-n 1 echo "first program"' '# and' '-n 2 echo second' >"$work/programs"
+run "file of programs" 0 -configfile "$work/programs"
+printed "file of programs" 'first program\nsecond\nsecond\n'
+run "bindings" 0 --report-bindings --bind-to hwthread -n 1 true
+said "bindings" "rank 0 of 1 (true, pid [0-9]*) on processors\? [0-9]"
+run "time limit from the environment" 124 -n 1 env MPIEXEC_TIMEOUT=0.2 "$mpiexec" -n 1 sleep 1000
+
+# -- inside the allocations of batch systems
+run "Slurm, two nodes" 2 -n 1 env SLURM_JOB_ID=1 SLURM_NNODES=2 "$mpiexec" -n 2 true
+said "Slurm, two nodes" "Slurm allocation has 2 nodes, .*srun --mpi=pmi2, .*Hydra.* -host localhost"
+run "Slurm, two nodes, here" 0 -n 1 env SLURM_JOB_ID=1 SLURM_NNODES=2 "$mpiexec" -host localhost -n 2 true
+run "Slurm, one node" 0 -n 1 env SLURM_JOB_ID=1 SLURM_NNODES=1 SLURMD_NODENAME=n SLURM_NTASKS=3 "$mpiexec" echo one
+printed "Slurm, one node" 'one\none\none\n'
+printf 'node1\nnode2\n' >"$work/nodes"
+run "PBS, two nodes" 2 -n 1 env PBS_NODEFILE="$work/nodes" "$mpiexec" -n 2 true
+said "PBS, two nodes" "PBS allocation has 2 nodes"
+
 # -- signals passed on
 "$mpiexec" -n 2 sh -c 'trap "echo got; exit 0" USR1; echo ready >'"$work"'/ready.$PMI_RANK; while :; do sleep 0.05; done' \
   >"$work/out" 2>"$work/err" &
