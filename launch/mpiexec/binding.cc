@@ -56,7 +56,10 @@ std::vector<std::string> split(const std::string& text, char at) {
 
 // What follows the unit after colons and commas. Open MPI's modifiers about too few slots are always so here.
 bool parse_modifier(const std::string& text, Binding& binding) {
-  if (text == "oversubscribe" || text == "overload-allowed" || text == "if-supported" || text == "span") return true;
+  for (const char* always :
+       {"oversubscribe", "nooversubscribe", "overload-allowed", "if-supported", "span", "hwtcpus"}) {
+    if (text == always) return true;
+  }
   const std::optional<int> width = parse_count(text.rfind("pe=", 0) == 0 ? text.substr(3) : text);
   if (width) binding.width = *width;
   return width.has_value();
@@ -171,7 +174,7 @@ Status parse_bind_to(const std::string& text, Binding& binding) {
   const std::vector<std::string> parts = split(lower_case(text), ':');
   const std::optional<BindPolicy> unit = find_unit(parts[0]);
   if (!unit || *unit == BindPolicy::kShare || !parse_modifiers(parts, 1, binding)) {
-    return Status::error(MPI_ERR_ARG, "'%s' is none of none, hwthread, core, core:N, l3cache, numa, socket",
+    return Status::error(MPI_ERR_ARG, "'%s' is not one of none, hwthread, core, core:N, l3cache, numa, socket",
                          text.c_str());
   }
   binding.bind = *unit;
@@ -185,11 +188,12 @@ Status parse_map_by(const std::string& text, Binding& binding) {
     if (per_unit) parts.erase(parts.begin(), parts.begin() + 2);
     binding.per_unit = per_unit.value_or(0);
   }
+  if (parts[0].empty() && parts.size() > 1) parts[0] = "slot";
   const std::optional<BindPolicy> unit = find_unit(parts[0]);
   if (!unit || !parse_modifiers(parts, 1, binding)) {
     return Status::error(
         MPI_ERR_ARG,
-        "'%s' is none of slot, hwthread, core, l3cache, numa, socket, node, with :PE=N for N cores per "
+        "'%s' is not one of slot, hwthread, core, l3cache, numa, socket, node, with :PE=N for N cores per "
         "rank, or ppr:N:UNIT",
         text.c_str());
   }

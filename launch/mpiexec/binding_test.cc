@@ -79,6 +79,7 @@ TEST(Binding, GoesRoundTheUnits) {
   EXPECT_EQ(plan_text(8, "", "numa", 3), "0-3,8-11 4-7,12-15 0-3,8-11");
   EXPECT_EQ(plan_text(8, "core", "ppr:2:numa", 4), "0,8 1,9 4,12 5,13");
   EXPECT_EQ(plan_text(8, "", "slot:PE=2", 2), "0-1,8-9 2-3,10-11");
+  EXPECT_EQ(plan_text(8, "core", ":oversubscribe", 2), "0,8 1,9");
   EXPECT_EQ(plan_text(8, "core", "numa:pe=2", 4), "0-1,8-9 4-5,12-13 2-3,10-11 6-7,14-15");
 }
 

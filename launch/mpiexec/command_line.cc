@@ -196,6 +196,17 @@ class Parser {
   Status take_count(Program& program) { return take_number_of_ranks(program.ranks); }
   Status take_per_host(Program&) { return take_number_of_ranks(result_.ranks_per_host); }
 
+  Status take_one_per_host(Program&) {
+    result_.ranks_per_host = 1;
+    return {};
+  }
+  Status take_per_socket(Program&) {
+    std::string text;
+    LAPWING_TRY(take_value(text));
+    result_.bind_was_asked = true;
+    return explain(parse_map_by("ppr:" + text + ":socket", result_.binding));
+  }
+
   Status take_hosts(Program&) {
     std::string text;
     LAPWING_TRY(take_value(text));
@@ -241,6 +252,25 @@ class Parser {
   Status take_directory(Program& program) { return take_value(program.directory); }
   Status take_output_file(Program&) { return take_value(result_.output_patterns[0]); }
   Status take_error_file(Program&) { return take_value(result_.output_patterns[1]); }
+
+  // Open MPI's, of which the parts that have their like here are taken.
+  Status take_output(Program&) {
+    std::string text;
+    LAPWING_TRY(take_value(text));
+    if (text == "tag" || text == "rank" || text == "TAG" || text == "RANK") return set(result_.label);
+    if (text.rfind("file=", 0) == 0 || text.rfind("FILE=", 0) == 0) {
+      result_.output_patterns[0] = text.substr(5) + ".%r.out";
+      result_.output_patterns[1] = text.substr(5) + ".%r.err";
+      return {};
+    }
+    return Status::error(MPI_ERR_ARG, "option %s: '%s' is neither tag nor file=NAME", option_.c_str(), text.c_str());
+  }
+
+  Status take_display(Program&) {
+    std::string text;
+    LAPWING_TRY(take_value(text));
+    return set(result_.report_bindings);
+  }
 
   Status take_bind_to(Program&) {
     std::string text;
@@ -349,6 +379,8 @@ const Parser::Option Parser::kOptions[] = {
     {"map-by", "UNIT[:PE=COUNT]", &Parser::take_map_by,
      "place ranks in turn on each slot, core, l3cache, numa or socket, with COUNT cores\n"
      "each; ppr:COUNT:UNIT fills each unit with COUNT ranks"},
+    {"pernode", "", &Parser::take_one_per_host, ""},
+    {"npersocket", "COUNT", &Parser::take_per_socket, ""},
     {"cpus-per-rank cpus-per-proc", "COUNT", &Parser::take_cores_per_rank, ""},
     {"report-bindings", "", &Parser::take_report, "say which processors each rank has"},
     {"l label-output tag-output prepend-rank", "", &Parser::take_label,
@@ -356,6 +388,8 @@ const Parser::Option Parser::kOptions[] = {
     {"outfile-pattern", "NAME", &Parser::take_output_file,
      "write standard output to files: %r is the rank, %h the host, %t the time in seconds"},
     {"errfile-pattern", "NAME", &Parser::take_error_file, "the same for standard error"},
+    {"output", "", &Parser::take_output, ""},
+    {"display", "", &Parser::take_display, ""},
     {"timeout", "SECONDS", &Parser::take_timeout,
      "end the job with exit code 124 after this time (default: MPIEXEC_TIMEOUT)"},
     {"v verbose", "", &Parser::take_verbose, "say what is started where"},

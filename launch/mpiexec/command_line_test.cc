@@ -156,6 +156,12 @@ TEST(CommandLine, TakesPlacesAndFiles) {
   EXPECT_EQ(line.output_patterns[0], "o.%r");
   EXPECT_EQ(line.output_patterns[1], "e.%r");
   EXPECT_EQ(line.ranks_per_host, 3);
+  EXPECT_TRUE(parsed({"--output", "tag", "a"}).label);
+  EXPECT_EQ(parsed({"--output", "file=o", "a"}).output_patterns[1], "o.%r.err");
+  EXPECT_NE(error_of({"--output", "xml", "a"}).find("neither tag"), std::string::npos);
+  EXPECT_TRUE(parsed({"--display", "bindings", "a"}).report_bindings);
+  EXPECT_EQ(parsed({"--pernode", "a"}).ranks_per_host, 1);
+  EXPECT_EQ(parsed({"--npersocket", "2", "a"}).binding.per_unit, 2);
 }
 
 TEST(CommandLine, TakesProgramsFromAFile) {
