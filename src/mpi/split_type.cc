@@ -3,7 +3,6 @@
 // Everybody tells everybody where it runs; then each finds its colour alone, and an ordinary split follows.
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,7 +20,7 @@ constexpr const char* kTypeKey = "mpi_hw_resource_type";
 constexpr const char* kSetKey = "mpi_pset_name";
 
 struct Place {
-  std::uint64_t host;  // a hash of the host's identity
+  std::uint64_t host;  // net::Network::host_key()
   std::int32_t resources[kResourceLevels];
   std::int32_t takes_part;
   bool same_instance(const Place& other, std::size_t level) const noexcept {
@@ -30,7 +29,7 @@ struct Place {
 };
 
 Place own_place(bool takes_part) {
-  Place place{std::hash<std::string>{}(process().job.host_identity()), {}, takes_part};
+  Place place{process().network->host_key(), {}, takes_part};
   const auto resources = own_resources();
   std::copy(resources.begin(), resources.end(), place.resources);
   return place;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "base/descriptor_limit.h"
@@ -33,7 +34,8 @@ Network::Network(engine::Engine& engine, FrameSink& sink, const NetworkConfig& c
     : engine_(engine), config_(config) {
   transports_.push_back(std::make_unique<SelfTransport>(engine, sink, config));
   if (config.size < 2) return;
-  if (config.use_shm && !too_many_for_shm(config)) transports_.push_back(std::make_unique<ShmTransport>(engine, sink, config));
+  if (config.use_shm && !too_many_for_shm(config))
+    transports_.push_back(std::make_unique<ShmTransport>(engine, sink, config));
   if (config.use_tcp) transports_.push_back(std::make_unique<TcpTransport>(engine, sink, config));
 }
 
@@ -53,7 +55,8 @@ Status Network::publish(wire::Card& card) {
     // Without the card's entry no peer will try this transport. Another one may do; attach() finds out.
     const bool only_way = transports_.size() <= 2;
     if (transport == transports_.begin() || only_way) return published;
-    log_warn("going on without transport %s: %s", (*transport)->name(), published.text());
+    refused_ = (*transport)->name();
+    why_refused_ = std::move(published);
     transport = transports_.erase(transport);
   }
   return {};
@@ -64,13 +67,46 @@ Status Network::attach(const wire::CardBook& cards) {
     return Status::error(MPI_ERR_INTERN, "%u cards for %u ranks", cards.size(), config_.size);
   cards_ = cards;
   if (!config_.single_host) LAPWING_TRY(check_cards());
-  for (const auto& transport : transports_) LAPWING_TRY(transport->attach(cards));
+  if (!why_refused_.ok()) say_without(refused_, why_refused_, first_of_host(refused_));
+  LAPWING_TRY(attach_transports(cards));
   routes_.reset(config_.size, [this](std::size_t peer, Route& route) { find_route(static_cast<PeerId>(peer), route); });
   for (PeerId peer = 0; peer < config_.size; ++peer) {
     const auto reaches = [peer](const auto& transport) { return transport->reaches(peer); };
     if (std::none_of(transports_.begin(), transports_.end(), reaches)) return no_route(peer);
   }
   return {};
+}
+
+// Shared memory that cannot be had is done without, if there is another way: then all ranks of the host do without it.
+Status Network::attach_transports(const wire::CardBook& cards) {
+  for (auto transport = transports_.begin(); transport != transports_.end();) {
+    Status attached = (*transport)->attach(cards);
+    const std::vector<PeerId> doubles = (*transport)->doubles();
+    doubles_.insert(doubles_.end(), doubles.begin(), doubles.end());
+    if (attached.ok()) {
+      ++transport;
+      continue;
+    }
+    if (std::next(transport) == transports_.end() || transport == transports_.begin()) return attached;
+    say_without((*transport)->name(), attached, first_of_host(nullptr));
+    transport = transports_.erase(transport);
+  }
+  return {};
+}
+
+// Of the ranks of a host, which usually have the trouble in common, one warns.
+void Network::say_without(const char* transport, const Status& why, bool warn) const {
+  (warn ? log_warn : log_info)("going on without transport %s: %s", transport, why.text());
+}
+
+// Whether no lower rank is on this host, or none whose card lacks an entry called `lacking`.
+bool Network::first_of_host(const char* lacking) const {
+  wire::Card card;
+  for (PeerId peer = 0; peer < config_.rank; ++peer) {
+    const bool has_it = lacking != nullptr && cards_.read(peer, card).ok() && card.has(lacking);
+    if (same_host(peer) && !has_it) return false;
+  }
+  return true;
 }
 
 void Network::find_route(PeerId peer, Route& route) const {
@@ -97,8 +133,18 @@ Status Network::check_cards() {
 }
 
 bool Network::same_host(PeerId peer) const {
+  if (config_.single_host) return true;
   wire::Card card;
-  return config_.single_host || (cards_.read(peer, card).ok() && card.get("host") == config_.host_identity);
+  return cards_.read(peer, card).ok() && card.get("host") == config_.host_identity &&
+         std::find(doubles_.begin(), doubles_.end(), peer) == doubles_.end();
+}
+
+std::uint64_t Network::host_key() const {
+  const std::uint64_t key = std::hash<std::string>{}(config_.host_identity);
+  if (doubles_.empty()) return key;
+  PeerId first = 0;
+  while (first < config_.rank && !same_host(first)) ++first;
+  return key + 1 + first;
 }
 
 Status Network::no_route(PeerId peer) const {

@@ -42,6 +42,8 @@ class Network {
   // "rank 3 on host node7": for messages.
   std::string describe(PeerId peer) const;
   bool same_host(PeerId peer) const;
+  // Equal on the ranks of one host, as far as can be known, and on no others.
+  std::uint64_t host_key() const;
   std::uint32_t size() const noexcept { return config_.size; }
   PeerId rank() const noexcept { return config_.rank; }
 
@@ -56,6 +58,9 @@ class Network {
   };
 
   Status check_cards();
+  Status attach_transports(const wire::CardBook& cards);
+  void say_without(const char* transport, const Status& why, bool warn) const;
+  bool first_of_host(const char* lacking) const;
   void find_route(PeerId peer, Route& route) const;
   Status no_route(PeerId peer) const;
 
@@ -65,6 +70,9 @@ class Network {
   NetworkConfig config_;
   std::vector<std::unique_ptr<Transport>> transports_;
   wire::CardBook cards_;
+  const char* refused_ = nullptr;  // a transport that could not be published, and why
+  Status why_refused_;
+  std::vector<PeerId> doubles_;  // on other hosts that call themselves like this one
   SparseTable<Route> routes_;
 };
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/settings.h"
+#include "net/shm/invitation.h"
 
 namespace lapwing::net {
 namespace {
@@ -101,6 +102,24 @@ TEST_F(NetworkTest, OnASingleHostNobodysCardIsReadAtTheStart) {
   EXPECT_STREQ(network.route(1).name(), "tcp");
   EXPECT_TRUE(network.same_host(1));
   EXPECT_EQ(network.describe(1), "rank 1");
+  network.close();
+}
+
+// Two machines cloned while they ran: all that their kernels say of themselves is equal.
+TEST_F(NetworkTest, AHostOfTheSameIdentityIsAnotherHostIfItsSocketIsNotHere) {
+  const engine::Call call(engine_);
+  config_.single_host = false;
+  config_.use_shm = true;
+  Network network(engine_, sink_, config_);
+  std::vector<wire::Card> cards(2);
+  ASSERT_TRUE(network.publish(cards[0]).ok());
+  cards[1] = cards[0];
+  cards[1].set("shm", shm::Invitation{"lapwing-of-the-other-machine", std::string(16, 't'), 1, 2, 3}.encode());
+  const Status attached = network.attach(cards);
+  ASSERT_TRUE(attached.ok()) << attached.text();
+  EXPECT_STREQ(network.route(1).name(), "tcp");
+  EXPECT_FALSE(network.same_host(1));
+  EXPECT_NE(network.host_key(), std::hash<std::string>{}(config_.host_identity));
   network.close();
 }
 

@@ -117,6 +117,9 @@ class Transport : public engine::Source {
   // Where the ranks that this transport reaches can share memory for collective operations (board.h), else null. After attach().
   virtual Boards* boards() noexcept { return nullptr; }
 
+  // Ranks that seem to be on this host by their cards, and are not: on a machine that was cloned while it ran. After attach().
+  virtual std::vector<PeerId> doubles() const { return {}; }
+
   // True when no posted frame waits to leave.
   virtual bool flushed() const noexcept = 0;
   // From here on a peer that goes away is not an error.

@@ -2,13 +2,16 @@
 //
 // Every rank opens a listening socket before the cards are exchanged (nobody knows yet who will be the leader), so that a
 // later connect cannot fail for want of a listener. Then the lowest local rank serves each of the others exactly once and
-// the rest fetch; all close their sockets. The socket's name is random and visible to everybody on the host, so a request
-// must also show the token, which travels only in the card, and come from the same user. Others are dropped, and cost the
-// leader nothing that a deadline does not bound.
+// the rest fetch, and all agree to use the segment (agreement.h) before they close their sockets. The socket's name is random
+// and visible to everybody on the host, so a request must also show the token, which travels only in the card, and come from
+// the same user. Others are dropped, and cost the leader nothing that a deadline does not bound.
 //
-//   request (one SEQPACKET message)   token (16 bytes), local rank (u32)
+//   request (one SEQPACKET message)   token, the place of who asks, and a text: empty, or why this rank cannot take part
 //   answers                           count of descriptors in this message (u32), with the descriptors themselves:
-//                                     the segment first, then the doorbell of local rank 0, 1, ...
+//                                     the segment first, then the doorbell of local rank 0, 1, ...; or 0 and a text that
+//                                     says why the leader has none to give
+//
+// Requests and answers are laid out as the compiler does it: all ranks of a host that get so far run one library or fail here.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "net/shm/agreement.h"
 #include "net/shm/owned_fd.h"
 
 namespace lapwing::net::shm {
@@ -27,6 +31,14 @@ struct SharedFiles {
   OwnedFd segment;
   std::vector<OwnedFd> doorbells;  // by local rank: eventfds
 };
+
+// Where a rank stands among those of its host. Ranks with different ideas of who is on the host get no further.
+struct Place {
+  std::uint32_t local_rank = 0;
+  std::uint32_t local_ranks = 1;
+  std::uint64_t members = 0;  // a hash of their ranks in the job
+};
+Place place_among(const std::vector<std::uint32_t>& ranks, std::uint32_t local_rank) noexcept;
 
 // Fills `count` doorbells.
 Status create_doorbells(std::uint32_t count, std::vector<OwnedFd>& doorbells);
@@ -40,9 +52,12 @@ class Listener {
   const std::string& name() const noexcept { return name_; }    // printable
   const std::string& token() const noexcept { return token_; }  // kTokenBytes, any bytes
 
-  // The leader's part: hands `files` to local ranks 1 .. local_ranks-1. Fails when they have not all come by `deadline`,
-  // and says how many are missing.
-  Status serve(std::uint32_t local_ranks, const SharedFiles& files, Clock& clock, std::int64_t deadline);
+  // The leader's part: hands `files` to the others until all have agreed to use them. Otherwise the ranks go apart, for the
+  // reason that the error gives: a rank said that it cannot, or did not come before the deadline.
+  Status serve(const Place& leader, const SharedFiles& files, Agreement& agreement, Clock& clock,
+               std::int64_t deadline);
+  // Instead, of a leader that has nothing to share: tells the others why.
+  void refuse(const Place& leader, const char* why, Clock& clock, std::int64_t deadline) noexcept;
 
  private:
   OwnedFd socket_;
@@ -50,9 +65,16 @@ class Listener {
   std::string token_;
 };
 
-// The others' part. `leader` is the rank in the job, for messages.
-Status fetch(std::string_view name, std::string_view token, std::uint32_t leader, std::uint32_t local_rank,
-             std::uint32_t local_ranks, Clock& clock, std::int64_t deadline, SharedFiles& files);
+// The others' part. `leader` is the rank in the job, for messages. A failure that the leader cannot know of it is told.
+Status fetch(std::string_view name, std::string_view token, std::uint32_t leader, const Place& place, Clock& clock,
+             std::int64_t deadline, SharedFiles& files);
+// Tells the leader that this rank cannot take part, so that it need not wait for the deadline; warns when it cannot be told.
+void decline(std::string_view name, std::string_view token, std::uint32_t leader, const Place& place,
+             const char* why) noexcept;
+
+// Whether a listener of this name exists here, which proves that it is in the same kernel and network namespace, whatever
+// its host calls itself. Costs three system calls and does not disturb the listener.
+bool exists_here(std::string_view name) noexcept;
 
 // `bytes` random bytes.
 Status random_bytes(void* out, std::size_t bytes);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -11,7 +12,10 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <numeric>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "base/memory_order.h"
 #include "net/shm/invitation.h"
@@ -21,6 +25,12 @@ namespace lapwing::net::shm {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
+
+Place place_of(std::uint32_t local_rank, std::uint32_t local_ranks) {
+  std::vector<std::uint32_t> ranks(local_ranks);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return place_among(ranks, local_rank);
+}
 
 class HandoverTest : public testing::Test {
  protected:
@@ -33,16 +43,32 @@ class HandoverTest : public testing::Test {
 
   // A connection that shows `token` as local rank `rank`. Left open.
   OwnedFd knock(const std::string& token, std::uint32_t rank) {
+    const Place place = place_of(rank, 2);
+    std::string request = token + std::string(reinterpret_cast<const char*>(&place), sizeof place);
+    return send_to_leader(request + std::string(256, '\0'));
+  }
+  OwnedFd send_to_leader(const std::string& request) {
     OwnedFd connection(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path + 1, listener_.name().data(), listener_.name().size());
     const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + listener_.name().size());
     EXPECT_EQ(connect(connection.get(), reinterpret_cast<sockaddr*>(&address), length), 0);
-    std::string request = token + std::string(reinterpret_cast<const char*>(&rank), sizeof rank);
     EXPECT_EQ(send(connection.get(), request.data(), request.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(request.size()));
     return connection;
+  }
+
+  // The leader's part, with `patience` nanoseconds.
+  Status serve(std::uint32_t ranks, std::int64_t patience = 30 * kSecond) {
+    Agreement agreement(segment_.agreement(), ranks, files_.doorbells[0].get());
+    agreement.join();
+    return listener_.serve(place_of(0, ranks), files_, agreement, clock_, clock_.now() + patience);
+  }
+  static int exit_code(pid_t child) {
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
   SteadyClock clock_;
@@ -56,7 +82,7 @@ int child_of(const Listener& listener, std::uint32_t rank, std::uint32_t ranks) 
   SteadyClock clock;
   SharedFiles files;
   const Status fetched =
-      fetch(listener.name(), listener.token(), 0, rank, ranks, clock, clock.now() + 30 * kSecond, files);
+      fetch(listener.name(), listener.token(), 0, place_of(rank, ranks), clock, clock.now() + 30 * kSecond, files);
   if (!fetched.ok()) return 1;
   Segment segment;
   if (!segment.map(files.segment, ranks).ok()) return 2;
@@ -64,7 +90,10 @@ int child_of(const Listener& listener, std::uint32_t rank, std::uint32_t ranks) 
   segment.ring_bytes(rank, 0)[0] = static_cast<std::byte>(rank);
   store_release(segment.ring_header(rank, 0).tail, std::uint64_t{64});
   const std::uint64_t one = 1;
-  return write(files.doorbells[0].get(), &one, sizeof one) == sizeof one ? 0 : 4;
+  if (write(files.doorbells[rank].get(), &one, sizeof one) != sizeof one) return 4;
+  Agreement agreement(segment.agreement(), ranks, files.doorbells[0].get());
+  agreement.join();
+  return agreement.wait(clock, clock.now() + 30 * kSecond) == Agreement::kTogether ? 0 : 5;
 }
 
 TEST_F(HandoverTest, ServesEveryRankOfTheHost) {
@@ -75,18 +104,77 @@ TEST_F(HandoverTest, ServesEveryRankOfTheHost) {
     children[rank] = fork();
     if (children[rank] == 0) _exit(child_of(listener_, rank, kRanks));
   }
-  const Status served = listener_.serve(kRanks, files_, clock_, clock_.now() + 30 * kSecond);
+  const Status served = serve(kRanks);
   EXPECT_TRUE(served.ok()) << served.text();
   for (std::uint32_t rank = 1; rank < kRanks; ++rank) {
-    int status = -1;
-    ASSERT_EQ(waitpid(children[rank], &status, 0), children[rank]);
-    EXPECT_EQ(status, 0);
+    EXPECT_EQ(exit_code(children[rank]), 0);
+    std::uint64_t rings = 0;
+    EXPECT_EQ(read(files_.doorbells[rank].get(), &rings, sizeof rings), static_cast<ssize_t>(sizeof rings));
     EXPECT_EQ(load_acquire(segment_.ring_header(rank, 0).tail), 64u);
     EXPECT_EQ(segment_.ring_bytes(rank, 0)[0], static_cast<std::byte>(rank));
   }
-  std::uint64_t rings = 0;
-  EXPECT_EQ(read(files_.doorbells[0].get(), &rings, sizeof rings), static_cast<ssize_t>(sizeof rings));
-  EXPECT_EQ(rings, kRanks - 1);
+}
+
+TEST_F(HandoverTest, ARankThatCannotTakePartSendsAllApart) {
+  constexpr std::uint32_t kRanks = 3;
+  prepare(kRanks);
+  const pid_t willing = fork();
+  if (willing == 0) _exit(child_of(listener_, 1, kRanks));
+  const pid_t unable = fork();
+  if (unable == 0)
+    decline(listener_.name(), listener_.token(), 0, place_of(2, kRanks), "no memory may be mapped"), _exit(0);
+  // Far longer than a test may take: nobody waits for a deadline.
+  const Status served = serve(kRanks, 3600 * kSecond);
+  EXPECT_NE(std::string(served.text()).find("no memory may be mapped"), std::string::npos) << served.text();
+  EXPECT_EQ(exit_code(unable), 0);
+  listener_.close();
+  const int code = exit_code(willing);
+  EXPECT_TRUE(code == 5 || code == 1) << "apart, or too late to fetch: " << code;
+}
+
+TEST_F(HandoverTest, ALeaderWithoutMemoryTellsTheOthersWhy) {
+  std::string text;
+  std::thread other([&] {
+    SharedFiles files;
+    text = fetch(listener_.name(), listener_.token(), 0, place_of(1, 2), clock_, clock_.now() + 3600 * kSecond, files)
+               .text();
+  });
+  listener_.refuse(place_of(0, 2), "memfd_create is forbidden", clock_, clock_.now() + 3600 * kSecond);
+  other.join();
+  EXPECT_EQ(text, "rank 0 of this host: memfd_create is forbidden");
+}
+
+TEST_F(HandoverTest, RanksThatSeeOtherMembersGetNothing) {
+  prepare(2);
+  std::thread other([&] {
+    SharedFiles files;
+    const Status fetched = fetch(listener_.name(), listener_.token(), 0, place_among({0, 7}, 1), clock_,
+                                 clock_.now() + 3600 * kSecond, files);
+    EXPECT_NE(std::string(fetched.text()).find("do not agree"), std::string::npos) << fetched.text();
+  });
+  EXPECT_FALSE(serve(2, 3600 * kSecond).ok());
+  other.join();
+}
+
+// The process has no descriptor left for a connection: it must neither spin nor wait, and say what is wrong with itself.
+TEST_F(HandoverTest, ALeaderWithoutDescriptorsSaysSo) {
+  prepare(2);
+  const OwnedFd waiting = knock(listener_.token(), 1);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{3, before.rlim_max};  // poll() needs as many as it watches
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const Status served = serve(2, 3600 * kSecond);
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_NE(std::string(served.text()).find("ulimit -n"), std::string::npos) << served.text();
+}
+
+TEST_F(HandoverTest, AListenerIsSeenWhereItIs) {
+  EXPECT_TRUE(exists_here(listener_.name()));
+  EXPECT_FALSE(exists_here(listener_.name() + "x"));
+  EXPECT_TRUE(exists_here(listener_.name())) << "and is not disturbed";
+  listener_.close();
+  EXPECT_FALSE(exists_here(listener_.name()));
 }
 
 TEST_F(HandoverTest, StrangersGetNothingAndHinderNobody) {
@@ -94,13 +182,11 @@ TEST_F(HandoverTest, StrangersGetNothingAndHinderNobody) {
   OwnedFd wrong_token = knock(std::string(Listener::kTokenBytes, 'x'), 1);
   OwnedFd wrong_rank = knock(listener_.token(), 7);
   OwnedFd leader_again = knock(listener_.token(), 0);
-  OwnedFd silent = knock("", 0);  // four bytes: too short
+  OwnedFd silent = send_to_leader("hello");
   const pid_t child = fork();
   if (child == 0) _exit(child_of(listener_, 1, 2));
-  EXPECT_TRUE(listener_.serve(2, files_, clock_, clock_.now() + 30 * kSecond).ok());
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(serve(2).ok());
+  EXPECT_EQ(exit_code(child), 0);
   for (OwnedFd* stranger : {&wrong_token, &wrong_rank, &leader_again, &silent}) {
     char byte;
     EXPECT_LE(recv(stranger->get(), &byte, 1, 0), 0);  // closed, nothing sent
@@ -109,14 +195,14 @@ TEST_F(HandoverTest, StrangersGetNothingAndHinderNobody) {
 
 TEST_F(HandoverTest, SaysHowManyRanksAreMissing) {
   prepare(3);
-  const Status status = listener_.serve(3, files_, clock_, clock_.now());
+  const Status status = serve(3, 0);
   EXPECT_NE(std::string(status.text()).find("2 of the 3 ranks"), std::string::npos) << status.text();
 }
 
 TEST_F(HandoverTest, NamesTheLeaderWhoDoesNotAnswer) {
   SharedFiles files;
   const Status status =
-      fetch("lapwing-nobody-listens", listener_.token(), 5, 1, 2, clock_, clock_.now() + kSecond, files);
+      fetch("lapwing-nobody-listens", listener_.token(), 5, place_of(1, 2), clock_, clock_.now() + kSecond, files);
   EXPECT_NE(std::string(status.text()).find("rank 5"), std::string::npos) << status.text();
 }
 
@@ -129,6 +215,18 @@ TEST(Segment, RefusesAFileThatIsNoSegment) {
   ASSERT_TRUE(created.create(2, 65536, real).ok());
   EXPECT_FALSE(segment.map(real, 3).ok());  // made for another number of ranks
   EXPECT_TRUE(segment.map(real, 2).ok());
+}
+
+TEST(Segment, AFileLimitIsAnErrorAndNotASignal) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{65536, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  OwnedFd file;
+  Segment segment;
+  const Status created = segment.create(2, 65536, file);
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_NE(std::string(created.text()).find("ulimit -f"), std::string::npos) << created.text();
 }
 
 // The flags that the kernel shows for the mapping that begins at `address`.

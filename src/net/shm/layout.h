@@ -24,7 +24,7 @@
 namespace lapwing::net::shm {
 
 inline constexpr std::uint64_t kSegmentMagic = 0x3147'4553'5057'414cull;  // "LAPWSEG1", little-endian
-inline constexpr std::uint32_t kLayoutVersion = 3;
+inline constexpr std::uint32_t kLayoutVersion = 4;
 inline constexpr std::uint32_t kMaxLocalRanks = 4096;
 // Everything in a ring is a multiple of this, so that a frame's header never wraps.
 inline constexpr std::uint64_t kRecordAlignment = 64;
@@ -48,6 +48,8 @@ struct SegmentHeader {
 // In the header's page: a word with one bit per board that has a user.
 inline constexpr std::uint64_t kBoardsUsedOffset = 128;
 static_assert(sizeof(SegmentHeader) <= kBoardsUsedOffset && Boards::kCount == 64);
+// And whether the ranks go together (agreement.h).
+inline constexpr std::uint64_t kAgreementOffset = 256;
 
 // Written by two sides, so each side's words have their own pair of cache lines (x86 fetches lines in pairs).
 struct RingHeader {

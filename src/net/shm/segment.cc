@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -33,6 +34,12 @@ Status Segment::create(std::uint32_t local_ranks, std::uint64_t ring_bytes, Owne
   const std::uint64_t bytes = layout_.total_bytes();
   file.reset(open_anonymous_file());
   if (!file) return Status::error(MPI_ERR_NO_MEM, "cannot create shared memory: %s; %s", std::strerror(errno), kRemedy);
+  // Beyond this limit ftruncate does not fail: the process is killed by SIGXFSZ.
+  if (rlimit most; getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < bytes)
+    return Status::error(MPI_ERR_NO_MEM,
+                         "shared memory of %" PRIu64 " bytes is larger than the limit of a file (ulimit -f: %" PRIu64
+                         " bytes); raise it, or %s",
+                         bytes, static_cast<std::uint64_t>(most.rlim_cur), kRemedy);
   if (ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)
     return Status::error(MPI_ERR_NO_MEM, "cannot size shared memory to %" PRIu64 " bytes: %s; %s", bytes,
                          std::strerror(errno), kRemedy);
@@ -103,6 +110,10 @@ std::byte* Segment::ring_bytes(std::uint32_t sender, std::uint32_t receiver) noe
 
 std::atomic<std::uint64_t>& Segment::boards_used() noexcept {
   return *reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + kBoardsUsedOffset);
+}
+
+AgreementWords& Segment::agreement() noexcept {
+  return *reinterpret_cast<AgreementWords*>(base_ + kAgreementOffset);
 }
 
 BoardMemory Segment::board(unsigned number) noexcept {

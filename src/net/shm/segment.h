@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/status.h"
+#include "net/shm/agreement.h"
 #include "net/shm/layout.h"
 #include "net/shm/owned_fd.h"
 
@@ -33,6 +34,7 @@ class Segment {
   std::byte* ring_bytes(std::uint32_t sender, std::uint32_t receiver) noexcept;
   std::atomic<std::uint64_t>& boards_used() noexcept;
   BoardMemory board(unsigned number) noexcept;
+  AgreementWords& agreement() noexcept;
 
  private:
   Status map_file(const OwnedFd& file, std::uint64_t bytes);

@@ -45,9 +45,11 @@ Status ShmTransport::attach(const wire::CardBook& cards) {
   std::vector<shm::Invitation> invitations;
   LAPWING_TRY(find_local_peers(cards, invitations));
   if (local_ranks_.size() > 1) {
-    LAPWING_TRY(share_segment(invitations));
-    LAPWING_TRY(open_links(invitations));
-    LAPWING_TRY(engine_.port().add(files_.doorbells[my_local_].get(), EPOLLIN | EPOLLET, bell_));
+    if (Status shared = share_segment(invitations); !shared.ok()) {
+      forget_segment();
+      return shared;
+    }
+    open_links(invitations);
     engine_.add_source(*this);
     open_ = true;
   }
@@ -65,6 +67,10 @@ Status ShmTransport::find_local_peers(const wire::CardBook& cards, std::vector<s
     if (!shm::Invitation::decode(card.get(kCardKey), invitation))
       return Status::error(MPI_ERR_OTHER, "rank %u's card has a malformed entry for shared memory: \"%s\"", rank,
                            card.get(kCardKey).c_str());
+    if (!is_here(rank, invitation)) {
+      doubles_.push_back(rank);
+      continue;
+    }
     if (rank == config_.rank) my_local_ = static_cast<std::uint32_t>(local_ranks_.size());
     local_of_[rank] = static_cast<std::int32_t>(local_ranks_.size());
     local_ranks_.push_back(rank);
@@ -73,26 +79,70 @@ Status ShmTransport::find_local_peers(const wire::CardBook& cards, std::vector<s
   return {};
 }
 
+// Machines cloned while they ran have one identity. Where the launcher does not promise that all ranks are on one host, a rank is
+// on this one only if its listener is here, which it is from before the cards were exchanged until it has agreed with all others.
+bool ShmTransport::is_here(PeerId rank, const shm::Invitation& invitation) const {
+  return config_.single_host || rank == config_.rank || shm::exists_here(invitation.name);
+}
+
 Status ShmTransport::share_segment(const std::vector<shm::Invitation>& invitations) {
-  const auto count = static_cast<std::uint32_t>(local_ranks_.size());
   // Generous: ranks beyond the number of cores may have to wait for a processor. A dead rank ends the job anyhow.
   const auto patience = std::chrono::nanoseconds(config_.settings->connect_timeout).count() * 3;
   const std::int64_t deadline = engine_.clock().now() + patience;
-  if (my_local_ == 0) {
-    LAPWING_TRY(segment_.create(count, config_.settings->shm_ring, files_.segment));
-    LAPWING_TRY(shm::create_doorbells(count, files_.doorbells));
-    LAPWING_TRY(listener_.serve(count, files_, engine_.clock(), deadline));
-  } else {
-    const shm::Invitation& leader = invitations[0];
-    LAPWING_TRY(
-        shm::fetch(leader.name, leader.token, local_ranks_[0], my_local_, count, engine_.clock(), deadline, files_));
-    LAPWING_TRY(segment_.map(files_.segment, count));
-  }
+  const shm::Place place = shm::place_among(local_ranks_, my_local_);
+  LAPWING_TRY(my_local_ == 0 ? lead(place, deadline) : follow(invitations[0], place, deadline));
   files_.segment.reset();  // the mapping stays
   return {};
 }
 
-Status ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
+Status ShmTransport::lead(const shm::Place& place, std::int64_t deadline) {
+  const auto prepare = [&]() -> Status {
+    LAPWING_TRY(segment_.create(place.local_ranks, config_.settings->shm_ring, files_.segment));
+    LAPWING_TRY(shm::create_doorbells(place.local_ranks, files_.doorbells));
+    return watch_doorbell();
+  };
+  if (Status prepared = prepare(); !prepared.ok()) {
+    listener_.refuse(place, prepared.text(), engine_.clock(), deadline);
+    return prepared;
+  }
+  shm::Agreement agreement(segment_.agreement(), place.local_ranks, files_.doorbells[0].get());
+  agreement.join();
+  return listener_.serve(place, files_, agreement, engine_.clock(), deadline);
+}
+
+Status ShmTransport::follow(const shm::Invitation& leader, const shm::Place& place, std::int64_t deadline) {
+  LAPWING_TRY(shm::fetch(leader.name, leader.token, local_ranks_[0], place, engine_.clock(), deadline, files_));
+  Status prepared = segment_.map(files_.segment, place.local_ranks);
+  if (prepared.ok()) prepared = watch_doorbell();
+  if (!prepared.ok()) {
+    shm::decline(leader.name, leader.token, local_ranks_[0], place, prepared.text());
+    return prepared;
+  }
+  shm::Agreement agreement(segment_.agreement(), place.local_ranks, files_.doorbells[0].get());
+  agreement.join();
+  if (agreement.wait(engine_.clock(), deadline) == shm::Agreement::kTogether) return {};
+  return Status::error(MPI_ERR_OTHER,
+                       "a rank of this host cannot use its shared memory, or did not come for it in time "
+                       "(LAPWING_CONNECT_TIMEOUT gives it longer)");
+}
+
+// From here on nothing may fail when the ranks have agreed, so this comes before.
+Status ShmTransport::watch_doorbell() {
+  LAPWING_TRY(engine_.port().add(files_.doorbells[my_local_].get(), EPOLLIN | EPOLLET, bell_));
+  doorbell_watched_ = true;
+  return {};
+}
+
+void ShmTransport::forget_segment() noexcept {
+  listener_.close();
+  if (doorbell_watched_) engine_.port().remove(files_.doorbells[my_local_].get());
+  doorbell_watched_ = false;
+  segment_.unmap();
+  files_.segment.reset();
+  files_.doorbells.clear();
+}
+
+void ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
   const auto count = static_cast<std::uint32_t>(local_ranks_.size());
   const std::uint64_t capacity = segment_.layout().ring_bytes;
   const Choice single_copy = config_.settings->single_copy;
@@ -124,7 +174,6 @@ Status ShmTransport::open_links(const std::vector<shm::Invitation>& invitations)
           "/proc/sys/kernel/yama/ptrace_scope; containers need CAP_SYS_PTRACE); large messages are copied twice",
           link.peer);
   }
-  return {};
 }
 
 void ShmTransport::close() noexcept {
@@ -135,9 +184,7 @@ void ShmTransport::close() noexcept {
     if (local != my_local_) say_goodbye(links_[local]);
   }
   engine_.remove_source(*this);
-  engine_.port().remove(files_.doorbells[my_local_].get());
-  segment_.unmap();
-  files_.doorbells.clear();
+  forget_segment();
   hot_.clear();
 }
 

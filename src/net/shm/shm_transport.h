@@ -52,7 +52,8 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer {
 
   const char* name() const noexcept override { return "shm"; }
   Status publish(wire::Card& card) override;
-  // Blocks until every rank of this host has the segment, or a deadline.
+  // Blocks until the ranks of this host have agreed to use the segment. Where it fails they have agreed not to, and the job can go
+  // on without this transport.
   Status attach(const wire::CardBook& cards) override;
   bool reaches(PeerId peer) const noexcept override;
   Capabilities capabilities(PeerId peer) const noexcept override;
@@ -61,6 +62,7 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer {
   bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept override;
   bool pull(PeerId peer, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept override;
   Boards* boards() noexcept override { return open_ ? &boards_ : nullptr; }
+  std::vector<PeerId> doubles() const override { return doubles_; }
 
   bool flushed() const noexcept override { return waiting_.empty(); }
   void expect_goodbye() noexcept override { goodbye_expected_ = true; }
@@ -112,8 +114,13 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer {
 
   // Set-up: shm_transport.cc
   Status find_local_peers(const wire::CardBook& cards, std::vector<shm::Invitation>& invitations);
+  bool is_here(PeerId rank, const shm::Invitation& invitation) const;
   Status share_segment(const std::vector<shm::Invitation>& invitations);
-  Status open_links(const std::vector<shm::Invitation>& invitations);
+  Status lead(const shm::Place& place, std::int64_t deadline);
+  Status follow(const shm::Invitation& leader, const shm::Place& place, std::int64_t deadline);
+  Status watch_doorbell();
+  void forget_segment() noexcept;
+  void open_links(const std::vector<shm::Invitation>& invitations);
   void say_goodbye(Link& link) noexcept;
   Link* link_to(PeerId peer) noexcept {
     if (!links_ || peer >= local_of_.size() || local_of_[peer] < 0 || peer == config_.rank) return nullptr;
@@ -180,6 +187,7 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer {
   Bell bell_{*this};
 
   std::vector<PeerId> local_ranks_;  // the host's ranks, ascending: local number -> rank
+  std::vector<PeerId> doubles_;
   std::uint32_t my_local_ = 0;
   std::uint64_t most_of_a_head_ = 0;
   std::vector<std::int32_t> local_of_;  // rank -> local number, -1 elsewhere
@@ -191,6 +199,7 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer {
   shm::BoardRoom boards_{segment_, local_of_, *this};
   bool failure_ = false;                  // a broken ring was noticed while sending; poll() reports it
   bool open_ = false;
+  bool doorbell_watched_ = false;
   bool armed_ = false;
   bool goodbye_expected_ = false;
 };

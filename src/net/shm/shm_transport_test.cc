@@ -12,6 +12,7 @@
 
 #include <cstring>
 #include <deque>
+#include <numeric>
 #include <thread>
 
 #include "base/memory_order.h"
@@ -94,18 +95,28 @@ class ShmTransportTest : public testing::Test {
     }
     ASSERT_TRUE(transport_->publish(cards[me]).ok());
     const std::int64_t deadline = clock_.now() + kMinute;
-    std::thread serving([&] { EXPECT_TRUE(leader_.serve(ranks, files_, clock_, deadline).ok()); });
+    std::vector<std::uint32_t> all(ranks);
+    std::iota(all.begin(), all.end(), 0);
+    shm::Agreement agreement(segment_.agreement(), ranks, files_.doorbells[0].get());
+    std::thread serving([&] {
+      agreement.join();
+      const shm::Place place = shm::place_among(all, 0);
+      EXPECT_TRUE(leader_.serve(place, files_, agreement, clock_, deadline).ok());
+    });
     std::thread fetching([&] {
       for (std::uint32_t rank = 1; rank < ranks; ++rank) {
         shm::SharedFiles files;
         if (rank == me) continue;
-        EXPECT_TRUE(shm::fetch(leader_.name(), leader_.token(), 0, rank, ranks, clock_, deadline, files).ok());
+        const shm::Place place = shm::place_among(all, rank);
+        EXPECT_TRUE(shm::fetch(leader_.name(), leader_.token(), 0, place, clock_, deadline, files).ok());
+        agreement.join();
       }
     });
     const Status attached = transport_->attach(cards);
     serving.join();
     fetching.join();
     ASSERT_TRUE(attached.ok()) << attached.text();
+    rings(0);  // the end of the agreement
   }
 
   std::uint64_t address_of_zero() const { return reinterpret_cast<std::uintptr_t>(&zero_); }
