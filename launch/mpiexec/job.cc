@@ -20,6 +20,8 @@ using Clock = std::chrono::steady_clock;
 // over.
 constexpr milliseconds kGrace(400);
 constexpr int kTimeoutCode = 124;
+// After SIGKILL: what has not ended then is held by the kernel, or by a debugger, and is left.
+constexpr milliseconds kKillPatience(5000);
 // After a bad end: how long a reader of our output may take nothing before the rest is given up.
 constexpr milliseconds kReaderPatience(2000);
 constexpr milliseconds kLittlePatience(200);  // when the user has asked for the end twice
@@ -71,7 +73,7 @@ int Job::run() {
     timeout_ = Clock::now() + milliseconds(static_cast<long>(command_line_.timeout * 1000));
   if (const Status status = start_all(); !status.ok()) fail(1, std::string("mpiexec: ") + status.text() + "\n");
 
-  while (!processes_.all_ended()) {
+  while (!processes_.all_ended() && !gave_up_killing_) {
     loop_.run_once(wait_milliseconds());
     on_time();
   }
@@ -101,6 +103,7 @@ int Job::wait_milliseconds() const {
     if (time && (!next || *time < *next)) next = time;
   };
   consider(kill_time_);
+  consider(leave_time_);
   consider(reader_deadline_);
   if (state_ == State::kRunning) consider(timeout_);
   if (state_ == State::kRunning && hearsay_) consider(hearsay_->until);
@@ -113,6 +116,7 @@ int Job::wait_milliseconds() const {
 void Job::on_time() {
   const Time now = Clock::now();
   if (kill_time_ && now >= *kill_time_) kill_all();
+  if (leave_time_ && now >= *leave_time_) leave_the_unkillable();
   if (hearsay_ && now >= hearsay_->until) fail_by_hearsay();
   if (state_ == State::kRunning && timeout_ && now >= *timeout_) on_timeout();
   if (!output_.has_unfinished()) {
@@ -298,6 +302,8 @@ void Job::deliver_output() {
       reader_deadline_ = now + (impatient_ ? kLittlePatience : kReaderPatience);
     } else if (now >= *reader_deadline_) {
       output_.give_up_delivery();
+      // Only after a signal can all ranks have ended well; what is lost is a failure all the same.
+      if (!exit_code_) exit_code_ = 128 + user_signal_;
       return;
     }
     last_backlog = backlog;
@@ -317,6 +323,19 @@ void Job::kill_all() {
   state_ = State::kKilling;
   kill_time_.reset();
   processes_.signal_all(SIGKILL);
+  if (!leave_time_) leave_time_ = Clock::now() + kKillPatience;
+}
+
+void Job::leave_the_unkillable() {
+  leave_time_.reset();
+  for (int rank = 0; rank < ranks_ && !gave_up_killing_; ++rank) {
+    if (processes_.ended(rank) || processes_.process(rank) <= 0) continue;
+    gave_up_killing_ = true;
+    output_.say("mpiexec: " + describe(name_of(rank)) +
+                " was killed and does not end: a debugger holds it, or the kernel, for a file system that does not "
+                "answer; it is left, one of " +
+                std::to_string(processes_.running()) + "\n");
+  }
 }
 
 }  // namespace lapwing::launch

@@ -78,6 +78,7 @@ class Job final : public PmiServer::Listener {
   void begin_ending();
   void insist();
   void kill_all();
+  void leave_the_unkillable();
   void tell_late_failures();
   void deliver_output();
   bool is_good_so_far() const noexcept { return state_ == State::kRunning && user_signal_ == 0 && !impatient_; }
@@ -115,6 +116,8 @@ class Job final : public PmiServer::Listener {
   bool impatient_ = false;          // the user asked for the end twice, or when only output was left
   int user_signal_ = 0;             // the first of SIGINT, SIGTERM, ... that the user sent
   std::optional<Time> kill_time_;
+  std::optional<Time> leave_time_;
+  bool gave_up_killing_ = false;
   std::optional<Time> timeout_;
   std::optional<Time> reader_deadline_;
   std::optional<Time> unfinished_since_;

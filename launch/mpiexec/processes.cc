@@ -192,7 +192,7 @@ void ProcessTable::signal_all(int signal) {
 
 void ProcessTable::sweep() {
   for (const pid_t group : rank_processes_) ::kill(-group, SIGKILL);
-  for (const pid_t process : rank_processes_) ::waitpid(process, nullptr, 0);
+  for (const pid_t process : rank_processes_) ::waitpid(process, nullptr, WNOHANG);
   rank_processes_.clear();
   // Those who left their group were adopted when their parents ended; each that is reaped may give us its children. A
   // process that the kernel does not let go (a file system that does not answer) must not keep mpiexec for ever.

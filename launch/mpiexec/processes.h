@@ -61,7 +61,7 @@ class ProcessTable {
   bool ended(int rank) const noexcept { return entries_[static_cast<std::size_t>(rank)].ended; }
   pid_t process(int rank) const noexcept { return entries_[static_cast<std::size_t>(rank)].process; }
 
-  // Ends whatever the ranks have left behind. Only when all ranks have ended.
+  // Ends whatever the ranks have left behind. Only when all ranks have ended, or will not be waited for.
   void sweep();
 
  private:

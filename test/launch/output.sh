@@ -67,6 +67,26 @@ wait $job
 [ $? -eq 130 ] || fail "deaf to SIGINT: exit code"
 said "deaf to SIGINT" "killing all ranks"
 
+# -- a rank that not even SIGKILL ends, because a debugger holds it and does not look
+if command -v python3 >/dev/null; then
+  "$mpiexec" -n 2 sh -c 'echo $$ >'"$work"'/held.$PMI_RANK; while [ ! -e '"$work"'/seized ]; do sleep 0.05; done
+    [ $PMI_RANK = 1 ] && exit 5; exec sleep 1000' >"$work/out" 2>"$work/err" &
+  job=$!
+  wait_until "held rank: start" test -s "$work/held.0"
+  python3 - "$(cat "$work/held.0")" "$work" <<'PYTHON' &
+import ctypes, sys, time
+seized = ctypes.CDLL(None).ptrace(0x4206, int(sys.argv[1]), None, None) == 0  # PTRACE_SEIZE
+open(sys.argv[2] + "/seized", "w").write(str(seized))
+time.sleep(1000)
+PYTHON
+  debugger=$!
+  wait_until "held rank: debugger" test -s "$work/seized"
+  wait $job
+  [ $? -eq 5 ] || fail "held rank: exit code"
+  ! grep -q True "$work/seized" || said "held rank" "rank 0 of 2 .* was killed and does not end"
+  kill $debugger
+fi
+
 # -- no room
 timeout -k 1 60 "$mpiexec" -n 2 sh -c 'echo hello; sleep 1000' >/dev/full 2>"$work/err"
 [ $? -eq 1 ] || fail "no room: exit code"
