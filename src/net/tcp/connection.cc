@@ -27,8 +27,7 @@ Connection::Connection(engine::Engine& engine, Socket socket, const Address& rem
       remote_(remote),
       handshake_(std::make_unique<wire::Handshake>(std::move(handshake))),
       user_(&user),
-      deadline_(*this),
-      born_(engine.clock().now()) {}
+      deadline_(*this) {}
 
 Status Connection::watch(bool writable) {
   LAPWING_TRY(engine_.port().add(fd(), kReadable | (writable ? std::uint32_t{EPOLLOUT} : 0u), *this));

@@ -57,7 +57,6 @@ class Connection final : public engine::FdHandler {
   const Socket& socket() const noexcept { return socket_; }
   const Address& remote() const noexcept { return remote_; }
   wire::Handshake& handshake() noexcept { return *handshake_; }
-  std::int64_t born() const noexcept { return born_; }
 
   enum class Step {
     kWaiting,  // the other side's next message is not here yet
@@ -84,7 +83,6 @@ class Connection final : public engine::FdHandler {
   std::unique_ptr<wire::Handshake> handshake_;  // null once over: an idle connection need not keep it
   ConnectionUser* user_;
   Deadline deadline_;
-  std::int64_t born_;
   bool watched_ = false;
   bool wants_writable_ = false;
   bool outside_port_ = false;

@@ -3,6 +3,7 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kMillisecond = 1'000'000;
+constexpr std::int64_t kPauseWhenExhausted = 50 * kMillisecond;
 
 double seconds(std::int64_t nanoseconds) {
   return static_cast<double>(nanoseconds) / 1e9;
@@ -64,14 +66,16 @@ void Dialer::dial_next() noexcept {
 bool Dialer::dial() noexcept {
   const std::int64_t left = end_ - shared_.engine.clock().now();
   if (left <= 0 && !patient_) {
-    note("not tried for lack of time");
+    note(why_exhausted_ == 0 ? "not tried for lack of time" : std::strerror(why_exhausted_));
     return false;
   }
   Socket socket;
   if (const int error = Socket::connect(candidate(), socket); error != 0) {
+    if (try_again_later(error)) return true;
     note(std::strerror(error));
     return false;
   }
+  why_exhausted_ = 0;
   shared_.patrol.watch_over(socket, candidate());
   connected_ = false;
   connection_ = std::make_unique<Connection>(
@@ -83,6 +87,17 @@ bool Dialer::dial() noexcept {
     return false;
   }
   connection_->set_deadline(patient_ ? share_ : std::min(share_, left));
+  return true;
+}
+
+// What this process lacks says nothing about the peer.
+bool Dialer::try_again_later(int error) noexcept {
+  if (error != EMFILE && error != ENFILE && error != ENOBUFS && error != ENOMEM) return false;
+  if (!std::exchange(warned_, true))
+    log_warn("no socket for a connection to %s: %s; trying again for %.3g s. Raise the limit of open files (ulimit -n)",
+             shared_.describe(peer_).c_str(), std::strerror(error), seconds(shared_.options.connect_timeout));
+  why_exhausted_ = error;
+  shared_.engine.set_timer(retry_, shared_.engine.clock().now() + kPauseWhenExhausted);
   return true;
 }
 
@@ -151,7 +166,12 @@ void Dialer::give_up_candidate(const std::string& why) noexcept {
   dial_next();
 }
 
-void Dialer::on_deadline(Connection&) noexcept {
+void Dialer::on_deadline(Connection& connection) noexcept {
+  const bool in_time = connected_ ? connection.socket().has_news() : connection.socket().is_connected();
+  if (in_time) {
+    connection.set_deadline(share_);  // for what follows it
+    return on_ready(connection, EPOLLOUT);
+  }
   if (!connected_) return give_up_candidate(no_answer_within(share_));
   if (silent_ == kNone) {
     silent_ = current_;
@@ -176,6 +196,11 @@ void Dialer::note(const std::string& why) {
 }
 
 Status Dialer::diagnosis() const {
+  if (why_exhausted_ != 0)
+    return Status::error(MPI_ERR_OTHER,
+                         "%s has no socket left for a connection to %s: %s. Raise the limit of open files (ulimit -n), also "
+                         "where the job is started; each peer takes one",
+                         shared_.describe_self().c_str(), shared_.describe(peer_).c_str(), std::strerror(why_exhausted_));
   return Status::error(
       MPI_ERR_OTHER,
       "%s cannot reach %s by TCP (%s). Check that no firewall stands between the two hosts, choose the "

@@ -6,7 +6,9 @@
 //   on_duplicate    the peer is proven and prefers its own connection, which is on its way to us
 //   on_unreachable  no address worked; the status says for each what went wrong
 //
-// Deadlines. All addresses together get connect_timeout, in equal shares of at least a second. That is about hosts that
+// Deadlines. They count only while this process looks: what is there when one passes is in time. All addresses together get
+// connect_timeout, in equal shares of at least a second; so does a process without a descriptor for the socket, which may get one
+// back meanwhile. That is about hosts that
 // do not answer. A peer whose host accepts the connection but that does not answer itself may only be busy (stopped, or
 // computing with LAPWING_PROGRESS=polling): the others are tried, then it is waited for without an end, with one
 // warning.
@@ -58,6 +60,7 @@ class Dialer final : public ConnectionUser {
   const Address& candidate() const noexcept { return candidates_[current_]; }
   void dial_next() noexcept;
   bool dial() noexcept;
+  bool try_again_later(int error) noexcept;
   void redial() noexcept;
   void connected() noexcept;
   void advance() noexcept;
@@ -78,6 +81,8 @@ class Dialer final : public ConnectionUser {
   std::size_t silent_ = kNone;  // the first candidate that took the connection and did not answer
   bool patient_ = false;        // only silent_ is left, and it gets all the time it needs
   bool connected_ = false;
+  bool warned_ = false;
+  int why_exhausted_ = 0;  // the process had not what a socket takes: an errno value
   unsigned closed_by_peer_ = 0;
   std::unique_ptr<Connection> connection_;
   RetryTimer retry_;

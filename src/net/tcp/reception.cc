@@ -13,9 +13,11 @@ namespace lapwing::net::tcp {
 namespace {
 
 constexpr std::int64_t kMillisecond = 1'000'000;
-// A stranger that has been inside for longer may have to make room; a peer's handshake usually takes far less.
-constexpr std::int64_t kGrace = 250 * kMillisecond;
 constexpr std::int64_t kPause = 50 * kMillisecond;
+// Connections that are accepted before other work has its turn, and failures to accept in a row before a pause. A failure may
+// concern one connection, which broke while it waited, or every one from now on: nothing says which.
+constexpr int kMostAtOnce = 128;
+constexpr int kMostFailures = 8;
 
 }  // namespace
 
@@ -78,49 +80,56 @@ void Reception::close() noexcept {
   }
   listeners_.clear();
   started_ = false;
-  for (auto& stranger : std::exchange(strangers_, {})) shared_.retire(std::move(stranger));
+  for (auto& stranger : std::exchange(strangers_, {})) {
+    admission_.leave(stranger.get());
+    shared_.retire(std::move(stranger));
+  }
 }
 
 // ---- accepting ------------------------------------------------------------------------------------------------------
 
 void Reception::accept_from(Listener& listener) noexcept {
-  for (;;) {
-    if (!make_room()) return pause();
+  int failures = 0;
+  for (int accepted = 0; accepted < kMostAtOnce; ++accepted) {
+    if (!may_accept()) return;
     Socket socket;
     Address from;
-    switch (const int error = listener.socket().accept(socket, from); error) {
-      case 0:
-        welcome(std::move(socket), from);
-        break;
-      case EAGAIN:
-        return;
-      case EMFILE:
-      case ENFILE:
-      case ENOBUFS:
-      case ENOMEM:
-        if (!std::exchange(warned_of_descriptors_, true)) {
-          log_warn("cannot accept a connection: %s; raise the limit of open files (ulimit -n)", std::strerror(error));
-        }
-        return pause();
-      default:
-        break;  // that connection broke while it waited: nothing to do for it
+    const int error = listener.socket().accept(socket, from);
+    if (error == EAGAIN) return;
+    if (error == 0) {
+      failures = 0;
+      welcome(std::move(socket), from);
+    } else if (cannot_accept(error) || ++failures == kMostFailures) {
+      return pause_until(shared_.engine.clock().now() + kPause);
     }
   }
+  pause_until(shared_.engine.clock().now());
 }
 
-// Everybody else waits in the kernel's queue, so a crowd of peers is served in turn, and a crowd of strangers is thrown
-// out by the age of its members.
-bool Reception::make_room() noexcept {
-  if (strangers_.size() < kMaxStrangers) return true;
-  Connection& oldest = *strangers_.front();
-  if (shared_.engine.clock().now() - oldest.born() < kGrace) return false;
-  drop(oldest, "it was the oldest of too many that had proven nothing");
+// The others wait in the kernel's queue.
+bool Reception::may_accept() noexcept {
+  Admission::Guest instead = nullptr;
+  std::int64_t again = 0;
+  if (!admission_.may_accept(shared_.engine.clock().now(), instead, again)) {
+    pause_until(again);
+    full_ = true;
+    return false;
+  }
+  drop(instead, "it had to make room, and has proven nothing");
   return true;
 }
 
-void Reception::pause() noexcept {
-  full_ = strangers_.size() >= kMaxStrangers;
-  shared_.engine.set_timer(resume_, shared_.engine.clock().now() + kPause);
+// True when the process has not what another connection takes. A stranger gives back what it has.
+bool Reception::cannot_accept(int error) noexcept {
+  if (error != EMFILE && error != ENFILE && error != ENOBUFS && error != ENOMEM) return false;
+  if (!std::exchange(warned_of_descriptors_, true))
+    log_warn("cannot accept a connection: %s; raise the limit of open files (ulimit -n)", std::strerror(error));
+  drop(admission_.least_wanted(), "there are too many open files");
+  return true;
+}
+
+void Reception::pause_until(std::int64_t when) noexcept {
+  shared_.engine.set_timer(resume_, when);
 }
 
 void Reception::resume() noexcept {
@@ -129,13 +138,14 @@ void Reception::resume() noexcept {
 }
 
 void Reception::welcome(Socket socket, const Address& from) noexcept {
-  shared_.patrol.watch_over(socket, from);
   auto connection = std::make_unique<Connection>(
       shared_.engine, std::move(socket), from,
       wire::Handshake::acceptor(shared_.key, shared_.options.rank, shared_.options.size, wire::random_nonce()), *this);
   if (!connection->watch(false).ok()) return;
   connection->set_deadline(shared_.options.handshake_timeout);
+  const Admission::Guest instead = admission_.enter(connection.get(), from, shared_.engine.clock().now());
   strangers_.push_back(std::move(connection));
+  drop(instead, "it was the oldest of too many that had proven nothing");
 }
 
 // ---- strangers ------------------------------------------------------------------------------------------------------
@@ -143,6 +153,10 @@ void Reception::welcome(Socket socket, const Address& from) noexcept {
 void Reception::on_ready(Connection& connection, std::uint32_t) noexcept {
   switch (connection.advance_handshake()) {
     case Connection::Step::kWaiting:
+      if (connection.handshake().state() == wire::Handshake::State::kResponse) {
+        admission_.greeted(&connection);
+        shared_.patrol.watch_over(connection.socket(), connection.remote());
+      }
       return;
     case Connection::Step::kClosed:
       return drop(connection, "it closed the connection");
@@ -163,12 +177,27 @@ void Reception::on_ready(Connection& connection, std::uint32_t) noexcept {
   std::unique_ptr<Connection> known = take(connection);
   known->clear_deadline();
   if (verdict != wire::Verdict::kAccepted) return shared_.retire(std::move(known));
+  shared_.patrol.watch_over(known->socket(), known->remote());
   ++shared_.counters.connections_accepted;
   user_.admit(peer, std::move(known));
 }
 
 void Reception::on_deadline(Connection& connection) noexcept {
+  using State = wire::Handshake::State;
+  on_ready(connection, 0);  // what came while this process did not look is in time
+  if (!is_inside(connection) || connection.handshake().state() == State::kResponse) return;
   drop(connection, "its time was up");
+}
+
+bool Reception::is_inside(const Connection& connection) const noexcept {
+  return std::any_of(strangers_.begin(), strangers_.end(),
+                     [&](const std::unique_ptr<Connection>& stranger) { return stranger.get() == &connection; });
+}
+
+void Reception::drop(Admission::Guest guest, const char* why) noexcept {
+  const auto found = std::find_if(strangers_.begin(), strangers_.end(),
+                                  [guest](const std::unique_ptr<Connection>& stranger) { return stranger.get() == guest; });
+  if (found != strangers_.end()) drop(**found, why);
 }
 
 void Reception::drop(Connection& connection, const char* why) noexcept {
@@ -183,6 +212,7 @@ std::unique_ptr<Connection> Reception::take(Connection& connection) noexcept {
                    [&](const std::unique_ptr<Connection>& stranger) { return stranger.get() == &connection; });
   std::unique_ptr<Connection> taken = std::move(*found);
   strangers_.erase(found);
+  admission_.leave(taken.get());
   // Somebody else may come in now: not from here, where one is on the way out.
   if (std::exchange(full_, false)) shared_.engine.set_timer(resume_, shared_.engine.clock().now());
   return taken;

@@ -1,10 +1,15 @@
-// Where connections from peers arrive. Everybody is a stranger until the handshake has shown otherwise: a stranger gets
-// a few bytes of memory, a deadline, and no word; at most kMaxStrangers are inside at a time.
+// Where connections from peers arrive. Each is a stranger until the handshake has shown otherwise: a stranger gets a few bytes of
+// memory, a deadline, and no word; how many are inside, and which make room for others, is for admission.h to say.
+//
+// The deadline is for those that say nothing while this process looks. A connection that has named the job may be of a peer
+// that computes without progress (LAPWING_PROGRESS=polling) and answers when its application calls MPI: it stays until its
+// room is needed.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "net/tcp/admission.h"
 #include "net/tcp/connection.h"
 #include "net/tcp/shared.h"
 
@@ -23,14 +28,14 @@ class ReceptionUser {
 
 class Reception final : public ConnectionUser {
  public:
-  static constexpr std::size_t kMaxStrangers = 64;
-
   Reception(Shared& shared, ReceptionUser& user);
   ~Reception();
 
   // Opens one listening socket per address, on a port of LAPWING_TCP_PORTS; adds what peers may connect to. An address
   // that cannot be bound is passed over; none at all is an error.
   Status open(const std::vector<Interface>& interfaces, std::vector<Address>& published);
+  // Peers may connect from here: they are let in before others.
+  void expect(const Address& address) { admission_.expect(address); }
   // Begins to accept.
   Status start();
   void close() noexcept;
@@ -59,20 +64,24 @@ class Reception final : public ConnectionUser {
 
   int listen_on(Address address, Socket& socket) const noexcept;
   void accept_from(Listener& listener) noexcept;
-  bool make_room() noexcept;
-  void pause() noexcept;
+  bool may_accept() noexcept;
+  bool cannot_accept(int error) noexcept;
+  void pause_until(std::int64_t when) noexcept;
   void resume() noexcept;
   void welcome(Socket socket, const Address& from) noexcept;
   void drop(Connection& connection, const char* why) noexcept;
+  void drop(Admission::Guest guest, const char* why) noexcept;
   std::unique_ptr<Connection> take(Connection& connection) noexcept;
+  bool is_inside(const Connection& connection) const noexcept;
 
   Shared& shared_;
   ReceptionUser& user_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::vector<std::unique_ptr<Connection>> strangers_;  // oldest first
+  Admission admission_;                                 // with the same ones
   ResumeTimer resume_;
   bool started_ = false;
-  bool full_ = false;  // somebody waits outside because kMaxStrangers are inside
+  bool full_ = false;  // connections may wait outside because too many are inside
   bool warned_of_version_ = false;
   bool warned_of_descriptors_ = false;
 };

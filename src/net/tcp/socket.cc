@@ -2,6 +2,7 @@
 
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -35,6 +36,16 @@ int Socket::pending_error() const noexcept {
   int error = 0;
   socklen_t length = sizeof error;
   return getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
+}
+
+bool Socket::is_connected() const noexcept {
+  pollfd entry{fd_, POLLOUT, 0};
+  return ::poll(&entry, 1, 0) == 1;
+}
+
+bool Socket::has_news() const noexcept {
+  pollfd entry{fd_, POLLIN, 0};
+  return ::poll(&entry, 1, 0) == 1;
 }
 
 std::size_t Socket::receive_buffer() const noexcept {

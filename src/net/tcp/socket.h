@@ -39,6 +39,9 @@ class Socket {
   Address local_address() const noexcept;
   // What has become of a connect() under way: 0 or an errno value.
   int pending_error() const noexcept;
+  // Whether a connect() has come to an end, or something can be read, the end of the stream included.
+  bool is_connected() const noexcept;
+  bool has_news() const noexcept;
 
   // Each returns 0 or an errno value. connect() may leave the connection under way (EINPROGRESS counts as 0).
   static int listen(const Address& address, Socket& socket) noexcept;

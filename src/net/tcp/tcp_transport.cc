@@ -64,6 +64,7 @@ Status TcpTransport::publish(wire::Card& card) {
   }
   std::vector<tcp::Address> addresses;
   LAPWING_TRY(reception_.open(listened, addresses));
+  for (const tcp::Address& address : addresses) reception_.expect(address);  // peers on this host
   card.set(kCardKey, tcp::encode_addresses(addresses));
   return {};
 }
@@ -94,6 +95,7 @@ Status TcpTransport::read_offers() {
       return Status::error(decoded.error_class(), "the card of %s is damaged: %s", shared_.describe(peer).c_str(),
                            decoded.text());
     offered_[peer] = !addresses.empty();
+    for (const tcp::Address& address : addresses) reception_.expect(address);
   }
   return {};
 }

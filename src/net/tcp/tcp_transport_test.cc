@@ -3,6 +3,7 @@
 #include "net/tcp/tcp_transport.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -148,10 +149,14 @@ class TcpTest : public ::testing::Test {
   }
 
   // A raw connection to rank 1, as a stranger or as a peer played by the test. Blocking.
-  Socket call_rank_1() {
-    Socket socket;
+  Socket call_rank_1(const char* from = nullptr) {
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_storage storage;
+    Address own;
+    if (from != nullptr && tcp::parse_address(from, own)) {
+      const socklen_t length = own.to_sockaddr(storage);
+      EXPECT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&storage), length), 0) << std::strerror(errno);
+    }
     const socklen_t length = high().address().to_sockaddr(storage);
     EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&storage), length), 0) << std::strerror(errno);
     return Socket(fd);
@@ -336,17 +341,106 @@ TEST_F(TcpTest, ASilentStrangerHasADeadline) {
   EXPECT_EQ(high().transport->strangers(), 0u);
 }
 
+// The process computed, with LAPWING_PROGRESS=polling, while the deadline passed and the peer's word came.
+TEST_F(TcpTest, WhatCameBeforeTheDeadlineWasLookedAtIsInTime) {
+  attach();
+  const Socket socket = call_rank_1();
+  pump([&] { return high().transport->strangers() == 1; });
+  const wire::Handshake handshake = wire::Handshake::connector(key_, 0, 1, wire::random_nonce());
+  send_bytes(socket, handshake.output(), handshake.output_bytes());
+  clock_.advance(60 * kSecond);
+  for (int i = 0; i < 100; ++i) high().turn();
+  EXPECT_EQ(high().transport->strangers(), 1u);
+  EXPECT_FALSE(is_closed(socket));
+  // Now the peer computes, longer than a stranger may be silent.
+  clock_.advance(60 * kSecond);
+  for (int i = 0; i < 100; ++i) high().turn();
+  EXPECT_FALSE(is_closed(socket)) << "it has named the job";
+}
+
+// Takes all descriptors that the process may have, or gives them back.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    for (int fd = ::dup(0); fd >= 0; fd = ::dup(0)) {
+      taken_.emplace_back(fd);
+      if (taken_.size() == 1) {
+        const rlimit soon{static_cast<rlim_t>(fd) + 50, before_.rlim_max};
+        setrlimit(RLIMIT_NOFILE, &soon);
+      }
+    }
+  }
+  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+  std::vector<Socket> taken_;
+};
+
+TEST_F(TcpTest, AProcessWithoutDescriptorsTriesAgain) {
+  attach();
+  TestOp op(1);
+  {
+    const NoDescriptors none;
+    low().post(1, op);
+    low().turn();
+    clock_.advance(kSecond);
+    low().turn();
+    EXPECT_EQ(op.completions, 0) << op.why;
+  }
+  pump([&] { return high().sink.tags.size() == 1; }, [&] { clock_.advance(1'000'000); });
+}
+
+TEST_F(TcpTest, AProcessThatGetsNoDescriptorSaysSo) {
+  attach();
+  TestOp op(1);
+  const NoDescriptors none;
+  low().post(1, op);
+  pump([&] { return op.completions == 1; }, [&] { clock_.advance(10'000'000); });
+  EXPECT_NE(op.why.find("ulimit -n"), std::string::npos) << op.why;
+  EXPECT_EQ(op.why.find("firewall"), std::string::npos) << op.why;
+}
+
+// A listening socket that fails every accept() is looked at now and then, and does not hold up the rank.
+TEST_F(TcpTest, AListenerThatFailsForGoodDoesNotSpin) {
+  attach();
+  for (int fd = 3; fd < 1024; ++fd) {
+    int listens = 0;
+    socklen_t length = sizeof listens;
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) != 0 || listens == 0) continue;
+    ::shutdown(fd, SHUT_RDWR);  // from now on accept() says EINVAL
+  }
+  for (int i = 0; i < 10; ++i) {
+    high().turn();
+    clock_.advance(kSecond);
+  }
+}
+
+TEST_F(TcpTest, AFloodFromElsewhereDoesNotMakeAPeerWait) {
+  attach();
+  std::vector<Socket> flood;
+  for (int i = 0; i < 300; ++i) {
+    flood.push_back(call_rank_1("127.0.0.2"));
+    high().turn();
+  }
+  EXPECT_LE(high().transport->strangers(), tcp::Admission::kMostPerSource);
+  TestOp op(7);
+  low().post(1, op);
+  pump([&] { return high().sink.tags.size() == 1; });  // the clock stands still
+}
+
 TEST_F(TcpTest, ACrowdOfStrangersDoesNotShutPeersOut) {
   attach();
   std::vector<Socket> crowd;
-  for (std::size_t i = 0; i < tcp::Reception::kMaxStrangers + 20; ++i) crowd.push_back(call_rank_1());
-  pump([&] { return high().transport->strangers() == tcp::Reception::kMaxStrangers; });
+  for (std::size_t i = 0; i < tcp::Admission::kMostKnown + 20; ++i) crowd.push_back(call_rank_1());
+  pump([&] { return high().transport->strangers() == tcp::Admission::kMostKnown; });
   TestOp op(7);
   low().post(1, op);
   for (int i = 0; i < 100; ++i) {
     low().turn();
     high().turn();
-    ASSERT_LE(high().transport->strangers(), tcp::Reception::kMaxStrangers);
+    ASSERT_LE(high().transport->strangers(), tcp::Admission::kMostKnown);
   }
   EXPECT_TRUE(high().sink.tags.empty()) << "the test wants the reception to be full";
   pump([&] { return high().sink.tags.size() == 1; }, [&] { clock_.advance(1'000'000); });
