@@ -60,20 +60,6 @@ Blocks Side::blocks(int ranks) const {
   return uniform_blocks(buffer, count, *datatype::resolve(type), ranks);
 }
 
-namespace {
-
-bool same_side(const Side& a, const Side& b) noexcept {
-  return a.buffer == b.buffer && a.count == b.count && a.type == b.type;
-}
-
-bool repeatable_side(const Side& side) noexcept {
-  return !side.counts && !side.displacements && side.types == nullptr && is_predefined(side.type);
-}
-
-bool is_neighborhood(Collective what) noexcept {
-  return what >= Collective::kNeighborAllgather;
-}
-
 bool is_rooted(Collective what) noexcept {
   switch (what) {
     case Collective::kBcast:
@@ -86,6 +72,20 @@ bool is_rooted(Collective what) noexcept {
     default:
       return false;
   }
+}
+
+namespace {
+
+bool same_side(const Side& a, const Side& b) noexcept {
+  return a.buffer == b.buffer && a.count == b.count && a.type == b.type;
+}
+
+bool repeatable_side(const Side& side) noexcept {
+  return !side.counts && !side.displacements && side.types == nullptr && is_predefined(side.type);
+}
+
+bool is_neighborhood(Collective what) noexcept {
+  return what >= Collective::kNeighborAllgather;
 }
 
 Status check_root(const Call& call, const comm::Communicator& communicator) {

@@ -41,6 +41,8 @@ enum class Collective : std::uint8_t {
 
 // "MPI_Allgather" and so on.
 const char* name(Collective what) noexcept;
+// Whether one rank has another part than the others.
+bool is_rooted(Collective what) noexcept;
 
 // One side's data: `buffer`, and count and type, or arrays of them. Only what the collective has is set. What does not
 // count on this rank may be anything, even a type that is none: it is looked up only where it is used.

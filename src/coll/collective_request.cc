@@ -5,11 +5,21 @@
 
 #include "base/internal_error.h"
 #include "coll/cache.h"
+#include "coll/description.h"
 #include "coll/seat.h"
 #include "coll/tag.h"
 #include "datatype/pack.h"
 
 namespace lapwing::coll {
+
+namespace {
+
+// Steps that neither wait for others nor let them go on.
+bool is_local(Step::Kind kind) noexcept {
+  return kind == Step::Kind::kReduce || kind == Step::Kind::kCopy || kind == Step::Kind::kTake || kind == Step::Kind::kFold;
+}
+
+}  // namespace
 
 CollectiveRequest::CollectiveRequest(const Services& services, comm::Communicator& communicator, const char* name,
                                      bool persistent)
@@ -78,7 +88,7 @@ Status CollectiveRequest::start() {
   ready_.clear();
   next_ready_ = 0;
   failure_ = {};
-  truncation_ = {};
+  complaint_ = {};
   result() = p2p::Result::empty();
   for (StepId id = 0; id < steps.size(); ++id) {
     waits_for_[id] = steps[id].waits_for;
@@ -109,6 +119,8 @@ void CollectiveRequest::advance() noexcept {
 void CollectiveRequest::begin(StepId id) noexcept {
   const Step& step = schedule_.steps()[id];
   ++under_way_;
+  if (!complaint_.ok() && is_local(step.kind)) [[unlikely]]
+    return step_done(id);
   switch (step.kind) {
     case Step::Kind::kSend:
       return begin_send(id);
@@ -146,6 +158,7 @@ void CollectiveRequest::begin_send(StepId id) noexcept {
   arguments.tag = message_tag(tag_, step.lane);
   arguments.communicator = communicator_;
   arguments.plane = step.plane;
+  arguments.note = description_;
   sending.set_arguments(arguments);
   sending.step = id;
   sending.under_way = true;
@@ -199,73 +212,89 @@ void CollectiveRequest::UserReduction::run(engine::Tasklet& tasklet) noexcept {
 void CollectiveRequest::begin_post(StepId id) noexcept {
   const Step& step = schedule_.steps()[id];
   const std::uint64_t round = first_round_ + step.round;
-  const std::uint64_t bytes = step.source.bytes();
+  const std::uint64_t bytes = complaint_.ok() ? step.source.bytes() : 0;
   if (!board_->may_post(round, bytes) &&
       wait_for(id, net::Board::kEverybody, net::Board::needed_before(round, bytes)))
     return;
+  if (!failure_.ok()) return step_done(id);
   if (bytes != 0) datatype::pack(step.source.address, step.source.count, *step.source.type, board_->place(round, bytes));
-  board_->post(round, bytes, step.peer == Step::kEach);
+  board_->post(round, bytes, description_, step.peer == Step::kEach);
+  compare_posts();
   step_done(id);
 }
 
 void CollectiveRequest::begin_await(StepId id) noexcept {
   const Step& step = schedule_.steps()[id];
-  if (!wait_for(id, step.peer, first_round_ + step.round)) step_done(id);
+  if (wait_for(id, step.peer, first_round_ + step.round)) return;
+  compare_posts();
+  step_done(id);
 }
 
-// False when there is nothing to wait for.
+// False when there is nothing to wait for, or no hope: then failure_ says why.
 bool CollectiveRequest::wait_for(StepId id, int rank, std::uint64_t round) noexcept {
   waiting_ = id;
-  return board_->watch(*this, rank, round);
+  const net::Board::Outlook outlook = board_->watch(*this, rank, round);
+  if (outlook == net::Board::Outlook::kNever) stop_waiting(board_->why_never());
+  return outlook == net::Board::Outlook::kNotYet;
 }
 
 void CollectiveRequest::on_posted() noexcept {
   if (schedule_.steps()[waiting_].kind == Step::Kind::kPost) {
     begin_post(waiting_);
   } else {
+    compare_posts();
     step_done(waiting_);
   }
   advance();  // may destroy the request
 }
 
 void CollectiveRequest::on_member_lost(const Status& why) noexcept {
-  const StepId id = waiting_;
-  if (failure_.ok())
-    failure_ = Status::error(why.error_class(), "%s, while it waited for the other ranks: %s", name_, why.text());
-  step_done(id);
+  stop_waiting(why);
+  step_done(waiting_);
   advance();  // may destroy the request
 }
 
-// Of the bytes that the step wants, those that the rank has posted.
-std::uint64_t CollectiveRequest::usable(const Step& step, int rank) const noexcept {
-  const std::uint64_t posted = board_->posted_bytes(rank, first_round_ + step.round);
+void CollectiveRequest::stop_waiting(const Status& why) noexcept {
+  if (failure_.ok())
+    failure_ = Status::error(why.error_class(), "%s, while it waited for the other ranks: %s", name_, why.text());
+}
+
+// Whether the others' posts, as far as they have been seen, belong to the same call as ours.
+void CollectiveRequest::compare_posts() noexcept {
+  if (!board_->differs()) [[likely]]
+    return;
+  const net::Board::Difference difference = board_->take_difference();
+  if (complaint_.ok())
+    complaint_ = mismatch(*communicator_, {board_->rank(), description_}, {difference.rank, difference.what});
+}
+
+CollectiveRequest::Operand CollectiveRequest::operand(const Step& step, int rank) const noexcept {
+  const net::Board::Posted posted = board_->read(rank, first_round_ + step.round);
   const auto offset = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(step.source.address));
-  return posted > offset ? std::min(posted - offset, step.source.count) : 0;
+  if (posted.bytes <= offset) return {posted.data, 0, posted.bytes};
+  return {posted.data + offset, std::min(posted.bytes - offset, step.source.count), posted.bytes};
 }
 
 void CollectiveRequest::take(const Step& step) noexcept {
-  const auto offset = reinterpret_cast<std::uintptr_t>(step.source.address);
-  const std::uint64_t round = first_round_ + step.round;
-  const std::byte* posted = board_->posted_data(step.peer, round);
-  if (step.lane == Step::kWhole && board_->posted_bytes(step.peer, round) > step.source.count && truncation_.ok())
-    truncation_ = Status::error(MPI_ERR_TRUNCATE,
-                                "%s, while it received from rank %d: that one gave %llu bytes, but %llu are expected here", name_,
-                                step.peer, static_cast<unsigned long long>(board_->posted_bytes(step.peer, round)),
-                                static_cast<unsigned long long>(step.source.count));
-  datatype::unpack(posted + offset, usable(step, step.peer), step.target.address, step.target.count, *step.target.type, 0);
+  const Operand from = operand(step, step.peer);
+  if (step.lane == Step::kWhole && from.posted > step.source.count && complaint_.ok())
+    complaint_ = Status::error(MPI_ERR_TRUNCATE,
+                               "%s, while it received from rank %d: that one gave %llu bytes, but %llu are expected here", name_,
+                               step.peer, static_cast<unsigned long long>(from.posted),
+                               static_cast<unsigned long long>(step.source.count));
+  datatype::unpack(from.data, from.bytes, step.target.address, step.target.count, *step.target.type, 0);
 }
 
 // x0 op (x1 op (... op xlast)): in the order of ranks. For predefined operations on types without gaps.
 void CollectiveRequest::fold(const Step& step) noexcept {
-  const auto offset = reinterpret_cast<std::uintptr_t>(step.source.address);
   const datatype::Datatype& type = *step.target.type;
-  const std::uint64_t round = first_round_ + step.round;
-  const auto operand = [&](int rank) { return board_->posted_data(rank, round) + offset; };
-  const auto count = [&](int rank) { return usable(step, rank) / static_cast<std::uint64_t>(type.size()); };
   std::byte* target = static_cast<std::byte*>(Block::at(step.target.address, type.true_lb()));
-  std::memcpy(target, operand(step.peer), usable(step, step.peer));
+  const Operand last = operand(step, step.peer);
+  std::memcpy(target, last.data, last.bytes);
   for (int rank = step.peer - 1; rank >= 0; --rank) {
-    datatype::apply(*schedule_.op(), operand(rank) - type.true_lb(), step.target.address, count(rank), type);
+    const Operand next = operand(step, rank);
+    datatype::apply(*schedule_.op(), next.data - type.true_lb(), step.target.address,
+                    next.bytes / static_cast<std::uint64_t>(type.size()), type);
   }
 }
 
@@ -275,9 +304,21 @@ void CollectiveRequest::on_message_done(engine::Operation& operation) noexcept {
   CollectiveRequest& request = *message.owner;
   message.under_way = false;
   const Status& status = message.result().status;
+  request.compare(message);
   if (!status.ok()) request.fail(message.step, status);
   request.step_done(message.step);
   request.advance();  // may destroy the request
+}
+
+// Whether the message belongs to the same call as ours. If not, nothing that follows would make sense.
+void CollectiveRequest::compare(Receiving& receiving) noexcept {
+  const std::uint64_t theirs = receiving.result().note;
+  if (theirs == description_ || theirs == 0) [[likely]]
+    return;
+  if (!failure_.ok()) return;
+  failure_ = mismatch(*communicator_, {communicator_->rank(), description_},
+                      {schedule_.steps()[receiving.step].peer, theirs});
+  abandon_messages();
 }
 
 void CollectiveRequest::step_done(StepId id) noexcept {
@@ -313,7 +354,7 @@ void CollectiveRequest::abandon_messages() noexcept {
 }
 
 void CollectiveRequest::complete() noexcept {
-  if (failure_.ok()) failure_ = std::move(truncation_);
+  if (failure_.ok()) failure_ = std::move(complaint_);
   if (failure_.ok()) {
     if (on_success_ != nullptr) on_success_(on_success_context_, *on_success_value_);
   } else {

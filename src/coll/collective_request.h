@@ -36,6 +36,10 @@ class CollectiveRequest final : public p2p::Request, private net::Board::Watcher
 
   // The tag of its messages: a number that the collectives of one communicator and plane do not share.
   void set_tag(int tag) noexcept { tag_ = tag; }
+  // What the call is (description.h); every rank must say the same, posts and messages carry it. Together with the communicator this
+  // is also what a report on a hang has to tell.
+  void set_description(std::uint64_t description) noexcept { description_ = description; }
+  std::uint64_t description() const noexcept { return description_; }
   // Called when all went well, just before the request finishes.
   void on_success(OnAgreed call, void* context, const std::uint64_t* value) noexcept {
     on_success_ = call;
@@ -94,8 +98,18 @@ class CollectiveRequest final : public p2p::Request, private net::Board::Watcher
   void begin_await(StepId step) noexcept;
   void take(const Step& step) noexcept;
   void fold(const Step& step) noexcept;
-  std::uint64_t usable(const Step& step, int rank) const noexcept;
+  // Of the bytes that a step wants, those that the rank has posted.
+  struct Operand {
+    const std::byte* data;
+    std::uint64_t bytes;
+    std::uint64_t posted;  // in all
+  };
+  Operand operand(const Step& step, int rank) const noexcept;
   bool wait_for(StepId step, int rank, std::uint64_t round) noexcept;
+  void stop_waiting(const Status& why) noexcept;
+  void compare_posts() noexcept;
+  void compare(Receiving& receiving) noexcept;
+  void compare(Sending&) noexcept {}
   void on_posted() noexcept override;
   void on_member_lost(const Status& why) noexcept override;
   template <typename Slot>
@@ -111,6 +125,7 @@ class CollectiveRequest final : public p2p::Request, private net::Board::Watcher
   const char* name_;
   Schedule schedule_;
   int tag_ = 0;
+  std::uint64_t description_ = 0;
   OnAgreed on_success_ = nullptr;
   void* on_success_context_ = nullptr;
   const std::uint64_t* on_success_value_ = nullptr;
@@ -132,7 +147,9 @@ class CollectiveRequest final : public p2p::Request, private net::Board::Watcher
   net::Board* board_ = nullptr;
   std::uint64_t first_round_ = 0;
   StepId waiting_ = 0;  // the step that waits for a post
-  Status truncation_;   // does not stop the schedule: others wait for our posts
+  // What is wrong with what others have posted. Does not stop the schedule, because others wait for our posts; but from here on they are
+  // empty, and nothing is computed.
+  Status complaint_;
 };
 
 }  // namespace lapwing::coll

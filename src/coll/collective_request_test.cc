@@ -318,7 +318,8 @@ void check_truncation(With with) {
   EXPECT_TRUE(job.take(0, root).ok());
   const Status status = job.take(1, leaf);
   EXPECT_EQ(status.error_class(), MPI_ERR_TRUNCATE);
-  EXPECT_NE(std::string(status.text()).find("MPI_Bcast, while it received from rank 0"), std::string::npos)
+  EXPECT_EQ(std::string(status.text()).find("rank 1 is in MPI_Bcast(root 0, 8 bytes), rank 0 in MPI_Bcast(root 0, 16 bytes), on "),
+            0u)
       << status.text();
 }
 
@@ -327,6 +328,100 @@ TEST(CollectiveRequest, ATruncatedMessageFailsTheWhole) {
 }
 TEST(CollectiveRequest, ATruncatedPostFailsTheReceiver) {
   check_truncation(With::kBoards);
+}
+
+// ---- calls that do not match
+
+// A call of two ints each, with the buffers that it needs.
+struct Buffers {
+  int in[16] = {1, 2}, out[16] = {};
+  Call call(Collective what, int root = 0, MPI_Op op = MPI_OP_NULL, std::uint64_t count = 2, MPI_Datatype type = MPI_INT) {
+    Call made;
+    made.what = what;
+    made.send.buffer = in;
+    made.receive.buffer = out;
+    made.send.count = made.receive.count = count;
+    made.send.type = made.receive.type = type;
+    made.root = root;
+    if (op != MPI_OP_NULL) made.op = datatype::resolve_op(op);
+    return made;
+  }
+};
+
+struct Pair {
+  Call ours, theirs;
+  int error_class;
+  const char* said;  // at rank 0; null: it cannot know
+};
+
+void check_mismatches(With with) {
+  Buffers a, b;
+  const auto reduce = [](Buffers& p, MPI_Op op, std::uint64_t count = 2, MPI_Datatype type = MPI_INT) {
+    return p.call(Collective::kAllreduce, 0, op, count, type);
+  };
+  const Pair pairs[] = {
+      {a.call(Collective::kBarrier), reduce(b, MPI_SUM), MPI_ERR_OTHER,
+       "rank 0 is in MPI_Barrier, rank 1 in MPI_Allreduce(MPI_SUM, 32-bit integers, 8 bytes), on "},
+      {reduce(a, MPI_SUM), reduce(b, MPI_PROD), MPI_ERR_OP, "MPI_PROD"},
+      {reduce(a, MPI_SUM), reduce(b, MPI_SUM, 2, MPI_FLOAT), MPI_ERR_TYPE, "32-bit floats"},
+      {reduce(a, MPI_SUM), reduce(b, MPI_SUM, 3), MPI_ERR_TRUNCATE, "12 bytes"},
+      {reduce(a, MPI_SUM, 3), reduce(b, MPI_SUM), MPI_ERR_COUNT, "12 bytes"},
+      {a.call(Collective::kAllgather), b.call(Collective::kAlltoall), MPI_ERR_OTHER, "MPI_Alltoall(8 bytes)"},
+      {a.call(Collective::kGather), b.call(Collective::kGather, 0, MPI_OP_NULL, 1), MPI_ERR_COUNT, "4 bytes"},
+      {a.call(Collective::kBarrier), b.call(Collective::kBcast, 1), MPI_ERR_OTHER, "MPI_Bcast(root 1, 8 bytes)"},
+  };
+  for (const Pair& pair : pairs) {
+    Job job(2, 1, with);
+    p2p::Request* ours = job.start(0, pair.ours);
+    p2p::Request* theirs = job.start(1, pair.theirs);
+    job.run();
+    (void)job.take(1, theirs).ok();
+    const Status status = job.take(0, ours);
+    EXPECT_EQ(status.error_class(), pair.error_class) << status.text();
+    EXPECT_NE(std::string(status.text()).find(pair.said), std::string::npos) << status.text();
+  }
+}
+
+TEST(Mismatch, IsFoundInMessages) {
+  check_mismatches(With::kMessages);
+}
+TEST(Mismatch, IsFoundOnABoard) {
+  check_mismatches(With::kBoards);
+}
+
+// Both take the other for the root: neither reads what the other gives. The next call that meets tells.
+TEST(Mismatch, OfCallsThatMeetNoReaderIsFoundByTheNext) {
+  for (const With with : {With::kMessages, With::kBoards}) {
+    Buffers parts[2];
+    Job job(2, 1, with);
+    p2p::Request* requests[2];
+    for (std::uint32_t rank = 0; rank < 2; ++rank)
+      requests[rank] = job.start(rank, parts[rank].call(Collective::kBcast, static_cast<int>(rank)));
+    job.run();
+    for (std::uint32_t rank = 0; rank < 2; ++rank) EXPECT_TRUE(job.take(rank, requests[rank]).ok());
+    for (std::uint32_t rank = 0; rank < 2; ++rank) requests[rank] = job.start(rank, parts[rank].call(Collective::kBarrier));
+    job.run();
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      const Status status = job.take(rank, requests[rank]);
+      EXPECT_NE(std::string(status.text()).find("their calls before this one were not the same"), std::string::npos)
+          << status.text();
+    }
+  }
+}
+
+// A rank that has found a mismatch still posts what the others wait for, and computes nothing.
+TEST(Mismatch, OnABoardHoldsUpNoRank) {
+  Job job(3, 1, With::kBoards);
+  std::vector<std::vector<int>> in(3, std::vector<int>(5000, 1)), out = in;
+  p2p::Request* requests[3];
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {  // in shares: two rounds
+    Call call = sum_of_ints(in[rank].data(), out[rank].data(), 5000);
+    if (rank == 1) call.op = datatype::resolve_op(MPI_MAX);
+    requests[rank] = job.start(rank, call);
+  }
+  job.run();
+  for (std::uint32_t rank = 0; rank < 3; ++rank) EXPECT_EQ(job.take(rank, requests[rank]).error_class(), MPI_ERR_OP);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) EXPECT_EQ(out[rank], in[rank]) << "nothing was written";
 }
 
 TEST(Checks, RefuseWhatTheStandardForbids) {

@@ -2,6 +2,7 @@
 
 #include "coll/cache.h"
 #include "coll/compile.h"
+#include "coll/description.h"
 #include "coll/seat.h"
 #include "coll/tag.h"
 
@@ -13,6 +14,7 @@ Status make_request(const Services& services, comm::Communicator& communicator, 
   CollectiveRequest* made = nullptr;
   const bool repeatable = !persistent && call.repeatable();
   if (repeatable) made = take_kept(communicator, call);
+  if (made != nullptr) made->set_description(without_history(made->description()));
   if (made == nullptr) {
     made = new CollectiveRequest(services, communicator, name(call.what), persistent);
     made->call = call;
@@ -20,7 +22,9 @@ Status make_request(const Services& services, comm::Communicator& communicator, 
     // Persistent operations may start in another order on each rank, so they have no turn at a board.
     const bool board = !persistent && board_of(services, communicator) != nullptr;
     compile(call, communicator, board, made->schedule());
+    made->set_description(describe(call, communicator));
   }
+  made->set_description(with_history(made->description(), communicator.add_to_history(made->description())));
   made->set_tag(collective_tag(communicator.next_collective_tag(), persistent));
   *request = made;
   return {};

@@ -4,6 +4,7 @@
 #include "coll/algorithms.h"
 #include "coll/coll.h"
 #include "coll/compile.h"
+#include "coll/description.h"
 #include "coll/execute.h"
 #include "coll/tag.h"
 
@@ -21,9 +22,11 @@ CollectiveRequest* request_for(const Services& services, const Team& team, const
     int place = 0;
     while ((*team.members)[static_cast<std::size_t>(place)] != group.rank()) ++place;
     schedule.set_team(team.plane, *team.members, place);
+    request->set_description(kManagingCommunicators);
     request->set_tag(collective_tag(team.tag, true));
   } else {
     schedule.set_team(team.plane, communicator.rank(), group.size());
+    request->set_description(with_history(kManagingCommunicators, communicator.add_to_history(kManagingCommunicators)));
     request->set_tag(collective_tag(communicator.next_collective_tag(), false));
   }
   return request;

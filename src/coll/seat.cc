@@ -1,6 +1,7 @@
 #include "coll/seat.h"
 
 #include "coll/collective_request.h"
+#include "coll/description.h"
 
 namespace lapwing::coll {
 
@@ -19,6 +20,13 @@ net::Board* Seat::board(const Services& services, const comm::Communicator& comm
   board_ = services.boards->open_board(world ? net::Boards::kWorld : told, communicator.local_group().members(),
                                        communicator.rank());
   return board_.get();
+}
+
+Status Seat::compare_last_calls(const comm::Communicator& communicator) const {
+  if (board_ == nullptr) return {};
+  const net::Board::Difference difference = board_->compare_last();
+  if (difference.rank == net::Board::kNone) return {};
+  return mismatch(communicator, {board_->rank(), board_->last_what()}, {difference.rank, difference.what});
 }
 
 bool Seat::join(CollectiveRequest& request, std::uint32_t rounds, std::uint64_t* first_round) {

@@ -37,6 +37,9 @@ class Seat final : public comm::Extra {
   net::Board* board(const Services& services, const comm::Communicator& communicator);
   net::Board& board() noexcept { return *board_; }
 
+  // Once all ranks have made their last call: whether it was the same on all, as far as the board can tell.
+  Status compare_last_calls(const comm::Communicator& communicator) const;
+
   // ---- whose turn it is, with the lock held
 
   // Gives the request its rounds; true when it may begin at once. Otherwise its on_turn() will be called.

@@ -63,6 +63,13 @@ class Communicator : public Object {
   // Protected by the endpoint's lock.
   int next_collective_tag() noexcept { return static_cast<int>(collective_counter_++ & 0x3fffffff); }
 
+  // A hash of eight bits of the collective calls before this one, which it adds: equal on all ranks of a correct program.
+  std::uint64_t add_to_history(std::uint64_t call) noexcept {
+    const std::uint64_t before = collective_history_ >> 56;
+    collective_history_ = (collective_history_ ^ call) * 0x9e3779b97f4a7c15u + 1;
+    return before;
+  }
+
   // References of requests, which come and go with every message: counted under the endpoint's lock, without atomic operations, and
   // one reference of the common sort stands for all of them.
   void borrow() noexcept {
@@ -105,6 +112,7 @@ class Communicator : public Object {
   Group* remote_;
   MPI_Errhandler error_handler_ = MPI_ERRORS_ARE_FATAL;
   std::uint32_t collective_counter_ = 0;
+  std::uint64_t collective_history_ = 0;
   std::uint64_t borrowed_ = 0;
 };
 

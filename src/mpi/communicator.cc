@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "coll/coll.h"
@@ -49,6 +50,7 @@ Status end(comm::Communicator& communicator) {
   LAPWING_TRY(delete_attributes(communicator));
   LAPWING_TRY(detach_at_end(communicator.buffer));
   forget_handle_number(communicator);
+  const std::lock_guard guard(process().engine.lock());  // its place at a board may go with it
   comm::Communicator::drop(&communicator);
   return {};
 }

@@ -9,6 +9,7 @@
 
 #include "base/descriptor_limit.h"
 #include "coll/coll.h"
+#include "coll/seat.h"
 #include "mpi/lifecycle.h"
 #include "mpi/statistics.h"
 #include "runtime/host_identity.h"
@@ -123,6 +124,13 @@ void settle(Process& process) {
   while (!process.messenger->quiet() || !process.network->flushed()) Pause(process.engine).wait();
 }
 
+// All ranks have made their last collective call on MPI_COMM_WORLD. Where they share memory, one that met no other is found now.
+Status compare_last_calls(Process& process) {
+  engine::Call call(process.engine);
+  comm::Communicator& world = *process.world;
+  return world.seat ? coll::seat_of(world).compare_last_calls(world) : Status();
+}
+
 // All ranks meet, and rank 0 learns the statistics of all. Where some rank has none, each tells its own at least.
 Status meet_and_compare(Process& process) {
   const int rank = process.job.rank();
@@ -165,11 +173,12 @@ Status start_process() {
 Status settle_process(bool with_all) {
   Process& process = mpi::process();
   settle(process);
+  // Where others may go on with other sessions, a peer that leaves is news for what waits for it.
+  if (!with_all) return {};
   {
     engine::Call call(process.engine);
     process.network->expect_goodbye();
   }
-  if (!with_all) return {};
   // Through the launcher where there is an event thread: a barrier over messages would make connections between ranks that
   // had nothing to do with each other. Without the thread, this one must drive while it waits.
   if (process.engine.has_event_thread()) {
@@ -178,7 +187,7 @@ Status settle_process(bool with_all) {
     LAPWING_TRY(coll::barrier({process.engine, *process.messenger}, {*process.processes, comm::Plane::kManagement}));
   }
   settle(process);
-  return {};
+  return compare_last_calls(process);
 }
 
 Status stop_process() {

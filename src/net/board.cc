@@ -20,14 +20,33 @@ Board::Board(BoardHost& host, unsigned number, const BoardMemory& memory, std::v
       next_round_(load_acquire(memory.header().first_round)),
       complete_(next_round_) {}
 
-// The last one to leave gives the board back. All have taken the same rounds.
 Board::~Board() {
   LAPWING_CHECK(watcher_ == nullptr);
-  if (number_ == Boards::kWorld || !host_.open()) return;
+  leave();
+  host_.forget(*this);
+}
+
+// The last one to leave gives the board back. Where the program is in order all have taken the same rounds; the next use begins
+// behind those of the rank that took most in any case, so that no old stamp passes for a new one. That round may be told only when
+// all have left: a member opens its end when it first needs it, and must then find the round with which this use began.
+void Board::leave() noexcept {
+  if (left_ || !host_.open()) return;
+  left_ = true;
   BoardHeader& header = memory_.header();
-  if (header.left.fetch_add(1, std::memory_order_acq_rel) + 1 != static_cast<std::uint32_t>(size_)) return;
+  std::uint64_t end = load_relaxed(header.end_round);
+  while (end < next_round_ && !header.end_round.compare_exchange_weak(end, next_round_, std::memory_order_relaxed)) {
+  }
+  store_relaxed(memory_.gone(static_cast<std::uint64_t>(rank_)), std::uint8_t{1});
+  LAPWING_DELAY_POINT("board.leave");
+  const bool last = header.left.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(size_);
+  if (!last) {
+    full_fence();  // gone before the others' `watching`; pairs with the fence of arm()
+    return wake_watching();
+  }
+  if (number_ == Boards::kWorld) return;
+  for (int rank = 0; rank < size_; ++rank) store_relaxed(memory_.gone(static_cast<std::uint64_t>(rank)), std::uint8_t{0});
   store_relaxed(header.left, 0u);
-  store_release(header.first_round, next_round_);
+  store_release(header.first_round, load_relaxed(header.end_round));
   host_.give_back(number_);
 }
 
@@ -39,18 +58,19 @@ bool Board::scan(std::uint64_t round) noexcept {
   // Everybody begins with the next rank, so that not all look at the same line.
   for (; scanned_ < size_; ++scanned_) {
     const int rank = rank_ + scanned_ < size_ ? rank_ + scanned_ : rank_ + scanned_ - size_;
-    if (!posted(rank, round)) return false;
+    if (!see(rank, round)) return false;
   }
   scanned_ = 0;
   complete_ = round + 1;
   return true;
 }
 
-void Board::post(std::uint64_t round, std::uint64_t bytes, bool wakes_each) noexcept {
+void Board::post(std::uint64_t round, std::uint64_t bytes, std::uint64_t what, bool wakes_each) noexcept {
   BoardCell& cell = memory_.cell(static_cast<std::uint64_t>(rank_), round);
-  cell.bytes = bytes;
+  cell.what = my_what_ = what;
+  my_round_ = round;
   LAPWING_DELAY_POINT("board.post");
-  store_release(cell.stamp, round + 1);
+  store_release(cell.stamp, BoardCell::stamp_of(round, bytes));
   LAPWING_DELAY_POINT("board.posted");
   full_fence();  // stamp before the others' stamps and `watching`; pairs with the fences of arm() and of another post()
   if (wakes_each || all_posted(round)) wake_watching();
@@ -64,15 +84,16 @@ void Board::wake_watching() noexcept {
   }
 }
 
-bool Board::watch(Watcher& watcher, int rank, std::uint64_t round) noexcept {
+Board::Outlook Board::watch(Watcher& watcher, int rank, std::uint64_t round) noexcept {
   LAPWING_CHECK(watcher_ == nullptr);
   watched_rank_ = rank;
   watched_round_ = round;
-  if (ready()) return false;
+  const Outlook now = outlook();
+  if (now != Outlook::kNotYet) return now;
   watcher_ = &watcher;
-  if (host_.watch(*this)) return true;
+  if (host_.watch(*this)) return Outlook::kNotYet;
   end_watch();
-  return false;
+  return outlook();
 }
 
 void Board::unwatch() noexcept {
@@ -87,8 +108,45 @@ Board::Watcher& Board::end_watch() noexcept {
   return *std::exchange(watcher_, nullptr);
 }
 
-bool Board::has_member(std::uint32_t local) const noexcept {
-  return std::find(members_.begin(), members_.end(), local) != members_.end();
+// A rank that has gone and has not posted the watched round, or kNone. What it posted before it went is visible with the word that
+// it has gone: load_acquire() pairs with the count in leave(); a goodbye comes after the posts as well.
+int Board::deserter() const noexcept {
+  const bool some_left = load_acquire(memory_.header().left) != 0;
+  for (int rank = 0; rank < size_; ++rank) {
+    const bool left = some_left && load_acquire(memory_.gone(static_cast<std::uint64_t>(rank))) != 0;
+    if ((left || why_lost(rank) != nullptr) && !posted(rank, watched_round_)) return rank;
+  }
+  return kNone;
+}
+
+Board::Difference Board::compare_last() const noexcept {
+  if (my_round_ == ~std::uint64_t{0}) return {};
+  for (int rank = 0; rank < size_; ++rank) {
+    const BoardCell& cell = memory_.cell(static_cast<std::uint64_t>(rank), my_round_);
+    const std::uint64_t stamp = load_acquire(cell.stamp);
+    if (!BoardCell::is_past(stamp, my_round_)) return {rank, 0};
+    if (!BoardCell::is_past(stamp, my_round_ + 1) && cell.what != my_what_) return {rank, cell.what};
+  }
+  return {};
+}
+
+const Status* Board::why_lost(int rank) const noexcept {
+  const auto at = std::find_if(lost_.begin(), lost_.end(), [rank](const Lost& lost) { return lost.rank == rank; });
+  return at != lost_.end() ? &at->why : nullptr;
+}
+
+Status Board::why_never() const {
+  const int rank = deserter();
+  if (const Status* why = why_lost(rank)) return why->copy();
+  return Status::error(MPI_ERR_OTHER,
+                       "rank %d of the communicator has freed it, or has finalized MPI, before it took part", rank);
+}
+
+void Board::lose(std::uint32_t local, const Status& why) {
+  const auto at = std::find(members_.begin(), members_.end(), local);
+  if (at == members_.end()) return;
+  const int rank = static_cast<int>(at - members_.begin());
+  if (why_lost(rank) == nullptr) lost_.push_back({rank, why.copy()});
 }
 
 }  // namespace lapwing::net

@@ -5,23 +5,33 @@
 // only after it has read all it wants of the rounds before; so when all have posted round r, nobody reads round r - 1 any more.
 // That alone tells when memory may be written again:
 //
-//   cell    one per rank and round, of the last four rounds: the stamp (round + 1, written last) and up to 112 bytes. A rank that
-//           waits for a small operand fetches the one cache line that it has to fetch anyway.
+//   cell    one per rank and round, of the last four rounds: the stamp (round + 1 and the length of the post, written last), what
+//           the post belongs to, and up to 112 bytes. A rank that waits for a small operand fetches the one cache line that it has
+//           to fetch anyway.
 //   sheet   one per rank and round, of the last two rounds: longer posts, up to 64 KiB.
 //
 //     Why not one counter of arrivals: two ranks would each fetch its line twice, once to count and once to look; and the stamps
 //     carry data. Looking at all stamps costs one line per rank and round, however often one looks: each is read until it is there.
 //
-// Stamps and counts only ever grow, over all uses of a board: nothing is wiped when a communicator gives its board back.
+// Stamps only ever grow, over all uses of a board: nothing is wiped when a communicator gives its board back. A stamp has 47 bits
+// for the round: years of rounds.
 //
-// Who waits is a Watcher. How it sleeps, and who wakes it, is told in shm/board_room.h. A board is used with the endpoint's lock
-// held; only its end is not, and touches shared memory alone.
+// Every post says what it belongs to, in 64 bits that must be the same on all ranks (coll/description.h). A rank that looks at the
+// stamp of the round that it has posted itself compares: that line is at hand, so it costs next to nothing. The last rank to post
+// with Wakes::kAll sees the posts of all, so that no difference in such a round stays unseen.
+//
+// A member that leaves says so on the board. What it has posted still counts; a wait for what it has not posted ends with an error.
+//
+// What waits is a Watcher. How it sleeps, and what wakes it, is told in shm/board_room.h. A board is made, used and destroyed with
+// the endpoint's lock held.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/memory_order.h"
@@ -32,20 +42,33 @@ namespace lapwing::net {
 
 struct BoardCell {
   static constexpr std::uint64_t kBytes = 112;
+  static constexpr unsigned kLengthBits = 17;
   alignas(128) std::atomic<std::uint64_t> stamp;
-  std::uint64_t bytes;  // of the post
+  std::uint64_t what;
   std::byte data[kBytes];
+
+  static constexpr std::uint64_t stamp_of(std::uint64_t round, std::uint64_t bytes) noexcept {
+    return (round + 1) << kLengthBits | bytes;
+  }
+  static constexpr bool is_past(std::uint64_t stamp, std::uint64_t round) noexcept {
+    return stamp >> kLengthBits > round;
+  }
+  static constexpr std::uint64_t length(std::uint64_t stamp) noexcept {
+    return stamp & ((std::uint64_t{1} << kLengthBits) - 1);
+  }
 };
 static_assert(sizeof(BoardCell) == 128);
 
 struct BoardHeader {
   alignas(128) std::atomic<std::uint64_t> first_round;  // of the use to come
+  std::atomic<std::uint64_t> end_round;                 // the last round of those who have left this use, plus one
   std::atomic<std::uint32_t> left;                      // members that have given the board up
 };
 
 // Where the parts of one board lie. Pages nobody touched cost nothing.
 struct BoardMemory {
   static constexpr std::uint64_t kSheetBytes = 64 * 1024, kPage = 4096;
+  static_assert(kSheetBytes >> BoardCell::kLengthBits == 0);
   static constexpr unsigned kCellRounds = 4, kSheetRounds = 2;
 
   std::byte* base = nullptr;
@@ -56,6 +79,10 @@ struct BoardMemory {
   std::atomic<std::uint8_t>& watching(std::uint64_t rank) const noexcept {
     return reinterpret_cast<std::atomic<std::uint8_t>*>(base + sizeof(BoardHeader))[rank];
   }
+  // Whether a rank has left: one byte per rank.
+  std::atomic<std::uint8_t>& gone(std::uint64_t rank) const noexcept {
+    return reinterpret_cast<std::atomic<std::uint8_t>*>(base + sizeof(BoardHeader) + ranks)[rank];
+  }
   BoardCell& cell(std::uint64_t rank, std::uint64_t round) const noexcept {
     return reinterpret_cast<BoardCell*>(base + cells_offset(ranks))[round % kCellRounds * ranks + rank];
   }
@@ -64,7 +91,7 @@ struct BoardMemory {
   }
 
   static constexpr std::uint64_t cells_offset(std::uint64_t ranks) noexcept {
-    return sizeof(BoardHeader) + (ranks + 127) / 128 * 128;
+    return sizeof(BoardHeader) + (2 * ranks + 127) / 128 * 128;
   }
   static constexpr std::uint64_t sheets_offset(std::uint64_t ranks) noexcept {
     return (cells_offset(ranks) + kCellRounds * ranks * sizeof(BoardCell) + kPage - 1) / kPage * kPage;
@@ -79,7 +106,7 @@ class Board;
 // What a board needs of the transport that has the memory.
 class BoardHost {
  public:
-  // Until unwatch(), looks for what the board's watcher waits for and calls it once; false when it is there already.
+  // Until unwatch(), looks for what the board's watcher waits for and calls it once; false when nothing is to be waited for.
   virtual bool watch(Board& board) noexcept = 0;
   virtual void unwatch(Board& board) noexcept = 0;
   // Wakes the rank with this number on the host, should it sleep. After a post and a full_fence().
@@ -87,6 +114,8 @@ class BoardHost {
   // False when the memory is gone: at the end.
   virtual bool open() const noexcept = 0;
   virtual void give_back(unsigned number) noexcept = 0;
+  // The board is about to be destroyed.
+  virtual void forget(Board& board) noexcept = 0;
 
  protected:
   ~BoardHost() = default;
@@ -94,8 +123,25 @@ class BoardHost {
 
 class Board {
  public:
-  static constexpr int kEverybody = -1;
+  static constexpr int kEverybody = -1, kNone = -1;
   static constexpr std::uint64_t kMostBytes = BoardMemory::kSheetBytes;
+
+  // What a wait has to hope for.
+  enum class Outlook {
+    kThere,   // it has been posted
+    kNotYet,  // it may be
+    kNever,   // a member has gone without posting it: why_never()
+  };
+  // What one rank posted in one round.
+  struct Posted {
+    const std::byte* data;
+    std::uint64_t bytes;
+  };
+  // A rank whose post belongs to something else than ours in the same round; kNone: no such rank has been seen.
+  struct Difference {
+    int rank = kNone;
+    std::uint64_t what = 0;
+  };
 
   class Watcher {
    public:
@@ -134,53 +180,83 @@ class Board {
   // Where the bytes go, before post().
   std::byte* place(std::uint64_t round, std::uint64_t bytes) noexcept { return data(rank_, round, bytes); }
   // `wakes_each`: somebody may wait for this post alone, not for that of everybody.
-  void post(std::uint64_t round, std::uint64_t bytes, bool wakes_each) noexcept;
+  // `what` it belongs to.
+  void post(std::uint64_t round, std::uint64_t bytes, std::uint64_t what, bool wakes_each) noexcept;
+  // The first difference that was seen since the last call.
+  Difference take_difference() noexcept { return std::exchange(difference_, {}); }
+  bool differs() const noexcept { return difference_.rank != kNone; }
+  // When all have posted all that they ever will: a rank whose last post is not to what ours is; `what` is 0 if it has none in that
+  // round. A rank that has posted more than we have finds out about us.
+  Difference compare_last() const noexcept;
+  std::uint64_t last_what() const noexcept { return my_what_; }
 
   // ---- reading, once it is there
 
   // Pairs with store_release(stamp) in post().
   bool posted(int rank, std::uint64_t round) const noexcept {
-    return load_acquire(memory_.cell(static_cast<std::uint64_t>(rank), round).stamp) > round;
+    return BoardCell::is_past(load_acquire(memory_.cell(static_cast<std::uint64_t>(rank), round).stamp), round);
   }
   bool all_posted(std::uint64_t round) noexcept {
     return round < complete_ || round + BoardMemory::kCellRounds < BoardMemory::kCellRounds || scan(round);
   }
-  // At most kMostBytes, whatever a peer writes there.
-  std::uint64_t posted_bytes(int rank, std::uint64_t round) const noexcept {
-    const std::uint64_t bytes = memory_.cell(static_cast<std::uint64_t>(rank), round).bytes;
-    return bytes < kMostBytes ? bytes : kMostBytes;
-  }
-  const std::byte* posted_data(int rank, std::uint64_t round) const noexcept {
-    return data(rank, round, posted_bytes(rank, round));
+  // Of at most kMostBytes, whatever a peer writes there. The length is read once: read again for the data's place, it could be another
+  // one by then, and lead beyond the cell.
+  Posted read(int rank, std::uint64_t round) const noexcept {
+    const BoardCell& cell = memory_.cell(static_cast<std::uint64_t>(rank), round);
+    const std::uint64_t bytes = std::min(BoardCell::length(load_relaxed(cell.stamp)), kMostBytes);
+    return {data(rank, round, bytes), bytes};
   }
 
   // ---- waiting: one watcher at a time
 
-  // Until `rank`, or kEverybody, has posted `round`. False when that is so already, and then nobody is called.
-  bool watch(Watcher& watcher, int rank, std::uint64_t round) noexcept;
+  // Until `rank`, or kEverybody, has posted `round`. The watcher is called only if the answer is kNotYet. A member that has gone without
+  // posting `round` ends the wait for another member too: that one may wait for it in vain and never post.
+  Outlook watch(Watcher& watcher, int rank, std::uint64_t round) noexcept;
   void unwatch() noexcept;
+  Status why_never() const;
+
+  // ---- leaving
+
+  // Takes no further part; what has been posted stays there. Also done by the destructor.
+  void leave() noexcept;
 
   // ---- for the host
 
-  bool ready() noexcept {
-    return watched_rank_ == kEverybody ? all_posted(watched_round_) : posted(watched_rank_, watched_round_);
+  Outlook outlook() noexcept {
+    if (ready()) return Outlook::kThere;
+    if (load_acquire(memory_.header().left) == 0 && lost_.empty()) return Outlook::kNotYet;  // the usual case
+    return deserter() == kNone ? Outlook::kNotYet : Outlook::kNever;
   }
-  // Before this process may sleep. A full_fence() follows, and then ready().
+  // Before this process may sleep. A full_fence() follows, and then outlook().
   void announce() noexcept {
     if (announced_) return;
     announced_ = true;
     store_relaxed(memory_.watching(static_cast<std::uint64_t>(rank_)), std::uint8_t{1});
   }
   Watcher& end_watch() noexcept;
-  bool has_member(std::uint32_t local) const noexcept;
+  // The rank of the host with this number has gone, as far as it is a member.
+  void lose(std::uint32_t local, const Status& why);
 
  private:
   std::byte* data(int rank, std::uint64_t round, std::uint64_t bytes) const noexcept {
     const auto r = static_cast<std::uint64_t>(rank);
     return bytes > BoardCell::kBytes ? memory_.sheet(r, round) : memory_.cell(r, round).data;
   }
+  bool ready() noexcept {
+    return watched_rank_ == kEverybody ? all_posted(watched_round_) : see(watched_rank_, watched_round_);
+  }
+  // posted(), and compares: only in the round that we have posted last, which is safe from being written over as long as it is that.
+  bool see(int rank, std::uint64_t round) noexcept {
+    const BoardCell& cell = memory_.cell(static_cast<std::uint64_t>(rank), round);
+    if (!BoardCell::is_past(load_acquire(cell.stamp), round)) return false;
+    if (round == my_round_ && cell.what != my_what_ && !differs()) [[unlikely]]
+      difference_ = {rank, cell.what};
+    return true;
+  }
   bool scan(std::uint64_t round) noexcept;
   void wake_watching() noexcept;
+  int deserter() const noexcept;
+  const Status* why_lost(int rank) const noexcept;
 
   BoardHost& host_;
   BoardMemory memory_;
@@ -189,6 +265,17 @@ class Board {
   const int rank_;
   const int size_;
   std::uint64_t next_round_ = 0;
+
+  std::uint64_t my_round_ = ~std::uint64_t{0};  // that we posted last
+  std::uint64_t my_what_ = 0;                   // and what it belongs to
+  Difference difference_;
+
+  struct Lost {
+    int rank;
+    Status why;
+  };
+  std::vector<Lost> lost_;  // as the transport told
+  bool left_ = false;
 
   std::uint64_t complete_ = 0;  // everybody has posted the rounds below
   std::uint64_t scanned_round_ = 0;

@@ -71,6 +71,7 @@ bool Messenger::State::on_whole(net::PeerId id, const wire::FrameHeader& header,
   result.source = receive->arguments_.source == MPI_ANY_SOURCE ? header.source : receive->arguments_.source;
   result.tag = header.tag;
   result.bytes = bytes;
+  result.note = header.receiver_token;
   engine.finish(*receive);
   if (header.sender_token != 0) tell_matched(id, header.sender_token);
   if (incoming.worth_a_frame()) return_credit(id, false);
@@ -118,6 +119,7 @@ net::Landing Messenger::State::on_message_header(net::PeerId id, const wire::Fra
     return violation("it sends as a rank that it does not have in that communicator");
   unpost(*receive);
   bind(*receive, id, header.source, header.tag, header.message_bytes);
+  receive->result().note = header.receiver_token;
   peer.landing_receive = receive;
   if (!is_pullable(header)) return landing_of(*receive, header.payload_bytes);
   net::Landing landing;
@@ -134,6 +136,7 @@ net::Landing Messenger::State::store(net::PeerId id, const wire::FrameHeader& he
   message.ByContext::key = {header.context, kAnyPeer, kAnyTag};
   message.message_bytes = header.message_bytes;
   message.sender_token = header.sender_token;
+  message.note = header.receiver_token;
   message.source = header.source;
   message.is_request = header.kind == FrameKind::kRequest;
   message.pullable = is_pullable(header);

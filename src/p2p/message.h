@@ -30,6 +30,7 @@ struct Message : Object, ByEnvelope, ByContext {
   std::uint64_t stored_bytes = 0;  // of payload, behind this object
   std::uint64_t address = 0;       // in the sender's memory, if it may be pulled
   std::uint64_t sender_token = 0;
+  std::uint64_t note = 0;
   ReceiveRequest* receive = nullptr;           // matched while the payload was still arriving
   comm::Communicator* communicator = nullptr;  // kept from a matched probe to its receive
   std::int32_t source = 0;

@@ -34,6 +34,7 @@ struct SendArguments {
   comm::Communicator* communicator = nullptr;
   comm::Plane plane = comm::Plane::kPointToPoint;
   SendMode mode = SendMode::kStandard;
+  std::uint64_t note = 0;  // goes along, into the receive's result; a user's messages have none
 };
 
 struct ReceiveArguments {

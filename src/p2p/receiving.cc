@@ -148,6 +148,7 @@ void Messenger::State::deliver(ReceiveRequest& receive, Message& message) noexce
     return;
   }
   bind(receive, id, message.source, message.tag(), message.message_bytes);
+  receive.result().note = message.note;
   if (!message.arrived) {
     message.receive = &receive;  // goes on when the payload is here
     return;

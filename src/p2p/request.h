@@ -26,6 +26,7 @@ struct Result {
   int source = MPI_ANY_SOURCE;
   int tag = MPI_ANY_TAG;
   std::uint64_t bytes = 0;
+  std::uint64_t note = 0;  // of a message inside the library: what its sender wrote beside it
   bool cancelled = false;
   Status status;  // why it failed, if it did
 
@@ -35,6 +36,7 @@ struct Result {
     source = MPI_ANY_SOURCE;
     tag = MPI_ANY_TAG;
     bytes = 0;
+    note = 0;
     cancelled = false;
     if (!status.ok()) status = Status();
   }

@@ -132,6 +132,7 @@ wire::FrameHeader Messenger::State::envelope(const SendRequest& send, wire::Fram
   header.source = send.arguments_.communicator->rank();
   header.tag = send.arguments_.tag;
   header.message_bytes = send.bytes_;
+  header.receiver_token = send.arguments_.note;
   return header;
 }
 

@@ -17,7 +17,7 @@
 //   +----------------------------------------------------------------------+ 48
 //   | sender_token: the sender's request                                   |
 //   +----------------------------------------------------------------------+ 56
-//   | receiver_token: the receiver's request                               |
+//   | receiver_token: the receiver's request; kEager, kRequest: a note     |
 //   +----------------------------------------------------------------------+ 64
 #pragma once
 

@@ -46,6 +46,10 @@ run() {
 }
 said() { grep -q -- "$2" "$work/err" || fail "$1: nothing said about '$2'"; }
 
+# A collective call that meets no other, seen where memory is shared.
+LAPWING_TRANSPORTS=shm run "a broadcast alone" 16 "$mpiexec" -n 3 "$program" alone
+said "a broadcast alone" "rank 0 is in MPI_Bcast(root 0, 4 bytes), rank . in no collective call, on MPI_COMM_WORLD"
+
 for transports in shm tcp; do
   export LAPWING_TRANSPORTS=$transports
   run "well, $transports" 0 "$mpiexec" -n 3 "$program" ok

@@ -1,5 +1,6 @@
 // Boards (src/net/shm/board_room.h): ranks that post, and sleep until all have posted, round after round; or until one of them,
 // the root, has: then rank 2 comes only after rank 1 has heard the root. Only a poster who sees the round complete, or the root, looks for sleepers. Memory is weak.
+// A rank may leave instead of posting in the last round (the root, if there is one): then no rank may sleep on.
 #include <gtest/gtest.h>
 
 #include <tuple>
@@ -21,12 +22,15 @@ enum class Without {
   kStampBeforeBell,   // the stamp is published after the sleepers have been rung
   kBell,              // nobody rings
   kRootRingsAll,      // the root looks for sleepers only if it sees the round complete
+  kFenceWhenLeaving,  // leave(): between the word and the look for sleepers
+  kBellWhenLeaving,   // a rank that leaves rings nobody
+  kLookForTheGone,    // arm() does not look whether a rank has left
 };
 
 template <int kRanks>
 class Board {
  public:
-  enum Word { kStamp = 0, kWatching = kRanks, kSleeping = 2 * kRanks, kWords = 3 * kRanks };
+  enum Word { kStamp = 0, kWatching = kRanks, kSleeping = 2 * kRanks, kGone = 3 * kRanks, kWords = 3 * kRanks + 1 };
 
   struct Rank {
     std::uint8_t at, round, seen, peer;
@@ -38,7 +42,8 @@ class Board {
     Rank rank[kRanks];
   };
 
-  Board(Without without, int rounds, bool rooted) : without_(without), rounds_(rounds), rooted_(rooted) {}
+  Board(Without without, int rounds, bool rooted, bool one_leaves = false)
+      : without_(without), rounds_(rounds), rooted_(rooted), leaver_(!one_leaves ? -1 : rooted ? 0 : kRanks - 1) {}
   int threads() const { return 2 * kRanks; }
   void begin(State&) const {}
   const char* broken(const State&) const { return nullptr; }
@@ -53,11 +58,15 @@ class Board {
   }
 
  private:
-  enum At { kPost, kFence, kScan, kLookForWatchers, kReadFlag, kTakeFlag, kRing, kLatePost, kLook, kArm, kRaise,
+  enum At { kPost, kLeaveFence, kFence, kScan, kLookForWatchers, kReadFlag, kTakeFlag, kRing, kLatePost, kLook, kArm, kRaise,
             kArmFence, kLateArm, kCheck, kSleep, kLower, kDone };
 
   bool has_posted(const State& s, int me, int peer) const {
     return s.memory.load(me, kStamp + peer) > s.rank[me].round;
+  }
+  bool leaves(const State& s, int me) const { return me == leaver_ && s.rank[me].round == rounds_ - 1; }
+  bool has_gone_without_posting(const State& s, int me) const {
+    return leaver_ >= 0 && s.memory.load(me, kGone) != 0 && !has_posted(s, me, leaver_);
   }
   // Looks at one more stamp of those that this rank waits for. True when none is missing.
   bool all_here(State& s, int me) const {
@@ -70,7 +79,14 @@ class Board {
   bool run(State& s, int me, Step& step) const {
     Rank& rank = s.rank[me];
     const auto next = [&](At at) { return rank.at = at, true; };
-    const auto posted = [&] { return next(without_ == Without::kStampBeforeBell ? kLatePost : kLook); };
+    const auto ended = [&](bool look_for_the_gone) {
+      return all_here(s, me) || (look_for_the_gone && has_gone_without_posting(s, me));
+    };
+    const auto posted = [&] {
+      if (!leaves(s, me)) return next(without_ == Without::kStampBeforeBell ? kLatePost : kLook);
+      rank.round = static_cast<std::uint8_t>(rounds_);
+      return next(kPost);
+    };
     const auto next_peer = [&] {
       if (++rank.peer == kRanks) return posted();
       return next(kLookForWatchers);
@@ -89,10 +105,20 @@ class Board {
       case kPost:
         if (rank.round == rounds_ || !s.memory.takes_store(me)) return false;
         if (rooted_ && me == 2 && s.rank[1].round == rank.round) return false;
+        if (leaves(s, me)) {
+          step.name("leaves");
+          s.memory.store(me, kGone, 1);
+          rank.peer = 0;
+          return next(without_ == Without::kFenceWhenLeaving ? kLookForWatchers : kLeaveFence);
+        }
         step.name("posts");
         if (without_ != Without::kStampBeforeBell) publish();
         if (without_ == Without::kScanAfterFence) return scanned(kFence);
         return next(without_ == Without::kFenceAfterStamp ? kScan : kFence);
+      case kLeaveFence:
+        step.name("fence after leaving");
+        if (!s.memory.fenced(me)) return false;
+        return without_ == Without::kBellWhenLeaving ? posted() : next(kLookForWatchers);
       case kFence:
         step.name("fence after the stamp");
         if (!s.memory.fenced(me)) return false;
@@ -126,7 +152,7 @@ class Board {
         return next(kLook);
       case kLook:
         step.name("looks for what it waits for");
-        return next(all_here(s, me) ? kDone : kArm);
+        return next(ended(true) ? kDone : kArm);
       case kArm:
         if (!s.memory.takes_store(me)) return false;
         step.name("says that it waits here");
@@ -148,7 +174,7 @@ class Board {
       case kCheck:
         step.name("looks once more");
         if (without_ == Without::kLookWhenArming) return next(kSleep);
-        return next(all_here(s, me) ? kLower : kSleep);
+        return next(ended(without_ != Without::kLookForTheGone) ? kLower : kSleep);
       case kSleep:
         if (rank.bell == 0) return false;
         step.name("wakes");
@@ -173,6 +199,7 @@ class Board {
   Without without_;
   int rounds_;
   bool rooted_;
+  int leaver_;
 };
 
 TEST(BoardModel, NobodySleepsOverACompleteRound) {
@@ -182,6 +209,20 @@ TEST(BoardModel, NobodySleepsOverACompleteRound) {
     const Verdict two = check(Board<2>(Without::kNothing, 3, rooted));
     EXPECT_EQ(two.kind, Verdict::kHolds) << two.why;
     RecordProperty(rooted ? "rooted" : "all", static_cast<int>(three.states + two.states));
+  }
+}
+
+TEST(BoardModel, NobodySleepsWhenARankHasLeft) {
+  for (const bool rooted : {false, true}) {
+    const Verdict three = check(Board<3>(Without::kNothing, 1, rooted, true));
+    EXPECT_EQ(three.kind, Verdict::kHolds) << three.why;
+    const Verdict two = check(Board<2>(Without::kNothing, 2, rooted, true));
+    EXPECT_EQ(two.kind, Verdict::kHolds) << two.why;
+    for (const Without without : {Without::kFenceWhenLeaving, Without::kBellWhenLeaving, Without::kLookForTheGone,
+                                  Without::kFenceWhenArming, Without::kWatching}) {
+      const Verdict verdict = check(Board<3>(without, 1, rooted, true));
+      EXPECT_EQ(verdict.kind, Verdict::kStuck) << static_cast<int>(without) << " " << verdict.states;
+    }
   }
 }
 

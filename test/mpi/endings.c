@@ -5,6 +5,7 @@
      endings abort RANK CODE    RANK calls MPI_Abort
      endings exit RANK CODE     RANK leaves without MPI_Finalize
      endings fatal RANK         RANK makes an error under MPI_ERRORS_ARE_FATAL
+     endings alone              rank 0 calls a broadcast that the others do not, and nothing after it meets
      endings late CODE          everybody exits with CODE after MPI_Finalize */
 #include "check.h"
 
@@ -36,11 +37,12 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   const char* how = argc > 1 ? argv[1] : "ok";
-  const int never = strcmp(how, "ok") != 0 && strcmp(how, "late") != 0;
+  const int never = strcmp(how, "ok") != 0 && strcmp(how, "late") != 0 && strcmp(how, "alone") != 0;
   const int who = argc > 2 ? atoi(argv[2]) : 0, code = argc > 3 ? atoi(argv[3]) : 1;
   for (int i = 0; i < 20; ++i) round_of_messages();
   if (never && rank == who) end(how, code);
   for (int i = 0; never || i < 20; ++i) round_of_messages();
+  if (strcmp(how, "alone") == 0 && rank == 0) OK(MPI_Bcast(out, 4, MPI_CHAR, 0, MPI_COMM_WORLD));
   OK(MPI_Finalize());
   return strcmp(how, "late") == 0 ? who : 0;
 }

@@ -9,10 +9,15 @@ namespace lapwing::net::shm {
 bool BoardRoom::poll() noexcept {
   bool moved = false;
   for (std::size_t i = watched_.size(); i-- > 0;) {  // backwards: a watcher may wait again, at the end
-    if (i >= watched_.size() || !watched_[i]->ready()) continue;
+    if (i >= watched_.size()) continue;
     Board& board = *watched_[i];
-    forget(i);
-    board.end_watch().on_posted();  // may destroy the board
+    const Board::Outlook outlook = board.outlook();
+    if (outlook == Board::Outlook::kNotYet) continue;
+    end_watch(i);
+    if (outlook == Board::Outlook::kThere)
+      board.end_watch().on_posted();  // may destroy the board
+    else
+      board.end_watch().on_member_lost(board.why_never());  // likewise
     moved = true;
   }
   return moved;
@@ -24,7 +29,7 @@ void BoardRoom::arm() noexcept {
 }
 
 bool BoardRoom::work_left() noexcept {
-  return std::any_of(watched_.begin(), watched_.end(), [](Board* board) { return board->ready(); });
+  return std::any_of(watched_.begin(), watched_.end(), [](Board* board) { return board->outlook() != Board::Outlook::kNotYet; });
 }
 
 bool BoardRoom::watch(Board& board) noexcept {
@@ -33,7 +38,7 @@ bool BoardRoom::watch(Board& board) noexcept {
     board.announce();
     full_fence();  // pairs with the fence in Board::post()
     LAPWING_DELAY_POINT("board.watch");
-    if (board.ready()) return false;
+    if (board.outlook() != Board::Outlook::kNotYet) return false;
   }
   watched_.push_back(&board);
   return true;
@@ -41,21 +46,26 @@ bool BoardRoom::watch(Board& board) noexcept {
 
 void BoardRoom::unwatch(Board& board) noexcept {
   const auto at = std::find(watched_.begin(), watched_.end(), &board);
-  if (at != watched_.end()) forget(static_cast<std::size_t>(at - watched_.begin()));
+  if (at != watched_.end()) end_watch(static_cast<std::size_t>(at - watched_.begin()));
 }
 
-void BoardRoom::forget(std::size_t index) noexcept {
+void BoardRoom::end_watch(std::size_t index) noexcept {
   watched_[index] = watched_.back();
   watched_.pop_back();
 }
 
+void BoardRoom::forget(Board& board) noexcept {
+  opened_.erase(std::remove(opened_.begin(), opened_.end(), &board), opened_.end());
+}
+
 void BoardRoom::lose(std::uint32_t local, const Status& why) noexcept {
-  for (std::size_t i = watched_.size(); i-- > 0;) {
-    if (i >= watched_.size() || !watched_[i]->has_member(local)) continue;
-    Board& board = *watched_[i];
-    forget(i);
-    board.end_watch().on_member_lost(why);
-  }
+  lost_.push_back({local, why.copy()});
+  for (Board* board : opened_) board->lose(local, why);
+  poll();
+}
+
+void BoardRoom::leave() noexcept {
+  for (Board* board : opened_) board->leave();
 }
 
 unsigned BoardRoom::claim() noexcept {
@@ -87,7 +97,10 @@ std::unique_ptr<Board> BoardRoom::open_board(unsigned number, const std::vector<
   std::vector<std::uint32_t> locals;
   locals.reserve(members.size());
   for (const PeerId member : members) locals.push_back(static_cast<std::uint32_t>(local_of_[member]));
-  return std::make_unique<Board>(*this, number, segment_.board(number), std::move(locals), rank);
+  auto board = std::make_unique<Board>(*this, number, segment_.board(number), std::move(locals), rank);
+  for (const Lost& lost : lost_) board->lose(lost.local, lost.why);
+  opened_.push_back(board.get());
+  return board;
 }
 
 }  // namespace lapwing::net::shm

@@ -11,6 +11,9 @@
 // fence came last sees the stamps of all; and its fence came before the waiter's, so that the waiter saw all of them itself, or
 // after it, so that it sees `watching` and `sleeping`. So ranks that arrive one by one ring nobody, but for the last.
 //
+// A member that leaves (Board::leave) publishes that, fences, and rings everybody who waits here and sleeps, as a root does; and a
+// waiter looks for it where it looks at the stamps.
+//
 // While armed, an application thread that passes by may begin to wait: then watch() does at once what arm() would do.
 #pragma once
 
@@ -45,8 +48,10 @@ class BoardRoom final : public Boards, public BoardHost {
   void disarm() noexcept { armed_ = false; }
   bool work_left() noexcept;
   bool idle() const noexcept { return watched_.empty(); }
-  // Calls those who wait on boards of which this rank of the host is a member.
+  // This rank of the host has gone. Ends the waits for what it has not posted.
   void lose(std::uint32_t local, const Status& why) noexcept;
+  // This process takes no further part at any board. While the memory is there.
+  void leave() noexcept;
 
   // ---- Boards
 
@@ -61,14 +66,21 @@ class BoardRoom final : public Boards, public BoardHost {
   void unwatch(Board& board) noexcept override;
   void wake(std::uint32_t local) noexcept override { ringer_.ring_sleeper(local); }
   bool open() const noexcept override { return segment_.mapped(); }
+  void forget(Board& board) noexcept override;
 
  private:
-  void forget(std::size_t index) noexcept;
+  struct Lost {
+    std::uint32_t local;
+    Status why;
+  };
+  void end_watch(std::size_t index) noexcept;
 
   Segment& segment_;
   const std::vector<std::int32_t>& local_of_;
   Ringer& ringer_;
+  std::vector<Board*> opened_;
   std::vector<Board*> watched_;
+  std::vector<Lost> lost_;
   bool armed_ = false;
 };
 

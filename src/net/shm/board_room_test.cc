@@ -28,6 +28,7 @@ struct Watcher final : Board::Watcher {
 class BoardRoomTest : public testing::Test {
  protected:
   static constexpr std::uint32_t kRanks = 3;
+  static constexpr std::uint64_t kCall = 7;
 
   void SetUp() override {
     ASSERT_TRUE(segment_.create(kRanks, kMinRingBytes, file_).ok());
@@ -92,12 +93,12 @@ TEST_F(BoardRoomTest, MemoryIsWrittenAgainOnlyWhenAllHaveReadIt) {
   for (std::uint64_t round = 0; round < 20; ++round) {
     // Rank 0 runs ahead as far as it may.
     for (auto& board : boards) EXPECT_TRUE(board->may_post(round, large)) << "all are through with the round before last";
-    boards[0]->post(round, 0, false);
+    boards[0]->post(round, 0, kCall, false);
     EXPECT_FALSE(boards[0]->may_post(round + 2, large));
     EXPECT_TRUE(round < 2 || boards[0]->may_post(round + 2, small));
-    boards[1]->post(round, 0, false);
+    boards[1]->post(round, 0, kCall, false);
     EXPECT_FALSE(boards[0]->all_posted(round));
-    boards[2]->post(round, 0, false);
+    boards[2]->post(round, 0, kCall, false);
     EXPECT_TRUE(boards[0]->all_posted(round));
   }
 }
@@ -109,13 +110,14 @@ TEST_F(BoardRoomTest, WhatIsPostedIsThereForAll) {
     for (int rank = 0; rank < 3; ++rank) {
       Board& board = *boards[static_cast<std::size_t>(rank)];
       std::memset(board.place(round, bytes), 'a' + rank, bytes);
-      board.post(round, bytes, false);
+      board.post(round, bytes, kCall, false);
     }
     for (auto& board : boards) {
       for (int rank = 0; rank < 3; ++rank) {
         EXPECT_TRUE(board->posted(rank, round));
-        ASSERT_EQ(board->posted_bytes(rank, round), bytes);
-        const std::string text(reinterpret_cast<const char*>(board->posted_data(rank, round)), bytes);
+        const Board::Posted posted = board->read(rank, round);
+        ASSERT_EQ(posted.bytes, bytes);
+        const std::string text(reinterpret_cast<const char*>(posted.data), bytes);
         EXPECT_EQ(text, std::string(bytes, static_cast<char>('a' + rank)));
       }
     }
@@ -125,31 +127,31 @@ TEST_F(BoardRoomTest, WhatIsPostedIsThereForAll) {
 TEST_F(BoardRoomTest, ASleeperIsRungByWhoeverCompletesTheRound) {
   auto boards = open(Boards::kWorld);
   Watcher watcher;
-  boards[2]->post(0, 0, false);
-  EXPECT_TRUE(boards[2]->watch(watcher, Board::kEverybody, 0));
+  boards[2]->post(0, 0, kCall, false);
+  EXPECT_EQ(boards[2]->watch(watcher, Board::kEverybody, 0), Board::Outlook::kNotYet);
   room(2).arm();
   EXPECT_FALSE(room(2).work_left());
-  boards[0]->post(0, 0, false);
+  boards[0]->post(0, 0, kCall, false);
   EXPECT_TRUE(rung(0).empty()) << "it is not complete";
-  boards[1]->post(0, 0, false);
+  boards[1]->post(0, 0, kCall, false);
   EXPECT_EQ(rung(1), std::vector<std::uint32_t>{2});
   EXPECT_TRUE(room(2).work_left());
   EXPECT_TRUE(room(2).poll());
   EXPECT_EQ(watcher.posted, 1);
   EXPECT_FALSE(room(2).poll());
-  boards[2]->post(1, 0, false);
-  boards[0]->post(1, 0, false);
-  boards[1]->post(1, 0, false);
+  boards[2]->post(1, 0, kCall, false);
+  boards[0]->post(1, 0, kCall, false);
+  boards[1]->post(1, 0, kCall, false);
   EXPECT_EQ(rung(1).size(), 1u) << "nobody waits here any more";
 }
 
 TEST_F(BoardRoomTest, ARootRingsWithoutTheOthers) {
   auto boards = open(Boards::kWorld);
   Watcher watcher;
-  boards[1]->post(0, 0, false);
-  EXPECT_TRUE(boards[1]->watch(watcher, 0, 0));
+  boards[1]->post(0, 0, kCall, false);
+  EXPECT_EQ(boards[1]->watch(watcher, 0, 0), Board::Outlook::kNotYet);
   room(1).arm();
-  boards[0]->post(0, 0, true);
+  boards[0]->post(0, 0, kCall, true);
   EXPECT_EQ(rung(0), std::vector<std::uint32_t>{1});
   EXPECT_TRUE(room(1).poll());
 }
@@ -158,23 +160,114 @@ TEST_F(BoardRoomTest, WhoBeginsToWaitWhileArmedSaysSoAtOnce) {
   auto boards = open(Boards::kWorld);
   Watcher watcher;
   room(1).arm();
-  boards[1]->post(0, 0, false);
-  EXPECT_TRUE(boards[1]->watch(watcher, Board::kEverybody, 0));
-  boards[0]->post(0, 0, false);
-  boards[2]->post(0, 0, false);
+  boards[1]->post(0, 0, kCall, false);
+  EXPECT_EQ(boards[1]->watch(watcher, Board::kEverybody, 0), Board::Outlook::kNotYet);
+  boards[0]->post(0, 0, kCall, false);
+  boards[2]->post(0, 0, kCall, false);
   EXPECT_EQ(rung(2), std::vector<std::uint32_t>{1});
   boards[1]->unwatch();
   EXPECT_FALSE(room(1).poll());
-  EXPECT_FALSE(boards[1]->watch(watcher, Board::kEverybody, 0)) << "it is there already";
+  EXPECT_EQ(boards[1]->watch(watcher, Board::kEverybody, 0), Board::Outlook::kThere) << "it is there already";
 }
 
 TEST_F(BoardRoomTest, ALostMemberEndsTheWait) {
   auto boards = open(Boards::kWorld);
   Watcher watcher;
-  EXPECT_TRUE(boards[0]->watch(watcher, Board::kEverybody, 0));
+  EXPECT_EQ(boards[0]->watch(watcher, Board::kEverybody, 0), Board::Outlook::kNotYet);
   room(0).lose(2, Status::error(MPI_ERR_OTHER, "gone"));
   EXPECT_EQ(watcher.why, "gone");
   EXPECT_TRUE(room(0).idle());
+  EXPECT_EQ(boards[0]->watch(watcher, Board::kEverybody, 0), Board::Outlook::kNever) << "nor does one that begins later";
+  EXPECT_STREQ(boards[0]->why_never().text(), "gone");
+  auto later = room(0).open_board(room(0).claim(), {4, 9}, 0);
+  EXPECT_EQ(later->watch(watcher, 1, 0), Board::Outlook::kNever) << "nor one at a board that is opened later";
+}
+
+TEST_F(BoardRoomTest, WhatALostMemberHasPostedCounts) {
+  auto boards = open(Boards::kWorld);
+  Watcher watcher;
+  boards[2]->post(0, 0, kCall, false);
+  boards[0]->post(0, 0, kCall, false);
+  EXPECT_EQ(boards[0]->watch(watcher, Board::kEverybody, 0), Board::Outlook::kNotYet);
+  room(0).lose(2, Status::error(MPI_ERR_OTHER, "gone"));
+  EXPECT_EQ(watcher.why, "");
+  boards[1]->post(0, 0, kCall, false);
+  EXPECT_TRUE(room(0).poll());
+  EXPECT_EQ(watcher.posted, 1);
+  boards[0]->post(1, 0, kCall, false);
+  EXPECT_EQ(boards[0]->watch(watcher, 1, 1), Board::Outlook::kNever) << "rank 1 may need rank 2's part";
+}
+
+TEST_F(BoardRoomTest, AMemberThatLeavesSaysSoOnTheBoard) {
+  const unsigned number = room(0).claim();
+  auto boards = open(number);
+  Watcher watcher;
+  for (auto& board : boards) EXPECT_EQ(board->take_rounds(2), 0u);
+  boards[1]->post(0, 0, kCall, false);
+  boards[0]->post(0, 0, kCall, false);
+  EXPECT_EQ(boards[0]->watch(watcher, Board::kEverybody, 0), Board::Outlook::kNotYet);
+  room(0).arm();
+  room(1).leave();
+  EXPECT_EQ(rung(1), std::vector<std::uint32_t>{0});
+  EXPECT_FALSE(room(0).work_left()) << "it has posted";
+  boards[2]->post(0, 0, kCall, false);
+  EXPECT_TRUE(room(0).poll());
+  EXPECT_EQ(watcher.posted, 1);
+  room(0).disarm();
+  boards[0]->post(1, 0, kCall, false);
+  EXPECT_EQ(boards[0]->watch(watcher, Board::kEverybody, 1), Board::Outlook::kNever);
+  EXPECT_NE(std::string(boards[0]->why_never().text()).find("rank 1"), std::string::npos);
+  // The next use of the board begins behind all rounds of this one, and has lost no member.
+  boards[2].reset();
+  boards[1].reset();
+  boards[0].reset();
+  boards = open(number);
+  EXPECT_EQ(boards[0]->take_rounds(1), 2u);
+  EXPECT_EQ(boards[0]->watch(watcher, Board::kEverybody, 2), Board::Outlook::kNotYet);
+  boards[0]->unwatch();
+}
+
+TEST_F(BoardRoomTest, WhoOpensLateFindsTheRoundWithWhichTheUseBegan) {
+  const unsigned number = room(0).claim();
+  for (std::uint64_t use = 0; use < 2; ++use) {
+    for (int rank = 0; rank < 3; ++rank) {  // each opens when the one before has left
+      auto board = room(rank).open_board(number, {4, 7, 9}, rank);
+      EXPECT_EQ(board->take_rounds(3), use * 3);
+    }
+  }
+  // A rank that took fewer rounds than the others, in a program that is wrong, does not take the next use back into theirs.
+  for (int rank = 0; rank < 3; ++rank)
+    room(rank).open_board(number, {4, 7, 9}, rank)->take_rounds(rank == 2 ? 1 : 4);
+  EXPECT_EQ(room(0).open_board(number, {4, 7, 9}, 0)->take_rounds(1), 10u);
+}
+
+TEST_F(BoardRoomTest, APostThatBelongsToSomethingElseIsSeen) {
+  auto boards = open(Boards::kWorld);
+  boards[0]->post(0, 0, kCall, false);
+  boards[1]->post(0, 0, kCall + 1, false);
+  boards[2]->post(0, 0, kCall, false);  // the last one sees all
+  EXPECT_TRUE(boards[2]->differs());
+  const Board::Difference seen = boards[2]->take_difference();
+  EXPECT_EQ(seen.rank, 1);
+  EXPECT_EQ(seen.what, kCall + 1);
+  EXPECT_FALSE(boards[2]->differs());
+  EXPECT_TRUE(boards[0]->all_posted(0));
+  EXPECT_EQ(boards[0]->take_difference().rank, 1);
+  EXPECT_TRUE(boards[1]->all_posted(0));
+  EXPECT_EQ(boards[1]->take_difference().rank, 2) << "the next one after itself";
+  // Posts of a round that this rank has left behind may be written over meanwhile: they are not compared.
+  for (std::uint64_t round = 1; round < 4; ++round) {
+    for (auto& board : boards) board->post(round, 0, round, false);
+  }
+  for (auto& board : boards) EXPECT_FALSE(board->differs());
+}
+
+TEST_F(BoardRoomTest, ALengthBeyondTheBoardIsCutToIt) {
+  auto boards = open(Boards::kWorld);
+  boards[1]->post(0, 0, kCall, false);
+  store_relaxed(segment_.board(Boards::kWorld).cell(1, 0).stamp, BoardCell::stamp_of(0, (1u << BoardCell::kLengthBits) - 1));
+  EXPECT_EQ(boards[0]->read(1, 0).bytes, Board::kMostBytes);
+  EXPECT_EQ(boards[0]->read(1, 0).data, segment_.board(Boards::kWorld).sheet(1, 0));
 }
 
 }  // namespace

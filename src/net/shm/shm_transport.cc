@@ -180,6 +180,7 @@ void ShmTransport::close() noexcept {
   listener_.close();
   if (!open_) return;
   open_ = false;
+  boards_.leave();
   for (std::uint32_t local = 0; local < local_ranks_.size(); ++local) {
     if (local != my_local_) say_goodbye(links_[local]);
   }

@@ -1,0 +1,54 @@
+// What a collective call is, in 64 bits that ranks compare: every post on a board and every message of a collective carries it, and where
+// two of them meet that differ, the program is wrong (MPI 5.0, section 6.1: all ranks call the same collectives, in the same order, with
+// matching arguments).
+//
+// Only what must be the same on all ranks of a correct program is in it, so that comparing is one comparison of integers, and only a
+// difference is taken apart:
+//
+//   call        which one
+//   operation   of a reduction; all user's operations count as one, because their handles mean something in their process only
+//   element     the kind of number that a predefined operation works on. Not for other calls: types may differ if their signatures agree
+//   root        not between two groups, where it is another number on each side
+//   bytes       what the standard wants equal everywhere: the size of a type signature, of one rank's share. Nothing in those v and w
+//               forms where each pair of ranks has its own, between two groups, and among neighbours
+//   history     a hash of the calls before. So a difference that met no reader (two ranks that both take themselves for another's root
+//               post, or send, and go on) is found by the next call that meets
+//
+// The layout is part of the wire format (docs/wire-format.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "coll/call.h"
+#include "comm/communicator.h"
+
+namespace lapwing::coll {
+
+// A call that makes or frees a communicator.
+inline constexpr std::uint64_t kManagingCommunicators = 23;
+
+// Without its history. The call has passed check().
+std::uint64_t describe(const Call& call, const comm::Communicator& communicator);
+
+inline constexpr unsigned kHistoryShift = 56;
+inline std::uint64_t with_history(std::uint64_t description, std::uint64_t history) noexcept {
+  return description | history << kHistoryShift;
+}
+inline std::uint64_t without_history(std::uint64_t description) noexcept {
+  return description & ((std::uint64_t{1} << kHistoryShift) - 1);
+}
+
+// "MPI_Bcast(root 0, 400 bytes)"
+std::string spell(std::uint64_t description);
+
+// One rank's part in a meeting.
+struct Part {
+  int rank;
+  std::uint64_t description;
+};
+// The error that names both, and what differs. `theirs.rank` is in the remote group where there is one.
+Status mismatch(const comm::Communicator& communicator, Part ours, Part theirs);
+
+}  // namespace lapwing::coll
