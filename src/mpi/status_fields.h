@@ -45,9 +45,8 @@ inline void status_set_empty(MPI_Status& status) noexcept {
   status_fill(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
 }
 
-// The status of an operation with MPI_PROC_NULL (section 3.10).
+// The status of an operation with MPI_PROC_NULL (section 3.10). MPI_ERROR stays as it is here too.
 inline void status_set_proc_null(MPI_Status& status) noexcept {
-  status.MPI_ERROR = MPI_SUCCESS;
   status_fill(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
 }
 

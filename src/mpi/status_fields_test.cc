@@ -32,8 +32,10 @@ TEST(StatusFields, EmptyAndProcNull) {
   EXPECT_EQ(MPI_ANY_TAG, status.MPI_TAG);
   EXPECT_EQ(0u, status_bytes(status));
   EXPECT_FALSE(status_cancelled(status));
+  status.MPI_ERROR = MPI_ERR_TRUNCATE;
   status_set_proc_null(status);
   EXPECT_EQ(MPI_PROC_NULL, status.MPI_SOURCE);
+  EXPECT_EQ(MPI_ERR_TRUNCATE, status.MPI_ERROR);
 }
 
 }  // namespace

@@ -30,6 +30,27 @@ static void exchanges(void) {
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
+/* Only calls that return several statuses set MPI_ERROR. */
+static void proc_null_leaves_the_error(void) {
+  MPI_Status status;
+  MPI_Message message;
+  int flag, in;
+  memset(&status, 0, sizeof status);
+  status.MPI_ERROR = MPI_ERR_DIMS;
+  OK(MPI_Probe(MPI_PROC_NULL, 1, MPI_COMM_WORLD, &status));
+  CHECK(status.MPI_ERROR == MPI_ERR_DIMS);
+  OK(MPI_Iprobe(MPI_PROC_NULL, 1, MPI_COMM_WORLD, &flag, &status));
+  CHECK(flag && status.MPI_ERROR == MPI_ERR_DIMS);
+  OK(MPI_Mprobe(MPI_PROC_NULL, 1, MPI_COMM_WORLD, &message, &status));
+  CHECK(status.MPI_ERROR == MPI_ERR_DIMS);
+  OK(MPI_Mrecv(&in, 1, MPI_INT, &message, &status));
+  CHECK(status.MPI_ERROR == MPI_ERR_DIMS);
+  OK(MPI_Improbe(MPI_PROC_NULL, 1, MPI_COMM_WORLD, &flag, &message, &status));
+  CHECK(flag && message == MPI_MESSAGE_NO_PROC && status.MPI_ERROR == MPI_ERR_DIMS);
+  OK(MPI_Recv(&in, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &status));
+  CHECK(status.MPI_ERROR == MPI_ERR_DIMS && status.MPI_SOURCE == MPI_PROC_NULL);
+}
+
 static void matched_probes(void) {
   enum { kBytes = 150000 };
   static unsigned char out[kBytes], in[kBytes];
@@ -140,6 +161,7 @@ int main(int argc, char** argv) {
   right = (rank + 1) % size;
   left = (rank + size - 1) % size;
   exchanges();
+  proc_null_leaves_the_error();
   matched_probes();
   freed_while_active();
   late_one_first();
