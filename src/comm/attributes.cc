@@ -17,14 +17,30 @@ int KeyvalTable<Handle>::create(typename Keyval<Handle>::CopyFunction* copy,
 template <typename Handle>
 bool KeyvalTable<Handle>::free(int number) {
   const std::lock_guard guard(mutex_);
-  return keyvals_.erase(number) == 1;
+  const auto found = keyvals_.find(number);
+  if (found == keyvals_.end()) return false;
+  const std::weak_ptr<const Keyval<Handle>> keyval = found->second;
+  keyvals_.erase(found);
+  if (!keyval.expired()) keep_while_in_use(number, keyval);
+  return true;
+}
+
+// Sweeping when the table has doubled keeps it in proportion to what is in use, at a constant cost per keyval.
+template <typename Handle>
+void KeyvalTable<Handle>::keep_while_in_use(int number, std::weak_ptr<const Keyval<Handle>> keyval) {
+  if (freed_.size() >= sweep_at_) {
+    std::erase_if(freed_, [](const auto& entry) { return entry.second.expired(); });
+    sweep_at_ = 2 * freed_.size() + 16;
+  }
+  freed_.emplace(number, std::move(keyval));
 }
 
 template <typename Handle>
 std::shared_ptr<const Keyval<Handle>> KeyvalTable<Handle>::find(int number) const {
   const std::lock_guard guard(mutex_);
-  const auto found = keyvals_.find(number);
-  return found == keyvals_.end() ? nullptr : found->second;
+  if (const auto found = keyvals_.find(number); found != keyvals_.end()) return found->second;
+  const auto freed = freed_.find(number);
+  return freed == freed_.end() ? nullptr : freed->second.lock();
 }
 
 template <typename Handle>

@@ -1,7 +1,7 @@
 // Attributes: values that a program keeps with a communicator, a datatype or a window under a key (MPI 5.0,
 // section 7.7).
 //
-// A Keyval is shared: freeing it hides the number, but attributes that use it keep it, and its callbacks, alive. An
+// A Keyval is shared: attributes that use it keep it, its number and its callbacks, alive after it was freed. An
 // AttributeSet belongs to one object. Callbacks run on the calling application thread without any lock of Lapwing, so
 // they may call MPI, this very set included; one callback runs for each copy and each deletion, exactly once.
 #pragma once
@@ -42,15 +42,19 @@ class KeyvalTable {
 
   int create(typename Keyval<Handle>::CopyFunction* copy, typename Keyval<Handle>::DeleteFunction* remove,
              void* extra_state);
-  // False when there is no such keyval (any more).
+  // False when there is no such keyval, or it was freed before.
   bool free(int number);
-  // Null when there is no such keyval.
+  // Null when there is no such keyval: never made, or freed and no longer in use by any attribute.
   std::shared_ptr<const Keyval<Handle>> find(int number) const;
 
  private:
+  void keep_while_in_use(int number, std::weak_ptr<const Keyval<Handle>> keyval);
+
   mutable std::mutex mutex_;
   int next_;
   std::unordered_map<int, std::shared_ptr<const Keyval<Handle>>> keyvals_;
+  std::unordered_map<int, std::weak_ptr<const Keyval<Handle>>> freed_;  // in use when they were freed
+  std::size_t sweep_at_ = 16;  // entries of freed_ at which those that are no longer in use go
 };
 
 template <typename Handle>

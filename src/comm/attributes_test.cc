@@ -102,9 +102,24 @@ TEST_F(AttributesTest, AFreedKeyvalLivesOnInAttributes) {
   ASSERT_TRUE(set_.set(MPI_COMM_SELF, table_.find(key_), number(4)).ok());
   EXPECT_TRUE(table_.free(key_));
   EXPECT_FALSE(table_.free(key_));
-  EXPECT_EQ(table_.find(key_), nullptr);
+  ASSERT_NE(table_.find(key_), nullptr);  // while one uses it
+  EXPECT_EQ(table_.find(key_)->number, key_);
   ASSERT_TRUE(set_.clear(MPI_COMM_SELF).ok());
   EXPECT_EQ(calls_.log, (std::vector<std::string>{"delete 4"}));
+  EXPECT_EQ(table_.find(key_), nullptr);
+}
+
+TEST_F(AttributesTest, ManyFreedKeyvalsInUseStayKnown) {
+  std::vector<int> keys;
+  for (int i = 0; i < 100; ++i) {
+    keys.push_back(table_.create(nullptr, nullptr, nullptr));
+    ASSERT_TRUE(set_.set(MPI_COMM_SELF, table_.find(keys.back()), number(i)).ok());
+    EXPECT_TRUE(table_.free(keys.back()));
+    if (i % 2 == 1) {
+      ASSERT_TRUE(set_.remove(MPI_COMM_SELF, keys.back()).ok());
+    }
+  }
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(table_.find(keys[static_cast<std::size_t>(i)]) != nullptr, i % 2 == 0) << i;
 }
 
 TEST_F(AttributesTest, NumbersAreNotReused) {

@@ -68,7 +68,8 @@ comm::AttributeSet<MPI_Datatype>& attributes(datatype::Datatype& type) {
 
 Status bad_keyval(int keyval) {
   if (keyval == MPI_KEYVAL_INVALID) return Status::error(MPI_ERR_KEYVAL, "the key is MPI_KEYVAL_INVALID");
-  return Status::error(MPI_ERR_KEYVAL, "%d is no attribute key for this kind of object, or it was freed", keyval);
+  return Status::error(MPI_ERR_KEYVAL,
+                       "%d is no attribute key for this kind of object, or it was freed and is in use no more", keyval);
 }
 
 template <typename Handle, typename Object>

@@ -251,9 +251,9 @@ Status error_class(int errorcode, int* errorclass) {
 Status error_string(int errorcode, char* string, int* resultlen) {
   std::string text;
   if (!sentence_of(errorcode, text)) return no_such("error code", errorcode);
-  if (errorcode != MPI_SUCCESS && errorcode == last_error.code && !last_error.text.empty()) {
-    text += text.empty() ? "" : ": ";
-    text += last_error.text;
+  // Of the program's own codes it gets back exactly what it added.
+  if (errorcode != MPI_SUCCESS && errorcode == last_error.code && find_standard(errorcode) != nullptr) {
+    text += ": " + last_error.text;
   }
   const std::size_t length = text.copy(string, MPI_MAX_ERROR_STRING - 1);
   string[length] = '\0';

@@ -16,7 +16,6 @@
 #include "mpi/handle_numbers.h"
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
-#include "mpi/process.h"
 
 namespace lapwing::mpi {
 
@@ -46,21 +45,12 @@ std::vector<std::string> own_arguments() {
   return arguments;
 }
 
-const char* thread_level_name(int level) {
-  switch (level) {
-    case MPI_THREAD_FUNNELED:
-      return "MPI_THREAD_FUNNELED";
-    case MPI_THREAD_SERIALIZED:
-      return "MPI_THREAD_SERIALIZED";
-    case MPI_THREAD_MULTIPLE:
-      return "MPI_THREAD_MULTIPLE";
-    default:
-      return "MPI_THREAD_SINGLE";
-  }
-}
-
-// What is known of this process without the job.
+// Everything here is known from the start of the program to its end: what MPI_Info_create_env gives is to be the same
+// before, while and after MPI runs. (The thread level would be one that was asked for before the program started: none
+// was.)
 void set_surroundings(comm::Info& info) {
+  const char* processes = std::getenv("PMI_SIZE");
+  set_if_known(info, "maxprocs", processes != nullptr ? processes : "1");
   utsname system;
   if (uname(&system) == 0) {
     set_if_known(info, "host", system.nodename);
@@ -72,14 +62,7 @@ void set_surroundings(comm::Info& info) {
   }
 }
 
-void set_job(comm::Info& info) {
-  const Process* process = process_or_null();
-  if (process == nullptr) return;
-  set_if_known(info, "maxprocs", std::to_string(process->job.size()));
-  set_if_known(info, "thread_level", thread_level_name(process->thread_level));
-}
-
-// MPI_INFO_ENV: made when first asked for; what the job adds comes when there is one.
+// MPI_INFO_ENV: made when first asked for.
 comm::Info& environment_info() {
   static comm::Info* info = [] {
     comm::Info* made = comm::Info::make();
@@ -87,7 +70,6 @@ comm::Info& environment_info() {
     set_surroundings(*made);
     return made;
   }();
-  set_job(*info);
   return *info;
 }
 
@@ -121,7 +103,6 @@ Status info_create_env(int argc, char* argv[], MPI_Info* info) {
   for (int i = 0; argv != nullptr && i < argc && argv[i] != nullptr; ++i) arguments.emplace_back(argv[i]);
   set_command(*made, arguments.empty() ? own_arguments() : arguments);
   set_surroundings(*made);
-  set_job(*made);
   *info = handle_of(made);
   return {};
 }
@@ -166,6 +147,9 @@ Status info_get_string(MPI_Info info, const char* key, int* buflen, char* value,
   std::string text;
   *flag = resolve(info)->get(key, text);
   if (*flag == 0) return {};
+  if (*buflen > 0 && value == nullptr)
+    return Status::error(MPI_ERR_ARG, "value is a null pointer, but buflen says that it has room for %d characters",
+                         *buflen);
   if (*buflen > 0) copy_text(text, value, static_cast<std::size_t>(*buflen) - 1);
   *buflen = static_cast<int>(text.size()) + 1;
   return {};

@@ -1,4 +1,6 @@
 // MPI 5.0, section 11.3: what a session tells about process sets. Sessions begin and end in init.cc.
+#include <strings.h>
+
 #include <array>
 #include <cstring>
 #include <numeric>
@@ -17,12 +19,17 @@ namespace {
 
 constexpr std::array<const char*, 2> kProcessSets = {"mpi://WORLD", "mpi://SELF"};
 
+// The names of the standard's own sets are found however they are written: other libraries take "mpi://world" too.
+bool is_name_of(std::string_view name, std::string_view set) noexcept {
+  return name.size() == set.size() && strncasecmp(name.data(), set.data(), set.size()) == 0;
+}
+
 Status members_of(std::string_view name, std::vector<comm::ProcessId>& members) {
   const runtime::Job& job = process().job;
-  if (name == kProcessSets[0]) {
+  if (is_name_of(name, kProcessSets[0])) {
     members.resize(static_cast<std::size_t>(job.size()));
     std::iota(members.begin(), members.end(), 0u);
-  } else if (name == kProcessSets[1]) {
+  } else if (is_name_of(name, kProcessSets[1])) {
     members = {static_cast<comm::ProcessId>(job.rank())};
   } else {
     return Status::error(MPI_ERR_ARG, "there is no process set '%.*s'; there are %s and %s",
@@ -43,6 +50,10 @@ Status session_get_nth_pset(MPI_Session, MPI_Info, int n, int* pset_len, char* p
     return Status::error(MPI_ERR_ARG, "n is %d, but there are %zu process sets", n, kProcessSets.size());
   }
   const std::string_view name = kProcessSets[static_cast<std::size_t>(n)];
+  if (*pset_len > 0 && pset_name == nullptr) {
+    return Status::error(
+        MPI_ERR_ARG, "pset_name is a null pointer, but pset_len says that it has room for %d characters", *pset_len);
+  }
   if (*pset_len > 0) {
     pset_name[name.copy(pset_name, static_cast<std::size_t>(*pset_len) - 1)] = '\0';
   }

@@ -68,6 +68,42 @@ static void attributes(void) {
   OK(MPI_Comm_free_keyval(&key));
 }
 
+/* A keyval that was freed lives on in the attributes that use it: they are read, set anew, copied and deleted under the old value. */
+static void freed_keyval(void) {
+  int key, used, flag, fresh, unused;
+  void* value;
+  MPI_Comm comm, copy;
+  OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+  OK(MPI_Comm_create_keyval(copy_plus_one, note_deletion, &key, &copies));
+  copies = deletions = 0;
+  used = key;
+  OK(MPI_Comm_set_attr(comm, key, (void*)3));
+  OK(MPI_Comm_free_keyval(&key));
+  CHECK(key == MPI_KEYVAL_INVALID);
+  OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &fresh, NULL));
+  CHECK(fresh != used); /* its number is not given out again */
+  OK(MPI_Comm_get_attr(comm, used, &value, &flag));
+  CHECK(flag && value == (void*)3);
+  OK(MPI_Comm_dup(comm, &copy));
+  OK(MPI_Comm_get_attr(copy, used, &value, &flag));
+  CHECK(flag && value == (void*)4 && copies == 1);
+  OK(MPI_Comm_delete_attr(comm, used));
+  CHECK(deletions == 1 && order[0] == 3);
+  OK(MPI_Comm_get_attr(comm, used, &value, &flag)); /* `copy` still has one */
+  CHECK(!flag);
+  OK(MPI_Comm_set_attr(copy, used, (void*)6));
+  CHECK(deletions == 2 && order[1] == 4);
+  unused = used;
+  FAILS(MPI_Comm_free_keyval(&unused), MPI_ERR_KEYVAL); /* a keyval is freed once */
+  OK(MPI_Comm_free(&copy));
+  CHECK(deletions == 3 && order[2] == 6);
+  FAILS(MPI_Comm_get_attr(comm, used, &value, &flag), MPI_ERR_KEYVAL);
+  FAILS(MPI_Comm_delete_attr(comm, used), MPI_ERR_KEYVAL);
+  FAILS(MPI_Comm_set_attr(comm, used, (void*)5), MPI_ERR_KEYVAL);
+  OK(MPI_Comm_free_keyval(&fresh));
+  OK(MPI_Comm_free(&comm));
+}
+
 static int type_deletions;
 static int note_type_deletion(MPI_Datatype type, int keyval, void* value, void* extra) {
   ++type_deletions;
@@ -85,9 +121,14 @@ static void type_attributes(void) {
   OK(MPI_Type_get_attr(copy, key, &value, &flag));
   CHECK(flag && value == &size);
   OK(MPI_Type_free(&copy));
-  OK(MPI_Type_free(&type));
-  CHECK(type_deletions == 2);
+  const int used = key;
   OK(MPI_Type_free_keyval(&key));
+  OK(MPI_Type_get_attr(type, used, &value, &flag));
+  CHECK(flag && value == &size);
+  OK(MPI_Type_delete_attr(type, used));
+  CHECK(type_deletions == 2);
+  FAILS(MPI_Type_get_attr(type, used, &value, &flag), MPI_ERR_KEYVAL);
+  OK(MPI_Type_free(&type));
 }
 
 /* Attributes of MPI_COMM_SELF are deleted when MPI_Finalize begins, the last one first, and MPI still works then. */
@@ -127,6 +168,7 @@ static void infos(void) {
   length = 0;
   OK(MPI_Info_get_string(info, "second", &length, NULL, &flag));
   CHECK(flag && length == 15);
+  FAILS(MPI_Info_get_string(info, "second", &length, NULL, &flag), MPI_ERR_ARG);
   OK(MPI_Info_get(info, "second", 4, value, &flag));
   CHECK(flag && strcmp(value, "a lo") == 0);
   OK(MPI_Info_get_valuelen(info, "first", &length, &flag));
@@ -141,9 +183,36 @@ static void infos(void) {
   OK(MPI_Info_free(&info));
   OK(MPI_Info_free(&copy));
   CHECK(info == MPI_INFO_NULL);
-  length = sizeof value;
-  OK(MPI_Info_get_string(MPI_INFO_ENV, "thread_level", &length, value, &flag));
-  CHECK(flag && strcmp(value, "MPI_THREAD_SINGLE") == 0);
+}
+
+/* MPI_Info_create_env gives the same before, while and after MPI runs; so does MPI_INFO_ENV while it runs. */
+static MPI_Info environment_before;
+
+static int same_infos(MPI_Info a, MPI_Info b) {
+  char key[MPI_MAX_INFO_KEY];
+  static char of_a[MPI_MAX_INFO_VAL + 1], of_b[MPI_MAX_INFO_VAL + 1];
+  int keys_a, keys_b, flag;
+  OK(MPI_Info_get_nkeys(a, &keys_a));
+  OK(MPI_Info_get_nkeys(b, &keys_b));
+  for (int n = 0; n < keys_a; ++n) {
+    int room_a = sizeof of_a, room_b = sizeof of_b;
+    OK(MPI_Info_get_nthkey(a, n, key));
+    OK(MPI_Info_get_string(a, key, &room_a, of_a, &flag));
+    OK(MPI_Info_get_string(b, key, &room_b, of_b, &flag));
+    if (!flag || strcmp(of_a, of_b) != 0) return 0;
+  }
+  return keys_a == keys_b && keys_a > 0;
+}
+
+static void environment(int argc, char** argv) {
+  MPI_Info now;
+  char value[16];
+  int flag, length = sizeof value;
+  OK(MPI_Info_create_env(argc, argv, &now));
+  CHECK(same_infos(now, environment_before));
+  OK(MPI_Info_get_string(now, "maxprocs", &length, value, &flag));
+  CHECK(flag && atoi(value) == size);
+  OK(MPI_Info_free(&now));
 }
 
 /* ---- Errors */
@@ -180,6 +249,39 @@ static void error_handlers(void) {
   FAILS(MPI_Comm_remote_size(child, &n), MPI_ERR_COMM);
   CHECK(handled == 3);
   OK(MPI_Comm_free(&child));
+}
+
+/* A callback that fails with the program's own class or code: callers get it, with exactly the program's text. */
+static int refuse_with(MPI_Comm comm, int keyval, void* extra, void* in, void* out, int* flag) {
+  return *(int*)in;
+}
+
+static void own_text_of(int error, const char* wanted) {
+  char text[MPI_MAX_ERROR_STRING];
+  int key, length;
+  MPI_Comm comm, copy;
+  OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+  OK(MPI_Comm_create_keyval(refuse_with, MPI_COMM_NULL_DELETE_FN, &key, NULL));
+  OK(MPI_Comm_set_attr(comm, key, &error));
+  CHECK(MPI_Comm_dup(comm, &copy) == error);
+  OK(MPI_Error_string(error, text, &length));
+  CHECK(strcmp(text, wanted) == 0 && length == (int)strlen(wanted));
+  OK(MPI_Comm_free(&comm));
+  OK(MPI_Comm_free_keyval(&key));
+}
+
+static void own_texts(void) {
+  int error_class, code, textless, length;
+  char text[MPI_MAX_ERROR_STRING];
+  OK(MPI_Add_error_class(&error_class));
+  OK(MPI_Add_error_code(error_class, &code));
+  OK(MPI_Add_error_code(error_class, &textless));
+  OK(MPI_Add_error_string(error_class, "trouble with the kitchen"));
+  OK(MPI_Add_error_string(code, "the oven is cold"));
+  own_text_of(error_class, "trouble with the kitchen");
+  own_text_of(code, "the oven is cold");
+  OK(MPI_Error_string(textless, text, &length));
+  CHECK(length == 0 && text[0] == 0); /* the standard's word: an empty string where none was added */
 }
 
 static void error_codes(void) {
@@ -246,19 +348,25 @@ static void memory(void) {
 }
 
 int main(int argc, char** argv) {
+  OK(MPI_Info_create_env(argc, argv, &environment_before));
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   attributes();
+  freed_keyval();
   type_attributes();
   infos();
+  environment(argc, argv);
   error_handlers();
   error_codes();
+  own_texts();
   sessions();
   memory();
   prepare_finalize();
   OK(MPI_Finalize());
+  environment(argc, argv);
+  OK(MPI_Info_free(&environment_before));
   return finalize_steps == 2 ? 0 : 1;
 }
