@@ -1,7 +1,8 @@
-// MPI_Dims_create. "As close to each other as possible" is taken as: the largest factor is as small as can be, then the
-// next one, and so on; which also is the order in which they are wanted.
+// MPI_Dims_create. "As close to each other as possible" is taken as: the difference between the largest and the
+// smallest factor is as small as can be; among those, the largest factor, then the next one, and so on.
 //
-// Cost: a search over the divisors of the number of nodes, at most some hundreds, cut off where the rest cannot fit.
+// Cost: for each divisor that may be the smallest factor, from the root downwards, a search over the divisors (at most
+// 1,536), cut off where the rest cannot fit between the smallest factor and the best largest one so far.
 #include <algorithm>
 
 #include "comm/topology.h"
@@ -21,27 +22,44 @@ std::vector<int> divisors_of(int number) {
   return low;
 }
 
-// base^exponent >= number, without overflow.
-bool power_reaches(int base, std::size_t exponent, int number) noexcept {
+// base^exponent, or a number above `limit`.
+std::int64_t power_up_to(int base, std::size_t exponent, int limit) noexcept {
   std::int64_t power = 1;
-  for (std::size_t i = 0; i < exponent && power < number; ++i) power *= base;
-  return power >= number;
+  for (std::size_t i = 0; i < exponent && power <= limit; ++i) power *= base;
+  return power;
 }
 
-// Fills `factors` with non-increasing factors of `number`, none above `limit`. False when there are none.
-bool factorize(int number, int limit, const std::vector<int>& divisors, std::span<int> factors) {
+// Fills `factors` with non-increasing factors of `number` from `least` to `most`, as small as can be from the first on.
+// False when there are none.
+bool factorize(int number, int least, int most, const std::vector<int>& divisors, std::span<int> factors) {
   if (factors.empty()) return number == 1;
-  if (number == 1) {
-    std::fill(factors.begin(), factors.end(), 1);
-    return true;
-  }
-  for (const int factor : divisors) {
-    if (factor > limit) return false;
-    if (number % factor != 0 || !power_reaches(factor, factors.size(), number)) continue;
-    factors[0] = factor;
-    if (factorize(number / factor, factor, divisors, factors.subspan(1))) return true;
+  const std::int64_t least_rest = power_up_to(least, factors.size() - 1, number);
+  for (auto at = std::lower_bound(divisors.begin(), divisors.end(), least); at != divisors.end() && *at <= most; ++at) {
+    if (*at * least_rest > number) return false;
+    if (number % *at != 0 || power_up_to(*at, factors.size(), number) < number) continue;
+    factors[0] = *at;
+    if (factorize(number / *at, least, *at, divisors, factors.subspan(1))) return true;
   }
   return false;
+}
+
+// The factors of least difference.
+std::vector<int> closest_factors(int number, std::size_t count) {
+  const std::vector<int> divisors = divisors_of(number);
+  std::vector<int> best, factors(count);
+  std::int64_t spread = number;  // more than any
+  const auto beyond_root = std::find_if(divisors.begin(), divisors.end(),
+                                        [&](int divisor) { return power_up_to(divisor, count, number) > number; });
+  for (auto least = beyond_root; least != divisors.begin();) {
+    const int smallest = *--least;
+    const auto most = static_cast<int>(std::min<std::int64_t>(smallest + spread, number));
+    // The other factors make up the rest: not even equal ones are small enough any more, and with smaller ones neither.
+    if (power_up_to(most, count - 1, number) < number / smallest) break;
+    if (!factorize(number, smallest, most, divisors, factors)) continue;
+    spread = factors.front() - factors.back();
+    best = factors;
+  }
+  return best;
 }
 
 }  // namespace
@@ -66,8 +84,7 @@ Status balance_dimensions(int nodes, std::span<int> dims) {
   if (open == 0) return {};
 
   const int rest = static_cast<int>(nodes / fixed);
-  std::vector<int> factors(open);
-  factorize(rest, rest, divisors_of(rest), factors);
+  const std::vector<int> factors = closest_factors(rest, open);
   auto next = factors.begin();
   for (int& dim : dims) {
     if (dim == 0) dim = *next++;

@@ -78,10 +78,15 @@ TEST(Graph, ListsNeighbours) {
   EXPECT_EQ(graph.neighbours_out(3), (std::vector<int>{0, 2}));
 }
 
+bool is_closer(const std::vector<int>& a, const std::vector<int>& b) {
+  const int spread_a = a.front() - a.back(), spread_b = b.front() - b.back();
+  return spread_a != spread_b ? spread_a < spread_b : a < b;
+}
+
 // All products of `count` factors, to compare with.
 void best_by_search(int nodes, std::size_t count, int limit, std::vector<int>& prefix, std::vector<int>& best) {
   if (count == 0) {
-    if (nodes == 1 && (best.empty() || prefix < best)) best = prefix;
+    if (nodes == 1 && (best.empty() || is_closer(prefix, best))) best = prefix;
     return;
   }
   for (int factor = 1; factor <= std::min(nodes, limit); ++factor) {
@@ -111,6 +116,10 @@ TEST(Dimensions, MatchTheStandardsExamples) {
   EXPECT_EQ(balanced(6, {0, 0}), (std::vector<int>{3, 2}));
   EXPECT_EQ(balanced(7, {0, 0}), (std::vector<int>{7, 1}));
   EXPECT_EQ(balanced(6, {0, 3, 0}), (std::vector<int>{2, 3, 1}));
+  EXPECT_EQ(balanced(104160, {0, 0, 0}), (std::vector<int>{62, 42, 40}));
+  EXPECT_EQ(balanced(104160, {0, 7, 0}), (std::vector<int>{124, 7, 120}));
+  EXPECT_EQ(balanced(2095133040, {0, 0, 0, 0, 0}), (std::vector<int>{81, 77, 76, 68, 65}));  // it has the most divisors
+  EXPECT_EQ(balanced(64, std::vector<int>(40)).front(), 2);
   EXPECT_EQ(balanced(1 << 30, std::vector<int>(10)), std::vector<int>(10, 8));
   EXPECT_EQ(balanced(2147483647, {0, 0, 0}), (std::vector<int>{2147483647, 1, 1}));
 }
