@@ -32,13 +32,9 @@ void BoundsCollector::improve(Edge& edge, Int128 value, bool is_explicit, Better
 void BoundsCollector::add_block(Int128 displacement, Int128 block_length, const Datatype& type) {
   if (block_length == 0) return;
   const Bounds& bounds = type.bounds();
-  const bool empty = type.size() == 0 && !bounds.lb_explicit && !bounds.ub_explicit;
-  if (empty) return;
   const Int128 span = (block_length - 1) * type.extent();
-  // The padding of a component does not count, only the padding of the whole: the end of its data is what matters.
-  const std::int64_t upper = bounds.ub_explicit ? bounds.ub : type.true_ub();
   improve(lower_, displacement + bounds.lb + std::min<Int128>(span, 0), bounds.lb_explicit, std::less<>());
-  improve(upper_, displacement + upper + std::max<Int128>(span, 0), bounds.ub_explicit, std::greater<>());
+  improve(upper_, displacement + bounds.ub + std::max<Int128>(span, 0), bounds.ub_explicit, std::greater<>());
   bytes_ += block_length * type.size();
   alignment_ = std::max(alignment_, type.alignment());
 }

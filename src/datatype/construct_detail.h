@@ -13,7 +13,9 @@
 namespace lapwing::datatype {
 
 // The bounds of a type from the blocks it consists of (MPI 5.0, section "lower-bound and upper-bound markers"):
-// explicit markers of the components win over what their data would give.
+// explicit markers of the components win over what their data would give. Where the standard's type map would have the
+// padding of a component, or one without data, leave no trace, they count as MPICH and Open MPI have them count:
+// programs compare extents with sizeof, and types are exchanged with what was written by those libraries.
 class BoundsCollector {
  public:
   void add_block(Int128 displacement, Int128 block_length, const Datatype& type);

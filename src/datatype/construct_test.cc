@@ -66,6 +66,44 @@ TEST(Construct, StructPadsToItsAlignment) {
   free(type);
 }
 
+// As MPICH 5.0 and Open MPI 5.0 have it: the padding of a component counts, also where it is not at its alignment.
+TEST(Construct, PaddingOfComponentsCounts) {
+  Datatype* padded = nullptr;
+  Datatype* type = nullptr;
+  const int lengths[] = {1, 1};
+  const MPI_Aint of_padded[] = {0, 4};
+  const MPI_Datatype int_char[] = {MPI_INT, MPI_CHAR};
+  ASSERT_TRUE(make_struct(2, lengths, of_padded, int_char, &padded).ok());
+  EXPECT_EQ(padded->extent(), 8);
+  const MPI_Aint displacements[] = {0, 2};
+  const MPI_Datatype char_padded[] = {MPI_CHAR, handle_of(padded)};
+  ASSERT_TRUE(make_struct(2, lengths, displacements, char_padded, &type).ok());
+  EXPECT_EQ(type->extent(), 12);
+  EXPECT_EQ(type->true_extent(), 7);
+  free(type);
+  free(padded);
+}
+
+// The same of a component without data: it is where it is put.
+TEST(Construct, EmptyComponentsHaveAPlace) {
+  Datatype* empty = nullptr;
+  Datatype* type = nullptr;
+  ASSERT_TRUE(make_contiguous(0, *resolve(MPI_DOUBLE), &empty).ok());
+  const int lengths[] = {1, 1};
+  const MPI_Aint behind[] = {40, 8};
+  const MPI_Datatype types[] = {handle_of(empty), MPI_INT};
+  ASSERT_TRUE(make_struct(2, lengths, behind, types, &type).ok());
+  EXPECT_EQ(type->lb(), 8);
+  EXPECT_EQ(type->extent(), 32);
+  EXPECT_EQ(type->true_extent(), 4);
+  free(type);
+  const int no_blocks[] = {0, 1};
+  ASSERT_TRUE(make_struct(2, no_blocks, behind, types, &type).ok());
+  EXPECT_EQ(type->extent(), 4);
+  free(type);
+  free(empty);
+}
+
 TEST(Construct, ResizedBoundsWin) {
   Datatype* resized = nullptr;
   Datatype* type = nullptr;

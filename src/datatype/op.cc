@@ -26,7 +26,9 @@ constexpr std::uint32_t kIntegers =
     bit(Category::kCInteger) | bit(Category::kFortranInteger) | bit(Category::kMultiLanguage);
 constexpr std::uint32_t kOrdered = kIntegers | bit(Category::kFloatingPoint);
 constexpr std::uint32_t kNumbers = kOrdered | bit(Category::kComplex);
-constexpr std::uint32_t kLogicals = bit(Category::kCInteger) | bit(Category::kLogical);
+// The standard keeps logical operations from the multi-language types (MPI_AINT, MPI_OFFSET, MPI_COUNT); other
+// libraries and programs do not.
+constexpr std::uint32_t kLogicals = bit(Category::kCInteger) | bit(Category::kLogical) | bit(Category::kMultiLanguage);
 constexpr std::uint32_t kBits = kIntegers | bit(Category::kByte);
 constexpr std::uint32_t kPairs = bit(Category::kPair);
 

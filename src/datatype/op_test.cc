@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kCount = 19;  // odd: vector loops have a remainder
 
-// One row of the standard's table per type: what it allows.
+// One row of the standard's table per type: what it allows. (Beyond it: logical operations on multi-language types.)
 struct Allowed {
   bool arithmetic, order, logical, bits, location;
 };
@@ -28,8 +28,9 @@ Allowed allowed_for(Category category) {
   switch (category) {
     case Category::kCInteger:
       return {true, true, true, true, false};
-    case Category::kFortranInteger:
     case Category::kMultiLanguage:
+      return {true, true, true, true, false};
+    case Category::kFortranInteger:
       return {true, true, false, true, false};
     case Category::kFloatingPoint:
       return {true, true, false, false, false};

@@ -46,18 +46,10 @@ inline TypeRef adopt(Datatype* type) {
   return reference;
 }
 
-// The bounds of a map, by the definition in the standard.
-inline void set_bounds(Reference& reference) {
-  bool first = true;
+// Rounds an extent that no marker gives up to the strictest alignment in the map.
+inline void pad(Reference& reference) {
   std::int64_t alignment = 1;
-  for (const MapEntry& entry : reference.map) {
-    const Datatype& basic = *resolve(entry.basic);
-    const std::int64_t end = entry.displacement + basic.size();
-    reference.lb = first ? entry.displacement : std::min(reference.lb, entry.displacement);
-    reference.ub = first ? end : std::max(reference.ub, end);
-    alignment = std::max(alignment, basic.alignment());
-    first = false;
-  }
+  for (const MapEntry& entry : reference.map) alignment = std::max(alignment, resolve(entry.basic)->alignment());
   const std::int64_t excess = (reference.ub - reference.lb) % alignment;
   if (excess != 0) reference.ub += alignment - excess;
 }
@@ -68,25 +60,23 @@ struct Block {
   std::int64_t length;
 };
 
-// The map of blocks one after the other; bounds follow markers where a component has them.
+// The map of blocks one after the other. Bounds are those of the components, padding included; where some of them have
+// markers, of these alone.
 inline Reference combine(const std::vector<Block>& blocks) {
   Reference result;
-  bool marked = false;
+  for (const Block& block : blocks) result.explicit_bounds |= block.length > 0 && block.of->explicit_bounds;
+  bool first = true;
   for (const Block& block : blocks) {
     for (std::int64_t i = 0; i < block.length; ++i) {
       const std::int64_t origin = block.displacement + i * block.of->extent();
       for (const MapEntry& entry : block.of->map) result.map.push_back({entry.basic, origin + entry.displacement});
-      if (!block.of->explicit_bounds) continue;
-      result.lb = marked ? std::min(result.lb, origin + block.of->lb) : origin + block.of->lb;
-      result.ub = marked ? std::max(result.ub, origin + block.of->ub) : origin + block.of->ub;
-      marked = true;
+      if (result.explicit_bounds != block.of->explicit_bounds) continue;
+      result.lb = first ? origin + block.of->lb : std::min(result.lb, origin + block.of->lb);
+      result.ub = first ? origin + block.of->ub : std::max(result.ub, origin + block.of->ub);
+      first = false;
     }
   }
-  if (marked) {
-    result.explicit_bounds = true;
-  } else {
-    set_bounds(result);
-  }
+  if (!result.explicit_bounds) pad(result);
   return result;
 }
 
