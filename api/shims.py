@@ -77,6 +77,8 @@ class Shim:
 
         def given(kind):
             for p in self.function.parameters:
+                if kind == "ERRHANDLER" and p.direction != "in":
+                    continue
                 if p.kind == kind and p.direction != "out" and not p.is_array:
                     null = f"MPI_{'WIN' if kind == 'WIN' else kind}_NULL"
                     return p.name if p.direction == "in" else f"{p.name} ? *{p.name} : {null}"
@@ -87,6 +89,9 @@ class Shim:
         for kind in ("COMM", "SESSION", "WIN"):
             if given(kind):
                 return f"mpi::raise_on_{kind.lower()}({given(kind)}, std::move(failure), {name})"
+        if given("ERRHANDLER"):  # what is made is not there yet: the handler that it is to have hears of the failure
+            made = "session" if self.function.has("SESSION", "out") else "comm"
+            return f"mpi::raise_on_{made}_to_be({given('ERRHANDLER')}, std::move(failure), {name})"
         if any(p.kind in ("REQUEST", "MESSAGE") and p.direction != "out" for p in self.function.parameters):
             return f"mpi::raise_for_request(std::move(failure), {name})"
         return f"mpi::raise_without_object(std::move(failure), {name})"
@@ -185,7 +190,31 @@ class Shim:
                 expression = self.check(p)
                 if expression:
                     lines.append((self.condition(p), expression))
-        return lines
+        return lines + [(None, self.memory_check(p)) for p in self.parameters if self.memory_check(p)]
+
+    def memory_check(self, buffer):
+        """The check that data does not lie at NULL; None for what is no buffer with a count and a type.
+
+        Collectives look for themselves: what counts there depends on more than one argument."""
+        if buffer.kind != "BUFFER" or not self.function.has("COMMITTED") or self.function.chapter[:2] in ("06", "08") \
+                and not self.function.name == "Reduce_local":
+            return None
+        names = [p.name for p in self.parameters]
+        side = buffer.name[:-len("buf")]
+        count = next((name for name in (side + "count", "count") if name in names), None)
+        type_name = next((name for name in (side + "type", "datatype") if name in names), None)
+        if count is None or (side == "in" and "outcount" in names) or (side == "out" and "incount" in names):
+            return None  # packed bytes
+        if "partitions" in names:
+            count = "partitions > 0 ? count : 0"
+        partner = "0"
+        if "message" in names:
+            partner = "*message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0"
+        elif {"dest", "source"} <= set(names):
+            partner = {"send": "dest", "recv": "source"}.get(side, "dest == MPI_PROC_NULL ? source : dest")
+        elif "dest" in names or "source" in names:
+            partner = "dest" if "dest" in names else "source"
+        return f'mpi::check_memory("{buffer.name}", {buffer.name}, {count}, {type_name}, {partner})'
 
     def check_text(self):
         text, open_condition = [], None

@@ -1,5 +1,6 @@
 #include "coll/call.h"
 
+#include "coll/buffer_check.h"
 #include "comm/topology.h"
 
 namespace lapwing::coll {
@@ -162,7 +163,7 @@ Status check(const Call& call, const comm::Communicator& communicator) {
   if (communicator.is_inter() && (call.what == Collective::kScan || call.what == Collective::kExscan)) {
     return Status::error(MPI_ERR_COMM, "this function is not defined for inter-communicators");
   }
-  return {};
+  return check_buffers(call, communicator);
 }
 
 }  // namespace lapwing::coll

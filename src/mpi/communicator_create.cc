@@ -147,6 +147,7 @@ Status comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info i
                               MPI_Comm* newcomm) {
   if (process_or_null() == nullptr)
     return Status::error(MPI_ERR_SESSION, "no session is open, and MPI is not initialized");
+  LAPWING_TRY(check_handler_for(errhandler, comm::ErrorHandler::Target::kCommunicator));
   const comm::Group& members = *resolve(group);
   *newcomm = MPI_COMM_NULL;
   if (members.size() == 0) return {};

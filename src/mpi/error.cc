@@ -4,10 +4,12 @@
 // error class (or the program's own code, from its callbacks).
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "mpi/error_code.h"
@@ -22,6 +24,9 @@ namespace {
 
 // Guards which handler an object has, so that one thread may set it while another raises.
 std::mutex handlers_mutex;
+
+// Whether the program has given MPI_COMM_SELF a handler.
+std::atomic<bool> self_has_been_set{false};
 
 // The handler of an object, held until the end of a raise.
 class HeldHandler {
@@ -95,6 +100,14 @@ void invoke(comm::Session& session, int code, const std::string& text) {
   user->for_session()(&handle, &code);
 }
 
+// Whose handler hears of errors without an object: MPI_COMM_SELF's. Before MPI 4.0 it was MPI_COMM_WORLD's, and old
+// programs set that one alone: it hears of them as long as the program has given MPI_COMM_SELF none.
+comm::Communicator& communicator_for_the_rest(const Process& process) {
+  if (self_has_been_set.load(std::memory_order_relaxed)) return *process.self;
+  const std::lock_guard guard(handlers_mutex);
+  return process.world->error_handler() == MPI_ERRORS_ARE_FATAL ? *process.self : *process.world;
+}
+
 // The text for people, kept for MPI_Error_string too.
 std::string note(const Status& status, const char* function) {
   std::string text = std::string(function) + ": " + status.text();
@@ -102,12 +115,29 @@ std::string note(const Status& status, const char* function) {
   return text;
 }
 
+// A user's handler that is called for an object which is not there, and is told of the null handle.
+template <typename Handle>
+int raise_by(MPI_Errhandler handler, comm::ErrorHandler::Target target, Handle null, Status status,
+             const char* function) {
+  const comm::ErrorHandler* user = is_valid(handler) ? resolve(handler) : nullptr;
+  const bool predefined = is_valid(handler) && user == nullptr;
+  if (!predefined && (user == nullptr || user->target() != target))
+    return raise_without_object(std::move(status), function);
+  int code = status.error_class();
+  const std::string text = note(status, function);
+  if (handler == MPI_ERRORS_RETURN) return code;
+  if (predefined) end_job(code, text, "", handler);
+  if constexpr (std::is_same_v<Handle, MPI_Comm>) {
+    user->for_communicator()(&null, &code);
+  } else {
+    user->for_session()(&null, &code);
+  }
+  return status.error_class();
+}
+
 template <typename Owner>
 Status replace_handler(Owner& owner, MPI_Errhandler handler, comm::ErrorHandler::Target target) {
-  const comm::ErrorHandler* object = resolve(handler);
-  if (object != nullptr && object->target() != target) {
-    return Status::error(MPI_ERR_ERRHANDLER, "the error handler was made for another kind of object");
-  }
+  LAPWING_TRY(check_handler_for(handler, target));
   comm::retain_error_handler(handler);
   MPI_Errhandler old = handler;
   {
@@ -151,8 +181,22 @@ int raise_without_object(Status status, const char* function) {
   const std::string text = note(status, function);
   const Process* process = process_or_null();
   if (process == nullptr) end_job(status.error_class(), text, "", MPI_ERRORS_ARE_FATAL);
-  invoke(*process->self, status.error_class(), text);
+  invoke(communicator_for_the_rest(*process), status.error_class(), text);
   return status.error_class();
+}
+
+int raise_on_comm_to_be(MPI_Errhandler handler, Status status, const char* function) {
+  return raise_by(handler, comm::ErrorHandler::Target::kCommunicator, MPI_COMM_NULL, std::move(status), function);
+}
+
+int raise_on_session_to_be(MPI_Errhandler handler, Status status, const char* function) {
+  return raise_by(handler, comm::ErrorHandler::Target::kSession, MPI_SESSION_NULL, std::move(status), function);
+}
+
+Status check_handler_for(MPI_Errhandler handler, comm::ErrorHandler::Target target) {
+  const comm::ErrorHandler* object = resolve(handler);
+  if (object == nullptr || object->target() == target) return {};
+  return Status::error(MPI_ERR_ERRHANDLER, "the error handler was made for another kind of object");
 }
 
 Status comm_create_errhandler(MPI_Comm_errhandler_function* comm_errhandler_fn, MPI_Errhandler* errhandler) {
@@ -182,7 +226,9 @@ Status errhandler_free(MPI_Errhandler* errhandler) {
 }
 
 Status comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler) {
-  return replace_handler(*resolve(comm), errhandler, comm::ErrorHandler::Target::kCommunicator);
+  LAPWING_TRY(replace_handler(*resolve(comm), errhandler, comm::ErrorHandler::Target::kCommunicator));
+  if (comm == MPI_COMM_SELF) self_has_been_set.store(true, std::memory_order_relaxed);
+  return {};
 }
 
 Status comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandler) {

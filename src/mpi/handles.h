@@ -14,6 +14,9 @@ comm::Info* resolve(MPI_Info handle) noexcept;
 comm::ErrorHandler* resolve(MPI_Errhandler handle) noexcept;
 comm::Session* resolve(MPI_Session handle) noexcept;
 
+// MPI_ERR_ERRHANDLER when a user's handler was made for another kind of object than `target` (error.cc).
+Status check_handler_for(MPI_Errhandler handler, comm::ErrorHandler::Target target);
+
 // True for the predefined error handlers that may be attached, and for living objects.
 bool is_error_handler(MPI_Errhandler handle) noexcept;
 

@@ -12,6 +12,7 @@
 #include "mpi/attribute.h"
 #include "mpi/buffer.h"
 #include "mpi/handle_numbers.h"
+#include "mpi/handles.h"
 #include "mpi/implementation.h"
 #include "mpi/lifecycle.h"
 #include "mpi/process.h"
@@ -119,6 +120,7 @@ Status abort(MPI_Comm comm, int errorcode) {
 }
 
 Status session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
+  LAPWING_TRY(check_handler_for(errhandler, comm::ErrorHandler::Target::kSession));
   const std::lock_guard guard(transitions);
   LAPWING_TRY(ensure_process());
   static std::once_flag registered;

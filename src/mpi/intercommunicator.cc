@@ -145,6 +145,7 @@ Status intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_com
 Status intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader,
                                     const char* stringtag, MPI_Info info, MPI_Errhandler errhandler,
                                     MPI_Comm* newintercomm) {
+  LAPWING_TRY(check_handler_for(errhandler, comm::ErrorHandler::Target::kCommunicator));
   const comm::Group& local = *resolve(local_group);
   if (local.rank() == MPI_UNDEFINED) return Status::error(MPI_ERR_GROUP, "this process is not in local_group");
   if (local_leader < 0 || local_leader >= local.size()) {

@@ -35,6 +35,9 @@ Status reduce_local(const void* inbuf, void* inoutbuf, MPI_Count count, MPI_Data
   const Op& operation = *datatype::resolve_op(op);
   const datatype::Datatype& type = *datatype::resolve(datatype);
   LAPWING_TRY(datatype::check(operation, type));
+  if (inbuf == inoutbuf && count > 0 && type.size() > 0) {
+    return Status::error(MPI_ERR_BUFFER, "inbuf and inoutbuf are the same memory: the operation needs two operands");
+  }
   datatype::apply(operation, inbuf, inoutbuf, static_cast<std::uint64_t>(count), type);
   return {};
 }

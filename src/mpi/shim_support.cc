@@ -169,6 +169,17 @@ Status misplaced_in_place(const char* parameter) {
   return Status::error(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which cannot stand for this buffer here", parameter);
 }
 
+Status check_low_memory(const char* parameter, const void* buffer, MPI_Count count, MPI_Datatype handle, int partner) {
+  const datatype::Datatype& type = *datatype::resolve(handle);
+  const std::uintptr_t first = bits(buffer) + static_cast<std::uintptr_t>(type.true_lb());
+  if (count == 0 || type.size() == 0 || partner == MPI_PROC_NULL || first >= kFirstPage) return {};
+  return Status::error(MPI_ERR_BUFFER,
+                       "%s is %s, but there are %lld elements%s (NULL is MPI_BOTTOM: right only with a datatype of "
+                       "absolute addresses)",
+                       parameter, first == 0 ? "a null pointer" : "close to a null pointer",
+                       static_cast<long long>(count), name_in_brackets(handle).c_str());
+}
+
 Status check_no_large_counts(MPI_Count large_counts) {
   if (large_counts == 0) return {};
   return Status::error(MPI_ERR_TYPE,

@@ -25,10 +25,14 @@ namespace lapwing::mpi {
 // returns. An object that is null or no longer alive counts as none; without one, the handler of MPI_COMM_SELF speaks
 // (before initialization and after finalization the initial one; MPI 5.0, section 9.3).
 
-// These three are in error.cc.
+// These are in error.cc.
 int raise_on_comm(MPI_Comm comm, Status status, const char* function);
 int raise_on_session(MPI_Session session, Status status, const char* function);
 int raise_without_object(Status status, const char* function);
+// For functions that are given the handler of what they make. A handler that is none, or one of another kind of object,
+// hears nothing.
+int raise_on_comm_to_be(MPI_Errhandler handler, Status status, const char* function);
+int raise_on_session_to_be(MPI_Errhandler handler, Status status, const char* function);
 
 int raise_on_file(MPI_File file, Status status, const char* function);
 int raise_on_win(MPI_Win win, Status status, const char* function);
@@ -69,15 +73,27 @@ Status bad_tag(const char* parameter, int tag, bool receive);
 Status not_committed(const char* parameter, MPI_Datatype datatype);
 Status not_supported(const char* parameter, MPI_Datatype datatype);
 Status misplaced_in_place(const char* parameter);
+Status check_low_memory(const char* parameter, const void* buffer, MPI_Count count, MPI_Datatype type, int partner);
 
 // ---- Handles.
+
+// Linux maps nothing below (vm.mmap_min_addr), so that no object lies there.
+inline constexpr std::intptr_t kLowestAddress = 65536;
+
+// Whether the handle may be followed. Numbers that are no predefined handle are garbage, and so are addresses in the
+// kernel's half, -1 above all: one signed comparison tells them.
+inline bool is_address(const void* handle) noexcept {
+  return reinterpret_cast<std::intptr_t>(handle) >= kLowestAddress;
+}
+inline bool is_garbage(const void* handle) noexcept {
+  return !is_address(handle) && !is_predefined(handle);
+}
 
 // Whether a handle that is no predefined one points at a living object of that kind. Reads the memory it points at: a
 // handle that never was one may still crash, as a stray pointer does anywhere in C.
 inline bool is_alive(const void* handle, ObjectKind kind) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(handle);
-  return address >= kFirstUserHandle && address % alignof(Object) == 0 &&
-         static_cast<const Object*>(handle)->kind() == kind;
+  return is_address(handle) && address % alignof(Object) == 0 && static_cast<const Object*>(handle)->kind() == kind;
 }
 
 inline bool is_valid(MPI_Comm comm) noexcept {
@@ -109,7 +125,7 @@ inline bool is_valid(MPI_Message message) noexcept {
 // A request has more than one base, so its Object is not where its handle points.
 inline bool is_valid(MPI_Request request) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(request);
-  return address >= kFirstUserHandle && address % alignof(p2p::Request) == 0 &&
+  return is_address(request) && address % alignof(p2p::Request) == 0 &&
          reinterpret_cast<const p2p::Request*>(request)->Object::kind() == ObjectKind::kRequest;
 }
 
@@ -186,14 +202,14 @@ inline Status check_handle_at_or_null(const char* parameter, const Handle* handl
 // Sets `communicator` as well.
 [[gnu::always_inline]] inline Status check_comm(const char* parameter, MPI_Comm comm,
                                                 comm::Communicator*& communicator) {
-  communicator = resolve(comm);
+  communicator = is_garbage(comm) ? nullptr : resolve(comm);
   if (communicator != nullptr) [[likely]]
     return {};
   return bad_handle(parameter, comm, ObjectKind::kCommunicator);
 }
 
 [[gnu::always_inline]] inline Status check_committed(const char* parameter, MPI_Datatype handle) {
-  const datatype::Datatype* type = datatype::resolve(handle);
+  const datatype::Datatype* type = is_garbage(handle) ? nullptr : datatype::resolve(handle);
   if (type == nullptr) [[unlikely]]
     return bad_handle(parameter, handle, ObjectKind::kDatatype);
   if (!type->committed() && !type->is_predefined()) [[unlikely]]
@@ -204,6 +220,8 @@ inline Status check_handle_at_or_null(const char* parameter, const Handle* handl
 }
 
 // ---- Pointers and arrays.
+
+inline constexpr std::uintptr_t kFirstPage = 4096;  // bytes from address 0 on that are never mapped
 
 [[gnu::always_inline]] inline Status check_running() {
   if (is_running()) [[likely]]
@@ -238,6 +256,15 @@ inline Status check_buffer(const char* parameter, const void* buffer) {
   if (buffer != MPI_IN_PLACE) [[likely]]
     return {};
   return misplaced_in_place(parameter);
+}
+
+// Data at NULL, after everything else about the message has been checked. NULL is MPI_BOTTOM, which is right with types
+// of absolute addresses, and with MPI_PROC_NULL nothing is touched: the closer look is for the few buffers in page 0.
+[[gnu::always_inline]] inline Status check_memory(const char* parameter, const void* buffer, MPI_Count count,
+                                                  MPI_Datatype type, int partner) {
+  if (reinterpret_cast<std::uintptr_t>(buffer) >= kFirstPage) [[likely]]
+    return {};
+  return check_low_memory(parameter, buffer, count, type, partner);
 }
 
 inline Status check_array(const char* parameter, const void* array, MPI_Count length) {

@@ -51,6 +51,62 @@ static void point_to_point(void) {
   CHECK(request == MPI_REQUEST_NULL);
 }
 
+/* NULL is MPI_BOTTOM: wrong where data would lie in page 0, right where none does. */
+static void null_buffers(void) {
+  void* null = NULL;
+  SAYS(MPI_Send(null, 10, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER, "buf is a null pointer");
+  SAYS(MPI_Send((char*)8, 10, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER, "buf is close to a null pointer");
+  SAYS(MPI_Isend_c(null, 10, MPI_INT, 0, 0, MPI_COMM_WORLD, &request), MPI_ERR_BUFFER, "MPI_Isend_c: buf is");
+  SAYS(MPI_Recv(null, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &status), MPI_ERR_BUFFER, "buf is a null pointer");
+  SAYS(MPI_Recv_init(null, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &request), MPI_ERR_BUFFER, "buf is a null pointer");
+  SAYS(MPI_Sendrecv(&value, 1, MPI_INT, 0, 0, null, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &status), MPI_ERR_BUFFER, "recvbuf is");
+  SAYS(MPI_Psend_init(null, 2, 3, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request), MPI_ERR_BUFFER, "buf is");
+  CHECK(request == MPI_REQUEST_NULL);
+  int position = 0;
+  SAYS(MPI_Pack(null, 1, MPI_INT, &value, 4, &position, MPI_COMM_WORLD), MPI_ERR_BUFFER, "inbuf is a null pointer");
+  SAYS(MPI_Unpack(&value, 4, &position, null, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER, "outbuf is a null pointer");
+
+  MPI_Datatype absolute, empty;
+  MPI_Aint address;
+  int one = 1, in = -1;
+  value = 4711;
+  OK(MPI_Get_address(&value, &address));
+  OK(MPI_Type_create_hindexed(1, &one, &address, MPI_INT, &absolute));
+  OK(MPI_Type_commit(&absolute));
+  OK(MPI_Sendrecv(MPI_BOTTOM, 1, absolute, rank, 0, &in, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, &status));
+  CHECK(in == 4711);
+  OK(MPI_Type_contiguous(0, MPI_INT, &empty));
+  OK(MPI_Type_commit(&empty));
+  OK(MPI_Sendrecv(NULL, 0, MPI_INT, rank, 0, NULL, 5, empty, rank, 0, MPI_COMM_WORLD, &status));
+  OK(MPI_Send(NULL, 10, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD)); /* at the border of a grid */
+  OK(MPI_Recv(NULL, 10, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status));
+  OK(MPI_Type_free(&absolute));
+  OK(MPI_Type_free(&empty));
+}
+
+/* Numbers that no handle has, and addresses where nothing can be: the argument is named, and not followed. */
+static void garbage_handles(void) {
+  const MPI_Aint garbage[] = {1, 5, 0x17f, 0xfff, 4096, 5000, 65535, -1, -4096};
+  int n;
+  MPI_Info info;
+  for (int i = 0; i < (int)(sizeof garbage / sizeof garbage[0]); ++i) {
+    void* bad = (void*)garbage[i];
+    SAYS(MPI_Comm_size((MPI_Comm)bad, &n), MPI_ERR_COMM, "MPI_Comm_size: comm ");
+    SAYS(MPI_Send(&value, 1, MPI_INT, 0, 0, (MPI_Comm)bad), MPI_ERR_COMM, "MPI_Send: comm ");
+    SAYS(MPI_Send(&value, 1, (MPI_Datatype)bad, 0, 0, MPI_COMM_WORLD), MPI_ERR_TYPE, "MPI_Send: datatype ");
+    SAYS(MPI_Type_size((MPI_Datatype)bad, &n), MPI_ERR_TYPE, "MPI_Type_size: datatype ");
+    SAYS(MPI_Reduce_local(&value, &n, 1, MPI_INT, (MPI_Op)bad), MPI_ERR_OP, "MPI_Reduce_local: op ");
+    SAYS(MPI_Group_size((MPI_Group)bad, &n), MPI_ERR_GROUP, "MPI_Group_size: group ");
+    SAYS(MPI_Info_get_nkeys((MPI_Info)bad, &n), MPI_ERR_INFO, "MPI_Info_get_nkeys: info ");
+    SAYS(MPI_Comm_set_errhandler(MPI_COMM_WORLD, (MPI_Errhandler)bad), MPI_ERR_ERRHANDLER, "errhandler ");
+    SAYS(MPI_Session_get_info((MPI_Session)bad, &info), MPI_ERR_SESSION, "session ");
+    MPI_Request waited = (MPI_Request)bad;
+    SAYS(MPI_Wait(&waited, &status), MPI_ERR_REQUEST, "MPI_Wait: request ");
+    MPI_Message message = (MPI_Message)bad;
+    SAYS(MPI_Mrecv(&n, 1, MPI_INT, &message, &status), MPI_ERR_REQUEST, "MPI_Mrecv: message ");
+  }
+}
+
 static void datatypes(void) {
   MPI_Datatype type, made, integer = MPI_INT;
   OK(MPI_Type_contiguous(3, MPI_INT, &type));
@@ -87,6 +143,73 @@ static void collectives(void) {
   OK(MPI_Op_create(sum, 1, &op));
   OK(MPI_Op_free(&op));
   CHECK(op == MPI_OP_NULL);
+}
+
+/* One buffer on both sides. Every rank fails alike, so that nothing is left over. */
+static void aliased_buffers(void) {
+  int *b = malloc(sizeof(int) * 2 * (size_t)size), *counts = malloc(sizeof(int) * (size_t)size);
+  int *displs = malloc(sizeof(int) * (size_t)size), out;
+  MPI_Datatype* types = malloc(sizeof *types * (size_t)size);
+  for (int i = 0; i < size; ++i) {
+    b[2 * i] = b[2 * i + 1] = 1;
+    counts[i] = 1;
+    displs[i] = i;
+    types[i] = MPI_INT;
+  }
+  SAYS(MPI_Allreduce(b, b, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_BUFFER, "MPI_IN_PLACE as sendbuf");
+  SAYS(MPI_Iallreduce(b, b, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request), MPI_ERR_BUFFER, "MPI_Iallreduce");
+  SAYS(MPI_Allreduce_init(b, b, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request), MPI_ERR_BUFFER, "MPI_IN_PLACE");
+  SAYS(MPI_Scan(b, b, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_BUFFER, "MPI_IN_PLACE");
+  SAYS(MPI_Reduce_scatter_block(b, b, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_BUFFER, "MPI_IN_PLACE");
+  SAYS(MPI_Reduce_scatter(b, b, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_BUFFER, "MPI_IN_PLACE");
+  SAYS(MPI_Alltoall(b, 1, MPI_INT, b, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER, "MPI_IN_PLACE");
+  SAYS(MPI_Alltoallv(b, counts, displs, MPI_INT, b, counts, displs, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER, "MPI_IN_PLACE");
+  SAYS(MPI_Alltoallw(b, counts, displs, types, b, counts, displs, types, MPI_COMM_WORLD), MPI_ERR_BUFFER, "MPI_IN_PLACE");
+  SAYS(MPI_Allgather(b + rank, 1, MPI_INT, b, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER, "MPI_IN_PLACE as sendbuf");
+  SAYS(MPI_Allgatherv(b + rank, 1, MPI_INT, b, counts, displs, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER, "MPI_IN_PLACE");
+  SAYS(MPI_Reduce_local(b, b, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER, "the same memory");
+  SAYS(MPI_Reduce(b, b, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_SELF), MPI_ERR_BUFFER, "sendbuf instead, at the root");
+  SAYS(MPI_Gather(b, 1, MPI_INT, b, 1, MPI_INT, 0, MPI_COMM_SELF), MPI_ERR_BUFFER, "sendbuf instead, at the root");
+  SAYS(MPI_Gatherv(b + rank, 1, MPI_INT, b, counts, &displs[rank], MPI_INT, 0, MPI_COMM_SELF), MPI_ERR_BUFFER, "at the root");
+  SAYS(MPI_Scatter(b, 1, MPI_INT, b, 1, MPI_INT, 0, MPI_COMM_SELF), MPI_ERR_BUFFER, "recvbuf instead, at the root");
+  SAYS(MPI_Allreduce(NULL, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_BUFFER, "sendbuf is a null pointer");
+  SAYS(MPI_Allreduce(MPI_IN_PLACE, NULL, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_BUFFER, "recvbuf is a null pointer");
+  SAYS(MPI_Bcast(NULL, 1, MPI_INT, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER, "buffer is a null pointer");
+  SAYS(MPI_Alltoall(b, 1, MPI_INT, NULL, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER, "recvbuf is a null pointer");
+
+  /* All of these are right. */
+  OK(MPI_Allreduce(b, b, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  OK(MPI_Allreduce(NULL, NULL, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  OK(MPI_Allreduce(MPI_IN_PLACE, b, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  CHECK(b[0] == size);
+  OK(MPI_Bcast(NULL, 0, MPI_INT, 0, MPI_COMM_WORLD));
+  OK(MPI_Gather(&value, 1, MPI_INT, rank == 0 ? b : &value, 1, MPI_INT, 0, MPI_COMM_WORLD)); /* counts at the root only */
+  OK(MPI_Gather(&value, 1, MPI_INT, rank == 0 ? b : NULL, 1, MPI_INT, 0, MPI_COMM_WORLD));
+  OK(MPI_Reduce(rank == 0 ? MPI_IN_PLACE : b, rank == 0 ? b : NULL, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD));
+  OK(MPI_Scatter(rank == 0 ? b : NULL, 1, MPI_INT, rank == 0 ? MPI_IN_PLACE : b, 1, MPI_INT, 0, MPI_COMM_WORLD));
+  for (int i = 0; i < size; ++i) displs[i] = size + i; /* the same base, but behind what is sent */
+  OK(MPI_Allgatherv(b, 1, MPI_INT, b, counts, displs, MPI_INT, MPI_COMM_WORLD));
+  int* upper = malloc(sizeof(int) * (size_t)size);
+  for (int i = 0; i < size; ++i) upper[i] = i;
+  OK(MPI_Alltoallv(b, counts, upper, MPI_INT, b, counts, displs, MPI_INT, MPI_COMM_WORLD));
+  if (rank == 0) OK(MPI_Exscan(b, b, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF)); /* nothing is received by the first rank */
+
+  /* A grid without neighbours: nothing is touched. */
+  MPI_Comm line;
+  int dims[1] = {1}, periods[1] = {0};
+  OK(MPI_Cart_create(MPI_COMM_SELF, 1, dims, periods, 0, &line));
+  OK(MPI_Neighbor_allgather(NULL, 1, MPI_INT, NULL, 1, MPI_INT, line));
+  OK(MPI_Neighbor_alltoall(b, 1, MPI_INT, b, 1, MPI_INT, line));
+  OK(MPI_Comm_free(&line));
+  periods[0] = 1;
+  OK(MPI_Cart_create(MPI_COMM_SELF, 1, dims, periods, 0, &line));
+  SAYS(MPI_Neighbor_alltoall(b, 1, MPI_INT, NULL, 1, MPI_INT, line), MPI_ERR_BUFFER, "recvbuf is a null pointer");
+  OK(MPI_Comm_free(&line));
+  free(upper);
+  free(b);
+  free(counts);
+  free(displs);
+  free(types);
 }
 
 static void objects(void) {
@@ -170,8 +293,11 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   point_to_point();
+  null_buffers();
+  garbage_handles();
   datatypes();
   collectives();
+  aliased_buffers();
   objects();
   lacking();
   user_handlers();

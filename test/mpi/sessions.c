@@ -18,6 +18,53 @@ static void everybody(MPI_Session session, const char* name, int wanted_sum_of_o
   OK(MPI_Comm_free(&comm));
 }
 
+/* Functions that are given the error handler of what they make use it for their own failures too. */
+static int comm_failures, session_failures, last_class;
+static void on_comm(MPI_Comm* comm, int* code, ...) {
+  ++comm_failures;
+  MPI_Error_class(*code, &last_class);
+}
+static void on_session(MPI_Session* session, int* code, ...) {
+  ++session_failures;
+  MPI_Error_class(*code, &last_class);
+}
+
+static void handlers_of_what_is_made(MPI_Session session) {
+  MPI_Errhandler for_comms, for_sessions;
+  MPI_Group group, self;
+  MPI_Comm comm;
+  MPI_Session made;
+  OK(MPI_Comm_create_errhandler(on_comm, &for_comms));
+  OK(MPI_Session_create_errhandler(on_session, &for_sessions));
+  OK(MPI_Group_from_session_pset(session, "mpi://WORLD", &group));
+  OK(MPI_Group_from_session_pset(session, "mpi://SELF", &self));
+  FAILS(MPI_Comm_create_from_group(group, "org.example/null", MPI_INFO_NULL, for_comms, NULL), MPI_ERR_ARG);
+  CHECK(comm_failures == 1 && last_class == MPI_ERR_ARG);
+  FAILS(MPI_Comm_create_from_group(MPI_GROUP_NULL, "org.example/null", MPI_INFO_NULL, for_comms, &comm), MPI_ERR_GROUP);
+  CHECK(comm_failures == 2 && last_class == MPI_ERR_GROUP);
+  FAILS(MPI_Comm_create_from_group(group, NULL, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm), MPI_ERR_ARG);
+  CHECK(comm_failures == 2);
+  FAILS(MPI_Intercomm_create_from_groups(self, 5, group, 0, "org.example/inter", MPI_INFO_NULL, for_comms, &comm), MPI_ERR_RANK);
+  CHECK(comm_failures == 3);
+  FAILS(MPI_Session_init(MPI_INFO_NULL, for_sessions, NULL), MPI_ERR_ARG);
+  CHECK(session_failures == 1 && last_class == MPI_ERR_ARG);
+  FAILS(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, NULL), MPI_ERR_ARG);
+  FAILS(MPI_Session_init((MPI_Info)MPI_GROUP_EMPTY, for_sessions, &made), MPI_ERR_INFO);
+  CHECK(session_failures == 2);
+  OK(MPI_Errhandler_free(&for_comms));
+  OK(MPI_Errhandler_free(&for_sessions));
+  OK(MPI_Group_free(&group));
+  OK(MPI_Group_free(&self));
+}
+
+/* The length is asked for with no room; a name for which there is said to be room needs a place. */
+static void names_without_a_place(MPI_Session session) {
+  int length = 0;
+  OK(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &length, NULL));
+  CHECK(length == 12);
+  FAILS(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &length, NULL), MPI_ERR_ARG);
+}
+
 int main(int argc, char** argv) {
   MPI_Session first, second;
   MPI_Info info;
@@ -39,6 +86,8 @@ int main(int argc, char** argv) {
   OK(MPI_Info_free(&info));
   everybody(second, "org.example/second", 0);
   everybody(first, "org.example/first", 0);
+  handlers_of_what_is_made(second);
+  names_without_a_place(second);
   OK(MPI_Group_from_session_pset(second, "mpi://SELF", &group));
   OK(MPI_Group_size(group, &n));
   CHECK(n == 1);
