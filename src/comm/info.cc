@@ -37,9 +37,6 @@ Status Info::check_key(std::string_view key) {
 
 Status Info::set(std::string_view key, std::string_view value) {
   LAPWING_TRY(check_key(key));
-  if (value.empty()) {
-    return Status::error(MPI_ERR_INFO_VALUE, "the value for info key '%s' must not be empty", std::string(key).c_str());
-  }
   if (value.size() >= MPI_MAX_INFO_VAL) {
     return Status::error(MPI_ERR_INFO_VALUE, "the value for info key '%s' has %zu characters; at most %d are allowed",
                          std::string(key).c_str(), value.size(), MPI_MAX_INFO_VAL - 1);

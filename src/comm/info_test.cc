@@ -40,7 +40,7 @@ TEST_F(InfoTest, ChecksLengths) {
   EXPECT_EQ(info_->set("   ", "v").error_class(), MPI_ERR_INFO_KEY);
   EXPECT_EQ(info_->set(std::string(MPI_MAX_INFO_KEY, 'k'), "v").error_class(), MPI_ERR_INFO_KEY);
   EXPECT_TRUE(info_->set(std::string(MPI_MAX_INFO_KEY - 1, 'k'), "v").ok());
-  EXPECT_EQ(info_->set("k", "").error_class(), MPI_ERR_INFO_VALUE);
+  EXPECT_TRUE(info_->set("k", "").ok());  // a value may be empty
   EXPECT_EQ(info_->set("k", std::string(MPI_MAX_INFO_VAL, 'v')).error_class(), MPI_ERR_INFO_VALUE);
   EXPECT_TRUE(info_->set("k", std::string(MPI_MAX_INFO_VAL - 1, 'v')).ok());
 }

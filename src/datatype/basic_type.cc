@@ -2,6 +2,7 @@
 
 #include <complex>
 #include <iterator>
+#include <type_traits>
 
 #include "datatype/numbers.h"
 
@@ -19,6 +20,7 @@ constexpr std::uint32_t align_of = alignof(T);
 #define BASIC_EXTERNAL(name, type, element, category, external) \
   { name, #name, size_of<type>, align_of<type>, Element::element, Category::category, external }
 
+constexpr Element kCharElement = std::is_signed_v<char> ? Element::kInt8 : Element::kUint8;
 constexpr Element kLongElement = sizeof(long) == 8 ? Element::kInt64 : Element::kInt32;
 constexpr Element kUnsignedLongElement = sizeof(long) == 8 ? Element::kUint64 : Element::kUint32;
 using Float = float;
@@ -32,7 +34,7 @@ using Wide = wchar_t;
 
 const BasicType kBasicTypes[] = {
     // Characters and bytes.
-    BASIC(MPI_CHAR, char, kInt8, kNone),
+    {MPI_CHAR, "MPI_CHAR", 1, 1, kCharElement, Category::kNone, 1},
     BASIC(MPI_SIGNED_CHAR, signed char, kInt8, kCInteger),
     BASIC(MPI_UNSIGNED_CHAR, unsigned char, kUint8, kCInteger),
     BASIC(MPI_BYTE, unsigned char, kUint8, kByte),

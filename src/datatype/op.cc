@@ -51,6 +51,12 @@ const Row* row_of(MPI_Op handle) noexcept {
   return nullptr;
 }
 
+// MPI_CHAR is for characters, and the standard has no reductions of them; MPICH and Open MPI take it as the integer that a char is
+// in C, and programs reduce flags of that type.
+Category category_in_reductions(const Datatype& type) noexcept {
+  return type.handle() == MPI_CHAR ? Category::kCInteger : type.category();
+}
+
 Kernel kernel_for(MPI_Op op, const Datatype& type) noexcept {
   if (type.category() == Category::kPair) return pair_kernel(op, type.pair().value, type.pair().index);
   if (const Kernel kernel = arithmetic_kernel(op, type.element())) return kernel;
@@ -100,7 +106,7 @@ void free(Op* op) noexcept {
 Status check(const Op& op, const Datatype& type) {
   if (op.is_user()) return {};
   const Row& row = *row_of(op.predefined_);
-  const bool allowed = type.is_predefined() && (row.categories & bit(type.category())) != 0;
+  const bool allowed = type.is_predefined() && (row.categories & bit(category_in_reductions(type))) != 0;
   if (allowed && kernel_for(op.predefined_, type) != nullptr) return {};
   if (row.categories == 0) {
     return Status::error(MPI_ERR_OP, "%s is for one-sided communication only, not for reductions", row.name);

@@ -48,8 +48,9 @@ Status send_buffered(const p2p::SendArguments& arguments) {
   return p2p::buffer_for(*arguments.communicator, *process.messenger).send(*process.messenger, arguments);
 }
 
-// A packed copy, for the functions that send from the buffer they receive into.
+// A packed copy, for the functions that send from the buffer they receive into. Nothing is read for MPI_PROC_NULL.
 std::unique_ptr<std::byte[]> packed_copy(p2p::SendArguments& arguments) {
+  if (arguments.destination == MPI_PROC_NULL) return nullptr;
   const std::uint64_t bytes = datatype::packed_size(*arguments.type, arguments.count);
   std::unique_ptr<std::byte[]> copy(new std::byte[bytes]);
   if (bytes != 0) datatype::pack(arguments.buffer, arguments.count, *arguments.type, copy.get());

@@ -1,6 +1,8 @@
 // MPI 5.0, section 7.4.2: MPI_Comm_split_type, and what it knows of the hardware. Get_processor_name is here as well.
 //
 // Everybody tells everybody where it runs; then each finds its colour alone, and an ordinary split follows.
+#include <strings.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -71,8 +73,8 @@ int guided_color(const std::vector<Place>& places, int own, MPI_Info info, bool 
   std::string value;
   if (info == MPI_INFO_NULL) return MPI_UNDEFINED;
   if (by_set && resolve(info)->get(kSetKey, value)) {
-    if (value == "mpi://WORLD") return 0;
-    return value == "mpi://SELF" ? own : MPI_UNDEFINED;
+    if (strcasecmp(value.c_str(), "mpi://WORLD") == 0) return 0;
+    return strcasecmp(value.c_str(), "mpi://SELF") == 0 ? own : MPI_UNDEFINED;
   }
   if (!resolve(info)->get(kTypeKey, value)) return MPI_UNDEFINED;
   const int level = resource_level(value);

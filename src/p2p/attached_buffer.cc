@@ -24,6 +24,7 @@ AttachedBuffer::~AttachedBuffer() = default;
 
 Status AttachedBuffer::attach(void* memory, std::uint64_t bytes) {
   if (attached_) return Status::error(MPI_ERR_BUFFER, "a buffer is attached already; detach it first");
+  if (memory == nullptr && bytes > 0) return Status::error(MPI_ERR_BUFFER, "the buffer is a null pointer");
   attached_ = true;
   automatic_ = memory == MPI_BUFFER_AUTOMATIC;
   memory_ = static_cast<std::byte*>(memory);

@@ -68,6 +68,19 @@ static void operations_on_addresses(void) {
   }
 }
 
+/* A char is an integer, as in C, although MPI_CHAR is for characters. */
+static void operations_on_char(void) {
+  char mine = (char)(rank == size - 1), all = -1;
+  OK(MPI_Allreduce(&mine, &all, 1, MPI_CHAR, MPI_MAX, MPI_COMM_WORLD));
+  CHECK(all == 1);
+  OK(MPI_Allreduce(&mine, &all, 1, MPI_CHAR, MPI_SUM, MPI_COMM_WORLD));
+  CHECK(all == 1);
+  OK(MPI_Allreduce(&mine, &all, 1, MPI_CHAR, MPI_LAND, MPI_COMM_WORLD));
+  CHECK(all == (size == 1));
+  OK(MPI_Allreduce(&mine, &all, 1, MPI_CHAR, MPI_BOR, MPI_COMM_WORLD));
+  CHECK(all == 1);
+}
+
 /* The type of an empty piece is never looked at, MPI_DATATYPE_NULL included. */
 static void null_types_of_empty_pieces(void) {
   int* zeros = calloc((size_t)size, sizeof *zeros);
@@ -107,6 +120,7 @@ int main(int argc, char** argv) {
   handler_of_the_world();
   names_of_process_sets();
   operations_on_addresses();
+  operations_on_char();
   null_types_of_empty_pieces();
   shapes();
   OK(MPI_Finalize());

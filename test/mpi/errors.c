@@ -80,6 +80,9 @@ static void null_buffers(void) {
   OK(MPI_Sendrecv(NULL, 0, MPI_INT, rank, 0, NULL, 5, empty, rank, 0, MPI_COMM_WORLD, &status));
   OK(MPI_Send(NULL, 10, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD)); /* at the border of a grid */
   OK(MPI_Recv(NULL, 10, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status));
+  OK(MPI_Sendrecv_replace(NULL, 10, MPI_INT, MPI_PROC_NULL, 0, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status));
+  SAYS(MPI_Sendrecv_replace(NULL, 10, MPI_INT, MPI_PROC_NULL, 0, rank, 0, MPI_COMM_WORLD, &status), MPI_ERR_BUFFER, "buf is");
+  SAYS(MPI_Buffer_attach(NULL, 1000), MPI_ERR_BUFFER, "buffer is a null pointer");
   OK(MPI_Type_free(&absolute));
   OK(MPI_Type_free(&empty));
 }

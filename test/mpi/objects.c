@@ -180,6 +180,10 @@ static void infos(void) {
   FAILS(MPI_Info_delete(info, "first"), MPI_ERR_INFO_NOKEY);
   FAILS(MPI_Info_get_nthkey(info, 1, key), MPI_ERR_ARG);
   FAILS(MPI_Info_set(info, "", "x"), MPI_ERR_INFO_KEY);
+  OK(MPI_Info_set(info, "empty", ""));
+  length = sizeof value;
+  OK(MPI_Info_get_string(info, "empty", &length, value, &flag));
+  CHECK(flag && length == 1 && value[0] == 0);
   OK(MPI_Info_free(&info));
   OK(MPI_Info_free(&copy));
   CHECK(info == MPI_INFO_NULL);
