@@ -301,7 +301,8 @@ class Parser {
 
   Status take_timeout_from_environment() {
     const char* text = std::getenv("MPIEXEC_TIMEOUT");
-    if (text == nullptr || *text == '\0') return {};
+    // MPICH's ways to say "none".
+    if (text == nullptr || *text == '\0' || is_one_of(text, "0 -1")) return {};
     option_ = "MPIEXEC_TIMEOUT (in the environment)";
     return parse_timeout(text);
   }

@@ -179,6 +179,8 @@ TEST(CommandLine, HasATimeLimitFromTheEnvironment) {
   ASSERT_EQ(::setenv("MPIEXEC_TIMEOUT", "30", 1), 0);
   EXPECT_EQ(parsed({"a"}).timeout, 30);
   EXPECT_EQ(parsed({"--timeout", "5", "a"}).timeout, 5);
+  ASSERT_EQ(::setenv("MPIEXEC_TIMEOUT", "-1", 1), 0);
+  EXPECT_EQ(parsed({"a"}).timeout, 0);
   ASSERT_EQ(::setenv("MPIEXEC_TIMEOUT", "soon", 1), 0);
   EXPECT_NE(error_of({"a"}).find("MPIEXEC_TIMEOUT"), std::string::npos);
   ASSERT_EQ(::unsetenv("MPIEXEC_TIMEOUT"), 0);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -150,7 +151,10 @@ bool OutputForwarder::deliver() {
   for (std::size_t index = 0; index < channels_.size(); ++index) read_all(index);
   flush_unfinished();
   notice_failures();
-  return backlog() == 0;
+  // A paused target may have been written out by now, but its pipes were not read to the end.
+  const bool any_paused =
+      std::any_of(targets_.begin(), targets_.end(), [](const Target& target) { return target.paused; });
+  return backlog() == 0 && !any_paused;
 }
 
 std::size_t OutputForwarder::backlog() const {

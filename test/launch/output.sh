@@ -55,6 +55,9 @@ wait $job
   while [ ! -e "$work/slow.3" ]; do :; done
   sort -n | uniq -c | awk '$1 != 4 { exit 1 } END { if (NR != 200000) exit 1 }'
 } || fail "a slow reader: lines are missing"
+run "much output at the end" 0 -n 4 sh -c 'seq 200000'
+[ "$(wc -l <"$work/out")" -eq 800000 ] || fail "much output at the end: lines are missing"
+: >"$work/out"
 
 # -- a second wish
 "$mpiexec" -n 2 sh -c 'trap "" INT; echo >'"$work"'/deaf.$PMI_RANK; while :; do sleep 0.05; done' >/dev/null 2>"$work/err" &
