@@ -25,7 +25,6 @@ stuck() {
 # -- a reader that has stopped
 stuck "time limit" 124 --timeout 1 -n 2 yes stuck-1-$$
 said "time limit" "did not end within 1 s"
-said "time limit" "standard output has stopped reading; [0-9]* bytes .* lost"
 wait_until "time limit: ranks are left" gone "^yes.stuck-[1].$$"
 stuck "dead rank" 5 -n 2 sh -c 'if [ $PMI_RANK = 0 ]; then echo; : >'"$work"'/written; exec yes; fi
   while [ ! -e '"$work"'/written ]; do :; done; exit 5'
@@ -39,6 +38,7 @@ wait_until "SIGTERM: the exchange is not done" alive "^yes.stuck-[2].$$" 2
 kill -TERM $job
 wait $job
 [ $? -eq 143 ] || fail "SIGTERM: exit code"
+said "SIGTERM" "standard output has stopped reading; [0-9]* bytes .* lost"
 said "SIGTERM" "passing SIGTERM .* on to all ranks; once more, and they are killed"
 wait_until "SIGTERM: ranks are left" gone "^yes.stuck-[2].$$"
 
