@@ -16,7 +16,8 @@ namespace {
 
 // Steps that neither wait for others nor let them go on.
 bool is_local(Step::Kind kind) noexcept {
-  return kind == Step::Kind::kReduce || kind == Step::Kind::kCopy || kind == Step::Kind::kTake || kind == Step::Kind::kFold;
+  return kind == Step::Kind::kReduce || kind == Step::Kind::kCopy || kind == Step::Kind::kTake ||
+         kind == Step::Kind::kFold;
 }
 
 }  // namespace
@@ -278,10 +279,10 @@ CollectiveRequest::Operand CollectiveRequest::operand(const Step& step, int rank
 void CollectiveRequest::take(const Step& step) noexcept {
   const Operand from = operand(step, step.peer);
   if (step.lane == Step::kWhole && from.posted > step.source.count && complaint_.ok())
-    complaint_ = Status::error(MPI_ERR_TRUNCATE,
-                               "%s, while it received from rank %d: that one gave %llu bytes, but %llu are expected here", name_,
-                               step.peer, static_cast<unsigned long long>(from.posted),
-                               static_cast<unsigned long long>(step.source.count));
+    complaint_ = Status::error(
+        MPI_ERR_TRUNCATE, "%s, while it received from rank %d: that one gave %llu bytes, but %llu are expected here",
+        name_, step.peer, static_cast<unsigned long long>(from.posted),
+        static_cast<unsigned long long>(step.source.count));
   datatype::unpack(from.data, from.bytes, step.target.address, step.target.count, *step.target.type, 0);
 }
 
@@ -316,8 +317,8 @@ void CollectiveRequest::compare(Receiving& receiving) noexcept {
   if (theirs == description_ || theirs == 0) [[likely]]
     return;
   if (!failure_.ok()) return;
-  failure_ = mismatch(*communicator_, {communicator_->rank(), description_},
-                      {schedule_.steps()[receiving.step].peer, theirs});
+  failure_ =
+      mismatch(*communicator_, {communicator_->rank(), description_}, {schedule_.steps()[receiving.step].peer, theirs});
   abandon_messages();
 }
 

@@ -52,6 +52,18 @@ class Job {
       loop_.run();
     } while (run_application_tasklets() || poll_rooms());
   }
+  // On the boards: the others have lost this rank, and it them.
+  void part_with(std::uint32_t rank) {
+    for (std::uint32_t other = 0; other < ranks_; ++other) {
+      if (other == rank) continue;
+      engine::Call visit(loop_[other].engine);
+      rooms_[other]->lose(rank, Status::error(MPI_ERR_OTHER, "rank %u has gone", rank));
+    }
+    engine::Call visit(loop_[rank].engine);
+    for (std::uint32_t other = 0; other < ranks_; ++other) {
+      if (other != rank) rooms_[rank]->lose(other, Status::error(MPI_ERR_OTHER, "this rank has gone"));
+    }
+  }
   Status take(std::uint32_t rank, p2p::Request* request) {
     EXPECT_TRUE(request->done());
     engine::Call visit(loop_[rank].engine);
@@ -318,7 +330,8 @@ void check_truncation(With with) {
   EXPECT_TRUE(job.take(0, root).ok());
   const Status status = job.take(1, leaf);
   EXPECT_EQ(status.error_class(), MPI_ERR_TRUNCATE);
-  EXPECT_EQ(std::string(status.text()).find("rank 1 is in MPI_Bcast(root 0, 8 bytes), rank 0 in MPI_Bcast(root 0, 16 bytes), on "),
+  EXPECT_EQ(std::string(status.text())
+                .find("rank 1 is in MPI_Bcast(root 0, 8 bytes), rank 0 in MPI_Bcast(root 0, 16 bytes), on "),
             0u)
       << status.text();
 }
@@ -335,7 +348,8 @@ TEST(CollectiveRequest, ATruncatedPostFailsTheReceiver) {
 // A call of two ints each, with the buffers that it needs.
 struct Buffers {
   int in[16] = {1, 2}, out[16] = {};
-  Call call(Collective what, int root = 0, MPI_Op op = MPI_OP_NULL, std::uint64_t count = 2, MPI_Datatype type = MPI_INT) {
+  Call call(Collective what, int root = 0, MPI_Op op = MPI_OP_NULL, std::uint64_t count = 2,
+            MPI_Datatype type = MPI_INT) {
     Call made;
     made.what = what;
     made.send.buffer = in;
@@ -399,7 +413,8 @@ TEST(Mismatch, OfCallsThatMeetNoReaderIsFoundByTheNext) {
       requests[rank] = job.start(rank, parts[rank].call(Collective::kBcast, static_cast<int>(rank)));
     job.run();
     for (std::uint32_t rank = 0; rank < 2; ++rank) EXPECT_TRUE(job.take(rank, requests[rank]).ok());
-    for (std::uint32_t rank = 0; rank < 2; ++rank) requests[rank] = job.start(rank, parts[rank].call(Collective::kBarrier));
+    for (std::uint32_t rank = 0; rank < 2; ++rank)
+      requests[rank] = job.start(rank, parts[rank].call(Collective::kBarrier));
     job.run();
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
       const Status status = job.take(rank, requests[rank]);
@@ -422,6 +437,60 @@ TEST(Mismatch, OnABoardHoldsUpNoRank) {
   job.run();
   for (std::uint32_t rank = 0; rank < 3; ++rank) EXPECT_EQ(job.take(rank, requests[rank]).error_class(), MPI_ERR_OP);
   for (std::uint32_t rank = 0; rank < 3; ++rank) EXPECT_EQ(out[rank], in[rank]) << "nothing was written";
+}
+
+// ---- a rank that leaves
+
+// Each of the algorithms on a board, and each rank as the one that leaves: before it has begun, when it has done what it can while the
+// others have not begun, and when they are all under way. No rank may be left waiting, and where the one that left had done its part, all
+// goes well.
+TEST(Leaving, AtABoardHoldsUpNoRank) {
+  struct Kind {
+    Collective what;
+    MPI_Op op;
+    std::uint64_t count;
+  };
+  const Kind kinds[] = {{Collective::kBarrier, MPI_OP_NULL, 0},   {Collective::kBcast, MPI_OP_NULL, 100},
+                        {Collective::kGather, MPI_OP_NULL, 100},  {Collective::kScatter, MPI_OP_NULL, 100},
+                        {Collective::kAllgather, MPI_OP_NULL, 9}, {Collective::kAlltoall, MPI_OP_NULL, 9},
+                        {Collective::kReduce, MPI_SUM, 9},        {Collective::kReduce, MPI_SUM, 5000},
+                        {Collective::kAllreduce, MPI_SUM, 9},     {Collective::kAllreduce, MPI_SUM, 5000},
+                        {Collective::kScan, MPI_SUM, 9},          {Collective::kReduceScatterBlock, MPI_SUM, 9}};
+  constexpr std::uint32_t kRanks = 3;
+  enum When { kBefore, kAfterItsPart, kUnderWay };
+  for (const Kind& kind : kinds) {
+    for (std::uint32_t leaver = 0; leaver < kRanks; ++leaver) {
+      for (const When when : {kBefore, kAfterItsPart, kUnderWay}) {
+        Job job(kRanks, 1, With::kBoards);
+        std::vector<std::vector<int>> in(kRanks, std::vector<int>(kRanks * 5000, 1)), out = in;
+        const auto begin = [&](std::uint32_t rank) {
+          Call call;
+          call.what = kind.what;
+          call.send.buffer = in[rank].data();
+          call.receive.buffer = out[rank].data();
+          call.send.count = call.receive.count = kind.count;
+          call.send.type = call.receive.type = MPI_INT;
+          if (kind.op != MPI_OP_NULL) call.op = datatype::resolve_op(kind.op);
+          return job.start(rank, call);
+        };
+        std::vector<std::pair<std::uint32_t, p2p::Request*>> requests;
+        if (when != kBefore) requests.emplace_back(leaver, begin(leaver));
+        job.run();
+        const bool done = when != kBefore && requests[0].second->done();
+        if (when != kUnderWay) job.part_with(leaver);
+        for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+          if (rank != leaver) requests.emplace_back(rank, begin(rank));
+        }
+        if (when == kUnderWay) job.part_with(leaver);
+        job.run();
+        for (auto& [rank, request] : requests) {
+          ASSERT_TRUE(request->done()) << name(kind.what) << ", rank " << leaver << " left, rank " << rank << " waits";
+          const Status status = job.take(rank, request);
+          EXPECT_TRUE(status.ok() || !done) << name(kind.what) << ", rank " << rank << ": " << status.text();
+        }
+      }
+    }
+  }
 }
 
 TEST(Checks, RefuseWhatTheStandardForbids) {

@@ -100,10 +100,10 @@ const char* name_of_operation(std::uint64_t field) noexcept {
     MPI_Op op;
     const char* name;
   };
-  static const Named kNames[] = {{MPI_SUM, "MPI_SUM"},       {MPI_PROD, "MPI_PROD"},     {MPI_MIN, "MPI_MIN"},
-                                 {MPI_MAX, "MPI_MAX"},       {MPI_BAND, "MPI_BAND"},     {MPI_BOR, "MPI_BOR"},
-                                 {MPI_BXOR, "MPI_BXOR"},     {MPI_LAND, "MPI_LAND"},     {MPI_LOR, "MPI_LOR"},
-                                 {MPI_LXOR, "MPI_LXOR"},     {MPI_MINLOC, "MPI_MINLOC"}, {MPI_MAXLOC, "MPI_MAXLOC"}};
+  static const Named kNames[] = {{MPI_SUM, "MPI_SUM"},   {MPI_PROD, "MPI_PROD"},     {MPI_MIN, "MPI_MIN"},
+                                 {MPI_MAX, "MPI_MAX"},   {MPI_BAND, "MPI_BAND"},     {MPI_BOR, "MPI_BOR"},
+                                 {MPI_BXOR, "MPI_BXOR"}, {MPI_LAND, "MPI_LAND"},     {MPI_LOR, "MPI_LOR"},
+                                 {MPI_LXOR, "MPI_LXOR"}, {MPI_MINLOC, "MPI_MINLOC"}, {MPI_MAXLOC, "MPI_MAXLOC"}};
   for (const Named& named : kNames) {
     if (named.op == handle) return named.name;
   }
@@ -158,8 +158,8 @@ Cause cause(const Fields& ours, const Fields& theirs) noexcept {
   if (ours.bytes != theirs.bytes)
     return {ours.bytes < theirs.bytes ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT, "every rank must name as much data"};
   return {MPI_ERR_OTHER,
-          "their calls before this one were not the same, but every rank must call the same collectives in the same order, with the "
-          "same root, operation and amount of data"};
+          "their calls before this one were not the same, but every rank must call the same collectives in the same "
+          "order, with the same root, operation and amount of data"};
 }
 
 std::string name_of(const comm::Communicator& communicator) {

@@ -44,7 +44,8 @@ void Board::leave() noexcept {
     return wake_watching();
   }
   if (number_ == Boards::kWorld) return;
-  for (int rank = 0; rank < size_; ++rank) store_relaxed(memory_.gone(static_cast<std::uint64_t>(rank)), std::uint8_t{0});
+  for (int rank = 0; rank < size_; ++rank)
+    store_relaxed(memory_.gone(static_cast<std::uint64_t>(rank)), std::uint8_t{0});
   store_relaxed(header.left, 0u);
   store_release(header.first_round, load_relaxed(header.end_round));
   host_.give_back(number_);

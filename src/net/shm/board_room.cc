@@ -29,7 +29,8 @@ void BoardRoom::arm() noexcept {
 }
 
 bool BoardRoom::work_left() noexcept {
-  return std::any_of(watched_.begin(), watched_.end(), [](Board* board) { return board->outlook() != Board::Outlook::kNotYet; });
+  return std::any_of(watched_.begin(), watched_.end(),
+                     [](Board* board) { return board->outlook() != Board::Outlook::kNotYet; });
 }
 
 bool BoardRoom::watch(Board& board) noexcept {

@@ -177,7 +177,8 @@ TEST_F(BoardRoomTest, ALostMemberEndsTheWait) {
   room(0).lose(2, Status::error(MPI_ERR_OTHER, "gone"));
   EXPECT_EQ(watcher.why, "gone");
   EXPECT_TRUE(room(0).idle());
-  EXPECT_EQ(boards[0]->watch(watcher, Board::kEverybody, 0), Board::Outlook::kNever) << "nor does one that begins later";
+  EXPECT_EQ(boards[0]->watch(watcher, Board::kEverybody, 0), Board::Outlook::kNever)
+      << "nor does one that begins later";
   EXPECT_STREQ(boards[0]->why_never().text(), "gone");
   auto later = room(0).open_board(room(0).claim(), {4, 9}, 0);
   EXPECT_EQ(later->watch(watcher, 1, 0), Board::Outlook::kNever) << "nor one at a board that is opened later";
@@ -236,8 +237,7 @@ TEST_F(BoardRoomTest, WhoOpensLateFindsTheRoundWithWhichTheUseBegan) {
     }
   }
   // A rank that took fewer rounds than the others, in a program that is wrong, does not take the next use back into theirs.
-  for (int rank = 0; rank < 3; ++rank)
-    room(rank).open_board(number, {4, 7, 9}, rank)->take_rounds(rank == 2 ? 1 : 4);
+  for (int rank = 0; rank < 3; ++rank) room(rank).open_board(number, {4, 7, 9}, rank)->take_rounds(rank == 2 ? 1 : 4);
   EXPECT_EQ(room(0).open_board(number, {4, 7, 9}, 0)->take_rounds(1), 10u);
 }
 
@@ -265,7 +265,8 @@ TEST_F(BoardRoomTest, APostThatBelongsToSomethingElseIsSeen) {
 TEST_F(BoardRoomTest, ALengthBeyondTheBoardIsCutToIt) {
   auto boards = open(Boards::kWorld);
   boards[1]->post(0, 0, kCall, false);
-  store_relaxed(segment_.board(Boards::kWorld).cell(1, 0).stamp, BoardCell::stamp_of(0, (1u << BoardCell::kLengthBits) - 1));
+  store_relaxed(segment_.board(Boards::kWorld).cell(1, 0).stamp,
+                BoardCell::stamp_of(0, (1u << BoardCell::kLengthBits) - 1));
   EXPECT_EQ(boards[0]->read(1, 0).bytes, Board::kMostBytes);
   EXPECT_EQ(boards[0]->read(1, 0).data, segment_.board(Boards::kWorld).sheet(1, 0));
 }
