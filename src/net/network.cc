@@ -170,6 +170,12 @@ Boards* Network::boards() const noexcept {
   return nullptr;
 }
 
+std::int64_t Network::watch_after() const noexcept {
+  std::int64_t after = 0;
+  for (const auto& transport : transports_) after = std::max(after, transport->watch_after());
+  return after;
+}
+
 bool Network::flushed() const noexcept {
   for (const auto& transport : transports_) {
     if (!transport->flushed()) return false;

@@ -37,6 +37,8 @@ class Network {
   void post(PeerId peer, SendOp& op) noexcept { routes_[peer].transport->post(peer, op); }
   const Capabilities& capabilities(PeerId peer) noexcept { return routes_[peer].capabilities; }
   Transport& route(PeerId peer) noexcept { return *routes_[peer].transport; }
+  // As Transport::watch_after(), over all of them.
+  std::int64_t watch_after() const noexcept;
   // For communicators whose ranks are all on this host; null where nothing is shared.
   Boards* boards() const noexcept;
   // "rank 3 on host node7": for messages.

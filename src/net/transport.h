@@ -114,6 +114,20 @@ class Transport : public engine::Source {
     return false;
   }
 
+  // A peer is waited for, and nothing has been said to it perhaps: from now on the transport notices when its host is gone
+  // (on_peer_lost). True when it had to begin something for that, such as a connection. The second form is content with any rank of
+  // the same host, and begins no more than a bounded number of times.
+  virtual bool watch_over(PeerId peer) noexcept {
+    (void)peer;
+    return false;
+  }
+  virtual bool watch_over_host(PeerId peer) noexcept {
+    (void)peer;
+    return false;
+  }
+  // After how many ns of waiting to ask for that; 0: never, this transport notices in any case.
+  virtual std::int64_t watch_after() const noexcept { return 0; }
+
   // Where the ranks that this transport reaches can share memory for collective operations (board.h), else null. After attach().
   virtual Boards* boards() noexcept { return nullptr; }
 

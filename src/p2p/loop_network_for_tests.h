@@ -49,6 +49,7 @@ class LoopJob {
     unsigned seed = 1;
     net::Capabilities way = {1024, 4096, false};
     std::uint64_t unexpected_limit = 16 << 20;
+    std::int64_t watch_after = 0;
   };
 
   struct Rank;
@@ -68,6 +69,15 @@ class LoopJob {
       into.scatter(reinterpret_cast<const void*>(address), bytes);
       return true;
     }
+    bool watch_over(net::PeerId peer) noexcept override {
+      job_.watched.push_back(peer);
+      return true;
+    }
+    bool watch_over_host(net::PeerId peer) noexcept override {
+      job_.hosts_watched.push_back(peer);
+      return true;
+    }
+    std::int64_t watch_after() const noexcept override { return job_.options.watch_after; }
     bool flushed() const noexcept override { return true; }
     void expect_goodbye() noexcept override {}
     void close() noexcept override {}
@@ -189,6 +199,9 @@ class LoopJob {
   std::vector<std::string> violations;
   std::uint64_t frames_posted = 0;
   int pulls_until_failure = 1 << 30;
+
+  // What transports have been asked to watch over.
+  std::vector<net::PeerId> watched, hosts_watched;
 
  private:
   enum class Stage { kPosted, kTaken, kLanding };

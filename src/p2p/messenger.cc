@@ -36,7 +36,7 @@ constexpr int kSpelledOut = 20;
 
 Messenger::ProbeWatch::ProbeWatch(comm::Communicator& communicator, int source, int tag,
                                   engine::Waiter& waiter) noexcept
-    : key_(key_of(communicator, source, tag)), waiter_(waiter) {}
+    : key_(key_of(communicator, source, tag)), group_(communicator.peers()), waiter_(waiter) {}
 
 Messenger::State::State(Messenger& owner, engine::Engine& engine, std::uint64_t unexpected_limit)
     : owner(owner),
@@ -46,11 +46,13 @@ Messenger::State::State(Messenger& owner, engine::Engine& engine, std::uint64_t 
       requests(owner),
       process_buffer(engine),
       puller(*this),
+      vigil(*this),
       kick([](engine::Timer&) noexcept {}) {
   engine.add_source(puller);
 }
 
 Messenger::State::~State() {
+  engine.cancel_timer(vigil);
   engine.cancel_timer(kick);
   engine.remove_source(puller);
   std::vector<Message*> left;
@@ -67,6 +69,8 @@ Messenger::~Messenger() = default;
 
 void Messenger::set_network(net::Network& network) {
   state_->network = &network;
+  state_->vigil_period = network.watch_after();
+  state_->vigil_due = state_->vigil_period != 0;
   const Windows windows = windows_for(state_->unexpected_limit, network.size());
   state_->peers.reset(network.size(), [windows](std::size_t, Peer& peer) {
     for (int account = 0; account < kAccounts; ++account) peer.incoming[account].window = windows.units[account];
@@ -149,6 +153,7 @@ void Messenger::start_matched(ReceiveRequest& receive, Message* message) noexcep
 
 void Messenger::watch(ProbeWatch& watch) noexcept {
   state_->probes.push_back(watch);
+  if (state_->vigil_due) state_->begin_vigil();
   state_->relieve_for(watch.key_);
 }
 
@@ -157,7 +162,11 @@ void Messenger::unwatch(ProbeWatch& watch) noexcept {
 }
 
 Status Messenger::reachable(comm::Communicator& communicator, int source) const {
-  if (source == MPI_ANY_SOURCE || source == MPI_PROC_NULL) return {};
+  if (source == MPI_PROC_NULL) return {};
+  if (source == MPI_ANY_SOURCE) {
+    const Status* why = state_->failure_among(communicator.peers());
+    return why != nullptr ? why->copy() : Status();
+  }
   const Peer& peer = state_->peers[communicator.peers().member(source)];
   return peer.lost ? peer.why.copy() : Status();
 }

@@ -89,7 +89,7 @@ class Messenger final : public net::FrameSink {
   void watch(ProbeWatch& watch) noexcept;
   void unwatch(ProbeWatch& watch) noexcept;
 
-  // An error when no message from `source` can come any more.
+  // An error when no message from `source` can come any more; for MPI_ANY_SOURCE, when a member of the communicator has failed.
   Status reachable(comm::Communicator& communicator, int source) const;
 
   // MPI_Buffer_attach: what buffered sends use whose communicator has no buffer of its own.

@@ -46,7 +46,15 @@ TEST(Messenger, LossOfAPeerEndsWhatNeedsIt) {
     for (auto& receive : receives) {
       ASSERT_TRUE(receive.done()) << seed;
     }
-    EXPECT_FALSE(anyone.done());
+    ASSERT_TRUE(anyone.done()) << seed;  // rank 1 is a member
+    EXPECT_NE(std::string(anyone.result().status.text()).find("rank 1"), std::string::npos);
+    ReceiveRequest anyone_later(from(job[0], MPI_ANY_SOURCE, 777, room));
+    job[0].messenger.start(anyone_later);
+    ASSERT_TRUE(anyone_later.done());
+    EXPECT_FALSE(anyone_later.result().status.ok());
+    Result result;
+    EXPECT_FALSE(job[0].messenger.probe(*job[0].world, MPI_ANY_SOURCE, 777, result));
+    EXPECT_FALSE(job[0].messenger.reachable(*job[0].world, MPI_ANY_SOURCE).ok());
     SendRequest late(to(job[0], 1, 1, room));
     job[0].messenger.start(late);
     ASSERT_TRUE(late.done());
@@ -58,8 +66,40 @@ TEST(Messenger, LossOfAPeerEndsWhatNeedsIt) {
     SendRequest other(to(job[2], 0, 777, room));
     job[2].messenger.start(other);
     job.run();
-    EXPECT_TRUE(anyone.done() && anyone.result().status.ok());
+    ReceiveRequest from_other(from(job[0], MPI_ANY_SOURCE, 777, room));  // its message is here
+    job[0].messenger.start(from_other);
+    EXPECT_TRUE(from_other.done() && from_other.result().status.ok());
     EXPECT_TRUE(job[0].messenger.quiet());
+  }
+}
+
+// A communicator of the others goes on, and a peer that has finalized had nothing more to send.
+TEST(Messenger, ALossDoesNotConcernReceivesFromOthers) {
+  for (const bool finalized : {false, true}) {
+    LoopJob::Options options;
+    options.ranks = 3;
+    LoopJob job(options);
+    Bytes room(10);
+    comm::Communicator* others =
+        new comm::Communicator(comm::ContextIds::kWorld + 64, comm::Group::make({0, 2}, 0), nullptr);
+    ReceiveArguments arguments = from(job[0], MPI_ANY_SOURCE, 1, room);
+    arguments.communicator = others;
+    ReceiveRequest among_others(arguments), among_all(from(job[0], MPI_ANY_SOURCE, 1, room));
+    engine::Waiter waiter(1);
+    Messenger::ProbeWatch watch(*job[0].world, MPI_ANY_SOURCE, 2, waiter);
+    job[0].messenger.start(among_others);
+    job[0].messenger.start(among_all);
+    job[0].messenger.watch(watch);
+    const Status why = finalized ? Status() : Status::error(MPI_ERR_PROC_ABORTED, "rank 1 is gone");
+    job[0].messenger.on_peer_lost(1, why, nullptr);
+    EXPECT_FALSE(among_others.done());
+    EXPECT_EQ(among_all.done(), !finalized);
+    EXPECT_EQ(waiter.ready(), !finalized);
+    EXPECT_TRUE(job[0].messenger.reachable(*others, MPI_ANY_SOURCE).ok());
+    job[0].messenger.cancel(among_others);
+    job[0].messenger.cancel(among_all);
+    job[0].messenger.unwatch(watch);
+    comm::Communicator::drop(others);
   }
 }
 
@@ -112,8 +152,7 @@ TEST(Messenger, HostileFramesCloseTheConnection) {
     EXPECT_EQ(job.violations.size(), 1u) << "kind " << static_cast<int>(header.kind);
     EXPECT_TRUE(named.done());
     EXPECT_FALSE(named.result().status.ok());
-    EXPECT_FALSE(posted.done());
-    job[0].messenger.cancel(posted);
+    EXPECT_TRUE(posted.done() && !posted.result().status.ok());
   }
 }
 

@@ -60,6 +60,12 @@ struct Messenger::State {
     State& state;
   };
 
+  struct Vigil : engine::Timer {
+    explicit Vigil(State& owner) noexcept
+        : Timer([](Timer& timer) noexcept { static_cast<Vigil&>(timer).state.keep_vigil(); }, kIdle), state(owner) {}
+    State& state;
+  };
+
   State(Messenger& owner, engine::Engine& engine, std::uint64_t unexpected_limit);
   ~State();
 
@@ -134,6 +140,15 @@ struct Messenger::State {
 
   // peer_loss.cc
   void on_peer_lost(net::PeerId id, const Status& why) noexcept;
+  // Why a receive from any member of this group would fail; null: it would not.
+  const Status* failure_among(const comm::Group& group) noexcept;
+  static bool may_be_from(const ReceiveRequest& receive, net::PeerId id) noexcept;
+
+  // vigil.cc
+  void begin_vigil() noexcept;
+  void keep_vigil() noexcept;
+  void watch_over(net::PeerId id, int& left) noexcept;
+  void watch_over_members(const comm::Group& group, int& left) noexcept;
 
   // What every small message passes, inline.
   void post_receive(ReceiveRequest& receive, std::uint64_t& counter) noexcept {
@@ -142,6 +157,8 @@ struct Messenger::State {
     receive.posted_counter_ = &counter;
     ++counter;
     if (is_wildcard(receive.MatchNode::key)) count_wildcard(receive.MatchNode::key, 1);
+    if (vigil_due) [[unlikely]]
+      begin_vigil();
   }
   void unpost(ReceiveRequest& receive) noexcept {
     posted.remove(receive);
@@ -182,11 +199,15 @@ struct Messenger::State {
   net::Network* network = nullptr;
   std::uint64_t unexpected_limit;
   SparseTable<Peer> peers;
+  std::vector<net::PeerId> failed_peers;  // those that are lost, but for those that have finalized
 
   MatchTable posted;      // receives, by (context, peer or any, tag or any)
   MatchTable unexpected;  // messages, by envelope
   MatchTable by_context;  // the same messages, by context
   std::uint64_t next_stamp = 0;
+  bool vigil_due = false;              // the next that waits begins it
+  std::int64_t vigil_period = 0;       // ns; 0: none is needed
+  std::uint64_t vigil_stamp = 0;       // receives with a lower one waited in its last round already
   std::uint64_t wildcards[2][2] = {};  // how many receives have [any source][any tag]; those with neither are not counted
   std::uint64_t wildcard_receives = 0;  // all of them: usually none
   std::uint64_t posted_any[kAccounts] = {};  // receives from any source
@@ -207,6 +228,7 @@ struct Messenger::State {
   std::vector<std::unique_ptr<Control>> controls;  // all ever made
   Control* free_controls = nullptr;
   Puller puller;
+  Vigil vigil;
   engine::Timer kick;  // wakes whoever should drive when a pull begins
   IntrusiveList<ReceiveRequest, PullTag> pulls;
   mutable MessengerCounters counters;

@@ -1,7 +1,9 @@
 // A peer is gone: every operation that needs it ends, now, with an error that says why.
 //
-// Eager messages that have arrived whole stay and can still be received. A receive from any source stays posted, because
-// somebody else may satisfy it; a receive that names the lost rank fails, also one that is posted later.
+// Eager messages that have arrived whole stay and can still be received. A receive that names the lost rank fails, also one that is
+// posted later. So does a receive from any source on a communicator that the lost rank is a member of: its message may be
+// just the one that will not come, and then no other rank would end the wait. (The proposals for fault tolerance in MPI raise
+// an error there, too.) Not where the peer has finalized: it had nothing more to send.
 #include <vector>
 
 #include "p2p/messenger_state.h"
@@ -12,6 +14,8 @@ void Messenger::State::on_peer_lost(net::PeerId id, const Status& why) noexcept 
   Peer& peer = peers[id];
   if (peer.lost) return;
   peer.lost = true;
+  const bool failed = !why.ok();
+  if (failed) failed_peers.push_back(id);
   peer.why = !why.ok()
                  ? why.copy()
                  : Status::error(MPI_ERR_PROC_ABORTED, "%s has finalized MPI and takes no part in messages any more",
@@ -35,14 +39,16 @@ void Messenger::State::on_peer_lost(net::PeerId id, const Status& why) noexcept 
   for (auto at = probes.begin(); at != probes.end();) {
     ProbeWatch& watch = *at;
     ++at;
-    if (watch.key_.peer() != id) continue;
+    if (watch.key_.peer() != id && !(failed && watch.key_.peer() == kAnyPeer)) continue;
     watch.unlink();  // its thread will find out why (Messenger::reachable)
     engine.arrive(watch.waiter_);
   }
 
   std::vector<ReceiveRequest*> ended_receives;
   posted.for_each([&](MatchNode& node) {
-    if (node.key.peer() == id) ended_receives.push_back(static_cast<ReceiveRequest*>(&node));
+    auto& receive = static_cast<ReceiveRequest&>(node);
+    const bool needs_it = node.key.peer() == kAnyPeer ? failed && may_be_from(receive, id) : node.key.peer() == id;
+    if (needs_it) ended_receives.push_back(&receive);
   });
   for (ReceiveRequest* receive : ended_receives) unpost(*receive);
   receives.for_each([&](ReceiveRequest& receive) {
@@ -64,6 +70,17 @@ void Messenger::State::on_peer_lost(net::PeerId id, const Status& why) noexcept 
     if (send.peer_ == id) ended_sends.push_back(&send);
   });
   for (SendRequest* send : ended_sends) fail(*send, peer.why.copy());
+}
+
+const Status* Messenger::State::failure_among(const comm::Group& group) noexcept {
+  for (const net::PeerId id : failed_peers) {
+    if (group.rank_of(id) != MPI_UNDEFINED) return &peers[id].why;
+  }
+  return nullptr;
+}
+
+bool Messenger::State::may_be_from(const ReceiveRequest& receive, net::PeerId id) noexcept {
+  return receive.arguments_.communicator->peers(receive.arguments_.plane).rank_of(id) != MPI_UNDEFINED;
 }
 
 }  // namespace lapwing::p2p

@@ -16,6 +16,8 @@ class Messenger::ProbeWatch : public ListNode<> {
  private:
   friend class Messenger;
   MatchKey key_;
+  const comm::Group& group_;
+  bool waited_ = false;  // in the last round of the vigil already
   engine::Waiter& waiter_;
 };
 

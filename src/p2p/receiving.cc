@@ -53,6 +53,9 @@ void Messenger::State::start(ReceiveRequest& receive) noexcept {
   }
   const int account = account_of(key.context);
   if (any_source) {
+    if (!failed_peers.empty()) [[unlikely]] {
+      if (const Status* why = failure_among(communicator.peers(arguments.plane))) return fail(receive, why->copy());
+    }
     post_receive(receive, posted_any[account]);
     return relieve_anybody(key);
   }

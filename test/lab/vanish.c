@@ -2,7 +2,10 @@
 
      talk    they exchange small messages until FILE exists
      push    rank 0 sends large messages, which fill every buffer on the way, until FILE exists
-     wait    rank 0 waits for a message that rank 1 sends when FILE exists */
+     wait    rank 0 waits for a message that rank 1 sends when FILE exists
+     probe   the same, for a message from any source, with MPI_Probe
+     first   the same as wait, and they have not exchanged anything before
+     anyone  the same as first, from any source */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,15 +48,19 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (argc != 3 || size != 2) {
-    fprintf(stderr, "usage: mpiexec -n 2 vanish talk|push|wait FILE\n");
+    fprintf(stderr, "usage: mpiexec -n 2 vanish talk|push|wait|probe|first|anyone FILE\n");
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
-  MPI_Sendrecv(&size, 1, MPI_INT, 1 - rank, 0, &size, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  const int anyone = strcmp(argv[1], "anyone") == 0, first = strcmp(argv[1], "first") == 0 || anyone;
+  const int probe = strcmp(argv[1], "probe") == 0;
+  if (!first)
+    MPI_Sendrecv(&size, 1, MPI_INT, 1 - rank, 0, &size, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (rank == 0) started(argv[2]);
-  if (strcmp(argv[1], "wait") == 0) {
+  if (first || probe || strcmp(argv[1], "wait") == 0) {
     while (rank == 1 && !ends(argv[2])) usleep(20000);
     if (rank == 1) MPI_Send(buffer, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
-    if (rank == 0) MPI_Recv(buffer, 1, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 0 && probe) MPI_Probe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 0) MPI_Recv(buffer, 1, MPI_CHAR, anyone ? MPI_ANY_SOURCE : 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   } else {
     stream(rank, argv[2], argv[1][0] == 'p' ? kLarge : 8, argv[1][0] == 't');
   }

@@ -14,7 +14,7 @@ begin() {
 }
 
 export LAPWING_PEER_TIMEOUT=2
-for mode in talk push wait; do
+for mode in talk push wait probe; do
   begin "$mode"
   lab cut h2
   ! wait $job || die "$mode: the job succeeded without a host"
@@ -23,6 +23,18 @@ for mode in talk push wait; do
   grep -q "LAPWING_PEER_TIMEOUT" "$work/log" || die "$mode: the setting"
   lab restore h2
 done
+
+# A rank that waits for a host with which it has not exchanged anything finds out as well.
+export LAPWING_CONNECT_TIMEOUT=2
+for mode in first anyone; do
+  begin "$mode"
+  lab cut h2
+  ! wait $job || die "$mode: the job succeeded without a host"
+  grep -qE "rank 0 on host h1 (waits for messages and could not reach|lost its connection to) rank 1 on host h2" "$work/log" ||
+    die "$mode: what is told"
+  lab restore h2
+done
+unset LAPWING_CONNECT_TIMEOUT
 
 # A break that is shorter than the time is survived, also where nothing is under way and only the kernel's probes notice it: a break
 # of that length swallows several in a row. What counts is how long it took; where this machine was too slow it is tried again.

@@ -184,6 +184,7 @@ void Dialer::on_deadline(Connection& connection) noexcept {
 void Dialer::be_patient() noexcept {
   patient_ = true;
   connection_->clear_deadline();
+  if (!user_.something_to_send()) return;
   log_warn(
       "waiting for %s, whose host accepts connections at %s while the rank itself does not answer: it may be stopped, "
       "or compute without progress (LAPWING_PROGRESS=polling)",

@@ -29,6 +29,8 @@ class DialerUser {
   virtual void on_dialed(std::unique_ptr<Connection> connection) noexcept = 0;
   virtual void on_duplicate() noexcept = 0;
   virtual void on_unreachable(Status why) noexcept = 0;
+  // False: the connection is wanted only to watch over the peer, and nothing waits for it.
+  virtual bool something_to_send() const noexcept = 0;
 
  protected:
   ~DialerUser() = default;

@@ -146,8 +146,29 @@ void Link::keep_engine_awake() noexcept {
 
 // ---- the connection -------------------------------------------------------------------------------------------------
 
+bool Link::watch_over() noexcept {
+  if (state_ != State::kIdle) return false;
+  watch_only_ = true;
+  dial();
+  return true;
+}
+
+// What was posted meanwhile has all its time before it. A watch goes on until the host has not been reached for as long as a
+// connection may be silent.
+void Link::dialed_in_vain() noexcept {
+  if (!std::exchange(watch_only_, false)) return lose(std::move(failure_));
+  if (dialed_in_vain_since_ == kReached) dialed_in_vain_since_ = dial_began_;
+  const bool long_enough = shared_.engine.clock().now() - dialed_in_vain_since_ >= shared_.patrol.patience();
+  if (long_enough) return lose(unanswered_watch());
+  state_ = State::kIdle;
+  dialer_.reset();
+  failure_ = Status();
+  if (!outbox_.empty()) dial();
+}
+
 void Link::dial() noexcept {
   state_ = State::kDialing;
+  dial_began_ = shared_.engine.clock().now();
   const auto route = [this](const Address& address) { return find_route(address, shared_.interfaces); };
   std::vector<Address> candidates = order_candidates(addresses_, shared_.interfaces, same_host_, route);
   if (candidates.empty()) return fail_soon(no_route());
@@ -199,6 +220,8 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
   shared_.engine.cancel_timer(await_);
   dialer_.reset();
   failure_ = Status();
+  watch_only_ = false;
+  dialed_in_vain_since_ = kReached;
   connection_ = std::move(connection);
   connection_->hand_over(*this);
   state_ = State::kOpen;
@@ -250,7 +273,7 @@ void Link::resume() noexcept {
   if (state_ == State::kOpen) {
     receive();
   } else if (state_ == State::kDialing && !failure_.ok()) {
-    lose(std::move(failure_));
+    dialed_in_vain();
   }
 }
 
@@ -347,6 +370,15 @@ bool Link::inspect() noexcept {
     return false;
   }
   return heard.bytes_missing > 0;
+}
+
+Status Link::unanswered_watch() const {
+  return Status::error(
+      MPI_ERR_PROC_ABORTED,
+      "%s waits for messages and could not reach %s for %.3g s. It has gone, or the network between the hosts is "
+      "cut; LAPWING_PEER_TIMEOUT says how long to wait. The last try: %s",
+      shared_.describe_self().c_str(), shared_.describe(peer_).c_str(),
+      static_cast<double>(shared_.patrol.patience()) / 1e9, failure_.text());
 }
 
 // For failures found while somebody posts: nobody expects to be told of a lost peer from inside post().

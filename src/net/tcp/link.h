@@ -46,6 +46,9 @@ class Link final : public ConnectionUser, public DialerUser {
   State state() const noexcept { return state_; }
   void post(SendOp& op) noexcept;
   bool send_now(wire::FrameHeader& header, const std::byte* payload) noexcept;
+  // Makes a connection with nothing to send, so that the kernel watches over the peer's host. A host that cannot be reached is tried
+  // again by further calls, and lost after the time of LAPWING_PEER_TIMEOUT. False: there was nothing to begin.
+  bool watch_over() noexcept;
   bool flushed() noexcept { return outbox_.empty(); }
   void close() noexcept;
 
@@ -73,6 +76,7 @@ class Link final : public ConnectionUser, public DialerUser {
   void on_dialed(std::unique_ptr<Connection> connection) noexcept override;
   void on_duplicate() noexcept override;
   void on_unreachable(Status why) noexcept override;
+  bool something_to_send() const noexcept override { return !outbox_.empty(); }
 
  private:
   struct AwaitTimer : engine::Timer {
@@ -93,6 +97,7 @@ class Link final : public ConnectionUser, public DialerUser {
     return state_ == State::kDialing || state_ == State::kAwaiting || state_ == State::kOpen;
   }
   void dial() noexcept;
+  void dialed_in_vain() noexcept;
   void leave_or_join_burst(bool small) noexcept;
   void defer_flush() noexcept;
   void flush() noexcept;
@@ -109,6 +114,7 @@ class Link final : public ConnectionUser, public DialerUser {
   Status connection_lost(int error) const;
   Status connection_lost(const char* what) const;
   Status silent() const;
+  Status unanswered_watch() const;
 
   Shared& shared_;
   const PeerId peer_;
@@ -122,6 +128,10 @@ class Link final : public ConnectionUser, public DialerUser {
   bool listed_ = false;      // in Shared::deferred
   bool held_ = false;        // the engine has been told that frames wait to leave
   Silence silence_;          // as inspections have found it
+  bool watch_only_ = false;  // dialing for watch_over()
+  static constexpr std::int64_t kReached = -1;
+  std::int64_t dialed_in_vain_since_ = kReached;  // by watch_over()
+  std::int64_t dial_began_ = 0;
   std::uint64_t watermark_ = 1;  // so many bytes make the socket readable
   Status failure_;  // why frames are not sent any more: from now on (kFinished, kLost), or from the next resume()
   Outbox outbox_;

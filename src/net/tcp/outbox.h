@@ -20,7 +20,7 @@ class Outbox {
   void push(SendOp& op) noexcept;
   // Numbers the frame and takes it by copying it. False when there is no room, or the queue is not empty.
   bool copy(wire::FrameHeader& header, const std::byte* payload) noexcept;
-  bool empty() noexcept { return queue_.empty() && copies_begin_ == copies_end_; }
+  bool empty() const noexcept { return queue_.empty() && copies_begin_ == copies_end_; }
 
   // True while flush() runs further up the stack: what is pushed now leaves with it.
   bool flushing() const noexcept { return flushing_; }

@@ -86,6 +86,7 @@ Status TcpTransport::attach(const wire::CardBook& cards) {
 
 Status TcpTransport::read_offers() {
   offered_.assign(links_.size(), false);
+  hosts_.reset(shared_.options.host_identity, links_.size());
   wire::Card card;
   std::vector<tcp::Address> addresses;
   for (PeerId peer = 0; peer < links_.size(); ++peer) {
@@ -96,6 +97,7 @@ Status TcpTransport::read_offers() {
                            decoded.text());
     offered_[peer] = !addresses.empty();
     for (const tcp::Address& address : addresses) reception_.expect(address);
+    hosts_.add(peer, card.get("host"));
   }
   return {};
 }
@@ -128,7 +130,24 @@ void TcpTransport::meet(PeerId peer, std::unique_ptr<tcp::Link>& link) noexcept 
   if (!readable) addresses.clear();
   const bool same_host = card.get("host") == shared_.options.host_identity;
   link = std::make_unique<tcp::Link>(shared_, peer, std::move(addresses), same_host);
+  hosts_.meet(peer);
   spoken_ = true;
+}
+
+// Hosts vanish, and a rank of each is enough to notice.
+bool TcpTransport::watch_over_host(PeerId peer) noexcept {
+  PeerId representative;
+  if (!hosts_.choose(peer, representative)) return false;
+  const tcp::Link::State state = link_state(representative);
+  const bool closed = state == tcp::Link::State::kFinished || state == tcp::Link::State::kLost;
+  if (closed && !hosts_.replace(representative, peer)) return false;
+  return watch_over(closed ? peer : representative);
+}
+
+// Among ranks of one host only processes end, and that is noticed elsewhere.
+std::int64_t TcpTransport::watch_after() const noexcept {
+  constexpr std::int64_t kPerPatience = 4;
+  return shared_.options.single_host ? 0 : shared_.options.peer_timeout / kPerPatience;
 }
 
 tcp::Link::State TcpTransport::link_state(PeerId peer) const noexcept {

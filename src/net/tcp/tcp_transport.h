@@ -17,6 +17,7 @@
 #include "net/tcp/link.h"
 #include "net/tcp/reception.h"
 #include "net/tcp/shared.h"
+#include "net/tcp/watched_hosts.h"
 #include "net/transport.h"
 
 namespace lapwing::net {
@@ -34,6 +35,9 @@ class TcpTransport final : public Transport, private tcp::ReceptionUser {
   Capabilities capabilities(PeerId peer) const noexcept override;
   void post(PeerId peer, SendOp& op) noexcept override;
   bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept override;
+  bool watch_over(PeerId peer) noexcept override { return link(peer).watch_over(); }
+  bool watch_over_host(PeerId peer) noexcept override;
+  std::int64_t watch_after() const noexcept override;
   bool flushed() const noexcept override;
   void expect_goodbye() noexcept override { shared_.goodbye_expected = true; }
   void close() noexcept override;
@@ -62,6 +66,7 @@ class TcpTransport final : public Transport, private tcp::ReceptionUser {
   tcp::Reception reception_;
   SparseTable<std::unique_ptr<tcp::Link>> links_;
   std::vector<bool> offered_;  // who published addresses; empty: everybody (on a single host nobody asks)
+  tcp::WatchedHosts hosts_;    // likewise
   bool attached_ = false;
   bool spoken_ = false;  // with some peer: sockets may become ready at any time
 };

@@ -271,6 +271,68 @@ TEST_F(TcpTest, OneWayRoundIsEnough) {
   EXPECT_EQ(low().transport->counters().connections_made, 0u);
 }
 
+// A rank that only waits connects, so that the kernel watches over the peer's host.
+TEST_F(TcpTest, APeerThatIsWatchedOverIsConnectedOnce) {
+  attach();
+  const auto watch = [&] {
+    const engine::Call call(low().engine);
+    return low().transport->watch_over(1);
+  };
+  EXPECT_TRUE(watch());
+  EXPECT_FALSE(watch());
+  pump([&] { return low().transport->link_state(1) == LinkState::kOpen; });
+  EXPECT_FALSE(watch());
+  TestOp op(3);
+  high().post(0, op);
+  pump([&] { return low().sink.tags.size() == 1; });
+  EXPECT_EQ(low().transport->counters().connections_made, 1u);
+}
+
+// It may only be out of reach for a while: it is lost after as long as a connection may be silent, and then told with the last cause.
+TEST_F(TcpTest, APeerThatIsWatchedOverAndNotReachedIsLostInTheEnd) {
+  Address nowhere;
+  {
+    const Socket closed = open_listener();
+    nowhere = closed.local_address();
+  }
+  high().card.set("tcp", nowhere.text() + "/8");
+  attach();
+  const auto try_once = [&] {
+    const engine::Call call(low().engine);
+    EXPECT_TRUE(low().transport->watch_over(1));
+  };
+  for (int seconds = 0; seconds < 60; seconds += 15) {
+    try_once();
+    pump([&] { return low().transport->link_state(1) == LinkState::kIdle; });
+    EXPECT_TRUE(low().sink.lost.empty());
+    clock_.advance(15 * kSecond);
+  }
+  try_once();
+  pump([&] { return !low().sink.lost.empty(); });
+  EXPECT_NE(low().sink.lost.front().find("waits for messages and could not reach rank 1"), std::string::npos)
+      << low().sink.lost.front();
+}
+
+// What is posted while a watch fails is not the worse for it: it gets a try of its own, and an error that is its own.
+TEST_F(TcpTest, APostDuringAWatchThatFailsIsTriedAndFails) {
+  Address nowhere;
+  {
+    const Socket closed = open_listener();
+    nowhere = closed.local_address();
+  }
+  high().card.set("tcp", nowhere.text() + "/8");
+  attach();
+  {
+    const engine::Call call(low().engine);
+    EXPECT_TRUE(low().transport->watch_over(1));
+  }
+  TestOp op(1);
+  low().post(1, op);
+  pump([&] { return op.completions == 1; });
+  EXPECT_NE(op.why.find("cannot reach"), std::string::npos) << op.why;
+  EXPECT_EQ(low().sink.lost.size(), 1u);
+}
+
 // The test plays rank 0, which answers rank 1's connection with "duplicate".
 class TcpDuplicateTest : public TcpTest {
  protected:
