@@ -234,6 +234,13 @@ class Shim:
 
     # ---- the call
 
+    def outer_call(self):
+        """In functions that make communicators, and at the end: what they wait for does not tell the function's name."""
+        makes_communicators = self.function.has("COMM", "out")
+        if not makes_communicators and self.function.name not in ("Finalize", "Session_finalize"):
+            return []
+        return [f'  const lapwing::OuterCall outer_call("MPI_{self.c_name}");']
+
     def is_narrowed(self, p):
         """An int that receives a 64-bit value."""
         return not self.large and p.kind in ("COUNT", "POSITION", "DISPL") and p.direction != "in" and not p.is_array
@@ -269,7 +276,7 @@ class Shim:
         arguments = ", ".join(p.name for p in self.parameters)
         if function.returns is not None:
             return [f"  return mpi::{implementation.name_of(function)}({arguments});"]
-        lines = ["  Status failure = mpi::guarded([&]() -> Status {", *self.check_text(), *self.call_text(), "  });",
+        lines = [*self.outer_call(), "  Status failure = mpi::guarded([&]() -> Status {", *self.check_text(), *self.call_text(), "  });",
                  "  if (failure.ok()) [[likely]] return MPI_SUCCESS;"]
         lines.append("  return mpi::tool_code(failure);" if function.is_tool else f"  return {self.raiser()};")
         return lines

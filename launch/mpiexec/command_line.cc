@@ -392,7 +392,7 @@ const Parser::Option Parser::kOptions[] = {
     {"output", "", &Parser::take_output, ""},
     {"display", "", &Parser::take_display, ""},
     {"timeout", "SECONDS", &Parser::take_timeout,
-     "end the job with exit code 124 after this time (default: MPIEXEC_TIMEOUT)"},
+     "end the job with exit code 124 after this time (default: MPIEXEC_TIMEOUT), and say what each rank was doing"},
     {"v verbose", "", &Parser::take_verbose, "say what is started where"},
     {"version V info", "", &Parser::take_version, ""},
     {"help h", "", &Parser::take_help, ""},

@@ -43,6 +43,7 @@ Job::Job(const CommandLine& command_line)
       output_(loop_, command_line.label,
               [this](const std::string& what) { fail(1, "mpiexec: " + what + "; output is lost, so the job ends\n"); }),
       input_(loop_),
+      hang_desk_(loop_, ranks_, [this](int rank) { return view_of(rank); }),
       gave_up_(static_cast<std::size_t>(ranks_)) {
   for (std::size_t index = 0; index < command_line_.programs.size(); ++index) {
     rank_programs_.insert(rank_programs_.end(), static_cast<std::size_t>(command_line_.programs[index].ranks), index);
@@ -106,6 +107,7 @@ int Job::wait_milliseconds() const {
   consider(leave_time_);
   consider(reader_deadline_);
   if (state_ == State::kRunning) consider(timeout_);
+  consider(hang_desk_.deadline());
   if (state_ == State::kRunning && hearsay_) consider(hearsay_->until);
   if (unfinished_since_) consider(*unfinished_since_ + milliseconds(OutputForwarder::kPatienceMilliseconds));
   if (!next) return -1;
@@ -119,6 +121,7 @@ void Job::on_time() {
   if (leave_time_ && now >= *leave_time_) leave_the_unkillable();
   if (hearsay_ && now >= hearsay_->until) fail_by_hearsay();
   if (state_ == State::kRunning && timeout_ && now >= *timeout_) on_timeout();
+  hang_desk_.on_time(now);
   if (!output_.has_unfinished()) {
     unfinished_since_.reset();
   } else if (!unfinished_since_) {
@@ -129,12 +132,15 @@ void Job::on_time() {
   }
 }
 
-// The ranks are still as they were when the time was over: hung, perhaps.
+// The ranks are still as they were when the time was over: hung, perhaps. They are ended when they have said why.
 void Job::on_timeout() {
-  char text[96];
-  std::snprintf(text, sizeof text, "mpiexec: the job did not end within %g s and is being ended\n",
-                command_line_.timeout);
-  fail(kTimeoutCode, text);
+  timeout_.reset();
+  hang_desk_.ask([this](const std::string& report) {
+    char text[128];
+    std::snprintf(text, sizeof text, "mpiexec: the job did not end within %g s and is being ended; its %d ranks then:\n",
+                  command_line_.timeout, ranks_);
+    fail(kTimeoutCode, text + report);
+  });
 }
 
 void Job::on_signals() {
@@ -159,6 +165,10 @@ void Job::on_user_signal(int signal) {
     input_.refresh();
     return;
   }
+  if (signal == SIGUSR1) {
+    on_usr1();
+    return;
+  }
   if (!ends_jobs(signal)) {
     processes_.signal_all(signal);
     return;
@@ -172,6 +182,39 @@ void Job::on_user_signal(int signal) {
   output_.say("mpiexec: passing " + signal_name(signal) + " on to all ranks; once more, and they are killed at once\n");
   processes_.signal_all(signal);
   processes_.signal_all(SIGCONT);  // a stopped rank must hear it as well
+}
+
+// Programs that handle this signal get it, as they would without mpiexec. It would end the others, which nobody wants; for these
+// it asks what they wait for.
+void Job::on_usr1() {
+  bool passed_on = false;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const pid_t process = processes_.process(rank);
+    if (processes_.ended(rank) || !survives_signal(process, SIGUSR1)) continue;
+    ::kill(-process, SIGUSR1);
+    passed_on = true;
+  }
+  if (passed_on) {
+    output_.say("mpiexec: SIGUSR1 was passed on to the ranks that handle it; to see what all wait for: lapwing why " +
+                std::to_string(::getpid()) + "\n");
+    return;
+  }
+  hang_desk_.ask([this](const std::string& report) {
+    output_.say("mpiexec: what the " + std::to_string(ranks_) + " ranks do (asked for by SIGUSR1):\n" + report);
+  });
+}
+
+RankView Job::view_of(int rank) const {
+  using Standing = RankView::Standing;
+  RankView view;
+  view.process = processes_.process(rank);
+  view.in_fence = pmi_->in_fence(rank);
+  const PmiState state = pmi_->state(rank);
+  view.standing = processes_.ended(rank)             ? Standing::kEnded
+                  : state == PmiState::kInitialised ? Standing::kSilent
+                  : state == PmiState::kFinalised   ? Standing::kFinalised
+                                                    : Standing::kOutside;
+  return view;
 }
 
 // The ranks stop first; mpiexec stops as its shell expects, and SIGCONT wakes them all.

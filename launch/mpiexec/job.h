@@ -16,11 +16,13 @@
 #include "machine.h"
 #include "mpiexec/command_line.h"
 #include "mpiexec/event_loop.h"
+#include "mpiexec/hang_desk.h"
 #include "mpiexec/input.h"
 #include "mpiexec/output.h"
 #include "mpiexec/pmi_server.h"
 #include "mpiexec/processes.h"
 #include "mpiexec/report.h"
+#include "mpiexec/why_server.h"
 
 namespace lapwing::launch {
 
@@ -54,7 +56,7 @@ class Job final : public PmiServer::Listener {
   Status make_room();
   Status start_all();
   Status start_rank(int rank);
-  std::vector<std::string> environment_of(int rank, int pmi_fd) const;
+  std::vector<std::string> environment_of(int rank, const StartOrder& order) const;
   Status open_file(const std::string& pattern, int rank, int& fd);
   Status open_streams(int rank, int streams[3]);
 
@@ -64,6 +66,7 @@ class Job final : public PmiServer::Listener {
   void on_timeout();
   void on_signals();
   void on_user_signal(int signal);
+  void on_usr1();
   void suspend();
   void collect_ends();
   void judge(const RankEnd& end);
@@ -87,6 +90,7 @@ class Job final : public PmiServer::Listener {
     return command_line_.programs[rank_programs_[static_cast<std::size_t>(rank)]];
   }
   RankName name_of(int rank) const;
+  RankView view_of(int rank) const;
 
   const CommandLine& command_line_;
   const int ranks_;
@@ -100,6 +104,8 @@ class Job final : public PmiServer::Listener {
   EventLoop loop_;
   OutputForwarder output_;
   InputForwarder input_;
+  HangDesk hang_desk_;
+  std::unique_ptr<WhyServer> why_server_;
   std::unique_ptr<PmiServer> pmi_;
   int signal_fd_ = -1;
   int null_fd_ = -1;

@@ -146,9 +146,9 @@ void Job::plan() {
   }
 }
 
-// Two pipes and a socket for each rank.
+// Two pipes and two sockets for each rank.
 Status Job::make_room() {
-  constexpr rlim_t kPerRank = 3;
+  constexpr rlim_t kPerRank = 4;
   constexpr rlim_t kOwn = 64;
   const rlim_t needed = kPerRank * static_cast<rlim_t>(ranks_) + kOwn;
   descriptors_before_ = make_room_for_descriptors(needed);
@@ -166,6 +166,7 @@ Status Job::start_all() {
   pmi_ = std::make_unique<PmiServer>(loop_, *this, std::move(appnums));
   pmi_->set_crowded(binding_.empty() && ranks_ > machine_.usable_cores());
   null_fd_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  why_server_ = std::make_unique<WhyServer>(loop_, [this](WhyServer::Answer answer) { hang_desk_.ask(std::move(answer)); });
   for (int rank = 0; rank < ranks_; ++rank) LAPWING_TRY(start_rank(rank));
   return {};
 }
@@ -182,12 +183,14 @@ Status Job::start_rank(int rank) {
   if (!binding_.empty()) order.processors = &binding_[index];
 
   Status status = pmi_->open_connection(rank, order.pmi);
+  if (status.ok()) status = hang_desk_.open_connection(rank, order.questions, order.questions_variable);
   if (status.ok()) status = open_streams(rank, order.streams);
   if (status.ok()) {
-    order.environment = environment_of(rank, order.pmi);
+    order.environment = environment_of(rank, order);
     status = processes_.start(order);
   }
   if (order.pmi >= 0) ::close(order.pmi);
+  if (order.questions >= 0) ::close(order.questions);
   for (const int fd : order.streams) {
     if (fd >= 0 && fd != null_fd_) ::close(fd);
   }
@@ -227,7 +230,7 @@ Status Job::open_file(const std::string& pattern, int rank, int& fd) {
                        std::strerror(errno));
 }
 
-std::vector<std::string> Job::environment_of(int rank, int pmi_fd) const {
+std::vector<std::string> Job::environment_of(int rank, const StartOrder& order) const {
   std::vector<std::string> environment;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     if (!belongs_to_a_launcher(*variable)) environment.emplace_back(*variable);
@@ -239,10 +242,11 @@ std::vector<std::string> Job::environment_of(int rank, int pmi_fd) const {
   for (const Variable& variable :
        std::initializer_list<Variable>{{"PMI_RANK", rank_text},
                                        {"PMI_SIZE", size_text},
-                                       {"PMI_FD", std::to_string(pmi_fd)},
-                                       {"LAPWING_INTERNAL_PMI_SOCKET", socket_identity(pmi_fd)},
+                                       {"PMI_FD", std::to_string(order.pmi)},
+                                       {"LAPWING_INTERNAL_PMI_SOCKET", socket_identity(order.pmi)},
                                        {"MPI_LOCALRANKID", rank_text},
                                        {"MPI_LOCALNRANKS", size_text},
+                                       {HangDesk::kVariable, order.questions_variable},
                                        {"LAPWING_INTERNAL_LOCAL_RANK", rank_text},
                                        {"LAPWING_INTERNAL_LOCAL_SIZE", size_text},
                                        {"LAPWING_INTERNAL_NETWORK", network_namespace()},

@@ -57,6 +57,7 @@ class PmiServer {
   // Reads what a rank said before it ended; call it before judging the end.
   void drain(int rank);
   PmiState state(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].state; }
+  bool in_fence(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].in_fence; }
   // A rank that waits in a fence, -1 if none does.
   int waiting_rank() const noexcept;
 

@@ -64,6 +64,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     }
   }
   ::fcntl(order.pmi, F_SETFD, 0);
+  ::fcntl(order.questions, F_SETFD, 0);
   ::setrlimit(RLIMIT_NOFILE, &order.descriptors);
   if (!order.directory.empty() && ::chdir(order.directory.c_str()) != 0) {
     give_up(failure_pipe, order.rank, "entering the directory");

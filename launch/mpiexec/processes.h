@@ -30,6 +30,8 @@ struct StartOrder {
   std::string directory;                  // empty: mpiexec's own
   const cpu_set_t* processors = nullptr;  // null: not bound
   int pmi = -1;
+  int questions = -1;                                // the end of the socket on which mpiexec asks what the rank waits for
+  std::string questions_variable;
   int streams[3] = {-1, -1, -1};                     // -1: mpiexec's own
   rlimit descriptors{RLIM_INFINITY, RLIM_INFINITY};  // the limits that mpiexec had before it raised its own
 };

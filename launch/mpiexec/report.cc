@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "machine.h"
@@ -58,6 +59,17 @@ std::string debugger_hint(const RankName& name) {
 }
 
 }  // namespace
+
+bool survives_signal(pid_t process, int signal) {
+  const std::string status = read_small_file("/proc/" + std::to_string(process) + "/status");
+  for (const char* set : {"SigBlk:", "SigIgn:", "SigCgt:"}) {
+    const std::size_t place = status.find(set);
+    if (place == std::string::npos) continue;
+    const unsigned long long signals = std::strtoull(status.c_str() + place + std::strlen(set), nullptr, 16);
+    if ((signals >> (signal - 1) & 1) != 0) return true;
+  }
+  return false;
+}
 
 std::string signal_name(int signal) {
   const char* meaning = ::strsignal(signal);

@@ -16,6 +16,9 @@ struct RankName {
   std::vector<std::string> arguments;
 };
 
+// Whether a signal does not end this process: it is handled, ignored or blocked.
+bool survives_signal(pid_t process, int signal);
+
 std::string signal_name(int signal);         // "SIGSEGV (Segmentation fault)"
 std::string describe(const RankName& name);  // "rank 1 of 4 (./heat, pid 1234)"
 

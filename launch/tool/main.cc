@@ -6,6 +6,7 @@
 #include "tool/bench.h"
 #include "tool/doctor.h"
 #include "tool/info.h"
+#include "tool/why.h"
 #include "version.h"
 
 namespace {
@@ -13,6 +14,7 @@ namespace {
 constexpr const char* kUsage =
     "usage: lapwing info      version, transports, settings, coverage of the standard\n"
     "       lapwing doctor    checks this machine and says what to do\n"
+    "       lapwing why       says what the ranks of a running job wait for (lapwing why --help)\n"
     "       lapwing bench     measures this library, alone or beside others (lapwing bench --help)\n"
     "       lapwing --version\n"
     "Programs are compiled with mpicc or mpicxx and started with mpiexec.\n";
@@ -25,6 +27,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> rest(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
   if (command == "info") return lapwing::launch::run_info(rest);
   if (command == "doctor") return lapwing::launch::run_doctor(rest);
+  if (command == "why") return lapwing::launch::run_why(rest);
   if (command == "bench") return lapwing::launch::run_bench(rest);
   if (command == "--version" || command == "version") {
     std::printf("lapwing %s\n", lapwing::launch::kVersion);

@@ -22,6 +22,10 @@
 #include "p2p/request.h"
 #include "p2p/send_request.h"
 
+namespace lapwing::wire {
+struct HangItem;
+}
+
 namespace lapwing::coll {
 
 class CollectiveRequest final : public p2p::Request, private net::Board::Watcher {
@@ -56,6 +60,9 @@ class CollectiveRequest final : public p2p::Request, private net::Board::Watcher
 
   // The board is this request's now (seat.h).
   void on_turn() noexcept { services_.engine.defer(turn_); }
+
+  // For a report on a hang (hang.cc).
+  void describe(wire::HangItem& item) const;
 
   Status start() override;
   Status cancel() override;
@@ -115,6 +122,8 @@ class CollectiveRequest final : public p2p::Request, private net::Board::Watcher
   template <typename Slot>
   static void on_message_done(engine::Operation& operation) noexcept;
   void step_done(StepId step) noexcept;
+  void describe_board(wire::HangItem& item) const;
+  void describe_messages(wire::HangItem& item) const;
   // Begins what is ready, and finishes the request when nothing is left.
   void advance() noexcept;
   void fail(StepId step, const Status& why) noexcept;

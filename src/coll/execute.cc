@@ -1,6 +1,7 @@
 #include "coll/execute.h"
 
 #include "coll/cache.h"
+#include "coll/collective_wait.h"
 #include "coll/compile.h"
 #include "coll/description.h"
 #include "coll/seat.h"
@@ -30,10 +31,10 @@ Status make_request(const Services& services, comm::Communicator& communicator, 
   return {};
 }
 
-Status run_to_end(engine::Call& visit, CollectiveRequest& request) {
+Status run_to_end(engine::Call& visit, CollectiveRequest& request, const char* call) {
   Status status = request.start();
   if (status.ok()) {
-    visit.wait(request);
+    visit.wait_because<CollectiveWait>(request, call, request);
     status = std::move(request.result().status);
   }
   if (request.release()) request.destroy();
@@ -44,7 +45,7 @@ Status run(const Services& services, comm::Communicator& communicator, const Cal
   engine::Call visit(services.engine);
   CollectiveRequest* request = nullptr;
   LAPWING_TRY(make_request(services, communicator, call, false, &request));
-  return run_to_end(visit, *request);
+  return run_to_end(visit, *request, request->name());
 }
 
 Status start(const Services& services, comm::Communicator& communicator, const Call& call, p2p::Request** request) {

@@ -20,7 +20,7 @@ Status start(const Services& services, comm::Communicator& communicator, const C
 // Without the lock: the persistent form, inactive.
 Status initialize(const Services& services, comm::Communicator& communicator, const Call& call, p2p::Request** request);
 
-// During a visit: starts, waits for and gives up a request that the caller owns.
-Status run_to_end(engine::Call& visit, CollectiveRequest& request);
+// During a visit: starts, waits for and gives up a request that the caller owns. `call` is the MPI function that does so.
+Status run_to_end(engine::Call& visit, CollectiveRequest& request, const char* call);
 
 }  // namespace lapwing::coll

@@ -1,6 +1,7 @@
 // The collectives of coll.h, for the library's own use.
 #include <cstring>
 
+#include "base/outer_call.h"
 #include "coll/algorithms.h"
 #include "coll/coll.h"
 #include "coll/compile.h"
@@ -34,7 +35,8 @@ CollectiveRequest* request_for(const Services& services, const Team& team, const
 
 Status finish(engine::Call& visit, CollectiveRequest& request) {
   request.schedule().seal();
-  return run_to_end(visit, request);
+  const char* outer = OuterCall::name();
+  return run_to_end(visit, request, outer != nullptr ? outer : request.name());
 }
 
 // Rank 0 of each group of an inter-communicator sends `mine` to the other, and all of its group get what came in

@@ -46,6 +46,8 @@ class Seat final : public comm::Extra {
   bool join(CollectiveRequest& request, std::uint32_t rounds, std::uint64_t* first_round);
   // The first in the queue has done with the board.
   void leave() noexcept;
+  // The one whose turn it is.
+  const CollectiveRequest* first() const noexcept { return queue_.empty() ? nullptr : queue_.front(); }
 
  private:
   net::Boards* boards_ = nullptr;

@@ -15,6 +15,7 @@
 #include "base/delay_point.h"
 #include "base/futex.h"
 #include "base/internal_error.h"
+#include "wire/hang_report.h"
 
 namespace lapwing::engine {
 namespace {
@@ -290,6 +291,7 @@ void Engine::sleep_in_port(Waiter& waiter) noexcept {
   ++system_calls().sleeps;
   driver_sleeps_ = true;
   const std::int64_t began = clock_.now();
+  if (waiter.since_ == 0) waiter.since_ = began;
   lock_.unlock();
   EventPort::Batch batch;
   LAPWING_DELAY_POINT("sleep.collect");
@@ -308,6 +310,7 @@ void Engine::sleep_on_waiter(Waiter& waiter) noexcept {
   waiters_.push_back(waiter);
   ++system_calls().sleeps;
   waiter.signal_.store(0, std::memory_order_relaxed);
+  if (waiter.since_ == 0) waiter.since_ = clock_.now();
   lock_.unlock();
   LAPWING_DELAY_POINT("waiter.sleep");
   while (waiter.signal_.load(std::memory_order_acquire) == 0) futex_wait(waiter.signal_, 0);
@@ -328,6 +331,20 @@ void Engine::wake_driver() noexcept {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t bytes = ::write(wake_.fd, &one, sizeof one);
   ++system_calls().bells;
+}
+
+void Engine::describe(wire::HangReport& report) {
+  report.visits = epoch_;
+  if (driver_ != nullptr) describe_wait(*driver_, report);
+  for (auto waiter = waiters_.begin(); waiter != waiters_.end(); ++waiter) describe_wait(*waiter, report);
+}
+
+void Engine::describe_wait(const Waiter& waiter, wire::HangReport& report) {
+  if (waiter.reason_ == nullptr || waiter.ready()) return;
+  wire::HangWait& wait = report.waits.emplace_back();
+  wait.call = waiter.reason_->call();
+  if (waiter.since_ != 0) wait.age_ms = (clock_.now() - waiter.since_) / 1'000'000;
+  waiter.reason_->describe(wait);
 }
 
 // The application leaves.

@@ -32,6 +32,7 @@
 #include "engine/system_calls.h"
 #include "engine/timers.h"
 #include "engine/wait_policy.h"
+#include "engine/wait_reason.h"
 
 namespace lapwing::engine {
 
@@ -161,6 +162,8 @@ class Engine {
   bool glance() noexcept {
     return turn(!options_.event_thread || ++glances_ % kGlancesPerLook == 0 || sources_want_port_looked_at());
   }
+  // What the application's threads wait for, and how often they have been here.
+  void describe(wire::HangReport& report);
   // Blocks until the waiter is ready. Releases the lock while sleeping.
   void wait(Waiter& waiter) noexcept;
   // Runs user callbacks that wait for an application thread. Releases the lock around each. True when one ran.
@@ -187,6 +190,7 @@ class Engine {
   bool spin(Waiter& waiter) noexcept;
   void sleep_in_port(Waiter& waiter) noexcept;
   void sleep_on_waiter(Waiter& waiter) noexcept;
+  void describe_wait(const Waiter& waiter, wire::HangReport& report);
   void pass_baton() noexcept;
   void do_what_is_here() noexcept;
   void see_to_progress() noexcept;
@@ -306,6 +310,15 @@ class Call {
   void wait(Operation& operation) noexcept {
     Waiter waiter(1);
     if (engine_.watch(operation, waiter)) engine_.wait(waiter);
+  }
+  // The same; the WaitReason is made only if there is something to wait for.
+  template <typename Reason, typename... Arguments>
+  void wait_because(Operation& operation, const Arguments&... arguments) noexcept {
+    Waiter waiter(1);
+    if (!engine_.watch(operation, waiter)) return;
+    const Reason reason(arguments...);
+    waiter.explain(reason);
+    engine_.wait(waiter);
   }
 
  private:

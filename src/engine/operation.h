@@ -14,6 +14,7 @@
 namespace lapwing::engine {
 
 class Engine;
+class WaitReason;
 
 struct WaiterTag;
 
@@ -27,10 +28,14 @@ class Waiter : public ListNode<WaiterTag> {
   void expect_one_more() noexcept { ++missing_; }
 
   bool ready() const noexcept { return missing_ <= 0; }
+  // For a report on a hang. The reason lives as long as the wait.
+  void explain(const WaitReason& reason) noexcept { reason_ = &reason; }
 
  private:
   friend class Engine;
   std::int64_t missing_;
+  const WaitReason* reason_ = nullptr;
+  std::int64_t since_ = 0;    // when it first went to sleep; 0: not yet
   std::atomic<std::uint32_t> signal_{0};  // futex: 0 asleep or not waiting, 1 look again
 };
 

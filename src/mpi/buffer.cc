@@ -6,6 +6,7 @@
 #include "mpi/completion.h"
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
+#include "mpi/wait_reasons.h"
 #include "p2p/attached_buffer.h"
 
 namespace lapwing::mpi {
@@ -25,7 +26,7 @@ Status attach(AttachedBuffer& buffer, void* memory, MPI_Count size) {
 
 void wait_until_empty(engine::Call& call, AttachedBuffer& buffer) {
   p2p::FlushRequest& flush = buffer.flush();
-  call.wait(flush);
+  wait_in("MPI_Buffer_flush or MPI_Buffer_detach", call, flush);
   flush.destroy();
 }
 

@@ -12,6 +12,7 @@
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
 #include "mpi/making.h"
+#include "mpi/wait_reasons.h"
 #include "mpi/process.h"
 #include "p2p/receive_request.h"
 #include "p2p/send_request.h"
@@ -39,8 +40,8 @@ struct Partner {
     engine::Call call(process().engine);
     process().messenger->start(receive);
     process().messenger->start(send);
-    call.wait(send);
-    call.wait(receive);
+    wait_in("MPI_Intercomm_create", call, send);
+    wait_in("MPI_Intercomm_create", call, receive);
     LAPWING_TRY(std::move(receive.result().status));
     return std::move(send.result().status);
   }

@@ -5,6 +5,7 @@
 #include "mpi/completion.h"
 #include "mpi/implementation.h"
 #include "mpi/message_arguments.h"
+#include "mpi/wait_reasons.h"
 #include "p2p/attached_buffer.h"
 #include "p2p/exchange_request.h"
 #include "p2p/request_pool.h"
@@ -14,11 +15,15 @@ namespace {
 
 using p2p::SendMode;
 
+const char* name_of(SendMode mode) noexcept {
+  return mode == SendMode::kSynchronous ? "MPI_Ssend" : mode == SendMode::kReady ? "MPI_Rsend" : "MPI_Send";
+}
+
 [[gnu::noinline]] Status start_and_wait(engine::Call& call, p2p::Messenger& messenger,
                                         const p2p::SendArguments& arguments) {
   p2p::SendRequest send(arguments);
   messenger.start(send);
-  call.wait(send);
+  wait_in(name_of(arguments.mode), call, send);
   return std::move(send.result().status);
 }
 
@@ -67,8 +72,8 @@ Status exchange_and_wait(const p2p::SendArguments& to, const p2p::ReceiveArgumen
   engine::Call call(process.engine);
   process.messenger->start(receive);
   process.messenger->start(send);
-  call.wait(send);
-  call.wait(receive);
+  wait_in("MPI_Sendrecv", call, send);
+  wait_in("MPI_Sendrecv", call, receive);
   fill_status(receive.result(), status);
   if (!receive.result().status.ok()) return std::move(receive.result().status);
   return std::move(send.result().status);
@@ -133,7 +138,7 @@ Status recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int t
   p2p::ReceiveRequest receive(from(buf, count, datatype, source, tag, comm));
   engine::Call call(process.engine);
   process.messenger->start(receive);
-  call.wait(receive);
+  wait_in("MPI_Recv", call, receive);
   fill_status(receive.result(), status);
   return std::move(receive.result().status);
 }

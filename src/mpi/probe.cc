@@ -3,6 +3,7 @@
 #include "mpi/implementation.h"
 #include "mpi/message_arguments.h"
 #include "mpi/status_fields.h"
+#include "mpi/wait_reasons.h"
 #include "p2p/message.h"
 #include "p2p/probe_watch.h"
 #include "p2p/request_pool.h"
@@ -16,12 +17,14 @@ void fill_proc_null(MPI_Status* status) noexcept {
 
 // Calls `look`, which says whether it found a message, until it does.
 template <typename Look>
-Status wait_for_message(comm::Communicator& communicator, int source, int tag, Look look) {
+Status wait_for_message(const char* name, comm::Communicator& communicator, int source, int tag, Look look) {
   Process& process = mpi::process();
   p2p::Messenger& messenger = *process.messenger;
   while (!look()) {
     LAPWING_TRY(messenger.reachable(communicator, source));
     engine::Waiter waiter(1);
+    const ProbeWait reason(name, communicator, source, tag);
+    waiter.explain(reason);
     p2p::Messenger::ProbeWatch watch(communicator, source, tag, waiter);
     messenger.watch(watch);
     process.engine.wait(waiter);
@@ -77,7 +80,7 @@ Status probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
   comm::Communicator& communicator = *resolve(comm);
   engine::Call call(process().engine);
   p2p::Result result;
-  LAPWING_TRY(wait_for_message(communicator, source, tag,
+  LAPWING_TRY(wait_for_message("MPI_Probe", communicator, source, tag,
                                [&] { return process().messenger->probe(communicator, source, tag, result); }));
   fill_status(result, status);
   return {};
@@ -108,7 +111,7 @@ Status mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Stat
   engine::Call call(process().engine);
   p2p::Result result;
   p2p::Message* found = nullptr;
-  LAPWING_TRY(wait_for_message(communicator, source, tag, [&] {
+  LAPWING_TRY(wait_for_message("MPI_Mprobe", communicator, source, tag, [&] {
     found = process().messenger->matched_probe(communicator, source, tag, result);
     return found != nullptr;
   }));

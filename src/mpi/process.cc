@@ -8,11 +8,13 @@
 #include <numeric>
 
 #include "base/descriptor_limit.h"
+#include "base/outer_call.h"
 #include "coll/coll.h"
 #include "coll/seat.h"
 #include "mpi/lifecycle.h"
 #include "mpi/statistics.h"
 #include "runtime/host_identity.h"
+#include "wire/hang_report.h"
 
 extern char** environ;
 
@@ -83,6 +85,7 @@ Status open_network(Process& process) {
   engine::Call call(process.engine);
   LAPWING_TRY(process.network->attach(cards));
   process.messenger->set_network(*process.network);
+  process.hang_listener.open();
   return {};
 }
 
@@ -99,12 +102,14 @@ Status start(Process& process) {
 // A millisecond's sleep, inside the engine, between two looks at a condition that has no waiter of its own.
 class Pause : public engine::Timer {
  public:
-  explicit Pause(engine::Engine& engine) noexcept
+  Pause(engine::Engine& engine, const engine::WaitReason& reason) noexcept
       : Timer([](engine::Timer& timer) noexcept {
           auto& pause = static_cast<Pause&>(timer);
           pause.engine_.arrive(pause.waiter_);
         }),
-        engine_(engine) {}
+        engine_(engine) {
+    waiter_.explain(reason);
+  }
   void wait() noexcept {
     constexpr std::int64_t kLength = 1'000'000;  // ns
     engine_.set_timer(*this, engine_.clock().now() + kLength);
@@ -116,12 +121,34 @@ class Pause : public engine::Timer {
   engine::Waiter waiter_{1};
 };
 
+// Why the end waits: sends that have not met their receivers.
+class SettleWait final : public engine::WaitReason {
+ public:
+  explicit SettleWait(Process& process) noexcept
+      : WaitReason(OuterCall::name() != nullptr ? OuterCall::name() : "MPI_Finalize"),
+        process_(process),
+        began_(process.clock.now()) {}
+  void describe(wire::HangWait& wait) const override {
+    wait.age_ms = (process_.clock.now() - began_) / 1'000'000;
+    wire::HangReport lists;
+    process_.messenger->describe(lists);
+    for (wire::HangItem& item : lists.pending.items)
+      if (item.kind == wire::HangItem::Kind::kSend) wait.items.push_back(std::move(item));
+  }
+
+ private:
+  Process& process_;
+  std::int64_t began_;
+};
+
 // Waits until everything this process sent has left and every send has met its receiver.
 void settle(Process& process) {
   engine::Call call(process.engine);
   while (process.engine.turn()) {
   }
-  while (!process.messenger->quiet() || !process.network->flushed()) Pause(process.engine).wait();
+  if (process.messenger->quiet() && process.network->flushed()) return;
+  const SettleWait reason(process);
+  while (!process.messenger->quiet() || !process.network->flushed()) Pause(process.engine, reason).wait();
 }
 
 // All ranks have made their last collective call on MPI_COMM_WORLD. Where they share memory, one that met no other is found now.
@@ -195,6 +222,7 @@ Status stop_process() {
   if (process->settings.stats) print_statistics(*process);
   {
     engine::Call call(process->engine);
+    process->hang_listener.close();
     process->network->close();
   }
   process->engine.stop();

@@ -10,6 +10,7 @@
 #include "base/settings.h"
 #include "comm/communicator.h"
 #include "engine/engine.h"
+#include "mpi/hang_listener.h"
 #include "mpi/resolve.h"
 #include "net/network.h"
 #include "p2p/messenger.h"
@@ -27,6 +28,7 @@ struct Process : ProcessHead {
   std::unique_ptr<comm::ContextIds> context_ids;
   comm::Communicator* processes = nullptr;  // all processes, for management (ContextIds::kProcesses); never a user's
   int thread_level = MPI_THREAD_SINGLE;
+  HangListener hang_listener{*this};
   std::string statistics;  // LAPWING_STATS=1: what is to be printed at the end
 };
 

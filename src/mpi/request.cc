@@ -7,6 +7,7 @@
 #include "mpi/implementation.h"
 #include "mpi/shim_support.h"
 #include "mpi/status_fields.h"
+#include "mpi/wait_reasons.h"
 
 namespace lapwing::mpi {
 
@@ -59,7 +60,7 @@ Status outcome_of(p2p::Request& request, MPI_Status* status) {
 }
 
 // Blocks until all active requests are done.
-void wait_for_all(int count, const MPI_Request requests[]) {
+void wait_for_all(const char* name, int count, const MPI_Request requests[]) {
   engine::Engine& engine = process().engine;
   engine::Call call(engine);
   engine::Waiter waiter(0);
@@ -67,11 +68,14 @@ void wait_for_all(int count, const MPI_Request requests[]) {
     p2p::Request* request = request_of(requests[i]);
     if (is_active(request) && engine.watch(*request, waiter)) waiter.expect_one_more();
   }
-  if (!waiter.ready()) engine.wait(waiter);
+  if (waiter.ready()) return;
+  const RequestsWait reason(name, count, requests, false);
+  waiter.explain(reason);
+  engine.wait(waiter);
 }
 
 // Blocks until at least one active request is done.
-void wait_for_one(int count, const MPI_Request requests[]) {
+void wait_for_one(const char* name, int count, const MPI_Request requests[]) {
   engine::Engine& engine = process().engine;
   engine::Call call(engine);
   engine::Waiter waiter(1);
@@ -80,7 +84,11 @@ void wait_for_one(int count, const MPI_Request requests[]) {
     p2p::Request* request = request_of(requests[i]);
     done = is_active(request) && !engine.watch(*request, waiter);
   }
-  if (!done) engine.wait(waiter);
+  if (!done) {
+    const RequestsWait reason(name, count, requests, true);
+    waiter.explain(reason);
+    engine.wait(waiter);
+  }
   for (int i = 0; i < count; ++i) {
     if (p2p::Request* request = request_of(requests[i]); is_active(request)) engine.unwatch(*request);
   }
@@ -234,7 +242,7 @@ Status wait(MPI_Request* handle, MPI_Status* status) {
   }
   if (!request->done()) {
     engine::Call call(process().engine);
-    call.wait(*request);
+    wait_in("MPI_Wait", call, *request);
   } else {
     end_burst();
   }
@@ -243,7 +251,7 @@ Status wait(MPI_Request* handle, MPI_Status* status) {
 
 Status waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
   if (!all_done(count, requests))
-    wait_for_all(count, requests);
+    wait_for_all("MPI_Waitall", count, requests);
   else
     end_burst();
   return take_all(count, requests, statuses);
@@ -254,7 +262,7 @@ Status waitany(int count, MPI_Request requests[], int* index, MPI_Status* status
   int found = find_done(count, requests, active);
   if (found < 0) {
     if (active == 0) return no_active_request(index, status);
-    wait_for_one(count, requests);
+    wait_for_one("MPI_Waitany", count, requests);
     found = find_done(count, requests, active);
   }
   *index = found;
@@ -268,7 +276,7 @@ Status waitsome(int count, MPI_Request requests[], int* outcount, int indices[],
       *outcount = MPI_UNDEFINED;
       return {};
     }
-    wait_for_one(count, requests);
+    wait_for_one("MPI_Waitsome", count, requests);
   }
   return take_done(count, requests, outcount, indices, statuses);
 }

@@ -11,6 +11,7 @@
 
 #include "base/count_array.h"
 #include "base/object.h"
+#include "base/outer_call.h"
 #include "base/status.h"
 #include "comm/communicator.h"
 #include "datatype/datatype.h"

@@ -109,6 +109,15 @@ Board::Watcher& Board::end_watch() noexcept {
   return *std::exchange(watcher_, nullptr);
 }
 
+std::vector<int> Board::missing(const Watcher& watcher) const {
+  std::vector<int> ranks;
+  for (int rank = 0; watcher_ == &watcher && rank < size_; ++rank) {
+    const bool wanted = watched_rank_ == kEverybody || watched_rank_ == rank;
+    if (wanted && !posted(rank, watched_round_)) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
 // A rank that has gone and has not posted the watched round, or kNone. What it posted before it went is visible with the word that
 // it has gone: load_acquire() pairs with the count in leave(); a goodbye comes after the posts as well.
 int Board::deserter() const noexcept {

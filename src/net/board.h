@@ -236,6 +236,8 @@ class Board {
   Watcher& end_watch() noexcept;
   // The rank of the host with this number has gone, as far as it is a member.
   void lose(std::uint32_t local, const Status& why);
+  // The ranks without whose posts the watcher cannot go on: for a report on a hang.
+  std::vector<int> missing(const Watcher& watcher) const;
 
  private:
   std::byte* data(int rank, std::uint64_t round, std::uint64_t bytes) const noexcept {

@@ -18,6 +18,11 @@
 #include "net/network.h"
 #include "p2p/request.h"
 
+namespace lapwing::wire {
+struct HangItem;
+struct HangReport;
+}  // namespace lapwing::wire
+
 namespace lapwing::p2p {
 
 enum class SendMode { kStandard, kSynchronous, kReady, kBuffered };
@@ -105,6 +110,11 @@ class Messenger final : public net::FrameSink {
   bool quiet() const noexcept;
   // The state of all queues, for a person who debugs a hang.
   std::string describe() const;
+  // The same for a report on a hang (hang.cc): the lists, and one request that is under way.
+  void describe(wire::HangReport& report);
+  static wire::HangItem describe(const SendRequest& send);
+  static wire::HangItem describe(const ReceiveRequest& receive);
+  static wire::HangItem describe_probe(comm::Communicator& communicator, int source, int tag);
   const MessengerCounters& counters() const noexcept;
 
   // net::FrameSink

@@ -1,0 +1,80 @@
+// What a collective operation says in a report on a hang (docs/debugging.md).
+#include "coll/collective_request.h"
+#include "coll/seat.h"
+#include "coll/tag.h"
+#include "wire/hang_report.h"
+
+namespace lapwing::coll {
+namespace {
+
+bool has_root(Collective what) noexcept {
+  switch (what) {
+    case Collective::kBcast:
+    case Collective::kGather:
+    case Collective::kGatherv:
+    case Collective::kReduce:
+    case Collective::kScatter:
+    case Collective::kScatterv:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Those whose count and type, of the one side or of both, count on every rank.
+bool has_one_size(Collective what) noexcept {
+  switch (what) {
+    case Collective::kAllreduce:
+    case Collective::kBcast:
+    case Collective::kExscan:
+    case Collective::kReduce:
+    case Collective::kScan:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::uint64_t bytes_of(const Call& call) {
+  const datatype::Datatype* type = datatype::resolve(call.receive.type);
+  return type != nullptr ? call.receive.count * static_cast<std::uint64_t>(type->size()) : 0;
+}
+
+}  // namespace
+
+void CollectiveRequest::describe(wire::HangItem& item) const {
+  item.kind = wire::HangItem::Kind::kCollective;
+  item.what = name_;
+  item.communicator = communicator_->name;
+  item.context = communicator_->context();
+  item.number = tag_;
+  if (has_root(call.what)) item.root = call.root;
+  if (has_one_size(call.what)) item.bytes = bytes_of(call);
+  const CollectiveRequest* first = schedule_.rounds() != 0 ? seat_of(*communicator_).first() : nullptr;
+  if (schedule_.rounds() == 0) {
+    describe_messages(item);
+  } else if (first == this) {
+    describe_board(item);
+  } else if (first != nullptr) {
+    item.state = std::string("its turn comes after an earlier ") + first->name_;
+    first->describe_board(item);
+  }
+}
+
+void CollectiveRequest::describe_board(wire::HangItem& item) const {
+  const comm::Group& group = communicator_->local_group();
+  for (const int rank : board_->missing(*this)) item.awaited.push_back(static_cast<int>(group.member(rank)));
+}
+
+void CollectiveRequest::describe_messages(wire::HangItem& item) const {
+  const auto await_peer_of = [&](StepId id) {
+    const Step& step = schedule_.steps()[id];
+    item.awaited.push_back(static_cast<int>(communicator_->peers(step.plane).member(step.peer)));
+  };
+  for (const auto& receiving : receivings_)
+    if (receiving->under_way && !receiving->done()) await_peer_of(receiving->step);
+  for (const auto& sending : sendings_)
+    if (sending->under_way && !sending->done()) await_peer_of(sending->step);
+}
+
+}  // namespace lapwing::coll

@@ -1,0 +1,81 @@
+#include "mpi/hang_listener.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include "base/log.h"
+#include "mpi/process.h"
+#include "wire/hang_report.h"
+
+namespace lapwing::mpi {
+namespace {
+
+// The variable names a descriptor and the number of the socket behind it. A child of a rank inherits the variable but not the
+// socket; what its descriptor of that number is, is its own.
+int socket_of_launcher() {
+  const char* text = std::getenv("LAPWING_INTERNAL_QUESTIONS");
+  int fd = -1;
+  unsigned long long inode = 0;
+  struct stat info;
+  if (text == nullptr || std::sscanf(text, "%d:%llu", &fd, &inode) != 2) return -1;
+  if (::fstat(fd, &info) != 0 || !S_ISSOCK(info.st_mode) || info.st_ino != inode) return -1;
+  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return fd;
+}
+
+std::string answer_to(std::uint32_t inquiry, Process& process) {
+  wire::HangReport report;
+  report.inquiry = inquiry;
+  report.threads = process.thread_level == MPI_THREAD_MULTIPLE;
+  process.engine.describe(report);
+  process.messenger->describe(report);
+  return report.encode();
+}
+
+}  // namespace
+
+HangListener::~HangListener() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void HangListener::open() {
+  if (process_.job.singleton()) return;  // perhaps a rank's child: the socket is not its own
+  fd_ = socket_of_launcher();
+  if (fd_ < 0) return;
+  if (const Status status = process_.engine.port().add(fd_, EPOLLIN | EPOLLET, *this); !status.ok()) {
+    log_warn("this rank will not tell mpiexec what it waits for: %s", status.text());
+    ::close(fd_);
+    fd_ = -1;
+  }
+}
+
+void HangListener::close() noexcept {
+  if (fd_ < 0) return;
+  process_.engine.port().remove(fd_);
+  ::close(fd_);
+  fd_ = -1;
+}
+
+// The launcher asks rarely and waits for the answers; one that its socket does not take is lost.
+void HangListener::on_ready(std::uint32_t) noexcept {
+  std::uint32_t inquiry = 0;
+  ssize_t bytes;
+  while ((bytes = ::recv(fd_, &inquiry, sizeof inquiry, MSG_DONTWAIT)) == static_cast<ssize_t>(sizeof inquiry)) {
+    try {
+      const std::string answer = answer_to(inquiry, process_);
+      [[maybe_unused]] const ssize_t sent = ::send(fd_, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+  }
+  if (bytes == 0) close();  // mpiexec has ended
+}
+
+}  // namespace lapwing::mpi
