@@ -11,6 +11,7 @@
 #include "base/outer_call.h"
 #include "coll/coll.h"
 #include "coll/seat.h"
+#include "mpi/announce.h"
 #include "mpi/lifecycle.h"
 #include "mpi/statistics.h"
 #include "runtime/host_identity.h"
@@ -86,6 +87,7 @@ Status open_network(Process& process) {
   LAPWING_TRY(process.network->attach(cards));
   process.messenger->set_network(*process.network);
   process.hang_listener.open();
+  announce(process);
   return {};
 }
 

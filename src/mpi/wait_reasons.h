@@ -1,4 +1,4 @@
-// What a thread that waits in an MPI call says in a report on a hang (docs/debugging.md). Each refers to what its caller keeps during the wait.
+// What a thread that waits in an MPI call says in a report on a hang (docs/debugging.md). Each refers to what its caller keeps meanwhile.
 #pragma once
 
 #include "engine/wait_reason.h"

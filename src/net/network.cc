@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <string_view>
 #include <utility>
 
 #include "base/descriptor_limit.h"
@@ -113,8 +114,22 @@ void Network::find_route(PeerId peer, Route& route) const {
   for (const auto& transport : transports_) {
     if (!transport->reaches(peer)) continue;
     route = {transport.get(), transport->capabilities(peer)};
+    if (log_enabled(LogLevel::kInfo)) tell_route(peer, *transport);
     return;
   }
+}
+
+void Network::tell_route(PeerId peer, const Transport& chosen) const {
+  if (peer == config_.rank) return;
+  const bool shm = std::string_view(chosen.name()) == "shm";
+  log_info("%s: reached by %s%s; messages of up to %llu bytes travel without asking first", describe(peer).c_str(), chosen.name(),
+           shm ? "" : why_not_shm(peer).c_str(), static_cast<unsigned long long>(chosen.capabilities(peer).eager_limit));
+}
+
+std::string Network::why_not_shm(PeerId peer) const {
+  if (!config_.use_shm) return ", because LAPWING_TRANSPORTS leaves out shm";
+  if (!same_host(peer)) return ", being on another host";
+  return ", because shared memory is not to be had here (a line above says why)";
 }
 
 // Ranks of one host that one mpiexec started find out when they meet.

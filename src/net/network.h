@@ -65,6 +65,8 @@ class Network {
   bool first_of_host(const char* lacking) const;
   void find_route(PeerId peer, Route& route) const;
   Status no_route(PeerId peer) const;
+  void tell_route(PeerId peer, const Transport& chosen) const;
+  std::string why_not_shm(PeerId peer) const;
 
   friend struct NetworkForTests;  // puts a transport of the tests' own in place (p2p/loop_network_for_tests.h)
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/delay_point.h"
+#include "base/log.h"
 #include "net/tcp/candidates.h"
 
 namespace lapwing::net::tcp {
@@ -225,6 +226,8 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
   connection_ = std::move(connection);
   connection_->hand_over(*this);
   state_ = State::kOpen;
+  if (log_enabled(LogLevel::kInfo))
+    log_info("%s: connected by tcp, at %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str());
   shared_.hot_links.touch(*this);
   flush();
   // Frames may have come with the end of the handshake, whose readiness is used up.

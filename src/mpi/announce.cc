@@ -1,0 +1,69 @@
+#include "mpi/announce.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "base/log.h"
+#include "mpi.h"
+#include "mpi/process.h"
+
+namespace lapwing::mpi {
+namespace {
+
+// "0-3,8": the processors that this process may use.
+std::string processors() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return "unknown processors";
+  std::string text;
+  for (int first = 0; first < CPU_SETSIZE; ++first) {
+    if (!CPU_ISSET(first, &set)) continue;
+    int last = first;
+    while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &set)) ++last;
+    text += (text.empty() ? "" : ",") + std::to_string(first) + (last > first ? "-" + std::to_string(last) : "");
+    first = last;
+  }
+  return "processors " + text;
+}
+
+bool is_set(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text != nullptr && *text != '\0' && std::string(text) != "0";
+}
+
+const char* launcher(const runtime::Job& job) {
+  if (job.singleton()) return "without a launcher";
+  return is_set("LAPWING_INTERNAL_LOCAL_SIZE") ? "started by Lapwing's mpiexec" : "started by a launcher that speaks PMI-1";
+}
+
+std::string bytes(std::uint64_t count) {
+  return settings::BytesKind::print(count);
+}
+
+void announce_job(const Process& process) {
+  const Settings& settings = process.settings;
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  PMPI_Get_library_version(version, &length);
+  log_info("%s, %d ranks, %s%s", version, process.job.size(), launcher(process.job),
+           process.job.crowded() ? ", more of them than cores" : "");
+  log_info("transports %s; progress by %s; messages of up to %s (shm) and %s (tcp) travel without asking first; messages that "
+           "no receive has asked for may take %s",
+           settings::TransportKind::print(settings.transports).c_str(),
+           settings.progress == Progress::kThread ? "the event thread" : "polling in MPI calls",
+           bytes(settings.eager_limit_shm).c_str(), bytes(settings.eager_limit_tcp).c_str(),
+           bytes(settings.unexpected_limit).c_str());
+}
+
+}  // namespace
+
+void announce(const Process& process) {
+  if (!log_enabled(LogLevel::kInfo)) return;
+  if (process.job.rank() == 0) announce_job(process);
+  log_info("process %d on host %s, %s %s", static_cast<int>(::getpid()), process.job.host_name().c_str(),
+           is_set("LAPWING_INTERNAL_BOUND") ? "bound to" : "not bound by the launcher, may use", processors().c_str());
+}
+
+}  // namespace lapwing::mpi
