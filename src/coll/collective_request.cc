@@ -260,13 +260,14 @@ void CollectiveRequest::stop_waiting(const Status& why) noexcept {
     failure_ = Status::error(why.error_class(), "%s, while it waited for the other ranks: %s", name_, why.text());
 }
 
-// Whether the others' posts, as far as they have been seen, belong to the same call as ours.
+// Whether the others' posts, as far as they have been seen, belong to the same call as ours. A rank that may wait for the round before
+// ours may find a difference in that one: of a call that is over here.
 void CollectiveRequest::compare_posts() noexcept {
   if (!board_->differs()) [[likely]]
     return;
   const net::Board::Difference difference = board_->take_difference();
   if (complaint_.ok())
-    complaint_ = mismatch(*communicator_, {board_->rank(), description_}, {difference.rank, difference.what});
+    complaint_ = mismatch(*communicator_, {board_->rank(), difference.ours}, {difference.rank, difference.what});
 }
 
 CollectiveRequest::Operand CollectiveRequest::operand(const Step& step, int rank) const noexcept {

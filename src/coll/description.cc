@@ -156,7 +156,7 @@ Cause cause(const Fields& ours, const Fields& theirs) noexcept {
   if (ours.operation != theirs.operation) return {MPI_ERR_OP, "every rank must name the same operation"};
   if (ours.element != theirs.element) return {MPI_ERR_TYPE, "every rank must name the same type"};
   if (ours.bytes != theirs.bytes)
-    return {ours.bytes < theirs.bytes ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT, "every rank must name as much data"};
+    return {ours.bytes < theirs.bytes ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT, "every rank must give or take as much data"};
   return {MPI_ERR_OTHER,
           "their calls before this one were not the same, but every rank must call the same collectives in the same "
           "order, with the same root, operation and amount of data"};

@@ -26,7 +26,7 @@ Status Seat::compare_last_calls(const comm::Communicator& communicator) const {
   if (board_ == nullptr) return {};
   const net::Board::Difference difference = board_->compare_last();
   if (difference.rank == net::Board::kNone) return {};
-  return mismatch(communicator, {board_->rank(), board_->last_what()}, {difference.rank, difference.what});
+  return mismatch(communicator, {board_->rank(), difference.ours}, {difference.rank, difference.what});
 }
 
 bool Seat::join(CollectiveRequest& request, std::uint32_t rounds, std::uint64_t* first_round) {

@@ -134,8 +134,8 @@ Board::Difference Board::compare_last() const noexcept {
   for (int rank = 0; rank < size_; ++rank) {
     const BoardCell& cell = memory_.cell(static_cast<std::uint64_t>(rank), my_round_);
     const std::uint64_t stamp = load_acquire(cell.stamp);
-    if (!BoardCell::is_past(stamp, my_round_)) return {rank, 0};
-    if (!BoardCell::is_past(stamp, my_round_ + 1) && cell.what != my_what_) return {rank, cell.what};
+    if (!BoardCell::is_past(stamp, my_round_)) return {rank, 0, my_what_};
+    if (!BoardCell::is_past(stamp, my_round_ + 1) && cell.what != my_what_) return {rank, cell.what, my_what_};
   }
   return {};
 }

@@ -141,6 +141,7 @@ class Board {
   struct Difference {
     int rank = kNone;
     std::uint64_t what = 0;
+    std::uint64_t ours = 0;
   };
 
   class Watcher {
@@ -188,7 +189,6 @@ class Board {
   // When all have posted all that they ever will: a rank whose last post is not to what ours is; `what` is 0 if it has none in that
   // round. A rank that has posted more than we have finds out about us.
   Difference compare_last() const noexcept;
-  std::uint64_t last_what() const noexcept { return my_what_; }
 
   // ---- reading, once it is there
 
@@ -252,7 +252,7 @@ class Board {
     const BoardCell& cell = memory_.cell(static_cast<std::uint64_t>(rank), round);
     if (!BoardCell::is_past(load_acquire(cell.stamp), round)) return false;
     if (round == my_round_ && cell.what != my_what_ && !differs()) [[unlikely]]
-      difference_ = {rank, cell.what};
+      difference_ = {rank, cell.what, my_what_};
     return true;
   }
   bool scan(std::uint64_t round) noexcept;

@@ -250,6 +250,7 @@ TEST_F(BoardRoomTest, APostThatBelongsToSomethingElseIsSeen) {
   const Board::Difference seen = boards[2]->take_difference();
   EXPECT_EQ(seen.rank, 1);
   EXPECT_EQ(seen.what, kCall + 1);
+  EXPECT_EQ(seen.ours, kCall);
   EXPECT_FALSE(boards[2]->differs());
   EXPECT_TRUE(boards[0]->all_posted(0));
   EXPECT_EQ(boards[0]->take_difference().rank, 1);
