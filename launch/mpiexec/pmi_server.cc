@@ -22,8 +22,9 @@ using wire::PmiMessage;
 constexpr int kKeyLimit = 256;
 constexpr int kValueLimit = 16384;
 constexpr std::size_t kSecretBytes = 32;
-// A rank may store about this much before it is taken for broken: keys for every rank with long values.
-constexpr std::size_t kMaxValues = 1 << 22;
+// What all ranks together may store, keys and what an entry costs included: far more than the cards of the largest job.
+constexpr std::size_t kMaxStoredBytes = 1 << 30;
+constexpr std::size_t kEntryBytes = 128;
 
 }  // namespace
 
@@ -51,11 +52,15 @@ Status PmiServer::open_connection(int rank, int& child_fd) {
 }
 
 void PmiServer::on_event(int rank, std::uint32_t events) {
-  if ((events & EPOLLOUT) != 0) flush(rank);
+  if ((events & EPOLLOUT) != 0) {
+    flush(rank);
+    handle_lines(rank);
+  }
   if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) read_input(rank);
 }
 
 void PmiServer::drain(int rank) {
+  peer(rank).output.clear();  // it reads no more, and must not keep back its last lines
   while (peer(rank).fd >= 0 && read_input(rank)) {
   }
 }
@@ -74,9 +79,14 @@ bool PmiServer::read_input(int rank) {
     refuse(rank, status);
     return false;
   }
-  std::string line;
-  while (peer(rank).fd >= 0 && peer(rank).input.next(line)) handle_line(rank, line);
+  handle_lines(rank);
   return true;
+}
+
+// A rank that does not read its answers gets no further ones, and is not read from: it waits for itself.
+void PmiServer::handle_lines(int rank) {
+  std::string line;
+  while (peer(rank).fd >= 0 && peer(rank).output.empty() && peer(rank).input.next(line)) handle_line(rank, line);
 }
 
 void PmiServer::handle_line(int rank, const std::string& line) {
@@ -132,10 +142,22 @@ void PmiServer::answer_put(int rank, const PmiMessage& message) {
   const std::string* key = message.find("key");
   const std::string* value = message.find("value");
   const bool taken = key != nullptr && value != nullptr && key->size() <= kKeyLimit && value->size() <= kValueLimit &&
-                     values_.size() < kMaxValues;
-  if (taken) values_[*key] = *value;
+                     store(*key, *value);
   reply(rank,
         PmiMessage("put_result").add("rc", taken ? 0 : -1).add("msg", taken ? "success" : "invalid_key_or_value"));
+}
+
+bool PmiServer::store(const std::string& key, const std::string& value) {
+  const auto [place, is_new] = values_.try_emplace(key);
+  const std::size_t before = is_new ? 0 : place->second.size();
+  const std::size_t after = stored_bytes_ - before + value.size() + (is_new ? key.size() + kEntryBytes : 0);
+  if (after > kMaxStoredBytes) {
+    if (is_new) values_.erase(place);
+    return false;
+  }
+  stored_bytes_ = after;
+  place->second = value;
+  return true;
 }
 
 void PmiServer::answer_get(int rank, const PmiMessage& message) {
@@ -202,7 +224,10 @@ void PmiServer::enter_exchange(int rank, const PmiMessage& message) {
     refuse(rank, Status::error(MPI_ERR_OTHER, "it gave no valid value to exchange"));
     return;
   }
-  values_[*prefix + std::to_string(rank)] = *value;
+  if (!store(*prefix + std::to_string(rank), *value)) {
+    refuse(rank, Status::error(MPI_ERR_OTHER, "the ranks have stored more than %zu bytes", kMaxStoredBytes));
+    return;
+  }
   table_prefix_ = *prefix;
   peer(rank).wants_table = true;
   enter_fence(rank);
@@ -293,7 +318,7 @@ void PmiServer::flush(int rank) {
   output.erase(0, sent);
   if (peer(rank).watched_for_output == !output.empty()) return;
   peer(rank).watched_for_output = !output.empty();
-  loop_.change(peer(rank).fd, output.empty() ? EPOLLIN : EPOLLIN | EPOLLOUT);
+  loop_.change(peer(rank).fd, output.empty() ? EPOLLIN : EPOLLOUT);
 }
 
 void PmiServer::disconnect(int rank) {

@@ -69,12 +69,14 @@ class PmiServer {
     bool in_fence = false;
     bool wants_table = false;  // at the fence's end
     wire::PmiLineBuffer input;
-    std::string output;  // what the socket did not take yet
+    std::string output;  // what the socket did not take yet; until it has, no further line is handled
     bool watched_for_output = false;
   };
 
   void on_event(int rank, std::uint32_t events);
   bool read_input(int rank);
+  void handle_lines(int rank);
+  bool store(const std::string& key, const std::string& value);
   void handle_line(int rank, const std::string& line);
   void answer_put(int rank, const wire::PmiMessage& message);
   void answer_get(int rank, const wire::PmiMessage& message);
@@ -97,6 +99,7 @@ class PmiServer {
   std::vector<Peer> peers_;
   std::string kvs_name_;
   std::unordered_map<std::string, std::string> values_;
+  std::size_t stored_bytes_ = 0;
   std::size_t waiting_ = 0;   // ranks in the fence
   std::string table_prefix_;  // of the values that the ranks in the fence exchange
   std::string secret_;
