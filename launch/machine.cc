@@ -7,9 +7,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <tuple>
+
+#include "runtime/processor_quota.h"
 
 namespace lapwing::launch {
 namespace {
@@ -36,36 +37,9 @@ std::vector<int> read_nodes() {
   return node_of;
 }
 
-// "max 100000" or "150000 100000": the time a group may use per period.
-std::optional<double> parse_cpu_max(const std::string& text) {
-  double quota = 0;
-  double period = 0;
-  if (std::sscanf(text.c_str(), "%lf %lf", &quota, &period) != 2 || quota <= 0 || period <= 0) return std::nullopt;
-  return quota / period;
-}
-
-void take_lower(std::optional<double>& least, std::optional<double> quota) {
-  if (quota && (!least || *quota < *least)) least = quota;
-}
-
-// The tightest limit on the way from this process's group up to the root (cgroup version 2), or version 1's.
 std::optional<double> read_cpu_quota() {
-  std::optional<double> least;
-  const std::string membership = read_small_file("/proc/self/cgroup");
-  const std::size_t unified = membership.find("0::/");
-  if (unified != std::string::npos) {
-    std::string group = membership.substr(unified + 3, membership.find('\n', unified) - unified - 3);
-    while (true) {
-      take_lower(least, parse_cpu_max(read_small_file("/sys/fs/cgroup" + group + "/cpu.max")));
-      const std::size_t slash = group.rfind('/');
-      if (slash == std::string::npos || group == "/") break;
-      group.erase(slash == 0 ? 1 : slash);
-    }
-  }
-  const std::string version1 = "/sys/fs/cgroup/cpu/cpu.cfs_";
-  take_lower(least,
-             parse_cpu_max(read_small_file(version1 + "quota_us") + " " + read_small_file(version1 + "period_us")));
-  return least;
+  const double quota = runtime::processor_quota();
+  return quota > 0 ? std::optional(quota) : std::nullopt;
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include "runtime/processor_quota.h"
+
 namespace lapwing::runtime {
 namespace {
 
@@ -16,14 +18,6 @@ std::string first_word(const char* path) {
   std::string word;
   file >> word;
   return word;
-}
-
-// Cores' worth of time that control group version 2 grants; 0: no limit, or none known.
-int quota_cores() {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  double quota = 0, period = 0;
-  if (!(file >> quota >> period) || period <= 0) return 0;
-  return std::max(1, static_cast<int>(quota / period));
 }
 
 }  // namespace
@@ -50,8 +44,8 @@ int usable_cores() {
   int cores = 1;
   if (sched_getaffinity(0, CPU_ALLOC_SIZE(kMostCores), set) == 0) cores = CPU_COUNT_S(CPU_ALLOC_SIZE(kMostCores), set);
   CPU_FREE(set);
-  const int quota = quota_cores();
-  return std::max(1, quota > 0 ? std::min(cores, quota) : cores);
+  const double quota = processor_quota();
+  return std::max(1, quota > 0 ? std::min(cores, static_cast<int>(quota)) : cores);
 }
 
 }  // namespace lapwing::runtime
