@@ -51,6 +51,7 @@ bool Messenger::State::on_whole(net::PeerId id, const wire::FrameHeader& header,
   if (header.kind != FrameKind::kEager || header.tag < 0) return false;
   Peer& peer = peers[id];
   if (header.credit != 0 && gives_absurd_credit(peer, header)) return false;
+  if (header.sender_token != 0 && leaves_answers(peer)) return false;
   ReceiveRequest* receive = match_posted({header.context, id, header.tag});
   const std::uint64_t bytes = header.payload_bytes;
   if (receive == nullptr || receive->walk_ || bytes > receive->capacity_) return false;
@@ -84,6 +85,7 @@ bool Messenger::State::on_whole(net::PeerId id, const wire::FrameHeader& header,
 
 net::Landing Messenger::State::on_header(net::PeerId id, const wire::FrameHeader& header) noexcept {
   if (gives_absurd_credit(peers[id], header)) return violation("it gives back more credit than there is");
+  if (leaves_answers(peers[id])) return violation("it asks for answers without end and reads none");
   switch (header.kind) {
     case FrameKind::kEager:
     case FrameKind::kRequest:

@@ -132,7 +132,7 @@ class LoopJob {
   bool step() {
     std::vector<std::size_t> busy;
     for (std::size_t i = 0; i < wires.size(); ++i) {
-      if (!wires[i].empty()) busy.push_back(i);
+      if (!wires[i].empty() && i != stalled) busy.push_back(i);
     }
     if (busy.empty()) return false;
     advance(busy[random() % busy.size()]);
@@ -161,7 +161,7 @@ class LoopJob {
     auto& wire = wires[from * options.ranks + to];
     wire.push_back({&op, op.header, {}, {}, Stage::kPosted});
     ++frames_posted;
-    if (wire.size() == 1 && random() % 2 == 0) take(wire.front());
+    if (wire.size() == 1 && from * options.ranks + to != stalled && random() % 2 == 0) take(wire.front());
   }
 
   // A frame that no honest messenger would send.
@@ -196,6 +196,7 @@ class LoopJob {
   Options options;
   std::mt19937 random;
   std::vector<std::unique_ptr<Rank>> ranks;
+  std::size_t stalled = static_cast<std::size_t>(-1);  // a wire (from * ranks + to) on which nothing moves
   std::vector<std::string> violations;
   std::uint64_t frames_posted = 0;
   int pulls_until_failure = 1 << 30;

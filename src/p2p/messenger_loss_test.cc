@@ -103,6 +103,24 @@ TEST(Messenger, ALossDoesNotConcernReceivesFromOthers) {
   }
 }
 
+// Each of these frames has to be answered; a peer that reads no answers must not fill this rank's memory with them.
+TEST(Messenger, APeerThatFloodsAndDoesNotReadIsLost) {
+  LoopJob::Options options;
+  options.unexpected_limit = 1 << 16;
+  LoopJob job(options);
+  job.stalled = 1;  // from 0 to 1
+  wire::FrameHeader retract;
+  retract.kind = wire::FrameKind::kRetract;
+  retract.context = comm::ContextIds::kWorld;
+  retract.sender_token = 1;
+  for (int i = 0; i < 10'000; ++i) job.inject(1, 0, retract);
+  job.run();
+  ASSERT_EQ(job.violations.size(), 1u);
+  EXPECT_NE(job.violations[0].find("reads none"), std::string::npos) << job.violations[0];
+  EXPECT_LT(job.frames_posted, 9'000u);
+  EXPECT_TRUE(job[0].messenger.quiet());
+}
+
 TEST(Messenger, HostileFramesCloseTheConnection) {
   using wire::FrameKind;
   const auto frame = [](FrameKind kind) {

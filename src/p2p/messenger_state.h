@@ -39,6 +39,8 @@ struct Peer {
   IntrusiveList<SendRequest, HeldTag> held[kAccounts];
   std::uint64_t posted[kAccounts] = {0, 0};  // receives that name this peer
 
+  std::uint64_t controls = 0;  // frames for this peer that its transport has not taken yet
+
   bool listed_exhausted = false;
   bool lost = false;
   Status why;
@@ -48,6 +50,7 @@ struct Messenger::State {
   // A frame without payload, from the pool until on_sent.
   struct Control : net::SendOp {
     State* state = nullptr;
+    net::PeerId peer = 0;
     Control* next_free = nullptr;
   };
 
@@ -183,6 +186,13 @@ struct Messenger::State {
     if (receive.arguments_.source != MPI_ANY_SOURCE) return true;
     const comm::Group& group = receive.arguments_.communicator->peers(receive.arguments_.plane);
     return source >= 0 && source < group.size() && group.member(source) == id;
+  }
+
+  // Whether a peer asks for answers and reads none. All that its credit lets it ask for may wait for a peer that computes.
+  static bool leaves_answers(const Peer& peer) noexcept {
+    constexpr std::uint64_t kSome = 4096;
+    const std::uint64_t units = peer.incoming[kUserAccount].window + peer.incoming[kInternalAccount].window;
+    return peer.controls > kSome + units / kEnvelopeUnits;
   }
 
   static int account_of(std::uint64_t context) noexcept {

@@ -1,6 +1,7 @@
 #include "p2p/partitioned.h"
 
 #include <cinttypes>
+#include <climits>
 
 #include "datatype/pack.h"
 
@@ -150,11 +151,14 @@ void PartitionedReceive::on_setup(engine::Operation& operation) noexcept {
   receive.post_parts();
 }
 
-// Cuts the buffer as the sender does.
+// Cuts the buffer as the sender does. Every partition costs memory here, also an empty one.
 Status PartitionedReceive::make_parts() {
+  constexpr std::int32_t kMostEmptyParts = 1 << 20;
   const std::uint64_t room = partition_bytes_ * static_cast<std::uint64_t>(partitions_);
   const bool sound =
       setup_receive_.result().bytes == sizeof setup_ && setup_.partitions >= 0 && setup_.first_tag >= 0 &&
+      setup_.partitions <= INT_MAX - setup_.first_tag &&
+      (setup_.partition_bytes != 0 || setup_.partitions <= kMostEmptyParts) &&
       (setup_.partitions == 0 || setup_.partition_bytes <= UINT64_MAX / static_cast<std::uint64_t>(setup_.partitions));
   if (!sound) return Status::error(MPI_ERR_OTHER, "the sender's announcement of a partitioned operation is damaged");
   const std::uint64_t total = setup_.partition_bytes * static_cast<std::uint64_t>(setup_.partitions);

@@ -298,6 +298,8 @@ void Messenger::State::post_control(net::PeerId id, wire::FrameHeader header) no
   ++controls_active;
   engine.hold();
   control.header = header;
+  control.peer = id;
+  ++peers[id].controls;
   post(id, control);
 }
 
@@ -315,6 +317,7 @@ void Messenger::State::on_control_sent(net::SendOp& op, const Status&) noexcept 
   control.next_free = state.free_controls;
   state.free_controls = &control;
   --state.controls_active;
+  --state.peers[control.peer].controls;
   state.engine.unhold();
 }
 
