@@ -15,12 +15,15 @@
 #include "mpi/error_code.h"
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
+#include "mpi/lifecycle.h"
 #include "mpi/process.h"
 #include "mpi/shim_support.h"
 
 namespace lapwing::mpi {
 
 namespace {
+
+constexpr useconds_t kTimeForTheLauncher = 200'000;  // microseconds
 
 // Guards which handler an object has, so that one thread may set it while another raises.
 std::mutex handlers_mutex;
@@ -55,6 +58,7 @@ std::string describe(comm::Communicator& communicator) {
 
 std::string who_we_are() {
   const Process* process = process_or_null();
+  if (is_forked_child()) return "a forked child of a rank, pid " + std::to_string(getpid());
   if (process == nullptr) return "a process outside MPI_Init and MPI_Finalize, pid " + std::to_string(getpid());
   return "rank " + std::to_string(process->job.rank()) + " of " + std::to_string(process->job.size()) + " on host " +
          process->job.host_name() + ", pid " + std::to_string(getpid());
@@ -71,6 +75,8 @@ std::string who_we_are() {
                             ")\n  The job ends, because the error handler is " + name +
                             "; MPI_ERRORS_RETURN gives errors to the program\n";
   std::fflush(stdout);
+  // The launcher knows better why that process has ended, says so, and ends this one as well; not every launcher does.
+  if (code == MPI_ERR_PROC_ABORTED) ::usleep(kTimeForTheLauncher);
   for (std::size_t written = 0; written < block.size();) {
     const ssize_t count = write(STDERR_FILENO, block.data() + written, block.size() - written);
     if (count <= 0) break;

@@ -2,11 +2,21 @@
 //
 // The process joins the job at the first initialization of either model. MPI_Finalize waits for all ranks. Sessions may come
 // and go before, during and without the world model; a process that only used sessions leaves the job when it exits.
+//
+// A child that was forked meanwhile (and has executed no other program) has a copy of everything but the threads. It is no rank and
+// must not be taken for one: it closes the connections, so that peers notice when its parent ends, and forgets the process object. No
+// destructor of the library and no handler at its exit then finds anything to do. (vfork and posix_spawn run no handlers; what
+// they execute gets no connection, because all close on execution.)
+#include <pthread.h>
+
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 
 #include "base/log.h"
+#include "base/own_descriptors.h"
 #include "comm/error_handler.h"
 #include "comm/session.h"
 #include "mpi/attribute.h"
@@ -16,6 +26,7 @@
 #include "mpi/implementation.h"
 #include "mpi/lifecycle.h"
 #include "mpi/process.h"
+#include "mpi/shim_support.h"
 
 namespace lapwing::mpi {
 namespace {
@@ -26,6 +37,17 @@ std::atomic<WorldState> world{WorldState::kNotInitialized};
 int open_sessions = 0;
 bool left_the_job = false;
 pthread_t main_thread;
+std::atomic<bool> forked_child{false};
+
+// Only what is safe in the child of a program with threads, whose locks other threads may have held.
+void on_fork_in_child() noexcept {
+  close_own_descriptors();
+  if (process_or_null() == nullptr) return;
+  abandon_process();
+  new (&transitions) std::mutex;
+  if (world.load(std::memory_order_relaxed) == WorldState::kInitialized) world.store(WorldState::kFinalized);
+  forked_child.store(true);
+}
 
 bool is_thread_level(int level) {
   return level == MPI_THREAD_SINGLE || level == MPI_THREAD_FUNNELED || level == MPI_THREAD_SERIALIZED ||
@@ -34,6 +56,9 @@ bool is_thread_level(int level) {
 
 Status ensure_process() {
   if (process_or_null() != nullptr) return {};
+  if (is_forked_child()) return not_running();
+  static std::once_flag registered;
+  std::call_once(registered, [] { ::pthread_atfork(nullptr, nullptr, on_fork_in_child); });
   if (left_the_job)
     return Status::error(MPI_ERR_OTHER,
                          "this process has left the job with MPI_Finalize and cannot join it again: "
@@ -55,12 +80,17 @@ Status release_process() {
 
 }  // namespace
 
+bool is_forked_child() noexcept {
+  return forked_child.load(std::memory_order_relaxed);
+}
+
 WorldState world_state() noexcept {
   return world.load(std::memory_order_acquire);
 }
 
 Status init_thread(int*, char***, int required, int* provided) {
   const std::lock_guard guard(transitions);
+  if (is_forked_child()) return not_running();
   if (world.load() != WorldState::kNotInitialized)
     return Status::error(MPI_ERR_OTHER, "MPI_Init was called before; it may be called once in a program");
   if (!is_thread_level(required)) return Status::error(MPI_ERR_ARG, "%d is not a level of thread support", required);
@@ -78,6 +108,7 @@ Status init(int* argc, char*** argv) {
 }
 
 Status finalize() {
+  if (is_forked_child()) return not_running();
   if (world.load() != WorldState::kInitialized)
     return Status::error(MPI_ERR_OTHER, "MPI_Finalize without MPI_Init, or twice");
   LAPWING_TRY(delete_attributes(*process().self));  // while everything still works (section 11.2.2)

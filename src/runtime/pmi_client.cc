@@ -16,6 +16,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/own_descriptors.h"
 #include "runtime/launcher.h"
 
 extern char** environ;
@@ -91,7 +92,7 @@ std::string piece_key(std::string_view key, int piece) {
 
 PmiClient::~PmiClient() {
   if (received_fd_ >= 0) ::close(received_fd_);
-  if (fd_ >= 0) ::close(fd_);
+  close_own_descriptor(fd_);
 }
 
 Status PmiClient::connect() {
@@ -117,6 +118,7 @@ Status PmiClient::connect(int fd, int rank, int size) {
   fd_ = fd;
   rank_ = rank;
   size_ = size;
+  own_descriptor(fd);
   claim_connection(fd);
   return greet();
 }
@@ -134,6 +136,7 @@ Status PmiClient::connect_to_port(const std::string& port, int id) {
         "cannot reach the launcher, which listens at PMI_PORT=%s: %s. Has it ended, or does a firewall stand "
         "between this host and the launcher's?",
         port.c_str(), std::strerror(error));
+  own_descriptor(fd_);
   LAPWING_TRY(introduce(id));
   return greet();
 }

@@ -5,7 +5,8 @@
      children hold FIFO         inside MPI, says so by opening FIFO, and waits until it is closed at the other end
      children late FIFO         waits for `hold FIFO` before it initializes MPI
      children fork HOW          every rank forks in the middle of messages; the child ends by HOW: exit, finalize (as an exit handler does,
-                                if MPI is not finalized), session (the rank has a session, whose exit handler runs) or call (an MPI call)
+                                if MPI is not finalized) or call (an MPI call)
+     children sessions          the same, between a session and MPI_Init
      children orphan            rank 1 forks a child that stays, and ends without MPI_Finalize; rank 0 waits for it
      children killed HOW        rank 1 is killed; the others wait for it by HOW: recv, any, send, barrier, probe, compute */
 #include "check.h"
@@ -49,9 +50,6 @@ static int code_of(pid_t child) {
 static void fork_amid_messages(const char* how) {
   int in = -1;
   MPI_Request request;
-  MPI_Session session;
-  const int has_session = strcmp(how, "session") == 0;
-  if (has_session) OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session));
   OK(MPI_Irecv(&in, 1, MPI_INT, (rank + size - 1) % size, 0, MPI_COMM_WORLD, &request));
   OK(MPI_Barrier(MPI_COMM_WORLD));
   fflush(NULL);
@@ -63,7 +61,17 @@ static void fork_amid_messages(const char* how) {
   OK(MPI_Send(&rank, 1, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD));
   OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   CHECK(in == (rank + size - 1) % size);
-  if (has_session) OK(MPI_Session_finalize(&session));
+}
+
+/* Between two sessions the rank is in the job, and a handler that runs at its exit would leave it. */
+static void fork_between_sessions(void) {
+  MPI_Session session;
+  OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session));
+  OK(MPI_Session_finalize(&session));
+  fflush(NULL);
+  const pid_t child = fork();
+  if (child == 0) exit(7);
+  CHECK(code_of(child) == 7);
 }
 
 /* The peer is gone: the call fails, names rank 1, and says what has become of it. */
@@ -118,19 +126,23 @@ static void kill_one(const char* how) {
 static void orphan(void) {
   int pipe_ends[2];
   char byte;
-  int value;
+  int value = 0;
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   if (rank == 1) {
+    OK(MPI_Send(&rank, 1, MPI_INT, 0, 4, MPI_COMM_WORLD)); /* so that there is a connection that the child holds */
     CHECK(pipe(pipe_ends) == 0);
-    if (fork() == 0) {
-      /* Lives until rank 0 has closed its output, which the test's script notices. */
-      setsid();
-      CHECK(write(pipe_ends[1], "x", 1) == 1);
-      pause();
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(600);
+      if (write(pipe_ends[1], "x", 1) == 1) pause(); /* until the test's script has read what its parent prints */
+      _exit(1);
     }
     CHECK(read(pipe_ends[0], &byte, 1) == 1);
+    printf("child %d stays\n", (int)child);
+    fflush(stdout);
     _exit(3);
   }
+  OK(MPI_Recv(&value, 1, MPI_INT, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
   is_told(MPI_Recv(&value, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
@@ -144,6 +156,7 @@ int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   const char* how = argc > 2 ? argv[2] : "";
   FILE* fifo = strcmp(what, "late") == 0 ? rendezvous(how, "w") : NULL;
+  if (strcmp(what, "sessions") == 0) fork_between_sessions();
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
@@ -151,7 +164,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "late") == 0) printf("late %d of %d, sum %d\n", rank, size, sum_of_ranks());
   if (strcmp(what, "hold") == 0) fgetc(rendezvous(how, "r"));
   if (fifo != NULL) fclose(fifo);
-  if (strcmp(what, "fork") == 0) fork_amid_messages(how);
+  if (strcmp(what, "fork") == 0 || strcmp(what, "sessions") == 0) fork_amid_messages(how);
   if (strcmp(what, "killed") == 0) kill_one(how);
   if (strcmp(what, "orphan") == 0) orphan();
   if (strcmp(what, "system") == 0) {

@@ -268,26 +268,29 @@ TEST(Segment, LayoutIsPinned) {
 }
 
 TEST(Invitation, RoundTrip) {
-  const Invitation original{"lapwing-0123", std::string("0123456789abcd\0\xff", 16), 4711, 0x7fff12345678,
-                            ~std::uint64_t{0}};
+  const Invitation original{"lapwing-0123",
+                            std::string("0123456789abcd\0\xff", 16),
+                            0x7fff12345678,
+                            ~std::uint64_t{0},
+                            {4711, 4026531836, 123456789012}};
   Invitation copy;
   ASSERT_TRUE(Invitation::decode(original.encode(), copy));
   EXPECT_EQ(copy.name, original.name);
   EXPECT_EQ(copy.token, original.token);
-  EXPECT_EQ(copy.pid, original.pid);
+  EXPECT_EQ(copy.process, original.process);
   EXPECT_EQ(copy.probe_address, original.probe_address);
   EXPECT_EQ(copy.probe_value, original.probe_value);
 }
 
 TEST(Invitation, RefusesWhatIsMalformed) {
   Invitation invitation;
-  const std::string good = Invitation{"n", std::string(16, 'a'), 1, 2, 3}.encode();
+  const std::string good = Invitation{"n", std::string(16, 'a'), 2, 3, {1, 4, 5}}.encode();
   ASSERT_TRUE(Invitation::decode(good, invitation));
   for (std::size_t length = 0; length + 1 < good.size(); ++length)
     EXPECT_FALSE(Invitation::decode(good.substr(0, length), invitation)) << length;
   EXPECT_FALSE(Invitation::decode(good + ",more", invitation));
-  EXPECT_FALSE(Invitation::decode("n," + std::string(32, 'g') + ",1,2,3", invitation));
-  EXPECT_FALSE(Invitation::decode("n," + std::string(32, '0') + ",-1,2,3", invitation));
+  EXPECT_FALSE(Invitation::decode("n," + std::string(32, 'g') + ",1,2,3,4,5", invitation));
+  EXPECT_FALSE(Invitation::decode("n," + std::string(32, '0') + ",-1,2,3,4,5", invitation));
 }
 
 }  // namespace

@@ -41,16 +41,20 @@ bool parse_hex(std::string_view text, std::string& bytes) {
 }  // namespace
 
 std::string Invitation::encode() const {
-  return name + ',' + to_hex(token.data(), token.size()) + ',' + std::to_string(pid) + ',' + hex_number(probe_address) +
-         ',' + hex_number(probe_value);
+  return name + ',' + to_hex(token.data(), token.size()) + ',' + std::to_string(process.pid) + ',' +
+         hex_number(probe_address) + ',' + hex_number(probe_value) + ',' + std::to_string(process.pid_namespace) + ',' +
+         std::to_string(process.start_time);
 }
 
 bool Invitation::decode(std::string_view text, Invitation& invitation) {
   invitation.name = take_field(text);
   if (invitation.name.empty() || invitation.name.size() > 64) return false;
-  return parse_hex(take_field(text), invitation.token) && parse_number(take_field(text), 10, invitation.pid) &&
-         invitation.pid > 0 && parse_number(take_field(text), 16, invitation.probe_address) &&
-         parse_number(take_field(text), 16, invitation.probe_value) && text.empty();
+  ProcessName& process = invitation.process;
+  return parse_hex(take_field(text), invitation.token) && parse_number(take_field(text), 10, process.pid) &&
+         process.pid > 0 && parse_number(take_field(text), 16, invitation.probe_address) &&
+         parse_number(take_field(text), 16, invitation.probe_value) &&
+         parse_number(take_field(text), 10, process.pid_namespace) &&
+         parse_number(take_field(text), 10, process.start_time) && text.empty();
 }
 
 }  // namespace lapwing::net::shm

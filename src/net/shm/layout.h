@@ -24,7 +24,7 @@
 namespace lapwing::net::shm {
 
 inline constexpr std::uint64_t kSegmentMagic = 0x3147'4553'5057'414cull;  // "LAPWSEG1", little-endian
-inline constexpr std::uint32_t kLayoutVersion = 4;
+inline constexpr std::uint32_t kLayoutVersion = 5;
 inline constexpr std::uint32_t kMaxLocalRanks = 4096;
 // Everything in a ring is a multiple of this, so that a frame's header never wraps.
 inline constexpr std::uint64_t kRecordAlignment = 64;
@@ -45,9 +45,11 @@ struct SegmentHeader {
   std::uint64_t ring_bytes;
   std::uint64_t total_bytes;
 };
-// In the header's page: a word with one bit per board that has a user.
+// In the header's page: how many ranks have ended without a word (lookout.h). Every poll reads it, and it is hardly ever written.
+inline constexpr std::uint64_t kEndsOffset = 64;
+// And a word with one bit per board that has a user.
 inline constexpr std::uint64_t kBoardsUsedOffset = 128;
-static_assert(sizeof(SegmentHeader) <= kBoardsUsedOffset && Boards::kCount == 64);
+static_assert(sizeof(SegmentHeader) <= kEndsOffset && Boards::kCount == 64);
 // And whether the ranks go together (agreement.h).
 inline constexpr std::uint64_t kAgreementOffset = 256;
 
@@ -62,6 +64,12 @@ static_assert(sizeof(RingHeader) == 384);
 // Followed, one cache-line pair further, by the pending bitmap: bit s says that the ring from local rank s may hold data.
 struct ControlBlock {
   alignas(128) std::atomic<std::uint32_t> sleeping;  // a Sleeper: ring my doorbell when you have work for it
+  std::atomic<std::uint32_t> presence;               // a Presence
+};
+enum Presence : std::uint32_t {
+  kHere = 0,   // or has not come yet
+  kLeft = 1,   // has closed its transports: whatever becomes of the process
+  kEnded = 2,  // the process has ended without that; another rank noticed (lookout.h)
 };
 enum Sleeper : std::uint32_t {
   kNobody = 0,

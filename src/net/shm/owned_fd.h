@@ -1,16 +1,16 @@
 // A file descriptor with one owner, closed at the end of its life.
 #pragma once
 
-#include <unistd.h>
-
 #include <utility>
+
+#include "base/own_descriptors.h"
 
 namespace lapwing::net::shm {
 
 class OwnedFd {
  public:
   OwnedFd() noexcept = default;
-  explicit OwnedFd(int fd) noexcept : fd_(fd) {}
+  explicit OwnedFd(int fd) noexcept : fd_(fd) { own_descriptor(fd); }
   OwnedFd(OwnedFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   OwnedFd& operator=(OwnedFd&& other) noexcept {
     if (this != &other) reset(std::exchange(other.fd_, -1));
@@ -21,8 +21,9 @@ class OwnedFd {
   int get() const noexcept { return fd_; }
   explicit operator bool() const noexcept { return fd_ >= 0; }
   void reset(int fd = -1) noexcept {
-    if (fd_ >= 0) ::close(fd_);
+    close_own_descriptor(fd_);
     fd_ = fd;
+    own_descriptor(fd);
   }
 
  private:

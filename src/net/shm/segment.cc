@@ -84,6 +84,7 @@ Status Segment::map_file(const OwnedFd& file, std::uint64_t bytes) {
   mapped_bytes_ = bytes;
   // A core file would have all of it, the holes as well: gigabytes for each rank that crashes. A kernel that refuses is obeyed.
   (void)madvise(base_, bytes, MADV_DONTDUMP);
+  (void)madvise(base_, bytes, MADV_DONTFORK);  // a forked child is no rank
   return {};
 }
 
@@ -114,6 +115,10 @@ std::atomic<std::uint64_t>& Segment::boards_used() noexcept {
 
 AgreementWords& Segment::agreement() noexcept {
   return *reinterpret_cast<AgreementWords*>(base_ + kAgreementOffset);
+}
+
+std::atomic<std::uint32_t>& Segment::ends() const noexcept {
+  return *reinterpret_cast<std::atomic<std::uint32_t>*>(base_ + kEndsOffset);
 }
 
 BoardMemory Segment::board(unsigned number) noexcept {

@@ -36,8 +36,9 @@ Status ShmTransport::publish(wire::Card& card) {
   probe_word_ = probe_value;
   if (config_.settings->single_copy == Choice::kOn) shm::SingleCopy::allow_readers();
   const auto probe_address = reinterpret_cast<std::uintptr_t>(&probe_word_);
-  card.set(kCardKey,
-           shm::Invitation{listener_.name(), listener_.token(), getpid(), probe_address, probe_value}.encode());
+  card.set(kCardKey, shm::Invitation{listener_.name(), listener_.token(), probe_address, probe_value,
+                                     shm::ProcessName::of_this_process()}
+                         .encode());
   return {};
 }
 
@@ -52,6 +53,9 @@ Status ShmTransport::attach(const wire::CardBook& cards) {
     open_links(invitations);
     engine_.add_source(*this);
     open_ = true;
+    std::vector<shm::ProcessName> processes;
+    for (const shm::Invitation& invitation : invitations) processes.push_back(invitation.process);
+    lookout_.start(std::move(processes), my_local_);
   }
   listener_.close();
   return {};
@@ -166,7 +170,7 @@ void ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
     link.pending_bit = std::uint64_t{1} << (my_local_ % 64);
     link.out.attach(segment_.ring_header(my_local_, local), segment_.ring_bytes(my_local_, local), capacity);
     link.in.attach(segment_.ring_header(local, my_local_), segment_.ring_bytes(local, my_local_), capacity);
-    link.pid = invitations[local].pid;
+    link.pid = invitations[local].process.pid;
     link.can_pull = may_pull && shm::SingleCopy::probe(invitations[local]);
     if (!link.can_pull && config_.settings->single_copy == Choice::kOn)
       log_warn(
@@ -180,6 +184,7 @@ void ShmTransport::close() noexcept {
   listener_.close();
   if (!open_) return;
   open_ = false;
+  lookout_.stop();
   boards_.leave();
   for (std::uint32_t local = 0; local < local_ranks_.size(); ++local) {
     if (local != my_local_) say_goodbye(links_[local]);
@@ -238,6 +243,7 @@ bool ShmTransport::poll() noexcept {
     full_fence();
   }
   if (failure_) report_failures();
+  if (lookout_.unheard_news()) report_ends();
   bool moved = !boards_.idle() && boards_.poll();
   moved |= collect_senders();
   moved |= receive_hot();
@@ -269,7 +275,7 @@ void ShmTransport::disarm() noexcept {
 
 // Something that poll() would move, or a failure it would report.
 bool ShmTransport::work_left() noexcept {
-  if (failure_ || unseen_senders() || boards_.work_left()) return true;
+  if (failure_ || lookout_.unheard_news() || unseen_senders() || boards_.work_left()) return true;
   for (Link* link : hot_) {
     if (has_input(*link) || link->in.broken()) return true;
   }
@@ -328,6 +334,32 @@ void ShmTransport::report_failures() noexcept {
                        "rank %u broke the shared-memory queue to it (its read position is impossible); it, or this "
                        "process, has overwritten foreign memory",
                        link.peer));
+  }
+}
+
+// The count of ends is published; each of the others is awake and will see it, or is rung. This rank sees it in its next poll: the
+// layers above may not be ready yet (attach), and whoever drives polls before it sleeps.
+void ShmTransport::on_end_noticed() noexcept {
+  full_fence();  // count before sleeping; pairs with the fence in arm()
+  for (std::uint32_t local = 0; local < local_ranks_.size(); ++local) {
+    if (local != my_local_ && !links_[local].gone) ring_if_sleeping(links_[local], Delivery::kAtOnce);
+  }
+  if (armed_) poll();
+}
+
+// What they sent before is taken first.
+void ShmTransport::report_ends() noexcept {
+  if (!lookout_.news()) return;
+  for (std::uint32_t local = 0; local < local_ranks_.size(); ++local) {
+    Link& link = links_[local];
+    if (local == my_local_ || link.gone || !lookout_.has_ended(local)) continue;
+    while (!link.gone && has_input(link) && receive(link)) {
+    }
+    lose(link,
+         Status::error(MPI_ERR_PROC_ABORTED,
+                       "the process of rank %u (pid %d on this host, %s) has ended without MPI_Finalize; look at what "
+                       "it printed last",
+                       link.peer, static_cast<int>(link.pid), config_.host_name.c_str()));
   }
 }
 

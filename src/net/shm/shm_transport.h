@@ -27,7 +27,10 @@
 //                  Then waiting output announces itself at once, a sleeping flag taken by a sender is put back by the next
 //                  poll(), and what a bounded poll() leaves is kept alive by ringing our own doorbell.
 //
-// A peer's death cannot be seen in memory: the launcher ends the job. A peer that finalizes says kGoodbye.
+//   ends           how many ranks have ended without a word, in the segment's header; as a tail, it is published before the
+//                  sleeping flags are read, and read after they were set.
+//
+// A peer's death cannot be seen in memory: another rank of the host notices it (lookout.h). A peer that finalizes says kGoodbye.
 #pragma once
 
 #include <memory>
@@ -38,6 +41,7 @@
 #include "net/shm/board_room.h"
 #include "net/shm/handover.h"
 #include "net/shm/invitation.h"
+#include "net/shm/lookout.h"
 #include "net/shm/ring.h"
 #include "net/shm/segment.h"
 #include "net/shm/single_copy.h"
@@ -45,7 +49,7 @@
 
 namespace lapwing::net {
 
-class ShmTransport final : public Transport, private shm::BoardRoom::Ringer {
+class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, private shm::Lookout::User {
  public:
   ShmTransport(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config);
   ~ShmTransport() override;
@@ -136,6 +140,8 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer {
   void ring_sleeper(std::uint32_t local) noexcept override;
   void ring_myself() noexcept;
   void report_failures() noexcept;
+  void on_end_noticed() noexcept override;
+  void report_ends() noexcept;
   void lose(Link& link, Status why) noexcept;
   void end(Link& link, Status why) noexcept;
 
@@ -197,6 +203,7 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer {
   std::vector<std::uint64_t> looked_at_;  // bits of the hot rings, laid out like our pending bitmap
   std::vector<Link*> waiting_;            // with queued output
   shm::BoardRoom boards_{segment_, local_of_, *this};
+  shm::Lookout lookout_{engine_, segment_, *this};
   bool failure_ = false;                  // a broken ring was noticed while sending; poll() reports it
   bool open_ = false;
   bool doorbell_watched_ = false;

@@ -91,7 +91,7 @@ class ShmTransportTest : public testing::Test {
     std::vector<wire::Card> cards(ranks);
     for (wire::Card& card : cards) {
       card.set("host", "this-host");
-      card.set("shm", shm::Invitation{leader_.name(), leader_.token(), getpid(), address_of_zero(), 1}.encode());
+      card.set("shm", shm::Invitation{leader_.name(), leader_.token(), address_of_zero(), 1, {getpid()}}.encode());
     }
     ASSERT_TRUE(transport_->publish(cards[me]).ok());
     const std::int64_t deadline = clock_.now() + kMinute;

@@ -27,7 +27,8 @@ void SingleCopy::allow_readers() noexcept {
 bool SingleCopy::probe(const Invitation& peer) noexcept {
   std::uint64_t value = 0;
   const iovec local{&value, sizeof value};
-  return read_memory(peer.pid, peer.probe_address, sizeof value, &local, 1) == static_cast<ssize_t>(sizeof value) &&
+  return read_memory(peer.process.pid, peer.probe_address, sizeof value, &local, 1) ==
+             static_cast<ssize_t>(sizeof value) &&
          value == peer.probe_value;
 }
 

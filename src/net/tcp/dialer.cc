@@ -72,6 +72,7 @@ bool Dialer::dial() noexcept {
   Socket socket;
   if (const int error = Socket::connect(candidate(), socket); error != 0) {
     if (try_again_later(error)) return true;
+    refused_ |= error == ECONNREFUSED;
     note(std::strerror(error));
     return false;
   }
@@ -110,7 +111,10 @@ void Dialer::redial() noexcept {
 
 void Dialer::on_ready(Connection& connection, std::uint32_t events) noexcept {
   if (connected_) return advance();
-  if (const int error = connection.socket().pending_error(); error != 0) return give_up_candidate(std::strerror(error));
+  if (const int error = connection.socket().pending_error(); error != 0) {
+    refused_ |= error == ECONNREFUSED;
+    return give_up_candidate(std::strerror(error));
+  }
   if ((events & EPOLLOUT) != 0) connected();
 }
 

@@ -45,6 +45,8 @@ class Dialer final : public ConnectionUser {
   void start() { dial_next(); }
   // Our proof is out: the peer may have accepted this connection, so it must not be given up for another one.
   bool committed() noexcept;
+  // Some address of the peer said that nothing listens there.
+  bool refused() const noexcept { return refused_; }
 
   void on_ready(Connection& connection, std::uint32_t events) noexcept override;
   void on_deadline(Connection& connection) noexcept override;
@@ -83,6 +85,7 @@ class Dialer final : public ConnectionUser {
   std::size_t silent_ = kNone;  // the first candidate that took the connection and did not answer
   bool patient_ = false;        // only silent_ is left, and it gets all the time it needs
   bool connected_ = false;
+  bool refused_ = false;
   bool warned_ = false;
   int why_exhausted_ = 0;  // the process had not what a socket takes: an errno value
   unsigned closed_by_peer_ = 0;

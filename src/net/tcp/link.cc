@@ -195,7 +195,13 @@ void Link::on_awaited_in_vain() noexcept {
                      shared_.describe_self().c_str(), shared_.describe(peer_).c_str()));
 }
 
+// A rank listens as long as it lives, and within a host nothing stands in the way.
 void Link::on_unreachable(Status why) noexcept {
+  if (same_host_ && dialer_->refused())
+    why = Status::error(MPI_ERR_PROC_ABORTED,
+                        "%s cannot reach %s, where nothing listens any more. That process has ended; look at what it printed "
+                        "last",
+                        shared_.describe_self().c_str(), shared_.describe(peer_).c_str());
   fail_soon(std::move(why));
 }
 
@@ -343,11 +349,11 @@ Status Link::no_route() const {
 }
 
 Status Link::connection_lost(const char* what) const {
-  return Status::error(
-      MPI_ERR_PROC_ABORTED,
-      "%s lost its connection to %s (%s): %s. That process has ended, or the network between the hosts broke; "
-      "look at what it printed last",
-      shared_.describe_self().c_str(), shared_.describe(peer_).c_str(), connection_->remote().text().c_str(), what);
+  return Status::error(MPI_ERR_PROC_ABORTED,
+                       "%s lost its connection to %s (%s): %s. That process has ended%s; look at what it printed last",
+                       shared_.describe_self().c_str(), shared_.describe(peer_).c_str(),
+                       connection_->remote().text().c_str(), what,
+                       same_host_ ? "" : ", or the network between the hosts broke");
 }
 
 // What the kernel says when its probes were not answered.

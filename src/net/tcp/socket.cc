@@ -21,7 +21,7 @@ void set_no_delay(int fd) noexcept {
 }  // namespace
 
 void Socket::close() noexcept {
-  if (fd_ >= 0) ::close(fd_);
+  close_own_descriptor(fd_);
   fd_ = -1;
 }
 

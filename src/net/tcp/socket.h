@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/own_descriptors.h"
 #include "net/tcp/address.h"
 
 namespace lapwing::net::tcp {
@@ -21,7 +22,7 @@ struct KernelPatience {
 class Socket {
  public:
   Socket() noexcept = default;
-  explicit Socket(int fd) noexcept : fd_(fd) {}
+  explicit Socket(int fd) noexcept : fd_(fd) { own_descriptor(fd); }
   Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   Socket& operator=(Socket&& other) noexcept {
     if (this != &other) {

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Ranks that fork, and ranks that end without a word while their launcher does nothing about it.
+#
+#   children.sh BUILD_FOLDER
+set -u
+
+build=$1
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+mpiexec=$build/launch/mpiexec
+program=$build/test/mpi/children
+other=$here/other_launcher.py
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+fail() {
+  echo "FAILED: $1"
+  sed 's/^/    stdout: /' "$work/out"
+  sed 's/^/    stderr: /' "$work/err"
+  failures=$((failures + 1))
+}
+# run NAME EXPECTED_CODE command...
+run() {
+  local name=$1 expected=$2
+  shift 2
+  timeout 120 "$@" >"$work/out" 2>"$work/err" </dev/null
+  local code=$?
+  [ "$code" -eq "$expected" ] || fail "$name: exit code $code instead of $expected"
+}
+said() { grep -q -- "$2" "$work/err" || fail "$1: nothing said about '$2'"; }
+printed() { grep -q -- "$2" "$work/out" || fail "$1: not printed: '$2'"; }
+
+for transports in shm tcp; do
+  export LAPWING_TRANSPORTS=$transports
+
+  # A forked child that ends, whatever runs at its exit, takes nothing from its parent.
+  for how in exit finalize call; do
+    run "forked child, $how, $transports" 0 "$mpiexec" -n 2 "$program" fork $how
+    [ "$how" != call ] || said "forked child, $how, $transports" "forked from a rank while MPI ran"
+  done
+  run "forked child between sessions, $transports" 0 "$mpiexec" -n 2 "$program" sessions
+
+  # Nobody else ends the job: those who wait for the dead rank are told, and say what has become of it.
+  for ranks in 2 4; do
+    # Over TCP nothing is known of a process to which there is no connection: only rank 0 has one.
+    [ $ranks$transports != 4tcp ] || continue
+    for how in recv send barrier probe test; do
+      name="$how from a killed rank, $ranks ranks, $transports"
+      run "$name" 0 "$other" fd $ranks "$program" killed $how
+      printed "$name" "rank 1 ended with -9"
+      printed "$name" "rank 0 ended with 0"
+      printed "$name" "rank 0 was told: .* has ended"
+      [ $how = barrier ] || printed "$name" "rank 0 was told: .*rank 1"
+    done
+  done
+  run "end while a forked child lives, $transports" 0 "$other" fd 2 "$program" orphan
+  printed "end while a forked child lives, $transports" "rank 0 was told: .*rank 1.* has ended"
+  kill "$(sed -n 's/^child \([0-9]*\) stays$/\1/p' "$work/out")" || fail "end while a forked child lives, $transports: no child"
+  name="killed rank without an event thread, $transports"
+  LAPWING_PROGRESS=polling run "$name" 0 "$other" fd 2 "$program" killed recv
+  printed "$name" "rank 0 was told: .*rank 1.* has ended"
+done
+
+if [ "$failures" -ne 0 ]; then
+  echo "$failures failures"
+  exit 1
+fi
+echo "children: all as expected"
