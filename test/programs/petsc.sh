@@ -5,7 +5,7 @@
 # No LAPWING_ONLY_BUILT here: PETSc does not configure where MPI_Accumulate cannot be linked.
 unset PETSC_DIR PETSC_ARCH
 python3 ./configure --with-cc=mpicc --with-cxx=0 --with-fc=0 --with-debugging=0 COPTFLAGS="${OPT:--O1}" --with-x=0 --with-mpiexec=mpiexec \
-  --with-blaslapack-lib="-llapack -lblas" --with-shared-libraries=1 --with-make-np="$JOBS" PETSC_ARCH=lapwing
+  --with-blaslapack-lib="-llapack -lblas" --with-shared-libraries=1 --with-make-np="$JOBS" --with-make-load=1000 PETSC_ARCH=lapwing
 make PETSC_DIR="$PWD" PETSC_ARCH=lapwing all
 make PETSC_DIR="$PWD" PETSC_ARCH=lapwing check | tee check.log
 ! grep -i 'possible error' check.log
