@@ -197,6 +197,7 @@ class LoopJob {
   std::mt19937 random;
   std::vector<std::unique_ptr<Rank>> ranks;
   std::size_t stalled = static_cast<std::size_t>(-1);  // a wire (from * ranks + to) on which nothing moves
+  std::size_t deaf = static_cast<std::size_t>(-1);     // a rank that the test plays: what it is sent goes nowhere
   std::vector<std::string> violations;
   std::uint64_t frames_posted = 0;
   int pulls_until_failure = 1 << 30;
@@ -236,6 +237,7 @@ class LoopJob {
       case Stage::kPosted:
         return take(frame);
       case Stage::kTaken: {
+        if (index % options.ranks == deaf) return wire.pop_front();
         std::byte bytes[wire::kHeaderBytes];
         wire::encode(frame.header, bytes);
         const Status status = wire::decode(bytes, frame.header);
