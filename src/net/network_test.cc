@@ -114,7 +114,7 @@ TEST_F(NetworkTest, AHostOfTheSameIdentityIsAnotherHostIfItsSocketIsNotHere) {
   std::vector<wire::Card> cards(2);
   ASSERT_TRUE(network.publish(cards[0]).ok());
   cards[1] = cards[0];
-  cards[1].set("shm", shm::Invitation{"lapwing-of-the-other-machine", std::string(16, 't'), 1, 2, 3}.encode());
+  cards[1].set("shm", shm::Invitation{"lapwing-of-the-other-machine", std::string(16, 't'), 2, 3, {1}}.encode());
   const Status attached = network.attach(cards);
   ASSERT_TRUE(attached.ok()) << attached.text();
   EXPECT_STREQ(network.route(1).name(), "tcp");
