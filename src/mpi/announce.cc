@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/log.h"
-#include "mpi.h"
+#include "mpi/implementation.h"
 #include "mpi/process.h"
 
 namespace lapwing::mpi {
@@ -46,7 +46,7 @@ void announce_job(const Process& process) {
   const Settings& settings = process.settings;
   char version[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
-  PMPI_Get_library_version(version, &length);
+  if (!get_library_version(version, &length).ok()) return;
   log_info("%s, %d ranks, %s%s", version, process.job.size(), launcher(process.job),
            process.job.crowded() ? ", more of them than cores" : "");
   log_info("transports %s; progress by %s; messages of up to %s (shm) and %s (tcp) travel without asking first; messages that "

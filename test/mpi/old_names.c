@@ -80,7 +80,7 @@ struct particle {
 static void test_removed_types(void) {
   struct particle one = {'a', {1, 2, 3}}, copy = {0, {0, 0, 0}};
   int lengths[2] = {1, 3};
-  MPI_Aint places[2], base, lb, ub, extent;
+  MPI_Aint places[2], base, lb = 0, ub = 0, extent;
   MPI_Datatype members[2], type, row, picked;
   members[0] = MPI_CHAR;
   members[1] = MPI_DOUBLE;
