@@ -68,6 +68,8 @@ class FrameSink {
   // No frame will come from or go to `peer` any more. If a frame was half received, `landing` is what on_header gave for
   // it (else null). Posts to this peer fail from now on.
   virtual void on_peer_lost(PeerId peer, const Status& why, const Landing* landing) noexcept = 0;
+  // The same for a peer that has said goodbye (it has finalized): it had nothing more to send.
+  virtual void on_peer_left(PeerId peer, const Status& why) noexcept { on_peer_lost(peer, why, nullptr); }
 
  protected:
   ~FrameSink() = default;

@@ -231,8 +231,12 @@ void Messenger::on_begun(net::PeerId peer, const wire::FrameHeader& header) noex
 void Messenger::on_frame(net::PeerId peer, const wire::FrameHeader& header, const net::Landing&) noexcept {
   state_->on_frame(peer, header);
 }
+void Messenger::on_peer_left(net::PeerId peer, const Status& why) noexcept {
+  state_->on_peer_gone(peer, why, !State::kFailed);
+}
+
 void Messenger::on_peer_lost(net::PeerId peer, const Status& why, const net::Landing*) noexcept {
-  state_->on_peer_lost(peer, why);
+  state_->on_peer_gone(peer, why, State::kFailed);
 }
 
 }  // namespace lapwing::p2p

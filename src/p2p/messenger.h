@@ -123,6 +123,7 @@ class Messenger final : public net::FrameSink {
   void on_begun(net::PeerId peer, const wire::FrameHeader& header) noexcept override;
   void on_frame(net::PeerId peer, const wire::FrameHeader& header, const net::Landing& landing) noexcept override;
   void on_peer_lost(net::PeerId peer, const Status& why, const net::Landing* landing) noexcept override;
+  void on_peer_left(net::PeerId peer, const Status& why) noexcept override;
 
  private:
   struct State;

@@ -90,8 +90,8 @@ TEST(Messenger, ALossDoesNotConcernReceivesFromOthers) {
     job[0].messenger.start(among_others);
     job[0].messenger.start(among_all);
     job[0].messenger.watch(watch);
-    const Status why = finalized ? Status() : Status::error(MPI_ERR_PROC_ABORTED, "rank 1 is gone");
-    job[0].messenger.on_peer_lost(1, why, nullptr);
+    const Status why = Status::error(MPI_ERR_PROC_ABORTED, "rank 1 is gone");
+    finalized ? job[0].messenger.on_peer_left(1, why) : job[0].messenger.on_peer_lost(1, why, nullptr);
     EXPECT_FALSE(among_others.done());
     EXPECT_EQ(among_all.done(), !finalized);
     EXPECT_EQ(waiter.ready(), !finalized);

@@ -142,7 +142,8 @@ struct Messenger::State {
   void after_spending(net::PeerId id, Peer& peer, int account) noexcept;
 
   // peer_loss.cc
-  void on_peer_lost(net::PeerId id, const Status& why) noexcept;
+  static constexpr bool kFailed = true;  // rather than finalized
+  void on_peer_gone(net::PeerId id, const Status& why, bool failed) noexcept;
   // Why a receive from any member of this group would fail; null: it would not.
   const Status* failure_among(const comm::Group& group) noexcept;
   static bool may_be_from(const ReceiveRequest& receive, net::PeerId id) noexcept;

@@ -10,16 +10,12 @@
 
 namespace lapwing::p2p {
 
-void Messenger::State::on_peer_lost(net::PeerId id, const Status& why) noexcept {
+void Messenger::State::on_peer_gone(net::PeerId id, const Status& why, bool failed) noexcept {
   Peer& peer = peers[id];
   if (peer.lost) return;
   peer.lost = true;
-  const bool failed = !why.ok();
+  peer.why = why.copy();
   if (failed) failed_peers.push_back(id);
-  peer.why = !why.ok()
-                 ? why.copy()
-                 : Status::error(MPI_ERR_PROC_ABORTED, "%s has finalized MPI and takes no part in messages any more",
-                                 network->describe(id).c_str());
 
   if (ReceiveRequest* receive = std::exchange(peer.landing_receive, nullptr)) fail(*receive, peer.why.copy());
   if (Message* message = std::exchange(peer.landing_message, nullptr)) {

@@ -214,7 +214,7 @@ void ShmTransport::take_goodbye(Link& link) noexcept {
   if (goodbye_expected_) {
     end(link, std::move(why));
   } else {
-    lose(link, std::move(why));
+    leave_behind(link, std::move(why));
   }
 }
 

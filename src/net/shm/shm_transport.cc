@@ -371,6 +371,14 @@ void ShmTransport::lose(Link& link, Status why) noexcept {
   boards_.lose(link.local, why);
 }
 
+// It said goodbye while this rank goes on.
+void ShmTransport::leave_behind(Link& link, Status why) noexcept {
+  if (link.gone) return;
+  end(link, why.copy());
+  sink_.on_peer_left(link.peer, why);
+  boards_.lose(link.local, why);
+}
+
 // No more traffic with this peer; queued frames end in an error.
 void ShmTransport::end(Link& link, Status why) noexcept {
   if (link.gone) return;

@@ -143,6 +143,7 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, pri
   void on_end_noticed() noexcept override;
   void report_ends() noexcept;
   void lose(Link& link, Status why) noexcept;
+  void leave_behind(Link& link, Status why) noexcept;
   void end(Link& link, Status why) noexcept;
 
   // A record is published when its head is written: the whole of a small one, so the reader never waits for the rest of it.

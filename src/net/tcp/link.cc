@@ -402,7 +402,8 @@ void Link::lose(Status why) noexcept {
     why =
         Status::error(MPI_ERR_OTHER, "%s has finalized, so nothing can be sent to it", shared_.describe(peer_).c_str());
   end(orderly ? State::kFinished : State::kLost, std::move(why));
-  if (!orderly) shared_.sink.on_peer_lost(peer_, failure_, inbox_.half_received());
+  if (!orderly) return shared_.sink.on_peer_lost(peer_, failure_, inbox_.half_received());
+  if (!shared_.goodbye_expected) shared_.sink.on_peer_left(peer_, failure_);
 }
 
 void Link::end(State state, Status why) noexcept {
@@ -418,9 +419,17 @@ void Link::end(State state, Status why) noexcept {
   keep_engine_awake();
 }
 
+// Others go on in their sessions: the end of this connection shall not look like this process's failure.
+void Link::say_goodbye() noexcept {
+  wire::FrameHeader goodbye;
+  goodbye.kind = wire::FrameKind::kGoodbye;
+  if (outbox_.copy(goodbye, nullptr)) flush();
+}
+
 void Link::close() noexcept {
   if (state_ == State::kFinished || state_ == State::kLost) return;
   if (state_ == State::kOpen) {
+    if (!shared_.goodbye_expected) say_goodbye();
     if (kept_back_ > 0) flush();
     ::shutdown(connection_->fd(), SHUT_WR);
     // Closing a socket with unread input resets the connection and throws away what we sent last.

@@ -107,6 +107,7 @@ class Link final : public ConnectionUser, public DialerUser {
   void resume_soon() noexcept;
   void resume() noexcept;
   void fail_soon(Status why) noexcept;
+  void say_goodbye() noexcept;
   void lose(Status why) noexcept;
   void end(State state, Status why) noexcept;
   void keep_engine_awake() noexcept;
