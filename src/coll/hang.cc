@@ -7,20 +7,6 @@
 namespace lapwing::coll {
 namespace {
 
-bool has_root(Collective what) noexcept {
-  switch (what) {
-    case Collective::kBcast:
-    case Collective::kGather:
-    case Collective::kGatherv:
-    case Collective::kReduce:
-    case Collective::kScatter:
-    case Collective::kScatterv:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Those whose count and type, of the one side or of both, count on every rank.
 bool has_one_size(Collective what) noexcept {
   switch (what) {
@@ -48,7 +34,7 @@ void CollectiveRequest::describe(wire::HangItem& item) const {
   item.communicator = communicator_->name;
   item.context = communicator_->context();
   item.number = tag_;
-  if (has_root(call.what)) item.root = call.root;
+  if (is_rooted(call.what)) item.root = call.root;
   if (has_one_size(call.what)) item.bytes = bytes_of(call);
   const CollectiveRequest* first = schedule_.rounds() != 0 ? seat_of(*communicator_).first() : nullptr;
   if (schedule_.rounds() == 0) {

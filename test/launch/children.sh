@@ -5,29 +5,7 @@
 set -u
 
 build=$1
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-mpiexec=$build/launch/mpiexec
-program=$build/test/mpi/children
-other=$here/other_launcher.py
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-fail() {
-  echo "FAILED: $1"
-  sed 's/^/    stdout: /' "$work/out"
-  sed 's/^/    stderr: /' "$work/err"
-  failures=$((failures + 1))
-}
-# run NAME EXPECTED_CODE command...
-run() {
-  local name=$1 expected=$2
-  shift 2
-  timeout 120 "$@" >"$work/out" 2>"$work/err" </dev/null
-  local code=$?
-  [ "$code" -eq "$expected" ] || fail "$name: exit code $code instead of $expected"
-}
-said() { grep -q -- "$2" "$work/err" || fail "$1: nothing said about '$2'"; }
+source "$(dirname "${BASH_SOURCE[0]}")/rank_helpers.sh"
 printed() { grep -q -- "$2" "$work/out" || fail "$1: not printed: '$2'"; }
 
 for transports in shm tcp; do

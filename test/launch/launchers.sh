@@ -7,30 +7,8 @@
 set -u
 
 build=$1
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-mpiexec=$build/launch/mpiexec
+source "$(dirname "${BASH_SOURCE[0]}")/rank_helpers.sh"
 doctor="$build/launch/lapwing doctor"
-program=$build/test/mpi/children
-other=$here/other_launcher.py
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
-
-fail() {
-  echo "FAILED: $1"
-  sed 's/^/    stdout: /' "$work/out"
-  sed 's/^/    stderr: /' "$work/err"
-  failures=$((failures + 1))
-}
-# run NAME EXPECTED_CODE command...
-run() {
-  local name=$1 expected=$2
-  shift 2
-  timeout 120 "$@" >"$work/out" 2>"$work/err" </dev/null
-  local code=$?
-  [ "$code" -eq "$expected" ] || fail "$name: exit code $code instead of $expected"
-}
-said() { grep -q -- "$2" "$work/err" || fail "$1: nothing said about '$2'"; }
 silent() { [ ! -s "$work/err" ] || fail "$1: something was said"; }
 # counted NAME TIMES LINE
 counted() { [ "$(grep -cx -- "$3" "$work/out")" -eq "$2" ] || fail "$1: not $2 times '$3'"; }
