@@ -11,8 +11,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
+#include <string>
 
+#include "base/read_file.h"
 #include "mpiexec/why_server.h"
 
 namespace lapwing::launch {
@@ -52,8 +53,7 @@ std::vector<RunningJob> running_jobs() {
 }
 
 std::string command_of(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/cmdline");
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string text = read_file("/proc/" + std::to_string(process) + "/cmdline");
   for (char& c : text) c = c == '\0' ? ' ' : c < ' ' || c > '~' ? '?' : c;
   return text;
 }

@@ -6,13 +6,12 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/read_file.h"
 #include "mpi/handle_numbers.h"
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
@@ -35,8 +34,7 @@ void set_command(comm::Info& info, const std::vector<std::string>& arguments) {
 }
 
 std::vector<std::string> own_arguments() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  const std::string all{std::istreambuf_iterator<char>(file), {}};
+  const std::string all = read_file("/proc/self/cmdline");
   std::vector<std::string> arguments;
   for (std::size_t begin = 0; begin < all.size();) {
     arguments.emplace_back(all.c_str() + begin);

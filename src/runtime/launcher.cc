@@ -9,10 +9,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/read_file.h"
 
 namespace lapwing::runtime {
 namespace {
@@ -37,8 +38,7 @@ long number_of(char** environment, std::string_view name) noexcept {
 }
 
 std::string proc_file(pid_t process, const char* file) {
-  std::ifstream stream("/proc/" + std::to_string(process) + "/" + file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  return read_file("/proc/" + std::to_string(process) + "/" + file);
 }
 
 // ---- Ancestors ------------------------------------------------------------------------------------------------------

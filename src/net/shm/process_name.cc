@@ -1,22 +1,22 @@
 #include "net/shm/process_name.h"
 
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <string>
+
+#include "base/read_file.h"
 
 namespace lapwing::net::shm {
 namespace {
 
 // Field 22 of /proc/PID/stat. The second field, the program's name, may contain spaces and brackets.
 std::uint64_t start_time_of(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::string text = read_file("/proc/" + std::to_string(pid) + "/stat");
   std::size_t at = text.rfind(')');
   for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text.find(' ', at + 1);
   return at == std::string::npos ? 0 : std::strtoull(text.c_str() + at, nullptr, 10);
@@ -39,7 +39,11 @@ Watched watch_process(const ProcessName& process, OwnedFd& end) {
     return Watched::kImpossible;
   end.reset(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
   if (!end) return errno == ESRCH ? Watched::kEnded : Watched::kImpossible;
-  return start_time_of(process.pid) == process.start_time ? Watched::kYes : Watched::kEnded;
+  const std::uint64_t start_time = start_time_of(process.pid);
+  if (start_time == process.start_time) return Watched::kYes;
+  // Unreadable: it has ended just now, or this process has no descriptor left to read with.
+  pollfd ended{end.get(), POLLIN, 0};
+  return start_time != 0 || ::poll(&ended, 1, 0) > 0 ? Watched::kEnded : Watched::kImpossible;
 }
 
 }  // namespace lapwing::net::shm
