@@ -21,7 +21,7 @@ TEST_P(Conformance, SaysWhomItReachesAndHow) {
 
 TEST_P(Conformance, EveryFieldOfTheHeaderArrives) {
   TestOp op;
-  op.header.kind = wire::FrameKind::kRequest;
+  op.header.kind = wire::FrameKind::kRts;
   op.header.credit = 17;
   op.header.context = 0x1122334455667788;
   op.header.source = -5;

@@ -1,5 +1,6 @@
 // What a transport is to the layers above: it moves frames between this rank and a peer, in order, without loss or
-// duplicate, and knows no communicator and no tag (the header is opaque to it but for payload_bytes, credit and sequence).
+// duplicate, and knows no communicator and no tag. Of a header it reads the lengths, writes the sequence, and knows two kinds: an
+// eager message that fits into its header (shared memory), and goodbye.
 //
 // Everything here is called with the endpoint's lock held, and calls back with it held. A transport is an engine::Source.
 #pragma once
@@ -45,7 +46,6 @@ struct Landing {
   std::byte* base = nullptr;   // contiguous destination, or
   ByteWalk* walk = nullptr;    // scattered destination; both null: drop
   std::uint64_t accepted = 0;  // how many payload bytes go there; the rest of the payload is read and dropped
-  void* token = nullptr;       // the sink's own
   bool violation = false;      // the frame breaks the protocol: close the connection. `reason` says why
   const char* reason = "";
 };
@@ -79,7 +79,7 @@ struct Capabilities {
   std::uint64_t eager_limit = 0;  // longer messages go by rendezvous
   std::uint64_t data_chunk = 0;   // advised payload of one kData frame
   bool pull = false;              // pull() works: rendezvous by one copy
-  std::uint64_t first_bytes = 0;  // advised payload of a kRequest frame, if more than usual
+  std::uint64_t first_bytes = 0;  // advised payload of an RTS frame, if more than usual
   std::uint64_t at_once = 4096;   // what Transport::send_now takes
 };
 

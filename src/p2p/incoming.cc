@@ -20,7 +20,7 @@ net::Landing violation(const char* reason) noexcept {
 }
 
 bool is_pullable(const wire::FrameHeader& header) noexcept {
-  return header.kind == FrameKind::kRequest && (header.flags & wire::kFlagPullable) != 0;
+  return header.kind == FrameKind::kRts && (header.flags & wire::kFlagPullable) != 0;
 }
 
 // The payload that a receiver without a posted receive must store.
@@ -74,7 +74,7 @@ bool Messenger::State::on_whole(net::PeerId id, const wire::FrameHeader& header,
   result.bytes = bytes;
   result.note = header.receiver_token;
   engine.finish(*receive);
-  if (header.sender_token != 0) tell_matched(id, header.sender_token);
+  if (header.sender_token != 0) post_ack(id, header.sender_token);
   if (incoming.worth_a_frame()) return_credit(id, false);
   if (incoming.exhausted()) after_spending(id, peer, account);
   if (header.credit != 0) take_credit(id, header.credit);
@@ -88,18 +88,17 @@ net::Landing Messenger::State::on_header(net::PeerId id, const wire::FrameHeader
   if (leaves_answers(peers[id])) return violation("it asks for answers without end and reads none");
   switch (header.kind) {
     case FrameKind::kEager:
-    case FrameKind::kRequest:
+    case FrameKind::kRts:
       return on_message_header(id, header);
     case FrameKind::kData:
       return on_data_header(id, header);
-    case FrameKind::kClear:
-    case FrameKind::kMatched:
-    case FrameKind::kRefused:
-    case FrameKind::kRetracted:
+    case FrameKind::kCts:
+    case FrameKind::kAck:
+    case FrameKind::kCancelAck:
       if (const char* reason = check_answer(id, header)) return violation(reason);
       return {};
     case FrameKind::kCredit:
-    case FrameKind::kRetract:
+    case FrameKind::kCancel:
     case FrameKind::kGoodbye:
       return {};
   }
@@ -108,10 +107,9 @@ net::Landing Messenger::State::on_header(net::PeerId id, const wire::FrameHeader
 
 net::Landing Messenger::State::on_message_header(net::PeerId id, const wire::FrameHeader& header) noexcept {
   if (header.tag < 0) return violation("the tag of its message is negative");
-  if (header.kind == FrameKind::kRequest && header.sender_token == 0)
-    return violation("its request to send names no request");
+  if (header.kind == FrameKind::kRts && header.sender_token == 0) return violation("its RTS names no send");
   if (is_pullable(header) && header.payload_bytes != sizeof(Peer::address))
-    return violation("a request that may be pulled carries its address and nothing else");
+    return violation("an RTS that may be pulled carries its address and nothing else");
   Peer& peer = peers[id];
   if (!peer.incoming[account_of(header.context)].spend(message_units(stored_bytes(header))))
     return violation("it sends more than its credit allows");
@@ -140,7 +138,7 @@ net::Landing Messenger::State::store(net::PeerId id, const wire::FrameHeader& he
   message.sender_token = header.sender_token;
   message.note = header.receiver_token;
   message.source = header.source;
-  message.is_request = header.kind == FrameKind::kRequest;
+  message.is_rts = header.kind == FrameKind::kRts;
   message.pullable = is_pullable(header);
   unexpected.insert(static_cast<ByEnvelope&>(message));
   by_context.insert(static_cast<ByContext&>(message));
@@ -166,14 +164,14 @@ net::Landing Messenger::State::on_data_header(net::PeerId id, const wire::FrameH
 const char* Messenger::State::check_answer(net::PeerId id, const wire::FrameHeader& header) noexcept {
   const SendRequest* send = sends.find(header.sender_token);
   if (send == nullptr || send->peer_ != id) return "it answers a send that is not waiting for it";
-  if (header.kind == FrameKind::kRetracted) {
-    if (!send->awaits_retraction_) return "it takes back a send that nobody cancelled";
-    if ((header.flags & wire::kFlagTaken) != 0 && !send->awaits_answer_)
+  if (header.kind == FrameKind::kCancelAck) {
+    if (!send->awaits_cancel_ack_) return "it takes back a send that nobody cancelled";
+    if ((header.flags & wire::kFlagCancelled) != 0 && !send->awaits_answer_)
       return "it takes back a send that it has received";
     return nullptr;
   }
   if (!send->awaits_answer_) return "it answers a send twice";
-  if (header.kind == FrameKind::kClear) {
+  if (header.kind == FrameKind::kCts) {
     if (header.message_bytes > send->bytes_ || header.message_bytes <= send->next_byte_)
       return "it asks for bytes that the message does not have";
     if (header.receiver_token == 0) return "it asks for data and names no receive";
@@ -186,8 +184,8 @@ const char* Messenger::State::check_answer(net::PeerId id, const wire::FrameHead
 // Asks for the rest of a message while its first bytes are still coming, so that the sender need not wait for the answer.
 void Messenger::State::on_begun(net::PeerId id, const wire::FrameHeader& header) noexcept {
   ReceiveRequest* receive = peers[id].landing_receive;
-  if (header.kind != FrameKind::kRequest || is_pullable(header) || receive == nullptr) return;
-  if (receive->wanted_ > header.payload_bytes) ask_for_data(*receive, header.sender_token);
+  if (header.kind != FrameKind::kRts || is_pullable(header) || receive == nullptr) return;
+  if (receive->wanted_ > header.payload_bytes) post_cts(*receive, header.sender_token);
 }
 
 // ---- whole frames ---------------------------------------------------------------------------------------------------
@@ -195,20 +193,19 @@ void Messenger::State::on_begun(net::PeerId id, const wire::FrameHeader& header)
 void Messenger::State::on_frame(net::PeerId id, const wire::FrameHeader& header) noexcept {
   switch (header.kind) {
     case FrameKind::kEager:
-    case FrameKind::kRequest:
+    case FrameKind::kRts:
       on_message(id, header);
       break;
     case FrameKind::kData:
       on_data(id, header);
       break;
-    case FrameKind::kClear:
-    case FrameKind::kMatched:
-    case FrameKind::kRefused:
-    case FrameKind::kRetracted:
+    case FrameKind::kCts:
+    case FrameKind::kAck:
+    case FrameKind::kCancelAck:
       on_answer(header);
       break;
-    case FrameKind::kRetract:
-      on_retract(id, header);
+    case FrameKind::kCancel:
+      on_cancel(id, header);
       break;
     case FrameKind::kCredit:
     case FrameKind::kGoodbye:
@@ -227,12 +224,12 @@ void Messenger::State::on_message(net::PeerId id, const wire::FrameHeader& heade
     counters.bytes_received += landed;
     count_moved(landed);
     peer.incoming[account].release(message_units(stored_bytes(header)));
-    if (header.kind == FrameKind::kRequest) {
+    if (header.kind == FrameKind::kRts) {
       const bool asked = receive->token_ != 0;  // by on_begun
       if (!asked) proceed(*receive, header.sender_token, is_pullable(header), address);
     } else {
       complete(*receive);
-      if (header.sender_token != 0) tell_matched(id, header.sender_token);
+      if (header.sender_token != 0) post_ack(id, header.sender_token);
     }
     return_credit(id, false);
   } else if (Message* message = std::exchange(peer.landing_message, nullptr)) {
@@ -270,34 +267,34 @@ void Messenger::State::on_data(net::PeerId id, const wire::FrameHeader& header) 
 void Messenger::State::on_answer(const wire::FrameHeader& header) noexcept {
   SendRequest* send = sends.find(header.sender_token);
   if (send == nullptr) return;
-  if (header.kind == FrameKind::kRetracted) {
-    send->awaits_retraction_ = false;
-    if ((header.flags & wire::kFlagTaken) != 0) {
+  if (header.kind == FrameKind::kCancelAck) {
+    send->awaits_cancel_ack_ = false;
+    if ((header.flags & wire::kFlagCancelled) != 0) {
       send->awaits_answer_ = false;
       send->result().cancelled = true;
     }
     return settle(*send);
   }
   send->awaits_answer_ = false;
-  if (header.kind == FrameKind::kClear) {
+  if (header.kind == FrameKind::kCts) {
     send->wanted_ = header.message_bytes;
     send->receiver_token_ = header.receiver_token;
   }
   pump(*send);
 }
 
-void Messenger::State::on_retract(net::PeerId id, const wire::FrameHeader& header) noexcept {
+void Messenger::State::on_cancel(net::PeerId id, const wire::FrameHeader& header) noexcept {
   MatchNode* node = header.sender_token != 0 ? unexpected.oldest({header.context, id, header.tag}) : nullptr;
   while (node != nullptr && static_cast<Message*>(static_cast<ByEnvelope*>(node))->sender_token != header.sender_token)
     node = MatchTable::next(*node);
   wire::FrameHeader answer;
-  answer.kind = FrameKind::kRetracted;
+  answer.kind = FrameKind::kCancelAck;
   answer.sender_token = header.sender_token;
   if (node != nullptr) {
     auto& message = *static_cast<Message*>(static_cast<ByEnvelope*>(node));
     unlink(message);
     discard(message);
-    answer.flags = wire::kFlagTaken;
+    answer.flags = wire::kFlagCancelled;
   }
   post_control(id, answer);
 }

@@ -34,7 +34,7 @@ struct Message : Object, ByEnvelope, ByContext {
   ReceiveRequest* receive = nullptr;           // matched while the payload was still arriving
   comm::Communicator* communicator = nullptr;  // kept from a matched probe to its receive
   std::int32_t source = 0;
-  bool is_request = false;  // rendezvous: only the first bytes are here
+  bool is_rts = false;  // rendezvous: only the first bytes are here
   bool pullable = false;
   bool arrived = false;   // the payload is here
   bool unwanted = false;  // to be dropped when it is

@@ -109,11 +109,11 @@ TEST(Messenger, APeerThatFloodsAndDoesNotReadIsLost) {
   options.unexpected_limit = 1 << 16;
   LoopJob job(options);
   job.stalled = 1;  // from 0 to 1
-  wire::FrameHeader retract;
-  retract.kind = wire::FrameKind::kRetract;
-  retract.context = comm::ContextIds::kWorld;
-  retract.sender_token = 1;
-  for (int i = 0; i < 10'000; ++i) job.inject(1, 0, retract);
+  wire::FrameHeader cancel;
+  cancel.kind = wire::FrameKind::kCancel;
+  cancel.context = comm::ContextIds::kWorld;
+  cancel.sender_token = 1;
+  for (int i = 0; i < 10'000; ++i) job.inject(1, 0, cancel);
   job.run();
   ASSERT_EQ(job.violations.size(), 1u);
   EXPECT_NE(job.violations[0].find("reads none"), std::string::npos) << job.violations[0];
@@ -130,8 +130,7 @@ TEST(Messenger, HostileFramesCloseTheConnection) {
     return header;
   };
   std::vector<std::pair<wire::FrameHeader, std::size_t>> lies;
-  for (const FrameKind kind :
-       {FrameKind::kClear, FrameKind::kMatched, FrameKind::kRefused, FrameKind::kRetracted, FrameKind::kData}) {
+  for (const FrameKind kind : {FrameKind::kCts, FrameKind::kAck, FrameKind::kCancelAck, FrameKind::kData}) {
     for (const std::uint64_t token :
          {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 32 | 1, ~std::uint64_t{0}}) {
       wire::FrameHeader header = frame(kind);
@@ -143,10 +142,10 @@ TEST(Messenger, HostileFramesCloseTheConnection) {
   wire::FrameHeader negative = frame(FrameKind::kEager);
   negative.tag = -5;
   lies.emplace_back(negative, 0);
-  wire::FrameHeader nameless = frame(FrameKind::kRequest);
+  wire::FrameHeader nameless = frame(FrameKind::kRts);
   nameless.message_bytes = 100;
   lies.emplace_back(nameless, 0);
-  wire::FrameHeader pullable = frame(FrameKind::kRequest);
+  wire::FrameHeader pullable = frame(FrameKind::kRts);
   pullable.sender_token = 5;
   pullable.message_bytes = 100;
   pullable.flags = wire::kFlagPullable;
@@ -186,7 +185,7 @@ TEST(Messenger, WrongAnswersCloseTheConnection) {
     job.run();
     const std::uint64_t generation = std::uint64_t{1} << 32;
     wire::FrameHeader header;
-    header.kind = lie == 3 ? FrameKind::kRetracted : FrameKind::kClear;
+    header.kind = lie == 3 ? FrameKind::kCancelAck : FrameKind::kCts;
     header.receiver_token = 1;
     header.sender_token = generation | (lie == 2 ? 2 : 1);
     header.message_bytes = lie == 0 ? 20001 : lie == 1 ? 0 : 10;

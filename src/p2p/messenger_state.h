@@ -79,7 +79,7 @@ struct Messenger::State {
   void prepare(SendRequest& send) noexcept;
   bool launch(SendRequest& send) noexcept;
   void post_whole(SendRequest& send) noexcept;
-  void post_request(SendRequest& send, std::uint64_t first_bytes) noexcept;
+  void post_rts(SendRequest& send, std::uint64_t first_bytes) noexcept;
   void pump(SendRequest& send) noexcept;
   void post_chunk(SendRequest& send, SendRequest::Frame& frame) noexcept;
   void settle(SendRequest& send) noexcept;
@@ -91,7 +91,7 @@ struct Messenger::State {
   std::uint32_t take_owed(Peer& peer) noexcept;
   void post(net::PeerId id, net::SendOp& op) noexcept;
   void post_control(net::PeerId id, wire::FrameHeader header) noexcept;
-  void tell_matched(net::PeerId id, std::uint64_t sender_token) noexcept;
+  void post_ack(net::PeerId id, std::uint64_t sender_token) noexcept;
   wire::FrameHeader envelope(const SendRequest& send, wire::FrameKind kind) noexcept;
 
   // receiving.cc
@@ -106,7 +106,7 @@ struct Messenger::State {
             std::uint64_t bytes) noexcept;
   void deliver(ReceiveRequest& receive, Message& message) noexcept;
   void proceed(ReceiveRequest& receive, std::uint64_t sender_token, bool pullable, std::uint64_t address) noexcept;
-  void ask_for_data(ReceiveRequest& receive, std::uint64_t sender_token) noexcept;
+  void post_cts(ReceiveRequest& receive, std::uint64_t sender_token) noexcept;
   bool pull_some(ReceiveRequest& receive) noexcept;
   void complete(ReceiveRequest& receive) noexcept;
   void fail(ReceiveRequest& receive, Status why) noexcept;
@@ -126,7 +126,7 @@ struct Messenger::State {
   void on_message(net::PeerId id, const wire::FrameHeader& header) noexcept;
   void on_data(net::PeerId id, const wire::FrameHeader& header) noexcept;
   void on_answer(const wire::FrameHeader& header) noexcept;
-  void on_retract(net::PeerId id, const wire::FrameHeader& header) noexcept;
+  void on_cancel(net::PeerId id, const wire::FrameHeader& header) noexcept;
   void notify_probes(const Message& message) noexcept;
   void take_credit(net::PeerId id, std::uint32_t credit) noexcept;
   void return_credit(net::PeerId id, bool all) noexcept;

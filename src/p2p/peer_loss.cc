@@ -22,7 +22,7 @@ void Messenger::State::on_peer_gone(net::PeerId id, const Status& why, bool fail
     // It will never be whole. Whoever has it from a matched probe finds a request whose sender is lost.
     ReceiveRequest* receive = message->receive;
     const bool in_queue = message->ByEnvelope::queued();
-    message->arrived = message->is_request = true;
+    message->arrived = message->is_rts = true;
     if (in_queue) unlink(*message);
     if (receive != nullptr) {
       fail(*receive, peer.why.copy());

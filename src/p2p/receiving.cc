@@ -156,7 +156,7 @@ void Messenger::State::deliver(ReceiveRequest& receive, Message& message) noexce
     message.receive = &receive;  // goes on when the payload is here
     return;
   }
-  if (peer.lost && message.is_request) {
+  if (peer.lost && message.is_rts) {
     fail(receive, peer.why.copy());
     return discard(message);
   }
@@ -166,11 +166,11 @@ void Messenger::State::deliver(ReceiveRequest& receive, Message& message) noexce
   receive.received_ += landing.accepted;
   counters.bytes_received += landing.accepted;
   const std::uint64_t sender_token = message.sender_token, address = message.address;
-  const bool is_request = message.is_request, pullable = message.pullable;
+  const bool is_rts = message.is_rts, pullable = message.pullable;
   discard(message);
-  if (is_request) return proceed(receive, sender_token, pullable, address);
+  if (is_rts) return proceed(receive, sender_token, pullable, address);
   complete(receive);
-  if (sender_token != 0) tell_matched(id, sender_token);
+  if (sender_token != 0) post_ack(id, sender_token);
 }
 
 // A rendezvous has its receive; received_ counts the first bytes. Gets the rest.
@@ -179,9 +179,9 @@ void Messenger::State::proceed(ReceiveRequest& receive, std::uint64_t sender_tok
   if (receive.received_ == receive.wanted_) {
     const net::PeerId id = receive.peer_;
     complete(receive);
-    return tell_matched(id, sender_token);
+    return post_ack(id, sender_token);
   }
-  if (!pullable || !network->capabilities(receive.peer_).pull) return ask_for_data(receive, sender_token);
+  if (!pullable || !network->capabilities(receive.peer_).pull) return post_cts(receive, sender_token);
   receive.address_ = address;
   receive.sender_token_ = sender_token;
   if (!pulls.empty() || pull_some(receive)) {
@@ -190,13 +190,13 @@ void Messenger::State::proceed(ReceiveRequest& receive, std::uint64_t sender_tok
   }
 }
 
-void Messenger::State::ask_for_data(ReceiveRequest& receive, std::uint64_t sender_token) noexcept {
-  wire::FrameHeader clear;
-  clear.kind = wire::FrameKind::kClear;
-  clear.sender_token = sender_token;
-  clear.receiver_token = receive.token_ = receives.take(receive);
-  clear.message_bytes = receive.wanted_;
-  post_control(receive.peer_, clear);
+void Messenger::State::post_cts(ReceiveRequest& receive, std::uint64_t sender_token) noexcept {
+  wire::FrameHeader cts;
+  cts.kind = wire::FrameKind::kCts;
+  cts.sender_token = sender_token;
+  cts.receiver_token = receive.token_ = receives.take(receive);
+  cts.message_bytes = receive.wanted_;
+  post_control(receive.peer_, cts);
 }
 
 // Pulls one piece. True when more is left; false when the receive goes another way or is complete.
@@ -213,7 +213,7 @@ bool Messenger::State::pull_some(ReceiveRequest& receive) noexcept {
   if (!network->route(id).pull(id, receive.address_ + receive.received_, bytes, into)) {
     receive.received_ = 0;
     if (receive.walk_) receive.walk_->seek(0);
-    ask_for_data(receive, receive.sender_token_);
+    post_cts(receive, receive.sender_token_);
     return false;
   }
   receive.received_ += bytes;
@@ -222,7 +222,7 @@ bool Messenger::State::pull_some(ReceiveRequest& receive) noexcept {
   if (receive.received_ < receive.wanted_) return true;
   const std::uint64_t sender_token = receive.sender_token_;
   complete(receive);
-  tell_matched(id, sender_token);
+  post_ack(id, sender_token);
   return false;
 }
 

@@ -72,7 +72,7 @@ class SendRequest : public Request, public ListNode<HeldTag> {
   net::PeerId peer_ = 0;
   bool held_ = false;
   bool awaits_answer_ = false;
-  bool awaits_retraction_ = false;
+  bool awaits_cancel_ack_ = false;
   bool pumping_ = false;
   std::byte offer_[8] = {};  // payload of a pullable request: the address of the message
   Frame frames_[2];          // two, so that one fills the pipe while the next is prepared

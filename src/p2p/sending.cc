@@ -8,7 +8,7 @@
 namespace lapwing::p2p {
 namespace {
 
-// What a request to send carries along when the receiver's credit allows it, unless the transport advises more.
+// What an RTS carries along when the receiver's credit allows it, unless the transport advises more.
 constexpr std::uint64_t kFirstBytes = 8192;
 // Beyond this, copying the message costs the receiver more than a call of MPI should.
 constexpr std::uint64_t kWaitingBytes = 4096;
@@ -22,7 +22,7 @@ void Messenger::State::start(SendRequest& send) noexcept {
   send.result().clear();
   send.walk_.reset();
   send.next_byte_ = send.wanted_ = send.receiver_token_ = send.token_ = 0;
-  send.held_ = send.awaits_answer_ = send.awaits_retraction_ = send.pumping_ = false;
+  send.held_ = send.awaits_answer_ = send.awaits_cancel_ack_ = send.pumping_ = false;
   const SendArguments& arguments = send.arguments_;
   if (arguments.destination == MPI_PROC_NULL) {
     send.result().source = MPI_PROC_NULL;
@@ -121,7 +121,7 @@ bool Messenger::State::launch(SendRequest& send) noexcept {
     }
   }
   account.spend(message_units(first));
-  post_request(send, first);
+  post_rts(send, first);
   return true;
 }
 
@@ -154,10 +154,10 @@ void Messenger::State::post_whole(SendRequest& send) noexcept {
   post(send.peer_, frame);
 }
 
-void Messenger::State::post_request(SendRequest& send, std::uint64_t first_bytes) noexcept {
+void Messenger::State::post_rts(SendRequest& send, std::uint64_t first_bytes) noexcept {
   ++counters.rendezvous_sends;
   SendRequest::Frame& frame = send.frames_[0];
-  frame.header = envelope(send, wire::FrameKind::kRequest);
+  frame.header = envelope(send, wire::FrameKind::kRts);
   send.awaits_answer_ = true;
   frame.header.sender_token = send.token_ = sends.take(send);
   frame.header.payload_bytes = first_bytes;
@@ -178,7 +178,7 @@ void Messenger::State::post_request(SendRequest& send, std::uint64_t first_bytes
   post(send.peer_, frame);
 }
 
-// After kClear: keeps frames of data with the transport until all wanted bytes have been posted. A loop, not a recursion
+// After CTS: keeps frames of data with the transport until all wanted bytes have been posted. A loop, not a recursion
 // through on_sent, because a transport may take every frame at once.
 void Messenger::State::pump(SendRequest& send) noexcept {
   if (send.pumping_) return;
@@ -219,7 +219,7 @@ void Messenger::State::on_frame_sent(net::SendOp& op, const Status& status) noex
   frame.busy = false;
   if (!status.ok()) {
     if (send.result().status.ok()) send.result().status = status.copy();
-    send.awaits_answer_ = send.awaits_retraction_ = false;
+    send.awaits_answer_ = send.awaits_cancel_ack_ = false;
     send.next_byte_ = send.wanted_;
   }
   state.pump(send);
@@ -228,7 +228,7 @@ void Messenger::State::on_frame_sent(net::SendOp& op, const Status& status) noex
 // Completes the send if nothing more can happen to it.
 void Messenger::State::settle(SendRequest& send) noexcept {
   if (send.frames_[0].busy || send.frames_[1].busy || send.pumping_) return;
-  if (send.awaits_answer_ || send.awaits_retraction_ || send.next_byte_ < send.wanted_) return;
+  if (send.awaits_answer_ || send.awaits_cancel_ack_ || send.next_byte_ < send.wanted_) return;
   if (send.token_ != 0) sends.release(send.token_);
   send.token_ = 0;
   send.walk_.reset();
@@ -239,7 +239,7 @@ void Messenger::State::settle(SendRequest& send) noexcept {
 
 void Messenger::State::fail(SendRequest& send, Status why) noexcept {
   if (send.result().status.ok()) send.result().status = std::move(why);
-  send.awaits_answer_ = send.awaits_retraction_ = false;
+  send.awaits_answer_ = send.awaits_cancel_ack_ = false;
   send.next_byte_ = send.wanted_;
   settle(send);
 }
@@ -252,9 +252,9 @@ void Messenger::State::cancel(SendRequest& send) noexcept {
     send.result().cancelled = true;
     return settle(send);
   }
-  if (!send.awaits_answer_ || send.awaits_retraction_) return;
-  send.awaits_retraction_ = true;
-  wire::FrameHeader header = envelope(send, wire::FrameKind::kRetract);
+  if (!send.awaits_answer_ || send.awaits_cancel_ack_) return;
+  send.awaits_cancel_ack_ = true;
+  wire::FrameHeader header = envelope(send, wire::FrameKind::kCancel);
   header.sender_token = send.token_;
   post_control(send.peer_, header);
 }
@@ -304,11 +304,11 @@ void Messenger::State::post_control(net::PeerId id, wire::FrameHeader header) no
 }
 
 // Answers a synchronous or rendezvous send: its message was matched, or pulled whole.
-void Messenger::State::tell_matched(net::PeerId id, std::uint64_t sender_token) noexcept {
-  wire::FrameHeader matched;
-  matched.kind = wire::FrameKind::kMatched;
-  matched.sender_token = sender_token;
-  post_control(id, matched);
+void Messenger::State::post_ack(net::PeerId id, std::uint64_t sender_token) noexcept {
+  wire::FrameHeader ack;
+  ack.kind = wire::FrameKind::kAck;
+  ack.sender_token = sender_token;
+  post_control(id, ack);
 }
 
 void Messenger::State::on_control_sent(net::SendOp& op, const Status&) noexcept {

@@ -26,22 +26,22 @@ static_assert(kSequenceAt == kSequenceOffset);
 constexpr std::uint64_t kPullAddressBytes = 8;
 
 constexpr bool is_kind(std::uint8_t kind) {
-  return kind >= static_cast<std::uint8_t>(FrameKind::kEager) && kind <= static_cast<std::uint8_t>(FrameKind::kRefused);
+  return kind >= static_cast<std::uint8_t>(FrameKind::kEager) && kind <= static_cast<std::uint8_t>(FrameKind::kGoodbye);
 }
 
 constexpr std::uint8_t allowed_flags(FrameKind kind) {
   switch (kind) {
-    case FrameKind::kRequest:
+    case FrameKind::kRts:
       return kFlagPullable;
-    case FrameKind::kRetracted:
-      return kFlagTaken;
+    case FrameKind::kCancelAck:
+      return kFlagCancelled;
     default:
       return 0;
   }
 }
 
 constexpr bool may_carry_payload(FrameKind kind) {
-  return kind == FrameKind::kEager || kind == FrameKind::kRequest || kind == FrameKind::kData;
+  return kind == FrameKind::kEager || kind == FrameKind::kRts || kind == FrameKind::kData;
 }
 
 Status check_lengths(const FrameHeader& header) {
@@ -60,11 +60,10 @@ Status check_lengths(const FrameHeader& header) {
     return Status::error(MPI_ERR_OTHER, "an eager frame carries %" PRIu64 " bytes of a message of %" PRIu64 " bytes",
                          header.payload_bytes, header.message_bytes);
   }
-  if (header.kind == FrameKind::kRequest) {
+  if (header.kind == FrameKind::kRts) {
     const std::uint64_t prefix = (header.flags & kFlagPullable) != 0 ? kPullAddressBytes : 0;
     if (header.payload_bytes < prefix || header.payload_bytes - prefix > header.message_bytes) {
-      return Status::error(MPI_ERR_OTHER,
-                           "a request to send carries %" PRIu64 " bytes for a message of %" PRIu64 " bytes",
+      return Status::error(MPI_ERR_OTHER, "an RTS carries %" PRIu64 " bytes for a message of %" PRIu64 " bytes",
                            header.payload_bytes, header.message_bytes);
     }
   }

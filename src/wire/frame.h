@@ -17,7 +17,7 @@
 //   +----------------------------------------------------------------------+ 48
 //   | sender_token: the sender's request                                   |
 //   +----------------------------------------------------------------------+ 56
-//   | receiver_token: the receiver's request; kEager, kRequest: a note     |
+//   | receiver_token: the receiver's request; kEager, kRts: a note         |
 //   +----------------------------------------------------------------------+ 64
 #pragma once
 
@@ -33,24 +33,21 @@ inline constexpr std::size_t kHeaderBytes = 64;
 // No single frame carries more; longer messages travel as several.
 inline constexpr std::uint64_t kMaxPayloadBytes = 64u << 20;
 
+// The words of the field: RTS request to send, CTS clear to send, ACK acknowledgement.
 enum class FrameKind : std::uint8_t {
-  kEager = 1,      // a whole message. sender_token != 0: synchronous, answer kMatched when it is matched
-  kRequest = 2,    // rendezvous request to send; payload: the first bytes. May offer a pull (flag kPullable)
-  kClear = 3,      // clear to send: sender_token answers a kRequest, receiver_token names where data goes
-  kData = 4,       // the next bytes of a rendezvous, in order; receiver_token from kClear
-  kMatched = 5,    // sender_token's message was matched (synchronous send), or was pulled whole (rendezvous by pull)
+  kEager = 1,      // a whole message. sender_token != 0: synchronous, answered by kAck when it is matched
+  kRts = 2,        // rendezvous; payload: the first bytes. May offer a pull (kFlagPullable)
+  kCts = 3,        // sender_token answers a kRts, receiver_token names where data goes
+  kData = 4,       // the next bytes of a rendezvous, in order; receiver_token from kCts
+  kAck = 5,        // sender_token's message was matched (synchronous send), or was pulled whole (rendezvous by pull)
   kCredit = 6,     // only gives credit back
-  kRetract = 7,    // MPI_Cancel of a send: sender_token; answered by kRetracted
-  kRetracted = 8,  // flags bit 0: 1 when the message was taken back, 0 when it had been matched
+  kCancel = 7,     // MPI_Cancel of a send: sender_token; answered by kCancelAck
+  kCancelAck = 8,  // kFlagCancelled: the message was taken back; else it had been matched
   kGoodbye = 9,    // the sender's rank has finalized; nothing follows
-  kRefused =
-      10,  // sender_token's rendezvous will not be received (the receive was truncated or failed); data not wanted
 };
 
-// Flags of kRequest.
-inline constexpr std::uint8_t kFlagPullable =
-    1;                                         // payload begins with a u64 address in the sender's memory (contiguous)
-inline constexpr std::uint8_t kFlagTaken = 1;  // of kRetracted
+inline constexpr std::uint8_t kFlagPullable = 1;   // of kRts: the payload is a u64 address in the sender's memory
+inline constexpr std::uint8_t kFlagCancelled = 1;  // of kCancelAck
 
 struct FrameHeader {
   FrameKind kind{};

@@ -38,7 +38,7 @@ TEST(Frame, BytesArePinned) {
   EXPECT_EQ(std::memcmp(bytes, expected, sizeof expected), 0);
   EXPECT_EQ(kVersion, 1);
   EXPECT_EQ(static_cast<int>(FrameKind::kEager), 1);
-  EXPECT_EQ(static_cast<int>(FrameKind::kRefused), 10);
+  EXPECT_EQ(static_cast<int>(FrameKind::kGoodbye), 9);
 }
 
 TEST(Frame, ComesBackAsItWas) {
@@ -100,13 +100,13 @@ TEST(Frame, ChecksKindFlagsAndReservedBits) {
   FrameHeader header;
   header.kind = static_cast<FrameKind>(0);
   EXPECT_EQ(verdict(header), "there is no frame kind 0");
-  header.kind = static_cast<FrameKind>(11);
-  EXPECT_EQ(verdict(header), "there is no frame kind 11");
+  header.kind = static_cast<FrameKind>(10);
+  EXPECT_EQ(verdict(header), "there is no frame kind 10");
   header.kind = FrameKind::kCredit;
   EXPECT_EQ(verdict(header), "");
   header.flags = 1;
   EXPECT_EQ(verdict(header), "a frame of kind 6 has unknown flags 0x01");
-  header.kind = FrameKind::kRetracted;
+  header.kind = FrameKind::kCancelAck;
   EXPECT_EQ(verdict(header), "");
 
   std::byte bytes[kHeaderBytes];
@@ -124,23 +124,23 @@ TEST(Frame, ChecksLengths) {
   EXPECT_EQ(verdict(header), "a frame of kind 4 announces 67108865 payload bytes; 67108864 is the limit");
 
   header.payload_bytes = 1;
-  header.kind = FrameKind::kMatched;
+  header.kind = FrameKind::kAck;
   EXPECT_EQ(verdict(header), "a frame of kind 5 announces 1 payload bytes, but that kind has none");
 
   header.kind = FrameKind::kEager;
   EXPECT_EQ(verdict(header), "an eager frame carries 1 bytes of a message of 0 bytes");
 
-  header.kind = FrameKind::kRequest;
+  header.kind = FrameKind::kRts;
   header.message_bytes = 100;
   header.payload_bytes = 100;
   EXPECT_EQ(verdict(header), "");
   header.payload_bytes = 101;
-  EXPECT_EQ(verdict(header), "a request to send carries 101 bytes for a message of 100 bytes");
+  EXPECT_EQ(verdict(header), "an RTS carries 101 bytes for a message of 100 bytes");
   header.flags = kFlagPullable;
   header.payload_bytes = 108;
   EXPECT_EQ(verdict(header), "");
   header.payload_bytes = 7;
-  EXPECT_EQ(verdict(header), "a request to send carries 7 bytes for a message of 100 bytes");
+  EXPECT_EQ(verdict(header), "an RTS carries 7 bytes for a message of 100 bytes");
 }
 
 }  // namespace
