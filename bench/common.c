@@ -181,7 +181,10 @@ void report_one(const Program* program, Figure figure, double value) {
 static double timed(const Measurement* measurement, int times) {
   const double begin = now();
   measurement->run(measurement->context, times);
-  return now() - begin;
+  const double took = now() - begin;
+  const double counted =
+      measurement->not_counted == NULL ? took : took - measurement->not_counted(measurement->context);
+  return counted > 1e-9 ? counted : 1e-9;
 }
 
 /* Seconds one operation takes, at the leader. Runs ever longer, so that neither the slow first ones nor the clock
@@ -284,6 +287,15 @@ void stay_on_processor(int which) {
     for_each_thread(move_thread, &one);
     return;
   }
+}
+
+bool run_on_processor(int number) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  if (number < 0 || number >= CPU_SETSIZE) return false;
+  CPU_SET(number, &one);
+  for_each_thread(move_thread, &one);
+  return sched_getaffinity(0, sizeof one, &one) == 0 && CPU_COUNT(&one) == 1 && CPU_ISSET(number, &one);
 }
 
 double memory_kib(void) {

@@ -82,6 +82,8 @@ typedef struct {
   bool leads;
   double budget; /* seconds that all samples take together, about */
   double batch;  /* seconds that one sample takes at least; it is the mean of a batch of operations */
+  double (*not_counted)(void* context); /* seconds of the last run that are not the operation's; NULL: none. Every
+                                           process calls it after every run. */
 } Measurement;
 
 /* Warms up, then adds samples at the leader: seconds per operation. */
@@ -98,6 +100,8 @@ double data_kib(void);           /* of that, what is no file: programs and libra
 double kernel_kib(void);         /* memory that the kernel of this machine keeps for all processes */
 /* All threads of this process have one processor, the first, second... of those they may use now, counted round. */
 void stay_on_processor(int which);
+/* The same on the processor of this number; false if it is not to be had. */
+bool run_on_processor(int number);
 
 /* So many increments of an integer, one after the other. */
 void increment(long times);

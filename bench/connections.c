@@ -146,7 +146,7 @@ static void compare(What* what, const Teams* teams, double budget) {
   Pair pair = make_pair(team, what->bytes, what->window);
   if (what->to_leader) pair.first = !pair.first;
   Samples trial = {0};
-  const Measurement measurement = {what->run, &pair, agree_in, &team, teams->leads, budget / 10, 1e-3};
+  const Measurement measurement = {what->run, &pair, agree_in, &team, teams->leads, budget / 10, 1e-3, NULL};
   measure(&measurement, &trial);
   const long times = agree_in(&all, rank == 0 ? (long)(1 / (median(&trial) * kBlocksPerSecond)) + 1 : 0);
   const double begin = now();

@@ -57,7 +57,7 @@ static inline void measure_in(MPI_Comm comm, void (*run)(void*, int), void* cont
                               Samples* samples) {
   int own;
   MPI_Comm_rank(comm, &own);
-  const Measurement measurement = {run, context, agree_in, &comm, own == 0, budget, batch};
+  const Measurement measurement = {run, context, agree_in, &comm, own == 0, budget, batch, NULL};
   measure(&measurement, samples);
 }
 

@@ -179,7 +179,7 @@ static void perform(int stream, bool leads, Task task, double batch, Samples* sa
   link.out = allocate(link.bytes * link.window);
   link.in = allocate(link.bytes * link.window);
   const Measurement measurement = {operations[task.operation], &link, agree_over, &link, leads,
-                                   quick ? 0.15 : 0.3,         batch};
+                                   quick ? 0.15 : 0.3,         batch, NULL};
   measure(&measurement, samples);
   free(link.out);
   free(link.in);

@@ -28,6 +28,43 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def cache_of(processor: int) -> str:
+    """The processors that share its last cache, as the kernel lists them."""
+    caches = Path(f"/sys/devices/system/cpu/cpu{processor}/cache")
+    lists = [first_word(index / "shared_cpu_list") for index in sorted(caches.glob("index*"))]
+    return lists[-1] if lists else ""
+
+
+def first_word(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+def core_pairs() -> dict:
+    """Pairs of cores, "near" below one last cache and "far" below two, of different packages if possible; empty unless
+    there are both. The two hardware threads of a core are no pair."""
+    topology = {
+        each: tuple(
+            first_word(Path(f"/sys/devices/system/cpu/cpu{each}/topology/{name}"))
+            for name in ("physical_package_id", "core_id")
+        )
+        for each in sorted(os.sched_getaffinity(0))
+    }
+    return pairs_among(topology, {each: cache_of(each) for each in topology})
+
+
+def pairs_among(topology: dict, caches: dict) -> dict:
+    """topology: (package, core) of each processor. caches: what tells its last cache from others."""
+    first, *others = topology
+    others = [each for each in others if topology[each] != topology[first]]
+    near = [each for each in others if caches[each] == caches[first]]
+    far = [each for each in others if caches[each] != caches[first]]
+    far.sort(key=lambda each: topology[each][0] == topology[first][0])
+    return {"near": (first, near[0]), "far": (first, far[0])} if near and far else {}
+
+
 def describe() -> dict:
     memory = first_line("/proc/meminfo", "MemTotal").split()
     virtual = "hypervisor" in first_line("/proc/cpuinfo", "flags").split()

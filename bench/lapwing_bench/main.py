@@ -15,7 +15,7 @@ import textwrap
 import time
 from pathlib import Path
 
-from . import candidates, machine, markdown, page, peers, plot, results, table, verdicts
+from . import beside, candidates, machine, markdown, page, peers, plot, results, sweep, table, verdicts
 from .errors import BenchError
 from .execution import adopt_orphans
 from .lab import Lab
@@ -23,11 +23,16 @@ from .questions import QUESTIONS
 from .running import Options, Session, plan
 
 DESCRIPTION = """\
-lapwing bench QUESTION...         asks Lapwing (with and without its event thread) one or several questions
+lapwing bench QUESTION...         asks Lapwing (with and without its event thread) one or several questions; some, such
+                                  as sweep, the peers that are installed as well
 lapwing bench compare             asks Lapwing, MPICH, Intel MPI and Open MPI; installs those that are missing
-lapwing bench page FOLDER...      makes the tables, plots and page again from results; several folders are merged.
+lapwing bench page FOLDER...      makes the tables, plots and page again from results; several folders are merged,
+                                  or, where they come from different machines, shown side by side (with --output).
                                   With --markdown FILE it puts new tables into a text instead, or begins one
 lapwing bench list                explains every question, and names the candidates"""
+
+
+ALL_CELLS = 1000000  # more than there are
 
 
 def say(text: str, end: str = "\n") -> None:
@@ -57,6 +62,9 @@ def parser() -> argparse.ArgumentParser:
         "--candidates", default="", metavar="LIST", help="only these; patterns such as 'openmpi-*' are fine"
     )
     result.add_argument("--ranks", default="", metavar="LIST", help="numbers of ranks, instead of the question's own")
+    result.add_argument("--seed", type=positive(int), metavar="NUMBER", help="sweep: of the sample of cells (1)")
+    result.add_argument("--cells", type=positive(int), metavar="COUNT", help="sweep: how many cells (60)")
+    result.add_argument("--full", action="store_true", help="sweep: all cells")
     result.add_argument(
         "--lab", action="store_true", help="across two emulated hosts at 1 Gbit/s (root and iproute2 needed)"
     )
@@ -124,7 +132,8 @@ def chosen_candidates(options, questions: list) -> dict:
             if options.what != ["compare"]:
                 names += [name for name in exact if name not in names and candidates.fits(name, question, options.lab)]
         else:
-            names = [name for name in default if options.what == ["compare"] or name.startswith(("lapwing-", "raw-"))]
+            all_libraries = options.what == ["compare"] or question.beside_peers
+            names = [name for name in default if all_libraries or name.startswith(("lapwing-", "raw-"))]
         chosen[question.name] = [candidates.parse(name) for name in names]
     if not any(chosen.values()):
         raise BenchError(
@@ -153,6 +162,16 @@ def prefix_words(text: str) -> tuple:
     return words
 
 
+def sample_words(options, questions: list) -> tuple:
+    if options.full and options.cells:
+        raise BenchError("--full means all cells, so --cells has no place there")
+    words = ("--seed", options.seed), ("--cells", options.cells or (ALL_CELLS if options.full else None))
+    chosen = tuple(str(word) for pair in words if pair[1] for word in pair)
+    if chosen and not any(question.sampled for question in questions):
+        raise BenchError("--seed, --cells and --full belong to sweep, which is not asked here")
+    return chosen
+
+
 def make_folder(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -166,6 +185,7 @@ def show(found: results.Results, output: Path) -> None:
     for text in (
         table.tables(found),
         table.ratios(found),
+        sweep.text(found),
         verdicts.text(found),
         table.failure_lines(found),
         "\n".join(found.left_out),
@@ -212,6 +232,7 @@ def measure(options) -> int:
     questions = chosen_questions(options)
     chosen = chosen_candidates(options, questions)
     ranks, prefix = chosen_ranks(options.ranks), prefix_words(options.prefix)
+    sample = sample_words(options, questions)
     installations, left_out = find_libraries(options, chosen)
     chosen = {name: [each for each in names if each.library in installations] for name, names in chosen.items()}
     if not any(chosen.values()):
@@ -220,7 +241,7 @@ def measure(options) -> int:
     found = start_results(options, chosen, installations, left_out, output)
     first = 1 + results.last_round(found)
     tasks = plan(questions, chosen, range(first, first + options.rounds), ranks, options.quick)
-    how = Options(output, options.quick, prefix, options.timeout)
+    how = Options(output, options.quick, prefix, options.timeout, sample)
     adopt_orphans()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended by whatever way, nothing is left running
     code = 0
@@ -238,7 +259,10 @@ def show_again(options) -> int:
     folders = options.what[1:]
     if not folders:
         raise BenchError("page needs folders with results")
-    found = results.merge([results.load(Path(folder) / "results.json") for folder in folders])
+    machines = beside.by_machine([results.load(Path(folder) / "results.json") for folder in folders])
+    if len(machines) > 1:
+        return show_beside(options, machines)
+    (found,) = machines
     if options.markdown:
         return write_markdown(options.markdown, found)
     output = options.output or Path(folders[0])
@@ -247,6 +271,20 @@ def show_again(options) -> int:
             raise BenchError(f"{output} has results already; --output names another folder")
         results.save(found, output / "results.json")
     show(found, output)
+    return 0
+
+
+def show_beside(options, machines: list) -> int:
+    if options.markdown or not options.output:
+        raise BenchError(
+            "these are results of different machines: --output FOLDER takes a page that shows them side by side"
+        )
+    output = make_folder(options.output)
+    if (output / "results.json").exists():
+        raise BenchError(f"{output} has results already; --output names another folder")
+    print(beside.text(machines))
+    beside.write(machines, output)
+    say(f"in {output}: page.html")
     return 0
 
 

@@ -13,7 +13,8 @@ import re
 from dataclasses import dataclass
 from typing import Dict, List, Optional, Tuple
 
-from . import results, verdicts
+from . import results, sweep, verdicts
+from .questions import QUESTIONS, is_sampled
 from .results import Results, Series
 from .table import number, point, ratio_text
 
@@ -176,17 +177,27 @@ def table_of(name: str, transport: str, found: Results) -> Optional[str]:
     return lines([head, *rows])
 
 
+def shares_of(question: str, transport: str, found: Results) -> Optional[str]:
+    """Of a sample there are too many cells for a text."""
+    group = [cell for cell in sweep.cells(found) if cell.series.place == (question, transport)]
+    if not group:
+        return None
+    return lines([[PLACES[transport], *sweep.SHARES_HEAD[1:]], *sweep.share_rows(group)])
+
+
 def named(name: str, found: Results) -> Optional[str]:
     if name == "targets":
         rows = verdicts.rows(found)
         return lines([verdicts.HEAD, *rows]) if rows else None
     question, _, transport = name.rpartition("-")
-    return table_of(question, transport, found) if question in TABLES and transport in PLACES else None
+    if transport not in PLACES or question not in QUESTIONS:
+        return None
+    return (shares_of if is_sampled(question) else table_of)(question, transport, found)
 
 
 def all_tables(found: Results) -> str:
     """Every table, with its comment: where a text begins."""
-    names = ["targets"] + [f"{question}-{transport}" for question in TABLES for transport in PLACES]
+    names = ["targets"] + [f"{question}-{transport}" for question in QUESTIONS for transport in PLACES]
     tables = {name: named(name, found) for name in names}
     return "\n".join(f"<!-- {name} -->\n{text}" for name, text in tables.items() if text)
 

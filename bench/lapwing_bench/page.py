@@ -10,9 +10,9 @@ from html import escape
 from pathlib import Path
 from typing import Dict, List
 
-from . import plot, results, table, targets
+from . import plot, results, sweep, table, targets
 from .candidates import PLACES
-from .questions import QUESTIONS
+from .questions import QUESTIONS, is_sampled
 from .results import Results, Series
 from .table import number, point, ratio_text
 from .verdicts import HEAD, where
@@ -73,7 +73,7 @@ def losses_part(found: Results) -> str:
     parts = [
         (
             f"<p>Where the best of the peers is better, worst first: {len(clear)} points of"
-            f" {sum(1 for _ in table.ratio_entries(found))}, and {len(unsure)} more where the rounds do not agree.</p>"
+            f" {sum(1 for entry in table.ratio_entries(found) if not is_sampled(entry[0].question))}, and {len(unsure)} more where the rounds do not agree.</p>"
         ),
         losses_table(clear, found),
     ]
@@ -164,9 +164,50 @@ def block_table(block: List[Series], found: Results) -> str:
     return title + rows_of(head, body)
 
 
+def grid_cell(each: sweep.Cell, found: Results) -> str:
+    title = (
+        f"{number(each.value)} {each.series.unit}; {found.candidates[each.ratio.other]['title']} {number(each.peer)};"
+        f" {ratio_text(each.ratio)}, {each.ratio.rounds} turns"
+    )
+    return f'<td style="background:{sweep.colour(each.ratio.value)}" title="{escape(title)}">{each.ratio.value:.2f}</td>'
+
+
+def grid_table(group: List[sweep.Cell], found: Results) -> str:
+    names = sweep.columns_of(group)
+    body = [
+        [sweep.size_text(size)] + [grid_cell(row[name], found) if name in row else "" for name in names]
+        for size, row in sweep.grid_of(group).items()
+    ]
+    return rows_of(["size"] + [escape(name) for name in names], body)
+
+
+def sweep_part(transport: str, found: Results) -> str:
+    """A sample: shares, the grid of ratios, and what is far above 1."""
+    group = sweep.transports(sweep.cells(found)).get(transport, [])
+    if not group:
+        return "<p>No peer was asked, so there are no ratios.</p>"
+    lost = [list(map(escape, row)) for row in sweep.lost_rows(group, found)]
+    return (
+        rows_of(list(map(escape, sweep.SHARES_HEAD)), [list(map(escape, row)) for row in sweep.share_rows(group)])
+        + "<p>Lapwing over the best peer in each cell: green, Lapwing is faster; red, the peer. The intervals are those"
+        " of the bootstrap over the turns.</p>"
+        + grid_table(group, found)
+        + (rows_of(sweep.LOST_HEAD, lost) if lost else "<p>No cell is above 1.15.</p>")
+    )
+
+
+def figures_part(group: List[List[Series]], found: Results) -> str:
+    tables = "".join(block_table(block, found) for block in group)
+    return f"<details{' open' if len(group) < 3 else ''}><summary>figures</summary>{tables}</details>"
+
+
+def asks(name: str) -> str:
+    return QUESTIONS[name].asks if name in QUESTIONS else name
+
+
 def question_part(name: str, blocks: List[List[Series]], found: Results, folder: Path) -> str:
     question = QUESTIONS.get(name)
-    parts = [f'<h2 id="{escape(name)}">{escape(question.asks if question else name)}</h2>']
+    parts = [f'<h2 id="{escape(name)}">{escape(asks(name))}</h2>']
     if question:
         parts.append(f"<p><code>{escape(name)}</code>: {escape(question.explains)}</p>")
     transports: Dict[str, List[List[Series]]] = {}
@@ -180,8 +221,9 @@ def question_part(name: str, blocks: List[List[Series]], found: Results, folder:
             parts.append(
                 f'<img alt="{escape(name)}, {escape(PLACES[transport])}" src="data:image/svg+xml;base64,{data}">'
             )
-        tables = "".join(block_table(block, found) for block in group)
-        parts.append(f"<details{' open' if len(group) < 3 else ''}><summary>figures</summary>{tables}</details>")
+        if is_sampled(name):
+            parts.append(sweep_part(transport, found))
+        parts.append(figures_part(group, found))
     return "\n".join(parts)
 
 
@@ -230,9 +272,11 @@ def page(found: Results, folder: Path) -> str:
         "<h2>Who was asked, and how</h2>" + candidates_part(found),
         "<h2>What failed or was left out</h2>" + failures_part(found),
     ]
+    return document("Lapwing beside other MPI libraries", sections)
+
+
+def document(title: str, sections: List[str]) -> str:
     return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Lapwing beside other MPI'
-        f" libraries</title><style>{STYLE}</style></head><body>\n"
-        + "\n".join(sections)
-        + "\n</body></html>\n"
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f"<style>{STYLE}</style></head><body>\n" + "\n".join(sections) + "\n</body></html>\n"
     )

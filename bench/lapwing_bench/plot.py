@@ -13,7 +13,8 @@ import textwrap
 from pathlib import Path
 from typing import Dict, List, Optional
 
-from . import results, table
+from . import results, sweep, table
+from .questions import is_sampled
 from .results import Results, Series
 
 COLOURS = {"lapwing": "#00796b", "mpich": "#e07b00", "intel": "#1565c0", "openmpi": "#8e24aa", "raw": "#616161"}
@@ -145,6 +146,27 @@ class Drawing:
         self.pyplot.close(figure)
 
 
+    def grid(self, all_series: List[Series], path: Path) -> None:
+        """The cells of a sample, coloured by the ratio; nothing where no peer was asked."""
+        place = all_series[0].place
+        cells = [cell for cell in sweep.cells(self.found) if cell.series.place == place]
+        names, sizes = sweep.columns_of(cells), list(sweep.grid_of(cells))
+        figure, axes = self.pyplot.subplots(figsize=(max(6, 1.5 + 0.3 * len(sizes)), 1.6 + 0.3 * len(names)))
+        for cell in cells:
+            at = sizes.index(cell.size), names.index(cell.series.name)
+            axes.add_patch(self.pyplot.Rectangle(at, 1, 1, facecolor=sweep.colour(cell.ratio.value), edgecolor="#cccccc"))
+            axes.annotate(f"{cell.ratio.value:.2f}", (at[0] + 0.5, at[1] + 0.5), ha="center", va="center", fontsize=6)
+        axes.set_xlim(0, max(1, len(sizes)))
+        axes.set_ylim(max(1, len(names)), 0)
+        axes.set_xticks([i + 0.5 for i in range(len(sizes))], list(map(sweep.size_text, sizes)), rotation=90)
+        axes.set_yticks([i + 0.5 for i in range(len(names))], names)
+        axes.grid(False)
+        axes.set_title("Lapwing over the best peer (green: Lapwing is faster)", fontsize=9)
+        figure.tight_layout()
+        figure.savefig(path, format="svg", metadata={"Date": None})
+        self.pyplot.close(figure)
+
+
 def panels(found: Results) -> Dict[str, List[Series]]:
     grouped: Dict[str, List[Series]] = {}
     for series in results.gather(found):
@@ -157,7 +179,8 @@ def draw(found: Results, folder: Path) -> List[str]:
     drawing = Drawing(found)
     grouped = panels(found)
     for name, all_series in grouped.items():
-        drawing.figure(all_series, folder / name)
+        draw_one = drawing.grid if is_sampled(all_series[0].question) else drawing.figure
+        draw_one(all_series, folder / name)
     return list(grouped)
 
 

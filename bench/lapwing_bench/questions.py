@@ -32,6 +32,8 @@ class Question:
     timed: tuple = ()  # passes with these options are also timed from outside
     turns: int = 1  # more: candidates of one transport alternate so often in a round, in short runs
     peers_up_to: int = 0  # more ranks than this only for Lapwing; 0: no limit
+    beside_peers: bool = False  # named alone, it is put to the peers that are installed, too
+    sampled: bool = False  # of many cells a sample is measured; --seed, --cells and --full choose it
 
 
 QUESTIONS = {
@@ -110,6 +112,22 @@ QUESTIONS = {
             quick_seconds=5,
         ),
         Question(
+            "sweep",
+            "Is Lapwing fast everywhere, or only where benchmarks look?",
+            "Point to point in cells drawn from patterns (one way, exchange, windows of several messages in one direction"
+            " and in both), every 2^k and 3·2^k from 0 B to 16 MiB, and what the program does with its buffers: the same"
+            " ones untouched, written before each send and read after each receive, or taken from a large pool; ranks on"
+            " near and on far cores where there are both. The figure is Lapwing over the best peer in each cell.",
+            without_polling(SHM + TCP),
+            lab=without_polling(LAB),
+            lab_options=("--most", "1048576"),
+            turns=5,
+            beside_peers=True,
+            sampled=True,
+            seconds=6,
+            quick_seconds=3,
+        ),
+        Question(
             "engine_cost",
             "What does the event thread cost a program that communicates?",
             "Latency, bandwidth and message rate with the event thread and with LAPWING_PROGRESS=polling, in many short"
@@ -181,6 +199,10 @@ QUESTIONS = {
         ),
     )
 }
+
+
+def is_sampled(name: str) -> bool:
+    return name in QUESTIONS and QUESTIONS[name].sampled
 
 
 def wants(question: Question, library: str, ranks: int) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Dict, List, Optional, Tuple
 
 from .errors import BenchError
+from .questions import is_sampled
 
 FORMAT = 1
 BETTER = ("lower", "higher", "none")
@@ -163,6 +164,23 @@ def interval(values) -> Tuple[float, float]:
     return ordered[k - 1], ordered[count - k]
 
 
+def bootstrap_interval(values) -> Tuple[float, float]:
+    """The same by the bootstrap: the 2.5th and the 97.5th percentile of the medians of all samples of as many values that
+    can be drawn from these ones. It is exact, because the median of a sample is at most the k-th lowest value when at
+    least half of the sample is: a binomial probability, so nothing need be drawn."""
+    ordered = sorted(values)
+    count = len(ordered)
+
+    def percentile(part: float, half: int) -> float:
+        for k in range(1, count):
+            below = sum(math.comb(count, j) * k**j * (count - k) ** (count - j) for j in range(half, count + 1))
+            if below >= part * count**count:
+                return ordered[k - 1]
+        return ordered[-1]
+
+    return percentile(0.025, (count + 1) // 2), percentile(0.975, count // 2 + 1)
+
+
 # What one candidate says about one point of one series: a value for each round, and each turn of it.
 @dataclass
 class Cell:
@@ -259,18 +277,21 @@ def quotient(better: str, own: float, other: float) -> Optional[float]:
     return above / below if better != "none" and above >= 0 and below > 0 else None
 
 
-def ratio_of(better: str, own: Cell, other: Cell, name: str) -> Optional[Ratio]:
+def ratio_of(better: str, own: Cell, other: Cell, name: str, how=interval) -> Optional[Ratio]:
     """The median over the rounds in which both were measured, and its interval."""
     each = [
         quotient(better, value, other.rounds[number]) for number, value in own.rounds.items() if number in other.rounds
     ]
     each = [value for value in each if value is not None]
-    return Ratio(name, statistics.median(each), *interval(each), len(each)) if each else None
+    return Ratio(name, statistics.median(each), *how(each), len(each)) if each else None
 
 
 def ratio(series: Series, x, own: str, other: str) -> Optional[Ratio]:
     cells = series.points.get(x, {})
-    return ratio_of(series.better, cells[own], cells[other], other) if own in cells and other in cells else None
+    if own not in cells or other not in cells:
+        return None
+    how = bootstrap_interval if is_sampled(series.question) else interval
+    return ratio_of(series.better, cells[own], cells[other], other, how)
 
 
 def best_peer(found: Results, series: Series, x, threads: bool = True) -> Optional[str]:

@@ -35,6 +35,7 @@ class Options:
     quick: bool = False
     prefix: tuple = ()  # command put before the program of each rank
     timeout: float = 120  # seconds for one run
+    sample: tuple = ()  # options of programs that measure a sample
 
 
 def turns(question: Question, chosen: List[Candidate]):
@@ -60,6 +61,13 @@ def plan(questions: List[Question], chosen: dict, rounds: range, ranks: list, qu
         for turn, candidate in turns(question, chosen[question.name])
         if wants(question, candidate.library, count)
     ]
+
+
+def passes_of(task: Task, pairs: dict) -> tuple:
+    """The options of each pass. A sample is measured on near and on far cores, where there are both."""
+    if not task.question.sampled or task.candidate.transport == "lab" or not pairs:
+        return task.question.passes
+    return tuple((f"--{name}", f"{first},{second}") for name, (first, second) in pairs.items())
 
 
 class Clock:
@@ -96,6 +104,7 @@ class Session:
         self.say = say
         self.programs = Programs(options.output / "programs", installations)
         self.checked = set()
+        self.pairs = machine.core_pairs()
 
     def run_all(self, tasks: List[Task]) -> None:
         clock = Clock(self.options.quick)
@@ -118,7 +127,7 @@ class Session:
         busy = machine.Busy()
         started = time.monotonic()
         try:
-            for words in task.question.passes:
+            for words in passes_of(task, self.pairs):
                 if not run.failure:
                     run.command, run.environment = self.prepare(task, words)
                     self.run_once(task, run, words)
@@ -140,6 +149,8 @@ class Session:
         words = [*self.options.prefix, program, *options]
         if candidate.transport == "lab":
             words += task.question.lab_options
+        if task.question.sampled:
+            words += self.options.sample
         if candidate.library == "raw":
             words += ["--only", task.question.name]
         if self.options.quick:

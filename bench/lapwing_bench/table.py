@@ -7,6 +7,7 @@ from typing import List, Optional
 
 from . import results
 from .candidates import PLACES
+from .questions import is_sampled
 from .results import Results, Series
 
 DIRECTION = {"lower": " (lower is better)", "higher": " (higher is better)", "none": ""}
@@ -99,7 +100,7 @@ def block_text(block: List[Series]) -> str:
 
 def tables(found: Results) -> str:
     """Every series with all its candidates; * marks the best."""
-    return "\n\n".join(block_text(block) for block in blocks(found))
+    return "\n\n".join(block_text(block) for block in blocks(found) if not is_sampled(block[0].question))
 
 
 def ratio_entries(found: Results):
@@ -116,6 +117,8 @@ def ratio_entries(found: Results):
 def ratios(found: Results) -> str:
     rows = [["Lapwing beside the best peer", "", "Lapwing", "best peer", "", "ratio (interval)"]]
     for series, x, cell, against in ratio_entries(found):
+        if is_sampled(series.question):
+            continue
         theirs = series.points[x][against.other].value
         rows.append(
             [

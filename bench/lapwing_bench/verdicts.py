@@ -6,6 +6,7 @@ from typing import List
 
 from . import targets
 from .candidates import PLACES
+from .questions import is_sampled
 from .results import Results, Series
 from .table import align, number, point, ratio_text
 
@@ -27,7 +28,9 @@ def where(series: Series, x) -> str:
 def limit_text(target: targets.Target) -> str:
     if target.against == "value":
         return number(target.limit)
-    return f"{number(target.limit)} × {AGAINST.get(target.against, target.against.replace('series ', ''))}"
+    against = AGAINST.get(target.against, target.against.replace("series ", ""))
+    where_enough = "" if target.share == 1 else f", at {target.share:.0%} of the points".replace("%", " %")
+    return f"{number(target.limit)} × {against}{where_enough}"
 
 
 def row_of(verdict: targets.Verdict) -> List[str]:
@@ -44,7 +47,7 @@ def row_of(verdict: targets.Verdict) -> List[str]:
 
 
 def points_of(verdict: targets.Verdict) -> List[List[str]]:
-    """Those that are not met, worst first."""
+    """Those that are not met, worst first; cells of a sample have a table of their own."""
     return [
         [
             where(each.series, each.x),
@@ -53,7 +56,7 @@ def points_of(verdict: targets.Verdict) -> List[List[str]]:
             limit_text(verdict.target),
             each.state,
         ]
-        for each in sorted(verdict.findings, key=targets.badness, reverse=True)
+        for each in sorted([] if is_sampled(verdict.target.question) else verdict.findings, key=targets.badness, reverse=True)
         if each.state != targets.MET
     ]
 

@@ -140,7 +140,7 @@ class Markdown(unittest.TestCase):
         self.assertNotIn("latency-shm", text)
 
     def test_every_table_belongs_to_a_question(self):
-        self.assertEqual(set(markdown.TABLES), set(QUESTIONS))
+        self.assertEqual(set(markdown.TABLES), {name for name in QUESTIONS if not QUESTIONS[name].sampled})
 
 
 class Balanced(html.parser.HTMLParser):
