@@ -19,12 +19,12 @@ from . import beside, candidates, machine, markdown, page, peers, plot, results,
 from .errors import BenchError
 from .execution import adopt_orphans
 from .lab import Lab
-from .questions import QUESTIONS
+from .questions import GROUPS, QUESTIONS
 from .running import Options, Session, plan
 
 DESCRIPTION = """\
 lapwing bench QUESTION...         asks Lapwing (with and without its event thread) one or several questions; some, such
-                                  as sweep, the peers that are installed as well
+                                  as sweep and applications, the peers that are installed as well
 lapwing bench compare             asks Lapwing, MPICH, Intel MPI and Open MPI; installs those that are missing
 lapwing bench page FOLDER...      makes the tables, plots and page again from results; several folders are merged,
                                   or, where they come from different machines, shown side by side (with --output).
@@ -104,7 +104,7 @@ def chosen_questions(options) -> list:
     names = words_of(options.only) if compare else options.what
     if compare and not names:
         names = [question.name for question in QUESTIONS.values() if question.lab or not options.lab]
-    names = [name.replace("-", "_") for name in names]
+    names = [each for name in names for each in GROUPS.get(name, (name.replace("-", "_"),))]
     for name in names:
         if name not in QUESTIONS:
             raise BenchError(
@@ -188,6 +188,7 @@ def show(found: results.Results, output: Path) -> None:
         sweep.text(found),
         verdicts.text(found),
         table.failure_lines(found),
+        table.busy_line(found),
         "\n".join(found.left_out),
     ):
         if text:
@@ -310,6 +311,8 @@ def show_list() -> int:
     for question in QUESTIONS.values():
         print(f"{question.name}\n    {question.asks}")
         print(textwrap.fill(question.explains, 110, initial_indent="    ", subsequent_indent="    "))
+    for name, members in GROUPS.items():
+        print(f"{name}\n    {' and '.join(members)}")
     print(textwrap.fill("Candidates: " + ", ".join(candidates.all_names()), 114, break_on_hyphens=False))
     return 0
 

@@ -87,6 +87,12 @@ TABLES = {
         (100, 2000, 10000),
         ("lapwing polling",),
     ),
+    "halo": Table(
+        ("MPI_Sendrecv", "MPI_Isend, MPI_Irecv, MPI_Waitall", "computing in between"),
+        (16, 32, 64, 128),
+        ("lapwing polling",),
+    ),
+    "conjugate_gradient": Table(("27 points, Jacobi",), (16, 32), ("lapwing polling",)),
     "idle": Table(("MPI_Recv", "MPI_Barrier"), (None,)),
     "oversubscribe": Table(("barrier", "allreduce 8 B", "allreduce 64 KiB", "alltoall 1 KiB"), (4, 8, 16, 32)),
     "connections": Table(

@@ -128,6 +128,32 @@ QUESTIONS = {
             quick_seconds=3,
         ),
         Question(
+            "halo",
+            "How fast is a stencil that exchanges its halo?",
+            "Each rank computes a block of points from their six neighbours, and gets the layer around its block before"
+            " each step: with MPI_Sendrecv, with MPI_Irecv, MPI_Isend and MPI_Waitall, and with computing in between. The"
+            " time of a step. The results are verified bit by bit against those of one rank.",
+            SHM + TCP,
+            lab=LAB,
+            turns=3,
+            beside_peers=True,
+            seconds=8,
+            quick_seconds=3,
+        ),
+        Question(
+            "conjugate_gradient",
+            "How fast is a conjugate gradient?",
+            "In the manner of HPCG: a 27-point operator with stored coefficients, three exchanges of ghosts and three"
+            " scalar products an iteration, 16³ and 32³ points per rank. Operations per second of all ranks together. The"
+            " solution is verified against that of one rank.",
+            SHM + TCP,
+            lab=LAB,
+            turns=3,
+            beside_peers=True,
+            seconds=5,
+            quick_seconds=3,
+        ),
+        Question(
             "engine_cost",
             "What does the event thread cost a program that communicates?",
             "Latency, bandwidth and message rate with the event thread and with LAPWING_PROGRESS=polling, in many short"
@@ -199,6 +225,10 @@ QUESTIONS = {
         ),
     )
 }
+
+
+# Names for several questions.
+GROUPS = {"applications": ("halo", "conjugate_gradient")}
 
 
 def is_sampled(name: str) -> bool:

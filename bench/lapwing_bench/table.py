@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from typing import List, Optional
 
 from . import results
@@ -133,6 +134,17 @@ def ratios(found: Results) -> str:
     if len(rows) == 1:
         return ""
     return align(rows) + "\n(a ratio below 1: Lapwing is better)"
+
+
+def busy_line(found: Results) -> str:
+    """A warning where other programs had a part of the machine that matters."""
+    others = [run.others for run in found.runs]
+    if not others or statistics.median(others) < 0.1:
+        return ""
+    return (
+        f"The machine was busy: other programs used {statistics.median(others):.2f} cores in the median of the runs, and"
+        f" {max(others):.2f} at most. Ask again when it is not."
+    )
 
 
 def failure_lines(found: Results) -> str:

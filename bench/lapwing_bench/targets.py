@@ -141,6 +141,26 @@ TARGETS = [
             ("no peer is faster by more than 15 %", 1.15, 1.0),
         )
     ),
+    *(
+        Target(f"{what}: {limits}", question, ("shm", "tcp", "lab"), ".*", against, limit)
+        for question, what in (
+            ("halo", "a stencil and its halo exchange"),
+            ("conjugate_gradient", "a conjugate gradient like HPCG's"),
+        )
+        for limits, against, limit in (
+            ("no peer is faster", "peer", 1.0),
+            ("the engine costs at most 3 %", "lapwing polling", 1.03),
+        )
+    ),
+    Target(
+        "the first messages after computing: no peer is faster in 80 % of the cells",
+        "phases",
+        ("shm", "tcp", "lab"),
+        ".*",
+        "polling peer",
+        1.0,
+        share=0.8,
+    ),
     both("the engine costs no latency: at most 3 %", "engine_cost", "latency", "lapwing polling", 1.03),
     both("the engine costs no bandwidth: at most 3 %", "engine_cost", "bandwidth, .*", "lapwing polling", 1.03),
     both("the engine costs no messages: at most 3 %", "engine_cost", "message rate, .*", "lapwing polling", 1.03),

@@ -80,6 +80,13 @@ class CommandLine(unittest.TestCase):
         self.assertNotIn("openmpi-tcp-thread", every["latency"])
         self.assertIn("message_rate", names_for("message-rate"))
 
+    def test_applications_are_several_questions_put_to_peers_too(self):
+        chosen = names_for("applications")
+        self.assertEqual(list(chosen), ["halo", "conjugate_gradient"])
+        for name in ("lapwing-shm", "lapwing-shm-polling", "mpich-shm", "openmpi-tcp"):
+            self.assertIn(name, chosen["halo"])
+        self.assertEqual(list(names_for("compare", "--only", "applications,idle")), [*chosen, "idle"])
+
     def test_candidates_are_chosen_by_pattern_or_name(self):
         self.assertEqual(
             names_for("compare", "--only", "latency", "--candidates", "*-shm")["latency"],

@@ -67,6 +67,15 @@ class Tables(unittest.TestCase):
         self.assertEqual(lines[4].split(), ["wake-ups,", "1/s", "1.00", "1.00"])
         self.assertIn("<td>wake-ups, 1/s</td>", page.page(found, Path("/nonexistent")))
 
+    def test_a_busy_machine_is_told(self):
+        found = stored()
+        for each in found.runs:
+            each.others = 0.05
+        self.assertEqual(table.busy_line(found), "")
+        for each in found.runs[1:]:
+            each.others = 0.5
+        self.assertIn("0.50 cores in the median", table.busy_line(found))
+
     def test_failures_are_told(self):
         self.assertIn("openmpi-tcp  2 ranks: exit code 1: <it> broke", table.failure_lines(stored()))
 
