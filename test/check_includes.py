@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-ROOMS = ["base", "wire", "engine", "net", "datatype", "comm", "p2p", "coll", "runtime", "mpi"]
+ROOMS = ["base", "wire", "engine", "net", "datatype", "comm", "request", "p2p", "coll", "runtime", "mpi"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([a-z0-9_]+)/')
 
 

@@ -14,7 +14,7 @@
 #include "engine/engine.h"
 #include "net/board.h"
 #include "p2p/messenger.h"
-#include "p2p/request.h"
+#include "request/request.h"
 
 namespace lapwing::coll {
 
@@ -51,7 +51,7 @@ Status agree_context(const Services& services, const Team& team, std::uint64_t p
 // request completes; never when the agreement fails (the request then carries the error). The caller owns *request.
 using OnAgreed = void (*)(void* context, std::uint64_t agreed);
 Status start_context_agreement(const Services& services, const Team& team, std::uint64_t proposed, OnAgreed on_agreed,
-                               void* context, p2p::Request** request);
+                               void* context, request::Request** request);
 
 // In an inter-communicator (all of it takes part): rank 0 of each group gives `bytes` bytes, and every member of the
 // other group gets them in `theirs`. `mine` counts at rank 0 only; the two groups may not differ in `bytes`.

@@ -24,7 +24,7 @@ bool is_local(Step::Kind kind) noexcept {
 
 CollectiveRequest::CollectiveRequest(const Services& services, comm::Communicator& communicator, const char* name,
                                      bool persistent)
-    : Request(Kind::kCollective, persistent), services_(services), name_(name) {
+    : Request(persistent), services_(services), name_(name) {
   attach(communicator);
 }
 
@@ -90,7 +90,7 @@ Status CollectiveRequest::start() {
   next_ready_ = 0;
   failure_ = {};
   complaint_ = {};
-  result() = p2p::Result::empty();
+  result() = request::Result::empty();
   for (StepId id = 0; id < steps.size(); ++id) {
     waits_for_[id] = steps[id].waits_for;
     if (waits_for_[id] == 0) ready_.push_back(id);

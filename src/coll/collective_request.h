@@ -1,6 +1,6 @@
 // A collective operation in flight: runs one schedule, once or again and again.
 //
-// Owned like every request (p2p/request.h). All work happens under the endpoint's lock on whatever thread drives, so a
+// Owned like every request (request/request.h). All work happens under the endpoint's lock on whatever thread drives, so a
 // non-blocking collective goes on while the program computes; only user-defined operations wait for an application
 // thread. It finishes exactly once per start: when its last step is done, or, after a failure, when the steps that had
 // begun have ended.
@@ -19,8 +19,8 @@
 #include "coll/coll.h"
 #include "coll/schedule.h"
 #include "p2p/receive_request.h"
-#include "p2p/request.h"
 #include "p2p/send_request.h"
+#include "request/request.h"
 
 namespace lapwing::wire {
 struct HangItem;
@@ -28,7 +28,7 @@ struct HangItem;
 
 namespace lapwing::coll {
 
-class CollectiveRequest final : public p2p::Request, private net::Board::Watcher {
+class CollectiveRequest final : public request::Request, private net::Board::Watcher {
  public:
   // Holds a reference to the communicator until destroyed.
   CollectiveRequest(const Services& services, comm::Communicator& communicator, const char* name, bool persistent);
@@ -61,11 +61,9 @@ class CollectiveRequest final : public p2p::Request, private net::Board::Watcher
   // The board is this request's now (seat.h).
   void on_turn() noexcept { services_.engine.defer(turn_); }
 
-  // For a report on a hang (hang.cc).
-  void describe(wire::HangItem& item) const;
-
   Status start() override;
   Status cancel() override;
+  void describe(wire::HangItem& item) const override;  // hang.cc
   void destroy() noexcept override;
 
  private:

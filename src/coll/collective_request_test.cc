@@ -40,8 +40,8 @@ class Job {
   comm::Communicator& world(std::uint32_t rank) { return *loop_[rank].world; }
   p2p::LoopJob& loop() { return loop_; }
 
-  p2p::Request* start(std::uint32_t rank, const Call& call) {
-    p2p::Request* request = nullptr;
+  request::Request* start(std::uint32_t rank, const Call& call) {
+    request::Request* request = nullptr;
     const Status status = coll::start(services(rank), world(rank), call, &request);
     EXPECT_TRUE(status.ok()) << status.text();
     return request;
@@ -64,7 +64,7 @@ class Job {
       if (other != rank) rooms_[rank]->lose(other, Status::error(MPI_ERR_OTHER, "this rank has gone"));
     }
   }
-  Status take(std::uint32_t rank, p2p::Request* request) {
+  Status take(std::uint32_t rank, request::Request* request) {
     EXPECT_TRUE(request->done());
     engine::Call visit(loop_[rank].engine);
     Status status = std::move(request->result().status);
@@ -127,7 +127,7 @@ TEST(CollectiveRequest, AllreduceOverMessengers) {
     constexpr std::uint32_t kRanks = 5;
     Job job(kRanks);
     std::vector<std::vector<int>> in(kRanks, std::vector<int>(count)), out = in;
-    std::vector<p2p::Request*> requests;
+    std::vector<request::Request*> requests;
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
       for (std::uint64_t i = 0; i < count; ++i) in[rank][i] = static_cast<int>(i * (rank + 1));
       requests.push_back(job.start(rank, sum_of_ints(in[rank].data(), out[rank].data(), count)));
@@ -146,7 +146,7 @@ TEST(CollectiveRequest, ManyAtOnceKeepApart) {
   for (unsigned seed = 1; seed <= 5; ++seed) {
     Job job(kRanks, seed);
     std::array<std::array<int, kCalls>, kRanks> in{}, out{};
-    std::vector<std::pair<std::uint32_t, p2p::Request*>> requests;
+    std::vector<std::pair<std::uint32_t, request::Request*>> requests;
     for (int i = 0; i < kCalls; ++i) {
       for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
         in[rank][static_cast<std::size_t>(i)] = i;
@@ -170,7 +170,7 @@ TEST(CollectiveRequest, ManyAtOnceTakeTurnsOnABoard) {
   const std::uint64_t counts[kCalls] = {1, 28, 29, 3000, 1, 16000, 1, 2, 16000, 5000, 30, 1};
   Job job(kRanks, 1, With::kBoards);
   std::vector<std::vector<std::vector<int>>> in(kRanks), out(kRanks);
-  std::vector<std::pair<std::uint32_t, p2p::Request*>> requests;
+  std::vector<std::pair<std::uint32_t, request::Request*>> requests;
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
     for (std::size_t i = 0; i < kCalls; ++i) {
       in[rank].emplace_back(counts[i], static_cast<int>(i));
@@ -189,7 +189,7 @@ TEST(CollectiveRequest, ManyAtOnceTakeTurnsOnABoard) {
 TEST(CollectiveRequest, PersistentOnesHaveNoTurnAtABoard) {
   Job job(2, 1, With::kBoards);
   int in[2][2] = {{1, 2}, {3, 4}}, out[2][2] = {};
-  p2p::Request* requests[2][2];
+  request::Request* requests[2][2];
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     for (int i = 0; i < 2; ++i)
       ASSERT_TRUE(initialize(job.services(rank), job.world(rank), sum_of_ints(&in[rank][i], &out[rank][i], 1),
@@ -205,16 +205,16 @@ TEST(CollectiveRequest, PersistentOnesHaveNoTurnAtABoard) {
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     EXPECT_EQ(out[rank][0], 4);
     EXPECT_EQ(out[rank][1], 6);
-    for (p2p::Request* request : requests[rank]) EXPECT_TRUE(job.take(rank, request).ok());
+    for (request::Request* request : requests[rank]) EXPECT_TRUE(job.take(rank, request).ok());
   }
 }
 
 TEST(CollectiveRequest, AKeptScheduleIsUsedAgain) {
   Job job(2);
   int in[2] = {0, 0}, out[2] = {0, 0};
-  p2p::Request* first[2] = {};
+  request::Request* first[2] = {};
   for (int round = 0; round < 3; ++round) {
-    p2p::Request* requests[2];
+    request::Request* requests[2];
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
       in[rank] = round + 1;
       requests[rank] = job.start(rank, sum_of_ints(&in[rank], &out[rank], 1));
@@ -233,7 +233,7 @@ TEST(CollectiveRequest, UserOperationsRunOnApplicationThreadsOnly) {
   constexpr std::uint32_t kRanks = 3;
   Job job(kRanks);
   std::vector<Matrix> in, out(kRanks);
-  std::vector<p2p::Request*> requests;
+  std::vector<request::Request*> requests;
   datatype::Datatype* type = nullptr;
   ASSERT_TRUE(datatype::make_contiguous(4, *datatype::resolve(MPI_UINT32_T), &type).ok());
   datatype::Op* op = new datatype::Op(static_cast<MPI_User_function*>([](void* a, void* b, int*, MPI_Datatype*) {
@@ -264,7 +264,7 @@ TEST(CollectiveRequest, PersistentStartsAgain) {
   constexpr std::uint32_t kRanks = 3;
   Job job(kRanks);
   int in[kRanks], out[kRanks];
-  p2p::Request* requests[kRanks];
+  request::Request* requests[kRanks];
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
     ASSERT_TRUE(
         initialize(job.services(rank), job.world(rank), sum_of_ints(&in[rank], &out[rank], 1), &requests[rank]).ok());
@@ -290,7 +290,7 @@ TEST(CollectiveRequest, ALostPeerEndsItWithAWord) {
   constexpr std::uint32_t kRanks = 4;
   Job job(kRanks);
   std::vector<std::vector<int>> in(kRanks, std::vector<int>(50000, 1)), out = in;
-  std::vector<p2p::Request*> requests;
+  std::vector<request::Request*> requests;
   for (std::uint32_t rank = 0; rank < 3; ++rank) {  // rank 3 never comes
     requests.push_back(job.start(rank, sum_of_ints(in[rank].data(), out[rank].data(), 50000)));
   }
@@ -324,8 +324,8 @@ void check_truncation(With with) {
     call.receive.type = MPI_INT;
     return call;
   };
-  p2p::Request* root = job.start(0, bcast(sent, 4));
-  p2p::Request* leaf = job.start(1, bcast(received, 2));
+  request::Request* root = job.start(0, bcast(sent, 4));
+  request::Request* leaf = job.start(1, bcast(received, 2));
   job.run();
   EXPECT_TRUE(job.take(0, root).ok());
   const Status status = job.take(1, leaf);
@@ -386,8 +386,8 @@ void check_mismatches(With with) {
   };
   for (const Pair& pair : pairs) {
     Job job(2, 1, with);
-    p2p::Request* ours = job.start(0, pair.ours);
-    p2p::Request* theirs = job.start(1, pair.theirs);
+    request::Request* ours = job.start(0, pair.ours);
+    request::Request* theirs = job.start(1, pair.theirs);
     job.run();
     (void)job.take(1, theirs).ok();
     const Status status = job.take(0, ours);
@@ -408,7 +408,7 @@ TEST(Mismatch, OfCallsThatMeetNoReaderIsFoundByTheNext) {
   for (const With with : {With::kMessages, With::kBoards}) {
     Buffers parts[2];
     Job job(2, 1, with);
-    p2p::Request* requests[2];
+    request::Request* requests[2];
     for (std::uint32_t rank = 0; rank < 2; ++rank)
       requests[rank] = job.start(rank, parts[rank].call(Collective::kBcast, static_cast<int>(rank)));
     job.run();
@@ -428,7 +428,7 @@ TEST(Mismatch, OfCallsThatMeetNoReaderIsFoundByTheNext) {
 TEST(Mismatch, OnABoardHoldsUpNoRank) {
   Job job(3, 1, With::kBoards);
   std::vector<std::vector<int>> in(3, std::vector<int>(5000, 1)), out = in;
-  p2p::Request* requests[3];
+  request::Request* requests[3];
   for (std::uint32_t rank = 0; rank < 3; ++rank) {  // in shares: two rounds
     Call call = sum_of_ints(in[rank].data(), out[rank].data(), 5000);
     if (rank == 1) call.op = datatype::resolve_op(MPI_MAX);
@@ -473,7 +473,7 @@ TEST(Leaving, AtABoardHoldsUpNoRank) {
           if (kind.op != MPI_OP_NULL) call.op = datatype::resolve_op(kind.op);
           return job.start(rank, call);
         };
-        std::vector<std::pair<std::uint32_t, p2p::Request*>> requests;
+        std::vector<std::pair<std::uint32_t, request::Request*>> requests;
         if (when != kBefore) requests.emplace_back(leaver, begin(leaver));
         job.run();
         const bool done = when != kBefore && requests[0].second->done();
@@ -497,7 +497,7 @@ TEST(Checks, RefuseWhatTheStandardForbids) {
   Job job(2);
   int in = 1, out = 0;
   const auto error_of = [&](const Call& call) {
-    p2p::Request* request = nullptr;
+    request::Request* request = nullptr;
     return start(job.services(0), job.world(0), call, &request).error_class();
   };
   Call call = sum_of_ints(&in, &out, 1);
@@ -523,9 +523,9 @@ TEST(Internal, AgreementTakesTheFirstMembersNumber) {
   const std::vector<int> members{3, 1, 4};
   std::uint64_t everybody[kRanks] = {}, some[kRanks] = {};
   const OnAgreed note = [](void* context, std::uint64_t value) { *static_cast<std::uint64_t*>(context) = value; };
-  std::vector<std::pair<std::uint32_t, p2p::Request*>> requests;
+  std::vector<std::pair<std::uint32_t, request::Request*>> requests;
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
-    p2p::Request* request = nullptr;
+    request::Request* request = nullptr;
     ASSERT_TRUE(
         start_context_agreement(job.services(rank), {job.world(rank)}, 100 + rank, note, &everybody[rank], &request)
             .ok());
@@ -533,7 +533,7 @@ TEST(Internal, AgreementTakesTheFirstMembersNumber) {
   }
   for (const int rank : members) {
     const auto r = static_cast<std::uint32_t>(rank);
-    p2p::Request* request = nullptr;
+    request::Request* request = nullptr;
     const Team team{job.world(r), comm::Plane::kManagement, &members, 77};
     ASSERT_TRUE(start_context_agreement(job.services(r), team, 200 + r, note, &some[r], &request).ok());
     requests.emplace_back(r, request);

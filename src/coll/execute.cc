@@ -1,11 +1,11 @@
 #include "coll/execute.h"
 
 #include "coll/cache.h"
-#include "coll/collective_wait.h"
 #include "coll/compile.h"
 #include "coll/description.h"
 #include "coll/seat.h"
 #include "coll/tag.h"
+#include "request/waiting.h"
 
 namespace lapwing::coll {
 
@@ -34,7 +34,7 @@ Status make_request(const Services& services, comm::Communicator& communicator, 
 Status run_to_end(engine::Call& visit, CollectiveRequest& request, const char* call) {
   Status status = request.start();
   if (status.ok()) {
-    visit.wait_because<CollectiveWait>(request, call, request);
+    wait_in(call, visit, request);
     status = std::move(request.result().status);
   }
   if (request.release()) request.destroy();
@@ -48,7 +48,7 @@ Status run(const Services& services, comm::Communicator& communicator, const Cal
   return run_to_end(visit, *request, request->name());
 }
 
-Status start(const Services& services, comm::Communicator& communicator, const Call& call, p2p::Request** request) {
+Status start(const Services& services, comm::Communicator& communicator, const Call& call, request::Request** request) {
   engine::Call visit(services.engine);
   CollectiveRequest* made = nullptr;
   LAPWING_TRY(make_request(services, communicator, call, false, &made));
@@ -57,7 +57,7 @@ Status start(const Services& services, comm::Communicator& communicator, const C
 }
 
 Status initialize(const Services& services, comm::Communicator& communicator, const Call& call,
-                  p2p::Request** request) {
+                  request::Request** request) {
   engine::Call visit(services.engine);
   CollectiveRequest* made = nullptr;
   LAPWING_TRY(make_request(services, communicator, call, true, &made));

@@ -16,9 +16,9 @@ Status make_request(const Services& services, comm::Communicator& communicator, 
 // Without the lock: the blocking form.
 Status run(const Services& services, comm::Communicator& communicator, const Call& call);
 // Without the lock: starts the non-blocking form. The caller owns *request.
-Status start(const Services& services, comm::Communicator& communicator, const Call& call, p2p::Request** request);
+Status start(const Services& services, comm::Communicator& communicator, const Call& call, request::Request** request);
 // Without the lock: the persistent form, inactive.
-Status initialize(const Services& services, comm::Communicator& communicator, const Call& call, p2p::Request** request);
+Status initialize(const Services& services, comm::Communicator& communicator, const Call& call, request::Request** request);
 
 // During a visit: starts, waits for and gives up a request that the caller owns. `call` is the MPI function that does so.
 Status run_to_end(engine::Call& visit, CollectiveRequest& request, const char* call);

@@ -116,7 +116,7 @@ Status agree_context(const Services& services, const Team& team, std::uint64_t p
 }
 
 Status start_context_agreement(const Services& services, const Team& team, std::uint64_t proposed, OnAgreed on_agreed,
-                               void* context, p2p::Request** request) {
+                               void* context, request::Request** request) {
   engine::Call visit(services.engine);
   CollectiveRequest* made = request_for(services, team, "agreeing on a communicator");
   const std::uint64_t* outcome = add_agreement(made->schedule(), team, proposed);

@@ -6,8 +6,8 @@
 #include "mpi/completion.h"
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
-#include "mpi/wait_reasons.h"
 #include "p2p/attached_buffer.h"
+#include "request/waiting.h"
 
 namespace lapwing::mpi {
 namespace {

@@ -11,14 +11,14 @@ Status blocking(MPI_Comm comm, const coll::Call& call) {
 }
 
 Status nonblocking(MPI_Comm comm, const coll::Call& call, MPI_Request* request) {
-  p2p::Request* started = nullptr;
+  request::Request* started = nullptr;
   LAPWING_TRY(coll::start(services(), *resolve(comm), call, &started));
   *request = reinterpret_cast<MPI_Request>(started);
   return {};
 }
 
 Status persistent(MPI_Comm comm, const coll::Call& call, MPI_Request* request) {
-  p2p::Request* made = nullptr;
+  request::Request* made = nullptr;
   LAPWING_TRY(coll::initialize(services(), *resolve(comm), call, &made));
   *request = reinterpret_cast<MPI_Request>(made);
   return {};

@@ -79,7 +79,7 @@ Status comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_
   comm::Communicator* made = make_alike(0, parent);
   // Attributes are copied as they are now; the context follows when the request completes.
   Status status = copy_cached(parent, *made, info);
-  p2p::Request* agreement = nullptr;
+  request::Request* agreement = nullptr;
   if (status.ok()) {
     const auto set_context = [](void* communicator, std::uint64_t agreed) {
       static_cast<comm::Communicator*>(communicator)->set_context(agreed);

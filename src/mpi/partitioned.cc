@@ -14,7 +14,7 @@ Status check_partitions(int partitions) {
   return Status::error(MPI_ERR_ARG, "partitions is %d; there must be at least one", partitions);
 }
 
-Status noted(const p2p::Request& request, Status failure) {
+Status noted(const request::Request& request, Status failure) {
   if (!failure.ok() && request.communicator() != nullptr) note_failed_communicator(request.communicator()->handle());
   return failure;
 }

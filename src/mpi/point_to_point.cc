@@ -5,10 +5,10 @@
 #include "mpi/completion.h"
 #include "mpi/implementation.h"
 #include "mpi/message_arguments.h"
-#include "mpi/wait_reasons.h"
 #include "p2p/attached_buffer.h"
 #include "p2p/exchange_request.h"
 #include "p2p/request_pool.h"
+#include "request/waiting.h"
 
 namespace lapwing::mpi {
 namespace {

@@ -1,12 +1,13 @@
 // MPI 5.0, section 3.8: probes, and receives of messages that a matched probe has taken.
+#include "engine/wait_reason.h"
 #include "mpi/completion.h"
 #include "mpi/implementation.h"
 #include "mpi/message_arguments.h"
 #include "mpi/status_fields.h"
-#include "mpi/wait_reasons.h"
 #include "p2p/message.h"
 #include "p2p/probe_watch.h"
 #include "p2p/request_pool.h"
+#include "wire/hang_report.h"
 
 namespace lapwing::mpi {
 namespace {
@@ -14,6 +15,21 @@ namespace {
 void fill_proc_null(MPI_Status* status) noexcept {
   if (status != MPI_STATUS_IGNORE) status_set_proc_null(*status);
 }
+
+// What a thread that waits for a message to be probed says in a report on a hang.
+class ProbeWait final : public engine::WaitReason {
+ public:
+  ProbeWait(const char* call, comm::Communicator& communicator, int source, int tag) noexcept
+      : WaitReason(call), communicator_(communicator), source_(source), tag_(tag) {}
+  void describe(wire::HangWait& wait) const override {
+    wait.items.push_back(p2p::Messenger::describe_probe(communicator_, source_, tag_));
+  }
+
+ private:
+  comm::Communicator& communicator_;
+  int source_;
+  int tag_;
+};
 
 // Calls `look`, which says whether it found a message, until it does.
 template <typename Look>
@@ -79,7 +95,7 @@ Status probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
   }
   comm::Communicator& communicator = *resolve(comm);
   engine::Call call(process().engine);
-  p2p::Result result;
+  request::Result result;
   LAPWING_TRY(wait_for_message("MPI_Probe", communicator, source, tag,
                                [&] { return process().messenger->probe(communicator, source, tag, result); }));
   fill_status(result, status);
@@ -94,7 +110,7 @@ Status iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status)
   }
   comm::Communicator& communicator = *resolve(comm);
   engine::Call call(process().engine);
-  p2p::Result result;
+  request::Result result;
   LAPWING_TRY(look_for_message(communicator, source, flag,
                                [&] { return process().messenger->probe(communicator, source, tag, result); }));
   if (*flag) fill_status(result, status);
@@ -109,7 +125,7 @@ Status mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Stat
   }
   comm::Communicator& communicator = *resolve(comm);
   engine::Call call(process().engine);
-  p2p::Result result;
+  request::Result result;
   p2p::Message* found = nullptr;
   LAPWING_TRY(wait_for_message("MPI_Mprobe", communicator, source, tag, [&] {
     found = process().messenger->matched_probe(communicator, source, tag, result);
@@ -129,7 +145,7 @@ Status improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* messa
   }
   comm::Communicator& communicator = *resolve(comm);
   engine::Call call(process().engine);
-  p2p::Result result;
+  request::Result result;
   p2p::Message* found = nullptr;
   LAPWING_TRY(look_for_message(communicator, source, flag, [&] {
     found = process().messenger->matched_probe(communicator, source, tag, result);

@@ -43,6 +43,6 @@ inline Process& process() noexcept {
 
 // Handles to objects, as in resolve.h; null when the handle is of no living object of that kind. Predefined handles resolve too.
 comm::Group* resolve(MPI_Group handle) noexcept;
-p2p::Request* resolve(MPI_Request handle) noexcept;
+request::Request* resolve(MPI_Request handle) noexcept;
 
 }  // namespace lapwing::mpi

@@ -7,11 +7,18 @@
 #include "mpi/implementation.h"
 #include "mpi/shim_support.h"
 #include "mpi/status_fields.h"
-#include "mpi/wait_reasons.h"
+#include "request/waiting.h"
 
 namespace lapwing::mpi {
 
-void fill_status(const p2p::Result& result, MPI_Status* status) noexcept {
+using request::all_done;
+using request::find_done;
+using request::is_active;
+using request::Request;
+using request::wait_for_all;
+using request::wait_for_one;
+
+void fill_status(const request::Result& result, MPI_Status* status) noexcept {
   if (status != MPI_STATUS_IGNORE) status_fill(*status, result.source, result.tag, result.bytes, result.cancelled);
 }
 
@@ -19,21 +26,11 @@ void fill_empty_status(MPI_Status* status) noexcept {
   if (status != MPI_STATUS_IGNORE) status_set_empty(*status);
 }
 
-void destroy_request(p2p::Request& request) noexcept {
-  if (request.shared()) return;
-  const std::lock_guard guard(process().engine.lock());
-  if (request.release()) request.destroy();
-}
-
 namespace {
 
-bool is_active(const p2p::Request* request) noexcept {
-  return request != nullptr && request->active();
-}
-
 // Generalized requests fill their statuses themselves.
-Status describe(p2p::Request& request, MPI_Status* status) {
-  if (request.kind() != p2p::Request::Kind::kGeneralized) {
+Status describe(Request& request, MPI_Status* status) {
+  if (!request.completed_by_program()) {
     fill_status(request.result(), status);
     return {};
   }
@@ -47,76 +44,25 @@ Status describe(p2p::Request& request, MPI_Status* status) {
   return {};
 }
 
-Status noted(p2p::Request& request, Status failure) {
+Status noted(Request& request, Status failure) {
   if (!failure.ok() && request.communicator() != nullptr) note_failed_communicator(request.communicator()->handle());
   return failure;
 }
 
+std::span<const MPI_Request> all_of(int count, const MPI_Request requests[]) noexcept {
+  return {requests, static_cast<std::size_t>(count)};
+}
+
 // What a request that is done came to.
-Status outcome_of(p2p::Request& request, MPI_Status* status) {
+Status outcome_of(Request& request, MPI_Status* status) {
   Status outcome = describe(request, status);
   if (outcome.ok() && !request.result().status.ok()) outcome = std::move(request.result().status);
   return noted(request, std::move(outcome));
 }
 
-// Blocks until all active requests are done.
-void wait_for_all(const char* name, int count, const MPI_Request requests[]) {
-  engine::Engine& engine = process().engine;
-  engine::Call call(engine);
-  engine::Waiter waiter(0);
-  for (int i = 0; i < count; ++i) {
-    p2p::Request* request = request_of(requests[i]);
-    if (is_active(request) && engine.watch(*request, waiter)) waiter.expect_one_more();
-  }
-  if (waiter.ready()) return;
-  const RequestsWait reason(name, count, requests, false);
-  waiter.explain(reason);
-  engine.wait(waiter);
-}
-
-// Blocks until at least one active request is done.
-void wait_for_one(const char* name, int count, const MPI_Request requests[]) {
-  engine::Engine& engine = process().engine;
-  engine::Call call(engine);
-  engine::Waiter waiter(1);
-  bool done = false;
-  for (int i = 0; i < count && !done; ++i) {
-    p2p::Request* request = request_of(requests[i]);
-    done = is_active(request) && !engine.watch(*request, waiter);
-  }
-  if (!done) {
-    const RequestsWait reason(name, count, requests, true);
-    waiter.explain(reason);
-    engine.wait(waiter);
-  }
-  for (int i = 0; i < count; ++i) {
-    if (p2p::Request* request = request_of(requests[i]); is_active(request)) engine.unwatch(*request);
-  }
-}
-
 // A wait that need not wait: the application has no more to post at the moment, and what was kept back for more leaves.
 void end_burst() noexcept {
   if (process().engine.turn_wanted()) make_progress();
-}
-
-// The first active request that is done; -1 if none. `active` counts the active ones before it.
-int find_done(int count, const MPI_Request requests[], int& active) noexcept {
-  active = 0;
-  for (int i = 0; i < count; ++i) {
-    const p2p::Request* request = request_of(requests[i]);
-    if (!is_active(request)) continue;
-    ++active;
-    if (request->done()) return i;
-  }
-  return -1;
-}
-
-bool all_done(int count, const MPI_Request requests[]) noexcept {
-  for (int i = 0; i < count; ++i) {
-    const p2p::Request* request = request_of(requests[i]);
-    if (is_active(request) && !request->done()) return false;
-  }
-  return true;
 }
 
 MPI_Status* status_at(MPI_Status statuses[], int index) noexcept {
@@ -141,15 +87,15 @@ class Outcomes {
 };
 
 // Ends as a group, under one lock: all but persistent requests and those that end with a user's callback.
-bool ends_plainly(const p2p::Request* request) noexcept {
-  return is_active(request) && !request->persistent() && request->kind() != p2p::Request::Kind::kGeneralized;
+bool ends_plainly(const Request* request) noexcept {
+  return is_active(request) && !request->persistent() && !request->completed_by_program();
 }
 
 Status take_all(int count, MPI_Request requests[], MPI_Status statuses[]) {
   Outcomes outcomes;
   for (int i = 0; i < count; ++i) {
     MPI_Status* status = status_at(statuses, i);
-    p2p::Request* request = request_of(requests[i]);
+    Request* request = request_of(requests[i]);
     if (!is_active(request))
       fill_empty_status(status);
     else
@@ -158,10 +104,10 @@ Status take_all(int count, MPI_Request requests[], MPI_Status statuses[]) {
   }
   const std::lock_guard guard(process().engine.lock());
   for (int i = 0; i < count; ++i) {
-    p2p::Request* request = request_of(requests[i]);
+    Request* request = request_of(requests[i]);
     if (!ends_plainly(request)) continue;
     requests[i] = MPI_REQUEST_NULL;
-    if (!request->shared() && request->release()) request->destroy();
+    drop(*request);
   }
   return outcomes.result();
 }
@@ -170,7 +116,7 @@ Status take_done(int count, MPI_Request requests[], int* outcount, int indices[]
   Outcomes outcomes;
   *outcount = 0;
   for (int i = 0; i < count; ++i) {
-    p2p::Request* request = request_of(requests[i]);
+    Request* request = request_of(requests[i]);
     if (!is_active(request) || !request->done()) continue;
     MPI_Status* status = status_at(statuses, *outcount);
     indices[(*outcount)++] = i;
@@ -185,43 +131,22 @@ Status no_active_request(int* index, MPI_Status* status) noexcept {
   return {};
 }
 
-// An active request that its user freed ends by itself.
-void destroy_when_done(engine::Operation& operation) noexcept {
-  auto& request = static_cast<p2p::Request&>(operation);
-  if (request.release()) request.destroy();
-}
-
-Status check_startable(const p2p::Request& request) {
-  if (!request.persistent()) {
-    return Status::error(MPI_ERR_REQUEST, "the request is not persistent, so it cannot be started");
-  }
-  if (request.active()) {
-    return Status::error(MPI_ERR_REQUEST, "the request is active already; complete it before it is started again");
-  }
-  return {};
-}
-
 Status begin(MPI_Request handle) {
-  p2p::Request* request = request_of(handle);
+  Request* request = request_of(handle);
   if (request == nullptr) return Status::error(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be started");
-  if (Status wrong = check_startable(*request); !wrong.ok()) return noted(*request, std::move(wrong));
-  request->set_active(true);
-  Status status = request->start();
-  if (!status.ok()) request->set_active(false);
-  return noted(*request, std::move(status));
+  return noted(*request, restart(*request));
 }
 
 }  // namespace
 
-Status take_result(MPI_Request& handle, p2p::Request& request, MPI_Status* status) {
+Status take_result(MPI_Request& handle, Request& request, MPI_Status* status) {
   Status outcome = outcome_of(request, status);
   if (request.persistent()) {
     request.set_active(false);
     return outcome;
   }
   handle = MPI_REQUEST_NULL;
-  Status freed = request.give_up();
-  destroy_request(request);
+  Status freed = retire(process().engine, request);
   return outcome.ok() ? std::move(freed) : std::move(outcome);
 }
 
@@ -235,7 +160,7 @@ void make_progress() noexcept {
 // ---- waiting ----------------------------------------------------------------------------------------------------------
 
 Status wait(MPI_Request* handle, MPI_Status* status) {
-  p2p::Request* request = request_of(*handle);
+  Request* request = request_of(*handle);
   if (!is_active(request)) {
     fill_empty_status(status);
     return {};
@@ -250,8 +175,8 @@ Status wait(MPI_Request* handle, MPI_Status* status) {
 }
 
 Status waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-  if (!all_done(count, requests))
-    wait_for_all("MPI_Waitall", count, requests);
+  if (!all_done(all_of(count, requests)))
+    wait_for_all("MPI_Waitall", process().engine, all_of(count, requests));
   else
     end_burst();
   return take_all(count, requests, statuses);
@@ -259,11 +184,11 @@ Status waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
 
 Status waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
   int active;
-  int found = find_done(count, requests, active);
+  int found = find_done(all_of(count, requests), active);
   if (found < 0) {
     if (active == 0) return no_active_request(index, status);
-    wait_for_one("MPI_Waitany", count, requests);
-    found = find_done(count, requests, active);
+    wait_for_one("MPI_Waitany", process().engine, all_of(count, requests));
+    found = find_done(all_of(count, requests), active);
   }
   *index = found;
   return take_result(requests[found], *request_of(requests[found]), status);
@@ -271,12 +196,12 @@ Status waitany(int count, MPI_Request requests[], int* index, MPI_Status* status
 
 Status waitsome(int count, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[]) {
   int active;
-  if (find_done(count, requests, active) < 0) {
+  if (find_done(all_of(count, requests), active) < 0) {
     if (active == 0) {
       *outcount = MPI_UNDEFINED;
       return {};
     }
-    wait_for_one("MPI_Waitsome", count, requests);
+    wait_for_one("MPI_Waitsome", process().engine, all_of(count, requests));
   }
   return take_done(count, requests, outcount, indices, statuses);
 }
@@ -284,7 +209,7 @@ Status waitsome(int count, MPI_Request requests[], int* outcount, int indices[],
 // ---- testing ----------------------------------------------------------------------------------------------------------
 
 Status test(MPI_Request* handle, int* flag, MPI_Status* status) {
-  p2p::Request* request = request_of(*handle);
+  Request* request = request_of(*handle);
   *flag = 1;
   if (!is_active(request)) {
     fill_empty_status(status);
@@ -297,19 +222,19 @@ Status test(MPI_Request* handle, int* flag, MPI_Status* status) {
 }
 
 Status testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
-  if (!all_done(count, requests)) make_progress();
-  *flag = all_done(count, requests);
+  if (!all_done(all_of(count, requests))) make_progress();
+  *flag = all_done(all_of(count, requests));
   return *flag ? take_all(count, requests, statuses) : Status();
 }
 
 Status testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
   int active;
-  int found = find_done(count, requests, active);
+  int found = find_done(all_of(count, requests), active);
   *flag = 1;
   if (found < 0 && active == 0) return no_active_request(index, status);
   if (found < 0) {
     make_progress();
-    found = find_done(count, requests, active);
+    found = find_done(all_of(count, requests), active);
   }
   *index = found < 0 ? MPI_UNDEFINED : found;
   if (found >= 0) return take_result(requests[found], *request_of(requests[found]), status);
@@ -319,7 +244,7 @@ Status testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Sta
 
 Status testsome(int count, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[]) {
   int active;
-  if (find_done(count, requests, active) < 0) {
+  if (find_done(all_of(count, requests), active) < 0) {
     if (active == 0) {
       *outcount = MPI_UNDEFINED;
       return {};
@@ -335,7 +260,7 @@ namespace {
 
 // What a wait would report, without ending the request.
 Status look_at(MPI_Request handle, MPI_Status* status) {
-  p2p::Request* request = request_of(handle);
+  Request* request = request_of(handle);
   if (!is_active(request)) {
     fill_empty_status(status);
     return {};
@@ -348,14 +273,14 @@ Status look_at(MPI_Request handle, MPI_Status* status) {
 }  // namespace
 
 Status request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
-  if (!all_done(1, &handle)) make_progress();
-  *flag = all_done(1, &handle);
+  if (!all_done(all_of(1, &handle))) make_progress();
+  *flag = all_done(all_of(1, &handle));
   return *flag ? look_at(handle, status) : Status();
 }
 
 Status request_get_status_all(int count, const MPI_Request requests[], int* flag, MPI_Status statuses[]) {
-  if (!all_done(count, requests)) make_progress();
-  *flag = all_done(count, requests);
+  if (!all_done(all_of(count, requests))) make_progress();
+  *flag = all_done(all_of(count, requests));
   if (!*flag) return {};
   Outcomes outcomes;
   for (int i = 0; i < count; ++i) outcomes.add(look_at(requests[i], status_at(statuses, i)), status_at(statuses, i));
@@ -364,12 +289,12 @@ Status request_get_status_all(int count, const MPI_Request requests[], int* flag
 
 Status request_get_status_any(int count, const MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
   int active;
-  int found = find_done(count, requests, active);
+  int found = find_done(all_of(count, requests), active);
   *flag = 1;
   if (found < 0 && active == 0) return no_active_request(index, status);
   if (found < 0) {
     make_progress();
-    found = find_done(count, requests, active);
+    found = find_done(all_of(count, requests), active);
   }
   *index = found < 0 ? MPI_UNDEFINED : found;
   if (found >= 0) return look_at(requests[found], status);
@@ -380,7 +305,7 @@ Status request_get_status_any(int count, const MPI_Request requests[], int* inde
 Status request_get_status_some(int count, const MPI_Request requests[], int* outcount, int indices[],
                                MPI_Status statuses[]) {
   int active;
-  if (find_done(count, requests, active) < 0) {
+  if (find_done(all_of(count, requests), active) < 0) {
     if (active == 0) {
       *outcount = MPI_UNDEFINED;
       return {};
@@ -390,7 +315,7 @@ Status request_get_status_some(int count, const MPI_Request requests[], int* out
   Outcomes outcomes;
   *outcount = 0;
   for (int i = 0; i < count; ++i) {
-    const p2p::Request* request = request_of(requests[i]);
+    const Request* request = request_of(requests[i]);
     if (!is_active(request) || !request->done()) continue;
     MPI_Status* status = status_at(statuses, *outcount);
     indices[(*outcount)++] = i;
@@ -413,37 +338,20 @@ Status startall(int count, MPI_Request requests[]) {
 }
 
 Status cancel(MPI_Request* handle) {
-  p2p::Request* request = request_of(*handle);
+  Request* request = request_of(*handle);
   if (request == nullptr) return Status::error(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be cancelled");
   if (!request->active())
     return noted(*request, Status::error(MPI_ERR_REQUEST, "an inactive request cannot be cancelled"));
-  if (request->kind() == p2p::Request::Kind::kGeneralized) return noted(*request, request->cancel());
+  if (request->completed_by_program()) return noted(*request, request->cancel());
   engine::Call call(process().engine);
   return noted(*request, request->cancel());
 }
 
 Status request_free(MPI_Request* handle) {
-  p2p::Request* request = request_of(*handle);
+  Request* request = request_of(*handle);
   if (request == nullptr) return Status::error(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be freed");
   *handle = MPI_REQUEST_NULL;
-  if (request->kind() == p2p::Request::Kind::kGeneralized && !request->done()) {
-    // Its completer destroys it (generalized_request.cc).
-    engine::Call call(process().engine);
-    if (!request->done()) {
-      request->set_active(false);
-      return {};
-    }
-  }
-  if (!request->done()) {
-    engine::Call call(process().engine);
-    if (!request->done()) {
-      request->set_continuation(&destroy_when_done);
-      return {};
-    }
-  }
-  Status freed = request->give_up();
-  destroy_request(*request);
-  return freed;
+  return give_up(process().engine, *request);
 }
 
 }  // namespace lapwing::mpi

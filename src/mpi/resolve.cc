@@ -24,8 +24,8 @@ comm::Group* resolve(MPI_Group handle) noexcept {
   return handle == MPI_GROUP_EMPTY ? &empty_group() : nullptr;
 }
 
-p2p::Request* resolve(MPI_Request handle) noexcept {
-  return is_predefined(handle) ? nullptr : alive<p2p::Request>(handle, ObjectKind::kRequest);
+request::Request* resolve(MPI_Request handle) noexcept {
+  return is_predefined(handle) ? nullptr : alive<request::Request>(handle, ObjectKind::kRequest);
 }
 
 comm::ErrorHandler* resolve(MPI_Errhandler handle) noexcept {

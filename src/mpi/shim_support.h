@@ -18,7 +18,7 @@
 #include "datatype/op.h"
 #include "mpi.h"
 #include "mpi/resolve.h"
-#include "p2p/request.h"
+#include "request/request.h"
 
 namespace lapwing::mpi {
 
@@ -126,8 +126,8 @@ inline bool is_valid(MPI_Message message) noexcept {
 // A request has more than one base, so its Object is not where its handle points.
 inline bool is_valid(MPI_Request request) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(request);
-  return is_address(request) && address % alignof(p2p::Request) == 0 &&
-         reinterpret_cast<const p2p::Request*>(request)->Object::kind() == ObjectKind::kRequest;
+  return is_address(request) && address % alignof(request::Request) == 0 &&
+         reinterpret_cast<const request::Request*>(request)->Object::kind() == ObjectKind::kRequest;
 }
 
 inline constexpr ObjectKind kind_of(MPI_Comm) noexcept {

@@ -23,8 +23,9 @@ namespace lapwing::p2p {
 // Completes when the sends that were in the buffer have left. Destroyed like a user's request.
 class FlushRequest final : public Request, public ListNode<> {
  public:
-  FlushRequest() noexcept : Request(Kind::kOther, false) {}
+  FlushRequest() noexcept : Request(false) {}
   Status start() override { return Status::error(MPI_ERR_REQUEST, "a flush cannot be started again"); }
+  void describe(wire::HangItem& item) const override;
   void destroy() noexcept override { delete this; }
 
  private:

@@ -6,7 +6,7 @@ namespace lapwing::p2p {
 
 ExchangeRequest::ExchangeRequest(engine::Engine& engine, Messenger& messenger, const SendArguments& send,
                                  const ReceiveArguments& receive, std::unique_ptr<std::byte[]> replaced) noexcept
-    : Request(Kind::kOther, false),
+    : Request(false),
       engine_(engine),
       messenger_(messenger),
       replaced_(std::move(replaced)),

@@ -17,6 +17,7 @@ class ExchangeRequest final : public Request {
 
   // Once.
   Status start() override;
+  void describe(wire::HangItem& item) const override;
   void destroy() noexcept override { delete this; }
 
  private:

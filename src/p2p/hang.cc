@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "p2p/exchange_request.h"
 #include "p2p/messenger_state.h"
+#include "p2p/partitioned.h"
 #include "wire/hang_report.h"
 
 namespace lapwing::p2p {
@@ -97,6 +99,34 @@ HangItem Messenger::describe(const ReceiveRequest& receive) {
   item.moving = !receive.queued();
   item.state = receive.queued() ? "no message yet" : progress(receive.received_, receive.wanted_, "come");
   return item;
+}
+
+void SendRequest::describe(HangItem& item) const {
+  item = Messenger::describe(*this);
+}
+
+void ReceiveRequest::describe(HangItem& item) const {
+  item = Messenger::describe(*this);
+}
+
+void ExchangeRequest::describe(HangItem& item) const {
+  Request::describe(item);
+  item.state = "a send and a receive in one";
+}
+
+void FlushRequest::describe(HangItem& item) const {
+  Request::describe(item);
+  item.state = "buffered sends that have not left yet";
+}
+
+void PartitionedSend::describe(HangItem& item) const {
+  Request::describe(item);
+  item.state = "partitioned communication";
+}
+
+void PartitionedReceive::describe(HangItem& item) const {
+  Request::describe(item);
+  item.state = "partitioned communication";
 }
 
 HangItem Messenger::describe_probe(comm::Communicator& communicator, int source, int tag) {

@@ -16,7 +16,7 @@
 #include "comm/communicator.h"
 #include "datatype/datatype.h"
 #include "net/network.h"
-#include "p2p/request.h"
+#include "request/request.h"
 
 namespace lapwing::wire {
 struct HangItem;
@@ -24,6 +24,9 @@ struct HangReport;
 }  // namespace lapwing::wire
 
 namespace lapwing::p2p {
+
+using request::Request;
+using request::Result;
 
 enum class SendMode { kStandard, kSynchronous, kReady, kBuffered };
 

@@ -37,7 +37,7 @@ struct SetupSend final : SendRequest {
 
 PartitionedSend::PartitionedSend(engine::Engine& engine, Messenger& messenger, const SendArguments& arguments,
                                  int partitions)
-    : Request(Kind::kPartitioned, true),
+    : Request(true),
       engine_(engine),
       messenger_(messenger),
       first_(arguments),
@@ -99,7 +99,7 @@ void PartitionedSend::on_part_sent(engine::Operation& operation) noexcept {
 
 PartitionedReceive::PartitionedReceive(engine::Engine& engine, Messenger& messenger, const ReceiveArguments& arguments,
                                        int partitions)
-    : Request(Kind::kPartitioned, true),
+    : Request(true),
       engine_(engine),
       messenger_(messenger),
       first_(arguments),

@@ -33,6 +33,7 @@ class PartitionedSend final : public Request {
   Status start() override;
   // Partitions low..high, each once a round.
   Status ready(int low, int high);
+  void describe(wire::HangItem& item) const override;
   void destroy() noexcept override { delete this; }
 
  private:
@@ -59,6 +60,7 @@ class PartitionedReceive final : public Request {
   // Whether all bytes of that partition of ours are here.
   bool arrived(int partition) const noexcept;
   int partitions() const noexcept { return partitions_; }
+  void describe(wire::HangItem& item) const override;
   void destroy() noexcept override;
 
  private:

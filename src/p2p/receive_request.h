@@ -15,7 +15,7 @@
 #include "net/transport.h"
 #include "p2p/match_table.h"
 #include "p2p/messenger.h"
-#include "p2p/request.h"
+#include "request/request.h"
 
 namespace lapwing::p2p {
 
@@ -24,7 +24,7 @@ struct PullTag;
 class ReceiveRequest : public Request, public MatchNode, public ListNode<PullTag> {
  public:
   explicit ReceiveRequest(const ReceiveArguments& arguments = {}, bool persistent = false) noexcept
-      : Request(Kind::kReceive, persistent), arguments_(arguments) {
+      : Request(persistent), arguments_(arguments) {
     communicator_ = arguments.communicator;
   }
 
@@ -40,6 +40,7 @@ class ReceiveRequest : public Request, public MatchNode, public ListNode<PullTag
     if (messenger_ != nullptr && !done()) messenger_->cancel(*this);
     return {};
   }
+  void describe(wire::HangItem& item) const override;
   // The embedder owns the memory.
   void destroy() noexcept override {}
 

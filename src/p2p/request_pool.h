@@ -46,7 +46,7 @@ class UserReceive final : public ReceiveRequest {
 // Stands behind the handle of every send that was complete before its function returned (Messenger::send_now).
 class SentSend final : public Request {
  public:
-  SentSend() noexcept : Request(Kind::kSend, false) {
+  SentSend() noexcept : Request(false) {
     set_active(true);
     set_shared();
   }

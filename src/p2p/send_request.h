@@ -22,7 +22,7 @@
 #include "datatype/walk.h"
 #include "net/transport.h"
 #include "p2p/messenger.h"
-#include "p2p/request.h"
+#include "request/request.h"
 
 namespace lapwing::p2p {
 
@@ -31,7 +31,7 @@ struct HeldTag;
 class SendRequest : public Request, public ListNode<HeldTag> {
  public:
   explicit SendRequest(const SendArguments& arguments = {}, bool persistent = false) noexcept
-      : Request(Kind::kSend, persistent), arguments_(arguments) {
+      : Request(persistent), arguments_(arguments) {
     communicator_ = arguments.communicator;
   }
 
@@ -47,6 +47,7 @@ class SendRequest : public Request, public ListNode<HeldTag> {
     if (messenger_ != nullptr && !done()) messenger_->cancel(*this);
     return {};
   }
+  void describe(wire::HangItem& item) const override;
   // The embedder owns the memory.
   void destroy() noexcept override {}
 
