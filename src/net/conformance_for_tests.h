@@ -22,9 +22,17 @@
 
 namespace lapwing::net {
 
+// Tells frames apart: in a word that no transport reads.
+inline void set_tag(SendOp& op, int tag) {
+  op.header.set_own(5, static_cast<std::uint64_t>(tag));
+}
+inline int tag_of(const wire::FrameHeader& header) {
+  return static_cast<int>(header.own(5));
+}
+
 struct TestOp : SendOp {
   TestOp() {
-    header.kind = wire::FrameKind::kEager;
+    header.describe(wire::Protocol::kMessages, 0);
     on_sent = [](SendOp& op, const Status& status) noexcept {
       auto& self = static_cast<TestOp&>(op);
       ++self.completions;
@@ -36,11 +44,11 @@ struct TestOp : SendOp {
   void carry(Bytes content) {
     bytes = std::move(content);
     data = bytes.data();
-    header.payload_bytes = header.message_bytes = bytes.size();
+    header.describe(wire::Protocol::kMessages, bytes.size());
   }
   void carry(ScatteredWalk& content) {
     walk = &content;
-    header.payload_bytes = header.message_bytes = content.remaining();
+    header.describe(wire::Protocol::kMessages, content.remaining());
   }
   Bytes bytes;
   std::function<void(TestOp&)> then;
@@ -70,10 +78,10 @@ class TestSink final : public FrameSink {
     ++headers;
     if (choose) return choose(peer, header);
     Bytes& buffer = buffers_[peer];
-    buffer.assign(header.payload_bytes, std::byte{0});
+    buffer.assign(header.payload_bytes(), std::byte{0});
     Landing landing;
     landing.base = buffer.data();
-    landing.accepted = header.payload_bytes;
+    landing.accepted = header.payload_bytes();
     return landing;
   }
   void on_frame(PeerId peer, const wire::FrameHeader& header, const Landing& landing) noexcept override {
@@ -92,17 +100,17 @@ class TestSink final : public FrameSink {
 
 struct Kind {
   const char* name;
-  std::unique_ptr<Transport> (*make)(engine::Engine&, FrameSink&, const NetworkConfig&);
+  std::unique_ptr<Transport> (*make)(engine::Engine&, const Sinks&, const NetworkConfig&);
   bool loops_back;       // one rank that talks to itself
   bool notices_closing;  // a peer that breaks off, or whom we break off with, learns of it
 };
 
 template <typename T>
-std::unique_ptr<Transport> make(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config) {
-  return std::make_unique<T>(engine, sink, config);
+std::unique_ptr<Transport> make(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config) {
+  return std::make_unique<T>(engine, sinks, config);
 }
 
-inline std::unique_ptr<Transport> make_tcp(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config) {
+inline std::unique_ptr<Transport> make_tcp(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config) {
   TcpOptions options;
   options.rank = config.rank;
   options.size = config.size;
@@ -110,7 +118,7 @@ inline std::unique_ptr<Transport> make_tcp(engine::Engine& engine, FrameSink& si
   options.host_identity = config.host_identity;
   options.host_name = config.host_name;
   options.single_host = true;
-  return std::make_unique<TcpTransport>(engine, sink, options);
+  return std::make_unique<TcpTransport>(engine, sinks, options);
 }
 
 inline constexpr Kind kKinds[] = {

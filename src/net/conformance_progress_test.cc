@@ -24,7 +24,7 @@ TEST_P(Conformance, AFloodInBothDirectionsEnds) {
     node.engine.begin(all);
     node.sink.after_frame = one_less;
     for (int i = 0; i < kMessages; ++i) {
-      ops[i].header.tag = i;
+      set_tag(ops[i], i);
       ops[i].carry(make_bytes(kBytes + i, i));
       ops[i].then = [&](TestOp&) { one_less(); };
       node.transport->post(peer, ops[i]);
@@ -132,13 +132,13 @@ TEST_P(Conformance, AnUnexpectedFarewellIsReportedOnce) {
 TEST_P(Conformance, APeerThatBreaksTheProtocolIsLost) {
   receiver().sink.choose = [](PeerId, const wire::FrameHeader& header) {
     Landing landing;
-    landing.violation = header.tag == 13;
+    landing.violation = tag_of(header) == 13;
     landing.reason = "tag 13 brings bad luck";
     return landing;
   };
   std::deque<TestOp> ops(3);
   for (TestOp& op : ops) op.carry(make_bytes(1000, 1));
-  ops[1].header.tag = 13;
+  set_tag(ops[1], 13);
   for (TestOp& op : ops) post(op);
   pump([&] { return receiver().sink.lost != 0; });
   EXPECT_EQ(receiver().sink.received.size(), 1u);

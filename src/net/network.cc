@@ -31,13 +31,13 @@ bool too_many_for_shm(const NetworkConfig& config) {
 
 }  // namespace
 
-Network::Network(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config)
+Network::Network(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config)
     : engine_(engine), config_(config) {
-  transports_.push_back(std::make_unique<SelfTransport>(engine, sink, config));
+  transports_.push_back(std::make_unique<SelfTransport>(engine, sinks, config));
   if (config.size < 2) return;
   if (config.use_shm && !too_many_for_shm(config))
-    transports_.push_back(std::make_unique<ShmTransport>(engine, sink, config));
-  if (config.use_tcp) transports_.push_back(std::make_unique<TcpTransport>(engine, sink, config));
+    transports_.push_back(std::make_unique<ShmTransport>(engine, sinks, config));
+  if (config.use_tcp) transports_.push_back(std::make_unique<TcpTransport>(engine, sinks, config));
 }
 
 Network::~Network() = default;

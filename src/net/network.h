@@ -27,7 +27,7 @@ struct NetworkConfig {
 
 class Network {
  public:
-  Network(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config);
+  Network(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config);
   ~Network();
 
   Status publish(wire::Card& card);

@@ -1,6 +1,5 @@
 // What a transport is to the layers above: it moves frames between this rank and a peer, in order, without loss or
-// duplicate, and knows no communicator and no tag. Of a header it reads the lengths, writes the sequence, and knows two kinds: an
-// eager message that fits into its header (shared memory), and goodbye.
+// duplicate, and knows no communicator and no tag: of a header it reads and writes the transport's part alone (wire/frame.h).
 //
 // Everything here is called with the endpoint's lock held, and calls back with it held. A transport is an engine::Source.
 #pragma once
@@ -29,9 +28,9 @@ class SendOp : public ListNode<> {
  public:
   using OnSent = void (*)(SendOp& op, const Status& status) noexcept;
 
-  wire::FrameHeader header;         // the transport fills `sequence`
-  const std::byte* data = nullptr;  // the payload when it is contiguous: header.payload_bytes of it
-  ByteWalk* walk = nullptr;         // otherwise; the transport takes exactly payload_bytes from it
+  wire::FrameHeader header;         // the protocol's, and described; the transport numbers it
+  const std::byte* data = nullptr;  // the payload when it is contiguous: header.payload_bytes() of it
+  ByteWalk* walk = nullptr;         // otherwise; the transport takes exactly payload_bytes() from it
   OnSent on_sent = nullptr;  // exactly once: the payload's memory may be reused (or: will never be sent, with why)
 
   // The transport's own bookkeeping.
@@ -50,7 +49,7 @@ struct Landing {
   const char* reason = "";
 };
 
-// Receives frames: implemented by p2p.
+// Receives the frames of one protocol.
 class FrameSink {
  public:
   // A frame that is here whole, its payload in one piece: does what on_header, taking the payload and on_frame would do, in one
@@ -59,7 +58,7 @@ class FrameSink {
     (void)peer, (void)header, (void)payload;
     return false;
   }
-  // A header from `peer` has arrived and been decoded. Says where the payload goes. For a frame without payload too.
+  // A header from `peer` has arrived, and its transport's part is sound. Says where the payload goes. For a frame without payload too.
   virtual Landing on_header(PeerId peer, const wire::FrameHeader& header) noexcept = 0;
   // May follow on_header, when the payload of a long frame begins to come: unlike there, frames may be posted here.
   virtual void on_begun(PeerId peer, const wire::FrameHeader& header) noexcept { (void)peer, (void)header; }
@@ -73,6 +72,25 @@ class FrameSink {
 
  protected:
   ~FrameSink() = default;
+};
+
+// Who takes the frames of which protocol. A frame of a protocol that has none here breaks the rules.
+class Sinks {
+ public:
+  Sinks() noexcept;
+  Sinks(FrameSink& messages) noexcept : Sinks() { add(wire::Protocol::kMessages, messages); }
+
+  void add(wire::Protocol protocol, FrameSink& sink) noexcept { sinks_[static_cast<std::size_t>(protocol)] = &sink; }
+  // Of a frame whose header is sound.
+  FrameSink& of(const wire::FrameHeader& header) const noexcept { return *sinks_[header.protocol()]; }
+
+  // `half_received`: the landing of a frame with this header, or null.
+  void peer_lost(PeerId peer, const Status& why, const wire::FrameHeader& header,
+                 const Landing* half_received) const noexcept;
+  void peer_left(PeerId peer, const Status& why) const noexcept;
+
+ private:
+  FrameSink* sinks_[wire::kProtocols];
 };
 
 struct Capabilities {

@@ -10,7 +10,7 @@
 namespace lapwing::p2p {
 namespace {
 
-using wire::FrameKind;
+using wire::MessageKind;
 
 net::Landing violation(const char* reason) noexcept {
   net::Landing landing;
@@ -19,12 +19,12 @@ net::Landing violation(const char* reason) noexcept {
   return landing;
 }
 
-bool is_pullable(const wire::FrameHeader& header) noexcept {
-  return header.kind == FrameKind::kRts && (header.flags & wire::kFlagPullable) != 0;
+bool is_pullable(const wire::MessageHeader& header) noexcept {
+  return header.kind == MessageKind::kRts && (header.flags & wire::kFlagPullable) != 0;
 }
 
 // The payload that a receiver without a posted receive must store.
-std::uint64_t stored_bytes(const wire::FrameHeader& header) noexcept {
+std::uint64_t stored_bytes(const wire::MessageHeader& header) noexcept {
   return is_pullable(header) ? 0 : header.payload_bytes;
 }
 
@@ -37,7 +37,7 @@ std::uint64_t load_address(const std::byte* bytes) noexcept {
 // No honest peer ever gives this much credit; keeps the sums far from overflow.
 constexpr std::uint64_t kAbsurdCredit = std::uint64_t{1} << 48;
 
-bool gives_absurd_credit(const Peer& peer, const wire::FrameHeader& header) noexcept {
+bool gives_absurd_credit(const Peer& peer, const wire::MessageHeader& header) noexcept {
   const int account = (header.credit & kInternalAccountBit) != 0 ? kInternalAccount : kUserAccount;
   return peer.outgoing[account].credit + (header.credit & kMaxUnitsPerFrame) > kAbsurdCredit;
 }
@@ -47,8 +47,10 @@ bool gives_absurd_credit(const Peer& peer, const wire::FrameHeader& header) noex
 // ---- the short way ----------------------------------------------------------------------------------------------------
 
 // A small message, and a posted receive with room for it in one piece: the usual case.
-bool Messenger::State::on_whole(net::PeerId id, const wire::FrameHeader& header, const std::byte* payload) noexcept {
-  if (header.kind != FrameKind::kEager || header.tag < 0) return false;
+bool Messenger::State::on_whole(net::PeerId id, const wire::FrameHeader& frame, const std::byte* payload) noexcept {
+  if (!wire::is_plain_eager(frame)) return false;
+  const wire::MessageHeader header = wire::unpack(frame);
+  if (header.tag < 0) return false;
   Peer& peer = peers[id];
   if (header.credit != 0 && gives_absurd_credit(peer, header)) return false;
   if (header.sender_token != 0 && leaves_answers(peer)) return false;
@@ -74,7 +76,7 @@ bool Messenger::State::on_whole(net::PeerId id, const wire::FrameHeader& header,
   result.bytes = bytes;
   result.note = header.receiver_token;
   engine.finish(*receive);
-  if (header.sender_token != 0) post_ack(id, header.sender_token);
+  if (header.sender_token != 0) answer(id, MessageKind::kAck, header.sender_token);
   if (incoming.worth_a_frame()) return_credit(id, false);
   if (incoming.exhausted()) after_spending(id, peer, account);
   if (header.credit != 0) take_credit(id, header.credit);
@@ -83,31 +85,33 @@ bool Messenger::State::on_whole(net::PeerId id, const wire::FrameHeader& header,
 
 // ---- headers --------------------------------------------------------------------------------------------------------
 
-net::Landing Messenger::State::on_header(net::PeerId id, const wire::FrameHeader& header) noexcept {
+net::Landing Messenger::State::on_header(net::PeerId id, const wire::FrameHeader& frame) noexcept {
+  wire::MessageHeader header;
+  malformed = wire::decode(frame, header);
+  if (!malformed.ok()) return violation(malformed.text());
   if (gives_absurd_credit(peers[id], header)) return violation("it gives back more credit than there is");
   if (leaves_answers(peers[id])) return violation("it asks for answers without end and reads none");
   switch (header.kind) {
-    case FrameKind::kEager:
-    case FrameKind::kRts:
+    case MessageKind::kEager:
+    case MessageKind::kRts:
       return on_message_header(id, header);
-    case FrameKind::kData:
+    case MessageKind::kData:
       return on_data_header(id, header);
-    case FrameKind::kCts:
-    case FrameKind::kAck:
-    case FrameKind::kCancelAck:
-      if (const char* reason = check_answer(id, header)) return violation(reason);
-      return {};
-    case FrameKind::kCredit:
-    case FrameKind::kCancel:
-    case FrameKind::kGoodbye:
-      return {};
+    case MessageKind::kCts:
+    case MessageKind::kAck:
+    case MessageKind::kFin:
+    case MessageKind::kCancelAck:
+      return on_answer_header(id, header);
+    case MessageKind::kCredit:
+    case MessageKind::kCancel:
+      break;
   }
-  return violation("its kind is unknown");
+  return {};
 }
 
-net::Landing Messenger::State::on_message_header(net::PeerId id, const wire::FrameHeader& header) noexcept {
+net::Landing Messenger::State::on_message_header(net::PeerId id, const wire::MessageHeader& header) noexcept {
   if (header.tag < 0) return violation("the tag of its message is negative");
-  if (header.kind == FrameKind::kRts && header.sender_token == 0) return violation("its RTS names no send");
+  if (header.kind == MessageKind::kRts && header.sender_token == 0) return violation("its RTS names no send");
   if (is_pullable(header) && header.payload_bytes != sizeof(Peer::address))
     return violation("an RTS that may be pulled carries its address and nothing else");
   Peer& peer = peers[id];
@@ -121,7 +125,7 @@ net::Landing Messenger::State::on_message_header(net::PeerId id, const wire::Fra
   bind(*receive, id, header.source, header.tag, header.message_bytes);
   receive->result().note = header.receiver_token;
   peer.landing_receive = receive;
-  if (!is_pullable(header)) return landing_of(*receive, header.payload_bytes);
+  if (!is_pullable(header)) return landing_of(*receive, 0, header.payload_bytes);
   net::Landing landing;
   landing.base = peer.address;
   landing.accepted = sizeof peer.address;
@@ -129,7 +133,7 @@ net::Landing Messenger::State::on_message_header(net::PeerId id, const wire::Fra
 }
 
 // No receive is posted: the message waits in a block of its own.
-net::Landing Messenger::State::store(net::PeerId id, const wire::FrameHeader& header) noexcept {
+net::Landing Messenger::State::store(net::PeerId id, const wire::MessageHeader& header) noexcept {
   Peer& peer = peers[id];
   Message& message = pool.make(stored_bytes(header));
   message.ByEnvelope::key = {header.context, id, header.tag};
@@ -138,7 +142,7 @@ net::Landing Messenger::State::store(net::PeerId id, const wire::FrameHeader& he
   message.sender_token = header.sender_token;
   message.note = header.receiver_token;
   message.source = header.source;
-  message.is_rts = header.kind == FrameKind::kRts;
+  message.is_rts = header.kind == MessageKind::kRts;
   message.pullable = is_pullable(header);
   unexpected.insert(static_cast<ByEnvelope&>(message));
   by_context.insert(static_cast<ByContext&>(message));
@@ -152,26 +156,33 @@ net::Landing Messenger::State::store(net::PeerId id, const wire::FrameHeader& he
   return landing;
 }
 
-net::Landing Messenger::State::on_data_header(net::PeerId id, const wire::FrameHeader& header) noexcept {
+net::Landing Messenger::State::on_data_header(net::PeerId id, const wire::MessageHeader& header) noexcept {
   ReceiveRequest* receive = receives.find(header.receiver_token);
   if (receive == nullptr || receive->peer_ != id) return violation("its data is for no receive of ours");
-  if (header.payload_bytes > receive->wanted_ - receive->received_)
+  const bool within = header.offset <= receive->wanted_ && header.payload_bytes <= receive->wanted_ - header.offset;
+  if (!within || header.payload_bytes > receive->wanted_ - receive->received_)
     return violation("it sends more data than was asked for");
-  return landing_of(*receive, header.payload_bytes);
+  return landing_of(*receive, header.offset, header.payload_bytes);
+}
+
+net::Landing Messenger::State::on_answer_header(net::PeerId id, const wire::MessageHeader& header) noexcept {
+  const char* reason = check_answer(id, header);
+  return reason != nullptr ? violation(reason) : net::Landing();
 }
 
 // What is wrong with a frame that answers one of our sends; null if nothing.
-const char* Messenger::State::check_answer(net::PeerId id, const wire::FrameHeader& header) noexcept {
+const char* Messenger::State::check_answer(net::PeerId id, const wire::MessageHeader& header) noexcept {
   const SendRequest* send = sends.find(header.sender_token);
   if (send == nullptr || send->peer_ != id) return "it answers a send that is not waiting for it";
-  if (header.kind == FrameKind::kCancelAck) {
+  if (header.kind == MessageKind::kCancelAck) {
     if (!send->awaits_cancel_ack_) return "it takes back a send that nobody cancelled";
     if ((header.flags & wire::kFlagCancelled) != 0 && !send->awaits_answer_)
       return "it takes back a send that it has received";
     return nullptr;
   }
   if (!send->awaits_answer_) return "it answers a send twice";
-  if (header.kind == FrameKind::kCts) {
+  if ((header.kind == MessageKind::kAck) == send->rendezvous_) return "its answer is not to what it was sent";
+  if (header.kind == MessageKind::kCts) {
     if (header.message_bytes > send->bytes_ || header.message_bytes <= send->next_byte_)
       return "it asks for bytes that the message does not have";
     if (header.receiver_token == 0) return "it asks for data and names no receive";
@@ -182,39 +193,41 @@ const char* Messenger::State::check_answer(net::PeerId id, const wire::FrameHead
 // ---- long frames ----
 
 // Asks for the rest of a message while its first bytes are still coming, so that the sender need not wait for the answer.
-void Messenger::State::on_begun(net::PeerId id, const wire::FrameHeader& header) noexcept {
+void Messenger::State::on_begun(net::PeerId id, const wire::FrameHeader& frame) noexcept {
+  const wire::MessageHeader header = wire::unpack(frame);
   ReceiveRequest* receive = peers[id].landing_receive;
-  if (header.kind != FrameKind::kRts || is_pullable(header) || receive == nullptr) return;
+  if (header.kind != MessageKind::kRts || is_pullable(header) || receive == nullptr) return;
   if (receive->wanted_ > header.payload_bytes) post_cts(*receive, header.sender_token);
 }
 
 // ---- whole frames ---------------------------------------------------------------------------------------------------
 
-void Messenger::State::on_frame(net::PeerId id, const wire::FrameHeader& header) noexcept {
+void Messenger::State::on_frame(net::PeerId id, const wire::FrameHeader& frame) noexcept {
+  const wire::MessageHeader header = wire::unpack(frame);
   switch (header.kind) {
-    case FrameKind::kEager:
-    case FrameKind::kRts:
+    case MessageKind::kEager:
+    case MessageKind::kRts:
       on_message(id, header);
       break;
-    case FrameKind::kData:
+    case MessageKind::kData:
       on_data(id, header);
       break;
-    case FrameKind::kCts:
-    case FrameKind::kAck:
-    case FrameKind::kCancelAck:
+    case MessageKind::kCts:
+    case MessageKind::kAck:
+    case MessageKind::kFin:
+    case MessageKind::kCancelAck:
       on_answer(header);
       break;
-    case FrameKind::kCancel:
+    case MessageKind::kCancel:
       on_cancel(id, header);
       break;
-    case FrameKind::kCredit:
-    case FrameKind::kGoodbye:
+    case MessageKind::kCredit:
       break;
   }
   if (header.credit != 0) take_credit(id, header.credit);
 }
 
-void Messenger::State::on_message(net::PeerId id, const wire::FrameHeader& header) noexcept {
+void Messenger::State::on_message(net::PeerId id, const wire::MessageHeader& header) noexcept {
   Peer& peer = peers[id];
   const int account = account_of(header.context);
   const std::uint64_t address = is_pullable(header) ? load_address(peer.address) : 0;
@@ -224,12 +237,15 @@ void Messenger::State::on_message(net::PeerId id, const wire::FrameHeader& heade
     counters.bytes_received += landed;
     count_moved(landed);
     peer.incoming[account].release(message_units(stored_bytes(header)));
-    if (header.kind == FrameKind::kRts) {
+    if (header.kind == MessageKind::kRts) {
       const bool asked = receive->token_ != 0;  // by on_begun
-      if (!asked) proceed(*receive, header.sender_token, is_pullable(header), address);
+      if (!asked)
+        proceed(*receive, header.sender_token, is_pullable(header), address);
+      else if (receive->received_ == receive->wanted_)
+        complete(*receive);
     } else {
       complete(*receive);
-      if (header.sender_token != 0) post_ack(id, header.sender_token);
+      if (header.sender_token != 0) answer(id, MessageKind::kAck, header.sender_token);
     }
     return_credit(id, false);
   } else if (Message* message = std::exchange(peer.landing_message, nullptr)) {
@@ -255,7 +271,7 @@ void Messenger::State::after_spending(net::PeerId id, Peer& peer, int account) n
   relieve(id, account, peer.posted[account] != 0 || posted_any[account] != 0 || probed);
 }
 
-void Messenger::State::on_data(net::PeerId id, const wire::FrameHeader& header) noexcept {
+void Messenger::State::on_data(net::PeerId id, const wire::MessageHeader& header) noexcept {
   ReceiveRequest* receive = receives.find(header.receiver_token);
   if (receive == nullptr || receive->peer_ != id) return;
   receive->received_ += header.payload_bytes;
@@ -264,10 +280,10 @@ void Messenger::State::on_data(net::PeerId id, const wire::FrameHeader& header) 
   if (receive->received_ == receive->wanted_) complete(*receive);
 }
 
-void Messenger::State::on_answer(const wire::FrameHeader& header) noexcept {
+void Messenger::State::on_answer(const wire::MessageHeader& header) noexcept {
   SendRequest* send = sends.find(header.sender_token);
   if (send == nullptr) return;
-  if (header.kind == FrameKind::kCancelAck) {
+  if (header.kind == MessageKind::kCancelAck) {
     send->awaits_cancel_ack_ = false;
     if ((header.flags & wire::kFlagCancelled) != 0) {
       send->awaits_answer_ = false;
@@ -276,19 +292,19 @@ void Messenger::State::on_answer(const wire::FrameHeader& header) noexcept {
     return settle(*send);
   }
   send->awaits_answer_ = false;
-  if (header.kind == FrameKind::kCts) {
+  if (header.kind == MessageKind::kCts) {
     send->wanted_ = header.message_bytes;
     send->receiver_token_ = header.receiver_token;
   }
   pump(*send);
 }
 
-void Messenger::State::on_cancel(net::PeerId id, const wire::FrameHeader& header) noexcept {
+void Messenger::State::on_cancel(net::PeerId id, const wire::MessageHeader& header) noexcept {
   MatchNode* node = header.sender_token != 0 ? unexpected.oldest({header.context, id, header.tag}) : nullptr;
   while (node != nullptr && static_cast<Message*>(static_cast<ByEnvelope*>(node))->sender_token != header.sender_token)
     node = MatchTable::next(*node);
-  wire::FrameHeader answer;
-  answer.kind = FrameKind::kCancelAck;
+  wire::MessageHeader answer;
+  answer.kind = MessageKind::kCancelAck;
   answer.sender_token = header.sender_token;
   if (node != nullptr) {
     auto& message = *static_cast<Message*>(static_cast<ByEnvelope*>(node));
@@ -312,8 +328,8 @@ void Messenger::State::return_credit(net::PeerId id, bool all) noexcept {
   Peer& peer = peers[id];
   for (IncomingAccount& account : peer.incoming) {
     while (!peer.lost && (account.worth_a_frame() || (all && account.owed != 0))) {
-      wire::FrameHeader credit;
-      credit.kind = FrameKind::kCredit;
+      wire::MessageHeader credit;
+      credit.kind = MessageKind::kCredit;
       post_control(id, credit);
     }
   }

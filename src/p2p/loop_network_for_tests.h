@@ -20,7 +20,7 @@
 #include "engine/engine.h"
 #include "net/network.h"
 #include "p2p/messenger.h"
-#include "wire/frame.h"
+#include "wire/message_header.h"
 
 namespace lapwing::net {
 
@@ -165,10 +165,9 @@ class LoopJob {
   }
 
   // A frame that no honest messenger would send.
-  void inject(std::uint32_t from, std::uint32_t to, const wire::FrameHeader& header,
-              std::vector<std::byte> payload = {}) {
-    Frame frame{nullptr, header, std::move(payload), {}, Stage::kTaken};
-    frame.header.payload_bytes = frame.payload.size();
+  void inject(std::uint32_t from, std::uint32_t to, wire::MessageHeader header, std::vector<std::byte> payload = {}) {
+    header.payload_bytes = payload.size();
+    Frame frame{nullptr, wire::pack(header), std::move(payload), {}, Stage::kTaken};
     wires[from * options.ranks + to].push_back(std::move(frame));
   }
 
@@ -218,7 +217,7 @@ class LoopJob {
   // The sender's memory may be reused from here on.
   static void take(Frame& frame) {
     net::SendOp& op = *frame.op;
-    frame.payload.resize(frame.header.payload_bytes);
+    frame.payload.resize(frame.header.payload_bytes());
     if (op.walk != nullptr) {
       op.walk->gather(frame.payload.data(), frame.payload.size());
     } else if (!frame.payload.empty()) {
@@ -238,9 +237,7 @@ class LoopJob {
         return take(frame);
       case Stage::kTaken: {
         if (index % options.ranks == deaf) return wire.pop_front();
-        std::byte bytes[wire::kHeaderBytes];
-        wire::encode(frame.header, bytes);
-        const Status status = wire::decode(bytes, frame.header);
+        const Status status = wire::check(frame.header);
         if (status.ok()) frame.landing = to.messenger.on_header(from, frame.header);
         if (!status.ok() || frame.landing.violation) {
           violations.push_back(status.ok() ? frame.landing.reason : status.text());
@@ -248,7 +245,7 @@ class LoopJob {
         }
         frame.stage = Stage::kLanding;
         const wire::FrameHeader header = frame.header;
-        if (header.payload_bytes != 0 && random() % 2 == 0) to.messenger.on_begun(from, header);
+        if (header.payload_bytes() != 0 && random() % 2 == 0) to.messenger.on_begun(from, header);
         return;
       }
       case Stage::kLanding: {

@@ -4,7 +4,7 @@
 // Protocols. A message of at most the transport's eager limit travels whole (kEager), as long as the receiver's credit for us
 // lasts. A longer one asks first (RTS, carrying the first bytes); when a receive matches, the receiver answers CTS and
 // the rest flows straight into the user's buffer (kData); or, where the transport can pull, the receiver takes it by one copy
-// and answers ACK. A synchronous send completes on match.
+// and answers FIN. A synchronous send completes on match (ACK).
 //
 // Bounded memory. Each receiver grants each sender a credit of bytes for unexpected messages, so that together they stay under
 // LAPWING_UNEXPECTED_LIMIT. A sender short of credit turns eager into rendezvous, then keeps messages back at home, in order.

@@ -109,8 +109,8 @@ TEST(Messenger, APeerThatFloodsAndDoesNotReadIsLost) {
   options.unexpected_limit = 1 << 16;
   LoopJob job(options);
   job.stalled = 1;  // from 0 to 1
-  wire::FrameHeader cancel;
-  cancel.kind = wire::FrameKind::kCancel;
+  wire::MessageHeader cancel;
+  cancel.kind = wire::MessageKind::kCancel;
   cancel.context = comm::ContextIds::kWorld;
   cancel.sender_token = 1;
   for (int i = 0; i < 10'000; ++i) job.inject(1, 0, cancel);
@@ -122,38 +122,38 @@ TEST(Messenger, APeerThatFloodsAndDoesNotReadIsLost) {
 }
 
 TEST(Messenger, HostileFramesCloseTheConnection) {
-  using wire::FrameKind;
-  const auto frame = [](FrameKind kind) {
-    wire::FrameHeader header;
+  using wire::MessageKind;
+  const auto frame = [](MessageKind kind) {
+    wire::MessageHeader header;
     header.kind = kind;
     header.context = comm::ContextIds::kWorld;
     return header;
   };
-  std::vector<std::pair<wire::FrameHeader, std::size_t>> lies;
-  for (const FrameKind kind : {FrameKind::kCts, FrameKind::kAck, FrameKind::kCancelAck, FrameKind::kData}) {
+  std::vector<std::pair<wire::MessageHeader, std::size_t>> lies;
+  for (const MessageKind kind :
+       {MessageKind::kCts, MessageKind::kAck, MessageKind::kFin, MessageKind::kCancelAck, MessageKind::kData}) {
     for (const std::uint64_t token :
          {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 32 | 1, ~std::uint64_t{0}}) {
-      wire::FrameHeader header = frame(kind);
+      wire::MessageHeader header = frame(kind);
       header.sender_token = header.receiver_token = token;
       header.message_bytes = 10;
-      lies.emplace_back(header, kind == FrameKind::kData ? 10 : 0);
+      lies.emplace_back(header, kind == MessageKind::kData ? 10 : 0);
     }
   }
-  wire::FrameHeader negative = frame(FrameKind::kEager);
+  wire::MessageHeader negative = frame(MessageKind::kEager);
   negative.tag = -5;
   lies.emplace_back(negative, 0);
-  wire::FrameHeader nameless = frame(FrameKind::kRts);
+  wire::MessageHeader nameless = frame(MessageKind::kRts);
   nameless.message_bytes = 100;
   lies.emplace_back(nameless, 0);
-  wire::FrameHeader pullable = frame(FrameKind::kRts);
+  wire::MessageHeader pullable = frame(MessageKind::kRts);
   pullable.sender_token = 5;
   pullable.message_bytes = 100;
   pullable.flags = wire::kFlagPullable;
   lies.emplace_back(pullable, 12);
-  wire::FrameHeader huge = frame(FrameKind::kEager);  // more than the first credit
-  huge.message_bytes = 100000;
+  wire::MessageHeader huge = frame(MessageKind::kEager);  // more than the first credit
   lies.emplace_back(huge, 100000);
-  wire::FrameHeader other = frame(FrameKind::kEager);
+  wire::MessageHeader other = frame(MessageKind::kEager);
   other.source = 0;  // rank 1 says that it is rank 0, to a receive from anyone
   lies.emplace_back(other, 0);
 
@@ -173,10 +173,75 @@ TEST(Messenger, HostileFramesCloseTheConnection) {
   }
 }
 
+std::vector<std::byte> as_bytes(const Bytes& content) {
+  const auto* begin = reinterpret_cast<const std::byte*>(content.data());
+  return {begin, begin + content.size()};
+}
+
+// As from several links: the frames of one transfer in any order.
+TEST(Messenger, DataLandsWhereItsOffsetSays) {
+  LoopJob job({});
+  job.deaf = 1;
+  const Bytes content = pattern(1000, 7);
+  Bytes room(1000);
+  ReceiveRequest receive(from(job[0], 1, 3, room));
+  job[0].messenger.start(receive);
+  const auto piece = [&](std::size_t at, std::size_t bytes) {
+    const auto begin = content.begin() + static_cast<std::ptrdiff_t>(at);
+    return Bytes(begin, begin + static_cast<std::ptrdiff_t>(bytes));
+  };
+  wire::MessageHeader rts, data;
+  rts.kind = wire::MessageKind::kRts;
+  rts.context = comm::ContextIds::kWorld;
+  rts.source = 1;
+  rts.tag = 3;
+  rts.message_bytes = 1000;
+  rts.sender_token = 5;
+  job.inject(1, 0, rts, as_bytes(piece(0, 100)));
+  job.run();
+  data.kind = wire::MessageKind::kData;
+  data.receiver_token = std::uint64_t{1} << 32 | 1;
+  for (const auto& [at, bytes] : {std::pair(700, 300), {100, 200}, {300, 400}}) {
+    EXPECT_FALSE(receive.done());
+    data.offset = static_cast<std::uint64_t>(at);
+    job.inject(1, 0, data, as_bytes(piece(static_cast<std::size_t>(at), static_cast<std::size_t>(bytes))));
+    job.run();
+  }
+  EXPECT_TRUE(receive.done() && receive.result().status.ok());
+  EXPECT_EQ(room, content);
+  EXPECT_TRUE(job.violations.empty());
+}
+
+TEST(Messenger, DataOutsideItsTransferClosesTheConnection) {
+  for (const std::uint64_t offset : {std::uint64_t{901}, std::uint64_t{1001}, ~std::uint64_t{0}}) {
+    LoopJob job({});
+    job.deaf = 1;
+    Bytes room(1000);
+    ReceiveRequest receive(from(job[0], 1, 3, room));
+    job[0].messenger.start(receive);
+    wire::MessageHeader rts, data;
+    rts.kind = wire::MessageKind::kRts;
+    rts.context = comm::ContextIds::kWorld;
+    rts.source = 1;
+    rts.tag = 3;
+    rts.message_bytes = 1000;
+    rts.sender_token = 5;
+    job.inject(1, 0, rts);
+    job.run();
+    data.kind = wire::MessageKind::kData;
+    data.receiver_token = std::uint64_t{1} << 32 | 1;
+    data.offset = offset;
+    job.inject(1, 0, data, std::vector<std::byte>(100));
+    job.run();
+    ASSERT_EQ(job.violations.size(), 1u);
+    EXPECT_EQ(job.violations[0], "it sends more data than was asked for");
+  }
+}
+
 // A peer that answers what was asked, but wrongly.
 TEST(Messenger, WrongAnswersCloseTheConnection) {
-  using wire::FrameKind;
-  for (int lie = 0; lie < 4; ++lie) {
+  using wire::MessageKind;
+  for (int lie = 0; lie < 6; ++lie) {
     LoopJob job({});
     const Bytes data = pattern(20000, 1), small(10);
     SendRequest rendezvous(to(job[0], 1, 2, data)), eager(to(job[0], 1, 2, small, SendMode::kSynchronous));
@@ -184,10 +249,12 @@ TEST(Messenger, WrongAnswersCloseTheConnection) {
     job[0].messenger.start(eager);
     job.run();
     const std::uint64_t generation = std::uint64_t{1} << 32;
-    wire::FrameHeader header;
-    header.kind = lie == 3 ? FrameKind::kCancelAck : FrameKind::kCts;
+    wire::MessageHeader header;
+    constexpr MessageKind kKinds[] = {MessageKind::kCts,       MessageKind::kCts, MessageKind::kCts,
+                                      MessageKind::kCancelAck, MessageKind::kAck, MessageKind::kFin};
+    header.kind = kKinds[lie];
     header.receiver_token = 1;
-    header.sender_token = generation | (lie == 2 ? 2 : 1);
+    header.sender_token = generation | (lie == 2 || lie == 5 ? 2 : 1);
     header.message_bytes = lie == 0 ? 20001 : lie == 1 ? 0 : 10;
     job.inject(1, 0, header);
     job.run();

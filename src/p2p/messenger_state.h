@@ -20,6 +20,7 @@
 #include "p2p/request_pool.h"
 #include "p2p/send_request.h"
 #include "p2p/slot_table.h"
+#include "wire/message_header.h"
 
 namespace lapwing::p2p {
 
@@ -90,9 +91,10 @@ struct Messenger::State {
   static void on_control_sent(net::SendOp& op, const Status& status) noexcept;
   std::uint32_t take_owed(Peer& peer) noexcept;
   void post(net::PeerId id, net::SendOp& op) noexcept;
-  void post_control(net::PeerId id, wire::FrameHeader header) noexcept;
-  void post_ack(net::PeerId id, std::uint64_t sender_token) noexcept;
-  wire::FrameHeader envelope(const SendRequest& send, wire::FrameKind kind) noexcept;
+  void post_control(net::PeerId id, const wire::MessageHeader& header) noexcept;
+  void answer(net::PeerId id, wire::MessageKind kind, std::uint64_t sender_token) noexcept;
+  void post_frame(SendRequest& send, SendRequest::Frame& frame, const wire::MessageHeader& header) noexcept;
+  wire::MessageHeader envelope(const SendRequest& send, wire::MessageKind kind) noexcept;
 
   // receiving.cc
   void start(ReceiveRequest& receive) noexcept;
@@ -110,23 +112,24 @@ struct Messenger::State {
   bool pull_some(ReceiveRequest& receive) noexcept;
   void complete(ReceiveRequest& receive) noexcept;
   void fail(ReceiveRequest& receive, Status why) noexcept;
-  net::Landing landing_of(ReceiveRequest& receive, std::uint64_t payload_bytes) noexcept;
+  net::Landing landing_of(ReceiveRequest& receive, std::uint64_t offset, std::uint64_t bytes) noexcept;
   void discard(Message& message) noexcept;
   void unlink(Message& message) noexcept;
 
   // incoming.cc
-  bool on_whole(net::PeerId id, const wire::FrameHeader& header, const std::byte* payload) noexcept;
-  net::Landing on_header(net::PeerId id, const wire::FrameHeader& header) noexcept;
-  net::Landing on_message_header(net::PeerId id, const wire::FrameHeader& header) noexcept;
-  net::Landing store(net::PeerId id, const wire::FrameHeader& header) noexcept;
-  net::Landing on_data_header(net::PeerId id, const wire::FrameHeader& header) noexcept;
-  void on_begun(net::PeerId id, const wire::FrameHeader& header) noexcept;
-  const char* check_answer(net::PeerId id, const wire::FrameHeader& header) noexcept;
-  void on_frame(net::PeerId id, const wire::FrameHeader& header) noexcept;
-  void on_message(net::PeerId id, const wire::FrameHeader& header) noexcept;
-  void on_data(net::PeerId id, const wire::FrameHeader& header) noexcept;
-  void on_answer(const wire::FrameHeader& header) noexcept;
-  void on_cancel(net::PeerId id, const wire::FrameHeader& header) noexcept;
+  bool on_whole(net::PeerId id, const wire::FrameHeader& frame, const std::byte* payload) noexcept;
+  net::Landing on_header(net::PeerId id, const wire::FrameHeader& frame) noexcept;
+  net::Landing on_answer_header(net::PeerId id, const wire::MessageHeader& header) noexcept;
+  net::Landing on_message_header(net::PeerId id, const wire::MessageHeader& header) noexcept;
+  net::Landing store(net::PeerId id, const wire::MessageHeader& header) noexcept;
+  net::Landing on_data_header(net::PeerId id, const wire::MessageHeader& header) noexcept;
+  void on_begun(net::PeerId id, const wire::FrameHeader& frame) noexcept;
+  const char* check_answer(net::PeerId id, const wire::MessageHeader& header) noexcept;
+  void on_frame(net::PeerId id, const wire::FrameHeader& frame) noexcept;
+  void on_message(net::PeerId id, const wire::MessageHeader& header) noexcept;
+  void on_data(net::PeerId id, const wire::MessageHeader& header) noexcept;
+  void on_answer(const wire::MessageHeader& header) noexcept;
+  void on_cancel(net::PeerId id, const wire::MessageHeader& header) noexcept;
   void notify_probes(const Message& message) noexcept;
   void take_credit(net::PeerId id, std::uint32_t credit) noexcept;
   void return_credit(net::PeerId id, bool all) noexcept;
@@ -238,6 +241,7 @@ struct Messenger::State {
   AttachedBuffer process_buffer;
   std::vector<std::unique_ptr<Control>> controls;  // all ever made
   Control* free_controls = nullptr;
+  Status malformed;  // the text of the last violation that is no constant
   Puller puller;
   Vigil vigil;
   engine::Timer kick;  // wakes whoever should drive when a pull begins

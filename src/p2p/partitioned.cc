@@ -10,14 +10,14 @@ namespace {
 
 // The setup message on its way; outlives the request that sent it.
 struct SetupSend final : SendRequest {
-  PartitionSetup content;
+  wire::PartitionSetup::Bytes content;
 
-  static void post(Messenger& messenger, const SendArguments& like, const PartitionSetup& content) {
+  static void post(Messenger& messenger, const SendArguments& like, const wire::PartitionSetup& setup) {
     auto* send = new SetupSend;
-    send->content = content;
+    send->content = wire::encode(setup);
     SendArguments arguments = like;
-    arguments.buffer = &send->content;
-    arguments.count = sizeof send->content;
+    arguments.buffer = send->content.data();
+    arguments.count = send->content.size();
     arguments.type = datatype::resolve(MPI_BYTE);
     arguments.plane = comm::Plane::kPartitionedSetup;
     arguments.communicator->retain();
@@ -45,8 +45,8 @@ PartitionedSend::PartitionedSend(engine::Engine& engine, Messenger& messenger, c
   communicator_ = arguments.communicator;
   communicator_->retain();
   first_.plane = comm::Plane::kPartitioned;
-  const PartitionSetup setup{messenger.take_partition_tags(partitions), partitions,
-                             datatype::packed_size(*arguments.type, arguments.count)};
+  const wire::PartitionSetup setup{messenger.take_partition_tags(partitions), partitions,
+                                   datatype::packed_size(*arguments.type, arguments.count)};
   const auto step = static_cast<std::int64_t>(arguments.count) * arguments.type->extent();
   for (int i = 0; i < partitions; ++i) {
     SendArguments part = first_;
@@ -110,8 +110,8 @@ PartitionedReceive::PartitionedReceive(engine::Engine& engine, Messenger& messen
   communicator_->retain();
   first_.plane = comm::Plane::kPartitioned;
   ReceiveArguments setup = arguments;
-  setup.buffer = &setup_;
-  setup.count = sizeof setup_;
+  setup.buffer = setup_bytes_.data();
+  setup.count = setup_bytes_.size();
   setup.type = datatype::resolve(MPI_BYTE);
   setup.plane = comm::Plane::kPartitionedSetup;
   setup_receive_.owner = this;
@@ -153,13 +153,8 @@ void PartitionedReceive::on_setup(engine::Operation& operation) noexcept {
 
 // Cuts the buffer as the sender does. Every partition costs memory here, also an empty one.
 Status PartitionedReceive::make_parts() {
-  constexpr std::int32_t kMostEmptyParts = 1 << 20;
   const std::uint64_t room = partition_bytes_ * static_cast<std::uint64_t>(partitions_);
-  const bool sound =
-      setup_receive_.result().bytes == sizeof setup_ && setup_.partitions >= 0 && setup_.first_tag >= 0 &&
-      setup_.partitions <= INT_MAX - setup_.first_tag &&
-      (setup_.partition_bytes != 0 || setup_.partitions <= kMostEmptyParts) &&
-      (setup_.partitions == 0 || setup_.partition_bytes <= UINT64_MAX / static_cast<std::uint64_t>(setup_.partitions));
+  const bool sound = setup_receive_.result().bytes == setup_bytes_.size() && wire::decode(setup_bytes_, setup_);
   if (!sound) return Status::error(MPI_ERR_OTHER, "the sender's announcement of a partitioned operation is damaged");
   const std::uint64_t total = setup_.partition_bytes * static_cast<std::uint64_t>(setup_.partitions);
   if (total > room) {

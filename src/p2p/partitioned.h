@@ -15,15 +15,9 @@
 
 #include "p2p/receive_request.h"
 #include "p2p/send_request.h"
+#include "wire/partition_setup.h"
 
 namespace lapwing::p2p {
-
-// What the setup message says. Ranks of one job are of one byte order.
-struct PartitionSetup {
-  std::int32_t first_tag = 0;
-  std::int32_t partitions = 0;
-  std::uint64_t partition_bytes = 0;
-};
 
 class PartitionedSend final : public Request {
  public:
@@ -88,7 +82,8 @@ class PartitionedReceive final : public Request {
   int partitions_;
   std::uint64_t partition_bytes_;
   Setup setup_receive_;
-  PartitionSetup setup_;
+  wire::PartitionSetup::Bytes setup_bytes_{};
+  wire::PartitionSetup setup_;
   bool set_up_ = false;
   bool waits_for_setup_ = false;  // started before the setup message came
   bool given_up_ = false;         // destroyed before it came

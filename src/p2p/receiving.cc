@@ -125,15 +125,16 @@ void Messenger::State::bind(ReceiveRequest& receive, net::PeerId id, std::int32_
   receive.wanted_ = std::min(bytes, receive.capacity_);
 }
 
-// Where the next bytes of the message go.
-net::Landing Messenger::State::landing_of(ReceiveRequest& receive, std::uint64_t payload_bytes) noexcept {
+// Where these bytes of the message go.
+net::Landing Messenger::State::landing_of(ReceiveRequest& receive, std::uint64_t offset, std::uint64_t bytes) noexcept {
   net::Landing landing;
-  landing.accepted = std::min(payload_bytes, receive.wanted_ - receive.received_);
-  if (landing.accepted == 0) return landing;
+  if (offset >= receive.wanted_) return landing;
+  landing.accepted = std::min(bytes, receive.wanted_ - offset);
   if (receive.walk_) {
+    if (receive.walk_->position() != offset) receive.walk_->seek(offset);
     landing.walk = &*receive.walk_;
   } else {
-    landing.base = receive.contiguous_ + receive.received_;
+    landing.base = receive.contiguous_ + offset;
   }
   return landing;
 }
@@ -160,7 +161,7 @@ void Messenger::State::deliver(ReceiveRequest& receive, Message& message) noexce
     fail(receive, peer.why.copy());
     return discard(message);
   }
-  const net::Landing landing = landing_of(receive, message.stored_bytes);
+  const net::Landing landing = landing_of(receive, 0, message.stored_bytes);
   if (landing.walk != nullptr) landing.walk->scatter(message.payload(), landing.accepted);
   if (landing.base != nullptr) std::copy_n(message.payload(), landing.accepted, landing.base);
   receive.received_ += landing.accepted;
@@ -170,7 +171,7 @@ void Messenger::State::deliver(ReceiveRequest& receive, Message& message) noexce
   discard(message);
   if (is_rts) return proceed(receive, sender_token, pullable, address);
   complete(receive);
-  if (sender_token != 0) post_ack(id, sender_token);
+  if (sender_token != 0) answer(id, wire::MessageKind::kAck, sender_token);
 }
 
 // A rendezvous has its receive; received_ counts the first bytes. Gets the rest.
@@ -179,7 +180,7 @@ void Messenger::State::proceed(ReceiveRequest& receive, std::uint64_t sender_tok
   if (receive.received_ == receive.wanted_) {
     const net::PeerId id = receive.peer_;
     complete(receive);
-    return post_ack(id, sender_token);
+    return answer(id, wire::MessageKind::kFin, sender_token);
   }
   if (!pullable || !network->capabilities(receive.peer_).pull) return post_cts(receive, sender_token);
   receive.address_ = address;
@@ -191,8 +192,8 @@ void Messenger::State::proceed(ReceiveRequest& receive, std::uint64_t sender_tok
 }
 
 void Messenger::State::post_cts(ReceiveRequest& receive, std::uint64_t sender_token) noexcept {
-  wire::FrameHeader cts;
-  cts.kind = wire::FrameKind::kCts;
+  wire::MessageHeader cts;
+  cts.kind = wire::MessageKind::kCts;
   cts.sender_token = sender_token;
   cts.receiver_token = receive.token_ = receives.take(receive);
   cts.message_bytes = receive.wanted_;
@@ -222,7 +223,7 @@ bool Messenger::State::pull_some(ReceiveRequest& receive) noexcept {
   if (receive.received_ < receive.wanted_) return true;
   const std::uint64_t sender_token = receive.sender_token_;
   complete(receive);
-  post_ack(id, sender_token);
+  answer(id, wire::MessageKind::kFin, sender_token);
   return false;
 }
 

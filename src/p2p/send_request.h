@@ -72,6 +72,7 @@ class SendRequest : public Request, public ListNode<HeldTag> {
   std::uint64_t receiver_token_ = 0;
   net::PeerId peer_ = 0;
   bool held_ = false;
+  bool rendezvous_ = false;  // an RTS has gone
   bool awaits_answer_ = false;
   bool awaits_cancel_ack_ = false;
   bool pumping_ = false;

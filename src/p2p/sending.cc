@@ -22,7 +22,7 @@ void Messenger::State::start(SendRequest& send) noexcept {
   send.result().clear();
   send.walk_.reset();
   send.next_byte_ = send.wanted_ = send.receiver_token_ = send.token_ = 0;
-  send.held_ = send.awaits_answer_ = send.awaits_cancel_ack_ = send.pumping_ = false;
+  send.held_ = send.rendezvous_ = send.awaits_answer_ = send.awaits_cancel_ack_ = send.pumping_ = false;
   const SendArguments& arguments = send.arguments_;
   if (arguments.destination == MPI_PROC_NULL) {
     send.result().source = MPI_PROC_NULL;
@@ -52,12 +52,12 @@ bool Messenger::State::send_now(const SendArguments& arguments) noexcept {
   if (peer.transport == nullptr) [[unlikely]]
     find_way(id, peer);
   if (bytes > peer.most_at_once || (bytes != 0 && !type.contiguous())) return false;
-  wire::FrameHeader header;
-  header.kind = wire::FrameKind::kEager;
+  wire::MessageHeader header;
+  header.kind = wire::MessageKind::kEager;
   header.context = communicator.wire_context(arguments.plane);
   header.source = communicator.rank();
   header.tag = arguments.tag;
-  header.message_bytes = header.payload_bytes = bytes;
+  header.payload_bytes = bytes;
   const int account = account_of(header.context);
   const std::uint64_t price = message_units(bytes);
   if (peer.lost || !peer.held[account].empty() || !peer.outgoing[account].pays_whole(price)) return false;
@@ -67,7 +67,8 @@ bool Messenger::State::send_now(const SendArguments& arguments) noexcept {
   // A large one had better be where it belongs when that application asks.
   const bool plenty = peer.outgoing[account].credit - price >= kInitialUnits / 2;
   const auto delivery = plenty && bytes <= kWaitingBytes ? net::Delivery::kWhenAsked : net::Delivery::kAtOnce;
-  if (!peer.transport->send_now(id, header, payload, delivery)) {
+  wire::FrameHeader frame = wire::pack(header);
+  if (!peer.transport->send_now(id, frame, payload, delivery)) {
     const bool internal = (header.credit & kInternalAccountBit) != 0;
     peer.incoming[internal ? kInternalAccount : kUserAccount].keep(header.credit & kMaxUnitsPerFrame);
     return false;
@@ -125,8 +126,8 @@ bool Messenger::State::launch(SendRequest& send) noexcept {
   return true;
 }
 
-wire::FrameHeader Messenger::State::envelope(const SendRequest& send, wire::FrameKind kind) noexcept {
-  wire::FrameHeader header;
+wire::MessageHeader Messenger::State::envelope(const SendRequest& send, wire::MessageKind kind) noexcept {
+  wire::MessageHeader header;
   header.kind = kind;
   header.context = send.arguments_.communicator->wire_context(send.arguments_.plane);
   header.source = send.arguments_.communicator->rank();
@@ -139,39 +140,40 @@ wire::FrameHeader Messenger::State::envelope(const SendRequest& send, wire::Fram
 void Messenger::State::post_whole(SendRequest& send) noexcept {
   ++counters.eager_sends;
   send.next_byte_ = send.bytes_;
-  SendRequest::Frame& frame = send.frames_[0];
-  frame.header = envelope(send, wire::FrameKind::kEager);
+  wire::MessageHeader header = envelope(send, wire::MessageKind::kEager);
   if (send.arguments_.mode == SendMode::kSynchronous) {
     send.awaits_answer_ = true;
-    frame.header.sender_token = send.token_ = sends.take(send);
+    header.sender_token = send.token_ = sends.take(send);
   }
-  frame.header.payload_bytes = send.bytes_;
-  frame.data = send.contiguous_;
-  frame.walk = send.walk_ ? &*send.walk_ : nullptr;
-  frame.on_sent = &State::on_frame_sent;
-  frame.send = &send;
-  frame.busy = true;
-  post(send.peer_, frame);
+  header.payload_bytes = send.bytes_;
+  send.frames_[0].data = send.contiguous_;
+  post_frame(send, send.frames_[0], header);
 }
 
 void Messenger::State::post_rts(SendRequest& send, std::uint64_t first_bytes) noexcept {
   ++counters.rendezvous_sends;
   SendRequest::Frame& frame = send.frames_[0];
-  frame.header = envelope(send, wire::FrameKind::kRts);
-  send.awaits_answer_ = true;
-  frame.header.sender_token = send.token_ = sends.take(send);
-  frame.header.payload_bytes = first_bytes;
+  wire::MessageHeader header = envelope(send, wire::MessageKind::kRts);
+  send.rendezvous_ = send.awaits_answer_ = true;
+  header.sender_token = send.token_ = sends.take(send);
+  header.payload_bytes = first_bytes;
   frame.data = send.contiguous_;
-  frame.walk = send.walk_ ? &*send.walk_ : nullptr;
   send.next_byte_ = first_bytes;
   if (send.contiguous_ != nullptr && network->capabilities(send.peer_).pull) {
-    frame.header.flags = wire::kFlagPullable;
+    header.flags = wire::kFlagPullable;
     const auto address = reinterpret_cast<std::uint64_t>(send.contiguous_);
     for (int i = 0; i < 8; ++i) send.offer_[i] = static_cast<std::byte>(address >> (8 * i));
     frame.data = send.offer_;
-    frame.header.payload_bytes = sizeof send.offer_;
+    header.payload_bytes = sizeof send.offer_;
     send.next_byte_ = 0;
   }
+  post_frame(send, frame, header);
+}
+
+void Messenger::State::post_frame(SendRequest& send, SendRequest::Frame& frame,
+                                  const wire::MessageHeader& header) noexcept {
+  frame.header = wire::pack(header);
+  frame.walk = send.walk_ ? &*send.walk_ : nullptr;
   frame.on_sent = &State::on_frame_sent;
   frame.send = &send;
   frame.busy = true;
@@ -197,19 +199,15 @@ void Messenger::State::post_chunk(SendRequest& send, SendRequest::Frame& frame) 
   const std::uint64_t chunk =
       std::clamp<std::uint64_t>(network->capabilities(send.peer_).data_chunk, 4096, wire::kMaxPayloadBytes);
   const std::uint64_t bytes = std::min(chunk, send.wanted_ - send.next_byte_);
-  frame.header = wire::FrameHeader{};
-  frame.header.kind = wire::FrameKind::kData;
-  frame.header.payload_bytes = bytes;
-  frame.header.message_bytes = send.bytes_;
-  frame.header.receiver_token = send.receiver_token_;
+  wire::MessageHeader header;
+  header.kind = wire::MessageKind::kData;
+  header.payload_bytes = bytes;
+  header.offset = send.next_byte_;
+  header.receiver_token = send.receiver_token_;
   frame.data = send.contiguous_ != nullptr ? send.contiguous_ + send.next_byte_ : nullptr;
-  frame.walk = send.walk_ ? &*send.walk_ : nullptr;
-  frame.on_sent = &State::on_frame_sent;
-  frame.send = &send;
-  frame.busy = true;
   send.next_byte_ += bytes;
   count_moved(bytes);
-  post(send.peer_, frame);
+  post_frame(send, frame, header);
 }
 
 void Messenger::State::on_frame_sent(net::SendOp& op, const Status& status) noexcept {
@@ -254,7 +252,7 @@ void Messenger::State::cancel(SendRequest& send) noexcept {
   }
   if (!send.awaits_answer_ || send.awaits_cancel_ack_) return;
   send.awaits_cancel_ack_ = true;
-  wire::FrameHeader header = envelope(send, wire::FrameKind::kCancel);
+  wire::MessageHeader header = envelope(send, wire::MessageKind::kCancel);
   header.sender_token = send.token_;
   post_control(send.peer_, header);
 }
@@ -281,11 +279,11 @@ std::uint32_t Messenger::State::take_owed(Peer& peer) noexcept {
 }
 
 void Messenger::State::post(net::PeerId id, net::SendOp& op) noexcept {
-  op.header.credit = take_owed(peers[id]);
+  if (const std::uint32_t credit = take_owed(peers[id]); credit != 0) wire::set_credit(op.header, credit);
   network->post(id, op);
 }
 
-void Messenger::State::post_control(net::PeerId id, wire::FrameHeader header) noexcept {
+void Messenger::State::post_control(net::PeerId id, const wire::MessageHeader& header) noexcept {
   if (peers[id].lost) return;
   if (free_controls == nullptr) {
     controls.push_back(std::make_unique<Control>());
@@ -297,18 +295,18 @@ void Messenger::State::post_control(net::PeerId id, wire::FrameHeader header) no
   free_controls = control.next_free;
   ++controls_active;
   engine.hold();
-  control.header = header;
+  control.header = wire::pack(header);
   control.peer = id;
   ++peers[id].controls;
   post(id, control);
 }
 
-// Answers a synchronous or rendezvous send: its message was matched, or pulled whole.
-void Messenger::State::post_ack(net::PeerId id, std::uint64_t sender_token) noexcept {
-  wire::FrameHeader ack;
-  ack.kind = wire::FrameKind::kAck;
-  ack.sender_token = sender_token;
-  post_control(id, ack);
+// Tells a synchronous send that its message was matched (kAck), or a rendezvous that no more is needed (kFin).
+void Messenger::State::answer(net::PeerId id, wire::MessageKind kind, std::uint64_t sender_token) noexcept {
+  wire::MessageHeader header;
+  header.kind = kind;
+  header.sender_token = sender_token;
+  post_control(id, header);
 }
 
 void Messenger::State::on_control_sent(net::SendOp& op, const Status&) noexcept {

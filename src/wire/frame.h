@@ -1,26 +1,19 @@
-// The frame: what ranks say to each other once a connection is trusted. Little-endian, version 1, 64 bytes of header, then
-// `payload_bytes` of payload. Every transport carries the same frames; docs/wire-format.md has the whole format.
+// The frame: what processes say to each other once a link is trusted. Little-endian, version 2: a header of 64 bytes, then
+// `length` bytes of payload. Every transport carries the same frames; docs/wire-format.md has the whole format.
 //
-//   0        1        2                 4                                  8
-//   +--------+--------+-----------------+----------------------------------+
-//   | kind   | flags  | reserved = 0    | credit: units given back         |
-//   +--------+--------+-----------------+----------------------------------+  8
-//   | sequence: number of this frame on this ordered pair of ranks         |
-//   +----------------------------------------------------------------------+ 16
-//   | payload_bytes: what follows this header                              |
-//   +----------------------------------------------------------------------+ 24
-//   | context: communicator and plane                                      |
-//   +-----------------------------------+----------------------------------+ 32
-//   | source: rank in the communicator  | tag                              |
-//   +-----------------------------------+----------------------------------+ 40
-//   | message_bytes: the whole message, whatever part of it is here        |
-//   +----------------------------------------------------------------------+ 48
-//   | sender_token: the sender's request                                   |
-//   +----------------------------------------------------------------------+ 56
-//   | receiver_token: the receiver's request; kEager, kRts: a note         |
-//   +----------------------------------------------------------------------+ 64
+//   0                          4        5        6                 8
+//   +--------------------------+--------+--------+-----------------+
+//   | length: of the payload   |protocol| flags  | reserved = 0    |   the transport's header
+//   +--------------------------+--------+--------+-----------------+  8
+//   | sequence: of this frame  | acknowledgement: frames received  |
+//   +--------------------------+-----------------------------------+ 16
+//   | the protocol's own header: six words that no transport reads |
+//   +--------------------------------------------------------------+ 64
+//
+// In memory the header is the same eight words, in the wire's byte order: what a protocol has written is copied, not translated.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -28,47 +21,73 @@
 
 namespace lapwing::wire {
 
-inline constexpr std::uint16_t kVersion = 1;
+inline constexpr std::uint16_t kVersion = 2;
 inline constexpr std::size_t kHeaderBytes = 64;
 // No single frame carries more; longer messages travel as several.
 inline constexpr std::uint64_t kMaxPayloadBytes = 64u << 20;
 
-// The words of the field: RTS request to send, CTS clear to send, ACK acknowledgement.
-enum class FrameKind : std::uint8_t {
-  kEager = 1,      // a whole message. sender_token != 0: synchronous, answered by kAck when it is matched
-  kRts = 2,        // rendezvous; payload: the first bytes. May offer a pull (kFlagPullable)
-  kCts = 3,        // sender_token answers a kRts, receiver_token names where data goes
-  kData = 4,       // the next bytes of a rendezvous, in order; receiver_token from kCts
-  kAck = 5,        // sender_token's message was matched (synchronous send), or was pulled whole (rendezvous by pull)
-  kCredit = 6,     // only gives credit back
-  kCancel = 7,     // MPI_Cancel of a send: sender_token; answered by kCancelAck
-  kCancelAck = 8,  // kFlagCancelled: the message was taken back; else it had been matched
-  kGoodbye = 9,    // the sender's rank has finalized; nothing follows
+// Whose header it is, and so which sink takes the frame.
+enum class Protocol : std::uint8_t {
+  kChannel = 0,   // the two ends of a channel to each other: goodbye. No sink sees it
+  kMessages = 1,  // point to point (wire/message_header.h)
 };
+inline constexpr std::size_t kProtocols = 2;
 
-inline constexpr std::uint8_t kFlagPullable = 1;   // of kRts: the payload is a u64 address in the sender's memory
-inline constexpr std::uint8_t kFlagCancelled = 1;  // of kCancelAck
+// The first word of the header of a kChannel frame; the others are 0.
+enum class ChannelWord : std::uint64_t { kGoodbye = 1 };
+
+// The payload lies in the last three words of the header (wire/inline_frame.h). Only in shared memory.
+inline constexpr std::uint8_t kFlagInline = 1;
+
+// Between a word of the wire and the processor's.
+constexpr std::uint64_t wire_word(std::uint64_t value) noexcept {
+  if constexpr (std::endian::native == std::endian::little) return value;
+  std::uint64_t swapped = 0;
+  for (int byte = 0; byte < 8; ++byte) swapped = swapped << 8 | (value >> (8 * byte) & 0xff);
+  return swapped;
+}
 
 struct FrameHeader {
-  FrameKind kind{};
-  std::uint8_t flags = 0;
-  std::uint32_t credit = 0;
-  std::uint64_t sequence = 0;
-  std::uint64_t payload_bytes = 0;
-  std::uint64_t context = 0;
-  std::int32_t source = 0;
-  std::int32_t tag = 0;
-  std::uint64_t message_bytes = 0;
-  std::uint64_t sender_token = 0;
-  std::uint64_t receiver_token = 0;
+  static constexpr std::size_t kWords = 8, kOwnWords = 6;
+
+  std::uint64_t words[kWords] = {};
+
+  constexpr std::uint64_t word(std::size_t index) const noexcept { return wire_word(words[index]); }
+  constexpr void set_word(std::size_t index, std::uint64_t value) noexcept { words[index] = wire_word(value); }
+  // The protocol's own.
+  constexpr std::uint64_t own(std::size_t index) const noexcept { return word(index + 2); }
+  constexpr void set_own(std::size_t index, std::uint64_t value) noexcept { set_word(index + 2, value); }
+
+  // Of a payload, at most kMaxPayloadBytes.
+  constexpr void describe(Protocol protocol, std::uint64_t payload_bytes) noexcept {
+    set_word(0, payload_bytes | static_cast<std::uint64_t>(protocol) << 32);
+  }
+  constexpr void number(std::uint32_t sequence, std::uint32_t acknowledgement) noexcept {
+    set_word(1, sequence | std::uint64_t{acknowledgement} << 32);
+  }
+  constexpr std::uint64_t payload_bytes() const noexcept { return static_cast<std::uint32_t>(word(0)); }
+  constexpr std::uint8_t protocol() const noexcept { return static_cast<std::uint8_t>(word(0) >> 32); }
+  constexpr bool is(Protocol of) const noexcept { return protocol() == static_cast<std::uint8_t>(of); }
+  constexpr std::uint8_t flags() const noexcept { return static_cast<std::uint8_t>(word(0) >> 40); }
+  constexpr std::uint16_t reserved() const noexcept { return static_cast<std::uint16_t>(word(0) >> 48); }
+  constexpr std::uint32_t sequence() const noexcept { return static_cast<std::uint32_t>(word(1)); }
+  constexpr std::uint32_t acknowledgement() const noexcept { return static_cast<std::uint32_t>(word(1) >> 32); }
 };
+static_assert(sizeof(FrameHeader) == kHeaderBytes);
 
-void encode(const FrameHeader& header, std::byte* out) noexcept;
-// Leaves the sequence out: shared memory keeps a stamp of its own there.
-void encode_around_sequence(const FrameHeader& header, std::byte* out) noexcept;
-inline constexpr std::size_t kSequenceOffset = 8;
+inline FrameHeader goodbye() noexcept {
+  FrameHeader header;
+  header.describe(Protocol::kChannel, 0);
+  header.set_own(0, static_cast<std::uint64_t>(ChannelWord::kGoodbye));
+  return header;
+}
 
-// Checks kind, flags, reserved bits and lengths; the text of an error says what rule was broken.
-Status decode(const std::byte* in, FrameHeader& header);
+// The usual frame: of a protocol that this version knows, without flags, and not too long.
+constexpr bool is_sound(const FrameHeader& header) noexcept {
+  const std::uint64_t word = header.word(0);
+  return (word >> 32) < kProtocols && (word >> 32) != 0 && static_cast<std::uint32_t>(word) <= kMaxPayloadBytes;
+}
+// The transport's header, and the whole one of a kChannel frame; the text of an error says what rule was broken.
+Status check(const FrameHeader& header);
 
 }  // namespace lapwing::wire

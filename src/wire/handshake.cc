@@ -3,6 +3,7 @@
 #include <sodium.h>
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstring>
 #include <utility>
 
@@ -23,14 +24,23 @@ constexpr std::size_t kCodeAt = 7;
 // Hello, after the prefix.
 constexpr std::size_t kJobIdAt = Handshake::kPrefixBytes;
 constexpr std::size_t kFromAt = kJobIdAt + JobKey::kIdBytes;
-constexpr std::size_t kToAt = kFromAt + 4;
-constexpr std::size_t kNonceAt = kToAt + 4;
-static_assert(kNonceAt + kNonceBytes == Handshake::kHelloBytes);
+constexpr std::size_t kToAt = kFromAt + 8;
+constexpr std::size_t kNonceAt = kToAt + 8;
+constexpr std::size_t kTermsAt = kNonceAt + kNonceBytes;
+static_assert(kTermsAt + Terms::kBytes == Handshake::kHelloBytes);
+
+// Challenge.
+constexpr std::size_t kAcceptorNonceAt = Handshake::kPrefixBytes;
+constexpr std::size_t kAcceptorTermsAt = kAcceptorNonceAt + kNonceBytes;
+constexpr std::size_t kAcceptorProofAt = kAcceptorTermsAt + Terms::kBytes;
+static_assert(kAcceptorProofAt + kProofBytes == Handshake::kChallengeBytes);
+static_assert(Handshake::kHelloBytes <= Handshake::kMaxMessageBytes &&
+              Handshake::kChallengeBytes <= Handshake::kMaxMessageBytes);
 
 constexpr std::string_view kJobIdLabel = "lapwing job id";
 // Equally long, so that the transcripts of the two roles differ in the label alone.
-constexpr std::string_view kConnectorLabel = "lapwing connector 1 ";
-constexpr std::string_view kAcceptorLabel = "lapwing acceptor  1 ";
+constexpr std::string_view kConnectorLabel = "lapwing connector 2 ";
+constexpr std::string_view kAcceptorLabel = "lapwing acceptor  2 ";
 static_assert(kConnectorLabel.size() == kAcceptorLabel.size());
 
 const unsigned char* raw(const std::byte* bytes) {
@@ -38,6 +48,13 @@ const unsigned char* raw(const std::byte* bytes) {
 }
 unsigned char* raw(std::byte* bytes) {
   return reinterpret_cast<unsigned char*>(bytes);
+}
+
+void encode(const Terms& terms, std::byte* out) noexcept {
+  store_little(out, terms.features);
+  store_little(out + 4, terms.frame_limit);
+  store_little(out + 8, terms.next_expected);
+  std::memcpy(out + 16, terms.public_key.data(), Terms::kPublicKeyBytes);
 }
 
 }  // namespace
@@ -76,26 +93,30 @@ Nonce random_nonce() noexcept {
 
 // ---- both roles -----------------------------------------------------------------------------------------------------
 
-Handshake::Handshake(const JobKey& key, Role role, State state, std::uint32_t self, const Nonce& nonce)
-    : key_(&key), role_(role), state_(state), self_(self), own_nonce_(nonce) {
+Handshake::Handshake(const JobKey& key, Role role, State state, std::uint32_t self, const Nonce& nonce,
+                     const Terms& terms)
+    : key_(&key), role_(role), state_(state), self_(self), own_nonce_(nonce), own_terms_(terms) {
   expect(kPrefixBytes);
 }
 
-Handshake Handshake::connector(const JobKey& key, std::uint32_t self, std::uint32_t peer, const Nonce& nonce) {
-  Handshake handshake(key, Role::kConnector, State::kChallenge, self, nonce);
+Handshake Handshake::connector(const JobKey& key, std::uint32_t self, std::uint32_t peer, const Nonce& nonce,
+                               const Terms& terms) {
+  Handshake handshake(key, Role::kConnector, State::kChallenge, self, nonce, terms);
   handshake.peer_ = peer;
-  std::byte ranks[8];
-  store_little(ranks, self);
-  store_little(ranks + 4, peer);
+  std::byte ranks[16];
+  store_little(ranks, std::uint64_t{self});
+  store_little(ranks + 8, std::uint64_t{peer});
   handshake.begin_output(Kind::kHello, 0);
   handshake.append_output(key.id().data(), JobKey::kIdBytes);
   handshake.append_output(ranks, sizeof ranks);
   handshake.append_output(nonce.data(), kNonceBytes);
+  handshake.append_terms();
   return handshake;
 }
 
-Handshake Handshake::acceptor(const JobKey& key, std::uint32_t self, std::uint32_t job_size, const Nonce& nonce) {
-  Handshake handshake(key, Role::kAcceptor, State::kHello, self, nonce);
+Handshake Handshake::acceptor(const JobKey& key, std::uint32_t self, std::uint32_t job_size, const Nonce& nonce,
+                              const Terms& terms) {
+  Handshake handshake(key, Role::kAcceptor, State::kHello, self, nonce, terms);
   handshake.job_size_ = job_size;
   return handshake;
 }
@@ -122,10 +143,34 @@ void Handshake::append_output(const std::byte* bytes, std::size_t count) noexcep
   output_bytes_ += count;
 }
 
+void Handshake::append_terms() noexcept {
+  std::byte terms[Terms::kBytes];
+  encode(own_terms_, terms);
+  append_output(terms, sizeof terms);
+}
+
+// False: the connection cannot be had on these terms. Says so only of a peer that has proven itself.
+bool Handshake::take_terms(const std::byte* in) {
+  peer_terms_.features = load_little<std::uint32_t>(in);
+  peer_terms_.frame_limit = load_little<std::uint32_t>(in + 4);
+  peer_terms_.next_expected = load_little<std::uint64_t>(in + 8);
+  std::memcpy(peer_terms_.public_key.data(), in + 16, Terms::kPublicKeyBytes);
+  return peer_terms_.frame_limit >= own_terms_.frame_limit && peer_terms_.next_expected == own_terms_.next_expected;
+}
+
 void Handshake::fail(Status why) {
   state_ = State::kFailed;
   failure_ = std::move(why);
   expect(0);
+}
+
+Status Handshake::disagreement() const {
+  if (peer_terms_.next_expected != own_terms_.next_expected)
+    return Status::error(MPI_ERR_OTHER,
+                         "rank %u expects frame %" PRIu64 " first, and this rank begins with frame %" PRIu64, peer_,
+                         peer_terms_.next_expected, own_terms_.next_expected);
+  return Status::error(MPI_ERR_OTHER, "rank %u takes frames of at most %u bytes, and this rank sends up to %u", peer_,
+                       peer_terms_.frame_limit, own_terms_.frame_limit);
 }
 
 void Handshake::receive(const std::byte* bytes, std::size_t count) {
@@ -175,24 +220,27 @@ void Handshake::receive_prefix() {
   }
 }
 
-// proof = HMAC(secret, label | job id | connector's rank | acceptor's rank | connector's nonce | acceptor's nonce)
+// proof = HMAC(secret, label | job id | connector's rank | acceptor's rank | connector's nonce and terms | acceptor's nonce and terms)
 void Handshake::prove(Role role, std::byte* proof) const noexcept {
   const bool connects = role_ == Role::kConnector;
   const std::string_view label = role == Role::kConnector ? kConnectorLabel : kAcceptorLabel;
   const Nonce& connector_nonce = connects ? own_nonce_ : peer_nonce_;
   const Nonce& acceptor_nonce = connects ? peer_nonce_ : own_nonce_;
 
-  std::byte text[kConnectorLabel.size() + JobKey::kIdBytes + 8 + 2 * kNonceBytes];
+  std::byte text[kConnectorLabel.size() + JobKey::kIdBytes + 16 + 2 * (kNonceBytes + Terms::kBytes)];
   std::byte* out = text;
   std::memcpy(out, label.data(), label.size());
   out += label.size();
   std::memcpy(out, key_->id().data(), JobKey::kIdBytes);
   out += JobKey::kIdBytes;
-  store_little(out, connects ? self_ : peer_);
-  store_little(out + 4, connects ? peer_ : self_);
-  out += 8;
+  store_little(out, std::uint64_t{connects ? self_ : peer_});
+  store_little(out + 8, std::uint64_t{connects ? peer_ : self_});
+  out += 16;
   std::memcpy(out, connector_nonce.data(), kNonceBytes);
-  std::memcpy(out + kNonceBytes, acceptor_nonce.data(), kNonceBytes);
+  encode(connects ? own_terms_ : peer_terms_, out + kNonceBytes);
+  out += kNonceBytes + Terms::kBytes;
+  std::memcpy(out, acceptor_nonce.data(), kNonceBytes);
+  encode(connects ? peer_terms_ : own_terms_, out + kNonceBytes);
   key_->authenticate(text, sizeof text, proof);
 }
 
@@ -201,17 +249,20 @@ void Handshake::prove(Role role, std::byte* proof) const noexcept {
 void Handshake::receive_hello() {
   if (std::memcmp(&input_[kJobIdAt], key_->id().data(), JobKey::kIdBytes) != 0)
     return fail(Status::error(MPI_ERR_OTHER, "a rank of another job asked for a connection"));
-  const auto from = load_little<std::uint32_t>(&input_[kFromAt]);
-  const auto to = load_little<std::uint32_t>(&input_[kToAt]);
+  const auto from = load_little<std::uint64_t>(&input_[kFromAt]);
+  const auto to = load_little<std::uint64_t>(&input_[kToAt]);
   if (from >= job_size_ || from == self_ || to != self_)
-    return fail(Status::error(MPI_ERR_OTHER, "a connection from rank %u to rank %u arrived at rank %u of %u", from, to,
-                              self_, job_size_));
-  peer_ = from;
+    return fail(Status::error(MPI_ERR_OTHER,
+                              "a connection from rank %" PRIu64 " to rank %" PRIu64 " arrived at rank %u of %u", from,
+                              to, self_, job_size_));
+  peer_ = static_cast<std::uint32_t>(from);
+  terms_agree_ = take_terms(&input_[kTermsAt]);
   std::copy_n(&input_[kNonceAt], kNonceBytes, peer_nonce_.begin());
   std::byte proof[kProofBytes];
   prove(Role::kAcceptor, proof);
   begin_output(Kind::kChallenge, 0);
   append_output(own_nonce_.data(), kNonceBytes);
+  append_terms();
   append_output(proof, kProofBytes);
   state_ = State::kResponse;
   expect(kPrefixBytes);
@@ -223,6 +274,7 @@ void Handshake::receive_response() {
   if (sodium_memcmp(&input_[kPrefixBytes], proof, kProofBytes) != 0)
     return fail(
         Status::error(MPI_ERR_OTHER, "a connection that claims to be rank %u does not know the job's secret", peer_));
+  if (!terms_agree_) return fail(disagreement());
   state_ = State::kProven;
   expect(0);
 }
@@ -236,11 +288,13 @@ void Handshake::decide(Verdict verdict) {
 // ---- the connector --------------------------------------------------------------------------------------------------
 
 void Handshake::receive_challenge() {
-  std::copy_n(&input_[kPrefixBytes], kNonceBytes, peer_nonce_.begin());
+  std::copy_n(&input_[kAcceptorNonceAt], kNonceBytes, peer_nonce_.begin());
+  terms_agree_ = take_terms(&input_[kAcceptorTermsAt]);
   std::byte proof[kProofBytes];
   prove(Role::kAcceptor, proof);
-  if (sodium_memcmp(&input_[kPrefixBytes + kNonceBytes], proof, kProofBytes) != 0)
+  if (sodium_memcmp(&input_[kAcceptorProofAt], proof, kProofBytes) != 0)
     return fail(Status::error(MPI_ERR_OTHER, "what answers there does not know the job's secret"));
+  if (!terms_agree_) return fail(disagreement());
   prove(Role::kConnector, proof);
   begin_output(Kind::kResponse, 0);
   append_output(proof, kProofBytes);

@@ -2,9 +2,9 @@
 // the job's secret. Pure: bytes in, bytes out; no sockets and no clock. The caller gives deadlines and randomness.
 //
 //   connector                                          acceptor
-//     | -- Hello: job id, from, to, nonce ------------->  |   checks job id and ranks
-//     | <------------- Challenge: nonce, proof ---------  |
-//     |    checks the acceptor's proof                    |
+//     | -- Hello: job id, from, to, nonce, terms ------>  |   checks job id and ranks
+//     | <------------- Challenge: nonce, terms, proof --  |
+//     |    checks the acceptor's proof, and its terms     |
 //     | -- Response: proof ---------------------------->  |   checks the connector's proof
 //     | <------------- Verdict: accepted or duplicate --  |   the caller decides (see net/tcp/link.h)
 //     | <============== frames, both ways ==============> |
@@ -53,6 +53,18 @@ inline constexpr std::size_t kProofBytes = 32;
 using Nonce = std::array<std::byte, kNonceBytes>;
 Nonce random_nonce() noexcept;
 
+// What a side asks of this connection, and tells of itself; covered by the proofs. A feature is on when both sides have its bit.
+// There is none yet: the numbers of the channel then begin at 0, and nobody reads the public key.
+struct Terms {
+  static constexpr std::size_t kPublicKeyBytes = 32;
+  static constexpr std::size_t kBytes = 4 + 4 + 8 + kPublicKeyBytes;
+
+  std::uint32_t features = 0;
+  std::uint32_t frame_limit = static_cast<std::uint32_t>(kMaxPayloadBytes);  // payload bytes of a frame that it takes
+  std::uint64_t next_expected = 0;                      // frame that it has not had, to resume an earlier connection
+  std::array<std::byte, kPublicKeyBytes> public_key{};  // to agree on session keys
+};
+
 enum class Verdict : std::uint8_t {
   kAccepted = 1,
   kDuplicate = 2,  // the acceptor's own connection to this peer is on its way and wins
@@ -73,15 +85,17 @@ class Handshake {
     kFailed,     // close the connection; failure() says why
   };
   static constexpr std::size_t kPrefixBytes = 8;
-  static constexpr std::size_t kHelloBytes = kPrefixBytes + JobKey::kIdBytes + 8 + kNonceBytes;
-  static constexpr std::size_t kChallengeBytes = kPrefixBytes + kNonceBytes + kProofBytes;
+  static constexpr std::size_t kHelloBytes = kPrefixBytes + JobKey::kIdBytes + 16 + kNonceBytes + Terms::kBytes;
+  static constexpr std::size_t kChallengeBytes = kPrefixBytes + kNonceBytes + Terms::kBytes + kProofBytes;
   static constexpr std::size_t kResponseBytes = kPrefixBytes + kProofBytes;
   static constexpr std::size_t kVerdictBytes = kPrefixBytes;
-  static constexpr std::size_t kMaxMessageBytes = kChallengeBytes;
+  static constexpr std::size_t kMaxMessageBytes = kHelloBytes;
 
   // The key must outlive the handshake. A connector has output() at once.
-  static Handshake connector(const JobKey& key, std::uint32_t self, std::uint32_t peer, const Nonce& nonce);
-  static Handshake acceptor(const JobKey& key, std::uint32_t self, std::uint32_t job_size, const Nonce& nonce);
+  static Handshake connector(const JobKey& key, std::uint32_t self, std::uint32_t peer, const Nonce& nonce,
+                             const Terms& terms = {});
+  static Handshake acceptor(const JobKey& key, std::uint32_t self, std::uint32_t job_size, const Nonce& nonce,
+                            const Terms& terms = {});
 
   State state() const noexcept { return state_; }
   // How many bytes to read next, never beyond this handshake's end; 0 when none are expected.
@@ -96,6 +110,8 @@ class Handshake {
 
   // The other rank; for an acceptor valid from kProven on.
   std::uint32_t peer() const noexcept { return peer_; }
+  // Its terms; valid when it is proven, and then they agree with ours.
+  const Terms& peer_terms() const noexcept { return peer_terms_; }
   const Status& failure() const noexcept { return failure_; }
   // The other side speaks another version of Lapwing (or says so: nothing is proven).
   bool version_differs() const noexcept { return version_differs_; }
@@ -104,9 +120,12 @@ class Handshake {
   enum class Role : std::uint8_t { kConnector, kAcceptor };
   enum class Kind : std::uint8_t { kHello = 1, kChallenge = 2, kResponse = 3, kVerdict = 4 };
 
-  Handshake(const JobKey& key, Role role, State state, std::uint32_t self, const Nonce& nonce);
+  Handshake(const JobKey& key, Role role, State state, std::uint32_t self, const Nonce& nonce, const Terms& terms);
   void begin_output(Kind kind, std::uint8_t code) noexcept;
   void append_output(const std::byte* bytes, std::size_t count) noexcept;
+  void append_terms() noexcept;
+  bool take_terms(const std::byte* in);
+  Status disagreement() const;
   void receive_prefix();
   void receive_hello();
   void receive_challenge();
@@ -120,11 +139,14 @@ class Handshake {
   Role role_;
   State state_;
   bool version_differs_ = false;
+  bool terms_agree_ = false;
   std::uint32_t self_;
   std::uint32_t peer_ = 0;
   std::uint32_t job_size_ = 0;
   Nonce own_nonce_;
   Nonce peer_nonce_{};
+  Terms own_terms_;
+  Terms peer_terms_;
   std::array<std::byte, kMaxMessageBytes> input_{};
   std::size_t input_bytes_ = 0;   // received of the current message
   std::size_t input_wanted_ = 0;  // prefix first, then the whole message

@@ -91,13 +91,16 @@ TEST_F(HandshakeTest, PassesTheVerdictOn) {
 
 TEST_F(HandshakeTest, HelloBytesArePinned) {
   const Bytes hello = output_of(connector());
-  const unsigned char prefix[8] = {'L', 'P', 'W', 'G', 1, 0, 1, 0};
+  const unsigned char prefix[8] = {'L', 'P', 'W', 'G', 2, 0, 1, 0};
   EXPECT_EQ(std::memcmp(hello.data(), prefix, 8), 0);
   EXPECT_EQ(std::memcmp(&hello[8], key_.id().data(), 16), 0);
-  const unsigned char ranks[8] = {2, 0, 0, 0, 5, 0, 0, 0};
-  EXPECT_EQ(std::memcmp(&hello[24], ranks, 8), 0);
-  EXPECT_EQ(hello[32], std::byte{1});
-  EXPECT_EQ(hello.size(), 64u);
+  const unsigned char ranks[16] = {2, 0, 0, 0, 0, 0, 0, 0, 5};
+  EXPECT_EQ(std::memcmp(&hello[24], ranks, 16), 0);
+  EXPECT_EQ(hello[40], std::byte{1});
+  const unsigned char terms[48] = {0, 0, 0, 0, 0, 0, 0, 4};
+  EXPECT_EQ(std::memcmp(&hello[72], terms, 48), 0);
+  EXPECT_EQ(hello.size(), 120u);
+  EXPECT_EQ(Handshake::kChallengeBytes, 120u);
 }
 
 TEST_F(HandshakeTest, AnotherJobIsRefusedAtHello) {
@@ -126,6 +129,37 @@ TEST_F(HandshakeTest, AConnectorWithoutTheSecretIsNoticed) {
   response[Handshake::kPrefixBytes] ^= std::byte{0x80};
   feed(b, response);
   EXPECT_EQ(b.state(), State::kFailed);
+}
+
+TEST_F(HandshakeTest, TermsAreProvenAndMustAgree) {
+  Terms small, late;
+  small.frame_limit = 1000;
+  late.next_expected = 7;
+  {
+    Handshake a = connector(), b = acceptor();
+    Bytes hello = output_of(a);
+    hello[72] ^= std::byte{1};  // a feature that the connector did not ask for
+    feed(b, hello);
+    feed(a, output_of(b));
+    EXPECT_EQ(a.state(), State::kFailed) << "the acceptor's proof covers what it has read";
+  }
+  for (const auto& [terms, reason] :
+       {std::pair(small, "rank 5 takes frames of at most 1000 bytes, and this rank sends up to 67108864"),
+        {late, "rank 5 expects frame 7 first, and this rank begins with frame 0"}}) {
+    Handshake a = connector(), b = Handshake::acceptor(key_, 5, 8, nonce_of(9), terms);
+    feed(b, output_of(a));
+    feed(a, output_of(b));
+    EXPECT_EQ(a.state(), State::kFailed);
+    EXPECT_EQ(a.output_bytes(), 0u);
+    EXPECT_STREQ(a.failure().text(), reason);
+  }
+  Handshake a = Handshake::connector(key_, 2, 5, nonce_of(1), small), b = acceptor();
+  feed(b, output_of(a));
+  feed(a, output_of(b));
+  EXPECT_EQ(b.state(), State::kResponse) << "nothing is said to a stranger";
+  feed(b, output_of(a));
+  EXPECT_EQ(b.state(), State::kFailed);
+  EXPECT_EQ(b.peer_terms().frame_limit, 1000u);
 }
 
 TEST_F(HandshakeTest, AReplayFails) {
@@ -163,7 +197,7 @@ TEST_F(HandshakeTest, RanksAreChecked) {
 TEST_F(HandshakeTest, OtherVersionsAreToldApart) {
   Handshake a = connector(), b = acceptor();
   Bytes hello = output_of(a);
-  hello[4] = std::byte{2};
+  hello[4] = std::byte{1};
   EXPECT_EQ(feed(b, hello), Handshake::kPrefixBytes);
   EXPECT_EQ(b.state(), State::kFailed);
   EXPECT_TRUE(b.version_differs());
@@ -175,7 +209,7 @@ TEST_F(HandshakeTest, OtherVersionsAreToldApart) {
   EXPECT_TRUE(a.version_differs());
   EXPECT_STREQ(
       a.failure().text(),
-      "the other side speaks version 3 of Lapwing's wire format and this rank version 1; run all ranks with the same "
+      "the other side speaks version 3 of Lapwing's wire format and this rank version 2; run all ranks with the same "
       "Lapwing");
 }
 

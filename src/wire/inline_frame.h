@@ -1,59 +1,67 @@
-// A small eager message inside its header: between ranks of one host, where a frame costs what its cache lines cost
-// (docs/wire-format.md). Inline, because encoding and decoding is half of what a small message costs there.
+// A small payload inside its header: between ranks of one host, where a frame costs what its cache lines cost
+// (docs/wire-format.md). Inline, because this is half of what a small message costs there.
 //
-// `reserved` is 1, and the payload lies where message_bytes and the tokens would be, which follow from the rest. The sequence is left
+// Whatever the protocol: the last three words of its header must be 0, and hold the payload instead. The second word is left
 // out: shared memory keeps a stamp of its own there, and both sides count.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "base/small_copy.h"
 #include "wire/frame.h"
-#include "wire/little_endian.h"
 
 namespace lapwing::wire {
 
 inline constexpr std::uint64_t kInlineBytes = 24;
 inline constexpr std::size_t kInlinePayloadAt = 40;
 static_assert(kInlinePayloadAt + kInlineBytes == kHeaderBytes && kInlineBytes <= kSmallCopy);
-
-// The first four bytes of every such frame: kind, no flags, reserved = 1.
-inline constexpr std::uint32_t kInlineMark = static_cast<std::uint32_t>(FrameKind::kEager) | 1u << 16;
+inline constexpr std::uint64_t kInlineMark = std::uint64_t{kFlagInline} << 40;
 
 inline bool fits_inline(const FrameHeader& header) noexcept {
-  return header.kind == FrameKind::kEager && header.payload_bytes <= kInlineBytes && header.sender_token == 0;
+  return header.payload_bytes() <= kInlineBytes && (header.words[5] | header.words[6] | header.words[7]) == 0;
 }
 
-inline void encode_inline(const FrameHeader& header, const std::byte* payload, std::byte* out) noexcept {
-  store_little(out, kInlineMark);
-  store_little(out + 4, header.credit);
-  store_little(out + 16, header.payload_bytes);
-  store_little(out + 24, header.context);
-  store_little(out + 32, header.source);
-  store_little(out + 36, header.tag);
-  copy_small(out + kInlinePayloadAt, payload, header.payload_bytes);
+inline void store_word(std::byte* line, std::size_t index, std::uint64_t word) noexcept {
+  std::memcpy(line + index * sizeof word, &word, sizeof word);
+}
+inline std::uint64_t load_word(const std::byte* line, std::size_t index) noexcept {
+  std::uint64_t word;
+  std::memcpy(&word, line + index * sizeof word, sizeof word);
+  return word;
 }
 
-inline bool is_inline(const std::byte* in) noexcept {
-  return load_little<std::uint32_t>(in) == kInlineMark;
+// All words but the second.
+inline void store_around_stamp(const FrameHeader& header, std::byte* line) noexcept {
+  store_word(line, 0, header.words[0]);
+  for (std::size_t index = 2; index < FrameHeader::kWords; ++index) store_word(line, index, header.words[index]);
+}
+inline void load_around_stamp(const std::byte* line, FrameHeader& header) noexcept {
+  header.words[0] = load_word(line, 0);
+  for (std::size_t index = 2; index < FrameHeader::kWords; ++index) header.words[index] = load_word(line, index);
 }
 
-inline const std::byte* inline_payload(const std::byte* in) noexcept {
-  return in + kInlinePayloadAt;
+inline void encode_inline(const FrameHeader& header, const std::byte* payload, std::byte* line) noexcept {
+  store_word(line, 0, header.words[0] | wire_word(kInlineMark));
+  for (std::size_t index = 2; index < 5; ++index) store_word(line, index, header.words[index]);
+  copy_small(line + kInlinePayloadAt, payload, header.payload_bytes());
 }
 
-// Of a frame that is_inline(). False when it claims more payload than fits. Fills all but the sequence.
-inline bool decode_inline(const std::byte* in, FrameHeader& header) noexcept {
-  header.kind = FrameKind::kEager;
-  header.flags = 0;
-  header.credit = load_little<std::uint32_t>(in + 4);
-  header.payload_bytes = header.message_bytes = load_little<std::uint64_t>(in + 16);
-  header.context = load_little<std::uint64_t>(in + 24);
-  header.source = load_little<std::int32_t>(in + 32);
-  header.tag = load_little<std::int32_t>(in + 36);
-  header.sender_token = header.receiver_token = 0;
-  return header.payload_bytes <= kInlineBytes;
+inline bool is_inline(const std::byte* line) noexcept {
+  return (load_word(line, 0) & wire_word(kInlineMark)) != 0;
+}
+
+inline const std::byte* inline_payload(const std::byte* line) noexcept {
+  return line + kInlinePayloadAt;
+}
+
+// Of a frame that is_inline(), as if it were not. False when it claims more payload than fits, or is unsound.
+inline bool decode_inline(const std::byte* line, FrameHeader& header) noexcept {
+  header.words[0] = load_word(line, 0) ^ wire_word(kInlineMark);
+  for (std::size_t index = 2; index < 5; ++index) header.words[index] = load_word(line, index);
+  header.words[5] = header.words[6] = header.words[7] = 0;
+  return is_sound(header) && header.payload_bytes() <= kInlineBytes;
 }
 
 }  // namespace lapwing::wire

@@ -8,18 +8,21 @@
 
 #include "base/internal_error.h"
 #include "net/tcp/inbox.h"
-#include "wire/frame.h"
+#include "wire/message_header.h"
 
 namespace {
 
 using namespace lapwing;
 
 void check_codec(const std::byte* bytes) {
-  wire::FrameHeader header;
-  if (!wire::decode(bytes, header).ok()) return;
-  std::byte again[wire::kHeaderBytes];
-  wire::encode(header, again);
-  LAPWING_CHECK(std::equal(again, again + sizeof again, bytes));
+  wire::FrameHeader frame;
+  std::copy_n(bytes, sizeof frame.words, reinterpret_cast<std::byte*>(frame.words));
+  LAPWING_CHECK(!wire::is_sound(frame) || wire::check(frame).ok());
+  wire::MessageHeader header;
+  if (!wire::is_sound(frame) || !wire::decode(frame, header).ok()) return;
+  const wire::FrameHeader again = wire::pack(header);
+  LAPWING_CHECK(again.words[0] == frame.words[0]);
+  LAPWING_CHECK(std::equal(again.words + 2, again.words + wire::FrameHeader::kWords, frame.words + 2));
 }
 
 // Takes at most a page of each payload, by turns in a buffer, by a walk, or not at all.
@@ -27,12 +30,13 @@ class CheckingSink final : public net::FrameSink {
  public:
   net::Landing on_header(net::PeerId, const wire::FrameHeader& header) noexcept override {
     LAPWING_CHECK(!within_);
-    LAPWING_CHECK(header.sequence == frames_ && header.payload_bytes <= wire::kMaxPayloadBytes);
+    LAPWING_CHECK(header.sequence() >= next_ && header.payload_bytes() <= wire::kMaxPayloadBytes);
+    next_ = header.sequence() + 1;  // a goodbye between two frames has a number as well
     within_ = true;
     net::Landing landing;
-    landing.violation = header.credit == 0xdead;
+    landing.violation = header.own(0) >> 32 == 0xdead;
     landing.reason = "the sink refuses";
-    landing.accepted = std::min<std::uint64_t>(header.payload_bytes, 4096);
+    landing.accepted = std::min<std::uint64_t>(header.payload_bytes(), 4096);
     page_.assign(landing.accepted, std::byte{0});  // exactly, so that a sanitizer sees every byte too many
     walk_ = ContiguousWalk(page_.data(), landing.accepted);
     if (frames_ % 3 == 0) landing.base = page_.data();
@@ -48,7 +52,7 @@ class CheckingSink final : public net::FrameSink {
   void on_peer_lost(net::PeerId, const Status&, const net::Landing*) noexcept override { LAPWING_CHECK(false); }
 
  private:
-  std::uint64_t frames_ = 0;
+  std::uint64_t frames_ = 0, next_ = 0;
   bool within_ = false;
   std::vector<std::byte> page_;
   ContiguousWalk walk_;
@@ -64,7 +68,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const std::size_t chunk = std::size_t{data[0]} + 1;
   CheckingSink sink;
-  net::tcp::Inbox inbox(sink, 0);
+  const net::Sinks sinks(sink);
+  net::Channel channel;
+  net::tcp::Inbox inbox(sinks, channel, 0);
   for (std::size_t at = 0; at < count; at += chunk) {
     if (inbox.parse(bytes + at, std::min(chunk, count - at))) continue;
     LAPWING_CHECK(!inbox.violation().ok() && inbox.violation().text()[0] != '\0');

@@ -101,20 +101,19 @@ class Scene {
 
   void send_frame(Input& input) {
     if (lost()) return;
-    wire::FrameHeader header;
-    header.kind = static_cast<wire::FrameKind>(input.byte() % 10 + 1);
+    wire::MessageHeader header;
+    header.kind = static_cast<wire::MessageKind>(input.byte() % 10 + 1);
     header.flags = input.byte() % 4 == 0 ? 1 : 0;
     header.credit = static_cast<std::uint32_t>(input.number());
     header.context = comm::ContextIds::kWorld | (input.byte() & 3);
     if (input.byte() % 4 == 0) header.context = setup_context();
     header.source = static_cast<std::int32_t>(input.number() % 3) == 2 ? 0 : 1;
     header.tag = static_cast<std::int32_t>(input.number());
-    header.message_bytes = input.number();
+    header.message_bytes = header.offset = input.number();
     header.sender_token = input.number() | (input.byte() % 2 == 0 ? std::uint64_t{1} << 32 : 0);
     header.receiver_token = input.number() | (input.byte() % 2 == 0 ? std::uint64_t{1} << 32 : 0);
     std::vector<std::byte> payload(input.number() % 2048);
     for (std::size_t i = 0; i < std::min<std::size_t>(payload.size(), 24); ++i) payload[i] = std::byte{input.byte()};
-    if (header.kind == wire::FrameKind::kEager) header.message_bytes = payload.size();
     job_.inject(1, 0, header, std::move(payload));
   }
   std::uint64_t setup_context() { return job_[0].world->wire_context(comm::Plane::kPartitionedSetup); }

@@ -33,7 +33,7 @@ void copy(ByteWalk& from, ByteWalk& to, std::uint64_t bytes) noexcept {
 
 // What the landing accepts; a walk in `op` is taken to the end of the payload whatever is accepted.
 void copy_payload(SendOp& op, const Landing& landing) noexcept {
-  const std::uint64_t payload = op.header.payload_bytes;
+  const std::uint64_t payload = op.header.payload_bytes();
   std::uint64_t kept = std::min(landing.accepted, payload);
   if (landing.base == nullptr && landing.walk == nullptr) kept = 0;
   if (kept != 0) {
@@ -52,8 +52,8 @@ void copy_payload(SendOp& op, const Landing& landing) noexcept {
 
 }  // namespace
 
-SelfTransport::SelfTransport(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config)
-    : engine_(engine), sink_(sink), rank_(config.rank) {}
+SelfTransport::SelfTransport(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config)
+    : engine_(engine), sinks_(sinks), rank_(config.rank) {}
 
 SelfTransport::~SelfTransport() {
   close();
@@ -79,7 +79,7 @@ void SelfTransport::post(PeerId, SendOp& op) noexcept {
         op, Status::error(MPI_ERR_OTHER, "rank %u cannot send to itself any more: its transports are closed", rank_));
     return;
   }
-  op.header.sequence = next_sequence_++;
+  op.transport_progress = next_++;
   queue_.push_back(op);
   if (scheduled_) return;
   scheduled_ = true;  // until the queue is empty; holds the engine awake meanwhile
@@ -93,11 +93,11 @@ void SelfTransport::Delivery::run(engine::Tasklet& tasklet) noexcept {
 
 // What was queued when it began; frames posted meanwhile get a run of their own, so that a run ends.
 void SelfTransport::deliver_queued() noexcept {
-  const std::uint64_t end = next_sequence_;
+  const std::uint64_t end = next_;
   bool more = true;
   while (more && !queue_.empty()) {
     SendOp& op = queue_.front();
-    more = op.header.sequence + 1 != end;
+    more = op.transport_progress + 1 != end;
     deliver(op);
   }
   if (!queue_.empty()) {
@@ -110,7 +110,8 @@ void SelfTransport::deliver_queued() noexcept {
 
 void SelfTransport::deliver(SendOp& op) noexcept {
   const wire::FrameHeader header = op.header;  // `op` may be gone after on_sent
-  const Landing landing = sink_.on_header(rank_, header);
+  FrameSink& sink = sinks_.of(header);
+  const Landing landing = sink.on_header(rank_, header);
   if (landing.violation) {
     lost_ = true;
     const Status why =
@@ -119,13 +120,13 @@ void SelfTransport::deliver(SendOp& op) noexcept {
       SendOp& failed = queue_.pop_front();
       failed.on_sent(failed, why);
     }
-    sink_.on_peer_lost(rank_, why, &landing);
+    sinks_.peer_lost(rank_, why, header, &landing);
     return;
   }
   copy_payload(op, landing);
   op.unlink();
   op.on_sent(op, Status());
-  sink_.on_frame(rank_, header, landing);
+  sink.on_frame(rank_, header, landing);
 }
 
 // Reading one's own memory: the rendezvous by one copy.

@@ -12,7 +12,7 @@ namespace lapwing::net {
 
 class SelfTransport final : public Transport {
  public:
-  SelfTransport(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config);
+  SelfTransport(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config);
   ~SelfTransport() override;
 
   const char* name() const noexcept override { return "self"; }
@@ -45,11 +45,11 @@ class SelfTransport final : public Transport {
   void deliver(SendOp& op) noexcept;
 
   engine::Engine& engine_;
-  FrameSink& sink_;
+  Sinks sinks_;
   PeerId rank_;
   IntrusiveList<SendOp> queue_;
   Delivery delivery_{*this};
-  std::uint64_t next_sequence_ = 0;
+  std::uint64_t next_ = 0;  // counts frames
   bool open_ = false;
   bool lost_ = false;
   bool scheduled_ = false;

@@ -111,38 +111,47 @@ bool ShmTransport::receive(Link& link) noexcept {
 std::uint64_t ShmTransport::take_header(Link& link) noexcept {
   const std::byte* line = link.in.next(wire::kHeaderBytes).data;
   if (wire::is_inline(line)) return take_inline(link, line);
-  std::byte bytes[wire::kHeaderBytes];  // a copy: the peer could change the original between check and use
-  std::memcpy(bytes, line, sizeof bytes);
-  if (const Status status = wire::decode(bytes, link.header); !status.ok()) {
-    lose_malformed(link, status.text());
-    return sizeof bytes;
-  }
-  link.header.sequence = link.expected_sequence++;
-  const std::uint64_t record = shm::Layout::record_bytes(link.header.payload_bytes);
+  wire::load_around_stamp(line, link.header);  // a copy: the peer could change the original between check and use
+  if (!wire::is_sound(link.header)) [[unlikely]]
+    return take_channel_frame(link);
+  link.acquainted = true;
+  const std::uint64_t record = shm::Layout::record_bytes(link.header.payload_bytes());
   link.in.trust(head_of(record));
   if (is_small(record)) {
-    const shm::Piece payload = link.in.next(link.header.payload_bytes, sizeof bytes);
-    if (payload.bytes == link.header.payload_bytes && sink_.on_whole(link.peer, link.header, payload.data)) {
+    const shm::Piece payload = link.in.next(link.header.payload_bytes(), wire::kHeaderBytes);
+    if (payload.bytes == link.header.payload_bytes() &&
+        sinks_.of(link.header).on_whole(link.peer, link.header, payload.data)) {
       give_back(link, record);
       return record;
     }
   }
-  give_back(link, sizeof bytes);
+  give_back(link, wire::kHeaderBytes);
   begin_frame(link);
-  return sizeof bytes;
+  return wire::kHeaderBytes;
 }
 
-// A message inside its header.
+// What no sink sees: the end of this peer's frames, or bytes that are no frame.
+std::uint64_t ShmTransport::take_channel_frame(Link& link) noexcept {
+  const Status status = wire::check(link.header);
+  give_back(link, wire::kHeaderBytes);
+  if (status.ok())
+    take_goodbye(link);
+  else
+    lose_malformed(link, status.text());
+  return wire::kHeaderBytes;
+}
+
+// A payload inside its header.
 std::uint64_t ShmTransport::take_inline(Link& link, const std::byte* line) noexcept {
   if (!wire::decode_inline(line, link.header)) {
-    lose_malformed(link, "more payload than fits into its header");
+    lose_malformed(link, "one with more payload than fits into its header, or of no protocol");
     return wire::kHeaderBytes;
   }
-  link.header.sequence = link.expected_sequence++;
-  if (!sink_.on_whole(link.peer, link.header, wire::inline_payload(line))) {
+  link.acquainted = true;
+  if (!sinks_.of(link.header).on_whole(link.peer, link.header, wire::inline_payload(line))) {
     begin_frame(link);
     if (link.in_frame && !link.gone) {
-      land(link, wire::inline_payload(line), link.header.payload_bytes);
+      land(link, wire::inline_payload(line), link.header.payload_bytes());
       finish_frame(link);
     }
   }
@@ -155,27 +164,24 @@ void ShmTransport::lose_malformed(Link& link, const char* why) noexcept {
 }
 
 void ShmTransport::begin_frame(Link& link) noexcept {
-  if (link.header.kind == wire::FrameKind::kGoodbye) {
-    take_goodbye(link);
-    return;
-  }
-  link.landing = sink_.on_header(link.peer, link.header);
-  link.landing.accepted = std::min(link.landing.accepted, link.header.payload_bytes);
+  FrameSink& sink = sinks_.of(link.header);
+  link.landing = sink.on_header(link.peer, link.header);
+  link.landing.accepted = std::min(link.landing.accepted, link.header.payload_bytes());
   link.payload_taken = 0;
   link.in_frame = true;
   if (link.landing.violation) {
     lose(link, Status::error(MPI_ERR_OTHER, "rank %u broke the message protocol: %s", link.peer, link.landing.reason));
     return;
   }
-  if (link.header.payload_bytes == 0)
+  if (link.header.payload_bytes() == 0)
     finish_frame(link);
-  else if (!is_small(shm::Layout::record_bytes(link.header.payload_bytes)))
-    sink_.on_begun(link.peer, link.header);
+  else if (!is_small(shm::Layout::record_bytes(link.header.payload_bytes())))
+    sink.on_begun(link.peer, link.header);
 }
 
 // At most `available` bytes of payload and padding; how many.
 std::uint64_t ShmTransport::take_payload(Link& link, std::uint64_t available) noexcept {
-  const std::uint64_t record = shm::Layout::round_up(link.header.payload_bytes, shm::kRecordAlignment);
+  const std::uint64_t record = shm::Layout::round_up(link.header.payload_bytes(), shm::kRecordAlignment);
   const std::uint64_t wanted = std::min(available, record - link.payload_taken);
   const shm::Piece piece = link.in.next(wanted);
   land(link, piece.data, piece.bytes);
@@ -199,7 +205,7 @@ void ShmTransport::land(Link& link, const std::byte* data, std::uint64_t bytes) 
 
 void ShmTransport::finish_frame(Link& link) noexcept {
   link.in_frame = false;
-  sink_.on_frame(link.peer, link.header, link.landing);
+  sinks_.of(link.header).on_frame(link.peer, link.header, link.landing);
 }
 
 void ShmTransport::give_back(Link& link, std::uint64_t bytes) noexcept {

@@ -49,7 +49,7 @@ void ShmTransport::post(PeerId peer, SendOp& op) noexcept {
     op.on_sent(op, why);
     return;
   }
-  op.header.sequence = link->next_sequence++;
+  link->acquainted = true;
   op.transport_progress = 0;
   if (link->queue.empty()) link->streamed = 0;
   link->queue.push_back(op);
@@ -61,20 +61,20 @@ bool ShmTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::b
   Link* link = link_to(peer);
   if (link == nullptr || link->gone || !open_ || link->pushing || !link->queue.empty()) return false;
   const bool inlined = wire::fits_inline(header);
-  const std::uint64_t record = shm::Layout::record_bytes(inlined ? 0 : header.payload_bytes);
+  const std::uint64_t record = shm::Layout::record_bytes(inlined ? 0 : header.payload_bytes());
   if (link->out.room(record) < record) return false;
-  header.sequence = link->next_sequence++;
+  link->acquainted = true;
   std::byte* line = link->out.begin();
   if (inlined) {
     wire::encode_inline(header, payload, line);
   } else {
-    wire::encode_around_sequence(header, line);
-    copy_in(link->out, payload, std::min(header.payload_bytes, head_of(record) - wire::kHeaderBytes));
+    wire::store_around_stamp(header, line);
+    copy_in(link->out, payload, std::min(header.payload_bytes(), head_of(record) - wire::kHeaderBytes));
   }
   LAPWING_DELAY_POINT("shm.publish");
   link->out.publish_head();
   LAPWING_DELAY_POINT("shm.published");
-  if (!is_small(record)) send_rest_now(*link, payload, header.payload_bytes);
+  if (!is_small(record)) send_rest_now(*link, payload, header.payload_bytes());
   announce(*link, delivery);
   return true;
 }
@@ -101,7 +101,7 @@ void ShmTransport::push(Link& link) noexcept {
     // piece would wait each time until the lines of that piece have come over from the receiver, and ring a sleeping one more than once.
     if (budget == kBytesPerPush) show(link);
     budget -= std::min(budget, written);
-    if (op.transport_progress == shm::Layout::record_bytes(op.header.payload_bytes)) {
+    if (op.transport_progress == shm::Layout::record_bytes(op.header.payload_bytes())) {
       op.unlink();
       op.on_sent(op, Status());
     }
@@ -120,7 +120,7 @@ void ShmTransport::push(Link& link) noexcept {
 // Whether there is room for the next piece of the first frame.
 bool ShmTransport::can_push(Link& link) noexcept {
   const SendOp& op = link.queue.front();
-  const std::uint64_t record = shm::Layout::record_bytes(op.header.payload_bytes);
+  const std::uint64_t record = shm::Layout::record_bytes(op.header.payload_bytes());
   const std::uint64_t needed = op.transport_progress == 0 ? head_of(record) : shm::kRecordAlignment;
   return link.out.room(needed) >= needed;
 }
@@ -141,7 +141,7 @@ bool ShmTransport::push_waiting() noexcept {
 
 // One piece of the first frame; how many bytes of the ring it took, 0 when there is no room.
 std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
-  const std::uint64_t record = shm::Layout::record_bytes(op.header.payload_bytes);
+  const std::uint64_t record = shm::Layout::record_bytes(op.header.payload_bytes());
   const bool at_head = op.transport_progress == 0;
   const std::uint64_t most = link.streamed < kLongStream ? kPiece : kPieceOfALongStream;
   const std::uint64_t wanted = at_head ? head_of(record) : std::min(record - op.transport_progress, most);
@@ -150,15 +150,15 @@ std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
   link.streamed += piece;
   std::uint64_t left = piece;
   if (at_head) {
-    wire::encode_around_sequence(op.header, link.out.begin());
+    wire::store_around_stamp(op.header, link.out.begin());
     left -= wire::kHeaderBytes;
     op.transport_progress = wire::kHeaderBytes;
   }
   if (left != 0) {
     const std::uint64_t from = op.transport_progress - wire::kHeaderBytes;
-    write_payload(link, op, from, std::min(left, op.header.payload_bytes - from));
+    write_payload(link, op, from, std::min(left, op.header.payload_bytes() - from));
     // The padding of the last piece needs no bytes written.
-    link.out.advance(left - std::min(left, op.header.payload_bytes - from));
+    link.out.advance(left - std::min(left, op.header.payload_bytes() - from));
     op.transport_progress += left;
   }
   LAPWING_DELAY_POINT("shm.publish");

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/memory_order.h"
 #include "base/settings.h"
+#include "wire/inline_frame.h"
 
 namespace lapwing::net {
 namespace {
@@ -20,8 +21,8 @@ constexpr const char* kCardKey = "shm";
 
 }  // namespace
 
-ShmTransport::ShmTransport(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config)
-    : engine_(engine), sink_(sink), config_(config) {}
+ShmTransport::ShmTransport(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config)
+    : engine_(engine), sinks_(sinks), config_(config) {}
 
 ShmTransport::~ShmTransport() {
   close();
@@ -196,12 +197,8 @@ void ShmTransport::close() noexcept {
 
 // Only to those we had to do with, and only if nothing of ours is in the way (an abort): the word is a courtesy.
 void ShmTransport::say_goodbye(Link& link) noexcept {
-  const bool acquainted = link.next_sequence != 0 || link.expected_sequence != 0;
-  if (!link.gone && acquainted && link.queue.empty() && link.out.room(wire::kHeaderBytes) >= wire::kHeaderBytes) {
-    wire::FrameHeader header;
-    header.kind = wire::FrameKind::kGoodbye;
-    header.sequence = link.next_sequence++;
-    wire::encode_around_sequence(header, link.out.begin());
+  if (!link.gone && link.acquainted && link.queue.empty() && link.out.room(wire::kHeaderBytes) >= wire::kHeaderBytes) {
+    wire::store_around_stamp(wire::goodbye(), link.out.begin());
     link.out.publish_head();
     announce(link, Delivery::kAtOnce);
   }
@@ -367,7 +364,7 @@ void ShmTransport::lose(Link& link, Status why) noexcept {
   if (link.gone) return;
   const bool half_received = link.in_frame;
   end(link, why.copy());
-  sink_.on_peer_lost(link.peer, why, half_received ? &link.landing : nullptr);
+  sinks_.peer_lost(link.peer, why, link.header, half_received ? &link.landing : nullptr);
   boards_.lose(link.local, why);
 }
 
@@ -375,7 +372,7 @@ void ShmTransport::lose(Link& link, Status why) noexcept {
 void ShmTransport::leave_behind(Link& link, Status why) noexcept {
   if (link.gone) return;
   end(link, why.copy());
-  sink_.on_peer_left(link.peer, why);
+  sinks_.peer_left(link.peer, why);
   boards_.lose(link.local, why);
 }
 

@@ -30,7 +30,7 @@
 //   ends           how many ranks have ended without a word, in the segment's header; as a tail, it is published before the
 //                  sleeping flags are read, and read after they were set.
 //
-// A peer's death cannot be seen in memory: another rank of the host notices it (lookout.h). A peer that finalizes says kGoodbye.
+// A peer's death cannot be seen in memory: another rank of the host notices it (lookout.h). A peer that finalizes says goodbye.
 #pragma once
 
 #include <memory>
@@ -51,7 +51,7 @@ namespace lapwing::net {
 
 class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, private shm::Lookout::User {
  public:
-  ShmTransport(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config);
+  ShmTransport(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config);
   ~ShmTransport() override;
 
   const char* name() const noexcept override { return "shm"; }
@@ -92,7 +92,7 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, pri
 
     shm::RingWriter out;
     IntrusiveList<SendOp> queue;  // the first may be partly in the ring
-    std::uint64_t next_sequence = 0;
+    bool acquainted = false;      // a frame has gone or come
     std::uint64_t streamed = 0;  // bytes written since the queue was last empty
     bool pushing = false;  // push() is running further down the stack
     bool waiting = false;  // in waiting_, and one engine hold
@@ -100,7 +100,6 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, pri
     shm::RingReader in;
     bool hot = false;
     unsigned idle_looks = 0;
-    std::uint64_t expected_sequence = 0;
     bool in_frame = false;            // `header` and `landing` belong to a frame whose payload is coming
     std::uint64_t payload_taken = 0;  // of that frame, padding included
     wire::FrameHeader header;
@@ -172,6 +171,7 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, pri
     return link.in_frame ? link.in.available() != 0 : link.in.record_here();
   }
   std::uint64_t take_header(Link& link) noexcept;
+  std::uint64_t take_channel_frame(Link& link) noexcept;
   std::uint64_t take_inline(Link& link, const std::byte* line) noexcept;
   void lose_malformed(Link& link, const char* why) noexcept;
   void begin_frame(Link& link) noexcept;
@@ -183,7 +183,7 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, pri
   void take_goodbye(Link& link) noexcept;
 
   engine::Engine& engine_;
-  FrameSink& sink_;
+  Sinks sinks_;
   NetworkConfig config_;
   volatile std::uint64_t probe_word_ = 0;  // peers read it by SingleCopy::probe
 

@@ -25,7 +25,7 @@ constexpr std::int64_t kMinute = 60'000'000'000;
 
 struct CountedOp : SendOp {
   CountedOp() {
-    header.kind = wire::FrameKind::kEager;
+    header.describe(wire::Protocol::kMessages, 0);
     on_sent = [](SendOp& op, const Status& status) noexcept {
       auto& self = static_cast<CountedOp&>(op);
       (status.ok() ? self.sent : self.failed)++;
@@ -33,7 +33,7 @@ struct CountedOp : SendOp {
   }
   void carry(const std::vector<std::byte>& bytes) {
     data = bytes.data();
-    header.payload_bytes = header.message_bytes = bytes.size();
+    header.describe(wire::Protocol::kMessages, bytes.size());
   }
   int sent = 0;
   int failed = 0;
@@ -43,7 +43,7 @@ struct CountingSink final : FrameSink {
   Landing on_header(PeerId, const wire::FrameHeader& header) noexcept override {
     Landing landing;
     landing.base = buffer.data();
-    landing.accepted = std::min<std::uint64_t>(buffer.size(), header.payload_bytes);
+    landing.accepted = std::min<std::uint64_t>(buffer.size(), header.payload_bytes());
     return landing;
   }
   void on_begun(PeerId, const wire::FrameHeader&) noexcept override { ++begun; }
@@ -141,8 +141,8 @@ class ShmTransportTest : public testing::Test {
   // A frame without payload from `rank`.
   void send_from(std::uint32_t rank, shm::RingWriter& writer) {
     wire::FrameHeader header;
-    header.kind = wire::FrameKind::kEager;
-    wire::encode_around_sequence(header, writer.begin());
+    header.describe(wire::Protocol::kMessages, 0);
+    wire::store_around_stamp(header, writer.begin());
     writer.publish_head();
     set_pending(rank);
   }
@@ -209,10 +209,10 @@ TEST_F(ShmTransportTest, AFrameThatClaimsMoreThanItsHeaderHoldsLosesItsSender) {
   open(2, 1);
   auto writer = writer_of(0);
   wire::FrameHeader header;
-  header.kind = wire::FrameKind::kEager;
+  header.describe(wire::Protocol::kMessages, 0);
   std::byte* line = writer.begin();
   wire::encode_inline(header, nullptr, line);
-  line[16] = std::byte{25};  // payload_bytes
+  line[0] = std::byte{25};  // the length
   writer.publish_head();
   set_pending(0);
   transport_->poll();
@@ -225,9 +225,9 @@ TEST_F(ShmTransportTest, AnImpossibleWritePositionLosesItsSenderInTheMiddleOfAFr
   open(2, 1);
   auto writer = writer_of(0);
   wire::FrameHeader header;
-  header.kind = wire::FrameKind::kEager;
-  header.payload_bytes = header.message_bytes = 1 << 20;
-  wire::encode_around_sequence(header, writer.begin());
+  header.describe(wire::Protocol::kMessages, 0);
+  header.describe(wire::Protocol::kMessages, 1 << 20);
+  wire::store_around_stamp(header, writer.begin());
   writer.publish_head();
   set_pending(0);
   transport_->poll();
@@ -272,7 +272,7 @@ TEST_F(ShmTransportTest, WhatCanWaitRingsNobodyButAWaiterUntilTheRingIsHalfFull)
   open(2, 1);
   const auto send = [this](Delivery delivery) {
     wire::FrameHeader header;
-    header.kind = wire::FrameKind::kEager;
+    header.describe(wire::Protocol::kMessages, 0);
     return transport_->send_now(0, header, nullptr, delivery);
   };
   auto& sleeping = segment_.control(0).sleeping;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cinttypes>
 #include <cstring>
 #include <limits>
 
@@ -62,8 +61,8 @@ Inbox::Result Inbox::receive(int fd, std::byte* scratch, std::size_t scratch_byt
 
 // Behind a long payload there is probably another one: of it only the header, because what is read ahead has to be copied.
 std::size_t Inbox::worth_reading_ahead(std::uint64_t direct) const noexcept {
-  if (header_.payload_bytes < kDirectBytes) return std::numeric_limits<std::size_t>::max();
-  const std::uint64_t rest = in_payload_ && direct == 0 ? header_.payload_bytes - payload_done_ : 0;
+  if (header_.payload_bytes() < kDirectBytes) return std::numeric_limits<std::size_t>::max();
+  const std::uint64_t rest = in_payload_ && direct == 0 ? header_.payload_bytes() - payload_done_ : 0;
   return static_cast<std::size_t>(rest) + wire::kHeaderBytes;
 }
 
@@ -120,23 +119,22 @@ std::size_t Inbox::take_header(const std::byte* bytes, std::size_t count) noexce
 
 // `following` bytes are there behind the header; how many of them the frame took, if it was taken whole.
 std::size_t Inbox::begin_frame(const std::byte* header, std::size_t following) noexcept {
-  violation_ = wire::decode(header, header_);
+  std::memcpy(header_.words, header, sizeof header_.words);
+  if (!wire::is_sound(header_)) [[unlikely]]
+    return take_channel_frame(), 0;
+  violation_ = channel_.accept(header_);
   if (!violation_.ok()) return 0;
-  if (header_.sequence != next_sequence_) {
-    violation_ = Status::error(MPI_ERR_OTHER, "frame %" PRIu64 " arrived where frame %" PRIu64 " was due",
-                               header_.sequence, next_sequence_);
-    return 0;
+  FrameSink& sink = sinks_.of(header_);
+  if (header_.payload_bytes() <= following && sink.on_whole(peer_, header_, header + wire::kHeaderBytes)) {
+    channel_.receive();
+    return static_cast<std::size_t>(header_.payload_bytes());
   }
-  ++next_sequence_;
-  if (header_.payload_bytes <= following && sink_.on_whole(peer_, header_, header + wire::kHeaderBytes))
-    return static_cast<std::size_t>(header_.payload_bytes);
-  if (header_.kind == wire::FrameKind::kGoodbye) goodbye_ = true;
-  landing_ = sink_.on_header(peer_, header_);
+  landing_ = sink.on_header(peer_, header_);
   if (landing_.violation) {
     violation_ = Status::error(MPI_ERR_OTHER, "%s", landing_.reason);
     return 0;
   }
-  LAPWING_CHECK(landing_.accepted <= header_.payload_bytes);
+  LAPWING_CHECK(landing_.accepted <= header_.payload_bytes());
   if (landing_.base == nullptr && landing_.walk == nullptr) landing_.accepted = 0;
   payload_done_ = 0;
   in_payload_ = true;
@@ -144,8 +142,17 @@ std::size_t Inbox::begin_frame(const std::byte* header, std::size_t following) n
   return 0;
 }
 
+// What no sink sees: the end of this peer's frames, or bytes that are no frame.
+void Inbox::take_channel_frame() noexcept {
+  violation_ = wire::check(header_);
+  if (violation_.ok()) violation_ = channel_.accept(header_);
+  if (!violation_.ok()) return;
+  channel_.receive();
+  goodbye_ = true;
+}
+
 std::size_t Inbox::take_payload(const std::byte* bytes, std::size_t count) noexcept {
-  const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(count, header_.payload_bytes - payload_done_));
+  const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(count, header_.payload_bytes() - payload_done_));
   if (payload_done_ < landing_.accepted) {
     const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(taken, landing_.accepted - payload_done_));
     if (landing_.base != nullptr) {
@@ -160,9 +167,10 @@ std::size_t Inbox::take_payload(const std::byte* bytes, std::size_t count) noexc
 }
 
 void Inbox::end_frame_if_complete() noexcept {
-  if (payload_done_ < header_.payload_bytes) return;
+  if (payload_done_ < header_.payload_bytes()) return;
   in_payload_ = false;
-  sink_.on_frame(peer_, header_, landing_);
+  channel_.receive();
+  sinks_.of(header_).on_frame(peer_, header_, landing_);
 }
 
 }  // namespace lapwing::net::tcp

@@ -10,13 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "net/channel.h"
 #include "net/transport.h"
 
 namespace lapwing::net::tcp {
 
 class Inbox {
  public:
-  Inbox(FrameSink& sink, PeerId peer) noexcept : sink_(sink), peer_(peer) {}
+  Inbox(const Sinks& sinks, Channel& channel, PeerId peer) noexcept : sinks_(sinks), channel_(channel), peer_(peer) {}
 
   enum class Result {
     kDrained,    // nothing more is there now
@@ -34,8 +35,10 @@ class Inbox {
   // The peer has said goodbye: its end is no error.
   bool goodbye() const noexcept { return goodbye_; }
   const Landing* half_received() const noexcept { return in_payload_ ? &landing_ : nullptr; }
+  // Of the frame that came last.
+  const wire::FrameHeader& header() const noexcept { return header_; }
   // Of the frame that is being received: nothing else on this link can be had before these bytes.
-  std::uint64_t missing() const noexcept { return in_payload_ ? header_.payload_bytes - payload_done_ : 0; }
+  std::uint64_t missing() const noexcept { return in_payload_ ? header_.payload_bytes() - payload_done_ : 0; }
   // Counts what has ever arrived; tells whether receive() moved something.
   std::uint64_t bytes_received() const noexcept { return bytes_received_; }
 
@@ -50,12 +53,13 @@ class Inbox {
   void consume_direct(std::uint64_t bytes) noexcept;
   std::size_t take_header(const std::byte* bytes, std::size_t count) noexcept;
   std::size_t begin_frame(const std::byte* header, std::size_t following) noexcept;
+  void take_channel_frame() noexcept;
   std::size_t take_payload(const std::byte* bytes, std::size_t count) noexcept;
   void end_frame_if_complete() noexcept;
 
-  FrameSink& sink_;
+  const Sinks& sinks_;
+  Channel& channel_;
   PeerId peer_;
-  std::uint64_t next_sequence_ = 0;
   std::uint64_t bytes_received_ = 0;
   std::byte partial_header_[wire::kHeaderBytes];
   std::size_t partial_bytes_ = 0;

@@ -45,7 +45,8 @@ Link::Link(Shared& shared, PeerId peer, std::vector<Address> addresses, bool sam
       peer_(peer),
       addresses_(std::move(addresses)),
       same_host_(same_host),
-      inbox_(shared.sink, peer),
+      outbox_(channel_),
+      inbox_(shared.sinks, channel_, peer),
       await_(*this),
       resumption_(*this) {}
 
@@ -58,17 +59,12 @@ Link::~Link() {
 // ---- sending --------------------------------------------------------------------------------------------------------
 
 void Link::post(SendOp& op) noexcept {
-  // A farewell is for peers that listen: it makes no connection, and one that comes too late is no error.
-  if (op.header.kind == wire::FrameKind::kGoodbye && !connected_or_about_to()) {
-    op.on_sent(op, Status());
-    return;
-  }
   if (state_ == State::kFinished || state_ == State::kLost) {
     op.on_sent(op, failure_);
     return;
   }
   const bool free = outbox_.empty() || kept_back_ > 0;  // not waiting for the socket
-  const bool small = op.header.payload_bytes <= kLargestKeptBack;
+  const bool small = op.header.payload_bytes() <= kLargestKeptBack;
   outbox_.push(op);
   if (state_ == State::kIdle) {
     dial();
@@ -402,8 +398,8 @@ void Link::lose(Status why) noexcept {
     why =
         Status::error(MPI_ERR_OTHER, "%s has finalized, so nothing can be sent to it", shared_.describe(peer_).c_str());
   end(orderly ? State::kFinished : State::kLost, std::move(why));
-  if (!orderly) return shared_.sink.on_peer_lost(peer_, failure_, inbox_.half_received());
-  if (!shared_.goodbye_expected) shared_.sink.on_peer_left(peer_, failure_);
+  if (!orderly) return shared_.sinks.peer_lost(peer_, failure_, inbox_.header(), inbox_.half_received());
+  if (!shared_.goodbye_expected) shared_.sinks.peer_left(peer_, failure_);
 }
 
 void Link::end(State state, Status why) noexcept {
@@ -421,8 +417,7 @@ void Link::end(State state, Status why) noexcept {
 
 // Others go on in their sessions: the end of this connection shall not look like this process's failure.
 void Link::say_goodbye() noexcept {
-  wire::FrameHeader goodbye;
-  goodbye.kind = wire::FrameKind::kGoodbye;
+  wire::FrameHeader goodbye = wire::goodbye();
   if (outbox_.copy(goodbye, nullptr)) flush();
 }
 

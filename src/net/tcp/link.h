@@ -93,9 +93,6 @@ class Link final : public ConnectionUser, public DialerUser {
     Link& link;
   };
 
-  bool connected_or_about_to() const noexcept {
-    return state_ == State::kDialing || state_ == State::kAwaiting || state_ == State::kOpen;
-  }
   void dial() noexcept;
   void dialed_in_vain() noexcept;
   void leave_or_join_burst(bool small) noexcept;
@@ -135,6 +132,7 @@ class Link final : public ConnectionUser, public DialerUser {
   std::int64_t dial_began_ = 0;
   std::uint64_t watermark_ = 1;  // so many bytes make the socket readable
   Status failure_;  // why frames are not sent any more: from now on (kFinished, kLost), or from the next resume()
+  Channel channel_;
   Outbox outbox_;
   Inbox inbox_;
   std::unique_ptr<Connection> connection_;

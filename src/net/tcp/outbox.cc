@@ -16,7 +16,6 @@ struct Outbox::Batch {
 
   iovec segments[kMaxSegments];
   std::size_t segment_count = 0;
-  std::byte headers[kMaxFrames][wire::kHeaderBytes];
   std::size_t frame_count = 0;
   std::uint64_t bytes = 0;
   bool closed = false;  // nothing may follow: the last frame is not complete in this batch
@@ -37,19 +36,19 @@ struct Outbox::Batch {
 };
 
 void Outbox::push(SendOp& op) noexcept {
-  op.header.sequence = next_sequence_++;
+  channel_.stamp(op.header);
   op.transport_progress = 0;
   queue_.push_back(op);
 }
 
 bool Outbox::copy(wire::FrameHeader& header, const std::byte* payload) noexcept {
-  const std::size_t frame = wire::kHeaderBytes + static_cast<std::size_t>(header.payload_bytes);
+  const std::size_t frame = wire::kHeaderBytes + static_cast<std::size_t>(header.payload_bytes());
   if (!queue_.empty() || kCopiesBytes - copies_end_ < frame) return false;
   if (!copies_) copies_ = std::make_unique_for_overwrite<std::byte[]>(kCopiesBytes);
-  header.sequence = next_sequence_++;
-  wire::encode(header, &copies_[copies_end_]);
-  if (header.payload_bytes != 0)
-    std::memcpy(&copies_[copies_end_ + wire::kHeaderBytes], payload, static_cast<std::size_t>(header.payload_bytes));
+  channel_.stamp(header);
+  std::memcpy(&copies_[copies_end_], header.words, wire::kHeaderBytes);
+  if (header.payload_bytes() != 0)
+    std::memcpy(&copies_[copies_end_ + wire::kHeaderBytes], payload, static_cast<std::size_t>(header.payload_bytes()));
   copies_end_ += frame;
   return true;
 }
@@ -85,10 +84,9 @@ void Outbox::gather(Batch& batch) noexcept {
   if (copies_begin_ != copies_end_) batch.add(&copies_[copies_begin_], copies_end_ - copies_begin_);
   for (SendOp& op : queue_) {
     if (batch.closed || batch.frame_count == Batch::kMaxFrames || batch.segment_count + 2 > Batch::kMaxSegments) return;
-    // A header that left in part is encoded again: the same bytes come out.
-    std::byte* header = batch.headers[batch.frame_count++];
+    ++batch.frame_count;
     if (op.transport_progress < wire::kHeaderBytes) {
-      wire::encode(op.header, header);
+      const auto* header = reinterpret_cast<const std::byte*>(op.header.words);
       batch.add(header + op.transport_progress, wire::kHeaderBytes - op.transport_progress);
     }
     add_payload(op, batch);
@@ -97,7 +95,7 @@ void Outbox::gather(Batch& batch) noexcept {
 
 void Outbox::add_payload(SendOp& op, Batch& batch) noexcept {
   const std::uint64_t done = op.transport_progress - std::min<std::uint64_t>(op.transport_progress, wire::kHeaderBytes);
-  std::uint64_t rest = op.header.payload_bytes - done;
+  std::uint64_t rest = op.header.payload_bytes() - done;
   if (rest == 0) return;
   if (op.walk == nullptr) {
     batch.add(op.data + done, rest);
@@ -145,7 +143,7 @@ void Outbox::consume(std::uint64_t bytes) noexcept {
   bytes -= copied;
   while (bytes > 0 && !queue_.empty()) {
     SendOp& op = queue_.front();
-    const std::uint64_t total = wire::kHeaderBytes + op.header.payload_bytes;
+    const std::uint64_t total = wire::kHeaderBytes + op.header.payload_bytes();
     const std::uint64_t taken = std::min(bytes, total - op.transport_progress);
     const std::uint64_t header_left =
         wire::kHeaderBytes - std::min<std::uint64_t>(op.transport_progress, wire::kHeaderBytes);

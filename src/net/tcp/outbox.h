@@ -8,12 +8,15 @@
 #include <cstdint>
 #include <memory>
 
+#include "net/channel.h"
 #include "net/transport.h"
 
 namespace lapwing::net::tcp {
 
 class Outbox {
  public:
+  explicit Outbox(Channel& channel) noexcept : channel_(channel) {}
+
   enum class Result { kDrained, kBlocked, kBroken };
 
   // Numbers the frame and queues it.
@@ -42,12 +45,12 @@ class Outbox {
   void consume(std::uint64_t bytes) noexcept;
   void consume_payload(SendOp& op, std::uint64_t bytes) noexcept;
 
+  Channel& channel_;
   IntrusiveList<SendOp> queue_;
   // Whole frames, of which those before copies_begin_ have left. Of its pages only those exist that were written to.
   std::unique_ptr<std::byte[]> copies_;
   std::size_t copies_begin_ = 0;
   std::size_t copies_end_ = 0;
-  std::uint64_t next_sequence_ = 0;
   bool flushing_ = false;
   int error_ = 0;
   // Payload bytes of `staged_op_` that were gathered from a walk of short segments and have not left yet.

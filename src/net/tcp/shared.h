@@ -87,8 +87,8 @@ class HotLinks {
 };
 
 struct Shared {
-  Shared(engine::Engine& engine_in, FrameSink& sink_in, const TcpOptions& options_in)
-      : engine(engine_in), sink(sink_in), options(options_in), patrol(engine_in, options_in.peer_timeout) {}
+  Shared(engine::Engine& engine_in, const Sinks& sinks_in, const TcpOptions& options_in)
+      : engine(engine_in), sinks(sinks_in), options(options_in), patrol(engine_in, options_in.peer_timeout) {}
 
   static constexpr std::size_t kScratchBytes = 64 << 10;
 
@@ -99,7 +99,7 @@ struct Shared {
   void retire(std::unique_ptr<Connection> connection) noexcept;
 
   engine::Engine& engine;
-  FrameSink& sink;
+  const Sinks sinks;
   const TcpOptions options;
   Patrol patrol;
   wire::JobKey key;

@@ -41,11 +41,11 @@ TcpOptions options_from(const NetworkConfig& config) {
 
 }  // namespace
 
-TcpTransport::TcpTransport(engine::Engine& engine, FrameSink& sink, const TcpOptions& options)
-    : shared_(engine, sink, options), reception_(shared_, *this) {}
+TcpTransport::TcpTransport(engine::Engine& engine, const Sinks& sinks, const TcpOptions& options)
+    : shared_(engine, sinks, options), reception_(shared_, *this) {}
 
-TcpTransport::TcpTransport(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config)
-    : TcpTransport(engine, sink, options_from(config)) {}
+TcpTransport::TcpTransport(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config)
+    : TcpTransport(engine, sinks, options_from(config)) {}
 
 TcpTransport::~TcpTransport() {
   close();

@@ -24,8 +24,8 @@ namespace lapwing::net {
 
 class TcpTransport final : public Transport, private tcp::ReceptionUser {
  public:
-  TcpTransport(engine::Engine& engine, FrameSink& sink, const TcpOptions& options);
-  TcpTransport(engine::Engine& engine, FrameSink& sink, const NetworkConfig& config);
+  TcpTransport(engine::Engine& engine, const Sinks& sinks, const TcpOptions& options);
+  TcpTransport(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config);
   ~TcpTransport();
 
   const char* name() const noexcept override { return "tcp"; }

@@ -28,9 +28,8 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 struct TestOp : SendOp {
   explicit TestOp(int tag = 0, std::size_t bytes = 0) : payload(bytes, static_cast<std::byte>(tag)) {
-    header.kind = wire::FrameKind::kEager;
-    header.tag = tag;
-    header.payload_bytes = header.message_bytes = bytes;
+    header.describe(wire::Protocol::kMessages, bytes);
+    header.set_own(0, static_cast<std::uint64_t>(tag));
     data = payload.data();
     on_sent = [](SendOp& op, const Status& status) noexcept {
       auto& self = static_cast<TestOp&>(op);
@@ -51,16 +50,16 @@ class TestSink final : public FrameSink {
   std::string refuse;
 
   Landing on_header(PeerId, const wire::FrameHeader& header) noexcept override {
-    buffer_.resize(header.payload_bytes);
+    buffer_.resize(header.payload_bytes());
     Landing landing;
     landing.base = buffer_.data();
-    landing.accepted = header.payload_bytes;
+    landing.accepted = header.payload_bytes();
     landing.violation = !refuse.empty();
     landing.reason = refuse.c_str();
     return landing;
   }
   void on_frame(PeerId, const wire::FrameHeader& header, const Landing&) noexcept override {
-    tags.push_back(header.tag);
+    tags.push_back(static_cast<int>(header.own(0)));
   }
   void on_peer_lost(PeerId, const Status& why, const Landing* landing) noexcept override {
     lost.emplace_back(why.text());
@@ -189,12 +188,11 @@ class TcpTest : public ::testing::Test {
   }
   static std::vector<std::byte> frame(std::uint64_t sequence, int tag, std::size_t payload) {
     wire::FrameHeader header;
-    header.kind = wire::FrameKind::kEager;
-    header.sequence = sequence;
-    header.tag = tag;
-    header.payload_bytes = header.message_bytes = payload;
+    header.describe(wire::Protocol::kMessages, payload);
+    header.number(static_cast<std::uint32_t>(sequence), 0);
+    header.set_own(0, static_cast<std::uint64_t>(tag));
     std::vector<std::byte> bytes(wire::kHeaderBytes + payload);
-    wire::encode(header, bytes.data());
+    std::memcpy(bytes.data(), header.words, sizeof header.words);
     return bytes;
   }
 
@@ -586,11 +584,13 @@ TEST_F(TcpTest, ViolationsCloseTheConnectionWithAReason) {
   };
   std::vector<Case> cases;
   cases.push_back({frame(1, 0, 0), "frame 1 arrived where frame 0 was due"});
-  cases.push_back({frame(0, 0, 0), "there is no frame kind 99"});
-  cases.back().bytes[0] = std::byte{99};
+  cases.push_back({frame(0, 0, 0), "there is no protocol 99"});
+  cases.back().bytes[4] = std::byte{99};
   cases.push_back({frame(0, 0, 0), "67108865 payload bytes; 67108864 is the limit"});
   const unsigned char too_long[4] = {1, 0, 0, 4};
-  std::memcpy(&cases.back().bytes[16], too_long, 4);
+  std::memcpy(&cases.back().bytes[0], too_long, 4);
+  cases.push_back({frame(0, 0, 0), "it acknowledges 1 frames more than it was sent"});
+  cases.back().bytes[12] = std::byte{1};
   for (const Case& broken : cases) {
     SetUp();
     attach();
@@ -633,11 +633,8 @@ TEST_F(TcpTest, AfterGoodbyeAPeerMayGo) {
   attach();
   {
     const Socket socket = join_as_rank_0();
-    wire::FrameHeader goodbye;
-    goodbye.kind = wire::FrameKind::kGoodbye;
-    std::byte bytes[wire::kHeaderBytes];
-    wire::encode(goodbye, bytes);
-    send_bytes(socket, bytes, sizeof bytes);
+    const wire::FrameHeader goodbye = wire::goodbye();
+    send_bytes(socket, reinterpret_cast<const std::byte*>(goodbye.words), sizeof goodbye.words);
   }
   pump([&] { return high().transport->link_state(0) == LinkState::kFinished; });
   EXPECT_EQ(high().sink.lost.size(), 1u);  // what waits for it waits in vain
@@ -645,16 +642,6 @@ TEST_F(TcpTest, AfterGoodbyeAPeerMayGo) {
   high().post(0, late);
   EXPECT_EQ(late.completions, 1);
   EXPECT_EQ(late.why, "rank 0 on host node0 has finalized, so nothing can be sent to it");
-}
-
-TEST_F(TcpTest, AFarewellMakesNoConnection) {
-  attach();
-  TestOp goodbye;
-  goodbye.header.kind = wire::FrameKind::kGoodbye;
-  low().post(1, goodbye);
-  EXPECT_EQ(goodbye.completions, 1);
-  EXPECT_EQ(goodbye.why, "");
-  EXPECT_EQ(low().transport->link_state(1), LinkState::kIdle);
 }
 
 TEST_F(TcpTest, ClosingLosesNothingThatWasPosted) {
