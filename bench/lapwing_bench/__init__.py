@@ -15,5 +15,6 @@ What lives where; each module uses only those above it:
     targets     what Lapwing set out to reach, and whether it did
     plot, page  results as SVG, and everything as one HTML page
     beside      results of several machines side by side
+    report      a text in Markdown of one machine and one day
     main        the command line
 """

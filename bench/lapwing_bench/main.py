@@ -15,7 +15,7 @@ import textwrap
 import time
 from pathlib import Path
 
-from . import beside, candidates, machine, markdown, page, peers, plot, results, sweep, table, verdicts
+from . import beside, candidates, machine, markdown, page, peers, plot, report, results, sweep, table, verdicts
 from .errors import BenchError
 from .execution import adopt_orphans
 from .lab import Lab
@@ -28,7 +28,8 @@ lapwing bench QUESTION...         asks Lapwing (with and without its event threa
 lapwing bench compare             asks Lapwing, MPICH, Intel MPI and Open MPI; installs those that are missing
 lapwing bench page FOLDER...      makes the tables, plots and page again from results; several folders are merged,
                                   or, where they come from different machines, shown side by side (with --output).
-                                  With --markdown FILE it puts new tables into a text instead, or begins one
+                                  With --markdown FOLDER it writes a report of each machine and day instead, with
+                                  --markdown FILE it puts new tables into a text, or begins one
 lapwing bench list                explains every question, and names the candidates"""
 
 
@@ -75,7 +76,8 @@ def parser() -> argparse.ArgumentParser:
         "--markdown",
         type=Path,
         metavar="FILE",
-        help="page: a text whose tables are to be made anew, each below a comment such as <!-- latency-shm -->",
+        help="a folder (docs/performance) that gets a report of each machine and day; or, for page, a text whose tables"
+        " are to be made anew, each below a comment such as <!-- latency-shm -->",
     )
     result.add_argument(
         "--prefix", default="", metavar="COMMAND", help="put before the program of each rank, for example 'nice'"
@@ -228,6 +230,8 @@ def start_results(options, chosen: dict, installations: dict, left_out: list, ou
 
 
 def measure(options) -> int:
+    if options.markdown and not options.markdown.is_dir():
+        raise BenchError(f"--markdown takes a folder for a report here, and {options.markdown} is none")
     if options.lab and options.ranks:
         raise BenchError("--lab has one rank on each of two hosts, so --ranks has no place there")
     questions = chosen_questions(options)
@@ -253,6 +257,8 @@ def measure(options) -> int:
         say("\ninterrupted; what was measured so far is kept")
         code = 130
     show(found, output)
+    if options.markdown:
+        write_reports(options.markdown, [found])
     return code or (1 if results.failures(found) else 0)
 
 
@@ -260,7 +266,10 @@ def show_again(options) -> int:
     folders = options.what[1:]
     if not folders:
         raise BenchError("page needs folders with results")
-    machines = beside.by_machine([results.load(Path(folder) / "results.json") for folder in folders])
+    parts = [results.load(Path(folder) / "results.json") for folder in folders]
+    if options.markdown and options.markdown.is_dir():
+        return write_reports(options.markdown, parts)
+    machines = beside.by_machine(parts)
     if len(machines) > 1:
         return show_beside(options, machines)
     (found,) = machines
@@ -286,6 +295,15 @@ def show_beside(options, machines: list) -> int:
     print(beside.text(machines))
     beside.write(machines, output)
     say(f"in {output}: page.html")
+    return 0
+
+
+def write_reports(folder: Path, parts: list) -> int:
+    try:
+        for path in report.write(parts, folder):
+            say(f"written: {path}")
+    except OSError as error:
+        raise BenchError(f"{folder}: {error.strerror}") from None
     return 0
 
 

@@ -5,6 +5,8 @@ right above each table that is ours, and says which it is:
     | shared memory, µs | Lapwing | ...
 
 The name is that of a question and a transport, or "targets".
+
+A whole text can be made, too: a report of one machine and one day, with nothing in it that is written by hand.
 """
 
 from __future__ import annotations
@@ -201,11 +203,15 @@ def named(name: str, found: Results) -> Optional[str]:
     return (shares_of if is_sampled(question) else table_of)(question, transport, found)
 
 
-def all_tables(found: Results) -> str:
-    """Every table, with its comment: where a text begins."""
+def tables_of(found: Results) -> Dict[str, str]:
     names = ["targets"] + [f"{question}-{transport}" for question in QUESTIONS for transport in PLACES]
     tables = {name: named(name, found) for name in names}
-    return "\n".join(f"<!-- {name} -->\n{text}" for name, text in tables.items() if text)
+    return {name: text for name, text in tables.items() if text}
+
+
+def all_tables(found: Results) -> str:
+    """Every table, with its comment: where a text begins."""
+    return "\n".join(f"<!-- {name} -->\n{text}" for name, text in tables_of(found).items())
 
 
 OURS = re.compile(r"^<!-- ([a-z_]+(?:-[a-z]+)?) -->\n((?:\|.*\n)*)", re.MULTILINE)

@@ -4,7 +4,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from lapwing_bench import markdown, page, plot, results, table, targets, verdicts
+from lapwing_bench import markdown, page, plot, report, results, table, targets, verdicts
 from lapwing_bench.questions import QUESTIONS
 
 from .stored import run, stored
@@ -147,6 +147,23 @@ class Markdown(unittest.TestCase):
         self.assertIn("<!-- targets -->\n| target |", text)
         self.assertIn("<!-- latency-tcp -->\n| TCP, µs |", text)
         self.assertNotIn("latency-shm", text)
+
+    def test_a_report_is_named_after_day_and_machine_and_has_everything(self):
+        found = stored()
+        found.machines[0].update(processor="A(R) Model (TM) CPU @ 2 GHz", cores="2 usable of 4", command="lapwing bench x --output /home/me/here")
+        found.machines[0]["kernel"] = "Linux 6.1.2-mine"
+        other = stored()
+        other.machines[0].update(date="2026-01-03 00:00 UTC")
+        with tempfile.TemporaryDirectory() as folder:
+            paths = report.write([found, stored(), stored(), other], Path(folder))
+            self.assertEqual(
+                [path.name for path in paths],
+                ["2026-01-02-a-model-2-cores.md", "2026-01-02-a-processor.md", "2026-01-03-a-processor.md"],
+            )
+            text = paths[0].read_text("utf-8")
+        self.assertNotRegex(text, "/home|mine")
+        for expected in ("lapwing bench x --output here", "Linux 6.1.2", "| one way, 8 B |", "NAME=value", "exit code 1", "Intel MPI is left out", "## Targets"):
+            self.assertIn(expected, text)
 
     def test_every_table_belongs_to_a_question(self):
         self.assertEqual(set(markdown.TABLES), {name for name in QUESTIONS if not QUESTIONS[name].sampled})
