@@ -69,7 +69,7 @@ class Shim:
         self.comm = next((p for p in self.parameters if p.kind == "COMM" and p.direction == "in" and not p.may_be_null
                           and function.returns is None), None)
 
-    # ---- who hears of an error
+    # ---- which error handler hears of an error
 
     def raiser(self):
         """Call that raises `failure`, through the handler the standard names for this function's objects."""

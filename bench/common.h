@@ -77,7 +77,7 @@ void report_one(const Program* program, Figure figure, double value);
 typedef struct {
   void (*run)(void* context, int times);
   void* context;
-  long (*agree)(void* among, long value); /* returns the leader's value to everybody */
+  long (*agree)(void* among, long value); /* returns the leader's value to all */
   void* among;
   bool leads;
   double budget; /* seconds that all samples take together, about */

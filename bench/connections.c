@@ -25,7 +25,7 @@ static void report_by_connections(const char* series, const char* unit, const ch
 
 /* ---- Opening ---- */
 
-/* A byte from rank 0 to everybody, and back. */
+/* A byte from rank 0 to every rank, and back. */
 static void open_connections(void) {
   char byte = 0;
   if (rank != 0) {
@@ -127,7 +127,7 @@ static void wait_for_turn(const What* what, const Teams* teams, Pair* pair, int 
   if (rank == 2) MPI_Send(&took, 1, MPI_DOUBLE, 0, kTurnTag, MPI_COMM_WORLD);
 }
 
-/* One turn of each team; who begins changes from one to the next. */
+/* One turn of each team; the team that begins changes from one to the next. */
 static void take_turns(What* what, const Teams* teams, Pair* pair, int times, bool begins) {
   if (rank != 0) {
     wait_for_turn(what, teams, pair, times);
@@ -198,7 +198,7 @@ static void answer_for_idle(double budget) {
 
 /* ---- All active ---- */
 
-/* Rank 0 says go to all, and takes what comes from anybody: so many messages of each. */
+/* Rank 0 says go to all, and takes what comes from any rank: so many messages of each. */
 static void receive_round(int messages) {
   for (int peer = 1; peer < size; ++peer) MPI_Send(&messages, 1, MPI_INT, peer, kGoTag, MPI_COMM_WORLD);
   for (long i = 0; i < (long)messages * (size - 1); ++i) {

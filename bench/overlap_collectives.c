@@ -1,4 +1,4 @@
-/* Do collectives and exchanges advance while everybody computes (non-blocking collectives, sections 3 and 4): every
+/* Do collectives and exchanges advance while all ranks compute (non-blocking collectives, sections 3 and 4): every
    rank starts an operation, makes increments, and waits for it.
 
    Reported by message size, as rank 0 sees it: the operation alone; the time spent in its two calls beside computing;
@@ -152,7 +152,7 @@ static Times operate(const Operation* operation, Job* job, long increments) {
   return (Times){started - begin, computed - started, now() - computed};
 }
 
-/* Seconds; everybody gets what rank 0 has found. */
+/* Seconds; all ranks get what rank 0 has found. */
 static double answer_alone(const Operation* operation, Job* job, double budget, Samples* alone) {
   for (int i = 0; i < 2; ++i) operate(operation, job, 0); /* makes connections */
   const double begin = now();

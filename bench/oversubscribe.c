@@ -28,7 +28,7 @@ static void alltoall(void* context, int times) {
     MPI_Alltoall(buffers->out, buffers->count, MPI_DOUBLE, buffers->in, buffers->count, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 
-/* Element j for rank i is i + j, from everybody. */
+/* Element j for rank i is i + j, from every rank. */
 static void check(const Buffers* buffers, int parts, bool summed) {
   for (int part = 0; part < parts; ++part) {
     for (int j = 0; j < buffers->count; ++j) {

@@ -1,7 +1,7 @@
 /* The first messages after computing. Programs compute for some milliseconds, then exchange a little, and compute
    again: a conjugate gradient reduces a scalar, a stencil exchanges its edges. A benchmark's loop, in which a message
-   follows a message, never meets what these programs pay: whoever was to move messages meanwhile has been put to sleep,
-   or is in the way, and memory that the library needs is no longer in the cache.
+   follows a message, never meets what these programs pay: the thread that was to move messages meanwhile has been put
+   to sleep, or is in the way, and memory that the library needs is no longer in the cache.
 
    Each rank makes a fixed number of increments, and with --memory walks through that much memory at the end, then makes
    one exchange or five: MPI_Allreduce of 8 bytes, or MPI_Sendrecv of 1 KiB round a ring. With jitter, each rank computes

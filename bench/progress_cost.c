@@ -45,7 +45,7 @@ static void be_polled(void) {
 
 /* ---- A wake-up ---- */
 
-/* A round trip to a rank in MPI_Recv; whoever asks spins for the answer. */
+/* A round trip to a rank in MPI_Recv; the rank that asks spins for the answer. */
 static double round_trip(void) {
   MPI_Request request;
   int word = 0, done = 0;
@@ -58,7 +58,7 @@ static double round_trip(void) {
 
 static void wake_ups(int rounds) {
   Samples one_way = {0}, wake_up = {0};
-  double fastest = 1e9; /* when nobody had the time to fall asleep */
+  double fastest = 1e9; /* when neither rank had the time to fall asleep */
   for (int i = 0; i < 10 * rounds; ++i) {
     const double took = round_trip();
     if (took < fastest) fastest = took;
@@ -102,7 +102,7 @@ static Computing compute_when(const char* when, double seconds) {
   const double others = processor_seconds() - own_thread_seconds() - used;
   add_sample(&result.others, others > 0 ? 100 * others / took : 0);
   add_sample(&result.switches, (double)(voluntary_switches() - switches) / took);
-  if (rank != 0) compute_for(0.1); /* so that the end of this disturbs nobody who is still counting */
+  if (rank != 0) compute_for(0.1); /* so that the end of this disturbs no rank that is still counting */
   return result;
 }
 

@@ -12,7 +12,7 @@ static int rank, size; /* in MPI_COMM_WORLD */
 
 /* ---- Start ---- */
 
-/* Rank 0 says it, and everybody leaves. */
+/* Rank 0 says it, and all ranks leave. */
 static inline void leave(const char* text, int code) {
   if (rank == 0) fputs(text, code == 0 ? stdout : stderr);
   MPI_Finalize();

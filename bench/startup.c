@@ -25,7 +25,7 @@ static double mean(double value) {
   return sum / size;
 }
 
-/* A byte from everybody to everybody; each pair has a connection then. */
+/* A byte from every rank to every rank; each pair has a connection then. */
 static void meet_everybody(void) {
   char* bytes = allocate((size_t)size);
   MPI_Request* requests = allocate(sizeof(MPI_Request) * 2 * (size_t)size);

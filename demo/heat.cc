@@ -4,7 +4,7 @@
 //   1. starts the exchange of its block's edges with its neighbours (MPI_Irecv, MPI_Isend),
 //   2. computes the inside of its block, which needs no neighbour,
 //   3. waits for the edges, and computes the rim,
-//   4. starts adding up the residual with everybody (MPI_Iallreduce) and looks at the sum ten steps later.
+//   4. starts adding up the residual with all ranks (MPI_Iallreduce) and looks at the sum ten steps later.
 // With a library that only moves messages inside MPI calls, step 1 happens in step 3. Lapwing moves them during step 2.
 //
 // At the end rank 0 solves the same problem alone and compares every cell, and writes a picture.

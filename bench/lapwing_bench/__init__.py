@@ -2,7 +2,7 @@
 
 What lives where; each module uses only those above it:
 
-    questions   what is asked, by which program, with how many ranks, and of whom
+    questions   what is asked, by which program, with how many ranks, and of which candidates
     results     result lines, runs, the JSON file, medians and ratios
     machine     what this machine is and what else it does meanwhile
     candidates  MPI library x transport x variant, its settings, and how it is launched

@@ -1,7 +1,7 @@
-"""Who is measured: an MPI library, a transport, and a variant, as in "openmpi-tcp-thread"; with what settings, and
+"""What is measured: an MPI library, a transport, and a variant, as in "openmpi-tcp-thread"; with what settings, and
 how it is launched.
 
-Everybody gets the best settings known for the transport, and one core per rank where there are enough of them. No
+Every library gets the best settings known for the transport, and one core per rank where there are enough of them. No
 setting of the caller's shell reaches a library.
 """
 

@@ -22,7 +22,7 @@ PLACE = """#!/bin/sh
 # Puts a program of host hN on core N, counted round.
 exec taskset -c "$(($(hostname | tr -d h) % $(getconf _NPROCESSORS_ONLN)))" "$@"
 """
-PORT = 7701  # in a namespace of our own nobody else has it
+PORT = 7701  # in a namespace of our own no other program has it
 
 
 class Lab:

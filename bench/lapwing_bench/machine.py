@@ -91,7 +91,7 @@ class Busy:
     """How many cores others used since this object was made: what the machine did, less what our own programs used.
 
     What the machine's cores did comes from /proc/stat; our share is known once our programs have ended and been waited
-    for. Time that the host of a virtual machine gave to somebody else counts as used by others.
+    for. Time that the host of a virtual machine gave to another one counts as used by others.
     """
 
     def __init__(self):

@@ -56,7 +56,9 @@ def parser() -> argparse.ArgumentParser:
         prog="lapwing bench", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     result.add_argument("what", nargs="+", metavar="what", help="questions, or compare, page, list; as above")
-    result.add_argument("--rounds", type=positive(int), default=3, help="how often everybody is asked everything (3)")
+    result.add_argument(
+        "--rounds", type=positive(int), default=3, help="how often every candidate is asked everything (3)"
+    )
     result.add_argument("--quick", action="store_true", help="about three seconds a run")
     result.add_argument("--only", default="", metavar="LIST", help="compare: only these questions, with commas between")
     result.add_argument(
@@ -139,7 +141,7 @@ def chosen_candidates(options, questions: list) -> dict:
         chosen[question.name] = [candidates.parse(name) for name in names]
     if not any(chosen.values()):
         raise BenchError(
-            f"nobody is left to ask: --candidates {options.candidates} fits none of these questions' candidates"
+            f"no candidate is left to ask: --candidates {options.candidates} fits none of these questions' candidates"
         )
     return chosen
 
@@ -241,7 +243,7 @@ def measure(options) -> int:
     installations, left_out = find_libraries(options, chosen)
     chosen = {name: [each for each in names if each.library in installations] for name, names in chosen.items()}
     if not any(chosen.values()):
-        raise BenchError("nobody is left to ask")
+        raise BenchError("no candidate is left to ask")
     output = make_folder(options.output or Path(time.strftime("lapwing-bench-%Y-%m-%d-%H%M%S")))
     found = start_results(options, chosen, installations, left_out, output)
     first = 1 + results.last_round(found)

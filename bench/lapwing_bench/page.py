@@ -269,7 +269,7 @@ def page(found: Results, folder: Path) -> str:
             for name in questions
         ),
         "<h2>The machine</h2>" + machine_part(found),
-        "<h2>Who was asked, and how</h2>" + candidates_part(found),
+        "<h2>The candidates, and how they were asked</h2>" + candidates_part(found),
         "<h2>What failed or was left out</h2>" + failures_part(found),
     ]
     return document("Lapwing beside other MPI libraries", sections)

@@ -77,12 +77,12 @@ QUESTIONS = {
         ),
         Question(
             "overlap_collectives",
-            "Do collectives advance while everybody computes?",
+            "Do collectives advance while all ranks compute?",
             "Non-blocking collectives, and an exchange with both neighbours: alone, the time in their two calls beside"
             " computing, and the share of the operation that computing did not hide. Paper 5 (non-blocking collectives)"
             " found that collectives over TCP take less than 10 % of their time from the processor, so that up to 90 %"
             " can be hidden. Where nothing but memory lies between the ranks, and every core computes, little can be"
-            " hidden: somebody must copy.",
+            " hidden: a core must copy.",
             SHM + TCP + TCP_THREADS,
             lab=LAB + LAB_THREADS,
             seconds=20,

@@ -39,7 +39,7 @@ class Options:
 
 
 def turns(question: Question, chosen: List[Candidate]):
-    """(turn, candidate): usually each once. Those that alternate do it within their transport; who begins changes."""
+    """(turn, candidate): usually each once. Those that alternate do it within their transport; the first one changes."""
     for transport in dict.fromkeys(candidate.transport for candidate in chosen):
         group = [candidate for candidate in chosen if candidate.transport == transport]
         for turn in range(question.turns):

@@ -204,7 +204,7 @@ Status parse_map_by(const std::string& text, Binding& binding) {
 std::vector<cpu_set_t> plan_binding(const Machine& machine, Binding binding, int ranks) {
   const bool limited_by_quota = machine.usable_cores() < static_cast<int>(machine.cores.size());
   if (binding.bind == BindPolicy::kNone || machine.cores.empty()) return {};
-  // Who says only how to map wants it to be seen: a rank stays in the unit that it was mapped to.
+  // A user that says only how to map wants it to be seen: a rank stays in the unit that it was mapped to.
   if (binding.bind == BindPolicy::kShare) binding.bind = binding.width > 1 ? BindPolicy::kCore : binding.map;
   if (binding.bind == BindPolicy::kShare && (limited_by_quota || ranks == 1)) return {};
 

@@ -22,7 +22,7 @@ constexpr pid_t kFarewell = 0;
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_BLOCK, &all, nullptr);
-  // Nobody must wait for the guardian to close a pipe it inherited.
+  // No process must wait for the guardian to close a pipe it inherited.
   for (int fd = 0; fd < 3; ++fd) ::close(fd);
 
   std::vector<pid_t> groups;

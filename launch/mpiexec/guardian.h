@@ -15,7 +15,7 @@ class Guardian {
   // Forks; call it before any descriptor that the guardian must not hold open is made. Without one (no process to be
   // had) the job runs all the same.
   Guardian();
-  // An orderly end: the guardian goes without touching anybody.
+  // An orderly end: the guardian goes without touching any process.
   ~Guardian();
   Guardian(const Guardian&) = delete;
   Guardian& operator=(const Guardian&) = delete;

@@ -1,4 +1,4 @@
-// Who waits for whom. A wait is over when what it needs has come: all of its items or any of them, and each item needs all ranks that
+// Which rank waits for which. A wait is over when what it needs has come: all of its items or any of them, and each item needs all ranks that
 // it names or any of them. A rank can go on when one of its threads can; one that does not wait can. What remains when nothing more
 // follows from that is deadlocked: O(waits) for each round, and at most as many rounds as ranks.
 #include <algorithm>

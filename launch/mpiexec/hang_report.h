@@ -1,5 +1,5 @@
 // Why a job does not go on: the ranks' own reports (wire/hang_report.h) made into a text for the user, and what follows from all of
-// them together: who waits for whom, in a circle perhaps, or in collective operations that do not fit each other.
+// them together: which rank waits for which, in a circle perhaps, or in collective operations that do not fit each other.
 //
 // Pure: what is known goes in, text comes out. The reports are of other processes and say what they like; nothing here trusts them.
 #pragma once

@@ -184,7 +184,7 @@ void Job::on_user_signal(int signal) {
   processes_.signal_all(SIGCONT);  // a stopped rank must hear it as well
 }
 
-// Programs that handle this signal get it, as they would without mpiexec. It would end the others, which nobody wants; for these
+// Programs that handle this signal get it, as they would without mpiexec. It would end the others, which no user wants; for these
 // it asks what they wait for.
 void Job::on_usr1() {
   bool passed_on = false;

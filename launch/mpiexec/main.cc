@@ -12,7 +12,7 @@
 
 namespace {
 
-// Later descriptors must not become 0, 1 or 2 because somebody started us with those closed.
+// Later descriptors must not become 0, 1 or 2 because mpiexec was started with those closed.
 void occupy_standard_streams() {
   for (int fd = 0; fd >= 0 && fd < 3;) {
     fd = ::open("/dev/null", O_RDWR);

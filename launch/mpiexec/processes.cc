@@ -195,7 +195,7 @@ void ProcessTable::sweep() {
   for (const pid_t group : rank_processes_) ::kill(-group, SIGKILL);
   for (const pid_t process : rank_processes_) ::waitpid(process, nullptr, WNOHANG);
   rank_processes_.clear();
-  // Those who left their group were adopted when their parents ended; each that is reaped may give us its children. A
+  // Those that left their group were adopted when their parents ended; each that is reaped may give us its children. A
   // process that the kernel does not let go (a file system that does not answer) must not keep mpiexec for ever.
   const auto deadline = std::chrono::steady_clock::now() + kSweepPatience;
   for (std::vector<pid_t> left = orphans(); !left.empty(); left = orphans()) {

@@ -1,7 +1,7 @@
-// The ranks as operating-system processes: starting them, signalling them, noticing their ends, leaving nobody behind.
+// The ranks as operating-system processes: starting them, signalling them, noticing their ends, leaving none behind.
 //
 // Every rank leads a process group of its own, so that what it starts is reached too, and is told by the kernel to end
-// when mpiexec does. mpiexec is the sub-reaper of all descendants: those who escape their group fall to it.
+// when mpiexec does. mpiexec is the sub-reaper of all descendants: those that escape their group fall to it.
 //
 // A rank that has ended stays a zombie until sweep(), which keeps its number, and so its group's, from being given to a
 // process that is none of ours. Children that mpiexec has from before (`exec > >(tee log); exec mpiexec ...`) are left

@@ -8,7 +8,7 @@
 
 namespace lapwing::launch {
 
-// Who it is about.
+// The rank that it is about.
 struct RankName {
   int rank = 0;
   int ranks = 1;

@@ -174,7 +174,7 @@ Finding check_single_copy() {
             "process_vm_readv is refused; large messages go through shared memory twice",
             "for the faster way allow it: kernel.yama.ptrace_scope=0, or the container capability SYS_PTRACE"};
   }
-  // Level 1 lets only ancestors read, and siblings who are told to allow it by name; root passes all the same.
+  // Level 1 lets only ancestors read, and siblings that are told to allow it by name; root passes all the same.
   if (level >= 1 && ::geteuid() != 0) {
     return {Verdict::kOk, "single copy",
             "process_vm_readv works; kernel.yama.ptrace_scope is " + std::to_string(level) +

@@ -20,7 +20,7 @@ namespace lapwing::launch {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: lapwing why PID    what the ranks of that mpiexec wait for, and for whom\n"
+    "usage: lapwing why PID    what the ranks of that mpiexec wait for, and which ranks for which\n"
     "       lapwing why        lists your running jobs on this machine\n";
 // mpiexec itself waits less for its ranks.
 constexpr int kPatienceMilliseconds = 30'000;
@@ -79,7 +79,7 @@ int connect_to(const RunningJob& job) {
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   ucred peer{};
   socklen_t length = sizeof peer;
-  // Anybody may open a socket with such a name: what counts is who holds it.
+  // Any process may open a socket with such a name: what counts is the process that holds it.
   if (fd >= 0 && ::connect(fd, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
       ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.pid == job.process)
     return fd;

@@ -1,5 +1,5 @@
 // Feeds arbitrary bytes to both sides of the handshake. The first byte chooses the side and how the bytes are cut.
-// Nobody who does not know the secret may get past the proofs; the seeds hold correct proofs for the fixed key and
+// A process that does not know the secret must not get past the proofs; the seeds hold correct proofs for the fixed key and
 // nonces used here.
 #include <algorithm>
 #include <cstddef>

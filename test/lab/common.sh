@@ -60,7 +60,7 @@ decoy() {
   ip -n "$space" link set "$2" up
 }
 
-# A tunnel as a VPN makes it, with nobody at its end: tunnel HOST OWN PEER. It lives until the lab goes down.
+# A tunnel as a VPN makes it, with no host at its end: tunnel HOST OWN PEER. It lives until the lab goes down.
 tunnel() {
   local space=$LAB-$1
   [ -c /dev/net/tun ] || return 0

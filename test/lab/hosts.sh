@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Programs run over several hosts, one and two ranks on each, though their hosts have interfaces that lead nowhere or to somebody
+# Programs run over several hosts, one and two ranks on each, though their hosts have interfaces that lead nowhere or to another
 # else: the messages inside a host go by shared memory, those between hosts by the one network that joins them.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Strangers on the network find the ports of a running job: garbage, floods, connections that say nothing. The job goes on as if they
-# were not there, also when it starts under attack, and nobody is told anything.
+# were not there, also when it starts under attack, and no stranger is told anything.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # What the ranks on a host listen on: listeners HOST

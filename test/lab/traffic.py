@@ -3,7 +3,7 @@
 
 Everything a careless or hostile neighbour sends to a host, all at once, to all of its ADDRESSes: scans of all TCP ports; garbage to
 the ports found open; floods of connections that are held and say nothing; segments with forged sources; datagrams to random ports,
-to everybody and to groups, as many as fill MBIT_PER_SECOND; frames of protocols that nobody knows. What it did so far stands in the
+to all hosts and to groups, as many as fill MBIT_PER_SECOND; frames of protocols that no host knows. What it did so far stands in the
 file REPORT, as lines "name number".
 """
 import errno

@@ -4,7 +4,7 @@ doors of a job whose secret they do not have.
 
     two_launchers.py LAB STOP_FILE STEADY HALO
 
-Expects that the second job fails with a word that says whom it could not reach, and that the first never notices.
+Expects that the second job fails with a word that says which rank it could not reach, and that the first never notices.
 """
 import os
 import socket

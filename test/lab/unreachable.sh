@@ -12,12 +12,12 @@ expect() {
   local begin=$SECONDS
   ! on "h1 h2" "$programs/halo" || die "$1: the job succeeded"
   [ $((SECONDS - begin)) -lt 20 ] || die "$1: told too late"
-  grep -qE "rank [01] on host h[12] cannot reach rank [01] on host h[12] by TCP" "$work/log" || die "$1: who"
+  grep -qE "rank [01] on host h[12] cannot reach rank [01] on host h[12] by TCP" "$work/log" || die "$1: which ranks"
   grep -qE "$2" "$work/log" || die "$1: the cause is not told"
   grep -q "LAPWING_TCP_INTERFACE" "$work/log" || die "$1: no remedy"
 }
 
-# The switch has lost a host: nobody answers.
+# The switch has lost a host: it does not answer.
 lab cut h2
 expect "a lost host" "10\.77\.0\.[12]:[0-9]+: (No route to host|no answer within)"
 lab restore h2

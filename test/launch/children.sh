@@ -18,7 +18,7 @@ for transports in shm tcp; do
   done
   run "forked child between sessions, $transports" 0 "$mpiexec" -n 2 "$program" sessions
 
-  # Nobody else ends the job: those who wait for the dead rank are told, and say what has become of it.
+  # No other process ends the job: those that wait for the dead rank are told, and say what has become of it.
   for ranks in 2 4; do
     # Over TCP nothing is known of a process to which there is no connection: only rank 0 has one.
     [ $ranks$transports != 4tcp ] || continue

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How jobs of MPI programs end: well, killed, aborted, with errors; nobody and nothing is left, and the text names the rank.
+# How jobs of MPI programs end: well, killed, aborted, with errors; no process and nothing else is left, and the text names the rank.
 #
 #   endings.sh MPIEXEC ENDINGS_PROGRAM
 set -u

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A rank is killed with SIGKILL at any moment of any MPI program: mpiexec says which, everybody ends, nothing is left.
+# A rank is killed with SIGKILL at any moment of any MPI program: mpiexec says which, all ranks end, nothing is left.
 #
 #   kill.sh BUILD_FOLDER [tries]
 #
@@ -11,7 +11,7 @@ tries=${2:-1}
 mpiexec=$build/launch/mpiexec
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-token=$$-$RANDOM # in the environment of the job and of nobody else
+token=$$-$RANDOM # in the environment of the job and of no other
 shared_memory=$(ls -A /dev/shm 2>/dev/null | grep -ci lapwing)
 slowest=0
 
@@ -46,7 +46,7 @@ strike() {
   if [ "$code" -eq 137 ] && [ "$took" -gt "$slowest" ]; then slowest=$took; fi
   case $code in
     0) ;;
-    137) grep -q "rank $victim of 4 .* killed by SIGKILL" "$work/log" || die "$program, $transport: who was killed is not told" ;;
+    137) grep -q "rank $victim of 4 .* killed by SIGKILL" "$work/log" || die "$program, $transport: which rank was killed is not told" ;;
     *) die "$program, $transport: exit code $code" ;;
   esac
   for _ in $(seq 100); do
@@ -54,7 +54,7 @@ strike() {
     sleep 0.02
   done
   ps -f -p "$(ours | paste -sd,)" >>"$work/log"
-  die "$program, $transport: somebody is left"
+  die "$program, $transport: a process is left"
 }
 
 for try in $(seq "$tries"); do

@@ -54,8 +54,8 @@ grep -q "^ok  *launcher .*PMI_FD" "$work/out" || fail "doctor, mpiexec"
 run "PMI over TCP" 0 "$other" port 2 "${a_then_b[@]}"
 counted "PMI over TCP" 1 "a $two"
 counted "PMI over TCP" 1 "b $two"
-run "nobody listens" 16 env PMI_PORT=127.0.0.1:1 PMI_ID=0 "$program" hello a
-said "nobody listens" "cannot reach the launcher.*127.0.0.1:1"
+run "no listener" 16 env PMI_PORT=127.0.0.1:1 PMI_ID=0 "$program" hello a
+said "no listener" "cannot reach the launcher.*127.0.0.1:1"
 run "PMI_PORT without a port" 16 env PMI_PORT=nonsense PMI_ID=0 "$program" hello a
 said "PMI_PORT without a port" "HOST:PORT"
 run "our own, two programs" 0 "$mpiexec" -n 2 "${a_then_b[@]}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# mpiexec from the outside: exit codes, ends by signal, input, labels, several programs, and that nobody is left behind.
+# mpiexec from the outside: exit codes, ends by signal, input, labels, several programs, and that no process is left behind.
 #
 #   mpiexec.sh MPIEXEC PMI_PROBE
 set -u
@@ -124,9 +124,9 @@ wait_until "SIGTERM: start" alive "^sleep.765432[0]" 2
 kill -TERM $job
 wait $job
 [ $? -eq 143 ] || fail "SIGTERM: exit code"
-wait_until "SIGTERM: somebody left" gone "765432[0]"
+wait_until "SIGTERM: a process left" gone "765432[0]"
 
-# -- nobody left behind
+# -- no process left behind
 run "background child" 3 -n 2 sh -c 'sleep 7654321 & exit 3'
 wait_until "background child left" gone "765432[1]"
 run "escaped child" 0 -n 2 sh -c 'setsid sleep 7654322 >'"$work"'/escaped & while [ ! -e '"$work"'/escaped ]; do :; done'
@@ -136,6 +136,6 @@ job=$!
 wait_until "SIGKILL of mpiexec: start" alive "^sleep.765432[3]" 2
 kill -KILL $job
 wait $job 2>/dev/null
-wait_until "SIGKILL of mpiexec: somebody left" gone "765432[3]"
+wait_until "SIGKILL of mpiexec: a process left" gone "765432[3]"
 
 finish mpiexec

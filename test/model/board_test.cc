@@ -1,5 +1,5 @@
 // Boards (src/net/shm/board_room.h): ranks that post, and sleep until all have posted, round after round; or until one of them,
-// the root, has: then rank 2 comes only after rank 1 has heard the root. Only a poster who sees the round complete, or the root, looks for sleepers. Memory is weak.
+// the root, has: then rank 2 comes only after rank 1 has heard the root. Only a poster that sees the round complete, or the root, looks for sleepers. Memory is weak.
 // A rank may leave instead of posting in the last round (the root, if there is one): then no rank may sleep on.
 #include <gtest/gtest.h>
 
@@ -20,10 +20,10 @@ enum class Without {
   kWatching,          // arm() does not say that it waits at this board
   kWatchingFirst,     // arm() says so after its fence only
   kStampBeforeBell,   // the stamp is published after the sleepers have been rung
-  kBell,              // nobody rings
+  kBell,              // no bell is rung
   kRootRingsAll,      // the root looks for sleepers only if it sees the round complete
   kFenceWhenLeaving,  // leave(): between the word and the look for sleepers
-  kBellWhenLeaving,   // a rank that leaves rings nobody
+  kBellWhenLeaving,   // a rank that leaves rings no other
   kLookForTheGone,    // arm() does not look whether a rank has left
 };
 
@@ -34,7 +34,7 @@ class Board {
 
   struct Rank {
     std::uint8_t at, round, seen, peer;
-    std::uint8_t bell;  // an edge that nobody has collected
+    std::uint8_t bell;  // an edge that has not been collected
     std::uint8_t complete;
   };
   struct State {
@@ -49,7 +49,7 @@ class Board {
   const char* broken(const State&) const { return nullptr; }
   const char* unfinished(const State& s) const {
     for (const Rank& rank : s.rank)
-      if (rank.round != rounds_) return "everybody has posted and a rank sleeps";
+      if (rank.round != rounds_) return "all have posted and a rank sleeps";
     return nullptr;
   }
 
@@ -128,7 +128,7 @@ class Board {
         scanned(kScan);
         return rings();
       case kLookForWatchers:
-        step.name("looks for one who waits here");
+        step.name("looks for one that waits here");
         if (rank.peer == me || s.memory.load(me, kWatching + rank.peer) == 0) return next_peer();
         return next(kReadFlag);
       case kReadFlag:

@@ -7,12 +7,12 @@
 //   void begin(State&) const
 //   bool step(State&, int thread, Step&) const   one atomic step of a thread; false when it sleeps, waits or has ended
 //   const char* broken(const State&) const       what must never be; nullptr when all is well
-//   const char* unfinished(const State&) const   asked where nobody can move: what has been left undone, or nullptr
+//   const char* unfinished(const State&) const   asked where no thread can move: what has been left undone, or nullptr
 //
 // All steps of all threads are finite work, so three questions decide whether a wake-up can get lost:
 //
-//   kStuck    nobody can move, but something is unfinished: somebody sleeps whom nobody will wake
-//   kTicks    some states follow each other in a circle: somebody is busy for ever with nothing to do
+//   kStuck    no thread can move, but something is unfinished: one sleeps that no other will wake
+//   kTicks    some states follow each other in a circle: a thread is busy for ever with nothing to do
 //   kBroken   a state that must never be
 //
 // The verdict carries the shortest way there, one line per step.

@@ -1,4 +1,4 @@
-// Who wins when both ranks of a pair connect to each other at once (src/net/tcp/link.h, reception.cc, dialer.cc): two ranks, an attempt
+// Which connection wins when both ranks of a pair connect to each other at once (src/net/tcp/link.h, reception.cc, dialer.cc): two ranks, an attempt
 // of each, and messages that are on their way for as long as they like. An acceptor may drop an attempt that it has not judged yet, because
 // there is a crowd; its maker then tries again. In the end both must use one and the same connection.
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ enum class Without {
   kNoReturn,      // the lower rank accepts although its own proof is out
   kOnlyOne,       // a rank that has a connection accepts another
   kWaitForProof,  // the acceptor decides when it is greeted, not when it has the proof
-  kGivingUp,      // who accepts goes on with its own attempt
+  kGivingUp,      // the rank that accepts goes on with its own attempt
   kRetry,         // an attempt that was dropped is not made again
 };
 
@@ -26,7 +26,7 @@ class Connect {
   enum Phase : std::uint8_t { kNone, kHello, kChallenge, kResponse, kAccepted, kDuplicate, kUsed, kDropped };
 
   struct Rank {
-    std::uint8_t state, posted, connection;  // the latter: who made it
+    std::uint8_t state, posted, connection;  // the latter: which rank made it
   };
   struct Attempt {
     std::uint8_t phase, given_up;

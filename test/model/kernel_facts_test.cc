@@ -66,7 +66,7 @@ TEST_F(KernelFacts, ArmingSeesAnEdgeFromBefore) {
   EXPECT_EQ(announced(outer_), 1);
   EXPECT_EQ(announced(outer_), 0) << "one shot";
   arm();
-  EXPECT_EQ(announced(outer_), 1) << "nobody has collected it from the port";
+  EXPECT_EQ(announced(outer_), 1) << "it has not been collected from the port";
 }
 
 TEST_F(KernelFacts, WhatSomebodyCollectedIsNotAnnouncedOutside) {
@@ -81,7 +81,7 @@ TEST_F(KernelFacts, WhatSomebodyCollectedIsNotAnnouncedOutside) {
 TEST_F(KernelFacts, WhoComesBackToThePortIsToldWhatCameMeanwhile) {
   ring();
   EXPECT_EQ(epoll_ctl(port_, EPOLL_CTL_DEL, bell_, nullptr), 0);
-  EXPECT_EQ(announced(port_), 0) << "who leaves takes along what was announced";
+  EXPECT_EQ(announced(port_), 0) << "a descriptor that leaves takes along what was announced";
   watch(port_, bell_, EPOLLIN | EPOLLET);
   EXPECT_EQ(announced(port_), 1);
   EXPECT_EQ(announced(port_), 0);

@@ -1,6 +1,6 @@
 // The endpoint's lock (src/engine/lock.cc): a holder that breathes, and two threads that want to get in. Memory is weak for the word
 // that is stored to without a fence, the lock's state; the others are only changed by read-modify-writes. The time limit of the sleep
-// inside breathe() is left out: without it a sleep that nobody ends would be for ever, and would be found.
+// inside breathe() is left out: without it a sleep that is never ended would be for ever, and would be found.
 #include <gtest/gtest.h>
 
 #include "checker.h"
@@ -11,12 +11,12 @@ namespace {
 
 enum class Without {
   kNothing,
-  kFence,            // nobody sees to it that the holder sees a sleeper
-  kSleeper,          // who sleeps does not say so
-  kWake,             // unlock() wakes nobody
+  kFence,            // it is not made sure that the holder sees a sleeper
+  kSleeper,          // a thread that sleeps does not say so
+  kWake,             // unlock() wakes no thread
   kCompare,          // a waiter sleeps without comparing the word
   kAnnouncement,     // an admitted waiter does not count its admission
-  kLookForWaiting,   // breathe() waits for an admission although nobody waits
+  kLookForWaiting,   // breathe() waits for an admission although no thread waits
 };
 
 class Lock {
@@ -79,7 +79,7 @@ class Lock {
         if (++self.fenced == kThreads || !light_) return next(kTry);
         return true;
       case kTry:
-        step.name("lock: tries, and knows that whoever gives it back sees a sleeper");
+        step.name("lock: tries, and knows that the thread that gives it back sees a sleeper");
         return try_lock(s, me) && next(self.in ? kAwakeAgain : kSleep);
       case kSleep:
         step.name("lock: sleeps if the word says held");
@@ -98,7 +98,7 @@ class Lock {
         if (without_ != Without::kAnnouncement) ++s.admissions;
         return next(kAnnounced);
       case kAnnounced:
-        step.name("lock: wakes those who breathe");
+        step.name("lock: wakes those that breathe");
         wake(s, kOnAdmissions, kThreads, step);
         return next(kEntered);
       case kEntered:
@@ -108,7 +108,7 @@ class Lock {
         return next(kUnlock);
 
       case kBreathe:
-        step.name("breathe: looks whether somebody waits");
+        step.name("breathe: looks whether a thread waits");
         if (s.waiting == 0 && without_ != Without::kLookForWaiting) return next(kUnlock);
         self.before = s.admissions;
         self.breathing = 1;
@@ -132,10 +132,10 @@ class Lock {
         step.name("breathe: looks for an admission");
         return next(s.admissions != self.before ? kLock : kLookWaiting);
       case kLookWaiting:
-        step.name("breathe: looks whether somebody still waits");
+        step.name("breathe: looks whether a thread still waits");
         return next(s.waiting != 0 || without_ == Without::kLookForWaiting ? kRest : kLock);
       case kRest:
-        step.name("breathe: sleeps if nobody was admitted");
+        step.name("breathe: sleeps if no thread was admitted");
         if (s.admissions == self.before) self.sleeps = kOnAdmissions;
         return next(kLock);
     }

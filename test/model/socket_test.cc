@@ -1,6 +1,6 @@
 // Reading edge-triggered sockets (src/net/tcp/link.cc, inbox.cc, shared.cc): a hot link is read by every poll, and when
 // the port announces it, by the next one; others are read at once, and so are all while too many are busy. A short read ends the
-// reading without another system call. A hot link may leave the port, where it is not announced any more, until somebody is about to
+// reading without another system call. A hot link may leave the port, where it is not announced any more, until a thread is about to
 // sleep; while the reader sleeps another thread may look in. The peer sends, ends, or both at once. The event thread, about to sleep
 // in the middle of a long frame, asks to be woken for a larger piece (a watermark); others look at the port without that. What an
 // announcement is, and what it is not, is what Linux does: kernel_facts_test.cc.
@@ -15,12 +15,12 @@ enum class Without {
   kNothing,
   kAnnounceAgain,  // a turn's share of reads ends before the socket is empty, and that is that
   kLookForTheEnd,  // an end that was announced together with the last bytes is not looked for
-  kArmRefuses,     // somebody sleeps though an announced hot link has not been read yet
+  kArmRefuses,     // a thread sleeps though an announced hot link has not been read yet
   kPlaceIsKept,    // such a link loses its place among the hot ones to a busier one
   kPollLooks,      // such a link is passed over because too many are busy by now
-  kComesBack,      // somebody sleeps while a hot link is outside the port
+  kComesBack,      // a thread sleeps while a hot link is outside the port
   kComesBackCold,  // a link outside the port loses its place among the hot ones, and is forgotten there
-  kStaysForSleepers,  // who looks in while somebody sleeps takes the link out of the port
+  kStaysForSleepers,  // a thread that looks in while another sleeps takes the link out of the port
   kLowering,       // the watermark stays where it is when less than that is missing of the frame
   kModesty,        // the watermark is higher than what is missing of the frame
 };
@@ -39,8 +39,8 @@ class Socket {
   void begin(State&) const {}
   const char* broken(const State&) const { return nullptr; }
   const char* unfinished(const State& s) const {
-    if (s.received != kMessages) return "bytes lie in the socket and nobody reads them";
-    return s.ended && !s.seen_end ? "the peer has gone and nobody knows" : nullptr;
+    if (s.received != kMessages) return "bytes lie in the socket and no thread reads them";
+    return s.ended && !s.seen_end ? "the peer has gone and no thread knows" : nullptr;
   }
   bool step(State& s, int thread, Step& step) const {
     return thread == 0 ? reader(s, step) : thread == 1 ? peer(s, step) : visitor(s, step);

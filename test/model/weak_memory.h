@@ -1,4 +1,4 @@
-// Memory as the processors of the house may show it: each thread's stores wait in a buffer of its own, which nobody
+// Memory as the processors of the house may show it: each thread's stores wait in a buffer of its own, which no other thread
 // else sees, and reach memory later, those to different words in any order (x86 keeps them in order, aarch64 does not).
 // A release store goes last of those before it. A read-modify-write acts on memory at once, without emptying the
 // buffer. A fence waits until the buffer is empty. That a load may be done before its turn is left to the models, which

@@ -1,4 +1,4 @@
-/* Communicators from communicators and from groups: who is in them, and that their messages stay apart. */
+/* Communicators from communicators and from groups: which ranks are in them, and that their messages stay apart. */
 #include "check.h"
 
 static int rank, size;

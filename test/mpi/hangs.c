@@ -1,6 +1,6 @@
 /* Programs that hang, for test/launch/hangs.sh, which asks mpiexec why.
 
-     hangs crossed        two ranks receive from each other; nobody has sent
+     hangs crossed        two ranks receive from each other; neither has sent
      hangs ring           every rank receives from the next
      hangs tags           the message that came has another tag
      hangs waitall        rank 0 waits for two receives and a synchronous send

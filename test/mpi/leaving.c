@@ -159,7 +159,7 @@ int main(void) {
     check_result(i, out[i]);
   }
 
-  /* In messages only those notice who had to hear from the one that left; on a board all do. */
+  /* In messages only those notice that had to hear from the one that left; on a board all do. */
   if (size == 2 || (transports != NULL && strcmp(transports, "shm") == 0))
     for (int i = 0; i < kNeedingAll; ++i) CHECK(needs_all(i, needing[i]) != MPI_SUCCESS);
   OK(MPI_Session_finalize(&session));

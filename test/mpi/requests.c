@@ -112,7 +112,7 @@ static void all(void) {
   OK(MPI_Cancel(&requests[2]));
   OK(MPI_Wait(&requests[2], &statuses[2]));
   OK(MPI_Testall(kMany, requests, &flag, statuses));
-  CHECK(!flag); /* nobody has sent: the barrier comes after */
+  CHECK(!flag); /* no rank has sent: the barrier comes after */
   for (int i = 0; i < kMany; ++i) CHECK((requests[i] == MPI_REQUEST_NULL) == (i == 2));
   OK(MPI_Barrier(MPI_COMM_WORLD));
   for (int i = 0; i < kMany; ++i)
@@ -180,7 +180,7 @@ static void errors_in_a_list(void) {
   CHECK(index == 0 && requests[0] == MPI_REQUEST_NULL);
 }
 
-static void nobody(void) {
+static void no_partner(void) {
   MPI_Request requests[2];
   MPI_Status status;
   int value = 7, count;
@@ -296,7 +296,7 @@ int main(int argc, char** argv) {
   all();
   looks_that_change_nothing();
   errors_in_a_list();
-  nobody();
+  no_partner();
   persistent();
   freed();
   generalized();

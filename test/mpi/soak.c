@@ -317,7 +317,7 @@ static int plans = 1; /* how many of them work */
 static pthread_barrier_t all_threads;
 
 /* Threads wait for each other now and then: a thread that sleeps through its wake-up must not be woken by the traffic
-   of the others, or nobody would notice. How many operations all of them have done. */
+   of the others, or it would not be noticed. How many operations all of them have done. */
 static long meet_threads(void) {
   long done = 0;
   if (plans > 1) pthread_barrier_wait(&all_threads);

@@ -36,5 +36,5 @@ LAPWING_TRANSPORTS=self,tcp timeout 60 "$mpiexec" -n 1 env LAPWING_STATS=1 "$pro
 [ "$(grep -c "^lapwing: rank 0: " "$work/log")" -eq 4 ] && ! grep -q "all 2 ranks" "$work/log" || die "the block of one of two ranks"
 
 timeout 60 "$mpiexec" -n 2 "$program" >"$work/log" 2>&1 || die "without statistics"
-[ ! -s "$work/log" ] || die "statistics that nobody asked for"
+[ ! -s "$work/log" ] || die "statistics that were not asked for"
 echo "statistics: all as expected"

@@ -38,7 +38,7 @@ class CommandLine(unittest.TestCase):
         self.refuses("is no question", "compare", "--only", "x")
         self.refuses("--only belongs to compare", "latency", "--only", "idle")
         self.refuses("'lapwing-udp' is no candidate", "latency", "--candidates", "lapwing-udp")
-        self.refuses("nobody is left to ask", "idle", "--candidates", "raw-*")
+        self.refuses("no candidate is left to ask", "idle", "--candidates", "raw-*")
         self.refuses("idle is not asked across hosts", "idle", "--lab")
         self.refuses("--ranks has no place there", "latency", "--lab", "--ranks", "2")
         self.refuses("--ranks takes numbers", "latency", "--ranks", "2,x")
