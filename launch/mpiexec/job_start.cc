@@ -57,7 +57,7 @@ Status find_program(const Program& program, std::string& path) {
                        is_here ? "; there is one here, write ./" : "", is_here ? name.c_str() : "");
 }
 
-// By which a rank knows the launcher's socket again (src/runtime/launcher.cc).
+// By which a rank knows the launcher's socket again (src/runtime/launcher_search.cc).
 std::string socket_identity(int fd) {
   struct stat info {};
   ::fstat(fd, &info);

@@ -33,9 +33,8 @@ bool is_set(const char* variable) {
   return text != nullptr && *text != '\0' && std::string(text) != "0";
 }
 
-const char* launcher(const runtime::Job& job) {
-  if (job.singleton()) return "without a launcher";
-  return is_set("LAPWING_INTERNAL_LOCAL_SIZE") ? "started by Lapwing's mpiexec" : "started by a launcher that speaks PMI-1";
+std::string launcher(const runtime::Job& job) {
+  return job.singleton() ? "without a launcher" : std::string("started by ") + job.started_by();
 }
 
 std::string bytes(std::uint64_t count) {
@@ -47,7 +46,7 @@ void announce_job(const Process& process) {
   char version[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
   if (!get_library_version(version, &length).ok()) return;
-  log_info("%s, %d ranks, %s%s", version, process.job.size(), launcher(process.job),
+  log_info("%s, %d ranks, %s%s", version, process.job.size(), launcher(process.job).c_str(),
            process.job.crowded() ? ", more of them than cores" : "");
   log_info("transports %s; progress by %s; messages of up to %s (shm) and %s (tcp) travel without asking first; messages that "
            "no receive has asked for may take %s",

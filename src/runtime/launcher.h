@@ -1,40 +1,77 @@
-// Which launcher started this process, and whether a word can be had with it: judged by the environment, by the descriptor
-// that it names and by this process's ancestors, before a byte is written.
+// The launcher as a job sees it: who started the ranks, tells each its place, carries a few short texts between them, and ends them.
 //
-// Variables are inherited by everything that a rank starts, and the launcher's connection by everything that its shell starts. So
-// neither says that this process is a rank. Three cases are told apart:
-//
-//   a rank           the connection is open, its other end is there, and no living process speaks on it. That is so for the
-//                    second program of `mpiexec -n 2 sh -c './a; ./b'` too: the b's are the ranks of a second job
-//   a rank's child   the connection is closed here, or in use by another process: a job of its own, with a word
-//   a stray          a launcher started several processes, and this one has no way to speak to it: an error, because
-//                    each of them would silently be a job of its own
-//
-// A process marks the connection that it speaks on as its own (fcntl F_SETOWN, which belongs to the open file, not to the
-// descriptor): every holder of a duplicate sees the mark, and it ends with the process.
+// One object per job, used by one thread during MPI_Init, MPI_Finalize and MPI_Abort. Every call but abort() blocks until the
+// launcher has answered; one that has gone gives an error, never a hang. A new sort of launcher is one class here, one line in
+// open_launcher(), and what tells it from others in launcher_search.cc.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <memory>
 #include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "runtime/launcher_search.h"
+#include "wire/card_book.h"
 
 namespace lapwing::runtime {
 
-struct Launcher {
-  enum class Kind {
-    kNone,        // nothing speaks of a launcher
-    kDescriptor,  // PMI_FD is its connection
-    kPort,        // PMI_PORT is where it listens
-    kOfAnother,   // it started another process, whose variables this one inherited; `text` says which
-    kForeign      // it started several processes and cannot be spoken to; `text` says what was seen and what to do
-  };
-  Kind kind = Kind::kNone;
-  std::string text;
+// What a launcher tells a rank of its place in the job.
+struct Place {
+  int rank = 0;
+  int size = 1;
+  int appnum = -1;         // which of the command line's programs (mpiexec a : b) this process belongs to; -1: not told
+  int universe_size = -1;  // -1: not told
+  int local_size = 0;      // ranks on this host; 0: not told
+  bool bound = false;      // the launcher gave this rank cores of its own
+  bool crowded = false;    // more ranks than cores, all on one host; told to all ranks alike, or to none
+  const char* started_by = nullptr;  // for a person; null: no launcher started this process
+  std::string secret;  // that the launcher made for this job, the same on every rank; empty: it makes none
 };
 
-// `environment` as ::environ.
-Launcher find_launcher(char** environment);
+class Launcher {
+ public:
+  virtual ~Launcher() = default;
 
-// Marks an open connection as this process's own, and takes the mark away.
-void claim_connection(int fd) noexcept;
-void release_connection(int fd) noexcept;
+  // Once, first.
+  virtual Status join(Place& place) = 0;
+
+  // Publishes a value, any bytes; others see it after the next fence(). The key is a short word of letters, digits, '-' and '_'.
+  virtual Status put(std::string_view key, std::string_view value) = 0;
+  // Returns when all ranks have called fence().
+  virtual Status fence() = 0;
+  // The value published under `key` before the last fence.
+  virtual Status get(std::string_view key, std::string& value) = 0;
+  // Gives `mine` to all ranks, under `key` and this rank's number, and returns everybody's text; a fence as well. With `read` false
+  // the texts may be left out. This way uses the three functions above.
+  virtual Status exchange(const Place& place, std::string_view key, const std::string& mine, bool read,
+                          wire::CardBook& all);
+
+  // Says goodbye; from now on the launcher takes this rank's end as orderly.
+  virtual Status leave() = 0;
+  // Asks the launcher to end the job with this exit code, and returns.
+  virtual void abort(int code, std::string_view text) noexcept = 0;
+};
+
+// None: this process is a job of its own, and its own only rank.
+class Singleton final : public Launcher {
+ public:
+  Status join(Place& place) override {
+    place.local_size = 1;
+    return {};
+  }
+  Status put(std::string_view key, std::string_view value) override;
+  Status fence() override { return {}; }
+  Status get(std::string_view key, std::string& value) override;
+  Status leave() override { return {}; }
+  void abort(int, std::string_view) noexcept override {}
+
+ private:
+  std::map<std::string, std::string, std::less<>> values_;
+};
+
+// The one that was found, to be joined; an error when it cannot be spoken to.
+Status open_launcher(const FoundLauncher& found, std::unique_ptr<Launcher>& launcher);
 
 }  // namespace lapwing::runtime

@@ -17,9 +17,7 @@
 #include <utility>
 
 #include "base/own_descriptors.h"
-#include "runtime/launcher.h"
-
-extern char** environ;
+#include "runtime/launcher_search.h"
 
 namespace lapwing::runtime {
 namespace {
@@ -95,18 +93,21 @@ PmiClient::~PmiClient() {
   close_own_descriptor(fd_);
 }
 
-Status PmiClient::connect() {
+Status PmiClient::connect_to_descriptor() {
   int fd = -1;
   int rank = 0;
   int size = 0;
-  if (const char* port = std::getenv("PMI_PORT"); port != nullptr && std::getenv("PMI_FD") == nullptr) {
-    LAPWING_TRY(read_environment("PMI_ID", 0, kMaxRanks, rank));
-    return connect_to_port(port, rank);
-  }
   LAPWING_TRY(read_environment("PMI_FD", 0, 1 << 20, fd));
   LAPWING_TRY(read_environment("PMI_SIZE", 1, kMaxRanks, size));
   LAPWING_TRY(read_environment("PMI_RANK", 0, size - 1, rank));
   return connect(fd, rank, size);
+}
+
+Status PmiClient::connect_to_port() {
+  const char* port = std::getenv("PMI_PORT");
+  int id = 0;
+  LAPWING_TRY(read_environment("PMI_ID", 0, kMaxRanks, id));
+  return dial_launcher(port != nullptr ? port : "", id);
 }
 
 Status PmiClient::connect(int fd, int rank, int size) {
@@ -124,7 +125,7 @@ Status PmiClient::connect(int fd, int rank, int size) {
 }
 
 // `port` is HOST:PORT.
-Status PmiClient::connect_to_port(const std::string& port, int id) {
+Status PmiClient::dial_launcher(const std::string& port, int id) {
   const std::size_t colon = port.rfind(':');
   if (colon == std::string::npos)
     return Status::error(MPI_ERR_OTHER, "PMI_PORT='%.80s' from the launcher is not HOST:PORT", port.c_str());

@@ -25,9 +25,11 @@ class PmiClient {
   PmiClient(const PmiClient&) = delete;
   PmiClient& operator=(const PmiClient&) = delete;
 
-  // Takes PMI_FD, PMI_RANK and PMI_SIZE from ::environ, or else PMI_PORT and PMI_ID, and greets the launcher. Once.
-  Status connect();
-  // The same over a given descriptor, which the object then owns.
+  // Once, one of these. Greet the launcher: as PMI_FD, PMI_RANK and PMI_SIZE in the environment say,
+  Status connect_to_descriptor();
+  // as PMI_PORT and PMI_ID say,
+  Status connect_to_port();
+  // or over a given descriptor, which the object then owns.
   Status connect(int fd, int rank, int size);
 
   int rank() const noexcept { return rank_; }
@@ -65,7 +67,7 @@ class PmiClient {
   void abort(int code, std::string_view text) noexcept;
 
  private:
-  Status connect_to_port(const std::string& port, int id);
+  Status dial_launcher(const std::string& port, int id);
   Status introduce(int id);
   Status read_set(std::string_view name, int least, int most, int& value);
   Status greet();

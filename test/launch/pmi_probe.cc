@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   const int number = argc > 3 ? std::atoi(argv[3]) : 0;
 
   PmiClient client;
-  require(client.connect());
+  require(client.connect_to_descriptor());
   if (action == "exchange") exchange(client);
   require(client.fence());
   if (action == "exit" || action == "signal" || action == "abort") {
