@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -17,7 +18,8 @@ namespace {
 
 class TestOperation : public Operation {};
 
-// A transport in small: other threads give it operations to complete; it rings when armed, as a peer would.
+// A transport in small: other threads give it operations to complete; it rings when armed, as a peer would, and at rest for what
+// is pressing.
 class FakeSource final : public Source, public FdHandler {
  public:
   explicit FakeSource(Engine& engine) : engine_(engine), fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
@@ -35,15 +37,17 @@ class FakeSource final : public Source, public FdHandler {
   // As a peer, from any thread: never takes the engine's lock.
   void deliver(TestOperation& operation) {
     mailbox_.store(&operation);
-    if (sleeping_.exchange(false)) {
-      const std::uint64_t one = 1;
-      EXPECT_EQ(::write(fd_, &one, sizeof one), static_cast<ssize_t>(sizeof one));
-    }
+    if (sleeping_.exchange(false)) ring();
+  }
+  void deliver_pressing(TestOperation& operation) {
+    mailbox_.store(&operation);
+    if (sleeping_.exchange(false) || resting_.exchange(false)) ring();
   }
   // What nobody needs to be rung for.
   void leave_there(TestOperation& operation) { mailbox_.store(&operation); }
   bool empty() const { return mailbox_.load() == nullptr; }
   bool armed() const { return sleeping_.load(); }
+  bool rests() const { return resting_.load(); }
 
   bool poll() noexcept override {
     TestOperation* operation = mailbox_.exchange(nullptr);
@@ -53,22 +57,38 @@ class FakeSource final : public Source, public FdHandler {
     return true;
   }
   bool arm() noexcept override {
+    resting_.store(false);
     sleeping_.store(true);
     return mailbox_.load() == nullptr;
   }
-  void disarm() noexcept override { sleeping_.store(false); }
+  bool rest() noexcept override {
+    sleeping_.store(false);
+    resting_.store(true);
+    return mailbox_.load() == nullptr;
+  }
+  void disarm() noexcept override {
+    sleeping_.store(false);
+    resting_.store(false);
+  }
   void on_ready(std::uint32_t) noexcept override {
     std::uint64_t count;
     [[maybe_unused]] const ssize_t bytes = ::read(fd_, &count, sizeof count);
+    engine_.end_rest();
   }
 
   bool driven_by_event_thread = false;
 
  private:
+  void ring() {
+    const std::uint64_t one = 1;
+    EXPECT_EQ(::write(fd_, &one, sizeof one), static_cast<ssize_t>(sizeof one));
+  }
+
   Engine& engine_;
   int fd_;
   std::atomic<TestOperation*> mailbox_{nullptr};
   std::atomic<bool> sleeping_{false};
+  std::atomic<bool> resting_{false};
 };
 
 class EngineTest : public ::testing::TestWithParam<bool> {
@@ -286,10 +306,11 @@ TEST(EventThread, StaysArmedWhenAWaitFindsWhatHasCome) {
   Engine engine(clock);
   ASSERT_TRUE(engine.start({}).ok());
   FakeSource source(engine);
-  TestOperation operation;
+  TestOperation operation, another;  // which stays in flight
   {
     Call call(engine);
     engine.begin(operation);
+    engine.begin(another);
   }
   for (bool armed = false; !armed; std::this_thread::yield()) {
     const std::lock_guard guard(engine.lock());  // nobody is arming it just now
@@ -300,24 +321,89 @@ TEST(EventThread, StaysArmedWhenAWaitFindsWhatHasCome) {
   EXPECT_TRUE(operation.done());
   EXPECT_TRUE(source.armed());
   EXPECT_FALSE(source.driven_by_event_thread);
+  Call call(engine);
+  engine.finish(another);
 }
 
-TEST(EventThread, LazyArmDrainsWhatComesUnexpected) {
-  SteadyClock clock;
-  Engine engine(clock);
-  ASSERT_TRUE(engine.start({}).ok());
-  FakeSource source(engine);
-  struct Detached : TestOperation {
-  } operation;
-  {
+// With nothing in flight.
+class AtRest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    EngineOptions options;
+    options.spin_budget = 0;
+    ASSERT_TRUE(engine.start(options).ok());
+    source.emplace(engine);
+  }
+  // An operation that another process would know of, but nothing of the application's.
+  void begin_detached(TestOperation& operation) {
     Call call(engine);
     engine.begin(operation);
-    engine.unhold();  // nothing of the application's is in flight
+    engine.unhold();
   }
-  source.deliver(operation);
-  while (!operation.done()) std::this_thread::yield();
-  Call call(engine);
-  engine.hold();
+  void end_detached() {
+    Call call(engine);
+    engine.hold();
+  }
+  std::uint64_t event_thread_wakeups() {
+    Call call(engine);
+    return engine.counters().event_thread_wakeups;
+  }
+  SteadyClock clock;
+  Engine engine{clock};
+  std::optional<FakeSource> source;
+};
+
+TEST_F(AtRest, WhatComesIsLeftToTheNextCall) {
+  TestOperation operation;
+  begin_detached(operation);
+  EXPECT_TRUE(source->rests());
+  source->deliver(operation);
+  EXPECT_FALSE(operation.done());
+  {
+    Call call(engine);
+    engine.turn();
+  }
+  EXPECT_TRUE(operation.done());
+  EXPECT_FALSE(source->driven_by_event_thread);
+  EXPECT_EQ(event_thread_wakeups(), 0u);
+  end_detached();
+}
+
+TEST_F(AtRest, IsEndedByASourceThatComesLater) {
+  FakeSource late(engine);
+  { Call call(engine); }
+  EXPECT_TRUE(source->rests());
+  EXPECT_TRUE(late.rests());
+}
+
+TEST_F(AtRest, WhatIsPressingWakesTheEventThread) {
+  for (int round = 0; round < 100; ++round) {
+    TestOperation operation;
+    begin_detached(operation);
+    source->deliver_pressing(operation);
+    while (!operation.done()) std::this_thread::yield();
+    end_detached();
+    EXPECT_TRUE(source->driven_by_event_thread);
+  }
+}
+
+// Waits that find what they wait for by polling take no system call and leave none behind.
+TEST_F(AtRest, OutlastsWaitsThatPoll) {
+  const auto system_calls = [&] {
+    const SystemCalls& calls = engine.system_calls();
+    return calls.timers + calls.watches + calls.bells + calls.looks;
+  };
+  for (int round = 0; round < 100; ++round) {
+    TestOperation operation;
+    Call call(engine);
+    const std::uint64_t before = system_calls();
+    engine.begin(operation);
+    source->leave_there(operation);
+    call.wait(operation);
+    EXPECT_EQ(system_calls(), before);
+    EXPECT_TRUE(source->rests());
+  }
+  EXPECT_EQ(event_thread_wakeups(), 0u);
 }
 
 // The kernel refuses to watch a port in which descriptors are nested as deeply as it allows: as it does when the user's

@@ -1,16 +1,5 @@
-// The event thread: progress while the application computes (design: paper 1, LA-MPI-ED).
-//
-// It sleeps in an outer epoll that watches three descriptors:
-//
-//   the port        one-shot: disarmed by firing or by a thread that begins to drive, which also takes it out of the epoll. Putting
-//                   it back may fail, and then the lazy timer goes on
-//   the lazy timer  set by an application thread that leaves; when it fires the thread moves what there is to move, and if the
-//                   application has been outside since, arms the port; then nothing ticks. An application that looks for messages
-//                   itself is left alone, with a longer delay each time
-//   control         stop, calibration, and work that was found while arming
-//
-// No wake-up is lost: arming first asks the sources to ring (each checks for work after it said so), then arms the port, whose
-// readiness is a level seen from outside. Whoever arms holds the lock.
+#include "engine/event_thread.h"
+
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -28,18 +17,11 @@
 #include "base/futex.h"
 #include "base/internal_error.h"
 #include "base/log.h"
-#include "engine/engine.h"
 
 namespace lapwing::engine {
 namespace {
 
-constexpr std::int64_t kLazyDelay = 1'000'000;  // ns, with nothing in flight
-constexpr unsigned kMostRenewals = 5;           // with a delay that doubles, for an application that keeps calling
-constexpr unsigned kFewRenewals = 1;            // until then the application may have looked just once or twice
-constexpr unsigned kRenewalsPerTurn = 16;       // for one that keeps calling and needs no help
-constexpr unsigned kQuickVisits = 4;            // so many in a row, and an armed event thread would only be in the way
 constexpr const char* kWatchLimit = "/proc/sys/fs/epoll/max_user_watches";
-enum Watched : std::uint64_t { kPort = 1, kLazyTimer = 2, kControl = 3 };
 
 void drain(int fd) noexcept {
   std::uint64_t count;
@@ -72,11 +54,13 @@ void ask_for_short_slice() noexcept {
 
 }  // namespace
 
-Status Engine::start_event_thread() {
-  outer_epoll_ = epoll_create1(EPOLL_CLOEXEC);
-  lazy_timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+// ---- start and end --------------------------------------------------------------------------------------------------
+
+Status EventThread::start() {
+  epoll_ = epoll_create1(EPOLL_CLOEXEC);
+  timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
   control_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  if (outer_epoll_ < 0 || lazy_timer_ < 0 || control_ < 0)
+  if (epoll_ < 0 || timer_ < 0 || control_ < 0)
     return Status::error(MPI_ERR_NO_MEM,
                          "cannot open the event thread's descriptors: %s; raise the limit of open files (ulimit -n)",
                          std::strerror(errno));
@@ -84,12 +68,12 @@ Status Engine::start_event_thread() {
     int fd;
     std::uint32_t events;
     Watched what;
-  } watched[] = {{lazy_timer_, EPOLLIN, kLazyTimer}, {control_, EPOLLIN, kControl}};
+  } watched[] = {{timer_, EPOLLIN, kTimer}, {control_, EPOLLIN, kControl}};
   for (const auto& entry : watched) {
     epoll_event event{};
     event.events = entry.events;
     event.data.u64 = entry.what;
-    if (epoll_ctl(outer_epoll_, EPOLL_CTL_ADD, entry.fd, &event) != 0)
+    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, entry.fd, &event) != 0)
       return Status::error(MPI_ERR_NO_MEM, "cannot watch the event thread's descriptors: %s; raise %s", std::strerror(errno),
                            kWatchLimit);
   }
@@ -98,261 +82,295 @@ Status Engine::start_event_thread() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
+  policy_.begin();
   stopping_.store(false, std::memory_order_relaxed);
-  const int error = pthread_create(&thread_, nullptr, &Engine::event_thread_main, this);
+  const int error = pthread_create(&thread_, nullptr, &EventThread::main, this);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (error != 0)
     return Status::error(
         MPI_ERR_NO_MEM,
         "cannot start the event thread: %s; raise the limit of processes (ulimit -u) or set LAPWING_PROGRESS=polling",
         std::strerror(error));
-  event_thread_runs_ = true;
+  runs_ = true;
   return {};
 }
 
-void Engine::stop_event_thread() noexcept {
-  if (event_thread_runs_) {
+void EventThread::stop() noexcept {
+  if (runs_) {
     stopping_.store(true, std::memory_order_release);
     ring(control_);
     pthread_join(thread_, nullptr);
-    event_thread_runs_ = false;
-    armed_ = port_listed_ = lazy_pending_ = false;
+    runs_ = false;
+    policy_.begin();
   }
-  for (int* fd : {&outer_epoll_, &lazy_timer_, &control_}) {
+  for (int* fd : {&epoll_, &timer_, &control_}) {
     if (*fd >= 0) ::close(*fd);
     *fd = -1;
   }
 }
 
-void* Engine::event_thread_main(void* engine) noexcept {
+void* EventThread::main(void* event_thread) noexcept {
   prctl(PR_SET_NAME, "lapwing-event");
   ask_for_short_slice();
-  static_cast<Engine*>(engine)->run_event_thread();
+  static_cast<EventThread*>(event_thread)->run();
   return nullptr;
 }
 
-void Engine::run_event_thread() noexcept {
+// ---- the thread itself ----------------------------------------------------------------------------------------------
+
+void EventThread::run() noexcept {
   while (!stopping_.load(std::memory_order_acquire)) {
     epoll_event events[3];
-    const int count = epoll_wait(outer_epoll_, events, 3, -1);
+    const int count = epoll_wait(epoll_, events, 3, -1);
     if (calibrating_.load(std::memory_order_acquire)) {
       drain(control_);
-      calibration_.store(clock_.now(), std::memory_order_release);
+      calibration_.store(endpoint_.clock.now(), std::memory_order_release);
       continue;
     }
     LAPWING_DELAY_POINT("event.lock");
-    lock_.lock();
-    ++counters_.event_thread_wakeups;
-    ++system_calls().sleeps;
-    bool work = false, timer_fired = false;
-    for (int i = 0; i < count; ++i) {
-      switch (events[i].data.u64) {
-        case kPort:
-          armed_ = false;  // the one-shot has fired, whether or not there is something left to do
-          work = true;
-          break;
-        case kLazyTimer:
-          drain(lazy_timer_);
-          ++system_calls().bells;
-          lazy_pending_ = false;
-          if (baton_taken_) renew_later();  // the application drives
-          timer_fired = true;
-          break;
-        case kControl:
-          drain(control_);
-          ++system_calls().bells;
-          control_rung_ = false;
-          work = true;
-          break;
-      }
-    }
-    const bool watches = armed_ && sources_armed_;
-    if (!baton_taken_ && (work || (timer_fired && !watches))) event_thread_drive(work);
+    endpoint_.lock.lock();
+    handle(events, count);
     LAPWING_DELAY_POINT("event.unlock");
-    lock_.unlock();
+    endpoint_.lock.unlock();
   }
 }
 
-// Moves what there is to move; then arms again, or waits once more for the application to stay outside. It ends when the application
-// calls: where data comes without a pause, the two would take turns with the lock, and messages would come before their receives.
-void Engine::event_thread_drive(bool arms_at_once) noexcept {
-  disarm_sources();
-  const std::uint64_t visits = epoch_;
-  event_thread_drives_ = true;
-  if (!arms_at_once && application_helps_itself()) {
-    // What has come is for its next call. Taken now it would be stored and copied again, and where the two share a core, a stream
-    // would leave the application no time to call. Peers may wait for room, though.
-    if ((lazy_renewals_ + 1) % kRenewalsPerTurn == 0) turn(kThorough);
-  } else {
-    while (!baton_taken_ && epoch_ == visits && turn(kThorough)) {
-      LAPWING_DELAY_POINT("event.breathe");
-      lock_.breathe();
+void EventThread::handle(const epoll_event* events, int count) noexcept {
+  ++endpoint_.counters.event_thread_wakeups;
+  ++endpoint_.port.system_calls.sleeps;
+  bool work = false;
+  for (int i = 0; i < count; ++i) {
+    hear(events[i].data.u64);
+    work |= events[i].data.u64 != kTimer;
+  }
+  if (count <= 0) return;
+  const std::uint64_t visits = progress_.visits().left;
+  const bool turn_wanted = progress_.turn_wanted();
+  switch (policy_.woken(work, progress_.driven(), completion_.in_flight(), turn_wanted, since_timer())) {
+    case ArmingPolicy::Order::kDrive:
+      disarm_sources();
+      drive(visits);
+      break;
+    case ArmingPolicy::Order::kDriveOnce:
+      disarm_sources();
+      drives_ = true;
+      progress_.turn(Progress::kThorough);
+      drives_ = false;
+      break;
+    case ArmingPolicy::Order::kLeaveThere:
+      disarm_sources();
+      break;
+    default:
+      return;
+  }
+  if (stopping_.load(std::memory_order_relaxed)) return;
+  const bool called = progress_.driven() || progress_.visits().left != visits;
+  carry_out(policy_.drove(work, called, completion_.in_flight(), since_timer(), endpoint_.clock.now()));
+}
+
+void EventThread::hear(std::uint64_t what) noexcept {
+  if (what == kPort) return policy_.heard_port();
+  drain(what == kTimer ? timer_ : control_);
+  ++endpoint_.port.system_calls.bells;
+  if (what == kTimer)
+    policy_.heard_timer(progress_.driven());
+  else
+    policy_.heard_control();
+}
+
+// Moves what there is to move. It ends when the application calls: where data comes without a pause, the two would take turns with the
+// lock, and messages would come before their receives.
+void EventThread::drive(std::uint64_t visits) noexcept {
+  drives_ = true;
+  while (!progress_.driven() && progress_.visits().left == visits && progress_.turn(Progress::kThorough)) {
+    LAPWING_DELAY_POINT("event.breathe");
+    endpoint_.lock.breathe();
+  }
+  drives_ = false;
+}
+
+// A thread that has made only a few MPI_Tests, which have not looked at the port where that counts, has not looked for messages.
+ArmingPolicy::SinceTimer EventThread::since_timer() const noexcept {
+  const Progress::Visits& now = progress_.visits();
+  const bool quick_looks = now.quick != at_timer_.quick && !endpoint_.sources.poll_dearly();
+  return {now.left != at_timer_.left, quick_looks || now.thorough != at_timer_.thorough};
+}
+
+// ---- orders of the arming policy ------------------------------------------------------------------------------------
+
+void EventThread::carry_out(ArmingPolicy::Order order) noexcept {
+  using Order = ArmingPolicy::Order;
+  while (order != Order::kNothing) {
+    switch (order) {
+      case Order::kRest:
+        order = policy_.rested(rest_sources(), endpoint_.clock.now());
+        break;
+      case Order::kRestOrArm:
+        order = policy_.rested_or_not(rest_sources());
+        break;
+      case Order::kMoveAndArm:
+        move_what_is_here();
+        [[fallthrough]];
+      case Order::kArm:
+        order = policy_.armed(arm_sources());
+        break;
+      case Order::kWatch:
+        order = policy_.watched(watch(), endpoint_.clock.now());
+        break;
+      case Order::kStandDown:
+        disarm_sources();
+        if (endpoint_.sources.ring_unasked()) unwatch();
+        order = policy_.stood_down(completion_.in_flight(), endpoint_.clock.now());
+        break;
+      case Order::kSetTimer:
+        return set_timer();
+      default:  // kRing
+        return ring_control();
     }
   }
-  event_thread_drives_ = false;
-  // Who has called meanwhile has set the lazy timer when it left, and who drives will.
-  if (baton_taken_ || epoch_ != visits || stopping_.load(std::memory_order_relaxed)) return;
-  if (arms_at_once || !application_was_here()) arm_event_thread();
 }
 
-// With the lock held, no driver. Afterwards either the thread will wake for the next event, or control has been rung.
-// The sources are armed anew even when the thread is armed: a peer that rings disarms its source, and the ring may have been
-// heard by a turn of an application thread (MPI_Test) rather than by the event thread.
-void Engine::arm_event_thread() noexcept {
-  if (!arm_sources()) {
-    disarm_sources();
-    ring_control();  // work is here already: the event thread does it, not the application, which wants to compute
-    return;
-  }
-  if (armed_) return;
+void EventThread::disarm_sources() noexcept {
+  if (policy_.disarmed()) return;
+  policy_.sources_disarmed();
+  endpoint_.sources.disarm();
+}
+
+// All sources rest, or none.
+bool EventThread::rest_sources() noexcept {
+  if (endpoint_.sources.rest()) return true;
+  disarm_sources();
+  return false;
+}
+
+bool EventThread::arm_sources() noexcept {
+  policy_.sources_arm();
+  if (endpoint_.sources.arm()) return true;
+  disarm_sources();
+  return false;
+}
+
+// Before leaving, within bounds: cheaper than waking the event thread for it.
+void EventThread::move_what_is_here() noexcept {
+  constexpr int kPushes = 4;
+  for (int push = 0; push < kPushes && !arm_sources(); ++push) progress_.turn(!Progress::kThorough);
+}
+
+bool EventThread::watch() noexcept {
   LAPWING_DELAY_POINT("arm.port");
   epoll_event event{};
   event.events = EPOLLIN | EPOLLONESHOT;
   event.data.u64 = kPort;
-  if (epoll_ctl(outer_epoll_, port_listed_ ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, port_.fd(), &event) != 0)
-    return tick_instead(errno);
-  port_listed_ = true;
-  armed_ = true;
-  ticks_ = false;
-  ++counters_.arms;
-  ++system_calls().watches;
+  if (epoll_ctl(epoll_, policy_.listed() ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, endpoint_.port.fd(), &event) != 0) {
+    refused(errno);
+    return false;
+  }
+  watch_refused_ = false;
+  ++endpoint_.counters.arms;
+  ++endpoint_.port.system_calls.watches;
+  return true;
 }
 
-// The kernel has no room for one more watch (a limit per user, which other processes may have used up since the start): the event
-// thread looks once in a while, and tries again to be told.
-void Engine::tick_instead(int error) noexcept {
-  if (!ticks_) {
+void EventThread::refused(int error) noexcept {
+  if (!watch_refused_) {
     log_warn(
         "cannot watch for messages while the application computes: %s. Until that works again this process looks for them every "
         "millisecond. Raise %s, or run fewer processes under this user",
         std::strerror(error), kWatchLimit);
   }
-  ticks_ = true;
+  watch_refused_ = true;
   disarm_sources();
-  lazy_brisk_ = false;
-  set_lazy_timer(lazy_delay());
 }
 
-void Engine::ring_control() noexcept {
-  if (control_rung_) return;
-  control_rung_ = true;
-  LAPWING_DELAY_POINT("control.ring");
-  ring(control_);
-  ++system_calls().bells;
-}
-
-// Takes the port out of the outer epoll, rather than only silencing it: for every packet that arrives the kernel would still look
-// whom the port wakes (streaming over loopback TCP: 4.4 instead of 7 to 9 GB/s).
-void Engine::disarm_event_thread() noexcept {
-  if (!port_listed_) return;
+// Takes the port out, rather than only silencing it: for every packet that arrives the kernel would still look whom the port wakes
+// (streaming over loopback TCP: 4.4 instead of 7 to 9 GB/s).
+void EventThread::unwatch() noexcept {
+  if (!policy_.listed()) return;
   LAPWING_DELAY_POINT("disarm.port");
-  LAPWING_CHECK(epoll_ctl(outer_epoll_, EPOLL_CTL_DEL, port_.fd(), nullptr) == 0);
-  port_listed_ = false;
-  armed_ = false;
-  ++counters_.arms;
-  ++system_calls().watches;
+  LAPWING_CHECK(epoll_ctl(epoll_, EPOLL_CTL_DEL, endpoint_.port.fd(), nullptr) == 0);
+  policy_.unwatched();
+  ++endpoint_.counters.arms;
+  ++endpoint_.port.system_calls.watches;
 }
 
-// The application leaves and the event thread is armed. It stays so unless calls follow each other quickly: then peers would ring
-// for what the next call finds anyway.
-bool Engine::stays_armed() noexcept {
-  const std::int64_t now = clock_.now();
-  quick_visits_ = now - last_visit_ < policy_.arm_delay() ? quick_visits_ + 1 : 0;
-  last_visit_ = now;
-  if (quick_visits_ < kQuickVisits) return true;
-  quick_visits_ = 0;
-  disarm_sources();
-  if (sources_ring_unasked()) disarm_event_thread();
-  return false;
-}
-
-// The event thread is to look after what is in flight when the application has stayed outside for a while.
-void Engine::request_lazy_arm() noexcept {
-  const bool brisk = in_flight_ > 0;
-  if (lazy_pending_ && (lazy_brisk_ || !brisk)) return;
-  lazy_brisk_ = brisk;
-  set_lazy_timer(lazy_delay());
-}
-
-// The longer the application keeps calling, the longer.
-std::int64_t Engine::lazy_delay() const noexcept {
-  if (!lazy_brisk_) return kLazyDelay;
-  return policy_.arm_delay() << (lazy_renewals_ > 0 ? std::min(lazy_renewals_, kMostRenewals) - 1 : 0);
-}
-
-void Engine::set_lazy_timer(std::int64_t delay) noexcept {
+void EventThread::set_timer() noexcept {
   LAPWING_DELAY_POINT("lazy.set");
-  lazy_pending_ = true;
-  lazy_epoch_ = epoch_;
-  lazy_turns_ = turns_;
-  lazy_deadline_ = clock_.now() + delay;
+  at_timer_ = progress_.visits();
+  program_timer(policy_.delay());
+}
+
+void EventThread::cancel_timer() noexcept {
+  policy_.timer_cancelled();
+  program_timer(0);
+}
+
+// `delay` in ns; 0: never.
+void EventThread::program_timer(std::int64_t delay) noexcept {
   itimerspec when{};
   when.it_value.tv_nsec = delay;
-  timerfd_settime(lazy_timer_, 0, &when, nullptr);
-  ++system_calls().timers;
+  timerfd_settime(timer_, 0, &when, nullptr);
+  ++endpoint_.port.system_calls.timers;
 }
 
-// It was set for nothing: the next one is set for longer.
-void Engine::renew_later() noexcept {
-  lazy_renewals_ = std::min(lazy_renewals_ + 1, kMostRenewals);
+void EventThread::ring_control() noexcept {
+  LAPWING_DELAY_POINT("control.ring");
+  ring(control_);
+  ++endpoint_.port.system_calls.bells;
 }
 
-void Engine::cancel_lazy_timer() noexcept {
-  lazy_pending_ = false;
-  renew_later();
-  const itimerspec never{};
-  timerfd_settime(lazy_timer_, 0, &never, nullptr);
-  ++system_calls().timers;
+// ---- on behalf of application threads -------------------------------------------------------------------------------
+
+void EventThread::application_leaves() noexcept {
+  carry_out(policy_.leave(completion_.in_flight(), progress_.turn_wanted(), endpoint_.clock.now()));
 }
 
-// The lazy timer has fired. If the application has been here since it was set, it is set again.
-bool Engine::application_was_here() noexcept {
-  if (lazy_pending_) return true;  // and has set it itself
-  if (epoch_ == lazy_epoch_) {
-    lazy_renewals_ = 0;
-    return false;
-  }
-  ++lazy_renewals_;
-  if (lazy_renewals_ > kMostRenewals && in_flight_ == 0) lazy_brisk_ = false;
-  // After a long delay soon once more: it may just have begun to compute.
-  lazy_soon_ = lazy_brisk_ && !lazy_soon_;
-  set_lazy_timer(lazy_soon_ ? policy_.arm_delay() : lazy_delay());
-  return true;
+void EventThread::driver_begins() noexcept {
+  if (policy_.driver_disarms()) disarm_sources();
+  if (policy_.listed() && endpoint_.sources.ring_unasked()) unwatch();
 }
 
-// The lazy timer has fired and found an application that has meanwhile looked for messages itself: with nothing in flight, or time
-// and again. (One that only sends now and then has not, and neither has one whose few MPI_Tests have not looked at the port, where
-// it counts.)
-bool Engine::application_helps_itself() const noexcept {
-  if (epoch_ == lazy_epoch_ || turn_wanted()) return false;
-  const bool looked =
-      turns_.thorough != lazy_turns_.thorough || (turns_.quick != lazy_turns_.quick && !sources_ring_unasked());
-  return looked && (in_flight_ <= 0 || lazy_renewals_ > kFewRenewals);
+bool EventThread::driver_arms() noexcept {
+  policy_.driver_sleeps(endpoint_.clock.now());
+  unwatch();
+  if (policy_.state().timer_set) cancel_timer();
+  return arm_sources();
 }
 
-// The median of a few wake-ups of the event thread, in nanoseconds; 0 when this machine is too busy to tell.
-std::int64_t Engine::measure_wakeup_cost() noexcept {
-  if (options_.oversubscribed || options_.cores < 2) return 0;
+void EventThread::end_rest() noexcept {
+  if (policy_.rest_ends()) sources_changed();
+}
+
+void EventThread::sources_changed() noexcept {
+  disarm_sources();
+  unwatch();
+}
+
+// ---- what a wake-up costs -------------------------------------------------------------------------------------------
+
+std::int64_t EventThread::measure_wakeup_cost() noexcept {
+  if (endpoint_.options.oversubscribed || endpoint_.options.cores < 2) return 0;
   constexpr int kRounds = 5;
-  constexpr std::int64_t kPatience = 400'000;  // ns for one round; later means: busy
   std::int64_t costs[kRounds];
   int measured = 0;
   calibrating_.store(true, std::memory_order_release);
-  for (int round = 0; round < kRounds; ++round) {
-    calibration_.store(0, std::memory_order_relaxed);
-    const std::int64_t began = clock_.now();
-    ring(control_);
-    std::int64_t woke;
-    while ((woke = calibration_.load(std::memory_order_acquire)) == 0 && clock_.now() - began < kPatience) cpu_relax();
-    if (woke == 0) break;
-    costs[measured++] = woke - began;
-    // Time to fall asleep again, so that the next round measures a real wake-up.
-    for (const std::int64_t until = clock_.now() + 10'000; clock_.now() < until;) cpu_relax();
-  }
+  while (measured < kRounds && (costs[measured] = measure_one_wakeup()) != 0) ++measured;
   calibrating_.store(false, std::memory_order_release);
   if (measured < 3) return 0;
   std::sort(costs, costs + measured);
   return costs[measured / 2];
+}
+
+std::int64_t EventThread::measure_one_wakeup() noexcept {
+  constexpr std::int64_t kPatience = 400'000;   // ns for one round; later means: busy
+  constexpr std::int64_t kFallAsleep = 10'000;  // ns, so that the next round measures a real wake-up
+  calibration_.store(0, std::memory_order_relaxed);
+  const std::int64_t began = endpoint_.clock.now();
+  ring(control_);
+  std::int64_t woke;
+  while ((woke = calibration_.load(std::memory_order_acquire)) == 0 && endpoint_.clock.now() - began < kPatience) cpu_relax();
+  if (woke == 0) return 0;
+  for (const std::int64_t until = endpoint_.clock.now() + kFallAsleep; endpoint_.clock.now() < until;) cpu_relax();
+  return woke - began;
 }
 
 }  // namespace lapwing::engine

@@ -13,7 +13,8 @@
 
 namespace lapwing::engine {
 
-class Engine;
+class Completion;
+class Progress;
 class WaitReason;
 
 struct WaiterTag;
@@ -32,7 +33,8 @@ class Waiter : public ListNode<WaiterTag> {
   void explain(const WaitReason& reason) noexcept { reason_ = &reason; }
 
  private:
-  friend class Engine;
+  friend class Completion;
+  friend class Progress;
   std::int64_t missing_;
   const WaitReason* reason_ = nullptr;
   std::int64_t since_ = 0;    // when it first went to sleep; 0: not yet
@@ -52,7 +54,8 @@ class Tasklet : public ListNode<TaskletTag> {
   ~Tasklet() = default;
 
  private:
-  friend class Engine;
+  friend class Completion;
+  friend class Progress;
   Function run_;
 };
 
@@ -73,7 +76,7 @@ class Operation : private Tasklet {
   ~Operation() = default;
 
  private:
-  friend class Engine;
+  friend class Completion;
   static void run_continuation(Tasklet& tasklet) noexcept {
     auto& operation = static_cast<Operation&>(tasklet);
     operation.continuation_(operation);

@@ -21,7 +21,7 @@ class Timer {
   bool pending() const noexcept { return pending_; }
 
  private:
-  friend class Engine;
+  friend class Progress;
   friend class TimerQueue;
   Function run_;
   bool idle_;

@@ -1,7 +1,9 @@
 // What every transport must do beside moving a message, run over each of them: floods, sleeping and being woken, event threads,
 // farewell and loss.
+#include <algorithm>
 #include <atomic>
 #include <deque>
+#include <thread>
 
 #include "net/conformance_for_tests.h"
 
@@ -77,6 +79,7 @@ TEST_P(Conformance, EventThreadsMoveMessagesAlone) {
   constexpr int kMessages = 20;
   {
     const engine::Call call(receiver().engine);
+    receiver().engine.hold();  // a receive is in flight there
     receiver().sink.after_frame = [&] {
       arrived.fetch_add(1);
       arrived.notify_one();
@@ -94,6 +97,53 @@ TEST_P(Conformance, EventThreadsMoveMessagesAlone) {
   }
   const engine::Call call(receiver().engine);
   for (int i = 0; i < kMessages; ++i) EXPECT_TRUE(receiver().sink.received[i].bytes == ops[i].bytes);
+  receiver().sink.after_frame = nullptr;
+  receiver().engine.unhold();
+}
+
+// The receiver's application computes with nothing in flight: what comes may lie there, but not so that it holds up its sender.
+TEST_P(Conformance, ASenderIsNotHeldUpByAReceiverAtRest) {
+  engine::EngineOptions options;
+  options.event_thread = true;
+  options.spin_budget = 0;
+  open(options);
+  { const engine::Call call(receiver().engine); }  // it comes to rest
+  constexpr int kMessages = 2000;
+  std::deque<TestOp> ops(kMessages);
+  for (int i = 0; i < kMessages; ++i) {
+    ops[i].carry(make_bytes(1000 + i, i));
+    post(ops[i]);
+  }
+  const auto sent = [&] {
+    const engine::Call call(sender().engine);
+    return std::count_if(ops.begin(), ops.end(), [](const TestOp& op) { return op.completions == 1; });
+  };
+  while (sent() != kMessages) std::this_thread::yield();
+  pump([&] { return receiver().sink.received.size() == kMessages; });
+  for (int i = 0; i < kMessages; ++i) EXPECT_TRUE(receiver().sink.received[i].bytes == ops[i].bytes);
+}
+
+TEST_P(Conformance, AnUrgentFrameReachesAReceiverAtRest) {
+  engine::EngineOptions options;
+  options.event_thread = true;
+  options.spin_budget = 0;
+  open(options);
+  std::atomic<bool> arrived{false};
+  {
+    const engine::Call call(receiver().engine);
+    receiver().sink.after_frame = [&] { arrived.store(true); };
+  }
+  for (int round = 0; round < 20; ++round) {
+    TestOp op;
+    op.delivery = Delivery::kUrgent;
+    op.carry(make_bytes(sender().transport->capabilities(receiver().config.rank).urgent_bytes, round));
+    arrived.store(false);
+    post(op);
+    while (!arrived.load()) std::this_thread::yield();
+    const engine::Call call(sender().engine);
+    EXPECT_EQ(op.completions, 1);
+  }
+  const engine::Call call(receiver().engine);
   receiver().sink.after_frame = nullptr;
 }
 

@@ -23,6 +23,13 @@ using PeerId = std::uint32_t;
 
 class Boards;
 
+// When a frame is to reach the layer above at a peer whose application computes.
+enum class Delivery {
+  kWhenAsked,  // when its application calls MPI
+  kAtOnce,     // now, if it has something in flight there that the frame may be for; else when its application calls
+  kUrgent,     // now
+};
+
 // One frame on its way out. Owned by the layer above; a transport links it into its queues until on_sent.
 class SendOp : public ListNode<> {
  public:
@@ -31,14 +38,12 @@ class SendOp : public ListNode<> {
   wire::FrameHeader header;         // the protocol's, and described; the transport numbers it
   const std::byte* data = nullptr;  // the payload when it is contiguous: header.payload_bytes() of it
   ByteWalk* walk = nullptr;         // otherwise; the transport takes exactly payload_bytes() from it
+  Delivery delivery = Delivery::kAtOnce;
   OnSent on_sent = nullptr;  // exactly once: the payload's memory may be reused (or: will never be sent, with why)
 
   // The transport's own bookkeeping.
   std::uint64_t transport_progress = 0;
 };
-
-// When a frame is to reach the layer above at the peer.
-enum class Delivery { kAtOnce, kWhenAsked };
 
 // Where the payload of one incoming frame goes.
 struct Landing {
@@ -99,7 +104,9 @@ struct Capabilities {
   bool pull = false;              // pull() works: rendezvous by one copy
   std::uint64_t first_bytes = 0;  // advised payload of an RTS frame, if more than usual
   std::uint64_t at_once = 4096;   // what Transport::send_now takes
+  std::uint64_t urgent_bytes = 0;  // payload of an urgent frame, at least, for a peer at rest to be told of it
 };
+inline constexpr std::uint64_t kMostUrgentBytes = 64 * 1024;
 
 class Transport : public engine::Source {
  public:

@@ -12,6 +12,8 @@ namespace {
 constexpr std::uint64_t kFirstBytes = 8192;
 // Beyond this, copying the message costs the receiver more than a call of MPI should.
 constexpr std::uint64_t kWaitingBytes = 4096;
+// Of urgent frames over TCP.
+constexpr std::byte kPadding[net::kMostUrgentBytes] = {};
 
 }  // namespace
 
@@ -63,10 +65,12 @@ bool Messenger::State::send_now(const SendArguments& arguments) noexcept {
   if (peer.lost || !peer.held[account].empty() || !peer.outgoing[account].pays_whole(price)) return false;
   header.credit = take_owed(peer);
   const auto* payload = static_cast<const std::byte*>(arguments.buffer) + (bytes != 0 ? type.true_lb() : 0);
-  // Nobody but the receiving application waits for it; but the credit that it takes should be back before it is needed.
-  // A large one had better be where it belongs when that application asks.
+  // Only the receiving application waits for it; but more credit, which a receiver grants when it reads the first of our messages,
+  // should be here before it is needed. A large message had better be where it belongs when that application asks.
   const bool plenty = peer.outgoing[account].credit - price >= kInitialUnits / 2;
-  const auto delivery = plenty && bytes <= kWaitingBytes ? net::Delivery::kWhenAsked : net::Delivery::kAtOnce;
+  const auto delivery = !plenty                  ? net::Delivery::kUrgent
+                        : bytes <= kWaitingBytes ? net::Delivery::kWhenAsked
+                                                 : net::Delivery::kAtOnce;
   wire::FrameHeader frame = wire::pack(header);
   if (!peer.transport->send_now(id, frame, payload, delivery)) {
     const bool internal = (header.credit & kInternalAccountBit) != 0;
@@ -254,6 +258,7 @@ void Messenger::State::cancel(SendRequest& send) noexcept {
   send.awaits_cancel_ack_ = true;
   wire::MessageHeader header = envelope(send, wire::MessageKind::kCancel);
   header.sender_token = send.token_;
+  header.payload_bytes = std::min<std::uint64_t>(network->capabilities(send.peer_).urgent_bytes, sizeof kPadding);
   post_control(send.peer_, header);
 }
 
@@ -296,6 +301,9 @@ void Messenger::State::post_control(net::PeerId id, const wire::MessageHeader& h
   ++controls_active;
   engine.hold();
   control.header = wire::pack(header);
+  // The sender waits for the answer even where the receiver's application never asks for the message.
+  control.delivery = header.kind == wire::MessageKind::kCancel ? net::Delivery::kUrgent : net::Delivery::kAtOnce;
+  control.data = kPadding;
   control.peer = id;
   ++peers[id].controls;
   post(id, control);

@@ -24,7 +24,7 @@ constexpr std::uint8_t allowed_flags(MessageKind kind) {
 }
 
 constexpr bool may_carry_payload(MessageKind kind) {
-  return kind == MessageKind::kEager || kind == MessageKind::kRts || kind == MessageKind::kData;
+  return kind == MessageKind::kEager || kind == MessageKind::kRts || kind == MessageKind::kData || kind == MessageKind::kCancel;
 }
 
 Status check_lengths(const FrameHeader& frame, const MessageHeader& header) {

@@ -33,7 +33,7 @@ enum class MessageKind : std::uint8_t {
   kAck = 5,        // sender_token's synchronous message was matched
   kFin = 6,        // sender_token's rendezvous needs no more: its message was pulled, or came with the kRts
   kCredit = 7,     // only gives credit back
-  kCancel = 8,     // MPI_Cancel of a send: sender_token; answered by kCancelAck
+  kCancel = 8,     // MPI_Cancel of a send: sender_token; answered by kCancelAck. Its payload is ignored
   kCancelAck = 9,  // kFlagCancelled: the message was taken back; else it had been matched
 };
 

@@ -1,7 +1,7 @@
 // The doorbell of shared memory (src/net/shm/shm_transport.h, "How nobody misses anything"): two senders, one receiver
 // that sleeps when it has found nothing, and cools rings down whenever it likes. Memory is weak. At first only the receiver's
-// event thread sleeps, which is not rung for messages that can wait (some of the first sender's); at some moment its application
-// begins to wait, or it never does. Of several pieces that are published one after the other (some of the second sender's) the
+// event thread sleeps, which is not rung for messages that can wait (some of the first sender's), or is at rest and rung for
+// pressing ones alone (some others of the first sender's); at some moment its application begins to wait, or it never does. Of several pieces that are published one after the other (some of the second sender's) the
 // first is only shown, for a receiver that is awake, and the last announced.
 #include <gtest/gtest.h>
 
@@ -25,6 +25,7 @@ enum class Without {
   kWaiterForAll,       // what can wait rings nobody, whoever sleeps
   kWaiterByName,       // the thread that waits raises the flag of the event thread
   kUrgency,            // whatever comes, the event thread is not rung
+  kPressure,           // whatever comes, a receiver at rest is not rung
   kAnnounceLast,       // of several pieces the first is announced
   kFenceBehindLast,    // the last of several pieces is published behind the fence
   kAnnounceShown,      // pieces that were shown are not announced
@@ -34,11 +35,12 @@ class Doorbell {
  public:
   static constexpr int kSenders = 2, kMessages = 2, kReceiver = kSenders, kCores = kSenders + 1;
   enum Word { kTail0, kTail1, kPending, kSleeping, kWords };
-  enum Sleeper { kNobody, kWaiter, kListener };
+  enum Sleeper { kNobody, kWaiter, kListener, kAtRest };
 
   struct Sender {
     std::uint8_t at, sent, early;  // early: the sleeping flag as a load before its turn may have seen it
     std::uint8_t can_wait, urgent;  // the last message can wait; the last one that cannot
+    std::uint8_t presses, pressing;  // the last message is pressing; the last one that is
     std::uint8_t shown;             // it is a piece behind another that was shown
   };
   struct State {
@@ -47,6 +49,7 @@ class Doorbell {
     std::uint8_t at, link, hot, moved, received[kSenders], tail_seen;
     std::uint8_t bell;  // an edge that nobody has collected
     std::uint8_t waits;  // an application thread waits
+    std::uint8_t rests;  // the last time that none did, the receiver came to rest
   };
 
   Doorbell(Without without, bool application_comes) : without_(without), application_comes_(application_comes) {}
@@ -61,7 +64,7 @@ class Doorbell {
 
   const char* unfinished(const State& s) const {
     for (int i = 0; i < kSenders; ++i)
-      if (s.received[i] < (s.waits ? kMessages : s.sender[i].urgent))
+      if (s.received[i] < (s.waits ? kMessages : s.rests ? s.sender[i].pressing : s.sender[i].urgent))
         return "a message is in the ring and the receiver sleeps";
     return application_comes_ && !s.waits ? "the application has not come yet" : nullptr;
   }
@@ -77,6 +80,7 @@ class Doorbell {
     const auto publish = [&] {
       ++sender.sent;
       if (!sender.can_wait) sender.urgent = sender.sent;
+      if (sender.presses) sender.pressing = sender.sent;
       if (without_ != Without::kPublishBeforeBell) s.memory.store_release(me, kTail0 + me, sender.sent);
     };
     const auto done = [&] {
@@ -91,6 +95,7 @@ class Doorbell {
         if (sender.sent == kMessages || !s.memory.takes_store(me)) return false;
         step.name("sender: publishes the tail");
         sender.can_wait = me == 0 && step.maybe();
+        sender.presses = me == 0 && !sender.can_wait && step.maybe();
         publish();
         if (me == 1 && sender.sent < kMessages && step.maybe()) return next(kShow);
         return next(without_ == Without::kFenceAfterTail ? kReadBit : kFence);
@@ -134,8 +139,10 @@ class Doorbell {
         step.name("sender: reads the sleeping flag");
         const bool early = sender.early != 2 && step.maybe();
         const int flag = early ? sender.early : s.memory.load(me, kSleeping);
-        const bool lets_lie = sender.can_wait ? flag == kListener || without_ == Without::kWaiterForAll
-                                              : flag == kListener && without_ == Without::kUrgency;
+        const bool for_listener = !sender.can_wait && without_ != Without::kUrgency;
+        const bool at_rest = sender.presses && without_ != Without::kPressure;
+        const bool for_waiter = !sender.can_wait || without_ != Without::kWaiterForAll;
+        const bool lets_lie = !(flag == kListener ? for_listener : flag == kAtRest ? at_rest : for_waiter);
         return flag != kNobody && !lets_lie ? next(kTakeFlag) : done();
       }
       case kTakeFlag: {
@@ -220,6 +227,7 @@ class Doorbell {
         if (without_ == Without::kLookAfterArming) return step.name("receiver: arms last"), next(kCheckBits);
         if (!s.memory.takes_store(me)) return false;
         step.name("receiver: raises the sleeping flag");
+        s.rests = !s.waits && step.maybe();
         s.memory.store(me, kSleeping, sleeper(s));
         return next(without_ == Without::kFenceWhenArming ? kCheckBits : kArmFence);
       case kArmFence:
@@ -262,7 +270,7 @@ class Doorbell {
 
   bool announces_early() const { return without_ == Without::kAnnounceLast || without_ == Without::kFenceBehindLast; }
   std::uint8_t sleeper(const State& s) const {
-    return s.waits && without_ != Without::kWaiterByName ? kWaiter : kListener;
+    return s.rests ? kAtRest : s.waits && without_ != Without::kWaiterByName ? kWaiter : kListener;
   }
 
   Without without_;
@@ -290,7 +298,7 @@ INSTANTIATE_TEST_SUITE_P(Each, DoorbellMutant,
                                            Without::kFenceWhenCooling, Without::kLookWhenCooling,
                                            Without::kLookAtBitmap, Without::kLookAfterArming,
                                            Without::kPublishBeforeBell, Without::kBell,
-                                           Without::kWaiterForAll, Without::kWaiterByName, Without::kUrgency,
+                                           Without::kWaiterForAll, Without::kWaiterByName, Without::kUrgency, Without::kPressure,
                                            Without::kAnnounceLast, Without::kFenceBehindLast, Without::kAnnounceShown));
 
 }  // namespace

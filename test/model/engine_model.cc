@@ -3,7 +3,11 @@
 namespace lapwing::model {
 namespace {
 
+using engine::ArmingPolicy;
+using Order = engine::ArmingPolicy::Order;
+
 enum Operation : std::uint8_t { kNoOperation, kFlying, kDone };
+enum Flag : std::uint8_t { kDisarmed, kAtRest, kArmed };  // of a mailbox: what its peer is to ring for
 
 enum At : std::uint8_t {
   // An application thread
@@ -37,7 +41,7 @@ enum At : std::uint8_t {
   kEventBreathed,
   kEventArm,
   kEventDone,
-  // Subroutines: a turn, arming the sources, arming the event thread
+  // Subroutines: a turn, arming the sources, letting them rest
   kTurnThorough,
   kTurnQuick,
   kTurnLook,
@@ -45,11 +49,39 @@ enum At : std::uint8_t {
   kDeliver,
   kArm,
   kArmLook,
-  kArmEvent,
-  kArmEventArmed,
+  kArmAnswered,
+  kRest,
+  kRestLook,
 };
 
-enum Heard : std::uint8_t { kHeardPort = 1, kHeardLazy = 2, kHeardControl = 4 };
+enum Heard : std::uint8_t { kHeardPort = 1, kHeardTimer = 2, kHeardControl = 4 };
+
+// Small numbers, so that all that depends on them happens within few steps.
+constexpr ArmingPolicy::Tuning kTuning{.arm_delay = 1,
+                                       .patient_delay = 1,
+                                       .short_rest = 1,
+                                       .most_renewals = 1,
+                                       .few_renewals = 0,
+                                       .renewals_per_turn = 2,
+                                       .quick_visits = 2};
+constexpr std::int64_t kNow = 0, kMuchLater = 100;
+
+// The policy of a state. Time is told anew each time, so none of it is kept.
+class Policy {
+ public:
+  explicit Policy(EngineModel::State& state) : state_(state), policy_(kTuning, state.arming) {}
+  ~Policy() {
+    state_.arming = policy_.state();
+    state_.arming.deadline = state_.arming.rested_at = state_.arming.last_visit = kNow;
+  }
+  ArmingPolicy* operator->() { return &policy_; }
+
+ private:
+  EngineModel::State& state_;
+  ArmingPolicy policy_;
+};
+
+std::int64_t some_time(Step& step) { return step.maybe() ? kMuchLater : kNow; }
 
 }  // namespace
 
@@ -76,7 +108,7 @@ const char* EngineModel::unfinished(const State& s) const {
   if (options.polling) return nullptr;
   for (int i = 0; i < options.apps; ++i)
     if (s.actor[i].operation == kFlying) return "an operation never completes";
-  if (s.mailbox != 0) return "a message has come and nobody takes it";
+  if (s.mailbox != 0 && s.pressing) return "a peer is held up and nobody takes its message";
   if (s.kept_back != 0) return "a frame that was kept back never leaves";
   if (s.actor[event_thread()].at != kListen) return "the event thread is stuck";
   return nullptr;
@@ -96,22 +128,24 @@ bool EngineModel::peer(State& s, Step& step) const {
     if (s.sent == options.messages) return false;
     step.name("peer: sends");
     ++s.sent, ++s.mailbox;
-    if (options.socket)
-      s.bell = 1;
-    else
+    if (step.maybe()) s.pressing = 1;
+    if (!options.socket)
       s.peer_at = 1;
+    else if (!s.watermark || s.pressing)
+      s.bell = 1;
   } else {
-    step.name(s.flag ? "peer: takes the flag and rings" : "peer: sees no flag");
-    if (s.flag) s.flag = 0, s.bell = 1;
+    const bool rings = s.flag == kArmed || (s.flag == kAtRest && s.pressing);
+    step.name(rings ? "peer: takes the flag and rings" : "peer: sees no flag for it");
+    if (rings) s.flag = kDisarmed, s.bell = 1;
     s.peer_at = 0;
   }
   return true;
 }
 
 bool EngineModel::clock(State& s, Step& step) const {
-  if (!s.timer_set) return false;
+  if (!s.timer_runs) return false;
   step.name("clock: a millisecond is over");
-  s.timer_set = 0, s.timer_fired = 1;
+  s.timer_runs = 0, s.timer_fired = 1;
   return true;
 }
 
@@ -124,6 +158,7 @@ void EngineModel::wake_driver(State& s) const {
 // One message out of the mailbox: it completes an operation, or is unexpected.
 void EngineModel::take_message(State& s, Step& step) const {
   --s.mailbox;
+  if (s.mailbox == 0) s.pressing = 0;
   if (!complete_one(s, step)) ++s.unexpected;
 }
 
@@ -144,70 +179,124 @@ bool EngineModel::complete_one(State& s, Step& step) const {
 }
 
 void EngineModel::disarm_sources(State& s) const {
-  if (s.sources_armed) s.flag = 0;
-  s.sources_armed = 0;
+  Policy policy(s);
+  if (policy->disarmed()) return;
+  s.flag = kDisarmed;
+  policy->sources_disarmed();
 }
 
-void EngineModel::disarm_event_thread(State& s) const {
-  if (!s.port_listed) return;
+// Messages follow each other without a pause.
+void EngineModel::end_rest(State& s) const {
+  if (is(Mutant::kRestGoesOn) || !Policy(s)->rest_ends()) return;
+  disarm_sources(s);
+  unwatch(s);
+}
+
+void EngineModel::unwatch(State& s) const {
+  Policy policy(s);
+  if (!policy->listed()) return;
   if (!s.listed) s.wrong_call = 1;
-  s.listed = s.watched = s.armed = 0;
-  s.port_listed = is(Mutant::kListedForEver);
+  s.listed = s.watched = 0;
+  if (!is(Mutant::kListedForEver)) policy->unwatched();
 }
 
 // Adds the port to the outer epoll, or turns the one-shot of one that is in there on again.
-void EngineModel::watch_port(State& s, Step& step) const {
-  if (s.port_listed != s.listed) s.wrong_call = 1;
-  if (!s.port_listed && s.refused < options.refusals && step.maybe()) {
+bool EngineModel::watch(State& s, Step& step) const {
+  const bool listed = Policy(s)->listed();
+  if (listed != s.listed) s.wrong_call = 1;
+  if (!listed && s.refused < options.refusals && step.maybe()) {
     step.name("arm: the kernel refuses");
     ++s.refused;
     disarm_sources(s);
-    s.lazy_brisk = 0;
-    if (!is(Mutant::kNoTicking)) set_lazy_timer(s);
-    return;
+    return false;
   }
-  s.listed = s.watched = s.armed = 1;
-  s.port_listed = !is(Mutant::kListedByArming);
+  s.listed = s.watched = 1;
+  return true;
 }
 
-void EngineModel::set_lazy_timer(State& s) const {
-  s.lazy_pending = 1, s.lazy_stale = 0;
-  s.timer_set = 1, s.timer_fired = 0;
-}
-
-void EngineModel::cancel_lazy_timer(State& s) const {
-  if (!s.lazy_pending) return;
-  s.lazy_pending = is(Mutant::kCancelledPending);
-  s.timer_set = s.timer_fired = 0;
-}
-
-void EngineModel::request_lazy_arm(State& s) const {
-  const bool brisk = s.in_flight > 0;
-  if (is(Mutant::kNoLazyTimer) || (s.lazy_pending && (s.lazy_brisk || !brisk))) return;
-  s.lazy_brisk = brisk;
-  set_lazy_timer(s);
+void EngineModel::stop_timer(State& s) const {
+  s.timer_runs = s.timer_fired = 0;
+  if (!is(Mutant::kCancelledPending)) Policy(s)->timer_cancelled();
 }
 
 void EngineModel::leave(State& s, int me, Step& step) const {
-  Actor& self = s.actor[me];
-  self.at = kLeft;
-  s.lazy_stale = s.visited = 1;
+  s.actor[me].at = kLeft;
+  s.stale = s.visited = 1;
   if (s.baton) {
     if (s.turn_wanted && !is(Mutant::kKeptBackSilently)) wake_driver(s);
     return;
   }
   if (options.polling) return;
   if (is(Mutant::kLeftToDriver) && s.actor[event_thread()].at == kEventBreathed) return;
-  if (s.armed && s.sources_armed) {
-    if (step.maybe()) {  // it stays armed
-      self.at = s.turn_wanted ? kArmEvent : kArm;
-      self.back = s.turn_wanted ? kLeft : kPushTurn;
-      return;
+  const bool in_flight = s.in_flight != 0;
+  if (Policy(s)->leaves_as_it_is(in_flight)) return;
+  const std::int64_t now = Policy(s)->listens() && in_flight ? some_time(step) : kNow;
+  const Order order = Policy(s)->leave(in_flight, s.turn_wanted != 0, now);
+  carry_out(s, me, order, step);
+}
+
+// As EventThread::carry_out(), up to the next moment at which others can tell.
+void EngineModel::carry_out(State& s, int me, Order order, Step& step) const {
+  Actor& self = s.actor[me];
+  for (;;) {
+    if (!obeys(s, me, order)) order = Order::kNothing;
+    self.order = static_cast<std::uint8_t>(order);
+    switch (order) {
+      case Order::kRest:
+      case Order::kRestOrArm:
+        self.at = kRest;
+        return;
+      case Order::kMoveAndArm:
+        self.at = kArm, self.back = kPushTurn;
+        return;
+      case Order::kArm:
+        self.at = kArm, self.back = kArmAnswered;
+        return;
+      case Order::kWatch: {
+        const bool ok = watch(s, step);
+        order = Policy(s)->watched(ok, kNow);
+        if (ok && is(Mutant::kListedByArming)) Policy(s)->unwatched();
+        if (!ok && is(Mutant::kNoTicking)) order = Order::kNothing;
+        break;
+      }
+      case Order::kStandDown:
+        disarm_sources(s);
+        if (options.socket) unwatch(s);
+        order = Policy(s)->stood_down(s.in_flight != 0, kNow);
+        break;
+      case Order::kSetTimer:
+        s.timer_runs = 1, s.timer_fired = 0, s.stale = 0;
+        order = Order::kNothing;
+        break;
+      case Order::kRing:
+        s.control = 1;
+        order = Order::kNothing;
+        break;
+      default:
+        self.at = me == event_thread() ? kEventDone : kLeft;
+        return;
     }
-    disarm_sources(s);  // calls follow each other quickly
-    if (options.socket) disarm_event_thread(s);
   }
-  request_lazy_arm(s);
+}
+
+bool EngineModel::obeys(const State& s, int me, Order order) const {
+  const bool arms = order == Order::kArm || order == Order::kMoveAndArm, by_event_thread = me == event_thread();
+  switch (options.mutant) {
+    case Mutant::kNoNewArmOnLeave:
+      return !arms || by_event_thread || s.arming.watch != ArmingPolicy::Watch::kOn;
+    case Mutant::kNoControl:
+      return order != Order::kRing;
+    case Mutant::kNoLazyTimer:
+      return order != Order::kSetTimer || by_event_thread;
+    case Mutant::kLazyOnce:
+      return order != Order::kSetTimer || !by_event_thread;
+    case Mutant::kNoArmAfterDrive:
+      return !by_event_thread || (!arms && order != Order::kRestOrArm);
+    case Mutant::kRestUnwatched:
+      return order != Order::kWatch || s.arming.sources != ArmingPolicy::Sources::kAtRest;
+    default:
+      return true;
+  }
 }
 
 // ---- subroutines ----------------------------------------------------------------------------------------------------
@@ -222,8 +311,12 @@ bool EngineModel::subroutine(State& s, int me, Step& step) const {
       self.moved = 0;
       s.turn_wanted = 0;
       if (s.kept_back) self.moved = 1, s.kept_back = 0, --s.in_flight;
-      const bool reads = s.mailbox != 0 && (!options.socket || step.maybe());  // a socket only while it is hot
+      const bool hot = s.expected || s.watermark;
+      const bool reads = s.mailbox != 0 && (!options.socket || hot || step.maybe());  // a socket only while it is hot
       if (reads) self.moved = 1, take_message(s, step);
+      if (s.expected && s.mailbox != 0) s.bell = 1;
+      s.expected = 0;
+      if (reads && options.socket && step.maybe()) end_rest(s);
       return next(self.at == kTurnThorough ? kTurnLook : kTurnMayLook);
     }
     case kTurnLook:
@@ -231,8 +324,10 @@ bool EngineModel::subroutine(State& s, int me, Step& step) const {
       const bool looks = (!s.driver_sleeps || is(Mutant::kOthersCollect)) && (self.at == kTurnLook || step.maybe());
       step.name(looks ? "turn: collects from the port" : "turn: ends");
       if (!looks) return next(self.back);
+      if (s.bell) end_rest(s), self.moved = 1;
       const bool reads = s.bell != 0 && options.socket;
       s.bell = s.wake = 0;
+      if (reads && step.maybe()) return s.expected = 1, next(self.back);  // by the next poll: the link is hot
       return reads ? next(kDeliver) : next(self.back);
     }
     case kDeliver:
@@ -244,42 +339,58 @@ bool EngineModel::subroutine(State& s, int me, Step& step) const {
 
     case kArm:
       step.name("arm: the flag goes up");
-      s.sources_armed = 1;
+      Policy(s)->sources_arm();
       if (options.socket) {
-        self.ok = !s.kept_back || is(Mutant::kKeptBackSilently);
+        if (s.watermark && !is(Mutant::kSleepBelowMark)) {  // the kernel announces what it hid
+          s.watermark = 0;
+          if (s.mailbox != 0) s.bell = 1;
+        }
+        self.ok = !s.expected && (!s.kept_back || is(Mutant::kKeptBackSilently));
         return next(self.back);
       }
       if (is(Mutant::kCheckBeforeArm))
         self.ok = s.mailbox == 0;
       else
-        s.flag = 1;
+        s.flag = kArmed;
       return next(kArmLook);
     case kArmLook:
       step.name("arm: looks for work");
       if (is(Mutant::kCheckBeforeArm))
-        s.flag = 1;
+        s.flag = kArmed;
       else
         self.ok = s.mailbox == 0;
       return next(self.back);
 
-    case kArmEvent:
-      if (is(Mutant::kNoNewArmOnLeave) && s.armed) {
-        step.name("arm: already armed");
-        return next(me == event_thread() ? kEventDone : kLeft);
-      }
-      self.back = kArmEventArmed;
-      self.at = kArm;
-      return subroutine(s, me, step);
-    case kArmEventArmed:
-      if (!self.ok) {
-        step.name("arm: there is work, rings control");
-        disarm_sources(s);
-        if (!s.control_rung && !is(Mutant::kNoControl)) s.control_rung = s.control = 1;
+    case kRest:
+      step.name("rest: the flag goes up for what presses");
+      if (options.socket) {
+        s.watermark = 1;
+        if (s.pressing) s.bell = 1;
+      } else if (is(Mutant::kLookBeforeRest)) {
+        self.ok = s.mailbox == 0;
       } else {
-        step.name("arm: watches the port");
-        if (!s.armed) watch_port(s, step);
+        s.flag = kAtRest;
       }
-      return next(me == event_thread() ? kEventDone : kLeft);
+      return next(kRestLook);
+    case kRestLook: {
+      step.name("rest: looks for work");
+      if (is(Mutant::kLookBeforeRest) && !options.socket)
+        s.flag = kAtRest;
+      else
+        self.ok = options.socket ? !s.expected : s.mailbox == 0;
+      if (!self.ok) disarm_sources(s);
+      const bool by_event_thread = static_cast<Order>(self.order) == Order::kRestOrArm;
+      const Order order = by_event_thread ? Policy(s)->rested_or_not(self.ok) : Policy(s)->rested(self.ok, kNow);
+      carry_out(s, me, order, step);
+      return true;
+    }
+    case kArmAnswered: {
+      step.name(self.ok ? "arm: the sources are armed" : "arm: there is work");
+      if (!self.ok) disarm_sources(s);
+      const Order order = Policy(s)->armed(self.ok);
+      carry_out(s, me, order, step);
+      return true;
+    }
   }
   return false;
 }
@@ -321,7 +432,7 @@ void EngineModel::enter(State& s, int me, Step& step) const {
       if (may_start) start(s, me);
       self.waits = 1;
       self.at = kWaitLoop;
-      if (s.sources_armed && !s.baton) self.at = kTurnQuick, self.back = kWaitLoop;  // it may have come
+      if (s.arming.sources == ArmingPolicy::Sources::kArmed && !s.baton) self.at = kTurnQuick, self.back = kWaitLoop;  // it may have come
       return;
     case kIrecv:
       step.name(has_one ? "application: a call that leaves at once" : "application: MPI_Irecv");
@@ -399,8 +510,8 @@ bool EngineModel::application(State& s, int me, Step& step) const {
 
     case kDrive:
       step.name("drive: disarms");
-      disarm_sources(s);
-      if (options.socket) disarm_event_thread(s);
+      if (Policy(s)->driver_disarms()) disarm_sources(s);
+      if (options.socket && !Policy(s)->at_rest()) unwatch(s);
       return next(kSpin);
     case kSpin:
       step.name("spin: a turn");
@@ -417,7 +528,7 @@ bool EngineModel::application(State& s, int me, Step& step) const {
     case kBreathed:
       if (s.holder != 0) return false;
       s.holder = mine;
-      if (s.lazy_pending && step.maybe()) cancel_lazy_timer(s);  // before it would fire
+      if (s.arming.timer_set && Policy(s)->timer_is_near(step.maybe() ? kMuchLater : -kMuchLater, 0)) stop_timer(s);
       if (self.moved || (!self.spun && step.maybe())) {
         step.name("spin: once more");
         self.spun = !self.moved;
@@ -428,8 +539,9 @@ bool EngineModel::application(State& s, int me, Step& step) const {
       return next(kSleepDisarm);
     case kSleepDisarm:
       step.name("sleep: disarms the event thread");
-      disarm_event_thread(s);
-      cancel_lazy_timer(s);
+      Policy(s)->driver_sleeps(Policy(s)->at_rest() ? some_time(step) : kNow);
+      unwatch(s);
+      if (s.arming.timer_set) stop_timer(s);
       return call(kArm, kSleepArmed);
     case kSleepArmed:
       if (!self.ok || self.operation == kDone) {
@@ -475,18 +587,18 @@ bool EngineModel::application(State& s, int me, Step& step) const {
     case kPushTurn:
       if (self.ok) {
         step.name("leave: nothing is here");
-        return call(kArmEvent, kLeft);
+        return call(kArm, kArmAnswered);
       }
       step.name("leave: does what is here");
       disarm_sources(s);
       return call(kTurnQuick, kPushed);
     case kPushed:
       step.name("leave: has done what was here");
-      return call(kArmEvent, kLeft);
+      return call(kArm, kArmAnswered);
     case kLeft:
       step.name("leave: unlocks");
       s.holder = 0;
-      self.back = self.moved = self.ok = 0;
+      self.back = self.moved = self.ok = self.order = 0;
       return next(kOutside);
   }
   return false;
@@ -501,7 +613,7 @@ bool EngineModel::event(State& s, int me, Step& step) const {
   switch (self.at) {
     case kListen: {
       const bool port = s.watched && (s.bell || s.wake);
-      self.heard = static_cast<std::uint8_t>((port ? kHeardPort : 0) | (s.timer_fired ? kHeardLazy : 0) |
+      self.heard = static_cast<std::uint8_t>((port ? kHeardPort : 0) | (s.timer_fired ? kHeardTimer : 0) |
                                              (s.control ? kHeardControl : 0));
       if (self.heard == 0) return false;
       step.name(port ? "event thread: wakes for the port" : "event thread: wakes");
@@ -512,24 +624,29 @@ bool EngineModel::event(State& s, int me, Step& step) const {
       if (s.holder != 0) return false;
       step.name("event thread: has the lock");
       s.holder = mine;
-      const bool fired = (self.heard & kHeardLazy) != 0;
-      if ((self.heard & kHeardPort) != 0 && !is(Mutant::kArmedForEver)) s.armed = 0;
-      if ((self.heard & kHeardControl) != 0) s.control = s.control_rung = 0;
-      if (fired) s.timer_fired = s.lazy_pending = 0;
-      const bool watches = s.armed && (s.sources_armed || is(Mutant::kWatchWithoutSources));
-      self.heard &= static_cast<std::uint8_t>(~kHeardLazy);
-      if (s.baton || (self.heard == 0 && watches)) return next(kEventDone);
+      if ((self.heard & kHeardPort) != 0 && !is(Mutant::kArmedForEver)) Policy(s)->heard_port();
+      if ((self.heard & kHeardControl) != 0) s.control = 0, Policy(s)->heard_control();
+      if ((self.heard & kHeardTimer) != 0) s.timer_fired = 0, Policy(s)->heard_timer(s.baton != 0);
+      self.work = (self.heard & (kHeardPort | kHeardControl)) != 0;
+      const bool stale = s.stale != 0 || is(Mutant::kLazyForEver);
+      const bool looked = stale && !self.work && step.maybe();
+      Order order = Policy(s)->woken(self.work != 0, s.baton != 0, s.in_flight != 0, s.turn_wanted != 0, {stale, looked});
+      const bool trusts = (is(Mutant::kWatchWithoutSources) && s.arming.watch == ArmingPolicy::Watch::kOn) ||
+                          (is(Mutant::kRestForFlights) && Policy(s)->at_rest());
+      if (!self.work && trusts) order = Order::kNothing;
+      if (order == Order::kNothing) return next(kEventDone);
       disarm_sources(s);
       s.visited = 0;
-      self.once = self.heard == 0 && s.lazy_stale && !s.turn_wanted && step.maybe();  // it helps itself
-      return next(self.once && step.maybe() ? kEventArm : kEventTurn);
+      self.order = static_cast<std::uint8_t>(order);
+      return next(order == Order::kLeaveThere ? kEventArm : kEventTurn);
     }
     case kEventTurn:
       step.name("event thread: a turn");
       self.at = kTurnThorough, self.back = kEventMoved;
       return true;
     case kEventMoved:
-      if (!self.moved || self.once) return step.name("event thread: no more"), next(kEventArm);
+      if (!self.moved || static_cast<Order>(self.order) == Order::kDriveOnce)
+        return step.name("event thread: no more"), next(kEventArm);
       step.name("event thread: breathes");
       s.holder = 0;
       return next(kEventBreathed);
@@ -537,22 +654,18 @@ bool EngineModel::event(State& s, int me, Step& step) const {
       if (s.holder != 0) return false;
       step.name("event thread: looks who was here");
       s.holder = mine;
-      return next(s.baton || s.visited ? kEventDone : kEventTurn);
+      return next(s.baton || s.visited ? kEventArm : kEventTurn);
     case kEventArm: {
-      const bool at_once = self.heard != 0;
-      const bool was_here = s.lazy_pending || s.lazy_stale || is(Mutant::kLazyForEver);
-      if (!at_once && was_here) {
-        step.name("event thread: the application was here");
-        if (!s.lazy_pending && !is(Mutant::kLazyOnce)) set_lazy_timer(s);
-        return next(kEventDone);
-      }
-      step.name("event thread: arms again");
-      return next(is(Mutant::kNoArmAfterDrive) ? kEventDone : kArmEvent);
+      step.name("event thread: has driven");
+      const bool stale = s.stale != 0 || is(Mutant::kLazyForEver);
+      const Order order = Policy(s)->drove(self.work != 0, s.baton || s.visited, s.in_flight != 0, {stale, false}, kNow);
+      carry_out(s, me, order, step);
+      return true;
     }
     case kEventDone:
       step.name("event thread: sleeps");
       s.holder = 0;
-      self.back = self.moved = self.ok = self.heard = self.once = 0;
+      self.back = self.moved = self.ok = self.heard = self.order = self.work = 0;
       return next(kListen);
   }
   return false;

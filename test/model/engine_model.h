@@ -1,19 +1,23 @@
-// The engine (src/engine/engine.cc, event_thread.cc) as a model: application threads that start operations, test, wait
-// and compute; the event thread with its one-shot watch over the port, lazy timer and control; a peer whose messages
+// The engine (src/engine/progress.cc, event_thread.cc) as a model: application threads that start operations, test, wait
+// and compute; the event thread with its one-shot watch over the port, timer and control; a peer whose messages
 // complete operations or come unexpected; the clock. One step is what happens between two moments at which others can
-// tell.
+// tell. All decisions on arming are those of the policy itself (src/engine/arming_policy.h): here is what carries its orders out.
+//
 //
 // The source of messages is one of two kinds: a mailbox that rings while a flag is up (shared memory; its own protocol
-// has a model of its own), or a socket that rings unasked and may be read at any time. The lock is taken for granted
-// here.
+// has a model of its own), or a socket that rings unasked and may be read at any time. Some messages are pressing: the peer is
+// held up. At rest, which is when the application has left with nothing in flight, only those ring: the flag says so, or a
+// watermark hides the others from the port. All others may lie until the application calls. The lock is taken for granted here.
 // That the watch over the port is a one-shot only spares wake-ups: without it everything here holds too, because the port is taken
 // out of the outer epoll before anybody sleeps in it.
-// What depends on how much time has passed (a spin's budget, visits in quick succession, a timer) may go either way.
+// What depends on how much time has passed (a spin's budget, visits in quick succession, a timer) may go either way: the policy is
+// told a time that is either near to or far from all that it remembers.
 #pragma once
 
 #include <cstdint>
 
 #include "checker.h"
+#include "engine/arming_policy.h"
 
 namespace lapwing::model {
 
@@ -41,6 +45,11 @@ enum class Mutant {
   kListedForEver,         // the engine believes that the port is in the outer epoll after it was taken out
   kListedByArming,        // ... that it is not in there after it fired
   kNoTicking,             // the kernel refuses the watch over the port, and that is that
+  kLookBeforeRest,        // a source looks for what presses first and comes to rest then
+  kRestForFlights,        // the timer leaves it to the rest though operations are in flight
+  kRestGoesOn,            // a thread hears the bell and takes the engine to be at rest as before
+  kSleepBelowMark,        // a driver goes to sleep in the port with the watermark up
+  kRestUnwatched,         // a driver that has slept leaves to rest, and the port is not watched
 };
 
 struct EngineModel {
@@ -58,20 +67,22 @@ struct EngineModel {
     std::uint8_t at, back;    // where it is; where the subroutine it is in returns to
     std::uint8_t moved, ok;   // what the last turn and the last arming said
     std::uint8_t heard;       // collected from the port or the outer epoll, not delivered yet
-    std::uint8_t once;        // the event thread takes one turn, not as many as it takes
+    std::uint8_t order;       // of the arming policy, which is being carried out
+    std::uint8_t work;        // the event thread has heard of work
     std::uint8_t calls, spun, operation, waits, linked, signal;
   };
   struct State {
     // The kernel
     // (the port is listed in the outer epoll; watched until the one-shot fires)
-    std::uint8_t bell, wake, listed, watched, refused, control, timer_set, timer_fired;
+    std::uint8_t bell, wake, listed, watched, refused, control, timer_runs, timer_fired;
     // The peer and the source
-    std::uint8_t peer_at, sent, mailbox, flag;
+    std::uint8_t peer_at, sent, mailbox, pressing, flag, watermark;
     // The engine
-    std::uint8_t holder, baton, driver_sleeps, armed, port_listed, wrong_call, control_rung, lazy_pending, lazy_brisk, lazy_stale, visited, turn_wanted,
-        kept_back, in_flight, posted, unexpected, sources_armed;
+    std::uint8_t holder, baton, driver_sleeps, wrong_call, stale, visited, turn_wanted, kept_back, expected, in_flight, posted, unexpected;
     std::uint8_t blocked[kMaxApps], blocked_count;
     Actor actor[kMaxApps + 1];  // the last in use is the event thread
+    std::uint8_t padding[6];
+    engine::ArmingPolicy::State arming;
   };
 
   explicit EngineModel(const Options& options) : options(options) {}
@@ -97,12 +108,13 @@ struct EngineModel {
   bool complete_one(State& s, Step& step) const;
   void wake_driver(State& s) const;
   void disarm_sources(State& s) const;
-  void disarm_event_thread(State& s) const;
-  void watch_port(State& s, Step& step) const;
+  void end_rest(State& s) const;
+  void unwatch(State& s) const;
+  bool watch(State& s, Step& step) const;
   void leave(State& s, int me, Step& step) const;
-  void request_lazy_arm(State& s) const;
-  void set_lazy_timer(State& s) const;
-  void cancel_lazy_timer(State& s) const;
+  void carry_out(State& s, int me, engine::ArmingPolicy::Order order, Step& step) const;
+  bool obeys(const State& s, int me, engine::ArmingPolicy::Order order) const;
+  void stop_timer(State& s) const;
 };
 
 }  // namespace lapwing::model

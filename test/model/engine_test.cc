@@ -67,6 +67,11 @@ const Case kMutants[] = {
     {"ListedForEver", alone(true, Mutant::kListedForEver), Verdict::kBroken},
     {"ListedByArming", alone(true, Mutant::kListedByArming), Verdict::kBroken},
     {"NoTicking", refused(true, Mutant::kNoTicking), Verdict::kStuck},
+    {"LookBeforeRest", alone(false, Mutant::kLookBeforeRest), Verdict::kStuck},
+    {"RestForFlights", alone(false, Mutant::kRestForFlights), Verdict::kStuck},
+    {"RestGoesOn", alone(false, Mutant::kRestGoesOn), Verdict::kStuck},
+    {"SleepBelowMark", alone(true, Mutant::kSleepBelowMark), Verdict::kStuck},
+    {"RestUnwatched", alone(false, Mutant::kRestUnwatched), Verdict::kStuck},
 };
 
 std::string name_of_case(const ::testing::TestParamInfo<Case>& info) { return info.param.name; }

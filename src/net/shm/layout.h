@@ -75,6 +75,7 @@ enum Sleeper : std::uint32_t {
   kNobody = 0,
   kWaiter = 1,    // a thread that waits: for anything
   kListener = 2,  // the event thread: not for what the application may as well find itself
+  kAtRest = 3,    // the event thread, with nothing in flight: only for what cannot wait until the application calls
 };
 
 // Offsets for one job's numbers.

@@ -93,10 +93,12 @@ void ShmTransport::push(Link& link) noexcept {
   if (link.pushing) return;
   link.pushing = true;
   std::uint64_t budget = kBytesPerPush;
+  Delivery delivery = Delivery::kAtOnce;
   while (!link.queue.empty() && budget != 0) {
     SendOp& op = link.queue.front();
     const std::uint64_t written = write_piece(link, op);
     if (written == 0) break;
+    delivery = std::max(delivery, op.delivery);
     // A receiver that is awake takes the first piece while we copy the next. Only the end of all is announced with a fence: one after each
     // piece would wait each time until the lines of that piece have come over from the receiver, and ring a sleeping one more than once.
     if (budget == kBytesPerPush) show(link);
@@ -106,7 +108,7 @@ void ShmTransport::push(Link& link) noexcept {
       op.on_sent(op, Status());
     }
   }
-  if (budget != kBytesPerPush) announce(link, Delivery::kAtOnce);
+  if (budget != kBytesPerPush) announce(link, delivery);
   if (kBytesPerPush - budget >= kLongPush) engine_.took_long();
   link.pushing = false;
   if (link.out.broken()) failure_ = true;

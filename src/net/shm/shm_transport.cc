@@ -252,6 +252,7 @@ bool ShmTransport::poll() noexcept {
 bool ShmTransport::arm() noexcept {
   if (!open_) return true;
   armed_ = true;
+  at_rest_ = false;
   boards_.arm();
   store_relaxed(segment_.control(my_local_).sleeping, sleeper());
   for (Link* link : waiting_) link->out.want_space(true);
@@ -261,9 +262,20 @@ bool ShmTransport::arm() noexcept {
   return !work_left();
 }
 
+bool ShmTransport::rest() noexcept {
+  if (!open_) return true;
+  disarm();
+  at_rest_ = true;
+  store_relaxed(segment_.control(my_local_).sleeping, std::uint32_t{shm::kAtRest});
+  LAPWING_DELAY_POINT("shm.rest");
+  full_fence();  // pairs with the fence in announce()
+  LAPWING_DELAY_POINT("shm.rests");
+  return !work_left();
+}
+
 void ShmTransport::disarm() noexcept {
-  if (!open_ || !armed_) return;
-  armed_ = false;
+  if (!open_ || (!armed_ && !at_rest_)) return;
+  armed_ = at_rest_ = false;
   boards_.disarm();
   LAPWING_DELAY_POINT("shm.disarm");
   store_relaxed(segment_.control(my_local_).sleeping, std::uint32_t{shm::kNobody});
@@ -284,7 +296,8 @@ bool ShmTransport::work_left() noexcept {
 
 void ShmTransport::Bell::on_ready(std::uint32_t) noexcept {
   // The eventfd is never read: edge-triggered, each ring is one edge, and its count does not overflow in this universe.
-  // Not armed: whoever drives polls before it sleeps.
+  // Not armed: whoever drives polls before it sleeps. At rest the sender has taken the flag, and no other would ring.
+  if (transport_.at_rest_) transport_.engine_.end_rest();
   if (transport_.armed_) transport_.poll();
 }
 
@@ -294,9 +307,7 @@ std::uint32_t ShmTransport::sleeper() const noexcept {
 
 void ShmTransport::ring_if_sleeping(Link& link, Delivery delivery) noexcept {
   const std::uint32_t sleeper = load_relaxed(link.control->sleeping);
-  if (sleeper == shm::kNobody) return;
-  const std::uint64_t half = link.out.capacity() / 2;
-  if (sleeper == shm::kListener && delivery == Delivery::kWhenAsked && link.out.room(half) >= half) return;
+  if (sleeper == shm::kNobody || may_lie(link, sleeper, delivery)) return;
   LAPWING_DELAY_POINT("shm.take_flag");
   // Of several senders one rings. Whoever loses here relies on the winner's bell, which comes after both have published.
   if (link.control->sleeping.exchange(shm::kNobody, std::memory_order_relaxed) == shm::kNobody) return;
@@ -305,6 +316,14 @@ void ShmTransport::ring_if_sleeping(Link& link, Delivery delivery) noexcept {
   const std::uint64_t one = 1;
   while (::write(link.doorbell, &one, sizeof one) < 0 && errno == EINTR) {
   }
+}
+
+// Whether what was sent may lie there until the application of the sleeper calls.
+bool ShmTransport::may_lie(Link& link, std::uint32_t sleeper, Delivery delivery) noexcept {
+  if (sleeper == shm::kWaiter || delivery == Delivery::kUrgent) return false;
+  if (sleeper == shm::kListener && delivery == Delivery::kAtOnce) return false;
+  const std::uint64_t half = link.out.capacity() / 2;
+  return link.out.room(half) >= half;
 }
 
 void ShmTransport::ring_sleeper(std::uint32_t local) noexcept {
@@ -339,8 +358,9 @@ void ShmTransport::report_failures() noexcept {
 void ShmTransport::on_end_noticed() noexcept {
   full_fence();  // count before sleeping; pairs with the fence in arm()
   for (std::uint32_t local = 0; local < local_ranks_.size(); ++local) {
-    if (local != my_local_ && !links_[local].gone) ring_if_sleeping(links_[local], Delivery::kAtOnce);
+    if (local != my_local_ && !links_[local].gone) ring_if_sleeping(links_[local], Delivery::kUrgent);
   }
+  if (at_rest_) engine_.end_rest();
   if (armed_) poll();
 }
 

@@ -18,7 +18,9 @@
 //                  there and it does not sleep. The sender publishes the tail (and the bit if clear), fences, and reads
 //                  sleeping: set, it takes it away (of several senders one gets it) and rings the doorbell. The flag also says
 //                  who sleeps. Where it is the event thread alone, because the application computes, a frame that may wait until
-//                  that calls MPI (Delivery::kWhenAsked) rings nobody, unless half of the ring is full.
+//                  that calls MPI (Delivery::kWhenAsked) rings nobody, unless half of the ring is full. Where nothing is in flight
+//                  (rest()), no frame rings but an urgent one, unless half of the ring is full; the flag then stays up while the
+//                  application comes, polls and goes.
 //   wants_space    the same dance with the roles exchanged: a sender whose output waits for room sets it, and its own
 //                  sleeping, in arm(), fences, and reads the head. The receiver publishes the head, fences, reads
 //                  wants_space, and if set rings that sender should it sleep.
@@ -74,6 +76,7 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, pri
 
   bool poll() noexcept override;
   bool arm() noexcept override;
+  bool rest() noexcept override;
   void disarm() noexcept override;
 
  private:
@@ -135,6 +138,7 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, pri
   bool work_left() noexcept;
   bool unseen_senders() noexcept;
   void ring_if_sleeping(Link& link, Delivery delivery) noexcept;
+  bool may_lie(Link& link, std::uint32_t sleeper, Delivery delivery) noexcept;
   std::uint32_t sleeper() const noexcept;
   void ring_sleeper(std::uint32_t local) noexcept override;
   void ring_myself() noexcept;
@@ -209,6 +213,7 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, pri
   bool open_ = false;
   bool doorbell_watched_ = false;
   bool armed_ = false;
+  bool at_rest_ = false;
   bool goodbye_expected_ = false;
 };
 

@@ -240,6 +240,7 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
 
 void Link::on_ready(Connection& connection, std::uint32_t events) noexcept {
   if (state_ != State::kOpen || &connection != connection_.get()) return;
+  shared_.hot_links.end_rest();
   if ((events & EPOLLOUT) != 0) flush();
   if ((events & ~std::uint32_t{EPOLLOUT}) != 0) {
     // A hot link is read by the next poll, without a second system call for the same bytes.
@@ -288,7 +289,11 @@ void Link::receive() noexcept {
   const std::uint64_t before = inbox_.bytes_received();
   const Inbox::Result result = inbox_.receive(connection_->fd(), shared_.scratch.get(), Shared::kScratchBytes, calls);
   if (inbox_.bytes_received() != before) burst_ended_ = true;  // what comes next may be an answer that somebody waits for
-  if (inbox_.missing() < watermark_) announce_from(1);
+  if (!rests_) {
+    if (inbox_.missing() < watermark_) announce_from(1);
+  } else if (inbox_.missing() >= kRestWatermark / 2) {
+    shared_.hot_links.end_rest();
+  }
   switch (result) {
     case Inbox::Result::kDrained:
       if (!failure_.ok()) lose(std::move(failure_));  // sending had failed
@@ -309,6 +314,19 @@ void Link::receive() noexcept {
                          inbox_.violation().text()));
       break;
   }
+}
+
+void Link::rest() noexcept {
+  if (state_ != State::kOpen || inbox_.bytes_received() == 0) return;
+  rests_ = true;
+  const std::uint64_t missing = inbox_.missing();
+  announce_from(missing == 0 ? kRestWatermark : std::min(kRestWatermark, next_piece(missing, connection_->socket().receive_buffer())));
+}
+
+void Link::end_rest() noexcept {
+  if (!rests_) return;
+  rests_ = false;
+  if (state_ == State::kOpen) announce_from(1);
 }
 
 void Link::set_watermark() noexcept {

@@ -36,6 +36,10 @@
 
 namespace lapwing::net::tcp {
 
+// Half of the receive buffer that a connection begins with: the peer is not held up before that is full.
+inline constexpr std::uint64_t kRestWatermark = 64 * 1024;
+static_assert(kRestWatermark <= kMostUrgentBytes);
+
 class Link final : public ConnectionUser, public DialerUser {
  public:
   enum class State { kIdle, kDialing, kAwaiting, kOpen, kFinished, kLost };
@@ -70,6 +74,10 @@ class Link final : public ConnectionUser, public DialerUser {
 
   // Somebody is about to sleep: the event thread is not woken for each packet of a long frame.
   void set_watermark() noexcept;
+  // Until end_rest() the port announces input when so much has gathered (kRestWatermark), or the peer can send no more, or has
+  // gone. Not before something has come from the peer: the first it sends is answered with credit.
+  void rest() noexcept;
+  void end_rest() noexcept;
 
   void on_ready(Connection& connection, std::uint32_t events) noexcept override;
   void on_deadline(Connection&) noexcept override {}
@@ -131,6 +139,7 @@ class Link final : public ConnectionUser, public DialerUser {
   std::int64_t dialed_in_vain_since_ = kReached;  // by watch_over()
   std::int64_t dial_began_ = 0;
   std::uint64_t watermark_ = 1;  // so many bytes make the socket readable
+  bool rests_ = false;           // ... because of rest()
   Status failure_;  // why frames are not sent any more: from now on (kFinished, kLost), or from the next resume()
   Channel channel_;
   Outbox outbox_;

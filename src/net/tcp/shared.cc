@@ -43,14 +43,28 @@ void HotLinks::touch(Link& link) noexcept {
   if (!all_in_port()) return;
   too_many_ = true;
   calm_ = 0;
+  end_rest();
+  for (Hot& hot : hot_) hot.link->end_rest();
   auto coldest = std::max_element(hot_.begin(), hot_.end(),
                                   [](const Hot& a, const Hot& b) { return a.looks_in_vain < b.looks_in_vain; });
   *coldest = {&link, 0, 0};
 }
 
+bool HotLinks::rest() noexcept {
+  armed_ = at_rest_ = false;
+  if (too_many_ || input_expected_ || !all_in_port()) return false;
+  for (Hot& hot : hot_) {
+    hot.finds = 0;
+    hot.link->rest();
+  }
+  return at_rest_ = true;
+}
+
 bool HotLinks::arm() noexcept {
   armed_ = true;
+  at_rest_ = false;
   for (Hot& hot : hot_) {
+    hot.link->end_rest();
     hot.finds = 0;
     hot.link->set_watermark();
   }
@@ -92,8 +106,12 @@ bool HotLinks::poll() noexcept {
     }
     if (came) {
       hot_[i].looks_in_vain = 0;
-      if (++hot_[i].finds > kSteady && !armed_) some_outside_ |= link->leave_port();
-    } else if (hot_[i].looks_in_vain >= kPatience && link->come_back_to_port()) {
+      if (++hot_[i].finds > kSteady && !armed_) {
+        end_rest();
+        some_outside_ |= link->leave_port();
+      }
+    } else if (hot_[i].looks_in_vain >= kPatience && !at_rest_ && link->come_back_to_port()) {
+      link->end_rest();
       hot_.erase(hot_.begin() + static_cast<std::ptrdiff_t>(i));
       --i;
     }

@@ -47,8 +47,14 @@ class Link;
 //
 // A link that poll() has read again and again leaves the port: to announce its packets there costs 3 to 6 % of a small message's
 // way. It comes back (and what is there is announced) before somebody sleeps in the port, and before poll() ceases to look at it.
+//
+// At rest (engine.h) the hot links are in the port, but a watermark hides from it what is for the application's next call. An
+// application that comes back finds that by looking at them as ever, and takes no watermark down; arm() does. So a link with a watermark
+// is hot. Rest ends where messages follow each other without a pause, or are long: then the port must not be watched.
 class HotLinks {
  public:
+  explicit HotLinks(engine::Engine& engine) noexcept : engine_(engine) {}
+
   // Something moved on this link: look at it directly for a while.
   void touch(Link& link) noexcept;
   void forget(Link& link) noexcept;
@@ -57,8 +63,14 @@ class HotLinks {
   // From now on somebody may sleep: watermarks are set, and all links are in the port again. False when it refuses one, and then
   // nobody may.
   bool arm() noexcept;
+  // False when there is input to be read, or more links have traffic than poll() looks at.
+  bool rest() noexcept;
+  bool at_rest() const noexcept { return at_rest_; }
+  void end_rest() noexcept {
+    if (at_rest_) engine_.end_rest();  // disarm() follows
+  }
   // Nobody sleeps: a link that is read all the time may leave the port.
-  void disarm() noexcept { armed_ = false; }
+  void disarm() noexcept { armed_ = at_rest_ = false; }
   // The event port has announced input of a hot link, and will not do so again: nobody sleeps before the next poll.
   void expect_input() noexcept { input_expected_ = true; }
   bool input_expected() const noexcept { return input_expected_; }
@@ -78,8 +90,10 @@ class HotLinks {
   };
   bool all_in_port() noexcept;
 
+  engine::Engine& engine_;
   std::vector<Hot> hot_;
   bool armed_ = false;
+  bool at_rest_ = false;
   bool some_outside_ = false;  // of the port
   bool input_expected_ = false;
   bool too_many_ = false;
@@ -88,7 +102,7 @@ class HotLinks {
 
 struct Shared {
   Shared(engine::Engine& engine_in, const Sinks& sinks_in, const TcpOptions& options_in)
-      : engine(engine_in), sinks(sinks_in), options(options_in), patrol(engine_in, options_in.peer_timeout) {}
+      : engine(engine_in), sinks(sinks_in), options(options_in), patrol(engine_in, options_in.peer_timeout), hot_links(engine_in) {}
 
   static constexpr std::size_t kScratchBytes = 64 << 10;
 

@@ -111,6 +111,7 @@ Capabilities TcpTransport::capabilities(PeerId) const noexcept {
   Capabilities capabilities;
   capabilities.eager_limit = std::min(shared_.options.eager_limit, wire::kMaxPayloadBytes);
   capabilities.data_chunk = kDataChunk;
+  capabilities.urgent_bytes = tcp::kRestWatermark;
   return capabilities;
 }
 

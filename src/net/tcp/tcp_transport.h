@@ -45,8 +45,11 @@ class TcpTransport final : public Transport, private tcp::ReceptionUser {
   bool poll() noexcept override;
   // The event port announces whatever there is to do, except to send what bursts keep back; long frames by the piece.
   bool arm() noexcept override;
+  // The port announces what has gathered on a link (Link::rest), and everything on links that have had no traffic lately.
+  bool rest() noexcept override { return shared_.deferred.empty() && shared_.hot_links.rest(); }
   void disarm() noexcept override { shared_.hot_links.disarm(); }
-  bool rings_unasked() const noexcept override { return spoken_; }
+  bool rings_unasked() const noexcept override { return spoken_ && !shared_.hot_links.at_rest(); }
+  bool polls_dearly() const noexcept override { return spoken_; }
   bool wants_port_looked_at() const noexcept override { return shared_.hot_links.too_many(); }
 
   const TcpCounters& counters() const noexcept { return shared_.counters; }

@@ -1,0 +1,170 @@
+#include "engine/arming_policy.h"
+
+#include <algorithm>
+
+namespace lapwing::engine {
+
+using Order = ArmingPolicy::Order;
+
+// ---- an application thread leaves -----------------------------------------------------------------------------------
+
+// To begin to rest takes a system call or two where a driver has slept. Where such waits follow each other quickly the timer does it
+// later, once.
+Order ArmingPolicy::leave(bool in_flight, bool turn_wanted, std::int64_t now) noexcept {
+  if (!in_flight) {
+    if (state_.watch != Watch::kOn && !state_.stays_outside) return request_timer(in_flight, now);
+    state_.sources = Sources::kAtRest;
+    return Order::kRest;
+  }
+  if (!listens()) return request_timer(in_flight, now);
+  if (!stays_armed(now)) return Order::kStandDown;
+  return turn_wanted ? Order::kArm : Order::kMoveAndArm;
+}
+
+// It stays armed unless calls follow each other quickly: then peers would notify for what the next call finds anyway. (The sources are
+// armed anew all the same: a peer that notifies disarms its source, and a turn of an application thread may have heard it.)
+bool ArmingPolicy::stays_armed(std::int64_t now) noexcept {
+  const bool quick = now - state_.last_visit < tuning_.arm_delay;
+  state_.quick_visits = quick ? static_cast<std::uint8_t>(state_.quick_visits + 1) : std::uint8_t{0};
+  state_.last_visit = now;
+  if (state_.quick_visits < tuning_.quick_visits) return true;
+  state_.quick_visits = 0;
+  return false;
+}
+
+Order ArmingPolicy::rested(bool ok, std::int64_t now) noexcept {
+  if (!ok) {
+    state_.sources = Sources::kDisarmed;
+    return request_timer(false, now);
+  }
+  if (state_.watch == Watch::kOn) return Order::kNothing;
+  state_.rested_at = now;
+  return Order::kWatch;
+}
+
+Order ArmingPolicy::armed(bool ok) noexcept {
+  if (ok) return state_.watch == Watch::kOn ? Order::kNothing : Order::kWatch;
+  // Work is here already: the event thread does it, not the application, which wants to compute.
+  state_.sources = Sources::kDisarmed;
+  if (state_.rung) return Order::kNothing;
+  state_.rung = true;
+  return Order::kRing;
+}
+
+// Refused: the kernel has no room for one more watch (a limit per user, which other processes may have used up since the start). The
+// event thread looks once in a while, and tries again to be told.
+Order ArmingPolicy::watched(bool ok, std::int64_t now) noexcept {
+  if (ok) {
+    state_.watch = Watch::kOn;
+    return Order::kNothing;
+  }
+  state_.sources = Sources::kDisarmed;
+  return set_timer(Timer::kPatient, now);
+}
+
+Order ArmingPolicy::stood_down(bool in_flight, std::int64_t now) noexcept {
+  state_.sources = Sources::kDisarmed;
+  return request_timer(in_flight, now);
+}
+
+// ---- the timer ------------------------------------------------------------------------------------------------------
+
+Order ArmingPolicy::request_timer(bool in_flight, std::int64_t now) noexcept {
+  if (state_.timer_set && (state_.timer != Timer::kPatient || !in_flight)) return Order::kNothing;
+  return set_timer(in_flight ? Timer::kBrisk : Timer::kPatient, now);
+}
+
+Order ArmingPolicy::set_timer(Timer timer, std::int64_t now) noexcept {
+  state_.timer = timer;
+  state_.timer_set = true;
+  state_.deadline = now + delay();
+  return Order::kSetTimer;
+}
+
+std::int64_t ArmingPolicy::delay() const noexcept {
+  if (state_.timer == Timer::kPatient) return tuning_.patient_delay;
+  if (state_.timer == Timer::kSoon) return tuning_.arm_delay;
+  return tuning_.arm_delay << (state_.renewals > 0 ? std::min(state_.renewals, tuning_.most_renewals) - 1 : 0);
+}
+
+// The delay grows, because to set a timer costs microseconds where it programs the clock of a virtual machine; but after a long one
+// the application may just have begun to compute.
+Order ArmingPolicy::timer_again(bool in_flight, std::int64_t now) noexcept {
+  const unsigned most = tuning_.most_renewals, renewals = state_.renewals + 1u;
+  state_.renewals = static_cast<std::uint8_t>(renewals <= most + tuning_.renewals_per_turn ? renewals : most + 1);
+  if (state_.timer == Timer::kPatient || (renewals > most && !in_flight)) return set_timer(Timer::kPatient, now);
+  return set_timer(state_.timer == Timer::kSoon ? Timer::kBrisk : Timer::kSoon, now);
+}
+
+void ArmingPolicy::renew_later() noexcept {
+  state_.renewals = std::min<std::uint8_t>(static_cast<std::uint8_t>(state_.renewals + 1), tuning_.most_renewals);
+}
+
+void ArmingPolicy::timer_cancelled() noexcept {
+  state_.timer_set = false;
+  state_.deadline = 0;
+  renew_later();
+}
+
+// ---- a driver -------------------------------------------------------------------------------------------------------
+
+void ArmingPolicy::driver_sleeps(std::int64_t now) noexcept {
+  if (at_rest()) state_.stays_outside = now - state_.rested_at >= tuning_.short_rest;
+}
+
+bool ArmingPolicy::rest_ends() noexcept {
+  if (state_.sources != Sources::kAtRest) return false;
+  state_.stays_outside = false;
+  return true;
+}
+
+// ---- the event thread -----------------------------------------------------------------------------------------------
+
+void ArmingPolicy::heard_port() noexcept {
+  if (state_.watch == Watch::kOn) state_.watch = Watch::kSpent;
+}
+
+void ArmingPolicy::heard_timer(bool driven) noexcept {
+  state_.timer_set = false;
+  state_.deadline = 0;
+  if (driven) renew_later();
+}
+
+Order ArmingPolicy::woken(bool work, bool driven, bool in_flight, bool turn_wanted, SinceTimer since) noexcept {
+  const bool watches = listens() || (at_rest() && !in_flight);
+  if (driven || (!work && watches)) return Order::kNothing;
+  if (work || !helps_itself(in_flight, turn_wanted, since)) return Order::kDrive;
+  return (state_.renewals + 1) % tuning_.renewals_per_turn == 0 ? Order::kDriveOnce : Order::kLeaveThere;
+}
+
+// The timer has found an application that has meanwhile looked for messages itself: with nothing in flight, or time and again. What has
+// come is for its next call. Taken now it would be stored and copied again, and where the two share a core, a stream would leave the
+// application no time to call.
+bool ArmingPolicy::helps_itself(bool in_flight, bool turn_wanted, SinceTimer since) const noexcept {
+  if (!since.visited || !since.looked || turn_wanted) return false;
+  return !in_flight || state_.renewals > tuning_.few_renewals;
+}
+
+// An application thread that has called meanwhile has set the timer when it left, and one that drives will.
+Order ArmingPolicy::drove(bool work, bool called, bool in_flight, SinceTimer since, std::int64_t now) noexcept {
+  if (called) return Order::kNothing;
+  if (work) return arm(in_flight);
+  if (state_.timer_set) return Order::kNothing;  // an application thread has set it itself
+  if (since.visited) return timer_again(in_flight, now);
+  state_.renewals = 0;
+  state_.stays_outside = true;
+  return arm(in_flight);
+}
+
+Order ArmingPolicy::arm(bool in_flight) noexcept {
+  state_.sources = in_flight ? Sources::kArmed : Sources::kAtRest;
+  return in_flight ? Order::kArm : Order::kRestOrArm;
+}
+
+Order ArmingPolicy::rested_or_not(bool ok) noexcept {
+  if (ok) return state_.watch == Watch::kOn ? Order::kNothing : Order::kWatch;
+  state_.sources = Sources::kArmed;
+  return Order::kArm;
+}
+
+}  // namespace lapwing::engine

@@ -1,0 +1,156 @@
+// When the event thread is asked to look after messages: now, later, or not at all (design: paper 1, without its price).
+//
+// The event thread must never be in the way of an application that comes by itself: it is for what no other thread would move. So what
+// counts is not whether something may arrive, but whether something waits that needs moving. With operations in flight the thread is
+// armed when the application has been outside for about as long as a wake-up costs (arming then is at most twice as dear as the
+// best choice in hindsight), by a timer that is set once and not per call. With nothing in flight the engine comes to rest (source.h).
+//
+// Pure: a policy makes no system call and reads no clock. Each function takes an event and gives the order that follows; event_thread.cc
+// carries orders out and tells how they went, and the model checker does the same (test/model/engine_model.h), with this very code.
+// Everything is called with the endpoint's lock held. Times and delays are in nanoseconds.
+#pragma once
+
+#include <cstdint>
+
+namespace lapwing::engine {
+
+class ArmingPolicy {
+ public:
+  // What the sources make the event port ready for.
+  enum class Sources : std::uint8_t {
+    kDisarmed,  // nothing (sockets: everything): a thread polls, or the timer will see to them
+    kAtRest,    // what cannot wait for the application's next call
+    kArmed,     // everything that is worth waking a thread for
+  };
+  // The port in the event thread's epoll instance.
+  enum class Watch : std::uint8_t {
+    kNone,   // not in there
+    kSpent,  // in there, and the one-shot has fired
+    kOn,
+  };
+  enum class Timer : std::uint8_t {
+    kPatient,  // set with nothing in flight, or where the kernel refuses the watch
+    kBrisk,    // with operations in flight: the longer the application has kept calling, the longer
+    kSoon,     // for a short time, after such a long one
+  };
+
+  // What is to be done next, and the function that hears how it went.
+  enum class Order : std::uint8_t {
+    kNothing,
+    kRest,         // ask the sources to rest: rested()
+    kRestOrArm,    // the same, by the event thread: rested_or_not()
+    kArm,          // ask them to make the port ready: armed()
+    kMoveAndArm,   // the same, but move first what is here, within bounds: armed()
+    kWatch,        // put the port into the epoll instance: watched()
+    kStandDown,    // disarm the sources, take the port out if they announce unasked: stood_down()
+    kSetTimer,     // for delay(); nothing is heard until it fires
+    kRing,         // the event thread itself, through control
+    kDrive,        // disarm the sources, take turns as long as something moves: drove()
+    kDriveOnce,    // disarm them and take one turn: drove()
+    kLeaveThere,   // disarm them: drove()
+  };
+
+  // What the application's threads have done since the timer was set.
+  struct SinceTimer {
+    bool visited = false;  // made a call
+    bool looked = false;   // looked for messages themselves
+  };
+
+  struct Tuning {
+    std::int64_t arm_delay = 50'000;         // with operations in flight: about what a wake-up costs
+    std::int64_t patient_delay = 1'000'000;  // with none
+    std::int64_t short_rest = 1'000'000;     // a rest that a sleeping driver ends sooner was not worth beginning at once
+    std::uint8_t most_renewals = 5;          // the delay doubles so often for an application that keeps calling
+    std::uint8_t few_renewals = 1;           // until then the application may have looked just once or twice
+    std::uint8_t renewals_per_turn = 16;     // for one that keeps calling and needs no help: peers may wait for room
+    std::uint8_t quick_visits = 4;           // so many in a row, and an armed event thread would only be in the way
+  };
+
+  // All that a policy remembers; without padding, because the model checker compares states as memory.
+  struct State {
+    std::int64_t deadline = 0;    // of the timer, while it is set
+    std::int64_t rested_at = 0;   // when the application last began a rest that lasts
+    std::int64_t last_visit = 0;  // while armed
+    Sources sources = Sources::kDisarmed;
+    Watch watch = Watch::kNone;
+    Timer timer = Timer::kPatient;  // the one that is set, or was last
+    bool timer_set = false;
+    std::uint8_t renewals = 0;      // how often in a row the timer found that the application had been here, or was cancelled
+    std::uint8_t quick_visits = 0;  // while armed, in a row
+    bool stays_outside = true;      // the application computes for long between its calls: rest begins when it leaves
+    bool rung = false;              // control, and not heard yet
+  };
+
+  ArmingPolicy() noexcept = default;
+  ArmingPolicy(const Tuning& tuning, const State& state) noexcept : tuning_(tuning), state_(state) {}
+  void configure(const Tuning& tuning) noexcept { tuning_ = tuning; }
+  // A new event thread begins, or none is there any more: nothing is watched, and no timer set.
+  void begin() noexcept { state_.watch = Watch::kNone, state_.timer_set = false, state_.rung = false; }
+
+  const State& state() const noexcept { return state_; }
+  bool listed() const noexcept { return state_.watch != Watch::kNone; }
+  bool listens() const noexcept { return state_.watch == Watch::kOn && state_.sources == Sources::kArmed; }
+  bool at_rest() const noexcept { return state_.watch == Watch::kOn && state_.sources == Sources::kAtRest; }
+  bool disarmed() const noexcept { return state_.sources == Sources::kDisarmed; }
+
+  // ---- an application thread leaves, and no other drives ----
+
+  // True when it may just go: the engine is at rest, or the timer is set that will look after what is in flight.
+  bool leaves_as_it_is(bool in_flight) const noexcept {
+    if (listens()) return false;
+    return in_flight ? state_.timer_set && state_.timer != Timer::kPatient : state_.timer_set || at_rest();
+  }
+  Order leave(bool in_flight, bool turn_wanted, std::int64_t now) noexcept;
+  Order rested(bool ok, std::int64_t now) noexcept;
+  Order armed(bool ok) noexcept;
+  Order watched(bool ok, std::int64_t now) noexcept;
+  Order stood_down(bool in_flight, std::int64_t now) noexcept;
+  // Of the order kSetTimer.
+  std::int64_t delay() const noexcept;
+
+  // ---- a driver ----
+
+  // It begins to poll. At rest the sources stay as they are: rest outlasts waits that end without sleep.
+  bool driver_disarms() const noexcept { return state_.sources != Sources::kDisarmed && !at_rest(); }
+  // It is about to sleep in the port, which the event thread must not watch then.
+  void driver_sleeps(std::int64_t now) noexcept;
+  // It has been there for so long that the timer would fire for nothing: true when the timer is to be cancelled.
+  bool timer_is_near(std::int64_t now, std::int64_t margin) const noexcept {
+    return state_.timer_set && now >= state_.deadline - margin;
+  }
+  void timer_cancelled() noexcept;
+
+  // ---- what the sources are told, and what happens to the watch ----
+
+  void sources_arm() noexcept { state_.sources = Sources::kArmed; }
+  void sources_disarmed() noexcept { state_.sources = Sources::kDisarmed; }
+  void unwatched() noexcept { state_.watch = Watch::kNone; }
+  // What could not wait has come, or messages follow each other without a pause. True when the engine was at rest: then the sources
+  // are to be disarmed and the port is to be taken out.
+  bool rest_ends() noexcept;
+
+  // ---- the event thread ----
+
+  void heard_port() noexcept;
+  void heard_timer(bool driven) noexcept;
+  void heard_control() noexcept { state_.rung = false; }
+  // After these. `work`: the port or control was heard; `driven`: an application thread drives.
+  Order woken(bool work, bool driven, bool in_flight, bool turn_wanted, SinceTimer since) noexcept;
+  // `called`: an application thread has called meanwhile, and left or drives.
+  Order drove(bool work, bool called, bool in_flight, SinceTimer since, std::int64_t now) noexcept;
+  Order rested_or_not(bool ok) noexcept;
+
+ private:
+  bool stays_armed(std::int64_t now) noexcept;
+  Order request_timer(bool in_flight, std::int64_t now) noexcept;
+  Order set_timer(Timer timer, std::int64_t now) noexcept;
+  Order arm(bool in_flight) noexcept;
+  Order timer_again(bool in_flight, std::int64_t now) noexcept;
+  void renew_later() noexcept;
+  bool helps_itself(bool in_flight, bool turn_wanted, SinceTimer since) const noexcept;
+
+  Tuning tuning_;
+  State state_;
+};
+
+}  // namespace lapwing::engine

@@ -1,0 +1,183 @@
+// The policy with a clock of its own. That no wake-up is lost whatever happens is for the model checker (test/model/engine_test.cc).
+#include "engine/arming_policy.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace lapwing::engine {
+namespace {
+
+using Order = ArmingPolicy::Order;
+using SinceTimer = ArmingPolicy::SinceTimer;
+
+class Arming : public ::testing::Test {
+ protected:
+  static constexpr bool kInFlight = true, kTurnWanted = true, kWork = true, kDriven = true, kCalled = true;
+
+  Order leave(bool in_flight) { return policy.leave(in_flight, !kTurnWanted, clock.now()); }
+  // The timer fires; what the event thread is told to do.
+  Order fire(bool in_flight, SinceTimer since, bool driven = !kDriven) {
+    policy.heard_timer(driven);
+    return policy.woken(!kWork, driven, in_flight, !kTurnWanted, since);
+  }
+  Order drove(bool in_flight, SinceTimer since) { return policy.drove(!kWork, !kCalled, in_flight, since, clock.now()); }
+  void disarm() {
+    policy.sources_disarmed();
+    policy.unwatched();
+  }
+  // Leaves with operations in flight, computes, and is armed.
+  void arm() {
+    EXPECT_EQ(leave(kInFlight), Order::kSetTimer);
+    EXPECT_EQ(fire(kInFlight, {}), Order::kDrive);
+    EXPECT_EQ(drove(kInFlight, {}), Order::kArm);
+    EXPECT_EQ(policy.armed(true), Order::kWatch);
+    EXPECT_EQ(policy.watched(true, clock.now()), Order::kNothing);
+    EXPECT_TRUE(policy.listens());
+  }
+  void rest() {
+    EXPECT_EQ(leave(!kInFlight), Order::kRest);
+    EXPECT_EQ(policy.rested(true, clock.now()), Order::kWatch);
+    EXPECT_EQ(policy.watched(true, clock.now()), Order::kNothing);
+    EXPECT_TRUE(policy.at_rest());
+  }
+
+  ManualClock clock;
+  const ArmingPolicy::Tuning tuning;
+  ArmingPolicy policy;
+};
+
+TEST_F(Arming, OneTimerServesManyCalls) {
+  EXPECT_EQ(leave(kInFlight), Order::kSetTimer);
+  EXPECT_EQ(policy.delay(), tuning.arm_delay);
+  EXPECT_TRUE(policy.leaves_as_it_is(kInFlight));
+  EXPECT_TRUE(policy.leaves_as_it_is(!kInFlight));
+}
+
+TEST_F(Arming, ComputesWithOperationsInFlightAndIsArmed) {
+  arm();
+  EXPECT_FALSE(policy.leaves_as_it_is(kInFlight)) << "a notification heard by another thread would have disarmed a source";
+}
+
+TEST_F(Arming, WorkThatIsFoundWhileArmingIsForTheEventThread) {
+  leave(kInFlight);
+  fire(kInFlight, {});
+  drove(kInFlight, {});
+  EXPECT_EQ(policy.armed(false), Order::kRing);
+  EXPECT_TRUE(policy.disarmed());
+  policy.sources_arm();
+  EXPECT_EQ(policy.armed(false), Order::kNothing) << "control is rung once";
+  policy.heard_control();
+  EXPECT_EQ(policy.woken(kWork, !kDriven, kInFlight, !kTurnWanted, {}), Order::kDrive);
+}
+
+TEST_F(Arming, AnApplicationThatKeepsCallingIsAskedLessAndLess) {
+  EXPECT_EQ(leave(kInFlight), Order::kSetTimer);
+  std::int64_t longest = 0;
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(fire(kInFlight, {.visited = true}), Order::kDrive) << "it only sends, and does not look";
+    EXPECT_EQ(drove(kInFlight, {.visited = true}), Order::kSetTimer);
+    longest = std::max(longest, policy.delay());
+  }
+  EXPECT_EQ(longest, tuning.arm_delay << (tuning.most_renewals - 1));
+  EXPECT_EQ(fire(kInFlight, {}), Order::kDrive);
+  EXPECT_EQ(drove(kInFlight, {}), Order::kArm);
+}
+
+TEST_F(Arming, AnApplicationThatHelpsItselfIsLeftAloneButForATurnNowAndThen) {
+  leave(kInFlight);
+  int once = 0, left = 0;
+  for (int i = 0; i < 3 * tuning.renewals_per_turn; ++i) {
+    const Order order = fire(kInFlight, {.visited = true, .looked = true});
+    once += order == Order::kDriveOnce;
+    left += order == Order::kLeaveThere;
+    EXPECT_EQ(drove(kInFlight, {.visited = true, .looked = true}), Order::kSetTimer);
+  }
+  EXPECT_GE(once, 2);
+  EXPECT_GT(left, 10 * once);
+}
+
+TEST_F(Arming, QuickVisitsEndIt) {
+  arm();
+  for (int visit = 0; visit < tuning.quick_visits; ++visit) {
+    clock.advance(tuning.arm_delay);
+    EXPECT_EQ(leave(kInFlight), Order::kMoveAndArm) << "visits far from each other leave it armed";
+    EXPECT_EQ(policy.armed(true), Order::kNothing);
+  }
+  for (int visit = 1; visit < tuning.quick_visits; ++visit) {
+    EXPECT_EQ(leave(kInFlight), Order::kMoveAndArm);
+    EXPECT_EQ(policy.armed(true), Order::kNothing);
+  }
+  EXPECT_EQ(leave(kInFlight), Order::kStandDown);
+  EXPECT_EQ(policy.stood_down(kInFlight, clock.now()), Order::kSetTimer);
+  EXPECT_TRUE(policy.disarmed());
+}
+
+TEST_F(Arming, AtRestTheApplicationComesAndGoesFreely) {
+  rest();
+  EXPECT_TRUE(policy.leaves_as_it_is(!kInFlight));
+  EXPECT_FALSE(policy.driver_disarms());
+  EXPECT_FALSE(policy.leaves_as_it_is(kInFlight)) << "what is in flight needs the timer";
+  EXPECT_EQ(leave(kInFlight), Order::kSetTimer);
+  EXPECT_EQ(fire(kInFlight, {}), Order::kDrive);
+}
+
+TEST_F(Arming, AShortRestWasNotWorthBeginningAtOnce) {
+  rest();
+  clock.advance(tuning.short_rest - 1);
+  policy.driver_sleeps(clock.now());
+  disarm();
+  EXPECT_EQ(leave(!kInFlight), Order::kSetTimer);
+  EXPECT_EQ(policy.delay(), tuning.patient_delay);
+  EXPECT_EQ(fire(!kInFlight, {}), Order::kDrive);
+  EXPECT_EQ(drove(!kInFlight, {}), Order::kRestOrArm) << "by the event thread, once the application stays outside";
+  EXPECT_EQ(policy.rested_or_not(true), Order::kWatch);
+}
+
+TEST_F(Arming, ALongRestIsBegunAtOnceAgain) {
+  rest();
+  clock.advance(tuning.short_rest);
+  policy.driver_sleeps(clock.now());
+  disarm();
+  rest();
+}
+
+TEST_F(Arming, ASourceThatCannotRestIsArmedByTheEventThread) {
+  EXPECT_EQ(leave(!kInFlight), Order::kRest);
+  EXPECT_EQ(policy.rested(false, clock.now()), Order::kSetTimer);
+  EXPECT_EQ(fire(!kInFlight, {}), Order::kDrive);
+  EXPECT_EQ(drove(!kInFlight, {}), Order::kRestOrArm);
+  EXPECT_EQ(policy.rested_or_not(false), Order::kArm);
+}
+
+TEST_F(Arming, ADriverCancelsTheTimerInTime) {
+  leave(kInFlight);
+  constexpr std::int64_t kMargin = 25'000;
+  EXPECT_FALSE(policy.timer_is_near(clock.now(), kMargin));
+  clock.advance(tuning.arm_delay - kMargin);
+  EXPECT_TRUE(policy.timer_is_near(clock.now(), kMargin));
+  policy.timer_cancelled();
+  EXPECT_FALSE(policy.timer_is_near(clock.now(), kMargin));
+  EXPECT_EQ(leave(kInFlight), Order::kSetTimer);
+}
+
+TEST_F(Arming, ATimerThatFiresWhileAThreadDrivesIsForNothing) {
+  leave(kInFlight);
+  EXPECT_EQ(fire(kInFlight, {.visited = true}, kDriven), Order::kNothing);
+  EXPECT_EQ(leave(kInFlight), Order::kSetTimer) << "the driver that leaves sets it again";
+}
+
+TEST_F(Arming, WhereTheKernelRefusesTheWatchTheThreadLooksNowAndThen) {
+  leave(kInFlight);
+  fire(kInFlight, {});
+  drove(kInFlight, {});
+  EXPECT_EQ(policy.armed(true), Order::kWatch);
+  EXPECT_EQ(policy.watched(false, clock.now()), Order::kSetTimer);
+  EXPECT_EQ(policy.delay(), tuning.patient_delay);
+  EXPECT_TRUE(policy.disarmed());
+}
+
+}  // namespace
+}  // namespace lapwing::engine

@@ -1,0 +1,107 @@
+// The event thread: progress while the application computes (design: paper 1, LA-MPI-ED). When it is asked is decided by the arming
+// policy; here are the descriptors and system calls by which that happens.
+//
+// It sleeps in an epoll instance of its own that watches three descriptors:
+//
+//   the port     one-shot: disarmed by firing or by a thread that begins to drive, which also takes it out. Putting it back may
+//                fail, and then the timer goes on
+//   the timer    set by an application thread that leaves, unless the engine is at rest; when it fires the thread moves what there
+//                is to move, and if the application has been outside since, arms the port or comes to rest; then nothing ticks.
+//                An application that looks for messages itself is left alone, with a longer delay each time
+//   control      stop, calibration, and work that was found while arming
+//
+// No wake-up is lost: arming first asks the sources to notify (each checks for work after it said so), then arms the port, whose
+// readiness is a level seen from outside. Any thread that arms holds the endpoint's lock.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/status.h"
+#include "engine/arming_policy.h"
+#include "engine/completion.h"
+#include "engine/progress.h"
+
+struct epoll_event;
+
+namespace lapwing::engine {
+
+class EventThread {
+ public:
+  EventThread(Endpoint& endpoint, Progress& progress, Completion& completion) noexcept
+      : endpoint_(endpoint), progress_(progress), completion_(completion) {}
+  ~EventThread() { stop(); }
+  EventThread(const EventThread&) = delete;
+  EventThread& operator=(const EventThread&) = delete;
+
+  Status start();
+  void stop() noexcept;
+  // The median of a few wake-ups of the event thread, in nanoseconds; 0 when this machine is too busy to tell. Before other threads call.
+  std::int64_t measure_wakeup_cost() noexcept;
+  void configure(const ArmingPolicy::Tuning& tuning) noexcept { policy_.configure(tuning); }
+
+  // ---- with the lock held ----
+
+  // True while this thread, not the application, drives.
+  bool drives() const noexcept { return drives_; }
+  // An application thread leaves, and no other drives: true when nothing is to be done for that.
+  bool leaves_as_it_is() const noexcept { return !runs_ || policy_.leaves_as_it_is(completion_.in_flight()); }
+  void application_leaves() noexcept;
+
+  // An application thread begins to drive; has driven for a while; is about to sleep in the port: false when there is work already.
+  void driver_begins() noexcept;
+  void driver_goes_on(std::int64_t now, std::int64_t margin) noexcept {
+    if (policy_.timer_is_near(now, margin)) cancel_timer();
+  }
+  bool driver_arms() noexcept;
+  void disarm_sources() noexcept;
+  // While they are armed, a wait may find at once what has come.
+  bool sources_armed() const noexcept { return policy_.state().sources == ArmingPolicy::Sources::kArmed; }
+
+  void end_rest() noexcept;
+  // A source more, which was not asked to rest or to arm with the others.
+  void sources_changed() noexcept;
+
+ private:
+  enum Watched : std::uint64_t { kPort = 1, kTimer = 2, kControl = 3 };
+
+  static void* main(void* event_thread) noexcept;
+  void run() noexcept;
+  void handle(const epoll_event* events, int count) noexcept;
+  void hear(std::uint64_t what) noexcept;
+  void drive(std::uint64_t visits) noexcept;
+  ArmingPolicy::SinceTimer since_timer() const noexcept;
+
+  void carry_out(ArmingPolicy::Order order) noexcept;
+  bool rest_sources() noexcept;
+  bool arm_sources() noexcept;
+  void move_what_is_here() noexcept;
+  bool watch() noexcept;
+  void refused(int error) noexcept;
+  void unwatch() noexcept;
+  void set_timer() noexcept;
+  void cancel_timer() noexcept;
+  void program_timer(std::int64_t delay) noexcept;
+  void ring_control() noexcept;
+  std::int64_t measure_one_wakeup() noexcept;
+
+  Endpoint& endpoint_;
+  Progress& progress_;
+  Completion& completion_;
+  ArmingPolicy policy_;
+  Progress::Visits at_timer_;  // when the timer was set
+  bool runs_ = false;
+  bool drives_ = false;
+  bool watch_refused_ = false;
+  int epoll_ = -1;
+  int timer_ = -1;
+  int control_ = -1;
+  pthread_t thread_{};
+  std::atomic<bool> stopping_{false};
+  std::atomic<std::int64_t> calibration_{0};  // when the event thread last answered a calibration call; 0: not yet
+  std::atomic<bool> calibrating_{false};
+};
+
+}  // namespace lapwing::engine

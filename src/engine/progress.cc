@@ -1,0 +1,313 @@
+#include "engine/progress.h"
+
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/delay_point.h"
+#include "base/futex.h"
+#include "engine/event_thread.h"
+#include "engine/wait_reason.h"
+#include "wire/hang_report.h"
+
+namespace lapwing::engine {
+namespace {
+
+// A spinning driver looks at the event port, a system call as long as a message takes, only so often, ns.
+constexpr std::int64_t kBetweenLooks = 4'000;
+// Where a turn costs no system call, reading the clock takes longer than the turn: it is read once in so many.
+constexpr unsigned kTurnsPerClock = 16;
+// A spinning driver cancels the event thread's timer so much before it would fire, ns: early enough that short waits, between which the
+// application posts, seldom miss the time. To be woken for nothing would cost a driver that shares its core dozens of microseconds.
+constexpr std::int64_t kTimerMargin = 25'000;
+// The same where a turn gives the core away, and may take long.
+constexpr std::int64_t kYieldingTimerMargin = 500'000;
+constexpr unsigned kGlancesPerLook = 16;
+
+void close_if_open(int& fd) noexcept {
+  if (fd >= 0) ::close(fd);
+  fd = -1;
+}
+
+}  // namespace
+
+void Progress::Bell::on_ready(std::uint32_t) noexcept {
+  std::uint64_t count;
+  [[maybe_unused]] const ssize_t bytes = ::read(fd, &count, sizeof count);
+  ++calls_.bells;
+  if (timers_ != nullptr) timers_->rang();
+}
+
+Progress::~Progress() {
+  close_if_open(wake_.fd);
+  close_if_open(alarm_.fd);
+}
+
+Status Progress::open() {
+  wake_.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  alarm_.fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  if (wake_.fd < 0 || alarm_.fd < 0)
+    return Status::error(MPI_ERR_NO_MEM, "cannot open an eventfd or timerfd: %s; raise the limit of open files (ulimit -n)",
+                         std::strerror(errno));
+  LAPWING_TRY(endpoint_.port.add(wake_.fd, EPOLLIN | EPOLLET, wake_));
+  return endpoint_.port.add(alarm_.fd, EPOLLIN | EPOLLET, alarm_);
+}
+
+// ---- one turn -------------------------------------------------------------------------------------------------------
+
+bool Progress::turn(bool thorough) noexcept {
+  turn_wanted_.store(false, std::memory_order_relaxed);
+  bool moved = endpoint_.sources.poll();
+  // While a driver sleeps in the port, what it announces is the driver's: collected here, its wake-up would be gone.
+  if (!driver_sleeps_ && thorough) {
+    EventPort::Batch batch;
+    endpoint_.port.collect(batch, 0);
+    ++endpoint_.port.system_calls.looks;
+    moved |= endpoint_.port.deliver(batch);
+    moved |= run_timers();
+  }
+  moved |= completion_.run_tasklets();
+  const bool by_event_thread = event_thread_.drives();
+  if (!by_event_thread) ++(thorough ? visits_.thorough : visits_.quick);
+  if (moved) ++(by_event_thread ? endpoint_.counters.event_thread_turns : endpoint_.counters.application_turns);
+  return moved;
+}
+
+bool Progress::glance() noexcept {
+  const bool thorough = !endpoint_.options.event_thread || ++glances_ % kGlancesPerLook == 0 || endpoint_.sources.want_port_looked_at();
+  return turn(thorough);
+}
+
+// ---- callbacks of the user ------------------------------------------------------------------------------------------
+
+void Progress::defer_to_application(Tasklet& tasklet) noexcept {
+  application_tasklets_.push_back(tasklet);
+  wake_driver();
+}
+
+bool Progress::run_application_tasklets() noexcept {
+  bool ran = false;
+  while (!application_tasklets_.empty()) {
+    Tasklet& tasklet = application_tasklets_.pop_front();
+    endpoint_.lock.unlock();
+    tasklet.run_(tasklet);
+    endpoint_.lock.lock();
+    completion_.run_tasklets();
+    ran = true;
+  }
+  return ran;
+}
+
+// ---- timers ---------------------------------------------------------------------------------------------------------
+
+void Progress::set_timer(Timer& timer, std::int64_t deadline) noexcept {
+  cancel_timer(timer);
+  if (!timer.idle_) completion_.hold();
+  if (timers_.set(timer, deadline)) set_alarm();
+}
+
+void Progress::cancel_timer(Timer& timer) noexcept {
+  if (!timer.pending_) return;
+  timers_.cancel(timer);
+  if (!timer.idle_) completion_.unhold();
+}
+
+void Progress::set_alarm() noexcept {
+  const std::int64_t left = std::max<std::int64_t>(timers_.alarm() - endpoint_.clock.now(), 1);
+  itimerspec when{};
+  when.it_value = {static_cast<time_t>(left / 1'000'000'000), static_cast<long>(left % 1'000'000'000)};
+  timerfd_settime(alarm_.fd, 0, &when, nullptr);
+  ++endpoint_.port.system_calls.timers;
+}
+
+bool Progress::run_timers() noexcept {
+  if (timers_.empty()) return false;
+  bool ran = false;
+  const std::int64_t now = endpoint_.clock.now();
+  timers_.begin_run();
+  while (Timer* timer = timers_.take_due(now)) {
+    if (!timer->idle_) completion_.unhold();
+    timer->run_(*timer);
+    ran = true;
+  }
+  if (timers_.end_run(now)) set_alarm();
+  return ran;
+}
+
+// ---- waiting --------------------------------------------------------------------------------------------------------
+
+void Progress::wait(Waiter& waiter) noexcept {
+  completion_.run_tasklets();
+  if (event_thread_.sources_armed() && !baton_taken_ && !waiter.ready()) look_first(waiter);
+  while (!waiter.ready()) {
+    if (run_application_tasklets()) continue;
+    if (baton_taken_)
+      sleep_on_waiter(waiter);
+    else
+      drive(waiter);
+  }
+  // The baton may have been passed to this thread just when its own wait ended.
+  if (!baton_taken_) pass_baton();
+}
+
+// What has come while the application computed needs no driver, which would take the flags of the armed event thread down: to put them
+// up again the application would set a timer when it leaves, a system call of microseconds.
+void Progress::look_first(Waiter& waiter) noexcept {
+  driver_ = &waiter;
+  turn(!kThorough);
+  driver_ = nullptr;
+}
+
+void Progress::drive(Waiter& waiter) noexcept {
+  baton_taken_ = true;
+  driver_ = &waiter;
+  LAPWING_DELAY_POINT("drive.disarm");
+  event_thread_.driver_begins();
+  while (!spin(waiter)) {
+    sleep_in_port(waiter);
+    if (waiter.ready()) break;
+  }
+  driver_ = nullptr;
+  baton_taken_ = false;
+}
+
+// Polls until the waiter is ready or a user callback wants an application thread (true), or the budget is spent (false).
+bool Progress::spin(Waiter& waiter) noexcept {
+  WaitPolicy& policy = endpoint_.wait_policy;
+  const unsigned turns_per_clock = policy.yields() || endpoint_.sources.poll_dearly() ? 1 : kTurnsPerClock;
+  const unsigned clocks_per_look = policy.yields() ? kTurnsPerClock : 1;  // a turn may last as long as others want
+  const std::int64_t margin = policy.yields() ? kYieldingTimerMargin : kTimerMargin;
+  unsigned turns = 0, clocks = 0;
+  std::int64_t began = 0;  // of this wait for something to move; 0: from the next look at the clock on
+  spun_ = 0;
+  bool look = false;
+  for (;;) {
+    const bool moved = turn(look);
+    look = false;
+    if (waiter.ready() || !application_tasklets_.empty()) {
+      policy.ended_spinning(spun_);
+      ++endpoint_.counters.waits_spun;
+      return true;
+    }
+    LAPWING_DELAY_POINT("spin.breathe");
+    endpoint_.lock.breathe();
+    if (long_turn_) {
+      long_turn_ = false;
+      event_thread_.driver_goes_on(endpoint_.clock.now(), margin);
+    }
+    if (moved) {
+      if (spun_ != 0) policy.ended_spinning(spun_);
+      began = spun_ = 0;
+    }
+    if (++turns >= turns_per_clock) {
+      turns = 0;
+      const std::int64_t now = endpoint_.clock.now();
+      event_thread_.driver_goes_on(now, margin);
+      const bool due = ++clocks >= clocks_per_look && now - last_look_ >= kBetweenLooks;
+      if (due || endpoint_.sources.want_port_looked_at()) {
+        look = true;
+        last_look_ = now;
+        clocks = 0;
+      }
+      if (began == 0) began = now;
+      spun_ = now - began;
+      if (spun_ >= policy.budget()) return false;
+    }
+    if (policy.yields(spun_)) {
+      ++endpoint_.port.system_calls.yields;
+      sched_yield();
+    } else {
+      cpu_relax();
+    }
+  }
+}
+
+void Progress::sleep_in_port(Waiter& waiter) noexcept {
+  LAPWING_DELAY_POINT("sleep.arm");
+  if (!event_thread_.driver_arms()) return event_thread_.disarm_sources();
+  LAPWING_DELAY_POINT("sleep.armed");
+  if (waiter.ready() || !application_tasklets_.empty() || completion_.has_tasklets()) return event_thread_.disarm_sources();
+  ++endpoint_.counters.waits_slept;
+  ++endpoint_.port.system_calls.sleeps;
+  driver_sleeps_ = true;
+  const std::int64_t began = endpoint_.clock.now();
+  if (waiter.since_ == 0) waiter.since_ = began;
+  endpoint_.lock.unlock();
+  EventPort::Batch batch;
+  LAPWING_DELAY_POINT("sleep.collect");
+  endpoint_.port.collect(batch, -1);
+  LAPWING_DELAY_POINT("sleep.woken");
+  endpoint_.lock.lock();
+  endpoint_.wait_policy.ended_sleeping(spun_, endpoint_.clock.now() - began);
+  driver_sleeps_ = false;
+  event_thread_.disarm_sources();
+  endpoint_.port.deliver(batch);
+  run_timers();
+  completion_.run_tasklets();
+}
+
+void Progress::sleep_on_waiter(Waiter& waiter) noexcept {
+  waiters_.push_back(waiter);
+  ++endpoint_.port.system_calls.sleeps;
+  waiter.signal_.store(0, std::memory_order_relaxed);
+  if (waiter.since_ == 0) waiter.since_ = endpoint_.clock.now();
+  endpoint_.lock.unlock();
+  LAPWING_DELAY_POINT("waiter.sleep");
+  while (waiter.signal_.load(std::memory_order_acquire) == 0) futex_wait(waiter.signal_, 0);
+  LAPWING_DELAY_POINT("waiter.woken");
+  endpoint_.lock.lock();
+  waiter.unlink();
+}
+
+// Another blocked thread, if any, becomes the driver.
+void Progress::pass_baton() noexcept {
+  LAPWING_DELAY_POINT("baton.pass");
+  if (!waiters_.empty()) signal(waiters_.front());
+}
+
+void Progress::wake(Waiter& waiter) noexcept {
+  if (waiter.linked())
+    signal(waiter);
+  else
+    wake_driver();
+}
+
+void Progress::signal(Waiter& waiter) noexcept {
+  waiter.signal_.store(1, std::memory_order_release);
+  LAPWING_DELAY_POINT("signal.wake");
+  futex_wake(waiter.signal_, 1);
+  ++endpoint_.port.system_calls.bells;
+}
+
+void Progress::wake_driver() noexcept {
+  if (!driver_sleeps_) return;
+  LAPWING_DELAY_POINT("driver.wake");
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t bytes = ::write(wake_.fd, &one, sizeof one);
+  ++endpoint_.port.system_calls.bells;
+}
+
+// ---- what a report on a hang says -----------------------------------------------------------------------------------
+
+void Progress::describe(wire::HangReport& report) {
+  const std::int64_t now = endpoint_.clock.now();
+  report.visits = visits_.left;
+  if (driver_ != nullptr) describe_wait(*driver_, now, report);
+  for (auto waiter = waiters_.begin(); waiter != waiters_.end(); ++waiter) describe_wait(*waiter, now, report);
+}
+
+void Progress::describe_wait(const Waiter& waiter, std::int64_t now, wire::HangReport& report) {
+  if (waiter.reason_ == nullptr || waiter.ready()) return;
+  wire::HangWait& wait = report.waits.emplace_back();
+  wait.call = waiter.reason_->call();
+  if (waiter.since_ != 0) wait.age_ms = (now - waiter.since_) / 1'000'000;
+  waiter.reason_->describe(wait);
+}
+
+}  // namespace lapwing::engine
