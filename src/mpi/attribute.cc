@@ -8,8 +8,8 @@
 
 #include "comm/attributes.h"
 #include "mpi/error_code.h"
+#include "mpi/handles.h"
 #include "mpi/implementation.h"
-#include "mpi/process.h"
 
 namespace lapwing::mpi {
 

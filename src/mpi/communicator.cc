@@ -14,7 +14,6 @@
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
 #include "mpi/making.h"
-#include "mpi/process.h"
 
 namespace lapwing::mpi {
 

@@ -10,7 +10,6 @@
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
 #include "mpi/making.h"
-#include "mpi/process.h"
 
 namespace lapwing::mpi {
 

@@ -3,7 +3,7 @@
 
 #include "base/status.h"
 #include "mpi.h"
-#include "mpi/process.h"
+#include "mpi/handles.h"
 #include "request/request.h"
 
 namespace lapwing::mpi {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "comm/topology.h"
+#include "mpi/handles.h"
 #include "mpi/implementation.h"
 #include "mpi/making.h"
-#include "mpi/process.h"
 
 namespace lapwing::mpi {
 

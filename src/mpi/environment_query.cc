@@ -13,10 +13,7 @@
 #include "mpi.h"
 #include "mpi/implementation.h"
 #include "mpi/status_fields.h"
-
-#ifndef LAPWING_VERSION
-#define LAPWING_VERSION "0.1.0"
-#endif
+#include "process/version.h"
 
 namespace lapwing::mpi {
 namespace {
@@ -80,10 +77,7 @@ Status get_version(int* version, int* subversion) {
 }
 
 Status get_library_version(char* version, int* resultlen) {
-  char text[128];
-  std::snprintf(text, sizeof text, "Lapwing %s (MPI %d.%d, ABI %d.%d)", LAPWING_VERSION, MPI_VERSION, MPI_SUBVERSION,
-                MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
-  copy_text(text, version, resultlen);
+  copy_text(process::version().c_str(), version, resultlen);
   return {};
 }
 

@@ -15,9 +15,8 @@
 #include "mpi/error_code.h"
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
-#include "mpi/lifecycle.h"
-#include "mpi/process.h"
 #include "mpi/shim_support.h"
+#include "process/models.h"
 
 namespace lapwing::mpi {
 
@@ -58,7 +57,7 @@ std::string describe(comm::Communicator& communicator) {
 
 std::string who_we_are() {
   const Process* process = process_or_null();
-  if (is_forked_child()) return "a forked child of a rank, pid " + std::to_string(getpid());
+  if (process::is_forked_child()) return "a forked child of a rank, pid " + std::to_string(getpid());
   if (process == nullptr) return "a process outside MPI_Init and MPI_Finalize, pid " + std::to_string(getpid());
   return "rank " + std::to_string(process->job.rank()) + " of " + std::to_string(process->job.size()) + " on host " +
          process->job.host_name() + ", pid " + std::to_string(getpid());

@@ -1,12 +1,12 @@
 // The functions of include/lapwing.h.
 #include "../../include/lapwing.h"
 
-#include "mpi/process.h"
+#include "mpi/handles.h"
 
-using lapwing::mpi::Process;
+using lapwing::process::Process;
 
 extern "C" __attribute__((visibility("default"))) int LAPWING_Get_progress(LAPWING_Progress* progress) {
-  Process* process = lapwing::mpi::process_or_null();
+  Process* process = lapwing::process::process_or_null();
   if (process == nullptr || progress == nullptr) return MPI_ERR_OTHER;
   lapwing::engine::Call call(process->engine);
   const auto& engine = process->engine.counters();

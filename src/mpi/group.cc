@@ -7,7 +7,6 @@
 
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
-#include "mpi/process.h"
 
 namespace lapwing::mpi {
 

@@ -1,15 +1,24 @@
-// Handles of the objects of this room's chapters; communicators, groups and requests are in process.h.
+// Handles to objects and back; communicators are in resolve.h. And the process object, which most chapters need.
 #pragma once
 
 #include "comm/error_handler.h"
 #include "comm/info.h"
 #include "comm/session.h"
 #include "mpi.h"
+#include "mpi/resolve.h"
+#include "process/process.h"
+#include "request/request.h"
 
 namespace lapwing::mpi {
 
+using process::process;
+using process::Process;
+using process::process_or_null;
+
 // Null when the handle is of no living object of that kind. MPI_INFO_ENV resolves; predefined error handlers have no
 // object.
+comm::Group* resolve(MPI_Group handle) noexcept;
+request::Request* resolve(MPI_Request handle) noexcept;
 comm::Info* resolve(MPI_Info handle) noexcept;
 comm::ErrorHandler* resolve(MPI_Errhandler handle) noexcept;
 comm::Session* resolve(MPI_Session handle) noexcept;

@@ -12,7 +12,6 @@
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
 #include "mpi/making.h"
-#include "mpi/process.h"
 #include "p2p/receive_request.h"
 #include "p2p/send_request.h"
 #include "request/waiting.h"

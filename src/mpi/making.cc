@@ -7,7 +7,7 @@
 
 #include "coll/seat.h"
 #include "comm/error_handler.h"
-#include "mpi/process.h"
+#include "mpi/handles.h"
 
 namespace lapwing::mpi {
 

@@ -1,7 +1,7 @@
 // From the parameters of an MPI function to the arguments of a send or receive. The shims have checked all of them.
 #pragma once
 
-#include "mpi/process.h"
+#include "mpi/handles.h"
 #include "p2p/messenger.h"
 
 namespace lapwing::mpi {

@@ -2,8 +2,8 @@
 #include <cstring>
 #include <string>
 
+#include "mpi/handles.h"
 #include "mpi/implementation.h"
-#include "mpi/process.h"
 
 namespace lapwing::mpi {
 

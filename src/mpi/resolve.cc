@@ -1,6 +1,5 @@
-// From handles to objects (process.h, handles.h; communicators: resolve.h). One comparison for a user's handle, no lock.
+// From handles to objects (handles.h; communicators: resolve.h). One comparison for a user's handle, no lock.
 #include "mpi/handles.h"
-#include "mpi/process.h"
 
 namespace lapwing::mpi {
 

@@ -4,7 +4,6 @@
 
 #include "base/internal_error.h"
 #include "mpi/error_code.h"
-#include "mpi/lifecycle.h"
 
 namespace lapwing::mpi {
 namespace {
@@ -95,17 +94,6 @@ Status out_of_memory() {
 }
 
 // ---- Texts of failed checks
-
-Status not_running() {
-  if (is_forked_child())
-    return Status::error(
-        MPI_ERR_OTHER,
-        "this process was forked from a rank while MPI ran there: it is no rank and cannot use MPI. Let it "
-        "execute another program, or fork before MPI_Init");
-  return Status::error(MPI_ERR_OTHER,
-                       "MPI is not running in this process: call MPI_Init, MPI_Init_thread or MPI_Session_init first, "
-                       "and nothing of the kind after the last finalization");
-}
 
 Status null_pointer(const char* parameter) {
   return Status::error(MPI_ERR_ARG, "%s is a null pointer", parameter);

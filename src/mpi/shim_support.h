@@ -62,7 +62,6 @@ inline Status guarded(Body&& body) {
 
 // ---- Texts of failed checks, out of line.
 
-Status not_running();
 Status null_pointer(const char* parameter);
 Status null_array(const char* parameter, MPI_Count length);
 Status bad_handle(const char* parameter, const void* handle, ObjectKind wanted);
@@ -225,9 +224,9 @@ inline Status check_handle_at_or_null(const char* parameter, const Handle* handl
 inline constexpr std::uintptr_t kFirstPage = 4096;  // bytes from address 0 on that are never mapped
 
 [[gnu::always_inline]] inline Status check_running() {
-  if (is_running()) [[likely]]
+  if (process::is_running()) [[likely]]
     return {};
-  return not_running();
+  return process::not_running();
 }
 
 template <typename T>

@@ -12,7 +12,6 @@
 #include "mpi/hardware.h"
 #include "mpi/implementation.h"
 #include "mpi/making.h"
-#include "mpi/process.h"
 
 namespace lapwing::mpi {
 

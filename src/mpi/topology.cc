@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/handles.h"
 #include "mpi/implementation.h"
 #include "mpi/making.h"
-#include "mpi/process.h"
 
 namespace lapwing::mpi {
 

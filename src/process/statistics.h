@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "mpi/process.h"
+#include "process/process.h"
 
-namespace lapwing::mpi {
+namespace lapwing::process {
 
 // What there is to tell. Kept from the moment when all ranks meet at the end until it is printed.
 struct Statistics {
@@ -25,4 +25,4 @@ struct Statistics {
   std::string report(const std::string& whose) const;
 };
 
-}  // namespace lapwing::mpi
+}  // namespace lapwing::process

@@ -1,4 +1,4 @@
-#include "mpi/process.h"
+#include "process/start_and_end.h"
 
 #include <time.h>
 
@@ -11,15 +11,16 @@
 #include "base/outer_call.h"
 #include "coll/coll.h"
 #include "coll/seat.h"
-#include "mpi/announce.h"
-#include "mpi/lifecycle.h"
-#include "mpi/statistics.h"
+#include "process/announce.h"
+#include "process/process.h"
+#include "process/settling.h"
+#include "process/statistics.h"
 #include "runtime/host_identity.h"
 #include "wire/hang_report.h"
 
 extern char** environ;
 
-namespace lapwing::mpi {
+namespace lapwing::process {
 namespace {
 
 comm::Communicator* make_predefined(std::uint64_t context, comm::Group* group, MPI_Comm handle, const char* name) {
@@ -38,8 +39,7 @@ void make_communicators(Process& process) {
   using comm::ContextIds;
   process.context_ids = std::make_unique<ContextIds>(self);
   process.world = make_predefined(ContextIds::kWorld, all, MPI_COMM_WORLD, "MPI_COMM_WORLD");
-  process.self =
-      make_predefined(ContextIds::kSelf, comm::Group::make({self}, self), MPI_COMM_SELF, "MPI_COMM_SELF");
+  process.self = make_predefined(ContextIds::kSelf, comm::Group::make({self}, self), MPI_COMM_SELF, "MPI_COMM_SELF");
   process.processes = make_predefined(ContextIds::kProcesses, all, MPI_COMM_NULL, "all processes");
   for (comm::Communicator* each : {process.world, process.self, process.processes})
     each->crowded = process.job.crowded();
@@ -101,28 +101,6 @@ Status start(Process& process) {
   return open_network(process);
 }
 
-// A millisecond's sleep, inside the engine, between two looks at a condition that has no waiter of its own.
-class Pause : public engine::Timer {
- public:
-  Pause(engine::Engine& engine, const engine::WaitReason& reason) noexcept
-      : Timer([](engine::Timer& timer) noexcept {
-          auto& pause = static_cast<Pause&>(timer);
-          pause.engine_.arrive(pause.waiter_);
-        }),
-        engine_(engine) {
-    waiter_.explain(reason);
-  }
-  void wait() noexcept {
-    constexpr std::int64_t kLength = 1'000'000;  // ns
-    engine_.set_timer(*this, engine_.clock().now() + kLength);
-    engine_.wait(waiter_);
-  }
-
- private:
-  engine::Engine& engine_;
-  engine::Waiter waiter_{1};
-};
-
 // Why the end waits: sends that have not met their receivers.
 class SettleWait final : public engine::WaitReason {
  public:
@@ -148,9 +126,8 @@ void settle(Process& process) {
   engine::Call call(process.engine);
   while (process.engine.turn()) {
   }
-  if (process.messenger->quiet() && process.network->flushed()) return;
   const SettleWait reason(process);
-  while (!process.messenger->quiet() || !process.network->flushed()) Pause(process.engine, reason).wait();
+  wait_until(process.engine, reason, [&] { return process.messenger->quiet() && process.network->flushed(); });
 }
 
 // All ranks have made their last collective call on MPI_COMM_WORLD. Where they share memory, one that met no other is found now.
@@ -205,7 +182,7 @@ void abandon_process() noexcept {
 }
 
 Status settle_process(bool with_all) {
-  Process& process = mpi::process();
+  Process& process = process::process();
   settle(process);
   // Where others may go on with other sessions, a peer that leaves is news for what waits for it.
   if (!with_all) return {};
@@ -225,7 +202,7 @@ Status settle_process(bool with_all) {
 }
 
 Status stop_process() {
-  std::unique_ptr<Process> process(&mpi::process());
+  std::unique_ptr<Process> process(&process::process());
   if (process->settings.stats) print_statistics(*process);
   {
     engine::Call call(process->engine);
@@ -242,4 +219,4 @@ Status stop_process() {
   return status;
 }
 
-}  // namespace lapwing::mpi
+}  // namespace lapwing::process

@@ -6,7 +6,7 @@
 
 #include "engine/event_port.h"
 
-namespace lapwing::mpi {
+namespace lapwing::process {
 
 struct Process;
 
@@ -28,4 +28,4 @@ class HangListener final : public engine::FdHandler {
   int fd_ = -1;
 };
 
-}  // namespace lapwing::mpi
+}  // namespace lapwing::process

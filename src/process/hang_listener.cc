@@ -1,4 +1,4 @@
-#include "mpi/hang_listener.h"
+#include "process/hang_listener.h"
 
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -11,10 +11,10 @@
 #include <new>
 
 #include "base/log.h"
-#include "mpi/process.h"
+#include "process/process.h"
 #include "wire/hang_report.h"
 
-namespace lapwing::mpi {
+namespace lapwing::process {
 namespace {
 
 // The variable names a descriptor and the number of the socket behind it. A child of a rank inherits the variable but not the
@@ -78,4 +78,4 @@ void HangListener::on_ready(std::uint32_t) noexcept {
   if (bytes == 0) close();  // mpiexec has ended
 }
 
-}  // namespace lapwing::mpi
+}  // namespace lapwing::process

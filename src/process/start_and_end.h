@@ -1,10 +1,10 @@
-// Start and end of this process's part in the job. Called by initialization and finalization (init.cc), which count who needs
-// the process and hold a lock over these calls.
+// Start and end of this process's part in the job. Called by models.cc, which knows which model needs the process, and holds a lock over
+// these calls.
 #pragma once
 
 #include "base/status.h"
 
-namespace lapwing::mpi {
+namespace lapwing::process {
 
 // Joins the job and opens the network: afterwards process() works. Collective over the job's processes.
 Status start_process();
@@ -15,11 +15,5 @@ Status stop_process();
 
 // In a child that was forked while MPI ran: leaves the process object where it is, untouched; process() is null afterwards.
 void abandon_process() noexcept;
-// Whether this process is such a child. To MPI it looks as after MPI_Finalize.
-bool is_forked_child() noexcept;
 
-// For MPI_Initialized and MPI_Finalized, and for the shims' checks: the world model's state.
-enum class WorldState { kNotInitialized, kInitialized, kFinalized };
-WorldState world_state() noexcept;
-
-}  // namespace lapwing::mpi
+}  // namespace lapwing::process

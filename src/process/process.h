@@ -1,6 +1,8 @@
-// This process's part in the job: the one object behind all MPI functions, and the only global of the library.
+// This process's part in the job: the one object behind all MPI functions.
 //
-// Lives from the first initialization (MPI_Init, MPI_Init_thread, MPI_Session_init) to the last finalization.
+// Lives from the first initialization (MPI_Init, MPI_Init_thread, MPI_Session_init) to the last finalization. Global apart from it is
+// only what must work before, after or without it: the state of the two models and the lock over their transitions (models.cc), the log's
+// level, the descriptors to close in a forked child, predefined datatypes, and error codes and handlers that the program has added.
 #pragma once
 
 #include <memory>
@@ -10,13 +12,13 @@
 #include "base/settings.h"
 #include "comm/communicator.h"
 #include "engine/engine.h"
-#include "mpi/hang_listener.h"
-#include "mpi/resolve.h"
 #include "net/network.h"
 #include "p2p/messenger.h"
+#include "process/hang_listener.h"
+#include "process/head.h"
 #include "runtime/job.h"
 
-namespace lapwing::mpi {
+namespace lapwing::process {
 
 struct Process : ProcessHead {
   Settings settings;
@@ -41,8 +43,4 @@ inline Process& process() noexcept {
   return *process_or_null();
 }
 
-// Handles to objects, as in resolve.h; null when the handle is of no living object of that kind. Predefined handles resolve too.
-comm::Group* resolve(MPI_Group handle) noexcept;
-request::Request* resolve(MPI_Request handle) noexcept;
-
-}  // namespace lapwing::mpi
+}  // namespace lapwing::process

@@ -1,23 +1,39 @@
-#include "mpi/statistics.h"
+#include "process/statistics.h"
 
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 
-namespace lapwing::mpi {
+namespace lapwing::process {
 namespace {
 
 // Every number, in the order of the line that encode() writes.
 template <typename Numbers, typename Visit>
 void for_each_number(Numbers& s, Visit visit) {
-  for (auto* number :
-       {&s.messages.eager_sends, &s.messages.rendezvous_sends, &s.messages.held_back_sends,
-        &s.messages.messages_received, &s.messages.unexpected_messages, &s.messages.unexpected_bytes,
-        &s.messages.unexpected_bytes_peak, &s.messages.bytes_moved, &s.messages.bytes_received, &s.messages.bytes_overlapped, &s.engine.waits_spun,
-        &s.engine.waits_slept, &s.engine.event_thread_wakeups, &s.engine.event_thread_turns, &s.calls.sends,
-        &s.calls.receives, &s.calls.copies, &s.calls.looks, &s.calls.sleeps, &s.calls.watches, &s.calls.bells,
-        &s.calls.timers, &s.calls.yields})
+  for (auto* number : {&s.messages.eager_sends,
+                       &s.messages.rendezvous_sends,
+                       &s.messages.held_back_sends,
+                       &s.messages.messages_received,
+                       &s.messages.unexpected_messages,
+                       &s.messages.unexpected_bytes,
+                       &s.messages.unexpected_bytes_peak,
+                       &s.messages.bytes_moved,
+                       &s.messages.bytes_received,
+                       &s.messages.bytes_overlapped,
+                       &s.engine.waits_spun,
+                       &s.engine.waits_slept,
+                       &s.engine.event_thread_wakeups,
+                       &s.engine.event_thread_turns,
+                       &s.calls.sends,
+                       &s.calls.receives,
+                       &s.calls.copies,
+                       &s.calls.looks,
+                       &s.calls.sleeps,
+                       &s.calls.watches,
+                       &s.calls.bells,
+                       &s.calls.timers,
+                       &s.calls.yields})
     visit(*number);
 }
 
@@ -85,4 +101,4 @@ std::string Statistics::report(const std::string& whose) const {
   return text;
 }
 
-}  // namespace lapwing::mpi
+}  // namespace lapwing::process

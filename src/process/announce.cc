@@ -1,4 +1,4 @@
-#include "mpi/announce.h"
+#include "process/announce.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -7,10 +7,10 @@
 #include <string>
 
 #include "base/log.h"
-#include "mpi/implementation.h"
-#include "mpi/process.h"
+#include "process/process.h"
+#include "process/version.h"
 
-namespace lapwing::mpi {
+namespace lapwing::process {
 namespace {
 
 // "0-3,8": the processors that this process may use.
@@ -43,17 +43,16 @@ std::string bytes(std::uint64_t count) {
 
 void announce_job(const Process& process) {
   const Settings& settings = process.settings;
-  char version[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  if (!get_library_version(version, &length).ok()) return;
-  log_info("%s, %d ranks, %s%s", version, process.job.size(), launcher(process.job).c_str(),
+  log_info("%s, %d ranks, %s%s", version().c_str(), process.job.size(), launcher(process.job).c_str(),
            process.job.crowded() ? ", more of them than cores" : "");
-  log_info("transports %s; progress by %s; messages of up to %s (shm) and %s (tcp) travel without asking first; messages that "
-           "no receive has asked for may take %s",
-           settings::TransportKind::print(settings.transports).c_str(),
-           settings.progress == Progress::kThread ? "the event thread" : "polling in MPI calls",
-           bytes(settings.eager_limit_shm).c_str(), bytes(settings.eager_limit_tcp).c_str(),
-           bytes(settings.unexpected_limit).c_str());
+  log_info(
+      "transports %s; progress by %s; messages of up to %s (shm) and %s (tcp) travel without asking first; messages "
+      "that "
+      "no receive has asked for may take %s",
+      settings::TransportKind::print(settings.transports).c_str(),
+      settings.progress == Progress::kThread ? "the event thread" : "polling in MPI calls",
+      bytes(settings.eager_limit_shm).c_str(), bytes(settings.eager_limit_tcp).c_str(),
+      bytes(settings.unexpected_limit).c_str());
 }
 
 }  // namespace
@@ -65,4 +64,4 @@ void announce(const Process& process) {
            is_set("LAPWING_INTERNAL_BOUND") ? "bound to" : "not bound by the launcher, may use", processors().c_str());
 }
 
-}  // namespace lapwing::mpi
+}  // namespace lapwing::process
