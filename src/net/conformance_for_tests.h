@@ -30,11 +30,24 @@ inline int tag_of(const wire::FrameHeader& header) {
   return static_cast<int>(header.own(5));
 }
 
+// How many posts run on this thread: nothing may call back from inside.
+inline thread_local int posts_running = 0;
+
+// Posts, and calls back when the frame was taken at once.
+inline bool post_and_tell(Transport& transport, PeerId peer, SendOp& op) {
+  ++posts_running;
+  const bool taken = transport.post(peer, op);
+  --posts_running;
+  if (taken) op.on_taken(op, Status());
+  return taken;
+}
+
 struct TestOp : SendOp {
   TestOp() {
     header.describe(wire::Protocol::kMessages, 0);
-    on_sent = [](SendOp& op, const Status& status) noexcept {
+    on_taken = [](SendOp& op, const Status& status) noexcept {
       auto& self = static_cast<TestOp&>(op);
+      EXPECT_EQ(posts_running, 0);
       ++self.completions;
       self.failed = !status.ok();
       self.why = status.text();
@@ -85,6 +98,7 @@ class TestSink final : public FrameSink {
     return landing;
   }
   void on_frame(PeerId peer, const wire::FrameHeader& header, const Landing& landing) noexcept override {
+    EXPECT_EQ(posts_running, 0);
     received.push_back({peer, header, landing.base == buffers_[peer].data() ? std::move(buffers_[peer]) : Bytes()});
     if (after_frame) after_frame();
   }
@@ -156,7 +170,7 @@ struct Node {
   }
   void post(PeerId peer, SendOp& op) {
     const engine::Call call(engine);
-    transport->post(peer, op);
+    post_and_tell(*transport, peer, op);
   }
 
   SteadyClock clock;

@@ -29,7 +29,7 @@ TEST_P(Conformance, AFloodInBothDirectionsEnds) {
       set_tag(ops[i], i);
       ops[i].carry(make_bytes(kBytes + i, i));
       ops[i].then = [&](TestOp&) { one_less(); };
-      node.transport->post(peer, ops[i]);
+      post_and_tell(*node.transport, peer, ops[i]);
     }
     call.wait(all);
     node.sink.after_frame = nullptr;
@@ -57,9 +57,9 @@ TEST_P(Conformance, NoWakeUpIsLost) {
     node.sink.after_frame = [&] { node.engine.finish(arrival); };
     for (int round = 0; round < kRounds; ++round) {
       node.engine.begin(arrival);
-      if (begins) node.transport->post(peer, op);
+      if (begins) post_and_tell(*node.transport, peer, op);
       call.wait(arrival);
-      if (!begins) node.transport->post(peer, op);
+      if (!begins) post_and_tell(*node.transport, peer, op);
     }
     node.sink.after_frame = nullptr;
   };

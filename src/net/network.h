@@ -34,7 +34,7 @@ class Network {
   // Fails with one clear text when some peer can be reached by no transport.
   Status attach(const wire::CardBook& cards);
 
-  void post(PeerId peer, SendOp& op) noexcept { routes_[peer].transport->post(peer, op); }
+  [[nodiscard]] bool post(PeerId peer, SendOp& op) noexcept { return routes_[peer].transport->post(peer, op); }
   const Capabilities& capabilities(PeerId peer) noexcept { return routes_[peer].capabilities; }
   Transport& route(PeerId peer) noexcept { return *routes_[peer].transport; }
   // As Transport::watch_after(), over all of them.

@@ -30,16 +30,18 @@ enum class Delivery {
   kUrgent,     // now
 };
 
-// One frame on its way out. Owned by the layer above; a transport links it into its queues until on_sent.
+// One frame on its way out. Owned by the layer above; a transport links it into its queues until it is taken.
 class SendOp : public ListNode<> {
  public:
-  using OnSent = void (*)(SendOp& op, const Status& status) noexcept;
+  using OnTaken = void (*)(SendOp& op, const Status& status) noexcept;
 
   wire::FrameHeader header;         // the protocol's, and described; the transport numbers it
   const std::byte* data = nullptr;  // the payload when it is contiguous: header.payload_bytes() of it
   ByteWalk* walk = nullptr;         // otherwise; the transport takes exactly payload_bytes() from it
   Delivery delivery = Delivery::kAtOnce;
-  OnSent on_sent = nullptr;  // exactly once: the payload's memory may be reused (or: will never be sent, with why)
+  // Exactly once, unless post() has said so already: the payload's memory may be reused (or: the frame will never be sent, with why).
+  // From the transport's poll or a tasklet, never from inside post().
+  OnTaken on_taken = nullptr;
 
   // The transport's own bookkeeping.
   std::uint64_t transport_progress = 0;
@@ -65,8 +67,6 @@ class FrameSink {
   }
   // A header from `peer` has arrived, and its transport's part is sound. Says where the payload goes. For a frame without payload too.
   virtual Landing on_header(PeerId peer, const wire::FrameHeader& header) noexcept = 0;
-  // May follow on_header, when the payload of a long frame begins to come: unlike there, frames may be posted here.
-  virtual void on_begun(PeerId peer, const wire::FrameHeader& header) noexcept { (void)peer, (void)header; }
   // The whole payload is in the landing.
   virtual void on_frame(PeerId peer, const wire::FrameHeader& header, const Landing& landing) noexcept = 0;
   // No frame will come from or go to `peer` any more. If a frame was half received, `landing` is what on_header gave for
@@ -123,8 +123,9 @@ class Transport : public engine::Source {
   virtual bool reaches(PeerId peer) const noexcept = 0;
   virtual Capabilities capabilities(PeerId peer) const noexcept = 0;
 
-  // Sends at once what the way takes (optimistic send); the rest follows as the engine turns. Order per peer is kept.
-  virtual void post(PeerId peer, SendOp& op) noexcept = 0;
+  // Sends at once what the way takes (optimistic send); the rest follows as the engine turns. Order per peer is kept. True: the frame is
+  // taken whole, and on_taken is not called. Nothing calls back from inside.
+  [[nodiscard]] virtual bool post(PeerId peer, SendOp& op) noexcept = 0;
 
   // Takes a whole frame of at most capabilities().at_once of payload, by copying it: it is as good as sent, and nothing calls back.
   // False: not now, nothing has happened; post it. With kWhenAsked nothing is lost when the frame lies there until the peer's

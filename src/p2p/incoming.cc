@@ -1,5 +1,5 @@
-// Frames on their way in. on_header judges a frame before a byte of its payload is taken and says where that goes; nothing is
-// posted there. on_frame acts; on_begun already does where only the rest of a message is to be asked for.
+// Frames on their way in. on_header judges a frame before a byte of its payload is taken and says where that goes; on_frame acts on
+// it. Only the rest of a message is asked for as early as in on_header, so that its sender need not wait for the answer.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -125,7 +125,11 @@ net::Landing Messenger::State::on_message_header(net::PeerId id, const wire::Mes
   bind(*receive, id, header.source, header.tag, header.message_bytes);
   receive->result().note = header.receiver_token;
   peer.landing_receive = receive;
-  if (!is_pullable(header)) return landing_of(*receive, 0, header.payload_bytes);
+  if (!is_pullable(header)) {
+    if (header.kind == MessageKind::kRts && receive->wanted_ > header.payload_bytes)
+      post_cts(*receive, header.sender_token);
+    return landing_of(*receive, 0, header.payload_bytes);
+  }
   net::Landing landing;
   landing.base = peer.address;
   landing.accepted = sizeof peer.address;
@@ -190,16 +194,6 @@ const char* Messenger::State::check_answer(net::PeerId id, const wire::MessageHe
   return nullptr;
 }
 
-// ---- long frames ----
-
-// Asks for the rest of a message while its first bytes are still coming, so that the sender need not wait for the answer.
-void Messenger::State::on_begun(net::PeerId id, const wire::FrameHeader& frame) noexcept {
-  const wire::MessageHeader header = wire::unpack(frame);
-  ReceiveRequest* receive = peers[id].landing_receive;
-  if (header.kind != MessageKind::kRts || is_pullable(header) || receive == nullptr) return;
-  if (receive->wanted_ > header.payload_bytes) post_cts(*receive, header.sender_token);
-}
-
 // ---- whole frames ---------------------------------------------------------------------------------------------------
 
 void Messenger::State::on_frame(net::PeerId id, const wire::FrameHeader& frame) noexcept {
@@ -238,7 +232,7 @@ void Messenger::State::on_message(net::PeerId id, const wire::MessageHeader& hea
     count_moved(landed);
     peer.incoming[account].release(message_units(stored_bytes(header)));
     if (header.kind == MessageKind::kRts) {
-      const bool asked = receive->token_ != 0;  // by on_begun
+      const bool asked = receive->token_ != 0;  // by on_message_header
       if (!asked)
         proceed(*receive, header.sender_token, is_pullable(header), address);
       else if (receive->received_ == receive->wanted_)

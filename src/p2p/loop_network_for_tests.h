@@ -19,6 +19,7 @@
 #include "comm/communicator.h"
 #include "engine/engine.h"
 #include "net/network.h"
+#include "net/refusals.h"
 #include "p2p/messenger.h"
 #include "wire/message_header.h"
 
@@ -62,7 +63,7 @@ class LoopJob {
     Status attach(const wire::CardBook&) override { return {}; }
     bool reaches(net::PeerId) const noexcept override { return true; }
     net::Capabilities capabilities(net::PeerId) const noexcept override { return job_.options.way; }
-    void post(net::PeerId peer, net::SendOp& op) noexcept override { job_.post(rank_, peer, op); }
+    bool post(net::PeerId peer, net::SendOp& op) noexcept override { return job_.post(rank_, peer, op); }
     bool pull(net::PeerId, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept override {
       if (job_.pulls_until_failure == 0) return false;
       --job_.pulls_until_failure;
@@ -117,6 +118,7 @@ class LoopJob {
     engine::Engine engine;
     Messenger messenger;
     net::Network network;
+    net::Refusals refusals{engine};
     comm::Communicator* world;
   };
 
@@ -156,12 +158,17 @@ class LoopJob {
     return operation.done();
   }
 
-  void post(std::uint32_t from, std::uint32_t to, net::SendOp& op) {
-    if (lost[from] || lost[to]) return op.on_sent(op, Status::error(MPI_ERR_OTHER, "rank %u is lost", to));
+  bool post(std::uint32_t from, std::uint32_t to, net::SendOp& op) {
+    if (lost[from] || lost[to]) {
+      ranks[from]->refusals.add(op, Status::error(MPI_ERR_OTHER, "rank %u is lost", to));
+      return false;
+    }
     auto& wire = wires[from * options.ranks + to];
     wire.push_back({&op, op.header, {}, {}, Stage::kPosted});
     ++frames_posted;
-    if (wire.size() == 1 && from * options.ranks + to != stalled && random() % 2 == 0) take(wire.front());
+    const bool at_once = wire.size() == 1 && from * options.ranks + to != stalled && random() % 2 == 0;
+    if (at_once) take(wire.front());
+    return at_once;
   }
 
   // A frame that no honest messenger would send.
@@ -181,11 +188,11 @@ class LoopJob {
       const Status status = Status::error(MPI_ERR_OTHER, "rank %u: %s", rank, why);
       ranks[other]->messenger.on_peer_lost(rank, status, landing);
       for (Frame& frame : out) {
-        if (frame.stage == Stage::kPosted) frame.op->on_sent(*frame.op, status);
+        if (frame.stage == Stage::kPosted) frame.op->on_taken(*frame.op, status);
       }
       out.clear();
       for (Frame& frame : in) {
-        if (frame.stage == Stage::kPosted) frame.op->on_sent(*frame.op, status);
+        if (frame.stage == Stage::kPosted) frame.op->on_taken(*frame.op, status);
       }
       in.clear();
     }
@@ -224,7 +231,6 @@ class LoopJob {
       std::memcpy(frame.payload.data(), op.data, frame.payload.size());
     }
     frame.stage = Stage::kTaken;
-    op.on_sent(op, Status());
   }
 
   void advance(std::size_t index) {
@@ -234,7 +240,8 @@ class LoopJob {
     Rank& to = *ranks[index % options.ranks];
     switch (frame.stage) {
       case Stage::kPosted:
-        return take(frame);
+        take(frame);
+        return frame.op->on_taken(*frame.op, Status());
       case Stage::kTaken: {
         if (index % options.ranks == deaf) return wire.pop_front();
         const Status status = wire::check(frame.header);
@@ -244,8 +251,6 @@ class LoopJob {
           return lose(from, violations.back().c_str());
         }
         frame.stage = Stage::kLanding;
-        const wire::FrameHeader header = frame.header;
-        if (header.payload_bytes() != 0 && random() % 2 == 0) to.messenger.on_begun(from, header);
         return;
       }
       case Stage::kLanding: {

@@ -225,9 +225,6 @@ bool Messenger::on_whole(net::PeerId peer, const wire::FrameHeader& header, cons
 net::Landing Messenger::on_header(net::PeerId peer, const wire::FrameHeader& header) noexcept {
   return state_->on_header(peer, header);
 }
-void Messenger::on_begun(net::PeerId peer, const wire::FrameHeader& header) noexcept {
-  state_->on_begun(peer, header);
-}
 void Messenger::on_frame(net::PeerId peer, const wire::FrameHeader& header, const net::Landing&) noexcept {
   state_->on_frame(peer, header);
 }

@@ -123,7 +123,6 @@ class Messenger final : public net::FrameSink {
   // net::FrameSink
   bool on_whole(net::PeerId peer, const wire::FrameHeader& header, const std::byte* payload) noexcept override;
   net::Landing on_header(net::PeerId peer, const wire::FrameHeader& header) noexcept override;
-  void on_begun(net::PeerId peer, const wire::FrameHeader& header) noexcept override;
   void on_frame(net::PeerId peer, const wire::FrameHeader& header, const net::Landing& landing) noexcept override;
   void on_peer_lost(net::PeerId peer, const Status& why, const net::Landing* landing) noexcept override;
   void on_peer_left(net::PeerId peer, const Status& why) noexcept override;

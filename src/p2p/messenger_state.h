@@ -1,8 +1,7 @@
 // The inside of the messenger, shared by the files that implement it: sending.cc, receiving.cc, incoming.cc, peer_loss.cc.
 // Everything here runs with the endpoint's lock held.
 //
-// Posting a frame may deliver it at once (to ourselves) and so call back into the messenger before post() returns. Hence the
-// rule in all these files: state is made consistent before a post, and nothing that a delivery may end is touched after it.
+// Nothing calls back from inside post(): it says whether the frame was taken at once, and what comes of it comes later.
 #pragma once
 
 #include <memory>
@@ -48,7 +47,7 @@ struct Peer {
 };
 
 struct Messenger::State {
-  // A frame without payload, from the pool until on_sent.
+  // A frame without payload, from the pool until it is taken.
   struct Control : net::SendOp {
     State* state = nullptr;
     net::PeerId peer = 0;
@@ -87,10 +86,10 @@ struct Messenger::State {
   void fail(SendRequest& send, Status why) noexcept;
   void cancel(SendRequest& send) noexcept;
   void drain_held(net::PeerId id) noexcept;
-  static void on_frame_sent(net::SendOp& op, const Status& status) noexcept;
-  static void on_control_sent(net::SendOp& op, const Status& status) noexcept;
+  static void on_frame_taken(net::SendOp& op, const Status& status) noexcept;
+  static void on_control_taken(net::SendOp& op, const Status& status) noexcept;
   std::uint32_t take_owed(Peer& peer) noexcept;
-  void post(net::PeerId id, net::SendOp& op) noexcept;
+  [[nodiscard]] bool post(net::PeerId id, net::SendOp& op) noexcept;
   void post_control(net::PeerId id, const wire::MessageHeader& header) noexcept;
   void answer(net::PeerId id, wire::MessageKind kind, std::uint64_t sender_token) noexcept;
   void post_frame(SendRequest& send, SendRequest::Frame& frame, const wire::MessageHeader& header) noexcept;
@@ -123,7 +122,6 @@ struct Messenger::State {
   net::Landing on_message_header(net::PeerId id, const wire::MessageHeader& header) noexcept;
   net::Landing store(net::PeerId id, const wire::MessageHeader& header) noexcept;
   net::Landing on_data_header(net::PeerId id, const wire::MessageHeader& header) noexcept;
-  void on_begun(net::PeerId id, const wire::FrameHeader& frame) noexcept;
   const char* check_answer(net::PeerId id, const wire::MessageHeader& header) noexcept;
   void on_frame(net::PeerId id, const wire::FrameHeader& frame) noexcept;
   void on_message(net::PeerId id, const wire::MessageHeader& header) noexcept;

@@ -54,7 +54,7 @@ class SendRequest : public Request, public ListNode<HeldTag> {
  private:
   friend class Messenger;
 
-  // One frame of this send, with the transport until on_sent.
+  // One frame of this send, with the transport until it is taken.
   struct Frame : net::SendOp {
     SendRequest* send = nullptr;
     bool busy = false;
@@ -75,7 +75,6 @@ class SendRequest : public Request, public ListNode<HeldTag> {
   bool rendezvous_ = false;  // an RTS has gone
   bool awaits_answer_ = false;
   bool awaits_cancel_ack_ = false;
-  bool pumping_ = false;
   std::byte offer_[8] = {};  // payload of a pullable request: the address of the message
   Frame frames_[2];          // two, so that one fills the pipe while the next is prepared
 };

@@ -24,7 +24,7 @@ void Messenger::State::start(SendRequest& send) noexcept {
   send.result().clear();
   send.walk_.reset();
   send.next_byte_ = send.wanted_ = send.receiver_token_ = send.token_ = 0;
-  send.held_ = send.rendezvous_ = send.awaits_answer_ = send.awaits_cancel_ack_ = send.pumping_ = false;
+  send.held_ = send.rendezvous_ = send.awaits_answer_ = send.awaits_cancel_ack_ = false;
   const SendArguments& arguments = send.arguments_;
   if (arguments.destination == MPI_PROC_NULL) {
     send.result().source = MPI_PROC_NULL;
@@ -152,6 +152,7 @@ void Messenger::State::post_whole(SendRequest& send) noexcept {
   header.payload_bytes = send.bytes_;
   send.frames_[0].data = send.contiguous_;
   post_frame(send, send.frames_[0], header);
+  settle(send);
 }
 
 void Messenger::State::post_rts(SendRequest& send, std::uint64_t first_bytes) noexcept {
@@ -178,24 +179,19 @@ void Messenger::State::post_frame(SendRequest& send, SendRequest::Frame& frame,
                                   const wire::MessageHeader& header) noexcept {
   frame.header = wire::pack(header);
   frame.walk = send.walk_ ? &*send.walk_ : nullptr;
-  frame.on_sent = &State::on_frame_sent;
+  frame.on_taken = &State::on_frame_taken;
   frame.send = &send;
-  frame.busy = true;
-  post(send.peer_, frame);
+  frame.busy = !post(send.peer_, frame);
 }
 
-// After CTS: keeps frames of data with the transport until all wanted bytes have been posted. A loop, not a recursion
-// through on_sent, because a transport may take every frame at once.
+// After CTS: keeps frames of data with the transport until all wanted bytes have been posted.
 void Messenger::State::pump(SendRequest& send) noexcept {
-  if (send.pumping_) return;
-  send.pumping_ = true;
   while (send.next_byte_ < send.wanted_) {
     SendRequest::Frame* frame = !send.frames_[0].busy ? &send.frames_[0] : &send.frames_[1];
     const bool walk_busy = send.walk_ && (send.frames_[0].busy || send.frames_[1].busy);
     if (frame->busy || walk_busy) break;
     post_chunk(send, *frame);
   }
-  send.pumping_ = false;
   settle(send);
 }
 
@@ -214,7 +210,7 @@ void Messenger::State::post_chunk(SendRequest& send, SendRequest::Frame& frame) 
   post_frame(send, frame, header);
 }
 
-void Messenger::State::on_frame_sent(net::SendOp& op, const Status& status) noexcept {
+void Messenger::State::on_frame_taken(net::SendOp& op, const Status& status) noexcept {
   auto& frame = static_cast<SendRequest::Frame&>(op);
   SendRequest& send = *frame.send;
   State& state = *send.messenger_->state_;
@@ -229,7 +225,7 @@ void Messenger::State::on_frame_sent(net::SendOp& op, const Status& status) noex
 
 // Completes the send if nothing more can happen to it.
 void Messenger::State::settle(SendRequest& send) noexcept {
-  if (send.frames_[0].busy || send.frames_[1].busy || send.pumping_) return;
+  if (send.frames_[0].busy || send.frames_[1].busy) return;
   if (send.awaits_answer_ || send.awaits_cancel_ack_ || send.next_byte_ < send.wanted_) return;
   if (send.token_ != 0) sends.release(send.token_);
   send.token_ = 0;
@@ -283,9 +279,9 @@ std::uint32_t Messenger::State::take_owed(Peer& peer) noexcept {
   return account == kInternalAccount && credit != 0 ? credit | kInternalAccountBit : credit;
 }
 
-void Messenger::State::post(net::PeerId id, net::SendOp& op) noexcept {
+bool Messenger::State::post(net::PeerId id, net::SendOp& op) noexcept {
   if (const std::uint32_t credit = take_owed(peers[id]); credit != 0) wire::set_credit(op.header, credit);
-  network->post(id, op);
+  return network->post(id, op);
 }
 
 void Messenger::State::post_control(net::PeerId id, const wire::MessageHeader& header) noexcept {
@@ -294,7 +290,7 @@ void Messenger::State::post_control(net::PeerId id, const wire::MessageHeader& h
     controls.push_back(std::make_unique<Control>());
     free_controls = controls.back().get();
     free_controls->state = this;
-    free_controls->on_sent = &State::on_control_sent;
+    free_controls->on_taken = &State::on_control_taken;
   }
   Control& control = *free_controls;
   free_controls = control.next_free;
@@ -306,7 +302,7 @@ void Messenger::State::post_control(net::PeerId id, const wire::MessageHeader& h
   control.data = kPadding;
   control.peer = id;
   ++peers[id].controls;
-  post(id, control);
+  if (post(id, control)) on_control_taken(control, Status());
 }
 
 // Tells a synchronous send that its message was matched (kAck), or a rendezvous that no more is needed (kFin).
@@ -317,7 +313,7 @@ void Messenger::State::answer(net::PeerId id, wire::MessageKind kind, std::uint6
   post_control(id, header);
 }
 
-void Messenger::State::on_control_sent(net::SendOp& op, const Status&) noexcept {
+void Messenger::State::on_control_taken(net::SendOp& op, const Status&) noexcept {
   auto& control = static_cast<Control&>(op);
   State& state = *control.state;
   control.next_free = state.free_controls;

@@ -73,18 +73,19 @@ Capabilities SelfTransport::capabilities(PeerId peer) const noexcept {
   return {kEagerLimit, kDataChunk, true};
 }
 
-void SelfTransport::post(PeerId, SendOp& op) noexcept {
+bool SelfTransport::post(PeerId, SendOp& op) noexcept {
   if (!open_ || lost_) {
-    op.on_sent(
+    refusals_.add(
         op, Status::error(MPI_ERR_OTHER, "rank %u cannot send to itself any more: its transports are closed", rank_));
-    return;
+    return false;
   }
   op.transport_progress = next_++;
   queue_.push_back(op);
-  if (scheduled_) return;
+  if (scheduled_) return false;
   scheduled_ = true;  // until the queue is empty; holds the engine awake meanwhile
   engine_.hold();
   engine_.defer(delivery_);
+  return false;
 }
 
 void SelfTransport::Delivery::run(engine::Tasklet& tasklet) noexcept {
@@ -109,7 +110,7 @@ void SelfTransport::deliver_queued() noexcept {
 }
 
 void SelfTransport::deliver(SendOp& op) noexcept {
-  const wire::FrameHeader header = op.header;  // `op` may be gone after on_sent
+  const wire::FrameHeader header = op.header;  // `op` may be gone after on_taken
   FrameSink& sink = sinks_.of(header);
   const Landing landing = sink.on_header(rank_, header);
   if (landing.violation) {
@@ -118,14 +119,14 @@ void SelfTransport::deliver(SendOp& op) noexcept {
         Status::error(MPI_ERR_INTERN, "rank %u broke the message protocol with itself: %s", rank_, landing.reason);
     while (!queue_.empty()) {
       SendOp& failed = queue_.pop_front();
-      failed.on_sent(failed, why);
+      failed.on_taken(failed, why);
     }
     sinks_.peer_lost(rank_, why, header, &landing);
     return;
   }
   copy_payload(op, landing);
   op.unlink();
-  op.on_sent(op, Status());
+  op.on_taken(op, Status());
   sink.on_frame(rank_, header, landing);
 }
 
@@ -142,7 +143,7 @@ void SelfTransport::close() noexcept {
   const Status why = Status::error(MPI_ERR_OTHER, "rank %u has closed its connections", rank_);
   while (!queue_.empty()) {
     SendOp& op = queue_.pop_front();
-    op.on_sent(op, why);
+    op.on_taken(op, why);
   }
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "net/network.h"
+#include "net/refusals.h"
 #include "net/transport.h"
 
 namespace lapwing::net {
@@ -21,7 +22,7 @@ class SelfTransport final : public Transport {
   bool reaches(PeerId peer) const noexcept override { return peer == rank_; }
   Capabilities capabilities(PeerId peer) const noexcept override;
 
-  void post(PeerId peer, SendOp& op) noexcept override;
+  bool post(PeerId peer, SendOp& op) noexcept override;
   bool pull(PeerId peer, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept override;
 
   bool flushed() const noexcept override { return queue_.empty(); }
@@ -49,6 +50,7 @@ class SelfTransport final : public Transport {
   PeerId rank_;
   IntrusiveList<SendOp> queue_;
   Delivery delivery_{*this};
+  Refusals refusals_{engine_};
   std::uint64_t next_ = 0;  // counts frames
   bool open_ = false;
   bool lost_ = false;

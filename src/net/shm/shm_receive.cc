@@ -164,8 +164,7 @@ void ShmTransport::lose_malformed(Link& link, const char* why) noexcept {
 }
 
 void ShmTransport::begin_frame(Link& link) noexcept {
-  FrameSink& sink = sinks_.of(link.header);
-  link.landing = sink.on_header(link.peer, link.header);
+  link.landing = sinks_.of(link.header).on_header(link.peer, link.header);
   link.landing.accepted = std::min(link.landing.accepted, link.header.payload_bytes());
   link.payload_taken = 0;
   link.in_frame = true;
@@ -173,10 +172,7 @@ void ShmTransport::begin_frame(Link& link) noexcept {
     lose(link, Status::error(MPI_ERR_OTHER, "rank %u broke the message protocol: %s", link.peer, link.landing.reason));
     return;
   }
-  if (link.header.payload_bytes() == 0)
-    finish_frame(link);
-  else if (!is_small(shm::Layout::record_bytes(link.header.payload_bytes())))
-    sink.on_begun(link.peer, link.header);
+  if (link.header.payload_bytes() == 0) finish_frame(link);
 }
 
 // At most `available` bytes of payload and padding; how many.

@@ -39,27 +39,33 @@ void copy_in(shm::RingWriter& out, const std::byte* from, std::uint64_t bytes) n
 
 }  // namespace
 
-void ShmTransport::post(PeerId peer, SendOp& op) noexcept {
+// A queue waits for room, and goes first.
+bool ShmTransport::post(PeerId peer, SendOp& op) noexcept {
   Link* link = link_to(peer);
   if (link == nullptr || link->gone || !open_) {
-    const Status why =
-        link != nullptr && link->gone
-            ? link->why.copy()
-            : Status::error(MPI_ERR_OTHER, "rank %u is not on this host, or shared memory is closed", peer);
-    op.on_sent(op, why);
-    return;
+    refusals_.add(op,
+                  link != nullptr && link->gone
+                      ? link->why.copy()
+                      : Status::error(MPI_ERR_OTHER, "rank %u is not on this host, or shared memory is closed", peer));
+    return false;
   }
   link->acquainted = true;
   op.transport_progress = 0;
-  if (link->queue.empty()) link->streamed = 0;
+  const bool waits = !link->queue.empty();
   link->queue.push_back(op);
-  push(*link);
+  if (waits) return false;
+  link->streamed = 0;
+  IntrusiveList<SendOp> taken;
+  write_queue(*link, taken);
+  if (taken.empty()) return false;
+  op.unlink();
+  return true;
 }
 
 bool ShmTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload,
                             Delivery delivery) noexcept {
   Link* link = link_to(peer);
-  if (link == nullptr || link->gone || !open_ || link->pushing || !link->queue.empty()) return false;
+  if (link == nullptr || link->gone || !open_ || !link->queue.empty()) return false;
   const bool inlined = wire::fits_inline(header);
   const std::uint64_t record = shm::Layout::record_bytes(inlined ? 0 : header.payload_bytes());
   if (link->out.room(record) < record) return false;
@@ -88,10 +94,17 @@ void ShmTransport::send_rest_now(Link& link, const std::byte* payload, std::uint
   }
 }
 
-// Writes queued frames while there is room. on_sent may post again, which only queues: this loop takes it up.
 void ShmTransport::push(Link& link) noexcept {
-  if (link.pushing) return;
-  link.pushing = true;
+  IntrusiveList<SendOp> taken;
+  write_queue(link, taken);
+  while (!taken.empty()) {
+    SendOp& op = taken.pop_front();
+    op.on_taken(op, Status());  // may post again
+  }
+}
+
+// Writes queued frames while there is room.
+void ShmTransport::write_queue(Link& link, IntrusiveList<SendOp>& taken) noexcept {
   std::uint64_t budget = kBytesPerPush;
   Delivery delivery = Delivery::kAtOnce;
   while (!link.queue.empty() && budget != 0) {
@@ -105,12 +118,11 @@ void ShmTransport::push(Link& link) noexcept {
     budget -= std::min(budget, written);
     if (op.transport_progress == shm::Layout::record_bytes(op.header.payload_bytes())) {
       op.unlink();
-      op.on_sent(op, Status());
+      taken.push_back(op);
     }
   }
   if (budget != kBytesPerPush) announce(link, delivery);
   if (kBytesPerPush - budget >= kLongPush) engine_.took_long();
-  link.pushing = false;
   if (link.out.broken()) failure_ = true;
   if (link.queue.empty()) {
     stop_waiting(link);

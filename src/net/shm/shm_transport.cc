@@ -404,7 +404,7 @@ void ShmTransport::end(Link& link, Status why) noexcept {
   stop_waiting(link);
   while (!link.queue.empty()) {
     SendOp& op = link.queue.pop_front();
-    op.on_sent(op, link.why);
+    op.on_taken(op, link.why);
   }
 }
 

@@ -3,7 +3,7 @@
 // Who owns what. Each rank maps one segment (segment.h), fetched from the lowest local rank (handover.h). In it, per ordered
 // pair, a ring with one writer and one reader (ring.h); per rank, a control block. Beside it, per rank, a doorbell: an
 // eventfd that all local ranks hold and that the rank's event port watches. Everything here runs with the endpoint's lock.
-// Every SendOp ends exactly once through on_sent, when its last byte is in the ring or its peer is gone.
+// Every SendOp ends exactly once, when its last byte is in the ring or its peer is gone.
 //
 // How nobody misses anything. A receiver looks only at its *hot* rings, those that lately had data, and at its pending
 // bitmap, so a look costs what is active and not what exists. It sleeps only after announcing it. Four flags do this; each is
@@ -40,6 +40,7 @@
 #include <vector>
 
 #include "net/network.h"
+#include "net/refusals.h"
 #include "net/shm/board_room.h"
 #include "net/shm/handover.h"
 #include "net/shm/invitation.h"
@@ -64,7 +65,7 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, pri
   bool reaches(PeerId peer) const noexcept override;
   Capabilities capabilities(PeerId peer) const noexcept override;
 
-  void post(PeerId peer, SendOp& op) noexcept override;
+  bool post(PeerId peer, SendOp& op) noexcept override;
   bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept override;
   bool pull(PeerId peer, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept override;
   Boards* boards() noexcept override { return open_ ? &boards_ : nullptr; }
@@ -96,8 +97,7 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, pri
     shm::RingWriter out;
     IntrusiveList<SendOp> queue;  // the first may be partly in the ring
     bool acquainted = false;      // a frame has gone or come
-    std::uint64_t streamed = 0;  // bytes written since the queue was last empty
-    bool pushing = false;  // push() is running further down the stack
+    std::uint64_t streamed = 0;   // bytes written since the queue was last empty
     bool waiting = false;  // in waiting_, and one engine hold
 
     shm::RingReader in;
@@ -157,6 +157,7 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, pri
 
   // Sending: shm_send.cc
   void push(Link& link) noexcept;
+  void write_queue(Link& link, IntrusiveList<SendOp>& taken) noexcept;
   bool can_push(Link& link) noexcept;
   bool push_waiting() noexcept;
   std::uint64_t write_piece(Link& link, SendOp& op) noexcept;
@@ -209,6 +210,7 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, pri
   std::vector<Link*> waiting_;            // with queued output
   shm::BoardRoom boards_{segment_, local_of_, *this};
   shm::Lookout lookout_{engine_, segment_, *this};
+  Refusals refusals_{engine_};
   bool failure_ = false;                  // a broken ring was noticed while sending; poll() reports it
   bool open_ = false;
   bool doorbell_watched_ = false;

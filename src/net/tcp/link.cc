@@ -58,27 +58,32 @@ Link::~Link() {
 
 // ---- sending --------------------------------------------------------------------------------------------------------
 
-void Link::post(SendOp& op) noexcept {
+bool Link::post(SendOp& op) noexcept {
   if (state_ == State::kFinished || state_ == State::kLost) {
-    op.on_sent(op, failure_);
-    return;
+    shared_.refusals.add(op, failure_.copy());
+    return false;
   }
-  const bool free = outbox_.empty() || kept_back_ > 0;  // not waiting for the socket
-  const bool small = op.header.payload_bytes() <= kLargestKeptBack;
+  if (op.header.payload_bytes() <= kLargestKeptBack && copy(op.header, op.data, op.walk)) return true;
+  const bool free = state_ == State::kOpen && (outbox_.empty() || kept_back_ > 0);  // not waiting for the socket
   outbox_.push(op);
   if (state_ == State::kIdle) {
     dial();
-  } else if (state_ == State::kOpen && free && !outbox_.flushing()) {
-    leave_or_join_burst(small);
+  } else if (free) {
+    leave_or_join_burst(false);
   }
   keep_engine_awake();
+  return free && outbox_.has_taken(op);
+}
+
+bool Link::send_now(wire::FrameHeader& header, const std::byte* payload) noexcept {
+  return copy(header, payload, nullptr);
 }
 
 // When the outbox waits for the socket, the copy leaves with the rest.
-bool Link::send_now(wire::FrameHeader& header, const std::byte* payload) noexcept {
-  if (state_ != State::kOpen || !failure_.ok() || outbox_.flushing()) return false;
+bool Link::copy(wire::FrameHeader& header, const std::byte* payload, ByteWalk* walk) noexcept {
+  if (state_ != State::kOpen || !failure_.ok()) return false;
   const bool free = outbox_.empty() || kept_back_ > 0;
-  if (!outbox_.copy(header, payload)) return false;
+  if (!outbox_.copy(header, payload, walk)) return false;
   if (free) leave_or_join_burst(true);
   keep_engine_awake();
   return true;
@@ -108,7 +113,7 @@ void Link::defer_flush() noexcept {
 
 void Link::flush_deferred() noexcept {
   listed_ = false;
-  if (kept_back_ > 0 && state_ == State::kOpen) flush();
+  if (kept_back_ > 0 && state_ == State::kOpen) flush_and_tell();
 }
 
 void Link::flush() noexcept {
@@ -129,6 +134,12 @@ void Link::flush() noexcept {
   }
   if (!connection_->remote().is_loopback()) shared_.patrol.wanted();
   keep_engine_awake();
+}
+
+// Where frames may be posted again: not from inside post().
+void Link::flush_and_tell() noexcept {
+  flush();
+  outbox_.deliver_taken();
 }
 
 void Link::keep_engine_awake() noexcept {
@@ -231,7 +242,7 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
   if (log_enabled(LogLevel::kInfo))
     log_info("%s: connected by tcp, at %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str());
   shared_.hot_links.touch(*this);
-  flush();
+  flush_and_tell();
   // Frames may have come with the end of the handshake, whose readiness is used up.
   resume_soon();
 }
@@ -241,7 +252,7 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
 void Link::on_ready(Connection& connection, std::uint32_t events) noexcept {
   if (state_ != State::kOpen || &connection != connection_.get()) return;
   shared_.hot_links.end_rest();
-  if ((events & EPOLLOUT) != 0) flush();
+  if ((events & EPOLLOUT) != 0) flush_and_tell();
   if ((events & ~std::uint32_t{EPOLLOUT}) != 0) {
     // A hot link is read by the next poll, without a second system call for the same bytes.
     if ((events & ~std::uint32_t{EPOLLIN | EPOLLOUT}) == 0 && shared_.hot_links.has(*this)) {
@@ -258,7 +269,7 @@ void Link::on_ready(Connection& connection, std::uint32_t events) noexcept {
 bool Link::look() noexcept {
   if (state_ != State::kOpen) return false;
   // Outside the port nobody says that the socket takes more.
-  if (connection_->outside_port() && connection_->wants_writable()) flush();
+  if (connection_->outside_port() && connection_->wants_writable()) flush_and_tell();
   const std::uint64_t before = inbox_.bytes_received();
   receive();
   return state_ != State::kOpen || inbox_.bytes_received() != before;

@@ -48,7 +48,7 @@ class Link final : public ConnectionUser, public DialerUser {
   ~Link();
 
   State state() const noexcept { return state_; }
-  void post(SendOp& op) noexcept;
+  bool post(SendOp& op) noexcept;
   bool send_now(wire::FrameHeader& header, const std::byte* payload) noexcept;
   // Makes a connection with nothing to send, so that the kernel watches over the peer's host. A host that cannot be reached is tried
   // again by further calls, and lost after the time of LAPWING_PEER_TIMEOUT. False: there was nothing to begin.
@@ -103,9 +103,11 @@ class Link final : public ConnectionUser, public DialerUser {
 
   void dial() noexcept;
   void dialed_in_vain() noexcept;
+  bool copy(wire::FrameHeader& header, const std::byte* payload, ByteWalk* walk) noexcept;
   void leave_or_join_burst(bool small) noexcept;
   void defer_flush() noexcept;
   void flush() noexcept;
+  void flush_and_tell() noexcept;
   void receive() noexcept;
   void announce_from(std::uint64_t bytes) noexcept;
   void on_awaited_in_vain() noexcept;

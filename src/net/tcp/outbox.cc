@@ -41,23 +41,24 @@ void Outbox::push(SendOp& op) noexcept {
   queue_.push_back(op);
 }
 
-bool Outbox::copy(wire::FrameHeader& header, const std::byte* payload) noexcept {
+bool Outbox::copy(wire::FrameHeader& header, const std::byte* payload, ByteWalk* walk) noexcept {
   const std::size_t frame = wire::kHeaderBytes + static_cast<std::size_t>(header.payload_bytes());
   if (!queue_.empty() || kCopiesBytes - copies_end_ < frame) return false;
   if (!copies_) copies_ = std::make_unique_for_overwrite<std::byte[]>(kCopiesBytes);
   channel_.stamp(header);
   std::memcpy(&copies_[copies_end_], header.words, wire::kHeaderBytes);
-  if (header.payload_bytes() != 0)
-    std::memcpy(&copies_[copies_end_ + wire::kHeaderBytes], payload, static_cast<std::size_t>(header.payload_bytes()));
+  std::byte* to = &copies_[copies_end_ + wire::kHeaderBytes];
+  const auto bytes = static_cast<std::size_t>(header.payload_bytes());
+  if (walk != nullptr)
+    walk->gather(to, bytes);
+  else if (bytes != 0)
+    std::memcpy(to, payload, bytes);
   copies_end_ += frame;
   return true;
 }
 
 Outbox::Result Outbox::flush(int fd, engine::SystemCalls& calls) noexcept {
   if (error_ != 0) return Result::kBroken;
-  if (flushing_) return Result::kDrained;
-  flushing_ = true;
-  Result result = Result::kDrained;
   while (!empty()) {
     Batch batch;
     gather(batch);
@@ -67,17 +68,12 @@ Outbox::Result Outbox::flush(int fd, engine::SystemCalls& calls) noexcept {
     if (sent < 0) {
       const bool full = errno == EAGAIN || errno == EWOULDBLOCK;
       if (!full) error_ = errno;
-      result = full ? Result::kBlocked : Result::kBroken;
-      break;
+      return full ? Result::kBlocked : Result::kBroken;
     }
     consume(static_cast<std::uint64_t>(sent));
-    if (static_cast<std::uint64_t>(sent) < batch.bytes) {
-      result = Result::kBlocked;
-      break;
-    }
+    if (static_cast<std::uint64_t>(sent) < batch.bytes) return Result::kBlocked;
   }
-  flushing_ = false;
-  return result;
+  return Result::kDrained;
 }
 
 void Outbox::gather(Batch& batch) noexcept {
@@ -135,7 +131,7 @@ void Outbox::add_staged(SendOp& op, std::uint64_t rest, Batch& batch) noexcept {
   batch.closed = true;
 }
 
-// Accounts for `bytes` that left, and completes the frames that left whole.
+// Accounts for `bytes` that left.
 void Outbox::consume(std::uint64_t bytes) noexcept {
   const std::uint64_t copied = std::min<std::uint64_t>(bytes, copies_end_ - copies_begin_);
   copies_begin_ += static_cast<std::size_t>(copied);
@@ -152,7 +148,7 @@ void Outbox::consume(std::uint64_t bytes) noexcept {
     bytes -= taken;
     if (op.transport_progress < total) return;
     queue_.pop_front();
-    op.on_sent(op, Status());
+    taken_.push_back(op);
   }
 }
 
@@ -165,12 +161,26 @@ void Outbox::consume_payload(SendOp& op, std::uint64_t bytes) noexcept {
   }
 }
 
+void Outbox::deliver_taken() noexcept {
+  while (!taken_.empty()) {
+    SendOp& op = taken_.pop_front();
+    op.on_taken(op, Status());
+  }
+}
+
+bool Outbox::has_taken(SendOp& op) noexcept {
+  if (op.transport_progress < wire::kHeaderBytes + op.header.payload_bytes()) return false;
+  op.unlink();
+  return true;
+}
+
 void Outbox::fail(const Status& why) noexcept {
+  deliver_taken();
   staged_op_ = nullptr;
   copies_begin_ = copies_end_ = 0;
   while (!queue_.empty()) {
     SendOp& op = queue_.pop_front();
-    op.on_sent(op, why);
+    op.on_taken(op, why);
   }
 }
 

@@ -1,8 +1,9 @@
 // The frames of one link on their way out, in order. Sends as much as the socket takes with as few system calls as
 // possible: one sendmsg gathers the headers and payloads of as many queued frames as fit.
 //
-// Each SendOp completes exactly once: when its last byte is in the socket, or in fail(). on_sent may push again. Small frames may be
-// copied instead and are done with at once; they all leave before the queue, because a frame is only copied while that is empty.
+// Each SendOp is taken exactly once: when its last byte is in the socket (deliver_taken() says so, or has_taken()), or in fail(). Small
+// frames may be copied instead and are done with at once; they all leave before the queue, because a frame is only copied while that is
+// empty.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +23,17 @@ class Outbox {
   // Numbers the frame and queues it.
   void push(SendOp& op) noexcept;
   // Numbers the frame and takes it by copying it. False when there is no room, or the queue is not empty.
-  bool copy(wire::FrameHeader& header, const std::byte* payload) noexcept;
+  bool copy(wire::FrameHeader& header, const std::byte* payload, ByteWalk* walk = nullptr) noexcept;
   bool empty() const noexcept { return queue_.empty() && copies_begin_ == copies_end_; }
 
-  // True while flush() runs further up the stack: what is pushed now leaves with it.
-  bool flushing() const noexcept { return flushing_; }
   // kBlocked: wait for writable readiness. kBroken: error() says why; nothing more can be sent.
   Result flush(int fd, engine::SystemCalls& calls) noexcept;
   int error() const noexcept { return error_; }
 
+  // Tells the owners of the frames that have left, who may push again.
+  void deliver_taken() noexcept;
+  // Whether this frame has left, when its owner asks: deliver_taken() then leaves it out.
+  bool has_taken(SendOp& op) noexcept;
   // Completes all frames with `why`.
   void fail(const Status& why) noexcept;
 
@@ -47,11 +50,11 @@ class Outbox {
 
   Channel& channel_;
   IntrusiveList<SendOp> queue_;
+  IntrusiveList<SendOp> taken_;  // have left whole, and their owners do not know yet
   // Whole frames, of which those before copies_begin_ have left. Of its pages only those exist that were written to.
   std::unique_ptr<std::byte[]> copies_;
   std::size_t copies_begin_ = 0;
   std::size_t copies_end_ = 0;
-  bool flushing_ = false;
   int error_ = 0;
   // Payload bytes of `staged_op_` that were gathered from a walk of short segments and have not left yet.
   std::unique_ptr<std::byte[]> staging_;

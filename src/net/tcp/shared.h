@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "net/refusals.h"
 #include "net/tcp/connection.h"
 #include "net/tcp/interfaces.h"
 #include "net/tcp/patrol.h"
@@ -119,6 +120,7 @@ struct Shared {
   wire::JobKey key;
   TcpCounters counters;
   HotLinks hot_links;
+  Refusals refusals{engine};
   std::vector<Link*> deferred;          // links that keep frames of a burst back until the next poll
   std::vector<Interface> interfaces;    // of this host
   wire::CardBook cards;

@@ -156,8 +156,8 @@ tcp::Link::State TcpTransport::link_state(PeerId peer) const noexcept {
   return link != nullptr && *link ? (*link)->state() : tcp::Link::State::kIdle;
 }
 
-void TcpTransport::post(PeerId peer, SendOp& op) noexcept {
-  link(peer).post(op);
+bool TcpTransport::post(PeerId peer, SendOp& op) noexcept {
+  return link(peer).post(op);
 }
 
 bool TcpTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery) noexcept {

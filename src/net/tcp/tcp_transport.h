@@ -33,7 +33,7 @@ class TcpTransport final : public Transport, private tcp::ReceptionUser {
   Status attach(const wire::CardBook& cards) override;
   bool reaches(PeerId peer) const noexcept override;
   Capabilities capabilities(PeerId peer) const noexcept override;
-  void post(PeerId peer, SendOp& op) noexcept override;
+  bool post(PeerId peer, SendOp& op) noexcept override;
   bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept override;
   bool watch_over(PeerId peer) noexcept override { return link(peer).watch_over(); }
   bool watch_over_host(PeerId peer) noexcept override;

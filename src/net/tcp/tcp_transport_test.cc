@@ -31,7 +31,7 @@ struct TestOp : SendOp {
     header.describe(wire::Protocol::kMessages, bytes);
     header.set_own(0, static_cast<std::uint64_t>(tag));
     data = payload.data();
-    on_sent = [](SendOp& op, const Status& status) noexcept {
+    on_taken = [](SendOp& op, const Status& status) noexcept {
       auto& self = static_cast<TestOp&>(op);
       ++self.completions;
       self.why = status.text();
@@ -106,7 +106,7 @@ struct Node {
   }
   void post(PeerId peer, SendOp& op) {
     const engine::Call call(engine);
-    transport->post(peer, op);
+    if (transport->post(peer, op)) op.on_taken(op, Status());
   }
   Address address() const {
     std::vector<Address> addresses;
