@@ -5,23 +5,22 @@
 namespace lapwing {
 
 std::size_t ContiguousWalk::peek(iovec* segments, std::size_t capacity) noexcept {
-  if (remaining_ == 0 || capacity == 0) return 0;
-  segments[0] = {next_, static_cast<std::size_t>(remaining_)};
+  if (remaining() == 0 || capacity == 0) return 0;
+  segments[0] = {base_ + position_, static_cast<std::size_t>(remaining())};
   return 1;
 }
 
 void ContiguousWalk::advance(std::uint64_t bytes) noexcept {
-  next_ += bytes;
-  remaining_ -= bytes;
+  position_ += bytes;
 }
 
 void ContiguousWalk::gather(void* destination, std::size_t bytes) noexcept {
-  if (bytes != 0) std::memcpy(destination, next_, bytes);
+  if (bytes != 0) std::memcpy(destination, base_ + position_, bytes);
   advance(bytes);
 }
 
 void ContiguousWalk::scatter(const void* source, std::size_t bytes) noexcept {
-  if (bytes != 0) std::memcpy(next_, source, bytes);
+  if (bytes != 0) std::memcpy(base_ + position_, source, bytes);
   advance(bytes);
 }
 

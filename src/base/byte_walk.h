@@ -16,8 +16,11 @@ class ByteWalk {
  public:
   virtual ~ByteWalk() = default;
 
-  // Bytes not yet walked.
+  // Bytes walked, and bytes not yet walked.
+  virtual std::uint64_t position() const noexcept = 0;
   virtual std::uint64_t remaining() const noexcept = 0;
+  // Continues at byte `position` of the message, at most position() + remaining().
+  virtual void seek(std::uint64_t position) noexcept = 0;
 
   // Describes the next segments without moving: fills at most `capacity` entries and returns how many. Zero only at the end.
   virtual std::size_t peek(iovec* segments, std::size_t capacity) noexcept = 0;
@@ -39,9 +42,11 @@ class ByteWalk {
 class ContiguousWalk final : public ByteWalk {
  public:
   ContiguousWalk() noexcept = default;
-  ContiguousWalk(void* base, std::uint64_t bytes) noexcept : next_(static_cast<std::byte*>(base)), remaining_(bytes) {}
+  ContiguousWalk(void* base, std::uint64_t bytes) noexcept : base_(static_cast<std::byte*>(base)), total_(bytes) {}
 
-  std::uint64_t remaining() const noexcept override { return remaining_; }
+  std::uint64_t position() const noexcept override { return position_; }
+  std::uint64_t remaining() const noexcept override { return total_ - position_; }
+  void seek(std::uint64_t position) noexcept override { position_ = position; }
   std::size_t peek(iovec* segments, std::size_t capacity) noexcept override;
   void advance(std::uint64_t bytes) noexcept override;
   void gather(void* destination, std::size_t bytes) noexcept override;
@@ -49,8 +54,9 @@ class ContiguousWalk final : public ByteWalk {
   bool prefers_copy() const noexcept override { return false; }
 
  private:
-  std::byte* next_ = nullptr;
-  std::uint64_t remaining_ = 0;
+  std::byte* base_ = nullptr;
+  std::uint64_t total_ = 0;
+  std::uint64_t position_ = 0;
 };
 
 }  // namespace lapwing

@@ -22,10 +22,8 @@ class Walk final : public ByteWalk {
   Walk& operator=(Walk&&) noexcept = default;
 
   std::uint64_t total() const noexcept { return total_; }
-  std::uint64_t position() const noexcept { return position_; }
-  // Continues at byte `position` of the stream, at most total().
-  void seek(std::uint64_t position) noexcept;
-
+  std::uint64_t position() const noexcept override { return position_; }
+  void seek(std::uint64_t position) noexcept override;
   std::uint64_t remaining() const noexcept override { return total_ - position_; }
   std::size_t peek(iovec* segments, std::size_t capacity) noexcept override;
   void advance(std::uint64_t bytes) noexcept override;

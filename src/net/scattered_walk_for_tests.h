@@ -57,6 +57,14 @@ class ScatteredWalk final : public ByteWalk {
     return bytes;
   }
 
+  std::uint64_t position() const noexcept override { return memory_.size() - lengths_.size() * kGap - remaining_; }
+  void seek(std::uint64_t position) noexcept override {
+    remaining_ = memory_.size() - lengths_.size() * kGap;
+    index_ = at_ = 0;
+    within_ = 0;
+    skip_empty();
+    advance(position);
+  }
   std::uint64_t remaining() const noexcept override { return remaining_; }
   std::size_t peek(iovec* segments, std::size_t capacity) noexcept override {
     std::size_t count = 0, at = at_;

@@ -90,10 +90,10 @@ bool ShmTransport::receive(Link& link) noexcept {
     LAPWING_DELAY_POINT("shm.pop");
     moved = true;
     const std::uint64_t taken =
-        link.in_frame ? take_payload(link, std::min(link.in.available(), budget)) : take_header(link);
+        link.assembly.under_way() ? take_payload(link, std::min(link.in.available(), budget)) : take_header(link);
     budget -= std::min(budget, taken);
     // What follows would go to a buffer of ours, and be copied again, where the driver may be about to post a receive for it.
-    if (!link.in_frame && engine_.driver_is_served()) break;
+    if (!link.assembly.under_way() && engine_.driver_is_served()) break;
   }
   if (kBytesPerLook - budget >= kLongLook) engine_.took_long();
   if (link.in.broken() && !link.gone) {
@@ -150,8 +150,8 @@ std::uint64_t ShmTransport::take_inline(Link& link, const std::byte* line) noexc
   link.acquainted = true;
   if (!sinks_.of(link.header).on_whole(link.peer, link.header, wire::inline_payload(line))) {
     begin_frame(link);
-    if (link.in_frame && !link.gone) {
-      land(link, wire::inline_payload(line), link.header.payload_bytes());
+    if (link.assembly.under_way() && !link.gone) {
+      link.assembly.append(wire::inline_payload(line), link.header.payload_bytes());
       finish_frame(link);
     }
   }
@@ -164,44 +164,28 @@ void ShmTransport::lose_malformed(Link& link, const char* why) noexcept {
 }
 
 void ShmTransport::begin_frame(Link& link) noexcept {
-  link.landing = sinks_.of(link.header).on_header(link.peer, link.header);
-  link.landing.accepted = std::min(link.landing.accepted, link.header.payload_bytes());
-  link.payload_taken = 0;
-  link.in_frame = true;
-  if (link.landing.violation) {
-    lose(link, Status::error(MPI_ERR_OTHER, "rank %u broke the message protocol: %s", link.peer, link.landing.reason));
+  const Landing landing = sinks_.of(link.header).on_header(link.peer, link.header);
+  link.assembly.begin(landing, link.header.payload_bytes());
+  if (landing.violation) {
+    lose(link, Status::error(MPI_ERR_OTHER, "rank %u broke the message protocol: %s", link.peer, landing.reason));
     return;
   }
   if (link.header.payload_bytes() == 0) finish_frame(link);
 }
 
-// At most `available` bytes of payload and padding; how many.
+// At most `available` bytes of payload and padding; how many. Pieces end at multiples of a line, so the padding comes with the last.
 std::uint64_t ShmTransport::take_payload(Link& link, std::uint64_t available) noexcept {
   const std::uint64_t record = shm::Layout::round_up(link.header.payload_bytes(), shm::kRecordAlignment);
-  const std::uint64_t wanted = std::min(available, record - link.payload_taken);
-  const shm::Piece piece = link.in.next(wanted);
-  land(link, piece.data, piece.bytes);
-  link.payload_taken += piece.bytes;
+  const shm::Piece piece = link.in.next(std::min(available, record - link.assembly.front()));
+  link.assembly.append(piece.data, std::min(piece.bytes, link.assembly.missing()));
   give_back(link, piece.bytes);
-  if (link.payload_taken == record) finish_frame(link);
+  if (link.assembly.complete()) finish_frame(link);
   return piece.bytes;
 }
 
-// Into the landing goes what it accepts; the rest, and padding, is dropped.
-void ShmTransport::land(Link& link, const std::byte* data, std::uint64_t bytes) noexcept {
-  const Landing& landing = link.landing;
-  if (link.payload_taken >= landing.accepted) return;
-  const std::uint64_t kept = std::min(bytes, landing.accepted - link.payload_taken);
-  if (landing.walk != nullptr) {
-    landing.walk->scatter(data, kept);
-  } else if (landing.base != nullptr) {
-    std::memcpy(landing.base + link.payload_taken, data, kept);
-  }
-}
-
 void ShmTransport::finish_frame(Link& link) noexcept {
-  link.in_frame = false;
-  sinks_.of(link.header).on_frame(link.peer, link.header, link.landing);
+  link.assembly.end();
+  sinks_.of(link.header).on_frame(link.peer, link.header, link.assembly.landing());
 }
 
 void ShmTransport::give_back(Link& link, std::uint64_t bytes) noexcept {

@@ -382,9 +382,9 @@ void ShmTransport::report_ends() noexcept {
 
 void ShmTransport::lose(Link& link, Status why) noexcept {
   if (link.gone) return;
-  const bool half_received = link.in_frame;
+  const bool half_received = link.assembly.under_way();
   end(link, why.copy());
-  sinks_.peer_lost(link.peer, why, link.header, half_received ? &link.landing : nullptr);
+  sinks_.peer_lost(link.peer, why, link.header, half_received ? &link.assembly.landing() : nullptr);
   boards_.lose(link.local, why);
 }
 

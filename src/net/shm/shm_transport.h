@@ -39,6 +39,7 @@
 #include <string>
 #include <vector>
 
+#include "net/assembly.h"
 #include "net/network.h"
 #include "net/refusals.h"
 #include "net/shm/board_room.h"
@@ -103,10 +104,8 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, pri
     shm::RingReader in;
     bool hot = false;
     unsigned idle_looks = 0;
-    bool in_frame = false;            // `header` and `landing` belong to a frame whose payload is coming
-    std::uint64_t payload_taken = 0;  // of that frame, padding included
-    wire::FrameHeader header;
-    Landing landing;
+    wire::FrameHeader header;  // of the frame that came last
+    Assembly assembly;         // its payload, while that is coming
   };
 
   class Bell final : public engine::FdHandler {
@@ -173,7 +172,7 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, pri
   bool receive_hot() noexcept;
   bool receive(Link& link) noexcept;
   static bool has_input(Link& link) noexcept {
-    return link.in_frame ? link.in.available() != 0 : link.in.record_here();
+    return link.assembly.under_way() ? link.in.available() != 0 : link.in.record_here();
   }
   std::uint64_t take_header(Link& link) noexcept;
   std::uint64_t take_channel_frame(Link& link) noexcept;
@@ -181,7 +180,6 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, pri
   void lose_malformed(Link& link, const char* why) noexcept;
   void begin_frame(Link& link) noexcept;
   std::uint64_t take_payload(Link& link, std::uint64_t available) noexcept;
-  void land(Link& link, const std::byte* data, std::uint64_t bytes) noexcept;
   void finish_frame(Link& link) noexcept;
   void give_back(Link& link, std::uint64_t bytes) noexcept;
   bool cool_down(Link& link) noexcept;

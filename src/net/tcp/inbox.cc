@@ -7,8 +7,6 @@
 #include <cstring>
 #include <limits>
 
-#include "base/internal_error.h"
-
 namespace lapwing::net::tcp {
 
 namespace {
@@ -30,10 +28,10 @@ Inbox::Result Inbox::receive(int fd, std::byte* scratch, std::size_t scratch_byt
   for (unsigned read = 0; read < kTurnReads && received < kTurnBytes; ++read) {
     iovec segments[kMaxSegments + 1];
     std::uint64_t direct = 0;
-    std::size_t count = direct_segments(segments, direct);
+    std::size_t count = assembly_.segments(segments, kMaxSegments, kDirectBytes, direct);
     std::uint64_t asked = direct;
     // What follows the payload, usually the next header, comes along with the same system call.
-    if (!in_payload_ || direct == 0 || direct == landing_.accepted - payload_done_) {
+    if (direct == 0 || direct == assembly_.landing().accepted - assembly_.front()) {
       const std::size_t ahead = std::min(scratch_bytes, worth_reading_ahead(direct));
       segments[count++] = {scratch, ahead};
       asked += ahead;
@@ -51,7 +49,10 @@ Inbox::Result Inbox::receive(int fd, std::byte* scratch, std::size_t scratch_byt
     received += bytes;
     bytes_received_ += bytes;
     const std::uint64_t landed = std::min(bytes, direct);
-    if (landed > 0) consume_direct(landed);
+    if (landed > 0) {
+      assembly_.filled(landed);
+      end_frame_if_complete();
+    }
     if (!parse(scratch, static_cast<std::size_t>(bytes - landed))) return Result::kViolation;
     // A stream socket that gave less than asked is empty; new bytes, or the end, will be announced (epoll(7)).
     if (bytes < asked) return Result::kDrained;
@@ -62,40 +63,13 @@ Inbox::Result Inbox::receive(int fd, std::byte* scratch, std::size_t scratch_byt
 // Behind a long payload there is probably another one: of it only the header, because what is read ahead has to be copied.
 std::size_t Inbox::worth_reading_ahead(std::uint64_t direct) const noexcept {
   if (header_.payload_bytes() < kDirectBytes) return std::numeric_limits<std::size_t>::max();
-  const std::uint64_t rest = in_payload_ && direct == 0 ? header_.payload_bytes() - payload_done_ : 0;
+  const std::uint64_t rest = direct == 0 ? missing() : 0;
   return static_cast<std::size_t>(rest) + wire::kHeaderBytes;
-}
-
-// Where the next payload bytes go, when they are many enough to be read there directly.
-std::size_t Inbox::direct_segments(iovec* segments, std::uint64_t& bytes) noexcept {
-  bytes = 0;
-  if (!in_payload_ || payload_done_ >= landing_.accepted) return 0;
-  const std::uint64_t rest = landing_.accepted - payload_done_;
-  if (rest < kDirectBytes) return 0;
-  if (landing_.base != nullptr) {
-    segments[0] = {landing_.base + payload_done_, static_cast<std::size_t>(rest)};
-    bytes = rest;
-    return 1;
-  }
-  if (landing_.walk == nullptr || landing_.walk->prefers_copy()) return 0;
-  const std::size_t count = landing_.walk->peek(segments, kMaxSegments);
-  for (std::size_t i = 0; i < count; ++i) {
-    segments[i].iov_len = static_cast<std::size_t>(std::min<std::uint64_t>(segments[i].iov_len, rest - bytes));
-    bytes += segments[i].iov_len;
-    if (bytes == rest) return i + 1;
-  }
-  return count;
-}
-
-void Inbox::consume_direct(std::uint64_t bytes) noexcept {
-  if (landing_.base == nullptr) landing_.walk->advance(bytes);
-  payload_done_ += bytes;
-  end_frame_if_complete();
 }
 
 bool Inbox::parse(const std::byte* bytes, std::size_t count) noexcept {
   while (count > 0) {
-    const std::size_t taken = in_payload_ ? take_payload(bytes, count) : take_header(bytes, count);
+    const std::size_t taken = assembly_.under_way() ? take_payload(bytes, count) : take_header(bytes, count);
     if (!violation_.ok()) return false;
     bytes += taken;
     count -= taken;
@@ -129,15 +103,12 @@ std::size_t Inbox::begin_frame(const std::byte* header, std::size_t following) n
     channel_.receive();
     return static_cast<std::size_t>(header_.payload_bytes());
   }
-  landing_ = sink.on_header(peer_, header_);
-  if (landing_.violation) {
-    violation_ = Status::error(MPI_ERR_OTHER, "%s", landing_.reason);
+  const Landing landing = sink.on_header(peer_, header_);
+  if (landing.violation) {
+    violation_ = Status::error(MPI_ERR_OTHER, "%s", landing.reason);
     return 0;
   }
-  LAPWING_CHECK(landing_.accepted <= header_.payload_bytes());
-  if (landing_.base == nullptr && landing_.walk == nullptr) landing_.accepted = 0;
-  payload_done_ = 0;
-  in_payload_ = true;
+  assembly_.begin(landing, header_.payload_bytes());
   end_frame_if_complete();
   return 0;
 }
@@ -152,25 +123,17 @@ void Inbox::take_channel_frame() noexcept {
 }
 
 std::size_t Inbox::take_payload(const std::byte* bytes, std::size_t count) noexcept {
-  const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(count, header_.payload_bytes() - payload_done_));
-  if (payload_done_ < landing_.accepted) {
-    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(taken, landing_.accepted - payload_done_));
-    if (landing_.base != nullptr) {
-      std::memcpy(landing_.base + payload_done_, bytes, wanted);
-    } else {
-      landing_.walk->scatter(bytes, wanted);
-    }
-  }
-  payload_done_ += taken;
+  const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(count, assembly_.missing()));
+  assembly_.append(bytes, taken);
   end_frame_if_complete();
   return taken;
 }
 
 void Inbox::end_frame_if_complete() noexcept {
-  if (payload_done_ < header_.payload_bytes()) return;
-  in_payload_ = false;
+  if (!assembly_.complete()) return;
+  assembly_.end();
   channel_.receive();
-  sinks_.of(header_).on_frame(peer_, header_, landing_);
+  sinks_.of(header_).on_frame(peer_, header_, assembly_.landing());
 }
 
 }  // namespace lapwing::net::tcp

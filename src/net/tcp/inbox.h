@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "net/assembly.h"
 #include "net/channel.h"
 #include "net/transport.h"
 
@@ -34,11 +35,11 @@ class Inbox {
   const Status& violation() const noexcept { return violation_; }
   // The peer has said goodbye: its end is no error.
   bool goodbye() const noexcept { return goodbye_; }
-  const Landing* half_received() const noexcept { return in_payload_ ? &landing_ : nullptr; }
+  const Landing* half_received() const noexcept { return assembly_.under_way() ? &assembly_.landing() : nullptr; }
   // Of the frame that came last.
   const wire::FrameHeader& header() const noexcept { return header_; }
   // Of the frame that is being received: nothing else on this link can be had before these bytes.
-  std::uint64_t missing() const noexcept { return in_payload_ ? header_.payload_bytes() - payload_done_ : 0; }
+  std::uint64_t missing() const noexcept { return assembly_.under_way() ? assembly_.missing() : 0; }
   // Counts what has ever arrived; tells whether receive() moved something.
   std::uint64_t bytes_received() const noexcept { return bytes_received_; }
 
@@ -48,9 +49,7 @@ class Inbox {
   static constexpr std::uint64_t kTurnBytes = 4 << 20;    // per receive()
   static constexpr unsigned kTurnReads = 16;
 
-  std::size_t direct_segments(iovec* segments, std::uint64_t& bytes) noexcept;
   std::size_t worth_reading_ahead(std::uint64_t direct) const noexcept;
-  void consume_direct(std::uint64_t bytes) noexcept;
   std::size_t take_header(const std::byte* bytes, std::size_t count) noexcept;
   std::size_t begin_frame(const std::byte* header, std::size_t following) noexcept;
   void take_channel_frame() noexcept;
@@ -63,12 +62,10 @@ class Inbox {
   std::uint64_t bytes_received_ = 0;
   std::byte partial_header_[wire::kHeaderBytes];
   std::size_t partial_bytes_ = 0;
-  bool in_payload_ = false;
   bool goodbye_ = false;
   int error_ = 0;
   wire::FrameHeader header_;
-  Landing landing_;
-  std::uint64_t payload_done_ = 0;
+  Assembly assembly_;
   Status violation_;
 };
 
