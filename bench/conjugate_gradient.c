@@ -214,7 +214,9 @@ static void answer_for(const int* blocks, int edge) {
   Samples times = {0};
   measure_in(MPI_COMM_WORLD, run, &problem, quick ? 0.3 : 1.0, 20e-3, &times);
   samples_to_rates(&times, operations(&problem.grid) * size / 1e9);
-  report(&program, (Figure){"27 points, Jacobi", "GFLOP/s", "higher", edge, "points of an edge", "count"}, &times);
+  char series[64];
+  name_series(series, sizeof series, "27 points, Jacobi");
+  report(&program, (Figure){series, "GFLOP/s", "higher", edge, "points of an edge", "count"}, &times);
   free(times.values);
   free_problem(&problem);
 }

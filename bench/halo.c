@@ -175,7 +175,9 @@ static void answer_for(const int* blocks, int edge) {
     Samples times = {0};
     measure_in(MPI_COMM_WORLD, run, &(Work){&box, way}, quick ? 0.1 : 0.4, 5e-3, &times);
     scale_samples(&times, 1e6);
-    report(&program, (Figure){ways[way].name, "us", "lower", edge, "points of an edge", "count"}, &times);
+    char series[64];
+    name_series(series, sizeof series, ways[way].name);
+    report(&program, (Figure){series, "us", "lower", edge, "points of an edge", "count"}, &times);
     free(times.values);
   }
   free_box(&box);

@@ -113,9 +113,10 @@ static double alone(const Point* point) {
 }
 
 static void report_phases(const Point* point, int phases, const double* least, const double* whole, double computing) {
-  char series[96], suffix[64] = "";
+  char series[128], suffix[96] = "";
   if (point->jitter > 0) snprintf(suffix, sizeof suffix, ", jitter %ld %%", jitter_percent);
   if (memory > 0) snprintf(suffix + strlen(suffix), sizeof suffix - strlen(suffix), ", %ld KiB", memory);
+  if (size > 2) snprintf(suffix + strlen(suffix), sizeof suffix - strlen(suffix), ", %d ranks", size);
   Samples times = {0}, relative = {0};
   for (int i = 0; i < phases; ++i) {
     add_sample(&times, 1e6 * least[i]);

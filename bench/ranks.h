@@ -61,6 +61,14 @@ static inline void measure_in(MPI_Comm comm, void (*run)(void*, int), void* cont
   measure(&measurement, samples);
 }
 
+/* A series of its own for more ranks than two, where the number of ranks is not what a series goes by. */
+static inline void name_series(char* series, size_t room, const char* name) {
+  if (size > 2)
+    snprintf(series, room, "%s, %d ranks", name, size);
+  else
+    snprintf(series, room, "%s", name);
+}
+
 /* ---- Patterns of messages between two ranks ---- */
 
 enum { kDataTag = 1, kAnswerTag = 2 };

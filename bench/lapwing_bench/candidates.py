@@ -51,14 +51,14 @@ TRANSPORTS: Dict[str, Dict[str, Tuple[Dict[str, str], Tuple[str, ...]]]] = {
 
 # library -> variant -> the same
 VARIANTS = {
-    "lapwing": {"polling": ({"LAPWING_PROGRESS": "polling"}, ())},
+    "lapwing": {"polling": ({"LAPWING_PROGRESS": "polling"}, ()), "before": ({}, ())},
     "mpich": {"thread": ({"MPIR_CVAR_ASYNC_PROGRESS": "1"}, ())},
     "intel": {"thread": ({"I_MPI_ASYNC_PROGRESS": "1"}, ())},
     "openmpi": {"thread": ({}, ("--mca", "btl_tcp_progress_thread", "1"))},
     "raw": {},
 }
 
-WORDS = {"polling": "without its event thread", "thread": "with its progress thread"}
+WORDS = {"polling": "without its event thread", "before": "before", "thread": "with its progress thread"}
 PLACES = {"shm": "shared memory", "tcp": "TCP", "default": "each library's own choice", "lab": "two emulated hosts"}
 FOREIGN = (
     "LAPWING_",
@@ -85,6 +85,13 @@ class Candidate:
     variant: str = ""
     environment: Dict[str, str] = field(default_factory=dict)
     options: Tuple[str, ...] = ()
+
+    @property
+    def installation(self) -> str:
+        """The name of what it runs with: its library, or another installation of Lapwing."""
+        if self.variant == "before":
+            return "before"
+        return "lapwing" if self.library == "raw" else self.library
 
     @property
     def title(self) -> str:

@@ -13,6 +13,7 @@ import signal
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from . import beside, candidates, machine, markdown, page, peers, plot, report, results, sweep, table, verdicts
@@ -34,6 +35,7 @@ lapwing bench list                explains every question, and names the candida
 
 
 ALL_CELLS = 1000000  # more than there are
+BEFORE_TURNS = 10
 
 
 def say(text: str, end: str = "\n") -> None:
@@ -92,6 +94,13 @@ def parser() -> argparse.ArgumentParser:
         help="folder with a virtual environment for each peer (%(default)s)",
     )
     result.add_argument(
+        "--before",
+        type=Path,
+        metavar="FOLDER",
+        help="another installation of Lapwing, an earlier one: it is measured by turns with this one, and nothing else is",
+    )
+    result.add_argument("--turns", type=positive(int), metavar="COUNT", help="instead of the question's own")
+    result.add_argument(
         "--lapwing", type=Path, metavar="FOLDER", help="installation of Lapwing (the one this tool belongs to)"
     )
     return result
@@ -120,6 +129,18 @@ def chosen_questions(options) -> list:
     return [QUESTIONS[name] for name in dict.fromkeys(names)]
 
 
+def with_before(names: tuple) -> tuple:
+    """Lapwing as it is over each transport, and as it was before."""
+    plain = [name for name in names if name.startswith("lapwing-") and name.count("-") == 1]
+    return tuple(each for name in plain for each in (name, f"{name}-before"))
+
+
+def with_turns(questions: list, options) -> list:
+    """What is compared with itself is compared in many short runs."""
+    turns = options.turns or (BEFORE_TURNS if options.before else 0)
+    return [replace(question, turns=turns if options.turns else max(turns, question.turns)) for question in questions]
+
+
 def chosen_candidates(options, questions: list) -> dict:
     """The candidates of each question. A pattern chooses among those that belong to it; where questions are named,
     whole names may add others."""
@@ -131,14 +152,18 @@ def chosen_candidates(options, questions: list) -> dict:
     chosen = {}
     for question in questions:
         default = question.lab if options.lab else question.candidates
+        if options.before:
+            default = with_before(default)
         if patterns:
             names = [name for name in default if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
             if options.what != ["compare"]:
                 names += [name for name in exact if name not in names and candidates.fits(name, question, options.lab)]
         else:
-            all_libraries = options.what == ["compare"] or question.beside_peers
+            all_libraries = options.what == ["compare"] or question.beside_peers or options.before
             names = [name for name in default if all_libraries or name.startswith(("lapwing-", "raw-"))]
         chosen[question.name] = [candidates.parse(name) for name in names]
+    if not options.before and any(each.variant == "before" for names in chosen.values() for each in names):
+        raise BenchError("--before FOLDER says which installation of Lapwing was before")
     if not any(chosen.values()):
         raise BenchError(
             f"no candidate is left to ask: --candidates {options.candidates} fits none of these questions' candidates"
@@ -189,6 +214,7 @@ def show(found: results.Results, output: Path) -> None:
     for text in (
         table.tables(found),
         table.ratios(found),
+        table.ratios_to_before(found),
         sweep.text(found),
         verdicts.text(found),
         table.failure_lines(found),
@@ -213,6 +239,10 @@ def find_libraries(options, chosen: dict):
         say,
     )
     installations["raw"] = installations["lapwing"]
+    if options.before:
+        installations["before"] = peers.find_lapwing(options.before)
+        if installations["before"].folder == installations["lapwing"].folder:
+            raise BenchError(f"--before {options.before} is the installation that is measured anyway")
     for text in left_out:
         say(text)
     return installations, left_out
@@ -225,7 +255,7 @@ def start_results(options, chosen: dict, installations: dict, left_out: list, ou
         machines=[{**machine.describe(), "command": command, "peers": str(options.peers)}], left_out=left_out
     )
     for candidate in (each for names in chosen.values() for each in names):
-        version = "" if candidate.library == "raw" else installations[candidate.library].version
+        version = "" if candidate.library == "raw" else installations[candidate.installation].version
         found.candidates[candidate.name] = candidates.describe(candidate, version)
     earlier = output / "results.json"
     return results.merge([results.load(earlier), found]) if earlier.exists() else found
@@ -236,7 +266,7 @@ def measure(options) -> int:
         raise BenchError(f"--markdown takes a folder for a report here, and {options.markdown} is none")
     if options.lab and options.ranks:
         raise BenchError("--lab has one rank on each of two hosts, so --ranks has no place there")
-    questions = chosen_questions(options)
+    questions = with_turns(chosen_questions(options), options)
     chosen = chosen_candidates(options, questions)
     ranks, prefix = chosen_ranks(options.ranks), prefix_words(options.prefix)
     sample = sample_words(options, questions)

@@ -85,6 +85,8 @@ TABLES = {
             "sendrecv 1 KiB x 5",
             "allreduce 8 B x 5, 4096 KiB",
             "sendrecv 1 KiB x 5, 4096 KiB",
+            "allreduce 8 B x 5, 4 ranks",
+            "sendrecv 1 KiB x 5, 4 ranks",
         ),
         (100, 2000, 10000),
         ("lapwing polling",),

@@ -151,7 +151,8 @@ def row_of(series: Series, x, label: str, names: List[str], references: List[str
 def block_table(block: List[Series], found: Results) -> str:
     first = block[0]
     names = list(dict.fromkeys(name for series in block for name in series.names()))
-    references = [name for name in (f"lapwing-{first.transport}-polling", f"raw-{first.transport}") if name in names]
+    others = (f"lapwing-{first.transport}-polling", f"lapwing-{first.transport}-before", f"raw-{first.transport}")
+    references = [name for name in others if name in names]
     if first.single:
         title, label = "", ""
         body = [row_of(each, None, f"{each.name}, {each.unit}", names, references, found) for each in block]

@@ -185,6 +185,7 @@ def bootstrap_interval(values) -> Tuple[float, float]:
 @dataclass
 class Cell:
     rounds: Dict[Tuple[int, int], float] = field(default_factory=dict)
+    high_rounds: Dict[Tuple[int, int], float] = field(default_factory=dict)  # 90th percentiles, where they were reported
     lows: List[float] = field(default_factory=list)
     highs: List[float] = field(default_factory=list)
 
@@ -247,8 +248,11 @@ def gather(results: Results) -> List[Series]:
             )
             cell = series.points.setdefault(x, {}).setdefault(run.candidate, Cell())
             cell.rounds[run.round, run.turn] = statistics.median(figure.value for figure in figures)
+            highs = [figure.high for figure in figures if figure.high is not None]
+            if highs:
+                cell.high_rounds[run.round, run.turn] = statistics.median(highs)
             cell.lows += [figure.low for figure in figures if figure.low is not None]
-            cell.highs += [figure.high for figure in figures if figure.high is not None]
+            cell.highs += highs
     order = {}
     for question, transport, _ in found:
         order.setdefault(question, {}).setdefault(transport, None)
@@ -286,12 +290,14 @@ def ratio_of(better: str, own: Cell, other: Cell, name: str, how=interval) -> Op
     return Ratio(name, statistics.median(each), *how(each), len(each)) if each else None
 
 
-def ratio(series: Series, x, own: str, other: str) -> Optional[Ratio]:
+def ratio(series: Series, x, own: str, other: str, high: bool = False) -> Optional[Ratio]:
+    """Of the medians, or of the 90th percentiles: what a program meets at bad moments."""
     cells = series.points.get(x, {})
     if own not in cells or other not in cells:
         return None
     how = bootstrap_interval if is_sampled(series.question) else interval
-    return ratio_of(series.better, cells[own], cells[other], other, how)
+    pair = [Cell(cell.high_rounds) if high else cell for cell in (cells[own], cells[other])]
+    return ratio_of(series.better, *pair, other, how)
 
 
 def best_peer(found: Results, series: Series, x, threads: bool = True) -> Optional[str]:

@@ -140,12 +140,12 @@ class Session:
     def prepare(self, task: Task, options: tuple):
         """(command line, what is added to the environment)"""
         candidate = task.candidate
-        installation = self.installations["lapwing" if candidate.library == "raw" else candidate.library]
+        installation = self.installations[candidate.installation]
         added = candidates.environment_of(candidate, installation)
         program = self.programs.path(task.question.name, candidate.library)
-        if candidate.library != "raw" and (program, candidate.library) not in self.checked:
+        if candidate.library != "raw" and (program, candidate.installation) not in self.checked:
             check_library(program, installation, {**candidates.clean_environment(), **added})
-            self.checked.add((program, candidate.library))
+            self.checked.add((program, candidate.installation))
         words = [*self.options.prefix, program, *options]
         if candidate.transport == "lab":
             words += task.question.lab_options

@@ -104,22 +104,37 @@ def tables(found: Results) -> str:
     return "\n\n".join(block_text(block) for block in blocks(found) if not is_sampled(block[0].question))
 
 
-def ratio_entries(found: Results):
-    """(series, x, Lapwing's cell, Ratio against the best peer) wherever both were measured."""
+def entries(found: Results, other_of):
+    """(series, x, Lapwing's cell, Ratio against what other_of(series, x) names) wherever both were measured."""
     for series in results.gather(found):
         own = f"lapwing-{series.transport}"
         for x in series.xs():
-            peer = results.best_peer(found, series, x)
-            against = results.ratio(series, x, own, peer) if peer else None
+            other = other_of(series, x)
+            against = results.ratio(series, x, own, other) if other else None
             if against:
                 yield series, x, series.points[x][own], against
 
 
+def ratio_entries(found: Results):
+    return entries(found, lambda series, x: results.best_peer(found, series, x))
+
+
+def before_entries(found: Results):
+    return entries(found, lambda series, x: f"lapwing-{series.transport}-before")
+
+
 def ratios(found: Results) -> str:
-    rows = [["Lapwing beside the best peer", "", "Lapwing", "best peer", "", "ratio (interval)"]]
-    for series, x, cell, against in ratio_entries(found):
-        if is_sampled(series.question):
-            continue
+    those = [entry for entry in ratio_entries(found) if not is_sampled(entry[0].question)]
+    return ratio_table("the best peer", "best peer", those)
+
+
+def ratios_to_before(found: Results) -> str:
+    return ratio_table("what it was before", "before", before_entries(found))
+
+
+def ratio_table(beside: str, head: str, those) -> str:
+    rows = [[f"Lapwing beside {beside}", "", "Lapwing", head, "", "ratio (interval)"]]
+    for series, x, cell, against in those:
         theirs = series.points[x][against.other].value
         rows.append(
             [

@@ -16,6 +16,7 @@ AGAINST = {
     "polling peer": "the best peer without a progress thread",
     "raw": "raw sockets",
     "lapwing polling": "without the event thread",
+    "lapwing before": "before",
     "openmpi thread": "Open MPI with its thread",
 }
 

@@ -46,6 +46,7 @@ class CommandLine(unittest.TestCase):
         self.refuses("No closing quotation", "latency", "--prefix", "'")
         self.refuses("no installation of Lapwing in", "latency", "--lapwing", "/nonexistent")
         self.refuses("page needs folders", "page")
+        self.refuses("--before FOLDER says which", "latency", "--candidates", "lapwing-shm-before")
         self.refuses("results.json cannot be read", "page", "/nonexistent")
 
     def test_a_reader_that_has_gone_is_no_error(self):
@@ -86,6 +87,20 @@ class CommandLine(unittest.TestCase):
         for name in ("lapwing-shm", "lapwing-shm-polling", "mpich-shm", "openmpi-tcp"):
             self.assertIn(name, chosen["halo"])
         self.assertEqual(list(names_for("compare", "--only", "applications,idle")), [*chosen, "idle"])
+
+    def test_an_earlier_installation_is_asked_by_turns_with_this_one_and_nothing_else_is(self):
+        self.assertEqual(
+            names_for("latency", "--before", "/earlier")["latency"],
+            ["lapwing-shm", "lapwing-shm-before", "lapwing-tcp", "lapwing-tcp-before"],
+        )
+        self.assertEqual(
+            names_for("latency", "--before", "/earlier", "--candidates", "*-shm*")["latency"],
+            ["lapwing-shm", "lapwing-shm-before"],
+        )
+        for words, turns in ((("--before", "/x"), 10), (("--before", "/x", "--turns", "3"), 3), ((), 1)):
+            chosen = options("latency", *words)
+            self.assertEqual(main.with_turns(main.chosen_questions(chosen), chosen)[0].turns, turns)
+        self.assertEqual(candidates.parse("lapwing-shm-before").installation, "before")
 
     def test_candidates_are_chosen_by_pattern_or_name(self):
         self.assertEqual(

@@ -7,7 +7,7 @@ from unittest import mock
 from lapwing_bench import markdown, page, plot, report, results, table, targets, verdicts
 from lapwing_bench.questions import QUESTIONS
 
-from .stored import run, stored
+from .stored import candidate, run, stored
 
 
 class Numbers(unittest.TestCase):
@@ -96,6 +96,25 @@ class Targets(unittest.TestCase):
         self.assertEqual(self.verdict("raw", 1.5).state, targets.UNDECIDED)
         self.assertEqual(self.verdict("raw", 2).state, targets.MET)
         self.assertIsNone(self.verdict("openmpi thread", 1.5))
+
+    def test_percentiles_are_compared_where_a_target_asks_for_them(self):
+        found = stored()
+        for each in found.runs:
+            for figure in each.figures:
+                figure.high = 9.0 if each.candidate == "lapwing-tcp" else 3.0
+        target = targets.Target("what", "latency", ("tcp",), "one way", "mpich", 2.0, high=True)
+        verdict = targets.judge(target, found, results.gather(found))
+        self.assertEqual([finding.ratio.value for finding in verdict.findings], [3.0, 3.0])
+        self.assertEqual(verdict.state, targets.MISSED)
+
+    def test_what_was_before(self):
+        found = stored()
+        found.candidates["lapwing-tcp-before"] = candidate("lapwing", variant="before")
+        found.runs.append(run("lapwing-tcp-before", 1, x8=2.0))
+        self.assertIn("lapwing-tcp-before 2.00", " ".join(table.ratios_to_before(found).split()))
+        verdict = next(each for each in targets.judge_all(found) if each.target.against == "lapwing before")
+        self.assertEqual((verdict.target.question, verdict.state), ("latency", targets.MISSED))
+        self.assertEqual(table.ratios_to_before(stored()), "")
 
     def test_value(self):
         self.assertEqual(self.verdict("value", 8).count(targets.MET), 2)
