@@ -13,12 +13,10 @@ net::Board* Seat::board(const Services& services, const comm::Communicator& comm
   if (looked_) return board_.get();
   looked_ = true;
   const std::uint64_t context = communicator.context();
-  const unsigned told = comm::ContextIds::board_of(context);
-  const bool world = context == comm::ContextIds::kWorld;
   if (services.boards == nullptr || communicator.is_inter() || communicator.size() < 2) return nullptr;
-  if (!world && told == comm::ContextIds::kNoBoard) return nullptr;
-  board_ = services.boards->open_board(world ? net::Boards::kWorld : told, communicator.local_group().members(),
-                                       communicator.rank());
+  const unsigned number = context == comm::ContextIds::kWorld ? net::Boards::kWorld : services.boards->find(context);
+  if (number == net::Boards::kNone) return nullptr;
+  board_ = services.boards->open_board(number, communicator.local_group().members(), communicator.rank());
   return board_.get();
 }
 

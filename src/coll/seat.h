@@ -4,9 +4,9 @@
 // same on all ranks: each has it from start to end, and numbers its rounds as its turn in that order says. Persistent operations
 // may be started in another order on each rank (MPI 5.0, section 6.13), so they go by messages.
 //
-// A board is claimed by the process that leads the making of the communicator; its number travels in the context id. Nobody opens
-// it, and no page is touched, before the first collective operation. Whoever has opened it leaves it when the communicator goes;
-// if the leader has not opened it by then, nobody has or will, and the leader gives it back.
+// A board is claimed by the process that leads the making of the communicator, for its context id, by which the others find it. No member
+// opens it, and no page is touched, before the first collective operation. A member that has opened it leaves it when the communicator
+// goes; if the leader has not opened it by then, no member has or will, and the leader gives it back.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,4 @@
 // Communicators: who may speak to whom, in which context (MPI 5.0, chapter 7).
-//
-// A context id names a communicator on the wire. It is 64 bits: the rank in MPI_COMM_WORLD of the process that made it
-// (upper 24 bits) and a counter of that process (lower 38, shifted by two for the plane). The process that leads the
-// creation makes it and tells the others, so no agreement over masks is needed, and ids never run out by leaking. The upper
-// six bits of the counter's are the number of a board (net/board.h) that the leader has claimed, plus one, or 0: so all members
-// know it, without a word more.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +7,7 @@
 #include <utility>
 
 #include "base/object.h"
+#include "comm/context_ids.h"
 #include "comm/group.h"
 #include "mpi.h"
 
@@ -114,33 +109,6 @@ class Communicator : public Object {
   std::uint32_t collective_counter_ = 0;
   std::uint64_t collective_history_ = 0;
   std::uint64_t borrowed_ = 0;
-};
-
-// Makes context ids for communicators that this process leads. Protected by the endpoint's lock.
-class ContextIds {
- public:
-  explicit ContextIds(ProcessId self) noexcept : next_((static_cast<std::uint64_t>(self) << 40) | (kFirst << 2)) {}
-  static constexpr unsigned kNoBoard = 0;
-  // `board`: from 1 on, or kNoBoard.
-  std::uint64_t take(unsigned board = kNoBoard) noexcept {
-    const std::uint64_t id = next_ | (std::uint64_t{board} << kBoardShift);
-    next_ = (next_ & ~kCounter) | ((next_ + 4) & kCounter);
-    return id;
-  }
-  static unsigned board_of(std::uint64_t context) noexcept {
-    return static_cast<unsigned>(context >> kBoardShift) & kBoardMask;
-  }
-
-  // Known to all without agreement.
-  static constexpr std::uint64_t kWorld = 1u << 2;
-  static constexpr std::uint64_t kSelf = 2u << 2;
-  static constexpr std::uint64_t kProcesses = 3u << 2;  // all processes of the job, ranks as in world: for management
-
- private:
-  static constexpr std::uint64_t kFirst = 16;
-  static constexpr unsigned kBoardShift = 34, kBoardMask = 63;
-  static constexpr std::uint64_t kCounter = (std::uint64_t{1} << kBoardShift) - 1;
-  std::uint64_t next_;
 };
 
 }  // namespace lapwing::comm

@@ -78,10 +78,10 @@ coll::Services services() noexcept {
 }
 
 Proposal::Proposal() noexcept {
-  net::Boards* boards = process().network->boards();
-  board_ = boards != nullptr ? boards->claim() : net::Boards::kNone;
   const std::lock_guard guard(process().engine.lock());
-  context_ = process().context_ids->take(board_ != net::Boards::kNone ? board_ : comm::ContextIds::kNoBoard);
+  context_ = process().context_ids->take();
+  net::Boards* boards = process().network->boards();
+  board_ = boards != nullptr ? boards->claim(context_) : net::Boards::kNone;
 }
 
 Proposal::~Proposal() {

@@ -8,7 +8,7 @@
 
 namespace lapwing::net {
 
-// The number came in a message, after the members before us had left; so their last word on the rounds is visible.
+// The key came in a message, after the members before us had left; so their last word on the rounds is visible.
 Board::Board(BoardHost& host, unsigned number, const BoardMemory& memory, std::vector<std::uint32_t> members,
              int rank) noexcept
     : host_(host),

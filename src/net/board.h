@@ -296,8 +296,11 @@ class Boards {
   static constexpr unsigned kCount = 64;
   static constexpr unsigned kWorld = 0;  // MPI_COMM_WORLD has it for ever
 
-  // Claims a board that nobody uses, or kNone. Whoever leads the making of a communicator does this and tells the others.
-  virtual unsigned claim() noexcept = 0;
+  // Claims a board that no communicator uses, or kNone. The process that leads the making of a communicator does this before it tells
+  // the others `key`, the communicator's context id, by which they find the board.
+  virtual unsigned claim(std::uint64_t key) noexcept = 0;
+  // The board that is claimed for `key`, or kNone. A member may ask until it has left the board.
+  virtual unsigned find(std::uint64_t key) noexcept = 0;
   // Gives back a board that no member has opened.
   virtual void give_back(unsigned number) noexcept = 0;
   // Whether all of these can meet at a board.

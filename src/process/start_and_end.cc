@@ -37,7 +37,8 @@ void make_communicators(Process& process) {
   comm::Group* all = comm::Group::make(std::move(members), self);
   all->retain();
   using comm::ContextIds;
-  process.context_ids = std::make_unique<ContextIds>(self);
+  static_assert(ContextIds::kMostRanks == runtime::Job::kMostRanks);
+  process.context_ids = std::make_unique<ContextIds>(process.job.number(ContextIds::kJobs), self);
   process.world = make_predefined(ContextIds::kWorld, all, MPI_COMM_WORLD, "MPI_COMM_WORLD");
   process.self = make_predefined(ContextIds::kSelf, comm::Group::make({self}, self), MPI_COMM_SELF, "MPI_COMM_SELF");
   process.processes = make_predefined(ContextIds::kProcesses, all, MPI_COMM_NULL, "all processes");

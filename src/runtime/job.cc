@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
 #include <utility>
 
 #include "runtime/host_identity.h"
@@ -30,7 +31,28 @@ Status Job::join(std::unique_ptr<Launcher> launcher) {
     return Status::error(MPI_ERR_INTERN, "libsodium cannot start: no source of randomness on this system");
   launcher_ = std::move(launcher);
   LAPWING_TRY(launcher_->join(place_));
-  return share_secret();
+  if (size() > kMostRanks)
+    return Status::error(MPI_ERR_OTHER,
+                         "the job has %d ranks, and this version of Lapwing takes at most %d: start fewer", size(),
+                         kMostRanks);
+  LAPWING_TRY(share_secret());
+  draw();
+  return {};
+}
+
+// From the secret, of which it gives nothing away.
+void Job::draw() noexcept {
+  if (secret().empty()) return randombytes_buf(&drawn_, sizeof drawn_);
+  constexpr unsigned char kPurpose[] = "number of the job";
+  unsigned char hash[crypto_generichash_BYTES_MIN];
+  static_assert(sizeof kPurpose >= crypto_generichash_KEYBYTES_MIN && sizeof hash >= sizeof drawn_);
+  crypto_generichash(hash, sizeof hash, reinterpret_cast<const unsigned char*>(secret().data()), secret().size(),
+                     kPurpose, sizeof kPurpose);
+  std::memcpy(&drawn_, hash, sizeof drawn_);
+}
+
+std::uint32_t Job::number(std::uint32_t numbers) const noexcept {
+  return drawn_ % numbers;
 }
 
 // A launcher of ours makes the secret; elsewhere rank 0 does, and the others read it from the launcher.

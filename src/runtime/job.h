@@ -4,6 +4,7 @@
 // finalizes or aborts; not part of the data path.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -15,6 +16,8 @@ namespace lapwing::runtime {
 
 class Job {
  public:
+  static constexpr int kMostRanks = 1 << 22;
+
   // Finds the launcher and joins its job; without one, or with `alone`, a job of its own (singleton).
   Status join(char** environment, bool alone);
   // By this launcher.
@@ -40,6 +43,9 @@ class Job {
   int appnum() const noexcept { return place_.appnum; }
   int universe_size() const noexcept { return place_.universe_size; }
 
+  // One of `numbers`, the same on every rank: what tells this job from others that it may meet.
+  std::uint32_t number(std::uint32_t numbers) const noexcept;
+
   const std::string& host_name() const noexcept { return host_name_; }
   const std::string& host_identity() const noexcept { return host_identity_; }
   // 32 bytes, the same on every rank, known to nobody else: it travels through the launcher only. Empty for a job of one rank.
@@ -56,9 +62,11 @@ class Job {
 
  private:
   Status share_secret();
+  void draw() noexcept;
 
   std::unique_ptr<Launcher> launcher_;
   Place place_;
+  std::uint32_t drawn_ = 0;
   std::string host_name_, host_identity_;
 };
 

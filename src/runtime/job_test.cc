@@ -96,6 +96,27 @@ TEST(Job, TakesTheLaunchersSecretWithoutAWordToTheOthers) {
   EXPECT_TRUE(shared.values.empty());
 }
 
+TEST(Job, AllRanksHaveTheSameNumberOfIt) {
+  FakeJob shared, other;
+  Job first, second, stranger;
+  ASSERT_TRUE(join(first, shared, place(0, 2)).ok());
+  ASSERT_TRUE(join(second, shared, place(1, 2)).ok());
+  ASSERT_TRUE(join(stranger, other, place(0, 2)).ok());
+  EXPECT_EQ(first.number(1u << 31), second.number(1u << 31));
+  EXPECT_NE(first.number(1u << 31), stranger.number(1u << 31));  // but for one time in two thousand million
+  EXPECT_LT(first.number(64), 64u);
+}
+
+TEST(Job, MoreRanksThanItTakesAreAnErrorThatSaysHowMany) {
+  FakeJob shared;
+  Job most, one_more;
+  EXPECT_TRUE(join(most, shared, place(0, Job::kMostRanks)).ok());
+  const Status status = join(one_more, shared, place(0, Job::kMostRanks + 1));
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(std::string(status.text()).find("4194305 ranks"), std::string::npos);
+  EXPECT_NE(std::string(status.text()).find("at most 4194304"), std::string::npos);
+}
+
 TEST(Job, EveryRankGetsEverybodysCard) {
   FakeJob shared;
   Job ranks[2];

@@ -69,7 +69,7 @@ void BoardRoom::leave() noexcept {
   for (Board* board : opened_) board->leave();
 }
 
-unsigned BoardRoom::claim() noexcept {
+unsigned BoardRoom::claim(std::uint64_t key) noexcept {
   std::atomic<std::uint64_t>& used = segment_.boards_used();
   constexpr std::uint64_t kWorldBit = std::uint64_t{1} << kWorld;
   std::uint64_t before = load_relaxed(used);
@@ -78,13 +78,24 @@ unsigned BoardRoom::claim() noexcept {
     if (free == 0) return kNone;
     const std::uint64_t bit = free & -free;
     // Pairs with the release in give_back(): what the users before us wrote comes first.
-    if (used.compare_exchange_weak(before, before | bit, std::memory_order_acquire, std::memory_order_relaxed))
-      return static_cast<unsigned>(__builtin_ctzll(bit));
+    if (!used.compare_exchange_weak(before, before | bit, std::memory_order_acquire, std::memory_order_relaxed))
+      continue;
+    const auto number = static_cast<unsigned>(__builtin_ctzll(bit));
+    store_release(segment_.board_key(number), key);  // seen by all who have been told the key
+    return number;
   }
+}
+
+unsigned BoardRoom::find(std::uint64_t key) noexcept {
+  if (!open()) return kNone;
+  for (unsigned number = 0; number < kCount; ++number)
+    if (number != kWorld && load_acquire(segment_.board_key(number)) == key) return number;
+  return kNone;
 }
 
 void BoardRoom::give_back(unsigned number) noexcept {
   if (!open()) return;
+  store_relaxed(segment_.board_key(number), std::uint64_t{0});
   segment_.boards_used().fetch_and(~(std::uint64_t{1} << number), std::memory_order_release);
 }
 

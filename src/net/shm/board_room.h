@@ -55,7 +55,8 @@ class BoardRoom final : public Boards, public BoardHost {
 
   // ---- Boards
 
-  unsigned claim() noexcept override;
+  unsigned claim(std::uint64_t key) noexcept override;
+  unsigned find(std::uint64_t key) noexcept override;
   void give_back(unsigned number) noexcept override;
   bool all_here(const std::vector<PeerId>& members) const noexcept override;
   std::unique_ptr<Board> open_board(unsigned number, const std::vector<PeerId>& members, int rank) override;

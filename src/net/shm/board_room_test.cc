@@ -29,6 +29,7 @@ class BoardRoomTest : public testing::Test {
  protected:
   static constexpr std::uint32_t kRanks = 3;
   static constexpr std::uint64_t kCall = 7;
+  static constexpr std::uint64_t kKey = 100;
 
   void SetUp() override {
     ASSERT_TRUE(segment_.create(kRanks, kMinRingBytes, file_).ok());
@@ -54,15 +55,33 @@ class BoardRoomTest : public testing::Test {
 TEST_F(BoardRoomTest, BoardsAreClaimedOnceAndRunOut) {
   std::vector<bool> taken(Boards::kCount);
   for (unsigned i = 1; i < Boards::kCount; ++i) {
-    const unsigned number = room(static_cast<int>(i % kRanks)).claim();
+    const unsigned number = room(static_cast<int>(i % kRanks)).claim(kKey);
     ASSERT_LT(number, Boards::kCount);
     EXPECT_NE(number, Boards::kWorld);
     EXPECT_FALSE(taken[number]);
     taken[number] = true;
   }
-  EXPECT_EQ(room(0).claim(), Boards::kNone);
+  EXPECT_EQ(room(0).claim(kKey), Boards::kNone);
   room(2).give_back(17);
-  EXPECT_EQ(room(1).claim(), 17u);
+  EXPECT_EQ(room(1).claim(kKey), 17u);
+}
+
+TEST_F(BoardRoomTest, OthersFindABoardByItsKeyUntilItIsGivenBack) {
+  EXPECT_EQ(room(1).find(kKey), Boards::kNone);
+  const unsigned first = room(0).claim(kKey);
+  const unsigned second = room(2).claim(kKey + 1);
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(room(rank).find(kKey), first);
+    EXPECT_EQ(room(rank).find(kKey + 1), second);
+    EXPECT_EQ(room(rank).find(kKey + 2), Boards::kNone);
+  }
+  auto boards = open(first);
+  boards.pop_back();
+  EXPECT_EQ(room(0).find(kKey), first);
+  boards.clear();  // the last member leaves
+  EXPECT_EQ(room(0).find(kKey), Boards::kNone);
+  room(2).give_back(second);
+  EXPECT_EQ(room(0).find(kKey + 1), Boards::kNone);
 }
 
 TEST_F(BoardRoomTest, OnlyRanksOfThisHostMeet) {
@@ -74,16 +93,16 @@ TEST_F(BoardRoomTest, OnlyRanksOfThisHostMeet) {
 }
 
 TEST_F(BoardRoomTest, TheLastToLeaveGivesTheBoardBackAndItsRoundsGoOn) {
-  const unsigned number = room(0).claim();
-  for (unsigned other = 0; room(0).claim() != Boards::kNone; ++other) ASSERT_LT(other, Boards::kCount);
+  const unsigned number = room(0).claim(kKey);
+  for (unsigned other = 0; room(0).claim(kKey) != Boards::kNone; ++other) ASSERT_LT(other, Boards::kCount);
   for (std::uint64_t use = 0; use < 3; ++use) {
     auto boards = open(number);
     for (auto& board : boards) EXPECT_EQ(board->take_rounds(5), use * 5);
     for (auto& board : boards) {
-      EXPECT_EQ(room(1).claim(), Boards::kNone);
+      EXPECT_EQ(room(1).claim(kKey), Boards::kNone);
       board.reset();
     }
-    EXPECT_EQ(room(1).claim(), number);
+    EXPECT_EQ(room(1).claim(kKey), number);
   }
 }
 
@@ -180,7 +199,7 @@ TEST_F(BoardRoomTest, ALostMemberEndsTheWait) {
   EXPECT_EQ(boards[0]->watch(watcher, Board::kEverybody, 0), Board::Outlook::kNever)
       << "nor does one that begins later";
   EXPECT_STREQ(boards[0]->why_never().text(), "gone");
-  auto later = room(0).open_board(room(0).claim(), {4, 9}, 0);
+  auto later = room(0).open_board(room(0).claim(kKey), {4, 9}, 0);
   EXPECT_EQ(later->watch(watcher, 1, 0), Board::Outlook::kNever) << "nor one at a board that is opened later";
 }
 
@@ -200,7 +219,7 @@ TEST_F(BoardRoomTest, WhatALostMemberHasPostedCounts) {
 }
 
 TEST_F(BoardRoomTest, AMemberThatLeavesSaysSoOnTheBoard) {
-  const unsigned number = room(0).claim();
+  const unsigned number = room(0).claim(kKey);
   auto boards = open(number);
   Watcher watcher;
   for (auto& board : boards) EXPECT_EQ(board->take_rounds(2), 0u);
@@ -229,7 +248,7 @@ TEST_F(BoardRoomTest, AMemberThatLeavesSaysSoOnTheBoard) {
 }
 
 TEST_F(BoardRoomTest, WhoOpensLateFindsTheRoundWithWhichTheUseBegan) {
-  const unsigned number = room(0).claim();
+  const unsigned number = room(0).claim(kKey);
   for (std::uint64_t use = 0; use < 2; ++use) {
     for (int rank = 0; rank < 3; ++rank) {  // each opens when the one before has left
       auto board = room(rank).open_board(number, {4, 7, 9}, rank);

@@ -24,7 +24,7 @@
 namespace lapwing::net::shm {
 
 inline constexpr std::uint64_t kSegmentMagic = 0x3147'4553'5057'414cull;  // "LAPWSEG1", little-endian
-inline constexpr std::uint32_t kLayoutVersion = 6;
+inline constexpr std::uint32_t kLayoutVersion = 7;
 inline constexpr std::uint32_t kMaxLocalRanks = 4096;
 // Everything in a ring is a multiple of this, so that a frame's header never wraps.
 inline constexpr std::uint64_t kRecordAlignment = 64;
@@ -52,6 +52,8 @@ inline constexpr std::uint64_t kBoardsUsedOffset = 128;
 static_assert(sizeof(SegmentHeader) <= kEndsOffset && Boards::kCount == 64);
 // And whether the ranks go together (agreement.h).
 inline constexpr std::uint64_t kAgreementOffset = 256;
+// And what each board is claimed for, one word per board, 0 for none: here, so that a look at all of them touches one page.
+inline constexpr std::uint64_t kBoardKeysOffset = 1024;
 
 // Written by two sides, so each side's words have their own pair of cache lines (x86 fetches lines in pairs).
 struct RingHeader {

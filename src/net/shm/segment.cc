@@ -113,6 +113,10 @@ std::atomic<std::uint64_t>& Segment::boards_used() noexcept {
   return *reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + kBoardsUsedOffset);
 }
 
+std::atomic<std::uint64_t>& Segment::board_key(unsigned number) noexcept {
+  return reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + kBoardKeysOffset)[number];
+}
+
 AgreementWords& Segment::agreement() noexcept {
   return *reinterpret_cast<AgreementWords*>(base_ + kAgreementOffset);
 }
