@@ -11,7 +11,8 @@ BUILD is a folder in which the library was built with every function calling the
     ninja -C BUILD mpi_abi mpiexec
 
 Inlined functions count as well. A function is listed where it is entered first; what is done over and over while nothing has
-come (a receive polls) stands there once.
+come (a receive polls) stands there once. Accessors are counted apart: functions that are hardly more than the calls of the
+recorder, such as a field's.
 """
 
 import os
@@ -26,6 +27,7 @@ WALKS = {
     "send-shm-8": ("send", "8", "self,shm"),
     "receive-tcp-65536": ("receive", "65536", "self,tcp"),
 }
+ACCESSOR = 67  # bytes of code on x86-64, of which the calls of the recorder are 44
 RUNS = 7  # a run in which a thread is interrupted goes a longer way
 
 
@@ -41,9 +43,11 @@ def compile_program(build: Path, folder: Path) -> Path:
     return program
 
 
-def names_of(library: Path) -> dict:
-    lines = subprocess.run(["nm", "-C", str(library)], capture_output=True, text=True, check=True).stdout.splitlines()
-    return {int(line[:16], 16): line[19:] for line in lines if line[:1] != " " and line[17] in "tTwWuV"}
+def functions_of(library: Path) -> dict:
+    """Address -> (name, bytes of code)."""
+    said = subprocess.run(["nm", "-S", "-C", str(library)], capture_output=True, text=True, check=True).stdout
+    found = (re.match(r"([0-9a-f]+) ([0-9a-f]+) [tTwWuV] (.*)", line) for line in said.splitlines())
+    return {int(each[1], 16): (short(each[3]), int(each[2], 16)) for each in found if each}
 
 
 def short(name: str) -> str:
@@ -57,28 +61,31 @@ def short(name: str) -> str:
     return name.split(" ")[-1]
 
 
-def walk(build: Path, program: Path, names: dict, way: str, size: str, transports: str) -> list:
-    """(depth, function) in the order of first entry."""
+def walk(build: Path, program: Path, functions: dict, way: str, size: str, transports: str) -> list:
+    """(depth, function, whether it is an accessor) in the order of first entry."""
     environment = {**os.environ, "LAPWING_TRANSPORTS": transports}
     command = [str(find(build, "mpiexec")), "-n", "2", str(program), way, size]
     output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     seen = {}
     for _, depth, address in (line.split() for line in output.splitlines() if line.startswith("walk ")):
-        seen.setdefault(short(names.get(int(address, 16), "?")), int(depth))
-    return [(depth, name) for name, depth in seen.items()]
+        name, code = functions.get(int(address, 16), ("?", 0))
+        seen.setdefault(name, (int(depth), name, code <= ACCESSOR))
+    return list(seen.values())
 
 
 def text_of(steps: list) -> str:
-    lines = "".join(f"{'  ' * depth}{name}\n" for depth, name in steps)
-    return f"{len(steps)} functions:\n\n```\n{lines}```\n"
+    lines = "".join(f"{'  ' * depth}{name}\n" for depth, name, _ in steps)
+    accessors = sum(accessor for _, _, accessor in steps)
+    return f"{len(steps) - accessors} functions and {accessors} accessors:\n\n```\n{lines}```\n"
 
 
 def walks(build: Path) -> dict:
     """The shortest of several runs of each: the one in which nothing came between."""
+    functions = functions_of(find(build, "libmpi_abi.so").resolve())
     with tempfile.TemporaryDirectory() as folder:
-        program, names = compile_program(build, Path(folder)), names_of(find(build, "libmpi_abi.so").resolve())
+        program = compile_program(build, Path(folder))
         return {
-            name: text_of(min((walk(build, program, names, *what) for _ in range(RUNS)), key=len))
+            name: text_of(min((walk(build, program, functions, *what) for _ in range(RUNS)), key=len))
             for name, what in WALKS.items()
         }
 
