@@ -21,8 +21,8 @@ enum class Without {
   kLookAtBitmap,       // arm() looks at the hot rings only
   kLookAfterArming,    // arm() looks first and raises the flag then
   kPublishBeforeBell,  // the tail is published after the bell has been rung
-  kBell,               // nobody rings
-  kWaiterForAll,       // what can wait rings nobody, whoever sleeps
+  kBell,               // the bell is not rung
+  kWaiterForAll,       // what can wait rings no thread, whichever sleeps
   kWaiterByName,       // the thread that waits raises the flag of the event thread
   kUrgency,            // whatever comes, the event thread is not rung
   kPressure,           // whatever comes, a receiver at rest is not rung
@@ -47,7 +47,7 @@ class Doorbell {
     WeakMemory<kCores, kWords> memory;
     Sender sender[kSenders];
     std::uint8_t at, link, hot, moved, received[kSenders], tail_seen;
-    std::uint8_t bell;  // an edge that nobody has collected
+    std::uint8_t bell;  // an edge that has not been collected
     std::uint8_t waits;  // an application thread waits
     std::uint8_t rests;  // the last time that none did, the receiver came to rest
   };

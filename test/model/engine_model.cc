@@ -98,7 +98,7 @@ const char* EngineModel::broken(const State& s) const {
   for (int i = 0; i < options.apps; ++i) flying += s.actor[i].operation == kFlying;
   if (flying != s.in_flight) return "an operation completed twice or never began";
   if (s.wrong_call) return "the port is added twice, or changed though it is not there";
-  if (s.driver_sleeps && !s.baton) return "somebody sleeps in the port without the baton";
+  if (s.driver_sleeps && !s.baton) return "a thread sleeps in the port without the baton";
   return nullptr;
 }
 
@@ -108,7 +108,7 @@ const char* EngineModel::unfinished(const State& s) const {
   if (options.polling) return nullptr;
   for (int i = 0; i < options.apps; ++i)
     if (s.actor[i].operation == kFlying) return "an operation never completes";
-  if (s.mailbox != 0 && s.pressing) return "a peer is held up and nobody takes its message";
+  if (s.mailbox != 0 && s.pressing) return "a peer is held up and no thread takes its message";
   if (s.kept_back != 0) return "a frame that was kept back never leaves";
   if (s.actor[event_thread()].at != kListen) return "the event thread is stuck";
   return nullptr;
@@ -652,7 +652,7 @@ bool EngineModel::event(State& s, int me, Step& step) const {
       return next(kEventBreathed);
     case kEventBreathed:
       if (s.holder != 0) return false;
-      step.name("event thread: looks who was here");
+      step.name("event thread: looks whether the application was here");
       s.holder = mine;
       return next(s.baton || s.visited ? kEventArm : kEventTurn);
     case kEventArm: {

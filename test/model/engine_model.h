@@ -26,14 +26,14 @@ enum class Mutant {
   kNone,
   kCheckBeforeArm,        // a source looks for work first and asks to be rung then
   kNoNewArmOnLeave,       // leaving with the event thread armed does not arm the sources anew
-  kNoControl,             // work found while arming is left to nobody
+  kNoControl,             // work found while arming is left to no thread
   kArmedForEver,          // the event thread believes that the one-shot is still on after it fired
   kNoArmAfterDrive,       // the event thread goes to sleep without arming again
   kNoLazyTimer,           // leaving sets no timer
   kLeftToDriver,          // ... while the event thread drives, which ends when the application has been here
   kLazyOnce,              // the lazy timer gives up when the application was back
   kLazyForEver,           // the lazy timer is set again for ever
-  kCancelledPending,      // a driver cancels the timer, and whoever leaves believes that it still runs
+  kCancelledPending,      // a driver cancels the timer, and a thread that leaves believes that it still runs
   kWatchWithoutSources,   // the timer leaves it to the watch over the port though the sources do not ring
   kOthersCollect,         // a thread that tests collects from the port in which a driver sleeps
   kNoPassing,             // a leaving driver does not hand the baton on
