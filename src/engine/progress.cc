@@ -215,7 +215,12 @@ bool Progress::spin(Waiter& waiter) noexcept {
         last_look_ = now;
         clocks = 0;
       }
-      if (began == 0) began = now;
+      if (began == 0) {
+        began = now;
+        policy.begins(now);
+      } else {
+        policy.looked(now);
+      }
       spun_ = now - began;
       if (spun_ >= policy.budget()) return false;
     }
@@ -244,7 +249,9 @@ void Progress::sleep_in_port(Waiter& waiter) noexcept {
   endpoint_.port.collect(batch, -1);
   LAPWING_DELAY_POINT("sleep.woken");
   endpoint_.lock.lock();
-  endpoint_.wait_policy.ended_sleeping(spun_, endpoint_.clock.now() - began);
+  const std::int64_t now = endpoint_.clock.now();
+  endpoint_.wait_policy.ended_sleeping(spun_, now - began);
+  endpoint_.wait_policy.looked(now);
   driver_sleeps_ = false;
   event_thread_.disarm_sources();
   endpoint_.port.deliver(batch);

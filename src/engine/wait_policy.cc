@@ -6,6 +6,8 @@ void WaitPolicy::configure(std::int64_t wakeup_cost, bool oversubscribed, std::i
   wakeup_cost_ = std::clamp<std::int64_t>(wakeup_cost, kLeastCost, kMostCost);
   oversubscribed_ = oversubscribed;
   fixed_budget_ = fixed_budget;
+  earns_ = !oversubscribed && fixed_budget < 0;
+  saved_ = 0;
   window_.fill(0);
   count_.fill(0);
   count_[0] = kWindow;

@@ -11,9 +11,14 @@
 //   - While waits go on as they were, the cost is at most twice that of the best fixed budget known beforehand: the factor is the width
 //     of a power of two. (Waits at random: 1.1 times the cost of the best budget in hindsight; 1.7 where one wait in a hundred is so
 //     much longer than the others that the window seldom shows one.)
-//   - Whatever comes, no wait polls for longer than kWorth * C, and kWindow waits after a change the past is forgotten.
+//   - Whatever comes, no wait polls for longer than kWorth * C on that account, and kWindow waits after a change the past is forgotten.
 //   - Waits longer than that, period or not, poll for C/16 each.
 //   - Where the past says nothing the budget is C, which is never more than twice as dear as the best choice.
+//
+// What a program earns. Beside that, one part in kEarnedShare of the time that it computes between its waits may be spent on polling in
+// those that follow, up to kMostSaved: an iterative program, whose ranks wait for each other as long as their work differs, then meets
+// peers that are awake, as if all polled for ever, and polls for at most that part of its time in vain. A rank that only waits
+// earns nothing, and sleeps as above; so does one that must give its core away.
 //
 // Halt polling in hypervisors grows and shrinks one number instead; with short and long waits in turns that number is always that of
 // the other kind.
@@ -37,8 +42,16 @@ class WaitPolicy {
   // `wakeup_cost` in nanoseconds as measured; `fixed_budget` >= 0 overrides everything.
   void configure(std::int64_t wakeup_cost, bool oversubscribed, std::int64_t fixed_budget) noexcept;
 
-  // Nanoseconds that the next wait may spin.
-  std::int64_t budget() const noexcept { return budget_; }
+  // The first look at the clock in a wait: what has passed since the last look of all was computing.
+  void begins(std::int64_t now) noexcept {
+    if (earns_ && last_look_ != 0) saved_ = std::min(saved_ + (now - last_look_) / kEarnedShare, kMostSaved);
+    last_look_ = now;
+  }
+  // A later one.
+  void looked(std::int64_t now) noexcept { last_look_ = now; }
+
+  // Nanoseconds that this wait, or the next, may spin.
+  std::int64_t budget() const noexcept { return budget_ + saved_; }
   // Whether a thread that has polled for so long gives its core away at every turn.
   bool yields(std::int64_t spun = 0) const noexcept { return oversubscribed_ || spun >= wakeup_cost_; }
   // How long the application may be outside before the event thread is armed: by the same reasoning, arming when a wake-up's
@@ -48,9 +61,11 @@ class WaitPolicy {
   // How the last wait ended: after so much polling, or after that and so much sleep, the wake-up included.
   // Waits too short to measure (0) only count where the policy has become impatient.
   void ended_spinning(std::int64_t spun) noexcept {
+    if (spun > budget_) spend(spun);
     if (spun != 0 || !as_ever_) record(spun);
   }
   void ended_sleeping(std::int64_t spun, std::int64_t slept) noexcept {
+    if (spun > budget_) spend(spun);
     record(spun + std::max<std::int64_t>(slept - wakeup_cost_, 0));
   }
 
@@ -61,15 +76,22 @@ class WaitPolicy {
   static constexpr int kWorth = 8;
   // Kinds of waits: kind k is covered by a budget of 2^k C/16; of the last kind, no budget covers any.
   static constexpr int kBudgets = 8, kWakeupKind = 4, kLongKind = kBudgets;
+  // One part of computing in so many is earned; so much may be saved, ns: the waits of ranks whose work differs by a few per cent.
+  static constexpr std::int64_t kEarnedShare = 25;
+  static constexpr std::int64_t kMostSaved = 2'000'000;
   static constexpr int kCrowdedKind = 7;  // who gives the core away at every turn may do so for longer
 
   std::int64_t budget_of(int kind) const noexcept { return (wakeup_cost_ << kind) / 16; }
+  void spend(std::int64_t spun) noexcept { saved_ = std::max<std::int64_t>(saved_ - (spun - budget_), 0); }
   void record(std::int64_t waited) noexcept;
   void choose() noexcept;
 
   std::int64_t wakeup_cost_ = 0;
   std::int64_t fixed_budget_ = -1;
   std::int64_t budget_ = 0;
+  std::int64_t saved_ = 0;      // of what was earned
+  std::int64_t last_look_ = 0;  // at the clock, while an application thread waited; 0: none yet
+  bool earns_ = false;
   bool as_ever_ = true;  // the budget is that of a policy that knows nothing
   bool oversubscribed_ = false;
   std::array<std::uint8_t, kWindow> window_{};  // kinds of the last waits

@@ -145,6 +145,69 @@ TEST_P(WaitPolicyTest, AnEnemyWhoKnowsTheBudgetMakesItPollForEightWakeUpsAtMost)
   EXPECT_LE(waits.cost, 1000 * 2 * kWorth * cost);
 }
 
+// A program that computes and then waits for its neighbour, as often as it likes.
+class Iterations {
+ public:
+  explicit Iterations(std::int64_t wakeup_cost) : wakeup_cost_(wakeup_cost) {
+    policy.configure(wakeup_cost, false, -1);
+    policy.looked(now_);
+  }
+  // Returns whether polling has caught the wait.
+  bool iterate(std::int64_t computing, std::int64_t waiting) {
+    policy.begins(now_ += computing);
+    const std::int64_t spun = std::min(waiting, policy.budget());
+    polled += spun;
+    policy.looked(now_ += waiting);
+    if (spun == waiting)
+      policy.ended_spinning(spun);
+    else
+      policy.ended_sleeping(spun, waiting - spun + wakeup_cost_);
+    return spun == waiting;
+  }
+  WaitPolicy policy;
+  std::int64_t polled = 0;
+
+ private:
+  std::int64_t wakeup_cost_;
+  std::int64_t now_ = kMillisecond;
+};
+
+TEST_P(WaitPolicyTest, AProgramThatComputesMayPollForAFewPerCentOfThatTime) {
+  Iterations program(cost);
+  std::mt19937 random(1);
+  std::uniform_int_distribution<std::int64_t> waiting(1, 600 * kMicrosecond);  // 3 % of computing, in the mean
+  int caught = 0;
+  for (int i = 0; i < 100; ++i) caught += program.iterate(10 * kMillisecond, waiting(random));
+  EXPECT_GE(caught, 90);
+}
+
+TEST_P(WaitPolicyTest, ItPollsInVainForNoMoreThanItHasEarned) {
+  Iterations program(cost);
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(program.iterate(10 * kMillisecond, 20 * kMillisecond));
+  EXPECT_LE(program.polled, 100 * 10 * kMillisecond / 20);  // 4 % earned, and some for the past that it does not know at first
+}
+
+TEST_P(WaitPolicyTest, AnHourOfComputingBuysMillisecondsAtMost) {
+  Iterations program(cost);
+  EXPECT_FALSE(program.iterate(3600 * 1000 * kMillisecond, 1000 * kMillisecond));
+  EXPECT_LE(program.polled, 3 * kMillisecond);
+}
+
+TEST_P(WaitPolicyTest, WaitingEarnsNothing) {
+  Iterations program(cost);
+  for (int i = 0; i < 100; ++i) program.iterate(5 * kMicrosecond, 1000 * kMillisecond);
+  EXPECT_LE(program.polled, 32 * cost);  // of 100 seconds
+}
+
+TEST(WaitPolicy, ARankThatMustGiveItsCoreAwayEarnsNothing) {
+  WaitPolicy policy;
+  policy.configure(20'000, true, -1);
+  const std::int64_t before = policy.budget();
+  policy.looked(kMillisecond);
+  policy.begins(100 * kMillisecond);
+  EXPECT_EQ(policy.budget(), before);
+}
+
 TEST(WaitPolicy, GivesTheCoreAwayWherePollingTakesLongerThanAWakeUp) {
   WaitPolicy policy;
   policy.configure(20'000, false, -1);
