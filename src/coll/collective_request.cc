@@ -59,7 +59,7 @@ void CollectiveRequest::prepare() {
   slot_.resize(steps.size());
   ready_.reserve(steps.size());
   for (StepId id = 0; id < steps.size(); ++id) {
-    switch (steps[id].kind) {
+    switch (steps[id].kind()) {
       case Step::Kind::kSend:
         slot_[id] = static_cast<std::uint32_t>(sendings_.size());
         sendings_.push_back(std::make_unique<Sending>());
@@ -120,9 +120,9 @@ void CollectiveRequest::advance() noexcept {
 void CollectiveRequest::begin(StepId id) noexcept {
   const Step& step = schedule_.steps()[id];
   ++under_way_;
-  if (!complaint_.ok() && is_local(step.kind)) [[unlikely]]
+  if (!complaint_.ok() && is_local(step.kind())) [[unlikely]]
     return step_done(id);
-  switch (step.kind) {
+  switch (step.kind()) {
     case Step::Kind::kSend:
       return begin_send(id);
     case Step::Kind::kReceive:
@@ -130,8 +130,7 @@ void CollectiveRequest::begin(StepId id) noexcept {
     case Step::Kind::kReduce:
       return begin_reduction(id);
     case Step::Kind::kCopy:
-      datatype::copy(step.source.address, step.source.count, *step.source.type, step.target.address, step.target.count,
-                     *step.target.type);
+      copy(step.as<CopyStep>());
       return step_done(id);
     case Step::Kind::kJoin:
       return step_done(id);
@@ -140,21 +139,21 @@ void CollectiveRequest::begin(StepId id) noexcept {
     case Step::Kind::kAwait:
       return begin_await(id);
     case Step::Kind::kTake:
-      take(step);
+      take(step.as<TakeStep>());
       return step_done(id);
     case Step::Kind::kFold:
-      fold(step);
+      fold(step.as<FoldStep>());
       return step_done(id);
   }
 }
 
 void CollectiveRequest::begin_send(StepId id) noexcept {
-  const Step& step = schedule_.steps()[id];
+  const auto& step = schedule_.steps()[id].as<SendStep>();
   Sending& sending = *sendings_[slot_[id]];
   p2p::SendArguments arguments;
-  arguments.buffer = step.source.address;
-  arguments.count = step.source.count;
-  arguments.type = step.source.type;
+  arguments.buffer = step.data.address;
+  arguments.count = step.data.count;
+  arguments.type = step.data.type;
   arguments.destination = step.peer;
   arguments.tag = message_tag(tag_, step.lane);
   arguments.communicator = communicator_;
@@ -168,12 +167,12 @@ void CollectiveRequest::begin_send(StepId id) noexcept {
 }
 
 void CollectiveRequest::begin_receive(StepId id) noexcept {
-  const Step& step = schedule_.steps()[id];
+  const auto& step = schedule_.steps()[id].as<ReceiveStep>();
   Receiving& receiving = *receivings_[slot_[id]];
   p2p::ReceiveArguments arguments;
-  arguments.buffer = step.target.address;
-  arguments.count = step.target.count;
-  arguments.type = step.target.type;
+  arguments.buffer = step.data.address;
+  arguments.count = step.data.count;
+  arguments.type = step.data.type;
   arguments.source = step.peer;
   arguments.tag = message_tag(tag_, step.lane);
   arguments.communicator = communicator_;
@@ -186,7 +185,7 @@ void CollectiveRequest::begin_receive(StepId id) noexcept {
 }
 
 void CollectiveRequest::begin_reduction(StepId id) noexcept {
-  const Step& step = schedule_.steps()[id];
+  const auto& step = schedule_.steps()[id].as<ReduceStep>();
   if (schedule_.op()->is_user()) {
     services_.engine.defer_to_application(*user_reductions_[slot_[id]]);
     return;
@@ -200,7 +199,7 @@ void CollectiveRequest::UserReduction::run(engine::Tasklet& tasklet) noexcept {
   CollectiveRequest& request = reduction.owner;
   const StepId id = reduction.step;
   // Nobody changes a schedule while it runs, so it can be read without the lock.
-  const Step& step = request.schedule_.steps()[id];
+  const auto& step = request.schedule_.steps()[id].as<ReduceStep>();
   datatype::apply(*request.schedule_.op(), step.source.address, step.target.address, step.target.count,
                   *step.target.type);
   engine::Lock& lock = request.services_.engine.lock();
@@ -211,7 +210,7 @@ void CollectiveRequest::UserReduction::run(engine::Tasklet& tasklet) noexcept {
 }
 
 void CollectiveRequest::begin_post(StepId id) noexcept {
-  const Step& step = schedule_.steps()[id];
+  const auto& step = schedule_.steps()[id].as<PostStep>();
   const std::uint64_t round = first_round_ + step.round;
   const std::uint64_t bytes = complaint_.ok() ? step.source.bytes() : 0;
   if (!board_->may_post(round, bytes) &&
@@ -219,14 +218,14 @@ void CollectiveRequest::begin_post(StepId id) noexcept {
     return;
   if (!failure_.ok()) return step_done(id);
   if (bytes != 0) datatype::pack(step.source.address, step.source.count, *step.source.type, board_->place(round, bytes));
-  board_->post(round, bytes, description_, step.peer == Step::kEach);
+  board_->post(round, bytes, description_, step.wakes_each);
   compare_posts();
   step_done(id);
 }
 
 void CollectiveRequest::begin_await(StepId id) noexcept {
-  const Step& step = schedule_.steps()[id];
-  if (wait_for(id, step.peer, first_round_ + step.round)) return;
+  const auto& step = schedule_.steps()[id].as<AwaitStep>();
+  if (wait_for(id, step.rank, first_round_ + step.round)) return;
   compare_posts();
   step_done(id);
 }
@@ -240,7 +239,7 @@ bool CollectiveRequest::wait_for(StepId id, int rank, std::uint64_t round) noexc
 }
 
 void CollectiveRequest::on_posted() noexcept {
-  if (schedule_.steps()[waiting_].kind == Step::Kind::kPost) {
+  if (schedule_.steps()[waiting_].is<PostStep>()) {
     begin_post(waiting_);
   } else {
     compare_posts();
@@ -270,30 +269,35 @@ void CollectiveRequest::compare_posts() noexcept {
     complaint_ = mismatch(*communicator_, {board_->rank(), difference.ours}, {difference.rank, difference.what});
 }
 
-CollectiveRequest::Operand CollectiveRequest::operand(const Step& step, int rank) const noexcept {
-  const net::Board::Posted posted = board_->read(rank, first_round_ + step.round);
-  const auto offset = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(step.source.address));
-  if (posted.bytes <= offset) return {posted.data, 0, posted.bytes};
-  return {posted.data + offset, std::min(posted.bytes - offset, step.source.count), posted.bytes};
+void CollectiveRequest::copy(const CopyStep& step) noexcept {
+  datatype::copy(step.source.address, step.source.count, *step.source.type, step.target.address, step.target.count,
+                 *step.target.type);
 }
 
-void CollectiveRequest::take(const Step& step) noexcept {
-  const Operand from = operand(step, step.peer);
-  if (step.lane == Step::kWhole && from.posted > step.source.count && complaint_.ok())
+template <typename Reading>
+CollectiveRequest::Operand CollectiveRequest::operand(const Reading& step, int rank) const noexcept {
+  const net::Board::Posted posted = board_->read(rank, first_round_ + step.round);
+  if (posted.bytes <= step.offset) return {posted.data, 0, posted.bytes};
+  return {posted.data + step.offset, std::min(posted.bytes - step.offset, step.target.bytes()), posted.bytes};
+}
+
+void CollectiveRequest::take(const TakeStep& step) noexcept {
+  const Operand from = operand(step, step.rank);
+  if (step.whole && from.posted > step.target.bytes() && complaint_.ok())
     complaint_ = Status::error(
         MPI_ERR_TRUNCATE, "%s, while it received from rank %d: that one gave %llu bytes, but %llu are expected here",
-        name_, step.peer, static_cast<unsigned long long>(from.posted),
-        static_cast<unsigned long long>(step.source.count));
+        name_, step.rank, static_cast<unsigned long long>(from.posted),
+        static_cast<unsigned long long>(step.target.bytes()));
   datatype::unpack(from.data, from.bytes, step.target.address, step.target.count, *step.target.type, 0);
 }
 
 // x0 op (x1 op (... op xlast)): in the order of ranks. For predefined operations on types without gaps.
-void CollectiveRequest::fold(const Step& step) noexcept {
+void CollectiveRequest::fold(const FoldStep& step) noexcept {
   const datatype::Datatype& type = *step.target.type;
   std::byte* target = static_cast<std::byte*>(Block::at(step.target.address, type.true_lb()));
-  const Operand last = operand(step, step.peer);
+  const Operand last = operand(step, step.last_rank);
   std::memcpy(target, last.data, last.bytes);
-  for (int rank = step.peer - 1; rank >= 0; --rank) {
+  for (int rank = step.last_rank - 1; rank >= 0; --rank) {
     const Operand next = operand(step, rank);
     datatype::apply(*schedule_.op(), next.data - type.true_lb(), step.target.address,
                     next.bytes / static_cast<std::uint64_t>(type.size()), type);
@@ -318,8 +322,8 @@ void CollectiveRequest::compare(Receiving& receiving) noexcept {
   if (theirs == description_ || theirs == 0) [[likely]]
     return;
   if (!failure_.ok()) return;
-  failure_ =
-      mismatch(*communicator_, {communicator_->rank(), description_}, {schedule_.steps()[receiving.step].peer, theirs});
+  const int peer = schedule_.steps()[receiving.step].as<ReceiveStep>().peer;
+  failure_ = mismatch(*communicator_, {communicator_->rank(), description_}, {peer, theirs});
   abandon_messages();
 }
 
@@ -336,8 +340,9 @@ void CollectiveRequest::step_done(StepId id) noexcept {
 
 void CollectiveRequest::fail(StepId id, const Status& why) noexcept {
   if (!failure_.ok()) return;  // the first failure is the cause; what follows is our own cancelling
-  const Step& step = schedule_.steps()[id];
-  const bool sending = step.kind == Step::Kind::kSend;
+  const Step& failed = schedule_.steps()[id];
+  const bool sending = failed.is<SendStep>();
+  const MessageStep& step = message_of(failed);
   failure_ = Status::error(
       why.error_class(), "%s, while it %s rank %d%s: %s", name_, sending ? "sent to" : "received from", step.peer,
       communicator_->is_inter() && step.plane == comm::Plane::kCollective ? " of the remote group" : "", why.text());

@@ -101,15 +101,17 @@ class CollectiveRequest final : public request::Request, private net::Board::Wat
   // On the board; when the step must wait, on_posted() goes on with it.
   void begin_post(StepId step) noexcept;
   void begin_await(StepId step) noexcept;
-  void take(const Step& step) noexcept;
-  void fold(const Step& step) noexcept;
+  void copy(const CopyStep& step) noexcept;
+  void take(const TakeStep& step) noexcept;
+  void fold(const FoldStep& step) noexcept;
   // Of the bytes that a step wants, those that the rank has posted.
   struct Operand {
     const std::byte* data;
     std::uint64_t bytes;
     std::uint64_t posted;  // in all
   };
-  Operand operand(const Step& step, int rank) const noexcept;
+  template <typename Reading>
+  Operand operand(const Reading& step, int rank) const noexcept;
   bool wait_for(StepId step, int rank, std::uint64_t round) noexcept;
   void stop_waiting(const Status& why) noexcept;
   void compare_posts() noexcept;

@@ -54,7 +54,7 @@ void CollectiveRequest::describe_board(wire::HangItem& item) const {
 
 void CollectiveRequest::describe_messages(wire::HangItem& item) const {
   const auto await_peer_of = [&](StepId id) {
-    const Step& step = schedule_.steps()[id];
+    const MessageStep& step = message_of(schedule_.steps()[id]);
     item.awaited.push_back(static_cast<int>(communicator_->peers(step.plane).member(step.peer)));
   };
   for (const auto& receiving : receivings_)

@@ -26,7 +26,7 @@ std::size_t index(int rank) noexcept {
 
 // Everybody posts `mine` in `round`; the step after which all of it is there.
 StepId meet(Schedule& schedule, const Block& mine, std::uint32_t round, After after = {}) {
-  return schedule.await(Step::kEverybody, round, {schedule.post(mine, round, after)});
+  return schedule.await(AwaitStep::kEverybody, round, {schedule.post(mine, round, after)});
 }
 
 // Target = the operands of ranks 0 to `last`, from `offset` of their posts on.
@@ -118,7 +118,7 @@ void reduce_in_shares_on_board(Schedule& schedule, const Block& input, const Blo
   const StepId combined = combine(schedule, schedule.size() - 1, 0, starts[index(me)] * size, result, there);
   const StepId posted = schedule.post(result, 1, {combined});
   if (me != root) return;
-  const StepId all = schedule.await(Step::kEverybody, 1, {posted});
+  const StepId all = schedule.await(AwaitStep::kEverybody, 1, {posted});
   for (int rank = 0; rank < schedule.size(); ++rank) {
     if (rank != me) schedule.take_whole(rank, 1, share(output, rank), {all});
   }

@@ -20,9 +20,9 @@ void Schedule::set_team(comm::Plane plane, const std::vector<int>& members, int 
   size_ = static_cast<int>(members.size());
 }
 
-Step Schedule::step(Step::Kind kind, int peer, int lane) const noexcept {
-  if (members_ != nullptr && peer >= 0) peer = (*members_)[static_cast<std::size_t>(peer)];
-  return {kind, static_cast<std::uint8_t>(lane % kLanes), plane_, peer, {}, {}};
+MessageStep Schedule::message(const Block& data, int peer, int lane) const noexcept {
+  if (members_ != nullptr) peer = (*members_)[static_cast<std::size_t>(peer)];
+  return {data, plane_, peer, static_cast<std::uint8_t>(lane % kLanes)};
 }
 
 void Schedule::keep(datatype::Datatype* type) {
@@ -35,11 +35,9 @@ void Schedule::keep(datatype::Datatype* type) {
   types_.emplace_back(*type);
 }
 
-StepId Schedule::add(const Step& step, After after) {
+StepId Schedule::add(const Step::Work& work, After after) {
   const StepId id = static_cast<StepId>(steps_.size());
-  steps_.push_back(step);
-  keep(step.source.type);
-  keep(step.target.type);
+  steps_.push_back({work});
   // A dependency on a step behind the fence, or none, leaves the fence itself to wait for.
   bool beyond_floor = floor_ == kNoStep;
   for (const StepId before : after) {
@@ -59,77 +57,59 @@ void Schedule::add_dependency(StepId step, StepId waits_for) {
 }
 
 StepId Schedule::send(const Block& source, int peer, After after, int lane) {
-  Step made = step(Step::Kind::kSend, peer, lane);
-  made.source = source;
-  return add(made, after);
+  keep(source.type);
+  return add(SendStep{message(source, peer, lane)}, after);
 }
 
 StepId Schedule::receive(const Block& target, int peer, After after, int lane) {
-  Step made = step(Step::Kind::kReceive, peer, lane);
-  made.target = target;
-  return add(made, after);
+  keep(target.type);
+  return add(ReceiveStep{message(target, peer, lane)}, after);
 }
 
 StepId Schedule::copy(const Block& source, const Block& target, After after) {
   if (source.bytes() == 0) return join(after);
-  Step made = step(Step::Kind::kCopy, 0, 0);
-  made.source = source;
-  made.target = target;
-  return add(made, after);
+  keep(source.type);
+  keep(target.type);
+  return add(CopyStep{source, target}, after);
 }
 
 StepId Schedule::reduce(const Block& source, const Block& target, After after) {
   if (target.count == 0) return join(after);
-  Step made = step(Step::Kind::kReduce, 0, 0);
-  made.source = source;
-  made.target = target;
-  return add(made, after);
+  keep(source.type);
+  keep(target.type);
+  return add(ReduceStep{source, target}, after);
 }
 
 StepId Schedule::post(const Block& source, std::uint32_t round, After after, Wakes wakes) {
-  Step made = step(Step::Kind::kPost, -1, 0);
-  made.peer = wakes == Wakes::kEach ? Step::kEach : 0;
-  made.source = source;
-  made.round = round;
+  keep(source.type);
   rounds_ = round + 1;
-  return add(made, after);
+  return add(PostStep{source, round, wakes == Wakes::kEach}, after);
 }
 
 StepId Schedule::await(int rank, std::uint32_t round, After after) {
-  Step made = step(Step::Kind::kAwait, -1, 0);
-  made.peer = rank;
-  made.round = round;
-  return add(made, after);
-}
-
-// From a board, at `offset` of a post.
-Step Schedule::reading(Step::Kind kind, int rank, std::uint32_t round, std::uint64_t offset, const Block& target) const {
-  Step made = step(kind, -1, 0);
-  made.peer = rank;
-  made.source = bytes_block(Block::at(nullptr, static_cast<std::int64_t>(offset)), target.bytes());
-  made.target = target;
-  made.round = round;
-  return made;
+  return add(AwaitStep{round, rank}, after);
 }
 
 StepId Schedule::take(int rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after) {
   if (target.bytes() == 0) return join(after);
-  return add(reading(Step::Kind::kTake, rank, round, offset, target), after);
+  keep(target.type);
+  return add(TakeStep{round, rank, offset, target, false}, after);
 }
 
 StepId Schedule::take_whole(int rank, std::uint32_t round, const Block& target, After after) {
-  const StepId taken = take(rank, round, 0, target, after);
-  steps_[taken].lane = Step::kWhole;
-  return taken;
+  if (target.bytes() == 0) return join(after);
+  keep(target.type);
+  return add(TakeStep{round, rank, 0, target, true}, after);
 }
 
 StepId Schedule::fold(int last_rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after) {
   if (target.count == 0) return join(after);
-  return add(reading(Step::Kind::kFold, last_rank, round, offset, target), after);
+  keep(target.type);
+  return add(FoldStep{round, last_rank, offset, target}, after);
 }
 
 StepId Schedule::join(After steps) {
-  return add(step(Step::Kind::kJoin, 0, 0), steps);
+  return add(JoinStep{}, steps);
 }
 
 void Schedule::fence() {

@@ -25,44 +25,17 @@
 #include <vector>
 
 #include "coll/block.h"
+#include "coll/step.h"
 #include "comm/communicator.h"
 #include "datatype/datatype.h"
 #include "datatype/op.h"
-#include "net/board.h"
 
 namespace lapwing::coll {
 
-using StepId = std::uint32_t;
 inline constexpr StepId kNoStep = ~StepId{0};
 using After = std::initializer_list<StepId>;  // what a step waits for; kNoStep is ignored
 
 inline constexpr int kLanes = 256;
-
-struct Step {
-  enum class Kind : std::uint8_t {
-    kSend,     // source, to peer
-    kReceive,  // target, from peer
-    kReduce,   // target = source op target: the source is the operand of the lower rank
-    kCopy,     // source to target, as a message would
-    kJoin,     // nothing: bundles dependencies
-    kPost,     // source, on the board in `round`; peer kEach: somebody waits for this post alone
-    kAwait,    // until peer, or kEverybody, has posted in `round`
-    kTake,     // source, a run of bytes at an offset into what peer posted in `round`, to target; lane kWhole: all of it
-    kFold,     // target = the operands of ranks 0 to peer, at an offset into what they posted in `round`, combined
-  };
-  static constexpr std::int32_t kEverybody = net::Board::kEverybody, kEach = 1;
-  static constexpr std::uint8_t kWhole = 1;
-  Kind kind;
-  std::uint8_t lane;
-  comm::Plane plane;
-  std::int32_t peer;  // rank in communicator.peers(plane)
-  Block source;  // what is on a board has the offset for its address
-  Block target;
-  std::uint32_t round = 0;  // counted from the schedule's first
-  std::uint32_t waits_for = 0;
-  std::uint32_t first_follower = 0;  // in followers(); valid after seal()
-  std::uint32_t followers = 0;
-};
 
 class Schedule {
  public:
@@ -138,9 +111,8 @@ class Schedule {
   void clear() noexcept;
 
  private:
-  StepId add(const Step& step, After after);
-  Step step(Step::Kind kind, int peer, int lane) const noexcept;
-  Step reading(Step::Kind kind, int rank, std::uint32_t round, std::uint64_t offset, const Block& target) const;
+  StepId add(const Step::Work& work, After after);
+  MessageStep message(const Block& data, int peer, int lane) const noexcept;
   void keep(datatype::Datatype* type);
 
   std::vector<Step> steps_;

@@ -120,7 +120,7 @@ class Simulation {
       const std::size_t index = free[choice - starters.size() - actions_.size()];
       const Action action = blocked_[index];
       blocked_.erase(blocked_.begin() + static_cast<std::ptrdiff_t>(index));
-      if (step(action.rank, action.step).kind == Step::Kind::kPost) post(action);
+      if (step(action.rank, action.step).is<PostStep>()) post(action);
       finish(action.rank, action.step);
     } else if (choice < starters.size()) {
       const std::size_t rank = starters[choice];
@@ -137,7 +137,7 @@ class Simulation {
     return true;
   }
 
-  std::size_t peer_of(std::size_t rank, const Step& step) const {
+  std::size_t peer_of(std::size_t rank, const MessageStep& step) const {
     const std::size_t group = static_cast<std::size_t>(group_);
     const bool second = rank >= group;
     const bool to_second = inter_ && step.plane != comm::Plane::kLocalCollective ? !second : second;
@@ -146,14 +146,13 @@ class Simulation {
 
   void start(std::size_t rank, StepId id) {
     const Step& made = step(rank, id);
-    const std::size_t peer =
-        made.kind == Step::Kind::kSend || made.kind == Step::Kind::kReceive ? peer_of(rank, made) : 0;
-    switch (made.kind) {
+    switch (made.kind()) {
       case Step::Kind::kSend: {
-        Channel& channel = channels_[{rank, peer, made.plane, made.lane}];
+        const auto& message = made.as<SendStep>();
+        Channel& channel = channels_[{rank, peer_of(rank, message), message.plane, message.lane}];
         Send send{rank, id, random_() % 2 == 0, {}};
         if (send.eager) {
-          send.payload = pack(made.source);
+          send.payload = pack(message.data);
           finish(rank, id);
         }
         channel.sends.push_back(std::move(send));
@@ -161,8 +160,9 @@ class Simulation {
         return;
       }
       case Step::Kind::kReceive: {
-        spoil(made.target);
-        Channel& channel = channels_[{peer, rank, made.plane, made.lane}];
+        const auto& message = made.as<ReceiveStep>();
+        spoil(message.data);
+        Channel& channel = channels_[{peer_of(rank, message), rank, message.plane, message.lane}];
         channel.receives.push_back({rank, id});
         match(channel);
         return;
@@ -192,15 +192,19 @@ class Simulation {
   }
   bool may_go_on(const Action& action) const {
     const Step& made = step(action.rank, action.step);
-    const std::uint64_t round = first_round_ + made.round;
-    if (made.kind == Step::Kind::kPost) {
-      const std::uint64_t needed = net::Board::needed_before(round, made.source.bytes());
+    if (made.is<PostStep>()) {
+      const auto& own = made.as<PostStep>();
+      const std::uint64_t round = first_round_ + own.round;
+      const std::uint64_t needed = net::Board::needed_before(round, own.source.bytes());
       return needed > round || all_posted(needed);
     }
-    return made.peer == Step::kEverybody ? all_posted(round) : posted_[static_cast<std::size_t>(made.peer)] > round;
+    const auto& await = made.as<AwaitStep>();
+    const std::uint64_t round = first_round_ + await.round;
+    return await.rank == AwaitStep::kEverybody ? all_posted(round)
+                                               : posted_[static_cast<std::size_t>(await.rank)] > round;
   }
   void post(const Action& action) {
-    const Step& made = step(action.rank, action.step);
+    const auto& made = step(action.rank, action.step).as<PostStep>();
     const std::uint64_t round = first_round_ + made.round;
     EXPECT_EQ(posted_[action.rank], round) << "rank " << action.rank << " posts out of turn";
     EXPECT_LE(made.source.bytes(), net::Board::kMostBytes);
@@ -214,16 +218,17 @@ class Simulation {
                  : sheets_[rank][net::BoardMemory::kCellRounds + round % net::BoardMemory::kSheetRounds];
   }
   // What `made` wants of what a rank posted. Spoiled when that has been written over.
-  std::vector<std::byte> posted(const Step& made, std::size_t rank) {
+  template <typename Reading>
+  std::vector<std::byte> posted(const Reading& made, std::size_t rank) {
     const std::uint64_t round = first_round_ + made.round;
-    const auto offset = reinterpret_cast<std::uintptr_t>(made.source.address);
+    const std::uint64_t wanted = made.target.bytes();
     for (const Sheet& sheet : sheets_[rank]) {
-      if (sheet.round != round || sheet.bytes.size() < offset + made.source.count) continue;
-      const auto begin = sheet.bytes.begin() + static_cast<std::ptrdiff_t>(offset);
-      return {begin, begin + static_cast<std::ptrdiff_t>(made.source.count)};
+      if (sheet.round != round || sheet.bytes.size() < made.offset + wanted) continue;
+      const auto begin = sheet.bytes.begin() + static_cast<std::ptrdiff_t>(made.offset);
+      return {begin, begin + static_cast<std::ptrdiff_t>(wanted)};
     }
     ADD_FAILURE() << "rank " << rank << " has posted something else since";
-    return std::vector<std::byte>(made.source.count, std::byte{0xee});
+    return std::vector<std::byte>(wanted, std::byte{0xee});
   }
 
   void match(Channel& channel) {
@@ -239,40 +244,50 @@ class Simulation {
 
   void perform(Action& action) {
     if (action.transfer) {
-      const Step& from = step(action.send.rank, action.send.step);
-      const Step& to = step(action.receive.rank, action.receive.step);
-      if (!action.send.eager) action.send.payload = pack(from.source);
-      EXPECT_LE(action.send.payload.size(), to.target.bytes()) << "truncated";
-      if (action.send.payload.size() > to.target.bytes()) return;
-      datatype::unpack(action.send.payload.data(), action.send.payload.size(), to.target.address, to.target.count,
-                       *to.target.type, 0);
+      const Block& from = step(action.send.rank, action.send.step).as<SendStep>().data;
+      const Block& to = step(action.receive.rank, action.receive.step).as<ReceiveStep>().data;
+      if (!action.send.eager) action.send.payload = pack(from);
+      EXPECT_LE(action.send.payload.size(), to.bytes()) << "truncated";
+      if (action.send.payload.size() > to.bytes()) return;
+      datatype::unpack(action.send.payload.data(), action.send.payload.size(), to.address, to.count, *to.type, 0);
       if (!action.send.eager) finish(action.send.rank, action.send.step);
       finish(action.receive.rank, action.receive.step);
       return;
     }
     const Step& local = step(action.rank, action.step);
-    if (local.kind == Step::Kind::kReduce) {
-      datatype::apply(*schedules_[action.rank]->op(), local.source.address, local.target.address, local.target.count,
-                      *local.target.type);
-    } else if (local.kind == Step::Kind::kCopy) {
-      datatype::copy(local.source.address, local.source.count, *local.source.type, local.target.address,
-                     local.target.count, *local.target.type);
-    }
-    if (local.kind == Step::Kind::kTake) {
-      const std::vector<std::byte> bytes = posted(local, static_cast<std::size_t>(local.peer));
-      datatype::unpack(bytes.data(), local.target.address, local.target.count, *local.target.type);
-    } else if (local.kind == Step::Kind::kFold) {
-      for (int from = local.peer; from >= 0; --from) {
-        const std::vector<std::byte> bytes = posted(local, static_cast<std::size_t>(from));
-        void* target = Block::at(local.target.address, local.target.type->true_lb());
-        if (from == local.peer) {
-          std::memcpy(target, bytes.data(), bytes.size());
-        } else {
-          datatype::apply(*schedules_[action.rank]->op(), bytes.data(), target, local.target.count, *local.target.type);
-        }
-      }
+    if (local.is<ReduceStep>()) {
+      reduce(action.rank, local.as<ReduceStep>());
+    } else if (local.is<CopyStep>()) {
+      copy(local.as<CopyStep>());
+    } else if (local.is<TakeStep>()) {
+      take(local.as<TakeStep>());
+    } else if (local.is<FoldStep>()) {
+      fold(action.rank, local.as<FoldStep>());
     }
     finish(action.rank, action.step);
+  }
+
+  void reduce(std::size_t rank, const ReduceStep& made) {
+    datatype::apply(*schedules_[rank]->op(), made.source.address, made.target.address, made.target.count,
+                    *made.target.type);
+  }
+  void copy(const CopyStep& made) {
+    datatype::copy(made.source.address, made.source.count, *made.source.type, made.target.address, made.target.count,
+                   *made.target.type);
+  }
+  void take(const TakeStep& made) {
+    const std::vector<std::byte> bytes = posted(made, static_cast<std::size_t>(made.rank));
+    datatype::unpack(bytes.data(), made.target.address, made.target.count, *made.target.type);
+  }
+  void fold(std::size_t rank, const FoldStep& made) {
+    void* target = Block::at(made.target.address, made.target.type->true_lb());
+    for (int from = made.last_rank; from >= 0; --from) {
+      const std::vector<std::byte> bytes = posted(made, static_cast<std::size_t>(from));
+      if (from == made.last_rank)
+        std::memcpy(target, bytes.data(), bytes.size());
+      else
+        datatype::apply(*schedules_[rank]->op(), bytes.data(), target, made.target.count, *made.target.type);
+    }
   }
 
   void finish(std::size_t rank, StepId id) {

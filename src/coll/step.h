@@ -1,0 +1,103 @@
+// A step of a schedule: what is done, as one of nine kinds with what each needs, and its place in the graph.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <variant>
+
+#include "coll/block.h"
+#include "comm/communicator.h"
+#include "net/board.h"
+
+namespace lapwing::coll {
+
+using StepId = std::uint32_t;
+
+// A message to or from another rank.
+struct MessageStep {
+  Block data;
+  comm::Plane plane;
+  std::int32_t peer;  // rank in communicator.peers(plane)
+  std::uint8_t lane;
+};
+struct SendStep : MessageStep {};
+struct ReceiveStep : MessageStep {};
+
+// target = source op target: the source is the operand of the lower rank.
+struct ReduceStep {
+  Block source, target;
+};
+// As a message would.
+struct CopyStep {
+  Block source, target;
+};
+// Nothing: bundles dependencies.
+struct JoinStep {};
+
+// On the board. Rounds are counted from the schedule's first.
+struct PostStep {
+  Block source;
+  std::uint32_t round;
+  bool wakes_each;  // another rank waits for this post alone
+};
+// Until `rank`, or all, have posted.
+struct AwaitStep {
+  static constexpr std::int32_t kEverybody = net::Board::kEverybody;
+  std::uint32_t round;
+  std::int32_t rank;
+};
+// A run of bytes of what `rank` posted: as many as the target has.
+struct TakeStep {
+  std::uint32_t round;
+  std::int32_t rank;
+  std::uint64_t offset;
+  Block target;
+  bool whole;  // it is all that was posted; more is an error
+};
+// target = the operands of ranks 0 to `last_rank`, such runs of what they posted, combined.
+struct FoldStep {
+  std::uint32_t round;
+  std::int32_t last_rank;
+  std::uint64_t offset;
+  Block target;
+};
+
+struct Step {
+  using Work =
+      std::variant<SendStep, ReceiveStep, ReduceStep, CopyStep, JoinStep, PostStep, AwaitStep, TakeStep, FoldStep>;
+  // In the same order: a switch over it is a jump, where std::visit may be a call through a pointer.
+  enum class Kind : std::uint8_t { kSend, kReceive, kReduce, kCopy, kJoin, kPost, kAwait, kTake, kFold };
+
+  Work work;
+  std::uint32_t waits_for = 0;
+  std::uint32_t first_follower = 0;  // in Schedule::followers(); valid after seal()
+  std::uint32_t followers = 0;
+
+  Kind kind() const noexcept { return static_cast<Kind>(work.index()); }
+  // For a step that is one: not checked again.
+  template <typename T>
+  const T& as() const noexcept {
+    return *std::get_if<T>(&work);
+  }
+  template <typename T>
+  bool is() const noexcept {
+    return std::holds_alternative<T>(work);
+  }
+};
+// Of a step that is a send or a receive.
+inline const MessageStep& message_of(const Step& step) noexcept {
+  if (step.is<SendStep>()) return step.as<SendStep>();
+  return step.as<ReceiveStep>();
+}
+
+template <Step::Kind kind, typename T>
+inline constexpr bool kHolds =
+    std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(kind), Step::Work>, T>;
+static_assert(kHolds<Step::Kind::kSend, SendStep> && kHolds<Step::Kind::kReceive, ReceiveStep> &&
+              kHolds<Step::Kind::kReduce, ReduceStep> && kHolds<Step::Kind::kCopy, CopyStep> &&
+              kHolds<Step::Kind::kJoin, JoinStep> && kHolds<Step::Kind::kPost, PostStep> &&
+              kHolds<Step::Kind::kAwait, AwaitStep> && kHolds<Step::Kind::kTake, TakeStep> &&
+              kHolds<Step::Kind::kFold, FoldStep> && std::variant_size_v<Step::Work> == 9);
+static_assert(sizeof(Step) <= 72);
+
+}  // namespace lapwing::coll
