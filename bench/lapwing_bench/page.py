@@ -73,7 +73,8 @@ def losses_part(found: Results) -> str:
     parts = [
         (
             f"<p>Where the best of the peers is better, worst first: {len(clear)} points of"
-            f" {sum(1 for entry in table.ratio_entries(found) if not is_sampled(entry[0].question))}, and {len(unsure)} more where the rounds do not agree.</p>"
+            f" {sum(1 for entry in table.ratio_entries(found) if not is_sampled(entry[0].question))}, and {len(unsure)}"
+            " more where the rounds do not agree.</p>"
         ),
         losses_table(clear, found),
     ]

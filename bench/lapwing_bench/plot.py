@@ -145,7 +145,6 @@ class Drawing:
         figure.savefig(path, format="svg", metadata={"Date": None})
         self.pyplot.close(figure)
 
-
     def grid(self, all_series: List[Series], path: Path) -> None:
         """The cells of a sample, coloured by the ratio; nothing where no peer was asked."""
         place = all_series[0].place
@@ -154,7 +153,9 @@ class Drawing:
         figure, axes = self.pyplot.subplots(figsize=(max(6, 1.5 + 0.3 * len(sizes)), 1.6 + 0.3 * len(names)))
         for cell in cells:
             at = sizes.index(cell.size), names.index(cell.series.name)
-            axes.add_patch(self.pyplot.Rectangle(at, 1, 1, facecolor=sweep.colour(cell.ratio.value), edgecolor="#cccccc"))
+            axes.add_patch(
+                self.pyplot.Rectangle(at, 1, 1, facecolor=sweep.colour(cell.ratio.value), edgecolor="#cccccc")
+            )
             axes.annotate(f"{cell.ratio.value:.2f}", (at[0] + 0.5, at[1] + 0.5), ha="center", va="center", fontsize=6)
         axes.set_xlim(0, max(1, len(sizes)))
         axes.set_ylim(max(1, len(names)), 0)

@@ -185,7 +185,8 @@ def bootstrap_interval(values) -> Tuple[float, float]:
 @dataclass
 class Cell:
     rounds: Dict[Tuple[int, int], float] = field(default_factory=dict)
-    high_rounds: Dict[Tuple[int, int], float] = field(default_factory=dict)  # 90th percentiles, where they were reported
+    # The 90th percentiles, where they were reported.
+    high_rounds: Dict[Tuple[int, int], float] = field(default_factory=dict)
     lows: List[float] = field(default_factory=list)
     highs: List[float] = field(default_factory=list)
 

@@ -57,7 +57,9 @@ def points_of(verdict: targets.Verdict) -> List[List[str]]:
             limit_text(verdict.target),
             each.state,
         ]
-        for each in sorted([] if is_sampled(verdict.target.question) else verdict.findings, key=targets.badness, reverse=True)
+        for each in sorted(
+            [] if is_sampled(verdict.target.question) else verdict.findings, key=targets.badness, reverse=True
+        )
         if each.state != targets.MET
     ]
 

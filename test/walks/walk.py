@@ -101,7 +101,8 @@ def main() -> int:
     path = Path(sys.argv[2])
     text = path.read_text("utf-8")
     for name, new in found.items():
-        text = re.sub(rf"(<!-- {name} -->\n).*?```\n.*?```\n", lambda match: match.group(1) + new, text, flags=re.DOTALL)
+        before, after = re.split(rf"<!-- {name} -->\n.*?```\n.*?```\n", text, maxsplit=1, flags=re.DOTALL)
+        text = f"{before}<!-- {name} -->\n{new}{after}"
     path.write_text(text, "utf-8")
     return 0
 

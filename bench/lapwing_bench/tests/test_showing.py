@@ -169,7 +169,11 @@ class Markdown(unittest.TestCase):
 
     def test_a_report_is_named_after_day_and_machine_and_has_everything(self):
         found = stored()
-        found.machines[0].update(processor="A(R) Model (TM) CPU @ 2 GHz", cores="2 usable of 4", command="lapwing bench x --output /home/me/here")
+        found.machines[0].update(
+            processor="A(R) Model (TM) CPU @ 2 GHz",
+            cores="2 usable of 4",
+            command="lapwing bench x --output /home/me/here",
+        )
         found.machines[0]["kernel"] = "Linux 6.1.2-mine"
         other = stored()
         other.machines[0].update(date="2026-01-03 00:00 UTC")
@@ -181,7 +185,15 @@ class Markdown(unittest.TestCase):
             )
             text = paths[0].read_text("utf-8")
         self.assertNotRegex(text, "/home|mine")
-        for expected in ("lapwing bench x --output here", "Linux 6.1.2", "| one way, 8 B |", "NAME=value", "exit code 1", "Intel MPI is left out", "## Targets"):
+        for expected in (
+            "lapwing bench x --output here",
+            "Linux 6.1.2",
+            "| one way, 8 B |",
+            "NAME=value",
+            "exit code 1",
+            "Intel MPI is left out",
+            "## Targets",
+        ):
             self.assertIn(expected, text)
 
     def test_every_table_belongs_to_a_question(self):

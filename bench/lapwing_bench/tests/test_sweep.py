@@ -24,7 +24,9 @@ def swept(values: dict, turns: int = 5) -> results.Results:
     for turn in range(turns):
         for name in found.candidates:
             figures = [
-                results.Figure("sweep", series, value if name == "lapwing-tcp" else 10.0, "us", "lower", size, "size", "B")
+                results.Figure(
+                    "sweep", series, value if name == "lapwing-tcp" else 10.0, "us", "lower", size, "size", "B"
+                )
                 for (series, size), value in values.items()
             ]
             found.runs.append(results.Run("sweep", name, 1, 2, turn, figures=figures))
@@ -41,7 +43,9 @@ class Bootstrap(unittest.TestCase):
             odd = sorted(statistics.median_low(drawn) for drawn in itertools.product(values, repeat=count))
             high = sorted(statistics.median_high(drawn) for drawn in itertools.product(values, repeat=count))
             least = next(value for i, value in enumerate(odd, 1) if i >= 0.025 * len(odd) and odd[i : i + 1] != [value])
-            most = next(value for i, value in enumerate(high, 1) if i >= 0.975 * len(high) and high[i : i + 1] != [value])
+            most = next(
+                value for i, value in enumerate(high, 1) if i >= 0.975 * len(high) and high[i : i + 1] != [value]
+            )
             self.assertEqual(results.bootstrap_interval(values), (least, most), count)
 
     def test_ratios_of_a_sample_have_it_and_others_have_the_sign_test(self):
