@@ -138,7 +138,7 @@ HangItem Messenger::describe_probe(comm::Communicator& communicator, int source,
 // Receives first, oldest first; then sends that wait for their receiver, as far as there is room.
 void Messenger::describe(wire::HangReport& report) {
   State& state = *state_;
-  for (const MatchNode* node : oldest_of(state.posted, report.pending.count))
+  for (const MatchNode* node : oldest_of(state.matcher.posted_table(), report.pending.count))
     report.pending.items.push_back(describe(static_cast<const ReceiveRequest&>(*node)));
   const auto add_send = [&](const SendRequest& send) {
     if (!is_users(send.arguments_.communicator->wire_context(send.arguments_.plane))) return;
@@ -151,7 +151,7 @@ void Messenger::describe(wire::HangReport& report) {
       for (auto send = list.begin(); send != list.end(); ++send) add_send(*send);
     }
   });
-  for (const MatchNode* node : oldest_of(state.unexpected, report.unexpected.count))
+  for (const MatchNode* node : oldest_of(state.matcher.unexpected_table(), report.unexpected.count))
     report.unexpected.items.push_back(describe_message(static_cast<const Message&>(static_cast<const ByEnvelope&>(*node))));
 }
 

@@ -44,9 +44,10 @@ bool gives_absurd_credit(const Peer& peer, const wire::MessageHeader& header) no
 
 }  // namespace
 
-// ---- the short way ----------------------------------------------------------------------------------------------------
+// ---- the fast branch --------------------------------------------------------------------------------------------------
 
-// A small message, and a posted receive with room for it in one piece: the usual case.
+// A small message, and a posted receive with room for it in one piece: the usual case. Does in one step what on_message_header and
+// on_message do, by the same means; whatever is unusual is left to them.
 bool Messenger::State::on_whole(net::PeerId id, const wire::FrameHeader& frame, const std::byte* payload) noexcept {
   if (!wire::is_plain_eager(frame)) return false;
   const wire::MessageHeader header = wire::unpack(frame);
@@ -54,31 +55,23 @@ bool Messenger::State::on_whole(net::PeerId id, const wire::FrameHeader& frame, 
   Peer& peer = peers[id];
   if (header.credit != 0 && gives_absurd_credit(peer, header)) return false;
   if (header.sender_token != 0 && leaves_answers(peer)) return false;
-  ReceiveRequest* receive = match_posted({header.context, id, header.tag});
+  ReceiveRequest* receive = matcher.match({header.context, id, header.tag});
   const std::uint64_t bytes = header.payload_bytes;
   if (receive == nullptr || receive->walk_ || bytes > receive->capacity_) return false;
   if (!names_itself_truly(*receive, id, header.source)) return false;
   const int account = account_of(header.context);
-  IncomingAccount& incoming = peer.incoming[account];
-  if (!incoming.pass(message_units(bytes))) return false;
+  if (!peer.incoming[account].pass(message_units(bytes))) return false;
   unpost(*receive);
+  bind(*receive, id, header.source, header.tag, header.receiver_token);
   if (bytes <= kSmallCopy)
     copy_small(receive->contiguous_, payload, bytes);
   else
     std::memcpy(receive->contiguous_, payload, bytes);
-  ++counters.messages_received;
-  counters.bytes_received += bytes;
-  count_moved(bytes);
-  receive->peer_ = id;
-  Result& result = receive->result();
-  result.source = receive->arguments_.source == MPI_ANY_SOURCE ? header.source : receive->arguments_.source;
-  result.tag = header.tag;
-  result.bytes = bytes;
-  result.note = header.receiver_token;
+  count_received(bytes);
+  receive->result().bytes = bytes;
   engine.finish(*receive);
   if (header.sender_token != 0) answer(id, MessageKind::kAck, header.sender_token);
-  if (incoming.worth_a_frame()) return_credit(id, false);
-  if (incoming.exhausted()) after_spending(id, peer, account);
+  after_message(id, peer, account);
   if (header.credit != 0) take_credit(id, header.credit);
   return true;
 }
@@ -117,13 +110,13 @@ net::Landing Messenger::State::on_message_header(net::PeerId id, const wire::Mes
   Peer& peer = peers[id];
   if (!peer.incoming[account_of(header.context)].spend(message_units(stored_bytes(header))))
     return violation("it sends more than its credit allows");
-  ReceiveRequest* receive = match_posted({header.context, id, header.tag});
+  ReceiveRequest* receive = matcher.match({header.context, id, header.tag});
   if (receive == nullptr) return store(id, header);
   if (!names_itself_truly(*receive, id, header.source))
     return violation("it sends as a rank that it does not have in that communicator");
   unpost(*receive);
-  bind(*receive, id, header.source, header.tag, header.message_bytes);
-  receive->result().note = header.receiver_token;
+  bind(*receive, id, header.source, header.tag, header.receiver_token);
+  expect(*receive, header.message_bytes);
   peer.landing_receive = receive;
   if (!is_pullable(header)) {
     if (header.kind == MessageKind::kRts && receive->wanted_ > header.payload_bytes)
@@ -148,8 +141,7 @@ net::Landing Messenger::State::store(net::PeerId id, const wire::MessageHeader& 
   message.source = header.source;
   message.is_rts = header.kind == MessageKind::kRts;
   message.pullable = is_pullable(header);
-  unexpected.insert(static_cast<ByEnvelope&>(message));
-  by_context.insert(static_cast<ByContext&>(message));
+  matcher.keep(message);
   ++counters.unexpected_messages;
   counters.unexpected_bytes += stored_bytes(header);
   peer.landing_message = &message;
@@ -228,8 +220,7 @@ void Messenger::State::on_message(net::PeerId id, const wire::MessageHeader& hea
   if (ReceiveRequest* receive = std::exchange(peer.landing_receive, nullptr)) {
     const std::uint64_t landed = std::min(stored_bytes(header), receive->wanted_);
     receive->received_ += landed;
-    counters.bytes_received += landed;
-    count_moved(landed);
+    count_received(landed);
     peer.incoming[account].release(message_units(stored_bytes(header)));
     if (header.kind == MessageKind::kRts) {
       const bool asked = receive->token_ != 0;  // by on_message_header
@@ -241,25 +232,20 @@ void Messenger::State::on_message(net::PeerId id, const wire::MessageHeader& hea
       complete(*receive);
       if (header.sender_token != 0) answer(id, MessageKind::kAck, header.sender_token);
     }
-    return_credit(id, false);
   } else if (Message* message = std::exchange(peer.landing_message, nullptr)) {
     message->arrived = true;
     message->address = address;
     count_moved(stored_bytes(header));
-    if (message->unwanted) {
+    if (message->unwanted)
       discard(*message);
-    } else if (message->receive != nullptr) {
+    else if (message->receive != nullptr)
       deliver(*message->receive, *message);
-    } else {
-      return_credit(id, false);
-    }
   }
-  after_spending(id, peer, account);
+  after_message(id, peer, account);
 }
 
 // A peer that has used its credit up may hold back just what somebody here waits for.
 void Messenger::State::after_spending(net::PeerId id, Peer& peer, int account) noexcept {
-  if (!peer.incoming[account].exhausted()) return;
   list_exhausted(id, peer);
   const bool probed = account == kUserAccount && !probes.empty();
   relieve(id, account, peer.posted[account] != 0 || posted_any[account] != 0 || probed);
@@ -269,8 +255,7 @@ void Messenger::State::on_data(net::PeerId id, const wire::MessageHeader& header
   ReceiveRequest* receive = receives.find(header.receiver_token);
   if (receive == nullptr || receive->peer_ != id) return;
   receive->received_ += header.payload_bytes;
-  counters.bytes_received += header.payload_bytes;
-  count_moved(header.payload_bytes);
+  count_received(header.payload_bytes);
   if (receive->received_ == receive->wanted_) complete(*receive);
 }
 
@@ -294,16 +279,14 @@ void Messenger::State::on_answer(const wire::MessageHeader& header) noexcept {
 }
 
 void Messenger::State::on_cancel(net::PeerId id, const wire::MessageHeader& header) noexcept {
-  MatchNode* node = header.sender_token != 0 ? unexpected.oldest({header.context, id, header.tag}) : nullptr;
-  while (node != nullptr && static_cast<Message*>(static_cast<ByEnvelope*>(node))->sender_token != header.sender_token)
-    node = MatchTable::next(*node);
+  Message* message =
+      header.sender_token != 0 ? matcher.find_sent_as({header.context, id, header.tag}, header.sender_token) : nullptr;
   wire::MessageHeader answer;
   answer.kind = MessageKind::kCancelAck;
   answer.sender_token = header.sender_token;
-  if (node != nullptr) {
-    auto& message = *static_cast<Message*>(static_cast<ByEnvelope*>(node));
-    unlink(message);
-    discard(message);
+  if (message != nullptr) {
+    matcher.take(*message);
+    discard(*message);
     answer.flags = wire::kFlagCancelled;
   }
   post_control(id, answer);

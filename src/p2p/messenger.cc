@@ -56,9 +56,9 @@ Messenger::State::~State() {
   engine.cancel_timer(kick);
   engine.remove_source(puller);
   std::vector<Message*> left;
-  unexpected.for_each([&](MatchNode& node) { left.push_back(static_cast<Message*>(static_cast<ByEnvelope*>(&node))); });
+  matcher.unexpected_table().for_each([&](MatchNode& node) { left.push_back(&Matcher::message_of(node)); });
   for (Message* message : left) {
-    unlink(*message);
+    matcher.take(*message);
     pool.free(*message);
   }
 }
@@ -122,7 +122,7 @@ void fill(Result& result, const Message& message, comm::Communicator& communicat
 
 bool Messenger::probe(comm::Communicator& communicator, int source, int tag, Result& result) noexcept {
   const MatchKey key = key_of(communicator, source, tag);
-  const Message* message = state_->find_unexpected(key);
+  const Message* message = state_->matcher.find(key);
   if (message != nullptr) {
     fill(result, *message, communicator, source);
   } else {
@@ -133,13 +133,13 @@ bool Messenger::probe(comm::Communicator& communicator, int source, int tag, Res
 
 Message* Messenger::matched_probe(comm::Communicator& communicator, int source, int tag, Result& result) noexcept {
   const MatchKey key = key_of(communicator, source, tag);
-  Message* message = state_->find_unexpected(key);
+  Message* message = state_->matcher.find(key);
   if (message == nullptr) {
     state_->relieve_for(key);
     return nullptr;
   }
   fill(result, *message, communicator, source);
-  state_->unlink(*message);
+  state_->matcher.take(*message);
   message->communicator = &communicator;
   communicator.retain();
   return message;
@@ -189,19 +189,19 @@ std::string Messenger::describe() const {
   add_line(text,
            "%zu posted receives, %zu unexpected messages in %" PRIu64 " bytes, %" PRIu64
            " sends under way, %zu of them waiting for their receiver",
-           state.posted.size(), state.unexpected.size(), state.pool.bytes_in_use(), state.sends_active,
+           state.matcher.posted(), state.matcher.unexpected(), state.pool.bytes_in_use(), state.sends_active,
            state.sends.size());
   int left = kSpelledOut;
-  state.posted.for_each([&](MatchNode& node) {
+  state.matcher.posted_table().for_each([&](MatchNode& node) {
     if (left-- <= 0) return;
     const auto& arguments = static_cast<ReceiveRequest&>(node).arguments();
     add_line(text, "  receive: context %" PRIu64 ", source %d, tag %d, room for %" PRIu64 " elements", node.key.context,
              arguments.source, arguments.tag, arguments.count);
   });
   left = kSpelledOut;
-  state.unexpected.for_each([&](MatchNode& node) {
+  state.matcher.unexpected_table().for_each([&](MatchNode& node) {
     if (left-- <= 0) return;
-    auto& message = *static_cast<Message*>(static_cast<ByEnvelope*>(&node));
+    Message& message = Matcher::message_of(node);
     add_line(text, "  unexpected: context %" PRIu64 ", from %s, tag %d, %" PRIu64 " bytes", message.context(),
              state.network->describe(message.peer()).c_str(), message.tag(), message.message_bytes);
   });

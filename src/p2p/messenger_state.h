@@ -11,7 +11,7 @@
 #include "engine/engine.h"
 #include "p2p/attached_buffer.h"
 #include "p2p/credit.h"
-#include "p2p/match_table.h"
+#include "p2p/matcher.h"
 #include "p2p/message.h"
 #include "p2p/messenger.h"
 #include "p2p/probe_watch.h"
@@ -93,7 +93,6 @@ struct Messenger::State {
   void post_control(net::PeerId id, const wire::MessageHeader& header) noexcept;
   void answer(net::PeerId id, wire::MessageKind kind, std::uint64_t sender_token) noexcept;
   void post_frame(SendRequest& send, SendRequest::Frame& frame, const wire::MessageHeader& header) noexcept;
-  wire::MessageHeader envelope(const SendRequest& send, wire::MessageKind kind) noexcept;
 
   // receiving.cc
   void start(ReceiveRequest& receive) noexcept;
@@ -101,10 +100,7 @@ struct Messenger::State {
   void prepare(ReceiveRequest& receive) noexcept;
   void prepare_pieces(ReceiveRequest& receive) noexcept;
   void cancel(ReceiveRequest& receive) noexcept;
-  ReceiveRequest* match_with_wildcards(MatchKey envelope) noexcept;
-  Message* search_unexpected(MatchKey wanted) noexcept;
-  void bind(ReceiveRequest& receive, net::PeerId id, std::int32_t source, std::int32_t tag,
-            std::uint64_t bytes) noexcept;
+  void expect(ReceiveRequest& receive, std::uint64_t message_bytes) noexcept;
   void deliver(ReceiveRequest& receive, Message& message) noexcept;
   void proceed(ReceiveRequest& receive, std::uint64_t sender_token, bool pullable, std::uint64_t address) noexcept;
   void post_cts(ReceiveRequest& receive, std::uint64_t sender_token) noexcept;
@@ -113,7 +109,6 @@ struct Messenger::State {
   void fail(ReceiveRequest& receive, Status why) noexcept;
   net::Landing landing_of(ReceiveRequest& receive, std::uint64_t offset, std::uint64_t bytes) noexcept;
   void discard(Message& message) noexcept;
-  void unlink(Message& message) noexcept;
 
   // incoming.cc
   bool on_whole(net::PeerId id, const wire::FrameHeader& frame, const std::byte* payload) noexcept;
@@ -157,31 +152,48 @@ struct Messenger::State {
 
   // What every small message passes, inline.
   void post_receive(ReceiveRequest& receive, std::uint64_t& counter) noexcept {
-    receive.stamp = next_stamp++;
-    posted.insert(receive);
+    matcher.post(receive);
     receive.posted_counter_ = &counter;
     ++counter;
-    if (is_wildcard(receive.MatchNode::key)) count_wildcard(receive.MatchNode::key, 1);
     if (vigil_due) [[unlikely]]
       begin_vigil();
   }
   void unpost(ReceiveRequest& receive) noexcept {
-    posted.remove(receive);
+    matcher.unpost(receive);
     --*receive.posted_counter_;
-    if (is_wildcard(receive.MatchNode::key)) count_wildcard(receive.MatchNode::key, -1);
   }
-  static bool is_wildcard(MatchKey key) noexcept { return key.peer() == kAnyPeer || key.tag() == kAnyTag; }
-  void count_wildcard(MatchKey key, int by) noexcept {
-    wildcard_receives += by;
-    wildcards[key.peer() == kAnyPeer][key.tag() == kAnyTag] += by;
+  static wire::MessageHeader envelope(const SendArguments& arguments, wire::MessageKind kind) noexcept {
+    wire::MessageHeader header;
+    header.kind = kind;
+    header.context = arguments.communicator->wire_context(arguments.plane);
+    header.source = arguments.communicator->rank();
+    header.tag = arguments.tag;
+    header.receiver_token = arguments.note;
+    return header;
   }
-  // The posted receive that a message with this envelope belongs to.
-  ReceiveRequest* match_posted(MatchKey envelope) noexcept {
-    if (wildcard_receives != 0) return match_with_wildcards(envelope);
-    return static_cast<ReceiveRequest*>(posted.oldest(envelope));
+  void pay_whole(OutgoingAccount& account, std::uint64_t price) noexcept {
+    account.spend(price);
+    ++counters.eager_sends;
   }
-  Message* find_unexpected(MatchKey wanted) noexcept {
-    return unexpected.size() == 0 ? nullptr : search_unexpected(wanted);
+  // A receive and its message have met.
+  void bind(ReceiveRequest& receive, net::PeerId id, std::int32_t source, std::int32_t tag,
+            std::uint64_t note) noexcept {
+    ++counters.messages_received;
+    receive.peer_ = id;
+    Result& result = receive.result();
+    result.source = receive.arguments_.source == MPI_ANY_SOURCE ? source : receive.arguments_.source;
+    result.tag = tag;
+    result.note = note;
+  }
+  // Payload has landed in the application's memory.
+  void count_received(std::uint64_t bytes) noexcept {
+    counters.bytes_received += bytes;
+    count_moved(bytes);
+  }
+  // A message frame has come: gives back what its sender is owed, if that is worth a frame, and looks whether the sender is stuck.
+  void after_message(net::PeerId id, Peer& peer, int account) noexcept {
+    if (peer.incoming[account].worth_a_frame()) return_credit(id, false);
+    if (peer.incoming[account].exhausted()) after_spending(id, peer, account);
   }
   // A receive from any source learns the sender's rank from the frame: it must be the rank of the process that sent it.
   bool names_itself_truly(const ReceiveRequest& receive, net::PeerId id, std::int32_t source) const noexcept {
@@ -213,15 +225,10 @@ struct Messenger::State {
   SparseTable<Peer> peers;
   std::vector<net::PeerId> failed_peers;  // those that are lost, but for those that have finalized
 
-  MatchTable posted;      // receives, by (context, peer or any, tag or any)
-  MatchTable unexpected;  // messages, by envelope
-  MatchTable by_context;  // the same messages, by context
-  std::uint64_t next_stamp = 0;
+  Matcher matcher;
   bool vigil_due = false;              // the next that waits begins it
   std::int64_t vigil_period = 0;       // ns; 0: none is needed
   std::uint64_t vigil_stamp = 0;       // receives with a lower one waited in its last round already
-  std::uint64_t wildcards[2][2] = {};  // how many receives have [any source][any tag]; those with neither are not counted
-  std::uint64_t wildcard_receives = 0;  // all of them: usually none
   std::uint64_t posted_any[kAccounts] = {};  // receives from any source
   IntrusiveList<Messenger::ProbeWatch> probes;
   std::vector<net::PeerId>

@@ -23,7 +23,7 @@ void Messenger::State::on_peer_gone(net::PeerId id, const Status& why, bool fail
     ReceiveRequest* receive = message->receive;
     const bool in_queue = message->ByEnvelope::queued();
     message->arrived = message->is_rts = true;
-    if (in_queue) unlink(*message);
+    if (in_queue) matcher.take(*message);
     if (receive != nullptr) {
       fail(*receive, peer.why.copy());
       discard(*message);
@@ -41,7 +41,7 @@ void Messenger::State::on_peer_gone(net::PeerId id, const Status& why, bool fail
   }
 
   std::vector<ReceiveRequest*> ended_receives;
-  posted.for_each([&](MatchNode& node) {
+  matcher.posted_table().for_each([&](MatchNode& node) {
     auto& receive = static_cast<ReceiveRequest&>(node);
     const bool needs_it = node.key.peer() == kAnyPeer ? failed && may_be_from(receive, id) : node.key.peer() == id;
     if (needs_it) ended_receives.push_back(&receive);

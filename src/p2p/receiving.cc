@@ -47,8 +47,8 @@ void Messenger::State::start(ReceiveRequest& receive) noexcept {
                      any_source ? kAnyPeer : communicator.peers(arguments.plane).member(arguments.source),
                      arguments.tag == MPI_ANY_TAG ? kAnyTag : arguments.tag};
   receive.MatchNode::key = key;
-  if (Message* message = find_unexpected(key)) {
-    unlink(*message);
+  if (Message* message = matcher.find(key)) {
+    matcher.take(*message);
     return deliver(receive, *message);
   }
   const int account = account_of(key.context);
@@ -71,40 +71,6 @@ void Messenger::State::start_matched(ReceiveRequest& receive, Message& message) 
   deliver(receive, message);
 }
 
-// ---- queues ---------------------------------------------------------------------------------------------------------
-
-// Of at most four candidates the oldest.
-ReceiveRequest* Messenger::State::match_with_wildcards(MatchKey envelope) noexcept {
-  MatchNode* best = nullptr;
-  for (int any_source = 0; any_source < 2; ++any_source) {
-    for (int any_tag = 0; any_tag < 2; ++any_tag) {
-      if ((any_source || any_tag) && wildcards[any_source][any_tag] == 0) continue;
-      MatchNode* candidate = posted.oldest(
-          {envelope.context, any_source ? kAnyPeer : envelope.peer(), any_tag ? kAnyTag : envelope.tag()});
-      if (candidate != nullptr && (best == nullptr || candidate->stamp < best->stamp)) best = candidate;
-    }
-  }
-  return static_cast<ReceiveRequest*>(best);
-}
-
-// The oldest unexpected message for a receive. O(1) unless a wildcard must pass over messages it does not match.
-Message* Messenger::State::search_unexpected(MatchKey wanted) noexcept {
-  if (wanted.peer() != kAnyPeer && wanted.tag() != kAnyTag)
-    return static_cast<Message*>(static_cast<ByEnvelope*>(unexpected.oldest(wanted)));
-  MatchNode* node = by_context.oldest({wanted.context, kAnyPeer, kAnyTag});
-  for (; node != nullptr; node = MatchTable::next(*node)) {
-    auto* message = static_cast<Message*>(static_cast<ByContext*>(node));
-    const bool source_fits = wanted.peer() == kAnyPeer || wanted.peer() == message->peer();
-    if (source_fits && (wanted.tag() == kAnyTag || wanted.tag() == message->tag())) return message;
-  }
-  return nullptr;
-}
-
-void Messenger::State::unlink(Message& message) noexcept {
-  unexpected.remove(static_cast<ByEnvelope&>(message));
-  by_context.remove(static_cast<ByContext&>(message));
-}
-
 // The message's memory is free again, and its sender may use it.
 void Messenger::State::discard(Message& message) noexcept {
   const net::PeerId id = message.peer();
@@ -115,14 +81,9 @@ void Messenger::State::discard(Message& message) noexcept {
 
 // ---- a receive and its message --------------------------------------------------------------------------------------
 
-void Messenger::State::bind(ReceiveRequest& receive, net::PeerId id, std::int32_t source, std::int32_t tag,
-                            std::uint64_t bytes) noexcept {
-  ++counters.messages_received;
-  receive.peer_ = id;
-  receive.result().source = receive.arguments_.source == MPI_ANY_SOURCE ? source : receive.arguments_.source;
-  receive.result().tag = tag;
-  receive.message_bytes_ = bytes;
-  receive.wanted_ = std::min(bytes, receive.capacity_);
+void Messenger::State::expect(ReceiveRequest& receive, std::uint64_t message_bytes) noexcept {
+  receive.message_bytes_ = message_bytes;
+  receive.wanted_ = std::min(message_bytes, receive.capacity_);
 }
 
 // Where these bytes of the message go.
@@ -151,8 +112,8 @@ void Messenger::State::deliver(ReceiveRequest& receive, Message& message) noexce
     message.unwanted = true;
     return;
   }
-  bind(receive, id, message.source, message.tag(), message.message_bytes);
-  receive.result().note = message.note;
+  bind(receive, id, message.source, message.tag(), message.note);
+  expect(receive, message.message_bytes);
   if (!message.arrived) {
     message.receive = &receive;  // goes on when the payload is here
     return;
@@ -218,8 +179,7 @@ bool Messenger::State::pull_some(ReceiveRequest& receive) noexcept {
     return false;
   }
   receive.received_ += bytes;
-  counters.bytes_received += bytes;
-  count_moved(bytes);
+  count_received(bytes);
   if (receive.received_ < receive.wanted_) return true;
   const std::uint64_t sender_token = receive.sender_token_;
   complete(receive);

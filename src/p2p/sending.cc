@@ -42,6 +42,7 @@ void Messenger::State::start(SendRequest& send) noexcept {
   held.push_back(send);
 }
 
+// The fast branch of start(), for what needs no request: by the same envelope, credit and counters.
 bool Messenger::State::send_now(const SendArguments& arguments) noexcept {
   if (arguments.destination == MPI_PROC_NULL || arguments.mode == SendMode::kSynchronous ||
       arguments.mode == SendMode::kBuffered)
@@ -54,11 +55,7 @@ bool Messenger::State::send_now(const SendArguments& arguments) noexcept {
   if (peer.transport == nullptr) [[unlikely]]
     find_way(id, peer);
   if (bytes > peer.most_at_once || (bytes != 0 && !type.contiguous())) return false;
-  wire::MessageHeader header;
-  header.kind = wire::MessageKind::kEager;
-  header.context = communicator.wire_context(arguments.plane);
-  header.source = communicator.rank();
-  header.tag = arguments.tag;
+  wire::MessageHeader header = envelope(arguments, wire::MessageKind::kEager);
   header.payload_bytes = bytes;
   const int account = account_of(header.context);
   const std::uint64_t price = message_units(bytes);
@@ -77,8 +74,7 @@ bool Messenger::State::send_now(const SendArguments& arguments) noexcept {
     peer.incoming[internal ? kInternalAccount : kUserAccount].keep(header.credit & kMaxUnitsPerFrame);
     return false;
   }
-  peer.outgoing[account].spend(price);
-  ++counters.eager_sends;
+  pay_whole(peer.outgoing[account], price);
   return true;
 }
 
@@ -111,7 +107,7 @@ bool Messenger::State::launch(SendRequest& send) noexcept {
   if (send.bytes_ <= way.eager_limit && send.bytes_ <= wire::kMaxPayloadBytes) {
     const std::uint64_t price = message_units(send.bytes_);
     if (account.pays_whole(price)) {
-      account.spend(price);
+      pay_whole(account, price);
       post_whole(send);
       return true;
     }
@@ -130,21 +126,9 @@ bool Messenger::State::launch(SendRequest& send) noexcept {
   return true;
 }
 
-wire::MessageHeader Messenger::State::envelope(const SendRequest& send, wire::MessageKind kind) noexcept {
-  wire::MessageHeader header;
-  header.kind = kind;
-  header.context = send.arguments_.communicator->wire_context(send.arguments_.plane);
-  header.source = send.arguments_.communicator->rank();
-  header.tag = send.arguments_.tag;
-  header.message_bytes = send.bytes_;
-  header.receiver_token = send.arguments_.note;
-  return header;
-}
-
 void Messenger::State::post_whole(SendRequest& send) noexcept {
-  ++counters.eager_sends;
   send.next_byte_ = send.bytes_;
-  wire::MessageHeader header = envelope(send, wire::MessageKind::kEager);
+  wire::MessageHeader header = envelope(send.arguments_, wire::MessageKind::kEager);
   if (send.arguments_.mode == SendMode::kSynchronous) {
     send.awaits_answer_ = true;
     header.sender_token = send.token_ = sends.take(send);
@@ -158,8 +142,9 @@ void Messenger::State::post_whole(SendRequest& send) noexcept {
 void Messenger::State::post_rts(SendRequest& send, std::uint64_t first_bytes) noexcept {
   ++counters.rendezvous_sends;
   SendRequest::Frame& frame = send.frames_[0];
-  wire::MessageHeader header = envelope(send, wire::MessageKind::kRts);
+  wire::MessageHeader header = envelope(send.arguments_, wire::MessageKind::kRts);
   send.rendezvous_ = send.awaits_answer_ = true;
+  header.message_bytes = send.bytes_;
   header.sender_token = send.token_ = sends.take(send);
   header.payload_bytes = first_bytes;
   frame.data = send.contiguous_;
@@ -252,7 +237,7 @@ void Messenger::State::cancel(SendRequest& send) noexcept {
   }
   if (!send.awaits_answer_ || send.awaits_cancel_ack_) return;
   send.awaits_cancel_ack_ = true;
-  wire::MessageHeader header = envelope(send, wire::MessageKind::kCancel);
+  wire::MessageHeader header = envelope(send.arguments_, wire::MessageKind::kCancel);
   header.sender_token = send.token_;
   header.payload_bytes = std::min<std::uint64_t>(network->capabilities(send.peer_).urgent_bytes, sizeof kPadding);
   post_control(send.peer_, header);

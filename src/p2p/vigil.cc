@@ -30,15 +30,15 @@ void Messenger::State::keep_vigil() noexcept {
     if (looked_at != &group) watch_over_members(group, left);
     looked_at = &group;
   };
-  posted.for_each([&](MatchNode& node) {
+  matcher.posted_table().for_each([&](MatchNode& node) {
     const ReceiveArguments& arguments = static_cast<ReceiveRequest&>(node).arguments_;
     if (node.stamp < vigil_stamp) look(node.key.peer(), arguments.communicator->peers(arguments.plane));
   });
   for (ProbeWatch& watch : probes) {
     if (std::exchange(watch.waited_, true)) look(watch.key_.peer(), watch.group_);
   }
-  vigil_stamp = next_stamp;
-  vigil_due = posted.size() == 0 && probes.empty();
+  vigil_stamp = matcher.next_stamp();
+  vigil_due = matcher.posted() == 0 && probes.empty();
   if (!vigil_due) begin_vigil();
 }
 
