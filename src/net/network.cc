@@ -7,37 +7,20 @@
 #include <string_view>
 #include <utility>
 
-#include "base/descriptor_limit.h"
 #include "base/log.h"
-#include "net/self/self_transport.h"
-#include "net/shm/layout.h"
-#include "net/shm/shm_transport.h"
-#include "net/tcp/tcp_transport.h"
+#include "net/registry.h"
 
 namespace lapwing::net {
-namespace {
-
-// Shared memory takes a segment of n * n queues, and a descriptor per rank in each rank. Beyond what it takes, a job on one
-// host goes by TCP, where that may be used; all its ranks come to the same conclusion. (Among several hosts nobody knows yet
-// how many ranks share one.)
-bool too_many_for_shm(const NetworkConfig& config) {
-  constexpr std::size_t kOtherDescriptors = 128;
-  if (!config.single_host || !config.use_tcp) return false;
-  const rlimit before = make_room_for_descriptors(config.size + kOtherDescriptors);
-  if (config.size <= shm::kMaxLocalRanks && config.size + kOtherDescriptors <= before.rlim_max) return false;
-  log_info("%u ranks on one host are too many for shared memory: going on without it", config.size);
-  return true;
-}
-
-}  // namespace
-
 Network::Network(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config)
     : engine_(engine), config_(config) {
-  transports_.push_back(std::make_unique<SelfTransport>(engine, sinks, config));
-  if (config.size < 2) return;
-  if (config.use_shm && !too_many_for_shm(config))
-    transports_.push_back(std::make_unique<ShmTransport>(engine, sinks, config));
-  if (config.use_tcp) transports_.push_back(std::make_unique<TcpTransport>(engine, sinks, config));
+  const std::span<const TransportKind> kinds = transport_kinds();
+  const auto wanted = [&](const TransportKind& kind) {
+    return kind.always || (config.size > 1 && config.allows(kind.name));
+  };
+  for (auto kind = kinds.begin(); kind != kinds.end(); ++kind) {
+    const bool another = std::any_of(kind + 1, kinds.end(), wanted);
+    if (wanted(*kind) && kind->suits(config, another)) transports_.push_back(kind->make(engine, sinks, config));
+  }
 }
 
 Network::~Network() = default;
@@ -127,7 +110,7 @@ void Network::tell_route(PeerId peer, const Transport& chosen) const {
 }
 
 std::string Network::why_not_shm(PeerId peer) const {
-  if (!config_.use_shm) return ", because LAPWING_TRANSPORTS leaves out shm";
+  if (!config_.allows("shm")) return ", because LAPWING_TRANSPORTS leaves out shm";
   if (!same_host(peer)) return ", being on another host";
   return ", because shared memory is not to be had here (a line above says why)";
 }

@@ -1,7 +1,10 @@
-// The network of one job: chooses for every peer the first transport that reaches it, in the order self, shm, tcp.
+// The network of one job: chooses for every peer the first transport that reaches it, in the order of the registry (registry.h).
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/sparse_table.h"
@@ -16,13 +19,16 @@ namespace lapwing::net {
 struct NetworkConfig {
   PeerId rank = 0;
   std::uint32_t size = 1;
-  bool use_shm = true;
-  bool use_tcp = true;
+  std::vector<std::string> transports = {"shm", "tcp"};  // that may be used, by their names (registry.h); self always
   std::string job_secret;     // 32 bytes, the same on every rank; empty for a singleton
   std::string host_identity;  // equal on ranks that share memory and loopback
   std::string host_name;      // for messages
   bool single_host = false;   // the launcher says that all ranks run on this host
   const Settings* settings = nullptr;
+
+  bool allows(std::string_view transport) const noexcept {
+    return std::find(transports.begin(), transports.end(), transport) != transports.end();
+  }
 };
 
 class Network {

@@ -22,7 +22,7 @@ class NetworkTest : public ::testing::Test {
     options.event_thread = false;
     ASSERT_TRUE(engine_.start(options).ok());
     config_.size = 2;
-    config_.use_shm = false;
+    config_.transports = {"tcp"};
     config_.job_secret = std::string(32, 's');
     config_.host_identity = "machine";
     config_.host_name = "node1";
@@ -63,7 +63,7 @@ TEST_F(NetworkTest, ChoosesATransportPerPeer) {
 TEST_F(NetworkTest, SaysWhenAPeerCannotBeReached) {
   const engine::Call call(engine_);
   config_.single_host = false;
-  config_.use_tcp = false;
+  config_.transports.clear();
   Network network(engine_, sink_, config_);
   std::vector<wire::Card> cards(2);
   ASSERT_TRUE(network.publish(cards[0]).ok());
@@ -109,7 +109,7 @@ TEST_F(NetworkTest, OnASingleHostNobodysCardIsReadAtTheStart) {
 TEST_F(NetworkTest, AHostOfTheSameIdentityIsAnotherHostIfItsSocketIsNotHere) {
   const engine::Call call(engine_);
   config_.single_host = false;
-  config_.use_shm = true;
+  config_.transports = {"shm", "tcp"};
   Network network(engine_, sink_, config_);
   std::vector<wire::Card> cards(2);
   ASSERT_TRUE(network.publish(cards[0]).ok());
@@ -125,7 +125,7 @@ TEST_F(NetworkTest, AHostOfTheSameIdentityIsAnotherHostIfItsSocketIsNotHere) {
 
 TEST_F(NetworkTest, TooManyForSharedMemoryGoByTcp) {
   const engine::Call call(engine_);
-  config_.use_shm = true;
+  config_.transports = {"shm", "tcp"};
   config_.size = 5000;
   Network network(engine_, sink_, config_);
   wire::Card card;

@@ -110,7 +110,7 @@ class LoopJob {
       net::NetworkConfig config;
       config.rank = rank;
       config.size = job.options.ranks;
-      config.use_shm = config.use_tcp = false;
+      config.transports.clear();
       return config;
     }
 

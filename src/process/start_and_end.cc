@@ -63,8 +63,9 @@ Status open_network(Process& process) {
   net::NetworkConfig config;
   config.rank = static_cast<net::PeerId>(job.rank());
   config.size = static_cast<std::uint32_t>(job.size());
-  config.use_shm = process.settings.transports.shm;
-  config.use_tcp = process.settings.transports.tcp;
+  config.transports.clear();
+  if (process.settings.transports.shm) config.transports.emplace_back("shm");
+  if (process.settings.transports.tcp) config.transports.emplace_back("tcp");
   config.single_host = job.single_host();
   config.job_secret = job.secret();
   config.host_identity = job.host_identity();

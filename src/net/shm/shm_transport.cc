@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/delay_point.h"
+#include "base/descriptor_limit.h"
 #include "base/internal_error.h"
 #include "base/log.h"
 #include "base/memory_order.h"
@@ -20,6 +21,15 @@ namespace {
 constexpr const char* kCardKey = "shm";
 
 }  // namespace
+
+bool ShmTransport::suits(const NetworkConfig& config, bool another_way) {
+  constexpr std::size_t kOtherDescriptors = 128;
+  if (!config.single_host || !another_way) return true;
+  const rlimit before = make_room_for_descriptors(config.size + kOtherDescriptors);
+  if (config.size <= shm::kMaxLocalRanks && config.size + kOtherDescriptors <= before.rlim_max) return true;
+  log_info("%u ranks on one host are too many for shared memory: going on without it", config.size);
+  return false;
+}
 
 ShmTransport::ShmTransport(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config)
     : engine_(engine), sinks_(sinks), config_(config) {}

@@ -58,6 +58,11 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, pri
   ShmTransport(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config);
   ~ShmTransport() override;
 
+  // Shared memory takes a segment of n * n queues, and a descriptor per rank in each rank. Beyond what it takes, a job on one host does
+  // without it, where there is another way; all its ranks come to the same conclusion. (Among several hosts nothing says yet how many
+  // ranks share one.)
+  static bool suits(const NetworkConfig& config, bool another_way);
+
   const char* name() const noexcept override { return "shm"; }
   Status publish(wire::Card& card) override;
   // Blocks until the ranks of this host have agreed to use the segment. Where it fails they have agreed not to, and the job can go
