@@ -13,6 +13,7 @@ wire::FrameHeader numbered(std::uint32_t sequence, std::uint32_t acknowledgement
 
 TEST(Channel, NumbersFramesAndAcknowledgesWhatCameWhole) {
   Channel ours, theirs;
+  ASSERT_TRUE(ours.up(0).ok() && theirs.up(0).ok());
   for (std::uint32_t round = 0; round < 5; ++round) {
     wire::FrameHeader header;
     ours.stamp(header);
@@ -45,6 +46,30 @@ TEST(Channel, OnlyWhatWasSentCanBeAcknowledgedAndOnlyOnce) {
   ASSERT_TRUE(channel.accept(numbered(0, 2)).ok());
   channel.receive();
   EXPECT_FALSE(channel.accept(numbered(1, 1)).ok()) << "it takes an acknowledgement back";
+}
+
+TEST(Channel, GoesOnWhereThePeerExpects) {
+  Channel channel;
+  EXPECT_EQ(channel.state(), Channel::State::kFresh);
+  EXPECT_STREQ(channel.up(1).text(), "it expects frame 1 next, and this rank can send those from 0 to 0 again");
+  ASSERT_TRUE(channel.up(0).ok());
+  wire::FrameHeader header;
+  for (int i = 0; i < 5; ++i) channel.stamp(header);
+  ASSERT_TRUE(channel.accept(numbered(0, 2)).ok());
+  channel.down();
+  EXPECT_EQ(channel.state(), Channel::State::kDown);
+  EXPECT_FALSE(channel.up(1).ok()) << "that one need not be kept any more";
+  ASSERT_TRUE(channel.up(3).ok());
+  EXPECT_EQ(channel.acknowledged(), 3u);
+  channel.stamp(header);
+  EXPECT_EQ(header.sequence(), 3u);
+  EXPECT_EQ(header.acknowledgement(), 0u) << "the frame that had not come whole has not come";
+  EXPECT_EQ(channel.sent(), 5u);
+  EXPECT_STREQ(channel.accept(numbered(0, 5)).text(), "it acknowledges 1 frames more than it was sent")
+      << "over this link";
+  channel.end();
+  channel.down();
+  EXPECT_EQ(channel.state(), Channel::State::kOver);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/delay_point.h"
+#include "base/internal_error.h"
 #include "base/log.h"
 #include "net/tcp/candidates.h"
 
@@ -238,6 +239,8 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
   dialed_in_vain_since_ = kReached;
   connection_ = std::move(connection);
   connection_->hand_over(*this);
+  LAPWING_CHECK(channel_.up(0).ok());  // the terms of the handshake say so
+  outbox_.number_waiting();
   state_ = State::kOpen;
   if (log_enabled(LogLevel::kInfo))
     log_info("%s: connected by tcp, at %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str());
@@ -440,6 +443,7 @@ void Link::end(State state, Status why) noexcept {
   shared_.engine.cancel_timer(await_);
   dialer_.reset();
   shared_.retire(std::move(connection_));
+  channel_.end();
   outbox_.fail(failure_);
   keep_engine_awake();
 }

@@ -36,9 +36,13 @@ struct Outbox::Batch {
 };
 
 void Outbox::push(SendOp& op) noexcept {
-  channel_.stamp(op.header);
+  if (channel_.state() == Channel::State::kUp) channel_.stamp(op.header);
   op.transport_progress = 0;
   queue_.push_back(op);
+}
+
+void Outbox::number_waiting() noexcept {
+  for (SendOp& op : queue_) channel_.stamp(op.header);
 }
 
 bool Outbox::copy(wire::FrameHeader& header, const std::byte* payload, ByteWalk* walk) noexcept {

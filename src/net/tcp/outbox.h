@@ -20,8 +20,10 @@ class Outbox {
 
   enum class Result { kDrained, kBlocked, kBroken };
 
-  // Numbers the frame and queues it.
+  // Queues the frame, and numbers it if a connection stands.
   void push(SendOp& op) noexcept;
+  // A connection stands: numbers what has waited for it.
+  void number_waiting() noexcept;
   // Numbers the frame and takes it by copying it. False when there is no room, or the queue is not empty.
   bool copy(wire::FrameHeader& header, const std::byte* payload, ByteWalk* walk = nullptr) noexcept;
   bool empty() const noexcept { return queue_.empty() && copies_begin_ == copies_end_; }

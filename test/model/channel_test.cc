@@ -1,0 +1,147 @@
+// Two sides of a channel (src/net/channel.h, the class itself) and a link between them that breaks at any time, with frames on their
+// way in both directions, and is mended.
+//
+// What must hold: each frame is delivered once and in order; none is forgotten by its sender before that; and all come.
+#include <gtest/gtest.h>
+
+#include "checker.h"
+#include "net/channel.h"
+
+namespace lapwing::model {
+namespace {
+
+constexpr int kFrames = 3;
+constexpr int kMostUnderWay = 2;
+constexpr int kBreaks = 2;
+
+enum class Wrong {
+  kNothing,
+  kForgetsWhatWasTaken,       // goes on behind what it has sent
+  kRepeatsWhatWasDelivered,   // goes on behind what was acknowledged, whatever the peer expects
+  kCountsWhatDidNotComeWhole  // a frame counts when its header comes
+};
+
+class Mending {
+ public:
+  struct Frame {
+    std::uint32_t sequence, acknowledgement;
+    std::uint64_t number;  // what it really is
+  };
+  struct Side {
+    net::Channel channel;
+    std::uint8_t delivered, under_way, half, wrong;  // `half`: a header was accepted, and its payload is coming
+    std::uint8_t padding[4];
+    Frame way[kMostUnderWay];  // to this side
+  };
+  struct State {
+    Side sides[2];
+    std::uint8_t breaks;
+    std::uint8_t padding[7];
+  };
+
+  explicit Mending(Wrong wrong) : wrong_(wrong) {}
+
+  enum { kSend, kReceive, kBothSides, kBreak = 2 * kBothSides, kMend, kThreads };
+  int threads() const { return kThreads; }
+  void begin(State&) const {}
+
+  bool step(State& s, int thread, Step& step) const {
+    if (thread == kBreak) return break_link(s, step);
+    if (thread == kMend) return mend(s, step);
+    const int side = thread % 2;
+    return thread / 2 == kSend ? send(s.sides[side], s.sides[1 - side], step) : receive(s.sides[side], step);
+  }
+  const char* broken(const State& s) const {
+    for (int i = 0; i < 2; ++i) {
+      const Side &side = s.sides[i], &other = s.sides[1 - i];
+      if (side.wrong == 1) return "a side refuses an honest frame, or to go on";
+      if (side.wrong == 2) return "a frame is delivered twice, or out of order";
+      if (side.channel.acknowledged() > other.delivered) return "a frame is forgotten before it was delivered";
+    }
+    return nullptr;
+  }
+  const char* unfinished(const State& s) const {
+    for (const Side& side : s.sides) {
+      if (side.delivered != kFrames) return "a frame does not come";
+    }
+    return nullptr;
+  }
+
+ private:
+  bool send(Side& from, Side& to, Step& step) const {
+    net::Channel& channel = from.channel;
+    if (channel.state() != net::Channel::State::kUp || channel.next() == kFrames || to.under_way == kMostUnderWay)
+      return false;
+    step.name("a frame leaves");
+    wire::FrameHeader header;
+    const std::uint64_t number = channel.next();
+    channel.stamp(header);
+    to.way[to.under_way++] = {header.sequence(), header.acknowledgement(), number};
+    return true;
+  }
+
+  bool receive(Side& to, Step& step) const {
+    if (to.channel.state() != net::Channel::State::kUp || to.under_way == 0) return false;
+    if (to.half == 0) {
+      step.name("a header comes");
+      wire::FrameHeader header;
+      header.number(to.way[0].sequence, to.way[0].acknowledgement);
+      if (!to.channel.accept(header).ok()) to.wrong = 1;
+      if (wrong_ == Wrong::kCountsWhatDidNotComeWhole) to.channel.receive();
+      to.half = 1;
+      return true;
+    }
+    step.name("a frame is here whole");
+    if (to.way[0].number != to.delivered) to.wrong = 2;
+    ++to.delivered;
+    if (wrong_ != Wrong::kCountsWhatDidNotComeWhole) to.channel.receive();
+    to.half = 0;
+    --to.under_way;
+    for (int i = 0; i < to.under_way; ++i) to.way[i] = to.way[i + 1];
+    to.way[to.under_way] = {};
+    return true;
+  }
+
+  bool break_link(State& s, Step& step) const {
+    if (s.breaks == kBreaks || s.sides[0].channel.state() != net::Channel::State::kUp) return false;
+    step.name("the link breaks");
+    ++s.breaks;
+    for (Side& side : s.sides) {
+      side.channel.down();
+      side.under_way = side.half = 0;
+      for (Frame& frame : side.way) frame = {};
+    }
+    return true;
+  }
+
+  bool mend(State& s, Step& step) const {
+    if (s.sides[0].channel.state() == net::Channel::State::kUp) return false;
+    step.name("a link stands");
+    const std::uint64_t expects[] = {s.sides[1].channel.received(), s.sides[0].channel.received()};
+    for (int i = 0; i < 2; ++i) {
+      net::Channel& channel = s.sides[i].channel;
+      const std::uint64_t from = wrong_ == Wrong::kForgetsWhatWasTaken       ? channel.sent()
+                                 : wrong_ == Wrong::kRepeatsWhatWasDelivered ? channel.acknowledged()
+                                                                             : expects[i];
+      if (!channel.up(from).ok()) s.sides[i].wrong = 1;
+    }
+    return true;
+  }
+
+  Wrong wrong_;
+};
+
+TEST(Channel, ALinkMayBreakAtAnyTime) {
+  const Verdict verdict = check(Mending(Wrong::kNothing));
+  EXPECT_EQ(verdict.kind, Verdict::kHolds) << verdict.why;
+  RecordProperty("states", static_cast<int>(verdict.states));
+}
+
+TEST(Channel, EachRuleIsNeeded) {
+  for (const Wrong wrong :
+       {Wrong::kForgetsWhatWasTaken, Wrong::kRepeatsWhatWasDelivered, Wrong::kCountsWhatDidNotComeWhole})
+    EXPECT_NE(check(Mending(wrong)).kind, Verdict::kHolds) << static_cast<int>(wrong);
+}
+
+}  // namespace
+}  // namespace lapwing::model
