@@ -171,10 +171,6 @@ struct Messenger::State {
     header.receiver_token = arguments.note;
     return header;
   }
-  void pay_whole(OutgoingAccount& account, std::uint64_t price) noexcept {
-    account.spend(price);
-    ++counters.eager_sends;
-  }
   // A receive and its message have met.
   void bind(ReceiveRequest& receive, net::PeerId id, std::int32_t source, std::int32_t tag,
             std::uint64_t note) noexcept {

@@ -74,7 +74,8 @@ bool Messenger::State::send_now(const SendArguments& arguments) noexcept {
     peer.incoming[internal ? kInternalAccount : kUserAccount].keep(header.credit & kMaxUnitsPerFrame);
     return false;
   }
-  pay_whole(peer.outgoing[account], price);
+  peer.outgoing[account].spend(price);
+  ++counters.eager_sends;
   return true;
 }
 
@@ -107,7 +108,7 @@ bool Messenger::State::launch(SendRequest& send) noexcept {
   if (send.bytes_ <= way.eager_limit && send.bytes_ <= wire::kMaxPayloadBytes) {
     const std::uint64_t price = message_units(send.bytes_);
     if (account.pays_whole(price)) {
-      pay_whole(account, price);
+      account.spend(price);
       post_whole(send);
       return true;
     }
@@ -127,6 +128,7 @@ bool Messenger::State::launch(SendRequest& send) noexcept {
 }
 
 void Messenger::State::post_whole(SendRequest& send) noexcept {
+  ++counters.eager_sends;
   send.next_byte_ = send.bytes_;
   wire::MessageHeader header = envelope(send.arguments_, wire::MessageKind::kEager);
   if (send.arguments_.mode == SendMode::kSynchronous) {

@@ -20,7 +20,8 @@ static_assert(kInlinePayloadAt + kInlineBytes == kHeaderBytes && kInlineBytes <=
 inline constexpr std::uint64_t kInlineMark = std::uint64_t{kFlagInline} << 40;
 
 inline bool fits_inline(const FrameHeader& header) noexcept {
-  return header.payload_bytes() <= kInlineBytes && (header.words[5] | header.words[6] | header.words[7]) == 0;
+  const auto length = static_cast<std::uint32_t>(wire_word(header.words[0]));
+  return length <= kInlineBytes && (header.words[5] | header.words[6] | header.words[7]) == 0;
 }
 
 inline void store_word(std::byte* line, std::size_t index, std::uint64_t word) noexcept {
@@ -47,7 +48,7 @@ inline void load_around_stamp(const std::byte* line, FrameHeader& header) noexce
 inline void encode_inline(const FrameHeader& header, const std::byte* payload, std::byte* line) noexcept {
   store_word(line, 0, header.words[0] | wire_word(kInlineMark));
   for (std::size_t index = 2; index < 5; ++index) store_word(line, index, header.words[index]);
-  copy_small(line + kInlinePayloadAt, payload, header.payload_bytes());
+  copy_small(line + kInlinePayloadAt, payload, static_cast<std::uint32_t>(wire_word(header.words[0])));
 }
 
 inline bool is_inline(const std::byte* line) noexcept {

@@ -54,28 +54,15 @@ struct MessageHeader {
   std::uint64_t payload_bytes = 0;  // in the transport's header
 };
 
-namespace message_words {
-
-constexpr std::uint64_t first(MessageKind kind, std::uint8_t flags, std::uint32_t credit) noexcept {
-  return static_cast<std::uint64_t>(kind) | std::uint64_t{flags} << 8 | std::uint64_t{credit} << 32;
-}
-constexpr std::uint64_t envelope(std::int32_t source, std::int32_t tag) noexcept {
-  return static_cast<std::uint32_t>(source) | std::uint64_t{static_cast<std::uint32_t>(tag)} << 32;
-}
-
-}  // namespace message_words
-
 constexpr FrameHeader pack(const MessageHeader& header) noexcept {
   const bool eager = header.kind == MessageKind::kEager, data = header.kind == MessageKind::kData;
-  FrameHeader frame;
-  frame.describe(Protocol::kMessages, header.payload_bytes);
-  frame.set_own(0, message_words::first(header.kind, header.flags, header.credit));
-  frame.set_own(1, data ? header.offset : header.context);
-  frame.set_own(2, message_words::envelope(header.source, header.tag));
-  frame.set_own(3, eager ? 0 : header.message_bytes);
-  frame.set_own(4, header.sender_token);
-  frame.set_own(5, header.receiver_token);
-  return frame;
+  const auto source = static_cast<std::uint32_t>(header.source), tag = static_cast<std::uint32_t>(header.tag);
+  return {{wire_word(header.payload_bytes | static_cast<std::uint64_t>(Protocol::kMessages) << 32), 0,
+           wire_word(static_cast<std::uint64_t>(header.kind) | std::uint64_t{header.flags} << 8 |
+                     std::uint64_t{header.credit} << 32),
+           wire_word(data ? header.offset : header.context), wire_word(source | std::uint64_t{tag} << 32),
+           wire_word(eager ? 0 : header.message_bytes), wire_word(header.sender_token),
+           wire_word(header.receiver_token)}};
 }
 
 // The credit alone, which is known last.

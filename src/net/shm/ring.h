@@ -48,7 +48,7 @@ class RingWriter {
 
   // Bytes that may be written; at least `wanted` if the reader has left so much.
   std::uint64_t room(std::uint64_t wanted) noexcept {
-    const std::uint64_t known = capacity() - (written_ - seen_head_);
+    const std::uint64_t known = capacity_ - kRecordAlignment - (written_ - seen_head_);
     return known >= wanted ? known : look();
   }
   // A record's first line, to be written but for the eight bytes of its stamp.

@@ -66,22 +66,30 @@ bool ShmTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::b
                             Delivery delivery) noexcept {
   Link* link = link_to(peer);
   if (link == nullptr || link->gone || !open_ || !link->queue.empty()) return false;
-  const bool inlined = wire::fits_inline(header);
-  const std::uint64_t record = shm::Layout::record_bytes(inlined ? 0 : header.payload_bytes());
-  if (link->out.room(record) < record) return false;
+  if (!wire::fits_inline(header)) return send_record_now(*link, header, payload, delivery);
+  if (link->out.room(wire::kHeaderBytes) < wire::kHeaderBytes) return false;
   link->acquainted = true;
-  std::byte* line = link->out.begin();
-  if (inlined) {
-    wire::encode_inline(header, payload, line);
-  } else {
-    wire::store_around_stamp(header, line);
-    copy_in(link->out, payload, std::min(header.payload_bytes(), head_of(record) - wire::kHeaderBytes));
-  }
+  wire::encode_inline(header, payload, link->out.begin());
   LAPWING_DELAY_POINT("shm.publish");
   link->out.publish_head();
   LAPWING_DELAY_POINT("shm.published");
-  if (!is_small(record)) send_rest_now(*link, payload, header.payload_bytes());
   announce(*link, delivery);
+  return true;
+}
+
+// A frame of more than one line.
+bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, const std::byte* payload,
+                                   Delivery delivery) noexcept {
+  const std::uint64_t record = shm::Layout::record_bytes(header.payload_bytes());
+  if (link.out.room(record) < record) return false;
+  link.acquainted = true;
+  wire::store_around_stamp(header, link.out.begin());
+  copy_in(link.out, payload, std::min(header.payload_bytes(), head_of(record) - wire::kHeaderBytes));
+  LAPWING_DELAY_POINT("shm.publish");
+  link.out.publish_head();
+  LAPWING_DELAY_POINT("shm.published");
+  if (!is_small(record)) send_rest_now(link, payload, header.payload_bytes());
+  announce(link, delivery);
   return true;
 }
 

@@ -166,6 +166,8 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, pri
   bool push_waiting() noexcept;
   std::uint64_t write_piece(Link& link, SendOp& op) noexcept;
   void write_payload(Link& link, SendOp& op, std::uint64_t from, std::uint64_t bytes) noexcept;
+  bool send_record_now(Link& link, const wire::FrameHeader& header, const std::byte* payload,
+                       Delivery delivery) noexcept;
   void send_rest_now(Link& link, const std::byte* payload, std::uint64_t bytes) noexcept;
   bool show(Link& link) noexcept;
   void announce(Link& link, Delivery delivery) noexcept;
