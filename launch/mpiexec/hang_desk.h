@@ -1,6 +1,6 @@
 // Where mpiexec asks its ranks why they do not go on, for --timeout, for SIGUSR1 and for `lapwing why`.
 //
-// Each rank holds one end of a socket pair; inside MPI its event port watches it (src/mpi/hang_listener.h). One inquiry is under way at a
+// Each rank holds one end of a socket pair; inside MPI its event port watches it (src/process/hang_listener.h). One inquiry is under way at a
 // time: a question to all ranks inside MPI, then answers until all are there or the time is up. Questions that come meanwhile get the same
 // text. On the event loop's thread; nothing here blocks.
 #pragma once

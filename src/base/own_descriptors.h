@@ -1,6 +1,6 @@
 // The descriptors that other processes watch for this one's end: connections to peers and to the launcher. A forked child has
 // copies of all, and while it holds them, no peer would notice that the parent has died: so the child closes them
-// (mpi/init.cc). A program that is executed gets none (close-on-exec).
+// (process/models.cc). A program that is executed gets none (close-on-exec).
 //
 // A bitmap, because a fork may come at any moment, in any thread, and the child may not even allocate.
 #pragma once
