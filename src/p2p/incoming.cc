@@ -80,8 +80,12 @@ bool Messenger::State::on_whole(net::PeerId id, const wire::FrameHeader& frame, 
 
 net::Landing Messenger::State::on_header(net::PeerId id, const wire::FrameHeader& frame) noexcept {
   wire::MessageHeader header;
-  malformed = wire::decode(frame, header);
-  if (!malformed.ok()) return violation(malformed.text());
+  if (wire::is_plain_eager(frame)) {
+    header = wire::unpack(frame);
+  } else {
+    malformed = wire::decode(frame, header);
+    if (!malformed.ok()) return violation(malformed.text());
+  }
   if (gives_absurd_credit(peers[id], header)) return violation("it gives back more credit than there is");
   if (leaves_answers(peers[id])) return violation("it asks for answers without end and reads none");
   switch (header.kind) {

@@ -16,6 +16,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "base/status.h"
 
@@ -74,6 +75,16 @@ struct FrameHeader {
   constexpr std::uint32_t acknowledgement() const noexcept { return static_cast<std::uint32_t>(word(1) >> 32); }
 };
 static_assert(sizeof(FrameHeader) == kHeaderBytes);
+
+// The words from `first` on, one by one, which the compiler would not do: they were written one by one a moment ago, and a read of
+// several at once waits until all of them have left the store buffer.
+inline void copy_words(const FrameHeader& header, std::size_t first, std::byte* to) noexcept {
+  const volatile std::uint64_t* words = header.words;
+  for (std::size_t index = first; index < FrameHeader::kWords; ++index) {
+    const std::uint64_t word = words[index];
+    std::memcpy(to + index * sizeof word, &word, sizeof word);
+  }
+}
 
 inline FrameHeader goodbye() noexcept {
   FrameHeader header;

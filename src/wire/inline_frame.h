@@ -33,12 +33,10 @@ inline std::uint64_t load_word(const std::byte* line, std::size_t index) noexcep
   return word;
 }
 
-// All words but the second. One by one, which the compiler would not do: they were written one by one a moment ago, and a read of two
-// at once waits until both have left the store buffer.
+// All words but the second.
 inline void store_around_stamp(const FrameHeader& header, std::byte* line) noexcept {
-  const volatile std::uint64_t* words = header.words;
-  store_word(line, 0, words[0]);
-  for (std::size_t index = 2; index < FrameHeader::kWords; ++index) store_word(line, index, words[index]);
+  store_word(line, 0, header.words[0]);
+  copy_words(header, 2, line);
 }
 inline void load_around_stamp(const std::byte* line, FrameHeader& header) noexcept {
   header.words[0] = load_word(line, 0);

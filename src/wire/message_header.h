@@ -88,7 +88,7 @@ constexpr MessageHeader unpack(const FrameHeader& frame) noexcept {
   return header;
 }
 
-// A sound eager message, the usual frame: only its tag, context and source are left to judge.
+// A sound eager message, the usual frame: decode() would find nothing wrong. Its tag, context and source are left to judge.
 constexpr bool is_plain_eager(const FrameHeader& frame) noexcept {
   return static_cast<std::uint32_t>(frame.own(0)) == static_cast<std::uint32_t>(MessageKind::kEager) &&
          frame.own(3) == 0;

@@ -50,7 +50,7 @@ bool Outbox::copy(wire::FrameHeader& header, const std::byte* payload, ByteWalk*
   if (!queue_.empty() || kCopiesBytes - copies_end_ < frame) return false;
   if (!copies_) copies_ = std::make_unique_for_overwrite<std::byte[]>(kCopiesBytes);
   channel_.stamp(header);
-  std::memcpy(&copies_[copies_end_], header.words, wire::kHeaderBytes);
+  wire::copy_words(header, 0, &copies_[copies_end_]);
   std::byte* to = &copies_[copies_end_ + wire::kHeaderBytes];
   const auto bytes = static_cast<std::size_t>(header.payload_bytes());
   if (walk != nullptr)
