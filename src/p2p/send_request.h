@@ -1,7 +1,7 @@
 // A send: what the messenger moves out, and its state on the way.
 //
 // Embeddable: a blocking MPI_Send keeps it on the stack, a schedule keeps it in its step, a user's MPI_Isend gets one from
-// a pool (user_request.h). Messenger::start() begins it, as often as wanted, each time after the one before completed.
+// a pool (request_pool.h). Messenger::start() begins it, as often as wanted, each time after the one before completed.
 // The embedder keeps the communicator alive until completion; the messenger keeps the datatype.
 //
 // At most two frames of a contiguous message are with the transport at a time, so that other messages come in between; one
