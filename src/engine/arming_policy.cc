@@ -120,7 +120,9 @@ bool ArmingPolicy::rest_ends() noexcept {
 
 // ---- the event thread -----------------------------------------------------------------------------------------------
 
+// Where so much comes that it cannot wait, an application that takes it itself is not to rest again before it has stayed outside.
 void ArmingPolicy::heard_port() noexcept {
+  if (state_.sources == Sources::kAtRest) state_.stays_outside = false;
   if (state_.watch == Watch::kOn) state_.watch = Watch::kSpent;
 }
 

@@ -136,6 +136,15 @@ TEST_F(Arming, AShortRestWasNotWorthBeginningAtOnce) {
   EXPECT_EQ(policy.rested_or_not(true), Order::kWatch);
 }
 
+TEST_F(Arming, WhatPressesEndsTheRestOfAnApplicationThatComesByItself) {
+  rest();
+  policy.heard_port();
+  EXPECT_EQ(policy.woken(kWork, !kDriven, !kInFlight, !kTurnWanted, {}), Order::kDrive);
+  policy.sources_disarmed();
+  EXPECT_EQ(policy.drove(kWork, kCalled, !kInFlight, {.visited = true}, clock.now()), Order::kNothing);
+  EXPECT_EQ(leave(!kInFlight), Order::kSetTimer) << "and not to rest, where the next half of a ring would wake the thread";
+}
+
 TEST_F(Arming, ALongRestIsBegunAtOnceAgain) {
   rest();
   clock.advance(tuning.short_rest);
