@@ -69,7 +69,7 @@ class Progress final : public Waker {
   bool glance() noexcept;
   // Blocks until the waiter is ready. Releases the lock while sleeping.
   void wait(Waiter& waiter) noexcept;
-  // An application thread leaves: a driver of another thread is told of what was kept back.
+  // An application thread leaves the library.
   void count_leave() noexcept { ++visits_.left; }
   const Visits& visits() const noexcept { return visits_; }
 
