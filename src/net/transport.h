@@ -30,6 +30,34 @@ enum class Delivery {
   kUrgent,     // now
 };
 
+// A send has two completions.
+//
+//   taken       the transport has the frame, and its SendOp may be used for the next one
+//   delivered   the peer has the frame, or the transport a copy of it: the payload's memory may be reused
+//
+// Where nothing is kept for another connection (self, shared memory, TCP that does not resume) the two are one, and cost nothing. A link that
+// keeps frames until they are acknowledged reads the payload of a long one where it lies. Its owner says how it wants to know the end of that: without
+// an Undelivered, the frame is only taken when it is delivered; with one, it is taken when it has left, and counted there until it is delivered.
+class Undelivered {
+ public:
+  // No frame is counted any more. `status` says why, if one of them will never be delivered: their peer is lost. From the transport's poll or a
+  // tasklet, never from inside post().
+  using OnDelivered = void (*)(Undelivered& all, const Status& status) noexcept;
+  explicit Undelivered(OnDelivered on_delivered) noexcept : on_delivered_(on_delivered) {}
+
+  bool none() const noexcept { return frames_ == 0; }
+
+  // For the transport.
+  void add() noexcept { ++frames_; }
+  void remove(const Status& status) noexcept {
+    if (--frames_ == 0) on_delivered_(*this, status);
+  }
+
+ private:
+  OnDelivered on_delivered_;
+  std::uint32_t frames_ = 0;
+};
+
 // One frame on its way out. Owned by the layer above; a transport links it into its queues until it is taken.
 class SendOp : public ListNode<> {
  public:
@@ -39,9 +67,11 @@ class SendOp : public ListNode<> {
   const std::byte* data = nullptr;  // the payload when it is contiguous: header.payload_bytes() of it
   ByteWalk* walk = nullptr;         // otherwise; the transport takes exactly payload_bytes() from it
   Delivery delivery = Delivery::kAtOnce;
-  // Exactly once, unless post() has said so already: the payload's memory may be reused (or: the frame will never be sent, with why).
-  // From the transport's poll or a tasklet, never from inside post().
+  // Exactly once, unless post() has said so already: the frame is taken (or: it will never be sent, with why). From the transport's poll or a
+  // tasklet, never from inside post().
   OnTaken on_taken = nullptr;
+  // Counts this frame from when it is taken until it is delivered, where these are two. Its memory, that of the walk included, stays.
+  Undelivered* undelivered = nullptr;
 
   // The transport's own bookkeeping.
   std::uint64_t transport_progress = 0;
@@ -122,6 +152,11 @@ class Transport : public engine::Source {
   // Whether this transport can reach `peer`; valid after attach().
   virtual bool reaches(PeerId peer) const noexcept = 0;
   virtual Capabilities capabilities(PeerId peer) const noexcept = 0;
+  // The longest payload of one frame that the peer takes: as both have agreed when they connected, and before that what every peer takes.
+  virtual std::uint64_t frame_limit(PeerId peer) const noexcept {
+    (void)peer;
+    return wire::kMaxPayloadBytes;
+  }
 
   // Sends at once what the way takes (optimistic send); the rest follows as the engine turns. Order per peer is kept. True: the frame is
   // taken whole, and on_taken is not called. Nothing calls back from inside.
