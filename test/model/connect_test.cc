@@ -1,4 +1,4 @@
-// Which connection wins when both ranks of a pair connect to each other at once (src/net/tcp/link.h, reception.cc, dialer.cc): two ranks, an attempt
+// Which connection wins when both ranks of a pair connect to each other at once (src/net/tcp/link.h, acceptor.cc, connector.cc): two ranks, an attempt
 // of each, and messages that are on their way for as long as they like. An acceptor may drop an attempt that it has not judged yet, because
 // there is a crowd; its maker then tries again. In the end both must use one and the same connection.
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ enum class Without {
 class Connect {
  public:
   static constexpr int kDrops = 2;
-  enum RankState : std::uint8_t { kIdle, kDialing, kAwaiting, kOpen };
+  enum RankState : std::uint8_t { kIdle, kConnecting, kAwaiting, kOpen };
   // What of an attempt is on its way, or was last.
   enum Phase : std::uint8_t { kNone, kHello, kChallenge, kResponse, kAccepted, kDuplicate, kUsed, kDropped };
 
@@ -57,13 +57,13 @@ class Connect {
 
   // One of the things that this rank can do next; all are tried.
   bool step(State& s, int me, Step& step) const {
-    enum { kPost, kAccept, kDrop, kDial, kWays };
+    enum { kPost, kAccept, kDrop, kTry, kWays };
     switch (step.choose(kWays)) {
       case kPost:
         step.name("posts the first frame");
         if (s.rank[me].posted) return false;
         s.rank[me].posted = 1;
-        if (s.rank[me].state == kIdle) s.rank[me].state = kDialing, s.attempt[me].phase = kHello;
+        if (s.rank[me].state == kIdle) s.rank[me].state = kConnecting, s.attempt[me].phase = kHello;
         return true;
       case kAccept:
         return accept(s, me, step);
@@ -75,8 +75,8 @@ class Connect {
         phase = kDropped;
         return true;
       }
-      case kDial:
-        return !s.attempt[me].given_up && dial(s, me, step);
+      case kTry:
+        return !s.attempt[me].given_up && try_attempt(s, me, step);
     }
     return false;
   }
@@ -100,19 +100,19 @@ class Connect {
   void judge(State& s, int me) const {
     Rank& rank = s.rank[me];
     Attempt &mine = s.attempt[me], &theirs = s.attempt[1 - me];
-    const bool committed = rank.state == kDialing && mine.phase >= kResponse && mine.phase != kDropped;
+    const bool committed = rank.state == kConnecting && mine.phase >= kResponse && mine.phase != kDropped;
     const bool wins = committed && ((me == 0 && without_ != Without::kNoReturn) || without_ == Without::kLowerFirst);
     if (wins || (rank.state == kOpen && without_ != Without::kOnlyOne)) {
       theirs.phase = kDuplicate;
       return;
     }
-    if (rank.state == kDialing && without_ != Without::kGivingUp) mine.given_up = 1;
+    if (rank.state == kConnecting && without_ != Without::kGivingUp) mine.given_up = 1;
     rank.state = kOpen;
     rank.connection = static_cast<std::uint8_t>(1 - me);
     theirs.phase = kAccepted;
   }
 
-  bool dial(State& s, int me, Step& step) const {
+  bool try_attempt(State& s, int me, Step& step) const {
     Attempt& mine = s.attempt[me];
     switch (mine.phase) {
       case kChallenge:
@@ -128,10 +128,10 @@ class Connect {
       case kDuplicate:
         step.name("is told to wait for the other's connection");
         mine.phase = kNone;
-        if (s.rank[me].state == kDialing) s.rank[me].state = kAwaiting;
+        if (s.rank[me].state == kConnecting) s.rank[me].state = kAwaiting;
         return true;
       case kDropped:
-        step.name("dials again");
+        step.name("tries again");
         if (without_ == Without::kRetry) return false;
         mine.phase = kHello;
         return true;

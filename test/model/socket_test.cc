@@ -1,6 +1,6 @@
-// Reading edge-triggered sockets (src/net/tcp/link.cc, inbox.cc, shared.cc): a hot link is read by every poll, and when
+// Reading edge-triggered sockets (src/net/tcp/link.cc, inbox.cc, busy_links.cc): a busy link is read by every poll, and when
 // the port announces it, by the next one; others are read at once, and so are all while too many are busy. A short read ends the
-// reading without another system call. A hot link may leave the port, where it is not announced any more, until a thread is about to
+// reading without another system call. A busy link may leave the port, where it is not announced any more, until a thread is about to
 // sleep; while the reader sleeps another thread may look in. The peer sends, ends, or both at once. The event thread, about to sleep
 // in the middle of a long frame, asks to be woken for a larger piece (a watermark); others look at the port without that. What an
 // announcement is, and what it is not, is what Linux does: kernel_facts_test.cc.
@@ -15,11 +15,11 @@ enum class Without {
   kNothing,
   kAnnounceAgain,  // a turn's share of reads ends before the socket is empty, and that is that
   kLookForTheEnd,  // an end that was announced together with the last bytes is not looked for
-  kArmRefuses,     // a thread sleeps though an announced hot link has not been read yet
-  kPlaceIsKept,    // such a link loses its place among the hot ones to a busier one
+  kArmRefuses,     // a thread sleeps though an announced busy link has not been read yet
+  kPlaceIsKept,    // such a link loses its place among the busy ones to a busier one
   kPollLooks,      // such a link is passed over because too many are busy by now
-  kComesBack,      // a thread sleeps while a hot link is outside the port
-  kComesBackCold,  // a link outside the port loses its place among the hot ones, and is forgotten there
+  kComesBack,      // a thread sleeps while a busy link is outside the port
+  kComesBackCold,  // a link outside the port loses its place among the busy ones, and is forgotten there
   kStaysForSleepers,  // a thread that looks in while another sleeps takes the link out of the port
   kLowering,       // the watermark stays where it is when less than that is missing of the frame
   kModesty,        // the watermark is higher than what is missing of the frame
@@ -31,7 +31,7 @@ class Socket {
   static constexpr int kLongFrame = 3, kMessages = kLongFrame + 1, kLargePiece = 2;
   struct State {
     std::uint8_t over, sent, ended, queued, edge, watermark;  // the peer's and the kernel's; a watermark of 0 is one of 1
-    std::uint8_t at, end_announced, hot, expected, received, seen_end, outside, looked_in;
+    std::uint8_t at, end_announced, busy, expected, received, seen_end, outside, looked_in;
   };
 
   explicit Socket(Without without) : without_(without) {}
@@ -81,17 +81,17 @@ class Socket {
 
   // Another thread of the application: one look while the reader sleeps.
   bool visitor(State& s, Step& step) const {
-    if (s.looked_in || s.at != kSleep || !s.hot) return false;
-    step.name("visitor: polls the hot socket");
+    if (s.looked_in || s.at != kSleep || !s.busy) return false;
+    step.name("visitor: polls the busy socket");
     s.looked_in = 1;
     receive(s, step);
     if (without_ == Without::kStaysForSleepers) leave_port(s);
     return true;
   }
 
-  // Gives the place among the hot ones to another link.
+  // Gives the place among the busy ones to another link.
   void grow_cold(State& s) const {
-    s.hot = 0;
+    s.busy = 0;
     if (s.outside && without_ != Without::kComesBackCold) come_back(s);
   }
 
@@ -119,14 +119,14 @@ class Socket {
         if (s.expected && without_ != Without::kArmRefuses) {
           step.name("reader: does not sleep, there is input");
           s.at = kPoll;
-        } else if (s.hot && step.maybe()) {
+        } else if (s.busy && step.maybe()) {
           step.name("reader: arms");
           const bool large = missing(s) >= kLargePiece || without_ == Without::kModesty;
           set_watermark(s, large ? kLargePiece : 0);
         } else {
           step.name("reader: only looks at the port");
         }
-        if (s.at == kSleep && s.hot && s.outside && without_ != Without::kComesBack) come_back(s);
+        if (s.at == kSleep && s.busy && s.outside && without_ != Without::kComesBack) come_back(s);
         return true;
       case kSleep:
         if (!s.edge) return false;
@@ -138,14 +138,14 @@ class Socket {
         return true;
       case kDeliver:
         s.at = kTurn;
-        if (s.hot && !s.end_announced && !step.maybe()) {
-          step.name("reader: leaves the hot socket to the next poll");
+        if (s.busy && !s.end_announced && !step.maybe()) {
+          step.name("reader: leaves the busy socket to the next poll");
           s.expected = 1;
           return true;
         }
         step.name("reader: receives");
         receive(s, step);
-        s.hot = 1;
+        s.busy = 1;
         s.at = kSecondLook;
         return true;
       case kSecondLook:
@@ -162,12 +162,12 @@ class Socket {
         s.at = step.maybe() ? kPoll : kLookAtPort;
         return true;
       case kPoll:
-        step.name(s.hot ? "reader: polls the hot socket" : "reader: the socket is not among the hot ones");
-        if (s.hot && ((s.expected && without_ != Without::kPollLooks) || step.maybe())) receive(s, step);
+        step.name(s.busy ? "reader: polls the busy socket" : "reader: the socket is not among the busy ones");
+        if (s.busy && ((s.expected && without_ != Without::kPollLooks) || step.maybe())) receive(s, step);
         s.expected = 0;
         if (step.maybe())
           grow_cold(s);
-        else if (s.hot && step.maybe())
+        else if (s.busy && step.maybe())
           leave_port(s);
         s.at = s.outside ? kOtherLinks : kLookAtPort;
         return true;

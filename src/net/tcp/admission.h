@@ -10,7 +10,7 @@
 //   greeted            the connection has named the job, which only members and those who listened to them can. It is thrown
 //                      out last, and only after kGraceOfGreeted.
 //
-// A peer that was thrown out tries again (dialer.h). Cost: a few scans of those inside.
+// A peer that was thrown out tries again (connector.h). Cost: a few scans of those inside.
 #pragma once
 
 #include <array>

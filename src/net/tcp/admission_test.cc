@@ -20,9 +20,9 @@ Address address(const char* text) {
 }
 
 // The kernel's queue before a rank that accepts what the admission lets in, once a millisecond at most; time is the test's own.
-class Reception {
+class Acceptor {
  public:
-  explicit Reception(std::initializer_list<const char*> peers) {
+  explicit Acceptor(std::initializer_list<const char*> peers) {
     for (const char* peer : peers) admission_.expect(address(peer));
   }
 
@@ -75,52 +75,52 @@ class Reception {
 
 // 20,000 silent connections a second, and a peer that knocks once after `start` and again a second later where it is dropped, as
 // the kernel does it. The time until it is in.
-std::int64_t time_to_get_in(Reception& reception, const std::vector<Address>& flood, const Address& peer) {
+std::int64_t time_to_get_in(Acceptor& acceptor, const std::vector<Address>& flood, const Address& peer) {
   constexpr int kPerMillisecond = 20;
   constexpr std::int64_t kStart = kSecond / 2;
   std::int64_t knocks = kStart;
   std::size_t next = 0;
-  while (!reception.peer_is_in() && reception.now() < 60 * kSecond) {
-    for (int i = 0; i < kPerMillisecond; ++i) reception.arrive({flood[next++ % flood.size()]});
-    if (reception.now() >= knocks) knocks = reception.arrive({peer, true}) ? 1000 * kSecond : knocks + kSecond;
-    reception.turn();
+  while (!acceptor.peer_is_in() && acceptor.now() < 60 * kSecond) {
+    for (int i = 0; i < kPerMillisecond; ++i) acceptor.arrive({flood[next++ % flood.size()]});
+    if (acceptor.now() >= knocks) knocks = acceptor.arrive({peer, true}) ? 1000 * kSecond : knocks + kSecond;
+    acceptor.turn();
   }
-  return reception.now() - kStart;
+  return acceptor.now() - kStart;
 }
 
 TEST(Admission, AFloodFromElsewhereKeepsNoPeerOut) {
-  Reception reception{"192.0.2.1"};
-  EXPECT_LT(time_to_get_in(reception, {address("203.0.113.5")}, address("192.0.2.1")), 10 * kMillisecond);
-  EXPECT_LE(reception.most(), Admission::kMostPerSource + 2) << "a source is bounded";
+  Acceptor acceptor{"192.0.2.1"};
+  EXPECT_LT(time_to_get_in(acceptor, {address("203.0.113.5")}, address("192.0.2.1")), 10 * kMillisecond);
+  EXPECT_LE(acceptor.most(), Admission::kMostPerSource + 2) << "a source is bounded";
 }
 
 TEST(Admission, AFloodFromManySourcesKeepsNoPeerOut) {
-  Reception reception{"192.0.2.1"};
+  Acceptor acceptor{"192.0.2.1"};
   std::vector<Address> flood;
   for (int i = 0; i < 200; ++i) flood.push_back(address(("198.51.100." + std::to_string(i)).c_str()));
-  EXPECT_LT(time_to_get_in(reception, flood, address("192.0.2.1")), 10 * kMillisecond);
-  EXPECT_LE(reception.most(), Admission::kMostUnknown + 2);
+  EXPECT_LT(time_to_get_in(acceptor, flood, address("192.0.2.1")), 10 * kMillisecond);
+  EXPECT_LE(acceptor.most(), Admission::kMostUnknown + 2);
 }
 
 TEST(Admission, AFloodFromAPeersHostKeepsNoPeerOut) {
-  Reception reception{"192.0.2.1", "192.0.2.2"};
-  EXPECT_LT(time_to_get_in(reception, {address("192.0.2.2")}, address("192.0.2.1")), 5 * kSecond);
-  Reception same{"192.0.2.1"};
+  Acceptor acceptor{"192.0.2.1", "192.0.2.2"};
+  EXPECT_LT(time_to_get_in(acceptor, {address("192.0.2.2")}, address("192.0.2.1")), 5 * kSecond);
+  Acceptor same{"192.0.2.1"};
   EXPECT_LT(time_to_get_in(same, {address("192.0.2.1")}, address("192.0.2.1")), 5 * kSecond);
   EXPECT_LE(same.most(), Admission::kMostKnown + 1);
 }
 
 TEST(Admission, APeerFromAnUnexpectedAddressGetsInToo) {
-  Reception reception{"192.0.2.1"};
-  EXPECT_LT(time_to_get_in(reception, {address("203.0.113.5")}, address("203.0.113.6")), 10 * kMillisecond);
+  Acceptor acceptor{"192.0.2.1"};
+  EXPECT_LT(time_to_get_in(acceptor, {address("203.0.113.5")}, address("203.0.113.6")), 10 * kMillisecond);
 }
 
 TEST(Admission, AddressesOfOneNetworkOfIpv6AreOneSource) {
-  Reception reception{"192.0.2.1"};
+  Acceptor acceptor{"192.0.2.1"};
   std::vector<Address> flood;
   for (int i = 1; i < 200; ++i) flood.push_back(address(("2001:db8::" + std::to_string(i)).c_str()));
-  time_to_get_in(reception, flood, address("192.0.2.1"));
-  EXPECT_LE(reception.most(), Admission::kMostPerSource + 2);
+  time_to_get_in(acceptor, flood, address("192.0.2.1"));
+  EXPECT_LE(acceptor.most(), Admission::kMostPerSource + 2);
 }
 
 // A crowd of peers is served in turn: none that is about to speak is thrown out while there is room.

@@ -1,5 +1,5 @@
-// One TCP connection, registered with the event port, and the user that has its readiness just now: a dialer or the
-// reception while it is being made, a link once it is open. It stays registered while it changes hands.
+// One TCP connection, registered with the event port, and the user that has its readiness just now: a connector or the
+// acceptor while it is being made, a link once it is open. It stays registered while it changes hands.
 #pragma once
 
 #include <cstdint>

@@ -41,7 +41,7 @@ constexpr int kMostReadsAtClose = 1024;  // of a scratch buffer each; a peer tha
 
 }  // namespace
 
-Link::Link(Shared& shared, PeerId peer, std::vector<Address> addresses, bool same_host)
+Link::Link(SharedState& shared, PeerId peer, std::vector<Address> addresses, bool same_host)
     : shared_(shared),
       peer_(peer),
       addresses_(std::move(addresses)),
@@ -68,7 +68,7 @@ bool Link::post(SendOp& op) noexcept {
   const bool free = state_ == State::kOpen && (outbox_.empty() || kept_back_ > 0);  // not waiting for the socket
   outbox_.push(op);
   if (state_ == State::kIdle) {
-    dial();
+    connect();
   } else if (free) {
     leave_or_join_burst(false);
   }
@@ -95,7 +95,7 @@ void Link::leave_or_join_burst(bool small) noexcept {
   burst_length_ = now - last_post_ <= kBurstGap && !burst_ended_ ? burst_length_ + 1 : 0;
   burst_ended_ = false;
   const bool joins = burst_length_ >= kSentAtOnce && small && shared_.engine.has_event_thread();
-  shared_.hot_links.touch(*this);
+  shared_.busy_links.touch(*this);
   if (joins && kept_back_ < kMostKeptBack) {
     last_post_ = now;
     return defer_flush();
@@ -133,7 +133,7 @@ void Link::flush() noexcept {
       fail_soon(connection_lost(outbox_.error()));
       break;
   }
-  if (!connection_->remote().is_loopback()) shared_.patrol.wanted();
+  if (!connection_->remote().is_loopback()) shared_.liveness_monitor.something_sent();
   keep_engine_awake();
 }
 
@@ -158,41 +158,41 @@ void Link::keep_engine_awake() noexcept {
 bool Link::watch_over() noexcept {
   if (state_ != State::kIdle) return false;
   watch_only_ = true;
-  dial();
+  connect();
   return true;
 }
 
 // What was posted meanwhile has all its time before it. A watch goes on until the host has not been reached for as long as a
 // connection may be silent.
-void Link::dialed_in_vain() noexcept {
+void Link::connecting_failed() noexcept {
   if (!std::exchange(watch_only_, false)) return lose(std::move(failure_));
-  if (dialed_in_vain_since_ == kReached) dialed_in_vain_since_ = dial_began_;
-  const bool long_enough = shared_.engine.clock().now() - dialed_in_vain_since_ >= shared_.patrol.patience();
+  if (unreached_since_ == kReached) unreached_since_ = connecting_since_;
+  const bool long_enough = shared_.engine.clock().now() - unreached_since_ >= shared_.liveness_monitor.patience();
   if (long_enough) return lose(unanswered_watch());
   state_ = State::kIdle;
-  dialer_.reset();
+  connector_.reset();
   failure_ = Status();
-  if (!outbox_.empty()) dial();
+  if (!outbox_.empty()) connect();
 }
 
-void Link::dial() noexcept {
-  state_ = State::kDialing;
-  dial_began_ = shared_.engine.clock().now();
+void Link::connect() noexcept {
+  state_ = State::kConnecting;
+  connecting_since_ = shared_.engine.clock().now();
   const auto route = [this](const Address& address) { return find_route(address, shared_.interfaces); };
   std::vector<Address> candidates = order_candidates(addresses_, shared_.interfaces, same_host_, route);
   if (candidates.empty()) return fail_soon(no_route());
-  dialer_ = std::make_unique<Dialer>(shared_, peer_, std::move(candidates), *this);
-  dialer_->start();
+  connector_ = std::make_unique<Connector>(shared_, peer_, std::move(candidates), *this);
+  connector_->start();
 }
 
-void Link::on_dialed(std::unique_ptr<Connection> connection) noexcept {
+void Link::on_connected(std::unique_ptr<Connection> connection) noexcept {
   ++shared_.counters.connections_made;
   open(std::move(connection));
 }
 
 void Link::on_duplicate() noexcept {
   state_ = State::kAwaiting;
-  dialer_.reset();
+  connector_.reset();
   shared_.engine.set_timer(await_, shared_.engine.clock().now() + shared_.options.connect_timeout);
 }
 
@@ -205,7 +205,7 @@ void Link::on_awaited_in_vain() noexcept {
 
 // A rank listens as long as it lives, and within a host nothing stands in the way.
 void Link::on_unreachable(Status why) noexcept {
-  if (same_host_ && dialer_->refused())
+  if (same_host_ && connector_->refused())
     why = Status::error(MPI_ERR_PROC_ABORTED,
                         "%s cannot reach %s, where nothing listens any more. That process has ended; look at what it printed "
                         "last",
@@ -218,8 +218,8 @@ wire::Verdict Link::judge() noexcept {
     case State::kIdle:
     case State::kAwaiting:
       return wire::Verdict::kAccepted;
-    case State::kDialing: {
-      const bool ours_wins = shared_.options.rank < peer_ && dialer_ && dialer_->committed();
+    case State::kConnecting: {
+      const bool ours_wins = shared_.options.rank < peer_ && connector_ && connector_->committed();
       return ours_wins ? wire::Verdict::kDuplicate : wire::Verdict::kAccepted;
     }
     case State::kOpen:
@@ -233,10 +233,10 @@ wire::Verdict Link::judge() noexcept {
 
 void Link::open(std::unique_ptr<Connection> connection) noexcept {
   shared_.engine.cancel_timer(await_);
-  dialer_.reset();
+  connector_.reset();
   failure_ = Status();
   watch_only_ = false;
-  dialed_in_vain_since_ = kReached;
+  unreached_since_ = kReached;
   connection_ = std::move(connection);
   connection_->hand_over(*this);
   LAPWING_CHECK(channel_.up(0).ok());  // the terms of the handshake say so
@@ -244,7 +244,7 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
   state_ = State::kOpen;
   if (log_enabled(LogLevel::kInfo))
     log_info("%s: connected by tcp, at %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str());
-  shared_.hot_links.touch(*this);
+  shared_.busy_links.touch(*this);
   flush_and_tell();
   // Frames may have come with the end of the handshake, whose readiness is used up.
   resume_soon();
@@ -254,22 +254,22 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
 
 void Link::on_ready(Connection& connection, std::uint32_t events) noexcept {
   if (state_ != State::kOpen || &connection != connection_.get()) return;
-  shared_.hot_links.end_rest();
+  shared_.busy_links.end_rest();
   if ((events & EPOLLOUT) != 0) flush_and_tell();
   if ((events & ~std::uint32_t{EPOLLOUT}) != 0) {
-    // A hot link is read by the next poll, without a second system call for the same bytes.
-    if ((events & ~std::uint32_t{EPOLLIN | EPOLLOUT}) == 0 && shared_.hot_links.has(*this)) {
-      shared_.hot_links.expect_input();
+    // A busy link is read by the next poll, without a second system call for the same bytes.
+    if ((events & ~std::uint32_t{EPOLLIN | EPOLLOUT}) == 0 && shared_.busy_links.has(*this)) {
+      shared_.busy_links.expect_input();
       return;
     }
-    shared_.hot_links.touch(*this);
+    shared_.busy_links.touch(*this);
     receive();
     // An end that was announced together with the last bytes makes no new edge, and a short read has not shown it.
     if ((events & EPOLLRDHUP) != 0 && state_ == State::kOpen) connection_->announce_again();
   }
 }
 
-bool Link::look() noexcept {
+bool Link::poll() noexcept {
   if (state_ != State::kOpen) return false;
   // Outside the port nobody says that the socket takes more.
   if (connection_->outside_port() && connection_->wants_writable()) flush_and_tell();
@@ -292,8 +292,8 @@ void Link::resume_soon() noexcept {
 void Link::resume() noexcept {
   if (state_ == State::kOpen) {
     receive();
-  } else if (state_ == State::kDialing && !failure_.ok()) {
-    dialed_in_vain();
+  } else if (state_ == State::kConnecting && !failure_.ok()) {
+    connecting_failed();
   }
 }
 
@@ -301,12 +301,12 @@ void Link::receive() noexcept {
   LAPWING_DELAY_POINT("tcp.receive");
   engine::SystemCalls& calls = shared_.engine.system_calls();
   const std::uint64_t before = inbox_.bytes_received();
-  const Inbox::Result result = inbox_.receive(connection_->fd(), shared_.scratch.get(), Shared::kScratchBytes, calls);
+  const Inbox::Result result = inbox_.receive(connection_->fd(), shared_.scratch.get(), SharedState::kScratchBytes, calls);
   if (inbox_.bytes_received() != before) burst_ended_ = true;  // what comes next may be an answer that somebody waits for
   if (!rests_) {
     if (inbox_.missing() < watermark_) announce_from(1);
   } else if (inbox_.missing() >= kRestWatermark / 2) {
-    shared_.hot_links.end_rest();
+    shared_.busy_links.end_rest();
   }
   switch (result) {
     case Inbox::Result::kDrained:
@@ -396,13 +396,13 @@ Status Link::silent() const {
       "%s lost its connection to %s (%s): that host has not answered for %.3g s. It has gone, or the network between the "
       "hosts is cut; LAPWING_PEER_TIMEOUT says how long to wait",
       shared_.describe_self().c_str(), shared_.describe(peer_).c_str(), connection_->remote().text().c_str(),
-      static_cast<double>(shared_.patrol.patience()) / 1e9);
+      static_cast<double>(shared_.liveness_monitor.patience()) / 1e9);
 }
 
 bool Link::inspect() noexcept {
   if (state_ != State::kOpen || connection_->remote().is_loopback()) return false;
   const Socket::Acknowledgement heard = connection_->socket().acknowledgement();
-  if (silence_.lasts(shared_.engine.clock().now(), heard, shared_.patrol.patience())) {
+  if (silence_.lasts(shared_.engine.clock().now(), heard, shared_.liveness_monitor.patience())) {
     lose(silent());
     return false;
   }
@@ -415,7 +415,7 @@ Status Link::unanswered_watch() const {
       "%s waits for messages and could not reach %s for %.3g s. It has gone, or the network between the hosts is "
       "cut; LAPWING_PEER_TIMEOUT says how long to wait. The last try: %s",
       shared_.describe_self().c_str(), shared_.describe(peer_).c_str(),
-      static_cast<double>(shared_.patrol.patience()) / 1e9, failure_.text());
+      static_cast<double>(shared_.liveness_monitor.patience()) / 1e9, failure_.text());
 }
 
 // For failures found while somebody posts: nobody expects to be told of a lost peer from inside post().
@@ -437,11 +437,11 @@ void Link::lose(Status why) noexcept {
 void Link::end(State state, Status why) noexcept {
   state_ = state;
   failure_ = std::move(why);
-  shared_.hot_links.forget(*this);
+  shared_.busy_links.forget(*this);
   std::erase(shared_.deferred, this);
   kept_back_ = 0;
   shared_.engine.cancel_timer(await_);
-  dialer_.reset();
+  connector_.reset();
   shared_.retire(std::move(connection_));
   channel_.end();
   outbox_.fail(failure_);
@@ -462,7 +462,7 @@ void Link::close() noexcept {
     ::shutdown(connection_->fd(), SHUT_WR);
     // Closing a socket with unread input resets the connection and throws away what we sent last.
     for (int reads = 0; reads < kMostReadsAtClose; ++reads) {
-      if (::recv(connection_->fd(), shared_.scratch.get(), Shared::kScratchBytes, MSG_DONTWAIT) <= 0) break;
+      if (::recv(connection_->fd(), shared_.scratch.get(), SharedState::kScratchBytes, MSG_DONTWAIT) <= 0) break;
     }
   }
   end(State::kFinished, Status::error(MPI_ERR_OTHER, "%s has closed its connections", shared_.describe_self().c_str()));

@@ -1,21 +1,21 @@
 // The way to and from one peer: its frames, and the one connection that carries them.
 //
 //   state      what it means                                             what a post does
-//   kIdle      nobody has asked for this peer                            starts a dialer, queues
-//   kDialing   this rank makes a connection                              queues
+//   kIdle      no frame has been posted to this peer                     starts a connector, queues
+//   kConnecting   this rank makes a connection                              queues
 //   kAwaiting  the peer prefers the connection it is making to us        queues
 //   kOpen      the connection stands                                     sends at once what the socket takes
 //   kFinished  the peer said goodbye and left, or this rank closed       completes with an error
 //   kLost      the connection broke, or none could be made               completes with an error
 //
-// Simultaneous connects. Both ranks of a pair may dial at the same time; the connection that the lower rank makes wins.
+// Simultaneous connects. Both ranks of a pair may connect at the same time; the connection that the lower rank makes wins.
 // The point of no return is the connector's Response (handshake.h): before it the acceptor cannot have accepted, after
 // it the acceptor may have. So:
 //
-//   - The higher rank, asked by a proven lower rank while it dials itself, gives up its own attempt, in whatever state, and
+//   - The higher rank, asked by a proven lower rank while it connects itself, gives up its own attempt, in whatever state, and
 //     accepts. The lower rank cannot have accepted that attempt: it would not have sent a Response of its own
 //     afterwards.
-//   - The lower rank, asked by a proven higher rank while it dials itself, accepts and gives up its own attempt if its own
+//   - The lower rank, asked by a proven higher rank while it connects itself, accepts and gives up its own attempt if its own
 //     Response is not out yet (the peer cannot have accepted it: perhaps the peer cannot even be reached this way
 //     round). Otherwise it answers "duplicate", and the higher rank waits in kAwaiting for the Response that is on its
 //     way.
@@ -28,11 +28,11 @@
 #include <vector>
 
 #include "net/tcp/connection.h"
-#include "net/tcp/dialer.h"
+#include "net/tcp/connector.h"
 #include "net/tcp/inbox.h"
 #include "net/tcp/liveness.h"
 #include "net/tcp/outbox.h"
-#include "net/tcp/shared.h"
+#include "net/tcp/shared_state.h"
 
 namespace lapwing::net::tcp {
 
@@ -40,11 +40,11 @@ namespace lapwing::net::tcp {
 inline constexpr std::uint64_t kRestWatermark = 64 * 1024;
 static_assert(kRestWatermark <= kMostUrgentBytes);
 
-class Link final : public ConnectionUser, public DialerUser {
+class Link final : public ConnectionUser, public ConnectorUser {
  public:
-  enum class State { kIdle, kDialing, kAwaiting, kOpen, kFinished, kLost };
+  enum class State { kIdle, kConnecting, kAwaiting, kOpen, kFinished, kLost };
 
-  Link(Shared& shared, PeerId peer, std::vector<Address> addresses, bool same_host);
+  Link(SharedState& shared, PeerId peer, std::vector<Address> addresses, bool same_host);
   ~Link();
 
   State state() const noexcept { return state_; }
@@ -56,18 +56,18 @@ class Link final : public ConnectionUser, public DialerUser {
   bool flushed() noexcept { return outbox_.empty(); }
   void close() noexcept;
 
-  // For the reception.
+  // For the acceptor.
   wire::Verdict judge() noexcept;
   void open(std::unique_ptr<Connection> connection) noexcept;
 
-  // Sends what a burst kept back (Shared::deferred).
+  // Sends what a burst kept back (SharedState::deferred).
   void flush_deferred() noexcept;
 
-  // For the patrol: gives up a peer whose host has not answered for too long. True while something sent is not acknowledged.
+  // For the liveness_monitor: gives up a peer whose host has not answered for too long. True while something sent is not acknowledged.
   bool inspect() noexcept;
 
   // Reads without having been told that there is something; true when something came.
-  bool look() noexcept;
+  bool poll() noexcept;
   // For a link that is looked at all the time (Connection::leave_port). False when it is not connected.
   bool leave_port() noexcept;
   bool come_back_to_port() noexcept { return state_ != State::kOpen || connection_->come_back(); }
@@ -81,7 +81,7 @@ class Link final : public ConnectionUser, public DialerUser {
 
   void on_ready(Connection& connection, std::uint32_t events) noexcept override;
   void on_deadline(Connection&) noexcept override {}
-  void on_dialed(std::unique_ptr<Connection> connection) noexcept override;
+  void on_connected(std::unique_ptr<Connection> connection) noexcept override;
   void on_duplicate() noexcept override;
   void on_unreachable(Status why) noexcept override;
   bool something_to_send() const noexcept override { return !outbox_.empty(); }
@@ -101,8 +101,8 @@ class Link final : public ConnectionUser, public DialerUser {
     Link& link;
   };
 
-  void dial() noexcept;
-  void dialed_in_vain() noexcept;
+  void connect() noexcept;
+  void connecting_failed() noexcept;
   bool copy(wire::FrameHeader& header, const std::byte* payload, ByteWalk* walk) noexcept;
   void leave_or_join_burst(bool small) noexcept;
   void defer_flush() noexcept;
@@ -124,7 +124,7 @@ class Link final : public ConnectionUser, public DialerUser {
   Status silent() const;
   Status unanswered_watch() const;
 
-  Shared& shared_;
+  SharedState& shared_;
   const PeerId peer_;
   const std::vector<Address> addresses_;
   const bool same_host_;
@@ -133,13 +133,13 @@ class Link final : public ConnectionUser, public DialerUser {
   unsigned burst_length_ = 0;
   bool burst_ended_ = false;  // something has come from the peer
   unsigned kept_back_ = 0;   // frames in the outbox that wait for the burst's end, not for the socket
-  bool listed_ = false;      // in Shared::deferred
+  bool listed_ = false;      // in SharedState::deferred
   bool held_ = false;        // the engine has been told that frames wait to leave
   Silence silence_;          // as inspections have found it
-  bool watch_only_ = false;  // dialing for watch_over()
+  bool watch_only_ = false;  // connecting for watch_over()
   static constexpr std::int64_t kReached = -1;
-  std::int64_t dialed_in_vain_since_ = kReached;  // by watch_over()
-  std::int64_t dial_began_ = 0;
+  std::int64_t unreached_since_ = kReached;  // by watch_over()
+  std::int64_t connecting_since_ = 0;
   std::uint64_t watermark_ = 1;  // so many bytes make the socket readable
   bool rests_ = false;           // ... because of rest()
   Status failure_;  // why frames are not sent any more: from now on (kFinished, kLost), or from the next resume()
@@ -147,7 +147,7 @@ class Link final : public ConnectionUser, public DialerUser {
   Outbox outbox_;
   Inbox inbox_;
   std::unique_ptr<Connection> connection_;
-  std::unique_ptr<Dialer> dialer_;
+  std::unique_ptr<Connector> connector_;
   AwaitTimer await_;
   Resumption resumption_;
 };

@@ -42,7 +42,7 @@ TcpOptions options_from(const NetworkConfig& config) {
 }  // namespace
 
 TcpTransport::TcpTransport(engine::Engine& engine, const Sinks& sinks, const TcpOptions& options)
-    : shared_(engine, sinks, options), reception_(shared_, *this) {}
+    : shared_(engine, sinks, options), acceptor_(shared_, *this) {}
 
 TcpTransport::TcpTransport(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config)
     : TcpTransport(engine, sinks, options_from(config)) {}
@@ -63,8 +63,8 @@ Status TcpTransport::publish(wire::Card& card) {
     listened.insert(listened.end(), usable.begin(), usable.end());
   }
   std::vector<tcp::Address> addresses;
-  LAPWING_TRY(reception_.open(listened, addresses));
-  for (const tcp::Address& address : addresses) reception_.expect(address);  // peers on this host
+  LAPWING_TRY(acceptor_.open(listened, addresses));
+  for (const tcp::Address& address : addresses) acceptor_.expect(address);  // peers on this host
   card.set(kCardKey, tcp::encode_addresses(addresses));
   return {};
 }
@@ -73,8 +73,8 @@ Status TcpTransport::attach(const wire::CardBook& cards) {
   shared_.cards = cards;
   links_.reset(cards.size());
   if (!shared_.options.single_host) LAPWING_TRY(read_offers());
-  LAPWING_TRY(reception_.start());
-  shared_.patrol.set_round([this] {
+  LAPWING_TRY(acceptor_.start());
+  shared_.liveness_monitor.inspect_with([this] {
     bool under_way = false;
     links_.for_each([&](std::size_t, const std::unique_ptr<tcp::Link>& link) { under_way |= link && link->inspect(); });
     return under_way;
@@ -96,7 +96,7 @@ Status TcpTransport::read_offers() {
       return Status::error(decoded.error_class(), "the card of %s is damaged: %s", shared_.describe(peer).c_str(),
                            decoded.text());
     offered_[peer] = !addresses.empty();
-    for (const tcp::Address& address : addresses) reception_.expect(address);
+    for (const tcp::Address& address : addresses) acceptor_.expect(address);
     hosts_.add(peer, card.get("host"));
   }
   return {};
@@ -169,8 +169,8 @@ void TcpTransport::admit(PeerId peer, std::unique_ptr<tcp::Connection> connectio
 }
 
 bool TcpTransport::arm() noexcept {
-  if (!shared_.deferred.empty() || shared_.hot_links.input_expected()) return false;
-  return shared_.hot_links.arm();
+  if (!shared_.deferred.empty() || shared_.busy_links.input_expected()) return false;
+  return shared_.busy_links.arm();
 }
 
 bool TcpTransport::poll() noexcept {
@@ -182,7 +182,7 @@ bool TcpTransport::poll() noexcept {
     link->flush_deferred();
     moved = true;
   }
-  moved |= shared_.hot_links.poll();
+  moved |= shared_.busy_links.poll();
   return moved;
 }
 
@@ -193,11 +193,11 @@ bool TcpTransport::flushed() const noexcept {
 }
 
 void TcpTransport::close() noexcept {
-  shared_.patrol.stop();
+  shared_.liveness_monitor.stop();
   links_.for_each([](std::size_t, const std::unique_ptr<tcp::Link>& link) {
     if (link) link->close();
   });
-  reception_.close();
+  acceptor_.close();
   if (attached_) shared_.engine.remove_source(*this);
   attached_ = false;
   shared_.retired.clear();

@@ -2,10 +2,10 @@
 // after a handshake with the job's secret (wire/handshake.h). Owned by the Network; everything runs with the endpoint's
 // lock held, on whichever thread drives the engine.
 //
-//   Reception   listens, and turns strangers into proven peers or drops them
+//   Acceptor   listens, and turns strangers into proven peers or drops them
 //   Link        one per peer: state, Outbox, Inbox, and who wins when both connect at once
-//   Dialer      makes a link's connection: addresses, deadlines, the diagnosis
-//   HotLinks    which links poll() looks at without asking the event port
+//   Connector      makes a link's connection: addresses, deadlines, the diagnosis
+//   BusyLinks    which links poll() looks at without asking the event port
 #pragma once
 
 #include <memory>
@@ -15,14 +15,14 @@
 #include "base/sparse_table.h"
 #include "net/network.h"
 #include "net/tcp/link.h"
-#include "net/tcp/reception.h"
-#include "net/tcp/shared.h"
+#include "net/tcp/acceptor.h"
+#include "net/tcp/shared_state.h"
 #include "net/tcp/watched_hosts.h"
 #include "net/transport.h"
 
 namespace lapwing::net {
 
-class TcpTransport final : public Transport, private tcp::ReceptionUser {
+class TcpTransport final : public Transport, private tcp::AcceptorUser {
  public:
   TcpTransport(engine::Engine& engine, const Sinks& sinks, const TcpOptions& options);
   TcpTransport(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config);
@@ -46,15 +46,15 @@ class TcpTransport final : public Transport, private tcp::ReceptionUser {
   // The event port announces whatever there is to do, except to send what bursts keep back; long frames by the piece.
   bool arm() noexcept override;
   // The port announces what has gathered on a link (Link::rest), and everything on links that have had no traffic lately.
-  bool rest() noexcept override { return shared_.deferred.empty() && shared_.hot_links.rest(); }
-  void disarm() noexcept override { shared_.hot_links.disarm(); }
-  bool rings_unasked() const noexcept override { return spoken_ && !shared_.hot_links.at_rest(); }
+  bool rest() noexcept override { return shared_.deferred.empty() && shared_.busy_links.rest(); }
+  void disarm() noexcept override { shared_.busy_links.disarm(); }
+  bool rings_unasked() const noexcept override { return spoken_ && !shared_.busy_links.at_rest(); }
   bool polls_dearly() const noexcept override { return spoken_; }
-  bool wants_port_looked_at() const noexcept override { return shared_.hot_links.too_many(); }
+  bool wants_port_looked_at() const noexcept override { return shared_.busy_links.too_many(); }
 
   const TcpCounters& counters() const noexcept { return shared_.counters; }
   // How many connections are inside that have not proven anything.
-  std::size_t strangers() const noexcept { return reception_.strangers(); }
+  std::size_t strangers() const noexcept { return acceptor_.strangers(); }
   // For tests and for describing a hang; kIdle where nobody has asked for the peer.
   tcp::Link::State link_state(PeerId peer) const noexcept;
 
@@ -65,8 +65,8 @@ class TcpTransport final : public Transport, private tcp::ReceptionUser {
   wire::Verdict judge(PeerId peer) noexcept override { return link(peer).judge(); }
   void admit(PeerId peer, std::unique_ptr<tcp::Connection> connection) noexcept override;
 
-  tcp::Shared shared_;
-  tcp::Reception reception_;
+  tcp::SharedState shared_;
+  tcp::Acceptor acceptor_;
   SparseTable<std::unique_ptr<tcp::Link>> links_;
   std::vector<bool> offered_;  // who published addresses; empty: everybody (on a single host nobody asks)
   tcp::WatchedHosts hosts_;    // likewise

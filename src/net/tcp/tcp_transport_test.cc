@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "net/tcp/reception.h"
+#include "net/tcp/acceptor.h"
 
 namespace lapwing::net {
 namespace {
@@ -254,7 +254,7 @@ Socket open_listener() {
   return listener;
 }
 
-// The lower rank dials where nobody answers; the higher rank's connection comes in meanwhile and is taken.
+// The lower rank connects where nothing answers; the higher rank's connection comes in meanwhile and is taken.
 TEST_F(TcpTest, OneWayRoundIsEnough) {
   const Socket silent = open_listener();
   high().card.set("tcp", silent.local_address().text() + "/8");
@@ -262,7 +262,7 @@ TEST_F(TcpTest, OneWayRoundIsEnough) {
   TestOp down(1), up(2);
   low().post(1, down);
   for (int i = 0; i < 10; ++i) low().turn();
-  ASSERT_EQ(low().transport->link_state(1), LinkState::kDialing);
+  ASSERT_EQ(low().transport->link_state(1), LinkState::kConnecting);
   high().post(0, up);
   pump([&] { return low().sink.tags.size() == 1 && high().sink.tags.size() == 1; });
   EXPECT_EQ(low().transport->counters().connections_accepted, 1u);
@@ -502,7 +502,7 @@ TEST_F(TcpTest, ACrowdOfStrangersDoesNotShutPeersOut) {
     high().turn();
     ASSERT_LE(high().transport->strangers(), tcp::Admission::kMostKnown);
   }
-  EXPECT_TRUE(high().sink.tags.empty()) << "the test wants the reception to be full";
+  EXPECT_TRUE(high().sink.tags.empty()) << "the test wants the acceptor to be full";
   pump([&] { return high().sink.tags.size() == 1; }, [&] { clock_.advance(1'000'000); });
 }
 

@@ -1,4 +1,4 @@
-#include "net/tcp/patrol.h"
+#include "net/tcp/liveness_monitor.h"
 
 #include "net/tcp/liveness.h"
 
@@ -9,16 +9,16 @@ constexpr std::int64_t kRoundsPerPatience = 4;
 
 }  // namespace
 
-void Patrol::watch_over(const Socket& socket, const Address& remote) const noexcept {
+void LivenessMonitor::watch_over(const Socket& socket, const Address& remote) const noexcept {
   if (remote.is_loopback()) return;
   socket.keep_alive(kernel_patience(patience_));
 }
 
-void Patrol::begin() noexcept {
+void LivenessMonitor::begin() noexcept {
   if (round_) engine_.set_timer(timer_, engine_.clock().now() + patience_ / kRoundsPerPatience);
 }
 
-void Patrol::go_round() noexcept {
+void LivenessMonitor::inspect_all() noexcept {
   if (round_()) begin();
 }
 

@@ -1,8 +1,8 @@
 // Makes the connection to one peer: tries its addresses one after the other until a connection stands, or until one
 // diagnosis can be given. Lives as long as the attempt.
 //
-// Outcomes, exactly one, unless the dialer is destroyed before:
-//   on_dialed       the connection is accepted; frames may flow
+// Outcomes, exactly one, unless the connector is destroyed before:
+//   on_connected       the connection is accepted; frames may flow
 //   on_duplicate    the peer is proven and prefers its own connection, which is on its way to us
 //   on_unreachable  no address worked; the status says for each what went wrong
 //
@@ -19,30 +19,30 @@
 #include <vector>
 
 #include "net/tcp/connection.h"
-#include "net/tcp/shared.h"
+#include "net/tcp/shared_state.h"
 
 namespace lapwing::net::tcp {
 
-class DialerUser {
+class ConnectorUser {
  public:
-  // Each may destroy the dialer.
-  virtual void on_dialed(std::unique_ptr<Connection> connection) noexcept = 0;
+  // Each may destroy the connector.
+  virtual void on_connected(std::unique_ptr<Connection> connection) noexcept = 0;
   virtual void on_duplicate() noexcept = 0;
   virtual void on_unreachable(Status why) noexcept = 0;
   // False: the connection is wanted only to watch over the peer, and nothing waits for it.
   virtual bool something_to_send() const noexcept = 0;
 
  protected:
-  ~DialerUser() = default;
+  ~ConnectorUser() = default;
 };
 
-class Dialer final : public ConnectionUser {
+class Connector final : public ConnectionUser {
  public:
-  Dialer(Shared& shared, PeerId peer, std::vector<Address> candidates, DialerUser& user);
-  ~Dialer();
+  Connector(SharedState& shared, PeerId peer, std::vector<Address> candidates, ConnectorUser& user);
+  ~Connector();
 
   // May report its outcome at once.
-  void start() { dial_next(); }
+  void start() { try_next(); }
   // Our proof is out: the peer may have accepted this connection, so it must not be given up for another one.
   bool committed() noexcept;
   // Some address of the peer said that nothing listens there.
@@ -56,16 +56,16 @@ class Dialer final : public ConnectionUser {
   static constexpr unsigned kRetries = 5;  // of an address that closes connections before it has proven anything
 
   struct RetryTimer : engine::Timer {
-    explicit RetryTimer(Dialer& owner) noexcept
-        : Timer([](Timer& timer) noexcept { static_cast<RetryTimer&>(timer).dialer.redial(); }), dialer(owner) {}
-    Dialer& dialer;
+    explicit RetryTimer(Connector& owner) noexcept
+        : Timer([](Timer& timer) noexcept { static_cast<RetryTimer&>(timer).connector.try_again(); }), connector(owner) {}
+    Connector& connector;
   };
 
   const Address& candidate() const noexcept { return candidates_[current_]; }
-  void dial_next() noexcept;
-  bool dial() noexcept;
+  void try_next() noexcept;
+  bool try_candidate() noexcept;
   bool try_again_later(int error) noexcept;
-  void redial() noexcept;
+  void try_again() noexcept;
   void connected() noexcept;
   void advance() noexcept;
   void closed_by_peer() noexcept;
@@ -75,10 +75,10 @@ class Dialer final : public ConnectionUser {
   void be_patient() noexcept;
   Status diagnosis() const;
 
-  Shared& shared_;
+  SharedState& shared_;
   const PeerId peer_;
   std::vector<Address> candidates_;
-  DialerUser& user_;
+  ConnectorUser& user_;
   const std::int64_t share_;  // of connect_timeout, for one address
   std::int64_t end_;
   std::size_t current_ = 0;

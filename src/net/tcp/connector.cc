@@ -1,4 +1,4 @@
-#include "net/tcp/dialer.h"
+#include "net/tcp/connector.h"
 
 #include <sys/epoll.h>
 
@@ -29,7 +29,7 @@ std::string no_answer_within(std::int64_t nanoseconds) {
 
 }  // namespace
 
-Dialer::Dialer(Shared& shared, PeerId peer, std::vector<Address> candidates, DialerUser& user)
+Connector::Connector(SharedState& shared, PeerId peer, std::vector<Address> candidates, ConnectorUser& user)
     : shared_(shared),
       peer_(peer),
       candidates_(std::move(candidates)),
@@ -39,31 +39,31 @@ Dialer::Dialer(Shared& shared, PeerId peer, std::vector<Address> candidates, Dia
       end_(shared.engine.clock().now() + shared.options.connect_timeout),
       retry_(*this) {}
 
-Dialer::~Dialer() {
+Connector::~Connector() {
   shared_.engine.cancel_timer(retry_);
   hang_up();
 }
 
-bool Dialer::committed() noexcept {
+bool Connector::committed() noexcept {
   return connection_ && connection_->handshake().state() == wire::Handshake::State::kVerdict;
 }
 
 // Goes through the candidates until one is under way.
-void Dialer::dial_next() noexcept {
+void Connector::try_next() noexcept {
   for (; current_ < candidates_.size(); ++current_) {
-    if (dial()) return;
+    if (try_candidate()) return;
   }
   if (silent_ != kNone && !patient_) {
     patient_ = true;
     candidates_ = {candidates_[silent_]};
     current_ = 0;
-    if (dial()) return;
+    if (try_candidate()) return;
   }
   user_.on_unreachable(diagnosis());
 }
 
 // True when a connection to the current candidate is under way.
-bool Dialer::dial() noexcept {
+bool Connector::try_candidate() noexcept {
   const std::int64_t left = end_ - shared_.engine.clock().now();
   if (left <= 0 && !patient_) {
     note(why_exhausted_ == 0 ? "not tried for lack of time" : std::strerror(why_exhausted_));
@@ -77,7 +77,7 @@ bool Dialer::dial() noexcept {
     return false;
   }
   why_exhausted_ = 0;
-  shared_.patrol.watch_over(socket, candidate());
+  shared_.liveness_monitor.watch_over(socket, candidate());
   connected_ = false;
   connection_ = std::make_unique<Connection>(
       shared_.engine, std::move(socket), candidate(),
@@ -92,7 +92,7 @@ bool Dialer::dial() noexcept {
 }
 
 // What this process lacks says nothing about the peer.
-bool Dialer::try_again_later(int error) noexcept {
+bool Connector::try_again_later(int error) noexcept {
   if (error != EMFILE && error != ENFILE && error != ENOBUFS && error != ENOMEM) return false;
   if (!std::exchange(warned_, true))
     log_warn("no socket for a connection to %s: %s; trying again for %.3g s. Raise the limit of open files (ulimit -n)",
@@ -102,14 +102,14 @@ bool Dialer::try_again_later(int error) noexcept {
   return true;
 }
 
-void Dialer::redial() noexcept {
-  if (!dial()) {
+void Connector::try_again() noexcept {
+  if (!try_candidate()) {
     ++current_;
-    dial_next();
+    try_next();
   }
 }
 
-void Dialer::on_ready(Connection& connection, std::uint32_t events) noexcept {
+void Connector::on_ready(Connection& connection, std::uint32_t events) noexcept {
   if (connected_) return advance();
   if (const int error = connection.socket().pending_error(); error != 0) {
     refused_ |= error == ECONNREFUSED;
@@ -118,7 +118,7 @@ void Dialer::on_ready(Connection& connection, std::uint32_t events) noexcept {
   if ((events & EPOLLOUT) != 0) connected();
 }
 
-void Dialer::connected() noexcept {
+void Connector::connected() noexcept {
   connected_ = true;
   connection_->want_writable(false);
   if (!connection_->send_handshake()) return closed_by_peer();
@@ -126,7 +126,7 @@ void Dialer::connected() noexcept {
   advance();
 }
 
-void Dialer::advance() noexcept {
+void Connector::advance() noexcept {
   using State = wire::Handshake::State;
   const Connection::Step step = connection_->advance_handshake();
   wire::Handshake& handshake = connection_->handshake();
@@ -139,7 +139,7 @@ void Dialer::advance() noexcept {
   switch (handshake.state()) {
     case State::kAccepted:
       connection_->clear_deadline();
-      return user_.on_dialed(std::move(connection_));
+      return user_.on_connected(std::move(connection_));
     case State::kDuplicate:
       hang_up();
       return user_.on_duplicate();
@@ -151,7 +151,7 @@ void Dialer::advance() noexcept {
 // A rank that is asked by very many at once, or that came back to a connection too late, closes it: worth another try.
 // A proof means that it is the right rank, so then the tries do not count. No frame is lost: none flows before the
 // verdict.
-void Dialer::closed_by_peer() noexcept {
+void Connector::closed_by_peer() noexcept {
   const bool proven = committed();
   ++closed_by_peer_;
   if (!proven && closed_by_peer_ > kRetries) {
@@ -162,15 +162,15 @@ void Dialer::closed_by_peer() noexcept {
   shared_.engine.set_timer(retry_, shared_.engine.clock().now() + delay);
 }
 
-void Dialer::give_up_candidate(const std::string& why) noexcept {
+void Connector::give_up_candidate(const std::string& why) noexcept {
   note(why);
   hang_up();
   closed_by_peer_ = 0;
   ++current_;
-  dial_next();
+  try_next();
 }
 
-void Dialer::on_deadline(Connection& connection) noexcept {
+void Connector::on_deadline(Connection& connection) noexcept {
   const bool in_time = connected_ ? connection.socket().has_news() : connection.socket().is_connected();
   if (in_time) {
     connection.set_deadline(share_);  // for what follows it
@@ -185,7 +185,7 @@ void Dialer::on_deadline(Connection& connection) noexcept {
   give_up_candidate("connected, but " + no_answer_within(share_));
 }
 
-void Dialer::be_patient() noexcept {
+void Connector::be_patient() noexcept {
   patient_ = true;
   connection_->clear_deadline();
   if (!user_.something_to_send()) return;
@@ -195,12 +195,12 @@ void Dialer::be_patient() noexcept {
       shared_.describe(peer_).c_str(), candidate().text().c_str());
 }
 
-void Dialer::note(const std::string& why) {
+void Connector::note(const std::string& why) {
   if (!failures_.empty()) failures_ += "; ";
   failures_ += candidate().text() + ": " + why;
 }
 
-Status Dialer::diagnosis() const {
+Status Connector::diagnosis() const {
   if (why_exhausted_ != 0)
     return Status::error(MPI_ERR_OTHER,
                          "%s has no socket left for a connection to %s: %s. Raise the limit of open files (ulimit -n), also "

@@ -1,4 +1,4 @@
-// Notices that a peer's host has gone: switched off, or cut from the network for good. Nobody says so on the wire, and left alone
+// Notices that a peer's host has gone: switched off, or cut from the network for good. Nothing says so on the wire, and left alone
 // the kernel tries for a quarter of an hour to deliver what was sent, and waits for ever for what will never come.
 //
 //   nothing under way   the kernel's keepalive probes the connection (watch_over), which costs this process nothing
@@ -17,15 +17,14 @@
 
 namespace lapwing::net::tcp {
 
-class Patrol {
+class LivenessMonitor {
  public:
   // `patience` in nanoseconds. `round` inspects all links, and says whether something is still under way.
-  Patrol(engine::Engine& engine, std::int64_t patience) noexcept : timer_(*this), engine_(engine), patience_(patience) {}
-  ~Patrol() { stop(); }
-  void set_round(std::function<bool()> round) { round_ = std::move(round); }
+  LivenessMonitor(engine::Engine& engine, std::int64_t patience) noexcept : timer_(*this), engine_(engine), patience_(patience) {}
+  ~LivenessMonitor() { stop(); }
+  void inspect_with(std::function<bool()> round) { round_ = std::move(round); }
 
-  // Something was sent.
-  void wanted() noexcept {
+  void something_sent() noexcept {
     if (!timer_.pending()) begin();
   }
   void stop() noexcept { engine_.cancel_timer(timer_); }
@@ -34,15 +33,15 @@ class Patrol {
   void watch_over(const Socket& socket, const Address& remote) const noexcept;
 
  private:
-  // It does not count as work under way: nobody need be armed for it.
+  // It does not count as work under way: the event thread need not be armed for it.
   struct RoundTimer : engine::Timer {
-    explicit RoundTimer(Patrol& owner) noexcept
-        : Timer([](Timer& timer) noexcept { static_cast<RoundTimer&>(timer).patrol.go_round(); }, kIdle), patrol(owner) {}
-    Patrol& patrol;
+    explicit RoundTimer(LivenessMonitor& owner) noexcept
+        : Timer([](Timer& timer) noexcept { static_cast<RoundTimer&>(timer).liveness_monitor.inspect_all(); }, kIdle), liveness_monitor(owner) {}
+    LivenessMonitor& liveness_monitor;
   };
 
   void begin() noexcept;
-  void go_round() noexcept;
+  void inspect_all() noexcept;
 
   RoundTimer timer_;
   engine::Engine& engine_;

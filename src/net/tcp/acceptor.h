@@ -11,11 +11,11 @@
 
 #include "net/tcp/admission.h"
 #include "net/tcp/connection.h"
-#include "net/tcp/shared.h"
+#include "net/tcp/shared_state.h"
 
 namespace lapwing::net::tcp {
 
-class ReceptionUser {
+class AcceptorUser {
  public:
   // A peer has proven itself. Called before it is answered.
   virtual wire::Verdict judge(PeerId peer) noexcept = 0;
@@ -23,13 +23,13 @@ class ReceptionUser {
   virtual void admit(PeerId peer, std::unique_ptr<Connection> connection) noexcept = 0;
 
  protected:
-  ~ReceptionUser() = default;
+  ~AcceptorUser() = default;
 };
 
-class Reception final : public ConnectionUser {
+class Acceptor final : public ConnectionUser {
  public:
-  Reception(Shared& shared, ReceptionUser& user);
-  ~Reception();
+  Acceptor(SharedState& shared, AcceptorUser& user);
+  ~Acceptor();
 
   // Opens one listening socket per address, on a port of LAPWING_TCP_PORTS; adds what peers may connect to. An address
   // that cannot be bound is passed over; none at all is an error.
@@ -48,18 +48,18 @@ class Reception final : public ConnectionUser {
  private:
   class Listener final : public engine::FdHandler {
    public:
-    Listener(Reception& reception, Socket socket) : reception_(reception), socket_(std::move(socket)) {}
-    void on_ready(std::uint32_t) noexcept override { reception_.accept_from(*this); }
+    Listener(Acceptor& acceptor, Socket socket) : acceptor_(acceptor), socket_(std::move(socket)) {}
+    void on_ready(std::uint32_t) noexcept override { acceptor_.accept_from(*this); }
     const Socket& socket() const noexcept { return socket_; }
 
    private:
-    Reception& reception_;
+    Acceptor& acceptor_;
     Socket socket_;
   };
   struct ResumeTimer : engine::Timer {
-    explicit ResumeTimer(Reception& owner) noexcept
-        : Timer([](Timer& timer) noexcept { static_cast<ResumeTimer&>(timer).reception.resume(); }), reception(owner) {}
-    Reception& reception;
+    explicit ResumeTimer(Acceptor& owner) noexcept
+        : Timer([](Timer& timer) noexcept { static_cast<ResumeTimer&>(timer).acceptor.resume(); }), acceptor(owner) {}
+    Acceptor& acceptor;
   };
 
   int listen_on(Address address, Socket& socket) const noexcept;
@@ -74,8 +74,8 @@ class Reception final : public ConnectionUser {
   std::unique_ptr<Connection> take(Connection& connection) noexcept;
   bool is_inside(const Connection& connection) const noexcept;
 
-  Shared& shared_;
-  ReceptionUser& user_;
+  SharedState& shared_;
+  AcceptorUser& user_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::vector<std::unique_ptr<Connection>> strangers_;  // oldest first
   Admission admission_;                                 // with the same ones

@@ -1,4 +1,4 @@
-#include "net/tcp/reception.h"
+#include "net/tcp/acceptor.h"
 
 #include <sys/epoll.h>
 
@@ -21,13 +21,13 @@ constexpr int kMostFailures = 8;
 
 }  // namespace
 
-Reception::Reception(Shared& shared, ReceptionUser& user) : shared_(shared), user_(user), resume_(*this) {}
+Acceptor::Acceptor(SharedState& shared, AcceptorUser& user) : shared_(shared), user_(user), resume_(*this) {}
 
-Reception::~Reception() {
+Acceptor::~Acceptor() {
   close();
 }
 
-Status Reception::open(const std::vector<Interface>& interfaces, std::vector<Address>& published) {
+Status Acceptor::open(const std::vector<Interface>& interfaces, std::vector<Address>& published) {
   std::string failures;
   for (const Interface& interface : interfaces) {
     Socket socket;
@@ -51,7 +51,7 @@ Status Reception::open(const std::vector<Interface>& interfaces, std::vector<Add
 }
 
 // Ranks of one host begin to look for a free port at different places of the range.
-int Reception::listen_on(Address address, Socket& socket) const noexcept {
+int Acceptor::listen_on(Address address, Socket& socket) const noexcept {
   if (shared_.options.first_port == 0) {
     address.port = 0;
     return Socket::listen(address, socket);
@@ -65,7 +65,7 @@ int Reception::listen_on(Address address, Socket& socket) const noexcept {
   return error;
 }
 
-Status Reception::start() {
+Status Acceptor::start() {
   for (const auto& listener : listeners_) {
     LAPWING_TRY(shared_.engine.port().add(listener->socket().fd(), EPOLLIN | EPOLLET, *listener));
   }
@@ -73,7 +73,7 @@ Status Reception::start() {
   return {};
 }
 
-void Reception::close() noexcept {
+void Acceptor::close() noexcept {
   shared_.engine.cancel_timer(resume_);
   for (const auto& listener : listeners_) {
     if (started_) shared_.engine.port().remove(listener->socket().fd());
@@ -88,7 +88,7 @@ void Reception::close() noexcept {
 
 // ---- accepting ------------------------------------------------------------------------------------------------------
 
-void Reception::accept_from(Listener& listener) noexcept {
+void Acceptor::accept_from(Listener& listener) noexcept {
   int failures = 0;
   for (int accepted = 0; accepted < kMostAtOnce; ++accepted) {
     if (!may_accept()) return;
@@ -107,7 +107,7 @@ void Reception::accept_from(Listener& listener) noexcept {
 }
 
 // The others wait in the kernel's queue.
-bool Reception::may_accept() noexcept {
+bool Acceptor::may_accept() noexcept {
   Admission::Guest instead = nullptr;
   std::int64_t again = 0;
   if (!admission_.may_accept(shared_.engine.clock().now(), instead, again)) {
@@ -120,7 +120,7 @@ bool Reception::may_accept() noexcept {
 }
 
 // True when the process has not what another connection takes. A stranger gives back what it has.
-bool Reception::cannot_accept(int error) noexcept {
+bool Acceptor::cannot_accept(int error) noexcept {
   if (error != EMFILE && error != ENFILE && error != ENOBUFS && error != ENOMEM) return false;
   if (!std::exchange(warned_of_descriptors_, true))
     log_warn("cannot accept a connection: %s; raise the limit of open files (ulimit -n)", std::strerror(error));
@@ -128,16 +128,16 @@ bool Reception::cannot_accept(int error) noexcept {
   return true;
 }
 
-void Reception::pause_until(std::int64_t when) noexcept {
+void Acceptor::pause_until(std::int64_t when) noexcept {
   shared_.engine.set_timer(resume_, when);
 }
 
-void Reception::resume() noexcept {
+void Acceptor::resume() noexcept {
   full_ = false;
   for (const auto& listener : listeners_) accept_from(*listener);
 }
 
-void Reception::welcome(Socket socket, const Address& from) noexcept {
+void Acceptor::welcome(Socket socket, const Address& from) noexcept {
   auto connection = std::make_unique<Connection>(
       shared_.engine, std::move(socket), from,
       wire::Handshake::acceptor(shared_.key, shared_.options.rank, shared_.options.size, wire::random_nonce()), *this);
@@ -150,12 +150,12 @@ void Reception::welcome(Socket socket, const Address& from) noexcept {
 
 // ---- strangers ------------------------------------------------------------------------------------------------------
 
-void Reception::on_ready(Connection& connection, std::uint32_t) noexcept {
+void Acceptor::on_ready(Connection& connection, std::uint32_t) noexcept {
   switch (connection.advance_handshake()) {
     case Connection::Step::kWaiting:
       if (connection.handshake().state() == wire::Handshake::State::kResponse) {
         admission_.greeted(&connection);
-        shared_.patrol.watch_over(connection.socket(), connection.remote());
+        shared_.liveness_monitor.watch_over(connection.socket(), connection.remote());
       }
       return;
     case Connection::Step::kClosed:
@@ -177,36 +177,36 @@ void Reception::on_ready(Connection& connection, std::uint32_t) noexcept {
   std::unique_ptr<Connection> known = take(connection);
   known->clear_deadline();
   if (verdict != wire::Verdict::kAccepted) return shared_.retire(std::move(known));
-  shared_.patrol.watch_over(known->socket(), known->remote());
+  shared_.liveness_monitor.watch_over(known->socket(), known->remote());
   ++shared_.counters.connections_accepted;
   user_.admit(peer, std::move(known));
 }
 
-void Reception::on_deadline(Connection& connection) noexcept {
+void Acceptor::on_deadline(Connection& connection) noexcept {
   using State = wire::Handshake::State;
   on_ready(connection, 0);  // what came while this process did not look is in time
   if (!is_inside(connection) || connection.handshake().state() == State::kResponse) return;
   drop(connection, "its time was up");
 }
 
-bool Reception::is_inside(const Connection& connection) const noexcept {
+bool Acceptor::is_inside(const Connection& connection) const noexcept {
   return std::any_of(strangers_.begin(), strangers_.end(),
                      [&](const std::unique_ptr<Connection>& stranger) { return stranger.get() == &connection; });
 }
 
-void Reception::drop(Admission::Guest guest, const char* why) noexcept {
+void Acceptor::drop(Admission::Guest guest, const char* why) noexcept {
   const auto found = std::find_if(strangers_.begin(), strangers_.end(),
                                   [guest](const std::unique_ptr<Connection>& stranger) { return stranger.get() == guest; });
   if (found != strangers_.end()) drop(**found, why);
 }
 
-void Reception::drop(Connection& connection, const char* why) noexcept {
+void Acceptor::drop(Connection& connection, const char* why) noexcept {
   ++shared_.counters.strangers_dropped;
   log_debug("dropped a connection from %s: %s", connection.remote().text().c_str(), why);
   shared_.retire(take(connection));
 }
 
-std::unique_ptr<Connection> Reception::take(Connection& connection) noexcept {
+std::unique_ptr<Connection> Acceptor::take(Connection& connection) noexcept {
   const auto found =
       std::find_if(strangers_.begin(), strangers_.end(),
                    [&](const std::unique_ptr<Connection>& stranger) { return stranger.get() == &connection; });

@@ -1,0 +1,102 @@
+#include "net/tcp/busy_links.h"
+
+#include <algorithm>
+
+#include "base/delay_point.h"
+#include "net/tcp/link.h"
+
+namespace lapwing::net::tcp {
+
+void BusyLinks::touch(Link& link) noexcept {
+  for (Entry& busy : links_) {
+    if (busy.link == &link) {
+      busy.polls_in_vain = 0;
+      if (++calm_ >= kCalm) too_many_ = false;
+      return;
+    }
+  }
+  if (links_.size() < kMost) {
+    links_.push_back({&link, 0, 0});
+    return;
+  }
+  if (input_expected_) return;  // perhaps of the one that would have to go
+  if (!all_in_port()) return;
+  too_many_ = true;
+  calm_ = 0;
+  end_rest();
+  for (Entry& busy : links_) busy.link->end_rest();
+  auto coldest = std::max_element(links_.begin(), links_.end(),
+                                  [](const Entry& a, const Entry& b) { return a.polls_in_vain < b.polls_in_vain; });
+  *coldest = {&link, 0, 0};
+}
+
+bool BusyLinks::rest() noexcept {
+  armed_ = at_rest_ = false;
+  if (too_many_ || input_expected_ || !all_in_port()) return false;
+  for (Entry& busy : links_) {
+    busy.finds = 0;
+    busy.link->rest();
+  }
+  return at_rest_ = true;
+}
+
+bool BusyLinks::arm() noexcept {
+  armed_ = true;
+  at_rest_ = false;
+  for (Entry& busy : links_) {
+    busy.link->end_rest();
+    busy.finds = 0;
+    busy.link->set_watermark();
+  }
+  return all_in_port();
+}
+
+bool BusyLinks::all_in_port() noexcept {
+  if (!some_outside_) return true;
+  LAPWING_DELAY_POINT("tcp.come_back");
+  some_outside_ = false;
+  for (Entry& busy : links_) {
+    if (!busy.link->come_back_to_port()) some_outside_ = true;
+  }
+  return !some_outside_;
+}
+
+void BusyLinks::forget(Link& link) noexcept {
+  links_.erase(std::remove_if(links_.begin(), links_.end(), [&](const Entry& busy) { return busy.link == &link; }), links_.end());
+}
+
+bool BusyLinks::has(const Link& link) const noexcept {
+  return !too_many_ && std::any_of(links_.begin(), links_.end(), [&](const Entry& busy) { return busy.link == &link; });
+}
+
+bool BusyLinks::poll() noexcept {
+  if (too_many_ && !input_expected_) return false;
+  bool moved = false;
+  input_expected_ = false;
+  // Callbacks touch and forget links, so the list may change under the loop; a link skipped for that has its turn next
+  // time.
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    Link* link = links_[i].link;
+    ++links_[i].polls_in_vain;
+    const bool came = link->poll();
+    moved |= came;
+    if (i >= links_.size() || links_[i].link != link) {
+      input_expected_ = true;  // of the one that was skipped, perhaps
+      continue;
+    }
+    if (came) {
+      links_[i].polls_in_vain = 0;
+      if (++links_[i].finds > kSteady && !armed_) {
+        end_rest();
+        some_outside_ |= link->leave_port();
+      }
+    } else if (links_[i].polls_in_vain >= kPatience && !at_rest_ && link->come_back_to_port()) {
+      link->end_rest();
+      links_.erase(links_.begin() + static_cast<std::ptrdiff_t>(i));
+      --i;
+    }
+  }
+  return moved;
+}
+
+}  // namespace lapwing::net::tcp

@@ -1,0 +1,71 @@
+// Which links poll() reads without asking the event port.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace lapwing::net::tcp {
+
+class Link;
+
+// The links with traffic a moment ago: poll() reads them directly, without asking the event port. When there is traffic on more
+// links than that is worth for, the port is asked at every turn instead, and none is read that it does not announce.
+//
+// A link that poll() has read again and again leaves the port: to announce its packets there costs 3 to 6 % of a small message's
+// way. It comes back (and what is there is announced) before a thread sleeps in the port, and before poll() ceases to read it.
+//
+// At rest (engine/source.h) the busy links are in the port, but a watermark hides from it what is for the application's next call. An
+// application that comes back finds that by reading them as ever, and takes no watermark down; arm() does. So a link with a watermark
+// stays in this list. Rest ends where messages follow each other without a pause, or are long: then the port must not be watched.
+class BusyLinks {
+ public:
+  explicit BusyLinks(engine::Engine& engine) noexcept : engine_(engine) {}
+
+  // Something moved on this link: read it directly for a while.
+  void touch(Link& link) noexcept;
+  void forget(Link& link) noexcept;
+  bool has(const Link& link) const noexcept;
+  bool poll() noexcept;
+  // From now on a thread may sleep: watermarks are set, and all links are in the port again. False when it refuses one, and then
+  // none may.
+  bool arm() noexcept;
+  // False when there is input to be read, or more links have traffic than poll() reads.
+  bool rest() noexcept;
+  bool at_rest() const noexcept { return at_rest_; }
+  void end_rest() noexcept {
+    if (at_rest_) engine_.end_rest();  // disarm() follows
+  }
+  // No thread sleeps: a link that is read all the time may leave the port.
+  void disarm() noexcept { armed_ = at_rest_ = false; }
+  // The event port has announced input of a busy link, and will not do so again: no thread sleeps before the next poll.
+  void expect_input() noexcept { input_expected_ = true; }
+  bool input_expected() const noexcept { return input_expected_; }
+  // More links have traffic than poll() reads.
+  bool too_many() const noexcept { return too_many_; }
+
+ private:
+  // To read a socket costs a system call, and the event port tells of all of them with one: only a few are worth it.
+  static constexpr std::size_t kMost = 4;
+  static constexpr unsigned kPatience = 256;  // polls in vain before a link is left to the event port
+  static constexpr unsigned kCalm = 64;       // messages in a row on few links, and they are read directly again
+  static constexpr unsigned kSteady = 32;     // polls that found something before a link leaves the port
+  struct Entry {
+    Link* link;
+    unsigned polls_in_vain;
+    unsigned finds;  // since a thread last could sleep
+  };
+  bool all_in_port() noexcept;
+
+  engine::Engine& engine_;
+  std::vector<Entry> links_;
+  bool armed_ = false;
+  bool at_rest_ = false;
+  bool some_outside_ = false;  // of the port
+  bool input_expected_ = false;
+  bool too_many_ = false;
+  unsigned calm_ = 0;
+};
+
+}  // namespace lapwing::net::tcp

@@ -1,0 +1,75 @@
+// The state of one TcpTransport that its parts share (links, acceptor, connectors): the way up (sinks) and down (engine), the options, what is known of
+// this host and of the peers, and the connections that have ended in the middle of their own callbacks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "net/refusals.h"
+#include "net/tcp/busy_links.h"
+#include "net/tcp/connection.h"
+#include "net/tcp/interfaces.h"
+#include "net/tcp/liveness_monitor.h"
+#include "net/transport.h"
+#include "wire/handshake.h"
+
+namespace lapwing::net {
+
+struct TcpOptions {
+  PeerId rank = 0;
+  std::uint32_t size = 1;
+  std::string job_secret;     // empty: nobody may connect
+  std::string host_identity;  // equal to a card's "host": that peer is reached by loopback
+  std::string host_name;      // for messages
+  bool single_host = false;   // all ranks run here: listen on loopback alone
+  std::uint64_t eager_limit = 64 << 10;
+  std::vector<std::string> interfaces;  // LAPWING_TCP_INTERFACE
+  std::uint16_t first_port = 0;         // LAPWING_TCP_PORTS; 0: any
+  std::uint16_t last_port = 0;
+  std::int64_t connect_timeout = 10'000'000'000;   // ns, for all addresses of a peer together
+  std::int64_t handshake_timeout = 5'000'000'000;  // ns, for whoever connects to this rank
+  std::int64_t peer_timeout = 60'000'000'000;      // ns, for a host that does not answer any more
+};
+
+struct TcpCounters {
+  std::uint64_t connections_made = 0;      // by this rank
+  std::uint64_t connections_accepted = 0;  // made by peers
+  std::uint64_t strangers_dropped = 0;     // connections that did not prove that they belong to the job
+};
+
+namespace tcp {
+
+struct SharedState {
+  SharedState(engine::Engine& engine_in, const Sinks& sinks_in, const TcpOptions& options_in)
+      : engine(engine_in), sinks(sinks_in), options(options_in), liveness_monitor(engine_in, options_in.peer_timeout), busy_links(engine_in) {}
+
+  static constexpr std::size_t kScratchBytes = 64 << 10;
+
+  // "rank 3 on host node7".
+  std::string describe(PeerId peer) const;
+  std::string describe_self() const;
+  // Ends a connection; its object lives on until the next poll, because one of its functions may be running.
+  void retire(std::unique_ptr<Connection> connection) noexcept;
+
+  engine::Engine& engine;
+  const Sinks sinks;
+  const TcpOptions options;
+  LivenessMonitor liveness_monitor;
+  wire::JobKey key;
+  TcpCounters counters;
+  BusyLinks busy_links;
+  Refusals refusals{engine};
+  std::vector<Link*> deferred;          // links that keep frames of a burst back until the next poll
+  std::vector<Interface> interfaces;    // of this host
+  wire::CardBook cards;
+  // Where input lands first; used within one receive. Of its pages only those exist that were written to.
+  const std::unique_ptr<std::byte[]> scratch = std::make_unique_for_overwrite<std::byte[]>(kScratchBytes);
+  bool goodbye_expected = false;
+  std::vector<std::unique_ptr<Connection>> retired;
+};
+
+}  // namespace tcp
+}  // namespace lapwing::net
