@@ -59,7 +59,7 @@ Status find_program(const Program& program, std::string& path) {
 
 // By which a rank knows the launcher's socket again (src/runtime/launcher_search.cc).
 std::string socket_identity(int fd) {
-  struct stat info {};
+  struct stat info{};
   ::fstat(fd, &info);
   return std::to_string(info.st_ino);
 }
@@ -164,9 +164,10 @@ Status Job::start_all() {
   LAPWING_TRY(make_room());
   std::vector<int> appnums(rank_programs_.begin(), rank_programs_.end());
   pmi_ = std::make_unique<PmiServer>(loop_, *this, std::move(appnums));
-  pmi_->set_crowded(binding_.empty() && ranks_ > machine_.usable_cores());
+  pmi_->set_oversubscribed(binding_.empty() && ranks_ > machine_.usable_cores());
   null_fd_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  why_server_ = std::make_unique<WhyServer>(loop_, [this](WhyServer::Answer answer) { hang_desk_.ask(std::move(answer)); });
+  why_server_ =
+      std::make_unique<WhyServer>(loop_, [this](WhyServer::Answer answer) { hang_desk_.ask(std::move(answer)); });
   for (int rank = 0; rank < ranks_; ++rank) LAPWING_TRY(start_rank(rank));
   return {};
 }

@@ -213,7 +213,7 @@ void PmiServer::answer_hello(int rank) {
                   .add("appnum", peer(rank).appnum)
                   .add("size", static_cast<int>(peers_.size()))
                   .add("kvsname", kvs_name_)
-                  .add("crowded", crowded_ ? 1 : 0)
+                  .add("oversubscribed", oversubscribed_ ? 1 : 0)
                   .add("secret", wire::pmi_escape(secret_)));
 }
 

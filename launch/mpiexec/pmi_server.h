@@ -3,7 +3,7 @@
 // Everything runs on the event loop's thread. A rank that breaks the protocol is reported once and not listened to
 // again. Beyond PMI-1, `lapwing=2` in the answer to init offers
 //
-//   lapwing_hello                      all that PMI-1 tells one by one, a secret for the job, and whether it is crowded
+//   lapwing_hello                      all that PMI-1 tells one by one, a secret for the job, and whether it is oversubscribed
 //   lapwing_getall prefix= count=      all values of a numbered key
 //   lapwing_exchange prefix= value=    put, fence, and with the fence's end all values, as a table in memory whose descriptor
 //                                      comes with the answer: made once, mapped by all (wire/card_book.h)
@@ -49,7 +49,7 @@ class PmiServer {
   PmiServer& operator=(const PmiServer&) = delete;
 
   // What lapwing_hello says: whether the ranks are more than the cores for them.
-  void set_crowded(bool crowded) noexcept { crowded_ = crowded; }
+  void set_oversubscribed(bool oversubscribed) noexcept { oversubscribed_ = oversubscribed; }
 
   // Makes the rank's connection and stores the descriptor for the child, which the caller closes after the fork.
   Status open_connection(int rank, int& child_fd);
@@ -103,7 +103,7 @@ class PmiServer {
   std::size_t waiting_ = 0;   // ranks in the fence
   std::string table_prefix_;  // of the values that the ranks in the fence exchange
   std::string secret_;
-  bool crowded_ = false;
+  bool oversubscribed_ = false;
 };
 
 }  // namespace lapwing::launch

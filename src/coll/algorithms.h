@@ -18,27 +18,27 @@ namespace lapwing::coll {
 // barrier_dissemination.cc
 void barrier_dissemination(Schedule& schedule);
 
-// crowded_linear.cc: for more ranks than cores
+// oversubscribed_linear.cc: for more ranks than cores
 void barrier_linear(Schedule& schedule);
 void bcast_linear(Schedule& schedule, const Block& data, int root);
 void reduce_linear(Schedule& schedule, const Block& input, const Block& output, int root);
 void allreduce_linear(Schedule& schedule, const Block& input, const Block& output);
 
-// on_board.cc: where all ranks share memory (Schedule::has_board) and posts are no longer than net::Board::kMostBytes. Blocks are
+// on_area.cc: where all ranks share memory (Schedule::has_area) and posts are no longer than net::SharedArea::kMostBytes. Blocks are
 // of one size everywhere. `together`: the blocks for all ranks, as one. An empty `mine` at a root means MPI_IN_PLACE.
-void barrier_on_board(Schedule& schedule);
-void bcast_on_board(Schedule& schedule, const Block& data, int root);
-void gather_on_board(Schedule& schedule, const Block& mine, const Blocks& all, int root);
-void scatter_on_board(Schedule& schedule, const Block& together, const Blocks& all, const Block& mine, int root);
-void allgather_on_board(Schedule& schedule, const Block& mine, const Blocks& all);
-void alltoall_on_board(Schedule& schedule, const Block& together, const Blocks& in);
-void reduce_on_board(Schedule& schedule, const Block& input, const Block& output, int root);
-void reduce_in_shares_on_board(Schedule& schedule, const Block& input, const Block& output, int root);
-void allreduce_on_board(Schedule& schedule, const Block& input, const Block& output);
-void allreduce_in_shares_on_board(Schedule& schedule, const Block& input, const Block& output);
-void reduce_scatter_on_board(Schedule& schedule, const Block& input, const Block& output,
-                             const std::vector<std::uint64_t>& starts);
-void scan_on_board(Schedule& schedule, const Block& input, const Block& output, bool inclusive);
+void barrier_on_area(Schedule& schedule);
+void bcast_on_area(Schedule& schedule, const Block& data, int root);
+void gather_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root);
+void scatter_on_area(Schedule& schedule, const Block& together, const Blocks& all, const Block& mine, int root);
+void allgather_on_area(Schedule& schedule, const Block& mine, const Blocks& all);
+void alltoall_on_area(Schedule& schedule, const Block& together, const Blocks& in);
+void reduce_on_area(Schedule& schedule, const Block& input, const Block& output, int root);
+void reduce_in_shares_on_area(Schedule& schedule, const Block& input, const Block& output, int root);
+void allreduce_on_area(Schedule& schedule, const Block& input, const Block& output);
+void allreduce_in_shares_on_area(Schedule& schedule, const Block& input, const Block& output);
+void reduce_scatter_on_area(Schedule& schedule, const Block& input, const Block& output,
+                            const std::vector<std::uint64_t>& starts);
+void scan_on_area(Schedule& schedule, const Block& input, const Block& output, bool inclusive);
 
 // bcast_*.cc. The data need not be described the same way on all ranks; the last two take one run of bytes.
 void bcast_binomial(Schedule& schedule, const Block& data, int root);

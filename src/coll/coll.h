@@ -1,4 +1,4 @@
-// Collective operations for the rooms above that need them for their own ends: making communicators, finalize.
+// Collective operations for the rooms above that need them for their own ends: creating communicators, finalize.
 //
 // All functions here are called WITHOUT the endpoint's lock, on an application thread, by every member of the team, in
 // the same order as other collectives on the same communicator. The blocking ones return when this process's part is
@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "comm/communicator.h"
 #include "engine/engine.h"
-#include "net/board.h"
+#include "net/shared_area.h"
 #include "p2p/messenger.h"
 #include "request/request.h"
 
@@ -22,7 +22,7 @@ namespace lapwing::coll {
 struct Services {
   engine::Engine& engine;
   p2p::Messenger& messenger;
-  net::Boards* boards = nullptr;  // where ranks share memory
+  net::AreaPool* areas = nullptr;  // where ranks share memory
 };
 
 // Who takes part in an internal collective. Roots and results are numbered by position in the team.

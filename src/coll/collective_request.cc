@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "base/internal_error.h"
+#include "coll/area_place.h"
 #include "coll/cache.h"
 #include "coll/description.h"
-#include "coll/seat.h"
 #include "coll/tag.h"
 #include "datatype/pack.h"
 
@@ -99,9 +99,9 @@ Status CollectiveRequest::start() {
   set_active(true);
   services_.engine.begin(*this);
   if (schedule_.rounds() != 0) {
-    Seat& seat = seat_of(*communicator_);
-    board_ = &seat.board();
-    if (!seat.join(*this, schedule_.rounds(), &first_round_)) return {};
+    AreaPlace& place = place_of(*communicator_);
+    area_ = &place.area();
+    if (!place.join(*this, schedule_.rounds(), &first_round_)) return {};
   }
   advance();
   return {};
@@ -213,12 +213,13 @@ void CollectiveRequest::begin_post(StepId id) noexcept {
   const auto& step = schedule_.steps()[id].as<PostStep>();
   const std::uint64_t round = first_round_ + step.round;
   const std::uint64_t bytes = complaint_.ok() ? step.source.bytes() : 0;
-  if (!board_->may_post(round, bytes) &&
-      wait_for(id, net::Board::kEverybody, net::Board::needed_before(round, bytes)))
+  if (!area_->may_post(round, bytes) &&
+      wait_for(id, net::SharedArea::kEverybody, net::SharedArea::needed_before(round, bytes)))
     return;
   if (!failure_.ok()) return step_done(id);
-  if (bytes != 0) datatype::pack(step.source.address, step.source.count, *step.source.type, board_->place(round, bytes));
-  board_->post(round, bytes, description_, step.wakes_each);
+  if (bytes != 0)
+    datatype::pack(step.source.address, step.source.count, *step.source.type, area_->destination(round, bytes));
+  area_->post(round, bytes, description_, step.wakes_each);
   compare_posts();
   step_done(id);
 }
@@ -233,9 +234,9 @@ void CollectiveRequest::begin_await(StepId id) noexcept {
 // False when there is nothing to wait for, or no hope: then failure_ says why.
 bool CollectiveRequest::wait_for(StepId id, int rank, std::uint64_t round) noexcept {
   waiting_ = id;
-  const net::Board::Outlook outlook = board_->watch(*this, rank, round);
-  if (outlook == net::Board::Outlook::kNever) stop_waiting(board_->why_never());
-  return outlook == net::Board::Outlook::kNotYet;
+  const net::SharedArea::Outlook outlook = area_->watch(*this, rank, round);
+  if (outlook == net::SharedArea::Outlook::kNever) stop_waiting(area_->why_never());
+  return outlook == net::SharedArea::Outlook::kNotYet;
 }
 
 void CollectiveRequest::on_posted() noexcept {
@@ -262,11 +263,11 @@ void CollectiveRequest::stop_waiting(const Status& why) noexcept {
 // Whether the others' posts, as far as they have been seen, belong to the same call as ours. A rank that may wait for the round before
 // ours may find a difference in that one: of a call that is over here.
 void CollectiveRequest::compare_posts() noexcept {
-  if (!board_->differs()) [[likely]]
+  if (!area_->differs()) [[likely]]
     return;
-  const net::Board::Difference difference = board_->take_difference();
+  const net::SharedArea::Difference difference = area_->take_difference();
   if (complaint_.ok())
-    complaint_ = mismatch(*communicator_, {board_->rank(), difference.ours}, {difference.rank, difference.what});
+    complaint_ = mismatch(*communicator_, {area_->rank(), difference.ours}, {difference.rank, difference.what});
 }
 
 void CollectiveRequest::copy(const CopyStep& step) noexcept {
@@ -276,7 +277,7 @@ void CollectiveRequest::copy(const CopyStep& step) noexcept {
 
 template <typename Reading>
 CollectiveRequest::Operand CollectiveRequest::operand(const Reading& step, int rank) const noexcept {
-  const net::Board::Posted posted = board_->read(rank, first_round_ + step.round);
+  const net::SharedArea::Posted posted = area_->read(rank, first_round_ + step.round);
   if (posted.bytes <= step.offset) return {posted.data, 0, posted.bytes};
   return {posted.data + step.offset, std::min(posted.bytes - step.offset, step.target.bytes()), posted.bytes};
 }
@@ -369,7 +370,7 @@ void CollectiveRequest::complete() noexcept {
     result().status = std::move(failure_);
     failure_ = {};
   }
-  if (schedule_.rounds() != 0) seat_of(*communicator_).leave();
+  if (schedule_.rounds() != 0) place_of(*communicator_).leave();
   services_.engine.finish(*this);
   if (release()) destroy();
 }

@@ -28,7 +28,7 @@ struct HangItem;
 
 namespace lapwing::coll {
 
-class CollectiveRequest final : public request::Request, private net::Board::Watcher {
+class CollectiveRequest final : public request::Request, private net::SharedArea::Watcher {
  public:
   // Holds a reference to the communicator until destroyed.
   CollectiveRequest(const Services& services, comm::Communicator& communicator, const char* name, bool persistent);
@@ -58,7 +58,7 @@ class CollectiveRequest final : public request::Request, private net::Board::Wat
   void attach(comm::Communicator& communicator) noexcept;
   void detach() noexcept;
 
-  // The board is this request's now (seat.h).
+  // The area is this request's now (area_place.h).
   void on_turn() noexcept { services_.engine.defer(turn_); }
 
   Status start() override;
@@ -85,7 +85,7 @@ class CollectiveRequest final : public request::Request, private net::Board::Wat
     StepId step;
   };
 
-  // Begins when the board is free.
+  // Begins when the area is free.
   struct Turn final : engine::Tasklet {
     explicit Turn(CollectiveRequest& request) noexcept
         : Tasklet([](engine::Tasklet& tasklet) noexcept { static_cast<Turn&>(tasklet).owner.advance(); }),
@@ -98,7 +98,7 @@ class CollectiveRequest final : public request::Request, private net::Board::Wat
   void begin_send(StepId step) noexcept;
   void begin_receive(StepId step) noexcept;
   void begin_reduction(StepId step) noexcept;
-  // On the board; when the step must wait, on_posted() goes on with it.
+  // On the area; when the step must wait, on_posted() goes on with it.
   void begin_post(StepId step) noexcept;
   void begin_await(StepId step) noexcept;
   void copy(const CopyStep& step) noexcept;
@@ -122,7 +122,7 @@ class CollectiveRequest final : public request::Request, private net::Board::Wat
   template <typename Slot>
   static void on_message_done(engine::Operation& operation) noexcept;
   void step_done(StepId step) noexcept;
-  void describe_board(wire::HangItem& item) const;
+  void describe_area(wire::HangItem& item) const;
   void describe_messages(wire::HangItem& item) const;
   // Begins what is ready, and finishes the request when nothing is left.
   void advance() noexcept;
@@ -153,7 +153,7 @@ class CollectiveRequest final : public request::Request, private net::Board::Wat
   bool prepared_ = false;
   Status failure_;
   Turn turn_{*this};
-  net::Board* board_ = nullptr;
+  net::SharedArea* area_ = nullptr;
   std::uint64_t first_round_ = 0;
   StepId waiting_ = 0;  // the step that waits for a post
   // What is wrong with what others have posted. Does not stop the schedule, because others wait for our posts; but from here on they are

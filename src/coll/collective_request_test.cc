@@ -8,16 +8,16 @@
 #include <string>
 #include <vector>
 
+#include "coll/area_place.h"
 #include "coll/execute.h"
-#include "coll/seat.h"
 #include "coll/simulation_for_tests.h"
-#include "net/shm/board_room.h"
+#include "net/shm/area_pool.h"
 #include "p2p/loop_network_for_tests.h"
 
 namespace lapwing::coll {
 namespace {
 
-enum class With { kMessages, kBoards };
+enum class With { kMessages, kSharedAreas };
 
 class Job {
  public:
@@ -27,15 +27,15 @@ class Job {
     EXPECT_TRUE(segment_.create(ranks, net::shm::kMinRingBytes, file_).ok());
     for (std::uint32_t rank = 0; rank < ranks; ++rank) local_of_.push_back(static_cast<std::int32_t>(rank));
     for (std::uint32_t rank = 0; rank < ranks; ++rank)
-      rooms_.push_back(std::make_unique<net::shm::BoardRoom>(segment_, local_of_, silence_));
+      pools_.push_back(std::make_unique<net::shm::SegmentAreaPool>(segment_, local_of_, silence_));
   }
   ~Job() {
     segment_.unmap();  // as when the network closes before the communicators go
-    for (std::uint32_t rank = 0; rank < ranks_; ++rank) world(rank).seat.reset();
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) world(rank).place.reset();
   }
 
   Services services(std::uint32_t rank) {
-    return {loop_[rank].engine, loop_[rank].messenger, rooms_.empty() ? nullptr : rooms_[rank].get()};
+    return {loop_[rank].engine, loop_[rank].messenger, pools_.empty() ? nullptr : pools_[rank].get()};
   }
   comm::Communicator& world(std::uint32_t rank) { return *loop_[rank].world; }
   p2p::LoopJob& loop() { return loop_; }
@@ -52,16 +52,16 @@ class Job {
       loop_.run();
     } while (run_application_tasklets() || poll_rooms());
   }
-  // On the boards: the others have lost this rank, and it them.
+  // On the areas: the others have lost this rank, and it them.
   void part_with(std::uint32_t rank) {
     for (std::uint32_t other = 0; other < ranks_; ++other) {
       if (other == rank) continue;
       engine::Call visit(loop_[other].engine);
-      rooms_[other]->lose(rank, Status::error(MPI_ERR_OTHER, "rank %u has gone", rank));
+      pools_[other]->lose(rank, Status::error(MPI_ERR_OTHER, "rank %u has gone", rank));
     }
     engine::Call visit(loop_[rank].engine);
     for (std::uint32_t other = 0; other < ranks_; ++other) {
-      if (other != rank) rooms_[rank]->lose(other, Status::error(MPI_ERR_OTHER, "this rank has gone"));
+      if (other != rank) pools_[rank]->lose(other, Status::error(MPI_ERR_OTHER, "this rank has gone"));
     }
   }
   Status take(std::uint32_t rank, request::Request* request) {
@@ -90,15 +90,15 @@ class Job {
 
   bool poll_rooms() {
     bool moved = false;
-    for (std::uint32_t rank = 0; rank < rooms_.size(); ++rank) {
+    for (std::uint32_t rank = 0; rank < pools_.size(); ++rank) {
       engine::Call visit(loop_[rank].engine);
-      moved |= rooms_[rank]->poll();
+      moved |= pools_[rank]->poll();
       loop_[rank].engine.turn();
     }
     return moved;
   }
 
-  struct Silence final : net::shm::BoardRoom::Ringer {
+  struct Silence final : net::shm::SegmentAreaPool::Ringer {
     void ring_sleeper(std::uint32_t) noexcept override {}
   };
 
@@ -108,7 +108,7 @@ class Job {
   std::vector<std::int32_t> local_of_;
   net::shm::OwnedFd file_;
   net::shm::Segment segment_;
-  std::vector<std::unique_ptr<net::shm::BoardRoom>> rooms_;
+  std::vector<std::unique_ptr<net::shm::SegmentAreaPool>> pools_;
 };
 
 Call sum_of_ints(const int* in, int* out, std::uint64_t count) {
@@ -163,12 +163,12 @@ TEST(CollectiveRequest, ManyAtOnceKeepApart) {
   }
 }
 
-// On a board they go one after the other, in the order in which they were started; a rank that starts late holds up all.
-TEST(CollectiveRequest, ManyAtOnceTakeTurnsOnABoard) {
+// On an area they go one after the other, in the order in which they were started; a rank that starts late holds up all.
+TEST(CollectiveRequest, ManyAtOnceTakeTurnsOnAnArea) {
   constexpr std::uint32_t kRanks = 4;
   constexpr std::size_t kCalls = 12;
   const std::uint64_t counts[kCalls] = {1, 28, 29, 3000, 1, 16000, 1, 2, 16000, 5000, 30, 1};
-  Job job(kRanks, 1, With::kBoards);
+  Job job(kRanks, 1, With::kSharedAreas);
   std::vector<std::vector<std::vector<int>>> in(kRanks), out(kRanks);
   std::vector<std::pair<std::uint32_t, request::Request*>> requests;
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
@@ -186,8 +186,8 @@ TEST(CollectiveRequest, ManyAtOnceTakeTurnsOnABoard) {
   }
 }
 
-TEST(CollectiveRequest, PersistentOnesHaveNoTurnAtABoard) {
-  Job job(2, 1, With::kBoards);
+TEST(CollectiveRequest, PersistentOnesHaveNoTurnAtAnArea) {
+  Job job(2, 1, With::kSharedAreas);
   int in[2][2] = {{1, 2}, {3, 4}}, out[2][2] = {};
   request::Request* requests[2][2];
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
@@ -340,7 +340,7 @@ TEST(CollectiveRequest, ATruncatedMessageFailsTheWhole) {
   check_truncation(With::kMessages);
 }
 TEST(CollectiveRequest, ATruncatedPostFailsTheReceiver) {
-  check_truncation(With::kBoards);
+  check_truncation(With::kSharedAreas);
 }
 
 // ---- calls that do not match
@@ -399,13 +399,13 @@ void check_mismatches(With with) {
 TEST(Mismatch, IsFoundInMessages) {
   check_mismatches(With::kMessages);
 }
-TEST(Mismatch, IsFoundOnABoard) {
-  check_mismatches(With::kBoards);
+TEST(Mismatch, IsFoundOnAnArea) {
+  check_mismatches(With::kSharedAreas);
 }
 
 // Both take the other for the root: neither reads what the other gives. The next call that meets tells.
 TEST(Mismatch, OfCallsThatMeetNoReaderIsFoundByTheNext) {
-  for (const With with : {With::kMessages, With::kBoards}) {
+  for (const With with : {With::kMessages, With::kSharedAreas}) {
     Buffers parts[2];
     Job job(2, 1, with);
     request::Request* requests[2];
@@ -425,8 +425,8 @@ TEST(Mismatch, OfCallsThatMeetNoReaderIsFoundByTheNext) {
 }
 
 // A rank that has found a mismatch still posts what the others wait for, and computes nothing.
-TEST(Mismatch, OnABoardHoldsUpNoRank) {
-  Job job(3, 1, With::kBoards);
+TEST(Mismatch, OnAnAreaHoldsUpNoRank) {
+  Job job(3, 1, With::kSharedAreas);
   std::vector<std::vector<int>> in(3, std::vector<int>(5000, 1)), out = in;
   request::Request* requests[3];
   for (std::uint32_t rank = 0; rank < 3; ++rank) {  // in shares: two rounds
@@ -441,10 +441,10 @@ TEST(Mismatch, OnABoardHoldsUpNoRank) {
 
 // ---- a rank that leaves
 
-// Each of the algorithms on a board, and each rank as the one that leaves: before it has begun, when it has done what it can while the
+// Each of the algorithms on an area, and each rank as the one that leaves: before it has begun, when it has done what it can while the
 // others have not begun, and when they are all under way. No rank may be left waiting, and where the one that left had done its part, all
 // goes well.
-TEST(Leaving, AtABoardHoldsUpNoRank) {
+TEST(Leaving, AtAnAreaHoldsUpNoRank) {
   struct Kind {
     Collective what;
     MPI_Op op;
@@ -461,7 +461,7 @@ TEST(Leaving, AtABoardHoldsUpNoRank) {
   for (const Kind& kind : kinds) {
     for (std::uint32_t leaver = 0; leaver < kRanks; ++leaver) {
       for (const When when : {kBefore, kAfterItsPart, kUnderWay}) {
-        Job job(kRanks, 1, With::kBoards);
+        Job job(kRanks, 1, With::kSharedAreas);
         std::vector<std::vector<int>> in(kRanks, std::vector<int>(kRanks * 5000, 1)), out = in;
         const auto begin = [&](std::uint32_t rank) {
           Call call;

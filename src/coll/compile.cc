@@ -17,8 +17,9 @@ std::vector<std::uint64_t> even_starts(std::uint64_t elements, int parts) {
 }
 
 void compile_bcast(Schedule& schedule, const Block& data, int root) {
-  if (choose_board(schedule.has_board(), data.bytes())) return bcast_on_board(schedule, data, root);
-  if (choose_linear(schedule.crowded(), schedule.size(), data.bytes())) return bcast_linear(schedule, data, root);
+  if (choose_area(schedule.has_area(), data.bytes())) return bcast_on_area(schedule, data, root);
+  if (choose_linear(schedule.oversubscribed(), schedule.size(), data.bytes()))
+    return bcast_linear(schedule, data, root);
   const BcastAlgorithm algorithm = choose_bcast(schedule.size(), data.bytes());
   if (algorithm == BcastAlgorithm::kBinomial) return bcast_binomial(schedule, data, root);
   // Cutting needs bytes: ranks may describe the same data by different types.
@@ -42,11 +43,12 @@ void compile_bcast(Schedule& schedule, const Block& data, int root) {
 
 void compile_reduce(Schedule& schedule, const Block& input, const Block& output, int root) {
   if (input.count == 0) return;
-  if (choose_board(schedule.has_board(), input.bytes())) {
-    return choose_shares_on_board(schedule.size(), input.bytes()) ? reduce_in_shares_on_board(schedule, input, output, root)
-                                                                  : reduce_on_board(schedule, input, output, root);
+  if (choose_area(schedule.has_area(), input.bytes())) {
+    return choose_shares_on_area(schedule.size(), input.bytes())
+               ? reduce_in_shares_on_area(schedule, input, output, root)
+               : reduce_on_area(schedule, input, output, root);
   }
-  if (choose_linear(schedule.crowded(), schedule.size(), input.bytes()))
+  if (choose_linear(schedule.oversubscribed(), schedule.size(), input.bytes()))
     return reduce_linear(schedule, input, output, root);
   const bool long_operands = choose_reduce(schedule.size(), input.bytes()) == ReduceAlgorithm::kScatterGather;
   if (long_operands && input.count >= static_cast<std::uint64_t>(schedule.size())) {
@@ -87,9 +89,9 @@ Block together(const Side& side, int ranks) {
 
 void intra_allgather(const Call& call, Schedule& schedule) {
   const Blocks all = call.receive.blocks(schedule.size());
-  if (call.what == Collective::kAllgather && choose_board(schedule.has_board(), all[0].bytes())) {
+  if (call.what == Collective::kAllgather && choose_area(schedule.has_area(), all[0].bytes())) {
     const Block& own = all[static_cast<std::size_t>(schedule.rank())];
-    return allgather_on_board(schedule, call.send.in_place() ? own : call.send.block(), all);
+    return allgather_on_area(schedule, call.send.in_place() ? own : call.send.block(), all);
   }
   if (!call.send.in_place()) {
     schedule.copy(call.send.block(), all[static_cast<std::size_t>(schedule.rank())]);
@@ -101,12 +103,12 @@ void intra_allgather(const Call& call, Schedule& schedule) {
 void intra_allreduce(const Call& call, Schedule& schedule) {
   const Operands both = operands(call, call.receive.count, call.receive.count);
   if (both.input.count == 0) return;
-  if (choose_board(schedule.has_board(), both.input.bytes())) {
-    return choose_shares_on_board(schedule.size(), both.input.bytes())
-               ? allreduce_in_shares_on_board(schedule, both.input, both.output)
-               : allreduce_on_board(schedule, both.input, both.output);
+  if (choose_area(schedule.has_area(), both.input.bytes())) {
+    return choose_shares_on_area(schedule.size(), both.input.bytes())
+               ? allreduce_in_shares_on_area(schedule, both.input, both.output)
+               : allreduce_on_area(schedule, both.input, both.output);
   }
-  if (choose_linear(schedule.crowded(), schedule.size(), both.input.bytes()))
+  if (choose_linear(schedule.oversubscribed(), schedule.size(), both.input.bytes()))
     return allreduce_linear(schedule, both.input, both.output);
   switch (choose_allreduce(schedule.size(), both.input.bytes(), both.input.count, schedule.commutative())) {
     case AllreduceAlgorithm::kRecursiveDoubling:
@@ -121,13 +123,13 @@ void intra_allreduce(const Call& call, Schedule& schedule) {
 void intra_alltoall(const Call& call, Schedule& schedule) {
   const Blocks in = call.receive.blocks(schedule.size());
   const auto ranks = static_cast<std::uint64_t>(schedule.size());
-  if (call.what == Collective::kAlltoall && choose_board(schedule.has_board(), in[0].bytes() * ranks))
-    return alltoall_on_board(schedule, together(call.send.in_place() ? call.receive : call.send, schedule.size()), in);
+  if (call.what == Collective::kAlltoall && choose_area(schedule.has_area(), in[0].bytes() * ranks))
+    return alltoall_on_area(schedule, together(call.send.in_place() ? call.receive : call.send, schedule.size()), in);
   if (call.send.in_place()) return alltoall_in_place(schedule, in);
   const Blocks out = call.send.blocks(schedule.size());
   const bool even = call.what == Collective::kAlltoall;
-  const bool crowded = schedule.crowded() && !schedule.has_board();
-  if (even && choose_alltoall(crowded, schedule.size(), in[0].bytes()) == AlltoallAlgorithm::kBruck) {
+  const bool oversubscribed = schedule.oversubscribed() && !schedule.has_area();
+  if (even && choose_alltoall(oversubscribed, schedule.size(), in[0].bytes()) == AlltoallAlgorithm::kBruck) {
     alltoall_bruck(schedule, out, in);
   } else {
     alltoall_pairwise(schedule, out, in);
@@ -140,7 +142,7 @@ void intra_gather(const Call& call, Schedule& schedule) {
   const Block mine = is_root && call.send.in_place() ? Block{} : call.send.block();
   const std::uint64_t bytes = is_root ? all[static_cast<std::size_t>(call.root)].bytes() : mine.bytes();
   const bool even = call.what == Collective::kGather;
-  if (even && choose_board(schedule.has_board(), bytes)) return gather_on_board(schedule, mine, all, call.root);
+  if (even && choose_area(schedule.has_area(), bytes)) return gather_on_area(schedule, mine, all, call.root);
   if (even && choose_tree(schedule.size(), bytes) == TreeAlgorithm::kBinomial) {
     gather_binomial(schedule, mine, all, call.root);
   } else {
@@ -154,8 +156,8 @@ void intra_scatter(const Call& call, Schedule& schedule) {
   const Block mine = is_root && call.receive.in_place() ? Block{} : call.receive.block();
   const std::uint64_t bytes = is_root ? all[static_cast<std::size_t>(call.root)].bytes() : mine.bytes();
   const bool even = call.what == Collective::kScatter;
-  if (even && choose_board(schedule.has_board(), bytes * static_cast<std::uint64_t>(schedule.size())))
-    return scatter_on_board(schedule, is_root ? together(call.send, schedule.size()) : Block{}, all, mine, call.root);
+  if (even && choose_area(schedule.has_area(), bytes * static_cast<std::uint64_t>(schedule.size())))
+    return scatter_on_area(schedule, is_root ? together(call.send, schedule.size()) : Block{}, all, mine, call.root);
   if (even && choose_tree(schedule.size(), bytes) == TreeAlgorithm::kBinomial) {
     scatter_binomial(schedule, all, mine, call.root);
   } else {
@@ -173,8 +175,8 @@ void intra_reduce_scatter(const Call& call, Schedule& schedule) {
   const std::size_t rank = static_cast<std::size_t>(schedule.rank());
   const Operands both = operands(call, starts.back(), starts[rank + 1] - starts[rank]);
   if (both.input.count == 0) return;
-  if (choose_board(schedule.has_board(), both.input.bytes()))
-    return reduce_scatter_on_board(schedule, both.input, both.output, starts);
+  if (choose_area(schedule.has_area(), both.input.bytes()))
+    return reduce_scatter_on_area(schedule, both.input, both.output, starts);
   if (choose_reduce_scatter(schedule.size(), both.input.bytes()) == ReduceScatterAlgorithm::kDoubling) {
     reduce_scatter_doubling(schedule, both.input, both.output, starts);
   } else {
@@ -185,8 +187,8 @@ void intra_reduce_scatter(const Call& call, Schedule& schedule) {
 void intra_scan(const Call& call, Schedule& schedule) {
   const Operands both = operands(call, call.receive.count, call.receive.count);
   if (both.input.count == 0) return;
-  if (choose_board(schedule.has_board(), both.input.bytes()))
-    return scan_on_board(schedule, both.input, both.output, call.what == Collective::kScan);
+  if (choose_area(schedule.has_area(), both.input.bytes()))
+    return scan_on_area(schedule, both.input, both.output, call.what == Collective::kScan);
   if (call.what == Collective::kScan) {
     scan_doubling(schedule, both.input, both.output);
   } else {
@@ -208,9 +210,9 @@ std::vector<std::uint64_t> reduce_scatter_starts(const Call& call, int ranks) {
 void compile_intra(const Call& call, Schedule& schedule) {
   switch (call.what) {
     case Collective::kBarrier:
-      if (schedule.has_board()) return barrier_on_board(schedule);
-      return choose_linear(schedule.crowded(), schedule.size(), 0) ? barrier_linear(schedule)
-                                                                   : barrier_dissemination(schedule);
+      if (schedule.has_area()) return barrier_on_area(schedule);
+      return choose_linear(schedule.oversubscribed(), schedule.size(), 0) ? barrier_linear(schedule)
+                                                                          : barrier_dissemination(schedule);
     case Collective::kBcast:
       return compile_bcast(schedule, call.receive.block(), call.root);
     case Collective::kAllgather:
@@ -241,11 +243,11 @@ void compile_intra(const Call& call, Schedule& schedule) {
   }
 }
 
-void compile(const Call& call, const comm::Communicator& communicator, bool board, Schedule& schedule) {
+void compile(const Call& call, const comm::Communicator& communicator, bool area, Schedule& schedule) {
   if (call.op != nullptr) schedule.set_op(*call.op);
   schedule.set_team(comm::Plane::kCollective, communicator.rank(), communicator.size());
-  schedule.set_crowded(communicator.crowded);
-  schedule.set_board(board);
+  schedule.set_oversubscribed(communicator.oversubscribed);
+  schedule.set_area(area);
   if (call.what >= Collective::kNeighborAllgather) {
     compile_neighbor(call, communicator, schedule);
   } else if (communicator.is_inter()) {

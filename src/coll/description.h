@@ -1,4 +1,4 @@
-// What a collective call is, in 64 bits that ranks compare: every post on a board and every message of a collective carries it, and where
+// What a collective call is, in 64 bits that ranks compare: every post on an area and every message of a collective carries it, and where
 // two of them meet that differ, the program is wrong (MPI 5.0, section 6.1: all ranks call the same collectives, in the same order, with
 // matching arguments).
 //

@@ -1,9 +1,9 @@
 #include "coll/execute.h"
 
+#include "coll/area_place.h"
 #include "coll/cache.h"
 #include "coll/compile.h"
 #include "coll/description.h"
-#include "coll/seat.h"
 #include "coll/tag.h"
 #include "request/waiting.h"
 
@@ -20,9 +20,9 @@ Status make_request(const Services& services, comm::Communicator& communicator, 
     made = new CollectiveRequest(services, communicator, name(call.what), persistent);
     made->call = call;
     made->cacheable = repeatable;
-    // Persistent operations may start in another order on each rank, so they have no turn at a board.
-    const bool board = !persistent && board_of(services, communicator) != nullptr;
-    compile(call, communicator, board, made->schedule());
+    // Persistent operations may start in another order on each rank, so they have no turn at an area.
+    const bool area = !persistent && area_of(services, communicator) != nullptr;
+    compile(call, communicator, area, made->schedule());
     made->set_description(describe(call, communicator));
   }
   made->set_description(with_history(made->description(), communicator.add_to_history(made->description())));

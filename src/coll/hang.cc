@@ -1,6 +1,6 @@
 // What a collective operation says in a report on a hang (docs/debugging.md).
+#include "coll/area_place.h"
 #include "coll/collective_request.h"
-#include "coll/seat.h"
 #include "coll/tag.h"
 #include "wire/hang_report.h"
 
@@ -36,20 +36,20 @@ void CollectiveRequest::describe(wire::HangItem& item) const {
   item.number = tag_;
   if (is_rooted(call.what)) item.root = call.root;
   if (has_one_size(call.what)) item.bytes = bytes_of(call);
-  const CollectiveRequest* first = schedule_.rounds() != 0 ? seat_of(*communicator_).first() : nullptr;
+  const CollectiveRequest* first = schedule_.rounds() != 0 ? place_of(*communicator_).first() : nullptr;
   if (schedule_.rounds() == 0) {
     describe_messages(item);
   } else if (first == this) {
-    describe_board(item);
+    describe_area(item);
   } else if (first != nullptr) {
     item.state = std::string("its turn comes after an earlier ") + first->name_;
-    first->describe_board(item);
+    first->describe_area(item);
   }
 }
 
-void CollectiveRequest::describe_board(wire::HangItem& item) const {
+void CollectiveRequest::describe_area(wire::HangItem& item) const {
   const comm::Group& group = communicator_->local_group();
-  for (const int rank : board_->missing(*this)) item.awaited.push_back(static_cast<int>(group.member(rank)));
+  for (const int rank : area_->missing(*this)) item.awaited.push_back(static_cast<int>(group.member(rank)));
 }
 
 void CollectiveRequest::describe_messages(wire::HangItem& item) const {

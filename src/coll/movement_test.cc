@@ -112,11 +112,11 @@ TEST(Barrier, LinearWaitsForEverybody) {
   }
 }
 
-TEST(Barrier, OnBoardWaitsForEverybody) {
+TEST(Barrier, OnAreaWaitsForEverybody) {
   for (int ranks = 1; ranks <= kMaxRanks; ++ranks) {
     for (int absent = 0; absent < ranks; ++absent) {
       Simulation job(ranks);
-      for (int rank = 0; rank < ranks; ++rank) barrier_on_board(job[rank]);
+      for (int rank = 0; rank < ranks; ++rank) barrier_on_area(job[rank]);
       for (unsigned seed = 1; seed <= kSeeds; ++seed) {
         EXPECT_TRUE(job.run(seed)) << ranks;
         EXPECT_FALSE(job.run_without(absent, seed)) << ranks << ' ' << absent;
@@ -151,8 +151,8 @@ TEST(Bcast, Binomial) {
 TEST(Bcast, Linear) {
   check_bcast(false, &bcast_linear);
 }
-TEST(Bcast, OnBoard) {
-  check_bcast(false, &bcast_on_board);
+TEST(Bcast, OnArea) {
+  check_bcast(false, &bcast_on_area);
 }
 TEST(Bcast, ScatterAllgather) {
   check_bcast(true, &bcast_scatter_allgather);
@@ -202,8 +202,8 @@ TEST(Gather, Binomial) {
   check_gather(&gather_binomial);
 }
 
-TEST(Gather, OnBoard) {
-  check_gather(&gather_on_board);
+TEST(Gather, OnArea) {
+  check_gather(&gather_on_area);
 }
 
 template <typename Algorithm>
@@ -235,11 +235,11 @@ TEST(Scatter, Binomial) {
   check_scatter(&scatter_binomial);
 }
 
-TEST(Scatter, OnBoard) {
+TEST(Scatter, OnArea) {
   check_scatter([](Schedule& schedule, const Blocks& all, const Block& mine, int root) {
     Block together{};
     if (!all.empty()) together = block(all[0].address, all[0].count * all.size(), all[0].type);
-    scatter_on_board(schedule, together, all, mine, root);
+    scatter_on_area(schedule, together, all, mine, root);
   });
 }
 
@@ -288,9 +288,9 @@ TEST(Allgather, Ring) {
   check_allgather(&allgather_ring);
 }
 
-TEST(Allgather, OnBoard) {
+TEST(Allgather, OnArea) {
   check_allgather([](Schedule& schedule, const Blocks& all) {
-    allgather_on_board(schedule, all[static_cast<std::size_t>(schedule.rank())], all);
+    allgather_on_area(schedule, all[static_cast<std::size_t>(schedule.rank())], all);
   });
 }
 
@@ -337,17 +337,17 @@ TEST(Alltoall, InPlace) {
     alltoall_in_place(schedule, in.all(ranks));
   });
 }
-TEST(Alltoall, OnBoard) {
+TEST(Alltoall, OnArea) {
   check_alltoall([](Schedule& schedule, Memory& out, Memory& in, int ranks) {
-    alltoall_on_board(schedule, out.together(ranks), in.all(ranks));
+    alltoall_on_area(schedule, out.together(ranks), in.all(ranks));
   });
 }
-TEST(Alltoall, OnBoardInPlace) {
+TEST(Alltoall, OnAreaInPlace) {
   check_alltoall([](Schedule& schedule, Memory& out, Memory& in, int ranks) {
     for (int to = 0; to < ranks; ++to) {
       for (std::uint64_t i = 0; i < in.count; ++i) in(to, i) = out(to, i);
     }
-    alltoall_on_board(schedule, in.together(ranks), in.all(ranks));
+    alltoall_on_area(schedule, in.together(ranks), in.all(ranks));
   });
 }
 TEST(Alltoall, PairwiseWithMoreRanksThanItsWindow) {

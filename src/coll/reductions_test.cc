@@ -130,11 +130,11 @@ TEST(Allreduce, Linear) {
   for_all_cases(false, [](const Case& made) { check_allreduce(&allreduce_linear, made); });
 }
 
-TEST(Allreduce, OnBoard) {
-  for_all_cases(false, [](const Case& made) { check_allreduce(&allreduce_on_board, made); });
+TEST(Allreduce, OnArea) {
+  for_all_cases(false, [](const Case& made) { check_allreduce(&allreduce_on_area, made); });
 }
-TEST(Allreduce, InSharesOnBoard) {
-  for_all_cases(false, [](const Case& made) { check_allreduce(&allreduce_in_shares_on_board, made); });
+TEST(Allreduce, InSharesOnArea) {
+  for_all_cases(false, [](const Case& made) { check_allreduce(&allreduce_in_shares_on_area, made); });
 }
 
 using Reduce = void (*)(Schedule&, const Block&, const Block&, int);
@@ -165,11 +165,11 @@ TEST(Reduce, ScatterGather) {
   for_all_cases(false, [](const Case& made) { check_reduce(&reduce_scatter_gather, made); });
 }
 
-TEST(Reduce, OnBoard) {
-  for_all_cases(false, [](const Case& made) { check_reduce(&reduce_on_board, made); });
+TEST(Reduce, OnArea) {
+  for_all_cases(false, [](const Case& made) { check_reduce(&reduce_on_area, made); });
 }
-TEST(Reduce, InSharesOnBoard) {
-  for_all_cases(false, [](const Case& made) { check_reduce(&reduce_in_shares_on_board, made); });
+TEST(Reduce, InSharesOnArea) {
+  for_all_cases(false, [](const Case& made) { check_reduce(&reduce_in_shares_on_area, made); });
 }
 
 using ReduceScatter = void (*)(Schedule&, const Block&, const Block&, const std::vector<std::uint64_t>&);
@@ -207,9 +207,9 @@ TEST(ReduceScatter, Pairwise) {
   });
 }
 
-TEST(ReduceScatter, OnBoard) {
+TEST(ReduceScatter, OnArea) {
   for_all_cases(false, [](const Case& made) {
-    if (made.count < 40) check_reduce_scatter(&reduce_scatter_on_board, made);
+    if (made.count < 40) check_reduce_scatter(&reduce_scatter_on_area, made);
   });
 }
 
@@ -237,15 +237,15 @@ void check_scan(Scan inclusive_scan, Scan exclusive_scan) {
 TEST(Scan, Doubling) {
   check_scan(&scan_doubling, &exscan_doubling);
 }
-TEST(Scan, OnBoard) {
-  check_scan([](Schedule& schedule, const Block& in, const Block& out) { scan_on_board(schedule, in, out, true); },
-             [](Schedule& schedule, const Block& in, const Block& out) { scan_on_board(schedule, in, out, false); });
+TEST(Scan, OnArea) {
+  check_scan([](Schedule& schedule, const Block& in, const Block& out) { scan_on_area(schedule, in, out, true); },
+             [](Schedule& schedule, const Block& in, const Block& out) { scan_on_area(schedule, in, out, false); });
 }
 
 // Floating point: order matters for the last bits, and all ranks must have the same ones.
 TEST(Allreduce, SameBitsEverywhere) {
   for (const Allreduce algorithm : {&allreduce_recursive_doubling, &allreduce_halving, &allreduce_ring,
-                                    &allreduce_on_board, &allreduce_in_shares_on_board}) {
+                                    &allreduce_on_area, &allreduce_in_shares_on_area}) {
     for (int ranks = 1; ranks <= kMaxRanks; ++ranks) {
       constexpr std::uint64_t kElements = 33;
       std::vector<std::vector<double>> in, out;

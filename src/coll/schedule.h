@@ -11,7 +11,7 @@
 // Messages between a pair of ranks match in the order in which they are *started*. Where a graph does not fix that
 // order on both sides, the algorithm gives them different lanes.
 //
-// Where all ranks share memory there are steps for a board as well (net/board.h): post, await, take, fold. They come one after
+// Where all ranks share memory there are steps for an area as well (net/shared_area.h): post, await, take, fold. They come one after
 // the other, in the order of rounds, and every rank posts every round.
 //
 // A schedule owns its scratch memory and keeps the datatypes and the operation alive. It belongs to one request, and is
@@ -53,11 +53,11 @@ class Schedule {
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }
   // Of the job, see selection.h.
-  void set_crowded(bool crowded) noexcept { crowded_ = crowded; }
-  bool crowded() const noexcept { return crowded_; }
-  // Whether the team has a board.
-  void set_board(bool board) noexcept { board_ = board; }
-  bool has_board() const noexcept { return board_; }
+  void set_oversubscribed(bool oversubscribed) noexcept { oversubscribed_ = oversubscribed; }
+  bool oversubscribed() const noexcept { return oversubscribed_; }
+  // Whether the team has an area.
+  void set_area(bool area) noexcept { area_ = area; }
+  bool has_area() const noexcept { return area_; }
 
   // ---- building
 
@@ -66,7 +66,7 @@ class Schedule {
   StepId copy(const Block& source, const Block& target, After after = {});
   // target = source op target.
   StepId reduce(const Block& source, const Block& target, After after = {});
-  // On a board. All ranks post in every round, the rounds one after the other.
+  // On an area. All ranks post in every round, the rounds one after the other.
   enum class Wakes { kAll, kEach };  // whether others wait for everybody's post, or somebody for this one
   StepId post(const Block& source, std::uint32_t round, After after = {}, Wakes wakes = Wakes::kAll);
   StepId await(int rank, std::uint32_t round, After after);
@@ -104,7 +104,7 @@ class Schedule {
   // The steps that wait for `step`.
   const StepId* followers(const Step& step) const noexcept { return followers_.data() + step.first_follower; }
   std::uint64_t scratch_bytes() const noexcept { return scratch_bytes_; }
-  // On the board; none: it is not used.
+  // On the area; none: it is not used.
   std::uint32_t rounds() const noexcept { return rounds_; }
 
   // Back to empty, keeping what memory can be used again.
@@ -133,8 +133,8 @@ class Schedule {
   const std::vector<int>* members_ = nullptr;
   int rank_ = 0;
   int size_ = 1;
-  bool crowded_ = false;
-  bool board_ = false;
+  bool oversubscribed_ = false;
+  bool area_ = false;
   std::uint32_t rounds_ = 0;
 };
 

@@ -7,18 +7,18 @@ const Thresholds& thresholds() noexcept {
   return kDefault;
 }
 
-bool choose_board(bool board, std::uint64_t posted) noexcept {
-  return board && posted <= thresholds().board;
+bool choose_area(bool area, std::uint64_t posted) noexcept {
+  return area && posted <= thresholds().area;
 }
 
-bool choose_shares_on_board(int ranks, std::uint64_t bytes) noexcept {
-  return bytes * static_cast<std::uint64_t>(ranks) > thresholds().board_fold;
+bool choose_shares_on_area(int ranks, std::uint64_t bytes) noexcept {
+  return bytes * static_cast<std::uint64_t>(ranks) > thresholds().area_fold;
 }
 
-bool choose_linear(bool crowded, int ranks, std::uint64_t bytes) noexcept {
+bool choose_linear(bool oversubscribed, int ranks, std::uint64_t bytes) noexcept {
   const Thresholds& limit = thresholds();
-  return crowded && ranks >= limit.crowded_linear_least_ranks && ranks <= limit.crowded_linear_most_ranks &&
-         bytes <= limit.crowded_linear;
+  return oversubscribed && ranks >= limit.oversubscribed_linear_least_ranks &&
+         ranks <= limit.oversubscribed_linear_most_ranks && bytes <= limit.oversubscribed_linear;
 }
 
 BcastAlgorithm choose_bcast(int ranks, std::uint64_t bytes) noexcept {
@@ -41,9 +41,9 @@ AllgatherAlgorithm choose_allgather(int ranks, std::uint64_t total_bytes) noexce
   return ranks > 2 && (little || little_each) ? AllgatherAlgorithm::kBruck : AllgatherAlgorithm::kRing;
 }
 
-AlltoallAlgorithm choose_alltoall(bool crowded, int ranks, std::uint64_t block_bytes) noexcept {
+AlltoallAlgorithm choose_alltoall(bool oversubscribed, int ranks, std::uint64_t block_bytes) noexcept {
   const Thresholds& limit = thresholds();
-  const std::uint64_t short_enough = crowded ? limit.crowded_alltoall_bruck : limit.alltoall_bruck;
+  const std::uint64_t short_enough = oversubscribed ? limit.oversubscribed_alltoall_bruck : limit.alltoall_bruck;
   const bool bruck = ranks >= limit.alltoall_bruck_ranks && block_bytes <= short_enough;
   return bruck ? AlltoallAlgorithm::kBruck : AlltoallAlgorithm::kPairwise;
 }

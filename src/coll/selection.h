@@ -1,7 +1,7 @@
 // Which algorithm, for how many ranks and bytes. Every rank must come to the same answer, so a choice depends only on
 // what all ranks know alike: the size of the team, bytes that the standard wants equal everywhere, whether the
-// operation commutes. A job is crowded when all of it runs on one host with fewer cores than ranks, as the launcher tells every rank
-// alike (comm::Communicator::crowded).
+// operation commutes. A job is oversubscribed when all of it runs on one host with fewer cores than ranks, as the launcher tells every rank
+// alike (comm::Communicator::oversubscribed).
 //
 // The thresholds are where the formulas of the algorithms cross for a network with L + 2o of some 20 microseconds and G
 // of about 1 ns per byte (Ethernet of 10 Gbit/s, TCP). They are data, to be replaced by ones computed from measured L,
@@ -23,12 +23,12 @@ enum class ReduceScatterAlgorithm { kDoubling, kPairwise };
 
 // Bytes; what is longer takes the next algorithm.
 struct Thresholds {
-  std::uint64_t crowded_linear = 64 * 1024;  // in a crowded job, of a moderate number of ranks
-  int crowded_linear_least_ranks = 5, crowded_linear_most_ranks = 128;
-  // On a board, where all ranks share memory: what one rank posts,
-  std::uint64_t board = 64 * 1024;
+  std::uint64_t oversubscribed_linear = 64 * 1024;  // in an oversubscribed job, of a moderate number of ranks
+  int oversubscribed_linear_least_ranks = 5, oversubscribed_linear_most_ranks = 128;
+  // On an area, where all ranks share memory: what one rank posts,
+  std::uint64_t area = 64 * 1024;
   // and what all post together, up to which every rank combines all of it: beyond, it costs more than waiting once more.
-  std::uint64_t board_fold = 32 * 1024;
+  std::uint64_t area_fold = 32 * 1024;
   std::uint64_t bcast_binomial = 32 * 1024;
   std::uint64_t bcast_scatter_allgather = 1024 * 1024;
   std::uint64_t bcast_segment = 128 * 1024;
@@ -38,8 +38,8 @@ struct Thresholds {
   std::uint64_t alltoall_bruck = 256;         // per block
   // Where ranks compete for cores and each message costs system calls, fewer messages count for more (measured: 8 to 32 ranks on two
   // cores take half the time with 1 KiB, as long with 6 KiB, twice as long with 16 KiB).
-  std::uint64_t crowded_alltoall_bruck = 4096;
-  int alltoall_bruck_ranks = 8;               // fewer ranks exchange pairwise at once
+  std::uint64_t oversubscribed_alltoall_bruck = 4096;
+  int alltoall_bruck_ranks = 8;  // fewer ranks exchange pairwise at once
   std::uint64_t reduce_binomial = 16 * 1024;
   std::uint64_t allreduce_doubling = 8 * 1024;
   std::uint64_t allreduce_halving = 512 * 1024;
@@ -48,17 +48,17 @@ struct Thresholds {
 
 const Thresholds& thresholds() noexcept;
 
-// Whether ranks that have a board use it; `posted`: the most that a rank posts. Comes before the other questions.
-bool choose_board(bool board, std::uint64_t posted) noexcept;
+// Whether ranks that have an area use it; `posted`: the most that a rank posts. Comes before the other questions.
+bool choose_area(bool area, std::uint64_t posted) noexcept;
 // How they reduce there: each rank a share for all, or everybody everything.
-bool choose_shares_on_board(int ranks, std::uint64_t bytes) noexcept;
-// Whether to let one rank serve all: few bytes in a crowded job. Comes next.
-bool choose_linear(bool crowded, int ranks, std::uint64_t bytes) noexcept;
+bool choose_shares_on_area(int ranks, std::uint64_t bytes) noexcept;
+// Whether to let one rank serve all: few bytes in an oversubscribed job. Comes next.
+bool choose_linear(bool oversubscribed, int ranks, std::uint64_t bytes) noexcept;
 BcastAlgorithm choose_bcast(int ranks, std::uint64_t bytes) noexcept;
 TreeAlgorithm choose_tree(int ranks, std::uint64_t block_bytes) noexcept;
 AllgatherAlgorithm choose_allgather(int ranks, std::uint64_t total_bytes) noexcept;
-// `crowded`: and without shared memory, where a message costs next to nothing.
-AlltoallAlgorithm choose_alltoall(bool crowded, int ranks, std::uint64_t block_bytes) noexcept;
+// `oversubscribed`: and without shared memory, where a message costs next to nothing.
+AlltoallAlgorithm choose_alltoall(bool oversubscribed, int ranks, std::uint64_t block_bytes) noexcept;
 ReduceAlgorithm choose_reduce(int ranks, std::uint64_t bytes) noexcept;
 AllreduceAlgorithm choose_allreduce(int ranks, std::uint64_t bytes, std::uint64_t elements, bool commutative) noexcept;
 ReduceScatterAlgorithm choose_reduce_scatter(int ranks, std::uint64_t total_bytes) noexcept;

@@ -2,7 +2,7 @@
 //
 // Everything that a real run may do comes up: a send may read its buffer early (eager) or as late as its receive is
 // there (rendezvous), messages overtake each other except where they must not, local work is done late. A buffer that
-// is being received into is spoiled first. A board keeps no more rounds than a real one, and a rank that may post does so at any
+// is being received into is spoiled first. An area keeps no more rounds than a real one, and a rank that may post does so at any
 // time after. So a dependency that an algorithm forgot shows up as a wrong result for some
 // seed.
 #pragma once
@@ -60,7 +60,7 @@ class Simulation {
       if (rank == 0) rounds = schedules_[rank]->rounds();
       EXPECT_EQ(schedules_[rank]->rounds(), rounds) << "rank " << rank << " counts other rounds";
     }
-    sheets_.resize(schedules_.size());
+    buffers_.resize(schedules_.size());
     posted_.resize(schedules_.size(), first_round_);
     sealed_ = true;
     done_ = 0;
@@ -177,9 +177,9 @@ class Simulation {
     }
   }
 
-  // ---- the board
+  // ---- the area
 
-  struct Sheet {
+  struct Buffer {
     std::uint64_t round = ~std::uint64_t{0};
     std::vector<std::byte> bytes;
   };
@@ -195,7 +195,7 @@ class Simulation {
     if (made.is<PostStep>()) {
       const auto& own = made.as<PostStep>();
       const std::uint64_t round = first_round_ + own.round;
-      const std::uint64_t needed = net::Board::needed_before(round, own.source.bytes());
+      const std::uint64_t needed = net::SharedArea::needed_before(round, own.source.bytes());
       return needed > round || all_posted(needed);
     }
     const auto& await = made.as<AwaitStep>();
@@ -207,24 +207,24 @@ class Simulation {
     const auto& made = step(action.rank, action.step).as<PostStep>();
     const std::uint64_t round = first_round_ + made.round;
     EXPECT_EQ(posted_[action.rank], round) << "rank " << action.rank << " posts out of turn";
-    EXPECT_LE(made.source.bytes(), net::Board::kMostBytes);
+    EXPECT_LE(made.source.bytes(), net::SharedArea::kMostBytes);
     posted_[action.rank] = round + 1;
-    Sheet& sheet = sheet_of(action.rank, round, made.source.bytes());
-    sheet = {round, pack(made.source)};
+    Buffer& buffer = buffer_of(action.rank, round, made.source.bytes());
+    buffer = {round, pack(made.source)};
   }
-  Sheet& sheet_of(std::size_t rank, std::uint64_t round, std::uint64_t bytes) {
-    const bool small = bytes <= net::BoardCell::kBytes;
-    return small ? sheets_[rank][round % net::BoardMemory::kCellRounds]
-                 : sheets_[rank][net::BoardMemory::kCellRounds + round % net::BoardMemory::kSheetRounds];
+  Buffer& buffer_of(std::size_t rank, std::uint64_t round, std::uint64_t bytes) {
+    const bool small = bytes <= net::AreaSlot::kBytes;
+    return small ? buffers_[rank][round % net::AreaMemory::kSlotRounds]
+                 : buffers_[rank][net::AreaMemory::kSlotRounds + round % net::AreaMemory::kBufferRounds];
   }
   // What `made` wants of what a rank posted. Spoiled when that has been written over.
   template <typename Reading>
   std::vector<std::byte> posted(const Reading& made, std::size_t rank) {
     const std::uint64_t round = first_round_ + made.round;
     const std::uint64_t wanted = made.target.bytes();
-    for (const Sheet& sheet : sheets_[rank]) {
-      if (sheet.round != round || sheet.bytes.size() < made.offset + wanted) continue;
-      const auto begin = sheet.bytes.begin() + static_cast<std::ptrdiff_t>(made.offset);
+    for (const Buffer& buffer : buffers_[rank]) {
+      if (buffer.round != round || buffer.bytes.size() < made.offset + wanted) continue;
+      const auto begin = buffer.bytes.begin() + static_cast<std::ptrdiff_t>(made.offset);
       return {begin, begin + static_cast<std::ptrdiff_t>(wanted)};
     }
     ADD_FAILURE() << "rank " << rank << " has posted something else since";
@@ -318,7 +318,7 @@ class Simulation {
   std::vector<Action> actions_;
   std::map<ChannelKey, Channel> channels_;
   std::vector<Action> blocked_;  // on a post
-  std::vector<std::array<Sheet, net::BoardMemory::kCellRounds + net::BoardMemory::kSheetRounds>> sheets_;
+  std::vector<std::array<Buffer, net::AreaMemory::kSlotRounds + net::AreaMemory::kBufferRounds>> buffers_;
   std::vector<std::uint64_t> posted_;  // by rank: rounds
   std::uint64_t first_round_ = 0;
   std::size_t done_ = 0;

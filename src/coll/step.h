@@ -7,7 +7,7 @@
 
 #include "coll/block.h"
 #include "comm/communicator.h"
-#include "net/board.h"
+#include "net/shared_area.h"
 
 namespace lapwing::coll {
 
@@ -34,7 +34,7 @@ struct CopyStep {
 // Nothing: bundles dependencies.
 struct JoinStep {};
 
-// On the board. Rounds are counted from the schedule's first.
+// On the area. Rounds are counted from the schedule's first.
 struct PostStep {
   Block source;
   std::uint32_t round;
@@ -42,7 +42,7 @@ struct PostStep {
 };
 // Until `rank`, or all, have posted.
 struct AwaitStep {
-  static constexpr std::int32_t kEverybody = net::Board::kEverybody;
+  static constexpr std::int32_t kEverybody = net::SharedArea::kEverybody;
   std::uint32_t round;
   std::int32_t rank;
 };

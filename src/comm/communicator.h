@@ -80,14 +80,14 @@ class Communicator : public Object {
     return std::exchange(error_handler_, handler);
   }
 
-  bool crowded = false;  // of a job with more ranks than cores on its one host; the same on all ranks
+  bool oversubscribed = false;  // of a job with more ranks than cores on its one host; the same on all ranks
   std::string name;
   // Kept for rooms above; each casts its own back.
   std::unique_ptr<Extra> attributes;
   std::unique_ptr<Extra> topology;
   std::unique_ptr<Extra> info;
   std::unique_ptr<Extra> schedules;
-  std::unique_ptr<Extra> seat;    // at a board
+  std::unique_ptr<Extra> place;   // at an area
   std::unique_ptr<Extra> buffer;  // MPI_Comm_attach_buffer
 
   // Set for the predefined ones, whose handles are small integers.

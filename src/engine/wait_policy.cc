@@ -29,11 +29,12 @@ void WaitPolicy::record(std::int64_t waited) noexcept {
 // The cheapest budget for the waits in the window. Costs are counted in quarters of C/16.
 void WaitPolicy::choose() noexcept {
   constexpr int kWaking = kWorth << kWakeupKind;
-  const int home = oversubscribed_ ? kCrowdedKind : kWakeupKind;
+  const int home = oversubscribed_ ? kOversubscribedKind : kWakeupKind;
   int costs[kBudgets];
   int covered = 0, beyond = 4 * kWindow + 1;  // what the covered waits cost; how many are longer
   for (int kind = 0; kind < kBudgets; ++kind) {
-    const int here = 4 * count_[static_cast<unsigned>(kind)] + (kind == home);  // a quarter of a wait that the past has not shown
+    const int here =
+        4 * count_[static_cast<unsigned>(kind)] + (kind == home);  // a quarter of a wait that the past has not shown
     covered += here << kind;
     beyond -= here;
     costs[kind] = covered + beyond * ((1 << kind) + kWaking);

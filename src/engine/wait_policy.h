@@ -79,7 +79,7 @@ class WaitPolicy {
   // One part of computing in so many is earned; so much may be saved, ns: the waits of ranks whose work differs by a few per cent.
   static constexpr std::int64_t kEarnedShare = 25;
   static constexpr std::int64_t kMostSaved = 2'000'000;
-  static constexpr int kCrowdedKind = 7;  // who gives the core away at every turn may do so for longer
+  static constexpr int kOversubscribedKind = 7;  // who gives the core away at every turn may do so for longer
 
   std::int64_t budget_of(int kind) const noexcept { return (wakeup_cost_ << kind) / 16; }
   void spend(std::int64_t spun) noexcept { saved_ = std::max<std::int64_t>(saved_ - (spun - budget_), 0); }

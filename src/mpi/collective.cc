@@ -1,8 +1,8 @@
 #include "mpi/collective.h"
 
 #include "coll/execute.h"
+#include "mpi/communicator_creation.h"
 #include "mpi/handles.h"
-#include "mpi/making.h"
 
 namespace lapwing::mpi {
 

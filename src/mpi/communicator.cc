@@ -10,10 +10,10 @@
 #include "comm/info.h"
 #include "mpi/attribute.h"
 #include "mpi/buffer.h"
+#include "mpi/communicator_creation.h"
 #include "mpi/handle_numbers.h"
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
-#include "mpi/making.h"
 
 namespace lapwing::mpi {
 
@@ -49,7 +49,7 @@ Status end(comm::Communicator& communicator) {
   LAPWING_TRY(delete_attributes(communicator));
   LAPWING_TRY(detach_at_end(communicator.buffer));
   forget_handle_number(communicator);
-  const std::lock_guard guard(process().engine.lock());  // its place at a board may go with it
+  const std::lock_guard guard(process().engine.lock());  // its place at an area may go with it
   comm::Communicator::drop(&communicator);
   return {};
 }

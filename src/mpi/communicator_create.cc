@@ -1,4 +1,4 @@
-// MPI 5.0, section 7.4.2: communicators from communicators, and from groups. How they come about is in making.h.
+// MPI 5.0, section 7.4.2: communicators from communicators, and from groups. How they come about is in communicator_creation.h.
 #include <array>
 #include <cstring>
 #include <memory>
@@ -7,9 +7,9 @@
 
 #include "comm/topology.h"
 #include "mpi/attribute.h"
+#include "mpi/communicator_creation.h"
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
-#include "mpi/making.h"
 
 namespace lapwing::mpi {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "comm/topology.h"
+#include "mpi/communicator_creation.h"
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
-#include "mpi/making.h"
 
 namespace lapwing::mpi {
 

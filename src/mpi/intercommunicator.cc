@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "datatype/datatype.h"
+#include "mpi/communicator_creation.h"
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
-#include "mpi/making.h"
 #include "p2p/receive_request.h"
 #include "p2p/send_request.h"
 #include "request/waiting.h"

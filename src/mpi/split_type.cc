@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "mpi/communicator_creation.h"
 #include "mpi/handles.h"
 #include "mpi/hardware.h"
 #include "mpi/implementation.h"
-#include "mpi/making.h"
 
 namespace lapwing::mpi {
 

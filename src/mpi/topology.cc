@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/communicator_creation.h"
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
-#include "mpi/making.h"
 
 namespace lapwing::mpi {
 

@@ -105,8 +105,9 @@ void Network::find_route(PeerId peer, Route& route) const {
 void Network::tell_route(PeerId peer, const Transport& chosen) const {
   if (peer == config_.rank) return;
   const bool shm = std::string_view(chosen.name()) == "shm";
-  log_info("%s: reached by %s%s; messages of up to %llu bytes travel without asking first", describe(peer).c_str(), chosen.name(),
-           shm ? "" : why_not_shm(peer).c_str(), static_cast<unsigned long long>(chosen.capabilities(peer).eager_limit));
+  log_info("%s: reached by %s%s; messages of up to %llu bytes travel without asking first", describe(peer).c_str(),
+           chosen.name(), shm ? "" : why_not_shm(peer).c_str(),
+           static_cast<unsigned long long>(chosen.capabilities(peer).eager_limit));
 }
 
 std::string Network::why_not_shm(PeerId peer) const {
@@ -161,9 +162,9 @@ std::string Network::describe(PeerId peer) const {
   return text;
 }
 
-Boards* Network::boards() const noexcept {
+AreaPool* Network::areas() const noexcept {
   for (const auto& transport : transports_) {
-    if (Boards* boards = transport->boards(); boards != nullptr) return boards;
+    if (AreaPool* areas = transport->areas(); areas != nullptr) return areas;
   }
   return nullptr;
 }

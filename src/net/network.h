@@ -20,10 +20,10 @@ struct NetworkConfig {
   PeerId rank = 0;
   std::uint32_t size = 1;
   std::vector<std::string> transports = {"shm", "tcp"};  // that may be used, by their names (registry.h); self always
-  std::string job_secret;     // 32 bytes, the same on every rank; empty for a singleton
-  std::string host_identity;  // equal on ranks that share memory and loopback
-  std::string host_name;      // for messages
-  bool single_host = false;   // the launcher says that all ranks run on this host
+  std::string job_secret;                                // 32 bytes, the same on every rank; empty for a singleton
+  std::string host_identity;                             // equal on ranks that share memory and loopback
+  std::string host_name;                                 // for messages
+  bool single_host = false;                              // the launcher says that all ranks run on this host
   const Settings* settings = nullptr;
 
   bool allows(std::string_view transport) const noexcept {
@@ -46,7 +46,7 @@ class Network {
   // As Transport::watch_after(), over all of them.
   std::int64_t watch_after() const noexcept;
   // For communicators whose ranks are all on this host; null where nothing is shared.
-  Boards* boards() const noexcept;
+  AreaPool* areas() const noexcept;
   // "rank 3 on host node7": for messages.
   std::string describe(PeerId peer) const;
   bool same_host(PeerId peer) const;

@@ -21,7 +21,7 @@ namespace lapwing::net {
 // A process of the job: its rank in MPI_COMM_WORLD.
 using PeerId = std::uint32_t;
 
-class Boards;
+class AreaPool;
 
 // When a frame is to reach the layer above at a peer whose application computes.
 enum class Delivery {
@@ -129,11 +129,11 @@ class Sinks {
 };
 
 struct Capabilities {
-  std::uint64_t eager_limit = 0;  // longer messages go by rendezvous
-  std::uint64_t data_chunk = 0;   // advised payload of one kData frame
-  bool pull = false;              // pull() works: rendezvous by one copy
-  std::uint64_t first_bytes = 0;  // advised payload of an RTS frame, if more than usual
-  std::uint64_t at_once = 4096;   // what Transport::send_now takes
+  std::uint64_t eager_limit = 0;   // longer messages go by rendezvous
+  std::uint64_t data_chunk = 0;    // advised payload of one kData frame
+  bool pull = false;               // pull() works: rendezvous by one copy
+  std::uint64_t first_bytes = 0;   // advised payload of an RTS frame, if more than usual
+  std::uint64_t at_once = 4096;    // what Transport::send_now takes
   std::uint64_t urgent_bytes = 0;  // payload of an urgent frame, at least, for a peer at rest to be told of it
 };
 inline constexpr std::uint64_t kMostUrgentBytes = 64 * 1024;
@@ -191,8 +191,8 @@ class Transport : public engine::Source {
   // After how many ns of waiting to ask for that; 0: never, this transport notices in any case.
   virtual std::int64_t watch_after() const noexcept { return 0; }
 
-  // Where the ranks that this transport reaches can share memory for collective operations (board.h), else null. After attach().
-  virtual Boards* boards() noexcept { return nullptr; }
+  // Where the ranks that this transport reaches can share memory for collective operations (shared_area.h), else null. After attach().
+  virtual AreaPool* areas() noexcept { return nullptr; }
 
   // Ranks that seem to be on this host by their cards, and are not: on a machine that was cloned while it ran. After attach().
   virtual std::vector<PeerId> doubles() const { return {}; }

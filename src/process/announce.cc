@@ -44,7 +44,7 @@ std::string bytes(std::uint64_t count) {
 void announce_job(const Process& process) {
   const Settings& settings = process.settings;
   log_info("%s, %d ranks, %s%s", version().c_str(), process.job.size(), launcher(process.job).c_str(),
-           process.job.crowded() ? ", more of them than cores" : "");
+           process.job.oversubscribed() ? ", more of them than cores" : "");
   log_info(
       "transports %s; progress by %s; messages of up to %s (shm) and %s (tcp) travel without asking first; messages "
       "that "

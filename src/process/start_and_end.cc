@@ -9,8 +9,8 @@
 
 #include "base/descriptor_limit.h"
 #include "base/outer_call.h"
+#include "coll/area_place.h"
 #include "coll/coll.h"
-#include "coll/seat.h"
 #include "process/announce.h"
 #include "process/process.h"
 #include "process/settling.h"
@@ -43,7 +43,7 @@ void make_communicators(Process& process) {
   process.self = make_predefined(ContextIds::kSelf, comm::Group::make({self}, self), MPI_COMM_SELF, "MPI_COMM_SELF");
   process.processes = make_predefined(ContextIds::kProcesses, all, MPI_COMM_NULL, "all processes");
   for (comm::Communicator* each : {process.world, process.self, process.processes})
-    each->crowded = process.job.crowded();
+    each->oversubscribed = process.job.oversubscribed();
 }
 
 // Ranks on this host: as the launcher says, or as the cards say.
@@ -80,7 +80,7 @@ Status open_network(Process& process) {
 
   engine::EngineOptions options;
   options.event_thread = process.settings.progress == Progress::kThread;
-  options.oversubscribed = job.oversubscribed(count_local_ranks(process, cards));
+  options.oversubscribed = job.oversubscribes_host(count_local_ranks(process, cards));
   options.cores = runtime::usable_cores();
   if (process.settings.spin) options.spin_budget = std::chrono::nanoseconds(*process.settings.spin).count();
   LAPWING_TRY(process.engine.start(options));
@@ -136,7 +136,7 @@ void settle(Process& process) {
 Status compare_last_calls(Process& process) {
   engine::Call call(process.engine);
   comm::Communicator& world = *process.world;
-  return world.seat ? coll::seat_of(world).compare_last_calls(world) : Status();
+  return world.place ? coll::place_of(world).compare_last_calls(world) : Status();
 }
 
 // All ranks meet, and rank 0 learns the statistics of all. Where some rank has none, each tells its own at least.

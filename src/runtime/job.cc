@@ -97,7 +97,7 @@ void Job::abort(int code, const char* text) noexcept {
   _exit(code);
 }
 
-bool Job::oversubscribed(int local_ranks) const noexcept {
+bool Job::oversubscribes_host(int local_ranks) const noexcept {
   if (place_.bound) return false;
   return local_ranks > usable_cores();
 }

@@ -56,9 +56,9 @@ class Job {
   // Ranks on this host as the launcher says; 0: it did not say.
   int launcher_local_size() const noexcept { return place_.local_size; }
   // More ranks than cores, all on one host, as our own mpiexec tells every rank alike. Elsewhere nobody could know it of all.
-  bool crowded() const noexcept { return place_.crowded; }
+  bool oversubscribed() const noexcept { return place_.oversubscribed; }
   // Whether this process is one of more ranks than there are cores for them.
-  bool oversubscribed(int local_ranks) const noexcept;
+  bool oversubscribes_host(int local_ranks) const noexcept;
 
  private:
   Status share_secret();

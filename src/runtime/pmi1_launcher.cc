@@ -46,7 +46,7 @@ Status Pmi1Launcher::join(Place& place) {
   place.universe_size = client_.universe_size();
   place.local_size = local_size(place.size);
   place.bound = number_from_environment("LAPWING_INTERNAL_BOUND") != 0;
-  place.crowded = client_.crowded();
+  place.oversubscribed = client_.oversubscribed();
   place.started_by = client_.offers_extensions() ? "Lapwing's mpiexec" : "a launcher that speaks PMI-1";
   place.secret = client_.secret();
   return {};

@@ -207,7 +207,7 @@ Status PmiClient::greet_relative() {
   if (!reply.find("vallen_max", value_limit) || value_limit <= static_cast<int>(2 * kPiecesHeadRoom) ||
       !reply.find("appnum", appnum_) || !reply.find("size", universe_size_) || name == nullptr || secret == nullptr)
     return Status::error(MPI_ERR_OTHER, "the launcher's welcome is incomplete");
-  if (!reply.find("crowded", crowded_)) crowded_ = 0;  // an older mpiexec does not say
+  if (!reply.find("oversubscribed", oversubscribed_)) oversubscribed_ = 0;  // an older mpiexec does not say
   value_limit_ = std::min<std::size_t>(static_cast<std::size_t>(value_limit) - 1, wire::kPmiMaxLine / 2);
   kvs_name_ = *name;
   secret_ = wire::pmi_unescape(*secret);

@@ -57,7 +57,7 @@ class PmiClient {
   const std::string& secret() const noexcept { return secret_; }
 
   // Whether the launcher says that all ranks share one host with fewer cores; the same answer on every rank.
-  bool crowded() const noexcept { return crowded_ != 0; }
+  bool oversubscribed() const noexcept { return oversubscribed_ != 0; }
 
   // Says goodbye; from now on the launcher takes this rank's end as orderly.
   Status finalize();
@@ -85,7 +85,7 @@ class PmiClient {
   int size_ = 1;
   int appnum_ = -1;
   int universe_size_ = -1;
-  int crowded_ = 0;
+  int oversubscribed_ = 0;
   bool offers_extensions_ = false;  // the launcher is our mpiexec
   bool offers_table_ = false;       // and young enough for exchange()
   int received_fd_ = -1;            // came with the line read last

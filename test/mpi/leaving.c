@@ -10,7 +10,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { kLarge = 30000 };  // ints: more than a board takes
+enum { kLarge = 30000 };  // ints: more than an area takes
 
 static int rank, size, leaver;
 static int large[kLarge], sums[kLarge], parts[kLarge], given[64];
@@ -159,7 +159,7 @@ int main(void) {
     check_result(i, out[i]);
   }
 
-  /* In messages only those notice that had to hear from the one that left; on a board all do. */
+  /* In messages only those notice that had to hear from the one that left; on an area all do. */
   if (size == 2 || (transports != NULL && strcmp(transports, "shm") == 0))
     for (int i = 0; i < kNeedingAll; ++i) CHECK(needs_all(i, needing[i]) != MPI_SUCCESS);
   OK(MPI_Session_finalize(&session));

@@ -14,7 +14,7 @@ typedef struct {
   const char *word, *other_word; /* of the error's text */
   int class;
   enum { kAtOnce, kInBarrier, kInBarrierOfSome } found; /* kInBarrier: the calls themselves need not meet a reader, but the next one does */
-  enum { kAnywhere, kTwoRanks, kBoards } where; /* elsewhere some ranks would wait for others that have given up */
+  enum { kAnywhere, kTwoRanks, kSharedAreas } where; /* elsewhere some ranks would wait for others that have given up */
 } Case;
 
 static int barrier(MPI_Comm c) { return MPI_Barrier(c); }
@@ -71,7 +71,7 @@ static const Case cases[] = {
     {"calls", barrier, sum, "MPI_Barrier", "MPI_Allreduce(MPI_SUM, 32-bit integers, 200 bytes)", MPI_ERR_OTHER, kAtOnce, kAnywhere},
     {"a rooted call", barrier, bcast_of_1, "MPI_Barrier", "MPI_Bcast(root 1, 200 bytes)", MPI_ERR_OTHER, kAtOnce, kAnywhere},
     {"counts", sum, more_sums, "200 bytes", "400 bytes", 0, kAtOnce, kAnywhere},
-    {"a count of none", no_sum, sum, "", "", 0, kInBarrierOfSome, kBoards},
+    {"a count of none", no_sum, sum, "", "", 0, kInBarrierOfSome, kSharedAreas},
     {"operations", sum, maximum, "MPI_SUM", "MPI_MAX", MPI_ERR_OP, kAtOnce, kAnywhere},
     {"types", sum, sum_of_floats, "32-bit integers", "32-bit floats", MPI_ERR_TYPE, kAtOnce, kAnywhere},
     {"roots that both send", bcast_of_0, bcast_of_1, "", "", MPI_ERR_OTHER, kInBarrier, kAnywhere},
@@ -111,8 +111,8 @@ static void judge(const Case* c, int code) {
 
 static void try_case(const Case* c) {
   const char* transports = getenv("LAPWING_TRANSPORTS");
-  const int boards = transports != NULL && strcmp(transports, "shm") == 0;
-  if ((c->where == kTwoRanks && size != 2) || (c->where == kBoards && !boards)) return;
+  const int areas = transports != NULL && strcmp(transports, "shm") == 0;
+  if ((c->where == kTwoRanks && size != 2) || (c->where == kSharedAreas && !areas)) return;
   MPI_Comm comm;
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
   OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));

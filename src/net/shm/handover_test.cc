@@ -261,9 +261,9 @@ TEST(Segment, LayoutIsPinned) {
   EXPECT_EQ(layout.control_stride(), 256u);
   EXPECT_EQ(layout.rings_offset(), 8192u);
   EXPECT_EQ(layout.ring_stride(), 69632u);
-  EXPECT_EQ(layout.boards_offset(), 8192u + 4 * 69632u);
-  EXPECT_EQ(BoardMemory::stride(2), 4096u + 2 * 2 * 65536u);
-  EXPECT_EQ(layout.total_bytes(), layout.boards_offset() + 64 * BoardMemory::stride(2));
+  EXPECT_EQ(layout.areas_offset(), 8192u + 4 * 69632u);
+  EXPECT_EQ(AreaMemory::stride(2), 4096u + 2 * 2 * 65536u);
+  EXPECT_EQ(layout.total_bytes(), layout.areas_offset() + 64 * AreaMemory::stride(2));
   EXPECT_EQ((Layout{65, 4096}.control_stride()), 256u);
 }
 

@@ -52,7 +52,7 @@ Status Segment::create(std::uint32_t local_ranks, std::uint64_t ring_bytes, Owne
 }
 
 Status Segment::map(const OwnedFd& file, std::uint32_t local_ranks) {
-  struct stat about {};
+  struct stat about{};
   const int seals = fcntl(file.get(), F_GET_SEALS);
   if (fstat(file.get(), &about) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0 ||
       static_cast<std::uint64_t>(about.st_size) < Layout::kPage)
@@ -109,12 +109,12 @@ std::byte* Segment::ring_bytes(std::uint32_t sender, std::uint32_t receiver) noe
   return base_ + layout_.ring_offset(sender, receiver) + Layout::kRingHeaderBytes;
 }
 
-std::atomic<std::uint64_t>& Segment::boards_used() noexcept {
-  return *reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + kBoardsUsedOffset);
+std::atomic<std::uint64_t>& Segment::areas_used() noexcept {
+  return *reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + kAreasUsedOffset);
 }
 
-std::atomic<std::uint64_t>& Segment::board_key(unsigned number) noexcept {
-  return reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + kBoardKeysOffset)[number];
+std::atomic<std::uint64_t>& Segment::area_key(unsigned number) noexcept {
+  return reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + kAreaKeysOffset)[number];
 }
 
 AgreementWords& Segment::agreement() noexcept {
@@ -125,8 +125,8 @@ std::atomic<std::uint32_t>& Segment::ends() const noexcept {
   return *reinterpret_cast<std::atomic<std::uint32_t>*>(base_ + kEndsOffset);
 }
 
-BoardMemory Segment::board(unsigned number) noexcept {
-  return {base_ + layout_.board_offset(number), layout_.local_ranks};
+AreaMemory Segment::area(unsigned number) noexcept {
+  return {base_ + layout_.area_offset(number), layout_.local_ranks};
 }
 
 }  // namespace lapwing::net::shm

@@ -32,10 +32,10 @@ class Segment {
   std::atomic<std::uint64_t>* pending(std::uint32_t rank) noexcept;
   RingHeader& ring_header(std::uint32_t sender, std::uint32_t receiver) noexcept;
   std::byte* ring_bytes(std::uint32_t sender, std::uint32_t receiver) noexcept;
-  std::atomic<std::uint64_t>& boards_used() noexcept;
-  std::atomic<std::uint64_t>& board_key(unsigned number) noexcept;
+  std::atomic<std::uint64_t>& areas_used() noexcept;
+  std::atomic<std::uint64_t>& area_key(unsigned number) noexcept;
   std::atomic<std::uint32_t>& ends() const noexcept;
-  BoardMemory board(unsigned number) noexcept;
+  AreaMemory area(unsigned number) noexcept;
   AgreementWords& agreement() noexcept;
 
  private:

@@ -196,7 +196,7 @@ void ShmTransport::close() noexcept {
   if (!open_) return;
   open_ = false;
   lookout_.stop();
-  boards_.leave();
+  area_pool_.leave();
   for (std::uint32_t local = 0; local < local_ranks_.size(); ++local) {
     if (local != my_local_) say_goodbye(links_[local]);
   }
@@ -251,7 +251,7 @@ bool ShmTransport::poll() noexcept {
   }
   if (failure_) report_failures();
   if (lookout_.unheard_news()) report_ends();
-  bool moved = !boards_.idle() && boards_.poll();
+  bool moved = !area_pool_.idle() && area_pool_.poll();
   moved |= collect_senders();
   moved |= receive_hot();
   if (!waiting_.empty()) moved |= push_waiting();
@@ -263,11 +263,11 @@ bool ShmTransport::arm() noexcept {
   if (!open_) return true;
   armed_ = true;
   at_rest_ = false;
-  boards_.arm();
+  area_pool_.arm();
   store_relaxed(segment_.control(my_local_).sleeping, sleeper());
   for (Link* link : waiting_) link->out.want_space(true);
   LAPWING_DELAY_POINT("shm.arm");
-  full_fence();  // pairs with the fences in announce() (tail, bit), give_back() (head) and Board::post() (stamp)
+  full_fence();  // pairs with the fences in announce() (tail, bit), give_back() (head) and SharedArea::post() (stamp)
   LAPWING_DELAY_POINT("shm.armed");
   return !work_left();
 }
@@ -286,7 +286,7 @@ bool ShmTransport::rest() noexcept {
 void ShmTransport::disarm() noexcept {
   if (!open_ || (!armed_ && !at_rest_)) return;
   armed_ = at_rest_ = false;
-  boards_.disarm();
+  area_pool_.disarm();
   LAPWING_DELAY_POINT("shm.disarm");
   store_relaxed(segment_.control(my_local_).sleeping, std::uint32_t{shm::kNobody});
   for (Link* link : waiting_) link->out.want_space(false);
@@ -294,7 +294,7 @@ void ShmTransport::disarm() noexcept {
 
 // Something that poll() would move, or a failure it would report.
 bool ShmTransport::work_left() noexcept {
-  if (failure_ || lookout_.unheard_news() || unseen_senders() || boards_.work_left()) return true;
+  if (failure_ || lookout_.unheard_news() || unseen_senders() || area_pool_.work_left()) return true;
   for (Link* link : hot_) {
     if (has_input(*link) || link->in.broken()) return true;
   }
@@ -395,7 +395,7 @@ void ShmTransport::lose(Link& link, Status why) noexcept {
   const bool half_received = link.assembly.under_way();
   end(link, why.copy());
   sinks_.peer_lost(link.peer, why, link.header, half_received ? &link.assembly.landing() : nullptr);
-  boards_.lose(link.local, why);
+  area_pool_.lose(link.local, why);
 }
 
 // It said goodbye while this rank goes on.
@@ -403,7 +403,7 @@ void ShmTransport::leave_behind(Link& link, Status why) noexcept {
   if (link.gone) return;
   end(link, why.copy());
   sinks_.peer_left(link.peer, why);
-  boards_.lose(link.local, why);
+  area_pool_.lose(link.local, why);
 }
 
 // No more traffic with this peer; queued frames end in an error.

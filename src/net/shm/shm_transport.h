@@ -24,7 +24,7 @@
 //   wants_space    the same dance with the roles exchanged: a sender whose output waits for room sets it, and its own
 //                  sleeping, in arm(), fences, and reads the head. The receiver publishes the head, fences, reads
 //                  wants_space, and if set rings that sender should it sleep.
-//   stamps         of boards, on which collective operations meet: see board_room.h.
+//   stamps         of areas, on which collective operations meet: see area_pool.h.
 //   armed_         (private) while armed, work can also begin under an application thread that only passes by and sends.
 //                  Then waiting output announces itself at once, a sleeping flag taken by a sender is put back by the next
 //                  poll(), and what a bounded poll() leaves is kept alive by ringing our own doorbell.
@@ -42,7 +42,7 @@
 #include "net/assembly.h"
 #include "net/network.h"
 #include "net/refusals.h"
-#include "net/shm/board_room.h"
+#include "net/shm/area_pool.h"
 #include "net/shm/handover.h"
 #include "net/shm/invitation.h"
 #include "net/shm/lookout.h"
@@ -53,7 +53,7 @@
 
 namespace lapwing::net {
 
-class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, private shm::Lookout::User {
+class ShmTransport final : public Transport, private shm::SegmentAreaPool::Ringer, private shm::Lookout::User {
  public:
   ShmTransport(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config);
   ~ShmTransport() override;
@@ -74,7 +74,7 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, pri
   bool post(PeerId peer, SendOp& op) noexcept override;
   bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept override;
   bool pull(PeerId peer, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept override;
-  Boards* boards() noexcept override { return open_ ? &boards_ : nullptr; }
+  AreaPool* areas() noexcept override { return open_ ? &area_pool_ : nullptr; }
   std::vector<PeerId> doubles() const override { return doubles_; }
 
   bool flushed() const noexcept override { return waiting_.empty(); }
@@ -104,7 +104,7 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, pri
     IntrusiveList<SendOp> queue;  // the first may be partly in the ring
     bool acquainted = false;      // a frame has gone or come
     std::uint64_t streamed = 0;   // bytes written since the queue was last empty
-    bool waiting = false;  // in waiting_, and one engine hold
+    bool waiting = false;         // in waiting_, and one engine hold
 
     shm::RingReader in;
     bool hot = false;
@@ -207,16 +207,16 @@ class ShmTransport final : public Transport, private shm::BoardRoom::Ringer, pri
   std::vector<PeerId> doubles_;
   std::uint32_t my_local_ = 0;
   std::uint64_t most_of_a_head_ = 0;
-  std::vector<std::int32_t> local_of_;  // rank -> local number, -1 elsewhere
-  std::unique_ptr<Link[]> links_;       // by local number; our own is unused
+  std::vector<std::int32_t> local_of_;                        // rank -> local number, -1 elsewhere
+  std::unique_ptr<Link[]> links_;                             // by local number; our own is unused
   const std::atomic<std::uint64_t>* pending_here_ = nullptr;  // our pending bitmap
   std::vector<Link*> hot_;
   std::vector<std::uint64_t> looked_at_;  // bits of the hot rings, laid out like our pending bitmap
   std::vector<Link*> waiting_;            // with queued output
-  shm::BoardRoom boards_{segment_, local_of_, *this};
+  shm::SegmentAreaPool area_pool_{segment_, local_of_, *this};
   shm::Lookout lookout_{engine_, segment_, *this};
   Refusals refusals_{engine_};
-  bool failure_ = false;                  // a broken ring was noticed while sending; poll() reports it
+  bool failure_ = false;  // a broken ring was noticed while sending; poll() reports it
   bool open_ = false;
   bool doorbell_watched_ = false;
   bool armed_ = false;

@@ -1,11 +1,11 @@
-/* Collective operations of ranks that share memory: what could go wrong with a board that many use one after the other, at the
-   same time, and on many communicators, of which there are more than boards. */
+/* Collective operations of ranks that share memory: what could go wrong with an area that many use one after the other, at the
+   same time, and on many communicators, of which there are more than areas. */
 #include "check.h"
 
 enum { kOutstanding = 24, kAlive = 80, kRounds = 6, kSizes = 7 };
 
 static int rank, size;
-/* Elements: in a cell, just no more, in a sheet, as much as it holds, and longer (by messages). */
+/* Elements: in a slot, just no more, in a buffer, as much as it holds, and longer (by messages). */
 static const int kCounts[kSizes] = {1, 14, 15, 700, 4097, 8192, 9000};
 static const int kMost = 9000;
 
@@ -91,7 +91,7 @@ static void sub(MPI_Comm comm, int color, int expected_size) {
   CHECK(sum == 100 * color * count + count * (count - 1) / 2);
 }
 
-/* More communicators than there are boards, alive together; those freed give theirs to those made later. */
+/* More communicators than there are areas, alive together; those freed give theirs to those made later. */
 static void many(void) {
   static MPI_Comm made[kAlive];
   for (int round = 0; round < 2; ++round) {

@@ -1,4 +1,4 @@
-// Algorithms for ranks that share memory: everybody posts what he has, and reads what he wants (net/board.h).
+// Algorithms for ranks that share memory: everybody posts what he has, and reads what he wants (net/shared_area.h).
 //
 // Costs: a post or an await takes a cache line from core to core, l, for each other rank; p ranks, n bytes, G the time to copy one
 // byte, y to reduce one. Where ranks outnumber cores each wait costs until all others have had the core, W; every algorithm here
@@ -30,7 +30,8 @@ StepId meet(Schedule& schedule, const Block& mine, std::uint32_t round, After af
 }
 
 // Target = the operands of ranks 0 to `last`, from `offset` of their posts on.
-StepId combine(Schedule& schedule, int last, std::uint32_t round, std::uint64_t offset, const Block& target, StepId there) {
+StepId combine(Schedule& schedule, int last, std::uint32_t round, std::uint64_t offset, const Block& target,
+               StepId there) {
   if (!schedule.op()->is_user() && target.type->contiguous())
     return schedule.fold(last, round, offset, target, {there});
   // Posts are packed: each operand takes the shape of the type first. A user's function runs on application threads.
@@ -43,11 +44,11 @@ StepId combine(Schedule& schedule, int last, std::uint32_t round, std::uint64_t 
 
 }  // namespace
 
-void barrier_on_board(Schedule& schedule) {
+void barrier_on_area(Schedule& schedule) {
   meet(schedule, bytes_block(nullptr, 0), 0);
 }
 
-void bcast_on_board(Schedule& schedule, const Block& data, int root) {
+void bcast_on_area(Schedule& schedule, const Block& data, int root) {
   if (schedule.rank() == root) {
     schedule.post(data, 0, {}, Wakes::kEach);
     return;
@@ -56,7 +57,7 @@ void bcast_on_board(Schedule& schedule, const Block& data, int root) {
   schedule.take_whole(root, 0, data, {schedule.await(root, 0, {posted})});
 }
 
-void gather_on_board(Schedule& schedule, const Block& mine, const Blocks& all, int root) {
+void gather_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root) {
   if (schedule.rank() != root) {
     schedule.post(mine, 0);
     return;
@@ -68,7 +69,7 @@ void gather_on_board(Schedule& schedule, const Block& mine, const Blocks& all, i
   if (mine.bytes() != 0) schedule.copy(mine, all[index(root)]);
 }
 
-void scatter_on_board(Schedule& schedule, const Block& together, const Blocks& all, const Block& mine, int root) {
+void scatter_on_area(Schedule& schedule, const Block& together, const Blocks& all, const Block& mine, int root) {
   if (schedule.rank() == root) {
     schedule.post(together, 0, {}, Wakes::kEach);
     if (mine.bytes() != 0) schedule.copy(all[index(root)], mine);
@@ -79,7 +80,7 @@ void scatter_on_board(Schedule& schedule, const Block& together, const Blocks& a
   schedule.take(root, 0, offset, mine, {schedule.await(root, 0, {posted})});
 }
 
-void allgather_on_board(Schedule& schedule, const Block& mine, const Blocks& all) {
+void allgather_on_area(Schedule& schedule, const Block& mine, const Blocks& all) {
   const StepId there = meet(schedule, mine, 0);
   for (int rank = 0; rank < schedule.size(); ++rank) {
     if (rank != schedule.rank()) schedule.take_whole(rank, 0, all[index(rank)], {there});
@@ -88,7 +89,7 @@ void allgather_on_board(Schedule& schedule, const Block& mine, const Blocks& all
   if (own.address != mine.address) schedule.copy(mine, own);
 }
 
-void alltoall_on_board(Schedule& schedule, const Block& together, const Blocks& in) {
+void alltoall_on_area(Schedule& schedule, const Block& together, const Blocks& in) {
   const StepId there = meet(schedule, together, 0);
   const std::uint64_t bytes = in[0].bytes();
   // Everybody begins with the next rank, so that not all read from one.
@@ -98,7 +99,7 @@ void alltoall_on_board(Schedule& schedule, const Block& together, const Blocks& 
   }
 }
 
-void reduce_on_board(Schedule& schedule, const Block& input, const Block& output, int root) {
+void reduce_on_area(Schedule& schedule, const Block& input, const Block& output, int root) {
   if (schedule.rank() != root) {
     schedule.post(input, 0);
     return;
@@ -106,7 +107,7 @@ void reduce_on_board(Schedule& schedule, const Block& input, const Block& output
   combine(schedule, schedule.size() - 1, 0, 0, output, meet(schedule, input, 0));
 }
 
-void reduce_in_shares_on_board(Schedule& schedule, const Block& input, const Block& output, int root) {
+void reduce_in_shares_on_area(Schedule& schedule, const Block& input, const Block& output, int root) {
   const std::vector<std::uint64_t> starts = even_starts(input.count, schedule.size());
   const auto size = static_cast<std::uint64_t>(input.type->size());
   const auto share = [&](const Block& whole, int rank) {
@@ -124,11 +125,11 @@ void reduce_in_shares_on_board(Schedule& schedule, const Block& input, const Blo
   }
 }
 
-void allreduce_on_board(Schedule& schedule, const Block& input, const Block& output) {
+void allreduce_on_area(Schedule& schedule, const Block& input, const Block& output) {
   combine(schedule, schedule.size() - 1, 0, 0, output, meet(schedule, input, 0));
 }
 
-void allreduce_in_shares_on_board(Schedule& schedule, const Block& input, const Block& output) {
+void allreduce_in_shares_on_area(Schedule& schedule, const Block& input, const Block& output) {
   const std::vector<std::uint64_t> starts = even_starts(input.count, schedule.size());
   const auto size = static_cast<std::uint64_t>(input.type->size());
   const auto share = [&](int rank) {
@@ -144,13 +145,13 @@ void allreduce_in_shares_on_board(Schedule& schedule, const Block& input, const 
   }
 }
 
-void reduce_scatter_on_board(Schedule& schedule, const Block& input, const Block& output,
-                             const std::vector<std::uint64_t>& starts) {
+void reduce_scatter_on_area(Schedule& schedule, const Block& input, const Block& output,
+                            const std::vector<std::uint64_t>& starts) {
   const std::uint64_t offset = starts[index(schedule.rank())] * static_cast<std::uint64_t>(input.type->size());
   combine(schedule, schedule.size() - 1, 0, offset, output, meet(schedule, input, 0));
 }
 
-void scan_on_board(Schedule& schedule, const Block& input, const Block& output, bool inclusive) {
+void scan_on_area(Schedule& schedule, const Block& input, const Block& output, bool inclusive) {
   const StepId there = meet(schedule, input, 0);
   const int last = inclusive ? schedule.rank() : schedule.rank() - 1;
   if (last >= 0) combine(schedule, last, 0, 0, output, there);

@@ -1,28 +1,28 @@
-// Boards: memory through which the ranks of a communicator, all on one host, carry out collective operations. A message has a
-// sender and a receiver; what is posted on a board is there for all.
+// Shared areas: memory through which the ranks of a communicator, all on one host, carry out collective operations. A message has a
+// sender and a receiver; what is posted on an area is there for all.
 //
-// The use of a board goes in rounds. In each round every rank posts once: "I am here", or that and some bytes. A rank posts a round
+// The use of an area goes in rounds. In each round every rank posts once: "I am here", or that and some bytes. A rank posts a round
 // only after it has read all it wants of the rounds before; so when all have posted round r, nobody reads round r - 1 any more.
 // That alone tells when memory may be written again:
 //
-//   cell    one per rank and round, of the last four rounds: the stamp (round + 1 and the length of the post, written last), what
+//   slot    one per rank and round, of the last four rounds: the stamp (round + 1 and the length of the post, written last), what
 //           the post belongs to, and up to 112 bytes. A rank that waits for a small operand fetches the one cache line that it has
 //           to fetch anyway.
-//   sheet   one per rank and round, of the last two rounds: longer posts, up to 64 KiB.
+//   buffer   one per rank and round, of the last two rounds: longer posts, up to 64 KiB.
 //
 //     Why not one counter of arrivals: two ranks would each fetch its line twice, once to count and once to look; and the stamps
 //     carry data. Looking at all stamps costs one line per rank and round, however often one looks: each is read until it is there.
 //
-// Stamps only ever grow, over all uses of a board: nothing is wiped when a communicator gives its board back. A stamp has 47 bits
+// Stamps only ever grow, over all uses of an area: nothing is wiped when a communicator gives its area back. A stamp has 47 bits
 // for the round: years of rounds.
 //
 // Every post says what it belongs to, in 64 bits that must be the same on all ranks (coll/description.h). A rank that looks at the
 // stamp of the round that it has posted itself compares: that line is at hand, so it costs next to nothing. The last rank to post
 // with Wakes::kAll sees the posts of all, so that no difference in such a round stays unseen.
 //
-// A member that leaves says so on the board. What it has posted still counts; a wait for what it has not posted ends with an error.
+// A member that leaves says so on the area. What it has posted still counts; a wait for what it has not posted ends with an error.
 //
-// What waits is a Watcher. How it sleeps, and what wakes it, is told in shm/board_room.h. A board is made, used and destroyed with
+// What waits is a Watcher. How it sleeps, and what wakes it, is told in net/shm/area_pool.h. An area is made, used and destroyed with
 // the endpoint's lock held.
 #pragma once
 
@@ -40,7 +40,7 @@
 
 namespace lapwing::net {
 
-struct BoardCell {
+struct AreaSlot {
   static constexpr std::uint64_t kBytes = 112;
   static constexpr unsigned kLengthBits = 17;
   alignas(128) std::atomic<std::uint64_t> stamp;
@@ -57,74 +57,74 @@ struct BoardCell {
     return stamp & ((std::uint64_t{1} << kLengthBits) - 1);
   }
 };
-static_assert(sizeof(BoardCell) == 128);
+static_assert(sizeof(AreaSlot) == 128);
 
-struct BoardHeader {
+struct AreaHeader {
   alignas(128) std::atomic<std::uint64_t> first_round;  // of the use to come
   std::atomic<std::uint64_t> end_round;                 // the last round of those who have left this use, plus one
-  std::atomic<std::uint32_t> left;                      // members that have given the board up
+  std::atomic<std::uint32_t> left;                      // members that have given the area up
 };
 
-// Where the parts of one board lie. Pages nobody touched cost nothing.
-struct BoardMemory {
-  static constexpr std::uint64_t kSheetBytes = 64 * 1024, kPage = 4096;
-  static_assert(kSheetBytes >> BoardCell::kLengthBits == 0);
-  static constexpr unsigned kCellRounds = 4, kSheetRounds = 2;
+// Where the parts of one area lie. Pages nobody touched cost nothing.
+struct AreaMemory {
+  static constexpr std::uint64_t kBufferBytes = 64 * 1024, kPage = 4096;
+  static_assert(kBufferBytes >> AreaSlot::kLengthBits == 0);
+  static constexpr unsigned kSlotRounds = 4, kBufferRounds = 2;
 
   std::byte* base = nullptr;
-  std::uint64_t ranks = 0;  // the most that a board may have
+  std::uint64_t ranks = 0;  // the most that an area may have
 
-  BoardHeader& header() const noexcept { return *reinterpret_cast<BoardHeader*>(base); }
+  AreaHeader& header() const noexcept { return *reinterpret_cast<AreaHeader*>(base); }
   // Whether a rank may sleep until somebody posts: one byte per rank.
   std::atomic<std::uint8_t>& watching(std::uint64_t rank) const noexcept {
-    return reinterpret_cast<std::atomic<std::uint8_t>*>(base + sizeof(BoardHeader))[rank];
+    return reinterpret_cast<std::atomic<std::uint8_t>*>(base + sizeof(AreaHeader))[rank];
   }
   // Whether a rank has left: one byte per rank.
   std::atomic<std::uint8_t>& gone(std::uint64_t rank) const noexcept {
-    return reinterpret_cast<std::atomic<std::uint8_t>*>(base + sizeof(BoardHeader) + ranks)[rank];
+    return reinterpret_cast<std::atomic<std::uint8_t>*>(base + sizeof(AreaHeader) + ranks)[rank];
   }
-  BoardCell& cell(std::uint64_t rank, std::uint64_t round) const noexcept {
-    return reinterpret_cast<BoardCell*>(base + cells_offset(ranks))[round % kCellRounds * ranks + rank];
+  AreaSlot& slot(std::uint64_t rank, std::uint64_t round) const noexcept {
+    return reinterpret_cast<AreaSlot*>(base + slots_offset(ranks))[round % kSlotRounds * ranks + rank];
   }
-  std::byte* sheet(std::uint64_t rank, std::uint64_t round) const noexcept {
-    return base + sheets_offset(ranks) + (rank * kSheetRounds + round % kSheetRounds) * kSheetBytes;
+  std::byte* buffer(std::uint64_t rank, std::uint64_t round) const noexcept {
+    return base + buffers_offset(ranks) + (rank * kBufferRounds + round % kBufferRounds) * kBufferBytes;
   }
 
-  static constexpr std::uint64_t cells_offset(std::uint64_t ranks) noexcept {
-    return sizeof(BoardHeader) + (2 * ranks + 127) / 128 * 128;
+  static constexpr std::uint64_t slots_offset(std::uint64_t ranks) noexcept {
+    return sizeof(AreaHeader) + (2 * ranks + 127) / 128 * 128;
   }
-  static constexpr std::uint64_t sheets_offset(std::uint64_t ranks) noexcept {
-    return (cells_offset(ranks) + kCellRounds * ranks * sizeof(BoardCell) + kPage - 1) / kPage * kPage;
+  static constexpr std::uint64_t buffers_offset(std::uint64_t ranks) noexcept {
+    return (slots_offset(ranks) + kSlotRounds * ranks * sizeof(AreaSlot) + kPage - 1) / kPage * kPage;
   }
   static constexpr std::uint64_t stride(std::uint64_t ranks) noexcept {
-    return sheets_offset(ranks) + ranks * kSheetRounds * kSheetBytes;
+    return buffers_offset(ranks) + ranks * kBufferRounds * kBufferBytes;
   }
 };
 
-class Board;
+class SharedArea;
 
-// What a board needs of the transport that has the memory.
-class BoardHost {
+// What an area needs of the transport that has the memory.
+class AreaHost {
  public:
-  // Until unwatch(), looks for what the board's watcher waits for and calls it once; false when nothing is to be waited for.
-  virtual bool watch(Board& board) noexcept = 0;
-  virtual void unwatch(Board& board) noexcept = 0;
+  // Until unwatch(), looks for what the area's watcher waits for and calls it once; false when nothing is to be waited for.
+  virtual bool watch(SharedArea& area) noexcept = 0;
+  virtual void unwatch(SharedArea& area) noexcept = 0;
   // Wakes the rank with this number on the host, should it sleep. After a post and a full_fence().
   virtual void wake(std::uint32_t local) noexcept = 0;
   // False when the memory is gone: at the end.
   virtual bool open() const noexcept = 0;
   virtual void give_back(unsigned number) noexcept = 0;
-  // The board is about to be destroyed.
-  virtual void forget(Board& board) noexcept = 0;
+  // The area is about to be destroyed.
+  virtual void forget(SharedArea& area) noexcept = 0;
 
  protected:
-  ~BoardHost() = default;
+  ~AreaHost() = default;
 };
 
-class Board {
+class SharedArea {
  public:
   static constexpr int kEverybody = -1, kNone = -1;
-  static constexpr std::uint64_t kMostBytes = BoardMemory::kSheetBytes;
+  static constexpr std::uint64_t kMostBytes = AreaMemory::kBufferBytes;
 
   // What a wait has to hope for.
   enum class Outlook {
@@ -155,10 +155,11 @@ class Board {
   };
 
   // `members`: their numbers on the host, in the order of ranks.
-  Board(BoardHost& host, unsigned number, const BoardMemory& memory, std::vector<std::uint32_t> members, int rank) noexcept;
-  ~Board();
-  Board(const Board&) = delete;
-  Board& operator=(const Board&) = delete;
+  SharedArea(AreaHost& host, unsigned number, const AreaMemory& memory, std::vector<std::uint32_t> members,
+             int rank) noexcept;
+  ~SharedArea();
+  SharedArea(const SharedArea&) = delete;
+  SharedArea& operator=(const SharedArea&) = delete;
 
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }
@@ -174,12 +175,12 @@ class Board {
 
   // The round that everybody must have posted before this rank may post `bytes` in `round`.
   static std::uint64_t needed_before(std::uint64_t round, std::uint64_t bytes) noexcept {
-    const std::uint64_t kept = bytes > BoardCell::kBytes ? BoardMemory::kSheetRounds : BoardMemory::kCellRounds;
+    const std::uint64_t kept = bytes > AreaSlot::kBytes ? AreaMemory::kBufferRounds : AreaMemory::kSlotRounds;
     return round + 1 - kept;  // below zero, which is very large, in the first rounds: see all_posted()
   }
   bool may_post(std::uint64_t round, std::uint64_t bytes) noexcept { return all_posted(needed_before(round, bytes)); }
   // Where the bytes go, before post().
-  std::byte* place(std::uint64_t round, std::uint64_t bytes) noexcept { return data(rank_, round, bytes); }
+  std::byte* destination(std::uint64_t round, std::uint64_t bytes) noexcept { return data(rank_, round, bytes); }
   // `wakes_each`: somebody may wait for this post alone, not for that of everybody.
   // `what` it belongs to.
   void post(std::uint64_t round, std::uint64_t bytes, std::uint64_t what, bool wakes_each) noexcept;
@@ -194,16 +195,16 @@ class Board {
 
   // Pairs with store_release(stamp) in post().
   bool posted(int rank, std::uint64_t round) const noexcept {
-    return BoardCell::is_past(load_acquire(memory_.cell(static_cast<std::uint64_t>(rank), round).stamp), round);
+    return AreaSlot::is_past(load_acquire(memory_.slot(static_cast<std::uint64_t>(rank), round).stamp), round);
   }
   bool all_posted(std::uint64_t round) noexcept {
-    return round < complete_ || round + BoardMemory::kCellRounds < BoardMemory::kCellRounds || scan(round);
+    return round < complete_ || round + AreaMemory::kSlotRounds < AreaMemory::kSlotRounds || scan(round);
   }
   // Of at most kMostBytes, whatever a peer writes there. The length is read once: read again for the data's place, it could be another
-  // one by then, and lead beyond the cell.
+  // one by then, and lead beyond the slot.
   Posted read(int rank, std::uint64_t round) const noexcept {
-    const BoardCell& cell = memory_.cell(static_cast<std::uint64_t>(rank), round);
-    const std::uint64_t bytes = std::min(BoardCell::length(load_relaxed(cell.stamp)), kMostBytes);
+    const AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank), round);
+    const std::uint64_t bytes = std::min(AreaSlot::length(load_relaxed(slot.stamp)), kMostBytes);
     return {data(rank, round, bytes), bytes};
   }
 
@@ -242,17 +243,17 @@ class Board {
  private:
   std::byte* data(int rank, std::uint64_t round, std::uint64_t bytes) const noexcept {
     const auto r = static_cast<std::uint64_t>(rank);
-    return bytes > BoardCell::kBytes ? memory_.sheet(r, round) : memory_.cell(r, round).data;
+    return bytes > AreaSlot::kBytes ? memory_.buffer(r, round) : memory_.slot(r, round).data;
   }
   bool ready() noexcept {
     return watched_rank_ == kEverybody ? all_posted(watched_round_) : see(watched_rank_, watched_round_);
   }
   // posted(), and compares: only in the round that we have posted last, which is safe from being written over as long as it is that.
   bool see(int rank, std::uint64_t round) noexcept {
-    const BoardCell& cell = memory_.cell(static_cast<std::uint64_t>(rank), round);
-    if (!BoardCell::is_past(load_acquire(cell.stamp), round)) return false;
-    if (round == my_round_ && cell.what != my_what_ && !differs()) [[unlikely]]
-      difference_ = {rank, cell.what, my_what_};
+    const AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank), round);
+    if (!AreaSlot::is_past(load_acquire(slot.stamp), round)) return false;
+    if (round == my_round_ && slot.what != my_what_ && !differs()) [[unlikely]]
+      difference_ = {rank, slot.what, my_what_};
     return true;
   }
   bool scan(std::uint64_t round) noexcept;
@@ -260,8 +261,8 @@ class Board {
   int deserter() const noexcept;
   const Status* why_lost(int rank) const noexcept;
 
-  BoardHost& host_;
-  BoardMemory memory_;
+  AreaHost& host_;
+  AreaMemory memory_;
   const unsigned number_;
   const std::vector<std::uint32_t> members_;
   const int rank_;
@@ -289,27 +290,27 @@ class Board {
   bool announced_ = false;
 };
 
-// The boards of one host.
-class Boards {
+// The areas of one host.
+class AreaPool {
  public:
   static constexpr unsigned kNone = ~0u;
   static constexpr unsigned kCount = 64;
   static constexpr unsigned kWorld = 0;  // MPI_COMM_WORLD has it for ever
 
-  // Claims a board that no communicator uses, or kNone. The process that leads the making of a communicator does this before it tells
-  // the others `key`, the communicator's context id, by which they find the board.
+  // Claims an area that no communicator uses, or kNone. The process that leads the creation of a communicator does this before it tells
+  // the others `key`, the communicator's context id, by which they find the area.
   virtual unsigned claim(std::uint64_t key) noexcept = 0;
-  // The board that is claimed for `key`, or kNone. A member may ask until it has left the board.
+  // The area that is claimed for `key`, or kNone. A member may ask until it has left the area.
   virtual unsigned find(std::uint64_t key) noexcept = 0;
-  // Gives back a board that no member has opened.
+  // Gives back an area that no member has opened.
   virtual void give_back(unsigned number) noexcept = 0;
-  // Whether all of these can meet at a board.
+  // Whether all of these can meet at an area.
   virtual bool all_here(const std::vector<PeerId>& members) const noexcept = 0;
-  // This process's end of a board; null when not all members are here.
-  virtual std::unique_ptr<Board> open_board(unsigned number, const std::vector<PeerId>& members, int rank) = 0;
+  // This process's end of an area; null when not all members are here.
+  virtual std::unique_ptr<SharedArea> open_area(unsigned number, const std::vector<PeerId>& members, int rank) = 0;
 
  protected:
-  ~Boards() = default;
+  ~AreaPool() = default;
 };
 
 }  // namespace lapwing::net

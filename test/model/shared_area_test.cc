@@ -1,4 +1,4 @@
-// Boards (src/net/shm/board_room.h): ranks that post, and sleep until all have posted, round after round; or until one of them,
+// Shared areas (src/net/shm/area_pool.h): ranks that post, and sleep until all have posted, round after round; or until one of them,
 // the root, has: then rank 2 comes only after rank 1 has heard the root. Only a poster that sees the round complete, or the root, looks for sleepers. Memory is weak.
 // A rank may leave instead of posting in the last round (the root, if there is one): then no rank may sleep on.
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ enum class Without {
   kScanAfterFence,    // post() looks at the others' stamps first, and fences then
   kFenceWhenArming,   // arm(): between the flags and the look at the stamps
   kLookWhenArming,    // arm() does not look again
-  kWatching,          // arm() does not say that it waits at this board
+  kWatching,          // arm() does not say that it waits at this area
   kWatchingFirst,     // arm() says so after its fence only
   kStampBeforeBell,   // the stamp is published after the sleepers have been rung
   kBell,              // no bell is rung
@@ -28,7 +28,7 @@ enum class Without {
 };
 
 template <int kRanks>
-class Board {
+class SharedArea {
  public:
   enum Word { kStamp = 0, kWatching = kRanks, kSleeping = 2 * kRanks, kGone = 3 * kRanks, kWords = 3 * kRanks + 1 };
 
@@ -42,8 +42,13 @@ class Board {
     Rank rank[kRanks];
   };
 
-  Board(Without without, int rounds, bool rooted, bool one_leaves = false)
-      : without_(without), rounds_(rounds), rooted_(rooted), leaver_(!one_leaves ? -1 : rooted ? 0 : kRanks - 1) {}
+  SharedArea(Without without, int rounds, bool rooted, bool one_leaves = false)
+      : without_(without),
+        rounds_(rounds),
+        rooted_(rooted),
+        leaver_(!one_leaves ? -1
+                : rooted    ? 0
+                            : kRanks - 1) {}
   int threads() const { return 2 * kRanks; }
   void begin(State&) const {}
   const char* broken(const State&) const { return nullptr; }
@@ -58,8 +63,26 @@ class Board {
   }
 
  private:
-  enum At { kPost, kLeaveFence, kFence, kScan, kLookForWatchers, kReadFlag, kTakeFlag, kRing, kLatePost, kLook, kArm, kRaise,
-            kArmFence, kLateArm, kCheck, kSleep, kLower, kDone };
+  enum At {
+    kPost,
+    kLeaveFence,
+    kFence,
+    kScan,
+    kLookForWatchers,
+    kReadFlag,
+    kTakeFlag,
+    kRing,
+    kLatePost,
+    kLook,
+    kArm,
+    kRaise,
+    kArmFence,
+    kLateArm,
+    kCheck,
+    kSleep,
+    kLower,
+    kDone
+  };
 
   bool has_posted(const State& s, int me, int peer) const {
     return s.memory.load(me, kStamp + peer) > s.rank[me].round;
@@ -156,7 +179,8 @@ class Board {
       case kArm:
         if (!s.memory.takes_store(me)) return false;
         step.name("says that it waits here");
-        if (without_ != Without::kWatching && without_ != Without::kWatchingFirst) s.memory.store(me, kWatching + me, 1);
+        if (without_ != Without::kWatching && without_ != Without::kWatchingFirst)
+          s.memory.store(me, kWatching + me, 1);
         return next(kRaise);
       case kRaise:
         if (!s.memory.takes_store(me)) return false;
@@ -202,45 +226,45 @@ class Board {
   int leaver_;
 };
 
-TEST(BoardModel, NobodySleepsOverACompleteRound) {
+TEST(SharedAreaModel, NobodySleepsOverACompleteRound) {
   for (const bool rooted : {false, true}) {
-    const Verdict three = check(Board<3>(Without::kNothing, 2, rooted));
+    const Verdict three = check(SharedArea<3>(Without::kNothing, 2, rooted));
     EXPECT_EQ(three.kind, Verdict::kHolds) << three.why;
-    const Verdict two = check(Board<2>(Without::kNothing, 3, rooted));
+    const Verdict two = check(SharedArea<2>(Without::kNothing, 3, rooted));
     EXPECT_EQ(two.kind, Verdict::kHolds) << two.why;
     RecordProperty(rooted ? "rooted" : "all", static_cast<int>(three.states + two.states));
   }
 }
 
-TEST(BoardModel, NobodySleepsWhenARankHasLeft) {
+TEST(SharedAreaModel, NobodySleepsWhenARankHasLeft) {
   for (const bool rooted : {false, true}) {
-    const Verdict three = check(Board<3>(Without::kNothing, 1, rooted, true));
+    const Verdict three = check(SharedArea<3>(Without::kNothing, 1, rooted, true));
     EXPECT_EQ(three.kind, Verdict::kHolds) << three.why;
-    const Verdict two = check(Board<2>(Without::kNothing, 2, rooted, true));
+    const Verdict two = check(SharedArea<2>(Without::kNothing, 2, rooted, true));
     EXPECT_EQ(two.kind, Verdict::kHolds) << two.why;
     for (const Without without : {Without::kFenceWhenLeaving, Without::kBellWhenLeaving, Without::kLookForTheGone,
                                   Without::kFenceWhenArming, Without::kWatching}) {
-      const Verdict verdict = check(Board<3>(without, 1, rooted, true));
+      const Verdict verdict = check(SharedArea<3>(without, 1, rooted, true));
       EXPECT_EQ(verdict.kind, Verdict::kStuck) << static_cast<int>(without) << " " << verdict.states;
     }
   }
 }
 
-class BoardMutant : public ::testing::TestWithParam<std::tuple<Without, bool>> {};
+class SharedAreaMutant : public ::testing::TestWithParam<std::tuple<Without, bool>> {};
 
-TEST_P(BoardMutant, IsFoundOut) {
+TEST_P(SharedAreaMutant, IsFoundOut) {
   const auto [without, rooted] = GetParam();
-  const Verdict verdict = check(Board<3>(without, 1, rooted));
+  const Verdict verdict = check(SharedArea<3>(without, 1, rooted));
   EXPECT_EQ(verdict.kind, Verdict::kStuck) << verdict.states;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, BoardMutant,
+INSTANTIATE_TEST_SUITE_P(All, SharedAreaMutant,
                          ::testing::Combine(::testing::Values(Without::kFenceAfterStamp, Without::kScanAfterFence,
                                                               Without::kFenceWhenArming, Without::kLookWhenArming,
                                                               Without::kWatching, Without::kWatchingFirst,
                                                               Without::kStampBeforeBell, Without::kBell),
                                             ::testing::Values(false)));
-INSTANTIATE_TEST_SUITE_P(Rooted, BoardMutant,
+INSTANTIATE_TEST_SUITE_P(Rooted, SharedAreaMutant,
                          ::testing::Combine(::testing::Values(Without::kFenceAfterStamp, Without::kFenceWhenArming,
                                                               Without::kWatching, Without::kBell,
                                                               Without::kRootRingsAll),

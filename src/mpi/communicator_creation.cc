@@ -1,11 +1,11 @@
-#include "mpi/making.h"
+#include "mpi/communicator_creation.h"
 
 #include <algorithm>
 #include <mutex>
 #include <optional>
 #include <utility>
 
-#include "coll/seat.h"
+#include "coll/area_place.h"
 #include "comm/error_handler.h"
 #include "mpi/handles.h"
 
@@ -74,18 +74,18 @@ Status split_within(comm::Communicator& parent, int color, int key, comm::Commun
 }  // namespace
 
 coll::Services services() noexcept {
-  return {process().engine, *process().messenger, process().network->boards()};
+  return {process().engine, *process().messenger, process().network->areas()};
 }
 
 Proposal::Proposal() noexcept {
   const std::lock_guard guard(process().engine.lock());
   context_ = process().context_ids->take();
-  net::Boards* boards = process().network->boards();
-  board_ = boards != nullptr ? boards->claim(context_) : net::Boards::kNone;
+  net::AreaPool* areas = process().network->areas();
+  area_ = areas != nullptr ? areas->claim(context_) : net::AreaPool::kNone;
 }
 
 Proposal::~Proposal() {
-  if (board_ != net::Boards::kNone) process().network->boards()->give_back(board_);
+  if (area_ != net::AreaPool::kNone) process().network->areas()->give_back(area_);
 }
 
 void Proposal::settle(comm::Communicator& made) noexcept {
@@ -94,15 +94,15 @@ void Proposal::settle(comm::Communicator& made) noexcept {
 }
 
 void Proposal::settle_later(comm::Communicator& made) noexcept {
-  if (board_ == net::Boards::kNone || made.is_inter() || made.size() < 2) return;
-  net::Boards* boards = process().network->boards();
-  if (!boards->all_here(made.local_group().members())) return;
-  made.seat = std::make_unique<coll::Seat>(*boards, board_, context_);
-  board_ = net::Boards::kNone;
+  if (area_ == net::AreaPool::kNone || made.is_inter() || made.size() < 2) return;
+  net::AreaPool* areas = process().network->areas();
+  if (!areas->all_here(made.local_group().members())) return;
+  made.place = std::make_unique<coll::AreaPlace>(*areas, area_, context_);
+  area_ = net::AreaPool::kNone;
 }
 
 void Proposal::settled(comm::Communicator& made) noexcept {
-  if (made.seat && !coll::seat_of(made).claimed_for(made.context())) made.seat.reset();
+  if (made.place && !coll::place_of(made).claimed_for(made.context())) made.place.reset();
 }
 
 std::uint64_t take_context() noexcept {
@@ -117,7 +117,7 @@ comm::Communicator* make_communicator(std::uint64_t context, std::vector<comm::P
   comm::Group* near = comm::Group::make(std::move(local), self);
   if (parent != nullptr) near->session = parent->local_group().session;
   auto* made = new comm::Communicator(context, near, far);
-  made->crowded = process().job.crowded();
+  made->oversubscribed = process().job.oversubscribed();
   if (parent != nullptr) adopt_error_handler(*made, parent->error_handler());
   return made;
 }
@@ -126,7 +126,7 @@ comm::Communicator* make_alike(std::uint64_t context, comm::Communicator& parent
   parent.local_group().retain();
   if (parent.is_inter()) parent.remote_group()->retain();
   auto* made = new comm::Communicator(context, &parent.local_group(), parent.remote_group());
-  made->crowded = parent.crowded;
+  made->oversubscribed = parent.oversubscribed;
   adopt_error_handler(*made, parent.error_handler());
   return made;
 }

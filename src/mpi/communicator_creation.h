@@ -17,8 +17,8 @@ namespace lapwing::mpi {
 
 coll::Services services() noexcept;
 
-// A context id of this process, for a communicator that it might lead, and with it a board (coll/seat.h) where there is one. The
-// board goes back with the proposal, unless the members agreed on this one.
+// A context id of this process, for a communicator that it might lead, and with it an area (coll/area_place.h) where there is one. The
+// area goes back with the proposal, unless the members agreed on this one.
 class Proposal {
  public:
   Proposal() noexcept;
@@ -34,11 +34,11 @@ class Proposal {
   static void settled(comm::Communicator& made) noexcept;
 
  private:
-  unsigned board_;
+  unsigned area_;
   std::uint64_t context_;
 };
 
-// A context id for a communicator that two groups agree on: it has no board.
+// A context id for a communicator that two groups agree on: it has no area.
 std::uint64_t take_context() noexcept;
 
 // The error handler is inherited from `parent`; null: the default one. `remote` empty: an intra-communicator.

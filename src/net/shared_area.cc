@@ -1,4 +1,4 @@
-#include "net/board.h"
+#include "net/shared_area.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,8 +9,8 @@
 namespace lapwing::net {
 
 // The key came in a message, after the members before us had left; so their last word on the rounds is visible.
-Board::Board(BoardHost& host, unsigned number, const BoardMemory& memory, std::vector<std::uint32_t> members,
-             int rank) noexcept
+SharedArea::SharedArea(AreaHost& host, unsigned number, const AreaMemory& memory, std::vector<std::uint32_t> members,
+                       int rank) noexcept
     : host_(host),
       memory_(memory),
       number_(number),
@@ -20,30 +20,30 @@ Board::Board(BoardHost& host, unsigned number, const BoardMemory& memory, std::v
       next_round_(load_acquire(memory.header().first_round)),
       complete_(next_round_) {}
 
-Board::~Board() {
+SharedArea::~SharedArea() {
   LAPWING_CHECK(watcher_ == nullptr);
   leave();
   host_.forget(*this);
 }
 
-// The last one to leave gives the board back. Where the program is in order all have taken the same rounds; the next use begins
+// The last one to leave gives the area back. Where the program is in order all have taken the same rounds; the next use begins
 // behind those of the rank that took most in any case, so that no old stamp passes for a new one. That round may be told only when
 // all have left: a member opens its end when it first needs it, and must then find the round with which this use began.
-void Board::leave() noexcept {
+void SharedArea::leave() noexcept {
   if (left_ || !host_.open()) return;
   left_ = true;
-  BoardHeader& header = memory_.header();
+  AreaHeader& header = memory_.header();
   std::uint64_t end = load_relaxed(header.end_round);
   while (end < next_round_ && !header.end_round.compare_exchange_weak(end, next_round_, std::memory_order_relaxed)) {
   }
   store_relaxed(memory_.gone(static_cast<std::uint64_t>(rank_)), std::uint8_t{1});
-  LAPWING_DELAY_POINT("board.leave");
+  LAPWING_DELAY_POINT("area.leave");
   const bool last = header.left.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(size_);
   if (!last) {
     full_fence();  // gone before the others' `watching`; pairs with the fence of arm()
     return wake_watching();
   }
-  if (number_ == Boards::kWorld) return;
+  if (number_ == AreaPool::kWorld) return;
   for (int rank = 0; rank < size_; ++rank)
     store_relaxed(memory_.gone(static_cast<std::uint64_t>(rank)), std::uint8_t{0});
   store_relaxed(header.left, 0u);
@@ -51,7 +51,7 @@ void Board::leave() noexcept {
   host_.give_back(number_);
 }
 
-bool Board::scan(std::uint64_t round) noexcept {
+bool SharedArea::scan(std::uint64_t round) noexcept {
   if (scanned_round_ != round) {
     scanned_round_ = round;
     scanned_ = 0;
@@ -66,26 +66,26 @@ bool Board::scan(std::uint64_t round) noexcept {
   return true;
 }
 
-void Board::post(std::uint64_t round, std::uint64_t bytes, std::uint64_t what, bool wakes_each) noexcept {
-  BoardCell& cell = memory_.cell(static_cast<std::uint64_t>(rank_), round);
-  cell.what = my_what_ = what;
+void SharedArea::post(std::uint64_t round, std::uint64_t bytes, std::uint64_t what, bool wakes_each) noexcept {
+  AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank_), round);
+  slot.what = my_what_ = what;
   my_round_ = round;
-  LAPWING_DELAY_POINT("board.post");
-  store_release(cell.stamp, BoardCell::stamp_of(round, bytes));
-  LAPWING_DELAY_POINT("board.posted");
+  LAPWING_DELAY_POINT("area.post");
+  store_release(slot.stamp, AreaSlot::stamp_of(round, bytes));
+  LAPWING_DELAY_POINT("area.posted");
   full_fence();  // stamp before the others' stamps and `watching`; pairs with the fences of arm() and of another post()
   if (wakes_each || all_posted(round)) wake_watching();
 }
 
-void Board::wake_watching() noexcept {
-  LAPWING_DELAY_POINT("board.wake");
+void SharedArea::wake_watching() noexcept {
+  LAPWING_DELAY_POINT("area.wake");
   for (int rank = 0; rank < size_; ++rank) {
     if (rank == rank_ || load_relaxed(memory_.watching(static_cast<std::uint64_t>(rank))) == 0) continue;
     host_.wake(members_[static_cast<std::size_t>(rank)]);
   }
 }
 
-Board::Outlook Board::watch(Watcher& watcher, int rank, std::uint64_t round) noexcept {
+SharedArea::Outlook SharedArea::watch(Watcher& watcher, int rank, std::uint64_t round) noexcept {
   LAPWING_CHECK(watcher_ == nullptr);
   watched_rank_ = rank;
   watched_round_ = round;
@@ -97,19 +97,19 @@ Board::Outlook Board::watch(Watcher& watcher, int rank, std::uint64_t round) noe
   return outlook();
 }
 
-void Board::unwatch() noexcept {
+void SharedArea::unwatch() noexcept {
   if (watcher_ == nullptr) return;
   host_.unwatch(*this);
   end_watch();
 }
 
-Board::Watcher& Board::end_watch() noexcept {
+SharedArea::Watcher& SharedArea::end_watch() noexcept {
   if (announced_) store_relaxed(memory_.watching(static_cast<std::uint64_t>(rank_)), std::uint8_t{0});
   announced_ = false;
   return *std::exchange(watcher_, nullptr);
 }
 
-std::vector<int> Board::missing(const Watcher& watcher) const {
+std::vector<int> SharedArea::missing(const Watcher& watcher) const {
   std::vector<int> ranks;
   for (int rank = 0; watcher_ == &watcher && rank < size_; ++rank) {
     const bool wanted = watched_rank_ == kEverybody || watched_rank_ == rank;
@@ -120,7 +120,7 @@ std::vector<int> Board::missing(const Watcher& watcher) const {
 
 // A rank that has gone and has not posted the watched round, or kNone. What it posted before it went is visible with the word that
 // it has gone: load_acquire() pairs with the count in leave(); a goodbye comes after the posts as well.
-int Board::deserter() const noexcept {
+int SharedArea::deserter() const noexcept {
   const bool some_left = load_acquire(memory_.header().left) != 0;
   for (int rank = 0; rank < size_; ++rank) {
     const bool left = some_left && load_acquire(memory_.gone(static_cast<std::uint64_t>(rank))) != 0;
@@ -129,30 +129,30 @@ int Board::deserter() const noexcept {
   return kNone;
 }
 
-Board::Difference Board::compare_last() const noexcept {
+SharedArea::Difference SharedArea::compare_last() const noexcept {
   if (my_round_ == ~std::uint64_t{0}) return {};
   for (int rank = 0; rank < size_; ++rank) {
-    const BoardCell& cell = memory_.cell(static_cast<std::uint64_t>(rank), my_round_);
-    const std::uint64_t stamp = load_acquire(cell.stamp);
-    if (!BoardCell::is_past(stamp, my_round_)) return {rank, 0, my_what_};
-    if (!BoardCell::is_past(stamp, my_round_ + 1) && cell.what != my_what_) return {rank, cell.what, my_what_};
+    const AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank), my_round_);
+    const std::uint64_t stamp = load_acquire(slot.stamp);
+    if (!AreaSlot::is_past(stamp, my_round_)) return {rank, 0, my_what_};
+    if (!AreaSlot::is_past(stamp, my_round_ + 1) && slot.what != my_what_) return {rank, slot.what, my_what_};
   }
   return {};
 }
 
-const Status* Board::why_lost(int rank) const noexcept {
+const Status* SharedArea::why_lost(int rank) const noexcept {
   const auto at = std::find_if(lost_.begin(), lost_.end(), [rank](const Lost& lost) { return lost.rank == rank; });
   return at != lost_.end() ? &at->why : nullptr;
 }
 
-Status Board::why_never() const {
+Status SharedArea::why_never() const {
   const int rank = deserter();
   if (const Status* why = why_lost(rank)) return why->copy();
   return Status::error(MPI_ERR_OTHER,
                        "rank %d of the communicator has freed it, or has finalized MPI, before it took part", rank);
 }
 
-void Board::lose(std::uint32_t local, const Status& why) {
+void SharedArea::lose(std::uint32_t local, const Status& why) {
   const auto at = std::find(members_.begin(), members_.end(), local);
   if (at == members_.end()) return;
   const int rank = static_cast<int>(at - members_.begin());

@@ -1,0 +1,295 @@
+// AreaPool in one process: several rooms on one segment, each a rank's.
+#include "net/shm/area_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lapwing::net::shm {
+namespace {
+
+struct Rank final : SegmentAreaPool::Ringer {
+  Rank(Segment& segment, const std::vector<std::int32_t>& local_of) : pool(segment, local_of, *this) {}
+  void ring_sleeper(std::uint32_t local) noexcept override { rung.push_back(local); }
+  SegmentAreaPool pool;
+  std::vector<std::uint32_t> rung;
+};
+
+struct Watcher final : SharedArea::Watcher {
+  void on_posted() noexcept override { ++posted; }
+  void on_member_lost(const Status& status) noexcept override { why = status.text(); }
+  int posted = 0;
+  std::string why;
+};
+
+class AreaPoolTest : public testing::Test {
+ protected:
+  static constexpr std::uint32_t kRanks = 3;
+  static constexpr std::uint64_t kCall = 7;
+  static constexpr std::uint64_t kKey = 100;
+
+  void SetUp() override {
+    ASSERT_TRUE(segment_.create(kRanks, kMinRingBytes, file_).ok());
+    for (std::uint32_t i = 0; i < kRanks; ++i) ranks_.push_back(std::make_unique<Rank>(segment_, local_of_));
+  }
+  SegmentAreaPool& pool(int rank) { return ranks_[static_cast<std::size_t>(rank)]->pool; }
+  const std::vector<std::uint32_t>& rung(int rank) { return ranks_[static_cast<std::size_t>(rank)]->rung; }
+  // All ranks at one area, in the order of the host.
+  std::vector<std::unique_ptr<SharedArea>> open(unsigned number) {
+    std::vector<std::unique_ptr<SharedArea>> made;
+    for (int rank = 0; rank < static_cast<int>(kRanks); ++rank)
+      made.push_back(pool(rank).open_area(number, {4, 7, 9}, rank));
+    return made;
+  }
+
+  // Ranks 4, 7 and 9 of the job are here.
+  const std::vector<std::int32_t> local_of_{-1, -1, -1, -1, 0, -1, -1, 1, -1, 2};
+  OwnedFd file_;
+  Segment segment_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
+};
+
+TEST_F(AreaPoolTest, AreasAreClaimedOnceAndRunOut) {
+  std::vector<bool> taken(AreaPool::kCount);
+  for (unsigned i = 1; i < AreaPool::kCount; ++i) {
+    const unsigned number = pool(static_cast<int>(i % kRanks)).claim(kKey);
+    ASSERT_LT(number, AreaPool::kCount);
+    EXPECT_NE(number, AreaPool::kWorld);
+    EXPECT_FALSE(taken[number]);
+    taken[number] = true;
+  }
+  EXPECT_EQ(pool(0).claim(kKey), AreaPool::kNone);
+  pool(2).give_back(17);
+  EXPECT_EQ(pool(1).claim(kKey), 17u);
+}
+
+TEST_F(AreaPoolTest, OthersFindAnAreaByItsKeyUntilItIsGivenBack) {
+  EXPECT_EQ(pool(1).find(kKey), AreaPool::kNone);
+  const unsigned first = pool(0).claim(kKey);
+  const unsigned second = pool(2).claim(kKey + 1);
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(pool(rank).find(kKey), first);
+    EXPECT_EQ(pool(rank).find(kKey + 1), second);
+    EXPECT_EQ(pool(rank).find(kKey + 2), AreaPool::kNone);
+  }
+  auto areas = open(first);
+  areas.pop_back();
+  EXPECT_EQ(pool(0).find(kKey), first);
+  areas.clear();  // the last member leaves
+  EXPECT_EQ(pool(0).find(kKey), AreaPool::kNone);
+  pool(2).give_back(second);
+  EXPECT_EQ(pool(0).find(kKey + 1), AreaPool::kNone);
+}
+
+TEST_F(AreaPoolTest, OnlyRanksOfThisHostMeet) {
+  EXPECT_TRUE(pool(0).all_here({9, 4}));
+  EXPECT_FALSE(pool(0).all_here({4, 5}));
+  EXPECT_EQ(pool(0).open_area(1, {4, 5}, 0), nullptr);
+  EXPECT_EQ(pool(0).open_area(1, {4, 1000}, 0), nullptr);
+  EXPECT_EQ(pool(0).open_area(AreaPool::kCount, {4, 7}, 0), nullptr);
+}
+
+TEST_F(AreaPoolTest, TheLastToLeaveGivesTheAreaBackAndItsRoundsGoOn) {
+  const unsigned number = pool(0).claim(kKey);
+  for (unsigned other = 0; pool(0).claim(kKey) != AreaPool::kNone; ++other) ASSERT_LT(other, AreaPool::kCount);
+  for (std::uint64_t use = 0; use < 3; ++use) {
+    auto areas = open(number);
+    for (auto& area : areas) EXPECT_EQ(area->take_rounds(5), use * 5);
+    for (auto& area : areas) {
+      EXPECT_EQ(pool(1).claim(kKey), AreaPool::kNone);
+      area.reset();
+    }
+    EXPECT_EQ(pool(1).claim(kKey), number);
+  }
+}
+
+TEST_F(AreaPoolTest, MemoryIsWrittenAgainOnlyWhenAllHaveReadIt) {
+  auto areas = open(AreaPool::kWorld);
+  const std::uint64_t small = AreaSlot::kBytes, large = small + 1;
+  for (std::uint64_t round = 0; round < 20; ++round) {
+    // Rank 0 runs ahead as far as it may.
+    for (auto& area : areas) EXPECT_TRUE(area->may_post(round, large)) << "all are through with the round before last";
+    areas[0]->post(round, 0, kCall, false);
+    EXPECT_FALSE(areas[0]->may_post(round + 2, large));
+    EXPECT_TRUE(round < 2 || areas[0]->may_post(round + 2, small));
+    areas[1]->post(round, 0, kCall, false);
+    EXPECT_FALSE(areas[0]->all_posted(round));
+    areas[2]->post(round, 0, kCall, false);
+    EXPECT_TRUE(areas[0]->all_posted(round));
+  }
+}
+
+TEST_F(AreaPoolTest, WhatIsPostedIsThereForAll) {
+  auto areas = open(AreaPool::kWorld);
+  for (const std::uint64_t bytes : {std::uint64_t{0}, AreaSlot::kBytes, AreaSlot::kBytes + 1, SharedArea::kMostBytes}) {
+    const std::uint64_t round = areas[0]->take_rounds(1);
+    for (int rank = 0; rank < 3; ++rank) {
+      SharedArea& area = *areas[static_cast<std::size_t>(rank)];
+      std::memset(area.destination(round, bytes), 'a' + rank, bytes);
+      area.post(round, bytes, kCall, false);
+    }
+    for (auto& area : areas) {
+      for (int rank = 0; rank < 3; ++rank) {
+        EXPECT_TRUE(area->posted(rank, round));
+        const SharedArea::Posted posted = area->read(rank, round);
+        ASSERT_EQ(posted.bytes, bytes);
+        const std::string text(reinterpret_cast<const char*>(posted.data), bytes);
+        EXPECT_EQ(text, std::string(bytes, static_cast<char>('a' + rank)));
+      }
+    }
+  }
+}
+
+TEST_F(AreaPoolTest, ASleeperIsRungByWhoeverCompletesTheRound) {
+  auto areas = open(AreaPool::kWorld);
+  Watcher watcher;
+  areas[2]->post(0, 0, kCall, false);
+  EXPECT_EQ(areas[2]->watch(watcher, SharedArea::kEverybody, 0), SharedArea::Outlook::kNotYet);
+  pool(2).arm();
+  EXPECT_FALSE(pool(2).work_left());
+  areas[0]->post(0, 0, kCall, false);
+  EXPECT_TRUE(rung(0).empty()) << "it is not complete";
+  areas[1]->post(0, 0, kCall, false);
+  EXPECT_EQ(rung(1), std::vector<std::uint32_t>{2});
+  EXPECT_TRUE(pool(2).work_left());
+  EXPECT_TRUE(pool(2).poll());
+  EXPECT_EQ(watcher.posted, 1);
+  EXPECT_FALSE(pool(2).poll());
+  areas[2]->post(1, 0, kCall, false);
+  areas[0]->post(1, 0, kCall, false);
+  areas[1]->post(1, 0, kCall, false);
+  EXPECT_EQ(rung(1).size(), 1u) << "nobody waits here any more";
+}
+
+TEST_F(AreaPoolTest, ARootRingsWithoutTheOthers) {
+  auto areas = open(AreaPool::kWorld);
+  Watcher watcher;
+  areas[1]->post(0, 0, kCall, false);
+  EXPECT_EQ(areas[1]->watch(watcher, 0, 0), SharedArea::Outlook::kNotYet);
+  pool(1).arm();
+  areas[0]->post(0, 0, kCall, true);
+  EXPECT_EQ(rung(0), std::vector<std::uint32_t>{1});
+  EXPECT_TRUE(pool(1).poll());
+}
+
+TEST_F(AreaPoolTest, WhoBeginsToWaitWhileArmedSaysSoAtOnce) {
+  auto areas = open(AreaPool::kWorld);
+  Watcher watcher;
+  pool(1).arm();
+  areas[1]->post(0, 0, kCall, false);
+  EXPECT_EQ(areas[1]->watch(watcher, SharedArea::kEverybody, 0), SharedArea::Outlook::kNotYet);
+  areas[0]->post(0, 0, kCall, false);
+  areas[2]->post(0, 0, kCall, false);
+  EXPECT_EQ(rung(2), std::vector<std::uint32_t>{1});
+  areas[1]->unwatch();
+  EXPECT_FALSE(pool(1).poll());
+  EXPECT_EQ(areas[1]->watch(watcher, SharedArea::kEverybody, 0), SharedArea::Outlook::kThere) << "it is there already";
+}
+
+TEST_F(AreaPoolTest, ALostMemberEndsTheWait) {
+  auto areas = open(AreaPool::kWorld);
+  Watcher watcher;
+  EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kEverybody, 0), SharedArea::Outlook::kNotYet);
+  pool(0).lose(2, Status::error(MPI_ERR_OTHER, "gone"));
+  EXPECT_EQ(watcher.why, "gone");
+  EXPECT_TRUE(pool(0).idle());
+  EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kEverybody, 0), SharedArea::Outlook::kNever)
+      << "nor does one that begins later";
+  EXPECT_STREQ(areas[0]->why_never().text(), "gone");
+  auto later = pool(0).open_area(pool(0).claim(kKey), {4, 9}, 0);
+  EXPECT_EQ(later->watch(watcher, 1, 0), SharedArea::Outlook::kNever) << "nor one at an area that is opened later";
+}
+
+TEST_F(AreaPoolTest, WhatALostMemberHasPostedCounts) {
+  auto areas = open(AreaPool::kWorld);
+  Watcher watcher;
+  areas[2]->post(0, 0, kCall, false);
+  areas[0]->post(0, 0, kCall, false);
+  EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kEverybody, 0), SharedArea::Outlook::kNotYet);
+  pool(0).lose(2, Status::error(MPI_ERR_OTHER, "gone"));
+  EXPECT_EQ(watcher.why, "");
+  areas[1]->post(0, 0, kCall, false);
+  EXPECT_TRUE(pool(0).poll());
+  EXPECT_EQ(watcher.posted, 1);
+  areas[0]->post(1, 0, kCall, false);
+  EXPECT_EQ(areas[0]->watch(watcher, 1, 1), SharedArea::Outlook::kNever) << "rank 1 may need rank 2's part";
+}
+
+TEST_F(AreaPoolTest, AMemberThatLeavesSaysSoOnTheArea) {
+  const unsigned number = pool(0).claim(kKey);
+  auto areas = open(number);
+  Watcher watcher;
+  for (auto& area : areas) EXPECT_EQ(area->take_rounds(2), 0u);
+  areas[1]->post(0, 0, kCall, false);
+  areas[0]->post(0, 0, kCall, false);
+  EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kEverybody, 0), SharedArea::Outlook::kNotYet);
+  pool(0).arm();
+  pool(1).leave();
+  EXPECT_EQ(rung(1), std::vector<std::uint32_t>{0});
+  EXPECT_FALSE(pool(0).work_left()) << "it has posted";
+  areas[2]->post(0, 0, kCall, false);
+  EXPECT_TRUE(pool(0).poll());
+  EXPECT_EQ(watcher.posted, 1);
+  pool(0).disarm();
+  areas[0]->post(1, 0, kCall, false);
+  EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kEverybody, 1), SharedArea::Outlook::kNever);
+  EXPECT_NE(std::string(areas[0]->why_never().text()).find("rank 1"), std::string::npos);
+  // The next use of the area begins behind all rounds of this one, and has lost no member.
+  areas[2].reset();
+  areas[1].reset();
+  areas[0].reset();
+  areas = open(number);
+  EXPECT_EQ(areas[0]->take_rounds(1), 2u);
+  EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kEverybody, 2), SharedArea::Outlook::kNotYet);
+  areas[0]->unwatch();
+}
+
+TEST_F(AreaPoolTest, WhoOpensLateFindsTheRoundWithWhichTheUseBegan) {
+  const unsigned number = pool(0).claim(kKey);
+  for (std::uint64_t use = 0; use < 2; ++use) {
+    for (int rank = 0; rank < 3; ++rank) {  // each opens when the one before has left
+      auto area = pool(rank).open_area(number, {4, 7, 9}, rank);
+      EXPECT_EQ(area->take_rounds(3), use * 3);
+    }
+  }
+  // A rank that took fewer rounds than the others, in a program that is wrong, does not take the next use back into theirs.
+  for (int rank = 0; rank < 3; ++rank) pool(rank).open_area(number, {4, 7, 9}, rank)->take_rounds(rank == 2 ? 1 : 4);
+  EXPECT_EQ(pool(0).open_area(number, {4, 7, 9}, 0)->take_rounds(1), 10u);
+}
+
+TEST_F(AreaPoolTest, APostThatBelongsToSomethingElseIsSeen) {
+  auto areas = open(AreaPool::kWorld);
+  areas[0]->post(0, 0, kCall, false);
+  areas[1]->post(0, 0, kCall + 1, false);
+  areas[2]->post(0, 0, kCall, false);  // the last one sees all
+  EXPECT_TRUE(areas[2]->differs());
+  const SharedArea::Difference seen = areas[2]->take_difference();
+  EXPECT_EQ(seen.rank, 1);
+  EXPECT_EQ(seen.what, kCall + 1);
+  EXPECT_EQ(seen.ours, kCall);
+  EXPECT_FALSE(areas[2]->differs());
+  EXPECT_TRUE(areas[0]->all_posted(0));
+  EXPECT_EQ(areas[0]->take_difference().rank, 1);
+  EXPECT_TRUE(areas[1]->all_posted(0));
+  EXPECT_EQ(areas[1]->take_difference().rank, 2) << "the next one after itself";
+  // Posts of a round that this rank has left behind may be written over meanwhile: they are not compared.
+  for (std::uint64_t round = 1; round < 4; ++round) {
+    for (auto& area : areas) area->post(round, 0, round, false);
+  }
+  for (auto& area : areas) EXPECT_FALSE(area->differs());
+}
+
+TEST_F(AreaPoolTest, ALengthBeyondTheAreaIsCutToIt) {
+  auto areas = open(AreaPool::kWorld);
+  areas[1]->post(0, 0, kCall, false);
+  store_relaxed(segment_.area(AreaPool::kWorld).slot(1, 0).stamp,
+                AreaSlot::stamp_of(0, (1u << AreaSlot::kLengthBits) - 1));
+  EXPECT_EQ(areas[0]->read(1, 0).bytes, SharedArea::kMostBytes);
+  EXPECT_EQ(areas[0]->read(1, 0).data, segment_.area(AreaPool::kWorld).buffer(1, 0));
+}
+
+}  // namespace
+}  // namespace lapwing::net::shm
