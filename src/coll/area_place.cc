@@ -1,29 +1,43 @@
 #include "coll/area_place.h"
 
+#include <utility>
+
 #include "coll/collective_request.h"
 #include "coll/description.h"
 
 namespace lapwing::coll {
 
-AreaPlace::~AreaPlace() {
-  if (!area_ && claimed_ != net::AreaPool::kNone) areas_->give_back(claimed_);
+bool AreaClaim::suits(const comm::Group& members) const noexcept {
+  return number_ != AreaPool::kNone && members.size() > 1 && pool_->all_here(members);
 }
 
-net::SharedArea* AreaPlace::area(const Services& services, const comm::Communicator& communicator) {
+void AreaClaim::give_back() noexcept {
+  if (number_ != AreaPool::kNone) pool_->give_back(number_);
+  number_ = AreaPool::kNone;
+}
+
+void AreaClaim::swap(AreaClaim& other) noexcept {
+  std::swap(pool_, other.pool_);
+  std::swap(number_, other.number_);
+  std::swap(context_, other.context_);
+}
+
+SharedArea* AreaPlace::area(AreaPool* pool, const comm::Communicator& communicator) {
   if (looked_) return area_.get();
   looked_ = true;
+  if (pool == nullptr || communicator.is_inter() || communicator.size() < 2) return nullptr;
   const std::uint64_t context = communicator.context();
-  if (services.areas == nullptr || communicator.is_inter() || communicator.size() < 2) return nullptr;
-  const unsigned number = context == comm::ContextIds::kWorld ? net::AreaPool::kWorld : services.areas->find(context);
-  if (number == net::AreaPool::kNone) return nullptr;
-  area_ = services.areas->open_area(number, communicator.local_group().members(), communicator.rank());
+  const unsigned number = context == comm::ContextIds::kWorld ? AreaPool::kWorld : pool->find(context);
+  if (number == AreaPool::kNone) return nullptr;
+  area_ = pool->open_area(number, communicator.local_group());
+  if (area_ != nullptr) claim_.release();
   return area_.get();
 }
 
 Status AreaPlace::compare_last_calls(const comm::Communicator& communicator) const {
   if (area_ == nullptr) return {};
-  const net::SharedArea::Difference difference = area_->compare_last();
-  if (difference.rank == net::SharedArea::kNone) return {};
+  const SharedArea::Difference difference = area_->compare_last();
+  if (difference.rank == SharedArea::kNone) return {};
   return mismatch(communicator, {area_->rank(), difference.ours}, {difference.rank, difference.what});
 }
 
@@ -36,11 +50,6 @@ bool AreaPlace::join(CollectiveRequest& request, std::uint32_t rounds, std::uint
 void AreaPlace::leave() noexcept {
   queue_.pop_front();
   if (!queue_.empty()) queue_.front()->on_turn();
-}
-
-net::SharedArea* area_of(const Services& services, comm::Communicator& communicator) {
-  if (!communicator.place) communicator.place = std::make_unique<AreaPlace>();
-  return place_of(communicator).area(services, communicator);
 }
 
 }  // namespace lapwing::coll

@@ -3,6 +3,8 @@
 #include <memory>
 #include <vector>
 
+#include "coll/communicator_state.h"
+
 namespace lapwing::coll {
 
 namespace {
@@ -11,22 +13,10 @@ constexpr std::size_t kMaxKept = 16;
 constexpr std::size_t kMaxSteps = 256;
 constexpr std::uint64_t kMaxScratch = 64 * 1024;
 
-class ScheduleCache final : public comm::Extra {
- public:
-  // The one used last is at the end.
-  std::vector<std::unique_ptr<CollectiveRequest>> kept;
-};
-
-ScheduleCache* cache_of(comm::Communicator& communicator) noexcept {
-  return static_cast<ScheduleCache*>(communicator.schedules.get());
-}
-
 }  // namespace
 
 CollectiveRequest* take_kept(comm::Communicator& communicator, const Call& call) noexcept {
-  ScheduleCache* cache = cache_of(communicator);
-  if (cache == nullptr) return nullptr;
-  auto& kept = cache->kept;
+  auto& kept = state_of(communicator).kept;
   for (auto it = kept.rbegin(); it != kept.rend(); ++it) {
     if (!(*it)->call.same(call)) continue;
     CollectiveRequest* request = it->release();
@@ -41,9 +31,7 @@ CollectiveRequest* take_kept(comm::Communicator& communicator, const Call& call)
 bool keep_for_later(CollectiveRequest& request) noexcept {
   const Schedule& schedule = request.schedule();
   if (schedule.steps().size() > kMaxSteps || schedule.scratch_bytes() > kMaxScratch) return false;
-  comm::Communicator& communicator = *request.communicator();
-  if (!communicator.schedules) communicator.schedules = std::make_unique<ScheduleCache>();
-  auto& kept = cache_of(communicator)->kept;
+  auto& kept = state_of(*request.communicator()).kept;
   if (kept.size() == kMaxKept) kept.erase(kept.begin());
   kept.emplace_back(&request);
   // A kept request holds no reference to its communicator, or neither would ever go. If ours was the last one, the

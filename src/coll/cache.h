@@ -10,7 +10,7 @@ namespace lapwing::coll {
 
 // A finished request compiled from the same arguments, which the caller now owns; null when there is none.
 CollectiveRequest* take_kept(comm::Communicator& communicator, const Call& call) noexcept;
-// Keeps `request`, which nobody uses any more. False when it is not worth it.
+// Keeps `request`, which has no user any more. False when it is not worth it.
 bool keep_for_later(CollectiveRequest& request) noexcept;
 
 }  // namespace lapwing::coll

@@ -12,24 +12,25 @@
 #include "base/status.h"
 #include "comm/communicator.h"
 #include "engine/engine.h"
-#include "net/shared_area.h"
 #include "p2p/messenger.h"
 #include "request/request.h"
 
 namespace lapwing::coll {
 
+class AreaPool;
+
 // What a collective needs of the endpoint.
 struct Services {
   engine::Engine& engine;
   p2p::Messenger& messenger;
-  net::AreaPool* areas = nullptr;  // where ranks share memory
+  AreaPool* areas = nullptr;  // where ranks share memory
 };
 
 // Who takes part in an internal collective. Roots and results are numbered by position in the team.
 struct Team {
   comm::Communicator& communicator;
   comm::Plane plane = comm::Plane::kCollective;
-  // Null: everybody in communicator.peers(plane). Else the members as ranks in communicator.peers(plane); this process
+  // Null: all of communicator.peers(plane). Else the members as ranks in communicator.peers(plane); this process
   // must be one of them. Then `tag` tells concurrent teams apart (0 .. 2^22-1); it is not taken from the communicator's
   // numbering, because those outside the team do not count along.
   const std::vector<int>* members = nullptr;
@@ -42,7 +43,7 @@ Status bcast_bytes(const Services& services, const Team& team, void* data, std::
 // `all` receives the blocks of all members in order, `bytes` each.
 Status allgather_bytes(const Services& services, const Team& team, const void* mine, std::size_t bytes, void* all);
 
-// One member's number becomes everybody's: that of the team's first member; in an inter-communicator (plane
+// One member's number becomes that of all: that of the team's first member; in an inter-communicator (plane
 // kCollective, no members) that of rank 0 of the group whose rank 0 has the lower process id. `proposed` counts there
 // only.
 Status agree_context(const Services& services, const Team& team, std::uint64_t proposed, std::uint64_t* agreed);
@@ -52,6 +53,10 @@ Status agree_context(const Services& services, const Team& team, std::uint64_t p
 using OnAgreed = void (*)(void* context, std::uint64_t agreed);
 Status start_context_agreement(const Services& services, const Team& team, std::uint64_t proposed, OnAgreed on_agreed,
                                void* context, request::Request** request);
+
+// Once all ranks have made their last call on a communicator, with the lock held: whether it was the same on all, as far as memory that
+// they share can tell.
+Status compare_last_calls(comm::Communicator& communicator);
 
 // In an inter-communicator (all of it takes part): rank 0 of each group gives `bytes` bytes, and every member of the
 // other group gets them in `theirs`. `mine` counts at rank 0 only; the two groups may not differ in `bytes`.

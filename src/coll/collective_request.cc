@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "base/internal_error.h"
-#include "coll/area_place.h"
 #include "coll/cache.h"
+#include "coll/communicator_state.h"
 #include "coll/description.h"
 #include "coll/tag.h"
 #include "datatype/pack.h"
@@ -99,7 +99,7 @@ Status CollectiveRequest::start() {
   set_active(true);
   services_.engine.begin(*this);
   if (schedule_.rounds() != 0) {
-    AreaPlace& place = place_of(*communicator_);
+    AreaPlace& place = state_of(*communicator_).place;
     area_ = &place.area();
     if (!place.join(*this, schedule_.rounds(), &first_round_)) return {};
   }
@@ -213,9 +213,7 @@ void CollectiveRequest::begin_post(StepId id) noexcept {
   const auto& step = schedule_.steps()[id].as<PostStep>();
   const std::uint64_t round = first_round_ + step.round;
   const std::uint64_t bytes = complaint_.ok() ? step.source.bytes() : 0;
-  if (!area_->may_post(round, bytes) &&
-      wait_for(id, net::SharedArea::kEverybody, net::SharedArea::needed_before(round, bytes)))
-    return;
+  if (!area_->may_post(round, bytes) && wait_for(id, SharedArea::kAll, SharedArea::needed_before(round, bytes))) return;
   if (!failure_.ok()) return step_done(id);
   if (bytes != 0)
     datatype::pack(step.source.address, step.source.count, *step.source.type, area_->destination(round, bytes));
@@ -234,9 +232,9 @@ void CollectiveRequest::begin_await(StepId id) noexcept {
 // False when there is nothing to wait for, or no hope: then failure_ says why.
 bool CollectiveRequest::wait_for(StepId id, int rank, std::uint64_t round) noexcept {
   waiting_ = id;
-  const net::SharedArea::Outlook outlook = area_->watch(*this, rank, round);
-  if (outlook == net::SharedArea::Outlook::kNever) stop_waiting(area_->why_never());
-  return outlook == net::SharedArea::Outlook::kNotYet;
+  const SharedArea::Outlook outlook = area_->watch(*this, rank, round);
+  if (outlook == SharedArea::Outlook::kNever) stop_waiting(area_->why_never());
+  return outlook == SharedArea::Outlook::kNotYet;
 }
 
 void CollectiveRequest::on_posted() noexcept {
@@ -265,7 +263,7 @@ void CollectiveRequest::stop_waiting(const Status& why) noexcept {
 void CollectiveRequest::compare_posts() noexcept {
   if (!area_->differs()) [[likely]]
     return;
-  const net::SharedArea::Difference difference = area_->take_difference();
+  const SharedArea::Difference difference = area_->take_difference();
   if (complaint_.ok())
     complaint_ = mismatch(*communicator_, {area_->rank(), difference.ours}, {difference.rank, difference.what});
 }
@@ -277,7 +275,7 @@ void CollectiveRequest::copy(const CopyStep& step) noexcept {
 
 template <typename Reading>
 CollectiveRequest::Operand CollectiveRequest::operand(const Reading& step, int rank) const noexcept {
-  const net::SharedArea::Posted posted = area_->read(rank, first_round_ + step.round);
+  const SharedArea::Posted posted = area_->read(rank, first_round_ + step.round);
   if (posted.bytes <= step.offset) return {posted.data, 0, posted.bytes};
   return {posted.data + step.offset, std::min(posted.bytes - step.offset, step.target.bytes()), posted.bytes};
 }
@@ -370,7 +368,7 @@ void CollectiveRequest::complete() noexcept {
     result().status = std::move(failure_);
     failure_ = {};
   }
-  if (schedule_.rounds() != 0) place_of(*communicator_).leave();
+  if (schedule_.rounds() != 0) state_of(*communicator_).place.leave();
   services_.engine.finish(*this);
   if (release()) destroy();
 }

@@ -28,7 +28,7 @@ struct HangItem;
 
 namespace lapwing::coll {
 
-class CollectiveRequest final : public request::Request, private net::SharedArea::Watcher {
+class CollectiveRequest final : public request::Request, private SharedArea::Watcher {
  public:
   // Holds a reference to the communicator until destroyed.
   CollectiveRequest(const Services& services, comm::Communicator& communicator, const char* name, bool persistent);
@@ -153,7 +153,7 @@ class CollectiveRequest final : public request::Request, private net::SharedArea
   bool prepared_ = false;
   Status failure_;
   Turn turn_{*this};
-  net::SharedArea* area_ = nullptr;
+  SharedArea* area_ = nullptr;
   std::uint64_t first_round_ = 0;
   StepId waiting_ = 0;  // the step that waits for a post
   // What is wrong with what others have posted. Does not stop the schedule, because others wait for our posts; but from here on they are

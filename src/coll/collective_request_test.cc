@@ -5,13 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <numeric>
 #include <string>
 #include <vector>
 
-#include "coll/area_place.h"
+#include "coll/communicator_state.h"
 #include "coll/execute.h"
+#include "coll/host_memory_for_tests.h"
 #include "coll/simulation_for_tests.h"
-#include "net/shm/area_pool.h"
 #include "p2p/loop_network_for_tests.h"
 
 namespace lapwing::coll {
@@ -24,14 +25,18 @@ class Job {
   explicit Job(std::uint32_t ranks, unsigned seed = 1, With with = With::kMessages)
       : loop_(options(ranks, seed)), ranks_(ranks) {
     if (with == With::kMessages) return;
-    EXPECT_TRUE(segment_.create(ranks, net::shm::kMinRingBytes, file_).ok());
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) local_of_.push_back(static_cast<std::int32_t>(rank));
-    for (std::uint32_t rank = 0; rank < ranks; ++rank)
-      pools_.push_back(std::make_unique<net::shm::SegmentAreaPool>(segment_, local_of_, silence_));
+    memory_ = std::make_unique<HostMemoryForTests>(ranks);
+    std::vector<comm::ProcessId> here(ranks);
+    std::iota(here.begin(), here.end(), 0);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      hosts_.push_back(std::make_unique<HostViewForTests>(*memory_, here));
+      pools_.push_back(std::make_unique<AreaPool>());
+      pools_.back()->on_open(*hosts_.back());
+    }
   }
   ~Job() {
-    segment_.unmap();  // as when the network closes before the communicators go
-    for (std::uint32_t rank = 0; rank < ranks_; ++rank) world(rank).place.reset();
+    for (auto& pool : pools_) pool->on_close();  // as when the network closes before the communicators go
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) world(rank).collectives.reset();
   }
 
   Services services(std::uint32_t rank) {
@@ -50,18 +55,18 @@ class Job {
   void run() {
     do {
       loop_.run();
-    } while (run_application_tasklets() || poll_rooms());
+    } while (run_application_tasklets() || poll_areas());
   }
   // On the areas: the others have lost this rank, and it them.
   void part_with(std::uint32_t rank) {
     for (std::uint32_t other = 0; other < ranks_; ++other) {
       if (other == rank) continue;
       engine::Call visit(loop_[other].engine);
-      pools_[other]->lose(rank, Status::error(MPI_ERR_OTHER, "rank %u has gone", rank));
+      pools_[other]->on_rank_lost(rank, Status::error(MPI_ERR_OTHER, "rank %u has gone", rank));
     }
     engine::Call visit(loop_[rank].engine);
     for (std::uint32_t other = 0; other < ranks_; ++other) {
-      if (other != rank) pools_[rank]->lose(other, Status::error(MPI_ERR_OTHER, "this rank has gone"));
+      if (other != rank) pools_[rank]->on_rank_lost(other, Status::error(MPI_ERR_OTHER, "this rank has gone"));
     }
   }
   Status take(std::uint32_t rank, request::Request* request) {
@@ -88,7 +93,7 @@ class Job {
     return ran;
   }
 
-  bool poll_rooms() {
+  bool poll_areas() {
     bool moved = false;
     for (std::uint32_t rank = 0; rank < pools_.size(); ++rank) {
       engine::Call visit(loop_[rank].engine);
@@ -98,17 +103,11 @@ class Job {
     return moved;
   }
 
-  struct Silence final : net::shm::SegmentAreaPool::Ringer {
-    void ring_sleeper(std::uint32_t) noexcept override {}
-  };
-
   p2p::LoopJob loop_;
   std::uint32_t ranks_;
-  Silence silence_;
-  std::vector<std::int32_t> local_of_;
-  net::shm::OwnedFd file_;
-  net::shm::Segment segment_;
-  std::vector<std::unique_ptr<net::shm::SegmentAreaPool>> pools_;
+  std::unique_ptr<HostMemoryForTests> memory_;
+  std::vector<std::unique_ptr<HostViewForTests>> hosts_;
+  std::vector<std::unique_ptr<AreaPool>> pools_;
 };
 
 Call sum_of_ints(const int* in, int* out, std::uint64_t count) {

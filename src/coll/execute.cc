@@ -1,7 +1,7 @@
 #include "coll/execute.h"
 
-#include "coll/area_place.h"
 #include "coll/cache.h"
+#include "coll/communicator_state.h"
 #include "coll/compile.h"
 #include "coll/description.h"
 #include "coll/tag.h"
@@ -12,6 +12,7 @@ namespace lapwing::coll {
 Status make_request(const Services& services, comm::Communicator& communicator, const Call& call, bool persistent,
                     CollectiveRequest** request) {
   LAPWING_TRY(check(call, communicator));
+  CommunicatorState& state = state_of(communicator);
   CollectiveRequest* made = nullptr;
   const bool repeatable = !persistent && call.repeatable();
   if (repeatable) made = take_kept(communicator, call);
@@ -21,12 +22,12 @@ Status make_request(const Services& services, comm::Communicator& communicator, 
     made->call = call;
     made->cacheable = repeatable;
     // Persistent operations may start in another order on each rank, so they have no turn at an area.
-    const bool area = !persistent && area_of(services, communicator) != nullptr;
+    const bool area = !persistent && state.place.area(services.areas, communicator) != nullptr;
     compile(call, communicator, area, made->schedule());
     made->set_description(describe(call, communicator));
   }
-  made->set_description(with_history(made->description(), communicator.add_to_history(made->description())));
-  made->set_tag(collective_tag(communicator.next_collective_tag(), persistent));
+  made->set_description(with_history(made->description(), state.add_to_history(made->description())));
+  made->set_tag(collective_tag(state.next_number(), persistent));
   *request = made;
   return {};
 }

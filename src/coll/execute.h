@@ -18,7 +18,8 @@ Status run(const Services& services, comm::Communicator& communicator, const Cal
 // Without the lock: starts the non-blocking form. The caller owns *request.
 Status start(const Services& services, comm::Communicator& communicator, const Call& call, request::Request** request);
 // Without the lock: the persistent form, inactive.
-Status initialize(const Services& services, comm::Communicator& communicator, const Call& call, request::Request** request);
+Status initialize(const Services& services, comm::Communicator& communicator, const Call& call,
+                  request::Request** request);
 
 // During a visit: starts, waits for and gives up a request that the caller owns. `call` is the MPI function that does so.
 Status run_to_end(engine::Call& visit, CollectiveRequest& request, const char* call);

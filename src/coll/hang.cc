@@ -1,6 +1,6 @@
 // What a collective operation says in a report on a hang (docs/debugging.md).
-#include "coll/area_place.h"
 #include "coll/collective_request.h"
+#include "coll/communicator_state.h"
 #include "coll/tag.h"
 #include "wire/hang_report.h"
 
@@ -36,7 +36,7 @@ void CollectiveRequest::describe(wire::HangItem& item) const {
   item.number = tag_;
   if (is_rooted(call.what)) item.root = call.root;
   if (has_one_size(call.what)) item.bytes = bytes_of(call);
-  const CollectiveRequest* first = schedule_.rounds() != 0 ? place_of(*communicator_).first() : nullptr;
+  const CollectiveRequest* first = schedule_.rounds() != 0 ? state_of(*communicator_).place.first() : nullptr;
   if (schedule_.rounds() == 0) {
     describe_messages(item);
   } else if (first == this) {

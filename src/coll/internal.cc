@@ -4,6 +4,7 @@
 #include "base/outer_call.h"
 #include "coll/algorithms.h"
 #include "coll/coll.h"
+#include "coll/communicator_state.h"
 #include "coll/compile.h"
 #include "coll/description.h"
 #include "coll/execute.h"
@@ -26,9 +27,10 @@ CollectiveRequest* request_for(const Services& services, const Team& team, const
     request->set_description(kManagingCommunicators);
     request->set_tag(collective_tag(team.tag, true));
   } else {
+    CommunicatorState& state = state_of(communicator);
     schedule.set_team(team.plane, communicator.rank(), group.size());
-    request->set_description(with_history(kManagingCommunicators, communicator.add_to_history(kManagingCommunicators)));
-    request->set_tag(collective_tag(communicator.next_collective_tag(), false));
+    request->set_description(with_history(kManagingCommunicators, state.add_to_history(kManagingCommunicators)));
+    request->set_tag(collective_tag(state.next_number(), false));
   }
   return request;
 }
@@ -124,6 +126,10 @@ Status start_context_agreement(const Services& services, const Team& team, std::
   made->schedule().seal();
   *request = made;
   return made->start();
+}
+
+Status compare_last_calls(comm::Communicator& communicator) {
+  return state_of(communicator).place.compare_last_calls(communicator);
 }
 
 Status exchange_bytes(const Services& services, comm::Communicator& inter, const void* mine, std::size_t bytes,

@@ -1,4 +1,4 @@
-// Algorithms for ranks that share memory: everybody posts what he has, and reads what he wants (net/shared_area.h).
+// Algorithms for ranks that share memory: each posts what it has, and reads what it wants (shared_area.h).
 //
 // Costs: a post or an await takes a cache line from core to core, l, for each other rank; p ranks, n bytes, G the time to copy one
 // byte, y to reduce one. Where ranks outnumber cores each wait costs until all others have had the core, W; every algorithm here
@@ -11,7 +11,7 @@
 //   fold at each           p l + n G + p n y + W       allreduce, reduce, scan of few bytes
 //   fold in shares         2 (p l + W) + 3 n G + n y   each rank combines its share for all
 //
-// The operands are combined in the order of ranks, by whomever: the same bits everywhere and always, and operations need not
+// The operands are combined in the order of ranks, whichever rank does it: the same bits everywhere and always, and operations need not
 // commute. What an operation reads it has read when it ends, so the next one may post.
 #include "coll/algorithms.h"
 
@@ -24,9 +24,9 @@ std::size_t index(int rank) noexcept {
   return static_cast<std::size_t>(rank);
 }
 
-// Everybody posts `mine` in `round`; the step after which all of it is there.
+// Each rank posts `mine` in `round`; the step after which all of it is there.
 StepId meet(Schedule& schedule, const Block& mine, std::uint32_t round, After after = {}) {
-  return schedule.await(AwaitStep::kEverybody, round, {schedule.post(mine, round, after)});
+  return schedule.await(AwaitStep::kAll, round, {schedule.post(mine, round, after)});
 }
 
 // Target = the operands of ranks 0 to `last`, from `offset` of their posts on.
@@ -92,7 +92,7 @@ void allgather_on_area(Schedule& schedule, const Block& mine, const Blocks& all)
 void alltoall_on_area(Schedule& schedule, const Block& together, const Blocks& in) {
   const StepId there = meet(schedule, together, 0);
   const std::uint64_t bytes = in[0].bytes();
-  // Everybody begins with the next rank, so that not all read from one.
+  // Each begins with the next rank, so that not all read from one.
   for (int distance = 1; distance <= schedule.size(); ++distance) {
     const int rank = (schedule.rank() + distance) % schedule.size();
     schedule.take(rank, 0, static_cast<std::uint64_t>(schedule.rank()) * bytes, in[index(rank)], {there});
@@ -119,7 +119,7 @@ void reduce_in_shares_on_area(Schedule& schedule, const Block& input, const Bloc
   const StepId combined = combine(schedule, schedule.size() - 1, 0, starts[index(me)] * size, result, there);
   const StepId posted = schedule.post(result, 1, {combined});
   if (me != root) return;
-  const StepId all = schedule.await(AwaitStep::kEverybody, 1, {posted});
+  const StepId all = schedule.await(AwaitStep::kAll, 1, {posted});
   for (int rank = 0; rank < schedule.size(); ++rank) {
     if (rank != me) schedule.take_whole(rank, 1, share(output, rank), {all});
   }

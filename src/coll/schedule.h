@@ -11,7 +11,7 @@
 // Messages between a pair of ranks match in the order in which they are *started*. Where a graph does not fix that
 // order on both sides, the algorithm gives them different lanes.
 //
-// Where all ranks share memory there are steps for an area as well (net/shared_area.h): post, await, take, fold. They come one after
+// Where all ranks share memory there are steps for an area as well (shared_area.h): post, await, take, fold. They come one after
 // the other, in the order of rounds, and every rank posts every round.
 //
 // A schedule owns its scratch memory and keeps the datatypes and the operation alive. It belongs to one request, and is
@@ -67,7 +67,7 @@ class Schedule {
   // target = source op target.
   StepId reduce(const Block& source, const Block& target, After after = {});
   // On an area. All ranks post in every round, the rounds one after the other.
-  enum class Wakes { kAll, kEach };  // whether others wait for everybody's post, or somebody for this one
+  enum class Wakes { kAll, kEach };  // whether others wait for the posts of all, or a rank for this one
   StepId post(const Block& source, std::uint32_t round, After after = {}, Wakes wakes = Wakes::kAll);
   StepId await(int rank, std::uint32_t round, After after);
   StepId take(int rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after);

@@ -195,27 +195,26 @@ class Simulation {
     if (made.is<PostStep>()) {
       const auto& own = made.as<PostStep>();
       const std::uint64_t round = first_round_ + own.round;
-      const std::uint64_t needed = net::SharedArea::needed_before(round, own.source.bytes());
+      const std::uint64_t needed = SharedArea::needed_before(round, own.source.bytes());
       return needed > round || all_posted(needed);
     }
     const auto& await = made.as<AwaitStep>();
     const std::uint64_t round = first_round_ + await.round;
-    return await.rank == AwaitStep::kEverybody ? all_posted(round)
-                                               : posted_[static_cast<std::size_t>(await.rank)] > round;
+    return await.rank == AwaitStep::kAll ? all_posted(round) : posted_[static_cast<std::size_t>(await.rank)] > round;
   }
   void post(const Action& action) {
     const auto& made = step(action.rank, action.step).as<PostStep>();
     const std::uint64_t round = first_round_ + made.round;
     EXPECT_EQ(posted_[action.rank], round) << "rank " << action.rank << " posts out of turn";
-    EXPECT_LE(made.source.bytes(), net::SharedArea::kMostBytes);
+    EXPECT_LE(made.source.bytes(), SharedArea::kMostBytes);
     posted_[action.rank] = round + 1;
     Buffer& buffer = buffer_of(action.rank, round, made.source.bytes());
     buffer = {round, pack(made.source)};
   }
   Buffer& buffer_of(std::size_t rank, std::uint64_t round, std::uint64_t bytes) {
-    const bool small = bytes <= net::AreaSlot::kBytes;
-    return small ? buffers_[rank][round % net::AreaMemory::kSlotRounds]
-                 : buffers_[rank][net::AreaMemory::kSlotRounds + round % net::AreaMemory::kBufferRounds];
+    const bool small = bytes <= AreaSlot::kBytes;
+    return small ? buffers_[rank][round % AreaMemory::kSlotRounds]
+                 : buffers_[rank][AreaMemory::kSlotRounds + round % AreaMemory::kBufferRounds];
   }
   // What `made` wants of what a rank posted. Spoiled when that has been written over.
   template <typename Reading>
@@ -318,7 +317,7 @@ class Simulation {
   std::vector<Action> actions_;
   std::map<ChannelKey, Channel> channels_;
   std::vector<Action> blocked_;  // on a post
-  std::vector<std::array<Buffer, net::AreaMemory::kSlotRounds + net::AreaMemory::kBufferRounds>> buffers_;
+  std::vector<std::array<Buffer, AreaMemory::kSlotRounds + AreaMemory::kBufferRounds>> buffers_;
   std::vector<std::uint64_t> posted_;  // by rank: rounds
   std::uint64_t first_round_ = 0;
   std::size_t done_ = 0;

@@ -6,8 +6,8 @@
 #include <variant>
 
 #include "coll/block.h"
+#include "coll/shared_area.h"
 #include "comm/communicator.h"
-#include "net/shared_area.h"
 
 namespace lapwing::coll {
 
@@ -42,7 +42,7 @@ struct PostStep {
 };
 // Until `rank`, or all, have posted.
 struct AwaitStep {
-  static constexpr std::int32_t kEverybody = net::SharedArea::kEverybody;
+  static constexpr std::int32_t kAll = SharedArea::kAll;
   std::uint32_t round;
   std::int32_t rank;
 };

@@ -1,4 +1,4 @@
-// Communicators: who may speak to whom, in which context (MPI 5.0, chapter 7).
+// Communicators: which processes may speak to each other, in which context (MPI 5.0, chapter 7).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ enum class Plane : std::uint64_t {
   kPartitioned = std::uint64_t{1} << 62,
 };
 
-// Something a room above keeps with a communicator and wants destroyed with it (attributes, topology, schedule cache).
+// Something a room above keeps with a communicator and wants destroyed with it (attributes, topology, the state of its collectives).
 class Extra {
  public:
   virtual ~Extra() = default;
@@ -54,17 +54,6 @@ class Communicator : public Object {
   // Once, when an agreement ends.
   void set_context(std::uint64_t context) noexcept { context_ = context; }
 
-  // Collectives on this communicator are numbered in the order of their calls; the number is the tag of their messages.
-  // Protected by the endpoint's lock.
-  int next_collective_tag() noexcept { return static_cast<int>(collective_counter_++ & 0x3fffffff); }
-
-  // A hash of eight bits of the collective calls before this one, which it adds: equal on all ranks of a correct program.
-  std::uint64_t add_to_history(std::uint64_t call) noexcept {
-    const std::uint64_t before = collective_history_ >> 56;
-    collective_history_ = (collective_history_ ^ call) * 0x9e3779b97f4a7c15u + 1;
-    return before;
-  }
-
   // References of requests, which come and go with every message: counted under the endpoint's lock, without atomic operations, and
   // one reference of the common sort stands for all of them.
   void borrow() noexcept {
@@ -86,9 +75,8 @@ class Communicator : public Object {
   std::unique_ptr<Extra> attributes;
   std::unique_ptr<Extra> topology;
   std::unique_ptr<Extra> info;
-  std::unique_ptr<Extra> schedules;
-  std::unique_ptr<Extra> place;   // at an area
-  std::unique_ptr<Extra> buffer;  // MPI_Comm_attach_buffer
+  std::unique_ptr<Extra> collectives;  // coll/communicator_state.h
+  std::unique_ptr<Extra> buffer;       // MPI_Comm_attach_buffer
 
   // Set for the predefined ones, whose handles are small integers.
   MPI_Comm predefined_handle = MPI_COMM_NULL;
@@ -106,8 +94,6 @@ class Communicator : public Object {
   Group* local_;
   Group* remote_;
   MPI_Errhandler error_handler_ = MPI_ERRORS_ARE_FATAL;
-  std::uint32_t collective_counter_ = 0;
-  std::uint64_t collective_history_ = 0;
   std::uint64_t borrowed_ = 0;
 };
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "coll/area_place.h"
+#include "coll/communicator_state.h"
 #include "comm/error_handler.h"
 #include "mpi/handles.h"
 
@@ -74,18 +74,13 @@ Status split_within(comm::Communicator& parent, int color, int key, comm::Commun
 }  // namespace
 
 coll::Services services() noexcept {
-  return {process().engine, *process().messenger, process().network->areas()};
+  return {process().engine, *process().messenger, &process().areas};
 }
 
 Proposal::Proposal() noexcept {
   const std::lock_guard guard(process().engine.lock());
   context_ = process().context_ids->take();
-  net::AreaPool* areas = process().network->areas();
-  area_ = areas != nullptr ? areas->claim(context_) : net::AreaPool::kNone;
-}
-
-Proposal::~Proposal() {
-  if (area_ != net::AreaPool::kNone) process().network->areas()->give_back(area_);
+  area_ = {process().areas, context_};
 }
 
 void Proposal::settle(comm::Communicator& made) noexcept {
@@ -94,15 +89,11 @@ void Proposal::settle(comm::Communicator& made) noexcept {
 }
 
 void Proposal::settle_later(comm::Communicator& made) noexcept {
-  if (area_ == net::AreaPool::kNone || made.is_inter() || made.size() < 2) return;
-  net::AreaPool* areas = process().network->areas();
-  if (!areas->all_here(made.local_group().members())) return;
-  made.place = std::make_unique<coll::AreaPlace>(*areas, area_, context_);
-  area_ = net::AreaPool::kNone;
+  if (!made.is_inter() && area_.suits(made.local_group())) coll::state_of(made).place.keep(std::move(area_));
 }
 
 void Proposal::settled(comm::Communicator& made) noexcept {
-  if (made.place && !coll::place_of(made).claimed_for(made.context())) made.place.reset();
+  coll::state_of(made).place.settle(made.context());
 }
 
 std::uint64_t take_context() noexcept {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "coll/area_place.h"
 #include "coll/coll.h"
 #include "comm/communicator.h"
 #include "comm/group.h"
@@ -17,12 +18,11 @@ namespace lapwing::mpi {
 
 coll::Services services() noexcept;
 
-// A context id of this process, for a communicator that it might lead, and with it an area (coll/area_place.h) where there is one. The
+// A context id of this process, for a communicator that it might lead, and with it a shared area where there is one. The
 // area goes back with the proposal, unless the members agreed on this one.
 class Proposal {
  public:
   Proposal() noexcept;
-  ~Proposal();
   Proposal(const Proposal&) = delete;
   Proposal& operator=(const Proposal&) = delete;
 
@@ -34,8 +34,8 @@ class Proposal {
   static void settled(comm::Communicator& made) noexcept;
 
  private:
-  unsigned area_;
   std::uint64_t context_;
+  coll::AreaClaim area_;
 };
 
 // A context id for a communicator that two groups agree on: it has no area.
@@ -48,7 +48,7 @@ comm::Communicator* make_communicator(std::uint64_t context, std::vector<comm::P
 comm::Communicator* make_alike(std::uint64_t context, comm::Communicator& parent);
 
 // Members with the same colour come together, ordered by key and then by old rank. `made` is null with colour
-// MPI_UNDEFINED, and, between two groups, where the other side has nobody of this colour.
+// MPI_UNDEFINED, and, between two groups, where the other side has no member of this colour.
 Status split(comm::Communicator& parent, int color, int key, comm::Communicator** made);
 
 // The same groups in a new context; nothing else is copied.

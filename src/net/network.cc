@@ -162,13 +162,6 @@ std::string Network::describe(PeerId peer) const {
   return text;
 }
 
-AreaPool* Network::areas() const noexcept {
-  for (const auto& transport : transports_) {
-    if (AreaPool* areas = transport->areas(); areas != nullptr) return areas;
-  }
-  return nullptr;
-}
-
 std::int64_t Network::watch_after() const noexcept {
   std::int64_t after = 0;
   for (const auto& transport : transports_) after = std::max(after, transport->watch_after());

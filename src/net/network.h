@@ -16,6 +16,8 @@ class Settings;
 
 namespace lapwing::net {
 
+class HostMemoryUser;
+
 struct NetworkConfig {
   PeerId rank = 0;
   std::uint32_t size = 1;
@@ -25,6 +27,8 @@ struct NetworkConfig {
   std::string host_name;                                 // for messages
   bool single_host = false;                              // the launcher says that all ranks run on this host
   const Settings* settings = nullptr;
+  HostMemoryUser* host_memory_user =
+      nullptr;  // of the transport that shares memory (host_memory.h), where there is one
 
   bool allows(std::string_view transport) const noexcept {
     return std::find(transports.begin(), transports.end(), transport) != transports.end();
@@ -45,8 +49,6 @@ class Network {
   Transport& route(PeerId peer) noexcept { return *routes_[peer].transport; }
   // As Transport::watch_after(), over all of them.
   std::int64_t watch_after() const noexcept;
-  // For communicators whose ranks are all on this host; null where nothing is shared.
-  AreaPool* areas() const noexcept;
   // "rank 3 on host node7": for messages.
   std::string describe(PeerId peer) const;
   bool same_host(PeerId peer) const;

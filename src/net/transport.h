@@ -21,8 +21,6 @@ namespace lapwing::net {
 // A process of the job: its rank in MPI_COMM_WORLD.
 using PeerId = std::uint32_t;
 
-class AreaPool;
-
 // When a frame is to reach the layer above at a peer whose application computes.
 enum class Delivery {
   kWhenAsked,  // when its application calls MPI
@@ -190,9 +188,6 @@ class Transport : public engine::Source {
   }
   // After how many ns of waiting to ask for that; 0: never, this transport notices in any case.
   virtual std::int64_t watch_after() const noexcept { return 0; }
-
-  // Where the ranks that this transport reaches can share memory for collective operations (shared_area.h), else null. After attach().
-  virtual AreaPool* areas() noexcept { return nullptr; }
 
   // Ranks that seem to be on this host by their cards, and are not: on a machine that was cloned while it ran. After attach().
   virtual std::vector<PeerId> doubles() const { return {}; }

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
+#include "coll/area_pool.h"
 #include "comm/communicator.h"
 #include "engine/engine.h"
 #include "net/network.h"
@@ -25,6 +26,7 @@ struct Process : ProcessHead {
   SteadyClock clock;
   engine::Engine engine{clock};
   std::unique_ptr<p2p::Messenger> messenger;
+  coll::AreaPool areas;  // what the collectives of this host's ranks share
   std::unique_ptr<net::Network> network;
   runtime::Job job;  // rank, size, launcher, host facts
   std::unique_ptr<comm::ContextIds> context_ids;

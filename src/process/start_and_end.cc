@@ -9,7 +9,6 @@
 
 #include "base/descriptor_limit.h"
 #include "base/outer_call.h"
-#include "coll/area_place.h"
 #include "coll/coll.h"
 #include "process/announce.h"
 #include "process/process.h"
@@ -71,6 +70,7 @@ Status open_network(Process& process) {
   config.host_identity = job.host_identity();
   config.host_name = job.host_name();
   config.settings = &process.settings;
+  config.host_memory_user = &process.areas;
   process.network = std::make_unique<net::Network>(process.engine, *process.messenger, config);
 
   wire::Card card;
@@ -135,8 +135,7 @@ void settle(Process& process) {
 // All ranks have made their last collective call on MPI_COMM_WORLD. Where they share memory, one that met no other is found now.
 Status compare_last_calls(Process& process) {
   engine::Call call(process.engine);
-  comm::Communicator& world = *process.world;
-  return world.place ? coll::place_of(world).compare_last_calls(world) : Status();
+  return coll::compare_last_calls(*process.world);
 }
 
 // All ranks meet, and rank 0 learns the statistics of all. Where some rank has none, each tells its own at least.

@@ -37,7 +37,7 @@ class HandoverTest : public testing::Test {
   void SetUp() override { ASSERT_TRUE(listener_.open().ok()); }
 
   void prepare(std::uint32_t ranks) {
-    ASSERT_TRUE(segment_.create(ranks, 16384, files_.segment).ok());
+    ASSERT_TRUE(segment_.create(ranks, 16384, 0, files_.segment).ok());
     ASSERT_TRUE(create_doorbells(ranks, files_.doorbells).ok());
   }
 
@@ -85,7 +85,7 @@ int child_of(const Listener& listener, std::uint32_t rank, std::uint32_t ranks) 
       fetch(listener.name(), listener.token(), 0, place_of(rank, ranks), clock, clock.now() + 30 * kSecond, files);
   if (!fetched.ok()) return 1;
   Segment segment;
-  if (!segment.map(files.segment, ranks).ok()) return 2;
+  if (!segment.map(files.segment, ranks, 0).ok()) return 2;
   if (ftruncate(files.segment.get(), 0) == 0) return 3;  // sealed: nobody can pull the memory away
   segment.ring_bytes(rank, 0)[0] = static_cast<std::byte>(rank);
   store_release(segment.ring_header(rank, 0).tail, std::uint64_t{64});
@@ -209,12 +209,13 @@ TEST_F(HandoverTest, NamesTheLeaderWhoDoesNotAnswer) {
 TEST(Segment, RefusesAFileThatIsNoSegment) {
   OwnedFd file(memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   Segment segment;
-  EXPECT_FALSE(segment.map(file, 2).ok());  // empty, not sealed
+  EXPECT_FALSE(segment.map(file, 2, 0).ok());  // empty, not sealed
   OwnedFd real;
   Segment created;
-  ASSERT_TRUE(created.create(2, 65536, real).ok());
-  EXPECT_FALSE(segment.map(real, 3).ok());  // made for another number of ranks
-  EXPECT_TRUE(segment.map(real, 2).ok());
+  ASSERT_TRUE(created.create(2, 65536, 4096, real).ok());
+  EXPECT_FALSE(segment.map(real, 3, 4096).ok());  // made for another number of ranks
+  EXPECT_FALSE(segment.map(real, 2, 8192).ok());  // and for another user
+  EXPECT_TRUE(segment.map(real, 2, 4096).ok());
 }
 
 TEST(Segment, AFileLimitIsAnErrorAndNotASignal) {
@@ -224,7 +225,7 @@ TEST(Segment, AFileLimitIsAnErrorAndNotASignal) {
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
   OwnedFd file;
   Segment segment;
-  const Status created = segment.create(2, 65536, file);
+  const Status created = segment.create(2, 65536, 0, file);
   setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_NE(std::string(created.text()).find("ulimit -f"), std::string::npos) << created.text();
 }
@@ -245,8 +246,8 @@ std::string mapping_flags(const void* address) {
 TEST(Segment, StaysOutOfCoreFiles) {
   OwnedFd file;
   Segment created, mapped;
-  ASSERT_TRUE(created.create(2, 65536, file).ok());
-  ASSERT_TRUE(mapped.map(file, 2).ok());
+  ASSERT_TRUE(created.create(2, 65536, 0, file).ok());
+  ASSERT_TRUE(mapped.map(file, 2, 0).ok());
   for (Segment* segment : {&created, &mapped}) {
     // The segment begins a page and its control blocks before the first ring.
     const std::byte* base = segment->ring_bytes(0, 0) - Layout::kRingHeaderBytes - segment->layout().rings_offset();
@@ -257,14 +258,13 @@ TEST(Segment, StaysOutOfCoreFiles) {
 }
 
 TEST(Segment, LayoutIsPinned) {
-  const Layout layout{2, 65536};
+  const Layout layout{2, 65536, 12288};
   EXPECT_EQ(layout.control_stride(), 256u);
   EXPECT_EQ(layout.rings_offset(), 8192u);
   EXPECT_EQ(layout.ring_stride(), 69632u);
-  EXPECT_EQ(layout.areas_offset(), 8192u + 4 * 69632u);
-  EXPECT_EQ(AreaMemory::stride(2), 4096u + 2 * 2 * 65536u);
-  EXPECT_EQ(layout.total_bytes(), layout.areas_offset() + 64 * AreaMemory::stride(2));
-  EXPECT_EQ((Layout{65, 4096}.control_stride()), 256u);
+  EXPECT_EQ(layout.user_offset(), 8192u + 4 * 69632u);
+  EXPECT_EQ(layout.total_bytes(), layout.user_offset() + 12288u);
+  EXPECT_EQ((Layout{65, 4096, 0}.control_stride()), 256u);
 }
 
 TEST(Invitation, RoundTrip) {

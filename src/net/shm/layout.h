@@ -5,8 +5,7 @@
 //   ...              control block of local rank n-1
 //   page boundary    ring 0 -> 0                       one per ordered pair, sender-major: RingHeader, then the bytes.
 //   ...              ring n-1 -> n-1                   Pages nobody touched cost nothing, so unused pairs are free.
-//   ...              area 0                           for collective operations (net/shared_area.h)
-//   ...              area 63
+//   page boundary    what a room above keeps here      (net/host_memory.h), as much as it wants
 //
 // Only the sizes in the header are trusted after one check against the size of the file, which is sealed against
 // shrinking. Everything else a peer can scribble on is an index, and is checked at each use.
@@ -19,12 +18,11 @@
 #include <cstdint>
 
 #include "base/status.h"
-#include "net/shared_area.h"
 
 namespace lapwing::net::shm {
 
 inline constexpr std::uint64_t kSegmentMagic = 0x3147'4553'5057'414cull;  // "LAPWSEG1", little-endian
-inline constexpr std::uint32_t kLayoutVersion = 7;
+inline constexpr std::uint32_t kLayoutVersion = 8;
 inline constexpr std::uint32_t kMaxLocalRanks = 4096;
 // Everything in a ring is a multiple of this, so that a frame's header never wraps.
 inline constexpr std::uint64_t kRecordAlignment = 64;
@@ -47,13 +45,9 @@ struct SegmentHeader {
 };
 // In the header's page: how many ranks have ended without a word (lookout.h). Every poll reads it, and it is hardly ever written.
 inline constexpr std::uint64_t kEndsOffset = 64;
-// And a word with one bit per area that has a user.
-inline constexpr std::uint64_t kAreasUsedOffset = 128;
-static_assert(sizeof(SegmentHeader) <= kEndsOffset && AreaPool::kCount == 64);
+static_assert(sizeof(SegmentHeader) <= kEndsOffset);
 // And whether the ranks go together (agreement.h).
 inline constexpr std::uint64_t kAgreementOffset = 256;
-// And what each area is claimed for, one word per area, 0 for none: here, so that a look at all of them touches one page.
-inline constexpr std::uint64_t kAreaKeysOffset = 1024;
 
 // Written by two sides, so each side's words have their own pair of cache lines (x86 fetches lines in pairs).
 struct RingHeader {
@@ -95,6 +89,7 @@ struct Layout {
 
   std::uint32_t local_ranks = 0;
   std::uint64_t ring_bytes = 0;
+  std::uint64_t user_bytes = 0;
 
   static constexpr std::uint64_t kPage = 4096;
   static constexpr std::uint64_t kRingHeaderBytes = 512;
@@ -107,11 +102,8 @@ struct Layout {
   std::uint64_t ring_offset(std::uint32_t sender, std::uint32_t receiver) const noexcept {
     return rings_offset() + (std::uint64_t{sender} * local_ranks + receiver) * ring_stride();
   }
-  std::uint64_t areas_offset() const noexcept { return ring_offset(local_ranks, 0); }
-  std::uint64_t area_offset(unsigned number) const noexcept {
-    return areas_offset() + number * AreaMemory::stride(local_ranks);
-  }
-  std::uint64_t total_bytes() const noexcept { return area_offset(AreaPool::kCount); }
+  std::uint64_t user_offset() const noexcept { return ring_offset(local_ranks, 0); }
+  std::uint64_t total_bytes() const noexcept { return user_offset() + user_bytes; }
 
   static constexpr std::uint64_t usual_ring_bytes(std::uint32_t local_ranks) noexcept {
     const std::uint64_t each = kAllRingBytes / (std::uint64_t{local_ranks} * local_ranks);

@@ -25,12 +25,12 @@ int open_anonymous_file() noexcept {
 
 }  // namespace
 
-Status Segment::create(std::uint32_t local_ranks, std::uint64_t ring_bytes, OwnedFd& file) {
+Status Segment::create(std::uint32_t local_ranks, std::uint64_t ring_bytes, std::uint64_t user_bytes, OwnedFd& file) {
   if (local_ranks == 0 || local_ranks > kMaxLocalRanks)
     return Status::error(MPI_ERR_OTHER, "shared memory serves at most %u ranks on one host, not %u; %s", kMaxLocalRanks,
                          local_ranks, kRemedy);
   if (ring_bytes == 0) ring_bytes = Layout::usual_ring_bytes(local_ranks);
-  layout_ = {local_ranks, std::bit_ceil(std::clamp(ring_bytes, kMinRingBytes, kMaxRingBytes))};
+  layout_ = {local_ranks, std::bit_ceil(std::clamp(ring_bytes, kMinRingBytes, kMaxRingBytes)), user_bytes};
   const std::uint64_t bytes = layout_.total_bytes();
   file.reset(open_anonymous_file());
   if (!file) return Status::error(MPI_ERR_NO_MEM, "cannot create shared memory: %s; %s", std::strerror(errno), kRemedy);
@@ -51,7 +51,7 @@ Status Segment::create(std::uint32_t local_ranks, std::uint64_t ring_bytes, Owne
   return {};
 }
 
-Status Segment::map(const OwnedFd& file, std::uint32_t local_ranks) {
+Status Segment::map(const OwnedFd& file, std::uint32_t local_ranks, std::uint64_t user_bytes) {
   struct stat about{};
   const int seals = fcntl(file.get(), F_GET_SEALS);
   if (fstat(file.get(), &about) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0 ||
@@ -61,7 +61,7 @@ Status Segment::map(const OwnedFd& file, std::uint32_t local_ranks) {
   LAPWING_TRY(map_file(file, file_bytes));
   SegmentHeader header;
   std::memcpy(&header, base_, sizeof header);
-  layout_ = {local_ranks, header.ring_bytes};
+  layout_ = {local_ranks, header.ring_bytes, user_bytes};
   const bool sound =
       header.magic == kSegmentMagic && header.version == kLayoutVersion && header.local_ranks == local_ranks &&
       local_ranks <= kMaxLocalRanks && std::has_single_bit(header.ring_bytes) && header.ring_bytes >= kMinRingBytes &&
@@ -109,24 +109,12 @@ std::byte* Segment::ring_bytes(std::uint32_t sender, std::uint32_t receiver) noe
   return base_ + layout_.ring_offset(sender, receiver) + Layout::kRingHeaderBytes;
 }
 
-std::atomic<std::uint64_t>& Segment::areas_used() noexcept {
-  return *reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + kAreasUsedOffset);
-}
-
-std::atomic<std::uint64_t>& Segment::area_key(unsigned number) noexcept {
-  return reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + kAreaKeysOffset)[number];
-}
-
 AgreementWords& Segment::agreement() noexcept {
   return *reinterpret_cast<AgreementWords*>(base_ + kAgreementOffset);
 }
 
 std::atomic<std::uint32_t>& Segment::ends() const noexcept {
   return *reinterpret_cast<std::atomic<std::uint32_t>*>(base_ + kEndsOffset);
-}
-
-AreaMemory Segment::area(unsigned number) noexcept {
-  return {base_ + layout_.area_offset(number), layout_.local_ranks};
 }
 
 }  // namespace lapwing::net::shm

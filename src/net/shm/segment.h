@@ -20,9 +20,10 @@ class Segment {
 
   // The leader's: a new file of the right size, sealed, header written, mapped.
   // `ring_bytes` is rounded up to a power of two between kMinRingBytes and kMaxRingBytes.
-  Status create(std::uint32_t local_ranks, std::uint64_t ring_bytes, OwnedFd& file);
+  // `user_bytes`: for the room above (net/host_memory.h); all ranks know the number alike.
+  Status create(std::uint32_t local_ranks, std::uint64_t ring_bytes, std::uint64_t user_bytes, OwnedFd& file);
   // The others': checks the file before anything of it is believed.
-  Status map(const OwnedFd& file, std::uint32_t local_ranks);
+  Status map(const OwnedFd& file, std::uint32_t local_ranks, std::uint64_t user_bytes);
   void unmap() noexcept;
 
   bool mapped() const noexcept { return base_ != nullptr; }
@@ -32,10 +33,8 @@ class Segment {
   std::atomic<std::uint64_t>* pending(std::uint32_t rank) noexcept;
   RingHeader& ring_header(std::uint32_t sender, std::uint32_t receiver) noexcept;
   std::byte* ring_bytes(std::uint32_t sender, std::uint32_t receiver) noexcept;
-  std::atomic<std::uint64_t>& areas_used() noexcept;
-  std::atomic<std::uint64_t>& area_key(unsigned number) noexcept;
   std::atomic<std::uint32_t>& ends() const noexcept;
-  AreaMemory area(unsigned number) noexcept;
+  std::byte* user_bytes() noexcept { return base_ + layout_.user_offset(); }
   AgreementWords& agreement() noexcept;
 
  private:

@@ -32,7 +32,7 @@ bool ShmTransport::suits(const NetworkConfig& config, bool another_way) {
 }
 
 ShmTransport::ShmTransport(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config)
-    : engine_(engine), sinks_(sinks), config_(config) {}
+    : engine_(engine), sinks_(sinks), config_(config), user_(config.host_memory_user) {}
 
 ShmTransport::~ShmTransport() {
   close();
@@ -67,6 +67,7 @@ Status ShmTransport::attach(const wire::CardBook& cards) {
     std::vector<shm::ProcessName> processes;
     for (const shm::Invitation& invitation : invitations) processes.push_back(invitation.process);
     lookout_.start(std::move(processes), my_local_);
+    if (user_ != nullptr) user_->on_open(*this);
   }
   listener_.close();
   return {};
@@ -112,7 +113,8 @@ Status ShmTransport::share_segment(const std::vector<shm::Invitation>& invitatio
 
 Status ShmTransport::lead(const shm::Place& place, std::int64_t deadline) {
   const auto prepare = [&]() -> Status {
-    LAPWING_TRY(segment_.create(place.local_ranks, config_.settings->shm_ring, files_.segment));
+    LAPWING_TRY(
+        segment_.create(place.local_ranks, config_.settings->shm_ring, user_bytes(place.local_ranks), files_.segment));
     LAPWING_TRY(shm::create_doorbells(place.local_ranks, files_.doorbells));
     return watch_doorbell();
   };
@@ -127,7 +129,7 @@ Status ShmTransport::lead(const shm::Place& place, std::int64_t deadline) {
 
 Status ShmTransport::follow(const shm::Invitation& leader, const shm::Place& place, std::int64_t deadline) {
   LAPWING_TRY(shm::fetch(leader.name, leader.token, local_ranks_[0], place, engine_.clock(), deadline, files_));
-  Status prepared = segment_.map(files_.segment, place.local_ranks);
+  Status prepared = segment_.map(files_.segment, place.local_ranks, user_bytes(place.local_ranks));
   if (prepared.ok()) prepared = watch_doorbell();
   if (!prepared.ok()) {
     shm::decline(leader.name, leader.token, local_ranks_[0], place, prepared.text());
@@ -196,7 +198,7 @@ void ShmTransport::close() noexcept {
   if (!open_) return;
   open_ = false;
   lookout_.stop();
-  area_pool_.leave();
+  if (user_ != nullptr) user_->on_close();
   for (std::uint32_t local = 0; local < local_ranks_.size(); ++local) {
     if (local != my_local_) say_goodbye(links_[local]);
   }
@@ -251,7 +253,7 @@ bool ShmTransport::poll() noexcept {
   }
   if (failure_) report_failures();
   if (lookout_.unheard_news()) report_ends();
-  bool moved = !area_pool_.idle() && area_pool_.poll();
+  bool moved = user_ != nullptr && user_->waits() && user_->poll();
   moved |= collect_senders();
   moved |= receive_hot();
   if (!waiting_.empty()) moved |= push_waiting();
@@ -263,11 +265,11 @@ bool ShmTransport::arm() noexcept {
   if (!open_) return true;
   armed_ = true;
   at_rest_ = false;
-  area_pool_.arm();
+  if (user_ != nullptr) user_->arm();
   store_relaxed(segment_.control(my_local_).sleeping, sleeper());
   for (Link* link : waiting_) link->out.want_space(true);
   LAPWING_DELAY_POINT("shm.arm");
-  full_fence();  // pairs with the fences in announce() (tail, bit), give_back() (head) and SharedArea::post() (stamp)
+  full_fence();  // pairs with the fences in announce() (tail, bit), give_back() (head) and of the user of the host's memory
   LAPWING_DELAY_POINT("shm.armed");
   return !work_left();
 }
@@ -286,7 +288,7 @@ bool ShmTransport::rest() noexcept {
 void ShmTransport::disarm() noexcept {
   if (!open_ || (!armed_ && !at_rest_)) return;
   armed_ = at_rest_ = false;
-  area_pool_.disarm();
+  if (user_ != nullptr) user_->disarm();
   LAPWING_DELAY_POINT("shm.disarm");
   store_relaxed(segment_.control(my_local_).sleeping, std::uint32_t{shm::kNobody});
   for (Link* link : waiting_) link->out.want_space(false);
@@ -294,7 +296,8 @@ void ShmTransport::disarm() noexcept {
 
 // Something that poll() would move, or a failure it would report.
 bool ShmTransport::work_left() noexcept {
-  if (failure_ || lookout_.unheard_news() || unseen_senders() || area_pool_.work_left()) return true;
+  if (failure_ || lookout_.unheard_news() || unseen_senders()) return true;
+  if (user_ != nullptr && user_->work_left()) return true;
   for (Link* link : hot_) {
     if (has_input(*link) || link->in.broken()) return true;
   }
@@ -336,7 +339,7 @@ bool ShmTransport::may_lie(Link& link, std::uint32_t sleeper, Delivery delivery)
   return link.out.room(half) >= half;
 }
 
-void ShmTransport::ring_sleeper(std::uint32_t local) noexcept {
+void ShmTransport::notify(std::uint32_t local) noexcept {
   Link& link = links_[local];
   if (!link.gone) ring_if_sleeping(link, Delivery::kAtOnce);
 }
@@ -395,7 +398,7 @@ void ShmTransport::lose(Link& link, Status why) noexcept {
   const bool half_received = link.assembly.under_way();
   end(link, why.copy());
   sinks_.peer_lost(link.peer, why, link.header, half_received ? &link.assembly.landing() : nullptr);
-  area_pool_.lose(link.local, why);
+  if (user_ != nullptr) user_->on_rank_lost(link.local, why);
 }
 
 // It said goodbye while this rank goes on.
@@ -403,7 +406,7 @@ void ShmTransport::leave_behind(Link& link, Status why) noexcept {
   if (link.gone) return;
   end(link, why.copy());
   sinks_.peer_left(link.peer, why);
-  area_pool_.lose(link.local, why);
+  if (user_ != nullptr) user_->on_rank_lost(link.local, why);
 }
 
 // No more traffic with this peer; queued frames end in an error.

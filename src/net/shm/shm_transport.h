@@ -24,7 +24,7 @@
 //   wants_space    the same dance with the roles exchanged: a sender whose output waits for room sets it, and its own
 //                  sleeping, in arm(), fences, and reads the head. The receiver publishes the head, fences, reads
 //                  wants_space, and if set rings that sender should it sleep.
-//   stamps         of areas, on which collective operations meet: see area_pool.h.
+//   host memory    its user has flags of its own, beside the same sleeping: see host_memory.h.
 //   armed_         (private) while armed, work can also begin under an application thread that only passes by and sends.
 //                  Then waiting output announces itself at once, a sleeping flag taken by a sender is put back by the next
 //                  poll(), and what a bounded poll() leaves is kept alive by ringing our own doorbell.
@@ -40,9 +40,9 @@
 #include <vector>
 
 #include "net/assembly.h"
+#include "net/host_memory.h"
 #include "net/network.h"
 #include "net/refusals.h"
-#include "net/shm/area_pool.h"
 #include "net/shm/handover.h"
 #include "net/shm/invitation.h"
 #include "net/shm/lookout.h"
@@ -53,7 +53,7 @@
 
 namespace lapwing::net {
 
-class ShmTransport final : public Transport, private shm::SegmentAreaPool::Ringer, private shm::Lookout::User {
+class ShmTransport final : public Transport, private HostMemory, private shm::Lookout::User {
  public:
   ShmTransport(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config);
   ~ShmTransport() override;
@@ -74,7 +74,6 @@ class ShmTransport final : public Transport, private shm::SegmentAreaPool::Ringe
   bool post(PeerId peer, SendOp& op) noexcept override;
   bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept override;
   bool pull(PeerId peer, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept override;
-  AreaPool* areas() noexcept override { return open_ ? &area_pool_ : nullptr; }
   std::vector<PeerId> doubles() const override { return doubles_; }
 
   bool flushed() const noexcept override { return waiting_.empty(); }
@@ -138,13 +137,23 @@ class ShmTransport final : public Transport, private shm::SegmentAreaPool::Ringe
   }
   const Link* link_to(PeerId peer) const noexcept { return const_cast<ShmTransport*>(this)->link_to(peer); }
 
+  // ---- HostMemory: shm_transport.cc
+  std::byte* shared_bytes() noexcept override { return segment_.user_bytes(); }
+  std::uint32_t local_ranks() const noexcept override { return segment_.layout().local_ranks; }
+  std::int32_t local_number(PeerId process) const noexcept override {
+    return process < local_of_.size() ? local_of_[process] : -1;
+  }
+  void notify(std::uint32_t local) noexcept override;
+  std::uint64_t user_bytes(std::uint32_t local_ranks) const noexcept {
+    return user_ != nullptr ? user_->bytes_for(local_ranks) : 0;
+  }
+
   // Waking: shm_transport.cc
   bool work_left() noexcept;
   bool unseen_senders() noexcept;
   void ring_if_sleeping(Link& link, Delivery delivery) noexcept;
   bool may_lie(Link& link, std::uint32_t sleeper, Delivery delivery) noexcept;
   std::uint32_t sleeper() const noexcept;
-  void ring_sleeper(std::uint32_t local) noexcept override;
   void ring_myself() noexcept;
   void report_failures() noexcept;
   void on_end_noticed() noexcept override;
@@ -195,6 +204,7 @@ class ShmTransport final : public Transport, private shm::SegmentAreaPool::Ringe
   engine::Engine& engine_;
   Sinks sinks_;
   NetworkConfig config_;
+  HostMemoryUser* const user_;             // or null
   volatile std::uint64_t probe_word_ = 0;  // peers read it by SingleCopy::probe
 
   shm::Listener listener_;
@@ -213,7 +223,6 @@ class ShmTransport final : public Transport, private shm::SegmentAreaPool::Ringe
   std::vector<Link*> hot_;
   std::vector<std::uint64_t> looked_at_;  // bits of the hot rings, laid out like our pending bitmap
   std::vector<Link*> waiting_;            // with queued output
-  shm::SegmentAreaPool area_pool_{segment_, local_of_, *this};
   shm::Lookout lookout_{engine_, segment_, *this};
   Refusals refusals_{engine_};
   bool failure_ = false;  // a broken ring was noticed while sending; poll() reports it

@@ -85,7 +85,7 @@ class ShmTransportTest : public testing::Test {
     options.event_thread = false;
     ASSERT_TRUE(engine_.start(options).ok());
     ASSERT_TRUE(leader_.open().ok());
-    ASSERT_TRUE(segment_.create(ranks, settings_.shm_ring, files_.segment).ok());
+    ASSERT_TRUE(segment_.create(ranks, settings_.shm_ring, 0, files_.segment).ok());
     ASSERT_TRUE(shm::create_doorbells(ranks, files_.doorbells).ok());
     transport_ = std::make_unique<ShmTransport>(engine_, sink_, config_for(me, ranks, settings_));
     std::vector<wire::Card> cards(ranks);

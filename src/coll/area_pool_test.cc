@@ -1,5 +1,5 @@
-// AreaPool in one process: several rooms on one segment, each a rank's.
-#include "net/shm/area_pool.h"
+// Shared areas in one process: several pools on one memory, each a rank's.
+#include "coll/area_pool.h"
 
 #include <gtest/gtest.h>
 
@@ -8,14 +8,20 @@
 #include <string>
 #include <vector>
 
-namespace lapwing::net::shm {
+#include "coll/host_memory_for_tests.h"
+
+namespace lapwing::coll {
 namespace {
 
-struct Rank final : SegmentAreaPool::Ringer {
-  Rank(Segment& segment, const std::vector<std::int32_t>& local_of) : pool(segment, local_of, *this) {}
-  void ring_sleeper(std::uint32_t local) noexcept override { rung.push_back(local); }
-  SegmentAreaPool pool;
-  std::vector<std::uint32_t> rung;
+struct GroupDrop {
+  void operator()(comm::Group* group) const noexcept { comm::Group::drop(group); }
+};
+using GroupRef = std::unique_ptr<comm::Group, GroupDrop>;
+
+struct Rank {
+  explicit Rank(const HostMemoryForTests& memory) : host(memory, {4, 7, 9}) { pool.on_open(host); }
+  HostViewForTests host;
+  AreaPool pool;
 };
 
 struct Watcher final : SharedArea::Watcher {
@@ -32,23 +38,25 @@ class AreaPoolTest : public testing::Test {
   static constexpr std::uint64_t kKey = 100;
 
   void SetUp() override {
-    ASSERT_TRUE(segment_.create(kRanks, kMinRingBytes, file_).ok());
-    for (std::uint32_t i = 0; i < kRanks; ++i) ranks_.push_back(std::make_unique<Rank>(segment_, local_of_));
+    for (std::uint32_t i = 0; i < kRanks; ++i) ranks_.push_back(std::make_unique<Rank>(memory_));
   }
-  SegmentAreaPool& pool(int rank) { return ranks_[static_cast<std::size_t>(rank)]->pool; }
-  const std::vector<std::uint32_t>& rung(int rank) { return ranks_[static_cast<std::size_t>(rank)]->rung; }
+  AreaPool& pool(int rank) { return ranks_[static_cast<std::size_t>(rank)]->pool; }
+  const std::vector<std::uint32_t>& notified(int rank) { return ranks_[static_cast<std::size_t>(rank)]->host.notified; }
+  static GroupRef group(const std::vector<comm::ProcessId>& members, int rank) {
+    return GroupRef(comm::Group::make(members, members[static_cast<std::size_t>(rank)]));
+  }
+  std::unique_ptr<SharedArea> open(unsigned number, const std::vector<comm::ProcessId>& members, int rank) {
+    return pool(rank).open_area(number, *group(members, rank));
+  }
   // All ranks at one area, in the order of the host.
   std::vector<std::unique_ptr<SharedArea>> open(unsigned number) {
     std::vector<std::unique_ptr<SharedArea>> made;
-    for (int rank = 0; rank < static_cast<int>(kRanks); ++rank)
-      made.push_back(pool(rank).open_area(number, {4, 7, 9}, rank));
+    for (int rank = 0; rank < static_cast<int>(kRanks); ++rank) made.push_back(open(number, {4, 7, 9}, rank));
     return made;
   }
+  AreaMemory world() const { return {memory_.base() + AreaMemory::kPage, kRanks}; }
 
-  // Ranks 4, 7 and 9 of the job are here.
-  const std::vector<std::int32_t> local_of_{-1, -1, -1, -1, 0, -1, -1, 1, -1, 2};
-  OwnedFd file_;
-  Segment segment_;
+  HostMemoryForTests memory_{kRanks};
   std::vector<std::unique_ptr<Rank>> ranks_;
 };
 
@@ -85,11 +93,11 @@ TEST_F(AreaPoolTest, OthersFindAnAreaByItsKeyUntilItIsGivenBack) {
 }
 
 TEST_F(AreaPoolTest, OnlyRanksOfThisHostMeet) {
-  EXPECT_TRUE(pool(0).all_here({9, 4}));
-  EXPECT_FALSE(pool(0).all_here({4, 5}));
-  EXPECT_EQ(pool(0).open_area(1, {4, 5}, 0), nullptr);
-  EXPECT_EQ(pool(0).open_area(1, {4, 1000}, 0), nullptr);
-  EXPECT_EQ(pool(0).open_area(AreaPool::kCount, {4, 7}, 0), nullptr);
+  EXPECT_TRUE(pool(0).all_here(*group({9, 4}, 0)));
+  EXPECT_FALSE(pool(0).all_here(*group({4, 5}, 0)));
+  EXPECT_EQ(open(1, {4, 5}, 0), nullptr);
+  EXPECT_EQ(open(1, {4, 1000}, 0), nullptr);
+  EXPECT_EQ(open(AreaPool::kCount, {4, 7}, 0), nullptr);
 }
 
 TEST_F(AreaPoolTest, TheLastToLeaveGivesTheAreaBackAndItsRoundsGoOn) {
@@ -143,17 +151,17 @@ TEST_F(AreaPoolTest, WhatIsPostedIsThereForAll) {
   }
 }
 
-TEST_F(AreaPoolTest, ASleeperIsRungByWhoeverCompletesTheRound) {
+TEST_F(AreaPoolTest, ASleeperIsNotifiedByTheRankThatCompletesTheRound) {
   auto areas = open(AreaPool::kWorld);
   Watcher watcher;
   areas[2]->post(0, 0, kCall, false);
-  EXPECT_EQ(areas[2]->watch(watcher, SharedArea::kEverybody, 0), SharedArea::Outlook::kNotYet);
+  EXPECT_EQ(areas[2]->watch(watcher, SharedArea::kAll, 0), SharedArea::Outlook::kNotYet);
   pool(2).arm();
   EXPECT_FALSE(pool(2).work_left());
   areas[0]->post(0, 0, kCall, false);
-  EXPECT_TRUE(rung(0).empty()) << "it is not complete";
+  EXPECT_TRUE(notified(0).empty()) << "it is not complete";
   areas[1]->post(0, 0, kCall, false);
-  EXPECT_EQ(rung(1), std::vector<std::uint32_t>{2});
+  EXPECT_EQ(notified(1), std::vector<std::uint32_t>{2});
   EXPECT_TRUE(pool(2).work_left());
   EXPECT_TRUE(pool(2).poll());
   EXPECT_EQ(watcher.posted, 1);
@@ -161,45 +169,45 @@ TEST_F(AreaPoolTest, ASleeperIsRungByWhoeverCompletesTheRound) {
   areas[2]->post(1, 0, kCall, false);
   areas[0]->post(1, 0, kCall, false);
   areas[1]->post(1, 0, kCall, false);
-  EXPECT_EQ(rung(1).size(), 1u) << "nobody waits here any more";
+  EXPECT_EQ(notified(1).size(), 1u) << "no rank waits here any more";
 }
 
-TEST_F(AreaPoolTest, ARootRingsWithoutTheOthers) {
+TEST_F(AreaPoolTest, ARootNotifiesWithoutTheOthers) {
   auto areas = open(AreaPool::kWorld);
   Watcher watcher;
   areas[1]->post(0, 0, kCall, false);
   EXPECT_EQ(areas[1]->watch(watcher, 0, 0), SharedArea::Outlook::kNotYet);
   pool(1).arm();
   areas[0]->post(0, 0, kCall, true);
-  EXPECT_EQ(rung(0), std::vector<std::uint32_t>{1});
+  EXPECT_EQ(notified(0), std::vector<std::uint32_t>{1});
   EXPECT_TRUE(pool(1).poll());
 }
 
-TEST_F(AreaPoolTest, WhoBeginsToWaitWhileArmedSaysSoAtOnce) {
+TEST_F(AreaPoolTest, ARankThatBeginsToWaitWhileArmedSaysSoAtOnce) {
   auto areas = open(AreaPool::kWorld);
   Watcher watcher;
   pool(1).arm();
   areas[1]->post(0, 0, kCall, false);
-  EXPECT_EQ(areas[1]->watch(watcher, SharedArea::kEverybody, 0), SharedArea::Outlook::kNotYet);
+  EXPECT_EQ(areas[1]->watch(watcher, SharedArea::kAll, 0), SharedArea::Outlook::kNotYet);
   areas[0]->post(0, 0, kCall, false);
   areas[2]->post(0, 0, kCall, false);
-  EXPECT_EQ(rung(2), std::vector<std::uint32_t>{1});
+  EXPECT_EQ(notified(2), std::vector<std::uint32_t>{1});
   areas[1]->unwatch();
   EXPECT_FALSE(pool(1).poll());
-  EXPECT_EQ(areas[1]->watch(watcher, SharedArea::kEverybody, 0), SharedArea::Outlook::kThere) << "it is there already";
+  EXPECT_EQ(areas[1]->watch(watcher, SharedArea::kAll, 0), SharedArea::Outlook::kThere) << "it is there already";
 }
 
 TEST_F(AreaPoolTest, ALostMemberEndsTheWait) {
   auto areas = open(AreaPool::kWorld);
   Watcher watcher;
-  EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kEverybody, 0), SharedArea::Outlook::kNotYet);
-  pool(0).lose(2, Status::error(MPI_ERR_OTHER, "gone"));
+  EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kAll, 0), SharedArea::Outlook::kNotYet);
+  pool(0).on_rank_lost(2, Status::error(MPI_ERR_OTHER, "gone"));
   EXPECT_EQ(watcher.why, "gone");
-  EXPECT_TRUE(pool(0).idle());
-  EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kEverybody, 0), SharedArea::Outlook::kNever)
+  EXPECT_FALSE(pool(0).waits());
+  EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kAll, 0), SharedArea::Outlook::kNever)
       << "nor does one that begins later";
   EXPECT_STREQ(areas[0]->why_never().text(), "gone");
-  auto later = pool(0).open_area(pool(0).claim(kKey), {4, 9}, 0);
+  auto later = open(pool(0).claim(kKey), {4, 9}, 0);
   EXPECT_EQ(later->watch(watcher, 1, 0), SharedArea::Outlook::kNever) << "nor one at an area that is opened later";
 }
 
@@ -208,8 +216,8 @@ TEST_F(AreaPoolTest, WhatALostMemberHasPostedCounts) {
   Watcher watcher;
   areas[2]->post(0, 0, kCall, false);
   areas[0]->post(0, 0, kCall, false);
-  EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kEverybody, 0), SharedArea::Outlook::kNotYet);
-  pool(0).lose(2, Status::error(MPI_ERR_OTHER, "gone"));
+  EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kAll, 0), SharedArea::Outlook::kNotYet);
+  pool(0).on_rank_lost(2, Status::error(MPI_ERR_OTHER, "gone"));
   EXPECT_EQ(watcher.why, "");
   areas[1]->post(0, 0, kCall, false);
   EXPECT_TRUE(pool(0).poll());
@@ -225,17 +233,17 @@ TEST_F(AreaPoolTest, AMemberThatLeavesSaysSoOnTheArea) {
   for (auto& area : areas) EXPECT_EQ(area->take_rounds(2), 0u);
   areas[1]->post(0, 0, kCall, false);
   areas[0]->post(0, 0, kCall, false);
-  EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kEverybody, 0), SharedArea::Outlook::kNotYet);
+  EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kAll, 0), SharedArea::Outlook::kNotYet);
   pool(0).arm();
-  pool(1).leave();
-  EXPECT_EQ(rung(1), std::vector<std::uint32_t>{0});
+  pool(1).on_close();
+  EXPECT_EQ(notified(1), std::vector<std::uint32_t>{0});
   EXPECT_FALSE(pool(0).work_left()) << "it has posted";
   areas[2]->post(0, 0, kCall, false);
   EXPECT_TRUE(pool(0).poll());
   EXPECT_EQ(watcher.posted, 1);
   pool(0).disarm();
   areas[0]->post(1, 0, kCall, false);
-  EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kEverybody, 1), SharedArea::Outlook::kNever);
+  EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kAll, 1), SharedArea::Outlook::kNever);
   EXPECT_NE(std::string(areas[0]->why_never().text()).find("rank 1"), std::string::npos);
   // The next use of the area begins behind all rounds of this one, and has lost no member.
   areas[2].reset();
@@ -243,21 +251,21 @@ TEST_F(AreaPoolTest, AMemberThatLeavesSaysSoOnTheArea) {
   areas[0].reset();
   areas = open(number);
   EXPECT_EQ(areas[0]->take_rounds(1), 2u);
-  EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kEverybody, 2), SharedArea::Outlook::kNotYet);
+  EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kAll, 2), SharedArea::Outlook::kNotYet);
   areas[0]->unwatch();
 }
 
-TEST_F(AreaPoolTest, WhoOpensLateFindsTheRoundWithWhichTheUseBegan) {
+TEST_F(AreaPoolTest, ARankThatOpensLateFindsTheRoundWithWhichTheUseBegan) {
   const unsigned number = pool(0).claim(kKey);
   for (std::uint64_t use = 0; use < 2; ++use) {
     for (int rank = 0; rank < 3; ++rank) {  // each opens when the one before has left
-      auto area = pool(rank).open_area(number, {4, 7, 9}, rank);
+      auto area = open(number, {4, 7, 9}, rank);
       EXPECT_EQ(area->take_rounds(3), use * 3);
     }
   }
   // A rank that took fewer rounds than the others, in a program that is wrong, does not take the next use back into theirs.
-  for (int rank = 0; rank < 3; ++rank) pool(rank).open_area(number, {4, 7, 9}, rank)->take_rounds(rank == 2 ? 1 : 4);
-  EXPECT_EQ(pool(0).open_area(number, {4, 7, 9}, 0)->take_rounds(1), 10u);
+  for (int rank = 0; rank < 3; ++rank) open(number, {4, 7, 9}, rank)->take_rounds(rank == 2 ? 1 : 4);
+  EXPECT_EQ(open(number, {4, 7, 9}, 0)->take_rounds(1), 10u);
 }
 
 TEST_F(AreaPoolTest, APostThatBelongsToSomethingElseIsSeen) {
@@ -285,11 +293,10 @@ TEST_F(AreaPoolTest, APostThatBelongsToSomethingElseIsSeen) {
 TEST_F(AreaPoolTest, ALengthBeyondTheAreaIsCutToIt) {
   auto areas = open(AreaPool::kWorld);
   areas[1]->post(0, 0, kCall, false);
-  store_relaxed(segment_.area(AreaPool::kWorld).slot(1, 0).stamp,
-                AreaSlot::stamp_of(0, (1u << AreaSlot::kLengthBits) - 1));
+  store_relaxed(world().slot(1, 0).stamp, AreaSlot::stamp_of(0, (1u << AreaSlot::kLengthBits) - 1));
   EXPECT_EQ(areas[0]->read(1, 0).bytes, SharedArea::kMostBytes);
-  EXPECT_EQ(areas[0]->read(1, 0).data, segment_.area(AreaPool::kWorld).buffer(1, 0));
+  EXPECT_EQ(areas[0]->read(1, 0).data, world().buffer(1, 0));
 }
 
 }  // namespace
-}  // namespace lapwing::net::shm
+}  // namespace lapwing::coll

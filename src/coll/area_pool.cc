@@ -1,12 +1,12 @@
-#include "net/shm/area_pool.h"
+#include "coll/area_pool.h"
 
 #include <algorithm>
 
 #include "base/delay_point.h"
 
-namespace lapwing::net::shm {
+namespace lapwing::coll {
 
-bool SegmentAreaPool::poll() noexcept {
+bool AreaPool::poll() noexcept {
   bool moved = false;
   for (std::size_t i = watched_.size(); i-- > 0;) {  // backwards: a watcher may wait again, at the end
     if (i >= watched_.size()) continue;
@@ -23,54 +23,67 @@ bool SegmentAreaPool::poll() noexcept {
   return moved;
 }
 
-void SegmentAreaPool::arm() noexcept {
+void AreaPool::arm() noexcept {
   armed_ = true;
   for (SharedArea* area : watched_) area->announce();
 }
 
-bool SegmentAreaPool::work_left() noexcept {
+bool AreaPool::work_left() noexcept {
   return std::any_of(watched_.begin(), watched_.end(),
                      [](SharedArea* area) { return area->outlook() != SharedArea::Outlook::kNotYet; });
 }
 
-bool SegmentAreaPool::watch(SharedArea& area) noexcept {
+bool AreaPool::watch(SharedArea& area) noexcept {
   if (armed_) {
-    // Nobody may call arm() before the driver sleeps (or it sleeps already): do here what arm() would do.
+    // The driver may sleep without another arm(), or sleeps already: what arm() would do is done here.
     area.announce();
     full_fence();  // pairs with the fence in SharedArea::post()
     LAPWING_DELAY_POINT("area.watch");
     if (area.outlook() != SharedArea::Outlook::kNotYet) return false;
   }
   watched_.push_back(&area);
+  waits_ = true;
   return true;
 }
 
-void SegmentAreaPool::unwatch(SharedArea& area) noexcept {
+void AreaPool::unwatch(SharedArea& area) noexcept {
   const auto at = std::find(watched_.begin(), watched_.end(), &area);
   if (at != watched_.end()) end_watch(static_cast<std::size_t>(at - watched_.begin()));
 }
 
-void SegmentAreaPool::end_watch(std::size_t index) noexcept {
+void AreaPool::end_watch(std::size_t index) noexcept {
   watched_[index] = watched_.back();
   watched_.pop_back();
+  waits_ = !watched_.empty();
 }
 
-void SegmentAreaPool::forget(SharedArea& area) noexcept {
+void AreaPool::forget(SharedArea& area) noexcept {
   opened_.erase(std::remove(opened_.begin(), opened_.end(), &area), opened_.end());
 }
 
-void SegmentAreaPool::lose(std::uint32_t local, const Status& why) noexcept {
+void AreaPool::on_rank_lost(std::uint32_t local, const Status& why) noexcept {
   lost_.push_back({local, why.copy()});
   for (SharedArea* area : opened_) area->lose(local, why);
   poll();
 }
 
-void SegmentAreaPool::leave() noexcept {
-  for (SharedArea* area : opened_) area->leave();
+std::uint64_t AreaPool::bytes_for(std::uint32_t local_ranks) const noexcept {
+  static_assert(sizeof(Claims) <= AreaMemory::kPage && kCount == 64);
+  return AreaMemory::kPage + kCount * AreaMemory::stride(local_ranks);
 }
 
-unsigned SegmentAreaPool::claim(std::uint64_t key) noexcept {
-  std::atomic<std::uint64_t>& used = segment_.areas_used();
+void AreaPool::on_open(net::HostMemory& memory) noexcept {
+  memory_ = &memory;
+}
+
+void AreaPool::on_close() noexcept {
+  for (SharedArea* area : opened_) area->leave();
+  memory_ = nullptr;
+}
+
+unsigned AreaPool::claim(std::uint64_t key) noexcept {
+  if (!open()) return kNone;
+  std::atomic<std::uint64_t>& used = claims().used;
   constexpr std::uint64_t kWorldBit = std::uint64_t{1} << kWorld;
   std::uint64_t before = load_relaxed(used);
   for (;;) {
@@ -81,38 +94,45 @@ unsigned SegmentAreaPool::claim(std::uint64_t key) noexcept {
     if (!used.compare_exchange_weak(before, before | bit, std::memory_order_acquire, std::memory_order_relaxed))
       continue;
     const auto number = static_cast<unsigned>(__builtin_ctzll(bit));
-    store_release(segment_.area_key(number), key);  // seen by all who have been told the key
+    store_release(claims().keys[number], key);  // seen by all that have been told the key
     return number;
   }
 }
 
-unsigned SegmentAreaPool::find(std::uint64_t key) noexcept {
+unsigned AreaPool::find(std::uint64_t key) noexcept {
   if (!open()) return kNone;
   for (unsigned number = 0; number < kCount; ++number)
-    if (number != kWorld && load_acquire(segment_.area_key(number)) == key) return number;
+    if (number != kWorld && load_acquire(claims().keys[number]) == key) return number;
   return kNone;
 }
 
-void SegmentAreaPool::give_back(unsigned number) noexcept {
+void AreaPool::give_back(unsigned number) noexcept {
   if (!open()) return;
-  store_relaxed(segment_.area_key(number), std::uint64_t{0});
-  segment_.areas_used().fetch_and(~(std::uint64_t{1} << number), std::memory_order_release);
+  store_relaxed(claims().keys[number], std::uint64_t{0});
+  claims().used.fetch_and(~(std::uint64_t{1} << number), std::memory_order_release);
 }
 
-bool SegmentAreaPool::all_here(const std::vector<PeerId>& members) const noexcept {
-  return std::all_of(members.begin(), members.end(),
-                     [this](PeerId member) { return member < local_of_.size() && local_of_[member] >= 0; });
+bool AreaPool::all_here(const comm::Group& members) const noexcept {
+  if (!open()) return false;
+  for (int rank = 0; rank < members.size(); ++rank)
+    if (memory_->local_number(members.member(rank)) < 0) return false;
+  return true;
 }
 
-std::unique_ptr<SharedArea> SegmentAreaPool::open_area(unsigned number, const std::vector<PeerId>& members, int rank) {
-  if (!open() || number >= kCount || !all_here(members)) return nullptr;
+std::unique_ptr<SharedArea> AreaPool::open_area(unsigned number, const comm::Group& members) {
+  if (number >= kCount || !all_here(members)) return nullptr;
   std::vector<std::uint32_t> locals;
-  locals.reserve(members.size());
-  for (const PeerId member : members) locals.push_back(static_cast<std::uint32_t>(local_of_[member]));
-  auto area = std::make_unique<SharedArea>(*this, number, segment_.area(number), std::move(locals), rank);
+  for (int rank = 0; rank < members.size(); ++rank)
+    locals.push_back(static_cast<std::uint32_t>(memory_->local_number(members.member(rank))));
+  auto area = std::make_unique<SharedArea>(*this, number, memory_of(number), std::move(locals), members.rank());
   for (const Lost& lost : lost_) area->lose(lost.local, lost.why);
   opened_.push_back(area.get());
   return area;
 }
 
-}  // namespace lapwing::net::shm
+AreaMemory AreaPool::memory_of(unsigned number) const noexcept {
+  const std::uint64_t ranks = memory_->local_ranks();
+  return {memory_->shared_bytes() + AreaMemory::kPage + number * AreaMemory::stride(ranks), ranks};
+}
+
+}  // namespace lapwing::coll

@@ -1,17 +1,18 @@
-#include "net/shared_area.h"
+#include "coll/shared_area.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/delay_point.h"
 #include "base/internal_error.h"
+#include "coll/area_pool.h"
 
-namespace lapwing::net {
+namespace lapwing::coll {
 
 // The key came in a message, after the members before us had left; so their last word on the rounds is visible.
-SharedArea::SharedArea(AreaHost& host, unsigned number, const AreaMemory& memory, std::vector<std::uint32_t> members,
+SharedArea::SharedArea(AreaPool& pool, unsigned number, const AreaMemory& memory, std::vector<std::uint32_t> members,
                        int rank) noexcept
-    : host_(host),
+    : pool_(pool),
       memory_(memory),
       number_(number),
       members_(std::move(members)),
@@ -23,14 +24,14 @@ SharedArea::SharedArea(AreaHost& host, unsigned number, const AreaMemory& memory
 SharedArea::~SharedArea() {
   LAPWING_CHECK(watcher_ == nullptr);
   leave();
-  host_.forget(*this);
+  pool_.forget(*this);
 }
 
 // The last one to leave gives the area back. Where the program is in order all have taken the same rounds; the next use begins
 // behind those of the rank that took most in any case, so that no old stamp passes for a new one. That round may be told only when
 // all have left: a member opens its end when it first needs it, and must then find the round with which this use began.
 void SharedArea::leave() noexcept {
-  if (left_ || !host_.open()) return;
+  if (left_ || !pool_.open()) return;
   left_ = true;
   AreaHeader& header = memory_.header();
   std::uint64_t end = load_relaxed(header.end_round);
@@ -48,7 +49,7 @@ void SharedArea::leave() noexcept {
     store_relaxed(memory_.gone(static_cast<std::uint64_t>(rank)), std::uint8_t{0});
   store_relaxed(header.left, 0u);
   store_release(header.first_round, load_relaxed(header.end_round));
-  host_.give_back(number_);
+  pool_.give_back(number_);
 }
 
 bool SharedArea::scan(std::uint64_t round) noexcept {
@@ -56,7 +57,7 @@ bool SharedArea::scan(std::uint64_t round) noexcept {
     scanned_round_ = round;
     scanned_ = 0;
   }
-  // Everybody begins with the next rank, so that not all look at the same line.
+  // Each begins with the next rank, so that not all look at the same line.
   for (; scanned_ < size_; ++scanned_) {
     const int rank = rank_ + scanned_ < size_ ? rank_ + scanned_ : rank_ + scanned_ - size_;
     if (!see(rank, round)) return false;
@@ -81,7 +82,7 @@ void SharedArea::wake_watching() noexcept {
   LAPWING_DELAY_POINT("area.wake");
   for (int rank = 0; rank < size_; ++rank) {
     if (rank == rank_ || load_relaxed(memory_.watching(static_cast<std::uint64_t>(rank))) == 0) continue;
-    host_.wake(members_[static_cast<std::size_t>(rank)]);
+    pool_.notify(members_[static_cast<std::size_t>(rank)]);
   }
 }
 
@@ -92,14 +93,14 @@ SharedArea::Outlook SharedArea::watch(Watcher& watcher, int rank, std::uint64_t 
   const Outlook now = outlook();
   if (now != Outlook::kNotYet) return now;
   watcher_ = &watcher;
-  if (host_.watch(*this)) return Outlook::kNotYet;
+  if (pool_.watch(*this)) return Outlook::kNotYet;
   end_watch();
   return outlook();
 }
 
 void SharedArea::unwatch() noexcept {
   if (watcher_ == nullptr) return;
-  host_.unwatch(*this);
+  pool_.unwatch(*this);
   end_watch();
 }
 
@@ -112,7 +113,7 @@ SharedArea::Watcher& SharedArea::end_watch() noexcept {
 std::vector<int> SharedArea::missing(const Watcher& watcher) const {
   std::vector<int> ranks;
   for (int rank = 0; watcher_ == &watcher && rank < size_; ++rank) {
-    const bool wanted = watched_rank_ == kEverybody || watched_rank_ == rank;
+    const bool wanted = watched_rank_ == kAll || watched_rank_ == rank;
     if (wanted && !posted(rank, watched_round_)) ranks.push_back(rank);
   }
   return ranks;
@@ -159,4 +160,4 @@ void SharedArea::lose(std::uint32_t local, const Status& why) {
   if (why_lost(rank) == nullptr) lost_.push_back({rank, why.copy()});
 }
 
-}  // namespace lapwing::net
+}  // namespace lapwing::coll

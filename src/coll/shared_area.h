@@ -2,13 +2,13 @@
 // sender and a receiver; what is posted on an area is there for all.
 //
 // The use of an area goes in rounds. In each round every rank posts once: "I am here", or that and some bytes. A rank posts a round
-// only after it has read all it wants of the rounds before; so when all have posted round r, nobody reads round r - 1 any more.
+// only after it has read all it wants of the rounds before; so when all have posted round r, no rank reads round r - 1 any more.
 // That alone tells when memory may be written again:
 //
 //   slot    one per rank and round, of the last four rounds: the stamp (round + 1 and the length of the post, written last), what
 //           the post belongs to, and up to 112 bytes. A rank that waits for a small operand fetches the one cache line that it has
 //           to fetch anyway.
-//   buffer   one per rank and round, of the last two rounds: longer posts, up to 64 KiB.
+//   buffer  one per rank and round, of the last two rounds: longer posts, up to 64 KiB.
 //
 //     Why not one counter of arrivals: two ranks would each fetch its line twice, once to count and once to look; and the stamps
 //     carry data. Looking at all stamps costs one line per rank and round, however often one looks: each is read until it is there.
@@ -22,108 +22,27 @@
 //
 // A member that leaves says so on the area. What it has posted still counts; a wait for what it has not posted ends with an error.
 //
-// What waits is a Watcher. How it sleeps, and what wakes it, is told in net/shm/area_pool.h. An area is made, used and destroyed with
+// What waits is a Watcher. How it sleeps, and what wakes it, is told in area_pool.h. An area is made, used and destroyed with
 // the endpoint's lock held.
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/memory_order.h"
 #include "base/status.h"
-#include "net/transport.h"
+#include "coll/area_memory.h"
 
-namespace lapwing::net {
+namespace lapwing::coll {
 
-struct AreaSlot {
-  static constexpr std::uint64_t kBytes = 112;
-  static constexpr unsigned kLengthBits = 17;
-  alignas(128) std::atomic<std::uint64_t> stamp;
-  std::uint64_t what;
-  std::byte data[kBytes];
-
-  static constexpr std::uint64_t stamp_of(std::uint64_t round, std::uint64_t bytes) noexcept {
-    return (round + 1) << kLengthBits | bytes;
-  }
-  static constexpr bool is_past(std::uint64_t stamp, std::uint64_t round) noexcept {
-    return stamp >> kLengthBits > round;
-  }
-  static constexpr std::uint64_t length(std::uint64_t stamp) noexcept {
-    return stamp & ((std::uint64_t{1} << kLengthBits) - 1);
-  }
-};
-static_assert(sizeof(AreaSlot) == 128);
-
-struct AreaHeader {
-  alignas(128) std::atomic<std::uint64_t> first_round;  // of the use to come
-  std::atomic<std::uint64_t> end_round;                 // the last round of those who have left this use, plus one
-  std::atomic<std::uint32_t> left;                      // members that have given the area up
-};
-
-// Where the parts of one area lie. Pages nobody touched cost nothing.
-struct AreaMemory {
-  static constexpr std::uint64_t kBufferBytes = 64 * 1024, kPage = 4096;
-  static_assert(kBufferBytes >> AreaSlot::kLengthBits == 0);
-  static constexpr unsigned kSlotRounds = 4, kBufferRounds = 2;
-
-  std::byte* base = nullptr;
-  std::uint64_t ranks = 0;  // the most that an area may have
-
-  AreaHeader& header() const noexcept { return *reinterpret_cast<AreaHeader*>(base); }
-  // Whether a rank may sleep until somebody posts: one byte per rank.
-  std::atomic<std::uint8_t>& watching(std::uint64_t rank) const noexcept {
-    return reinterpret_cast<std::atomic<std::uint8_t>*>(base + sizeof(AreaHeader))[rank];
-  }
-  // Whether a rank has left: one byte per rank.
-  std::atomic<std::uint8_t>& gone(std::uint64_t rank) const noexcept {
-    return reinterpret_cast<std::atomic<std::uint8_t>*>(base + sizeof(AreaHeader) + ranks)[rank];
-  }
-  AreaSlot& slot(std::uint64_t rank, std::uint64_t round) const noexcept {
-    return reinterpret_cast<AreaSlot*>(base + slots_offset(ranks))[round % kSlotRounds * ranks + rank];
-  }
-  std::byte* buffer(std::uint64_t rank, std::uint64_t round) const noexcept {
-    return base + buffers_offset(ranks) + (rank * kBufferRounds + round % kBufferRounds) * kBufferBytes;
-  }
-
-  static constexpr std::uint64_t slots_offset(std::uint64_t ranks) noexcept {
-    return sizeof(AreaHeader) + (2 * ranks + 127) / 128 * 128;
-  }
-  static constexpr std::uint64_t buffers_offset(std::uint64_t ranks) noexcept {
-    return (slots_offset(ranks) + kSlotRounds * ranks * sizeof(AreaSlot) + kPage - 1) / kPage * kPage;
-  }
-  static constexpr std::uint64_t stride(std::uint64_t ranks) noexcept {
-    return buffers_offset(ranks) + ranks * kBufferRounds * kBufferBytes;
-  }
-};
-
-class SharedArea;
-
-// What an area needs of the transport that has the memory.
-class AreaHost {
- public:
-  // Until unwatch(), looks for what the area's watcher waits for and calls it once; false when nothing is to be waited for.
-  virtual bool watch(SharedArea& area) noexcept = 0;
-  virtual void unwatch(SharedArea& area) noexcept = 0;
-  // Wakes the rank with this number on the host, should it sleep. After a post and a full_fence().
-  virtual void wake(std::uint32_t local) noexcept = 0;
-  // False when the memory is gone: at the end.
-  virtual bool open() const noexcept = 0;
-  virtual void give_back(unsigned number) noexcept = 0;
-  // The area is about to be destroyed.
-  virtual void forget(SharedArea& area) noexcept = 0;
-
- protected:
-  ~AreaHost() = default;
-};
+class AreaPool;
 
 class SharedArea {
  public:
-  static constexpr int kEverybody = -1, kNone = -1;
+  static constexpr int kAll = -1, kNone = -1;
   static constexpr std::uint64_t kMostBytes = AreaMemory::kBufferBytes;
 
   // What a wait has to hope for.
@@ -155,7 +74,7 @@ class SharedArea {
   };
 
   // `members`: their numbers on the host, in the order of ranks.
-  SharedArea(AreaHost& host, unsigned number, const AreaMemory& memory, std::vector<std::uint32_t> members,
+  SharedArea(AreaPool& pool, unsigned number, const AreaMemory& memory, std::vector<std::uint32_t> members,
              int rank) noexcept;
   ~SharedArea();
   SharedArea(const SharedArea&) = delete;
@@ -173,7 +92,7 @@ class SharedArea {
 
   // ---- posting: our part of a round, in the order of rounds
 
-  // The round that everybody must have posted before this rank may post `bytes` in `round`.
+  // The round that all must have posted before this rank may post `bytes` in `round`.
   static std::uint64_t needed_before(std::uint64_t round, std::uint64_t bytes) noexcept {
     const std::uint64_t kept = bytes > AreaSlot::kBytes ? AreaMemory::kBufferRounds : AreaMemory::kSlotRounds;
     return round + 1 - kept;  // below zero, which is very large, in the first rounds: see all_posted()
@@ -181,8 +100,7 @@ class SharedArea {
   bool may_post(std::uint64_t round, std::uint64_t bytes) noexcept { return all_posted(needed_before(round, bytes)); }
   // Where the bytes go, before post().
   std::byte* destination(std::uint64_t round, std::uint64_t bytes) noexcept { return data(rank_, round, bytes); }
-  // `wakes_each`: somebody may wait for this post alone, not for that of everybody.
-  // `what` it belongs to.
+  // `what` it belongs to. `wakes_each`: a rank may wait for this post alone, not for those of all.
   void post(std::uint64_t round, std::uint64_t bytes, std::uint64_t what, bool wakes_each) noexcept;
   // The first difference that was seen since the last call.
   Difference take_difference() noexcept { return std::exchange(difference_, {}); }
@@ -210,7 +128,7 @@ class SharedArea {
 
   // ---- waiting: one watcher at a time
 
-  // Until `rank`, or kEverybody, has posted `round`. The watcher is called only if the answer is kNotYet. A member that has gone without
+  // Until `rank`, or kAll, has posted `round`. The watcher is called only if the answer is kNotYet. A member that has gone without
   // posting `round` ends the wait for another member too: that one may wait for it in vain and never post.
   Outlook watch(Watcher& watcher, int rank, std::uint64_t round) noexcept;
   void unwatch() noexcept;
@@ -221,7 +139,7 @@ class SharedArea {
   // Takes no further part; what has been posted stays there. Also done by the destructor.
   void leave() noexcept;
 
-  // ---- for the host
+  // ---- for the pool
 
   Outlook outlook() noexcept {
     if (ready()) return Outlook::kThere;
@@ -246,7 +164,7 @@ class SharedArea {
     return bytes > AreaSlot::kBytes ? memory_.buffer(r, round) : memory_.slot(r, round).data;
   }
   bool ready() noexcept {
-    return watched_rank_ == kEverybody ? all_posted(watched_round_) : see(watched_rank_, watched_round_);
+    return watched_rank_ == kAll ? all_posted(watched_round_) : see(watched_rank_, watched_round_);
   }
   // posted(), and compares: only in the round that we have posted last, which is safe from being written over as long as it is that.
   bool see(int rank, std::uint64_t round) noexcept {
@@ -261,7 +179,7 @@ class SharedArea {
   int deserter() const noexcept;
   const Status* why_lost(int rank) const noexcept;
 
-  AreaHost& host_;
+  AreaPool& pool_;
   AreaMemory memory_;
   const unsigned number_;
   const std::vector<std::uint32_t> members_;
@@ -280,37 +198,14 @@ class SharedArea {
   std::vector<Lost> lost_;  // as the transport told
   bool left_ = false;
 
-  std::uint64_t complete_ = 0;  // everybody has posted the rounds below
+  std::uint64_t complete_ = 0;  // all have posted the rounds below
   std::uint64_t scanned_round_ = 0;
   int scanned_ = 0;  // so many, from the next rank on, have posted scanned_round_
 
   Watcher* watcher_ = nullptr;
-  int watched_rank_ = kEverybody;
+  int watched_rank_ = kAll;
   std::uint64_t watched_round_ = 0;
   bool announced_ = false;
 };
 
-// The areas of one host.
-class AreaPool {
- public:
-  static constexpr unsigned kNone = ~0u;
-  static constexpr unsigned kCount = 64;
-  static constexpr unsigned kWorld = 0;  // MPI_COMM_WORLD has it for ever
-
-  // Claims an area that no communicator uses, or kNone. The process that leads the creation of a communicator does this before it tells
-  // the others `key`, the communicator's context id, by which they find the area.
-  virtual unsigned claim(std::uint64_t key) noexcept = 0;
-  // The area that is claimed for `key`, or kNone. A member may ask until it has left the area.
-  virtual unsigned find(std::uint64_t key) noexcept = 0;
-  // Gives back an area that no member has opened.
-  virtual void give_back(unsigned number) noexcept = 0;
-  // Whether all of these can meet at an area.
-  virtual bool all_here(const std::vector<PeerId>& members) const noexcept = 0;
-  // This process's end of an area; null when not all members are here.
-  virtual std::unique_ptr<SharedArea> open_area(unsigned number, const std::vector<PeerId>& members, int rank) = 0;
-
- protected:
-  ~AreaPool() = default;
-};
-
-}  // namespace lapwing::net
+}  // namespace lapwing::coll

@@ -1,0 +1,76 @@
+// What lies where in the memory of one shared area (shared_area.h). All of it is plain memory, zero at first.
+//
+//   0               AreaHeader           first and last round of a use, members that have left
+//   128             watching, gone       one byte per rank each
+//   cache lines     slots                of four rounds: one per rank, 128 bytes
+//   page boundary   buffers              of two rounds: one per rank, 64 KiB
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace lapwing::coll {
+
+struct AreaSlot {
+  static constexpr std::uint64_t kBytes = 112;
+  static constexpr unsigned kLengthBits = 17;
+  alignas(128) std::atomic<std::uint64_t> stamp;
+  std::uint64_t what;
+  std::byte data[kBytes];
+
+  static constexpr std::uint64_t stamp_of(std::uint64_t round, std::uint64_t bytes) noexcept {
+    return (round + 1) << kLengthBits | bytes;
+  }
+  static constexpr bool is_past(std::uint64_t stamp, std::uint64_t round) noexcept {
+    return stamp >> kLengthBits > round;
+  }
+  static constexpr std::uint64_t length(std::uint64_t stamp) noexcept {
+    return stamp & ((std::uint64_t{1} << kLengthBits) - 1);
+  }
+};
+static_assert(sizeof(AreaSlot) == 128);
+
+struct AreaHeader {
+  alignas(128) std::atomic<std::uint64_t> first_round;  // of the use to come
+  std::atomic<std::uint64_t> end_round;  // the last round of the members that have left this use, plus one
+  std::atomic<std::uint32_t> left;       // members that have given the area up
+};
+
+// Where the parts of one area lie. Pages that no rank has touched cost nothing.
+struct AreaMemory {
+  static constexpr std::uint64_t kBufferBytes = 64 * 1024, kPage = 4096;
+  static_assert(kBufferBytes >> AreaSlot::kLengthBits == 0);
+  static constexpr unsigned kSlotRounds = 4, kBufferRounds = 2;
+
+  std::byte* base = nullptr;
+  std::uint64_t ranks = 0;  // the most that an area may have
+
+  AreaHeader& header() const noexcept { return *reinterpret_cast<AreaHeader*>(base); }
+  // Whether a rank may sleep until another one posts: one byte per rank.
+  std::atomic<std::uint8_t>& watching(std::uint64_t rank) const noexcept {
+    return reinterpret_cast<std::atomic<std::uint8_t>*>(base + sizeof(AreaHeader))[rank];
+  }
+  // Whether a rank has left: one byte per rank.
+  std::atomic<std::uint8_t>& gone(std::uint64_t rank) const noexcept {
+    return reinterpret_cast<std::atomic<std::uint8_t>*>(base + sizeof(AreaHeader) + ranks)[rank];
+  }
+  AreaSlot& slot(std::uint64_t rank, std::uint64_t round) const noexcept {
+    return reinterpret_cast<AreaSlot*>(base + slots_offset(ranks))[round % kSlotRounds * ranks + rank];
+  }
+  std::byte* buffer(std::uint64_t rank, std::uint64_t round) const noexcept {
+    return base + buffers_offset(ranks) + (rank * kBufferRounds + round % kBufferRounds) * kBufferBytes;
+  }
+
+  static constexpr std::uint64_t slots_offset(std::uint64_t ranks) noexcept {
+    return sizeof(AreaHeader) + (2 * ranks + 127) / 128 * 128;
+  }
+  static constexpr std::uint64_t buffers_offset(std::uint64_t ranks) noexcept {
+    return (slots_offset(ranks) + kSlotRounds * ranks * sizeof(AreaSlot) + kPage - 1) / kPage * kPage;
+  }
+  static constexpr std::uint64_t stride(std::uint64_t ranks) noexcept {
+    return buffers_offset(ranks) + ranks * kBufferRounds * kBufferBytes;
+  }
+};
+
+}  // namespace lapwing::coll

@@ -1,0 +1,100 @@
+// The shared areas of one host, in memory that its ranks share, and how a rank sleeps that waits for a post (shared_area.h).
+//
+//   0      which areas have a user, one bit each; what each is claimed for, one word per area, 0 for none: together, so that a look
+//          at all of them touches one page
+//   4096   area 0: MPI_COMM_WORLD's
+//   ...    area 63
+//
+// The same flag dance as for rings (net/shm/shm_transport.h), whose `sleeping` HostMemory::notify() looks at; what the other side looks
+// at is the stamps:
+//
+//   waiter   in arm(): raises `watching` on each area where it waits, then `sleeping`, fences, and looks at the stamps it waits
+//            for; all there, and it does not sleep.
+//   poster   publishes its stamp, fences, and looks at the stamps of its round. When all are there, or a rank may wait for this
+//            post alone, it looks for `watching`, and notifies those of them that sleep.
+//
+// A waiter for all is notified only by posters that see the round complete. There is one: of all that posted, the one whose fence came
+// last sees the stamps of all; and its fence came before the waiter's, so that the waiter saw all of them itself, or after it, so that
+// it sees `watching` and `sleeping`. So of ranks that arrive one by one only the last notifies.
+//
+// A member that leaves (SharedArea::leave) publishes that, fences, and notifies all that wait here and sleep, as a root does; and a
+// waiter looks for it where it looks at the stamps.
+//
+// While armed, an application thread that passes by may begin to wait: then watch() does at once what arm() would do.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "coll/shared_area.h"
+#include "comm/group.h"
+#include "net/host_memory.h"
+
+namespace lapwing::coll {
+
+class AreaPool final : public net::HostMemoryUser {
+ public:
+  static constexpr unsigned kNone = ~0u;
+  static constexpr unsigned kCount = 64;
+  static constexpr unsigned kWorld = 0;  // MPI_COMM_WORLD has it for ever
+
+  // ---- for communicators
+
+  // Claims an area that no communicator uses, or kNone. The process that leads the creation of a communicator does this before it tells
+  // the others `key`, the communicator's context id, by which they find the area.
+  unsigned claim(std::uint64_t key) noexcept;
+  // The area that is claimed for `key`, or kNone. A member may ask until it has left the area.
+  unsigned find(std::uint64_t key) noexcept;
+  // Gives back an area: the last member that leaves, or the claimant when no member has opened it.
+  void give_back(unsigned number) noexcept;
+  // Whether all of these can meet at an area.
+  bool all_here(const comm::Group& members) const noexcept;
+  // This process's end of an area; null when not all members are here.
+  std::unique_ptr<SharedArea> open_area(unsigned number, const comm::Group& members);
+
+  // ---- for their ends of areas
+
+  // False when the memory is gone: at the end.
+  bool open() const noexcept { return memory_ != nullptr; }
+  // Until unwatch(), looks for what the area's watcher waits for and calls it once; false when there is nothing to wait for.
+  bool watch(SharedArea& area) noexcept;
+  void unwatch(SharedArea& area) noexcept;
+  // After a post and a full_fence().
+  void notify(std::uint32_t local) noexcept { memory_->notify(local); }
+  // The area is about to be destroyed.
+  void forget(SharedArea& area) noexcept;
+
+  // ---- net::HostMemoryUser
+
+  std::uint64_t bytes_for(std::uint32_t local_ranks) const noexcept override;
+  void on_open(net::HostMemory& memory) noexcept override;
+  void on_close() noexcept override;
+  void on_rank_lost(std::uint32_t local, const Status& why) noexcept override;
+  bool poll() noexcept override;
+  void arm() noexcept override;
+  void disarm() noexcept override { armed_ = false; }
+  bool work_left() noexcept override;
+
+ private:
+  struct Claims {
+    std::atomic<std::uint64_t> used;  // bit n: area n has a user
+    std::atomic<std::uint64_t> keys[kCount];
+  };
+  struct Lost {
+    std::uint32_t local;
+    Status why;
+  };
+
+  Claims& claims() const noexcept { return *reinterpret_cast<Claims*>(memory_->shared_bytes()); }
+  AreaMemory memory_of(unsigned number) const noexcept;
+  void end_watch(std::size_t index) noexcept;
+
+  net::HostMemory* memory_ = nullptr;
+  std::vector<SharedArea*> opened_;
+  std::vector<SharedArea*> watched_;
+  std::vector<Lost> lost_;
+  bool armed_ = false;
+};
+
+}  // namespace lapwing::coll

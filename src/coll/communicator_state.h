@@ -1,0 +1,47 @@
+// What the collectives keep with a communicator. With the endpoint's lock held.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "coll/area_place.h"
+#include "comm/communicator.h"
+
+namespace lapwing::coll {
+
+class CollectiveRequest;
+
+class CommunicatorState final : public comm::Extra {
+ public:
+  CommunicatorState();
+  ~CommunicatorState() override;
+
+  // Collectives are numbered in the order of their calls; the number is the tag of their messages.
+  int next_number() noexcept { return static_cast<int>(calls_++ & 0x3fffffff); }
+
+  // A hash of eight bits of the collective calls before this one, which it adds: equal on all ranks of a correct program.
+  std::uint64_t add_to_history(std::uint64_t call) noexcept {
+    const std::uint64_t before = history_ >> 56;
+    history_ = (history_ ^ call) * 0x9e3779b97f4a7c15u + 1;
+    return before;
+  }
+
+  AreaPlace place;
+  // Schedules for calls that come again (cache.h). The one used last is at the end.
+  std::vector<std::unique_ptr<CollectiveRequest>> kept;
+
+ private:
+  std::uint32_t calls_ = 0;
+  std::uint64_t history_ = 0;
+};
+
+void make_state(comm::Communicator& communicator);
+// Made at the first use.
+inline CommunicatorState& state_of(comm::Communicator& communicator) {
+  if (!communicator.collectives) [[unlikely]]
+    make_state(communicator);
+  return static_cast<CommunicatorState&>(*communicator.collectives);
+}
+
+}  // namespace lapwing::coll

@@ -1,0 +1,56 @@
+// Memory that ranks of one test share as ranks of a host would.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "coll/area_pool.h"
+#include "net/host_memory.h"
+
+namespace lapwing::coll {
+
+class HostMemoryForTests {
+ public:
+  explicit HostMemoryForTests(std::uint32_t ranks) : bytes_(AreaPool().bytes_for(ranks)) {
+    void* mapped = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    EXPECT_NE(mapped, MAP_FAILED);
+    base_ = static_cast<std::byte*>(mapped);
+  }
+  ~HostMemoryForTests() { munmap(base_, bytes_); }
+  HostMemoryForTests(const HostMemoryForTests&) = delete;
+  HostMemoryForTests& operator=(const HostMemoryForTests&) = delete;
+
+  std::byte* base() const noexcept { return base_; }
+
+ private:
+  std::uint64_t bytes_;
+  std::byte* base_;
+};
+
+// One rank's view of it. `processes`: which ones are on the host, by their numbers there.
+class HostViewForTests final : public net::HostMemory {
+ public:
+  HostViewForTests(const HostMemoryForTests& memory, std::vector<comm::ProcessId> processes)
+      : memory_(memory), processes_(std::move(processes)) {}
+
+  std::byte* shared_bytes() noexcept override { return memory_.base(); }
+  std::uint32_t local_ranks() const noexcept override { return static_cast<std::uint32_t>(processes_.size()); }
+  std::int32_t local_number(comm::ProcessId process) const noexcept override {
+    for (std::size_t local = 0; local < processes_.size(); ++local)
+      if (processes_[local] == process) return static_cast<std::int32_t>(local);
+    return -1;
+  }
+  void notify(std::uint32_t local) noexcept override { notified.push_back(local); }
+
+  std::vector<std::uint32_t> notified;
+
+ private:
+  const HostMemoryForTests& memory_;
+  const std::vector<comm::ProcessId> processes_;
+};
+
+}  // namespace lapwing::coll
