@@ -15,8 +15,9 @@ namespace lapwing::launch {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: lapwing info [--settings | --coverage] [--json]\n"
+    "usage: lapwing info [--settings | --tuning | --coverage] [--json]\n"
     "  --settings   every setting with its meaning, unit and default\n"
+    "  --tuning     every value that was chosen by measuring, as a table (docs/tuning.md), for LAPWING_TUNE\n"
     "  --coverage   the functions of MPI 5.0 that this version lacks\n"
     "  --json       the same for programs\n";
 
@@ -64,14 +65,25 @@ void print_settings(const Settings& settings) {
   }
 }
 
+void print_tuning(const Settings& settings) {
+  std::printf("| name | unit | default | range | meaning | where it comes from |\n|---|---|---|---|---|---|\n");
+  for (const TuningDescription& entry : describe(settings.tune)) {
+    const bool changed = entry.value_text != entry.default_text;
+    std::printf("| `%s` | %s | %s%s%s%s | %s | %s | %s |\n", entry.name.c_str(), entry.unit.c_str(),
+                entry.default_text.c_str(), changed ? " (here " : "", changed ? entry.value_text.c_str() : "",
+                changed ? ")" : "", entry.range.c_str(), entry.meaning.c_str(), entry.source.c_str());
+  }
+}
+
 void print_coverage() {
   std::map<std::string_view, std::vector<const char*>> missing;
   for (const FunctionCoverage& entry : kCoverage) {
     if (!entry.built) missing[entry.chapter].push_back(entry.name);
   }
-  std::printf("%zu of %zu functions are built. Calling one of these raises an error that names it; `mpicc -only-built`, and\n"
-              "LAPWING_ONLY_BUILT=1 while a configure script runs, hide them from programs:\n",
-              count_built(), std::size(kCoverage));
+  std::printf(
+      "%zu of %zu functions are built. Calling one of these raises an error that names it; `mpicc -only-built`, and\n"
+      "LAPWING_ONLY_BUILT=1 while a configure script runs, hide them from programs:\n",
+      count_built(), std::size(kCoverage));
   for (const auto& [chapter, names] : missing) {
     std::printf("\n%.*s\n", static_cast<int>(chapter.size()), chapter.data());
     for (const char* name : names) std::printf("  %s\n", name);
@@ -117,11 +129,14 @@ void print_json(const Settings& settings) {
 
 int run_info(const std::vector<std::string>& arguments) {
   bool wants_settings = false;
+  bool wants_tuning = false;
   bool wants_coverage = false;
   bool wants_json = false;
   for (const std::string& argument : arguments) {
     if (argument == "--settings") {
       wants_settings = true;
+    } else if (argument == "--tuning") {
+      wants_tuning = true;
     } else if (argument == "--coverage") {
       wants_coverage = true;
     } else if (argument == "--json") {
@@ -140,6 +155,8 @@ int run_info(const std::vector<std::string>& arguments) {
     print_json(settings);
   } else if (wants_settings) {
     print_settings(settings);
+  } else if (wants_tuning) {
+    print_tuning(settings);
   } else if (wants_coverage) {
     print_coverage();
   } else {

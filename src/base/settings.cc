@@ -133,6 +133,21 @@ std::string ListKind::print(const Value& value) {
   return text;
 }
 
+bool TuneKind::parse(std::string_view text, Value& value) {
+  Value result;
+  const bool valid =
+      text.empty() || for_each_element(text, [&result](std::string_view each) { return result.set(each).ok(); });
+  if (valid) value = result;
+  return valid;
+}
+
+std::string TuneKind::print(const Value& value) {
+  std::string text;
+  for (const TuningDescription& each : describe(value))
+    if (each.value_text != each.default_text) text += (text.empty() ? "" : ",") + each.name + "=" + each.value_text;
+  return text;
+}
+
 bool PortsKind::parse(std::string_view text, Value& value) {
   if (text.empty()) {
     value = {};
@@ -209,7 +224,9 @@ constexpr std::string_view kInternalPrefix = "LAPWING_INTERNAL_";
 
 // Read by others: the compiler wrappers, so they may well be in the environment of a running program, and delay points.
 constexpr std::string_view kForeignNames[] = {
-    "LAPWING_CC", "LAPWING_CXX", "LAPWING_ONLY_BUILT",
+    "LAPWING_CC",
+    "LAPWING_CXX",
+    "LAPWING_ONLY_BUILT",
 #if defined(LAPWING_DELAY_POINTS)
     "LAPWING_DELAY_SEED",
 #endif

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "base/tuning.h"
 
 namespace lapwing {
 
@@ -73,6 +74,16 @@ struct ListKind {
   using Value = std::vector<std::string>;
   static constexpr const char* kUnit = "list";
   static constexpr const char* kAllowed = "a comma-separated list without empty elements";
+  static bool parse(std::string_view text, Value& value);
+  static std::string print(const Value& value);
+};
+
+// Starts from the defaults; assigns what the text names.
+struct TuneKind {
+  using Value = Tuning;
+  static constexpr const char* kUnit = "list";
+  static constexpr const char* kAllowed =
+      "a comma-separated list of room.name=value; `lapwing info --tuning` lists names, units and ranges";
   static bool parse(std::string_view text, Value& value);
   static std::string print(const Value& value);
 };

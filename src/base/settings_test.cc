@@ -41,6 +41,15 @@ TEST(Settings, EveryDefaultIsWellFormed) {
   }
 }
 
+TEST(Settings, TuningValuesAreReadAsAList) {
+  Settings settings;
+  ASSERT_TRUE(load(settings, {"LAPWING_TUNE=engine.earned_share=50,engine.turns_per_clock=4"}).ok());
+  EXPECT_EQ(settings.tune.engine_earned_share, 50u);
+  EXPECT_EQ(settings.tune.engine_turns_per_clock, 4u);
+  const Status status = load(settings, {"LAPWING_TUNE=engine.earned_share=50,engine.nothing=1"});
+  EXPECT_NE(std::string(status.text()).find("lapwing info --tuning"), std::string::npos) << status.text();
+}
+
 TEST(Settings, ReadsTheEnvironment) {
   Settings settings;
   const Status status =

@@ -12,23 +12,13 @@
 
 #include "base/delay_point.h"
 #include "base/futex.h"
+#include "base/tuning.h"
 #include "engine/event_thread.h"
 #include "engine/wait_reason.h"
 #include "wire/hang_report.h"
 
 namespace lapwing::engine {
 namespace {
-
-// A spinning driver looks at the event port, a system call as long as a message takes, only so often, ns.
-constexpr std::int64_t kBetweenLooks = 4'000;
-// Where a turn costs no system call, reading the clock takes longer than the turn: it is read once in so many.
-constexpr unsigned kTurnsPerClock = 16;
-// A spinning driver cancels the event thread's timer so much before it would fire, ns: early enough that short waits, between which the
-// application posts, seldom miss the time. To be woken for nothing would cost a driver that shares its core dozens of microseconds.
-constexpr std::int64_t kTimerMargin = 25'000;
-// The same where a turn gives the core away, and may take long.
-constexpr std::int64_t kYieldingTimerMargin = 500'000;
-constexpr unsigned kGlancesPerLook = 16;
 
 void close_if_open(int& fd) noexcept {
   if (fd >= 0) ::close(fd);
@@ -53,7 +43,8 @@ Status Progress::open() {
   wake_.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   alarm_.fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
   if (wake_.fd < 0 || alarm_.fd < 0)
-    return Status::error(MPI_ERR_NO_MEM, "cannot open an eventfd or timerfd: %s; raise the limit of open files (ulimit -n)",
+    return Status::error(MPI_ERR_NO_MEM,
+                         "cannot open an eventfd or timerfd: %s; raise the limit of open files (ulimit -n)",
                          std::strerror(errno));
   LAPWING_TRY(endpoint_.port.add(wake_.fd, EPOLLIN | EPOLLET, wake_));
   return endpoint_.port.add(alarm_.fd, EPOLLIN | EPOLLET, alarm_);
@@ -80,7 +71,8 @@ bool Progress::turn(bool thorough) noexcept {
 }
 
 bool Progress::glance() noexcept {
-  const bool thorough = !endpoint_.options.event_thread || ++glances_ % kGlancesPerLook == 0 || endpoint_.sources.want_port_looked_at();
+  const bool thorough = !endpoint_.options.event_thread || ++glances_ % tuning().engine_tests_per_port_look == 0 ||
+                        endpoint_.sources.want_port_looked_at();
   return turn(thorough);
 }
 
@@ -180,9 +172,11 @@ void Progress::drive(Waiter& waiter) noexcept {
 // Polls until the waiter is ready or a user callback wants an application thread (true), or the budget is spent (false).
 bool Progress::spin(Waiter& waiter) noexcept {
   WaitPolicy& policy = endpoint_.wait_policy;
-  const unsigned turns_per_clock = policy.yields() || endpoint_.sources.poll_dearly() ? 1 : kTurnsPerClock;
-  const unsigned clocks_per_look = policy.yields() ? kTurnsPerClock : 1;  // a turn may last as long as others want
-  const std::int64_t margin = policy.yields() ? kYieldingTimerMargin : kTimerMargin;
+  const unsigned turns_per_clock =
+      policy.yields() || endpoint_.sources.poll_dearly() ? 1 : tuning().engine_turns_per_clock;
+  const unsigned clocks_per_look =
+      policy.yields() ? tuning().engine_turns_per_clock : 1;  // a turn may last as long as others want
+  const std::int64_t margin = policy.yields() ? tuning().engine_yielding_timer_margin : tuning().engine_timer_margin;
   unsigned turns = 0, clocks = 0;
   std::int64_t began = 0;  // of this wait for something to move; 0: from the next look at the clock on
   spun_ = 0;
@@ -209,7 +203,7 @@ bool Progress::spin(Waiter& waiter) noexcept {
       turns = 0;
       const std::int64_t now = endpoint_.clock.now();
       event_thread_.driver_goes_on(now, margin);
-      const bool due = ++clocks >= clocks_per_look && now - last_look_ >= kBetweenLooks;
+      const bool due = ++clocks >= clocks_per_look && now - last_look_ >= tuning().engine_between_port_looks;
       if (due || endpoint_.sources.want_port_looked_at()) {
         look = true;
         last_look_ = now;
@@ -237,7 +231,8 @@ void Progress::sleep_in_port(Waiter& waiter) noexcept {
   LAPWING_DELAY_POINT("sleep.arm");
   if (!event_thread_.driver_arms()) return event_thread_.disarm_sources();
   LAPWING_DELAY_POINT("sleep.armed");
-  if (waiter.ready() || !application_tasklets_.empty() || completion_.has_tasklets()) return event_thread_.disarm_sources();
+  if (waiter.ready() || !application_tasklets_.empty() || completion_.has_tasklets())
+    return event_thread_.disarm_sources();
   ++endpoint_.counters.waits_slept;
   ++endpoint_.port.system_calls.sleeps;
   driver_sleeps_ = true;

@@ -28,7 +28,7 @@ void WaitPolicy::record(std::int64_t waited) noexcept {
 
 // The cheapest budget for the waits in the window. Costs are counted in quarters of C/16.
 void WaitPolicy::choose() noexcept {
-  constexpr int kWaking = kWorth << kWakeupKind;
+  const int waking = static_cast<int>(tuning().engine_wakeup_worth) << kWakeupKind;
   const int home = oversubscribed_ ? kOversubscribedKind : kWakeupKind;
   int costs[kBudgets];
   int covered = 0, beyond = 4 * kWindow + 1;  // what the covered waits cost; how many are longer
@@ -37,7 +37,7 @@ void WaitPolicy::choose() noexcept {
         4 * count_[static_cast<unsigned>(kind)] + (kind == home);  // a quarter of a wait that the past has not shown
     covered += here << kind;
     beyond -= here;
-    costs[kind] = covered + beyond * ((1 << kind) + kWaking);
+    costs[kind] = covered + beyond * ((1 << kind) + waking);
   }
   int best = home;
   for (int kind = 0; kind < kBudgets; ++kind)

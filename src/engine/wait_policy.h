@@ -1,8 +1,8 @@
 // Spin, then block: how long a waiting thread polls before it sleeps (design: paper 4, PIOMan).
 //
-// The price. A nanosecond of waiting is worth kWorth nanoseconds of a core that nobody else wants, so being woken, which takes a
-// wake-up's time C, is worth polling for kWorth * C and no longer. A wait of length w costs w when the budget covers it, and else
-// budget + kWorth * C.
+// The price. A nanosecond of waiting is worth W (engine.wakeup_worth) nanoseconds of a core that is otherwise idle, so being
+// woken, which takes a wake-up's time C, is worth polling for W * C and no longer. A wait of length w costs w when the budget covers
+// it, and else budget + W * C.
 //
 // The choice. The policy keeps the lengths of the last kWindow waits, in powers of two between C/16 and 8 C, and takes the budget that
 // would have been the cheapest for them (Karlin, Li, Manasse, Owicki: Empirical studies of competitive spinning, 1991). So a little
@@ -11,25 +11,27 @@
 //   - While waits go on as they were, the cost is at most twice that of the best fixed budget known beforehand: the factor is the width
 //     of a power of two. (Waits at random: 1.1 times the cost of the best budget in hindsight; 1.7 where one wait in a hundred is so
 //     much longer than the others that the window seldom shows one.)
-//   - Whatever comes, no wait polls for longer than kWorth * C on that account, and kWindow waits after a change the past is forgotten.
+//   - Whatever comes, no wait polls for longer than W * C on that account, and kWindow waits after a change the past is forgotten.
 //   - Waits longer than that, period or not, poll for C/16 each.
 //   - Where the past says nothing the budget is C, which is never more than twice as dear as the best choice.
 //
-// What a program earns. Beside that, one part in kEarnedShare of the time that it computes between its waits may be spent on polling in
-// those that follow, up to kMostSaved: an iterative program, whose ranks wait for each other as long as their work differs, then meets
+// What a program earns. Beside that, one part of the time that it computes between its waits (engine.earned_share) may be spent on
+// polling in those that follow, up to engine.most_saved: an iterative program, whose ranks wait for each other as long as their work differs, then meets
 // peers that are awake, as if all polled for ever, and polls for at most that part of its time in vain. A rank that only waits
 // earns nothing, and sleeps as above; so does one that must give its core away.
 //
 // Halt polling in hypervisors grows and shrinks one number instead; with short and long waits in turns that number is always that of
 // the other kind.
 //
-// Who polls for longer than C gives its core away at every turn, and so takes it from nobody: with as many ranks as cores, the event
-// thread of another rank may want it. With more ranks than cores every turn does so.
+// A thread that polls for longer than C gives its core away at every turn, and so takes it from no other thread: with as many ranks as
+// cores, the event thread of another rank may want it. With more ranks than cores every turn does so.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+
+#include "base/tuning.h"
 
 namespace lapwing::engine {
 
@@ -44,7 +46,8 @@ class WaitPolicy {
 
   // The first look at the clock in a wait: what has passed since the last look of all was computing.
   void begins(std::int64_t now) noexcept {
-    if (earns_ && last_look_ != 0) saved_ = std::min(saved_ + (now - last_look_) / kEarnedShare, kMostSaved);
+    if (earns_ && last_look_ != 0)
+      saved_ = std::min(saved_ + (now - last_look_) / tuning().engine_earned_share, tuning().engine_most_saved);
     last_look_ = now;
   }
   // A later one.
@@ -56,7 +59,7 @@ class WaitPolicy {
   bool yields(std::int64_t spun = 0) const noexcept { return oversubscribed_ || spun >= wakeup_cost_; }
   // How long the application may be outside before the event thread is armed: by the same reasoning, arming when a wake-up's
   // worth of time has passed is at most twice as dear as the best possible.
-  std::int64_t arm_delay() const noexcept { return std::clamp(wakeup_cost_, kLeastArmDelay, kMostCost); }
+  std::int64_t arm_delay() const noexcept { return std::max(wakeup_cost_, tuning().engine_least_arm_delay); }
 
   // How the last wait ended: after so much polling, or after that and so much sleep, the wake-up included.
   // Waits too short to measure (0) only count where the policy has become impatient.
@@ -71,15 +74,10 @@ class WaitPolicy {
 
  private:
   static constexpr std::int64_t kLeastCost = 2'000, kMostCost = 100'000;
-  static constexpr std::int64_t kLeastArmDelay = 50'000;
   static constexpr unsigned kWindow = 32;
-  static constexpr int kWorth = 8;
   // Kinds of waits: kind k is covered by a budget of 2^k C/16; of the last kind, no budget covers any.
   static constexpr int kBudgets = 8, kWakeupKind = 4, kLongKind = kBudgets;
-  // One part of computing in so many is earned; so much may be saved, ns: the waits of ranks whose work differs by a few per cent.
-  static constexpr std::int64_t kEarnedShare = 25;
-  static constexpr std::int64_t kMostSaved = 2'000'000;
-  static constexpr int kOversubscribedKind = 7;  // who gives the core away at every turn may do so for longer
+  static constexpr int kOversubscribedKind = 7;  // a thread that gives its core away at every turn may do so for longer
 
   std::int64_t budget_of(int kind) const noexcept { return (wakeup_cost_ << kind) / 16; }
   void spend(std::int64_t spun) noexcept { saved_ = std::max<std::int64_t>(saved_ - (spun - budget_), 0); }

@@ -96,6 +96,7 @@ Status open_network(Process& process) {
 Status start(Process& process) {
   LAPWING_TRY(process.settings.load(environ));
   set_log_level(process.settings.log);
+  put_in_force(process.settings.tune);
   LAPWING_TRY(process.job.join(environ, process.settings.singleton));
   set_log_rank(process.job.rank());
   process.messenger = std::make_unique<p2p::Messenger>(process.engine, process.settings.unexpected_limit);
