@@ -5,7 +5,7 @@
 #include "mpi/message_arguments.h"
 #include "mpi/status_fields.h"
 #include "p2p/message.h"
-#include "p2p/probe_watch.h"
+#include "p2p/probes.h"
 #include "p2p/request_pool.h"
 #include "wire/hang_report.h"
 
@@ -41,7 +41,7 @@ Status wait_for_message(const char* name, comm::Communicator& communicator, int 
     engine::Waiter waiter(1);
     const ProbeWait reason(name, communicator, source, tag);
     waiter.explain(reason);
-    p2p::Messenger::ProbeWatch watch(communicator, source, tag, waiter);
+    p2p::ProbeWatch watch(communicator, source, tag, waiter);
     messenger.watch(watch);
     process.engine.wait(waiter);
     messenger.unwatch(watch);

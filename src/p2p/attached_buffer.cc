@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "comm/session.h"
 #include "datatype/pack.h"
+#include "p2p/messenger.h"
 
 namespace lapwing::p2p {
 

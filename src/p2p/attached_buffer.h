@@ -15,10 +15,11 @@
 
 #include "base/intrusive_list.h"
 #include "comm/communicator.h"
-#include "p2p/messenger.h"
 #include "p2p/send_request.h"
 
 namespace lapwing::p2p {
+
+class Messenger;
 
 // Completes when the sends that were in the buffer have left. Destroyed like a user's request.
 class FlushRequest final : public Request, public ListNode<> {

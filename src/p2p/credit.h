@@ -94,11 +94,10 @@ struct IncomingAccount {
     loan -= repaid;
     owed += units - repaid;
   }
-  // spend() and release() of a message that was matched as it came. False: not in the usual state of things, nothing has happened.
+  // Of a message that was matched as it came.
   bool pass(std::uint64_t units) noexcept {
-    if (units > allowance || !introduced || loan != 0) return false;
-    allowance -= units;
-    owed += units;
+    if (!spend(units)) return false;
+    release(units);
     return true;
   }
   // Rule 3: when all that is owed has been given back, the sender can announce a message.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "p2p/messenger.h"
 #include "p2p/receive_request.h"
 #include "p2p/send_request.h"
 

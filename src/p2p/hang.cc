@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "p2p/exchange_request.h"
-#include "p2p/messenger_state.h"
+#include "p2p/messenger.h"
 #include "p2p/partitioned.h"
 #include "wire/hang_report.h"
 
@@ -19,8 +19,8 @@ std::string progress(std::uint64_t bytes, std::uint64_t of, const char* what) {
   return text;
 }
 
-// Everybody but this process, one of whom is enough.
-void await_anybody(const comm::Group& group, HangItem& item) {
+// All other members, one of which is enough.
+void await_any(const comm::Group& group, HangItem& item) {
   item.any = true;
   for (int rank = 0; rank < group.size(); ++rank) item.awaited.push_back(static_cast<int>(group.member(rank)));
 }
@@ -33,7 +33,7 @@ HangItem item_for(HangItem::Kind kind, comm::Communicator& communicator, comm::P
   item.tag = tag == MPI_ANY_TAG ? HangItem::kAny : tag;
   item.peer = peer == MPI_ANY_SOURCE ? HangItem::kAny : peer;
   if (peer == MPI_ANY_SOURCE) {
-    await_anybody(communicator.peers(plane), item);
+    await_any(communicator.peers(plane), item);
   } else if (peer != MPI_PROC_NULL) {
     item.awaited.push_back(static_cast<int>(communicator.peers(plane).member(peer)));
   }
@@ -137,21 +137,20 @@ HangItem Messenger::describe_probe(comm::Communicator& communicator, int source,
 
 // Receives first, oldest first; then sends that wait for their receiver, as far as there is room.
 void Messenger::describe(wire::HangReport& report) {
-  State& state = *state_;
-  for (const MatchNode* node : oldest_of(state.matcher.posted_table(), report.pending.count))
+  for (const MatchNode* node : oldest_of(matcher.posted_table(), report.pending.count))
     report.pending.items.push_back(describe(static_cast<const ReceiveRequest&>(*node)));
   const auto add_send = [&](const SendRequest& send) {
     if (!is_users(send.arguments_.communicator->wire_context(send.arguments_.plane))) return;
     ++report.pending.count;
     if (report.pending.items.size() < wire::HangReport::kMaxItems) report.pending.items.push_back(describe(send));
   };
-  state.sends.for_each(add_send);
-  state.peers.for_each([&](std::size_t, Peer& peer) {
+  outgoing.awaiting_answer().for_each(add_send);
+  common.peers.for_each([&](std::size_t, Peer& peer) {
     for (auto& list : peer.held) {
       for (auto send = list.begin(); send != list.end(); ++send) add_send(*send);
     }
   });
-  for (const MatchNode* node : oldest_of(state.matcher.unexpected_table(), report.unexpected.count))
+  for (const MatchNode* node : oldest_of(matcher.unexpected_table(), report.unexpected.count))
     report.unexpected.items.push_back(describe_message(static_cast<const Message&>(static_cast<const ByEnvelope&>(*node))));
 }
 

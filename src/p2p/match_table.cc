@@ -6,12 +6,12 @@ namespace {
 
 constexpr std::size_t kFirstBuckets = 64;
 constexpr std::size_t kQueuesPerBlock = 64;
-constexpr std::int32_t kNobodysTag = -1;
+constexpr std::int32_t kUnusedTag = -1;
 
 }  // namespace
 
 MatchTable::MatchTable() : buckets_(kFirstBuckets, nullptr), last_(&none_) {
-  none_.key = {0, 0, kNobodysTag};
+  none_.key = {0, 0, kUnusedTag};
 }
 
 MatchQueue* MatchTable::search(MatchKey key) const noexcept {

@@ -28,17 +28,28 @@ namespace lapwing::p2p {
 struct MatchKey {
   constexpr MatchKey() noexcept = default;
   constexpr MatchKey(std::uint64_t context, std::uint32_t peer, std::int32_t tag) noexcept
-      : context(context), who(std::uint64_t{peer} << 32 | static_cast<std::uint32_t>(tag)) {}
-  constexpr std::uint32_t peer() const noexcept { return static_cast<std::uint32_t>(who >> 32); }
-  constexpr std::int32_t tag() const noexcept { return static_cast<std::int32_t>(who); }
-  bool operator==(MatchKey other) const noexcept { return context == other.context && who == other.who; }
+      : context(context), source(std::uint64_t{peer} << 32 | static_cast<std::uint32_t>(tag)) {}
+  constexpr std::uint32_t peer() const noexcept { return static_cast<std::uint32_t>(source >> 32); }
+  constexpr std::int32_t tag() const noexcept { return static_cast<std::int32_t>(source); }
+  bool operator==(MatchKey other) const noexcept { return context == other.context && source == other.source; }
+  bool has_wildcard() const noexcept;
+  // Whether a receive or a probe with this key takes a message with that envelope.
+  bool covers(MatchKey envelope) const noexcept;
 
   std::uint64_t context = 0;
-  std::uint64_t who = 0;
+  std::uint64_t source = 0;  // peer and tag
 };
 
 inline constexpr std::uint32_t kAnyPeer = 0xffffffffu;
 inline constexpr std::int32_t kAnyTag = INT32_MIN;
+
+inline bool MatchKey::has_wildcard() const noexcept {
+  return peer() == kAnyPeer || tag() == kAnyTag;
+}
+inline bool MatchKey::covers(MatchKey envelope) const noexcept {
+  return context == envelope.context && (peer() == kAnyPeer || peer() == envelope.peer()) &&
+         (tag() == kAnyTag || tag() == envelope.tag());
+}
 
 struct MatchQueue;
 
@@ -108,7 +119,7 @@ class MatchTable {
 
  private:
   static std::uint32_t hash_of(MatchKey key) noexcept {
-    const std::uint64_t mixed = (key.context ^ key.who * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
+    const std::uint64_t mixed = (key.context ^ key.source * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
     return static_cast<std::uint32_t>(mixed >> 32);
   }
   MatchQueue*& bucket_of(MatchKey key) noexcept { return buckets_[hash_of(key) & (buckets_.size() - 1)]; }
@@ -125,7 +136,7 @@ class MatchTable {
 
   std::vector<MatchQueue*> buckets_;  // a power of two
   mutable MatchQueue* last_;          // the queue looked at last; never null
-  MatchQueue none_;                   // an empty queue of a key that nobody has
+  MatchQueue none_;                   // an empty queue of a key that no entry has
   std::size_t queues_ = 0;
   std::size_t entries_ = 0;
   std::vector<std::unique_ptr<MatchQueue[]>> blocks_;  // all queues ever made

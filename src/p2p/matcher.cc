@@ -17,15 +17,14 @@ ReceiveRequest* Matcher::match_with_wildcards(MatchKey envelope) noexcept {
 }
 
 Message* Matcher::search(MatchKey wanted) noexcept {
-  if (!is_wildcard(wanted)) {
+  if (!wanted.has_wildcard()) {
     MatchNode* node = unexpected_.oldest(wanted);
     return node != nullptr ? &message_of(*node) : nullptr;
   }
   MatchNode* node = by_context_.oldest({wanted.context, kAnyPeer, kAnyTag});
   for (; node != nullptr; node = MatchTable::next(*node)) {
     auto* message = static_cast<Message*>(static_cast<ByContext*>(node));
-    const bool source_fits = wanted.peer() == kAnyPeer || wanted.peer() == message->peer();
-    if (source_fits && (wanted.tag() == kAnyTag || wanted.tag() == message->tag())) return message;
+    if (wanted.covers(message->ByEnvelope::key)) return message;
   }
   return nullptr;
 }

@@ -22,11 +22,11 @@ class Matcher {
   void post(ReceiveRequest& receive) noexcept {
     receive.stamp = next_stamp_++;
     posted_.insert(receive);
-    if (is_wildcard(receive.MatchNode::key)) count_wildcard(receive.MatchNode::key, 1);
+    if (receive.MatchNode::key.has_wildcard()) count_wildcard(receive.MatchNode::key, 1);
   }
   void unpost(ReceiveRequest& receive) noexcept {
     posted_.remove(receive);
-    if (is_wildcard(receive.MatchNode::key)) count_wildcard(receive.MatchNode::key, -1);
+    if (receive.MatchNode::key.has_wildcard()) count_wildcard(receive.MatchNode::key, -1);
   }
   // The posted receive that a message with this envelope belongs to, or null. It stays posted.
   ReceiveRequest* match(MatchKey envelope) noexcept {
@@ -59,7 +59,6 @@ class Matcher {
   }
 
  private:
-  static bool is_wildcard(MatchKey key) noexcept { return key.peer() == kAnyPeer || key.tag() == kAnyTag; }
   void count_wildcard(MatchKey key, int by) noexcept {
     wildcard_receives_ += by;
     wildcards_[key.peer() == kAnyPeer][key.tag() == kAnyTag] += by;

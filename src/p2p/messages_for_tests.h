@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "p2p/loop_network_for_tests.h"
-#include "p2p/messenger_state.h"
 
 namespace lapwing::p2p {
 

@@ -1,5 +1,15 @@
 // The messenger: matching and the protocols eager and rendezvous (design: papers 1 and 3). One per endpoint; all calls with
-// the endpoint's lock held, unless said otherwise. Implements net::FrameSink: messages are matched where they arrive.
+// the endpoint's lock held, unless said otherwise. It is the net::FrameSink of point-to-point messages, which are matched where they arrive.
+//
+// Its parts, each a class of its own:
+//
+//   send_path.h           MPI_Send to the first frame: protocol, credit      receive_path.h        posted receives, unexpected messages, probes
+//   outgoing_transfers.h  sends under way: RTS, Data, answers                incoming_transfers.h  matched receives: CTS, Data, pulls
+//   frame_sender.h        frames on their way out                            frame_receiver.h      frames on their way in
+//   matcher.h             which receive a message belongs to                 credit_flow.h         credit given back, and lent (credit.h)
+//   peer_loss.h           what ends with a peer                              vigil.h, probes.h     what waits
+//
+// Send path, receive path and frame receiver are bases, so that their functions are the messenger's own and no call is passed on.
 //
 // Protocols. A message of at most the transport's eager limit travels whole (kEager), as long as the receiver's credit for us
 // lasts. A longer one asks first (RTS, carrying the first bytes); when a receive matches, the receiver answers CTS and
@@ -11,12 +21,14 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <string>
 
-#include "comm/communicator.h"
-#include "datatype/datatype.h"
-#include "net/network.h"
-#include "request/request.h"
+#include "p2p/attached_buffer.h"
+#include "p2p/frame_receiver.h"
+#include "p2p/parts.h"
+#include "p2p/receive_path.h"
+#include "p2p/request_pool.h"
+#include "p2p/send_path.h"
 
 namespace lapwing::wire {
 struct HangItem;
@@ -25,111 +37,47 @@ struct HangReport;
 
 namespace lapwing::p2p {
 
-using request::Request;
-using request::Result;
-
-enum class SendMode { kStandard, kSynchronous, kReady, kBuffered };
-
-struct Message;  // a message taken out by matched probe
-
-// A send, embedded by whoever needs one: a user's request, a step of a schedule.
-struct SendArguments {
-  const void* buffer = nullptr;
-  std::uint64_t count = 0;
-  datatype::Datatype* type = nullptr;
-  int destination = MPI_PROC_NULL;  // rank in communicator->peers(plane)
-  int tag = 0;
-  comm::Communicator* communicator = nullptr;
-  comm::Plane plane = comm::Plane::kPointToPoint;
-  SendMode mode = SendMode::kStandard;
-  std::uint64_t note = 0;  // goes along, into the receive's result; a user's messages have none
-};
-
-struct ReceiveArguments {
-  void* buffer = nullptr;
-  std::uint64_t count = 0;
-  datatype::Datatype* type = nullptr;
-  int source = MPI_PROC_NULL;  // or MPI_ANY_SOURCE
-  int tag = 0;                 // or MPI_ANY_TAG
-  comm::Communicator* communicator = nullptr;
-  comm::Plane plane = comm::Plane::kPointToPoint;
-};
-
-class SendRequest;     // : Request. Constructed with SendArguments; embeddable; see p2p/send_request.h
-class ReceiveRequest;  // : Request. See p2p/receive_request.h
-class RequestPool;
-class AttachedBuffer;
-
-struct MessengerCounters {
-  std::uint64_t eager_sends = 0, rendezvous_sends = 0, held_back_sends = 0;
-  std::uint64_t messages_received = 0;
-  std::uint64_t unexpected_messages = 0, unexpected_bytes = 0;  // bytes of them that were stored, in all
-  std::uint64_t unexpected_bytes_now = 0, unexpected_bytes_peak = 0;
-  std::uint64_t bytes_received = 0;
-  std::uint64_t bytes_moved = 0;       // payload sent and received
-  std::uint64_t bytes_overlapped = 0;  // of these: while the event thread drove, so while the application computed
-};
-
-class Messenger final : public net::FrameSink {
+class Messenger final : private Parts, private SendPath, private ReceivePath, public FrameReceiver {
  public:
   Messenger(engine::Engine& engine, std::uint64_t unexpected_limit);
-  ~Messenger();
   void set_network(net::Network& network);  // once, before any message
 
-  // Start an operation. It may be complete when this returns. The datatype is retained until completion; the communicator
-  // must be kept alive that long by whoever owns the request. MPI_PROC_NULL completes at once.
-  void start(SendRequest& send) noexcept;
-  void start(ReceiveRequest& receive) noexcept;
-  // The short way for the usual small message: sends it, copied, without a request. False: not this one, or not now; nothing has
-  // happened, and start() takes it.
-  bool send_now(const SendArguments& arguments) noexcept;
-  void cancel(SendRequest& send) noexcept;
-  void cancel(ReceiveRequest& receive) noexcept;
+  using SendPath::send_now;
+  using ReceivePath::start;
+  using SendPath::start;
+  using ReceivePath::cancel;
+  using SendPath::cancel;
 
-  // Looks for an unexpected message. True and `result` filled when one matches.
-  bool probe(comm::Communicator& communicator, int source, int tag, Result& result) noexcept;
-  // The same, and takes the message out of matching. The message is then received by start_matched, by anyone, with the
-  // communicator that it keeps (p2p/message.h).
-  Message* matched_probe(comm::Communicator& communicator, int source, int tag, Result& result) noexcept;
-  void start_matched(ReceiveRequest& receive, Message* message) noexcept;
-  // Arranges one arrival at a waiter when a message that matches comes in; call after probe() said no (messenger_state.h).
-  class ProbeWatch;
-  void watch(ProbeWatch& watch) noexcept;
-  void unwatch(ProbeWatch& watch) noexcept;
-
-  // An error when no message from `source` can come any more; for MPI_ANY_SOURCE, when a member of the communicator has failed.
-  Status reachable(comm::Communicator& communicator, int source) const;
+  using ReceivePath::matched_probe;
+  using ReceivePath::probe;
+  using ReceivePath::reachable;
+  using ReceivePath::start_matched;
+  using ReceivePath::unwatch;
+  using ReceivePath::watch;
 
   // MPI_Buffer_attach: what buffered sends use whose communicator has no buffer of its own.
-  AttachedBuffer& process_buffer() noexcept;
-
+  AttachedBuffer& process_buffer() noexcept { return process_buffer_; }
   // `count` tags in a row that no other partitioned operation of this process uses at present.
   int take_partition_tags(int count) noexcept;
-
   // Where user-visible requests come from.
-  RequestPool& requests() noexcept;
+  RequestPool& requests() noexcept { return requests_; }
 
   // True when nothing of ours waits to leave and no send waits for its receiver.
-  bool quiet() const noexcept;
+  bool quiet() const noexcept { return outgoing.active() == 0 && frames.waiting() == 0; }
   // The state of all queues, for a person who debugs a hang.
-  std::string describe() const;
+  std::string describe();
   // The same for a report on a hang (hang.cc): the lists, and one request that is under way.
   void describe(wire::HangReport& report);
   static wire::HangItem describe(const SendRequest& send);
   static wire::HangItem describe(const ReceiveRequest& receive);
   static wire::HangItem describe_probe(comm::Communicator& communicator, int source, int tag);
-  const MessengerCounters& counters() const noexcept;
-
-  // net::FrameSink
-  bool on_whole(net::PeerId peer, const wire::FrameHeader& header, const std::byte* payload) noexcept override;
-  net::Landing on_header(net::PeerId peer, const wire::FrameHeader& header) noexcept override;
-  void on_frame(net::PeerId peer, const wire::FrameHeader& header, const net::Landing& landing) noexcept override;
-  void on_peer_lost(net::PeerId peer, const Status& why, const net::Landing* landing) noexcept override;
-  void on_peer_left(net::PeerId peer, const Status& why) noexcept override;
+  const MessengerCounters& counters() noexcept;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  const std::uint64_t unexpected_limit_;
+  RequestPool requests_;
+  AttachedBuffer process_buffer_;
+  int next_partition_tag_ = 0;
 };
 
 }  // namespace lapwing::p2p

@@ -242,7 +242,7 @@ TEST(Messenger, ProbeSeesAndMatchedProbeTakes) {
     const Bytes data = pattern(size, 1), second = pattern(size, 2);
     SendRequest send(to(job[0], 1, 4, data)), other(to(job[0], 1, 4, second));
     engine::Waiter waiter(1);
-    Messenger::ProbeWatch watch(*job[1].world, MPI_ANY_SOURCE, 4, waiter);
+    ProbeWatch watch(*job[1].world, MPI_ANY_SOURCE, 4, waiter);
     Result result;
     EXPECT_FALSE(job[1].messenger.probe(*job[1].world, MPI_ANY_SOURCE, 4, result));
     job[1].messenger.watch(watch);

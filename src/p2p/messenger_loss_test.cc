@@ -86,7 +86,7 @@ TEST(Messenger, ALossDoesNotConcernReceivesFromOthers) {
     arguments.communicator = others;
     ReceiveRequest among_others(arguments), among_all(from(job[0], MPI_ANY_SOURCE, 1, room));
     engine::Waiter waiter(1);
-    Messenger::ProbeWatch watch(*job[0].world, MPI_ANY_SOURCE, 2, waiter);
+    ProbeWatch watch(*job[0].world, MPI_ANY_SOURCE, 2, waiter);
     job[0].messenger.start(among_others);
     job[0].messenger.start(among_all);
     job[0].messenger.watch(watch);

@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "p2p/messenger.h"
 #include "p2p/receive_request.h"
 #include "p2p/send_request.h"
 #include "wire/partition_setup.h"

@@ -1,82 +1,52 @@
-// A peer is gone: every operation that needs it ends, now, with an error that says why.
-//
-// Eager messages that have arrived whole stay and can still be received. A receive that names the lost rank fails, also one that is
-// posted later. So does a receive from any source on a communicator that the lost rank is a member of: its message may be
-// just the one that will not come, and then no other rank would end the wait. (The proposals for fault tolerance in MPI raise
-// an error there, too.) Not where the peer has finalized: it had nothing more to send.
-#include <vector>
+#include "p2p/peer_loss.h"
 
-#include "p2p/messenger_state.h"
+#include <utility>
+#include <vector>
 
 namespace lapwing::p2p {
 
-void Messenger::State::on_peer_gone(net::PeerId id, const Status& why, bool failed) noexcept {
-  Peer& peer = peers[id];
-  if (peer.lost) return;
-  peer.lost = true;
+void PeerLoss::end(net::PeerId id, const Status& why, How how) noexcept {
+  Peer& peer = parts_.common.peers[id];
+  if (std::exchange(peer.lost, true)) return;
   peer.why = why.copy();
-  if (failed) failed_peers.push_back(id);
+  if (how == How::kFailed) parts_.common.failed_peers.push_back(id);
+  end_landing(peer);
+  parts_.probes.notify_lost(id, how == How::kFailed);
+  end_posted(id, peer.why, how);
+  parts_.incoming.fail_all_from(id, peer.why);
+  sends_.fail_held(id, peer.why);
+  parts_.outgoing.fail_all_to(id, peer.why);
+}
 
-  if (ReceiveRequest* receive = std::exchange(peer.landing_receive, nullptr)) fail(*receive, peer.why.copy());
-  if (Message* message = std::exchange(peer.landing_message, nullptr)) {
-    // It will never be whole. Whoever has it from a matched probe finds a request whose sender is lost.
-    ReceiveRequest* receive = message->receive;
-    const bool in_queue = message->ByEnvelope::queued();
-    message->arrived = message->is_rts = true;
-    if (in_queue) matcher.take(*message);
-    if (receive != nullptr) {
-      fail(*receive, peer.why.copy());
-      discard(*message);
-    } else if (in_queue || message->unwanted) {
-      discard(*message);
-    }
-  }
+// The message whose frame is half here will never be whole. One that a matched probe has taken out stays, as a rendezvous whose sender is
+// lost.
+void PeerLoss::end_landing(Peer& peer) noexcept {
+  if (ReceiveRequest* receive = std::exchange(peer.landing_receive, nullptr))
+    parts_.incoming.fail(*receive, peer.why.copy());
+  Message* message = std::exchange(peer.landing_message, nullptr);
+  if (message == nullptr) return;
+  ReceiveRequest* receive = message->receive;
+  const bool in_queue = message->ByEnvelope::queued();
+  message->arrived = message->is_rts = true;
+  if (in_queue) parts_.matcher.take(*message);
+  if (receive != nullptr) parts_.incoming.fail(*receive, peer.why.copy());
+  if (receive != nullptr || in_queue || message->unwanted) receives_.discard(*message);
+}
 
-  for (auto at = probes.begin(); at != probes.end();) {
-    ProbeWatch& watch = *at;
-    ++at;
-    if (watch.key_.peer() != id && !(failed && watch.key_.peer() == kAnyPeer)) continue;
-    watch.unlink();  // its thread will find out why (Messenger::reachable)
-    engine.arrive(watch.waiter_);
-  }
-
-  std::vector<ReceiveRequest*> ended_receives;
-  matcher.posted_table().for_each([&](MatchNode& node) {
+void PeerLoss::end_posted(net::PeerId id, const Status& why, How how) noexcept {
+  std::vector<ReceiveRequest*> ended;
+  parts_.matcher.posted_table().for_each([&](MatchNode& node) {
     auto& receive = static_cast<ReceiveRequest&>(node);
-    const bool needs_it = node.key.peer() == kAnyPeer ? failed && may_be_from(receive, id) : node.key.peer() == id;
-    if (needs_it) ended_receives.push_back(&receive);
+    const ReceiveArguments& arguments = receive.arguments();
+    const bool needs_it = node.key.peer() == id ||
+                          (node.key.peer() == kAnyPeer && how == How::kFailed &&
+                           arguments.communicator->peers(arguments.plane).rank_of(id) != MPI_UNDEFINED);
+    if (needs_it) ended.push_back(&receive);
   });
-  for (ReceiveRequest* receive : ended_receives) unpost(*receive);
-  receives.for_each([&](ReceiveRequest& receive) {
-    if (receive.peer_ == id) ended_receives.push_back(&receive);
-  });
-  for (ReceiveRequest* receive : ended_receives) fail(*receive, peer.why.copy());
-
-  for (auto& held : peer.held) {
-    while (!held.empty()) {
-      SendRequest& send = held.front();
-      send.ListNode<HeldTag>::unlink();
-      send.held_ = false;
-      fail(send, peer.why.copy());
-    }
+  for (ReceiveRequest* receive : ended) {
+    receives_.unpost(*receive);
+    parts_.incoming.fail(*receive, why.copy());
   }
-  // A send whose frames are still with the transport ends when the transport gives them up.
-  std::vector<SendRequest*> ended_sends;
-  sends.for_each([&](SendRequest& send) {
-    if (send.peer_ == id) ended_sends.push_back(&send);
-  });
-  for (SendRequest* send : ended_sends) fail(*send, peer.why.copy());
-}
-
-const Status* Messenger::State::failure_among(const comm::Group& group) noexcept {
-  for (const net::PeerId id : failed_peers) {
-    if (group.rank_of(id) != MPI_UNDEFINED) return &peers[id].why;
-  }
-  return nullptr;
-}
-
-bool Messenger::State::may_be_from(const ReceiveRequest& receive, net::PeerId id) noexcept {
-  return receive.arguments_.communicator->peers(receive.arguments_.plane).rank_of(id) != MPI_UNDEFINED;
 }
 
 }  // namespace lapwing::p2p

@@ -13,13 +13,20 @@
 #include "base/intrusive_list.h"
 #include "datatype/walk.h"
 #include "net/transport.h"
+#include "p2p/arguments.h"
 #include "p2p/match_table.h"
-#include "p2p/messenger.h"
 #include "request/request.h"
 
 namespace lapwing::p2p {
 
+class FrameReceiver;
+class IncomingTransfers;
+class Messenger;
+class ReceivePath;
 struct PullTag;
+
+using request::Request;
+using request::Result;
 
 class ReceiveRequest : public Request, public MatchNode, public ListNode<PullTag> {
  public:
@@ -36,19 +43,19 @@ class ReceiveRequest : public Request, public MatchNode, public ListNode<PullTag
   }
 
   Status start() override { return Status::error(MPI_ERR_REQUEST, "this receive is not persistent"); }
-  Status cancel() override {
-    if (messenger_ != nullptr && !done()) messenger_->cancel(*this);
-    return {};
-  }
+  Status cancel() override;
   void describe(wire::HangItem& item) const override;
   // The embedder owns the memory.
   void destroy() noexcept override {}
 
  private:
+  friend class ReceivePath;
+  friend class FrameReceiver;
+  friend class IncomingTransfers;
   friend class Messenger;
 
   ReceiveArguments arguments_;
-  Messenger* messenger_ = nullptr;
+  ReceivePath* path_ = nullptr;         // from the first start on
   std::byte* contiguous_ = nullptr;     // the buffer when it is one piece
   std::optional<datatype::Walk> walk_;  // otherwise
   datatype::TypeRef type_;              // held while walk_ is in use
@@ -59,7 +66,7 @@ class ReceiveRequest : public Request, public MatchNode, public ListNode<PullTag
   std::uint64_t token_ = 0;         // ours on the wire while kData is expected
   std::uint64_t address_ = 0;       // in the sender's memory, while the message is pulled
   std::uint64_t sender_token_ = 0;  // likewise
-  std::uint64_t* posted_counter_ = nullptr;  // counts this receive while it is posted
+  std::uint64_t* counter_ = nullptr;  // counts this receive while it is posted
   net::PeerId peer_ = 0;            // the sender, once matched
 };
 

@@ -4,6 +4,7 @@
 
 #include "comm/communicator.h"
 #include "p2p/attached_buffer.h"
+#include "p2p/messenger.h"
 
 namespace lapwing::p2p {
 

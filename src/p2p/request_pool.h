@@ -9,6 +9,7 @@
 
 namespace lapwing::p2p {
 
+class Messenger;
 class RequestPool;
 
 // A persistent send in buffered mode hands a copy to the attached buffer at each start and is complete.

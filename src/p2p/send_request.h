@@ -21,12 +21,18 @@
 #include "base/intrusive_list.h"
 #include "datatype/walk.h"
 #include "net/transport.h"
-#include "p2p/messenger.h"
+#include "p2p/arguments.h"
 #include "request/request.h"
 
 namespace lapwing::p2p {
 
+class Messenger;
+class OutgoingTransfers;
+class SendPath;
 struct HeldTag;
+
+using request::Request;
+using request::Result;
 
 class SendRequest : public Request, public ListNode<HeldTag> {
  public:
@@ -43,25 +49,25 @@ class SendRequest : public Request, public ListNode<HeldTag> {
   }
 
   Status start() override { return Status::error(MPI_ERR_REQUEST, "this send is not persistent"); }
-  Status cancel() override {
-    if (messenger_ != nullptr && !done()) messenger_->cancel(*this);
-    return {};
-  }
+  Status cancel() override;
   void describe(wire::HangItem& item) const override;
   // The embedder owns the memory.
   void destroy() noexcept override {}
 
  private:
+  friend class SendPath;
+  friend class OutgoingTransfers;
   friend class Messenger;
 
   // One frame of this send, with the transport until it is taken.
   struct Frame : net::SendOp {
+    OutgoingTransfers* transfers = nullptr;
     SendRequest* send = nullptr;
     bool busy = false;
   };
 
   SendArguments arguments_;
-  Messenger* messenger_ = nullptr;
+  SendPath* path_ = nullptr;  // from the first start on
   std::byte* contiguous_ = nullptr;     // the message when it lies in one piece
   std::optional<datatype::Walk> walk_;  // otherwise
   datatype::TypeRef type_;              // held while walk_ is in use

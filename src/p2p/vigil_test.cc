@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "p2p/messages_for_tests.h"
-#include "p2p/probe_watch.h"
+#include "p2p/probes.h"
 
 namespace lapwing::p2p {
 namespace {
@@ -40,7 +40,7 @@ TEST(Vigil, APeerIsWatchedOverWhenAReceiveHasWaitedForAWholeRound) {
 TEST(Vigil, AProbeThatBlocksCountsAsWaiting) {
   LoopJob job(with_vigil(3));
   engine::Waiter waiter(1);
-  Messenger::ProbeWatch named(*job[0].world, 1, 1, waiter), any(*job[0].world, MPI_ANY_SOURCE, 1, waiter);
+  ProbeWatch named(*job[0].world, 1, 1, waiter), any(*job[0].world, MPI_ANY_SOURCE, 1, waiter);
   job[0].messenger.watch(named);
   job[0].messenger.watch(any);
   pass_round(job, 0);

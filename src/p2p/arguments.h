@@ -1,0 +1,35 @@
+// What a send and a receive are started with.
+#pragma once
+
+#include <cstdint>
+
+#include "comm/communicator.h"
+#include "datatype/datatype.h"
+
+namespace lapwing::p2p {
+
+enum class SendMode { kStandard, kSynchronous, kReady, kBuffered };
+
+struct SendArguments {
+  const void* buffer = nullptr;
+  std::uint64_t count = 0;
+  datatype::Datatype* type = nullptr;
+  int destination = MPI_PROC_NULL;  // rank in communicator->peers(plane)
+  int tag = 0;
+  comm::Communicator* communicator = nullptr;
+  comm::Plane plane = comm::Plane::kPointToPoint;
+  SendMode mode = SendMode::kStandard;
+  std::uint64_t note = 0;  // goes along, into the receive's result; a user's messages have none
+};
+
+struct ReceiveArguments {
+  void* buffer = nullptr;
+  std::uint64_t count = 0;
+  datatype::Datatype* type = nullptr;
+  int source = MPI_PROC_NULL;  // or MPI_ANY_SOURCE
+  int tag = 0;                 // or MPI_ANY_TAG
+  comm::Communicator* communicator = nullptr;
+  comm::Plane plane = comm::Plane::kPointToPoint;
+};
+
+}  // namespace lapwing::p2p

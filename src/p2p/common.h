@@ -1,0 +1,54 @@
+// What all parts of a messenger work with: the engine, the network, the peers, the counters.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/sparse_table.h"
+#include "comm/group.h"
+#include "engine/engine.h"
+#include "net/network.h"
+#include "p2p/peer.h"
+
+namespace lapwing::p2p {
+
+struct MessengerCounters {
+  std::uint64_t eager_sends = 0, rendezvous_sends = 0, held_back_sends = 0;
+  std::uint64_t messages_received = 0;
+  std::uint64_t unexpected_messages = 0, unexpected_bytes = 0;  // bytes of them that were stored, in all
+  std::uint64_t unexpected_bytes_now = 0, unexpected_bytes_peak = 0;
+  std::uint64_t bytes_received = 0;
+  std::uint64_t bytes_moved = 0;       // payload sent and received
+  std::uint64_t bytes_overlapped = 0;  // of these: while the event thread drove, so while the application computed
+};
+
+struct Common {
+  engine::Engine& engine;
+  net::Network* network = nullptr;  // from Messenger::set_network on
+  SparseTable<Peer> peers;
+  std::vector<net::PeerId> failed_peers;  // those that are lost, but for those that have finalized
+  MessengerCounters counters;
+
+  explicit Common(engine::Engine& engine) noexcept : engine(engine) {}
+
+  const net::Capabilities& way_to(net::PeerId id) noexcept { return network->capabilities(id); }
+  // Why a receive from any member of this group would fail; null: it would not.
+  const Status* failure_among(const comm::Group& group) noexcept {
+    for (const net::PeerId id : failed_peers) {
+      if (group.rank_of(id) != MPI_UNDEFINED) return &peers[id].why;
+    }
+    return nullptr;
+  }
+
+  void count_moved(std::uint64_t bytes) noexcept {
+    counters.bytes_moved += bytes;
+    if (engine.event_thread_drives()) counters.bytes_overlapped += bytes;
+  }
+  // Payload has landed in the application's memory.
+  void count_received(std::uint64_t bytes) noexcept {
+    counters.bytes_received += bytes;
+    count_moved(bytes);
+  }
+};
+
+}  // namespace lapwing::p2p

@@ -1,0 +1,233 @@
+#include "p2p/frame_receiver.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/small_copy.h"
+
+namespace lapwing::p2p {
+namespace {
+
+using wire::MessageKind;
+
+net::Landing violation(const char* reason) noexcept {
+  net::Landing landing;
+  landing.violation = true;
+  landing.reason = reason;
+  return landing;
+}
+
+bool is_pullable(const wire::MessageHeader& header) noexcept {
+  return header.kind == MessageKind::kRts && (header.flags & wire::kFlagPullable) != 0;
+}
+
+// The payload that a receiver without a posted receive must store.
+std::uint64_t stored_bytes(const wire::MessageHeader& header) noexcept {
+  return is_pullable(header) ? 0 : header.payload_bytes;
+}
+
+std::uint64_t load_address(const std::byte* bytes) noexcept {
+  std::uint64_t address = 0;
+  for (int i = 7; i >= 0; --i) address = address << 8 | static_cast<std::uint64_t>(bytes[i]);
+  return address;
+}
+
+// ---- what is wrong with a frame; null if nothing ----
+
+const char* breach_of_peer(const Peer& peer, const wire::MessageHeader& header) noexcept {
+  if (header.credit != 0 && peer.gives_absurdly(header.credit)) return "it gives back more credit than there is";
+  if (peer.leaves_answers()) return "it asks for answers without end and reads none";
+  return nullptr;
+}
+
+const char* breach_of_message(const wire::MessageHeader& header) noexcept {
+  if (header.tag < 0) return "the tag of its message is negative";
+  if (header.kind == MessageKind::kRts && header.sender_token == 0) return "its RTS names no send";
+  if (is_pullable(header) && header.payload_bytes != sizeof(Peer::address))
+    return "an RTS that may be pulled carries its address and nothing else";
+  return nullptr;
+}
+
+}  // namespace
+
+FrameReceiver::FrameReceiver(Parts& parts, SendPath& sends, ReceivePath& receives) noexcept
+    : common_(parts.common),
+      frames_(parts.frames),
+      credit_(parts.credit),
+      matcher_(parts.matcher),
+      outgoing_(parts.outgoing),
+      incoming_(parts.incoming),
+      sends_(sends),
+      receives_(receives),
+      loss_(parts, sends, receives) {}
+
+// ---- the fast branch ------------------------------------------------------------------------------------------------
+
+bool FrameReceiver::on_whole(net::PeerId id, const wire::FrameHeader& frame, const std::byte* payload) noexcept {
+  if (!wire::is_plain_eager(frame)) return false;
+  const wire::MessageHeader header = wire::unpack(frame);
+  Peer& peer = common_.peers[id];
+  if (breach_of_peer(peer, header) != nullptr || breach_of_message(header) != nullptr) return false;
+  ReceiveRequest* receive = matcher_.match({header.context, id, header.tag});
+  const std::uint64_t bytes = header.payload_bytes;
+  if (receive == nullptr || receive->walk_ || bytes > receive->capacity_) return false;
+  if (!ReceivePath::is_truly_from(*receive, id, header.source)) return false;
+  const Account account = account_of(header.context);
+  if (!peer.incoming[account].pass(message_units(bytes))) return false;
+  receives_.unpost(*receive);
+  receives_.accept(*receive, id, header.source, header.tag, header.receiver_token);
+  if (bytes <= kSmallCopy)
+    copy_small(receive->contiguous_, payload, bytes);
+  else
+    std::memcpy(receive->contiguous_, payload, bytes);
+  receive->received_ = bytes;
+  common_.count_received(bytes);
+  incoming_.go_on(*receive, header, 0);
+  credit_.after_message(id, peer, account);
+  if (header.credit != 0) take_credit(id, header.credit);
+  return true;
+}
+
+// ---- headers --------------------------------------------------------------------------------------------------------
+
+net::Landing FrameReceiver::on_header(net::PeerId id, const wire::FrameHeader& frame) noexcept {
+  wire::MessageHeader header;
+  if (wire::is_plain_eager(frame)) {
+    header = wire::unpack(frame);
+  } else {
+    malformed_ = wire::decode(frame, header);
+    if (!malformed_.ok()) return violation(malformed_.text());
+  }
+  Peer& peer = common_.peers[id];
+  const char* breach = breach_of_peer(peer, header);
+  if (breach != nullptr) return violation(breach);
+  switch (header.kind) {
+    case MessageKind::kEager:
+    case MessageKind::kRts:
+      return on_message_header(id, peer, header);
+    case MessageKind::kData:
+      breach = incoming_.breach_of_data(id, header);
+      return breach != nullptr ? violation(breach) : incoming_.landing_of_data(header);
+    case MessageKind::kCts:
+    case MessageKind::kAck:
+    case MessageKind::kFin:
+    case MessageKind::kCancelAck:
+      breach = outgoing_.breach_of_answer(id, header);
+      return breach != nullptr ? violation(breach) : net::Landing();
+    case MessageKind::kCredit:
+    case MessageKind::kCancel:
+      break;
+  }
+  return {};
+}
+
+net::Landing FrameReceiver::on_message_header(net::PeerId id, Peer& peer, const wire::MessageHeader& header) noexcept {
+  if (const char* breach = breach_of_message(header)) return violation(breach);
+  if (!peer.incoming[account_of(header.context)].spend(message_units(stored_bytes(header))))
+    return violation("it sends more than its credit allows");
+  ReceiveRequest* receive = matcher_.match({header.context, id, header.tag});
+  if (receive == nullptr) return store(id, peer, header);
+  if (!ReceivePath::is_truly_from(*receive, id, header.source))
+    return violation("it sends as a rank that it does not have in that communicator");
+  receives_.unpost(*receive);
+  receives_.accept(*receive, id, header.source, header.tag, header.receiver_token);
+  ReceivePath::expect(*receive, header.message_bytes);
+  peer.landing_receive = receive;
+  if (is_pullable(header)) return {.base = peer.address, .accepted = sizeof peer.address};
+  if (header.kind == MessageKind::kRts && receive->wanted_ > header.payload_bytes)
+    incoming_.post_cts(*receive, header.sender_token);
+  return IncomingTransfers::landing_of(*receive, 0, header.payload_bytes);
+}
+
+net::Landing FrameReceiver::store(net::PeerId id, Peer& peer, const wire::MessageHeader& header) noexcept {
+  const bool pullable = is_pullable(header);
+  Message& message = receives_.keep(id, header, stored_bytes(header), pullable);
+  peer.landing_message = &message;
+  return {.base = pullable ? peer.address : message.payload(), .accepted = header.payload_bytes};
+}
+
+// ---- whole frames ---------------------------------------------------------------------------------------------------
+
+void FrameReceiver::on_frame(net::PeerId id, const wire::FrameHeader& frame, const net::Landing&) noexcept {
+  const wire::MessageHeader header = wire::unpack(frame);
+  switch (header.kind) {
+    case MessageKind::kEager:
+    case MessageKind::kRts:
+      on_message(id, header);
+      break;
+    case MessageKind::kData:
+      incoming_.on_data(id, header);
+      break;
+    case MessageKind::kCts:
+    case MessageKind::kAck:
+    case MessageKind::kFin:
+    case MessageKind::kCancelAck:
+      outgoing_.on_answer(header);
+      break;
+    case MessageKind::kCancel:
+      on_cancel(id, header);
+      break;
+    case MessageKind::kCredit:
+      break;
+  }
+  if (header.credit != 0) take_credit(id, header.credit);
+}
+
+void FrameReceiver::on_message(net::PeerId id, const wire::MessageHeader& header) noexcept {
+  Peer& peer = common_.peers[id];
+  const Account account = account_of(header.context);
+  const std::uint64_t address = is_pullable(header) ? load_address(peer.address) : 0;
+  if (ReceiveRequest* receive = std::exchange(peer.landing_receive, nullptr)) {
+    const std::uint64_t landed = std::min(stored_bytes(header), receive->wanted_);
+    receive->received_ += landed;
+    common_.count_received(landed);
+    peer.incoming[account].release(message_units(stored_bytes(header)));
+    incoming_.go_on(*receive, header, address);
+  } else if (Message* message = std::exchange(peer.landing_message, nullptr)) {
+    on_stored(*message, header, address);
+  }
+  credit_.after_message(id, peer, account);
+}
+
+void FrameReceiver::on_stored(Message& message, const wire::MessageHeader& header, std::uint64_t address) noexcept {
+  message.arrived = true;
+  message.address = address;
+  common_.count_moved(stored_bytes(header));
+  if (message.unwanted)
+    receives_.discard(message);
+  else if (message.receive != nullptr)
+    receives_.deliver(*message.receive, message);
+}
+
+void FrameReceiver::on_cancel(net::PeerId id, const wire::MessageHeader& header) noexcept {
+  Message* message = header.sender_token != 0
+                         ? matcher_.find_sent_as({header.context, id, header.tag}, header.sender_token)
+                         : nullptr;
+  wire::MessageHeader answer;
+  answer.kind = MessageKind::kCancelAck;
+  answer.sender_token = header.sender_token;
+  if (message != nullptr) {
+    matcher_.take(*message);
+    receives_.discard(*message);
+    answer.flags = wire::kFlagCancelled;
+  }
+  frames_.post_control(id, answer);
+}
+
+void FrameReceiver::take_credit(net::PeerId id, std::uint32_t credit) noexcept {
+  common_.peers[id].gain(credit);
+  sends_.drain_held(id);
+}
+
+// ---- the end of a peer ----------------------------------------------------------------------------------------------
+
+void FrameReceiver::on_peer_left(net::PeerId id, const Status& why) noexcept {
+  loss_.end(id, why, PeerLoss::How::kFinalized);
+}
+
+void FrameReceiver::on_peer_lost(net::PeerId id, const Status& why, const net::Landing*) noexcept {
+  loss_.end(id, why, PeerLoss::How::kFailed);
+}
+
+}  // namespace lapwing::p2p

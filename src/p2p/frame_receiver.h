@@ -1,0 +1,49 @@
+// Frames on their way in. on_header judges a frame before a byte of its payload is taken and says where that goes; on_frame acts on
+// it. Only the rest of a message is asked for as early as in on_header, so that its sender need not wait for the answer.
+//
+// on_whole is the fast branch: a small message, and a posted receive with room for it in one piece, in one step. It judges, matches, pays and
+// completes by the same functions; what is unusual is left to on_header and on_frame.
+#pragma once
+
+#include "net/transport.h"
+#include "p2p/parts.h"
+#include "p2p/peer_loss.h"
+#include "p2p/receive_path.h"
+#include "p2p/send_path.h"
+
+namespace lapwing::p2p {
+
+class FrameReceiver : public net::FrameSink {
+ public:
+  FrameReceiver(Parts& parts, SendPath& sends, ReceivePath& receives) noexcept;
+
+  bool on_whole(net::PeerId id, const wire::FrameHeader& frame, const std::byte* payload) noexcept final;
+  net::Landing on_header(net::PeerId id, const wire::FrameHeader& frame) noexcept final;
+  void on_frame(net::PeerId id, const wire::FrameHeader& frame, const net::Landing& landing) noexcept final;
+  void on_peer_lost(net::PeerId id, const Status& why, const net::Landing* landing) noexcept final;
+  void on_peer_left(net::PeerId id, const Status& why) noexcept final;
+
+ protected:
+  ~FrameReceiver() = default;
+
+ private:
+  net::Landing on_message_header(net::PeerId id, Peer& peer, const wire::MessageHeader& header) noexcept;
+  net::Landing store(net::PeerId id, Peer& peer, const wire::MessageHeader& header) noexcept;
+  void on_message(net::PeerId id, const wire::MessageHeader& header) noexcept;
+  void on_stored(Message& message, const wire::MessageHeader& header, std::uint64_t address) noexcept;
+  void on_cancel(net::PeerId id, const wire::MessageHeader& header) noexcept;
+  void take_credit(net::PeerId id, std::uint32_t credit) noexcept;
+
+  Common& common_;
+  FrameSender& frames_;
+  CreditFlow& credit_;
+  Matcher& matcher_;
+  OutgoingTransfers& outgoing_;
+  IncomingTransfers& incoming_;
+  SendPath& sends_;
+  ReceivePath& receives_;
+  PeerLoss loss_;
+  Status malformed_;  // the text of the last breach that is no constant
+};
+
+}  // namespace lapwing::p2p

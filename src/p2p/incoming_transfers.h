@@ -1,0 +1,76 @@
+// Receives that have their message: from the match to the completion. The receiver's half of rendezvous (CTS out, Data in; or the message is
+// pulled, and FIN goes out).
+//
+// A receive completes here, exactly once (complete).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "p2p/common.h"
+#include "p2p/frame_sender.h"
+#include "p2p/receive_request.h"
+#include "p2p/slot_table.h"
+#include "wire/message_header.h"
+
+namespace lapwing::p2p {
+
+class IncomingTransfers {
+ public:
+  IncomingTransfers(Common& common, FrameSender& frames);
+  ~IncomingTransfers();
+
+  // Where these bytes of the message go.
+  static net::Landing landing_of(ReceiveRequest& receive, std::uint64_t offset, std::uint64_t bytes) noexcept;
+
+  // The message's first frame has landed, of `header`: completes the receive, or gets the rest. `address` is where a message that may be
+  // pulled lies in the sender's memory.
+  void go_on(ReceiveRequest& receive, const wire::MessageHeader& header, std::uint64_t address) noexcept {
+    if (header.kind == wire::MessageKind::kRts) return proceed(receive, header, address);
+    const net::PeerId id = receive.peer_;
+    complete(receive);
+    if (header.sender_token != 0) frames_.answer(id, wire::MessageKind::kAck, header.sender_token);
+  }
+  void post_cts(ReceiveRequest& receive, std::uint64_t sender_token) noexcept;
+
+  // What is wrong with a Data frame; null if nothing.
+  const char* breach_of_data(net::PeerId id, const wire::MessageHeader& header) const noexcept;
+  net::Landing landing_of_data(const wire::MessageHeader& header) noexcept;
+  void on_data(net::PeerId id, const wire::MessageHeader& header) noexcept;
+
+  void complete(ReceiveRequest& receive) noexcept {
+    receive.result().bytes = receive.received_;
+    if (receive.message_bytes_ > receive.capacity_ || receive.token_ != 0 || receive.walk_) [[unlikely]]
+      wind_up(receive);
+    common_.engine.finish(receive);
+  }
+  void fail(ReceiveRequest& receive, Status why) noexcept {
+    receive.result().status = std::move(why);
+    complete(receive);
+  }
+  // The peer is lost.
+  void fail_all_from(net::PeerId id, const Status& why) noexcept;
+
+ private:
+  // Pulls go on piece by piece, a piece at each turn of progress.
+  struct Puller final : engine::Source {
+    explicit Puller(IncomingTransfers& owner) noexcept : owner(owner) {}
+    bool poll() noexcept override;
+    bool arm() noexcept override { return owner.pulls_.empty(); }
+    void disarm() noexcept override {}
+    IncomingTransfers& owner;
+  };
+
+  void wind_up(ReceiveRequest& receive) noexcept;
+  void proceed(ReceiveRequest& receive, const wire::MessageHeader& rts, std::uint64_t address) noexcept;
+  bool pull_some(ReceiveRequest& receive) noexcept;
+
+  Common& common_;
+  FrameSender& frames_;
+  SlotTable<ReceiveRequest> receives_;  // that data may name
+  IntrusiveList<ReceiveRequest, PullTag> pulls_;
+  Puller puller_;
+  engine::Timer wake_up_;  // of the thread that should drive, when a pull begins
+};
+
+}  // namespace lapwing::p2p

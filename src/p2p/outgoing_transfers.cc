@@ -1,0 +1,179 @@
+#include "p2p/outgoing_transfers.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace lapwing::p2p {
+
+using wire::MessageKind;
+
+void OutgoingTransfers::begin(SendRequest& send) noexcept {
+  common_.engine.begin(send);
+  ++active_;
+  send.result().clear();
+  send.walk_.reset();
+  send.next_byte_ = send.wanted_ = send.receiver_token_ = send.token_ = 0;
+  send.held_ = send.rendezvous_ = send.awaits_answer_ = send.awaits_cancel_ack_ = false;
+}
+
+// ---- the first frame ------------------------------------------------------------------------------------------------
+
+void OutgoingTransfers::post_whole(SendRequest& send) noexcept {
+  ++common_.counters.eager_sends;
+  send.next_byte_ = send.bytes_;
+  wire::MessageHeader header = envelope(send.arguments_, MessageKind::kEager);
+  if (send.arguments_.mode == SendMode::kSynchronous) {
+    send.awaits_answer_ = true;
+    header.sender_token = send.token_ = sends_.take(send);
+  }
+  header.payload_bytes = send.bytes_;
+  send.frames_[0].data = send.contiguous_;
+  post_frame(send, send.frames_[0], header);
+  settle(send);
+}
+
+void OutgoingTransfers::post_rts(SendRequest& send, std::uint64_t first_bytes) noexcept {
+  ++common_.counters.rendezvous_sends;
+  SendRequest::Frame& frame = send.frames_[0];
+  wire::MessageHeader header = envelope(send.arguments_, MessageKind::kRts);
+  send.rendezvous_ = send.awaits_answer_ = true;
+  header.message_bytes = send.bytes_;
+  header.sender_token = send.token_ = sends_.take(send);
+  header.payload_bytes = first_bytes;
+  frame.data = send.contiguous_;
+  send.next_byte_ = first_bytes;
+  if (send.contiguous_ != nullptr && common_.way_to(send.peer_).pull) {
+    header.flags = wire::kFlagPullable;
+    const auto address = reinterpret_cast<std::uint64_t>(send.contiguous_);
+    for (int i = 0; i < 8; ++i) send.offer_[i] = static_cast<std::byte>(address >> (8 * i));
+    frame.data = send.offer_;
+    header.payload_bytes = sizeof send.offer_;
+    send.next_byte_ = 0;
+  }
+  post_frame(send, frame, header);
+}
+
+void OutgoingTransfers::post_cancel(SendRequest& send) noexcept {
+  if (!send.awaits_answer_ || send.awaits_cancel_ack_) return;
+  send.awaits_cancel_ack_ = true;
+  wire::MessageHeader header = envelope(send.arguments_, MessageKind::kCancel);
+  header.sender_token = send.token_;
+  header.payload_bytes = std::min(common_.way_to(send.peer_).urgent_bytes, net::kMostUrgentBytes);
+  frames_.post_control(send.peer_, header);
+}
+
+// ---- Data -----------------------------------------------------------------------------------------------------------
+
+// After CTS: keeps Data frames with the transport until all wanted bytes have been posted.
+void OutgoingTransfers::pump(SendRequest& send) noexcept {
+  while (send.next_byte_ < send.wanted_) {
+    SendRequest::Frame* frame = !send.frames_[0].busy ? &send.frames_[0] : &send.frames_[1];
+    const bool walk_busy = send.walk_ && (send.frames_[0].busy || send.frames_[1].busy);
+    if (frame->busy || walk_busy) break;
+    post_chunk(send, *frame);
+  }
+  settle(send);
+}
+
+void OutgoingTransfers::post_chunk(SendRequest& send, SendRequest::Frame& frame) noexcept {
+  const std::uint64_t chunk =
+      std::clamp<std::uint64_t>(common_.way_to(send.peer_).data_chunk, 4096, wire::kMaxPayloadBytes);
+  const std::uint64_t bytes = std::min(chunk, send.wanted_ - send.next_byte_);
+  wire::MessageHeader header;
+  header.kind = MessageKind::kData;
+  header.payload_bytes = bytes;
+  header.offset = send.next_byte_;
+  header.receiver_token = send.receiver_token_;
+  frame.data = send.contiguous_ != nullptr ? send.contiguous_ + send.next_byte_ : nullptr;
+  send.next_byte_ += bytes;
+  common_.count_moved(bytes);
+  post_frame(send, frame, header);
+}
+
+void OutgoingTransfers::post_frame(SendRequest& send, SendRequest::Frame& frame,
+                                   const wire::MessageHeader& header) noexcept {
+  frame.header = wire::pack(header);
+  frame.walk = send.walk_ ? &*send.walk_ : nullptr;
+  frame.on_taken = &OutgoingTransfers::on_taken;
+  frame.transfers = this;
+  frame.send = &send;
+  frame.busy = !frames_.post(send.peer_, frame);
+}
+
+void OutgoingTransfers::on_taken(net::SendOp& op, const Status& status) noexcept {
+  auto& frame = static_cast<SendRequest::Frame&>(op);
+  SendRequest& send = *frame.send;
+  frame.busy = false;
+  if (!status.ok()) return frame.transfers->fail(send, status.copy());
+  frame.transfers->pump(send);
+}
+
+// ---- answers --------------------------------------------------------------------------------------------------------
+
+const char* OutgoingTransfers::breach_of_answer(net::PeerId id, const wire::MessageHeader& header) const noexcept {
+  const SendRequest* send = sends_.find(header.sender_token);
+  if (send == nullptr || send->peer_ != id) return "it answers a send that is not waiting for it";
+  if (header.kind == MessageKind::kCancelAck) {
+    if (!send->awaits_cancel_ack_) return "it takes back a send that was not cancelled";
+    if ((header.flags & wire::kFlagCancelled) != 0 && !send->awaits_answer_)
+      return "it takes back a send that it has received";
+    return nullptr;
+  }
+  if (!send->awaits_answer_) return "it answers a send twice";
+  if ((header.kind == MessageKind::kAck) == send->rendezvous_) return "its answer is not to what it was sent";
+  if (header.kind == MessageKind::kCts) {
+    if (header.message_bytes > send->bytes_ || header.message_bytes <= send->next_byte_)
+      return "it asks for bytes that the message does not have";
+    if (header.receiver_token == 0) return "it asks for data and names no receive";
+  }
+  return nullptr;
+}
+
+void OutgoingTransfers::on_answer(const wire::MessageHeader& header) noexcept {
+  SendRequest* send = sends_.find(header.sender_token);
+  if (send == nullptr) return;
+  if (header.kind == MessageKind::kCancelAck) {
+    send->awaits_cancel_ack_ = false;
+    if ((header.flags & wire::kFlagCancelled) != 0) {
+      send->awaits_answer_ = false;
+      send->result().cancelled = true;
+    }
+    return settle(*send);
+  }
+  send->awaits_answer_ = false;
+  if (header.kind == MessageKind::kCts) {
+    send->wanted_ = header.message_bytes;
+    send->receiver_token_ = header.receiver_token;
+  }
+  pump(*send);
+}
+
+// ---- the end --------------------------------------------------------------------------------------------------------
+
+void OutgoingTransfers::settle(SendRequest& send) noexcept {
+  if (send.frames_[0].busy || send.frames_[1].busy) return;
+  if (send.awaits_answer_ || send.awaits_cancel_ack_ || send.next_byte_ < send.wanted_) return;
+  if (send.token_ != 0) sends_.release(send.token_);
+  send.token_ = 0;
+  send.walk_.reset();
+  send.type_ = datatype::TypeRef();
+  --active_;
+  common_.engine.finish(send);
+}
+
+void OutgoingTransfers::fail(SendRequest& send, Status why) noexcept {
+  if (send.result().status.ok()) send.result().status = std::move(why);
+  send.awaits_answer_ = send.awaits_cancel_ack_ = false;
+  send.next_byte_ = send.wanted_;
+  settle(send);
+}
+
+void OutgoingTransfers::fail_all_to(net::PeerId id, const Status& why) noexcept {
+  std::vector<SendRequest*> ended;
+  sends_.for_each([&](SendRequest& send) {
+    if (send.peer_ == id) ended.push_back(&send);
+  });
+  for (SendRequest* send : ended) fail(*send, why.copy());
+}
+
+}  // namespace lapwing::p2p

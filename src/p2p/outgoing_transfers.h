@@ -1,0 +1,64 @@
+// Sends that are under way: from their first frame to their completion. The sender's half of rendezvous (RTS out, CTS or FIN in, Data out), and
+// the answers that a synchronous or a cancelled send waits for.
+//
+// A send completes here, exactly once (settle): when the transport has taken all its frames and no answer can come any more.
+#pragma once
+
+#include <cstdint>
+
+#include "p2p/common.h"
+#include "p2p/frame_sender.h"
+#include "p2p/send_request.h"
+#include "p2p/slot_table.h"
+#include "wire/message_header.h"
+
+namespace lapwing::p2p {
+
+// The header of a message, as far as its arguments decide.
+inline wire::MessageHeader envelope(const SendArguments& arguments, wire::MessageKind kind) noexcept {
+  wire::MessageHeader header;
+  header.kind = kind;
+  header.context = arguments.communicator->wire_context(arguments.plane);
+  header.source = arguments.communicator->rank();
+  header.tag = arguments.tag;
+  header.receiver_token = arguments.note;
+  return header;
+}
+
+class OutgoingTransfers {
+ public:
+  OutgoingTransfers(Common& common, FrameSender& frames) noexcept : common_(common), frames_(frames) {}
+
+  void begin(SendRequest& send) noexcept;
+  // The message leaves in one frame, or begins a rendezvous. `send` may be over afterwards.
+  void post_whole(SendRequest& send) noexcept;
+  void post_rts(SendRequest& send, std::uint64_t first_bytes) noexcept;
+  // Asks the receiver for a message that it may not have matched yet.
+  void post_cancel(SendRequest& send) noexcept;
+
+  // What is wrong with an answer to one of our sends; null if nothing.
+  const char* breach_of_answer(net::PeerId id, const wire::MessageHeader& header) const noexcept;
+  void on_answer(const wire::MessageHeader& header) noexcept;
+
+  // Completes the send if nothing more can happen to it.
+  void settle(SendRequest& send) noexcept;
+  void fail(SendRequest& send, Status why) noexcept;
+  // The peer is lost. A send whose frames are still with the transport ends when the transport gives them up.
+  void fail_all_to(net::PeerId id, const Status& why) noexcept;
+
+  std::uint64_t active() const noexcept { return active_; }
+  SlotTable<SendRequest>& awaiting_answer() noexcept { return sends_; }
+
+ private:
+  void pump(SendRequest& send) noexcept;
+  void post_chunk(SendRequest& send, SendRequest::Frame& frame) noexcept;
+  void post_frame(SendRequest& send, SendRequest::Frame& frame, const wire::MessageHeader& header) noexcept;
+  static void on_taken(net::SendOp& op, const Status& status) noexcept;
+
+  Common& common_;
+  FrameSender& frames_;
+  SlotTable<SendRequest> sends_;  // that an answer may name
+  std::uint64_t active_ = 0;
+};
+
+}  // namespace lapwing::p2p

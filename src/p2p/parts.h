@@ -1,0 +1,28 @@
+// The parts of a messenger, in the order in which they use each other. Send path, receive path and frame receiver stand on them.
+#pragma once
+
+#include "p2p/common.h"
+#include "p2p/credit_flow.h"
+#include "p2p/frame_sender.h"
+#include "p2p/incoming_transfers.h"
+#include "p2p/matcher.h"
+#include "p2p/outgoing_transfers.h"
+#include "p2p/probes.h"
+#include "p2p/vigil.h"
+
+namespace lapwing::p2p {
+
+struct Parts {
+  explicit Parts(engine::Engine& engine) : common(engine) {}
+
+  Common common;
+  FrameSender frames{common};
+  CreditFlow credit{common, frames};
+  Matcher matcher;
+  Probes probes{common.engine};
+  Vigil vigil{common, matcher, probes};
+  OutgoingTransfers outgoing{common, frames};
+  IncomingTransfers incoming{common, frames};
+};
+
+}  // namespace lapwing::p2p

@@ -1,0 +1,73 @@
+// What the messenger keeps about one peer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/intrusive_list.h"
+#include "base/status.h"
+#include "comm/communicator.h"
+#include "net/transport.h"
+#include "p2p/credit.h"
+
+namespace lapwing::p2p {
+
+class ReceiveRequest;
+class SendRequest;
+struct HeldTag;
+struct Message;
+
+// Which of the two accounts pays for messages of this context.
+inline Account account_of(std::uint64_t context) noexcept {
+  return (context & 3) == static_cast<std::uint64_t>(comm::Plane::kPointToPoint) ? kUserAccount : kInternalAccount;
+}
+
+struct Peer {
+  // The way there, from the first message to it on.
+  net::Transport* transport = nullptr;
+  std::uint64_t most_at_once = 0;  // bytes that Transport::send_now takes
+
+  // The frame that is arriving.
+  ReceiveRequest* landing_receive = nullptr;
+  Message* landing_message = nullptr;
+  std::byte address[8] = {};  // payload of a pullable RTS
+
+  IncomingAccount incoming[kAccounts];
+  OutgoingAccount outgoing[kAccounts];
+  IntrusiveList<SendRequest, HeldTag> held[kAccounts];  // sends that wait for credit
+  std::uint64_t wanted[kAccounts] = {};                 // posted receives and blocked probes that name this peer
+  std::uint64_t controls = 0;                           // frames without payload that its transport has not taken yet
+  bool listed_exhausted = false;                        // among CreditFlow's
+
+  bool lost = false;
+  Status why;
+
+  // ---- the credit field of a header: units, and whose ----
+
+  // What we owe this peer, to go with the next frame to it; 0: nothing.
+  std::uint32_t take_owed() noexcept {
+    const bool internal = incoming[kInternalAccount].owed > incoming[kUserAccount].owed;
+    const std::uint32_t units = incoming[internal].give_back();
+    return internal ? units | kInternalAccountBit : units;
+  }
+  // That frame has not gone.
+  void keep_owed(std::uint32_t credit) noexcept { incoming[paid_to(credit)].keep(credit & kMaxUnitsPerFrame); }
+  void gain(std::uint32_t credit) noexcept { outgoing[paid_to(credit)].gain(credit & kMaxUnitsPerFrame); }
+  // No honest peer ever gives this much; keeps the sums far from overflow.
+  bool gives_absurdly(std::uint32_t credit) const noexcept {
+    return outgoing[paid_to(credit)].credit + (credit & kMaxUnitsPerFrame) > std::uint64_t{1} << 48;
+  }
+  static Account paid_to(std::uint32_t credit) noexcept {
+    return (credit & kInternalAccountBit) != 0 ? kInternalAccount : kUserAccount;
+  }
+
+  // Whether it asks for answers and reads none. All that its credit lets it ask for may wait for a peer that computes.
+  bool leaves_answers() const noexcept {
+    constexpr std::uint64_t kSome = 4096;
+    if (controls <= kSome) return false;
+    const std::uint64_t units = incoming[kUserAccount].window + incoming[kInternalAccount].window;
+    return controls > kSome + units / kEnvelopeUnits;
+  }
+};
+
+}  // namespace lapwing::p2p

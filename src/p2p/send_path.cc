@@ -1,0 +1,168 @@
+#include "p2p/send_path.h"
+
+#include <algorithm>
+
+#include "base/internal_error.h"
+
+namespace lapwing::p2p {
+namespace {
+
+// What an RTS carries along when the receiver's credit allows it, unless the transport advises more.
+constexpr std::uint64_t kFirstBytes = 8192;
+// Beyond this, copying the message costs the receiver more than a call of MPI should.
+constexpr std::uint64_t kWaitingBytes = 4096;
+
+// Only the receiving application waits for a message; but more credit, which a receiver grants when it reads the first of our messages,
+// should be here before it is needed. A large message had better be where it belongs when that application asks.
+net::Delivery delivery_of(std::uint64_t bytes, std::uint64_t credit_left) noexcept {
+  if (credit_left < kInitialUnits / 2) return net::Delivery::kUrgent;
+  return bytes <= kWaitingBytes ? net::Delivery::kWhenAsked : net::Delivery::kAtOnce;
+}
+
+}  // namespace
+
+// ---- the fast branch ------------------------------------------------------------------------------------------------
+
+bool SendPath::send_now(const SendArguments& arguments) noexcept {
+  if (arguments.destination == MPI_PROC_NULL || arguments.mode == SendMode::kSynchronous ||
+      arguments.mode == SendMode::kBuffered)
+    return false;
+  const datatype::Datatype& type = *arguments.type;
+  const std::uint64_t bytes = static_cast<std::uint64_t>(type.size()) * arguments.count;
+  const net::PeerId id = arguments.communicator->peers(arguments.plane).member(arguments.destination);
+  Peer& peer = common_.peers[id];
+  if (peer.transport == nullptr) [[unlikely]]
+    find_way(common_, id, peer);
+  if (bytes > peer.most_at_once || (bytes != 0 && !type.contiguous())) return false;
+  wire::MessageHeader header = envelope(arguments, wire::MessageKind::kEager);
+  header.payload_bytes = bytes;
+  const Account account = account_of(header.context);
+  OutgoingAccount& outgoing = peer.outgoing[account];
+  const std::uint64_t price = message_units(bytes);
+  if (peer.lost || !peer.held[account].empty() || !outgoing.pays_whole(price)) return false;
+  header.credit = peer.take_owed();
+  const auto* payload = static_cast<const std::byte*>(arguments.buffer) + (bytes != 0 ? type.true_lb() : 0);
+  wire::FrameHeader frame = wire::pack(header);
+  if (!peer.transport->send_now(id, frame, payload, delivery_of(bytes, outgoing.credit - price))) {
+    peer.keep_owed(header.credit);
+    return false;
+  }
+  outgoing.spend(price);
+  ++common_.counters.eager_sends;
+  return true;
+}
+
+void SendPath::find_way(Common& common, net::PeerId id, Peer& peer) noexcept {
+  peer.transport = &common.network->route(id);
+  const net::Capabilities& way = common.way_to(id);
+  peer.most_at_once = std::min(way.eager_limit, way.at_once);
+}
+
+// ---- the usual way --------------------------------------------------------------------------------------------------
+
+void SendPath::start(SendRequest& send) noexcept {
+  transfers_.begin(send);
+  send.path_ = this;
+  const SendArguments& arguments = send.arguments_;
+  if (arguments.destination == MPI_PROC_NULL) {
+    send.result().source = MPI_PROC_NULL;
+    return transfers_.settle(send);
+  }
+  const comm::Communicator& communicator = *arguments.communicator;
+  send.peer_ = communicator.peers(arguments.plane).member(arguments.destination);
+  prepare(send);
+  Peer& peer = common_.peers[send.peer_];
+  if (peer.lost) return transfers_.fail(send, peer.why.copy());
+  auto& held = peer.held[account_of(communicator.wire_context(arguments.plane))];
+  if (held.empty() && launch(send)) return;
+  send.held_ = true;
+  ++common_.counters.held_back_sends;
+  held.push_back(send);
+}
+
+// Finds the bytes of the message.
+void SendPath::prepare(SendRequest& send) noexcept {
+  const SendArguments& arguments = send.arguments_;
+  datatype::Datatype& type = *arguments.type;
+  send.bytes_ = static_cast<std::uint64_t>(type.size()) * arguments.count;
+  send.contiguous_ = nullptr;
+  if (send.bytes_ == 0) return;
+  if (type.contiguous() || (arguments.count == 1 && type.layout().single_run())) {
+    send.contiguous_ = const_cast<std::byte*>(static_cast<const std::byte*>(arguments.buffer)) + type.true_lb();
+    return;
+  }
+  if (!type.is_predefined()) send.type_ = datatype::TypeRef(type);
+  send.walk_.emplace(type, arguments.buffer, arguments.count);
+}
+
+// False when the receiver's credit does not even pay for an envelope. `send` may be over when this returns true.
+bool SendPath::launch(SendRequest& send) noexcept {
+  const std::uint64_t context = send.arguments_.communicator->wire_context(send.arguments_.plane);
+  OutgoingAccount& account = common_.peers[send.peer_].outgoing[account_of(context)];
+  if (send.bytes_ <= std::min<std::uint64_t>(common_.way_to(send.peer_).eager_limit, wire::kMaxPayloadBytes)) {
+    const std::uint64_t price = message_units(send.bytes_);
+    if (account.pays_whole(price)) {
+      account.spend(price);
+      transfers_.post_whole(send);
+      return true;
+    }
+  }
+  if (!account.pays_envelope()) return false;
+  const std::uint64_t first = first_bytes(send, account);
+  account.spend(message_units(first));
+  transfers_.post_rts(send, first);
+  return true;
+}
+
+// So many of the message's bytes go along with its RTS: as many as are of use and the credit pays for.
+std::uint64_t SendPath::first_bytes(const SendRequest& send, const OutgoingAccount& account) noexcept {
+  const net::Capabilities& way = common_.way_to(send.peer_);
+  if (way.pull && send.contiguous_ != nullptr) return 0;
+  for (const std::uint64_t most : {std::max(way.first_bytes, kFirstBytes), kFirstBytes}) {
+    const std::uint64_t first = std::min(send.bytes_, most);
+    if (account.pays_announced(message_units(first))) return first;
+  }
+  return 0;
+}
+
+void SendPath::cancel(SendRequest& send) noexcept {
+  if (!send.held_) return transfers_.post_cancel(send);
+  unhold(send);
+  send.result().cancelled = true;
+  transfers_.settle(send);
+}
+
+void SendPath::unhold(SendRequest& send) noexcept {
+  send.held_ = false;
+  send.ListNode<HeldTag>::unlink();
+}
+
+void SendPath::drain_held(net::PeerId id) noexcept {
+  for (int account = 0; account < kAccounts; ++account) {
+    auto& held = common_.peers[id].held[account];
+    while (!held.empty() && common_.peers[id].outgoing[account].pays_envelope()) {
+      SendRequest& send = held.front();
+      unhold(send);
+      LAPWING_CHECK(launch(send));
+    }
+  }
+}
+
+void SendPath::fail_held(net::PeerId id, const Status& why) noexcept {
+  for (auto& held : common_.peers[id].held) {
+    while (!held.empty()) {
+      SendRequest& send = held.front();
+      unhold(send);
+      transfers_.fail(send, why.copy());
+    }
+  }
+}
+
+// ---- the request ----------------------------------------------------------------------------------------------------
+
+Status SendRequest::cancel() {
+  if (path_ != nullptr && !done()) path_->cancel(*this);
+  return {};
+}
+
+}  // namespace lapwing::p2p
