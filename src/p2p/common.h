@@ -32,6 +32,7 @@ struct Common {
   explicit Common(engine::Engine& engine) noexcept : engine(engine) {}
 
   const net::Capabilities& way_to(net::PeerId id) noexcept { return network->capabilities(id); }
+  std::uint64_t frame_limit(net::PeerId id) noexcept { return network->route(id).frame_limit(id); }
   // Why a receive from any member of this group would fail; null: it would not.
   const Status* failure_among(const comm::Group& group) noexcept {
     for (const net::PeerId id : failed_peers) {

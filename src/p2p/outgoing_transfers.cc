@@ -7,9 +7,16 @@ namespace lapwing::p2p {
 
 using wire::MessageKind;
 
+namespace {
+
+constexpr std::uint64_t kSmallestChunk = 4096;  // of Data, whatever the transport advises
+
+}  // namespace
+
 void OutgoingTransfers::begin(SendRequest& send) noexcept {
   common_.engine.begin(send);
   ++active_;
+  send.transfers_ = this;
   send.result().clear();
   send.walk_.reset();
   send.next_byte_ = send.wanted_ = send.receiver_token_ = send.token_ = 0;
@@ -76,8 +83,8 @@ void OutgoingTransfers::pump(SendRequest& send) noexcept {
 }
 
 void OutgoingTransfers::post_chunk(SendRequest& send, SendRequest::Frame& frame) noexcept {
-  const std::uint64_t chunk =
-      std::clamp<std::uint64_t>(common_.way_to(send.peer_).data_chunk, 4096, wire::kMaxPayloadBytes);
+  const std::uint64_t advised = std::max(common_.way_to(send.peer_).data_chunk, kSmallestChunk);
+  const std::uint64_t chunk = std::min(advised, common_.frame_limit(send.peer_));
   const std::uint64_t bytes = std::min(chunk, send.wanted_ - send.next_byte_);
   wire::MessageHeader header;
   header.kind = MessageKind::kData;
@@ -94,18 +101,28 @@ void OutgoingTransfers::post_frame(SendRequest& send, SendRequest::Frame& frame,
                                    const wire::MessageHeader& header) noexcept {
   frame.header = wire::pack(header);
   frame.walk = send.walk_ ? &*send.walk_ : nullptr;
-  frame.on_taken = &OutgoingTransfers::on_taken;
-  frame.transfers = this;
+  frame.undelivered = send.walk_ ? nullptr : &send.undelivered_;
   frame.send = &send;
+  frame.on_taken = [](net::SendOp& op, const Status& status) noexcept {
+    auto& taken = static_cast<SendRequest::Frame&>(op);
+    taken.busy = false;
+    taken.send->transfers_->go_on(*taken.send, status);
+  };
   frame.busy = !frames_.post(send.peer_, frame);
 }
 
-void OutgoingTransfers::on_taken(net::SendOp& op, const Status& status) noexcept {
-  auto& frame = static_cast<SendRequest::Frame&>(op);
-  SendRequest& send = *frame.send;
-  frame.busy = false;
-  if (!status.ok()) return frame.transfers->fail(send, status.copy());
-  frame.transfers->pump(send);
+SendRequest::Undelivered::Undelivered(SendRequest& owner) noexcept
+    : net::Undelivered([](net::Undelivered& all, const Status& status) noexcept {
+        SendRequest& send = static_cast<Undelivered&>(all).send;
+        send.transfers_->go_on(send, status);
+      }),
+      send(owner) {}
+
+void OutgoingTransfers::go_on(SendRequest& send, const Status& status) noexcept {
+  if (status.ok())
+    pump(send);
+  else
+    fail(send, status.copy());
 }
 
 // ---- answers --------------------------------------------------------------------------------------------------------
@@ -151,7 +168,7 @@ void OutgoingTransfers::on_answer(const wire::MessageHeader& header) noexcept {
 // ---- the end --------------------------------------------------------------------------------------------------------
 
 void OutgoingTransfers::settle(SendRequest& send) noexcept {
-  if (send.frames_[0].busy || send.frames_[1].busy) return;
+  if (send.frames_[0].busy || send.frames_[1].busy || !send.undelivered_.none()) return;
   if (send.awaits_answer_ || send.awaits_cancel_ack_ || send.next_byte_ < send.wanted_) return;
   if (send.token_ != 0) sends_.release(send.token_);
   send.token_ = 0;

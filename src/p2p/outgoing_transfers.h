@@ -1,7 +1,9 @@
 // Sends that are under way: from their first frame to their completion. The sender's half of rendezvous (RTS out, CTS or FIN in, Data out), and
 // the answers that a synchronous or a cancelled send waits for.
 //
-// A send completes here, exactly once (settle): when the transport has taken all its frames and no answer can come any more.
+// A send completes here, exactly once (settle): when all its frames are delivered and no answer can come
+// any more. (Delivered is taken where a link keeps nothing, see net/transport.h. The memory of a message in one piece is the link's until then; of a
+// scattered one, whose frames share a walk, each frame is taken only when it is delivered.)
 #pragma once
 
 #include <cstdint>
@@ -49,11 +51,13 @@ class OutgoingTransfers {
   std::uint64_t active() const noexcept { return active_; }
   SlotTable<SendRequest>& awaiting_answer() noexcept { return sends_; }
 
+  // Some frame has left, or been delivered: the next, or the end.
+  void go_on(SendRequest& send, const Status& status) noexcept;
+
  private:
   void pump(SendRequest& send) noexcept;
   void post_chunk(SendRequest& send, SendRequest::Frame& frame) noexcept;
   void post_frame(SendRequest& send, SendRequest::Frame& frame, const wire::MessageHeader& header) noexcept;
-  static void on_taken(net::SendOp& op, const Status& status) noexcept;
 
   Common& common_;
   FrameSender& frames_;

@@ -12,13 +12,6 @@ constexpr std::uint64_t kFirstBytes = 8192;
 // Beyond this, copying the message costs the receiver more than a call of MPI should.
 constexpr std::uint64_t kWaitingBytes = 4096;
 
-// Only the receiving application waits for a message; but more credit, which a receiver grants when it reads the first of our messages,
-// should be here before it is needed. A large message had better be where it belongs when that application asks.
-net::Delivery delivery_of(std::uint64_t bytes, std::uint64_t credit_left) noexcept {
-  if (credit_left < kInitialUnits / 2) return net::Delivery::kUrgent;
-  return bytes <= kWaitingBytes ? net::Delivery::kWhenAsked : net::Delivery::kAtOnce;
-}
-
 }  // namespace
 
 // ---- the fast branch ------------------------------------------------------------------------------------------------
@@ -42,8 +35,14 @@ bool SendPath::send_now(const SendArguments& arguments) noexcept {
   if (peer.lost || !peer.held[account].empty() || !outgoing.pays_whole(price)) return false;
   header.credit = peer.take_owed();
   const auto* payload = static_cast<const std::byte*>(arguments.buffer) + (bytes != 0 ? type.true_lb() : 0);
+  // Only the receiving application waits for it; but more credit, which a receiver grants when it reads the first of our messages,
+  // should be here before it is needed. A large message had better be where it belongs when that application asks.
+  const bool plenty = outgoing.credit - price >= kInitialUnits / 2;
+  const auto delivery = !plenty                  ? net::Delivery::kUrgent
+                        : bytes <= kWaitingBytes ? net::Delivery::kWhenAsked
+                                                 : net::Delivery::kAtOnce;
   wire::FrameHeader frame = wire::pack(header);
-  if (!peer.transport->send_now(id, frame, payload, delivery_of(bytes, outgoing.credit - price))) {
+  if (!peer.transport->send_now(id, frame, payload, delivery)) {
     peer.keep_owed(header.credit);
     return false;
   }
@@ -55,7 +54,7 @@ bool SendPath::send_now(const SendArguments& arguments) noexcept {
 void SendPath::find_way(Common& common, net::PeerId id, Peer& peer) noexcept {
   peer.transport = &common.network->route(id);
   const net::Capabilities& way = common.way_to(id);
-  peer.most_at_once = std::min(way.eager_limit, way.at_once);
+  peer.most_at_once = std::min({way.eager_limit, way.at_once, common.frame_limit(id)});
 }
 
 // ---- the usual way --------------------------------------------------------------------------------------------------
@@ -99,7 +98,7 @@ void SendPath::prepare(SendRequest& send) noexcept {
 bool SendPath::launch(SendRequest& send) noexcept {
   const std::uint64_t context = send.arguments_.communicator->wire_context(send.arguments_.plane);
   OutgoingAccount& account = common_.peers[send.peer_].outgoing[account_of(context)];
-  if (send.bytes_ <= std::min<std::uint64_t>(common_.way_to(send.peer_).eager_limit, wire::kMaxPayloadBytes)) {
+  if (send.bytes_ <= std::min(common_.way_to(send.peer_).eager_limit, common_.frame_limit(send.peer_))) {
     const std::uint64_t price = message_units(send.bytes_);
     if (account.pays_whole(price)) {
       account.spend(price);
@@ -119,7 +118,7 @@ std::uint64_t SendPath::first_bytes(const SendRequest& send, const OutgoingAccou
   const net::Capabilities& way = common_.way_to(send.peer_);
   if (way.pull && send.contiguous_ != nullptr) return 0;
   for (const std::uint64_t most : {std::max(way.first_bytes, kFirstBytes), kFirstBytes}) {
-    const std::uint64_t first = std::min(send.bytes_, most);
+    const std::uint64_t first = std::min({send.bytes_, most, common_.frame_limit(send.peer_)});
     if (account.pays_announced(message_units(first))) return first;
   }
   return 0;

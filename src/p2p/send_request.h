@@ -12,7 +12,8 @@
 //   held       the receiver's credit for us is used up; the message waits at home, in order
 //   sending    frames are with the transport
 //   asked      a synchronous or rendezvous send waits for the receiver's answer
-// It completes when every frame of it has left and nothing is awaited from the receiver. result().status says why it failed.
+// It completes when every frame of it has been delivered (net/transport.h; where a link keeps nothing, that is when it has left) and nothing is
+// awaited from the receiver. result().status says why it failed.
 #pragma once
 
 #include <cstdint>
@@ -61,13 +62,18 @@ class SendRequest : public Request, public ListNode<HeldTag> {
 
   // One frame of this send, with the transport until it is taken.
   struct Frame : net::SendOp {
-    OutgoingTransfers* transfers = nullptr;
     SendRequest* send = nullptr;
     bool busy = false;
+  };
+  // The frames that a link reads from the message's own memory until they are delivered.
+  struct Undelivered : net::Undelivered {
+    explicit Undelivered(SendRequest& owner) noexcept;
+    SendRequest& send;
   };
 
   SendArguments arguments_;
   SendPath* path_ = nullptr;  // from the first start on
+  OutgoingTransfers* transfers_ = nullptr;
   std::byte* contiguous_ = nullptr;     // the message when it lies in one piece
   std::optional<datatype::Walk> walk_;  // otherwise
   datatype::TypeRef type_;              // held while walk_ is in use
@@ -82,6 +88,7 @@ class SendRequest : public Request, public ListNode<HeldTag> {
   bool awaits_answer_ = false;
   bool awaits_cancel_ack_ = false;
   std::byte offer_[8] = {};  // payload of a pullable request: the address of the message
+  Undelivered undelivered_{*this};
   Frame frames_[2];          // two, so that one fills the pipe while the next is prepared
 };
 

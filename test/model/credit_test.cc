@@ -124,7 +124,7 @@ class Credit {
     s.loan = static_cast<std::uint8_t>(account.loan);
   }
 
-  // As Messenger::State::launch(), for all that wait, in order.
+  // As p2p::SendPath::launch(), for all that wait, in order.
   void send(State& s) const {
     OutgoingAccount account{s.credit};
     for (; s.sent < s.started && account.pays_envelope(); ++s.sent) {
