@@ -135,12 +135,14 @@ Status ibsend(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
 
 Status recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
   Process& process = mpi::process();
-  p2p::ReceiveRequest receive(from(buf, count, datatype, source, tag, comm));
   engine::Call call(process.engine);
+  p2p::UserReceive& receive = process.messenger->requests().lend(from(buf, count, datatype, source, tag, comm));
   process.messenger->start(receive);
   wait_in("MPI_Recv", call, receive);
   fill_status(receive.result(), status);
-  return std::move(receive.result().status);
+  Status outcome = std::move(receive.result().status);
+  process.messenger->requests().put_back(receive);
+  return outcome;
 }
 
 Status irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,

@@ -72,6 +72,18 @@ class RequestPool {
   }
   SentSend& sent() noexcept { return sent_; }
 
+  // A receive for the time of one blocking call, which keeps the communicator alive itself and ends with put_back().
+  UserReceive& lend(const ReceiveArguments& arguments) {
+    UserReceive& receive = take(free_receives_);
+    receive.set_continuation(nullptr);
+    receive.set_arguments(arguments);
+    return receive;
+  }
+  void put_back(UserReceive& receive) noexcept {
+    receive.next_free_ = free_receives_;
+    free_receives_ = &receive;
+  }
+
  private:
   friend class UserSend;
   friend class UserReceive;
