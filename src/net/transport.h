@@ -13,6 +13,7 @@
 #include "base/intrusive_list.h"
 #include "base/status.h"
 #include "engine/engine.h"
+#include "net/lent_queue.h"
 #include "wire/card_book.h"
 #include "wire/frame.h"
 
@@ -95,6 +96,11 @@ class FrameSink {
   }
   // A header from `peer` has arrived, and its transport's part is sound. Says where the payload goes. For a frame without payload too.
   virtual Landing on_header(PeerId peer, const wire::FrameHeader& header) noexcept = 0;
+  // A carrier has put messages into receives that `peer`'s queue lent it. Null, or what is wrong with one: close the connection.
+  virtual const char* on_landed(PeerId peer, LentQueue& queue) noexcept {
+    (void)peer, (void)queue;
+    return nullptr;
+  }
   // The whole payload is in the landing.
   virtual void on_frame(PeerId peer, const wire::FrameHeader& header, const Landing& landing) noexcept = 0;
   // No frame will come from or go to `peer` any more. If a frame was half received, `landing` is what on_header gave for
@@ -133,6 +139,7 @@ struct Capabilities {
   std::uint64_t first_bytes = 0;   // advised payload of an RTS frame, if more than usual
   std::uint64_t at_once = 4096;    // what Transport::send_now takes
   std::uint64_t urgent_bytes = 0;  // payload of an urgent frame, at least, for a peer at rest to be told of it
+  bool matches = false;            // the carrier matches messages with receives that it is lent (Transport::lent_queue)
 };
 inline constexpr std::uint64_t kMostUrgentBytes = 64 * 1024;
 
@@ -173,6 +180,14 @@ class Transport : public engine::Source {
   virtual bool pull(PeerId peer, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept {
     (void)peer, (void)address, (void)bytes, (void)into;
     return false;
+  }
+
+  // Where receives from `peer` with this key can be lent; null: not these. Only where capabilities().matches. Such a transport calls
+  // take_in() on the queue for each message frame that its carrier passed on, as soon as on_whole has taken it or on_header has judged it, and
+  // FrameSink::on_landed for what has landed, the last time before on_peer_lost.
+  virtual LentQueue* lent_queue(PeerId peer, LentQueue::Key key) noexcept {
+    (void)peer, (void)key;
+    return nullptr;
   }
 
   // A peer is waited for, and nothing has been said to it perhaps: from now on the transport notices when its host is gone

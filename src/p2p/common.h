@@ -1,6 +1,7 @@
 // What all parts of a messenger work with: the engine, the network, the peers, the counters.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -31,6 +32,11 @@ struct Common {
 
   explicit Common(engine::Engine& engine) noexcept : engine(engine) {}
 
+  void find_way(net::PeerId id, Peer& peer) noexcept {
+    peer.transport = &network->route(id);
+    const net::Capabilities& way = network->capabilities(id);
+    peer.most_at_once = std::min({way.eager_limit, way.at_once, peer.transport->frame_limit(id)});
+  }
   const net::Capabilities& way_to(net::PeerId id) noexcept { return network->capabilities(id); }
   std::uint64_t frame_limit(net::PeerId id) noexcept { return network->route(id).frame_limit(id); }
   // Why a receive from any member of this group would fail; null: it would not.

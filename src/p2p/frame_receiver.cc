@@ -35,6 +35,8 @@ std::uint64_t load_address(const std::byte* bytes) noexcept {
 
 // ---- what is wrong with a frame; null if nothing ----
 
+constexpr const char* kOverCredit = "it sends more than its credit allows";
+
 const char* breach_of_peer(const Peer& peer, const wire::MessageHeader& header) noexcept {
   if (header.credit != 0 && peer.gives_absurdly(header.credit)) return "it gives back more credit than there is";
   if (peer.leaves_answers()) return "it asks for answers without end and reads none";
@@ -56,6 +58,7 @@ FrameReceiver::FrameReceiver(Parts& parts, SendPath& sends, ReceivePath& receive
       frames_(parts.frames),
       credit_(parts.credit),
       matcher_(parts.matcher),
+      lending_(parts.lending),
       outgoing_(parts.outgoing),
       incoming_(parts.incoming),
       sends_(sends),
@@ -69,24 +72,56 @@ bool FrameReceiver::on_whole(net::PeerId id, const wire::FrameHeader& frame, con
   const wire::MessageHeader header = wire::unpack(frame);
   Peer& peer = common_.peers[id];
   if (breach_of_peer(peer, header) != nullptr || breach_of_message(header) != nullptr) return false;
-  ReceiveRequest* receive = matcher_.match({header.context, id, header.tag});
+  ReceiveRequest* receive = lending_.match({header.context, id, header.tag});
   const std::uint64_t bytes = header.payload_bytes;
   if (receive == nullptr || receive->walk_ || bytes > receive->capacity_) return false;
   if (!ReceivePath::is_truly_from(*receive, id, header.source)) return false;
-  const Account account = account_of(header.context);
-  if (!peer.incoming[account].pass(message_units(bytes))) return false;
-  receives_.unpost(*receive);
-  receives_.accept(*receive, id, header.source, header.tag, header.receiver_token);
+  if (!peer.incoming[account_of(header.context)].pass(message_units(bytes))) return false;
+  matcher_.unpost(*receive);
   if (bytes <= kSmallCopy)
     copy_small(receive->contiguous_, payload, bytes);
   else
     std::memcpy(receive->contiguous_, payload, bytes);
-  receive->received_ = bytes;
-  common_.count_received(bytes);
-  incoming_.go_on(*receive, header, 0);
-  credit_.after_message(id, peer, account);
-  if (header.credit != 0) take_credit(id, header.credit);
+  on_payload(id, peer, *receive, header);
   return true;
+}
+
+// An eager message that was paid for is in its receive, whole.
+inline void FrameReceiver::on_payload(net::PeerId id, Peer& peer, ReceiveRequest& receive,
+                                      const wire::MessageHeader& header) noexcept {
+  receives_.accept(receive, id, header.source, header.tag, header.receiver_token);
+  receive.received_ = header.payload_bytes;
+  common_.count_received(header.payload_bytes);
+  incoming_.go_on(receive, header, 0);
+  credit_.after_message(id, peer, account_of(header.context));
+  if (header.credit != 0) take_credit(id, header.credit);
+}
+
+// ---- messages that a carrier has matched ----------------------------------------------------------------------------
+
+const char* FrameReceiver::on_landed(net::PeerId id, net::LentQueue& queue) noexcept {
+  const char* breach = nullptr;
+  lending_.collect(queue, [&](ReceiveRequest& receive, const wire::FrameHeader& frame) {
+    const char* breach_here = take_landed(id, receive, wire::unpack(frame));
+    if (breach == nullptr) breach = breach_here;
+  });
+  return breach;
+}
+
+const char* FrameReceiver::take_landed(net::PeerId id, ReceiveRequest& receive,
+                                       const wire::MessageHeader& header) noexcept {
+  Peer& peer = common_.peers[id];
+  const char* breach = breach_of_peer(peer, header);
+  if (breach == nullptr) breach = breach_of_message(header);
+  if (breach == nullptr && !peer.incoming[account_of(header.context)].pass(message_units(header.payload_bytes)))
+    breach = kOverCredit;
+  if (breach != nullptr) {
+    incoming_.fail(receive, Status::error(MPI_ERR_OTHER, "%s broke the rules: %s",
+                                          common_.network->describe(id).c_str(), breach));
+    return breach;
+  }
+  on_payload(id, peer, receive, header);
+  return nullptr;
 }
 
 // ---- headers --------------------------------------------------------------------------------------------------------
@@ -125,12 +160,12 @@ net::Landing FrameReceiver::on_header(net::PeerId id, const wire::FrameHeader& f
 net::Landing FrameReceiver::on_message_header(net::PeerId id, Peer& peer, const wire::MessageHeader& header) noexcept {
   if (const char* breach = breach_of_message(header)) return violation(breach);
   if (!peer.incoming[account_of(header.context)].spend(message_units(stored_bytes(header))))
-    return violation("it sends more than its credit allows");
-  ReceiveRequest* receive = matcher_.match({header.context, id, header.tag});
+    return violation(kOverCredit);
+  ReceiveRequest* receive = lending_.match({header.context, id, header.tag});
   if (receive == nullptr) return store(id, peer, header);
   if (!ReceivePath::is_truly_from(*receive, id, header.source))
     return violation("it sends as a rank that it does not have in that communicator");
-  receives_.unpost(*receive);
+  matcher_.unpost(*receive);
   receives_.accept(*receive, id, header.source, header.tag, header.receiver_token);
   ReceivePath::expect(*receive, header.message_bytes);
   peer.landing_receive = receive;

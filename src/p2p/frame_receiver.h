@@ -20,6 +20,7 @@ class FrameReceiver : public net::FrameSink {
   bool on_whole(net::PeerId id, const wire::FrameHeader& frame, const std::byte* payload) noexcept final;
   net::Landing on_header(net::PeerId id, const wire::FrameHeader& frame) noexcept final;
   void on_frame(net::PeerId id, const wire::FrameHeader& frame, const net::Landing& landing) noexcept final;
+  const char* on_landed(net::PeerId id, net::LentQueue& queue) noexcept final;
   void on_peer_lost(net::PeerId id, const Status& why, const net::Landing* landing) noexcept final;
   void on_peer_left(net::PeerId id, const Status& why) noexcept final;
 
@@ -29,6 +30,8 @@ class FrameReceiver : public net::FrameSink {
  private:
   net::Landing on_message_header(net::PeerId id, Peer& peer, const wire::MessageHeader& header) noexcept;
   net::Landing store(net::PeerId id, Peer& peer, const wire::MessageHeader& header) noexcept;
+  void on_payload(net::PeerId id, Peer& peer, ReceiveRequest& receive, const wire::MessageHeader& header) noexcept;
+  const char* take_landed(net::PeerId id, ReceiveRequest& receive, const wire::MessageHeader& header) noexcept;
   void on_message(net::PeerId id, const wire::MessageHeader& header) noexcept;
   void on_stored(Message& message, const wire::MessageHeader& header, std::uint64_t address) noexcept;
   void on_cancel(net::PeerId id, const wire::MessageHeader& header) noexcept;
@@ -38,6 +41,7 @@ class FrameReceiver : public net::FrameSink {
   FrameSender& frames_;
   CreditFlow& credit_;
   Matcher& matcher_;
+  Lending& lending_;
   OutgoingTransfers& outgoing_;
   IncomingTransfers& incoming_;
   SendPath& sends_;

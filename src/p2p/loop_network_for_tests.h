@@ -2,7 +2,9 @@
 //
 // Every ordered pair of ranks has a wire. step() moves one randomly chosen wire on by one stage, so whatever a real network
 // could interleave comes up: a payload taken late, a header long before its payload, answers overtaking the news that a
-// frame has left. Headers go through the real codec. One thread; nobody waits for time.
+// frame has left. Headers go through the real codec. With way.matches, each wire ends at a carrier that is lent receives
+// (net/lent_queue.h): what it does not match goes on in a socket, and the messenger is told of the rest at some later step.
+// One thread; nobody waits for time.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -64,6 +66,9 @@ class LoopJob {
     bool reaches(net::PeerId) const noexcept override { return true; }
     net::Capabilities capabilities(net::PeerId) const noexcept override { return job_.options.way; }
     bool post(net::PeerId peer, net::SendOp& op) noexcept override { return job_.post(rank_, peer, op); }
+    net::LentQueue* lent_queue(net::PeerId peer, net::LentQueue::Key key) noexcept override {
+      return &job_.queue_of(peer * job_.options.ranks + rank_, key.tag);
+    }
     bool pull(net::PeerId, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept override {
       if (job_.pulls_until_failure == 0) return false;
       --job_.pulls_until_failure;
@@ -125,6 +130,9 @@ class LoopJob {
   explicit LoopJob(const Options& options) : options(options), random(options.seed) {
     wires.resize(options.ranks * options.ranks);
     lost.resize(options.ranks);
+    sockets.resize(wires.size());
+    landed.resize(wires.size());
+    for (std::size_t i = 0; i < 2 * wires.size() && options.way.matches; ++i) queues.push_back(std::make_unique<net::LentQueue>());
     for (std::uint32_t i = 0; i < options.ranks; ++i) ranks.push_back(std::make_unique<Rank>(*this, i));
   }
 
@@ -135,9 +143,11 @@ class LoopJob {
     std::vector<std::size_t> busy;
     for (std::size_t i = 0; i < wires.size(); ++i) {
       if (!wires[i].empty() && i != stalled) busy.push_back(i);
+      if (!sockets[i].empty()) busy.push_back(wires.size() + i);
+      if (landed[i]) busy.push_back(2 * wires.size() + i);
     }
     if (busy.empty()) return false;
-    advance(busy[random() % busy.size()]);
+    move(busy[random() % busy.size()]);
     for (auto& rank : ranks) rank->engine.turn();
     return true;
   }
@@ -184,6 +194,9 @@ class LoopJob {
       if (other == rank) continue;
       auto& out = wires[other * options.ranks + rank];
       auto& in = wires[rank * options.ranks + other];
+      end_carrying(rank * options.ranks + other);
+      auto& socket = sockets[rank * options.ranks + other];
+      socket.clear();
       const net::Landing* landing = !in.empty() && in.front().stage == Stage::kLanding ? &in.front().landing : nullptr;
       const Status status = Status::error(MPI_ERR_OTHER, "rank %u: %s", rank, why);
       ranks[other]->messenger.on_peer_lost(rank, status, landing);
@@ -206,19 +219,21 @@ class LoopJob {
   std::size_t deaf = static_cast<std::size_t>(-1);     // a rank that the test plays: what it is sent goes nowhere
   std::vector<std::string> violations;
   std::uint64_t frames_posted = 0;
+  std::uint64_t matched_by_carrier = 0;
   int pulls_until_failure = 1 << 30;
 
   // What transports have been asked to watch over.
   std::vector<net::PeerId> watched, hosts_watched;
 
  private:
-  enum class Stage { kPosted, kTaken, kLanding };
+  enum class Stage { kPosted, kTaken, kClaimed, kLanding };
   struct Frame {
     net::SendOp* op;
     wire::FrameHeader header;
     std::vector<std::byte> payload;
     net::Landing landing;
     Stage stage;
+    std::uint64_t position = 0;  // of the lent receive that is claimed for it
   };
 
   // The sender's memory may be reused from here on.
@@ -233,8 +248,82 @@ class LoopJob {
     frame.stage = Stage::kTaken;
   }
 
-  void advance(std::size_t index) {
-    auto& wire = wires[index];
+  // Tags that are odd, and those that are even.
+  net::LentQueue& queue_of(std::size_t index, std::uint64_t tag) { return *queues[2 * index + tag % 2]; }
+  net::LentQueue& queue_of(std::size_t index, const Frame& frame) {
+    return queue_of(index, static_cast<std::uint32_t>(wire::unpack(frame.header).tag));
+  }
+  static bool is_message(const Frame& frame) {
+    const wire::MessageKind kind = wire::unpack(frame.header).kind;
+    return kind == wire::MessageKind::kEager || kind == wire::MessageKind::kRts;
+  }
+
+  void move(std::size_t what) {
+    const std::size_t index = what % wires.size();
+    if (what >= 2 * wires.size()) return tell(index);
+    if (what >= wires.size()) return read(index);
+    if (options.way.matches && wires[index].front().stage != Stage::kPosted && index % options.ranks != deaf)
+      return carry(index);
+    advance(wires[index], index);
+  }
+
+  // A frame is with the carrier.
+  void carry(std::size_t index) {
+    Frame& frame = wires[index].front();
+    if (frame.stage == Stage::kClaimed) return land(index);
+    if (is_message(frame)) {
+      net::LentQueue& queue = queue_of(index, frame);
+      const wire::MessageHeader header = wire::unpack(frame.header);
+      const net::LentQueue::Key key{header.context, static_cast<std::uint32_t>(header.tag)};
+      if (header.kind == wire::MessageKind::kEager && queue.claim(key, header.payload_bytes, frame.position)) {
+        frame.stage = Stage::kClaimed;
+        return;
+      }
+      queue.pass_on();
+    }
+    sockets[index].push_back(std::move(frame));
+    wires[index].pop_front();
+  }
+  void land(std::size_t index) {
+    Frame& frame = wires[index].front();
+    net::LentQueue& queue = queue_of(index, frame);
+    if (!frame.payload.empty()) std::memcpy(queue.room(frame.position).base, frame.payload.data(), frame.payload.size());
+    queue.land(frame.position, frame.header);
+    wires[index].pop_front();
+    landed[index] = true;
+    ++matched_by_carrier;
+  }
+  void tell(std::size_t index) {
+    landed[index] = false;
+    const auto from = static_cast<std::uint32_t>(index / options.ranks);
+    Rank& to = *ranks[index % options.ranks];
+    for (std::uint64_t tag = 0; tag < 2; ++tag) {
+      const char* breach = to.messenger.on_landed(from, queue_of(index, tag));
+      if (breach == nullptr) continue;
+      violations.push_back(breach);
+      return lose(from, breach);
+    }
+  }
+  void end_carrying(std::size_t index) {
+    if (!wires[index].empty() && wires[index].front().stage == Stage::kClaimed) land(index);
+    if (landed[index]) tell(index);
+  }
+  // A frame that the carrier has passed on. A message is taken in as soon as it is matched or kept.
+  void read(std::size_t index) {
+    Frame& frame = sockets[index].front();
+    const bool fresh = frame.stage == Stage::kTaken, message = is_message(frame);
+    net::LentQueue& queue = queue_of(index, frame);
+    const auto from = static_cast<std::uint32_t>(index / options.ranks);
+    if (fresh && message && random() % 2 == 0 &&
+        ranks[index % options.ranks]->messenger.on_whole(from, frame.header, frame.payload.data())) {
+      sockets[index].pop_front();
+      return queue.take_in();
+    }
+    advance(sockets[index], index);
+    if (fresh && message && !lost[from]) queue.take_in();
+  }
+
+  void advance(std::deque<Frame>& wire, std::size_t index) {
     Frame& frame = wire.front();
     const auto from = static_cast<std::uint32_t>(index / options.ranks);
     Rank& to = *ranks[index % options.ranks];
@@ -253,6 +342,8 @@ class LoopJob {
         frame.stage = Stage::kLanding;
         return;
       }
+      case Stage::kClaimed:
+        return;
       case Stage::kLanding: {
         ASSERT_LE(frame.landing.accepted, frame.payload.size());
         if (frame.landing.walk != nullptr) frame.landing.walk->scatter(frame.payload.data(), frame.landing.accepted);
@@ -268,6 +359,9 @@ class LoopJob {
   }
 
   std::vector<std::deque<Frame>> wires;
+  std::vector<std::deque<Frame>> sockets;  // what carriers have passed on
+  std::vector<bool> landed;                // receives that the messenger has not been told of
+  std::vector<std::unique_ptr<net::LentQueue>> queues;  // two for each wire
   std::vector<bool> lost;
 };
 

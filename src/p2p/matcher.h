@@ -19,13 +19,17 @@ class Matcher {
  public:
   // ---- receives; their keys are set ----
 
-  void post(ReceiveRequest& receive) noexcept {
+  // `counter` counts it for as long as it is posted.
+  void post(ReceiveRequest& receive, std::uint64_t& counter) noexcept {
     receive.stamp = next_stamp_++;
+    receive.counter_ = &counter;
+    ++counter;
     posted_.insert(receive);
     if (receive.MatchNode::key.has_wildcard()) count_wildcard(receive.MatchNode::key, 1);
   }
   void unpost(ReceiveRequest& receive) noexcept {
     posted_.remove(receive);
+    --*receive.counter_;
     if (receive.MatchNode::key.has_wildcard()) count_wildcard(receive.MatchNode::key, -1);
   }
   // The posted receive that a message with this envelope belongs to, or null. It stays posted.
@@ -34,6 +38,8 @@ class Matcher {
     return static_cast<ReceiveRequest*>(posted_.oldest(envelope));
   }
   std::size_t posted() const noexcept { return posted_.size(); }
+  // Of these, those with a wildcard.
+  std::uint64_t wildcards() const noexcept { return wildcard_receives_; }
   // Receives posted from now on have this stamp or a higher one.
   std::uint64_t next_stamp() const noexcept { return next_stamp_; }
   MatchTable& posted_table() noexcept { return posted_; }

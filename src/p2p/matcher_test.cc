@@ -12,7 +12,7 @@ class MatcherTest : public testing::Test {
   ReceiveRequest& post(MatchKey key) {
     ReceiveRequest& receive = receives_.emplace_back();
     receive.MatchNode::key = key;
-    matcher.post(receive);
+    matcher.post(receive, posted);
     return receive;
   }
   Message& keep(MatchKey envelope, std::uint64_t token = 0) {
@@ -33,8 +33,10 @@ class MatcherTest : public testing::Test {
       if (receive.MatchNode::queued()) matcher.unpost(receive);
     }
     EXPECT_EQ(matcher.posted() + matcher.unexpected(), 0u);
+    EXPECT_EQ(posted, 0u);
   }
   Matcher matcher;
+  std::uint64_t posted = 0;
 
  private:
   std::deque<ReceiveRequest> receives_;

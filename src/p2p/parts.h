@@ -5,6 +5,7 @@
 #include "p2p/credit_flow.h"
 #include "p2p/frame_sender.h"
 #include "p2p/incoming_transfers.h"
+#include "p2p/lending.h"
 #include "p2p/matcher.h"
 #include "p2p/outgoing_transfers.h"
 #include "p2p/probes.h"
@@ -19,6 +20,7 @@ struct Parts {
   FrameSender frames{common};
   CreditFlow credit{common, frames};
   Matcher matcher;
+  Lending lending{common, matcher};
   Probes probes{common.engine};
   Vigil vigil{common, matcher, probes};
   OutgoingTransfers outgoing{common, frames};

@@ -23,9 +23,10 @@ inline Account account_of(std::uint64_t context) noexcept {
 }
 
 struct Peer {
-  // The way there, from the first message to it on.
+  // The way there, once Common::find_way has found it.
   net::Transport* transport = nullptr;
   std::uint64_t most_at_once = 0;  // bytes that Transport::send_now takes
+  bool may_match = true;           // receives can be lent to it, as far as is known (lending.h)
 
   // The frame that is arriving.
   ReceiveRequest* landing_receive = nullptr;

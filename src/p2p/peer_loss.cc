@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/internal_error.h"
+
 namespace lapwing::p2p {
 
 void PeerLoss::end(net::PeerId id, const Status& why, How how) noexcept {
@@ -44,7 +46,8 @@ void PeerLoss::end_posted(net::PeerId id, const Status& why, How how) noexcept {
     if (needs_it) ended.push_back(&receive);
   });
   for (ReceiveRequest* receive : ended) {
-    receives_.unpost(*receive);
+    LAPWING_CHECK(parts_.lending.take_back(*receive));  // a carrier says what has landed before it says that the peer is lost
+    parts_.matcher.unpost(*receive);
     parts_.incoming.fail(*receive, why.copy());
   }
 }

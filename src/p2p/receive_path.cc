@@ -12,6 +12,7 @@ ReceivePath::ReceivePath(Parts& parts, std::uint64_t pool_limit) noexcept
     : common_(parts.common),
       frames_(parts.frames),
       matcher_(parts.matcher),
+      lending_(parts.lending),
       credit_(parts.credit),
       probes_(parts.probes),
       vigil_(parts.vigil),
@@ -57,9 +58,7 @@ void ReceivePath::prepare_pieces(ReceiveRequest& receive) noexcept {
 }
 
 inline void ReceivePath::post(ReceiveRequest& receive, std::uint64_t& counter) noexcept {
-  matcher_.post(receive);
-  receive.counter_ = &counter;
-  ++counter;
+  matcher_.post(receive, counter);
   vigil_.waiting_begins();
 }
 
@@ -88,11 +87,12 @@ void ReceivePath::start(ReceiveRequest& receive) noexcept {
   if (peer.lost) return transfers_.fail(receive, peer.why.copy());
   post(receive, credit_.wanted_from(peer, account));
   credit_.relieve(key.peer(), peer, account);
+  lending_.offer(receive, key.peer(), peer);
 }
 
 void ReceivePath::cancel(ReceiveRequest& receive) noexcept {
-  if (!receive.MatchNode::queued()) return;
-  unpost(receive);
+  if (!receive.MatchNode::queued() || !lending_.take_back(receive)) return;
+  matcher_.unpost(receive);
   receive.result().cancelled = true;
   transfers_.complete(receive);
 }

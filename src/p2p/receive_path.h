@@ -5,6 +5,7 @@
 #include "p2p/common.h"
 #include "p2p/credit_flow.h"
 #include "p2p/incoming_transfers.h"
+#include "p2p/lending.h"
 #include "p2p/matcher.h"
 #include "p2p/message.h"
 #include "p2p/probes.h"
@@ -49,10 +50,6 @@ class ReceivePath {
     result.tag = tag;
     result.note = note;
   }
-  void unpost(ReceiveRequest& receive) noexcept {
-    matcher_.unpost(receive);
-    --*receive.counter_;
-  }
   // A receive from any source learns the sender's rank from the frame: it must be the rank of the process that sent it.
   static bool is_truly_from(const ReceiveRequest& receive, net::PeerId id, std::int32_t source) noexcept {
     if (receive.arguments_.source != MPI_ANY_SOURCE) return true;
@@ -79,6 +76,7 @@ class ReceivePath {
   Common& common_;
   FrameSender& frames_;
   Matcher& matcher_;
+  Lending& lending_;
   CreditFlow& credit_;
   Probes& probes_;
   Vigil& vigil_;

@@ -21,6 +21,8 @@ namespace lapwing::p2p {
 
 class FrameReceiver;
 class IncomingTransfers;
+class Lending;
+class Matcher;
 class Messenger;
 class ReceivePath;
 struct PullTag;
@@ -49,10 +51,12 @@ class ReceiveRequest : public Request, public MatchNode, public ListNode<PullTag
   void destroy() noexcept override {}
 
  private:
-  friend class ReceivePath;
   friend class FrameReceiver;
   friend class IncomingTransfers;
+  friend class Lending;
+  friend class Matcher;
   friend class Messenger;
+  friend class ReceivePath;
 
   ReceiveArguments arguments_;
   ReceivePath* path_ = nullptr;         // from the first start on
@@ -67,7 +71,9 @@ class ReceiveRequest : public Request, public MatchNode, public ListNode<PullTag
   std::uint64_t address_ = 0;       // in the sender's memory, while the message is pulled
   std::uint64_t sender_token_ = 0;  // likewise
   std::uint64_t* counter_ = nullptr;  // counts this receive while it is posted
-  net::PeerId peer_ = 0;            // the sender, once matched
+  net::LentQueue* lent_to_ = nullptr;  // while it is posted and lent (lending.h)
+  std::uint64_t lent_position_ = 0;
+  net::PeerId peer_ = 0;  // the sender, once matched
 };
 
 }  // namespace lapwing::p2p

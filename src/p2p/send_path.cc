@@ -25,7 +25,7 @@ bool SendPath::send_now(const SendArguments& arguments) noexcept {
   const net::PeerId id = arguments.communicator->peers(arguments.plane).member(arguments.destination);
   Peer& peer = common_.peers[id];
   if (peer.transport == nullptr) [[unlikely]]
-    find_way(common_, id, peer);
+    common_.find_way(id, peer);
   if (bytes > peer.most_at_once || (bytes != 0 && !type.contiguous())) return false;
   wire::MessageHeader header = envelope(arguments, wire::MessageKind::kEager);
   header.payload_bytes = bytes;
@@ -49,12 +49,6 @@ bool SendPath::send_now(const SendArguments& arguments) noexcept {
   outgoing.spend(price);
   ++common_.counters.eager_sends;
   return true;
-}
-
-void SendPath::find_way(Common& common, net::PeerId id, Peer& peer) noexcept {
-  peer.transport = &common.network->route(id);
-  const net::Capabilities& way = common.way_to(id);
-  peer.most_at_once = std::min({way.eager_limit, way.at_once, common.frame_limit(id)});
 }
 
 // ---- the usual way --------------------------------------------------------------------------------------------------

@@ -28,7 +28,6 @@ class SendPath {
   void fail_held(net::PeerId id, const Status& why) noexcept;
 
  private:
-  static void find_way(Common& common, net::PeerId id, Peer& peer) noexcept;
   static void prepare(SendRequest& send) noexcept;
   bool launch(SendRequest& send) noexcept;
   std::uint64_t first_bytes(const SendRequest& send, const OutgoingAccount& account) noexcept;
