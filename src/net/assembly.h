@@ -15,6 +15,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/bulk_copy.h"
 #include "net/transport.h"
 
 namespace lapwing::net {
@@ -49,7 +50,7 @@ class Assembly {
     if (front_ < landing_.accepted) {
       const auto kept = static_cast<std::size_t>(std::min(count, landing_.accepted - front_));
       if (landing_.base != nullptr)
-        std::memcpy(landing_.base + front_, bytes, kept);
+        bulk_copy(landing_.base + front_, bytes, kept);
       else
         landing_.walk->scatter(bytes, kept);
     }

@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "base/status.h"
+#include "net/shm/shared_pull.h"
 
 namespace lapwing::net::shm {
 
@@ -30,7 +31,7 @@ inline constexpr std::uint64_t kMinRingBytes = 4096;
 // Where no size is set, all rings of a host together have at most kAllRingBytes, but each of them kUsualRingBytes at least. A ring
 // that holds the pieces of several steps lets the two sides run apart; beyond kLargeRingBytes that gains nothing.
 inline constexpr std::uint64_t kUsualRingBytes = 64 * 1024;
-inline constexpr std::uint64_t kLargeRingBytes = 256 * 1024;
+inline constexpr std::uint64_t kLargeRingBytes = 1024 * 1024;
 inline constexpr std::uint64_t kAllRingBytes = 64 * 1024 * 1024;
 // Where in a record's first line its stamp is (ring.h).
 inline constexpr std::size_t kStampOffset = 8;
@@ -54,8 +55,9 @@ struct RingHeader {
   alignas(128) std::atomic<std::uint64_t> tail;         // by the sender: bytes ever written
   alignas(128) std::atomic<std::uint64_t> head;         // by the receiver: bytes ever read
   alignas(128) std::atomic<std::uint32_t> wants_space;  // by the sender: 1 when it may sleep with output for this ring
+  alignas(128) PullWords pull;                          // by both: messages that do not go through the ring
 };
-static_assert(sizeof(RingHeader) == 384);
+static_assert(sizeof(RingHeader) == 512);
 
 // Followed, one cache-line pair further, by the pending bitmap: bit s says that the ring from local rank s may hold data.
 struct ControlBlock {

@@ -3,7 +3,7 @@
 // The bytes are a stream of records, each a line of 64 bytes (a frame's header) and its payload, padded to 64. Positions count
 // bytes since the beginning and are multiples of 64 whenever published, so a line never wraps and a piece is never empty.
 //
-//   line    has a stamp in it, written last: its position plus one. Seeing it, the reader has the record's head (layout.h), which of a
+//   line    has a stamp in it, written last: its position plus one, and two more when the writer copies past its caches (streaming.h). Seeing it, the reader has the record's head (layout.h), which of a
 //           small record is the whole, for the price of the one cache line that it has to fetch anyway.
 //   tail    tells how far the rest of a long record is there: it may be longer than the ring, the writer publishes it in pieces and the
 //           reader takes what is there. Heads do not touch the tail, so it may lag behind the reader.
@@ -33,6 +33,8 @@ struct Piece {
   std::byte* data;
   std::uint64_t bytes;
 };
+
+inline constexpr std::uint64_t kStreamed = 2;
 
 inline std::atomic<std::uint64_t>& stamp_of(std::byte* line) noexcept {
   return *reinterpret_cast<std::atomic<std::uint64_t>*>(line + kStampOffset);
@@ -68,9 +70,9 @@ class RingWriter {
     payload_until_ = written_ + capacity_;
   }
   // A record's head is written. Pairs with load_acquire(stamp) in RingReader::record_here.
-  void publish_head() noexcept {
+  void publish_head(bool streamed = false) noexcept {
     wipe();
-    store_release(stamp_of(bytes_ + (begun_ & (capacity_ - 1))), begun_ + 1);
+    store_release(stamp_of(bytes_ + (begun_ & (capacity_ - 1))), begun_ + 1 + (streamed ? kStreamed : 0));
     own_ahead();
   }
   // Everything written since becomes readable. Pairs with load_acquire(tail) in RingReader::look.
@@ -121,7 +123,16 @@ class RingReader {
 
   // Between two records: whether the next one begins here.
   bool record_here() const noexcept {
-    return load_acquire(stamp_of(bytes_ + (read_ & (capacity_ - 1)))) == read_ + 1;
+    return (load_acquire(stamp_of(bytes_ + (read_ & (capacity_ - 1)))) & ~kStreamed) == read_ + 1;
+  }
+  // Of the record that begins here: whether its writer has copied it past its caches.
+  bool record_streamed() const noexcept {
+    return (load_relaxed(stamp_of(bytes_ + (read_ & (capacity_ - 1)))) & kStreamed) != 0;
+  }
+  // Bytes of it that are there, the line included, as far as the tail tells.
+  std::uint64_t present() noexcept {
+    look();
+    return seen_tail_ > read_ ? seen_tail_ - read_ : 0;
   }
   // The next `bytes` are there: a record's head.
   void trust(std::uint64_t bytes) noexcept {

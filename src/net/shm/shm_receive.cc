@@ -116,6 +116,7 @@ std::uint64_t ShmTransport::take_header(Link& link) noexcept {
     return take_channel_frame(link);
   link.acquainted = true;
   const std::uint64_t record = shm::Layout::record_bytes(link.header.payload_bytes());
+  if (shm::Streaming::times(link.header.payload_bytes())) time_frame(link);
   link.in.trust(head_of(record));
   if (is_small(record)) {
     const shm::Piece payload = link.in.next(link.header.payload_bytes(), wire::kHeaderBytes);
@@ -183,7 +184,15 @@ std::uint64_t ShmTransport::take_payload(Link& link, std::uint64_t available) no
   return piece.bytes;
 }
 
+// A long frame begins here.
+void ShmTransport::time_frame(Link& link) noexcept {
+  const std::uint64_t present = std::max(link.in.present(), most_of_a_head_) - wire::kHeaderBytes;
+  link.streaming.begin(engine_.clock().now(), link.in.record_streamed(), link.header.payload_bytes(), present);
+}
+
 void ShmTransport::finish_frame(Link& link) noexcept {
+  if (shm::Streaming::times(link.header.payload_bytes()))
+    link.streaming.end(engine_.clock().now(), link.header.payload_bytes());
   link.assembly.end();
   sinks_.of(link.header).on_frame(link.peer, link.header, link.assembly.landing());
 }

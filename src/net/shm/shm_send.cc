@@ -1,8 +1,8 @@
 // ShmTransport, the sending half: from SendOps into rings.
 
 #include <algorithm>
-#include <cstring>
 
+#include "base/bulk_copy.h"
 #include "base/delay_point.h"
 #include "base/memory_order.h"
 #include "net/shm/shm_transport.h"
@@ -24,12 +24,19 @@ constexpr std::uint64_t kLongStream = 128 * 1024;
 
 static_assert(wire::kHeaderBytes == shm::kRecordAlignment);
 
+void copy(std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept {
+  if (streams)
+    streaming_copy(to, from, bytes);
+  else
+    bulk_copy(to, from, bytes);
+}
+
 // Bytes of a payload, and the padding behind them.
-void copy_in(shm::RingWriter& out, const std::byte* from, std::uint64_t bytes) noexcept {
+void copy_in(shm::RingWriter& out, const std::byte* from, std::uint64_t bytes, bool streams) noexcept {
   const std::uint64_t padding = shm::Layout::round_up(bytes, shm::kRecordAlignment) - bytes;
   while (bytes != 0) {
     const shm::Piece piece = out.next(bytes);
-    std::memcpy(piece.data, from, piece.bytes);
+    copy(piece.data, from, piece.bytes, streams);
     out.advance(piece.bytes);
     from += piece.bytes;
     bytes -= piece.bytes;
@@ -54,7 +61,7 @@ bool ShmTransport::post(PeerId peer, SendOp& op) noexcept {
   const bool waits = !link->queue.empty();
   link->queue.push_back(op);
   if (waits) return false;
-  link->streamed = 0;
+  link->written = 0;
   IntrusiveList<SendOp> taken;
   write_queue(*link, taken);
   if (taken.empty()) return false;
@@ -83,21 +90,22 @@ bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, 
   const std::uint64_t record = shm::Layout::record_bytes(header.payload_bytes());
   if (link.out.room(record) < record) return false;
   link.acquainted = true;
+  const bool streams = link.streaming.chosen_for(header.payload_bytes());
   wire::store_around_stamp(header, link.out.begin());
-  copy_in(link.out, payload, std::min(header.payload_bytes(), head_of(record) - wire::kHeaderBytes));
+  copy_in(link.out, payload, std::min(header.payload_bytes(), head_of(record) - wire::kHeaderBytes), streams);
   LAPWING_DELAY_POINT("shm.publish");
-  link.out.publish_head();
+  link.out.publish_head(streams);
   LAPWING_DELAY_POINT("shm.published");
-  if (!is_small(record)) send_rest_now(link, payload, header.payload_bytes());
+  if (!is_small(record)) send_rest_now(link, payload, header.payload_bytes(), streams);
   announce(link, delivery);
   return true;
 }
 
 // What follows the head of a long record, for which there is room.
-void ShmTransport::send_rest_now(Link& link, const std::byte* payload, std::uint64_t bytes) noexcept {
+void ShmTransport::send_rest_now(Link& link, const std::byte* payload, std::uint64_t bytes, bool streams) noexcept {
   show(link);
   for (std::uint64_t from = most_of_a_head_ - wire::kHeaderBytes; from < bytes; from += kPiece) {
-    copy_in(link.out, payload + from, std::min(bytes - from, kPiece));
+    copy_in(link.out, payload + from, std::min(bytes - from, kPiece), streams);
     link.out.publish();
   }
 }
@@ -165,12 +173,13 @@ bool ShmTransport::push_waiting() noexcept {
 std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
   const std::uint64_t record = shm::Layout::record_bytes(op.header.payload_bytes());
   const bool at_head = op.transport_progress == 0;
-  const std::uint64_t most = link.streamed < kLongStream ? kPiece : kPieceOfALongStream;
+  const std::uint64_t most = link.written < kLongStream ? kPiece : kPieceOfALongStream;
   const std::uint64_t wanted = at_head ? head_of(record) : std::min(record - op.transport_progress, most);
   const std::uint64_t piece = std::min(link.out.room(wanted), wanted);
   if (piece == 0 || (at_head && piece < wanted) || link.out.broken()) return 0;
-  link.streamed += piece;
+  link.written += piece;
   std::uint64_t left = piece;
+  const bool streams = op.walk == nullptr && link.streaming.chosen_for(op.header.payload_bytes());
   if (at_head) {
     wire::store_around_stamp(op.header, link.out.begin());
     left -= wire::kHeaderBytes;
@@ -178,27 +187,27 @@ std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
   }
   if (left != 0) {
     const std::uint64_t from = op.transport_progress - wire::kHeaderBytes;
-    write_payload(link, op, from, std::min(left, op.header.payload_bytes() - from));
+    write_payload(link, op, from, std::min(left, op.header.payload_bytes() - from), streams);
     // The padding of the last piece needs no bytes written.
     link.out.advance(left - std::min(left, op.header.payload_bytes() - from));
     op.transport_progress += left;
   }
   LAPWING_DELAY_POINT("shm.publish");
   if (at_head)
-    link.out.publish_head();
+    link.out.publish_head(streams);
   else
     link.out.publish();
   LAPWING_DELAY_POINT("shm.published");
   return piece;
 }
 
-void ShmTransport::write_payload(Link& link, SendOp& op, std::uint64_t from, std::uint64_t bytes) noexcept {
+void ShmTransport::write_payload(Link& link, SendOp& op, std::uint64_t from, std::uint64_t bytes, bool streams) noexcept {
   while (bytes != 0) {
     const shm::Piece piece = link.out.next(bytes);
     if (op.walk != nullptr) {
       op.walk->gather(piece.data, piece.bytes);
     } else {
-      std::memcpy(piece.data, op.data + from, piece.bytes);
+      copy(piece.data, op.data + from, piece.bytes, streams);
     }
     link.out.advance(piece.bytes);
     from += piece.bytes;

@@ -184,6 +184,8 @@ void ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
     link.out.attach(segment_.ring_header(my_local_, local), segment_.ring_bytes(my_local_, local), capacity);
     link.in.attach(segment_.ring_header(local, my_local_), segment_.ring_bytes(local, my_local_), capacity);
     link.pid = invitations[local].process.pid;
+    link.streaming.attach(segment_.ring_header(local, my_local_).pull.copies,
+                          segment_.ring_header(my_local_, local).pull.copies);
     link.can_pull = may_pull && shm::SingleCopy::probe(invitations[local]);
     if (!link.can_pull && config_.settings->single_copy == Choice::kOn)
       log_warn(

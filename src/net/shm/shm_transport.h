@@ -49,6 +49,7 @@
 #include "net/shm/ring.h"
 #include "net/shm/segment.h"
 #include "net/shm/single_copy.h"
+#include "net/shm/streaming.h"
 #include "net/transport.h"
 
 namespace lapwing::net {
@@ -102,10 +103,11 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
     shm::RingWriter out;
     IntrusiveList<SendOp> queue;  // the first may be partly in the ring
     bool acquainted = false;      // a frame has gone or come
-    std::uint64_t streamed = 0;   // bytes written since the queue was last empty
+    std::uint64_t written = 0;    // bytes since the queue was last empty
     bool waiting = false;         // in waiting_, and one engine hold
 
     shm::RingReader in;
+    shm::Streaming streaming;  // of frames in both directions
     bool hot = false;
     unsigned idle_looks = 0;
     wire::FrameHeader header;  // of the frame that came last
@@ -174,10 +176,10 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   bool can_push(Link& link) noexcept;
   bool push_waiting() noexcept;
   std::uint64_t write_piece(Link& link, SendOp& op) noexcept;
-  void write_payload(Link& link, SendOp& op, std::uint64_t from, std::uint64_t bytes) noexcept;
+  static void write_payload(Link& link, SendOp& op, std::uint64_t from, std::uint64_t bytes, bool streams) noexcept;
   bool send_record_now(Link& link, const wire::FrameHeader& header, const std::byte* payload,
                        Delivery delivery) noexcept;
-  void send_rest_now(Link& link, const std::byte* payload, std::uint64_t bytes) noexcept;
+  void send_rest_now(Link& link, const std::byte* payload, std::uint64_t bytes, bool streams) noexcept;
   bool show(Link& link) noexcept;
   void announce(Link& link, Delivery delivery) noexcept;
   void start_waiting(Link& link) noexcept;
@@ -196,6 +198,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   void lose_malformed(Link& link, const char* why) noexcept;
   void begin_frame(Link& link) noexcept;
   std::uint64_t take_payload(Link& link, std::uint64_t available) noexcept;
+  void time_frame(Link& link) noexcept;
   void finish_frame(Link& link) noexcept;
   void give_back(Link& link, std::uint64_t bytes) noexcept;
   bool cool_down(Link& link) noexcept;

@@ -1,0 +1,89 @@
+#include "base/bulk_copy.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <cstdint>
+#include <cstring>
+
+namespace lapwing {
+namespace {
+
+// Copies most of the bytes, in steps; how many.
+std::size_t copy_words(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  struct Step {
+    std::uint64_t words[8];
+  };
+  std::size_t done = 0;
+  for (; done + sizeof(Step) <= bytes; done += sizeof(Step)) {
+    Step step;
+    std::memcpy(&step, from + done, sizeof step);
+    std::memcpy(to + done, &step, sizeof step);
+    asm volatile("" ::: "memory");  // or the compiler makes the loop a call of memcpy
+  }
+  return done;
+}
+
+using CopyVectors = std::size_t (*)(std::byte*, const std::byte*, std::size_t) noexcept;
+
+#if defined(__x86_64__)
+[[gnu::target("avx2")]] std::size_t copy_avx2(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  constexpr std::size_t kStep = 4 * sizeof(__m256i);
+  std::size_t done = 0;
+  for (; done + kStep <= bytes; done += kStep) {
+    const auto* source = reinterpret_cast<const __m256i*>(from + done);
+    auto* target = reinterpret_cast<__m256i*>(to + done);
+    const __m256i first = _mm256_loadu_si256(source), second = _mm256_loadu_si256(source + 1);
+    const __m256i third = _mm256_loadu_si256(source + 2), fourth = _mm256_loadu_si256(source + 3);
+    _mm256_storeu_si256(target, first);
+    _mm256_storeu_si256(target + 1, second);
+    _mm256_storeu_si256(target + 2, third);
+    _mm256_storeu_si256(target + 3, fourth);
+  }
+  return done;
+}
+
+CopyVectors choose() noexcept {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") ? copy_avx2 : copy_words;
+}
+#else
+CopyVectors choose() noexcept {
+  return copy_words;
+}
+#endif
+
+const CopyVectors copy_most = choose();
+
+}  // namespace
+
+void bulk_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  const std::size_t done = bytes < kBulkCopy ? 0 : copy_most(to, from, bytes);
+  std::memcpy(to + done, from + done, bytes - done);
+}
+
+#if defined(__x86_64__)
+void streaming_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  constexpr std::size_t kLine = 64;
+  std::size_t done = 0;
+  for (; done + kLine <= bytes; done += kLine) {
+    const auto* source = reinterpret_cast<const __m128i*>(from + done);
+    auto* target = reinterpret_cast<__m128i*>(to + done);
+    const __m128i first = _mm_loadu_si128(source), second = _mm_loadu_si128(source + 1);
+    const __m128i third = _mm_loadu_si128(source + 2), fourth = _mm_loadu_si128(source + 3);
+    _mm_stream_si128(target, first);
+    _mm_stream_si128(target + 1, second);
+    _mm_stream_si128(target + 2, third);
+    _mm_stream_si128(target + 3, fourth);
+  }
+  std::memcpy(to + done, from + done, bytes - done);
+  _mm_sfence();
+}
+#else
+void streaming_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  bulk_copy(to, from, bytes);
+}
+#endif
+
+}  // namespace lapwing

@@ -1,0 +1,26 @@
+// Copies of some kilobytes and more between memory that two cores write by turns.
+//
+// memcpy of the C library is tuned for memory of one core's own: for long copies it takes the string instruction of the processor where there
+// is one (rep movsb). Where the lines to be written, or read, lie dirty in another core's cache, that instruction takes up to three times
+// as long as a loop of vector moves on AMD's Zen 3, and as long elsewhere.
+#pragma once
+
+#include <cstddef>
+
+namespace lapwing {
+
+// Like memcpy. What is shorter than this goes to memcpy, which costs less to begin with.
+inline constexpr std::size_t kBulkCopy = 1024;
+void bulk_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
+
+// The same past the caches, with stores that do not fetch the lines they replace (streaming, non-temporal). For memory that another core reads
+// next, where fetching a line from that core's cache takes longer than writing it to memory. `to` is a multiple of 64. What is stored
+// afterwards is not seen before these bytes. Without such stores, as bulk_copy.
+#if defined(__x86_64__)
+inline constexpr bool kCanStream = true;
+#else
+inline constexpr bool kCanStream = false;
+#endif
+void streaming_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
+
+}  // namespace lapwing

@@ -1,0 +1,40 @@
+#include "base/bulk_copy.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace lapwing {
+namespace {
+
+TEST(BulkCopy, CopiesEveryLengthAndAlignment) {
+  std::vector<std::byte> from(9000), to(9000);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 31 + i / 251);
+  for (const std::size_t bytes : {0u, 1u, 63u, 1023u, 1024u, 1025u, 1151u, 2048u, 4095u, 4096u, 4097u, 8191u, 8300u}) {
+    for (const std::size_t shift : {0u, 1u, 8u, 31u, 64u, 100u}) {
+      to.assign(to.size(), std::byte{0xee});
+      bulk_copy(to.data() + shift, from.data() + 2 * shift, bytes);
+      for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(to[shift + i], from[2 * shift + i]) << bytes << " bytes, at " << i;
+      for (std::size_t i = 0; i < shift; ++i) ASSERT_EQ(to[i], std::byte{0xee});
+      for (std::size_t i = shift + bytes; i < to.size(); ++i) ASSERT_EQ(to[i], std::byte{0xee}) << bytes;
+    }
+  }
+}
+
+TEST(BulkCopy, StreamingCopiesEveryLength) {
+  std::vector<std::byte> from(9000);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 31 + i / 251);
+  alignas(64) static std::byte to[9000];
+  for (const std::size_t bytes : {0u, 1u, 63u, 64u, 65u, 1000u, 4096u, 8900u}) {
+    for (const std::size_t shift : {0u, 1u, 8u, 33u}) {
+      std::fill(std::begin(to), std::end(to), std::byte{0xee});
+      streaming_copy(to, from.data() + shift, bytes);
+      for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(to[i], from[shift + i]) << bytes << " bytes, at " << i;
+      for (std::size_t i = bytes; i < sizeof to; ++i) ASSERT_EQ(to[i], std::byte{0xee}) << bytes;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lapwing

@@ -1,0 +1,48 @@
+// How the sender copies long frames into the ring: through its caches, or past them. Between cores that share a cache the first takes half the
+// time of the second; where each line has to come from the cache of a distant core, it takes twice as long. Only the clock tells which
+// cores these are, and they change while a program runs: so the receiver measures, and chooses as among paths (path_selection.h).
+//
+// The time of a frame runs from the moment when its header is seen while the rest is not there yet, or from the end of the frame before it,
+// until its last byte is copied out. A frame that is complete when the receiver comes tells nothing, and is not counted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "base/bulk_copy.h"
+#include "base/memory_order.h"
+#include "net/shm/path_selection.h"
+
+namespace lapwing::net::shm {
+
+class Streaming {
+ public:
+  // Words of frames from the peer, and of frames to it.
+  void attach(std::atomic<std::uint64_t>& in, std::atomic<std::uint64_t>& out) noexcept { in_ = &in, out_ = &out; }
+
+  // The sender: whether a frame of so much payload is to go past the caches. What is too short to be timed goes as the shortest that is timed.
+  bool chosen_for(std::uint64_t payload) const noexcept {
+    return kCanStream && payload >= kLeast && path_in(load_relaxed(*out_), payload) == Path::kStream;
+  }
+
+  // The receiver.
+  static bool times(std::uint64_t payload) noexcept { return kCanStream && payload >= PathSelection::kSmallestClass; }
+  // The header is there, `present` bytes of the payload too.
+  void begin(std::int64_t now, bool streamed, std::uint64_t payload, std::uint64_t present) noexcept;
+  void end(std::int64_t now, std::uint64_t payload);
+
+  const PathSelection* selection() const noexcept { return selection_.get(); }
+
+ private:
+  static constexpr std::uint64_t kLeast = 3 * 1024;
+
+  std::atomic<std::uint64_t>* in_ = nullptr;
+  std::atomic<std::uint64_t>* out_ = nullptr;
+  std::unique_ptr<PathSelection> selection_;  // from the first frame on that is timed
+  std::int64_t began_ = 0, ended_ = 0;
+  std::uint64_t timed_ = 0;  // bytes; 0: this frame is not counted
+  bool streamed_ = false;
+};
+
+}  // namespace lapwing::net::shm
