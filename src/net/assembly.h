@@ -32,6 +32,12 @@ class Assembly {
     front_ = 0;
     under_way_ = true;
   }
+  // What has come does not count: the frame will come once more, to the same landing.
+  void restart() noexcept {
+    if (landing_.walk != nullptr) landing_.walk->seek(landing_.walk->position() - std::min(front_, landing_.accepted));
+    front_ = 0;
+    parts_.clear();
+  }
   // The frame is over: complete, or given up.
   void end() noexcept {
     under_way_ = false;

@@ -35,6 +35,7 @@ class Channel {
                            " to %" PRIu64 " again",
                            peer_expects, acknowledged_, sent_);
     acknowledged_ = next_ = peer_expects;
+    told_ = received_;  // by the handshake
     state_ = State::kUp;
     return {};
   }
@@ -47,6 +48,7 @@ class Channel {
   // Numbers a frame that leaves, a new one or one that is sent again, and acknowledges what has come.
   void stamp(wire::FrameHeader& header) noexcept {
     header.number(static_cast<std::uint32_t>(next_++), static_cast<std::uint32_t>(received_));
+    told_ = received_;
     if (next_ > sent_) sent_ = next_;
   }
   // A header has come. The text of an error says which rule it breaks.
@@ -60,10 +62,14 @@ class Channel {
       return Status::error(MPI_ERR_OTHER, "it acknowledges %" PRIu32 " frames more than it was sent",
                            fresh - static_cast<std::uint32_t>(next_ - acknowledged_));
     acknowledged_ += fresh;
+    if ((header.flags() & wire::kFlagAcknowledge) != 0) asked_ = received_ + 1;
     return {};
   }
   // The frame whose header was accepted last is here whole.
   void receive() noexcept { ++received_; }
+
+  // The peer has asked to be told of a frame that has come whole, and has not been told.
+  bool owes_acknowledgement() const noexcept { return asked_ > told_ && received_ >= asked_; }
 
   // The number of the next frame to leave. Below sent(): it is sent again.
   std::uint64_t next() const noexcept { return next_; }
@@ -78,6 +84,8 @@ class Channel {
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;
   std::uint64_t acknowledged_ = 0;
+  std::uint64_t asked_ = 0;  // up to here the peer would be told what has come
+  std::uint64_t told_ = 0;   // up to here it has been, by the last frame that left
   State state_ = State::kFresh;
 };
 

@@ -48,6 +48,37 @@ TEST(Channel, OnlyWhatWasSentCanBeAcknowledgedAndOnlyOnce) {
   EXPECT_FALSE(channel.accept(numbered(1, 1)).ok()) << "it takes an acknowledgement back";
 }
 
+TEST(Channel, OwesAnAcknowledgementOfWhatCameWholeUntilAFrameCarriesIt) {
+  Channel channel;
+  ASSERT_TRUE(channel.up(0).ok());
+  wire::FrameHeader asks = numbered(0, 0);
+  asks.set_flags(wire::kFlagAcknowledge);
+  ASSERT_TRUE(channel.accept(asks).ok());
+  EXPECT_FALSE(channel.owes_acknowledgement()) << "it has not come whole";
+  wire::FrameHeader out;
+  channel.stamp(out);
+  channel.receive();
+  EXPECT_TRUE(channel.owes_acknowledgement()) << "what left did not say so yet";
+  channel.stamp(out);
+  EXPECT_EQ(out.acknowledgement(), 1u);
+  EXPECT_FALSE(channel.owes_acknowledgement());
+  ASSERT_TRUE(channel.accept(numbered(1, 0)).ok());
+  channel.receive();
+  EXPECT_FALSE(channel.owes_acknowledgement()) << "nothing was asked";
+}
+
+TEST(Channel, AHandshakeTellsWhatHasCome) {
+  Channel channel;
+  ASSERT_TRUE(channel.up(0).ok());
+  wire::FrameHeader asks = numbered(0, 0);
+  asks.set_flags(wire::kFlagAcknowledge);
+  ASSERT_TRUE(channel.accept(asks).ok());
+  channel.receive();
+  channel.down();
+  ASSERT_TRUE(channel.up(0).ok());
+  EXPECT_FALSE(channel.owes_acknowledgement());
+}
+
 TEST(Channel, GoesOnWhereThePeerExpects) {
   Channel channel;
   EXPECT_EQ(channel.state(), Channel::State::kFresh);

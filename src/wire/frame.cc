@@ -11,7 +11,8 @@ Status check_channel_frame(const FrameHeader& header) {
                          "a frame of the channel itself announces %" PRIu64 " payload bytes, and has none",
                          header.payload_bytes());
   const bool more = (header.own(1) | header.own(2) | header.own(3) | header.own(4) | header.own(5)) != 0;
-  if (more || header.own(0) != static_cast<std::uint64_t>(ChannelWord::kGoodbye))
+  const auto word = static_cast<ChannelWord>(header.own(0));
+  if (more || (word != ChannelWord::kGoodbye && word != ChannelWord::kAcknowledge))
     return Status::error(MPI_ERR_OTHER, "a frame of the channel itself says %" PRIu64 ", which means nothing",
                          header.own(0));
   return {};
@@ -22,7 +23,7 @@ Status check_channel_frame(const FrameHeader& header) {
 Status check(const FrameHeader& header) {
   if (header.protocol() >= kProtocols)
     return Status::error(MPI_ERR_OTHER, "there is no protocol %u", static_cast<unsigned>(header.protocol()));
-  if (header.flags() != 0)
+  if ((header.flags() & ~kFlagAcknowledge) != 0)
     return Status::error(MPI_ERR_OTHER, "a frame has unknown flags 0x%02x", static_cast<unsigned>(header.flags()));
   if (header.reserved() != 0)
     return Status::error(MPI_ERR_OTHER, "a frame has 0x%04x in the reserved bits",

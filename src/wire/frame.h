@@ -29,16 +29,21 @@ inline constexpr std::uint64_t kMaxPayloadBytes = 64u << 20;
 
 // Whose header it is, and so which sink takes the frame.
 enum class Protocol : std::uint8_t {
-  kChannel = 0,   // the two ends of a channel to each other: goodbye. No sink sees it
+  kChannel = 0,   // the two ends of a channel to each other. No sink sees it
   kMessages = 1,  // point to point (wire/message_header.h)
 };
 inline constexpr std::size_t kProtocols = 2;
 
 // The first word of the header of a kChannel frame; the others are 0.
-enum class ChannelWord : std::uint64_t { kGoodbye = 1 };
+enum class ChannelWord : std::uint64_t {
+  kGoodbye = 1,      // this process sends nothing more
+  kAcknowledge = 2,  // only the number of frames received, which every header has
+};
 
 // The payload lies in the last three words of the header (wire/inline_frame.h). Only in shared memory.
 inline constexpr std::uint8_t kFlagInline = 1;
+// The sender would be told soon that this frame has come. Only over TCP.
+inline constexpr std::uint8_t kFlagAcknowledge = 2;
 
 // Between a word of the wire and the processor's.
 constexpr std::uint64_t wire_word(std::uint64_t value) noexcept {
@@ -63,6 +68,9 @@ struct FrameHeader {
   constexpr void describe(Protocol protocol, std::uint64_t payload_bytes) noexcept {
     set_word(0, payload_bytes | static_cast<std::uint64_t>(protocol) << 32);
   }
+  constexpr void set_flags(std::uint8_t flags) noexcept {
+    set_word(0, (word(0) & ~(std::uint64_t{0xff} << 40)) | std::uint64_t{flags} << 40);
+  }
   constexpr void number(std::uint32_t sequence, std::uint32_t acknowledgement) noexcept {
     set_word(1, sequence | std::uint64_t{acknowledgement} << 32);
   }
@@ -86,17 +94,20 @@ inline void copy_words(const FrameHeader& header, std::size_t first, std::byte* 
   }
 }
 
-inline FrameHeader goodbye() noexcept {
+inline FrameHeader channel_frame(ChannelWord word) noexcept {
   FrameHeader header;
   header.describe(Protocol::kChannel, 0);
-  header.set_own(0, static_cast<std::uint64_t>(ChannelWord::kGoodbye));
+  header.set_own(0, static_cast<std::uint64_t>(word));
   return header;
 }
 
-// The usual frame: of a protocol that this version knows, without flags, and not too long.
+inline FrameHeader goodbye() noexcept { return channel_frame(ChannelWord::kGoodbye); }
+
+// The usual frame: of a protocol that this version knows, and not too long.
 constexpr bool is_sound(const FrameHeader& header) noexcept {
   const std::uint64_t word = header.word(0);
-  return (word >> 32) < kProtocols && (word >> 32) != 0 && static_cast<std::uint32_t>(word) <= kMaxPayloadBytes;
+  const std::uint64_t rest = (word >> 32) & ~(std::uint64_t{kFlagAcknowledge} << 8);
+  return rest < kProtocols && rest != 0 && static_cast<std::uint32_t>(word) <= kMaxPayloadBytes;
 }
 // The transport's header, and the whole one of a kChannel frame; the text of an error says what rule was broken.
 Status check(const FrameHeader& header);

@@ -26,7 +26,9 @@ TEST(Frame, BytesArePinned) {
                                       0x27, 0x28, 0x22, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28};
   EXPECT_EQ(std::memcmp(header.words, expected, sizeof expected), 0);
   const unsigned char farewell[64] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-  EXPECT_EQ(std::memcmp(goodbye().words, farewell, sizeof farewell), 0);
+  EXPECT_EQ(std::memcmp(channel_frame(ChannelWord::kGoodbye).words, farewell, sizeof farewell), 0);
+  const unsigned char received[64] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};
+  EXPECT_EQ(std::memcmp(channel_frame(ChannelWord::kAcknowledge).words, received, sizeof received), 0);
   EXPECT_EQ(kVersion, 2);
 }
 
@@ -39,8 +41,20 @@ TEST(Frame, TellsItsFields) {
   EXPECT_EQ(header.acknowledgement(), 0x18171615u);
   EXPECT_EQ(header.own(5), 0x2827262524232226u);
   EXPECT_TRUE(is_sound(header));
-  EXPECT_FALSE(is_sound(goodbye())) << "no sink may see it";
-  EXPECT_TRUE(check(goodbye()).ok());
+  for (const ChannelWord word : {ChannelWord::kGoodbye, ChannelWord::kAcknowledge}) {
+    EXPECT_FALSE(is_sound(channel_frame(word))) << "no sink may see it";
+    EXPECT_TRUE(check(channel_frame(word)).ok());
+  }
+}
+
+TEST(Frame, FlagsStandBesideWhatWasDescribed) {
+  FrameHeader header = sample();
+  header.set_flags(kFlagAcknowledge);
+  EXPECT_EQ(header.flags(), kFlagAcknowledge);
+  EXPECT_EQ(header.payload_bytes(), 0x00a00000u);
+  EXPECT_TRUE(is_sound(header));
+  header.set_flags(0);
+  EXPECT_EQ(header.words[0], sample().words[0]);
 }
 
 TEST(Frame, ASmallPayloadTravelsInsideItsHeader) {
@@ -95,7 +109,8 @@ TEST(Frame, ATransportsHeaderIsChecked) {
   EXPECT_EQ(verdict(messages | (kMaxPayloadBytes + 1)),
             "a frame announces 67108865 payload bytes; 67108864 is the limit");
   EXPECT_EQ(verdict(std::uint64_t{2} << 32), "there is no protocol 2");
-  EXPECT_EQ(verdict(messages | std::uint64_t{2} << 40), "a frame has unknown flags 0x02");
+  EXPECT_EQ(verdict(messages | std::uint64_t{kFlagAcknowledge} << 40), "");
+  EXPECT_EQ(verdict(messages | std::uint64_t{4} << 40), "a frame has unknown flags 0x04");
   EXPECT_EQ(verdict(messages | std::uint64_t{kFlagInline} << 40), "a frame has unknown flags 0x01");
   EXPECT_EQ(verdict(messages | std::uint64_t{1} << 56), "a frame has 0x0100 in the reserved bits");
   EXPECT_EQ(verdict(1), "a frame of the channel itself announces 1 payload bytes, and has none");

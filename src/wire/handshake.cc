@@ -50,11 +50,20 @@ unsigned char* raw(std::byte* bytes) {
   return reinterpret_cast<unsigned char*>(bytes);
 }
 
+void encode(const Position& position, std::byte* out) noexcept {
+  store_little(out, position.next_expected);
+  store_little(out + 8, position.attempt);
+}
+
+Position decode_position(const std::byte* in) noexcept {
+  return {load_little<std::uint64_t>(in), load_little<std::uint64_t>(in + 8)};
+}
+
 void encode(const Terms& terms, std::byte* out) noexcept {
   store_little(out, terms.features);
   store_little(out + 4, terms.frame_limit);
-  store_little(out + 8, terms.next_expected);
-  std::memcpy(out + 16, terms.public_key.data(), Terms::kPublicKeyBytes);
+  encode(terms.position, out + 8);
+  std::memcpy(out + 24, terms.public_key.data(), Terms::kPublicKeyBytes);
 }
 
 }  // namespace
@@ -153,9 +162,9 @@ void Handshake::append_terms() noexcept {
 bool Handshake::take_terms(const std::byte* in) {
   peer_terms_.features = load_little<std::uint32_t>(in);
   peer_terms_.frame_limit = load_little<std::uint32_t>(in + 4);
-  peer_terms_.next_expected = load_little<std::uint64_t>(in + 8);
-  std::memcpy(peer_terms_.public_key.data(), in + 16, Terms::kPublicKeyBytes);
-  return peer_terms_.frame_limit >= own_terms_.frame_limit && peer_terms_.next_expected == own_terms_.next_expected;
+  peer_terms_.position = decode_position(in + 8);
+  std::memcpy(peer_terms_.public_key.data(), in + 24, Terms::kPublicKeyBytes);
+  return peer_terms_.frame_limit >= kLeastFrameLimit;
 }
 
 void Handshake::fail(Status why) {
@@ -165,12 +174,8 @@ void Handshake::fail(Status why) {
 }
 
 Status Handshake::disagreement() const {
-  if (peer_terms_.next_expected != own_terms_.next_expected)
-    return Status::error(MPI_ERR_OTHER,
-                         "rank %u expects frame %" PRIu64 " first, and this rank begins with frame %" PRIu64, peer_,
-                         peer_terms_.next_expected, own_terms_.next_expected);
-  return Status::error(MPI_ERR_OTHER, "rank %u takes frames of at most %u bytes, and this rank sends up to %u", peer_,
-                       peer_terms_.frame_limit, own_terms_.frame_limit);
+  return Status::error(MPI_ERR_OTHER, "rank %u takes frames of at most %u bytes; every rank must take %u", peer_,
+                       peer_terms_.frame_limit, kLeastFrameLimit);
 }
 
 void Handshake::receive(const std::byte* bytes, std::size_t count) {
@@ -188,6 +193,8 @@ void Handshake::receive(const std::byte* bytes, std::size_t count) {
       return receive_challenge();
     case State::kResponse:
       return receive_response();
+    case State::kVerdict:
+      return receive_verdict();
     default:
       LAPWING_CHECK(!"a handshake message of variable length in this state");
   }
@@ -207,8 +214,9 @@ void Handshake::receive_prefix() {
   }
   const auto kind = static_cast<Kind>(input_[kKindAt]);
   const auto code = static_cast<std::uint8_t>(input_[kCodeAt]);
-  if (kind == Kind::kVerdict && state_ == State::kVerdict) return receive_verdict(static_cast<Verdict>(code));
-  if (code == 0 && kind == Kind::kHello && state_ == State::kHello) {
+  if (kind == Kind::kVerdict && state_ == State::kVerdict) {
+    input_wanted_ = kVerdictBytes;
+  } else if (code == 0 && kind == Kind::kHello && state_ == State::kHello) {
     input_wanted_ = kHelloBytes;
   } else if (code == 0 && kind == Kind::kChallenge && state_ == State::kChallenge) {
     input_wanted_ = kChallengeBytes;
@@ -279,9 +287,12 @@ void Handshake::receive_response() {
   expect(0);
 }
 
-void Handshake::decide(Verdict verdict) {
+void Handshake::decide(Verdict verdict, const Position& own) {
   LAPWING_CHECK(state_ == State::kProven);
+  std::byte position[sizeof(Position)];
+  encode(own, position);
   begin_output(Kind::kVerdict, static_cast<std::uint8_t>(verdict));
+  append_output(position, sizeof position);
   state_ = verdict == Verdict::kAccepted ? State::kAccepted : State::kDuplicate;
 }
 
@@ -302,16 +313,20 @@ void Handshake::receive_challenge() {
   expect(kPrefixBytes);
 }
 
-void Handshake::receive_verdict(Verdict verdict) {
+void Handshake::receive_verdict() {
+  const auto verdict = static_cast<Verdict>(input_[kCodeAt]);
   switch (verdict) {
     case Verdict::kAccepted:
+      peer_terms_.position = decode_position(&input_[kPrefixBytes]);
       state_ = State::kAccepted;
       return expect(0);
     case Verdict::kDuplicate:
       state_ = State::kDuplicate;
       return expect(0);
     case Verdict::kGone:
-      return fail(Status::error(MPI_ERR_OTHER, "rank %u has closed its connection to this rank for good", peer_));
+      fail(Status::error(MPI_ERR_OTHER, "rank %u has closed its connection to this rank for good", peer_));
+      state_ = State::kGone;
+      return;
     case Verdict::kVersion:
       break;
   }

@@ -6,7 +6,7 @@
 //     | <------------- Challenge: nonce, terms, proof --  |
 //     |    checks the acceptor's proof, and its terms     |
 //     | -- Response: proof ---------------------------->  |   checks the connector's proof
-//     | <------------- Verdict: accepted or duplicate --  |   the caller decides (see net/tcp/link.h)
+//     | <-- Verdict: accepted or duplicate, next frame --  |   the caller decides (see net/tcp/link.h)
 //     | <============== frames, both ways ==============> |
 //
 // A proof is HMAC-SHA512-256, keyed with the secret, of a label that names the role and of everything said so far, so
@@ -53,16 +53,27 @@ inline constexpr std::size_t kProofBytes = 32;
 using Nonce = std::array<std::byte, kNonceBytes>;
 Nonce random_nonce() noexcept;
 
+// Both sides keep frames until they are acknowledged, and go on over another connection when this one breaks.
+inline constexpr std::uint32_t kFeatureResume = 1;
+
+// Every rank takes frames of this payload, so that a sender need not know its peer's limit before they have met.
+inline constexpr std::uint32_t kLeastFrameLimit = 1u << 20;
+
+// Where a side stands in what the two say to each other over all their connections.
+struct Position {
+  std::uint64_t next_expected = 0;  // number of the first frame that it has not had
+  std::uint64_t attempt = 0;        // counts the connections of this pair, those included that were only tried
+};
+
 // What a side asks of this connection, and tells of itself; covered by the proofs. A feature is on when both sides have its bit.
-// There is none yet: the numbers of the channel then begin at 0, and nobody reads the public key.
 struct Terms {
   static constexpr std::size_t kPublicKeyBytes = 32;
-  static constexpr std::size_t kBytes = 4 + 4 + 8 + kPublicKeyBytes;
+  static constexpr std::size_t kBytes = 4 + 4 + 8 + 8 + kPublicKeyBytes;
 
   std::uint32_t features = 0;
   std::uint32_t frame_limit = static_cast<std::uint32_t>(kMaxPayloadBytes);  // payload bytes of a frame that it takes
-  std::uint64_t next_expected = 0;                      // frame that it has not had, to resume an earlier connection
-  std::array<std::byte, kPublicKeyBytes> public_key{};  // to agree on session keys
+  Position position;  // the connector's. The acceptor tells its own with the verdict: until then frames may come over an older connection
+  std::array<std::byte, kPublicKeyBytes> public_key{};  // to agree on session keys; no feature uses it yet
 };
 
 enum class Verdict : std::uint8_t {
@@ -82,13 +93,14 @@ class Handshake {
     kProven,     // acceptor: the peer is proven; decide() is due
     kAccepted,   // frames may flow
     kDuplicate,  // connector: wait for the peer's connection instead
+    kGone,       // connector: the peer has closed this pair's connection for good; failure() says so
     kFailed,     // close the connection; failure() says why
   };
   static constexpr std::size_t kPrefixBytes = 8;
   static constexpr std::size_t kHelloBytes = kPrefixBytes + JobKey::kIdBytes + 16 + kNonceBytes + Terms::kBytes;
   static constexpr std::size_t kChallengeBytes = kPrefixBytes + kNonceBytes + Terms::kBytes + kProofBytes;
   static constexpr std::size_t kResponseBytes = kPrefixBytes + kProofBytes;
-  static constexpr std::size_t kVerdictBytes = kPrefixBytes;
+  static constexpr std::size_t kVerdictBytes = kPrefixBytes + 16;
   static constexpr std::size_t kMaxMessageBytes = kHelloBytes;
 
   // The key must outlive the handshake. A connector has output() at once.
@@ -106,12 +118,16 @@ class Handshake {
   const std::byte* output() const noexcept { return output_.data(); }
   std::size_t output_bytes() const noexcept { return output_bytes_; }
   // Acceptor, in kProven: answers. Accepted, or the end of this connection.
-  void decide(Verdict verdict);
+  void decide(Verdict verdict, const Position& own = {});
 
   // The other rank; for an acceptor valid from kProven on.
   std::uint32_t peer() const noexcept { return peer_; }
   // Its terms; valid when it is proven, and then they agree with ours.
   const Terms& peer_terms() const noexcept { return peer_terms_; }
+  // A feature that both sides have asked for.
+  bool has(std::uint32_t feature) const noexcept { return (own_terms_.features & peer_terms_.features & feature) != 0; }
+  // Where the peer stands; valid for a connector from kAccepted on.
+  const Position& peer_position() const noexcept { return peer_terms_.position; }
   const Status& failure() const noexcept { return failure_; }
   // The other side speaks another version of Lapwing (or says so: nothing is proven).
   bool version_differs() const noexcept { return version_differs_; }
@@ -130,7 +146,7 @@ class Handshake {
   void receive_hello();
   void receive_challenge();
   void receive_response();
-  void receive_verdict(Verdict verdict);
+  void receive_verdict();
   void expect(std::size_t bytes) noexcept;
   void fail(Status why);
   void prove(Role role, std::byte* proof) const noexcept;

@@ -66,18 +66,20 @@ TEST_F(HandshakeTest, Succeeds) {
     feed(b, response, piece);
     ASSERT_EQ(b.state(), State::kProven);
     EXPECT_EQ(b.peer(), 2u);
-    b.decide(Verdict::kAccepted);
+    b.decide(Verdict::kAccepted, {0x1122334455, 7});
     EXPECT_EQ(b.state(), State::kAccepted);
     Bytes verdict = output_of(b);
     verdict.resize(verdict.size() + 100);  // frames that follow at once are not touched
     EXPECT_EQ(feed(a, verdict, piece), Handshake::kVerdictBytes);
     EXPECT_EQ(a.state(), State::kAccepted);
+    EXPECT_EQ(a.peer_position().next_expected, 0x1122334455u);
+    EXPECT_EQ(a.peer_position().attempt, 7u);
   }
 }
 
 TEST_F(HandshakeTest, PassesTheVerdictOn) {
   for (const auto& [verdict, state] :
-       {std::pair(Verdict::kDuplicate, State::kDuplicate), {Verdict::kGone, State::kFailed}}) {
+       {std::pair(Verdict::kDuplicate, State::kDuplicate), {Verdict::kGone, State::kGone}}) {
     Handshake a = connector(), b = acceptor();
     feed(b, output_of(a));
     feed(a, output_of(b));
@@ -97,10 +99,11 @@ TEST_F(HandshakeTest, HelloBytesArePinned) {
   const unsigned char ranks[16] = {2, 0, 0, 0, 0, 0, 0, 0, 5};
   EXPECT_EQ(std::memcmp(&hello[24], ranks, 16), 0);
   EXPECT_EQ(hello[40], std::byte{1});
-  const unsigned char terms[48] = {0, 0, 0, 0, 0, 0, 0, 4};
-  EXPECT_EQ(std::memcmp(&hello[72], terms, 48), 0);
-  EXPECT_EQ(hello.size(), 120u);
-  EXPECT_EQ(Handshake::kChallengeBytes, 120u);
+  const unsigned char terms[56] = {0, 0, 0, 0, 0, 0, 0, 4};
+  EXPECT_EQ(std::memcmp(&hello[72], terms, 56), 0);
+  EXPECT_EQ(hello.size(), 128u);
+  EXPECT_EQ(Handshake::kChallengeBytes, 128u);
+  EXPECT_EQ(Handshake::kVerdictBytes, 24u);
 }
 
 TEST_F(HandshakeTest, AnotherJobIsRefusedAtHello) {
@@ -132,9 +135,8 @@ TEST_F(HandshakeTest, AConnectorWithoutTheSecretIsNoticed) {
 }
 
 TEST_F(HandshakeTest, TermsAreProvenAndMustAgree) {
-  Terms small, late;
+  Terms small;
   small.frame_limit = 1000;
-  late.next_expected = 7;
   {
     Handshake a = connector(), b = acceptor();
     Bytes hello = output_of(a);
@@ -143,15 +145,13 @@ TEST_F(HandshakeTest, TermsAreProvenAndMustAgree) {
     feed(a, output_of(b));
     EXPECT_EQ(a.state(), State::kFailed) << "the acceptor's proof covers what it has read";
   }
-  for (const auto& [terms, reason] :
-       {std::pair(small, "rank 5 takes frames of at most 1000 bytes, and this rank sends up to 67108864"),
-        {late, "rank 5 expects frame 7 first, and this rank begins with frame 0"}}) {
-    Handshake a = connector(), b = Handshake::acceptor(key_, 5, 8, nonce_of(9), terms);
+  {
+    Handshake a = connector(), b = Handshake::acceptor(key_, 5, 8, nonce_of(9), small);
     feed(b, output_of(a));
     feed(a, output_of(b));
     EXPECT_EQ(a.state(), State::kFailed);
     EXPECT_EQ(a.output_bytes(), 0u);
-    EXPECT_STREQ(a.failure().text(), reason);
+    EXPECT_STREQ(a.failure().text(), "rank 5 takes frames of at most 1000 bytes; every rank must take 1048576");
   }
   Handshake a = Handshake::connector(key_, 2, 5, nonce_of(1), small), b = acceptor();
   feed(b, output_of(a));
@@ -160,6 +160,27 @@ TEST_F(HandshakeTest, TermsAreProvenAndMustAgree) {
   feed(b, output_of(a));
   EXPECT_EQ(b.state(), State::kFailed);
   EXPECT_EQ(b.peer_terms().frame_limit, 1000u);
+}
+
+TEST_F(HandshakeTest, AFeatureIsOnWhenBothSidesAskForIt) {
+  Terms resumes;
+  resumes.features = kFeatureResume;
+  resumes.frame_limit = kLeastFrameLimit;
+  resumes.position = {41, 3};
+  for (const bool connector_too : {false, true}) {
+    for (const bool acceptor_too : {false, true}) {
+      Handshake a = Handshake::connector(key_, 2, 5, nonce_of(1), connector_too ? resumes : Terms());
+      Handshake b = Handshake::acceptor(key_, 5, 8, nonce_of(9), acceptor_too ? resumes : Terms());
+      feed(b, output_of(a));
+      feed(a, output_of(b));
+      feed(b, output_of(a));
+      ASSERT_EQ(b.state(), State::kProven);
+      EXPECT_EQ(a.has(kFeatureResume), connector_too && acceptor_too);
+      EXPECT_EQ(b.has(kFeatureResume), connector_too && acceptor_too);
+      EXPECT_EQ(b.peer_position().next_expected, connector_too ? 41u : 0u);
+      EXPECT_EQ(b.peer_position().attempt, connector_too ? 3u : 0u);
+    }
+  }
 }
 
 TEST_F(HandshakeTest, AReplayFails) {
@@ -202,7 +223,7 @@ TEST_F(HandshakeTest, OtherVersionsAreToldApart) {
   EXPECT_EQ(b.state(), State::kFailed);
   EXPECT_TRUE(b.version_differs());
   Bytes answer = output_of(b);
-  EXPECT_EQ(answer.size(), Handshake::kVerdictBytes);
+  EXPECT_EQ(answer.size(), Handshake::kPrefixBytes);
   answer[4] = std::byte{3};  // as that newer connector sees it: not its own version
   feed(a, answer);
   EXPECT_EQ(a.state(), State::kFailed);

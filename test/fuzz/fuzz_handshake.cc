@@ -41,7 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     LAPWING_CHECK(handshake.output_bytes() <= Handshake::kMaxMessageBytes);
     LAPWING_CHECK(handshake.wanted() <= Handshake::kMaxMessageBytes);
   }
-  LAPWING_CHECK((handshake.state() == Handshake::State::kFailed) == !handshake.failure().ok());
+  const bool over = handshake.state() == Handshake::State::kFailed || handshake.state() == Handshake::State::kGone;
+  LAPWING_CHECK(over == !handshake.failure().ok());
   if (handshake.state() == Handshake::State::kProven) {
     LAPWING_CHECK(!connects && handshake.peer() < 8 && handshake.peer() != 5);
     handshake.decide(wire::Verdict::kAccepted);

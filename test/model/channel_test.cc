@@ -1,7 +1,8 @@
 // Two sides of a channel (src/net/channel.h, the class itself) and a link between them that breaks at any time, with frames on their
 // way in both directions, and is mended.
 //
-// What must hold: each frame is delivered once and in order; none is forgotten by its sender before that; and all come.
+// What must hold: each frame is delivered once and in order; none is forgotten by its sender before that; all come; and a sender that asks to be told
+// of its last frame is told.
 #include <gtest/gtest.h>
 
 #include "checker.h"
@@ -10,7 +11,7 @@
 namespace lapwing::model {
 namespace {
 
-constexpr int kFrames = 3;
+constexpr int kFrames = 3;  // of each side; acknowledgements are frames as well
 constexpr int kMostUnderWay = 2;
 constexpr int kBreaks = 2;
 
@@ -18,7 +19,9 @@ enum class Wrong {
   kNothing,
   kForgetsWhatWasTaken,       // goes on behind what it has sent
   kRepeatsWhatWasDelivered,   // goes on behind what was acknowledged, whatever the peer expects
-  kCountsWhatDidNotComeWhole  // a frame counts when its header comes
+  kCountsWhatDidNotComeWhole,  // a frame counts when its header comes
+  kOwesNothing,                // what has come is only told when a frame goes back anyway
+  kAsksOnce                    // a frame that is sent again does not ask again
 };
 
 class Mending {
@@ -26,11 +29,12 @@ class Mending {
   struct Frame {
     std::uint32_t sequence, acknowledgement;
     std::uint64_t number;  // what it really is
+    std::uint64_t flags;
   };
   struct Side {
     net::Channel channel;
     std::uint8_t delivered, under_way, half, wrong;  // `half`: a header was accepted, and its payload is coming
-    std::uint8_t padding[4];
+    std::uint8_t frames, asked, padding[2];          // `frames`: that there are to send, acknowledgements included
     Frame way[kMostUnderWay];  // to this side
   };
   struct State {
@@ -41,15 +45,18 @@ class Mending {
 
   explicit Mending(Wrong wrong) : wrong_(wrong) {}
 
-  enum { kSend, kReceive, kBothSides, kBreak = 2 * kBothSides, kMend, kThreads };
+  enum { kSend, kReceive, kAcknowledge, kBothSides, kBreak = 2 * kBothSides, kMend, kThreads };
   int threads() const { return kThreads; }
-  void begin(State&) const {}
+  void begin(State& s) const {
+    for (Side& side : s.sides) side.frames = kFrames;
+  }
 
   bool step(State& s, int thread, Step& step) const {
     if (thread == kBreak) return break_link(s, step);
     if (thread == kMend) return mend(s, step);
     const int side = thread % 2;
-    return thread / 2 == kSend ? send(s.sides[side], s.sides[1 - side], step) : receive(s.sides[side], step);
+    if (thread / 2 == kSend) return send(s.sides[side], s.sides[1 - side], step);
+    return thread / 2 == kReceive ? receive(s.sides[side], step) : acknowledge(s.sides[side], step);
   }
   const char* broken(const State& s) const {
     for (int i = 0; i < 2; ++i) {
@@ -61,8 +68,9 @@ class Mending {
     return nullptr;
   }
   const char* unfinished(const State& s) const {
-    for (const Side& side : s.sides) {
-      if (side.delivered != kFrames) return "a frame does not come";
+    for (int i = 0; i < 2; ++i) {
+      if (s.sides[i].delivered != s.sides[1 - i].frames) return "a frame does not come";
+      if (s.sides[i].channel.acknowledged() < kFrames) return "a sender is not told that its frames have come";
     }
     return nullptr;
   }
@@ -70,13 +78,26 @@ class Mending {
  private:
   bool send(Side& from, Side& to, Step& step) const {
     net::Channel& channel = from.channel;
-    if (channel.state() != net::Channel::State::kUp || channel.next() == kFrames || to.under_way == kMostUnderWay)
+    if (channel.state() != net::Channel::State::kUp || channel.next() == from.frames || to.under_way == kMostUnderWay)
       return false;
     step.name("a frame leaves");
     wire::FrameHeader header;
     const std::uint64_t number = channel.next();
+    const bool asks = number == kFrames - 1 && !(wrong_ == Wrong::kAsksOnce && from.asked != 0);
+    if (asks) from.asked = 1;
     channel.stamp(header);
-    to.way[to.under_way++] = {header.sequence(), header.acknowledgement(), number};
+    to.way[to.under_way++] = {header.sequence(), header.acknowledgement(), number, asks ? wire::kFlagAcknowledge : 0u};
+    return true;
+  }
+
+  // One more frame, which only tells what has come.
+  bool acknowledge(Side& side, Step& step) const {
+    const bool all_sent = side.channel.next() == side.frames;
+    if (side.channel.state() != net::Channel::State::kUp || !side.channel.owes_acknowledgement() || !all_sent ||
+        wrong_ == Wrong::kOwesNothing)
+      return false;
+    step.name("an acknowledgement is due");
+    ++side.frames;
     return true;
   }
 
@@ -86,6 +107,7 @@ class Mending {
       step.name("a header comes");
       wire::FrameHeader header;
       header.number(to.way[0].sequence, to.way[0].acknowledgement);
+      header.set_flags(static_cast<std::uint8_t>(to.way[0].flags));
       if (!to.channel.accept(header).ok()) to.wrong = 1;
       if (wrong_ == Wrong::kCountsWhatDidNotComeWhole) to.channel.receive();
       to.half = 1;
@@ -139,7 +161,8 @@ TEST(Channel, ALinkMayBreakAtAnyTime) {
 
 TEST(Channel, EachRuleIsNeeded) {
   for (const Wrong wrong :
-       {Wrong::kForgetsWhatWasTaken, Wrong::kRepeatsWhatWasDelivered, Wrong::kCountsWhatDidNotComeWhole})
+       {Wrong::kForgetsWhatWasTaken, Wrong::kRepeatsWhatWasDelivered, Wrong::kCountsWhatDidNotComeWhole, Wrong::kOwesNothing,
+        Wrong::kAsksOnce})
     EXPECT_NE(check(Mending(wrong)).kind, Verdict::kHolds) << static_cast<int>(wrong);
 }
 

@@ -140,7 +140,9 @@ void Acceptor::resume() noexcept {
 void Acceptor::welcome(Socket socket, const Address& from) noexcept {
   auto connection = std::make_unique<Connection>(
       shared_.engine, std::move(socket), from,
-      wire::Handshake::acceptor(shared_.key, shared_.options.rank, shared_.options.size, wire::random_nonce()), *this);
+      wire::Handshake::acceptor(shared_.key, shared_.options.rank, shared_.options.size, wire::random_nonce(),
+                                shared_.terms(shared_.options.resume != Choice::kOff)),
+      *this);
   if (!connection->watch(false).ok()) return;
   connection->set_deadline(shared_.options.handshake_timeout);
   const Admission::Guest instead = admission_.enter(connection.get(), from, shared_.engine.clock().now());
@@ -171,9 +173,9 @@ void Acceptor::on_ready(Connection& connection, std::uint32_t) noexcept {
     return drop(connection, handshake.failure().text());
   }
   const PeerId peer = handshake.peer();
-  const wire::Verdict verdict = user_.judge(peer);
-  handshake.decide(verdict);
-  connection.send_handshake();  // if that fails, whoever owns the connection next reads why
+  const wire::Verdict verdict = user_.judge(peer, handshake.peer_terms());
+  handshake.decide(verdict, user_.position(peer));
+  connection.send_handshake();  // if that fails, the owner of the connection reads why
   std::unique_ptr<Connection> known = take(connection);
   known->clear_deadline();
   if (verdict != wire::Verdict::kAccepted) return shared_.retire(std::move(known));

@@ -42,7 +42,7 @@ class Connection final : public engine::FdHandler {
   bool outside_port() const noexcept { return outside_port_; }
   void leave_port() noexcept;
   bool come_back() noexcept;
-  // The handshake is over.
+  // The handshake is over, and is forgotten.
   void hand_over(ConnectionUser& user) noexcept {
     user_ = &user;
     handshake_.reset();

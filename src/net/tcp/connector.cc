@@ -29,11 +29,13 @@ std::string no_answer_within(std::int64_t nanoseconds) {
 
 }  // namespace
 
-Connector::Connector(SharedState& shared, PeerId peer, std::vector<Address> candidates, ConnectorUser& user)
+Connector::Connector(SharedState& shared, PeerId peer, std::vector<Address> candidates, const wire::Terms& terms,
+                     ConnectorUser& user)
     : shared_(shared),
       peer_(peer),
       candidates_(std::move(candidates)),
       user_(user),
+      terms_(terms),
       share_(std::max(shared.options.connect_timeout / std::max<std::int64_t>(std::ssize(candidates_), 1),
                       std::min(kSecond, shared.options.connect_timeout))),
       end_(shared.engine.clock().now() + shared.options.connect_timeout),
@@ -72,7 +74,7 @@ bool Connector::try_candidate() noexcept {
   Socket socket;
   if (const int error = Socket::connect(candidate(), socket); error != 0) {
     if (try_again_later(error)) return true;
-    refused_ |= error == ECONNREFUSED;
+    note_refusal(error);
     note(std::strerror(error));
     return false;
   }
@@ -81,7 +83,7 @@ bool Connector::try_candidate() noexcept {
   connected_ = false;
   connection_ = std::make_unique<Connection>(
       shared_.engine, std::move(socket), candidate(),
-      wire::Handshake::connector(shared_.key, shared_.options.rank, peer_, wire::random_nonce()), *this);
+      wire::Handshake::connector(shared_.key, shared_.options.rank, peer_, wire::random_nonce(), terms_), *this);
   if (const Status watched = connection_->watch(true); !watched.ok()) {
     note(watched.text());
     hang_up();
@@ -112,7 +114,7 @@ void Connector::try_again() noexcept {
 void Connector::on_ready(Connection& connection, std::uint32_t events) noexcept {
   if (connected_) return advance();
   if (const int error = connection.socket().pending_error(); error != 0) {
-    refused_ |= error == ECONNREFUSED;
+    note_refusal(error);
     return give_up_candidate(std::strerror(error));
   }
   if ((events & EPOLLOUT) != 0) connected();
@@ -143,6 +145,9 @@ void Connector::advance() noexcept {
     case State::kDuplicate:
       hang_up();
       return user_.on_duplicate();
+    case State::kGone:
+      peer_is_gone_ = true;
+      [[fallthrough]];
     default:
       return give_up_candidate(handshake.failure().text());
   }
@@ -193,6 +198,15 @@ void Connector::be_patient() noexcept {
       "waiting for %s, whose host accepts connections at %s while the rank itself does not answer: it may be stopped, "
       "or compute without progress (LAPWING_PROGRESS=polling)",
       shared_.describe(peer_).c_str(), candidate().text().c_str());
+}
+
+void Connector::note_refusal(int error) {
+  if (error == ECONNREFUSED) refused_.push_back(candidate());
+}
+
+bool Connector::refused_by(const Address& address) const noexcept {
+  return std::any_of(refused_.begin(), refused_.end(),
+                     [&](const Address& other) { return other.same_host_address(address); });
 }
 
 void Connector::note(const std::string& why) {

@@ -29,7 +29,7 @@ class ConnectorUser {
   virtual void on_connected(std::unique_ptr<Connection> connection) noexcept = 0;
   virtual void on_duplicate() noexcept = 0;
   virtual void on_unreachable(Status why) noexcept = 0;
-  // False: the connection is wanted only to watch over the peer, and nothing waits for it.
+  // False: the connection is wanted only so that the end of the peer is noticed, and nothing waits for it.
   virtual bool something_to_send() const noexcept = 0;
 
  protected:
@@ -38,15 +38,20 @@ class ConnectorUser {
 
 class Connector final : public ConnectionUser {
  public:
-  Connector(SharedState& shared, PeerId peer, std::vector<Address> candidates, ConnectorUser& user);
+  Connector(SharedState& shared, PeerId peer, std::vector<Address> candidates, const wire::Terms& terms, ConnectorUser& user);
   ~Connector();
 
   // May report its outcome at once.
   void start() { try_next(); }
   // Our proof is out: the peer may have accepted this connection, so it must not be given up for another one.
   bool committed() noexcept;
-  // Some address of the peer said that nothing listens there.
-  bool refused() const noexcept { return refused_; }
+  // Some address of the peer said that nothing listens there; and this one.
+  bool refused() const noexcept { return !refused_.empty(); }
+  bool refused_by(const Address& address) const noexcept;
+  // The peer has proven itself, and has closed its connection to this rank for good.
+  bool peer_is_gone() const noexcept { return peer_is_gone_; }
+  // The peer's host has accepted a connection, and the peer itself is waited for without an end.
+  bool is_patient() const noexcept { return patient_; }
 
   void on_ready(Connection& connection, std::uint32_t events) noexcept override;
   void on_deadline(Connection& connection) noexcept override;
@@ -72,6 +77,7 @@ class Connector final : public ConnectionUser {
   void give_up_candidate(const std::string& why) noexcept;
   void hang_up() noexcept { shared_.retire(std::move(connection_)); }
   void note(const std::string& why);
+  void note_refusal(int error);
   void be_patient() noexcept;
   Status diagnosis() const;
 
@@ -79,18 +85,20 @@ class Connector final : public ConnectionUser {
   const PeerId peer_;
   std::vector<Address> candidates_;
   ConnectorUser& user_;
+  const wire::Terms terms_;
   const std::int64_t share_;  // of connect_timeout, for one address
   std::int64_t end_;
   std::size_t current_ = 0;
   std::size_t silent_ = kNone;  // the first candidate that took the connection and did not answer
   bool patient_ = false;        // only silent_ is left, and it gets all the time it needs
   bool connected_ = false;
-  bool refused_ = false;
+  bool peer_is_gone_ = false;
   bool warned_ = false;
   int why_exhausted_ = 0;  // the process had not what a socket takes: an errno value
   unsigned closed_by_peer_ = 0;
   std::unique_ptr<Connection> connection_;
   RetryTimer retry_;
+  std::vector<Address> refused_;
   std::string failures_;
 };
 

@@ -93,6 +93,8 @@ std::size_t Inbox::take_header(const std::byte* bytes, std::size_t count) noexce
 
 // `following` bytes are there behind the header; how many of them the frame took, if it was taken whole.
 std::size_t Inbox::begin_frame(const std::byte* header, std::size_t following) noexcept {
+  if (comes_again_) [[unlikely]]
+    return resume_frame(header), 0;
   std::memcpy(header_.words, header, sizeof header_.words);
   if (!wire::is_sound(header_)) [[unlikely]]
     return take_channel_frame(), 0;
@@ -119,7 +121,34 @@ void Inbox::take_channel_frame() noexcept {
   if (violation_.ok()) violation_ = channel_.accept(header_);
   if (!violation_.ok()) return;
   channel_.receive();
-  goodbye_ = true;
+  goodbye_ = header_.own(0) == static_cast<std::uint64_t>(wire::ChannelWord::kGoodbye);
+}
+
+void Inbox::interrupt() noexcept {
+  partial_bytes_ = 0;
+  error_ = 0;
+  if (!assembly_.under_way()) return;
+  assembly_.restart();
+  assembly_.end();
+  comes_again_ = true;
+}
+
+// The sink has seen this frame's header: it must be the same.
+void Inbox::resume_frame(const std::byte* header) noexcept {
+  const wire::FrameHeader before = header_;
+  std::memcpy(header_.words, header, sizeof header_.words);
+  const bool same = wire::is_sound(header_) && header_.payload_bytes() == before.payload_bytes() &&
+                    header_.protocol() == before.protocol() &&
+                    std::equal(header_.words + 2, header_.words + wire::FrameHeader::kWords, before.words + 2);
+  violation_ = same ? channel_.accept(header_)
+                    : Status::error(MPI_ERR_OTHER, "another frame came where one was half received");
+  if (!violation_.ok()) {
+    header_ = before;
+    return;
+  }
+  comes_again_ = false;
+  const Landing landing = assembly_.landing();
+  assembly_.begin(landing, header_.payload_bytes());
 }
 
 std::size_t Inbox::take_payload(const std::byte* bytes, std::size_t count) noexcept {

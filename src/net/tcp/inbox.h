@@ -2,7 +2,8 @@
 // read straight to where the sink wants them. Everything about the bytes is checked here: header, length, sequence.
 //
 // The sink's on_header and on_frame are called from receive(); for every on_header exactly one on_frame follows, unless
-// the connection ends in between: half_received() then says what the sink had given.
+// the link ends in between: half_received() then says what the sink had given. When another connection takes the place of one that broke, the
+// frame that was half here comes once more, and lands where it landed before.
 #pragma once
 
 #include <sys/uio.h>
@@ -35,8 +36,12 @@ class Inbox {
   const Status& violation() const noexcept { return violation_; }
   // The peer has said goodbye: its end is no error.
   bool goodbye() const noexcept { return goodbye_; }
-  const Landing* half_received() const noexcept { return assembly_.under_way() ? &assembly_.landing() : nullptr; }
-  // Of the frame that came last.
+  const Landing* half_received() const noexcept {
+    return assembly_.under_way() || comes_again_ ? &assembly_.landing() : nullptr;
+  }
+  // The connection broke, and another one may take its place.
+  void interrupt() noexcept;
+  // Of the frame that came last, or the one of half_received().
   const wire::FrameHeader& header() const noexcept { return header_; }
   // Of the frame that is being received: nothing else on this link can be had before these bytes.
   std::uint64_t missing() const noexcept { return assembly_.under_way() ? assembly_.missing() : 0; }
@@ -53,6 +58,7 @@ class Inbox {
   std::size_t take_header(const std::byte* bytes, std::size_t count) noexcept;
   std::size_t begin_frame(const std::byte* header, std::size_t following) noexcept;
   void take_channel_frame() noexcept;
+  void resume_frame(const std::byte* header) noexcept;
   std::size_t take_payload(const std::byte* bytes, std::size_t count) noexcept;
   void end_frame_if_complete() noexcept;
 
@@ -63,6 +69,7 @@ class Inbox {
   std::byte partial_header_[wire::kHeaderBytes];
   std::size_t partial_bytes_ = 0;
   bool goodbye_ = false;
+  bool comes_again_ = false;  // the frame of header_, which was half here when the connection broke
   int error_ = 0;
   wire::FrameHeader header_;
   Assembly assembly_;

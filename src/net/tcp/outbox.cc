@@ -5,20 +5,20 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <utility>
 
 namespace lapwing::net::tcp {
 
 // What one sendmsg takes.
 struct Outbox::Batch {
   static constexpr std::size_t kMaxSegments = 64;
-  static constexpr std::size_t kMaxFrames = 16;
+  static constexpr std::size_t kMaxFrames = 16;  // or runs of copies
 
   iovec segments[kMaxSegments];
   std::size_t segment_count = 0;
-  std::size_t frame_count = 0;
   std::uint64_t bytes = 0;
   bool closed = false;  // nothing may follow: the last frame is not complete in this batch
+  const ByteWalk* walk = nullptr;  // of the last frame that has one
 
   void add(const void* base, std::size_t length) {
     segments[segment_count++] = {const_cast<void*>(base), length};
@@ -35,35 +35,9 @@ struct Outbox::Batch {
   }
 };
 
-void Outbox::push(SendOp& op) noexcept {
-  if (channel_.state() == Channel::State::kUp) channel_.stamp(op.header);
-  op.transport_progress = 0;
-  queue_.push_back(op);
-}
-
-void Outbox::number_waiting() noexcept {
-  for (SendOp& op : queue_) channel_.stamp(op.header);
-}
-
-bool Outbox::copy(wire::FrameHeader& header, const std::byte* payload, ByteWalk* walk) noexcept {
-  const std::size_t frame = wire::kHeaderBytes + static_cast<std::size_t>(header.payload_bytes());
-  if (!queue_.empty() || kCopiesBytes - copies_end_ < frame) return false;
-  if (!copies_) copies_ = std::make_unique_for_overwrite<std::byte[]>(kCopiesBytes);
-  channel_.stamp(header);
-  wire::copy_words(header, 0, &copies_[copies_end_]);
-  std::byte* to = &copies_[copies_end_ + wire::kHeaderBytes];
-  const auto bytes = static_cast<std::size_t>(header.payload_bytes());
-  if (walk != nullptr)
-    walk->gather(to, bytes);
-  else if (bytes != 0)
-    std::memcpy(to, payload, bytes);
-  copies_end_ += frame;
-  return true;
-}
-
 Outbox::Result Outbox::flush(int fd, engine::SystemCalls& calls) noexcept {
   if (error_ != 0) return Result::kBroken;
-  while (!empty()) {
+  while (!queue_.all_sent()) {
     Batch batch;
     gather(batch);
     const ssize_t sent = batch.send(fd);
@@ -81,32 +55,39 @@ Outbox::Result Outbox::flush(int fd, engine::SystemCalls& calls) noexcept {
 }
 
 void Outbox::gather(Batch& batch) noexcept {
-  if (copies_begin_ != copies_end_) batch.add(&copies_[copies_begin_], copies_end_ - copies_begin_);
-  for (SendOp& op : queue_) {
-    if (batch.closed || batch.frame_count == Batch::kMaxFrames || batch.segment_count + 2 > Batch::kMaxSegments) return;
-    ++batch.frame_count;
-    if (op.transport_progress < wire::kHeaderBytes) {
-      const auto* header = reinterpret_cast<const std::byte*>(op.header.words);
-      batch.add(header + op.transport_progress, wire::kHeaderBytes - op.transport_progress);
+  const std::size_t count = std::min(queue_.unsent(), Batch::kMaxFrames);
+  for (std::size_t i = 0; i < count; ++i) {
+    SendQueue::Entry& entry = queue_.unsent(i);
+    if (batch.closed || batch.segment_count + 2 > Batch::kMaxSegments) return;
+    if (entry.copied) {
+      batch.add(queue_.copies_of(entry) + entry.sent, entry.bytes - entry.sent);
+      continue;
     }
-    add_payload(op, batch);
+    if (entry.walk != nullptr) {
+      // A second frame of the same walk begins where the first has ended; and there is one staging buffer.
+      if (std::exchange(batch.walk, entry.walk) == entry.walk || (i > 0 && entry.walk->prefers_copy())) return;
+    }
+    if (entry.sent < wire::kHeaderBytes) {
+      const auto* header = reinterpret_cast<const std::byte*>(entry.header.words);
+      batch.add(header + entry.sent, wire::kHeaderBytes - entry.sent);
+    }
+    add_payload(entry, batch);
   }
 }
 
-void Outbox::add_payload(SendOp& op, Batch& batch) noexcept {
-  const std::uint64_t done = op.transport_progress - std::min<std::uint64_t>(op.transport_progress, wire::kHeaderBytes);
-  std::uint64_t rest = op.header.payload_bytes() - done;
+void Outbox::add_payload(SendQueue::Entry& entry, Batch& batch) noexcept {
+  const std::uint64_t done = entry.sent - std::min<std::uint64_t>(entry.sent, wire::kHeaderBytes);
+  const std::uint64_t rest = entry.payload_bytes() - done;
   if (rest == 0) return;
-  if (op.walk == nullptr) {
-    batch.add(op.data + done, rest);
-    return;
-  }
-  if (staged_op_ == &op || op.walk->prefers_copy()) {
-    add_staged(op, rest, batch);
-    return;
-  }
+  if (entry.walk == nullptr) return batch.add(entry.data + done, rest);
+  if (done == 0 && !staged_ && entry.walk->position() != entry.walk_begin) entry.walk->seek(entry.walk_begin);
+  if (entry.walk->prefers_copy()) return add_staged(entry, rest, batch);
+  add_walk(entry, rest, batch);
+}
+
+void Outbox::add_walk(SendQueue::Entry& entry, std::uint64_t rest, Batch& batch) noexcept {
   const std::size_t first = batch.segment_count;
-  batch.segment_count += op.walk->peek(&batch.segments[first], Batch::kMaxSegments - first);
+  batch.segment_count += entry.walk->peek(&batch.segments[first], Batch::kMaxSegments - first);
   for (std::size_t i = first; i < batch.segment_count; ++i) {
     iovec& segment = batch.segments[i];
     if (segment.iov_len >= rest) {
@@ -119,17 +100,13 @@ void Outbox::add_payload(SendOp& op, Batch& batch) noexcept {
   batch.closed = rest > 0;
 }
 
-// There is one staging buffer, so a staged frame is the last of its batch.
-void Outbox::add_staged(SendOp& op, std::uint64_t rest, Batch& batch) noexcept {
-  if (staged_op_ == nullptr) {
-    if (!staging_) staging_ = std::make_unique<std::byte[]>(kStagingBytes);
-    staged_op_ = &op;
+void Outbox::add_staged(SendQueue::Entry& entry, std::uint64_t rest, Batch& batch) noexcept {
+  if (!staged_) {
+    if (!staging_) staging_ = std::make_unique_for_overwrite<std::byte[]>(kStagingBytes);
+    staged_ = true;
     staged_begin_ = 0;
     staged_end_ = static_cast<std::size_t>(std::min<std::uint64_t>(rest, kStagingBytes));
-    op.walk->gather(staging_.get(), staged_end_);
-  } else if (staged_op_ != &op) {
-    batch.closed = true;  // another frame's staged bytes have to leave first
-    return;
+    entry.walk->gather(staging_.get(), staged_end_);
   }
   batch.add(&staging_[staged_begin_], staged_end_ - staged_begin_);
   batch.closed = true;
@@ -137,54 +114,24 @@ void Outbox::add_staged(SendOp& op, std::uint64_t rest, Batch& batch) noexcept {
 
 // Accounts for `bytes` that left.
 void Outbox::consume(std::uint64_t bytes) noexcept {
-  const std::uint64_t copied = std::min<std::uint64_t>(bytes, copies_end_ - copies_begin_);
-  copies_begin_ += static_cast<std::size_t>(copied);
-  if (copies_begin_ == copies_end_) copies_begin_ = copies_end_ = 0;
-  bytes -= copied;
-  while (bytes > 0 && !queue_.empty()) {
-    SendOp& op = queue_.front();
-    const std::uint64_t total = wire::kHeaderBytes + op.header.payload_bytes();
-    const std::uint64_t taken = std::min(bytes, total - op.transport_progress);
-    const std::uint64_t header_left =
-        wire::kHeaderBytes - std::min<std::uint64_t>(op.transport_progress, wire::kHeaderBytes);
-    if (taken > header_left) consume_payload(op, taken - header_left);
-    op.transport_progress += taken;
+  while (bytes > 0) {
+    SendQueue::Entry& entry = queue_.unsent(0);
+    const std::uint64_t taken = std::min(bytes, entry.bytes - entry.sent);
+    if (!entry.copied) {
+      const std::uint64_t header = wire::kHeaderBytes - std::min<std::uint64_t>(entry.sent, wire::kHeaderBytes);
+      if (taken > header) consume_payload(entry, taken - header);
+    }
     bytes -= taken;
-    if (op.transport_progress < total) return;
-    queue_.pop_front();
-    taken_.push_back(op);
+    queue_.sent(taken);
   }
 }
 
-void Outbox::consume_payload(SendOp& op, std::uint64_t bytes) noexcept {
-  if (staged_op_ == &op) {
+void Outbox::consume_payload(SendQueue::Entry& entry, std::uint64_t bytes) noexcept {
+  if (staged_) {
     staged_begin_ += static_cast<std::size_t>(bytes);
-    if (staged_begin_ == staged_end_) staged_op_ = nullptr;
-  } else if (op.walk != nullptr) {
-    op.walk->advance(bytes);
-  }
-}
-
-void Outbox::deliver_taken() noexcept {
-  while (!taken_.empty()) {
-    SendOp& op = taken_.pop_front();
-    op.on_taken(op, Status());
-  }
-}
-
-bool Outbox::has_taken(SendOp& op) noexcept {
-  if (op.transport_progress < wire::kHeaderBytes + op.header.payload_bytes()) return false;
-  op.unlink();
-  return true;
-}
-
-void Outbox::fail(const Status& why) noexcept {
-  deliver_taken();
-  staged_op_ = nullptr;
-  copies_begin_ = copies_end_ = 0;
-  while (!queue_.empty()) {
-    SendOp& op = queue_.pop_front();
-    op.on_taken(op, why);
+    staged_ = staged_begin_ != staged_end_;
+  } else if (entry.walk != nullptr) {
+    entry.walk->advance(bytes);
   }
 }
 

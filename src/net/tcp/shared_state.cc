@@ -17,6 +17,19 @@ std::string SharedState::describe_self() const {
   return text;
 }
 
+wire::Terms SharedState::terms(bool resume, const wire::Position& position) const noexcept {
+  wire::Terms terms;
+  terms.features = resume ? wire::kFeatureResume : 0;
+  terms.frame_limit = options.frame_limit;
+  terms.position = position;
+  return terms;
+}
+
+void SharedState::forget(Link& link) noexcept {
+  busy_links.forget(link);
+  for (std::vector<Link*>* list : {&deferred, &owing, &lending}) std::erase(*list, &link);
+}
+
 void SharedState::retire(std::unique_ptr<Connection> connection) noexcept {
   if (!connection) return;
   connection->close();

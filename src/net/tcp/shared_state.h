@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/settings.h"
 #include "engine/engine.h"
 #include "net/refusals.h"
 #include "net/tcp/busy_links.h"
@@ -32,11 +33,14 @@ struct TcpOptions {
   std::int64_t connect_timeout = 10'000'000'000;   // ns, for all addresses of a peer together
   std::int64_t handshake_timeout = 5'000'000'000;  // ns, for whoever connects to this rank
   std::int64_t peer_timeout = 60'000'000'000;      // ns, for a host that does not answer any more
+  Choice resume = Choice::kAuto;                   // LAPWING_RESUME
+  std::uint32_t frame_limit = static_cast<std::uint32_t>(wire::kMaxPayloadBytes);  // payload bytes that this rank takes
 };
 
 struct TcpCounters {
   std::uint64_t connections_made = 0;      // by this rank
   std::uint64_t connections_accepted = 0;  // made by peers
+  std::uint64_t connections_resumed = 0;   // of those, how many took the place of one that broke
   std::uint64_t strangers_dropped = 0;     // connections that did not prove that they belong to the job
 };
 
@@ -51,6 +55,12 @@ struct SharedState {
   // "rank 3 on host node7".
   std::string describe(PeerId peer) const;
   std::string describe_self() const;
+  // What this rank asks of a connection.
+  wire::Terms terms(bool resume, const wire::Position& position = {}) const noexcept;
+  // A poll has something to do.
+  bool has_work() const noexcept { return !deferred.empty() || !owing.empty() || !lending.empty(); }
+  // Takes a link off all lists.
+  void forget(Link& link) noexcept;
   // Ends a connection; its object lives on until the next poll, because one of its functions may be running.
   void retire(std::unique_ptr<Connection> connection) noexcept;
 
@@ -63,6 +73,8 @@ struct SharedState {
   BusyLinks busy_links;
   Refusals refusals{engine};
   std::vector<Link*> deferred;          // links that keep frames of a burst back until the next poll
+  std::vector<Link*> owing;             // links that owe an acknowledgement
+  std::vector<Link*> lending;           // links that keep frames whose memory a thread may wait for
   std::vector<Interface> interfaces;    // of this host
   wire::CardBook cards;
   // Where input lands first; used within one receive. Of its pages only those exist that were written to.

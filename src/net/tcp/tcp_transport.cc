@@ -35,6 +35,7 @@ TcpOptions options_from(const NetworkConfig& config) {
     options.connect_timeout = nanoseconds(settings->connect_timeout).count();
     options.handshake_timeout = nanoseconds(settings->handshake_timeout).count();
     options.peer_timeout = nanoseconds(settings->peer_timeout).count();
+    options.resume = settings->resume;
   }
   return options;
 }
@@ -109,10 +110,15 @@ bool TcpTransport::reaches(PeerId peer) const noexcept {
 
 Capabilities TcpTransport::capabilities(PeerId) const noexcept {
   Capabilities capabilities;
-  capabilities.eager_limit = std::min(shared_.options.eager_limit, wire::kMaxPayloadBytes);
+  capabilities.eager_limit = std::min<std::uint64_t>(shared_.options.eager_limit, wire::kLeastFrameLimit);
   capabilities.data_chunk = kDataChunk;
   capabilities.urgent_bytes = tcp::kRestWatermark;
   return capabilities;
+}
+
+std::uint64_t TcpTransport::frame_limit(PeerId peer) const noexcept {
+  const std::unique_ptr<tcp::Link>* link = links_.find(peer);
+  return link != nullptr && *link ? (*link)->frame_limit() : wire::kLeastFrameLimit;
 }
 
 tcp::Link& TcpTransport::link(PeerId peer) noexcept {
@@ -169,7 +175,7 @@ void TcpTransport::admit(PeerId peer, std::unique_ptr<tcp::Connection> connectio
 }
 
 bool TcpTransport::arm() noexcept {
-  if (!shared_.deferred.empty() || shared_.busy_links.input_expected()) return false;
+  if (shared_.has_work() || shared_.busy_links.input_expected()) return false;
   return shared_.busy_links.arm();
 }
 
@@ -183,7 +189,18 @@ bool TcpTransport::poll() noexcept {
     moved = true;
   }
   moved |= shared_.busy_links.poll();
-  return moved;
+  if (!shared_.owing.empty()) acknowledge(moved);
+  if (moved || shared_.lending.empty()) return moved;
+  shared_.lending.back()->copy_kept();
+  return true;
+}
+
+// When nothing else moves, so that it does not hold up what arrives; and before long in any case.
+void TcpTransport::acknowledge(bool moved) noexcept {
+  constexpr unsigned kMostPolls = 8;
+  if (moved && ++polls_owing_ < kMostPolls) return;
+  polls_owing_ = 0;
+  for (tcp::Link* link : std::exchange(shared_.owing, {})) link->acknowledge();
 }
 
 bool TcpTransport::flushed() const noexcept {

@@ -5,7 +5,7 @@
 //   Acceptor   listens, and turns strangers into proven peers or drops them
 //   Link        one per peer: state, Outbox, Inbox, and who wins when both connect at once
 //   Connector      makes a link's connection: addresses, deadlines, the diagnosis
-//   BusyLinks    which links poll() looks at without asking the event port
+//   BusyLinks    which links poll() reads without asking the event port
 #pragma once
 
 #include <memory>
@@ -33,6 +33,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   Status attach(const wire::CardBook& cards) override;
   bool reaches(PeerId peer) const noexcept override;
   Capabilities capabilities(PeerId peer) const noexcept override;
+  std::uint64_t frame_limit(PeerId peer) const noexcept override;
   bool post(PeerId peer, SendOp& op) noexcept override;
   bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept override;
   bool watch_over(PeerId peer) noexcept override { return link(peer).watch_over(); }
@@ -43,10 +44,11 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   void close() noexcept override;
 
   bool poll() noexcept override;
-  // The event port announces whatever there is to do, except to send what bursts keep back; long frames by the piece.
+  // The event port announces whatever there is to do, except to send what bursts keep back, to acknowledge and to give memory back; long
+  // frames by the piece.
   bool arm() noexcept override;
   // The port announces what has gathered on a link (Link::rest), and everything on links that have had no traffic lately.
-  bool rest() noexcept override { return shared_.deferred.empty() && shared_.busy_links.rest(); }
+  bool rest() noexcept override { return !shared_.has_work() && shared_.busy_links.rest(); }
   void disarm() noexcept override { shared_.busy_links.disarm(); }
   bool rings_unasked() const noexcept override { return spoken_ && !shared_.busy_links.at_rest(); }
   bool polls_dearly() const noexcept override { return spoken_; }
@@ -59,10 +61,12 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   tcp::Link::State link_state(PeerId peer) const noexcept;
 
  private:
+  void acknowledge(bool moved) noexcept;
   Status read_offers();
   tcp::Link& link(PeerId peer) noexcept;
   void meet(PeerId peer, std::unique_ptr<tcp::Link>& link) noexcept;
-  wire::Verdict judge(PeerId peer) noexcept override { return link(peer).judge(); }
+  wire::Verdict judge(PeerId peer, const wire::Terms& theirs) noexcept override { return link(peer).judge(theirs); }
+  wire::Position position(PeerId peer) noexcept override { return link(peer).position(); }
   void admit(PeerId peer, std::unique_ptr<tcp::Connection> connection) noexcept override;
 
   tcp::SharedState shared_;
@@ -70,6 +74,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   SparseTable<std::unique_ptr<tcp::Link>> links_;
   std::vector<bool> offered_;  // who published addresses; empty: everybody (on a single host nobody asks)
   tcp::WatchedHosts hosts_;    // likewise
+  unsigned polls_owing_ = 0;   // polls since an acknowledgement is owed
   bool attached_ = false;
   bool spoken_ = false;  // with some peer: sockets may become ready at any time
 };

@@ -1,0 +1,42 @@
+// Bursts. A system call for each of many small messages costs far more than the messages. So from the second message on that
+// is posted to one peer in quick succession, frames wait for the next poll, in which all leave together: the application's own
+// (any function that waits or tests), or the event thread's, when the lazy timer finds that the application has left to compute. A
+// lone message never waits. Pure.
+#pragma once
+
+#include <cstdint>
+
+namespace lapwing::net::tcp {
+
+class Burst {
+ public:
+  static constexpr std::uint64_t kLargestKeptBack = 4096;  // payload bytes; longer messages take the queue along at once
+
+  // Whether a frame that is posted now waits. `small`: it may.
+  bool joins(std::int64_t now, bool small) noexcept {
+    length_ = now - last_post_ <= kGap && !ended_ ? length_ + 1 : 0;
+    ended_ = false;
+    if (!small || length_ < kSentAtOnce || kept_back_ == kMostKeptBack) return false;
+    last_post_ = now;
+    ++kept_back_;
+    return true;
+  }
+  // ... and left, with all that waited.
+  void left(std::int64_t now) noexcept { last_post_ = now; }
+  void flushed() noexcept { kept_back_ = 0; }
+  // Something has come from the peer: what is posted next may be an answer that is waited for.
+  void end() noexcept { ended_ = true; }
+  bool keeps_back() const noexcept { return kept_back_ > 0; }
+
+ private:
+  static constexpr std::int64_t kGap = 5'000;  // ns from the end of one post of a burst to the next, at most
+  static constexpr unsigned kSentAtOnce = 1;
+  static constexpr unsigned kMostKeptBack = 128;
+
+  std::int64_t last_post_ = 0;  // when the last post ended, ns
+  unsigned length_ = 0;
+  unsigned kept_back_ = 0;  // frames that wait for the burst's end, not for the socket
+  bool ended_ = false;
+};
+
+}  // namespace lapwing::net::tcp

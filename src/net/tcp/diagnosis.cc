@@ -1,0 +1,95 @@
+#include "net/tcp/diagnosis.h"
+
+#include <cerrno>
+#include <cinttypes>
+
+namespace lapwing::net::tcp {
+
+Status Diagnosis::no_route(const std::vector<Address>& offered) const {
+  std::string theirs, ours;
+  for (const Address& address : offered) {
+    if (!address.is_loopback()) theirs += (theirs.empty() ? "" : ", ") + address.text();
+  }
+  for (const Interface& interface : shared_.interfaces) {
+    if (!interface.up || interface.address.is_loopback() || interface.address.is_link_local()) continue;
+    ours += (ours.empty() ? "" : ", ") + interface.name + " " + interface.address.text_without_port();
+  }
+  return Status::error(
+      MPI_ERR_OTHER,
+      "%s cannot reach %s by TCP: that rank offers %s, and this host (%s) has no route there. Check "
+      "that the networks of both hosts are up, and choose one that joins them with LAPWING_TCP_INTERFACE",
+      shared_.describe_self().c_str(), shared_.describe(peer_).c_str(),
+      theirs.empty() ? "no address outside its host" : theirs.c_str(),
+      ours.empty() ? "no network but loopback" : ours.c_str());
+}
+
+Status Diagnosis::ended() const {
+  return Status::error(MPI_ERR_PROC_ABORTED,
+                       "%s cannot reach %s, where nothing listens any more. That process has ended; look at what it printed "
+                       "last",
+                       shared_.describe_self().c_str(), shared_.describe(peer_).c_str());
+}
+
+Status Diagnosis::broken(const Address& remote, const char* what) const {
+  return Status::error(MPI_ERR_PROC_ABORTED, "%s lost its connection to %s (%s): %s", shared_.describe_self().c_str(),
+                       shared_.describe(peer_).c_str(), remote.text().c_str(), what);
+}
+
+Status Diagnosis::ended(const Status& broken) const {
+  return Status::error(MPI_ERR_PROC_ABORTED, "%s. That process has ended%s; look at what it printed last", broken.text(),
+                       same_host_ ? "" : ", or the network between the hosts broke");
+}
+
+// What the kernel says when its probes were not answered.
+bool Diagnosis::means_silence(int error) noexcept {
+  return error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH;
+}
+
+Status Diagnosis::silent(const Address& remote) const {
+  return Status::error(
+      MPI_ERR_PROC_ABORTED,
+      "%s lost its connection to %s (%s): that host has not answered for %.3g s. It has gone, or the network between the "
+      "hosts is cut; LAPWING_PEER_TIMEOUT says how long to wait",
+      shared_.describe_self().c_str(), shared_.describe(peer_).c_str(), remote.text().c_str(), patience());
+}
+
+Status Diagnosis::not_resumed(const Status& broken, const Status& last_try) const {
+  return Status::error(MPI_ERR_PROC_ABORTED,
+                       "%s. No other connection could be made for %.3g s; LAPWING_PEER_TIMEOUT says how long to try. The last try: %s",
+                       broken.text(), patience(), last_try.ok() ? "no answer yet" : last_try.text());
+}
+
+Status Diagnosis::not_reached(const Status& last_try) const {
+  return Status::error(
+      MPI_ERR_PROC_ABORTED,
+      "%s waits for messages and could not reach %s for %.3g s. It has gone, or the network between the hosts is "
+      "cut; LAPWING_PEER_TIMEOUT says how long to wait. The last try: %s",
+      shared_.describe_self().c_str(), shared_.describe(peer_).c_str(), patience(), last_try.text());
+}
+
+Status Diagnosis::not_arrived() const {
+  return Status::error(MPI_ERR_OTHER,
+                       "%s and %s connected to each other at the same time, but the connection of the latter did "
+                       "not arrive",
+                       shared_.describe_self().c_str(), shared_.describe(peer_).c_str());
+}
+
+Status Diagnosis::violation(const Address& remote, const Status& rule) const {
+  return Status::error(MPI_ERR_OTHER, "%s broke the rules of the wire (%s): %s. Do all ranks run the same Lapwing?",
+                       shared_.describe(peer_).c_str(), remote.text().c_str(), rule.text());
+}
+
+Status Diagnosis::finalized() const {
+  return Status::error(MPI_ERR_OTHER, "%s has finalized, so nothing can be sent to it", shared_.describe(peer_).c_str());
+}
+
+Status Diagnosis::closed() const {
+  return Status::error(MPI_ERR_OTHER, "%s has closed its connections", shared_.describe_self().c_str());
+}
+
+Status Diagnosis::too_long(std::uint64_t bytes, std::uint64_t limit) const {
+  return Status::error(MPI_ERR_INTERN, "%s takes frames of %" PRIu64 " bytes at most, and one of %" PRIu64 " was posted",
+                       shared_.describe(peer_).c_str(), limit, bytes);
+}
+
+}  // namespace lapwing::net::tcp

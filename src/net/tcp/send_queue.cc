@@ -1,0 +1,226 @@
+#include "net/tcp/send_queue.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstring>
+#include <utility>
+
+namespace lapwing::net::tcp {
+namespace {
+
+constexpr std::size_t kCopies = 16 << 10;       // of small frames that wait for the socket
+constexpr std::size_t kKeptCopies = 256 << 10;  // ... and for their acknowledgement
+constexpr std::size_t kReserve = 1 << 10;       // ... of which, for frames of the channel itself: an acknowledgement must never wait for one
+constexpr std::uint64_t kMostKept = 4 << 20;    // bytes of copies that give memory back to a thread that waits for it
+constexpr std::uint64_t kPiece = 64 << 10;      // of such a copy, between two looks at the sockets
+// An acknowledgement is asked for when so much of either has been sent. Each costs the receiver a system call, and what it is owed lies here.
+constexpr std::uint64_t kAskEvery = kMostKept / 4;
+constexpr std::uint64_t kAskEveryCopies = kKeptCopies / 4;
+
+wire::FrameHeader load_header(const std::byte* from) noexcept {
+  wire::FrameHeader header;
+  std::memcpy(header.words, from, sizeof header.words);
+  return header;
+}
+
+}  // namespace
+
+// ---- what waits -----------------------------------------------------------------------------------------------------
+
+void SendQueue::number(wire::FrameHeader& header, bool copied) noexcept {
+  if (keeps_) {
+    const std::uint64_t bytes = wire::kHeaderBytes + header.payload_bytes();
+    unasked_ += bytes;
+    if (copied) unasked_copies_ += bytes;
+    const bool asks = unasked_ >= kAskEvery || unasked_copies_ >= kAskEveryCopies;
+    header.set_flags(asks ? wire::kFlagAcknowledge : 0);
+    if (asks) unasked_ = unasked_copies_ = 0;
+  }
+  channel_.stamp(header);
+}
+
+void SendQueue::push(SendOp& op) noexcept {
+  Entry entry;
+  entry.op = &op;
+  entry.header = op.header;
+  entry.data = op.data;
+  entry.walk = op.walk;
+  if (op.walk != nullptr) entry.walk_begin = op.walk->position();
+  entry.bytes = wire::kHeaderBytes + op.header.payload_bytes();
+  if (channel_.state() == Channel::State::kUp) number(entry.header, false);
+  entries_.push_back(std::move(entry));
+}
+
+bool SendQueue::copy(wire::FrameHeader& header, const std::byte* payload, ByteWalk* walk) noexcept {
+  const auto payload_bytes = static_cast<std::size_t>(header.payload_bytes());
+  const std::size_t frame = wire::kHeaderBytes + payload_bytes;
+  const std::size_t place = copies_.take(frame, header.is(wire::Protocol::kChannel) ? 0 : kReserve);
+  if (place == CopyRing::kNoRoom) return false;
+  number(header, true);
+  std::byte* to = copies_.at(place);
+  wire::copy_words(header, 0, to);
+  if (walk != nullptr)
+    walk->gather(to + wire::kHeaderBytes, payload_bytes);
+  else if (payload_bytes != 0)
+    std::memcpy(to + wire::kHeaderBytes, payload, payload_bytes);
+  const bool follows = !entries_.empty() && entries_.back().copied && entries_.back().place + entries_.back().bytes == place;
+  if (!follows) {
+    Entry entry;
+    entry.copied = true;
+    entry.place = place;
+    entries_.push_back(std::move(entry));
+  } else if (all_sent()) {
+    --unsent_;
+  }
+  entries_.back().bytes += frame;
+  return true;
+}
+
+void SendQueue::sent(std::uint64_t bytes) noexcept {
+  Entry& entry = unsent(0);
+  entry.sent += bytes;
+  if (entry.sent == entry.bytes) pass();
+}
+
+// unsent(0) has left whole.
+void SendQueue::pass() noexcept {
+  Entry& entry = unsent(0);
+  if (!keeps_) {
+    if (entry.op != nullptr) taken_.push_back(*entry.op);
+    entry.op = nullptr;
+    return drop_front();
+  }
+  ++unsent_;
+  if (entry.op == nullptr || entry.op->undelivered == nullptr) return;
+  entry.undelivered = entry.op->undelivered;
+  entry.undelivered->add();
+  taken_.push_back(*std::exchange(entry.op, nullptr));
+}
+
+// ---- what is kept ---------------------------------------------------------------------------------------------------
+
+Status SendQueue::begin(std::uint64_t peer_expects, bool keeps) {
+  LAPWING_TRY(channel_.up(peer_expects));
+  if (!release())
+    return Status::error(MPI_ERR_OTHER, "it expects frame %" PRIu64 " next, and the one before has not left", peer_expects);
+  if (keeps != keeps_ || copies_.capacity() == 0) copies_.set_capacity(keeps ? kKeptCopies : kCopies);
+  keeps_ = keeps;
+  unsent_ = first_borrowed_ = 0;
+  unasked_ = unasked_copies_ = 0;
+  for (std::size_t i = 0; i < entries_.size(); ++i) number_again(entries_[i]);
+  return {};
+}
+
+void SendQueue::number_again(Entry& entry) noexcept {
+  entry.sent = 0;
+  if (!entry.copied) return number(entry.header, false);
+  for (std::uint64_t at = 0; at < entry.bytes;) {
+    wire::FrameHeader header = load_header(copies_.at(entry.place + at));
+    number(header, true);
+    wire::copy_words(header, 0, copies_.at(entry.place + at));
+    at += wire::kHeaderBytes + header.payload_bytes();
+  }
+}
+
+bool SendQueue::release() noexcept {
+  for (; released_ != channel_.acknowledged(); ++released_) {
+    if (entries_.empty() || !release_first()) return false;
+  }
+  return true;
+}
+
+bool SendQueue::release_first() noexcept {
+  Entry& entry = entries_.front();
+  if (!entry.copied) {
+    if (entry.sent < entry.bytes) return false;
+    give_back(entry);
+    drop_front();
+    return true;
+  }
+  const std::uint64_t frame = wire::kHeaderBytes + load_header(copies_.at(entry.place)).payload_bytes();
+  if (entry.sent < frame) return false;
+  copies_.give_back(frame);
+  entry.place += frame;
+  entry.bytes -= frame;
+  entry.sent -= frame;
+  if (entry.bytes == 0) drop_front();
+  return true;
+}
+
+// Its owner's memory is not read any more.
+void SendQueue::give_back(Entry& entry) noexcept {
+  if (entry.op != nullptr) taken_.push_back(*std::exchange(entry.op, nullptr));
+  if (entry.undelivered != nullptr) delivered_.push_back(std::exchange(entry.undelivered, nullptr));
+}
+
+void SendQueue::drop_front() noexcept {
+  Entry& entry = entries_.front();
+  if (entry.copied) copies_.give_back(entry.bytes);
+  if (entry.copy) bytes_kept_ -= entry.payload_bytes();
+  entries_.pop_front();
+  if (unsent_ > 0) --unsent_;
+  if (first_borrowed_ > 0) --first_borrowed_;
+}
+
+SendQueue::Entry* SendQueue::next_to_copy() noexcept {
+  while (first_borrowed_ < unsent_ && !entries_[first_borrowed_].borrowed()) ++first_borrowed_;
+  return first_borrowed_ < unsent_ ? &entries_[first_borrowed_] : nullptr;
+}
+
+bool SendQueue::copy_kept() noexcept {
+  Entry* entry = keeps_ ? next_to_copy() : nullptr;
+  if (entry == nullptr) return false;
+  const std::uint64_t payload = entry->payload_bytes();
+  if (!entry->copy) {
+    if (bytes_kept_ + payload > kMostKept) return false;
+    entry->copy = std::make_unique_for_overwrite<std::byte[]>(payload);
+    bytes_kept_ += payload;
+  }
+  const std::uint64_t piece = std::min(payload - entry->bytes_copied, kPiece);
+  std::byte* to = &entry->copy[entry->bytes_copied];
+  if (entry->walk != nullptr) {
+    const std::uint64_t position = entry->walk->position();  // a later frame may be on its way from there
+    entry->walk->seek(entry->walk_begin + entry->bytes_copied);
+    entry->walk->gather(to, piece);
+    entry->walk->seek(position);
+  } else {
+    std::memcpy(to, entry->data + entry->bytes_copied, piece);
+  }
+  entry->bytes_copied += piece;
+  if (entry->bytes_copied < payload) return true;
+  entry->data = entry->copy.get();
+  entry->walk = nullptr;
+  give_back(*entry);
+  return true;
+}
+
+// ---- the owners -----------------------------------------------------------------------------------------------------
+
+void SendQueue::tell() noexcept {
+  while (!taken_.empty()) {
+    SendOp& op = taken_.pop_front();
+    op.on_taken(op, Status());
+  }
+  if (delivered_.empty()) return;
+  for (Undelivered* frames : std::exchange(delivered_, {})) frames->remove(Status());
+}
+
+bool SendQueue::has_taken(SendOp& op) noexcept {
+  if (!op.linked()) return false;
+  op.unlink();
+  return true;
+}
+
+void SendQueue::fail(const Status& why) noexcept {
+  tell();
+  Fifo<Entry> entries = std::exchange(entries_, {});
+  unsent_ = first_borrowed_ = 0;
+  bytes_kept_ = 0;
+  for (; !entries.empty(); entries.pop_front()) {
+    Entry& entry = entries.front();
+    if (entry.op != nullptr) entry.op->on_taken(*entry.op, why);
+    if (entry.undelivered != nullptr) entry.undelivered->remove(why);
+  }
+}
+
+}  // namespace lapwing::net::tcp

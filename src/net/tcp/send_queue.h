@@ -1,0 +1,110 @@
+// The frames of one link that its peer may not have, in order.
+//
+//     front                          unsent                      back
+//       +------------------------------+--------------------------+
+//       | kept: have left, and are     | wait for the socket, of  |
+//       | not acknowledged             | the first a part perhaps |
+//       +------------------------------+--------------------------+
+//
+// A link that does not resume keeps nothing: what has left is forgotten. When a connection stands in the place of one that broke, all that the peer
+// has not had is unsent again.
+//
+// Small frames are copied when they are posted, and several in a row are one entry. The payload of others stays where it is until they are delivered.
+// What a waiting thread wants back before that is copied as well, up to a bound, when the thread has nothing better to do (copy_kept): so a blocking
+// send does not wait for an acknowledgement, and a stream of long messages is not copied while the socket takes more. The alternatives are dearer: to
+// copy before sending puts the copy on the message's way, and to wait for each acknowledgement costs a round trip.
+//
+// Pure: no socket, no clock. Everything runs with the endpoint's lock held.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "net/channel.h"
+#include "net/tcp/copy_ring.h"
+#include "net/tcp/fifo.h"
+#include "net/transport.h"
+
+namespace lapwing::net::tcp {
+
+class SendQueue {
+ public:
+  struct Entry {
+    bool copied = false;           // several frames, in the ring of copies at `place`; else one frame
+    std::size_t place = 0;
+    std::uint64_t bytes = 0;       // headers included
+    std::uint64_t sent = 0;
+    wire::FrameHeader header;      // of one frame, with its payload here
+    const std::byte* data = nullptr;
+    ByteWalk* walk = nullptr;
+    std::uint64_t walk_begin = 0;  // where in the walk
+    SendOp* op = nullptr;          // of a frame that has not been taken
+    Undelivered* undelivered = nullptr;   // counts one that has been taken, and is not delivered
+    std::unique_ptr<std::byte[]> copy;    // of the payload, from copy_kept()
+    std::uint64_t bytes_copied = 0;
+
+    std::uint64_t payload_bytes() const noexcept { return bytes - wire::kHeaderBytes; }
+    bool borrowed() const noexcept { return op != nullptr || undelivered != nullptr; }
+  };
+
+  explicit SendQueue(Channel& channel) noexcept : channel_(channel) {}
+
+  // ---- what waits ----
+
+  // Queues the frame, and numbers it if a connection stands.
+  void push(SendOp& op) noexcept;
+  // Numbers the frame and takes it by copying it. False when there is no room. Only while a connection stands.
+  bool copy(wire::FrameHeader& header, const std::byte* payload, ByteWalk* walk) noexcept;
+  bool all_sent() const noexcept { return unsent_ == entries_.size(); }
+  std::size_t unsent() const noexcept { return entries_.size() - unsent_; }
+  Entry& unsent(std::size_t index) noexcept { return entries_[unsent_ + index]; }
+  const std::byte* copies_of(const Entry& entry) const noexcept { return copies_.at(entry.place); }
+  // So many bytes of unsent(0) are in the socket; at most those that were missing.
+  void sent(std::uint64_t bytes) noexcept;
+
+  // ---- what is kept ----
+
+  // A connection stands, and the peer expects this frame next. `keeps`: from now on frames are kept until they are acknowledged.
+  Status begin(std::uint64_t peer_expects, bool keeps);
+  // Forgets what the peer has acknowledged. False when it acknowledges what has not left.
+  bool release() noexcept;
+  // Whether there is something to copy.
+  bool lends() noexcept { return keeps_ && next_to_copy() != nullptr; }
+  // Copies a piece of what has left and is not delivered. False when there is nothing, or no room.
+  bool copy_kept() noexcept;
+
+  // ---- the owners ----
+
+  // Tells the owners of the frames that were taken or delivered; they may push again.
+  void tell() noexcept;
+  // Whether this frame was taken, when its owner asks: tell() then leaves it out.
+  static bool has_taken(SendOp& op) noexcept;
+  // Ends all frames with `why`.
+  void fail(const Status& why) noexcept;
+
+ private:
+  void number(wire::FrameHeader& header, bool copied) noexcept;
+  void number_again(Entry& entry) noexcept;
+  bool release_first() noexcept;
+  void pass() noexcept;
+  void give_back(Entry& entry) noexcept;
+  void drop_front() noexcept;
+  Entry* next_to_copy() noexcept;
+
+  Channel& channel_;
+  bool keeps_ = false;
+  Fifo<Entry> entries_;
+  std::size_t unsent_ = 0;         // index of the first that has not left whole
+  std::size_t first_borrowed_ = 0;  // index; before it is nothing to copy
+  CopyRing copies_;
+  std::uint64_t released_ = 0;     // frames
+  std::uint64_t bytes_kept_ = 0;   // by copy_kept()
+  std::uint64_t unasked_ = 0;      // bytes since an acknowledgement was asked for
+  std::uint64_t unasked_copies_ = 0;  // ... of small frames
+  IntrusiveList<SendOp> taken_;    // and their owners do not know yet
+  std::vector<Undelivered*> delivered_;  // likewise
+};
+
+}  // namespace lapwing::net::tcp

@@ -1,0 +1,222 @@
+// Two ranks in this process with TCP between them, or one of them played by the test over a raw socket.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/tcp/tcp_transport.h"
+
+namespace lapwing::net::tcp::tests {
+
+using LinkState = Link::State;
+
+inline constexpr std::int64_t kSecond = 1'000'000'000;
+
+// Byte `at` of the payload of the frame `tag`.
+inline std::byte pattern(int tag, std::size_t at) {
+  return static_cast<std::byte>(static_cast<std::size_t>(tag) * 31 + at * 7 + at / 251);
+}
+
+struct TestOp : SendOp {
+  explicit TestOp(int tag = 0, std::size_t bytes = 0) : payload(bytes) {
+    for (std::size_t i = 0; i < bytes; ++i) payload[i] = pattern(tag, i);
+    header.describe(wire::Protocol::kMessages, bytes);
+    header.set_own(0, static_cast<std::uint64_t>(tag));
+    data = payload.data();
+    on_taken = [](SendOp& op, const Status& status) noexcept {
+      auto& self = static_cast<TestOp&>(op);
+      ++self.completions;
+      self.why = status.text();
+    };
+  }
+  std::vector<std::byte> payload;
+  int completions = 0;
+  std::string why;
+};
+
+class TestSink final : public FrameSink {
+ public:
+  std::vector<int> tags;
+  std::vector<std::string> lost;
+  bool lost_within_frame = false;
+  bool intact = true;  // every payload as its tag says
+  int headers = 0;
+  std::string refuse;
+
+  Landing on_header(PeerId, const wire::FrameHeader& header) noexcept override {
+    ++headers;
+    buffer_.assign(header.payload_bytes(), std::byte{0});
+    Landing landing;
+    landing.base = buffer_.data();
+    landing.accepted = header.payload_bytes();
+    landing.violation = !refuse.empty();
+    landing.reason = refuse.c_str();
+    return landing;
+  }
+  void on_frame(PeerId, const wire::FrameHeader& header, const Landing&) noexcept override {
+    tags.push_back(static_cast<int>(header.own(0)));
+    for (std::size_t i = 0; i < buffer_.size(); ++i) intact &= buffer_[i] == pattern(tags.back(), i);
+  }
+  void on_peer_lost(PeerId, const Status& why, const Landing* landing) noexcept override {
+    lost.emplace_back(why.text());
+    lost_within_frame = landing != nullptr;
+  }
+
+ private:
+  std::vector<std::byte> buffer_;
+};
+
+// One rank of a job of two.
+struct Node {
+  using Configure = std::function<void(TcpOptions&)>;
+  Node(Clock& clock, PeerId rank, const Configure& configure = {}) : engine(clock) {
+    engine::EngineOptions engine_options;
+    engine_options.event_thread = false;
+    EXPECT_TRUE(engine.start(engine_options).ok());
+    TcpOptions options;
+    options.rank = rank;
+    options.size = 2;
+    options.job_secret = std::string(32, 's');
+    options.host_identity = "machine";
+    options.host_name = "node" + std::to_string(rank);
+    options.single_host = true;
+    if (configure) configure(options);
+    const engine::Call call(engine);
+    transport = std::make_unique<TcpTransport>(engine, sink, options);
+    card.set("host", "machine");
+    card.set("name", options.host_name);
+    const Status published = transport->publish(card);
+    EXPECT_TRUE(published.ok()) << published.text();
+  }
+  ~Node() {
+    const engine::Call call(engine);
+    transport->expect_goodbye();
+    transport.reset();
+  }
+  void attach(const std::vector<wire::Card>& cards) {
+    const engine::Call call(engine);
+    const Status attached = transport->attach(cards);
+    EXPECT_TRUE(attached.ok()) << attached.text();
+  }
+  void turn() {
+    const engine::Call call(engine);
+    engine.turn();
+  }
+  void post(PeerId peer, SendOp& op) {
+    const engine::Call call(engine);
+    if (transport->post(peer, op)) op.on_taken(op, Status());
+  }
+  Address address() const {
+    std::vector<Address> addresses;
+    EXPECT_TRUE(tcp::decode_addresses(card.get("tcp"), addresses).ok());
+    return addresses.front();
+  }
+
+  engine::Engine engine;
+  TestSink sink;
+  wire::Card card;
+  std::unique_ptr<TcpTransport> transport;
+};
+
+// A listening socket of the test's own on loopback.
+inline Socket open_listener() {
+  Address any;
+  any.family = AF_INET;
+  any.bytes[0] = 127;
+  any.bytes[3] = 1;
+  Socket listener;
+  EXPECT_EQ(Socket::listen(any, listener), 0);
+  return listener;
+}
+
+class TcpTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(key_.set(std::string(32, 's')).ok());
+    nodes_[0] = std::make_unique<Node>(clock_, 0);
+    nodes_[1] = std::make_unique<Node>(clock_, 1);
+  }
+  void attach() {
+    const std::vector<wire::Card> cards{nodes_[0]->card, nodes_[1]->card};
+    nodes_[0]->attach(cards);
+    nodes_[1]->attach(cards);
+  }
+  Node& low() { return *nodes_[0]; }
+  Node& high() { return *nodes_[1]; }
+
+  // Turns until `done`. The kernel moves bytes on its own, so this waits for it; the limit only ends a broken run.
+  void pump(
+      const std::function<bool()>& done, const std::function<void()>& also = [] {}) {
+    for (int turns = 0; !done(); ++turns) {
+      ASSERT_LT(turns, 2'000'000) << "nothing moves any more";
+      for (auto& node : nodes_) {
+        if (node) node->turn();
+      }
+      also();
+    }
+  }
+
+  // A raw connection to rank 1, as a stranger or as a peer played by the test. Blocking.
+  Socket call_rank_1(const char* from = nullptr) {
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_storage storage;
+    Address own;
+    if (from != nullptr && tcp::parse_address(from, own)) {
+      const socklen_t length = own.to_sockaddr(storage);
+      EXPECT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&storage), length), 0) << std::strerror(errno);
+    }
+    const socklen_t length = high().address().to_sockaddr(storage);
+    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&storage), length), 0) << std::strerror(errno);
+    return Socket(fd);
+  }
+  static void send_bytes(const Socket& socket, const void* bytes, std::size_t count) {
+    EXPECT_EQ(::send(socket.fd(), bytes, count, MSG_NOSIGNAL), static_cast<ssize_t>(count));
+  }
+  // True once the other side has closed; whatever it said before is dropped.
+  static bool is_closed(const Socket& socket) {
+    char byte[256];
+    ssize_t count;
+    while ((count = ::recv(socket.fd(), byte, sizeof byte, MSG_DONTWAIT)) > 0) {
+    }
+    return count == 0 || errno != EAGAIN;
+  }
+  // Plays rank 0 through a whole handshake with rank 1.
+  Socket join_as_rank_0() {
+    Socket socket = call_rank_1();
+    wire::Handshake handshake = wire::Handshake::connector(key_, 0, 1, wire::random_nonce());
+    send_bytes(socket, handshake.output(), handshake.output_bytes());
+    pump([&] { return handshake.state() == wire::Handshake::State::kAccepted; },
+         [&] {
+           std::byte bytes[wire::Handshake::kMaxMessageBytes];
+           const ssize_t count = ::recv(socket.fd(), bytes, handshake.wanted(), MSG_DONTWAIT);
+           if (count <= 0) return;
+           handshake.receive(bytes, static_cast<std::size_t>(count));
+           if (handshake.output_bytes() > 0) send_bytes(socket, handshake.output(), handshake.output_bytes());
+         });
+    return socket;
+  }
+  static std::vector<std::byte> frame(std::uint64_t sequence, int tag, std::size_t payload) {
+    wire::FrameHeader header;
+    header.describe(wire::Protocol::kMessages, payload);
+    header.number(static_cast<std::uint32_t>(sequence), 0);
+    header.set_own(0, static_cast<std::uint64_t>(tag));
+    std::vector<std::byte> bytes(wire::kHeaderBytes + payload);
+    std::memcpy(bytes.data(), header.words, sizeof header.words);
+    return bytes;
+  }
+
+  ManualClock clock_;
+  wire::JobKey key_;
+  std::unique_ptr<Node> nodes_[2];
+};
+
+}  // namespace lapwing::net::tcp::tests

@@ -1,0 +1,332 @@
+// Connections that the test breaks at every kind of moment, under two ranks that have agreed to resume. Nothing may be lost, doubled or damaged, and no
+// owner may be told anything but that its frame was delivered.
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "net/scattered_walk_for_tests.h"
+#include "net/tcp/tcp_pair_for_tests.h"
+
+namespace lapwing::net::tcp::tests {
+namespace {
+
+// What becomes of the two sockets of each connection there is, finished or not.
+enum class Cut {
+  kShutdown,  // one end is shut down: what has left still arrives
+  kReset,     // one end drops all it holds, and says so
+  kBoth,      // both ends drop all they hold
+};
+
+class TcpResumeTest : public TcpTest {
+ protected:
+  void SetUp() override {
+    make_nodes();
+    attach();
+  }
+  void make_nodes() {
+    TcpTest::SetUp();
+    for (PeerId rank = 0; rank < 2; ++rank) {
+      nodes_[rank].reset();
+      nodes_[rank] = std::make_unique<Node>(clock_, rank, [](TcpOptions& options) { options.resume = Choice::kOn; });
+    }
+  }
+  void TearDown() override {
+    const auto closed = std::move(nodes_[0]);  // the goodbye that the other sees
+  }
+
+  void pump(const std::function<bool()>& done) {
+    TcpTest::pump(done, [this] { clock_.advance(100'000); });
+  }
+  void get_acquainted() {
+    TestOp there(1, 100), back(2, 100);
+    low().post(1, there);
+    high().post(0, back);
+    pump([&] { return high().sink.tags.size() == 1 && low().sink.tags.size() == 1; });
+    pump([&] { return there.completions == 1 && back.completions == 1; });
+    forget();
+  }
+  void forget() {
+    for (auto& node : nodes_) {
+      node->sink.tags.clear();
+      node->sink.headers = 0;
+    }
+  }
+  bool both_open() {
+    return low().transport->link_state(1) == LinkState::kOpen && high().transport->link_state(0) == LinkState::kOpen;
+  }
+  std::uint64_t resumed() {
+    return low().transport->counters().connections_resumed + high().transport->counters().connections_resumed;
+  }
+
+  // The sockets of connections between the two ranks; the one that the lower rank's listening socket has made, or that calls it, is even.
+  static std::vector<int> connections() {
+    std::vector<int> found;
+    for (int fd = 3; fd < 1024; ++fd) {
+      sockaddr_storage peer;
+      socklen_t length = sizeof peer;
+      if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length) == 0 && peer.ss_family == AF_INET) found.push_back(fd);
+    }
+    return found;
+  }
+  static void reset(int fd) {
+    sockaddr_storage nobody{};
+    nobody.ss_family = AF_UNSPEC;
+    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&nobody), sizeof(sockaddr_in)), 0) << std::strerror(errno);
+  }
+  // `end`: which of two.
+  static void cut(Cut how, std::size_t end) {
+    const std::vector<int> fds = connections();
+    for (std::size_t i = 0; i < fds.size(); ++i) {
+      if (how != Cut::kBoth && i % 2 != end) continue;
+      if (how == Cut::kShutdown)
+        ::shutdown(fds[i], SHUT_RDWR);
+      else
+        reset(fds[i]);
+    }
+  }
+
+  void expect_nothing_lost() {
+    EXPECT_TRUE(low().sink.lost.empty()) << low().sink.lost.front();
+    EXPECT_TRUE(high().sink.lost.empty()) << high().sink.lost.front();
+    EXPECT_TRUE(low().sink.intact && high().sink.intact);
+  }
+};
+
+constexpr Cut kCuts[] = {Cut::kShutdown, Cut::kReset, Cut::kBoth};
+
+TEST_F(TcpResumeTest, AnIdleConnectionIsMadeAgain) {
+  get_acquainted();
+  std::uint64_t before = 0;
+  for (const Cut how : kCuts) {
+    for (const std::size_t end : {0u, 1u}) {
+      cut(how, end);
+      pump([&] { return both_open() && resumed() >= before + 2; });
+      before = resumed();
+      TestOp there(3, 5000), back(4, 5000);
+      low().post(1, there);
+      high().post(0, back);
+      pump([&] { return high().sink.tags.size() == 1 && low().sink.tags.size() == 1; });
+      pump([&] { return there.completions == 1 && back.completions == 1; });
+      forget();
+    }
+  }
+  expect_nothing_lost();
+}
+
+// The payload lands once more where the sink has said, and the sink hears of the frame once.
+TEST_F(TcpResumeTest, ALongFrameGoesOnFromItsBeginning) {
+  get_acquainted();
+  for (const Cut how : kCuts) {
+    for (const std::size_t end : {0u, 1u}) {
+      for (const bool upwards : {true, false}) {
+        Node &from = upwards ? low() : high(), &to = upwards ? high() : low();
+        TestOp op(9, 24 << 20);
+        from.post(upwards ? 1 : 0, op);
+        pump([&] { return to.sink.headers == 1; });
+        ASSERT_TRUE(to.sink.tags.empty()) << "the test wants the frame to be half here";
+        cut(how, end);
+        pump([&] { return to.sink.tags.size() == 1 && op.completions == 1; });
+        EXPECT_EQ(op.why, "");
+        EXPECT_EQ(to.sink.headers, 1);
+        forget();
+      }
+    }
+  }
+  expect_nothing_lost();
+}
+
+TEST_F(TcpResumeTest, AScatteredFrameGoesOnFromItsBeginning) {
+  get_acquainted();
+  for (const bool short_segments : {false, true}) {
+    Bytes content(8 << 20);
+    for (std::size_t i = 0; i < content.size(); ++i) content[i] = pattern(5, i);
+    ScatteredWalk walk(content, short_segments);
+    TestOp op(5);
+    op.walk = &walk;
+    op.header.describe(wire::Protocol::kMessages, content.size());
+    low().post(1, op);
+    pump([&] { return high().sink.headers == 1; });
+    cut(Cut::kBoth, 0);
+    pump([&] { return high().sink.tags.size() == 1 && op.completions == 1; });
+    forget();
+  }
+  expect_nothing_lost();
+}
+
+// Attempts to connect again are cut as well, at every step of their handshakes.
+TEST_F(TcpResumeTest, ABreakDuringTheHandshakeIsNoOther) {
+  get_acquainted();
+  for (int turns = 0; turns < 40; ++turns) {
+    TestOp there(3, 9000), back(4, 9000);
+    low().post(1, there);
+    high().post(0, back);
+    cut(Cut::kReset, 0);
+    for (int i = 0; i < turns; ++i) (i % 2 == 0 ? low() : high()).turn();
+    cut(static_cast<Cut>(turns % 3), static_cast<std::size_t>(turns % 2));
+    pump([&] { return high().sink.tags.size() == 1 && low().sink.tags.size() == 1; });
+    pump([&] { return there.completions == 1 && back.completions == 1; });
+    forget();
+  }
+  expect_nothing_lost();
+}
+
+TEST_F(TcpResumeTest, TrafficSurvivesManyBreaks) {
+  get_acquainted();
+  std::mt19937 random(1);
+  constexpr int kFrames = 600;
+  std::deque<TestOp> ops[2];
+  for (int tag = 0; tag < kFrames; ++tag) {
+    for (PeerId rank = 0; rank < 2; ++rank) {
+      const unsigned kind = random() % 8;
+      const std::size_t bytes = kind < 5 ? random() % 300 : kind < 7 ? random() % 70'000 : random() % 2'000'000;
+      ops[rank].emplace_back(tag, bytes);
+      nodes_[rank]->post(1 - rank, ops[rank].back());
+    }
+    for (unsigned turns = random() % 4; turns > 0; --turns) nodes_[random() % 2]->turn();
+    clock_.advance(100'000);
+    if (random() % 10 == 0) cut(static_cast<Cut>(random() % 3), random() % 2);
+  }
+  pump([&] { return low().sink.tags.size() == kFrames && high().sink.tags.size() == kFrames; });
+  pump([&] { return low().transport->flushed() && high().transport->flushed(); });
+  for (auto& node : nodes_) {
+    for (int tag = 0; tag < kFrames; ++tag) ASSERT_EQ(node->sink.tags[static_cast<std::size_t>(tag)], tag);
+  }
+  for (auto& sent : ops) {
+    pump([&] { return std::all_of(sent.begin(), sent.end(), [](const TestOp& op) { return op.completions == 1; }); });
+    for (const TestOp& op : sent) EXPECT_EQ(op.why, "");
+  }
+  EXPECT_GT(resumed(), 20u);
+  expect_nothing_lost();
+}
+
+// A sender that waits gets its memory back without a word from the receiver.
+TEST_F(TcpResumeTest, AFrameIsCopiedForASenderThatWaits) {
+  get_acquainted();
+  TestOp op(7, 64 << 10);
+  low().post(1, op);
+  EXPECT_EQ(op.completions, 0) << "it lies where its owner has it";
+  for (int i = 0; i < 100 && op.completions == 0; ++i) low().turn();
+  EXPECT_EQ(op.completions, 1);
+  for (std::byte& byte : op.payload) byte = std::byte{0};
+  cut(Cut::kBoth, 0);
+  pump([&] { return high().sink.tags.size() == 1; });
+  expect_nothing_lost();
+}
+
+// An owner that counts its undelivered frames may hand over the next one as soon as the first has left.
+TEST_F(TcpResumeTest, TakenAndDeliveredAreTwo) {
+  get_acquainted();
+  struct Count : Undelivered {
+    Count() : Undelivered([](Undelivered& all, const Status& status) noexcept {
+      EXPECT_TRUE(status.ok());
+      ++static_cast<Count&>(all).times;
+    }) {}
+    int times = 0;
+  } count;
+  TestOp op(7, 6 << 20);  // more than is copied
+  op.undelivered = &count;
+  low().post(1, op);
+  pump([&] { return op.completions == 1; });
+  EXPECT_FALSE(count.none());
+  pump([&] { return count.none(); });
+  EXPECT_EQ(count.times, 1);
+  EXPECT_EQ(high().sink.tags.size(), 1u) << "told before it was delivered";
+  expect_nothing_lost();
+}
+
+TEST_F(TcpResumeTest, AStreamInOneDirectionIsAcknowledged) {
+  get_acquainted();
+  constexpr int kFrames = 4000;
+  std::deque<TestOp> ops;
+  for (int tag = 0; tag < kFrames; ++tag) {
+    ops.emplace_back(tag, 3000);  // 12 MB in all: far more than is kept
+    low().post(1, ops.back());
+    if (tag % 16 == 0) high().turn();
+  }
+  pump([&] { return high().sink.tags.size() == kFrames; });
+  pump([&] { return std::all_of(ops.begin(), ops.end(), [](const TestOp& op) { return op.completions == 1; }); });
+  expect_nothing_lost();
+}
+
+// Its host says at once that nothing listens there any more.
+TEST_F(TcpResumeTest, APeerThatHasEndedIsNotWaitedFor) {
+  get_acquainted();
+  for (int fd = 3; fd < 1024; ++fd) {
+    int listens = 0;
+    socklen_t length = sizeof listens;
+    if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens != 0) ::shutdown(fd, SHUT_RDWR);
+  }
+  cut(Cut::kReset, 0);
+  const std::int64_t before = clock_.now();
+  pump([&] { return !low().sink.lost.empty() && !high().sink.lost.empty(); });
+  EXPECT_LT(clock_.now() - before, 10 * kSecond);
+  EXPECT_NE(high().sink.lost[0].find("rank 1 on host node1 lost its connection to rank 0 on host node0"), std::string::npos)
+      << high().sink.lost[0];
+}
+
+TEST_F(TcpResumeTest, APeerThatHasGivenUpIsNotWaitedFor) {
+  get_acquainted();
+  high().sink.refuse = "no such receive";
+  TestOp op(1);
+  low().post(1, op);
+  const std::int64_t before = clock_.now();
+  pump([&] { return !high().sink.lost.empty() && !low().sink.lost.empty(); });
+  EXPECT_LT(clock_.now() - before, 10 * kSecond);
+}
+
+TEST_F(TcpResumeTest, AGoodbyeIsNoBreak) {
+  get_acquainted();
+  nodes_[0].reset();
+  pump([&] { return high().transport->link_state(0) == LinkState::kFinished; });
+  nodes_[0] = std::make_unique<Node>(clock_, 0);  // for TearDown
+}
+
+// One side that does not want to is enough.
+TEST_F(TcpTest, ABreakIsTheEndWhereOneSideDoesNotResume) {
+  nodes_[0] = std::make_unique<Node>(clock_, 0, [](TcpOptions& options) { options.resume = Choice::kOff; });
+  nodes_[1] = std::make_unique<Node>(clock_, 1, [](TcpOptions& options) { options.resume = Choice::kOn; });
+  attach();
+  TestOp there(1);
+  high().post(0, there);
+  pump([&] { return low().sink.tags.size() == 1; });
+  low().sink.refuse = "enough";
+  TestOp again(2);
+  high().post(0, again);
+  pump([&] { return high().sink.lost.size() == 1 && low().sink.lost.size() == 1; });
+  EXPECT_EQ(high().transport->link_state(0), LinkState::kLost);
+}
+
+// No address of the peer can be reached any more, and none refuses: only time tells.
+class TcpCutTest : public TcpResumeTest {
+ protected:
+  void SetUp() override {
+    make_nodes();
+    low().card.set("tcp", "240.0.0.1:9/8");
+    attach();
+  }
+};
+
+TEST_F(TcpCutTest, ABreakHasATime) {
+  TestOp first(1), second(2, 5000);
+  low().post(1, first);
+  pump([&] { return high().sink.tags.size() == 1 && first.completions == 1 && both_open(); });
+  cut(Cut::kBoth, 0);
+  const std::int64_t before = clock_.now();
+  for (int turns = 0; high().sink.lost.empty() && turns < 10'000; ++turns) {
+    if (turns == 100) high().post(0, second);
+    high().turn();  // and never the other
+    clock_.advance(kSecond / 20);
+  }
+  ASSERT_EQ(high().sink.lost.size(), 1u);
+  EXPECT_GE(clock_.now() - before, 60 * kSecond);
+  EXPECT_LT(clock_.now() - before, 62 * kSecond);
+  for (const char* part : {"rank 1 on host node1 lost its connection to rank 0 on host node0 (127.0.0.1:",
+                           ". No other connection could be made for 60 s; LAPWING_PEER_TIMEOUT says how long to try. The last try: ",
+                           "240.0.0.1:9"})
+    EXPECT_NE(high().sink.lost[0].find(part), std::string::npos) << high().sink.lost[0];
+  EXPECT_EQ(second.completions, 1);
+  EXPECT_EQ(second.why, high().sink.lost[0]);
+}
+
+}  // namespace
+}  // namespace lapwing::net::tcp::tests
