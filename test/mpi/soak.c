@@ -2,11 +2,13 @@
    blocking and non-blocking collectives on several communicators, completed in every way, with computing and sleeping
    between the calls.
 
-     soak [SEED [OPERATIONS [THREADS]]]
+     soak [SEED [OPERATIONS [THREADS [MS]]]]
 
    All ranks make the same plan from the seed (Worker.plan); how and when a rank does its part is its own affair
    (Worker.own). Every byte received is checked. With THREADS, that many threads per rank each follow a plan of their
-   own, on communicators of their own. test/README.md says how to run it for long. */
+   own, on communicators of their own. With MS, each rank breaks one of its TCP connections every so many milliseconds at
+   most (LAPWING_RESUME=on). test/README.md says how to run it for long. */
+#include "breaker.h"
 #include "soak_collectives.h"
 #include "soak_support.h"
 
@@ -379,11 +381,16 @@ int main(int argc, char** argv) {
   const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
   const long operations = argc > 2 ? atol(argv[2]) : 2000;
   const int threads = argc > 3 ? atoi(argv[3]) : 0;
+  const int break_ms = argc > 4 ? atoi(argv[4]) : 0;
+  Breaker breaker;
   const int wanted = threads > 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
   int provided;
   OK(MPI_Init_thread(&argc, &argv, wanted, &provided));
   CHECK(provided >= wanted && threads <= kMostThreads);
   const double began = MPI_Wtime();
+  int rank;
+  OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  if (break_ms > 0) CHECK(breaker_start(&breaker, seed * 31 + (uint64_t)rank, break_ms) == 0);
   if (threads > 0) plans = threads;
   for (int t = 0; t < plans; ++t) prepare(&workers[t], seed, t, operations);
   if (workers[0].rank == 0)
@@ -403,5 +410,6 @@ int main(int argc, char** argv) {
   if (workers[0].rank == 0)
     printf("soak: seed %llu: done in %.1f s\n", (unsigned long long)seed, MPI_Wtime() - began);
   OK(MPI_Finalize());
+  if (break_ms > 0) CHECK(breaker_stop(&breaker) > 0);
   return 0;
 }
