@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -15,10 +17,8 @@
 
 #include "base/settings.h"
 #include "net/network.h"
+#include "net/registry.h"
 #include "net/scattered_walk_for_tests.h"
-#include "net/self/self_transport.h"
-#include "net/shm/shm_transport.h"
-#include "net/tcp/tcp_transport.h"
 
 namespace lapwing::net {
 
@@ -49,6 +49,7 @@ struct TestOp : SendOp {
       auto& self = static_cast<TestOp&>(op);
       EXPECT_EQ(posts_running, 0);
       ++self.completions;
+      if (self.pending != nullptr) --*std::exchange(self.pending, nullptr);
       self.failed = !status.ok();
       self.why = status.text();
       if (self.then) self.then(self);
@@ -66,6 +67,7 @@ struct TestOp : SendOp {
   Bytes bytes;
   std::function<void(TestOp&)> then;
   int completions = 0;
+  int* pending = nullptr;  // counts those of a node
   bool failed = false;
   std::string why;
 };
@@ -112,47 +114,37 @@ class TestSink final : public FrameSink {
   std::map<PeerId, Bytes> buffers_;
 };
 
-struct Kind {
-  const char* name;
-  std::unique_ptr<Transport> (*make)(engine::Engine&, const Sinks&, const NetworkConfig&);
-  bool loops_back;       // one rank that talks to itself
-  bool notices_closing;  // a peer that breaks off, or whom we break off with, learns of it
+// A transport of the registry, with or without what may be set for it.
+struct Case {
+  TransportKind kind;
+  bool resumes;  // LAPWING_RESUME
+  // One rank that talks to itself.
+  bool loops_back() const noexcept { return kind.always; }
 };
 
-template <typename T>
-std::unique_ptr<Transport> make(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config) {
-  return std::make_unique<T>(engine, sinks, config);
+inline std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (const TransportKind& kind : transport_kinds()) {
+    cases.push_back({kind, false});
+    if (!kind.always) cases.push_back({kind, true});
+  }
+  return cases;
 }
-
-inline std::unique_ptr<Transport> make_tcp(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config) {
-  TcpOptions options;
-  options.rank = config.rank;
-  options.size = config.size;
-  options.job_secret = config.job_secret;
-  options.host_identity = config.host_identity;
-  options.host_name = config.host_name;
-  options.single_host = true;
-  return std::make_unique<TcpTransport>(engine, sinks, options);
-}
-
-inline constexpr Kind kKinds[] = {
-    {"self", &make<SelfTransport>, true, false},
-    {"shm", &make<ShmTransport>, false, false},
-    {"tcp", &make_tcp, false, true},
-};
 
 // One rank: an engine, a sink and the transport between them.
 struct Node {
-  Node(const Kind& kind, PeerId rank, std::uint32_t size, const engine::EngineOptions& options) {
+  Node(const Case& with, PeerId rank, std::uint32_t size, const engine::EngineOptions& options) {
     config.rank = rank;
     config.size = size;
     config.job_secret = std::string(32, 's');
     config.host_identity = "this-host";
     config.host_name = "this-host";
+    config.single_host = true;
+    settings.resume = with.resumes ? Choice::kOn : Choice::kOff;
     settings.single_copy = Choice::kOn;  // whether it pays on this machine or not
     config.settings = &settings;
     EXPECT_TRUE(engine.start(options).ok());
-    transport = kind.make(engine, sink, config);
+    transport = with.kind.make(engine, sink, config);
   }
   ~Node() {
     close();
@@ -168,11 +160,14 @@ struct Node {
     const engine::Call call(engine);
     engine.turn();
   }
-  void post(PeerId peer, SendOp& op) {
+  void post(PeerId peer, TestOp& op) {
     const engine::Call call(engine);
+    ++pending;
+    op.pending = &pending;
     post_and_tell(*transport, peer, op);
   }
 
+  int pending = 0;  // posts that have not been taken
   SteadyClock clock;
   Settings settings;
   engine::Engine engine{clock};
@@ -181,7 +176,7 @@ struct Node {
   std::unique_ptr<Transport> transport;
 };
 
-class Conformance : public testing::TestWithParam<Kind> {
+class Conformance : public testing::TestWithParam<Case> {
  protected:
   // Ranks that progress only inside turn(), and always go to sleep when they wait.
   void SetUp() override {
@@ -192,7 +187,7 @@ class Conformance : public testing::TestWithParam<Kind> {
   }
 
   void open(const engine::EngineOptions& options) {
-    const std::uint32_t size = GetParam().loops_back ? 1 : 2;
+    const std::uint32_t size = GetParam().loops_back() ? 1 : 2;
     second_.reset();
     first_.reset();
     std::vector<wire::Card> cards(size);
@@ -226,7 +221,7 @@ class Conformance : public testing::TestWithParam<Kind> {
   Node& receiver() { return second_ ? *second_ : *first_; }
   PeerId receiver_rank() const { return second_ ? 1 : 0; }
 
-  void post(SendOp& op) { sender().post(receiver_rank(), op); }
+  void post(TestOp& op) { sender().post(receiver_rank(), op); }
 
   // Turns both ranks until `done`. The limit only ends a broken run.
   void pump(const std::function<bool()>& done) {
@@ -241,7 +236,7 @@ class Conformance : public testing::TestWithParam<Kind> {
     }
   }
   void pump_until_received(std::size_t frames) {
-    pump([&] { return receiver().sink.received.size() >= frames; });
+    pump([&] { return receiver().sink.received.size() >= frames && sender().pending == 0; });
   }
   // So that a transport with lazy connections has one.
   void get_acquainted() {
@@ -251,6 +246,14 @@ class Conformance : public testing::TestWithParam<Kind> {
     pump([&] { return receiver().sink.received.size() == 1 && op.completions == 1; });
     receiver().sink.received.clear();
     receiver().sink.headers = 0;
+  }
+
+  // By event threads alone.
+  void wait_until_taken(const std::deque<TestOp>& ops) {
+    for (bool all = false; !all; std::this_thread::yield()) {
+      const engine::Call call(sender().engine);
+      all = std::all_of(ops.begin(), ops.end(), [](const TestOp& op) { return op.completions == 1; });
+    }
   }
 
   std::unique_ptr<Node> first_, second_;

@@ -17,9 +17,9 @@ bool suits_all(const NetworkConfig&, bool) {
 }
 
 constexpr TransportKind kKinds[] = {
-    {"self", true, &suits_all, &make<SelfTransport>},
-    {"shm", false, &ShmTransport::suits, &make<ShmTransport>},
-    {"tcp", false, &suits_all, &make<TcpTransport>},
+    {"self", false, true, &suits_all, &make<SelfTransport>},
+    {"shm", false, false, &ShmTransport::suits, &make<ShmTransport>},
+    {"tcp", true, false, &suits_all, &make<TcpTransport>},
 };
 
 }  // namespace

@@ -114,6 +114,7 @@ void Connector::try_again() noexcept {
 void Connector::on_ready(Connection& connection, std::uint32_t events) noexcept {
   if (connected_) return advance();
   if (const int error = connection.socket().pending_error(); error != 0) {
+    if (error == ECONNRESET) return closed_by_peer();  // it stood for a moment
     note_refusal(error);
     return give_up_candidate(std::strerror(error));
   }

@@ -94,15 +94,25 @@ void Link::flush_and_tell() noexcept {
   queue_.tell();
 }
 
+// What is on a list of the transport's is work under way.
+void Link::list(bool& listed, std::vector<Link*>& links) noexcept {
+  if (std::exchange(listed, true)) return;
+  links.push_back(this);
+  shared_.engine.hold();
+}
+
+void Link::unlist(bool& listed, std::vector<Link*>& links) noexcept {
+  if (!std::exchange(listed, false)) return;
+  std::erase(links, this);
+  shared_.engine.unhold();
+}
+
 void Link::note_loans() noexcept {
-  if (queue_.lends() && !std::exchange(lending_, true)) shared_.lending.push_back(this);
+  if (queue_.lends()) list(lending_, shared_.lending);
 }
 
 void Link::copy_kept() noexcept {
-  if (!queue_.copy_kept()) {
-    std::erase(shared_.lending, this);
-    lending_ = false;
-  }
+  if (!queue_.copy_kept()) unlist(lending_, shared_.lending);
   queue_.tell();
 }
 
@@ -184,15 +194,13 @@ void Link::take_acknowledgements() noexcept {
     return lose(diagnosis_.violation(connection_->remote(), Status::error(MPI_ERR_OTHER, "it acknowledges a frame that has not left")));
   queue_.tell();
   note_loans();
-  if (!channel_.owes_acknowledgement() || std::exchange(owing_, true)) return;
-  shared_.owing.push_back(this);
-  shared_.engine.hold();
+  if (!channel_.owes_acknowledgement()) return;
+  list(owing_, shared_.owing);
   shared_.engine.want_turn();
 }
 
 void Link::acknowledge() noexcept {
-  if (!std::exchange(owing_, false)) return;
-  shared_.engine.unhold();
+  unlist(owing_, shared_.owing);
   if (state_ != State::kOpen || !channel_.owes_acknowledgement()) return;
   wire::FrameHeader frame = wire::channel_frame(wire::ChannelWord::kAcknowledge);
   if (queue_.copy(frame, nullptr, nullptr)) flush_and_tell();

@@ -132,6 +132,8 @@ class Link final : public ConnectionUser, public ConnectorUser {
   void flush_and_tell() noexcept;
   void receive() noexcept;
   void judge_reading(Inbox::Result result) noexcept;
+  void list(bool& listed, std::vector<Link*>& links) noexcept;
+  void unlist(bool& listed, std::vector<Link*>& links) noexcept;
   void note_loans() noexcept;
   void take_acknowledgements() noexcept;
   void keep_engine_awake() noexcept;
@@ -180,7 +182,8 @@ class Link final : public ConnectionUser, public ConnectorUser {
   bool resumes_ = false;  // both sides have agreed to it
   bool watch_only_ = false;  // connecting for watch_over()
   std::uint64_t frame_limit_ = wire::kLeastFrameLimit;
-  std::uint64_t attempt_ = 0;  // counts connections, as agreed with the peer
+  std::uint64_t attempt_ = 0;          // counts the attempts of this pair, as far as this side knows
+  std::uint64_t last_connection_ = 0;  // the number of the connection that stood last, as agreed with the peer
   static constexpr std::int64_t kReached = -1;
   std::int64_t unreached_since_ = kReached;  // by watch_over(), or since the connection broke
   std::int64_t connecting_since_ = 0;

@@ -98,6 +98,8 @@ void Link::on_unreachable(Status why) noexcept {
 }
 
 wire::Verdict Link::judge(const wire::Terms& theirs) noexcept {
+  // An attempt of before the last connection, which its maker has given up: what it says of the peer is no longer so.
+  if (resumes_ && theirs.position.attempt <= last_connection_) return wire::Verdict::kDuplicate;
   switch (state_) {
     case State::kIdle:
     case State::kAwaiting:
@@ -107,7 +109,7 @@ wire::Verdict Link::judge(const wire::Terms& theirs) noexcept {
       return ours_wins ? wire::Verdict::kDuplicate : wire::Verdict::kAccepted;
     }
     case State::kOpen:
-      if (!resumes_ || theirs.position.attempt <= attempt_) return wire::Verdict::kDuplicate;
+      if (!resumes_) return wire::Verdict::kDuplicate;
       // The peer has noticed that this connection is of no use any more.
       why_broken_ = diagnosis_.broken(connection_->remote(), "given up by the peer");
       leave_connection();
@@ -130,7 +132,7 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
   const wire::Position theirs = handshake.peer_position();
   const bool resumes = handshake.has(wire::kFeatureResume);
   frame_limit_ = handshake.peer_terms().frame_limit;
-  attempt_ = std::max(attempt_, theirs.attempt);
+  last_connection_ = attempt_ = std::max(attempt_, theirs.attempt);
   unreached_since_ = kReached;
   connection_ = std::move(connection);
   connection_->hand_over(*this);
@@ -233,7 +235,8 @@ void Link::lose(Status why) noexcept {
 void Link::end(State state, Status why) noexcept {
   state_ = state;
   failure_ = std::move(why);
-  if (std::exchange(owing_, false)) shared_.engine.unhold();
+  unlist(owing_, shared_.owing);
+  unlist(lending_, shared_.lending);
   shared_.forget(*this);
   burst_.flushed();
   shared_.engine.cancel_timer(await_);

@@ -184,7 +184,9 @@ TEST_F(TcpResumeTest, TrafficSurvivesManyBreaks) {
     }
     for (unsigned turns = random() % 4; turns > 0; --turns) nodes_[random() % 2]->turn();
     clock_.advance(100'000);
-    if (random() % 10 == 0) cut(static_cast<Cut>(random() % 3), random() % 2);
+    if (tag % 20 != 0) continue;
+    if (tag % 40 == 0) pump([&] { return both_open(); });  // else in whatever state it is
+    cut(static_cast<Cut>(random() % 3), random() % 2);
   }
   pump([&] { return low().sink.tags.size() == kFrames && high().sink.tags.size() == kFrames; });
   pump([&] { return low().transport->flushed() && high().transport->flushed(); });
@@ -195,7 +197,7 @@ TEST_F(TcpResumeTest, TrafficSurvivesManyBreaks) {
     pump([&] { return std::all_of(sent.begin(), sent.end(), [](const TestOp& op) { return op.completions == 1; }); });
     for (const TestOp& op : sent) EXPECT_EQ(op.why, "");
   }
-  EXPECT_GT(resumed(), 20u);
+  EXPECT_GE(resumed(), 20u);
   expect_nothing_lost();
 }
 
@@ -301,7 +303,7 @@ class TcpCutTest : public TcpResumeTest {
  protected:
   void SetUp() override {
     make_nodes();
-    low().card.set("tcp", "240.0.0.1:9/8");
+    low().card.set("tcp", "224.0.0.1:9/8");
     attach();
   }
 };
@@ -322,7 +324,7 @@ TEST_F(TcpCutTest, ABreakHasATime) {
   EXPECT_LT(clock_.now() - before, 62 * kSecond);
   for (const char* part : {"rank 1 on host node1 lost its connection to rank 0 on host node0 (127.0.0.1:",
                            ". No other connection could be made for 60 s; LAPWING_PEER_TIMEOUT says how long to try. The last try: ",
-                           "240.0.0.1:9"})
+                           "224.0.0.1:9"})
     EXPECT_NE(high().sink.lost[0].find(part), std::string::npos) << high().sink.lost[0];
   EXPECT_EQ(second.completions, 1);
   EXPECT_EQ(second.why, high().sink.lost[0]);

@@ -200,7 +200,7 @@ void TcpTransport::acknowledge(bool moved) noexcept {
   constexpr unsigned kMostPolls = 8;
   if (moved && ++polls_owing_ < kMostPolls) return;
   polls_owing_ = 0;
-  for (tcp::Link* link : std::exchange(shared_.owing, {})) link->acknowledge();
+  while (!shared_.owing.empty()) shared_.owing.back()->acknowledge();
 }
 
 bool TcpTransport::flushed() const noexcept {
