@@ -4,6 +4,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 lab up 2 || die "lab up"
+export LAPWING_RESUME=auto
 
 # The ranks break their own, at any moment.
 on "h1 h2" "$programs/soak" 12 300 0 30 || die "connections that ranks break"

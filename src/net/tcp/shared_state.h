@@ -33,7 +33,7 @@ struct TcpOptions {
   std::int64_t connect_timeout = 10'000'000'000;   // ns, for all addresses of a peer together
   std::int64_t handshake_timeout = 5'000'000'000;  // ns, for whoever connects to this rank
   std::int64_t peer_timeout = 60'000'000'000;      // ns, for a host that does not answer any more
-  Choice resume = Choice::kAuto;                   // LAPWING_RESUME
+  Choice resume = Choice::kOff;                    // LAPWING_RESUME
   std::uint32_t frame_limit = static_cast<std::uint32_t>(wire::kMaxPayloadBytes);  // payload bytes that this rank takes
 };
 
