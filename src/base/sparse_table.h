@@ -1,4 +1,4 @@
-// A table indexed by rank of which only the touched parts exist: a rank of a job of thousands has to do with few others.
+// A table by process of which only the touched parts exist: a rank of a job of thousands has to do with few others.
 //
 // One look costs two loads, against one for a plain array; a hash table, which would save a little more memory, costs more
 // on every message. Elements never move.
@@ -10,12 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/process_id.h"
+
 namespace lapwing {
 
 template <typename T>
 class SparseTable {
  public:
-  // Called once for each element, right after it was made and before anybody sees it.
+  // Called once for each element, right after it was made and before its first use.
   using Prepare = std::function<void(std::size_t index, T& element)>;
 
   SparseTable() = default;
@@ -27,15 +29,25 @@ class SparseTable {
     prepare_ = std::move(prepare);
   }
 
+  // There are more elements now; those that exist stay where they are.
+  void grow(std::size_t size) {
+    chunks_.resize((size + kChunk - 1) / kChunk);
+    const std::size_t before = std::exchange(size_, size);
+    if (!prepare_ || before % kChunk == 0 || before == size || !chunks_[before / kChunk]) return;
+    for (std::size_t i = before; i < size && i % kChunk != 0; ++i) prepare_(i, chunks_[i / kChunk][i % kChunk]);
+  }
+
   std::size_t size() const noexcept { return size_; }
 
+  T& operator[](ProcessId process) { return (*this)[process.index]; }
   T& operator[](std::size_t index) {
     auto& chunk = chunks_[index / kChunk];
     if (!chunk) [[unlikely]]
       make(index / kChunk);
     return chunk[index % kChunk];
   }
-  // Null when nobody has touched that part of the table.
+  // Null when that part of the table is untouched.
+  const T* find(ProcessId process) const noexcept { return find(process.index); }
   const T* find(std::size_t index) const noexcept {
     const auto& chunk = chunks_[index / kChunk];
     return chunk ? &chunk[index % kChunk] : nullptr;

@@ -19,7 +19,7 @@ struct GroupDrop {
 using GroupRef = std::unique_ptr<comm::Group, GroupDrop>;
 
 struct Rank {
-  explicit Rank(const HostMemoryForTests& memory) : host(memory, {4, 7, 9}) { pool.on_open(host); }
+  explicit Rank(const HostMemoryForTests& memory) : host(memory, {{4}, {7}, {9}}) { pool.on_open(host); }
   HostViewForTests host;
   AreaPool pool;
 };
@@ -42,16 +42,16 @@ class AreaPoolTest : public testing::Test {
   }
   AreaPool& pool(int rank) { return ranks_[static_cast<std::size_t>(rank)]->pool; }
   const std::vector<std::uint32_t>& notified(int rank) { return ranks_[static_cast<std::size_t>(rank)]->host.notified; }
-  static GroupRef group(const std::vector<comm::ProcessId>& members, int rank) {
+  static GroupRef group(const std::vector<ProcessId>& members, int rank) {
     return GroupRef(comm::Group::make(members, members[static_cast<std::size_t>(rank)]));
   }
-  std::unique_ptr<SharedArea> open(unsigned number, const std::vector<comm::ProcessId>& members, int rank) {
+  std::unique_ptr<SharedArea> open(unsigned number, const std::vector<ProcessId>& members, int rank) {
     return pool(rank).open_area(number, *group(members, rank));
   }
   // All ranks at one area, in the order of the host.
   std::vector<std::unique_ptr<SharedArea>> open(unsigned number) {
     std::vector<std::unique_ptr<SharedArea>> made;
-    for (int rank = 0; rank < static_cast<int>(kRanks); ++rank) made.push_back(open(number, {4, 7, 9}, rank));
+    for (int rank = 0; rank < static_cast<int>(kRanks); ++rank) made.push_back(open(number, {{4}, {7}, {9}}, rank));
     return made;
   }
   AreaMemory world() const { return {memory_.base() + AreaMemory::kPage, kRanks}; }
@@ -93,11 +93,11 @@ TEST_F(AreaPoolTest, OthersFindAnAreaByItsKeyUntilItIsGivenBack) {
 }
 
 TEST_F(AreaPoolTest, OnlyRanksOfThisHostMeet) {
-  EXPECT_TRUE(pool(0).all_here(*group({9, 4}, 0)));
-  EXPECT_FALSE(pool(0).all_here(*group({4, 5}, 0)));
-  EXPECT_EQ(open(1, {4, 5}, 0), nullptr);
-  EXPECT_EQ(open(1, {4, 1000}, 0), nullptr);
-  EXPECT_EQ(open(AreaPool::kCount, {4, 7}, 0), nullptr);
+  EXPECT_TRUE(pool(0).all_here(*group({{9}, {4}}, 0)));
+  EXPECT_FALSE(pool(0).all_here(*group({{4}, {5}}, 0)));
+  EXPECT_EQ(open(1, {{4}, {5}}, 0), nullptr);
+  EXPECT_EQ(open(1, {{4}, {1000}}, 0), nullptr);
+  EXPECT_EQ(open(AreaPool::kCount, {{4}, {7}}, 0), nullptr);
 }
 
 TEST_F(AreaPoolTest, TheLastToLeaveGivesTheAreaBackAndItsRoundsGoOn) {
@@ -207,7 +207,7 @@ TEST_F(AreaPoolTest, ALostMemberEndsTheWait) {
   EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kAll, 0), SharedArea::Outlook::kNever)
       << "nor does one that begins later";
   EXPECT_STREQ(areas[0]->why_never().text(), "gone");
-  auto later = open(pool(0).claim(kKey), {4, 9}, 0);
+  auto later = open(pool(0).claim(kKey), {{4}, {9}}, 0);
   EXPECT_EQ(later->watch(watcher, 1, 0), SharedArea::Outlook::kNever) << "nor one at an area that is opened later";
 }
 
@@ -259,13 +259,13 @@ TEST_F(AreaPoolTest, ARankThatOpensLateFindsTheRoundWithWhichTheUseBegan) {
   const unsigned number = pool(0).claim(kKey);
   for (std::uint64_t use = 0; use < 2; ++use) {
     for (int rank = 0; rank < 3; ++rank) {  // each opens when the one before has left
-      auto area = open(number, {4, 7, 9}, rank);
+      auto area = open(number, {{4}, {7}, {9}}, rank);
       EXPECT_EQ(area->take_rounds(3), use * 3);
     }
   }
   // A rank that took fewer rounds than the others, in a program that is wrong, does not take the next use back into theirs.
-  for (int rank = 0; rank < 3; ++rank) open(number, {4, 7, 9}, rank)->take_rounds(rank == 2 ? 1 : 4);
-  EXPECT_EQ(open(number, {4, 7, 9}, 0)->take_rounds(1), 10u);
+  for (int rank = 0; rank < 3; ++rank) open(number, {{4}, {7}, {9}}, rank)->take_rounds(rank == 2 ? 1 : 4);
+  EXPECT_EQ(open(number, {{4}, {7}, {9}}, 0)->take_rounds(1), 10u);
 }
 
 TEST_F(AreaPoolTest, APostThatBelongsToSomethingElseIsSeen) {

@@ -44,7 +44,7 @@ Status bcast_bytes(const Services& services, const Team& team, void* data, std::
 Status allgather_bytes(const Services& services, const Team& team, const void* mine, std::size_t bytes, void* all);
 
 // One member's number becomes that of all: that of the team's first member; in an inter-communicator (plane
-// kCollective, no members) that of rank 0 of the group whose rank 0 has the lower process id. `proposed` counts there
+// kCollective, no members) that of rank 0 of the group that leads (Communicator::leads). `proposed` counts there
 // only.
 Status agree_context(const Services& services, const Team& team, std::uint64_t proposed, std::uint64_t* agreed);
 

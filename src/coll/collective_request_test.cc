@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -26,8 +25,8 @@ class Job {
       : loop_(options(ranks, seed)), ranks_(ranks) {
     if (with == With::kMessages) return;
     memory_ = std::make_unique<HostMemoryForTests>(ranks);
-    std::vector<comm::ProcessId> here(ranks);
-    std::iota(here.begin(), here.end(), 0);
+    std::vector<ProcessId> here;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) here.push_back({rank});
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       hosts_.push_back(std::make_unique<HostViewForTests>(*memory_, here));
       pools_.push_back(std::make_unique<AreaPool>());

@@ -49,13 +49,13 @@ void CollectiveRequest::describe(wire::HangItem& item) const {
 
 void CollectiveRequest::describe_area(wire::HangItem& item) const {
   const comm::Group& group = communicator_->local_group();
-  for (const int rank : area_->missing(*this)) item.awaited.push_back(static_cast<int>(group.member(rank)));
+  for (const int rank : area_->missing(*this)) item.awaited.push_back(static_cast<int>(group.member(rank).index));
 }
 
 void CollectiveRequest::describe_messages(wire::HangItem& item) const {
   const auto await_peer_of = [&](StepId id) {
     const MessageStep& step = message_of(schedule_.steps()[id]);
-    item.awaited.push_back(static_cast<int>(communicator_->peers(step.plane).member(step.peer)));
+    item.awaited.push_back(static_cast<int>(communicator_->peers(step.plane).member(step.peer).index));
   };
   for (const auto& receiving : receivings_)
     if (receiving->under_way && !receiving->done()) await_peer_of(receiving->step);

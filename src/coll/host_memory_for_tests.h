@@ -34,12 +34,12 @@ class HostMemoryForTests {
 // One rank's view of it. `processes`: which ones are on the host, by their numbers there.
 class HostViewForTests final : public net::HostMemory {
  public:
-  HostViewForTests(const HostMemoryForTests& memory, std::vector<comm::ProcessId> processes)
+  HostViewForTests(const HostMemoryForTests& memory, std::vector<ProcessId> processes)
       : memory_(memory), processes_(std::move(processes)) {}
 
   std::byte* shared_bytes() noexcept override { return memory_.base(); }
   std::uint32_t local_ranks() const noexcept override { return static_cast<std::uint32_t>(processes_.size()); }
-  std::int32_t local_number(comm::ProcessId process) const noexcept override {
+  std::int32_t local_number(ProcessId process) const noexcept override {
     for (std::size_t local = 0; local < processes_.size(); ++local)
       if (processes_[local] == process) return static_cast<std::int32_t>(local);
     return -1;
@@ -50,7 +50,7 @@ class HostViewForTests final : public net::HostMemory {
 
  private:
   const HostMemoryForTests& memory_;
-  const std::vector<comm::ProcessId> processes_;
+  const std::vector<ProcessId> processes_;
 };
 
 }  // namespace lapwing::coll

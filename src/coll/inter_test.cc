@@ -1,7 +1,6 @@
 // Collectives between two groups of 1 to 5 ranks, both ways, against what the standard says.
 #include <gtest/gtest.h>
 
-#include <numeric>
 #include <vector>
 
 #include "coll/compile.h"
@@ -16,13 +15,10 @@ class Between {
   Between(int a, int b) : simulation(a, b), a(a), b(b) {
     for (int i = 0; i < a + b; ++i) {
       const bool second = i >= a;
-      std::vector<comm::ProcessId> first(static_cast<std::size_t>(a)), last(static_cast<std::size_t>(b));
-      std::iota(first.begin(), first.end(), 0u);
-      std::iota(last.begin(), last.end(), static_cast<comm::ProcessId>(a));
-      const auto self = static_cast<comm::ProcessId>(i);
-      comm::Group* ours = comm::Group::make(second ? last : first, self);
-      comm::Group* theirs = comm::Group::make(second ? first : last, self);
-      communicators.push_back(new comm::Communicator(64, ours, theirs));
+      comm::Group* first = comm::Group::make_range({}, a, second ? MPI_UNDEFINED : i);
+      comm::Group* last = comm::Group::make_range({static_cast<std::uint32_t>(a)}, b, second ? i - a : MPI_UNDEFINED);
+      communicators.push_back(new comm::Communicator(64, second ? last : first, second ? first : last));
+      communicators.back()->leads = !second;
     }
   }
   ~Between() {

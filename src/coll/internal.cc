@@ -66,10 +66,9 @@ const std::uint64_t* add_agreement(Schedule& schedule, const Team& team, std::ui
     return number;
   }
   // The leading group spreads its own number inside, and its first rank tells the other's.
-  const bool we_lead = communicator.local_group().member(0) < communicator.remote_group()->member(0);
   if (communicator.rank() == 0) {
     schedule.set_team(comm::Plane::kCollective, 0, communicator.remote_size());
-    if (we_lead) {
+    if (communicator.leads) {
       schedule.send(mine, 0);
     } else {
       schedule.receive(mine, 0);

@@ -70,6 +70,8 @@ class Communicator : public Object {
   }
 
   bool oversubscribed = false;  // of a job with more ranks than cores on its one host; the same on all ranks
+  // Of an inter-communicator: its local group goes first where the two must decide alike. On the other side it is the other way round.
+  bool leads = true;
   std::string name;
   // Kept for rooms above; each casts its own back.
   std::unique_ptr<Extra> attributes;

@@ -1,26 +1,47 @@
 #include "comm/group.h"
 
-#include <utility>
+#include <algorithm>
 
 namespace lapwing::comm {
 
-Group::Group(std::vector<ProcessId> members, int rank)
-    : Object(ObjectKind::kGroup), members_(std::move(members)), rank_(rank) {
-  if (members_.empty()) return;
-  first_ = members_[0];
-  const std::int64_t stride = members_.size() > 1 ? static_cast<std::int64_t>(members_[1]) - first_ : 1;
-  for (std::size_t i = 1; i < members_.size(); ++i) {
-    if (members_[i] != first_ + static_cast<std::int64_t>(i) * stride) return;
-  }
-  stride_ = stride;
+namespace {
+
+// The distance of each member from the one before, or 0 when they are not evenly spaced.
+std::int64_t stride_of(const std::vector<ProcessId>& members) noexcept {
+  if (members.size() < 2) return 1;
+  const auto distance = [&](std::size_t i) { return std::int64_t{members[i].index} - members[i - 1].index; };
+  for (std::size_t i = 2; i < members.size(); ++i)
+    if (distance(i) != distance(1)) return 0;
+  return distance(1);
 }
 
-Group* Group::make(std::vector<ProcessId> members, ProcessId self) {
-  int rank = MPI_UNDEFINED;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (members[i] == self) rank = static_cast<int>(i);
+}  // namespace
+
+Group* Group::make(const std::vector<ProcessId>& members, ProcessId self) {
+  const auto own = std::find(members.begin(), members.end(), self);
+  auto* group = new Group(static_cast<int>(members.size()),
+                          own != members.end() ? static_cast<int>(own - members.begin()) : MPI_UNDEFINED);
+  group->stride_ = stride_of(members);
+  if (group->stride_ == 0) {
+    group->members_ = members;
+  } else if (!members.empty()) {
+    group->first_ = members[0].index;
   }
-  return new Group(std::move(members), rank);
+  return group;
+}
+
+Group* Group::make_range(ProcessId first, int size, int own_rank) {
+  auto* group = new Group(size, own_rank);
+  group->first_ = first.index;
+  group->stride_ = 1;
+  return group;
+}
+
+std::vector<ProcessId> Group::members() const {
+  if (stride_ == 0) return members_;
+  std::vector<ProcessId> all(static_cast<std::size_t>(size_));
+  for (int rank = 0; rank < size_; ++rank) all[static_cast<std::size_t>(rank)] = evenly_spaced(rank);
+  return all;
 }
 
 void Group::drop(Group* group) noexcept {

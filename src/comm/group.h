@@ -8,50 +8,56 @@
 #include <vector>
 
 #include "base/object.h"
+#include "base/process_id.h"
 #include "base/status.h"
 #include "mpi.h"
 
 namespace lapwing::comm {
 
-// A process of the job: its rank in MPI_COMM_WORLD. Equals net::PeerId.
-using ProcessId = std::uint32_t;
+using lapwing::ProcessId;
 
 class Session;
 
 class Group : public Object {
  public:
   // `own_rank` is found by looking for `self` in `members`.
-  static Group* make(std::vector<ProcessId> members, ProcessId self);
+  static Group* make(const std::vector<ProcessId>& members, ProcessId self);
+  // `size` processes, with ids one after the other from `first` on.
+  static Group* make_range(ProcessId first, int size, int own_rank);
   static void drop(Group* group) noexcept;  // releases one reference
 
-  int size() const noexcept { return static_cast<int>(members_.size()); }
+  int size() const noexcept { return size_; }
   // This process's rank in the group, or MPI_UNDEFINED.
   int rank() const noexcept { return rank_; }
   // The session it was made from, directly or through other groups and communicators; null in the world model. A session
   // ends after its groups. Set once, before the group is shared.
   Session* session = nullptr;
-  ProcessId member(int rank) const noexcept { return members_[static_cast<std::size_t>(rank)]; }
-  const std::vector<ProcessId>& members() const noexcept { return members_; }
+  ProcessId member(int rank) const noexcept {
+    return stride_ != 0 ? evenly_spaced(rank) : members_[static_cast<std::size_t>(rank)];
+  }
+  // A copy, in the order of ranks.
+  std::vector<ProcessId> members() const;
   // The rank of a process in this group, or MPI_UNDEFINED. O(1) after the first question, which may build an index. Any
   // thread.
   int rank_of(ProcessId process) const {
     if (stride_ == 0) return rank_by_index(process);
-    const std::int64_t distance = static_cast<std::int64_t>(process) - first_;
+    const std::int64_t distance = std::int64_t{process.index} - first_;
     const std::int64_t rank = stride_ == 1 ? distance : distance / stride_;
-    return rank >= 0 && rank < size() && member(static_cast<int>(rank)) == process ? static_cast<int>(rank)
-                                                                                   : MPI_UNDEFINED;
+    return rank >= 0 && rank < size_ && rank * stride_ == distance ? static_cast<int>(rank) : MPI_UNDEFINED;
   }
 
  private:
-  Group(std::vector<ProcessId> members, int rank);
+  Group(int size, int rank) noexcept : Object(ObjectKind::kGroup), size_(size), rank_(rank) {}
   ~Group() = default;
+  ProcessId evenly_spaced(int rank) const noexcept { return {static_cast<std::uint32_t>(first_ + rank * stride_)}; }
   int rank_by_index(ProcessId process) const;
 
-  std::vector<ProcessId> members_;
+  int size_;
   int rank_;
-  // Most groups are evenly spaced (all, every second, a block) and need no index: member(r) == first_ + r * stride_.
+  // Most groups are evenly spaced (all, every second, a block) and need neither list nor index: member(r) is first_ + r * stride_.
   std::int64_t first_ = 0;
-  std::int64_t stride_ = 0;  // 0: not evenly spaced, look into index_
+  std::int64_t stride_ = 0;  // 0: not evenly spaced, look into members_ and index_
+  std::vector<ProcessId> members_;
   mutable std::once_flag index_made_;
   mutable std::unordered_map<ProcessId, int> index_;
 };

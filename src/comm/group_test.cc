@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <random>
 
 namespace lapwing::comm {
@@ -10,8 +11,14 @@ namespace {
 
 using Members = std::vector<ProcessId>;
 
+Members processes(std::initializer_list<std::uint32_t> indices) {
+  Members members;
+  for (const std::uint32_t index : indices) members.push_back({index});
+  return members;
+}
+
 struct Held {
-  explicit Held(Members members, ProcessId self = 0) : group(Group::make(std::move(members), self)) {}
+  explicit Held(const Members& members, ProcessId self = {}) : group(Group::make(members, self)) {}
   ~Held() { Group::drop(group); }
   Group& operator*() const { return *group; }
   Group* group;
@@ -24,36 +31,56 @@ int naive_rank(const Members& members, ProcessId process) {
 
 void expect_ranks(const Members& members) {
   const Held group(members);
-  for (ProcessId process = 0; process < 40; ++process) {
-    EXPECT_EQ((*group).rank_of(process), naive_rank(members, process)) << "process " << process;
+  for (ProcessId process; process.index < 40; ++process.index) {
+    EXPECT_EQ((*group).rank_of(process), naive_rank(members, process)) << "process " << process.index;
   }
 }
 
 TEST(Group, FindsRanksInEvenlySpacedGroups) {
-  expect_ranks({});
-  expect_ranks({7});
-  expect_ranks({0, 1, 2, 3});
-  expect_ranks({5, 8, 11, 14});
-  expect_ranks({14, 11, 8, 5});
-  expect_ranks({3, 0});
+  expect_ranks(processes({}));
+  expect_ranks(processes({7}));
+  expect_ranks(processes({0, 1, 2, 3}));
+  expect_ranks(processes({5, 8, 11, 14}));
+  expect_ranks(processes({14, 11, 8, 5}));
+  expect_ranks(processes({3, 0}));
 }
 
 TEST(Group, FindsRanksInAnyGroup) {
-  expect_ranks({0, 1, 3});
-  expect_ranks({9, 2, 30, 4, 11});
+  expect_ranks(processes({0, 1, 3}));
+  expect_ranks(processes({9, 2, 30, 4, 11}));
+}
+
+TEST(Group, GivesItsMembersAsTheyWereListed) {
+  for (const Members& members :
+       {processes({}), processes({7}), processes({0, 1, 2}), processes({9, 6, 3}), processes({4, 2, 9})}) {
+    const Held group(members);
+    EXPECT_EQ((*group).members(), members);
+    for (int rank = 0; rank < (*group).size(); ++rank)
+      EXPECT_EQ((*group).member(rank), members[static_cast<std::size_t>(rank)]);
+  }
+}
+
+TEST(Group, ARangeOfMillionsTakesNoMemoryForThem) {
+  Group* group = Group::make_range({5}, 1 << 22, 3);
+  EXPECT_EQ(group->rank(), 3);
+  EXPECT_EQ(group->member((1 << 22) - 1), ProcessId{5 + (1 << 22) - 1});
+  EXPECT_EQ(group->rank_of({5}), 0);
+  EXPECT_EQ(group->rank_of({4}), MPI_UNDEFINED);
+  EXPECT_EQ(group->rank_of({5 + (1 << 22)}), MPI_UNDEFINED);
+  Group::drop(group);
 }
 
 TEST(Group, KnowsItsOwnRank) {
-  EXPECT_EQ((*Held({4, 2, 9}, 9)).rank(), 2);
-  EXPECT_EQ((*Held({4, 2, 9}, 3)).rank(), MPI_UNDEFINED);
-  EXPECT_EQ((*Held({}, 0)).rank(), MPI_UNDEFINED);
+  EXPECT_EQ((*Held(processes({4, 2, 9}), {9})).rank(), 2);
+  EXPECT_EQ((*Held(processes({4, 2, 9}), {3})).rank(), MPI_UNDEFINED);
+  EXPECT_EQ((*Held(processes({}), {0})).rank(), MPI_UNDEFINED);
 }
 
 TEST(Group, SetOperationsAgreeWithTheirDefinitions) {
   std::mt19937 random(12345);
   for (int round = 0; round < 200; ++round) {
     Members all(20);
-    for (ProcessId i = 0; i < 20; ++i) all[i] = i;
+    for (std::uint32_t i = 0; i < 20; ++i) all[i] = {i};
     const auto draw = [&] {
       std::shuffle(all.begin(), all.end(), random);
       return Members(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(random() % 12));
@@ -73,11 +100,11 @@ TEST(Group, SetOperationsAgreeWithTheirDefinitions) {
 }
 
 TEST(Group, Compares) {
-  EXPECT_EQ(compare(*Held({1, 2, 3}), *Held({1, 2, 3})), MPI_IDENT);
-  EXPECT_EQ(compare(*Held({1, 2, 3}), *Held({3, 1, 2})), MPI_SIMILAR);
-  EXPECT_EQ(compare(*Held({1, 2, 3}), *Held({1, 2, 4})), MPI_UNEQUAL);
-  EXPECT_EQ(compare(*Held({1, 2, 3}), *Held({1, 2})), MPI_UNEQUAL);
-  EXPECT_EQ(compare(*Held({}), *Held({})), MPI_IDENT);
+  EXPECT_EQ(compare(*Held(processes({1, 2, 3})), *Held(processes({1, 2, 3}))), MPI_IDENT);
+  EXPECT_EQ(compare(*Held(processes({1, 2, 3})), *Held(processes({3, 1, 2}))), MPI_SIMILAR);
+  EXPECT_EQ(compare(*Held(processes({1, 2, 3})), *Held(processes({1, 2, 4}))), MPI_UNEQUAL);
+  EXPECT_EQ(compare(*Held(processes({1, 2, 3})), *Held(processes({1, 2}))), MPI_UNEQUAL);
+  EXPECT_EQ(compare(*Held(processes({})), *Held(processes({}))), MPI_IDENT);
 }
 
 TEST(Group, ExpandsRanges) {
@@ -100,7 +127,7 @@ TEST(Group, RefusesWrongRanges) {
 }
 
 TEST(Group, SelectsEachRankOnce) {
-  const Held group({4, 5, 6});
+  const Held group(processes({4, 5, 6}));
   std::vector<bool> selected;
   ASSERT_TRUE(select_ranks(*group, std::vector<int>{2, 0}, selected).ok());
   EXPECT_EQ(selected, (std::vector<bool>{true, false, true}));

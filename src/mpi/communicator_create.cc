@@ -39,11 +39,11 @@ Status duplicate_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
 
 // The ranks in `communicator` of a group's members, or MPI_ERR_GROUP.
 Status ranks_of(const comm::Group& group, comm::Communicator& communicator, std::vector<int>& ranks) {
-  for (const comm::ProcessId process : group.members()) {
+  for (const ProcessId process : group.members()) {
     ranks.push_back(communicator.local_group().rank_of(process));
     if (ranks.back() == MPI_UNDEFINED) {
-      return Status::error(MPI_ERR_GROUP, "the group's rank %zu (rank %u of the job) is not in the communicator",
-                           ranks.size() - 1, process);
+      return Status::error(MPI_ERR_GROUP, "the group's rank %zu (%s) is not in the communicator", ranks.size() - 1,
+                           mpi::process().table.describe(process).c_str());
     }
   }
   return {};
@@ -160,8 +160,8 @@ Status comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info i
   }
   name.copy(mine.name.data(), name.size());
 
-  // Ranks in the communicator of all processes are process ids.
-  const std::vector<int> ranks(members.members().begin(), members.members().end());
+  std::vector<int> ranks;
+  LAPWING_TRY(ranks_of(members, *process().processes, ranks));
   const int tag = management_tag(name.data(), name.size(), members.members());
   const coll::Team team{*process().processes, comm::Plane::kManagement, &ranks, tag};
   Invitation received = mine;

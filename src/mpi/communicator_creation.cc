@@ -8,6 +8,7 @@
 #include "coll/communicator_state.h"
 #include "comm/error_handler.h"
 #include "mpi/handles.h"
+#include "mpi/member_list.h"
 
 namespace lapwing::mpi {
 
@@ -22,7 +23,7 @@ struct Choice {
 };
 
 struct Side {
-  std::vector<comm::ProcessId> members;
+  std::vector<ProcessId> members;
   std::uint64_t context = 0;  // as the first member proposes
 };
 
@@ -53,8 +54,8 @@ Status split_between(comm::Communicator& parent, const Choice& mine, comm::Commu
   Side near = choose(local, ours.data(), mine.color);
   Side far = choose(remote, theirs.data(), mine.color);
   if (far.members.empty()) return {};
-  const std::uint64_t context = near.members[0] < far.members[0] ? near.context : far.context;
-  *made = make_communicator(context, std::move(near.members), std::move(far.members), &parent);
+  const std::uint64_t context = comes_before(near.members[0], far.members[0]) ? near.context : far.context;
+  *made = make_communicator(context, near.members, far.members, &parent);
   return {};
 }
 
@@ -66,7 +67,7 @@ Status split_within(comm::Communicator& parent, int color, int key, comm::Commun
   LAPWING_TRY(coll::allgather_bytes(services(), {parent}, &mine, sizeof mine, all.data()));
   if (mine.color == MPI_UNDEFINED) return {};
   Side side = choose(parent.local_group(), all.data(), mine.color);
-  *made = make_communicator(side.context, std::move(side.members), {}, &parent);
+  *made = make_communicator(side.context, side.members, {}, &parent);
   proposal->settle(**made);
   return {};
 }
@@ -101,14 +102,15 @@ std::uint64_t take_context() noexcept {
   return process().context_ids->take();
 }
 
-comm::Communicator* make_communicator(std::uint64_t context, std::vector<comm::ProcessId> local,
-                                      std::vector<comm::ProcessId> remote, const comm::Communicator* parent) {
-  const auto self = static_cast<comm::ProcessId>(process().job.rank());
-  comm::Group* far = remote.empty() ? nullptr : comm::Group::make(std::move(remote), self);
-  comm::Group* near = comm::Group::make(std::move(local), self);
+comm::Communicator* make_communicator(std::uint64_t context, const std::vector<ProcessId>& local,
+                                      const std::vector<ProcessId>& remote, const comm::Communicator* parent) {
+  const ProcessId self = process().self_id();
+  comm::Group* far = remote.empty() ? nullptr : comm::Group::make(remote, self);
+  comm::Group* near = comm::Group::make(local, self);
   if (parent != nullptr) near->session = parent->local_group().session;
   auto* made = new comm::Communicator(context, near, far);
   made->oversubscribed = process().job.oversubscribed();
+  made->leads = remote.empty() || comes_before(local[0], remote[0]);
   if (parent != nullptr) adopt_error_handler(*made, parent->error_handler());
   return made;
 }
@@ -118,6 +120,7 @@ comm::Communicator* make_alike(std::uint64_t context, comm::Communicator& parent
   if (parent.is_inter()) parent.remote_group()->retain();
   auto* made = new comm::Communicator(context, &parent.local_group(), parent.remote_group());
   made->oversubscribed = parent.oversubscribed;
+  made->leads = parent.leads;
   adopt_error_handler(*made, parent.error_handler());
   return made;
 }
@@ -153,13 +156,14 @@ Status check_intra(comm::Communicator& communicator) {
   return Status::error(MPI_ERR_COMM, "this needs a communicator of one group, and this one joins two");
 }
 
-int management_tag(const void* bytes, std::size_t size, const std::vector<comm::ProcessId>& members) noexcept {
+int management_tag(const void* bytes, std::size_t size, const std::vector<ProcessId>& members) {
   std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
   const auto add = [&hash](const unsigned char* data, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) hash = (hash ^ data[i]) * 0x100000001b3u;
   };
   add(static_cast<const unsigned char*>(bytes), size);
-  add(reinterpret_cast<const unsigned char*>(members.data()), members.size() * sizeof members[0]);
+  const std::vector<std::byte> names = encode_members(members);
+  add(reinterpret_cast<const unsigned char*>(names.data()), names.size());
   return static_cast<int>((hash ^ (hash >> 32)) & ((1u << 22) - 1));
 }
 

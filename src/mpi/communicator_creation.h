@@ -42,8 +42,8 @@ class Proposal {
 std::uint64_t take_context() noexcept;
 
 // The error handler is inherited from `parent`; null: the default one. `remote` empty: an intra-communicator.
-comm::Communicator* make_communicator(std::uint64_t context, std::vector<comm::ProcessId> local,
-                                      std::vector<comm::ProcessId> remote, const comm::Communicator* parent);
+comm::Communicator* make_communicator(std::uint64_t context, const std::vector<ProcessId>& local,
+                                      const std::vector<ProcessId>& remote, const comm::Communicator* parent);
 // The same over the groups of `parent`.
 comm::Communicator* make_alike(std::uint64_t context, comm::Communicator& parent);
 
@@ -66,6 +66,6 @@ Status check_intra(comm::Communicator& communicator);
 void set_hints(comm::Communicator& communicator, MPI_Info info);
 
 // A 22-bit number for messages among the members of a group that is made a communicator, the same on all of them.
-int management_tag(const void* bytes, std::size_t size, const std::vector<comm::ProcessId>& members) noexcept;
+int management_tag(const void* bytes, std::size_t size, const std::vector<ProcessId>& members);
 
 }  // namespace lapwing::mpi

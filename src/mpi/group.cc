@@ -13,9 +13,9 @@ namespace lapwing::mpi {
 namespace {
 
 // A group of the session that `parent` is of.
-MPI_Group make_handle(std::vector<comm::ProcessId> members, const comm::Group& parent) {
+MPI_Group make_handle(const std::vector<ProcessId>& members, const comm::Group& parent) {
   if (members.empty()) return MPI_GROUP_EMPTY;
-  comm::Group* made = comm::Group::make(std::move(members), static_cast<comm::ProcessId>(process().job.rank()));
+  comm::Group* made = comm::Group::make(members, process().self_id());
   made->session = parent.session;
   return give_handle(made);
 }
@@ -24,10 +24,10 @@ MPI_Group make_handle(std::vector<comm::ProcessId> members, const comm::Group& p
 Status include(const comm::Group& group, std::span<const int> ranks, MPI_Group* newgroup) {
   std::vector<bool> selected;
   LAPWING_TRY(comm::select_ranks(group, ranks, selected));
-  std::vector<comm::ProcessId> members;
+  std::vector<ProcessId> members;
   members.reserve(ranks.size());
   for (const int rank : ranks) members.push_back(group.member(rank));
-  *newgroup = make_handle(std::move(members), group);
+  *newgroup = make_handle(members, group);
   return {};
 }
 
@@ -35,11 +35,11 @@ Status include(const comm::Group& group, std::span<const int> ranks, MPI_Group* 
 Status exclude(const comm::Group& group, std::span<const int> ranks, MPI_Group* newgroup) {
   std::vector<bool> selected;
   LAPWING_TRY(comm::select_ranks(group, ranks, selected));
-  std::vector<comm::ProcessId> members;
+  std::vector<ProcessId> members;
   for (int rank = 0; rank < group.size(); ++rank) {
     if (!selected[static_cast<std::size_t>(rank)]) members.push_back(group.member(rank));
   }
-  *newgroup = make_handle(std::move(members), group);
+  *newgroup = make_handle(members, group);
   return {};
 }
 

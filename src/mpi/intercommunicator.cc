@@ -1,8 +1,9 @@
 // MPI 5.0, section 7.6: communicators between two groups.
 //
-// The leaders of the two groups tell each other who is in their group, and each then tells its own. Both propose a
-// context id; the one of the leader with the lower process id counts.
+// The leaders of the two groups tell each other the members of their group, and each then tells its own. Both propose a
+// context id; that of the leader whose name comes first counts.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -12,9 +13,11 @@
 #include "mpi/communicator_creation.h"
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
+#include "mpi/member_list.h"
 #include "p2p/receive_request.h"
 #include "p2p/send_request.h"
 #include "request/waiting.h"
+#include "wire/job_rank.h"
 
 namespace lapwing::mpi {
 
@@ -46,6 +49,28 @@ struct Partner {
   }
 };
 
+// What a leader tells the other one first: 24 bytes, little-endian.
+struct Greeting {
+  static constexpr std::size_t kBytes = 24;  // context (8), the leader (8), members of its group (4), reserved (4)
+  using Bytes = std::array<std::byte, kBytes>;
+
+  std::uint64_t context = 0;
+  wire::JobRank leader;
+  std::uint32_t size = 0;
+
+  Bytes encode() const noexcept {
+    Bytes bytes{};
+    wire::store_little(bytes.data(), context);
+    leader.encode(bytes.data() + 8);
+    wire::store_little(bytes.data() + 16, size);
+    return bytes;
+  }
+  static Greeting decode(const Bytes& bytes) noexcept {
+    return {wire::load_little<std::uint64_t>(bytes.data()), wire::JobRank::decode(bytes.data() + 8),
+            wire::load_little<std::uint32_t>(bytes.data() + 16)};
+  }
+};
+
 // What the leaders agree on.
 struct Agreement {
   std::int32_t error = MPI_SUCCESS;  // set when the leader could not
@@ -53,42 +78,39 @@ struct Agreement {
   std::uint64_t context = 0;
 };
 
-bool overlap(const std::vector<comm::ProcessId>& a, const std::vector<comm::ProcessId>& b) {
-  std::vector<comm::ProcessId> sorted = a;
+bool overlap(const std::vector<ProcessId>& a, const std::vector<ProcessId>& b) {
+  std::vector<ProcessId> sorted = a;
   std::sort(sorted.begin(), sorted.end());
-  return std::any_of(b.begin(), b.end(), [&](comm::ProcessId process) {
-    return std::binary_search(sorted.begin(), sorted.end(), process);
-  });
+  return std::any_of(b.begin(), b.end(),
+                     [&](ProcessId process) { return std::binary_search(sorted.begin(), sorted.end(), process); });
 }
 
-// The leaders' part.
-Status meet(const Partner& partner, const std::vector<comm::ProcessId>& local, comm::ProcessId own,
-            Agreement& agreement, std::vector<comm::ProcessId>& remote) {
-  struct Greeting {
-    std::uint64_t context;
-    std::uint32_t leader;
-    std::uint32_t size;
-  };
-  const Greeting mine{take_context(), own, static_cast<std::uint32_t>(local.size())};
-  Greeting theirs{};
-  LAPWING_TRY(partner.exchange(&mine, sizeof mine, &theirs, sizeof theirs));
-  if (theirs.size > static_cast<std::uint32_t>(process().job.size())) {
+// The leaders' part. `remote` becomes the members of the other group, as they are named between processes.
+Status meet(const Partner& partner, const comm::Group& local, Agreement& agreement, std::vector<std::byte>& remote) {
+  const runtime::ProcessTable& table = process().table;
+  const Greeting mine{take_context(), table.name(process().self_id()), static_cast<std::uint32_t>(local.size())};
+  const Greeting::Bytes said = mine.encode();
+  Greeting::Bytes heard;
+  LAPWING_TRY(partner.exchange(said.data(), said.size(), heard.data(), heard.size()));
+  const Greeting theirs = Greeting::decode(heard);
+  if (theirs.size == 0 || theirs.size > table.size())
     return Status::error(MPI_ERR_INTERN, "the other leader says that its group has %u members", theirs.size);
-  }
-  remote.resize(theirs.size);
-  LAPWING_TRY(
-      partner.exchange(local.data(), local.size() * sizeof local[0], remote.data(), remote.size() * sizeof remote[0]));
-  if (overlap(local, remote)) {
+  const std::vector<ProcessId> members = local.members();
+  const std::vector<std::byte> names = encode_members(members);
+  remote.resize(theirs.size * wire::JobRank::kBytes);
+  LAPWING_TRY(partner.exchange(names.data(), names.size(), remote.data(), remote.size()));
+  std::vector<ProcessId> others;
+  LAPWING_TRY(decode_members(remote, others));
+  if (overlap(members, others))
     return Status::error(MPI_ERR_GROUP, "the two groups must have no process in common, but they have");
-  }
   agreement.context = mine.leader < theirs.leader ? mine.context : theirs.context;
   agreement.remote_size = static_cast<std::int32_t>(theirs.size);
   return {};
 }
 
-// Tells the own group what the leader agreed on, its failure included.
+// Tells the own group what the leader agreed on, its failure included. `remote`: the leader's, for all.
 Status tell_group(const coll::Team& team, int leader, Status& outcome, Agreement& agreement,
-                  std::vector<comm::ProcessId>& remote) {
+                  std::vector<std::byte>& remote) {
   agreement.error = outcome.error_class();
   LAPWING_TRY(coll::bcast_bytes(services(), team, &agreement, sizeof agreement, leader));
   if (!outcome.ok()) return std::move(outcome);
@@ -96,8 +118,8 @@ Status tell_group(const coll::Team& team, int leader, Status& outcome, Agreement
     return Status::error(agreement.error,
                          "the leader of this group (its rank %d) could not agree with the other leader", leader);
   }
-  remote.resize(static_cast<std::size_t>(agreement.remote_size));
-  return coll::bcast_bytes(services(), team, remote.data(), remote.size() * sizeof remote[0], leader);
+  remote.resize(static_cast<std::size_t>(agreement.remote_size) * wire::JobRank::kBytes);
+  return coll::bcast_bytes(services(), team, remote.data(), remote.size(), leader);
 }
 
 Status find_partner(MPI_Comm peer_comm, int remote_leader, int tag, comm::Communicator** peer, int* wire_tag) {
@@ -124,21 +146,19 @@ Status intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_com
   if (local_leader < 0 || local_leader >= local.size()) {
     return Status::error(MPI_ERR_RANK, "local_leader is %d, but local_comm has %d ranks", local_leader, local.size());
   }
-  const std::vector<comm::ProcessId>& members = local.local_group().members();
   Agreement agreement;
-  std::vector<comm::ProcessId> remote;
+  std::vector<std::byte> names;
   Status outcome;
   if (local.rank() == local_leader) {
     comm::Communicator* peer = nullptr;
     int wire_tag = 0;
     outcome = find_partner(peer_comm, remote_leader, tag, &peer, &wire_tag);
-    if (outcome.ok()) {
-      const comm::ProcessId own = members[static_cast<std::size_t>(local_leader)];
-      outcome = meet({*peer, remote_leader, wire_tag}, members, own, agreement, remote);
-    }
+    if (outcome.ok()) outcome = meet({*peer, remote_leader, wire_tag}, local.local_group(), agreement, names);
   }
-  LAPWING_TRY(tell_group({local}, local_leader, outcome, agreement, remote));
-  *newintercomm = make_communicator(agreement.context, members, std::move(remote), &local)->handle();
+  LAPWING_TRY(tell_group({local}, local_leader, outcome, agreement, names));
+  std::vector<ProcessId> remote;
+  LAPWING_TRY(decode_members(names, remote));
+  *newintercomm = make_communicator(agreement.context, local.local_group().members(), remote, &local)->handle();
   return {};
 }
 
@@ -155,7 +175,7 @@ Status intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI
   const std::string_view name(stringtag);
   comm::Communicator& all = *process().processes;
   Agreement agreement;
-  std::vector<comm::ProcessId> remote;
+  std::vector<std::byte> names;
   Status outcome;
   if (local.rank() == local_leader) {
     const comm::Group* far = resolve(remote_group);
@@ -163,17 +183,19 @@ Status intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI
       outcome = Status::error(MPI_ERR_RANK, "remote_leader is %d, but remote_group has %d members", remote_leader,
                               far != nullptr ? far->size() : 0);
     } else {
-      const int partner = static_cast<int>(far->member(remote_leader));
-      outcome = meet({all, partner, leader_tag(management_tag(name.data(), name.size(), {}))}, local.members(),
-                     local.member(local_leader), agreement, remote);
+      const int partner = all.local_group().rank_of(far->member(remote_leader));
+      outcome = meet({all, partner, leader_tag(management_tag(name.data(), name.size(), {}))}, local, agreement, names);
     }
   }
-  const std::vector<int> ranks(local.members().begin(), local.members().end());
-  const coll::Team team{all, comm::Plane::kManagement, &ranks,
-                        management_tag(name.data(), name.size(), local.members())};
-  LAPWING_TRY(tell_group(team, local_leader, outcome, agreement, remote));
+  const std::vector<ProcessId> members = local.members();
+  std::vector<int> ranks;
+  for (const ProcessId member : members) ranks.push_back(all.local_group().rank_of(member));
+  const coll::Team team{all, comm::Plane::kManagement, &ranks, management_tag(name.data(), name.size(), members)};
+  LAPWING_TRY(tell_group(team, local_leader, outcome, agreement, names));
 
-  comm::Communicator* made = make_communicator(agreement.context, local.members(), std::move(remote), nullptr);
+  std::vector<ProcessId> remote;
+  LAPWING_TRY(decode_members(names, remote));
+  comm::Communicator* made = make_communicator(agreement.context, members, remote, nullptr);
   adopt_error_handler(*made, errhandler);
   set_hints(*made, info);
   *newintercomm = made->handle();
@@ -191,14 +213,12 @@ Status intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
   std::uint64_t context = 0;
   LAPWING_TRY(coll::agree_context(services(), {inter}, proposal.context(), &context));
 
-  const std::vector<comm::ProcessId>& local = inter.local_group().members();
-  const std::vector<comm::ProcessId>& remote = inter.remote_group()->members();
-  // Both sides say the same: the order is free, and must only be the same for all.
-  const bool local_first = mine != theirs ? mine == 0 : local[0] < remote[0];
-  std::vector<comm::ProcessId> members = local_first ? local : remote;
-  const std::vector<comm::ProcessId>& rest = local_first ? remote : local;
+  // Where both sides say the same the order is free, and must only be the same for all.
+  const bool local_first = mine != theirs ? mine == 0 : inter.leads;
+  std::vector<ProcessId> members = (local_first ? inter.local_group() : *inter.remote_group()).members();
+  const std::vector<ProcessId> rest = (local_first ? *inter.remote_group() : inter.local_group()).members();
   members.insert(members.end(), rest.begin(), rest.end());
-  comm::Communicator* made = make_communicator(context, std::move(members), {}, &inter);
+  comm::Communicator* made = make_communicator(context, members, {}, &inter);
   proposal.settle(*made);
   *newintracomm = made->handle();
   return {};

@@ -12,7 +12,7 @@ T* alive(const void* handle, ObjectKind kind) noexcept {
 }
 
 comm::Group& empty_group() {
-  static comm::Group* group = comm::Group::make({}, 0);
+  static comm::Group* group = comm::Group::make({}, {});
   return *group;
 }
 

@@ -23,13 +23,13 @@ bool is_name_of(std::string_view name, std::string_view set) noexcept {
   return name.size() == set.size() && strncasecmp(name.data(), set.data(), set.size()) == 0;
 }
 
-Status members_of(std::string_view name, std::vector<comm::ProcessId>& members) {
+// A new group of the processes of a set.
+Status make_group(std::string_view name, comm::Group** group) {
   const runtime::Job& job = process().job;
   if (is_name_of(name, kProcessSets[0])) {
-    members.resize(static_cast<std::size_t>(job.size()));
-    std::iota(members.begin(), members.end(), 0u);
+    *group = comm::Group::make_range({}, job.size(), job.rank());
   } else if (is_name_of(name, kProcessSets[1])) {
-    members = {static_cast<comm::ProcessId>(job.rank())};
+    *group = comm::Group::make_range(process().self_id(), 1, 0);
   } else {
     return Status::error(MPI_ERR_ARG, "there is no process set '%.*s'; there are %s and %s",
                          static_cast<int>(name.size()), name.data(), kProcessSets[0], kProcessSets[1]);
@@ -61,11 +61,13 @@ Status session_get_nth_pset(MPI_Session, MPI_Info, int n, int* pset_len, char* p
 }
 
 Status session_get_pset_info(MPI_Session, const char* pset_name, MPI_Info* info) {
-  std::vector<comm::ProcessId> members;
-  LAPWING_TRY(members_of(pset_name, members));
+  comm::Group* group = nullptr;
+  LAPWING_TRY(make_group(pset_name, &group));
+  const int size = group->size();
+  comm::Group::drop(group);
   comm::Info* made = comm::Info::make();
   *info = handle_of(made);
-  return made->set("mpi_size", std::to_string(members.size()));
+  return made->set("mpi_size", std::to_string(size));
 }
 
 Status session_get_info(MPI_Session, MPI_Info* info_used) {
@@ -76,9 +78,8 @@ Status session_get_info(MPI_Session, MPI_Info* info_used) {
 }
 
 Status group_from_session_pset(MPI_Session session, const char* pset_name, MPI_Group* newgroup) {
-  std::vector<comm::ProcessId> members;
-  LAPWING_TRY(members_of(pset_name, members));
-  comm::Group* made = comm::Group::make(std::move(members), static_cast<comm::ProcessId>(process().job.rank()));
+  comm::Group* made = nullptr;
+  LAPWING_TRY(make_group(pset_name, &made));
   made->session = resolve(session);
   *newgroup = give_handle(made);
   return {};

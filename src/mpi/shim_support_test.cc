@@ -11,7 +11,7 @@ namespace {
 class ShimChecks : public ::testing::Test {
  protected:
   ShimChecks() {
-    ranks_ = new comm::Communicator(64, comm::Group::make({0, 1, 2, 3}, 1), nullptr);
+    ranks_ = new comm::Communicator(64, comm::Group::make_range({}, 4, 1), nullptr);
     ranks_->name = "ring";
   }
   ~ShimChecks() override { comm::Communicator::drop(ranks_); }

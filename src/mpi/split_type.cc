@@ -1,6 +1,6 @@
 // MPI 5.0, section 7.4.2: MPI_Comm_split_type, and what it knows of the hardware. Get_processor_name is here as well.
 //
-// Everybody tells everybody where it runs; then each finds its colour alone, and an ordinary split follows.
+// Each rank tells all where it runs; then each finds its colour alone, and an ordinary split follows.
 #include <strings.h>
 
 #include <algorithm>
@@ -49,13 +49,13 @@ int color_at(const std::vector<Place>& places, int own, std::size_t level) {
 
 // Whether a split at this level leaves no new communicator as large as the old one.
 bool divides(const std::vector<Place>& places, std::size_t level) {
-  const bool someone = std::any_of(places.begin(), places.end(), [&](const Place& place) {
+  const bool some = std::any_of(places.begin(), places.end(), [&](const Place& place) {
     return place.takes_part != 0 && place.resources[level] >= 0;
   });
   const bool all_together = std::all_of(places.begin(), places.end(), [&](const Place& place) {
     return place.takes_part != 0 && place.resources[level] >= 0 && place.same_instance(places[0], level);
   });
-  return someone && !all_together;
+  return some && !all_together;
 }
 
 int unguided_color(const std::vector<Place>& places, int own, MPI_Info info) {
@@ -80,7 +80,7 @@ int guided_color(const std::vector<Place>& places, int own, MPI_Info info, bool 
   return level < 0 ? MPI_UNDEFINED : color_at(places, own, static_cast<std::size_t>(level));
 }
 
-// Everybody's place, in an order that both groups of an inter-communicator agree on, and this process's index in it.
+// The places of all, in an order that both groups of an inter-communicator agree on, and this process's index in it.
 Status gather_places(comm::Communicator& parent, const Place& mine, std::vector<Place>& places, int& own) {
   own = parent.rank();
   if (!parent.is_inter()) {
@@ -97,7 +97,7 @@ Status gather_places(comm::Communicator& parent, const Place& mine, std::vector<
   LAPWING_TRY(coll::exchange_bytes(services(), parent, ours.data(), count * sizeof mine, theirs.data()));
   ours.resize(static_cast<std::size_t>(local.size()));
   theirs.resize(static_cast<std::size_t>(remote.size()));
-  const bool ours_first = local.member(0) < remote.member(0);
+  const bool ours_first = parent.leads;
   if (!ours_first) own += remote.size();
   places = ours_first ? ours : theirs;
   const std::vector<Place>& others = ours_first ? theirs : ours;

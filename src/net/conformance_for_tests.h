@@ -19,6 +19,7 @@
 #include "net/network.h"
 #include "net/registry.h"
 #include "net/scattered_walk_for_tests.h"
+#include "runtime/one_job_for_tests.h"
 
 namespace lapwing::net {
 
@@ -73,7 +74,7 @@ struct TestOp : SendOp {
 };
 
 struct Received {
-  PeerId from = 0;
+  PeerId from;
   wire::FrameHeader header;
   Bytes bytes;
 };
@@ -134,8 +135,9 @@ inline std::vector<Case> all_cases() {
 // One rank: an engine, a sink and the transport between them.
 struct Node {
   Node(const Case& with, PeerId rank, std::uint32_t size, const engine::EngineOptions& options) {
-    config.rank = rank;
+    config.self = rank;
     config.size = size;
+    config.processes = &runtime::one_job(size);
     config.job_secret = std::string(32, 's');
     config.host_identity = "this-host";
     config.host_name = "this-host";
@@ -191,10 +193,10 @@ class Conformance : public testing::TestWithParam<Case> {
     second_.reset();
     first_.reset();
     std::vector<wire::Card> cards(size);
-    first_ = std::make_unique<Node>(GetParam(), 0, size, options);
+    first_ = std::make_unique<Node>(GetParam(), PeerId{0}, size, options);
     publish(*first_, cards[0]);
     if (size == 2) {
-      second_ = std::make_unique<Node>(GetParam(), 1, size, options);
+      second_ = std::make_unique<Node>(GetParam(), PeerId{1}, size, options);
       publish(*second_, cards[1]);
     }
     std::thread other([&] {
@@ -219,7 +221,7 @@ class Conformance : public testing::TestWithParam<Case> {
 
   Node& sender() { return *first_; }
   Node& receiver() { return second_ ? *second_ : *first_; }
-  PeerId receiver_rank() const { return second_ ? 1 : 0; }
+  PeerId receiver_rank() const { return {second_ ? 1u : 0u}; }
 
   void post(TestOp& op) { sender().post(receiver_rank(), op); }
 

@@ -36,11 +36,11 @@ TEST_P(Conformance, AFloodInBothDirectionsEnds) {
     for (int i = 0; i < kMessages; ++i) EXPECT_TRUE(node.sink.received[i].bytes == ops[i].bytes);
   };
   if (GetParam().loops_back()) {
-    run(sender(), 0);
+    run(sender(), PeerId{0});
     return;
   }
-  std::thread other([&] { run(*second_, 0); });
-  run(*first_, 1);
+  std::thread other([&] { run(*second_, PeerId{0}); });
+  run(*first_, PeerId{1});
   other.join();
 }
 
@@ -64,8 +64,8 @@ TEST_P(Conformance, NoWakeUpIsLost) {
     node.sink.after_frame = nullptr;
   };
   // The last answer may still have to leave when its sender is done: his rank lives on until both threads have ended.
-  std::thread other([&] { run(*second_, 0, false); });
-  run(*first_, 1, true);
+  std::thread other([&] { run(*second_, PeerId{0}, false); });
+  run(*first_, PeerId{1}, true);
   other.join();
 }
 
@@ -104,7 +104,9 @@ TEST_P(Conformance, ASenderIsNotHeldUpByAReceiverAtRest) {
   options.event_thread = true;
   options.spin_budget = 0;
   open(options);
-  { const engine::Call call(receiver().engine); }  // it comes to rest
+  {
+    const engine::Call call(receiver().engine);
+  }  // it comes to rest
   constexpr int kMessages = 2000;
   std::deque<TestOp> ops(kMessages);
   for (int i = 0; i < kMessages; ++i) {
@@ -133,7 +135,7 @@ TEST_P(Conformance, AnUrgentFrameReachesAReceiverAtRest) {
   for (int round = 0; round < 20; ++round) {
     TestOp op;
     op.delivery = Delivery::kUrgent;
-    op.carry(make_bytes(sender().transport->capabilities(receiver().config.rank).urgent_bytes, round));
+    op.carry(make_bytes(sender().transport->capabilities(receiver().config.self).urgent_bytes, round));
     arrived.store(false);
     post(op);
     while (!arrived.load()) std::this_thread::yield();
@@ -157,7 +159,7 @@ TEST_P(Conformance, AnExpectedFarewellIsSilent) {
   EXPECT_EQ(receiver().sink.lost, 0);
   TestOp late;
   late.carry(make_bytes(8, 1));
-  receiver().post(sender().config.rank, late);
+  receiver().post(sender().config.self, late);
   pump([&] { return late.completions == 1; });
   EXPECT_TRUE(late.failed);
 }
@@ -173,7 +175,7 @@ TEST_P(Conformance, AnUnexpectedFarewellIsReportedOnce) {
   EXPECT_NE(receiver().sink.lost_text.find("rank 0"), std::string::npos) << receiver().sink.lost_text;
   TestOp late;
   late.carry(make_bytes(8, 1));
-  receiver().post(0, late);
+  receiver().post({0}, late);
   EXPECT_EQ(late.completions, 1);
   EXPECT_TRUE(late.failed);
 }
@@ -195,7 +197,7 @@ TEST_P(Conformance, APeerThatBreaksTheProtocolIsLost) {
   EXPECT_NE(receiver().sink.lost_text.find("tag 13 brings bad luck"), std::string::npos) << receiver().sink.lost_text;
   TestOp late;
   late.carry(make_bytes(8, 1));
-  receiver().post(sender().config.rank, late);
+  receiver().post(sender().config.self, late);
   pump([&] { return late.completions == 1; });
   EXPECT_TRUE(late.failed);
   if (GetParam().kind.notices_end) {
@@ -215,7 +217,7 @@ TEST_P(Conformance, APeerLostInTheMiddleOfAFrame) {
   post(half);
   for (int i = 0; i < 1000 || receiver().sink.headers == 0; ++i) receiver().turn();
   queued.carry(make_bytes(48 << 20, 4));
-  receiver().post(0, queued);
+  receiver().post({0}, queued);
   sender().close();
   pump([&] { return receiver().sink.lost != 0; });
   EXPECT_EQ(receiver().sink.lost, 1);

@@ -10,7 +10,7 @@ namespace {
 TEST_P(Conformance, SaysWhomItReachesAndHow) {
   EXPECT_STREQ(sender().transport->name(), GetParam().kind.name);
   EXPECT_TRUE(sender().transport->reaches(receiver_rank()));
-  EXPECT_FALSE(sender().transport->reaches(2));
+  EXPECT_FALSE(sender().transport->reaches({2}));
   const Capabilities capabilities = sender().transport->capabilities(receiver_rank());
   EXPECT_GT(capabilities.eager_limit, 0u);
   EXPECT_LE(capabilities.eager_limit, wire::kMaxPayloadBytes);
@@ -26,7 +26,7 @@ TEST_P(Conformance, EveryWordOfAProtocolsHeaderArrives) {
   post(op);
   pump_until_received(1);
   const wire::FrameHeader& header = receiver().sink.received[0].header;
-  EXPECT_EQ(receiver().sink.received[0].from, sender().config.rank);
+  EXPECT_EQ(receiver().sink.received[0].from, sender().config.self);
   EXPECT_TRUE(header.is(wire::Protocol::kMessages));
   EXPECT_EQ(header.payload_bytes(), 100u);
   for (std::size_t i = 0; i < wire::FrameHeader::kOwnWords; ++i) EXPECT_EQ(header.own(i), 0xfedcba9876543210 + i);
@@ -210,12 +210,12 @@ TEST_P(Conformance, AFrameArrivesInParts) {
 }
 
 TEST_P(Conformance, APullCopiesOnce) {
-  if (!receiver().transport->capabilities(sender().config.rank).pull) GTEST_SKIP() << "cannot pull here";
+  if (!receiver().transport->capabilities(sender().config.self).pull) GTEST_SKIP() << "cannot pull here";
   for (const bool prefers_copy : {false, true}) {
     const Bytes content = make_bytes(777'777, 8);
     ScatteredWalk target(content.size(), prefers_copy);
     const engine::Call call(receiver().engine);
-    EXPECT_TRUE(receiver().transport->pull(sender().config.rank, reinterpret_cast<std::uintptr_t>(content.data()),
+    EXPECT_TRUE(receiver().transport->pull(sender().config.self, reinterpret_cast<std::uintptr_t>(content.data()),
                                            content.size(), target));
     EXPECT_TRUE(target.content() == content);
   }

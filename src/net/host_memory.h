@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/process_id.h"
 #include "base/status.h"
 
 namespace lapwing::net {
@@ -19,7 +20,7 @@ class HostMemory {
   // The ranks of this host.
   virtual std::uint32_t local_ranks() const noexcept = 0;
   // A process's number among them, or -1: it is on another host.
-  virtual std::int32_t local_number(std::uint32_t process) const noexcept = 0;
+  virtual std::int32_t local_number(ProcessId process) const noexcept = 0;
   // Wakes the rank with this number should it sleep. After a store to the memory and a full_fence().
   virtual void notify(std::uint32_t local) noexcept = 0;
 

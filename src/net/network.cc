@@ -53,8 +53,9 @@ Status Network::attach(const wire::CardBook& cards) {
   if (!config_.single_host) LAPWING_TRY(check_cards());
   if (!why_refused_.ok()) say_without(refused_, why_refused_, first_of_host(refused_));
   LAPWING_TRY(attach_transports(cards));
-  routes_.reset(config_.size, [this](std::size_t peer, Route& route) { find_route(static_cast<PeerId>(peer), route); });
-  for (PeerId peer = 0; peer < config_.size; ++peer) {
+  routes_.reset(size(),
+                [this](std::size_t index, Route& route) { find_route({static_cast<std::uint32_t>(index)}, route); });
+  for (PeerId peer; peer.index < config_.size; ++peer.index) {
     const auto reaches = [peer](const auto& transport) { return transport->reaches(peer); };
     if (std::none_of(transports_.begin(), transports_.end(), reaches)) return no_route(peer);
   }
@@ -86,8 +87,8 @@ void Network::say_without(const char* transport, const Status& why, bool warn) c
 // Whether no lower rank is on this host, or none whose card lacks an entry called `lacking`.
 bool Network::first_of_host(const char* lacking) const {
   wire::Card card;
-  for (PeerId peer = 0; peer < config_.rank; ++peer) {
-    const bool has_it = lacking != nullptr && cards_.read(peer, card).ok() && card.has(lacking);
+  for (PeerId peer; peer < config_.self; ++peer.index) {
+    const bool has_it = lacking != nullptr && read_card(peer, card).ok() && card.has(lacking);
     if (same_host(peer) && !has_it) return false;
   }
   return true;
@@ -103,7 +104,7 @@ void Network::find_route(PeerId peer, Route& route) const {
 }
 
 void Network::tell_route(PeerId peer, const Transport& chosen) const {
-  if (peer == config_.rank) return;
+  if (peer == config_.self) return;
   const bool shm = std::string_view(chosen.name()) == "shm";
   log_info("%s: reached by %s%s; messages of up to %llu bytes travel without asking first", describe(peer).c_str(),
            chosen.name(), shm ? "" : why_not_shm(peer).c_str(),
@@ -119,31 +120,36 @@ std::string Network::why_not_shm(PeerId peer) const {
 // Ranks of one host that one mpiexec started find out when they meet.
 Status Network::check_cards() {
   wire::Card card;
-  for (PeerId peer = 0; peer < config_.size; ++peer) {
-    LAPWING_TRY(cards_.read(peer, card));
+  for (PeerId peer; peer.index < config_.size; ++peer.index) {
+    LAPWING_TRY(read_card(peer, card));
     if (card.get("version") == std::to_string(wire::kVersion)) continue;
     return Status::error(
         MPI_ERR_OTHER,
         "%s speaks version %s of Lapwing's wire format and %s version %u; run all ranks with the same Lapwing",
-        describe(peer).c_str(), card.has("version") ? card.get("version").c_str() : "?", describe(config_.rank).c_str(),
+        describe(peer).c_str(), card.has("version") ? card.get("version").c_str() : "?", describe(config_.self).c_str(),
         static_cast<unsigned>(wire::kVersion));
   }
   return {};
 }
 
+Status Network::read_card(PeerId peer, wire::Card& card) const {
+  if (config_.processes->is_own_job(peer)) return cards_.read(peer.index, card);
+  return Status::error(MPI_ERR_OTHER, "%s has given no card", config_.processes->describe(peer).c_str());
+}
+
 bool Network::same_host(PeerId peer) const {
-  if (config_.single_host) return true;
+  if (config_.single_host && config_.processes->is_own_job(peer)) return true;
   wire::Card card;
-  return cards_.read(peer, card).ok() && card.get("host") == config_.host_identity &&
+  return read_card(peer, card).ok() && card.get("host") == config_.host_identity &&
          std::find(doubles_.begin(), doubles_.end(), peer) == doubles_.end();
 }
 
 std::uint64_t Network::host_key() const {
   const std::uint64_t key = std::hash<std::string>{}(config_.host_identity);
   if (doubles_.empty()) return key;
-  PeerId first = 0;
-  while (first < config_.rank && !same_host(first)) ++first;
-  return key + 1 + first;
+  PeerId first;
+  while (first < config_.self && !same_host(first)) ++first.index;
+  return key + 1 + first.index;
 }
 
 Status Network::no_route(PeerId peer) const {
@@ -152,13 +158,13 @@ Status Network::no_route(PeerId peer) const {
   const char* remedy = same_host(peer) ? "" : ", and only tcp reaches other hosts";
   return Status::error(
       MPI_ERR_OTHER, "%s has no way to %s: the transports in use are %s%s; see LAPWING_TRANSPORTS and `lapwing doctor`",
-      describe(config_.rank).c_str(), describe(peer).c_str(), names.c_str(), remedy);
+      describe(config_.self).c_str(), describe(peer).c_str(), names.c_str(), remedy);
 }
 
 std::string Network::describe(PeerId peer) const {
-  std::string text = "rank " + std::to_string(peer);
+  std::string text = config_.processes->describe(peer);
   wire::Card card;
-  if (cards_.read(peer, card).ok() && card.has("name")) text += " on host " + card.get("name");
+  if (read_card(peer, card).ok() && card.has("name")) text += " on host " + card.get("name");
   return text;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/sparse_table.h"
 #include "net/transport.h"
+#include "runtime/process_table.h"
 
 namespace lapwing {
 class Settings;
@@ -19,8 +20,9 @@ namespace lapwing::net {
 class HostMemoryUser;
 
 struct NetworkConfig {
-  PeerId rank = 0;
-  std::uint32_t size = 1;
+  PeerId self;             // with the first id of the own job being 0, this is the rank
+  std::uint32_t size = 1;  // of the own job
+  const runtime::ProcessTable* processes = nullptr;
   std::vector<std::string> transports = {"shm", "tcp"};  // that may be used, by their names (registry.h); self always
   std::string job_secret;                                // 32 bytes, the same on every rank; empty for a singleton
   std::string host_identity;                             // equal on ranks that share memory and loopback
@@ -49,13 +51,16 @@ class Network {
   Transport& route(PeerId peer) noexcept { return *routes_[peer].transport; }
   // As Transport::watch_after(), over all of them.
   std::int64_t watch_after() const noexcept;
-  // "rank 3 on host node7": for messages.
+  // "rank 3 on host node7", and of another job "rank 3 of job 17": for messages.
   std::string describe(PeerId peer) const;
   bool same_host(PeerId peer) const;
   // Equal on the ranks of one host, as far as can be known, and on no others.
   std::uint64_t host_key() const;
-  std::uint32_t size() const noexcept { return config_.size; }
-  PeerId rank() const noexcept { return config_.rank; }
+  // Processes there are, of all jobs.
+  std::uint32_t size() const noexcept { return config_.processes->size(); }
+  PeerId self() const noexcept { return config_.self; }
+  // The table of processes has grown.
+  void on_processes_added() { routes_.grow(size()); }
 
   bool flushed() const noexcept;
   void expect_goodbye() noexcept;
@@ -75,6 +80,8 @@ class Network {
   Status no_route(PeerId peer) const;
   void tell_route(PeerId peer, const Transport& chosen) const;
   std::string why_not_shm(PeerId peer) const;
+  // Of a process of the own job; the card book has no others.
+  Status read_card(PeerId peer, wire::Card& card) const;
 
   friend struct NetworkForTests;  // puts a transport of the tests' own in place (p2p/loop_network_for_tests.h)
 

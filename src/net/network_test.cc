@@ -5,6 +5,8 @@
 #include "base/settings.h"
 #include "net/shm/invitation.h"
 
+#include "runtime/one_job_for_tests.h"
+
 namespace lapwing::net {
 namespace {
 
@@ -22,6 +24,7 @@ class NetworkTest : public ::testing::Test {
     options.event_thread = false;
     ASSERT_TRUE(engine_.start(options).ok());
     config_.size = 2;
+    config_.processes = &runtime::one_job(2);
     config_.transports = {"tcp"};
     config_.job_secret = std::string(32, 's');
     config_.host_identity = "machine";
@@ -50,12 +53,12 @@ TEST_F(NetworkTest, ChoosesATransportPerPeer) {
   cards[1].set("host", "another");
   const Status attached = network.attach(cards);
   ASSERT_TRUE(attached.ok()) << attached.text();
-  EXPECT_STREQ(network.route(0).name(), "self");
-  EXPECT_STREQ(network.route(1).name(), "tcp");
-  EXPECT_EQ(network.capabilities(1).eager_limit, 64u << 10);
-  EXPECT_TRUE(network.same_host(0));
-  EXPECT_FALSE(network.same_host(1));
-  EXPECT_EQ(network.describe(1), "rank 1 on host node2");
+  EXPECT_STREQ(network.route({0}).name(), "self");
+  EXPECT_STREQ(network.route({1}).name(), "tcp");
+  EXPECT_EQ(network.capabilities({1}).eager_limit, 64u << 10);
+  EXPECT_TRUE(network.same_host({0}));
+  EXPECT_FALSE(network.same_host({1}));
+  EXPECT_EQ(network.describe({1}), "rank 1 on host node2");
   EXPECT_TRUE(network.flushed());
   network.close();
 }
@@ -99,9 +102,9 @@ TEST_F(NetworkTest, OnASingleHostNobodysCardIsReadAtTheStart) {
   wire::Card card;
   ASSERT_TRUE(network.publish(card).ok());
   ASSERT_TRUE(network.attach(wire::CardBook({card.encode(), "no card at all"})).ok());
-  EXPECT_STREQ(network.route(1).name(), "tcp");
-  EXPECT_TRUE(network.same_host(1));
-  EXPECT_EQ(network.describe(1), "rank 1");
+  EXPECT_STREQ(network.route({1}).name(), "tcp");
+  EXPECT_TRUE(network.same_host({1}));
+  EXPECT_EQ(network.describe({1}), "rank 1");
   network.close();
 }
 
@@ -117,8 +120,8 @@ TEST_F(NetworkTest, AHostOfTheSameIdentityIsAnotherHostIfItsSocketIsNotHere) {
   cards[1].set("shm", shm::Invitation{"lapwing-of-the-other-machine", std::string(16, 't'), 2, 3, {1}}.encode());
   const Status attached = network.attach(cards);
   ASSERT_TRUE(attached.ok()) << attached.text();
-  EXPECT_STREQ(network.route(1).name(), "tcp");
-  EXPECT_FALSE(network.same_host(1));
+  EXPECT_STREQ(network.route({1}).name(), "tcp");
+  EXPECT_FALSE(network.same_host({1}));
   EXPECT_NE(network.host_key(), std::hash<std::string>{}(config_.host_identity));
   network.close();
 }
@@ -127,25 +130,27 @@ TEST_F(NetworkTest, TooManyForSharedMemoryGoByTcp) {
   const engine::Call call(engine_);
   config_.transports = {"shm", "tcp"};
   config_.size = 5000;
+  config_.processes = &runtime::one_job(5000);
   Network network(engine_, sink_, config_);
   wire::Card card;
   ASSERT_TRUE(network.publish(card).ok());
   EXPECT_FALSE(card.has("shm"));
   ASSERT_TRUE(network.attach(wire::CardBook(std::vector<std::string>(config_.size, card.encode()))).ok());
-  EXPECT_STREQ(network.route(4999).name(), "tcp");
+  EXPECT_STREQ(network.route({4999}).name(), "tcp");
   network.close();
 }
 
 TEST_F(NetworkTest, ASingletonListensToNobody) {
   const engine::Call call(engine_);
   config_.size = 1;
+  config_.processes = &runtime::one_job(1);
   config_.job_secret.clear();
   Network network(engine_, sink_, config_);
   std::vector<wire::Card> cards(1);
   ASSERT_TRUE(network.publish(cards[0]).ok());
   EXPECT_FALSE(cards[0].has("tcp"));
   ASSERT_TRUE(network.attach(cards).ok());
-  EXPECT_STREQ(network.route(0).name(), "self");
+  EXPECT_STREQ(network.route({0}).name(), "self");
   network.close();
 }
 

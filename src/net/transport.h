@@ -11,6 +11,7 @@
 
 #include "base/byte_walk.h"
 #include "base/intrusive_list.h"
+#include "base/process_id.h"
 #include "base/status.h"
 #include "engine/engine.h"
 #include "net/lent_queue.h"
@@ -19,8 +20,8 @@
 
 namespace lapwing::net {
 
-// A process of the job: its rank in MPI_COMM_WORLD.
-using PeerId = std::uint32_t;
+// A process that frames go to and come from.
+using PeerId = ProcessId;
 
 // When a frame is to reach the layer above at a peer whose application computes.
 enum class Delivery {

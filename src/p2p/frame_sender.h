@@ -33,7 +33,7 @@ class FrameSender {
   // From the pool until it is taken.
   struct Control : net::SendOp {
     FrameSender* owner = nullptr;
-    net::PeerId peer = 0;
+    net::PeerId peer;
     Control* next_free = nullptr;
   };
   Control& take_free();

@@ -22,7 +22,7 @@ std::string progress(std::uint64_t bytes, std::uint64_t of, const char* what) {
 // All other members, one of which is enough.
 void await_any(const comm::Group& group, HangItem& item) {
   item.any = true;
-  for (int rank = 0; rank < group.size(); ++rank) item.awaited.push_back(static_cast<int>(group.member(rank)));
+  for (int rank = 0; rank < group.size(); ++rank) item.awaited.push_back(static_cast<int>(group.member(rank).index));
 }
 
 HangItem item_for(HangItem::Kind kind, comm::Communicator& communicator, comm::Plane plane, int peer, int tag) {
@@ -35,7 +35,7 @@ HangItem item_for(HangItem::Kind kind, comm::Communicator& communicator, comm::P
   if (peer == MPI_ANY_SOURCE) {
     await_any(communicator.peers(plane), item);
   } else if (peer != MPI_PROC_NULL) {
-    item.awaited.push_back(static_cast<int>(communicator.peers(plane).member(peer)));
+    item.awaited.push_back(static_cast<int>(communicator.peers(plane).member(peer).index));
   }
   return item;
 }
@@ -68,7 +68,7 @@ HangItem describe_message(const Message& message) {
   item.tag = message.tag();
   item.context = message.context();
   item.bytes = message.message_bytes;
-  item.awaited.push_back(static_cast<int>(message.peer()));
+  item.awaited.push_back(static_cast<int>(message.peer().index));
   return item;
 }
 

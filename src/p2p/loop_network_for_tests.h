@@ -1,10 +1,11 @@
-// A job inside one test: ranks whose frames travel through memory, in an order that a fixed seed decides.
+// A job inside one test, or two that meet: processes whose frames travel through memory, in an order that a fixed seed decides. Each
+// has a process table of its own; here they are numbered across jobs.
 //
 // Every ordered pair of ranks has a wire. step() moves one randomly chosen wire on by one stage, so whatever a real network
 // could interleave comes up: a payload taken late, a header long before its payload, answers overtaking the news that a
 // frame has left. Headers go through the real codec. With way.matches, each wire ends at a carrier that is lent receives
 // (net/lent_queue.h): what it does not match goes on in a socket, and the messenger is told of the rest at some later step.
-// One thread; nobody waits for time.
+// One thread; nothing waits for time.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,13 +24,14 @@
 #include "net/network.h"
 #include "net/refusals.h"
 #include "p2p/messenger.h"
+#include "runtime/process_table.h"
 #include "wire/message_header.h"
 
 namespace lapwing::net {
 
 struct NetworkForTests {
   static void put(Network& network, std::unique_ptr<Transport> transport, const Capabilities& capabilities) {
-    const std::size_t size = network.config_.size;
+    const std::size_t size = network.size();
     wire::Card card;
     card.set("name", "testhost");
     network.cards_ = std::vector<wire::Card>(size, card);
@@ -48,7 +50,8 @@ namespace lapwing::p2p {
 class LoopJob {
  public:
   struct Options {
-    std::uint32_t ranks = 2;
+    std::uint32_t ranks = 2;       // processes
+    std::uint32_t second_job = 0;  // of which the last are another job
     unsigned seed = 1;
     net::Capabilities way = {1024, 4096, false};
     std::uint64_t unexpected_limit = 16 << 20;
@@ -65,9 +68,11 @@ class LoopJob {
     Status attach(const wire::CardBook&) override { return {}; }
     bool reaches(net::PeerId) const noexcept override { return true; }
     net::Capabilities capabilities(net::PeerId) const noexcept override { return job_.options.way; }
-    bool post(net::PeerId peer, net::SendOp& op) noexcept override { return job_.post(rank_, peer, op); }
+    bool post(net::PeerId peer, net::SendOp& op) noexcept override {
+      return job_.post(rank_, job_.number_of(rank_, peer), op);
+    }
     net::LentQueue* lent_queue(net::PeerId peer, net::LentQueue::Key key) noexcept override {
-      return &job_.queue_of(peer * job_.options.ranks + rank_, key.tag);
+      return &job_.queue_of(job_.number_of(rank_, peer) * job_.options.ranks + rank_, key.tag);
     }
     bool pull(net::PeerId, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept override {
       if (job_.pulls_until_failure == 0) return false;
@@ -76,11 +81,11 @@ class LoopJob {
       return true;
     }
     bool watch_over(net::PeerId peer) noexcept override {
-      job_.watched.push_back(peer);
+      job_.watched.push_back(job_.number_of(rank_, peer));
       return true;
     }
     bool watch_over_host(net::PeerId peer) noexcept override {
-      job_.hosts_watched.push_back(peer);
+      job_.hosts_watched.push_back(job_.number_of(rank_, peer));
       return true;
     }
     std::int64_t watch_after() const noexcept override { return job_.options.watch_after; }
@@ -98,27 +103,38 @@ class LoopJob {
 
   struct Rank {
     Rank(LoopJob& job, std::uint32_t rank)
-        : engine(clock),
+        : name(job.name_of(rank)),
+          processes(job.table_of_one(name.job)),
+          engine(clock),
           messenger(engine, job.options.unexpected_limit),
-          network(engine, messenger, config(job, rank)) {
+          network(engine, messenger, config()) {
       engine::EngineOptions options;
       options.event_thread = false;
       EXPECT_TRUE(engine.start(options).ok());
       net::NetworkForTests::put(network, std::make_unique<Loop>(job, rank), job.options.way);
       messenger.set_network(network);
-      std::vector<comm::ProcessId> members;
-      for (std::uint32_t i = 0; i < job.options.ranks; ++i) members.push_back(i);
-      world = new comm::Communicator(comm::ContextIds::kWorld, comm::Group::make(members, rank), nullptr);
+      comm::Group* all = comm::Group::make_range({}, static_cast<int>(processes.size()), static_cast<int>(name.rank));
+      world = new comm::Communicator(comm::ContextIds::kWorld, all, nullptr);
     }
     ~Rank() { comm::Communicator::drop(world); }
-    static net::NetworkConfig config(const LoopJob& job, std::uint32_t rank) {
+    net::NetworkConfig config() const {
       net::NetworkConfig config;
-      config.rank = rank;
-      config.size = job.options.ranks;
+      config.self = {name.rank};
+      config.size = processes.size();
+      config.processes = &processes;
       config.transports.clear();
       return config;
     }
 
+    // The other job is known from now on.
+    void meet(std::uint32_t job, std::uint32_t its_ranks) {
+      EXPECT_TRUE(processes.add_job(job, its_ranks).ok());
+      network.on_processes_added();
+      messenger.on_processes_added();
+    }
+
+    wire::JobRank name;
+    runtime::ProcessTable processes;
     ManualClock clock;
     engine::Engine engine;
     Messenger messenger;
@@ -137,6 +153,38 @@ class LoopJob {
   }
 
   Rank& operator[](std::size_t rank) { return *ranks[rank]; }
+
+  // ---- two jobs
+
+  static constexpr std::uint32_t kFirstJob = 70, kSecondJob = 71;
+  std::uint32_t ranks_of(std::uint32_t job) const noexcept {
+    return job == kFirstJob ? options.ranks - options.second_job : options.second_job;
+  }
+  wire::JobRank name_of(std::uint32_t process) const noexcept {
+    const std::uint32_t first = ranks_of(kFirstJob);
+    return process < first ? wire::JobRank{kFirstJob, process} : wire::JobRank{kSecondJob, process - first};
+  }
+  runtime::ProcessTable table_of_one(std::uint32_t job) const {
+    runtime::ProcessTable table;
+    EXPECT_TRUE(table.add_job(job, ranks_of(job)).ok());
+    return table;
+  }
+  void meet() {
+    for (auto& rank : ranks) {
+      const std::uint32_t other = rank->name.job == kFirstJob ? kSecondJob : kFirstJob;
+      rank->meet(other, ranks_of(other));
+    }
+  }
+  // What a process calls another one, and the reverse.
+  ProcessId id_of(std::uint32_t viewer, std::uint32_t process) const {
+    ProcessId id;
+    EXPECT_TRUE(ranks[viewer]->processes.find(name_of(process), id));
+    return id;
+  }
+  std::uint32_t number_of(std::uint32_t viewer, ProcessId id) const noexcept {
+    const wire::JobRank name = ranks[viewer]->processes.name(id);
+    return name.job == kFirstJob ? name.rank : ranks_of(kFirstJob) + name.rank;
+  }
 
   // Moves one wire by one stage. False when all are empty.
   bool step() {
@@ -199,7 +247,7 @@ class LoopJob {
       socket.clear();
       const net::Landing* landing = !in.empty() && in.front().stage == Stage::kLanding ? &in.front().landing : nullptr;
       const Status status = Status::error(MPI_ERR_OTHER, "rank %u: %s", rank, why);
-      ranks[other]->messenger.on_peer_lost(rank, status, landing);
+      ranks[other]->messenger.on_peer_lost(id_of(other, rank), status, landing);
       for (Frame& frame : out) {
         if (frame.stage == Stage::kPosted) frame.op->on_taken(*frame.op, status);
       }
@@ -223,7 +271,7 @@ class LoopJob {
   int pulls_until_failure = 1 << 30;
 
   // What transports have been asked to watch over.
-  std::vector<net::PeerId> watched, hosts_watched;
+  std::vector<std::uint32_t> watched, hosts_watched;
 
  private:
   enum class Stage { kPosted, kTaken, kClaimed, kLanding };
@@ -296,9 +344,10 @@ class LoopJob {
   void tell(std::size_t index) {
     landed[index] = false;
     const auto from = static_cast<std::uint32_t>(index / options.ranks);
-    Rank& to = *ranks[index % options.ranks];
+    const auto receiver = static_cast<std::uint32_t>(index % options.ranks);
+    Rank& to = *ranks[receiver];
     for (std::uint64_t tag = 0; tag < 2; ++tag) {
-      const char* breach = to.messenger.on_landed(from, queue_of(index, tag));
+      const char* breach = to.messenger.on_landed(id_of(receiver, from), queue_of(index, tag));
       if (breach == nullptr) continue;
       violations.push_back(breach);
       return lose(from, breach);
@@ -314,8 +363,9 @@ class LoopJob {
     const bool fresh = frame.stage == Stage::kTaken, message = is_message(frame);
     net::LentQueue& queue = queue_of(index, frame);
     const auto from = static_cast<std::uint32_t>(index / options.ranks);
+    const auto receiver = static_cast<std::uint32_t>(index % options.ranks);
     if (fresh && message && random() % 2 == 0 &&
-        ranks[index % options.ranks]->messenger.on_whole(from, frame.header, frame.payload.data())) {
+        ranks[receiver]->messenger.on_whole(id_of(receiver, from), frame.header, frame.payload.data())) {
       sockets[index].pop_front();
       return queue.take_in();
     }
@@ -326,7 +376,8 @@ class LoopJob {
   void advance(std::deque<Frame>& wire, std::size_t index) {
     Frame& frame = wire.front();
     const auto from = static_cast<std::uint32_t>(index / options.ranks);
-    Rank& to = *ranks[index % options.ranks];
+    const auto receiver = static_cast<std::uint32_t>(index % options.ranks);
+    Rank& to = *ranks[receiver];
     switch (frame.stage) {
       case Stage::kPosted:
         take(frame);
@@ -334,7 +385,7 @@ class LoopJob {
       case Stage::kTaken: {
         if (index % options.ranks == deaf) return wire.pop_front();
         const Status status = wire::check(frame.header);
-        if (status.ok()) frame.landing = to.messenger.on_header(from, frame.header);
+        if (status.ok()) frame.landing = to.messenger.on_header(id_of(receiver, from), frame.header);
         if (!status.ok() || frame.landing.violation) {
           violations.push_back(status.ok() ? frame.landing.reason : status.text());
           return lose(from, violations.back().c_str());
@@ -352,7 +403,7 @@ class LoopJob {
         const wire::FrameHeader header = frame.header;
         const net::Landing landing = frame.landing;
         wire.pop_front();
-        to.messenger.on_frame(from, header, landing);
+        to.messenger.on_frame(id_of(receiver, from), header, landing);
         return;
       }
     }

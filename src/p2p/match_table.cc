@@ -11,7 +11,7 @@ constexpr std::int32_t kUnusedTag = -1;
 }  // namespace
 
 MatchTable::MatchTable() : buckets_(kFirstBuckets, nullptr), last_(&none_) {
-  none_.key = {0, 0, kUnusedTag};
+  none_.key = {0, {}, kUnusedTag};
 }
 
 MatchQueue* MatchTable::search(MatchKey key) const noexcept {

@@ -21,15 +21,17 @@
 #include <memory>
 #include <vector>
 
+#include "base/process_id.h"
+
 namespace lapwing::p2p {
 
 // Two words, passed by value: a word written in parts and read whole soon after must wait until the parts have left the store
 // buffer, ten nanoseconds in which nothing overlaps.
 struct MatchKey {
   constexpr MatchKey() noexcept = default;
-  constexpr MatchKey(std::uint64_t context, std::uint32_t peer, std::int32_t tag) noexcept
-      : context(context), source(std::uint64_t{peer} << 32 | static_cast<std::uint32_t>(tag)) {}
-  constexpr std::uint32_t peer() const noexcept { return static_cast<std::uint32_t>(source >> 32); }
+  constexpr MatchKey(std::uint64_t context, ProcessId peer, std::int32_t tag) noexcept
+      : context(context), source(std::uint64_t{peer.index} << 32 | static_cast<std::uint32_t>(tag)) {}
+  constexpr ProcessId peer() const noexcept { return {static_cast<std::uint32_t>(source >> 32)}; }
   constexpr std::int32_t tag() const noexcept { return static_cast<std::int32_t>(source); }
   bool operator==(MatchKey other) const noexcept { return context == other.context && source == other.source; }
   bool has_wildcard() const noexcept;
@@ -40,7 +42,7 @@ struct MatchKey {
   std::uint64_t source = 0;  // peer and tag
 };
 
-inline constexpr std::uint32_t kAnyPeer = 0xffffffffu;
+inline constexpr ProcessId kAnyPeer{0xffffffffu};
 inline constexpr std::int32_t kAnyTag = INT32_MIN;
 
 inline bool MatchKey::has_wildcard() const noexcept {

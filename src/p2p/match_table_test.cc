@@ -16,30 +16,30 @@ TEST(MatchTable, OldestOfAKeyComesFirst) {
   MatchTable table;
   MatchNode nodes[3];
   for (auto& node : nodes) {
-    node.key = {8, 1, 5};
+    node.key = {8, {1}, 5};
     table.insert(node);
   }
-  EXPECT_EQ(table.oldest({8, 1, 5}), &nodes[0]);
+  EXPECT_EQ(table.oldest({8, {1}, 5}), &nodes[0]);
   EXPECT_EQ(MatchTable::next(nodes[0]), &nodes[1]);
   EXPECT_EQ(MatchTable::next(nodes[2]), nullptr);
   table.remove(nodes[0]);
-  EXPECT_EQ(table.oldest({8, 1, 5}), &nodes[1]);
-  EXPECT_EQ(table.oldest({8, 1, 6}), nullptr);
+  EXPECT_EQ(table.oldest({8, {1}, 5}), &nodes[1]);
+  EXPECT_EQ(table.oldest({8, {1}, 6}), nullptr);
   EXPECT_FALSE(nodes[0].queued());
 }
 
 TEST(MatchTable, ForgetsKeysThatNobodyUses) {
   MatchTable table;
   MatchNode kept, passing;
-  kept.key = {8, 1, -5};
+  kept.key = {8, {1}, -5};
   table.insert(kept);
   for (int tag = 0; tag < 10000; ++tag) {
-    passing.key = {8, 1, tag};
+    passing.key = {8, {1}, tag};
     table.insert(passing);
-    ASSERT_EQ(table.oldest({8, 1, tag}), &passing);
+    ASSERT_EQ(table.oldest({8, {1}, tag}), &passing);
     table.remove(passing);
-    ASSERT_EQ(table.oldest({8, 1, tag}), nullptr);
-    ASSERT_EQ(table.oldest({8, 1, -5}), &kept);
+    ASSERT_EQ(table.oldest({8, {1}, tag}), nullptr);
+    ASSERT_EQ(table.oldest({8, {1}, -5}), &kept);
   }
   EXPECT_LE(table.queues(), 64u);
   table.remove(kept);
@@ -53,7 +53,7 @@ TEST(MatchTable, AgreesWithAListUnderRandomUse) {
   for (int round = 0; round < 60000; ++round) {
     // Mostly few keys; now and then a burst of many, so that the table grows.
     const bool many = round % 20000 > 15000;
-    const MatchKey key{(random() % 3) * 4, static_cast<std::uint32_t>(random() % (many ? 500 : 4)),
+    const MatchKey key{(random() % 3) * 4, ProcessId{static_cast<std::uint32_t>(random() % (many ? 500 : 4))},
                        static_cast<std::int32_t>(random() % (many ? 100 : 3))};
     const auto same = [&](MatchNode* node) { return node->key == key; };
     if (random() % 2 == 0 || (many && random() % 2 == 0)) {

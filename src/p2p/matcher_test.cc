@@ -45,48 +45,48 @@ class MatcherTest : public testing::Test {
 };
 
 TEST_F(MatcherTest, TheOldestReceiveWhoseEnvelopeFitsIsMatched) {
-  ReceiveRequest& other_tag = post({8, 1, 4});
-  ReceiveRequest& first = post({8, 1, 5});
-  ReceiveRequest& second = post({8, 1, 5});
-  EXPECT_EQ(matcher.match({8, 1, 5}), &first);
-  EXPECT_EQ(matcher.match({8, 1, 5}), &first) << "it stays posted";
+  ReceiveRequest& other_tag = post({8, {1}, 4});
+  ReceiveRequest& first = post({8, {1}, 5});
+  ReceiveRequest& second = post({8, {1}, 5});
+  EXPECT_EQ(matcher.match({8, {1}, 5}), &first);
+  EXPECT_EQ(matcher.match({8, {1}, 5}), &first) << "it stays posted";
   matcher.unpost(first);
-  EXPECT_EQ(matcher.match({8, 1, 5}), &second);
-  EXPECT_EQ(matcher.match({8, 1, 4}), &other_tag);
-  EXPECT_EQ(matcher.match({8, 2, 5}), nullptr);
-  EXPECT_EQ(matcher.match({12, 1, 5}), nullptr);
+  EXPECT_EQ(matcher.match({8, {1}, 5}), &second);
+  EXPECT_EQ(matcher.match({8, {1}, 4}), &other_tag);
+  EXPECT_EQ(matcher.match({8, {2}, 5}), nullptr);
+  EXPECT_EQ(matcher.match({12, {1}, 5}), nullptr);
 }
 
 TEST_F(MatcherTest, WildcardsTakeTheirTurnInTheOrderOfPosting) {
-  ReceiveRequest& any_tag = post({8, 1, kAnyTag});
-  ReceiveRequest& named = post({8, 1, 5});
+  ReceiveRequest& any_tag = post({8, {1}, kAnyTag});
+  ReceiveRequest& named = post({8, {1}, 5});
   ReceiveRequest& any_source = post({8, kAnyPeer, 5});
   ReceiveRequest& anything = post({8, kAnyPeer, kAnyTag});
   for (ReceiveRequest* expected : {&any_tag, &named, &any_source, &anything}) {
-    EXPECT_EQ(matcher.match({8, 1, 5}), expected);
+    EXPECT_EQ(matcher.match({8, {1}, 5}), expected);
     matcher.unpost(*expected);
   }
-  EXPECT_EQ(matcher.match({8, 1, 5}), nullptr);
+  EXPECT_EQ(matcher.match({8, {1}, 5}), nullptr);
 }
 
 TEST_F(MatcherTest, AReceiveFindsTheOldestMessageThatFits) {
-  Message& first = keep({8, 1, 5});
-  Message& other = keep({8, 2, 6});
-  keep({8, 1, 5});
-  EXPECT_EQ(matcher.find({8, 1, 5}), &first);
+  Message& first = keep({8, {1}, 5});
+  Message& other = keep({8, {2}, 6});
+  keep({8, {1}, 5});
+  EXPECT_EQ(matcher.find({8, {1}, 5}), &first);
   EXPECT_EQ(matcher.find({8, kAnyPeer, kAnyTag}), &first);
   EXPECT_EQ(matcher.find({8, kAnyPeer, 6}), &other);
-  EXPECT_EQ(matcher.find({8, 2, kAnyTag}), &other);
-  EXPECT_EQ(matcher.find({8, 2, 5}), nullptr);
+  EXPECT_EQ(matcher.find({8, {2}, kAnyTag}), &other);
+  EXPECT_EQ(matcher.find({8, {2}, 5}), nullptr);
   EXPECT_EQ(matcher.find({12, kAnyPeer, kAnyTag}), nullptr);
 }
 
 TEST_F(MatcherTest, AMessageIsFoundByItsSendersToken) {
-  keep({8, 1, 5}, 70);
-  Message& second = keep({8, 1, 5}, 71);
-  EXPECT_EQ(matcher.find_sent_as({8, 1, 5}, 71), &second);
-  EXPECT_EQ(matcher.find_sent_as({8, 1, 5}, 72), nullptr);
-  EXPECT_EQ(matcher.find_sent_as({8, 1, 6}, 71), nullptr);
+  keep({8, {1}, 5}, 70);
+  Message& second = keep({8, {1}, 5}, 71);
+  EXPECT_EQ(matcher.find_sent_as({8, {1}, 5}, 71), &second);
+  EXPECT_EQ(matcher.find_sent_as({8, {1}, 5}, 72), nullptr);
+  EXPECT_EQ(matcher.find_sent_as({8, {1}, 6}, 71), nullptr);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ struct Message : Object, ByEnvelope, ByContext {
   bool arrived = false;   // the payload is here
   bool unwanted = false;  // to be dropped when it is
 
-  std::uint32_t peer() const noexcept { return ByEnvelope::key.peer(); }
+  ProcessId peer() const noexcept { return ByEnvelope::key.peer(); }
   std::int32_t tag() const noexcept { return ByEnvelope::key.tag(); }
   std::uint64_t context() const noexcept { return ByEnvelope::key.context; }
   std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(this) + kBookkeepingBytes; }

@@ -43,6 +43,10 @@ void Messenger::set_network(net::Network& network) {
   });
 }
 
+void Messenger::on_processes_added() {
+  common.peers.grow(common.network->size());
+}
+
 int Messenger::take_partition_tags(int count) noexcept {
   if (next_partition_tag_ > INT_MAX - count) next_partition_tag_ = 0;
   const int first = next_partition_tag_;
@@ -86,7 +90,7 @@ std::string Messenger::describe() {
     }
     if (held == 0) return;
     add_line(text, "  held back: %zu messages for %s, which must first receive what it has", held,
-             common.network->describe(static_cast<net::PeerId>(id)).c_str());
+             common.network->describe({static_cast<std::uint32_t>(id)}).c_str());
   });
   return text;
 }

@@ -41,6 +41,7 @@ class Messenger final : private Parts, private SendPath, private ReceivePath, pu
  public:
   Messenger(engine::Engine& engine, std::uint64_t unexpected_limit);
   void set_network(net::Network& network);  // once, before any message
+  void on_processes_added();                // the table of processes has grown
 
   using SendPath::send_now;
   using ReceivePath::start;

@@ -81,7 +81,7 @@ TEST(Messenger, ALossDoesNotConcernReceivesFromOthers) {
     LoopJob job(options);
     Bytes room(10);
     comm::Communicator* others =
-        new comm::Communicator(comm::ContextIds::kWorld + 64, comm::Group::make({0, 2}, 0), nullptr);
+        new comm::Communicator(comm::ContextIds::kWorld + 64, comm::Group::make({{0}, {2}}, {0}), nullptr);
     ReceiveArguments arguments = from(job[0], MPI_ANY_SOURCE, 1, room);
     arguments.communicator = others;
     ReceiveRequest among_others(arguments), among_all(from(job[0], MPI_ANY_SOURCE, 1, room));
@@ -91,7 +91,7 @@ TEST(Messenger, ALossDoesNotConcernReceivesFromOthers) {
     job[0].messenger.start(among_all);
     job[0].messenger.watch(watch);
     const Status why = Status::error(MPI_ERR_PROC_ABORTED, "rank 1 is gone");
-    finalized ? job[0].messenger.on_peer_left(1, why) : job[0].messenger.on_peer_lost(1, why, nullptr);
+    finalized ? job[0].messenger.on_peer_left({1}, why) : job[0].messenger.on_peer_lost({1}, why, nullptr);
     EXPECT_FALSE(among_others.done());
     EXPECT_EQ(among_all.done(), !finalized);
     EXPECT_EQ(waiter.ready(), !finalized);

@@ -73,7 +73,7 @@ class ReceiveRequest : public Request, public MatchNode, public ListNode<PullTag
   std::uint64_t* counter_ = nullptr;  // counts this receive while it is posted
   net::LentQueue* lent_to_ = nullptr;  // while it is posted and lent (lending.h)
   std::uint64_t lent_position_ = 0;
-  net::PeerId peer_ = 0;  // the sender, once matched
+  net::PeerId peer_;  // the sender, once matched
 };
 
 }  // namespace lapwing::p2p

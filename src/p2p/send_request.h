@@ -82,7 +82,7 @@ class SendRequest : public Request, public ListNode<HeldTag> {
   std::uint64_t wanted_ = 0;     // bytes that the receiver will take
   std::uint64_t token_ = 0;      // ours on the wire; 0 when no answer can come
   std::uint64_t receiver_token_ = 0;
-  net::PeerId peer_ = 0;
+  net::PeerId peer_;
   bool held_ = false;
   bool rendezvous_ = false;  // an RTS has gone
   bool awaits_answer_ = false;

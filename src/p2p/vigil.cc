@@ -55,8 +55,8 @@ void Vigil::watch_over(net::PeerId id, int& left) noexcept {
 
 void Vigil::watch_over_members(const comm::Group& group, int& left) noexcept {
   net::Network& network = *common_.network;
-  const int size = group.size(), own = group.rank_of(network.rank());
-  const int first = own != MPI_UNDEFINED ? own + 1 : static_cast<int>(network.rank() % static_cast<net::PeerId>(size));
+  const int size = group.size(), own = group.rank_of(network.self());
+  const int first = own != MPI_UNDEFINED ? own + 1 : static_cast<int>(network.self().index % static_cast<std::uint32_t>(size));
   for (int i = 0; i < std::min(size, kMostLookedAt) && left > 0; ++i) {
     const net::PeerId id = group.member((first + i) % size);
     if (network.route(id).watch_over_host(id)) --left;

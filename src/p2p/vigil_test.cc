@@ -10,7 +10,7 @@ namespace lapwing::p2p {
 namespace {
 
 constexpr std::int64_t kRound = 1000;
-using Watched = std::vector<net::PeerId>;
+using Watched = std::vector<std::uint32_t>;
 
 LoopJob::Options with_vigil(std::uint32_t ranks) {
   LoopJob::Options options;

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <vector>
 
 #include "base/log.h"
 #include "process/process.h"
@@ -30,12 +31,22 @@ int socket_of_launcher() {
   return fd;
 }
 
+// mpiexec knows its own job, by rank, and no other. Where one of several processes is enough and some are of another job, it is told of none.
+void leave_out_other_jobs(const runtime::ProcessTable& table, std::vector<wire::HangItem>& items) {
+  const auto of_another = [&](int index) { return !table.is_own_job({static_cast<std::uint32_t>(index)}); };
+  for (wire::HangItem& item : items)
+    if (std::erase_if(item.awaited, of_another) != 0 && item.any) item.awaited.clear();
+}
+
 std::string answer_to(std::uint32_t inquiry, Process& process) {
   wire::HangReport report;
   report.inquiry = inquiry;
   report.threads = process.thread_level == MPI_THREAD_MULTIPLE;
   process.engine.describe(report);
   process.messenger->describe(report);
+  for (wire::HangWait& wait : report.waits) leave_out_other_jobs(process.table, wait.items);
+  leave_out_other_jobs(process.table, report.pending.items);
+  leave_out_other_jobs(process.table, report.unexpected.items);
   return report.encode();
 }
 

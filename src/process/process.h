@@ -18,6 +18,7 @@
 #include "process/hang_listener.h"
 #include "process/head.h"
 #include "runtime/job.h"
+#include "runtime/process_table.h"
 
 namespace lapwing::process {
 
@@ -28,7 +29,9 @@ struct Process : ProcessHead {
   std::unique_ptr<p2p::Messenger> messenger;
   coll::AreaPool areas;  // what the collectives of this host's ranks share
   std::unique_ptr<net::Network> network;
-  runtime::Job job;  // rank, size, launcher, host facts
+  runtime::Job job;             // rank, size, launcher, host facts
+  runtime::ProcessTable table;  // of this job, and of those that it has met
+  ProcessId self_id() const noexcept { return {static_cast<std::uint32_t>(job.rank())}; }
   std::unique_ptr<comm::ContextIds> context_ids;
   comm::Communicator* processes = nullptr;  // all processes, for management (ContextIds::kProcesses); never a user's
   int thread_level = MPI_THREAD_SINGLE;

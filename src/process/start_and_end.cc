@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <mutex>
-#include <numeric>
 
 #include "base/descriptor_limit.h"
 #include "base/outer_call.h"
@@ -30,16 +29,17 @@ comm::Communicator* make_predefined(std::uint64_t context, comm::Group* group, M
 }
 
 void make_communicators(Process& process) {
-  const auto self = static_cast<comm::ProcessId>(process.job.rank());
-  std::vector<comm::ProcessId> members(static_cast<std::size_t>(process.job.size()));
-  std::iota(members.begin(), members.end(), 0);
-  comm::Group* all = comm::Group::make(std::move(members), self);
+  const ProcessId self = process.self_id();
+  comm::Group* all = comm::Group::make_range({}, process.job.size(), process.job.rank());
   all->retain();
   using comm::ContextIds;
-  static_assert(ContextIds::kMostRanks == runtime::Job::kMostRanks);
-  process.context_ids = std::make_unique<ContextIds>(process.job.number(ContextIds::kJobs), self);
+  using runtime::ProcessTable;
+  static_assert(ContextIds::kMostRanks == ProcessTable::kMostRanks && ContextIds::kJobs == ProcessTable::kShortNumbers);
+  const wire::JobRank name = process.table.name(self);
+  process.context_ids = std::make_unique<ContextIds>(ProcessTable::short_number(name.job), name.rank);
   process.world = make_predefined(ContextIds::kWorld, all, MPI_COMM_WORLD, "MPI_COMM_WORLD");
-  process.self = make_predefined(ContextIds::kSelf, comm::Group::make({self}, self), MPI_COMM_SELF, "MPI_COMM_SELF");
+  process.self =
+      make_predefined(ContextIds::kSelf, comm::Group::make_range(self, 1, 0), MPI_COMM_SELF, "MPI_COMM_SELF");
   process.processes = make_predefined(ContextIds::kProcesses, all, MPI_COMM_NULL, "all processes");
   for (comm::Communicator* each : {process.world, process.self, process.processes})
     each->oversubscribed = process.job.oversubscribed();
@@ -60,7 +60,8 @@ Status open_network(Process& process) {
   const runtime::Job& job = process.job;
   make_room_for_descriptors(static_cast<std::size_t>(job.size()) + kOwnDescriptors);
   net::NetworkConfig config;
-  config.rank = static_cast<net::PeerId>(job.rank());
+  config.self = process.self_id();
+  config.processes = &process.table;
   config.size = static_cast<std::uint32_t>(job.size());
   config.transports.clear();
   if (process.settings.transports.shm) config.transports.emplace_back("shm");
@@ -99,6 +100,7 @@ Status start(Process& process) {
   put_in_force(process.settings.tune);
   LAPWING_TRY(process.job.join(environ, process.settings.singleton));
   set_log_rank(process.job.rank());
+  LAPWING_TRY(process.table.add_job(process.job.number(), static_cast<std::uint32_t>(process.job.size())));
   process.messenger = std::make_unique<p2p::Messenger>(process.engine, process.settings.unexpected_limit);
   make_communicators(process);
   return open_network(process);

@@ -9,6 +9,7 @@
 
 #include "runtime/host_identity.h"
 #include "runtime/launcher_search.h"
+#include "runtime/process_table.h"
 
 namespace lapwing::runtime {
 namespace {
@@ -31,6 +32,7 @@ Status Job::join(std::unique_ptr<Launcher> launcher) {
     return Status::error(MPI_ERR_INTERN, "libsodium cannot start: no source of randomness on this system");
   launcher_ = std::move(launcher);
   LAPWING_TRY(launcher_->join(place_));
+  constexpr int kMostRanks = ProcessTable::kMostRanks;
   if (size() > kMostRanks)
     return Status::error(MPI_ERR_OTHER,
                          "the job has %d ranks, and this version of Lapwing takes at most %d: start fewer", size(),
@@ -49,10 +51,6 @@ void Job::draw() noexcept {
   crypto_generichash(hash, sizeof hash, reinterpret_cast<const unsigned char*>(secret().data()), secret().size(),
                      kPurpose, sizeof kPurpose);
   std::memcpy(&drawn_, hash, sizeof drawn_);
-}
-
-std::uint32_t Job::number(std::uint32_t numbers) const noexcept {
-  return drawn_ % numbers;
 }
 
 // A launcher of ours makes the secret; elsewhere rank 0 does, and the others read it from the launcher.

@@ -16,17 +16,15 @@ namespace lapwing::runtime {
 
 class Job {
  public:
-  static constexpr int kMostRanks = 1 << 22;
-
   // Finds the launcher and joins its job; without one, or with `alone`, a job of its own (singleton).
   Status join(char** environment, bool alone);
   // By this launcher.
   Status join(std::unique_ptr<Launcher> launcher);
-  // Gives `mine` to all ranks and returns everybody's.
+  // Gives `mine` to all ranks and returns those of all.
   Status exchange(const wire::Card& mine, wire::CardBook& cards);
   // Waits for all ranks, through the launcher, asleep: one message and one wake-up per rank.
   Status fence();
-  // The same, and brings everybody's text to rank 0. An error there when some rank has only called fence().
+  // The same, and brings the texts of all to rank 0. An error there when some rank has only called fence().
   Status fence_and_tell(const std::string& mine, wire::CardBook& all);
   // Says goodbye to the launcher.
   Status leave();
@@ -43,19 +41,19 @@ class Job {
   int appnum() const noexcept { return place_.appnum; }
   int universe_size() const noexcept { return place_.universe_size; }
 
-  // One of `numbers`, the same on every rank: what tells this job from others that it may meet.
-  std::uint32_t number(std::uint32_t numbers) const noexcept;
+  // The same on every rank: what tells this job from others that it may meet.
+  std::uint32_t number() const noexcept { return drawn_; }
 
   const std::string& host_name() const noexcept { return host_name_; }
   const std::string& host_identity() const noexcept { return host_identity_; }
-  // 32 bytes, the same on every rank, known to nobody else: it travels through the launcher only. Empty for a job of one rank.
+  // 32 bytes, the same on every rank, known to no other process: it travels through the launcher only. Empty for a job of one rank.
   const std::string& secret() const noexcept { return place_.secret; }
 
   // Whether the launcher promised that all ranks run on this host.
   bool single_host() const noexcept { return place_.local_size == place_.size; }
   // Ranks on this host as the launcher says; 0: it did not say.
   int launcher_local_size() const noexcept { return place_.local_size; }
-  // More ranks than cores, all on one host, as our own mpiexec tells every rank alike. Elsewhere nobody could know it of all.
+  // More ranks than cores, all on one host, as our own mpiexec tells every rank alike. Elsewhere no rank could know it of all.
   bool oversubscribed() const noexcept { return place_.oversubscribed; }
   // Whether this process is one of more ranks than there are cores for them.
   bool oversubscribes_host(int local_ranks) const noexcept;

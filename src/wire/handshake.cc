@@ -102,28 +102,26 @@ Nonce random_nonce() noexcept {
 
 // ---- both roles -----------------------------------------------------------------------------------------------------
 
-Handshake::Handshake(const JobKey& key, Role role, State state, std::uint32_t self, const Nonce& nonce,
-                     const Terms& terms)
+Handshake::Handshake(const JobKey& key, Role role, State state, JobRank self, const Nonce& nonce, const Terms& terms)
     : key_(&key), role_(role), state_(state), self_(self), own_nonce_(nonce), own_terms_(terms) {
   expect(kPrefixBytes);
 }
 
-Handshake Handshake::connector(const JobKey& key, std::uint32_t self, std::uint32_t peer, const Nonce& nonce,
-                               const Terms& terms) {
+Handshake Handshake::connector(const JobKey& key, JobRank self, JobRank peer, const Nonce& nonce, const Terms& terms) {
   Handshake handshake(key, Role::kConnector, State::kChallenge, self, nonce, terms);
   handshake.peer_ = peer;
-  std::byte ranks[16];
-  store_little(ranks, std::uint64_t{self});
-  store_little(ranks + 8, std::uint64_t{peer});
+  std::byte names[2 * JobRank::kBytes];
+  self.encode(names);
+  peer.encode(names + JobRank::kBytes);
   handshake.begin_output(Kind::kHello, 0);
   handshake.append_output(key.id().data(), JobKey::kIdBytes);
-  handshake.append_output(ranks, sizeof ranks);
+  handshake.append_output(names, sizeof names);
   handshake.append_output(nonce.data(), kNonceBytes);
   handshake.append_terms();
   return handshake;
 }
 
-Handshake Handshake::acceptor(const JobKey& key, std::uint32_t self, std::uint32_t job_size, const Nonce& nonce,
+Handshake Handshake::acceptor(const JobKey& key, JobRank self, std::uint32_t job_size, const Nonce& nonce,
                               const Terms& terms) {
   Handshake handshake(key, Role::kAcceptor, State::kHello, self, nonce, terms);
   handshake.job_size_ = job_size;
@@ -174,7 +172,7 @@ void Handshake::fail(Status why) {
 }
 
 Status Handshake::disagreement() const {
-  return Status::error(MPI_ERR_OTHER, "rank %u takes frames of at most %u bytes; every rank must take %u", peer_,
+  return Status::error(MPI_ERR_OTHER, "rank %u takes frames of at most %u bytes; every rank must take %u", peer_.rank,
                        peer_terms_.frame_limit, kLeastFrameLimit);
 }
 
@@ -228,22 +226,22 @@ void Handshake::receive_prefix() {
   }
 }
 
-// proof = HMAC(secret, label | job id | connector's rank | acceptor's rank | connector's nonce and terms | acceptor's nonce and terms)
+// proof = HMAC(secret, label | job id | connector's name | acceptor's name | connector's nonce and terms | acceptor's nonce and terms)
 void Handshake::prove(Role role, std::byte* proof) const noexcept {
   const bool connects = role_ == Role::kConnector;
   const std::string_view label = role == Role::kConnector ? kConnectorLabel : kAcceptorLabel;
   const Nonce& connector_nonce = connects ? own_nonce_ : peer_nonce_;
   const Nonce& acceptor_nonce = connects ? peer_nonce_ : own_nonce_;
 
-  std::byte text[kConnectorLabel.size() + JobKey::kIdBytes + 16 + 2 * (kNonceBytes + Terms::kBytes)];
+  std::byte text[kConnectorLabel.size() + JobKey::kIdBytes + 2 * JobRank::kBytes + 2 * (kNonceBytes + Terms::kBytes)];
   std::byte* out = text;
   std::memcpy(out, label.data(), label.size());
   out += label.size();
   std::memcpy(out, key_->id().data(), JobKey::kIdBytes);
   out += JobKey::kIdBytes;
-  store_little(out, std::uint64_t{connects ? self_ : peer_});
-  store_little(out + 8, std::uint64_t{connects ? peer_ : self_});
-  out += 16;
+  (connects ? self_ : peer_).encode(out);
+  (connects ? peer_ : self_).encode(out + JobRank::kBytes);
+  out += 2 * JobRank::kBytes;
   std::memcpy(out, connector_nonce.data(), kNonceBytes);
   encode(connects ? own_terms_ : peer_terms_, out + kNonceBytes);
   out += kNonceBytes + Terms::kBytes;
@@ -257,13 +255,13 @@ void Handshake::prove(Role role, std::byte* proof) const noexcept {
 void Handshake::receive_hello() {
   if (std::memcmp(&input_[kJobIdAt], key_->id().data(), JobKey::kIdBytes) != 0)
     return fail(Status::error(MPI_ERR_OTHER, "a rank of another job asked for a connection"));
-  const auto from = load_little<std::uint64_t>(&input_[kFromAt]);
-  const auto to = load_little<std::uint64_t>(&input_[kToAt]);
-  if (from >= job_size_ || from == self_ || to != self_)
-    return fail(Status::error(MPI_ERR_OTHER,
-                              "a connection from rank %" PRIu64 " to rank %" PRIu64 " arrived at rank %u of %u", from,
-                              to, self_, job_size_));
-  peer_ = static_cast<std::uint32_t>(from);
+  const JobRank from = JobRank::decode(&input_[kFromAt]);
+  const JobRank to = JobRank::decode(&input_[kToAt]);
+  if (from.job != self_.job || from.rank >= job_size_ || from == self_ || to != self_)
+    return fail(Status::error(
+        MPI_ERR_OTHER, "a connection from rank %u of job %u to rank %u of job %u arrived at rank %u of %u of job %u",
+        from.rank, from.job, to.rank, to.job, self_.rank, job_size_, self_.job));
+  peer_ = from;
   terms_agree_ = take_terms(&input_[kTermsAt]);
   std::copy_n(&input_[kNonceAt], kNonceBytes, peer_nonce_.begin());
   std::byte proof[kProofBytes];
@@ -280,8 +278,8 @@ void Handshake::receive_response() {
   std::byte proof[kProofBytes];
   prove(Role::kConnector, proof);
   if (sodium_memcmp(&input_[kPrefixBytes], proof, kProofBytes) != 0)
-    return fail(
-        Status::error(MPI_ERR_OTHER, "a connection that claims to be rank %u does not know the job's secret", peer_));
+    return fail(Status::error(MPI_ERR_OTHER, "a connection that claims to be rank %u does not know the job's secret",
+                              peer_.rank));
   if (!terms_agree_) return fail(disagreement());
   state_ = State::kProven;
   expect(0);
@@ -324,7 +322,7 @@ void Handshake::receive_verdict() {
       state_ = State::kDuplicate;
       return expect(0);
     case Verdict::kGone:
-      fail(Status::error(MPI_ERR_OTHER, "rank %u has closed its connection to this rank for good", peer_));
+      fail(Status::error(MPI_ERR_OTHER, "rank %u has closed its connection to this rank for good", peer_.rank));
       state_ = State::kGone;
       return;
     case Verdict::kVersion:

@@ -2,7 +2,7 @@
 // the job's secret. Pure: bytes in, bytes out; no sockets and no clock. The caller gives deadlines and randomness.
 //
 //   connector                                          acceptor
-//     | -- Hello: job id, from, to, nonce, terms ------>  |   checks job id and ranks
+//     | -- Hello: job id, from, to, nonce, terms ------>  |   checks job id and names
 //     | <------------- Challenge: nonce, terms, proof --  |
 //     |    checks the acceptor's proof, and its terms     |
 //     | -- Response: proof ---------------------------->  |   checks the connector's proof
@@ -21,6 +21,7 @@
 
 #include "base/status.h"
 #include "wire/frame.h"
+#include "wire/job_rank.h"
 
 namespace lapwing::wire {
 
@@ -97,16 +98,18 @@ class Handshake {
     kFailed,     // close the connection; failure() says why
   };
   static constexpr std::size_t kPrefixBytes = 8;
-  static constexpr std::size_t kHelloBytes = kPrefixBytes + JobKey::kIdBytes + 16 + kNonceBytes + Terms::kBytes;
+  static constexpr std::size_t kHelloBytes =
+      kPrefixBytes + JobKey::kIdBytes + 2 * JobRank::kBytes + kNonceBytes + Terms::kBytes;
   static constexpr std::size_t kChallengeBytes = kPrefixBytes + kNonceBytes + Terms::kBytes + kProofBytes;
   static constexpr std::size_t kResponseBytes = kPrefixBytes + kProofBytes;
   static constexpr std::size_t kVerdictBytes = kPrefixBytes + 16;
   static constexpr std::size_t kMaxMessageBytes = kHelloBytes;
 
   // The key must outlive the handshake. A connector has output() at once.
-  static Handshake connector(const JobKey& key, std::uint32_t self, std::uint32_t peer, const Nonce& nonce,
+  static Handshake connector(const JobKey& key, JobRank self, JobRank peer, const Nonce& nonce,
                              const Terms& terms = {});
-  static Handshake acceptor(const JobKey& key, std::uint32_t self, std::uint32_t job_size, const Nonce& nonce,
+  // `job_size`: ranks of the own job, whose are the only ones that know the key.
+  static Handshake acceptor(const JobKey& key, JobRank self, std::uint32_t job_size, const Nonce& nonce,
                             const Terms& terms = {});
 
   State state() const noexcept { return state_; }
@@ -120,8 +123,8 @@ class Handshake {
   // Acceptor, in kProven: answers. Accepted, or the end of this connection.
   void decide(Verdict verdict, const Position& own = {});
 
-  // The other rank; for an acceptor valid from kProven on.
-  std::uint32_t peer() const noexcept { return peer_; }
+  // The other process; for an acceptor valid from kProven on.
+  JobRank peer() const noexcept { return peer_; }
   // Its terms; valid when it is proven, and then they agree with ours.
   const Terms& peer_terms() const noexcept { return peer_terms_; }
   // A feature that both sides have asked for.
@@ -136,7 +139,7 @@ class Handshake {
   enum class Role : std::uint8_t { kConnector, kAcceptor };
   enum class Kind : std::uint8_t { kHello = 1, kChallenge = 2, kResponse = 3, kVerdict = 4 };
 
-  Handshake(const JobKey& key, Role role, State state, std::uint32_t self, const Nonce& nonce, const Terms& terms);
+  Handshake(const JobKey& key, Role role, State state, JobRank self, const Nonce& nonce, const Terms& terms);
   void begin_output(Kind kind, std::uint8_t code) noexcept;
   void append_output(const std::byte* bytes, std::size_t count) noexcept;
   void append_terms() noexcept;
@@ -156,8 +159,8 @@ class Handshake {
   State state_;
   bool version_differs_ = false;
   bool terms_agree_ = false;
-  std::uint32_t self_;
-  std::uint32_t peer_ = 0;
+  JobRank self_;
+  JobRank peer_;
   std::uint32_t job_size_ = 0;
   Nonce own_nonce_;
   Nonce peer_nonce_{};

@@ -19,6 +19,8 @@ Nonce nonce_of(int value) {
   return nonce;
 }
 
+constexpr std::uint32_t kJob = 0x01020304;
+
 class HandshakeTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -26,10 +28,10 @@ class HandshakeTest : public ::testing::Test {
     ASSERT_TRUE(other_key_.set(std::string(32, 't')).ok());
   }
   Handshake connector(std::uint32_t from = 2, std::uint32_t to = 5) {
-    return Handshake::connector(key_, from, to, nonce_of(1));
+    return Handshake::connector(key_, {kJob, from}, {kJob, to}, nonce_of(1));
   }
   Handshake acceptor(std::uint32_t self = 5, int nonce = 9) {
-    return Handshake::acceptor(key_, self, 8, nonce_of(nonce));
+    return Handshake::acceptor(key_, {kJob, self}, 8, nonce_of(nonce));
   }
 
   JobKey key_, other_key_;
@@ -65,7 +67,7 @@ TEST_F(HandshakeTest, Succeeds) {
     EXPECT_EQ(response.size(), Handshake::kResponseBytes);
     feed(b, response, piece);
     ASSERT_EQ(b.state(), State::kProven);
-    EXPECT_EQ(b.peer(), 2u);
+    EXPECT_EQ(b.peer(), (JobRank{kJob, 2}));
     b.decide(Verdict::kAccepted, {0x1122334455, 7});
     EXPECT_EQ(b.state(), State::kAccepted);
     Bytes verdict = output_of(b);
@@ -96,8 +98,8 @@ TEST_F(HandshakeTest, HelloBytesArePinned) {
   const unsigned char prefix[8] = {'L', 'P', 'W', 'G', 2, 0, 1, 0};
   EXPECT_EQ(std::memcmp(hello.data(), prefix, 8), 0);
   EXPECT_EQ(std::memcmp(&hello[8], key_.id().data(), 16), 0);
-  const unsigned char ranks[16] = {2, 0, 0, 0, 0, 0, 0, 0, 5};
-  EXPECT_EQ(std::memcmp(&hello[24], ranks, 16), 0);
+  const unsigned char names[16] = {4, 3, 2, 1, 2, 0, 0, 0, 4, 3, 2, 1, 5, 0, 0, 0};  // job and rank of each
+  EXPECT_EQ(std::memcmp(&hello[24], names, 16), 0);
   EXPECT_EQ(hello[40], std::byte{1});
   const unsigned char terms[56] = {0, 0, 0, 0, 0, 0, 0, 4};
   EXPECT_EQ(std::memcmp(&hello[72], terms, 56), 0);
@@ -108,7 +110,7 @@ TEST_F(HandshakeTest, HelloBytesArePinned) {
 
 TEST_F(HandshakeTest, AnotherJobIsRefusedAtHello) {
   Handshake b = acceptor();
-  feed(b, output_of(Handshake::connector(other_key_, 2, 5, nonce_of(1))));
+  feed(b, output_of(Handshake::connector(other_key_, {kJob, 2}, {kJob, 5}, nonce_of(1))));
   EXPECT_EQ(b.state(), State::kFailed);
   EXPECT_EQ(b.output_bytes(), 0u);
   EXPECT_STREQ(b.failure().text(), "a rank of another job asked for a connection");
@@ -146,14 +148,14 @@ TEST_F(HandshakeTest, TermsAreProvenAndMustAgree) {
     EXPECT_EQ(a.state(), State::kFailed) << "the acceptor's proof covers what it has read";
   }
   {
-    Handshake a = connector(), b = Handshake::acceptor(key_, 5, 8, nonce_of(9), small);
+    Handshake a = connector(), b = Handshake::acceptor(key_, {kJob, 5}, 8, nonce_of(9), small);
     feed(b, output_of(a));
     feed(a, output_of(b));
     EXPECT_EQ(a.state(), State::kFailed);
     EXPECT_EQ(a.output_bytes(), 0u);
     EXPECT_STREQ(a.failure().text(), "rank 5 takes frames of at most 1000 bytes; every rank must take 1048576");
   }
-  Handshake a = Handshake::connector(key_, 2, 5, nonce_of(1), small), b = acceptor();
+  Handshake a = Handshake::connector(key_, {kJob, 2}, {kJob, 5}, nonce_of(1), small), b = acceptor();
   feed(b, output_of(a));
   feed(a, output_of(b));
   EXPECT_EQ(b.state(), State::kResponse) << "nothing is said to a stranger";
@@ -169,8 +171,8 @@ TEST_F(HandshakeTest, AFeatureIsOnWhenBothSidesAskForIt) {
   resumes.position = {41, 3};
   for (const bool connector_too : {false, true}) {
     for (const bool acceptor_too : {false, true}) {
-      Handshake a = Handshake::connector(key_, 2, 5, nonce_of(1), connector_too ? resumes : Terms());
-      Handshake b = Handshake::acceptor(key_, 5, 8, nonce_of(9), acceptor_too ? resumes : Terms());
+      Handshake a = Handshake::connector(key_, {kJob, 2}, {kJob, 5}, nonce_of(1), connector_too ? resumes : Terms());
+      Handshake b = Handshake::acceptor(key_, {kJob, 5}, 8, nonce_of(9), acceptor_too ? resumes : Terms());
       feed(b, output_of(a));
       feed(a, output_of(b));
       feed(b, output_of(a));
@@ -207,7 +209,9 @@ TEST_F(HandshakeTest, AReflectionFails) {
 }
 
 TEST_F(HandshakeTest, RanksAreChecked) {
-  const struct { std::uint32_t from, to; } wrong[] = {{2, 4}, {5, 5}, {8, 5}, {0xffffffff, 5}};
+  const struct {
+    std::uint32_t from, to;
+  } wrong[] = {{2, 4}, {5, 5}, {8, 5}, {0xffffffff, 5}};
   for (const auto& pair : wrong) {
     Handshake b = acceptor();
     feed(b, output_of(connector(pair.from, pair.to)));

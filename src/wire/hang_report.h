@@ -32,13 +32,14 @@ struct HangItem {
   int tag = kNone;           // or kAny
   std::string communicator;  // its name; empty: it has none
   std::uint64_t context = 0;
-  std::uint64_t bytes = 0;   // of the message, or the room for it
-  int number = kNone;        // of a collective, among those of its communicator
-  int root = kNone;          // of a collective that has one
-  bool any = false;          // one of `awaited` is enough
-  bool moving = false;       // bytes are on their way
-  std::vector<int> awaited;  // ranks in MPI_COMM_WORLD without which it cannot end
-  std::string state;         // for a person
+  std::uint64_t bytes = 0;  // of the message, or the room for it
+  int number = kNone;       // of a collective, among those of its communicator
+  int root = kNone;         // of a collective that has one
+  bool any = false;         // one of `awaited` is enough
+  bool moving = false;      // bytes are on their way
+  std::vector<int>
+      awaited;        // ranks in MPI_COMM_WORLD, which are process ids of the own job, without which it cannot end
+  std::string state;  // for a person
 };
 
 // A thread that waits in an MPI call.

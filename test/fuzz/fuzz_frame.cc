@@ -70,7 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CheckingSink sink;
   const net::Sinks sinks(sink);
   net::Channel channel;
-  net::tcp::Inbox inbox(sinks, channel, 0);
+  net::tcp::Inbox inbox(sinks, channel, {});
   for (std::size_t at = 0; at < count; at += chunk) {
     if (inbox.parse(bytes + at, std::min(chunk, count - at))) continue;
     LAPWING_CHECK(!inbox.violation().ok() && inbox.violation().text()[0] != '\0');

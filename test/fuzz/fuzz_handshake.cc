@@ -20,6 +20,8 @@ wire::Nonce nonce_of(int value) {
   return nonce;
 }
 
+constexpr std::uint32_t kJob = 0;  // as in the corpus
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -28,8 +30,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   LAPWING_CHECK(key.set(std::string(wire::JobKey::kBytes, 's')).ok());
   const bool connects = (data[0] & 1) != 0;
   const std::size_t chunk = std::size_t{data[0]} / 2 + 1;
-  Handshake handshake =
-      connects ? Handshake::connector(key, 2, 5, nonce_of(1)) : Handshake::acceptor(key, 5, 8, nonce_of(9));
+  Handshake handshake = connects ? Handshake::connector(key, {kJob, 2}, {kJob, 5}, nonce_of(1))
+                                 : Handshake::acceptor(key, {kJob, 5}, 8, nonce_of(9));
 
   const auto* bytes = reinterpret_cast<const std::byte*>(data + 1);
   std::size_t left = size - 1;
@@ -44,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool over = handshake.state() == Handshake::State::kFailed || handshake.state() == Handshake::State::kGone;
   LAPWING_CHECK(over == !handshake.failure().ok());
   if (handshake.state() == Handshake::State::kProven) {
-    LAPWING_CHECK(!connects && handshake.peer() < 8 && handshake.peer() != 5);
+    LAPWING_CHECK(!connects && handshake.peer().job == kJob && handshake.peer().rank < 8 && handshake.peer().rank != 5);
     handshake.decide(wire::Verdict::kAccepted);
     LAPWING_CHECK(handshake.output_bytes() == Handshake::kVerdictBytes);
   }

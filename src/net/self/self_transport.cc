@@ -53,7 +53,7 @@ void copy_payload(SendOp& op, const Landing& landing) noexcept {
 }  // namespace
 
 SelfTransport::SelfTransport(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config)
-    : engine_(engine), sinks_(sinks), rank_(config.rank) {}
+    : engine_(engine), sinks_(sinks), self_(config.self), rank_(config.processes->name(config.self).rank) {}
 
 SelfTransport::~SelfTransport() {
   close();
@@ -69,7 +69,7 @@ Status SelfTransport::attach(const wire::CardBook&) {
 }
 
 Capabilities SelfTransport::capabilities(PeerId peer) const noexcept {
-  if (peer != rank_) return {};
+  if (peer != self_) return {};
   return {kEagerLimit, kDataChunk, true};
 }
 
@@ -112,7 +112,7 @@ void SelfTransport::deliver_queued() noexcept {
 void SelfTransport::deliver(SendOp& op) noexcept {
   const wire::FrameHeader header = op.header;  // `op` may be gone after on_taken
   FrameSink& sink = sinks_.of(header);
-  const Landing landing = sink.on_header(rank_, header);
+  const Landing landing = sink.on_header(self_, header);
   if (landing.violation) {
     lost_ = true;
     const Status why =
@@ -121,13 +121,13 @@ void SelfTransport::deliver(SendOp& op) noexcept {
       SendOp& failed = queue_.pop_front();
       failed.on_taken(failed, why);
     }
-    sinks_.peer_lost(rank_, why, header, &landing);
+    sinks_.peer_lost(self_, why, header, &landing);
     return;
   }
   copy_payload(op, landing);
   op.unlink();
   op.on_taken(op, Status());
-  sink.on_frame(rank_, header, landing);
+  sink.on_frame(self_, header, landing);
 }
 
 // Reading one's own memory: the rendezvous by one copy.

@@ -19,7 +19,7 @@ class SelfTransport final : public Transport {
   const char* name() const noexcept override { return "self"; }
   Status publish(wire::Card& card) override;
   Status attach(const wire::CardBook& cards) override;
-  bool reaches(PeerId peer) const noexcept override { return peer == rank_; }
+  bool reaches(PeerId peer) const noexcept override { return peer == self_; }
   Capabilities capabilities(PeerId peer) const noexcept override;
 
   bool post(PeerId peer, SendOp& op) noexcept override;
@@ -47,7 +47,8 @@ class SelfTransport final : public Transport {
 
   engine::Engine& engine_;
   Sinks sinks_;
-  PeerId rank_;
+  PeerId self_;
+  std::uint32_t rank_;  // for messages
   IntrusiveList<SendOp> queue_;
   Delivery delivery_{*this};
   Refusals refusals_{engine_};

@@ -101,7 +101,7 @@ bool ShmTransport::receive(Link& link) noexcept {
          Status::error(MPI_ERR_OTHER,
                        "rank %u broke the shared-memory queue from it (its write position is impossible); it, or this "
                        "process, has overwritten foreign memory",
-                       link.peer));
+                       rank_of(link.peer)));
     moved = true;
   }
   return moved;
@@ -161,14 +161,16 @@ std::uint64_t ShmTransport::take_inline(Link& link, const std::byte* line) noexc
 }
 
 void ShmTransport::lose_malformed(Link& link, const char* why) noexcept {
-  lose(link, Status::error(MPI_ERR_OTHER, "rank %u sent a malformed frame through shared memory: %s", link.peer, why));
+  lose(link, Status::error(MPI_ERR_OTHER, "rank %u sent a malformed frame through shared memory: %s",
+                           rank_of(link.peer), why));
 }
 
 void ShmTransport::begin_frame(Link& link) noexcept {
   const Landing landing = sinks_.of(link.header).on_header(link.peer, link.header);
   link.assembly.begin(landing, link.header.payload_bytes());
   if (landing.violation) {
-    lose(link, Status::error(MPI_ERR_OTHER, "rank %u broke the message protocol: %s", link.peer, landing.reason));
+    lose(link,
+         Status::error(MPI_ERR_OTHER, "rank %u broke the message protocol: %s", rank_of(link.peer), landing.reason));
     return;
   }
   if (link.header.payload_bytes() == 0) finish_frame(link);
@@ -205,7 +207,7 @@ void ShmTransport::give_back(Link& link, std::uint64_t bytes) noexcept {
 }
 
 void ShmTransport::take_goodbye(Link& link) noexcept {
-  Status why = Status::error(MPI_ERR_OTHER, "rank %u has finalized MPI and takes no more messages", link.peer);
+  Status why = Status::error(MPI_ERR_OTHER, "rank %u has finalized MPI and takes no more messages", rank_of(link.peer));
   if (goodbye_expected_) {
     end(link, std::move(why));
   } else {

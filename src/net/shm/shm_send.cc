@@ -50,10 +50,10 @@ void copy_in(shm::RingWriter& out, const std::byte* from, std::uint64_t bytes, b
 bool ShmTransport::post(PeerId peer, SendOp& op) noexcept {
   Link* link = link_to(peer);
   if (link == nullptr || link->gone || !open_) {
-    refusals_.add(op,
-                  link != nullptr && link->gone
-                      ? link->why.copy()
-                      : Status::error(MPI_ERR_OTHER, "rank %u is not on this host, or shared memory is closed", peer));
+    refusals_.add(op, link != nullptr && link->gone
+                          ? link->why.copy()
+                          : Status::error(MPI_ERR_OTHER, "%s is not on this host, or shared memory is closed",
+                                          config_.processes->describe(peer).c_str()));
     return false;
   }
   link->acquainted = true;

@@ -76,20 +76,20 @@ Status ShmTransport::attach(const wire::CardBook& cards) {
 Status ShmTransport::find_local_peers(const wire::CardBook& cards, std::vector<shm::Invitation>& invitations) {
   local_of_.assign(cards.size(), -1);
   wire::Card card;
-  for (PeerId rank = 0; rank < cards.size(); ++rank) {
-    LAPWING_TRY(cards.read(rank, card));
+  for (PeerId peer; peer.index < cards.size(); ++peer.index) {
+    LAPWING_TRY(cards.read(peer.index, card));
     if (!card.has(kCardKey) || card.get("host") != config_.host_identity) continue;
     shm::Invitation invitation;
     if (!shm::Invitation::decode(card.get(kCardKey), invitation))
-      return Status::error(MPI_ERR_OTHER, "rank %u's card has a malformed entry for shared memory: \"%s\"", rank,
-                           card.get(kCardKey).c_str());
-    if (!is_here(rank, invitation)) {
-      doubles_.push_back(rank);
+      return Status::error(MPI_ERR_OTHER, "rank %u's card has a malformed entry for shared memory: \"%s\"",
+                           rank_of(peer), card.get(kCardKey).c_str());
+    if (!is_here(peer, invitation)) {
+      doubles_.push_back(peer);
       continue;
     }
-    if (rank == config_.rank) my_local_ = static_cast<std::uint32_t>(local_ranks_.size());
-    local_of_[rank] = static_cast<std::int32_t>(local_ranks_.size());
-    local_ranks_.push_back(rank);
+    if (peer == config_.self) my_local_ = static_cast<std::uint32_t>(local_ranks_.size());
+    local_of_[peer.index] = static_cast<std::int32_t>(local_ranks_.size());
+    local_ranks_.push_back(peer);
     invitations.push_back(std::move(invitation));
   }
   return {};
@@ -97,15 +97,17 @@ Status ShmTransport::find_local_peers(const wire::CardBook& cards, std::vector<s
 
 // Machines cloned while they ran have one identity. Where the launcher does not promise that all ranks are on one host, a rank is
 // on this one only if its listener is here, which it is from before the cards were exchanged until it has agreed with all others.
-bool ShmTransport::is_here(PeerId rank, const shm::Invitation& invitation) const {
-  return config_.single_host || rank == config_.rank || shm::exists_here(invitation.name);
+bool ShmTransport::is_here(PeerId peer, const shm::Invitation& invitation) const {
+  return config_.single_host || peer == config_.self || shm::exists_here(invitation.name);
 }
 
 Status ShmTransport::share_segment(const std::vector<shm::Invitation>& invitations) {
   // Generous: ranks beyond the number of cores may have to wait for a processor. A dead rank ends the job anyhow.
   const auto patience = std::chrono::nanoseconds(config_.settings->connect_timeout).count() * 3;
   const std::int64_t deadline = engine_.clock().now() + patience;
-  const shm::Place place = shm::place_among(local_ranks_, my_local_);
+  std::vector<std::uint32_t> ranks;
+  for (const PeerId peer : local_ranks_) ranks.push_back(rank_of(peer));
+  const shm::Place place = shm::place_among(ranks, my_local_);
   LAPWING_TRY(my_local_ == 0 ? lead(place, deadline) : follow(invitations[0], place, deadline));
   files_.segment.reset();  // the mapping stays
   return {};
@@ -128,11 +130,12 @@ Status ShmTransport::lead(const shm::Place& place, std::int64_t deadline) {
 }
 
 Status ShmTransport::follow(const shm::Invitation& leader, const shm::Place& place, std::int64_t deadline) {
-  LAPWING_TRY(shm::fetch(leader.name, leader.token, local_ranks_[0], place, engine_.clock(), deadline, files_));
+  LAPWING_TRY(
+      shm::fetch(leader.name, leader.token, rank_of(local_ranks_[0]), place, engine_.clock(), deadline, files_));
   Status prepared = segment_.map(files_.segment, place.local_ranks, user_bytes(place.local_ranks));
   if (prepared.ok()) prepared = watch_doorbell();
   if (!prepared.ok()) {
-    shm::decline(leader.name, leader.token, local_ranks_[0], place, prepared.text());
+    shm::decline(leader.name, leader.token, rank_of(local_ranks_[0]), place, prepared.text());
     return prepared;
   }
   shm::Agreement agreement(segment_.agreement(), place.local_ranks, files_.doorbells[0].get());
@@ -191,7 +194,7 @@ void ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
       log_warn(
           "LAPWING_SINGLE_COPY=on, but the system does not let this process read the memory of rank %u (see "
           "/proc/sys/kernel/yama/ptrace_scope; containers need CAP_SYS_PTRACE); large messages are copied twice",
-          link.peer);
+          rank_of(link.peer));
   }
 }
 
@@ -364,7 +367,7 @@ void ShmTransport::report_failures() noexcept {
          Status::error(MPI_ERR_OTHER,
                        "rank %u broke the shared-memory queue to it (its read position is impossible); it, or this "
                        "process, has overwritten foreign memory",
-                       link.peer));
+                       rank_of(link.peer)));
   }
 }
 
@@ -391,7 +394,7 @@ void ShmTransport::report_ends() noexcept {
          Status::error(MPI_ERR_PROC_ABORTED,
                        "the process of rank %u (pid %d on this host, %s) has ended without MPI_Finalize; look at what "
                        "it printed last",
-                       link.peer, static_cast<int>(link.pid), config_.host_name.c_str()));
+                       rank_of(link.peer), static_cast<int>(link.pid), config_.host_name.c_str()));
   }
 }
 

@@ -89,7 +89,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
  private:
   // This rank's dealings with one other rank of the host.
   struct Link {
-    PeerId peer = 0;
+    PeerId peer;
     std::uint32_t local = 0;  // its number on this host
     bool gone = false;        // `why` says why; nothing moves any more
     Status why;
@@ -134,8 +134,9 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   void open_links(const std::vector<shm::Invitation>& invitations);
   void say_goodbye(Link& link) noexcept;
   Link* link_to(PeerId peer) noexcept {
-    if (!links_ || peer >= local_of_.size() || local_of_[peer] < 0 || peer == config_.rank) return nullptr;
-    return &links_[static_cast<std::size_t>(local_of_[peer])];
+    const std::int32_t local = local_number(peer);
+    if (!links_ || local < 0 || peer == config_.self) return nullptr;
+    return &links_[static_cast<std::size_t>(local)];
   }
   const Link* link_to(PeerId peer) const noexcept { return const_cast<ShmTransport*>(this)->link_to(peer); }
 
@@ -143,7 +144,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   std::byte* shared_bytes() noexcept override { return segment_.user_bytes(); }
   std::uint32_t local_ranks() const noexcept override { return segment_.layout().local_ranks; }
   std::int32_t local_number(PeerId process) const noexcept override {
-    return process < local_of_.size() ? local_of_[process] : -1;
+    return process.index < local_of_.size() ? local_of_[process.index] : -1;
   }
   void notify(std::uint32_t local) noexcept override;
   std::uint64_t user_bytes(std::uint32_t local_ranks) const noexcept {
@@ -216,11 +217,14 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   shm::SingleCopy single_copy_;
   Bell bell_{*this};
 
-  std::vector<PeerId> local_ranks_;  // the host's ranks, ascending: local number -> rank
+  // In its job.
+  std::uint32_t rank_of(PeerId peer) const noexcept { return config_.processes->name(peer).rank; }
+
+  std::vector<PeerId> local_ranks_;  // the host's processes, ascending: by local number
   std::vector<PeerId> doubles_;
   std::uint32_t my_local_ = 0;
   std::uint64_t most_of_a_head_ = 0;
-  std::vector<std::int32_t> local_of_;                        // rank -> local number, -1 elsewhere
+  std::vector<std::int32_t> local_of_;                        // local number by process, -1 elsewhere
   std::unique_ptr<Link[]> links_;                             // by local number; our own is unused
   const std::atomic<std::uint64_t>* pending_here_ = nullptr;  // our pending bitmap
   std::vector<Link*> hot_;

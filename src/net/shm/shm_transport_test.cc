@@ -17,6 +17,7 @@
 
 #include "base/memory_order.h"
 #include "base/settings.h"
+#include "runtime/one_job_for_tests.h"
 
 namespace lapwing::net {
 namespace {
@@ -61,15 +62,16 @@ struct CountingSink final : FrameSink {
   std::vector<std::byte> buffer = std::vector<std::byte>(1 << 16);
   std::function<void()> after_frame;
   int frames = 0, lost = 0, headers = 0;
-  PeerId last_peer = 0;
+  PeerId last_peer;
   std::string lost_text;
   bool lost_within_frame = false;
 };
 
-NetworkConfig config_for(PeerId rank, std::uint32_t size, const Settings& settings) {
+NetworkConfig config_for(std::uint32_t rank, std::uint32_t size, const Settings& settings) {
   NetworkConfig config;
-  config.rank = rank;
+  config.self = {rank};
   config.size = size;
+  config.processes = &runtime::one_job(size);
   config.host_identity = "this-host";
   config.settings = &settings;
   return config;
@@ -78,7 +80,7 @@ NetworkConfig config_for(PeerId rank, std::uint32_t size, const Settings& settin
 // A host of `ranks` ranks: number `me` is real, the others, the leader 0 among them, are the test's.
 class ShmTransportTest : public testing::Test {
  protected:
-  void open(std::uint32_t ranks, PeerId me) {
+  void open(std::uint32_t ranks, std::uint32_t me) {
     me_ = me;
     settings_.shm_ring = 4096;
     engine::EngineOptions options;
@@ -139,7 +141,7 @@ class ShmTransportTest : public testing::Test {
     return (segment_.pending(receiver)[sender / 64].load() >> (sender % 64) & 1) != 0;
   }
   void post(SendOp& op) {
-    if (transport_->post(0, op)) op.on_taken(op, Status());
+    if (transport_->post({0}, op)) op.on_taken(op, Status());
   }
   // A frame without payload from `rank`.
   void send_from(std::uint32_t rank, shm::RingWriter& writer) {
@@ -155,7 +157,7 @@ class ShmTransportTest : public testing::Test {
   }
 
   const std::uint64_t zero_ = 0;
-  PeerId me_ = 1;
+  std::uint32_t me_ = 1;
   SteadyClock clock_;
   Settings settings_;
   engine::Engine engine_{clock_};
@@ -169,7 +171,7 @@ class ShmTransportTest : public testing::Test {
 
 TEST_F(ShmTransportTest, DoesNotPullFromAProcessThatIsNotTheOneMeant) {
   open(2, 1);
-  EXPECT_FALSE(transport_->capabilities(0).pull);  // the word at the probe's address is not the value in the card
+  EXPECT_FALSE(transport_->capabilities({0}).pull);  // the word at the probe's address is not the value in the card
 }
 
 TEST_F(ShmTransportTest, FindsSendersInEveryWordOfTheBitmap) {
@@ -178,7 +180,7 @@ TEST_F(ShmTransportTest, FindsSendersInEveryWordOfTheBitmap) {
     auto writer = writer_of(rank);
     send_from(rank, writer);
     EXPECT_TRUE(transport_->poll());
-    EXPECT_EQ(sink_.last_peer, rank);
+    EXPECT_EQ(sink_.last_peer.index, rank);
   }
   EXPECT_EQ(sink_.frames, 4);
 }
@@ -200,7 +202,7 @@ TEST_F(ShmTransportTest, AMalformedFrameLosesItsSender) {
   set_pending(2);
   transport_->poll();
   EXPECT_EQ(sink_.lost, 1);
-  EXPECT_EQ(sink_.last_peer, 2u);
+  EXPECT_EQ(sink_.last_peer.index, 2u);
   EXPECT_NE(sink_.lost_text.find("rank 2"), std::string::npos) << sink_.lost_text;
   auto healthy = writer_of(0);
   send_from(0, healthy);
@@ -278,7 +280,7 @@ TEST_F(ShmTransportTest, WhatCanWaitRingsNobodyButAWaiterUntilTheRingIsHalfFull)
   const auto send = [this](Delivery delivery) {
     wire::FrameHeader header;
     header.describe(wire::Protocol::kMessages, 0);
-    return transport_->send_now(0, header, nullptr, delivery);
+    return transport_->send_now({0}, header, nullptr, delivery);
   };
   auto& sleeping = segment_.control(0).sleeping;
   sleeping.store(shm::kListener);
@@ -397,7 +399,7 @@ struct Noticeboard {  // in memory shared by the processes of the test
 };
 
 // Passes a message round the circle; everybody sleeps until his turn.
-int run_rank(Noticeboard& board, PeerId rank) {
+int run_rank(Noticeboard& board, std::uint32_t rank) {
   SteadyClock clock;
   Settings settings;
   CountingSink sink;
@@ -413,13 +415,13 @@ int run_rank(Noticeboard& board, PeerId rank) {
   board.posted.fetch_add(1);
   while (board.posted.load() < kProcesses) sched_yield();
   std::vector<wire::Card> cards(kProcesses);
-  for (PeerId peer = 0; peer < kProcesses; ++peer) {
+  for (std::uint32_t peer = 0; peer < kProcesses; ++peer) {
     if (!wire::Card::decode(board.cards[peer], cards[peer]).ok()) return 3;
   }
   struct Turn final : engine::Operation {
   } turn;
   std::vector<std::byte> message(20'000, static_cast<std::byte>(7));
-  const PeerId next = (rank + 1) % kProcesses;
+  const PeerId next{(rank + 1) % kProcesses};
   std::deque<CountedOp> ops(kRounds);
   {
     engine::Call call(engine);
@@ -465,14 +467,14 @@ TEST(ShmTransportProcesses, PassAMessageRound) {
   ASSERT_NE(memory, MAP_FAILED);
   auto& board = *static_cast<Noticeboard*>(memory);
   pid_t children[kProcesses];
-  for (PeerId rank = 0; rank < kProcesses; ++rank) {
+  for (std::uint32_t rank = 0; rank < kProcesses; ++rank) {
     children[rank] = fork();
     if (children[rank] == 0) {
       alarm(120);  // if another rank fails, this one would wait for it
       _exit(run_rank(board, rank));
     }
   }
-  for (PeerId rank = 0; rank < kProcesses; ++rank) {
+  for (std::uint32_t rank = 0; rank < kProcesses; ++rank) {
     int status = -1;
     ASSERT_EQ(waitpid(children[rank], &status, 0), children[rank]);
     EXPECT_EQ(status, 0) << "rank " << rank << " ended with code " << WEXITSTATUS(status);

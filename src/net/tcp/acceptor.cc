@@ -59,7 +59,7 @@ int Acceptor::listen_on(Address address, Socket& socket) const noexcept {
   const unsigned count = shared_.options.last_port - shared_.options.first_port + 1u;
   int error = EADDRINUSE;
   for (unsigned i = 0; i < count && error == EADDRINUSE; ++i) {
-    address.port = static_cast<std::uint16_t>(shared_.options.first_port + (shared_.options.rank + i) % count);
+    address.port = static_cast<std::uint16_t>(shared_.options.first_port + (shared_.own_name().rank + i) % count);
     error = Socket::listen(address, socket);
   }
   return error;
@@ -140,7 +140,7 @@ void Acceptor::resume() noexcept {
 void Acceptor::welcome(Socket socket, const Address& from) noexcept {
   auto connection = std::make_unique<Connection>(
       shared_.engine, std::move(socket), from,
-      wire::Handshake::acceptor(shared_.key, shared_.options.rank, shared_.options.size, wire::random_nonce(),
+      wire::Handshake::acceptor(shared_.key, shared_.own_name(), shared_.options.size, wire::random_nonce(),
                                 shared_.terms(shared_.options.resume != Choice::kOff)),
       *this);
   if (!connection->watch(false).ok()) return;
@@ -172,7 +172,8 @@ void Acceptor::on_ready(Connection& connection, std::uint32_t) noexcept {
     }
     return drop(connection, handshake.failure().text());
   }
-  const PeerId peer = handshake.peer();
+  PeerId peer;
+  if (!shared_.options.processes->find(handshake.peer(), peer)) return drop(connection, "its process is not known");
   const wire::Verdict verdict = user_.judge(peer, handshake.peer_terms());
   handshake.decide(verdict, user_.position(peer));
   connection.send_handshake();  // if that fails, the owner of the connection reads why

@@ -83,7 +83,7 @@ bool Connector::try_candidate() noexcept {
   connected_ = false;
   connection_ = std::make_unique<Connection>(
       shared_.engine, std::move(socket), candidate(),
-      wire::Handshake::connector(shared_.key, shared_.options.rank, peer_, wire::random_nonce(), terms_), *this);
+      wire::Handshake::connector(shared_.key, shared_.own_name(), shared_.name(peer_), wire::random_nonce(), terms_), *this);
   if (const Status watched = connection_->watch(true); !watched.ok()) {
     note(watched.text());
     hang_up();

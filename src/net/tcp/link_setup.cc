@@ -105,7 +105,7 @@ wire::Verdict Link::judge(const wire::Terms& theirs) noexcept {
     case State::kAwaiting:
       return wire::Verdict::kAccepted;
     case State::kConnecting: {
-      const bool ours_wins = shared_.options.rank < peer_ && connector_ && connector_->committed();
+      const bool ours_wins = shared_.own_name() < shared_.name(peer_) && connector_ && connector_->committed();
       return ours_wins ? wire::Verdict::kDuplicate : wire::Verdict::kAccepted;
     }
     case State::kOpen:

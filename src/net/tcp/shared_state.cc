@@ -5,14 +5,14 @@
 namespace lapwing::net::tcp {
 
 std::string SharedState::describe(PeerId peer) const {
-  std::string text = "rank " + std::to_string(peer);
+  std::string text = options.processes->describe(peer);
   wire::Card card;
-  if (cards.read(peer, card).ok() && card.has("name")) text += " on host " + card.get("name");
+  if (options.processes->is_own_job(peer) && cards.read(peer.index, card).ok() && card.has("name")) text += " on host " + card.get("name");
   return text;
 }
 
 std::string SharedState::describe_self() const {
-  std::string text = "rank " + std::to_string(options.rank);
+  std::string text = options.processes->describe(options.self);
   if (!options.host_name.empty()) text += " on host " + options.host_name;
   return text;
 }

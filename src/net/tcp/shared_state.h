@@ -15,13 +15,15 @@
 #include "net/tcp/interfaces.h"
 #include "net/tcp/liveness_monitor.h"
 #include "net/transport.h"
+#include "runtime/process_table.h"
 #include "wire/handshake.h"
 
 namespace lapwing::net {
 
 struct TcpOptions {
-  PeerId rank = 0;
-  std::uint32_t size = 1;
+  PeerId self;
+  std::uint32_t size = 1;  // of the own job
+  const runtime::ProcessTable* processes = nullptr;
   std::string job_secret;     // empty: nobody may connect
   std::string host_identity;  // equal to a card's "host": that peer is reached by loopback
   std::string host_name;      // for messages
@@ -54,6 +56,8 @@ struct SharedState {
 
   // "rank 3 on host node7".
   std::string describe(PeerId peer) const;
+  wire::JobRank name(PeerId process) const noexcept { return options.processes->name(process); }
+  wire::JobRank own_name() const noexcept { return name(options.self); }
   std::string describe_self() const;
   // What this rank asks of a connection.
   wire::Terms terms(bool resume, const wire::Position& position = {}) const noexcept;

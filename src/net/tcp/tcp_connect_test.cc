@@ -8,7 +8,7 @@ namespace {
 
 TEST_F(TcpTest, ConnectsOnFirstUseAndOnlyOnce) {
   attach();
-  EXPECT_EQ(low().transport->link_state(1), LinkState::kIdle);
+  EXPECT_EQ(low().transport->link_state({1}), LinkState::kIdle);
   TestOp there(1), back(2);
   low().post(1, there);
   pump([&] { return high().sink.tags.size() == 1; });
@@ -56,7 +56,7 @@ TEST_F(TcpTest, OneWayRoundIsEnough) {
   TestOp down(1), up(2);
   low().post(1, down);
   for (int i = 0; i < 10; ++i) low().turn();
-  ASSERT_EQ(low().transport->link_state(1), LinkState::kConnecting);
+  ASSERT_EQ(low().transport->link_state({1}), LinkState::kConnecting);
   high().post(0, up);
   pump([&] { return low().sink.tags.size() == 1 && high().sink.tags.size() == 1; });
   EXPECT_EQ(low().transport->counters().connections_accepted, 1u);
@@ -76,7 +76,7 @@ class TcpAnswerTest : public TcpTest {
     Address from;
     pump([&] { return listener.accept(accepted, from) == 0; });
     before_the_handshake();
-    wire::Handshake handshake = wire::Handshake::acceptor(key_, 0, 2, wire::random_nonce(), terms);
+    wire::Handshake handshake = wire::Handshake::acceptor(key_, {runtime::kJobForTests, 0}, 2, wire::random_nonce(), terms);
     pump([&] { return handshake.state() == wire::Handshake::State::kProven; },
          [&] {
            std::byte bytes[wire::Handshake::kMaxMessageBytes];
@@ -96,7 +96,7 @@ class TcpDuplicateTest : public TcpAnswerTest {
  protected:
   void answer_with_duplicate(TestOp& op) {
     answer(op, wire::Verdict::kDuplicate);
-    pump([&] { return high().transport->link_state(0) == LinkState::kAwaiting; });
+    pump([&] { return high().transport->link_state({0}) == LinkState::kAwaiting; });
     EXPECT_EQ(op.completions, 0);
   }
 };
@@ -113,7 +113,7 @@ class TcpEarlyFramesTest : public TcpAnswerTest {
 TEST_F(TcpEarlyFramesTest, FramesOfBeforeTheConnectionAreNumberedOnce) {
   TestOp first(0), late(4);
   const Socket socket = answer(first, wire::Verdict::kAccepted);
-  pump([&] { return high().transport->link_state(0) == LinkState::kOpen; });
+  pump([&] { return high().transport->link_state({0}) == LinkState::kOpen; });
   high().post(0, late);
   std::vector<std::byte> bytes;
   constexpr std::size_t kAll = 5 * wire::kHeaderBytes + 100 + 10'000;
@@ -139,8 +139,8 @@ TEST_F(TcpEarlyFramesTest, FramesOfBeforeTheConnectionAreNumberedOnce) {
 class TcpFrameLimitTest : public TcpAnswerTest {
  protected:
   void before_the_handshake() override {
-    EXPECT_EQ(high().transport->frame_limit(0), wire::kLeastFrameLimit);
-    EXPECT_LE(high().transport->capabilities(0).eager_limit, wire::kLeastFrameLimit);
+    EXPECT_EQ(high().transport->frame_limit({0}), wire::kLeastFrameLimit);
+    EXPECT_LE(high().transport->capabilities({0}).eager_limit, wire::kLeastFrameLimit);
   }
 };
 
@@ -149,8 +149,8 @@ TEST_F(TcpFrameLimitTest, TheFrameLimitOfThePeerIsKept) {
   terms.frame_limit = 3 << 20;
   TestOp first(0), fits(1, 3 << 20), too_long(2, (3 << 20) + 1);
   const Socket socket = answer(first, wire::Verdict::kAccepted, terms);
-  pump([&] { return high().transport->link_state(0) == LinkState::kOpen; });
-  EXPECT_EQ(high().transport->frame_limit(0), 3u << 20);
+  pump([&] { return high().transport->link_state({0}) == LinkState::kOpen; });
+  EXPECT_EQ(high().transport->frame_limit({0}), 3u << 20);
   high().post(0, too_long);
   pump([&] { return too_long.completions == 1; });
   EXPECT_EQ(too_long.why, "rank 0 on host node0 takes frames of 3145728 bytes at most, and one of 3145729 was posted");
@@ -166,7 +166,7 @@ TEST_F(TcpDuplicateTest, ThePeersConnectionIsAwaited) {
   const Socket socket = join_as_rank_0();
   pump([&] { return op.completions == 1; });
   EXPECT_EQ(op.why, "");
-  EXPECT_EQ(high().transport->link_state(0), LinkState::kOpen);
+  EXPECT_EQ(high().transport->link_state({0}), LinkState::kOpen);
 }
 
 TEST_F(TcpDuplicateTest, ThePeersConnectionHasADeadline) {
@@ -231,7 +231,7 @@ TEST_F(TcpTest, AnotherJobIsNotLetIn) {
   ASSERT_EQ(low().sink.lost.size(), 1u);
   EXPECT_NE(op.why.find("connected, but closed from there"), std::string::npos) << op.why;
   EXPECT_TRUE(high().sink.tags.empty());
-  EXPECT_EQ(low().transport->link_state(1), LinkState::kLost);
+  EXPECT_EQ(low().transport->link_state({1}), LinkState::kLost);
 }
 
 TEST_F(TcpTest, AnUnreachablePeerGivesOneDiagnosis) {
@@ -284,11 +284,11 @@ TEST_F(TcpTest, APeerThatIsWatchedOverIsConnectedOnce) {
   attach();
   const auto watch = [&] {
     const engine::Call call(low().engine);
-    return low().transport->watch_over(1);
+    return low().transport->watch_over({1});
   };
   EXPECT_TRUE(watch());
   EXPECT_FALSE(watch());
-  pump([&] { return low().transport->link_state(1) == LinkState::kOpen; });
+  pump([&] { return low().transport->link_state({1}) == LinkState::kOpen; });
   EXPECT_FALSE(watch());
   TestOp op(3);
   high().post(0, op);
@@ -307,11 +307,11 @@ TEST_F(TcpTest, APeerThatIsWatchedOverAndNotReachedIsLostInTheEnd) {
   attach();
   const auto try_once = [&] {
     const engine::Call call(low().engine);
-    EXPECT_TRUE(low().transport->watch_over(1));
+    EXPECT_TRUE(low().transport->watch_over({1}));
   };
   for (int seconds = 0; seconds < 60; seconds += 15) {
     try_once();
-    pump([&] { return low().transport->link_state(1) == LinkState::kIdle; });
+    pump([&] { return low().transport->link_state({1}) == LinkState::kIdle; });
     EXPECT_TRUE(low().sink.lost.empty());
     clock_.advance(15 * kSecond);
   }
@@ -332,7 +332,7 @@ TEST_F(TcpTest, APostDuringAWatchThatFailsIsTriedAndFails) {
   attach();
   {
     const engine::Call call(low().engine);
-    EXPECT_TRUE(low().transport->watch_over(1));
+    EXPECT_TRUE(low().transport->watch_over({1}));
   }
   TestOp op(1);
   low().post(1, op);

@@ -64,7 +64,7 @@ TEST_F(TcpTest, APeerThatVanishesIsReported) {
     const Socket socket = join_as_rank_0();
     const std::vector<std::byte> bytes = frame(0, 1, 100);
     send_bytes(socket, bytes.data(), bytes.size() - 1);
-    pump([&] { return high().transport->link_state(0) == LinkState::kOpen; });
+    pump([&] { return high().transport->link_state({0}) == LinkState::kOpen; });
   }
   pump([&] { return high().sink.lost.size() == 1; });
   EXPECT_TRUE(high().sink.lost_within_frame);
@@ -78,7 +78,7 @@ TEST_F(TcpTest, AfterGoodbyeAPeerMayGo) {
     const wire::FrameHeader goodbye = wire::goodbye();
     send_bytes(socket, reinterpret_cast<const std::byte*>(goodbye.words), sizeof goodbye.words);
   }
-  pump([&] { return high().transport->link_state(0) == LinkState::kFinished; });
+  pump([&] { return high().transport->link_state({0}) == LinkState::kFinished; });
   EXPECT_EQ(high().sink.lost.size(), 1u);  // what waits for it waits in vain
   TestOp late(1);
   high().post(0, late);
@@ -103,7 +103,7 @@ TEST_F(TcpTest, ClosingLosesNothingThatWasPosted) {
     high().transport->expect_goodbye();
   }
   nodes_[0].reset();
-  pump([&] { return high().transport->link_state(0) == LinkState::kFinished; });
+  pump([&] { return high().transport->link_state({0}) == LinkState::kFinished; });
   EXPECT_EQ(high().sink.tags.size(), 50u);
   EXPECT_TRUE(high().sink.lost.empty());
 }
@@ -157,7 +157,7 @@ TEST_F(TcpBusyTest, ABusyLinkSendsWhenItsSocketTakesMore) {
 
 TEST_F(TcpBusyTest, TheEndOfABusyLinkIsSeen) {
   nodes_[0].reset();
-  pump([&] { return high().transport->link_state(0) != LinkState::kOpen; });
+  pump([&] { return high().transport->link_state({0}) != LinkState::kOpen; });
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "net/tcp/tcp_transport.h"
+#include "runtime/one_job_for_tests.h"
 
 namespace lapwing::net::tcp::tests {
 
@@ -78,12 +79,13 @@ class TestSink final : public FrameSink {
 // One rank of a job of two.
 struct Node {
   using Configure = std::function<void(TcpOptions&)>;
-  Node(Clock& clock, PeerId rank, const Configure& configure = {}) : engine(clock) {
+  Node(Clock& clock, std::uint32_t rank, const Configure& configure = {}) : engine(clock) {
     engine::EngineOptions engine_options;
     engine_options.event_thread = false;
     EXPECT_TRUE(engine.start(engine_options).ok());
     TcpOptions options;
-    options.rank = rank;
+    options.self = {rank};
+    options.processes = &runtime::one_job(2);
     options.size = 2;
     options.job_secret = std::string(32, 's');
     options.host_identity = "machine";
@@ -111,9 +113,9 @@ struct Node {
     const engine::Call call(engine);
     engine.turn();
   }
-  void post(PeerId peer, SendOp& op) {
+  void post(std::uint32_t peer, SendOp& op) {
     const engine::Call call(engine);
-    if (transport->post(peer, op)) op.on_taken(op, Status());
+    if (transport->post({peer}, op)) op.on_taken(op, Status());
   }
   Address address() const {
     std::vector<Address> addresses;
@@ -192,7 +194,7 @@ class TcpTest : public ::testing::Test {
   // Plays rank 0 through a whole handshake with rank 1.
   Socket join_as_rank_0() {
     Socket socket = call_rank_1();
-    wire::Handshake handshake = wire::Handshake::connector(key_, 0, 1, wire::random_nonce());
+    wire::Handshake handshake = wire::Handshake::connector(key_, {runtime::kJobForTests, 0}, {runtime::kJobForTests, 1}, wire::random_nonce());
     send_bytes(socket, handshake.output(), handshake.output_bytes());
     pump([&] { return handshake.state() == wire::Handshake::State::kAccepted; },
          [&] {

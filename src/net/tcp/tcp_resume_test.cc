@@ -25,7 +25,7 @@ class TcpResumeTest : public TcpTest {
   }
   void make_nodes() {
     TcpTest::SetUp();
-    for (PeerId rank = 0; rank < 2; ++rank) {
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
       nodes_[rank].reset();
       nodes_[rank] = std::make_unique<Node>(clock_, rank, [](TcpOptions& options) { options.resume = Choice::kOn; });
     }
@@ -52,7 +52,7 @@ class TcpResumeTest : public TcpTest {
     }
   }
   bool both_open() {
-    return low().transport->link_state(1) == LinkState::kOpen && high().transport->link_state(0) == LinkState::kOpen;
+    return low().transport->link_state({1}) == LinkState::kOpen && high().transport->link_state({0}) == LinkState::kOpen;
   }
   std::uint64_t resumed() {
     return low().transport->counters().connections_resumed + high().transport->counters().connections_resumed;
@@ -176,7 +176,7 @@ TEST_F(TcpResumeTest, TrafficSurvivesManyBreaks) {
   constexpr int kFrames = 600;
   std::deque<TestOp> ops[2];
   for (int tag = 0; tag < kFrames; ++tag) {
-    for (PeerId rank = 0; rank < 2; ++rank) {
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
       const unsigned kind = random() % 8;
       const std::size_t bytes = kind < 5 ? random() % 300 : kind < 7 ? random() % 70'000 : random() % 2'000'000;
       ops[rank].emplace_back(tag, bytes);
@@ -279,7 +279,7 @@ TEST_F(TcpResumeTest, APeerThatHasGivenUpIsNotWaitedFor) {
 TEST_F(TcpResumeTest, AGoodbyeIsNoBreak) {
   get_acquainted();
   nodes_[0].reset();
-  pump([&] { return high().transport->link_state(0) == LinkState::kFinished; });
+  pump([&] { return high().transport->link_state({0}) == LinkState::kFinished; });
   nodes_[0] = std::make_unique<Node>(clock_, 0);  // for TearDown
 }
 
@@ -295,7 +295,7 @@ TEST_F(TcpTest, ABreakIsTheEndWhereOneSideDoesNotResume) {
   TestOp again(2);
   high().post(0, again);
   pump([&] { return high().sink.lost.size() == 1 && low().sink.lost.size() == 1; });
-  EXPECT_EQ(high().transport->link_state(0), LinkState::kLost);
+  EXPECT_EQ(high().transport->link_state({0}), LinkState::kLost);
 }
 
 // No address of the peer can be reached any more, and none refuses: only time tells.

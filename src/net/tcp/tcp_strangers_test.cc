@@ -35,7 +35,7 @@ TEST_F(TcpTest, WhatCameBeforeTheDeadlineWasLookedAtIsInTime) {
   attach();
   const Socket socket = call_rank_1();
   pump([&] { return high().transport->strangers() == 1; });
-  const wire::Handshake handshake = wire::Handshake::connector(key_, 0, 1, wire::random_nonce());
+  const wire::Handshake handshake = wire::Handshake::connector(key_, {runtime::kJobForTests, 0}, {runtime::kJobForTests, 1}, wire::random_nonce());
   send_bytes(socket, handshake.output(), handshake.output_bytes());
   clock_.advance(60 * kSecond);
   for (int i = 0; i < 100; ++i) high().turn();
@@ -93,8 +93,9 @@ TEST_F(TcpTest, ACrowdOfStrangersDoesNotShutPeersOut) {
 
 TEST_F(TcpTest, PortsComeFromTheRange) {
   TcpOptions options;
-  options.rank = 3;
+  options.self = {3};
   options.size = 8;
+  options.processes = &runtime::one_job(8);
   options.job_secret = std::string(32, 's');
   options.single_host = true;
   const std::uint16_t base = high().address().port;  // one that is taken

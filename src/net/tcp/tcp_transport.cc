@@ -20,7 +20,8 @@ constexpr const char* kCardKey = "tcp";
 
 TcpOptions options_from(const NetworkConfig& config) {
   TcpOptions options;
-  options.rank = config.rank;
+  options.self = config.self;
+  options.processes = config.processes;
   options.size = config.size;
   options.job_secret = config.job_secret;
   options.host_identity = config.host_identity;
@@ -90,13 +91,13 @@ Status TcpTransport::read_offers() {
   hosts_.reset(shared_.options.host_identity, links_.size());
   wire::Card card;
   std::vector<tcp::Address> addresses;
-  for (PeerId peer = 0; peer < links_.size(); ++peer) {
-    LAPWING_TRY(shared_.cards.read(peer, card));
+  for (PeerId peer; peer.index < links_.size(); ++peer.index) {
+    LAPWING_TRY(shared_.cards.read(peer.index, card));
     const Status decoded = tcp::decode_addresses(card.get(kCardKey), addresses);
     if (!decoded.ok())
       return Status::error(decoded.error_class(), "the card of %s is damaged: %s", shared_.describe(peer).c_str(),
                            decoded.text());
-    offered_[peer] = !addresses.empty();
+    offered_[peer.index] = !addresses.empty();
     for (const tcp::Address& address : addresses) acceptor_.expect(address);
     hosts_.add(peer, card.get("host"));
   }
@@ -104,8 +105,8 @@ Status TcpTransport::read_offers() {
 }
 
 bool TcpTransport::reaches(PeerId peer) const noexcept {
-  return shared_.key.known() && peer != shared_.options.rank && peer < links_.size() &&
-         (offered_.empty() || offered_[peer]);
+  return shared_.key.known() && peer != shared_.options.self && peer.index < links_.size() &&
+         (offered_.empty() || offered_[peer.index]);
 }
 
 Capabilities TcpTransport::capabilities(PeerId) const noexcept {
@@ -133,7 +134,7 @@ void TcpTransport::meet(PeerId peer, std::unique_ptr<tcp::Link>& link) noexcept 
   wire::Card card;
   std::vector<tcp::Address> addresses;
   const bool readable =
-      shared_.cards.read(peer, card).ok() && tcp::decode_addresses(card.get(kCardKey), addresses).ok();
+      shared_.cards.read(peer.index, card).ok() && tcp::decode_addresses(card.get(kCardKey), addresses).ok();
   if (!readable) addresses.clear();
   const bool same_host = card.get("host") == shared_.options.host_identity;
   link = std::make_unique<tcp::Link>(shared_, peer, std::move(addresses), same_host);

@@ -12,18 +12,18 @@ void WatchedHosts::reset(const std::string& own, std::size_t peers) {
 void WatchedHosts::add(PeerId peer, const std::string& host) {
   const auto [at, fresh] = numbers_.try_emplace(host, static_cast<std::uint32_t>(representatives_.size()));
   if (fresh) representatives_.push_back(kNone);
-  host_of_[peer] = at->second;
+  host_of_[peer.index] = at->second;
 }
 
 void WatchedHosts::meet(PeerId peer) noexcept {
-  if (peer >= host_of_.size()) return;
-  PeerId& representative = representatives_[host_of_[peer]];
+  if (peer.index >= host_of_.size()) return;
+  PeerId& representative = representatives_[host_of_[peer.index]];
   if (representative == kNone) representative = peer;
 }
 
 bool WatchedHosts::choose(PeerId peer, PeerId& representative) noexcept {
-  if (peer >= host_of_.size() || host_of_[peer] == kOwn) return false;
-  PeerId& chosen = representatives_[host_of_[peer]];
+  if (peer.index >= host_of_.size() || host_of_[peer.index] == kOwn) return false;
+  PeerId& chosen = representatives_[host_of_[peer.index]];
   if (chosen == kNone) {
     if (met_ == kMost) return false;
     ++met_;
@@ -35,7 +35,7 @@ bool WatchedHosts::choose(PeerId peer, PeerId& representative) noexcept {
 
 bool WatchedHosts::replace(PeerId gone, PeerId peer) noexcept {
   if (gone == peer) return false;
-  representatives_[host_of_[peer]] = peer;
+  representatives_[host_of_[peer.index]] = peer;
   return true;
 }
 

@@ -28,7 +28,7 @@ class WatchedHosts {
 
  private:
   static constexpr std::uint32_t kOwn = 0;
-  static constexpr PeerId kNone = ~PeerId{0};
+  static constexpr PeerId kNone{~0u};
 
   std::unordered_map<std::string, std::uint32_t> numbers_;
   std::vector<std::uint32_t> host_of_;   // by peer
