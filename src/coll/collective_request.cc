@@ -107,13 +107,11 @@ Status CollectiveRequest::start() {
   return {};
 }
 
+// Nothing that begins calls back: a message that completes at once continues in a tasklet.
 void CollectiveRequest::advance() noexcept {
-  if (advancing_) return;
-  advancing_ = true;
   // In the order in which the steps became ready: messages of one pair and lane must start in the order of the
   // schedule.
   while (failure_.ok() && next_ready_ < ready_.size()) begin(ready_[next_ready_++]);
-  advancing_ = false;
   if (under_way_ == 0 && (steps_left_ == 0 || !failure_.ok())) complete();
 }
 
@@ -198,7 +196,7 @@ void CollectiveRequest::UserReduction::run(engine::Tasklet& tasklet) noexcept {
   auto& reduction = static_cast<UserReduction&>(tasklet);
   CollectiveRequest& request = reduction.owner;
   const StepId id = reduction.step;
-  // Nobody changes a schedule while it runs, so it can be read without the lock.
+  // A schedule does not change while it runs, so it can be read without the lock.
   const auto& step = request.schedule_.steps()[id].as<ReduceStep>();
   datatype::apply(*request.schedule_.op(), step.source.address, step.target.address, step.target.count,
                   *step.target.type);

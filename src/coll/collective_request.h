@@ -149,7 +149,6 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   std::size_t next_ready_ = 0;
   std::size_t under_way_ = 0;
   std::size_t steps_left_ = 0;
-  bool advancing_ = false;
   bool prepared_ = false;
   Status failure_;
   Turn turn_{*this};
