@@ -4,7 +4,9 @@
 #include <cstdio>
 #include <map>
 #include <string_view>
+#include <utility>
 
+#include "base/algorithms.h"
 #include "base/settings.h"
 #include "tool/json.h"
 #include "version.h"
@@ -15,9 +17,10 @@ namespace lapwing::launch {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: lapwing info [--settings | --tuning | --coverage] [--json]\n"
+    "usage: lapwing info [--settings | --tuning | --algorithms | --coverage] [--json]\n"
     "  --settings   every setting with its meaning, unit and default\n"
     "  --tuning     every value that was chosen by measuring, as a table (docs/tuning.md), for LAPWING_TUNE\n"
+    "  --algorithms the algorithms of collective operations, for LAPWING_ALGORITHM\n"
     "  --coverage   the functions of MPI 5.0 that this version lacks\n"
     "  --json       the same for programs\n";
 
@@ -75,7 +78,24 @@ void print_tuning(const Settings& settings) {
   }
 }
 
-void print_coverage() {
+void print_algorithms(const Settings& settings) {
+  std::printf(
+      "LAPWING_ALGORITHM=collective=algorithm,... asks for one where it can be used; the others are chosen by ranks "
+      "and bytes\n\n");
+  for (int kind = 0; kind < static_cast<int>(CollectiveKind::kCount); ++kind) {
+    const auto collective = static_cast<CollectiveKind>(kind);
+    const Algorithm wanted = settings.algorithm.of(collective);
+    std::printf("  %-15s %s%s%s%s\n", name(collective).data(), algorithms_for(collective).data(),
+                wanted != Algorithm::kAutomatic ? " (here " : "",
+                wanted != Algorithm::kAutomatic ? name(wanted).data() : "", wanted != Algorithm::kAutomatic ? ")" : "");
+  }
+  std::printf("\n");
+#define LAPWING_ALGORITHM_NAME(enumerator, name, meaning) std::printf("  %-18s %s\n", name, meaning);
+#include "base/algorithm_list.inc"
+#undef LAPWING_ALGORITHM_NAME
+}
+
+void print_coverage(const Settings&) {
   std::map<std::string_view, std::vector<const char*>> missing;
   for (const FunctionCoverage& entry : kCoverage) {
     if (!entry.built) missing[entry.chapter].push_back(entry.name);
@@ -128,17 +148,19 @@ void print_json(const Settings& settings) {
 }  // namespace
 
 int run_info(const std::vector<std::string>& arguments) {
-  bool wants_settings = false;
-  bool wants_tuning = false;
-  bool wants_coverage = false;
+  constexpr std::pair<std::string_view, void (*)(const Settings&)> kViews[] = {
+      {"--settings", &print_settings},
+      {"--tuning", &print_tuning},
+      {"--algorithms", &print_algorithms},
+      {"--coverage", &print_coverage},
+  };
+  void (*print)(const Settings&) = &print_overview;
   bool wants_json = false;
   for (const std::string& argument : arguments) {
-    if (argument == "--settings") {
-      wants_settings = true;
-    } else if (argument == "--tuning") {
-      wants_tuning = true;
-    } else if (argument == "--coverage") {
-      wants_coverage = true;
+    const auto view =
+        std::find_if(std::begin(kViews), std::end(kViews), [&](const auto& each) { return each.first == argument; });
+    if (view != std::end(kViews)) {
+      print = view->second;
     } else if (argument == "--json") {
       wants_json = true;
     } else {
@@ -151,17 +173,7 @@ int run_info(const std::vector<std::string>& arguments) {
 
   Settings settings;
   const Status status = settings.load(environ);
-  if (wants_json) {
-    print_json(settings);
-  } else if (wants_settings) {
-    print_settings(settings);
-  } else if (wants_tuning) {
-    print_tuning(settings);
-  } else if (wants_coverage) {
-    print_coverage();
-  } else {
-    print_overview(settings);
-  }
+  (wants_json ? &print_json : print)(settings);
   if (status.ok()) return 0;
   std::fflush(stdout);
   std::fprintf(stderr, "lapwing: error: %s\n", status.text());

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/algorithms.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "base/tuning.h"
@@ -127,6 +128,19 @@ struct LogKind {
   static constexpr const char* kAllowed = "error, warn, info or debug";
   static bool parse(std::string_view text, Value& value);
   static std::string print(const Value& value);
+};
+
+struct AlgorithmKind {
+  using Value = AlgorithmChoices;
+  static constexpr const char* kUnit = "collective=algorithm,...";
+  static constexpr const char* kAllowed =
+      "a comma-separated list of collective=algorithm, of which there are"
+#define LAPWING_COLLECTIVE(enumerator, name, algorithms) " " name "=" algorithms
+#include "base/algorithm_list.inc"
+#undef LAPWING_COLLECTIVE
+      ;
+  static bool parse(std::string_view text, Value& value) { return AlgorithmChoices::parse(text, value); }
+  static std::string print(const Value& value) { return value.print(); }
 };
 
 }  // namespace settings

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/algorithms.h"
 #include "base/status.h"
 #include "comm/communicator.h"
 #include "engine/engine.h"
@@ -23,7 +24,8 @@ class AreaPool;
 struct Services {
   engine::Engine& engine;
   p2p::Messenger& messenger;
-  AreaPool* areas = nullptr;  // where ranks share memory
+  AreaPool* areas = nullptr;                     // where ranks share memory
+  const AlgorithmChoices* algorithms = nullptr;  // that the user wants, if any
 };
 
 // Who takes part in an internal collective. Roots and results are numbered by position in the team.

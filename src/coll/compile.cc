@@ -16,13 +16,10 @@ std::vector<std::uint64_t> even_starts(std::uint64_t elements, int parts) {
   return starts;
 }
 
-void compile_bcast(Schedule& schedule, const Block& data, int root) {
-  if (choose_area(schedule.has_area(), data.bytes())) return bcast_on_area(schedule, data, root);
-  if (choose_linear(schedule.oversubscribed(), schedule.size(), data.bytes()))
-    return bcast_linear(schedule, data, root);
-  const BcastAlgorithm algorithm = choose_bcast(schedule.size(), data.bytes());
-  if (algorithm == BcastAlgorithm::kBinomial) return bcast_binomial(schedule, data, root);
-  // Cutting needs bytes: ranks may describe the same data by different types.
+namespace {
+
+// Cutting needs bytes: ranks may describe the same data by different types.
+void bcast_in_pieces(Schedule& schedule, const Block& data, int root, Algorithm algorithm) {
   const bool is_root = schedule.rank() == root;
   const Block bytes = schedule.unpacked_later(data);
   const bool aside = !data.type->contiguous();
@@ -30,7 +27,7 @@ void compile_bcast(Schedule& schedule, const Block& data, int root) {
     schedule.copy(data, bytes);
     schedule.fence();
   }
-  if (algorithm == BcastAlgorithm::kChain) {
+  if (algorithm == Algorithm::kChain) {
     bcast_chain(schedule, bytes, root, thresholds().bcast_segment);
   } else {
     bcast_scatter_allgather(schedule, bytes, root);
@@ -41,31 +38,57 @@ void compile_bcast(Schedule& schedule, const Block& data, int root) {
   }
 }
 
+// In place of a block's length: the blocks are not for a shared area.
+constexpr std::uint64_t kNoBlock = ~std::uint64_t{0};
+
+std::uint64_t bytes_of(const Blocks& all) noexcept {
+  std::uint64_t total = 0;
+  for (const Block& each : all) total += each.bytes();
+  return total;
+}
+
+void allgather_by(Algorithm algorithm, Schedule& schedule, const Blocks& all) {
+  algorithm == Algorithm::kBruck ? allgather_bruck(schedule, all) : allgather_ring(schedule, all);
+}
+
+Reduced size_of(const Schedule& schedule, const Block& operand) noexcept {
+  return {operand.bytes(), operand.count, schedule.commutative()};
+}
+
+}  // namespace
+
+void compile_bcast(Schedule& schedule, const Block& data, int root) {
+  const Algorithm algorithm = choose_bcast(schedule.situation(), data.bytes());
+  switch (algorithm) {
+    case Algorithm::kArea:
+      return bcast_on_area(schedule, data, root);
+    case Algorithm::kLinear:
+      return bcast_linear(schedule, data, root);
+    case Algorithm::kBinomial:
+      return bcast_binomial(schedule, data, root);
+    default:
+      return bcast_in_pieces(schedule, data, root, algorithm);
+  }
+}
+
 void compile_reduce(Schedule& schedule, const Block& input, const Block& output, int root) {
   if (input.count == 0) return;
-  if (choose_area(schedule.has_area(), input.bytes())) {
-    return choose_shares_on_area(schedule.size(), input.bytes())
-               ? reduce_in_shares_on_area(schedule, input, output, root)
-               : reduce_on_area(schedule, input, output, root);
-  }
-  if (choose_linear(schedule.oversubscribed(), schedule.size(), input.bytes()))
-    return reduce_linear(schedule, input, output, root);
-  const bool long_operands = choose_reduce(schedule.size(), input.bytes()) == ReduceAlgorithm::kScatterGather;
-  if (long_operands && input.count >= static_cast<std::uint64_t>(schedule.size())) {
-    reduce_scatter_gather(schedule, input, output, root);
-  } else {
-    reduce_binomial(schedule, input, output, root);
+  switch (choose_reduce(schedule.situation(), size_of(schedule, input))) {
+    case Algorithm::kArea:
+      return reduce_on_area(schedule, input, output, root);
+    case Algorithm::kAreaShares:
+      return reduce_in_shares_on_area(schedule, input, output, root);
+    case Algorithm::kLinear:
+      return reduce_linear(schedule, input, output, root);
+    case Algorithm::kScatterGather:
+      return reduce_scatter_gather(schedule, input, output, root);
+    default:
+      return reduce_binomial(schedule, input, output, root);
   }
 }
 
 void compile_allgather(Schedule& schedule, const Blocks& all) {
-  std::uint64_t total = 0;
-  for (const Block& each : all) total += each.bytes();
-  if (choose_allgather(schedule.size(), total) == AllgatherAlgorithm::kBruck) {
-    allgather_bruck(schedule, all);
-  } else {
-    allgather_ring(schedule, all);
-  }
+  allgather_by(choose_allgather(schedule.situation(), bytes_of(all), kNoBlock), schedule, all);
 }
 
 namespace {
@@ -89,51 +112,46 @@ Block together(const Side& side, int ranks) {
 
 void intra_allgather(const Call& call, Schedule& schedule) {
   const Blocks all = call.receive.blocks(schedule.size());
-  if (call.what == Collective::kAllgather && choose_area(schedule.has_area(), all[0].bytes())) {
-    const Block& own = all[static_cast<std::size_t>(schedule.rank())];
+  const bool even = call.what == Collective::kAllgather;
+  const Algorithm algorithm = choose_allgather(schedule.situation(), bytes_of(all), even ? all[0].bytes() : kNoBlock);
+  const Block& own = all[static_cast<std::size_t>(schedule.rank())];
+  if (algorithm == Algorithm::kArea)
     return allgather_on_area(schedule, call.send.in_place() ? own : call.send.block(), all);
-  }
   if (!call.send.in_place()) {
-    schedule.copy(call.send.block(), all[static_cast<std::size_t>(schedule.rank())]);
+    schedule.copy(call.send.block(), own);
     schedule.fence();
   }
-  compile_allgather(schedule, all);
+  allgather_by(algorithm, schedule, all);
 }
 
 void intra_allreduce(const Call& call, Schedule& schedule) {
   const Operands both = operands(call, call.receive.count, call.receive.count);
   if (both.input.count == 0) return;
-  if (choose_area(schedule.has_area(), both.input.bytes())) {
-    return choose_shares_on_area(schedule.size(), both.input.bytes())
-               ? allreduce_in_shares_on_area(schedule, both.input, both.output)
-               : allreduce_on_area(schedule, both.input, both.output);
-  }
-  if (choose_linear(schedule.oversubscribed(), schedule.size(), both.input.bytes()))
-    return allreduce_linear(schedule, both.input, both.output);
-  switch (choose_allreduce(schedule.size(), both.input.bytes(), both.input.count, schedule.commutative())) {
-    case AllreduceAlgorithm::kRecursiveDoubling:
-      return allreduce_recursive_doubling(schedule, both.input, both.output);
-    case AllreduceAlgorithm::kHalving:
+  switch (choose_allreduce(schedule.situation(), size_of(schedule, both.input))) {
+    case Algorithm::kArea:
+      return allreduce_on_area(schedule, both.input, both.output);
+    case Algorithm::kAreaShares:
+      return allreduce_in_shares_on_area(schedule, both.input, both.output);
+    case Algorithm::kLinear:
+      return allreduce_linear(schedule, both.input, both.output);
+    case Algorithm::kHalving:
       return allreduce_halving(schedule, both.input, both.output);
-    case AllreduceAlgorithm::kRing:
+    case Algorithm::kRing:
       return allreduce_ring(schedule, both.input, both.output);
+    default:
+      return allreduce_recursive_doubling(schedule, both.input, both.output);
   }
 }
 
 void intra_alltoall(const Call& call, Schedule& schedule) {
   const Blocks in = call.receive.blocks(schedule.size());
-  const auto ranks = static_cast<std::uint64_t>(schedule.size());
-  if (call.what == Collective::kAlltoall && choose_area(schedule.has_area(), in[0].bytes() * ranks))
+  const bool even = call.what == Collective::kAlltoall;
+  const Algorithm algorithm = choose_alltoall(schedule.situation(), in[0].bytes(), even);
+  if (algorithm == Algorithm::kArea)
     return alltoall_on_area(schedule, together(call.send.in_place() ? call.receive : call.send, schedule.size()), in);
   if (call.send.in_place()) return alltoall_in_place(schedule, in);
   const Blocks out = call.send.blocks(schedule.size());
-  const bool even = call.what == Collective::kAlltoall;
-  const bool oversubscribed = schedule.oversubscribed() && !schedule.has_area();
-  if (even && choose_alltoall(oversubscribed, schedule.size(), in[0].bytes()) == AlltoallAlgorithm::kBruck) {
-    alltoall_bruck(schedule, out, in);
-  } else {
-    alltoall_pairwise(schedule, out, in);
-  }
+  algorithm == Algorithm::kBruck ? alltoall_bruck(schedule, out, in) : alltoall_pairwise(schedule, out, in);
 }
 
 void intra_gather(const Call& call, Schedule& schedule) {
@@ -142,11 +160,13 @@ void intra_gather(const Call& call, Schedule& schedule) {
   const Block mine = is_root && call.send.in_place() ? Block{} : call.send.block();
   const std::uint64_t bytes = is_root ? all[static_cast<std::size_t>(call.root)].bytes() : mine.bytes();
   const bool even = call.what == Collective::kGather;
-  if (even && choose_area(schedule.has_area(), bytes)) return gather_on_area(schedule, mine, all, call.root);
-  if (even && choose_tree(schedule.size(), bytes) == TreeAlgorithm::kBinomial) {
-    gather_binomial(schedule, mine, all, call.root);
-  } else {
-    gather_linear(schedule, mine, all, call.root);
+  switch (choose_tree(CollectiveKind::kGather, schedule.situation(), bytes, bytes, even)) {
+    case Algorithm::kArea:
+      return gather_on_area(schedule, mine, all, call.root);
+    case Algorithm::kBinomial:
+      return gather_binomial(schedule, mine, all, call.root);
+    default:
+      return gather_linear(schedule, mine, all, call.root);
   }
 }
 
@@ -155,13 +175,15 @@ void intra_scatter(const Call& call, Schedule& schedule) {
   const Blocks all = is_root ? call.send.blocks(schedule.size()) : Blocks{};
   const Block mine = is_root && call.receive.in_place() ? Block{} : call.receive.block();
   const std::uint64_t bytes = is_root ? all[static_cast<std::size_t>(call.root)].bytes() : mine.bytes();
+  const std::uint64_t posted = bytes * static_cast<std::uint64_t>(schedule.size());
   const bool even = call.what == Collective::kScatter;
-  if (even && choose_area(schedule.has_area(), bytes * static_cast<std::uint64_t>(schedule.size())))
-    return scatter_on_area(schedule, is_root ? together(call.send, schedule.size()) : Block{}, all, mine, call.root);
-  if (even && choose_tree(schedule.size(), bytes) == TreeAlgorithm::kBinomial) {
-    scatter_binomial(schedule, all, mine, call.root);
-  } else {
-    scatter_linear(schedule, all, mine, call.root);
+  switch (choose_tree(CollectiveKind::kScatter, schedule.situation(), bytes, posted, even)) {
+    case Algorithm::kArea:
+      return scatter_on_area(schedule, is_root ? together(call.send, schedule.size()) : Block{}, all, mine, call.root);
+    case Algorithm::kBinomial:
+      return scatter_binomial(schedule, all, mine, call.root);
+    default:
+      return scatter_linear(schedule, all, mine, call.root);
   }
 }
 
@@ -175,24 +197,33 @@ void intra_reduce_scatter(const Call& call, Schedule& schedule) {
   const std::size_t rank = static_cast<std::size_t>(schedule.rank());
   const Operands both = operands(call, starts.back(), starts[rank + 1] - starts[rank]);
   if (both.input.count == 0) return;
-  if (choose_area(schedule.has_area(), both.input.bytes()))
-    return reduce_scatter_on_area(schedule, both.input, both.output, starts);
-  if (choose_reduce_scatter(schedule.size(), both.input.bytes()) == ReduceScatterAlgorithm::kDoubling) {
-    reduce_scatter_doubling(schedule, both.input, both.output, starts);
-  } else {
-    reduce_scatter_pairwise(schedule, both.input, both.output, starts);
+  switch (choose_reduce_scatter(schedule.situation(), both.input.bytes())) {
+    case Algorithm::kArea:
+      return reduce_scatter_on_area(schedule, both.input, both.output, starts);
+    case Algorithm::kDoubling:
+      return reduce_scatter_doubling(schedule, both.input, both.output, starts);
+    default:
+      return reduce_scatter_pairwise(schedule, both.input, both.output, starts);
   }
 }
 
 void intra_scan(const Call& call, Schedule& schedule) {
   const Operands both = operands(call, call.receive.count, call.receive.count);
   if (both.input.count == 0) return;
-  if (choose_area(schedule.has_area(), both.input.bytes()))
-    return scan_on_area(schedule, both.input, both.output, call.what == Collective::kScan);
-  if (call.what == Collective::kScan) {
-    scan_doubling(schedule, both.input, both.output);
-  } else {
-    exscan_doubling(schedule, both.input, both.output);
+  const bool inclusive = call.what == Collective::kScan;
+  if (choose_scan(schedule.situation(), both.input.bytes()) == Algorithm::kArea)
+    return scan_on_area(schedule, both.input, both.output, inclusive);
+  inclusive ? scan_doubling(schedule, both.input, both.output) : exscan_doubling(schedule, both.input, both.output);
+}
+
+void intra_barrier(Schedule& schedule) {
+  switch (choose_barrier(schedule.situation())) {
+    case Algorithm::kArea:
+      return barrier_on_area(schedule);
+    case Algorithm::kLinear:
+      return barrier_linear(schedule);
+    default:
+      return barrier_dissemination(schedule);
   }
 }
 
@@ -210,9 +241,7 @@ std::vector<std::uint64_t> reduce_scatter_starts(const Call& call, int ranks) {
 void compile_intra(const Call& call, Schedule& schedule) {
   switch (call.what) {
     case Collective::kBarrier:
-      if (schedule.has_area()) return barrier_on_area(schedule);
-      return choose_linear(schedule.oversubscribed(), schedule.size(), 0) ? barrier_linear(schedule)
-                                                                          : barrier_dissemination(schedule);
+      return intra_barrier(schedule);
     case Collective::kBcast:
       return compile_bcast(schedule, call.receive.block(), call.root);
     case Collective::kAllgather:
@@ -243,11 +272,13 @@ void compile_intra(const Call& call, Schedule& schedule) {
   }
 }
 
-void compile(const Call& call, const comm::Communicator& communicator, bool area, Schedule& schedule) {
+void compile(const Call& call, const comm::Communicator& communicator, bool area, const AlgorithmChoices* wanted,
+             Schedule& schedule) {
   if (call.op != nullptr) schedule.set_op(*call.op);
   schedule.set_team(comm::Plane::kCollective, communicator.rank(), communicator.size());
   schedule.set_oversubscribed(communicator.oversubscribed);
   schedule.set_area(area);
+  schedule.set_wanted(wanted != nullptr ? *wanted : AlgorithmChoices());
   if (call.what >= Collective::kNeighborAllgather) {
     compile_neighbor(call, communicator, schedule);
   } else if (communicator.is_inter()) {

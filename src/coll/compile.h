@@ -8,9 +8,10 @@
 
 namespace lapwing::coll {
 
-// The call has passed check(). `area`: whether the communicator has one that this call may use (area_place.h). The schedule is sealed on
+// The call has passed check(). `wanted`: by the user, or null. `area`: whether the communicator has one that this call may use (area_place.h). The schedule is sealed on
 // return.
-void compile(const Call& call, const comm::Communicator& communicator, bool area, Schedule& schedule);
+void compile(const Call& call, const comm::Communicator& communicator, bool area, const AlgorithmChoices* wanted,
+             Schedule& schedule);
 
 // The parts, for tests and for composing. The schedule's team is set and the reduction's op too.
 void compile_intra(const Call& call, Schedule& schedule);

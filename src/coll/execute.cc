@@ -23,7 +23,7 @@ Status make_request(const Services& services, comm::Communicator& communicator, 
     made->cacheable = repeatable;
     // Persistent operations may start in another order on each rank, so they have no turn at an area.
     const bool area = !persistent && state.place.area(services.areas, communicator) != nullptr;
-    compile(call, communicator, area, made->schedule());
+    compile(call, communicator, area, services.algorithms, made->schedule());
     made->set_description(describe(call, communicator));
   }
   made->set_description(with_history(made->description(), state.add_to_history(made->description())));

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "coll/block.h"
+#include "coll/selection.h"
 #include "coll/step.h"
 #include "comm/communicator.h"
 #include "datatype/datatype.h"
@@ -52,12 +53,15 @@ class Schedule {
   void set_team(comm::Plane plane, const std::vector<int>& members, int rank) noexcept;
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }
-  // Of the job, see selection.h.
-  void set_oversubscribed(bool oversubscribed) noexcept { oversubscribed_ = oversubscribed; }
-  bool oversubscribed() const noexcept { return oversubscribed_; }
-  // Whether the team has an area.
-  void set_area(bool area) noexcept { area_ = area; }
-  bool has_area() const noexcept { return area_; }
+  // What algorithms are chosen by, beside the size of the team (selection.h).
+  void set_oversubscribed(bool oversubscribed) noexcept { situation_.oversubscribed = oversubscribed; }
+  void set_area(bool area) noexcept { situation_.area = area; }
+  void set_wanted(const AlgorithmChoices& wanted) noexcept { situation_.wanted = wanted; }
+  Situation situation() const noexcept {
+    Situation team = situation_;
+    team.ranks = size_;
+    return team;
+  }
 
   // ---- building
 
@@ -133,8 +137,7 @@ class Schedule {
   const std::vector<int>* members_ = nullptr;
   int rank_ = 0;
   int size_ = 1;
-  bool oversubscribed_ = false;
-  bool area_ = false;
+  Situation situation_;
   std::uint32_t rounds_ = 0;
 };
 

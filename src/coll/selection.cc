@@ -1,71 +1,153 @@
 #include "coll/selection.h"
 
+#include <algorithm>
+#include <limits>
+
+#include "coll/shared_area.h"
+
 namespace lapwing::coll {
+namespace {
+
+constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+
+bool fits_area(const Situation& team, std::uint64_t posted, std::uint64_t limit) noexcept {
+  return team.area && posted <= std::min(limit, SharedArea::kMostBytes);
+}
+
+// What the user asked for, if it can be used, else the caller's choice. `posted`: the most that a rank would post in an area.
+Algorithm wanted_or(const Situation& team, CollectiveKind collective, std::uint64_t posted, bool commutative,
+                    Algorithm usual) noexcept {
+  const Algorithm wanted = team.wanted.of(collective);
+  switch (wanted) {
+    case Algorithm::kAutomatic:
+      return usual;
+    case Algorithm::kArea:
+    case Algorithm::kAreaShares:
+      return fits_area(team, posted, kNoLimit) ? wanted : usual;
+    case Algorithm::kRing:
+      return commutative ? wanted : usual;
+    default:
+      return wanted;
+  }
+}
+
+bool suits_linear(const Situation& team, std::uint64_t bytes) noexcept {
+  const Thresholds& limit = thresholds();
+  return team.oversubscribed && team.ranks >= limit.oversubscribed_linear_least_ranks &&
+         team.ranks <= limit.oversubscribed_linear_most_ranks && bytes <= limit.oversubscribed_linear;
+}
+
+// How ranks reduce in an area: each a share for all, or all of them everything.
+Algorithm in_area(const Situation& team, std::uint64_t bytes) noexcept {
+  const bool shares = bytes * static_cast<std::uint64_t>(team.ranks) > thresholds().area_fold;
+  return shares ? Algorithm::kAreaShares : Algorithm::kArea;
+}
+
+bool has_element_each(const Situation& team, const Reduced& operands) noexcept {
+  return operands.elements >= static_cast<std::uint64_t>(team.ranks);
+}
+
+Algorithm usual_bcast(const Situation& team, std::uint64_t bytes) noexcept {
+  const Thresholds& limit = thresholds();
+  if (fits_area(team, bytes, limit.area)) return Algorithm::kArea;
+  if (suits_linear(team, bytes)) return Algorithm::kLinear;
+  if (team.ranks <= 2 || bytes <= limit.bcast_binomial) return Algorithm::kBinomial;
+  if (bytes <= limit.bcast_scatter_allgather) return Algorithm::kScatterAllgather;
+  // The chain pays once there are more segments than ranks to fill.
+  const bool fills = bytes / limit.bcast_segment > static_cast<std::uint64_t>(team.ranks);
+  return fills ? Algorithm::kChain : Algorithm::kScatterAllgather;
+}
+
+Algorithm usual_allgather(const Situation& team, std::uint64_t total_bytes, std::uint64_t block_bytes) noexcept {
+  const Thresholds& limit = thresholds();
+  if (fits_area(team, block_bytes, limit.area)) return Algorithm::kArea;
+  const bool little = total_bytes <= limit.allgather_bruck;
+  const bool little_each = total_bytes <= static_cast<std::uint64_t>(team.ranks) * limit.allgather_bruck_block;
+  return team.ranks > 2 && (little || little_each) ? Algorithm::kBruck : Algorithm::kRing;
+}
+
+Algorithm usual_alltoall(const Situation& team, std::uint64_t block_bytes) noexcept {
+  const Thresholds& limit = thresholds();
+  if (fits_area(team, block_bytes * static_cast<std::uint64_t>(team.ranks), limit.area)) return Algorithm::kArea;
+  // Without shared memory: there a message costs next to nothing.
+  const bool competing = team.oversubscribed && !team.area;
+  const std::uint64_t short_enough = competing ? limit.oversubscribed_alltoall_bruck : limit.alltoall_bruck;
+  const bool bruck = team.ranks >= limit.alltoall_bruck_ranks && block_bytes <= short_enough;
+  return bruck ? Algorithm::kBruck : Algorithm::kPairwise;
+}
+
+Algorithm usual_reduce(const Situation& team, const Reduced& operands) noexcept {
+  if (fits_area(team, operands.bytes, thresholds().area)) return in_area(team, operands.bytes);
+  if (suits_linear(team, operands.bytes)) return Algorithm::kLinear;
+  const bool few = team.ranks <= 2 || operands.bytes <= thresholds().reduce_binomial;
+  return few || !has_element_each(team, operands) ? Algorithm::kBinomial : Algorithm::kScatterGather;
+}
+
+Algorithm usual_allreduce(const Situation& team, const Reduced& operands) noexcept {
+  const Thresholds& limit = thresholds();
+  if (fits_area(team, operands.bytes, limit.area)) return in_area(team, operands.bytes);
+  if (suits_linear(team, operands.bytes)) return Algorithm::kLinear;
+  if (operands.bytes <= limit.allreduce_doubling || !has_element_each(team, operands)) return Algorithm::kDoubling;
+  const bool power_of_two = (team.ranks & (team.ranks - 1)) == 0;
+  const bool halving = power_of_two || !operands.commutative || operands.bytes <= limit.allreduce_halving;
+  return halving ? Algorithm::kHalving : Algorithm::kRing;
+}
+
+}  // namespace
 
 const Thresholds& thresholds() noexcept {
   static constexpr Thresholds kDefault{};
   return kDefault;
 }
 
-bool choose_area(bool area, std::uint64_t posted) noexcept {
-  return area && posted <= thresholds().area;
+Algorithm choose_barrier(const Situation& team) noexcept {
+  Algorithm usual = suits_linear(team, 0) ? Algorithm::kLinear : Algorithm::kDissemination;
+  if (team.area) usual = Algorithm::kArea;
+  return wanted_or(team, CollectiveKind::kBarrier, 0, true, usual);
 }
 
-bool choose_shares_on_area(int ranks, std::uint64_t bytes) noexcept {
-  return bytes * static_cast<std::uint64_t>(ranks) > thresholds().area_fold;
+Algorithm choose_bcast(const Situation& team, std::uint64_t bytes) noexcept {
+  return wanted_or(team, CollectiveKind::kBcast, bytes, true, usual_bcast(team, bytes));
 }
 
-bool choose_linear(bool oversubscribed, int ranks, std::uint64_t bytes) noexcept {
-  const Thresholds& limit = thresholds();
-  return oversubscribed && ranks >= limit.oversubscribed_linear_least_ranks &&
-         ranks <= limit.oversubscribed_linear_most_ranks && bytes <= limit.oversubscribed_linear;
+Algorithm choose_tree(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes, std::uint64_t posted,
+                      bool even) noexcept {
+  if (!even) return Algorithm::kLinear;
+  Algorithm usual = team.ranks > 4 && block_bytes <= thresholds().tree ? Algorithm::kBinomial : Algorithm::kLinear;
+  if (fits_area(team, posted, thresholds().area)) usual = Algorithm::kArea;
+  return wanted_or(team, collective, posted, true, usual);
 }
 
-BcastAlgorithm choose_bcast(int ranks, std::uint64_t bytes) noexcept {
-  const Thresholds& limit = thresholds();
-  if (ranks <= 2 || bytes <= limit.bcast_binomial) return BcastAlgorithm::kBinomial;
-  if (bytes <= limit.bcast_scatter_allgather) return BcastAlgorithm::kScatterAllgather;
-  // The chain pays once there are more segments than ranks to fill.
-  const bool fills = bytes / limit.bcast_segment > static_cast<std::uint64_t>(ranks);
-  return fills ? BcastAlgorithm::kChain : BcastAlgorithm::kScatterAllgather;
+Algorithm choose_allgather(const Situation& team, std::uint64_t total_bytes, std::uint64_t block_bytes) noexcept {
+  const Algorithm usual = usual_allgather(team, total_bytes, block_bytes);
+  return wanted_or(team, CollectiveKind::kAllgather, block_bytes, true, usual);
 }
 
-TreeAlgorithm choose_tree(int ranks, std::uint64_t block_bytes) noexcept {
-  return ranks > 4 && block_bytes <= thresholds().tree ? TreeAlgorithm::kBinomial : TreeAlgorithm::kLinear;
+Algorithm choose_alltoall(const Situation& team, std::uint64_t block_bytes, bool even) noexcept {
+  if (!even) return Algorithm::kPairwise;
+  const std::uint64_t posted = block_bytes * static_cast<std::uint64_t>(team.ranks);
+  return wanted_or(team, CollectiveKind::kAlltoall, posted, true, usual_alltoall(team, block_bytes));
 }
 
-AllgatherAlgorithm choose_allgather(int ranks, std::uint64_t total_bytes) noexcept {
-  const Thresholds& limit = thresholds();
-  const bool little = total_bytes <= limit.allgather_bruck;
-  const bool little_each = total_bytes <= static_cast<std::uint64_t>(ranks) * limit.allgather_bruck_block;
-  return ranks > 2 && (little || little_each) ? AllgatherAlgorithm::kBruck : AllgatherAlgorithm::kRing;
+Algorithm choose_reduce(const Situation& team, const Reduced& operands) noexcept {
+  return wanted_or(team, CollectiveKind::kReduce, operands.bytes, operands.commutative, usual_reduce(team, operands));
 }
 
-AlltoallAlgorithm choose_alltoall(bool oversubscribed, int ranks, std::uint64_t block_bytes) noexcept {
-  const Thresholds& limit = thresholds();
-  const std::uint64_t short_enough = oversubscribed ? limit.oversubscribed_alltoall_bruck : limit.alltoall_bruck;
-  const bool bruck = ranks >= limit.alltoall_bruck_ranks && block_bytes <= short_enough;
-  return bruck ? AlltoallAlgorithm::kBruck : AlltoallAlgorithm::kPairwise;
+Algorithm choose_allreduce(const Situation& team, const Reduced& operands) noexcept {
+  return wanted_or(team, CollectiveKind::kAllreduce, operands.bytes, operands.commutative,
+                   usual_allreduce(team, operands));
 }
 
-ReduceAlgorithm choose_reduce(int ranks, std::uint64_t bytes) noexcept {
-  return ranks <= 2 || bytes <= thresholds().reduce_binomial ? ReduceAlgorithm::kBinomial
-                                                             : ReduceAlgorithm::kScatterGather;
+Algorithm choose_reduce_scatter(const Situation& team, std::uint64_t total_bytes) noexcept {
+  Algorithm usual = team.ranks > 2 && total_bytes <= thresholds().reduce_scatter_doubling ? Algorithm::kDoubling
+                                                                                          : Algorithm::kPairwise;
+  if (fits_area(team, total_bytes, thresholds().area)) usual = Algorithm::kArea;
+  return wanted_or(team, CollectiveKind::kReduceScatter, total_bytes, true, usual);
 }
 
-AllreduceAlgorithm choose_allreduce(int ranks, std::uint64_t bytes, std::uint64_t elements, bool commutative) noexcept {
-  const Thresholds& limit = thresholds();
-  if (bytes <= limit.allreduce_doubling || elements < static_cast<std::uint64_t>(ranks)) {
-    return AllreduceAlgorithm::kRecursiveDoubling;
-  }
-  const bool power_of_two = (ranks & (ranks - 1)) == 0;
-  if (power_of_two || !commutative || bytes <= limit.allreduce_halving) return AllreduceAlgorithm::kHalving;
-  return AllreduceAlgorithm::kRing;
-}
-
-ReduceScatterAlgorithm choose_reduce_scatter(int ranks, std::uint64_t total_bytes) noexcept {
-  return ranks > 2 && total_bytes <= thresholds().reduce_scatter_doubling ? ReduceScatterAlgorithm::kDoubling
-                                                                          : ReduceScatterAlgorithm::kPairwise;
+Algorithm choose_scan(const Situation& team, std::uint64_t bytes) noexcept {
+  const Algorithm usual = fits_area(team, bytes, thresholds().area) ? Algorithm::kArea : Algorithm::kDoubling;
+  return wanted_or(team, CollectiveKind::kScan, bytes, true, usual);
 }
 
 }  // namespace lapwing::coll

@@ -1,7 +1,6 @@
-// Which algorithm, for how many ranks and bytes. Every rank must come to the same answer, so a choice depends only on
-// what all ranks know alike: the size of the team, bytes that the standard wants equal everywhere, whether the
-// operation commutes. A job is oversubscribed when all of it runs on one host with fewer cores than ranks, as the launcher tells every rank
-// alike (comm::Communicator::oversubscribed).
+// Which algorithm carries out a collective operation, for how many ranks and bytes. Every rank must come to the same answer, so a choice
+// depends only on what all ranks know alike: the size of the team, bytes that the standard wants equal everywhere, whether the
+// operation commutes, and what the user asked for (LAPWING_ALGORITHM), which is used wherever it can be.
 //
 // The thresholds are where the formulas of the algorithms cross for a network with L + 2o of some 20 microseconds and G
 // of about 1 ns per byte (Ethernet of 10 Gbit/s, TCP). They are data, to be replaced by ones computed from measured L,
@@ -11,21 +10,15 @@
 
 #include <cstdint>
 
-namespace lapwing::coll {
+#include "base/algorithms.h"
 
-enum class BcastAlgorithm { kBinomial, kScatterAllgather, kChain };
-enum class TreeAlgorithm { kBinomial, kLinear };  // gather, scatter
-enum class AllgatherAlgorithm { kBruck, kRing };
-enum class AlltoallAlgorithm { kBruck, kPairwise };
-enum class ReduceAlgorithm { kBinomial, kScatterGather };
-enum class AllreduceAlgorithm { kRecursiveDoubling, kHalving, kRing };
-enum class ReduceScatterAlgorithm { kDoubling, kPairwise };
+namespace lapwing::coll {
 
 // Bytes; what is longer takes the next algorithm.
 struct Thresholds {
   std::uint64_t oversubscribed_linear = 64 * 1024;  // in an oversubscribed job, of a moderate number of ranks
   int oversubscribed_linear_least_ranks = 5, oversubscribed_linear_most_ranks = 128;
-  // On an area, where all ranks share memory: what one rank posts,
+  // In a shared area: what one rank posts,
   std::uint64_t area = 64 * 1024;
   // and what all post together, up to which every rank combines all of it: beyond, it costs more than waiting once more.
   std::uint64_t area_fold = 32 * 1024;
@@ -48,19 +41,32 @@ struct Thresholds {
 
 const Thresholds& thresholds() noexcept;
 
-// Whether ranks that have an area use it; `posted`: the most that a rank posts. Comes before the other questions.
-bool choose_area(bool area, std::uint64_t posted) noexcept;
-// How they reduce there: each rank a share for all, or everybody everything.
-bool choose_shares_on_area(int ranks, std::uint64_t bytes) noexcept;
-// Whether to let one rank serve all: few bytes in an oversubscribed job. Comes next.
-bool choose_linear(bool oversubscribed, int ranks, std::uint64_t bytes) noexcept;
-BcastAlgorithm choose_bcast(int ranks, std::uint64_t bytes) noexcept;
-TreeAlgorithm choose_tree(int ranks, std::uint64_t block_bytes) noexcept;
-AllgatherAlgorithm choose_allgather(int ranks, std::uint64_t total_bytes) noexcept;
-// `oversubscribed`: and without shared memory, where a message costs next to nothing.
-AlltoallAlgorithm choose_alltoall(bool oversubscribed, int ranks, std::uint64_t block_bytes) noexcept;
-ReduceAlgorithm choose_reduce(int ranks, std::uint64_t bytes) noexcept;
-AllreduceAlgorithm choose_allreduce(int ranks, std::uint64_t bytes, std::uint64_t elements, bool commutative) noexcept;
-ReduceScatterAlgorithm choose_reduce_scatter(int ranks, std::uint64_t total_bytes) noexcept;
+// The team, and what the user wants of it.
+struct Situation {
+  int ranks = 1;
+  bool area = false;  // they have a shared area (area_place.h)
+  bool oversubscribed =
+      false;  // the whole job runs on one host with fewer cores than ranks, as the launcher tells every rank alike
+  AlgorithmChoices wanted;
+};
+// What is reduced.
+struct Reduced {
+  std::uint64_t bytes = 0;
+  std::uint64_t elements = 0;
+  bool commutative = true;
+};
+
+Algorithm choose_barrier(const Situation& team) noexcept;
+Algorithm choose_bcast(const Situation& team, std::uint64_t bytes) noexcept;
+// Gather or scatter. `posted`: the most that a rank would post in a shared area. `even`: all blocks have one length.
+Algorithm choose_tree(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes, std::uint64_t posted,
+                      bool even) noexcept;
+// `block_bytes`: of one block where all have one length, and may be posted; else more than an area takes.
+Algorithm choose_allgather(const Situation& team, std::uint64_t total_bytes, std::uint64_t block_bytes) noexcept;
+Algorithm choose_alltoall(const Situation& team, std::uint64_t block_bytes, bool even) noexcept;
+Algorithm choose_reduce(const Situation& team, const Reduced& operands) noexcept;
+Algorithm choose_allreduce(const Situation& team, const Reduced& operands) noexcept;
+Algorithm choose_reduce_scatter(const Situation& team, std::uint64_t total_bytes) noexcept;
+Algorithm choose_scan(const Situation& team, std::uint64_t bytes) noexcept;
 
 }  // namespace lapwing::coll

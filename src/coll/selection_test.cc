@@ -1,0 +1,254 @@
+// That a user's wish is met: each algorithm is chosen when LAPWING_ALGORITHM names it and can be used, and what is compiled is it.
+#include "coll/selection.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "coll/algorithms.h"
+#include "coll/compile.h"
+
+namespace lapwing::coll {
+namespace {
+
+constexpr int kRanks = 4;
+constexpr std::uint64_t kCount = 64;
+
+AlgorithmChoices wish(const std::string& text) {
+  AlgorithmChoices choices;
+  EXPECT_TRUE(AlgorithmChoices::parse(text, choices)) << text;
+  return choices;
+}
+
+// What the steps are, but for addresses.
+std::string shape(const Schedule& schedule) {
+  std::ostringstream text;
+  for (const Step& step : schedule.steps()) {
+    text << static_cast<int>(step.kind()) << "/" << step.waits_for;
+    if (step.is<SendStep>() || step.is<ReceiveStep>())
+      text << " " << message_of(step).peer << " " << message_of(step).data.bytes();
+    if (step.is<FoldStep>()) text << " " << step.as<FoldStep>().offset << " " << step.as<FoldStep>().target.bytes();
+    if (step.is<PostStep>()) text << " " << step.as<PostStep>().round << " " << step.as<PostStep>().source.bytes();
+    text << "; ";
+  }
+  return text.str();
+}
+
+// One rank's call on buffers of ints, and the same by an algorithm that is named.
+struct Buffers {
+  std::vector<int> in = std::vector<int>(kRanks * kCount), out = in;
+  Block sent(std::uint64_t count = kCount) { return block(in.data(), count, datatype::resolve(MPI_INT)); }
+  Block received(std::uint64_t count = kCount) { return block(out.data(), count, datatype::resolve(MPI_INT)); }
+  Blocks all_sent() { return uniform_blocks(in.data(), kCount, *datatype::resolve(MPI_INT), kRanks); }
+  Blocks all_received() { return uniform_blocks(out.data(), kCount, *datatype::resolve(MPI_INT), kRanks); }
+
+  Call call(Collective what) {
+    Call made;
+    made.what = what;
+    made.send = {in.data(), kCount, MPI_INT, {}, {}, nullptr};
+    made.receive = {out.data(), kCount, MPI_INT, {}, {}, nullptr};
+    made.op = datatype::resolve_op(MPI_SUM);
+    return made;
+  }
+};
+
+struct Offer {
+  CollectiveKind kind;
+  Collective what;
+  const char* algorithm;
+  std::function<void(Schedule&, Buffers&)> build;
+};
+
+void copy_own(Schedule& schedule, Buffers& b) {
+  schedule.copy(b.sent(), b.all_received()[static_cast<std::size_t>(schedule.rank())]);
+  schedule.fence();
+}
+std::vector<std::uint64_t> even() {
+  std::vector<std::uint64_t> starts;
+  for (std::uint64_t rank = 0; rank <= kRanks; ++rank) starts.push_back(rank * kCount);
+  return starts;
+}
+
+const std::vector<Offer>& offers() {
+  using K = CollectiveKind;
+  using C = Collective;
+  static const std::vector<Offer> kOffers = {
+      {K::kBarrier, C::kBarrier, "area", [](Schedule& s, Buffers&) { barrier_on_area(s); }},
+      {K::kBarrier, C::kBarrier, "linear", [](Schedule& s, Buffers&) { barrier_linear(s); }},
+      {K::kBarrier, C::kBarrier, "dissemination", [](Schedule& s, Buffers&) { barrier_dissemination(s); }},
+      {K::kBcast, C::kBcast, "area", [](Schedule& s, Buffers& b) { bcast_on_area(s, b.received(), 0); }},
+      {K::kBcast, C::kBcast, "linear", [](Schedule& s, Buffers& b) { bcast_linear(s, b.received(), 0); }},
+      {K::kBcast, C::kBcast, "binomial", [](Schedule& s, Buffers& b) { bcast_binomial(s, b.received(), 0); }},
+      {K::kBcast, C::kBcast, "scatter_allgather",
+       [](Schedule& s, Buffers& b) { bcast_scatter_allgather(s, bytes_block(b.out.data(), kCount * 4), 0); }},
+      {K::kBcast, C::kBcast, "chain",
+       [](Schedule& s, Buffers& b) {
+         bcast_chain(s, bytes_block(b.out.data(), kCount * 4), 0, thresholds().bcast_segment);
+       }},
+      {K::kAllgather, C::kAllgather, "area",
+       [](Schedule& s, Buffers& b) { allgather_on_area(s, b.sent(), b.all_received()); }},
+      {K::kAllgather, C::kAllgather, "bruck",
+       [](Schedule& s, Buffers& b) {
+         copy_own(s, b);
+         allgather_bruck(s, b.all_received());
+       }},
+      {K::kAllgather, C::kAllgather, "ring",
+       [](Schedule& s, Buffers& b) {
+         copy_own(s, b);
+         allgather_ring(s, b.all_received());
+       }},
+      {K::kAllreduce, C::kAllreduce, "area",
+       [](Schedule& s, Buffers& b) { allreduce_on_area(s, b.sent(), b.received()); }},
+      {K::kAllreduce, C::kAllreduce, "area_shares",
+       [](Schedule& s, Buffers& b) { allreduce_in_shares_on_area(s, b.sent(), b.received()); }},
+      {K::kAllreduce, C::kAllreduce, "linear",
+       [](Schedule& s, Buffers& b) { allreduce_linear(s, b.sent(), b.received()); }},
+      {K::kAllreduce, C::kAllreduce, "doubling",
+       [](Schedule& s, Buffers& b) { allreduce_recursive_doubling(s, b.sent(), b.received()); }},
+      {K::kAllreduce, C::kAllreduce, "halving",
+       [](Schedule& s, Buffers& b) { allreduce_halving(s, b.sent(), b.received()); }},
+      {K::kAllreduce, C::kAllreduce, "ring",
+       [](Schedule& s, Buffers& b) { allreduce_ring(s, b.sent(), b.received()); }},
+      {K::kAlltoall, C::kAlltoall, "area",
+       [](Schedule& s, Buffers& b) { alltoall_on_area(s, b.sent(kCount * kRanks), b.all_received()); }},
+      {K::kAlltoall, C::kAlltoall, "bruck",
+       [](Schedule& s, Buffers& b) { alltoall_bruck(s, b.all_sent(), b.all_received()); }},
+      {K::kAlltoall, C::kAlltoall, "pairwise",
+       [](Schedule& s, Buffers& b) { alltoall_pairwise(s, b.all_sent(), b.all_received()); }},
+      {K::kGather, C::kGather, "area",
+       [](Schedule& s, Buffers& b) { gather_on_area(s, b.sent(), b.all_received(), 0); }},
+      {K::kGather, C::kGather, "binomial",
+       [](Schedule& s, Buffers& b) { gather_binomial(s, b.sent(), b.all_received(), 0); }},
+      {K::kGather, C::kGather, "linear",
+       [](Schedule& s, Buffers& b) { gather_linear(s, b.sent(), b.all_received(), 0); }},
+      {K::kScatter, C::kScatter, "area",
+       [](Schedule& s, Buffers& b) {
+         scatter_on_area(s, s.rank() == 0 ? b.sent(kCount * kRanks) : Block{}, b.all_sent(), b.received(), 0);
+       }},
+      {K::kScatter, C::kScatter, "binomial",
+       [](Schedule& s, Buffers& b) { scatter_binomial(s, b.all_sent(), b.received(), 0); }},
+      {K::kScatter, C::kScatter, "linear",
+       [](Schedule& s, Buffers& b) { scatter_linear(s, b.all_sent(), b.received(), 0); }},
+      {K::kReduce, C::kReduce, "area", [](Schedule& s, Buffers& b) { reduce_on_area(s, b.sent(), b.received(), 0); }},
+      {K::kReduce, C::kReduce, "area_shares",
+       [](Schedule& s, Buffers& b) { reduce_in_shares_on_area(s, b.sent(), b.received(), 0); }},
+      {K::kReduce, C::kReduce, "linear", [](Schedule& s, Buffers& b) { reduce_linear(s, b.sent(), b.received(), 0); }},
+      {K::kReduce, C::kReduce, "binomial",
+       [](Schedule& s, Buffers& b) { reduce_binomial(s, b.sent(), b.received(), 0); }},
+      {K::kReduce, C::kReduce, "scatter_gather",
+       [](Schedule& s, Buffers& b) { reduce_scatter_gather(s, b.sent(), b.received(), 0); }},
+      {K::kReduceScatter, C::kReduceScatterBlock, "area",
+       [](Schedule& s, Buffers& b) { reduce_scatter_on_area(s, b.sent(kCount * kRanks), b.received(), even()); }},
+      {K::kReduceScatter, C::kReduceScatterBlock, "doubling",
+       [](Schedule& s, Buffers& b) { reduce_scatter_doubling(s, b.sent(kCount * kRanks), b.received(), even()); }},
+      {K::kReduceScatter, C::kReduceScatterBlock, "pairwise",
+       [](Schedule& s, Buffers& b) { reduce_scatter_pairwise(s, b.sent(kCount * kRanks), b.received(), even()); }},
+      {K::kScan, C::kScan, "area", [](Schedule& s, Buffers& b) { scan_on_area(s, b.sent(), b.received(), true); }},
+      {K::kScan, C::kScan, "doubling", [](Schedule& s, Buffers& b) { scan_doubling(s, b.sent(), b.received()); }},
+  };
+  return kOffers;
+}
+
+void prepare(Schedule& schedule, int rank) {
+  schedule.set_op(*datatype::resolve_op(MPI_SUM));
+  schedule.set_team(comm::Plane::kCollective, rank, kRanks);
+}
+
+TEST(Selection, WhatIsWantedIsCompiled) {
+  for (const Offer& offer : offers()) {
+    for (int rank = 0; rank < kRanks; ++rank) {
+      SCOPED_TRACE(std::string(name(offer.kind)) + "=" + offer.algorithm + ", rank " + std::to_string(rank));
+      Buffers buffers;
+      Schedule wanted, named;
+      prepare(wanted, rank);
+      prepare(named, rank);
+      wanted.set_area(true);
+      wanted.set_wanted(wish(std::string(name(offer.kind)) + "=" + offer.algorithm));
+      compile_intra(buffers.call(offer.what), wanted);
+      offer.build(named, buffers);
+      wanted.seal();
+      named.seal();
+      EXPECT_EQ(shape(wanted), shape(named));
+    }
+  }
+}
+
+// Otherwise the test above would not tell them apart.
+TEST(Selection, AlgorithmsOfOneCollectiveHaveDifferentSteps) {
+  for (const Offer& one : offers()) {
+    for (const Offer& other : offers()) {
+      if (one.kind != other.kind || &one == &other) continue;
+      Buffers buffers;
+      std::string shapes[2];
+      for (int rank = 0; rank < kRanks; ++rank) {
+        Schedule first, second;
+        prepare(first, rank);
+        prepare(second, rank);
+        one.build(first, buffers);
+        other.build(second, buffers);
+        first.seal();
+        second.seal();
+        shapes[0] += shape(first);
+        shapes[1] += shape(second);
+      }
+      EXPECT_NE(shapes[0], shapes[1]) << name(one.kind) << ": " << one.algorithm << " and " << other.algorithm;
+    }
+  }
+}
+
+TEST(Selection, TheTableOffersWhatIsTestedHere) {
+  for (int kind = 0; kind < static_cast<int>(CollectiveKind::kCount); ++kind) {
+    std::string tested;
+    for (const Offer& offer : offers()) {
+      if (offer.kind != static_cast<CollectiveKind>(kind)) continue;
+      tested += (tested.empty() ? "" : "|") + std::string(offer.algorithm);
+    }
+    EXPECT_EQ(tested, algorithms_for(static_cast<CollectiveKind>(kind)));
+  }
+}
+
+TEST(Selection, WhatCannotBeUsedGivesWay) {
+  Situation team;
+  team.ranks = kRanks;
+  const Reduced little{64, 16, true}, in_order{64, 16, false}, much{1 << 20, 1 << 18, true};
+  team.wanted = wish("allreduce=area,bcast=area,barrier=area");
+  EXPECT_EQ(choose_allreduce(team, little), Algorithm::kDoubling) << "there is no area";
+  EXPECT_EQ(choose_bcast(team, 64), Algorithm::kBinomial);
+  EXPECT_EQ(choose_barrier(team), Algorithm::kDissemination);
+  team.area = true;
+  EXPECT_EQ(choose_allreduce(team, little), Algorithm::kArea);
+  EXPECT_EQ(choose_allreduce(team, much), Algorithm::kHalving) << "more than a rank may post";
+  team.wanted = wish("allreduce=ring");
+  EXPECT_EQ(choose_allreduce(team, little), Algorithm::kRing);
+  EXPECT_EQ(choose_allreduce(team, in_order), Algorithm::kArea) << "the ring does not keep to the order of ranks";
+  team.wanted = wish("gather=binomial,alltoall=bruck");
+  EXPECT_EQ(choose_tree(CollectiveKind::kGather, team, 64, 64, false), Algorithm::kLinear)
+      << "blocks of several lengths";
+  EXPECT_EQ(choose_alltoall(team, 64, false), Algorithm::kPairwise);
+}
+
+TEST(Selection, WithoutAWishNumbersDecide) {
+  Situation team;
+  team.ranks = 8;
+  EXPECT_EQ(choose_bcast(team, 1 << 10), Algorithm::kBinomial);
+  EXPECT_EQ(choose_bcast(team, 1 << 18), Algorithm::kScatterAllgather);
+  EXPECT_EQ(choose_bcast(team, 1 << 24), Algorithm::kChain);
+  EXPECT_EQ(choose_alltoall(team, 100, true), Algorithm::kBruck);
+  EXPECT_EQ(choose_alltoall(team, 1000, true), Algorithm::kPairwise);
+  EXPECT_EQ(choose_reduce(team, {1 << 20, 4, true}), Algorithm::kBinomial) << "fewer elements than ranks";
+  EXPECT_EQ(choose_reduce(team, {1 << 20, 1 << 18, true}), Algorithm::kScatterGather);
+  team.oversubscribed = true;
+  EXPECT_EQ(choose_bcast(team, 1 << 10), Algorithm::kLinear);
+  EXPECT_EQ(choose_alltoall(team, 1000, true), Algorithm::kBruck);
+  team.area = true;
+  EXPECT_EQ(choose_bcast(team, 1 << 10), Algorithm::kArea);
+  EXPECT_EQ(choose_allreduce(team, {1 << 10, 1 << 8, true}), Algorithm::kArea);
+  EXPECT_EQ(choose_allreduce(team, {1 << 15, 1 << 13, true}), Algorithm::kAreaShares);
+  EXPECT_EQ(choose_alltoall(team, 1000, true), Algorithm::kArea);
+}
+
+}  // namespace
+}  // namespace lapwing::coll
