@@ -2,7 +2,7 @@
 //
 // The flag dance of memory_order.h needs a fence on both sides. Here the busy side has none but the compiler's, and the seldom side
 // lets the kernel run one on every processor where a thread of this process is running: half a microsecond, or ten where that
-// interrupts somebody in a virtual machine; against the six nanoseconds that a fence takes each time.
+// interrupts a processor of a virtual machine; against the six nanoseconds that a fence takes each time.
 #pragma once
 
 #include <atomic>

@@ -35,10 +35,10 @@ class Object {
 
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   // True when that was the last reference and the caller must destroy the object.
-  // The only owner needs no atomic read-modify-write: nobody else can change the count.
+  // The only owner needs no atomic read-modify-write: no other thread can change the count.
   [[nodiscard]] bool release() noexcept {
     if (references_.load(std::memory_order_acquire) != 1) return references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
-    references_.store(0, std::memory_order_relaxed);  // who keeps the object for reuse retains it anew
+    references_.store(0, std::memory_order_relaxed);  // a cache that keeps the object for reuse retains it anew
     return true;
   }
 

@@ -1,4 +1,4 @@
-// A communicator's place at a shared area (shared_area.h): who may use it now, and when it is given back.
+// A communicator's place at a shared area (shared_area.h): which operation may use it now, and when it is given back.
 //
 // The operations of one communicator use the area one after the other, in the order in which they were started, which is the
 // same on all ranks: each has it from start to end, and numbers its rounds as its turn in that order says. Persistent operations

@@ -1,4 +1,4 @@
-// Blocks: where the data of one message or one operand lies. Plain values; whoever makes a schedule of them keeps the
+// Blocks: where the data of one message or one operand lies. Plain values; a schedule that is made of them keeps the
 // types.
 #pragma once
 

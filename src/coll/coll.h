@@ -28,7 +28,7 @@ struct Services {
   const AlgorithmChoices* algorithms = nullptr;  // that the user wants, if any
 };
 
-// Who takes part in an internal collective. Roots and results are numbered by position in the team.
+// The ranks that take part in an internal collective. Roots and results are numbered by position in the team.
 struct Team {
   comm::Communicator& communicator;
   comm::Plane plane = comm::Plane::kCollective;

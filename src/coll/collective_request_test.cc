@@ -250,7 +250,7 @@ TEST(CollectiveRequest, UserOperationsRunOnApplicationThreadsOnly) {
   datatype::free(type);  // the schedules hold their own references
   datatype::free(op);
   job.loop().run();
-  for (const auto* request : requests) EXPECT_FALSE(request->done());  // nobody was inside an MPI call
+  for (const auto* request : requests) EXPECT_FALSE(request->done());  // no thread was inside an MPI call
   job.run();
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
     EXPECT_TRUE(job.take(rank, requests[rank]).ok());
@@ -519,13 +519,13 @@ TEST(Internal, AgreementTakesTheFirstMembersNumber) {
   constexpr std::uint32_t kRanks = 5;
   Job job(kRanks);
   const std::vector<int> members{3, 1, 4};
-  std::uint64_t everybody[kRanks] = {}, some[kRanks] = {};
+  std::uint64_t all[kRanks] = {}, some[kRanks] = {};
   const OnAgreed note = [](void* context, std::uint64_t value) { *static_cast<std::uint64_t*>(context) = value; };
   std::vector<std::pair<std::uint32_t, request::Request*>> requests;
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
     request::Request* request = nullptr;
     ASSERT_TRUE(
-        start_context_agreement(job.services(rank), {job.world(rank)}, 100 + rank, note, &everybody[rank], &request)
+        start_context_agreement(job.services(rank), {job.world(rank)}, 100 + rank, note, &all[rank], &request)
             .ok());
     requests.emplace_back(rank, request);
   }
@@ -538,7 +538,7 @@ TEST(Internal, AgreementTakesTheFirstMembersNumber) {
   }
   job.run();
   for (auto& [rank, request] : requests) EXPECT_TRUE(job.take(rank, request).ok());
-  for (const std::uint64_t value : everybody) EXPECT_EQ(value, 100u);
+  for (const std::uint64_t value : all) EXPECT_EQ(value, 100u);
   for (const int rank : members) EXPECT_EQ(some[rank], 203u);
 }
 

@@ -75,7 +75,7 @@ void for_all_cases(Check check) {
   }
 }
 
-// Nobody leaves before the last one has come: each rank's arrival must reach everybody through the graph of messages.
+// No rank leaves before the last one has come: each rank's arrival must reach all through the graph of messages.
 TEST(Barrier, HearsFromEverybody) {
   for (int ranks = 1; ranks <= kMaxRanks; ++ranks) {
     Simulation job(ranks);
@@ -99,7 +99,7 @@ TEST(Barrier, HearsFromEverybody) {
   }
 }
 
-// The same for the other barrier: without any one rank, somebody waits for ever.
+// The same for the other barrier: without any one rank, another waits for ever.
 TEST(Barrier, LinearWaitsForEverybody) {
   for (int ranks = 2; ranks <= kMaxRanks; ++ranks) {
     for (int absent = -1; absent < ranks; ++absent) {

@@ -1,4 +1,4 @@
-// For more ranks than cores on one host: everybody tells rank 0, and rank 0 tells everybody.
+// For more ranks than cores on one host: all ranks tell rank 0, and rank 0 tells all.
 //
 // There a message costs next to nothing and a wait costs what it takes until all the others have had the core. A tree, or doubling,
 // waits ceil(log2 p) times and more; here each rank waits once: two rounds of the scheduler, whatever p is. Cost at rank 0 (LogGP):

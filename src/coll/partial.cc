@@ -31,7 +31,7 @@ void Partial::own_value() {
   ready_ = schedule_.copy(value_, own, {ready_, has_spare_ ? spare_free_ : kNoStep});
   value_ = own;
   has_spare_ = false;
-  last_read_ = kNoStep;  // readers of the input disturb nobody
+  last_read_ = kNoStep;  // readers of the input disturb no step
   owned_ = true;
 }
 
@@ -60,7 +60,7 @@ void Partial::combine(int peer, bool lower) {
 
 StepId Partial::deliver(const Block& output) {
   if (value_.address == output.address) return ready_;
-  // The output may be the spare buffer, which somebody still reads.
+  // The output may be the spare buffer, which an earlier step still reads.
   ready_ = schedule_.copy(value_, output, {ready_, has_spare_ ? spare_free_ : kNoStep});
   return ready_;
 }

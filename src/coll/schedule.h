@@ -45,7 +45,7 @@ class Schedule {
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
-  // ---- who takes part: set before and between algorithms
+  // ---- the team: set before and between algorithms
 
   // All ranks of one plane of a communicator. `rank` is this process's.
   void set_team(comm::Plane plane, int rank, int size) noexcept;

@@ -38,7 +38,7 @@ class Simulation {
 
   Schedule& operator[](int rank) { return *schedules_[static_cast<std::size_t>(rank)]; }
 
-  // Seals and runs all. False when steps are left that nothing can move, or messages that nobody received.
+  // Seals and runs all. False when steps are left that nothing can move, or messages that no rank received.
   [[nodiscard]] bool run(unsigned seed) { return run_without(-1, seed); }
 
   // The same, but one rank never begins.

@@ -28,7 +28,7 @@ struct Keyval {
   DeleteFunction* remove = nullptr;
   void* extra_state = nullptr;
 
-  // The standard's predefined callbacks are the numbers 0 and 1, which nobody may call.
+  // The standard's predefined callbacks are the numbers 0 and 1, which must not be called.
   bool copies_nothing() const noexcept { return copy == nullptr; }
   bool copies_value() const noexcept { return reinterpret_cast<std::uintptr_t>(copy) == 1; }
 };

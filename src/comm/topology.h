@@ -1,4 +1,4 @@
-// Virtual topologies: who is whose neighbour (MPI 5.0, chapter 8). Immutable; kept in Communicator::topology.
+// Virtual topologies: which ranks are neighbours (MPI 5.0, chapter 8). Immutable; kept in Communicator::topology.
 #pragma once
 
 #include <memory>
@@ -44,7 +44,7 @@ class CartesianTopology final : public Topology {
   void coordinates(int rank, std::span<int> coords) const noexcept;
   // Coordinates outside a periodic dimension wrap around; outside another one they are MPI_ERR_ARG.
   Status rank_at(std::span<const int> coords, int* rank) const;
-  // Who sends to `rank` and whom it sends to when all shift by `displacement` along one dimension.
+  // The rank that sends to `rank` and the one that it sends to when all shift by `displacement` along one dimension.
   void shift(int rank, int dimension, int displacement, int* source, int* destination) const noexcept;
   // MPI_Cart_sub: the topology of a subgrid, and the colour and key by which its members come together.
   struct SubGrid {

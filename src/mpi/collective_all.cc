@@ -1,4 +1,4 @@
-// MPI 5.0, chapter 6: the collectives in which everybody sends to everybody, in their three forms.
+// MPI 5.0, chapter 6: the collectives in which all send to all, in their three forms.
 #include "mpi/collective.h"
 #include "mpi/implementation.h"
 

@@ -120,7 +120,7 @@ Status comm_free(MPI_Comm* comm) {
 Status comm_disconnect(MPI_Comm* comm) {
   comm::Communicator& communicator = *resolve(*comm);
   LAPWING_TRY(check_freeable(communicator));
-  // Everybody comes here with all communication complete; what is left is to wait for everybody.
+  // All ranks come here with all communication complete; what is left is to wait for all of them.
   LAPWING_TRY(coll::barrier(
       services(), {communicator, communicator.is_inter() ? comm::Plane::kLocalCollective : comm::Plane::kCollective}));
   if (communicator.is_inter()) {
@@ -132,7 +132,7 @@ Status comm_disconnect(MPI_Comm* comm) {
   return {};
 }
 
-// Dynamic processes come later: nobody has a parent.
+// Dynamic processes come later: no process has a parent.
 Status comm_get_parent(MPI_Comm* parent) {
   *parent = MPI_COMM_NULL;
   return {};

@@ -2,7 +2,7 @@
 // types by class and size) and section 6.9.4 (pairs of value and index).
 //
 // The unnamed ones are made on demand and live as long as the process: equal arguments yield the same handle, and
-// nobody frees it. Any thread.
+// it is never freed. Any thread.
 #include <map>
 #include <mutex>
 #include <tuple>

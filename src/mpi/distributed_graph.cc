@@ -1,4 +1,4 @@
-// MPI 5.0, section 8.5.4: graphs of which each process knows its own edges, or somebody else's.
+// MPI 5.0, section 8.5.4: graphs of which each process knows its own edges, or those of others.
 //
 // MPI_Dist_graph_create lets any process contribute any edge. All edges go to all processes and each keeps its own: one
 // exchange of (ranks x edges of the largest contribution x 12 bytes), which is little for the graphs that neighbourhood
@@ -92,7 +92,7 @@ void keep(int own, const Edge& edge, bool weighted, Graph::Edges& in, Graph::Edg
   }
 }
 
-// Everybody's edges, from which each keeps its own in the order of the contributing ranks.
+// The edges of all, from which each keeps its own in the order of the contributing ranks.
 Status share_edges(comm::Communicator& communicator, std::vector<Edge> mine, bool weighted,
                    std::unique_ptr<Graph>& graph) {
   const auto size = static_cast<std::size_t>(communicator.size());

@@ -14,7 +14,7 @@ namespace lapwing::mpi {
 namespace {
 
 struct Registry {
-  std::atomic<bool> in_use{false};  // lets those who free objects pass by without the lock
+  std::atomic<bool> in_use{false};  // lets threads that free objects pass by without the lock
   std::mutex mutex;
   std::unordered_map<const void*, int> numbers;
   std::vector<const void*> handles;  // by number, from kFirstUserHandle on

@@ -1,7 +1,7 @@
 // Numbers for handles: what MPI_X_toint returns and MPI_X_fromint takes (MPI 5.0, chapter 20).
 //
 // A predefined handle is its own number. A user's handle, a pointer, gets one outside 0..4095 when first asked for and
-// keeps it. Those who free an object may take its number out of use; where they do not, a later object at the same
+// keeps it. The code that frees an object may take its number out of use; where it does not, a later object at the same
 // address has the same number, which then means the new object. Any thread may call.
 #pragma once
 

@@ -1,7 +1,7 @@
 // What the generated shims use: the checks of arguments, and the ways to raise an error.
 //
 // Every check costs a few instructions when all is well; texts are written out of line. A check returns a Status whose
-// text names the parameter and its value; the function's name is put before it by whoever raises.
+// text names the parameter and its value; the function's name is put before it where the error is raised.
 #pragma once
 
 #include <climits>

@@ -1,4 +1,4 @@
-// The launcher as a job sees it: who started the ranks, tells each its place, carries a few short texts between them, and ends them.
+// The launcher as a job sees it: what started the ranks, tells each its place, carries a few short texts between them, and ends them.
 //
 // One object per job, used by one thread during MPI_Init, MPI_Finalize and MPI_Abort. Every call but abort() blocks until the
 // launcher has answered; one that has gone gives an error, never a hang. A new sort of launcher is one class here, one line in
@@ -43,7 +43,7 @@ class Launcher {
   virtual Status fence() = 0;
   // The value published under `key` before the last fence.
   virtual Status get(std::string_view key, std::string& value) = 0;
-  // Gives `mine` to all ranks, under `key` and this rank's number, and returns everybody's text; a fence as well. With `read` false
+  // Gives `mine` to all ranks, under `key` and this rank's number, and returns the texts of all; a fence as well. With `read` false
   // the texts may be left out. This way uses the three functions above.
   virtual Status exchange(const Place& place, std::string_view key, const std::string& mine, bool read,
                           wire::CardBook& all);

@@ -234,8 +234,8 @@ void claim_connection(int fd) noexcept {
 }
 
 void release_connection(int fd) noexcept {
-  const f_owner_ex nobody{F_OWNER_PID, 0};
-  ::fcntl(fd, F_SETOWN_EX, &nobody);
+  const f_owner_ex no_process{F_OWNER_PID, 0};
+  ::fcntl(fd, F_SETOWN_EX, &no_process);
 }
 
 }  // namespace lapwing::runtime

@@ -1,4 +1,4 @@
-// All ranks' cards, by rank, as texts. A card is decoded when somebody asks for it, so that a rank of a job of thousands
+// All ranks' cards, by rank, as texts. A card is decoded when it is asked for, so that a rank of a job of thousands
 // pays only for the peers it meets. Copies share the texts.
 //
 // Where the launcher is our own, the texts lie in one table in memory that all ranks of the host map (launch/mpiexec):
