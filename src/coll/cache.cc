@@ -3,17 +3,10 @@
 #include <memory>
 #include <vector>
 
+#include "base/tuning.h"
 #include "coll/communicator_state.h"
 
 namespace lapwing::coll {
-
-namespace {
-
-constexpr std::size_t kMaxKept = 16;
-constexpr std::size_t kMaxSteps = 256;
-constexpr std::uint64_t kMaxScratch = 64 * 1024;
-
-}  // namespace
 
 CollectiveRequest* take_kept(comm::Communicator& communicator, const Call& call) noexcept {
   auto& kept = state_of(communicator).kept;
@@ -30,9 +23,12 @@ CollectiveRequest* take_kept(comm::Communicator& communicator, const Call& call)
 
 bool keep_for_later(CollectiveRequest& request) noexcept {
   const Schedule& schedule = request.schedule();
-  if (schedule.steps().size() > kMaxSteps || schedule.scratch_bytes() > kMaxScratch) return false;
+  const Tuning& limit = tuning();
+  if (schedule.steps().size() > limit.coll_kept_steps || schedule.scratch_bytes() > limit.coll_kept_scratch ||
+      limit.coll_kept_schedules == 0)
+    return false;
   auto& kept = state_of(*request.communicator()).kept;
-  if (kept.size() == kMaxKept) kept.erase(kept.begin());
+  if (kept.size() >= limit.coll_kept_schedules) kept.erase(kept.begin());
   kept.emplace_back(&request);
   // A kept request holds no reference to its communicator, or neither would ever go. If ours was the last one, the
   // communicator goes now and takes the cache with it.

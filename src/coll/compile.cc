@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "base/tuning.h"
 #include "coll/algorithms.h"
 #include "coll/selection.h"
 
@@ -28,7 +29,7 @@ void bcast_in_pieces(Schedule& schedule, const Block& data, int root, Algorithm 
     schedule.fence();
   }
   if (algorithm == Algorithm::kChain) {
-    bcast_chain(schedule, bytes, root, thresholds().bcast_segment);
+    bcast_chain(schedule, bytes, root, tuning().coll_bcast_segment);
   } else {
     bcast_scatter_allgather(schedule, bytes, root);
   }

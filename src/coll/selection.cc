@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/tuning.h"
 #include "coll/shared_area.h"
 
 namespace lapwing::coll {
@@ -32,14 +33,15 @@ Algorithm wanted_or(const Situation& team, CollectiveKind collective, std::uint6
 }
 
 bool suits_linear(const Situation& team, std::uint64_t bytes) noexcept {
-  const Thresholds& limit = thresholds();
-  return team.oversubscribed && team.ranks >= limit.oversubscribed_linear_least_ranks &&
-         team.ranks <= limit.oversubscribed_linear_most_ranks && bytes <= limit.oversubscribed_linear;
+  const Tuning& limit = tuning();
+  const auto ranks = static_cast<unsigned>(team.ranks);
+  return team.oversubscribed && ranks >= limit.coll_oversubscribed_linear_least &&
+         ranks <= limit.coll_oversubscribed_linear_most && bytes <= limit.coll_oversubscribed_linear;
 }
 
 // How ranks reduce in an area: each a share for all, or all of them everything.
 Algorithm in_area(const Situation& team, std::uint64_t bytes) noexcept {
-  const bool shares = bytes * static_cast<std::uint64_t>(team.ranks) > thresholds().area_fold;
+  const bool shares = bytes * static_cast<std::uint64_t>(team.ranks) > tuning().coll_area_fold;
   return shares ? Algorithm::kAreaShares : Algorithm::kArea;
 }
 
@@ -48,57 +50,53 @@ bool has_element_each(const Situation& team, const Reduced& operands) noexcept {
 }
 
 Algorithm usual_bcast(const Situation& team, std::uint64_t bytes) noexcept {
-  const Thresholds& limit = thresholds();
-  if (fits_area(team, bytes, limit.area)) return Algorithm::kArea;
+  const Tuning& limit = tuning();
+  if (fits_area(team, bytes, limit.coll_area)) return Algorithm::kArea;
   if (suits_linear(team, bytes)) return Algorithm::kLinear;
-  if (team.ranks <= 2 || bytes <= limit.bcast_binomial) return Algorithm::kBinomial;
-  if (bytes <= limit.bcast_scatter_allgather) return Algorithm::kScatterAllgather;
+  if (team.ranks <= 2 || bytes <= limit.coll_bcast_binomial) return Algorithm::kBinomial;
+  if (bytes <= limit.coll_bcast_scatter_allgather) return Algorithm::kScatterAllgather;
   // The chain pays once there are more segments than ranks to fill.
-  const bool fills = bytes / limit.bcast_segment > static_cast<std::uint64_t>(team.ranks);
+  const bool fills = bytes / limit.coll_bcast_segment > static_cast<std::uint64_t>(team.ranks);
   return fills ? Algorithm::kChain : Algorithm::kScatterAllgather;
 }
 
 Algorithm usual_allgather(const Situation& team, std::uint64_t total_bytes, std::uint64_t block_bytes) noexcept {
-  const Thresholds& limit = thresholds();
-  if (fits_area(team, block_bytes, limit.area)) return Algorithm::kArea;
-  const bool little = total_bytes <= limit.allgather_bruck;
-  const bool little_each = total_bytes <= static_cast<std::uint64_t>(team.ranks) * limit.allgather_bruck_block;
+  const Tuning& limit = tuning();
+  if (fits_area(team, block_bytes, limit.coll_area)) return Algorithm::kArea;
+  const bool little = total_bytes <= limit.coll_allgather_bruck;
+  const bool little_each = total_bytes <= static_cast<std::uint64_t>(team.ranks) * limit.coll_allgather_bruck_block;
   return team.ranks > 2 && (little || little_each) ? Algorithm::kBruck : Algorithm::kRing;
 }
 
 Algorithm usual_alltoall(const Situation& team, std::uint64_t block_bytes) noexcept {
-  const Thresholds& limit = thresholds();
-  if (fits_area(team, block_bytes * static_cast<std::uint64_t>(team.ranks), limit.area)) return Algorithm::kArea;
+  const Tuning& limit = tuning();
+  if (fits_area(team, block_bytes * static_cast<std::uint64_t>(team.ranks), limit.coll_area)) return Algorithm::kArea;
   // Without shared memory: there a message costs next to nothing.
   const bool competing = team.oversubscribed && !team.area;
-  const std::uint64_t short_enough = competing ? limit.oversubscribed_alltoall_bruck : limit.alltoall_bruck;
-  const bool bruck = team.ranks >= limit.alltoall_bruck_ranks && block_bytes <= short_enough;
+  const std::uint64_t short_enough = competing ? limit.coll_oversubscribed_alltoall_bruck : limit.coll_alltoall_bruck;
+  const bool bruck =
+      static_cast<unsigned>(team.ranks) >= limit.coll_alltoall_bruck_ranks && block_bytes <= short_enough;
   return bruck ? Algorithm::kBruck : Algorithm::kPairwise;
 }
 
 Algorithm usual_reduce(const Situation& team, const Reduced& operands) noexcept {
-  if (fits_area(team, operands.bytes, thresholds().area)) return in_area(team, operands.bytes);
+  if (fits_area(team, operands.bytes, tuning().coll_area)) return in_area(team, operands.bytes);
   if (suits_linear(team, operands.bytes)) return Algorithm::kLinear;
-  const bool few = team.ranks <= 2 || operands.bytes <= thresholds().reduce_binomial;
+  const bool few = team.ranks <= 2 || operands.bytes <= tuning().coll_reduce_binomial;
   return few || !has_element_each(team, operands) ? Algorithm::kBinomial : Algorithm::kScatterGather;
 }
 
 Algorithm usual_allreduce(const Situation& team, const Reduced& operands) noexcept {
-  const Thresholds& limit = thresholds();
-  if (fits_area(team, operands.bytes, limit.area)) return in_area(team, operands.bytes);
+  const Tuning& limit = tuning();
+  if (fits_area(team, operands.bytes, limit.coll_area)) return in_area(team, operands.bytes);
   if (suits_linear(team, operands.bytes)) return Algorithm::kLinear;
-  if (operands.bytes <= limit.allreduce_doubling || !has_element_each(team, operands)) return Algorithm::kDoubling;
+  if (operands.bytes <= limit.coll_allreduce_doubling || !has_element_each(team, operands)) return Algorithm::kDoubling;
   const bool power_of_two = (team.ranks & (team.ranks - 1)) == 0;
-  const bool halving = power_of_two || !operands.commutative || operands.bytes <= limit.allreduce_halving;
+  const bool halving = power_of_two || !operands.commutative || operands.bytes <= limit.coll_allreduce_halving;
   return halving ? Algorithm::kHalving : Algorithm::kRing;
 }
 
 }  // namespace
-
-const Thresholds& thresholds() noexcept {
-  static constexpr Thresholds kDefault{};
-  return kDefault;
-}
 
 Algorithm choose_barrier(const Situation& team) noexcept {
   Algorithm usual = suits_linear(team, 0) ? Algorithm::kLinear : Algorithm::kDissemination;
@@ -113,8 +111,8 @@ Algorithm choose_bcast(const Situation& team, std::uint64_t bytes) noexcept {
 Algorithm choose_tree(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes, std::uint64_t posted,
                       bool even) noexcept {
   if (!even) return Algorithm::kLinear;
-  Algorithm usual = team.ranks > 4 && block_bytes <= thresholds().tree ? Algorithm::kBinomial : Algorithm::kLinear;
-  if (fits_area(team, posted, thresholds().area)) usual = Algorithm::kArea;
+  Algorithm usual = team.ranks > 4 && block_bytes <= tuning().coll_tree ? Algorithm::kBinomial : Algorithm::kLinear;
+  if (fits_area(team, posted, tuning().coll_area)) usual = Algorithm::kArea;
   return wanted_or(team, collective, posted, true, usual);
 }
 
@@ -139,14 +137,14 @@ Algorithm choose_allreduce(const Situation& team, const Reduced& operands) noexc
 }
 
 Algorithm choose_reduce_scatter(const Situation& team, std::uint64_t total_bytes) noexcept {
-  Algorithm usual = team.ranks > 2 && total_bytes <= thresholds().reduce_scatter_doubling ? Algorithm::kDoubling
-                                                                                          : Algorithm::kPairwise;
-  if (fits_area(team, total_bytes, thresholds().area)) usual = Algorithm::kArea;
+  Algorithm usual = team.ranks > 2 && total_bytes <= tuning().coll_reduce_scatter_doubling ? Algorithm::kDoubling
+                                                                                           : Algorithm::kPairwise;
+  if (fits_area(team, total_bytes, tuning().coll_area)) usual = Algorithm::kArea;
   return wanted_or(team, CollectiveKind::kReduceScatter, total_bytes, true, usual);
 }
 
 Algorithm choose_scan(const Situation& team, std::uint64_t bytes) noexcept {
-  const Algorithm usual = fits_area(team, bytes, thresholds().area) ? Algorithm::kArea : Algorithm::kDoubling;
+  const Algorithm usual = fits_area(team, bytes, tuning().coll_area) ? Algorithm::kArea : Algorithm::kDoubling;
   return wanted_or(team, CollectiveKind::kScan, bytes, true, usual);
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/tuning.h"
 #include "coll/algorithms.h"
 #include "coll/compile.h"
 
@@ -86,7 +87,7 @@ const std::vector<Offer>& offers() {
        [](Schedule& s, Buffers& b) { bcast_scatter_allgather(s, bytes_block(b.out.data(), kCount * 4), 0); }},
       {K::kBcast, C::kBcast, "chain",
        [](Schedule& s, Buffers& b) {
-         bcast_chain(s, bytes_block(b.out.data(), kCount * 4), 0, thresholds().bcast_segment);
+         bcast_chain(s, bytes_block(b.out.data(), kCount * 4), 0, tuning().coll_bcast_segment);
        }},
       {K::kAllgather, C::kAllgather, "area",
        [](Schedule& s, Buffers& b) { allgather_on_area(s, b.sent(), b.all_received()); }},
