@@ -53,7 +53,7 @@ class ArmingPolicy {
   // What the application's threads have done since the timer was set.
   struct SinceTimer {
     bool visited = false;  // made a call
-    bool looked = false;   // looked for messages themselves
+    bool looked = false;   // looked for messages themselves, or found them stored
   };
 
   struct Tuning {

@@ -76,6 +76,8 @@ class Engine {
   void want_turn() noexcept { progress_.want_turn(); }
   // Whether the next turn has something to do for a source; any thread, without the lock.
   bool turn_wanted() const noexcept { return progress_.turn_wanted(); }
+  // An operation that begins has found here what it would have waited for: the application keeps up with what comes.
+  void count_found() noexcept { progress_.count_found(); }
   // A source's poll moved so much that time has passed, as in sixteen usual ones.
   void took_long() noexcept { progress_.took_long(); }
   void set_timer(Timer& timer, std::int64_t deadline) noexcept { progress_.set_timer(timer, deadline); }

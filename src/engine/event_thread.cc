@@ -189,11 +189,13 @@ void EventThread::drive(std::uint64_t visits) noexcept {
   drives_ = false;
 }
 
-// A thread that has made only a few MPI_Tests, which have not looked at the port where that counts, has not looked for messages.
+// A thread that has made only a few MPI_Tests, which have not looked at the port where that counts, has not looked for messages. One
+// that takes what the event thread has stored would look if there were nothing stored: were more stored for it, it never would.
 ArmingPolicy::SinceTimer EventThread::since_timer() const noexcept {
   const Progress::Visits& now = progress_.visits();
   const bool quick_looks = now.quick != at_timer_.quick && !endpoint_.sources.poll_dearly();
-  return {now.left != at_timer_.left, quick_looks || now.thorough != at_timer_.thorough};
+  return {now.left != at_timer_.left,
+          quick_looks || now.thorough != at_timer_.thorough || now.found != at_timer_.found};
 }
 
 // ---- orders of the arming policy ------------------------------------------------------------------------------------

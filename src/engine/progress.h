@@ -49,9 +49,10 @@ class Progress final : public Waker {
   // Looks at the event port, a system call, in this turn.
   static constexpr bool kThorough = true;
 
-  // How often the application's threads have left the library, and taken turns, whether or not something moved.
+  // How often the application's threads have left the library, taken turns, whether or not something moved, and found what they
+  // wanted without one.
   struct Visits {
-    std::uint64_t left = 0, quick = 0, thorough = 0;
+    std::uint64_t left = 0, quick = 0, thorough = 0, found = 0;
   };
 
   Progress(Endpoint& endpoint, Completion& completion, EventThread& event_thread) noexcept
@@ -71,6 +72,8 @@ class Progress final : public Waker {
   void wait(Waiter& waiter) noexcept;
   // An application thread leaves the library.
   void count_leave() noexcept { ++visits_.left; }
+  // An application thread has found here what it would have waited for.
+  void count_found() noexcept { ++visits_.found; }
   const Visits& visits() const noexcept { return visits_; }
 
   bool driven() const noexcept { return baton_taken_; }

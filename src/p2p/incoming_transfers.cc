@@ -48,6 +48,7 @@ void IncomingTransfers::proceed(ReceiveRequest& receive, const wire::MessageHead
   if (!pulls_.empty() || pull_some(receive)) {
     if (pulls_.empty()) common_.engine.set_timer(wake_up_, common_.engine.clock().now());
     pulls_.push_back(receive);
+    puller_.begin();
   }
 }
 
@@ -87,7 +88,8 @@ bool IncomingTransfers::pull_some(ReceiveRequest& receive) noexcept {
 }
 
 bool IncomingTransfers::Puller::poll() noexcept {
-  if (owner.pulls_.empty()) return false;
+  idle_ = owner.pulls_.empty();
+  if (idle_) return false;
   ReceiveRequest& receive = owner.pulls_.pop_front();
   if (owner.pull_some(receive)) owner.pulls_.push_back(receive);
   return true;

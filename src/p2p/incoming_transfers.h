@@ -54,7 +54,8 @@ class IncomingTransfers {
  private:
   // Pulls go on piece by piece, a piece at each turn of progress.
   struct Puller final : engine::Source {
-    explicit Puller(IncomingTransfers& owner) noexcept : owner(owner) {}
+    explicit Puller(IncomingTransfers& owner) noexcept : owner(owner) { idle_ = true; }
+    void begin() noexcept { idle_ = false; }
     bool poll() noexcept override;
     bool arm() noexcept override { return owner.pulls_.empty(); }
     void disarm() noexcept override {}

@@ -74,6 +74,7 @@ void ReceivePath::start(ReceiveRequest& receive) noexcept {
   receive.MatchNode::key = key;
   if (Message* message = matcher_.find(key)) {
     matcher_.take(*message);
+    common_.engine.count_found();
     return deliver(receive, *message);
   }
   const Account account = account_of(key.context);

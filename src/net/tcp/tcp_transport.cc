@@ -139,7 +139,7 @@ void TcpTransport::meet(PeerId peer, std::unique_ptr<tcp::Link>& link) noexcept 
   const bool same_host = card.get("host") == shared_.options.host_identity;
   link = std::make_unique<tcp::Link>(shared_, peer, std::move(addresses), same_host);
   hosts_.meet(peer);
-  spoken_ = true;
+  polls_dearly_ = true;  // sockets may become ready at any time
 }
 
 // Hosts vanish, and a rank of each is enough to notice.

@@ -50,8 +50,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   // The port announces what has gathered on a link (Link::rest), and everything on links that have had no traffic lately.
   bool rest() noexcept override { return !shared_.has_work() && shared_.busy_links.rest(); }
   void disarm() noexcept override { shared_.busy_links.disarm(); }
-  bool rings_unasked() const noexcept override { return spoken_ && !shared_.busy_links.at_rest(); }
-  bool polls_dearly() const noexcept override { return spoken_; }
+  bool rings_unasked() const noexcept override { return polls_dearly_ && !shared_.busy_links.at_rest(); }
   bool wants_port_looked_at() const noexcept override { return shared_.busy_links.too_many(); }
 
   const TcpCounters& counters() const noexcept { return shared_.counters; }
@@ -76,7 +75,6 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   tcp::WatchedHosts hosts_;    // likewise
   unsigned polls_owing_ = 0;   // polls since an acknowledgement is owed
   bool attached_ = false;
-  bool spoken_ = false;  // with some peer: sockets may become ready at any time
 };
 
 }  // namespace lapwing::net
