@@ -193,7 +193,7 @@ TEST(Construct, SubarrayOutsideItsArrayIsAnError) {
   EXPECT_EQ(make_subarray(1, sizes, subsizes, inside, 99, *resolve(MPI_INT), &type).error_class(), MPI_ERR_ARG);
 }
 
-// ---- darray against a loop over all global indices that asks of each one who owns it.
+// ---- darray against a loop over all global indices that asks of each one which rank owns it.
 
 struct Dimension {
   int size;

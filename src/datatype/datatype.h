@@ -149,7 +149,7 @@ inline MPI_Datatype handle_of(const Datatype* type) noexcept {
 // Drops one reference and destroys the type with the last. Predefined types are never destroyed.
 void free(Datatype* type) noexcept;
 
-// A shared reference for those who keep a type while an operation is in flight.
+// A shared reference for code that keeps a type while an operation is in flight.
 class TypeRef {
  public:
   TypeRef() noexcept = default;

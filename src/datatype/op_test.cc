@@ -301,7 +301,7 @@ TEST(Kernels, Pairs) {
   check_pair<int, int>(*resolve(MPI_2INTEGER));
 }
 
-// Such types are never freed; whoever makes them keeps them.
+// Such types are never freed; the code that makes them keeps them.
 Datatype* kept_pair(MPI_Datatype value, MPI_Datatype index) {
   static auto& kept = *new std::vector<Datatype*>;
   kept.push_back(make_pair_type(*resolve(value), *resolve(index)));

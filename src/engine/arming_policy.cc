@@ -46,9 +46,9 @@ Order ArmingPolicy::armed(bool ok) noexcept {
   if (ok) return state_.watch == Watch::kOn ? Order::kNothing : Order::kWatch;
   // Work is here already: the event thread does it, not the application, which wants to compute.
   state_.sources = Sources::kDisarmed;
-  if (state_.rung) return Order::kNothing;
-  state_.rung = true;
-  return Order::kRing;
+  if (state_.notified) return Order::kNothing;
+  state_.notified = true;
+  return Order::kNotify;
 }
 
 // Refused: the kernel has no room for one more watch (a limit per user, which other processes may have used up since the start). The

@@ -37,17 +37,17 @@ class ArmingPolicy {
   // What is to be done next, and the function that hears how it went.
   enum class Order : std::uint8_t {
     kNothing,
-    kRest,         // ask the sources to rest: rested()
-    kRestOrArm,    // the same, by the event thread: rested_or_not()
-    kArm,          // ask them to make the port ready: armed()
-    kMoveAndArm,   // the same, but move first what is here, within bounds: armed()
-    kWatch,        // put the port into the epoll instance: watched()
-    kStandDown,    // disarm the sources, take the port out if they announce unasked: stood_down()
-    kSetTimer,     // for delay(); nothing is heard until it fires
-    kRing,         // the event thread itself, through control
-    kDrive,        // disarm the sources, take turns as long as something moves: drove()
-    kDriveOnce,    // disarm them and take one turn: drove()
-    kLeaveThere,   // disarm them: drove()
+    kRest,        // ask the sources to rest: rested()
+    kRestOrArm,   // the same, by the event thread: rested_or_not()
+    kArm,         // ask them to make the port ready: armed()
+    kMoveAndArm,  // the same, but move first what is here, within bounds: armed()
+    kWatch,       // put the port into the epoll instance: watched()
+    kStandDown,   // disarm the sources, take the port out if they announce unasked: stood_down()
+    kSetTimer,    // for delay(); nothing is heard until it fires
+    kNotify,      // the event thread itself, through control
+    kDrive,       // disarm the sources, take turns as long as something moves: drove()
+    kDriveOnce,   // disarm them and take one turn: drove()
+    kLeaveThere,  // disarm them: drove()
   };
 
   // What the application's threads have done since the timer was set.
@@ -59,11 +59,11 @@ class ArmingPolicy {
   struct Tuning {
     std::int64_t arm_delay = 50'000;         // with operations in flight: about what a wake-up costs
     std::int64_t patient_delay = 1'000'000;  // with none
-    std::int64_t short_rest = 1'000'000;     // a rest that a sleeping driver ends sooner was not worth beginning at once
-    std::uint8_t most_renewals = 5;          // the delay doubles so often for an application that keeps calling
-    std::uint8_t few_renewals = 1;           // until then the application may have looked just once or twice
-    std::uint8_t renewals_per_turn = 16;     // for one that keeps calling and needs no help: peers may wait for room
-    std::uint8_t quick_visits = 4;           // so many in a row, and an armed event thread would only be in the way
+    std::int64_t short_rest = 1'000'000;  // a rest that a sleeping driver ends sooner was not worth beginning at once
+    std::uint8_t most_renewals = 5;       // the delay doubles so often for an application that keeps calling
+    std::uint8_t few_renewals = 1;        // until then the application may have looked just once or twice
+    std::uint8_t renewals_per_turn = 16;  // for one that keeps calling and needs no help: peers may wait for room
+    std::uint8_t quick_visits = 4;        // so many in a row, and an armed event thread would only be in the way
   };
 
   // All that a policy remembers; without padding, because the model checker compares states as memory.
@@ -75,17 +75,18 @@ class ArmingPolicy {
     Watch watch = Watch::kNone;
     Timer timer = Timer::kPatient;  // the one that is set, or was last
     bool timer_set = false;
-    std::uint8_t renewals = 0;      // how often in a row the timer found that the application had been here, or was cancelled
+    std::uint8_t renewals =
+        0;  // how often in a row the timer found that the application had been here, or was cancelled
     std::uint8_t quick_visits = 0;  // while armed, in a row
     bool stays_outside = true;      // the application computes for long between its calls: rest begins when it leaves
-    bool rung = false;              // control, and not heard yet
+    bool notified = false;          // control, and not heard yet
   };
 
   ArmingPolicy() noexcept = default;
   ArmingPolicy(const Tuning& tuning, const State& state) noexcept : tuning_(tuning), state_(state) {}
   void configure(const Tuning& tuning) noexcept { tuning_ = tuning; }
   // A new event thread begins, or none is there any more: nothing is watched, and no timer set.
-  void begin() noexcept { state_.watch = Watch::kNone, state_.timer_set = false, state_.rung = false; }
+  void begin() noexcept { state_.watch = Watch::kNone, state_.timer_set = false, state_.notified = false; }
 
   const State& state() const noexcept { return state_; }
   bool listed() const noexcept { return state_.watch != Watch::kNone; }
@@ -133,7 +134,7 @@ class ArmingPolicy {
 
   void heard_port() noexcept;
   void heard_timer(bool driven) noexcept;
-  void heard_control() noexcept { state_.rung = false; }
+  void heard_control() noexcept { state_.notified = false; }
   // After these. `work`: the port or control was heard; `driven`: an application thread drives.
   Order woken(bool work, bool driven, bool in_flight, bool turn_wanted, SinceTimer since) noexcept;
   // `called`: an application thread has called meanwhile, and left or drives.

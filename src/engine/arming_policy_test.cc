@@ -23,7 +23,9 @@ class Arming : public ::testing::Test {
     policy.heard_timer(driven);
     return policy.woken(!kWork, driven, in_flight, !kTurnWanted, since);
   }
-  Order drove(bool in_flight, SinceTimer since) { return policy.drove(!kWork, !kCalled, in_flight, since, clock.now()); }
+  Order drove(bool in_flight, SinceTimer since) {
+    return policy.drove(!kWork, !kCalled, in_flight, since, clock.now());
+  }
   void disarm() {
     policy.sources_disarmed();
     policy.unwatched();
@@ -58,17 +60,18 @@ TEST_F(Arming, OneTimerServesManyCalls) {
 
 TEST_F(Arming, ComputesWithOperationsInFlightAndIsArmed) {
   arm();
-  EXPECT_FALSE(policy.leaves_as_it_is(kInFlight)) << "a notification heard by another thread would have disarmed a source";
+  EXPECT_FALSE(policy.leaves_as_it_is(kInFlight))
+      << "a notification heard by another thread would have disarmed a source";
 }
 
 TEST_F(Arming, WorkThatIsFoundWhileArmingIsForTheEventThread) {
   leave(kInFlight);
   fire(kInFlight, {});
   drove(kInFlight, {});
-  EXPECT_EQ(policy.armed(false), Order::kRing);
+  EXPECT_EQ(policy.armed(false), Order::kNotify);
   EXPECT_TRUE(policy.disarmed());
   policy.sources_arm();
-  EXPECT_EQ(policy.armed(false), Order::kNothing) << "control is rung once";
+  EXPECT_EQ(policy.armed(false), Order::kNothing) << "control is notified once";
   policy.heard_control();
   EXPECT_EQ(policy.woken(kWork, !kDriven, kInFlight, !kTurnWanted, {}), Order::kDrive);
 }
@@ -142,7 +145,8 @@ TEST_F(Arming, WhatPressesEndsTheRestOfAnApplicationThatComesByItself) {
   EXPECT_EQ(policy.woken(kWork, !kDriven, !kInFlight, !kTurnWanted, {}), Order::kDrive);
   policy.sources_disarmed();
   EXPECT_EQ(policy.drove(kWork, kCalled, !kInFlight, {.visited = true}, clock.now()), Order::kNothing);
-  EXPECT_EQ(leave(!kInFlight), Order::kSetTimer) << "and not to rest, where the next half of a ring would wake the thread";
+  EXPECT_EQ(leave(!kInFlight), Order::kSetTimer)
+      << "and not to rest, where the next half of a ring would wake the thread";
 }
 
 TEST_F(Arming, ALongRestIsBegunAtOnceAgain) {

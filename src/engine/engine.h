@@ -68,7 +68,7 @@ class Engine {
   // What could not wait has come, or messages follow each other without a pause. The next leave, or the event thread, sees how to go on.
   void end_rest() noexcept { event_thread_.end_rest(); }
   // True while an application thread waits: spins, sleeps, or is about to.
-  bool somebody_waits() const noexcept { return progress_.driven(); }
+  bool application_waits() const noexcept { return progress_.driven(); }
   // True when the thread that drives has what it waits for: a source that looks no further lets it post what it wants next.
   bool driver_is_served() const noexcept { return progress_.driver_is_served(); }
   // A source keeps something back that its next poll() does: if the application leaves before that, the event thread does it
@@ -85,8 +85,8 @@ class Engine {
 
   // ---- progress ----
 
-  bool turn() noexcept { return progress_.turn(Progress::kThorough); }
-  bool glance() noexcept { return progress_.glance(); }
+  bool turn() noexcept { return progress_.turn(Progress::kFull); }
+  bool quick_turn() noexcept { return progress_.quick_turn(); }
   // Blocks until the waiter is ready. Releases the lock while sleeping.
   void wait(Waiter& waiter) noexcept { progress_.wait(waiter); }
   // For user callbacks: runs on an application thread inside an MPI call, WITHOUT the lock. With MPI_THREAD_MULTIPLE any

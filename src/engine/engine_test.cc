@@ -43,7 +43,7 @@ class FakeSource final : public Source, public FdHandler {
     mailbox_.store(&operation);
     if (sleeping_.exchange(false) || resting_.exchange(false)) ring();
   }
-  // What nobody needs to be rung for.
+  // What no thread needs to be notified of.
   void leave_there(TestOperation& operation) { mailbox_.store(&operation); }
   bool empty() const { return mailbox_.load() == nullptr; }
   bool armed() const { return sleeping_.load(); }
@@ -313,7 +313,7 @@ TEST(EventThread, StaysArmedWhenAWaitFindsWhatHasCome) {
     engine.begin(another);
   }
   for (bool armed = false; !armed; std::this_thread::yield()) {
-    const std::lock_guard guard(engine.lock());  // nobody is arming it just now
+    const std::lock_guard guard(engine.lock());  // no thread is arming it just now
     armed = source.armed();
     if (armed) source.leave_there(operation);
   }
@@ -371,7 +371,9 @@ TEST_F(AtRest, WhatComesIsLeftToTheNextCall) {
 
 TEST_F(AtRest, IsEndedByASourceThatComesLater) {
   FakeSource late(engine);
-  { Call call(engine); }
+  {
+    Call call(engine);
+  }
   EXPECT_TRUE(source->rests());
   EXPECT_TRUE(late.rests());
 }
@@ -391,7 +393,7 @@ TEST_F(AtRest, WhatIsPressingWakesTheEventThread) {
 TEST_F(AtRest, OutlastsWaitsThatPoll) {
   const auto system_calls = [&] {
     const SystemCalls& calls = engine.system_calls();
-    return calls.timers + calls.watches + calls.bells + calls.looks;
+    return calls.timers + calls.watches + calls.notifications + calls.polls;
   };
   for (int round = 0; round < 100; ++round) {
     TestOperation operation;
@@ -422,12 +424,13 @@ TEST(EventThread, GoesOnWithoutTheWatchThatTheKernelRefuses) {
   event.events = EPOLLIN;
   for (int i = kDeepest - 2; i >= 0; --i) EXPECT_EQ(epoll_ctl(nested[i], EPOLL_CTL_ADD, nested[i + 1], &event), 0);
   int in_port = 0;  // the outermost that the port takes
-  {  // the first call of all: nothing can have been armed before
+  {                 // the first call of all: nothing can have been armed before
     Call call(engine);
     while (in_port < kDeepest && !engine.port().add(nested[in_port], EPOLLIN, nobody).ok()) ++in_port;
   }
   ASSERT_LT(in_port, kDeepest);
-  FakeSource source(engine);  // not before: a call that leaves would have the port watched while the kernel still allows it
+  FakeSource source(
+      engine);  // not before: a call that leaves would have the port watched while the kernel still allows it
   const auto complete_one_outside = [&] {
     TestOperation operation;
     {
@@ -449,7 +452,7 @@ TEST(EventThread, GoesOnWithoutTheWatchThatTheKernelRefuses) {
     Call call(engine);
     engine.port().remove(nested[in_port]);
   }
-  do complete_one_outside();  // not only to ask: whoever keeps calling is left alone
+  do complete_one_outside();  // not only to ask: an application that keeps calling is left alone
   while (arms() == 0);
   for (const int fd : nested) ::close(fd);
 }

@@ -1,4 +1,4 @@
-// The event port: one epoll instance per endpoint. Descriptors are registered once and stay; whoever drives dispatches.
+// The event port: one epoll instance per endpoint. Descriptors are registered once and stay; the thread that drives dispatches.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class EventPort {
     } ready[kMost];
   };
 
-  // On behalf of everybody who uses the port; counted with the lock held.
+  // Made by all parts of the endpoint; counted with the lock held.
   SystemCalls system_calls;
 
   EventPort() noexcept = default;
@@ -60,7 +60,7 @@ class EventPort {
   bool deliver(const Batch& batch) noexcept;
 
  private:
-  // A registration. Its ticket (index and generation) is what epoll gives back, so stale readiness finds nobody.
+  // A registration. Its ticket (index and generation) is what epoll gives back, so stale readiness finds no handler.
   struct Slot {
     FdHandler* handler = nullptr;
     int fd = -1;

@@ -28,7 +28,7 @@ void drain(int fd) noexcept {
   [[maybe_unused]] const ssize_t bytes = ::read(fd, &count, sizeof count);
 }
 
-void ring(int fd) noexcept {
+void notify(int fd) noexcept {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t bytes = ::write(fd, &one, sizeof one);
 }
@@ -74,8 +74,8 @@ Status EventThread::start() {
     event.events = entry.events;
     event.data.u64 = entry.what;
     if (epoll_ctl(epoll_, EPOLL_CTL_ADD, entry.fd, &event) != 0)
-      return Status::error(MPI_ERR_NO_MEM, "cannot watch the event thread's descriptors: %s; raise %s", std::strerror(errno),
-                           kWatchLimit);
+      return Status::error(MPI_ERR_NO_MEM, "cannot watch the event thread's descriptors: %s; raise %s",
+                           std::strerror(errno), kWatchLimit);
   }
 
   // Signals belong to the application's threads: the new thread inherits a mask that blocks all.
@@ -98,7 +98,7 @@ Status EventThread::start() {
 void EventThread::stop() noexcept {
   if (runs_) {
     stopping_.store(true, std::memory_order_release);
-    ring(control_);
+    notify(control_);
     pthread_join(thread_, nullptr);
     runs_ = false;
     policy_.begin();
@@ -154,7 +154,7 @@ void EventThread::handle(const epoll_event* events, int count) noexcept {
     case ArmingPolicy::Order::kDriveOnce:
       disarm_sources();
       drives_ = true;
-      progress_.turn(Progress::kThorough);
+      progress_.turn(Progress::kFull);
       drives_ = false;
       break;
     case ArmingPolicy::Order::kLeaveThere:
@@ -171,7 +171,7 @@ void EventThread::handle(const epoll_event* events, int count) noexcept {
 void EventThread::hear(std::uint64_t what) noexcept {
   if (what == kPort) return policy_.heard_port();
   drain(what == kTimer ? timer_ : control_);
-  ++endpoint_.port.system_calls.bells;
+  ++endpoint_.port.system_calls.notifications;
   if (what == kTimer)
     policy_.heard_timer(progress_.driven());
   else
@@ -182,7 +182,7 @@ void EventThread::hear(std::uint64_t what) noexcept {
 // lock, and messages would come before their receives.
 void EventThread::drive(std::uint64_t visits) noexcept {
   drives_ = true;
-  while (!progress_.driven() && progress_.visits().left == visits && progress_.turn(Progress::kThorough)) {
+  while (!progress_.driven() && progress_.visits().left == visits && progress_.turn(Progress::kFull)) {
     LAPWING_DELAY_POINT("event.breathe");
     endpoint_.lock.breathe();
   }
@@ -194,8 +194,7 @@ void EventThread::drive(std::uint64_t visits) noexcept {
 ArmingPolicy::SinceTimer EventThread::since_timer() const noexcept {
   const Progress::Visits& now = progress_.visits();
   const bool quick_looks = now.quick != at_timer_.quick && !endpoint_.sources.poll_dearly();
-  return {now.left != at_timer_.left,
-          quick_looks || now.thorough != at_timer_.thorough || now.found != at_timer_.found};
+  return {now.left != at_timer_.left, quick_looks || now.full != at_timer_.full || now.found != at_timer_.found};
 }
 
 // ---- orders of the arming policy ------------------------------------------------------------------------------------
@@ -221,13 +220,13 @@ void EventThread::carry_out(ArmingPolicy::Order order) noexcept {
         break;
       case Order::kStandDown:
         disarm_sources();
-        if (endpoint_.sources.ring_unasked()) unwatch();
+        if (endpoint_.sources.announce_unasked()) unwatch();
         order = policy_.stood_down(completion_.in_flight(), endpoint_.clock.now());
         break;
       case Order::kSetTimer:
         return set_timer();
-      default:  // kRing
-        return ring_control();
+      default:  // kNotify
+        return notify_event_thread();
     }
   }
 }
@@ -255,7 +254,7 @@ bool EventThread::arm_sources() noexcept {
 // Before leaving, within bounds: cheaper than waking the event thread for it.
 void EventThread::move_what_is_here() noexcept {
   constexpr int kPushes = 4;
-  for (int push = 0; push < kPushes && !arm_sources(); ++push) progress_.turn(!Progress::kThorough);
+  for (int push = 0; push < kPushes && !arm_sources(); ++push) progress_.turn(!Progress::kFull);
 }
 
 bool EventThread::watch() noexcept {
@@ -276,7 +275,8 @@ bool EventThread::watch() noexcept {
 void EventThread::refused(int error) noexcept {
   if (!watch_refused_) {
     log_warn(
-        "cannot watch for messages while the application computes: %s. Until that works again this process looks for them every "
+        "cannot watch for messages while the application computes: %s. Until that works again this process looks for "
+        "them every "
         "millisecond. Raise %s, or run fewer processes under this user",
         std::strerror(error), kWatchLimit);
   }
@@ -314,10 +314,10 @@ void EventThread::program_timer(std::int64_t delay) noexcept {
   ++endpoint_.port.system_calls.timers;
 }
 
-void EventThread::ring_control() noexcept {
-  LAPWING_DELAY_POINT("control.ring");
-  ring(control_);
-  ++endpoint_.port.system_calls.bells;
+void EventThread::notify_event_thread() noexcept {
+  LAPWING_DELAY_POINT("control.notify");
+  notify(control_);
+  ++endpoint_.port.system_calls.notifications;
 }
 
 // ---- on behalf of application threads -------------------------------------------------------------------------------
@@ -328,7 +328,7 @@ void EventThread::application_leaves() noexcept {
 
 void EventThread::driver_begins() noexcept {
   if (policy_.driver_disarms()) disarm_sources();
-  if (policy_.listed() && endpoint_.sources.ring_unasked()) unwatch();
+  if (policy_.listed() && endpoint_.sources.announce_unasked()) unwatch();
 }
 
 bool EventThread::driver_arms() noexcept {
@@ -367,9 +367,10 @@ std::int64_t EventThread::measure_one_wakeup() noexcept {
   constexpr std::int64_t kFallAsleep = 10'000;  // ns, so that the next round measures a real wake-up
   calibration_.store(0, std::memory_order_relaxed);
   const std::int64_t began = endpoint_.clock.now();
-  ring(control_);
+  notify(control_);
   std::int64_t woke;
-  while ((woke = calibration_.load(std::memory_order_acquire)) == 0 && endpoint_.clock.now() - began < kPatience) cpu_relax();
+  while ((woke = calibration_.load(std::memory_order_acquire)) == 0 && endpoint_.clock.now() - began < kPatience)
+    cpu_relax();
   if (woke == 0) return 0;
   for (const std::int64_t until = endpoint_.clock.now() + kFallAsleep; endpoint_.clock.now() < until;) cpu_relax();
   return woke - began;

@@ -84,7 +84,7 @@ class EventThread {
   void set_timer() noexcept;
   void cancel_timer() noexcept;
   void program_timer(std::int64_t delay) noexcept;
-  void ring_control() noexcept;
+  void notify_event_thread() noexcept;
   std::int64_t measure_one_wakeup() noexcept;
 
   Endpoint& endpoint_;

@@ -35,7 +35,7 @@ void Lock::breathe_slow() noexcept {
   constexpr int kShortSpin = 1000;
   for (int i = 0; i < kShortSpin && admissions_.load(std::memory_order_acquire) == before; ++i) cpu_relax();
   if (admissions_.load(std::memory_order_acquire) == before && waiting_.load(std::memory_order_relaxed) != 0) {
-    constexpr std::int64_t kAtMost = 1'000'000;  // a waiter that was admitted between our looks wakes nobody
+    constexpr std::int64_t kAtMost = 1'000'000;  // a waiter that was admitted between our two reads wakes no thread
     LAPWING_DELAY_POINT("breathe.sleep");
     futex_wait_for(admissions_, before, kAtMost);
   }

@@ -1,9 +1,9 @@
-// Operations and those who wait for them.
+// Operations, and what waits for them.
 //
 // An Operation is anything that starts, takes a while, and completes exactly once: a send, a receive, a collective. It is
 // completed only by Engine::finish(), with the endpoint's lock held. Three parties may want to know: a thread that waits
-// (Waiter), a piece of code that goes on from there (continuation, run later as a tasklet by whoever drives), and anybody
-// who looks (done(), without a lock).
+// (Waiter), a piece of code that goes on from there (continuation, run later as a tasklet by the thread that drives), and any
+// thread that asks (done(), without a lock).
 #pragma once
 
 #include <atomic>
@@ -37,14 +37,14 @@ class Waiter : public ListNode<WaiterTag> {
   friend class Progress;
   std::int64_t missing_;
   const WaitReason* reason_ = nullptr;
-  std::int64_t since_ = 0;    // when it first went to sleep; 0: not yet
+  std::int64_t since_ = 0;                // when it first went to sleep; 0: not yet
   std::atomic<std::uint32_t> signal_{0};  // futex: 0 asleep or not waiting, 1 look again
 };
 
 struct TaskletTag;
 
-// A small piece of work that must not run where it was discovered. Run once per defer(), with the lock held, by whoever
-// drives, at a point where no queue is being walked.
+// A small piece of work that must not run where it was discovered. Run once per defer(), with the lock held, by the
+// thread that drives, at a point where no queue is being walked.
 class Tasklet : public ListNode<TaskletTag> {
  public:
   using Function = void (*)(Tasklet&) noexcept;

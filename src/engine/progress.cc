@@ -27,11 +27,11 @@ void close_if_open(int& fd) noexcept {
 
 }  // namespace
 
-void Progress::Bell::on_ready(std::uint32_t) noexcept {
+void Progress::WakeUp::on_ready(std::uint32_t) noexcept {
   std::uint64_t count;
   [[maybe_unused]] const ssize_t bytes = ::read(fd, &count, sizeof count);
-  ++calls_.bells;
-  if (timers_ != nullptr) timers_->rang();
+  ++calls_.notifications;
+  if (timers_ != nullptr) timers_->went_off();
 }
 
 Progress::~Progress() {
@@ -52,28 +52,28 @@ Status Progress::open() {
 
 // ---- one turn -------------------------------------------------------------------------------------------------------
 
-bool Progress::turn(bool thorough) noexcept {
+bool Progress::turn(bool full) noexcept {
   turn_wanted_.store(false, std::memory_order_relaxed);
   bool moved = endpoint_.sources.poll();
   // While a driver sleeps in the port, what it announces is the driver's: collected here, its wake-up would be gone.
-  if (!driver_sleeps_ && thorough) {
+  if (!driver_sleeps_ && full) {
     EventPort::Batch batch;
     endpoint_.port.collect(batch, 0);
-    ++endpoint_.port.system_calls.looks;
+    ++endpoint_.port.system_calls.polls;
     moved |= endpoint_.port.deliver(batch);
     moved |= run_timers();
   }
   moved |= completion_.run_tasklets();
   const bool by_event_thread = event_thread_.drives();
-  if (!by_event_thread) ++(thorough ? visits_.thorough : visits_.quick);
+  if (!by_event_thread) ++(full ? visits_.full : visits_.quick);
   if (moved) ++(by_event_thread ? endpoint_.counters.event_thread_turns : endpoint_.counters.application_turns);
   return moved;
 }
 
-bool Progress::glance() noexcept {
-  const bool thorough = !endpoint_.options.event_thread || ++glances_ % tuning().engine_tests_per_port_look == 0 ||
-                        endpoint_.sources.want_port_looked_at();
-  return turn(thorough);
+bool Progress::quick_turn() noexcept {
+  const bool full = !endpoint_.options.event_thread || ++quick_turns_ % tuning().engine_tests_per_port_look == 0 ||
+                    endpoint_.sources.want_port_looked_at();
+  return turn(full);
 }
 
 // ---- callbacks of the user ------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ bool Progress::run_timers() noexcept {
 
 void Progress::wait(Waiter& waiter) noexcept {
   completion_.run_tasklets();
-  if (event_thread_.sources_armed() && !baton_taken_ && !waiter.ready()) look_first(waiter);
+  if (event_thread_.sources_armed() && !baton_taken_ && !waiter.ready()) turn_first(waiter);
   while (!waiter.ready()) {
     if (run_application_tasklets()) continue;
     if (baton_taken_)
@@ -150,9 +150,9 @@ void Progress::wait(Waiter& waiter) noexcept {
 
 // What has come while the application computed needs no driver, which would take the flags of the armed event thread down: to put them
 // up again the application would set a timer when it leaves, a system call of microseconds.
-void Progress::look_first(Waiter& waiter) noexcept {
+void Progress::turn_first(Waiter& waiter) noexcept {
   driver_ = &waiter;
-  turn(!kThorough);
+  turn(!kFull);
   driver_ = nullptr;
 }
 
@@ -284,7 +284,7 @@ void Progress::signal(Waiter& waiter) noexcept {
   waiter.signal_.store(1, std::memory_order_release);
   LAPWING_DELAY_POINT("signal.wake");
   futex_wake(waiter.signal_, 1);
-  ++endpoint_.port.system_calls.bells;
+  ++endpoint_.port.system_calls.notifications;
 }
 
 void Progress::wake_driver() noexcept {
@@ -292,7 +292,7 @@ void Progress::wake_driver() noexcept {
   LAPWING_DELAY_POINT("driver.wake");
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t bytes = ::write(wake_.fd, &one, sizeof one);
-  ++endpoint_.port.system_calls.bells;
+  ++endpoint_.port.system_calls.notifications;
 }
 
 // ---- what a report on a hang says -----------------------------------------------------------------------------------

@@ -47,12 +47,12 @@ struct Endpoint {
 class Progress final : public Waker {
  public:
   // Looks at the event port, a system call, in this turn.
-  static constexpr bool kThorough = true;
+  static constexpr bool kFull = true;
 
   // How often the application's threads have left the library, taken turns, whether or not something moved, and found what they
   // wanted without one.
   struct Visits {
-    std::uint64_t left = 0, quick = 0, thorough = 0, found = 0;
+    std::uint64_t left = 0, quick = 0, full = 0, found = 0;
   };
 
   Progress(Endpoint& endpoint, Completion& completion, EventThread& event_thread) noexcept
@@ -64,10 +64,10 @@ class Progress final : public Waker {
   Status open();
 
   // One turn: polls every source once, looks at the event port, runs timers and tasklets. True when something moved.
-  bool turn(bool thorough) noexcept;
+  bool turn(bool full) noexcept;
   // The same for an application thread that will not wait (MPI_Test). Looks at the event port, a system call that costs ten times
   // the rest, once in a while only: a thread that tests rarely has the event thread to look for it.
-  bool glance() noexcept;
+  bool quick_turn() noexcept;
   // Blocks until the waiter is ready. Releases the lock while sleeping.
   void wait(Waiter& waiter) noexcept;
   // An application thread leaves the library.
@@ -94,10 +94,9 @@ class Progress final : public Waker {
   void describe(wire::HangReport& report);
 
  private:
-  void look_first(Waiter& waiter) noexcept;
+  void turn_first(Waiter& waiter) noexcept;
   void drive(Waiter& waiter) noexcept;
   bool spin(Waiter& waiter) noexcept;
-  bool look_is_due(std::int64_t now) noexcept;
   void sleep_in_port(Waiter& waiter) noexcept;
   void sleep_on_waiter(Waiter& waiter) noexcept;
   void pass_baton() noexcept;
@@ -107,9 +106,9 @@ class Progress final : public Waker {
   static void describe_wait(const Waiter& waiter, std::int64_t now, wire::HangReport& report);
 
   // A descriptor that only wakes: an eventfd, or the timerfd that is the alarm of `timers`; read to silence it.
-  class Bell final : public FdHandler {
+  class WakeUp final : public FdHandler {
    public:
-    explicit Bell(SystemCalls& calls, TimerQueue* timers = nullptr) noexcept : calls_(calls), timers_(timers) {}
+    explicit WakeUp(SystemCalls& calls, TimerQueue* timers = nullptr) noexcept : calls_(calls), timers_(timers) {}
     void on_ready(std::uint32_t events) noexcept override;
     int fd = -1;
 
@@ -131,12 +130,12 @@ class Progress final : public Waker {
   std::atomic<bool> turn_wanted_{false};
   const Waiter* driver_ = nullptr;  // a thread that drives, or looks first whether it must, does it for this
   Visits visits_;
-  unsigned glances_ = 0;
+  unsigned quick_turns_ = 0;
   std::int64_t last_look_ = 0;  // of a spinning driver at the event port
   std::int64_t spun_ = 0;       // by the driver since something moved, as of its last look at the clock
 
-  Bell wake_{endpoint_.port.system_calls};             // in the port: wakes a sleeping driver
-  Bell alarm_{endpoint_.port.system_calls, &timers_};  // in the port: timerfd for timers_
+  WakeUp wake_{endpoint_.port.system_calls};             // in the port: wakes a sleeping driver
+  WakeUp alarm_{endpoint_.port.system_calls, &timers_};  // in the port: timerfd for timers_
 };
 
 }  // namespace lapwing::engine

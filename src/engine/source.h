@@ -30,7 +30,7 @@ class Source {
   }
   // True when descriptors of this source become ready for every message though it was not asked to (sockets do, but not at rest).
   // Otherwise the event thread may stay armed while a thread spins, and the two system calls of disarming and arming it again are saved.
-  virtual bool rings_unasked() const noexcept { return false; }
+  virtual bool announces_unasked() const noexcept { return false; }
   // True when a turn that leaves out the event port would see little of this source at present.
   virtual bool wants_port_looked_at() const noexcept { return false; }
 
@@ -48,7 +48,9 @@ class Source {
 class SourceSet {
  public:
   void add(Source& source) { sources_.push_back(&source); }
-  void remove(Source& source) noexcept { sources_.erase(std::remove(sources_.begin(), sources_.end(), &source), sources_.end()); }
+  void remove(Source& source) noexcept {
+    sources_.erase(std::remove(sources_.begin(), sources_.end(), &source), sources_.end());
+  }
 
   bool poll() noexcept {
     bool moved = false;
@@ -63,7 +65,7 @@ class SourceSet {
   void disarm() noexcept {
     for (Source* source : sources_) source->disarm();
   }
-  bool ring_unasked() const noexcept { return any(&Source::rings_unasked); }
+  bool announce_unasked() const noexcept { return any(&Source::announces_unasked); }
   bool poll_dearly() const noexcept { return any(&Source::polls_dearly); }
   bool want_port_looked_at() const noexcept { return any(&Source::wants_port_looked_at); }
 

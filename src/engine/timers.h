@@ -44,7 +44,7 @@ class TimerQueue {
   void cancel(Timer& timer) noexcept;
 
   // The alarm has rung, and is set no more.
-  void rang() noexcept { alarm_ = kNever; }
+  void went_off() noexcept { alarm_ = kNever; }
   // A run takes the timers that are due one by one, the earliest first, of equal ones the one that was set first; then it ends. What
   // is set meanwhile waits for the next run, so that a timer that sets itself again does not keep the lock for ever.
   void begin_run() noexcept { last_of_run_ = stamps_; }

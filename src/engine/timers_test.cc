@@ -29,7 +29,7 @@ class Driver {
   void pass(std::int64_t now, Run run) {
     if (alarm > now) return;
     alarm = TimerQueue::kNever;
-    queue.rang();
+    queue.went_off();
     look(now, run);
   }
   // A thread that is here anyway.

@@ -39,7 +39,7 @@ class Waits {
   std::int64_t cost_of(std::int64_t length, std::int64_t budget) const {
     return length <= budget ? length : budget + kWorth * wakeup_cost_;
   }
-  // What somebody would have paid who knew all lengths but could choose only one budget.
+  // What the best single budget would have cost, had all lengths been known.
   std::int64_t cost_of_best_budget() const {
     std::vector<std::int64_t> budgets = lengths;
     budgets.push_back(0);
@@ -123,7 +123,7 @@ TEST_P(WaitPolicyTest, FollowsWaitsThatDrift) {
   };
   for (std::int64_t length = cost / 10; length < 100 * cost; length += length / 20 + 1) drift(length);
   for (std::int64_t length = 100 * cost; length > cost / 10; length -= length / 20 + 1) drift(length);
-  EXPECT_LE(waits.cost, 2 * best);  // of somebody who knows each wait beforehand
+  EXPECT_LE(waits.cost, 2 * best);  // of a policy that knows each wait beforehand
 }
 
 TEST_P(WaitPolicyTest, StaysNearTheBestBudgetInHindsight) {
@@ -184,7 +184,8 @@ TEST_P(WaitPolicyTest, AProgramThatComputesMayPollForAFewPerCentOfThatTime) {
 TEST_P(WaitPolicyTest, ItPollsInVainForNoMoreThanItHasEarned) {
   Iterations program(cost);
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(program.iterate(10 * kMillisecond, 20 * kMillisecond));
-  EXPECT_LE(program.polled, 100 * 10 * kMillisecond / 20);  // 4 % earned, and some for the past that it does not know at first
+  EXPECT_LE(program.polled,
+            100 * 10 * kMillisecond / 20);  // 4 % earned, and some for the past that it does not know at first
 }
 
 TEST_P(WaitPolicyTest, AnHourOfComputingBuysMillisecondsAtMost) {
@@ -216,7 +217,7 @@ TEST(WaitPolicy, GivesTheCoreAwayWherePollingTakesLongerThanAWakeUp) {
   EXPECT_TRUE(policy.yields(20'000));
   policy.configure(20'000, true, -1);
   EXPECT_TRUE(policy.yields());
-  EXPECT_GT(policy.budget(), 20'000) << "who gives the core away may do so for longer";
+  EXPECT_GT(policy.budget(), 20'000) << "a thread that gives its core away may do so for longer";
 }
 
 TEST(WaitPolicy, AFixedBudgetStays) {

@@ -20,7 +20,7 @@ namespace lapwing::mpi {
 
 namespace {
 
-// A value that is too long for an info object is cut; nobody should fail to start because of it.
+// A value that is too long for an info object is cut; no program should fail to start because of it.
 void set_if_known(comm::Info& info, const char* key, const std::string& value) {
   if (!value.empty()) (void)info.set(key, value.substr(0, MPI_MAX_INFO_VAL - 1)).ok();
 }

@@ -84,7 +84,7 @@ Status parrived(MPI_Request handle, int partition, int* flag) {
   engine::Engine& engine = process().engine;
   engine::Call call(engine);
   if (!receive->arrived(partition)) {
-    engine.glance();
+    engine.quick_turn();
     engine.run_application_tasklets();
   }
   *flag = receive->arrived(partition);

@@ -55,7 +55,7 @@ Status look_for_message(comm::Communicator& communicator, int source, int* flag,
   engine::Engine& engine = process().engine;
   *flag = 1;
   if (look()) return {};
-  engine.glance();
+  engine.quick_turn();
   engine.run_application_tasklets();
   if (look()) return {};
   *flag = 0;

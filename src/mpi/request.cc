@@ -153,7 +153,7 @@ Status take_result(MPI_Request& handle, Request& request, MPI_Status* status) {
 void make_progress() noexcept {
   engine::Engine& engine = process().engine;
   engine::Call call(engine);
-  engine.glance();
+  engine.quick_turn();
   engine.run_application_tasklets();
 }
 

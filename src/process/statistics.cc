@@ -28,10 +28,10 @@ void for_each_number(Numbers& s, Visit visit) {
                        &s.calls.sends,
                        &s.calls.receives,
                        &s.calls.copies,
-                       &s.calls.looks,
+                       &s.calls.polls,
                        &s.calls.sleeps,
                        &s.calls.watches,
-                       &s.calls.bells,
+                       &s.calls.notifications,
                        &s.calls.timers,
                        &s.calls.yields})
     visit(*number);
@@ -91,11 +91,11 @@ std::string Statistics::report(const std::string& whose) const {
                 " useful turns",
                 engine.waits_spun, engine.waits_slept, engine.event_thread_wakeups, engine.event_thread_turns);
   std::snprintf(lines[3], sizeof lines[3],
-                "%" PRIu64 " system calls, %.2f per message: %" PRIu64 " send, %" PRIu64 " receive, %" PRIu64
-                " copy, %" PRIu64 " look, %" PRIu64 " sleep, %" PRIu64 " arm or watch, %" PRIu64 " ring, %" PRIu64
-                " timer, %" PRIu64 " yield",
-                calls.total(), per_message, calls.sends, calls.receives, calls.copies, calls.looks, calls.sleeps,
-                calls.watches, calls.bells, calls.timers, calls.yields);
+                "%" PRIu64 " system calls, %.2f per message: %" PRIu64 " sendmsg, %" PRIu64 " recvmsg, %" PRIu64
+                " process_vm_readv, %" PRIu64 " epoll_wait that return at once, %" PRIu64 " that sleep, %" PRIu64
+                " epoll_ctl, %" PRIu64 " eventfd, %" PRIu64 " timerfd_settime, %" PRIu64 " sched_yield",
+                calls.total(), per_message, calls.sends, calls.receives, calls.copies, calls.polls, calls.sleeps,
+                calls.watches, calls.notifications, calls.timers, calls.yields);
   std::string text;
   for (const char* line : lines) text += "lapwing: " + whose + ": " + line + "\n";
   return text;

@@ -268,7 +268,7 @@ void EngineModel::carry_out(State& s, int me, Order order, Step& step) const {
         s.timer_runs = 1, s.timer_fired = 0, s.stale = 0;
         order = Order::kNothing;
         break;
-      case Order::kRing:
+      case Order::kNotify:
         s.control = 1;
         order = Order::kNothing;
         break;
@@ -285,7 +285,7 @@ bool EngineModel::obeys(const State& s, int me, Order order) const {
     case Mutant::kNoNewArmOnLeave:
       return !arms || by_event_thread || s.arming.watch != ArmingPolicy::Watch::kOn;
     case Mutant::kNoControl:
-      return order != Order::kRing;
+      return order != Order::kNotify;
     case Mutant::kNoLazyTimer:
       return order != Order::kSetTimer || by_event_thread;
     case Mutant::kLazyOnce:

@@ -320,7 +320,7 @@ void ShmTransport::Bell::on_ready(std::uint32_t) noexcept {
 }
 
 std::uint32_t ShmTransport::sleeper() const noexcept {
-  return engine_.somebody_waits() ? shm::kWaiter : shm::kListener;
+  return engine_.application_waits() ? shm::kWaiter : shm::kListener;
 }
 
 void ShmTransport::ring_if_sleeping(Link& link, Delivery delivery) noexcept {
@@ -330,7 +330,7 @@ void ShmTransport::ring_if_sleeping(Link& link, Delivery delivery) noexcept {
   // Of several senders one rings. Whoever loses here relies on the winner's bell, which comes after both have published.
   if (link.control->sleeping.exchange(shm::kNobody, std::memory_order_relaxed) == shm::kNobody) return;
   LAPWING_DELAY_POINT("shm.ring");
-  ++engine_.system_calls().bells;
+  ++engine_.system_calls().notifications;
   const std::uint64_t one = 1;
   while (::write(link.doorbell, &one, sizeof one) < 0 && errno == EINTR) {
   }
@@ -350,7 +350,7 @@ void ShmTransport::notify(std::uint32_t local) noexcept {
 }
 
 void ShmTransport::ring_myself() noexcept {
-  ++engine_.system_calls().bells;
+  ++engine_.system_calls().notifications;
   const std::uint64_t one = 1;
   while (::write(files_.doorbells[my_local_].get(), &one, sizeof one) < 0 && errno == EINTR) {
   }

@@ -225,7 +225,7 @@ void Link::end_rest() noexcept {
 
 void Link::set_watermark() noexcept {
   if (state_ != State::kOpen || connection_->remote().is_loopback()) return;
-  watermark_.sleep(connection_->socket(), inbox_.missing(), shared_.engine.somebody_waits());
+  watermark_.sleep(connection_->socket(), inbox_.missing(), shared_.engine.application_waits());
 }
 
 bool Link::inspect() noexcept {

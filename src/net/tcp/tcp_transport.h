@@ -50,7 +50,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   // The port announces what has gathered on a link (Link::rest), and everything on links that have had no traffic lately.
   bool rest() noexcept override { return !shared_.has_work() && shared_.busy_links.rest(); }
   void disarm() noexcept override { shared_.busy_links.disarm(); }
-  bool rings_unasked() const noexcept override { return polls_dearly_ && !shared_.busy_links.at_rest(); }
+  bool announces_unasked() const noexcept override { return polls_dearly_ && !shared_.busy_links.at_rest(); }
   bool wants_port_looked_at() const noexcept override { return shared_.busy_links.too_many(); }
 
   const TcpCounters& counters() const noexcept { return shared_.counters; }
