@@ -82,7 +82,8 @@ Order ArmingPolicy::set_timer(Timer timer, std::int64_t now) noexcept {
 }
 
 std::int64_t ArmingPolicy::delay() const noexcept {
-  if (state_.timer == Timer::kPatient) return tuning_.patient_delay;
+  if (state_.timer == Timer::kPatient)
+    return tuning_.patient_delay << std::min(state_.renewals, tuning_.most_patient_renewals);
   if (state_.timer == Timer::kSoon) return tuning_.arm_delay;
   return tuning_.arm_delay << (state_.renewals > 0 ? std::min(state_.renewals, tuning_.most_renewals) - 1 : 0);
 }

@@ -58,9 +58,10 @@ class ArmingPolicy {
 
   struct Tuning {
     std::int64_t arm_delay = 50'000;         // with operations in flight: about what a wake-up costs
-    std::int64_t patient_delay = 1'000'000;  // with none
+    std::int64_t patient_delay = 1'000'000;  // with none; doubled, too, for an application that keeps calling
     std::int64_t short_rest = 1'000'000;  // a rest that a sleeping driver ends sooner was not worth beginning at once
     std::uint8_t most_renewals = 5;       // the delay doubles so often for an application that keeps calling
+    std::uint8_t most_patient_renewals = 3;  // with nothing in flight
     std::uint8_t few_renewals = 1;        // until then the application may have looked just once or twice
     std::uint8_t renewals_per_turn = 16;  // for one that keeps calling and needs no help: peers may wait for room
     std::uint8_t quick_visits = 4;        // so many in a row, and an armed event thread would only be in the way

@@ -89,6 +89,24 @@ TEST_F(Arming, AnApplicationThatKeepsCallingIsAskedLessAndLess) {
   EXPECT_EQ(drove(kInFlight, {}), Order::kArm);
 }
 
+TEST_F(Arming, WithNothingInFlightTheTimerGrowsRarer) {
+  rest();
+  EXPECT_TRUE(policy.rest_ends());
+  disarm();
+  ASSERT_EQ(leave(!kInFlight), Order::kSetTimer);
+  std::int64_t longest = 0;
+  EXPECT_EQ(policy.delay(), tuning.patient_delay);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(fire(!kInFlight, {.visited = true, .looked = true}), Order::kLeaveThere);
+    EXPECT_EQ(drove(!kInFlight, {.visited = true, .looked = true}), Order::kSetTimer);
+    longest = std::max(longest, policy.delay());
+  }
+  EXPECT_EQ(longest, tuning.patient_delay << tuning.most_patient_renewals);
+  fire(!kInFlight, {});
+  drove(!kInFlight, {});
+  EXPECT_EQ(policy.delay(), tuning.patient_delay) << "it has been outside";
+}
+
 TEST_F(Arming, AnApplicationThatHelpsItselfIsLeftAloneButForATurnNowAndThen) {
   leave(kInFlight);
   int once = 0, left = 0;

@@ -61,6 +61,7 @@ constexpr ArmingPolicy::Tuning kTuning{.arm_delay = 1,
                                        .patient_delay = 1,
                                        .short_rest = 1,
                                        .most_renewals = 1,
+                                       .most_patient_renewals = 1,
                                        .few_renewals = 0,
                                        .renewals_per_turn = 2,
                                        .quick_visits = 2};
