@@ -2,7 +2,9 @@
 //
 // Lives from the first initialization (MPI_Init, MPI_Init_thread, MPI_Session_init) to the last finalization. Global apart from it is
 // only what must work before, after or without it: the state of the two models and the lock over their transitions (models.cc), the log's
-// level, the descriptors to close in a forked child, predefined datatypes, and error codes and handlers that the program has added.
+// level and rank, the tuning values, the descriptors to close in a forked child, predefined objects (datatypes, operations, the empty group,
+// MPI_INFO_ENV, predefined attributes), what the program may register before it (error codes and handlers, attribute keys, Fortran's types
+// and numbers of handles), and per thread the call that is under way and its last error.
 #pragma once
 
 #include <memory>
