@@ -3,15 +3,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/tuning.h"
+
 namespace lapwing::p2p {
 
 using wire::MessageKind;
-
-namespace {
-
-constexpr std::uint64_t kSmallestChunk = 4096;  // of Data, whatever the transport advises
-
-}  // namespace
 
 void OutgoingTransfers::begin(SendRequest& send) noexcept {
   common_.engine.begin(send);
@@ -83,7 +79,7 @@ void OutgoingTransfers::pump(SendRequest& send) noexcept {
 }
 
 void OutgoingTransfers::post_chunk(SendRequest& send, SendRequest::Frame& frame) noexcept {
-  const std::uint64_t advised = std::max(common_.way_to(send.peer_).data_chunk, kSmallestChunk);
+  const std::uint64_t advised = std::max(common_.way_to(send.peer_).data_chunk, tuning().p2p_least_chunk);
   const std::uint64_t chunk = std::min(advised, common_.frame_limit(send.peer_));
   const std::uint64_t bytes = std::min(chunk, send.wanted_ - send.next_byte_);
   wire::MessageHeader header;

@@ -3,17 +3,9 @@
 #include <algorithm>
 
 #include "base/internal_error.h"
+#include "base/tuning.h"
 
 namespace lapwing::p2p {
-namespace {
-
-// What an RTS carries along when the receiver's credit allows it, unless the transport advises more.
-constexpr std::uint64_t kFirstBytes = 8192;
-// Beyond this, copying the message costs the receiver more than a call of MPI should.
-constexpr std::uint64_t kWaitingBytes = 4096;
-
-}  // namespace
-
 // ---- the fast branch ------------------------------------------------------------------------------------------------
 
 bool SendPath::send_now(const SendArguments& arguments) noexcept {
@@ -39,7 +31,7 @@ bool SendPath::send_now(const SendArguments& arguments) noexcept {
   // should be here before it is needed. A large message had better be where it belongs when that application asks.
   const bool plenty = outgoing.credit - price >= kInitialUnits / 2;
   const auto delivery = !plenty                  ? net::Delivery::kUrgent
-                        : bytes <= kWaitingBytes ? net::Delivery::kWhenAsked
+                        : bytes <= tuning().p2p_waiting_bytes ? net::Delivery::kWhenAsked
                                                  : net::Delivery::kAtOnce;
   wire::FrameHeader frame = wire::pack(header);
   if (!peer.transport->send_now(id, frame, payload, delivery)) {
@@ -111,7 +103,8 @@ bool SendPath::launch(SendRequest& send) noexcept {
 std::uint64_t SendPath::first_bytes(const SendRequest& send, const OutgoingAccount& account) noexcept {
   const net::Capabilities& way = common_.way_to(send.peer_);
   if (way.pull && send.contiguous_ != nullptr) return 0;
-  for (const std::uint64_t most : {std::max(way.first_bytes, kFirstBytes), kFirstBytes}) {
+  const std::uint64_t usual = tuning().p2p_first_bytes;
+  for (const std::uint64_t most : {std::max(way.first_bytes, usual), usual}) {
     const std::uint64_t first = std::min({send.bytes_, most, common_.frame_limit(send.peer_)});
     if (account.pays_announced(message_units(first))) return first;
   }

@@ -3,16 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/tuning.h"
+
 #include "p2p/receive_request.h"
 
 namespace lapwing::p2p {
-namespace {
-
-constexpr int kMostBegunPerRound = 8;
-constexpr int kMostLookedAt = 1024;  // members of a communicator, per round
-
-}  // namespace
-
 Vigil::Vigil(Common& common, Matcher& matcher, Probes& probes) noexcept
     : Timer([](Timer& timer) noexcept { static_cast<Vigil&>(timer).end_round(); }, kIdle),
       common_(common),
@@ -30,7 +25,7 @@ void Vigil::begin_round() noexcept {
 }
 
 void Vigil::end_round() noexcept {
-  int left = kMostBegunPerRound;
+  auto left = static_cast<int>(tuning().p2p_watched_peers);
   const comm::Group* looked_at = nullptr;
   const auto look = [&](net::PeerId id, const comm::Group& group) {
     if (id != kAnyPeer) return watch_over(id, left);
@@ -57,7 +52,8 @@ void Vigil::watch_over_members(const comm::Group& group, int& left) noexcept {
   net::Network& network = *common_.network;
   const int size = group.size(), own = group.rank_of(network.self());
   const int first = own != MPI_UNDEFINED ? own + 1 : static_cast<int>(network.self().index % static_cast<std::uint32_t>(size));
-  for (int i = 0; i < std::min(size, kMostLookedAt) && left > 0; ++i) {
+  const int most = std::min(size, static_cast<int>(tuning().p2p_looked_at_members));
+  for (int i = 0; i < most && left > 0; ++i) {
     const net::PeerId id = group.member((first + i) % size);
     if (network.route(id).watch_over_host(id)) --left;
   }
