@@ -33,12 +33,12 @@ class Completion {
     LAPWING_CHECK(operation.done());
     operation.done_.store(false, std::memory_order_relaxed);
     operation.waiter_ = nullptr;
-    hold();
+    ++in_flight_;
   }
   // Completes `operation`: wakes its waiter, queues its continuation. The only function that completes anything.
   void finish(Operation& operation) noexcept {
     LAPWING_CHECK(!operation.done());
-    unhold();
+    --in_flight_;
     Waiter* waiter = operation.waiter_;
     operation.waiter_ = nullptr;
     // Once done is visible, a thread that looks without the lock may free the operation, unless it continues.

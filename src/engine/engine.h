@@ -27,9 +27,10 @@
 
 namespace lapwing::engine {
 
-class Engine {
+// Completion is a base, so that its functions are the engine's own and no call is passed on.
+class Engine : private Completion {
  public:
-  explicit Engine(Clock& clock) noexcept : endpoint_(clock) {}
+  explicit Engine(Clock& clock) noexcept : Completion(progress_), endpoint_(clock) {}
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -47,14 +48,14 @@ class Engine {
 
   // ---- with the lock held: operations (completion.h) ----
 
-  void begin(Operation& operation) noexcept { completion_.begin(operation); }
-  void finish(Operation& operation) noexcept { completion_.finish(operation); }
-  void hold() noexcept { completion_.hold(); }
-  void unhold() noexcept { completion_.unhold(); }
-  bool watch(Operation& operation, Waiter& waiter) noexcept { return completion_.watch(operation, waiter); }
-  void unwatch(Operation& operation) noexcept { completion_.unwatch(operation); }
-  void arrive(Waiter& waiter) noexcept { completion_.arrive(waiter); }
-  void defer(Tasklet& tasklet) noexcept { completion_.defer(tasklet); }
+  using Completion::arrive;
+  using Completion::begin;
+  using Completion::defer;
+  using Completion::finish;
+  using Completion::hold;
+  using Completion::unhold;
+  using Completion::unwatch;
+  using Completion::watch;
 
   // ---- for sources ----
 
@@ -99,9 +100,8 @@ class Engine {
 
   // ---- the application enters or leaves the library (see Call) ----
 
-  void enter() noexcept { endpoint_.lock.lock(); }
   void leave() noexcept {
-    if (completion_.has_tasklets()) completion_.run_tasklets();
+    if (has_tasklets()) run_tasklets();
     progress_.count_leave();
     if (progress_.driven()) {
       if (progress_.turn_wanted()) progress_.wake_driver();
@@ -114,15 +114,14 @@ class Engine {
 
  private:
   Endpoint endpoint_;
-  Progress progress_{endpoint_, completion_, event_thread_};
-  Completion completion_{progress_};
-  EventThread event_thread_{endpoint_, progress_, completion_};
+  Progress progress_{endpoint_, *this, event_thread_};
+  EventThread event_thread_{endpoint_, progress_, *this};
 };
 
 // One visit of an application thread. Holds the lock; leaving arms the event thread as needed.
 class Call {
  public:
-  explicit Call(Engine& engine) noexcept : engine_(engine) { engine_.enter(); }
+  explicit Call(Engine& engine) noexcept : engine_(engine) { engine_.lock().lock(); }
   ~Call() { engine_.leave(); }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -132,15 +131,7 @@ class Call {
     Waiter waiter(1);
     if (engine_.watch(operation, waiter)) engine_.wait(waiter);
   }
-  // The same; the WaitReason is made only if there is something to wait for.
-  template <typename Reason, typename... Arguments>
-  void wait_because(Operation& operation, const Arguments&... arguments) noexcept {
-    Waiter waiter(1);
-    if (!engine_.watch(operation, waiter)) return;
-    const Reason reason(arguments...);
-    waiter.explain(reason);
-    engine_.wait(waiter);
-  }
+  Engine& engine() noexcept { return engine_; }
 
  private:
   Engine& engine_;

@@ -24,7 +24,8 @@ class Lock {
   void prepare() noexcept { fence_.enable(); }
 
   void lock() noexcept {
-    if (!try_lock()) lock_slow();
+    std::uint32_t expected = kFree;
+    if (!state_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire)) lock_slow();
   }
   void unlock() noexcept {
     state_.store(kFree, std::memory_order_release);

@@ -86,7 +86,8 @@ inline bool is_address(const void* handle) noexcept {
   return reinterpret_cast<std::intptr_t>(handle) >= kLowestAddress;
 }
 inline bool is_garbage(const void* handle) noexcept {
-  return !is_address(handle) && !is_predefined(handle);
+  const auto number = reinterpret_cast<std::intptr_t>(handle);
+  return number < kLowestAddress && static_cast<std::uintptr_t>(number) >= kFirstUserHandle;
 }
 
 // Whether a handle that is no predefined one points at a living object of that kind. Reads the memory it points at: a
@@ -322,7 +323,7 @@ inline Status check_length(const char* parameter, int length) {
 }
 
 inline bool is_rank(int rank, const comm::Communicator& communicator) noexcept {
-  return static_cast<unsigned>(rank) < static_cast<unsigned>(communicator.remote_size());
+  return static_cast<unsigned>(rank) < static_cast<unsigned>(communicator.peers().size());
 }
 
 [[gnu::always_inline]] inline Status check_dest(const char* parameter, int rank, comm::Communicator& communicator) {

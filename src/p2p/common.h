@@ -47,14 +47,10 @@ struct Common {
     return nullptr;
   }
 
+  // Payload has left, or has landed.
   void count_moved(std::uint64_t bytes) noexcept {
     counters.bytes_moved += bytes;
     if (engine.event_thread_drives()) counters.bytes_overlapped += bytes;
-  }
-  // Payload has landed in the application's memory.
-  void count_received(std::uint64_t bytes) noexcept {
-    counters.bytes_received += bytes;
-    count_moved(bytes);
   }
 };
 

@@ -6,15 +6,14 @@ namespace lapwing::p2p {
 
 std::uint64_t& CreditFlow::wanted(MatchKey key) noexcept {
   const Account account = account_of(key.context);
-  return key.peer() == kAnyPeer ? wanted_from_any(account) : wanted_from(common_.peers[key.peer()], account);
+  return key.peer() == kAnyPeer ? wanted_from_any(account) : common_.peers[key.peer()].wanted[account];
 }
 
 void CreditFlow::relieve_for(MatchKey wanted) noexcept {
   const Account account = account_of(wanted.context);
-  if (wanted.peer() == kAnyPeer)
-    relieve_any(account);
-  else
-    relieve(wanted.peer(), common_.peers[wanted.peer()], account);
+  if (wanted.peer() == kAnyPeer) return relieve_any(account);
+  Peer& peer = common_.peers[wanted.peer()];
+  if (peer.incoming[account].exhausted()) relieve(wanted.peer(), peer, account);
 }
 
 void CreditFlow::release(net::PeerId id, Account account, std::uint64_t units) noexcept {
@@ -38,7 +37,7 @@ void CreditFlow::post_credit(net::PeerId id) noexcept {
 }
 
 // A peer without credit may hold back just the message that is asked for here (credit.h, rule 3).
-void CreditFlow::lend(net::PeerId id, Peer& peer, Account account) noexcept {
+void CreditFlow::relieve(net::PeerId id, Peer& peer, Account account) noexcept {
   if (peer.lost) return;
   peer.incoming[account].relieve();
   while (!peer.lost && (peer.incoming[kUserAccount].owed | peer.incoming[kInternalAccount].owed) != 0) post_credit(id);
@@ -50,7 +49,7 @@ void CreditFlow::relieve_exhausted(Account account) noexcept {
   for (const net::PeerId id : suspects) common_.peers[id].listed_exhausted = false;
   for (const net::PeerId id : suspects) {
     Peer& peer = common_.peers[id];
-    relieve(id, peer, account);
+    if (peer.incoming[account].exhausted()) relieve(id, peer, account);
     if (peer.incoming[kUserAccount].exhausted() || peer.incoming[kInternalAccount].exhausted()) list_exhausted(id, peer);
   }
 }

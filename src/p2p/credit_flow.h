@@ -15,16 +15,13 @@ class CreditFlow {
  public:
   CreditFlow(Common& common, FrameSender& frames) noexcept : common_(common), frames_(frames) {}
 
-  // A posted receive or a blocked probe counts itself here for as long as it waits.
-  std::uint64_t& wanted_from(Peer& peer, Account account) noexcept { return peer.wanted[account]; }
+  // A posted receive or a blocked probe from any source counts itself here for as long as it waits; one that names its peer, in Peer::wanted.
   std::uint64_t& wanted_from_any(Account account) noexcept { return wanted_from_any_[account]; }
   std::uint64_t& wanted(MatchKey key) noexcept;
 
   // A receive or a probe found nothing: the peers that could satisfy it must be able to announce a message (rule 3).
-  void relieve(net::PeerId id, Peer& peer, Account account) noexcept {
-    if (peer.incoming[account].exhausted()) [[unlikely]]
-      lend(id, peer, account);
-  }
+  // Of a peer whose account is exhausted.
+  void relieve(net::PeerId id, Peer& peer, Account account) noexcept;
   void relieve_any(Account account) noexcept {
     if (!exhausted_.empty()) [[unlikely]]
       relieve_exhausted(account);
@@ -42,7 +39,6 @@ class CreditFlow {
 
  private:
   void give_back(net::PeerId id, Peer& peer) noexcept;
-  void lend(net::PeerId id, Peer& peer, Account account) noexcept;
   void relieve_exhausted(Account account) noexcept;
   void after_spending(net::PeerId id, Peer& peer, Account account) noexcept;
   void list_exhausted(net::PeerId id, Peer& peer) noexcept;

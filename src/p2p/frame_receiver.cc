@@ -35,17 +35,17 @@ std::uint64_t load_address(const std::byte* bytes) noexcept {
 
 // ---- what is wrong with a frame; null if nothing ----
 
+constexpr const char* kNegativeTag = "the tag of its message is negative";
 constexpr const char* kOverCredit = "it sends more than its credit allows";
 
 const char* breach_of_peer(const Peer& peer, const wire::MessageHeader& header) noexcept {
   if (header.credit != 0 && peer.gives_absurdly(header.credit)) return "it gives back more credit than there is";
-  if (peer.leaves_answers()) return "it asks for answers without end and reads none";
+  if (peer.controls > Peer::kSome && peer.leaves_answers()) return "it asks for answers without end and reads none";
   return nullptr;
 }
 
-const char* breach_of_message(const wire::MessageHeader& header) noexcept {
-  if (header.tag < 0) return "the tag of its message is negative";
-  if (header.kind == MessageKind::kRts && header.sender_token == 0) return "its RTS names no send";
+const char* breach_of_rts(const wire::MessageHeader& header) noexcept {
+  if (header.sender_token == 0) return "its RTS names no send";
   if (is_pullable(header) && header.payload_bytes != sizeof(Peer::address))
     return "an RTS that may be pulled carries its address and nothing else";
   return nullptr;
@@ -71,7 +71,7 @@ bool FrameReceiver::on_whole(net::PeerId id, const wire::FrameHeader& frame, con
   if (!wire::is_plain_eager(frame)) return false;
   const wire::MessageHeader header = wire::unpack(frame);
   Peer& peer = common_.peers[id];
-  if (breach_of_peer(peer, header) != nullptr || breach_of_message(header) != nullptr) return false;
+  if (header.tag < 0 || breach_of_peer(peer, header) != nullptr) return false;
   ReceiveRequest* receive = lending_.match({header.context, id, header.tag});
   const std::uint64_t bytes = header.payload_bytes;
   if (receive == nullptr || receive->walk_ || bytes > receive->capacity_) return false;
@@ -91,7 +91,7 @@ inline void FrameReceiver::on_payload(net::PeerId id, Peer& peer, ReceiveRequest
                                       const wire::MessageHeader& header) noexcept {
   receives_.accept(receive, id, header.source, header.tag, header.receiver_token);
   receive.received_ = header.payload_bytes;
-  common_.count_received(header.payload_bytes);
+  common_.count_moved(header.payload_bytes);
   incoming_.go_on(receive, header, 0);
   credit_.after_message(id, peer, account_of(header.context));
   if (header.credit != 0) take_credit(id, header.credit);
@@ -112,7 +112,7 @@ const char* FrameReceiver::take_landed(net::PeerId id, ReceiveRequest& receive,
                                        const wire::MessageHeader& header) noexcept {
   Peer& peer = common_.peers[id];
   const char* breach = breach_of_peer(peer, header);
-  if (breach == nullptr) breach = breach_of_message(header);
+  if (breach == nullptr && header.tag < 0) breach = kNegativeTag;
   if (breach == nullptr && !peer.incoming[account_of(header.context)].pass(message_units(header.payload_bytes)))
     breach = kOverCredit;
   if (breach != nullptr) {
@@ -139,8 +139,10 @@ net::Landing FrameReceiver::on_header(net::PeerId id, const wire::FrameHeader& f
   if (breach != nullptr) return violation(breach);
   switch (header.kind) {
     case MessageKind::kEager:
+      return on_message_header(id, peer, header, header.payload_bytes);
     case MessageKind::kRts:
-      return on_message_header(id, peer, header);
+      breach = breach_of_rts(header);
+      return breach != nullptr ? violation(breach) : on_message_header(id, peer, header, stored_bytes(header));
     case MessageKind::kData:
       breach = incoming_.breach_of_data(id, header);
       return breach != nullptr ? violation(breach) : incoming_.landing_of_data(header);
@@ -157,27 +159,30 @@ net::Landing FrameReceiver::on_header(net::PeerId id, const wire::FrameHeader& f
   return {};
 }
 
-net::Landing FrameReceiver::on_message_header(net::PeerId id, Peer& peer, const wire::MessageHeader& header) noexcept {
-  if (const char* breach = breach_of_message(header)) return violation(breach);
-  if (!peer.incoming[account_of(header.context)].spend(message_units(stored_bytes(header))))
-    return violation(kOverCredit);
+// `stored`: bytes of payload that wait here if no receive is posted.
+net::Landing FrameReceiver::on_message_header(net::PeerId id, Peer& peer, const wire::MessageHeader& header,
+                                              std::uint64_t stored) noexcept {
+  if (header.tag < 0) return violation(kNegativeTag);
+  if (!peer.incoming[account_of(header.context)].spend(message_units(stored))) return violation(kOverCredit);
   ReceiveRequest* receive = lending_.match({header.context, id, header.tag});
-  if (receive == nullptr) return store(id, peer, header);
+  if (receive == nullptr) return store(id, peer, header, stored);
   if (!ReceivePath::is_truly_from(*receive, id, header.source))
     return violation("it sends as a rank that it does not have in that communicator");
   matcher_.unpost(*receive);
   receives_.accept(*receive, id, header.source, header.tag, header.receiver_token);
   ReceivePath::expect(*receive, header.message_bytes);
   peer.landing_receive = receive;
-  if (is_pullable(header)) return {.base = peer.address, .accepted = sizeof peer.address};
-  if (header.kind == MessageKind::kRts && receive->wanted_ > header.payload_bytes)
-    incoming_.post_cts(*receive, header.sender_token);
+  if (header.kind == MessageKind::kRts) {
+    if (is_pullable(header)) return {.base = peer.address, .accepted = sizeof peer.address};
+    if (receive->wanted_ > header.payload_bytes) incoming_.post_cts(*receive, header.sender_token);
+  }
   return IncomingTransfers::landing_of(*receive, 0, header.payload_bytes);
 }
 
-net::Landing FrameReceiver::store(net::PeerId id, Peer& peer, const wire::MessageHeader& header) noexcept {
+net::Landing FrameReceiver::store(net::PeerId id, Peer& peer, const wire::MessageHeader& header,
+                                  std::uint64_t stored) noexcept {
   const bool pullable = is_pullable(header);
-  Message& message = receives_.keep(id, header, stored_bytes(header), pullable);
+  Message& message = receives_.keep(id, header, stored, pullable);
   peer.landing_message = &message;
   return {.base = pullable ? peer.address : message.payload(), .accepted = header.payload_bytes};
 }
@@ -188,8 +193,10 @@ void FrameReceiver::on_frame(net::PeerId id, const wire::FrameHeader& frame, con
   const wire::MessageHeader header = wire::unpack(frame);
   switch (header.kind) {
     case MessageKind::kEager:
+      on_message(id, header, header.payload_bytes, 0);
+      break;
     case MessageKind::kRts:
-      on_message(id, header);
+      on_message(id, header, stored_bytes(header), is_pullable(header) ? load_address(common_.peers[id].address) : 0);
       break;
     case MessageKind::kData:
       incoming_.on_data(id, header);
@@ -209,26 +216,26 @@ void FrameReceiver::on_frame(net::PeerId id, const wire::FrameHeader& frame, con
   if (header.credit != 0) take_credit(id, header.credit);
 }
 
-void FrameReceiver::on_message(net::PeerId id, const wire::MessageHeader& header) noexcept {
+void FrameReceiver::on_message(net::PeerId id, const wire::MessageHeader& header, std::uint64_t stored,
+                               std::uint64_t address) noexcept {
   Peer& peer = common_.peers[id];
   const Account account = account_of(header.context);
-  const std::uint64_t address = is_pullable(header) ? load_address(peer.address) : 0;
   if (ReceiveRequest* receive = std::exchange(peer.landing_receive, nullptr)) {
-    const std::uint64_t landed = std::min(stored_bytes(header), receive->wanted_);
+    const std::uint64_t landed = std::min(stored, receive->wanted_);
     receive->received_ += landed;
-    common_.count_received(landed);
-    peer.incoming[account].release(message_units(stored_bytes(header)));
+    common_.count_moved(landed);
+    peer.incoming[account].release(message_units(stored));
     incoming_.go_on(*receive, header, address);
   } else if (Message* message = std::exchange(peer.landing_message, nullptr)) {
-    on_stored(*message, header, address);
+    on_stored(*message, address);
   }
   credit_.after_message(id, peer, account);
 }
 
-void FrameReceiver::on_stored(Message& message, const wire::MessageHeader& header, std::uint64_t address) noexcept {
+void FrameReceiver::on_stored(Message& message, std::uint64_t address) noexcept {
   message.arrived = true;
   message.address = address;
-  common_.count_moved(stored_bytes(header));
+  common_.count_moved(message.stored_bytes);
   if (message.unwanted)
     receives_.discard(message);
   else if (message.receive != nullptr)

@@ -28,12 +28,14 @@ class FrameReceiver : public net::FrameSink {
   ~FrameReceiver() = default;
 
  private:
-  net::Landing on_message_header(net::PeerId id, Peer& peer, const wire::MessageHeader& header) noexcept;
-  net::Landing store(net::PeerId id, Peer& peer, const wire::MessageHeader& header) noexcept;
+  net::Landing on_message_header(net::PeerId id, Peer& peer, const wire::MessageHeader& header,
+                                 std::uint64_t stored) noexcept;
+  net::Landing store(net::PeerId id, Peer& peer, const wire::MessageHeader& header, std::uint64_t stored) noexcept;
   void on_payload(net::PeerId id, Peer& peer, ReceiveRequest& receive, const wire::MessageHeader& header) noexcept;
   const char* take_landed(net::PeerId id, ReceiveRequest& receive, const wire::MessageHeader& header) noexcept;
-  void on_message(net::PeerId id, const wire::MessageHeader& header) noexcept;
-  void on_stored(Message& message, const wire::MessageHeader& header, std::uint64_t address) noexcept;
+  void on_message(net::PeerId id, const wire::MessageHeader& header, std::uint64_t stored,
+                  std::uint64_t address) noexcept;
+  void on_stored(Message& message, std::uint64_t address) noexcept;
   void on_cancel(net::PeerId id, const wire::MessageHeader& header) noexcept;
   void take_credit(net::PeerId id, std::uint32_t credit) noexcept;
 

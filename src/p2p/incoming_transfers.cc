@@ -4,6 +4,8 @@
 #include <cinttypes>
 #include <utility>
 
+#include "base/tuning.h"
+
 namespace lapwing::p2p {
 
 IncomingTransfers::IncomingTransfers(Common& common, FrameSender& frames)
@@ -68,7 +70,7 @@ bool IncomingTransfers::pull_some(ReceiveRequest& receive) noexcept {
     fail(receive, peer.why.copy());
     return false;
   }
-  const std::uint64_t chunk = std::max<std::uint64_t>(common_.way_to(id).data_chunk, 64 * 1024);
+  const std::uint64_t chunk = std::max(common_.way_to(id).data_chunk, tuning().p2p_pull_chunk);
   const std::uint64_t bytes = std::min(chunk, receive.wanted_ - receive.received_);
   ContiguousWalk piece(receive.contiguous_ + receive.received_, bytes);
   ByteWalk& into = receive.walk_ ? static_cast<ByteWalk&>(*receive.walk_) : piece;
@@ -79,7 +81,7 @@ bool IncomingTransfers::pull_some(ReceiveRequest& receive) noexcept {
     return false;
   }
   receive.received_ += bytes;
-  common_.count_received(bytes);
+  common_.count_moved(bytes);
   if (receive.received_ < receive.wanted_) return true;
   const std::uint64_t sender_token = receive.sender_token_;
   complete(receive);
@@ -114,7 +116,7 @@ void IncomingTransfers::on_data(net::PeerId id, const wire::MessageHeader& heade
   ReceiveRequest* receive = receives_.find(header.receiver_token);
   if (receive == nullptr || receive->peer_ != id) return;
   receive->received_ += header.payload_bytes;
-  common_.count_received(header.payload_bytes);
+  common_.count_moved(header.payload_bytes);
   if (receive->received_ == receive->wanted_) complete(*receive);
 }
 

@@ -40,6 +40,7 @@ class IncomingTransfers {
 
   void complete(ReceiveRequest& receive) noexcept {
     receive.result().bytes = receive.received_;
+    common_.counters.bytes_received += receive.received_;
     if (receive.message_bytes_ > receive.capacity_ || receive.token_ != 0 || receive.walk_) [[unlikely]]
       wind_up(receive);
     common_.engine.finish(receive);

@@ -1,4 +1,4 @@
-// Floods of messages that nobody has asked for, and messages that are not simply received: cancel, probe.
+// Floods of messages that no receive has asked for, and messages that are not simply received: cancel, probe.
 #include <gtest/gtest.h>
 
 #include <algorithm>

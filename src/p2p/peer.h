@@ -62,10 +62,9 @@ struct Peer {
     return (credit & kInternalAccountBit) != 0 ? kInternalAccount : kUserAccount;
   }
 
-  // Whether it asks for answers and reads none. All that its credit lets it ask for may wait for a peer that computes.
+  // Whether it asks for answers and reads none. All that its credit lets it ask for may wait for a peer that computes. Never with kSome of them.
+  static constexpr std::uint64_t kSome = 4096;
   bool leaves_answers() const noexcept {
-    constexpr std::uint64_t kSome = 4096;
-    if (controls <= kSome) return false;
     const std::uint64_t units = incoming[kUserAccount].window + incoming[kInternalAccount].window;
     return controls > kSome + units / kEnvelopeUnits;
   }

@@ -86,8 +86,9 @@ void ReceivePath::start(ReceiveRequest& receive) noexcept {
   }
   Peer& peer = common_.peers[key.peer()];
   if (peer.lost) return transfers_.fail(receive, peer.why.copy());
-  post(receive, credit_.wanted_from(peer, account));
-  credit_.relieve(key.peer(), peer, account);
+  post(receive, peer.wanted[account]);
+  if (peer.incoming[account].exhausted()) [[unlikely]]
+    credit_.relieve(key.peer(), peer, account);
   lending_.offer(receive, key.peer(), peer);
 }
 
@@ -167,7 +168,6 @@ void ReceivePath::unpack(ReceiveRequest& receive, Message& message) noexcept {
   if (landing.walk != nullptr) landing.walk->scatter(message.payload(), landing.accepted);
   if (landing.base != nullptr) std::copy_n(message.payload(), landing.accepted, landing.base);
   receive.received_ += landing.accepted;
-  common_.counters.bytes_received += landing.accepted;
 }
 
 void ReceivePath::start_matched(ReceiveRequest& receive, Message* message) noexcept {

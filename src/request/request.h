@@ -39,7 +39,7 @@ class Request : public Object, public engine::Operation {
 
   bool persistent() const noexcept { return persistent_; }
   bool completed_by_program() const noexcept { return by_program_; }
-  // Stands behind many handles at once and is never destroyed: nobody counts its references.
+  // Stands behind many handles at once and is never destroyed: its references are not counted.
   bool shared() const noexcept { return shared_; }
   bool active() const noexcept { return active_; }
   void set_active(bool active) noexcept { active_ = active; }

@@ -51,7 +51,11 @@ class RequestWait final : public engine::WaitReason {
 
 // Blocks until `request` is done.
 inline void wait_in(const char* call, engine::Call& visit, Request& request) noexcept {
-  visit.wait_because<RequestWait>(request, call, request);
+  engine::Waiter waiter(1);
+  if (!visit.engine().watch(request, waiter)) return;
+  const RequestWait reason(call, request);
+  waiter.explain(reason);
+  visit.engine().wait(waiter);
 }
 
 }  // namespace lapwing::request

@@ -61,7 +61,7 @@ struct FrameHeader {
   constexpr std::uint64_t word(std::size_t index) const noexcept { return wire_word(words[index]); }
   constexpr void set_word(std::size_t index, std::uint64_t value) noexcept { words[index] = wire_word(value); }
   // The protocol's own.
-  constexpr std::uint64_t own(std::size_t index) const noexcept { return word(index + 2); }
+  constexpr std::uint64_t own(std::size_t index) const noexcept { return wire_word(words[index + 2]); }
   constexpr void set_own(std::size_t index, std::uint64_t value) noexcept { set_word(index + 2, value); }
 
   // Of a payload, at most kMaxPayloadBytes.
@@ -74,8 +74,8 @@ struct FrameHeader {
   constexpr void number(std::uint32_t sequence, std::uint32_t acknowledgement) noexcept {
     set_word(1, sequence | std::uint64_t{acknowledgement} << 32);
   }
-  constexpr std::uint64_t payload_bytes() const noexcept { return static_cast<std::uint32_t>(word(0)); }
-  constexpr std::uint8_t protocol() const noexcept { return static_cast<std::uint8_t>(word(0) >> 32); }
+  constexpr std::uint64_t payload_bytes() const noexcept { return static_cast<std::uint32_t>(wire_word(words[0])); }
+  constexpr std::uint8_t protocol() const noexcept { return static_cast<std::uint8_t>(wire_word(words[0]) >> 32); }
   constexpr bool is(Protocol of) const noexcept { return protocol() == static_cast<std::uint8_t>(of); }
   constexpr std::uint8_t flags() const noexcept { return static_cast<std::uint8_t>(word(0) >> 40); }
   constexpr std::uint16_t reserved() const noexcept { return static_cast<std::uint16_t>(word(0) >> 48); }
