@@ -50,7 +50,7 @@ void print_overview(const Settings& settings) {
               MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
   std::printf("  functions    %zu of %zu built; `lapwing info --coverage` lists the others\n", count_built(),
               std::size(kCoverage));
-  std::printf("  transports   %s\n", settings::TransportKind::print(settings.transports).c_str());
+  std::printf("  transports   %s\n", settings::NamesKind::print(settings.transports).c_str());
   std::printf("  settings     (`lapwing info --settings` explains them)\n");
   for (const SettingDescription& entry : entries) {
     std::printf("    %-28s %-16s %s\n", entry.name.c_str(), entry.value_text.empty() ? "-" : entry.value_text.c_str(),

@@ -56,19 +56,12 @@ constexpr std::array<std::pair<const char*, LogLevel>, 4> kLogWords{
 
 }  // namespace
 
-bool TransportKind::parse(std::string_view text, Value& value) {
-  Value result;
-  const bool valid = for_each_element(text, [&result](std::string_view name) {
-    if (name == "shm") result.shm = true;
-    if (name == "tcp") result.tcp = true;
-    return name == "self" || name == "shm" || name == "tcp";
-  });
-  if (valid) value = result;
-  return valid;
+bool NamesKind::parse(std::string_view text, Value& value) {
+  return !text.empty() && ListKind::parse(text, value);
 }
 
-std::string TransportKind::print(const Value& value) {
-  return std::string("self") + (value.shm ? ",shm" : "") + (value.tcp ? ",tcp" : "");
+std::string NamesKind::print(const Value& value) {
+  return ListKind::print(value);
 }
 
 bool ProgressKind::parse(std::string_view text, Value& value) {

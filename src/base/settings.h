@@ -22,12 +22,6 @@ namespace lapwing {
 enum class Progress { kThread, kPolling };
 enum class Choice { kAuto, kOn, kOff };
 
-struct TransportSet {
-  bool self = true;  // always: a rank reaches itself by self whatever the user lists
-  bool shm = false;
-  bool tcp = false;
-};
-
 // Inclusive; {0, 0} stands for any port.
 struct PortRange {
   std::uint16_t first = 0;
@@ -39,10 +33,11 @@ struct PortRange {
 // malformed text and then leaves `value` alone.
 namespace settings {
 
-struct TransportKind {
-  using Value = TransportSet;
+// Names, of which at least one: which there are is for others to say.
+struct NamesKind {
+  using Value = std::vector<std::string>;
   static constexpr const char* kUnit = "list";
-  static constexpr const char* kAllowed = "a comma-separated list of self, shm and tcp";
+  static constexpr const char* kAllowed = "a comma-separated list of names, at least one, without empty elements";
   static bool parse(std::string_view text, Value& value);
   static std::string print(const Value& value);
 };

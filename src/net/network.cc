@@ -25,7 +25,21 @@ Network::Network(engine::Engine& engine, const Sinks& sinks, const NetworkConfig
 
 Network::~Network() = default;
 
+// A name that no transport has.
+Status Network::check_names() const {
+  const std::span<const TransportKind> kinds = transport_kinds();
+  std::string all;
+  for (const TransportKind& kind : kinds) all += (all.empty() ? "" : ", ") + std::string(kind.name);
+  for (const std::string& name : config_.transports) {
+    const auto is_it = [&](const TransportKind& kind) { return name == kind.name; };
+    if (std::any_of(kinds.begin(), kinds.end(), is_it)) continue;
+    return Status::error(MPI_ERR_ARG, "LAPWING_TRANSPORTS names \"%s\", which is no transport: there are %s", name.c_str(), all.c_str());
+  }
+  return {};
+}
+
 Status Network::publish(wire::Card& card) {
+  LAPWING_TRY(check_names());
   card.set("version", std::to_string(wire::kVersion));
   card.set("host", config_.host_identity);
   card.set("name", config_.host_name);

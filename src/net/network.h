@@ -72,6 +72,7 @@ class Network {
     Capabilities capabilities;
   };
 
+  Status check_names() const;
   Status check_cards();
   Status attach_transports(const wire::CardBook& cards);
   void say_without(const char* transport, const Status& why, bool warn) const;

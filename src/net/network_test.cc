@@ -80,6 +80,15 @@ TEST_F(NetworkTest, SaysWhenAPeerCannotBeReached) {
   network.close();
 }
 
+TEST_F(NetworkTest, RefusesATransportThatThereIsNot) {
+  const engine::Call call(engine_);
+  config_.transports = {"self", "tpc"};
+  Network network(engine_, sink_, config_);
+  wire::Card card;
+  EXPECT_STREQ(network.publish(card).text(), "LAPWING_TRANSPORTS names \"tpc\", which is no transport: there are self, shm, tcp");
+  network.close();
+}
+
 TEST_F(NetworkTest, RefusesAnotherVersion) {
   const engine::Call call(engine_);
   config_.single_host = false;

@@ -114,7 +114,7 @@ class FrameSink {
   ~FrameSink() = default;
 };
 
-// Who takes the frames of which protocol. A frame of a protocol that has none here breaks the rules.
+// The sink of each protocol. A frame of a protocol that has none here breaks the rules.
 class Sinks {
  public:
   Sinks() noexcept;
@@ -152,8 +152,8 @@ class Transport : public engine::Source {
 
   // First step: opens what peers will need to reach this rank and writes it into this rank's card.
   virtual Status publish(wire::Card& card) = 0;
-  // Second step, after all cards were exchanged. Registers with the engine. Lazy: connects nobody who was not asked for, and
-  // where the launcher says that all ranks are on this host, reads nobody's card before.
+  // Second step, after all cards were exchanged. Registers with the engine. Lazy: connects to no peer before a frame is
+  // posted to it, and where the launcher says that all ranks are on this host, reads no card before.
   virtual Status attach(const wire::CardBook& cards) = 0;
   // Whether this transport can reach `peer`; valid after attach().
   virtual bool reaches(PeerId peer) const noexcept = 0;

@@ -49,7 +49,7 @@ void announce_job(const Process& process) {
       "transports %s; progress by %s; messages of up to %s (shm) and %s (tcp) travel without asking first; messages "
       "that "
       "no receive has asked for may take %s",
-      settings::TransportKind::print(settings.transports).c_str(),
+      settings::NamesKind::print(settings.transports).c_str(),
       settings.progress == Progress::kThread ? "the event thread" : "polling in MPI calls",
       bytes(settings.eager_limit_shm).c_str(), bytes(settings.eager_limit_tcp).c_str(),
       bytes(settings.unexpected_limit).c_str());

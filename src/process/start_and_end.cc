@@ -63,9 +63,7 @@ Status open_network(Process& process) {
   config.self = process.self_id();
   config.processes = &process.table;
   config.size = static_cast<std::uint32_t>(job.size());
-  config.transports.clear();
-  if (process.settings.transports.shm) config.transports.emplace_back("shm");
-  if (process.settings.transports.tcp) config.transports.emplace_back("tcp");
+  config.transports = process.settings.transports;
   config.single_host = job.single_host();
   config.job_secret = job.secret();
   config.host_identity = job.host_identity();

@@ -88,9 +88,9 @@ class Handshake {
  public:
   enum class State {
     kHello,      // acceptor: waits for Hello
-    kChallenge,  // connector: Hello is out; nobody has proven anything
+    kChallenge,  // connector: Hello is out; neither side has proven anything
     kResponse,   // acceptor: Challenge is out
-    kVerdict,    // connector: the peer is who it claims to be and our Response is out: the peer may decide at any time
+    kVerdict,    // connector: the peer is the rank that it claims to be and our Response is out: the peer may decide at any time
     kProven,     // acceptor: the peer is proven; decide() is due
     kAccepted,   // frames may flow
     kDuplicate,  // connector: wait for the peer's connection instead

@@ -123,7 +123,7 @@ TEST_F(HandshakeTest, AnAcceptorWithoutTheSecretIsNoticed) {
   challenge.back() ^= std::byte{1};
   feed(a, challenge);
   EXPECT_EQ(a.state(), State::kFailed);
-  EXPECT_EQ(a.output_bytes(), 0u) << "no proof may go to whoever answers there";
+  EXPECT_EQ(a.output_bytes(), 0u) << "no proof may go to a program that happens to answer there";
 }
 
 TEST_F(HandshakeTest, AConnectorWithoutTheSecretIsNoticed) {

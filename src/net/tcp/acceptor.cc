@@ -216,7 +216,7 @@ std::unique_ptr<Connection> Acceptor::take(Connection& connection) noexcept {
   std::unique_ptr<Connection> taken = std::move(*found);
   strangers_.erase(found);
   admission_.leave(taken.get());
-  // Somebody else may come in now: not from here, where one is on the way out.
+  // Another connection may come in now: not from here, where one is on the way out.
   if (std::exchange(full_, false)) shared_.engine.set_timer(resume_, shared_.engine.clock().now());
   return taken;
 }

@@ -6,8 +6,8 @@
 //                      peers is served in turn. The oldest that has said nothing gets kGrace, then it makes room: of the source with
 //                      the most inside. So a queue of silent connections moves on at kMostKnown / kGrace = 25,600 a second.
 //   other sources      up to kMostUnknown, and kMostPerSource of each (of IPv6: of each /64 network). One more takes the place of
-//                      the oldest of its own source, at once, so that a flood never makes anybody wait outside.
-//   greeted            the connection has named the job, which only members and those who listened to them can. It is thrown
+//                      the oldest of its own source, at once, so that a flood never makes a peer wait outside.
+//   greeted            the connection has named the job, which only members of the job can, and eavesdroppers. It is thrown
 //                      out last, and only after kGraceOfGreeted.
 //
 // A peer that was thrown out tries again (connector.h). Cost: a few scans of those inside.
@@ -35,7 +35,7 @@ class Admission {
   // Peers may come from this address.
   void expect(const Address& address);
 
-  // Whether to accept a connection now. If not, `again` is when to ask again; somebody's leaving is another time.
+  // Whether to accept a connection now. If not, `again` is when to ask again; when a guest leaves is another time.
   // If so, `instead` may name a guest that has to leave first.
   bool may_accept(std::int64_t now, Guest& instead, std::int64_t& again) const noexcept;
   // A connection was accepted. May name a guest that has to leave for it.

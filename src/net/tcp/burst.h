@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "base/tuning.h"
+
 namespace lapwing::net::tcp {
 
 class Burst {
@@ -14,9 +16,9 @@ class Burst {
 
   // Whether a frame that is posted now waits. `small`: it may.
   bool joins(std::int64_t now, bool small) noexcept {
-    length_ = now - last_post_ <= kGap && !ended_ ? length_ + 1 : 0;
+    length_ = now - last_post_ <= tuning().tcp_burst_gap && !ended_ ? length_ + 1 : 0;
     ended_ = false;
-    if (!small || length_ < kSentAtOnce || kept_back_ == kMostKeptBack) return false;
+    if (!small || length_ < kSentAtOnce || kept_back_ >= tuning().tcp_burst_frames) return false;
     last_post_ = now;
     ++kept_back_;
     return true;
@@ -29,9 +31,7 @@ class Burst {
   bool keeps_back() const noexcept { return kept_back_ > 0; }
 
  private:
-  static constexpr std::int64_t kGap = 5'000;  // ns from the end of one post of a burst to the next, at most
   static constexpr unsigned kSentAtOnce = 1;
-  static constexpr unsigned kMostKeptBack = 128;
 
   std::int64_t last_post_ = 0;  // when the last post ended, ns
   unsigned length_ = 0;

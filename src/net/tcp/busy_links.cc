@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/delay_point.h"
+#include "base/tuning.h"
 #include "net/tcp/link.h"
 
 namespace lapwing::net::tcp {
@@ -11,11 +12,11 @@ void BusyLinks::touch(Link& link) noexcept {
   for (Entry& busy : links_) {
     if (busy.link == &link) {
       busy.polls_in_vain = 0;
-      if (++calm_ >= kCalm) too_many_ = false;
+      if (++calm_ >= tuning().tcp_calm_messages) too_many_ = false;
       return;
     }
   }
-  if (links_.size() < kMost) {
+  if (links_.size() < tuning().tcp_busy_links) {
     links_.push_back({&link, 0, 0});
     return;
   }
@@ -86,11 +87,11 @@ bool BusyLinks::poll() noexcept {
     }
     if (came) {
       links_[i].polls_in_vain = 0;
-      if (++links_[i].finds > kSteady && !armed_) {
+      if (++links_[i].finds > tuning().tcp_steady_polls && !armed_) {
         end_rest();
         some_outside_ |= link->leave_port();
       }
-    } else if (links_[i].polls_in_vain >= kPatience && !at_rest_ && link->come_back_to_port()) {
+    } else if (links_[i].polls_in_vain >= tuning().tcp_polls_in_vain && !at_rest_ && link->come_back_to_port()) {
       link->end_rest();
       links_.erase(links_.begin() + static_cast<std::ptrdiff_t>(i));
       --i;

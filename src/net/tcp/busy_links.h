@@ -46,11 +46,6 @@ class BusyLinks {
   bool too_many() const noexcept { return too_many_; }
 
  private:
-  // To read a socket costs a system call, and the event port tells of all of them with one: only a few are worth it.
-  static constexpr std::size_t kMost = 4;
-  static constexpr unsigned kPatience = 256;  // polls in vain before a link is left to the event port
-  static constexpr unsigned kCalm = 64;       // messages in a row on few links, and they are read directly again
-  static constexpr unsigned kSteady = 32;     // polls that found something before a link leaves the port
   struct Entry {
     Link* link;
     unsigned polls_in_vain;

@@ -38,7 +38,7 @@ class Connection final : public engine::FdHandler {
   bool wants_writable() const noexcept { return wants_writable_; }
   // Asks for readiness that was announced once already and not used up.
   void announce_again() noexcept;
-  // Outside the port nothing is announced: for a socket that is looked at directly all the time. Who comes back is told what is there.
+  // Outside the port nothing is announced: for a socket that is read directly all the time. After coming back what is there is announced.
   bool outside_port() const noexcept { return outside_port_; }
   void leave_port() noexcept;
   bool come_back() noexcept;

@@ -135,7 +135,7 @@ void Connector::advance() noexcept {
   wire::Handshake& handshake = connection_->handshake();
   if (step == Connection::Step::kClosed) return closed_by_peer();
   if (step == Connection::Step::kWaiting) {
-    // The peer is who it should be, and alive. What it still has to say takes as long as it takes.
+    // The peer is the one it should be, and alive. What it still has to say takes as long as it takes.
     if (handshake.state() == State::kVerdict) connection_->clear_deadline();
     return;
   }
@@ -185,7 +185,7 @@ void Connector::on_deadline(Connection& connection) noexcept {
   if (!connected_) return give_up_candidate(no_answer_within(share_));
   if (silent_ == kNone) {
     silent_ = current_;
-    // Nobody else to try: stay with this connection.
+    // No other address to try: stay with this connection.
     if (current_ + 1 == candidates_.size()) return be_patient();
   }
   give_up_candidate("connected, but " + no_answer_within(share_));

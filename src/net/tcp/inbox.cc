@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "base/tuning.h"
+
 namespace lapwing::net::tcp {
 
 namespace {
@@ -25,10 +27,10 @@ ssize_t receive_into(int fd, iovec* segments, std::size_t count) noexcept {
 Inbox::Result Inbox::receive(int fd, std::byte* scratch, std::size_t scratch_bytes,
                              engine::SystemCalls& calls) noexcept {
   std::uint64_t received = 0;
-  for (unsigned read = 0; read < kTurnReads && received < kTurnBytes; ++read) {
+  for (unsigned read = 0; read < tuning().tcp_reads_per_turn && received < tuning().tcp_most_per_turn; ++read) {
     iovec segments[kMaxSegments + 1];
     std::uint64_t direct = 0;
-    std::size_t count = assembly_.segments(segments, kMaxSegments, kDirectBytes, direct);
+    std::size_t count = assembly_.segments(segments, kMaxSegments, tuning().tcp_read_directly, direct);
     std::uint64_t asked = direct;
     // What follows the payload, usually the next header, comes along with the same system call.
     if (direct == 0 || direct == assembly_.landing().accepted - assembly_.front()) {
@@ -62,7 +64,7 @@ Inbox::Result Inbox::receive(int fd, std::byte* scratch, std::size_t scratch_byt
 
 // Behind a long payload there is probably another one: of it only the header, because what is read ahead has to be copied.
 std::size_t Inbox::worth_reading_ahead(std::uint64_t direct) const noexcept {
-  if (header_.payload_bytes() < kDirectBytes) return std::numeric_limits<std::size_t>::max();
+  if (header_.payload_bytes() < tuning().tcp_read_directly) return std::numeric_limits<std::size_t>::max();
   const std::uint64_t rest = direct == 0 ? missing() : 0;
   return static_cast<std::size_t>(rest) + wire::kHeaderBytes;
 }

@@ -50,9 +50,6 @@ class Inbox {
 
  private:
   static constexpr std::size_t kMaxSegments = 64;
-  static constexpr std::uint64_t kDirectBytes = 8 << 10;  // from here on a second copy costs more than an iovec
-  static constexpr std::uint64_t kTurnBytes = 4 << 20;    // per receive()
-  static constexpr unsigned kTurnReads = 16;
 
   std::size_t worth_reading_ahead(std::uint64_t direct) const noexcept;
   std::size_t take_header(const std::byte* bytes, std::size_t count) noexcept;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/tuning.h"
 #include "net/tcp/candidates.h"
 #include "net/tcp/link.h"
 
@@ -12,7 +13,6 @@ namespace lapwing::net::tcp {
 namespace {
 
 constexpr int kMostReadsAtClose = 1024;  // of a scratch buffer each; a peer that still sends then is not waited for
-constexpr std::int64_t kRetryPause = 200'000'000;  // ns between two attempts to resume, of all addresses each
 
 bool wants_to_resume(Choice choice, bool same_host) noexcept {
   return choice == Choice::kOn || (choice == Choice::kAuto && !same_host);
@@ -192,7 +192,7 @@ void Link::resuming_failed() noexcept {
   last_try_ = std::move(failure_);
   connector_.reset();
   const std::int64_t now = shared_.engine.clock().now();
-  shared_.engine.set_timer(resume_, std::min(now + kRetryPause, unreached_since_ + shared_.liveness_monitor.patience()));
+  shared_.engine.set_timer(resume_, std::min(now + tuning().tcp_retry_pause, unreached_since_ + shared_.liveness_monitor.patience()));
 }
 
 // It is time to try again, or to give up.

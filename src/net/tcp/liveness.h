@@ -1,6 +1,6 @@
 // When a host that does not answer counts as gone: after `patience` (LAPWING_PEER_TIMEOUT), on an idle connection as on a busy one. A
-// break that is shorter is survived; a host that has gone is told within half as long again. Pure arithmetic: who asks the kernel is
-// Socket, who acts is LivenessMonitor.
+// break that is shorter is survived; a host that has gone is told within half as long again. Pure arithmetic: Socket
+// asks the kernel, and LivenessMonitor acts.
 #pragma once
 
 #include <cstdint>

@@ -5,17 +5,14 @@
 #include <cstring>
 #include <utility>
 
+#include "base/tuning.h"
+
 namespace lapwing::net::tcp {
 namespace {
 
-constexpr std::size_t kCopies = 16 << 10;       // of small frames that wait for the socket
-constexpr std::size_t kKeptCopies = 256 << 10;  // ... and for their acknowledgement
-constexpr std::size_t kReserve = 1 << 10;       // ... of which, for frames of the channel itself: an acknowledgement must never wait for one
-constexpr std::uint64_t kMostKept = 4 << 20;    // bytes of copies that give memory back to a thread that waits for it
-constexpr std::uint64_t kPiece = 64 << 10;      // of such a copy, between two looks at the sockets
-// An acknowledgement is asked for when so much of either has been sent. Each costs the receiver a system call, and what it is owed lies here.
-constexpr std::uint64_t kAskEvery = kMostKept / 4;
-constexpr std::uint64_t kAskEveryCopies = kKeptCopies / 4;
+constexpr std::size_t kReserve = 1 << 10;  // of the copies, for frames of the channel itself: an acknowledgement must never wait for one
+// An acknowledgement is asked for when so much of what can be kept has been sent. Each costs the receiver a system call.
+constexpr std::uint64_t kAskedPerBound = 4;
 
 wire::FrameHeader load_header(const std::byte* from) noexcept {
   wire::FrameHeader header;
@@ -32,7 +29,7 @@ void SendQueue::number(wire::FrameHeader& header, bool copied) noexcept {
     const std::uint64_t bytes = wire::kHeaderBytes + header.payload_bytes();
     unasked_ += bytes;
     if (copied) unasked_copies_ += bytes;
-    const bool asks = unasked_ >= kAskEvery || unasked_copies_ >= kAskEveryCopies;
+    const bool asks = kAskedPerBound * unasked_ >= tuning().tcp_most_kept || kAskedPerBound * unasked_copies_ >= copies_.capacity();
     header.set_flags(asks ? wire::kFlagAcknowledge : 0);
     if (asks) unasked_ = unasked_copies_ = 0;
   }
@@ -103,7 +100,7 @@ Status SendQueue::begin(std::uint64_t peer_expects, bool keeps) {
   LAPWING_TRY(channel_.up(peer_expects));
   if (!release())
     return Status::error(MPI_ERR_OTHER, "it expects frame %" PRIu64 " next, and the one before has not left", peer_expects);
-  if (keeps != keeps_ || copies_.capacity() == 0) copies_.set_capacity(keeps ? kKeptCopies : kCopies);
+  if (keeps != keeps_ || copies_.capacity() == 0) copies_.set_capacity(keeps ? tuning().tcp_kept_copies : tuning().tcp_copies);
   keeps_ = keeps;
   unsent_ = first_borrowed_ = 0;
   unasked_ = unasked_copies_ = 0;
@@ -172,11 +169,11 @@ bool SendQueue::copy_kept() noexcept {
   if (entry == nullptr) return false;
   const std::uint64_t payload = entry->payload_bytes();
   if (!entry->copy) {
-    if (bytes_kept_ + payload > kMostKept) return false;
+    if (bytes_kept_ + payload > tuning().tcp_most_kept) return false;
     entry->copy = std::make_unique_for_overwrite<std::byte[]>(payload);
     bytes_kept_ += payload;
   }
-  const std::uint64_t piece = std::min(payload - entry->bytes_copied, kPiece);
+  const std::uint64_t piece = std::min(payload - entry->bytes_copied, tuning().tcp_copy_piece);
   std::byte* to = &entry->copy[entry->bytes_copied];
   if (entry->walk != nullptr) {
     const std::uint64_t position = entry->walk->position();  // a later frame may be on its way from there

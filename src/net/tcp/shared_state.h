@@ -24,7 +24,7 @@ struct TcpOptions {
   PeerId self;
   std::uint32_t size = 1;  // of the own job
   const runtime::ProcessTable* processes = nullptr;
-  std::string job_secret;     // empty: nobody may connect
+  std::string job_secret;     // empty: no peer may connect
   std::string host_identity;  // equal to a card's "host": that peer is reached by loopback
   std::string host_name;      // for messages
   bool single_host = false;   // all ranks run here: listen on loopback alone
@@ -33,7 +33,7 @@ struct TcpOptions {
   std::uint16_t first_port = 0;         // LAPWING_TCP_PORTS; 0: any
   std::uint16_t last_port = 0;
   std::int64_t connect_timeout = 10'000'000'000;   // ns, for all addresses of a peer together
-  std::int64_t handshake_timeout = 5'000'000'000;  // ns, for whoever connects to this rank
+  std::int64_t handshake_timeout = 5'000'000'000;  // ns, for a connection that is made to this rank
   std::int64_t peer_timeout = 60'000'000'000;      // ns, for a host that does not answer any more
   Choice resume = Choice::kOff;                    // LAPWING_RESUME
   std::uint32_t frame_limit = static_cast<std::uint32_t>(wire::kMaxPayloadBytes);  // payload bytes that this rank takes

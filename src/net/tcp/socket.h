@@ -47,7 +47,7 @@ class Socket {
   // Each returns 0 or an errno value. connect() may leave the connection under way (EINPROGRESS counts as 0).
   static int listen(const Address& address, Socket& socket) noexcept;
   static int connect(const Address& address, Socket& socket) noexcept;
-  // EAGAIN: nobody waits to be accepted.
+  // EAGAIN: no connection waits to be accepted.
   int accept(Socket& accepted, Address& peer) const noexcept;
 
   // Has the kernel watch over the other side's host.

@@ -142,7 +142,7 @@ TEST_F(TcpBusyTest, ABusyLinkIsAnnouncedOnlyToWhoSleeps) {
   for (int i = 0; i < 100; ++i) {
     TestOp another(i);
     low().post(1, another);
-    EXPECT_TRUE(announced(10'000)) << "whoever looks in, somebody sleeps";
+    EXPECT_TRUE(announced(10'000)) << "a thread sleeps, whatever polls";
     high().turn();
   }
 }

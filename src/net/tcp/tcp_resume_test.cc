@@ -69,9 +69,9 @@ class TcpResumeTest : public TcpTest {
     return found;
   }
   static void reset(int fd) {
-    sockaddr_storage nobody{};
-    nobody.ss_family = AF_UNSPEC;
-    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&nobody), sizeof(sockaddr_in)), 0) << std::strerror(errno);
+    sockaddr_storage nowhere{};
+    nowhere.ss_family = AF_UNSPEC;
+    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&nowhere), sizeof(sockaddr_in)), 0) << std::strerror(errno);
   }
   // `end`: which of two.
   static void cut(Cut how, std::size_t end) {

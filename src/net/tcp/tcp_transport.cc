@@ -5,17 +5,13 @@
 #include <utility>
 
 #include "base/settings.h"
+#include "base/tuning.h"
 #include "net/tcp/interfaces.h"
 
 namespace lapwing::net {
 
 namespace {
 
-// Large enough that a header costs nothing, small enough that other messages to the same peer need not wait long behind
-// it. With its header it fills eight packets of the loopback interface (IPv6; IPv4's hold 19 bytes more): a few bytes more, and each
-// frame would take a ninth, which costs as much as a whole one, 4 us.
-constexpr std::uint64_t kLoopbackPacket = 65'464;
-constexpr std::uint64_t kDataChunk = 8 * kLoopbackPacket - wire::kHeaderBytes;
 constexpr const char* kCardKey = "tcp";
 
 TcpOptions options_from(const NetworkConfig& config) {
@@ -55,7 +51,7 @@ TcpTransport::~TcpTransport() {
 
 Status TcpTransport::publish(wire::Card& card) {
   shared_.interfaces = tcp::list_interfaces();
-  if (shared_.options.size < 2 || shared_.options.job_secret.empty()) return {};  // nobody is there to connect
+  if (shared_.options.size < 2 || shared_.options.job_secret.empty()) return {};  // there is no peer to connect
   LAPWING_TRY(shared_.key.set(shared_.options.job_secret));
   std::vector<tcp::Interface> listened = tcp::loopback_interfaces(shared_.interfaces);
   if (listened.size() > 1) listened.resize(1);
@@ -112,7 +108,7 @@ bool TcpTransport::reaches(PeerId peer) const noexcept {
 Capabilities TcpTransport::capabilities(PeerId) const noexcept {
   Capabilities capabilities;
   capabilities.eager_limit = std::min<std::uint64_t>(shared_.options.eager_limit, wire::kLeastFrameLimit);
-  capabilities.data_chunk = kDataChunk;
+  capabilities.data_chunk = tuning().tcp_data_chunk;
   capabilities.urgent_bytes = tcp::kRestWatermark;
   return capabilities;
 }
@@ -198,8 +194,7 @@ bool TcpTransport::poll() noexcept {
 
 // When nothing else moves, so that it does not hold up what arrives; and before long in any case.
 void TcpTransport::acknowledge(bool moved) noexcept {
-  constexpr unsigned kMostPolls = 8;
-  if (moved && ++polls_owing_ < kMostPolls) return;
+  if (moved && ++polls_owing_ < tuning().tcp_polls_owing) return;
   polls_owing_ = 0;
   while (!shared_.owing.empty()) shared_.owing.back()->acknowledge();
 }

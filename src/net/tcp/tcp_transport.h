@@ -3,7 +3,7 @@
 // lock held, on whichever thread drives the engine.
 //
 //   Acceptor   listens, and turns strangers into proven peers or drops them
-//   Link        one per peer: state, Outbox, Inbox, and who wins when both connect at once
+//   Link        one per peer: state, Outbox, Inbox, and which connection wins when both connect at once
 //   Connector      makes a link's connection: addresses, deadlines, the diagnosis
 //   BusyLinks    which links poll() reads without asking the event port
 #pragma once
@@ -56,7 +56,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   const TcpCounters& counters() const noexcept { return shared_.counters; }
   // How many connections are inside that have not proven anything.
   std::size_t strangers() const noexcept { return acceptor_.strangers(); }
-  // For tests and for describing a hang; kIdle where nobody has asked for the peer.
+  // For tests and for describing a hang; kIdle where no frame was posted to the peer.
   tcp::Link::State link_state(PeerId peer) const noexcept;
 
  private:
@@ -71,7 +71,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   tcp::SharedState shared_;
   tcp::Acceptor acceptor_;
   SparseTable<std::unique_ptr<tcp::Link>> links_;
-  std::vector<bool> offered_;  // who published addresses; empty: everybody (on a single host nobody asks)
+  std::vector<bool> offered_;  // which peers have published addresses; empty: all (on a single host it is not asked)
   tcp::WatchedHosts hosts_;    // likewise
   unsigned polls_owing_ = 0;   // polls since an acknowledgement is owed
   bool attached_ = false;

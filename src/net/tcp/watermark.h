@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
+#include "base/tuning.h"
 #include "net/tcp/socket.h"
 #include "net/transport.h"
 
@@ -32,7 +34,7 @@ class Watermark {
   }
   // A thread is about to sleep. `at_once`: the application waits.
   void sleep(const Socket& socket, std::uint64_t missing, bool at_once) noexcept {
-    if (missing >= kSmallRest) set(socket, at_once ? 1 : next_piece(missing, socket.receive_buffer()));
+    if (missing >= tuning().tcp_small_rest) set(socket, at_once ? 1 : next_piece(missing, socket.receive_buffer()));
   }
   // The watermark never stays above what is missing of a frame. True when a frame is arriving that had better not be hidden.
   bool received(const Socket& socket, std::uint64_t missing) noexcept {
@@ -47,11 +49,11 @@ class Watermark {
   }
 
  private:
-  static constexpr std::uint64_t kLargestPiece = 256 << 10, kLastPiece = 64 << 10, kSmallRest = 16 << 10;
   static constexpr std::uint64_t kPiecesPerBuffer = 4;
 
   static std::uint64_t next_piece(std::uint64_t missing, std::uint64_t buffer) noexcept {
-    const std::uint64_t wanted = missing <= kLastPiece ? missing : std::clamp(missing / 2, kLastPiece, kLargestPiece);
+    const std::uint64_t last = tuning().tcp_last_piece, largest = std::max(last, tuning().tcp_largest_piece);
+    const std::uint64_t wanted = missing <= last ? missing : std::clamp(missing / 2, last, largest);
     return std::max<std::uint64_t>(std::min(wanted, buffer / kPiecesPerBuffer), 1);
   }
   // The kernel announces at once what is there already.
