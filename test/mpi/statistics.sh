@@ -23,13 +23,13 @@ for transport in shm tcp; do
     [ "$(grep -c "^lapwing: rank $rank: " "$work/log")" -eq 4 ] || die "the block of rank $rank over $transport"
   done
   [ "$(grep -c "^lapwing: all 3 ranks: " "$work/log")" -eq 4 ] || die "the block of all ranks over $transport"
-  for text in "messages sent" "bytes moved" "waits slept" "wake-ups" "system calls" "receive,"; do
+  for text in "messages sent" "bytes moved" "waits slept" "wake-ups" "system calls" "recvmsg,"; do
     sum=$(numbers "rank [0-9]*" "$text" | awk '{ sum += $1 } END { print sum }')
     [ -n "$sum" ] && [ "$(numbers "all 3 ranks" "$text")" = "$sum" ] || die "'$text' of all ranks over $transport: not $sum"
   done
   [ "$(numbers "all 3 ranks" "messages sent")" -gt 0 ] || die "no message was counted over $transport"
 done
-[ "$(numbers "all 3 ranks" "send,")" -gt 0 ] || die "no system call was counted for what TCP sent"
+[ "$(numbers "all 3 ranks" "sendmsg,")" -gt 0 ] || die "no system call was counted for what TCP sent"
 
 # A rank that has no statistics leaves the others with theirs.
 LAPWING_TRANSPORTS=self,tcp timeout 60 "$mpiexec" -n 1 env LAPWING_STATS=1 "$program" : -n 1 "$program" >"$work/log" 2>&1 || die "one of two ranks"
