@@ -181,7 +181,7 @@ bool SendQueue::copy_kept() noexcept {
     entry->walk->gather(to, piece);
     entry->walk->seek(position);
   } else {
-    std::memcpy(to, entry->data + entry->bytes_copied, piece);
+    std::copy_n(entry->data + entry->bytes_copied, piece, to);  // a frame without payload has no data
   }
   entry->bytes_copied += piece;
   if (entry->bytes_copied < payload) return true;
