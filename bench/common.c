@@ -120,6 +120,32 @@ void default_sizes(Sizes* sizes, const char* list, const char* quick_list) {
   if (sizes->count == 0) parse_sizes(quick ? quick_list : list, sizes);
 }
 
+/* ---- Drawing cells ---- */
+
+/* splitmix64 */
+static uint64_t next_random(uint64_t* state) {
+  uint64_t z = *state += 0x9E3779B97F4A7C15u;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+static int by_number(const void* a, const void* b) {
+  return *(const int*)a - *(const int*)b;
+}
+
+int draw_sample(int* numbers, int count, int wanted, unsigned seed) {
+  const int chosen = wanted < count ? wanted : count;
+  uint64_t state = seed;
+  for (int i = 0; i < count; ++i) numbers[i] = i;
+  for (int i = 0; i < chosen; ++i) {
+    const int other = i + (int)(next_random(&state) % (uint64_t)(count - i)), number = numbers[i];
+    numbers[i] = numbers[other], numbers[other] = number;
+  }
+  qsort(numbers, (size_t)chosen, sizeof *numbers, by_number);
+  return chosen;
+}
+
 /* ---- Samples and results ---- */
 
 void add_sample(Samples* samples, double value) {

@@ -49,6 +49,11 @@ bool parse_sizes(const char* list, Sizes* sizes);
 /* What the command line chose, else the sizes of one of the lists. */
 void default_sizes(Sizes* sizes, const char* list, const char* quick_list);
 
+/* ---- Drawing cells ---- */
+
+/* Some of the numbers below `count`, `wanted` or all, in order; returns how many. The same draw on every machine. */
+int draw_sample(int* numbers, int count, int wanted, unsigned seed);
+
 /* ---- Samples and results ---- */
 
 typedef struct {

@@ -65,8 +65,8 @@ def targets_table(machines: List[Results]) -> str:
 def shares_table(machines: List[Results]) -> str:
     body = []
     for i, found in enumerate(machines, 1):
-        for transport, group in sweep.transports(sweep.cells(found)).items():
-            body.append([f"{i}", PLACES[transport], *map(escape, sweep.share_row("all", group)[1:])])
+        for place, group in sweep.places(sweep.cells(found)).items():
+            body.append([f"{i}", sweep.name_of(place), *map(escape, sweep.share_row("all", group)[1:])])
     return page.rows_of(["machine", "", *sweep.SHARES_HEAD[1:]], body) if body else ""
 
 
@@ -140,7 +140,7 @@ def text(machines: List[Results]) -> str:
     parts = []
     for i, found in enumerate(machines, 1):
         parts += [name_of(i, found), verdicts.text(found)]
-        for transport, group in sweep.transports(sweep.cells(found)).items():
+        for place, group in sweep.places(sweep.cells(found)).items():
             rows = [sweep.SHARES_HEAD] + sweep.share_rows(group)
-            parts.append(f"sweep, {PLACES[transport]}\n" + table.align(rows))
+            parts.append(sweep.name_of(place) + "\n" + table.align(rows))
     return "\n\n".join(filter(None, parts))

@@ -67,9 +67,9 @@ def parser() -> argparse.ArgumentParser:
         "--candidates", default="", metavar="LIST", help="only these; patterns such as 'openmpi-*' are fine"
     )
     result.add_argument("--ranks", default="", metavar="LIST", help="numbers of ranks, instead of the question's own")
-    result.add_argument("--seed", type=positive(int), metavar="NUMBER", help="sweep: of the sample of cells (1)")
-    result.add_argument("--cells", type=positive(int), metavar="COUNT", help="sweep: how many cells (60)")
-    result.add_argument("--full", action="store_true", help="sweep: all cells")
+    result.add_argument("--seed", type=positive(int), metavar="NUMBER", help="sweep, collectives: of the sample of cells (1)")
+    result.add_argument("--cells", type=positive(int), metavar="COUNT", help="sweep, collectives: how many cells (60)")
+    result.add_argument("--full", action="store_true", help="sweep, collectives: all cells")
     result.add_argument(
         "--lab", action="store_true", help="across two emulated hosts at 1 Gbit/s (root and iproute2 needed)"
     )
@@ -197,7 +197,7 @@ def sample_words(options, questions: list) -> tuple:
     words = ("--seed", options.seed), ("--cells", options.cells or (ALL_CELLS if options.full else None))
     chosen = tuple(str(word) for pair in words if pair[1] for word in pair)
     if chosen and not any(question.sampled for question in questions):
-        raise BenchError("--seed, --cells and --full belong to sweep, which is not asked here")
+        raise BenchError("--seed, --cells and --full belong to sweep and collectives, which are not asked here")
     return chosen
 
 

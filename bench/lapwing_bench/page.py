@@ -174,18 +174,19 @@ def grid_cell(each: sweep.Cell, found: Results) -> str:
     return f'<td style="background:{sweep.colour(each.ratio.value)}" title="{escape(title)}">{each.ratio.value:.2f}</td>'
 
 
-def grid_table(group: List[sweep.Cell], found: Results) -> str:
+def grid_table(habit: str, group: List[sweep.Cell], found: Results) -> str:
     names = sweep.columns_of(group)
     body = [
         [sweep.size_text(size)] + [grid_cell(row[name], found) if name in row else "" for name in names]
         for size, row in sweep.grid_of(group).items()
     ]
-    return rows_of(["size"] + [escape(name) for name in names], body)
+    title = f"<p><b>{escape(habit)}</b></p>" if habit else ""
+    return title + rows_of(["size"] + [escape(sweep.head(name, habit)) for name in names], body)
 
 
-def sweep_part(transport: str, found: Results) -> str:
+def sweep_part(place: sweep.Place, found: Results) -> str:
     """A sample: shares, the grid of ratios, and what is far above 1."""
-    group = sweep.transports(sweep.cells(found)).get(transport, [])
+    group = sweep.places(sweep.cells(found)).get(place, [])
     if not group:
         return "<p>No peer was asked, so there are no ratios.</p>"
     lost = [list(map(escape, row)) for row in sweep.lost_rows(group, found)]
@@ -193,7 +194,7 @@ def sweep_part(transport: str, found: Results) -> str:
         rows_of(list(map(escape, sweep.SHARES_HEAD)), [list(map(escape, row)) for row in sweep.share_rows(group)])
         + "<p>Lapwing over the best peer in each cell: green, Lapwing is faster; red, the peer. The intervals are those"
         " of the bootstrap over the turns.</p>"
-        + grid_table(group, found)
+        + "".join(grid_table(habit, part, found) for habit, part in sweep.grids(group).items())
         + (rows_of(sweep.LOST_HEAD, lost) if lost else "<p>No cell is above 1.15.</p>")
     )
 
@@ -224,7 +225,7 @@ def question_part(name: str, blocks: List[List[Series]], found: Results, folder:
                 f'<img alt="{escape(name)}, {escape(PLACES[transport])}" src="data:image/svg+xml;base64,{data}">'
             )
         if is_sampled(name):
-            parts.append(sweep_part(transport, found))
+            parts.append(sweep_part((name, transport), found))
         parts.append(figures_part(group, found))
     return "\n".join(parts)
 

@@ -34,6 +34,7 @@ class Question:
     peers_up_to: int = 0  # more ranks than this only for Lapwing; 0: no limit
     beside_peers: bool = False  # named alone, it is put to the peers that are installed, too
     sampled: bool = False  # of many cells a sample is measured; --seed, --cells and --full choose it
+    by_cores: bool = False  # on near and on far cores, where there are both
 
 
 QUESTIONS = {
@@ -124,7 +125,26 @@ QUESTIONS = {
             turns=5,
             beside_peers=True,
             sampled=True,
+            by_cores=True,
             seconds=6,
+            quick_seconds=3,
+        ),
+        Question(
+            "collectives",
+            "How long does each blocking collective take, alone?",
+            "Every blocking collective from MPI_Bcast to MPI_Barrier, at every 2^k and 3·2^k from 8 B to 1 MiB: one call after"
+            " the other from a fixed root and from a rotating one, each after a barrier, and each after computing. The time"
+            " from the last rank's call to the last rank's return. The figure is Lapwing over the best peer in each cell."
+            " Paper 5 (non-blocking collectives) measures the same operations.",
+            without_polling(SHM + TCP),
+            lab=without_polling(LAB),
+            lab_options=("--most", "65536"),
+            ranks=(2, 3, 4, 8, 16),
+            quick_ranks=(2, 4),
+            turns=5,
+            beside_peers=True,
+            sampled=True,
+            seconds=8,
             quick_seconds=3,
         ),
         Question(

@@ -61,10 +61,10 @@ def machine_rows(found: Results) -> List[List[str]]:
 def with_losses(tables: Dict[str, str], found: Results) -> Dict[str, str]:
     """Below the shares of a sample the cells that are lost by far."""
     result = dict(tables)
-    for transport, group in sweep.transports(sweep.cells(found)).items():
+    for (question, transport), group in sweep.places(sweep.cells(found)).items():
         lost = sweep.lost_rows(group, found)
         if lost:
-            result[f"{group[0].series.question}-{transport}"] += "\n" + markdown.lines([sweep.LOST_HEAD] + lost)
+            result[f"{question}-{transport}"] += "\n" + markdown.lines([sweep.LOST_HEAD] + lost)
     return result
 
 

@@ -64,8 +64,8 @@ def plan(questions: List[Question], chosen: dict, rounds: range, ranks: list, qu
 
 
 def passes_of(task: Task, pairs: dict) -> tuple:
-    """The options of each pass. A sample is measured on near and on far cores, where there are both."""
-    if not task.question.sampled or task.candidate.transport == "lab" or not pairs:
+    """The options of each pass."""
+    if not task.question.by_cores or task.candidate.transport == "lab" or not pairs:
         return task.question.passes
     return tuple((f"--{name}", f"{first},{second}") for name, (first, second) in pairs.items())
 

@@ -1,7 +1,7 @@
 """A sample of cells: how Lapwing stands to the best peer in each, as a grid, in shares, and as a list of what is lost.
 
-A cell is a point of a series of the question "sweep"; the series is named after pattern, buffers, and cores if there are
-near and far ones. This module turns results into rows of text, which the terminal and the page show, and the plot into
+A cell is a point of a series of a sampled question. The series of "sweep" are named after pattern, buffers, and cores if
+there are near and far ones; those of "collectives" after collective, mode and number of ranks. This module turns results into rows of text, which the terminal and the page show, and the plot into
 colours.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Callable, Dict, List, Optional
+from typing import Callable, Dict, List, Optional, Tuple
 
 from . import results, table
 from .candidates import PLACES
@@ -17,10 +17,14 @@ from .questions import is_sampled
 from .results import Ratio, Results, Series
 from .table import number, point, ratio_text
 
+MOST_COLUMNS = 24  # of one grid
 LEVEL, FAR = 1.0, 1.15  # a ratio up to this is no loss; above that one wants to know why
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = (("below 1 KiB", KIB), ("1 KiB to 32 KiB", 32 * KIB), ("32 KiB to 1 MiB", MIB), ("1 MiB and more", math.inf))
 SHARES_HEAD = ["", "cells", "at most 1.00", "beyond doubt", "geometric mean", "above 1.15", "beyond doubt"]
+
+
+Place = Tuple[str, str]  # question, transport
 
 
 @dataclass
@@ -44,6 +48,11 @@ class Cell:
         return ", ".join(self.series.name.split(", ")[2:])
 
     @property
+    def habit(self) -> str:
+        """All but the pattern."""
+        return self.series.name.partition(", ")[2]
+
+    @property
     def sizes(self) -> str:
         return next(name for name, end in SIZES if self.size < end)
 
@@ -56,15 +65,20 @@ def cells(found: Results) -> List[Cell]:
     ]
 
 
-def by(key: Callable, every: List[Cell]) -> Dict[str, List[Cell]]:
-    groups: Dict[str, List[Cell]] = {}
+def by(key: Callable, every: List[Cell]) -> dict:
+    groups: dict = {}
     for cell in every:
         groups.setdefault(key(cell), []).append(cell)
     return groups
 
 
-def transports(every: List[Cell]) -> Dict[str, List[Cell]]:
-    return by(lambda cell: cell.series.transport, every)
+def places(every: List[Cell]) -> Dict[Place, List[Cell]]:
+    return by(lambda cell: cell.series.place, every)
+
+
+def name_of(place: Place) -> str:
+    question, transport = place
+    return f"{question}, {PLACES[transport]}"
 
 
 # ---- Shares ----
@@ -104,6 +118,11 @@ def share_rows(group: List[Cell]) -> List[List[str]]:
 # ---- The grid and the list ----
 
 
+def grids(group: List[Cell]) -> Dict[str, List[Cell]]:
+    """One grid with a column for each series, or, where these are too many, one for each habit, with its patterns."""
+    return {"": group} if len(columns_of(group)) <= MOST_COLUMNS else by(lambda cell: cell.habit, group)
+
+
 def columns_of(group: List[Cell]) -> List[str]:
     return list(dict.fromkeys(cell.series.name for cell in group))
 
@@ -114,6 +133,11 @@ def grid_of(group: List[Cell]) -> Dict[float, Dict[str, Cell]]:
     for cell in sorted(group, key=lambda cell: cell.size):
         grid.setdefault(cell.size, {})[cell.series.name] = cell
     return grid
+
+
+def head(name: str, habit: str) -> str:
+    """A column's, in the grid of a habit."""
+    return name[: -len(habit) - 2] if habit else name
 
 
 def size_text(size: float) -> str:
@@ -138,21 +162,21 @@ def lost_rows(every: List[Cell], found: Results) -> List[List[str]]:
 LOST_HEAD = ["above 1.15", "Lapwing", "best peer", "", "ratio (interval)"]
 
 
-def grid_text(group: List[Cell]) -> str:
+def grid_text(habit: str, group: List[Cell]) -> str:
     names = columns_of(group)
-    heads = [name.replace("rewritten", "rewr.").replace(", ", " ") for name in names]
+    heads = [head(name, habit).replace("rewritten", "rewr.").replace(", ", " ") for name in names]
     rows = [["size", *heads]]
     for size, row in grid_of(group).items():
         rows.append([size_text(size)] + [f"{row[name].ratio.value:.2f}" if name in row else "" for name in names])
-    return table.align(rows)
+    return (f"{habit}\n" if habit else "") + table.align(rows)
 
 
 def text(found: Results) -> str:
     every = cells(found)
     parts = []
-    for transport, group in transports(every).items():
-        parts.append(f"sweep, {PLACES[transport]}: Lapwing over the best peer (below 1: Lapwing is faster)")
-        parts.append(grid_text(group))
+    for place, group in places(every).items():
+        parts.append(f"{name_of(place)}: Lapwing over the best peer (below 1: Lapwing is faster)")
+        parts += [grid_text(habit, part) for habit, part in grids(group).items()]
         parts.append(table.align([SHARES_HEAD] + share_rows(group)))
     lost = lost_rows(every, found)
     if lost:

@@ -143,6 +143,15 @@ TARGETS = [
             ("no peer is faster by more than 15 %", 1.15, 1.0),
         )
     ),
+    Target(
+        "every blocking collective alone: no peer is faster in 85 % of the cells",
+        "collectives",
+        ("shm", "tcp", "lab"),
+        ".*",
+        "peer",
+        1.0,
+        share=0.85,
+    ),
     *(
         Target(f"{what}: {limits}", question, ("shm", "tcp", "lab"), ".*", against, limit)
         for question, what in (

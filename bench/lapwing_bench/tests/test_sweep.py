@@ -15,7 +15,7 @@ from lapwing_bench.questions import QUESTIONS
 from .stored import candidate, stored
 
 
-def swept(values: dict, turns: int = 5) -> results.Results:
+def swept(values: dict, turns: int = 5, question: str = "sweep") -> results.Results:
     """values: (series, size) -> Lapwing's time; the peer's is always 10."""
     found = results.Results(
         machines=[{"date": "2026-01-02", "processor": "one", "cores": "2 usable of 2", "kernel": "Linux 6"}],
@@ -25,11 +25,11 @@ def swept(values: dict, turns: int = 5) -> results.Results:
         for name in found.candidates:
             figures = [
                 results.Figure(
-                    "sweep", series, value if name == "lapwing-tcp" else 10.0, "us", "lower", size, "size", "B"
+                    question, series, value if name == "lapwing-tcp" else 10.0, "us", "lower", size, "size", "B"
                 )
                 for (series, size), value in values.items()
             ]
-            found.runs.append(results.Run("sweep", name, 1, 2, turn, figures=figures))
+            found.runs.append(results.Run(question, name, 1, 2, turn, figures=figures))
     return found
 
 
@@ -92,6 +92,8 @@ class Sample(unittest.TestCase):
         self.assertEqual(running.passes_of(task, pairs), (("--near", "0,1"), ("--far", "0,8")))
         self.assertEqual(running.passes_of(task, {}), ((),))
         self.assertEqual(running.passes_of(lab, pairs), ((),))
+        collectives = running.Task(QUESTIONS["collectives"], candidates.parse("lapwing-shm"), 2, 1)
+        self.assertEqual(running.passes_of(collectives, pairs), ((),))
 
 
 class Cores(unittest.TestCase):
@@ -128,6 +130,24 @@ class Showing(unittest.TestCase):
         made = markdown.named("sweep-tcp", self.found)
         self.assertTrue(made.startswith("| TCP | cells | at most 1.00"))
         self.assertIsNone(markdown.named("sweep-shm", self.found))
+
+    def test_many_series_make_a_grid_for_each_habit(self):
+        names = [f"{name}, {mode}, 2 ranks" for mode in ("back to back", "barrier between") for name in map(str, range(16))]
+        found = swept({(name, 8): 10.0 + i for i, name in enumerate(names)}, question="collectives")
+        grids = sweep.grids(sweep.cells(found))
+        self.assertEqual(list(grids), ["back to back, 2 ranks", "barrier between, 2 ranks"])
+        self.assertEqual(sweep.head("3, back to back, 2 ranks", "back to back, 2 ranks"), "3")
+        self.assertIn("back to back, 2 ranks\n", sweep.text(found))
+        self.assertIn("<b>barrier between, 2 ranks</b>", page.page(found, Path("/nonexistent")))
+        self.assertIn("15, barrier between, 2 ranks, 8 B", sweep.text(found))
+
+    def test_two_samples_of_one_transport_stay_apart(self):
+        found = swept(THREE)
+        other = swept({("Bcast, back to back, 2 ranks", 8): 30.0}, question="collectives")
+        found.runs += other.runs
+        self.assertEqual(list(sweep.places(sweep.cells(found))), [("sweep", "tcp"), ("collectives", "tcp")])
+        self.assertEqual(markdown.named("sweep-tcp", found), markdown.named("sweep-tcp", swept(THREE)))
+        self.assertIn("| all | 1 |", markdown.named("collectives-tcp", found))
 
     def test_colours(self):
         self.assertEqual(sweep.colour(1.0), "#ffffff")
