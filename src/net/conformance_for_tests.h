@@ -43,6 +43,18 @@ inline bool post_and_tell(Transport& transport, PeerId peer, SendOp& op) {
   return taken;
 }
 
+struct TestPull : PullOp {
+  TestPull() {
+    on_end = [](PullOp& op, End end, const Status&) noexcept {
+      auto& self = static_cast<TestPull&>(op);
+      ++self.ends;
+      self.end = end;
+    };
+  }
+  int ends = 0;
+  End end = End::kNone;
+};
+
 struct TestOp : SendOp {
   TestOp() {
     header.describe(wire::Protocol::kMessages, 0);
@@ -236,6 +248,15 @@ class Conformance : public testing::TestWithParam<Case> {
         return;
       }
     }
+  }
+  // The receiver pulls from the sender; false: it cannot.
+  bool pull(TestPull& op) {
+    {
+      const engine::Call call(receiver().engine);
+      op.end = receiver().transport->pull(sender().config.self, op);
+    }
+    pump([&] { return op.end != PullOp::End::kNone; });
+    return op.end == PullOp::End::kWhole;
   }
   void pump_until_received(std::size_t frames) {
     pump([&] { return receiver().sink.received.size() >= frames && sender().pending == 0; });

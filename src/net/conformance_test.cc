@@ -210,14 +210,18 @@ TEST_P(Conformance, AFrameArrivesInParts) {
 }
 
 TEST_P(Conformance, APullCopiesOnce) {
-  if (!receiver().transport->capabilities(sender().config.self).pull) GTEST_SKIP() << "cannot pull here";
-  for (const bool prefers_copy : {false, true}) {
+  for (const bool scattered : {false, true}) {
     const Bytes content = make_bytes(777'777, 8);
-    ScatteredWalk target(content.size(), prefers_copy);
-    const engine::Call call(receiver().engine);
-    EXPECT_TRUE(receiver().transport->pull(sender().config.self, reinterpret_cast<std::uintptr_t>(content.data()),
-                                           content.size(), target));
-    EXPECT_TRUE(target.content() == content);
+    ScatteredWalk target(content.size(), true);
+    Bytes contiguous(content.size());
+    TestPull op;
+    op.address = reinterpret_cast<std::uintptr_t>(content.data());
+    op.bytes = content.size();
+    op.data = scattered ? nullptr : contiguous.data();
+    op.walk = scattered ? &target : nullptr;
+    if (!pull(op)) GTEST_SKIP() << "cannot pull here";
+    EXPECT_TRUE((scattered ? target.content() : contiguous) == content);
+    EXPECT_LE(op.ends, 1);
   }
 }
 

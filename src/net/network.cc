@@ -188,6 +188,12 @@ std::int64_t Network::watch_after() const noexcept {
   return after;
 }
 
+PathCounters Network::paths() const noexcept {
+  PathCounters sum;
+  for (const auto& transport : transports_) sum.add(transport->paths());
+  return sum;
+}
+
 bool Network::flushed() const noexcept {
   for (const auto& transport : transports_) {
     if (!transport->flushed()) return false;

@@ -62,6 +62,9 @@ class Network {
   // The table of processes has grown.
   void on_processes_added() { routes_.grow(size()); }
 
+  // Over all transports.
+  PathCounters paths() const noexcept;
+
   bool flushed() const noexcept;
   void expect_goodbye() noexcept;
   void close() noexcept;

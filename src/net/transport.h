@@ -77,6 +77,47 @@ class SendOp : public ListNode<> {
   std::uint64_t transport_progress = 0;
 };
 
+struct PullTag;
+
+// A message that is copied from its sender's memory into this process's, in which no frame has a part. Owned by the layer above until
+// it is over.
+class PullOp : public ListNode<PullTag> {
+ public:
+  enum class End {
+    kNone,     // goes on
+    kWhole,    // all bytes are there
+    kRefused,  // the system does not allow it (any more): ask for the bytes in frames
+    kLost,     // the peer is gone
+  };
+  // `why`: of kLost.
+  using OnEnd = void (*)(PullOp& op, End end, const Status& why) noexcept;
+
+  std::uint64_t address = 0;  // in the sender's memory
+  std::uint64_t bytes = 0;
+  std::byte* data = nullptr;  // where they go when that is contiguous
+  ByteWalk* walk = nullptr;   // otherwise
+  // Exactly once, unless pull() has said so already. From the transport's poll, or when the peer is lost; never from inside pull().
+  OnEnd on_end = nullptr;
+
+  // The transport's own bookkeeping.
+  std::uint64_t done = 0;
+  std::int64_t began = 0;
+  bool shared = false, failed = false;
+};
+
+// How long messages between ranks of a host came to this process.
+struct PathCounters {
+  std::uint64_t in_frames = 0, pulled = 0, shared = 0;  // rendezvous that were timed
+  std::uint64_t streamed = 0;                           // frames past the sender's caches
+  std::uint64_t trials = 0, changes = 0;
+
+  void add(const PathCounters& other) noexcept {
+    in_frames += other.in_frames, pulled += other.pulled, shared += other.shared;
+    streamed += other.streamed;
+    trials += other.trials, changes += other.changes;
+  }
+};
+
 // Where the payload of one incoming frame goes.
 struct Landing {
   std::byte* base = nullptr;   // contiguous destination, or
@@ -136,7 +177,6 @@ class Sinks {
 struct Capabilities {
   std::uint64_t eager_limit = 0;   // longer messages go by rendezvous
   std::uint64_t data_chunk = 0;    // advised payload of one kData frame
-  bool pull = false;               // pull() works: rendezvous by one copy
   std::uint64_t first_bytes = 0;   // advised payload of an RTS frame, if more than usual
   std::uint64_t at_once = 4096;    // what Transport::send_now takes
   std::uint64_t urgent_bytes = 0;  // payload of an urgent frame, at least, for a peer at rest to be told of it
@@ -176,12 +216,23 @@ class Transport : public engine::Source {
     return false;
   }
 
-  // Copies `bytes` from `address` in the peer's memory into `into`. Only where capabilities().pull; a failure means "ask for
-  // kData instead", and the transport stops offering pull for that peer.
-  virtual bool pull(PeerId peer, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept {
-    (void)peer, (void)address, (void)bytes, (void)into;
+  // For a sender: whether the peer is to pull a contiguous message of so many bytes from this process's memory, rather than that it is sent
+  // in frames. What is offered stays where it is until the peer says that it needs no more.
+  virtual bool offers_pull(PeerId peer, std::uint64_t bytes) noexcept {
+    (void)peer, (void)bytes;
     return false;
   }
+  // For a receiver: pulls what a peer has offered. kNone: it is under way.
+  [[nodiscard]] virtual PullOp::End pull(PeerId peer, PullOp& op) noexcept {
+    (void)peer, (void)op;
+    return PullOp::End::kRefused;
+  }
+  // A message for which the sender has asked first has come in frames, all but `before` of its bytes since `began`, when its header and its
+  // receive had met. A transport with several paths compares them by such times.
+  virtual void came_in_frames(PeerId peer, std::uint64_t bytes, std::uint64_t before, std::int64_t began) noexcept {
+    (void)peer, (void)bytes, (void)before, (void)began;
+  }
+  virtual PathCounters paths() const noexcept { return {}; }
 
   // Where receives from `peer` with this key can be lent; null: not these. Only where capabilities().matches. Such a transport calls
   // take_in() on the queue for each message frame that its carrier passed on, as soon as on_whole has taken it or on_header has judged it, and

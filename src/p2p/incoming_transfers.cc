@@ -8,16 +8,6 @@
 
 namespace lapwing::p2p {
 
-IncomingTransfers::IncomingTransfers(Common& common, FrameSender& frames)
-    : common_(common), frames_(frames), puller_(*this), wake_up_([](engine::Timer&) noexcept {}) {
-  common_.engine.add_source(puller_);
-}
-
-IncomingTransfers::~IncomingTransfers() {
-  common_.engine.cancel_timer(wake_up_);
-  common_.engine.remove_source(puller_);
-}
-
 net::Landing IncomingTransfers::landing_of(ReceiveRequest& receive, std::uint64_t offset, std::uint64_t bytes) noexcept {
   net::Landing landing;
   if (offset >= receive.wanted_) return landing;
@@ -35,7 +25,7 @@ net::Landing IncomingTransfers::landing_of(ReceiveRequest& receive, std::uint64_
 
 void IncomingTransfers::proceed(ReceiveRequest& receive, const wire::MessageHeader& rts, std::uint64_t address) noexcept {
   if (receive.token_ != 0) {  // asked for already, when the header came
-    if (receive.received_ == receive.wanted_) complete(receive);
+    if (receive.received_ == receive.wanted_) complete_timed(receive);
     return;
   }
   if (receive.received_ == receive.wanted_) {
@@ -44,17 +34,14 @@ void IncomingTransfers::proceed(ReceiveRequest& receive, const wire::MessageHead
     return frames_.answer(id, wire::MessageKind::kFin, rts.sender_token);
   }
   const bool pullable = (rts.flags & wire::kFlagPullable) != 0;
-  if (!pullable || !common_.way_to(receive.peer_).pull) return post_cts(receive, rts.sender_token);
-  receive.address_ = address;
   receive.sender_token_ = rts.sender_token;
-  if (!pulls_.empty() || pull_some(receive)) {
-    if (pulls_.empty()) common_.engine.set_timer(wake_up_, common_.engine.clock().now());
-    pulls_.push_back(receive);
-    puller_.begin();
-  }
+  if (pullable) return pull(receive, address);
+  post_cts(receive, rts.sender_token);
 }
 
 void IncomingTransfers::post_cts(ReceiveRequest& receive, std::uint64_t sender_token) noexcept {
+  receive.began_ = common_.engine.clock().now();
+  receive.before_ = receive.received_;
   wire::MessageHeader cts;
   cts.kind = wire::MessageKind::kCts;
   cts.sender_token = sender_token;
@@ -63,38 +50,36 @@ void IncomingTransfers::post_cts(ReceiveRequest& receive, std::uint64_t sender_t
   frames_.post_control(receive.peer_, cts);
 }
 
-// Pulls one piece. True when more is left; false when the receive goes another way or is complete.
-bool IncomingTransfers::pull_some(ReceiveRequest& receive) noexcept {
-  const net::PeerId id = receive.peer_;
-  if (const Peer& peer = common_.peers[id]; peer.lost) {
-    fail(receive, peer.why.copy());
-    return false;
-  }
-  const std::uint64_t chunk = std::max(common_.way_to(id).data_chunk, tuning().p2p_pull_chunk);
-  const std::uint64_t bytes = std::min(chunk, receive.wanted_ - receive.received_);
-  ContiguousWalk piece(receive.contiguous_ + receive.received_, bytes);
-  ByteWalk& into = receive.walk_ ? static_cast<ByteWalk&>(*receive.walk_) : piece;
-  if (!common_.network->route(id).pull(id, receive.address_ + receive.received_, bytes, into)) {
-    receive.received_ = 0;
+void IncomingTransfers::pull(ReceiveRequest& receive, std::uint64_t address) noexcept {
+  ReceiveRequest::Pull& pull = receive.pull_;
+  pull.receive = &receive;
+  pull.transfers = this;
+  pull.address = address;
+  pull.bytes = receive.wanted_;
+  pull.data = receive.contiguous_;
+  pull.walk = receive.walk_ ? &*receive.walk_ : nullptr;
+  pull.on_end = &IncomingTransfers::on_pulled;
+  const net::PullOp::End end = common_.network->route(receive.peer_).pull(receive.peer_, pull);
+  if (end != net::PullOp::End::kNone) after_pull(receive, end);
+}
+
+void IncomingTransfers::on_pulled(net::PullOp& op, net::PullOp::End end, const Status& why) noexcept {
+  const ReceiveRequest::Pull& pull = static_cast<ReceiveRequest::Pull&>(op);
+  if (end == net::PullOp::End::kLost) return pull.transfers->fail(*pull.receive, why.copy());
+  pull.transfers->after_pull(*pull.receive, end);
+}
+
+void IncomingTransfers::after_pull(ReceiveRequest& receive, net::PullOp::End end) noexcept {
+  if (end == net::PullOp::End::kRefused) {
     if (receive.walk_) receive.walk_->seek(0);
-    post_cts(receive, receive.sender_token_);
-    return false;
+    return post_cts(receive, receive.sender_token_);
   }
-  receive.received_ += bytes;
-  common_.count_moved(bytes);
-  if (receive.received_ < receive.wanted_) return true;
+  receive.received_ = receive.wanted_;
+  common_.count_moved(receive.received_);
+  const net::PeerId id = receive.peer_;
   const std::uint64_t sender_token = receive.sender_token_;
   complete(receive);
   frames_.answer(id, wire::MessageKind::kFin, sender_token);
-  return false;
-}
-
-bool IncomingTransfers::Puller::poll() noexcept {
-  idle_ = owner.pulls_.empty();
-  if (idle_) return false;
-  ReceiveRequest& receive = owner.pulls_.pop_front();
-  if (owner.pull_some(receive)) owner.pulls_.push_back(receive);
-  return true;
 }
 
 // ---- Data -----------------------------------------------------------------------------------------------------------
@@ -117,7 +102,14 @@ void IncomingTransfers::on_data(net::PeerId id, const wire::MessageHeader& heade
   if (receive == nullptr || receive->peer_ != id) return;
   receive->received_ += header.payload_bytes;
   common_.count_moved(header.payload_bytes);
-  if (receive->received_ == receive->wanted_) complete(*receive);
+  if (receive->received_ == receive->wanted_) complete_timed(*receive);
+}
+
+// All frames of a rendezvous have come.
+void IncomingTransfers::complete_timed(ReceiveRequest& receive) noexcept {
+  common_.network->route(receive.peer_).came_in_frames(receive.peer_, receive.received_, receive.before_,
+                                                              receive.began_);
+  complete(receive);
 }
 
 // ---- the end --------------------------------------------------------------------------------------------------------

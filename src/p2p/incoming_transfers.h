@@ -17,8 +17,7 @@ namespace lapwing::p2p {
 
 class IncomingTransfers {
  public:
-  IncomingTransfers(Common& common, FrameSender& frames);
-  ~IncomingTransfers();
+  IncomingTransfers(Common& common, FrameSender& frames) noexcept : common_(common), frames_(frames) {}
 
   // Where these bytes of the message go.
   static net::Landing landing_of(ReceiveRequest& receive, std::uint64_t offset, std::uint64_t bytes) noexcept;
@@ -53,26 +52,16 @@ class IncomingTransfers {
   void fail_all_from(net::PeerId id, const Status& why) noexcept;
 
  private:
-  // Pulls go on piece by piece, a piece at each turn of progress.
-  struct Puller final : engine::Source {
-    explicit Puller(IncomingTransfers& owner) noexcept : owner(owner) { idle_ = true; }
-    void begin() noexcept { idle_ = false; }
-    bool poll() noexcept override;
-    bool arm() noexcept override { return owner.pulls_.empty(); }
-    void disarm() noexcept override {}
-    IncomingTransfers& owner;
-  };
-
   void wind_up(ReceiveRequest& receive) noexcept;
   void proceed(ReceiveRequest& receive, const wire::MessageHeader& rts, std::uint64_t address) noexcept;
-  bool pull_some(ReceiveRequest& receive) noexcept;
+  void pull(ReceiveRequest& receive, std::uint64_t address) noexcept;
+  static void on_pulled(net::PullOp& op, net::PullOp::End end, const Status& why) noexcept;
+  void after_pull(ReceiveRequest& receive, net::PullOp::End end) noexcept;
+  void complete_timed(ReceiveRequest& receive) noexcept;
 
   Common& common_;
   FrameSender& frames_;
   SlotTable<ReceiveRequest> receives_;  // that data may name
-  IntrusiveList<ReceiveRequest, PullTag> pulls_;
-  Puller puller_;
-  engine::Timer wake_up_;  // of the thread that should drive, when a pull begins
 };
 
 }  // namespace lapwing::p2p

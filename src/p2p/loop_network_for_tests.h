@@ -53,7 +53,8 @@ class LoopJob {
     std::uint32_t ranks = 2;       // processes
     std::uint32_t second_job = 0;  // of which the last are another job
     unsigned seed = 1;
-    net::Capabilities way = {1024, 4096, false};
+    net::Capabilities way = {1024, 4096};
+    bool pull = false;
     std::uint64_t unexpected_limit = 16 << 20;
     std::int64_t watch_after = 0;
   };
@@ -74,11 +75,14 @@ class LoopJob {
     net::LentQueue* lent_queue(net::PeerId peer, net::LentQueue::Key key) noexcept override {
       return &job_.queue_of(job_.number_of(rank_, peer) * job_.options.ranks + rank_, key.tag);
     }
-    bool pull(net::PeerId, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept override {
-      if (job_.pulls_until_failure == 0) return false;
+    bool offers_pull(net::PeerId, std::uint64_t) noexcept override { return job_.options.pull; }
+    net::PullOp::End pull(net::PeerId, net::PullOp& op) noexcept override {
+      const auto* from = reinterpret_cast<const std::byte*>(op.address);
+      if (job_.pulls_until_failure == 0) return net::PullOp::End::kRefused;
       --job_.pulls_until_failure;
-      into.scatter(reinterpret_cast<const void*>(address), bytes);
-      return true;
+      if (op.walk != nullptr) op.walk->scatter(from, op.bytes);
+      if (op.walk == nullptr) std::copy_n(from, op.bytes, op.data);
+      return net::PullOp::End::kWhole;
     }
     bool watch_over(net::PeerId peer) noexcept override {
       job_.watched.push_back(job_.number_of(rank_, peer));

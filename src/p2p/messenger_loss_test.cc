@@ -18,7 +18,7 @@ TEST(Messenger, LossOfAPeerEndsWhatNeedsIt) {
     options.ranks = 3;
     options.seed = seed;
     options.unexpected_limit = 1 << 16;
-    options.way.pull = seed % 2 == 0;
+    options.pull = seed % 2 == 0;
     LoopJob job(options);
     std::deque<Bytes> buffers;
     std::deque<Send> sends, theirs;

@@ -29,7 +29,7 @@ TEST_P(OneMessage, ArrivesWhole) {
   const Case& parameter = GetParam();
   LoopJob::Options options;
   options.seed = parameter.seed;
-  options.way.pull = parameter.pull;
+  options.pull = parameter.pull;
   LoopJob job(options);
   for (const std::size_t size : {0u, 1u, 63u, 1024u, 1025u, 5000u, 8192u, 8193u, 300000u}) {
     for (int receiver = 0; receiver < 2; ++receiver) {  // to another rank and to oneself
@@ -163,7 +163,7 @@ TEST(Messenger, TooLongAMessageIsCutAndReported) {
           if (space >= size) continue;
           LoopJob::Options options;
           options.seed = static_cast<unsigned>(size + space);
-          options.way.pull = pull;
+          options.pull = pull;
           LoopJob job(options);
           const Bytes data = pattern(size, 2), next = pattern(77, 8);
           Bytes room(space + 8, 0xee), next_room(77);

@@ -35,7 +35,7 @@ void OutgoingTransfers::post_whole(SendRequest& send) noexcept {
   settle(send);
 }
 
-void OutgoingTransfers::post_rts(SendRequest& send, std::uint64_t first_bytes) noexcept {
+void OutgoingTransfers::post_rts(SendRequest& send, std::uint64_t first_bytes, bool offers_pull) noexcept {
   ++common_.counters.rendezvous_sends;
   SendRequest::Frame& frame = send.frames_[0];
   wire::MessageHeader header = envelope(send.arguments_, MessageKind::kRts);
@@ -45,7 +45,7 @@ void OutgoingTransfers::post_rts(SendRequest& send, std::uint64_t first_bytes) n
   header.payload_bytes = first_bytes;
   frame.data = send.contiguous_;
   send.next_byte_ = first_bytes;
-  if (send.contiguous_ != nullptr && common_.way_to(send.peer_).pull) {
+  if (offers_pull) {
     header.flags = wire::kFlagPullable;
     const auto address = reinterpret_cast<std::uint64_t>(send.contiguous_);
     for (int i = 0; i < 8; ++i) send.offer_[i] = static_cast<std::byte>(address >> (8 * i));

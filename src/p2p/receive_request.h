@@ -25,12 +25,10 @@ class Lending;
 class Matcher;
 class Messenger;
 class ReceivePath;
-struct PullTag;
-
 using request::Request;
 using request::Result;
 
-class ReceiveRequest : public Request, public MatchNode, public ListNode<PullTag> {
+class ReceiveRequest : public Request, public MatchNode {
  public:
   explicit ReceiveRequest(const ReceiveArguments& arguments = {}, bool persistent = false) noexcept
       : Request(persistent), arguments_(arguments) {
@@ -68,8 +66,13 @@ class ReceiveRequest : public Request, public MatchNode, public ListNode<PullTag
   std::uint64_t wanted_ = 0;            // min of the two
   std::uint64_t received_ = 0;
   std::uint64_t token_ = 0;         // ours on the wire while kData is expected
-  std::uint64_t address_ = 0;       // in the sender's memory, while the message is pulled
-  std::uint64_t sender_token_ = 0;  // likewise
+  std::uint64_t sender_token_ = 0;  // while the message is pulled
+  std::int64_t began_ = 0;          // when a CTS was sent,
+  std::uint64_t before_ = 0;        // and what had been received then
+  struct Pull : net::PullOp {
+    ReceiveRequest* receive = nullptr;
+    IncomingTransfers* transfers = nullptr;
+  } pull_;
   std::uint64_t* counter_ = nullptr;  // counts this receive while it is posted
   net::LentQueue* lent_to_ = nullptr;  // while it is posted and lent (lending.h)
   std::uint64_t lent_position_ = 0;

@@ -93,16 +93,17 @@ bool SendPath::launch(SendRequest& send) noexcept {
     }
   }
   if (!account.pays_envelope()) return false;
-  const std::uint64_t first = first_bytes(send, account);
+  const bool offers_pull =
+      send.contiguous_ != nullptr && common_.network->route(send.peer_).offers_pull(send.peer_, send.bytes_);
+  const std::uint64_t first = offers_pull ? 0 : first_bytes(send, account);
   account.spend(message_units(first));
-  transfers_.post_rts(send, first);
+  transfers_.post_rts(send, first, offers_pull);
   return true;
 }
 
 // So many of the message's bytes go along with its RTS: as many as are of use and the credit pays for.
 std::uint64_t SendPath::first_bytes(const SendRequest& send, const OutgoingAccount& account) noexcept {
   const net::Capabilities& way = common_.way_to(send.peer_);
-  if (way.pull && send.contiguous_ != nullptr) return 0;
   const std::uint64_t usual = tuning().p2p_first_bytes;
   for (const std::uint64_t most : {std::max(way.first_bytes, usual), usual}) {
     const std::uint64_t first = std::min({send.bytes_, most, common_.frame_limit(send.peer_)});

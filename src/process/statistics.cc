@@ -21,6 +21,12 @@ void for_each_number(Numbers& s, Visit visit) {
                        &s.messages.bytes_moved,
                        &s.messages.bytes_received,
                        &s.messages.bytes_overlapped,
+                       &s.paths.in_frames,
+                       &s.paths.pulled,
+                       &s.paths.shared,
+                       &s.paths.streamed,
+                       &s.paths.trials,
+                       &s.paths.changes,
                        &s.engine.waits_spun,
                        &s.engine.waits_slept,
                        &s.engine.event_thread_wakeups,
@@ -40,7 +46,8 @@ void for_each_number(Numbers& s, Visit visit) {
 }  // namespace
 
 Statistics Statistics::of(Process& process) {
-  return {process.engine.counters(), process.engine.system_calls(), process.messenger->counters()};
+  return {process.engine.counters(), process.engine.system_calls(), process.messenger->counters(),
+          process.network->paths()};
 }
 
 void Statistics::add(const Statistics& other) noexcept {
@@ -75,7 +82,7 @@ std::string Statistics::report(const std::string& whose) const {
   const std::uint64_t sent = messages.eager_sends + messages.rendezvous_sends;
   const std::uint64_t all = sent + messages.messages_received;
   const double per_message = all == 0 ? 0.0 : static_cast<double>(calls.total()) / static_cast<double>(all);
-  char lines[4][400];
+  char lines[5][400];
   std::snprintf(lines[0], sizeof lines[0],
                 "%" PRIu64 " messages sent (%" PRIu64 " eager, %" PRIu64 " rendezvous, %" PRIu64
                 " held back for credit), %" PRIu64 " received",
@@ -96,6 +103,10 @@ std::string Statistics::report(const std::string& whose) const {
                 " epoll_ctl, %" PRIu64 " eventfd, %" PRIu64 " timerfd_settime, %" PRIu64 " sched_yield",
                 calls.total(), per_message, calls.sends, calls.receives, calls.copies, calls.polls, calls.sleeps,
                 calls.watches, calls.notifications, calls.timers, calls.yields);
+  std::snprintf(lines[4], sizeof lines[4],
+                "rendezvous on this host: %" PRIu64 " through shared memory, %" PRIu64 " by one copy of the receiver, %" PRIu64
+                " by both sides; %" PRIu64 " frames past the caches; %" PRIu64 " trials of other paths, %" PRIu64 " changes",
+                paths.in_frames, paths.pulled, paths.shared, paths.streamed, paths.trials, paths.changes);
   std::string text;
   for (const char* line : lines) text += "lapwing: " + whose + ": " + line + "\n";
   return text;

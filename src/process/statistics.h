@@ -12,6 +12,7 @@ struct Statistics {
   engine::EngineCounters engine;
   engine::SystemCalls calls;
   p2p::MessengerCounters messages;
+  net::PathCounters paths;
 
   // With the endpoint's lock held.
   static Statistics of(Process& process);

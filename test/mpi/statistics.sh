@@ -20,20 +20,23 @@ numbers() { sed -n "s/^lapwing: $1: \(.*[ ,:]\)\{0,1\}\([0-9]*\) $2.*/\2/p" "$wo
 for transport in shm tcp; do
   LAPWING_STATS=1 LAPWING_TRANSPORTS=self,$transport timeout 60 "$mpiexec" -n 3 "$program" >"$work/log" 2>&1 || die "the program over $transport"
   for rank in 0 1 2; do
-    [ "$(grep -c "^lapwing: rank $rank: " "$work/log")" -eq 4 ] || die "the block of rank $rank over $transport"
+    [ "$(grep -c "^lapwing: rank $rank: " "$work/log")" -eq 5 ] || die "the block of rank $rank over $transport"
   done
-  [ "$(grep -c "^lapwing: all 3 ranks: " "$work/log")" -eq 4 ] || die "the block of all ranks over $transport"
+  [ "$(grep -c "^lapwing: all 3 ranks: " "$work/log")" -eq 5 ] || die "the block of all ranks over $transport"
   for text in "messages sent" "bytes moved" "waits slept" "wake-ups" "system calls" "recvmsg,"; do
     sum=$(numbers "rank [0-9]*" "$text" | awk '{ sum += $1 } END { print sum }')
     [ -n "$sum" ] && [ "$(numbers "all 3 ranks" "$text")" = "$sum" ] || die "'$text' of all ranks over $transport: not $sum"
   done
   [ "$(numbers "all 3 ranks" "messages sent")" -gt 0 ] || die "no message was counted over $transport"
 done
+for text in "through shared memory" "trials of other paths"; do
+  [ -n "$(numbers "all 3 ranks" "$text")" ] || die "no word of '$text'"
+done
 [ "$(numbers "all 3 ranks" "sendmsg,")" -gt 0 ] || die "no system call was counted for what TCP sent"
 
 # A rank that has no statistics leaves the others with theirs.
 LAPWING_TRANSPORTS=self,tcp timeout 60 "$mpiexec" -n 1 env LAPWING_STATS=1 "$program" : -n 1 "$program" >"$work/log" 2>&1 || die "one of two ranks"
-[ "$(grep -c "^lapwing: rank 0: " "$work/log")" -eq 4 ] && ! grep -q "all 2 ranks" "$work/log" || die "the block of one of two ranks"
+[ "$(grep -c "^lapwing: rank 0: " "$work/log")" -eq 5 ] && ! grep -q "all 2 ranks" "$work/log" || die "the block of one of two ranks"
 
 timeout 60 "$mpiexec" -n 2 "$program" >"$work/log" 2>&1 || die "without statistics"
 [ ! -s "$work/log" ] || die "statistics that were not asked for"

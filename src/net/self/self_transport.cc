@@ -70,7 +70,7 @@ Status SelfTransport::attach(const wire::CardBook&) {
 
 Capabilities SelfTransport::capabilities(PeerId peer) const noexcept {
   if (peer != self_) return {};
-  return {kEagerLimit, kDataChunk, true};
+  return {kEagerLimit, kDataChunk};
 }
 
 bool SelfTransport::post(PeerId, SendOp& op) noexcept {
@@ -131,10 +131,17 @@ void SelfTransport::deliver(SendOp& op) noexcept {
 }
 
 // Reading one's own memory: the rendezvous by one copy.
-bool SelfTransport::pull(PeerId, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept {
-  if (into.remaining() < bytes) return false;
-  into.scatter(reinterpret_cast<const void*>(address), bytes);
+bool SelfTransport::offers_pull(PeerId, std::uint64_t) noexcept {
   return true;
+}
+
+PullOp::End SelfTransport::pull(PeerId, PullOp& op) noexcept {
+  const auto* from = reinterpret_cast<const std::byte*>(op.address);
+  if (op.walk != nullptr)
+    op.walk->scatter(from, op.bytes);
+  else
+    std::memmove(op.data, from, op.bytes);
+  return PullOp::End::kWhole;
 }
 
 void SelfTransport::close() noexcept {

@@ -23,7 +23,8 @@ class SelfTransport final : public Transport {
   Capabilities capabilities(PeerId peer) const noexcept override;
 
   bool post(PeerId peer, SendOp& op) noexcept override;
-  bool pull(PeerId peer, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept override;
+  bool offers_pull(PeerId peer, std::uint64_t bytes) noexcept override;
+  PullOp::End pull(PeerId peer, PullOp& op) noexcept override;
 
   bool flushed() const noexcept override { return queue_.empty(); }
   void expect_goodbye() noexcept override {}

@@ -73,10 +73,10 @@ std::uint64_t PathSelection::word() const noexcept {
 void PathSelection::forbid(Path path) noexcept {
   allowed_ &= ~(1u << static_cast<unsigned>(path));
   if (allowed_ == 0) allow(Path::kRing);
-  const Path other = allows(Path::kRing) ? Path::kRing : Path::kPull;
+  const auto other = static_cast<Path>(std::countr_zero(allowed_));
   for (SizeClass& sizes : classes_) {
-    if (sizes.state == State::kTrying && sizes.trial == path) sizes.state = State::kSettled;
-    if (sizes.chosen != path) continue;
+    if (sizes.state == State::kTrying && !allows(sizes.trial)) sizes.state = State::kSettled;
+    if (allows(sizes.chosen)) continue;
     sizes.chosen = other;
     sizes.settled_cost = sizes.times_of(other).median();
   }

@@ -196,6 +196,19 @@ TEST(PathSelection, APathThatFailsIsNeverTakenAgain) {
   }
 }
 
+TEST(PathSelection, TheRingIsWhatRemains) {
+  PathSelection selection;
+  selection.allow(Path::kPull);
+  selection.allow(Path::kShared);
+  selection.forbid(Path::kRing);
+  EXPECT_EQ(path_in(selection.word(), kSize), Path::kPull);
+  selection.forbid(Path::kPull);
+  EXPECT_EQ(path_in(selection.word(), kSize), Path::kShared);
+  selection.forbid(Path::kShared);
+  EXPECT_EQ(selection.word(), 0u);
+  EXPECT_TRUE(selection.allows(Path::kRing));
+}
+
 // Messages that cannot take the path that is tried, such as scattered ones, or are late because many are in flight.
 TEST(PathSelection, ATrialWithoutMessagesEnds) {
   Simulation simulation;

@@ -32,7 +32,7 @@ bool ShmTransport::suits(const NetworkConfig& config, bool another_way) {
 }
 
 ShmTransport::ShmTransport(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config)
-    : engine_(engine), sinks_(sinks), config_(config), user_(config.host_memory_user) {}
+    : engine_(engine), sinks_(sinks), config_(config), user_(config.host_memory_user), pulls_(engine, config.settings->single_copy) {}
 
 ShmTransport::~ShmTransport() {
   close();
@@ -165,10 +165,8 @@ void ShmTransport::forget_segment() noexcept {
 void ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
   const auto count = static_cast<std::uint32_t>(local_ranks_.size());
   const std::uint64_t capacity = segment_.layout().ring_bytes;
-  const Choice single_copy = config_.settings->single_copy;
-  const bool may_pull = single_copy == Choice::kOn ||
-                        (single_copy == Choice::kAuto && count > 1 && shm::SingleCopy::pays(engine_.clock()));
   links_ = std::make_unique<Link[]>(count);
+  pulls_.set_ranks(count);
   most_of_a_head_ = shm::Layout::most_of_a_head(capacity);
   hot_.reserve(count);
   waiting_.reserve(count);
@@ -189,8 +187,9 @@ void ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
     link.pid = invitations[local].process.pid;
     link.streaming.attach(segment_.ring_header(local, my_local_).pull.copies,
                           segment_.ring_header(my_local_, local).pull.copies);
-    link.can_pull = may_pull && shm::SingleCopy::probe(invitations[local]);
-    if (!link.can_pull && config_.settings->single_copy == Choice::kOn)
+    pulls_.attach(local, rank_of(link.peer), invitations[local], segment_.ring_header(local, my_local_).pull,
+                  segment_.ring_header(my_local_, local).pull);
+    if (config_.settings->single_copy == Choice::kOn && !pulls_.may_pull(local))
       log_warn(
           "LAPWING_SINGLE_COPY=on, but the system does not let this process read the memory of rank %u (see "
           "/proc/sys/kernel/yama/ptrace_scope; containers need CAP_SYS_PTRACE); large messages are copied twice",
@@ -235,15 +234,43 @@ Capabilities ShmTransport::capabilities(PeerId peer) const noexcept {
   // So much that the answer, sent when the first of it comes, is here before the last of it has left.
   constexpr std::uint64_t kWhileAsking = 32 * 1024;
   const std::uint64_t eager = std::min<std::uint64_t>(config_.settings->eager_limit_shm, wire::kMaxPayloadBytes);
-  return {eager, chunk, link->can_pull, std::min(kWhileAsking, chunk), eager};
+  return {eager, chunk, std::min(kWhileAsking, chunk), eager};
 }
 
-bool ShmTransport::pull(PeerId peer, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept {
-  Link* link = link_to(peer);
-  if (link == nullptr || !link->can_pull) return false;
-  link->can_pull = single_copy_.pull(link->pid, address, bytes, into);
-  engine_.system_calls().copies = single_copy_.calls();
-  return link->can_pull;
+// ---- Long messages ----
+
+bool ShmTransport::offers_pull(PeerId peer, std::uint64_t bytes) noexcept {
+  const Link* link = link_to(peer);
+  return link != nullptr && pulls_.offers(link->local, bytes);
+}
+
+PullOp::End ShmTransport::pull(PeerId peer, PullOp& op) noexcept {
+  const Link* link = link_to(peer);
+  if (link == nullptr || link->gone || !open_) return PullOp::End::kRefused;
+  const PullOp::End end = pulls_.pull(link->local, op);
+  engine_.system_calls().copies = pulls_.calls();
+  if (armed_ && end == PullOp::End::kNone) ring_myself();
+  return end;
+}
+
+void ShmTransport::came_in_frames(PeerId peer, std::uint64_t bytes, std::uint64_t before, std::int64_t began) noexcept {
+  const Link* link = link_to(peer);
+  if (link != nullptr) pulls_.came_in_frames(link->local, bytes, std::max(before, most_of_a_head_), began);
+}
+
+bool ShmTransport::copy_pieces() noexcept {
+  const bool moved = pulls_.poll();
+  engine_.system_calls().copies = pulls_.calls();
+  return moved;
+}
+
+PathCounters ShmTransport::paths() const noexcept {
+  PathCounters sum = pulls_.counters();
+  for (std::uint32_t local = 0; links_ && local < local_ranks_.size(); ++local) {
+    if (const shm::PathSelection* copies = links_[local].streaming.selection())
+      sum.streamed += copies->counters().messages[static_cast<unsigned>(shm::Path::kStream)];
+  }
+  return sum;
 }
 
 // ---- Progress and waking ----
@@ -262,6 +289,7 @@ bool ShmTransport::poll() noexcept {
   moved |= collect_senders();
   moved |= receive_hot();
   if (!waiting_.empty()) moved |= push_waiting();
+  if (pulls_.active()) moved |= copy_pieces();
   if (armed_ && work_left()) ring_myself();
   return moved;
 }
@@ -302,7 +330,7 @@ void ShmTransport::disarm() noexcept {
 // Something that poll() would move, or a failure it would report.
 bool ShmTransport::work_left() noexcept {
   if (failure_ || lookout_.unheard_news() || unseen_senders()) return true;
-  if (user_ != nullptr && user_->work_left()) return true;
+  if (pulls_.work_left() || (user_ != nullptr && user_->work_left())) return true;
   for (Link* link : hot_) {
     if (has_input(*link) || link->in.broken()) return true;
   }
@@ -420,6 +448,7 @@ void ShmTransport::end(Link& link, Status why) noexcept {
   link.gone = true;
   link.why = std::move(why);
   stop_waiting(link);
+  pulls_.end(link.local, link.why);
   while (!link.queue.empty()) {
     SendOp& op = link.queue.pop_front();
     op.on_taken(op, link.why);

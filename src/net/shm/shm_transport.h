@@ -46,9 +46,9 @@
 #include "net/shm/handover.h"
 #include "net/shm/invitation.h"
 #include "net/shm/lookout.h"
+#include "net/shm/pulls.h"
 #include "net/shm/ring.h"
 #include "net/shm/segment.h"
-#include "net/shm/single_copy.h"
 #include "net/shm/streaming.h"
 #include "net/transport.h"
 
@@ -74,7 +74,10 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
 
   bool post(PeerId peer, SendOp& op) noexcept override;
   bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept override;
-  bool pull(PeerId peer, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept override;
+  bool offers_pull(PeerId peer, std::uint64_t bytes) noexcept override;
+  PullOp::End pull(PeerId peer, PullOp& op) noexcept override;
+  void came_in_frames(PeerId peer, std::uint64_t bytes, std::uint64_t before, std::int64_t began) noexcept override;
+  PathCounters paths() const noexcept override;
   std::vector<PeerId> doubles() const override { return doubles_; }
 
   bool flushed() const noexcept override { return waiting_.empty(); }
@@ -93,7 +96,6 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
     std::uint32_t local = 0;  // its number on this host
     bool gone = false;        // `why` says why; nothing moves any more
     Status why;
-    bool can_pull = false;
     pid_t pid = 0;
     int doorbell = -1;
     shm::ControlBlock* control = nullptr;           // its sleeping flag
@@ -152,6 +154,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   }
 
   // Waking: shm_transport.cc
+  bool copy_pieces() noexcept;
   bool work_left() noexcept;
   bool unseen_senders() noexcept;
   void ring_if_sleeping(Link& link, Delivery delivery) noexcept;
@@ -214,7 +217,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   shm::Listener listener_;
   shm::Segment segment_;
   shm::SharedFiles files_;
-  shm::SingleCopy single_copy_;
+  shm::Pulls pulls_;
   Bell bell_{*this};
 
   // In its job.

@@ -171,7 +171,8 @@ class ShmTransportTest : public testing::Test {
 
 TEST_F(ShmTransportTest, DoesNotPullFromAProcessThatIsNotTheOneMeant) {
   open(2, 1);
-  EXPECT_FALSE(transport_->capabilities({0}).pull);  // the word at the probe's address is not the value in the card
+  PullOp op;
+  EXPECT_EQ(transport_->pull({0}, op), PullOp::End::kRefused);  // the word at the probe's address is not the value in the card
 }
 
 TEST_F(ShmTransportTest, FindsSendersInEveryWordOfTheBitmap) {

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
-#include <vector>
 
 namespace lapwing::net::shm {
 namespace {
@@ -24,32 +22,24 @@ void SingleCopy::allow_readers() noexcept {
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 }
 
-bool SingleCopy::probe(const Invitation& peer) noexcept {
-  std::uint64_t value = 0;
-  const iovec local{&value, sizeof value};
-  return read_memory(peer.process.pid, peer.probe_address, sizeof value, &local, 1) ==
-             static_cast<ssize_t>(sizeof value) &&
-         value == peer.probe_value;
+bool SingleCopy::probe(pid_t pid, std::uint64_t address, std::uint64_t value) noexcept {
+  std::uint64_t found = 0;
+  const iovec local{&found, sizeof found};
+  return read_memory(pid, address, sizeof found, &local, 1) == static_cast<ssize_t>(sizeof found) && found == value;
 }
 
-bool SingleCopy::pays(Clock& clock) {
-  constexpr std::size_t kSample = 64 * 1024;
-  constexpr int kRounds = 3;
-  std::vector<std::byte> source(kSample, std::byte{1}), middle(kSample), destination(kSample);
-  const iovec local{destination.data(), kSample};
-  std::int64_t by_kernel = INT64_MAX, by_ring = INT64_MAX;
-  for (int round = 0; round < kRounds; ++round) {
-    const std::int64_t began = clock.now();
-    if (read_memory(getpid(), reinterpret_cast<std::uint64_t>(source.data()), kSample, &local, 1) < 0) return false;
-    const std::int64_t between = clock.now();
-    std::memcpy(middle.data(), source.data(), kSample);
-    asm volatile("" ::: "memory");  // the compiler may not join the two copies
-    std::memcpy(destination.data(), middle.data(), kSample);
-    asm volatile("" ::: "memory");
-    by_kernel = std::min(by_kernel, between - began);
-    by_ring = std::min(by_ring, clock.now() - between);
+bool SingleCopy::push(pid_t pid, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) noexcept {
+  while (bytes > 0) {
+    const iovec local{reinterpret_cast<void*>(from), static_cast<std::size_t>(bytes)};
+    const iovec remote{reinterpret_cast<void*>(to), static_cast<std::size_t>(bytes)};
+    const ssize_t got = process_vm_writev(pid, &local, 1, &remote, 1, 0);
+    ++calls_;
+    if (got <= 0) return false;
+    from += static_cast<std::uint64_t>(got);
+    to += static_cast<std::uint64_t>(got);
+    bytes -= static_cast<std::uint64_t>(got);
   }
-  return by_kernel <= by_ring;
+  return true;
 }
 
 bool SingleCopy::pull(pid_t pid, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept {

@@ -1,13 +1,14 @@
-// Reading a peer's memory directly: one copy instead of two. Whether the kernel lets us (same user, same view of process
+// Reading and writing a peer's memory directly: one copy instead of two. Whether the kernel lets us (same user, same view of process
 // numbers, no ptrace restriction, no filter on the call) is found out by trying, per peer.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "base/byte_walk.h"
-#include "base/clock.h"
-#include "net/shm/invitation.h"
 
 namespace lapwing::net::shm {
 
@@ -18,15 +19,13 @@ class SingleCopy {
   static void allow_readers() noexcept;
 
   // Whether reading works, and reaches the process meant: in a container, the same number may be another process.
-  static bool probe(const Invitation& peer) noexcept;
-
-  // Whether one copy by the kernel is cheaper here than the two of the ring, measured on this process's own memory in some
-  // tens of microseconds. In a virtual machine the call may cost several plain copies.
-  static bool pays(Clock& clock);
+  static bool probe(pid_t pid, std::uint64_t address, std::uint64_t value) noexcept;
 
   // Copies `bytes` from `address` in process `pid`. False when the kernel refuses; `into` may have advanced by then.
   bool pull(pid_t pid, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept;
-  // System calls of all pulls.
+  // Copies `bytes` from here to `to` in process `pid`.
+  bool push(pid_t pid, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) noexcept;
+  // System calls of all copies.
   std::uint64_t calls() const noexcept { return calls_; }
 
  private:

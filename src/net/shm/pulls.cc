@@ -1,0 +1,227 @@
+#include "net/shm/pulls.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/memory_order.h"
+
+namespace lapwing::net::shm {
+namespace {
+
+// One call to copy alone, and what pull() does at once: the lock is not held for the length of a message.
+constexpr std::uint64_t kBytesPerCall = 256 * 1024;
+// A rank looks so many times for a message to help with after it has offered one.
+constexpr unsigned kIdleLooks = 1u << 16;
+double gigabytes_per_second(double ns_per_byte) noexcept {
+  return ns_per_byte > 0 ? 1 / ns_per_byte : 0;
+}
+
+}  // namespace
+
+void Pulls::attach(std::uint32_t local, std::uint32_t rank, const Invitation& invitation, PullWords& in, PullWords& out) {
+  Pair& pair = pairs_[local];
+  pair.rank = rank;
+  pair.pid = invitation.process.pid;
+  pair.probe_address = invitation.probe_address;
+  pair.probe_value = invitation.probe_value;
+  pair.in = &in;
+  pair.out = &out;
+  pair.taker.attach(in);
+  pair.helper.attach(out);
+  if (choice_ == Choice::kOn && access_to(pair)) selection_of(pair);
+}
+
+bool Pulls::access_to(Pair& pair) noexcept {
+  if (pair.access != Access::kUnknown) return pair.access == Access::kGranted;
+  const bool granted = choice_ != Choice::kOff && SingleCopy::probe(pair.pid, pair.probe_address, pair.probe_value);
+  if (choice_ != Choice::kOff) ++calls_;
+  pair.access = granted ? Access::kGranted : Access::kRefused;
+  return granted;
+}
+
+PathSelection& Pulls::selection_of(Pair& pair) {
+  if (pair.selection) return *pair.selection;
+  pair.selection = std::make_unique<PathSelection>();
+  if (!access_to(pair)) return *pair.selection;
+  pair.selection->allow(Path::kPull);
+  pair.selection->allow(Path::kShared);
+  if (choice_ == Choice::kOn) pair.selection->forbid(Path::kRing);
+  publish(pair);
+  return *pair.selection;
+}
+
+void Pulls::publish(Pair& pair) noexcept {
+  store_relaxed(pair.in->paths, pair.selection->word());
+}
+
+// ---- the sender -----------------------------------------------------------------------------------------------------
+
+bool Pulls::offers(std::uint32_t local, std::uint64_t bytes) noexcept {
+  Pair& pair = pairs_[local];
+  const Path path = path_in(load_relaxed(pair.out->paths), bytes);
+  if (path == Path::kShared && access_to(pair)) {
+    pair.idle_looks = 0;
+    if (!pair.offering) offering_.push_back(&pair);
+    pair.offering = true;
+  }
+  return path != Path::kRing;
+}
+
+bool Pulls::help(Pair& pair) noexcept {
+  const PullHelper::Piece piece = pair.helper.open() ? pair.helper.claim() : PullHelper::Piece();
+  if (piece.bytes == 0) {
+    ++pair.idle_looks;
+    return false;
+  }
+  pair.idle_looks = 0;
+  pair.helper.finish(single_copy_.push(pair.pid, piece.from, piece.to, piece.bytes));
+  return true;
+}
+
+// ---- the receiver ---------------------------------------------------------------------------------------------------
+
+PullOp::End Pulls::pull(std::uint32_t local, PullOp& op) noexcept {
+  Pair& pair = pairs_[local];
+  if (!access_to(pair)) return PullOp::End::kRefused;
+  op.began = engine_.clock().now();
+  op.done = 0;
+  op.failed = false;
+  op.shared = op.walk == nullptr && selection_of(pair).path(PathSelection::class_of(op.bytes)) == Path::kShared;
+  pair.queue.push_back(op);
+  if (&pair.queue.front() != &op) return PullOp::End::kNone;
+  pulling_.push_back(&pair);
+  copy_piece(pair, op);
+  const PullOp::End end = state_of(pair, op);
+  if (end != PullOp::End::kNone) take_out(pair, op, end);
+  return end;
+}
+
+// The next piece of the first message of the queue.
+bool Pulls::copy_piece(Pair& pair, PullOp& op) noexcept {
+  if (op.shared) return copy_shared(pair, op);
+  const std::uint64_t bytes = std::min(kBytesPerCall, op.bytes - op.done);
+  op.failed = !read(pair, op, op.done, bytes);
+  op.done += bytes;
+  return true;
+}
+
+// After a failure the pieces that are left are claimed and not copied: the sender may still be copying one of its own.
+bool Pulls::copy_shared(Pair& pair, PullOp& op) noexcept {
+  if (!pair.open) pair.taker.open(op.address, reinterpret_cast<std::uintptr_t>(op.data), op.bytes);
+  pair.open = true;
+  const Range range = pair.taker.claim();
+  if (range.bytes == 0) return false;
+  op.failed = op.failed || !read(pair, op, range.offset, range.bytes);
+  return true;
+}
+
+bool Pulls::read(Pair& pair, PullOp& op, std::uint64_t offset, std::uint64_t bytes) noexcept {
+  ContiguousWalk piece(op.data + (op.walk != nullptr ? 0 : offset), bytes);
+  ByteWalk& into = op.walk != nullptr ? *op.walk : piece;
+  return single_copy_.pull(pair.pid, op.address + offset, bytes, into);
+}
+
+PullOp::End Pulls::state_of(const Pair& pair, const PullOp& op) noexcept {
+  const bool over = op.shared ? pair.taker.complete() : op.failed || op.done == op.bytes;
+  if (!over) return PullOp::End::kNone;
+  return op.failed ? PullOp::End::kRefused : PullOp::End::kWhole;
+}
+
+// The first message of the queue is over.
+void Pulls::take_out(Pair& pair, PullOp& op, PullOp::End end) noexcept {
+  op.unlink();
+  pair.open = false;
+  if (pair.queue.empty()) pulling_.erase(std::find(pulling_.begin(), pulling_.end(), &pair));
+  if (end == PullOp::End::kRefused) {
+    pair.access = Access::kRefused;
+    pair.selection->forbid(Path::kPull);
+  }
+  if (end == PullOp::End::kRefused || (op.shared && pair.taker.failed())) {
+    pair.selection->forbid(Path::kShared);
+    return publish(pair);
+  }
+  note(pair, op.shared ? Path::kShared : Path::kPull, op.bytes, op.bytes, op.began);
+}
+
+bool Pulls::pull_some(Pair& pair) noexcept {
+  PullOp& op = pair.queue.front();
+  const bool moved = copy_piece(pair, op);
+  const PullOp::End end = state_of(pair, op);
+  if (end == PullOp::End::kNone) return moved;
+  take_out(pair, op, end);
+  op.on_end(op, end, Status());
+  return true;
+}
+
+bool Pulls::poll() noexcept {
+  bool moved = false;
+  for (std::size_t i = pulling_.size(); i-- > 0;) {
+    if (i < pulling_.size()) moved |= pull_some(*pulling_[i]);
+  }
+  for (std::size_t i = offering_.size(); i-- > 0;) {
+    Pair& pair = *offering_[i];
+    moved |= help(pair);
+    if (pair.idle_looks < kIdleLooks) continue;
+    pair.offering = false;
+    offering_[i] = offering_.back();
+    offering_.pop_back();
+  }
+  if (moved) engine_.took_long();
+  return moved;
+}
+
+void Pulls::end(std::uint32_t local, const Status& why) noexcept {
+  Pair& pair = pairs_[local];
+  pair.access = Access::kRefused;
+  if (pair.queue.empty()) return;
+  pulling_.erase(std::find(pulling_.begin(), pulling_.end(), &pair));
+  while (!pair.queue.empty()) {
+    PullOp& op = pair.queue.pop_front();
+    op.on_end(op, PullOp::End::kLost, why);
+  }
+}
+
+// ---- measuring ------------------------------------------------------------------------------------------------------
+
+void Pulls::came_in_frames(std::uint32_t local, std::uint64_t bytes, std::uint64_t before, std::int64_t began) {
+  Pair& pair = pairs_[local];
+  if (choice_ != Choice::kAuto || bytes <= before || !access_to(pair)) return;
+  note(pair, Path::kRing, bytes, bytes - before, began);
+}
+
+// `timed` of the message's bytes have come since `began`.
+void Pulls::note(Pair& pair, Path path, std::uint64_t bytes, std::uint64_t timed, std::int64_t began) {
+  const std::int64_t now = engine_.clock().now();
+  const std::int64_t time = now - std::max(began, pair.last_end);
+  pair.last_end = now;
+  PathSelection& selection = selection_of(pair);
+  const unsigned size_class = PathSelection::class_of(bytes);
+  const Path before = selection.chosen(size_class);
+  const double whole = static_cast<double>(time) * static_cast<double>(bytes) / static_cast<double>(timed);
+  if (selection.measured(path, bytes, static_cast<std::int64_t>(whole))) publish(pair);
+  if (selection.chosen(size_class) != before) tell(pair, size_class, before);
+}
+
+void Pulls::tell(const Pair& pair, unsigned size_class, Path before) const {
+  const Path now = pair.selection->chosen(size_class);
+  log_info("messages of %llu KiB and more from rank %u: %s, %.1f GB/s (%s: %.1f)",
+           static_cast<unsigned long long>(PathSelection::kSmallestClass << size_class) / 1024, pair.rank, name_of(now),
+           gigabytes_per_second(pair.selection->cost(size_class, now)), name_of(before),
+           gigabytes_per_second(pair.selection->cost(size_class, before)));
+}
+
+PathCounters Pulls::counters() const noexcept {
+  PathCounters sum;
+  for (std::uint32_t local = 0; local < local_ranks_; ++local) {
+    if (!pairs_[local].selection) continue;
+    const PathSelection::Counters& counters = pairs_[local].selection->counters();
+    sum.in_frames += counters.messages[static_cast<unsigned>(Path::kRing)];
+    sum.pulled += counters.messages[static_cast<unsigned>(Path::kPull)];
+    sum.shared += counters.messages[static_cast<unsigned>(Path::kShared)];
+    sum.trials += counters.trials;
+    sum.changes += counters.changes;
+  }
+  return sum;
+}
+
+}  // namespace lapwing::net::shm
