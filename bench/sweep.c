@@ -20,12 +20,13 @@
 #include <stdint.h>
 #include <string.h>
 
-static long seed = 1, wanted = 60, most = 16 << 20, pool_mib = 64;
+static long seed = 1, wanted = 60, least = 0, most = 16 << 20, pool_mib = 64;
 static const char *near_cores, *far_cores, *touching = "out";
 static const char* const ways_to_count[] = {"out", "in", NULL};
 static const Option options[] = {
     {"--seed", "NUMBER", "of the draw (1)", .number = &seed},
     {"--cells", "COUNT", "how many are drawn (60); more than there are: all", .number = &wanted},
+    {"--least", "BYTES", "smallest message (0)", .number = &least},
     {"--most", "BYTES", "largest message (16777216)", .number = &most},
     {"--pool", "MIB", "memory of the pool, for each direction (64)", .number = &pool_mib},
     {"--touching", "out|in", "whether the program's own writing and reading counts (out)", .text = &touching,
@@ -222,10 +223,11 @@ static int by_number(const void* a, const void* b) {
 
 static int all_sizes(size_t* sizes) {
   int count = 0;
-  sizes[count++] = 0;
-  for (size_t size = 1; size <= (size_t)most && count < kMostSizes - 1; size *= 2) {
-    sizes[count++] = size;
-    if (3 * size <= (size_t)most) sizes[count++] = 3 * size;
+  const size_t from = (size_t)least, to = (size_t)most;
+  if (from == 0) sizes[count++] = 0;
+  for (size_t size = 1; size <= to && count < kMostSizes - 1; size *= 2) {
+    if (size >= from) sizes[count++] = size;
+    if (3 * size >= from && 3 * size <= to) sizes[count++] = 3 * size;
   }
   qsort(sizes, (size_t)count, sizeof *sizes, by_size);
   return count;
