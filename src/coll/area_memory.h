@@ -2,8 +2,11 @@
 //
 //   0               AreaHeader           first and last round of a use, members that have left
 //   128             watching, gone       one byte per rank each
-//   cache lines     slots                of four rounds: one per rank, 128 bytes
-//   page boundary   buffers              of two rounds: one per rank, 64 KiB
+//   cache lines     slots                of 16 rounds: one per rank, 128 bytes
+//   page boundary   pieces               of eight rounds: one per rank, 16 KiB
+//                   buffers              of two rounds: one per rank, 64 KiB
+//
+// A root that need not wait for the others runs ahead by as many rounds as its posts are kept for: so most of small ones.
 #pragma once
 
 #include <atomic>
@@ -39,9 +42,14 @@ struct AreaHeader {
 
 // Where the parts of one area lie. Pages that no rank has touched cost nothing.
 struct AreaMemory {
-  static constexpr std::uint64_t kBufferBytes = 64 * 1024, kPage = 4096;
+  static constexpr std::uint64_t kPieceBytes = 16 * 1024, kBufferBytes = 64 * 1024, kPage = 4096;
   static_assert(kBufferBytes >> AreaSlot::kLengthBits == 0);
-  static constexpr unsigned kSlotRounds = 4, kBufferRounds = 2;
+  static constexpr unsigned kSlotRounds = 16, kPieceRounds = 8, kBufferRounds = 2;
+  // For how many rounds a post of so many bytes is kept.
+  static constexpr unsigned rounds_kept(std::uint64_t bytes) noexcept {
+    if (bytes <= AreaSlot::kBytes) return kSlotRounds;
+    return bytes <= kPieceBytes ? kPieceRounds : kBufferRounds;
+  }
 
   std::byte* base = nullptr;
   std::uint64_t ranks = 0;  // the most that an area may have
@@ -58,15 +66,26 @@ struct AreaMemory {
   AreaSlot& slot(std::uint64_t rank, std::uint64_t round) const noexcept {
     return reinterpret_cast<AreaSlot*>(base + slots_offset(ranks))[round % kSlotRounds * ranks + rank];
   }
+  std::byte* piece(std::uint64_t rank, std::uint64_t round) const noexcept {
+    return base + pieces_offset(ranks) + (rank * kPieceRounds + round % kPieceRounds) * kPieceBytes;
+  }
   std::byte* buffer(std::uint64_t rank, std::uint64_t round) const noexcept {
     return base + buffers_offset(ranks) + (rank * kBufferRounds + round % kBufferRounds) * kBufferBytes;
+  }
+  // Where a post of so many bytes lies.
+  std::byte* data(std::uint64_t rank, std::uint64_t round, std::uint64_t bytes) const noexcept {
+    if (bytes <= AreaSlot::kBytes) return slot(rank, round).data;
+    return bytes <= kPieceBytes ? piece(rank, round) : buffer(rank, round);
   }
 
   static constexpr std::uint64_t slots_offset(std::uint64_t ranks) noexcept {
     return sizeof(AreaHeader) + (2 * ranks + 127) / 128 * 128;
   }
-  static constexpr std::uint64_t buffers_offset(std::uint64_t ranks) noexcept {
+  static constexpr std::uint64_t pieces_offset(std::uint64_t ranks) noexcept {
     return (slots_offset(ranks) + kSlotRounds * ranks * sizeof(AreaSlot) + kPage - 1) / kPage * kPage;
+  }
+  static constexpr std::uint64_t buffers_offset(std::uint64_t ranks) noexcept {
+    return pieces_offset(ranks) + ranks * kPieceRounds * kPieceBytes;
   }
   static constexpr std::uint64_t stride(std::uint64_t ranks) noexcept {
     return buffers_offset(ranks) + ranks * kBufferRounds * kBufferBytes;

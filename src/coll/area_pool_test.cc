@@ -116,13 +116,16 @@ TEST_F(AreaPoolTest, TheLastToLeaveGivesTheAreaBackAndItsRoundsGoOn) {
 
 TEST_F(AreaPoolTest, MemoryIsWrittenAgainOnlyWhenAllHaveReadIt) {
   auto areas = open(AreaPool::kWorld);
-  const std::uint64_t small = AreaSlot::kBytes, large = small + 1;
-  for (std::uint64_t round = 0; round < 20; ++round) {
+  const std::uint64_t small = AreaSlot::kBytes, piece = AreaMemory::kPieceBytes, large = piece + 1;
+  for (std::uint64_t round = 0; round < 40; ++round) {
     // Rank 0 runs ahead as far as it may.
     for (auto& area : areas) EXPECT_TRUE(area->may_post(round, large)) << "all are through with the round before last";
     areas[0]->post(round, 0, kCall, false);
-    EXPECT_FALSE(areas[0]->may_post(round + 2, large));
-    EXPECT_TRUE(round < 2 || areas[0]->may_post(round + 2, small));
+    EXPECT_FALSE(areas[0]->may_post(round + 1, large));
+    EXPECT_FALSE(areas[0]->may_post(round + AreaMemory::kPieceRounds - 1, piece));
+    EXPECT_TRUE(round < 2 || areas[0]->may_post(round + AreaMemory::kPieceRounds - 2, piece));
+    EXPECT_FALSE(areas[0]->may_post(round + AreaMemory::kSlotRounds - 1, small));
+    EXPECT_TRUE(round < 2 || areas[0]->may_post(round + AreaMemory::kSlotRounds - 2, small));
     areas[1]->post(round, 0, kCall, false);
     EXPECT_FALSE(areas[0]->all_posted(round));
     areas[2]->post(round, 0, kCall, false);
@@ -132,7 +135,8 @@ TEST_F(AreaPoolTest, MemoryIsWrittenAgainOnlyWhenAllHaveReadIt) {
 
 TEST_F(AreaPoolTest, WhatIsPostedIsThereForAll) {
   auto areas = open(AreaPool::kWorld);
-  for (const std::uint64_t bytes : {std::uint64_t{0}, AreaSlot::kBytes, AreaSlot::kBytes + 1, SharedArea::kMostBytes}) {
+  for (const std::uint64_t bytes : {std::uint64_t{0}, AreaSlot::kBytes, AreaSlot::kBytes + 1, AreaMemory::kPieceBytes,
+                                    AreaMemory::kPieceBytes + 1, SharedArea::kMostBytes}) {
     const std::uint64_t round = areas[0]->take_rounds(1);
     for (int rank = 0; rank < 3; ++rank) {
       SharedArea& area = *areas[static_cast<std::size_t>(rank)];

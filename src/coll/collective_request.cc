@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/bulk_copy.h"
 #include "base/internal_error.h"
 #include "coll/cache.h"
 #include "coll/communicator_state.h"
@@ -18,6 +19,20 @@ namespace {
 bool is_local(Step::Kind kind) noexcept {
   return kind == Step::Kind::kReduce || kind == Step::Kind::kCopy || kind == Step::Kind::kTake ||
          kind == Step::Kind::kFold;
+}
+
+// Into and out of memory that another core has just read or written.
+void copy_in(const Block& source, std::byte* to) noexcept {
+  const datatype::Datatype& type = *source.type;
+  if (!type.contiguous()) return datatype::pack(source.address, source.count, type, to);
+  bulk_copy(to, static_cast<const std::byte*>(Block::at(source.address, type.true_lb())), source.bytes());
+}
+void copy_out(const std::byte* from, std::uint64_t bytes, const Block& target) noexcept {
+  const datatype::Datatype& type = *target.type;
+  if (type.contiguous())
+    bulk_copy(static_cast<std::byte*>(Block::at(target.address, type.true_lb())), from, bytes);
+  else
+    datatype::unpack(from, bytes, target.address, target.count, type, 0);
 }
 
 }  // namespace
@@ -213,8 +228,7 @@ void CollectiveRequest::begin_post(StepId id) noexcept {
   const std::uint64_t bytes = complaint_.ok() ? step.source.bytes() : 0;
   if (!area_->may_post(round, bytes) && wait_for(id, SharedArea::kAll, SharedArea::needed_before(round, bytes))) return;
   if (!failure_.ok()) return step_done(id);
-  if (bytes != 0)
-    datatype::pack(step.source.address, step.source.count, *step.source.type, area_->destination(round, bytes));
+  if (bytes != 0) copy_in(step.source, area_->destination(round, bytes));
   area_->post(round, bytes, description_, step.wakes_each);
   compare_posts();
   step_done(id);
@@ -285,7 +299,7 @@ void CollectiveRequest::take(const TakeStep& step) noexcept {
         MPI_ERR_TRUNCATE, "%s, while it received from rank %d: that one gave %llu bytes, but %llu are expected here",
         name_, step.rank, static_cast<unsigned long long>(from.posted),
         static_cast<unsigned long long>(step.target.bytes()));
-  datatype::unpack(from.data, from.bytes, step.target.address, step.target.count, *step.target.type, 0);
+  copy_out(from.data, from.bytes, step.target);
 }
 
 // x0 op (x1 op (... op xlast)): in the order of ranks. For predefined operations on types without gaps.
@@ -293,7 +307,7 @@ void CollectiveRequest::fold(const FoldStep& step) noexcept {
   const datatype::Datatype& type = *step.target.type;
   std::byte* target = static_cast<std::byte*>(Block::at(step.target.address, type.true_lb()));
   const Operand last = operand(step, step.last_rank);
-  std::memcpy(target, last.data, last.bytes);
+  bulk_copy(target, last.data, last.bytes);
   for (int rank = step.last_rank - 1; rank >= 0; --rank) {
     const Operand next = operand(step, rank);
     datatype::apply(*schedule_.op(), next.data - type.true_lb(), step.target.address,

@@ -5,9 +5,10 @@
 // only after it has read all it wants of the rounds before; so when all have posted round r, no rank reads round r - 1 any more.
 // That alone tells when memory may be written again:
 //
-//   slot    one per rank and round, of the last four rounds: the stamp (round + 1 and the length of the post, written last), what
+//   slot    one per rank and round, of the last 16 rounds: the stamp (round + 1 and the length of the post, written last), what
 //           the post belongs to, and up to 112 bytes. A rank that waits for a small operand fetches the one cache line that it has
 //           to fetch anyway.
+//   piece   one per rank and round, of the last eight rounds: longer posts, up to 16 KiB.
 //   buffer  one per rank and round, of the last two rounds: longer posts, up to 64 KiB.
 //
 //     Why not one counter of arrivals: two ranks would each fetch its line twice, once to count and once to look; and the stamps
@@ -94,8 +95,7 @@ class SharedArea {
 
   // The round that all must have posted before this rank may post `bytes` in `round`.
   static std::uint64_t needed_before(std::uint64_t round, std::uint64_t bytes) noexcept {
-    const std::uint64_t kept = bytes > AreaSlot::kBytes ? AreaMemory::kBufferRounds : AreaMemory::kSlotRounds;
-    return round + 1 - kept;  // below zero, which is very large, in the first rounds: see all_posted()
+    return round + 1 - AreaMemory::rounds_kept(bytes);  // below zero, which is very large, in the first rounds: see all_posted()
   }
   bool may_post(std::uint64_t round, std::uint64_t bytes) noexcept { return all_posted(needed_before(round, bytes)); }
   // Where the bytes go, before post().
@@ -160,8 +160,7 @@ class SharedArea {
 
  private:
   std::byte* data(int rank, std::uint64_t round, std::uint64_t bytes) const noexcept {
-    const auto r = static_cast<std::uint64_t>(rank);
-    return bytes > AreaSlot::kBytes ? memory_.buffer(r, round) : memory_.slot(r, round).data;
+    return memory_.data(static_cast<std::uint64_t>(rank), round, bytes);
   }
   bool ready() noexcept {
     return watched_rank_ == kAll ? all_posted(watched_round_) : see(watched_rank_, watched_round_);

@@ -212,19 +212,23 @@ class Simulation {
     buffer = {round, pack(made.source)};
   }
   Buffer& buffer_of(std::size_t rank, std::uint64_t round, std::uint64_t bytes) {
-    const bool small = bytes <= AreaSlot::kBytes;
-    return small ? buffers_[rank][round % AreaMemory::kSlotRounds]
-                 : buffers_[rank][AreaMemory::kSlotRounds + round % AreaMemory::kBufferRounds];
+    const unsigned kept = AreaMemory::rounds_kept(bytes);
+    std::array<std::vector<Buffer>, 3>& all = buffers_[rank];
+    std::vector<Buffer>& such = all[kept == AreaMemory::kSlotRounds ? 0 : kept == AreaMemory::kPieceRounds ? 1 : 2];
+    such.resize(kept);
+    return such[round % kept];
   }
   // What `made` wants of what a rank posted. Spoiled when that has been written over.
   template <typename Reading>
   std::vector<std::byte> posted(const Reading& made, std::size_t rank) {
     const std::uint64_t round = first_round_ + made.round;
     const std::uint64_t wanted = made.target.bytes();
-    for (const Buffer& buffer : buffers_[rank]) {
-      if (buffer.round != round || buffer.bytes.size() < made.offset + wanted) continue;
-      const auto begin = buffer.bytes.begin() + static_cast<std::ptrdiff_t>(made.offset);
-      return {begin, begin + static_cast<std::ptrdiff_t>(wanted)};
+    for (const std::vector<Buffer>& such : buffers_[rank]) {
+      for (const Buffer& buffer : such) {
+        if (buffer.round != round || buffer.bytes.size() < made.offset + wanted) continue;
+        const auto begin = buffer.bytes.begin() + static_cast<std::ptrdiff_t>(made.offset);
+        return {begin, begin + static_cast<std::ptrdiff_t>(wanted)};
+      }
     }
     ADD_FAILURE() << "rank " << rank << " has posted something else since";
     return std::vector<std::byte>(wanted, std::byte{0xee});
@@ -317,7 +321,7 @@ class Simulation {
   std::vector<Action> actions_;
   std::map<ChannelKey, Channel> channels_;
   std::vector<Action> blocked_;  // on a post
-  std::vector<std::array<Buffer, AreaMemory::kSlotRounds + AreaMemory::kBufferRounds>> buffers_;
+  std::vector<std::array<std::vector<Buffer>, 3>> buffers_;  // by rank, and by how long they are kept
   std::vector<std::uint64_t> posted_;  // by rank: rounds
   std::uint64_t first_round_ = 0;
   std::size_t done_ = 0;
