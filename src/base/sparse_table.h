@@ -66,7 +66,7 @@ class SparseTable {
  private:
   static constexpr std::size_t kChunk = 8;
 
-  void make(std::size_t which) {
+  [[gnu::noinline, gnu::cold]] void make(std::size_t which) {
     chunks_[which] = std::make_unique<T[]>(kChunk);
     if (!prepare_) return;
     const std::size_t first = which * kChunk;

@@ -19,25 +19,26 @@ const char* name_of(SendMode mode) noexcept {
   return mode == SendMode::kSynchronous ? "MPI_Ssend" : mode == SendMode::kReady ? "MPI_Rsend" : "MPI_Send";
 }
 
-[[gnu::noinline]] Status start_and_wait(engine::Call& call, p2p::Messenger& messenger,
-                                        const p2p::SendArguments& arguments) {
+// The arguments come by value: those of the short way then need not lie in memory.
+[[gnu::noinline]] Status start_and_wait(engine::Call& call, p2p::Messenger& messenger, p2p::SendArguments arguments) {
   p2p::SendRequest send(arguments);
   messenger.start(send);
   wait_in(name_of(arguments.mode), call, send);
   return std::move(send.result().status);
 }
 
-Status send_and_wait(const p2p::SendArguments& arguments) {
+// Inlined, so that of the arguments only what the short way needs is ever put together.
+[[gnu::always_inline]] inline Status send_and_wait(const p2p::SendArguments& arguments) {
   Process& process = mpi::process();
   engine::Call call(process.engine);
-  if (process.messenger->send_now(arguments)) return {};
+  if (arguments.mode != SendMode::kSynchronous && process.messenger->send_now(arguments)) return {};
   return start_and_wait(call, *process.messenger, arguments);
 }
 
 Status send_later(const p2p::SendArguments& arguments, MPI_Request* request) {
   Process& process = mpi::process();
   engine::Call call(process.engine);
-  if (process.messenger->send_now(arguments)) {
+  if (arguments.mode != SendMode::kSynchronous && process.messenger->send_now(arguments)) {
     *request = handle_of(process.messenger->requests().sent());
     return {};
   }

@@ -32,7 +32,7 @@ struct Common {
 
   explicit Common(engine::Engine& engine) noexcept : engine(engine) {}
 
-  void find_way(net::PeerId id, Peer& peer) noexcept {
+  [[gnu::noinline, gnu::cold]] void find_way(net::PeerId id, Peer& peer) noexcept {
     peer.transport = &network->route(id);
     const net::Capabilities& way = network->capabilities(id);
     peer.most_at_once = std::min({way.eager_limit, way.at_once, peer.transport->frame_limit(id)});

@@ -53,10 +53,14 @@ constexpr std::uint64_t block_bytes(std::uint64_t payload) noexcept {
   return (bytes + step - 1) & ~(step - 1);
 }
 constexpr std::uint64_t message_units(std::uint64_t payload) noexcept {
+  // Between 256 and 512 the sizes are multiples of a unit.
+  if (payload < kBookkeepingBytes) [[likely]]
+    return (kBookkeepingBytes + payload + kUnitBytes - 1) / kUnitBytes;
   return block_bytes(payload) / kUnitBytes;
 }
 inline constexpr std::uint64_t kEnvelopeUnits = message_units(0);
-static_assert(kEnvelopeUnits == 4 && message_units(1) == 5 && message_units(300) == 10);
+static_assert(kEnvelopeUnits == 4 && message_units(1) == 5 && message_units(255) == 8 && message_units(300) == 10);
+static_assert(message_units(200) == block_bytes(200) / kUnitBytes);
 
 // What a sender keeps about one receiver.
 struct OutgoingAccount {
@@ -90,9 +94,9 @@ struct IncomingAccount {
     return true;
   }
   void release(std::uint64_t units) noexcept {
-    const std::uint64_t repaid = std::min(units, loan);
-    loan -= repaid;
-    owed += units - repaid;
+    if (loan != 0) [[unlikely]]
+      units = repay(units);
+    owed += units;
   }
   // Of a message that was matched as it came.
   bool pass(std::uint64_t units) noexcept {
@@ -118,6 +122,14 @@ struct IncomingAccount {
   void keep(std::uint32_t units) noexcept {
     owed += units;
     allowance -= units;
+  }
+
+ private:
+  // What is left of `units` when the loan has had its part.
+  std::uint64_t repay(std::uint64_t units) noexcept {
+    const std::uint64_t repaid = std::min(units, loan);
+    loan -= repaid;
+    return units - repaid;
   }
 };
 

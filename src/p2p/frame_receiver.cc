@@ -69,7 +69,7 @@ FrameReceiver::FrameReceiver(Parts& parts, SendPath& sends, ReceivePath& receive
 
 bool FrameReceiver::on_whole(net::PeerId id, const wire::FrameHeader& frame, const std::byte* payload) noexcept {
   if (!wire::is_plain_eager(frame)) return false;
-  const wire::MessageHeader header = wire::unpack(frame);
+  const wire::MessageHeader header = wire::unpack_plain_eager(frame);
   Peer& peer = common_.peers[id];
   if (header.tag < 0 || breach_of_peer(peer, header) != nullptr) return false;
   ReceiveRequest* receive = lending_.match({header.context, id, header.tag});
@@ -86,15 +86,22 @@ bool FrameReceiver::on_whole(net::PeerId id, const wire::FrameHeader& frame, con
   return true;
 }
 
+inline void FrameReceiver::take_credit(net::PeerId id, Peer& peer, std::uint32_t credit) noexcept {
+  peer.gain(credit);
+  if (peer.holds_sends()) [[unlikely]]
+    sends_.drain_held(id);
+}
+
 // An eager message that was paid for is in its receive, whole.
-inline void FrameReceiver::on_payload(net::PeerId id, Peer& peer, ReceiveRequest& receive,
+[[gnu::always_inline]] inline void FrameReceiver::on_payload(net::PeerId id, Peer& peer, ReceiveRequest& receive,
                                       const wire::MessageHeader& header) noexcept {
   receives_.accept(receive, id, header.source, header.tag, header.receiver_token);
   receive.received_ = header.payload_bytes;
   common_.count_moved(header.payload_bytes);
-  incoming_.go_on(receive, header, 0);
+  incoming_.complete(receive);
+  if (header.sender_token != 0) frames_.answer(id, MessageKind::kAck, header.sender_token);
   credit_.after_message(id, peer, account_of(header.context));
-  if (header.credit != 0) take_credit(id, header.credit);
+  if (header.credit != 0) take_credit(id, peer, header.credit);
 }
 
 // ---- messages that a carrier has matched ----------------------------------------------------------------------------
@@ -129,7 +136,7 @@ const char* FrameReceiver::take_landed(net::PeerId id, ReceiveRequest& receive,
 net::Landing FrameReceiver::on_header(net::PeerId id, const wire::FrameHeader& frame) noexcept {
   wire::MessageHeader header;
   if (wire::is_plain_eager(frame)) {
-    header = wire::unpack(frame);
+    header = wire::unpack_plain_eager(frame);
   } else {
     malformed_ = wire::decode(frame, header);
     if (!malformed_.ok()) return violation(malformed_.text());
@@ -213,7 +220,7 @@ void FrameReceiver::on_frame(net::PeerId id, const wire::FrameHeader& frame, con
     case MessageKind::kCredit:
       break;
   }
-  if (header.credit != 0) take_credit(id, header.credit);
+  if (header.credit != 0) take_credit(id, common_.peers[id], header.credit);
 }
 
 void FrameReceiver::on_message(net::PeerId id, const wire::MessageHeader& header, std::uint64_t stored,
@@ -255,11 +262,6 @@ void FrameReceiver::on_cancel(net::PeerId id, const wire::MessageHeader& header)
     answer.flags = wire::kFlagCancelled;
   }
   frames_.post_control(id, answer);
-}
-
-void FrameReceiver::take_credit(net::PeerId id, std::uint32_t credit) noexcept {
-  common_.peers[id].gain(credit);
-  sends_.drain_held(id);
 }
 
 // ---- the end of a peer ----------------------------------------------------------------------------------------------

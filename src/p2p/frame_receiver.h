@@ -37,7 +37,7 @@ class FrameReceiver : public net::FrameSink {
                   std::uint64_t address) noexcept;
   void on_stored(Message& message, std::uint64_t address) noexcept;
   void on_cancel(net::PeerId id, const wire::MessageHeader& header) noexcept;
-  void take_credit(net::PeerId id, std::uint32_t credit) noexcept;
+  void take_credit(net::PeerId id, Peer& peer, std::uint32_t credit) noexcept;
 
   Common& common_;
   FrameSender& frames_;

@@ -30,7 +30,7 @@ class Matcher {
   void unpost(ReceiveRequest& receive) noexcept {
     posted_.remove(receive);
     --*receive.counter_;
-    if (receive.MatchNode::key.has_wildcard()) count_wildcard(receive.MatchNode::key, -1);
+    if (wildcard_receives_ != 0 && receive.MatchNode::key.has_wildcard()) count_wildcard(receive.MatchNode::key, -1);
   }
   // The posted receive that a message with this envelope belongs to, or null. It stays posted.
   ReceiveRequest* match(MatchKey envelope) noexcept {

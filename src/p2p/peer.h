@@ -22,38 +22,39 @@ inline Account account_of(std::uint64_t context) noexcept {
   return (context & 3) == static_cast<std::uint64_t>(comm::Plane::kPointToPoint) ? kUserAccount : kInternalAccount;
 }
 
-struct Peer {
+// What every message touches lies together: the first line is the sender's, the next two are the receiver's.
+struct alignas(64) Peer {
   // The way there, once Common::find_way has found it.
   net::Transport* transport = nullptr;
   std::uint64_t most_at_once = 0;  // bytes that Transport::send_now takes
-  bool may_match = true;           // receives can be lent to it, as far as is known (lending.h)
+  OutgoingAccount outgoing[kAccounts];
+  IntrusiveList<SendRequest, HeldTag> held[kAccounts];  // sends that wait for credit
+
+  IncomingAccount incoming[kAccounts];
+  std::uint64_t wanted[kAccounts] = {};  // posted receives and blocked probes that name this peer
+  std::uint64_t controls = 0;            // frames without payload that its transport has not taken yet
+  bool lost = false;                     // `why` says why
+  bool may_match = true;                 // receives can be lent to it, as far as is known (lending.h)
+  bool listed_exhausted = false;         // among CreditFlow's
 
   // The frame that is arriving.
   ReceiveRequest* landing_receive = nullptr;
   Message* landing_message = nullptr;
   std::byte address[8] = {};  // payload of a pullable RTS
-
-  IncomingAccount incoming[kAccounts];
-  OutgoingAccount outgoing[kAccounts];
-  IntrusiveList<SendRequest, HeldTag> held[kAccounts];  // sends that wait for credit
-  std::uint64_t wanted[kAccounts] = {};                 // posted receives and blocked probes that name this peer
-  std::uint64_t controls = 0;                           // frames without payload that its transport has not taken yet
-  bool listed_exhausted = false;                        // among CreditFlow's
-
-  bool lost = false;
   Status why;
 
   // ---- the credit field of a header: units, and whose ----
 
   // What we owe this peer, to go with the next frame to it; 0: nothing.
   std::uint32_t take_owed() noexcept {
-    const bool internal = incoming[kInternalAccount].owed > incoming[kUserAccount].owed;
-    const std::uint32_t units = incoming[internal].give_back();
-    return internal ? units | kInternalAccountBit : units;
+    if (incoming[kUserAccount].owed >= incoming[kInternalAccount].owed) [[likely]]
+      return incoming[kUserAccount].give_back();
+    return incoming[kInternalAccount].give_back() | kInternalAccountBit;
   }
   // That frame has not gone.
   void keep_owed(std::uint32_t credit) noexcept { incoming[paid_to(credit)].keep(credit & kMaxUnitsPerFrame); }
   void gain(std::uint32_t credit) noexcept { outgoing[paid_to(credit)].gain(credit & kMaxUnitsPerFrame); }
+  bool holds_sends() const noexcept { return !held[kUserAccount].empty() || !held[kInternalAccount].empty(); }
   // No honest peer ever gives this much; keeps the sums far from overflow.
   bool gives_absurdly(std::uint32_t credit) const noexcept {
     return outgoing[paid_to(credit)].credit + (credit & kMaxUnitsPerFrame) > std::uint64_t{1} << 48;

@@ -6,43 +6,6 @@
 #include "base/tuning.h"
 
 namespace lapwing::p2p {
-// ---- the fast branch ------------------------------------------------------------------------------------------------
-
-bool SendPath::send_now(const SendArguments& arguments) noexcept {
-  if (arguments.destination == MPI_PROC_NULL || arguments.mode == SendMode::kSynchronous ||
-      arguments.mode == SendMode::kBuffered)
-    return false;
-  const datatype::Datatype& type = *arguments.type;
-  const std::uint64_t bytes = static_cast<std::uint64_t>(type.size()) * arguments.count;
-  const net::PeerId id = arguments.communicator->peers(arguments.plane).member(arguments.destination);
-  Peer& peer = common_.peers[id];
-  if (peer.transport == nullptr) [[unlikely]]
-    common_.find_way(id, peer);
-  if (bytes > peer.most_at_once || (bytes != 0 && !type.contiguous())) return false;
-  wire::MessageHeader header = envelope(arguments, wire::MessageKind::kEager);
-  header.payload_bytes = bytes;
-  const Account account = account_of(header.context);
-  OutgoingAccount& outgoing = peer.outgoing[account];
-  const std::uint64_t price = message_units(bytes);
-  if (peer.lost || !peer.held[account].empty() || !outgoing.pays_whole(price)) return false;
-  header.credit = peer.take_owed();
-  const auto* payload = static_cast<const std::byte*>(arguments.buffer) + (bytes != 0 ? type.true_lb() : 0);
-  // Only the receiving application waits for it; but more credit, which a receiver grants when it reads the first of our messages,
-  // should be here before it is needed. A large message had better be where it belongs when that application asks.
-  const bool plenty = outgoing.credit - price >= kInitialUnits / 2;
-  const auto delivery = !plenty                  ? net::Delivery::kUrgent
-                        : bytes <= tuning().p2p_waiting_bytes ? net::Delivery::kWhenAsked
-                                                 : net::Delivery::kAtOnce;
-  wire::FrameHeader frame = wire::pack(header);
-  if (!peer.transport->send_now(id, frame, payload, delivery)) {
-    peer.keep_owed(header.credit);
-    return false;
-  }
-  outgoing.spend(price);
-  ++common_.counters.eager_sends;
-  return true;
-}
-
 // ---- the usual way --------------------------------------------------------------------------------------------------
 
 void SendPath::start(SendRequest& send) noexcept {

@@ -5,6 +5,7 @@
 // is held, and so are all after it to that peer, in order.
 #pragma once
 
+#include "base/tuning.h"
 #include "p2p/common.h"
 #include "p2p/outgoing_transfers.h"
 
@@ -17,9 +18,9 @@ class SendPath {
   // Starts a send. It may be complete when this returns. The datatype is retained until completion; the owner of the request keeps the
   // communicator alive that long. MPI_PROC_NULL completes at once.
   void start(SendRequest& send) noexcept;
-  // The short way for the usual small message: sends it, copied, without a request. False: not this one, or not now; nothing has
-  // happened, and start() takes it.
-  bool send_now(const SendArguments& arguments) noexcept;
+  // The short way for the usual small message, of mode standard or ready: sends it, copied, without a request. False: not this one, or not
+  // now; nothing has happened, and start() takes it. Inlined, because what the caller knows of its arguments then costs nothing.
+  [[gnu::always_inline]] bool send_now(const SendArguments& arguments) noexcept;
   // A message that has left whole cannot be called back; one that waits for its receiver can, if no receive has matched it.
   void cancel(SendRequest& send) noexcept;
 
@@ -36,5 +37,39 @@ class SendPath {
   Common& common_;
   OutgoingTransfers& transfers_;
 };
+
+inline bool SendPath::send_now(const SendArguments& arguments) noexcept {
+  if (arguments.destination == MPI_PROC_NULL) [[unlikely]]
+    return false;
+  const datatype::Datatype& type = *arguments.type;
+  const std::uint64_t bytes = static_cast<std::uint64_t>(type.size()) * arguments.count;
+  const net::PeerId id = arguments.communicator->peers(arguments.plane).member(arguments.destination);
+  Peer& peer = common_.peers[id];
+  if (peer.transport == nullptr) [[unlikely]]
+    common_.find_way(id, peer);
+  if (bytes > peer.most_at_once || (bytes != 0 && !type.contiguous())) return false;
+  const Account account = account_of(static_cast<std::uint64_t>(arguments.plane));
+  OutgoingAccount& outgoing = peer.outgoing[account];
+  const std::uint64_t price = message_units(bytes);
+  if (peer.lost || !peer.held[account].empty() || !outgoing.pays_whole(price)) return false;
+  wire::MessageHeader header = envelope(arguments, wire::MessageKind::kEager);
+  header.payload_bytes = bytes;
+  header.credit = peer.take_owed();
+  const auto* payload = static_cast<const std::byte*>(arguments.buffer) + (bytes != 0 ? type.true_lb() : 0);
+  // Only the receiving application waits for it; but more credit, which a receiver grants when it reads the first of our messages,
+  // should be here before it is needed. A large message had better be where it belongs when that application asks.
+  const bool plenty = outgoing.credit - price >= kInitialUnits / 2;
+  const auto delivery = !plenty                               ? net::Delivery::kUrgent
+                        : bytes <= tuning().p2p_waiting_bytes ? net::Delivery::kWhenAsked
+                                                              : net::Delivery::kAtOnce;
+  wire::FrameHeader frame = wire::pack(header);
+  if (!peer.transport->send_now(id, frame, payload, delivery)) [[unlikely]] {
+    peer.keep_owed(header.credit);
+    return false;
+  }
+  outgoing.spend(price);
+  ++common_.counters.eager_sends;
+  return true;
+}
 
 }  // namespace lapwing::p2p
