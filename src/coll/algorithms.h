@@ -40,6 +40,11 @@ void reduce_scatter_on_area(Schedule& schedule, const Block& input, const Block&
                             const std::vector<std::uint64_t>& starts);
 void scan_on_area(Schedule& schedule, const Block& input, const Block& output, bool inclusive);
 
+// uneven_on_area.cc: the same where blocks differ in length. What is no longer than `longest` goes by the area, the rest by messages.
+void gatherv_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t longest);
+void scatterv_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t longest);
+void alltoallv_on_area(Schedule& schedule, const Blocks& out, const Blocks& in, std::uint64_t longest);
+
 // bcast_*.cc. The data need not be described the same way on all ranks; the last two take one run of bytes.
 void bcast_binomial(Schedule& schedule, const Block& data, int root);
 void bcast_scatter_allgather(Schedule& schedule, const Block& bytes, int root);

@@ -11,7 +11,7 @@ namespace lapwing::coll {
 CollectiveRequest* take_kept(comm::Communicator& communicator, const Call& call) noexcept {
   auto& kept = state_of(communicator).kept;
   for (auto it = kept.rbegin(); it != kept.rend(); ++it) {
-    if (!(*it)->call.same(call)) continue;
+    if (!(*it)->call.same(call) || !(*it)->arrays.same(call, communicator)) continue;
     CollectiveRequest* request = it->release();
     kept.erase(std::next(it).base());
     request->attach(communicator);

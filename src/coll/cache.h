@@ -1,7 +1,7 @@
 // Schedules kept for the next call with the same arguments: programs call the same collective in a loop.
 //
 // Kept with the communicator, as finished requests, and only such as are cheap to keep: few steps, little scratch
-// memory, no arrays among the arguments (the cache could not see them change). With the endpoint's lock held.
+// memory. What is in arrays among the arguments is compared as well. With the endpoint's lock held.
 #pragma once
 
 #include "coll/collective_request.h"

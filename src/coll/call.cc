@@ -82,7 +82,28 @@ bool same_side(const Side& a, const Side& b) noexcept {
 }
 
 bool repeatable_side(const Side& side) noexcept {
-  return !side.counts && !side.displacements && side.types == nullptr && is_predefined(side.type);
+  return side.types == nullptr && is_predefined(side.type);
+}
+
+bool has_arrays(const Side& side) noexcept {
+  return static_cast<bool>(side.counts) || static_cast<bool>(side.displacements);
+}
+
+// Calls `look(value)` with every value in the arrays that count on this rank, until it returns false. Inside one group.
+template <typename Look>
+bool for_values(const Call& call, const comm::Communicator& communicator, Look look) {
+  const bool is_root = call.root == communicator.rank();
+  const bool sends = !call.send.in_place() && (call.what != Collective::kScatterv || is_root);
+  const bool receives = call.what != Collective::kGatherv || is_root;
+  const CountArray none;
+  const auto ranks = static_cast<std::size_t>(communicator.size());
+  for (const CountArray& array :
+       {sends ? call.send.counts : none, sends ? call.send.displacements : none, receives ? call.receive.counts : none,
+        receives ? call.receive.displacements : none}) {
+    for (std::size_t i = 0; array && i < ranks; ++i)
+      if (!look(array[i])) return false;
+  }
+  return true;
 }
 
 bool is_neighborhood(Collective what) noexcept {
@@ -139,13 +160,29 @@ Status check_in_place(const Call& call, const comm::Communicator& communicator) 
 
 }  // namespace
 
-bool Call::repeatable() const noexcept {
+bool Call::repeatable(const comm::Communicator& communicator) const noexcept {
+  if (communicator.is_inter() && (has_arrays(send) || has_arrays(receive))) return false;
   return !is_neighborhood(what) && repeatable_side(send) && repeatable_side(receive);
 }
 
 bool Call::same(const Call& other) const noexcept {
   if (what != other.what || op != other.op || root != other.root) return false;
   return same_side(send, other.send) && same_side(receive, other.receive);
+}
+
+ArrayContents::ArrayContents(const Call& call, const comm::Communicator& communicator) {
+  for_values(call, communicator, [this](MPI_Count value) {
+    values_.push_back(value);
+    return true;
+  });
+}
+
+bool ArrayContents::same(const Call& call, const comm::Communicator& communicator) const noexcept {
+  std::size_t at = 0;
+  const bool equal = for_values(call, communicator, [&](MPI_Count value) {
+    return at < values_.size() && values_[at++] == value;
+  });
+  return equal && at == values_.size();
 }
 
 Status check(const Call& call, const comm::Communicator& communicator) {

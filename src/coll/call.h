@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/count_array.h"
 #include "base/status.h"
@@ -67,10 +68,22 @@ struct Call {
   datatype::Op* op = nullptr;
   int root = 0;
 
-  // Whether a schedule made for one such call may be used for the next. Not with arrays, whose contents may change
-  // unnoticed, nor with derived types, of which another one may come to live at the same address.
-  bool repeatable() const noexcept;
+  // Whether a schedule made for one such call may be used for the next. Not with derived types, of which another one may come to live at
+  // the same address.
+  bool repeatable(const comm::Communicator& communicator) const noexcept;
+  // The same but for what is in its arrays.
   bool same(const Call& other) const noexcept;
+};
+
+// What was in the arrays of a call, as far as they count on this rank. The arrays may change until the next call, or go.
+class ArrayContents {
+ public:
+  ArrayContents() = default;
+  ArrayContents(const Call& call, const comm::Communicator& communicator);
+  bool same(const Call& call, const comm::Communicator& communicator) const noexcept;
+
+ private:
+  std::vector<MPI_Count> values_;
 };
 
 // What the shims cannot check for themselves: roots, MPI_IN_PLACE, operations, kinds of communicator.

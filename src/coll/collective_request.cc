@@ -5,6 +5,7 @@
 
 #include "base/bulk_copy.h"
 #include "base/internal_error.h"
+#include "coll/area_parts.h"
 #include "coll/cache.h"
 #include "coll/communicator_state.h"
 #include "coll/description.h"
@@ -222,13 +223,22 @@ void CollectiveRequest::UserReduction::run(engine::Tasklet& tasklet) noexcept {
   lock.unlock();
 }
 
+// Nothing once something is wrong.
+std::uint64_t CollectiveRequest::posted_bytes(const PostStep& step) const noexcept {
+  if (!complaint_.ok()) return 0;
+  return step.parts != nullptr ? bytes_with_table(*step.parts) : step.source.bytes();
+}
+
 void CollectiveRequest::begin_post(StepId id) noexcept {
   const auto& step = schedule_.steps()[id].as<PostStep>();
   const std::uint64_t round = first_round_ + step.round;
-  const std::uint64_t bytes = complaint_.ok() ? step.source.bytes() : 0;
+  const std::uint64_t bytes = posted_bytes(step);
   if (!area_->may_post(round, bytes) && wait_for(id, SharedArea::kAll, SharedArea::needed_before(round, bytes))) return;
   if (!failure_.ok()) return step_done(id);
-  if (bytes != 0) copy_in(step.source, area_->destination(round, bytes));
+  if (bytes != 0 && step.parts != nullptr)
+    write_parts(*step.parts, area_->destination(round, bytes), copy_in);
+  else if (bytes != 0)
+    copy_in(step.source, area_->destination(round, bytes));
   area_->post(round, bytes, description_, step.wakes_each);
   compare_posts();
   step_done(id);
@@ -292,9 +302,17 @@ CollectiveRequest::Operand CollectiveRequest::operand(const Reading& step, int r
   return {posted.data + step.offset, std::min(posted.bytes - step.offset, step.target.bytes()), posted.bytes};
 }
 
+CollectiveRequest::Operand CollectiveRequest::own_part(const TakeStep& step) const noexcept {
+  const SharedArea::Posted posted = area_->read(step.rank, first_round_ + step.round);
+  const PartPlace part = find_part(posted.data, posted.bytes, static_cast<std::uint64_t>(area_->size()),
+                                   static_cast<std::uint64_t>(area_->rank()));
+  return {posted.data + part.offset, std::min(part.bytes, step.target.bytes()), part.bytes};
+}
+
 void CollectiveRequest::take(const TakeStep& step) noexcept {
-  const Operand from = operand(step, step.rank);
-  if (step.whole && from.posted > step.target.bytes() && complaint_.ok())
+  const bool part = step.what == TakeStep::What::kPart;
+  const Operand from = part ? own_part(step) : operand(step, step.rank);
+  if (step.what != TakeStep::What::kRun && from.posted > step.target.bytes() && complaint_.ok())
     complaint_ = Status::error(
         MPI_ERR_TRUNCATE, "%s, while it received from rank %d: that one gave %llu bytes, but %llu are expected here",
         name_, step.rank, static_cast<unsigned long long>(from.posted),

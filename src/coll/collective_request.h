@@ -53,6 +53,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
 
   // For the cache of schedules (cache.h): what it was compiled from, and whether it may be kept.
   Call call;
+  ArrayContents arrays;
   bool cacheable = false;
   // The cache lends a kept request out again, for its communicator.
   void attach(comm::Communicator& communicator) noexcept;
@@ -101,6 +102,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   // On the area; when the step must wait, on_posted() goes on with it.
   void begin_post(StepId step) noexcept;
   void begin_await(StepId step) noexcept;
+  std::uint64_t posted_bytes(const PostStep& step) const noexcept;
   void copy(const CopyStep& step) noexcept;
   void take(const TakeStep& step) noexcept;
   void fold(const FoldStep& step) noexcept;
@@ -112,6 +114,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   };
   template <typename Reading>
   Operand operand(const Reading& step, int rank) const noexcept;
+  Operand own_part(const TakeStep& step) const noexcept;
   bool wait_for(StepId step, int rank, std::uint64_t round) noexcept;
   void stop_waiting(const Status& why) noexcept;
   void compare_posts() noexcept;

@@ -1,5 +1,6 @@
 #include "coll/compile.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/tuning.h"
@@ -46,6 +47,12 @@ std::uint64_t bytes_of(const Blocks& all) noexcept {
   std::uint64_t total = 0;
   for (const Block& each : all) total += each.bytes();
   return total;
+}
+
+std::uint64_t longest_of(const Blocks& all) noexcept {
+  std::uint64_t longest = 0;
+  for (const Block& each : all) longest = std::max(longest, each.bytes());
+  return longest;
 }
 
 void allgather_by(Algorithm algorithm, Schedule& schedule, const Blocks& all) {
@@ -113,8 +120,7 @@ Block together(const Side& side, int ranks) {
 
 void intra_allgather(const Call& call, Schedule& schedule) {
   const Blocks all = call.receive.blocks(schedule.size());
-  const bool even = call.what == Collective::kAllgather;
-  const Algorithm algorithm = choose_allgather(schedule.situation(), bytes_of(all), even ? all[0].bytes() : kNoBlock);
+  const Algorithm algorithm = choose_allgather(schedule.situation(), bytes_of(all), longest_of(all));
   const Block& own = all[static_cast<std::size_t>(schedule.rank())];
   if (algorithm == Algorithm::kArea)
     return allgather_on_area(schedule, call.send.in_place() ? own : call.send.block(), all);
@@ -148,10 +154,11 @@ void intra_alltoall(const Call& call, Schedule& schedule) {
   const Blocks in = call.receive.blocks(schedule.size());
   const bool even = call.what == Collective::kAlltoall;
   const Algorithm algorithm = choose_alltoall(schedule.situation(), in[0].bytes(), even);
-  if (algorithm == Algorithm::kArea)
+  if (algorithm == Algorithm::kArea && even)
     return alltoall_on_area(schedule, together(call.send.in_place() ? call.receive : call.send, schedule.size()), in);
   if (call.send.in_place()) return alltoall_in_place(schedule, in);
   const Blocks out = call.send.blocks(schedule.size());
+  if (algorithm == Algorithm::kArea) return alltoallv_on_area(schedule, out, in, longest_on_area(schedule.size()));
   algorithm == Algorithm::kBruck ? alltoall_bruck(schedule, out, in) : alltoall_pairwise(schedule, out, in);
 }
 
@@ -163,6 +170,7 @@ void intra_gather(const Call& call, Schedule& schedule) {
   const bool even = call.what == Collective::kGather;
   switch (choose_tree(CollectiveKind::kGather, schedule.situation(), bytes, bytes, even)) {
     case Algorithm::kArea:
+      if (!even) return gatherv_on_area(schedule, mine, all, call.root, longest_on_area(1));
       return gather_on_area(schedule, mine, all, call.root);
     case Algorithm::kBinomial:
       return gather_binomial(schedule, mine, all, call.root);
@@ -180,6 +188,7 @@ void intra_scatter(const Call& call, Schedule& schedule) {
   const bool even = call.what == Collective::kScatter;
   switch (choose_tree(CollectiveKind::kScatter, schedule.situation(), bytes, posted, even)) {
     case Algorithm::kArea:
+      if (!even) return scatterv_on_area(schedule, all, mine, call.root, longest_on_area(schedule.size()));
       return scatter_on_area(schedule, is_root ? together(call.send, schedule.size()) : Block{}, all, mine, call.root);
     case Algorithm::kBinomial:
       return scatter_binomial(schedule, all, mine, call.root);

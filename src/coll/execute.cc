@@ -14,13 +14,14 @@ Status make_request(const Services& services, comm::Communicator& communicator, 
   LAPWING_TRY(check(call, communicator));
   CommunicatorState& state = state_of(communicator);
   CollectiveRequest* made = nullptr;
-  const bool repeatable = !persistent && call.repeatable();
+  const bool repeatable = !persistent && call.repeatable(communicator);
   if (repeatable) made = take_kept(communicator, call);
   if (made != nullptr) made->set_description(without_history(made->description()));
   if (made == nullptr) {
     made = new CollectiveRequest(services, communicator, name(call.what), persistent);
     made->call = call;
     made->cacheable = repeatable;
+    if (repeatable) made->arrays = ArrayContents(call, communicator);
     // Persistent operations may start in another order on each rank, so they have no turn at an area.
     const bool area = !persistent && state.place.area(services.areas, communicator) != nullptr;
     compile(call, communicator, area, services.algorithms, made->schedule());

@@ -364,6 +364,124 @@ TEST(Alltoall, PairwiseWithMoreRanksThanItsWindow) {
   for (int from = 0; from < kRanks; ++from) EXPECT_EQ(in[5](from, 0), value(from, 5, 0));
 }
 
+// ---- Blocks of different lengths on an area: some empty, some too long for it.
+
+constexpr std::uint64_t kLongest = 24;  // bytes, so that blocks of 6 ints still go by the area
+
+// Every pair has its own length.
+struct Pairs {
+  explicit Pairs(int ranks, std::uint64_t count) : ranks(ranks), count(count) {}
+  std::uint64_t of(int from, int to) const { return (static_cast<std::uint64_t>(from) * 5 + static_cast<std::uint64_t>(to) * 3) % (count + 4); }
+  // The blocks that `rank` sends, or receives, one after the other.
+  Blocks blocks(std::vector<int>& memory, int rank, bool sends) const {
+    Blocks made;
+    std::uint64_t at = 0;
+    for (int other = 0; other < ranks; ++other) {
+      const std::uint64_t length = sends ? of(rank, other) : of(other, rank);
+      made.push_back(block(memory.data() + at, length, int_type()));
+      at += length;
+    }
+    return made;
+  }
+  std::vector<int> memory() const { return std::vector<int>(static_cast<std::size_t>(ranks) * (count + 4), -7); }
+  static int& at(const Block& block, std::uint64_t i) { return static_cast<int*>(block.address)[i]; }
+  int ranks;
+  std::uint64_t count;
+};
+
+void fill_block(const Block& to_fill, int from, int to) {
+  for (std::uint64_t i = 0; i < to_fill.count; ++i) Pairs::at(to_fill, i) = value(from, to, i);
+}
+void expect_block(const Block& received, int from, int to) {
+  for (std::uint64_t i = 0; i < received.count; ++i) ASSERT_EQ(Pairs::at(received, i), value(from, to, i));
+}
+
+TEST(Alltoall, UnevenOnArea) {
+  for_all_cases([](int ranks, std::uint64_t count, unsigned seed) {
+    const Pairs pairs(ranks, count);
+    std::vector<std::vector<int>> out(static_cast<std::size_t>(ranks), pairs.memory()), in = out;
+    Simulation job(ranks);
+    for (int rank = 0; rank < ranks; ++rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      const Blocks sent = pairs.blocks(out[r], rank, true);
+      for (int to = 0; to < ranks; ++to) fill_block(sent[static_cast<std::size_t>(to)], rank, to);
+      alltoallv_on_area(job[rank], sent, pairs.blocks(in[r], rank, false), kLongest);
+    }
+    ASSERT_TRUE(job.run(seed));
+    for (int rank = 0; rank < ranks; ++rank) {
+      const Blocks received = pairs.blocks(in[static_cast<std::size_t>(rank)], rank, false);
+      for (int from = 0; from < ranks; ++from) expect_block(received[static_cast<std::size_t>(from)], from, rank);
+    }
+  });
+}
+
+// Root's blocks, and each rank's own; what is scattered goes from the root, what is gathered to it.
+template <typename Algorithm>
+void check_uneven(bool scatters, bool in_place, Algorithm algorithm) {
+  for_all_cases([&](int ranks, std::uint64_t count, unsigned seed) {
+    const Pairs pairs(ranks, count);
+    const int root = ranks / 2;
+    std::vector<int> at_root = pairs.memory();
+    std::vector<std::vector<int>> own(static_cast<std::size_t>(ranks), pairs.memory());
+    const Blocks all = pairs.blocks(at_root, root, true);
+    Simulation job(ranks);
+    for (int rank = 0; rank < ranks; ++rank) {
+      Block mine = pairs.blocks(own[static_cast<std::size_t>(rank)], rank, false)[0];
+      mine.count = pairs.of(root, rank);
+      fill_block(scatters ? all[static_cast<std::size_t>(rank)] : mine, root, rank);
+      if (in_place && rank == root) {
+        fill_block(all[static_cast<std::size_t>(rank)], root, rank);
+        mine = {};
+      }
+      algorithm(job[rank], rank == root ? all : Blocks{}, mine, root);
+    }
+    ASSERT_TRUE(job.run(seed));
+    for (int rank = 0; rank < ranks; ++rank) {
+      Block mine = pairs.blocks(own[static_cast<std::size_t>(rank)], rank, false)[0];
+      mine.count = pairs.of(root, rank);
+      expect_block(all[static_cast<std::size_t>(rank)], root, rank);
+      if (!in_place || rank != root) expect_block(mine, root, rank);
+    }
+  });
+}
+TEST(Scatter, UnevenOnArea) {
+  for (const bool in_place : {false, true}) {
+    check_uneven(true, in_place, [](Schedule& schedule, const Blocks& all, const Block& mine, int root) {
+      scatterv_on_area(schedule, all, mine, root, kLongest);
+    });
+  }
+}
+TEST(Gather, UnevenOnArea) {
+  for (const bool in_place : {false, true}) {
+    check_uneven(false, in_place, [](Schedule& schedule, const Blocks& all, const Block& mine, int root) {
+      gatherv_on_area(schedule, mine, all, root, kLongest);
+    });
+  }
+}
+
+// A peer writes the table: nothing that it says may lead beyond the post.
+TEST(AreaParts, ATableThatMakesNoSenseHasNoParts) {
+  std::vector<int> memory = {1, 2, 3, 4, 5, 6};
+  const Blocks parts = {block(memory.data(), 2, int_type()), block(nullptr, 0, nullptr), block(memory.data() + 2, 4, int_type())};
+  std::vector<std::byte> post(bytes_with_table(parts));
+  EXPECT_EQ(post.size(), 3 * 4 + 24u);
+  write_parts(parts, post.data(), [](const Block& part, std::byte* to) { std::memcpy(to, part.address, part.bytes()); });
+  const PartPlace last = find_part(post.data(), post.size(), 3, 2);
+  EXPECT_EQ(last.bytes, 16u);
+  EXPECT_EQ(std::memcmp(post.data() + last.offset, memory.data() + 2, 16), 0);
+  EXPECT_EQ(find_part(post.data(), post.size(), 3, 1).bytes, 0u);
+  EXPECT_EQ(find_part(post.data(), post.size() - 1, 3, 2).bytes, 0u) << "ends behind the post";
+  EXPECT_EQ(find_part(post.data(), 11, 3, 0).bytes, 0u) << "no room for the table";
+  const std::uint32_t inside_the_table = 4, huge = 0xffffffff;
+  std::memcpy(post.data(), &inside_the_table, 4);
+  EXPECT_EQ(find_part(post.data(), post.size(), 3, 0).bytes, 0u);
+  EXPECT_EQ(find_part(post.data(), post.size(), 3, 1).bytes, 0u);
+  std::memcpy(post.data() + 4, &huge, 4);
+  EXPECT_EQ(find_part(post.data(), post.size(), 3, 2).bytes, 0u);
+  EXPECT_EQ(longest_part(64 * 1024, 4) * 4 + parts_table_bytes(4), 64 * 1024u);
+  EXPECT_EQ(longest_part(16, 4), 0u);
+}
+
 // A periodic grid of extent `ranks`: for 1 and 2 both neighbours are the same process, and what goes down arrives from
 // above.
 TEST(Neighbor, CartesianDirections) {

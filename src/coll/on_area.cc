@@ -29,6 +29,13 @@ StepId meet(Schedule& schedule, const Block& mine, std::uint32_t round, After af
   return schedule.await(AwaitStep::kAll, round, {schedule.post(mine, round, after)});
 }
 
+// The same, but of the lower ranks' posts only: for ranks that have cores of their own, because each post looks for ranks that sleep.
+StepId meet_lower(Schedule& schedule, const Block& mine, std::uint32_t round) {
+  StepId there = schedule.post(mine, round, {}, Wakes::kEach);
+  for (int rank = schedule.rank() - 1; rank >= 0; --rank) there = schedule.await(rank, round, {there});
+  return there;
+}
+
 // Target = the operands of ranks 0 to `last`, from `offset` of their posts on.
 StepId combine(Schedule& schedule, int last, std::uint32_t round, std::uint64_t offset, const Block& target,
                StepId there) {
@@ -152,8 +159,8 @@ void reduce_scatter_on_area(Schedule& schedule, const Block& input, const Block&
 }
 
 void scan_on_area(Schedule& schedule, const Block& input, const Block& output, bool inclusive) {
-  const StepId there = meet(schedule, input, 0);
   const int last = inclusive ? schedule.rank() : schedule.rank() - 1;
+  const StepId there = schedule.situation().oversubscribed ? meet(schedule, input, 0) : meet_lower(schedule, input, 0);
   if (last >= 0) combine(schedule, last, 0, 0, output, there);
 }
 

@@ -1,6 +1,7 @@
 #include "coll/schedule.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/internal_error.h"
 
@@ -83,7 +84,14 @@ StepId Schedule::reduce(const Block& source, const Block& target, After after) {
 StepId Schedule::post(const Block& source, std::uint32_t round, After after, Wakes wakes) {
   keep(source.type);
   rounds_ = round + 1;
-  return add(PostStep{source, round, wakes == Wakes::kEach}, after);
+  return add(PostStep{source, nullptr, round, wakes == Wakes::kEach}, after);
+}
+
+StepId Schedule::post_parts(Blocks parts, std::uint32_t round, After after, Wakes wakes) {
+  for (const Block& part : parts) keep(part.type);
+  parts_.push_back(std::make_unique<const Blocks>(std::move(parts)));
+  rounds_ = round + 1;
+  return add(PostStep{Block{}, parts_.back().get(), round, wakes == Wakes::kEach}, after);
 }
 
 StepId Schedule::await(int rank, std::uint32_t round, After after) {
@@ -93,13 +101,19 @@ StepId Schedule::await(int rank, std::uint32_t round, After after) {
 StepId Schedule::take(int rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after) {
   if (target.bytes() == 0) return join(after);
   keep(target.type);
-  return add(TakeStep{round, rank, offset, target, false}, after);
+  return add(TakeStep{round, rank, offset, target, TakeStep::What::kRun}, after);
 }
 
 StepId Schedule::take_whole(int rank, std::uint32_t round, const Block& target, After after) {
   if (target.bytes() == 0) return join(after);
   keep(target.type);
-  return add(TakeStep{round, rank, 0, target, true}, after);
+  return add(TakeStep{round, rank, 0, target, TakeStep::What::kWhole}, after);
+}
+
+StepId Schedule::take_part(int rank, std::uint32_t round, const Block& target, After after) {
+  if (target.bytes() == 0) return join(after);
+  keep(target.type);
+  return add(TakeStep{round, rank, 0, target, TakeStep::What::kPart}, after);
 }
 
 StepId Schedule::fold(int last_rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after) {
@@ -178,6 +192,7 @@ void Schedule::clear() noexcept {
   floor_ = kNoStep;
   fenced_ = 0;
   types_.clear();
+  parts_.clear();
   if (op_ != nullptr) datatype::free(op_);
   op_ = nullptr;
   scratch_.clear();

@@ -73,10 +73,14 @@ class Schedule {
   // On an area. All ranks post in every round, the rounds one after the other.
   enum class Wakes { kAll, kEach };  // whether others wait for the posts of all, or a rank for this one
   StepId post(const Block& source, std::uint32_t round, After after = {}, Wakes wakes = Wakes::kAll);
+  // One part for each rank, which may be empty.
+  StepId post_parts(Blocks parts, std::uint32_t round, After after = {}, Wakes wakes = Wakes::kAll);
   StepId await(int rank, std::uint32_t round, After after);
   StepId take(int rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after);
   // All that the rank posted: more than the target takes is an error.
   StepId take_whole(int rank, std::uint32_t round, const Block& target, After after);
+  // The part of this rank.
+  StepId take_part(int rank, std::uint32_t round, const Block& target, After after);
   StepId fold(int last_rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after);
   // Done when all of `steps` are.
   StepId join(After steps);
@@ -130,6 +134,7 @@ class Schedule {
   StepId fenced_ = 0;       // steps before this one are behind the floor
   std::vector<datatype::TypeRef> types_;
   datatype::Op* op_ = nullptr;
+  std::vector<std::unique_ptr<const Blocks>> parts_;  // of posts
   std::vector<std::unique_ptr<std::byte[]>> scratch_;
   std::uint64_t scratch_bytes_ = 0;
 

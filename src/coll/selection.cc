@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/tuning.h"
+#include "coll/area_parts.h"
 #include "coll/shared_area.h"
 
 namespace lapwing::coll {
@@ -30,6 +31,12 @@ Algorithm wanted_or(const Situation& team, CollectiveKind collective, std::uint6
     default:
       return wanted;
   }
+}
+
+// Where blocks differ in length: whether those that are short enough go by the area.
+bool uneven_on_area(const Situation& team, CollectiveKind collective) noexcept {
+  const Algorithm wanted = team.wanted.of(collective);
+  return team.area && tuning().coll_area > 0 && (wanted == Algorithm::kAutomatic || wanted == Algorithm::kArea);
 }
 
 bool suits_linear(const Situation& team, std::uint64_t bytes) noexcept {
@@ -110,7 +117,7 @@ Algorithm choose_bcast(const Situation& team, std::uint64_t bytes) noexcept {
 
 Algorithm choose_tree(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes, std::uint64_t posted,
                       bool even) noexcept {
-  if (!even) return Algorithm::kLinear;
+  if (!even) return uneven_on_area(team, collective) ? Algorithm::kArea : Algorithm::kLinear;
   Algorithm usual = team.ranks > 4 && block_bytes <= tuning().coll_tree ? Algorithm::kBinomial : Algorithm::kLinear;
   if (fits_area(team, posted, tuning().coll_area)) usual = Algorithm::kArea;
   return wanted_or(team, collective, posted, true, usual);
@@ -122,9 +129,14 @@ Algorithm choose_allgather(const Situation& team, std::uint64_t total_bytes, std
 }
 
 Algorithm choose_alltoall(const Situation& team, std::uint64_t block_bytes, bool even) noexcept {
-  if (!even) return Algorithm::kPairwise;
+  if (!even) return uneven_on_area(team, CollectiveKind::kAlltoall) ? Algorithm::kArea : Algorithm::kPairwise;
   const std::uint64_t posted = block_bytes * static_cast<std::uint64_t>(team.ranks);
   return wanted_or(team, CollectiveKind::kAlltoall, posted, true, usual_alltoall(team, block_bytes));
+}
+
+std::uint64_t longest_on_area(int blocks) noexcept {
+  const std::uint64_t posted = std::min<std::uint64_t>(tuning().coll_area, SharedArea::kMostBytes);
+  return blocks == 1 ? posted : longest_part(posted, static_cast<std::uint64_t>(blocks));
 }
 
 Algorithm choose_reduce(const Situation& team, const Reduced& operands) noexcept {

@@ -29,12 +29,15 @@ struct Reduced {
 
 Algorithm choose_barrier(const Situation& team) noexcept;
 Algorithm choose_bcast(const Situation& team, std::uint64_t bytes) noexcept;
-// Gather or scatter. `posted`: the most that a rank would post in a shared area. `even`: all blocks have one length.
+// Gather or scatter. `posted`: the most that a rank would post in a shared area. `even`: all blocks have one length; if not, only the two
+// ranks of a block know it, and those that an area takes go there (longest_on_area()).
 Algorithm choose_tree(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes, std::uint64_t posted,
                       bool even) noexcept;
-// `block_bytes`: of one block where all have one length, and may be posted; else more than an area takes.
+// `block_bytes`: of the longest block where they may be posted; else more than an area takes.
 Algorithm choose_allgather(const Situation& team, std::uint64_t total_bytes, std::uint64_t block_bytes) noexcept;
 Algorithm choose_alltoall(const Situation& team, std::uint64_t block_bytes, bool even) noexcept;
+// Where blocks differ in length: the longest that goes by the area, where `blocks` of them may make up one post.
+std::uint64_t longest_on_area(int blocks) noexcept;
 Algorithm choose_reduce(const Situation& team, const Reduced& operands) noexcept;
 Algorithm choose_allreduce(const Situation& team, const Reduced& operands) noexcept;
 Algorithm choose_reduce_scatter(const Situation& team, std::uint64_t total_bytes) noexcept;

@@ -249,6 +249,8 @@ TEST(Selection, WithoutAWishNumbersDecide) {
   EXPECT_EQ(choose_allreduce(team, {1 << 10, 1 << 8, true}), Algorithm::kArea);
   EXPECT_EQ(choose_allreduce(team, {1 << 15, 1 << 13, true}), Algorithm::kAreaShares);
   EXPECT_EQ(choose_alltoall(team, 1000, true), Algorithm::kArea);
+  EXPECT_EQ(choose_alltoall(team, 1 << 20, false), Algorithm::kArea) << "each block goes its own way";
+  EXPECT_EQ(choose_tree(CollectiveKind::kScatter, team, 64, 64, false), Algorithm::kArea);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include <tuple>
 #include <vector>
 
+#include "coll/area_parts.h"
 #include "coll/schedule.h"
 #include "datatype/construct.h"
 #include "datatype/pack.h"
@@ -195,7 +196,7 @@ class Simulation {
     if (made.is<PostStep>()) {
       const auto& own = made.as<PostStep>();
       const std::uint64_t round = first_round_ + own.round;
-      const std::uint64_t needed = SharedArea::needed_before(round, own.source.bytes());
+      const std::uint64_t needed = SharedArea::needed_before(round, bytes_of(own));
       return needed > round || all_posted(needed);
     }
     const auto& await = made.as<AwaitStep>();
@@ -206,10 +207,20 @@ class Simulation {
     const auto& made = step(action.rank, action.step).as<PostStep>();
     const std::uint64_t round = first_round_ + made.round;
     EXPECT_EQ(posted_[action.rank], round) << "rank " << action.rank << " posts out of turn";
-    EXPECT_LE(made.source.bytes(), SharedArea::kMostBytes);
+    EXPECT_LE(bytes_of(made), SharedArea::kMostBytes);
     posted_[action.rank] = round + 1;
-    Buffer& buffer = buffer_of(action.rank, round, made.source.bytes());
-    buffer = {round, pack(made.source)};
+    Buffer& buffer = buffer_of(action.rank, round, bytes_of(made));
+    buffer = {round, made.parts != nullptr ? pack(*made.parts) : pack(made.source)};
+  }
+  static std::uint64_t bytes_of(const PostStep& step) {
+    return step.parts != nullptr ? bytes_with_table(*step.parts) : step.source.bytes();
+  }
+  static std::vector<std::byte> pack(const Blocks& parts) {
+    std::vector<std::byte> packed(bytes_with_table(parts));
+    write_parts(parts, packed.data(), [](const Block& part, std::byte* to) {
+      datatype::pack(part.address, part.count, *part.type, to);
+    });
+    return packed;
   }
   Buffer& buffer_of(std::size_t rank, std::uint64_t round, std::uint64_t bytes) {
     const unsigned kept = AreaMemory::rounds_kept(bytes);
@@ -232,6 +243,21 @@ class Simulation {
     }
     ADD_FAILURE() << "rank " << rank << " has posted something else since";
     return std::vector<std::byte>(wanted, std::byte{0xee});
+  }
+
+  std::vector<std::byte> part_of(std::size_t rank, const TakeStep& made) {
+    for (const std::vector<Buffer>& such : buffers_[static_cast<std::size_t>(made.rank)]) {
+      for (const Buffer& buffer : such) {
+        if (buffer.round != first_round_ + made.round) continue;
+        const PartPlace part = find_part(buffer.bytes.data(), buffer.bytes.size(), schedules_.size(), rank);
+        EXPECT_EQ(part.bytes, made.target.bytes());
+        if (part.bytes != made.target.bytes()) break;
+        const auto begin = buffer.bytes.begin() + static_cast<std::ptrdiff_t>(part.offset);
+        return {begin, begin + static_cast<std::ptrdiff_t>(part.bytes)};
+      }
+    }
+    ADD_FAILURE() << "rank " << made.rank << " has posted something else since";
+    return std::vector<std::byte>(made.target.bytes(), std::byte{0xee});
   }
 
   void match(Channel& channel) {
@@ -263,7 +289,7 @@ class Simulation {
     } else if (local.is<CopyStep>()) {
       copy(local.as<CopyStep>());
     } else if (local.is<TakeStep>()) {
-      take(local.as<TakeStep>());
+      take(action.rank, local.as<TakeStep>());
     } else if (local.is<FoldStep>()) {
       fold(action.rank, local.as<FoldStep>());
     }
@@ -278,8 +304,9 @@ class Simulation {
     datatype::copy(made.source.address, made.source.count, *made.source.type, made.target.address, made.target.count,
                    *made.target.type);
   }
-  void take(const TakeStep& made) {
-    const std::vector<std::byte> bytes = posted(made, static_cast<std::size_t>(made.rank));
+  void take(std::size_t rank, const TakeStep& made) {
+    const bool part = made.what == TakeStep::What::kPart;
+    const std::vector<std::byte> bytes = part ? part_of(rank, made) : posted(made, static_cast<std::size_t>(made.rank));
     datatype::unpack(bytes.data(), made.target.address, made.target.count, *made.target.type);
   }
   void fold(std::size_t rank, const FoldStep& made) {

@@ -37,6 +37,7 @@ struct JoinStep {};
 // On the area. Rounds are counted from the schedule's first.
 struct PostStep {
   Block source;
+  const Blocks* parts;  // not null: one for each rank, behind a table (area_parts.h), instead of the source
   std::uint32_t round;
   bool wakes_each;  // another rank waits for this post alone
 };
@@ -46,13 +47,14 @@ struct AwaitStep {
   std::uint32_t round;
   std::int32_t rank;
 };
-// A run of bytes of what `rank` posted: as many as the target has.
+// A run of bytes of what `rank` posted: as many as the target has, or all, or our part; then more is an error.
 struct TakeStep {
+  enum class What : std::uint8_t { kRun, kWhole, kPart };
   std::uint32_t round;
   std::int32_t rank;
   std::uint64_t offset;
   Block target;
-  bool whole;  // it is all that was posted; more is an error
+  What what;
 };
 // target = the operands of ranks 0 to `last_rank`, such runs of what they posted, combined.
 struct FoldStep {
