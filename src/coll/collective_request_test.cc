@@ -60,17 +60,17 @@ class Job {
   void part_with(std::uint32_t rank) {
     for (std::uint32_t other = 0; other < ranks_; ++other) {
       if (other == rank) continue;
-      engine::Call visit(loop_[other].engine);
+      engine::Visit visit(loop_[other].engine);
       pools_[other]->on_rank_lost(rank, Status::error(MPI_ERR_OTHER, "rank %u has gone", rank));
     }
-    engine::Call visit(loop_[rank].engine);
+    engine::Visit visit(loop_[rank].engine);
     for (std::uint32_t other = 0; other < ranks_; ++other) {
       if (other != rank) pools_[rank]->on_rank_lost(other, Status::error(MPI_ERR_OTHER, "this rank has gone"));
     }
   }
   Status take(std::uint32_t rank, request::Request* request) {
     EXPECT_TRUE(request->done());
-    engine::Call visit(loop_[rank].engine);
+    engine::Visit visit(loop_[rank].engine);
     Status status = std::move(request->result().status);
     if (request->release()) request->destroy();
     return status;
@@ -86,7 +86,7 @@ class Job {
   bool run_application_tasklets() {
     bool ran = false;
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-      engine::Call visit(loop_[rank].engine);
+      engine::Visit visit(loop_[rank].engine);
       ran |= loop_[rank].engine.run_application_tasklets();
     }
     return ran;
@@ -95,7 +95,7 @@ class Job {
   bool poll_areas() {
     bool moved = false;
     for (std::uint32_t rank = 0; rank < pools_.size(); ++rank) {
-      engine::Call visit(loop_[rank].engine);
+      engine::Visit visit(loop_[rank].engine);
       moved |= pools_[rank]->poll();
       loop_[rank].engine.turn();
     }
@@ -195,7 +195,7 @@ TEST(CollectiveRequest, PersistentOnesHaveNoTurnAtAnArea) {
                       .ok());
   }
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    engine::Call visit(job.loop()[rank].engine);
+    engine::Visit visit(job.loop()[rank].engine);
     EXPECT_TRUE(requests[rank][rank]->start().ok());
     EXPECT_TRUE(requests[rank][1 - rank]->start().ok());
   }
@@ -272,7 +272,7 @@ TEST(CollectiveRequest, PersistentStartsAgain) {
   for (int round = 1; round <= 3; ++round) {
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
       in[rank] = round;
-      engine::Call visit(job.loop()[rank].engine);
+      engine::Visit visit(job.loop()[rank].engine);
       EXPECT_TRUE(requests[rank]->start().ok());
     }
     job.run();

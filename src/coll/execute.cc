@@ -33,7 +33,7 @@ Status make_request(const Services& services, comm::Communicator& communicator, 
   return {};
 }
 
-Status run_to_end(engine::Call& visit, CollectiveRequest& request, const char* call) {
+Status run_to_end(engine::Visit& visit, CollectiveRequest& request, const char* call) {
   Status status = request.start();
   if (status.ok()) {
     wait_in(call, visit, request);
@@ -44,14 +44,14 @@ Status run_to_end(engine::Call& visit, CollectiveRequest& request, const char* c
 }
 
 Status run(const Services& services, comm::Communicator& communicator, const Call& call) {
-  engine::Call visit(services.engine);
+  engine::Visit visit(services.engine);
   CollectiveRequest* request = nullptr;
   LAPWING_TRY(make_request(services, communicator, call, false, &request));
   return run_to_end(visit, *request, request->name());
 }
 
 Status start(const Services& services, comm::Communicator& communicator, const Call& call, request::Request** request) {
-  engine::Call visit(services.engine);
+  engine::Visit visit(services.engine);
   CollectiveRequest* made = nullptr;
   LAPWING_TRY(make_request(services, communicator, call, false, &made));
   *request = made;
@@ -60,7 +60,7 @@ Status start(const Services& services, comm::Communicator& communicator, const C
 
 Status initialize(const Services& services, comm::Communicator& communicator, const Call& call,
                   request::Request** request) {
-  engine::Call visit(services.engine);
+  engine::Visit visit(services.engine);
   CollectiveRequest* made = nullptr;
   LAPWING_TRY(make_request(services, communicator, call, true, &made));
   *request = made;

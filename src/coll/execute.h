@@ -22,6 +22,6 @@ Status initialize(const Services& services, comm::Communicator& communicator, co
                   request::Request** request);
 
 // During a visit: starts, waits for and gives up a request that the caller owns. `call` is the MPI function that does so.
-Status run_to_end(engine::Call& visit, CollectiveRequest& request, const char* call);
+Status run_to_end(engine::Visit& visit, CollectiveRequest& request, const char* call);
 
 }  // namespace lapwing::coll

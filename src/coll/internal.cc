@@ -35,7 +35,7 @@ CollectiveRequest* request_for(const Services& services, const Team& team, const
   return request;
 }
 
-Status finish(engine::Call& visit, CollectiveRequest& request) {
+Status finish(engine::Visit& visit, CollectiveRequest& request) {
   request.schedule().seal();
   const char* outer = OuterCall::name();
   return run_to_end(visit, request, outer != nullptr ? outer : request.name());
@@ -83,21 +83,21 @@ const std::uint64_t* add_agreement(Schedule& schedule, const Team& team, std::ui
 }  // namespace
 
 Status barrier(const Services& services, const Team& team) {
-  engine::Call visit(services.engine);
+  engine::Visit visit(services.engine);
   CollectiveRequest* request = request_for(services, team, "a barrier");
   barrier_dissemination(request->schedule());
   return finish(visit, *request);
 }
 
 Status bcast_bytes(const Services& services, const Team& team, void* data, std::size_t bytes, int root) {
-  engine::Call visit(services.engine);
+  engine::Visit visit(services.engine);
   CollectiveRequest* request = request_for(services, team, "a broadcast");
   compile_bcast(request->schedule(), bytes_block(data, bytes), root);
   return finish(visit, *request);
 }
 
 Status allgather_bytes(const Services& services, const Team& team, const void* mine, std::size_t bytes, void* all) {
-  engine::Call visit(services.engine);
+  engine::Visit visit(services.engine);
   CollectiveRequest* request = request_for(services, team, "an allgather");
   Schedule& schedule = request->schedule();
   const Blocks blocks = uniform_blocks(all, bytes, *datatype::resolve(MPI_BYTE), schedule.size());
@@ -108,7 +108,7 @@ Status allgather_bytes(const Services& services, const Team& team, const void* m
 }
 
 Status agree_context(const Services& services, const Team& team, std::uint64_t proposed, std::uint64_t* agreed) {
-  engine::Call visit(services.engine);
+  engine::Visit visit(services.engine);
   CollectiveRequest* request = request_for(services, team, "agreeing on a communicator");
   const std::uint64_t* outcome = add_agreement(request->schedule(), team, proposed);
   request->on_success([](void* context, std::uint64_t value) { *static_cast<std::uint64_t*>(context) = value; }, agreed,
@@ -118,7 +118,7 @@ Status agree_context(const Services& services, const Team& team, std::uint64_t p
 
 Status start_context_agreement(const Services& services, const Team& team, std::uint64_t proposed, OnAgreed on_agreed,
                                void* context, request::Request** request) {
-  engine::Call visit(services.engine);
+  engine::Visit visit(services.engine);
   CollectiveRequest* made = request_for(services, team, "agreeing on a communicator");
   const std::uint64_t* outcome = add_agreement(made->schedule(), team, proposed);
   made->on_success(on_agreed, context, outcome);
@@ -133,7 +133,7 @@ Status compare_last_calls(comm::Communicator& communicator) {
 
 Status exchange_bytes(const Services& services, comm::Communicator& inter, const void* mine, std::size_t bytes,
                       void* theirs) {
-  engine::Call visit(services.engine);
+  engine::Visit visit(services.engine);
   CollectiveRequest* request = request_for(services, {inter}, "an exchange between groups");
   add_exchange(request->schedule(), inter, bytes_block(const_cast<void*>(mine), bytes), bytes_block(theirs, bytes));
   return finish(visit, *request);

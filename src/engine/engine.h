@@ -98,7 +98,7 @@ class Engine : private Completion {
   // What the application's threads wait for, and how often they have been here.
   void describe(wire::HangReport& report) { progress_.describe(report); }
 
-  // ---- the application enters or leaves the library (see Call) ----
+  // ---- the application enters or leaves the library (see Visit) ----
 
   void leave() noexcept {
     if (has_tasklets()) run_tasklets();
@@ -119,12 +119,12 @@ class Engine : private Completion {
 };
 
 // One visit of an application thread. Holds the lock; leaving arms the event thread as needed.
-class Call {
+class Visit {
  public:
-  explicit Call(Engine& engine) noexcept : engine_(engine) { engine_.lock().lock(); }
-  ~Call() { engine_.leave(); }
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
+  explicit Visit(Engine& engine) noexcept : engine_(engine) { engine_.lock().lock(); }
+  ~Visit() { engine_.leave(); }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
 
   // Blocks until `operation` is done.
   void wait(Operation& operation) noexcept {

@@ -23,12 +23,12 @@ class TestOperation : public Operation {};
 class FakeSource final : public Source, public FdHandler {
  public:
   explicit FakeSource(Engine& engine) : engine_(engine), fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-    Call call(engine_);
+    Visit visit(engine_);
     EXPECT_TRUE(engine_.port().add(fd_, EPOLLIN | EPOLLET, *this).ok());
     engine_.add_source(*this);
   }
   ~FakeSource() {
-    Call call(engine_);
+    Visit visit(engine_);
     engine_.remove_source(*this);
     engine_.port().remove(fd_);
     ::close(fd_);
@@ -100,7 +100,7 @@ class EngineTest : public ::testing::TestWithParam<bool> {
     ASSERT_TRUE(engine.start(options).ok());
   }
   void begin(TestOperation& operation) {
-    Call call(engine);
+    Visit visit(engine);
     engine.begin(operation);
   }
   SteadyClock clock;
@@ -113,7 +113,7 @@ TEST_P(EngineTest, AWaiterSleepsUntilItsOperationCompletes) {
     TestOperation operation;
     begin(operation);
     std::thread peer([&] { source.deliver(operation); });
-    Call(engine).wait(operation);
+    Visit(engine).wait(operation);
     EXPECT_TRUE(operation.done());
     peer.join();
   }
@@ -129,7 +129,7 @@ TEST_P(EngineTest, ManyWaitersEachWakeForTheirOwn) {
     for (auto& operation : operations) begin(operation);
     for (auto& operation : operations)
       threads.emplace_back([&] {
-        Call(engine).wait(operation);
+        Visit(engine).wait(operation);
         EXPECT_TRUE(operation.done());
         ++completed;
       });
@@ -154,7 +154,7 @@ TEST_P(EngineTest, AWaitForSeveralCountsArrivals) {
     source.deliver(second);
   });
   {
-    Call call(engine);
+    Visit visit(engine);
     Waiter waiter(2);
     for (TestOperation* operation : {&first, &second})
       if (!engine.watch(*operation, waiter)) engine.arrive(waiter);  // complete already
@@ -178,7 +178,7 @@ TEST_P(EngineTest, ContinuationsRunOnceAndMayStartTheNext) {
     self.engine->finish(self);
   });
   {
-    Call call(engine);
+    Visit visit(engine);
     engine.begin(chain);
     engine.finish(chain);
     EXPECT_EQ(chain.left, 1000) << "continuations never run where the operation completes";
@@ -192,7 +192,7 @@ TEST_P(EngineTest, UserCallbacksRunOnApplicationThreadsWithoutTheLock) {
     Callback() : Tasklet([](Tasklet& tasklet) noexcept { static_cast<Callback&>(tasklet).run(); }) {}
     void run() {
       ran_on = std::this_thread::get_id();
-      Call call(*engine);  // would deadlock if the lock were held
+      Visit visit(*engine);  // would deadlock if the lock were held
       engine->finish(*result);
     }
     Engine* engine = nullptr;
@@ -214,7 +214,7 @@ TEST_P(EngineTest, UserCallbacksRunOnApplicationThreadsWithoutTheLock) {
   begin(trigger);
   begin(result);
   std::thread peer([&] { source.deliver(trigger); });
-  Call(engine).wait(result);
+  Visit(engine).wait(result);
   EXPECT_EQ(callback.ran_on, std::this_thread::get_id());
   peer.join();
 }
@@ -224,14 +224,14 @@ TEST_P(EngineTest, AnotherThreadsTurnDoesNotSwallowTheDriversWakeUp) {
   for (int round = 0; round < 50; ++round) {
     TestOperation operation;
     begin(operation);
-    std::thread waiting([&] { Call(engine).wait(operation); });
+    std::thread waiting([&] { Visit(engine).wait(operation); });
     const std::uint64_t slept_before = static_cast<std::uint64_t>(round);
     for (bool asleep = false; !asleep; std::this_thread::yield()) {
-      Call call(engine);
+      Visit visit(engine);
       asleep = engine.counters().waits_slept > slept_before;
     }
     {
-      Call call(engine);
+      Visit visit(engine);
       engine.finish(operation);
       engine.turn();
     }
@@ -249,7 +249,7 @@ TEST_P(EngineTest, TimersWakeASleepingDriver) {
     Engine* engine = nullptr;
     Waiter* waiter = nullptr;
   } alarm;
-  Call call(engine);
+  Visit visit(engine);
   Waiter waiter(1);
   alarm.engine = &engine;
   alarm.waiter = &waiter;
@@ -270,7 +270,7 @@ TEST_P(EngineTest, ACancelledTimerTakesNoOtherAlong) {
     Engine& engine;
     Waiter* waiter = nullptr;
   } first(engine), second(engine);
-  Call call(engine);
+  Visit visit(engine);
   Waiter waiter(1);
   first.waiter = second.waiter = &waiter;
   engine.set_timer(first, clock.now() + 1'000'000);
@@ -291,12 +291,12 @@ TEST(EventThread, DrivesWhileTheApplicationIsOutside) {
   for (int round = 0; round < 100; ++round) {
     TestOperation operation;
     {
-      Call call(engine);
+      Visit visit(engine);
       engine.begin(operation);
     }
     source.deliver(operation);
     while (!operation.done()) std::this_thread::yield();  // outside MPI: only the event thread can complete it
-    Call call(engine);
+    Visit visit(engine);
     EXPECT_TRUE(source.driven_by_event_thread);
   }
 }
@@ -308,7 +308,7 @@ TEST(EventThread, StaysArmedWhenAWaitFindsWhatHasCome) {
   FakeSource source(engine);
   TestOperation operation, another;  // which stays in flight
   {
-    Call call(engine);
+    Visit visit(engine);
     engine.begin(operation);
     engine.begin(another);
   }
@@ -317,11 +317,11 @@ TEST(EventThread, StaysArmedWhenAWaitFindsWhatHasCome) {
     armed = source.armed();
     if (armed) source.leave_there(operation);
   }
-  Call(engine).wait(operation);
+  Visit(engine).wait(operation);
   EXPECT_TRUE(operation.done());
   EXPECT_TRUE(source.armed());
   EXPECT_FALSE(source.driven_by_event_thread);
-  Call call(engine);
+  Visit visit(engine);
   engine.finish(another);
 }
 
@@ -336,16 +336,16 @@ class AtRest : public ::testing::Test {
   }
   // An operation that another process would know of, but nothing of the application's.
   void begin_detached(TestOperation& operation) {
-    Call call(engine);
+    Visit visit(engine);
     engine.begin(operation);
     engine.unhold();
   }
   void end_detached() {
-    Call call(engine);
+    Visit visit(engine);
     engine.hold();
   }
   std::uint64_t event_thread_wakeups() {
-    Call call(engine);
+    Visit visit(engine);
     return engine.counters().event_thread_wakeups;
   }
   SteadyClock clock;
@@ -360,7 +360,7 @@ TEST_F(AtRest, WhatComesIsLeftToTheNextCall) {
   source->deliver(operation);
   EXPECT_FALSE(operation.done());
   {
-    Call call(engine);
+    Visit visit(engine);
     engine.turn();
   }
   EXPECT_TRUE(operation.done());
@@ -372,7 +372,7 @@ TEST_F(AtRest, WhatComesIsLeftToTheNextCall) {
 TEST_F(AtRest, IsEndedByASourceThatComesLater) {
   FakeSource late(engine);
   {
-    Call call(engine);
+    Visit visit(engine);
   }
   EXPECT_TRUE(source->rests());
   EXPECT_TRUE(late.rests());
@@ -397,11 +397,11 @@ TEST_F(AtRest, OutlastsWaitsThatPoll) {
   };
   for (int round = 0; round < 100; ++round) {
     TestOperation operation;
-    Call call(engine);
+    Visit visit(engine);
     const std::uint64_t before = system_calls();
     engine.begin(operation);
     source->leave_there(operation);
-    call.wait(operation);
+    visit.wait(operation);
     EXPECT_EQ(system_calls(), before);
     EXPECT_TRUE(source->rests());
   }
@@ -425,7 +425,7 @@ TEST(EventThread, GoesOnWithoutTheWatchThatTheKernelRefuses) {
   for (int i = kDeepest - 2; i >= 0; --i) EXPECT_EQ(epoll_ctl(nested[i], EPOLL_CTL_ADD, nested[i + 1], &event), 0);
   int in_port = 0;  // the outermost that the port takes
   {                 // the first call of all: nothing can have been armed before
-    Call call(engine);
+    Visit visit(engine);
     while (in_port < kDeepest && !engine.port().add(nested[in_port], EPOLLIN, nobody).ok()) ++in_port;
   }
   ASSERT_LT(in_port, kDeepest);
@@ -434,22 +434,22 @@ TEST(EventThread, GoesOnWithoutTheWatchThatTheKernelRefuses) {
   const auto complete_one_outside = [&] {
     TestOperation operation;
     {
-      Call call(engine);
+      Visit visit(engine);
       engine.begin(operation);
     }
     source.deliver(operation);
     while (!operation.done()) std::this_thread::yield();
-    Call call(engine);
+    Visit visit(engine);
     EXPECT_TRUE(source.driven_by_event_thread);
   };
   for (int round = 0; round < 20; ++round) complete_one_outside();
   const auto arms = [&] {
-    Call call(engine);
+    Visit visit(engine);
     return engine.counters().arms;
   };
   EXPECT_EQ(arms(), 0u);
   {
-    Call call(engine);
+    Visit visit(engine);
     engine.port().remove(nested[in_port]);
   }
   do complete_one_outside();  // not only to ask: an application that keeps calling is left alone
@@ -470,7 +470,7 @@ TEST(Timers, RunInOrderAndNotBeforeTheirTime) {
         : Timer([](Timer& timer) noexcept { order.push_back(static_cast<Numbered&>(timer).number); }), number(number) {}
     int number;
   } late(3), early(1), middle(2), cancelled(9);
-  Call call(engine);
+  Visit visit(engine);
   engine.set_timer(late, 300);
   engine.set_timer(early, 100);
   engine.set_timer(middle, 200);

@@ -24,28 +24,28 @@ Status attach(AttachedBuffer& buffer, void* memory, MPI_Count size) {
   return buffer.attach(memory, static_cast<std::uint64_t>(size));
 }
 
-void wait_until_empty(engine::Call& call, AttachedBuffer& buffer) {
+void wait_until_empty(engine::Visit& visit, AttachedBuffer& buffer) {
   p2p::FlushRequest& flush = buffer.flush();
-  wait_in("MPI_Buffer_flush or MPI_Buffer_detach", call, flush);
+  wait_in("MPI_Buffer_flush or MPI_Buffer_detach", visit, flush);
   flush.destroy();
 }
 
 Status flush(AttachedBuffer& buffer) {
-  engine::Call call(process().engine);
-  wait_until_empty(call, buffer);
+  engine::Visit visit(process().engine);
+  wait_until_empty(visit, buffer);
   return {};
 }
 
 Status flush_later(AttachedBuffer& buffer, MPI_Request* request) {
-  engine::Call call(process().engine);
+  engine::Visit visit(process().engine);
   *request = handle_of(buffer.flush());
   return {};
 }
 
 // `buffer_addr` points at the user's pointer.
 Status detach(AttachedBuffer& buffer, void* buffer_addr, MPI_Count* size) {
-  engine::Call call(process().engine);
-  wait_until_empty(call, buffer);
+  engine::Visit visit(process().engine);
+  wait_until_empty(visit, buffer);
   void* memory;
   std::uint64_t bytes;
   buffer.detach(memory, bytes);
@@ -58,14 +58,14 @@ Status detach(AttachedBuffer& buffer, void* buffer_addr, MPI_Count* size) {
 
 Status detach_at_end(std::unique_ptr<comm::Extra>& buffer) {
   if (buffer == nullptr) return {};
-  engine::Call call(process().engine);
-  wait_until_empty(call, in(buffer));
+  engine::Visit visit(process().engine);
+  wait_until_empty(visit, in(buffer));
   buffer.reset();
   return {};
 }
 
 Status buffer_attach(void* buffer, MPI_Count size) {
-  engine::Call call(process().engine);
+  engine::Visit visit(process().engine);
   return attach(process().messenger->process_buffer(), buffer, size);
 }
 Status buffer_detach(void* buffer_addr, MPI_Count* size) {
@@ -79,7 +79,7 @@ Status buffer_iflush(MPI_Request* request) {
 }
 
 Status comm_attach_buffer(MPI_Comm comm, void* buffer, MPI_Count size) {
-  engine::Call call(process().engine);
+  engine::Visit visit(process().engine);
   return attach(in(resolve(comm)->buffer), buffer, size);
 }
 Status comm_detach_buffer(MPI_Comm comm, void* buffer_addr, MPI_Count* size) {
@@ -93,7 +93,7 @@ Status comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
 }
 
 Status session_attach_buffer(MPI_Session session, void* buffer, MPI_Count size) {
-  engine::Call call(process().engine);
+  engine::Visit visit(process().engine);
   return attach(in(resolve(session)->buffer), buffer, size);
 }
 Status session_detach_buffer(MPI_Session session, void* buffer_addr, MPI_Count* size) {

@@ -9,7 +9,7 @@ namespace lapwing::mpi {
 Status grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn,
                       MPI_Grequest_cancel_function* cancel_fn, void* extra_state, MPI_Request* request) {
   auto* object = new request::GeneralizedRequest(query_fn, free_fn, cancel_fn, extra_state);
-  engine::Call call(process().engine);
+  engine::Visit visit(process().engine);
   process().engine.begin(*object);
   object->set_active(true);
   *request = handle_of(*object);

@@ -39,11 +39,11 @@ struct Partner {
     datatype::Datatype* bytes = datatype::resolve(MPI_BYTE);
     p2p::SendRequest send({mine, mine_bytes, bytes, rank, tag, &communicator, comm::Plane::kManagement});
     p2p::ReceiveRequest receive({theirs, their_bytes, bytes, rank, tag, &communicator, comm::Plane::kManagement});
-    engine::Call call(process().engine);
+    engine::Visit visit(process().engine);
     process().messenger->start(receive);
     process().messenger->start(send);
-    wait_in("MPI_Intercomm_create", call, send);
-    wait_in("MPI_Intercomm_create", call, receive);
+    wait_in("MPI_Intercomm_create", visit, send);
+    wait_in("MPI_Intercomm_create", visit, receive);
     LAPWING_TRY(std::move(receive.result().status));
     return std::move(send.result().status);
   }

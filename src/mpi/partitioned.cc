@@ -35,7 +35,7 @@ Status psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype
                   MPI_Comm comm, MPI_Info, MPI_Request* request) {
   LAPWING_TRY(check_partitions(partitions));
   Process& process = mpi::process();
-  engine::Call call(process.engine);
+  engine::Visit visit(process.engine);
   *request = handle_of(*new p2p::PartitionedSend(process.engine, *process.messenger,
                                                  to(buf, count, datatype, dest, tag, comm, p2p::SendMode::kStandard),
                                                  partitions));
@@ -48,24 +48,24 @@ Status precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datat
   if (source == MPI_ANY_SOURCE) return Status::error(MPI_ERR_RANK, "a partitioned receive must name its source");
   if (tag == MPI_ANY_TAG) return Status::error(MPI_ERR_TAG, "a partitioned receive must name its tag");
   Process& process = mpi::process();
-  engine::Call call(process.engine);
+  engine::Visit visit(process.engine);
   *request = handle_of(*new p2p::PartitionedReceive(process.engine, *process.messenger,
                                                     from(buf, count, datatype, source, tag, comm), partitions));
   return {};
 }
 
 Status pready(int partition, MPI_Request request) {
-  engine::Call call(process().engine);
+  engine::Visit visit(process().engine);
   return mark_ready(request, partition, partition);
 }
 
 Status pready_range(int partition_low, int partition_high, MPI_Request request) {
-  engine::Call call(process().engine);
+  engine::Visit visit(process().engine);
   return mark_ready(request, partition_low, partition_high);
 }
 
 Status pready_list(int length, const int partitions[], MPI_Request request) {
-  engine::Call call(process().engine);
+  engine::Visit visit(process().engine);
   for (int i = 0; i < length; ++i) LAPWING_TRY(mark_ready(request, partitions[i], partitions[i]));
   return {};
 }
@@ -82,7 +82,7 @@ Status parrived(MPI_Request handle, int partition, int* flag) {
                                          receive->partitions()));
   if (!receive->active()) return {};
   engine::Engine& engine = process().engine;
-  engine::Call call(engine);
+  engine::Visit visit(engine);
   if (!receive->arrived(partition)) {
     engine.quick_turn();
     engine.run_application_tasklets();

@@ -9,7 +9,7 @@ namespace {
 
 template <typename Arguments>
 Status make_persistent(const Arguments& arguments, MPI_Request* request) {
-  engine::Call call(process().engine);
+  engine::Visit visit(process().engine);
   *request = handle_of(process().messenger->requests().make(arguments, true));
   return {};
 }

@@ -20,24 +20,24 @@ const char* name_of(SendMode mode) noexcept {
 }
 
 // The arguments come by value: those of the short way then need not lie in memory.
-[[gnu::noinline]] Status start_and_wait(engine::Call& call, p2p::Messenger& messenger, p2p::SendArguments arguments) {
+[[gnu::noinline]] Status start_and_wait(engine::Visit& visit, p2p::Messenger& messenger, p2p::SendArguments arguments) {
   p2p::SendRequest send(arguments);
   messenger.start(send);
-  wait_in(name_of(arguments.mode), call, send);
+  wait_in(name_of(arguments.mode), visit, send);
   return std::move(send.result().status);
 }
 
 // Inlined, so that of the arguments only what the short way needs is ever put together.
 [[gnu::always_inline]] inline Status send_and_wait(const p2p::SendArguments& arguments) {
   Process& process = mpi::process();
-  engine::Call call(process.engine);
+  engine::Visit visit(process.engine);
   if (arguments.mode != SendMode::kSynchronous && process.messenger->send_now(arguments)) return {};
-  return start_and_wait(call, *process.messenger, arguments);
+  return start_and_wait(visit, *process.messenger, arguments);
 }
 
 Status send_later(const p2p::SendArguments& arguments, MPI_Request* request) {
   Process& process = mpi::process();
-  engine::Call call(process.engine);
+  engine::Visit visit(process.engine);
   if (arguments.mode != SendMode::kSynchronous && process.messenger->send_now(arguments)) {
     *request = handle_of(process.messenger->requests().sent());
     return {};
@@ -70,11 +70,11 @@ Status exchange_and_wait(const p2p::SendArguments& to, const p2p::ReceiveArgumen
   Process& process = mpi::process();
   p2p::SendRequest send(to);
   p2p::ReceiveRequest receive(from);
-  engine::Call call(process.engine);
+  engine::Visit visit(process.engine);
   process.messenger->start(receive);
   process.messenger->start(send);
-  wait_in("MPI_Sendrecv", call, send);
-  wait_in("MPI_Sendrecv", call, receive);
+  wait_in("MPI_Sendrecv", visit, send);
+  wait_in("MPI_Sendrecv", visit, receive);
   fill_status(receive.result(), status);
   if (!receive.result().status.ok()) return std::move(receive.result().status);
   return std::move(send.result().status);
@@ -84,7 +84,7 @@ Status exchange_later(const p2p::SendArguments& to, const p2p::ReceiveArguments&
                       std::unique_ptr<std::byte[]> replaced, MPI_Request* request) {
   Process& process = mpi::process();
   auto* exchange = new p2p::ExchangeRequest(process.engine, *process.messenger, to, from, std::move(replaced));
-  engine::Call call(process.engine);
+  engine::Visit visit(process.engine);
   exchange->set_active(true);
   *request = handle_of(*exchange);
   return exchange->start();
@@ -102,7 +102,7 @@ Status rsend(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, 
   return send_and_wait(to(buf, count, datatype, dest, tag, comm, SendMode::kReady));
 }
 Status bsend(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  engine::Call call(process().engine);
+  engine::Visit visit(process().engine);
   return send_buffered(to(buf, count, datatype, dest, tag, comm, SendMode::kBuffered));
 }
 
@@ -122,7 +122,7 @@ Status irsend(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
 // Complete as soon as the copy is made.
 Status ibsend(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
               MPI_Request* request) {
-  engine::Call call(process().engine);
+  engine::Visit visit(process().engine);
   const p2p::SendArguments arguments = to(buf, count, datatype, dest, tag, comm, SendMode::kBuffered);
   p2p::UserSend& send = process().messenger->requests().make(arguments);
   if (Status status = send.start(); !status.ok()) {
@@ -136,10 +136,10 @@ Status ibsend(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest,
 
 Status recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
   Process& process = mpi::process();
-  engine::Call call(process.engine);
+  engine::Visit visit(process.engine);
   p2p::UserReceive& receive = process.messenger->requests().lend(from(buf, count, datatype, source, tag, comm));
   process.messenger->start(receive);
-  wait_in("MPI_Recv", call, receive);
+  wait_in("MPI_Recv", visit, receive);
   fill_status(receive.result(), status);
   Status outcome = std::move(receive.result().status);
   process.messenger->requests().put_back(receive);
@@ -149,7 +149,7 @@ Status recv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int t
 Status irecv(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
              MPI_Request* request) {
   Process& process = mpi::process();
-  engine::Call call(process.engine);
+  engine::Visit visit(process.engine);
   p2p::UserReceive& receive = process.messenger->requests().make(from(buf, count, datatype, source, tag, comm));
   receive.set_active(true);
   *request = handle_of(receive);

@@ -4,7 +4,7 @@
 #include "mpi/implementation.h"
 #include "mpi/message_arguments.h"
 #include "mpi/status_fields.h"
-#include "p2p/message.h"
+#include "p2p/unexpected_message.h"
 #include "p2p/probes.h"
 #include "p2p/request_pool.h"
 #include "wire/hang_report.h"
@@ -64,7 +64,7 @@ Status look_for_message(comm::Communicator& communicator, int source, int* flag,
 
 Status no_message(MPI_Message handle) {
   if (handle == MPI_MESSAGE_NULL) return Status::error(MPI_ERR_REQUEST, "MPI_MESSAGE_NULL cannot be received");
-  if (handle != MPI_MESSAGE_NO_PROC && reinterpret_cast<p2p::Message*>(handle)->kind() != ObjectKind::kMessage)
+  if (handle != MPI_MESSAGE_NO_PROC && reinterpret_cast<p2p::UnexpectedMessage*>(handle)->kind() != ObjectKind::kMessage)
     return Status::error(MPI_ERR_REQUEST, "the message handle names no message; it may have been received already");
   return {};
 }
@@ -73,7 +73,7 @@ Status no_message(MPI_Message handle) {
 p2p::ReceiveArguments into(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message message) {
   if (message == MPI_MESSAGE_NO_PROC) return from(buf, count, datatype, MPI_PROC_NULL, MPI_ANY_TAG, MPI_COMM_WORLD);
   p2p::ReceiveArguments arguments = from(buf, count, datatype, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD);
-  arguments.communicator = reinterpret_cast<p2p::Message*>(message)->communicator;
+  arguments.communicator = reinterpret_cast<p2p::UnexpectedMessage*>(message)->communicator;
   return arguments;
 }
 
@@ -82,7 +82,7 @@ void start_receive(p2p::ReceiveRequest& receive, MPI_Message message) {
   if (message == MPI_MESSAGE_NO_PROC) {
     messenger.start(receive);
   } else {
-    messenger.start_matched(receive, reinterpret_cast<p2p::Message*>(message));
+    messenger.start_matched(receive, reinterpret_cast<p2p::UnexpectedMessage*>(message));
   }
 }
 
@@ -94,7 +94,7 @@ Status probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
     return {};
   }
   comm::Communicator& communicator = *resolve(comm);
-  engine::Call call(process().engine);
+  engine::Visit visit(process().engine);
   request::Result result;
   LAPWING_TRY(wait_for_message("MPI_Probe", communicator, source, tag,
                                [&] { return process().messenger->probe(communicator, source, tag, result); }));
@@ -109,7 +109,7 @@ Status iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status)
     return {};
   }
   comm::Communicator& communicator = *resolve(comm);
-  engine::Call call(process().engine);
+  engine::Visit visit(process().engine);
   request::Result result;
   LAPWING_TRY(look_for_message(communicator, source, flag,
                                [&] { return process().messenger->probe(communicator, source, tag, result); }));
@@ -124,9 +124,9 @@ Status mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Stat
     return {};
   }
   comm::Communicator& communicator = *resolve(comm);
-  engine::Call call(process().engine);
+  engine::Visit visit(process().engine);
   request::Result result;
-  p2p::Message* found = nullptr;
+  p2p::UnexpectedMessage* found = nullptr;
   LAPWING_TRY(wait_for_message("MPI_Mprobe", communicator, source, tag, [&] {
     found = process().messenger->matched_probe(communicator, source, tag, result);
     return found != nullptr;
@@ -144,9 +144,9 @@ Status improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* messa
     return {};
   }
   comm::Communicator& communicator = *resolve(comm);
-  engine::Call call(process().engine);
+  engine::Visit visit(process().engine);
   request::Result result;
-  p2p::Message* found = nullptr;
+  p2p::UnexpectedMessage* found = nullptr;
   LAPWING_TRY(look_for_message(communicator, source, flag, [&] {
     found = process().messenger->matched_probe(communicator, source, tag, result);
     return found != nullptr;
@@ -166,7 +166,7 @@ Status mrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* mes
 
 Status imrecv(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
   LAPWING_TRY(no_message(*message));
-  engine::Call call(process().engine);
+  engine::Visit visit(process().engine);
   p2p::UserReceive& receive = process().messenger->requests().make(into(buf, count, datatype, *message));
   receive.set_active(true);
   *request = handle_of(receive);

@@ -152,7 +152,7 @@ Status take_result(MPI_Request& handle, Request& request, MPI_Status* status) {
 
 void make_progress() noexcept {
   engine::Engine& engine = process().engine;
-  engine::Call call(engine);
+  engine::Visit visit(engine);
   engine.quick_turn();
   engine.run_application_tasklets();
 }
@@ -166,8 +166,8 @@ Status wait(MPI_Request* handle, MPI_Status* status) {
     return {};
   }
   if (!request->done()) {
-    engine::Call call(process().engine);
-    wait_in("MPI_Wait", call, *request);
+    engine::Visit visit(process().engine);
+    wait_in("MPI_Wait", visit, *request);
   } else {
     end_burst();
   }
@@ -327,12 +327,12 @@ Status request_get_status_some(int count, const MPI_Request requests[], int* out
 // ---- start, cancel, free ----------------------------------------------------------------------------------------------
 
 Status start(MPI_Request* handle) {
-  engine::Call call(process().engine);
+  engine::Visit visit(process().engine);
   return begin(*handle);
 }
 
 Status startall(int count, MPI_Request requests[]) {
-  engine::Call call(process().engine);
+  engine::Visit visit(process().engine);
   for (int i = 0; i < count; ++i) LAPWING_TRY(begin(requests[i]));
   return {};
 }
@@ -343,7 +343,7 @@ Status cancel(MPI_Request* handle) {
   if (!request->active())
     return noted(*request, Status::error(MPI_ERR_REQUEST, "an inactive request cannot be cancelled"));
   if (request->completed_by_program()) return noted(*request, request->cancel());
-  engine::Call call(process().engine);
+  engine::Visit visit(process().engine);
   return noted(*request, request->cancel());
 }
 

@@ -166,16 +166,16 @@ struct Node {
     transport.reset();
   }
   void close() {
-    const engine::Call call(engine);
+    const engine::Visit visit(engine);
     transport->expect_goodbye();
     transport->close();
   }
   void turn() {
-    const engine::Call call(engine);
+    const engine::Visit visit(engine);
     engine.turn();
   }
   void post(PeerId peer, TestOp& op) {
-    const engine::Call call(engine);
+    const engine::Visit visit(engine);
     ++pending;
     op.pending = &pending;
     post_and_tell(*transport, peer, op);
@@ -221,12 +221,12 @@ class Conformance : public testing::TestWithParam<Case> {
   static void publish(Node& node, wire::Card& card) {
     card.set("host", node.config.host_identity);
     card.set("name", node.config.host_name);
-    const engine::Call call(node.engine);
+    const engine::Visit visit(node.engine);
     const Status status = node.transport->publish(card);
     ASSERT_TRUE(status.ok()) << status.text();
   }
   static void attach(Node& node, const std::vector<wire::Card>& cards) {
-    const engine::Call call(node.engine);
+    const engine::Visit visit(node.engine);
     const Status status = node.transport->attach(cards);
     ASSERT_TRUE(status.ok()) << status.text();
   }
@@ -252,7 +252,7 @@ class Conformance : public testing::TestWithParam<Case> {
   // The receiver pulls from the sender; false: it cannot.
   bool pull(TestPull& op) {
     {
-      const engine::Call call(receiver().engine);
+      const engine::Visit visit(receiver().engine);
       op.end = receiver().transport->pull(sender().config.self, op);
     }
     pump([&] { return op.end != PullOp::End::kNone; });
@@ -274,7 +274,7 @@ class Conformance : public testing::TestWithParam<Case> {
   // By event threads alone.
   void wait_until_taken(const std::deque<TestOp>& ops) {
     for (bool all = false; !all; std::this_thread::yield()) {
-      const engine::Call call(sender().engine);
+      const engine::Visit visit(sender().engine);
       all = std::all_of(ops.begin(), ops.end(), [](const TestOp& op) { return op.completions == 1; });
     }
   }

@@ -19,7 +19,7 @@ TEST_P(Conformance, AFloodInBothDirectionsEnds) {
     std::deque<TestOp> ops(kMessages);
     Finish all;
     int missing = 2 * kMessages;  // sent and received
-    engine::Call call(node.engine);
+    engine::Visit visit(node.engine);
     const auto one_less = [&] {
       if (--missing == 0) node.engine.finish(all);
     };
@@ -31,7 +31,7 @@ TEST_P(Conformance, AFloodInBothDirectionsEnds) {
       ops[i].then = [&](TestOp&) { one_less(); };
       post_and_tell(*node.transport, peer, ops[i]);
     }
-    call.wait(all);
+    visit.wait(all);
     node.sink.after_frame = nullptr;
     for (int i = 0; i < kMessages; ++i) EXPECT_TRUE(node.sink.received[i].bytes == ops[i].bytes);
   };
@@ -52,13 +52,13 @@ TEST_P(Conformance, NoWakeUpIsLost) {
   const auto run = [&](Node& node, PeerId peer, bool begins) {
     TestOp op;
     op.carry(make_bytes(8, 1));
-    engine::Call call(node.engine);
+    engine::Visit visit(node.engine);
     Arrival arrival;
     node.sink.after_frame = [&] { node.engine.finish(arrival); };
     for (int round = 0; round < kRounds; ++round) {
       node.engine.begin(arrival);
       if (begins) post_and_tell(*node.transport, peer, op);
-      call.wait(arrival);
+      visit.wait(arrival);
       if (!begins) post_and_tell(*node.transport, peer, op);
     }
     node.sink.after_frame = nullptr;
@@ -78,7 +78,7 @@ TEST_P(Conformance, EventThreadsMoveMessagesAlone) {
   std::atomic<int> arrived{0};
   constexpr int kMessages = 20;
   {
-    const engine::Call call(receiver().engine);
+    const engine::Visit visit(receiver().engine);
     receiver().engine.hold();  // a receive is in flight there
     receiver().sink.after_frame = [&] {
       arrived.fetch_add(1);
@@ -92,7 +92,7 @@ TEST_P(Conformance, EventThreadsMoveMessagesAlone) {
   }
   for (int seen; (seen = arrived.load()) < kMessages;) arrived.wait(seen);
   wait_until_taken(ops);
-  const engine::Call call(receiver().engine);
+  const engine::Visit visit(receiver().engine);
   for (int i = 0; i < kMessages; ++i) EXPECT_TRUE(receiver().sink.received[i].bytes == ops[i].bytes);
   receiver().sink.after_frame = nullptr;
   receiver().engine.unhold();
@@ -105,7 +105,7 @@ TEST_P(Conformance, ASenderIsNotHeldUpByAReceiverAtRest) {
   options.spin_budget = 0;
   open(options);
   {
-    const engine::Call call(receiver().engine);
+    const engine::Visit visit(receiver().engine);
   }  // it comes to rest
   constexpr int kMessages = 2000;
   std::deque<TestOp> ops(kMessages);
@@ -115,10 +115,10 @@ TEST_P(Conformance, ASenderIsNotHeldUpByAReceiverAtRest) {
   }
   wait_until_taken(ops);
   pump([&] {
-    const engine::Call call(receiver().engine);
+    const engine::Visit visit(receiver().engine);
     return receiver().sink.received.size() == kMessages;
   });
-  const engine::Call call(receiver().engine);
+  const engine::Visit visit(receiver().engine);
   for (int i = 0; i < kMessages; ++i) EXPECT_TRUE(receiver().sink.received[i].bytes == ops[i].bytes);
 }
 
@@ -129,7 +129,7 @@ TEST_P(Conformance, AnUrgentFrameReachesAReceiverAtRest) {
   open(options);
   std::atomic<bool> arrived{false};
   {
-    const engine::Call call(receiver().engine);
+    const engine::Visit visit(receiver().engine);
     receiver().sink.after_frame = [&] { arrived.store(true); };
   }
   for (int round = 0; round < 20; ++round) {
@@ -140,18 +140,18 @@ TEST_P(Conformance, AnUrgentFrameReachesAReceiverAtRest) {
     post(op);
     while (!arrived.load()) std::this_thread::yield();
     for (bool taken = false; !taken; std::this_thread::yield()) {
-      const engine::Call call(sender().engine);
+      const engine::Visit visit(sender().engine);
       taken = op.completions == 1;
     }
   }
-  const engine::Call call(receiver().engine);
+  const engine::Visit visit(receiver().engine);
   receiver().sink.after_frame = nullptr;
 }
 
 TEST_P(Conformance, AnExpectedFarewellIsSilent) {
   get_acquainted();
   {
-    const engine::Call call(receiver().engine);
+    const engine::Visit visit(receiver().engine);
     receiver().transport->expect_goodbye();
   }
   sender().close();

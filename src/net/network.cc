@@ -119,16 +119,22 @@ void Network::find_route(PeerId peer, Route& route) const {
 
 void Network::tell_route(PeerId peer, const Transport& chosen) const {
   if (peer == config_.self) return;
-  const bool shm = std::string_view(chosen.name()) == "shm";
   log_info("%s: reached by %s%s; messages of up to %llu bytes travel without asking first", describe(peer).c_str(),
-           chosen.name(), shm ? "" : why_not_shm(peer).c_str(),
+           chosen.name(), why_none_before(peer, chosen).c_str(),
            static_cast<unsigned long long>(chosen.capabilities(peer).eager_limit));
 }
 
-std::string Network::why_not_shm(PeerId peer) const {
-  if (!config_.allows("shm")) return ", because LAPWING_TRANSPORTS leaves out shm";
-  if (!same_host(peer)) return ", being on another host";
-  return ", because shared memory is not to be had here (a line above says why)";
+// Why the first transport that the job could have used does not reach this peer; empty when that is the chosen one.
+std::string Network::why_none_before(PeerId peer, const Transport& chosen) const {
+  for (const TransportKind& kind : transport_kinds()) {
+    const std::string name = kind.name;
+    if (kind.always) continue;
+    if (name == chosen.name()) break;
+    if (!config_.allows(kind.name)) return ", because LAPWING_TRANSPORTS leaves out " + name;
+    if (kind.one_host && !same_host(peer)) return ", being on another host";
+    return ", because " + name + " is not to be had here (a line above says why)";
+  }
+  return {};
 }
 
 // Ranks of one host that one mpiexec started find out when they meet.
@@ -169,10 +175,14 @@ std::uint64_t Network::host_key() const {
 Status Network::no_route(PeerId peer) const {
   std::string names;
   for (const auto& transport : transports_) names += (names.empty() ? "" : ", ") + std::string(transport->name());
-  const char* remedy = same_host(peer) ? "" : ", and only tcp reaches other hosts";
+  std::string between_hosts;
+  for (const TransportKind& kind : transport_kinds()) {
+    if (!kind.one_host) between_hosts += (between_hosts.empty() ? "" : " or ") + std::string(kind.name);
+  }
+  const std::string remedy = same_host(peer) ? "" : ", and only " + between_hosts + " reaches other hosts";
   return Status::error(
       MPI_ERR_OTHER, "%s has no way to %s: the transports in use are %s%s; see LAPWING_TRANSPORTS and `lapwing doctor`",
-      describe(config_.self).c_str(), describe(peer).c_str(), names.c_str(), remedy);
+      describe(config_.self).c_str(), describe(peer).c_str(), names.c_str(), remedy.c_str());
 }
 
 std::string Network::describe(PeerId peer) const {
@@ -191,6 +201,12 @@ std::int64_t Network::watch_after() const noexcept {
 PathCounters Network::paths() const noexcept {
   PathCounters sum;
   for (const auto& transport : transports_) sum.add(transport->paths());
+  return sum;
+}
+
+std::uint64_t Network::connections_resumed() const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& transport : transports_) sum += transport->connections_resumed();
   return sum;
 }
 

@@ -64,6 +64,7 @@ class Network {
 
   // Over all transports.
   PathCounters paths() const noexcept;
+  std::uint64_t connections_resumed() const noexcept;
 
   bool flushed() const noexcept;
   void expect_goodbye() noexcept;
@@ -83,7 +84,7 @@ class Network {
   void find_route(PeerId peer, Route& route) const;
   Status no_route(PeerId peer) const;
   void tell_route(PeerId peer, const Transport& chosen) const;
-  std::string why_not_shm(PeerId peer) const;
+  std::string why_none_before(PeerId peer, const Transport& chosen) const;
   // Of a process of the own job; the card book has no others.
   Status read_card(PeerId peer, wire::Card& card) const;
 

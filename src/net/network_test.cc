@@ -41,7 +41,7 @@ class NetworkTest : public ::testing::Test {
 };
 
 TEST_F(NetworkTest, ChoosesATransportPerPeer) {
-  const engine::Call call(engine_);
+  const engine::Visit visit(engine_);
   config_.single_host = false;
   Network network(engine_, sink_, config_);
   std::vector<wire::Card> cards(2);
@@ -64,7 +64,7 @@ TEST_F(NetworkTest, ChoosesATransportPerPeer) {
 }
 
 TEST_F(NetworkTest, SaysWhenAPeerCannotBeReached) {
-  const engine::Call call(engine_);
+  const engine::Visit visit(engine_);
   config_.single_host = false;
   config_.transports.clear();
   Network network(engine_, sink_, config_);
@@ -81,7 +81,7 @@ TEST_F(NetworkTest, SaysWhenAPeerCannotBeReached) {
 }
 
 TEST_F(NetworkTest, RefusesATransportThatThereIsNot) {
-  const engine::Call call(engine_);
+  const engine::Visit visit(engine_);
   config_.transports = {"self", "tpc"};
   Network network(engine_, sink_, config_);
   wire::Card card;
@@ -90,7 +90,7 @@ TEST_F(NetworkTest, RefusesATransportThatThereIsNot) {
 }
 
 TEST_F(NetworkTest, RefusesAnotherVersion) {
-  const engine::Call call(engine_);
+  const engine::Visit visit(engine_);
   config_.single_host = false;
   Network network(engine_, sink_, config_);
   std::vector<wire::Card> cards(2);
@@ -106,7 +106,7 @@ TEST_F(NetworkTest, RefusesAnotherVersion) {
 
 // A rank of thousands must not pay for peers that it never meets.
 TEST_F(NetworkTest, OnASingleHostNobodysCardIsReadAtTheStart) {
-  const engine::Call call(engine_);
+  const engine::Visit visit(engine_);
   Network network(engine_, sink_, config_);
   wire::Card card;
   ASSERT_TRUE(network.publish(card).ok());
@@ -119,7 +119,7 @@ TEST_F(NetworkTest, OnASingleHostNobodysCardIsReadAtTheStart) {
 
 // Two machines cloned while they ran: all that their kernels say of themselves is equal.
 TEST_F(NetworkTest, AHostOfTheSameIdentityIsAnotherHostIfItsSocketIsNotHere) {
-  const engine::Call call(engine_);
+  const engine::Visit visit(engine_);
   config_.single_host = false;
   config_.transports = {"shm", "tcp"};
   Network network(engine_, sink_, config_);
@@ -136,7 +136,7 @@ TEST_F(NetworkTest, AHostOfTheSameIdentityIsAnotherHostIfItsSocketIsNotHere) {
 }
 
 TEST_F(NetworkTest, TooManyForSharedMemoryGoByTcp) {
-  const engine::Call call(engine_);
+  const engine::Visit visit(engine_);
   config_.transports = {"shm", "tcp"};
   config_.size = 5000;
   config_.processes = &runtime::one_job(5000);
@@ -150,7 +150,7 @@ TEST_F(NetworkTest, TooManyForSharedMemoryGoByTcp) {
 }
 
 TEST_F(NetworkTest, ASingletonListensToNobody) {
-  const engine::Call call(engine_);
+  const engine::Visit visit(engine_);
   config_.size = 1;
   config_.processes = &runtime::one_job(1);
   config_.job_secret.clear();

@@ -17,9 +17,9 @@ bool suits_all(const NetworkConfig&, bool) {
 }
 
 constexpr TransportKind kKinds[] = {
-    {"self", false, true, &suits_all, &make<SelfTransport>},
-    {"shm", false, false, &ShmTransport::suits, &make<ShmTransport>},
-    {"tcp", true, false, &suits_all, &make<TcpTransport>},
+    {"self", false, true, true, &suits_all, &make<SelfTransport>},
+    {"shm", false, false, true, &ShmTransport::suits, &make<ShmTransport>},
+    {"tcp", true, false, false, &suits_all, &make<TcpTransport>},
 };
 
 }  // namespace

@@ -132,7 +132,7 @@ class FrameSink {
  public:
   // A frame that is here whole, its payload in one piece: does what on_header, taking the payload and on_frame would do, in one
   // step. False: not with this frame, and nothing has happened; go the long way.
-  virtual bool on_whole(PeerId peer, const wire::FrameHeader& header, const std::byte* payload) noexcept {
+  virtual bool receive_now(PeerId peer, const wire::FrameHeader& header, const std::byte* payload) noexcept {
     (void)peer, (void)header, (void)payload;
     return false;
   }
@@ -233,9 +233,11 @@ class Transport : public engine::Source {
     (void)peer, (void)bytes, (void)before, (void)began;
   }
   virtual PathCounters paths() const noexcept { return {}; }
+  // Connections that took the place of one that broke.
+  virtual std::uint64_t connections_resumed() const noexcept { return 0; }
 
   // Where receives from `peer` with this key can be lent; null: not these. Only where capabilities().matches. Such a transport calls
-  // take_in() on the queue for each message frame that its carrier passed on, as soon as on_whole has taken it or on_header has judged it, and
+  // take_in() on the queue for each message frame that its carrier passed on, as soon as receive_now has taken it or on_header has judged it, and
   // FrameSink::on_landed for what has landed, the last time before on_peer_lost.
   virtual LentQueue* lent_queue(PeerId peer, LentQueue::Key key) noexcept {
     (void)peer, (void)key;

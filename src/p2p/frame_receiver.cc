@@ -67,7 +67,7 @@ FrameReceiver::FrameReceiver(Parts& parts, SendPath& sends, ReceivePath& receive
 
 // ---- the fast branch ------------------------------------------------------------------------------------------------
 
-bool FrameReceiver::on_whole(net::PeerId id, const wire::FrameHeader& frame, const std::byte* payload) noexcept {
+bool FrameReceiver::receive_now(net::PeerId id, const wire::FrameHeader& frame, const std::byte* payload) noexcept {
   if (!wire::is_plain_eager(frame)) return false;
   const wire::MessageHeader header = wire::unpack_plain_eager(frame);
   Peer& peer = common_.peers[id];
@@ -189,7 +189,7 @@ net::Landing FrameReceiver::on_message_header(net::PeerId id, Peer& peer, const 
 net::Landing FrameReceiver::store(net::PeerId id, Peer& peer, const wire::MessageHeader& header,
                                   std::uint64_t stored) noexcept {
   const bool pullable = is_pullable(header);
-  Message& message = receives_.keep(id, header, stored, pullable);
+  UnexpectedMessage& message = receives_.keep(id, header, stored, pullable);
   peer.landing_message = &message;
   return {.base = pullable ? peer.address : message.payload(), .accepted = header.payload_bytes};
 }
@@ -233,13 +233,13 @@ void FrameReceiver::on_message(net::PeerId id, const wire::MessageHeader& header
     common_.count_moved(landed);
     peer.incoming[account].release(message_units(stored));
     incoming_.go_on(*receive, header, address);
-  } else if (Message* message = std::exchange(peer.landing_message, nullptr)) {
+  } else if (UnexpectedMessage* message = std::exchange(peer.landing_message, nullptr)) {
     on_stored(*message, address);
   }
   credit_.after_message(id, peer, account);
 }
 
-void FrameReceiver::on_stored(Message& message, std::uint64_t address) noexcept {
+void FrameReceiver::on_stored(UnexpectedMessage& message, std::uint64_t address) noexcept {
   message.arrived = true;
   message.address = address;
   common_.count_moved(message.stored_bytes);
@@ -250,7 +250,7 @@ void FrameReceiver::on_stored(Message& message, std::uint64_t address) noexcept 
 }
 
 void FrameReceiver::on_cancel(net::PeerId id, const wire::MessageHeader& header) noexcept {
-  Message* message = header.sender_token != 0
+  UnexpectedMessage* message = header.sender_token != 0
                          ? matcher_.find_sent_as({header.context, id, header.tag}, header.sender_token)
                          : nullptr;
   wire::MessageHeader answer;

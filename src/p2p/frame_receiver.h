@@ -1,7 +1,7 @@
 // Frames on their way in. on_header judges a frame before a byte of its payload is taken and says where that goes; on_frame acts on
 // it. Only the rest of a message is asked for as early as in on_header, so that its sender need not wait for the answer.
 //
-// on_whole is the fast branch: a small message, and a posted receive with room for it in one piece, in one step. It judges, matches, pays and
+// receive_now is the fast branch: a small message, and a posted receive with room for it in one piece, in one step. It judges, matches, pays and
 // completes by the same functions; what is unusual is left to on_header and on_frame.
 #pragma once
 
@@ -17,7 +17,7 @@ class FrameReceiver : public net::FrameSink {
  public:
   FrameReceiver(Parts& parts, SendPath& sends, ReceivePath& receives) noexcept;
 
-  bool on_whole(net::PeerId id, const wire::FrameHeader& frame, const std::byte* payload) noexcept final;
+  bool receive_now(net::PeerId id, const wire::FrameHeader& frame, const std::byte* payload) noexcept final;
   net::Landing on_header(net::PeerId id, const wire::FrameHeader& frame) noexcept final;
   void on_frame(net::PeerId id, const wire::FrameHeader& frame, const net::Landing& landing) noexcept final;
   const char* on_landed(net::PeerId id, net::LentQueue& queue) noexcept final;
@@ -35,7 +35,7 @@ class FrameReceiver : public net::FrameSink {
   const char* take_landed(net::PeerId id, ReceiveRequest& receive, const wire::MessageHeader& header) noexcept;
   void on_message(net::PeerId id, const wire::MessageHeader& header, std::uint64_t stored,
                   std::uint64_t address) noexcept;
-  void on_stored(Message& message, std::uint64_t address) noexcept;
+  void on_stored(UnexpectedMessage& message, std::uint64_t address) noexcept;
   void on_cancel(net::PeerId id, const wire::MessageHeader& header) noexcept;
   void take_credit(net::PeerId id, Peer& peer, std::uint32_t credit) noexcept;
 

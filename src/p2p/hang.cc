@@ -61,7 +61,7 @@ std::vector<MatchNode*> oldest_of(MatchTable& table, std::uint64_t& count) {
   return nodes;
 }
 
-HangItem describe_message(const Message& message) {
+HangItem describe_message(const UnexpectedMessage& message) {
   HangItem item;
   item.kind = HangItem::Kind::kReceive;
   item.peer = message.source;
@@ -151,7 +151,7 @@ void Messenger::describe(wire::HangReport& report) {
     }
   });
   for (const MatchNode* node : oldest_of(matcher.unexpected_table(), report.unexpected.count))
-    report.unexpected.items.push_back(describe_message(static_cast<const Message&>(static_cast<const ByEnvelope&>(*node))));
+    report.unexpected.items.push_back(describe_message(static_cast<const UnexpectedMessage&>(static_cast<const ByEnvelope&>(*node))));
 }
 
 }  // namespace lapwing::p2p

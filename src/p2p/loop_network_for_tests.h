@@ -369,7 +369,7 @@ class LoopJob {
     const auto from = static_cast<std::uint32_t>(index / options.ranks);
     const auto receiver = static_cast<std::uint32_t>(index % options.ranks);
     if (fresh && message && random() % 2 == 0 &&
-        ranks[receiver]->messenger.on_whole(id_of(receiver, from), frame.header, frame.payload.data())) {
+        ranks[receiver]->messenger.receive_now(id_of(receiver, from), frame.header, frame.payload.data())) {
       sockets[index].pop_front();
       return queue.take_in();
     }

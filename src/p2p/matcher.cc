@@ -16,20 +16,20 @@ ReceiveRequest* Matcher::match_with_wildcards(MatchKey envelope) noexcept {
   return static_cast<ReceiveRequest*>(best);
 }
 
-Message* Matcher::search(MatchKey wanted) noexcept {
+UnexpectedMessage* Matcher::search(MatchKey wanted) noexcept {
   if (!wanted.has_wildcard()) {
     MatchNode* node = unexpected_.oldest(wanted);
     return node != nullptr ? &message_of(*node) : nullptr;
   }
   MatchNode* node = by_context_.oldest({wanted.context, kAnyPeer, kAnyTag});
   for (; node != nullptr; node = MatchTable::next(*node)) {
-    auto* message = static_cast<Message*>(static_cast<ByContext*>(node));
+    auto* message = static_cast<UnexpectedMessage*>(static_cast<ByContext*>(node));
     if (wanted.covers(message->ByEnvelope::key)) return message;
   }
   return nullptr;
 }
 
-Message* Matcher::find_sent_as(MatchKey envelope, std::uint64_t sender_token) noexcept {
+UnexpectedMessage* Matcher::find_sent_as(MatchKey envelope, std::uint64_t sender_token) noexcept {
   for (MatchNode* node = unexpected_.oldest(envelope); node != nullptr; node = MatchTable::next(*node)) {
     if (message_of(*node).sender_token == sender_token) return &message_of(*node);
   }

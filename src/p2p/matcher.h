@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "p2p/match_table.h"
-#include "p2p/message.h"
+#include "p2p/unexpected_message.h"
 #include "p2p/receive_request.h"
 
 namespace lapwing::p2p {
@@ -46,22 +46,22 @@ class Matcher {
 
   // ---- messages that came before their receive ----
 
-  void keep(Message& message) noexcept {
+  void keep(UnexpectedMessage& message) noexcept {
     unexpected_.insert(static_cast<ByEnvelope&>(message));
     by_context_.insert(static_cast<ByContext&>(message));
   }
-  void take(Message& message) noexcept {
+  void take(UnexpectedMessage& message) noexcept {
     unexpected_.remove(static_cast<ByEnvelope&>(message));
     by_context_.remove(static_cast<ByContext&>(message));
   }
   // The oldest message for a receive or a probe, or null. It stays. O(1) unless a wildcard must pass over messages that it does not match.
-  Message* find(MatchKey wanted) noexcept { return unexpected_.size() == 0 ? nullptr : search(wanted); }
+  UnexpectedMessage* find(MatchKey wanted) noexcept { return unexpected_.size() == 0 ? nullptr : search(wanted); }
   // The message with this envelope whose sender knows it by this token, or null.
-  Message* find_sent_as(MatchKey envelope, std::uint64_t sender_token) noexcept;
+  UnexpectedMessage* find_sent_as(MatchKey envelope, std::uint64_t sender_token) noexcept;
   std::size_t unexpected() const noexcept { return unexpected_.size(); }
   MatchTable& unexpected_table() noexcept { return unexpected_; }
-  static Message& message_of(MatchNode& node) noexcept {
-    return *static_cast<Message*>(static_cast<ByEnvelope*>(&node));
+  static UnexpectedMessage& message_of(MatchNode& node) noexcept {
+    return *static_cast<UnexpectedMessage*>(static_cast<ByEnvelope*>(&node));
   }
 
  private:
@@ -70,7 +70,7 @@ class Matcher {
     wildcards_[key.peer() == kAnyPeer][key.tag() == kAnyTag] += by;
   }
   ReceiveRequest* match_with_wildcards(MatchKey envelope) noexcept;
-  Message* search(MatchKey wanted) noexcept;
+  UnexpectedMessage* search(MatchKey wanted) noexcept;
 
   MatchTable posted_;      // by (context, peer or any, tag or any)
   MatchTable unexpected_;  // by envelope

@@ -15,8 +15,8 @@ class MatcherTest : public testing::Test {
     matcher.post(receive, posted);
     return receive;
   }
-  Message& keep(MatchKey envelope, std::uint64_t token = 0) {
-    Message& message = pool_.make(0);
+  UnexpectedMessage& keep(MatchKey envelope, std::uint64_t token = 0) {
+    UnexpectedMessage& message = pool_.make(0);
     message.ByEnvelope::key = envelope;
     message.ByContext::key = {envelope.context, kAnyPeer, kAnyTag};
     message.sender_token = token;
@@ -25,7 +25,7 @@ class MatcherTest : public testing::Test {
     return message;
   }
   void TearDown() override {
-    for (Message* message : kept_) {
+    for (UnexpectedMessage* message : kept_) {
       if (message->ByEnvelope::queued()) matcher.take(*message);
       pool_.free(*message);
     }
@@ -41,7 +41,7 @@ class MatcherTest : public testing::Test {
  private:
   std::deque<ReceiveRequest> receives_;
   MessagePool pool_{1 << 16};
-  std::vector<Message*> kept_;
+  std::vector<UnexpectedMessage*> kept_;
 };
 
 TEST_F(MatcherTest, TheOldestReceiveWhoseEnvelopeFitsIsMatched) {
@@ -70,8 +70,8 @@ TEST_F(MatcherTest, WildcardsTakeTheirTurnInTheOrderOfPosting) {
 }
 
 TEST_F(MatcherTest, AReceiveFindsTheOldestMessageThatFits) {
-  Message& first = keep({8, {1}, 5});
-  Message& other = keep({8, {2}, 6});
+  UnexpectedMessage& first = keep({8, {1}, 5});
+  UnexpectedMessage& other = keep({8, {2}, 6});
   keep({8, {1}, 5});
   EXPECT_EQ(matcher.find({8, {1}, 5}), &first);
   EXPECT_EQ(matcher.find({8, kAnyPeer, kAnyTag}), &first);
@@ -83,7 +83,7 @@ TEST_F(MatcherTest, AReceiveFindsTheOldestMessageThatFits) {
 
 TEST_F(MatcherTest, AMessageIsFoundByItsSendersToken) {
   keep({8, {1}, 5}, 70);
-  Message& second = keep({8, {1}, 5}, 71);
+  UnexpectedMessage& second = keep({8, {1}, 5}, 71);
   EXPECT_EQ(matcher.find_sent_as({8, {1}, 5}, 71), &second);
   EXPECT_EQ(matcher.find_sent_as({8, {1}, 5}, 72), nullptr);
   EXPECT_EQ(matcher.find_sent_as({8, {1}, 6}, 71), nullptr);

@@ -79,7 +79,7 @@ std::string Messenger::describe() {
   left = kSpelledOut;
   matcher.unexpected_table().for_each([&](MatchNode& node) {
     if (left-- <= 0) return;
-    Message& message = Matcher::message_of(node);
+    UnexpectedMessage& message = Matcher::message_of(node);
     add_line(text, "  unexpected: context %" PRIu64 ", from %s, tag %d, %" PRIu64 " bytes", message.context(),
              common.network->describe(message.peer()).c_str(), message.tag(), message.message_bytes);
   });

@@ -65,7 +65,7 @@ class Messenger final : private Parts, private SendPath, private ReceivePath, pu
 
   // True when nothing of ours waits to leave and no send waits for its receiver.
   bool quiet() const noexcept { return outgoing.active() == 0 && frames.waiting() == 0; }
-  // The state of all queues, for a person who debugs a hang.
+  // The state of all queues, to debug a hang.
   std::string describe();
   // The same for a report on a hang (hang.cc): the lists, and one request that is under way.
   void describe(wire::HangReport& report);

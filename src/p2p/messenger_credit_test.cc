@@ -257,7 +257,7 @@ TEST(Messenger, ProbeSeesAndMatchedProbeTakes) {
     EXPECT_EQ(result.source, 0);
     EXPECT_EQ(result.tag, 4);
     EXPECT_EQ(result.bytes, size);
-    Message* message = job[1].messenger.matched_probe(*job[1].world, 0, 4, result);
+    UnexpectedMessage* message = job[1].messenger.matched_probe(*job[1].world, 0, 4, result);
     ASSERT_NE(message, nullptr);
     Bytes room(size), second_room(size);
     ReceiveRequest receive(from(job[1], 0, 4, second_room)), matched(from(job[1], MPI_ANY_SOURCE, MPI_ANY_TAG, room));

@@ -15,7 +15,7 @@ namespace lapwing::p2p {
 class ReceiveRequest;
 class SendRequest;
 struct HeldTag;
-struct Message;
+struct UnexpectedMessage;
 
 // Which of the two accounts pays for messages of this context.
 inline Account account_of(std::uint64_t context) noexcept {
@@ -39,7 +39,7 @@ struct alignas(64) Peer {
 
   // The frame that is arriving.
   ReceiveRequest* landing_receive = nullptr;
-  Message* landing_message = nullptr;
+  UnexpectedMessage* landing_message = nullptr;
   std::byte address[8] = {};  // payload of a pullable RTS
   Status why;
 

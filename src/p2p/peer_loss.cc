@@ -25,7 +25,7 @@ void PeerLoss::end(net::PeerId id, const Status& why, How how) noexcept {
 void PeerLoss::end_landing(Peer& peer) noexcept {
   if (ReceiveRequest* receive = std::exchange(peer.landing_receive, nullptr))
     parts_.incoming.fail(*receive, peer.why.copy());
-  Message* message = std::exchange(peer.landing_message, nullptr);
+  UnexpectedMessage* message = std::exchange(peer.landing_message, nullptr);
   if (message == nullptr) return;
   ReceiveRequest* receive = message->receive;
   const bool in_queue = message->ByEnvelope::queued();

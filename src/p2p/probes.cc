@@ -25,7 +25,7 @@ void Probes::notify_if(Concerns concerns) noexcept {
   }
 }
 
-void Probes::notify_matching(const Message& message) noexcept {
+void Probes::notify_matching(const UnexpectedMessage& message) noexcept {
   notify_if([&](MatchKey wanted) { return wanted.covers(message.ByEnvelope::key); });
 }
 

@@ -7,7 +7,7 @@
 #include "engine/operation.h"
 #include "p2p/common.h"
 #include "p2p/match_table.h"
-#include "p2p/message.h"
+#include "p2p/unexpected_message.h"
 
 namespace lapwing::p2p {
 
@@ -50,7 +50,7 @@ class Probes {
   IntrusiveList<ProbeWatch>& watches() noexcept { return watches_; }
 
   // A message is there for those that match it.
-  void notify(const Message& message) noexcept {
+  void notify(const UnexpectedMessage& message) noexcept {
     if (!watches_.empty()) [[unlikely]]
       notify_matching(message);
   }
@@ -58,7 +58,7 @@ class Probes {
   void notify_lost(net::PeerId id, bool failed) noexcept;
 
  private:
-  void notify_matching(const Message& message) noexcept;
+  void notify_matching(const UnexpectedMessage& message) noexcept;
   template <typename Concerns>
   void notify_if(Concerns concerns) noexcept;
 

@@ -20,9 +20,9 @@ ReceivePath::ReceivePath(Parts& parts, std::uint64_t pool_limit) noexcept
       pool_(pool_limit) {}
 
 ReceivePath::~ReceivePath() {
-  std::vector<Message*> left;
+  std::vector<UnexpectedMessage*> left;
   matcher_.unexpected_table().for_each([&](MatchNode& node) { left.push_back(&Matcher::message_of(node)); });
-  for (Message* message : left) {
+  for (UnexpectedMessage* message : left) {
     matcher_.take(*message);
     pool_.free(*message);
   }
@@ -72,7 +72,7 @@ void ReceivePath::start(ReceiveRequest& receive) noexcept {
   const comm::Communicator& communicator = *arguments.communicator;
   const MatchKey key = key_of(communicator, arguments.plane, arguments.source, arguments.tag);
   receive.MatchNode::key = key;
-  if (Message* message = matcher_.find(key)) {
+  if (UnexpectedMessage* message = matcher_.find(key)) {
     matcher_.take(*message);
     common_.engine.count_found();
     return deliver(receive, *message);
@@ -101,9 +101,9 @@ void ReceivePath::cancel(ReceiveRequest& receive) noexcept {
 
 // ---- messages that come before their receive ------------------------------------------------------------------------
 
-Message& ReceivePath::keep(net::PeerId id, const wire::MessageHeader& header, std::uint64_t stored_bytes,
+UnexpectedMessage& ReceivePath::keep(net::PeerId id, const wire::MessageHeader& header, std::uint64_t stored_bytes,
                            bool pullable) noexcept {
-  Message& message = pool_.make(stored_bytes);
+  UnexpectedMessage& message = pool_.make(stored_bytes);
   message.ByEnvelope::key = {header.context, id, header.tag};
   message.ByContext::key = {header.context, kAnyPeer, kAnyTag};
   message.message_bytes = header.message_bytes;
@@ -119,7 +119,7 @@ Message& ReceivePath::keep(net::PeerId id, const wire::MessageHeader& header, st
   return message;
 }
 
-void ReceivePath::discard(Message& message) noexcept {
+void ReceivePath::discard(UnexpectedMessage& message) noexcept {
   const net::PeerId id = message.peer();
   const Account account = account_of(message.context());
   const std::uint64_t units = message_units(message.stored_bytes);
@@ -132,7 +132,7 @@ void ReceivePath::expect(ReceiveRequest& receive, std::uint64_t message_bytes) n
   receive.wanted_ = std::min(message_bytes, receive.capacity_);
 }
 
-void ReceivePath::deliver(ReceiveRequest& receive, Message& message) noexcept {
+void ReceivePath::deliver(ReceiveRequest& receive, UnexpectedMessage& message) noexcept {
   const net::PeerId id = message.peer();
   if (!is_truly_from(receive, id, message.source)) {
     transfers_.fail(receive, Status::error(MPI_ERR_OTHER,
@@ -163,14 +163,14 @@ void ReceivePath::deliver(ReceiveRequest& receive, Message& message) noexcept {
 }
 
 // Copies what came with the message into the application's memory.
-void ReceivePath::unpack(ReceiveRequest& receive, Message& message) noexcept {
+void ReceivePath::unpack(ReceiveRequest& receive, UnexpectedMessage& message) noexcept {
   const net::Landing landing = IncomingTransfers::landing_of(receive, 0, message.stored_bytes);
   if (landing.walk != nullptr) landing.walk->scatter(message.payload(), landing.accepted);
   if (landing.base != nullptr) std::copy_n(message.payload(), landing.accepted, landing.base);
   receive.received_ += landing.accepted;
 }
 
-void ReceivePath::start_matched(ReceiveRequest& receive, Message* message) noexcept {
+void ReceivePath::start_matched(ReceiveRequest& receive, UnexpectedMessage* message) noexcept {
   comm::Communicator* kept = std::exchange(message->communicator, nullptr);
   begin(receive);
   deliver(receive, *message);
@@ -183,9 +183,9 @@ bool ReceivePath::probe(comm::Communicator& communicator, int source, int tag, R
   return find(communicator, source, tag, result) != nullptr;
 }
 
-Message* ReceivePath::find(comm::Communicator& communicator, int source, int tag, Result& result) noexcept {
+UnexpectedMessage* ReceivePath::find(comm::Communicator& communicator, int source, int tag, Result& result) noexcept {
   const MatchKey key = key_of(communicator, comm::Plane::kPointToPoint, source, tag);
-  Message* message = matcher_.find(key);
+  UnexpectedMessage* message = matcher_.find(key);
   if (message == nullptr) {
     credit_.relieve_for(key);
     return nullptr;
@@ -197,8 +197,8 @@ Message* ReceivePath::find(comm::Communicator& communicator, int source, int tag
   return message;
 }
 
-Message* ReceivePath::matched_probe(comm::Communicator& communicator, int source, int tag, Result& result) noexcept {
-  Message* message = find(communicator, source, tag, result);
+UnexpectedMessage* ReceivePath::matched_probe(comm::Communicator& communicator, int source, int tag, Result& result) noexcept {
+  UnexpectedMessage* message = find(communicator, source, tag, result);
   if (message == nullptr) return nullptr;
   matcher_.take(*message);
   message->communicator = &communicator;

@@ -7,7 +7,7 @@
 #include "p2p/incoming_transfers.h"
 #include "p2p/lending.h"
 #include "p2p/matcher.h"
-#include "p2p/message.h"
+#include "p2p/unexpected_message.h"
 #include "p2p/probes.h"
 #include "p2p/vigil.h"
 
@@ -29,9 +29,9 @@ class ReceivePath {
   // Looks for an unexpected message. True and `result` filled when one matches.
   bool probe(comm::Communicator& communicator, int source, int tag, Result& result) noexcept;
   // The same, and takes the message out of matching. It is then received by start_matched, with the communicator that it
-  // keeps (p2p/message.h).
-  Message* matched_probe(comm::Communicator& communicator, int source, int tag, Result& result) noexcept;
-  void start_matched(ReceiveRequest& receive, Message* message) noexcept;
+  // keeps (p2p/unexpected_message.h).
+  UnexpectedMessage* matched_probe(comm::Communicator& communicator, int source, int tag, Result& result) noexcept;
+  void start_matched(ReceiveRequest& receive, UnexpectedMessage* message) noexcept;
   // Arranges one arrival at a waiter when a message that matches comes in; call after probe() said no.
   void watch(ProbeWatch& watch) noexcept;
   void unwatch(ProbeWatch& watch) noexcept { probes_.remove(watch); }
@@ -58,11 +58,11 @@ class ReceivePath {
   }
   static void expect(ReceiveRequest& receive, std::uint64_t message_bytes) noexcept;
   // No receive is posted for a message: it is kept, in a block of its own.
-  Message& keep(net::PeerId id, const wire::MessageHeader& header, std::uint64_t stored_bytes, bool pullable) noexcept;
+  UnexpectedMessage& keep(net::PeerId id, const wire::MessageHeader& header, std::uint64_t stored_bytes, bool pullable) noexcept;
   // Receives a message that had come before. `message` is out of the queues.
-  void deliver(ReceiveRequest& receive, Message& message) noexcept;
+  void deliver(ReceiveRequest& receive, UnexpectedMessage& message) noexcept;
   // The message's memory is free again, and its sender may use it.
-  void discard(Message& message) noexcept;
+  void discard(UnexpectedMessage& message) noexcept;
 
   const MessagePool& pool() const noexcept { return pool_; }
 
@@ -70,8 +70,8 @@ class ReceivePath {
   void begin(ReceiveRequest& receive) noexcept;
   static void prepare_pieces(ReceiveRequest& receive) noexcept;
   void post(ReceiveRequest& receive, std::uint64_t& counter) noexcept;
-  Message* find(comm::Communicator& communicator, int source, int tag, Result& result) noexcept;
-  void unpack(ReceiveRequest& receive, Message& message) noexcept;
+  UnexpectedMessage* find(comm::Communicator& communicator, int source, int tag, Result& result) noexcept;
+  void unpack(ReceiveRequest& receive, UnexpectedMessage& message) noexcept;
 
   Common& common_;
   FrameSender& frames_;

@@ -23,7 +23,7 @@ class SettlingTest : public ::testing::TestWithParam<bool> {
   }
   void TearDown() override { engine.stop(); }
   void wait_until_settled() {
-    engine::Call call(engine);
+    engine::Visit visit(engine);
     const Reason reason("MPI_Finalize");
     wait_until(engine, reason, [this] {
       ++looks;
@@ -63,7 +63,7 @@ TEST_P(SettlingTest, ATaskletOfItsOwnTurnEndsIt) {
 TEST_P(SettlingTest, ACallOfAnotherThreadEndsIt) {
   std::thread other([this] {
     while (looks < 2) std::this_thread::yield();
-    engine::Call call(engine);
+    engine::Visit visit(engine);
     settled = true;
   });
   wait_until_settled();

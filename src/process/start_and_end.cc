@@ -84,7 +84,7 @@ Status open_network(Process& process) {
   if (process.settings.spin) options.spin_budget = std::chrono::nanoseconds(*process.settings.spin).count();
   LAPWING_TRY(process.engine.start(options));
 
-  engine::Call call(process.engine);
+  engine::Visit visit(process.engine);
   LAPWING_TRY(process.network->attach(cards));
   process.messenger->set_network(*process.network);
   process.hang_listener.open();
@@ -126,7 +126,7 @@ class SettleWait final : public engine::WaitReason {
 
 // Waits until everything this process sent has left and every send has met its receiver.
 void settle(Process& process) {
-  engine::Call call(process.engine);
+  engine::Visit visit(process.engine);
   while (process.engine.turn()) {
   }
   const SettleWait reason(process);
@@ -135,7 +135,7 @@ void settle(Process& process) {
 
 // All ranks have made their last collective call on MPI_COMM_WORLD. Where they share memory, one that met no other is found now.
 Status compare_last_calls(Process& process) {
-  engine::Call call(process.engine);
+  engine::Visit visit(process.engine);
   return coll::compare_last_calls(*process.world);
 }
 
@@ -144,7 +144,7 @@ Status meet_and_compare(Process& process) {
   const int rank = process.job.rank();
   Statistics mine;
   {
-    engine::Call call(process.engine);
+    engine::Visit visit(process.engine);
     mine = Statistics::of(process);
   }
   process.statistics = mine.report("rank " + std::to_string(rank));
@@ -163,7 +163,7 @@ Status meet_and_compare(Process& process) {
 
 void print_statistics(Process& process) {
   if (process.statistics.empty()) {
-    engine::Call call(process.engine);
+    engine::Visit visit(process.engine);
     process.statistics = Statistics::of(process).report("rank " + std::to_string(process.job.rank()));
   }
   std::fputs(process.statistics.c_str(), stderr);
@@ -189,7 +189,7 @@ Status settle_process(bool with_all) {
   // Where others may go on with other sessions, a peer that leaves is news for what waits for it.
   if (!with_all) return {};
   {
-    engine::Call call(process.engine);
+    engine::Visit visit(process.engine);
     process.network->expect_goodbye();
   }
   // Through the launcher where there is an event thread: a barrier over messages would make connections between ranks that
@@ -207,7 +207,7 @@ Status stop_process() {
   std::unique_ptr<Process> process(&process::process());
   if (process->settings.stats) print_statistics(*process);
   {
-    engine::Call call(process->engine);
+    engine::Visit visit(process->engine);
     process->hang_listener.close();
     process->network->close();
   }

@@ -27,6 +27,7 @@ void for_each_number(Numbers& s, Visit visit) {
                        &s.paths.streamed,
                        &s.paths.trials,
                        &s.paths.changes,
+                       &s.connections_resumed,
                        &s.engine.waits_spun,
                        &s.engine.waits_slept,
                        &s.engine.event_thread_wakeups,
@@ -47,7 +48,7 @@ void for_each_number(Numbers& s, Visit visit) {
 
 Statistics Statistics::of(Process& process) {
   return {process.engine.counters(), process.engine.system_calls(), process.messenger->counters(),
-          process.network->paths()};
+          process.network->paths(), process.network->connections_resumed()};
 }
 
 void Statistics::add(const Statistics& other) noexcept {
@@ -100,9 +101,10 @@ std::string Statistics::report(const std::string& whose) const {
   std::snprintf(lines[3], sizeof lines[3],
                 "%" PRIu64 " system calls, %.2f per message: %" PRIu64 " sendmsg, %" PRIu64 " recvmsg, %" PRIu64
                 " process_vm_readv, %" PRIu64 " epoll_wait that return at once, %" PRIu64 " that sleep, %" PRIu64
-                " epoll_ctl, %" PRIu64 " eventfd, %" PRIu64 " timerfd_settime, %" PRIu64 " sched_yield",
+                " epoll_ctl, %" PRIu64 " eventfd, %" PRIu64 " timerfd_settime, %" PRIu64 " sched_yield; %" PRIu64
+                " connections resumed",
                 calls.total(), per_message, calls.sends, calls.receives, calls.copies, calls.polls, calls.sleeps,
-                calls.watches, calls.notifications, calls.timers, calls.yields);
+                calls.watches, calls.notifications, calls.timers, calls.yields, connections_resumed);
   std::snprintf(lines[4], sizeof lines[4],
                 "rendezvous on this host: %" PRIu64 " through shared memory, %" PRIu64 " by one copy of the receiver, %" PRIu64
                 " by both sides; %" PRIu64 " frames past the caches; %" PRIu64 " trials of other paths, %" PRIu64 " changes",

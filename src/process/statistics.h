@@ -13,6 +13,7 @@ struct Statistics {
   engine::SystemCalls calls;
   p2p::MessengerCounters messages;
   net::PathCounters paths;
+  std::uint64_t connections_resumed = 0;
 
   // With the endpoint's lock held.
   static Statistics of(Process& process);

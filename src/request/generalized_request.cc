@@ -18,7 +18,7 @@ Status complete_generalized(engine::Engine& engine, Request* request) {
     return Status::error(MPI_ERR_REQUEST, "the request is no generalized request");
   bool given_up;
   {
-    engine::Call call(engine);
+    engine::Visit visit(engine);
     if (request->done()) return Status::error(MPI_ERR_REQUEST, "the generalized request has been completed before");
     given_up = !request->active();
     engine.finish(*request);

@@ -22,7 +22,7 @@ Status check_startable(const Request& request) {
 // Whether it is under way, and from now on ends without its user.
 bool leave_to_itself(engine::Engine& engine, Request& request) {
   if (request.done()) return false;
-  engine::Call call(engine);
+  engine::Visit visit(engine);
   if (request.done()) return false;
   // What the program completes is destroyed there, because its callback must not run in a tasklet (generalized_request.cc).
   if (request.completed_by_program())

@@ -23,7 +23,7 @@ class FakeRequest final : public Request {
     return {};
   }
   void complete() {
-    engine::Call call(engine_);
+    engine::Visit visit(engine_);
     engine_.finish(*this);
   }
   void destroy() noexcept override {
@@ -54,7 +54,7 @@ class RequestTest : public ::testing::Test {
     return request;
   }
   Status restart_locked(Request& request) {
-    engine::Call call(engine);
+    engine::Visit visit(engine);
     return restart(request);
   }
 
@@ -167,7 +167,7 @@ GeneralizedRequest& make_generalized(engine::Engine& engine, Callbacks& callback
         return static_cast<Callbacks*>(state)->free_code;
       },
       [](void*, int) { return static_cast<int>(MPI_SUCCESS); }, &callbacks);
-  engine::Call call(engine);
+  engine::Visit visit(engine);
   engine.begin(*request);
   request->set_active(true);
   return *request;

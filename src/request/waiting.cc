@@ -41,7 +41,7 @@ void RequestWait::describe(wire::HangWait& wait) const {
 }
 
 void wait_for_all(const char* name, engine::Engine& engine, std::span<const MPI_Request> handles) {
-  engine::Call call(engine);
+  engine::Visit visit(engine);
   engine::Waiter waiter(0);
   for (const MPI_Request handle : handles) {
     Request* request = request_of(handle);
@@ -54,7 +54,7 @@ void wait_for_all(const char* name, engine::Engine& engine, std::span<const MPI_
 }
 
 void wait_for_one(const char* name, engine::Engine& engine, std::span<const MPI_Request> handles) {
-  engine::Call call(engine);
+  engine::Visit visit(engine);
   engine::Waiter waiter(1);
   bool done = false;
   for (std::size_t i = 0; i < handles.size() && !done; ++i) {

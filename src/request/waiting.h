@@ -50,7 +50,7 @@ class RequestWait final : public engine::WaitReason {
 };
 
 // Blocks until `request` is done.
-inline void wait_in(const char* call, engine::Call& visit, Request& request) noexcept {
+inline void wait_in(const char* call, engine::Visit& visit, Request& request) noexcept {
   engine::Waiter waiter(1);
   if (!visit.engine().watch(request, waiter)) return;
   const RequestWait reason(call, request);

@@ -9,7 +9,7 @@
 // held up. At rest, which is when the application has left with nothing in flight, only those ring: the flag says so, or a
 // watermark hides the others from the port. All others may lie until the application calls. The lock is taken for granted here.
 // That the watch over the port is a one-shot only spares wake-ups: without it everything here holds too, because the port is taken
-// out of the outer epoll before anybody sleeps in it.
+// out of the outer epoll before a thread sleeps in it.
 // What depends on how much time has passed (a spin's budget, visits in quick succession, a timer) may go either way: the policy is
 // told a time that is either near to or far from all that it remembers.
 #pragma once

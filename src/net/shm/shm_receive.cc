@@ -121,7 +121,7 @@ std::uint64_t ShmTransport::take_header(Link& link) noexcept {
   if (is_small(record)) {
     const shm::Piece payload = link.in.next(link.header.payload_bytes(), wire::kHeaderBytes);
     if (payload.bytes == link.header.payload_bytes() &&
-        sinks_.of(link.header).on_whole(link.peer, link.header, payload.data)) {
+        sinks_.of(link.header).receive_now(link.peer, link.header, payload.data)) {
       give_back(link, record);
       return record;
     }
@@ -149,7 +149,7 @@ std::uint64_t ShmTransport::take_inline(Link& link, const std::byte* line) noexc
     return wire::kHeaderBytes;
   }
   link.acquainted = true;
-  if (!sinks_.of(link.header).on_whole(link.peer, link.header, wire::inline_payload(line))) {
+  if (!sinks_.of(link.header).receive_now(link.peer, link.header, wire::inline_payload(line))) {
     begin_frame(link);
     if (link.assembly.under_way() && !link.gone) {
       link.assembly.append(wire::inline_payload(line), link.header.payload_bytes());

@@ -425,7 +425,7 @@ int run_rank(Noticeboard& board, std::uint32_t rank) {
   const PeerId next{(rank + 1) % kProcesses};
   std::deque<CountedOp> ops(kRounds);
   {
-    engine::Call call(engine);
+    engine::Visit visit(engine);
     if (!transport.attach(cards).ok()) return 4;
     int arrived = 0, taken = 0;
     bool waiting = false;
@@ -440,7 +440,7 @@ int run_rank(Noticeboard& board, std::uint32_t rank) {
       if (arrived == taken) {
         waiting = true;
         engine.begin(turn);
-        call.wait(turn);
+        visit.wait(turn);
       }
       ++taken;
       if (sink.buffer[19'999] != static_cast<std::byte>(7)) return 5;
@@ -448,7 +448,7 @@ int run_rank(Noticeboard& board, std::uint32_t rank) {
     }
   }
   for (;;) {  // as a finalize would: everything out, then everybody
-    const engine::Call call(engine);
+    const engine::Visit visit(engine);
     engine.turn();
     transport.expect_goodbye();  // before anybody can have left
     if (transport.flushed()) break;
@@ -456,7 +456,7 @@ int run_rank(Noticeboard& board, std::uint32_t rank) {
   board.finished.fetch_add(1);
   while (board.finished.load() < kProcesses) sched_yield();
   {
-    const engine::Call call(engine);
+    const engine::Visit visit(engine);
     transport.close();
   }
   engine.stop();

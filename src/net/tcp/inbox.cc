@@ -103,7 +103,7 @@ std::size_t Inbox::begin_frame(const std::byte* header, std::size_t following) n
   violation_ = channel_.accept(header_);
   if (!violation_.ok()) return 0;
   FrameSink& sink = sinks_.of(header_);
-  if (header_.payload_bytes() <= following && sink.on_whole(peer_, header_, header + wire::kHeaderBytes)) {
+  if (header_.payload_bytes() <= following && sink.receive_now(peer_, header_, header + wire::kHeaderBytes)) {
     channel_.receive();
     return static_cast<std::size_t>(header_.payload_bytes());
   }

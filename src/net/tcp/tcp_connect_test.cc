@@ -283,7 +283,7 @@ TEST_F(TcpTest, AnAddressThatDoesNotWorkIsPassedOver) {
 TEST_F(TcpTest, APeerThatIsWatchedOverIsConnectedOnce) {
   attach();
   const auto watch = [&] {
-    const engine::Call call(low().engine);
+    const engine::Visit visit(low().engine);
     return low().transport->watch_over({1});
   };
   EXPECT_TRUE(watch());
@@ -306,7 +306,7 @@ TEST_F(TcpTest, APeerThatIsWatchedOverAndNotReachedIsLostInTheEnd) {
   high().card.set("tcp", nowhere.text() + "/8");
   attach();
   const auto try_once = [&] {
-    const engine::Call call(low().engine);
+    const engine::Visit visit(low().engine);
     EXPECT_TRUE(low().transport->watch_over({1}));
   };
   for (int seconds = 0; seconds < 60; seconds += 15) {
@@ -331,7 +331,7 @@ TEST_F(TcpTest, APostDuringAWatchThatFailsIsTriedAndFails) {
   high().card.set("tcp", nowhere.text() + "/8");
   attach();
   {
-    const engine::Call call(low().engine);
+    const engine::Visit visit(low().engine);
     EXPECT_TRUE(low().transport->watch_over({1}));
   }
   TestOp op(1);

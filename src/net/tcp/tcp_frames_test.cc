@@ -99,7 +99,7 @@ TEST_F(TcpTest, ClosingLosesNothingThatWasPosted) {
   high().sink.tags.clear();
   pump([&] { return low().transport->flushed(); });
   {
-    const engine::Call call(high().engine);
+    const engine::Visit visit(high().engine);
     high().transport->expect_goodbye();
   }
   nodes_[0].reset();
@@ -133,7 +133,7 @@ TEST_F(TcpBusyTest, ABusyLinkIsAnnouncedOnlyToWhoSleeps) {
   low().post(1, op);
   EXPECT_FALSE(announced(0));
   {
-    const engine::Call call(high().engine);
+    const engine::Visit visit(high().engine);
     EXPECT_TRUE(high().transport->arm());
   }
   EXPECT_TRUE(announced(10'000)) << "what came before it was armed";

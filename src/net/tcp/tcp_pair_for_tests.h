@@ -92,7 +92,7 @@ struct Node {
     options.host_name = "node" + std::to_string(rank);
     options.single_host = true;
     if (configure) configure(options);
-    const engine::Call call(engine);
+    const engine::Visit visit(engine);
     transport = std::make_unique<TcpTransport>(engine, sink, options);
     card.set("host", "machine");
     card.set("name", options.host_name);
@@ -100,21 +100,21 @@ struct Node {
     EXPECT_TRUE(published.ok()) << published.text();
   }
   ~Node() {
-    const engine::Call call(engine);
+    const engine::Visit visit(engine);
     transport->expect_goodbye();
     transport.reset();
   }
   void attach(const std::vector<wire::Card>& cards) {
-    const engine::Call call(engine);
+    const engine::Visit visit(engine);
     const Status attached = transport->attach(cards);
     EXPECT_TRUE(attached.ok()) << attached.text();
   }
   void turn() {
-    const engine::Call call(engine);
+    const engine::Visit visit(engine);
     engine.turn();
   }
   void post(std::uint32_t peer, SendOp& op) {
-    const engine::Call call(engine);
+    const engine::Visit visit(engine);
     if (transport->post({peer}, op)) op.on_taken(op, Status());
   }
   Address address() const {

@@ -100,7 +100,7 @@ TEST_F(TcpTest, PortsComeFromTheRange) {
   options.single_host = true;
   const std::uint16_t base = high().address().port;  // one that is taken
   options.first_port = options.last_port = base;
-  const engine::Call call(high().engine);
+  const engine::Visit visit(high().engine);
   TcpTransport transport(high().engine, high().sink, options);
   wire::Card card;
   const Status status = transport.publish(card);

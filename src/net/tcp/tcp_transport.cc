@@ -125,7 +125,7 @@ tcp::Link& TcpTransport::link(PeerId peer) noexcept {
   return *link;
 }
 
-// A card that cannot be read offers no address, and the link says so when somebody wants to send.
+// A card that cannot be read offers no address, and the link says so when a frame is posted.
 void TcpTransport::meet(PeerId peer, std::unique_ptr<tcp::Link>& link) noexcept {
   wire::Card card;
   std::vector<tcp::Address> addresses;

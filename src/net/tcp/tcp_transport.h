@@ -54,6 +54,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   bool wants_port_looked_at() const noexcept override { return shared_.busy_links.too_many(); }
 
   const TcpCounters& counters() const noexcept { return shared_.counters; }
+  std::uint64_t connections_resumed() const noexcept override { return shared_.counters.connections_resumed; }
   // How many connections are inside that have not proven anything.
   std::size_t strangers() const noexcept { return acceptor_.strangers(); }
   // For tests and for describing a hang; kIdle where no frame was posted to the peer.

@@ -22,9 +22,9 @@ struct ByEnvelope : MatchNode {};  // filed under (context, peer, tag)
 struct ByContext : MatchNode {};   // filed under the context alone, for receives with wildcards
 
 // Also what an MPI_Message points at, once a matched probe has taken it out of the queues.
-struct Message : Object, ByEnvelope, ByContext {
-  Message() noexcept : Object(ObjectKind::kMessage) {}
-  ~Message() = default;
+struct UnexpectedMessage : Object, ByEnvelope, ByContext {
+  UnexpectedMessage() noexcept : Object(ObjectKind::kMessage) {}
+  ~UnexpectedMessage() = default;
 
   std::uint64_t message_bytes = 0;
   std::uint64_t stored_bytes = 0;  // of payload, behind this object
@@ -44,7 +44,7 @@ struct Message : Object, ByEnvelope, ByContext {
   std::uint64_t context() const noexcept { return ByEnvelope::key.context; }
   std::byte* payload() noexcept { return reinterpret_cast<std::byte*>(this) + kBookkeepingBytes; }
 };
-static_assert(sizeof(Message) <= kBookkeepingBytes);
+static_assert(sizeof(UnexpectedMessage) <= kBookkeepingBytes);
 
 class MessagePool {
  public:
@@ -53,8 +53,8 @@ class MessagePool {
   MessagePool(const MessagePool&) = delete;
   MessagePool& operator=(const MessagePool&) = delete;
 
-  Message& make(std::uint64_t payload_bytes);
-  void free(Message& message) noexcept;
+  UnexpectedMessage& make(std::uint64_t payload_bytes);
+  void free(UnexpectedMessage& message) noexcept;
 
   std::uint64_t bytes_in_use() const noexcept { return in_use_; }
   std::uint64_t peak_bytes() const noexcept { return peak_; }

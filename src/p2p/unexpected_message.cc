@@ -1,4 +1,4 @@
-#include "p2p/message.h"
+#include "p2p/unexpected_message.h"
 
 #include <bit>
 #include <new>
@@ -22,7 +22,7 @@ std::size_t MessagePool::class_of(std::uint64_t block) noexcept {
   return order * 4 + static_cast<std::size_t>((block - power) / (power / 4));
 }
 
-Message& MessagePool::make(std::uint64_t payload_bytes) {
+UnexpectedMessage& MessagePool::make(std::uint64_t payload_bytes) {
   const std::uint64_t bytes = block_bytes(payload_bytes);
   const std::size_t index = class_of(bytes);
   void* block;
@@ -35,15 +35,15 @@ Message& MessagePool::make(std::uint64_t payload_bytes) {
   }
   in_use_ += bytes;
   if (in_use_ > peak_) peak_ = in_use_;
-  auto* message = new (block) Message;
+  auto* message = new (block) UnexpectedMessage;
   message->stored_bytes = payload_bytes;
   return *message;
 }
 
-void MessagePool::free(Message& message) noexcept {
+void MessagePool::free(UnexpectedMessage& message) noexcept {
   const std::uint64_t bytes = block_bytes(message.stored_bytes);
   const std::size_t index = class_of(bytes);
-  message.~Message();
+  message.~UnexpectedMessage();
   in_use_ -= bytes;
   if (cached_ + bytes > cache_limit_) {
     ::operator delete(&message);
