@@ -15,8 +15,7 @@
 //   - at once, where nothing listens any more at the address that the connection led to, or the peer says that it has given this link up
 //   - when LAPWING_PEER_TIMEOUT has passed, unless the peer's host does accept connections: a process that is stopped is waited for
 //
-// A side that has not noticed the break is asked for another connection while it is kOpen. Both count the attempts of their pair, and agree on the count
-// whenever a connection stands; so an attempt of before this connection, which may arrive late, is told apart from one that takes its place.
+// A side that has not noticed the break is asked for another connection while it is kOpen (attempts.h).
 //
 // Simultaneous connects. Both ranks of a pair may connect at the same time; the connection that the lower rank makes wins.
 // The point of no return is the connector's Response (handshake.h): before it the acceptor cannot have accepted, after
@@ -31,12 +30,13 @@
 //     way.
 //
 // Either way exactly one connection is accepted, and frames flow only on an accepted connection, so none is lost or
-// doubled. test/model/connect_test.cc tries all orders.
+// doubled. test/model/connect_test.cc tries all orders, and reconnect_test.cc those of connections that break.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "net/tcp/attempts.h"
 #include "net/tcp/burst.h"
 #include "net/tcp/connection.h"
 #include "net/tcp/connector.h"
@@ -52,7 +52,7 @@ namespace lapwing::net::tcp {
 
 class Link final : public ConnectionUser, public ConnectorUser {
  public:
-  enum class State { kIdle, kConnecting, kAwaiting, kOpen, kFinished, kLost };
+  using State = LinkState;
 
   Link(SharedState& shared, PeerId peer, std::vector<Address> addresses, bool same_host);
   ~Link();
@@ -78,7 +78,7 @@ class Link final : public ConnectionUser, public ConnectorUser {
   // ---- for the acceptor ----
 
   wire::Verdict judge(const wire::Terms& theirs) noexcept;
-  wire::Position position() const noexcept { return {channel_.received(), attempt_}; }
+  wire::Position position() const noexcept { return {channel_.received(), attempts_.count()}; }
   void open(std::unique_ptr<Connection> connection) noexcept;
 
   // For the liveness monitor: gives up a peer whose host has not answered for too long. True while something sent is not acknowledged.
@@ -182,8 +182,7 @@ class Link final : public ConnectionUser, public ConnectorUser {
   bool resumes_ = false;  // both sides have agreed to it
   bool watch_only_ = false;  // connecting for watch_over()
   std::uint64_t frame_limit_ = wire::kLeastFrameLimit;
-  std::uint64_t attempt_ = 0;          // counts the attempts of this pair, as far as this side knows
-  std::uint64_t last_connection_ = 0;  // the number of the connection that stood last, as agreed with the peer
+  Attempts attempts_;
   static constexpr std::int64_t kReached = -1;
   std::int64_t unreached_since_ = kReached;  // by watch_over(), or since the connection broke
   std::int64_t connecting_since_ = 0;

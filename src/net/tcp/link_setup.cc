@@ -55,7 +55,7 @@ void Link::connect() noexcept {
   const auto route = [this](const Address& address) { return find_route(address, shared_.interfaces); };
   std::vector<Address> candidates = order_candidates(addresses_, shared_.interfaces, same_host_, route);
   if (candidates.empty()) return fail_soon(diagnosis_.no_route(addresses_));
-  ++attempt_;
+  attempts_.begin();
   const wire::Terms terms = shared_.terms(wants_to_resume(shared_.options.resume, same_host_), position());
   connector_ = std::make_unique<Connector>(shared_, peer_, std::move(candidates), terms, *this);
   connector_->start();
@@ -98,27 +98,13 @@ void Link::on_unreachable(Status why) noexcept {
 }
 
 wire::Verdict Link::judge(const wire::Terms& theirs) noexcept {
-  // An attempt of before the last connection, which its maker has given up: what it says of the peer is no longer so.
-  if (resumes_ && theirs.position.attempt <= last_connection_) return wire::Verdict::kDuplicate;
-  switch (state_) {
-    case State::kIdle:
-    case State::kAwaiting:
-      return wire::Verdict::kAccepted;
-    case State::kConnecting: {
-      const bool ours_wins = shared_.own_name() < shared_.name(peer_) && connector_ && connector_->committed();
-      return ours_wins ? wire::Verdict::kDuplicate : wire::Verdict::kAccepted;
-    }
-    case State::kOpen:
-      if (!resumes_) return wire::Verdict::kDuplicate;
-      // The peer has noticed that this connection is of no use any more.
-      why_broken_ = diagnosis_.broken(connection_->remote(), "given up by the peer");
-      leave_connection();
-      return wire::Verdict::kAccepted;
-    case State::kFinished:
-    case State::kLost:
-      break;
+  const bool ours_wins = shared_.own_name() < shared_.name(peer_) && connector_ && connector_->committed();
+  const wire::Verdict verdict = attempts_.judge(state_, theirs.position.attempt, resumes_, ours_wins);
+  if (verdict == wire::Verdict::kAccepted && state_ == State::kOpen) {
+    why_broken_ = diagnosis_.broken(connection_->remote(), "given up by the peer");
+    leave_connection();
   }
-  return wire::Verdict::kGone;
+  return verdict;
 }
 
 void Link::open(std::unique_ptr<Connection> connection) noexcept {
@@ -132,7 +118,7 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
   const wire::Position theirs = handshake.peer_position();
   const bool resumes = handshake.has(wire::kFeatureResume);
   frame_limit_ = handshake.peer_terms().frame_limit;
-  last_connection_ = attempt_ = std::max(attempt_, theirs.attempt);
+  attempts_.agree(theirs.attempt);
   unreached_since_ = kReached;
   connection_ = std::move(connection);
   connection_->hand_over(*this);
