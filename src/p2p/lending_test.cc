@@ -21,20 +21,31 @@ LoopJob::Options with_carrier(unsigned seed = 1, std::uint32_t ranks = 2) {
   return options;
 }
 
+// A message of rank 1's and rank 0's receive for it, both started, the receive first.
+struct Exchange {
+  Bytes data, room;
+  ReceiveRequest receive;
+  SendRequest send;
+
+  Exchange(LoopJob& job, std::size_t bytes, int tag = 3, SendMode mode = SendMode::kStandard)
+      : data(pattern(bytes, 7)),
+        room(bytes),
+        receive(from(job[0], 1, tag, room)),
+        send(to(job[1], 0, tag, data, mode)) {
+    job[0].messenger.start(receive);
+    job[1].messenger.start(send);
+  }
+};
+
 TEST(Lending, AMessageLandsInALentReceiveAndIsReceivedWhenItIsCollected) {
   LoopJob job(with_carrier());
-  const Bytes data = pattern(100, 7);
-  Bytes room(100);
-  ReceiveRequest receive(from(job[0], 1, 3, room));
-  SendRequest send(to(job[1], 0, 3, data));
-  job[0].messenger.start(receive);
-  job[1].messenger.start(send);
-  ASSERT_TRUE(job.run_until_done(receive));
+  Exchange exchange(job, 100);
+  ASSERT_TRUE(job.run_until_done(exchange.receive));
   EXPECT_EQ(job.matched_by_carrier, 1u);
-  EXPECT_EQ(room, data);
-  EXPECT_EQ(receive.result().source, 1);
-  EXPECT_EQ(receive.result().tag, 3);
-  EXPECT_EQ(receive.result().bytes, 100u);
+  EXPECT_EQ(exchange.room, exchange.data);
+  EXPECT_EQ(exchange.receive.result().source, 1);
+  EXPECT_EQ(exchange.receive.result().tag, 3);
+  EXPECT_EQ(exchange.receive.result().bytes, 100u);
   EXPECT_EQ(job[0].messenger.counters().messages_received, 1u);
 }
 
@@ -59,29 +70,19 @@ TEST(Lending, AMessageTooLongForItsReceiveIsTruncatedInItsTurn) {
 
 TEST(Lending, RendezvousGoesTheUsualWay) {
   LoopJob job(with_carrier());
-  const Bytes data = pattern(100'000, 7);
-  Bytes room(100'000);
-  ReceiveRequest receive(from(job[0], 1, 3, room));
-  SendRequest send(to(job[1], 0, 3, data));
-  job[0].messenger.start(receive);
-  job[1].messenger.start(send);
+  Exchange exchange(job, 100'000);
   job.run();
-  ASSERT_TRUE(receive.done() && send.done());
-  EXPECT_EQ(room, data);
+  ASSERT_TRUE(exchange.receive.done() && exchange.send.done());
+  EXPECT_EQ(exchange.room, exchange.data);
   EXPECT_EQ(job.matched_by_carrier, 0u);
 }
 
 TEST(Lending, ASynchronousMessageIsAcknowledged) {
   LoopJob job(with_carrier());
-  const Bytes data = pattern(100, 7);
-  Bytes room(100);
-  ReceiveRequest receive(from(job[0], 1, 3, room));
-  SendRequest send(to(job[1], 0, 3, data, SendMode::kSynchronous));
-  job[0].messenger.start(receive);
-  job[1].messenger.start(send);
-  EXPECT_TRUE(job.run_until_done(send));
+  Exchange exchange(job, 100, 3, SendMode::kSynchronous);
+  EXPECT_TRUE(job.run_until_done(exchange.send));
   EXPECT_EQ(job.matched_by_carrier, 1u);
-  EXPECT_TRUE(receive.done());
+  EXPECT_TRUE(exchange.receive.done());
 }
 
 // A cancelled receive is cancelled or has its message, and the next one has it otherwise.
@@ -131,15 +132,10 @@ TEST(Lending, CreditForMessagesThatTheCarrierMatchedComesBack) {
   LoopJob::Options options = with_carrier();
   options.unexpected_limit = 1 << 18;
   LoopJob job(options);
-  const Bytes data = pattern(500, 1);
   for (int i = 0; i < 3000; ++i) {
-    Bytes room(500);
-    ReceiveRequest receive(from(job[0], 1, i % 5, room));
-    SendRequest send(to(job[1], 0, i % 5, data));
-    job[0].messenger.start(receive);
-    job[1].messenger.start(send);
-    ASSERT_TRUE(job.run_until_done(receive)) << i;
-    ASSERT_TRUE(job.run_until_done(send)) << i;
+    Exchange exchange(job, 500, i % 5);
+    ASSERT_TRUE(job.run_until_done(exchange.receive)) << i;
+    ASSERT_TRUE(job.run_until_done(exchange.send)) << i;
   }
   EXPECT_EQ(job.matched_by_carrier, 3000u);
   EXPECT_EQ(job[1].messenger.counters().held_back_sends, 0u);
