@@ -15,7 +15,7 @@ namespace {
 using namespace lapwing;
 using namespace lapwing::net::shm;
 
-constexpr std::uint64_t kCapacity = 4096;
+constexpr std::uint64_t kCapacity = 4096, kLap = 512;
 
 struct Memory {
   RingHeader header{};
@@ -58,7 +58,7 @@ void read_some(RingReader& reader, std::uint64_t record, std::uint64_t& read) {
 
 void write_some(RingWriter& writer, std::uint64_t bytes, std::uint64_t& written) {
   bytes = bytes / kRecordAlignment * kRecordAlignment + kRecordAlignment;
-  const std::uint64_t room = writer.room(bytes);
+  const std::uint64_t room = writer.room_to_begin(bytes);
   LAPWING_CHECK(room <= writer.capacity());
   if (room < bytes) return;
   std::memset(writer.begin(), 1, kRecordAlignment);
@@ -80,8 +80,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Memory to_us, from_us;
   RingReader reader;
   RingWriter writer;
-  reader.attach(to_us.header, to_us.bytes.get(), kCapacity);
-  writer.attach(from_us.header, from_us.bytes.get(), kCapacity);
+  reader.attach(to_us.header, to_us.bytes.get(), kCapacity, kLap);
+  writer.attach(from_us.header, from_us.bytes.get(), kCapacity, kLap);
   std::uint64_t read = 0, written = 0;
   for (std::size_t at = 0; at + 3 <= size && at < 3000; at += 3) {
     const std::uint8_t what = data[at], kind = data[at + 1], value = data[at + 2];
@@ -94,7 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         break;
       case 2:
         stamp_of(to_us.bytes.get() + value % (kCapacity / kRecordAlignment) * kRecordAlignment)
-            .store(position(kind, value, read) + 1);
+            .store(position(kind, value, read) + 1 + (kind & 12u));
         break;
       case 3:
         std::memset(to_us.bytes.get() + std::size_t{value} * 16, kind, 16);

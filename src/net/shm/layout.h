@@ -23,7 +23,7 @@
 namespace lapwing::net::shm {
 
 inline constexpr std::uint64_t kSegmentMagic = 0x3147'4553'5057'414cull;  // "LAPWSEG1", little-endian
-inline constexpr std::uint32_t kLayoutVersion = 8;
+inline constexpr std::uint32_t kLayoutVersion = 9;
 inline constexpr std::uint32_t kMaxLocalRanks = 4096;
 // Everything in a ring is a multiple of this, so that a frame's header never wraps.
 inline constexpr std::uint64_t kRecordAlignment = 64;
@@ -33,6 +33,9 @@ inline constexpr std::uint64_t kMinRingBytes = 4096;
 inline constexpr std::uint64_t kUsualRingBytes = 64 * 1024;
 inline constexpr std::uint64_t kLargeRingBytes = 1024 * 1024;
 inline constexpr std::uint64_t kAllRingBytes = 64 * 1024 * 1024;
+// Messages that follow each other at leisure stay in the first bytes of a ring (ring.h): a level-one cache holds them, and the next
+// level those of some peers.
+inline constexpr std::uint64_t kShortLap = 32 * 1024;
 // Where in a record's first line its stamp is (ring.h).
 inline constexpr std::size_t kStampOffset = 8;
 inline constexpr std::uint64_t kMaxRingBytes = std::uint64_t{1} << 30;

@@ -15,6 +15,23 @@ std::uint64_t RingWriter::look() noexcept {
   return capacity() - unread;
 }
 
+void RingWriter::turn_back() noexcept {
+  const std::uint64_t at = written_ & (capacity_ - 1);
+  if (at < lap_) {  // the writer has come round, in the middle of a record
+    turns_at_ = written_ - at + lap_;
+    return;
+  }
+  turns_at_ = written_ + lap_;
+  if (written_ - seen_head_ > lap_ / 8) look();
+  if (broken_ || written_ - seen_head_ > lap_ / 8) return;
+  turned_from_ = written_;
+  skipped_ = capacity_ - at;
+  written_ += skipped_;
+  turns_at_ = written_ + lap_;
+  wipe();
+  store_release(stamp_of(bytes_ + at), turned_from_ + 1 + kTurnedBack);  // pairs with load_acquire(stamp) in record_here()
+}
+
 std::uint64_t RingReader::look() noexcept {
   if (broken_) return 0;
   // Pairs with store_release(tail) in RingWriter::publish: the bytes before it are written.
@@ -27,6 +44,21 @@ std::uint64_t RingReader::look() noexcept {
   }
   seen_tail_ = tail;
   return unread;
+}
+
+// True when a record begins there. An honest writer does not turn back twice without one.
+bool RingReader::turn_back() noexcept {
+  published_ = read_ = (read_ | (capacity_ - 1)) + 1;
+  store_release(header_->head, read_);
+  return (load_acquire(stamp_of(bytes_)) & ~kStreamed) == read_ + 1;
+}
+
+bool RingReader::publish() noexcept {
+  published_ = read_;
+  store_release(header_->head, read_);  // after our reads of those bytes; pairs with load_acquire(head) in RingWriter
+  if (read_ - looked_after_ < capacity_ / 4) return false;
+  looked_after_ = read_;
+  return true;
 }
 
 }  // namespace lapwing::net::shm

@@ -3,23 +3,31 @@
 // The bytes are a stream of records, each a line of 64 bytes (a frame's header) and its payload, padded to 64. Positions count
 // bytes since the beginning and are multiples of 64 whenever published, so a line never wraps and a piece is never empty.
 //
-//   line    has a stamp in it, written last: its position plus one, and two more when the writer copies past its caches (streaming.h). Seeing it, the reader has the record's head (layout.h), which of a
-//           small record is the whole, for the price of the one cache line that it has to fetch anyway.
+//   line    has a stamp in it, written last: its position plus one, and flags. Seeing it, the reader has the record's head
+//           (layout.h), which of a small record is the whole, for the price of the one cache line that it has to fetch anyway.
 //   tail    tells how far the rest of a long record is there: it may be longer than the ring, the writer publishes it in pieces and the
 //           reader takes what is there. Heads do not touch the tail, so it may lag behind the reader.
 //
+// Short laps. A large ring lets the two sides of a stream run apart, but each of its lines is touched once a lap, and has left the caches
+// by the next. So where a record begins beyond the first 32 KiB (kShortLap) and the reader has nearly caught up, the writer puts a
+// line with kTurnedBack there instead (an eighth of a short lap is unread at most), and both go on at the ring's beginning: positions jump to the next multiple of the
+// capacity. Messages that follow each other at leisure stay in a few cached pages, and a reader that lags has the whole ring.
+//
 // What lies in the ring from earlier laps must never pass for a stamp: before anything is published, the stamp of the line behind
-// it is wiped, if that line held payload a lap ago; an old stamp passes for no new one. (To wipe always would take a second line from
-// the reader for each record of one line.) The writer always keeps that one line in hand, so a ring holds 64 bytes less than it has.
+// it is wiped, if that line held payload a lap ago, or lies beyond the short lap, where the lap before need not have come; an old
+// stamp passes for no new one. (To wipe always would take a second line from the reader for each record of one line.)
+// The writer always keeps that one line in hand, so a ring holds 64 bytes less than it has.
 //
 // Each side keeps its own position privately and the last seen position of the other side; it looks at the shared word, a
-// cache miss, only when what it knows does not suffice. The reader publishes its position once per quarter of the ring:
-// a writer that finds less than a quarter free then has more than half of the ring unread in it, whose reading publishes again.
+// cache miss, only when what it knows does not suffice. The reader publishes its position often enough for short laps, and
+// sees once per quarter of the ring whether the writer waits: a writer that finds less than a quarter free then has more
+// than half of the ring unread in it.
 //
 // What the other side publishes is checked; a position that cannot be makes the ring broken(), and it then has neither
 // room nor data. Each end is used by one thread at a time (endpoint's lock).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -34,7 +42,9 @@ struct Piece {
   std::uint64_t bytes;
 };
 
-inline constexpr std::uint64_t kStreamed = 2;
+// Added to a stamp.
+inline constexpr std::uint64_t kStreamed = 2;    // the writer copies this record past its caches (streaming.h)
+inline constexpr std::uint64_t kTurnedBack = 4;  // no record: the next one is at the ring's beginning
 
 inline std::atomic<std::uint64_t>& stamp_of(std::byte* line) noexcept {
   return *reinterpret_cast<std::atomic<std::uint64_t>*>(line + kStampOffset);
@@ -42,12 +52,25 @@ inline std::atomic<std::uint64_t>& stamp_of(std::byte* line) noexcept {
 
 class RingWriter {
  public:
-  void attach(RingHeader& header, std::byte* bytes, std::uint64_t capacity) noexcept {
+  void attach(RingHeader& header, std::byte* bytes, std::uint64_t capacity, std::uint64_t lap = kShortLap) noexcept {
     header_ = &header, bytes_ = bytes, capacity_ = capacity;
+    lap_ = capacity >= 2 * lap ? lap : capacity;
+    turns_at_ = lap_;
   }
   std::uint64_t capacity() const noexcept { return capacity_ - kRecordAlignment; }
   bool broken() const noexcept { return broken_; }
 
+  // The same as room() where a record begins, which may be at the ring's beginning again.
+  std::uint64_t room_to_begin(std::uint64_t wanted) noexcept {
+    if (written_ >= turns_at_) [[unlikely]]
+      turn_back();
+    return room(wanted);
+  }
+  // Whether at least half of the ring holds nothing unread; what was skipped at a turn does not count.
+  bool half_empty() noexcept {
+    const std::uint64_t half = capacity() / 2;
+    return room(half) >= half || (seen_head_ <= turned_from_ && written_ - seen_head_ - skipped_ <= half);
+  }
   // Bytes that may be written; at least `wanted` if the reader has left so much.
   std::uint64_t room(std::uint64_t wanted) noexcept {
     const std::uint64_t known = capacity_ - kRecordAlignment - (written_ - seen_head_);
@@ -97,17 +120,23 @@ class RingWriter {
   }
 
   std::uint64_t look() noexcept;
-  // The stamp of this line is stored later, and with release: whoever sees that one sees this.
+  void turn_back() noexcept;
+  // The stamp of this line is stored later, and with release: a reader that sees that one sees this.
   void wipe() noexcept {
-    if (written_ < payload_until_) store_relaxed(stamp_of(bytes_ + (written_ & (capacity_ - 1))), std::uint64_t{0});
+    const std::uint64_t at = written_ & (capacity_ - 1);
+    if (written_ < payload_until_ || at >= lap_) store_relaxed(stamp_of(bytes_ + at), std::uint64_t{0});
   }
 
   RingHeader* header_ = nullptr;
   std::byte* bytes_ = nullptr;
   std::uint64_t capacity_ = 0;
+  std::uint64_t lap_ = 0;  // a short one, or the capacity
   std::uint64_t written_ = 0;
-  std::uint64_t begun_ = 0;  // where the record begins that is being written
-  std::uint64_t owned_ = 0;  // lines before this position have been asked for
+  std::uint64_t turns_at_ = 0;  // a record that begins at this position or later may do so at the ring's beginning
+  std::uint64_t turned_from_ = 0,
+                skipped_ = 0;        // the last turn: its position, and how far behind it the next record is
+  std::uint64_t begun_ = 0;          // where the record begins that is being written
+  std::uint64_t owned_ = 0;          // lines before this position have been asked for
   std::uint64_t payload_until_ = 0;  // lines before this position may hold payload of the lap before
   std::uint64_t seen_head_ = 0;
   bool broken_ = false;
@@ -115,15 +144,19 @@ class RingWriter {
 
 class RingReader {
  public:
-  void attach(RingHeader& header, std::byte* bytes, std::uint64_t capacity) noexcept {
+  void attach(RingHeader& header, std::byte* bytes, std::uint64_t capacity, std::uint64_t lap = kShortLap) noexcept {
     header_ = &header, bytes_ = bytes, capacity_ = capacity;
+    published_each_ = std::min(capacity / 4, lap / 16);
   }
   std::uint64_t capacity() const noexcept { return capacity_ - kRecordAlignment; }
   bool broken() const noexcept { return broken_; }
 
-  // Between two records: whether the next one begins here.
-  bool record_here() const noexcept {
-    return (load_acquire(stamp_of(bytes_ + (read_ & (capacity_ - 1)))) & ~kStreamed) == read_ + 1;
+  // Between two records: whether the next one is there.
+  bool record_here() noexcept {
+    const std::uint64_t stamp = load_acquire(stamp_of(bytes_ + (read_ & (capacity_ - 1))));
+    if (stamp == read_ + 1 + kTurnedBack) [[unlikely]]
+      return turn_back();
+    return (stamp & ~kStreamed) == read_ + 1;
   }
   // Of the record that begins here: whether its writer has copied it past its caches.
   bool record_streamed() const noexcept {
@@ -146,25 +179,27 @@ class RingReader {
     const std::uint64_t straight = capacity_ - at;
     return {bytes_ + at, most < straight ? most : straight};
   }
-  // Gives `bytes` back to the writer; true when that was published, so that a sleeping writer may need to be woken.
+  // Gives `bytes` back to the writer; true when so much is free that a sleeping writer may need to be woken.
   bool advance(std::uint64_t bytes) noexcept {
     read_ += bytes;
-    if (read_ - published_ < capacity_ / 4) return false;
-    published_ = read_;
-    store_release(header_->head, read_);  // after our reads of those bytes; pairs with load_acquire(head) in RingWriter
-    return true;
+    if (read_ - published_ < published_each_) return false;
+    return publish();
   }
   // Whether the writer may sleep until there is room. Only after advance() said true and a full_fence().
   bool writer_wants_space() const noexcept { return load_relaxed(header_->wants_space) != 0; }
 
  private:
   std::uint64_t look() noexcept;
+  bool turn_back() noexcept;
+  bool publish() noexcept;
 
   RingHeader* header_ = nullptr;
   std::byte* bytes_ = nullptr;
   std::uint64_t capacity_ = 0;
   std::uint64_t read_ = 0;
   std::uint64_t published_ = 0;
+  std::uint64_t published_each_ = 0;  // bytes between two positions that are published
+  std::uint64_t looked_after_ = 0;    // where it was last seen whether the writer waits
   std::uint64_t seen_tail_ = 0;
   bool broken_ = false;
 };

@@ -74,7 +74,7 @@ bool ShmTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::b
   Link* link = link_to(peer);
   if (link == nullptr || link->gone || !open_ || !link->queue.empty()) return false;
   if (!wire::fits_inline(header)) return send_record_now(*link, header, payload, delivery);
-  if (link->out.room(wire::kHeaderBytes) < wire::kHeaderBytes) return false;
+  if (link->out.room_to_begin(wire::kHeaderBytes) < wire::kHeaderBytes) return false;
   link->acquainted = true;
   wire::encode_inline(header, payload, link->out.begin());
   LAPWING_DELAY_POINT("shm.publish");
@@ -88,7 +88,7 @@ bool ShmTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::b
 bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, const std::byte* payload,
                                    Delivery delivery) noexcept {
   const std::uint64_t record = shm::Layout::record_bytes(header.payload_bytes());
-  if (link.out.room(record) < record) return false;
+  if (link.out.room_to_begin(record) < record) return false;
   link.acquainted = true;
   const bool streams = link.streaming.chosen_for(header.payload_bytes());
   wire::store_around_stamp(header, link.out.begin());
@@ -175,7 +175,8 @@ std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
   const bool at_head = op.transport_progress == 0;
   const std::uint64_t most = link.written < kLongStream ? kPiece : kPieceOfALongStream;
   const std::uint64_t wanted = at_head ? head_of(record) : std::min(record - op.transport_progress, most);
-  const std::uint64_t piece = std::min(link.out.room(wanted), wanted);
+  const std::uint64_t room = at_head ? link.out.room_to_begin(wanted) : link.out.room(wanted);
+  const std::uint64_t piece = std::min(room, wanted);
   if (piece == 0 || (at_head && piece < wanted) || link.out.broken()) return 0;
   link.written += piece;
   std::uint64_t left = piece;

@@ -368,8 +368,7 @@ void ShmTransport::ring_if_sleeping(Link& link, Delivery delivery) noexcept {
 bool ShmTransport::may_lie(Link& link, std::uint32_t sleeper, Delivery delivery) noexcept {
   if (sleeper == shm::kWaiter || delivery == Delivery::kUrgent) return false;
   if (sleeper == shm::kListener && delivery == Delivery::kAtOnce) return false;
-  const std::uint64_t half = link.out.capacity() / 2;
-  return link.out.room(half) >= half;
+  return link.out.half_empty();
 }
 
 void ShmTransport::notify(std::uint32_t local) noexcept {
