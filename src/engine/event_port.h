@@ -8,6 +8,8 @@
 #include "base/status.h"
 #include "engine/system_calls.h"
 
+struct epoll_event;
+
 namespace lapwing::engine {
 
 // Receives the readiness of one descriptor. Called with the endpoint's lock held.
@@ -56,6 +58,8 @@ class EventPort {
 
   // Collects readiness; without the lock when it may sleep. `timeout_ms` as for epoll_wait.
   void collect(Batch& batch, int timeout_ms) noexcept;
+  // The same, for so many nanoseconds at most.
+  void collect_within(Batch& batch, std::int64_t timeout) noexcept;
   // With the lock held: calls the handlers. True when one was called.
   bool deliver(const Batch& batch) noexcept;
 
@@ -70,6 +74,7 @@ class EventPort {
     return static_cast<std::uint64_t>(slots_[index].generation) << 32 | index;
   }
   std::size_t slot_of(int fd) const noexcept;
+  static void keep(Batch& batch, const epoll_event* events, int count) noexcept;
 
   int epoll_ = -1;
   std::vector<Slot> slots_;

@@ -14,8 +14,10 @@ struct EngineOptions {
 
 // What the engine did, for LAPWING_STATS=1 and the demo's report. Written under the lock.
 struct EngineCounters {
-  std::uint64_t waits_spun = 0;   // waits that ended while polling
-  std::uint64_t waits_slept = 0;  // waits that went to sleep in the event port
+  std::uint64_t waits_spun = 0;         // waits that ended while polling
+  std::uint64_t waits_slept = 0;        // waits that went to sleep in the event port until they were notified
+  std::uint64_t waits_predicted = 0;    // waits that slept first, until shortly before their expected end
+  std::uint64_t predictions_right = 0;  // ... and had not ended by then
   std::uint64_t event_thread_wakeups = 0;
   std::uint64_t arms = 0;                // system calls to arm or disarm the event thread
   std::uint64_t application_turns = 0;   // drives by application threads that moved something

@@ -169,7 +169,7 @@ void Progress::drive(Waiter& waiter) noexcept {
   baton_taken_ = false;
 }
 
-// Polls until the waiter is ready or a user callback wants an application thread (true), or the budget is spent (false).
+// Polls until the waiter is ready or a user callback wants an application thread (true), or it is time to sleep (false).
 bool Progress::spin(Waiter& waiter) noexcept {
   WaitPolicy& policy = endpoint_.wait_policy;
   const unsigned turns_per_clock =
@@ -233,7 +233,9 @@ void Progress::sleep_in_port(Waiter& waiter) noexcept {
   LAPWING_DELAY_POINT("sleep.armed");
   if (waiter.ready() || !application_tasklets_.empty() || completion_.has_tasklets())
     return event_thread_.disarm_sources();
-  ++endpoint_.counters.waits_slept;
+  WaitPolicy& policy = endpoint_.wait_policy;
+  const std::int64_t nap = policy.nap();
+  ++(nap != 0 ? endpoint_.counters.waits_predicted : endpoint_.counters.waits_slept);
   ++endpoint_.port.system_calls.sleeps;
   driver_sleeps_ = true;
   const std::int64_t began = endpoint_.clock.now();
@@ -241,13 +243,21 @@ void Progress::sleep_in_port(Waiter& waiter) noexcept {
   endpoint_.lock.unlock();
   EventPort::Batch batch;
   LAPWING_DELAY_POINT("sleep.collect");
-  endpoint_.port.collect(batch, -1);
+  if (nap != 0)
+    endpoint_.port.collect_within(batch, nap);
+  else
+    endpoint_.port.collect(batch, -1);
   LAPWING_DELAY_POINT("sleep.woken");
   endpoint_.lock.lock();
   const std::int64_t now = endpoint_.clock.now();
-  endpoint_.wait_policy.ended_sleeping(spun_, now - began);
-  endpoint_.wait_policy.looked(now);
   driver_sleeps_ = false;
+  if (nap != 0 && batch.count == 0) {
+    policy.napped(now);
+    ++endpoint_.counters.predictions_right;
+  } else {
+    policy.ended_sleeping(spun_, now - began);
+    policy.looked(now);
+  }
   event_thread_.disarm_sources();
   endpoint_.port.deliver(batch);
   run_timers();

@@ -7,7 +7,8 @@ void WaitPolicy::configure(std::int64_t wakeup_cost, bool oversubscribed, std::i
   oversubscribed_ = oversubscribed;
   fixed_budget_ = fixed_budget;
   earns_ = !oversubscribed && fixed_budget < 0;
-  saved_ = 0;
+  saved_ = nap_ = 0;
+  prediction_ = {};
   window_.fill(0);
   count_.fill(0);
   count_[0] = kWindow;

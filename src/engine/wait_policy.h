@@ -20,6 +20,9 @@
 // peers that are awake, as if all polled for ever, and polls for at most that part of its time in vain. A rank that only waits
 // earns nothing, and sleeps as above; so does one that must give its core away.
 //
+// What a program repeats. Where the waits that follow its computing are alike, or longer than what it earns covers, a thread sleeps through
+// the first part of the next, and polls when its end is near (wait_prediction.h): so it catches waits that are much longer.
+//
 // Halt polling in hypervisors grows and shrinks one number instead; with short and long waits in turns that number is always that of
 // the other kind.
 //
@@ -32,6 +35,7 @@
 #include <cstdint>
 
 #include "base/tuning.h"
+#include "engine/wait_prediction.h"
 
 namespace lapwing::engine {
 
@@ -46,15 +50,17 @@ class WaitPolicy {
 
   // The first look at the clock in a wait: what has passed since the last look of all was computing.
   void begins(std::int64_t now) noexcept {
-    if (earns_ && last_look_ != 0)
-      saved_ = std::min(saved_ + (now - last_look_) / tuning().engine_earned_share, tuning().engine_most_saved);
+    if (earns_ && last_look_ != 0) after_computing(now - last_look_, now);
     last_look_ = now;
   }
   // A later one.
   void looked(std::int64_t now) noexcept { last_look_ = now; }
 
-  // Nanoseconds that this wait, or the next, may spin.
-  std::int64_t budget() const noexcept { return budget_ + saved_; }
+  // Nanoseconds that this wait, or the next, may spin, before it sleeps for so long or, if that is 0, until it is notified.
+  std::int64_t budget() const noexcept { return nap_ != 0 ? 0 : budget_ + saved_; }
+  std::int64_t nap() const noexcept { return nap_; }
+  // That sleep has ended, and nothing had come.
+  void napped(std::int64_t now) noexcept { nap_ = 0, last_look_ = now; }
   // Whether a thread that has polled for so long gives its core away at every turn.
   bool yields(std::int64_t spun = 0) const noexcept { return oversubscribed_ || spun >= wakeup_cost_; }
   // How long the application may be outside before the event thread is armed: by the same reasoning, arming when a wake-up's
@@ -66,10 +72,14 @@ class WaitPolicy {
   void ended_spinning(std::int64_t spun) noexcept {
     if (spun > budget_) spend(spun);
     if (spun != 0 || !as_ever_) record(spun);
+    prediction_.ended(last_look_ - began_);
   }
   void ended_sleeping(std::int64_t spun, std::int64_t slept) noexcept {
     if (spun > budget_) spend(spun);
-    record(spun + std::max<std::int64_t>(slept - wakeup_cost_, 0));
+    const std::int64_t asleep = std::max<std::int64_t>(slept - wakeup_cost_, 0);
+    record(spun + asleep);
+    prediction_.ended(last_look_ - began_ + asleep);
+    nap_ = 0;
   }
 
  private:
@@ -79,6 +89,21 @@ class WaitPolicy {
   static constexpr int kBudgets = 8, kWakeupKind = 4, kLongKind = kBudgets;
   static constexpr int kOversubscribedKind = 7;  // a thread that gives its core away at every turn may do so for longer
 
+  // A shorter sleep saves less than it costs: a system call or two, and the way there and back.
+  static constexpr std::int64_t kLeastNap = 50'000;
+  // The part of what is expected by which a wait may be shorter.
+  static constexpr int kSpread = 32;
+
+  void after_computing(std::int64_t computed, std::int64_t now) noexcept {
+    saved_ = std::min(saved_ + computed / tuning().engine_earned_share, tuning().engine_most_saved);
+    nap_ = 0;
+    if (computed < 2 * wakeup_cost_) return;
+    began_ = now;
+    const WaitPrediction::Expected expected = prediction_.begins(computed);
+    const std::int64_t nap = expected.least - expected.least / kSpread - wakeup_cost_;
+    const bool alike = expected.most - expected.least <= expected.least / 4;
+    if (nap >= std::max(wakeup_cost_, kLeastNap) && (alike || expected.most > budget())) nap_ = nap;
+  }
   std::int64_t budget_of(int kind) const noexcept { return (wakeup_cost_ << kind) / 16; }
   void spend(std::int64_t spun) noexcept { saved_ = std::max<std::int64_t>(saved_ - (spun - budget_), 0); }
   void record(std::int64_t waited) noexcept;
@@ -88,6 +113,8 @@ class WaitPolicy {
   std::int64_t fixed_budget_ = -1;
   std::int64_t budget_ = 0;
   std::int64_t saved_ = 0;      // of what was earned
+  std::int64_t nap_ = 0;        // with which the wait that has begun is to begin
+  std::int64_t began_ = 0;      // the last wait after computing
   std::int64_t last_look_ = 0;  // at the clock, while an application thread waited; 0: none yet
   bool earns_ = false;
   bool as_ever_ = true;  // the budget is that of a policy that knows nothing
@@ -95,6 +122,7 @@ class WaitPolicy {
   std::array<std::uint8_t, kWindow> window_{};  // kinds of the last waits
   unsigned oldest_ = 0;
   std::array<std::uint8_t, kBudgets + 1> count_{};  // of each kind in the window
+  WaitPrediction prediction_;
 };
 
 }  // namespace lapwing::engine

@@ -145,29 +145,46 @@ TEST_P(WaitPolicyTest, AnEnemyWhoKnowsTheBudgetMakesItPollForEightWakeUpsAtMost)
   EXPECT_LE(waits.cost, 1000 * 2 * kWorth * cost);
 }
 
-// A program that computes and then waits for its neighbour, as often as it likes.
+// A program that computes and waits in turns, by a manual clock.
 class Iterations {
  public:
   explicit Iterations(std::int64_t wakeup_cost) : wakeup_cost_(wakeup_cost) {
-    policy.configure(wakeup_cost, false, -1);
-    policy.looked(now_);
+    policy_.configure(wakeup_cost, false, -1);
+    policy_.looked(now_);
   }
+
   // Returns whether polling has caught the wait.
   bool iterate(std::int64_t computing, std::int64_t waiting) {
-    policy.begins(now_ += computing);
-    const std::int64_t spun = std::min(waiting, policy.budget());
+    const std::int64_t end = (now_ += computing) + waiting;
+    policy_.begins(now_);
+    slept_first = std::min(policy_.nap(), waiting);
+    if (policy_.nap() != 0) {
+      EXPECT_EQ(policy_.budget(), 0);
+      if (policy_.nap() >= waiting) return sleep_until(end, 0);
+      policy_.napped(now_ += policy_.nap());
+      policy_.begins(now_);
+      EXPECT_EQ(policy_.nap(), 0);
+    }
+    const std::int64_t spun = std::min(end - now_, policy_.budget());
     polled += spun;
-    policy.looked(now_ += waiting);
-    if (spun == waiting)
-      policy.ended_spinning(spun);
-    else
-      policy.ended_sleeping(spun, waiting - spun + wakeup_cost_);
-    return spun == waiting;
+    policy_.looked(now_ += spun);
+    if (now_ != end) return sleep_until(end, spun);
+    policy_.ended_spinning(spun);
+    return true;
   }
-  WaitPolicy policy;
-  std::int64_t polled = 0;
+  std::int64_t polled = 0;       // in all waits
+  std::int64_t slept_first = 0;  // in the last one, because it was expected to be long
 
  private:
+  bool sleep_until(std::int64_t end, std::int64_t spun) {
+    const std::int64_t began = now_;
+    now_ = end + wakeup_cost_;
+    policy_.ended_sleeping(spun, now_ - began);
+    policy_.looked(now_);
+    return false;
+  }
+
+  WaitPolicy policy_;
   std::int64_t wakeup_cost_;
   std::int64_t now_ = kMillisecond;
 };
@@ -226,6 +243,53 @@ TEST(WaitPolicy, AFixedBudgetStays) {
   EXPECT_EQ(policy.budget(), 0);
   for (int i = 0; i < 32; ++i) policy.ended_sleeping(0, 25'000);
   EXPECT_EQ(policy.budget(), 0);
+}
+
+// ---- what a program repeats ----
+
+constexpr std::int64_t kComputing = 5 * kMillisecond, kLong = 2 * kMillisecond;
+
+TEST_P(WaitPolicyTest, LongWaitsThatComeAgainAreSleptThroughAndCaught) {
+  Iterations program(cost);
+  for (int i = 0; i < 100; ++i) program.iterate(kComputing, kLong);
+  program.polled = 0;
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(program.iterate(kComputing, kLong + i % 5 * 10 * kMicrosecond)) << i;
+    EXPECT_GT(program.slept_first, kLong * 3 / 4);
+  }
+  EXPECT_LT(program.polled / 100, kComputing / 20);
+}
+
+TEST_P(WaitPolicyTest, AShorterWaitStopsPredictionForSomeTime) {
+  Iterations program(cost);
+  for (int i = 0; i < 100; ++i) program.iterate(kComputing, kLong);
+  EXPECT_FALSE(program.iterate(kComputing, kLong / 2));  // its sleep was too long
+  for (unsigned i = 0; i < WaitPrediction::kRemembered; ++i) {
+    program.iterate(kComputing, kLong);
+    EXPECT_LT(program.slept_first, kLong / 2);
+  }
+  program.iterate(kComputing, kLong);
+  EXPECT_GT(program.slept_first, kLong * 3 / 4);
+}
+
+TEST_P(WaitPolicyTest, StepsOfDifferentLengthHaveTheirOwnPast) {
+  Iterations program(cost);
+  for (int i = 0; i < 100; ++i) {
+    program.iterate(8 * kMillisecond, 3 * kMillisecond);
+    program.iterate(kMillisecond, 10 * kMicrosecond);
+  }
+  program.iterate(8 * kMillisecond, 3 * kMillisecond);
+  EXPECT_GT(program.slept_first, 2 * kMillisecond);
+  EXPECT_TRUE(program.iterate(kMillisecond, 10 * kMicrosecond));
+  EXPECT_EQ(program.slept_first, 0);
+}
+
+TEST_P(WaitPolicyTest, WhatIsEarnedCoversNeedsNoSleep) {
+  Iterations program(cost);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(program.iterate(20 * kMillisecond, (300 + i * 7 % 5 * 100) * kMicrosecond));
+    EXPECT_EQ(program.slept_first, 0);
+  }
 }
 
 }  // namespace

@@ -30,6 +30,8 @@ void for_each_number(Numbers& s, Visit visit) {
                        &s.connections_resumed,
                        &s.engine.waits_spun,
                        &s.engine.waits_slept,
+                       &s.engine.waits_predicted,
+                       &s.engine.predictions_right,
                        &s.engine.event_thread_wakeups,
                        &s.engine.event_thread_turns,
                        &s.calls.sends,
@@ -95,9 +97,10 @@ std::string Statistics::report(const std::string& whose) const {
                 messages.bytes_moved, messages.bytes_overlapped, messages.unexpected_messages,
                 messages.unexpected_bytes, messages.unexpected_bytes_peak);
   std::snprintf(lines[2], sizeof lines[2],
-                "%" PRIu64 " waits spun, %" PRIu64 " waits slept; event thread: %" PRIu64 " wake-ups, %" PRIu64
-                " useful turns",
-                engine.waits_spun, engine.waits_slept, engine.event_thread_wakeups, engine.event_thread_turns);
+                "%" PRIu64 " waits spun, %" PRIu64 " waits slept, %" PRIu64 " predicted (%" PRIu64
+                " rightly); event thread: %" PRIu64 " wake-ups, %" PRIu64 " useful turns",
+                engine.waits_spun, engine.waits_slept, engine.waits_predicted, engine.predictions_right,
+                engine.event_thread_wakeups, engine.event_thread_turns);
   std::snprintf(lines[3], sizeof lines[3],
                 "%" PRIu64 " system calls, %.2f per message: %" PRIu64 " sendmsg, %" PRIu64 " recvmsg, %" PRIu64
                 " process_vm_readv, %" PRIu64 " epoll_wait that return at once, %" PRIu64 " that sleep, %" PRIu64
@@ -106,8 +109,9 @@ std::string Statistics::report(const std::string& whose) const {
                 calls.total(), per_message, calls.sends, calls.receives, calls.copies, calls.polls, calls.sleeps,
                 calls.watches, calls.notifications, calls.timers, calls.yields, connections_resumed);
   std::snprintf(lines[4], sizeof lines[4],
-                "rendezvous on this host: %" PRIu64 " through shared memory, %" PRIu64 " by one copy of the receiver, %" PRIu64
-                " by both sides; %" PRIu64 " frames past the caches; %" PRIu64 " trials of other paths, %" PRIu64 " changes",
+                "rendezvous on this host: %" PRIu64 " through shared memory, %" PRIu64
+                " by one copy of the receiver, %" PRIu64 " by both sides; %" PRIu64 " frames past the caches; %" PRIu64
+                " trials of other paths, %" PRIu64 " changes",
                 paths.in_frames, paths.pulled, paths.shared, paths.streamed, paths.trials, paths.changes);
   std::string text;
   for (const char* line : lines) text += "lapwing: " + whose + ": " + line + "\n";
