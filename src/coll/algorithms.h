@@ -40,6 +40,18 @@ void reduce_scatter_on_area(Schedule& schedule, const Block& input, const Block&
                             const std::vector<std::uint64_t>& starts);
 void scan_on_area(Schedule& schedule, const Block& input, const Block& output, bool inclusive);
 
+// pieces_on_area.cc: the same for operands that are longer than a post, in pieces of at most so many bytes. Data that is only moved is given
+// as runs of bytes, because ranks may describe it by different types.
+void bcast_in_pieces_on_area(Schedule& schedule, const Block& bytes, int root, std::uint64_t piece);
+void gather_in_pieces_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t bytes,
+                              std::uint64_t piece);
+void allgather_in_pieces_on_area(Schedule& schedule, const Block& mine, const Blocks& all, std::uint64_t piece);
+void reduce_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, int root,
+                              std::uint64_t piece);
+void allreduce_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, std::uint64_t piece);
+void scan_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, bool inclusive,
+                            std::uint64_t piece);
+
 // uneven_on_area.cc: the same where blocks differ in length. What is no longer than `longest` goes by the area, the rest by messages.
 void gatherv_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t longest);
 void scatterv_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t longest);

@@ -6,6 +6,7 @@
 #include "base/tuning.h"
 #include "coll/algorithms.h"
 #include "coll/selection.h"
+#include "coll/shared_area.h"
 
 namespace lapwing::coll {
 
@@ -29,7 +30,9 @@ void bcast_in_pieces(Schedule& schedule, const Block& data, int root, Algorithm 
     schedule.copy(data, bytes);
     schedule.fence();
   }
-  if (algorithm == Algorithm::kChain) {
+  if (algorithm == Algorithm::kArea) {
+    bcast_in_pieces_on_area(schedule, bytes, root, AreaMemory::kPieceBytes);
+  } else if (algorithm == Algorithm::kChain) {
     bcast_chain(schedule, bytes, root, tuning().coll_bcast_segment);
   } else {
     bcast_scatter_allgather(schedule, bytes, root);
@@ -39,9 +42,6 @@ void bcast_in_pieces(Schedule& schedule, const Block& data, int root, Algorithm 
     schedule.copy(bytes, data);
   }
 }
-
-// In place of a block's length: the blocks are not for a shared area.
-constexpr std::uint64_t kNoBlock = ~std::uint64_t{0};
 
 std::uint64_t bytes_of(const Blocks& all) noexcept {
   std::uint64_t total = 0;
@@ -59,6 +59,11 @@ void allgather_by(Algorithm algorithm, Schedule& schedule, const Blocks& all) {
   algorithm == Algorithm::kBruck ? allgather_bruck(schedule, all) : allgather_ring(schedule, all);
 }
 
+bool goes_in_pieces(Algorithm algorithm, std::uint64_t bytes) noexcept {
+  const bool area = algorithm == Algorithm::kArea || algorithm == Algorithm::kAreaShares;
+  return area && bytes > SharedArea::kMostBytes;
+}
+
 Reduced size_of(const Schedule& schedule, const Block& operand) noexcept {
   return {operand.bytes(), operand.count, schedule.commutative()};
 }
@@ -69,6 +74,7 @@ void compile_bcast(Schedule& schedule, const Block& data, int root) {
   const Algorithm algorithm = choose_bcast(schedule.situation(), data.bytes());
   switch (algorithm) {
     case Algorithm::kArea:
+      if (goes_in_pieces(algorithm, data.bytes())) return bcast_in_pieces(schedule, data, root, algorithm);
       return bcast_on_area(schedule, data, root);
     case Algorithm::kLinear:
       return bcast_linear(schedule, data, root);
@@ -81,7 +87,10 @@ void compile_bcast(Schedule& schedule, const Block& data, int root) {
 
 void compile_reduce(Schedule& schedule, const Block& input, const Block& output, int root) {
   if (input.count == 0) return;
-  switch (choose_reduce(schedule.situation(), size_of(schedule, input))) {
+  const Algorithm algorithm = choose_reduce(schedule.situation(), size_of(schedule, input));
+  if (goes_in_pieces(algorithm, input.bytes()))
+    return reduce_in_pieces_on_area(schedule, input, output, root, SharedArea::kMostBytes);
+  switch (algorithm) {
     case Algorithm::kArea:
       return reduce_on_area(schedule, input, output, root);
     case Algorithm::kAreaShares:
@@ -118,10 +127,49 @@ Block together(const Side& side, int ranks) {
   return block(side.buffer, side.count * static_cast<std::uint64_t>(ranks), datatype::resolve(side.type));
 }
 
+Blocks unpacked_later(Schedule& schedule, const Blocks& all) {
+  Blocks runs;
+  runs.reserve(all.size());
+  for (const Block& each : all) runs.push_back(schedule.unpacked_later(each));
+  return runs;
+}
+
+// But for that of rank `except`.
+void unpack_at_last(Schedule& schedule, const Blocks& runs, const Blocks& all, int except) {
+  if (all.empty() || all[0].type->contiguous()) return;
+  schedule.fence();
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (static_cast<int>(i) != except) schedule.copy(runs[i], all[i]);
+}
+
+void fence_after(Schedule& schedule, StepId step) {
+  if (step != kNoStep) schedule.fence();
+}
+
+void allgather_in_pieces(Schedule& schedule, const Block& mine, const Blocks& all) {
+  StepId packed = kNoStep;
+  const Block run = schedule.packed(mine, &packed);
+  const Blocks runs = unpacked_later(schedule, all);
+  fence_after(schedule, packed);
+  allgather_in_pieces_on_area(schedule, run, runs, SharedArea::kMostBytes);
+  unpack_at_last(schedule, runs, all, -1);
+}
+
+void gather_in_pieces(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t bytes) {
+  StepId packed = kNoStep;
+  const Block run = schedule.packed(mine, &packed);
+  const Blocks runs = unpacked_later(schedule, all);
+  fence_after(schedule, packed);
+  gather_in_pieces_on_area(schedule, run, runs, root, bytes, AreaMemory::kPieceBytes);
+  unpack_at_last(schedule, runs, all, mine.bytes() == 0 ? root : -1);
+}
+
 void intra_allgather(const Call& call, Schedule& schedule) {
   const Blocks all = call.receive.blocks(schedule.size());
   const Algorithm algorithm = choose_allgather(schedule.situation(), bytes_of(all), longest_of(all));
   const Block& own = all[static_cast<std::size_t>(schedule.rank())];
+  if (goes_in_pieces(algorithm, longest_of(all)))
+    return allgather_in_pieces(schedule, call.send.in_place() ? own : call.send.block(), all);
   if (algorithm == Algorithm::kArea)
     return allgather_on_area(schedule, call.send.in_place() ? own : call.send.block(), all);
   if (!call.send.in_place()) {
@@ -134,7 +182,10 @@ void intra_allgather(const Call& call, Schedule& schedule) {
 void intra_allreduce(const Call& call, Schedule& schedule) {
   const Operands both = operands(call, call.receive.count, call.receive.count);
   if (both.input.count == 0) return;
-  switch (choose_allreduce(schedule.situation(), size_of(schedule, both.input))) {
+  const Algorithm algorithm = choose_allreduce(schedule.situation(), size_of(schedule, both.input));
+  if (goes_in_pieces(algorithm, both.input.bytes()))
+    return allreduce_in_pieces_on_area(schedule, both.input, both.output, SharedArea::kMostBytes);
+  switch (algorithm) {
     case Algorithm::kArea:
       return allreduce_on_area(schedule, both.input, both.output);
     case Algorithm::kAreaShares:
@@ -171,6 +222,7 @@ void intra_gather(const Call& call, Schedule& schedule) {
   switch (choose_tree(CollectiveKind::kGather, schedule.situation(), bytes, bytes, even)) {
     case Algorithm::kArea:
       if (!even) return gatherv_on_area(schedule, mine, all, call.root, longest_on_area(1));
+      if (goes_in_pieces(Algorithm::kArea, bytes)) return gather_in_pieces(schedule, mine, all, call.root, bytes);
       return gather_on_area(schedule, mine, all, call.root);
     case Algorithm::kBinomial:
       return gather_binomial(schedule, mine, all, call.root);
@@ -221,7 +273,10 @@ void intra_scan(const Call& call, Schedule& schedule) {
   const Operands both = operands(call, call.receive.count, call.receive.count);
   if (both.input.count == 0) return;
   const bool inclusive = call.what == Collective::kScan;
-  if (choose_scan(schedule.situation(), both.input.bytes()) == Algorithm::kArea)
+  const Algorithm algorithm = choose_scan(schedule.situation(), size_of(schedule, both.input));
+  if (goes_in_pieces(algorithm, both.input.bytes()))
+    return scan_in_pieces_on_area(schedule, both.input, both.output, inclusive, SharedArea::kMostBytes);
+  if (algorithm == Algorithm::kArea)
     return scan_on_area(schedule, both.input, both.output, inclusive);
   inclusive ? scan_doubling(schedule, both.input, both.output) : exscan_doubling(schedule, both.input, both.output);
 }

@@ -83,6 +83,7 @@ StepId Schedule::reduce(const Block& source, const Block& target, After after) {
 
 StepId Schedule::post(const Block& source, std::uint32_t round, After after, Wakes wakes) {
   keep(source.type);
+  round += first_round_;
   rounds_ = round + 1;
   return add(PostStep{source, nullptr, round, wakes == Wakes::kEach}, after);
 }
@@ -90,36 +91,37 @@ StepId Schedule::post(const Block& source, std::uint32_t round, After after, Wak
 StepId Schedule::post_parts(Blocks parts, std::uint32_t round, After after, Wakes wakes) {
   for (const Block& part : parts) keep(part.type);
   parts_.push_back(std::make_unique<const Blocks>(std::move(parts)));
+  round += first_round_;
   rounds_ = round + 1;
   return add(PostStep{Block{}, parts_.back().get(), round, wakes == Wakes::kEach}, after);
 }
 
 StepId Schedule::await(int rank, std::uint32_t round, After after) {
-  return add(AwaitStep{round, rank}, after);
+  return add(AwaitStep{first_round_ + round, rank}, after);
 }
 
 StepId Schedule::take(int rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after) {
   if (target.bytes() == 0) return join(after);
   keep(target.type);
-  return add(TakeStep{round, rank, offset, target, TakeStep::What::kRun}, after);
+  return add(TakeStep{first_round_ + round, rank, offset, target, TakeStep::What::kRun}, after);
 }
 
 StepId Schedule::take_whole(int rank, std::uint32_t round, const Block& target, After after) {
   if (target.bytes() == 0) return join(after);
   keep(target.type);
-  return add(TakeStep{round, rank, 0, target, TakeStep::What::kWhole}, after);
+  return add(TakeStep{first_round_ + round, rank, 0, target, TakeStep::What::kWhole}, after);
 }
 
 StepId Schedule::take_part(int rank, std::uint32_t round, const Block& target, After after) {
   if (target.bytes() == 0) return join(after);
   keep(target.type);
-  return add(TakeStep{round, rank, 0, target, TakeStep::What::kPart}, after);
+  return add(TakeStep{first_round_ + round, rank, 0, target, TakeStep::What::kPart}, after);
 }
 
 StepId Schedule::fold(int last_rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after) {
   if (target.count == 0) return join(after);
   keep(target.type);
-  return add(FoldStep{round, last_rank, offset, target}, after);
+  return add(FoldStep{first_round_ + round, last_rank, offset, target}, after);
 }
 
 StepId Schedule::join(After steps) {
@@ -197,7 +199,7 @@ void Schedule::clear() noexcept {
   op_ = nullptr;
   scratch_.clear();
   scratch_bytes_ = 0;
-  rounds_ = 0;
+  rounds_ = first_round_ = 0;
   members_ = nullptr;
 }
 

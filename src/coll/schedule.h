@@ -86,6 +86,11 @@ class Schedule {
   StepId join(After steps);
   // Everything added from now on waits for everything added until now.
   void fence();
+  // The same, and rounds on the area are counted from those added until now: an algorithm may go once more, for the next piece.
+  void next_piece() {
+    fence();
+    first_round_ = rounds_;
+  }
   // `step` waits for one more: for lists of dependencies that grow in loops.
   void add_dependency(StepId step, StepId waits_for);
 
@@ -143,7 +148,7 @@ class Schedule {
   int rank_ = 0;
   int size_ = 1;
   Situation situation_;
-  std::uint32_t rounds_ = 0;
+  std::uint32_t rounds_ = 0, first_round_ = 0;
 };
 
 }  // namespace lapwing::coll

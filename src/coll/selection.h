@@ -33,7 +33,8 @@ Algorithm choose_bcast(const Situation& team, std::uint64_t bytes) noexcept;
 // ranks of a block know it, and those that an area takes go there (longest_on_area()).
 Algorithm choose_tree(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes, std::uint64_t posted,
                       bool even) noexcept;
-// `block_bytes`: of the longest block where they may be posted; else more than an area takes.
+// `block_bytes`: of the longest block where they may be posted; else kNoBlock.
+inline constexpr std::uint64_t kNoBlock = ~std::uint64_t{0};
 Algorithm choose_allgather(const Situation& team, std::uint64_t total_bytes, std::uint64_t block_bytes) noexcept;
 Algorithm choose_alltoall(const Situation& team, std::uint64_t block_bytes, bool even) noexcept;
 // Where blocks differ in length: the longest that goes by the area, where `blocks` of them may make up one post.
@@ -41,6 +42,6 @@ std::uint64_t longest_on_area(int blocks) noexcept;
 Algorithm choose_reduce(const Situation& team, const Reduced& operands) noexcept;
 Algorithm choose_allreduce(const Situation& team, const Reduced& operands) noexcept;
 Algorithm choose_reduce_scatter(const Situation& team, std::uint64_t total_bytes) noexcept;
-Algorithm choose_scan(const Situation& team, std::uint64_t bytes) noexcept;
+Algorithm choose_scan(const Situation& team, const Reduced& operands) noexcept;
 
 }  // namespace lapwing::coll

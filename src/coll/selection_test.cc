@@ -214,17 +214,21 @@ TEST(Selection, TheTableOffersWhatIsTestedHere) {
 TEST(Selection, WhatCannotBeUsedGivesWay) {
   Situation team;
   team.ranks = kRanks;
-  const Reduced little{64, 16, true}, in_order{64, 16, false}, much{1 << 20, 1 << 18, true};
+  const Reduced little{64, 16, true}, in_order{64, 16, false}, much{1 << 24, 1 << 22, true}, wide{1 << 20, 2, true};
   team.wanted = wish("allreduce=area,bcast=area,barrier=area");
   EXPECT_EQ(choose_allreduce(team, little), Algorithm::kDoubling) << "there is no area";
   EXPECT_EQ(choose_bcast(team, 64), Algorithm::kBinomial);
   EXPECT_EQ(choose_barrier(team), Algorithm::kDissemination);
   team.area = true;
   EXPECT_EQ(choose_allreduce(team, little), Algorithm::kArea);
-  EXPECT_EQ(choose_allreduce(team, much), Algorithm::kHalving) << "more than a rank may post";
+  EXPECT_EQ(choose_allreduce(team, much), Algorithm::kArea) << "piece by piece";
+  EXPECT_EQ(choose_allreduce(team, wide), Algorithm::kDoubling) << "an element is longer than a piece";
   team.wanted = wish("allreduce=ring");
   EXPECT_EQ(choose_allreduce(team, little), Algorithm::kRing);
   EXPECT_EQ(choose_allreduce(team, in_order), Algorithm::kArea) << "the ring does not keep to the order of ranks";
+  team.wanted = wish("scatter=area");
+  EXPECT_EQ(choose_tree(CollectiveKind::kScatter, team, 1 << 20, 1 << 21, true), Algorithm::kLinear)
+      << "more than a rank may post";
   team.wanted = wish("gather=binomial,alltoall=bruck");
   EXPECT_EQ(choose_tree(CollectiveKind::kGather, team, 64, 64, false), Algorithm::kLinear)
       << "blocks of several lengths";
@@ -251,6 +255,12 @@ TEST(Selection, WithoutAWishNumbersDecide) {
   EXPECT_EQ(choose_alltoall(team, 1000, true), Algorithm::kArea);
   EXPECT_EQ(choose_alltoall(team, 1 << 20, false), Algorithm::kArea) << "each block goes its own way";
   EXPECT_EQ(choose_tree(CollectiveKind::kScatter, team, 64, 64, false), Algorithm::kArea);
+  EXPECT_EQ(choose_bcast(team, 1 << 18), Algorithm::kArea);
+  EXPECT_NE(choose_bcast(team, (1 << 18) + 1), Algorithm::kArea);
+  EXPECT_EQ(choose_scan(team, {1 << 18, 1 << 16, true}), Algorithm::kDoubling) << "too many ranks";
+  team.ranks = 2;
+  EXPECT_NE(choose_bcast(team, 1 << 18), Algorithm::kArea) << "one message is copied once";
+  EXPECT_EQ(choose_scan(team, {1 << 18, 1 << 16, true}), Algorithm::kArea);
 }
 
 }  // namespace

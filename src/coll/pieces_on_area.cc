@@ -1,0 +1,93 @@
+// Algorithms on an area for operands that are longer than one post (SharedArea::kMostBytes): piece by piece, each as a short operand goes
+// (on_area.cc), in rounds of its own.
+//
+// Costs, beside the rounds of each piece: those of short operands, where p ranks copy and combine at the same time. A root, or a rank that
+// only contributes, does not wait for the others and is some pieces ahead (AreaMemory::rounds_kept()), so that copying in and copying
+// out go on at the same time:
+//
+//   bcast, gather          n/s l + n G                 s: a piece; gather: (p - 1) n G at the root
+//   allgather              n/s p l + (p + 1) n G
+//   reduce, allreduce      n/s 2 p l + 3 n G + n y     each rank combines a share of each piece
+//   scan                   n/s p l + n G + p n y
+//
+//     Why not as messages, of which a long one is copied once: rounds of messages follow each other, and each rank waits in each of
+//     them for its partner; pieces stay in the caches, so the second copy costs little. Between two ranks there is
+//     one such round, or two, and messages are faster (selection.cc).
+#include <algorithm>
+
+#include "coll/algorithms.h"
+
+namespace lapwing::coll {
+namespace {
+
+// Calls add(first, count) for each piece of `elements`, of which each has `size` bytes; once at least.
+template <typename Add>
+void for_pieces(Schedule& schedule, std::uint64_t elements, std::uint64_t size, std::uint64_t piece, Add add) {
+  const std::uint64_t each = std::max<std::uint64_t>(1, piece / std::max<std::uint64_t>(1, size));
+  for (std::uint64_t first = 0; first == 0 || first < elements; first += each) {
+    if (first != 0) schedule.next_piece();
+    add(first, std::min(each, elements - first));
+  }
+}
+
+std::uint64_t size_of(const Block& block) noexcept {
+  return static_cast<std::uint64_t>(block.type->size());
+}
+
+// What a run of bytes has between `first` and `first + bytes`.
+Block clip(const Block& run, std::uint64_t first, std::uint64_t bytes) noexcept {
+  if (first >= run.bytes()) return bytes_block(nullptr, 0);
+  return run.part(first, std::min(bytes, run.bytes() - first));
+}
+
+Blocks clip(const Blocks& runs, std::uint64_t first, std::uint64_t bytes) {
+  Blocks clipped;
+  clipped.reserve(runs.size());
+  for (const Block& run : runs) clipped.push_back(clip(run, first, bytes));
+  return clipped;
+}
+
+}  // namespace
+
+void bcast_in_pieces_on_area(Schedule& schedule, const Block& bytes, int root, std::uint64_t piece) {
+  for_pieces(schedule, bytes.count, 1, piece, [&](std::uint64_t first, std::uint64_t count) {
+    bcast_on_area(schedule, bytes.part(first, count), root);
+  });
+}
+
+void gather_in_pieces_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t bytes,
+                              std::uint64_t piece) {
+  for_pieces(schedule, bytes, 1, piece, [&](std::uint64_t first, std::uint64_t count) {
+    gather_on_area(schedule, clip(mine, first, count), clip(all, first, count), root);
+  });
+}
+
+void allgather_in_pieces_on_area(Schedule& schedule, const Block& mine, const Blocks& all, std::uint64_t piece) {
+  std::uint64_t longest = 0;
+  for (const Block& each : all) longest = std::max(longest, each.bytes());
+  for_pieces(schedule, longest, 1, piece, [&](std::uint64_t first, std::uint64_t count) {
+    allgather_on_area(schedule, clip(mine, first, count), clip(all, first, count));
+  });
+}
+
+void reduce_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, int root,
+                              std::uint64_t piece) {
+  for_pieces(schedule, input.count, size_of(input), piece, [&](std::uint64_t first, std::uint64_t count) {
+    reduce_in_shares_on_area(schedule, input.part(first, count), output.part(first, count), root);
+  });
+}
+
+void allreduce_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, std::uint64_t piece) {
+  for_pieces(schedule, input.count, size_of(input), piece, [&](std::uint64_t first, std::uint64_t count) {
+    allreduce_in_shares_on_area(schedule, input.part(first, count), output.part(first, count));
+  });
+}
+
+void scan_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, bool inclusive,
+                            std::uint64_t piece) {
+  for_pieces(schedule, input.count, size_of(input), piece, [&](std::uint64_t first, std::uint64_t count) {
+    scan_on_area(schedule, input.part(first, count), output.part(first, count), inclusive);
+  });
+}
+
+}  // namespace lapwing::coll
