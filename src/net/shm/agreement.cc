@@ -19,7 +19,7 @@ void Agreement::settle(Outcome outcome) noexcept {
   if (!words_.outcome.compare_exchange_strong(open, outcome, std::memory_order_acq_rel)) return;
   futex_wake_shared(words_.outcome, INT_MAX);
   const std::uint64_t one = 1;
-  while (::write(leader_bell_, &one, sizeof one) < 0 && errno == EINTR) {
+  while (::write(leader_doorbell_, &one, sizeof one) < 0 && errno == EINTR) {
   }
 }
 

@@ -24,9 +24,9 @@ class Agreement {
  public:
   enum Outcome : std::uint32_t { kOpen = 0, kTogether = 1, kApart = 2 };
 
-  // `leader_bell`: an eventfd.
-  Agreement(AgreementWords& words, std::uint32_t ranks, int leader_bell) noexcept
-      : words_(words), ranks_(ranks), leader_bell_(leader_bell) {}
+  // `leader_doorbell`: an eventfd.
+  Agreement(AgreementWords& words, std::uint32_t ranks, int leader_doorbell) noexcept
+      : words_(words), ranks_(ranks), leader_doorbell_(leader_doorbell) {}
 
   // Once, by each rank.
   void join() noexcept;
@@ -41,7 +41,7 @@ class Agreement {
 
   AgreementWords& words_;
   const std::uint32_t ranks_;
-  const int leader_bell_;
+  const int leader_doorbell_;
 };
 
 }  // namespace lapwing::net::shm

@@ -141,7 +141,7 @@ bool receive_files(int socket, std::vector<OwnedFd>& files, std::string& refusal
   return arrived != 0;
 }
 
-// The leader's view of those who have not been served yet. `files` null: each of them is refused.
+// The leader's view of the ranks that have not been served yet. `files` null: each of them is refused.
 class Server {
  public:
   Server(int listener, const std::string& token, const Place& leader, const SharedFiles* files, const char* refusal)
@@ -155,7 +155,7 @@ class Server {
     if (files == nullptr) return;
     fds_.push_back(files->segment.get());
     for (const OwnedFd& doorbell : files->doorbells) fds_.push_back(doorbell.get());
-    bell_ = files->doorbells[0].get();
+    doorbell_ = files->doorbells[0].get();
   }
 
   std::uint32_t missing() const noexcept { return missing_; }
@@ -164,7 +164,7 @@ class Server {
 
   // Waits for something to happen and handles it.
   Status step(Clock& clock, std::int64_t deadline) {
-    watched_.assign({{blocked_ ? -1 : listener_, POLLIN, 0}, {bell_, POLLIN, 0}});
+    watched_.assign({{blocked_ ? -1 : listener_, POLLIN, 0}, {doorbell_, POLLIN, 0}});
     for (const OwnedFd& guest : guests_) watched_.push_back({guest.get(), POLLIN, 0});
     const int patience = remaining_ms(clock, deadline);
     if (poll(watched_.data(), watched_.size(), blocked_ ? std::min(patience, kAgainMs) : patience) < 0 &&
@@ -229,7 +229,7 @@ class Server {
   const std::string& token_;
   const Place leader_;
   const char* refusal_;
-  int bell_ = -1;  // rung when the ranks have agreed
+  int doorbell_ = -1;  // the leader's, written when the ranks have agreed
   std::vector<int> fds_;
   std::vector<bool> served_;
   std::uint32_t missing_;

@@ -1,12 +1,12 @@
 // How the segment and the doorbells reach the other ranks of a host: over an abstract AF_UNIX socket, as descriptors.
 //
-// Every rank opens a listening socket before the cards are exchanged (nobody knows yet who will be the leader), so that a
+// Every rank opens a listening socket before the cards are exchanged (no rank knows yet which will be the leader), so that a
 // later connect cannot fail for want of a listener. Then the lowest local rank serves each of the others exactly once and
 // the rest fetch, and all agree to use the segment (agreement.h) before they close their sockets. The socket's name is random
-// and visible to everybody on the host, so a request must also show the token, which travels only in the card, and come from
+// and visible to all users of the host, so a request must also show the token, which travels only in the card, and come from
 // the same user. Others are dropped, and cost the leader nothing that a deadline does not bound.
 //
-//   request (one SEQPACKET message)   token, the place of who asks, and a text: empty, or why this rank cannot take part
+//   request (one SEQPACKET message)   token, the place of the rank that asks, and a text: empty, or why this rank cannot take part
 //   answers                           count of descriptors in this message (u32), with the descriptors themselves:
 //                                     the segment first, then the doorbell of local rank 0, 1, ...; or 0 and a text that
 //                                     says why the leader has none to give
@@ -32,7 +32,7 @@ struct SharedFiles {
   std::vector<OwnedFd> doorbells;  // by local rank: eventfds
 };
 
-// Where a rank stands among those of its host. Ranks with different ideas of who is on the host get no further.
+// Where a rank stands among those of its host. Ranks with different ideas of which ranks are on the host get no further.
 struct Place {
   std::uint32_t local_rank = 0;
   std::uint32_t local_ranks = 1;

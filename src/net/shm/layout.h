@@ -1,10 +1,10 @@
 // What lies where in the segment that the ranks of one host share. All of it is plain memory, zero at birth.
 //
-//   0                SegmentHeader                     written once by the leader, before anybody else has the segment
-//   4096             control block of local rank 0     one per rank: "I sleep" and who has sent something
+//   0                SegmentHeader                     written once by the leader, before any other rank has the segment
+//   4096             control block of local rank 0     one per rank: "I sleep" and which ranks have sent something
 //   ...              control block of local rank n-1
 //   page boundary    ring 0 -> 0                       one per ordered pair, sender-major: RingHeader, then the bytes.
-//   ...              ring n-1 -> n-1                   Pages nobody touched cost nothing, so unused pairs are free.
+//   ...              ring n-1 -> n-1                   Pages that no rank has touched cost nothing, so unused pairs are free.
 //   page boundary    what a room above keeps here      (net/host_memory.h), as much as it wants
 //
 // Only the sizes in the header are trusted after one check against the size of the file, which is sealed against
@@ -64,7 +64,7 @@ static_assert(sizeof(RingHeader) == 512);
 
 // Followed, one cache-line pair further, by the pending bitmap: bit s says that the ring from local rank s may hold data.
 struct ControlBlock {
-  alignas(128) std::atomic<std::uint32_t> sleeping;  // a Sleeper: ring my doorbell when you have work for it
+  alignas(128) std::atomic<std::uint32_t> sleeping;  // a Sleeper: write to my doorbell when you have work for it
   std::atomic<std::uint32_t> presence;               // a Presence
 };
 enum Presence : std::uint32_t {

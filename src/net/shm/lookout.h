@@ -1,8 +1,8 @@
 // Notices when a process of this host ends without a word: under a launcher that does not end the job then, the others would sleep
-// for ever, because memory that is shared says nothing of those who wrote it.
+// for ever, because memory that is shared says nothing of the processes that wrote it.
 //
 // The ranks of a host watch in a circle: each the next one that is there, by one descriptor (pidfd) in its event port, which costs
-// nothing until it fires. The one that notices an end writes it into the segment and rings all others; then it watches the one after
+// nothing until it fires. The one that notices an end writes it into the segment and notifies all others; then it watches the one after
 // that. So every end is seen by the nearest living rank before it, at a cost per rank that does not depend on their number. (The
 // obvious way, each watches all, takes n * n descriptors. A socket that stays open would tell of the end only when no child that
 // was forked holds a copy of it.) Ranks in different pid namespaces cannot watch each other and are passed over.
@@ -35,7 +35,7 @@ class Lookout final : public engine::FdHandler {
 
   // `processes` by local rank.
   void start(std::vector<ProcessName> processes, std::uint32_t own);
-  // Says that this rank leaves, which is no end without a word, and watches nobody any more.
+  // Says that this rank leaves, which is no end without a word, and watches no other any more.
   void stop() noexcept;
 
   // True when ends were noted, by any rank, since the last call.

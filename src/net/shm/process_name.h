@@ -20,7 +20,7 @@ struct ProcessName {
 };
 
 enum class Watched { kYes, kEnded, kImpossible };
-// With kYes, `end` is a descriptor (pidfd) that becomes readable when the process ends, whoever else holds what it had open.
+// With kYes, `end` is a descriptor (pidfd) that becomes readable when the process ends, even while another holds what it had open.
 Watched watch_process(const ProcessName& process, OwnedFd& end);
 
 }  // namespace lapwing::net::shm

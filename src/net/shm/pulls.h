@@ -1,4 +1,4 @@
-// Long messages between the ranks of one host, and the path that each takes: who reads what from whose memory, and what is measured.
+// Long messages between the ranks of one host, and the path that each takes: which rank copies from which memory, and what is measured.
 //
 // As a receiver this rank owns, for each peer, the choice of the path (path_selection.h), for which it measures every long message, and a
 // queue of pulls: messages that it copies from the peer's memory, alone or shared with the sender (shared_pull.h), one after the other. As

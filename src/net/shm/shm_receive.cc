@@ -203,7 +203,7 @@ void ShmTransport::give_back(Link& link, std::uint64_t bytes) noexcept {
   if (!link.in.advance(bytes)) return;
   full_fence();  // head before wants_space; pairs with the fences in arm() and start_waiting()
   LAPWING_DELAY_POINT("shm.give_back");
-  if (link.in.writer_wants_space()) ring_if_sleeping(link, Delivery::kAtOnce);
+  if (link.in.writer_wants_space()) notify_if_sleeping(link, Delivery::kAtOnce);
 }
 
 void ShmTransport::take_goodbye(Link& link) noexcept {

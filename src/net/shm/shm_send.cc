@@ -129,7 +129,7 @@ void ShmTransport::write_queue(Link& link, IntrusiveList<SendOp>& taken) noexcep
     if (written == 0) break;
     delivery = std::max(delivery, op.delivery);
     // A receiver that is awake takes the first piece while we copy the next. Only the end of all is announced with a fence: one after each
-    // piece would wait each time until the lines of that piece have come over from the receiver, and ring a sleeping one more than once.
+    // piece would wait each time until the lines of that piece have come over from the receiver, and notify a sleeping one more than once.
     if (budget == kBytesPerPush) show(link);
     budget -= std::min(budget, written);
     if (op.transport_progress == shm::Layout::record_bytes(op.header.payload_bytes())) {
@@ -229,7 +229,7 @@ void ShmTransport::announce(Link& link, Delivery delivery) noexcept {
   LAPWING_DELAY_POINT("shm.announce");
   if (show(link)) full_fence();  // pending bit before sleeping; pairs with the fence in arm()
   LAPWING_DELAY_POINT("shm.announced");
-  ring_if_sleeping(link, delivery);
+  notify_if_sleeping(link, delivery);
 }
 
 void ShmTransport::start_waiting(Link& link) noexcept {
@@ -239,11 +239,11 @@ void ShmTransport::start_waiting(Link& link) noexcept {
     engine_.hold();
   }
   if (!armed_) return;
-  // Nobody may call arm() before the driver sleeps (or it sleeps already): do here what arm() would do.
+  // The driver may sleep before anything calls arm() (or it sleeps already): do here what arm() would do.
   link.out.want_space(true);
   full_fence();  // pairs with the fence in give_back()
   LAPWING_DELAY_POINT("shm.wait_for_space");
-  if (can_push(link) || link.out.broken()) ring_myself();
+  if (can_push(link) || link.out.broken()) notify_myself();
 }
 
 void ShmTransport::stop_waiting(Link& link) noexcept {

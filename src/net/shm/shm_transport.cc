@@ -148,7 +148,7 @@ Status ShmTransport::follow(const shm::Invitation& leader, const shm::Place& pla
 
 // From here on nothing may fail when the ranks have agreed, so this comes before.
 Status ShmTransport::watch_doorbell() {
-  LAPWING_TRY(engine_.port().add(files_.doorbells[my_local_].get(), EPOLLIN | EPOLLET, bell_));
+  LAPWING_TRY(engine_.port().add(files_.doorbells[my_local_].get(), EPOLLIN | EPOLLET, doorbell_));
   doorbell_watched_ = true;
   return {};
 }
@@ -172,7 +172,7 @@ void ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
   waiting_.reserve(count);
   looked_at_.assign(segment_.layout().pending_words(), 0);
   pending_here_ = segment_.pending(my_local_);
-  looked_at_[my_local_ / 64] |= std::uint64_t{1} << (my_local_ % 64);  // nobody sends to himself here
+  looked_at_[my_local_ / 64] |= std::uint64_t{1} << (my_local_ % 64);  // no rank sends to itself here
   for (std::uint32_t local = 0; local < count; ++local) {
     Link& link = links_[local];
     link.peer = local_ranks_[local];
@@ -249,7 +249,7 @@ PullOp::End ShmTransport::pull(PeerId peer, PullOp& op) noexcept {
   if (link == nullptr || link->gone || !open_) return PullOp::End::kRefused;
   const PullOp::End end = pulls_.pull(link->local, op);
   engine_.system_calls().copies = pulls_.calls();
-  if (armed_ && end == PullOp::End::kNone) ring_myself();
+  if (armed_ && end == PullOp::End::kNone) notify_myself();
   return end;
 }
 
@@ -278,7 +278,7 @@ PathCounters ShmTransport::paths() const noexcept {
 bool ShmTransport::poll() noexcept {
   if (!open_) return false;
   if (armed_ && load_relaxed(segment_.control(my_local_).sleeping) == 0) {
-    // A sender took the flag to ring; nobody may call arm() before the next sleep. Put it back before looking: pairs with
+    // A sender took the flag to notify this rank; the next sleep may come without a call of arm(). Put it back before looking: pairs with
     // the fence in announce() and give_back().
     store_relaxed(segment_.control(my_local_).sleeping, sleeper());
     full_fence();
@@ -290,7 +290,7 @@ bool ShmTransport::poll() noexcept {
   moved |= receive_hot();
   if (!waiting_.empty()) moved |= push_waiting();
   if (pulls_.active()) moved |= copy_pieces();
-  if (armed_ && work_left()) ring_myself();
+  if (armed_ && work_left()) notify_myself();
   return moved;
 }
 
@@ -340,9 +340,9 @@ bool ShmTransport::work_left() noexcept {
   return false;
 }
 
-void ShmTransport::Bell::on_ready(std::uint32_t) noexcept {
-  // The eventfd is never read: edge-triggered, each ring is one edge, and its count does not overflow in this universe.
-  // Not armed: whoever drives polls before it sleeps. At rest the sender has taken the flag, and no other would ring.
+void ShmTransport::Doorbell::on_ready(std::uint32_t) noexcept {
+  // The eventfd is never read: edge-triggered, each write is one edge, and its count does not overflow in this universe.
+  // Not armed: the thread that drives polls before it sleeps. At rest the sender has taken the flag, and no other would notify.
   if (transport_.at_rest_) transport_.engine_.end_rest();
   if (transport_.armed_) transport_.poll();
 }
@@ -351,13 +351,13 @@ std::uint32_t ShmTransport::sleeper() const noexcept {
   return engine_.application_waits() ? shm::kWaiter : shm::kListener;
 }
 
-void ShmTransport::ring_if_sleeping(Link& link, Delivery delivery) noexcept {
+void ShmTransport::notify_if_sleeping(Link& link, Delivery delivery) noexcept {
   const std::uint32_t sleeper = load_relaxed(link.control->sleeping);
   if (sleeper == shm::kNobody || may_lie(link, sleeper, delivery)) return;
   LAPWING_DELAY_POINT("shm.take_flag");
-  // Of several senders one rings. Whoever loses here relies on the winner's bell, which comes after both have published.
+  // Of several senders one notifies. A sender that loses here relies on the winner's notification, which comes after both have published.
   if (link.control->sleeping.exchange(shm::kNobody, std::memory_order_relaxed) == shm::kNobody) return;
-  LAPWING_DELAY_POINT("shm.ring");
+  LAPWING_DELAY_POINT("shm.notify");
   ++engine_.system_calls().notifications;
   const std::uint64_t one = 1;
   while (::write(link.doorbell, &one, sizeof one) < 0 && errno == EINTR) {
@@ -373,10 +373,10 @@ bool ShmTransport::may_lie(Link& link, std::uint32_t sleeper, Delivery delivery)
 
 void ShmTransport::notify(std::uint32_t local) noexcept {
   Link& link = links_[local];
-  if (!link.gone) ring_if_sleeping(link, Delivery::kAtOnce);
+  if (!link.gone) notify_if_sleeping(link, Delivery::kAtOnce);
 }
 
-void ShmTransport::ring_myself() noexcept {
+void ShmTransport::notify_myself() noexcept {
   ++engine_.system_calls().notifications;
   const std::uint64_t one = 1;
   while (::write(files_.doorbells[my_local_].get(), &one, sizeof one) < 0 && errno == EINTR) {
@@ -398,12 +398,12 @@ void ShmTransport::report_failures() noexcept {
   }
 }
 
-// The count of ends is published; each of the others is awake and will see it, or is rung. This rank sees it in its next poll: the
-// layers above may not be ready yet (attach), and whoever drives polls before it sleeps.
+// The count of ends is published; each of the others is awake and will see it, or is notified. This rank sees it in its next poll: the
+// layers above may not be ready yet (attach), and the thread that drives polls before it sleeps.
 void ShmTransport::on_end_noticed() noexcept {
   full_fence();  // count before sleeping; pairs with the fence in arm()
   for (std::uint32_t local = 0; local < local_ranks_.size(); ++local) {
-    if (local != my_local_ && !links_[local].gone) ring_if_sleeping(links_[local], Delivery::kUrgent);
+    if (local != my_local_ && !links_[local].gone) notify_if_sleeping(links_[local], Delivery::kUrgent);
   }
   if (at_rest_) engine_.end_rest();
   if (armed_) poll();

@@ -1,33 +1,33 @@
 // The ranks of one host, through shared memory.
 //
-// Who owns what. Each rank maps one segment (segment.h), fetched from the lowest local rank (handover.h). In it, per ordered
+// What each rank owns. It maps one segment (segment.h), fetched from the lowest local rank (handover.h). In it, per ordered
 // pair, a ring with one writer and one reader (ring.h); per rank, a control block. Beside it, per rank, a doorbell: an
 // eventfd that all local ranks hold and that the rank's event port watches. Everything here runs with the endpoint's lock.
 // Every SendOp ends exactly once, when its last byte is in the ring or its peer is gone.
 //
-// How nobody misses anything. A receiver looks only at its *hot* rings, those that lately had data, and at its pending
+// How no rank misses anything. A receiver looks only at its *hot* rings, those that lately had data, and at its pending
 // bitmap, so a look costs what is active and not what exists. It sleeps only after announcing it. Four flags do this; each is
 // used by the flag dance of base/memory_order.h, in which one of two sides always sees the other:
 //
 // (To publish is to store a tail or a record's stamp, ring.h, or several of them; to read the tail, below, is to look for either.)
 //
 //   pending bit    set = "the receiver looks at this ring". The sender publishes the tail, fences, and reads the bit: set,
-//                  there is nothing to do (the usual case: a shared cache line that nobody writes); clear, it sets it. The
+//                  there is nothing to do (the usual case: a shared cache line that no rank writes); clear, it sets it. The
 //                  receiver, cooling a ring down, clears the bit, fences, and reads the tail once more.
 //   sleeping       the receiver sets it in arm(), fences, and then reads the bitmap and the tails of its hot rings; any work
 //                  there and it does not sleep. The sender publishes the tail (and the bit if clear), fences, and reads
-//                  sleeping: set, it takes it away (of several senders one gets it) and rings the doorbell. The flag also says
-//                  who sleeps. Where it is the event thread alone, because the application computes, a frame that may wait until
-//                  that calls MPI (Delivery::kWhenAsked) rings nobody, unless half of the ring is full. Where nothing is in flight
-//                  (rest()), no frame rings but an urgent one, unless half of the ring is full; the flag then stays up while the
+//                  sleeping: set, it takes it away (of several senders one gets it) and writes to the doorbell. The flag also
+//                  says which thread sleeps. Where it is the event thread alone, because the application computes, a frame that may wait until
+//                  that calls MPI (Delivery::kWhenAsked) notifies none, unless half of the ring is full. Where nothing is in flight
+//                  (rest()), no frame notifies but an urgent one, unless half of the ring is full; the flag then stays up while the
 //                  application comes, polls and goes.
 //   wants_space    the same dance with the roles exchanged: a sender whose output waits for room sets it, and its own
 //                  sleeping, in arm(), fences, and reads the head. The receiver publishes the head, fences, reads
-//                  wants_space, and if set rings that sender should it sleep.
+//                  wants_space, and if set notifies that sender should it sleep.
 //   host memory    its user has flags of its own, beside the same sleeping: see host_memory.h.
 //   armed_         (private) while armed, work can also begin under an application thread that only passes by and sends.
 //                  Then waiting output announces itself at once, a sleeping flag taken by a sender is put back by the next
-//                  poll(), and what a bounded poll() leaves is kept alive by ringing our own doorbell.
+//                  poll(), and what a bounded poll() leaves is kept alive by a write to our own doorbell.
 //
 //   ends           how many ranks have ended without a word, in the segment's header; as a tail, it is published before the
 //                  sleeping flags are read, and read after they were set.
@@ -116,9 +116,9 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
     Assembly assembly;         // its payload, while that is coming
   };
 
-  class Bell final : public engine::FdHandler {
+  class Doorbell final : public engine::FdHandler {
    public:
-    explicit Bell(ShmTransport& transport) noexcept : transport_(transport) {}
+    explicit Doorbell(ShmTransport& transport) noexcept : transport_(transport) {}
     void on_ready(std::uint32_t events) noexcept override;
 
    private:
@@ -157,10 +157,10 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   bool copy_pieces() noexcept;
   bool work_left() noexcept;
   bool unseen_senders() noexcept;
-  void ring_if_sleeping(Link& link, Delivery delivery) noexcept;
+  void notify_if_sleeping(Link& link, Delivery delivery) noexcept;
   bool may_lie(Link& link, std::uint32_t sleeper, Delivery delivery) noexcept;
   std::uint32_t sleeper() const noexcept;
-  void ring_myself() noexcept;
+  void notify_myself() noexcept;
   void report_failures() noexcept;
   void on_end_noticed() noexcept override;
   void report_ends() noexcept;
@@ -218,7 +218,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   shm::Segment segment_;
   shm::SharedFiles files_;
   shm::Pulls pulls_;
-  Bell bell_{*this};
+  Doorbell doorbell_{*this};
 
   // In its job.
   std::uint32_t rank_of(PeerId peer) const noexcept { return config_.processes->name(peer).rank; }
