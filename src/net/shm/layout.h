@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "base/status.h"
+#include "base/tuning.h"
 #include "net/shm/shared_pull.h"
 
 namespace lapwing::net::shm {
@@ -28,14 +29,6 @@ inline constexpr std::uint32_t kMaxLocalRanks = 4096;
 // Everything in a ring is a multiple of this, so that a frame's header never wraps.
 inline constexpr std::uint64_t kRecordAlignment = 64;
 inline constexpr std::uint64_t kMinRingBytes = 4096;
-// Where no size is set, all rings of a host together have at most kAllRingBytes, but each of them kUsualRingBytes at least. A ring
-// that holds the pieces of several steps lets the two sides run apart; beyond kLargeRingBytes that gains nothing.
-inline constexpr std::uint64_t kUsualRingBytes = 64 * 1024;
-inline constexpr std::uint64_t kLargeRingBytes = 1024 * 1024;
-inline constexpr std::uint64_t kAllRingBytes = 64 * 1024 * 1024;
-// Messages that follow each other at leisure stay in the first bytes of a ring (ring.h): a level-one cache holds them, and the next
-// level those of some peers.
-inline constexpr std::uint64_t kShortLap = 32 * 1024;
 // Where in a record's first line its stamp is (ring.h).
 inline constexpr std::size_t kStampOffset = 8;
 inline constexpr std::uint64_t kMaxRingBytes = std::uint64_t{1} << 30;
@@ -110,9 +103,10 @@ struct Layout {
   std::uint64_t user_offset() const noexcept { return ring_offset(local_ranks, 0); }
   std::uint64_t total_bytes() const noexcept { return user_offset() + user_bytes; }
 
-  static constexpr std::uint64_t usual_ring_bytes(std::uint32_t local_ranks) noexcept {
-    const std::uint64_t each = kAllRingBytes / (std::uint64_t{local_ranks} * local_ranks);
-    return std::bit_floor(std::clamp(each, kUsualRingBytes, kLargeRingBytes));
+  // Of a ring, where no size is set.
+  static std::uint64_t usual_ring_bytes(std::uint32_t local_ranks) noexcept {
+    const std::uint64_t each = tuning().shm_all_rings / (std::uint64_t{local_ranks} * local_ranks);
+    return std::bit_floor(std::max(std::min(each, tuning().shm_large_ring), tuning().shm_small_ring));
   }
 
   static constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {

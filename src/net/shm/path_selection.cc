@@ -3,11 +3,18 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/tuning.h"
+
 namespace lapwing::net::shm {
 
 namespace {
 constexpr unsigned kBitsPerPath = 4;
 static_assert(PathSelection::kClasses * kBitsPerPath <= 64);
+
+// The factor by which times must differ for something else to have changed.
+double change() noexcept {
+  return 1 + 0.01 * tuning().shm_path_change;
+}
 }  // namespace
 
 Path path_in(std::uint64_t word, std::uint64_t bytes) noexcept {
@@ -111,7 +118,7 @@ void PathSelection::begin(SizeClass& sizes, unsigned number) noexcept {
     if (nearest.times[path].count() != 0) sizes.times[path].assume(nearest.times[path].median());
   }
   sizes.state = State::kSettled;
-  sizes.saved = kOnAccount;
+  sizes.saved = tuning().shm_trial_credit;
 }
 
 // How much longer than the usual one a message on this path takes, in messages on the usual one. Of a path that is seldom taken the
@@ -128,7 +135,7 @@ void PathSelection::go_on(SizeClass& sizes) noexcept {
     if (++sizes.late >= kLateMessages) sizes.state = State::kSettled;
     return;
   }
-  sizes.saved = std::min(sizes.saved + kShare, kMostSaved);
+  sizes.saved = std::min(sizes.saved + 1.0 / tuning().shm_trial_share, static_cast<double>(tuning().shm_most_trial_credit));
   notice_change(sizes);
   try_next(sizes);
 }
@@ -137,25 +144,25 @@ void PathSelection::notice_change(SizeClass& sizes) noexcept {
   const Times& times = sizes.times_of(sizes.chosen);
   const double now = times.median();
   ++sizes.since_change;
-  if (times.count() < kTrialLength - 1) return;
+  if (times.count() < tuning().shm_trial_messages - 1) return;
   const bool known = sizes.settled_cost > 0;
-  if (known && now < sizes.settled_cost * kChange && now * kChange > sizes.settled_cost) return;
+  if (known && now < sizes.settled_cost * change() && now * change() > sizes.settled_cost) return;
   sizes.settled_cost = now;
-  if (!known || sizes.since_change < kMessagesBetweenChanges) return;
+  if (!known || sizes.since_change < tuning().shm_messages_between_changes) return;
   sizes.since_change = 0;
   for (unsigned path = 0; path < kPaths; ++path) {
     if (path != static_cast<unsigned>(sizes.chosen)) sizes.times[path].forget();
   }
-  sizes.saved = std::max(sizes.saved, kOnAccount);
+  sizes.saved = std::max(sizes.saved, static_cast<double>(tuning().shm_trial_credit));
 }
 
 // Begins a trial if one can be paid.
 void PathSelection::try_next(SizeClass& sizes) noexcept {
-  if (sizes.times_of(sizes.chosen).count() < kTrialLength - 1) return;
+  if (sizes.times_of(sizes.chosen).count() < tuning().shm_trial_messages - 1) return;
   const auto behind = [](Path path) { return static_cast<Path>((static_cast<unsigned>(path) + 1) % kPaths); };
   for (unsigned turns = 0; turns < kPaths && (!allows(sizes.next) || sizes.next == sizes.chosen); ++turns)
     sizes.next = behind(sizes.next);
-  const double price = kTrialLength * std::max(kLeastPrice, excess(sizes, sizes.next));
+  const double price = tuning().shm_trial_messages * std::max(kLeastPrice, excess(sizes, sizes.next));
   if (!allows(sizes.next) || sizes.next == sizes.chosen || sizes.saved < price) return;
   sizes.trial = sizes.next;
   sizes.next = behind(sizes.next);
@@ -168,8 +175,8 @@ void PathSelection::on_trial(SizeClass& sizes, double ns_per_byte) noexcept {
   Times& times = sizes.times_of(sizes.trial);
   if (++sizes.seen == 1) return times.forget();
   times.add(ns_per_byte);
-  const bool hopeless = sizes.seen == 3 && times.least() > sizes.times_of(sizes.chosen).median() * kChange;
-  if (hopeless || sizes.seen == kTrialLength) conclude(sizes);
+  const bool hopeless = sizes.seen == 3 && times.least() > sizes.times_of(sizes.chosen).median() * change();
+  if (hopeless || sizes.seen == tuning().shm_trial_messages) conclude(sizes);
 }
 
 void PathSelection::conclude(SizeClass& sizes) noexcept {
@@ -177,7 +184,7 @@ void PathSelection::conclude(SizeClass& sizes) noexcept {
   sizes.state = State::kSettled;
   sizes.saved -= sizes.seen * std::max(kLeastPrice, excess(sizes, sizes.trial));
   sizes.settled_cost = usual;
-  if (other >= usual * (1 - kMargin)) return;
+  if (other >= usual * (1 - 0.01 * tuning().shm_path_margin)) return;
   sizes.chosen = sizes.trial;
   sizes.settled_cost = other;
   ++counters_.changes;

@@ -1,19 +1,20 @@
 // Which path the long messages from one peer take: chosen by their measured times while the program runs.
 //
+// How long, how often and by how much: the tuning values of shm (trial_share to messages_between_changes).
 // Nothing here knows the time or moves a byte. The code that moves messages says what each took (measured), and asks what the next
 // is to take (path). Sizes are put into classes, a class for each power of two, each with its own decision. A class is in one of three states:
 //
 //   kUntried   no message of this class has come. It takes the path of the nearest class that has times, or the ring.
-//   kSettled   messages take the path that was the fastest. Each of them earns kShare of its time for trials.
-//   kTrying    a trial: the next kTrialLength messages take another path. The first of them is not counted, because it finds the caches
+//   kSettled   messages take the path that was the fastest. Each of them earns a share of its time for trials.
+//   kTrying    a trial: the next few messages take another path. The first of them is not counted, because it finds the caches
 //              as the path before has left them.
 //
 // A trial ends with the comparison of two medians, of the trial's messages and of the last ones before it, so that a message during which a
-// process lost its core decides nothing. The other path must be faster by kMargin, so that decisions are stable. What a trial has cost
+// process lost its core decides nothing. The other path must be faster by a margin, so that decisions are stable. What a trial has cost
 // beyond the usual path is paid from what was earned; a path that is much slower is so tried seldom, and its trial ends after two messages.
-// In the long run trials take at most kShare of the time, and what the first ones of a class cost.
+// In the long run trials take at most that share of the time, and what the first ones of a class cost.
 //
-// When the times of the path in use have changed by kChange for good, for better or worse, something else is different: the program's habit
+// When the times of the path in use have changed for good, for better or worse, something else is different: the program's habit
 // with its buffers, or the cores. Then the other paths are tried at once, on account.
 #pragma once
 
@@ -68,13 +69,7 @@ class PathSelection {
  private:
   enum class State : std::uint8_t { kUntried, kSettled, kTrying };
 
-  static constexpr double kShare = 0.02, kMargin = 0.07, kChange = 1.3;
-  static constexpr unsigned kTrialLength = 6;  // messages
   static constexpr unsigned kLateMessages = 64;  // a trial none of whose messages come within so many others is given up
-  // All that is saved and paid is counted in messages on the usual path.
-  static constexpr double kOnAccount = 6, kMostSaved = 200;
-  // Messages after which a change of the usual times may be believed again.
-  static constexpr unsigned kMessagesBetweenChanges = 50;
   // A trial costs so much of the usual time of its messages at least: of paths that are level the other is tried every hundred messages.
   static constexpr double kLeastPrice = 0.3;
 
@@ -99,7 +94,7 @@ class PathSelection {
     unsigned seen = 0;  // messages of this trial; late ones of others
     unsigned late = 0;
     unsigned since_change = 0;  // messages
-    double saved = 0;  // for trials
+    double saved = 0;  // for trials; counted, as all that is paid, in messages on the usual path
     double settled_cost = 0;  // of the chosen path when it was last compared
     Times times[kPaths];
     Times& times_of(Path path) noexcept { return times[static_cast<unsigned>(path)]; }

@@ -4,14 +4,11 @@
 
 #include "base/log.h"
 #include "base/memory_order.h"
+#include "base/tuning.h"
 
 namespace lapwing::net::shm {
 namespace {
 
-// One call to copy alone, and what pull() does at once: the lock is not held for the length of a message.
-constexpr std::uint64_t kBytesPerCall = 256 * 1024;
-// A rank looks so many times for a message to help with after it has offered one.
-constexpr unsigned kIdleLooks = 1u << 16;
 double gigabytes_per_second(double ns_per_byte) noexcept {
   return ns_per_byte > 0 ? 1 / ns_per_byte : 0;
 }
@@ -99,7 +96,7 @@ PullOp::End Pulls::pull(std::uint32_t local, PullOp& op) noexcept {
 // The next piece of the first message of the queue.
 bool Pulls::copy_piece(Pair& pair, PullOp& op) noexcept {
   if (op.shared) return copy_shared(pair, op);
-  const std::uint64_t bytes = std::min(kBytesPerCall, op.bytes - op.done);
+  const std::uint64_t bytes = std::min(tuning().shm_pull_call, op.bytes - op.done);
   op.failed = !read(pair, op, op.done, bytes);
   op.done += bytes;
   return true;
@@ -161,7 +158,7 @@ bool Pulls::poll() noexcept {
   for (std::size_t i = offering_.size(); i-- > 0;) {
     Pair& pair = *offering_[i];
     moved |= help(pair);
-    if (pair.idle_looks < kIdleLooks) continue;
+    if (pair.idle_looks < tuning().shm_idle_help) continue;
     pair.offering = false;
     offering_[i] = offering_.back();
     offering_.pop_back();

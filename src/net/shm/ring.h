@@ -9,7 +9,7 @@
 //           reader takes what is there. Heads do not touch the tail, so it may lag behind the reader.
 //
 // Short laps. A large ring lets the two sides of a stream run apart, but each of its lines is touched once a lap, and has left the caches
-// by the next. So where a record begins beyond the first 32 KiB (kShortLap) and the reader has nearly caught up, the writer puts a
+// by the next. So where a record begins beyond the first bytes (shm.short_lap) and the reader has nearly caught up, the writer puts a
 // line with kTurnedBack there instead (an eighth of a short lap is unread at most), and both go on at the ring's beginning: positions jump to the next multiple of the
 // capacity. Messages that follow each other at leisure stay in a few cached pages, and a reader that lags has the whole ring.
 //
@@ -33,6 +33,7 @@
 
 #include "base/memory_order.h"
 #include "base/prefetch.h"
+#include "base/tuning.h"
 #include "net/shm/layout.h"
 
 namespace lapwing::net::shm {
@@ -52,7 +53,7 @@ inline std::atomic<std::uint64_t>& stamp_of(std::byte* line) noexcept {
 
 class RingWriter {
  public:
-  void attach(RingHeader& header, std::byte* bytes, std::uint64_t capacity, std::uint64_t lap = kShortLap) noexcept {
+  void attach(RingHeader& header, std::byte* bytes, std::uint64_t capacity, std::uint64_t lap = tuning().shm_short_lap) noexcept {
     header_ = &header, bytes_ = bytes, capacity_ = capacity;
     lap_ = capacity >= 2 * lap ? lap : capacity;
     turns_at_ = lap_;
@@ -144,7 +145,7 @@ class RingWriter {
 
 class RingReader {
  public:
-  void attach(RingHeader& header, std::byte* bytes, std::uint64_t capacity, std::uint64_t lap = kShortLap) noexcept {
+  void attach(RingHeader& header, std::byte* bytes, std::uint64_t capacity, std::uint64_t lap = tuning().shm_short_lap) noexcept {
     header_ = &header, bytes_ = bytes, capacity_ = capacity;
     published_each_ = std::min(capacity / 4, lap / 16);
   }

@@ -6,20 +6,11 @@
 
 #include "base/delay_point.h"
 #include "base/memory_order.h"
+#include "base/tuning.h"
 #include "net/shm/shm_transport.h"
 #include "wire/inline_frame.h"
 
 namespace lapwing::net {
-namespace {
-
-// What one look takes from one ring at most, so that no sender shuts out another.
-constexpr std::uint64_t kBytesPerLook = 256 * 1024;
-// What takes long (engine_.took_long): a microsecond or more.
-constexpr std::uint64_t kLongLook = 32 * 1024;
-// A ring cools down after so many looks in vain: looking costs a nanosecond, cooling and heating a few cache misses.
-constexpr unsigned kIdleLooks = 1000;
-
-}  // namespace
 
 // Adds to the hot rings those whose pending bit is new.
 bool ShmTransport::collect_senders() noexcept {
@@ -56,7 +47,7 @@ bool ShmTransport::receive_hot() noexcept {
     if (!link.gone && (has_input(link) || link.in.broken()) && receive(link)) {
       link.idle_looks = 0;
       moved = true;
-    } else if (link.gone || (++link.idle_looks >= kIdleLooks && cool_down(link))) {
+    } else if (link.gone || (++link.idle_looks >= tuning().shm_idle_looks && cool_down(link))) {
       hot_[i] = hot_.back();
       hot_.pop_back();
       continue;
@@ -84,7 +75,8 @@ bool ShmTransport::cool_down(Link& link) noexcept {
 
 bool ShmTransport::receive(Link& link) noexcept {
   bool moved = false;
-  std::uint64_t budget = kBytesPerLook;
+  const std::uint64_t most = tuning().shm_most_per_look;
+  std::uint64_t budget = most;
   while (budget != 0 && !link.gone) {
     if (!has_input(link)) break;
     LAPWING_DELAY_POINT("shm.pop");
@@ -95,7 +87,7 @@ bool ShmTransport::receive(Link& link) noexcept {
     // What follows would go to a buffer of ours, and be copied again, where the driver may be about to post a receive for it.
     if (!link.assembly.under_way() && engine_.driver_is_served()) break;
   }
-  if (kBytesPerLook - budget >= kLongLook) engine_.took_long();
+  if (most - budget >= tuning().shm_long_move) engine_.took_long();
   if (link.in.broken() && !link.gone) {
     lose(link,
          Status::error(MPI_ERR_OTHER,

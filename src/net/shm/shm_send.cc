@@ -5,22 +5,12 @@
 #include "base/bulk_copy.h"
 #include "base/delay_point.h"
 #include "base/memory_order.h"
+#include "base/tuning.h"
 #include "net/shm/shm_transport.h"
 #include "wire/inline_frame.h"
 
 namespace lapwing::net {
 namespace {
-
-// What one push() moves at most, so that the lock is not held for the length of a message.
-constexpr std::uint64_t kBytesPerPush = 512 * 1024;
-// What takes long (engine_.took_long): a microsecond or more.
-constexpr std::uint64_t kLongPush = 32 * 1024;
-// What follows the head of a long record is published in pieces, so that the reader copies out while we copy in. To publish one costs a
-// cache line's way to the reader and back, as much as copying some kilobytes; what nothing hides is the reader's copy of the last one.
-// So a long stream goes in larger pieces.
-constexpr std::uint64_t kPiece = 16 * 1024;
-constexpr std::uint64_t kPieceOfALongStream = 32 * 1024;
-constexpr std::uint64_t kLongStream = 128 * 1024;
 
 static_assert(wire::kHeaderBytes == shm::kRecordAlignment);
 
@@ -104,8 +94,9 @@ bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, 
 // What follows the head of a long record, for which there is room.
 void ShmTransport::send_rest_now(Link& link, const std::byte* payload, std::uint64_t bytes, bool streams) noexcept {
   show(link);
-  for (std::uint64_t from = most_of_a_head_ - wire::kHeaderBytes; from < bytes; from += kPiece) {
-    copy_in(link.out, payload + from, std::min(bytes - from, kPiece), streams);
+  const std::uint64_t piece = shm::Layout::round_up(tuning().shm_piece, shm::kRecordAlignment);
+  for (std::uint64_t from = most_of_a_head_ - wire::kHeaderBytes; from < bytes; from += piece) {
+    copy_in(link.out, payload + from, std::min(bytes - from, piece), streams);
     link.out.publish();
   }
 }
@@ -121,7 +112,8 @@ void ShmTransport::push(Link& link) noexcept {
 
 // Writes queued frames while there is room.
 void ShmTransport::write_queue(Link& link, IntrusiveList<SendOp>& taken) noexcept {
-  std::uint64_t budget = kBytesPerPush;
+  const std::uint64_t most = tuning().shm_most_per_push;
+  std::uint64_t budget = most;
   Delivery delivery = Delivery::kAtOnce;
   while (!link.queue.empty() && budget != 0) {
     SendOp& op = link.queue.front();
@@ -130,15 +122,15 @@ void ShmTransport::write_queue(Link& link, IntrusiveList<SendOp>& taken) noexcep
     delivery = std::max(delivery, op.delivery);
     // A receiver that is awake takes the first piece while we copy the next. Only the end of all is announced with a fence: one after each
     // piece would wait each time until the lines of that piece have come over from the receiver, and notify a sleeping one more than once.
-    if (budget == kBytesPerPush) show(link);
+    if (budget == most) show(link);
     budget -= std::min(budget, written);
     if (op.transport_progress == shm::Layout::record_bytes(op.header.payload_bytes())) {
       op.unlink();
       taken.push_back(op);
     }
   }
-  if (budget != kBytesPerPush) announce(link, delivery);
-  if (kBytesPerPush - budget >= kLongPush) engine_.took_long();
+  if (budget != most) announce(link, delivery);
+  if (most - budget >= tuning().shm_long_move) engine_.took_long();
   if (link.out.broken()) failure_ = true;
   if (link.queue.empty()) {
     stop_waiting(link);
@@ -173,7 +165,8 @@ bool ShmTransport::push_waiting() noexcept {
 std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
   const std::uint64_t record = shm::Layout::record_bytes(op.header.payload_bytes());
   const bool at_head = op.transport_progress == 0;
-  const std::uint64_t most = link.written < kLongStream ? kPiece : kPieceOfALongStream;
+  const std::uint64_t most = shm::Layout::round_up(
+      link.written < tuning().shm_long_stream ? tuning().shm_piece : tuning().shm_long_stream_piece, shm::kRecordAlignment);
   const std::uint64_t wanted = at_head ? head_of(record) : std::min(record - op.transport_progress, most);
   const std::uint64_t room = at_head ? link.out.room_to_begin(wanted) : link.out.room(wanted);
   const std::uint64_t piece = std::min(room, wanted);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/memory_order.h"
 #include "base/settings.h"
+#include "base/tuning.h"
 #include "wire/inline_frame.h"
 
 namespace lapwing::net {
@@ -231,10 +232,8 @@ Capabilities ShmTransport::capabilities(PeerId peer) const noexcept {
   // Two frames of data fill the ring: one is written while the other is read.
   const std::uint64_t chunk =
       (link->out.capacity() / 2 - wire::kHeaderBytes) / shm::kRecordAlignment * shm::kRecordAlignment;
-  // So much that the answer, sent when the first of it comes, is here before the last of it has left.
-  constexpr std::uint64_t kWhileAsking = 32 * 1024;
   const std::uint64_t eager = std::min<std::uint64_t>(config_.settings->eager_limit_shm, wire::kMaxPayloadBytes);
-  return {eager, chunk, std::min(kWhileAsking, chunk), eager};
+  return {eager, chunk, std::min(tuning().shm_first_bytes, chunk), eager};
 }
 
 // ---- Long messages ----

@@ -12,6 +12,7 @@
 
 #include "base/bulk_copy.h"
 #include "base/memory_order.h"
+#include "base/tuning.h"
 #include "net/shm/path_selection.h"
 
 namespace lapwing::net::shm {
@@ -23,7 +24,7 @@ class Streaming {
 
   // The sender: whether a frame of so much payload is to go past the caches. What is too short to be timed goes as the shortest that is timed.
   bool chosen_for(std::uint64_t payload) const noexcept {
-    return kCanStream && payload >= kLeast && path_in(load_relaxed(*out_), payload) == Path::kStream;
+    return kCanStream && payload >= tuning().shm_least_past_caches && path_in(load_relaxed(*out_), payload) == Path::kStream;
   }
 
   // The receiver.
@@ -35,8 +36,6 @@ class Streaming {
   const PathSelection* selection() const noexcept { return selection_.get(); }
 
  private:
-  static constexpr std::uint64_t kLeast = 3 * 1024;
-
   std::atomic<std::uint64_t>* in_ = nullptr;
   std::atomic<std::uint64_t>* out_ = nullptr;
   std::unique_ptr<PathSelection> selection_;  // from the first frame on that is timed
