@@ -9,9 +9,10 @@
 //           reader takes what is there. Heads do not touch the tail, so it may lag behind the reader.
 //
 // Short laps. A large ring lets the two sides of a stream run apart, but each of its lines is touched once a lap, and has left the caches
-// by the next. So where a record begins beyond the first bytes (shm.short_lap) and the reader has nearly caught up, the writer puts a
-// line with kTurnedBack there instead (an eighth of a short lap is unread at most), and both go on at the ring's beginning: positions jump to the next multiple of the
-// capacity. Messages that follow each other at leisure stay in a few cached pages, and a reader that lags has the whole ring.
+// by the next. So where a record would begin beyond the first bytes (shm.short_lap), and the reader has nearly caught up (an
+// eighth of a short lap is unread at most), the writer puts a line with kTurnedBack there instead, and both go on at the
+// ring's beginning: positions jump to the next multiple of the capacity. Messages that follow each other at leisure stay in a
+// few cached pages, and a reader that lags has the whole ring.
 //
 // What lies in the ring from earlier laps must never pass for a stamp: before anything is published, the stamp of the line behind
 // it is wiped, if that line held payload a lap ago, or lies beyond the short lap, where the lap before need not have come; an old
