@@ -273,7 +273,12 @@ class Conformance : public testing::TestWithParam<Case> {
 
   // By event threads alone.
   void wait_until_taken(const std::deque<TestOp>& ops) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     for (bool all = false; !all; std::this_thread::yield()) {
+      if (std::chrono::steady_clock::now() > limit) {
+        FAIL() << "nothing moves any more";
+        return;
+      }
       const engine::Visit visit(sender().engine);
       all = std::all_of(ops.begin(), ops.end(), [](const TestOp& op) { return op.completions == 1; });
     }

@@ -122,6 +122,40 @@ TEST_P(Conformance, ASenderIsNotHeldUpByAReceiverAtRest) {
   for (int i = 0; i < kMessages; ++i) EXPECT_TRUE(receiver().sink.received[i].bytes == ops[i].bytes);
 }
 
+// ... wherever in a transport's memory the messages begin that come then.
+TEST_P(Conformance, NorWhereverTheMessagesBegin) {
+  engine::EngineOptions options;
+  options.event_thread = true;
+  options.spin_budget = 0;
+  open(options);
+  std::size_t posted = 0;
+  const auto post_another = [&](TestOp& op) {
+    op.carry(make_bytes(1000, posted++));
+    post(op);
+  };
+  const auto pump_until_received_all = [&] {
+    pump([&] {
+      const engine::Visit visit(receiver().engine);
+      return receiver().sink.received.size() == posted;
+    });
+  };
+  constexpr int kMessages = 40;  // more than a short lap of a ring in shared memory
+  for (int one_by_one = kMessages; one_by_one < 2 * kMessages; ++one_by_one) {
+    for (int i = 0; i < one_by_one; ++i) {
+      std::deque<TestOp> op(1);
+      post_another(op.front());
+      pump_until_received_all();
+      wait_until_taken(op);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));  // with time enough the receiver comes to rest
+    std::deque<TestOp> ops(kMessages);
+    for (TestOp& op : ops) post_another(op);
+    wait_until_taken(ops);
+    if (HasFatalFailure()) return;
+    pump_until_received_all();
+  }
+}
+
 TEST_P(Conformance, AnUrgentFrameReachesAReceiverAtRest) {
   engine::EngineOptions options;
   options.event_thread = true;

@@ -15,7 +15,8 @@ std::uint64_t RingWriter::look() noexcept {
   return capacity() - unread;
 }
 
-void RingWriter::turn_back() noexcept {
+// Not where the record that begins would have to wait there: a reader that turns does not look whether the writer waits.
+void RingWriter::turn_back(std::uint64_t wanted) noexcept {
   const std::uint64_t at = written_ & (capacity_ - 1);
   if (at < lap_) {  // the writer has come round, in the middle of a record
     turns_at_ = written_ - at + lap_;
@@ -23,7 +24,8 @@ void RingWriter::turn_back() noexcept {
   }
   turns_at_ = written_ + lap_;
   if (written_ - seen_head_ > lap_ / 8) look();
-  if (broken_ || written_ - seen_head_ > lap_ / 8) return;
+  const std::uint64_t unread = written_ - seen_head_;
+  if (broken_ || unread > lap_ / 8 || at - unread < wanted + kRecordAlignment) return;
   turned_from_ = written_;
   skipped_ = capacity_ - at;
   written_ += skipped_;

@@ -65,13 +65,15 @@ class RingWriter {
   // The same as room() where a record begins, which may be at the ring's beginning again.
   std::uint64_t room_to_begin(std::uint64_t wanted) noexcept {
     if (written_ >= turns_at_) [[unlikely]]
-      turn_back();
+      turn_back(wanted);
     return room(wanted);
   }
-  // Whether at least half of the ring holds nothing unread; what was skipped at a turn does not count.
+  // Whether at least half of the ring holds nothing unread. What a turn has skipped is not unread, but gives no room until the reader
+  // has turned too: there it is half of a short lap that must be left.
   bool half_empty() noexcept {
-    const std::uint64_t half = capacity() / 2;
-    return room(half) >= half || (seen_head_ <= turned_from_ && written_ - seen_head_ - skipped_ <= half);
+    const std::uint64_t half = capacity() / 2, left = room(half);
+    if (left >= half) return true;
+    return seen_head_ <= turned_from_ && written_ - seen_head_ - skipped_ <= half && left >= lap_ / 2;
   }
   // Bytes that may be written; at least `wanted` if the reader has left so much.
   std::uint64_t room(std::uint64_t wanted) noexcept {
@@ -122,7 +124,7 @@ class RingWriter {
   }
 
   std::uint64_t look() noexcept;
-  void turn_back() noexcept;
+  void turn_back(std::uint64_t wanted) noexcept;
   // The stamp of this line is stored later, and with release: a reader that sees that one sees this.
   void wipe() noexcept {
     const std::uint64_t at = written_ & (capacity_ - 1);

@@ -265,6 +265,20 @@ TEST_F(ShortLapTest, WhatATurnSkipsIsNotFull) {
   EXPECT_GT(written_ - read_, kBytes / 2 - 64);
 }
 
+// A reader that is not notified while half of the ring is empty is notified before the writer has no room.
+TEST_F(ShortLapTest, BehindATurnHalfOfAShortLapIsLeftEmpty) {
+  while (write(64) != kLap - 64) ASSERT_EQ(read(), 64u);
+  ASSERT_EQ(write(64), 0u);  // turned back, while one record is unread
+  while (writer_.half_empty()) ASSERT_NE(write(64), kBytes);
+  EXPECT_LT(written_ - read_, kLap);
+}
+
+TEST_F(ShortLapTest, ARecordThatWouldHaveToWaitAtTheBeginningBeginsWhereItIs) {
+  while (write(64) != kLap - 64) ASSERT_EQ(read(), 64u);
+  ASSERT_EQ(read(), 64u);
+  EXPECT_EQ(write(kLap), kLap);
+}
+
 // Whatever the two sides do, each record is read once, and nothing that is none.
 void ShortLapTest::write_and_read_at_random() {
   std::mt19937 random(17);

@@ -129,7 +129,9 @@ void ShmTransport::write_queue(Link& link, IntrusiveList<SendOp>& taken) noexcep
       taken.push_back(op);
     }
   }
-  if (budget != most) announce(link, delivery);
+  // A frame that has no room waits for the receiver, which must not let lie what is there.
+  if (!link.queue.empty()) delivery = Delivery::kUrgent;
+  if (budget != most || !link.queue.empty()) announce(link, delivery);
   if (most - budget >= tuning().shm_long_move) engine_.took_long();
   if (link.out.broken()) failure_ = true;
   if (link.queue.empty()) {
