@@ -20,8 +20,9 @@
 // peers that are awake, as if all polled for ever, and polls for at most that part of its time in vain. A rank that only waits
 // earns nothing, and sleeps as above; so does one that must give its core away.
 //
-// What a program repeats. Where the waits that follow its computing are alike, or longer than what it earns covers, a thread sleeps through
-// the first part of the next, and polls when its end is near (wait_prediction.h): so it catches waits that are much longer.
+// What a program repeats. Where the waits that follow its computing are longer than what it has saved covers, a thread sleeps through
+// the first part of the next (wait_prediction.h), and polls when its end is near: so it catches waits that are much longer. No wait is just
+// as long as the last, so half of what is saved is spent before the expected end, and the rest is there for a wait that is longer.
 //
 // Halt polling in hypervisors grows and shrinks one number instead; with short and long waits in turns that number is always that of
 // the other kind.
@@ -100,9 +101,9 @@ class WaitPolicy {
     if (computed < 2 * wakeup_cost_) return;
     began_ = now;
     const WaitPrediction::Expected expected = prediction_.begins(computed);
-    const std::int64_t nap = expected.least - expected.least / kSpread - wakeup_cost_;
-    const bool alike = expected.most - expected.least <= expected.least / 4;
-    if (nap >= std::max(wakeup_cost_, kLeastNap) && (alike || expected.most > budget())) nap_ = nap;
+    if (expected.most <= budget()) return;
+    const std::int64_t nap = expected.least - std::max(expected.least / kSpread + wakeup_cost_, saved_ / 2);
+    if (nap >= std::max(wakeup_cost_, kLeastNap)) nap_ = nap;
   }
   std::int64_t budget_of(int kind) const noexcept { return (wakeup_cost_ << kind) / 16; }
   void spend(std::int64_t spun) noexcept { saved_ = std::max<std::int64_t>(saved_ - (spun - budget_), 0); }

@@ -255,9 +255,17 @@ TEST_P(WaitPolicyTest, LongWaitsThatComeAgainAreSleptThroughAndCaught) {
   program.polled = 0;
   for (int i = 0; i < 100; ++i) {
     ASSERT_TRUE(program.iterate(kComputing, kLong + i % 5 * 10 * kMicrosecond)) << i;
-    EXPECT_GT(program.slept_first, kLong * 3 / 4);
+    EXPECT_GT(program.slept_first, kLong / 2);
   }
-  EXPECT_LT(program.polled / 100, kComputing / 20);
+  EXPECT_LT(program.polled / 100, kComputing / 12);
+}
+
+TEST_P(WaitPolicyTest, AWaitThatIsShorterByHalfOfWhatIsSavedIsCaughtToo) {
+  Iterations program(cost);
+  for (int i = 0; i < 100; ++i) program.iterate(kComputing, kLong);
+  ASSERT_GT(program.slept_first, kLong / 2);
+  EXPECT_TRUE(program.iterate(kComputing, kLong - kComputing / 50));
+  EXPECT_GT(program.slept_first, kLong / 2);
 }
 
 TEST_P(WaitPolicyTest, AShorterWaitStopsPredictionForSomeTime) {
