@@ -25,7 +25,7 @@ bool AreaPool::poll() noexcept {
 
 void AreaPool::arm() noexcept {
   armed_ = true;
-  for (SharedArea* area : watched_) area->announce();
+  for (SharedArea* area : watched_) announce(*area);
 }
 
 bool AreaPool::work_left() noexcept {
@@ -36,14 +36,21 @@ bool AreaPool::work_left() noexcept {
 bool AreaPool::watch(SharedArea& area) noexcept {
   if (armed_) {
     // The driver may sleep without another arm(), or sleeps already: what arm() would do is done here.
-    area.announce();
-    full_fence();  // pairs with the fence in SharedArea::post()
+    announce(area);
+    full_fence();  // pairs with the fences in SharedArea::post(), leave() and publish_end()
     LAPWING_DELAY_POINT("area.watch");
     if (area.outlook() != SharedArea::Outlook::kNotYet) return false;
   }
   watched_.push_back(&area);
   waits_ = true;
   return true;
+}
+
+void AreaPool::announce(SharedArea& area) noexcept {
+  area.announce();
+  if (announced_) return;
+  announced_ = true;
+  store_relaxed(shared_.waiting(own_), std::uint8_t{1});
 }
 
 void AreaPool::unwatch(SharedArea& area) noexcept {
@@ -55,6 +62,9 @@ void AreaPool::end_watch(std::size_t index) noexcept {
   watched_[index] = watched_.back();
   watched_.pop_back();
   waits_ = !watched_.empty();
+  if (waits_ || !announced_) return;
+  announced_ = false;
+  store_relaxed(shared_.waiting(own_), std::uint8_t{0});
 }
 
 void AreaPool::forget(SharedArea& area) noexcept {
@@ -68,22 +78,36 @@ void AreaPool::on_rank_lost(std::uint32_t local, const Status& why) noexcept {
 }
 
 std::uint64_t AreaPool::bytes_for(std::uint32_t local_ranks) const noexcept {
-  static_assert(sizeof(Claims) <= AreaMemory::kPage && kCount == 64);
-  return AreaMemory::kPage + kCount * AreaMemory::stride(local_ranks);
+  static_assert(kCount == 64);  // bits of a word
+  return PoolMemory::size(local_ranks);
 }
 
 void AreaPool::on_open(net::HostMemory& memory) noexcept {
   memory_ = &memory;
+  shared_ = {memory.shared_bytes(), memory.local_ranks()};
+  own_ = memory.own_number();
 }
 
 void AreaPool::on_close() noexcept {
   for (SharedArea* area : opened_) area->leave();
+  publish_end();
   memory_ = nullptr;
+}
+
+// After the last post, which counts on.
+void AreaPool::publish_end() noexcept {
+  store_release(shared_.ended(own_), std::uint8_t{1});
+  shared_.ended_count().fetch_add(1, std::memory_order_release);
+  LAPWING_DELAY_POINT("area.end");
+  full_fence();  // ended before the others' `waiting`; pairs with the fence of arm()
+  for (std::uint32_t local = 0; local < shared_.ranks; ++local) {
+    if (local != own_ && load_relaxed(shared_.waiting(local)) != 0) memory_->notify(local);
+  }
 }
 
 unsigned AreaPool::claim(std::uint64_t key) noexcept {
   if (!open()) return kNone;
-  std::atomic<std::uint64_t>& used = claims().used;
+  std::atomic<std::uint64_t>& used = shared_.claims().used;
   constexpr std::uint64_t kWorldBit = std::uint64_t{1} << kWorld;
   std::uint64_t before = load_relaxed(used);
   for (;;) {
@@ -94,7 +118,7 @@ unsigned AreaPool::claim(std::uint64_t key) noexcept {
     if (!used.compare_exchange_weak(before, before | bit, std::memory_order_acquire, std::memory_order_relaxed))
       continue;
     const auto number = static_cast<unsigned>(__builtin_ctzll(bit));
-    store_release(claims().keys[number], key);  // seen by all that have been told the key
+    store_release(shared_.claims().keys[number], key);  // seen by all that have been told the key
     return number;
   }
 }
@@ -102,14 +126,14 @@ unsigned AreaPool::claim(std::uint64_t key) noexcept {
 unsigned AreaPool::find(std::uint64_t key) noexcept {
   if (!open()) return kNone;
   for (unsigned number = 0; number < kCount; ++number)
-    if (number != kWorld && load_acquire(claims().keys[number]) == key) return number;
+    if (number != kWorld && load_acquire(shared_.claims().keys[number]) == key) return number;
   return kNone;
 }
 
 void AreaPool::give_back(unsigned number) noexcept {
   if (!open()) return;
-  store_relaxed(claims().keys[number], std::uint64_t{0});
-  claims().used.fetch_and(~(std::uint64_t{1} << number), std::memory_order_release);
+  store_relaxed(shared_.claims().keys[number], std::uint64_t{0});
+  shared_.claims().used.fetch_and(~(std::uint64_t{1} << number), std::memory_order_release);
 }
 
 bool AreaPool::all_here(const comm::Group& members) const noexcept {
@@ -124,15 +148,10 @@ std::unique_ptr<SharedArea> AreaPool::open_area(unsigned number, const comm::Gro
   std::vector<std::uint32_t> locals;
   for (int rank = 0; rank < members.size(); ++rank)
     locals.push_back(static_cast<std::uint32_t>(memory_->local_number(members.member(rank))));
-  auto area = std::make_unique<SharedArea>(*this, number, memory_of(number), std::move(locals), members.rank());
+  auto area = std::make_unique<SharedArea>(*this, number, shared_, std::move(locals), members.rank());
   for (const Lost& lost : lost_) area->lose(lost.local, lost.why);
   opened_.push_back(area.get());
   return area;
-}
-
-AreaMemory AreaPool::memory_of(unsigned number) const noexcept {
-  const std::uint64_t ranks = memory_->local_ranks();
-  return {memory_->shared_bytes() + AreaMemory::kPage + number * AreaMemory::stride(ranks), ranks};
 }
 
 }  // namespace lapwing::coll

@@ -1,9 +1,6 @@
 // The shared areas of one host, in memory that its ranks share, and how a rank sleeps that waits for a post (shared_area.h).
 //
-//   0      which areas have a user, one bit each; what each is claimed for, one word per area, 0 for none: together, so that a look
-//          at all of them touches one page
-//   4096   area 0: MPI_COMM_WORLD's
-//   ...    area 63
+// The memory begins with what concerns all areas (pool_memory.h); the areas follow, first MPI_COMM_WORLD's.
 //
 // The same flag dance as for rings (net/shm/shm_transport.h), whose `sleeping` HostMemory::notify() looks at; what the other side looks
 // at is the stamps:
@@ -18,7 +15,10 @@
 // it sees `watching` and `sleeping`. So of ranks that arrive one by one only the last notifies.
 //
 // A member that leaves (SharedArea::leave) publishes that, fences, and notifies all that wait here and sleep, as a root does; and a
-// waiter looks for it where it looks at the stamps.
+// waiter looks for it where it looks at the stamps. A rank that ends (on_close) does the same for all areas at once, also for those
+// that it has not opened: it publishes that it has ended, fences, and notifies the ranks of the host that say that they wait at some
+// area. So a wait ends, and one that begins later fails, whether or not the two ranks have ever exchanged a message, by which the
+// transport would know (on_rank_lost). A process that ends without a word is told of by the transport in any case.
 //
 // While armed, an application thread that passes by may begin to wait: then watch() does at once what arm() would do.
 #pragma once
@@ -27,6 +27,7 @@
 #include <memory>
 #include <vector>
 
+#include "coll/pool_memory.h"
 #include "coll/shared_area.h"
 #include "comm/group.h"
 #include "net/host_memory.h"
@@ -36,7 +37,7 @@ namespace lapwing::coll {
 class AreaPool final : public net::HostMemoryUser {
  public:
   static constexpr unsigned kNone = ~0u;
-  static constexpr unsigned kCount = 64;
+  static constexpr unsigned kCount = PoolMemory::kAreas;
   static constexpr unsigned kWorld = 0;  // MPI_COMM_WORLD has it for ever
 
   // ---- for communicators
@@ -77,20 +78,20 @@ class AreaPool final : public net::HostMemoryUser {
   bool work_left() noexcept override;
 
  private:
-  struct Claims {
-    std::atomic<std::uint64_t> used;  // bit n: area n has a user
-    std::atomic<std::uint64_t> keys[kCount];
-  };
   struct Lost {
     std::uint32_t local;
     Status why;
   };
 
-  Claims& claims() const noexcept { return *reinterpret_cast<Claims*>(memory_->shared_bytes()); }
-  AreaMemory memory_of(unsigned number) const noexcept;
+  // Before this process may sleep while it waits at `area`.
+  void announce(SharedArea& area) noexcept;
   void end_watch(std::size_t index) noexcept;
+  void publish_end() noexcept;
 
   net::HostMemory* memory_ = nullptr;
+  PoolMemory shared_;
+  std::uint32_t own_ = 0;   // this rank's number on the host
+  bool announced_ = false;  // to ranks that end
   std::vector<SharedArea*> opened_;
   std::vector<SharedArea*> watched_;
   std::vector<Lost> lost_;

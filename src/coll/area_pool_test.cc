@@ -19,7 +19,7 @@ struct GroupDrop {
 using GroupRef = std::unique_ptr<comm::Group, GroupDrop>;
 
 struct Rank {
-  explicit Rank(const HostMemoryForTests& memory) : host(memory, {{4}, {7}, {9}}) { pool.on_open(host); }
+  Rank(const HostMemoryForTests& memory, std::uint32_t own) : host(memory, {{4}, {7}, {9}}, own) { pool.on_open(host); }
   HostViewForTests host;
   AreaPool pool;
 };
@@ -38,7 +38,7 @@ class AreaPoolTest : public testing::Test {
   static constexpr std::uint64_t kKey = 100;
 
   void SetUp() override {
-    for (std::uint32_t i = 0; i < kRanks; ++i) ranks_.push_back(std::make_unique<Rank>(memory_));
+    for (std::uint32_t i = 0; i < kRanks; ++i) ranks_.push_back(std::make_unique<Rank>(memory_, i));
   }
   AreaPool& pool(int rank) { return ranks_[static_cast<std::size_t>(rank)]->pool; }
   const std::vector<std::uint32_t>& notified(int rank) { return ranks_[static_cast<std::size_t>(rank)]->host.notified; }
@@ -54,7 +54,7 @@ class AreaPoolTest : public testing::Test {
     for (int rank = 0; rank < static_cast<int>(kRanks); ++rank) made.push_back(open(number, {{4}, {7}, {9}}, rank));
     return made;
   }
-  AreaMemory world() const { return {memory_.base() + AreaMemory::kPage, kRanks}; }
+  AreaMemory world() const { return PoolMemory{memory_.base(), kRanks}.area(AreaPool::kWorld); }
 
   HostMemoryForTests memory_{kRanks};
   std::vector<std::unique_ptr<Rank>> ranks_;
@@ -239,7 +239,7 @@ TEST_F(AreaPoolTest, AMemberThatLeavesSaysSoOnTheArea) {
   areas[0]->post(0, 0, kCall, false);
   EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kAll, 0), SharedArea::Outlook::kNotYet);
   pool(0).arm();
-  pool(1).on_close();
+  areas[1]->leave();
   EXPECT_EQ(notified(1), std::vector<std::uint32_t>{0});
   EXPECT_FALSE(pool(0).work_left()) << "it has posted";
   areas[2]->post(0, 0, kCall, false);
@@ -257,6 +257,44 @@ TEST_F(AreaPoolTest, AMemberThatLeavesSaysSoOnTheArea) {
   EXPECT_EQ(areas[0]->take_rounds(1), 2u);
   EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kAll, 2), SharedArea::Outlook::kNotYet);
   areas[0]->unwatch();
+}
+
+TEST_F(AreaPoolTest, ARankThatEndsIsMissedWhereItHasOpenedNoArea) {
+  const unsigned number = pool(0).claim(kKey);
+  auto waiting = open(number, {{4}, {7}, {9}}, 0);
+  Watcher watcher;
+  waiting->post(0, 0, kCall, false);
+  EXPECT_EQ(waiting->watch(watcher, SharedArea::kAll, 0), SharedArea::Outlook::kNotYet);
+  pool(0).arm();
+  pool(1).on_close();
+  EXPECT_EQ(notified(1), std::vector<std::uint32_t>{0}) << "and not rank 2, which waits for nothing";
+  EXPECT_TRUE(pool(0).work_left());
+  EXPECT_TRUE(pool(0).poll());
+  EXPECT_NE(watcher.why.find("rank 1"), std::string::npos) << watcher.why;
+  pool(2).on_close();
+  EXPECT_TRUE(notified(2).empty()) << "rank 0 waits no more";
+  pool(0).disarm();
+  EXPECT_EQ(waiting->watch(watcher, 2, 0), SharedArea::Outlook::kNever) << "nor is there hope for one that waits later";
+  auto later = open(AreaPool::kWorld, {{4}, {7}, {9}}, 0);
+  EXPECT_EQ(later->watch(watcher, 1, 0), SharedArea::Outlook::kNever) << "nor at an area that is opened later";
+}
+
+TEST_F(AreaPoolTest, ARankThatEndsIsNotMissedAtAreasOfOthers) {
+  auto areas = open(pool(0).claim(kKey), {{4}, {7}}, 0);
+  Watcher watcher;
+  pool(2).on_close();
+  EXPECT_EQ(areas->watch(watcher, 1, 0), SharedArea::Outlook::kNotYet);
+  areas->unwatch();
+}
+
+TEST_F(AreaPoolTest, ARankThatWaitsWhileArmedHearsOfAnEnd) {
+  auto area = open(AreaPool::kWorld, {{4}, {7}, {9}}, 0);
+  Watcher watcher;
+  pool(0).arm();
+  EXPECT_EQ(area->watch(watcher, 1, 0), SharedArea::Outlook::kNotYet);
+  pool(1).on_close();
+  EXPECT_EQ(notified(1), std::vector<std::uint32_t>{0});
+  EXPECT_TRUE(pool(0).poll());
 }
 
 TEST_F(AreaPoolTest, ARankThatOpensLateFindsTheRoundWithWhichTheUseBegan) {

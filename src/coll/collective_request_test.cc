@@ -28,7 +28,7 @@ class Job {
     std::vector<ProcessId> here;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) here.push_back({rank});
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      hosts_.push_back(std::make_unique<HostViewForTests>(*memory_, here));
+      hosts_.push_back(std::make_unique<HostViewForTests>(*memory_, here, rank));
       pools_.push_back(std::make_unique<AreaPool>());
       pools_.back()->on_open(*hosts_.back());
     }

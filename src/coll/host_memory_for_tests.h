@@ -31,14 +31,15 @@ class HostMemoryForTests {
   std::byte* base_;
 };
 
-// One rank's view of it. `processes`: which ones are on the host, by their numbers there.
+// One rank's view of it. `processes`: which ones are on the host, by their numbers there; `own`: that of this rank.
 class HostViewForTests final : public net::HostMemory {
  public:
-  HostViewForTests(const HostMemoryForTests& memory, std::vector<ProcessId> processes)
-      : memory_(memory), processes_(std::move(processes)) {}
+  HostViewForTests(const HostMemoryForTests& memory, std::vector<ProcessId> processes, std::uint32_t own)
+      : memory_(memory), processes_(std::move(processes)), own_(own) {}
 
   std::byte* shared_bytes() noexcept override { return memory_.base(); }
   std::uint32_t local_ranks() const noexcept override { return static_cast<std::uint32_t>(processes_.size()); }
+  std::uint32_t own_number() const noexcept override { return own_; }
   std::int32_t local_number(ProcessId process) const noexcept override {
     for (std::size_t local = 0; local < processes_.size(); ++local)
       if (processes_[local] == process) return static_cast<std::int32_t>(local);
@@ -51,6 +52,7 @@ class HostViewForTests final : public net::HostMemory {
  private:
   const HostMemoryForTests& memory_;
   const std::vector<ProcessId> processes_;
+  const std::uint32_t own_;
 };
 
 }  // namespace lapwing::coll

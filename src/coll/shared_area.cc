@@ -10,15 +10,16 @@
 namespace lapwing::coll {
 
 // The key came in a message, after the members before us had left; so their last word on the rounds is visible.
-SharedArea::SharedArea(AreaPool& pool, unsigned number, const AreaMemory& memory, std::vector<std::uint32_t> members,
+SharedArea::SharedArea(AreaPool& pool, unsigned number, const PoolMemory& memory, std::vector<std::uint32_t> members,
                        int rank) noexcept
     : pool_(pool),
-      memory_(memory),
+      host_(memory),
+      memory_(memory.area(number)),
       number_(number),
       members_(std::move(members)),
       rank_(rank),
       size_(static_cast<int>(members_.size())),
-      next_round_(load_acquire(memory.header().first_round)),
+      next_round_(load_acquire(memory_.header().first_round)),
       complete_(next_round_) {}
 
 SharedArea::~SharedArea() {
@@ -119,13 +120,17 @@ std::vector<int> SharedArea::missing(const Watcher& watcher) const {
   return ranks;
 }
 
-// A rank that has gone and has not posted the watched round, or kNone. What it posted before it went is visible with the word that
-// it has gone: load_acquire() pairs with the count in leave(); a goodbye comes after the posts as well.
+// What it posted before it went is visible then: the goodbye of which the transport tells comes after the posts as well.
+bool SharedArea::has_gone(int rank) const noexcept {
+  const auto member = static_cast<std::uint64_t>(rank);
+  return (some_left() && load_acquire(memory_.gone(member)) != 0) ||
+         (some_ended() && load_acquire(host_.ended(members_[member])) != 0) || why_lost(rank) != nullptr;
+}
+
+// A rank that has gone and has not posted the watched round, or kNone.
 int SharedArea::deserter() const noexcept {
-  const bool some_left = load_acquire(memory_.header().left) != 0;
   for (int rank = 0; rank < size_; ++rank) {
-    const bool left = some_left && load_acquire(memory_.gone(static_cast<std::uint64_t>(rank))) != 0;
-    if ((left || why_lost(rank) != nullptr) && !posted(rank, watched_round_)) return rank;
+    if (has_gone(rank) && !posted(rank, watched_round_)) return rank;
   }
   return kNone;
 }

@@ -21,7 +21,8 @@
 // stamp of the round that it has posted itself compares: that line is at hand, so it costs next to nothing. The last rank to post
 // with Wakes::kAll sees the posts of all, so that no difference in such a round stays unseen.
 //
-// A member that leaves says so on the area. What it has posted still counts; a wait for what it has not posted ends with an error.
+// A member that leaves says so on the area, and a rank that ends, for all areas of its host (pool_memory.h). What it has posted still
+// counts; a wait for what it has not posted ends with an error.
 //
 // What waits is a Watcher. How it sleeps, and what wakes it, is told in area_pool.h. An area is made, used and destroyed with
 // the endpoint's lock held.
@@ -36,6 +37,7 @@
 #include "base/memory_order.h"
 #include "base/status.h"
 #include "coll/area_memory.h"
+#include "coll/pool_memory.h"
 
 namespace lapwing::coll {
 
@@ -75,7 +77,7 @@ class SharedArea {
   };
 
   // `members`: their numbers on the host, in the order of ranks.
-  SharedArea(AreaPool& pool, unsigned number, const AreaMemory& memory, std::vector<std::uint32_t> members,
+  SharedArea(AreaPool& pool, unsigned number, const PoolMemory& memory, std::vector<std::uint32_t> members,
              int rank) noexcept;
   ~SharedArea();
   SharedArea(const SharedArea&) = delete;
@@ -95,7 +97,8 @@ class SharedArea {
 
   // The round that all must have posted before this rank may post `bytes` in `round`.
   static std::uint64_t needed_before(std::uint64_t round, std::uint64_t bytes) noexcept {
-    return round + 1 - AreaMemory::rounds_kept(bytes);  // below zero, which is very large, in the first rounds: see all_posted()
+    return round + 1 -
+           AreaMemory::rounds_kept(bytes);  // below zero, which is very large, in the first rounds: see all_posted()
   }
   bool may_post(std::uint64_t round, std::uint64_t bytes) noexcept { return all_posted(needed_before(round, bytes)); }
   // Where the bytes go, before post().
@@ -143,7 +146,7 @@ class SharedArea {
 
   Outlook outlook() noexcept {
     if (ready()) return Outlook::kThere;
-    if (load_acquire(memory_.header().left) == 0 && lost_.empty()) return Outlook::kNotYet;  // the usual case
+    if (!some_left() && !some_ended() && lost_.empty()) return Outlook::kNotYet;  // the usual case
     return deserter() == kNone ? Outlook::kNotYet : Outlook::kNever;
   }
   // Before this process may sleep. A full_fence() follows, and then outlook().
@@ -175,11 +178,16 @@ class SharedArea {
   }
   bool scan(std::uint64_t round) noexcept;
   void wake_watching() noexcept;
+  // Pairs with what leave() and AreaPool::publish_end() count.
+  bool some_left() const noexcept { return load_acquire(memory_.header().left) != 0; }
+  bool some_ended() const noexcept { return load_acquire(host_.ended_count()) != 0; }
+  bool has_gone(int rank) const noexcept;
   int deserter() const noexcept;
   const Status* why_lost(int rank) const noexcept;
 
   AreaPool& pool_;
-  AreaMemory memory_;
+  const PoolMemory host_;
+  const AreaMemory memory_;
   const unsigned number_;
   const std::vector<std::uint32_t> members_;
   const int rank_;

@@ -19,6 +19,8 @@ class HostMemory {
   virtual std::byte* shared_bytes() noexcept = 0;
   // The ranks of this host.
   virtual std::uint32_t local_ranks() const noexcept = 0;
+  // The number of this one among them.
+  virtual std::uint32_t own_number() const noexcept = 0;
   // A process's number among them, or -1: it is on another host.
   virtual std::int32_t local_number(ProcessId process) const noexcept = 0;
   // Wakes the rank with this number should it sleep. After a store to the memory and a full_fence().

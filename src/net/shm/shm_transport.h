@@ -145,6 +145,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   // ---- HostMemory: shm_transport.cc
   std::byte* shared_bytes() noexcept override { return segment_.user_bytes(); }
   std::uint32_t local_ranks() const noexcept override { return segment_.layout().local_ranks; }
+  std::uint32_t own_number() const noexcept override { return my_local_; }
   std::int32_t local_number(PeerId process) const noexcept override {
     return process.index < local_of_.size() ? local_of_[process.index] : -1;
   }

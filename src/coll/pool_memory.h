@@ -1,0 +1,56 @@
+// What lies before the areas, in the first pages of their memory (area_pool.h). All of it is zero at first.
+//
+//   0      which areas have a user, one bit each; what each is claimed for, one word per area, 0 for none: together, so that a look
+//          at all of them touches one page
+//   640    how many ranks of the host have ended
+//   768    ended, waiting    one byte per rank of the host each
+//
+// A rank that ends says so here for all areas: it may never have opened one at which others wait for it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "coll/area_memory.h"
+
+namespace lapwing::coll {
+
+struct PoolMemory {
+  static constexpr unsigned kAreas = 64;
+  struct Claims {
+    std::atomic<std::uint64_t> used;  // bit n: area n has a user
+    std::atomic<std::uint64_t> keys[kAreas];
+  };
+
+  std::byte* base = nullptr;
+  std::uint64_t ranks = 0;  // of the host
+
+  Claims& claims() const noexcept { return *reinterpret_cast<Claims*>(base); }
+  std::atomic<std::uint32_t>& ended_count() const noexcept {
+    return *reinterpret_cast<std::atomic<std::uint32_t>*>(base + kCountOffset);
+  }
+  std::atomic<std::uint8_t>& ended(std::uint64_t local) const noexcept { return bytes()[local]; }
+  // Whether a rank may sleep until another one posts, in any area.
+  std::atomic<std::uint8_t>& waiting(std::uint64_t local) const noexcept { return bytes()[ranks + local]; }
+
+  AreaMemory area(unsigned number) const noexcept {
+    return {base + areas_offset(ranks) + number * AreaMemory::stride(ranks), ranks};
+  }
+
+  static constexpr std::uint64_t kCountOffset = (sizeof(Claims) + 127) / 128 * 128, kBytesOffset = kCountOffset + 128;
+  static constexpr std::uint64_t areas_offset(std::uint64_t ranks) noexcept {
+    return (kBytesOffset + 2 * ranks + AreaMemory::kPage - 1) / AreaMemory::kPage * AreaMemory::kPage;
+  }
+  static constexpr std::uint64_t size(std::uint64_t ranks) noexcept {
+    return areas_offset(ranks) + kAreas * AreaMemory::stride(ranks);
+  }
+
+ private:
+  std::atomic<std::uint8_t>* bytes() const noexcept {
+    return reinterpret_cast<std::atomic<std::uint8_t>*>(base + kBytesOffset);
+  }
+};
+static_assert(PoolMemory::kCountOffset == 640);
+
+}  // namespace lapwing::coll
