@@ -18,6 +18,8 @@ namespace lapwing::coll {
 struct AreaSlot {
   static constexpr std::uint64_t kBytes = 112;
   static constexpr unsigned kLengthBits = 17;
+  // Instead of a length: what is not posted comes as a message.
+  static constexpr std::uint64_t kByMessage = (1u << kLengthBits) - 1;
   alignas(128) std::atomic<std::uint64_t> stamp;
   std::uint64_t what;
   std::byte data[kBytes];
@@ -43,7 +45,7 @@ struct AreaHeader {
 // Where the parts of one area lie. Pages that no rank has touched cost nothing.
 struct AreaMemory {
   static constexpr std::uint64_t kPieceBytes = 16 * 1024, kBufferBytes = 64 * 1024, kPage = 4096;
-  static_assert(kBufferBytes >> AreaSlot::kLengthBits == 0);
+  static_assert(kBufferBytes < AreaSlot::kByMessage);
   static constexpr unsigned kSlotRounds = 16, kPieceRounds = 8, kBufferRounds = 2;
   // For how many rounds a post of so many bytes is kept.
   static constexpr unsigned rounds_kept(std::uint64_t bytes) noexcept {

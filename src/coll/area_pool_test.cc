@@ -335,7 +335,7 @@ TEST_F(AreaPoolTest, APostThatBelongsToSomethingElseIsSeen) {
 TEST_F(AreaPoolTest, ALengthBeyondTheAreaIsCutToIt) {
   auto areas = open(AreaPool::kWorld);
   areas[1]->post(0, 0, kCall, false);
-  store_relaxed(world().slot(1, 0).stamp, AreaSlot::stamp_of(0, (1u << AreaSlot::kLengthBits) - 1));
+  store_relaxed(world().slot(1, 0).stamp, AreaSlot::stamp_of(0, AreaSlot::kByMessage - 1));
   EXPECT_EQ(areas[0]->read(1, 0).bytes, SharedArea::kMostBytes);
   EXPECT_EQ(areas[0]->read(1, 0).data, world().buffer(1, 0));
 }

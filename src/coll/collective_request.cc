@@ -18,8 +18,17 @@ namespace {
 
 // Steps that neither wait for others nor let them go on.
 bool is_local(Step::Kind kind) noexcept {
-  return kind == Step::Kind::kReduce || kind == Step::Kind::kCopy || kind == Step::Kind::kTake ||
-         kind == Step::Kind::kFold;
+  return kind == Step::Kind::kReduce || kind == Step::Kind::kCopy || kind == Step::Kind::kFold;
+}
+
+bool is_part(TakeStep::What what) noexcept {
+  return what == TakeStep::What::kPart || what == TakeStep::What::kPartByMessage;
+}
+bool is_announced(const PostStep& step) noexcept {
+  return step.parts == nullptr && step.source.bytes() > step.longest;
+}
+bool expects_message(TakeStep::What what) noexcept {
+  return what == TakeStep::What::kWholeByMessage || what == TakeStep::What::kPartByMessage;
 }
 
 // Into and out of memory that another core has just read or written.
@@ -153,8 +162,7 @@ void CollectiveRequest::begin(StepId id) noexcept {
     case Step::Kind::kAwait:
       return begin_await(id);
     case Step::Kind::kTake:
-      take(step.as<TakeStep>());
-      return step_done(id);
+      return begin_take(id);
     case Step::Kind::kFold:
       fold(step.as<FoldStep>());
       return step_done(id);
@@ -181,16 +189,18 @@ void CollectiveRequest::begin_send(StepId id) noexcept {
 }
 
 void CollectiveRequest::begin_receive(StepId id) noexcept {
-  const auto& step = schedule_.steps()[id].as<ReceiveStep>();
-  Receiving& receiving = *receivings_[slot_[id]];
+  start(*receivings_[slot_[id]], id, schedule_.steps()[id].as<ReceiveStep>());
+}
+
+void CollectiveRequest::start(Receiving& receiving, StepId id, const MessageStep& message) noexcept {
   p2p::ReceiveArguments arguments;
-  arguments.buffer = step.data.address;
-  arguments.count = step.data.count;
-  arguments.type = step.data.type;
-  arguments.source = step.peer;
-  arguments.tag = message_tag(tag_, step.lane);
+  arguments.buffer = message.data.address;
+  arguments.count = message.data.count;
+  arguments.type = message.data.type;
+  arguments.source = message.peer;
+  arguments.tag = message_tag(tag_, message.lane);
   arguments.communicator = communicator_;
-  arguments.plane = step.plane;
+  arguments.plane = message.plane;
   receiving.set_arguments(arguments);
   receiving.step = id;
   receiving.under_way = true;
@@ -226,7 +236,8 @@ void CollectiveRequest::UserReduction::run(engine::Tasklet& tasklet) noexcept {
 // Nothing once something is wrong.
 std::uint64_t CollectiveRequest::posted_bytes(const PostStep& step) const noexcept {
   if (!complaint_.ok()) return 0;
-  return step.parts != nullptr ? bytes_with_table(*step.parts) : step.source.bytes();
+  if (step.parts != nullptr) return bytes_with_table(*step.parts, step.longest);
+  return is_announced(step) ? 0 : step.source.bytes();
 }
 
 void CollectiveRequest::begin_post(StepId id) noexcept {
@@ -236,10 +247,10 @@ void CollectiveRequest::begin_post(StepId id) noexcept {
   if (!area_->may_post(round, bytes) && wait_for(id, SharedArea::kAll, SharedArea::needed_before(round, bytes))) return;
   if (!failure_.ok()) return step_done(id);
   if (bytes != 0 && step.parts != nullptr)
-    write_parts(*step.parts, area_->destination(round, bytes), copy_in);
+    write_parts(*step.parts, step.longest, area_->destination(round, bytes), copy_in);
   else if (bytes != 0)
     copy_in(step.source, area_->destination(round, bytes));
-  area_->post(round, bytes, description_, step.wakes_each);
+  area_->post(round, is_announced(step) ? SharedArea::kByMessage : bytes, description_, step.wakes_each);
   compare_posts();
   step_done(id);
 }
@@ -298,26 +309,64 @@ void CollectiveRequest::copy(const CopyStep& step) noexcept {
 template <typename Reading>
 CollectiveRequest::Operand CollectiveRequest::operand(const Reading& step, int rank) const noexcept {
   const SharedArea::Posted posted = area_->read(rank, first_round_ + step.round);
-  if (posted.bytes <= step.offset) return {posted.data, 0, posted.bytes};
-  return {posted.data + step.offset, std::min(posted.bytes - step.offset, step.target.bytes()), posted.bytes};
+  if (posted.bytes <= step.offset) return {posted.data, 0, posted.bytes, posted.by_message};
+  return {posted.data + step.offset, std::min(posted.bytes - step.offset, step.target.bytes()), posted.bytes, false};
 }
 
 CollectiveRequest::Operand CollectiveRequest::own_part(const TakeStep& step) const noexcept {
   const SharedArea::Posted posted = area_->read(step.rank, first_round_ + step.round);
   const PartPlace part = find_part(posted.data, posted.bytes, static_cast<std::uint64_t>(area_->size()),
                                    static_cast<std::uint64_t>(area_->rank()));
-  return {posted.data + part.offset, std::min(part.bytes, step.target.bytes()), part.bytes};
+  return {posted.data + part.offset, std::min(part.bytes, step.target.bytes()), part.bytes, part.by_message};
 }
 
-void CollectiveRequest::take(const TakeStep& step) noexcept {
-  const bool part = step.what == TakeStep::What::kPart;
-  const Operand from = part ? own_part(step) : operand(step, step.rank);
-  if (step.what != TakeStep::What::kRun && from.posted > step.target.bytes() && complaint_.ok())
-    complaint_ = Status::error(
-        MPI_ERR_TRUNCATE, "%s, while it received from rank %d: that one gave %llu bytes, but %llu are expected here",
-        name_, step.rank, static_cast<unsigned long long>(from.posted),
-        static_cast<unsigned long long>(step.target.bytes()));
+CollectiveRequest::Operand CollectiveRequest::operand(const TakeStep& step) const noexcept {
+  return is_part(step.what) ? own_part(step) : operand(step, step.rank);
+}
+
+// Also when something is wrong: a message that is under way must meet its receiver, and one that will not come is not waited for.
+void CollectiveRequest::begin_take(StepId id) noexcept {
+  const auto& step = schedule_.steps()[id].as<TakeStep>();
+  const Operand from = operand(step);
+  const bool expected = expects_message(step.what);
+  if (from.by_message && !expected) [[unlikely]]
+    return receive_instead(id);
+  if (expected && !from.by_message) [[unlikely]]
+    receive_nothing(step, from.posted);
+  if (!expected && complaint_.ok()) take(step, from);
+  step_done(id);
+}
+
+void CollectiveRequest::take(const TakeStep& step, const Operand& from) noexcept {
+  if (step.what != TakeStep::What::kRun && from.posted > step.target.bytes()) complain_of_length(step, from.posted);
   copy_out(from.data, from.bytes, step.target);
+}
+
+void CollectiveRequest::complain_of_length(const TakeStep& step, std::uint64_t posted) noexcept {
+  const std::uint64_t expected = step.target.bytes();
+  if (!complaint_.ok()) return;
+  complaint_ =
+      Status::error(posted > expected ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
+                    "%s, while it received from rank %d: that one gave %llu bytes, but %llu are expected here", name_,
+                    step.rank, static_cast<unsigned long long>(posted), static_cast<unsigned long long>(expected));
+}
+
+// The message is too long for this rank, as the receive will say; and its sender can go on.
+void CollectiveRequest::receive_instead(StepId id) noexcept {
+  const auto& step = schedule_.steps()[id].as<TakeStep>();
+  slot_[id] = static_cast<std::uint32_t>(receivings_.size());
+  receivings_.push_back(std::make_unique<Receiving>());
+  receivings_.back()->owner = this;
+  start(*receivings_.back(), id, {step.target, comm::Plane::kCollective, step.rank, 0});
+}
+
+void CollectiveRequest::receive_nothing(const TakeStep& step, std::uint64_t posted) noexcept {
+  complain_of_length(step, posted);
+  for (auto& receiving : receivings_) {
+    const bool waits = receiving->under_way && !receiving->done();
+    if (waits && partner_of(schedule_.steps()[receiving->step]).rank == step.rank)
+      services_.messenger.cancel(*receiving);
+  }
 }
 
 // x0 op (x1 op (... op xlast)): in the order of ranks. For predefined operations on types without gaps.
@@ -351,7 +400,7 @@ void CollectiveRequest::compare(Receiving& receiving) noexcept {
   if (theirs == description_ || theirs == 0) [[likely]]
     return;
   if (!failure_.ok()) return;
-  const int peer = schedule_.steps()[receiving.step].as<ReceiveStep>().peer;
+  const int peer = partner_of(schedule_.steps()[receiving.step]).rank;
   failure_ = mismatch(*communicator_, {communicator_->rank(), description_}, {peer, theirs});
   abandon_messages();
 }
@@ -371,10 +420,15 @@ void CollectiveRequest::fail(StepId id, const Status& why) noexcept {
   if (!failure_.ok()) return;  // the first failure is the cause; what follows is our own cancelling
   const Step& failed = schedule_.steps()[id];
   const bool sending = failed.is<SendStep>();
-  const MessageStep& step = message_of(failed);
-  failure_ = Status::error(
-      why.error_class(), "%s, while it %s rank %d%s: %s", name_, sending ? "sent to" : "received from", step.peer,
-      communicator_->is_inter() && step.plane == comm::Plane::kCollective ? " of the remote group" : "", why.text());
+  const Partner peer = partner_of(failed);
+  Status failure = Status::error(
+      why.error_class(), "%s, while it %s rank %d%s: %s", name_, sending ? "sent to" : "received from", peer.rank,
+      communicator_->is_inter() && peer.plane == comm::Plane::kCollective ? " of the remote group" : "", why.text());
+  if (failed.is<TakeStep>()) {  // as where the area tells of another length
+    if (complaint_.ok()) complaint_ = std::move(failure);
+    return;
+  }
+  failure_ = std::move(failure);
   abandon_messages();
 }
 

@@ -98,23 +98,31 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   void begin(StepId step) noexcept;
   void begin_send(StepId step) noexcept;
   void begin_receive(StepId step) noexcept;
+  void start(Receiving& receiving, StepId step, const MessageStep& message) noexcept;
   void begin_reduction(StepId step) noexcept;
   // On the area; when the step must wait, on_posted() goes on with it.
   void begin_post(StepId step) noexcept;
   void begin_await(StepId step) noexcept;
   std::uint64_t posted_bytes(const PostStep& step) const noexcept;
   void copy(const CopyStep& step) noexcept;
-  void take(const TakeStep& step) noexcept;
+  void begin_take(StepId step) noexcept;
+  // What the two ranks of a block do where they take it for one of another length, so that one posts and the other does not.
+  void receive_instead(StepId step) noexcept;
+  void receive_nothing(const TakeStep& step, std::uint64_t posted) noexcept;
+  void complain_of_length(const TakeStep& step, std::uint64_t posted) noexcept;
   void fold(const FoldStep& step) noexcept;
   // Of the bytes that a step wants, those that the rank has posted.
   struct Operand {
     const std::byte* data;
     std::uint64_t bytes;
     std::uint64_t posted;  // in all
+    bool by_message;       // nothing is posted: it comes as a message
   };
+  void take(const TakeStep& step, const Operand& from) noexcept;
   template <typename Reading>
   Operand operand(const Reading& step, int rank) const noexcept;
   Operand own_part(const TakeStep& step) const noexcept;
+  Operand operand(const TakeStep& step) const noexcept;
   bool wait_for(StepId step, int rank, std::uint64_t round) noexcept;
   void stop_waiting(const Status& why) noexcept;
   void compare_posts() noexcept;

@@ -41,6 +41,7 @@ void CollectiveRequest::describe(wire::HangItem& item) const {
     describe_messages(item);
   } else if (first == this) {
     describe_area(item);
+    describe_messages(item);
   } else if (first != nullptr) {
     item.state = std::string("its turn comes after an earlier ") + first->name_;
     first->describe_area(item);
@@ -54,8 +55,8 @@ void CollectiveRequest::describe_area(wire::HangItem& item) const {
 
 void CollectiveRequest::describe_messages(wire::HangItem& item) const {
   const auto await_peer_of = [&](StepId id) {
-    const MessageStep& step = message_of(schedule_.steps()[id]);
-    item.awaited.push_back(static_cast<int>(communicator_->peers(step.plane).member(step.peer).index));
+    const Partner peer = partner_of(schedule_.steps()[id]);
+    item.awaited.push_back(static_cast<int>(communicator_->peers(peer.plane).member(peer.rank).index));
   };
   for (const auto& receiving : receivings_)
     if (receiving->under_way && !receiving->done()) await_peer_of(receiving->step);

@@ -6,6 +6,11 @@
 #include "base/internal_error.h"
 
 namespace lapwing::coll {
+namespace {
+
+constexpr std::uint64_t kAnyLength = ~std::uint64_t{0};
+
+}  // namespace
 
 void Schedule::set_team(comm::Plane plane, int rank, int size) noexcept {
   plane_ = plane;
@@ -85,15 +90,22 @@ StepId Schedule::post(const Block& source, std::uint32_t round, After after, Wak
   keep(source.type);
   round += first_round_;
   rounds_ = round + 1;
-  return add(PostStep{source, nullptr, round, wakes == Wakes::kEach}, after);
+  return add(PostStep{source, nullptr, round, wakes == Wakes::kEach, kAnyLength}, after);
 }
 
-StepId Schedule::post_parts(Blocks parts, std::uint32_t round, After after, Wakes wakes) {
+StepId Schedule::post_or_announce(const Block& source, std::uint32_t round, std::uint64_t longest) {
+  keep(source.type);
+  round += first_round_;
+  rounds_ = round + 1;
+  return add(PostStep{source, nullptr, round, false, longest}, {});
+}
+
+StepId Schedule::post_parts(Blocks parts, std::uint32_t round, std::uint64_t longest, Wakes wakes) {
   for (const Block& part : parts) keep(part.type);
   parts_.push_back(std::make_unique<const Blocks>(std::move(parts)));
   round += first_round_;
   rounds_ = round + 1;
-  return add(PostStep{Block{}, parts_.back().get(), round, wakes == Wakes::kEach}, after);
+  return add(PostStep{Block{}, parts_.back().get(), round, wakes == Wakes::kEach, longest}, {});
 }
 
 StepId Schedule::await(int rank, std::uint32_t round, After after) {
@@ -116,6 +128,11 @@ StepId Schedule::take_part(int rank, std::uint32_t round, const Block& target, A
   if (target.bytes() == 0) return join(after);
   keep(target.type);
   return add(TakeStep{first_round_ + round, rank, 0, target, TakeStep::What::kPart}, after);
+}
+
+StepId Schedule::take_announcement(int rank, std::uint32_t round, const Block& target, bool part, After after) {
+  const TakeStep::What what = part ? TakeStep::What::kPartByMessage : TakeStep::What::kWholeByMessage;
+  return add(TakeStep{first_round_ + round, rank, 0, target, what}, after);
 }
 
 StepId Schedule::fold(int last_rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after) {

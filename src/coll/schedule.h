@@ -73,14 +73,18 @@ class Schedule {
   // On an area. All ranks post in every round, the rounds one after the other.
   enum class Wakes { kAll, kEach };  // whether others wait for the posts of all, or a rank for this one
   StepId post(const Block& source, std::uint32_t round, After after = {}, Wakes wakes = Wakes::kAll);
-  // One part for each rank, which may be empty.
-  StepId post_parts(Blocks parts, std::uint32_t round, After after = {}, Wakes wakes = Wakes::kAll);
+  // The same; if the source is longer than `longest`, the post says that it comes as a message.
+  StepId post_or_announce(const Block& source, std::uint32_t round, std::uint64_t longest);
+  // One part for each rank, which may be empty; those longer than `longest` are announced.
+  StepId post_parts(Blocks parts, std::uint32_t round, std::uint64_t longest, Wakes wakes = Wakes::kAll);
   StepId await(int rank, std::uint32_t round, After after);
   StepId take(int rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after);
   // All that the rank posted: more than the target takes is an error.
   StepId take_whole(int rank, std::uint32_t round, const Block& target, After after);
   // The part of this rank.
   StepId take_part(int rank, std::uint32_t round, const Block& target, After after);
+  // Nothing: all of it, or this rank's part, is announced, and received by a step of its own.
+  StepId take_announcement(int rank, std::uint32_t round, const Block& target, bool part, After after);
   StepId fold(int last_rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after);
   // Done when all of `steps` are.
   StepId join(After steps);

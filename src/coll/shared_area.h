@@ -47,6 +47,7 @@ class SharedArea {
  public:
   static constexpr int kAll = -1, kNone = -1;
   static constexpr std::uint64_t kMostBytes = AreaMemory::kBufferBytes;
+  static constexpr std::uint64_t kByMessage = AreaSlot::kByMessage;
 
   // What a wait has to hope for.
   enum class Outlook {
@@ -58,6 +59,7 @@ class SharedArea {
   struct Posted {
     const std::byte* data;
     std::uint64_t bytes;
+    bool by_message;  // it comes as a message instead; of this call, as far as the ranks agree on it
   };
   // A rank whose post belongs to something else than ours in the same round; kNone: no such rank has been seen.
   struct Difference {
@@ -103,7 +105,8 @@ class SharedArea {
   bool may_post(std::uint64_t round, std::uint64_t bytes) noexcept { return all_posted(needed_before(round, bytes)); }
   // Where the bytes go, before post().
   std::byte* destination(std::uint64_t round, std::uint64_t bytes) noexcept { return data(rank_, round, bytes); }
-  // `what` it belongs to. `wakes_each`: a rank may wait for this post alone, not for those of all.
+  // `what` it belongs to. `wakes_each`: a rank may wait for this post alone, not for those of all. kByMessage instead of a length: a
+  // message takes the place of the bytes.
   void post(std::uint64_t round, std::uint64_t bytes, std::uint64_t what, bool wakes_each) noexcept;
   // The first difference that was seen since the last call.
   Difference take_difference() noexcept { return std::exchange(difference_, {}); }
@@ -125,8 +128,11 @@ class SharedArea {
   // one by then, and lead beyond the slot.
   Posted read(int rank, std::uint64_t round) const noexcept {
     const AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank), round);
-    const std::uint64_t bytes = std::min(AreaSlot::length(load_relaxed(slot.stamp)), kMostBytes);
-    return {data(rank, round, bytes), bytes};
+    const std::uint64_t length = AreaSlot::length(load_relaxed(slot.stamp));
+    if (length == kByMessage) [[unlikely]]
+      return {slot.data, 0, slot.what == my_what_};
+    const std::uint64_t bytes = std::min(length, kMostBytes);
+    return {data(rank, round, bytes), bytes, false};
   }
 
   // ---- waiting: one watcher at a time

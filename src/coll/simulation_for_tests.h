@@ -183,6 +183,7 @@ class Simulation {
   struct Buffer {
     std::uint64_t round = ~std::uint64_t{0};
     std::vector<std::byte> bytes;
+    bool by_message = false;
   };
 
   bool all_posted(std::uint64_t round) const {
@@ -210,16 +211,18 @@ class Simulation {
     EXPECT_LE(bytes_of(made), SharedArea::kMostBytes);
     posted_[action.rank] = round + 1;
     Buffer& buffer = buffer_of(action.rank, round, bytes_of(made));
-    buffer = {round, made.parts != nullptr ? pack(*made.parts) : pack(made.source)};
+    const Block source = is_announced(made) ? bytes_block(nullptr, 0) : made.source;
+    buffer = {round, made.parts != nullptr ? pack(*made.parts, made.longest) : pack(source), is_announced(made)};
   }
+  static bool is_announced(const PostStep& step) { return step.parts == nullptr && step.source.bytes() > step.longest; }
   static std::uint64_t bytes_of(const PostStep& step) {
-    return step.parts != nullptr ? bytes_with_table(*step.parts) : step.source.bytes();
+    if (step.parts != nullptr) return bytes_with_table(*step.parts, step.longest);
+    return is_announced(step) ? 0 : step.source.bytes();
   }
-  static std::vector<std::byte> pack(const Blocks& parts) {
-    std::vector<std::byte> packed(bytes_with_table(parts));
-    write_parts(parts, packed.data(), [](const Block& part, std::byte* to) {
-      datatype::pack(part.address, part.count, *part.type, to);
-    });
+  static std::vector<std::byte> pack(const Blocks& parts, std::uint64_t longest) {
+    std::vector<std::byte> packed(bytes_with_table(parts, longest));
+    write_parts(parts, longest, packed.data(),
+                [](const Block& part, std::byte* to) { datatype::pack(part.address, part.count, *part.type, to); });
     return packed;
   }
   Buffer& buffer_of(std::size_t rank, std::uint64_t round, std::uint64_t bytes) {
@@ -304,7 +307,22 @@ class Simulation {
     datatype::copy(made.source.address, made.source.count, *made.source.type, made.target.address, made.target.count,
                    *made.target.type);
   }
+  // Whether what `made` wants is announced as a message.
+  bool announced(std::size_t rank, const TakeStep& made) {
+    for (const std::vector<Buffer>& such : buffers_[static_cast<std::size_t>(made.rank)]) {
+      for (const Buffer& buffer : such) {
+        if (buffer.round != first_round_ + made.round) continue;
+        if (made.what == TakeStep::What::kWholeByMessage) return buffer.by_message;
+        return find_part(buffer.bytes.data(), buffer.bytes.size(), schedules_.size(), rank).by_message;
+      }
+    }
+    return false;
+  }
   void take(std::size_t rank, const TakeStep& made) {
+    if (made.what == TakeStep::What::kWholeByMessage || made.what == TakeStep::What::kPartByMessage) {
+      EXPECT_TRUE(announced(rank, made)) << "rank " << made.rank << " has posted what is to come as a message";
+      return;
+    }
     const bool part = made.what == TakeStep::What::kPart;
     const std::vector<std::byte> bytes = part ? part_of(rank, made) : posted(made, static_cast<std::size_t>(made.rank));
     datatype::unpack(bytes.data(), made.target.address, made.target.count, *made.target.type);
@@ -347,9 +365,9 @@ class Simulation {
   std::vector<Rank> ranks_;
   std::vector<Action> actions_;
   std::map<ChannelKey, Channel> channels_;
-  std::vector<Action> blocked_;  // on a post
+  std::vector<Action> blocked_;                              // on a post
   std::vector<std::array<std::vector<Buffer>, 3>> buffers_;  // by rank, and by how long they are kept
-  std::vector<std::uint64_t> posted_;  // by rank: rounds
+  std::vector<std::uint64_t> posted_;                        // by rank: rounds
   std::uint64_t first_round_ = 0;
   std::size_t done_ = 0;
 };

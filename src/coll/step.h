@@ -39,7 +39,8 @@ struct PostStep {
   Block source;
   const Blocks* parts;  // not null: one for each rank, behind a table (area_parts.h), instead of the source
   std::uint32_t round;
-  bool wakes_each;  // another rank waits for this post alone
+  bool wakes_each;        // another rank waits for this post alone
+  std::uint64_t longest;  // what is longer goes as a message, and the post only says so
 };
 // Until `rank`, or all, have posted.
 struct AwaitStep {
@@ -47,9 +48,10 @@ struct AwaitStep {
   std::uint32_t round;
   std::int32_t rank;
 };
-// A run of bytes of what `rank` posted: as many as the target has, or all, or our part; then more is an error.
+// A run of bytes of what `rank` posted: as many as the target has, or all, or our part; then more is an error. Or nothing: all, or our
+// part, comes as a message, for which there is a step of its own; that the rank has posted it is an error.
 struct TakeStep {
-  enum class What : std::uint8_t { kRun, kWhole, kPart };
+  enum class What : std::uint8_t { kRun, kWhole, kPart, kWholeByMessage, kPartByMessage };
   std::uint32_t round;
   std::int32_t rank;
   std::uint64_t offset;
@@ -90,6 +92,16 @@ struct Step {
 inline const MessageStep& message_of(const Step& step) noexcept {
   if (step.is<SendStep>()) return step.as<SendStep>();
   return step.as<ReceiveStep>();
+}
+
+// The rank with which a step exchanges a message: a take does, where its rank sends what it should have posted.
+struct Partner {
+  comm::Plane plane;
+  std::int32_t rank;
+};
+inline Partner partner_of(const Step& step) noexcept {
+  if (step.is<TakeStep>()) return {comm::Plane::kCollective, step.as<TakeStep>().rank};
+  return {message_of(step).plane, message_of(step).peer};
 }
 
 template <Step::Kind kind, typename T>

@@ -5,7 +5,7 @@
 enum { kInts = 100, kMany = 262144 };
 
 static int rank, size;
-static int in[kInts * 16], out[kInts * 16], many[kMany];
+static int in[kInts * 16], out[kInts * 16], many[kMany + 16], got_many[kMany + 16];
 
 typedef int (*Call)(MPI_Comm comm);
 typedef struct {
@@ -128,6 +128,48 @@ static void try_case(const Case* c) {
   OK(MPI_Comm_free(&comm));
 }
 
+/* Blocks of which the two ranks have other lengths, one short and one long: those go other ways where ranks share memory. The rank that
+ * receives is told, and its sender goes on. */
+static int gatherv(int sent, int expected, MPI_Comm c) {
+  int counts[16], places[16];
+  for (int i = 0; i < size; ++i) counts[i] = i == 1 ? expected : 1, places[i] = i < 2 ? i : kMany + i;
+  return MPI_Gatherv(many, rank == 1 ? sent : 1, MPI_INT, got_many, counts, places, MPI_INT, 0, c);
+}
+static int scatterv(int sent, int expected, MPI_Comm c) {
+  int counts[16], places[16];
+  for (int i = 0; i < size; ++i) counts[i] = i == 1 ? sent : 1, places[i] = i;
+  return MPI_Scatterv(many, counts, places, MPI_INT, got_many, rank == 1 ? expected : 1, MPI_INT, 0, c);
+}
+static int alltoallv(int sent, int expected, MPI_Comm c) {
+  int out_counts[16], in_counts[16], out_places[16], in_places[16];
+  for (int i = 0; i < size; ++i) {
+    out_counts[i] = rank == 0 && i == 1 ? sent : 1;
+    in_counts[i] = rank == 1 && i == 0 ? expected : 1;
+    out_places[i] = i, in_places[i] = i == 0 ? 0 : kMany + i;
+  }
+  return MPI_Alltoallv(many, out_counts, out_places, MPI_INT, got_many, in_counts, in_places, MPI_INT, c);
+}
+
+static void check_lengths_across_the_limit(void) {
+  static int (*const calls[])(int sent, int expected, MPI_Comm) = {gatherv, scatterv, alltoallv};
+  const char* transports = getenv("LAPWING_TRANSPORTS");
+  if (transports == NULL || strcmp(transports, "shm") != 0 || size < 2) return;
+  for (int i = 0; i < 3; ++i) {
+    for (int too_long = 0; too_long <= 1; ++too_long) {
+      const int receives = rank == (i == 0 ? 0 : 1);
+      MPI_Comm comm;
+      OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+      OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+      const int code = calls[i](too_long ? kMany : 2, too_long ? 2 : kMany, comm);
+      if (!receives) OK(code);
+      if (receives) FAILS(code, too_long ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT);
+      OK(calls[i](kMany, kMany, comm)); /* and the next one is in order again */
+      OK(calls[i](2, 2, comm));
+      OK(MPI_Comm_free(&comm));
+    }
+  }
+}
+
 /* What differs and is right. */
 static void check_what_may_differ(void) {
   MPI_Datatype four, pair;
@@ -159,6 +201,7 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   for (int turn = 0; turn < 2; ++turn) {
+    check_lengths_across_the_limit();
     check_what_may_differ();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) try_case(&cases[i]);
   }
