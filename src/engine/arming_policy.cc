@@ -16,12 +16,13 @@ Order ArmingPolicy::leave(bool in_flight, bool turn_wanted, std::int64_t now) no
     state_.sources = Sources::kAtRest;
     return Order::kRest;
   }
-  if (!listens()) return request_timer(in_flight, now);
+  const bool at_once = state_.watch == Watch::kOn && state_.stays_outside;  // then arming takes no system call
+  if (!listens() && !at_once) return request_timer(in_flight, now);
   if (!stays_armed(now)) return Order::kStandDown;
   return turn_wanted ? Order::kArm : Order::kMoveAndArm;
 }
 
-// It stays armed unless calls follow each other quickly: then peers would notify for what the next call finds anyway. (The sources are
+// It is armed at once, and stays armed, unless calls follow each other quickly: then peers would notify for what the next call finds anyway. (The sources are
 // armed anew all the same: a peer that notifies disarms its source, and a turn of an application thread may have heard it.)
 bool ArmingPolicy::stays_armed(std::int64_t now) noexcept {
   const bool quick = now - state_.last_visit < tuning_.arm_delay;
@@ -29,6 +30,7 @@ bool ArmingPolicy::stays_armed(std::int64_t now) noexcept {
   state_.last_visit = now;
   if (state_.quick_visits < tuning_.quick_visits) return true;
   state_.quick_visits = 0;
+  state_.stays_outside = false;
   return false;
 }
 

@@ -3,7 +3,8 @@
 // The event thread must never be in the way of an application that comes by itself: it is for what no other thread would move. So what
 // counts is not whether something may arrive, but whether something waits that needs moving. With operations in flight the thread is
 // armed when the application has been outside for about as long as a wake-up costs (arming then is at most twice as dear as the
-// best choice in hindsight), by a timer that is set once and not per call. With nothing in flight the engine comes to rest (source.h).
+// best choice in hindsight), by a timer that is set once and not per call. Where the port has stayed watched, arming takes no system call,
+// and an application that is known to stay outside is armed when it leaves. With nothing in flight the engine comes to rest (source.h).
 //
 // Pure: a policy makes no system call and reads no clock. Each function takes an event and gives the order that follows; event_thread.cc
 // carries orders out and tells how they went, and the model checker does the same (test/model/engine_model.h), with this very code.
@@ -64,22 +65,22 @@ class ArmingPolicy {
     std::uint8_t most_patient_renewals = 3;  // with nothing in flight
     std::uint8_t few_renewals = 1;        // until then the application may have looked just once or twice
     std::uint8_t renewals_per_turn = 16;  // for one that keeps calling and needs no help: peers may wait for room
-    std::uint8_t quick_visits = 4;        // so many in a row, and an armed event thread would only be in the way
+    std::uint8_t quick_visits = 16;       // so many in a row, and an armed event thread would only be in the way
   };
 
   // All that a policy remembers; without padding, because the model checker compares states as memory.
   struct State {
     std::int64_t deadline = 0;    // of the timer, while it is set
     std::int64_t rested_at = 0;   // when the application last began a rest that lasts
-    std::int64_t last_visit = 0;  // while armed
+    std::int64_t last_visit = 0;  // that left the event thread armed
     Sources sources = Sources::kDisarmed;
     Watch watch = Watch::kNone;
     Timer timer = Timer::kPatient;  // the one that is set, or was last
     bool timer_set = false;
     std::uint8_t renewals =
         0;  // how often in a row the timer found that the application had been here, or was cancelled
-    std::uint8_t quick_visits = 0;  // while armed, in a row
-    bool stays_outside = true;      // the application computes for long between its calls: rest begins when it leaves
+    std::uint8_t quick_visits = 0;  // of those, in a row
+    bool stays_outside = true;      // the application computes for long between its calls: it rests or is armed when it leaves
     bool notified = false;          // control, and not heard yet
   };
 

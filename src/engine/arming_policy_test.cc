@@ -140,9 +140,37 @@ TEST_F(Arming, AtRestTheApplicationComesAndGoesFreely) {
   rest();
   EXPECT_TRUE(policy.leaves_as_it_is(!kInFlight));
   EXPECT_FALSE(policy.driver_disarms());
-  EXPECT_FALSE(policy.leaves_as_it_is(kInFlight)) << "what is in flight needs the timer";
+  EXPECT_FALSE(policy.leaves_as_it_is(kInFlight)) << "what is in flight needs to be armed";
+}
+
+TEST_F(Arming, WhereThePortIsWatchedAnApplicationThatStaysOutsideIsArmedAtOnce) {
+  rest();
+  for (int step = 0; step < 3; ++step) {
+    clock.advance(tuning.arm_delay);
+    for (int call = 1; call < tuning.quick_visits; ++call) {
+      EXPECT_EQ(leave(kInFlight), Order::kMoveAndArm);
+      policy.sources_arm();
+      EXPECT_EQ(policy.armed(true), Order::kNothing);
+      EXPECT_TRUE(policy.listens());
+    }
+    EXPECT_TRUE(policy.driver_disarms());
+    policy.sources_disarmed();
+    EXPECT_EQ(leave(!kInFlight), Order::kRest);
+    EXPECT_EQ(policy.rested(true, clock.now()), Order::kNothing);
+  }
+}
+
+TEST_F(Arming, OneThatKeepsCallingIsArmedByTheTimerAgain) {
+  rest();
+  clock.advance(tuning.arm_delay);
+  while (leave(kInFlight) != Order::kStandDown) {
+    policy.sources_arm();
+    policy.armed(true);
+  }
+  policy.stood_down(kInFlight, clock.now());
+  fire(kInFlight, {.visited = true}, kDriven);
+  EXPECT_TRUE(policy.listed());
   EXPECT_EQ(leave(kInFlight), Order::kSetTimer);
-  EXPECT_EQ(fire(kInFlight, {}), Order::kDrive);
 }
 
 TEST_F(Arming, AShortRestWasNotWorthBeginningAtOnce) {

@@ -140,8 +140,9 @@ void EventThread::handle(const epoll_event* events, int count) noexcept {
   ++endpoint_.port.system_calls.sleeps;
   bool work = false;
   for (int i = 0; i < count; ++i) {
-    hear(events[i].data.u64);
-    work |= events[i].data.u64 != kTimer;
+    const std::uint64_t what = events[i].data.u64;
+    work |= what == kPort || (what == kControl && policy_.state().notified);  // and not a late answer to a calibration
+    hear(what);
   }
   if (count <= 0) return;
   const std::uint64_t visits = progress_.visits().left;

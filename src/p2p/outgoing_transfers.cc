@@ -21,7 +21,7 @@ void OutgoingTransfers::begin(SendRequest& send) noexcept {
 
 // ---- the first frame ------------------------------------------------------------------------------------------------
 
-void OutgoingTransfers::post_whole(SendRequest& send) noexcept {
+void OutgoingTransfers::post_whole(SendRequest& send, net::Delivery delivery) noexcept {
   ++common_.counters.eager_sends;
   send.next_byte_ = send.bytes_;
   wire::MessageHeader header = envelope(send.arguments_, MessageKind::kEager);
@@ -31,6 +31,7 @@ void OutgoingTransfers::post_whole(SendRequest& send) noexcept {
   }
   header.payload_bytes = send.bytes_;
   send.frames_[0].data = send.contiguous_;
+  send.frames_[0].delivery = delivery;
   post_frame(send, send.frames_[0], header);
   settle(send);
 }
@@ -44,6 +45,7 @@ void OutgoingTransfers::post_rts(SendRequest& send, std::uint64_t first_bytes, b
   header.sender_token = send.token_ = sends_.take(send);
   header.payload_bytes = first_bytes;
   frame.data = send.contiguous_;
+  frame.delivery = net::Delivery::kAtOnce;
   send.next_byte_ = first_bytes;
   if (offers_pull) {
     header.flags = wire::kFlagPullable;

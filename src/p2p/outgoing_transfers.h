@@ -33,7 +33,7 @@ class OutgoingTransfers {
 
   void begin(SendRequest& send) noexcept;
   // The message leaves in one frame, or begins a rendezvous. `send` may be over afterwards.
-  void post_whole(SendRequest& send) noexcept;
+  void post_whole(SendRequest& send, net::Delivery delivery) noexcept;
   void post_rts(SendRequest& send, std::uint64_t first_bytes, bool offers_pull) noexcept;
   // Asks the receiver for a message that it may not have matched yet.
   void post_cancel(SendRequest& send) noexcept;

@@ -51,7 +51,7 @@ bool SendPath::launch(SendRequest& send) noexcept {
     const std::uint64_t price = message_units(send.bytes_);
     if (account.pays_whole(price)) {
       account.spend(price);
-      transfers_.post_whole(send);
+      transfers_.post_whole(send, delivery_of(send.arguments_, send.bytes_, account.credit));
       return true;
     }
   }

@@ -30,6 +30,14 @@ class SendPath {
 
  private:
   static void prepare(SendRequest& send) noexcept;
+  // When a message that travels whole is to be taken, if so much credit is left. Only the receiving application waits for a user's; but more
+  // credit, which a receiver grants when it reads the first of our messages, should be here before it is needed. And a large message
+  // had better be where it belongs when that application asks.
+  static net::Delivery delivery_of(const SendArguments& arguments, std::uint64_t bytes, std::uint64_t credit_left) noexcept {
+    if (arguments.plane != comm::Plane::kPointToPoint || arguments.mode == SendMode::kSynchronous) return net::Delivery::kAtOnce;
+    if (credit_left < kInitialUnits / 2) return net::Delivery::kUrgent;
+    return bytes <= tuning().p2p_waiting_bytes ? net::Delivery::kWhenAsked : net::Delivery::kAtOnce;
+  }
   bool launch(SendRequest& send) noexcept;
   std::uint64_t first_bytes(const SendRequest& send, const OutgoingAccount& account) noexcept;
   void unhold(SendRequest& send) noexcept;
@@ -56,12 +64,7 @@ inline bool SendPath::send_now(const SendArguments& arguments) noexcept {
   header.payload_bytes = bytes;
   header.credit = peer.take_owed();
   const auto* payload = static_cast<const std::byte*>(arguments.buffer) + (bytes != 0 ? type.true_lb() : 0);
-  // Only the receiving application waits for it; but more credit, which a receiver grants when it reads the first of our messages,
-  // should be here before it is needed. A large message had better be where it belongs when that application asks.
-  const bool plenty = outgoing.credit - price >= kInitialUnits / 2;
-  const auto delivery = !plenty                               ? net::Delivery::kUrgent
-                        : bytes <= tuning().p2p_waiting_bytes ? net::Delivery::kWhenAsked
-                                                              : net::Delivery::kAtOnce;
+  const net::Delivery delivery = delivery_of(arguments, bytes, outgoing.credit - price);
   wire::FrameHeader frame = wire::pack(header);
   if (!peer.transport->send_now(id, frame, payload, delivery)) [[unlikely]] {
     peer.keep_owed(header.credit);

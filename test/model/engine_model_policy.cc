@@ -84,7 +84,7 @@ void EngineModel::leave(State& s, int me, Step& step) const {
   if (is(Mutant::kLeftToDriver) && s.actor[event_thread()].at == kEventBreathed) return;
   const bool in_flight = s.in_flight != 0;
   if (Policy(s)->leaves_as_it_is(in_flight)) return;
-  const std::int64_t now = Policy(s)->listens() && in_flight ? some_time(step) : kNow;
+  const std::int64_t now = Policy(s)->listed() && in_flight ? some_time(step) : kNow;
   const Order order = Policy(s)->leave(in_flight, s.turn_wanted != 0, now);
   carry_out(s, me, order, step);
 }

@@ -15,7 +15,8 @@ std::uint64_t RingWriter::look() noexcept {
   return capacity() - unread;
 }
 
-// Not where the record that begins would have to wait there: a reader that turns does not look whether the writer waits.
+// Not where there is no room for some such records behind the turn: a reader that computes would have to be notified for one that has
+// the whole ring otherwise, and one that turns does not look whether the writer waits.
 void RingWriter::turn_back(std::uint64_t wanted) noexcept {
   const std::uint64_t at = written_ & (capacity_ - 1);
   if (at < lap_) {  // the writer has come round, in the middle of a record
@@ -24,8 +25,9 @@ void RingWriter::turn_back(std::uint64_t wanted) noexcept {
   }
   turns_at_ = written_ + lap_;
   if (written_ - seen_head_ > lap_ / 8) look();
+  constexpr std::uint64_t kRecords = 4;
   const std::uint64_t unread = written_ - seen_head_;
-  if (broken_ || unread > lap_ / 8 || at - unread < wanted + kRecordAlignment) return;
+  if (broken_ || unread > lap_ / 8 || at - unread < kRecords * wanted + kRecordAlignment) return;
   turned_from_ = written_;
   skipped_ = capacity_ - at;
   written_ += skipped_;

@@ -114,7 +114,7 @@ void ShmTransport::push(Link& link) noexcept {
 void ShmTransport::write_queue(Link& link, IntrusiveList<SendOp>& taken) noexcept {
   const std::uint64_t most = tuning().shm_most_per_push;
   std::uint64_t budget = most;
-  Delivery delivery = Delivery::kAtOnce;
+  Delivery delivery = Delivery::kWhenAsked;
   while (!link.queue.empty() && budget != 0) {
     SendOp& op = link.queue.front();
     const std::uint64_t written = write_piece(link, op);
