@@ -25,7 +25,7 @@ void RingWriter::turn_back(std::uint64_t wanted) noexcept {
   }
   turns_at_ = written_ + lap_;
   if (written_ - seen_head_ > lap_ / 8) look();
-  constexpr std::uint64_t kRecords = 4;
+  constexpr std::uint64_t kRecords = 3;
   const std::uint64_t unread = written_ - seen_head_;
   if (broken_ || unread > lap_ / 8 || at - unread < kRecords * wanted + kRecordAlignment) return;
   turned_from_ = written_;
