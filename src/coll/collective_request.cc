@@ -372,10 +372,12 @@ void CollectiveRequest::receive_nothing(const TakeStep& step, std::uint64_t post
 // x0 op (x1 op (... op xlast)): in the order of ranks. For predefined operations on types without gaps.
 void CollectiveRequest::fold(const FoldStep& step) noexcept {
   const datatype::Datatype& type = *step.target.type;
-  std::byte* target = static_cast<std::byte*>(Block::at(step.target.address, type.true_lb()));
-  const Operand last = operand(step, step.last_rank);
-  bulk_copy(target, last.data, last.bytes);
-  for (int rank = step.last_rank - 1; rank >= 0; --rank) {
+  int rank = step.last_rank;
+  if (!step.onto) {
+    const Operand last = operand(step, rank--);
+    bulk_copy(static_cast<std::byte*>(Block::at(step.target.address, type.true_lb())), last.data, last.bytes);
+  }
+  for (; rank >= step.first_rank; --rank) {
     const Operand next = operand(step, rank);
     datatype::apply(*schedule_.op(), next.data - type.true_lb(), step.target.address,
                     next.bytes / static_cast<std::uint64_t>(type.size()), type);

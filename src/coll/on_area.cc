@@ -10,6 +10,7 @@
 //   alltoall               p l + 2 p n G + W           n: one block
 //   fold at each           p l + n G + p n y + W       allreduce, reduce, scan of few bytes
 //   fold in shares         2 (p l + W) + 3 n G + n y   each rank combines its share for all
+//   fold in halves         2 (l + W) + 2 n G + n/2 y   the same between two ranks: each posts only what the other one combines
 //
 // The operands are combined in the order of ranks, whichever rank does it: the same bits everywhere and always, and operations need not
 // commute. What an operation reads it has read when it ends, so the next one may post.
@@ -136,7 +137,29 @@ void allreduce_on_area(Schedule& schedule, const Block& input, const Block& outp
   combine(schedule, schedule.size() - 1, 0, 0, output, meet(schedule, input, 0));
 }
 
+namespace {
+
+// Predefined operations commute: each rank combines the other's operand with its own, where it lies.
+void allreduce_in_halves_on_area(Schedule& schedule, const Block& input, const Block& output) {
+  const int me = schedule.rank(), other = 1 - me;
+  const std::vector<std::uint64_t> starts = even_starts(input.count, 2);
+  const auto half = [&](const Block& whole, int rank) {
+    return whole.part(starts[index(rank)], starts[index(rank) + 1] - starts[index(rank)]);
+  };
+  const StepId posted = schedule.post(half(input, other), 0);
+  const bool in_place = input.address == output.address;
+  const StepId own = in_place ? posted : schedule.copy(half(input, me), half(output, me), {posted});
+  const StepId there = schedule.await(AwaitStep::kAll, 0, {own});
+  const StepId combined = schedule.fold_onto(other, 0, half(output, me), {there});
+  const StepId all = meet(schedule, half(output, me), 1, {combined});
+  schedule.take_whole(other, 1, half(output, other), {all});
+}
+
+}  // namespace
+
 void allreduce_in_shares_on_area(Schedule& schedule, const Block& input, const Block& output) {
+  if (schedule.size() == 2 && !schedule.op()->is_user() && output.type->contiguous())
+    return allreduce_in_halves_on_area(schedule, input, output);
   const std::vector<std::uint64_t> starts = even_starts(input.count, schedule.size());
   const auto size = static_cast<std::uint64_t>(input.type->size());
   const auto share = [&](int rank) {

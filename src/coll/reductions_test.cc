@@ -137,6 +137,30 @@ TEST(Allreduce, InSharesOnArea) {
   for_all_cases(false, [](const Case& made) { check_allreduce(&allreduce_in_shares_on_area, made); });
 }
 
+// Two ranks combine what lies where it is: with a predefined operation, on types without gaps.
+TEST(Allreduce, InHalvesOnArea) {
+  for (const bool in_place : {false, true}) {
+    for (std::uint64_t count = 1; count <= 9; ++count) {
+      std::vector<std::vector<int>> in(2), out(2);
+      Simulation job(2);
+      for (int rank = 0; rank < 2; ++rank) {
+        auto& mine = in[static_cast<std::size_t>(rank)];
+        auto& got = out[static_cast<std::size_t>(rank)];
+        for (std::uint64_t i = 0; i < count; ++i) mine.push_back((rank + 1) * 100 + static_cast<int>(i));
+        got.assign(count, -7);
+        if (in_place) got = mine;
+        job[rank].set_op(*datatype::resolve_op(MPI_SUM));
+        datatype::Datatype* type = datatype::resolve(MPI_INT);
+        allreduce_in_shares_on_area(job[rank], block(in_place ? got.data() : mine.data(), count, type),
+                                    block(got.data(), count, type));
+      }
+      ASSERT_TRUE(job.run(static_cast<unsigned>(count)));
+      for (const auto& got : out)
+        for (std::uint64_t i = 0; i < count; ++i) EXPECT_EQ(got[i], 300 + 2 * static_cast<int>(i));
+    }
+  }
+}
+
 using Reduce = void (*)(Schedule&, const Block&, const Block&, int);
 
 void check_reduce(Reduce algorithm, const Case& made) {

@@ -138,7 +138,13 @@ StepId Schedule::take_announcement(int rank, std::uint32_t round, const Block& t
 StepId Schedule::fold(int last_rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after) {
   if (target.count == 0) return join(after);
   keep(target.type);
-  return add(FoldStep{first_round_ + round, last_rank, offset, target}, after);
+  return add(FoldStep{first_round_ + round, 0, last_rank, false, offset, target}, after);
+}
+
+StepId Schedule::fold_onto(int rank, std::uint32_t round, const Block& target, After after) {
+  if (target.count == 0) return join(after);
+  keep(target.type);
+  return add(FoldStep{first_round_ + round, rank, rank, true, 0, target}, after);
 }
 
 StepId Schedule::join(After steps) {

@@ -86,6 +86,8 @@ class Schedule {
   // Nothing: all of it, or this rank's part, is announced, and received by a step of its own.
   StepId take_announcement(int rank, std::uint32_t round, const Block& target, bool part, After after);
   StepId fold(int last_rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after);
+  // target = what `rank` posted op target.
+  StepId fold_onto(int rank, std::uint32_t round, const Block& target, After after);
   // Done when all of `steps` are.
   StepId join(After steps);
   // Everything added from now on waits for everything added until now.

@@ -329,9 +329,9 @@ class Simulation {
   }
   void fold(std::size_t rank, const FoldStep& made) {
     void* target = Block::at(made.target.address, made.target.type->true_lb());
-    for (int from = made.last_rank; from >= 0; --from) {
+    for (int from = made.last_rank; from >= made.first_rank; --from) {
       const std::vector<std::byte> bytes = posted(made, static_cast<std::size_t>(from));
-      if (from == made.last_rank)
+      if (from == made.last_rank && !made.onto)
         std::memcpy(target, bytes.data(), bytes.size());
       else
         datatype::apply(*schedules_[rank]->op(), bytes.data(), target, made.target.count, *made.target.type);

@@ -58,10 +58,12 @@ struct TakeStep {
   Block target;
   What what;
 };
-// target = the operands of ranks 0 to `last_rank`, such runs of what they posted, combined.
+// target = the operands of ranks `first_rank` to `last_rank`, such runs of what they posted, combined; or, `onto` the target, these op
+// target.
 struct FoldStep {
   std::uint32_t round;
-  std::int32_t last_rank;
+  std::int32_t first_rank, last_rank;
+  bool onto;
   std::uint64_t offset;
   Block target;
 };
