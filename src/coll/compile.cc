@@ -65,7 +65,8 @@ bool goes_in_pieces(Algorithm algorithm, std::uint64_t bytes) noexcept {
 }
 
 Reduced size_of(const Schedule& schedule, const Block& operand) noexcept {
-  return {operand.bytes(), operand.count, schedule.commutative()};
+  return {operand.bytes(), operand.count, schedule.commutative(),
+          !schedule.op()->is_user() && operand.type->contiguous()};
 }
 
 }  // namespace
@@ -276,8 +277,7 @@ void intra_scan(const Call& call, Schedule& schedule) {
   const Algorithm algorithm = choose_scan(schedule.situation(), size_of(schedule, both.input));
   if (goes_in_pieces(algorithm, both.input.bytes()))
     return scan_in_pieces_on_area(schedule, both.input, both.output, inclusive, SharedArea::kMostBytes);
-  if (algorithm == Algorithm::kArea)
-    return scan_on_area(schedule, both.input, both.output, inclusive);
+  if (algorithm == Algorithm::kArea) return scan_on_area(schedule, both.input, both.output, inclusive);
   inclusive ? scan_doubling(schedule, both.input, both.output) : exscan_doubling(schedule, both.input, both.output);
 }
 

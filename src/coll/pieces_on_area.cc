@@ -11,8 +11,8 @@
 //   scan                   n/s p l + n G + p n y
 //
 //     Why not as messages, of which a long one is copied once: rounds of messages follow each other, and each rank waits in each of
-//     them for its partner; pieces stay in the caches, so the second copy costs little. Between two ranks there is
-//     one such round, or two, and messages are faster (selection.cc).
+//     them for its partner; pieces stay in the caches, so the second copy costs little. Between two ranks a bcast or a reduce is
+//     one message, which is faster (selection.cc).
 #include <algorithm>
 
 #include "coll/algorithms.h"

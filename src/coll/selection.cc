@@ -16,18 +16,19 @@ bool fits_area(const Situation& team, std::uint64_t posted, std::uint64_t limit)
   return team.area && posted <= std::min(limit, SharedArea::kMostBytes);
 }
 
-// Operands of up to so many posts go piece by piece: then ranks meet a few times, and the pieces stay in the caches. Measured with 2 to 8
-// ranks on two cores; longer ones are as fast in messages, which are copied once.
-constexpr std::uint64_t kMostPieces = 4;
-// The most ranks that scan such long operands in an area: the last one combines the operands of all.
-constexpr int kFewRanks = 4;
-
-bool fits_in_pieces(const Situation& team, std::uint64_t bytes) noexcept {
-  return fits_area(team, 0, kNoLimit) && bytes <= kMostPieces * tuning().coll_area;
+// Longer operands than a rank may post at once go piece by piece: then ranks meet a few times, and the pieces stay in the caches.
+bool fits_in_pieces(const Situation& team, std::uint64_t bytes, std::uint64_t pieces) noexcept {
+  return fits_area(team, 0, kNoLimit) && bytes <= pieces * tuning().coll_area;
 }
-// For collectives that are one exchange of messages between two ranks: those are faster there, because they are copied once.
-bool fits_in_pieces_of_many(const Situation& team, std::uint64_t bytes) noexcept {
-  return team.ranks > 2 ? fits_in_pieces(team, bytes) : fits_area(team, bytes, tuning().coll_area);
+bool fits_in_pieces(const Situation& team, std::uint64_t bytes) noexcept {
+  return fits_in_pieces(team, bytes, tuning().coll_area_pieces);
+}
+// Between two ranks a bcast or a reduce is one message: that is faster there, because it is copied once.
+std::uint64_t pieces_of_many(const Situation& team, std::uint64_t pieces) noexcept {
+  return team.ranks > 2 ? pieces : 1;
+}
+bool fits_in_pieces_reduced(const Situation& team, std::uint64_t bytes) noexcept {
+  return fits_in_pieces(team, bytes, pieces_of_many(team, tuning().coll_area_pieces_reduced));
 }
 
 // An element must fit into a piece.
@@ -81,7 +82,7 @@ bool has_element_each(const Situation& team, const Reduced& operands) noexcept {
 
 Algorithm usual_bcast(const Situation& team, std::uint64_t bytes) noexcept {
   const Tuning& limit = tuning();
-  if (fits_in_pieces_of_many(team, bytes)) return Algorithm::kArea;
+  if (fits_in_pieces(team, bytes, pieces_of_many(team, limit.coll_area_pieces))) return Algorithm::kArea;
   if (suits_linear(team, bytes)) return Algorithm::kLinear;
   if (team.ranks <= 2 || bytes <= limit.coll_bcast_binomial) return Algorithm::kBinomial;
   if (bytes <= limit.coll_bcast_scatter_allgather) return Algorithm::kScatterAllgather;
@@ -110,15 +111,22 @@ Algorithm usual_alltoall(const Situation& team, std::uint64_t block_bytes) noexc
 }
 
 Algorithm usual_reduce(const Situation& team, const Reduced& operands) noexcept {
-  if (fits_area(team, operands.bytes, tuning().coll_area)) return in_area(team, operands.bytes);
+  if (fits_in_pieces_reduced(team, operands.bytes) && can_be_cut(operands)) return in_area(team, operands.bytes);
   if (suits_linear(team, operands.bytes)) return Algorithm::kLinear;
   const bool few = team.ranks <= 2 || operands.bytes <= tuning().coll_reduce_binomial;
   return few || !has_element_each(team, operands) ? Algorithm::kBinomial : Algorithm::kScatterGather;
 }
 
+// Two ranks post only what the other one combines, where nothing has to be unpacked or handed to an application thread.
+bool fits_in_halves(const Situation& team, const Reduced& operands) noexcept {
+  return team.ranks == 2 && operands.combines_in_place &&
+         fits_in_pieces(team, operands.bytes, tuning().coll_area_pieces_of_two);
+}
+
 Algorithm usual_allreduce(const Situation& team, const Reduced& operands) noexcept {
   const Tuning& limit = tuning();
-  if (fits_in_pieces_of_many(team, operands.bytes) && can_be_cut(operands)) return in_area(team, operands.bytes);
+  const bool area = fits_in_halves(team, operands) || fits_in_pieces_reduced(team, operands.bytes);
+  if (area && can_be_cut(operands)) return in_area(team, operands.bytes);
   if (suits_linear(team, operands.bytes)) return Algorithm::kLinear;
   if (operands.bytes <= limit.coll_allreduce_doubling || !has_element_each(team, operands)) return Algorithm::kDoubling;
   const bool power_of_two = (team.ranks & (team.ranks - 1)) == 0;
@@ -143,7 +151,8 @@ Algorithm choose_tree(CollectiveKind collective, const Situation& team, std::uin
   if (!even) return uneven_on_area(team, collective) ? Algorithm::kArea : Algorithm::kLinear;
   Algorithm usual = team.ranks > 4 && block_bytes <= tuning().coll_tree ? Algorithm::kBinomial : Algorithm::kLinear;
   const bool pieces = collective == CollectiveKind::kGather;
-  if (fits_area(team, posted, tuning().coll_area)) usual = Algorithm::kArea;
+  const bool area = pieces ? fits_in_pieces(team, posted) : fits_area(team, posted, tuning().coll_area);
+  if (area) usual = Algorithm::kArea;
   return wanted_or(team, collective, pieces ? 0 : posted, true, usual);
 }
 
@@ -182,7 +191,8 @@ Algorithm choose_reduce_scatter(const Situation& team, std::uint64_t total_bytes
 
 Algorithm choose_scan(const Situation& team, const Reduced& operands) noexcept {
   // The last rank combines the operands of all, so long ones of many ranks are combined along the way.
-  const bool pieces = team.ranks <= kFewRanks && fits_in_pieces(team, operands.bytes) && can_be_cut(operands);
+  const bool few = static_cast<unsigned>(team.ranks) <= tuning().coll_area_scan_ranks;
+  const bool pieces = few && fits_in_pieces(team, operands.bytes) && can_be_cut(operands);
   const bool area = pieces || fits_area(team, operands.bytes, tuning().coll_area);
   return wanted_or(team, CollectiveKind::kScan, posted_in_pieces(operands), true,
                    area ? Algorithm::kArea : Algorithm::kDoubling);

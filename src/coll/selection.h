@@ -25,6 +25,7 @@ struct Reduced {
   std::uint64_t bytes = 0;
   std::uint64_t elements = 0;
   bool commutative = true;
+  bool combines_in_place = true;  // a predefined operation, on a type without gaps
 };
 
 Algorithm choose_barrier(const Situation& team) noexcept;

@@ -258,9 +258,19 @@ TEST(Selection, WithoutAWishNumbersDecide) {
   EXPECT_EQ(choose_bcast(team, 1 << 18), Algorithm::kArea);
   EXPECT_NE(choose_bcast(team, (1 << 18) + 1), Algorithm::kArea);
   EXPECT_EQ(choose_scan(team, {1 << 18, 1 << 16, true}), Algorithm::kDoubling) << "too many ranks";
+  EXPECT_EQ(choose_reduce(team, {1 << 20, 1 << 18, true}), Algorithm::kAreaShares);
+  EXPECT_EQ(choose_reduce(team, {(1 << 20) + 4, (1 << 18) + 1, true}), Algorithm::kScatterGather);
+  EXPECT_EQ(choose_reduce(team, {1 << 18, 2, true}), Algorithm::kBinomial) << "an element is longer than a piece";
+  EXPECT_EQ(choose_tree(CollectiveKind::kGather, team, 1 << 18, 1 << 18, true), Algorithm::kArea);
+  EXPECT_EQ(choose_tree(CollectiveKind::kGather, team, (1 << 18) + 1, (1 << 18) + 1, true), Algorithm::kLinear);
+  EXPECT_EQ(choose_tree(CollectiveKind::kScatter, team, 1 << 16, 1 << 19, true), Algorithm::kLinear) << "not in pieces";
   team.ranks = 2;
   EXPECT_NE(choose_bcast(team, 1 << 18), Algorithm::kArea) << "one message is copied once";
+  EXPECT_EQ(choose_reduce(team, {1 << 18, 1 << 16, true}), Algorithm::kBinomial) << "one message";
   EXPECT_EQ(choose_scan(team, {1 << 18, 1 << 16, true}), Algorithm::kArea);
+  EXPECT_EQ(choose_allreduce(team, {1 << 22, 1 << 20, true}), Algorithm::kAreaShares) << "by halves";
+  EXPECT_EQ(choose_allreduce(team, {(1 << 22) + 4, (1 << 20) + 1, true}), Algorithm::kHalving);
+  EXPECT_EQ(choose_allreduce(team, {1 << 20, 1 << 18, true, false}), Algorithm::kHalving) << "a user's operation";
 }
 
 }  // namespace
