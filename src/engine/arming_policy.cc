@@ -22,8 +22,9 @@ Order ArmingPolicy::leave(bool in_flight, bool turn_wanted, std::int64_t now) no
   return turn_wanted ? Order::kArm : Order::kMoveAndArm;
 }
 
-// It is armed at once, and stays armed, unless calls follow each other quickly: then peers would notify for what the next call finds anyway. (The sources are
-// armed anew all the same: a peer that notifies disarms its source, and a turn of an application thread may have heard it.)
+// It is armed at once, and stays armed, unless calls follow each other quickly: then peers would notify for what the next call finds
+// anyway. (The sources are armed anew all the same: a peer that notifies disarms its source, and a turn of an application thread may
+// have heard it.)
 bool ArmingPolicy::stays_armed(std::int64_t now) noexcept {
   const bool quick = now - state_.last_visit < tuning_.arm_delay;
   state_.quick_visits = quick ? static_cast<std::uint8_t>(state_.quick_visits + 1) : std::uint8_t{0};

@@ -146,6 +146,7 @@ TEST_P(Conformance, NorWhereverTheMessagesBegin) {
       post_another(op.front());
       pump_until_received_all();
       wait_until_taken(op);
+      if (HasFatalFailure()) return;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(3));  // with time enough the receiver comes to rest
     std::deque<TestOp> ops(kMessages);

@@ -20,7 +20,7 @@
 //                  says which thread sleeps. Where it is the event thread alone, because the application computes, a frame that may wait until
 //                  that calls MPI (Delivery::kWhenAsked) notifies none, unless half of the ring is full. Where nothing is in flight
 //                  (rest()), no frame notifies but an urgent one, unless half of the ring is full; the flag then stays up while the
-//                  application comes, polls and goes.
+//                  application comes, polls and goes. A frame that has no room makes what is there urgent, so that no sender is held up.
 //   wants_space    the same dance with the roles exchanged: a sender whose output waits for room sets it, and its own
 //                  sleeping, in arm(), fences, and reads the head. The receiver publishes the head, fences, reads
 //                  wants_space, and if set notifies that sender should it sleep.
