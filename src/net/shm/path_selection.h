@@ -1,35 +1,27 @@
-// Which path the long messages from one peer take: chosen by their measured times while the program runs.
+// Which path the long messages from one peer take: the ring, unless another one is clearly faster.
 //
-// How long, how often and by how much: the tuning values of shm (trial_share to messages_between_changes).
-// Nothing here knows the time or moves a byte. The code that moves messages says what each took (measured), and asks what the next
-// is to take (path). Sizes are put into classes, a class for each power of two, each with its own decision. A class is in one of three states:
+// Nothing here knows the time or moves a byte. The code that moves messages says when each began and ended (measured), and asks which path the next
+// is to take (path). Sizes are put into classes, one for each power of two; each begins with the ring, and decides alone:
 //
-//   kUntried   no message of this class has come. It takes the path of the nearest class that has times, or the ring.
-//   kSettled   messages take the path that was the fastest. Each of them earns a share of its time for trials.
-//   kTrying    a trial: the next few messages take another path. The first of them is not counted, because it finds the caches
-//              as the path before has left them.
+//   Trial     Now and then the next messages take another path. It wins when two windows in a row (path_clock.h), after some cold ones, are faster by a
+//             quarter (shm.path_gain) than the usual path in the better third of its last windows, so that a lost core decides nothing. The first window
+//             that is not ends the trial.
+//   Rest      The first trial of a path comes after some dozens of messages (shm.first_rest); each that is lost makes the rest until the next one four
+//             times as long (to shm.longest_rest; a path that takes k times as long rests k times as long), so that what does not win is soon hardly tried. A trial that would be won by what was
+//             measured last comes earlier: the usual path has become slower.
+//   Proof     The path that has won a trial is taken for a while, and left again when it is not faster by a quarter then.
+//   Return    A path other than the ring must stay ahead of it by a tenth (shm.path_hold): otherwise a trial of the ring is won.
 //
-// A trial ends with the comparison of two medians, of the trial's messages and of the last ones before it, so that a message during which a
-// process lost its core decides nothing. The other path must be faster by a margin, so that decisions are stable. What a trial has cost
-// beyond the usual path is paid from what was earned; a path that is much slower is so tried seldom, and its trial ends after two messages.
-// In the long run trials take at most that share of the time, and what the first ones of a class cost.
-//
-// When the times of the path in use have changed for good, for better or worse, something else is different: the program's habit
-// with its buffers, or the cores. Then the other paths are tried at once, on account.
+// What a wrong decision costs is not alike: the ring that was kept too long costs a few messages, and another path that was taken by mistake, as it
+// happens to a choice among equals, costs the difference and all trials that lead back.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
-namespace lapwing::net::shm {
+#include "net/shm/path_clock.h"
 
-enum class Path : std::uint8_t {
-  kRing = 0,    // through the ring: the sender copies in, the receiver copies out
-  kPull = 1,    // the receiver reads the sender's memory
-  kShared = 2,  // both sides copy pieces from the sender's memory to the receiver's (shared_pull.h)
-  kStream = 3,  // through the ring, past the sender's caches (streaming.h)
-};
-inline constexpr unsigned kPaths = 4;
+namespace lapwing::net::shm {
 
 // What a receiver tells a sender: a path for each class of sizes, four bits each.
 Path path_in(std::uint64_t word, std::uint64_t bytes) noexcept;
@@ -48,17 +40,17 @@ class PathSelection {
   bool allows(Path path) const noexcept { return (allowed_ >> static_cast<unsigned>(path) & 1u) != 0; }
 
   // What the next message of this class is to take.
-  Path path(unsigned size_class) const noexcept;
+  Path path(unsigned size_class) const noexcept { return classes_[size_class].path(); }
   // What messages of this class take when nothing is tried.
-  Path chosen(unsigned size_class) const noexcept { return classes_[size_class].chosen; }
+  Path usual(unsigned size_class) const noexcept { return classes_[size_class].usual; }
   // All of path(), for path_in().
   std::uint64_t word() const noexcept;
-  // A message of so many bytes has taken so many nanoseconds. True: path() is another now for some class.
-  bool measured(Path path, std::uint64_t bytes, std::int64_t ns) noexcept;
+  // A message has come. True: path() is another now for its class.
+  bool measured(const TimedMessage& message) noexcept;
 
-  // Nanoseconds per byte, the median of the last messages; 0: none is known.
+  // Nanoseconds per byte, as measured last; 0: none is known.
   double cost(unsigned size_class, Path path) const noexcept {
-    return classes_[size_class].times[static_cast<unsigned>(path)].median();
+    return classes_[size_class].paths[static_cast<unsigned>(path)].cost;
   }
   struct Counters {
     std::uint64_t messages[kPaths] = {};
@@ -67,49 +59,58 @@ class PathSelection {
   const Counters& counters() const noexcept { return counters_; }
 
  private:
-  enum class State : std::uint8_t { kUntried, kSettled, kTrying };
+  static constexpr unsigned kWindowsToWin = 2, kWindowsToProve = 12;
+  static constexpr double kHopeless = 2;          // a cold window that takes so many times the usual time ends a trial
+  static constexpr unsigned kMostInTrial = 128;   // messages until a trial ends of which too few could take its path, or could be timed
+  static constexpr unsigned kRestGrowth = 4;
 
-  static constexpr unsigned kLateMessages = 64;  // a trial none of whose messages come within so many others is given up
-  // A trial costs so much of the usual time of its messages at least: of paths that are level the other is tried every hundred messages.
-  static constexpr double kLeastPrice = 0.3;
-
-  class Times {
+  // The last windows on the usual path.
+  class History {
    public:
-    void add(double ns_per_byte) noexcept;
-    void assume(double ns_per_byte) noexcept { count_ = 0, add(ns_per_byte); }
-    void forget() noexcept { count_ = 0; }
+    void clear() noexcept { count_ = 0; }
+    void add(double ns_per_byte) noexcept { last_[count_++ % kKept] = ns_per_byte; }
     unsigned count() const noexcept { return count_; }
-    double median() const noexcept;
-    double least() const noexcept;
+    bool full() const noexcept { return count_ >= kKept; }
+    // A third of them are no slower.
+    double cost() const noexcept;
 
    private:
     static constexpr unsigned kKept = 9;
     std::array<double, kKept> last_{};
-    unsigned count_ = 0, next_ = 0;
+    unsigned count_ = 0;
   };
-
+  struct PathState {
+    double cost = 0;         // ns per byte, as measured last
+    std::uint64_t rest = 0;  // messages between two trials; 0: the first rest
+    std::uint64_t since = 0;  // messages since the last trial
+  };
   struct SizeClass {
-    State state = State::kUntried;
-    Path chosen = Path::kRing, trial = Path::kRing, next = Path::kPull;
-    unsigned seen = 0;  // messages of this trial; late ones of others
-    unsigned late = 0;
-    unsigned since_change = 0;  // messages
-    double saved = 0;  // for trials; counted, as all that is paid, in messages on the usual path
-    double settled_cost = 0;  // of the chosen path when it was last compared
-    Times times[kPaths];
-    Times& times_of(Path path) noexcept { return times[static_cast<unsigned>(path)]; }
+    PathClock clock;
+    Path usual = Path::kRing, trial = Path::kRing, before = Path::kRing;
+    bool trying = false;   // messages take `trial`
+    bool proving = false;  // `usual` has won a trial, and has to prove itself against `before`
+    unsigned won = 0;      // windows of this trial
+    unsigned in_trial = 0;  // messages since it began
+    History history;
+    PathState paths[kPaths];
+
+    Path path() const noexcept { return trying ? trial : usual; }
+    PathState& of(Path path) noexcept { return paths[static_cast<unsigned>(path)]; }
+    const PathState& of(Path path) const noexcept { return paths[static_cast<unsigned>(path)]; }
   };
 
-  unsigned nearest_tried(unsigned size_class) const noexcept;
-  void begin(SizeClass& sizes, unsigned number) noexcept;
-  double excess(const SizeClass& sizes, Path path) const noexcept;
-  void go_on(SizeClass& sizes) noexcept;
-  void notice_change(SizeClass& sizes) noexcept;
+  Path home() const noexcept;
+  bool wins(const SizeClass& sizes, Path path, Path against) const noexcept;
+  bool due(const SizeClass& sizes, Path path) const noexcept;
+  void on_usual(SizeClass& sizes, const PathClock::Window& window) noexcept;
+  void on_trial(SizeClass& sizes, const PathClock::Window& window) noexcept;
   void try_next(SizeClass& sizes) noexcept;
-  void on_trial(SizeClass& sizes, double ns_per_byte) noexcept;
-  void conclude(SizeClass& sizes) noexcept;
+  void prove(SizeClass& sizes) noexcept;
+  void lose(SizeClass& sizes, Path path) noexcept;
+  void begin(SizeClass& sizes, Path path) noexcept;
 
   unsigned allowed_ = 1;
+  std::int64_t last_end_ = 0;  // of a message
   std::array<SizeClass, kClasses> classes_;
   Counters counters_;
 };

@@ -137,7 +137,7 @@ void Pulls::take_out(Pair& pair, PullOp& op, PullOp::End end) noexcept {
     pair.selection->forbid(Path::kShared);
     return publish(pair);
   }
-  note(pair, op.shared ? Path::kShared : Path::kPull, op.bytes, op.bytes, op.began);
+  note(pair, op.shared ? Path::kShared : Path::kPull, op.bytes, 0, op.began);
 }
 
 bool Pulls::pull_some(Pair& pair) noexcept {
@@ -182,25 +182,21 @@ void Pulls::end(std::uint32_t local, const Status& why) noexcept {
 
 void Pulls::came_in_frames(std::uint32_t local, std::uint64_t bytes, std::uint64_t before, std::int64_t began) {
   Pair& pair = pairs_[local];
-  if (choice_ != Choice::kAuto || bytes <= before || !access_to(pair)) return;
-  note(pair, Path::kRing, bytes, bytes - before, began);
+  if (choice_ != Choice::kAuto || !access_to(pair)) return;
+  note(pair, Path::kRing, bytes, before, began);
 }
 
-// `timed` of the message's bytes have come since `began`.
-void Pulls::note(Pair& pair, Path path, std::uint64_t bytes, std::uint64_t timed, std::int64_t began) {
-  const std::int64_t now = engine_.clock().now();
-  const std::int64_t time = now - std::max(began, pair.last_end);
-  pair.last_end = now;
+// `unseen` of the message's bytes had come when it `began`.
+void Pulls::note(Pair& pair, Path path, std::uint64_t bytes, std::uint64_t unseen, std::int64_t began) {
   PathSelection& selection = selection_of(pair);
   const unsigned size_class = PathSelection::class_of(bytes);
-  const Path before = selection.chosen(size_class);
-  const double whole = static_cast<double>(time) * static_cast<double>(bytes) / static_cast<double>(timed);
-  if (selection.measured(path, bytes, static_cast<std::int64_t>(whole))) publish(pair);
-  if (selection.chosen(size_class) != before) tell(pair, size_class, before);
+  const Path before = selection.usual(size_class);
+  if (selection.measured({path, bytes, unseen, began, engine_.clock().now()})) publish(pair);
+  if (selection.usual(size_class) != before) tell(pair, size_class, before);
 }
 
 void Pulls::tell(const Pair& pair, unsigned size_class, Path before) const {
-  const Path now = pair.selection->chosen(size_class);
+  const Path now = pair.selection->usual(size_class);
   log_info("messages of %llu KiB and more from rank %u: %s, %.1f GB/s (%s: %.1f)",
            static_cast<unsigned long long>(PathSelection::kSmallestClass << size_class) / 1024, pair.rank, name_of(now),
            gigabytes_per_second(pair.selection->cost(size_class, now)), name_of(before),

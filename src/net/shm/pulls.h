@@ -6,8 +6,8 @@
 // and helps while a message is open. No system call is made beside the copies themselves.
 //
 // The time of a message runs at the receiver: from the moment when both sides are ready, which is when the later one of the message's header
-// and its receive has come, or, if it has to wait behind another one from the same peer, when that one is complete; until the last byte
-// has landed. So it holds what else the two ranks have to copy meanwhile, as in an exchange, and not how late a program calls.
+// and its receive has come, until the last byte has landed (path_clock.h). So it holds what else the two ranks have to copy meanwhile, as in an
+// exchange, and not how late a program calls.
 #pragma once
 
 #include <sys/types.h>
@@ -74,8 +74,7 @@ class Pulls {
     std::unique_ptr<PathSelection> selection;  // from the first long message on
     IntrusiveList<PullOp, PullTag> queue;               // not empty: in pulling_
     PullTaker taker;
-    bool open = false;          // the first of `queue` is shared
-    std::int64_t last_end = 0;  // of a message from there
+    bool open = false;  // the first of `queue` is shared
 
     PullHelper helper;
     bool offering = false;    // in offering_
@@ -91,7 +90,7 @@ class Pulls {
   void take_out(Pair& pair, PullOp& op, PullOp::End end) noexcept;
   bool pull_some(Pair& pair) noexcept;
   bool help(Pair& pair) noexcept;
-  void note(Pair& pair, Path path, std::uint64_t bytes, std::uint64_t timed, std::int64_t began);
+  void note(Pair& pair, Path path, std::uint64_t bytes, std::uint64_t unseen, std::int64_t began);
   void publish(Pair& pair) noexcept;
   void tell(const Pair& pair, unsigned size_class, Path before) const;
 

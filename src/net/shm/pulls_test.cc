@@ -173,7 +173,7 @@ TEST_F(PullsTest, OtherPathsAreTriedAndKept) {
   connect(Choice::kAuto);
   fill();
   int pulled = 0;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 400; ++i) {
     if (!sender_->pulls.offers(1, kSize)) {
       receive_frames(1, 900'000);
       continue;
@@ -190,7 +190,7 @@ TEST_F(PullsTest, OtherPathsAreTriedAndKept) {
     ASSERT_EQ(from_, to_);
     ++pulled;
   }
-  EXPECT_GT(pulled, 150);
+  EXPECT_GT(pulled, 300);
   const PathCounters counters = receiver_->pulls.counters();
   EXPECT_GE(counters.trials, 2u);
   EXPECT_GE(counters.changes, 1u);

@@ -3,7 +3,7 @@
 // cores these are, and they change while a program runs: so the receiver measures, and chooses as among paths (path_selection.h).
 //
 // The time of a frame runs from the moment when its header is seen while the rest is not there yet, or from the end of the frame before it,
-// until its last byte is copied out. A frame that is complete when the receiver comes tells nothing, and is not counted.
+// until its last byte is copied out. A frame of which more than half is there when the receiver comes tells little, and is not counted.
 #pragma once
 
 #include <atomic>
@@ -39,8 +39,8 @@ class Streaming {
   std::atomic<std::uint64_t>* in_ = nullptr;
   std::atomic<std::uint64_t>* out_ = nullptr;
   std::unique_ptr<PathSelection> selection_;  // from the first frame on that is timed
-  std::int64_t began_ = 0, ended_ = 0;
-  std::uint64_t timed_ = 0;  // bytes; 0: this frame is not counted
+  std::int64_t began_ = 0;
+  std::uint64_t present_ = 0;  // bytes of this frame when it began
   bool streamed_ = false;
 };
 
