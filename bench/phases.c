@@ -132,7 +132,7 @@ static void report_phases(const Point* point, int phases, const double* least, c
 }
 
 static void answer_for(const Point* point) {
-  const double budget = quick ? 0.25 : 0.8;
+  const double budget = quick ? 0.1 : 0.25;
   const double wanted = budget / point->computing;
   const int phases = wanted < 15 ? 15 : wanted > kMostPhases ? kMostPhases : (int)wanted;
   static double exchanging[kMostPhases], whole[kMostPhases], least[kMostPhases];

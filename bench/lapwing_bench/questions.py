@@ -109,8 +109,10 @@ QUESTIONS = {
             lab=LAB,
             ranks=(2, 4),
             passes=((), ("--memory", "4096")),
-            seconds=45,
-            quick_seconds=5,
+            turns=4,
+            beside_peers=True,
+            seconds=30,
+            quick_seconds=3,
         ),
         Question(
             "sweep",

@@ -189,10 +189,10 @@ class Iterations {
   std::int64_t now_ = kMillisecond;
 };
 
-TEST_P(WaitPolicyTest, AProgramThatComputesMayPollForAFewPerCentOfThatTime) {
+TEST_P(WaitPolicyTest, AProgramThatComputesMayPollForATenthOfThatTime) {
   Iterations program(cost);
   std::mt19937 random(1);
-  std::uniform_int_distribution<std::int64_t> waiting(1, 600 * kMicrosecond);  // 3 % of computing, in the mean
+  std::uniform_int_distribution<std::int64_t> waiting(1, 1600 * kMicrosecond);  // 8 % of computing, in the mean
   int caught = 0;
   for (int i = 0; i < 100; ++i) caught += program.iterate(10 * kMillisecond, waiting(random));
   EXPECT_GE(caught, 90);
@@ -200,15 +200,19 @@ TEST_P(WaitPolicyTest, AProgramThatComputesMayPollForAFewPerCentOfThatTime) {
 
 TEST_P(WaitPolicyTest, ItPollsInVainForNoMoreThanItHasEarned) {
   Iterations program(cost);
-  for (int i = 0; i < 100; ++i) EXPECT_FALSE(program.iterate(10 * kMillisecond, 20 * kMillisecond));
+  std::mt19937 random(1);
+  std::uniform_int_distribution<std::int64_t> waiting(5 * kMillisecond, 50 * kMillisecond);  // not to be foreseen
+  int caught = 0;
+  for (int i = 0; i < 100; ++i) caught += program.iterate(10 * kMillisecond, waiting(random));
+  EXPECT_LE(caught, 10);
   EXPECT_LE(program.polled,
-            100 * 10 * kMillisecond / 20);  // 4 % earned, and some for the past that it does not know at first
+            100 * 10 * kMillisecond / 9);  // a tenth earned, and some for the past that it does not know at first
 }
 
 TEST_P(WaitPolicyTest, AnHourOfComputingBuysMillisecondsAtMost) {
   Iterations program(cost);
   EXPECT_FALSE(program.iterate(3600 * 1000 * kMillisecond, 1000 * kMillisecond));
-  EXPECT_LE(program.polled, 3 * kMillisecond);
+  EXPECT_LE(program.polled, 11 * kMillisecond);
 }
 
 TEST_P(WaitPolicyTest, WaitingEarnsNothing) {
@@ -257,7 +261,7 @@ TEST_P(WaitPolicyTest, LongWaitsThatComeAgainAreSleptThroughAndCaught) {
     ASSERT_TRUE(program.iterate(kComputing, kLong + i % 5 * 10 * kMicrosecond)) << i;
     EXPECT_GT(program.slept_first, kLong / 2);
   }
-  EXPECT_LT(program.polled / 100, kComputing / 12);
+  EXPECT_LE(program.polled / 100, kComputing / 9);
 }
 
 TEST_P(WaitPolicyTest, AWaitThatIsShorterByHalfOfWhatIsSavedIsCaughtToo) {

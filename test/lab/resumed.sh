@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # Connections that break under a job over two hosts, and are made again: by the ranks themselves, by the kernel (ss -K), by a device that loses its
-# addresses for a moment. The job checks every byte that it receives, and knows nothing of all this.
+# addresses for a moment, by a switch that drops packets. The job checks every byte that it receives, and knows nothing of all this.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 lab up 2 || die "lab up"
-export LAPWING_RESUME=auto
+export LAPWING_LOG=info
 
 # The ranks break their own, at any moment.
 on "h1 h2" "$programs/soak" 12 300 0 30 || die "connections that ranks break"
 grep -q "the connection broke, and another has taken its place, at" "$work/log" || die "what is told"
 
-# begin: a job that talks until it is stopped.
+# begin [MODE]: a job that talks, or does another thing that vanish.c can, until it is stopped.
 begin() {
   rm -f "$work/stop" "$work/stop.started"
-  on "h1 h2" "$build/test/lab/vanish" talk "$work/stop" &
+  on "h1 h2" "$build/test/lab/vanish" "${1:-talk}" "$work/stop" &
   job=$!
   wait_until "the first message" test -e "$work/stop.started"
 }
@@ -46,4 +46,17 @@ sleep 1
 ip -n "$LAB-h2" link set eth0 up
 touch "$work/stop"
 wait $job || die "a device that was down"
+# A cut that no end of the connection tells of, in both directions or in one, while small messages go to and fro or long ones one way. The connection
+# is given up while it lasts, and another made when packets pass again.
+for mode in talk push; do
+  for direction in "" to from; do
+    begin $mode
+    lab cut h2 $direction
+    wait_until "$mode: a connection that is given up, cut $direction" grep -q "does not answer. Connecting again" "$work/log"
+    lab restore h2
+    wait_until "$mode: a connection after a cut $direction" resumed_more_than 0
+    touch "$work/stop"
+    wait $job || die "$mode: a cut $direction"
+  done
+done
 echo "resumed: all as expected"

@@ -29,16 +29,16 @@ std::string no_answer_within(std::int64_t nanoseconds) {
 
 }  // namespace
 
-Connector::Connector(SharedState& shared, PeerId peer, std::vector<Address> candidates, const wire::Terms& terms,
+Connector::Connector(SharedState& shared, PeerId peer, std::vector<Address> candidates, std::int64_t time, const wire::Terms& terms,
                      ConnectorUser& user)
     : shared_(shared),
       peer_(peer),
       candidates_(std::move(candidates)),
       user_(user),
       terms_(terms),
-      share_(std::max(shared.options.connect_timeout / std::max<std::int64_t>(std::ssize(candidates_), 1),
-                      std::min(kSecond, shared.options.connect_timeout))),
-      end_(shared.engine.clock().now() + shared.options.connect_timeout),
+      time_(time),
+      share_(std::max(time / std::max<std::int64_t>(std::ssize(candidates_), 1), std::min(kSecond, time))),
+      end_(shared.engine.clock().now() + time),
       retry_(*this) {}
 
 Connector::~Connector() {
@@ -98,7 +98,7 @@ bool Connector::try_again_later(int error) noexcept {
   if (error != EMFILE && error != ENFILE && error != ENOBUFS && error != ENOMEM) return false;
   if (!std::exchange(warned_, true))
     log_warn("no socket for a connection to %s: %s; trying again for %.3g s. Raise the limit of open files (ulimit -n)",
-             shared_.describe(peer_).c_str(), std::strerror(error), seconds(shared_.options.connect_timeout));
+             shared_.describe(peer_).c_str(), std::strerror(error), seconds(time_));
   why_exhausted_ = error;
   shared_.engine.set_timer(retry_, shared_.engine.clock().now() + kPauseWhenExhausted);
   return true;

@@ -7,7 +7,7 @@
 //   on_unreachable  no address worked; the status says for each what went wrong
 //
 // Deadlines. They count only while this process looks: what is there when one passes is in time. All addresses together get
-// connect_timeout, in equal shares of at least a second; so does a process without a descriptor for the socket, which may get one
+// the time that the user says, in equal shares of at least a second; so does a process without a descriptor for the socket, which may get one
 // back meanwhile. That is about hosts that
 // do not answer. A peer whose host accepts the connection but that does not answer itself may only be busy (stopped, or
 // computing with LAPWING_PROGRESS=polling): the others are tried, then it is waited for without an end, with one
@@ -38,7 +38,9 @@ class ConnectorUser {
 
 class Connector final : public ConnectionUser {
  public:
-  Connector(SharedState& shared, PeerId peer, std::vector<Address> candidates, const wire::Terms& terms, ConnectorUser& user);
+  // `time`: for all candidates together, in nanoseconds.
+  Connector(SharedState& shared, PeerId peer, std::vector<Address> candidates, std::int64_t time, const wire::Terms& terms,
+            ConnectorUser& user);
   ~Connector();
 
   // May report its outcome at once.
@@ -86,7 +88,7 @@ class Connector final : public ConnectionUser {
   std::vector<Address> candidates_;
   ConnectorUser& user_;
   const wire::Terms terms_;
-  const std::int64_t share_;  // of connect_timeout, for one address
+  const std::int64_t time_, share_;  // for all addresses, and for one
   std::int64_t end_;
   std::size_t current_ = 0;
   std::size_t silent_ = kNone;  // the first candidate that took the connection and did not answer

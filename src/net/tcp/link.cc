@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/delay_point.h"
+#include "base/tuning.h"
 
 namespace lapwing::net::tcp {
 
@@ -231,9 +232,15 @@ void Link::set_watermark() noexcept {
 bool Link::inspect() noexcept {
   if (state_ != State::kOpen || connection_->remote().is_loopback()) return false;
   const Socket::Acknowledgement heard = connection_->socket().acknowledgement();
-  if (silence_.lasts(shared_.engine.clock().now(), heard, shared_.liveness_monitor.patience())) {
-    lose(diagnosis_.silent(connection_->remote()));
-    return false;
+  switch (silence_.judge(shared_.engine.clock().now(), heard, tuning().tcp_stall, shared_.liveness_monitor.patience())) {
+    case Silence::Kind::kGone:
+      lose(diagnosis_.silent(connection_->remote()));
+      return false;
+    case Silence::Kind::kStall:
+      if (resumes_) stalled();
+      return true;
+    case Silence::Kind::kNone:
+      break;
   }
   return heard.bytes_missing > 0;
 }

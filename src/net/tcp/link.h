@@ -10,7 +10,8 @@
 //
 // A connection that breaks. Where both sides have agreed to resume (wire::kFeatureResume), the link goes back to kConnecting, and both ranks connect to
 // each other as they did at first. Each side tells the other in the handshake which frame it expects next, and what the other has not had is sent
-// again (send_queue.h); a frame that was half here lands once more where it landed before (inbox.h). It ends
+// again (send_queue.h); a frame that was half here lands once more where it landed before (inbox.h). So does a link whose connection has
+// stalled: the kernel would try again after ever longer pauses, and only by the same way. It ends
 //
 //   - at once, where nothing listens any more at the address that the connection led to, or the peer says that it has given this link up
 //   - when LAPWING_PEER_TIMEOUT has passed, unless the peer's host does accept connections: a process that is stopped is waited for
@@ -81,7 +82,8 @@ class Link final : public ConnectionUser, public ConnectorUser {
   wire::Position position() const noexcept { return {channel_.received(), attempts_.count()}; }
   void open(std::unique_ptr<Connection> connection) noexcept;
 
-  // For the liveness monitor: gives up a peer whose host has not answered for too long. True while something sent is not acknowledged.
+  // For the liveness monitor: gives up a peer whose host has not answered for too long, and a connection that has stalled. True while
+  // something sent is not acknowledged.
   bool inspect() noexcept;
 
   // ---- for the busy links ----
@@ -140,10 +142,12 @@ class Link final : public ConnectionUser, public ConnectorUser {
 
   // link_setup.cc: connections
   void connect() noexcept;
+  std::int64_t time_to_connect(std::int64_t candidates) noexcept;
   void connecting_failed() noexcept;
   void on_awaited_in_vain() noexcept;
   bool broken() const noexcept { return channel_.state() == Channel::State::kDown; }
   void break_off(Status why) noexcept;
+  void stalled() noexcept;
   void leave_connection() noexcept;
   void resuming_failed() noexcept;
   void resume_or_give_up() noexcept;
@@ -186,6 +190,7 @@ class Link final : public ConnectionUser, public ConnectorUser {
   static constexpr std::int64_t kReached = -1;
   std::int64_t unreached_since_ = kReached;  // by watch_over(), or since the connection broke
   std::int64_t connecting_since_ = 0;
+  unsigned tries_ = 0;  // to connect again, since the connection broke
   Status why_broken_, last_try_;
   Address broken_remote_;
   AwaitTimer await_;

@@ -56,9 +56,19 @@ void Link::connect() noexcept {
   std::vector<Address> candidates = order_candidates(addresses_, shared_.interfaces, same_host_, route);
   if (candidates.empty()) return fail_soon(diagnosis_.no_route(addresses_));
   attempts_.begin();
+  const std::int64_t time = time_to_connect(std::ssize(candidates));
   const wire::Terms terms = shared_.terms(wants_to_resume(shared_.options.resume, same_host_), position());
-  connector_ = std::make_unique<Connector>(shared_, peer_, std::move(candidates), terms, *this);
+  connector_ = std::make_unique<Connector>(shared_, peer_, std::move(candidates), time, terms, *this);
   connector_->start();
+}
+
+// Where a connection broke, packets are lost for some time: an attempt of seconds would meet the kernel's pauses of seconds in the middle. So
+// attempts are short at first, and then long enough for any network.
+std::int64_t Link::time_to_connect(std::int64_t candidates) noexcept {
+  if (!broken()) return shared_.options.connect_timeout;
+  constexpr unsigned kDoublings = 5;
+  const std::int64_t each = tuning().tcp_first_try << std::min(tries_++, kDoublings);
+  return std::min(each * candidates, shared_.options.connect_timeout);
 }
 
 // What was posted meanwhile has all its time before it. A watch goes on until the host has not been reached for as long as a
@@ -120,6 +130,7 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
   frame_limit_ = handshake.peer_terms().frame_limit;
   attempts_.agree(theirs.attempt);
   unreached_since_ = kReached;
+  tries_ = 0;
   connection_ = std::move(connection);
   connection_->hand_over(*this);
   state_ = State::kOpen;
@@ -148,6 +159,16 @@ void Link::break_off(Status why) noexcept {
   leave_connection();
   connect();
   if (state_ == State::kConnecting) shared_.engine.set_timer(resume_, unreached_since_ + shared_.liveness_monitor.patience());
+}
+
+// It may only be the way that loses packets: then another connection goes on sooner, or goes another way. The time that the peer has to
+// be reached began when it fell silent.
+void Link::stalled() noexcept {
+  const std::int64_t since = silence_.since();
+  break_off(diagnosis_.broken(connection_->remote(), "that host does not answer"));
+  if (!broken()) return;
+  unreached_since_ = since;
+  shared_.engine.set_timer(resume_, unreached_since_ + shared_.liveness_monitor.patience());
 }
 
 // What has not come whole has not come, and what the peer has not had will be sent again.

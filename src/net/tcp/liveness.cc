@@ -29,14 +29,16 @@ KernelPatience kernel_patience(std::int64_t patience) noexcept {
 
 // The kernel may not have tried for some time, and then the host could not answer: so the tries, too, must span the patience, within
 // reason.
-bool Silence::lasts(std::int64_t now, const Socket::Acknowledgement& heard, std::int64_t patience) noexcept {
+Silence::Kind Silence::judge(std::int64_t now, const Socket::Acknowledgement& heard, std::int64_t stall,
+                             std::int64_t patience) noexcept {
   if (!heard.unanswered) {
     since_ = kNone;
-    return false;
+    return Kind::kNone;
   }
   if (since_ == kNone || heard.silent_for < now - since_) since_ = now;
   const std::int64_t silent = now - since_, tried = silent - heard.tried_before;
-  return silent >= patience && (tried >= patience || silent >= patience + patience / 4);
+  if (silent >= patience && (tried >= patience || silent >= patience + patience / 4)) return Kind::kGone;
+  return silent >= stall ? Kind::kStall : Kind::kNone;
 }
 
 }  // namespace lapwing::net::tcp

@@ -1,6 +1,7 @@
 // When a host that does not answer counts as gone: after `patience` (LAPWING_PEER_TIMEOUT), on an idle connection as on a busy one. A
-// break that is shorter is survived; a host that has gone is told within half as long again. Pure arithmetic: Socket
-// asks the kernel, and LivenessMonitor acts.
+// break that is shorter is survived; a host that has gone is told within half as long again. And when a connection has stalled: after
+// some tenths of a second, so that a link that resumes tries another one long before the kernel, whose pauses double, tries this one
+// again. Pure arithmetic: Socket asks the kernel, and LivenessMonitor acts.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +23,16 @@ KernelPatience kernel_patience(std::int64_t patience) noexcept;
 // What inspections of a busy connection have found.
 class Silence {
  public:
-  // True when its host has left everything unanswered for so long that it counts as gone. A process that is stopped leaves its host
-  // to answer, which then takes no data but acknowledges the kernel's probes of its window.
-  bool lasts(std::int64_t now, const Socket::Acknowledgement& heard, std::int64_t patience) noexcept;
+  enum class Kind {
+    kNone,   // the host answers, or nothing has had to be sent again
+    kStall,  // what was sent again, and again, is unanswered: packets are lost on this way at present
+    kGone,   // everything has been unanswered for so long that the host counts as gone
+  };
+  // A process that is stopped leaves its host to answer, which then takes no data but acknowledges the kernel's probes of its window.
+  // `stall`: of what length a silence is one.
+  Kind judge(std::int64_t now, const Socket::Acknowledgement& heard, std::int64_t stall, std::int64_t patience) noexcept;
+  // When it began, if it is one.
+  std::int64_t since() const noexcept { return since_; }
 
  private:
   static constexpr std::int64_t kNone = -1;

@@ -3,7 +3,8 @@
 //
 //   nothing under way   the kernel's keepalive probes the connection (watch_over), which costs this process nothing
 //   something sent      while it is not acknowledged the kernel does not probe. So from a flush on until everything is
-//                       acknowledged, rounds are made in which each link is inspected, a few per LAPWING_PEER_TIMEOUT
+//                       acknowledged, rounds are made in which each link is inspected, a few per LAPWING_PEER_TIMEOUT, and where links
+//                       resume a few per second: a link whose connection has stalled makes another
 //
 // Not TCP_USER_TIMEOUT: it also ends connections to a process that is merely stopped (by a debugger, by a batch system) once its
 // buffers are full, though its host answers. Here only a host counts that does not answer. This host itself is never taken for gone,
@@ -19,9 +20,10 @@ namespace lapwing::net::tcp {
 
 class LivenessMonitor {
  public:
-  // `patience` in nanoseconds. `round` inspects all links, and says whether something is still under way.
-  LivenessMonitor(engine::Engine& engine, std::int64_t patience) noexcept : timer_(*this), engine_(engine), patience_(patience) {}
+  // `patience` in nanoseconds; `resuming`: some links may resume.
+  LivenessMonitor(engine::Engine& engine, std::int64_t patience, bool resuming) noexcept;
   ~LivenessMonitor() { stop(); }
+  // `round` inspects all links, and says whether something is still under way.
   void inspect_with(std::function<bool()> round) { round_ = std::move(round); }
 
   void something_sent() noexcept {
@@ -45,7 +47,7 @@ class LivenessMonitor {
 
   RoundTimer timer_;
   engine::Engine& engine_;
-  const std::int64_t patience_;
+  const std::int64_t patience_, between_rounds_;
   std::function<bool()> round_;
 };
 

@@ -63,15 +63,16 @@ TEST(KernelPatience, TheKernelDoesNotGiveUpABusyConnectionFirst) {
 
 // A connection on which something is sent at time 0 and inspected `rounds` times per patience, through a break. Times in ms.
 struct Busy {
-  static constexpr std::int64_t kPatience = 60'000;
+  static constexpr std::int64_t kPatience = 60'000, kStall = 500;
   static constexpr std::int64_t kRoundTrip = 1;
   std::int64_t idle_before = 0;  // since something was heard last
   std::int64_t longest_retry = 12'000;
   std::int64_t break_begin = 0, break_end = 0;
+  std::int64_t between = kPatience / 4;  // inspections
 
-  bool survives() const { return told() < 0; }
-  // When the peer is given up; -1: never.
-  std::int64_t told() const {
+  bool survives() const { return found(Silence::Kind::kGone) < 0; }
+  // When an inspection first finds this; -1: none does.
+  std::int64_t found(Silence::Kind wanted) const {
     Silence silence;
     std::int64_t next_try = 0, pause = 200, tried = 0, answered = -idle_before;
     bool first = true, retried = false;
@@ -84,13 +85,13 @@ struct Busy {
         next_try = now + pause;
         pause = std::min(pause * 2, longest_retry);
       }
-      if (now % (kPatience / 4) != 0 || now == 0) continue;
+      if (now % between != 0 || now == 0) continue;
       Socket::Acknowledgement heard;
       heard.bytes_missing = 1;
       heard.unanswered = retried;
       heard.silent_for = (now - answered) * kMillisecond;
       heard.tried_before = (now - tried) * kMillisecond;
-      if (silence.lasts(now * kMillisecond, heard, kPatience * kMillisecond)) return now;
+      if (silence.judge(now * kMillisecond, heard, kStall * kMillisecond, kPatience * kMillisecond) == wanted) return now;
     }
     return -1;
   }
@@ -98,16 +99,31 @@ struct Busy {
 
 TEST(Silence, AShorterBreakIsSurvivedHoweverLongTheConnectionWasIdle) {
   for (const std::int64_t idle : {0, 10'000, 1'000'000}) {
-    for (std::int64_t length = 100; length < Busy::kPatience; length += 100)
+    for (std::int64_t length = 100; length < Busy::kPatience; length += 100) {
       ASSERT_TRUE((Busy{.idle_before = idle, .break_end = length}.survives())) << idle << ' ' << length;
+      if (length % 1000 != 0) continue;
+      ASSERT_TRUE((Busy{.idle_before = idle, .break_end = length, .between = 500}.survives())) << idle << ' ' << length;
+    }
   }
 }
 
 TEST(Silence, AHostThatHasGoneIsToldWithinHalfAsLongAgain) {
   for (const std::int64_t longest_retry : {12'000, 120'000}) {  // the latter: an older kernel
     const Busy busy{.longest_retry = longest_retry, .break_end = INT64_MAX};
-    EXPECT_GE(busy.told(), Busy::kPatience);
-    EXPECT_LE(busy.told(), Busy::kPatience * 3 / 2);
+    EXPECT_GE(busy.found(Silence::Kind::kGone), Busy::kPatience);
+    EXPECT_LE(busy.found(Silence::Kind::kGone), Busy::kPatience * 3 / 2);
+  }
+}
+
+// However long the connection was idle before: that nothing came then is no silence.
+TEST(Silence, AStallIsFoundSoonAndNotInALossThatTheKernelMends) {
+  for (const std::int64_t idle : {0, 10'000, 1'000'000}) {
+    const std::int64_t found = Busy{.idle_before = idle, .break_end = INT64_MAX, .between = 500}.found(Silence::Kind::kStall);
+    EXPECT_GE(found, 700) << idle;
+    EXPECT_LE(found, 1500) << idle;
+    // Sent again once or twice, and answered.
+    for (std::int64_t length = 1; length < 600; ++length)
+      EXPECT_EQ((Busy{.idle_before = idle, .break_end = length, .between = 500}.found(Silence::Kind::kStall)), -1) << idle << ' ' << length;
   }
 }
 
@@ -119,7 +135,7 @@ TEST(Silence, AStoppedProcessIsWaitedForWithoutAnEnd) {
     heard.bytes_missing = 1;
     heard.unanswered = true;
     heard.silent_for = 10 * kSecond;
-    ASSERT_FALSE(silence.lasts(now, heard, 60 * kSecond));
+    ASSERT_NE(silence.judge(now, heard, kSecond / 2, 60 * kSecond), Silence::Kind::kGone);
   }
 }
 

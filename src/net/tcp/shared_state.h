@@ -50,7 +50,7 @@ namespace tcp {
 
 struct SharedState {
   SharedState(engine::Engine& engine_in, const Sinks& sinks_in, const TcpOptions& options_in)
-      : engine(engine_in), sinks(sinks_in), options(options_in), liveness_monitor(engine_in, options_in.peer_timeout), busy_links(engine_in) {}
+      : engine(engine_in), sinks(sinks_in), options(options_in), liveness_monitor(engine_in, options_in.peer_timeout, options_in.resume != Choice::kOff), busy_links(engine_in) {}
 
   static constexpr std::size_t kScratchBytes = 64 << 10;
 
