@@ -180,6 +180,7 @@ struct Capabilities {
   std::uint64_t first_bytes = 0;   // advised payload of an RTS frame, if more than usual
   std::uint64_t at_once = 4096;    // what Transport::send_now takes
   std::uint64_t urgent_bytes = 0;  // payload of an urgent frame, at least, for a peer at rest to be told of it
+  std::uint64_t pulls_above = ~std::uint64_t{0};  // longer messages ask Transport::offers_pull, though they could be sent whole
   bool matches = false;            // the carrier matches messages with receives that it is lent (Transport::lent_queue)
 };
 inline constexpr std::uint64_t kMostUrgentBytes = 64 * 1024;
@@ -227,7 +228,7 @@ class Transport : public engine::Source {
     (void)peer, (void)op;
     return PullOp::End::kRefused;
   }
-  // A message for which the sender has asked first has come in frames, all but `before` of its bytes since `began`, when its header and its
+  // A message of a length that may be pulled has come in frames, all but `before` of its bytes since `began`, when its header and its
   // receive had met. A transport with several paths compares them by such times.
   virtual void came_in_frames(PeerId peer, std::uint64_t bytes, std::uint64_t before, std::int64_t began) noexcept {
     (void)peer, (void)bytes, (void)before, (void)began;

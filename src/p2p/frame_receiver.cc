@@ -182,6 +182,8 @@ net::Landing FrameReceiver::on_message_header(net::PeerId id, Peer& peer, const 
   if (header.kind == MessageKind::kRts) {
     if (is_pullable(header)) return {.base = peer.address, .accepted = sizeof peer.address};
     if (receive->wanted_ > header.payload_bytes) incoming_.post_cts(*receive, header.sender_token);
+  } else if (header.payload_bytes > common_.way_to(id).pulls_above) {
+    incoming_.time(*receive);
   }
   return IncomingTransfers::landing_of(*receive, 0, header.payload_bytes);
 }

@@ -39,9 +39,13 @@ void IncomingTransfers::proceed(ReceiveRequest& receive, const wire::MessageHead
   post_cts(receive, rts.sender_token);
 }
 
-void IncomingTransfers::post_cts(ReceiveRequest& receive, std::uint64_t sender_token) noexcept {
+void IncomingTransfers::time(ReceiveRequest& receive) noexcept {
   receive.began_ = common_.engine.clock().now();
   receive.before_ = receive.received_;
+}
+
+void IncomingTransfers::post_cts(ReceiveRequest& receive, std::uint64_t sender_token) noexcept {
+  time(receive);
   wire::MessageHeader cts;
   cts.kind = wire::MessageKind::kCts;
   cts.sender_token = sender_token;
@@ -105,7 +109,7 @@ void IncomingTransfers::on_data(net::PeerId id, const wire::MessageHeader& heade
   if (receive->received_ == receive->wanted_) complete_timed(*receive);
 }
 
-// All frames of a rendezvous have come.
+// All frames have come.
 void IncomingTransfers::complete_timed(ReceiveRequest& receive) noexcept {
   common_.network->route(receive.peer_).came_in_frames(receive.peer_, receive.received_, receive.before_,
                                                               receive.began_);

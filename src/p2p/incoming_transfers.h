@@ -27,10 +27,15 @@ class IncomingTransfers {
   void go_on(ReceiveRequest& receive, const wire::MessageHeader& header, std::uint64_t address) noexcept {
     if (header.kind == wire::MessageKind::kRts) return proceed(receive, header, address);
     const net::PeerId id = receive.peer_;
-    complete(receive);
+    if (receive.began_ != 0)
+      complete_timed(receive);
+    else
+      complete(receive);
     if (header.sender_token != 0) frames_.answer(id, wire::MessageKind::kAck, header.sender_token);
   }
   void post_cts(ReceiveRequest& receive, std::uint64_t sender_token) noexcept;
+  // What comes of the message from here on is timed, for the choice of later messages' paths (Transport::came_in_frames).
+  void time(ReceiveRequest& receive) noexcept;
 
   // What is wrong with a Data frame; null if nothing.
   const char* breach_of_data(net::PeerId id, const wire::MessageHeader& header) const noexcept;

@@ -84,6 +84,9 @@ class LoopJob {
       if (op.walk == nullptr) std::copy_n(from, op.bytes, op.data);
       return net::PullOp::End::kWhole;
     }
+    void came_in_frames(net::PeerId, std::uint64_t bytes, std::uint64_t, std::int64_t) noexcept override {
+      job_.timed.push_back(bytes);
+    }
     bool watch_over(net::PeerId peer) noexcept override {
       job_.watched.push_back(job_.number_of(rank_, peer));
       return true;
@@ -273,6 +276,7 @@ class LoopJob {
   std::uint64_t frames_posted = 0;
   std::uint64_t matched_by_carrier = 0;
   int pulls_until_failure = 1 << 30;
+  std::vector<std::uint64_t> timed;  // bytes of messages whose frames were timed
 
   // What transports have been asked to watch over.
   std::vector<std::uint32_t> watched, hosts_watched;

@@ -78,7 +78,8 @@ INSTANTIATE_TEST_SUITE_P(Ways, OneMessage, testing::ValuesIn(all_cases()));
 TEST(Messenger, PullThatFailsFallsBackToData) {
   for (int pieces = 0; pieces < 4; ++pieces) {
     LoopJob::Options options;
-    options.way = {1024, 64 * 1024, true};
+    options.way = {1024, 64 * 1024};
+    options.pull = true;
     LoopJob job(options);
     job.pulls_until_failure = pieces;
     const Bytes data = pattern(400000, 5);
@@ -92,6 +93,50 @@ TEST(Messenger, PullThatFailsFallsBackToData) {
     EXPECT_EQ(room, data);
     EXPECT_TRUE(job.violations.empty());
   }
+}
+
+void exchange(LoopJob& job, std::size_t bytes, bool posted_first) {
+  const Bytes data = pattern(bytes, 5);
+  Bytes room(bytes);
+  SendRequest send(to(job[0], 1, 1, data));
+  ReceiveRequest receive(from(job[1], 0, 1, room));
+  if (posted_first) job[1].messenger.start(receive);
+  job[0].messenger.start(send);
+  job.run();
+  if (!posted_first) job[1].messenger.start(receive);
+  job.run();
+  ASSERT_TRUE(send.done() && receive.done());
+  EXPECT_EQ(room, data);
+  EXPECT_TRUE(job.violations.empty());
+}
+
+TEST(Messenger, AMessageThatCouldGoWholeIsPulledWhereTheTransportSaysSo) {
+  LoopJob::Options options;
+  options.way = {4096, 4096};
+  options.way.pulls_above = 1024;
+  options.pull = true;
+  LoopJob job(options);
+  job.pulls_until_failure = 10;
+  exchange(job, 1024, true);
+  EXPECT_EQ(job.pulls_until_failure, 10);
+  exchange(job, 1025, true);
+  exchange(job, 4096, false);
+  EXPECT_EQ(job.pulls_until_failure, 8);
+  EXPECT_TRUE(job.timed.empty());
+}
+
+TEST(Messenger, LongEagerMessagesThatAreExpectedAreTimed) {
+  LoopJob::Options options;
+  options.way = {4096, 4096};
+  options.way.pulls_above = 1024;
+  LoopJob job(options);
+  job[0].clock.advance(1000);
+  job[1].clock.advance(1000);
+  exchange(job, 1024, true);
+  exchange(job, 1025, true);
+  exchange(job, 3000, false);  // when its header comes there is no receive
+  exchange(job, 3001, true);
+  EXPECT_EQ(job.timed, (std::vector<std::uint64_t>{1025, 3001}));
 }
 
 TEST(Messenger, ARequestCanBeStartedAgain) {

@@ -38,6 +38,7 @@ inline void ReceivePath::begin(ReceiveRequest& receive) noexcept {
   receive.result().clear();
   receive.contiguous_ = nullptr;
   receive.capacity_ = receive.message_bytes_ = receive.wanted_ = receive.received_ = 0;
+  receive.began_ = 0;
   if (arguments.source == MPI_PROC_NULL) return;
   const datatype::Datatype& type = *arguments.type;
   receive.capacity_ = static_cast<std::uint64_t>(type.size()) * arguments.count;

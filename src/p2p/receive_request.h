@@ -67,7 +67,7 @@ class ReceiveRequest : public Request, public MatchNode {
   std::uint64_t received_ = 0;
   std::uint64_t token_ = 0;         // ours on the wire while kData is expected
   std::uint64_t sender_token_ = 0;  // while the message is pulled
-  std::int64_t began_ = 0;          // when a CTS was sent,
+  std::int64_t began_ = 0;          // when a CTS was sent, or the header of a long eager message came; 0: neither
   std::uint64_t before_ = 0;        // and what had been received then
   struct Pull : net::PullOp {
     ReceiveRequest* receive = nullptr;

@@ -47,7 +47,10 @@ void SendPath::prepare(SendRequest& send) noexcept {
 bool SendPath::launch(SendRequest& send) noexcept {
   const std::uint64_t context = send.arguments_.communicator->wire_context(send.arguments_.plane);
   OutgoingAccount& account = common_.peers[send.peer_].outgoing[account_of(context)];
-  if (send.bytes_ <= std::min(common_.way_to(send.peer_).eager_limit, common_.frame_limit(send.peer_))) {
+  const net::Capabilities& way = common_.way_to(send.peer_);
+  const bool offers_pull = send.contiguous_ != nullptr && send.bytes_ > std::min(way.eager_limit, way.pulls_above) &&
+                           common_.network->route(send.peer_).offers_pull(send.peer_, send.bytes_);
+  if (!offers_pull && send.bytes_ <= std::min(way.eager_limit, common_.frame_limit(send.peer_))) {
     const std::uint64_t price = message_units(send.bytes_);
     if (account.pays_whole(price)) {
       account.spend(price);
@@ -56,8 +59,6 @@ bool SendPath::launch(SendRequest& send) noexcept {
     }
   }
   if (!account.pays_envelope()) return false;
-  const bool offers_pull =
-      send.contiguous_ != nullptr && common_.network->route(send.peer_).offers_pull(send.peer_, send.bytes_);
   const std::uint64_t first = offers_pull ? 0 : first_bytes(send, account);
   account.spend(message_units(first));
   transfers_.post_rts(send, first, offers_pull);

@@ -233,7 +233,13 @@ Capabilities ShmTransport::capabilities(PeerId peer) const noexcept {
   const std::uint64_t chunk =
       (link->out.capacity() / 2 - wire::kHeaderBytes) / shm::kRecordAlignment * shm::kRecordAlignment;
   const std::uint64_t eager = std::min<std::uint64_t>(config_.settings->eager_limit_shm, wire::kMaxPayloadBytes);
-  return {eager, chunk, std::min(tuning().shm_first_bytes, chunk), eager};
+  Capabilities way;
+  way.eager_limit = eager;
+  way.data_chunk = chunk;
+  way.first_bytes = std::min(tuning().shm_first_bytes, chunk);
+  if (config_.settings->single_copy != Choice::kOff) way.pulls_above = tuning().shm_least_pull;
+  way.at_once = std::min(eager, way.pulls_above);
+  return way;
 }
 
 // ---- Long messages ----
