@@ -15,7 +15,9 @@
 #include <memory>
 #include <vector>
 
+#include "base/memory_order.h"
 #include "base/settings.h"
+#include "base/tuning.h"
 #include "engine/engine.h"
 #include "net/shm/invitation.h"
 #include "net/shm/path_selection.h"
@@ -39,7 +41,11 @@ class Pulls {
   // Whether the peer's memory can be read: tried once, when it is asked for first.
   bool may_pull(std::uint32_t local) noexcept { return access_to(pairs_[local]); }
 
-  // As a sender: whether the peer is to pull a message of so many bytes, as it has chosen.
+  // As a sender: whether the peer has chosen to pull messages of so many bytes.
+  bool asked_of(std::uint32_t local, std::uint64_t bytes) const noexcept {
+    return bytes > tuning().shm_least_pull && path_in(load_relaxed(pairs_[local].out->paths), bytes) != Path::kRing;
+  }
+  // The same of a message that is about to be sent: true when it is to be offered.
   bool offers(std::uint32_t local, std::uint64_t bytes) noexcept;
 
   // As a receiver.

@@ -78,7 +78,7 @@ bool ShmTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::b
 bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, const std::byte* payload,
                                    Delivery delivery) noexcept {
   const std::uint64_t record = shm::Layout::record_bytes(header.payload_bytes());
-  if (link.out.room_to_begin(record) < record) return false;
+  if (pulls_.asked_of(link.local, header.payload_bytes()) || link.out.room_to_begin(record) < record) return false;
   link.acquainted = true;
   const bool streams = link.streaming.chosen_for(header.payload_bytes());
   wire::store_around_stamp(header, link.out.begin());

@@ -238,7 +238,7 @@ Capabilities ShmTransport::capabilities(PeerId peer) const noexcept {
   way.data_chunk = chunk;
   way.first_bytes = std::min(tuning().shm_first_bytes, chunk);
   if (config_.settings->single_copy != Choice::kOff) way.pulls_above = tuning().shm_least_pull;
-  way.at_once = std::min(eager, way.pulls_above);
+  way.at_once = eager;
   return way;
 }
 
