@@ -3,7 +3,7 @@
 // Nothing here knows the time or moves a byte. The code that moves messages says when each began and ended (measured), and asks which path the next
 // is to take (path). Sizes are put into classes, one for each power of two; each begins with the ring, and decides alone:
 //
-//   Trial     Now and then the next messages take another path. It wins when two windows in a row (path_clock.h), after some cold ones, are faster by a
+//   Trial     Now and then the next messages take another path. It wins when two windows in a row (path_clock.h), after a cold one, are faster by a
 //             quarter (shm.path_gain) than the usual path in the better third of its last windows, so that a lost core decides nothing. The first window
 //             that is not ends the trial.
 //   Rest      The first trial of a path comes after some dozens of messages (shm.first_rest); each that is lost makes the rest until the next one four

@@ -78,7 +78,7 @@ TEST(PathSelection, FindsAPathThatIsClearlyFasterWithinAFewHundredMessages) {
     for (unsigned fastest = 1; fastest < kPaths; ++fastest) {
       Simulation simulation(seed);
       simulation.costs[fastest] = 25'000;
-      simulation.send(300);
+      simulation.send(400);
       EXPECT_EQ(simulation.usual(), static_cast<Path>(fastest)) << "seed " << seed;
       simulation.send(20'000);
       EXPECT_EQ(simulation.selection.counters().changes, 1u) << "seed " << seed;
@@ -133,7 +133,7 @@ TEST(PathSelection, FindsWhatHasBecomeFastAfterALongTime) {
   simulation.costs[1] = simulation.costs[2] = simulation.costs[3] = 100'000;
   simulation.send(20'000);
   simulation.costs[1] = 15'000;  // nothing but a trial tells
-  simulation.send(5'000);
+  simulation.send(15'000);       // it rests for 4096 messages, and 2.5 times as long because it was so much slower
   EXPECT_EQ(simulation.usual(), Path::kPull);
 }
 
@@ -157,7 +157,7 @@ TEST(PathSelection, APathThatIsFasterOnlyAtFirstIsTakenSeldom) {
     const Path path = simulation.next();
     since = path == last ? since + 1 : 0;
     last = path;
-    simulation.costs[1] = since < 30 ? 25'000 : 60'000;
+    simulation.costs[1] = since < 20 ? 25'000 : 60'000;
     simulation.send_one(path);
     if (i >= 4000 && path == Path::kPull) ++pulled;
   }
@@ -177,7 +177,7 @@ TEST(PathSelection, ARingThatIsColdAtFirstIsFoundAgain) {
     const Path path = simulation.next();
     since = path == last ? since + 1 : 0;
     last = path;
-    simulation.costs[0] = since < 10 ? 90'000 : 40'000;
+    simulation.costs[0] = since < 4 ? 90'000 : 40'000;
     simulation.send_one(path);
   }
   EXPECT_EQ(simulation.usual(), Path::kRing);
