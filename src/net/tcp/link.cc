@@ -109,6 +109,7 @@ void Link::unlist(bool& listed, std::vector<Link*>& links) noexcept {
 }
 
 void Link::note_loans() noexcept {
+  queue_.copy_short(tuning().tcp_copied_at_once);
   if (queue_.lends()) list(lending_, shared_.lending);
 }
 

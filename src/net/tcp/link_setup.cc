@@ -26,7 +26,7 @@ Link::Link(SharedState& shared, PeerId peer, std::vector<Address> addresses, boo
       addresses_(std::move(addresses)),
       same_host_(same_host),
       diagnosis_(shared, peer, same_host),
-      queue_(channel_),
+      queue_(channel_, shared.spare_memory),
       outbox_(queue_),
       inbox_(shared.sinks, channel_, peer),
       await_(*this),

@@ -153,7 +153,10 @@ void SendQueue::give_back(Entry& entry) noexcept {
 void SendQueue::drop_front() noexcept {
   Entry& entry = entries_.front();
   if (entry.copied) copies_.give_back(entry.bytes);
-  if (entry.copy) bytes_kept_ -= entry.payload_bytes();
+  if (entry.copy) {
+    bytes_kept_ -= entry.payload_bytes();
+    memory_.give_back(std::move(entry.copy), entry.payload_bytes());
+  }
   entries_.pop_front();
   if (unsent_ > 0) --unsent_;
   if (first_borrowed_ > 0) --first_borrowed_;
@@ -170,7 +173,7 @@ bool SendQueue::copy_kept() noexcept {
   const std::uint64_t payload = entry->payload_bytes();
   if (!entry->copy) {
     if (bytes_kept_ + payload > tuning().tcp_most_kept) return false;
-    entry->copy = std::make_unique_for_overwrite<std::byte[]>(payload);
+    entry->copy = memory_.take(payload);
     bytes_kept_ += payload;
   }
   const std::uint64_t piece = std::min(payload - entry->bytes_copied, tuning().tcp_copy_piece);
@@ -189,6 +192,13 @@ bool SendQueue::copy_kept() noexcept {
   entry->walk = nullptr;
   give_back(*entry);
   return true;
+}
+
+void SendQueue::copy_short(std::uint64_t payload_bytes) noexcept {
+  for (;;) {
+    const Entry* entry = keeps_ ? next_to_copy() : nullptr;
+    if (entry == nullptr || entry->payload_bytes() > payload_bytes || !copy_kept()) return;
+  }
 }
 
 // ---- the owners -----------------------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@
 // Small frames are copied when they are posted, and several in a row are one entry. The payload of others stays where it is until they are delivered.
 // What a waiting thread wants back before that is copied as well, up to a bound, when the thread has nothing better to do (copy_kept): so a blocking
 // send does not wait for an acknowledgement, and a stream of long messages is not copied while the socket takes more. The alternatives are dearer: to
-// copy before sending puts the copy on the message's way, and to wait for each acknowledgement costs a round trip.
+// copy before sending puts the copy on the message's way, and to wait for each acknowledgement costs a round trip. A short frame for which there was
+// no room among the small ones is copied as soon as it has left: a thread that waits for it while others arrive finds no poll with nothing better to do.
 //
 // Pure: no socket, no clock. Everything runs with the endpoint's lock held.
 #pragma once
@@ -25,6 +26,7 @@
 #include "net/channel.h"
 #include "net/tcp/copy_ring.h"
 #include "net/tcp/fifo.h"
+#include "net/tcp/spare_memory.h"
 #include "net/transport.h"
 
 namespace lapwing::net::tcp {
@@ -49,7 +51,7 @@ class SendQueue {
     bool borrowed() const noexcept { return op != nullptr || undelivered != nullptr; }
   };
 
-  explicit SendQueue(Channel& channel) noexcept : channel_(channel) {}
+  SendQueue(Channel& channel, SpareMemory& memory) noexcept : channel_(channel), memory_(memory) {}
 
   // ---- what waits ----
 
@@ -74,6 +76,8 @@ class SendQueue {
   bool lends() noexcept { return keeps_ && next_to_copy() != nullptr; }
   // Copies a piece of what has left and is not delivered. False when there is nothing, or no room.
   bool copy_kept() noexcept;
+  // Copies those that have left and are not longer than that.
+  void copy_short(std::uint64_t payload_bytes) noexcept;
 
   // ---- the owners ----
 
@@ -94,6 +98,7 @@ class SendQueue {
   Entry* next_to_copy() noexcept;
 
   Channel& channel_;
+  SpareMemory& memory_;
   bool keeps_ = false;
   Fifo<Entry> entries_;
   std::size_t unsent_ = 0;         // index of the first that has not left whole

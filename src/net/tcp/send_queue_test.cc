@@ -32,6 +32,23 @@ TEST(CopyRing, GivesPiecesInOneAndTakesThemBackInOrder) {
   EXPECT_EQ(ring.take(100, 0), 0u) << "an empty ring begins at its beginning";
 }
 
+TEST(SpareMemory, KeepsWhatIsGivenBackUpToItsBound) {
+  SpareMemory memory(3 * 4096);
+  SpareMemory::Block first = memory.take(4096), second = memory.take(5000);
+  std::byte* const lent = first.get();
+  memory.give_back(std::move(first), 4096);
+  EXPECT_EQ(memory.kept(), 4096u);
+  EXPECT_NE(memory.take(4097).get(), lent) << "of another size";
+  first = memory.take(2049);
+  EXPECT_EQ(first.get(), lent) << "of the same power of two";
+  EXPECT_EQ(memory.kept(), 0u);
+  memory.give_back(std::move(second), 5000);
+  memory.give_back(std::move(first), 4096);
+  EXPECT_EQ(memory.kept(), 3u * 4096);
+  memory.give_back(memory.take(100), 100);
+  EXPECT_EQ(memory.kept(), 3u * 4096) << "no more";
+}
+
 struct Op : SendOp {
   Op() {
     on_taken = [](SendOp& op, const Status& status) noexcept {
@@ -111,12 +128,14 @@ class SendQueueTest : public testing::Test {
   }
 
   Channel channel_;
-  SendQueue queue_{channel_};
+  SpareMemory memory_{1 << 20};
+  SendQueue queue_{channel_, memory_};
 };
 
 TEST_F(SendQueueTest, WhatIsNotKeptIsTakenWhenItHasLeft) {
   Channel channel;
-  SendQueue queue(channel);
+  SpareMemory memory(0);
+  SendQueue queue(channel, memory);
   ASSERT_TRUE(queue.begin(0, false).ok());
   Op op;
   Count count;
@@ -182,6 +201,28 @@ TEST_F(SendQueueTest, ACopyGivesMemoryBackBeforeThat) {
   ASSERT_EQ(first.size(), again.size());
   EXPECT_TRUE(std::equal(first.begin() + wire::kHeaderBytes, first.begin() + 100'000, again.begin() + wire::kHeaderBytes));
   EXPECT_TRUE(std::equal(first.end() - 100'000, first.end(), again.end() - 100'000));
+}
+
+TEST_F(SendQueueTest, ShortFramesAreCopiedAtOnceUpToALongerOne) {
+  std::deque<Op> ops(3);
+  for (std::uint64_t i = 0; i < ops.size(); ++i) ops[i].carry(make_bytes(i == 1 ? 5000 : 100, i), i);
+  queue_.push(ops[0]);
+  queue_.copy_short(1000);
+  queue_.tell();
+  EXPECT_EQ(ops[0].taken, 0) << "it has not left";
+  queue_.push(ops[1]);
+  queue_.push(ops[2]);
+  Bytes wire;
+  move(queue_, 1'000'000, wire);
+  queue_.copy_short(1000);
+  queue_.tell();
+  EXPECT_EQ(ops[0].taken, 1);
+  EXPECT_EQ(ops[1].taken, 0);
+  EXPECT_EQ(ops[2].taken, 0) << "in order";
+  EXPECT_TRUE(queue_.copy_kept());
+  queue_.copy_short(1000);
+  queue_.tell();
+  EXPECT_EQ(ops[2].taken, 1);
 }
 
 TEST_F(SendQueueTest, CopiesHaveABound) {

@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "base/settings.h"
+#include "base/tuning.h"
 #include "engine/engine.h"
 #include "net/refusals.h"
 #include "net/tcp/busy_links.h"
 #include "net/tcp/connection.h"
 #include "net/tcp/interfaces.h"
 #include "net/tcp/liveness_monitor.h"
+#include "net/tcp/spare_memory.h"
 #include "net/transport.h"
 #include "runtime/process_table.h"
 #include "wire/handshake.h"
@@ -72,6 +74,7 @@ struct SharedState {
   const Sinks sinks;
   const TcpOptions options;
   LivenessMonitor liveness_monitor;
+  SpareMemory spare_memory{tuning().tcp_most_kept};
   wire::JobKey key;
   TcpCounters counters;
   BusyLinks busy_links;
