@@ -197,6 +197,8 @@ void Link::take_acknowledgements() noexcept {
   queue_.tell();
   note_loans();
   if (!channel_.owes_acknowledgement()) return;
+  // Without an event thread the next poll may be long in coming, and a thread of the peer may wait for the memory that this gives back.
+  if (!shared_.engine.has_event_thread()) return acknowledge();
   list(owing_, shared_.owing);
   shared_.engine.want_turn();
 }
