@@ -51,7 +51,12 @@ wait $job || die "a device that was down"
 for mode in talk push; do
   for direction in "" to from; do
     begin $mode
-    lab cut h2 $direction
+    lab cut h2 $direction || {
+      lab restore h2
+      touch "$work/stop"
+      wait $job || die "$mode: no cut"
+      continue
+    }
     wait_until "$mode: a connection that is given up, cut $direction" grep -q "does not answer. Connecting again" "$work/log"
     lab restore h2
     wait_until "$mode: a connection after a cut $direction" resumed_more_than 0
