@@ -22,6 +22,10 @@ Status Job::join(char** environment, bool alone) {
   const FoundLauncher found = alone ? FoundLauncher() : find_launcher(environment);
   std::unique_ptr<Launcher> launcher;
   LAPWING_TRY(open_launcher(found, launcher));
+  Status joined = join(std::move(launcher));
+  // The launcher was still about to close the connection when this process looked.
+  if (joined.ok() || !launcher_->closed_unheard()) return joined;
+  LAPWING_TRY(open_launcher(served_another(), launcher));
   return join(std::move(launcher));
 }
 

@@ -37,6 +37,10 @@ class Launcher {
   // Once, first.
   virtual Status join(Place& place) = 0;
 
+  // Whether join() failed because the launcher had nothing to say to this program: it closed the connection that a program before
+  // this one had used.
+  virtual bool closed_unheard() const noexcept { return false; }
+
   // Publishes a value, any bytes; others see it after the next fence(). The key is a short word of letters, digits, '-' and '_'.
   virtual Status put(std::string_view key, std::string_view value) = 0;
   // Returns when all ranks have called fence().

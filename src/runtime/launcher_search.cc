@@ -141,12 +141,7 @@ FoundLauncher judge_descriptor(const char* text, char** environment) {
     return rank != 0 ? child_of(rank) : closed_on_the_way(text);
   }
   if (const pid_t owner = owner_of(fd)) return child_of(owner);
-  if (launcher_has_closed(fd))
-    return {
-        FoundLauncher::Kind::kOfAnother,
-        "the launcher's connection was closed at its end, because another program has used it before, or the launcher "
-        "has gone: this process runs as a job of its own. Lapwing's mpiexec, and Hydra with -pmi-port, take several "
-        "programs one after the other in the same place as a job each"};
+  if (launcher_has_closed(fd)) return served_another();
   return {FoundLauncher::Kind::kDescriptor, {}};
 }
 
@@ -226,6 +221,13 @@ FoundLauncher find_launcher(char** environment) {
   const Sighting sighting = look_around(environment);
   if (sighting.launcher == nullptr || sighting.size == 1) return {};
   return {FoundLauncher::Kind::kForeign, explain(sighting)};
+}
+
+FoundLauncher served_another() {
+  return {FoundLauncher::Kind::kOfAnother,
+          "the launcher's connection was closed at its end, because another program has used it before, or the "
+          "launcher has gone: this process runs as a job of its own. Lapwing's mpiexec, and Hydra with -pmi-port, take "
+          "several programs one after the other in the same place as a job each"};
 }
 
 void claim_connection(int fd) noexcept {

@@ -33,6 +33,9 @@ struct FoundLauncher {
 // `environment` as ::environ.
 FoundLauncher find_launcher(char** environment);
 
+// What a launcher is that serves one program per connection, when this process is not the first.
+FoundLauncher served_another();
+
 // Marks an open connection as this process's own, and takes the mark away.
 void claim_connection(int fd) noexcept;
 void release_connection(int fd) noexcept;

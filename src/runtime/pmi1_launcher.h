@@ -14,6 +14,7 @@ class Pmi1Launcher final : public Launcher {
   explicit Pmi1Launcher(Way way) noexcept : way_(way) {}
 
   Status join(Place& place) override;
+  bool closed_unheard() const noexcept override { return client_.closed_unheard(); }
   Status put(std::string_view key, std::string_view value) override { return client_.put(key, value); }
   Status fence() override;
   Status get(std::string_view key, std::string& value) override { return client_.get(key, value); }

@@ -173,6 +173,7 @@ Status PmiClient::greet() {
   if (!reply.find("rc", code) || code != 0) {
     return Status::error(MPI_ERR_OTHER, "the launcher refused PMI version 1.1 (rc=%d)", code);
   }
+  heard_ = true;
   int extension = 0;
   offers_extensions_ = reply.find("lapwing", extension) && extension >= 1;
   offers_table_ = offers_extensions_ && extension >= 2;
@@ -233,10 +234,7 @@ Status PmiClient::send(const PmiMessage& message) {
     ssize_t count = ::send(fd_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
     if (count < 0 && errno == ENOTSOCK) count = ::write(fd_, line.data() + sent, line.size() - sent);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) {
-      return Status::error(MPI_ERR_OTHER, "the launcher has gone (writing PMI '%s': %s)", message.command().c_str(),
-                           std::strerror(errno));
-    }
+    if (count < 0) return gone(("writing PMI '" + message.command() + "'").c_str(), errno);
     sent += static_cast<std::size_t>(count);
   }
   return {};
@@ -267,11 +265,16 @@ Status PmiClient::fill_input() {
     if (received_fd_ >= 0) ::close(received_fd_);
     std::memcpy(&received_fd_, CMSG_DATA(header), sizeof received_fd_);
   }
-  if (count < 0) {
-    return Status::error(MPI_ERR_OTHER, "the launcher has gone (reading PMI: %s)", std::strerror(errno));
-  }
-  if (count == 0) return Status::error(MPI_ERR_OTHER, "the launcher has gone (it closed the PMI connection)");
+  if (count < 0) return gone("reading PMI", errno);
+  if (count == 0) return gone("reading PMI", 0);
   return input_.append({bytes, static_cast<std::size_t>(count)});
+}
+
+// `error` as errno; 0: the other end was closed in order.
+Status PmiClient::gone(const char* doing, int error) {
+  closed_ = error == 0 || error == EPIPE || error == ECONNRESET;
+  return Status::error(MPI_ERR_OTHER, "the launcher has gone (%s: %s)", doing,
+                       error == 0 ? "it closed the connection" : std::strerror(error));
 }
 
 Status PmiClient::put(std::string_view key, std::string_view value) {

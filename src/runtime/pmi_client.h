@@ -63,6 +63,8 @@ class PmiClient {
   Status finalize();
   // Whether the launcher is our own mpiexec.
   bool offers_extensions() const noexcept { return offers_extensions_; }
+  // Whether the launcher closed the connection before it said a word to this program.
+  bool closed_unheard() const noexcept { return closed_ && !heard_; }
   // Asks the launcher to end the job with this exit code, and returns.
   void abort(int code, std::string_view text) noexcept;
 
@@ -76,6 +78,7 @@ class PmiClient {
   Status send(const wire::PmiMessage& message);
   Status receive(wire::PmiMessage& reply);
   Status fill_input();
+  Status gone(const char* doing, int error);
   Status put_piece(std::string_view key, std::string_view value);
   Status get_piece(std::string_view key, std::string& value);
   Status read_bulk(std::string_view key_prefix, int count, std::vector<std::string>& values);
@@ -90,6 +93,8 @@ class PmiClient {
   bool offers_table_ = false;       // and young enough for exchange()
   int received_fd_ = -1;            // came with the line read last
   bool finalized_ = false;
+  bool heard_ = false;   // the launcher has answered `init`
+  bool closed_ = false;  // the connection is closed at its end
   std::size_t value_limit_ = 0;  // longest value the launcher takes under one key
   std::string kvs_name_, secret_;
   wire::PmiLineBuffer input_;

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """A launcher that is not ours: speaks plain PMI-1 and lets its ranks end as they like, as `srun` does without --kill-on-bad-exit.
 
-usage: other_launcher.py fd|port RANKS command...
+usage: other_launcher.py fd|late|port RANKS command...
 
 fd     each rank inherits a connection (PMI_FD), which is closed after the first `finalize`, as Hydra and Slurm do
+late   the same, but closed only when the next program speaks on it
 port   each program connects to PMI_PORT, as under Hydra's -pmi-port
 
 Prints "rank R ended with CODE" for each rank as it ends; a signal is a negative code. Its own exit code is 0.
@@ -16,8 +17,9 @@ import sys
 
 
 class Server:
-    def __init__(self, size):
+    def __init__(self, size, late):
         self.size = size
+        self.late = late
         self.selector = selectors.DefaultSelector()
         self.values = {}
         self.in_barrier = []
@@ -31,17 +33,20 @@ class Server:
         if not data:
             self.drop(connection)
             return
+        if state.get("finalized"):
+            self.drop(connection)
+            return
         state["input"] += data
         while b"\n" in state["input"]:
             line, state["input"] = state["input"].split(b"\n", 1)
             fields = dict(word.split("=", 1) for word in line.decode().split())
-            self.answer(connection, fields)
+            self.answer(connection, fields, state)
 
     def drop(self, connection):
         self.selector.unregister(connection)
         connection.close()
 
-    def answer(self, connection, fields):
+    def answer(self, connection, fields, state):
         command = fields["cmd"]
         say = lambda text: connection.sendall(text.encode() + b"\n")
         if command == "initack":
@@ -70,7 +75,10 @@ class Server:
                 self.in_barrier = []
         elif command == "finalize":
             say("cmd=finalize_ack rc=0")
-            self.drop(connection)
+            if self.late:
+                state["finalized"] = True
+            else:
+                self.drop(connection)
         elif command == "abort":
             pass  # this launcher lets everything end by itself
         else:
@@ -79,7 +87,7 @@ class Server:
 
 def main():
     way, size, command = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
-    server = Server(size)
+    server = Server(size, way == "late")
     listener = socket.create_server(("127.0.0.1", 0))
     ranks = {}
     for rank in range(size):
