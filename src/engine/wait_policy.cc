@@ -6,7 +6,7 @@ void WaitPolicy::configure(std::int64_t wakeup_cost, bool oversubscribed, std::i
   wakeup_cost_ = std::clamp<std::int64_t>(wakeup_cost, kLeastCost, kMostCost);
   oversubscribed_ = oversubscribed;
   fixed_budget_ = fixed_budget;
-  earns_ = !oversubscribed && fixed_budget < 0;
+  earns_ = fixed_budget < 0;
   saved_ = nap_ = 0;
   prediction_ = {};
   window_.fill(0);

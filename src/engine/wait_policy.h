@@ -18,7 +18,7 @@
 // What a program earns. Beside that, one part of the time that it computes between its waits (engine.earned_share) may be spent on
 // polling in those that follow, up to engine.most_saved: an iterative program, whose ranks wait for each other as long as their work differs, then meets
 // peers that are awake, as if all polled for ever, and polls for at most that part of its time in vain. A rank that only waits
-// earns nothing, and sleeps as above; so does one that must give its core away.
+// earns nothing, and sleeps as above.
 //
 // What a program repeats. Where the waits that follow its computing are longer than what it has saved covers, a thread sleeps through
 // the first part of the next (wait_prediction.h), and polls when its end is near: so it catches waits that are much longer. No wait is just

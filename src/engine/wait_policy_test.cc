@@ -221,13 +221,14 @@ TEST_P(WaitPolicyTest, WaitingEarnsNothing) {
   EXPECT_LE(program.polled, 32 * cost);  // of 100 seconds
 }
 
-TEST(WaitPolicy, ARankThatMustGiveItsCoreAwayEarnsNothing) {
+TEST(WaitPolicy, ARankThatMustGiveItsCoreAwayEarnsAsMuch) {
   WaitPolicy policy;
   policy.configure(20'000, true, -1);
   const std::int64_t before = policy.budget();
   policy.looked(kMillisecond);
-  policy.begins(100 * kMillisecond);
-  EXPECT_EQ(policy.budget(), before);
+  policy.begins(51 * kMillisecond);
+  EXPECT_EQ(policy.budget(), before + 5 * kMillisecond);
+  EXPECT_TRUE(policy.yields());
 }
 
 TEST(WaitPolicy, GivesTheCoreAwayWherePollingTakesLongerThanAWakeUp) {
