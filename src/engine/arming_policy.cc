@@ -11,28 +11,37 @@ using Order = ArmingPolicy::Order;
 // To begin to rest takes a system call or two where a driver has slept. Where such waits follow each other quickly the timer does it
 // later, once.
 Order ArmingPolicy::leave(bool in_flight, bool turn_wanted, std::int64_t now) noexcept {
+  comes_back(now);
   if (!in_flight) {
-    if (state_.watch != Watch::kOn && !state_.stays_outside) return request_timer(in_flight, now);
+    if (state_.watch != Watch::kOn && state_.outside == Outside::kShort) return request_timer(in_flight, now);
     state_.sources = Sources::kAtRest;
     return Order::kRest;
   }
-  const bool at_once = state_.watch == Watch::kOn && state_.stays_outside;  // then arming takes no system call
+  // Then arming takes no system call.
+  const bool at_once = state_.watch == Watch::kOn && state_.outside == Outside::kInFlight;
   if (!listens() && !at_once) return request_timer(in_flight, now);
   if (!stays_armed(now)) return Order::kStandDown;
   return turn_wanted ? Order::kArm : Order::kMoveAndArm;
 }
 
-// It is armed at once, and stays armed, unless calls follow each other quickly: then peers would notify for what the next call finds
-// anyway. (The sources are armed anew all the same: a peer that notifies disarms its source, and a turn of an application thread may
-// have heard it.)
+// It is armed at once, and stays armed, unless the application comes back quickly time and again: then peers would notify for what the
+// next call finds anyway. How long it computes with nothing in flight has no part in that. (The sources are armed anew all the same: a
+// peer that notifies disarms its source, and a turn of an application thread may have heard it.)
 bool ArmingPolicy::stays_armed(std::int64_t now) noexcept {
-  const bool quick = now - state_.last_visit < tuning_.arm_delay;
-  state_.quick_visits = quick ? static_cast<std::uint8_t>(state_.quick_visits + 1) : std::uint8_t{0};
-  state_.last_visit = now;
-  if (state_.quick_visits < tuning_.quick_visits) return true;
-  state_.quick_visits = 0;
-  state_.stays_outside = false;
+  if (state_.quick_returns < tuning_.quick_returns) {
+    state_.left_at = now;
+    return true;
+  }
+  state_.quick_returns = 0;
+  state_.outside = Outside::kAtRest;
   return false;
+}
+
+void ArmingPolicy::comes_back(std::int64_t now) noexcept {
+  if (state_.left_at == kInside) return;
+  const bool quick = now - state_.left_at < tuning_.arm_delay;
+  state_.quick_returns = quick ? static_cast<std::uint8_t>(state_.quick_returns + 1) : std::uint8_t{0};
+  state_.left_at = kInside;
 }
 
 Order ArmingPolicy::rested(bool ok, std::int64_t now) noexcept {
@@ -113,12 +122,16 @@ void ArmingPolicy::timer_cancelled() noexcept {
 // ---- a driver -------------------------------------------------------------------------------------------------------
 
 void ArmingPolicy::driver_sleeps(std::int64_t now) noexcept {
-  if (at_rest()) state_.stays_outside = now - state_.rested_at >= tuning_.short_rest;
+  if (!at_rest()) return;
+  if (now - state_.rested_at >= tuning_.short_rest)
+    stays_outside(Outside::kAtRest);
+  else
+    state_.outside = Outside::kShort;
 }
 
 bool ArmingPolicy::rest_ends() noexcept {
   if (state_.sources != Sources::kAtRest) return false;
-  state_.stays_outside = false;
+  state_.outside = Outside::kShort;
   return true;
 }
 
@@ -126,7 +139,7 @@ bool ArmingPolicy::rest_ends() noexcept {
 
 // Where so much comes that it cannot wait, an application that takes it itself is not to rest again before it has stayed outside.
 void ArmingPolicy::heard_port() noexcept {
-  if (state_.sources == Sources::kAtRest) state_.stays_outside = false;
+  if (state_.sources == Sources::kAtRest) state_.outside = Outside::kShort;
   if (state_.watch == Watch::kOn) state_.watch = Watch::kSpent;
 }
 
@@ -138,6 +151,7 @@ void ArmingPolicy::heard_timer(bool driven) noexcept {
 
 Order ArmingPolicy::woken(bool work, bool driven, bool in_flight, bool turn_wanted, SinceTimer since) noexcept {
   const bool watches = listens() || (at_rest() && !in_flight);
+  if (!work && watches && since.visited) renew_later();
   if (driven || (!work && watches)) return Order::kNothing;
   if (work || !helps_itself(in_flight, turn_wanted, since)) return Order::kDrive;
   return (state_.renewals + 1) % tuning_.renewals_per_turn == 0 ? Order::kDriveOnce : Order::kLeaveThere;
@@ -157,8 +171,8 @@ Order ArmingPolicy::drove(bool work, bool called, bool in_flight, SinceTimer sin
   if (work) return arm(in_flight);
   if (state_.timer_set) return Order::kNothing;  // an application thread has set it itself
   if (since.visited) return timer_again(in_flight, now);
-  state_.renewals = 0;
-  state_.stays_outside = true;
+  state_.renewals = state_.quick_returns = 0;
+  stays_outside(in_flight ? Outside::kInFlight : Outside::kAtRest);
   return arm(in_flight);
 }
 

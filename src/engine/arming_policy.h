@@ -11,6 +11,7 @@
 // Everything is called with the endpoint's lock held. Times and delays are in nanoseconds.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace lapwing::engine {
@@ -51,6 +52,10 @@ class ArmingPolicy {
     kLeaveThere,  // disarm them: drove()
   };
 
+  // For how long the application lately stayed outside: for a short time only; for a long one with nothing in flight, so it rests
+  // when it leaves; for a long one with operations in flight as well, so it is armed when it leaves with any.
+  enum class Outside : std::uint8_t { kShort, kAtRest, kInFlight };
+
   // What the application's threads have done since the timer was set.
   struct SinceTimer {
     bool visited = false;  // made a call
@@ -61,27 +66,29 @@ class ArmingPolicy {
     std::int64_t arm_delay = 50'000;         // with operations in flight: about what a wake-up costs
     std::int64_t patient_delay = 1'000'000;  // with none; doubled, too, for an application that keeps calling
     std::int64_t short_rest = 1'000'000;  // a rest that a sleeping driver ends sooner was not worth beginning at once
-    std::uint8_t most_renewals = 5;       // the delay doubles so often for an application that keeps calling
+    std::uint8_t most_renewals = 6;       // the delay doubles so often for an application that keeps calling
     std::uint8_t most_patient_renewals = 3;  // with nothing in flight
     std::uint8_t few_renewals = 1;        // until then the application may have looked just once or twice
     std::uint8_t renewals_per_turn = 16;  // for one that keeps calling and needs no help: peers may wait for room
-    std::uint8_t quick_visits = 16;       // so many in a row, and an armed event thread would only be in the way
+    std::uint8_t quick_returns = 16;      // so many in a row, and an armed event thread would only be in the way
   };
+
+  static constexpr std::int64_t kInside = -1;
 
   // All that a policy remembers; without padding, because the model checker compares states as memory.
   struct State {
     std::int64_t deadline = 0;    // of the timer, while it is set
     std::int64_t rested_at = 0;   // when the application last began a rest that lasts
-    std::int64_t last_visit = 0;  // that left the event thread armed
+    std::int64_t left_at = kInside;  // when the application left with the event thread armed; kInside: it has come back
     Sources sources = Sources::kDisarmed;
     Watch watch = Watch::kNone;
     Timer timer = Timer::kPatient;  // the one that is set, or was last
     bool timer_set = false;
     std::uint8_t renewals =
         0;  // how often in a row the timer found that the application had been here, or was cancelled
-    std::uint8_t quick_visits = 0;  // of those, in a row
-    bool stays_outside = true;      // the application computes for long between its calls: it rests or is armed when it leaves
-    bool notified = false;          // control, and not heard yet
+    std::uint8_t quick_returns = 0;  // from there, in a row
+    Outside outside = Outside::kInFlight;
+    bool notified = false;  // control, and not heard yet
   };
 
   ArmingPolicy() noexcept = default;
@@ -104,6 +111,8 @@ class ArmingPolicy {
     return in_flight ? state_.timer_set && state_.timer != Timer::kPatient : state_.timer_set || at_rest();
   }
   Order leave(bool in_flight, bool turn_wanted, std::int64_t now) noexcept;
+  // It has come back, and waits.
+  void comes_back(std::int64_t now) noexcept;
   Order rested(bool ok, std::int64_t now) noexcept;
   Order armed(bool ok) noexcept;
   Order watched(bool ok, std::int64_t now) noexcept;
@@ -145,6 +154,7 @@ class ArmingPolicy {
 
  private:
   bool stays_armed(std::int64_t now) noexcept;
+  void stays_outside(Outside how) noexcept { state_.outside = std::max(state_.outside, how); }
   Order request_timer(bool in_flight, std::int64_t now) noexcept;
   Order set_timer(Timer timer, std::int64_t now) noexcept;
   Order arm(bool in_flight) noexcept;

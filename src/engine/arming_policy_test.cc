@@ -122,12 +122,12 @@ TEST_F(Arming, AnApplicationThatHelpsItselfIsLeftAloneButForATurnNowAndThen) {
 
 TEST_F(Arming, QuickVisitsEndIt) {
   arm();
-  for (int visit = 0; visit < tuning.quick_visits; ++visit) {
+  for (int visit = 0; visit < tuning.quick_returns; ++visit) {
     clock.advance(tuning.arm_delay);
     EXPECT_EQ(leave(kInFlight), Order::kMoveAndArm) << "visits far from each other leave it armed";
     EXPECT_EQ(policy.armed(true), Order::kNothing);
   }
-  for (int visit = 1; visit < tuning.quick_visits; ++visit) {
+  for (int visit = 1; visit < tuning.quick_returns; ++visit) {
     EXPECT_EQ(leave(kInFlight), Order::kMoveAndArm);
     EXPECT_EQ(policy.armed(true), Order::kNothing);
   }
@@ -147,17 +147,44 @@ TEST_F(Arming, WhereThePortIsWatchedAnApplicationThatStaysOutsideIsArmedAtOnce) 
   rest();
   for (int step = 0; step < 3; ++step) {
     clock.advance(tuning.arm_delay);
-    for (int call = 1; call < tuning.quick_visits; ++call) {
+    for (int call = 1; call < tuning.quick_returns; ++call) {
       EXPECT_EQ(leave(kInFlight), Order::kMoveAndArm);
       policy.sources_arm();
       EXPECT_EQ(policy.armed(true), Order::kNothing);
       EXPECT_TRUE(policy.listens());
     }
+    clock.advance(tuning.arm_delay);
+    policy.comes_back(clock.now());
     EXPECT_TRUE(policy.driver_disarms());
     policy.sources_disarmed();
     EXPECT_EQ(leave(!kInFlight), Order::kRest);
     EXPECT_EQ(policy.rested(true, clock.now()), Order::kNothing);
   }
+}
+
+TEST_F(Arming, OneThatComputesOnlyWithNothingInFlightRestsAndIsNotArmed) {
+  rest();
+  int armed = 0;
+  for (int iteration = 0; iteration < 100; ++iteration) {
+    if (leave(kInFlight) == Order::kMoveAndArm) {  // MPI_Irecv, and then MPI_Wait
+      ++armed;
+      policy.sources_arm();
+      policy.armed(true);
+      policy.comes_back(clock.now());
+      policy.sources_disarmed();
+    } else if (policy.state().sources == ArmingPolicy::Sources::kArmed) {
+      policy.stood_down(kInFlight, clock.now());
+    }
+    EXPECT_NE(leave(!kInFlight), Order::kSetTimer) << "it rests";
+    policy.rested(true, clock.now());
+    policy.watched(true, clock.now());
+    clock.advance(100 * tuning.arm_delay);
+    if (policy.state().timer_set) {
+      EXPECT_EQ(fire(!kInFlight, {.visited = true, .looked = true}), Order::kNothing);
+    }
+  }
+  EXPECT_EQ(armed, tuning.quick_returns);
+  EXPECT_EQ(policy.state().renewals, tuning.most_renewals) << "nor does the timer come often";
 }
 
 TEST_F(Arming, OneThatKeepsCallingIsArmedByTheTimerAgain) {

@@ -51,6 +51,8 @@ class EventThread {
   void application_leaves() noexcept;
 
   // An application thread begins to drive; has driven for a while; is about to sleep in the port: false when there is work already.
+  // That waits, with the sources armed.
+  void application_returns() noexcept { policy_.comes_back(endpoint_.clock.now()); }
   void driver_begins() noexcept;
   void driver_goes_on(std::int64_t now, std::int64_t margin) noexcept {
     if (policy_.timer_is_near(now, margin)) cancel_timer();

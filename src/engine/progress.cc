@@ -136,7 +136,10 @@ bool Progress::run_timers() noexcept {
 
 void Progress::wait(Waiter& waiter) noexcept {
   completion_.run_tasklets();
-  if (event_thread_.sources_armed() && !baton_taken_ && !waiter.ready()) turn_first(waiter);
+  if (event_thread_.sources_armed()) {
+    event_thread_.application_returns();
+    if (!baton_taken_ && !waiter.ready()) turn_first(waiter);
+  }
   while (!waiter.ready()) {
     if (run_application_tasklets()) continue;
     if (baton_taken_)

@@ -66,7 +66,7 @@ constexpr ArmingPolicy::Tuning kTuning{.arm_delay = 1,
                                        .most_patient_renewals = 1,
                                        .few_renewals = 0,
                                        .renewals_per_turn = 2,
-                                       .quick_visits = 2};
+                                       .quick_returns = 2};
 constexpr std::int64_t kNow = 0, kMuchLater = 100;
 
 // The policy of a state. Time is told anew each time, so none of it is kept.
@@ -75,7 +75,8 @@ class Policy {
   explicit Policy(EngineModel::State& state) : state_(state), policy_(kTuning, state.arming) {}
   ~Policy() {
     state_.arming = policy_.state();
-    state_.arming.deadline = state_.arming.rested_at = state_.arming.last_visit = kNow;
+    state_.arming.deadline = state_.arming.rested_at = kNow;
+    if (state_.arming.left_at != ArmingPolicy::kInside) state_.arming.left_at = kNow;
   }
   ArmingPolicy* operator->() { return &policy_; }
 
