@@ -18,7 +18,7 @@ Order ArmingPolicy::leave(bool in_flight, bool turn_wanted, std::int64_t now) no
     return Order::kRest;
   }
   // Then arming takes no system call.
-  const bool at_once = state_.watch == Watch::kOn && state_.outside == Outside::kInFlight;
+  const bool at_once = state_.watch == Watch::kOn && state_.outside == Outside::kInFlight && !in_vain();
   if (!listens() && !at_once) return request_timer(in_flight, now);
   if (!stays_armed(now)) return Order::kStandDown;
   return turn_wanted ? Order::kArm : Order::kMoveAndArm;
@@ -28,7 +28,7 @@ Order ArmingPolicy::leave(bool in_flight, bool turn_wanted, std::int64_t now) no
 // next call finds anyway. How long it computes with nothing in flight has no part in that. (The sources are armed anew all the same: a
 // peer that notifies disarms its source, and a turn of an application thread may have heard it.)
 bool ArmingPolicy::stays_armed(std::int64_t now) noexcept {
-  if (state_.quick_returns < tuning_.quick_returns) {
+  if (state_.quick_returns < tuning_.quick_returns && !in_vain()) {
     state_.left_at = now;
     return true;
   }
@@ -166,19 +166,32 @@ bool ArmingPolicy::helps_itself(bool in_flight, bool turn_wanted, SinceTimer sin
 }
 
 // An application thread that has called meanwhile has set the timer when it left, and one that drives will.
-Order ArmingPolicy::drove(bool work, bool called, bool in_flight, SinceTimer since, std::int64_t now) noexcept {
-  if (called) return Order::kNothing;
-  if (work) return arm(in_flight);
+Order ArmingPolicy::drove(Drive drive, bool in_flight, SinceTimer since, std::int64_t now) noexcept {
+  if (drive.helped)
+    state_.vain_wakes = 0;
+  else if (drive.announced && !in_vain())
+    ++state_.vain_wakes;
+  if (drive.called) return Order::kNothing;
+  if (drive.work) return in_flight && in_vain() ? arm_later(now) : arm(in_flight);
   if (state_.timer_set) return Order::kNothing;  // an application thread has set it itself
   if (since.visited) return timer_again(in_flight, now);
-  state_.renewals = state_.quick_returns = 0;
-  stays_outside(in_flight ? Outside::kInFlight : Outside::kAtRest);
+  state_.quick_returns = 0;
+  if (in_vain())
+    renew_later();
+  else
+    state_.renewals = 0;
+  stays_outside(state_.left_in_flight ? Outside::kInFlight : Outside::kAtRest);
   return arm(in_flight);
 }
 
 Order ArmingPolicy::arm(bool in_flight) noexcept {
   state_.sources = in_flight ? Sources::kArmed : Sources::kAtRest;
   return in_flight ? Order::kArm : Order::kRestOrArm;
+}
+
+Order ArmingPolicy::arm_later(std::int64_t now) noexcept {
+  renew_later();
+  return request_timer(true, now);
 }
 
 Order ArmingPolicy::rested_or_not(bool ok) noexcept {

@@ -6,6 +6,10 @@
 // best choice in hindsight), by a timer that is set once and not per call. Where the port has stayed watched, arming takes no system call,
 // and an application that is known to stay outside is armed when it leaves. With nothing in flight the engine comes to rest (source.h).
 //
+// A socket wakes for every message, and to be woken costs the computation more than a short message's copy. So where the event thread has
+// been woken in vain time and again, by messages that the application's next call would have had as well, it is armed ever later: no
+// program pays for more than one such wake-up in the longest delay. The first that helps ends that.
+//
 // Pure: a policy makes no system call and reads no clock. Each function takes an event and gives the order that follows; event_thread.cc
 // carries orders out and tells how they went, and the model checker does the same (test/model/engine_model.h), with this very code.
 // Everything is called with the endpoint's lock held. Times and delays are in nanoseconds.
@@ -62,23 +66,33 @@ class ArmingPolicy {
     bool looked = false;   // looked for messages themselves, or found them stored
   };
 
+  // How the event thread has driven.
+  struct Drive {
+    bool work = false;       // because it heard of some, from the port or control
+    bool announced = false;  // from the port, which sources make ready whatever comes
+    // It moved what cannot wait for the application's next call: a peer or the next round waits, or it is much.
+    bool helped = false;
+    bool called = false;  // an application thread has called meanwhile, and left or drives
+  };
+
   struct Tuning {
     std::int64_t arm_delay = 50'000;         // with operations in flight: about what a wake-up costs
     std::int64_t patient_delay = 1'000'000;  // with none; doubled, too, for an application that keeps calling
     std::int64_t short_rest = 1'000'000;  // a rest that a sleeping driver ends sooner was not worth beginning at once
     std::uint8_t most_renewals = 6;       // the delay doubles so often for an application that keeps calling
     std::uint8_t most_patient_renewals = 3;  // with nothing in flight
-    std::uint8_t few_renewals = 1;        // until then the application may have looked just once or twice
-    std::uint8_t renewals_per_turn = 16;  // for one that keeps calling and needs no help: peers may wait for room
-    std::uint8_t quick_returns = 16;      // so many in a row, and an armed event thread would only be in the way
+    std::uint8_t few_renewals = 1;           // until then the application may have looked just once or twice
+    std::uint8_t renewals_per_turn = 16;     // for one that keeps calling and needs no help: peers may wait for room
+    std::uint8_t quick_returns = 16;         // so many in a row, and an armed event thread would only be in the way
+    std::uint8_t vain_wakes = 8;             // the same, where what came was as well had by the application's next call
   };
 
   static constexpr std::int64_t kInside = -1;
 
   // All that a policy remembers; without padding, because the model checker compares states as memory.
   struct State {
-    std::int64_t deadline = 0;    // of the timer, while it is set
-    std::int64_t rested_at = 0;   // when the application last began a rest that lasts
+    std::int64_t deadline = 0;       // of the timer, while it is set
+    std::int64_t rested_at = 0;      // when the application last began a rest that lasts
     std::int64_t left_at = kInside;  // when the application left with the event thread armed; kInside: it has come back
     Sources sources = Sources::kDisarmed;
     Watch watch = Watch::kNone;
@@ -88,7 +102,10 @@ class ArmingPolicy {
         0;  // how often in a row the timer found that the application had been here, or was cancelled
     std::uint8_t quick_returns = 0;  // from there, in a row
     Outside outside = Outside::kInFlight;
-    bool notified = false;  // control, and not heard yet
+    bool notified = false;        // control, and not heard yet
+    bool left_in_flight = false;  // operations, when the application last left
+    std::uint8_t vain_wakes = 0;  // of the event thread, in a row
+    std::uint8_t reserved[6] = {};
   };
 
   ArmingPolicy() noexcept = default;
@@ -106,7 +123,8 @@ class ArmingPolicy {
   // ---- an application thread leaves, and no other drives ----
 
   // True when it may just go: the engine is at rest, or the timer is set that will look after what is in flight.
-  bool leaves_as_it_is(bool in_flight) const noexcept {
+  bool leaves_as_it_is(bool in_flight) noexcept {
+    state_.left_in_flight = in_flight;
     if (listens()) return false;
     return in_flight ? state_.timer_set && state_.timer != Timer::kPatient : state_.timer_set || at_rest();
   }
@@ -148,16 +166,17 @@ class ArmingPolicy {
   void heard_control() noexcept { state_.notified = false; }
   // After these. `work`: the port or control was heard; `driven`: an application thread drives.
   Order woken(bool work, bool driven, bool in_flight, bool turn_wanted, SinceTimer since) noexcept;
-  // `called`: an application thread has called meanwhile, and left or drives.
-  Order drove(bool work, bool called, bool in_flight, SinceTimer since, std::int64_t now) noexcept;
+  Order drove(Drive drive, bool in_flight, SinceTimer since, std::int64_t now) noexcept;
   Order rested_or_not(bool ok) noexcept;
 
  private:
   bool stays_armed(std::int64_t now) noexcept;
+  bool in_vain() const noexcept { return state_.vain_wakes >= tuning_.vain_wakes; }
   void stays_outside(Outside how) noexcept { state_.outside = std::max(state_.outside, how); }
   Order request_timer(bool in_flight, std::int64_t now) noexcept;
   Order set_timer(Timer timer, std::int64_t now) noexcept;
   Order arm(bool in_flight) noexcept;
+  Order arm_later(std::int64_t now) noexcept;
   Order timer_again(bool in_flight, std::int64_t now) noexcept;
   void renew_later() noexcept;
   bool helps_itself(bool in_flight, bool turn_wanted, SinceTimer since) const noexcept;

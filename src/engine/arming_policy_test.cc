@@ -15,7 +15,7 @@ using SinceTimer = ArmingPolicy::SinceTimer;
 
 class Arming : public ::testing::Test {
  protected:
-  static constexpr bool kInFlight = true, kTurnWanted = true, kWork = true, kDriven = true, kCalled = true;
+  static constexpr bool kInFlight = true, kTurnWanted = true, kWork = true, kDriven = true, kHelped = true;
 
   Order leave(bool in_flight) { return policy.leave(in_flight, !kTurnWanted, clock.now()); }
   // The timer fires; what the event thread is told to do.
@@ -23,9 +23,7 @@ class Arming : public ::testing::Test {
     policy.heard_timer(driven);
     return policy.woken(!kWork, driven, in_flight, !kTurnWanted, since);
   }
-  Order drove(bool in_flight, SinceTimer since) {
-    return policy.drove(!kWork, !kCalled, in_flight, since, clock.now());
-  }
+  Order drove(bool in_flight, SinceTimer since) { return policy.drove({}, in_flight, since, clock.now()); }
   void disarm() {
     policy.sources_disarmed();
     policy.unwatched();
@@ -162,6 +160,34 @@ TEST_F(Arming, WhereThePortIsWatchedAnApplicationThatStaysOutsideIsArmedAtOnce) 
   }
 }
 
+TEST_F(Arming, WakesInVainDelayTheNextAndOneThatHelpsEndsThat) {
+  arm();
+  const auto wake = [&](bool helped) {
+    policy.heard_port();
+    EXPECT_EQ(policy.woken(kWork, !kDriven, kInFlight, !kTurnWanted, {}), Order::kDrive);
+    policy.sources_disarmed();
+    const Order order = policy.drove({.work = true, .announced = true, .helped = helped}, kInFlight, {}, clock.now());
+    if (order == Order::kArm) policy.armed(true), policy.watched(true, clock.now());
+    return order;
+  };
+  for (int i = 1; i < tuning.vain_wakes; ++i) EXPECT_EQ(wake(!kHelped), Order::kArm);
+  EXPECT_EQ(wake(!kHelped), Order::kSetTimer);
+  std::int64_t longest = 0;
+  for (int i = 0; i < 10; ++i) {
+    longest = std::max(longest, policy.delay());
+    EXPECT_EQ(fire(kInFlight, {}), Order::kDrive);
+    EXPECT_EQ(drove(kInFlight, {}), Order::kArm) << "it computes for long";
+    policy.armed(true), policy.watched(true, clock.now());
+    EXPECT_EQ(wake(!kHelped), Order::kSetTimer);
+  }
+  EXPECT_EQ(longest, tuning.arm_delay << (tuning.most_renewals - 1));
+  fire(kInFlight, {});
+  drove(kInFlight, {});
+  policy.armed(true), policy.watched(true, clock.now());
+  EXPECT_EQ(wake(kHelped), Order::kArm);
+  EXPECT_EQ(wake(!kHelped), Order::kArm) << "it may help again";
+}
+
 TEST_F(Arming, OneThatComputesOnlyWithNothingInFlightRestsAndIsNotArmed) {
   rest();
   int armed = 0;
@@ -217,7 +243,8 @@ TEST_F(Arming, WhatPressesEndsTheRestOfAnApplicationThatComesByItself) {
   policy.heard_port();
   EXPECT_EQ(policy.woken(kWork, !kDriven, !kInFlight, !kTurnWanted, {}), Order::kDrive);
   policy.sources_disarmed();
-  EXPECT_EQ(policy.drove(kWork, kCalled, !kInFlight, {.visited = true}, clock.now()), Order::kNothing);
+  EXPECT_EQ(policy.drove({.work = true, .announced = true, .called = true}, !kInFlight, {.visited = true}, clock.now()),
+            Order::kNothing);
   EXPECT_EQ(leave(!kInFlight), Order::kSetTimer)
       << "and not to rest, where the next half of a ring would wake the thread";
 }

@@ -66,6 +66,8 @@ class Engine : private Completion {
   void remove_source(Source& source) noexcept { endpoint_.sources.remove(source); }
   // True while the event thread, not the application, drives: bytes moved now are overlapped with computing.
   bool event_thread_drives() const noexcept { return event_thread_.drives(); }
+  // What a peer waits for, or so much that the application should not have to copy it, has been moved: worth waking a thread for.
+  void helped() noexcept { event_thread_.helped(); }
   // What could not wait has come, or messages follow each other without a pause. The next leave, or the event thread, sees how to go on.
   void end_rest() noexcept { event_thread_.end_rest(); }
   // True while an application thread waits: spins, sleeps, or is about to.

@@ -138,9 +138,12 @@ void EventThread::run() noexcept {
 void EventThread::handle(const epoll_event* events, int count) noexcept {
   ++endpoint_.counters.event_thread_wakeups;
   ++endpoint_.port.system_calls.sleeps;
-  bool work = false;
+  const bool unasked = endpoint_.sources.announce_unasked();
+  bool announced = false, work = false;
+  helped_ = false;
   for (int i = 0; i < count; ++i) {
     const std::uint64_t what = events[i].data.u64;
+    announced |= what == kPort && unasked;
     work |= what == kPort || (what == kControl && policy_.state().notified);  // and not a late answer to a calibration
     hear(what);
   }
@@ -166,7 +169,8 @@ void EventThread::handle(const epoll_event* events, int count) noexcept {
   }
   if (stopping_.load(std::memory_order_relaxed)) return;
   const bool called = progress_.driven() || progress_.visits().left != visits;
-  carry_out(policy_.drove(work, called, completion_.in_flight(), since_timer(), endpoint_.clock.now()));
+  carry_out(
+      policy_.drove({work, announced, helped_, called}, completion_.in_flight(), since_timer(), endpoint_.clock.now()));
 }
 
 void EventThread::hear(std::uint64_t what) noexcept {

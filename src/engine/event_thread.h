@@ -46,8 +46,10 @@ class EventThread {
 
   // True while this thread, not the application, drives.
   bool drives() const noexcept { return drives_; }
+  // It has moved what could not wait for the application.
+  void helped() noexcept { helped_ = true; }
   // An application thread leaves, and no other drives: true when nothing is to be done for that.
-  bool leaves_as_it_is() const noexcept { return !runs_ || policy_.leaves_as_it_is(completion_.in_flight()); }
+  bool leaves_as_it_is() noexcept { return !runs_ || policy_.leaves_as_it_is(completion_.in_flight()); }
   void application_leaves() noexcept;
 
   // An application thread begins to drive; has driven for a while; is about to sleep in the port: false when there is work already.
@@ -96,6 +98,7 @@ class EventThread {
   Progress::Visits at_timer_;  // when the timer was set
   bool runs_ = false;
   bool drives_ = false;
+  bool helped_ = false;  // since it was woken
   bool watch_refused_ = false;
   int epoll_ = -1;
   int timer_ = -1;

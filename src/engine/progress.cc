@@ -63,8 +63,10 @@ bool Progress::turn(bool full) noexcept {
     moved |= endpoint_.port.deliver(batch);
     moved |= run_timers();
   }
-  moved |= completion_.run_tasklets();
+  const bool continued = completion_.run_tasklets();
+  moved |= continued;
   const bool by_event_thread = event_thread_.drives();
+  if (continued) event_thread_.helped();
   if (!by_event_thread) ++(full ? visits_.full : visits_.quick);
   if (moved) ++(by_event_thread ? endpoint_.counters.event_thread_turns : endpoint_.counters.application_turns);
   return moved;

@@ -47,10 +47,14 @@ struct Common {
     return nullptr;
   }
 
+  // To copy so much takes about as long as to be woken.
+  static constexpr std::uint64_t kMuch = 65'536;
   // Payload has left, or has landed.
   void count_moved(std::uint64_t bytes) noexcept {
     counters.bytes_moved += bytes;
-    if (engine.event_thread_drives()) counters.bytes_overlapped += bytes;
+    if (!engine.event_thread_drives()) return;
+    counters.bytes_overlapped += bytes;
+    if (bytes >= kMuch) engine.helped();
   }
 };
 

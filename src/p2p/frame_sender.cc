@@ -31,6 +31,7 @@ void FrameSender::post_control(net::PeerId id, const wire::MessageHeader& header
   ++peer.controls;
   ++waiting_;
   common_.engine.hold();
+  common_.engine.helped();
   if (post(id, control)) on_taken(control, Status());
 }
 

@@ -40,7 +40,8 @@ void EngineModel::enter(State& s, int me, Step& step) const {
       if (may_start) start(s, me);
       self.waits = 1;
       self.at = kWaitLoop;
-      if (s.arming.sources == ArmingPolicy::Sources::kArmed && !s.baton) self.at = kTurnQuick, self.back = kWaitLoop;  // it may have come
+      if (s.arming.sources == ArmingPolicy::Sources::kArmed && !s.baton)
+        self.at = kTurnQuick, self.back = kWaitLoop;  // it may have come
       return;
     case kIrecv:
       step.name(has_one ? "application: a call that leaves at once" : "application: MPI_Irecv");

@@ -29,7 +29,8 @@ bool EngineModel::event(State& s, int me, Step& step) const {
       self.work = (self.heard & (kHeardPort | kHeardControl)) != 0;
       const bool stale = s.stale != 0 || is(Mutant::kLazyForEver);
       const bool looked = stale && !self.work && step.maybe();
-      Order order = Policy(s)->woken(self.work != 0, s.baton != 0, s.in_flight != 0, s.turn_wanted != 0, {stale, looked});
+      Order order =
+          Policy(s)->woken(self.work != 0, s.baton != 0, s.in_flight != 0, s.turn_wanted != 0, {stale, looked});
       const bool trusts = (is(Mutant::kWatchWithoutSources) && s.arming.watch == ArmingPolicy::Watch::kOn) ||
                           (is(Mutant::kRestForFlights) && Policy(s)->at_rest());
       if (!self.work && trusts) order = Order::kNothing;
@@ -57,7 +58,11 @@ bool EngineModel::event(State& s, int me, Step& step) const {
     case kEventArm: {
       step.name("event thread: has driven");
       const bool stale = s.stale != 0 || is(Mutant::kLazyForEver);
-      const Order order = Policy(s)->drove(self.work != 0, s.baton || s.visited, s.in_flight != 0, {stale, false}, kNow);
+      const ArmingPolicy::Drive drive{.work = self.work != 0,
+                                      .announced = options.socket && (self.heard & kHeardPort) != 0,
+                                      .helped = self.work && step.maybe(),
+                                      .called = s.baton || s.visited};
+      const Order order = Policy(s)->drove(drive, s.in_flight != 0, {stale, false}, kNow);
       carry_out(s, me, order, step);
       return true;
     }

@@ -66,7 +66,8 @@ constexpr ArmingPolicy::Tuning kTuning{.arm_delay = 1,
                                        .most_patient_renewals = 1,
                                        .few_renewals = 0,
                                        .renewals_per_turn = 2,
-                                       .quick_returns = 2};
+                                       .quick_returns = 2,
+                                       .vain_wakes = 1};
 constexpr std::int64_t kNow = 0, kMuchLater = 100;
 
 // The policy of a state. Time is told anew each time, so none of it is kept.
@@ -85,6 +86,8 @@ class Policy {
   ArmingPolicy policy_;
 };
 
-inline std::int64_t some_time(Step& step) { return step.maybe() ? kMuchLater : kNow; }
+inline std::int64_t some_time(Step& step) {
+  return step.maybe() ? kMuchLater : kNow;
+}
 
 }  // namespace lapwing::model::engine_parts
