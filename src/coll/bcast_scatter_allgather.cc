@@ -1,7 +1,7 @@
 // Scatter, then allgather (van de Geijn): the data is cut into p pieces, a binomial tree scatters them, a ring collects
 // them.
 //
-// Cost: (ceil(log2 p) + p - 1)(L + 2o) + 2 n G (p - 1) / p. Nobody sends the data more than about twice, so it beats
+// Cost: (ceil(log2 p) + p - 1)(L + 2o) + 2 n G (p - 1) / p. No rank sends the data more than about twice, so it beats
 // the binomial tree once n G log2 p outweighs the latency of the ring.
 #include <algorithm>
 

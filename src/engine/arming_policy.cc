@@ -71,7 +71,7 @@ Order ArmingPolicy::watched(bool ok, std::int64_t now) noexcept {
     return Order::kNothing;
   }
   state_.sources = Sources::kDisarmed;
-  return set_timer(Timer::kPatient, now);
+  return set_timer(Timer::kIdle, now);
 }
 
 Order ArmingPolicy::stood_down(bool in_flight, std::int64_t now) noexcept {
@@ -82,8 +82,8 @@ Order ArmingPolicy::stood_down(bool in_flight, std::int64_t now) noexcept {
 // ---- the timer ------------------------------------------------------------------------------------------------------
 
 Order ArmingPolicy::request_timer(bool in_flight, std::int64_t now) noexcept {
-  if (state_.timer_set && (state_.timer != Timer::kPatient || !in_flight)) return Order::kNothing;
-  return set_timer(in_flight ? Timer::kBrisk : Timer::kPatient, now);
+  if (state_.timer_set && (state_.timer != Timer::kIdle || !in_flight)) return Order::kNothing;
+  return set_timer(in_flight ? Timer::kBackoff : Timer::kIdle, now);
 }
 
 Order ArmingPolicy::set_timer(Timer timer, std::int64_t now) noexcept {
@@ -94,29 +94,29 @@ Order ArmingPolicy::set_timer(Timer timer, std::int64_t now) noexcept {
 }
 
 std::int64_t ArmingPolicy::delay() const noexcept {
-  if (state_.timer == Timer::kPatient)
-    return tuning_.patient_delay << std::min(state_.renewals, tuning_.most_patient_renewals);
-  if (state_.timer == Timer::kSoon) return tuning_.arm_delay;
-  return tuning_.arm_delay << (state_.renewals > 0 ? std::min(state_.renewals, tuning_.most_renewals) - 1 : 0);
+  if (state_.timer == Timer::kIdle)
+    return tuning_.idle_delay << std::min(state_.backoff_level, tuning_.most_idle_backoff);
+  if (state_.timer == Timer::kRetry) return tuning_.arm_delay;
+  return tuning_.arm_delay << (state_.backoff_level > 0 ? std::min(state_.backoff_level, tuning_.most_backoff) - 1 : 0);
 }
 
 // The delay grows, because to set a timer costs microseconds where it programs the clock of a virtual machine; but after a long one
 // the application may just have begun to compute.
 Order ArmingPolicy::timer_again(bool in_flight, std::int64_t now) noexcept {
-  const unsigned most = tuning_.most_renewals, renewals = state_.renewals + 1u;
-  state_.renewals = static_cast<std::uint8_t>(renewals <= most + tuning_.renewals_per_turn ? renewals : most + 1);
-  if (state_.timer == Timer::kPatient || (renewals > most && !in_flight)) return set_timer(Timer::kPatient, now);
-  return set_timer(state_.timer == Timer::kSoon ? Timer::kBrisk : Timer::kSoon, now);
+  const unsigned most = tuning_.most_backoff, level = state_.backoff_level + 1u;
+  state_.backoff_level = static_cast<std::uint8_t>(level <= most + tuning_.backoffs_per_turn ? level : most + 1);
+  if (state_.timer == Timer::kIdle || (level > most && !in_flight)) return set_timer(Timer::kIdle, now);
+  return set_timer(state_.timer == Timer::kRetry ? Timer::kBackoff : Timer::kRetry, now);
 }
 
-void ArmingPolicy::renew_later() noexcept {
-  state_.renewals = std::min<std::uint8_t>(static_cast<std::uint8_t>(state_.renewals + 1), tuning_.most_renewals);
+void ArmingPolicy::back_off() noexcept {
+  state_.backoff_level = std::min<std::uint8_t>(static_cast<std::uint8_t>(state_.backoff_level + 1), tuning_.most_backoff);
 }
 
 void ArmingPolicy::timer_cancelled() noexcept {
   state_.timer_set = false;
   state_.deadline = 0;
-  renew_later();
+  back_off();
 }
 
 // ---- a driver -------------------------------------------------------------------------------------------------------
@@ -146,15 +146,15 @@ void ArmingPolicy::heard_port() noexcept {
 void ArmingPolicy::heard_timer(bool driven) noexcept {
   state_.timer_set = false;
   state_.deadline = 0;
-  if (driven) renew_later();
+  if (driven) back_off();
 }
 
 Order ArmingPolicy::woken(bool work, bool driven, bool in_flight, bool turn_wanted, SinceTimer since) noexcept {
   const bool watches = listens() || (at_rest() && !in_flight);
-  if (!work && watches && since.visited) renew_later();
+  if (!work && watches && since.visited) back_off();
   if (driven || (!work && watches)) return Order::kNothing;
   if (work || !helps_itself(in_flight, turn_wanted, since)) return Order::kDrive;
-  return (state_.renewals + 1) % tuning_.renewals_per_turn == 0 ? Order::kDriveOnce : Order::kLeaveThere;
+  return (state_.backoff_level + 1) % tuning_.backoffs_per_turn == 0 ? Order::kDriveOnce : Order::kLeaveThere;
 }
 
 // The timer has found an application that has meanwhile looked for messages itself: with nothing in flight, or time and again. What has
@@ -162,7 +162,7 @@ Order ArmingPolicy::woken(bool work, bool driven, bool in_flight, bool turn_want
 // application no time to call.
 bool ArmingPolicy::helps_itself(bool in_flight, bool turn_wanted, SinceTimer since) const noexcept {
   if (!since.visited || !since.looked || turn_wanted) return false;
-  return !in_flight || state_.renewals > tuning_.few_renewals;
+  return !in_flight || state_.backoff_level > tuning_.few_backoffs;
 }
 
 // An application thread that has called meanwhile has set the timer when it left, and one that drives will.
@@ -177,9 +177,9 @@ Order ArmingPolicy::drove(Drive drive, bool in_flight, SinceTimer since, std::in
   if (since.visited) return timer_again(in_flight, now);
   state_.quick_returns = 0;
   if (in_vain())
-    renew_later();
+    back_off();
   else
-    state_.renewals = 0;
+    state_.backoff_level = 0;
   stays_outside(state_.left_in_flight ? Outside::kInFlight : Outside::kAtRest);
   return arm(in_flight);
 }
@@ -190,7 +190,7 @@ Order ArmingPolicy::arm(bool in_flight) noexcept {
 }
 
 Order ArmingPolicy::arm_later(std::int64_t now) noexcept {
-  renew_later();
+  back_off();
   return request_timer(true, now);
 }
 

@@ -35,9 +35,9 @@ class ArmingPolicy {
     kOn,
   };
   enum class Timer : std::uint8_t {
-    kPatient,  // set with nothing in flight, or where the kernel refuses the watch
-    kBrisk,    // with operations in flight: the longer the application has kept calling, the longer
-    kSoon,     // for a short time, after such a long one
+    kIdle,     // set with nothing in flight, or where the kernel refuses the watch
+    kBackoff,  // with operations in flight: the longer the application has kept calling, the longer
+    kRetry,    // for a short time, after such a long one
   };
 
   // What is to be done next, and the function that hears how it went.
@@ -77,12 +77,12 @@ class ArmingPolicy {
 
   struct Tuning {
     std::int64_t arm_delay = 50'000;         // with operations in flight: about what a wake-up costs
-    std::int64_t patient_delay = 1'000'000;  // with none; doubled, too, for an application that keeps calling
+    std::int64_t idle_delay = 1'000'000;  // with none; doubled, too, for an application that keeps calling
     std::int64_t short_rest = 1'000'000;  // a rest that a sleeping driver ends sooner was not worth beginning at once
-    std::uint8_t most_renewals = 6;       // the delay doubles so often for an application that keeps calling
-    std::uint8_t most_patient_renewals = 3;  // with nothing in flight
-    std::uint8_t few_renewals = 1;           // until then the application may have looked just once or twice
-    std::uint8_t renewals_per_turn = 16;     // for one that keeps calling and needs no help: peers may wait for room
+    std::uint8_t most_backoff = 6;       // the delay doubles so often for an application that keeps calling
+    std::uint8_t most_idle_backoff = 3;  // with nothing in flight
+    std::uint8_t few_backoffs = 1;           // until then the application may have looked just once or twice
+    std::uint8_t backoffs_per_turn = 16;     // for one that keeps calling and needs no help: peers may wait for room
     std::uint8_t quick_returns = 16;         // so many in a row, and an armed event thread would only be in the way
     std::uint8_t vain_wakes = 8;             // the same, where what came was as well had by the application's next call
   };
@@ -96,9 +96,9 @@ class ArmingPolicy {
     std::int64_t left_at = kInside;  // when the application left with the event thread armed; kInside: it has come back
     Sources sources = Sources::kDisarmed;
     Watch watch = Watch::kNone;
-    Timer timer = Timer::kPatient;  // the one that is set, or was last
+    Timer timer = Timer::kIdle;  // the one that is set, or was last
     bool timer_set = false;
-    std::uint8_t renewals =
+    std::uint8_t backoff_level =
         0;  // how often in a row the timer found that the application had been here, or was cancelled
     std::uint8_t quick_returns = 0;  // from there, in a row
     Outside outside = Outside::kInFlight;
@@ -126,7 +126,7 @@ class ArmingPolicy {
   bool leaves_as_it_is(bool in_flight) noexcept {
     state_.left_in_flight = in_flight;
     if (listens()) return false;
-    return in_flight ? state_.timer_set && state_.timer != Timer::kPatient : state_.timer_set || at_rest();
+    return in_flight ? state_.timer_set && state_.timer != Timer::kIdle : state_.timer_set || at_rest();
   }
   Order leave(bool in_flight, bool turn_wanted, std::int64_t now) noexcept;
   // It has come back, and waits.
@@ -178,7 +178,7 @@ class ArmingPolicy {
   Order arm(bool in_flight) noexcept;
   Order arm_later(std::int64_t now) noexcept;
   Order timer_again(bool in_flight, std::int64_t now) noexcept;
-  void renew_later() noexcept;
+  void back_off() noexcept;
   bool helps_itself(bool in_flight, bool turn_wanted, SinceTimer since) const noexcept;
 
   Tuning tuning_;

@@ -82,7 +82,7 @@ TEST_F(Arming, AnApplicationThatKeepsCallingIsAskedLessAndLess) {
     EXPECT_EQ(drove(kInFlight, {.visited = true}), Order::kSetTimer);
     longest = std::max(longest, policy.delay());
   }
-  EXPECT_EQ(longest, tuning.arm_delay << (tuning.most_renewals - 1));
+  EXPECT_EQ(longest, tuning.arm_delay << (tuning.most_backoff - 1));
   EXPECT_EQ(fire(kInFlight, {}), Order::kDrive);
   EXPECT_EQ(drove(kInFlight, {}), Order::kArm);
 }
@@ -93,22 +93,22 @@ TEST_F(Arming, WithNothingInFlightTheTimerGrowsRarer) {
   disarm();
   ASSERT_EQ(leave(!kInFlight), Order::kSetTimer);
   std::int64_t longest = 0;
-  EXPECT_EQ(policy.delay(), tuning.patient_delay);
+  EXPECT_EQ(policy.delay(), tuning.idle_delay);
   for (int i = 0; i < 10; ++i) {
     EXPECT_EQ(fire(!kInFlight, {.visited = true, .looked = true}), Order::kLeaveThere);
     EXPECT_EQ(drove(!kInFlight, {.visited = true, .looked = true}), Order::kSetTimer);
     longest = std::max(longest, policy.delay());
   }
-  EXPECT_EQ(longest, tuning.patient_delay << tuning.most_patient_renewals);
+  EXPECT_EQ(longest, tuning.idle_delay << tuning.most_idle_backoff);
   fire(!kInFlight, {});
   drove(!kInFlight, {});
-  EXPECT_EQ(policy.delay(), tuning.patient_delay) << "it has been outside";
+  EXPECT_EQ(policy.delay(), tuning.idle_delay) << "it has been outside";
 }
 
 TEST_F(Arming, AnApplicationThatHelpsItselfIsLeftAloneButForATurnNowAndThen) {
   leave(kInFlight);
   int once = 0, left = 0;
-  for (int i = 0; i < 3 * tuning.renewals_per_turn; ++i) {
+  for (int i = 0; i < 3 * tuning.backoffs_per_turn; ++i) {
     const Order order = fire(kInFlight, {.visited = true, .looked = true});
     once += order == Order::kDriveOnce;
     left += order == Order::kLeaveThere;
@@ -180,7 +180,7 @@ TEST_F(Arming, WakesInVainDelayTheNextAndOneThatHelpsEndsThat) {
     policy.armed(true), policy.watched(true, clock.now());
     EXPECT_EQ(wake(!kHelped), Order::kSetTimer);
   }
-  EXPECT_EQ(longest, tuning.arm_delay << (tuning.most_renewals - 1));
+  EXPECT_EQ(longest, tuning.arm_delay << (tuning.most_backoff - 1));
   fire(kInFlight, {});
   drove(kInFlight, {});
   policy.armed(true), policy.watched(true, clock.now());
@@ -210,7 +210,7 @@ TEST_F(Arming, OneThatComputesOnlyWithNothingInFlightRestsAndIsNotArmed) {
     }
   }
   EXPECT_EQ(armed, tuning.quick_returns);
-  EXPECT_EQ(policy.state().renewals, tuning.most_renewals) << "nor does the timer come often";
+  EXPECT_EQ(policy.state().backoff_level, tuning.most_backoff) << "nor does the timer come often";
 }
 
 TEST_F(Arming, OneThatKeepsCallingIsArmedByTheTimerAgain) {
@@ -232,7 +232,7 @@ TEST_F(Arming, AShortRestWasNotWorthBeginningAtOnce) {
   policy.driver_sleeps(clock.now());
   disarm();
   EXPECT_EQ(leave(!kInFlight), Order::kSetTimer);
-  EXPECT_EQ(policy.delay(), tuning.patient_delay);
+  EXPECT_EQ(policy.delay(), tuning.idle_delay);
   EXPECT_EQ(fire(!kInFlight, {}), Order::kDrive);
   EXPECT_EQ(drove(!kInFlight, {}), Order::kRestOrArm) << "by the event thread, once the application stays outside";
   EXPECT_EQ(policy.rested_or_not(true), Order::kWatch);
@@ -288,7 +288,7 @@ TEST_F(Arming, WhereTheKernelRefusesTheWatchTheThreadLooksNowAndThen) {
   drove(kInFlight, {});
   EXPECT_EQ(policy.armed(true), Order::kWatch);
   EXPECT_EQ(policy.watched(false, clock.now()), Order::kSetTimer);
-  EXPECT_EQ(policy.delay(), tuning.patient_delay);
+  EXPECT_EQ(policy.delay(), tuning.idle_delay);
   EXPECT_TRUE(policy.disarmed());
 }
 

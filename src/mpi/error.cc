@@ -55,7 +55,7 @@ std::string describe(comm::Communicator& communicator) {
   return text + " processes";
 }
 
-std::string who_we_are() {
+std::string describe_process() {
   const Process* process = process_or_null();
   if (process::is_forked_child()) return "a forked child of a rank, pid " + std::to_string(getpid());
   if (process == nullptr) return "a process outside MPI_Init and MPI_Finalize, pid " + std::to_string(getpid());
@@ -67,9 +67,9 @@ std::string who_we_are() {
 [[noreturn]] void end_job(int code, const std::string& text, const std::string& object, MPI_Errhandler handler) {
   std::string sentence;
   (void)sentence_of(code, sentence);
-  const std::string who = who_we_are();
+  const std::string process_name = describe_process();
   const char* name = handler == MPI_ERRORS_ABORT ? "MPI_ERRORS_ABORT" : "MPI_ERRORS_ARE_FATAL";
-  const std::string block = "lapwing: fatal error at " + who + (object.empty() ? "" : ", on " + object) + "\n  " +
+  const std::string block = "lapwing: fatal error at " + process_name + (object.empty() ? "" : ", on " + object) + "\n  " +
                             text + "\n  " + sentence + " (code " + std::to_string(code) +
                             ")\n  The job ends, because the error handler is " + name +
                             "; MPI_ERRORS_RETURN gives errors to the program\n";

@@ -7,7 +7,7 @@
 //
 //   place       kFree --lend--> kLent --claim--> kClaimed --land--> kLanded --collect--> kFree
 //                 ^----take back---'
-//   who moves it       messenger      carrier           carrier           messenger
+//   moved by           messenger      carrier           carrier           messenger
 //
 //   position    ever growing; place = position modulo kPlaces. Its state carries it, so that a claim fails for a receive that has left the place
 //   [oldest, lent)   the positions that the carrier looks at, in this order, which is the one in which the receives were posted

@@ -1,4 +1,4 @@
-// The doorbell of shared memory (src/net/shm/shm_transport.h, "How nobody misses anything"): two senders, one receiver
+// The doorbell of shared memory (src/net/shm/shm_transport.h, "How no rank misses anything"): two senders, one receiver
 // that sleeps when it has found nothing, and cools rings down whenever it likes. Memory is weak. At first only the receiver's
 // event thread sleeps, which is not rung for messages that can wait (some of the first sender's), or is at rest and rung for
 // pressing ones alone (some others of the first sender's); at some moment its application begins to wait, or it never does. Of several pieces that are published one after the other (some of the second sender's) the
@@ -35,7 +35,7 @@ class Doorbell {
  public:
   static constexpr int kSenders = 2, kMessages = 2, kReceiver = kSenders, kCores = kSenders + 1;
   enum Word { kTail0, kTail1, kPending, kSleeping, kWords };
-  enum Sleeper { kNobody, kWaiter, kListener, kAtRest };
+  enum Sleeper { kNoThread, kWaiter, kListener, kAtRest };
 
   struct Sender {
     std::uint8_t at, sent, early;  // early: the sleeping flag as a load before its turn may have seen it
@@ -143,13 +143,13 @@ class Doorbell {
         const bool at_rest = sender.presses && without_ != Without::kPressure;
         const bool for_waiter = !sender.can_wait || without_ != Without::kWaiterForAll;
         const bool lets_lie = !(flag == kListener ? for_listener : flag == kAtRest ? at_rest : for_waiter);
-        return flag != kNobody && !lets_lie ? next(kTakeFlag) : done();
+        return flag != kNoThread && !lets_lie ? next(kTakeFlag) : done();
       }
       case kTakeFlag: {
         if (!s.memory.takes_update(me, kSleeping)) return false;
         step.name("sender: takes the sleeping flag");
-        const bool taken = s.memory.words[kSleeping] != kNobody;
-        s.memory.words[kSleeping] = kNobody;
+        const bool taken = s.memory.words[kSleeping] != kNoThread;
+        s.memory.words[kSleeping] = kNoThread;
         return taken ? next(kRing) : done();
       }
       case kRing:

@@ -60,12 +60,12 @@ enum Heard : std::uint8_t { kHeardPort = 1, kHeardTimer = 2, kHeardControl = 4 }
 
 // Small numbers, so that all that depends on them happens within few steps.
 constexpr ArmingPolicy::Tuning kTuning{.arm_delay = 1,
-                                       .patient_delay = 1,
+                                       .idle_delay = 1,
                                        .short_rest = 1,
-                                       .most_renewals = 1,
-                                       .most_patient_renewals = 1,
-                                       .few_renewals = 0,
-                                       .renewals_per_turn = 2,
+                                       .most_backoff = 1,
+                                       .most_idle_backoff = 1,
+                                       .few_backoffs = 0,
+                                       .backoffs_per_turn = 2,
                                        .quick_returns = 2,
                                        .vain_wakes = 1};
 constexpr std::int64_t kNow = 0, kMuchLater = 100;

@@ -86,7 +86,7 @@ int child_of(const Listener& listener, std::uint32_t rank, std::uint32_t ranks) 
   if (!fetched.ok()) return 1;
   Segment segment;
   if (!segment.map(files.segment, ranks, 0).ok()) return 2;
-  if (ftruncate(files.segment.get(), 0) == 0) return 3;  // sealed: nobody can pull the memory away
+  if (ftruncate(files.segment.get(), 0) == 0) return 3;  // sealed: no process can pull the memory away
   segment.ring_bytes(rank, 0)[0] = static_cast<std::byte>(rank);
   store_release(segment.ring_header(rank, 0).tail, std::uint64_t{64});
   const std::uint64_t one = 1;
@@ -123,7 +123,7 @@ TEST_F(HandoverTest, ARankThatCannotTakePartSendsAllApart) {
   const pid_t unable = fork();
   if (unable == 0)
     decline(listener_.name(), listener_.token(), 0, place_of(2, kRanks), "no memory may be mapped"), _exit(0);
-  // Far longer than a test may take: nobody waits for a deadline.
+  // Far longer than a test may take: no deadline is waited for.
   const Status served = serve(kRanks, 3600 * kSecond);
   EXPECT_NE(std::string(served.text()).find("no memory may be mapped"), std::string::npos) << served.text();
   EXPECT_EQ(exit_code(unable), 0);

@@ -66,7 +66,7 @@ enum Presence : std::uint32_t {
   kEnded = 2,  // the process has ended without that; another rank noticed (lookout.h)
 };
 enum Sleeper : std::uint32_t {
-  kNobody = 0,
+  kNoThread = 0,
   kWaiter = 1,    // a thread that waits: for anything
   kListener = 2,  // the event thread: not for what the application may as well find itself
   kAtRest = 3,    // the event thread, with nothing in flight: only for what cannot wait until the application calls

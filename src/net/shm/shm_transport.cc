@@ -328,7 +328,7 @@ void ShmTransport::disarm() noexcept {
   armed_ = at_rest_ = false;
   if (user_ != nullptr) user_->disarm();
   LAPWING_DELAY_POINT("shm.disarm");
-  store_relaxed(segment_.control(my_local_).sleeping, std::uint32_t{shm::kNobody});
+  store_relaxed(segment_.control(my_local_).sleeping, std::uint32_t{shm::kNoThread});
   for (Link* link : waiting_) link->out.want_space(false);
 }
 
@@ -358,10 +358,10 @@ std::uint32_t ShmTransport::sleeper() const noexcept {
 
 void ShmTransport::notify_if_sleeping(Link& link, Delivery delivery) noexcept {
   const std::uint32_t sleeper = load_relaxed(link.control->sleeping);
-  if (sleeper == shm::kNobody || may_lie(link, sleeper, delivery)) return;
+  if (sleeper == shm::kNoThread || may_lie(link, sleeper, delivery)) return;
   LAPWING_DELAY_POINT("shm.take_flag");
   // Of several senders one notifies. A sender that loses here relies on the winner's notification, which comes after both have published.
-  if (link.control->sleeping.exchange(shm::kNobody, std::memory_order_relaxed) == shm::kNobody) return;
+  if (link.control->sleeping.exchange(shm::kNoThread, std::memory_order_relaxed) == shm::kNoThread) return;
   LAPWING_DELAY_POINT("shm.notify");
   ++engine_.system_calls().notifications;
   const std::uint64_t one = 1;

@@ -288,9 +288,9 @@ TEST_F(ShmTransportTest, WhatCanWaitRingsNobodyButAWaiterUntilTheRingIsHalfFull)
   EXPECT_TRUE(send(Delivery::kWhenAsked));
   EXPECT_EQ(sleeping.load(), shm::kListener);
   EXPECT_EQ(rings(0), 0u);
-  EXPECT_TRUE(pending(1, 0)) << "whoever looks finds it";
+  EXPECT_TRUE(pending(1, 0)) << "a rank that looks finds it";
   EXPECT_TRUE(send(Delivery::kAtOnce));
-  EXPECT_EQ(sleeping.load(), shm::kNobody);
+  EXPECT_EQ(sleeping.load(), shm::kNoThread);
   EXPECT_EQ(rings(0), 1u);
   sleeping.store(shm::kWaiter);
   EXPECT_TRUE(send(Delivery::kWhenAsked));
