@@ -134,7 +134,7 @@ class Shim:
             if p.direction == "out" and p.name in ("baseptr", "buffer_addr"):
                 return f"mpi::check_output({quoted}, {p.name})"
             has_type = self.function.has("COMMITTED")
-            if has_type and p.name != self.in_place:
+            if has_type and p.name != self.in_place and not self.memory_check(p):
                 return f"mpi::check_buffer({quoted}, {p.name})"
             return None
         if p.is_array:

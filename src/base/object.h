@@ -61,6 +61,15 @@ class Object {
 // The first 4096 handle values are predefined (standard ABI).
 inline constexpr std::uintptr_t kFirstUserHandle = 4096;
 
+// Linux maps nothing below (vm.mmap_min_addr), so that no object lies there.
+inline constexpr std::intptr_t kLowestAddress = 65536;
+
+// Whether the handle may be followed. Numbers that are no predefined handle are garbage, and so are addresses in the
+// kernel's half, -1 above all: one signed comparison tells them.
+inline bool is_address(const void* handle) noexcept {
+  return reinterpret_cast<std::intptr_t>(handle) >= kLowestAddress;
+}
+
 template <typename Handle>
 constexpr bool is_predefined(Handle handle) noexcept {
   return reinterpret_cast<std::uintptr_t>(handle) < kFirstUserHandle;

@@ -5,7 +5,12 @@
 namespace lapwing::comm {
 
 Communicator::Communicator(std::uint64_t context, Group* local, Group* remote) noexcept
-    : Object(ObjectKind::kCommunicator), context_(context), local_(local), remote_(remote) {}
+    : Object(ObjectKind::kCommunicator),
+      context_(context),
+      rank_(local->rank()),
+      local_(local),
+      remote_(remote),
+      peers_(remote != nullptr ? remote : local) {}
 
 Communicator::~Communicator() {
   drop_error_handler(error_handler_);

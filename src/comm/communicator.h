@@ -37,7 +37,7 @@ class Communicator : public Object {
   Communicator(std::uint64_t context, Group* local, Group* remote) noexcept;
 
   bool is_inter() const noexcept { return remote_ != nullptr; }
-  int rank() const noexcept { return local_->rank(); }
+  int rank() const noexcept { return rank_; }
   int size() const noexcept { return local_->size(); }
   // The number of ranks that a destination or source may name.
   int remote_size() const noexcept { return peers().size(); }
@@ -45,9 +45,9 @@ class Communicator : public Object {
   Group& local_group() const noexcept { return *local_; }
   Group* remote_group() const noexcept { return remote_; }
   // The group that destinations name: the remote one of an inter-communicator, else the local one.
-  const Group& peers() const noexcept { return remote_ ? *remote_ : *local_; }
+  const Group& peers() const noexcept { return *peers_; }
   // The group that a plane's ranks name: the local one for kLocalCollective, else peers().
-  const Group& peers(Plane plane) const noexcept { return plane == Plane::kLocalCollective ? *local_ : peers(); }
+  const Group& peers(Plane plane) const noexcept { return plane == Plane::kLocalCollective ? *local_ : *peers_; }
 
   std::uint64_t context() const noexcept { return context_; }
   std::uint64_t wire_context(Plane plane) const noexcept { return context_ | static_cast<std::uint64_t>(plane); }
@@ -93,8 +93,10 @@ class Communicator : public Object {
  private:
   ~Communicator();
   std::uint64_t context_;
+  const int rank_;
   Group* local_;
   Group* remote_;
+  const Group* const peers_;  // one of the two
   MPI_Errhandler error_handler_ = MPI_ERRORS_ARE_FATAL;
   std::uint64_t borrowed_ = 0;
 };

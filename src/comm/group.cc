@@ -40,7 +40,7 @@ Group* Group::make_range(ProcessId first, int size, int own_rank) {
 std::vector<ProcessId> Group::members() const {
   if (stride_ == 0) return members_;
   std::vector<ProcessId> all(static_cast<std::size_t>(size_));
-  for (int rank = 0; rank < size_; ++rank) all[static_cast<std::size_t>(rank)] = evenly_spaced(rank);
+  for (int rank = 0; rank < size_; ++rank) all[static_cast<std::size_t>(rank)] = member(rank);
   return all;
 }
 

@@ -33,7 +33,8 @@ class Group : public Object {
   // ends after its groups. Set once, before the group is shared.
   Session* session = nullptr;
   ProcessId member(int rank) const noexcept {
-    return stride_ != 0 ? evenly_spaced(rank) : members_[static_cast<std::size_t>(rank)];
+    if (stride_ == 0) return members_[static_cast<std::size_t>(rank)];
+    return {static_cast<std::uint32_t>(first_ + rank * stride_)};
   }
   // A copy, in the order of ranks.
   std::vector<ProcessId> members() const;
@@ -49,7 +50,6 @@ class Group : public Object {
  private:
   Group(int size, int rank) noexcept : Object(ObjectKind::kGroup), size_(size), rank_(rank) {}
   ~Group() = default;
-  ProcessId evenly_spaced(int rank) const noexcept { return {static_cast<std::uint32_t>(first_ + rank * stride_)}; }
   int rank_by_index(ProcessId process) const;
 
   int size_;

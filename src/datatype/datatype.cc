@@ -9,6 +9,7 @@ Datatype::Datatype(Description description)
       layout_(std::move(description.layout)),
       signature_(std::move(description.signature)),
       bounds_(description.bounds),
+      size_(static_cast<std::int64_t>(layout_.bytes())),
       true_lb_(layout_.low()),
       true_ub_(layout_.high()),
       alignment_(description.alignment),

@@ -67,7 +67,7 @@ class Datatype final : public Object {
   // A derived type; takes its own references to the types in `contents`.
   explicit Datatype(Description description);
 
-  std::int64_t size() const noexcept { return static_cast<std::int64_t>(layout_.bytes()); }
+  std::int64_t size() const noexcept { return size_; }
   std::int64_t lb() const noexcept { return bounds_.lb; }
   std::int64_t ub() const noexcept { return bounds_.ub; }
   std::int64_t extent() const noexcept { return bounds_.ub - bounds_.lb; }
@@ -83,6 +83,8 @@ class Datatype final : public Object {
   bool is_predefined() const noexcept { return predefined_; }
   // False for an optional predefined type that this build lacks; MPI_Type_size then says MPI_UNDEFINED.
   bool supported() const noexcept { return supported_; }
+  // May describe the data of a message.
+  bool usable() const noexcept { return committed_ && supported_; }
 
   Element element() const noexcept { return element_; }
   Category category() const noexcept { return category_; }
@@ -108,6 +110,7 @@ class Datatype final : public Object {
   Layout layout_;
   std::shared_ptr<const Signature> signature_;
   Bounds bounds_;
+  std::int64_t size_ = 0;
   std::int64_t true_lb_ = 0;
   std::int64_t true_ub_ = 0;
   std::int64_t alignment_ = 1;
@@ -131,7 +134,7 @@ Datatype* const* make_predefined_types() noexcept;
 
 // The datatype behind a handle; null when the handle is MPI_DATATYPE_NULL, unknown or freed.
 inline Datatype* resolve(MPI_Datatype handle) noexcept {
-  if (!lapwing::is_predefined(handle)) {
+  if (is_address(handle)) {
     auto* type = reinterpret_cast<Datatype*>(handle);
     return type->kind() == ObjectKind::kDatatype ? type : nullptr;
   }

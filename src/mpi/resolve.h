@@ -11,7 +11,7 @@ namespace lapwing::mpi {
 
 // Null when the handle is of no living communicator.
 inline comm::Communicator* resolve(MPI_Comm handle) noexcept {
-  if (!is_predefined(handle)) {
+  if (is_address(handle)) {
     auto* communicator = reinterpret_cast<comm::Communicator*>(handle);
     return communicator->kind() == ObjectKind::kCommunicator ? communicator : nullptr;
   }

@@ -58,6 +58,16 @@ std::string name_in_brackets(MPI_Datatype handle) {
 
 thread_local MPI_Comm failed_communicator = MPI_COMM_NULL;
 
+Status not_committed(const char* parameter, MPI_Datatype datatype) {
+  return Status::error(MPI_ERR_TYPE, "%s%s is not committed: call MPI_Type_commit before communication uses it",
+                       parameter, name_in_brackets(datatype).c_str());
+}
+
+Status not_supported(const char* parameter, MPI_Datatype datatype) {
+  return Status::error(MPI_ERR_TYPE, "%s%s is an optional type of the standard that this platform has no numbers for",
+                       parameter, name_in_brackets(datatype).c_str());
+}
+
 }  // namespace
 
 // ---- Raising
@@ -149,14 +159,10 @@ Status bad_tag(const char* parameter, int tag, bool receive) {
                        receive ? ", or MPI_ANY_TAG" : "");
 }
 
-Status not_committed(const char* parameter, MPI_Datatype datatype) {
-  return Status::error(MPI_ERR_TYPE, "%s%s is not committed: call MPI_Type_commit before communication uses it",
-                       parameter, name_in_brackets(datatype).c_str());
-}
-
-Status not_supported(const char* parameter, MPI_Datatype datatype) {
-  return Status::error(MPI_ERR_TYPE, "%s%s is an optional type of the standard that this platform has no numbers for",
-                       parameter, name_in_brackets(datatype).c_str());
+Status unusable_type(const char* parameter, MPI_Datatype datatype) {
+  const datatype::Datatype* type = datatype::resolve(datatype);
+  if (type == nullptr) return bad_handle(parameter, datatype, ObjectKind::kDatatype);
+  return type->committed() ? not_supported(parameter, datatype) : not_committed(parameter, datatype);
 }
 
 Status misplaced_in_place(const char* parameter) {
@@ -164,6 +170,7 @@ Status misplaced_in_place(const char* parameter) {
 }
 
 Status check_low_memory(const char* parameter, const void* buffer, MPI_Count count, MPI_Datatype handle, int partner) {
+  if (buffer == MPI_IN_PLACE) return misplaced_in_place(parameter);
   const datatype::Datatype& type = *datatype::resolve(handle);
   const std::uintptr_t first = bits(buffer) + static_cast<std::uintptr_t>(type.true_lb());
   if (count == 0 || type.size() == 0 || partner == MPI_PROC_NULL || first >= kFirstPage) return {};

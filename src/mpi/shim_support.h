@@ -70,25 +70,12 @@ Status negative_length(const char* parameter, int value);
 Status bad_rank(const char* parameter, int rank, comm::Communicator& communicator, bool wildcard);
 Status bad_root(const char* parameter, int root, comm::Communicator& communicator);
 Status bad_tag(const char* parameter, int tag, bool receive);
-Status not_committed(const char* parameter, MPI_Datatype datatype);
-Status not_supported(const char* parameter, MPI_Datatype datatype);
+// Of a handle that is no datatype, or of one that is not committed, or that this build lacks.
+Status unusable_type(const char* parameter, MPI_Datatype datatype);
 Status misplaced_in_place(const char* parameter);
 Status check_low_memory(const char* parameter, const void* buffer, MPI_Count count, MPI_Datatype type, int partner);
 
 // ---- Handles.
-
-// Linux maps nothing below (vm.mmap_min_addr), so that no object lies there.
-inline constexpr std::intptr_t kLowestAddress = 65536;
-
-// Whether the handle may be followed. Numbers that are no predefined handle are garbage, and so are addresses in the
-// kernel's half, -1 above all: one signed comparison tells them.
-inline bool is_address(const void* handle) noexcept {
-  return reinterpret_cast<std::intptr_t>(handle) >= kLowestAddress;
-}
-inline bool is_garbage(const void* handle) noexcept {
-  const auto number = reinterpret_cast<std::intptr_t>(handle);
-  return number < kLowestAddress && static_cast<std::uintptr_t>(number) >= kFirstUserHandle;
-}
 
 // Whether a handle that is no predefined one points at a living object of that kind. Reads the memory it points at: a
 // handle that never was one may still crash, as a stray pointer does anywhere in C.
@@ -203,21 +190,17 @@ inline Status check_handle_at_or_null(const char* parameter, const Handle* handl
 // Sets `communicator` as well.
 [[gnu::always_inline]] inline Status check_comm(const char* parameter, MPI_Comm comm,
                                                 comm::Communicator*& communicator) {
-  communicator = is_garbage(comm) ? nullptr : resolve(comm);
+  communicator = resolve(comm);
   if (communicator != nullptr) [[likely]]
     return {};
   return bad_handle(parameter, comm, ObjectKind::kCommunicator);
 }
 
 [[gnu::always_inline]] inline Status check_committed(const char* parameter, MPI_Datatype handle) {
-  const datatype::Datatype* type = is_garbage(handle) ? nullptr : datatype::resolve(handle);
-  if (type == nullptr) [[unlikely]]
-    return bad_handle(parameter, handle, ObjectKind::kDatatype);
-  if (!type->committed() && !type->is_predefined()) [[unlikely]]
-    return not_committed(parameter, handle);
-  if (!type->supported()) [[unlikely]]
-    return not_supported(parameter, handle);
-  return {};
+  const datatype::Datatype* type = datatype::resolve(handle);
+  if (type != nullptr && type->usable()) [[likely]]
+    return {};
+  return unusable_type(parameter, handle);
 }
 
 // ---- Pointers and arrays.
@@ -260,7 +243,8 @@ inline Status check_buffer(const char* parameter, const void* buffer) {
 }
 
 // Data at NULL, after everything else about the message has been checked. NULL is MPI_BOTTOM, which is right with types
-// of absolute addresses, and with MPI_PROC_NULL nothing is touched: the closer look is for the few buffers in page 0.
+// of absolute addresses, and with MPI_PROC_NULL nothing is touched: the closer look is for the few buffers in page 0, of
+// which MPI_IN_PLACE is one.
 [[gnu::always_inline]] inline Status check_memory(const char* parameter, const void* buffer, MPI_Count count,
                                                   MPI_Datatype type, int partner) {
   if (reinterpret_cast<std::uintptr_t>(buffer) >= kFirstPage) [[likely]]

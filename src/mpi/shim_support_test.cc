@@ -83,6 +83,8 @@ TEST(ShimNumbers, WhatDoesNotFitAnIntIsUndefined) {
 TEST(ShimPointers, InPlaceAndNull) {
   EXPECT_TRUE(check_buffer("buf", MPI_BOTTOM).ok());
   EXPECT_EQ(MPI_ERR_BUFFER, check_buffer("buf", MPI_IN_PLACE).error_class());
+  EXPECT_EQ(MPI_ERR_BUFFER, check_memory("buf", MPI_IN_PLACE, 0, MPI_INT, MPI_PROC_NULL).error_class());
+  EXPECT_TRUE(check_memory("buf", MPI_BOTTOM, 0, MPI_INT, 0).ok());
   expect_error(MPI_ERR_ARG, "flag is a null pointer", check_output("flag", static_cast<int*>(nullptr)));
 }
 
