@@ -71,7 +71,7 @@ class RingWriter {
   // Whether at least half of the ring holds nothing unread. What a turn has skipped is not unread, but gives no room until the reader
   // has turned too: there it is half of a short lap that must be left.
   bool half_empty() noexcept {
-    const std::uint64_t half = capacity() / 2, left = room(half);
+    const std::uint64_t half = (capacity_ - kRecordAlignment) / 2, left = room(half);
     if (left >= half) return true;
     return seen_head_ <= turned_from_ && written_ - seen_head_ - skipped_ <= half && left >= lap_ / 2;
   }

@@ -167,6 +167,7 @@ void ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
   const auto count = static_cast<std::uint32_t>(local_ranks_.size());
   const std::uint64_t capacity = segment_.layout().ring_bytes;
   links_ = std::make_unique<Link[]>(count);
+  link_of_.assign(local_of_.size(), nullptr);
   pulls_.set_ranks(count);
   most_of_a_head_ = shm::Layout::most_of_a_head(capacity);
   hot_.reserve(count);
@@ -179,6 +180,7 @@ void ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
     link.peer = local_ranks_[local];
     link.local = local;
     if (local == my_local_) continue;
+    link_of_[link.peer.index] = &link;
     link.doorbell = files_.doorbells[local].get();
     link.control = &segment_.control(local);
     link.pending = segment_.pending(local) + my_local_ / 64;

@@ -136,9 +136,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   void open_links(const std::vector<shm::Invitation>& invitations);
   void say_goodbye(Link& link) noexcept;
   Link* link_to(PeerId peer) noexcept {
-    const std::int32_t local = local_number(peer);
-    if (!links_ || local < 0 || peer == config_.self) return nullptr;
-    return &links_[static_cast<std::size_t>(local)];
+    return peer.index < link_of_.size() ? link_of_[peer.index] : nullptr;
   }
   const Link* link_to(PeerId peer) const noexcept { return const_cast<ShmTransport*>(this)->link_to(peer); }
 
@@ -228,6 +226,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   std::vector<PeerId> doubles_;
   std::uint32_t my_local_ = 0;
   std::uint64_t most_of_a_head_ = 0;
+  std::vector<Link*> link_of_;                                // by process, null elsewhere and for this one
   std::vector<std::int32_t> local_of_;                        // local number by process, -1 elsewhere
   std::unique_ptr<Link[]> links_;                             // by local number; our own is unused
   const std::atomic<std::uint64_t>* pending_here_ = nullptr;  // our pending bitmap
