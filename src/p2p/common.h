@@ -36,6 +36,7 @@ struct Common {
     peer.transport = &network->route(id);
     const net::Capabilities& way = network->capabilities(id);
     peer.most_at_once = std::min({way.eager_limit, way.at_once, peer.transport->frame_limit(id)});
+    peer.timed_above = way.pulls_above;
   }
   const net::Capabilities& way_to(net::PeerId id) noexcept { return network->capabilities(id); }
   std::uint64_t frame_limit(net::PeerId id) noexcept { return network->route(id).frame_limit(id); }

@@ -95,7 +95,7 @@ inline void FrameReceiver::take_credit(net::PeerId id, Peer& peer, std::uint32_t
 // An eager message that was paid for is in its receive, whole.
 [[gnu::always_inline]] inline void FrameReceiver::on_payload(net::PeerId id, Peer& peer, ReceiveRequest& receive,
                                       const wire::MessageHeader& header) noexcept {
-  receives_.accept(receive, id, header.source, header.tag, header.receiver_token);
+  receives_.accept(receive, id, header.source, header.tag, header.receiver_token, header.payload_bytes);
   receive.received_ = header.payload_bytes;
   common_.count_moved(header.payload_bytes);
   incoming_.complete(receive);
@@ -176,13 +176,12 @@ net::Landing FrameReceiver::on_message_header(net::PeerId id, Peer& peer, const 
   if (!ReceivePath::is_truly_from(*receive, id, header.source))
     return violation("it sends as a rank that it does not have in that communicator");
   matcher_.unpost(*receive);
-  receives_.accept(*receive, id, header.source, header.tag, header.receiver_token);
-  ReceivePath::expect(*receive, header.message_bytes);
+  receives_.accept(*receive, id, header.source, header.tag, header.receiver_token, header.message_bytes);
   peer.landing_receive = receive;
   if (header.kind == MessageKind::kRts) {
     if (is_pullable(header)) return {.base = peer.address, .accepted = sizeof peer.address};
     if (receive->wanted_ > header.payload_bytes) incoming_.post_cts(*receive, header.sender_token);
-  } else if (header.payload_bytes > common_.way_to(id).pulls_above) {
+  } else if (header.payload_bytes > peer.timed_above) {
     incoming_.time(*receive);
   }
   return IncomingTransfers::landing_of(*receive, 0, header.payload_bytes);

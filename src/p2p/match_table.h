@@ -79,7 +79,8 @@ class MatchTable {
   MatchTable& operator=(const MatchTable&) = delete;
 
   void insert(MatchNode& node) {
-    MatchQueue& queue = queue_for(node.key);
+    MatchQueue* found = find(node.key);
+    MatchQueue& queue = found != nullptr ? *found : make(node.key);
     node.queue = &queue;
     node.newer = nullptr;
     node.older = queue.newest;
@@ -126,10 +127,6 @@ class MatchTable {
   }
   MatchQueue*& bucket_of(MatchKey key) noexcept { return buckets_[hash_of(key) & (buckets_.size() - 1)]; }
   MatchQueue* find(MatchKey key) const noexcept { return last_->key == key ? last_ : search(key); }
-  MatchQueue& queue_for(MatchKey key) {
-    MatchQueue* queue = find(key);
-    return queue != nullptr ? *queue : make(key);
-  }
   MatchQueue* search(MatchKey key) const noexcept;
   MatchQueue& make(MatchKey key);
   void make_room();

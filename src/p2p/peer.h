@@ -40,6 +40,7 @@ struct alignas(64) Peer {
   // The frame that is arriving.
   ReceiveRequest* landing_receive = nullptr;
   UnexpectedMessage* landing_message = nullptr;
+  std::uint64_t timed_above = UINT64_MAX;  // eager messages of more bytes are timed, once its way has been found
   std::byte address[8] = {};  // payload of a pullable RTS
   Status why;
 

@@ -79,7 +79,7 @@ void ReceivePath::start(ReceiveRequest& receive) noexcept {
     return deliver(receive, *message);
   }
   const Account account = account_of(key.context);
-  if (key.peer() == kAnyPeer) {
+  if (arguments.source == MPI_ANY_SOURCE) {
     if (const Status* why = common_.failure_among(communicator.peers(arguments.plane))) [[unlikely]]
       return transfers_.fail(receive, why->copy());
     post(receive, credit_.wanted_from_any(account));
@@ -128,11 +128,6 @@ void ReceivePath::discard(UnexpectedMessage& message) noexcept {
   credit_.release(id, account, units);
 }
 
-void ReceivePath::expect(ReceiveRequest& receive, std::uint64_t message_bytes) noexcept {
-  receive.message_bytes_ = message_bytes;
-  receive.wanted_ = std::min(message_bytes, receive.capacity_);
-}
-
 void ReceivePath::deliver(ReceiveRequest& receive, UnexpectedMessage& message) noexcept {
   const net::PeerId id = message.peer();
   if (!is_truly_from(receive, id, message.source)) {
@@ -143,8 +138,7 @@ void ReceivePath::deliver(ReceiveRequest& receive, UnexpectedMessage& message) n
     message.unwanted = true;
     return;
   }
-  accept(receive, id, message.source, message.tag(), message.note);
-  expect(receive, message.message_bytes);
+  accept(receive, id, message.source, message.tag(), message.note, message.message_bytes);
   if (!message.arrived) {
     message.receive = &receive;  // goes on when the payload is here
     return;

@@ -2,6 +2,8 @@
 // frame_receiver.h, what follows the match in incoming_transfers.h.
 #pragma once
 
+#include <algorithm>
+
 #include "p2p/common.h"
 #include "p2p/credit_flow.h"
 #include "p2p/incoming_transfers.h"
@@ -41,10 +43,12 @@ class ReceivePath {
   // ---- for arriving messages ----
 
   // The posted receive and its message have met.
-  void accept(ReceiveRequest& receive, net::PeerId id, std::int32_t source, std::int32_t tag,
-              std::uint64_t note) noexcept {
+  void accept(ReceiveRequest& receive, net::PeerId id, std::int32_t source, std::int32_t tag, std::uint64_t note,
+              std::uint64_t message_bytes) noexcept {
     ++common_.counters.messages_received;
     receive.peer_ = id;
+    receive.message_bytes_ = message_bytes;
+    receive.wanted_ = std::min(message_bytes, receive.capacity_);
     Result& result = receive.result();
     result.source = receive.arguments_.source == MPI_ANY_SOURCE ? source : receive.arguments_.source;
     result.tag = tag;
@@ -56,7 +60,6 @@ class ReceivePath {
     const comm::Group& group = receive.arguments_.communicator->peers(receive.arguments_.plane);
     return source >= 0 && source < group.size() && group.member(source) == id;
   }
-  static void expect(ReceiveRequest& receive, std::uint64_t message_bytes) noexcept;
   // No receive is posted for a message: it is kept, in a block of its own.
   UnexpectedMessage& keep(net::PeerId id, const wire::MessageHeader& header, std::uint64_t stored_bytes, bool pullable) noexcept;
   // Receives a message that had come before. `message` is out of the queues.

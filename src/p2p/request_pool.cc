@@ -46,6 +46,7 @@ template <typename UserRequest>
 void RequestPool::put(UserRequest*& list, UserRequest& request) noexcept {
   if (request.communicator_ != nullptr) comm::Communicator::give_back(*request.communicator_);
   if (request.kept_type_) request.kept_type_ = datatype::TypeRef();
+  request.set_continuation(nullptr);
   request.mark_freed();
   request.next_free_ = list;
   list = &request;

@@ -75,7 +75,6 @@ class RequestPool {
   // A receive for the time of one blocking call, which keeps the communicator alive itself and ends with put_back().
   UserReceive& lend(const ReceiveArguments& arguments) {
     UserReceive& receive = take(free_receives_);
-    receive.set_continuation(nullptr);
     receive.set_arguments(arguments);
     return receive;
   }
