@@ -98,9 +98,9 @@ class ArmingPolicy {
     Watch watch = Watch::kNone;
     Timer timer = Timer::kIdle;  // the one that is set, or was last
     bool timer_set = false;
-    std::uint8_t backoff_level =
-        0;  // how often in a row the timer found that the application had been here, or was cancelled
-    std::uint8_t quick_returns = 0;  // from there, in a row
+    // How often in a row the timer found that the application had been here, or was cancelled.
+    std::uint8_t backoff_level = 0;
+    std::uint8_t quick_returns = 0;  // of an application that had left with the event thread armed, in a row
     Outside outside = Outside::kInFlight;
     bool notified = false;        // control, and not heard yet
     bool left_in_flight = false;  // operations, when the application last left
@@ -125,8 +125,8 @@ class ArmingPolicy {
   // True when it may just go: the engine is at rest, or the timer is set that will look after what is in flight.
   bool leaves_as_it_is(bool in_flight) noexcept {
     state_.left_in_flight = in_flight;
-    if (listens()) return false;
-    return in_flight ? state_.timer_set && state_.timer != Timer::kIdle : state_.timer_set || at_rest();
+    if (state_.timer_set && (!in_flight || state_.timer != Timer::kIdle)) return !listens();
+    return at_rest() && !in_flight;
   }
   Order leave(bool in_flight, bool turn_wanted, std::int64_t now) noexcept;
   // It has come back, and waits.

@@ -103,7 +103,7 @@ class Engine : private Completion {
   // ---- the application enters or leaves the library (see Visit) ----
 
   void leave() noexcept {
-    if (has_tasklets()) run_tasklets();
+    run_tasklets();
     progress_.count_leave();
     if (progress_.driven()) {
       if (progress_.turn_wanted()) progress_.wake_driver();

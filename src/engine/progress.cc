@@ -60,7 +60,7 @@ bool Progress::turn(bool full) noexcept {
     EventPort::Batch batch;
     endpoint_.port.collect(batch, 0);
     ++endpoint_.port.system_calls.polls;
-    moved |= endpoint_.port.deliver(batch);
+    if (batch.count != 0) moved |= endpoint_.port.deliver(batch);
     moved |= run_timers();
   }
   const bool continued = completion_.run_tasklets();
@@ -149,8 +149,9 @@ void Progress::wait(Waiter& waiter) noexcept {
     else
       drive(waiter);
   }
-  // The baton may have been passed to this thread just when its own wait ended.
-  if (!baton_taken_) pass_baton();
+  // The baton may have been passed to this thread just when its own wait ended: another blocked thread, if any, becomes the driver.
+  LAPWING_DELAY_POINT("baton.pass");
+  if (!baton_taken_ && !waiters_.empty()) signal(waiters_.front());
 }
 
 // What has come while the application computed needs no driver, which would take the flags of the armed event thread down: to put them
@@ -280,12 +281,6 @@ void Progress::sleep_on_waiter(Waiter& waiter) noexcept {
   LAPWING_DELAY_POINT("waiter.woken");
   endpoint_.lock.lock();
   waiter.unlink();
-}
-
-// Another blocked thread, if any, becomes the driver.
-void Progress::pass_baton() noexcept {
-  LAPWING_DELAY_POINT("baton.pass");
-  if (!waiters_.empty()) signal(waiters_.front());
 }
 
 void Progress::wake(Waiter& waiter) noexcept {

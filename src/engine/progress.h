@@ -99,7 +99,6 @@ class Progress final : public Waker {
   bool spin(Waiter& waiter) noexcept;
   void sleep_in_port(Waiter& waiter) noexcept;
   void sleep_on_waiter(Waiter& waiter) noexcept;
-  void pass_baton() noexcept;
   void signal(Waiter& waiter) noexcept;
   bool run_timers() noexcept;
   void set_alarm() noexcept;

@@ -31,11 +31,10 @@ class Source {
   // True when descriptors of this source become ready for every message though it was not asked to (sockets do, but not at rest).
   // Otherwise the event thread may stay armed while a thread spins, and the two system calls of disarming and arming it again are saved.
   virtual bool announces_unasked() const noexcept { return false; }
-  // True when a turn that leaves out the event port would see little of this source at present.
-  virtual bool wants_port_looked_at() const noexcept { return false; }
 
   bool idle() const noexcept { return idle_; }
   bool polls_dearly() const noexcept { return polls_dearly_; }
+  bool wants_port_looked_at() const noexcept { return wants_port_looked_at_; }
 
  protected:
   ~Source() = default;
@@ -43,6 +42,7 @@ class Source {
   // What every turn asks is kept where no call is needed. The source says itself how it is:
   bool idle_ = false;          // poll() has nothing to do until this changes
   bool polls_dearly_ = false;  // a poll makes system calls
+  bool wants_port_looked_at_ = false;  // a turn that leaves out the event port would see little of it at present
 };
 
 class SourceSet {

@@ -77,10 +77,10 @@ struct FrameHeader {
   constexpr std::uint64_t payload_bytes() const noexcept { return static_cast<std::uint32_t>(wire_word(words[0])); }
   constexpr std::uint8_t protocol() const noexcept { return static_cast<std::uint8_t>(wire_word(words[0]) >> 32); }
   constexpr bool is(Protocol of) const noexcept { return protocol() == static_cast<std::uint8_t>(of); }
-  constexpr std::uint8_t flags() const noexcept { return static_cast<std::uint8_t>(word(0) >> 40); }
-  constexpr std::uint16_t reserved() const noexcept { return static_cast<std::uint16_t>(word(0) >> 48); }
-  constexpr std::uint32_t sequence() const noexcept { return static_cast<std::uint32_t>(word(1)); }
-  constexpr std::uint32_t acknowledgement() const noexcept { return static_cast<std::uint32_t>(word(1) >> 32); }
+  constexpr std::uint8_t flags() const noexcept { return static_cast<std::uint8_t>(wire_word(words[0]) >> 40); }
+  constexpr std::uint16_t reserved() const noexcept { return static_cast<std::uint16_t>(wire_word(words[0]) >> 48); }
+  constexpr std::uint32_t sequence() const noexcept { return static_cast<std::uint32_t>(wire_word(words[1])); }
+  constexpr std::uint32_t acknowledgement() const noexcept { return static_cast<std::uint32_t>(wire_word(words[1]) >> 32); }
 };
 static_assert(sizeof(FrameHeader) == kHeaderBytes);
 
@@ -105,7 +105,7 @@ inline FrameHeader goodbye() noexcept { return channel_frame(ChannelWord::kGoodb
 
 // The usual frame: of a protocol that this version knows, and not too long.
 constexpr bool is_sound(const FrameHeader& header) noexcept {
-  const std::uint64_t word = header.word(0);
+  const std::uint64_t word = wire_word(header.words[0]);
   const std::uint64_t rest = (word >> 32) & ~(std::uint64_t{kFlagAcknowledge} << 8);
   return rest < kProtocols && rest != 0 && static_cast<std::uint32_t>(word) <= kMaxPayloadBytes;
 }

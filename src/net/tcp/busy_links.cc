@@ -17,7 +17,7 @@ void BusyLinks::touch(Link& link) noexcept {
     }
   }
   if (links_.size() < tuning().tcp_busy_links) {
-    links_.push_back({&link, 0, 0});
+    links_.push_back({&link, 0, 0, false});
     return;
   }
   if (input_expected_) return;  // perhaps of the one that would have to go
@@ -28,7 +28,7 @@ void BusyLinks::touch(Link& link) noexcept {
   for (Entry& busy : links_) busy.link->end_rest();
   auto coldest = std::max_element(links_.begin(), links_.end(),
                                   [](const Entry& a, const Entry& b) { return a.polls_in_vain < b.polls_in_vain; });
-  *coldest = {&link, 0, 0};
+  *coldest = {&link, 0, 0, false};
 }
 
 bool BusyLinks::rest() noexcept {
@@ -52,12 +52,19 @@ bool BusyLinks::arm() noexcept {
   return all_in_port();
 }
 
+void BusyLinks::leave_port(Entry& busy) noexcept {
+  end_rest();
+  busy.outside = busy.link->leave_port();
+  some_outside_ |= busy.outside;
+}
+
 bool BusyLinks::all_in_port() noexcept {
   if (!some_outside_) return true;
   LAPWING_DELAY_POINT("tcp.come_back");
   some_outside_ = false;
   for (Entry& busy : links_) {
-    if (!busy.link->come_back_to_port()) some_outside_ = true;
+    busy.outside = !busy.link->come_back_to_port();
+    some_outside_ |= busy.outside;
   }
   return !some_outside_;
 }
@@ -87,10 +94,7 @@ bool BusyLinks::poll() noexcept {
     }
     if (came) {
       links_[i].polls_in_vain = 0;
-      if (++links_[i].finds > tuning().tcp_steady_polls && !armed_) {
-        end_rest();
-        some_outside_ |= link->leave_port();
-      }
+      if (!links_[i].outside && ++links_[i].finds > tuning().tcp_steady_polls && !armed_) leave_port(links_[i]);
     } else if (links_[i].polls_in_vain >= tuning().tcp_polls_in_vain && !at_rest_ && link->come_back_to_port()) {
       link->end_rest();
       links_.erase(links_.begin() + static_cast<std::ptrdiff_t>(i));

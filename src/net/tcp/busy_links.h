@@ -50,7 +50,9 @@ class BusyLinks {
     Link* link;
     unsigned polls_in_vain;
     unsigned finds;  // since a thread last could sleep
+    bool outside;    // of the port
   };
+  void leave_port(Entry& busy) noexcept;
   bool all_in_port() noexcept;
 
   engine::Engine& engine_;

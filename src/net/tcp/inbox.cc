@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "base/tuning.h"
 
@@ -33,7 +34,7 @@ Inbox::Result Inbox::receive(int fd, std::byte* scratch, std::size_t scratch_byt
     std::size_t count = assembly_.segments(segments, kMaxSegments, tuning().tcp_read_directly, direct);
     std::uint64_t asked = direct;
     // What follows the payload, usually the next header, comes along with the same system call.
-    if (direct == 0 || direct == assembly_.landing().accepted - assembly_.front()) {
+    if (direct == 0 || direct == assembly_.to_land()) {
       const std::size_t ahead = std::min(scratch_bytes, worth_reading_ahead(direct));
       segments[count++] = {scratch, ahead};
       asked += ahead;
@@ -100,8 +101,10 @@ std::size_t Inbox::begin_frame(const std::byte* header, std::size_t following) n
   std::memcpy(header_.words, header, sizeof header_.words);
   if (!wire::is_sound(header_)) [[unlikely]]
     return take_channel_frame(), 0;
-  violation_ = channel_.accept(header_);
-  if (!violation_.ok()) return 0;
+  if (Status broken = channel_.accept(header_); !broken.ok()) [[unlikely]] {
+    violation_ = std::move(broken);
+    return 0;
+  }
   FrameSink& sink = sinks_.of(header_);
   if (header_.payload_bytes() <= following && sink.receive_now(peer_, header_, header + wire::kHeaderBytes)) {
     channel_.receive();

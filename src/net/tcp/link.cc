@@ -150,26 +150,29 @@ bool Link::poll() noexcept {
   if (state_ != State::kOpen) return false;
   // Outside the port it is not announced that the socket takes more.
   if (connection_->outside_port() && connection_->wants_writable()) flush_and_tell();
-  const std::uint64_t before = inbox_.bytes_received();
-  receive();
-  return state_ != State::kOpen || inbox_.bytes_received() != before;
+  return receive() || state_ != State::kOpen;
 }
 
-void Link::receive() noexcept {
+// True when something came.
+bool Link::receive() noexcept {
   LAPWING_DELAY_POINT("tcp.receive");
   engine::SystemCalls& calls = shared_.engine.system_calls();
   const std::uint64_t before = inbox_.bytes_received();
-  const Inbox::Result result = inbox_.receive(connection_->fd(), shared_.scratch.get(), SharedState::kScratchBytes, calls);
-  if (inbox_.bytes_received() != before) burst_.end();
+  const Inbox::Result result =
+      inbox_.receive(connection_->socket().fd(), shared_.scratch.get(), SharedState::kScratchBytes, calls);
+  const bool came = inbox_.bytes_received() != before;
+  if (came) burst_.end();
   if (watermark_.received(connection_->socket(), inbox_.missing())) shared_.busy_links.end_rest();
   if (resumes_) take_acknowledgements();
-  if (state_ == State::kOpen) judge_reading(result);
+  const bool usual = result == Inbox::Result::kDrained && failure_.ok();
+  if (!usual && state_ == State::kOpen) judge_reading(result);
+  return came;
 }
 
 void Link::judge_reading(Inbox::Result result) noexcept {
   switch (result) {
     case Inbox::Result::kDrained:
-      if (!failure_.ok()) break_off(std::move(failure_));  // sending had failed
+      break_off(std::move(failure_));  // sending had failed
       break;
     case Inbox::Result::kMore:
       LAPWING_DELAY_POINT("tcp.more");

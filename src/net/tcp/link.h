@@ -132,7 +132,7 @@ class Link final : public ConnectionUser, public ConnectorUser {
   void leave_or_join_burst(bool small) noexcept;
   void flush() noexcept;
   void flush_and_tell() noexcept;
-  void receive() noexcept;
+  bool receive() noexcept;
   void judge_reading(Inbox::Result result) noexcept;
   void list(bool& listed, std::vector<Link*>& links) noexcept;
   void unlist(bool& listed, std::vector<Link*>& links) noexcept;

@@ -186,6 +186,7 @@ bool TcpTransport::poll() noexcept {
     moved = true;
   }
   moved |= shared_.busy_links.poll();
+  wants_port_looked_at_ = shared_.busy_links.too_many();
   if (!shared_.owing.empty()) acknowledge(moved);
   if (moved || shared_.lending.empty()) return moved;
   shared_.lending.back()->copy_kept();

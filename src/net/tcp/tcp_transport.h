@@ -51,7 +51,6 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   bool rest() noexcept override { return !shared_.has_work() && shared_.busy_links.rest(); }
   void disarm() noexcept override { shared_.busy_links.disarm(); }
   bool announces_unasked() const noexcept override { return polls_dearly_ && !shared_.busy_links.at_rest(); }
-  bool wants_port_looked_at() const noexcept override { return shared_.busy_links.too_many(); }
 
   const TcpCounters& counters() const noexcept { return shared_.counters; }
   std::uint64_t connections_resumed() const noexcept override { return shared_.counters.connections_resumed; }

@@ -39,7 +39,7 @@ class Watermark {
   // The watermark never stays above what is missing of a frame. True when a frame is arriving that had better not be hidden.
   bool received(const Socket& socket, std::uint64_t missing) noexcept {
     if (rests_) return missing >= kRestWatermark / 2;
-    if (missing < bytes_) set(socket, 1);
+    if (missing < bytes_ && bytes_ > 1) set(socket, 1);
     return false;
   }
   // Another socket takes the place of this one.
