@@ -20,7 +20,7 @@ namespace lapwing::launch {
 namespace {
 
 constexpr std::chrono::seconds kSweepPatience(2);
-constexpr std::chrono::milliseconds kSweepStep(1);
+constexpr std::chrono::milliseconds kSweepStep(1), kExecutionPatience(100);
 
 // What a child says through the failure pipe when it cannot become the program. Small enough to be written at once.
 struct StartFailure {
@@ -95,13 +95,17 @@ std::optional<int> peek_at_end(pid_t process) {
   return W_EXITCODE(0, info.si_status) | (info.si_code == CLD_DUMPED ? WCOREFLAG : 0);
 }
 
-// Processes that a rank has started carry its variables, unless they were taken away.
-bool has_variable_of_a_rank(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/environ");
-  for (std::string variable; std::getline(file, variable, '\0');) {
-    if (variable.rfind("PMI_RANK=", 0) == 0) return true;
+enum class Origin { kRank, kAnother, kUnclear };
+
+// Processes that a rank has started carry its variables, unless they were taken away. While a process executes another program it shows
+// none for a moment; nor does a zombie.
+Origin origin_of(pid_t child) {
+  std::ifstream file("/proc/" + std::to_string(child) + "/environ");
+  bool any = false;
+  for (std::string variable; std::getline(file, variable, '\0'); any = true) {
+    if (variable.rfind("PMI_RANK=", 0) == 0) return Origin::kRank;
   }
-  return false;
+  return any || peek_at_end(child) ? Origin::kAnother : Origin::kUnclear;
 }
 
 }  // namespace
@@ -151,7 +155,7 @@ std::vector<RankEnd> ProcessTable::collect_ends() {
   }
   if (ends.empty()) {
     // Then an orphan ended that mpiexec has adopted; a job may have any number of them.
-    for (const pid_t orphan : orphans()) ::waitpid(orphan, nullptr, WNOHANG);
+    for (const pid_t orphan : orphans().of_ranks) ::waitpid(orphan, nullptr, WNOHANG);
     return ends;
   }
   running_.erase(std::remove_if(running_.begin(), running_.end(), [this](int rank) { return ended(rank); }),
@@ -170,19 +174,16 @@ void ProcessTable::read_start_failures() {
   }
 }
 
-// Adopted descendants of the ranks: those whose own parents have ended.
-std::vector<pid_t> ProcessTable::orphans() const {
-  std::vector<pid_t> result;
+// With inherited children an orphan may also be a descendant of theirs.
+ProcessTable::Orphans ProcessTable::orphans() const {
+  Orphans result;
   for (const pid_t child : children_of_this_process()) {
     if (child == guardian_.process() || rank_processes_.count(child) != 0 || inherited_.count(child) != 0) continue;
-    if (is_ours(child)) result.push_back(child);
+    const Origin origin = inherited_.empty() ? Origin::kRank : origin_of(child);
+    if (origin == Origin::kRank) result.of_ranks.push_back(child);
+    result.some_unclear |= origin == Origin::kUnclear;
   }
   return result;
-}
-
-// With inherited children an orphan may also be one of theirs.
-bool ProcessTable::is_ours(pid_t orphan) const {
-  return inherited_.empty() || has_variable_of_a_rank(orphan);
 }
 
 void ProcessTable::signal_all(int signal) {
@@ -197,11 +198,12 @@ void ProcessTable::sweep() {
   rank_processes_.clear();
   // Those that left their group were adopted when their parents ended; each that is reaped may give us its children. A
   // process that the kernel does not let go (a file system that does not answer) must not keep mpiexec for ever.
-  const auto deadline = std::chrono::steady_clock::now() + kSweepPatience;
-  for (std::vector<pid_t> left = orphans(); !left.empty(); left = orphans()) {
-    for (const pid_t process : left) ::kill(process, SIGKILL);
-    for (const pid_t process : left) ::waitpid(process, nullptr, WNOHANG);
-    if (std::chrono::steady_clock::now() >= deadline) return;
+  const auto begin = std::chrono::steady_clock::now();
+  for (Orphans left = orphans(); !left.of_ranks.empty() || left.some_unclear; left = orphans()) {
+    for (const pid_t process : left.of_ranks) ::kill(process, SIGKILL);
+    for (const pid_t process : left.of_ranks) ::waitpid(process, nullptr, WNOHANG);
+    const auto passed = std::chrono::steady_clock::now() - begin;
+    if (passed >= kSweepPatience || (left.of_ranks.empty() && passed >= kExecutionPatience)) return;
     std::this_thread::sleep_for(kSweepStep);
   }
 }

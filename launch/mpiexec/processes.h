@@ -74,8 +74,12 @@ class ProcessTable {
   };
 
   void read_start_failures();
-  std::vector<pid_t> orphans() const;
-  bool is_ours(pid_t orphan) const;
+  // Descendants that mpiexec has adopted because their own parents have ended.
+  struct Orphans {
+    std::vector<pid_t> of_ranks;
+    bool some_unclear = false;  // of which it cannot be told just now
+  };
+  Orphans orphans() const;
 
   const std::unordered_set<pid_t> inherited_;  // children from before, so it is filled before the guardian starts
   Guardian guardian_;
