@@ -3,17 +3,17 @@
 // ask one.
 //
 // Cost: (p - 1) max(g, 2o + n G) + L. No byte is moved twice. Serves the v and w forms too.
+#include "base/tuning.h"
 #include "coll/algorithms.h"
 
 namespace lapwing::coll {
 
 namespace {
 
-constexpr std::size_t kUnderWay = 32;
-
 // The one that step `next` waits for.
 StepId window(const std::vector<StepId>& issued) {
-  return issued.size() < kUnderWay ? kNoStep : issued[issued.size() - kUnderWay];
+  const std::size_t under_way = tuning().coll_alltoall_under_way;
+  return issued.size() < under_way ? kNoStep : issued[issued.size() - under_way];
 }
 
 }  // namespace

@@ -4,13 +4,12 @@
 // Cost: (p - 1) max(g, 2o) + L + n (p - 1) / p (G + y), n being the whole operand. For long operands. An operation that
 // does not commute is reduced outwards from the own rank, to both sides in turn, so that what is combined are always
 // runs of ranks.
+#include "base/tuning.h"
 #include "coll/algorithms.h"
 
 namespace lapwing::coll {
 
 namespace {
-
-constexpr std::size_t kRooms = 4;  // messages that may arrive before they are reduced
 
 struct Exchange {
   int from;
@@ -53,15 +52,16 @@ void reduce_scatter_pairwise(Schedule& schedule, const Block& input, const Block
   Block sum = in_place ? schedule.scratch_like(output) : output;
   StepId ready = schedule.copy(part(rank), sum);
 
+  const std::size_t most_rooms = tuning().coll_reduce_scatter_rooms;
   std::vector<Room> rooms;
   std::vector<StepId> sent;
   for (const Exchange& exchange : exchanges(rank, schedule.size(), schedule.commutative())) {
     if (exchange.to >= 0 && part(exchange.to).bytes() > 0) {
       sent.push_back(
-          schedule.send(part(exchange.to), exchange.to, {sent.size() < kRooms ? kNoStep : sent[sent.size() - kRooms]}));
+          schedule.send(part(exchange.to), exchange.to, {sent.size() < most_rooms ? kNoStep : sent[sent.size() - most_rooms]}));
     }
     if (exchange.from < 0 || sum.bytes() == 0) continue;
-    if (rooms.size() < kRooms) {
+    if (rooms.size() < most_rooms) {
       rooms.insert(rooms.begin(), {schedule.scratch_like(output), kNoStep});
     }
     const Room room = rooms.front();

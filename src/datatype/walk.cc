@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/tuning.h"
+
 namespace lapwing::datatype {
 namespace {
-
-// Below this average length of a run, copying through a buffer beats an iovec entry per run.
-constexpr std::uint64_t kShortSegment = 512;
 
 std::byte* at(std::uintptr_t address) noexcept {
   return reinterpret_cast<std::byte*>(address);
@@ -107,7 +106,7 @@ Walk::Walk(const Datatype& type, const void* buffer, std::uint64_t count) noexce
     root_.bytes = total_;
     count_ = 1;
   } else {
-    short_segments_ = root_.bytes / type.layout().runs() < kShortSegment;
+    short_segments_ = root_.bytes / type.layout().runs() < tuning().datatype_short_run;
   }
   if (type.layout().depth() > kInlineDepth) deep_ = std::make_unique<Frame[]>(type.layout().depth());
   enter(root_, buffer_, 0);

@@ -95,9 +95,9 @@ Order ArmingPolicy::set_timer(Timer timer, std::int64_t now) noexcept {
 
 std::int64_t ArmingPolicy::delay() const noexcept {
   if (state_.timer == Timer::kIdle)
-    return tuning_.idle_delay << std::min(state_.backoff_level, tuning_.most_idle_backoff);
+    return tuning_.idle_delay << std::min<unsigned>(state_.backoff_level, tuning_.most_idle_backoff);
   if (state_.timer == Timer::kRetry) return tuning_.arm_delay;
-  return tuning_.arm_delay << (state_.backoff_level > 0 ? std::min(state_.backoff_level, tuning_.most_backoff) - 1 : 0);
+  return tuning_.arm_delay << (state_.backoff_level > 0 ? std::min<unsigned>(state_.backoff_level, tuning_.most_backoff) - 1 : 0);
 }
 
 // The delay grows, because to set a timer costs microseconds where it programs the clock of a virtual machine; but after a long one
@@ -110,7 +110,7 @@ Order ArmingPolicy::timer_again(bool in_flight, std::int64_t now) noexcept {
 }
 
 void ArmingPolicy::back_off() noexcept {
-  state_.backoff_level = std::min<std::uint8_t>(static_cast<std::uint8_t>(state_.backoff_level + 1), tuning_.most_backoff);
+  state_.backoff_level = static_cast<std::uint8_t>(std::min(state_.backoff_level + 1u, tuning_.most_backoff));
 }
 
 void ArmingPolicy::timer_cancelled() noexcept {

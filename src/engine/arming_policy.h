@@ -18,6 +18,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/tuning.h"
+
 namespace lapwing::engine {
 
 class ArmingPolicy {
@@ -75,16 +77,17 @@ class ArmingPolicy {
     bool called = false;  // an application thread has called meanwhile, and left or drives
   };
 
+  // In force when the policy is made, but for what a wake-up costs, which is measured (engine.cc).
   struct Tuning {
-    std::int64_t arm_delay = 50'000;         // with operations in flight: about what a wake-up costs
-    std::int64_t idle_delay = 1'000'000;  // with none; doubled, too, for an application that keeps calling
-    std::int64_t short_rest = 1'000'000;  // a rest that a sleeping driver ends sooner was not worth beginning at once
-    std::uint8_t most_backoff = 6;       // the delay doubles so often for an application that keeps calling
-    std::uint8_t most_idle_backoff = 3;  // with nothing in flight
-    std::uint8_t few_backoffs = 1;           // until then the application may have looked just once or twice
-    std::uint8_t backoffs_per_turn = 16;     // for one that keeps calling and needs no help: peers may wait for room
-    std::uint8_t quick_returns = 16;         // so many in a row, and an armed event thread would only be in the way
-    std::uint8_t vain_wakes = 8;             // the same, where what came was as well had by the application's next call
+    std::int64_t arm_delay = tuning().engine_assumed_wakeup;
+    std::int64_t idle_delay = tuning().engine_idle_delay;
+    std::int64_t short_rest = tuning().engine_short_rest;
+    unsigned most_backoff = tuning().engine_most_backoff;
+    unsigned most_idle_backoff = tuning().engine_most_idle_backoff;
+    unsigned few_backoffs = tuning().engine_few_backoffs;
+    unsigned backoffs_per_turn = tuning().engine_backoffs_per_turn;
+    unsigned quick_returns = tuning().engine_quick_returns;
+    unsigned vain_wakes = tuning().engine_vain_wakes;
   };
 
   static constexpr std::int64_t kInside = -1;

@@ -13,7 +13,7 @@ Status Engine::start(const EngineOptions& options) {
     if (options.spin_budget < 0) wakeup_cost = event_thread_.measure_wakeup_cost();
   }
   WaitPolicy& policy = endpoint_.wait_policy;
-  policy.configure(wakeup_cost > 0 ? wakeup_cost : WaitPolicy::kAssumedCost, options.oversubscribed,
+  policy.configure(wakeup_cost > 0 ? wakeup_cost : tuning().engine_assumed_wakeup, options.oversubscribed,
                    options.spin_budget);
   event_thread_.configure({.arm_delay = policy.arm_delay()});
   return {};

@@ -17,6 +17,7 @@
 #include "base/futex.h"
 #include "base/internal_error.h"
 #include "base/log.h"
+#include "base/tuning.h"
 
 namespace lapwing::engine {
 namespace {
@@ -258,8 +259,7 @@ bool EventThread::arm_sources() noexcept {
 
 // Before leaving, within bounds: cheaper than waking the event thread for it.
 void EventThread::move_what_is_here() noexcept {
-  constexpr int kPushes = 4;
-  for (int push = 0; push < kPushes && !arm_sources(); ++push) progress_.turn(!Progress::kFull);
+  for (unsigned push = 0; push < tuning().engine_pushes_before_arming && !arm_sources(); ++push) progress_.turn(!Progress::kFull);
 }
 
 bool EventThread::watch() noexcept {

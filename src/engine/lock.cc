@@ -4,14 +4,14 @@
 
 #include "base/delay_point.h"
 #include "base/futex.h"
+#include "base/tuning.h"
 
 namespace lapwing::engine {
 
 void Lock::lock_slow() noexcept {
-  constexpr int kShortSpin = 100;
   waiting_.fetch_add(1, std::memory_order_relaxed);
   LAPWING_DELAY_POINT("lock.contend");
-  for (int i = 0; i < kShortSpin && state_.load(std::memory_order_relaxed) != kFree; ++i) cpu_relax();
+  for (unsigned i = 0; i < tuning().engine_lock_spins && state_.load(std::memory_order_relaxed) != kFree; ++i) cpu_relax();
   if (!try_lock()) {
     sleepers_.fetch_add(1, std::memory_order_relaxed);
     LAPWING_DELAY_POINT("lock.sleeper");
@@ -32,8 +32,7 @@ void Lock::breathe_slow() noexcept {
   const std::uint32_t before = admissions_.load(std::memory_order_acquire);
   unlock();
   LAPWING_DELAY_POINT("breathe.unlocked");
-  constexpr int kShortSpin = 1000;
-  for (int i = 0; i < kShortSpin && admissions_.load(std::memory_order_acquire) == before; ++i) cpu_relax();
+  for (unsigned i = 0; i < tuning().engine_handover_spins && admissions_.load(std::memory_order_acquire) == before; ++i) cpu_relax();
   if (admissions_.load(std::memory_order_acquire) == before && waiting_.load(std::memory_order_relaxed) != 0) {
     constexpr std::int64_t kAtMost = 1'000'000;  // a waiter that was admitted between our two reads wakes no thread
     LAPWING_DELAY_POINT("breathe.sleep");

@@ -42,10 +42,7 @@ namespace lapwing::engine {
 
 class WaitPolicy {
  public:
-  // Where nothing could be measured.
-  static constexpr std::int64_t kAssumedCost = 50'000;
-
-  WaitPolicy() noexcept { configure(kAssumedCost, false, -1); }
+  WaitPolicy() noexcept { configure(tuning().engine_assumed_wakeup, false, -1); }
   // `wakeup_cost` in nanoseconds as measured; `fixed_budget` >= 0 overrides everything.
   void configure(std::int64_t wakeup_cost, bool oversubscribed, std::int64_t fixed_budget) noexcept;
 
@@ -90,11 +87,6 @@ class WaitPolicy {
   static constexpr int kBudgets = 8, kWakeupKind = 4, kLongKind = kBudgets;
   static constexpr int kOversubscribedKind = 7;  // a thread that gives its core away at every turn may do so for longer
 
-  // A shorter sleep saves less than it costs: a system call or two, and the way there and back.
-  static constexpr std::int64_t kLeastNap = 50'000;
-  // The part of what is expected by which a wait may be shorter.
-  static constexpr int kSpread = 32;
-
   void after_computing(std::int64_t computed, std::int64_t now) noexcept {
     saved_ = std::min(saved_ + computed / tuning().engine_earned_share, tuning().engine_most_saved);
     nap_ = 0;
@@ -102,8 +94,8 @@ class WaitPolicy {
     began_ = now;
     const WaitPrediction::Expected expected = prediction_.begins(computed);
     if (expected.most <= budget()) return;
-    const std::int64_t nap = expected.least - std::max(expected.least / kSpread + wakeup_cost_, saved_ / 2);
-    if (nap >= std::max(wakeup_cost_, kLeastNap)) nap_ = nap;
+    const std::int64_t nap = expected.least - std::max(expected.least / tuning().engine_nap_spread + wakeup_cost_, saved_ / 2);
+    if (nap >= std::max(wakeup_cost_, tuning().engine_least_nap)) nap_ = nap;
   }
   std::int64_t budget_of(int kind) const noexcept { return (wakeup_cost_ << kind) / 16; }
   void spend(std::int64_t spun) noexcept { saved_ = std::max<std::int64_t>(saved_ - (spun - budget_), 0); }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/sparse_table.h"
+#include "base/tuning.h"
 #include "comm/group.h"
 #include "engine/engine.h"
 #include "net/network.h"
@@ -48,14 +49,12 @@ struct Common {
     return nullptr;
   }
 
-  // To copy so much takes about as long as to be woken.
-  static constexpr std::uint64_t kMuch = 65'536;
   // Payload has left, or has landed.
   void count_moved(std::uint64_t bytes) noexcept {
     counters.bytes_moved += bytes;
     if (!engine.event_thread_drives()) return;
     counters.bytes_overlapped += bytes;
-    if (bytes >= kMuch) engine.helped();
+    if (bytes >= tuning().p2p_much_moved) engine.helped();
   }
 };
 

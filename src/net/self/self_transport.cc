@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/tuning.h"
+
 namespace lapwing::net {
 namespace {
 
-constexpr std::uint64_t kEagerLimit = 64 * 1024;  // a longer message waits for its receive, so that it is copied once
-constexpr std::uint64_t kDataChunk = 4 * 1024 * 1024;
 
 // The next `bytes` of one walk to the next positions of another.
 void copy(ByteWalk& from, ByteWalk& to, std::uint64_t bytes) noexcept {
@@ -70,7 +70,7 @@ Status SelfTransport::attach(const wire::CardBook&) {
 
 Capabilities SelfTransport::capabilities(PeerId peer) const noexcept {
   if (peer != self_) return {};
-  return {kEagerLimit, kDataChunk};
+  return {tuning().self_eager_limit, tuning().self_data_chunk};
 }
 
 bool SelfTransport::post(PeerId, SendOp& op) noexcept {

@@ -71,7 +71,7 @@ bool PathSelection::measured(const TimedMessage& message) noexcept {
     const PathClock::Window window = sizes.clock.ended(message, last_end);
     if (window.messages != 0 && window.path == before) sizes.trying ? on_trial(sizes, window) : on_usual(sizes, window);
   }
-  if (sizes.trying && ++sizes.in_trial > kMostInTrial) lose(sizes, sizes.trial);
+  if (sizes.trying && ++sizes.in_trial > tuning().shm_most_in_trial) lose(sizes, sizes.trial);
   return sizes.path() != before;
 }
 
@@ -113,10 +113,10 @@ void PathSelection::try_next(SizeClass& sizes) noexcept {
 
 void PathSelection::on_trial(SizeClass& sizes, const PathClock::Window& window) noexcept {
   PathState& path = sizes.of(sizes.trial);
-  if (window.cold && window.ns_per_byte < kHopeless * sizes.of(sizes.usual).cost) return;
+  if (window.cold && window.ns_per_byte < tuning().shm_hopeless * sizes.of(sizes.usual).cost) return;
   path.cost = window.ns_per_byte;
   if (window.cold || !wins(sizes, sizes.trial, sizes.usual)) return lose(sizes, sizes.trial);
-  if (++sizes.won < kWindowsToWin) return;
+  if (++sizes.won < tuning().shm_windows_to_win) return;
   sizes.before = sizes.usual;
   begin(sizes, sizes.trial);
   sizes.proving = true;
@@ -125,7 +125,7 @@ void PathSelection::on_trial(SizeClass& sizes, const PathClock::Window& window) 
 
 // The path that has won a trial has been taken for a while. The one before it needs no trial to be taken again: it would be cold.
 void PathSelection::prove(SizeClass& sizes) noexcept {
-  if (sizes.history.count() < kWindowsToProve) return;
+  if (sizes.history.count() < tuning().shm_windows_to_prove) return;
   sizes.proving = false;
   if (wins(sizes, sizes.usual, sizes.before)) {
     for (PathState& path : sizes.paths) path.rest = 0;
@@ -140,7 +140,7 @@ void PathSelection::lose(SizeClass& sizes, Path path) noexcept {
   PathState& state = sizes.of(path);
   const double slower = std::max(1.0, state.cost / std::max(sizes.of(sizes.usual).cost, 1e-9));
   const auto longest = static_cast<std::uint64_t>(tuning().shm_longest_rest * std::min(slower, 1000.0));
-  state.rest = std::min(kRestGrowth * std::max<std::uint64_t>(state.rest, tuning().shm_first_rest), longest);
+  state.rest = std::min(tuning().shm_rest_growth * std::max<std::uint64_t>(state.rest, tuning().shm_first_rest), longest);
   state.since = 0;
   sizes.trying = false;
 }

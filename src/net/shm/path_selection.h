@@ -59,11 +59,6 @@ class PathSelection {
   const Counters& counters() const noexcept { return counters_; }
 
  private:
-  static constexpr unsigned kWindowsToWin = 2, kWindowsToProve = 12;
-  static constexpr double kHopeless = 2;          // a cold window that takes so many times the usual time ends a trial
-  static constexpr unsigned kMostInTrial = 128;   // messages until a trial ends of which too few could take its path, or could be timed
-  static constexpr unsigned kRestGrowth = 4;
-
   // The last windows on the usual path.
   class History {
    public:

@@ -1,5 +1,7 @@
 #include "net/shm/ring.h"
 
+#include "base/tuning.h"
+
 namespace lapwing::net::shm {
 
 std::uint64_t RingWriter::look() noexcept {
@@ -25,9 +27,8 @@ void RingWriter::turn_back(std::uint64_t wanted) noexcept {
   }
   turns_at_ = written_ + lap_;
   if (written_ - seen_head_ > lap_ / 8) look();
-  constexpr std::uint64_t kRecords = 3;
   const std::uint64_t unread = written_ - seen_head_;
-  if (broken_ || unread > lap_ / 8 || at - unread < kRecords * wanted + kRecordAlignment) return;
+  if (broken_ || unread > lap_ / 8 || at - unread < tuning().shm_turn_records * wanted + kRecordAlignment) return;
   turned_from_ = written_;
   skipped_ = capacity_ - at;
   written_ += skipped_;

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "base/memory_order.h"
+#include "base/tuning.h"
 
 namespace lapwing::net::shm {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kLeastPiece = 32 * 1024, kMostPiece = 256 * 1024;
-constexpr std::uint64_t kUsualPieces = 8, kMostPieces = 0x7fff;
+constexpr std::uint64_t kMostPieces = 0x7fff;
 
 struct Claims {
   std::uint64_t count, front, back;
@@ -26,7 +26,8 @@ std::uint64_t whole_pages(std::uint64_t bytes) noexcept {
 }  // namespace
 
 std::uint64_t piece_bytes(std::uint64_t message_bytes) noexcept {
-  const std::uint64_t usual = std::clamp(whole_pages(message_bytes / kUsualPieces), kLeastPiece, kMostPiece);
+  const std::uint64_t least = whole_pages(tuning().shm_least_pull_piece), most = std::max(least, whole_pages(tuning().shm_most_pull_piece));
+  const std::uint64_t usual = std::clamp(whole_pages(message_bytes / tuning().shm_pull_pieces), least, most);
   return std::max(usual, whole_pages(message_bytes / kMostPieces + 1));
 }
 

@@ -12,8 +12,6 @@ namespace lapwing::net::tcp {
 
 class Burst {
  public:
-  static constexpr std::uint64_t kLargestKeptBack = 4096;  // payload bytes; longer messages take the queue along at once
-
   // Whether a frame that is posted now waits. `small`: it may.
   bool joins(std::int64_t now, bool small) noexcept {
     length_ = now - last_post_ <= tuning().tcp_burst_gap && !ended_ ? length_ + 1 : 0;

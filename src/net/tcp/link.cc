@@ -20,7 +20,7 @@ bool Link::post(SendOp& op) noexcept {
     return false;
   }
   const std::uint64_t bytes = op.header.payload_bytes();
-  if (bytes <= Burst::kLargestKeptBack && copy(op.header, op.data, op.walk)) return true;
+  if (bytes <= tuning().tcp_burst_largest && copy(op.header, op.data, op.walk)) return true;
   if (bytes > frame_limit_) [[unlikely]] {
     shared_.refusals.add(op, diagnosis_.too_long(bytes, frame_limit_));
     return false;

@@ -95,7 +95,7 @@ class Link final : public ConnectionUser, public ConnectorUser {
   bool come_back_to_port() noexcept { return state_ != State::kOpen || connection_->come_back(); }
   // A thread is about to sleep: the event thread is not woken for each packet of a long frame.
   void set_watermark() noexcept;
-  // Until end_rest() the port announces input when so much has gathered (kRestWatermark), or the peer can send no more, or has
+  // Until end_rest() the port announces input when so much has gathered (tcp.rest_watermark), or the peer can send no more, or has
   // gone. Not before something has come from the peer: the first it sends is answered with credit.
   void rest() noexcept;
   void end_rest() noexcept;

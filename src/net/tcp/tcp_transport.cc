@@ -109,7 +109,7 @@ Capabilities TcpTransport::capabilities(PeerId) const noexcept {
   Capabilities capabilities;
   capabilities.eager_limit = std::min<std::uint64_t>(shared_.options.eager_limit, wire::kLeastFrameLimit);
   capabilities.data_chunk = tuning().tcp_data_chunk;
-  capabilities.urgent_bytes = tcp::kRestWatermark;
+  capabilities.urgent_bytes = tuning().tcp_rest_watermark;
   return capabilities;
 }
 

@@ -14,20 +14,15 @@
 
 #include "base/tuning.h"
 #include "net/tcp/socket.h"
-#include "net/transport.h"
 
 namespace lapwing::net::tcp {
-
-// Half of the receive buffer that a connection begins with: the peer is not held up before that is full.
-inline constexpr std::uint64_t kRestWatermark = 64 * 1024;
-static_assert(kRestWatermark <= kMostUrgentBytes);
 
 class Watermark {
  public:
   // `missing`: of the frame that is arriving; 0: none is.
   void rest(const Socket& socket, std::uint64_t missing) noexcept {
     rests_ = true;
-    set(socket, missing == 0 ? kRestWatermark : std::min(kRestWatermark, next_piece(missing, socket.receive_buffer())));
+    set(socket, missing == 0 ? tuning().tcp_rest_watermark : std::min(tuning().tcp_rest_watermark, next_piece(missing, socket.receive_buffer())));
   }
   void end_rest(const Socket& socket) noexcept {
     if (std::exchange(rests_, false)) set(socket, 1);
@@ -38,7 +33,7 @@ class Watermark {
   }
   // The watermark never stays above what is missing of a frame. True when a frame is arriving that had better not be hidden.
   bool received(const Socket& socket, std::uint64_t missing) noexcept {
-    if (rests_) return missing >= kRestWatermark / 2;
+    if (rests_) return missing >= tuning().tcp_rest_watermark / 2;
     if (missing < bytes_ && bytes_ > 1) set(socket, 1);
     return false;
   }
@@ -49,12 +44,10 @@ class Watermark {
   }
 
  private:
-  static constexpr std::uint64_t kPiecesPerBuffer = 4;
-
   static std::uint64_t next_piece(std::uint64_t missing, std::uint64_t buffer) noexcept {
     const std::uint64_t last = tuning().tcp_last_piece, largest = std::max(last, tuning().tcp_largest_piece);
     const std::uint64_t wanted = missing <= last ? missing : std::clamp(missing / 2, last, largest);
-    return std::max<std::uint64_t>(std::min(wanted, buffer / kPiecesPerBuffer), 1);
+    return std::max<std::uint64_t>(std::min(wanted, buffer / tuning().tcp_pieces_per_buffer), 1);
   }
   // The kernel announces at once what is there already.
   void set(const Socket& socket, std::uint64_t bytes) noexcept {
