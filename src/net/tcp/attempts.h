@@ -14,7 +14,7 @@
 
 namespace lapwing::net::tcp {
 
-// States of a link; link.h says what each means to its user.
+// States of a link; link_setup.h says what each means to its user.
 enum class LinkState : std::uint8_t { kIdle, kConnecting, kAwaiting, kOpen, kFinished, kLost };
 
 class Attempts {

@@ -12,10 +12,11 @@ namespace lapwing::net::tcp {
 
 class Burst {
  public:
-  // Whether a frame that is posted now waits. `small`: it may.
-  bool joins(std::int64_t now, bool small) noexcept {
-    length_ = now - last_post_ <= tuning().tcp_burst_gap && !ended_ ? length_ + 1 : 0;
-    ended_ = false;
+  // Whether a frame that is posted now waits. `small`: it may. `received`: frames that have come from the peer in all. Where one has come since the last
+  // post, this may be the answer that is waited for.
+  bool joins(std::int64_t now, bool small, std::uint64_t received) noexcept {
+    length_ = now - last_post_ <= tuning().tcp_burst_gap && received == received_ ? length_ + 1 : 0;
+    received_ = received;
     if (!small || length_ < kSentAtOnce || kept_back_ >= tuning().tcp_burst_frames) return false;
     last_post_ = now;
     ++kept_back_;
@@ -24,8 +25,6 @@ class Burst {
   // ... and left, with all that waited.
   void left(std::int64_t now) noexcept { last_post_ = now; }
   void flushed() noexcept { kept_back_ = 0; }
-  // Something has come from the peer: what is posted next may be an answer that is waited for.
-  void end() noexcept { ended_ = true; }
   bool keeps_back() const noexcept { return kept_back_ > 0; }
 
  private:
@@ -34,7 +33,7 @@ class Burst {
   std::int64_t last_post_ = 0;  // when the last post ended, ns
   unsigned length_ = 0;
   unsigned kept_back_ = 0;  // frames that wait for the burst's end, not for the socket
-  bool ended_ = false;
+  std::uint64_t received_ = 0;  // when the last post began
 };
 
 }  // namespace lapwing::net::tcp

@@ -4,11 +4,11 @@
 
 #include "base/delay_point.h"
 #include "base/tuning.h"
-#include "net/tcp/link.h"
+#include "net/tcp/receiver.h"
 
 namespace lapwing::net::tcp {
 
-void BusyLinks::touch(Link& link) noexcept {
+void BusyLinks::touch(Receiver& link) noexcept {
   for (Entry& busy : links_) {
     if (busy.link == &link) {
       busy.polls_in_vain = 0;
@@ -69,11 +69,11 @@ bool BusyLinks::all_in_port() noexcept {
   return !some_outside_;
 }
 
-void BusyLinks::forget(Link& link) noexcept {
+void BusyLinks::forget(Receiver& link) noexcept {
   links_.erase(std::remove_if(links_.begin(), links_.end(), [&](const Entry& busy) { return busy.link == &link; }), links_.end());
 }
 
-bool BusyLinks::has(const Link& link) const noexcept {
+bool BusyLinks::has(const Receiver& link) const noexcept {
   return !too_many_ && std::any_of(links_.begin(), links_.end(), [&](const Entry& busy) { return busy.link == &link; });
 }
 
@@ -84,7 +84,7 @@ bool BusyLinks::poll() noexcept {
   // Callbacks touch and forget links, so the list may change under the loop; a link skipped for that has its turn next
   // time.
   for (std::size_t i = 0; i < links_.size(); ++i) {
-    Link* link = links_[i].link;
+    Receiver* link = links_[i].link;
     ++links_[i].polls_in_vain;
     const bool came = link->poll();
     moved |= came;

@@ -8,7 +8,7 @@
 
 namespace lapwing::net::tcp {
 
-class Link;
+class Receiver;
 
 // The links with traffic a moment ago: poll() reads them directly, without asking the event port. When there is traffic on more
 // links than that is worth for, the port is asked at every turn instead, and none is read that it does not announce.
@@ -24,9 +24,9 @@ class BusyLinks {
   explicit BusyLinks(engine::Engine& engine) noexcept : engine_(engine) {}
 
   // Something moved on this link: read it directly for a while.
-  void touch(Link& link) noexcept;
-  void forget(Link& link) noexcept;
-  bool has(const Link& link) const noexcept;
+  void touch(Receiver& link) noexcept;
+  void forget(Receiver& link) noexcept;
+  bool has(const Receiver& link) const noexcept;
   bool poll() noexcept;
   // From now on a thread may sleep: watermarks are set, and all links are in the port again. False when it refuses one, and then
   // none may.
@@ -47,7 +47,7 @@ class BusyLinks {
 
  private:
   struct Entry {
-    Link* link;
+    Receiver* link;
     unsigned polls_in_vain;
     unsigned finds;  // since a thread last could sleep
     bool outside;    // of the port

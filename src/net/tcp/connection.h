@@ -35,11 +35,11 @@ class Connection final : public engine::FdHandler {
   // was read without asking the event port would still look ready there and wake a sleeper for nothing.
   Status watch(bool writable);
   void want_writable(bool wanted) noexcept;
-  bool wants_writable() const noexcept { return wants_writable_; }
   // Asks for readiness that was announced once already and not used up.
   void announce_again() noexcept;
   // Outside the port nothing is announced: for a socket that is read directly all the time. After coming back what is there is announced.
-  bool outside_port() const noexcept { return outside_port_; }
+  // Nor that the socket takes more.
+  bool writable_unannounced() const noexcept { return outside_port_ && wants_writable_; }
   void leave_port() noexcept;
   bool come_back() noexcept;
   // The handshake is over, and is forgotten.

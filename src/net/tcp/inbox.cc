@@ -112,7 +112,7 @@ std::size_t Inbox::begin_frame(const std::byte* header, std::size_t following) n
   }
   const Landing landing = sink.on_header(peer_, header_);
   if (landing.violation) {
-    violation_ = Status::error(MPI_ERR_OTHER, "%s", landing.reason);
+    refuse(landing.reason);
     return 0;
   }
   assembly_.begin(landing, header_.payload_bytes());
@@ -127,6 +127,11 @@ void Inbox::take_channel_frame() noexcept {
   if (!violation_.ok()) return;
   channel_.receive();
   goodbye_ = header_.own(0) == static_cast<std::uint64_t>(wire::ChannelWord::kGoodbye);
+}
+
+Inbox::Result Inbox::refuse(const char* rule) noexcept {
+  violation_ = Status::error(MPI_ERR_OTHER, "%s", rule);
+  return Result::kViolation;
 }
 
 void Inbox::interrupt() noexcept {

@@ -32,6 +32,9 @@ class Inbox {
   // The parsing alone, for tests and the fuzzer: takes bytes as they come. False on a violation.
   bool parse(const std::byte* bytes, std::size_t count) noexcept;
 
+  // What has come breaks a rule that is not about its bytes.
+  Result refuse(const char* rule) noexcept;
+
   int error() const noexcept { return error_; }
   const Status& violation() const noexcept { return violation_; }
   // The peer has said goodbye: its end is no error.

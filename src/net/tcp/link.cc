@@ -1,254 +1,198 @@
-// A link's frames, out and in. Its connections: link_setup.cc.
 #include "net/tcp/link.h"
 
-#include <sys/epoll.h>
+#include <sys/socket.h>
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "base/delay_point.h"
+#include "base/log.h"
 #include "base/tuning.h"
 
 namespace lapwing::net::tcp {
+namespace {
 
-// ---- sending --------------------------------------------------------------------------------------------------------
+constexpr int kMostReadsAtClose = 1024;  // of a scratch buffer each; a peer that still sends then is not waited for
+
+}  // namespace
+
+Link::Link(SharedState& shared, PeerId peer, std::vector<Address> addresses, bool same_host)
+    : shared_(shared),
+      peer_(peer),
+      diagnosis_(shared, peer, same_host),
+      sender_(shared, channel_, *this),
+      receiver_(shared, channel_, peer, sender_, *this),
+      setup_(shared, peer, std::move(addresses), same_host, diagnosis_, channel_, *this),
+      safe_point_(*this) {}
+
+Link::~Link() {
+  if (safe_point_.linked()) safe_point_.unlink();
+}
+
+// ---- frames ---------------------------------------------------------------------------------------------------------
 
 bool Link::post(SendOp& op) noexcept {
-  if (state_ == State::kFinished || state_ == State::kLost) {
+  const std::uint64_t bytes = op.header.payload_bytes();
+  if (setup_.over()) {
     shared_.refusals.add(op, failure_.copy());
     return false;
   }
-  const std::uint64_t bytes = op.header.payload_bytes();
-  if (bytes <= tuning().tcp_burst_largest && copy(op.header, op.data, op.walk)) return true;
+  if (bytes <= tuning().tcp_burst_largest && send_now(op.header, op.data, op.walk)) return true;
   if (bytes > frame_limit_) [[unlikely]] {
     shared_.refusals.add(op, diagnosis_.too_long(bytes, frame_limit_));
     return false;
   }
-  const bool free = state_ == State::kOpen && (queue_.all_sent() || burst_.keeps_back());  // not waiting for the socket
-  queue_.push(op);
-  if (state_ == State::kIdle) {
-    connect();
-  } else if (free) {
-    leave_or_join_burst(false);
-  }
-  keep_engine_awake();
-  return free && SendQueue::has_taken(op);
+  if (connection_) shared_.busy_links.touch(receiver_);
+  const bool taken = sender_.post(op);
+  if (state() == State::kIdle) setup_.connect();
+  return taken;
 }
 
-bool Link::send_now(wire::FrameHeader& header, const std::byte* payload) noexcept {
-  return copy(header, payload, nullptr);
-}
-
-// When frames wait for the socket, the copy leaves with them.
-bool Link::copy(wire::FrameHeader& header, const std::byte* payload, ByteWalk* walk) noexcept {
-  if (state_ != State::kOpen || !failure_.ok()) return false;
-  const bool free = queue_.all_sent() || burst_.keeps_back();
-  if (!queue_.copy(header, payload, walk)) return false;
-  if (free) leave_or_join_burst(true);
-  keep_engine_awake();
+bool Link::send_now(wire::FrameHeader& header, const std::byte* payload, ByteWalk* walk) noexcept {
+  if (!sender_.copy(header, payload, walk)) return false;
+  shared_.busy_links.touch(receiver_);
   return true;
 }
 
-void Link::leave_or_join_burst(bool small) noexcept {
-  shared_.busy_links.touch(*this);
-  if (!burst_.joins(shared_.engine.clock().now(), small && shared_.engine.has_event_thread())) {
-    flush();
-    burst_.left(shared_.engine.clock().now());  // the system call may take longer than the gap
-    return;
-  }
-  LAPWING_DELAY_POINT("tcp.defer");
-  if (!std::exchange(deferred_, true)) shared_.deferred.push_back(this);
-  shared_.engine.want_turn();
+bool Link::something_to_send() const noexcept {
+  return !sender_.all_sent() || channel_.state() == Channel::State::kDown;
 }
 
-void Link::flush_deferred() noexcept {
-  deferred_ = false;
-  if (burst_.keeps_back() && state_ == State::kOpen) flush_and_tell();
+// ---- a connection stands --------------------------------------------------------------------------------------------
+
+wire::Verdict Link::judge(const wire::Terms& theirs) noexcept {
+  const wire::Verdict verdict = setup_.judge(theirs, receiver_.resumes());
+  if (verdict == wire::Verdict::kAccepted && state() == State::kOpen)
+    leave_connection(diagnosis_.broken(connection_->remote(), "given up by the peer"), shared_.engine.clock().now());
+  return verdict;
 }
 
-void Link::flush() noexcept {
-  burst_.flushed();
-  LAPWING_DELAY_POINT("tcp.flush");
-  switch (outbox_.flush(connection_->fd(), shared_.engine.system_calls())) {
-    case Outbox::Result::kDrained:
-      connection_->want_writable(false);
-      break;
-    case Outbox::Result::kBlocked:
-      LAPWING_DELAY_POINT("tcp.blocked");
-      connection_->want_writable(true);
-      break;
-    case Outbox::Result::kBroken:
-      // What the peer sent before it went may still be here, its goodbye above all: read first, then judge.
-      silent_ = Diagnosis::means_silence(outbox_.error());
-      fail_soon(diagnosis_.broken(connection_->remote(), std::strerror(outbox_.error())));
-      break;
-  }
-  note_loans();
-  if (!connection_->remote().is_loopback()) shared_.liveness_monitor.something_sent();
-  keep_engine_awake();
+void Link::open(std::unique_ptr<Connection> connection) noexcept {
+  const wire::Handshake& handshake = connection->handshake();
+  const wire::Position theirs = handshake.peer_position();
+  const bool resumes = handshake.has(wire::kFeatureResume), again = setup_.stands(theirs.attempt);
+  frame_limit_ = handshake.peer_terms().frame_limit;
+  failure_ = Status();
+  connection_ = std::move(connection);
+  connection_->hand_over(receiver_);
+  if (const Status begun = sender_.begin(*connection_, theirs.next_expected, resumes); !begun.ok())
+    return lose(diagnosis_.violation(connection_->remote(), begun));
+  receiver_.begin(*connection_, resumes);
+  note_connection(again);
+  sender_.flush_and_tell();
+  // Frames may have come with the end of the handshake, whose readiness is used up.
+  read_soon();
 }
 
-// Where frames may be posted again: not from inside post().
-void Link::flush_and_tell() noexcept {
-  flush();
-  queue_.tell();
+void Link::note_connection(bool again) noexcept {
+  shared_.counters.connections_resumed += again;
+  if (again)
+    log_warn("%s: the connection broke, and another has taken its place, at %s", shared_.describe(peer_).c_str(),
+             connection_->remote().text().c_str());
+  else if (log_enabled(LogLevel::kInfo))
+    log_info("%s: connected by tcp, at %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str());
 }
 
-// What is on a list of the transport's is work under way.
-void Link::list(bool& listed, std::vector<Link*>& links) noexcept {
-  if (std::exchange(listed, true)) return;
-  links.push_back(this);
-  shared_.engine.hold();
+void Link::read_soon() noexcept {
+  if (!safe_point_.linked()) shared_.engine.defer(safe_point_);
 }
 
-void Link::unlist(bool& listed, std::vector<Link*>& links) noexcept {
-  if (!std::exchange(listed, false)) return;
-  std::erase(links, this);
-  shared_.engine.unhold();
+// ---- a connection that breaks ---------------------------------------------------------------------------------------
+
+// What the peer sent before it went may still be here, its goodbye above all: read first, then judge.
+void Link::sending_failed(int error) noexcept {
+  silent_ = Diagnosis::means_silence(error);
+  failure_ = diagnosis_.broken(connection_->remote(), std::strerror(error));
+  receiver_.sending_failed();
+  read_soon();
 }
 
-void Link::note_loans() noexcept {
-  queue_.copy_short(tuning().tcp_copied_at_once);
-  if (queue_.lends()) list(lending_, shared_.lending);
-}
-
-void Link::copy_kept() noexcept {
-  if (!queue_.copy_kept()) unlist(lending_, shared_.lending);
-  queue_.tell();
-}
-
-void Link::keep_engine_awake() noexcept {
-  const bool waiting = !queue_.all_sent() || broken();
-  if (waiting == held_) return;
-  held_ = waiting;
-  if (waiting)
-    shared_.engine.hold();
-  else
-    shared_.engine.unhold();
-}
-
-// ---- receiving ------------------------------------------------------------------------------------------------------
-
-void Link::on_ready(Connection& connection, std::uint32_t events) noexcept {
-  if (state_ != State::kOpen || &connection != connection_.get()) return;
-  shared_.busy_links.end_rest();
-  if ((events & EPOLLOUT) != 0) flush_and_tell();
-  if ((events & ~std::uint32_t{EPOLLOUT}) == 0) return;
-  // A busy link is read by the next poll, without a second system call for the same bytes.
-  if ((events & ~std::uint32_t{EPOLLIN | EPOLLOUT}) == 0 && shared_.busy_links.has(*this)) {
-    shared_.busy_links.expect_input();
-    return;
-  }
-  shared_.busy_links.touch(*this);
-  receive();
-  // An end that was announced together with the last bytes makes no new edge, and a short read has not shown it.
-  if ((events & EPOLLRDHUP) != 0 && state_ == State::kOpen) connection_->announce_again();
-}
-
-bool Link::poll() noexcept {
-  if (state_ != State::kOpen) return false;
-  // Outside the port it is not announced that the socket takes more.
-  if (connection_->outside_port() && connection_->wants_writable()) flush_and_tell();
-  return receive() || state_ != State::kOpen;
-}
-
-// True when something came.
-bool Link::receive() noexcept {
-  LAPWING_DELAY_POINT("tcp.receive");
-  engine::SystemCalls& calls = shared_.engine.system_calls();
-  const std::uint64_t before = inbox_.bytes_received();
-  const Inbox::Result result =
-      inbox_.receive(connection_->socket().fd(), shared_.scratch.get(), SharedState::kScratchBytes, calls);
-  const bool came = inbox_.bytes_received() != before;
-  if (came) burst_.end();
-  if (watermark_.received(connection_->socket(), inbox_.missing())) shared_.busy_links.end_rest();
-  if (resumes_) take_acknowledgements();
-  const bool usual = result == Inbox::Result::kDrained && failure_.ok();
-  if (!usual && state_ == State::kOpen) judge_reading(result);
-  return came;
-}
-
-void Link::judge_reading(Inbox::Result result) noexcept {
+void Link::receiving_ended(Inbox::Result result) noexcept {
+  const std::int64_t now = shared_.engine.clock().now();
+  const Address& remote = connection_->remote();
   switch (result) {
     case Inbox::Result::kDrained:
-      break_off(std::move(failure_));  // sending had failed
-      break;
-    case Inbox::Result::kMore:
-      LAPWING_DELAY_POINT("tcp.more");
-      connection_->announce_again();
-      break;
+      return break_off(std::move(failure_), now);
     case Inbox::Result::kEnded:
-      break_off(diagnosis_.broken(connection_->remote(), "closed by the peer"));
-      break;
+      return break_off(diagnosis_.broken(remote, "closed by the peer"), now);
     case Inbox::Result::kBroken:
-      silent_ |= Diagnosis::means_silence(inbox_.error());
-      break_off(diagnosis_.broken(connection_->remote(), std::strerror(inbox_.error())));
-      break;
+      silent_ |= Diagnosis::means_silence(receiver_.inbox().error());
+      return break_off(diagnosis_.broken(remote, std::strerror(receiver_.inbox().error())), now);
     case Inbox::Result::kViolation:
-      lose(diagnosis_.violation(connection_->remote(), inbox_.violation()));
+      return lose(diagnosis_.violation(remote, receiver_.inbox().violation()));
+    case Inbox::Result::kMore:
       break;
   }
-}
-
-// ---- frames that are kept -------------------------------------------------------------------------------------------
-
-// What has come acknowledges frames, and may want to be acknowledged.
-void Link::take_acknowledgements() noexcept {
-  if (!queue_.release())
-    return lose(diagnosis_.violation(connection_->remote(), Status::error(MPI_ERR_OTHER, "it acknowledges a frame that has not left")));
-  queue_.tell();
-  note_loans();
-  if (!channel_.owes_acknowledgement()) return;
-  // Without an event thread the next poll may be long in coming, and a thread of the peer may wait for the memory that this gives back.
-  if (!shared_.engine.has_event_thread()) return acknowledge();
-  list(owing_, shared_.owing);
-  shared_.engine.want_turn();
-}
-
-void Link::acknowledge() noexcept {
-  unlist(owing_, shared_.owing);
-  if (state_ != State::kOpen || !channel_.owes_acknowledgement()) return;
-  wire::FrameHeader frame = wire::channel_frame(wire::ChannelWord::kAcknowledge);
-  if (queue_.copy(frame, nullptr, nullptr)) flush_and_tell();
-}
-
-// ---- sleep ----------------------------------------------------------------------------------------------------------
-
-bool Link::leave_port() noexcept {
-  if (state_ != State::kOpen) return false;
-  LAPWING_DELAY_POINT("tcp.leave_port");
-  connection_->leave_port();
-  return true;
-}
-
-void Link::rest() noexcept {
-  if (state_ == State::kOpen && inbox_.bytes_received() > 0) watermark_.rest(connection_->socket(), inbox_.missing());
-}
-
-void Link::end_rest() noexcept {
-  if (state_ == State::kOpen) watermark_.end_rest(connection_->socket());
-}
-
-void Link::set_watermark() noexcept {
-  if (state_ != State::kOpen || connection_->remote().is_loopback()) return;
-  watermark_.sleep(connection_->socket(), inbox_.missing(), shared_.engine.application_waits());
 }
 
 bool Link::inspect() noexcept {
-  if (state_ != State::kOpen || connection_->remote().is_loopback()) return false;
+  if (!connection_ || connection_->remote().is_loopback()) return false;
   const Socket::Acknowledgement heard = connection_->socket().acknowledgement();
   switch (silence_.judge(shared_.engine.clock().now(), heard, tuning().tcp_stall, shared_.liveness_monitor.patience())) {
     case Silence::Kind::kGone:
       lose(diagnosis_.silent(connection_->remote()));
       return false;
     case Silence::Kind::kStall:
-      if (resumes_) stalled();
+      // It may only be the way that loses packets: then another connection goes on sooner, or goes another way.
+      if (receiver_.resumes()) break_off(diagnosis_.broken(connection_->remote(), "that host does not answer"), silence_.since());
       return true;
     case Silence::Kind::kNone:
       break;
   }
   return heard.bytes_missing > 0;
+}
+
+// `since`: the peer has not been reached from then on.
+void Link::break_off(Status why, std::int64_t since) noexcept {
+  if (silent_ && !receiver_.inbox().goodbye()) return lose(diagnosis_.silent(connection_->remote()));
+  if (!receiver_.resumes() || receiver_.inbox().goodbye()) return lose(diagnosis_.ended(why));
+  log_info("%s. Connecting again", why.text());
+  leave_connection(std::move(why), since);
+  setup_.mend();
+}
+
+// What has not come whole has not come, and what the peer has not had will be sent again.
+void Link::leave_connection(Status why, std::int64_t since) noexcept {
+  setup_.broke(std::move(why), connection_->remote(), since);
+  failure_ = Status();
+  silence_ = Silence();
+  channel_.down();
+  receiver_.interrupt();
+  sender_.interrupt();
+  shared_.retire(std::move(connection_));
+}
+
+// ---- the end --------------------------------------------------------------------------------------------------------
+
+void Link::lose(Status why) noexcept {
+  const Inbox& inbox = receiver_.inbox();
+  const bool orderly = inbox.goodbye() || (shared_.goodbye_expected && inbox.half_received() == nullptr);
+  if (inbox.goodbye()) why = diagnosis_.finalized();
+  end(orderly ? State::kFinished : State::kLost, std::move(why));
+  if (!orderly) return shared_.sinks.peer_lost(peer_, failure_, inbox.header(), inbox.half_received());
+  if (!shared_.goodbye_expected) shared_.sinks.peer_left(peer_, failure_);
+}
+
+void Link::end(State state, Status why) noexcept {
+  failure_ = std::move(why);
+  channel_.end();
+  receiver_.end();
+  shared_.retire(std::move(connection_));
+  setup_.end(state);
+  sender_.end(failure_);
+}
+
+void Link::close() noexcept {
+  if (setup_.over()) return;
+  if (connection_) {
+    // Others go on in their sessions, or would take the end of this connection for a break.
+    sender_.send_last(receiver_.resumes() || !shared_.goodbye_expected);
+    ::shutdown(connection_->fd(), SHUT_WR);
+    // Closing a socket with unread input resets the connection and throws away what we sent last.
+    for (int reads = 0; reads < kMostReadsAtClose; ++reads) {
+      if (::recv(connection_->fd(), shared_.scratch.get(), SharedState::kScratchBytes, MSG_DONTWAIT) <= 0) break;
+    }
+  }
+  end(State::kFinished, diagnosis_.closed());
 }
 
 }  // namespace lapwing::net::tcp

@@ -25,11 +25,6 @@ wire::Terms SharedState::terms(bool resume, const wire::Position& position) cons
   return terms;
 }
 
-void SharedState::forget(Link& link) noexcept {
-  busy_links.forget(link);
-  for (std::vector<Link*>* list : {&deferred, &owing, &lending}) std::erase(*list, &link);
-}
-
 void SharedState::retire(std::unique_ptr<Connection> connection) noexcept {
   if (!connection) return;
   connection->close();

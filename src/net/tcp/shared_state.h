@@ -50,6 +50,8 @@ struct TcpCounters {
 
 namespace tcp {
 
+class Sender;
+
 struct SharedState {
   SharedState(engine::Engine& engine_in, const Sinks& sinks_in, const TcpOptions& options_in)
       : engine(engine_in), sinks(sinks_in), options(options_in), liveness_monitor(engine_in, options_in.peer_timeout, options_in.resume != Choice::kOff), busy_links(engine_in) {}
@@ -65,8 +67,6 @@ struct SharedState {
   wire::Terms terms(bool resume, const wire::Position& position = {}) const noexcept;
   // A poll has something to do.
   bool has_work() const noexcept { return !deferred.empty() || !owing.empty() || !lending.empty(); }
-  // Takes a link off all lists.
-  void forget(Link& link) noexcept;
   // Ends a connection; its object lives on until the next poll, because one of its functions may be running.
   void retire(std::unique_ptr<Connection> connection) noexcept;
 
@@ -79,9 +79,9 @@ struct SharedState {
   TcpCounters counters;
   BusyLinks busy_links;
   Refusals refusals{engine};
-  std::vector<Link*> deferred;          // links that keep frames of a burst back until the next poll
-  std::vector<Link*> owing;             // links that owe an acknowledgement
-  std::vector<Link*> lending;           // links that keep frames whose memory a thread may wait for
+  std::vector<Sender*> deferred;          // links that keep frames of a burst back until the next poll
+  std::vector<Sender*> owing;             // links that owe an acknowledgement
+  std::vector<Sender*> lending;           // links that keep frames whose memory a thread may wait for
   std::vector<Interface> interfaces;    // of this host
   wire::CardBook cards;
   // Where input lands first; used within one receive. Of its pages only those exist that were written to.

@@ -180,9 +180,9 @@ bool TcpTransport::poll() noexcept {
   shared_.retired.clear();
   bool moved = false;
   while (!shared_.deferred.empty()) {
-    tcp::Link* link = shared_.deferred.back();
+    tcp::Sender* sender = shared_.deferred.back();
     shared_.deferred.pop_back();
-    link->flush_deferred();
+    sender->flush_deferred();
     moved = true;
   }
   moved |= shared_.busy_links.poll();
@@ -202,7 +202,7 @@ void TcpTransport::acknowledge(bool moved) noexcept {
 
 bool TcpTransport::flushed() const noexcept {
   bool flushed = true;
-  links_.for_each([&](std::size_t, const std::unique_ptr<tcp::Link>& link) { flushed &= !link || link->flushed(); });
+  links_.for_each([&](std::size_t, const std::unique_ptr<tcp::Link>& link) { flushed &= !link || !link->something_to_send(); });
   return flushed;
 }
 

@@ -3,9 +3,9 @@
 // lock held, on whichever thread drives the engine.
 //
 //   Acceptor   listens, and turns strangers into proven peers or drops them
-//   Link        one per peer: state, Outbox, Inbox, and which connection wins when both connect at once
-//   Connector      makes a link's connection: addresses, deadlines, the diagnosis
-//   BusyLinks    which links poll() reads without asking the event port
+//   Link        one per peer: its Sender, its Receiver, and its LinkSetup, which says what connection they have
+//   Connector   makes a link's connection: addresses, deadlines, the diagnosis
+//   BusyLinks   which links poll() reads without asking the event port
 #pragma once
 
 #include <memory>
@@ -47,7 +47,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   // The event port announces whatever there is to do, except to send what bursts keep back, to acknowledge and to give memory back; long
   // frames by the piece.
   bool arm() noexcept override;
-  // The port announces what has gathered on a link (Link::rest), and everything on links that have had no traffic lately.
+  // The port announces what has gathered on a link (Receiver::rest), and everything on links that have had no traffic lately.
   bool rest() noexcept override { return !shared_.has_work() && shared_.busy_links.rest(); }
   void disarm() noexcept override { shared_.busy_links.disarm(); }
   bool announces_unasked() const noexcept override { return polls_dearly_ && !shared_.busy_links.at_rest(); }

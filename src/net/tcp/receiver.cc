@@ -1,0 +1,92 @@
+#include "net/tcp/receiver.h"
+
+#include <sys/epoll.h>
+
+#include "base/delay_point.h"
+
+namespace lapwing::net::tcp {
+
+void Receiver::begin(Connection& connection, bool resumes) noexcept {
+  connection_ = &connection;
+  resumes_ = resumes;
+  sending_failed_ = false;
+  shared_.busy_links.touch(*this);
+}
+
+void Receiver::interrupt() noexcept {
+  end();
+  watermark_.forget();
+  inbox_.interrupt();
+}
+
+void Receiver::end() noexcept {
+  connection_ = nullptr;
+  shared_.busy_links.forget(*this);
+}
+
+// ---- reading --------------------------------------------------------------------------------------------------------
+
+bool Receiver::receive() noexcept {
+  if (connection_ == nullptr) return false;
+  LAPWING_DELAY_POINT("tcp.receive");
+  const Socket& socket = connection_->socket();
+  const std::uint64_t before = inbox_.bytes_received();
+  Inbox::Result result = inbox_.receive(socket.fd(), shared_.scratch.get(), SharedState::kScratchBytes, shared_.engine.system_calls());
+  const bool came = inbox_.bytes_received() != before;
+  if (watermark_.received(socket, inbox_.missing())) shared_.busy_links.end_rest();
+  if (resumes_ && !sender_.take_acknowledgements()) result = inbox_.refuse("it acknowledges a frame that has not left");
+  if (result != Inbox::Result::kDrained || sending_failed_) judge(result);
+  return came;
+}
+
+void Receiver::judge(Inbox::Result result) noexcept {
+  if (result != Inbox::Result::kMore) return user_.receiving_ended(result);
+  LAPWING_DELAY_POINT("tcp.more");
+  connection_->announce_again();
+}
+
+bool Receiver::poll() noexcept {
+  if (connection_ == nullptr) return false;
+  if (connection_->writable_unannounced()) sender_.flush_and_tell();
+  return receive() || connection_ == nullptr;
+}
+
+void Receiver::on_ready(Connection& connection, std::uint32_t events) noexcept {
+  if (&connection != connection_) return;
+  shared_.busy_links.end_rest();
+  if ((events & EPOLLOUT) != 0) sender_.flush_and_tell();
+  if ((events & ~std::uint32_t{EPOLLOUT}) == 0) return;
+  // A busy link is read by the next poll, without a second system call for the same bytes.
+  if ((events & ~std::uint32_t{EPOLLIN | EPOLLOUT}) == 0 && shared_.busy_links.has(*this)) {
+    shared_.busy_links.expect_input();
+    return;
+  }
+  shared_.busy_links.touch(*this);
+  receive();
+  // An end that was announced together with the last bytes makes no new edge, and a short read has not shown it.
+  if ((events & EPOLLRDHUP) != 0 && connection_ != nullptr) connection_->announce_again();
+}
+
+// ---- what the event port announces ----------------------------------------------------------------------------------
+
+bool Receiver::leave_port() noexcept {
+  if (connection_ == nullptr) return false;
+  LAPWING_DELAY_POINT("tcp.leave_port");
+  connection_->leave_port();
+  return true;
+}
+
+void Receiver::rest() noexcept {
+  if (connection_ != nullptr && inbox_.bytes_received() > 0) watermark_.rest(connection_->socket(), inbox_.missing());
+}
+
+void Receiver::end_rest() noexcept {
+  if (connection_ != nullptr) watermark_.end_rest(connection_->socket());
+}
+
+void Receiver::set_watermark() noexcept {
+  if (connection_ == nullptr || connection_->remote().is_loopback()) return;
+  watermark_.sleep(connection_->socket(), inbox_.missing(), shared_.engine.application_waits());
+}
+
+}  // namespace lapwing::net::tcp

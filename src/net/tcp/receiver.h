@@ -1,0 +1,72 @@
+// The frames of one link on their way in: when its socket is read, and what the event port announces of it meanwhile.
+#pragma once
+
+#include "net/tcp/connection.h"
+#include "net/tcp/inbox.h"
+#include "net/tcp/sender.h"
+#include "net/tcp/shared_state.h"
+#include "net/tcp/watermark.h"
+
+namespace lapwing::net::tcp {
+
+class ReceiverUser {
+ public:
+  // The connection has broken (kEnded, kBroken; kDrained: sending had failed, and nothing more is there), or the peer broke a rule.
+  virtual void receiving_ended(Inbox::Result result) noexcept = 0;
+
+ protected:
+  ~ReceiverUser() = default;
+};
+
+class Receiver final : public ConnectionUser {
+ public:
+  Receiver(SharedState& shared, Channel& channel, PeerId peer, Sender& sender, ReceiverUser& user) noexcept
+      : shared_(shared), sender_(sender), user_(user), inbox_(shared.sinks, channel, peer) {}
+  ~Receiver() { shared_.busy_links.forget(*this); }
+  Receiver(const Receiver&) = delete;
+  Receiver& operator=(const Receiver&) = delete;
+
+  // A connection stands. `resumes`: frames that come may acknowledge others.
+  void begin(Connection& connection, bool resumes) noexcept;
+  // It has broken, and another may take its place: what has not come whole has not come.
+  void interrupt() noexcept;
+  // Nothing is read any more.
+  void end() noexcept;
+  // No frame can be sent over it any more: it is judged when all that the peer has sent is here, its goodbye above all.
+  void sending_failed() noexcept { sending_failed_ = true; }
+  bool resumes() const noexcept { return resumes_; }
+  const Inbox& inbox() const noexcept { return inbox_; }
+
+  // Reads what is there; true when something came.
+  bool receive() noexcept;
+  void on_ready(Connection& connection, std::uint32_t events) noexcept override;
+  void on_deadline(Connection&) noexcept override {}
+
+  // ---- for the busy links ----
+
+  // Reads without having been told that there is something; true when something came.
+  bool poll() noexcept;
+  // For a link that is polled all the time (Connection::leave_port). False when it is not connected.
+  bool leave_port() noexcept;
+  bool come_back_to_port() noexcept { return connection_ == nullptr || connection_->come_back(); }
+  // A thread is about to sleep: the event thread is not woken for each packet of a long frame.
+  void set_watermark() noexcept;
+  // Until end_rest() the port announces input when so much has gathered (tcp.rest_watermark), or the peer can send no more, or has
+  // gone. Not before something has come from the peer: the first it sends is answered with credit.
+  void rest() noexcept;
+  void end_rest() noexcept;
+
+ private:
+  void judge(Inbox::Result result) noexcept;
+
+  SharedState& shared_;
+  Sender& sender_;
+  ReceiverUser& user_;
+  Inbox inbox_;
+  Watermark watermark_;
+  Connection* connection_ = nullptr;  // that is read; null: none stands
+  bool resumes_ = false;
+  bool sending_failed_ = false;
+};
+
+}  // namespace lapwing::net::tcp

@@ -1,0 +1,168 @@
+#include "net/tcp/sender.h"
+
+#include <utility>
+
+#include "base/delay_point.h"
+#include "base/tuning.h"
+
+namespace lapwing::net::tcp {
+
+// ---- the connection -------------------------------------------------------------------------------------------------
+
+Status Sender::begin(Connection& connection, std::uint64_t peer_expects, bool resumes) {
+  LAPWING_TRY(queue_.begin(peer_expects, resumes));
+  connection_ = &connection;
+  return {};
+}
+
+void Sender::interrupt() noexcept {
+  connection_ = nullptr;
+  outbox_.reset();
+  burst_.flushed();
+  keep_engine_awake();
+}
+
+void Sender::end(const Status& why) noexcept {
+  interrupt();
+  leave_lists();
+  queue_.fail(why);
+  keep_engine_awake();
+}
+
+// ---- frames ---------------------------------------------------------------------------------------------------------
+
+bool Sender::post(SendOp& op) noexcept {
+  const bool at_once = sends_at_once();
+  queue_.push(op);
+  if (at_once) leave_or_join_burst(false);
+  keep_engine_awake();
+  return at_once && SendQueue::has_taken(op);
+}
+
+// When frames wait for the socket, the copy leaves with them.
+bool Sender::copy(wire::FrameHeader& header, const std::byte* payload, ByteWalk* walk) noexcept {
+  if (connection_ == nullptr) return false;
+  const bool at_once = sends_at_once();
+  if (!queue_.copy(header, payload, walk)) return false;
+  if (at_once) leave_or_join_burst(true);
+  keep_engine_awake();
+  return true;
+}
+
+void Sender::leave_or_join_burst(bool small) noexcept {
+  if (!burst_.joins(shared_.engine.clock().now(), small && shared_.engine.has_event_thread(), channel_.received())) {
+    flush();
+    burst_.left(shared_.engine.clock().now());  // the system call may take longer than the gap
+    return;
+  }
+  LAPWING_DELAY_POINT("tcp.defer");
+  if (!std::exchange(deferred_, true)) shared_.deferred.push_back(this);
+  shared_.engine.want_turn();
+}
+
+void Sender::flush_deferred() noexcept {
+  deferred_ = false;
+  if (burst_.keeps_back()) flush_and_tell();
+}
+
+void Sender::flush() noexcept {
+  Connection& connection = *connection_;
+  burst_.flushed();
+  LAPWING_DELAY_POINT("tcp.flush");
+  switch (outbox_.flush(connection.fd(), shared_.engine.system_calls())) {
+    case Outbox::Result::kDrained:
+      connection.want_writable(false);
+      break;
+    case Outbox::Result::kBlocked:
+      LAPWING_DELAY_POINT("tcp.blocked");
+      connection.want_writable(true);
+      break;
+    case Outbox::Result::kBroken:
+      connection_ = nullptr;
+      user_.sending_failed(outbox_.error());
+      break;
+  }
+  note_loans();
+  if (!connection.remote().is_loopback()) shared_.liveness_monitor.something_sent();
+  keep_engine_awake();
+}
+
+void Sender::flush_and_tell() noexcept {
+  if (connection_ == nullptr) return;
+  flush();
+  queue_.tell();
+}
+
+void Sender::send_last(bool goodbye) noexcept {
+  if (connection_ == nullptr) return;
+  wire::FrameHeader frame = wire::goodbye();
+  const bool copied = goodbye && queue_.copy(frame, nullptr, nullptr);
+  if (copied || burst_.keeps_back()) flush();
+}
+
+// ---- frames that are kept -------------------------------------------------------------------------------------------
+
+bool Sender::take_acknowledgements() noexcept {
+  if (!queue_.release()) return false;
+  queue_.tell();
+  note_loans();
+  if (!channel_.owes_acknowledgement()) return true;
+  // Without an event thread the next poll may be long in coming, and a thread of the peer may wait for the memory that this gives back.
+  if (!shared_.engine.has_event_thread()) {
+    acknowledge();
+    return true;
+  }
+  list(owing_, shared_.owing);
+  shared_.engine.want_turn();
+  return true;
+}
+
+void Sender::acknowledge() noexcept {
+  unlist(owing_, shared_.owing);
+  if (connection_ == nullptr || !channel_.owes_acknowledgement()) return;
+  wire::FrameHeader frame = wire::channel_frame(wire::ChannelWord::kAcknowledge);
+  if (queue_.copy(frame, nullptr, nullptr)) flush_and_tell();
+}
+
+void Sender::note_loans() noexcept {
+  queue_.copy_short(tuning().tcp_copied_at_once);
+  if (queue_.lends()) list(lending_, shared_.lending);
+}
+
+void Sender::copy_kept() noexcept {
+  if (!queue_.copy_kept()) unlist(lending_, shared_.lending);
+  queue_.tell();
+}
+
+// ---- work under way -------------------------------------------------------------------------------------------------
+
+// What is on a list of the transport's is work under way.
+void Sender::list(bool& listed, std::vector<Sender*>& senders) noexcept {
+  if (std::exchange(listed, true)) return;
+  senders.push_back(this);
+  shared_.engine.hold();
+}
+
+void Sender::unlist(bool& listed, std::vector<Sender*>& senders) noexcept {
+  if (!std::exchange(listed, false)) return;
+  std::erase(senders, this);
+  shared_.engine.unhold();
+}
+
+void Sender::leave_lists() noexcept {
+  unlist(owing_, shared_.owing);
+  unlist(lending_, shared_.lending);
+  if (std::exchange(deferred_, false)) std::erase(shared_.deferred, this);
+}
+
+void Sender::keep_engine_awake() noexcept {
+  const bool waiting = !queue_.all_sent() || channel_.state() == Channel::State::kDown;
+  if (waiting == held_) return;
+  held_ = waiting;
+  if (waiting)
+    shared_.engine.hold();
+  else
+    shared_.engine.unhold();
+}
+
+}  // namespace lapwing::net::tcp
