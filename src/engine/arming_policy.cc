@@ -180,7 +180,7 @@ Order ArmingPolicy::drove(Drive drive, bool in_flight, SinceTimer since, std::in
     back_off();
   else
     state_.backoff_level = 0;
-  stays_outside(state_.left_in_flight ? Outside::kInFlight : Outside::kAtRest);
+  stays_outside(since.left_in_flight ? Outside::kInFlight : Outside::kAtRest);
   return arm(in_flight);
 }
 

@@ -64,8 +64,9 @@ class ArmingPolicy {
 
   // What the application's threads have done since the timer was set.
   struct SinceTimer {
-    bool visited = false;  // made a call
-    bool looked = false;   // looked for messages themselves, or found them stored
+    bool visited = false;         // made a call
+    bool looked = false;          // looked for messages themselves, or found them stored
+    bool left_in_flight = false;  // there were operations in flight when one left last
   };
 
   // How the event thread has driven.
@@ -106,18 +107,24 @@ class ArmingPolicy {
     std::uint8_t quick_returns = 0;  // of an application that had left with the event thread armed, in a row
     Outside outside = Outside::kInFlight;
     bool notified = false;        // control, and not heard yet
-    bool left_in_flight = false;  // operations, when the application last left
     std::uint8_t vain_wakes = 0;  // of the event thread, in a row
-    std::uint8_t reserved[6] = {};
+    std::uint8_t reserved[7] = {};
   };
 
   ArmingPolicy() noexcept = default;
-  ArmingPolicy(const Tuning& tuning, const State& state) noexcept : tuning_(tuning), state_(state) {}
+  ArmingPolicy(const Tuning& tuning, const State& state) noexcept : tuning_(tuning), state_(state), has_thread_(true) {}
   void configure(const Tuning& tuning) noexcept { tuning_ = tuning; }
   // A new event thread begins, or none is there any more: nothing is watched, and no timer set.
-  void begin() noexcept { state_.watch = Watch::kNone, state_.timer_set = false, state_.notified = false; }
+  void begin(bool has_thread) noexcept {
+    has_thread_ = has_thread;
+    state_.watch = Watch::kNone, state_.timer_set = false, state_.notified = false;
+  }
 
   const State& state() const noexcept { return state_; }
+  // While the sources are armed, a wait may find at once what has come.
+  bool sources_armed() const noexcept { return state_.sources == Sources::kArmed; }
+  // Nothing is asked of the sources or of the event thread: a thread that begins to drive has nothing to take back.
+  bool asks_nothing() const noexcept { return state_.sources == Sources::kDisarmed && state_.watch == Watch::kNone; }
   bool listed() const noexcept { return state_.watch != Watch::kNone; }
   bool listens() const noexcept { return state_.watch == Watch::kOn && state_.sources == Sources::kArmed; }
   bool at_rest() const noexcept { return state_.watch == Watch::kOn && state_.sources == Sources::kAtRest; }
@@ -125,9 +132,9 @@ class ArmingPolicy {
 
   // ---- an application thread leaves, and no other drives ----
 
-  // True when it may just go: the engine is at rest, or the timer is set that will look after what is in flight.
-  bool leaves_as_it_is(bool in_flight) noexcept {
-    state_.left_in_flight = in_flight;
+  // True when it may just go: the engine is at rest, or the timer is set that will look after what is in flight, or there is no event thread.
+  bool leaves_as_it_is(bool in_flight) const noexcept {
+    if (!has_thread_) return true;
     if (state_.timer_set && (!in_flight || state_.timer != Timer::kIdle)) return !listens();
     return at_rest() && !in_flight;
   }
@@ -186,6 +193,7 @@ class ArmingPolicy {
 
   Tuning tuning_;
   State state_;
+  bool has_thread_ = false;
 };
 
 }  // namespace lapwing::engine

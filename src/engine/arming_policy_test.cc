@@ -17,13 +17,21 @@ class Arming : public ::testing::Test {
  protected:
   static constexpr bool kInFlight = true, kTurnWanted = true, kWork = true, kDriven = true, kHelped = true;
 
-  Order leave(bool in_flight) { return policy.leave(in_flight, !kTurnWanted, clock.now()); }
+  Arming() { policy.begin(true); }
+
+  Order leave(bool in_flight) {
+    left_in_flight = in_flight;
+    return policy.leave(in_flight, !kTurnWanted, clock.now());
+  }
   // The timer fires; what the event thread is told to do.
   Order fire(bool in_flight, SinceTimer since, bool driven = !kDriven) {
     policy.heard_timer(driven);
     return policy.woken(!kWork, driven, in_flight, !kTurnWanted, since);
   }
-  Order drove(bool in_flight, SinceTimer since) { return policy.drove({}, in_flight, since, clock.now()); }
+  Order drove(bool in_flight, SinceTimer since) {
+    since.left_in_flight = left_in_flight;
+    return policy.drove({}, in_flight, since, clock.now());
+  }
   void disarm() {
     policy.sources_disarmed();
     policy.unwatched();
@@ -47,6 +55,7 @@ class Arming : public ::testing::Test {
   ManualClock clock;
   const ArmingPolicy::Tuning tuning;
   ArmingPolicy policy;
+  bool left_in_flight = false;
 };
 
 TEST_F(Arming, OneTimerServesManyCalls) {
@@ -108,7 +117,7 @@ TEST_F(Arming, WithNothingInFlightTheTimerGrowsRarer) {
 TEST_F(Arming, AnApplicationThatHelpsItselfIsLeftAloneButForATurnNowAndThen) {
   leave(kInFlight);
   int once = 0, left = 0;
-  for (int i = 0; i < 3 * tuning.backoffs_per_turn; ++i) {
+  for (unsigned i = 0; i < 3 * tuning.backoffs_per_turn; ++i) {
     const Order order = fire(kInFlight, {.visited = true, .looked = true});
     once += order == Order::kDriveOnce;
     left += order == Order::kLeaveThere;
@@ -120,12 +129,12 @@ TEST_F(Arming, AnApplicationThatHelpsItselfIsLeftAloneButForATurnNowAndThen) {
 
 TEST_F(Arming, QuickVisitsEndIt) {
   arm();
-  for (int visit = 0; visit < tuning.quick_returns; ++visit) {
+  for (unsigned visit = 0; visit < tuning.quick_returns; ++visit) {
     clock.advance(tuning.arm_delay);
     EXPECT_EQ(leave(kInFlight), Order::kMoveAndArm) << "visits far from each other leave it armed";
     EXPECT_EQ(policy.armed(true), Order::kNothing);
   }
-  for (int visit = 1; visit < tuning.quick_returns; ++visit) {
+  for (unsigned visit = 1; visit < tuning.quick_returns; ++visit) {
     EXPECT_EQ(leave(kInFlight), Order::kMoveAndArm);
     EXPECT_EQ(policy.armed(true), Order::kNothing);
   }
@@ -145,7 +154,7 @@ TEST_F(Arming, WhereThePortIsWatchedAnApplicationThatStaysOutsideIsArmedAtOnce) 
   rest();
   for (int step = 0; step < 3; ++step) {
     clock.advance(tuning.arm_delay);
-    for (int call = 1; call < tuning.quick_returns; ++call) {
+    for (unsigned call = 1; call < tuning.quick_returns; ++call) {
       EXPECT_EQ(leave(kInFlight), Order::kMoveAndArm);
       policy.sources_arm();
       EXPECT_EQ(policy.armed(true), Order::kNothing);
@@ -170,7 +179,7 @@ TEST_F(Arming, WakesInVainDelayTheNextAndOneThatHelpsEndsThat) {
     if (order == Order::kArm) policy.armed(true), policy.watched(true, clock.now());
     return order;
   };
-  for (int i = 1; i < tuning.vain_wakes; ++i) EXPECT_EQ(wake(!kHelped), Order::kArm);
+  for (unsigned i = 1; i < tuning.vain_wakes; ++i) EXPECT_EQ(wake(!kHelped), Order::kArm);
   EXPECT_EQ(wake(!kHelped), Order::kSetTimer);
   std::int64_t longest = 0;
   for (int i = 0; i < 10; ++i) {

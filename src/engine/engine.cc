@@ -6,7 +6,7 @@ Status Engine::start(const EngineOptions& options) {
   endpoint_.options = options;
   endpoint_.lock.prepare();
   LAPWING_TRY(endpoint_.port.open());
-  LAPWING_TRY(progress_.open());
+  LAPWING_TRY(Progress::open());
   std::int64_t wakeup_cost = 0;
   if (options.event_thread) {
     LAPWING_TRY(event_thread_.start());
@@ -15,7 +15,7 @@ Status Engine::start(const EngineOptions& options) {
   WaitPolicy& policy = endpoint_.wait_policy;
   policy.configure(wakeup_cost > 0 ? wakeup_cost : tuning().engine_assumed_wakeup, options.oversubscribed,
                    options.spin_budget);
-  event_thread_.configure({.arm_delay = policy.arm_delay()});
+  endpoint_.arming.configure({.arm_delay = policy.arm_delay()});
   return {};
 }
 

@@ -27,10 +27,11 @@
 
 namespace lapwing::engine {
 
-// Completion is a base, so that its functions are the engine's own and no call is passed on.
-class Engine : private Completion {
+// Completion and progress are bases, so that their functions are the engine's own and no call is passed on.
+class Engine : private Progress, private Completion {
  public:
-  explicit Engine(Clock& clock) noexcept : Completion(progress_), endpoint_(clock) {}
+  explicit Engine(Clock& clock) noexcept
+      : Progress(endpoint_, *this, event_thread_), Completion(static_cast<Progress&>(*this)), endpoint_(clock) {}
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -57,57 +58,45 @@ class Engine : private Completion {
   using Completion::unwatch;
   using Completion::watch;
 
-  // ---- for sources ----
+  // ---- for sources (progress.h) ----
 
   void add_source(Source& source) {
     endpoint_.sources.add(source);
     event_thread_.sources_changed();
   }
   void remove_source(Source& source) noexcept { endpoint_.sources.remove(source); }
-  // True while the event thread, not the application, drives: bytes moved now are overlapped with computing.
-  bool event_thread_drives() const noexcept { return event_thread_.drives(); }
   // What a peer waits for, or so much that the application should not have to copy it, has been moved: worth waking a thread for.
   void helped() noexcept { event_thread_.helped(); }
   // What could not wait has come, or messages follow each other without a pause. The next leave, or the event thread, sees how to go on.
   void end_rest() noexcept { event_thread_.end_rest(); }
-  // True while an application thread waits: spins, sleeps, or is about to.
-  bool application_waits() const noexcept { return progress_.driven(); }
-  // True when the thread that drives has what it waits for: a source that looks no further lets it post what it wants next.
-  bool driver_is_served() const noexcept { return progress_.driver_is_served(); }
-  // A source keeps something back that its next poll() does: if the application leaves before that, the event thread does it
-  // soon. Only where has_event_thread(), and with something in flight.
-  void want_turn() noexcept { progress_.want_turn(); }
-  // Whether the next turn has something to do for a source; any thread, without the lock.
-  bool turn_wanted() const noexcept { return progress_.turn_wanted(); }
-  // An operation that begins has found here what it would have waited for: the application keeps up with what comes.
-  void count_found() noexcept { progress_.count_found(); }
-  // A source's poll moved so much that time has passed, as in sixteen usual ones.
-  void took_long() noexcept { progress_.took_long(); }
-  void set_timer(Timer& timer, std::int64_t deadline) noexcept { progress_.set_timer(timer, deadline); }
-  void cancel_timer(Timer& timer) noexcept { progress_.cancel_timer(timer); }
+  using Progress::application_drives;
+  using Progress::cancel_timer;
+  using Progress::count_found;
+  using Progress::driver_is_served;
+  using Progress::event_thread_drives;
+  using Progress::set_timer;
+  using Progress::took_long;
+  using Progress::turn_wanted;
+  using Progress::want_turn;
 
   // ---- progress ----
 
-  bool turn() noexcept { return progress_.turn(Progress::kFull); }
-  bool quick_turn() noexcept { return progress_.quick_turn(); }
-  // Blocks until the waiter is ready. Releases the lock while sleeping.
-  void wait(Waiter& waiter) noexcept { progress_.wait(waiter); }
-  // For user callbacks: runs on an application thread inside an MPI call, WITHOUT the lock. With MPI_THREAD_MULTIPLE any
-  // application thread may be the one; the event thread never is.
-  void defer_to_application(Tasklet& tasklet) noexcept { progress_.defer_to_application(tasklet); }
-  // Runs what waits for that. Releases the lock around each. True when one ran.
-  bool run_application_tasklets() noexcept { return progress_.run_application_tasklets(); }
-  // What the application's threads wait for, and how often they have been here.
-  void describe(wire::HangReport& report) { progress_.describe(report); }
+  bool turn() noexcept { return Progress::turn(kFull); }
+  using Progress::defer_to_application;
+  using Progress::describe;
+  using Progress::quick_turn;
+  using Progress::run_application_tasklets;
+  using Progress::wait;
 
   // ---- the application enters or leaves the library (see Visit) ----
 
   void leave() noexcept {
     run_tasklets();
-    progress_.count_leave();
-    if (progress_.driven()) {
-      if (progress_.turn_wanted()) progress_.wake_driver();
-    } else if (!event_thread_.leaves_as_it_is()) {
+    const bool in_flight = Completion::in_flight();
+    count_leave(in_flight);
+    if (application_drives()) {
+      if (turn_wanted()) wake_driver();
+    } else if (!endpoint_.arming.leaves_as_it_is(in_flight)) {
       event_thread_.application_leaves();
     }
     LAPWING_DELAY_POINT("leave.unlock");
@@ -116,8 +105,7 @@ class Engine : private Completion {
 
  private:
   Endpoint endpoint_;
-  Progress progress_{endpoint_, *this, event_thread_};
-  EventThread event_thread_{endpoint_, progress_, *this};
+  EventThread event_thread_{endpoint_, *this, *this};
 };
 
 // One visit of an application thread. Holds the lock; leaving arms the event thread as needed.

@@ -1,10 +1,10 @@
 #include "engine/event_port.h"
 
-#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -82,34 +82,27 @@ void EventPort::remove(int fd) noexcept {
   free_slots_.push_back(index);
 }
 
+// A sleep that a signal has ended finds nothing; the caller looks again.
 void EventPort::collect(Batch& batch, int timeout_ms) noexcept {
-  epoll_event events[Batch::kMost];
-  keep(batch, events, epoll_wait(epoll_, events, Batch::kMost, timeout_ms));
+  batch.count = std::max(epoll_wait(epoll_, batch.ready, Batch::kMost, timeout_ms), 0);
 }
 
 void EventPort::collect_within(Batch& batch, std::int64_t timeout) noexcept {
-  epoll_event events[Batch::kMost];
   const timespec limit{.tv_sec = timeout / 1'000'000'000, .tv_nsec = timeout % 1'000'000'000};
   const int slack = prctl(PR_GET_TIMERSLACK);
   prctl(PR_SET_TIMERSLACK, 1);  // the kernel allows ordinary threads to be woken 50 us late
-  long count = syscall(SYS_epoll_pwait2, epoll_, events, Batch::kMost, &limit, nullptr, 0);
+  batch.count = static_cast<int>(syscall(SYS_epoll_pwait2, epoll_, batch.ready, Batch::kMost, &limit, nullptr, 0));
   // Before Linux 5.11, or forbidden to a container: whole milliseconds, and no sleep below one.
-  if (count < 0 && errno != EINTR)
-    count = epoll_wait(epoll_, events, Batch::kMost, static_cast<int>(timeout / 1'000'000));
+  if (batch.count < 0 && errno != EINTR) collect(batch, static_cast<int>(timeout / 1'000'000));
+  batch.count = std::max(batch.count, 0);
   if (slack > 0) prctl(PR_SET_TIMERSLACK, slack);
-  keep(batch, events, static_cast<int>(count));
-}
-
-void EventPort::keep(Batch& batch, const epoll_event* events, int count) noexcept {
-  batch.count = count > 0 ? count : 0;  // EINTR: a signal; the caller looks again
-  for (int i = 0; i < batch.count; ++i) batch.ready[i] = {events[i].data.u64, events[i].events};
 }
 
 bool EventPort::deliver(const Batch& batch) noexcept {
   bool delivered = false;
   for (int i = 0; i < batch.count; ++i) {
-    const std::size_t index = batch.ready[i].ticket & 0xffffffffu;
-    const auto generation = static_cast<std::uint32_t>(batch.ready[i].ticket >> 32);
+    const std::size_t index = batch.ready[i].data.u64 & 0xffffffffu;
+    const auto generation = static_cast<std::uint32_t>(batch.ready[i].data.u64 >> 32);
     if (index >= slots_.size() || slots_[index].generation != generation || slots_[index].handler == nullptr) continue;
     slots_[index].handler->on_ready(batch.ready[i].events);
     delivered = true;

@@ -1,14 +1,14 @@
 // The event port: one epoll instance per endpoint. Descriptors are registered once and stay; the thread that drives dispatches.
 #pragma once
 
+#include <sys/epoll.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "base/status.h"
 #include "engine/system_calls.h"
-
-struct epoll_event;
 
 namespace lapwing::engine {
 
@@ -28,10 +28,7 @@ class EventPort {
   struct Batch {
     static constexpr int kMost = 64;
     int count = 0;
-    struct {
-      std::uint64_t ticket;
-      std::uint32_t events;
-    } ready[kMost];
+    epoll_event ready[kMost];  // the kernel gives tickets back
   };
 
   // Made by all parts of the endpoint; counted with the lock held.
@@ -74,7 +71,6 @@ class EventPort {
     return static_cast<std::uint64_t>(slots_[index].generation) << 32 | index;
   }
   std::size_t slot_of(int fd) const noexcept;
-  static void keep(Batch& batch, const epoll_event* events, int count) noexcept;
 
   int epoll_ = -1;
   std::vector<Slot> slots_;

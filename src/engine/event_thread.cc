@@ -83,15 +83,17 @@ Status EventThread::start() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  policy_.begin();
+  policy_.begin(true);
   stopping_.store(false, std::memory_order_relaxed);
   const int error = pthread_create(&thread_, nullptr, &EventThread::main, this);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (error != 0)
+  if (error != 0) {
+    policy_.begin(false);
     return Status::error(
         MPI_ERR_NO_MEM,
         "cannot start the event thread: %s; raise the limit of processes (ulimit -u) or set LAPWING_PROGRESS=polling",
         std::strerror(error));
+  }
   runs_ = true;
   return {};
 }
@@ -102,7 +104,7 @@ void EventThread::stop() noexcept {
     notify(control_);
     pthread_join(thread_, nullptr);
     runs_ = false;
-    policy_.begin();
+    policy_.begin(false);
   }
   for (int* fd : {&epoll_, &timer_, &control_}) {
     if (*fd >= 0) ::close(*fd);
@@ -151,16 +153,14 @@ void EventThread::handle(const epoll_event* events, int count) noexcept {
   if (count <= 0) return;
   const std::uint64_t visits = progress_.visits().left;
   const bool turn_wanted = progress_.turn_wanted();
-  switch (policy_.woken(work, progress_.driven(), completion_.in_flight(), turn_wanted, since_timer())) {
+  switch (policy_.woken(work, progress_.application_drives(), completion_.in_flight(), turn_wanted, since_timer())) {
     case ArmingPolicy::Order::kDrive:
       disarm_sources();
       drive(visits);
       break;
     case ArmingPolicy::Order::kDriveOnce:
       disarm_sources();
-      drives_ = true;
-      progress_.turn(Progress::kFull);
-      drives_ = false;
+      progress_.event_thread_turn();
       break;
     case ArmingPolicy::Order::kLeaveThere:
       disarm_sources();
@@ -169,7 +169,7 @@ void EventThread::handle(const epoll_event* events, int count) noexcept {
       return;
   }
   if (stopping_.load(std::memory_order_relaxed)) return;
-  const bool called = progress_.driven() || progress_.visits().left != visits;
+  const bool called = progress_.application_drives() || progress_.visits().left != visits;
   carry_out(
       policy_.drove({work, announced, helped_, called}, completion_.in_flight(), since_timer(), endpoint_.clock.now()));
 }
@@ -179,7 +179,7 @@ void EventThread::hear(std::uint64_t what) noexcept {
   drain(what == kTimer ? timer_ : control_);
   ++endpoint_.port.system_calls.notifications;
   if (what == kTimer)
-    policy_.heard_timer(progress_.driven());
+    policy_.heard_timer(progress_.application_drives());
   else
     policy_.heard_control();
 }
@@ -187,20 +187,18 @@ void EventThread::hear(std::uint64_t what) noexcept {
 // Moves what there is to move. It ends when the application calls: where data comes without a pause, the two would take turns with the
 // lock, and messages would come before their receives.
 void EventThread::drive(std::uint64_t visits) noexcept {
-  drives_ = true;
-  while (!progress_.driven() && progress_.visits().left == visits && progress_.turn(Progress::kFull)) {
+  while (!progress_.application_drives() && progress_.visits().left == visits && progress_.event_thread_turn()) {
     LAPWING_DELAY_POINT("event.breathe");
     endpoint_.lock.breathe();
   }
-  drives_ = false;
 }
 
 // A thread that has made only a few MPI_Tests, which have not looked at the port where that counts, has not looked for messages. One
 // that takes what the event thread has stored would look if there were nothing stored: were more stored for it, it never would.
 ArmingPolicy::SinceTimer EventThread::since_timer() const noexcept {
   const Progress::Visits& now = progress_.visits();
-  const bool quick_looks = now.quick != at_timer_.quick && !endpoint_.sources.poll_dearly();
-  return {now.left != at_timer_.left, quick_looks || now.full != at_timer_.full || now.found != at_timer_.found};
+  const bool quick_looks = now.quick != at_timer_.quick && !endpoint_.sources.any(Source::kPollsDearly);
+  return {now.left != at_timer_.left, quick_looks || now.full != at_timer_.full || now.found != at_timer_.found, now.left_in_flight};
 }
 
 // ---- orders of the arming policy ------------------------------------------------------------------------------------

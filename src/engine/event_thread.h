@@ -31,7 +31,7 @@ namespace lapwing::engine {
 class EventThread {
  public:
   EventThread(Endpoint& endpoint, Progress& progress, Completion& completion) noexcept
-      : endpoint_(endpoint), progress_(progress), completion_(completion) {}
+      : endpoint_(endpoint), progress_(progress), completion_(completion), policy_(endpoint.arming) {}
   ~EventThread() { stop(); }
   EventThread(const EventThread&) = delete;
   EventThread& operator=(const EventThread&) = delete;
@@ -40,29 +40,22 @@ class EventThread {
   void stop() noexcept;
   // The median of a few wake-ups of the event thread, in nanoseconds; 0 when this machine is too busy to tell. Before other threads call.
   std::int64_t measure_wakeup_cost() noexcept;
-  void configure(const ArmingPolicy::Tuning& tuning) noexcept { policy_.configure(tuning); }
 
   // ---- with the lock held ----
 
-  // True while this thread, not the application, drives.
-  bool drives() const noexcept { return drives_; }
-  // It has moved what could not wait for the application.
+  // This thread has moved what could not wait for the application.
   void helped() noexcept { helped_ = true; }
-  // An application thread leaves, and no other drives: true when nothing is to be done for that.
-  bool leaves_as_it_is() noexcept { return !runs_ || policy_.leaves_as_it_is(completion_.in_flight()); }
+  // An application thread leaves, no other drives, and something is to be done for that (ArmingPolicy::leaves_as_it_is).
   void application_leaves() noexcept;
 
-  // An application thread begins to drive; has driven for a while; is about to sleep in the port: false when there is work already.
-  // That waits, with the sources armed.
+  // One waits, with the sources armed.
   void application_returns() noexcept { policy_.comes_back(endpoint_.clock.now()); }
+  // One begins to drive, and something is asked (ArmingPolicy::asks_nothing); has driven until the timer would fire for nothing
+  // (ArmingPolicy::timer_is_near); is about to sleep in the port: false when there is work already.
   void driver_begins() noexcept;
-  void driver_goes_on(std::int64_t now, std::int64_t margin) noexcept {
-    if (policy_.timer_is_near(now, margin)) cancel_timer();
-  }
+  void cancel_timer() noexcept;
   bool driver_arms() noexcept;
   void disarm_sources() noexcept;
-  // While they are armed, a wait may find at once what has come.
-  bool sources_armed() const noexcept { return policy_.state().sources == ArmingPolicy::Sources::kArmed; }
 
   void end_rest() noexcept;
   // A source more, which was not asked to rest or to arm with the others.
@@ -86,7 +79,6 @@ class EventThread {
   void refused(int error) noexcept;
   void unwatch() noexcept;
   void set_timer() noexcept;
-  void cancel_timer() noexcept;
   void program_timer(std::int64_t delay) noexcept;
   void notify_event_thread() noexcept;
   std::int64_t measure_one_wakeup() noexcept;
@@ -94,10 +86,9 @@ class EventThread {
   Endpoint& endpoint_;
   Progress& progress_;
   Completion& completion_;
-  ArmingPolicy policy_;
+  ArmingPolicy& policy_;
   Progress::Visits at_timer_;  // when the timer was set
   bool runs_ = false;
-  bool drives_ = false;
   bool helped_ = false;  // since it was woken
   bool watch_refused_ = false;
   int epoll_ = -1;

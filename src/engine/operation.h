@@ -23,20 +23,19 @@ struct WaiterTag;
 // protected by the endpoint's lock.
 class Waiter : public ListNode<WaiterTag> {
  public:
-  // Ready after `arrivals_needed` arrivals: the number of operations for wait-all, 1 for wait-any.
-  explicit Waiter(std::int64_t arrivals_needed) noexcept : missing_(arrivals_needed) {}
+  // Ready after `arrivals_needed` arrivals: the number of operations for wait-all, 1 for wait-any. `reason`, for a report on a hang, outlives it.
+  explicit Waiter(std::int64_t arrivals_needed, const WaitReason* reason = nullptr) noexcept
+      : missing_(arrivals_needed), reason_(reason) {}
   // One arrival more, before the wait.
   void expect_one_more() noexcept { ++missing_; }
 
   bool ready() const noexcept { return missing_ <= 0; }
-  // For a report on a hang. The reason lives as long as the wait.
-  void explain(const WaitReason& reason) noexcept { reason_ = &reason; }
 
  private:
   friend class Completion;
   friend class Progress;
   std::int64_t missing_;
-  const WaitReason* reason_ = nullptr;
+  const WaitReason* const reason_;
   std::int64_t since_ = 0;                // when it first went to sleep; 0: not yet
   std::atomic<std::uint32_t> signal_{0};  // futex: 0 asleep or not waiting, 1 look again
 };

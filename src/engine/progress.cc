@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/delay_point.h"
 #include "base/futex.h"
@@ -30,7 +31,7 @@ void close_if_open(int& fd) noexcept {
 void Progress::WakeUp::on_ready(std::uint32_t) noexcept {
   std::uint64_t count;
   [[maybe_unused]] const ssize_t bytes = ::read(fd, &count, sizeof count);
-  ++calls_.notifications;
+  ++endpoint_.port.system_calls.notifications;
   if (timers_ != nullptr) timers_->went_off();
 }
 
@@ -65,16 +66,22 @@ bool Progress::turn(bool full) noexcept {
   }
   const bool continued = completion_.run_tasklets();
   moved |= continued;
-  const bool by_event_thread = event_thread_.drives();
   if (continued) event_thread_.helped();
-  if (!by_event_thread) ++(full ? visits_.full : visits_.quick);
-  if (moved) ++(by_event_thread ? endpoint_.counters.event_thread_turns : endpoint_.counters.application_turns);
+  if (!event_thread_drives_) ++(full ? visits_.full : visits_.quick);
+  if (moved) ++(event_thread_drives_ ? endpoint_.counters.event_thread_turns : endpoint_.counters.application_turns);
+  return moved;
+}
+
+bool Progress::event_thread_turn() noexcept {
+  event_thread_drives_ = true;
+  const bool moved = turn(kFull);
+  event_thread_drives_ = false;
   return moved;
 }
 
 bool Progress::quick_turn() noexcept {
   const bool full = !endpoint_.options.event_thread || ++quick_turns_ % tuning().engine_tests_per_port_look == 0 ||
-                    endpoint_.sources.want_port_looked_at();
+                    endpoint_.sources.any(Source::kWantsPortLookedAt);
   return turn(full);
 }
 
@@ -138,13 +145,14 @@ bool Progress::run_timers() noexcept {
 
 void Progress::wait(Waiter& waiter) noexcept {
   completion_.run_tasklets();
-  if (event_thread_.sources_armed()) {
+  if (endpoint_.arming.sources_armed()) {
     event_thread_.application_returns();
     if (!baton_taken_ && !waiter.ready()) turn_first(waiter);
   }
   while (!waiter.ready()) {
-    if (run_application_tasklets()) continue;
-    if (baton_taken_)
+    if (!application_tasklets_.empty())
+      run_application_tasklets();
+    else if (baton_taken_)
       sleep_on_waiter(waiter);
     else
       drive(waiter);
@@ -166,7 +174,7 @@ void Progress::drive(Waiter& waiter) noexcept {
   baton_taken_ = true;
   driver_ = &waiter;
   LAPWING_DELAY_POINT("drive.disarm");
-  event_thread_.driver_begins();
+  if (!endpoint_.arming.asks_nothing()) event_thread_.driver_begins();
   while (!spin(waiter)) {
     sleep_in_port(waiter);
     if (waiter.ready()) break;
@@ -177,77 +185,73 @@ void Progress::drive(Waiter& waiter) noexcept {
 
 // Polls until the waiter is ready or a user callback wants an application thread (true), or it is time to sleep (false).
 bool Progress::spin(Waiter& waiter) noexcept {
-  WaitPolicy& policy = endpoint_.wait_policy;
-  const unsigned turns_per_clock =
-      policy.yields() || endpoint_.sources.poll_dearly() ? 1 : tuning().engine_turns_per_clock;
-  const unsigned clocks_per_look =
-      policy.yields() ? tuning().engine_turns_per_clock : 1;  // a turn may last as long as others want
-  const std::int64_t margin = policy.yields() ? tuning().engine_yielding_timer_margin : tuning().engine_timer_margin;
-  unsigned turns = 0, clocks = 0;
-  std::int64_t began = 0;  // of this wait for something to move; 0: from the next look at the clock on
-  spun_ = 0;
-  bool look = false;
+  const bool dear = endpoint_.options.oversubscribed || endpoint_.sources.any(Source::kPollsDearly);
+  const unsigned turns_per_clock = dear ? 1 : tuning().engine_turns_per_clock;
+  Pace pace;
   for (;;) {
-    const bool moved = turn(look);
-    look = false;
-    if (waiter.ready() || !application_tasklets_.empty()) {
-      policy.ended_spinning(spun_);
-      ++endpoint_.counters.waits_spun;
-      return true;
-    }
+    pace.moved |= turn(std::exchange(pace.look, false));
+    if (is_served(waiter)) break;
     LAPWING_DELAY_POINT("spin.breathe");
     endpoint_.lock.breathe();
-    if (long_turn_) {
-      long_turn_ = false;
-      event_thread_.driver_goes_on(endpoint_.clock.now(), margin);
-    }
-    if (moved) {
-      if (spun_ != 0) policy.ended_spinning(spun_);
-      began = spun_ = 0;
-    }
-    if (++turns >= turns_per_clock) {
-      turns = 0;
-      const std::int64_t now = endpoint_.clock.now();
-      event_thread_.driver_goes_on(now, margin);
-      const bool due = ++clocks >= clocks_per_look && now - last_look_ >= tuning().engine_between_port_looks;
-      if (due || endpoint_.sources.want_port_looked_at()) {
-        look = true;
-        last_look_ = now;
-        clocks = 0;
-      }
-      if (began == 0) {
-        began = now;
-        policy.begins(now);
-      } else {
-        policy.looked(now);
-      }
-      spun_ = now - began;
-      if (spun_ >= policy.budget()) return false;
-    }
-    if (policy.yields(spun_)) {
-      ++endpoint_.port.system_calls.yields;
-      sched_yield();
-    } else {
-      cpu_relax();
-    }
+    const bool due = ++pace.turns >= turns_per_clock || (pace.moved && endpoint_.wait_policy.yields());
+    if ((due || long_turn_) && !look_at_clock(pace, due)) return false;
+    relax();
   }
+  endpoint_.wait_policy.ended_spinning();
+  ++endpoint_.counters.waits_spun;
+  return true;
+}
+
+// Not at the port, unless it is `due`: after turns that take long the timer alone is kept away. False: it is time to sleep.
+bool Progress::look_at_clock(Pace& pace, bool due) noexcept {
+  const std::int64_t now = endpoint_.clock.now();
+  const bool oversubscribed = endpoint_.options.oversubscribed;  // a turn may last as long as others want
+  long_turn_ = false;
+  const std::int64_t margin = oversubscribed ? tuning().engine_yielding_timer_margin : tuning().engine_timer_margin;
+  if (endpoint_.arming.timer_is_near(now, margin)) event_thread_.cancel_timer();
+  if (!due) return true;
+  pace.turns = 0;
+  const bool often_enough = ++pace.clocks >= (oversubscribed ? tuning().engine_turns_per_clock : 1);
+  pace.look = (often_enough && now - last_look_ >= tuning().engine_between_port_looks) ||
+              endpoint_.sources.any(Source::kWantsPortLookedAt);
+  if (pace.look) {
+    pace.clocks = 0;
+    last_look_ = now;
+  }
+  return endpoint_.wait_policy.polls_on(now, std::exchange(pace.moved, false));
+}
+
+void Progress::relax() noexcept {
+  if (!endpoint_.wait_policy.yields()) return cpu_relax();
+  ++endpoint_.port.system_calls.yields;
+  sched_yield();
 }
 
 void Progress::sleep_in_port(Waiter& waiter) noexcept {
   LAPWING_DELAY_POINT("sleep.arm");
-  if (!event_thread_.driver_arms()) return event_thread_.disarm_sources();
+  const bool armed = event_thread_.driver_arms();
   LAPWING_DELAY_POINT("sleep.armed");
-  if (waiter.ready() || !application_tasklets_.empty() || completion_.has_tasklets())
+  if (!armed || is_served(waiter) || completion_.has_tasklets()) {
+    endpoint_.wait_policy.stays_awake();
     return event_thread_.disarm_sources();
+  }
+  EventPort::Batch batch;
+  sleep(waiter, batch);
+  event_thread_.disarm_sources();
+  endpoint_.port.deliver(batch);
+  run_timers();
+  completion_.run_tasklets();
+}
+
+// Releases the lock, until something is ready in the port, or until shortly before it is expected.
+void Progress::sleep(Waiter& waiter, EventPort::Batch& batch) noexcept {
   WaitPolicy& policy = endpoint_.wait_policy;
-  const std::int64_t nap = policy.nap();
+  const std::int64_t nap = policy.nap(), began = endpoint_.clock.now();
   ++(nap != 0 ? endpoint_.counters.waits_predicted : endpoint_.counters.waits_slept);
   ++endpoint_.port.system_calls.sleeps;
-  driver_sleeps_ = true;
-  const std::int64_t began = endpoint_.clock.now();
   if (waiter.since_ == 0) waiter.since_ = began;
+  driver_sleeps_ = true;
   endpoint_.lock.unlock();
-  EventPort::Batch batch;
   LAPWING_DELAY_POINT("sleep.collect");
   if (nap != 0)
     endpoint_.port.collect_within(batch, nap);
@@ -255,19 +259,11 @@ void Progress::sleep_in_port(Waiter& waiter) noexcept {
     endpoint_.port.collect(batch, -1);
   LAPWING_DELAY_POINT("sleep.woken");
   endpoint_.lock.lock();
-  const std::int64_t now = endpoint_.clock.now();
   driver_sleeps_ = false;
-  if (nap != 0 && batch.count == 0) {
-    policy.napped(now);
-    ++endpoint_.counters.predictions_right;
-  } else {
-    policy.ended_sleeping(spun_, now - began);
-    policy.looked(now);
-  }
-  event_thread_.disarm_sources();
-  endpoint_.port.deliver(batch);
-  run_timers();
-  completion_.run_tasklets();
+  const std::int64_t now = endpoint_.clock.now();
+  if (nap == 0 || batch.count != 0) return policy.ended_sleeping(now, now - began);
+  policy.napped(now);
+  ++endpoint_.counters.predictions_right;
 }
 
 void Progress::sleep_on_waiter(Waiter& waiter) noexcept {

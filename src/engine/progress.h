@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/intrusive_list.h"
 #include "base/status.h"
+#include "engine/arming_policy.h"
 #include "engine/completion.h"
 #include "engine/event_port.h"
 #include "engine/lock.h"
@@ -41,10 +42,11 @@ struct Endpoint {
   EventPort port;
   SourceSet sources;
   WaitPolicy wait_policy;
+  ArmingPolicy arming;
   EngineCounters counters;
 };
 
-class Progress final : public Waker {
+class Progress : public Waker {
  public:
   // Looks at the event port, a system call, in this turn.
   static constexpr bool kFull = true;
@@ -53,6 +55,7 @@ class Progress final : public Waker {
   // wanted without one.
   struct Visits {
     std::uint64_t left = 0, quick = 0, full = 0, found = 0;
+    bool left_in_flight = false;  // there were operations in flight the last time
   };
 
   Progress(Endpoint& endpoint, Completion& completion, EventThread& event_thread) noexcept
@@ -65,39 +68,67 @@ class Progress final : public Waker {
 
   // One turn: polls every source once, looks at the event port, runs timers and tasklets. True when something moved.
   bool turn(bool full) noexcept;
+  // A full one by the event thread.
+  bool event_thread_turn() noexcept;
   // The same for an application thread that will not wait (MPI_Test). Looks at the event port, a system call that costs ten times
   // the rest, once in a while only: a thread that tests rarely has the event thread to look for it.
   bool quick_turn() noexcept;
   // Blocks until the waiter is ready. Releases the lock while sleeping.
   void wait(Waiter& waiter) noexcept;
   // An application thread leaves the library.
-  void count_leave() noexcept { ++visits_.left; }
-  // An application thread has found here what it would have waited for.
+  void count_leave(bool in_flight) noexcept {
+    ++visits_.left;
+    visits_.left_in_flight = in_flight;
+  }
+  // An operation that begins has found here what it would have waited for: the application keeps up with what comes.
   void count_found() noexcept { ++visits_.found; }
   const Visits& visits() const noexcept { return visits_; }
 
-  bool driven() const noexcept { return baton_taken_; }
+  // True while an application thread waits: spins, sleeps, or is about to.
+  bool application_drives() const noexcept { return baton_taken_; }
+  // True while the event thread does: bytes moved now are overlapped with computing.
+  bool event_thread_drives() const noexcept { return event_thread_drives_; }
+  // True when the thread that drives has what it waits for: a source that looks no further lets it post what it wants next.
   bool driver_is_served() const noexcept { return driver_ != nullptr && driver_->ready(); }
   void wake_driver() noexcept;
   void wake(Waiter& waiter) noexcept override;
 
+  // A source keeps something back that its next poll() does: if the application leaves before that, the event thread does it
+  // soon. Only where has_event_thread(), and with something in flight.
   void want_turn() noexcept { turn_wanted_.store(true, std::memory_order_relaxed); }
+  // Whether the next turn has something to do for a source; any thread, without the lock.
   bool turn_wanted() const noexcept { return turn_wanted_.load(std::memory_order_relaxed); }
+  // A source's poll moved so much that time has passed, as in sixteen usual ones.
   void took_long() noexcept { long_turn_ = true; }
 
+  // For user callbacks: runs on an application thread inside an MPI call, WITHOUT the lock. With MPI_THREAD_MULTIPLE any
+  // application thread may be the one; the event thread never is.
   void defer_to_application(Tasklet& tasklet) noexcept;
+  // Runs what waits for that. Releases the lock around each. True when one ran.
   bool run_application_tasklets() noexcept;
 
   void set_timer(Timer& timer, std::int64_t deadline) noexcept;
   void cancel_timer(Timer& timer) noexcept;
 
+  // What the application's threads wait for, and how often they have been here.
   void describe(wire::HangReport& report);
 
  private:
+  // What a thread that polls has done since its last look at the clock, and at the event port.
+  struct Pace {
+    unsigned turns = 0, clocks = 0;
+    bool moved = false;  // something, since the last look at the clock
+    bool look = false;   // at the port, in the next turn
+  };
+
   void turn_first(Waiter& waiter) noexcept;
   void drive(Waiter& waiter) noexcept;
   bool spin(Waiter& waiter) noexcept;
+  bool look_at_clock(Pace& pace, bool due) noexcept;
+  void relax() noexcept;
   void sleep_in_port(Waiter& waiter) noexcept;
+  void sleep(Waiter& waiter, EventPort::Batch& batch) noexcept;
+  bool is_served(const Waiter& waiter) const noexcept { return waiter.ready() || !application_tasklets_.empty(); }
   void sleep_on_waiter(Waiter& waiter) noexcept;
   void signal(Waiter& waiter) noexcept;
   bool run_timers() noexcept;
@@ -107,12 +138,12 @@ class Progress final : public Waker {
   // A descriptor that only wakes: an eventfd, or the timerfd that is the alarm of `timers`; read to silence it.
   class WakeUp final : public FdHandler {
    public:
-    explicit WakeUp(SystemCalls& calls, TimerQueue* timers = nullptr) noexcept : calls_(calls), timers_(timers) {}
+    explicit WakeUp(Endpoint& endpoint, TimerQueue* timers = nullptr) noexcept : endpoint_(endpoint), timers_(timers) {}
     void on_ready(std::uint32_t events) noexcept override;
     int fd = -1;
 
    private:
-    SystemCalls& calls_;
+    Endpoint& endpoint_;
     TimerQueue* timers_;
   };
 
@@ -125,16 +156,16 @@ class Progress final : public Waker {
 
   bool baton_taken_ = false;    // an application thread drives
   bool driver_sleeps_ = false;  // ... and sleeps in the port
-  bool long_turn_ = false;      // see took_long()
+  bool event_thread_drives_ = false;
+  bool long_turn_ = false;  // see took_long()
   std::atomic<bool> turn_wanted_{false};
   const Waiter* driver_ = nullptr;  // a thread that drives, or looks first whether it must, does it for this
   Visits visits_;
   unsigned quick_turns_ = 0;
   std::int64_t last_look_ = 0;  // of a spinning driver at the event port
-  std::int64_t spun_ = 0;       // by the driver since something moved, as of its last look at the clock
 
-  WakeUp wake_{endpoint_.port.system_calls};             // in the port: wakes a sleeping driver
-  WakeUp alarm_{endpoint_.port.system_calls, &timers_};  // in the port: timerfd for timers_
+  WakeUp wake_{endpoint_};             // in the port: wakes a sleeping driver
+  WakeUp alarm_{endpoint_, &timers_};  // in the port: timerfd for timers_
 };
 
 }  // namespace lapwing::engine

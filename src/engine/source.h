@@ -32,9 +32,9 @@ class Source {
   // Otherwise the event thread may stay armed while a thread spins, and the two system calls of disarming and arming it again are saved.
   virtual bool announces_unasked() const noexcept { return false; }
 
-  bool idle() const noexcept { return idle_; }
-  bool polls_dearly() const noexcept { return polls_dearly_; }
-  bool wants_port_looked_at() const noexcept { return wants_port_looked_at_; }
+  // What SourceSet::any may ask for.
+  using Condition = bool Source::*;
+  static const Condition kPollsDearly, kWantsPortLookedAt;
 
  protected:
   ~Source() = default;
@@ -43,7 +43,13 @@ class Source {
   bool idle_ = false;          // poll() has nothing to do until this changes
   bool polls_dearly_ = false;  // a poll makes system calls
   bool wants_port_looked_at_ = false;  // a turn that leaves out the event port would see little of it at present
+
+ private:
+  friend class SourceSet;
 };
+
+inline constexpr Source::Condition Source::kPollsDearly = &Source::polls_dearly_;
+inline constexpr Source::Condition Source::kWantsPortLookedAt = &Source::wants_port_looked_at_;
 
 class SourceSet {
  public:
@@ -55,7 +61,7 @@ class SourceSet {
   bool poll() noexcept {
     bool moved = false;
     for (Source* source : sources_) {
-      if (!source->idle()) moved |= source->poll();
+      if (!source->idle_) moved |= source->poll();
     }
     return moved;
   }
@@ -65,16 +71,19 @@ class SourceSet {
   void disarm() noexcept {
     for (Source* source : sources_) source->disarm();
   }
-  bool announce_unasked() const noexcept { return any(&Source::announces_unasked); }
-  bool poll_dearly() const noexcept { return any(&Source::polls_dearly); }
-  bool want_port_looked_at() const noexcept { return any(&Source::wants_port_looked_at); }
+  bool announce_unasked() const noexcept {
+    return std::any_of(sources_.begin(), sources_.end(), [](const Source* source) { return source->announces_unasked(); });
+  }
+  bool any(Source::Condition condition) const noexcept {
+    for (const Source* source : sources_) {
+      if (source->*condition) return true;
+    }
+    return false;
+  }
 
  private:
   bool all(bool (Source::*asked)() noexcept) noexcept {
     return std::all_of(sources_.begin(), sources_.end(), [asked](Source* source) { return (source->*asked)(); });
-  }
-  bool any(bool (Source::*asked)() const noexcept) const noexcept {
-    return std::any_of(sources_.begin(), sources_.end(), [asked](const Source* source) { return (source->*asked)(); });
   }
 
   std::vector<Source*> sources_;

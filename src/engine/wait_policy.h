@@ -46,38 +46,52 @@ class WaitPolicy {
   // `wakeup_cost` in nanoseconds as measured; `fixed_budget` >= 0 overrides everything.
   void configure(std::int64_t wakeup_cost, bool oversubscribed, std::int64_t fixed_budget) noexcept;
 
-  // The first look at the clock in a wait: what has passed since the last look of all was computing.
-  void begins(std::int64_t now) noexcept {
-    if (earns_ && last_look_ != 0) after_computing(now - last_look_, now);
+  // A thread that polls looks at the clock. `moved`: something has, and what it waits for from now on is a wait of its own. False: it is to sleep, for
+  // nap() nanoseconds or, if that is 0, until it is notified.
+  bool polls_on(std::int64_t now, bool moved = false) noexcept {
+    if (moved) next_wait();
+    if (polling_since_ == 0) {
+      if (earns_ && last_look_ != 0) after_computing(now - last_look_, now);
+      polling_since_ = now;
+    }
     last_look_ = now;
+    spun_ = now - polling_since_;
+    return nap_ == 0 && spun_ < budget_ + saved_;
   }
-  // A later one.
-  void looked(std::int64_t now) noexcept { last_look_ = now; }
+  // Whether it gives its core away at every turn.
+  bool yields() const noexcept { return oversubscribed_ || spun_ >= wakeup_cost_; }
 
-  // Nanoseconds that this wait, or the next, may spin, before it sleeps for so long or, if that is 0, until it is notified.
+  // It cannot sleep, because there is something to do: it polls on, from the beginning.
+  void stays_awake() noexcept { spun_ = polling_since_ = 0; }
+
+  // Nanoseconds that this wait, or the next, may spin.
   std::int64_t budget() const noexcept { return nap_ != 0 ? 0 : budget_ + saved_; }
   std::int64_t nap() const noexcept { return nap_; }
   // That sleep has ended, and nothing had come.
-  void napped(std::int64_t now) noexcept { nap_ = 0, last_look_ = now; }
-  // Whether a thread that has polled for so long gives its core away at every turn.
-  bool yields(std::int64_t spun = 0) const noexcept { return oversubscribed_ || spun >= wakeup_cost_; }
+  void napped(std::int64_t now) noexcept {
+    nap_ = polling_since_ = 0;
+    last_look_ = now;
+  }
   // How long the application may be outside before the event thread is armed: by the same reasoning, arming when a wake-up's
   // worth of time has passed is at most twice as dear as the best possible.
   std::int64_t arm_delay() const noexcept { return std::max(wakeup_cost_, tuning().engine_least_arm_delay); }
 
-  // How the last wait ended: after so much polling, or after that and so much sleep, the wake-up included.
+  // How the wait has ended: by polling, or by sleep as well, for so long, the wake-up included.
   // Waits too short to measure (0) only count where the policy has become impatient.
-  void ended_spinning(std::int64_t spun) noexcept {
-    if (spun > budget_) spend(spun);
-    if (spun != 0 || !as_ever_) record(spun);
+  void ended_spinning() noexcept {
+    spend();
+    if (spun_ != 0 || !as_ever_) record(spun_);
     prediction_.ended(last_look_ - began_);
+    spun_ = polling_since_ = 0;
   }
-  void ended_sleeping(std::int64_t spun, std::int64_t slept) noexcept {
-    if (spun > budget_) spend(spun);
+  void ended_sleeping(std::int64_t now, std::int64_t slept) noexcept {
+    spend();
     const std::int64_t asleep = std::max<std::int64_t>(slept - wakeup_cost_, 0);
-    record(spun + asleep);
+    record(spun_ + asleep);
     prediction_.ended(last_look_ - began_ + asleep);
+    spun_ = polling_since_ = 0;
     nap_ = 0;
+    last_look_ = now;
   }
 
  private:
@@ -87,6 +101,11 @@ class WaitPolicy {
   static constexpr int kBudgets = 8, kWakeupKind = 4, kLongKind = kBudgets;
   static constexpr int kOversubscribedKind = 7;  // a thread that gives its core away at every turn may do so for longer
 
+  void next_wait() noexcept {
+    if (spun_ != 0) ended_spinning();
+    polling_since_ = 0;
+  }
+  // What has passed since the last look of all was computing.
   void after_computing(std::int64_t computed, std::int64_t now) noexcept {
     saved_ = std::min(saved_ + computed / tuning().engine_earned_share, tuning().engine_most_saved);
     nap_ = 0;
@@ -98,7 +117,9 @@ class WaitPolicy {
     if (nap >= std::max(wakeup_cost_, tuning().engine_least_nap)) nap_ = nap;
   }
   std::int64_t budget_of(int kind) const noexcept { return (wakeup_cost_ << kind) / 16; }
-  void spend(std::int64_t spun) noexcept { saved_ = std::max<std::int64_t>(saved_ - (spun - budget_), 0); }
+  void spend() noexcept {
+    if (spun_ > budget_) saved_ = std::max<std::int64_t>(saved_ - (spun_ - budget_), 0);
+  }
   void record(std::int64_t waited) noexcept;
   void choose() noexcept;
 
@@ -109,6 +130,8 @@ class WaitPolicy {
   std::int64_t nap_ = 0;        // with which the wait that has begun is to begin
   std::int64_t began_ = 0;      // the last wait after computing
   std::int64_t last_look_ = 0;  // at the clock, while an application thread waited; 0: none yet
+  std::int64_t polling_since_ = 0;  // the first look of this wait; 0: from the next one on
+  std::int64_t spun_ = 0;           // in this wait, as of the last look
   bool earns_ = false;
   bool as_ever_ = true;  // the budget is that of a policy that knows nothing
   bool oversubscribed_ = false;

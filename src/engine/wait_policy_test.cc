@@ -26,11 +26,15 @@ class Waits {
     waited += length;
     cost += cost_of(length, budget);
     lengths.push_back(length);
-    if (length <= budget)
-      policy.ended_spinning(length);
-    else
-      policy.ended_sleeping(budget, length - budget + wakeup_cost_);
-    return length <= budget;
+    policy.polls_on(now_);
+    policy.polls_on(now_ += std::min(length, budget));
+    if (length <= budget) {
+      policy.ended_spinning();
+      return true;
+    }
+    const std::int64_t slept = length - budget + wakeup_cost_;
+    policy.ended_sleeping(now_ += slept, slept);
+    return false;
   }
   void wait_often(std::int64_t length, int times = 48) {
     for (int i = 0; i < times; ++i) wait(length);
@@ -58,6 +62,7 @@ class Waits {
 
  private:
   std::int64_t wakeup_cost_;
+  std::int64_t now_ = kMillisecond;
 };
 
 // A machine with spare cores, and this project's virtual one.
@@ -110,7 +115,7 @@ TEST_P(WaitPolicyTest, WhatIsSeldomCaughtIsNotPolledFor) {
 TEST_P(WaitPolicyTest, ShortWaitsEndItsImpatienceAtOnce) {
   waits.wait_often(1000 * cost);
   ASSERT_LT(waits.policy.budget(), cost / 8);
-  for (int i = 0; i < 32; ++i) waits.policy.ended_spinning(0);  // too short to measure
+  for (int i = 0; i < 32; ++i) waits.policy.ended_spinning();  // too short to measure
   EXPECT_EQ(waits.policy.budget(), cost);
 }
 
@@ -150,37 +155,38 @@ class Iterations {
  public:
   explicit Iterations(std::int64_t wakeup_cost) : wakeup_cost_(wakeup_cost) {
     policy_.configure(wakeup_cost, false, -1);
-    policy_.looked(now_);
+    policy_.polls_on(now_);
+    policy_.ended_spinning();
   }
 
   // Returns whether polling has caught the wait.
   bool iterate(std::int64_t computing, std::int64_t waiting) {
     const std::int64_t end = (now_ += computing) + waiting;
-    policy_.begins(now_);
+    const bool polls = policy_.polls_on(now_);
+    EXPECT_EQ(polls, policy_.budget() > 0);
     slept_first = std::min(policy_.nap(), waiting);
     if (policy_.nap() != 0) {
       EXPECT_EQ(policy_.budget(), 0);
-      if (policy_.nap() >= waiting) return sleep_until(end, 0);
+      if (policy_.nap() >= waiting) return sleep_until(end);
       policy_.napped(now_ += policy_.nap());
-      policy_.begins(now_);
+      policy_.polls_on(now_);
       EXPECT_EQ(policy_.nap(), 0);
     }
     const std::int64_t spun = std::min(end - now_, policy_.budget());
     polled += spun;
-    policy_.looked(now_ += spun);
-    if (now_ != end) return sleep_until(end, spun);
-    policy_.ended_spinning(spun);
+    policy_.polls_on(now_ += spun);
+    if (now_ != end) return sleep_until(end);
+    policy_.ended_spinning();
     return true;
   }
   std::int64_t polled = 0;       // in all waits
   std::int64_t slept_first = 0;  // in the last one, because it was expected to be long
 
  private:
-  bool sleep_until(std::int64_t end, std::int64_t spun) {
+  bool sleep_until(std::int64_t end) {
     const std::int64_t began = now_;
     now_ = end + wakeup_cost_;
-    policy_.ended_sleeping(spun, now_ - began);
-    policy_.looked(now_);
+    policy_.ended_sleeping(now_, now_ - began);
     return false;
   }
 
@@ -225,8 +231,9 @@ TEST(WaitPolicy, ARankThatMustGiveItsCoreAwayEarnsAsMuch) {
   WaitPolicy policy;
   policy.configure(20'000, true, -1);
   const std::int64_t before = policy.budget();
-  policy.looked(kMillisecond);
-  policy.begins(51 * kMillisecond);
+  policy.polls_on(kMillisecond);
+  policy.ended_spinning();
+  policy.polls_on(51 * kMillisecond);
   EXPECT_EQ(policy.budget(), before + 5 * kMillisecond);
   EXPECT_TRUE(policy.yields());
 }
@@ -235,8 +242,13 @@ TEST(WaitPolicy, GivesTheCoreAwayWherePollingTakesLongerThanAWakeUp) {
   WaitPolicy policy;
   policy.configure(20'000, false, -1);
   EXPECT_FALSE(policy.yields());
-  EXPECT_FALSE(policy.yields(19'999));
-  EXPECT_TRUE(policy.yields(20'000));
+  policy.polls_on(kMillisecond);
+  policy.polls_on(kMillisecond + 19'999);
+  EXPECT_FALSE(policy.yields());
+  policy.polls_on(kMillisecond + 20'000);
+  EXPECT_TRUE(policy.yields());
+  policy.polls_on(kMillisecond + 21'000, true);
+  EXPECT_FALSE(policy.yields()) << "the next wait begins";
   policy.configure(20'000, true, -1);
   EXPECT_TRUE(policy.yields());
   EXPECT_GT(policy.budget(), 20'000) << "a thread that gives its core away may do so for longer";
@@ -246,7 +258,7 @@ TEST(WaitPolicy, AFixedBudgetStays) {
   WaitPolicy policy;
   policy.configure(20'000, true, 0);
   EXPECT_EQ(policy.budget(), 0);
-  for (int i = 0; i < 32; ++i) policy.ended_sleeping(0, 25'000);
+  for (int i = 0; i < 32; ++i) policy.ended_sleeping(kMillisecond, 25'000);
   EXPECT_EQ(policy.budget(), 0);
 }
 

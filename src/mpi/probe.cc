@@ -38,9 +38,8 @@ Status wait_for_message(const char* name, comm::Communicator& communicator, int 
   p2p::Messenger& messenger = *process.messenger;
   while (!look()) {
     LAPWING_TRY(messenger.reachable(communicator, source));
-    engine::Waiter waiter(1);
     const ProbeWait reason(name, communicator, source, tag);
-    waiter.explain(reason);
+    engine::Waiter waiter(1, &reason);
     p2p::ProbeWatch watch(communicator, source, tag, waiter);
     messenger.watch(watch);
     process.engine.wait(waiter);

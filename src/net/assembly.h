@@ -49,8 +49,6 @@ class Assembly {
   // Bytes before the first gap.
   std::uint64_t front() const noexcept { return front_; }
   std::uint64_t missing() const noexcept { return payload_bytes_ - front_; }
-  // Of these, what goes to memory. Of a frame that is filled from its front.
-  std::uint64_t to_land() const noexcept { return landing_.accepted - front_; }
   const Landing& landing() const noexcept { return landing_; }
 
   // The next bytes, at most missing().

@@ -1,6 +1,6 @@
 // The reliable channel between two processes: which frame comes next, which have come, and where to go on when a link broke and
 // another stands in its place. Pure; one side of one pair. It keeps no frames: what it says must be sent again, its owner has kept
-// (docs/architecture.md, Channels). Frames carry the low halves of the numbers (wire/frame.h), which is enough as long as fewer than
+// (docs/transports.md, Channels). Frames carry the low halves of the numbers (wire/frame.h), which is enough as long as fewer than
 // 2^31 are under way.
 //
 //   state    what it means                                       what its owner does with a frame
@@ -53,11 +53,11 @@ class Channel {
   }
   // A header has come. The text of an error says which rule it breaks.
   Status accept(const wire::FrameHeader& header) {
+    const wire::FrameHeader::Numbers numbers = header.numbers();
     const auto due = static_cast<std::uint32_t>(received_);
-    if (header.sequence() != due) [[unlikely]]
-      return Status::error(MPI_ERR_OTHER, "frame %" PRIu32 " arrived where frame %" PRIu32 " was due",
-                           header.sequence(), due);
-    const std::uint32_t fresh = header.acknowledgement() - static_cast<std::uint32_t>(acknowledged_);
+    if (numbers.sequence != due) [[unlikely]]
+      return Status::error(MPI_ERR_OTHER, "frame %" PRIu32 " arrived where frame %" PRIu32 " was due", numbers.sequence, due);
+    const std::uint32_t fresh = numbers.acknowledgement - static_cast<std::uint32_t>(acknowledged_);
     if (fresh > next_ - acknowledged_) [[unlikely]]
       return Status::error(MPI_ERR_OTHER, "it acknowledges %" PRIu32 " frames more than it was sent",
                            fresh - static_cast<std::uint32_t>(next_ - acknowledged_));

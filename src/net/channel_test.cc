@@ -17,12 +17,12 @@ TEST(Channel, NumbersFramesAndAcknowledgesWhatCameWhole) {
   for (std::uint32_t round = 0; round < 5; ++round) {
     wire::FrameHeader header;
     ours.stamp(header);
-    EXPECT_EQ(header.sequence(), round);
-    EXPECT_EQ(header.acknowledgement(), round);
+    EXPECT_EQ(header.numbers().sequence, round);
+    EXPECT_EQ(header.numbers().acknowledgement, round);
     ASSERT_TRUE(theirs.accept(header).ok());
     theirs.receive();
     theirs.stamp(header);
-    EXPECT_EQ(header.acknowledgement(), round + 1);
+    EXPECT_EQ(header.numbers().acknowledgement, round + 1);
     ASSERT_TRUE(ours.accept(header).ok());
     EXPECT_EQ(ours.acknowledged(), round + 1);
     ours.receive();
@@ -60,7 +60,7 @@ TEST(Channel, OwesAnAcknowledgementOfWhatCameWholeUntilAFrameCarriesIt) {
   channel.receive();
   EXPECT_TRUE(channel.owes_acknowledgement()) << "what left did not say so yet";
   channel.stamp(out);
-  EXPECT_EQ(out.acknowledgement(), 1u);
+  EXPECT_EQ(out.numbers().acknowledgement, 1u);
   EXPECT_FALSE(channel.owes_acknowledgement());
   ASSERT_TRUE(channel.accept(numbered(1, 0)).ok());
   channel.receive();
@@ -93,8 +93,8 @@ TEST(Channel, GoesOnWhereThePeerExpects) {
   ASSERT_TRUE(channel.up(3).ok());
   EXPECT_EQ(channel.acknowledged(), 3u);
   channel.stamp(header);
-  EXPECT_EQ(header.sequence(), 3u);
-  EXPECT_EQ(header.acknowledgement(), 0u) << "the frame that had not come whole has not come";
+  EXPECT_EQ(header.numbers().sequence, 3u);
+  EXPECT_EQ(header.numbers().acknowledgement, 0u) << "the frame that had not come whole has not come";
   EXPECT_EQ(channel.sent(), 5u);
   EXPECT_STREQ(channel.accept(numbered(0, 5)).text(), "it acknowledges 1 frames more than it was sent")
       << "over this link";

@@ -104,17 +104,18 @@ class TestSink final : public FrameSink {
 
   Landing on_header(PeerId peer, const wire::FrameHeader& header) noexcept override {
     ++headers;
-    if (choose) return choose(peer, header);
     Bytes& buffer = buffers_[peer];
+    buffer.clear();
+    if (choose) return choose(peer, header);
     buffer.assign(header.payload_bytes(), std::byte{0});
     Landing landing;
     landing.base = buffer.data();
     landing.accepted = header.payload_bytes();
     return landing;
   }
-  void on_frame(PeerId peer, const wire::FrameHeader& header, const Landing& landing) noexcept override {
+  void on_frame(PeerId peer, const wire::FrameHeader& header) noexcept override {
     EXPECT_EQ(posts_running, 0);
-    received.push_back({peer, header, landing.base == buffers_[peer].data() ? std::move(buffers_[peer]) : Bytes()});
+    received.push_back({peer, header, std::move(buffers_[peer])});
     if (after_frame) after_frame();
   }
   void on_peer_lost(PeerId, const Status& why, const Landing* landing) noexcept override {

@@ -13,7 +13,7 @@ namespace {
 class SilentSink final : public FrameSink {
  public:
   Landing on_header(PeerId, const wire::FrameHeader&) noexcept override { return {}; }
-  void on_frame(PeerId, const wire::FrameHeader&, const Landing&) noexcept override {}
+  void on_frame(PeerId, const wire::FrameHeader&) noexcept override {}
   void on_peer_lost(PeerId, const Status&, const Landing*) noexcept override {}
 };
 

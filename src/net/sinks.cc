@@ -11,7 +11,7 @@ class NoSink final : public FrameSink {
     landing.reason = "it uses a protocol that this rank does not";
     return landing;
   }
-  void on_frame(PeerId, const wire::FrameHeader&, const Landing&) noexcept override {}
+  void on_frame(PeerId, const wire::FrameHeader&) noexcept override {}
   void on_peer_lost(PeerId, const Status&, const Landing*) noexcept override {}
 };
 

@@ -143,8 +143,8 @@ class FrameSink {
     (void)peer, (void)queue;
     return nullptr;
   }
-  // The whole payload is in the landing.
-  virtual void on_frame(PeerId peer, const wire::FrameHeader& header, const Landing& landing) noexcept = 0;
+  // The whole payload is where on_header has said.
+  virtual void on_frame(PeerId peer, const wire::FrameHeader& header) noexcept = 0;
   // No frame will come from or go to `peer` any more. If a frame was half received, `landing` is what on_header gave for
   // it (else null). Posts to this peer fail from now on.
   virtual void on_peer_lost(PeerId peer, const Status& why, const Landing* landing) noexcept = 0;

@@ -19,7 +19,7 @@ class FrameReceiver : public net::FrameSink {
 
   bool receive_now(net::PeerId id, const wire::FrameHeader& frame, const std::byte* payload) noexcept final;
   net::Landing on_header(net::PeerId id, const wire::FrameHeader& frame) noexcept final;
-  void on_frame(net::PeerId id, const wire::FrameHeader& frame, const net::Landing& landing) noexcept final;
+  void on_frame(net::PeerId id, const wire::FrameHeader& frame) noexcept final;
   const char* on_landed(net::PeerId id, net::LentQueue& queue) noexcept final;
   void on_peer_lost(net::PeerId id, const Status& why, const net::Landing* landing) noexcept final;
   void on_peer_left(net::PeerId id, const Status& why) noexcept final;

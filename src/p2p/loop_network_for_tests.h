@@ -409,9 +409,8 @@ class LoopJob {
         if (frame.landing.base != nullptr && frame.landing.accepted != 0)
           std::memcpy(frame.landing.base, frame.payload.data(), frame.landing.accepted);
         const wire::FrameHeader header = frame.header;
-        const net::Landing landing = frame.landing;
         wire.pop_front();
-        to.messenger.on_frame(id_of(receiver, from), header, landing);
+        to.messenger.on_frame(id_of(receiver, from), header);
         return;
       }
     }

@@ -46,7 +46,7 @@ inline constexpr ProcessId kAnyPeer{0xffffffffu};
 inline constexpr std::int32_t kAnyTag = INT32_MIN;
 
 inline bool MatchKey::has_wildcard() const noexcept {
-  return peer() == kAnyPeer || tag() == kAnyTag;
+  return source >> 32 == kAnyPeer.index || static_cast<std::int32_t>(source) == kAnyTag;
 }
 inline bool MatchKey::covers(MatchKey envelope) const noexcept {
   return context == envelope.context && (peer() == kAnyPeer || peer() == envelope.peer()) &&

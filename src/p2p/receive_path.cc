@@ -58,11 +58,6 @@ void ReceivePath::prepare_pieces(ReceiveRequest& receive) noexcept {
   receive.walk_.emplace(type, arguments.buffer, arguments.count);
 }
 
-inline void ReceivePath::post(ReceiveRequest& receive, std::uint64_t& counter) noexcept {
-  matcher_.post(receive, counter);
-  vigil_.waiting_begins();
-}
-
 void ReceivePath::start(ReceiveRequest& receive) noexcept {
   begin(receive);
   const ReceiveArguments& arguments = receive.arguments_;
@@ -78,16 +73,17 @@ void ReceivePath::start(ReceiveRequest& receive) noexcept {
     common_.engine.count_found();
     return deliver(receive, *message);
   }
+  vigil_.waiting_begins();
   const Account account = account_of(key.context);
   if (arguments.source == MPI_ANY_SOURCE) {
     if (const Status* why = common_.failure_among(communicator.peers(arguments.plane))) [[unlikely]]
       return transfers_.fail(receive, why->copy());
-    post(receive, credit_.wanted_from_any(account));
+    matcher_.post(receive, credit_.wanted_from_any(account));
     return credit_.relieve_any(account);
   }
   Peer& peer = common_.peers[key.peer()];
   if (peer.lost) return transfers_.fail(receive, peer.why.copy());
-  post(receive, peer.wanted[account]);
+  matcher_.post(receive, peer.wanted[account]);
   if (peer.incoming[account].exhausted()) [[unlikely]]
     credit_.relieve(key.peer(), peer, account);
   lending_.offer(receive, key.peer(), peer);

@@ -72,7 +72,6 @@ class ReceivePath {
  private:
   void begin(ReceiveRequest& receive) noexcept;
   static void prepare_pieces(ReceiveRequest& receive) noexcept;
-  void post(ReceiveRequest& receive, std::uint64_t& counter) noexcept;
   UnexpectedMessage* find(comm::Communicator& communicator, int source, int tag, Result& result) noexcept;
   void unpack(ReceiveRequest& receive, UnexpectedMessage& message) noexcept;
 

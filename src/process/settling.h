@@ -9,10 +9,10 @@ namespace lapwing::process {
 
 // As a source of the engine, it is asked at every turn, and once more before a thread goes to sleep. What another thread of the
 // application does inside a call of its own is no turn: by wanting one it has the sleeper woken when that thread leaves.
-template <typename Condition>
+template <typename Predicate>
 class Settling final : public engine::Source {
  public:
-  Settling(engine::Engine& engine, engine::Waiter& waiter, Condition condition)
+  Settling(engine::Engine& engine, engine::Waiter& waiter, Predicate condition)
       : engine_(engine), waiter_(waiter), condition_(condition) {
     engine_.add_source(*this);
   }
@@ -38,16 +38,15 @@ class Settling final : public engine::Source {
  private:
   engine::Engine& engine_;
   engine::Waiter& waiter_;
-  Condition condition_;
+  Predicate condition_;
 };
 
 // With the endpoint's lock held; releases it while it sleeps.
-template <typename Condition>
-void wait_until(engine::Engine& engine, const engine::WaitReason& reason, Condition condition) {
+template <typename Predicate>
+void wait_until(engine::Engine& engine, const engine::WaitReason& reason, Predicate condition) {
   if (condition()) return;
-  engine::Waiter waiter(1);
-  waiter.explain(reason);
-  const Settling<Condition> settling(engine, waiter, condition);
+  engine::Waiter waiter(1, &reason);
+  const Settling<Predicate> settling(engine, waiter, condition);
   engine.wait(waiter);
 }
 

@@ -42,30 +42,25 @@ void RequestWait::describe(wire::HangWait& wait) const {
 
 void wait_for_all(const char* name, engine::Engine& engine, std::span<const MPI_Request> handles) {
   engine::Visit visit(engine);
-  engine::Waiter waiter(0);
+  const RequestsWait reason(name, handles, false);
+  engine::Waiter waiter(0, &reason);
   for (const MPI_Request handle : handles) {
     Request* request = request_of(handle);
     if (is_active(request) && engine.watch(*request, waiter)) waiter.expect_one_more();
   }
-  if (waiter.ready()) return;
-  const RequestsWait reason(name, handles, false);
-  waiter.explain(reason);
-  engine.wait(waiter);
+  if (!waiter.ready()) engine.wait(waiter);
 }
 
 void wait_for_one(const char* name, engine::Engine& engine, std::span<const MPI_Request> handles) {
   engine::Visit visit(engine);
-  engine::Waiter waiter(1);
+  const RequestsWait reason(name, handles, true);
+  engine::Waiter waiter(1, &reason);
   bool done = false;
   for (std::size_t i = 0; i < handles.size() && !done; ++i) {
     Request* request = request_of(handles[i]);
     done = is_active(request) && !engine.watch(*request, waiter);
   }
-  if (!done) {
-    const RequestsWait reason(name, handles, true);
-    waiter.explain(reason);
-    engine.wait(waiter);
-  }
+  if (!done) engine.wait(waiter);
   for (const MPI_Request handle : handles) {
     if (Request* request = request_of(handle); is_active(request)) engine.unwatch(*request);
   }

@@ -51,11 +51,9 @@ class RequestWait final : public engine::WaitReason {
 
 // Blocks until `request` is done.
 inline void wait_in(const char* call, engine::Visit& visit, Request& request) noexcept {
-  engine::Waiter waiter(1);
-  if (!visit.engine().watch(request, waiter)) return;
   const RequestWait reason(call, request);
-  waiter.explain(reason);
-  visit.engine().wait(waiter);
+  engine::Waiter waiter(1, &reason);
+  if (visit.engine().watch(request, waiter)) visit.engine().wait(waiter);
 }
 
 }  // namespace lapwing::request

@@ -79,8 +79,13 @@ struct FrameHeader {
   constexpr bool is(Protocol of) const noexcept { return protocol() == static_cast<std::uint8_t>(of); }
   constexpr std::uint8_t flags() const noexcept { return static_cast<std::uint8_t>(wire_word(words[0]) >> 40); }
   constexpr std::uint16_t reserved() const noexcept { return static_cast<std::uint16_t>(wire_word(words[0]) >> 48); }
-  constexpr std::uint32_t sequence() const noexcept { return static_cast<std::uint32_t>(wire_word(words[1])); }
-  constexpr std::uint32_t acknowledgement() const noexcept { return static_cast<std::uint32_t>(wire_word(words[1]) >> 32); }
+  struct Numbers {
+    std::uint32_t sequence, acknowledgement;
+  };
+  constexpr Numbers numbers() const noexcept {
+    const std::uint64_t both = wire_word(words[1]);
+    return {static_cast<std::uint32_t>(both), static_cast<std::uint32_t>(both >> 32)};
+  }
 };
 static_assert(sizeof(FrameHeader) == kHeaderBytes);
 

@@ -37,8 +37,8 @@ TEST(Frame, TellsItsFields) {
   EXPECT_EQ(header.payload_bytes(), 0x00a00000u);
   EXPECT_TRUE(header.is(Protocol::kMessages));
   EXPECT_EQ(header.flags(), 0);
-  EXPECT_EQ(header.sequence(), 0x14131211u);
-  EXPECT_EQ(header.acknowledgement(), 0x18171615u);
+  EXPECT_EQ(header.numbers().sequence, 0x14131211u);
+  EXPECT_EQ(header.numbers().acknowledgement, 0x18171615u);
   EXPECT_EQ(header.own(5), 0x2827262524232226u);
   EXPECT_TRUE(is_sound(header));
   for (const ChannelWord word : {ChannelWord::kGoodbye, ChannelWord::kAcknowledge}) {

@@ -94,19 +94,6 @@ constexpr bool is_plain_eager(const FrameHeader& frame) noexcept {
          frame.own(3) == 0;
 }
 
-constexpr MessageHeader unpack_plain_eager(const FrameHeader& frame) noexcept {
-  MessageHeader header;
-  header.kind = MessageKind::kEager;
-  header.credit = static_cast<std::uint32_t>(frame.own(0) >> 32);
-  header.context = frame.own(1);
-  header.source = static_cast<std::int32_t>(static_cast<std::uint32_t>(frame.own(2)));
-  header.tag = static_cast<std::int32_t>(frame.own(2) >> 32);
-  header.payload_bytes = header.message_bytes = frame.payload_bytes();
-  header.sender_token = frame.own(4);
-  header.receiver_token = frame.own(5);
-  return header;
-}
-
 // Checks kind, flags, reserved bits and lengths; the text of an error says what rule was broken.
 Status decode(const FrameHeader& frame, MessageHeader& header);
 

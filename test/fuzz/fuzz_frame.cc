@@ -31,8 +31,8 @@ class CheckingSink final : public net::FrameSink {
  public:
   net::Landing on_header(net::PeerId, const wire::FrameHeader& header) noexcept override {
     LAPWING_CHECK(!within_);
-    LAPWING_CHECK(header.sequence() >= next_ && header.payload_bytes() <= wire::kMaxPayloadBytes);
-    next_ = header.sequence() + 1;  // a goodbye between two frames has a number as well
+    LAPWING_CHECK(header.numbers().sequence >= next_ && header.payload_bytes() <= wire::kMaxPayloadBytes);
+    next_ = header.numbers().sequence + 1;  // a goodbye between two frames has a number as well
     within_ = true;
     net::Landing landing;
     landing.violation = header.own(0) >> 32 == 0xdead;
@@ -44,7 +44,7 @@ class CheckingSink final : public net::FrameSink {
     if (frames_ % 3 == 1) landing.walk = &walk_;
     return landing;
   }
-  void on_frame(net::PeerId, const wire::FrameHeader&, const net::Landing&) noexcept override {
+  void on_frame(net::PeerId, const wire::FrameHeader&) noexcept override {
     LAPWING_CHECK(within_);
     LAPWING_CHECK(frames_ % 3 != 1 || walk_.remaining() == 0);
     within_ = false;

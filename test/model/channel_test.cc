@@ -86,7 +86,7 @@ class Mending {
     const bool asks = number == kFrames - 1 && !(wrong_ == Wrong::kAsksOnce && from.asked != 0);
     if (asks) from.asked = 1;
     channel.stamp(header);
-    to.way[to.under_way++] = {header.sequence(), header.acknowledgement(), number, asks ? wire::kFlagAcknowledge : 0u};
+    to.way[to.under_way++] = {header.numbers().sequence, header.numbers().acknowledgement, number, asks ? wire::kFlagAcknowledge : 0u};
     return true;
   }
 

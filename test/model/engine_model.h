@@ -78,10 +78,10 @@ struct EngineModel {
     // The peer and the source
     std::uint8_t peer_at, sent, mailbox, pressing, flag, watermark;
     // The engine
-    std::uint8_t holder, baton, driver_sleeps, wrong_call, stale, visited, turn_wanted, kept_back, expected, in_flight, posted, unexpected;
+    std::uint8_t holder, baton, driver_sleeps, wrong_call, stale, visited, left_in_flight, turn_wanted, kept_back, expected, in_flight, posted, unexpected;
     std::uint8_t blocked[kMaxApps], blocked_count;
     Actor actor[kMaxApps + 1];  // the last in use is the event thread
-    std::uint8_t padding[6];
+    std::uint8_t padding[5];
     engine::ArmingPolicy::State arming;
   };
 

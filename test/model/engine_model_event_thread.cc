@@ -30,7 +30,7 @@ bool EngineModel::event(State& s, int me, Step& step) const {
       const bool stale = s.stale != 0 || is(Mutant::kLazyForEver);
       const bool looked = stale && !self.work && step.maybe();
       Order order =
-          Policy(s)->woken(self.work != 0, s.baton != 0, s.in_flight != 0, s.turn_wanted != 0, {stale, looked});
+          Policy(s)->woken(self.work != 0, s.baton != 0, s.in_flight != 0, s.turn_wanted != 0, {stale, looked, s.left_in_flight != 0});
       const bool trusts = (is(Mutant::kWatchWithoutSources) && s.arming.watch == ArmingPolicy::Watch::kOn) ||
                           (is(Mutant::kRestForFlights) && Policy(s)->at_rest());
       if (!self.work && trusts) order = Order::kNothing;
@@ -62,7 +62,7 @@ bool EngineModel::event(State& s, int me, Step& step) const {
                                       .announced = options.socket && (self.heard & kHeardPort) != 0,
                                       .helped = self.work && step.maybe(),
                                       .called = s.baton || s.visited};
-      const Order order = Policy(s)->drove(drive, s.in_flight != 0, {stale, false}, kNow);
+      const Order order = Policy(s)->drove(drive, s.in_flight != 0, {stale, false, s.left_in_flight != 0}, kNow);
       carry_out(s, me, order, step);
       return true;
     }

@@ -75,14 +75,15 @@ void EngineModel::stop_timer(State& s) const {
 
 void EngineModel::leave(State& s, int me, Step& step) const {
   s.actor[me].at = kLeft;
+  const bool in_flight = s.in_flight != 0;
   s.stale = s.visited = 1;
+  s.left_in_flight = in_flight;
   if (s.baton) {
     if (s.turn_wanted && !is(Mutant::kKeptBackSilently)) wake_driver(s);
     return;
   }
   if (options.polling) return;
   if (is(Mutant::kLeftToDriver) && s.actor[event_thread()].at == kEventBreathed) return;
-  const bool in_flight = s.in_flight != 0;
   if (Policy(s)->leaves_as_it_is(in_flight)) return;
   const std::int64_t now = Policy(s)->listed() && in_flight ? some_time(step) : kNow;
   const Order order = Policy(s)->leave(in_flight, s.turn_wanted != 0, now);

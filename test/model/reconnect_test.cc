@@ -271,7 +271,7 @@ class Reconnect {
     wire::FrameHeader header;
     rank.channel.stamp(header);
     if (at.broken || at.closed[1 - me]) return true;
-    at.frame[1 - me] = {header.sequence(), header.acknowledgement(), number};
+    at.frame[1 - me] = {header.numbers().sequence, header.numbers().acknowledgement, number};
     at.coming[1 - me] = 1;
     return true;
   }

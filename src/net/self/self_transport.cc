@@ -127,7 +127,7 @@ void SelfTransport::deliver(SendOp& op) noexcept {
   copy_payload(op, landing);
   op.unlink();
   op.on_taken(op, Status());
-  sink.on_frame(self_, header, landing);
+  sink.on_frame(self_, header);
 }
 
 // Reading one's own memory: the rendezvous by one copy.

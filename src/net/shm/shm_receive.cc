@@ -188,7 +188,7 @@ void ShmTransport::finish_frame(Link& link) noexcept {
   if (shm::Streaming::times(link.header.payload_bytes()))
     link.streaming.end(engine_.clock().now(), link.header.payload_bytes());
   link.assembly.end();
-  sinks_.of(link.header).on_frame(link.peer, link.header, link.assembly.landing());
+  sinks_.of(link.header).on_frame(link.peer, link.header);
 }
 
 void ShmTransport::give_back(Link& link, std::uint64_t bytes) noexcept {

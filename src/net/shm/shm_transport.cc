@@ -355,7 +355,7 @@ void ShmTransport::Doorbell::on_ready(std::uint32_t) noexcept {
 }
 
 std::uint32_t ShmTransport::sleeper() const noexcept {
-  return engine_.application_waits() ? shm::kWaiter : shm::kListener;
+  return engine_.application_drives() ? shm::kWaiter : shm::kListener;
 }
 
 void ShmTransport::notify_if_sleeping(Link& link, Delivery delivery) noexcept {

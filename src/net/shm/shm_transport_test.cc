@@ -48,7 +48,7 @@ struct CountingSink final : FrameSink {
     landing.accepted = std::min<std::uint64_t>(buffer.size(), header.payload_bytes());
     return landing;
   }
-  void on_frame(PeerId peer, const wire::FrameHeader&, const Landing&) noexcept override {
+  void on_frame(PeerId peer, const wire::FrameHeader&) noexcept override {
     ++frames;
     last_peer = peer;
     if (after_frame) after_frame();
@@ -184,6 +184,23 @@ TEST_F(ShmTransportTest, FindsSendersInEveryWordOfTheBitmap) {
     EXPECT_EQ(sink_.last_peer.index, rank);
   }
   EXPECT_EQ(sink_.frames, 4);
+}
+
+// The peer does not sleep: its doorbell is left alone.
+TEST_F(ShmTransportTest, FramesBetweenRanksThatPollTakeNoSystemCall) {
+  open(2, 1);
+  auto writer = writer_of(0);
+  const std::uint64_t before = engine_.system_calls().total();
+  for (int round = 1; round <= 20; ++round) {
+    send_from(0, writer);
+    EXPECT_TRUE(transport_->poll());
+    EXPECT_EQ(sink_.frames, round);
+    wire::FrameHeader header;
+    header.describe(wire::Protocol::kMessages, 8);
+    EXPECT_TRUE(transport_->send_now({0}, header, payload_.data(), Delivery::kAtOnce));
+  }
+  EXPECT_EQ(engine_.system_calls().total(), before);
+  EXPECT_EQ(rings(0), 0u);
 }
 
 TEST_F(ShmTransportTest, BitsOfRanksThatDoNotExistMeanNothing) {

@@ -25,42 +25,51 @@ ssize_t receive_into(int fd, iovec* segments, std::size_t count) noexcept {
 
 }  // namespace
 
-Inbox::Result Inbox::receive(int fd, std::byte* scratch, std::size_t scratch_bytes,
-                             engine::SystemCalls& calls) noexcept {
+Inbox::Result Inbox::receive(int fd, std::span<std::byte> scratch, engine::SystemCalls& calls) noexcept {
   std::uint64_t received = 0;
   for (unsigned read = 0; read < tuning().tcp_reads_per_turn && received < tuning().tcp_most_per_turn; ++read) {
-    iovec segments[kMaxSegments + 1];
-    std::uint64_t direct = 0;
-    std::size_t count = assembly_.segments(segments, kMaxSegments, tuning().tcp_read_directly, direct);
-    std::uint64_t asked = direct;
-    // What follows the payload, usually the next header, comes along with the same system call.
-    if (direct == 0 || direct == assembly_.to_land()) {
-      const std::size_t ahead = std::min(scratch_bytes, worth_reading_ahead(direct));
-      segments[count++] = {scratch, ahead};
-      asked += ahead;
-    }
-    const ssize_t got = receive_into(fd, segments, count);
+    Room room;
+    make_room(room, scratch);
+    const ssize_t got = receive_into(fd, room.segments, room.count);
     ++calls.receives;
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Result::kDrained;
-    if (got < 0) {
-      error_ = errno;
-      return Result::kBroken;
-    }
-    if (got == 0) return Result::kEnded;
+    if (got <= 0) return nothing_more(got, received != 0);
     const auto bytes = static_cast<std::uint64_t>(got);
     received += bytes;
-    bytes_received_ += bytes;
-    const std::uint64_t landed = std::min(bytes, direct);
-    if (landed > 0) {
-      assembly_.filled(landed);
-      end_frame_if_complete();
-    }
-    if (!parse(scratch, static_cast<std::size_t>(bytes - landed))) return Result::kViolation;
+    if (!take(room, scratch.data(), bytes)) return Result::kViolation;
     // A stream socket that gave less than asked is empty; new bytes, or the end, will be announced (epoll(7)).
-    if (bytes < asked) return Result::kDrained;
+    if (bytes < room.bytes) return Result::kDrained;
   }
   return Result::kMore;
+}
+
+// What follows the payload, usually the next header, comes along with the same system call.
+void Inbox::make_room(Room& room, std::span<std::byte> scratch) noexcept {
+  room.count = assembly_.segments(room.segments, Room::kMostDirect, tuning().tcp_read_directly, room.direct);
+  room.bytes = room.direct;
+  if (room.count == Room::kMostDirect) return;
+  const std::size_t ahead = std::min(scratch.size(), worth_reading_ahead(room.direct));
+  room.segments[room.count++] = {scratch.data(), ahead};
+  room.bytes += ahead;
+}
+
+// False on a violation.
+bool Inbox::take(const Room& room, const std::byte* scratch, std::uint64_t bytes) noexcept {
+  heard_ = true;
+  const std::uint64_t landed = std::min(bytes, room.direct);
+  if (landed > 0) {
+    assembly_.filled(landed);
+    end_frame_if_complete();
+  }
+  return parse(scratch, static_cast<std::size_t>(bytes - landed));
+}
+
+// `result`: of the system call, 0 or an error.
+Inbox::Result Inbox::nothing_more(ssize_t result, bool something_came) noexcept {
+  if (result == 0) return Result::kEnded;
+  if (errno == EAGAIN || errno == EWOULDBLOCK) return something_came ? Result::kDrained : Result::kNothing;
+  error_ = errno;
+  return Result::kBroken;
 }
 
 // Behind a long payload there is probably another one: of it only the header, because what is read ahead has to be copied.
@@ -172,7 +181,7 @@ void Inbox::end_frame_if_complete() noexcept {
   if (!assembly_.complete()) return;
   assembly_.end();
   channel_.receive();
-  sinks_.of(header_).on_frame(peer_, header_, assembly_.landing());
+  sinks_.of(header_).on_frame(peer_, header_);
 }
 
 }  // namespace lapwing::net::tcp

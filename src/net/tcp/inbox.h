@@ -6,10 +6,12 @@
 // frame that was half here comes once more, and lands where it landed before.
 #pragma once
 
+#include <sys/types.h>
 #include <sys/uio.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "net/assembly.h"
 #include "net/channel.h"
@@ -21,14 +23,16 @@ class Inbox {
  public:
   Inbox(const Sinks& sinks, Channel& channel, PeerId peer) noexcept : sinks_(sinks), channel_(channel), peer_(peer) {}
 
+  // The first two are usual.
   enum class Result {
-    kDrained,    // nothing more is there now
+    kNothing,    // nothing has come
+    kDrained,    // something has, and nothing more is there now
     kMore,       // enough for one turn; more may be there, and no readiness will announce it
     kEnded,      // the peer has closed its side
     kBroken,     // error() says why
     kViolation,  // violation() says which rule was broken
   };
-  Result receive(int fd, std::byte* scratch, std::size_t scratch_bytes, engine::SystemCalls& calls) noexcept;
+  Result receive(int fd, std::span<std::byte> scratch, engine::SystemCalls& calls) noexcept;
   // The parsing alone, for tests and the fuzzer: takes bytes as they come. False on a violation.
   bool parse(const std::byte* bytes, std::size_t count) noexcept;
 
@@ -48,12 +52,20 @@ class Inbox {
   const wire::FrameHeader& header() const noexcept { return header_; }
   // Of the frame that is being received: nothing else on this link can be had before these bytes.
   std::uint64_t missing() const noexcept { return assembly_.under_way() ? assembly_.missing() : 0; }
-  // Counts what has ever arrived; tells whether receive() moved something.
-  std::uint64_t bytes_received() const noexcept { return bytes_received_; }
+  // Something has ever arrived.
+  bool heard() const noexcept { return heard_; }
 
  private:
-  static constexpr std::size_t kMaxSegments = 64;
-
+  // Where the next bytes go: `direct` of them to where the sink wants them, what follows to the scratch buffer.
+  struct Room {
+    static constexpr std::size_t kMostDirect = 64;
+    iovec segments[kMostDirect + 1];
+    std::size_t count;
+    std::uint64_t direct, bytes;
+  };
+  void make_room(Room& room, std::span<std::byte> scratch) noexcept;
+  bool take(const Room& room, const std::byte* scratch, std::uint64_t bytes) noexcept;
+  Result nothing_more(ssize_t result, bool something_came) noexcept;
   std::size_t worth_reading_ahead(std::uint64_t direct) const noexcept;
   std::size_t take_header(const std::byte* bytes, std::size_t count) noexcept;
   std::size_t begin_frame(const std::byte* header, std::size_t following) noexcept;
@@ -65,7 +77,7 @@ class Inbox {
   const Sinks& sinks_;
   Channel& channel_;
   PeerId peer_;
-  std::uint64_t bytes_received_ = 0;
+  bool heard_ = false;
   std::byte partial_header_[wire::kHeaderBytes];
   std::size_t partial_bytes_ = 0;
   bool goodbye_ = false;

@@ -110,6 +110,7 @@ void Link::receiving_ended(Inbox::Result result) noexcept {
   const std::int64_t now = shared_.engine.clock().now();
   const Address& remote = connection_->remote();
   switch (result) {
+    case Inbox::Result::kNothing:
     case Inbox::Result::kDrained:
       return break_off(std::move(failure_), now);
     case Inbox::Result::kEnded:

@@ -30,13 +30,11 @@ bool Receiver::receive() noexcept {
   if (connection_ == nullptr) return false;
   LAPWING_DELAY_POINT("tcp.receive");
   const Socket& socket = connection_->socket();
-  const std::uint64_t before = inbox_.bytes_received();
-  Inbox::Result result = inbox_.receive(socket.fd(), shared_.scratch.get(), SharedState::kScratchBytes, shared_.engine.system_calls());
-  const bool came = inbox_.bytes_received() != before;
+  Inbox::Result result = inbox_.receive(socket.fd(), {shared_.scratch.get(), SharedState::kScratchBytes}, shared_.engine.system_calls());
   if (watermark_.received(socket, inbox_.missing())) shared_.busy_links.end_rest();
   if (resumes_ && !sender_.take_acknowledgements()) result = inbox_.refuse("it acknowledges a frame that has not left");
-  if (result != Inbox::Result::kDrained || sending_failed_) judge(result);
-  return came;
+  if (result > Inbox::Result::kDrained || sending_failed_) judge(result);
+  return result != Inbox::Result::kNothing;
 }
 
 void Receiver::judge(Inbox::Result result) noexcept {
@@ -48,7 +46,7 @@ void Receiver::judge(Inbox::Result result) noexcept {
 bool Receiver::poll() noexcept {
   if (connection_ == nullptr) return false;
   if (connection_->writable_unannounced()) sender_.flush_and_tell();
-  return receive() || connection_ == nullptr;
+  return receive();
 }
 
 void Receiver::on_ready(Connection& connection, std::uint32_t events) noexcept {
@@ -77,7 +75,7 @@ bool Receiver::leave_port() noexcept {
 }
 
 void Receiver::rest() noexcept {
-  if (connection_ != nullptr && inbox_.bytes_received() > 0) watermark_.rest(connection_->socket(), inbox_.missing());
+  if (connection_ != nullptr && inbox_.heard()) watermark_.rest(connection_->socket(), inbox_.missing());
 }
 
 void Receiver::end_rest() noexcept {
@@ -86,7 +84,7 @@ void Receiver::end_rest() noexcept {
 
 void Receiver::set_watermark() noexcept {
   if (connection_ == nullptr || connection_->remote().is_loopback()) return;
-  watermark_.sleep(connection_->socket(), inbox_.missing(), shared_.engine.application_waits());
+  watermark_.sleep(connection_->socket(), inbox_.missing(), shared_.engine.application_drives());
 }
 
 }  // namespace lapwing::net::tcp

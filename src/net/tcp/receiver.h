@@ -11,7 +11,7 @@ namespace lapwing::net::tcp {
 
 class ReceiverUser {
  public:
-  // The connection has broken (kEnded, kBroken; kDrained: sending had failed, and nothing more is there), or the peer broke a rule.
+  // The connection has broken (kEnded, kBroken; else sending had failed, and nothing more is there), or the peer broke a rule.
   virtual void receiving_ended(Inbox::Result result) noexcept = 0;
 
  protected:

@@ -304,7 +304,7 @@ TEST_F(SendQueueTest, WhatComesOfManyBreaksIsOneStream) {
       std::memcpy(header.words, &wire[read], sizeof header.words);
       const std::size_t frame = wire::kHeaderBytes + header.payload_bytes();
       if (wire.size() - read < frame) return;
-      ASSERT_EQ(header.sequence(), static_cast<std::uint32_t>(received));
+      ASSERT_EQ(header.numbers().sequence, static_cast<std::uint32_t>(received));
       ASSERT_EQ(header.own(0), received);
       const Bytes payload(wire.begin() + static_cast<std::ptrdiff_t>(read + wire::kHeaderBytes),
                           wire.begin() + static_cast<std::ptrdiff_t>(read + frame));

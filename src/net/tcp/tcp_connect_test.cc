@@ -128,7 +128,7 @@ TEST_F(TcpEarlyFramesTest, FramesOfBeforeTheConnectionAreNumberedOnce) {
   for (std::uint32_t number = 0; number < 5; ++number) {
     wire::FrameHeader header;
     std::memcpy(header.words, &bytes[at], sizeof header.words);
-    EXPECT_EQ(header.sequence(), number);
+    EXPECT_EQ(header.numbers().sequence, number);
     EXPECT_EQ(header.own(0), number);
     at += wire::kHeaderBytes + header.payload_bytes();
   }

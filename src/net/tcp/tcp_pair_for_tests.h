@@ -63,7 +63,7 @@ class TestSink final : public FrameSink {
     landing.reason = refuse.c_str();
     return landing;
   }
-  void on_frame(PeerId, const wire::FrameHeader& header, const Landing&) noexcept override {
+  void on_frame(PeerId, const wire::FrameHeader& header) noexcept override {
     tags.push_back(static_cast<int>(header.own(0)));
     for (std::size_t i = 0; i < buffer_.size(); ++i) intact &= buffer_[i] == pattern(tags.back(), i);
   }
