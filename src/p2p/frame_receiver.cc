@@ -69,7 +69,7 @@ FrameReceiver::FrameReceiver(Parts& parts, SendPath& sends, ReceivePath& receive
 
 bool FrameReceiver::receive_now(net::PeerId id, const wire::FrameHeader& frame, const std::byte* payload) noexcept {
   if (!wire::is_plain_eager(frame)) return false;
-  const wire::MessageHeader header = wire::unpack(frame);
+  const wire::MessageHeader header = wire::unpack_as(MessageKind::kEager, frame);
   Peer& peer = common_.peers[id];
   if (header.tag < 0 || breach_of_peer(peer, header) != nullptr) return false;
   ReceiveRequest* receive = lending_.match({header.context, id, header.tag});
@@ -136,7 +136,7 @@ const char* FrameReceiver::take_landed(net::PeerId id, ReceiveRequest& receive,
 net::Landing FrameReceiver::on_header(net::PeerId id, const wire::FrameHeader& frame) noexcept {
   wire::MessageHeader header;
   if (wire::is_plain_eager(frame)) {
-    header = wire::unpack(frame);
+    header = wire::unpack_as(MessageKind::kEager, frame);
   } else {
     malformed_ = wire::decode(frame, header);
     if (!malformed_.ok()) return violation(malformed_.text());

@@ -70,10 +70,10 @@ constexpr void set_credit(FrameHeader& frame, std::uint32_t credit) noexcept {
   frame.set_own(0, static_cast<std::uint32_t>(frame.own(0)) | std::uint64_t{credit} << 32);
 }
 
-// Without looking for breaches: of a frame that has been checked.
-constexpr MessageHeader unpack(const FrameHeader& frame) noexcept {
+// Of a frame of this kind, without looking for breaches.
+constexpr MessageHeader unpack_as(MessageKind kind, const FrameHeader& frame) noexcept {
   MessageHeader header;
-  header.kind = static_cast<MessageKind>(frame.own(0) & 0xff);
+  header.kind = kind;
   header.flags = static_cast<std::uint8_t>(frame.own(0) >> 8);
   header.credit = static_cast<std::uint32_t>(frame.own(0) >> 32);
   const bool data = header.kind == MessageKind::kData;
@@ -86,6 +86,11 @@ constexpr MessageHeader unpack(const FrameHeader& frame) noexcept {
   header.sender_token = frame.own(4);
   header.receiver_token = frame.own(5);
   return header;
+}
+
+// Of a frame that has been checked.
+constexpr MessageHeader unpack(const FrameHeader& frame) noexcept {
+  return unpack_as(static_cast<MessageKind>(frame.own(0) & 0xff), frame);
 }
 
 // A sound eager message, the usual frame: decode() would find nothing wrong. Its tag, context and source are left to judge.
