@@ -77,66 +77,66 @@ struct Maximum {
 };
 
 template <typename Combine>
-Kernel number_kernel(Element element) noexcept {
+Kernel number_kernel(Element element, Vectors vectors) noexcept {
   switch (element) {
     case Element::kInt8:
-      return reduce_loop<std::int8_t, Combine>;
+      return reduce_loop<std::int8_t, Combine>(vectors);
     case Element::kInt16:
-      return reduce_loop<std::int16_t, Combine>;
+      return reduce_loop<std::int16_t, Combine>(vectors);
     case Element::kInt32:
-      return reduce_loop<std::int32_t, Combine>;
+      return reduce_loop<std::int32_t, Combine>(vectors);
     case Element::kInt64:
-      return reduce_loop<std::int64_t, Combine>;
+      return reduce_loop<std::int64_t, Combine>(vectors);
     case Element::kInt128:
-      return reduce_loop<Int128, Combine>;
+      return reduce_loop<Int128, Combine>(vectors);
     case Element::kUint8:
-      return reduce_loop<std::uint8_t, Combine>;
+      return reduce_loop<std::uint8_t, Combine>(vectors);
     case Element::kUint16:
-      return reduce_loop<std::uint16_t, Combine>;
+      return reduce_loop<std::uint16_t, Combine>(vectors);
     case Element::kUint32:
-      return reduce_loop<std::uint32_t, Combine>;
+      return reduce_loop<std::uint32_t, Combine>(vectors);
     case Element::kUint64:
-      return reduce_loop<std::uint64_t, Combine>;
+      return reduce_loop<std::uint64_t, Combine>(vectors);
     case Element::kFloat16:
-      return reduce_loop<Half, Combine>;
+      return reduce_loop<Half, Combine>(vectors);
     case Element::kFloat32:
-      return reduce_loop<float, Combine>;
+      return reduce_loop<float, Combine>(vectors);
     case Element::kFloat64:
-      return reduce_loop<double, Combine>;
+      return reduce_loop<double, Combine>(vectors);
     case Element::kLongDouble:
-      return reduce_loop<long double, Combine>;
+      return reduce_loop<long double, Combine>(vectors);
     case Element::kFloat128:
-      return reduce_loop<Quad, Combine>;
+      return reduce_loop<Quad, Combine>(vectors);
     default:
       return nullptr;
   }
 }
 
 template <typename Combine>
-Kernel complex_kernel(Element element) noexcept {
+Kernel complex_kernel(Element element, Vectors vectors) noexcept {
   switch (element) {
     case Element::kComplex16:
-      return reduce_loop<Complex<Half>, Combine>;
+      return reduce_loop<Complex<Half>, Combine>(vectors);
     case Element::kComplex32:
-      return reduce_loop<Complex<float>, Combine>;
+      return reduce_loop<Complex<float>, Combine>(vectors);
     case Element::kComplex64:
-      return reduce_loop<Complex<double>, Combine>;
+      return reduce_loop<Complex<double>, Combine>(vectors);
     case Element::kComplexLongDouble:
-      return reduce_loop<Complex<long double>, Combine>;
+      return reduce_loop<Complex<long double>, Combine>(vectors);
     case Element::kComplex128:
-      return reduce_loop<Complex<Quad>, Combine>;
+      return reduce_loop<Complex<Quad>, Combine>(vectors);
     default:
-      return number_kernel<Combine>(element);
+      return number_kernel<Combine>(element, vectors);
   }
 }
 
 }  // namespace
 
-Kernel arithmetic_kernel(MPI_Op op, Element element) noexcept {
-  if (op == MPI_SUM) return complex_kernel<Sum>(element);
-  if (op == MPI_PROD) return complex_kernel<Product>(element);
-  if (op == MPI_MIN) return number_kernel<Minimum>(element);
-  if (op == MPI_MAX) return number_kernel<Maximum>(element);
+Kernel arithmetic_kernel(MPI_Op op, Element element, Vectors vectors) noexcept {
+  if (op == MPI_SUM) return complex_kernel<Sum>(element, vectors);
+  if (op == MPI_PROD) return complex_kernel<Product>(element, vectors);
+  if (op == MPI_MIN) return number_kernel<Minimum>(element, vectors);
+  if (op == MPI_MAX) return number_kernel<Maximum>(element, vectors);
   return nullptr;
 }
 

@@ -47,22 +47,22 @@ struct LogicalXor {
 
 // Signedness makes no difference to any of these.
 template <typename Combine>
-Kernel integer_kernel(Element element) noexcept {
+Kernel integer_kernel(Element element, Vectors vectors) noexcept {
   switch (element) {
     case Element::kInt8:
     case Element::kUint8:
-      return reduce_loop<std::uint8_t, Combine>;
+      return reduce_loop<std::uint8_t, Combine>(vectors);
     case Element::kInt16:
     case Element::kUint16:
-      return reduce_loop<std::uint16_t, Combine>;
+      return reduce_loop<std::uint16_t, Combine>(vectors);
     case Element::kInt32:
     case Element::kUint32:
-      return reduce_loop<std::uint32_t, Combine>;
+      return reduce_loop<std::uint32_t, Combine>(vectors);
     case Element::kInt64:
     case Element::kUint64:
-      return reduce_loop<std::uint64_t, Combine>;
+      return reduce_loop<std::uint64_t, Combine>(vectors);
     case Element::kInt128:
-      return reduce_loop<Int128, Combine>;
+      return reduce_loop<Int128, Combine>(vectors);
     default:
       return nullptr;
   }
@@ -70,13 +70,13 @@ Kernel integer_kernel(Element element) noexcept {
 
 }  // namespace
 
-Kernel bit_kernel(MPI_Op op, Element element) noexcept {
-  if (op == MPI_BAND) return integer_kernel<BitAnd>(element);
-  if (op == MPI_BOR) return integer_kernel<BitOr>(element);
-  if (op == MPI_BXOR) return integer_kernel<BitXor>(element);
-  if (op == MPI_LAND) return integer_kernel<LogicalAnd>(element);
-  if (op == MPI_LOR) return integer_kernel<LogicalOr>(element);
-  if (op == MPI_LXOR) return integer_kernel<LogicalXor>(element);
+Kernel bit_kernel(MPI_Op op, Element element, Vectors vectors) noexcept {
+  if (op == MPI_BAND) return integer_kernel<BitAnd>(element, vectors);
+  if (op == MPI_BOR) return integer_kernel<BitOr>(element, vectors);
+  if (op == MPI_BXOR) return integer_kernel<BitXor>(element, vectors);
+  if (op == MPI_LAND) return integer_kernel<LogicalAnd>(element, vectors);
+  if (op == MPI_LOR) return integer_kernel<LogicalOr>(element, vectors);
+  if (op == MPI_LXOR) return integer_kernel<LogicalXor>(element, vectors);
   return nullptr;
 }
 

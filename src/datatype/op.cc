@@ -59,8 +59,9 @@ Category category_in_reductions(const Datatype& type) noexcept {
 
 Kernel kernel_for(MPI_Op op, const Datatype& type) noexcept {
   if (type.category() == Category::kPair) return pair_kernel(op, type.pair().value, type.pair().index);
-  if (const Kernel kernel = arithmetic_kernel(op, type.element())) return kernel;
-  return bit_kernel(op, type.element());
+  const Vectors vectors = vectors_here();
+  if (const Kernel kernel = arithmetic_kernel(op, type.element(), vectors)) return kernel;
+  return bit_kernel(op, type.element(), vectors);
 }
 
 // Calls the user's function in portions whose length fits its parameter.

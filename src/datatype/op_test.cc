@@ -12,6 +12,7 @@
 
 #include "datatype/basic_type.h"
 #include "datatype/construct.h"
+#include "datatype/kernels.h"
 #include "datatype/numbers.h"
 
 namespace lapwing::datatype {
@@ -318,6 +319,37 @@ TEST(Kernels, UnnamedPairs) {
   check_pair<std::uint8_t, std::uint16_t>(*kept_pair(MPI_UINT8_T, MPI_UINT16_T));
   EXPECT_EQ(kept_pair(MPI_C_DOUBLE_COMPLEX, MPI_INT), nullptr);
   EXPECT_EQ(kept_pair(MPI_INT, MPI_DOUBLE), nullptr);
+}
+
+// The same bits with any vectors: ranks of one job may run on different processors.
+TEST(Kernels, WideVectorsGiveTheSameBits) {
+  if (vectors_here() != Vectors::kWide) GTEST_SKIP() << "this processor has no AVX2";
+  constexpr std::size_t kLength = 67;  // whole vectors of all kinds, and a remainder
+  std::vector<unsigned char> in(kLength * 32), narrow(kLength * 32);
+  unsigned state = 5;
+  // As floating point: numbers between 0 and 2.
+  const auto next = [&state] {
+    return static_cast<unsigned char>((state = state * 1664525u + 1013904223u) >> 24 & 0x3f);
+  };
+  const auto compare = [&](Kernel any, Kernel with_wide) {
+    ASSERT_EQ(any == nullptr, with_wide == nullptr);
+    if (any == nullptr) return;
+    for (auto& byte : in) byte = next();
+    for (auto& byte : narrow) byte = next();
+    std::vector<unsigned char> wide = narrow;
+    any(in.data(), narrow.data(), kLength);
+    with_wide(in.data(), wide.data(), kLength);
+    EXPECT_EQ(narrow, wide);
+  };
+  for (int element = 0; element < kElementKinds; ++element) {
+    const auto kind = static_cast<Element>(element);
+    if (kind == Element::kLongDouble || kind == Element::kComplexLongDouble) continue;  // in no vectors, and with gaps
+    SCOPED_TRACE(element);
+    for (const MPI_Op op : {MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX})
+      compare(arithmetic_kernel(op, kind, Vectors::kNarrow), arithmetic_kernel(op, kind, Vectors::kWide));
+    for (const MPI_Op op : {MPI_BAND, MPI_BOR, MPI_BXOR, MPI_LAND, MPI_LOR, MPI_LXOR})
+      compare(bit_kernel(op, kind, Vectors::kNarrow), bit_kernel(op, kind, Vectors::kWide));
+  }
 }
 
 TEST(Kernels, EveryAllowedCombinationHasOne) {
