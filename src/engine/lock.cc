@@ -11,20 +11,35 @@ namespace lapwing::engine {
 void Lock::lock_slow() noexcept {
   waiting_.fetch_add(1, std::memory_order_relaxed);
   LAPWING_DELAY_POINT("lock.contend");
-  for (unsigned i = 0; i < tuning().engine_lock_spins && state_.load(std::memory_order_relaxed) != kFree; ++i) cpu_relax();
-  if (!try_lock()) {
-    sleepers_.fetch_add(1, std::memory_order_relaxed);
-    LAPWING_DELAY_POINT("lock.sleeper");
-    fence_.heavy();  // pairs with the light one in unlock()
-    LAPWING_DELAY_POINT("lock.try");
-    while (!try_lock()) futex_wait(state_, kHeld);
-    sleepers_.fetch_sub(1, std::memory_order_relaxed);
-  }
+  for (unsigned i = 0; i < tuning().engine_lock_spins && state_.load(std::memory_order_relaxed) != kFree; ++i)
+    cpu_relax();
+  if (!try_lock()) sleep_until_locked();
   LAPWING_DELAY_POINT("lock.admitted");
   waiting_.fetch_sub(1, std::memory_order_relaxed);
-  admissions_.fetch_add(1, std::memory_order_release);
+  announce_admission();
+}
+
+void Lock::sleep_until_locked() noexcept {
+  sleepers_.fetch_add(1, std::memory_order_relaxed);
+  LAPWING_DELAY_POINT("lock.sleeper");
+  fence_.heavy();  // pairs with the light one in unlock()
+  for (;;) {
+    const std::uint32_t before = wake_ups_.load(std::memory_order_acquire);
+    LAPWING_DELAY_POINT("lock.read");
+    waking_.exchange(0,
+                     std::memory_order_acq_rel);  // pairs with wake_one: it sees 0, or this thread sees the lock free
+    LAPWING_DELAY_POINT("lock.try");
+    if (try_lock()) break;
+    futex_wait(wake_ups_, before);
+  }
+  sleepers_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Lock::announce_admission() noexcept {
+  admissions_.fetch_add(1,
+                        std::memory_order_seq_cst);  // pairs with rest(): this thread sees it, or it sees the admission
   LAPWING_DELAY_POINT("lock.announce");
-  futex_wake(admissions_, INT_MAX);
+  if (resting_.load(std::memory_order_seq_cst) != 0) futex_wake(admissions_, INT_MAX);
 }
 
 void Lock::breathe_slow() noexcept {
@@ -32,18 +47,28 @@ void Lock::breathe_slow() noexcept {
   const std::uint32_t before = admissions_.load(std::memory_order_acquire);
   unlock();
   LAPWING_DELAY_POINT("breathe.unlocked");
-  for (unsigned i = 0; i < tuning().engine_handover_spins && admissions_.load(std::memory_order_acquire) == before; ++i) cpu_relax();
-  if (admissions_.load(std::memory_order_acquire) == before && waiting_.load(std::memory_order_relaxed) != 0) {
-    constexpr std::int64_t kAtMost = 1'000'000;  // a waiter that was admitted between our two reads wakes no thread
-    LAPWING_DELAY_POINT("breathe.sleep");
-    futex_wait_for(admissions_, before, kAtMost);
-  }
+  for (unsigned i = 0; i < tuning().engine_handover_spins && admissions_.load(std::memory_order_acquire) == before; ++i)
+    cpu_relax();
+  if (admissions_.load(std::memory_order_acquire) == before && waiting_.load(std::memory_order_relaxed) != 0)
+    rest(before);
   lock();
+}
+
+void Lock::rest(std::uint32_t admissions) noexcept {
+  constexpr std::int64_t kAtMost =
+      1'000'000;  // a waiter that was admitted just before this thread began to rest wakes no thread
+  resting_.fetch_add(1, std::memory_order_seq_cst);
+  LAPWING_DELAY_POINT("breathe.sleep");
+  futex_wait_for(admissions_, admissions, kAtMost);
+  resting_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Lock::wake_one() noexcept {
   LAPWING_DELAY_POINT("lock.wake");
-  futex_wake(state_, 1);
+  if (waking_.exchange(1, std::memory_order_acq_rel) != 0) return;  // the thread that was woken will find the lock free
+  LAPWING_DELAY_POINT("lock.woken");
+  wake_ups_.fetch_add(1, std::memory_order_release);
+  futex_wake(wake_ups_, 1);
 }
 
 }  // namespace lapwing::engine

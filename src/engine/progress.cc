@@ -159,7 +159,12 @@ void Progress::wait(Waiter& waiter) noexcept {
   }
   // The baton may have been passed to this thread just when its own wait ended: another blocked thread, if any, becomes the driver.
   LAPWING_DELAY_POINT("baton.pass");
-  if (!baton_taken_ && !waiters_.empty()) signal(waiters_.front());
+  if (!baton_taken_) pass_baton();
+}
+
+// One that was signalled is on its way: it drives, or passes the baton on.
+void Progress::pass_baton() noexcept {
+  if (!waiters_.empty() && waiters_.front().signal_.load(std::memory_order_relaxed) == 0) signal(waiters_.front());
 }
 
 // What has come while the application computed needs no driver, which would take the flags of the armed event thread down: to put them

@@ -130,6 +130,7 @@ class Progress : public Waker {
   void sleep(Waiter& waiter, EventPort::Batch& batch) noexcept;
   bool is_served(const Waiter& waiter) const noexcept { return waiter.ready() || !application_tasklets_.empty(); }
   void sleep_on_waiter(Waiter& waiter) noexcept;
+  void pass_baton() noexcept;
   void signal(Waiter& waiter) noexcept;
   bool run_timers() noexcept;
   void set_alarm() noexcept;

@@ -14,8 +14,11 @@ enum class Without {
   kFence,            // it is not made sure that the holder sees a sleeper
   kSleeper,          // a thread that sleeps does not say so
   kWake,             // unlock() wakes no thread
-  kCompare,          // a waiter sleeps without comparing the word
+  kCompare,          // a waiter sleeps without comparing the count of wake-ups
+  kReset,            // a waiter does not say that it has tried again: the next wake-up is left out
+  kReadFirst,        // a waiter says so before it reads the count of wake-ups
   kAnnouncement,     // an admitted waiter does not count its admission
+  kResting,          // breathe() sleeps and does not say so
   kLookForWaiting,   // breathe() waits for an admission although no thread waits
 };
 
@@ -24,12 +27,12 @@ class Lock {
   static constexpr int kThreads = 3, kRounds = 2;
   enum Word { kState, kWords };
   enum Value : std::uint8_t { kFree, kHeld };
-  enum Sleeps : std::uint8_t { kAwake, kOnState, kOnAdmissions };
+  enum Sleeps : std::uint8_t { kAwake, kOnWakeUps, kOnAdmissions };
   struct State {
     WeakMemory<kThreads, kWords> memory;
-    std::uint8_t sleepers, waiting, admissions;
+    std::uint8_t sleepers, wake_ups, waking, waiting, admissions, resting;
     struct {
-      std::uint8_t at, rounds, sleeps, before, in, breathing, fenced;  // fenced: how many threads have passed its fence
+      std::uint8_t at, rounds, sleeps, before, read, in, breathing, fenced;  // fenced: how many threads have passed its fence
     } thread[kThreads];  // the first one breathes
   };
 
@@ -55,7 +58,7 @@ class Lock {
     if (self.sleeps != kAwake) return false;
     switch (self.at) {
       case kOutside:
-        if (self.rounds == kRounds) return false;
+        if (self.rounds == (me == kThreads - 1 ? 1 : kRounds)) return false;
         ++self.rounds;
         return step.name("calls lock()"), next(kLock);
       case kLock:
@@ -72,21 +75,31 @@ class Lock {
         step.name("lock: one more sleeps");
         if (without_ != Without::kSleeper) ++s.sleepers;
         self.fenced = 0;
-        return next(without_ == Without::kFence ? kTry : kFence);
+        return next(without_ == Without::kFence ? first_of_try() : kFence);
       case kFence:
         step.name("lock: one thread more has passed the fence");
         if (!s.memory.fenced(light_ ? self.fenced : me)) return false;
-        if (++self.fenced == kThreads || !light_) return next(kTry);
+        if (++self.fenced == kThreads || !light_) return next(first_of_try());
         return true;
+      case kRead:
+        step.name("lock: reads the count of wake-ups");
+        self.read = s.wake_ups;
+        return next(without_ == Without::kReadFirst ? kTry : kReset);
+      case kReset:
+        step.name("lock: takes `waking` down");
+        if (!s.memory.fenced(me)) return false;
+        if (without_ != Without::kReset) s.waking = 0;
+        return next(without_ == Without::kReadFirst ? kRead : kTry);
       case kTry:
         step.name("lock: tries, and knows that the thread that gives it back sees a sleeper");
         return try_lock(s, me) && next(self.in ? kAwakeAgain : kSleep);
       case kSleep:
-        step.name("lock: sleeps if the word says held");
-        if (s.memory.words[kState] == kHeld || without_ == Without::kCompare) self.sleeps = kOnState;
-        return next(kTry);
+        step.name("lock: sleeps if no wake-up has come since it read");
+        if (s.wake_ups == self.read || without_ == Without::kCompare) self.sleeps = kOnWakeUps;
+        return next(first_of_try());
       case kAwakeAgain:
         step.name("lock: one less sleeps");
+        self.read = self.fenced = 0;  // no longer of use: fewer states
         if (without_ != Without::kSleeper) --s.sleepers;
         return next(kAdmitted);
       case kAdmitted:
@@ -98,13 +111,13 @@ class Lock {
         if (without_ != Without::kAnnouncement) ++s.admissions;
         return next(kAnnounced);
       case kAnnounced:
-        step.name("lock: wakes those that breathe");
-        wake(s, kOnAdmissions, kThreads, step);
+        step.name("lock: wakes those that rest");
+        if (s.resting != 0) wake(s, kOnAdmissions, kThreads, step);
         return next(kEntered);
       case kEntered:
         step.name("has the lock");
         if (me == 0 && !self.breathing) return next(kBreathe);
-        self.breathing = 0;
+        self.breathing = self.before = 0;
         return next(kUnlock);
 
       case kBreathe:
@@ -124,9 +137,18 @@ class Lock {
         if (!light_ && !s.memory.fenced(me) && without_ != Without::kFence) return false;
         return next(s.sleepers != 0 && without_ != Without::kWake ? kWake : self.breathing ? kLook : kOutside);
       case kWake:
+        step.name("unlock: puts `waking` up, unless it is");
+        if (!s.memory.fenced(me)) return false;  // an exchange that releases goes after the stores before it
+        if (s.waking != 0) return next(self.breathing ? kLook : kOutside);
+        s.waking = 1;
+        return next(kCountWakeUp);
+      case kCountWakeUp:
+        step.name("unlock: counts the wake-up");
+        ++s.wake_ups;
+        return next(kWakeOne);
+      case kWakeOne:
         step.name("unlock: wakes one");
-        if (!s.memory.fenced(me)) return false;  // the system call itself fences before it looks for sleepers
-        wake(s, kOnState, 1, step);
+        wake(s, kOnWakeUps, 1, step);
         return next(self.breathing ? kLook : kOutside);
       case kLook:
         step.name("breathe: looks for an admission");
@@ -135,16 +157,26 @@ class Lock {
         step.name("breathe: looks whether a thread still waits");
         return next(s.waiting != 0 || without_ == Without::kLookForWaiting ? kRest : kLock);
       case kRest:
+        step.name("breathe: one more rests");
+        if (without_ != Without::kResting) ++s.resting;
+        return next(kRestAsleep);
+      case kRestAsleep:
         step.name("breathe: sleeps if no thread was admitted");
         if (s.admissions == self.before) self.sleeps = kOnAdmissions;
+        return next(kRested);
+      case kRested:
+        step.name("breathe: one less rests");
+        if (without_ != Without::kResting) --s.resting;
         return next(kLock);
     }
     return false;
   }
 
  private:
-  enum At { kOutside, kLock, kCount, kSecondTry, kSleeper, kFence, kTry, kSleep, kAwakeAgain, kAdmitted, kAnnounce, kAnnounced,
-            kEntered, kBreathe, kUnlock, kLookForSleepers, kWake, kLook, kLookWaiting, kRest };
+  enum At { kOutside, kLock, kCount, kSecondTry, kSleeper, kFence, kRead, kReset, kTry, kSleep, kAwakeAgain, kAdmitted, kAnnounce, kAnnounced,
+            kEntered, kBreathe, kUnlock, kLookForSleepers, kWake, kCountWakeUp, kWakeOne, kLook, kLookWaiting, kRest, kRestAsleep, kRested };
+
+  At first_of_try() const { return without_ == Without::kReadFirst ? kReset : kRead; }
 
   // Sets `in` when the lock was free. False: not yet.
   bool try_lock(State& s, int me) const {
@@ -187,7 +219,8 @@ TEST_P(LockMutant, IsFoundOut) {
 
 INSTANTIATE_TEST_SUITE_P(Each, LockMutant,
                          ::testing::Values(Without::kFence, Without::kSleeper, Without::kWake, Without::kCompare,
-                                           Without::kAnnouncement, Without::kLookForWaiting));
+                                           Without::kAnnouncement, Without::kLookForWaiting, Without::kReset,
+                                           Without::kReadFirst, Without::kResting));
 
 }  // namespace
 }  // namespace lapwing::model
