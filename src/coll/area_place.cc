@@ -41,8 +41,7 @@ Status AreaPlace::compare_last_calls(const comm::Communicator& communicator) con
   return mismatch(communicator, {area_->rank(), difference.ours}, {difference.rank, difference.what});
 }
 
-bool AreaPlace::join(CollectiveRequest& request, std::uint32_t rounds, std::uint64_t* first_round) {
-  *first_round = area_->take_rounds(rounds);
+bool AreaPlace::join(CollectiveRequest& request) {
   queue_.push_back(&request);
   return queue_.size() == 1;
 }

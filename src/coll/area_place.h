@@ -66,8 +66,8 @@ class AreaPlace {
 
   // ---- turns, with the lock held
 
-  // Gives the request its rounds; true when it may begin at once. Otherwise its on_turn() will be called.
-  bool join(CollectiveRequest& request, std::uint32_t rounds, std::uint64_t* first_round);
+  // True when the request, which has taken its rounds, may begin at once. Otherwise its on_turn() will be called.
+  bool join(CollectiveRequest& request);
   // The first in the queue has done with the area.
   void leave() noexcept;
   // The one whose turn it is.

@@ -14,11 +14,13 @@ CollectiveRequest* take_kept(comm::Communicator& communicator, const Call& call)
     if (!(*it)->call.same(call) || !(*it)->arrays.same(call, communicator)) continue;
     CollectiveRequest* request = it->release();
     kept.erase(std::next(it).base());
-    request->attach(communicator);
-    request->retain();
     return request;
   }
   return nullptr;
+}
+
+void keep_again(comm::Communicator& communicator, CollectiveRequest& request) noexcept {
+  state_of(communicator).kept.emplace_back(&request);
 }
 
 bool keep_for_later(CollectiveRequest& request) noexcept {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/bulk_copy.h"
 #include "base/internal_error.h"
@@ -16,19 +17,8 @@ namespace lapwing::coll {
 
 namespace {
 
-// Steps that neither wait for others nor let them go on.
-bool is_local(Step::Kind kind) noexcept {
-  return kind == Step::Kind::kReduce || kind == Step::Kind::kCopy || kind == Step::Kind::kFold;
-}
-
-bool is_part(TakeStep::What what) noexcept {
-  return what == TakeStep::What::kPart || what == TakeStep::What::kPartByMessage;
-}
 bool is_announced(const PostStep& step) noexcept {
   return step.parts == nullptr && step.source.bytes() > step.longest;
-}
-bool expects_message(TakeStep::What what) noexcept {
-  return what == TakeStep::What::kWholeByMessage || what == TakeStep::What::kPartByMessage;
 }
 
 // Into and out of memory that another core has just read or written.
@@ -60,6 +50,11 @@ CollectiveRequest::~CollectiveRequest() {
 void CollectiveRequest::attach(comm::Communicator& communicator) noexcept {
   communicator.retain();
   communicator_ = &communicator;
+}
+
+void CollectiveRequest::lend(comm::Communicator& communicator) noexcept {
+  attach(communicator);
+  retain();
 }
 
 void CollectiveRequest::detach() noexcept {
@@ -104,29 +99,38 @@ void CollectiveRequest::prepare() {
   }
   for (auto& sending : sendings_) sending->owner = this;
   for (auto& receiving : receivings_) receiving->owner = this;
+  only_on_area_ = schedule_.rounds() != 0 && sendings_.empty() && receivings_.empty() && user_reductions_.empty();
   prepared_ = true;
+}
+
+// Those that wait for nothing that is not done yet.
+void CollectiveRequest::put_first_steps() {
+  const std::vector<Step>& steps = schedule_.steps();
+  steps_left_ = steps.size() - done_at_once_;
+  ready_.clear();
+  next_ready_ = 0;
+  for (StepId id = 0; id < steps.size(); ++id) waits_for_[id] = steps[id].waits_for;
+  for (StepId id = 0; id < done_at_once_; ++id) {
+    for (std::uint32_t i = 0; i < steps[id].followers; ++i) --waits_for_[schedule_.followers(steps[id])[i]];
+  }
+  for (StepId id = done_at_once_; id < steps.size(); ++id) {
+    if (waits_for_[id] == 0) ready_.push_back(id);
+  }
+  done_at_once_ = 0;
 }
 
 Status CollectiveRequest::start() {
   if (!prepared_) prepare();
-  const std::vector<Step>& steps = schedule_.steps();
-  steps_left_ = steps.size();
-  ready_.clear();
-  next_ready_ = 0;
-  failure_ = {};
-  complaint_ = {};
+  put_first_steps();
   result() = request::Result::empty();
-  for (StepId id = 0; id < steps.size(); ++id) {
-    waits_for_[id] = steps[id].waits_for;
-    if (waits_for_[id] == 0) ready_.push_back(id);
-  }
   retain();  // the engine's reference, until complete()
   set_active(true);
   services_.engine.begin(*this);
   if (schedule_.rounds() != 0) {
     AreaPlace& place = state_of(*communicator_).place;
     area_ = &place.area();
-    if (!place.join(*this, schedule_.rounds(), &first_round_)) return {};
+    if (!std::exchange(has_rounds_, false)) first_round_ = area_->take_rounds(schedule_.rounds());
+    if (!place.join(*this)) return {};
   }
   advance();
   return {};
@@ -143,8 +147,6 @@ void CollectiveRequest::advance() noexcept {
 void CollectiveRequest::begin(StepId id) noexcept {
   const Step& step = schedule_.steps()[id];
   ++under_way_;
-  if (!complaint_.ok() && is_local(step.kind())) [[unlikely]]
-    return step_done(id);
   switch (step.kind()) {
     case Step::Kind::kSend:
       return begin_send(id);
@@ -152,19 +154,16 @@ void CollectiveRequest::begin(StepId id) noexcept {
       return begin_receive(id);
     case Step::Kind::kReduce:
       return begin_reduction(id);
-    case Step::Kind::kCopy:
-      copy(step.as<CopyStep>());
-      return step_done(id);
-    case Step::Kind::kJoin:
-      return step_done(id);
     case Step::Kind::kPost:
       return begin_post(id);
     case Step::Kind::kAwait:
       return begin_await(id);
     case Step::Kind::kTake:
       return begin_take(id);
+    case Step::Kind::kCopy:
     case Step::Kind::kFold:
-      fold(step.as<FoldStep>());
+    case Step::Kind::kJoin:
+      if (complaint_.ok()) compute(step);
       return step_done(id);
   }
 }
@@ -209,13 +208,26 @@ void CollectiveRequest::start(Receiving& receiving, StepId id, const MessageStep
 }
 
 void CollectiveRequest::begin_reduction(StepId id) noexcept {
-  const auto& step = schedule_.steps()[id].as<ReduceStep>();
-  if (schedule_.op()->is_user()) {
-    services_.engine.defer_to_application(*user_reductions_[slot_[id]]);
-    return;
-  }
-  datatype::apply(*schedule_.op(), step.source.address, step.target.address, step.target.count, *step.target.type);
+  if (complaint_.ok() && schedule_.op()->is_user())
+    return services_.engine.defer_to_application(*user_reductions_[slot_[id]]);
+  if (complaint_.ok()) compute(schedule_.steps()[id]);
   step_done(id);
+}
+
+void CollectiveRequest::compute(const Step& step) noexcept {
+  switch (step.kind()) {
+    case Step::Kind::kReduce: {
+      const auto& reduce = step.as<ReduceStep>();
+      return datatype::apply(*schedule_.op(), reduce.source.address, reduce.target.address, reduce.target.count,
+                             *reduce.target.type);
+    }
+    case Step::Kind::kCopy:
+      return copy(step.as<CopyStep>());
+    case Step::Kind::kFold:
+      return fold(step.as<FoldStep>());
+    default:  // a join is nothing to do
+      return;
+  }
 }
 
 void CollectiveRequest::UserReduction::run(engine::Tasklet& tasklet) noexcept {
@@ -245,14 +257,17 @@ void CollectiveRequest::begin_post(StepId id) noexcept {
   const std::uint64_t round = first_round_ + step.round;
   const std::uint64_t bytes = posted_bytes(step);
   if (!area_->may_post(round, bytes) && wait_for(id, SharedArea::kAll, SharedArea::needed_before(round, bytes))) return;
-  if (!failure_.ok()) return step_done(id);
+  if (failure_.ok()) post(step, round, bytes);
+  step_done(id);
+}
+
+void CollectiveRequest::post(const PostStep& step, std::uint64_t round, std::uint64_t bytes) noexcept {
   if (bytes != 0 && step.parts != nullptr)
     write_parts(*step.parts, step.longest, area_->destination(round, bytes), copy_in);
   else if (bytes != 0)
     copy_in(step.source, area_->destination(round, bytes));
   area_->post(round, is_announced(step) ? SharedArea::kByMessage : bytes, description_, step.wakes_each);
   compare_posts();
-  step_done(id);
 }
 
 void CollectiveRequest::begin_await(StepId id) noexcept {
@@ -321,14 +336,14 @@ CollectiveRequest::Operand CollectiveRequest::own_part(const TakeStep& step) con
 }
 
 CollectiveRequest::Operand CollectiveRequest::operand(const TakeStep& step) const noexcept {
-  return is_part(step.what) ? own_part(step) : operand(step, step.rank);
+  return step.is_part() ? own_part(step) : operand(step, step.rank);
 }
 
 // Also when something is wrong: a message that is under way must meet its receiver, and one that will not come is not waited for.
 void CollectiveRequest::begin_take(StepId id) noexcept {
   const auto& step = schedule_.steps()[id].as<TakeStep>();
   const Operand from = operand(step);
-  const bool expected = expects_message(step.what);
+  const bool expected = step.expects_message();
   if (from.by_message && !expected) [[unlikely]]
     return receive_instead(id);
   if (expected && !from.by_message) [[unlikely]]
@@ -447,6 +462,7 @@ void CollectiveRequest::abandon_messages() noexcept {
 
 void CollectiveRequest::complete() noexcept {
   if (failure_.ok()) failure_ = std::move(complaint_);
+  complaint_ = {};
   if (failure_.ok()) {
     if (on_success_ != nullptr) on_success_(on_success_context_, *on_success_value_);
   } else {

@@ -9,6 +9,8 @@
 //   idle      compiled, not started, or complete; done() is true
 //   running   steps are under way
 //   failing   a step failed: no further step begins, receives under way are cancelled; result().status will say why
+//
+// A blocking call on a shared area is first tried at once (at_once.cc): it stays idle, and what is left of it is started.
 #pragma once
 
 #include <cstdint>
@@ -55,12 +57,16 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   Call call;
   ArrayContents arrays;
   bool cacheable = false;
-  // The cache lends a kept request out again, for its communicator.
-  void attach(comm::Communicator& communicator) noexcept;
+  // A kept request gets an owner again, and is of its communicator again.
+  void lend(comm::Communicator& communicator) noexcept;
   void detach() noexcept;
 
   // The area is this request's now (area_place.h).
   void on_turn() noexcept { services_.engine.defer(turn_); }
+
+  // For a blocking call, of a kept request without an owner: true when the operation is over, and went well. Otherwise the request is to be
+  // lent and started, which goes on with the steps that are left.
+  bool run_at_once(comm::Communicator& communicator) noexcept;
 
   Status start() override;
   Status cancel() override;
@@ -94,7 +100,9 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
     CollectiveRequest& owner;
   };
 
+  void attach(comm::Communicator& communicator) noexcept;
   void prepare();
+  void put_first_steps();
   void begin(StepId step) noexcept;
   void begin_send(StepId step) noexcept;
   void begin_receive(StepId step) noexcept;
@@ -104,6 +112,9 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   void begin_post(StepId step) noexcept;
   void begin_await(StepId step) noexcept;
   std::uint64_t posted_bytes(const PostStep& step) const noexcept;
+  void post(const PostStep& step, std::uint64_t round, std::uint64_t bytes) noexcept;
+  // Those that neither wait for others nor let them go on.
+  void compute(const Step& step) noexcept;
   void copy(const CopyStep& step) noexcept;
   void begin_take(StepId step) noexcept;
   // What the two ranks of a block do where they take it for one of another length, so that one posts and the other does not.
@@ -111,6 +122,10 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   void receive_nothing(const TakeStep& step, std::uint64_t posted) noexcept;
   void complain_of_length(const TakeStep& step, std::uint64_t posted) noexcept;
   void fold(const FoldStep& step) noexcept;
+  bool do_at_once(const Step& step) noexcept;
+  bool post_at_once(const PostStep& step) noexcept;
+  bool await_at_once(const AwaitStep& step) noexcept;
+  bool take_at_once(const TakeStep& step) noexcept;
   // Of the bytes that a step wants, those that the rank has posted.
   struct Operand {
     const std::byte* data;
@@ -161,11 +176,14 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   std::size_t under_way_ = 0;
   std::size_t steps_left_ = 0;
   bool prepared_ = false;
+  bool only_on_area_ = false;  // no step needs a message or an application thread
+  StepId done_at_once_ = 0;    // so many steps, the first ones, are done when it starts
   Status failure_;
   Turn turn_{*this};
   SharedArea* area_ = nullptr;
   std::uint64_t first_round_ = 0;
-  StepId waiting_ = 0;  // the step that waits for a post
+  bool has_rounds_ = false;  // taken, for a run that has not ended
+  StepId waiting_ = 0;       // the step that waits for a post
   // What is wrong with what others have posted. Does not stop the schedule, because others wait for our posts; but from here on they are
   // empty, and nothing is computed.
   Status complaint_;

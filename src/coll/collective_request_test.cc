@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "coll/cache.h"
 #include "coll/communicator_state.h"
 #include "coll/execute.h"
 #include "coll/host_memory_for_tests.h"
@@ -437,6 +438,90 @@ TEST(Mismatch, OnAnAreaHoldsUpNoRank) {
   for (std::uint32_t rank = 0; rank < 3; ++rank) EXPECT_EQ(out[rank], in[rank]) << "nothing was written";
 }
 
+// ---- blocking calls at once
+
+// Two ranks that have each made a broadcast and a barrier already, so that both are kept.
+class AtOnce : public testing::Test {
+ protected:
+  AtOnce() {
+    for (const bool moves : {true, false}) {
+      request::Request* requests[2];
+      for (std::uint32_t rank = 0; rank < 2; ++rank) requests[rank] = job_.start(rank, moves ? bcast(rank) : barrier_);
+      job_.run();
+      for (std::uint32_t rank = 0; rank < 2; ++rank) EXPECT_TRUE(job_.take(rank, requests[rank]).ok());
+    }
+  }
+
+  Call& bcast(std::uint32_t rank) {
+    Call& call = bcasts_[rank];
+    call.what = Collective::kBcast;
+    call.receive.buffer = &values_[rank];
+    call.receive.count = 1;
+    call.receive.type = MPI_INT;
+    return call;
+  }
+  // False: it has been started, as *rest.
+  bool at_once(std::uint32_t rank, const Call& call, request::Request** rest = nullptr) {
+    engine::Visit visit(job_.services(rank).engine);
+    CollectiveRequest* kept = repeat(job_.world(rank), call);
+    EXPECT_NE(kept, nullptr);
+    if (kept->run_at_once(job_.world(rank))) {
+      keep_again(job_.world(rank), *kept);
+      return true;
+    }
+    kept->lend(job_.world(rank));
+    EXPECT_TRUE(kept->start().ok());
+    *rest = kept;
+    return false;
+  }
+
+  Job job_{2, 1, With::kSharedAreas};
+  int values_[2] = {};
+  Call bcasts_[2], barrier_;
+};
+
+TEST_F(AtOnce, ARootNeedNotWaitNorAReceiverThatComesLater) {
+  for (int i = 1; i < 50; ++i) {
+    values_[0] = i;
+    ASSERT_TRUE(at_once(0, bcast(0)));
+    ASSERT_TRUE(at_once(1, bcast(1)));
+    ASSERT_EQ(values_[1], i);
+  }
+}
+
+TEST_F(AtOnce, WhatHasToWaitGoesOnWhereItStopped) {
+  for (int i = 1; i < 50; ++i) {
+    request::Request* rest = nullptr;
+    ASSERT_FALSE(at_once(1, bcast(1), &rest));
+    values_[0] = i;
+    ASSERT_TRUE(at_once(0, bcast(0)));
+    job_.run();
+    ASSERT_TRUE(job_.take(1, rest).ok());
+    ASSERT_EQ(values_[1], i);
+  }
+}
+
+TEST_F(AtOnce, AnOperationThatIsUnderWayComesFirst) {
+  request::Request* earlier = job_.start(0, barrier_);
+  request::Request* rest = nullptr;
+  values_[0] = 7;
+  ASSERT_FALSE(at_once(0, bcast(0), &rest)) << "the barrier has the area";
+  request::Request* others[2] = {job_.start(1, barrier_), job_.start(1, bcast(1))};
+  job_.run();
+  for (request::Request* request : {earlier, rest}) EXPECT_TRUE(job_.take(0, request).ok());
+  for (request::Request* request : others) EXPECT_TRUE(job_.take(1, request).ok());
+  EXPECT_EQ(values_[1], 7);
+}
+
+TEST_F(AtOnce, ADifferenceIsToldByTheRequest) {
+  request::Request *first = nullptr, *second = nullptr;
+  ASSERT_FALSE(at_once(0, barrier_, &first));
+  ASSERT_FALSE(at_once(1, bcast(1), &second));
+  job_.run();
+  EXPECT_FALSE(job_.take(0, first).ok());
+  EXPECT_FALSE(job_.take(1, second).ok());
+}
+
 // ---- a rank that leaves
 
 // Each of the algorithms on an area, and each rank as the one that leaves: before it has begun, when it has done what it can while the
@@ -525,8 +610,7 @@ TEST(Internal, AgreementTakesTheFirstMembersNumber) {
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
     request::Request* request = nullptr;
     ASSERT_TRUE(
-        start_context_agreement(job.services(rank), {job.world(rank)}, 100 + rank, note, &all[rank], &request)
-            .ok());
+        start_context_agreement(job.services(rank), {job.world(rank)}, 100 + rank, note, &all[rank], &request).ok());
     requests.emplace_back(rank, request);
   }
   for (const int rank : members) {

@@ -9,26 +9,47 @@
 
 namespace lapwing::coll {
 
+namespace {
+
+// Compiles a call, which is checked.
+CollectiveRequest* make(const Services& services, comm::Communicator& communicator, const Call& call, bool persistent) {
+  auto* made = new CollectiveRequest(services, communicator, name(call.what), persistent);
+  made->call = call;
+  made->cacheable = !persistent && call.repeatable(communicator);
+  if (made->cacheable) made->arrays = ArrayContents(call, communicator);
+  // Persistent operations may start in another order on each rank, so they have no turn at an area.
+  const bool area = !persistent && state_of(communicator).place.area(services.areas, communicator) != nullptr;
+  compile(call, communicator, area, services.algorithms, made->schedule());
+  made->set_description(describe(call, communicator));
+  return made;
+}
+
+// Its place among the calls of the communicator.
+void number(comm::Communicator& communicator, CollectiveRequest& request) noexcept {
+  CommunicatorState& state = state_of(communicator);
+  const std::uint64_t call = without_history(request.description());
+  request.set_description(with_history(call, state.add_to_history(call)));
+  request.set_tag(collective_tag(state.next_number(), request.persistent()));
+}
+
+}  // namespace
+
+CollectiveRequest* repeat(comm::Communicator& communicator, const Call& call) noexcept {
+  CollectiveRequest* kept = call.repeatable(communicator) ? take_kept(communicator, call) : nullptr;
+  if (kept != nullptr) number(communicator, *kept);
+  return kept;
+}
+
 Status make_request(const Services& services, comm::Communicator& communicator, const Call& call, bool persistent,
                     CollectiveRequest** request) {
-  LAPWING_TRY(check(call, communicator));
-  CommunicatorState& state = state_of(communicator);
-  CollectiveRequest* made = nullptr;
-  const bool repeatable = !persistent && call.repeatable(communicator);
-  if (repeatable) made = take_kept(communicator, call);
-  if (made != nullptr) made->set_description(without_history(made->description()));
-  if (made == nullptr) {
-    made = new CollectiveRequest(services, communicator, name(call.what), persistent);
-    made->call = call;
-    made->cacheable = repeatable;
-    if (repeatable) made->arrays = ArrayContents(call, communicator);
-    // Persistent operations may start in another order on each rank, so they have no turn at an area.
-    const bool area = !persistent && state.place.area(services.areas, communicator) != nullptr;
-    compile(call, communicator, area, services.algorithms, made->schedule());
-    made->set_description(describe(call, communicator));
+  CollectiveRequest* made = persistent ? nullptr : repeat(communicator, call);
+  if (made != nullptr) {
+    made->lend(communicator);
+  } else {
+    LAPWING_TRY(check(call, communicator));
+    made = make(services, communicator, call, persistent);
+    number(communicator, *made);
   }
-  made->set_description(with_history(made->description(), state.add_to_history(made->description())));
-  made->set_tag(collective_tag(state.next_number(), persistent));
   *request = made;
   return {};
 }
@@ -45,9 +66,18 @@ Status run_to_end(engine::Visit& visit, CollectiveRequest& request, const char* 
 
 Status run(const Services& services, comm::Communicator& communicator, const Call& call) {
   engine::Visit visit(services.engine);
-  CollectiveRequest* request = nullptr;
-  LAPWING_TRY(make_request(services, communicator, call, false, &request));
-  return run_to_end(visit, *request, request->name());
+  if (CollectiveRequest* kept = repeat(communicator, call)) {
+    if (kept->run_at_once(communicator)) {
+      keep_again(communicator, *kept);
+      return {};
+    }
+    kept->lend(communicator);
+    return run_to_end(visit, *kept, kept->name());
+  }
+  LAPWING_TRY(check(call, communicator));
+  CollectiveRequest* made = make(services, communicator, call, false);
+  number(communicator, *made);
+  return run_to_end(visit, *made, made->name());
 }
 
 Status start(const Services& services, comm::Communicator& communicator, const Call& call, request::Request** request) {

@@ -55,6 +55,7 @@ class Schedule {
   int size() const noexcept { return size_; }
   // What algorithms are chosen by, beside the size of the team (selection.h).
   void set_oversubscribed(bool oversubscribed) noexcept { situation_.oversubscribed = oversubscribed; }
+  bool oversubscribed() const noexcept { return situation_.oversubscribed; }
   void set_area(bool area) noexcept { situation_.area = area; }
   void set_wanted(const AlgorithmChoices& wanted) noexcept { situation_.wanted = wanted; }
   Situation situation() const noexcept {

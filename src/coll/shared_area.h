@@ -124,6 +124,8 @@ class SharedArea {
   bool all_posted(std::uint64_t round) noexcept {
     return round < complete_ || round + AreaMemory::kSlotRounds < AreaMemory::kSlotRounds || scan(round);
   }
+  // Whether `rank`, or kAll, has posted; compares as well.
+  bool is_there(int rank, std::uint64_t round) noexcept { return rank == kAll ? all_posted(round) : see(rank, round); }
   // Of at most kMostBytes, whatever a peer writes there. The length is read once: read again for the data's place, it could be another
   // one by then, and lead beyond the slot.
   Posted read(int rank, std::uint64_t round) const noexcept {
@@ -171,9 +173,7 @@ class SharedArea {
   std::byte* data(int rank, std::uint64_t round, std::uint64_t bytes) const noexcept {
     return memory_.data(static_cast<std::uint64_t>(rank), round, bytes);
   }
-  bool ready() noexcept {
-    return watched_rank_ == kAll ? all_posted(watched_round_) : see(watched_rank_, watched_round_);
-  }
+  bool ready() noexcept { return is_there(watched_rank_, watched_round_); }
   // posted(), and compares: only in the round that we have posted last, which is safe from being written over as long as it is that.
   bool see(int rank, std::uint64_t round) noexcept {
     const AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank), round);

@@ -57,6 +57,9 @@ struct TakeStep {
   std::uint64_t offset;
   Block target;
   What what;
+
+  bool is_part() const noexcept { return what == What::kPart || what == What::kPartByMessage; }
+  bool expects_message() const noexcept { return what == What::kWholeByMessage || what == What::kPartByMessage; }
 };
 // target = the operands of ranks `first_rank` to `last_rank`, such runs of what they posted, combined; or, `onto` the target, these op
 // target.

@@ -54,6 +54,7 @@ class Engine : private Progress, private Completion {
   using Completion::defer;
   using Completion::finish;
   using Completion::hold;
+  using Completion::in_flight;
   using Completion::unhold;
   using Completion::unwatch;
   using Completion::watch;
