@@ -26,8 +26,8 @@ void Lock::sleep_until_locked() noexcept {
   for (;;) {
     const std::uint32_t before = wake_ups_.load(std::memory_order_acquire);
     LAPWING_DELAY_POINT("lock.read");
-    waking_.exchange(0,
-                     std::memory_order_acq_rel);  // pairs with wake_one: it sees 0, or this thread sees the lock free
+    // Pairs with wake_one(): it sees 0, or this thread sees the lock free.
+    waking_.exchange(0, std::memory_order_acq_rel);
     LAPWING_DELAY_POINT("lock.try");
     if (try_lock()) break;
     futex_wait(wake_ups_, before);
@@ -36,8 +36,8 @@ void Lock::sleep_until_locked() noexcept {
 }
 
 void Lock::announce_admission() noexcept {
-  admissions_.fetch_add(1,
-                        std::memory_order_seq_cst);  // pairs with rest(): this thread sees it, or it sees the admission
+  // Pairs with rest(): this thread sees it resting, or it sees the admission.
+  admissions_.fetch_add(1, std::memory_order_seq_cst);
   LAPWING_DELAY_POINT("lock.announce");
   if (resting_.load(std::memory_order_seq_cst) != 0) futex_wake(admissions_, INT_MAX);
 }
@@ -55,8 +55,7 @@ void Lock::breathe_slow() noexcept {
 }
 
 void Lock::rest(std::uint32_t admissions) noexcept {
-  constexpr std::int64_t kAtMost =
-      1'000'000;  // a waiter that was admitted just before this thread began to rest wakes no thread
+  constexpr std::int64_t kAtMost = 1'000'000;  // ns: no rest is for ever, whatever became of the waiter
   resting_.fetch_add(1, std::memory_order_seq_cst);
   LAPWING_DELAY_POINT("breathe.sleep");
   futex_wait_for(admissions_, admissions, kAtMost);
