@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/clock.h"
 #include "base/internal_error.h"
 #include "net/shm/ring.h"
 
@@ -41,7 +42,8 @@ std::uint64_t position(std::uint8_t kind, std::uint8_t value, std::uint64_t near
 void read_some(RingReader& reader, std::uint64_t record, std::uint64_t& read) {
   if (record != 0) {
     if (!reader.record_here()) return;
-    reader.trust(std::min(record, Layout::most_of_a_head(kCapacity)));
+    const bool wide = (reader.record_flags() & kWideHead) != 0;
+    reader.trust(std::min(record, wide ? Layout::wide_head(kCapacity) : Layout::head_of_a_long_record(kCapacity)));
   }
   const std::uint64_t available = reader.available();
   LAPWING_CHECK(available <= kCapacity);
@@ -56,7 +58,7 @@ void read_some(RingReader& reader, std::uint64_t record, std::uint64_t& read) {
   }
 }
 
-void write_some(RingWriter& writer, std::uint64_t bytes, std::uint64_t& written) {
+void write_some(RingWriter& writer, std::uint64_t flags, std::uint64_t bytes, std::uint64_t& written) {
   bytes = bytes / kRecordAlignment * kRecordAlignment + kRecordAlignment;
   const std::uint64_t room = writer.room_to_begin(bytes);
   LAPWING_CHECK(room <= writer.capacity());
@@ -69,7 +71,7 @@ void write_some(RingWriter& writer, std::uint64_t bytes, std::uint64_t& written)
     writer.advance(piece.bytes);
     left -= piece.bytes;
   }
-  writer.publish_head();
+  writer.publish_head(flags & kRecordFlags);
   writer.publish();
   written += bytes;
 }
@@ -80,8 +82,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Memory to_us, from_us;
   RingReader reader;
   RingWriter writer;
+  ManualClock clock;
   reader.attach(to_us.header, to_us.bytes.get(), kCapacity, kLap);
-  writer.attach(from_us.header, from_us.bytes.get(), kCapacity, kLap);
+  writer.attach(from_us.header, from_us.bytes.get(), kCapacity, clock, kLap);
   std::uint64_t read = 0, written = 0;
   for (std::size_t at = 0; at + 3 <= size && at < 3000; at += 3) {
     const std::uint8_t what = data[at], kind = data[at + 1], value = data[at + 2];
@@ -103,7 +106,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         read_some(reader, kind % 2 == 0 ? 0 : std::uint64_t{value} * kRecordAlignment, read);
         break;
       default:
-        write_some(writer, std::uint64_t{value} * 16, written);
+        write_some(writer, kind, std::uint64_t{value} * 16, written);
+        clock.advance(std::int64_t{kind} * 16);
         break;
     }
   }

@@ -29,12 +29,27 @@ void RingWriter::turn_back(std::uint64_t wanted) noexcept {
   if (written_ - seen_head_ > lap_ / 8) look();
   const std::uint64_t unread = written_ - seen_head_;
   if (broken_ || unread > lap_ / 8 || at - unread < tuning().shm_turn_records * wanted + kRecordAlignment) return;
+  const std::int64_t now = clock_->now();
+  if (goes_on(at, wanted, now)) return;
   turned_from_ = written_;
   skipped_ = capacity_ - at;
   written_ += skipped_;
-  turns_at_ = written_ + lap_;
   wipe();
-  store_release(stamp_of(bytes_ + at), turned_from_ + 1 + kTurnedBack);  // pairs with load_acquire(stamp) in record_here()
+  store_release(stamp_of(bytes_ + at), turned_from_ + 1 + kTurnedBack);  // pairs with load_acquire(stamp) in record_here
+  begin_lap(now);
+}
+
+// Whether long records follow each other so closely that a long lap is the better one.
+bool RingWriter::goes_on(std::uint64_t at, std::uint64_t wanted, std::int64_t now) const noexcept {
+  if (at >= tuning().shm_long_lap || wanted < tuning().shm_long_record) return false;
+  const std::uint64_t nanoseconds = static_cast<std::uint64_t>(now - lap_began_);
+  return (written_ - lap_from_) * tuning().shm_pause_per_byte >= nanoseconds;
+}
+
+void RingWriter::begin_lap(std::int64_t now) noexcept {
+  turns_at_ = written_ + lap_;
+  lap_from_ = written_;
+  lap_began_ = now;
 }
 
 std::uint64_t RingReader::look() noexcept {
@@ -55,7 +70,7 @@ std::uint64_t RingReader::look() noexcept {
 bool RingReader::turn_back() noexcept {
   published_ = read_ = (read_ | (capacity_ - 1)) + 1;
   store_release(header_->head, read_);
-  return (load_acquire(stamp_of(bytes_)) & ~kStreamed) == read_ + 1;
+  return (load_acquire(stamp_of(bytes_)) & ~kRecordFlags) == read_ + 1;
 }
 
 bool RingReader::publish() noexcept {

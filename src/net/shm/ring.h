@@ -8,11 +8,13 @@
 //   tail    tells how far the rest of a long record is there: it may be longer than the ring, the writer publishes it in pieces and the
 //           reader takes what is there. Heads do not touch the tail, so it may lag behind the reader.
 //
-// Short laps. A large ring lets the two sides of a stream run apart, but each of its lines is touched once a lap, and has left the caches
+// Laps. A large ring lets the two sides of a stream run apart, but each of its lines is touched once a lap, and has left the caches
 // by the next. So where a record would begin beyond the first bytes (shm.short_lap), and the reader has nearly caught up (an
 // eighth of a short lap is unread at most), the writer puts a line with kTurnedBack there instead, and both go on at the
 // ring's beginning: positions jump to the next multiple of the capacity. Messages that follow each other at leisure stay in a
-// few cached pages, and a reader that lags has the whole ring.
+// few cached pages, and a reader that lags has the whole ring. Where long records follow each other without a pause the caches stay
+// warm by themselves, and lines that the reader has just had in its level-one cache are the slowest to get back: then the
+// writer turns back after shm.long_lap. Whether there were pauses is seen at the end of a lap, by the clock.
 //
 // What lies in the ring from earlier laps must never pass for a stamp: before anything is published, the stamp of the line behind
 // it is wiped, if that line held payload a lap ago, or lies beyond the short lap, where the lap before need not have come; an old
@@ -32,6 +34,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/clock.h"
 #include "base/memory_order.h"
 #include "base/prefetch.h"
 #include "base/tuning.h"
@@ -47,6 +50,8 @@ struct Piece {
 // Added to a stamp.
 inline constexpr std::uint64_t kStreamed = 2;    // the writer copies this record past its caches (streaming.h)
 inline constexpr std::uint64_t kTurnedBack = 4;  // no record: the next one is at the ring's beginning
+inline constexpr std::uint64_t kWideHead = 8;    // more of this record is there with its head (layout.h)
+inline constexpr std::uint64_t kRecordFlags = kStreamed | kWideHead;
 
 inline std::atomic<std::uint64_t>& stamp_of(std::byte* line) noexcept {
   return *reinterpret_cast<std::atomic<std::uint64_t>*>(line + kStampOffset);
@@ -54,8 +59,9 @@ inline std::atomic<std::uint64_t>& stamp_of(std::byte* line) noexcept {
 
 class RingWriter {
  public:
-  void attach(RingHeader& header, std::byte* bytes, std::uint64_t capacity, std::uint64_t lap = tuning().shm_short_lap) noexcept {
-    header_ = &header, bytes_ = bytes, capacity_ = capacity;
+  void attach(RingHeader& header, std::byte* bytes, std::uint64_t capacity, Clock& clock,
+              std::uint64_t lap = tuning().shm_short_lap) noexcept {
+    header_ = &header, bytes_ = bytes, capacity_ = capacity, clock_ = &clock;
     lap_ = capacity >= 2 * lap ? lap : capacity;
     turns_at_ = lap_;
   }
@@ -97,9 +103,9 @@ class RingWriter {
     payload_until_ = written_ + capacity_;
   }
   // A record's head is written. Pairs with load_acquire(stamp) in RingReader::record_here.
-  void publish_head(bool streamed = false) noexcept {
+  void publish_head(std::uint64_t flags = 0) noexcept {
     wipe();
-    store_release(stamp_of(bytes_ + (begun_ & (capacity_ - 1))), begun_ + 1 + (streamed ? kStreamed : 0));
+    store_release(stamp_of(bytes_ + (begun_ & (capacity_ - 1))), begun_ + 1 + flags);
     own_ahead();
   }
   // Everything written since becomes readable. Pairs with load_acquire(tail) in RingReader::look.
@@ -112,9 +118,10 @@ class RingWriter {
 
  private:
   // The reader has the lines of the lap before in its cache. To get one back takes as long as to send one, so behind a small record
-  // some are asked for early: four, or as many as it had, if that is more.
+  // some are asked for early: four, or as many as it had, if that is more. Behind a longer one the reader, which is fetching its
+  // lines, would have to wait for those.
   static constexpr std::uint64_t kOwnedAhead = 4 * kRecordAlignment;
-  static constexpr std::uint64_t kMostOwnedAhead = 32 * kRecordAlignment;
+  static constexpr std::uint64_t kMostOwnedAhead = 16 * kRecordAlignment;
   void own_ahead() noexcept {
     const std::uint64_t record = written_ - begun_;
     if (record > kMostOwnedAhead) return;
@@ -125,6 +132,8 @@ class RingWriter {
 
   std::uint64_t look() noexcept;
   void turn_back(std::uint64_t wanted) noexcept;
+  bool goes_on(std::uint64_t at, std::uint64_t wanted, std::int64_t now) const noexcept;
+  void begin_lap(std::int64_t now) noexcept;
   // The stamp of this line is stored later, and with release: a reader that sees that one sees this.
   void wipe() noexcept {
     const std::uint64_t at = written_ & (capacity_ - 1);
@@ -133,10 +142,13 @@ class RingWriter {
 
   RingHeader* header_ = nullptr;
   std::byte* bytes_ = nullptr;
+  Clock* clock_ = nullptr;
   std::uint64_t capacity_ = 0;
   std::uint64_t lap_ = 0;  // a short one, or the capacity
   std::uint64_t written_ = 0;
   std::uint64_t turns_at_ = 0;  // a record that begins at this position or later may do so at the ring's beginning
+  std::uint64_t lap_from_ = 0;  // the position, and the time, at which the lap began
+  std::int64_t lap_began_ = 0;
   std::uint64_t turned_from_ = 0,
                 skipped_ = 0;        // the last turn: its position, and how far behind it the next record is
   std::uint64_t begun_ = 0;          // where the record begins that is being written
@@ -148,7 +160,8 @@ class RingWriter {
 
 class RingReader {
  public:
-  void attach(RingHeader& header, std::byte* bytes, std::uint64_t capacity, std::uint64_t lap = tuning().shm_short_lap) noexcept {
+  void attach(RingHeader& header, std::byte* bytes, std::uint64_t capacity,
+              std::uint64_t lap = tuning().shm_short_lap) noexcept {
     header_ = &header, bytes_ = bytes, capacity_ = capacity;
     published_each_ = std::min(capacity / 4, lap / 16);
   }
@@ -160,11 +173,11 @@ class RingReader {
     const std::uint64_t stamp = load_acquire(stamp_of(bytes_ + (read_ & (capacity_ - 1))));
     if (stamp == read_ + 1 + kTurnedBack) [[unlikely]]
       return turn_back();
-    return (stamp & ~kStreamed) == read_ + 1;
+    return (stamp & ~kRecordFlags) == read_ + 1;
   }
-  // Of the record that begins here: whether its writer has copied it past its caches.
-  bool record_streamed() const noexcept {
-    return (load_relaxed(stamp_of(bytes_ + (read_ & (capacity_ - 1)))) & kStreamed) != 0;
+  // Of the record that begins here: what its writer has added to the stamp.
+  std::uint64_t record_flags() const noexcept {
+    return load_relaxed(stamp_of(bytes_ + (read_ & (capacity_ - 1)))) & kRecordFlags;
   }
   // Bytes of it that are there, the line included, as far as the tail tells.
   std::uint64_t present() noexcept {

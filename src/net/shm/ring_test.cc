@@ -18,7 +18,7 @@ constexpr std::uint64_t kUsable = kCapacity - 64;
 class RingTest : public testing::Test {
  protected:
   RingTest() {
-    writer_.attach(*header_, bytes_.data(), kCapacity);
+    writer_.attach(*header_, bytes_.data(), kCapacity, clock_);
     reader_.attach(*header_, bytes_.data(), kCapacity);
   }
 
@@ -49,6 +49,7 @@ class RingTest : public testing::Test {
 
   static std::byte pattern(std::uint64_t position) { return static_cast<std::byte>(position * 131 + (position >> 8)); }
 
+  ManualClock clock_;
   std::unique_ptr<RingHeader> header_ = std::make_unique<RingHeader>();
   std::vector<std::byte> bytes_ = std::vector<std::byte>(kCapacity);
   RingWriter writer_;
@@ -176,7 +177,7 @@ class ShortLapTest : public testing::Test {
   ShortLapTest() { attach(kLap); }
 
   void attach(std::uint64_t lap) {
-    writer_.attach(*header_, bytes_.data(), kBytes, lap);
+    writer_.attach(*header_, bytes_.data(), kBytes, clock_, lap);
     reader_.attach(*header_, bytes_.data(), kBytes, lap);
   }
 
@@ -215,6 +216,7 @@ class ShortLapTest : public testing::Test {
     return bytes;
   }
 
+  ManualClock clock_;
   std::unique_ptr<RingHeader> header_ = std::make_unique<RingHeader>();
   std::vector<std::byte> bytes_ = std::vector<std::byte>(kBytes);
   RingWriter writer_;
@@ -252,6 +254,31 @@ TEST_F(ShortLapTest, AReaderThatLagsLeavesTheWholeRing) {
   }
 }
 
+TEST_F(ShortLapTest, LongRecordsWithoutAPauseTakeLongLaps) {
+  std::uint64_t furthest = 0;
+  for (int i = 0; i < 100; ++i) {
+    clock_.advance(1000);
+    furthest = std::max(furthest, write(1024));
+    ASSERT_EQ(read(), 1024u);
+  }
+  EXPECT_GT(furthest, kBytes / 2);
+  furthest = 0;
+  for (int i = 0; i < 200; ++i) {
+    clock_.advance(100'000);
+    const std::uint64_t at = write(1024);
+    if (i >= 100) furthest = std::max(furthest, at);
+    ASSERT_EQ(read(), 1024u);
+  }
+  EXPECT_LT(furthest, kBytes / 2);  // where three such records have room
+}
+
+TEST_F(ShortLapTest, ShortOnesTakeShortLaps) {
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_LT(write(128), kLap) << i;
+    ASSERT_EQ(read(), 128u);
+  }
+}
+
 // Half of a ring is empty where a turn has skipped more than half.
 TEST_F(ShortLapTest, WhatATurnSkipsIsNotFull) {
   while (write(64) != kLap - 64) ASSERT_EQ(read(), 64u);
@@ -286,6 +313,7 @@ void ShortLapTest::write_and_read_at_random() {
   for (int step = 0; step < 200'000; ++step) {
     const std::uint64_t bytes = 64 * (1 + random() % (random() % 4 == 0 ? 24 : 2));
     const bool lags = step / 1000 % 3 == 0;
+    clock_.advance(step / 3000 % 2 == 0 ? 100 : 100'000);
     if (random() % 2 == 0 && write(bytes) != kBytes) expected.push_back(bytes);
     if (lags && random() % 4 != 0) continue;
     const std::uint64_t taken = read();

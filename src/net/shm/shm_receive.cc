@@ -80,7 +80,7 @@ bool ShmTransport::receive(Link& link) noexcept {
   while (budget != 0 && !link.gone) {
     if (!has_input(link)) break;
     LAPWING_DELAY_POINT("shm.pop");
-    moved = true;
+    moved = link.answered = true;
     const std::uint64_t taken =
         link.assembly.under_way() ? take_payload(link, std::min(link.in.available(), budget)) : take_header(link);
     budget -= std::min(budget, taken);
@@ -109,8 +109,9 @@ std::uint64_t ShmTransport::take_header(Link& link) noexcept {
   link.acquainted = true;
   const std::uint64_t record = shm::Layout::record_bytes(link.header.payload_bytes());
   if (shm::Streaming::times(link.header.payload_bytes())) time_frame(link);
-  link.in.trust(head_of(record));
-  if (is_small(record)) {
+  const std::uint64_t head = head_of(record, (link.in.record_flags() & shm::kWideHead) != 0);
+  link.in.trust(head);
+  if (head == record) {
     const shm::Piece payload = link.in.next(link.header.payload_bytes(), wire::kHeaderBytes);
     if (payload.bytes == link.header.payload_bytes() &&
         sinks_.of(link.header).receive_now(link.peer, link.header, payload.data)) {
@@ -180,8 +181,11 @@ std::uint64_t ShmTransport::take_payload(Link& link, std::uint64_t available) no
 
 // A long frame begins here.
 void ShmTransport::time_frame(Link& link) noexcept {
-  const std::uint64_t present = std::max(link.in.present(), most_of_a_head_) - wire::kHeaderBytes;
-  link.streaming.begin(engine_.clock().now(), link.in.record_streamed(), link.header.payload_bytes(), present);
+  const std::uint64_t flags = link.in.record_flags();
+  const std::uint64_t head =
+      head_of(shm::Layout::record_bytes(link.header.payload_bytes()), (flags & shm::kWideHead) != 0);
+  const std::uint64_t present = std::max(link.in.present(), head) - wire::kHeaderBytes;
+  link.streaming.begin(engine_.clock().now(), (flags & shm::kStreamed) != 0, link.header.payload_bytes(), present);
 }
 
 void ShmTransport::finish_frame(Link& link) noexcept {

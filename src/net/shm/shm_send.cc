@@ -1,6 +1,7 @@
 // ShmTransport, the sending half: from SendOps into rings.
 
 #include <algorithm>
+#include <utility>
 
 #include "base/bulk_copy.h"
 #include "base/delay_point.h"
@@ -32,6 +33,13 @@ void copy_in(shm::RingWriter& out, const std::byte* from, std::uint64_t bytes, b
     bytes -= piece.bytes;
   }
   out.advance(padding);
+}
+
+// How much of a long frame is published at a time. The reader copies a piece out while the writer copies the next one in; nothing hides its copy
+// of the last. Where it has other frames to copy, less than the most gains nothing.
+std::uint64_t piece_of(std::uint64_t payload, bool wide) noexcept {
+  const std::uint64_t share = std::max(payload / tuning().shm_pieces, tuning().shm_least_piece);
+  return shm::Layout::round_up(wide ? tuning().shm_piece : std::min(share, tuning().shm_piece), shm::kRecordAlignment);
 }
 
 }  // namespace
@@ -80,22 +88,34 @@ bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, 
   const std::uint64_t record = shm::Layout::record_bytes(header.payload_bytes());
   if (pulls_.asked_of(link.local, header.payload_bytes()) || link.out.room_to_begin(record) < record) return false;
   link.acquainted = true;
-  const bool streams = link.streaming.chosen_for(header.payload_bytes());
-  wire::store_around_stamp(header, link.out.begin());
-  copy_in(link.out, payload, std::min(header.payload_bytes(), head_of(record) - wire::kHeaderBytes), streams);
+  const std::uint64_t flags = flags_for(link, header.payload_bytes());
+  const std::uint64_t head = head_of(record, (flags & shm::kWideHead) != 0);
+  std::byte* line = link.out.begin();  // written last: a reader that looks at it all the time would fetch it twice
+  copy_in(link.out, payload, std::min(header.payload_bytes(), head - wire::kHeaderBytes),
+          (flags & shm::kStreamed) != 0);
+  wire::store_around_stamp(header, line);
   LAPWING_DELAY_POINT("shm.publish");
-  link.out.publish_head(streams);
+  link.out.publish_head(flags);
   LAPWING_DELAY_POINT("shm.published");
-  if (!is_small(record)) send_rest_now(link, payload, header.payload_bytes(), streams);
+  if (head != record) send_rest_now(link, header, payload, flags);
   announce(link, delivery);
   return true;
 }
 
+// A peer that has sent nothing since the last long frame is likely to have that one still to copy.
+std::uint64_t ShmTransport::flags_for(Link& link, std::uint64_t payload) noexcept {
+  if (is_small(shm::Layout::record_bytes(payload))) return link.streaming.chosen_for(payload) ? shm::kStreamed : 0;
+  const bool answered = std::exchange(link.answered, false);
+  return (link.streaming.chosen_for(payload) ? shm::kStreamed : 0) | (answered ? 0 : shm::kWideHead);
+}
+
 // What follows the head of a long record, for which there is room.
-void ShmTransport::send_rest_now(Link& link, const std::byte* payload, std::uint64_t bytes, bool streams) noexcept {
+void ShmTransport::send_rest_now(Link& link, const wire::FrameHeader& header, const std::byte* payload,
+                                 std::uint64_t flags) noexcept {
   show(link);
-  const std::uint64_t piece = shm::Layout::round_up(tuning().shm_piece, shm::kRecordAlignment);
-  for (std::uint64_t from = most_of_a_head_ - wire::kHeaderBytes; from < bytes; from += piece) {
+  const bool wide = (flags & shm::kWideHead) != 0, streams = (flags & shm::kStreamed) != 0;
+  const std::uint64_t bytes = header.payload_bytes(), piece = piece_of(bytes, wide);
+  for (std::uint64_t from = (wide ? wide_head_ : long_head_) - wire::kHeaderBytes; from < bytes; from += piece) {
     copy_in(link.out, payload + from, std::min(bytes - from, piece), streams);
     link.out.publish();
   }
@@ -145,7 +165,7 @@ void ShmTransport::write_queue(Link& link, IntrusiveList<SendOp>& taken) noexcep
 bool ShmTransport::can_push(Link& link) noexcept {
   const SendOp& op = link.queue.front();
   const std::uint64_t record = shm::Layout::record_bytes(op.header.payload_bytes());
-  const std::uint64_t needed = op.transport_progress == 0 ? head_of(record) : shm::kRecordAlignment;
+  const std::uint64_t needed = op.transport_progress == 0 ? head_of(record, false) : shm::kRecordAlignment;
   return link.out.room(needed) >= needed;
 }
 
@@ -167,17 +187,19 @@ bool ShmTransport::push_waiting() noexcept {
 std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
   const std::uint64_t record = shm::Layout::record_bytes(op.header.payload_bytes());
   const bool at_head = op.transport_progress == 0;
-  const std::uint64_t most = shm::Layout::round_up(
-      link.written < tuning().shm_long_stream ? tuning().shm_piece : tuning().shm_long_stream_piece, shm::kRecordAlignment);
-  const std::uint64_t wanted = at_head ? head_of(record) : std::min(record - op.transport_progress, most);
+  const std::uint64_t most = link.written < tuning().shm_long_stream
+                                 ? piece_of(op.header.payload_bytes(), false)
+                                 : shm::Layout::round_up(tuning().shm_long_stream_piece, shm::kRecordAlignment);
+  const std::uint64_t wanted = at_head ? head_of(record, false) : std::min(record - op.transport_progress, most);
   const std::uint64_t room = at_head ? link.out.room_to_begin(wanted) : link.out.room(wanted);
   const std::uint64_t piece = std::min(room, wanted);
   if (piece == 0 || (at_head && piece < wanted) || link.out.broken()) return 0;
   link.written += piece;
   std::uint64_t left = piece;
   const bool streams = op.walk == nullptr && link.streaming.chosen_for(op.header.payload_bytes());
+  std::byte* line = nullptr;
   if (at_head) {
-    wire::store_around_stamp(op.header, link.out.begin());
+    line = link.out.begin();
     left -= wire::kHeaderBytes;
     op.transport_progress = wire::kHeaderBytes;
   }
@@ -188,16 +210,18 @@ std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
     link.out.advance(left - std::min(left, op.header.payload_bytes() - from));
     op.transport_progress += left;
   }
+  if (at_head) wire::store_around_stamp(op.header, line);
   LAPWING_DELAY_POINT("shm.publish");
   if (at_head)
-    link.out.publish_head(streams);
+    link.out.publish_head(streams ? shm::kStreamed : 0);
   else
     link.out.publish();
   LAPWING_DELAY_POINT("shm.published");
   return piece;
 }
 
-void ShmTransport::write_payload(Link& link, SendOp& op, std::uint64_t from, std::uint64_t bytes, bool streams) noexcept {
+void ShmTransport::write_payload(Link& link, SendOp& op, std::uint64_t from, std::uint64_t bytes,
+                                 bool streams) noexcept {
   while (bytes != 0) {
     const shm::Piece piece = link.out.next(bytes);
     if (op.walk != nullptr) {

@@ -33,7 +33,11 @@ bool ShmTransport::suits(const NetworkConfig& config, bool another_way) {
 }
 
 ShmTransport::ShmTransport(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config)
-    : engine_(engine), sinks_(sinks), config_(config), user_(config.host_memory_user), pulls_(engine, config.settings->single_copy) {}
+    : engine_(engine),
+      sinks_(sinks),
+      config_(config),
+      user_(config.host_memory_user),
+      pulls_(engine, config.settings->single_copy) {}
 
 ShmTransport::~ShmTransport() {
   close();
@@ -169,7 +173,9 @@ void ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
   links_ = std::make_unique<Link[]>(count);
   link_of_.assign(local_of_.size(), nullptr);
   pulls_.set_ranks(count);
-  most_of_a_head_ = shm::Layout::most_of_a_head(capacity);
+  most_of_a_small_record_ = shm::Layout::most_of_a_small_record(capacity);
+  long_head_ = shm::Layout::head_of_a_long_record(capacity);
+  wide_head_ = shm::Layout::wide_head(capacity);
   hot_.reserve(count);
   waiting_.reserve(count);
   looked_at_.assign(segment_.layout().pending_words(), 0);
@@ -185,7 +191,8 @@ void ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
     link.control = &segment_.control(local);
     link.pending = segment_.pending(local) + my_local_ / 64;
     link.pending_bit = std::uint64_t{1} << (my_local_ % 64);
-    link.out.attach(segment_.ring_header(my_local_, local), segment_.ring_bytes(my_local_, local), capacity);
+    link.out.attach(segment_.ring_header(my_local_, local), segment_.ring_bytes(my_local_, local), capacity,
+                    engine_.clock());
     link.in.attach(segment_.ring_header(local, my_local_), segment_.ring_bytes(local, my_local_), capacity);
     link.pid = invitations[local].process.pid;
     link.streaming.attach(segment_.ring_header(local, my_local_).pull.copies,
@@ -262,7 +269,7 @@ PullOp::End ShmTransport::pull(PeerId peer, PullOp& op) noexcept {
 
 void ShmTransport::came_in_frames(PeerId peer, std::uint64_t bytes, std::uint64_t before, std::int64_t began) noexcept {
   const Link* link = link_to(peer);
-  if (link != nullptr) pulls_.came_in_frames(link->local, bytes, std::max(before, most_of_a_head_), began);
+  if (link != nullptr) pulls_.came_in_frames(link->local, bytes, std::max(before, long_head_), began);
 }
 
 bool ShmTransport::copy_pieces() noexcept {

@@ -107,6 +107,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
     bool acquainted = false;      // a frame has gone or come
     std::uint64_t written = 0;    // bytes since the queue was last empty
     bool waiting = false;         // in waiting_, and one engine hold
+    bool answered = true;         // something has come since a long record went
 
     shm::RingReader in;
     shm::Streaming streaming;  // of frames in both directions
@@ -135,9 +136,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   void forget_segment() noexcept;
   void open_links(const std::vector<shm::Invitation>& invitations);
   void say_goodbye(Link& link) noexcept;
-  Link* link_to(PeerId peer) noexcept {
-    return peer.index < link_of_.size() ? link_of_[peer.index] : nullptr;
-  }
+  Link* link_to(PeerId peer) noexcept { return peer.index < link_of_.size() ? link_of_[peer.index] : nullptr; }
   const Link* link_to(PeerId peer) const noexcept { return const_cast<ShmTransport*>(this)->link_to(peer); }
 
   // ---- HostMemory: shm_transport.cc
@@ -168,10 +167,10 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   void end(Link& link, Status why) noexcept;
 
   // A record is published when its head is written: the whole of a small one, so the reader never waits for the rest of it.
-  std::uint64_t head_of(std::uint64_t record) const noexcept {
-    return record < most_of_a_head_ ? record : most_of_a_head_;
+  std::uint64_t head_of(std::uint64_t record, bool wide) const noexcept {
+    return is_small(record) ? record : wide ? std::min(record, wide_head_) : long_head_;
   }
-  bool is_small(std::uint64_t record) const noexcept { return record <= most_of_a_head_; }
+  bool is_small(std::uint64_t record) const noexcept { return record <= most_of_a_small_record_; }
 
   // Sending: shm_send.cc
   void push(Link& link) noexcept;
@@ -182,7 +181,8 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   static void write_payload(Link& link, SendOp& op, std::uint64_t from, std::uint64_t bytes, bool streams) noexcept;
   bool send_record_now(Link& link, const wire::FrameHeader& header, const std::byte* payload,
                        Delivery delivery) noexcept;
-  void send_rest_now(Link& link, const std::byte* payload, std::uint64_t bytes, bool streams) noexcept;
+  void send_rest_now(Link& link, const wire::FrameHeader& header, const std::byte* payload, std::uint64_t flags) noexcept;
+  std::uint64_t flags_for(Link& link, std::uint64_t payload) noexcept;
   bool show(Link& link) noexcept;
   void announce(Link& link, Delivery delivery) noexcept;
   void start_waiting(Link& link) noexcept;
@@ -225,7 +225,8 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   std::vector<PeerId> local_ranks_;  // the host's processes, ascending: by local number
   std::vector<PeerId> doubles_;
   std::uint32_t my_local_ = 0;
-  std::uint64_t most_of_a_head_ = 0;
+  std::uint64_t most_of_a_small_record_ = 0;
+  std::uint64_t long_head_ = 0, wide_head_ = 0;               // of a record that is not small
   std::vector<Link*> link_of_;                                // by process, null elsewhere and for this one
   std::vector<std::int32_t> local_of_;                        // local number by process, -1 elsewhere
   std::unique_ptr<Link[]> links_;                             // by local number; our own is unused

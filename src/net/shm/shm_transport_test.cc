@@ -125,7 +125,8 @@ class ShmTransportTest : public testing::Test {
 
   shm::RingWriter writer_of(std::uint32_t rank) {
     shm::RingWriter writer;
-    writer.attach(segment_.ring_header(rank, me_), segment_.ring_bytes(rank, me_), segment_.layout().ring_bytes);
+    writer.attach(segment_.ring_header(rank, me_), segment_.ring_bytes(rank, me_), segment_.layout().ring_bytes,
+                  clock_);
     return writer;
   }
   shm::RingReader reader_of(std::uint32_t rank) {
@@ -172,7 +173,8 @@ class ShmTransportTest : public testing::Test {
 TEST_F(ShmTransportTest, DoesNotPullFromAProcessThatIsNotTheOneMeant) {
   open(2, 1);
   PullOp op;
-  EXPECT_EQ(transport_->pull({0}, op), PullOp::End::kRefused);  // the word at the probe's address is not the value in the card
+  // The word at the probe's address is not the value in the card.
+  EXPECT_EQ(transport_->pull({0}, op), PullOp::End::kRefused);
 }
 
 TEST_F(ShmTransportTest, FindsSendersInEveryWordOfTheBitmap) {
