@@ -123,6 +123,8 @@ class BasicLentQueue {
     at(position).said = said;
     put(position, LentState::kLanded);
   }
+  // A claimed receive that the carrier does not fill: the message is passed on, and everything after it until that is taken in.
+  void unclaim(Word position) noexcept { put(position, LentState::kLent); }
   // Before a message is handed to the messenger as a frame.
   void pass_on() noexcept { ++passed_; }
 

@@ -1,0 +1,208 @@
+// Receive in the kernel: the memory that a process and the program in the kernel share, and the program's part of what happens in it. This header is
+// compiled for the kernel (receive.bpf.c, in C), for the process (intake.h) and for the tests, which so run the very code.
+//
+// The program sees each packet of a connection once, in order, before the socket has it. It takes the packet (the socket never has it), or it passes
+// it on, whole. What lies in the packet is frames (wire/frame.h); one that it takes is copied into the landing ring of its connection, once a lent
+// receive that it matches is claimed (net/lent_queue.h). The process copies it from there to where the receive wants it.
+//
+//     taken        frames ... frame | packet passed on, packet passed on ...            | frames ...
+//                                   ^ from here on the process reads the socket        ^ and here it has read and matched all: in sync again
+//
+// In sync: taken_in == passed, so the process has read all that was passed on, and what it read ended with a frame. Only then does the program take
+// frames; so no frame overtakes another.
+//
+// A packet whose first frames are taken, and whose next one is not, is passed on whole, and `skip` says how much of its front has been taken. A frame
+// of which a part is here when the program stops taking (`want` is not 0 in the first packet that is passed on) is the process's: it takes what is in
+// the ring for the beginning of what it reads.
+//
+// Sleep. A thread that sleeps is not woken by a frame that is taken. So the process closes the connection first (`open`), and then the program passes
+// everything on, which wakes as any input does. Both sides write one word and then read the other's, with a full barrier between:
+//
+//     process   open = 0; barrier; busy? then it does not sleep yet. Anything taken, or passed on? then neither
+//     program   busy = 1; barrier; open? then it may take frames. busy = 0
+//
+// Order of memory: the program's loads and stores are plain but for the atomic ones, which order all others in their place. That is enough where the
+// processor keeps loads in order among each other, and stores (x86); elsewhere this is not built.
+//
+// What is not usual is passed on: it need only be right here for the usual frame. Everything is checked again by the process.
+#ifndef LAPWING_NET_KERNEL_AREA_H
+#define LAPWING_NET_KERNEL_AREA_H
+
+#ifdef __cplusplus
+#include <cstdint>
+namespace lapwing::net::kernel {
+typedef std::uint64_t Word;
+typedef std::uint32_t Half;
+#else
+typedef unsigned long long Word;
+typedef unsigned int Half;
+#endif
+
+enum {
+  kPlaces = 64,          // receives of one connection that are lent at a time
+  kFramesPerPacket = 8,  // that are taken; a packet with more is passed on from there
+  kHeaderWords = 8,
+  kHeaderLength = 64,
+  kMostPayload = 1 << 16,
+  kMostFrame = kHeaderLength + kMostPayload,
+  kRingBytes = 1 << 20,
+  kAlignment = 64,
+};
+
+struct Place {
+  Word state;  // position << 2 | LentState
+  Word context, tag, capacity;
+  Word room[2];
+  Word said[kHeaderWords];
+};
+
+// net::LentQueue as the program sees it.
+struct Queue {
+  Word lent, oldest, taken_in, passed;
+  struct Place places[kPlaces];
+};
+
+// A frame that has been taken: its receive, and where it begins in the ring, as a count of all bytes ever used there.
+struct Arrival {
+  Word position, start;
+};
+
+// Each line of the cache is written by one side, and what the process polls lies in one line, which the program writes last.
+struct ConnectionArea {
+  // ---- written by the program ----
+  Word arrived;        // frames taken
+  Word passed;         // bytes passed on
+  Word skip_at, skip;  // of the bytes passed on from there, so many have been taken
+  Word torn;           // a packet did not begin where the one before had ended: nothing is to be believed any more
+  // Its own.
+  Word busy __attribute__((aligned(64)));  // it is looking at a packet
+  Word started, sequence;                  // the TCP sequence number that comes next, once one has come
+  Word written;                            // bytes of the ring ever used
+  // The frame that is coming; the process's while not in sync.
+  Word want, got;  // bytes, with the header; want == 0: none
+  Word position, start;
+  struct Arrival arrivals[kPlaces]
+      __attribute__((aligned(64)));  // modulo; each has a claimed place, so there is always room
+  // ---- written by the process ----
+  Word open __attribute__((aligned(64)));  // frames may be taken
+  Word taken_in;                           // bytes that were passed on, and have been read and matched
+  Word freed;                              // bytes of the ring that are free again
+  Word unused;                             // so that what the program looks at first is in one line
+  struct Queue queue;
+  // Where frames land. One may begin anywhere in the ring and goes on behind its end.
+  unsigned char landing[kRingBytes + 2 * kMostFrame] __attribute__((aligned(64)));
+};
+
+// ---- what both sides agree on ----
+
+#define LAPWING_LOOK(word) (*(const volatile Word*)&(word))
+#define LAPWING_SET(word, value) (*(volatile Word*)&(word) = (value))
+
+enum { kStateLent = 1, kStateClaimed = 2, kStateBits = 2 };
+
+// Of a frame of Protocol::kMessages, without flags, MessageKind::kEager, that asks for no answer.
+enum { kPlainProtocol = 1, kPlainKind = 1 };
+
+static inline int is_plain(const Word* header) {
+  return header[0] >> 32 == kPlainProtocol && (Half)header[0] <= kMostPayload && (Half)header[2] == kPlainKind &&
+         header[5] == 0 && header[6] == 0;
+}
+
+static inline Word used_by(Word bytes) {
+  return (bytes + kAlignment - 1) & ~(Word)(kAlignment - 1);
+}
+
+// ---- the program's part ----
+
+// How the bytes of a packet are had; 0: they are there. Packet and this function are the includer's.
+#ifdef LAPWING_PACKET
+static inline int load(LAPWING_PACKET packet, Half offset, void* to, Half bytes);
+
+// The oldest lent receive that the message matches is claimed, if it has room.
+static inline int claim(struct Queue* queue, Word context, Word tag, Word bytes, Word* claimed) {
+  const Word first = LAPWING_LOOK(queue->oldest);
+  const Word end = LAPWING_LOOK(queue->lent);
+  for (int i = 0; i < kPlaces; ++i) {
+    const Word position = first + (Word)i;
+    if (position == end) return 0;
+    struct Place* place = &queue->places[position & (kPlaces - 1)];
+    const Word state = position << kStateBits | kStateLent;
+    if (LAPWING_LOOK(place->state) != state || LAPWING_LOOK(place->context) != context ||
+        LAPWING_LOOK(place->tag) != tag)
+      continue;
+    if (bytes > LAPWING_LOOK(place->capacity)) return 0;
+    if (__sync_val_compare_and_swap(&place->state, state, position << kStateBits | kStateClaimed) == state) {
+      *claimed = position;
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static inline int begin_frame(struct ConnectionArea* area, LAPWING_PACKET packet, Half offset, Half length) {
+  Word header[kHeaderWords];
+  Word position;
+  if (length - offset < kHeaderLength || load(packet, offset, header, sizeof header) != 0) return 0;
+  if (!is_plain(header)) return 0;
+  const Word want = kHeaderLength + (Half)header[0];
+  if (area->written + used_by(want) - LAPWING_LOOK(area->freed) > kRingBytes) return 0;
+  if (!claim(&area->queue, header[3], header[4] >> 32, (Half)header[0], &position)) return 0;
+  area->position = position;
+  area->start = area->written;
+  area->written += used_by(want);
+  area->got = 0;
+  area->want = want;
+  return 1;
+}
+
+static inline void end_frame(struct ConnectionArea* area) {
+  struct Arrival* arrival = &area->arrivals[area->arrived & (kPlaces - 1)];
+  arrival->position = area->position;
+  arrival->start = area->start;
+  area->want = 0;
+  LAPWING_SET(area->arrived, area->arrived + 1);
+}
+
+// How many bytes of the packet's front have been taken.
+static inline Half take_frames(struct ConnectionArea* area, LAPWING_PACKET packet, Half length) {
+  Half offset = 0;
+  for (int i = 0; i < kFramesPerPacket && offset < length; ++i) {
+    if (area->want == 0 && !begin_frame(area, packet, offset, length)) break;
+    const Word got = area->got;
+    Word bytes = area->want - got;
+    if (bytes > length - offset) bytes = length - offset;
+    if (got >= kMostFrame || bytes == 0 || bytes > kMostFrame) break;  // never
+    if (load(packet, offset, area->landing + (area->start & (kRingBytes - 1)) + got, (Half)bytes) != 0) break;
+    offset += (Half)bytes;
+    area->got = got + bytes;
+    if (area->got == area->want) end_frame(area);
+  }
+  return offset;
+}
+
+// 1: the packet is taken; 0: the socket gets it.
+static inline int judge(struct ConnectionArea* area, LAPWING_PACKET packet, Half length, Half sequence) {
+  Half taken = 0;
+  if (length == 0) return 0;
+  if (area->started && (Half)area->sequence != sequence) LAPWING_SET(area->torn, 1);
+  area->started = 1;
+  area->sequence = sequence + length;
+  __sync_lock_test_and_set(&area->busy, 1);
+  if (LAPWING_LOOK(area->open) && LAPWING_LOOK(area->taken_in) == area->passed && !area->torn)
+    taken = take_frames(area, packet, length);
+  if (taken != length) {
+    if (taken != 0) {
+      area->skip_at = area->passed;
+      area->skip = taken;
+    }
+    LAPWING_SET(area->passed, area->passed + length);
+  }
+  LAPWING_SET(area->busy, 0);
+  return taken == length;
+}
+#endif
+
+#ifdef __cplusplus
+}  // namespace lapwing::net::kernel
+#endif
+#endif

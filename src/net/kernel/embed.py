@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Turns the program for the kernel, as clang made it, into what program.cc includes.
+
+usage: embed.py OBJECT OUTPUT     without OBJECT ("-"): a program without instructions, which says that there was no compiler
+
+The output has the macros LAPWING_INSTRUCTION(word) and LAPWING_MAP_LOAD(index, name): the instructions in order, and which of them load the
+address of which map.
+"""
+import struct
+import sys
+
+SECTION = "sk_skb/verdict"
+
+
+def sections(image):
+    """Name -> (bytes, link) of each section, and the list of their bytes."""
+    table, = struct.unpack_from("<Q", image, 0x28)
+    size, count, names = struct.unpack_from("<HHH", image, 0x3A)
+    headers = [struct.unpack_from("<IIQQQQIIQQ", image, table + i * size) for i in range(count)]
+    contents = [image[header[4]:header[4] + header[5]] for header in headers]
+    return {text_at(contents[names], header[0]): (content, header[6]) for header, content in zip(headers, contents)}, contents
+
+
+def text_at(strings, offset):
+    return strings[offset:strings.index(b"\0", offset)].decode()
+
+
+def map_loads(found, contents):
+    relocations, symbols_index = found[".rel" + SECTION]
+    symbols = contents[symbols_index]
+    strings = found[".strtab"][0]
+    for offset, info in struct.iter_unpack("<QQ", relocations):
+        name, = struct.unpack_from("<I", symbols, (info >> 32) * 24)
+        yield offset // 8, text_at(strings, name)
+
+
+def lines(image):
+    found, contents = sections(image)
+    for word, in struct.iter_unpack("<Q", found[SECTION][0]):
+        yield f"LAPWING_INSTRUCTION({word:#018x})"
+    for index, name in map_loads(found, contents):
+        yield f"LAPWING_MAP_LOAD({index}, {name})"
+
+
+def main():
+    source, output = sys.argv[1:]
+    text = []
+    if source != "-":
+        with open(source, "rb") as file:
+            text = lines(file.read())
+    with open(output, "w", encoding="ascii") as file:
+        file.writelines(line + "\n" for line in text)
+
+
+main()

@@ -1,0 +1,112 @@
+// The process's side of one connection whose packets come past the program in the kernel (area.h): what the program has taken, what it has passed on
+// and how much of that has been read, and when a thread may sleep.
+//
+//   arrived      frames that were taken, in order. take() gives one, until release() its bytes stay in the ring
+//   read         of what was passed on. The first bytes of it may have been taken (skip()), or belong behind a part of a frame that lies in the
+//                ring (unfinished())
+//   read_all()   all that was passed on has been read and matched, and ended with a frame: the program may take frames again
+//
+// Only one thread at a time, which holds the endpoint's lock. Where the program is, test/... runs it concurrently.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <span>
+
+#include "net/kernel/area.h"
+#include "net/lent_queue.h"
+
+namespace lapwing::net::kernel {
+
+static_assert(sizeof(LentQueue) == sizeof(Queue) && static_cast<Word>(LentState::kLent) == kStateLent &&
+                  static_cast<Word>(LentState::kClaimed) == kStateClaimed,
+              "the program sees the queue as it is");
+
+class Intake {
+ public:
+  // An area that is all zero.
+  explicit Intake(ConnectionArea& area) noexcept : area_(area), queue_(new(&area.queue) LentQueue) {}
+
+  LentQueue& queue() noexcept { return *queue_; }
+  bool torn() const noexcept { return load(area_.torn) != 0; }
+
+  // ---- what was taken ----
+
+  bool has_arrivals() const noexcept { return load(area_.arrived) != taken_; }
+  struct Frame {
+    std::uint64_t position;  // of its receive in the queue, claimed
+    wire::FrameHeader header;
+    const std::byte* payload;
+  };
+  // The next one. Only if there is one, and after release() of the one before.
+  Frame take() noexcept {
+    const Arrival& arrival = area_.arrivals[taken_ % kPlaces];
+    const std::byte* bytes = in_ring(arrival.start);
+    Frame frame{arrival.position, {}, bytes + kHeaderLength};
+    std::memcpy(frame.header.words, bytes, kHeaderLength);
+    return frame;
+  }
+  void release(const Frame& frame) noexcept {
+    ++taken_;
+    freed_ += used_by(kHeaderLength + frame.header.payload_bytes());
+    store(area_.freed, freed_);
+  }
+
+  // ---- what was passed on ----
+
+  bool has_passed() const noexcept { return load(area_.passed) != read_; }
+  // Of these bytes, which were read next, so many have been taken.
+  std::size_t skip(std::size_t bytes) noexcept {
+    if (load(area_.skip_at) == read_) skip_left_ = load(area_.skip);
+    const std::size_t skipped = std::min<std::uint64_t>(skip_left_, bytes);
+    skip_left_ -= skipped;
+    read_ += bytes;
+    return skipped;
+  }
+  // What has come of a frame that the program takes no further: its receive is given back, and its bytes come before those that are read. Only
+  // where the program takes nothing: when something has been passed on, or after close(). Once.
+  std::span<const std::byte> unfinished() noexcept {
+    if (area_.want == 0) return {};
+    const std::size_t got = area_.got;
+    freed_ += used_by(area_.want);
+    area_.want = 0;
+    queue_->unclaim(area_.position);
+    return {in_ring(area_.start), got};
+  }
+  // The bytes of unfinished() have been taken.
+  void release_unfinished() noexcept { store(area_.freed, freed_); }
+  // What was read ends with a frame, and has been matched.
+  void read_all() noexcept { store(area_.taken_in, read_); }
+
+  // ---- sleep ----
+
+  void open() noexcept { store(area_.open, 1); }
+  // From now on everything is passed on. False: it is looking at a packet, or there is something to take or to read.
+  bool close() noexcept {
+    store(area_.open, 0);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return load(area_.busy) == 0 && !has_arrivals() && !has_passed();
+  }
+
+ private:
+  static Word load(const Word& word) noexcept {
+    return std::atomic_ref<Word>(const_cast<Word&>(word)).load(std::memory_order_acquire);
+  }
+  static void store(Word& word, Word value) noexcept {
+    std::atomic_ref<Word>(word).store(value, std::memory_order_release);
+  }
+  const std::byte* in_ring(Word start) const noexcept {
+    return reinterpret_cast<const std::byte*>(area_.landing) + start % kRingBytes;
+  }
+
+  ConnectionArea& area_;
+  LentQueue* queue_;
+  std::uint64_t taken_ = 0, freed_ = 0;
+  std::uint64_t read_ = 0;
+  std::uint64_t skip_left_ = 0;
+};
+
+}  // namespace lapwing::net::kernel

@@ -1,0 +1,69 @@
+// The program of receive in the kernel, loaded, with its maps: by bpf(2) alone, so that the library needs no other for it. Needs CAP_BPF and
+// CAP_NET_ADMIN.
+//
+//   areas      array, a ConnectionArea each; mapped into this process. Pinned memory of the kernel's: 1.2 MiB each
+//   indices    hash: a socket's cookie to its index in `areas`
+//   sockets    those whose packets the program sees
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "base/status.h"
+#include "net/kernel/area.h"
+
+namespace lapwing::net::kernel {
+
+class Descriptor {
+ public:
+  Descriptor() noexcept = default;
+  explicit Descriptor(int fd) noexcept : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor();
+  int fd() const noexcept { return fd_; }
+
+ private:
+  int fd_ = -1;
+};
+
+class Program {
+ public:
+  Program() noexcept = default;
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  // Whether this library was built with it.
+  static bool built() noexcept;
+
+  // For so many connections. The text of an error says what is missing.
+  Status load(std::uint32_t connections);
+  bool loaded() const noexcept { return areas_mapped_ != nullptr; }
+  std::uint32_t connections() const noexcept { return connections_; }
+  ConnectionArea& area(std::uint32_t index) const noexcept;
+
+  // From now on the packets of this socket come past the program, and their frames to this area, which is as new. Everything that the socket has
+  // received before must have been read.
+  Status join(std::uint32_t index, int socket);
+  // A socket that is closed has left the others by itself.
+  void forget(std::uint32_t index) noexcept;
+
+ private:
+  Status create_maps();
+  Status load_instructions();
+  Status map_areas();
+  std::size_t stride() const noexcept { return (sizeof(ConnectionArea) + 7) & ~std::size_t{7}; }
+
+  std::uint32_t connections_ = 0;
+  Descriptor areas_, indices_, sockets_, program_;
+  std::byte* areas_mapped_ = nullptr;
+  std::unique_ptr<std::uint64_t[]> cookies_;  // of the sockets that have joined
+};
+
+}  // namespace lapwing::net::kernel
