@@ -69,9 +69,9 @@ void gather_binomial(Schedule& schedule, const Block& mine, const Blocks& all, i
 void scatter_linear(Schedule& schedule, const Blocks& all, const Block& mine, int root);
 void scatter_binomial(Schedule& schedule, const Blocks& all, const Block& mine, int root);
 
-// allgather_*.cc. This rank's own block is in place already.
-void allgather_bruck(Schedule& schedule, const Blocks& all);
-void allgather_ring(Schedule& schedule, const Blocks& all);
+// allgather_*.cc. `mine`: what this rank contributes; where it lies in place, the block of `all`.
+void allgather_bruck(Schedule& schedule, const Block& mine, const Blocks& all);
+void allgather_ring(Schedule& schedule, const Block& mine, const Blocks& all);
 
 // alltoall_*.cc
 void alltoall_bruck(Schedule& schedule, const Blocks& out, const Blocks& in);  // blocks of one size

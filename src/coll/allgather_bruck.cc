@@ -8,7 +8,7 @@
 
 namespace lapwing::coll {
 
-void allgather_bruck(Schedule& schedule, const Blocks& all) {
+void allgather_bruck(Schedule& schedule, const Block& mine, const Blocks& all) {
   const int rank = schedule.rank();
   const int size = schedule.size();
   const auto owner = [&](int i) { return static_cast<std::size_t>((rank + i) % size); };
@@ -23,7 +23,7 @@ void allgather_bruck(Schedule& schedule, const Blocks& all) {
     return bytes_block(packed + start, starts[static_cast<std::size_t>(end)] - start);
   };
 
-  schedule.copy(all[owner(0)], part(0, 1));
+  schedule.copy(mine, part(0, 1));
   for (int held = 1; held < size; held *= 2) {
     const int moved = std::min(held, size - held);
     schedule.fence();
@@ -31,7 +31,8 @@ void allgather_bruck(Schedule& schedule, const Blocks& all) {
     schedule.receive(part(held, held + moved), (rank + held) % size);
   }
   schedule.fence();
-  for (int i = 1; i < size; ++i) schedule.copy(part(i, i + 1), all[owner(i)]);
+  const int first = mine.address == all[owner(0)].address ? 1 : 0;
+  for (int i = first; i < size; ++i) schedule.copy(part(i, i + 1), all[owner(i)]);
 }
 
 }  // namespace lapwing::coll

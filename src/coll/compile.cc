@@ -55,8 +55,8 @@ std::uint64_t longest_of(const Blocks& all) noexcept {
   return longest;
 }
 
-void allgather_by(Algorithm algorithm, Schedule& schedule, const Blocks& all) {
-  algorithm == Algorithm::kBruck ? allgather_bruck(schedule, all) : allgather_ring(schedule, all);
+void allgather_by(Algorithm algorithm, Schedule& schedule, const Block& mine, const Blocks& all) {
+  algorithm == Algorithm::kBruck ? allgather_bruck(schedule, mine, all) : allgather_ring(schedule, mine, all);
 }
 
 bool goes_in_pieces(Algorithm algorithm, std::uint64_t bytes) noexcept {
@@ -106,7 +106,8 @@ void compile_reduce(Schedule& schedule, const Block& input, const Block& output,
 }
 
 void compile_allgather(Schedule& schedule, const Blocks& all) {
-  allgather_by(choose_allgather(schedule.situation(), bytes_of(all), kNoBlock), schedule, all);
+  const Block& mine = all[static_cast<std::size_t>(schedule.rank())];
+  allgather_by(choose_allgather(schedule.situation(), bytes_of(all), kNoBlock), schedule, mine, all);
 }
 
 namespace {
@@ -169,15 +170,10 @@ void intra_allgather(const Call& call, Schedule& schedule) {
   const Blocks all = call.receive.blocks(schedule.size());
   const Algorithm algorithm = choose_allgather(schedule.situation(), bytes_of(all), longest_of(all));
   const Block& own = all[static_cast<std::size_t>(schedule.rank())];
-  if (goes_in_pieces(algorithm, longest_of(all)))
-    return allgather_in_pieces(schedule, call.send.in_place() ? own : call.send.block(), all);
-  if (algorithm == Algorithm::kArea)
-    return allgather_on_area(schedule, call.send.in_place() ? own : call.send.block(), all);
-  if (!call.send.in_place()) {
-    schedule.copy(call.send.block(), own);
-    schedule.fence();
-  }
-  allgather_by(algorithm, schedule, all);
+  const Block mine = call.send.in_place() ? own : call.send.block();
+  if (goes_in_pieces(algorithm, longest_of(all))) return allgather_in_pieces(schedule, mine, all);
+  if (algorithm == Algorithm::kArea) return allgather_on_area(schedule, mine, all);
+  allgather_by(algorithm, schedule, mine, all);
 }
 
 void intra_allreduce(const Call& call, Schedule& schedule) {
@@ -210,7 +206,8 @@ void intra_alltoall(const Call& call, Schedule& schedule) {
     return alltoall_on_area(schedule, together(call.send.in_place() ? call.receive : call.send, schedule.size()), in);
   if (call.send.in_place()) return alltoall_in_place(schedule, in);
   const Blocks out = call.send.blocks(schedule.size());
-  if (algorithm == Algorithm::kArea) return alltoallv_on_area(schedule, out, in, longest_on_area(schedule.size()));
+  if (algorithm == Algorithm::kArea)
+    return alltoallv_on_area(schedule, out, in, longest_on_area(schedule.situation(), schedule.size()));
   algorithm == Algorithm::kBruck ? alltoall_bruck(schedule, out, in) : alltoall_pairwise(schedule, out, in);
 }
 
@@ -222,7 +219,7 @@ void intra_gather(const Call& call, Schedule& schedule) {
   const bool even = call.what == Collective::kGather;
   switch (choose_tree(CollectiveKind::kGather, schedule.situation(), bytes, bytes, even)) {
     case Algorithm::kArea:
-      if (!even) return gatherv_on_area(schedule, mine, all, call.root, longest_on_area(1));
+      if (!even) return gatherv_on_area(schedule, mine, all, call.root, longest_on_area(schedule.situation(), 1));
       if (goes_in_pieces(Algorithm::kArea, bytes)) return gather_in_pieces(schedule, mine, all, call.root, bytes);
       return gather_on_area(schedule, mine, all, call.root);
     case Algorithm::kBinomial:
@@ -241,7 +238,8 @@ void intra_scatter(const Call& call, Schedule& schedule) {
   const bool even = call.what == Collective::kScatter;
   switch (choose_tree(CollectiveKind::kScatter, schedule.situation(), bytes, posted, even)) {
     case Algorithm::kArea:
-      if (!even) return scatterv_on_area(schedule, all, mine, call.root, longest_on_area(schedule.size()));
+      if (!even)
+        return scatterv_on_area(schedule, all, mine, call.root, longest_on_area(schedule.situation(), schedule.size()));
       return scatter_on_area(schedule, is_root ? together(call.send, schedule.size()) : Block{}, all, mine, call.root);
     case Algorithm::kBinomial:
       return scatter_binomial(schedule, all, mine, call.root);

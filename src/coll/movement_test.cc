@@ -261,16 +261,20 @@ struct Uneven {
 };
 
 template <typename Algorithm>
-void check_allgather(Algorithm algorithm) {
+void check_allgather(Algorithm algorithm, bool in_place) {
   for_all_cases([&](int ranks, std::uint64_t count, unsigned seed) {
     const Uneven uneven(ranks, count);
     std::vector<std::vector<int>> memory(static_cast<std::size_t>(ranks),
                                          std::vector<int>(uneven.starts.back() + 1, -7));
+    std::vector<std::vector<int>> input(memory.size());
     Simulation job(ranks);
     for (int rank = 0; rank < ranks; ++rank) {
       const auto r = static_cast<std::size_t>(rank);
-      for (std::uint64_t i = 0; i < uneven.counts[r]; ++i) memory[r][uneven.starts[r] + i] = value(rank, 0, i);
-      algorithm(job[rank], uneven.blocks(memory[r]));
+      input[r].resize(uneven.counts[r] + 1);
+      int* mine = in_place ? memory[r].data() + uneven.starts[r] : input[r].data();
+      for (std::uint64_t i = 0; i < uneven.counts[r]; ++i) mine[i] = value(rank, 0, i);
+      const Blocks all = uneven.blocks(memory[r]);
+      algorithm(job[rank], in_place ? all[r] : bytes_block(mine, uneven.counts[r] * sizeof(int)), all);
     }
     ASSERT_TRUE(job.run(seed));
     for (const auto& each : memory) {
@@ -282,16 +286,13 @@ void check_allgather(Algorithm algorithm) {
   });
 }
 TEST(Allgather, Bruck) {
-  check_allgather(&allgather_bruck);
+  for (const bool in_place : {false, true}) check_allgather(&allgather_bruck, in_place);
 }
 TEST(Allgather, Ring) {
-  check_allgather(&allgather_ring);
+  for (const bool in_place : {false, true}) check_allgather(&allgather_ring, in_place);
 }
-
 TEST(Allgather, OnArea) {
-  check_allgather([](Schedule& schedule, const Blocks& all) {
-    allgather_on_area(schedule, all[static_cast<std::size_t>(schedule.rank())], all);
-  });
+  for (const bool in_place : {false, true}) check_allgather(&allgather_on_area, in_place);
 }
 
 template <typename Algorithm>
@@ -371,7 +372,9 @@ constexpr std::uint64_t kLongest = 24;  // bytes, so that blocks of 6 ints still
 // Every pair has its own length.
 struct Pairs {
   explicit Pairs(int ranks, std::uint64_t count) : ranks(ranks), count(count) {}
-  std::uint64_t of(int from, int to) const { return (static_cast<std::uint64_t>(from) * 5 + static_cast<std::uint64_t>(to) * 3) % (count + 4); }
+  std::uint64_t of(int from, int to) const {
+    return (static_cast<std::uint64_t>(from) * 5 + static_cast<std::uint64_t>(to) * 3) % (count + 4);
+  }
   // The blocks that `rank` sends, or receives, one after the other.
   Blocks blocks(std::vector<int>& memory, int rank, bool sends) const {
     Blocks made;
@@ -462,7 +465,8 @@ TEST(Gather, UnevenOnArea) {
 // A peer writes the table: nothing that it says may lead beyond the post.
 TEST(AreaParts, ATableThatMakesNoSenseHasNoParts) {
   std::vector<int> memory = {1, 2, 3, 4, 5, 6};
-  const Blocks parts = {block(memory.data(), 2, int_type()), block(nullptr, 0, nullptr), block(memory.data() + 2, 4, int_type())};
+  const Blocks parts = {block(memory.data(), 2, int_type()), block(nullptr, 0, nullptr),
+                        block(memory.data() + 2, 4, int_type())};
   constexpr std::uint64_t kAll = 16;
   std::vector<std::byte> post(bytes_with_table(parts, kAll));
   EXPECT_EQ(post.size(), 3 * 4 + 24u);
@@ -490,7 +494,8 @@ TEST(AreaParts, APartThatIsTooLongIsAnnounced) {
                         block(memory.data() + 5, 1, int_type())};
   std::vector<std::byte> post(bytes_with_table(parts, 4));
   EXPECT_EQ(post.size(), 3 * 4 + 8u);
-  write_parts(parts, 4, post.data(), [](const Block& part, std::byte* to) { std::memcpy(to, part.address, part.bytes()); });
+  write_parts(parts, 4, post.data(),
+              [](const Block& part, std::byte* to) { std::memcpy(to, part.address, part.bytes()); });
   for (const std::uint64_t rank : {0u, 2u}) {
     const PartPlace part = find_part(post.data(), post.size(), 3, rank);
     EXPECT_EQ(part.bytes, 4u);

@@ -20,22 +20,38 @@ void scan_doubling(Schedule& schedule, const Block& input, const Block& output) 
 void exscan_doubling(Schedule& schedule, const Block& input, const Block& output) {
   const int rank = schedule.rank();
   const int size = schedule.size();
-  const Block inclusive = schedule.scratch_like(input);
-  const Block arrived = schedule.scratch_like(input);
-  StepId covered = schedule.copy(input, inclusive);
-  StepId result = covered;  // the output may be the input, which has been copied by then
+  const bool in_place = input.address == output.address;
+  const bool sends_twice = rank > 0 && rank + 2 < size;
+  // What this rank sends: its operand, and from its second message on, that of all ranks that it covers.
+  Block covered = input;
+  StepId ready = kNoStep, result = kNoStep;
+  const auto copy_input = [&] {
+    covered = schedule.scratch_like(input);
+    ready = schedule.copy(input, covered);
+  };
+  if (in_place && sends_twice) copy_input();
+  // The first operand that arrives is the result so far.
+  const auto begin = [&](StepId sent) {
+    if (!in_place && sends_twice) copy_input();
+    const StepId output_free = sends_twice ? ready : sent;
+    result = schedule.receive(output, rank - 1, {in_place ? output_free : kNoStep});
+    if (sends_twice) ready = schedule.reduce(output, covered, {result, ready, sent});
+  };
+  Block arrived{};
   StepId arrived_free = kNoStep;
-  bool first = true;
+  const auto go_on = [&](int from, int distance, StepId sent) {
+    if (arrived.count == 0) arrived = schedule.scratch_like(input);
+    const StepId received = schedule.receive(arrived, from, {arrived_free});
+    result = schedule.reduce(arrived, output, {received, result, ready});
+    arrived_free = result;
+    if (rank + 2 * distance >= size) return;
+    ready = schedule.reduce(arrived, covered, {received, ready, sent});
+    arrived_free = schedule.join({result, ready});
+  };
   for (int distance = 1; distance < size; distance *= 2) {
-    StepId sent = kNoStep;
-    if (rank + distance < size) sent = schedule.send(inclusive, rank + distance, {covered});
-    if (rank - distance < 0) continue;
-    const StepId received = schedule.receive(arrived, rank - distance, {arrived_free});
-    result = first ? schedule.copy(arrived, output, {received, result})
-                   : schedule.reduce(arrived, output, {received, result});
-    first = false;
-    covered = schedule.reduce(arrived, inclusive, {received, covered, sent});
-    arrived_free = schedule.join({result, covered});
+    const StepId sent = rank + distance < size ? schedule.send(covered, rank + distance, {ready}) : kNoStep;
+    if (rank == 0 || rank < distance) continue;
+    distance == 1 ? begin(sent) : go_on(rank - distance, distance, sent);
   }
 }
 

@@ -1,7 +1,6 @@
 #include "coll/selection.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/tuning.h"
 #include "coll/area_parts.h"
@@ -10,25 +9,26 @@
 namespace lapwing::coll {
 namespace {
 
-constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
-
-bool fits_area(const Situation& team, std::uint64_t posted, std::uint64_t limit) noexcept {
-  return team.area && posted <= std::min(limit, SharedArea::kMostBytes);
+// What ranks post at once at most. Of two, what is longer goes as messages: copying in and copying out go on at the same time there, and the
+// longest are copied once.
+std::uint64_t most_posted(const Situation& team) noexcept {
+  const Tuning& limit = tuning();
+  const std::uint64_t most = std::min<std::uint64_t>(limit.coll_area, SharedArea::kMostBytes);
+  return team.ranks > 2 ? most : std::min(most, limit.coll_area_of_two);
+}
+bool fits_area(const Situation& team, std::uint64_t posted) noexcept {
+  return team.area && posted <= most_posted(team);
 }
 
 // Longer operands than a rank may post at once go piece by piece: then ranks meet a few times, and the pieces stay in the caches.
 bool fits_in_pieces(const Situation& team, std::uint64_t bytes, std::uint64_t pieces) noexcept {
-  return fits_area(team, 0, kNoLimit) && bytes <= pieces * tuning().coll_area;
+  return team.ranks > 2 ? team.area && bytes <= pieces * tuning().coll_area : fits_area(team, bytes);
 }
 bool fits_in_pieces(const Situation& team, std::uint64_t bytes) noexcept {
   return fits_in_pieces(team, bytes, tuning().coll_area_pieces);
 }
-// Between two ranks a bcast or a reduce is one message: that is faster there, because it is copied once.
-std::uint64_t pieces_of_many(const Situation& team, std::uint64_t pieces) noexcept {
-  return team.ranks > 2 ? pieces : 1;
-}
 bool fits_in_pieces_reduced(const Situation& team, std::uint64_t bytes) noexcept {
-  return fits_in_pieces(team, bytes, pieces_of_many(team, tuning().coll_area_pieces_reduced));
+  return fits_in_pieces(team, bytes, tuning().coll_area_pieces_reduced);
 }
 
 // An element must fit into a piece.
@@ -49,7 +49,7 @@ Algorithm wanted_or(const Situation& team, CollectiveKind collective, std::uint6
       return usual;
     case Algorithm::kArea:
     case Algorithm::kAreaShares:
-      return fits_area(team, posted, kNoLimit) ? wanted : usual;
+      return team.area && posted <= SharedArea::kMostBytes ? wanted : usual;
     case Algorithm::kRing:
       return commutative ? wanted : usual;
     default:
@@ -82,7 +82,7 @@ bool has_element_each(const Situation& team, const Reduced& operands) noexcept {
 
 Algorithm usual_bcast(const Situation& team, std::uint64_t bytes) noexcept {
   const Tuning& limit = tuning();
-  if (fits_in_pieces(team, bytes, pieces_of_many(team, limit.coll_area_pieces))) return Algorithm::kArea;
+  if (fits_in_pieces(team, bytes)) return Algorithm::kArea;
   if (suits_linear(team, bytes)) return Algorithm::kLinear;
   if (team.ranks <= 2 || bytes <= limit.coll_bcast_binomial) return Algorithm::kBinomial;
   if (bytes <= limit.coll_bcast_scatter_allgather) return Algorithm::kScatterAllgather;
@@ -101,7 +101,7 @@ Algorithm usual_allgather(const Situation& team, std::uint64_t total_bytes, std:
 
 Algorithm usual_alltoall(const Situation& team, std::uint64_t block_bytes) noexcept {
   const Tuning& limit = tuning();
-  if (fits_area(team, block_bytes * static_cast<std::uint64_t>(team.ranks), limit.coll_area)) return Algorithm::kArea;
+  if (fits_area(team, block_bytes * static_cast<std::uint64_t>(team.ranks))) return Algorithm::kArea;
   // Without shared memory: there a message costs next to nothing.
   const bool competing = team.oversubscribed && !team.area;
   const std::uint64_t short_enough = competing ? limit.coll_oversubscribed_alltoall_bruck : limit.coll_alltoall_bruck;
@@ -119,8 +119,9 @@ Algorithm usual_reduce(const Situation& team, const Reduced& operands) noexcept 
 
 // Two ranks post only what the other one combines, where nothing has to be unpacked or handed to an application thread.
 bool fits_in_halves(const Situation& team, const Reduced& operands) noexcept {
-  return team.ranks == 2 && operands.combines_in_place &&
-         fits_in_pieces(team, operands.bytes, tuning().coll_area_pieces_of_two);
+  const Tuning& limit = tuning();
+  return team.ranks == 2 && team.area && operands.combines_in_place &&
+         operands.bytes <= limit.coll_area_pieces_of_two * limit.coll_area;
 }
 
 Algorithm usual_allreduce(const Situation& team, const Reduced& operands) noexcept {
@@ -151,7 +152,7 @@ Algorithm choose_tree(CollectiveKind collective, const Situation& team, std::uin
   if (!even) return uneven_on_area(team, collective) ? Algorithm::kArea : Algorithm::kLinear;
   Algorithm usual = team.ranks > 4 && block_bytes <= tuning().coll_tree ? Algorithm::kBinomial : Algorithm::kLinear;
   const bool pieces = collective == CollectiveKind::kGather;
-  const bool area = pieces ? fits_in_pieces(team, posted) : fits_area(team, posted, tuning().coll_area);
+  const bool area = pieces ? fits_in_pieces(team, posted) : fits_area(team, posted);
   if (area) usual = Algorithm::kArea;
   return wanted_or(team, collective, pieces ? 0 : posted, true, usual);
 }
@@ -167,8 +168,8 @@ Algorithm choose_alltoall(const Situation& team, std::uint64_t block_bytes, bool
   return wanted_or(team, CollectiveKind::kAlltoall, posted, true, usual_alltoall(team, block_bytes));
 }
 
-std::uint64_t longest_on_area(int blocks) noexcept {
-  const std::uint64_t posted = std::min<std::uint64_t>(tuning().coll_area, SharedArea::kMostBytes);
+std::uint64_t longest_on_area(const Situation& team, int blocks) noexcept {
+  const std::uint64_t posted = most_posted(team);
   return blocks == 1 ? posted : longest_part(posted, static_cast<std::uint64_t>(blocks));
 }
 
@@ -185,7 +186,7 @@ Algorithm choose_allreduce(const Situation& team, const Reduced& operands) noexc
 Algorithm choose_reduce_scatter(const Situation& team, std::uint64_t total_bytes) noexcept {
   Algorithm usual = team.ranks > 2 && total_bytes <= tuning().coll_reduce_scatter_doubling ? Algorithm::kDoubling
                                                                                            : Algorithm::kPairwise;
-  if (fits_area(team, total_bytes, tuning().coll_area)) usual = Algorithm::kArea;
+  if (fits_area(team, total_bytes)) usual = Algorithm::kArea;
   return wanted_or(team, CollectiveKind::kReduceScatter, total_bytes, true, usual);
 }
 
@@ -193,7 +194,7 @@ Algorithm choose_scan(const Situation& team, const Reduced& operands) noexcept {
   // The last rank combines the operands of all, so long ones of many ranks are combined along the way.
   const bool few = static_cast<unsigned>(team.ranks) <= tuning().coll_area_scan_ranks;
   const bool pieces = few && fits_in_pieces(team, operands.bytes) && can_be_cut(operands);
-  const bool area = pieces || fits_area(team, operands.bytes, tuning().coll_area);
+  const bool area = pieces || fits_area(team, operands.bytes);
   return wanted_or(team, CollectiveKind::kScan, posted_in_pieces(operands), true,
                    area ? Algorithm::kArea : Algorithm::kDoubling);
 }

@@ -39,7 +39,7 @@ inline constexpr std::uint64_t kNoBlock = ~std::uint64_t{0};
 Algorithm choose_allgather(const Situation& team, std::uint64_t total_bytes, std::uint64_t block_bytes) noexcept;
 Algorithm choose_alltoall(const Situation& team, std::uint64_t block_bytes, bool even) noexcept;
 // Where blocks differ in length: the longest that goes by the area, where `blocks` of them may make up one post.
-std::uint64_t longest_on_area(int blocks) noexcept;
+std::uint64_t longest_on_area(const Situation& team, int blocks) noexcept;
 Algorithm choose_reduce(const Situation& team, const Reduced& operands) noexcept;
 Algorithm choose_allreduce(const Situation& team, const Reduced& operands) noexcept;
 Algorithm choose_reduce_scatter(const Situation& team, std::uint64_t total_bytes) noexcept;

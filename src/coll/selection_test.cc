@@ -63,10 +63,6 @@ struct Offer {
   std::function<void(Schedule&, Buffers&)> build;
 };
 
-void copy_own(Schedule& schedule, Buffers& b) {
-  schedule.copy(b.sent(), b.all_received()[static_cast<std::size_t>(schedule.rank())]);
-  schedule.fence();
-}
 std::vector<std::uint64_t> even() {
   std::vector<std::uint64_t> starts;
   for (std::uint64_t rank = 0; rank <= kRanks; ++rank) starts.push_back(rank * kCount);
@@ -92,15 +88,9 @@ const std::vector<Offer>& offers() {
       {K::kAllgather, C::kAllgather, "area",
        [](Schedule& s, Buffers& b) { allgather_on_area(s, b.sent(), b.all_received()); }},
       {K::kAllgather, C::kAllgather, "bruck",
-       [](Schedule& s, Buffers& b) {
-         copy_own(s, b);
-         allgather_bruck(s, b.all_received());
-       }},
+       [](Schedule& s, Buffers& b) { allgather_bruck(s, b.sent(), b.all_received()); }},
       {K::kAllgather, C::kAllgather, "ring",
-       [](Schedule& s, Buffers& b) {
-         copy_own(s, b);
-         allgather_ring(s, b.all_received());
-       }},
+       [](Schedule& s, Buffers& b) { allgather_ring(s, b.sent(), b.all_received()); }},
       {K::kAllreduce, C::kAllreduce, "area",
        [](Schedule& s, Buffers& b) { allreduce_on_area(s, b.sent(), b.received()); }},
       {K::kAllreduce, C::kAllreduce, "area_shares",
@@ -267,7 +257,8 @@ TEST(Selection, WithoutAWishNumbersDecide) {
   team.ranks = 2;
   EXPECT_NE(choose_bcast(team, 1 << 18), Algorithm::kArea) << "one message is copied once";
   EXPECT_EQ(choose_reduce(team, {1 << 18, 1 << 16, true}), Algorithm::kBinomial) << "one message";
-  EXPECT_EQ(choose_scan(team, {1 << 18, 1 << 16, true}), Algorithm::kArea);
+  EXPECT_EQ(choose_scan(team, {1 << 18, 1 << 16, true}), Algorithm::kDoubling) << "one message";
+  EXPECT_EQ(choose_bcast(team, 1 << 14), Algorithm::kArea) << "a short one";
   EXPECT_EQ(choose_allreduce(team, {1 << 22, 1 << 20, true}), Algorithm::kAreaShares) << "by halves";
   EXPECT_EQ(choose_allreduce(team, {(1 << 22) + 4, (1 << 20) + 1, true}), Algorithm::kHalving);
   EXPECT_EQ(choose_allreduce(team, {1 << 20, 1 << 18, true, false}), Algorithm::kHalving) << "a user's operation";

@@ -27,6 +27,8 @@ struct TimedMessage {
   Path path;
   std::uint64_t bytes, unseen;
   std::int64_t began, ended;
+  std::int64_t beside =
+      0;  // nanoseconds that this rank has copied for the other direction before, where one choice is made for both
 };
 
 class PathClock {
@@ -45,7 +47,7 @@ class PathClock {
     const Window window = complete ? close() : Window();
     if (message.path != path_) begin(message.path);
     ++messages_;
-    ns_ += static_cast<double>(message.ended - std::max(message.began, last_end));
+    ns_ += static_cast<double>(message.ended - std::max(message.began, last_end) + message.beside);
     bytes_ += static_cast<double>(message.bytes - (alone ? message.unseen : 0));
     return window;
   }
@@ -54,7 +56,8 @@ class PathClock {
   static constexpr unsigned kMostMessages = 16;  // where messages never stop
 
   Window close() noexcept {
-    const Window window{path_, windows_ < tuning().shm_cold_windows, messages_, std::max(ns_, 1.0) / std::max(bytes_, 1.0)};
+    const Window window{path_, windows_ < tuning().shm_cold_windows, messages_,
+                        std::max(ns_, 1.0) / std::max(bytes_, 1.0)};
     ++windows_;
     messages_ = 0;
     ns_ = bytes_ = 0;

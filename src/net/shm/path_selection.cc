@@ -19,7 +19,8 @@ Path path_in(std::uint64_t word, std::uint64_t bytes) noexcept {
 }
 
 const char* name_of(Path path) noexcept {
-  constexpr const char* kNames[kPaths] = {"ring", "single copy by the receiver", "single copy by both", "ring, past the caches"};
+  constexpr const char* kNames[kPaths] = {"ring", "single copy by the receiver", "single copy by both",
+                                          "ring, past the caches"};
   return kNames[static_cast<unsigned>(path)];
 }
 
@@ -59,6 +60,12 @@ void PathSelection::forbid(Path path) noexcept {
   }
 }
 
+void PathSelection::forget(unsigned size_class) noexcept {
+  SizeClass& sizes = classes_[size_class];
+  begin(sizes, sizes.usual);
+  for (PathState& path : sizes.paths) path = PathState();
+}
+
 // ---- decisions ------------------------------------------------------------------------------------------------------
 
 bool PathSelection::measured(const TimedMessage& message) noexcept {
@@ -95,7 +102,8 @@ void PathSelection::on_usual(SizeClass& sizes, const PathClock::Window& window) 
 bool PathSelection::due(const SizeClass& sizes, Path path) const noexcept {
   const PathState& state = sizes.of(path);
   const std::uint64_t first = tuning().shm_first_rest;
-  return state.since >= std::max(state.rest, first) || (state.since >= first && state.cost > 0 && wins(sizes, path, sizes.usual));
+  return state.since >= std::max(state.rest, first) ||
+         (state.since >= first && state.cost > 0 && wins(sizes, path, sizes.usual));
 }
 
 void PathSelection::try_next(SizeClass& sizes) noexcept {
@@ -140,7 +148,8 @@ void PathSelection::lose(SizeClass& sizes, Path path) noexcept {
   PathState& state = sizes.of(path);
   const double slower = std::max(1.0, state.cost / std::max(sizes.of(sizes.usual).cost, 1e-9));
   const auto longest = static_cast<std::uint64_t>(tuning().shm_longest_rest * std::min(slower, 1000.0));
-  state.rest = std::min(tuning().shm_rest_growth * std::max<std::uint64_t>(state.rest, tuning().shm_first_rest), longest);
+  state.rest =
+      std::min(tuning().shm_rest_growth * std::max<std::uint64_t>(state.rest, tuning().shm_first_rest), longest);
   state.since = 0;
   sizes.trying = false;
 }

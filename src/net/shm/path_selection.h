@@ -37,6 +37,8 @@ class PathSelection {
   void allow(Path path) noexcept { allowed_ |= 1u << static_cast<unsigned>(path); }
   // A path has failed, and is never taken again.
   void forbid(Path path) noexcept;
+  // What was measured of this class does not hold any more: its trials begin anew.
+  void forget(unsigned size_class) noexcept;
   bool allows(Path path) const noexcept { return (allowed_ >> static_cast<unsigned>(path) & 1u) != 0; }
 
   // What the next message of this class is to take.
@@ -75,16 +77,16 @@ class PathSelection {
     unsigned count_ = 0;
   };
   struct PathState {
-    double cost = 0;         // ns per byte, as measured last
-    std::uint64_t rest = 0;  // messages between two trials; 0: the first rest
+    double cost = 0;          // ns per byte, as measured last
+    std::uint64_t rest = 0;   // messages between two trials; 0: the first rest
     std::uint64_t since = 0;  // messages since the last trial
   };
   struct SizeClass {
     PathClock clock;
     Path usual = Path::kRing, trial = Path::kRing, before = Path::kRing;
-    bool trying = false;   // messages take `trial`
-    bool proving = false;  // `usual` has won a trial, and has to prove itself against `before`
-    unsigned won = 0;      // windows of this trial
+    bool trying = false;    // messages take `trial`
+    bool proving = false;   // `usual` has won a trial, and has to prove itself against `before`
+    unsigned won = 0;       // windows of this trial
     unsigned in_trial = 0;  // messages since it began
     History history;
     PathState paths[kPaths];

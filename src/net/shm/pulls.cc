@@ -1,6 +1,7 @@
 #include "net/shm/pulls.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.h"
 #include "base/memory_order.h"
@@ -15,7 +16,8 @@ double gigabytes_per_second(double ns_per_byte) noexcept {
 
 }  // namespace
 
-void Pulls::attach(std::uint32_t local, std::uint32_t rank, const Invitation& invitation, PullWords& in, PullWords& out) {
+void Pulls::attach(std::uint32_t local, std::uint32_t rank, const Invitation& invitation, PullWords& in,
+                   PullWords& out) {
   Pair& pair = pairs_[local];
   pair.rank = rank;
   pair.pid = invitation.process.pid;
@@ -23,6 +25,7 @@ void Pulls::attach(std::uint32_t local, std::uint32_t rank, const Invitation& in
   pair.probe_value = invitation.probe_value;
   pair.in = &in;
   pair.out = &out;
+  pair.leads = my_local_ < local;
   pair.taker.attach(in);
   pair.helper.attach(out);
   if (choice_ == Choice::kOn && access_to(pair)) selection_of(pair);
@@ -39,7 +42,10 @@ bool Pulls::access_to(Pair& pair) noexcept {
 PathSelection& Pulls::selection_of(Pair& pair) {
   if (pair.selection) return *pair.selection;
   pair.selection = std::make_unique<PathSelection>();
-  if (!access_to(pair)) return *pair.selection;
+  if (!access_to(pair)) {
+    publish(pair);
+    return *pair.selection;
+  }
   pair.selection->allow(Path::kPull);
   pair.selection->allow(Path::kShared);
   if (choice_ == Choice::kOn) pair.selection->forbid(Path::kRing);
@@ -48,14 +54,16 @@ PathSelection& Pulls::selection_of(Pair& pair) {
 }
 
 void Pulls::publish(Pair& pair) noexcept {
-  store_relaxed(pair.in->paths, pair.selection->word());
+  const std::uint64_t refuses = pair.access == Access::kRefused ? kCannotPull : 0;
+  store_relaxed(pair.in->paths, pair.selection->word() | pair.both_ways | refuses);
 }
 
 // ---- the sender -----------------------------------------------------------------------------------------------------
 
 bool Pulls::offers(std::uint32_t local, std::uint64_t bytes) noexcept {
   Pair& pair = pairs_[local];
-  const Path path = path_in(load_relaxed(pair.out->paths), bytes);
+  const Path path = path_to(pair, bytes);
+  count_sent(pair, bytes);
   if (path == Path::kShared && access_to(pair)) {
     pair.idle_looks = 0;
     if (!pair.offering) offering_.push_back(&pair);
@@ -71,11 +79,18 @@ bool Pulls::help(Pair& pair) noexcept {
     return false;
   }
   pair.idle_looks = 0;
+  const Sending counted(*this, static_cast<std::uint32_t>(&pair - pairs_.get()));
   pair.helper.finish(single_copy_.push(pair.pid, piece.from, piece.to, piece.bytes));
   return true;
 }
 
 // ---- the receiver ---------------------------------------------------------------------------------------------------
+
+Path Pulls::path_from(Pair& pair, std::uint64_t bytes) {
+  const PathSelection& own = selection_of(pair);
+  return follows(pair, bytes) ? path_in(load_relaxed(pair.out->paths), bytes)
+                              : own.path(PathSelection::class_of(bytes));
+}
 
 PullOp::End Pulls::pull(std::uint32_t local, PullOp& op) noexcept {
   Pair& pair = pairs_[local];
@@ -83,7 +98,7 @@ PullOp::End Pulls::pull(std::uint32_t local, PullOp& op) noexcept {
   op.began = engine_.clock().now();
   op.done = 0;
   op.failed = false;
-  op.shared = op.walk == nullptr && selection_of(pair).path(PathSelection::class_of(op.bytes)) == Path::kShared;
+  op.shared = op.walk == nullptr && path_from(pair, op.bytes) == Path::kShared;
   pair.queue.push_back(op);
   if (&pair.queue.front() != &op) return PullOp::End::kNone;
   pulling_.push_back(&pair);
@@ -188,11 +203,30 @@ void Pulls::came_in_frames(std::uint32_t local, std::uint64_t bytes, std::uint64
 
 // `unseen` of the message's bytes had come when it `began`.
 void Pulls::note(Pair& pair, Path path, std::uint64_t bytes, std::uint64_t unseen, std::int64_t began) {
+  count_received(pair, bytes);
+  if (follows(pair, bytes)) return;
   PathSelection& selection = selection_of(pair);
   const unsigned size_class = PathSelection::class_of(bytes);
   const Path before = selection.usual(size_class);
-  if (selection.measured({path, bytes, unseen, began, engine_.clock().now()})) publish(pair);
+  const std::int64_t beside = std::exchange(pair.beside, 0);
+  if ((pair.both_ways & both_ways_flag(bytes)) != 0)
+    unseen = 0;  // they came while this rank copied for the other direction
+  if (selection.measured({path, bytes, unseen, began, engine_.clock().now(), beside})) publish(pair);
   if (selection.usual(size_class) != before) tell(pair, size_class, before);
+}
+
+// Whether the messages of a class go both ways is seen now and then by the rank that leads.
+void Pulls::count_received(Pair& pair, std::uint64_t bytes) {
+  Traffic& traffic = pair.traffic[PathSelection::class_of(bytes)];
+  if (++traffic.received < tuning().shm_both_ways) return;
+  const bool alike = traffic.sent <= 4 * traffic.received && traffic.received <= 4 * traffic.sent;
+  const bool together = pair.leads && alike && (load_relaxed(pair.out->paths) & kCannotPull) == 0;
+  traffic = Traffic();
+  const std::uint64_t flag = both_ways_flag(bytes), before = pair.both_ways;
+  pair.both_ways = together ? before | flag : before & ~flag;
+  if (pair.both_ways == before) return;
+  selection_of(pair).forget(PathSelection::class_of(bytes));
+  publish(pair);
 }
 
 void Pulls::tell(const Pair& pair, unsigned size_class, Path before) const {

@@ -5,6 +5,12 @@
 // a sender it reads what the peer has chosen from the words that the two share (PullWords::paths, four bits for each class of sizes),
 // and helps while a message is open. No system call is made beside the copies themselves.
 //
+// Where messages of one class go both ways, as in an exchange, the two ranks copy for both directions at the same time, so what one direction gains by
+// a path depends on the path of the other: two receivers that decide alone try a path at different times, each beside the other's usual one, and
+// seldom see what it would bring. There the rank with the lower local number decides for both directions, by the messages that it receives and the time
+// that it copies for those that it sends, and says so in its word (kBothWays). It counts what goes to and fro, and gives the choice back when
+// the counts differ by more than a factor of four.
+//
 // The time of a message runs at the receiver: from the moment when both sides are ready, which is when the later one of the message's header
 // and its receive has come, until the last byte has landed (path_clock.h). So it holds what else the two ranks have to copy meanwhile, as in an
 // exchange, and not how late a program calls.
@@ -12,6 +18,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -28,11 +35,14 @@
 namespace lapwing::net::shm {
 
 class Pulls {
+  struct Pair;
+
  public:
   Pulls(engine::Engine& engine, Choice single_copy) noexcept : engine_(engine), choice_(single_copy) {}
 
-  void set_ranks(std::uint32_t local_ranks) {
+  void set_ranks(std::uint32_t local_ranks, std::uint32_t my_local) {
     local_ranks_ = local_ranks;
+    my_local_ = my_local;
     pairs_ = std::make_unique<Pair[]>(local_ranks);
   }
   // What this rank shares with the rank of that local number: the words of messages from it, and of messages to it.
@@ -41,12 +51,32 @@ class Pulls {
   // Whether the peer's memory can be read: tried once, when it is asked for first.
   bool may_pull(std::uint32_t local) noexcept { return access_to(pairs_[local]); }
 
-  // As a sender: whether the peer has chosen to pull messages of so many bytes.
-  bool asked_of(std::uint32_t local, std::uint64_t bytes) const noexcept {
-    return bytes > tuning().shm_least_pull && path_in(load_relaxed(pairs_[local].out->paths), bytes) != Path::kRing;
+  // As a sender: whether a message of so many bytes must be offered, because it is to be pulled. One that is not is sent at once.
+  bool asked_of(std::uint32_t local, std::uint64_t bytes) noexcept {
+    if (bytes <= tuning().shm_least_pull) return false;
+    if (path_to(pairs_[local], bytes) != Path::kRing) return true;
+    count_sent(pairs_[local], bytes);
+    return false;
   }
   // The same of a message that is about to be sent: true when it is to be offered.
   bool offers(std::uint32_t local, std::uint64_t bytes) noexcept;
+
+  // As a sender, while this rank copies to the peer.
+  class Sending {
+   public:
+    Sending(Pulls& pulls, std::uint32_t local) noexcept : pulls_(pulls), pair_(pulls.pairs_[local]) {
+      if (pair_.both_ways != 0) began_ = pulls_.engine_.clock().now();
+    }
+    ~Sending() {
+      if (began_ != 0) pair_.beside += pulls_.engine_.clock().now() - began_;
+    }
+    Sending(const Sending&) = delete;
+
+   private:
+    Pulls& pulls_;
+    Pair& pair_;
+    std::int64_t began_ = 0;
+  };
 
   // As a receiver.
   PullOp::End pull(std::uint32_t local, PullOp& op) noexcept;
@@ -69,6 +99,10 @@ class Pulls {
  private:
   enum class Access : std::uint8_t { kUnknown, kGranted, kRefused };
 
+  // Messages of one class since they were last compared.
+  struct Traffic {
+    std::uint32_t sent = 0, received = 0;
+  };
   struct Pair {
     std::uint32_t rank = 0;
     pid_t pid = 0;
@@ -78,7 +112,11 @@ class Pulls {
     PullWords* out = nullptr;
 
     std::unique_ptr<PathSelection> selection;  // from the first long message on
-    IntrusiveList<PullOp, PullTag> queue;               // not empty: in pulling_
+    bool leads = false;                        // decides for both directions where messages go both ways
+    std::array<Traffic, PathSelection::kClasses> traffic{};
+    std::int64_t beside = 0;               // nanoseconds that it has copied to the peer since the last message from it
+    std::uint64_t both_ways = 0;           // classes in which they do: flags of kBothWays, where this rank leads
+    IntrusiveList<PullOp, PullTag> queue;  // not empty: in pulling_
     PullTaker taker;
     bool open = false;  // the first of `queue` is shared
 
@@ -86,6 +124,25 @@ class Pulls {
     bool offering = false;    // in offering_
     unsigned idle_looks = 0;  // since there was a piece to help with
   };
+
+  // Above the paths in PullWords::paths: classes for which the writer of the word decides in both directions; the writer cannot pull.
+  static constexpr unsigned kBothWays = 48;
+  static constexpr std::uint64_t kCannotPull = std::uint64_t{1} << 63;
+  static std::uint64_t both_ways_flag(std::uint64_t bytes) noexcept {
+    return std::uint64_t{1} << (kBothWays + PathSelection::class_of(bytes));
+  }
+  static Path path_to(const Pair& pair, std::uint64_t bytes) noexcept {
+    const bool decides = (pair.both_ways & both_ways_flag(bytes)) != 0;
+    return path_in(load_relaxed((decides ? pair.in : pair.out)->paths), bytes);
+  }
+  static bool follows(const Pair& pair, std::uint64_t bytes) noexcept {
+    return !pair.leads && (load_relaxed(pair.out->paths) & both_ways_flag(bytes)) != 0;
+  }
+  static void count_sent(Pair& pair, std::uint64_t bytes) noexcept {
+    ++pair.traffic[PathSelection::class_of(bytes)].sent;
+  }
+  void count_received(Pair& pair, std::uint64_t bytes);
+  Path path_from(Pair& pair, std::uint64_t bytes);
 
   bool access_to(Pair& pair) noexcept;
   PathSelection& selection_of(Pair& pair);
@@ -104,7 +161,7 @@ class Pulls {
   Choice choice_;
   SingleCopy single_copy_;
   std::uint64_t calls_ = 0;  // for other ranks
-  std::uint32_t local_ranks_ = 0;
+  std::uint32_t local_ranks_ = 0, my_local_ = 0;
   std::unique_ptr<Pair[]> pairs_;  // by local number
   std::vector<Pair*> pulling_;     // with messages that this rank pulls
   std::vector<Pair*> offering_;    // that may pull a message of this rank

@@ -32,11 +32,11 @@ struct Op : PullOp {
 class PullsTest : public testing::Test {
  protected:
   struct Rank {
-    explicit Rank(Choice choice) : engine(clock), pulls(engine, choice) {
+    Rank(Choice choice, std::uint32_t my_local) : engine(clock), pulls(engine, choice) {
       engine::EngineOptions options;
       options.event_thread = false;
       EXPECT_TRUE(engine.start(options).ok());
-      pulls.set_ranks(2);
+      pulls.set_ranks(2, my_local);
     }
     ManualClock clock;
     engine::Engine engine;
@@ -45,8 +45,8 @@ class PullsTest : public testing::Test {
 
   // Rank 0 sends, rank 1 receives.
   void connect(Choice choice, std::uint64_t probe_value = 77) {
-    sender_ = std::make_unique<Rank>(choice);
-    receiver_ = std::make_unique<Rank>(choice);
+    sender_ = std::make_unique<Rank>(choice, 0);
+    receiver_ = std::make_unique<Rank>(choice, 1);
     Invitation invitation;
     invitation.process.pid = getpid();
     invitation.probe_address = reinterpret_cast<std::uintptr_t>(&probe_word_);
@@ -77,6 +77,25 @@ class PullsTest : public testing::Test {
       receiver_->clock.advance(ns);
       receiver_->pulls.came_in_frames(0, kSize, 8192, began);
     }
+  }
+
+  // A message to `rank`, which takes `ns`.
+  void receive(Rank& rank, std::uint32_t from, bool pulled, Op& op, std::int64_t ns) {
+    const std::int64_t began = rank.clock.now();
+    if (!pulled) {
+      rank.clock.advance(ns);
+      return rank.pulls.came_in_frames(from, kSize, 8192, began);
+    }
+    op.address = reinterpret_cast<std::uintptr_t>(from_.data());
+    op.bytes = kSize;
+    op.data = to_.data();
+    op.end = rank.pulls.pull(from, op);
+    rank.clock.advance(ns);
+    while (op.end == PullOp::End::kNone) {
+      sender_->pulls.poll();
+      receiver_->pulls.poll();
+    }
+    ASSERT_EQ(op.end, PullOp::End::kWhole);
   }
 
   volatile std::uint64_t probe_word_ = 77;
@@ -196,6 +215,43 @@ TEST_F(PullsTest, OtherPathsAreTriedAndKept) {
   EXPECT_GE(counters.changes, 1u);
   EXPECT_GT(counters.shared, 0u);
   EXPECT_GT(sender_->pulls.calls(), 0u);
+}
+
+// What one direction gains depends on the other: only where both are pulled does an exchange take a third of the time.
+TEST_F(PullsTest, OneRankDecidesForBothDirectionsOfAnExchange) {
+  connect(Choice::kAuto);
+  fill();
+  Op back_op;
+  int pulled = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const bool there = sender_->pulls.offers(1, kSize), back = receiver_->pulls.offers(0, kSize);
+    const std::int64_t ns = there && back ? 300'000 : 900'000;
+    receive(*receiver_, 0, there, op_, ns);
+    receive(*sender_, 1, back, back_op, ns);
+    if (i >= 500 && there && back) ++pulled;
+  }
+  EXPECT_GT(pulled, 450);
+}
+
+// The rank that decides for exchanges leaves messages that go one way to their receiver.
+TEST_F(PullsTest, AfterAnExchangeEachReceiverDecidesAgain) {
+  connect(Choice::kAuto);
+  fill();
+  Op back_op;
+  for (int i = 0; i < 1000; ++i) {
+    const bool there = sender_->pulls.offers(1, kSize), back = receiver_->pulls.offers(0, kSize);
+    receive(*receiver_, 0, there, op_, 900'000);
+    receive(*sender_, 1, back, back_op, there ? 900'000 : 1'200'000);
+  }
+  int pulled = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const bool there = sender_->pulls.offers(1, kSize);
+    receive(*receiver_, 0, there, op_, there ? 300'000 : 900'000);
+    receiver_->pulls.offers(0, 1);
+    if (i % 16 == 0) receive(*sender_, 1, receiver_->pulls.offers(0, kSize), back_op, 900'000);
+    if (i >= 700 && there) ++pulled;
+  }
+  EXPECT_GT(pulled, 250);
 }
 
 TEST_F(PullsTest, OffMeansOff) {

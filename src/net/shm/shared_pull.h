@@ -26,7 +26,8 @@ struct PullWords {
   std::atomic<std::uint64_t> from;    // by the receiver, as the rest: an address in the sender's memory,
   std::atomic<std::uint64_t> to;      // in the receiver's,
   std::atomic<std::uint64_t> bytes;
-  std::atomic<std::uint64_t> paths;   // what messages of each size are to take, as the receiver has found out (pulls.h);
+  std::atomic<std::uint64_t>
+      paths;  // what messages of each size are to take, as the receiver has found out, and more (pulls.h);
   std::atomic<std::uint64_t> copies;  // and how frames are to be copied into the ring (streaming.h)
 };
 

@@ -172,7 +172,7 @@ void ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
   const std::uint64_t capacity = segment_.layout().ring_bytes;
   links_ = std::make_unique<Link[]>(count);
   link_of_.assign(local_of_.size(), nullptr);
-  pulls_.set_ranks(count);
+  pulls_.set_ranks(count, my_local_);
   most_of_a_small_record_ = shm::Layout::most_of_a_small_record(capacity);
   long_head_ = shm::Layout::head_of_a_long_record(capacity);
   wide_head_ = shm::Layout::wide_head(capacity);
