@@ -1,5 +1,4 @@
-// The program of receive in the kernel, loaded, with its maps: by bpf(2) alone, so that the library needs no other for it. Needs CAP_BPF and
-// CAP_NET_ADMIN.
+// The program of receive in the kernel, loaded, with its maps (net/bpf/bpf.h). Needs CAP_BPF and CAP_NET_ADMIN.
 //
 //   areas      array, a ConnectionArea each; mapped into this process. Pinned memory of the kernel's: 1.2 MiB each
 //   indices    hash: a socket's cookie to its index in `areas`
@@ -9,28 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <utility>
 
 #include "base/status.h"
+#include "net/bpf/bpf.h"
 #include "net/kernel/area.h"
 
 namespace lapwing::net::kernel {
 
-class Descriptor {
- public:
-  Descriptor() noexcept = default;
-  explicit Descriptor(int fd) noexcept : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor();
-  int fd() const noexcept { return fd_; }
-
- private:
-  int fd_ = -1;
-};
+using bpf::Descriptor;
 
 class Program {
  public:

@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
-"""Turns the program for the kernel, as clang made it, into what program.cc includes.
+"""Turns a program for the kernel, as clang made it, into what the library includes.
 
-usage: embed.py OBJECT OUTPUT     without OBJECT ("-"): a program without instructions, which says that there was no compiler
+usage: embed.py OBJECT SECTION OUTPUT     without OBJECT ("-"): a program without instructions, which says that there was no compiler
 
 The output has the macros LAPWING_INSTRUCTION(word) and LAPWING_MAP_LOAD(index, name): the instructions in order, and which of them load the
 address of which map.
 """
 import struct
 import sys
-
-SECTION = "sk_skb/verdict"
 
 
 def sections(image):
@@ -25,8 +23,10 @@ def text_at(strings, offset):
     return strings[offset:strings.index(b"\0", offset)].decode()
 
 
-def map_loads(found, contents):
-    relocations, symbols_index = found[".rel" + SECTION]
+def map_loads(found, contents, section):
+    if ".rel" + section not in found:
+        return
+    relocations, symbols_index = found[".rel" + section]
     symbols = contents[symbols_index]
     strings = found[".strtab"][0]
     for offset, info in struct.iter_unpack("<QQ", relocations):
@@ -34,20 +34,20 @@ def map_loads(found, contents):
         yield offset // 8, text_at(strings, name)
 
 
-def lines(image):
+def lines(image, section):
     found, contents = sections(image)
-    for word, in struct.iter_unpack("<Q", found[SECTION][0]):
+    for word, in struct.iter_unpack("<Q", found[section][0]):
         yield f"LAPWING_INSTRUCTION({word:#018x})"
-    for index, name in map_loads(found, contents):
+    for index, name in map_loads(found, contents, section):
         yield f"LAPWING_MAP_LOAD({index}, {name})"
 
 
 def main():
-    source, output = sys.argv[1:]
+    source, section, output = sys.argv[1:]
     text = []
     if source != "-":
         with open(source, "rb") as file:
-            text = lines(file.read())
+            text = lines(file.read(), section)
     with open(output, "w", encoding="ascii") as file:
         file.writelines(line + "\n" for line in text)
 
