@@ -1,6 +1,6 @@
-// Which connection wins when both ranks of a pair connect to each other at once (src/net/tcp/link.h, acceptor.cc, connector.cc): two ranks, an attempt
-// of each, and messages that are on their way for as long as they like. An acceptor may drop an attempt that it has not judged yet, because
-// there is a crowd; its maker then tries again. In the end both must use one and the same connection.
+// Which connection wins when both ranks of a pair connect to each other at once (src/net/tcp/link_setup.h, acceptor.cc, connector.cc): two ranks, an
+// attempt of each, which may dial two addresses of the other at the same time, and messages that are on their way for as long as they like. An acceptor may
+// drop a dial that it has not judged yet, because there is a crowd; its maker then tries again. In the end both must use one and the same connection.
 #include <gtest/gtest.h>
 
 #include "checker.h"
@@ -15,25 +15,29 @@ enum class Without {
   kOnlyOne,       // a rank that has a connection accepts another
   kWaitForProof,  // the acceptor decides when it is greeted, not when it has the proof
   kGivingUp,      // the rank that accepts goes on with its own attempt
-  kRetry,         // an attempt that was dropped is not made again
+  kRetry,         // a dial that was dropped is not made again
+  kOneProof,      // a rank sends its proof on each dial that the peer proves itself on
 };
 
 class Connect {
  public:
   static constexpr int kDrops = 2;
+  static constexpr int kDials = 2;
   enum RankState : std::uint8_t { kIdle, kConnecting, kAwaiting, kOpen };
-  // What of an attempt is on its way, or was last.
+  // What of a dial is on its way, or was last.
   enum Phase : std::uint8_t { kNone, kHello, kChallenge, kResponse, kAccepted, kDuplicate, kUsed, kDropped };
 
   struct Rank {
-    std::uint8_t state, posted, connection;  // the latter: which rank made it
+    std::uint8_t state, posted, maker, place;  // the latter two: of its connection
   };
-  struct Attempt {
+  struct Dial {
     std::uint8_t phase, given_up;
+    bool under_way() const { return phase != kNone && !given_up; }
+    bool committed() const { return !given_up && phase >= kResponse && phase != kDropped; }
   };
   struct State {
     Rank rank[2];
-    Attempt attempt[2];  // by its maker
+    Dial dial[2][kDials];  // by their maker
     std::uint8_t drops;
   };
 
@@ -42,12 +46,12 @@ class Connect {
   void begin(State&) const {}
 
   const char* broken(const State& s) const {
-    for (int me = 0; me < 2; ++me) {
-      if (s.rank[me].state == kOpen && s.attempt[s.rank[me].connection].given_up)
-        return "a rank uses a connection that its maker has given up";
+    for (const Rank& rank : s.rank) {
+      if (rank.state == kOpen && s.dial[rank.maker][rank.place].given_up) return "a rank uses a connection that its maker has given up";
     }
-    const bool both = s.rank[0].state == kOpen && s.rank[1].state == kOpen;
-    return both && s.rank[0].connection != s.rank[1].connection ? "each rank uses another connection" : nullptr;
+    const Rank &a = s.rank[0], &b = s.rank[1];
+    const bool both = a.state == kOpen && b.state == kOpen;
+    return both && (a.maker != b.maker || a.place != b.place) ? "each rank uses another connection" : nullptr;
   }
   const char* unfinished(const State& s) const {
     for (const Rank& rank : s.rank)
@@ -57,73 +61,96 @@ class Connect {
 
   // One of the things that this rank can do next; all are tried.
   bool step(State& s, int me, Step& step) const {
-    enum { kPost, kAccept, kDrop, kTry, kWays };
+    enum { kPost, kDial, kAccept, kDrop, kTry, kWays };
     switch (step.choose(kWays)) {
       case kPost:
         step.name("posts the first frame");
         if (s.rank[me].posted) return false;
         s.rank[me].posted = 1;
-        if (s.rank[me].state == kIdle) s.rank[me].state = kConnecting, s.attempt[me].phase = kHello;
+        if (s.rank[me].state == kIdle) s.rank[me].state = kConnecting, s.dial[me][0].phase = kHello;
         return true;
+      case kDial:
+        step.name("dials an address beside the other");
+        return dial(s, me, s.dial[me][step.choose(kDials)]);
       case kAccept:
-        return accept(s, me, step);
+        return accept(s, me, step.choose(kDials), step);
       case kDrop: {
         step.name("drops a stranger");
-        std::uint8_t& phase = s.attempt[1 - me].phase;
+        std::uint8_t& phase = s.dial[1 - me][step.choose(kDials)].phase;
         if (s.drops == kDrops || phase < kHello || phase > kResponse) return false;
         ++s.drops;
         phase = kDropped;
         return true;
       }
       case kTry:
-        return !s.attempt[me].given_up && try_attempt(s, me, step);
+        return go_on(s, me, step.choose(kDials), step);
     }
     return false;
   }
 
  private:
-  // The peer's attempt. What was sent before its maker gave it up still arrives.
-  bool accept(State& s, int me, Step& step) const {
-    Attempt& theirs = s.attempt[1 - me];
+  static bool committed(const State& s, int me) { return s.dial[me][0].committed() || s.dial[me][1].committed(); }
+  static void give_up(State& s, int me, const Dial* but) {
+    for (Dial& dial : s.dial[me]) {
+      if (&dial != but && dial.phase != kNone) dial.given_up = 1;
+    }
+  }
+
+  // One that was given up before its proof was out may be dialled anew.
+  bool dial(State& s, int me, Dial& dial) const {
+    if (s.rank[me].state != kConnecting || committed(s, me) || dial.under_way() || dial.phase >= kResponse) return false;
+    dial = {kHello, 0};
+    return true;
+  }
+
+  // The peer's dial. What was sent before its maker gave it up still arrives.
+  bool accept(State& s, int me, int place, Step& step) const {
+    Dial& theirs = s.dial[1 - me][place];
     if (theirs.phase == kHello) {
       step.name("sends a challenge");
-      if (without_ == Without::kWaitForProof) return judge(s, me), true;
+      if (without_ == Without::kWaitForProof) return judge(s, me, place), true;
       theirs.phase = kChallenge;
       return true;
     }
     step.name("judges a proof");
     if (theirs.phase != kResponse) return false;
-    judge(s, me);
+    judge(s, me, place);
     return true;
   }
 
-  void judge(State& s, int me) const {
+  void judge(State& s, int me, int place) const {
     Rank& rank = s.rank[me];
-    Attempt &mine = s.attempt[me], &theirs = s.attempt[1 - me];
-    const bool committed = rank.state == kConnecting && mine.phase >= kResponse && mine.phase != kDropped;
-    const bool wins = committed && ((me == 0 && without_ != Without::kNoReturn) || without_ == Without::kLowerFirst);
+    Dial& theirs = s.dial[1 - me][place];
+    const bool ours = rank.state == kConnecting && committed(s, me);
+    const bool wins = ours && ((me == 0 && without_ != Without::kNoReturn) || without_ == Without::kLowerFirst);
     if (wins || (rank.state == kOpen && without_ != Without::kOnlyOne)) {
       theirs.phase = kDuplicate;
       return;
     }
-    if (rank.state == kConnecting && without_ != Without::kGivingUp) mine.given_up = 1;
-    rank.state = kOpen;
-    rank.connection = static_cast<std::uint8_t>(1 - me);
+    if (rank.state == kConnecting && without_ != Without::kGivingUp) give_up(s, me, nullptr);
+    open(rank, 1 - me, place);
     theirs.phase = kAccepted;
   }
 
-  bool try_attempt(State& s, int me, Step& step) const {
-    Attempt& mine = s.attempt[me];
+  static void open(Rank& rank, int maker, int place) {
+    rank.state = kOpen;
+    rank.maker = static_cast<std::uint8_t>(maker);
+    rank.place = static_cast<std::uint8_t>(place);
+  }
+
+  bool go_on(State& s, int me, int place, Step& step) const {
+    Dial& mine = s.dial[me][place];
+    if (mine.given_up) return false;
     switch (mine.phase) {
       case kChallenge:
         step.name("sends its proof");
         mine.phase = kResponse;
+        if (without_ != Without::kOneProof) give_up(s, me, &mine);
         return true;
       case kAccepted:
         step.name("is accepted");
         mine.phase = kUsed;
-        s.rank[me].state = kOpen;
-        s.rank[me].connection = static_cast<std::uint8_t>(me);
+        open(s.rank[me], me, place);
         return true;
       case kDuplicate:
         step.name("is told to wait for the other's connection");
@@ -165,7 +192,8 @@ INSTANTIATE_TEST_SUITE_P(Each, ConnectMutant,
                                            ConnectCase{Without::kOnlyOne, Verdict::kBroken},
                                            ConnectCase{Without::kWaitForProof, Verdict::kBroken},
                                            ConnectCase{Without::kGivingUp, Verdict::kBroken},
-                                           ConnectCase{Without::kRetry, Verdict::kStuck}));
+                                           ConnectCase{Without::kRetry, Verdict::kStuck},
+                                           ConnectCase{Without::kOneProof, Verdict::kBroken}));
 
 }  // namespace
 }  // namespace lapwing::model

@@ -61,7 +61,8 @@ Route find_route(const Address& address, const std::vector<Interface>& own) {
   const Socket probe(::socket(address.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_storage target;
   const socklen_t length = address.to_sockaddr(target);
-  if (!probe || ::connect(probe.fd(), reinterpret_cast<sockaddr*>(&target), length) != 0) return Route::kNone;
+  if (!probe) return Route::kDirect;  // this process has no descriptor to ask with
+  if (::connect(probe.fd(), reinterpret_cast<sockaddr*>(&target), length) != 0) return Route::kNone;
   const Address source = probe.local_address();
   for (const Interface& interface : own) {
     if (interface.address.same_host_address(source)) return interface.point_to_point ? Route::kTunnel : Route::kDirect;

@@ -1,24 +1,31 @@
-// Makes the connection to one peer: tries its addresses one after the other until a connection stands, or until one
-// diagnosis can be given. Lives as long as the attempt.
+// Makes the connection to one peer: dials its addresses until a connection stands, or until one diagnosis can be given. Lives as long as the
+// attempt.
 //
 // Outcomes, exactly one, unless the connector is destroyed before:
 //   on_connected       the connection is accepted; frames may flow
 //   on_duplicate    the peer is proven and prefers its own connection, which is on its way to us
 //   on_unreachable  no address worked; the status says for each what went wrong
 //
-// Deadlines. They count only while this process looks: what is there when one passes is in time. All addresses together get
-// the time that the user says, in equal shares of at least a second; so does a process without a descriptor for the socket, which may get one
-// back meanwhile. That is about hosts that
-// do not answer. A peer whose host accepts the connection but that does not answer itself may only be busy (stopped, or
-// computing with LAPWING_PROGRESS=polling): the others are tried, then it is waited for without an end, with one
-// warning.
+// Order. The addresses are dialled one after the other, the next when the one before has failed or has not led to the peer within tcp.stagger;
+// those before go on meanwhile (the idea is that of RFC 8305, "happy eyeballs"). So an address that leads nowhere, or to another host, costs
+// that pause at most. The first dial that the peer proves itself on wins, and all others end before anything else happens: the proof of this
+// rank goes out on one connection of an attempt, so at most one of them is accepted. If the peer closes that one, the attempt goes on with it,
+// and the others follow again.
+//
+// Time. All addresses have the time that the user says; so has a process without a descriptor for the socket, which may get one back meanwhile.
+// It counts only while this process looks: what is there when it is over is in time. That is about hosts that do not answer. A peer whose host
+// answers but that does not answer itself may only be busy (stopped, or computing with LAPWING_PROGRESS=polling): where no other
+// address has worked it is waited for without an end, with one warning, as long as its host answers. So is the verdict of a peer that has
+// proven itself. Where the peer is proven and its host does not answer any more, the connection has broken, and if the link resumes, the attempt is
+// over: the next one has another number (attempts.h).
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "net/tcp/connection.h"
+#include "net/tcp/dial.h"
 #include "net/tcp/shared_state.h"
 
 namespace lapwing::net::tcp {
@@ -36,7 +43,7 @@ class ConnectorUser {
   ~ConnectorUser() = default;
 };
 
-class Connector final : public ConnectionUser {
+class Connector final : public DialUser {
  public:
   // `time`: for all candidates together, in nanoseconds.
   Connector(SharedState& shared, PeerId peer, std::vector<Address> candidates, std::int64_t time, const wire::Terms& terms,
@@ -44,64 +51,64 @@ class Connector final : public ConnectionUser {
   ~Connector();
 
   // May report its outcome at once.
-  void start() { try_next(); }
+  void start() noexcept;
   // Our proof is out: the peer may have accepted this connection, so it must not be given up for another one.
-  bool committed() noexcept;
+  bool committed() const noexcept;
   // Some address of the peer said that nothing listens there; and this one.
   bool refused() const noexcept { return !refused_.empty(); }
   bool refused_by(const Address& address) const noexcept;
   // The peer has proven itself, and has closed its connection to this rank for good.
   bool peer_is_gone() const noexcept { return peer_is_gone_; }
+  // After on_unreachable: the address where the peer had proven itself before its host ceased to answer. Null: nowhere.
+  const Address* broke_at() const noexcept { return broke_at_ ? &*broke_at_ : nullptr; }
   // The peer's host has accepted a connection, and the peer itself is waited for without an end.
   bool is_patient() const noexcept { return patient_; }
 
-  void on_ready(Connection& connection, std::uint32_t events) noexcept override;
-  void on_deadline(Connection& connection) noexcept override;
-
  private:
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-  static constexpr unsigned kRetries = 5;  // of an address that closes connections before it has proven anything
-
-  struct RetryTimer : engine::Timer {
-    explicit RetryTimer(Connector& owner) noexcept
-        : Timer([](Timer& timer) noexcept { static_cast<RetryTimer&>(timer).connector.try_again(); }), connector(owner) {}
+  template <void (Connector::*kFunction)() noexcept>
+  struct ConnectorTimer : engine::Timer {
+    explicit ConnectorTimer(Connector& owner) noexcept
+        : Timer([](Timer& timer) noexcept { (static_cast<ConnectorTimer&>(timer).connector.*kFunction)(); }), connector(owner) {}
     Connector& connector;
   };
 
-  const Address& candidate() const noexcept { return candidates_[current_]; }
-  void try_next() noexcept;
-  bool try_candidate() noexcept;
-  bool try_again_later(int error) noexcept;
-  void try_again() noexcept;
-  void connected() noexcept;
-  void advance() noexcept;
-  void closed_by_peer() noexcept;
-  void give_up_candidate(const std::string& why) noexcept;
-  void hang_up() noexcept { shared_.retire(std::move(connection_)); }
-  void note(const std::string& why);
-  void note_refusal(int error);
-  void be_patient() noexcept;
+  void on_proven(Dial& dial) noexcept override { keep_only(dial); }
+  void on_pausing(Dial& dial) noexcept override;
+  void on_verdict(Dial& dial) noexcept override;
+  void on_failed(Dial& dial) noexcept override;
+
+  void dial_next() noexcept;
+  void dial_next_later() noexcept;
+  void keep_only(Dial& dial) noexcept;
+  void forget(Dial& dial) noexcept;
+  void set_end(std::int64_t nanoseconds) noexcept;
+  void on_end() noexcept;
+  bool goes_on_waiting() noexcept;
+  bool must_not_be_given_up(const Dial& dial) const noexcept;
+  void be_patient(Dial& dial) noexcept;
+  void give_up() noexcept;
+  void report_unreachable() noexcept;
+  void note(const Dial& dial, const std::string& why);
+  void warn_exhausted(int error) noexcept;
   Status diagnosis() const;
 
   SharedState& shared_;
   const PeerId peer_;
-  std::vector<Address> candidates_;
+  std::vector<Address> candidates_;  // in the order in which they are dialled
+  std::size_t next_ = 0;             // the first that is not being dialled, and has not failed
   ConnectorUser& user_;
   const wire::Terms terms_;
-  const std::int64_t time_, share_;  // for all addresses, and for one
-  std::int64_t end_;
-  std::size_t current_ = 0;
-  std::size_t silent_ = kNone;  // the first candidate that took the connection and did not answer
-  bool patient_ = false;        // only silent_ is left, and it gets all the time it needs
-  bool connected_ = false;
+  const std::int64_t time_;
+  std::vector<std::unique_ptr<Dial>> dials_;  // none of them over
+  bool patient_ = false;
   bool peer_is_gone_ = false;
   bool warned_ = false;
   int why_exhausted_ = 0;  // the process had not what a socket takes: an errno value
-  unsigned closed_by_peer_ = 0;
-  std::unique_ptr<Connection> connection_;
-  RetryTimer retry_;
+  std::optional<Address> broke_at_;
   std::vector<Address> refused_;
   std::string failures_;
+  ConnectorTimer<&Connector::dial_next> stagger_;
+  ConnectorTimer<&Connector::on_end> end_;
 };
 
 }  // namespace lapwing::net::tcp

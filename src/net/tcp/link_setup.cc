@@ -55,7 +55,7 @@ std::int64_t LinkSetup::time_to_connect(std::int64_t candidates) noexcept {
   if (!break_) return shared_.options.connect_timeout;
   constexpr unsigned kDoublings = 5;
   const std::int64_t each = tuning().tcp_first_try << std::min(break_->tries++, kDoublings);
-  return std::min(each * candidates, shared_.options.connect_timeout);
+  return std::min(each + (candidates - 1) * tuning().tcp_stagger, shared_.options.connect_timeout);
 }
 
 void LinkSetup::on_connected(std::unique_ptr<Connection> connection) noexcept {
@@ -89,8 +89,15 @@ void LinkSetup::fail_soon(Status why) noexcept {
 void LinkSetup::at_safe_point() noexcept {
   if (state_ != LinkState::kConnecting || failure_.ok()) return;
   if (break_) return mending_failed();
+  if (const Address* at = connector_ ? connector_->broke_at() : nullptr; at != nullptr) return mend_first(*at);
   if (std::exchange(watch_only_, false)) return watching_failed();
   user_.lose(std::move(failure_));
+}
+
+// The first connection broke after the peer had proven itself: perhaps it has accepted it.
+void LinkSetup::mend_first(const Address& remote) noexcept {
+  broke(diagnosis_.broken(remote, "that host does not answer"), remote, connecting_since_);
+  mend();
 }
 
 // What was posted meanwhile has all its time before it. A watch goes on until the host has not been reached for as long as a

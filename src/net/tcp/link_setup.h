@@ -115,6 +115,7 @@ class LinkSetup final : public ConnectorUser {
   std::int64_t patience_ends() const noexcept { return unreached_since_ + shared_.liveness_monitor.patience(); }
   void fail_soon(Status why) noexcept;
   void at_safe_point() noexcept;
+  void mend_first(const Address& remote) noexcept;
   void watching_failed() noexcept;
   void mending_failed() noexcept;
   void on_awaited_in_vain() noexcept;

@@ -4,7 +4,7 @@
 //
 //   Acceptor   listens, and turns strangers into proven peers or drops them
 //   Link        one per peer: its Sender, its Receiver, and its LinkSetup, which says what connection they have
-//   Connector   makes a link's connection: addresses, deadlines, the diagnosis
+//   Connector   makes a link's connection: several addresses, a Dial each, and the diagnosis
 //   BusyLinks   which links poll() reads without asking the event port
 #pragma once
 

@@ -1,0 +1,140 @@
+#include "net/tcp/dial.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace lapwing::net::tcp {
+namespace {
+
+constexpr std::int64_t kMillisecond = 1'000'000;
+constexpr std::int64_t kPauseWhenExhausted = 50 * kMillisecond;
+
+bool is_exhausted(int error) noexcept {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+}  // namespace
+
+Dial::Dial(SharedState& shared, PeerId peer, const Address& address, const wire::Terms& terms, DialUser& user)
+    : shared_(shared), peer_(peer), address_(address), terms_(terms), user_(user), began_(shared.engine.clock().now()), retry_(*this) {}
+
+Dial::~Dial() {
+  shared_.engine.cancel_timer(retry_);
+  hang_up();
+}
+
+// ---- a connection ---------------------------------------------------------------------------------------------------
+
+// What this process lacks says nothing about the peer.
+bool Dial::open() noexcept {
+  Socket socket;
+  const int error = Socket::connect(address_, socket);
+  exhausted_ = is_exhausted(error) ? error : 0;
+  if (exhausted_ != 0) {
+    pause(kPauseWhenExhausted);
+    return true;
+  }
+  error_ = error;
+  return error == 0 ? connect(std::move(socket)) : give_up(std::strerror(error));
+}
+
+bool Dial::connect(Socket socket) noexcept {
+  state_ = State::kConnecting;
+  shared_.liveness_monitor.watch_over(socket, address_);
+  connection_ = std::make_unique<Connection>(
+      shared_.engine, std::move(socket), address_,
+      wire::Handshake::connector(shared_.key, shared_.own_name(), shared_.name(peer_), wire::random_nonce(), terms_), *this);
+  const Status watched = connection_->watch(true);
+  return watched.ok() || give_up(watched.text());
+}
+
+void Dial::try_again() noexcept {
+  if (!open()) user_.on_failed(*this);
+}
+
+void Dial::pause(std::int64_t nanoseconds) noexcept {
+  hang_up();
+  state_ = State::kPausing;
+  shared_.engine.set_timer(retry_, shared_.engine.clock().now() + nanoseconds);
+  user_.on_pausing(*this);
+}
+
+bool Dial::give_up(std::string why) noexcept {
+  failure_ = std::move(why);
+  state_ = State::kOver;
+  hang_up();
+  return false;
+}
+
+void Dial::fail(std::string why) noexcept {
+  give_up(std::move(why));
+  user_.on_failed(*this);
+}
+
+// ---- the handshake --------------------------------------------------------------------------------------------------
+
+void Dial::on_ready(Connection& connection, std::uint32_t events) noexcept {
+  if (state_ != State::kConnecting) return advance();
+  if (const int error = connection.socket().pending_error(); error != 0) {
+    if (error == ECONNRESET) return closed_by_peer();  // it stood for a moment
+    error_ = error;
+    return fail(std::strerror(error));
+  }
+  if ((events & EPOLLOUT) != 0) connected();
+}
+
+void Dial::connected() noexcept {
+  state_ = State::kGreeting;
+  connection_->want_writable(false);
+  if (!connection_->send_handshake()) return closed_by_peer();
+  advance();
+}
+
+void Dial::advance() noexcept {
+  using Handshake = wire::Handshake::State;
+  const Connection::Step step = connection_->advance_handshake();
+  const Handshake reached = handshake().state();
+  if (state_ == State::kGreeting && reached != Handshake::kChallenge && reached != Handshake::kFailed) {
+    state_ = State::kProven;
+    user_.on_proven(*this);
+  }
+  if (step == Connection::Step::kClosed) return closed_by_peer();
+  if (step == Connection::Step::kWaiting) return;
+  if (reached == Handshake::kFailed) return fail(handshake().failure().text());
+  user_.on_verdict(*this);
+}
+
+// A rank that is asked by very many at once, or that came back to a connection too late, closes it: worth another try.
+// A proof means that it is the right rank, so then the tries do not count. No frame is lost: none flows before the
+// verdict.
+void Dial::closed_by_peer() noexcept {
+  ++closed_by_peer_;
+  if (state_ != State::kProven && closed_by_peer_ > kRetries)
+    return fail("connected, but closed from there: is it a rank of this job, or a proxy?");
+  pause((10 * kMillisecond) << std::min(closed_by_peer_, 6u));
+}
+
+// ---- as time passes -------------------------------------------------------------------------------------------------
+
+bool Dial::has_news() const noexcept {
+  if (!connection_) return false;
+  return state_ == State::kConnecting ? connection_->socket().is_connected() : connection_->socket().has_news();
+}
+
+void Dial::catch_up() noexcept {
+  on_ready(*connection_, EPOLLOUT);
+}
+
+bool Dial::host_answers() const noexcept {
+  return connection_ && state_ != State::kConnecting && !connection_->socket().acknowledgement().unanswered;
+}
+
+double Dial::seconds_so_far() const noexcept {
+  return static_cast<double>(shared_.engine.clock().now() - began_) / 1e9;
+}
+
+}  // namespace lapwing::net::tcp
