@@ -18,7 +18,7 @@ for mode in talk push wait probe; do
   begin "$mode"
   lab cut h2
   ! wait $job || die "$mode: the job succeeded without a host"
-  grep -qE "rank [01] on host h[12] lost its connection to rank [01] on host h[12] \((10\.77\.0\.[12]|\[fd77::[12]\]):[0-9]+\): that host (has not answered for 2 s|does not answer\. No other connection could be made for 2 s)" \
+  grep -qE "rank [01] on host h[12] lost its connection to rank [01] on host h[12] \((10\.77\.0\.[12]|\[fd77::[12]\]):[0-9]+\): that host (has not answered for 2 s|does not answer\. No other connection could be made for 2(\.[0-9]+)? s)" \
     "$work/log" || die "$mode: what is told"
   grep -q "LAPWING_PEER_TIMEOUT" "$work/log" || die "$mode: the setting"
   lab restore h2

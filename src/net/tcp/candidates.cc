@@ -57,6 +57,18 @@ std::vector<Address> order_candidates(const std::vector<Address>& peer, const st
   return result;
 }
 
+void put_last(std::vector<Address>& candidates, const Address& unreached, const std::vector<Interface>& own) {
+  const auto lies_behind = [](const Address& address, const Interface& interface) { return interface.address.network_contains(address); };
+  const auto shares_interface = [&](const Address& address) {
+    return address.same_host_address(unreached) || std::any_of(own.begin(), own.end(), [&](const Interface& interface) {
+      return lies_behind(address, interface) && std::any_of(own.begin(), own.end(), [&](const Interface& other) {
+        return other.name == interface.name && lies_behind(unreached, other);
+      });
+    });
+  };
+  std::stable_partition(candidates.begin(), candidates.end(), [&](const Address& address) { return !shares_interface(address); });
+}
+
 Route find_route(const Address& address, const std::vector<Interface>& own) {
   const Socket probe(::socket(address.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_storage target;

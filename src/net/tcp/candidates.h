@@ -23,6 +23,9 @@ using RouteFinder = std::function<Route(const Address&)>;
 std::vector<Address> order_candidates(const std::vector<Address>& peer, const std::vector<Interface>& own,
                                       bool same_host, const RouteFinder& route);
 
+// `unreached` did not answer: what leads through the same interface of this host as it comes last.
+void put_last(std::vector<Address>& candidates, const Address& unreached, const std::vector<Interface>& own);
+
 // Asks the kernel, with a UDP socket that sends nothing.
 Route find_route(const Address& address, const std::vector<Interface>& own);
 

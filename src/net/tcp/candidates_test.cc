@@ -115,6 +115,17 @@ TEST(Candidates, OnTheSameWireTheProtocolOfShorterHeaders) {
   EXPECT_EQ(chosen("[fd00::2]:1/64,10.0.0.2:1/24", own, false), "10.0.0.2:1/24,[fd00::2]:1/64");
 }
 
+// What leads through the interface of an address that did not answer comes last, of whatever family.
+TEST(Candidates, TheWayThatDidNotAnswerComesLast) {
+  const std::vector<Interface> own{interface_of("eth0", "10.0.0.1:1/24"), interface_of("eth1", "10.1.0.1:1/24"),
+                                   interface_of("eth0", "[fd00::1]:1/64"), interface_of("eth1", "[fd01::1]:1/64")};
+  std::vector<Address> list = list_of("10.0.0.2:1/24,10.1.0.2:1/24,[fd00::2]:1/64,[fd01::2]:1/64,203.0.113.5:1/24");
+  put_last(list, address_of("[fd00::2]:9/64"), own);
+  EXPECT_EQ(encode_addresses(list), "10.1.0.2:1/24,[fd01::2]:1/64,203.0.113.5:1/24,10.0.0.2:1/24,[fd00::2]:1/64");
+  put_last(list, address_of("203.0.113.5:9/24"), own);
+  EXPECT_EQ(encode_addresses(list), "10.1.0.2:1/24,[fd01::2]:1/64,10.0.0.2:1/24,[fd00::2]:1/64,203.0.113.5:1/24");
+}
+
 TEST(Candidates, OnlyWhatHasARoute) {
   const auto route = [](const Address& address) {
     return address.family == AF_INET6 ? Route::kNone : address.bytes[0] == 10 ? Route::kTunnel : Route::kDirect;

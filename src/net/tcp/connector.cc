@@ -12,6 +12,8 @@
 namespace lapwing::net::tcp {
 namespace {
 
+constexpr double kLongSilence = 5;  // seconds
+
 std::string no_answer_within(double seconds) {
   char text[64];
   std::snprintf(text, sizeof text, "no answer within %.3g s", seconds);
@@ -138,7 +140,8 @@ bool Connector::must_not_be_given_up(const Dial& dial) const noexcept {
 
 void Connector::be_patient(Dial& dial) noexcept {
   keep_only(dial);
-  if (std::exchange(patient_, true) || !user_.something_to_send()) return;
+  patient_ = true;
+  if (dial.seconds_so_far() < kLongSilence || std::exchange(warned_silent_, true) || !user_.something_to_send()) return;
   log_warn(
       "waiting for %s, whose host accepts connections at %s while the rank itself does not answer: it may be stopped, "
       "or compute without progress (LAPWING_PROGRESS=polling)",
@@ -167,7 +170,7 @@ void Connector::report_unreachable() noexcept {
 // ---- what is told ---------------------------------------------------------------------------------------------------
 
 void Connector::warn_exhausted(int error) noexcept {
-  if (std::exchange(warned_, true)) return;
+  if (std::exchange(warned_exhausted_, true)) return;
   log_warn("no socket for a connection to %s: %s; trying again for %.3g s. Raise the limit of open files (ulimit -n)",
            shared_.describe(peer_).c_str(), std::strerror(error), static_cast<double>(time_) / 1e9);
 }

@@ -15,7 +15,7 @@
 // Time. All addresses have the time that the user says; so has a process without a descriptor for the socket, which may get one back meanwhile.
 // It counts only while this process looks: what is there when it is over is in time. That is about hosts that do not answer. A peer whose host
 // answers but that does not answer itself may only be busy (stopped, or computing with LAPWING_PROGRESS=polling): where no other
-// address has worked it is waited for without an end, with one warning, as long as its host answers. So is the verdict of a peer that has
+// address has worked it is waited for without an end, with one warning when that takes seconds, as long as its host answers. So is the verdict of a peer that has
 // proven itself. Where the peer is proven and its host does not answer any more, the connection has broken, and if the link resumes, the attempt is
 // over: the next one has another number (attempts.h).
 #pragma once
@@ -102,7 +102,7 @@ class Connector final : public DialUser {
   std::vector<std::unique_ptr<Dial>> dials_;  // none of them over
   bool patient_ = false;
   bool peer_is_gone_ = false;
-  bool warned_ = false;
+  bool warned_exhausted_ = false, warned_silent_ = false;
   int why_exhausted_ = 0;  // the process had not what a socket takes: an errno value
   std::optional<Address> broke_at_;
   std::vector<Address> refused_;

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cinttypes>
+#include <cstring>
 
 namespace lapwing::net::tcp {
 
@@ -35,6 +36,10 @@ Status Diagnosis::broken(const Address& remote, const char* what) const {
                        shared_.describe(peer_).c_str(), remote.text().c_str(), what);
 }
 
+Status Diagnosis::broken(const Address& remote, int error) const {
+  return broken(remote, means_silence(error) ? "that host does not answer" : std::strerror(error));
+}
+
 Status Diagnosis::ended(const Status& broken) const {
   return Status::error(MPI_ERR_PROC_ABORTED, "%s. That process has ended%s; look at what it printed last", broken.text(),
                        same_host_ ? "" : ", or the network between the hosts broke");
@@ -53,10 +58,10 @@ Status Diagnosis::silent(const Address& remote) const {
       shared_.describe_self().c_str(), shared_.describe(peer_).c_str(), remote.text().c_str(), patience());
 }
 
-Status Diagnosis::not_resumed(const Status& broken, const Status& last_try) const {
+Status Diagnosis::not_resumed(const Status& broken, double seconds, unsigned tries, const Status& last_try) const {
   return Status::error(MPI_ERR_PROC_ABORTED,
-                       "%s. No other connection could be made for %.3g s; LAPWING_PEER_TIMEOUT says how long to try. The last try: %s",
-                       broken.text(), patience(), last_try.ok() ? "no answer yet" : last_try.text());
+                       "%s. No other connection could be made for %.3g s, in %u tries; LAPWING_PEER_TIMEOUT says how long to try. The last one: %s",
+                       broken.text(), seconds, tries, last_try.ok() ? "no answer yet" : last_try.text());
 }
 
 Status Diagnosis::not_reached(const Status& last_try) const {

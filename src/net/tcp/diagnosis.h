@@ -16,8 +16,9 @@ class Diagnosis {
   Status ended() const;
   // The connection to `remote` broke; then what that means: that the process has ended, or that no other connection could be made in time.
   Status broken(const Address& remote, const char* what) const;
+  Status broken(const Address& remote, int error) const;
   Status ended(const Status& broken) const;
-  Status not_resumed(const Status& broken, const Status& last_try) const;
+  Status not_resumed(const Status& broken, double seconds, unsigned tries, const Status& last_try) const;
   // An errno value says that the host does not answer.
   static bool means_silence(int error) noexcept;
   Status silent(const Address& remote) const;

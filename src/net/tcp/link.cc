@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -69,7 +70,8 @@ wire::Verdict Link::judge(const wire::Terms& theirs) noexcept {
 void Link::open(std::unique_ptr<Connection> connection) noexcept {
   const wire::Handshake& handshake = connection->handshake();
   const wire::Position theirs = handshake.peer_position();
-  const bool resumes = handshake.has(wire::kFeatureResume), again = setup_.stands(theirs.attempt);
+  const bool resumes = handshake.has(wire::kFeatureResume);
+  const std::optional<std::int64_t> broken_for = setup_.stands(theirs.attempt);
   frame_limit_ = handshake.peer_terms().frame_limit;
   failure_ = Status();
   connection_ = std::move(connection);
@@ -77,17 +79,19 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
   if (const Status begun = sender_.begin(*connection_, theirs.next_expected, resumes); !begun.ok())
     return lose(diagnosis_.violation(connection_->remote(), begun));
   receiver_.begin(*connection_, resumes);
-  note_connection(again);
+  if (resumes) shared_.liveness_monitor.watch_over(connection_->socket(), connection_->remote(), resumes);
+  note_connection(broken_for);
   sender_.flush_and_tell();
   // Frames may have come with the end of the handshake, whose readiness is used up.
   read_soon();
 }
 
-void Link::note_connection(bool again) noexcept {
-  shared_.counters.connections_resumed += again;
-  if (again)
-    log_warn("%s: the connection broke, and another has taken its place, at %s", shared_.describe(peer_).c_str(),
-             connection_->remote().text().c_str());
+// `after`: how long there was none, where one broke.
+void Link::note_connection(std::optional<std::int64_t> after) noexcept {
+  shared_.counters.connections_resumed += after.has_value();
+  if (after)
+    log_warn("%s: the connection broke, and another has taken its place, at %s, after %.2f s", shared_.describe(peer_).c_str(),
+             connection_->remote().text().c_str(), static_cast<double>(*after) / 1e9);
   else if (log_enabled(LogLevel::kInfo))
     log_info("%s: connected by tcp, at %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str());
 }
@@ -101,23 +105,22 @@ void Link::read_soon() noexcept {
 // What the peer sent before it went may still be here, its goodbye above all: read first, then judge.
 void Link::sending_failed(int error) noexcept {
   silent_ = Diagnosis::means_silence(error);
-  failure_ = diagnosis_.broken(connection_->remote(), std::strerror(error));
+  failure_ = diagnosis_.broken(connection_->remote(), error);
   receiver_.sending_failed();
   read_soon();
 }
 
 void Link::receiving_ended(Inbox::Result result) noexcept {
-  const std::int64_t now = shared_.engine.clock().now();
   const Address& remote = connection_->remote();
   switch (result) {
     case Inbox::Result::kNothing:
     case Inbox::Result::kDrained:
-      return break_off(std::move(failure_), now);
+      return break_off(std::move(failure_), last_reached());
     case Inbox::Result::kEnded:
-      return break_off(diagnosis_.broken(remote, "closed by the peer"), now);
+      return break_off(diagnosis_.broken(remote, "closed by the peer"), last_reached());
     case Inbox::Result::kBroken:
       silent_ |= Diagnosis::means_silence(receiver_.inbox().error());
-      return break_off(diagnosis_.broken(remote, std::strerror(receiver_.inbox().error())), now);
+      return break_off(diagnosis_.broken(remote, receiver_.inbox().error()), last_reached());
     case Inbox::Result::kViolation:
       return lose(diagnosis_.violation(remote, receiver_.inbox().violation()));
     case Inbox::Result::kMore:
@@ -125,27 +128,37 @@ void Link::receiving_ended(Inbox::Result result) noexcept {
   }
 }
 
+// The kernel, too, has had patience.
+std::int64_t Link::last_reached() const noexcept {
+  return shared_.engine.clock().now() - (silent_ ? shared_.liveness_monitor.patience_with_connection() : 0);
+}
+
 bool Link::inspect() noexcept {
   if (!connection_ || connection_->remote().is_loopback()) return false;
   const Socket::Acknowledgement heard = connection_->socket().acknowledgement();
-  switch (silence_.judge(shared_.engine.clock().now(), heard, tuning().tcp_stall, shared_.liveness_monitor.patience())) {
+  const Silence::Kind kind = silence_.judge(shared_.engine.clock().now(), heard, tuning().tcp_stall, shared_.liveness_monitor.patience());
+  switch (kind) {
     case Silence::Kind::kGone:
-      lose(diagnosis_.silent(connection_->remote()));
-      return false;
     case Silence::Kind::kStall:
-      // It may only be the way that loses packets: then another connection goes on sooner, or goes another way.
-      if (receiver_.resumes()) break_off(diagnosis_.broken(connection_->remote(), "that host does not answer"), silence_.since());
-      return true;
+      return end_silence(kind);
     case Silence::Kind::kNone:
       break;
   }
   return heard.bytes_missing > 0;
 }
 
+// It may only be the way that loses packets: then another connection goes on sooner, or goes another way. True while something is under way.
+bool Link::end_silence(Silence::Kind kind) noexcept {
+  silent_ = receiver_.resumes() || kind == Silence::Kind::kGone;
+  if (silent_)
+    break_off(diagnosis_.broken(connection_->remote(), "that host does not answer"), std::max(silence_.since(), last_reached()));
+  return kind == Silence::Kind::kStall;
+}
+
 // `since`: the peer has not been reached from then on.
 void Link::break_off(Status why, std::int64_t since) noexcept {
-  if (silent_ && !receiver_.inbox().goodbye()) return lose(diagnosis_.silent(connection_->remote()));
-  if (!receiver_.resumes() || receiver_.inbox().goodbye()) return lose(diagnosis_.ended(why));
+  const bool over = !receiver_.resumes() || receiver_.inbox().goodbye();
+  if (over) return lose(silent_ && !receiver_.inbox().goodbye() ? diagnosis_.silent(connection_->remote()) : diagnosis_.ended(why));
   log_info("%s. Connecting again", why.text());
   leave_connection(std::move(why), since);
   setup_.mend();
@@ -153,7 +166,8 @@ void Link::break_off(Status why, std::int64_t since) noexcept {
 
 // What has not come whole has not come, and what the peer has not had will be sent again.
 void Link::leave_connection(Status why, std::int64_t since) noexcept {
-  setup_.broke(std::move(why), connection_->remote(), since);
+  setup_.broke({.why = std::move(why), .remote = connection_->remote(), .since = since, .silent = silent_});
+  silent_ = false;
   failure_ = Status();
   silence_ = Silence();
   channel_.down();

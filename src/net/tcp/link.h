@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "net/tcp/connection.h"
@@ -60,7 +61,9 @@ class Link final : private LinkSetupUser, private SenderUser, private ReceiverUs
   void sending_failed(int error) noexcept override;
   void receiving_ended(Inbox::Result result) noexcept override;
   void read_soon() noexcept;
-  void note_connection(bool again) noexcept;
+  void note_connection(std::optional<std::int64_t> after) noexcept;
+  std::int64_t last_reached() const noexcept;
+  bool end_silence(Silence::Kind kind) noexcept;
   void break_off(Status why, std::int64_t since) noexcept;
   void leave_connection(Status why, std::int64_t since) noexcept;
   void lose(Status why) noexcept override;

@@ -9,6 +9,9 @@
 namespace lapwing::net::tcp {
 namespace {
 
+// An attempt to mend a connection, and the pause behind it, take one part in so many of the time that the break has lasted.
+constexpr std::int64_t kTriesPerBreak = 8, kPausesPerBreak = 32;
+
 bool wants_to_resume(Choice choice, bool same_host) noexcept {
   return choice == Choice::kOn || (choice == Choice::kAuto && !same_host);
 }
@@ -40,9 +43,12 @@ void LinkSetup::connect() noexcept {
   state_ = LinkState::kConnecting;
   connecting_since_ = shared_.engine.clock().now();
   const auto route = [this](const Address& address) { return find_route(address, shared_.interfaces); };
+  if (break_) shared_.interfaces = list_interfaces();  // one may have gone, or come
   std::vector<Address> candidates = order_candidates(addresses_, shared_.interfaces, same_host_, route);
+  if (break_ && break_->silent) put_last(candidates, break_->remote, shared_.interfaces);
   if (candidates.empty()) return fail_soon(diagnosis_.no_route(addresses_));
   attempts_.begin();
+  if (break_) ++break_->tries;
   const std::int64_t time = time_to_connect(std::ssize(candidates));
   const wire::Terms terms = shared_.terms(wants_to_resume(shared_.options.resume, same_host_), position());
   connector_ = std::make_unique<Connector>(shared_, peer_, std::move(candidates), time, terms, *this);
@@ -50,12 +56,15 @@ void LinkSetup::connect() noexcept {
 }
 
 // Where a connection broke, packets are lost for some time: an attempt of seconds would meet the kernel's pauses of seconds in the middle. So
-// attempts are short at first, and then long enough for any network.
-std::int64_t LinkSetup::time_to_connect(std::int64_t candidates) noexcept {
+// attempts are short at first, and later long enough for any network. The link stands again soon after the break has healed, in proportion.
+std::int64_t LinkSetup::time_to_connect(std::int64_t candidates) const noexcept {
   if (!break_) return shared_.options.connect_timeout;
-  constexpr unsigned kDoublings = 5;
-  const std::int64_t each = tuning().tcp_first_try << std::min(break_->tries++, kDoublings);
+  const std::int64_t each = std::max(tuning().tcp_first_try, length_of_break() / kTriesPerBreak);
   return std::min(each + (candidates - 1) * tuning().tcp_stagger, shared_.options.connect_timeout);
+}
+
+std::int64_t LinkSetup::length_of_break() const noexcept {
+  return shared_.engine.clock().now() - break_->since;
 }
 
 void LinkSetup::on_connected(std::unique_ptr<Connection> connection) noexcept {
@@ -96,7 +105,7 @@ void LinkSetup::at_safe_point() noexcept {
 
 // The first connection broke after the peer had proven itself: perhaps it has accepted it.
 void LinkSetup::mend_first(const Address& remote) noexcept {
-  broke(diagnosis_.broken(remote, "that host does not answer"), remote, connecting_since_);
+  broke({.why = diagnosis_.broken(remote, "that host does not answer"), .remote = remote, .since = connecting_since_, .silent = true});
   mend();
 }
 
@@ -125,13 +134,16 @@ wire::Verdict LinkSetup::judge(const wire::Terms& theirs, bool resumes) const no
   return attempts_.judge(state_, theirs.position.attempt, resumes, ours_wins);
 }
 
-bool LinkSetup::stands(std::uint64_t attempt) noexcept {
+std::optional<std::int64_t> LinkSetup::stands(std::uint64_t attempt) noexcept {
   settle(LinkState::kOpen);
   failure_ = Status();
   watch_only_ = false;
   attempts_.agree(attempt);
   unreached_since_ = kReached;
-  return std::exchange(break_, std::nullopt).has_value();
+  if (!break_) return std::nullopt;
+  const std::int64_t length = length_of_break();
+  break_.reset();
+  return length;
 }
 
 // No attempt goes on.
@@ -144,11 +156,11 @@ void LinkSetup::settle(LinkState state) noexcept {
 
 // ---- a connection that breaks ---------------------------------------------------------------------------------------
 
-void LinkSetup::broke(Status why, const Address& remote, std::int64_t since) noexcept {
+void LinkSetup::broke(Break what) noexcept {
   state_ = LinkState::kConnecting;
   failure_ = Status();
-  unreached_since_ = since;
-  break_ = Break{.why = std::move(why), .last_try = {}, .remote = remote};
+  unreached_since_ = what.since;
+  break_ = Mending{std::move(what), Status(), 0};
 }
 
 void LinkSetup::mend() noexcept {
@@ -165,16 +177,21 @@ void LinkSetup::mending_failed() noexcept {
   if (peer_has_ended()) return user_.lose(diagnosis_.ended(break_->why));
   break_->last_try = std::exchange(failure_, Status());
   connector_.reset();
-  shared_.engine.set_timer(mend_, std::min(shared_.engine.clock().now() + tuning().tcp_retry_pause, patience_ends()));
+  const std::int64_t pause = std::max(tuning().tcp_retry_pause, length_of_break() / kPausesPerBreak);
+  shared_.engine.set_timer(mend_, std::min(shared_.engine.clock().now() + pause, patience_ends()));
 }
 
 // It is time to try again, or to give up.
 void LinkSetup::mend_or_give_up() noexcept {
   const std::int64_t now = shared_.engine.clock().now();
   const bool stopped = connector_ && connector_->is_patient();
-  if (now >= patience_ends() && !stopped) return user_.lose(diagnosis_.not_resumed(break_->why, break_->last_try));
+  if (now >= patience_ends() && !stopped) return give_up();
   if (state_ == LinkState::kConnecting && !connector_) connect();
   if (break_) shared_.engine.set_timer(mend_, stopped ? now + shared_.liveness_monitor.patience() : patience_ends());
+}
+
+void LinkSetup::give_up() noexcept {
+  user_.lose(diagnosis_.not_resumed(break_->why, static_cast<double>(length_of_break()) / 1e9, break_->tries, break_->last_try));
 }
 
 }  // namespace lapwing::net::tcp

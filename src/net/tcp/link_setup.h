@@ -77,10 +77,16 @@ class LinkSetup final : public ConnectorUser {
   // What the peer is told when it is asked for a connection, or asks for one.
   wire::Position position() const noexcept { return {channel_.received(), attempts_.count()}; }
 
-  // A connection stands, as the peer's attempt of this number. True when it takes the place of one that broke.
-  bool stands(std::uint64_t attempt) noexcept;
-  // The one to `remote` has broken, and the peer has not been reached since then.
-  void broke(Status why, const Address& remote, std::int64_t since) noexcept;
+  // A connection stands, as the peer's attempt of this number. How long there was none (ns), if it takes the place of one that broke.
+  std::optional<std::int64_t> stands(std::uint64_t attempt) noexcept;
+  // A connection that broke.
+  struct Break {
+    Status why;
+    Address remote;
+    std::int64_t since = 0;  // the peer has not been reached from then on
+    bool silent = false;     // that way did not answer: others are tried first
+  };
+  void broke(Break what) noexcept;
   // ... and this rank makes another one.
   void mend() noexcept;
   // kFinished or kLost: no connection is made any more.
@@ -98,10 +104,9 @@ class LinkSetup final : public ConnectorUser {
         : Tasklet([](Tasklet& tasklet) noexcept { static_cast<SafePoint&>(tasklet).setup.at_safe_point(); }), setup(owner) {}
     LinkSetup& setup;
   };
-  // A connection that broke, until another one stands.
-  struct Break {
-    Status why, last_try;
-    Address remote;
+  // Until another one stands.
+  struct Mending : Break {
+    Status last_try;
     unsigned tries = 0;
   };
 
@@ -111,7 +116,8 @@ class LinkSetup final : public ConnectorUser {
   bool something_to_send() const noexcept override { return user_.something_to_send(); }
 
   void settle(LinkState state) noexcept;
-  std::int64_t time_to_connect(std::int64_t candidates) noexcept;
+  std::int64_t time_to_connect(std::int64_t candidates) const noexcept;
+  std::int64_t length_of_break() const noexcept;
   std::int64_t patience_ends() const noexcept { return unreached_since_ + shared_.liveness_monitor.patience(); }
   void fail_soon(Status why) noexcept;
   void at_safe_point() noexcept;
@@ -120,6 +126,7 @@ class LinkSetup final : public ConnectorUser {
   void mending_failed() noexcept;
   void on_awaited_in_vain() noexcept;
   void mend_or_give_up() noexcept;
+  void give_up() noexcept;
   bool peer_has_ended() const noexcept;
 
   SharedState& shared_;
@@ -137,7 +144,7 @@ class LinkSetup final : public ConnectorUser {
   static constexpr std::int64_t kReached = -1;
   std::int64_t unreached_since_ = kReached;  // by watch_over(), or since the connection broke
   std::int64_t connecting_since_ = 0;
-  std::optional<Break> break_;
+  std::optional<Mending> break_;
   SetupTimer<&LinkSetup::on_awaited_in_vain> await_;
   SetupTimer<&LinkSetup::mend_or_give_up> mend_;
   SafePoint safe_point_;

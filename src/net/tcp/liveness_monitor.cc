@@ -18,9 +18,9 @@ LivenessMonitor::LivenessMonitor(engine::Engine& engine, std::int64_t patience, 
       patience_(patience),
       between_rounds_(resuming ? std::min(patience / kRoundsPerPatience, tuning().tcp_stall) : patience / kRoundsPerPatience) {}
 
-void LivenessMonitor::watch_over(const Socket& socket, const Address& remote) const noexcept {
+void LivenessMonitor::watch_over(const Socket& socket, const Address& remote, bool resumes) const noexcept {
   if (remote.is_loopback()) return;
-  socket.keep_alive(kernel_patience(patience_));
+  socket.keep_alive(kernel_patience(resumes ? patience_with_connection() : patience_));
 }
 
 void LivenessMonitor::begin() noexcept {

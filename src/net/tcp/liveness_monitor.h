@@ -32,7 +32,10 @@ class LivenessMonitor {
   void stop() noexcept { engine_.cancel_timer(timer_); }
 
   std::int64_t patience() const noexcept { return patience_; }
-  void watch_over(const Socket& socket, const Address& remote) const noexcept;
+  // `resumes`: when the kernel has given up the connection, there must be time left to make another.
+  void watch_over(const Socket& socket, const Address& remote, bool resumes = false) const noexcept;
+  // For what a link that resumes is given up after, at the latest.
+  std::int64_t patience_with_connection() const noexcept { return patience_ / 2; }
 
  private:
   // It does not count as work under way: the event thread need not be armed for it.
