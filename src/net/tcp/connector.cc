@@ -12,6 +12,7 @@
 namespace lapwing::net::tcp {
 namespace {
 
+constexpr std::uint64_t kFirstAttempt = 1;
 constexpr double kLongSilence = 5;  // seconds
 
 std::string no_answer_within(double seconds) {
@@ -81,6 +82,10 @@ void Connector::forget(Dial& gone) noexcept {
 
 // ---- what becomes of a dial -----------------------------------------------------------------------------------------
 
+bool Connector::may_try_again(const Dial& dial) const noexcept {
+  return dial.state() != Dial::State::kProven || terms_.position.attempt == kFirstAttempt;
+}
+
 void Connector::on_pausing(Dial& dial) noexcept {
   if (dial.exhausted() != 0) return warn_exhausted(dial.exhausted());
   if (std::exchange(patient_, false)) set_end(time_);
@@ -104,6 +109,7 @@ void Connector::on_verdict(Dial& dial) noexcept {
 void Connector::on_failed(Dial& dial) noexcept {
   if (std::exchange(patient_, false)) set_end(time_);
   note(dial, dial.failure());
+  if (dial.was_proven()) return report_unreachable();
   forget(dial);
   dial_next();
 }

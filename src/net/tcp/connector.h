@@ -9,8 +9,8 @@
 // Order. The addresses are dialled one after the other, the next when the one before has failed or has not led to the peer within tcp.stagger;
 // those before go on meanwhile (the idea is that of RFC 8305, "happy eyeballs"). So an address that leads nowhere, or to another host, costs
 // that pause at most. The first dial that the peer proves itself on wins, and all others end before anything else happens: the proof of this
-// rank goes out on one connection of an attempt, so at most one of them is accepted. If the peer closes that one, the attempt goes on with it,
-// and the others follow again.
+// rank goes out on one connection of an attempt, so at most one of them is accepted. If the peer closes that one, the pair's first attempt goes on with it,
+// and the others follow again; a later one is over, because the peer may have accepted it before it closed it, and would not accept this number again.
 //
 // Time. All addresses have the time that the user says; so has a process without a descriptor for the socket, which may get one back meanwhile.
 // It counts only while this process looks: what is there when it is over is in time. That is about hosts that do not answer. A peer whose host
@@ -73,6 +73,7 @@ class Connector final : public DialUser {
   };
 
   void on_proven(Dial& dial) noexcept override { keep_only(dial); }
+  bool may_try_again(const Dial& dial) const noexcept override;
   void on_pausing(Dial& dial) noexcept override;
   void on_verdict(Dial& dial) noexcept override;
   void on_failed(Dial& dial) noexcept override;

@@ -100,6 +100,7 @@ void Dial::advance() noexcept {
   const Handshake reached = handshake().state();
   if (state_ == State::kGreeting && reached != Handshake::kChallenge && reached != Handshake::kFailed) {
     state_ = State::kProven;
+    was_proven_ = true;
     user_.on_proven(*this);
   }
   if (step == Connection::Step::kClosed) return closed_by_peer();
@@ -115,6 +116,7 @@ void Dial::closed_by_peer() noexcept {
   ++closed_by_peer_;
   if (state_ != State::kProven && closed_by_peer_ > kRetries)
     return fail("connected, but closed from there: is it a rank of this job, or a proxy?");
+  if (!user_.may_try_again(*this)) return fail("connected, but closed from there before it was accepted");
   pause((10 * kMillisecond) << std::min(closed_by_peer_, 6u));
 }
 

@@ -22,6 +22,8 @@ class DialUser {
  public:
   // The peer may accept this connection from now on: it must not hear of another one.
   virtual void on_proven(Dial& dial) noexcept = 0;
+  // Asked when it was closed from there.
+  virtual bool may_try_again(const Dial& dial) const noexcept = 0;
   // Closed from there, or no socket: it goes on by itself. May be called from start().
   virtual void on_pausing(Dial& dial) noexcept = 0;
   // handshake().state() is kAccepted, kDuplicate or kGone. May destroy the dial.
@@ -44,6 +46,7 @@ class Dial final : public ConnectionUser {
   bool start() noexcept { return open(); }
 
   State state() const noexcept { return state_; }
+  bool was_proven() const noexcept { return was_proven_; }
   const Address& address() const noexcept { return address_; }
   const std::string& failure() const noexcept { return failure_; }
   // Of the failure, an errno value; and what this process lacked, if the dial pauses for that.
@@ -89,6 +92,7 @@ class Dial final : public ConnectionUser {
   DialUser& user_;
   const std::int64_t began_;
   State state_ = State::kConnecting;
+  bool was_proven_ = false;
   unsigned closed_by_peer_ = 0;
   int error_ = 0, exhausted_ = 0;
   std::string failure_;

@@ -10,6 +10,7 @@ namespace lapwing::net::tcp {
 namespace {
 
 // An attempt to mend a connection, and the pause behind it, take one part in so many of the time that the break has lasted.
+constexpr std::int64_t kLeastWait = 1'000'000'000;  // for a connection that the peer is making
 constexpr std::int64_t kTriesPerBreak = 8, kPausesPerBreak = 32;
 
 bool wants_to_resume(Choice choice, bool same_host) noexcept {
@@ -75,7 +76,9 @@ void LinkSetup::on_connected(std::unique_ptr<Connection> connection) noexcept {
 void LinkSetup::on_duplicate() noexcept {
   state_ = LinkState::kAwaiting;
   connector_.reset();
-  shared_.engine.set_timer(await_, shared_.engine.clock().now() + shared_.options.connect_timeout);
+  // The peer's connection may have broken as well: then each would wait for the other's.
+  const std::int64_t patience = break_ ? std::max(kLeastWait, time_to_connect(1)) : shared_.options.connect_timeout;
+  shared_.engine.set_timer(await_, shared_.engine.clock().now() + patience);
 }
 
 void LinkSetup::on_awaited_in_vain() noexcept {
