@@ -110,6 +110,15 @@ std::string AutoKind::print(const Value& value) {
   return print_word(kChoiceWords, value);
 }
 
+bool ProtectionKind::parse(std::string_view text, Value& value) {
+  for (const Protection protection : {Protection::kPlain, Protection::kChecked, Protection::kSealed}) {
+    if (text != name_of(protection)) continue;
+    value = protection;
+    return true;
+  }
+  return false;
+}
+
 bool ListKind::parse(std::string_view text, Value& value) {
   Value result;
   const bool valid = text.empty() || for_each_element(text, [&result](std::string_view element) {

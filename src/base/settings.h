@@ -14,6 +14,7 @@
 
 #include "base/algorithms.h"
 #include "base/log.h"
+#include "base/protection.h"
 #include "base/status.h"
 #include "base/tuning.h"
 
@@ -64,6 +65,14 @@ struct AutoKind {
   static constexpr const char* kAllowed = "auto, on or off";
   static bool parse(std::string_view text, Value& value);
   static std::string print(const Value& value);
+};
+
+struct ProtectionKind {
+  using Value = Protection;
+  static constexpr const char* kUnit = "plain|checked|sealed";
+  static constexpr const char* kAllowed = "plain, checked or sealed";
+  static bool parse(std::string_view text, Value& value);
+  static std::string print(const Value& value) { return name_of(value); }
 };
 
 struct ListKind {

@@ -56,7 +56,7 @@ TEST(Settings, ReadsTheEnvironment) {
       load(settings, {"HOME=/root", "LAPWING_TRANSPORTS=tcp", "LAPWING_PROGRESS=polling", "LAPWING_EAGER_LIMIT_TCP=1M",
                       "LAPWING_SHM_RING=4096", "LAPWING_TCP_INTERFACE=eth0,10.0.0.0/8", "LAPWING_TCP_PORTS=20000-20010",
                       "LAPWING_CONNECT_TIMEOUT=0.25", "LAPWING_SPIN=40", "LAPWING_STATS=1", "LAPWING_SINGLE_COPY=off",
-                      "LAPWING_LOG=debug"});
+                      "LAPWING_LOG=debug", "LAPWING_WIRE=sealed"});
   ASSERT_TRUE(status.ok()) << status.text();
   EXPECT_EQ(settings.transports, std::vector<std::string>{"tcp"});
   EXPECT_EQ(settings.progress, Progress::kPolling);
@@ -70,6 +70,7 @@ TEST(Settings, ReadsTheEnvironment) {
   EXPECT_TRUE(settings.stats);
   EXPECT_EQ(settings.single_copy, Choice::kOff);
   EXPECT_EQ(settings.log, LogLevel::kDebug);
+  EXPECT_EQ(settings.wire, Protection::kSealed);
 }
 
 TEST(Settings, RemembersWhereAValueCameFrom) {
@@ -108,6 +109,7 @@ TEST(Settings, SaysWhatIsAllowed) {
                              "LAPWING_SPIN=1.5",
                              "LAPWING_STATS=yes",
                              "LAPWING_LOG=loud",
+                             "LAPWING_WIRE=",
                              "LAPWING_SINGLE_COPY=maybe"};
   for (const char* variable : malformed) {
     Settings settings;

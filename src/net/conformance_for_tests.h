@@ -132,6 +132,7 @@ class TestSink final : public FrameSink {
 struct Case {
   TransportKind kind;
   bool resumes;  // LAPWING_RESUME
+  Protection wire = Protection::kPlain;
   // One rank that talks to itself.
   bool loops_back() const noexcept { return kind.always; }
 };
@@ -141,6 +142,8 @@ inline std::vector<Case> all_cases() {
   for (const TransportKind& kind : transport_kinds()) {
     cases.push_back({kind, false});
     if (!kind.always) cases.push_back({kind, true});
+    if (kind.name != std::string_view("tcp")) continue;
+    for (const Protection wire : {Protection::kChecked, Protection::kSealed}) cases.push_back({kind, true, wire});
   }
   return cases;
 }
@@ -156,6 +159,7 @@ struct Node {
     config.host_name = "this-host";
     config.single_host = true;
     settings.resume = with.resumes ? Choice::kOn : Choice::kOff;
+    settings.wire = with.wire;
     settings.single_copy = Choice::kOn;  // whether it pays on this machine or not
     config.settings = &settings;
     EXPECT_TRUE(engine.start(options).ok());

@@ -210,6 +210,12 @@ std::uint64_t Network::connections_resumed() const noexcept {
   return sum;
 }
 
+std::uint64_t Network::records_wrong() const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& transport : transports_) sum += transport->records_wrong();
+  return sum;
+}
+
 bool Network::flushed() const noexcept {
   for (const auto& transport : transports_) {
     if (!transport->flushed()) return false;

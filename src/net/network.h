@@ -65,6 +65,7 @@ class Network {
   // Over all transports.
   PathCounters paths() const noexcept;
   std::uint64_t connections_resumed() const noexcept;
+  std::uint64_t records_wrong() const noexcept;
 
   bool flushed() const noexcept;
   void expect_goodbye() noexcept;

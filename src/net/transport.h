@@ -236,6 +236,8 @@ class Transport : public engine::Source {
   virtual PathCounters paths() const noexcept { return {}; }
   // Connections that took the place of one that broke.
   virtual std::uint64_t connections_resumed() const noexcept { return 0; }
+  // What came by a connection that is checked or sealed, and was not as it had been sent.
+  virtual std::uint64_t records_wrong() const noexcept { return 0; }
 
   // Where receives from `peer` with this key can be lent; null: not these. Only where capabilities().matches. Such a transport calls
   // take_in() on the queue for each message frame that its carrier passed on, as soon as receive_now has taken it or on_header has judged it, and

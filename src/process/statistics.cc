@@ -28,6 +28,7 @@ void for_each_number(Numbers& s, Visit visit) {
                        &s.paths.trials,
                        &s.paths.changes,
                        &s.connections_resumed,
+                       &s.records_wrong,
                        &s.engine.waits_spun,
                        &s.engine.waits_slept,
                        &s.engine.waits_predicted,
@@ -50,7 +51,7 @@ void for_each_number(Numbers& s, Visit visit) {
 
 Statistics Statistics::of(Process& process) {
   return {process.engine.counters(), process.engine.system_calls(), process.messenger->counters(),
-          process.network->paths(), process.network->connections_resumed()};
+          process.network->paths(), process.network->connections_resumed(), process.network->records_wrong()};
 }
 
 void Statistics::add(const Statistics& other) noexcept {
@@ -105,9 +106,9 @@ std::string Statistics::report(const std::string& whose) const {
                 "%" PRIu64 " system calls, %.2f per message: %" PRIu64 " sendmsg, %" PRIu64 " recvmsg, %" PRIu64
                 " process_vm_readv, %" PRIu64 " epoll_wait that return at once, %" PRIu64 " that sleep, %" PRIu64
                 " epoll_ctl, %" PRIu64 " eventfd, %" PRIu64 " timerfd_settime, %" PRIu64 " sched_yield; %" PRIu64
-                " connections resumed",
+                " connections resumed, %" PRIu64 " records wrong",
                 calls.total(), per_message, calls.sends, calls.receives, calls.copies, calls.polls, calls.sleeps,
-                calls.watches, calls.notifications, calls.timers, calls.yields, connections_resumed);
+                calls.watches, calls.notifications, calls.timers, calls.yields, connections_resumed, records_wrong);
   std::snprintf(lines[4], sizeof lines[4],
                 "rendezvous on this host: %" PRIu64 " through shared memory, %" PRIu64
                 " by one copy of the receiver, %" PRIu64 " by both sides; %" PRIu64 " frames past the caches; %" PRIu64

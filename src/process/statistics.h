@@ -14,6 +14,7 @@ struct Statistics {
   p2p::MessengerCounters messages;
   net::PathCounters paths;
   std::uint64_t connections_resumed = 0;
+  std::uint64_t records_wrong = 0;
 
   // With the endpoint's lock held.
   static Statistics of(Process& process);

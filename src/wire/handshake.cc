@@ -42,6 +42,12 @@ constexpr std::string_view kJobIdLabel = "lapwing job id";
 constexpr std::string_view kConnectorLabel = "lapwing connector 2 ";
 constexpr std::string_view kAcceptorLabel = "lapwing acceptor  2 ";
 static_assert(kConnectorLabel.size() == kAcceptorLabel.size());
+constexpr std::string_view kConnectorKeyLabel = "lapwing connector seals 2 ";
+constexpr std::string_view kAcceptorKeyLabel = "lapwing acceptor seals  2 ";
+static_assert(kConnectorKeyLabel.size() == kAcceptorKeyLabel.size());
+constexpr std::string_view kVerdictLabel = "lapwing verdict 2 ";
+
+static_assert(crypto_scalarmult_BYTES == Terms::kPublicKeyBytes && crypto_scalarmult_SCALARBYTES == Secret::kBytes);
 
 const unsigned char* raw(const std::byte* bytes) {
   return reinterpret_cast<const unsigned char*>(bytes);
@@ -53,6 +59,10 @@ unsigned char* raw(std::byte* bytes) {
 void encode(const Position& position, std::byte* out) noexcept {
   store_little(out, position.next_expected);
   store_little(out + 8, position.attempt);
+}
+
+Status unsound_key() {
+  return Status::error(MPI_ERR_OTHER, "what the peer gives as its public key is none");
 }
 
 Position decode_position(const std::byte* in) noexcept {
@@ -94,6 +104,18 @@ void JobKey::authenticate(const std::byte* text, std::size_t bytes, std::byte* p
   crypto_auth(raw(proof), raw(text), bytes, raw(key_.data()));
 }
 
+std::uint32_t features_of(Protection protection) noexcept {
+  switch (protection) {
+    case Protection::kPlain:
+      break;
+    case Protection::kChecked:
+      return kFeatureChecked;
+    case Protection::kSealed:
+      return kFeatureSealed | (Aead::has_aes() ? kFeatureAes : 0);
+  }
+  return 0;
+}
+
 Nonce random_nonce() noexcept {
   Nonce nonce;
   randombytes_buf(nonce.data(), nonce.size());
@@ -102,14 +124,17 @@ Nonce random_nonce() noexcept {
 
 // ---- both roles -----------------------------------------------------------------------------------------------------
 
-Handshake::Handshake(const JobKey& key, Role role, State state, JobRank self, const Nonce& nonce, const Terms& terms)
-    : key_(&key), role_(role), state_(state), self_(self), own_nonce_(nonce), own_terms_(terms) {
+Handshake::Handshake(const JobKey& key, Role role, State state, JobRank self, const Nonce& nonce, const Terms& terms,
+                     const Secret& ephemeral)
+    : key_(&key), role_(role), state_(state), self_(self), own_nonce_(nonce), own_terms_(terms), ephemeral_(ephemeral) {
   expect(kPrefixBytes);
 }
 
-Handshake Handshake::connector(const JobKey& key, JobRank self, JobRank peer, const Nonce& nonce, const Terms& terms) {
-  Handshake handshake(key, Role::kConnector, State::kChallenge, self, nonce, terms);
+Handshake Handshake::connector(const JobKey& key, JobRank self, JobRank peer, const Nonce& nonce, const Terms& terms,
+                               const Secret& ephemeral) {
+  Handshake handshake(key, Role::kConnector, State::kChallenge, self, nonce, terms, ephemeral);
   handshake.peer_ = peer;
+  handshake.make_public_key();
   std::byte names[2 * JobRank::kBytes];
   self.encode(names);
   peer.encode(names + JobRank::kBytes);
@@ -122,8 +147,8 @@ Handshake Handshake::connector(const JobKey& key, JobRank self, JobRank peer, co
 }
 
 Handshake Handshake::acceptor(const JobKey& key, JobRank self, std::uint32_t job_size, const Nonce& nonce,
-                              const Terms& terms) {
-  Handshake handshake(key, Role::kAcceptor, State::kHello, self, nonce, terms);
+                              const Terms& terms, const Secret& ephemeral) {
+  Handshake handshake(key, Role::kAcceptor, State::kHello, self, nonce, terms, ephemeral);
   handshake.job_size_ = job_size;
   return handshake;
 }
@@ -150,6 +175,11 @@ void Handshake::append_output(const std::byte* bytes, std::size_t count) noexcep
   output_bytes_ += count;
 }
 
+void Handshake::make_public_key() noexcept {
+  if (protection() == Protection::kSealed)
+    crypto_scalarmult_base(raw(own_terms_.public_key.data()), raw(ephemeral_.bytes.data()));
+}
+
 void Handshake::append_terms() noexcept {
   std::byte terms[Terms::kBytes];
   encode(own_terms_, terms);
@@ -162,7 +192,31 @@ bool Handshake::take_terms(const std::byte* in) {
   peer_terms_.frame_limit = load_little<std::uint32_t>(in + 4);
   peer_terms_.position = decode_position(in + 8);
   std::memcpy(peer_terms_.public_key.data(), in + 24, Terms::kPublicKeyBytes);
-  return peer_terms_.frame_limit >= kLeastFrameLimit;
+  return peer_terms_.frame_limit >= kLeastFrameLimit && asked_for(peer_terms_) == protection();
+}
+
+Protection Handshake::asked_for(const Terms& terms) noexcept {
+  if ((terms.features & kFeatureSealed) != 0) return Protection::kSealed;
+  return (terms.features & kFeatureChecked) != 0 ? Protection::kChecked : Protection::kPlain;
+}
+
+// Both sides have proven themselves. The proofs stand for all that was said, the public keys included. False: the peer's is no sound one.
+bool Handshake::agree_on_keys() noexcept {
+  if (protection() != Protection::kSealed || asked_for(peer_terms_) != Protection::kSealed) return true;
+  constexpr std::size_t kLabelBytes = kConnectorKeyLabel.size();
+  std::byte text[kLabelBytes + Secret::kBytes + 2 * kProofBytes];
+  if (crypto_scalarmult(raw(text + kLabelBytes), raw(ephemeral_.bytes.data()), raw(peer_terms_.public_key.data())) != 0) return false;
+  prove(Role::kConnector, text + kLabelBytes + Secret::kBytes);
+  prove(Role::kAcceptor, text + kLabelBytes + Secret::kBytes + kProofBytes);
+  Secret& connectors = role_ == Role::kConnector ? session_keys_.own : session_keys_.peers;
+  Secret& acceptors = role_ == Role::kConnector ? session_keys_.peers : session_keys_.own;
+  std::memcpy(text, kConnectorKeyLabel.data(), kLabelBytes);
+  key_->authenticate(text, sizeof text, connectors.bytes.data());
+  std::memcpy(text, kAcceptorKeyLabel.data(), kLabelBytes);
+  key_->authenticate(text, sizeof text, acceptors.bytes.data());
+  sodium_memzero(text, sizeof text);
+  session_keys_.cipher = has(kFeatureAes) ? Cipher::kAes256Gcm : Cipher::kChaCha20Poly1305;
+  return true;
 }
 
 void Handshake::fail(Status why) {
@@ -172,6 +226,9 @@ void Handshake::fail(Status why) {
 }
 
 Status Handshake::disagreement() const {
+  if (const Protection theirs = asked_for(peer_terms_); theirs != protection())
+    return Status::error(MPI_ERR_OTHER, "rank %u has LAPWING_WIRE=%s and this rank LAPWING_WIRE=%s; every rank of a job needs the same",
+                         peer_.rank, name_of(theirs), name_of(protection()));
   return Status::error(MPI_ERR_OTHER, "rank %u takes frames of at most %u bytes; every rank must take %u", peer_.rank,
                        peer_terms_.frame_limit, kLeastFrameLimit);
 }
@@ -213,7 +270,7 @@ void Handshake::receive_prefix() {
   const auto kind = static_cast<Kind>(input_[kKindAt]);
   const auto code = static_cast<std::uint8_t>(input_[kCodeAt]);
   if (kind == Kind::kVerdict && state_ == State::kVerdict) {
-    input_wanted_ = kVerdictBytes;
+    input_wanted_ = verdict_bytes();
   } else if (code == 0 && kind == Kind::kHello && state_ == State::kHello) {
     input_wanted_ = kHelloBytes;
   } else if (code == 0 && kind == Kind::kChallenge && state_ == State::kChallenge) {
@@ -264,6 +321,7 @@ void Handshake::receive_hello() {
   peer_ = from;
   terms_agree_ = take_terms(&input_[kTermsAt]);
   std::copy_n(&input_[kNonceAt], kNonceBytes, peer_nonce_.begin());
+  make_public_key();  // not before: a stranger is not worth its 30 us
   std::byte proof[kProofBytes];
   prove(Role::kAcceptor, proof);
   begin_output(Kind::kChallenge, 0);
@@ -275,12 +333,12 @@ void Handshake::receive_hello() {
 }
 
 void Handshake::receive_response() {
-  std::byte proof[kProofBytes];
-  prove(Role::kConnector, proof);
-  if (sodium_memcmp(&input_[kPrefixBytes], proof, kProofBytes) != 0)
+  prove(Role::kConnector, connectors_proof_.data());
+  if (sodium_memcmp(&input_[kPrefixBytes], connectors_proof_.data(), kProofBytes) != 0)
     return fail(Status::error(MPI_ERR_OTHER, "a connection that claims to be rank %u does not know the job's secret",
                               peer_.rank));
   if (!terms_agree_) return fail(disagreement());
+  if (!agree_on_keys()) return fail(unsound_key());
   state_ = State::kProven;
   expect(0);
 }
@@ -291,6 +349,11 @@ void Handshake::decide(Verdict verdict, const Position& own) {
   encode(own, position);
   begin_output(Kind::kVerdict, static_cast<std::uint8_t>(verdict));
   append_output(position, sizeof position);
+  if (protection() != Protection::kPlain) {
+    std::byte proof[kProofBytes];
+    prove_verdict(output_.data(), proof);
+    append_output(proof, sizeof proof);
+  }
   state_ = verdict == Verdict::kAccepted ? State::kAccepted : State::kDuplicate;
 }
 
@@ -304,14 +367,33 @@ void Handshake::receive_challenge() {
   if (sodium_memcmp(&input_[kAcceptorProofAt], proof, kProofBytes) != 0)
     return fail(Status::error(MPI_ERR_OTHER, "what answers there does not know the job's secret"));
   if (!terms_agree_) return fail(disagreement());
-  prove(Role::kConnector, proof);
+  if (!agree_on_keys()) return fail(unsound_key());
+  prove(Role::kConnector, connectors_proof_.data());
   begin_output(Kind::kResponse, 0);
-  append_output(proof, kProofBytes);
+  append_output(connectors_proof_.data(), kProofBytes);
   state_ = State::kVerdict;
   expect(kPrefixBytes);
 }
 
+std::size_t Handshake::verdict_bytes() const noexcept {
+  return kVerdictBytes + (protection() == Protection::kPlain ? 0 : kProofBytes);
+}
+
+void Handshake::prove_verdict(const std::byte* verdict, std::byte* proof) const noexcept {
+  std::byte text[kVerdictLabel.size() + kProofBytes + kVerdictBytes];
+  std::memcpy(text, kVerdictLabel.data(), kVerdictLabel.size());
+  std::memcpy(text + kVerdictLabel.size(), connectors_proof_.data(), kProofBytes);
+  std::memcpy(text + kVerdictLabel.size() + kProofBytes, verdict, kVerdictBytes);
+  key_->authenticate(text, sizeof text, proof);
+}
+
 void Handshake::receive_verdict() {
+  if (protection() != Protection::kPlain) {
+    std::byte proof[kProofBytes];
+    prove_verdict(input_.data(), proof);
+    if (sodium_memcmp(&input_[kVerdictBytes], proof, kProofBytes) != 0)
+      return fail(Status::error(MPI_ERR_OTHER, "the last message of its handshake was changed on the way"));
+  }
   const auto verdict = static_cast<Verdict>(input_[kCodeAt]);
   switch (verdict) {
     case Verdict::kAccepted:

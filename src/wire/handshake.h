@@ -6,7 +6,7 @@
 //     | <------------- Challenge: nonce, terms, proof --  |
 //     |    checks the acceptor's proof, and its terms     |
 //     | -- Response: proof ---------------------------->  |   checks the connector's proof
-//     | <-- Verdict: accepted or duplicate, next frame --  |   the caller decides (see net/tcp/link.h)
+//     | <-- Verdict: accepted or duplicate, next frame --  |   the caller decides (see net/tcp/link.h); proven, unless frames are plain
 //     | <============== frames, both ways ==============> |
 //
 // A proof is HMAC-SHA512-256, keyed with the secret, of a label that names the role and of everything said so far, so
@@ -19,9 +19,12 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/protection.h"
 #include "base/status.h"
+#include "wire/aead.h"
 #include "wire/frame.h"
 #include "wire/job_rank.h"
+#include "wire/secret.h"
 
 namespace lapwing::wire {
 
@@ -56,6 +59,14 @@ Nonce random_nonce() noexcept;
 
 // Both sides keep frames until they are acknowledged, and go on over another connection when this one breaks.
 inline constexpr std::uint32_t kFeatureResume = 1;
+// Frames travel in records (record.h) that are checked, or sealed. Both sides must ask for the same.
+inline constexpr std::uint32_t kFeatureChecked = 2;
+inline constexpr std::uint32_t kFeatureSealed = 4;
+// The side can seal by AES-256-GCM.
+inline constexpr std::uint32_t kFeatureAes = 8;
+
+// What a side asks for: the features of the terms that stand for it.
+std::uint32_t features_of(Protection protection) noexcept;
 
 // Every rank takes frames of this payload, so that a sender need not know its peer's limit before they have met.
 inline constexpr std::uint32_t kLeastFrameLimit = 1u << 20;
@@ -74,7 +85,13 @@ struct Terms {
   std::uint32_t features = 0;
   std::uint32_t frame_limit = static_cast<std::uint32_t>(kMaxPayloadBytes);  // payload bytes of a frame that it takes
   Position position;  // the connector's. The acceptor tells its own with the verdict: until then frames may come over an older connection
-  std::array<std::byte, kPublicKeyBytes> public_key{};  // to agree on session keys; no feature uses it yet
+  std::array<std::byte, kPublicKeyBytes> public_key{};  // X25519, of this handshake alone, where the side asks to seal; filled in by Handshake
+};
+
+// What both sides of a sealed connection have agreed on, and no other process knows.
+struct SessionKeys {
+  Cipher cipher = Cipher::kChaCha20Poly1305;
+  Secret own, peers;  // of the records that this side sends, and of those that it receives
 };
 
 enum class Verdict : std::uint8_t {
@@ -102,15 +119,15 @@ class Handshake {
       kPrefixBytes + JobKey::kIdBytes + 2 * JobRank::kBytes + kNonceBytes + Terms::kBytes;
   static constexpr std::size_t kChallengeBytes = kPrefixBytes + kNonceBytes + Terms::kBytes + kProofBytes;
   static constexpr std::size_t kResponseBytes = kPrefixBytes + kProofBytes;
-  static constexpr std::size_t kVerdictBytes = kPrefixBytes + 16;
+  static constexpr std::size_t kVerdictBytes = kPrefixBytes + 16;  // and a proof, where frames are checked or sealed
   static constexpr std::size_t kMaxMessageBytes = kHelloBytes;
 
-  // The key must outlive the handshake. A connector has output() at once.
+  // The key must outlive the handshake. A connector has output() at once. `ephemeral`: fresh random bytes where the terms ask to seal.
   static Handshake connector(const JobKey& key, JobRank self, JobRank peer, const Nonce& nonce,
-                             const Terms& terms = {});
+                             const Terms& terms = {}, const Secret& ephemeral = {});
   // `job_size`: ranks of the own job, whose are the only ones that know the key.
   static Handshake acceptor(const JobKey& key, JobRank self, std::uint32_t job_size, const Nonce& nonce,
-                            const Terms& terms = {});
+                            const Terms& terms = {}, const Secret& ephemeral = {});
 
   State state() const noexcept { return state_; }
   // How many bytes to read next, never beyond this handshake's end; 0 when none are expected.
@@ -129,6 +146,9 @@ class Handshake {
   const Terms& peer_terms() const noexcept { return peer_terms_; }
   // A feature that both sides have asked for.
   bool has(std::uint32_t feature) const noexcept { return (own_terms_.features & peer_terms_.features & feature) != 0; }
+  // How both sides protect their frames, and, where they are sealed, with which keys; valid when the peer is proven.
+  Protection protection() const noexcept { return asked_for(own_terms_); }
+  const SessionKeys& session_keys() const noexcept { return session_keys_; }
   // Where the peer stands; valid for a connector from kAccepted on.
   const Position& peer_position() const noexcept { return peer_terms_.position; }
   const Status& failure() const noexcept { return failure_; }
@@ -139,17 +159,23 @@ class Handshake {
   enum class Role : std::uint8_t { kConnector, kAcceptor };
   enum class Kind : std::uint8_t { kHello = 1, kChallenge = 2, kResponse = 3, kVerdict = 4 };
 
-  Handshake(const JobKey& key, Role role, State state, JobRank self, const Nonce& nonce, const Terms& terms);
+  Handshake(const JobKey& key, Role role, State state, JobRank self, const Nonce& nonce, const Terms& terms,
+            const Secret& ephemeral);
+  static Protection asked_for(const Terms& terms) noexcept;
   void begin_output(Kind kind, std::uint8_t code) noexcept;
   void append_output(const std::byte* bytes, std::size_t count) noexcept;
+  void make_public_key() noexcept;
   void append_terms() noexcept;
   bool take_terms(const std::byte* in);
+  bool agree_on_keys() noexcept;
   Status disagreement() const;
   void receive_prefix();
   void receive_hello();
   void receive_challenge();
   void receive_response();
   void receive_verdict();
+  std::size_t verdict_bytes() const noexcept;
+  void prove_verdict(const std::byte* verdict, std::byte* proof) const noexcept;
   void expect(std::size_t bytes) noexcept;
   void fail(Status why);
   void prove(Role role, std::byte* proof) const noexcept;
@@ -166,6 +192,9 @@ class Handshake {
   Nonce peer_nonce_{};
   Terms own_terms_;
   Terms peer_terms_;
+  Secret ephemeral_;
+  SessionKeys session_keys_;
+  std::array<std::byte, kProofBytes> connectors_proof_{};  // stands for all that was said before the verdict
   std::array<std::byte, kMaxMessageBytes> input_{};
   std::size_t input_bytes_ = 0;   // received of the current message
   std::size_t input_wanted_ = 0;  // prefix first, then the whole message

@@ -185,6 +185,134 @@ TEST_F(HandshakeTest, AFeatureIsOnWhenBothSidesAskForIt) {
   }
 }
 
+// ---- how frames are protected ----------------------------------------------------------------------------------------
+
+Terms asking_for(Protection protection) {
+  Terms terms;
+  terms.features = features_of(protection);
+  return terms;
+}
+
+Secret secret_of(int value) {
+  Secret secret;
+  secret.bytes.fill(static_cast<std::byte>(value));
+  return secret;
+}
+
+// Two sides, up to the acceptor's decision.
+struct Pair {
+  Pair(const JobKey& key, const Terms& connectors, const Terms& acceptors, int connectors_secret = 3, int acceptors_secret = 4)
+      : a(Handshake::connector(key, {kJob, 2}, {kJob, 5}, nonce_of(1), connectors, secret_of(connectors_secret))),
+        b(Handshake::acceptor(key, {kJob, 5}, 8, nonce_of(9), acceptors, secret_of(acceptors_secret))) {
+    feed(b, output_of(a));
+    feed(a, output_of(b));
+    if (a.output_bytes() > 0) feed(b, output_of(a));
+  }
+  Handshake a, b;
+};
+
+TEST_F(HandshakeTest, RanksThatProtectFramesInDifferentWaysAreTold) {
+  constexpr Protection kAll[] = {Protection::kPlain, Protection::kChecked, Protection::kSealed};
+  for (const Protection connectors : kAll) {
+    for (const Protection acceptors : kAll) {
+      Pair pair(key_, asking_for(connectors), asking_for(acceptors));
+      if (connectors == acceptors) {
+        EXPECT_EQ(pair.b.state(), State::kProven);
+        EXPECT_EQ(pair.a.protection(), connectors);
+        continue;
+      }
+      EXPECT_EQ(pair.a.state(), State::kFailed);
+      EXPECT_EQ(pair.a.failure().text(), std::string("rank 5 has LAPWING_WIRE=") + name_of(acceptors) + " and this rank LAPWING_WIRE=" +
+                                             name_of(connectors) + "; every rank of a job needs the same");
+      EXPECT_NE(pair.b.state(), State::kProven);
+    }
+  }
+}
+
+TEST_F(HandshakeTest, BothSidesFindTheSameKeysAndNoOtherPairDoes) {
+  const Terms terms = asking_for(Protection::kSealed);
+  const Pair pair(key_, terms, terms), again(key_, terms, terms), other(key_, terms, terms, 5), other_secret(other_key_, terms, terms);
+  ASSERT_EQ(pair.b.state(), State::kProven);
+  const SessionKeys &ours = pair.a.session_keys(), &theirs = pair.b.session_keys();
+  EXPECT_EQ(ours.own.bytes, theirs.peers.bytes);
+  EXPECT_EQ(ours.peers.bytes, theirs.own.bytes);
+  EXPECT_NE(ours.own.bytes, ours.peers.bytes) << "a record that is sent back must not be right";
+  EXPECT_EQ(ours.cipher, Aead::has_aes() ? Cipher::kAes256Gcm : Cipher::kChaCha20Poly1305);
+  EXPECT_EQ(ours.own.bytes, again.a.session_keys().own.bytes);
+  EXPECT_NE(ours.own.bytes, other.a.session_keys().own.bytes);
+  EXPECT_NE(ours.own.bytes, other_secret.a.session_keys().own.bytes);
+}
+
+TEST_F(HandshakeTest, SealedWithoutAesOnOneSideUsesTheOtherCipher) {
+  Terms without = asking_for(Protection::kSealed);
+  without.features &= ~kFeatureAes;
+  const Pair pair(key_, asking_for(Protection::kSealed), without);
+  ASSERT_EQ(pair.b.state(), State::kProven);
+  EXPECT_EQ(pair.a.session_keys().cipher, Cipher::kChaCha20Poly1305);
+  EXPECT_EQ(pair.b.session_keys().cipher, Cipher::kChaCha20Poly1305);
+}
+
+// A man in the middle puts a public key of his own in the place of one, or asks for less.
+TEST_F(HandshakeTest, PublicKeysAndWhatIsAskedForAreProven) {
+  constexpr std::size_t kFeaturesAt = 72, kPublicKeyAt = 96;
+  for (const auto& [at, change] : {std::pair(kPublicKeyAt, std::byte{1}), {kFeaturesAt, std::byte{kFeatureSealed}}, {kFeaturesAt, std::byte{kFeatureAes}}}) {
+    Handshake a = Handshake::connector(key_, {kJob, 2}, {kJob, 5}, nonce_of(1), asking_for(Protection::kSealed), secret_of(3));
+    Handshake b = Handshake::acceptor(key_, {kJob, 5}, 8, nonce_of(9), asking_for(Protection::kSealed), secret_of(4));
+    Bytes hello = output_of(a);
+    hello[at] ^= change;
+    feed(b, hello);
+    feed(a, output_of(b));
+    EXPECT_EQ(a.state(), State::kFailed);
+    EXPECT_STREQ(a.failure().text(), "what answers there does not know the job's secret");
+  }
+}
+
+TEST_F(HandshakeTest, TheVerdictIsProvenWhereFramesAreProtected) {
+  for (const Protection protection : {Protection::kPlain, Protection::kChecked, Protection::kSealed}) {
+    for (std::size_t at = 0; at < Handshake::kVerdictBytes + kProofBytes; ++at) {
+      Pair pair(key_, asking_for(protection), asking_for(protection));
+      pair.b.decide(Verdict::kAccepted, {17, 2});
+      Bytes verdict = output_of(pair.b);
+      EXPECT_EQ(verdict.size(), Handshake::kVerdictBytes + (protection == Protection::kPlain ? 0 : kProofBytes));
+      if (at == verdict.size()) break;
+      if (protection == Protection::kPlain && at >= Handshake::kPrefixBytes) continue;  // the position is taken as it comes
+      verdict[at] ^= std::byte{2};
+      feed(pair.a, verdict);
+      EXPECT_NE(pair.a.state(), State::kAccepted) << at;
+      if (protection != Protection::kPlain) {
+        EXPECT_EQ(pair.a.state(), State::kFailed) << at;
+      }
+    }
+  }
+}
+
+// By a member of the job that does not play by the rules: its public key makes all shared secrets 0.
+TEST_F(HandshakeTest, APublicKeyMustBeOne) {
+  Terms plays_sealed = asking_for(Protection::kPlain);  // so that the handshake does not fill in a key
+  Handshake a = Handshake::connector(key_, {kJob, 2}, {kJob, 5}, nonce_of(1), plays_sealed);
+  Bytes hello = output_of(a);
+  hello[72] |= std::byte{kFeatureSealed};
+  Handshake b = Handshake::acceptor(key_, {kJob, 5}, 8, nonce_of(9), asking_for(Protection::kSealed), secret_of(4));
+  feed(b, hello);
+  ASSERT_EQ(b.state(), State::kResponse);
+  Bytes transcript;
+  const auto add = [&](const void* bytes, std::size_t count) {
+    const auto* begin = static_cast<const std::byte*>(bytes);
+    transcript.insert(transcript.end(), begin, begin + count);
+  };
+  const Bytes challenge = output_of(b);
+  add("lapwing connector 2 ", 20);
+  add(&hello[8], 32);                              // job id and names
+  add(&hello[40], kNonceBytes + Terms::kBytes);
+  add(&challenge[8], kNonceBytes + Terms::kBytes);
+  Bytes response(Handshake::kResponseBytes);
+  std::memcpy(response.data(), "LPWG\2\0\3\0", 8);
+  key_.authenticate(transcript.data(), transcript.size(), &response[Handshake::kPrefixBytes]);
+  feed(b, response);
+  EXPECT_EQ(b.state(), State::kFailed);
+  EXPECT_STREQ(b.failure().text(), "what the peer gives as its public key is none");
+}
+
 TEST_F(HandshakeTest, AReplayFails) {
   Handshake a = connector(), first = acceptor(5, 9), second = acceptor(5, 10);
   const Bytes hello = output_of(a);

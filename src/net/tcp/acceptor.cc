@@ -141,7 +141,7 @@ void Acceptor::welcome(Socket socket, const Address& from) noexcept {
   auto connection = std::make_unique<Connection>(
       shared_.engine, std::move(socket), from,
       wire::Handshake::acceptor(shared_.key, shared_.own_name(), shared_.options.size, wire::random_nonce(),
-                                shared_.terms(shared_.options.resume != Choice::kOff)),
+                                shared_.terms(shared_.wants_to_resume(false)), wire::Secret::random()),
       *this);
   if (!connection->watch(false).ok()) return;
   connection->set_deadline(shared_.options.handshake_timeout);

@@ -6,10 +6,25 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/tuning.h"
+
 namespace lapwing::net::tcp {
 namespace {
 
 constexpr std::uint32_t kReadable = EPOLLIN | EPOLLRDHUP | EPOLLET;
+
+wire::RecordGuard guard_of(const wire::Handshake& handshake, bool peers) {
+  if (handshake.protection() != Protection::kSealed) return {};
+  const wire::SessionKeys& keys = handshake.session_keys();
+  return {keys.cipher, peers ? keys.peers : keys.own};
+}
+
+std::unique_ptr<Records> records_of(const wire::Handshake& handshake) {
+  if (handshake.protection() == Protection::kPlain) return nullptr;
+  const std::uint64_t at_once = handshake.protection() == Protection::kSealed ? tuning().tcp_sealed_at_once : tuning().tcp_checked_at_once;
+  return std::unique_ptr<Records>(
+      new Records{RecordWriter(guard_of(handshake, false), tuning().tcp_record, at_once), RecordReader(guard_of(handshake, true))});
+}
 
 }  // namespace
 
@@ -59,6 +74,16 @@ void Connection::leave_port() noexcept {
 bool Connection::come_back() noexcept {
   if (outside_port_) outside_port_ = !engine_.port().come_back(fd(), events());
   return !outside_port_;
+}
+
+void Connection::hand_over(ConnectionUser& user) noexcept {
+  user_ = &user;
+  records_ = records_of(*handshake_);
+  handshake_.reset();
+}
+
+const char* Connection::protection() const noexcept {
+  return records_ ? records_->writer.protection() : name_of(Protection::kPlain);
 }
 
 void Connection::close() noexcept {

@@ -7,12 +7,20 @@
 
 #include "engine/engine.h"
 #include "net/tcp/address.h"
+#include "net/tcp/record_reader.h"
+#include "net/tcp/record_writer.h"
 #include "net/tcp/socket.h"
 #include "wire/handshake.h"
 
 namespace lapwing::net::tcp {
 
 class Connection;
+
+// Of a connection that is checked or sealed.
+struct Records {
+  RecordWriter writer;
+  RecordReader reader;
+};
 
 class ConnectionUser {
  public:
@@ -42,11 +50,8 @@ class Connection final : public engine::FdHandler {
   bool writable_unannounced() const noexcept { return outside_port_ && wants_writable_; }
   void leave_port() noexcept;
   bool come_back() noexcept;
-  // The handshake is over, and is forgotten.
-  void hand_over(ConnectionUser& user) noexcept {
-    user_ = &user;
-    handshake_.reset();
-  }
+  // The handshake is over, and is forgotten, but for what it has agreed on.
+  void hand_over(ConnectionUser& user) noexcept;
   // Stops watching and closes the socket.
   void close() noexcept;
 
@@ -57,6 +62,10 @@ class Connection final : public engine::FdHandler {
   const Socket& socket() const noexcept { return socket_; }
   const Address& remote() const noexcept { return remote_; }
   wire::Handshake& handshake() noexcept { return *handshake_; }
+  // By which frames travel, once it was handed over; null: they travel as they are.
+  Records* records() noexcept { return records_.get(); }
+  // For the log: "plain", "checked", "sealed by AES-256-GCM".
+  const char* protection() const noexcept;
 
   enum class Step {
     kWaiting,  // the other side's next message is not here yet
@@ -81,6 +90,7 @@ class Connection final : public engine::FdHandler {
   Socket socket_;
   Address remote_;
   std::unique_ptr<wire::Handshake> handshake_;  // null once over: an idle connection need not keep it
+  std::unique_ptr<Records> records_;
   ConnectionUser* user_;
   Deadline deadline_;
   bool watched_ = false;

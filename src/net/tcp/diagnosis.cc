@@ -50,6 +50,19 @@ bool Diagnosis::means_silence(int error) noexcept {
   return error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH;
 }
 
+Status Diagnosis::wrong_record(const Address& remote) const {
+  const char* const cause = shared_.options.wire == Protection::kSealed ? "it was changed, repeated or left out on the way" : "it was damaged on the way";
+  return Status::error(MPI_ERR_PROC_ABORTED, "%s received a record from %s (%s) that is not as it was sent: %s", shared_.describe_self().c_str(),
+                       shared_.describe(peer_).c_str(), remote.text().c_str(), cause);
+}
+
+Status Diagnosis::only_wrong_records(const Address& remote) const {
+  return Status::error(MPI_ERR_PROC_ABORTED,
+                       "%s. No frame has come through for %.3g s over any connection (LAPWING_PEER_TIMEOUT). Something on the way to that host damages or "
+                       "changes what passes; look at network cards and switches, and at who is between",
+                       wrong_record(remote).text(), patience());
+}
+
 Status Diagnosis::silent(const Address& remote) const {
   return Status::error(
       MPI_ERR_PROC_ABORTED,

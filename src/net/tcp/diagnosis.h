@@ -21,6 +21,9 @@ class Diagnosis {
   Status not_resumed(const Status& broken, double seconds, unsigned tries, const Status& last_try) const;
   // An errno value says that the host does not answer.
   static bool means_silence(int error) noexcept;
+  // What came by the connection to `remote` is not what the peer sent.
+  Status wrong_record(const Address& remote) const;
+  Status only_wrong_records(const Address& remote) const;
   Status silent(const Address& remote) const;
   Status not_reached(const Status& last_try) const;
   Status not_arrived() const;

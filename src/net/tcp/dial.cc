@@ -47,7 +47,9 @@ bool Dial::connect(Socket socket) noexcept {
   shared_.liveness_monitor.watch_over(socket, address_);
   connection_ = std::make_unique<Connection>(
       shared_.engine, std::move(socket), address_,
-      wire::Handshake::connector(shared_.key, shared_.own_name(), shared_.name(peer_), wire::random_nonce(), terms_), *this);
+      wire::Handshake::connector(shared_.key, shared_.own_name(), shared_.name(peer_), wire::random_nonce(), terms_,
+                                 wire::Secret::random()),
+      *this);
   const Status watched = connection_->watch(true);
   return watched.ok() || give_up(watched.text());
 }
@@ -105,7 +107,7 @@ void Dial::advance() noexcept {
   }
   if (step == Connection::Step::kClosed) return closed_by_peer();
   if (step == Connection::Step::kWaiting) return;
-  if (reached == Handshake::kFailed) return fail(handshake().failure().text());
+  if (reached == Handshake::kFailed) return handshake_failed();
   user_.on_verdict(*this);
 }
 
@@ -113,11 +115,21 @@ void Dial::advance() noexcept {
 // A proof means that it is the right rank, so then the tries do not count. No frame is lost: none flows before the
 // verdict.
 void Dial::closed_by_peer() noexcept {
-  ++closed_by_peer_;
-  if (state_ != State::kProven && closed_by_peer_ > kRetries)
-    return fail("connected, but closed from there: is it a rank of this job, or a proxy?");
+  fail_or_pause("connected, but closed from there: is it a rank of this job, or a proxy?");
+}
+
+// Where frames are protected, what arrives may not be what was sent: worth another try, too.
+void Dial::handshake_failed() noexcept {
+  const std::string why = handshake().failure().text();
+  if (shared_.options.wire == Protection::kPlain) return fail(why);
+  fail_or_pause(why);
+}
+
+void Dial::fail_or_pause(std::string why) noexcept {
+  ++ended_early_;
+  if (state_ != State::kProven && ended_early_ > kRetries) return fail(std::move(why));
   if (!user_.may_try_again(*this)) return fail("connected, but closed from there before it was accepted");
-  pause((10 * kMillisecond) << std::min(closed_by_peer_, 6u));
+  pause((10 * kMillisecond) << std::min(ended_early_, 6u));
 }
 
 // ---- as time passes -------------------------------------------------------------------------------------------------

@@ -80,6 +80,8 @@ class Dial final : public ConnectionUser {
   void connected() noexcept;
   void advance() noexcept;
   void closed_by_peer() noexcept;
+  void handshake_failed() noexcept;
+  void fail_or_pause(std::string why) noexcept;
   void pause(std::int64_t nanoseconds) noexcept;
   bool give_up(std::string why) noexcept;
   void fail(std::string why) noexcept;
@@ -93,7 +95,7 @@ class Dial final : public ConnectionUser {
   const std::int64_t began_;
   State state_ = State::kConnecting;
   bool was_proven_ = false;
-  unsigned closed_by_peer_ = 0;
+  unsigned ended_early_ = 0;
   int error_ = 0, exhausted_ = 0;
   std::string failure_;
   std::unique_ptr<Connection> connection_;

@@ -26,6 +26,7 @@ ssize_t receive_into(int fd, iovec* segments, std::size_t count) noexcept {
 }  // namespace
 
 Inbox::Result Inbox::receive(int fd, std::span<std::byte> scratch, engine::SystemCalls& calls) noexcept {
+  if (records_ != nullptr) return receive_records(fd, calls);
   std::uint64_t received = 0;
   for (unsigned read = 0; read < tuning().tcp_reads_per_turn && received < tuning().tcp_most_per_turn; ++read) {
     Room room;
@@ -41,6 +42,47 @@ Inbox::Result Inbox::receive(int fd, std::span<std::byte> scratch, engine::Syste
     if (bytes < room.bytes) return Result::kDrained;
   }
   return Result::kMore;
+}
+
+Inbox::Result Inbox::receive_records(int fd, engine::SystemCalls& calls) noexcept {
+  std::uint64_t received = 0;
+  for (unsigned read = 0; read < tuning().tcp_reads_per_turn && received < tuning().tcp_most_per_turn; ++read) {
+    const std::span<std::byte> room = records_->room();
+    const ssize_t got = ::recv(fd, room.data(), room.size(), MSG_DONTWAIT);
+    ++calls.receives;
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return nothing_more(got, received != 0);
+    const auto bytes = static_cast<std::size_t>(got);
+    received += bytes;
+    records_->filled(bytes);
+    if (const Result result = take_records(); result != Result::kDrained) return result;
+    if (bytes < room.size()) return Result::kDrained;
+  }
+  return Result::kMore;
+}
+
+Inbox::Result Inbox::take_records() noexcept {
+  while (const std::size_t bytes = records_->next()) {
+    std::byte* const landing = landing_of(bytes);
+    const std::byte* const body = records_->open(landing);
+    if (body == nullptr) return Result::kWrong;
+    heard_ = true;
+    if (landing == nullptr) {
+      if (!parse(body, bytes)) return Result::kViolation;
+    } else {
+      assembly_.filled(bytes);
+      end_frame_if_complete();
+    }
+  }
+  return records_->wrong() ? Result::kWrong : Result::kDrained;
+}
+
+// Where so many bytes of the frame that is being received land in one piece. Null: not all of them are its, or not in one piece.
+std::byte* Inbox::landing_of(std::size_t bytes) noexcept {
+  iovec segment;
+  std::uint64_t direct = 0;
+  const std::size_t count = assembly_.segments(&segment, 1, bytes, direct);
+  return count == 1 && direct >= bytes ? static_cast<std::byte*>(segment.iov_base) : nullptr;
 }
 
 // What follows the payload, usually the next header, comes along with the same system call.
@@ -144,6 +186,7 @@ Inbox::Result Inbox::refuse(const char* rule) noexcept {
 }
 
 void Inbox::interrupt() noexcept {
+  records_ = nullptr;
   partial_bytes_ = 0;
   error_ = 0;
   if (!assembly_.under_way()) return;

@@ -1,5 +1,6 @@
 // The frames of one link on their way in. Headers and small payloads go through a scratch buffer; large payloads are
-// read straight to where the sink wants them. Everything about the bytes is checked here: header, length, sequence.
+// read straight to where the sink wants them. Everything about the bytes is checked here: header, length, sequence. Where the connection is checked
+// or sealed, they come out of records, which are opened into the same places.
 //
 // The sink's on_header and on_frame are called from receive(); for every on_header exactly one on_frame follows, unless
 // the link ends in between: half_received() then says what the sink had given. When another connection takes the place of one that broke, the
@@ -15,6 +16,7 @@
 
 #include "net/assembly.h"
 #include "net/channel.h"
+#include "net/tcp/record_reader.h"
 #include "net/transport.h"
 
 namespace lapwing::net::tcp {
@@ -30,11 +32,15 @@ class Inbox {
     kMore,       // enough for one turn; more may be there, and no readiness will announce it
     kEnded,      // the peer has closed its side
     kBroken,     // error() says why
+    kWrong,      // a record is not as it was sent: nothing that follows can be had
     kViolation,  // violation() says which rule was broken
   };
   Result receive(int fd, std::span<std::byte> scratch, engine::SystemCalls& calls) noexcept;
   // The parsing alone, for tests and the fuzzer: takes bytes as they come. False on a violation.
   bool parse(const std::byte* bytes, std::size_t count) noexcept;
+
+  // A connection stands. `records`: out of which its bytes come; null: as they are.
+  void begin(RecordReader* records) noexcept { records_ = records; }
 
   // What has come breaks a rule that is not about its bytes.
   Result refuse(const char* rule) noexcept;
@@ -50,8 +56,11 @@ class Inbox {
   void interrupt() noexcept;
   // Of the frame that came last, or the one of half_received().
   const wire::FrameHeader& header() const noexcept { return header_; }
-  // Of the frame that is being received: nothing else on this link can be had before these bytes.
-  std::uint64_t missing() const noexcept { return assembly_.under_way() ? assembly_.missing() : 0; }
+  // Of the frame that is being received: nothing else on this link can be had before the connection has given so many bytes.
+  std::uint64_t missing() const noexcept {
+    const std::uint64_t of_frame = assembly_.under_way() ? assembly_.missing() : 0;
+    return records_ == nullptr ? of_frame : records_->missing(of_frame);
+  }
   // Something has ever arrived.
   bool heard() const noexcept { return heard_; }
 
@@ -65,6 +74,9 @@ class Inbox {
   };
   void make_room(Room& room, std::span<std::byte> scratch) noexcept;
   bool take(const Room& room, const std::byte* scratch, std::uint64_t bytes) noexcept;
+  Result receive_records(int fd, engine::SystemCalls& calls) noexcept;
+  Result take_records() noexcept;
+  std::byte* landing_of(std::size_t bytes) noexcept;
   Result nothing_more(ssize_t result, bool something_came) noexcept;
   std::size_t worth_reading_ahead(std::uint64_t direct) const noexcept;
   std::size_t take_header(const std::byte* bytes, std::size_t count) noexcept;
@@ -77,6 +89,7 @@ class Inbox {
   const Sinks& sinks_;
   Channel& channel_;
   PeerId peer_;
+  RecordReader* records_ = nullptr;
   bool heard_ = false;
   std::byte partial_header_[wire::kHeaderBytes];
   std::size_t partial_bytes_ = 0;

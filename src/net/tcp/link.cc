@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstring>
 #include <utility>
 
@@ -93,7 +94,26 @@ void Link::note_connection(std::optional<std::int64_t> after) noexcept {
     log_warn("%s: the connection broke, and another has taken its place, at %s, after %.2f s", shared_.describe(peer_).c_str(),
              connection_->remote().text().c_str(), static_cast<double>(*after) / 1e9);
   else if (log_enabled(LogLevel::kInfo))
-    log_info("%s: connected by tcp, at %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str());
+    log_info("%s: connected by tcp, at %s; frames are %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str(),
+             connection_->protection());
+}
+
+// One line for the first, and for each time that there are twice as many.
+void Link::note_wrong_record() noexcept {
+  const std::uint64_t count = ++shared_.counters.records_wrong;
+  if ((count & (count - 1)) == 0)
+    log_warn("%s. The connection is made anew, and nothing is lost; so far this rank has received %" PRIu64 " such records",
+             diagnosis_.wrong_record(connection_->remote()).text(), count);
+}
+
+// Where everything is damaged on the way, another connection is no better.
+bool Link::nothing_comes_through() noexcept {
+  const std::int64_t now = shared_.engine.clock().now();
+  if (wrong_since_ == kNever || channel_.received() != received_when_wrong_) {
+    received_when_wrong_ = channel_.received();
+    wrong_since_ = now;
+  }
+  return now - wrong_since_ >= shared_.liveness_monitor.patience();
 }
 
 void Link::read_soon() noexcept {
@@ -121,6 +141,10 @@ void Link::receiving_ended(Inbox::Result result) noexcept {
     case Inbox::Result::kBroken:
       silent_ |= Diagnosis::means_silence(receiver_.inbox().error());
       return break_off(diagnosis_.broken(remote, receiver_.inbox().error()), last_reached());
+    case Inbox::Result::kWrong:
+      note_wrong_record();
+      if (nothing_comes_through()) return lose(diagnosis_.only_wrong_records(remote));
+      return break_off(diagnosis_.wrong_record(remote), shared_.engine.clock().now());
     case Inbox::Result::kViolation:
       return lose(diagnosis_.violation(remote, receiver_.inbox().violation()));
     case Inbox::Result::kMore:

@@ -51,6 +51,8 @@ class Link final : private LinkSetupUser, private SenderUser, private ReceiverUs
   bool inspect() noexcept;
 
  private:
+  static constexpr std::int64_t kNever = -1;
+
   // Reads at a point where an end may be judged.
   struct SafePoint : engine::Tasklet {
     explicit SafePoint(Link& owner) noexcept
@@ -64,6 +66,8 @@ class Link final : private LinkSetupUser, private SenderUser, private ReceiverUs
   void note_connection(std::optional<std::int64_t> after) noexcept;
   std::int64_t last_reached() const noexcept;
   bool end_silence(Silence::Kind kind) noexcept;
+  void note_wrong_record() noexcept;
+  bool nothing_comes_through() noexcept;
   void break_off(Status why, std::int64_t since) noexcept;
   void leave_connection(Status why, std::int64_t since) noexcept;
   void lose(Status why) noexcept override;
@@ -81,6 +85,8 @@ class Link final : private LinkSetupUser, private SenderUser, private ReceiverUs
   Status failure_;         // why frames are not sent any more: from now on (kFinished, kLost), or from the next safe point
   bool silent_ = false;    // the kernel says that the host has not answered for long
   Silence silence_;        // as inspections have found it
+  std::uint64_t received_when_wrong_ = 0;  // frames, when a record was first wrong after the last one that came through
+  std::int64_t wrong_since_ = kNever;      // ... and when that was
   SafePoint safe_point_;
 };
 

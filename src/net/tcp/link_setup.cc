@@ -13,10 +13,6 @@ namespace {
 constexpr std::int64_t kLeastWait = 1'000'000'000;  // for a connection that the peer is making
 constexpr std::int64_t kTriesPerBreak = 8, kPausesPerBreak = 32;
 
-bool wants_to_resume(Choice choice, bool same_host) noexcept {
-  return choice == Choice::kOn || (choice == Choice::kAuto && !same_host);
-}
-
 }  // namespace
 
 LinkSetup::LinkSetup(SharedState& shared, PeerId peer, std::vector<Address> addresses, bool same_host,
@@ -51,7 +47,7 @@ void LinkSetup::connect() noexcept {
   attempts_.begin();
   if (break_) ++break_->tries;
   const std::int64_t time = time_to_connect(std::ssize(candidates));
-  const wire::Terms terms = shared_.terms(wants_to_resume(shared_.options.resume, same_host_), position());
+  const wire::Terms terms = shared_.terms(shared_.wants_to_resume(same_host_), position());
   connector_ = std::make_unique<Connector>(shared_, peer_, std::move(candidates), time, terms, *this);
   connector_->start();
 }

@@ -8,6 +8,11 @@
 #include <utility>
 
 namespace lapwing::net::tcp {
+namespace {
+
+constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
+
+}  // namespace
 
 // What one sendmsg takes.
 struct Outbox::Batch {
@@ -26,7 +31,6 @@ struct Outbox::Batch {
   }
   // A single segment has the cheaper system call.
   ssize_t send(int fd) noexcept {
-    constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
     if (segment_count == 1) return ::send(fd, segments[0].iov_base, segments[0].iov_len, kFlags);
     msghdr message{};
     message.msg_iov = segments;
@@ -37,21 +41,44 @@ struct Outbox::Batch {
 
 Outbox::Result Outbox::flush(int fd, engine::SystemCalls& calls) noexcept {
   if (error_ != 0) return Result::kBroken;
+  if (records_ != nullptr) return flush_records(fd, calls);
   while (!queue_.all_sent()) {
     Batch batch;
     gather(batch);
     const ssize_t sent = batch.send(fd);
     ++calls.sends;
     if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0) {
-      const bool full = errno == EAGAIN || errno == EWOULDBLOCK;
-      if (!full) error_ = errno;
-      return full ? Result::kBlocked : Result::kBroken;
-    }
+    if (sent < 0) return not_taken();
     consume(static_cast<std::uint64_t>(sent));
     if (static_cast<std::uint64_t>(sent) < batch.bytes) return Result::kBlocked;
   }
   return Result::kDrained;
+}
+
+// What is in a record counts as unsent until the record has left whole.
+Outbox::Result Outbox::flush_records(int fd, engine::SystemCalls& calls) noexcept {
+  while (!queue_.all_sent()) {
+    if (records_->waiting().empty()) {
+      Batch batch;
+      gather(batch);
+      records_->write({batch.segments, batch.segment_count});
+    }
+    const std::span<const std::byte> waiting = records_->waiting();
+    const ssize_t sent = ::send(fd, waiting.data(), waiting.size(), kFlags);
+    ++calls.sends;
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) return not_taken();
+    consume(records_->left(static_cast<std::size_t>(sent)));
+    if (static_cast<std::size_t>(sent) < waiting.size()) return Result::kBlocked;
+  }
+  return Result::kDrained;
+}
+
+// The system call has failed.
+Outbox::Result Outbox::not_taken() noexcept {
+  if (errno == EAGAIN || errno == EWOULDBLOCK) return Result::kBlocked;
+  error_ = errno;
+  return Result::kBroken;
 }
 
 void Outbox::gather(Batch& batch) noexcept {

@@ -1,10 +1,12 @@
 // Sends the frames of one link: as much as the socket takes with as few system calls as possible, one sendmsg gathering the headers and payloads of as many
-// frames as fit. What is to be sent, and sent again, is the send queue's.
+// frames as fit; or, where the connection is checked or sealed, by records that are made of them. What is to be sent, and sent again, is the
+// send queue's.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
+#include "net/tcp/record_writer.h"
 #include "net/tcp/send_queue.h"
 
 namespace lapwing::net::tcp {
@@ -17,8 +19,11 @@ class Outbox {
   // kBlocked: wait for writable readiness. kBroken: error() says why; nothing more can be sent over this connection.
   Result flush(int fd, engine::SystemCalls& calls) noexcept;
   int error() const noexcept { return error_; }
+  // A connection stands. `records`: by which frames leave; null: as they are.
+  void begin(RecordWriter* records) noexcept { records_ = records; }
   // Another connection will take the place of this one.
   void reset() noexcept {
+    records_ = nullptr;
     error_ = 0;
     staged_ = false;
   }
@@ -27,6 +32,8 @@ class Outbox {
   struct Batch;
   static constexpr std::size_t kStagingBytes = 64 << 10;
 
+  Result flush_records(int fd, engine::SystemCalls& calls) noexcept;
+  Result not_taken() noexcept;
   void gather(Batch& batch) noexcept;
   void add_payload(SendQueue::Entry& entry, Batch& batch) noexcept;
   void add_walk(SendQueue::Entry& entry, std::uint64_t rest, Batch& batch) noexcept;
@@ -35,6 +42,7 @@ class Outbox {
   void consume_payload(SendQueue::Entry& entry, std::uint64_t bytes) noexcept;
 
   SendQueue& queue_;
+  RecordWriter* records_ = nullptr;
   int error_ = 0;
   // Payload bytes of the first frame that were gathered from a walk of short segments and have not left yet.
   std::unique_ptr<std::byte[]> staging_;

@@ -10,6 +10,8 @@ void Receiver::begin(Connection& connection, bool resumes) noexcept {
   connection_ = &connection;
   resumes_ = resumes;
   sending_failed_ = false;
+  Records* const records = connection.records();
+  inbox_.begin(records == nullptr ? nullptr : &records->reader);
   shared_.busy_links.touch(*this);
 }
 

@@ -12,6 +12,8 @@ namespace lapwing::net::tcp {
 Status Sender::begin(Connection& connection, std::uint64_t peer_expects, bool resumes) {
   LAPWING_TRY(queue_.begin(peer_expects, resumes));
   connection_ = &connection;
+  Records* const records = connection.records();
+  outbox_.begin(records == nullptr ? nullptr : &records->writer);
   return {};
 }
 

@@ -17,9 +17,14 @@ std::string SharedState::describe_self() const {
   return text;
 }
 
+bool SharedState::wants_to_resume(bool same_host) const noexcept {
+  if (options.wire != Protection::kPlain) return true;
+  return options.resume == Choice::kOn || (options.resume == Choice::kAuto && !same_host);
+}
+
 wire::Terms SharedState::terms(bool resume, const wire::Position& position) const noexcept {
   wire::Terms terms;
-  terms.features = resume ? wire::kFeatureResume : 0;
+  terms.features = (resume ? wire::kFeatureResume : 0) | wire::features_of(options.wire);
   terms.frame_limit = options.frame_limit;
   terms.position = position;
   return terms;

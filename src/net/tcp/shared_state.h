@@ -37,7 +37,8 @@ struct TcpOptions {
   std::int64_t connect_timeout = 10'000'000'000;   // ns, for all addresses of a peer together
   std::int64_t handshake_timeout = 5'000'000'000;  // ns, for a connection that is made to this rank
   std::int64_t peer_timeout = 60'000'000'000;      // ns, for a host that does not answer any more
-  Choice resume = Choice::kOff;                    // LAPWING_RESUME
+  Choice resume = Choice::kOff;                    // LAPWING_RESUME; counts where the frames are plain: others resume
+  Protection wire = Protection::kPlain;            // LAPWING_WIRE
   std::uint32_t frame_limit = static_cast<std::uint32_t>(wire::kMaxPayloadBytes);  // payload bytes that this rank takes
 };
 
@@ -45,6 +46,7 @@ struct TcpCounters {
   std::uint64_t connections_made = 0;      // by this rank
   std::uint64_t connections_accepted = 0;  // made by peers
   std::uint64_t connections_resumed = 0;   // of those, how many took the place of one that broke
+  std::uint64_t records_wrong = 0;         // that came, on connections that are checked or sealed
   std::uint64_t strangers_dropped = 0;     // connections that did not prove that they belong to the job
 };
 
@@ -54,7 +56,7 @@ class Sender;
 
 struct SharedState {
   SharedState(engine::Engine& engine_in, const Sinks& sinks_in, const TcpOptions& options_in)
-      : engine(engine_in), sinks(sinks_in), options(options_in), liveness_monitor(engine_in, options_in.peer_timeout, options_in.resume != Choice::kOff), busy_links(engine_in) {}
+      : engine(engine_in), sinks(sinks_in), options(options_in), liveness_monitor(engine_in, options_in.peer_timeout, options_in.resume != Choice::kOff || options_in.wire != Protection::kPlain), busy_links(engine_in) {}
 
   static constexpr std::size_t kScratchBytes = 64 << 10;
 
@@ -63,6 +65,8 @@ struct SharedState {
   wire::JobRank name(PeerId process) const noexcept { return options.processes->name(process); }
   wire::JobRank own_name() const noexcept { return name(options.self); }
   std::string describe_self() const;
+  // Whether this rank asks that a connection to a peer on this host, or on another, be made anew when it breaks.
+  bool wants_to_resume(bool same_host) const noexcept;
   // What this rank asks of a connection.
   wire::Terms terms(bool resume, const wire::Position& position = {}) const noexcept;
   // A poll has something to do.

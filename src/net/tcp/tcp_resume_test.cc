@@ -17,7 +17,7 @@ enum class Cut {
   kBoth,      // both ends drop all they hold
 };
 
-class TcpResumeTest : public TcpTest {
+class TcpResumeTest : public TcpTest, public ::testing::WithParamInterface<Protection> {
  protected:
   void SetUp() override {
     make_nodes();
@@ -27,7 +27,10 @@ class TcpResumeTest : public TcpTest {
     TcpTest::SetUp();
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
       nodes_[rank].reset();
-      nodes_[rank] = std::make_unique<Node>(clock_, rank, [](TcpOptions& options) { options.resume = Choice::kOn; });
+      nodes_[rank] = std::make_unique<Node>(clock_, rank, [](TcpOptions& options) {
+        options.resume = Choice::kOn;
+        options.wire = GetParam();
+      });
     }
   }
   void TearDown() override {
@@ -94,7 +97,7 @@ class TcpResumeTest : public TcpTest {
 
 constexpr Cut kCuts[] = {Cut::kShutdown, Cut::kReset, Cut::kBoth};
 
-TEST_F(TcpResumeTest, AnIdleConnectionIsMadeAgain) {
+TEST_P(TcpResumeTest, AnIdleConnectionIsMadeAgain) {
   get_acquainted();
   std::uint64_t before = 0;
   for (const Cut how : kCuts) {
@@ -114,7 +117,7 @@ TEST_F(TcpResumeTest, AnIdleConnectionIsMadeAgain) {
 }
 
 // The payload lands once more where the sink has said, and the sink hears of the frame once.
-TEST_F(TcpResumeTest, ALongFrameGoesOnFromItsBeginning) {
+TEST_P(TcpResumeTest, ALongFrameGoesOnFromItsBeginning) {
   get_acquainted();
   for (const Cut how : kCuts) {
     for (const std::size_t end : {0u, 1u}) {
@@ -135,7 +138,7 @@ TEST_F(TcpResumeTest, ALongFrameGoesOnFromItsBeginning) {
   expect_nothing_lost();
 }
 
-TEST_F(TcpResumeTest, AScatteredFrameGoesOnFromItsBeginning) {
+TEST_P(TcpResumeTest, AScatteredFrameGoesOnFromItsBeginning) {
   get_acquainted();
   for (const bool short_segments : {false, true}) {
     Bytes content(8 << 20);
@@ -154,7 +157,7 @@ TEST_F(TcpResumeTest, AScatteredFrameGoesOnFromItsBeginning) {
 }
 
 // Attempts to connect again are cut as well, at every step of their handshakes.
-TEST_F(TcpResumeTest, ABreakDuringTheHandshakeIsNoOther) {
+TEST_P(TcpResumeTest, ABreakDuringTheHandshakeIsNoOther) {
   get_acquainted();
   for (int turns = 0; turns < 40; ++turns) {
     TestOp there(3, 9000), back(4, 9000);
@@ -170,7 +173,7 @@ TEST_F(TcpResumeTest, ABreakDuringTheHandshakeIsNoOther) {
   expect_nothing_lost();
 }
 
-TEST_F(TcpResumeTest, TrafficSurvivesManyBreaks) {
+TEST_P(TcpResumeTest, TrafficSurvivesManyBreaks) {
   get_acquainted();
   std::mt19937 random(1);
   constexpr int kFrames = 600;
@@ -202,7 +205,7 @@ TEST_F(TcpResumeTest, TrafficSurvivesManyBreaks) {
 }
 
 // A sender that waits gets its memory back without a word from the receiver.
-TEST_F(TcpResumeTest, AFrameIsCopiedForASenderThatWaits) {
+TEST_P(TcpResumeTest, AFrameIsCopiedForASenderThatWaits) {
   get_acquainted();
   TestOp op(7, 64 << 10);
   low().post(1, op);
@@ -216,7 +219,7 @@ TEST_F(TcpResumeTest, AFrameIsCopiedForASenderThatWaits) {
 }
 
 // An owner that counts its undelivered frames may hand over the next one as soon as the first has left.
-TEST_F(TcpResumeTest, TakenAndDeliveredAreTwo) {
+TEST_P(TcpResumeTest, TakenAndDeliveredAreTwo) {
   get_acquainted();
   struct Count : Undelivered {
     Count() : Undelivered([](Undelivered& all, const Status& status) noexcept {
@@ -236,7 +239,7 @@ TEST_F(TcpResumeTest, TakenAndDeliveredAreTwo) {
   expect_nothing_lost();
 }
 
-TEST_F(TcpResumeTest, AStreamInOneDirectionIsAcknowledged) {
+TEST_P(TcpResumeTest, AStreamInOneDirectionIsAcknowledged) {
   get_acquainted();
   constexpr int kFrames = 4000;
   std::deque<TestOp> ops;
@@ -251,7 +254,7 @@ TEST_F(TcpResumeTest, AStreamInOneDirectionIsAcknowledged) {
 }
 
 // Its host says at once that nothing listens there any more.
-TEST_F(TcpResumeTest, APeerThatHasEndedIsNotWaitedFor) {
+TEST_P(TcpResumeTest, APeerThatHasEndedIsNotWaitedFor) {
   get_acquainted();
   for (int fd = 3; fd < 1024; ++fd) {
     int listens = 0;
@@ -266,7 +269,7 @@ TEST_F(TcpResumeTest, APeerThatHasEndedIsNotWaitedFor) {
       << high().sink.lost[0];
 }
 
-TEST_F(TcpResumeTest, APeerThatHasGivenUpIsNotWaitedFor) {
+TEST_P(TcpResumeTest, APeerThatHasGivenUpIsNotWaitedFor) {
   get_acquainted();
   high().sink.refuse = "no such receive";
   TestOp op(1);
@@ -276,7 +279,7 @@ TEST_F(TcpResumeTest, APeerThatHasGivenUpIsNotWaitedFor) {
   EXPECT_LT(clock_.now() - before, 10 * kSecond);
 }
 
-TEST_F(TcpResumeTest, AGoodbyeIsNoBreak) {
+TEST_P(TcpResumeTest, AGoodbyeIsNoBreak) {
   get_acquainted();
   nodes_[0].reset();
   pump([&] { return high().transport->link_state({0}) == LinkState::kFinished; });
@@ -308,7 +311,7 @@ class TcpCutTest : public TcpResumeTest {
   }
 };
 
-TEST_F(TcpCutTest, ABreakHasATime) {
+TEST_P(TcpCutTest, ABreakHasATime) {
   TestOp first(1), second(2, 5000);
   low().post(1, first);
   pump([&] { return high().sink.tags.size() == 1 && first.completions == 1 && both_open(); });
@@ -329,6 +332,13 @@ TEST_F(TcpCutTest, ABreakHasATime) {
   EXPECT_EQ(second.completions, 1);
   EXPECT_EQ(second.why, high().sink.lost[0]);
 }
+
+constexpr Protection kProtections[] = {Protection::kPlain, Protection::kChecked, Protection::kSealed};
+std::string name_of_case(const ::testing::TestParamInfo<Protection>& info) {
+  return name_of(info.param);
+}
+INSTANTIATE_TEST_SUITE_P(Wires, TcpResumeTest, ::testing::ValuesIn(kProtections), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Wires, TcpCutTest, ::testing::ValuesIn(kProtections), name_of_case);
 
 }  // namespace
 }  // namespace lapwing::net::tcp::tests

@@ -33,6 +33,7 @@ TcpOptions options_from(const NetworkConfig& config) {
     options.handshake_timeout = nanoseconds(settings->handshake_timeout).count();
     options.peer_timeout = nanoseconds(settings->peer_timeout).count();
     options.resume = settings->resume;
+    options.wire = settings->wire;
   }
   return options;
 }

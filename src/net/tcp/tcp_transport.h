@@ -54,6 +54,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
 
   const TcpCounters& counters() const noexcept { return shared_.counters; }
   std::uint64_t connections_resumed() const noexcept override { return shared_.counters.connections_resumed; }
+  std::uint64_t records_wrong() const noexcept override { return shared_.counters.records_wrong; }
   // How many connections are inside that have not proven anything.
   std::size_t strangers() const noexcept { return acceptor_.strangers(); }
   // For tests and for describing a hang; kIdle where no frame was posted to the peer.
