@@ -34,6 +34,7 @@ Finding check_loopback();
 Finding check_port_range();
 Finding check_local_sockets();
 Finding check_interfaces();
+Finding check_protection();
 
 // Returns the exit code: 1 when there was an error.
 int run_doctor(const std::vector<std::string>& arguments);

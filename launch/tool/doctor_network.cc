@@ -13,6 +13,7 @@
 #include "base/settings.h"
 #include "machine.h"
 #include "net/tcp/interfaces.h"
+#include "runtime/key_file.h"
 #include "tool/doctor.h"
 
 extern char** environ;
@@ -106,6 +107,20 @@ Finding check_interfaces() {
     list += (list.empty() ? "" : ", ") + entry.name + " " + entry.address.text_without_port();
   }
   return {Verdict::kOk, "interfaces", "other hosts would use " + list, ""};
+}
+
+// Of a job that is started here.
+Finding check_protection() {
+  Settings settings;
+  [[maybe_unused]] const Status reported_by_check_settings = settings.load(environ);
+  std::string key;
+  const Status status = runtime::read_key_file(settings.key_file, key);
+  if (!status.ok()) return {Verdict::kError, "protection", status.text(), "correct it, or unset LAPWING_KEY_FILE"};
+  const std::string path = runtime::key_file_path(settings.key_file);
+  return {Verdict::kOk, "protection",
+          "frames over TCP are " + std::string(name_of(settings.wire)) + " (LAPWING_WIRE); a connection needs the job's secret" +
+              (key.empty() ? ", and no key file is in use" : " and the key file " + path),
+          ""};
 }
 
 }  // namespace lapwing::launch

@@ -6,6 +6,7 @@
 #include "tool/bench.h"
 #include "tool/doctor.h"
 #include "tool/info.h"
+#include "tool/key.h"
 #include "tool/why.h"
 #include "version.h"
 
@@ -14,6 +15,7 @@ namespace {
 constexpr const char* kUsage =
     "usage: lapwing info      version, transports, settings, coverage of the standard\n"
     "       lapwing doctor    checks this machine and says what to do\n"
+    "       lapwing key       makes the key file that the ranks of a user's jobs share (lapwing key --help)\n"
     "       lapwing why       says what the ranks of a running job wait for (lapwing why --help)\n"
     "       lapwing bench     measures this library, alone or beside others (lapwing bench --help)\n"
     "       lapwing --version\n"
@@ -27,6 +29,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> rest(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
   if (command == "info") return lapwing::launch::run_info(rest);
   if (command == "doctor") return lapwing::launch::run_doctor(rest);
+  if (command == "key") return lapwing::launch::run_key(rest);
   if (command == "why") return lapwing::launch::run_why(rest);
   if (command == "bench") return lapwing::launch::run_bench(rest);
   if (command == "--version" || command == "version") {

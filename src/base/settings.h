@@ -109,6 +109,14 @@ struct SecondsKind {
   static std::string print(const Value& value);
 };
 
+struct PathKind {
+  using Value = std::string;
+  static constexpr const char* kUnit = "path";
+  static constexpr const char* kAllowed = "the path of a file, or nothing";
+  static bool parse(std::string_view text, Value& value) { return value = text, true; }
+  static std::string print(const Value& value) { return value; }
+};
+
 // No value means: chosen from measurement.
 struct SpinKind {
   using Value = std::optional<std::chrono::microseconds>;

@@ -29,6 +29,7 @@ TEST(Settings, HasTheDefaultsFromBirth) {
   EXPECT_FALSE(settings.spin.has_value());
   EXPECT_TRUE(settings.tcp_ports.any());
   EXPECT_TRUE(settings.tcp_interface.empty());
+  EXPECT_EQ(settings.key_file, "~/.config/lapwing/key");
 }
 
 TEST(Settings, EveryDefaultIsWellFormed) {
@@ -56,7 +57,7 @@ TEST(Settings, ReadsTheEnvironment) {
       load(settings, {"HOME=/root", "LAPWING_TRANSPORTS=tcp", "LAPWING_PROGRESS=polling", "LAPWING_EAGER_LIMIT_TCP=1M",
                       "LAPWING_SHM_RING=4096", "LAPWING_TCP_INTERFACE=eth0,10.0.0.0/8", "LAPWING_TCP_PORTS=20000-20010",
                       "LAPWING_CONNECT_TIMEOUT=0.25", "LAPWING_SPIN=40", "LAPWING_STATS=1", "LAPWING_SINGLE_COPY=off",
-                      "LAPWING_LOG=debug", "LAPWING_WIRE=sealed"});
+                      "LAPWING_LOG=debug", "LAPWING_WIRE=sealed", "LAPWING_KEY_FILE="});
   ASSERT_TRUE(status.ok()) << status.text();
   EXPECT_EQ(settings.transports, std::vector<std::string>{"tcp"});
   EXPECT_EQ(settings.progress, Progress::kPolling);
@@ -71,6 +72,7 @@ TEST(Settings, ReadsTheEnvironment) {
   EXPECT_EQ(settings.single_copy, Choice::kOff);
   EXPECT_EQ(settings.log, LogLevel::kDebug);
   EXPECT_EQ(settings.wire, Protection::kSealed);
+  EXPECT_EQ(settings.key_file, "");
 }
 
 TEST(Settings, RemembersWhereAValueCameFrom) {

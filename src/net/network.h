@@ -25,6 +25,7 @@ struct NetworkConfig {
   const runtime::ProcessTable* processes = nullptr;
   std::vector<std::string> transports = {"shm", "tcp"};  // that may be used, by their names (registry.h); self always
   std::string job_secret;                                // 32 bytes, the same on every rank; empty for a singleton
+  std::string key_file;                                  // 32 bytes of the user's key file; empty: there is none
   std::string host_identity;                             // equal on ranks that share memory and loopback
   std::string host_name;                                 // for messages
   bool single_host = false;                              // the launcher says that all ranks run on this host

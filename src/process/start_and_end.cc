@@ -14,6 +14,7 @@
 #include "process/settling.h"
 #include "process/statistics.h"
 #include "runtime/host_identity.h"
+#include "runtime/key_file.h"
 #include "wire/hang_report.h"
 
 extern char** environ;
@@ -66,6 +67,7 @@ Status open_network(Process& process) {
   config.transports = process.settings.transports;
   config.single_host = job.single_host();
   config.job_secret = job.secret();
+  if (job.size() > 1) LAPWING_TRY(runtime::read_key_file(process.settings.key_file, config.key_file));
   config.host_identity = job.host_identity();
   config.host_name = job.host_name();
   config.settings = &process.settings;

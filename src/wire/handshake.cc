@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "base/internal_error.h"
@@ -38,6 +39,7 @@ static_assert(Handshake::kHelloBytes <= Handshake::kMaxMessageBytes &&
               Handshake::kChallengeBytes <= Handshake::kMaxMessageBytes);
 
 constexpr std::string_view kJobIdLabel = "lapwing job id";
+constexpr std::string_view kKeyFileLabel = "lapwing key file 2 ";
 // Equally long, so that the transcripts of the two roles differ in the label alone.
 constexpr std::string_view kConnectorLabel = "lapwing connector 2 ";
 constexpr std::string_view kAcceptorLabel = "lapwing acceptor  2 ";
@@ -84,7 +86,8 @@ JobKey::~JobKey() {
   sodium_memzero(key_.data(), key_.size());
 }
 
-Status JobKey::set(std::string_view secret) {
+// The id stays that of the secret alone: so ranks of one job that have other key files, or none, can tell each other.
+Status JobKey::set(std::string_view secret, std::string_view key_file) {
   if (secret.size() != kBytes)
     return Status::error(MPI_ERR_OTHER,
                          "the job's secret has %zu bytes instead of %zu: was this rank started by a launcher of "
@@ -96,6 +99,13 @@ Status JobKey::set(std::string_view secret) {
   std::array<std::byte, kProofBytes> proof;
   authenticate(reinterpret_cast<const std::byte*>(kJobIdLabel.data()), kJobIdLabel.size(), proof.data());
   std::copy_n(proof.begin(), kIdBytes, id_.begin());
+  has_key_file_ = !key_file.empty();
+  if (!has_key_file_) return {};
+  std::string text = std::string(kKeyFileLabel) + std::string(key_file);
+  authenticate(reinterpret_cast<const std::byte*>(text.data()), text.size(), proof.data());
+  key_ = proof;
+  sodium_memzero(text.data(), text.size());
+  sodium_memzero(proof.data(), proof.size());
   return {};
 }
 
@@ -127,6 +137,7 @@ Nonce random_nonce() noexcept {
 Handshake::Handshake(const JobKey& key, Role role, State state, JobRank self, const Nonce& nonce, const Terms& terms,
                      const Secret& ephemeral)
     : key_(&key), role_(role), state_(state), self_(self), own_nonce_(nonce), own_terms_(terms), ephemeral_(ephemeral) {
+  if (key.has_key_file()) own_terms_.features |= kFeatureKeyFile;
   expect(kPrefixBytes);
 }
 
@@ -231,6 +242,21 @@ Status Handshake::disagreement() const {
                          peer_.rank, name_of(theirs), name_of(protection()));
   return Status::error(MPI_ERR_OTHER, "rank %u takes frames of at most %u bytes; every rank must take %u", peer_.rank,
                        peer_terms_.frame_limit, kLeastFrameLimit);
+}
+
+// What it says of its key file is not proven, but if it lies, it only spoils this text.
+Status Handshake::not_proven() const {
+  const bool ours = key_->has_key_file(), theirs = (peer_terms_.features & kFeatureKeyFile) != 0;
+  if (ours && theirs)
+    return Status::error(MPI_ERR_OTHER,
+                         "what answers there does not know the job's secret, or has another key file than this rank (LAPWING_KEY_FILE): all hosts "
+                         "need the same one");
+  if (ours != theirs)
+    return Status::error(MPI_ERR_OTHER,
+                         "what answers there says that it has %s key file (LAPWING_KEY_FILE), and this rank has %s; all hosts need the same one, "
+                         "made by `lapwing key`",
+                         theirs ? "a" : "no", ours ? "one" : "none");
+  return Status::error(MPI_ERR_OTHER, "what answers there does not know the job's secret");
 }
 
 void Handshake::receive(const std::byte* bytes, std::size_t count) {
@@ -365,7 +391,7 @@ void Handshake::receive_challenge() {
   std::byte proof[kProofBytes];
   prove(Role::kAcceptor, proof);
   if (sodium_memcmp(&input_[kAcceptorProofAt], proof, kProofBytes) != 0)
-    return fail(Status::error(MPI_ERR_OTHER, "what answers there does not know the job's secret"));
+    return fail(not_proven());
   if (!terms_agree_) return fail(disagreement());
   if (!agree_on_keys()) return fail(unsound_key());
   prove(Role::kConnector, connectors_proof_.data());

@@ -39,17 +39,19 @@ class JobKey {
   JobKey(const JobKey&) = delete;
   JobKey& operator=(const JobKey&) = delete;
 
-  // `secret`: 32 random bytes.
-  Status set(std::string_view secret);
+  // `secret`: 32 random bytes. `key_file`: those of the key file, without which the secret then proves nothing; empty: there is none.
+  Status set(std::string_view secret, std::string_view key_file = {});
   bool known() const noexcept { return known_; }
   // Tells jobs apart without giving the secret away.
   const std::array<std::byte, kIdBytes>& id() const noexcept { return id_; }
+  bool has_key_file() const noexcept { return has_key_file_; }
   void authenticate(const std::byte* text, std::size_t bytes, std::byte* proof) const noexcept;
 
  private:
   std::array<std::byte, kBytes> key_{};
   std::array<std::byte, kIdBytes> id_{};
   bool known_ = false;
+  bool has_key_file_ = false;
 };
 
 inline constexpr std::size_t kNonceBytes = 32;
@@ -64,6 +66,8 @@ inline constexpr std::uint32_t kFeatureChecked = 2;
 inline constexpr std::uint32_t kFeatureSealed = 4;
 // The side can seal by AES-256-GCM.
 inline constexpr std::uint32_t kFeatureAes = 8;
+// The side has a key file. Nothing is agreed on by this: where the proofs differ it tells why.
+inline constexpr std::uint32_t kFeatureKeyFile = 16;
 
 // What a side asks for: the features of the terms that stand for it.
 std::uint32_t features_of(Protection protection) noexcept;
@@ -169,6 +173,7 @@ class Handshake {
   bool take_terms(const std::byte* in);
   bool agree_on_keys() noexcept;
   Status disagreement() const;
+  Status not_proven() const;
   void receive_prefix();
   void receive_hello();
   void receive_challenge();

@@ -286,6 +286,28 @@ TEST_F(HandshakeTest, TheVerdictIsProvenWhereFramesAreProtected) {
   }
 }
 
+// As Hydra shows it to anybody on the network.
+TEST_F(HandshakeTest, TheSecretAloneDoesNotSufficeWhereThereIsAKeyFile) {
+  JobKey with_file, same_file, other_file;
+  ASSERT_TRUE(with_file.set(std::string(32, 's'), std::string(32, 'f')).ok());
+  ASSERT_TRUE(same_file.set(std::string(32, 's'), std::string(32, 'f')).ok());
+  ASSERT_TRUE(other_file.set(std::string(32, 's'), std::string(32, 'g')).ok());
+  const auto failure = [](const JobKey& connectors, const JobKey& acceptors) -> std::string {
+    Handshake a = Handshake::connector(connectors, {kJob, 2}, {kJob, 5}, nonce_of(1));
+    Handshake b = Handshake::acceptor(acceptors, {kJob, 5}, 8, nonce_of(9));
+    feed(b, output_of(a));
+    feed(a, output_of(b));
+    if (a.output_bytes() > 0) feed(b, output_of(a));
+    EXPECT_EQ(a.failure().ok(), b.state() == State::kProven);
+    return a.failure().ok() ? "" : a.failure().text();
+  };
+  EXPECT_EQ(failure(with_file, same_file), "");
+  EXPECT_NE(failure(with_file, key_).find("says that it has no key file (LAPWING_KEY_FILE), and this rank has one"), std::string::npos);
+  EXPECT_NE(failure(key_, with_file).find("says that it has a key file (LAPWING_KEY_FILE), and this rank has none"), std::string::npos);
+  EXPECT_NE(failure(with_file, other_file).find("has another key file than this rank"), std::string::npos);
+  EXPECT_EQ(with_file.id(), key_.id()) << "they are ranks of one job, and must be able to say so";
+}
+
 // By a member of the job that does not play by the rules: its public key makes all shared secrets 0.
 TEST_F(HandshakeTest, APublicKeyMustBeOne) {
   Terms plays_sealed = asking_for(Protection::kPlain);  // so that the handshake does not fill in a key

@@ -27,6 +27,7 @@ struct TcpOptions {
   std::uint32_t size = 1;  // of the own job
   const runtime::ProcessTable* processes = nullptr;
   std::string job_secret;     // empty: no peer may connect
+  std::string key_file;       // what the key file holds; empty: there is none
   std::string host_identity;  // equal to a card's "host": that peer is reached by loopback
   std::string host_name;      // for messages
   bool single_host = false;   // all ranks run here: listen on loopback alone

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/log.h"
 #include "base/settings.h"
 #include "base/tuning.h"
 #include "net/tcp/interfaces.h"
@@ -20,6 +21,7 @@ TcpOptions options_from(const NetworkConfig& config) {
   options.processes = config.processes;
   options.size = config.size;
   options.job_secret = config.job_secret;
+  options.key_file = config.key_file;
   options.host_identity = config.host_identity;
   options.host_name = config.host_name;
   options.single_host = config.single_host;
@@ -53,7 +55,9 @@ TcpTransport::~TcpTransport() {
 Status TcpTransport::publish(wire::Card& card) {
   shared_.interfaces = tcp::list_interfaces();
   if (shared_.options.size < 2 || shared_.options.job_secret.empty()) return {};  // there is no peer to connect
-  LAPWING_TRY(shared_.key.set(shared_.options.job_secret));
+  LAPWING_TRY(shared_.key.set(shared_.options.job_secret, shared_.options.key_file));
+  log_info("tcp: frames are %s; a connection needs the job's secret%s", name_of(shared_.options.wire),
+           shared_.options.key_file.empty() ? "" : " and the key file");
   std::vector<tcp::Interface> listened = tcp::loopback_interfaces(shared_.interfaces);
   if (listened.size() > 1) listened.resize(1);
   if (!shared_.options.single_host || listened.empty()) {
