@@ -57,8 +57,20 @@ void gatherv_on_area(Schedule& schedule, const Block& mine, const Blocks& all, i
 void scatterv_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t longest);
 void alltoallv_on_area(Schedule& schedule, const Blocks& out, const Blocks& in, std::uint64_t longest);
 
+// two_levels_*.cc: where ranks share hosts (Schedule::levels()). The ranks of a host combine first, on the area that they may have (Situation::area) or by
+// messages, and one of them speaks for the host. Reductions keep to the order of ranks if Levels::in_order().
+void barrier_on_two_levels(Schedule& schedule);
+void bcast_on_two_levels(Schedule& schedule, const Block& data, int root);
+void reduce_on_two_levels(Schedule& schedule, const Block& input, const Block& output, int root);
+void allreduce_on_two_levels(Schedule& schedule, const Block& input, const Block& output);
+void gather_on_two_levels(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t bytes);
+void scatter_on_two_levels(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t bytes);
+void allgather_on_two_levels(Schedule& schedule, const Block& mine, const Blocks& all);
+void alltoall_on_two_levels(Schedule& schedule, const Block& together, const Blocks& in);
+
 // bcast_*.cc. The data need not be described the same way on all ranks; the last two take one run of bytes.
-void bcast_binomial(Schedule& schedule, const Block& data, int root);
+StepId bcast_binomial(Schedule& schedule, const Block& data,
+                      int root);  // the step after which it is there; kNoStep at the root
 void bcast_scatter_allgather(Schedule& schedule, const Block& bytes, int root);
 void bcast_chain(Schedule& schedule, const Block& bytes, int root, std::uint64_t segment);
 

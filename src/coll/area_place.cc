@@ -1,5 +1,6 @@
 #include "coll/area_place.h"
 
+#include <numeric>
 #include <utility>
 
 #include "coll/collective_request.h"
@@ -22,23 +23,44 @@ void AreaClaim::swap(AreaClaim& other) noexcept {
   std::swap(context_, other.context_);
 }
 
-SharedArea* AreaPlace::area(AreaPool* pool, const comm::Communicator& communicator) {
+SharedArea* AreaPlace::area(AreaPool* pool, const comm::Communicator& communicator, const Levels* levels) {
   if (looked_) return area_.get();
   looked_ = true;
-  if (pool == nullptr || communicator.is_inter() || communicator.size() < 2) return nullptr;
-  const std::uint64_t context = communicator.context();
-  const unsigned number = context == comm::ContextIds::kWorld ? AreaPool::kWorld : pool->find(context);
-  if (number == AreaPool::kNone) return nullptr;
-  area_ = pool->open_area(number, communicator.local_group());
-  if (area_ != nullptr) claim_.release();
+  if (pool == nullptr || communicator.is_inter()) return nullptr;
+  levels != nullptr ? open_on_host(*pool, communicator, *levels) : open(*pool, communicator);
   return area_.get();
+}
+
+void AreaPlace::open(AreaPool& pool, const comm::Communicator& communicator) {
+  if (communicator.size() < 2) return;
+  const std::uint64_t context = communicator.context();
+  const unsigned number = context == comm::ContextIds::kWorld ? AreaPool::kWorld : pool.find(context);
+  if (number == AreaPool::kNone) return;
+  std::vector<int> all(static_cast<std::size_t>(communicator.size()));
+  std::iota(all.begin(), all.end(), 0);
+  area_ = pool.open_area(number, communicator.local_group(), std::move(all));
+  if (area_ != nullptr) claim_.release();
+}
+
+// The key is the context id with a bit that no context id has: for that one itself a leader may have claimed an area, which it gives back
+// when it sees that not all members are here.
+void AreaPlace::open_on_host(AreaPool& pool, const comm::Communicator& communicator, const Levels& levels) {
+  const comm::Group& group = communicator.local_group();
+  const std::vector<int>& members = levels.neighbors();
+  if (members.size() < 2 || !pool.all_here(group, members)) return;
+  constexpr std::uint64_t kOnHost = 1;
+  const std::uint64_t context = communicator.context();
+  const unsigned number =
+      context == comm::ContextIds::kWorld ? AreaPool::kWorld : pool.find_or_claim(context | kOnHost);
+  if (number != AreaPool::kNone) area_ = pool.open_area(number, group, members);
 }
 
 Status AreaPlace::compare_last_calls(const comm::Communicator& communicator) const {
   if (area_ == nullptr) return {};
   const SharedArea::Difference difference = area_->compare_last();
   if (difference.rank == SharedArea::kNone) return {};
-  return mismatch(communicator, {area_->rank(), difference.ours}, {difference.rank, difference.what});
+  return mismatch(communicator, {communicator.rank(), difference.ours},
+                  {area_->rank_of(difference.rank), difference.what});
 }
 
 bool AreaPlace::join(CollectiveRequest& request) {

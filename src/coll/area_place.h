@@ -4,7 +4,9 @@
 // same on all ranks: each has it from start to end, and numbers its rounds as its turn in that order says. Persistent operations
 // may be started in another order on each rank (MPI 5.0, section 6.13), so they go by messages.
 //
-// An area is claimed by the process that leads the creation of the communicator, for its context id, by which the others find it. No
+// The members on one of several hosts have an area of their own, which the first of them to use it claims (AreaPool::find_or_claim()).
+//
+// Else an area is claimed by the process that leads the creation of the communicator, for its context id, by which the others find it. No
 // member opens it, and no page is touched, before the first collective operation. A member that has opened it leaves it when the
 // communicator goes; if the leader has not opened it by then, no member has or will, and the leader gives it back.
 #pragma once
@@ -14,6 +16,7 @@
 #include <memory>
 
 #include "coll/area_pool.h"
+#include "coll/levels.h"
 #include "comm/communicator.h"
 
 namespace lapwing::coll {
@@ -57,8 +60,9 @@ class AreaPlace {
     if (!claim_.is_for(context)) claim_.give_back();
   }
 
-  // Opens the area at the first call. Null when there is none, which all members find alike.
-  SharedArea* area(AreaPool* pool, const comm::Communicator& communicator);
+  // Opens the area at the first call: of all members or, where they are on several hosts (`levels`), of those of this one. Null when there
+  // is none, which all of these find alike.
+  SharedArea* area(AreaPool* pool, const comm::Communicator& communicator, const Levels* levels);
   SharedArea& area() noexcept { return *area_; }
 
   // Once all ranks have made their last call: whether it was the same on all, as far as the area can tell.
@@ -75,6 +79,9 @@ class AreaPlace {
 
  private:
   AreaClaim claim_;
+  void open(AreaPool& pool, const comm::Communicator& communicator);
+  void open_on_host(AreaPool& pool, const comm::Communicator& communicator, const Levels& levels);
+
   bool looked_ = false;
   std::unique_ptr<SharedArea> area_;
   std::deque<CollectiveRequest*> queue_;

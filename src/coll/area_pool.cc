@@ -1,5 +1,7 @@
 #include "coll/area_pool.h"
 
+#include <sched.h>
+
 #include <algorithm>
 
 #include "base/delay_point.h"
@@ -130,6 +132,39 @@ unsigned AreaPool::find(std::uint64_t key) noexcept {
   return kNone;
 }
 
+namespace {
+
+// Between processes, for some hundred nanoseconds at a time. A rank that has lost its core meanwhile needs it to go on.
+class DecisionLock {
+ public:
+  explicit DecisionLock(std::atomic<std::uint32_t>& word) noexcept : word_(word) {
+    while (word_.exchange(1, std::memory_order_acquire) != 0)
+      sched_yield();  // pairs with the release of the holder before
+  }
+  ~DecisionLock() { store_release(word_, 0u); }
+  DecisionLock(const DecisionLock&) = delete;
+  DecisionLock& operator=(const DecisionLock&) = delete;
+
+ private:
+  std::atomic<std::uint32_t>& word_;
+};
+
+}  // namespace
+
+unsigned AreaPool::find_or_claim(std::uint64_t key) noexcept {
+  if (!open()) return kNone;
+  PoolMemory::Decisions& decisions = shared_.decisions();
+  const std::uint64_t of_key = (key * 0x9e3779b97f4a7c15u >> 32) % PoolMemory::Decisions::kClasses;
+  std::uint64_t& refused = decisions.refused[of_key / 64];
+  const std::uint64_t bit = std::uint64_t{1} << of_key % 64;
+  const DecisionLock lock(decisions.lock);
+  const unsigned found = find(key);
+  if (found != kNone || (refused & bit) != 0) return found;
+  const unsigned claimed = claim(key);
+  if (claimed == kNone) refused |= bit;
+  return claimed;
+}
+
 void AreaPool::give_back(unsigned number) noexcept {
   if (!open()) return;
   store_relaxed(shared_.claims().keys[number], std::uint64_t{0});
@@ -143,12 +178,18 @@ bool AreaPool::all_here(const comm::Group& members) const noexcept {
   return true;
 }
 
-std::unique_ptr<SharedArea> AreaPool::open_area(unsigned number, const comm::Group& members) {
-  if (number >= kCount || !all_here(members)) return nullptr;
+bool AreaPool::all_here(const comm::Group& group, const std::vector<int>& ranks) const noexcept {
+  const auto is_here = [&](int rank) { return memory_->local_number(group.member(rank)) >= 0; };
+  return open() && std::all_of(ranks.begin(), ranks.end(), is_here);
+}
+
+std::unique_ptr<SharedArea> AreaPool::open_area(unsigned number, const comm::Group& group, std::vector<int> ranks) {
+  if (number >= kCount || !all_here(group, ranks)) return nullptr;
   std::vector<std::uint32_t> locals;
-  for (int rank = 0; rank < members.size(); ++rank)
-    locals.push_back(static_cast<std::uint32_t>(memory_->local_number(members.member(rank))));
-  auto area = std::make_unique<SharedArea>(*this, number, shared_, std::move(locals), members.rank());
+  for (const int rank : ranks) locals.push_back(static_cast<std::uint32_t>(memory_->local_number(group.member(rank))));
+  const auto place = std::find(ranks.begin(), ranks.end(), group.rank()) - ranks.begin();
+  auto area = std::make_unique<SharedArea>(
+      *this, number, shared_, SharedArea::Members{std::move(locals), std::move(ranks)}, static_cast<int>(place));
   for (const Lost& lost : lost_) area->lose(lost.local, lost.why);
   opened_.push_back(area.get());
   return area;

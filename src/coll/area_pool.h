@@ -47,12 +47,17 @@ class AreaPool final : public net::HostMemoryUser {
   unsigned claim(std::uint64_t key) noexcept;
   // The area that is claimed for `key`, or kNone. A member may ask until it has left the area.
   unsigned find(std::uint64_t key) noexcept;
+  // For the members that a communicator has on this host, where it spans several: the area that is claimed for `key`, or else is now. They
+  // ask one after the other, in any order, and all get the same answer, also if it is kNone: a member that finds no area free refuses one to
+  // all of them, and to all keys of the same class (a hash), for ever, which costs nothing but time. A key must be this communicator's alone.
+  unsigned find_or_claim(std::uint64_t key) noexcept;
   // Gives back an area: the last member that leaves, or the claimant when no member has opened it.
   void give_back(unsigned number) noexcept;
   // Whether all of these can meet at an area.
   bool all_here(const comm::Group& members) const noexcept;
-  // This process's end of an area; null when not all members are here.
-  std::unique_ptr<SharedArea> open_area(unsigned number, const comm::Group& members);
+  bool all_here(const comm::Group& group, const std::vector<int>& ranks) const noexcept;
+  // This process's end of an area for these ranks of a group, itself among them; null when not all of them are here.
+  std::unique_ptr<SharedArea> open_area(unsigned number, const comm::Group& group, std::vector<int> ranks);
 
   // ---- for their ends of areas
 

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,9 @@ class AreaPoolTest : public testing::Test {
     return GroupRef(comm::Group::make(members, members[static_cast<std::size_t>(rank)]));
   }
   std::unique_ptr<SharedArea> open(unsigned number, const std::vector<ProcessId>& members, int rank) {
-    return pool(rank).open_area(number, *group(members, rank));
+    std::vector<int> all(members.size());
+    std::iota(all.begin(), all.end(), 0);
+    return pool(rank).open_area(number, *group(members, rank), all);
   }
   // All ranks at one area, in the order of the host.
   std::vector<std::unique_ptr<SharedArea>> open(unsigned number) {
@@ -90,6 +93,36 @@ TEST_F(AreaPoolTest, OthersFindAnAreaByItsKeyUntilItIsGivenBack) {
   EXPECT_EQ(pool(0).find(kKey), AreaPool::kNone);
   pool(2).give_back(second);
   EXPECT_EQ(pool(0).find(kKey + 1), AreaPool::kNone);
+}
+
+TEST_F(AreaPoolTest, MembersOnOneOfSeveralHostsClaimTheirsTogether) {
+  const unsigned first = pool(1).find_or_claim(kKey);
+  ASSERT_NE(first, AreaPool::kNone);
+  EXPECT_EQ(pool(0).find_or_claim(kKey), first);
+  EXPECT_EQ(pool(2).find_or_claim(kKey), first);
+  EXPECT_NE(pool(2).find_or_claim(kKey + 1), first);
+  auto areas = open(first);
+  areas.clear();
+  EXPECT_EQ(pool(0).find(kKey), AreaPool::kNone) << "the last one to leave has given it back";
+}
+
+TEST_F(AreaPoolTest, WhatIsRefusedToOneMemberIsRefusedToAll) {
+  for (std::uint64_t key = 1; pool(0).claim(key) != AreaPool::kNone; ++key) ASSERT_LT(key, AreaPool::kCount);
+  EXPECT_EQ(pool(1).find_or_claim(kKey), AreaPool::kNone);
+  pool(0).give_back(9);
+  EXPECT_EQ(pool(2).find_or_claim(kKey), AreaPool::kNone) << "another member uses messages";
+  EXPECT_EQ(pool(2).find_or_claim(kKey + 1), 9u);
+}
+
+TEST_F(AreaPoolTest, SomeRanksOfAGroupHaveAnArea) {
+  const auto members = group({{4}, {70}, {7}, {9}}, 2);
+  const auto area = pool(1).open_area(3, *members, {0, 2});
+  ASSERT_NE(area, nullptr);
+  EXPECT_EQ(area->size(), 2);
+  EXPECT_EQ(area->rank(), 1);
+  EXPECT_EQ(area->rank_of(0), 0);
+  EXPECT_EQ(area->rank_of(1), 2);
+  EXPECT_EQ(pool(1).open_area(4, *members, {1, 2}), nullptr) << "one of them is on another host";
 }
 
 TEST_F(AreaPoolTest, OnlyRanksOfThisHostMeet) {

@@ -5,7 +5,7 @@
 
 namespace lapwing::coll {
 
-void bcast_binomial(Schedule& schedule, const Block& data, int root) {
+StepId bcast_binomial(Schedule& schedule, const Block& data, int root) {
   const int size = schedule.size();
   const int place = (schedule.rank() - root + size) % size;
   StepId have = kNoStep;
@@ -17,6 +17,7 @@ void bcast_binomial(Schedule& schedule, const Block& data, int root) {
   for (mask /= 2; mask > 0; mask /= 2) {
     if (place + mask < size) schedule.send(data, (place + mask + root) % size, {have});
   }
+  return have;
 }
 
 }  // namespace lapwing::coll

@@ -16,6 +16,10 @@
 #include "p2p/messenger.h"
 #include "request/request.h"
 
+namespace lapwing::net {
+class HostTable;
+}
+
 namespace lapwing::coll {
 
 class AreaPool;
@@ -26,6 +30,7 @@ struct Services {
   p2p::Messenger& messenger;
   AreaPool* areas = nullptr;                     // where ranks share memory
   const AlgorithmChoices* algorithms = nullptr;  // that the user wants, if any
+  const net::HostTable* hosts = nullptr;         // which processes share one; null: all do
 };
 
 // The ranks that take part in an internal collective. Roots and results are numbered by position in the team.

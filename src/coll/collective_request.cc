@@ -313,7 +313,8 @@ void CollectiveRequest::compare_posts() noexcept {
     return;
   const SharedArea::Difference difference = area_->take_difference();
   if (complaint_.ok())
-    complaint_ = mismatch(*communicator_, {area_->rank(), difference.ours}, {difference.rank, difference.what});
+    complaint_ = mismatch(*communicator_, {communicator_->rank(), difference.ours},
+                          {area_->rank_of(difference.rank), difference.what});
 }
 
 void CollectiveRequest::copy(const CopyStep& step) noexcept {
@@ -360,10 +361,10 @@ void CollectiveRequest::take(const TakeStep& step, const Operand& from) noexcept
 void CollectiveRequest::complain_of_length(const TakeStep& step, std::uint64_t posted) noexcept {
   const std::uint64_t expected = step.target.bytes();
   if (!complaint_.ok()) return;
-  complaint_ =
-      Status::error(posted > expected ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
-                    "%s, while it received from rank %d: that one gave %llu bytes, but %llu are expected here", name_,
-                    step.rank, static_cast<unsigned long long>(posted), static_cast<unsigned long long>(expected));
+  complaint_ = Status::error(posted > expected ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
+                             "%s, while it received from rank %d: that one gave %llu bytes, but %llu are expected here",
+                             name_, area_->rank_of(step.rank), static_cast<unsigned long long>(posted),
+                             static_cast<unsigned long long>(expected));
 }
 
 // The message is too long for this rank, as the receive will say; and its sender can go on.
@@ -372,7 +373,7 @@ void CollectiveRequest::receive_instead(StepId id) noexcept {
   slot_[id] = static_cast<std::uint32_t>(receivings_.size());
   receivings_.push_back(std::make_unique<Receiving>());
   receivings_.back()->owner = this;
-  start(*receivings_.back(), id, {step.target, comm::Plane::kCollective, step.rank, 0});
+  start(*receivings_.back(), id, {step.target, comm::Plane::kCollective, area_->rank_of(step.rank), 0});
 }
 
 void CollectiveRequest::receive_nothing(const TakeStep& step, std::uint64_t posted) noexcept {

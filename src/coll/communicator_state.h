@@ -6,7 +6,12 @@
 #include <vector>
 
 #include "coll/area_place.h"
+#include "coll/levels.h"
 #include "comm/communicator.h"
+
+namespace lapwing::net {
+class HostTable;
+}
 
 namespace lapwing::coll {
 
@@ -27,11 +32,16 @@ class CommunicatorState final : public comm::Extra {
     return before;
   }
 
+  // Which ranks share a host; null: it makes no difference. Found out at the first call, as all ranks find it.
+  const Levels* levels(const net::HostTable* hosts, const comm::Communicator& communicator);
+
   AreaPlace place;
   // Schedules for calls that come again (cache.h). The one used last is at the end.
   std::vector<std::unique_ptr<CollectiveRequest>> kept;
 
  private:
+  bool has_levels_ = false;  // or knows that there are none
+  std::unique_ptr<const Levels> levels_;
   std::uint32_t calls_ = 0;
   std::uint64_t history_ = 0;
 };

@@ -32,6 +32,8 @@ void bcast_in_pieces(Schedule& schedule, const Block& data, int root, Algorithm 
   }
   if (algorithm == Algorithm::kArea) {
     bcast_in_pieces_on_area(schedule, bytes, root, AreaMemory::kPieceBytes);
+  } else if (algorithm == Algorithm::kTwoLevels) {
+    bcast_on_two_levels(schedule, bytes, root);
   } else if (algorithm == Algorithm::kChain) {
     bcast_chain(schedule, bytes, root, tuning().coll_bcast_segment);
   } else {
@@ -80,7 +82,11 @@ void compile_bcast(Schedule& schedule, const Block& data, int root) {
     case Algorithm::kLinear:
       return bcast_linear(schedule, data, root);
     case Algorithm::kBinomial:
-      return bcast_binomial(schedule, data, root);
+      bcast_binomial(schedule, data, root);
+      return;
+    case Algorithm::kTwoLevels:
+      if (data.bytes() <= tuning().coll_bcast_binomial) return bcast_on_two_levels(schedule, data, root);
+      return bcast_in_pieces(schedule, data, root, algorithm);
     default:
       return bcast_in_pieces(schedule, data, root, algorithm);
   }
@@ -100,6 +106,8 @@ void compile_reduce(Schedule& schedule, const Block& input, const Block& output,
       return reduce_linear(schedule, input, output, root);
     case Algorithm::kScatterGather:
       return reduce_scatter_gather(schedule, input, output, root);
+    case Algorithm::kTwoLevels:
+      return reduce_on_two_levels(schedule, input, output, root);
     default:
       return reduce_binomial(schedule, input, output, root);
   }
@@ -166,44 +174,89 @@ void gather_in_pieces(Schedule& schedule, const Block& mine, const Blocks& all, 
   unpack_at_last(schedule, runs, all, mine.bytes() == 0 ? root : -1);
 }
 
-void intra_allgather(const Call& call, Schedule& schedule) {
-  const Blocks all = call.receive.blocks(schedule.size());
+}  // namespace
+
+void compile_allgather(Schedule& schedule, const Block& mine, const Blocks& all) {
   const Algorithm algorithm = choose_allgather(schedule.situation(), bytes_of(all), longest_of(all));
-  const Block& own = all[static_cast<std::size_t>(schedule.rank())];
-  const Block mine = call.send.in_place() ? own : call.send.block();
   if (goes_in_pieces(algorithm, longest_of(all))) return allgather_in_pieces(schedule, mine, all);
   if (algorithm == Algorithm::kArea) return allgather_on_area(schedule, mine, all);
+  if (algorithm == Algorithm::kTwoLevels) return allgather_on_two_levels(schedule, mine, all);
   allgather_by(algorithm, schedule, mine, all);
+}
+
+void compile_allreduce(Schedule& schedule, const Block& input, const Block& output) {
+  if (input.count == 0) return;
+  const Algorithm algorithm = choose_allreduce(schedule.situation(), size_of(schedule, input));
+  if (goes_in_pieces(algorithm, input.bytes()))
+    return allreduce_in_pieces_on_area(schedule, input, output, SharedArea::kMostBytes);
+  switch (algorithm) {
+    case Algorithm::kArea:
+      return allreduce_on_area(schedule, input, output);
+    case Algorithm::kAreaShares:
+      return allreduce_in_shares_on_area(schedule, input, output);
+    case Algorithm::kLinear:
+      return allreduce_linear(schedule, input, output);
+    case Algorithm::kHalving:
+      return allreduce_halving(schedule, input, output);
+    case Algorithm::kRing:
+      return allreduce_ring(schedule, input, output);
+    case Algorithm::kTwoLevels:
+      return allreduce_on_two_levels(schedule, input, output);
+    default:
+      return allreduce_recursive_doubling(schedule, input, output);
+  }
+}
+
+void compile_gather(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t bytes) {
+  switch (choose_tree(CollectiveKind::kGather, schedule.situation(), bytes, bytes, true)) {
+    case Algorithm::kArea:
+      if (goes_in_pieces(Algorithm::kArea, bytes)) return gather_in_pieces(schedule, mine, all, root, bytes);
+      return gather_on_area(schedule, mine, all, root);
+    case Algorithm::kBinomial:
+      return gather_binomial(schedule, mine, all, root);
+    case Algorithm::kTwoLevels:
+      return gather_on_two_levels(schedule, mine, all, root, bytes);
+    default:
+      return gather_linear(schedule, mine, all, root);
+  }
+}
+
+void compile_scatter(Schedule& schedule, const Block& together, const Blocks& all, const Block& mine, int root,
+                     std::uint64_t bytes) {
+  const std::uint64_t posted = bytes * static_cast<std::uint64_t>(schedule.size());
+  switch (choose_tree(CollectiveKind::kScatter, schedule.situation(), bytes, posted, true)) {
+    case Algorithm::kArea:
+      return scatter_on_area(schedule, together, all, mine, root);
+    case Algorithm::kBinomial:
+      return scatter_binomial(schedule, all, mine, root);
+    case Algorithm::kTwoLevels:
+      return scatter_on_two_levels(schedule, all, mine, root, bytes);
+    default:
+      return scatter_linear(schedule, all, mine, root);
+  }
+}
+
+namespace {
+
+void intra_allgather(const Call& call, Schedule& schedule) {
+  const Blocks all = call.receive.blocks(schedule.size());
+  const Block& own = all[static_cast<std::size_t>(schedule.rank())];
+  compile_allgather(schedule, call.send.in_place() ? own : call.send.block(), all);
 }
 
 void intra_allreduce(const Call& call, Schedule& schedule) {
   const Operands both = operands(call, call.receive.count, call.receive.count);
-  if (both.input.count == 0) return;
-  const Algorithm algorithm = choose_allreduce(schedule.situation(), size_of(schedule, both.input));
-  if (goes_in_pieces(algorithm, both.input.bytes()))
-    return allreduce_in_pieces_on_area(schedule, both.input, both.output, SharedArea::kMostBytes);
-  switch (algorithm) {
-    case Algorithm::kArea:
-      return allreduce_on_area(schedule, both.input, both.output);
-    case Algorithm::kAreaShares:
-      return allreduce_in_shares_on_area(schedule, both.input, both.output);
-    case Algorithm::kLinear:
-      return allreduce_linear(schedule, both.input, both.output);
-    case Algorithm::kHalving:
-      return allreduce_halving(schedule, both.input, both.output);
-    case Algorithm::kRing:
-      return allreduce_ring(schedule, both.input, both.output);
-    default:
-      return allreduce_recursive_doubling(schedule, both.input, both.output);
-  }
+  compile_allreduce(schedule, both.input, both.output);
 }
 
 void intra_alltoall(const Call& call, Schedule& schedule) {
   const Blocks in = call.receive.blocks(schedule.size());
   const bool even = call.what == Collective::kAlltoall;
   const Algorithm algorithm = choose_alltoall(schedule.situation(), in[0].bytes(), even);
-  if (algorithm == Algorithm::kArea && even)
-    return alltoall_on_area(schedule, together(call.send.in_place() ? call.receive : call.send, schedule.size()), in);
+  const Side& out_side = call.send.in_place() ? call.receive : call.send;
+  if (algorithm == Algorithm::kArea && even) return alltoall_on_area(schedule, together(out_side, schedule.size()), in);
+  if (algorithm == Algorithm::kTwoLevels)
+    return alltoall_on_two_levels(schedule, together(out_side, schedule.size()), in);
   if (call.send.in_place()) return alltoall_in_place(schedule, in);
   const Blocks out = call.send.blocks(schedule.size());
   if (algorithm == Algorithm::kArea)
@@ -216,17 +269,10 @@ void intra_gather(const Call& call, Schedule& schedule) {
   const Blocks all = is_root ? call.receive.blocks(schedule.size()) : Blocks{};
   const Block mine = is_root && call.send.in_place() ? Block{} : call.send.block();
   const std::uint64_t bytes = is_root ? all[static_cast<std::size_t>(call.root)].bytes() : mine.bytes();
-  const bool even = call.what == Collective::kGather;
-  switch (choose_tree(CollectiveKind::kGather, schedule.situation(), bytes, bytes, even)) {
-    case Algorithm::kArea:
-      if (!even) return gatherv_on_area(schedule, mine, all, call.root, longest_on_area(schedule.situation(), 1));
-      if (goes_in_pieces(Algorithm::kArea, bytes)) return gather_in_pieces(schedule, mine, all, call.root, bytes);
-      return gather_on_area(schedule, mine, all, call.root);
-    case Algorithm::kBinomial:
-      return gather_binomial(schedule, mine, all, call.root);
-    default:
-      return gather_linear(schedule, mine, all, call.root);
-  }
+  if (call.what == Collective::kGather) return compile_gather(schedule, mine, all, call.root, bytes);
+  if (choose_tree(CollectiveKind::kGather, schedule.situation(), bytes, bytes, false) == Algorithm::kArea)
+    return gatherv_on_area(schedule, mine, all, call.root, longest_on_area(schedule.situation(), 1));
+  gather_linear(schedule, mine, all, call.root);
 }
 
 void intra_scatter(const Call& call, Schedule& schedule) {
@@ -234,18 +280,13 @@ void intra_scatter(const Call& call, Schedule& schedule) {
   const Blocks all = is_root ? call.send.blocks(schedule.size()) : Blocks{};
   const Block mine = is_root && call.receive.in_place() ? Block{} : call.receive.block();
   const std::uint64_t bytes = is_root ? all[static_cast<std::size_t>(call.root)].bytes() : mine.bytes();
-  const std::uint64_t posted = bytes * static_cast<std::uint64_t>(schedule.size());
-  const bool even = call.what == Collective::kScatter;
-  switch (choose_tree(CollectiveKind::kScatter, schedule.situation(), bytes, posted, even)) {
-    case Algorithm::kArea:
-      if (!even)
-        return scatterv_on_area(schedule, all, mine, call.root, longest_on_area(schedule.situation(), schedule.size()));
-      return scatter_on_area(schedule, is_root ? together(call.send, schedule.size()) : Block{}, all, mine, call.root);
-    case Algorithm::kBinomial:
-      return scatter_binomial(schedule, all, mine, call.root);
-    default:
-      return scatter_linear(schedule, all, mine, call.root);
+  if (call.what == Collective::kScatter) {
+    const Block whole = is_root ? together(call.send, schedule.size()) : Block{};
+    return compile_scatter(schedule, whole, all, mine, call.root, bytes);
   }
+  if (choose_tree(CollectiveKind::kScatter, schedule.situation(), bytes, 0, false) == Algorithm::kArea)
+    return scatterv_on_area(schedule, all, mine, call.root, longest_on_area(schedule.situation(), schedule.size()));
+  scatter_linear(schedule, all, mine, call.root);
 }
 
 void intra_reduce(const Call& call, Schedule& schedule) {
@@ -285,6 +326,8 @@ void intra_barrier(Schedule& schedule) {
       return barrier_on_area(schedule);
     case Algorithm::kLinear:
       return barrier_linear(schedule);
+    case Algorithm::kTwoLevels:
+      return barrier_on_two_levels(schedule);
     default:
       return barrier_dissemination(schedule);
   }
@@ -335,13 +378,13 @@ void compile_intra(const Call& call, Schedule& schedule) {
   }
 }
 
-void compile(const Call& call, const comm::Communicator& communicator, bool area, const AlgorithmChoices* wanted,
-             Schedule& schedule) {
+void compile(const Call& call, const comm::Communicator& communicator, const Means& means, Schedule& schedule) {
   if (call.op != nullptr) schedule.set_op(*call.op);
   schedule.set_team(comm::Plane::kCollective, communicator.rank(), communicator.size());
   schedule.set_oversubscribed(communicator.oversubscribed);
-  schedule.set_area(area);
-  schedule.set_wanted(wanted != nullptr ? *wanted : AlgorithmChoices());
+  schedule.set_area(means.area);
+  schedule.set_levels(means.levels);
+  schedule.set_wanted(means.wanted != nullptr ? *means.wanted : AlgorithmChoices());
   if (call.what >= Collective::kNeighborAllgather) {
     compile_neighbor(call, communicator, schedule);
   } else if (communicator.is_inter()) {

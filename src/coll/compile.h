@@ -8,10 +8,15 @@
 
 namespace lapwing::coll {
 
-// The call has passed check(). `wanted`: by the user, or null. `area`: whether the communicator has one that this call may use (area_place.h). The schedule is sealed on
-// return.
-void compile(const Call& call, const comm::Communicator& communicator, bool area, const AlgorithmChoices* wanted,
-             Schedule& schedule);
+// What a call may use.
+struct Means {
+  bool area = false;               // there is one, for all ranks or, with levels, for those of this host (area_place.h)
+  const Levels* levels = nullptr;  // which ranks share a host; null: it makes no difference
+  const AlgorithmChoices* wanted = nullptr;  // by the user; null: none
+};
+
+// The call has passed check(). The schedule is sealed on return.
+void compile(const Call& call, const comm::Communicator& communicator, const Means& means, Schedule& schedule);
 
 // The parts, for tests and for composing. The schedule's team is set and the reduction's op too.
 void compile_intra(const Call& call, Schedule& schedule);
@@ -21,7 +26,14 @@ void compile_neighbor(const Call& call, const comm::Communicator& communicator, 
 // Chooses by size among the algorithms for one collective inside one group.
 void compile_bcast(Schedule& schedule, const Block& data, int root);
 void compile_reduce(Schedule& schedule, const Block& input, const Block& output, int root);
+void compile_allreduce(Schedule& schedule, const Block& input, const Block& output);
 void compile_allgather(Schedule& schedule, const Blocks& all);
+void compile_allgather(Schedule& schedule, const Block& mine, const Blocks& all);
+// Blocks of `bytes` each. An empty `mine` at the root means MPI_IN_PLACE.
+void compile_gather(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t bytes);
+// `together`: the blocks, at the root, as one.
+void compile_scatter(Schedule& schedule, const Block& together, const Blocks& all, const Block& mine, int root,
+                     std::uint64_t bytes);
 // Where each rank's part of a reduce-scatter begins, in elements; ranks + 1 numbers.
 std::vector<std::uint64_t> reduce_scatter_starts(const Call& call, int ranks);
 

@@ -18,8 +18,10 @@ CollectiveRequest* make(const Services& services, comm::Communicator& communicat
   made->cacheable = !persistent && call.repeatable(communicator);
   if (made->cacheable) made->arrays = ArrayContents(call, communicator);
   // Persistent operations may start in another order on each rank, so they have no turn at an area.
-  const bool area = !persistent && state_of(communicator).place.area(services.areas, communicator) != nullptr;
-  compile(call, communicator, area, services.algorithms, made->schedule());
+  CommunicatorState& state = state_of(communicator);
+  const Levels* levels = state.levels(services.hosts, communicator);
+  const bool area = !persistent && state.place.area(services.areas, communicator, levels) != nullptr;
+  compile(call, communicator, {area, levels, services.algorithms}, made->schedule());
   made->set_description(describe(call, communicator));
   return made;
 }

@@ -50,7 +50,8 @@ void CollectiveRequest::describe(wire::HangItem& item) const {
 
 void CollectiveRequest::describe_area(wire::HangItem& item) const {
   const comm::Group& group = communicator_->local_group();
-  for (const int rank : area_->missing(*this)) item.awaited.push_back(static_cast<int>(group.member(rank).index));
+  for (const int member : area_->missing(*this))
+    item.awaited.push_back(static_cast<int>(group.member(area_->rank_of(member)).index));
 }
 
 void CollectiveRequest::describe_messages(wire::HangItem& item) const {

@@ -120,6 +120,7 @@ TEST(Barrier, OnAreaWaitsForEverybody) {
       for (unsigned seed = 1; seed <= kSeeds; ++seed) {
         EXPECT_TRUE(job.run(seed)) << ranks;
         EXPECT_FALSE(job.run_without(absent, seed)) << ranks << ' ' << absent;
+        for (int rank = 0; rank < ranks; ++rank) EXPECT_FALSE(job.finished(rank)) << ranks << ' ' << absent;
       }
     }
   }

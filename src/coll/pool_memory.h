@@ -3,7 +3,8 @@
 //   0      which areas have a user, one bit each; what each is claimed for, one word per area, 0 for none: together, so that a look
 //          at all of them touches one page
 //   640    how many ranks of the host have ended
-//   768    ended, waiting    one byte per rank of the host each
+//   768    a lock, and refusals: 32 Ki bits (find_or_claim() in area_pool.h)
+//   4992   ended, waiting    one byte per rank of the host each
 //
 // A rank that ends says so here for all areas: it may never have opened one at which others wait for it.
 #pragma once
@@ -23,6 +24,13 @@ struct PoolMemory {
     std::atomic<std::uint64_t> keys[kAreas];
   };
 
+  // What ranks must decide alike without a word to each other: whether a communicator gets an area.
+  struct Decisions {
+    static constexpr std::uint64_t kClasses = 32'768;
+    alignas(128) std::atomic<std::uint32_t> lock;
+    alignas(128) std::uint64_t refused[kClasses / 64];  // a bit for each class of keys
+  };
+
   std::byte* base = nullptr;
   std::uint64_t ranks = 0;  // of the host
 
@@ -30,6 +38,7 @@ struct PoolMemory {
   std::atomic<std::uint32_t>& ended_count() const noexcept {
     return *reinterpret_cast<std::atomic<std::uint32_t>*>(base + kCountOffset);
   }
+  Decisions& decisions() const noexcept { return *reinterpret_cast<Decisions*>(base + kDecisionsOffset); }
   std::atomic<std::uint8_t>& ended(std::uint64_t local) const noexcept { return bytes()[local]; }
   // Whether a rank may sleep until another one posts, in any area.
   std::atomic<std::uint8_t>& waiting(std::uint64_t local) const noexcept { return bytes()[ranks + local]; }
@@ -38,7 +47,9 @@ struct PoolMemory {
     return {base + areas_offset(ranks) + number * AreaMemory::stride(ranks), ranks};
   }
 
-  static constexpr std::uint64_t kCountOffset = (sizeof(Claims) + 127) / 128 * 128, kBytesOffset = kCountOffset + 128;
+  static constexpr std::uint64_t kCountOffset = (sizeof(Claims) + 127) / 128 * 128;
+  static constexpr std::uint64_t kDecisionsOffset = kCountOffset + 128;
+  static constexpr std::uint64_t kBytesOffset = kDecisionsOffset + sizeof(Decisions);
   static constexpr std::uint64_t areas_offset(std::uint64_t ranks) noexcept {
     return (kBytesOffset + 2 * ranks + AreaMemory::kPage - 1) / AreaMemory::kPage * AreaMemory::kPage;
   }
@@ -51,6 +62,6 @@ struct PoolMemory {
     return reinterpret_cast<std::atomic<std::uint8_t>*>(base + kBytesOffset);
   }
 };
-static_assert(PoolMemory::kCountOffset == 640);
+static_assert(PoolMemory::kCountOffset == 640 && PoolMemory::kBytesOffset == 4992);
 
 }  // namespace lapwing::coll

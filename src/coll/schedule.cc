@@ -15,6 +15,7 @@ constexpr std::uint64_t kAnyLength = ~std::uint64_t{0};
 void Schedule::set_team(comm::Plane plane, int rank, int size) noexcept {
   plane_ = plane;
   members_ = nullptr;
+  inside_ = false;
   rank_ = rank;
   size_ = size;
 }
@@ -22,13 +23,28 @@ void Schedule::set_team(comm::Plane plane, int rank, int size) noexcept {
 void Schedule::set_team(comm::Plane plane, const std::vector<int>& members, int rank) noexcept {
   plane_ = plane;
   members_ = &members;
+  inside_ = false;
   rank_ = rank;
   size_ = static_cast<int>(members.size());
 }
 
+void Schedule::set_team_inside() noexcept {
+  set_team(plane_, levels_->neighbors(), levels_->place());
+  inside_ = true;
+}
+
+void Schedule::set_team_across(const std::vector<int>& speakers) noexcept {
+  set_team(plane_, speakers, levels_->host());
+}
+
+const std::vector<int>& Schedule::keep_members(std::vector<int> members) {
+  kept_members_.push_back(std::make_unique<const std::vector<int>>(std::move(members)));
+  return *kept_members_.back();
+}
+
 MessageStep Schedule::message(const Block& data, int peer, int lane) const noexcept {
   if (members_ != nullptr) peer = (*members_)[static_cast<std::size_t>(peer)];
-  return {data, plane_, peer, static_cast<std::uint8_t>(lane % kLanes)};
+  return {data, plane_, peer, static_cast<std::uint8_t>((first_lane_ + lane) % kLanes)};
 }
 
 void Schedule::keep(datatype::Datatype* type) {
@@ -166,6 +182,23 @@ void Schedule::set_op(datatype::Op& op) noexcept {
   op_ = &op;
 }
 
+Schedule::Branch Schedule::begin_branch(After after) {
+  const Branch outer{floor_, fenced_};
+  floor_ = join(after);
+  fenced_ = floor_;
+  first_round_ = rounds_;
+  return outer;
+}
+
+StepId Schedule::end_branch(const Branch& outer) {
+  fence();
+  const StepId done = floor_;
+  floor_ = outer.floor;
+  fenced_ = outer.fenced;
+  first_round_ = rounds_;
+  return done;
+}
+
 std::byte* Schedule::scratch(std::uint64_t bytes) {
   if (bytes == 0) bytes = 1;
   scratch_.emplace_back(new std::byte[bytes]);
@@ -218,12 +251,16 @@ void Schedule::clear() noexcept {
   fenced_ = 0;
   types_.clear();
   parts_.clear();
+  kept_members_.clear();
   if (op_ != nullptr) datatype::free(op_);
   op_ = nullptr;
   scratch_.clear();
   scratch_bytes_ = 0;
   rounds_ = first_round_ = 0;
   members_ = nullptr;
+  levels_ = nullptr;
+  inside_ = false;
+  first_lane_ = 0;
 }
 
 }  // namespace lapwing::coll

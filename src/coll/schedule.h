@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "coll/block.h"
+#include "coll/levels.h"
 #include "coll/selection.h"
 #include "coll/step.h"
 #include "comm/communicator.h"
@@ -51,16 +52,26 @@ class Schedule {
   void set_team(comm::Plane plane, int rank, int size) noexcept;
   // Some of them: team rank i is members[i]; the vector must live until the schedule is sealed.
   void set_team(comm::Plane plane, const std::vector<int>& members, int rank) noexcept;
+  // Where ranks share hosts (levels.h; null: it makes no difference): those of this rank's host, and one rank of each.
+  void set_levels(const Levels* levels) noexcept { levels_ = levels; }
+  const Levels* levels() const noexcept { return levels_; }
+  void set_team_inside() noexcept;
+  void set_team_across(const std::vector<int>& speakers) noexcept;
+  // The schedule's own, as a list of members that lives as long as it.
+  const std::vector<int>& keep_members(std::vector<int> members);
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }
   // What algorithms are chosen by, beside the size of the team (selection.h).
   void set_oversubscribed(bool oversubscribed) noexcept { situation_.oversubscribed = oversubscribed; }
   bool oversubscribed() const noexcept { return situation_.oversubscribed; }
+  // Whether there is one for all ranks or, with levels, for those of this host.
   void set_area(bool area) noexcept { situation_.area = area; }
   void set_wanted(const AlgorithmChoices& wanted) noexcept { situation_.wanted = wanted; }
   Situation situation() const noexcept {
     Situation team = situation_;
     team.ranks = size_;
+    team.area = situation_.area && (levels_ == nullptr || inside_);
+    team.levels = members_ == nullptr ? levels_ : nullptr;
     return team;
   }
 
@@ -98,6 +109,16 @@ class Schedule {
     fence();
     first_round_ = rounds_;
   }
+  // What `build` adds waits for `after` alone, also behind its fences, and its rounds are counted from zero; returns the step after which
+  // all of it is done. So what is built one after the other may go on at the same time.
+  template <typename Build>
+  StepId branch(After after, Build build) {
+    const Branch outer = begin_branch(after);
+    build();
+    return end_branch(outer);
+  }
+  // The lane that algorithms take for their first, from now on: what goes on at the same time needs other lanes.
+  void set_first_lane(int lane) noexcept { first_lane_ = lane; }
   // `step` waits for one more: for lists of dependencies that grow in loops.
   void add_dependency(StepId step, StepId waits_for);
 
@@ -131,6 +152,12 @@ class Schedule {
   void clear() noexcept;
 
  private:
+  struct Branch {
+    StepId floor;
+    StepId fenced;
+  };
+  Branch begin_branch(After after);
+  StepId end_branch(const Branch& outer);
   StepId add(const Step::Work& work, After after);
   MessageStep message(const Block& data, int peer, int lane) const noexcept;
   void keep(datatype::Datatype* type);
@@ -152,6 +179,10 @@ class Schedule {
 
   comm::Plane plane_ = comm::Plane::kCollective;
   const std::vector<int>* members_ = nullptr;
+  const Levels* levels_ = nullptr;
+  bool inside_ = false;  // the team is that of this host
+  std::vector<std::unique_ptr<const std::vector<int>>> kept_members_;
+  int first_lane_ = 0;
   int rank_ = 0;
   int size_ = 1;
   Situation situation_;

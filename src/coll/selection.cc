@@ -40,6 +40,11 @@ std::uint64_t posted_in_pieces(const Reduced& operands) noexcept {
   return can_be_cut(operands) ? 0 : operands.bytes;
 }
 
+// Whether the ranks of each host may combine first.
+bool on_two_levels(const Situation& team, bool commutative) noexcept {
+  return team.levels != nullptr && (commutative || team.levels->in_order());
+}
+
 // What the user asked for, if it can be used, else the caller's choice. `posted`: the most that a rank would post in an area.
 Algorithm wanted_or(const Situation& team, CollectiveKind collective, std::uint64_t posted, bool commutative,
                     Algorithm usual) noexcept {
@@ -52,6 +57,8 @@ Algorithm wanted_or(const Situation& team, CollectiveKind collective, std::uint6
       return team.area && posted <= SharedArea::kMostBytes ? wanted : usual;
     case Algorithm::kRing:
       return commutative ? wanted : usual;
+    case Algorithm::kTwoLevels:
+      return on_two_levels(team, commutative) ? wanted : usual;
     default:
       return wanted;
   }
@@ -82,6 +89,7 @@ bool has_element_each(const Situation& team, const Reduced& operands) noexcept {
 
 Algorithm usual_bcast(const Situation& team, std::uint64_t bytes) noexcept {
   const Tuning& limit = tuning();
+  if (on_two_levels(team, true)) return Algorithm::kTwoLevels;
   if (fits_in_pieces(team, bytes)) return Algorithm::kArea;
   if (suits_linear(team, bytes)) return Algorithm::kLinear;
   if (team.ranks <= 2 || bytes <= limit.coll_bcast_binomial) return Algorithm::kBinomial;
@@ -93,6 +101,7 @@ Algorithm usual_bcast(const Situation& team, std::uint64_t bytes) noexcept {
 
 Algorithm usual_allgather(const Situation& team, std::uint64_t total_bytes, std::uint64_t block_bytes) noexcept {
   const Tuning& limit = tuning();
+  if (on_two_levels(team, true)) return Algorithm::kTwoLevels;
   if (fits_in_pieces(team, block_bytes)) return Algorithm::kArea;
   const bool little = total_bytes <= limit.coll_allgather_bruck;
   const bool little_each = total_bytes <= static_cast<std::uint64_t>(team.ranks) * limit.coll_allgather_bruck_block;
@@ -101,6 +110,11 @@ Algorithm usual_allgather(const Situation& team, std::uint64_t total_bytes, std:
 
 Algorithm usual_alltoall(const Situation& team, std::uint64_t block_bytes) noexcept {
   const Tuning& limit = tuning();
+  if (on_two_levels(team, true)) {
+    const auto to_a_host =
+        static_cast<std::uint64_t>(team.ranks) * static_cast<std::uint64_t>(team.levels->most_members());
+    if (block_bytes * to_a_host <= limit.coll_two_levels_alltoall) return Algorithm::kTwoLevels;
+  }
   if (fits_area(team, block_bytes * static_cast<std::uint64_t>(team.ranks))) return Algorithm::kArea;
   // Without shared memory: there a message costs next to nothing.
   const bool competing = team.oversubscribed && !team.area;
@@ -111,6 +125,7 @@ Algorithm usual_alltoall(const Situation& team, std::uint64_t block_bytes) noexc
 }
 
 Algorithm usual_reduce(const Situation& team, const Reduced& operands) noexcept {
+  if (on_two_levels(team, operands.commutative)) return Algorithm::kTwoLevels;
   if (fits_in_pieces_reduced(team, operands.bytes) && can_be_cut(operands)) return in_area(team, operands.bytes);
   if (suits_linear(team, operands.bytes)) return Algorithm::kLinear;
   const bool few = team.ranks <= 2 || operands.bytes <= tuning().coll_reduce_binomial;
@@ -126,6 +141,7 @@ bool fits_in_halves(const Situation& team, const Reduced& operands) noexcept {
 
 Algorithm usual_allreduce(const Situation& team, const Reduced& operands) noexcept {
   const Tuning& limit = tuning();
+  if (on_two_levels(team, operands.commutative)) return Algorithm::kTwoLevels;
   const bool area = fits_in_halves(team, operands) || fits_in_pieces_reduced(team, operands.bytes);
   if (area && can_be_cut(operands)) return in_area(team, operands.bytes);
   if (suits_linear(team, operands.bytes)) return Algorithm::kLinear;
@@ -140,6 +156,7 @@ Algorithm usual_allreduce(const Situation& team, const Reduced& operands) noexce
 Algorithm choose_barrier(const Situation& team) noexcept {
   Algorithm usual = suits_linear(team, 0) ? Algorithm::kLinear : Algorithm::kDissemination;
   if (team.area) usual = Algorithm::kArea;
+  if (on_two_levels(team, true)) usual = Algorithm::kTwoLevels;
   return wanted_or(team, CollectiveKind::kBarrier, 0, true, usual);
 }
 
@@ -154,6 +171,7 @@ Algorithm choose_tree(CollectiveKind collective, const Situation& team, std::uin
   const bool pieces = collective == CollectiveKind::kGather;
   const bool area = pieces ? fits_in_pieces(team, posted) : fits_area(team, posted);
   if (area) usual = Algorithm::kArea;
+  if (on_two_levels(team, true) && block_bytes <= tuning().coll_two_levels_tree) usual = Algorithm::kTwoLevels;
   return wanted_or(team, collective, pieces ? 0 : posted, true, usual);
 }
 

@@ -9,12 +9,14 @@
 #include <cstdint>
 
 #include "base/algorithms.h"
+#include "coll/levels.h"
 
 namespace lapwing::coll {
 
 // The team, and what the user wants of it.
 struct Situation {
   int ranks = 1;
+  const Levels* levels = nullptr;  // which of them share a host; null: it makes no difference (levels.h)
   bool area = false;  // they have a shared area (area_place.h)
   bool oversubscribed =
       false;  // the whole job runs on one host with fewer cores than ranks, as the launcher tells every rank alike

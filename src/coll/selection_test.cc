@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -74,9 +75,11 @@ const std::vector<Offer>& offers() {
   using C = Collective;
   static const std::vector<Offer> kOffers = {
       {K::kBarrier, C::kBarrier, "area", [](Schedule& s, Buffers&) { barrier_on_area(s); }},
+      {K::kBarrier, C::kBarrier, "two_levels", [](Schedule& s, Buffers&) { barrier_on_two_levels(s); }},
       {K::kBarrier, C::kBarrier, "linear", [](Schedule& s, Buffers&) { barrier_linear(s); }},
       {K::kBarrier, C::kBarrier, "dissemination", [](Schedule& s, Buffers&) { barrier_dissemination(s); }},
       {K::kBcast, C::kBcast, "area", [](Schedule& s, Buffers& b) { bcast_on_area(s, b.received(), 0); }},
+      {K::kBcast, C::kBcast, "two_levels", [](Schedule& s, Buffers& b) { bcast_on_two_levels(s, b.received(), 0); }},
       {K::kBcast, C::kBcast, "linear", [](Schedule& s, Buffers& b) { bcast_linear(s, b.received(), 0); }},
       {K::kBcast, C::kBcast, "binomial", [](Schedule& s, Buffers& b) { bcast_binomial(s, b.received(), 0); }},
       {K::kBcast, C::kBcast, "scatter_allgather",
@@ -87,12 +90,16 @@ const std::vector<Offer>& offers() {
        }},
       {K::kAllgather, C::kAllgather, "area",
        [](Schedule& s, Buffers& b) { allgather_on_area(s, b.sent(), b.all_received()); }},
+      {K::kAllgather, C::kAllgather, "two_levels",
+       [](Schedule& s, Buffers& b) { allgather_on_two_levels(s, b.sent(), b.all_received()); }},
       {K::kAllgather, C::kAllgather, "bruck",
        [](Schedule& s, Buffers& b) { allgather_bruck(s, b.sent(), b.all_received()); }},
       {K::kAllgather, C::kAllgather, "ring",
        [](Schedule& s, Buffers& b) { allgather_ring(s, b.sent(), b.all_received()); }},
       {K::kAllreduce, C::kAllreduce, "area",
        [](Schedule& s, Buffers& b) { allreduce_on_area(s, b.sent(), b.received()); }},
+      {K::kAllreduce, C::kAllreduce, "two_levels",
+       [](Schedule& s, Buffers& b) { allreduce_on_two_levels(s, b.sent(), b.received()); }},
       {K::kAllreduce, C::kAllreduce, "area_shares",
        [](Schedule& s, Buffers& b) { allreduce_in_shares_on_area(s, b.sent(), b.received()); }},
       {K::kAllreduce, C::kAllreduce, "linear",
@@ -105,12 +112,16 @@ const std::vector<Offer>& offers() {
        [](Schedule& s, Buffers& b) { allreduce_ring(s, b.sent(), b.received()); }},
       {K::kAlltoall, C::kAlltoall, "area",
        [](Schedule& s, Buffers& b) { alltoall_on_area(s, b.sent(kCount * kRanks), b.all_received()); }},
+      {K::kAlltoall, C::kAlltoall, "two_levels",
+       [](Schedule& s, Buffers& b) { alltoall_on_two_levels(s, b.sent(kCount * kRanks), b.all_received()); }},
       {K::kAlltoall, C::kAlltoall, "bruck",
        [](Schedule& s, Buffers& b) { alltoall_bruck(s, b.all_sent(), b.all_received()); }},
       {K::kAlltoall, C::kAlltoall, "pairwise",
        [](Schedule& s, Buffers& b) { alltoall_pairwise(s, b.all_sent(), b.all_received()); }},
       {K::kGather, C::kGather, "area",
        [](Schedule& s, Buffers& b) { gather_on_area(s, b.sent(), b.all_received(), 0); }},
+      {K::kGather, C::kGather, "two_levels",
+       [](Schedule& s, Buffers& b) { gather_on_two_levels(s, b.sent(), b.all_received(), 0, kCount * 4); }},
       {K::kGather, C::kGather, "binomial",
        [](Schedule& s, Buffers& b) { gather_binomial(s, b.sent(), b.all_received(), 0); }},
       {K::kGather, C::kGather, "linear",
@@ -119,11 +130,15 @@ const std::vector<Offer>& offers() {
        [](Schedule& s, Buffers& b) {
          scatter_on_area(s, s.rank() == 0 ? b.sent(kCount * kRanks) : Block{}, b.all_sent(), b.received(), 0);
        }},
+      {K::kScatter, C::kScatter, "two_levels",
+       [](Schedule& s, Buffers& b) { scatter_on_two_levels(s, b.all_sent(), b.received(), 0, kCount * 4); }},
       {K::kScatter, C::kScatter, "binomial",
        [](Schedule& s, Buffers& b) { scatter_binomial(s, b.all_sent(), b.received(), 0); }},
       {K::kScatter, C::kScatter, "linear",
        [](Schedule& s, Buffers& b) { scatter_linear(s, b.all_sent(), b.received(), 0); }},
       {K::kReduce, C::kReduce, "area", [](Schedule& s, Buffers& b) { reduce_on_area(s, b.sent(), b.received(), 0); }},
+      {K::kReduce, C::kReduce, "two_levels",
+       [](Schedule& s, Buffers& b) { reduce_on_two_levels(s, b.sent(), b.received(), 0); }},
       {K::kReduce, C::kReduce, "area_shares",
        [](Schedule& s, Buffers& b) { reduce_in_shares_on_area(s, b.sent(), b.received(), 0); }},
       {K::kReduce, C::kReduce, "linear", [](Schedule& s, Buffers& b) { reduce_linear(s, b.sent(), b.received(), 0); }},
@@ -143,7 +158,20 @@ const std::vector<Offer>& offers() {
   return kOffers;
 }
 
-void prepare(Schedule& schedule, int rank) {
+// Two hosts of two ranks each, which have areas.
+const Levels* levels_of(int rank) {
+  static const std::vector<std::unique_ptr<const Levels>> kLevels = [] {
+    std::vector<std::unique_ptr<const Levels>> made;
+    for (int each = 0; each < kRanks; ++each) made.push_back(Levels::make({0, 0, 1, 1}, each));
+    return made;
+  }();
+  return kLevels[static_cast<std::size_t>(rank)].get();
+}
+
+void prepare(Schedule& schedule, int rank, const Offer& offer) {
+  const bool two_levels = std::string("two_levels") == offer.algorithm;
+  schedule.set_levels(two_levels ? levels_of(rank) : nullptr);
+  schedule.set_area(two_levels);
   schedule.set_op(*datatype::resolve_op(MPI_SUM));
   schedule.set_team(comm::Plane::kCollective, rank, kRanks);
 }
@@ -154,8 +182,8 @@ TEST(Selection, WhatIsWantedIsCompiled) {
       SCOPED_TRACE(std::string(name(offer.kind)) + "=" + offer.algorithm + ", rank " + std::to_string(rank));
       Buffers buffers;
       Schedule wanted, named;
-      prepare(wanted, rank);
-      prepare(named, rank);
+      prepare(wanted, rank, offer);
+      prepare(named, rank, offer);
       wanted.set_area(true);
       wanted.set_wanted(wish(std::string(name(offer.kind)) + "=" + offer.algorithm));
       compile_intra(buffers.call(offer.what), wanted);
@@ -176,8 +204,8 @@ TEST(Selection, AlgorithmsOfOneCollectiveHaveDifferentSteps) {
       std::string shapes[2];
       for (int rank = 0; rank < kRanks; ++rank) {
         Schedule first, second;
-        prepare(first, rank);
-        prepare(second, rank);
+        prepare(first, rank, one);
+        prepare(second, rank, other);
         one.build(first, buffers);
         other.build(second, buffers);
         first.seal();
@@ -223,6 +251,25 @@ TEST(Selection, WhatCannotBeUsedGivesWay) {
   EXPECT_EQ(choose_tree(CollectiveKind::kGather, team, 64, 64, false), Algorithm::kLinear)
       << "blocks of several lengths";
   EXPECT_EQ(choose_alltoall(team, 64, false), Algorithm::kPairwise);
+}
+
+TEST(Selection, RanksOfHostsCombineFirst) {
+  Situation team;
+  team.ranks = kRanks;
+  team.levels = levels_of(0);
+  EXPECT_EQ(choose_barrier(team), Algorithm::kTwoLevels);
+  EXPECT_EQ(choose_bcast(team, 1 << 24), Algorithm::kTwoLevels);
+  EXPECT_EQ(choose_allreduce(team, {1 << 24, 1 << 22, true}), Algorithm::kTwoLevels);
+  EXPECT_EQ(choose_tree(CollectiveKind::kGather, team, 64, 64, true), Algorithm::kTwoLevels);
+  EXPECT_EQ(choose_tree(CollectiveKind::kGather, team, 1 << 20, 1 << 20, true), Algorithm::kLinear) << "copied once";
+  EXPECT_EQ(choose_tree(CollectiveKind::kScatter, team, 64, 64, false), Algorithm::kLinear) << "not known to all";
+  EXPECT_EQ(choose_alltoall(team, 64, true), Algorithm::kTwoLevels);
+  EXPECT_EQ(choose_alltoall(team, 1 << 20, true), Algorithm::kPairwise);
+  team.wanted = wish("bcast=chain,allgather=two_levels");
+  EXPECT_EQ(choose_bcast(team, 64), Algorithm::kChain);
+  EXPECT_EQ(choose_allgather(team, 1 << 20, 1 << 18), Algorithm::kTwoLevels);
+  team.levels = nullptr;
+  EXPECT_EQ(choose_allgather(team, 1 << 20, 1 << 18), Algorithm::kRing) << "they are on one host, or each on its own";
 }
 
 TEST(Selection, WithoutAWishNumbersDecide) {

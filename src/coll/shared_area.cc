@@ -10,15 +10,14 @@
 namespace lapwing::coll {
 
 // The key came in a message, after the members before us had left; so their last word on the rounds is visible.
-SharedArea::SharedArea(AreaPool& pool, unsigned number, const PoolMemory& memory, std::vector<std::uint32_t> members,
-                       int rank) noexcept
+SharedArea::SharedArea(AreaPool& pool, unsigned number, const PoolMemory& memory, Members members, int rank) noexcept
     : pool_(pool),
       host_(memory),
       memory_(memory.area(number)),
       number_(number),
       members_(std::move(members)),
       rank_(rank),
-      size_(static_cast<int>(members_.size())),
+      size_(static_cast<int>(members_.locals.size())),
       next_round_(load_acquire(memory_.header().first_round)),
       complete_(next_round_) {}
 
@@ -83,7 +82,7 @@ void SharedArea::wake_watching() noexcept {
   LAPWING_DELAY_POINT("area.wake");
   for (int rank = 0; rank < size_; ++rank) {
     if (rank == rank_ || load_relaxed(memory_.watching(static_cast<std::uint64_t>(rank))) == 0) continue;
-    pool_.notify(members_[static_cast<std::size_t>(rank)]);
+    pool_.notify(members_.locals[static_cast<std::size_t>(rank)]);
   }
 }
 
@@ -112,19 +111,19 @@ SharedArea::Watcher& SharedArea::end_watch() noexcept {
 }
 
 std::vector<int> SharedArea::missing(const Watcher& watcher) const {
-  std::vector<int> ranks;
+  std::vector<int> members;
   for (int rank = 0; watcher_ == &watcher && rank < size_; ++rank) {
     const bool wanted = watched_rank_ == kAll || watched_rank_ == rank;
-    if (wanted && !posted(rank, watched_round_)) ranks.push_back(rank);
+    if (wanted && !posted(rank, watched_round_)) members.push_back(rank);
   }
-  return ranks;
+  return members;
 }
 
 // What it posted before it went is visible then: the goodbye of which the transport tells comes after the posts as well.
 bool SharedArea::has_gone(int rank) const noexcept {
   const auto member = static_cast<std::uint64_t>(rank);
   return (some_left() && load_acquire(memory_.gone(member)) != 0) ||
-         (some_ended() && load_acquire(host_.ended(members_[member])) != 0) || why_lost(rank) != nullptr;
+         (some_ended() && load_acquire(host_.ended(members_.locals[member])) != 0) || why_lost(rank) != nullptr;
 }
 
 // A rank that has gone and has not posted the watched round, or kNone.
@@ -155,13 +154,14 @@ Status SharedArea::why_never() const {
   const int rank = deserter();
   if (const Status* why = why_lost(rank)) return why->copy();
   return Status::error(MPI_ERR_OTHER,
-                       "rank %d of the communicator has freed it, or has finalized MPI, before it took part", rank);
+                       "rank %d of the communicator has freed it, or has finalized MPI, before it took part",
+                       rank == kNone ? rank : rank_of(rank));
 }
 
 void SharedArea::lose(std::uint32_t local, const Status& why) {
-  const auto at = std::find(members_.begin(), members_.end(), local);
-  if (at == members_.end()) return;
-  const int rank = static_cast<int>(at - members_.begin());
+  const auto at = std::find(members_.locals.begin(), members_.locals.end(), local);
+  if (at == members_.locals.end()) return;
+  const int rank = static_cast<int>(at - members_.locals.begin());
   if (why_lost(rank) == nullptr) lost_.push_back({rank, why.copy()});
 }
 

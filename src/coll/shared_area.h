@@ -78,15 +78,20 @@ class SharedArea {
     ~Watcher() = default;
   };
 
-  // `members`: their numbers on the host, in the order of ranks.
-  SharedArea(AreaPool& pool, unsigned number, const PoolMemory& memory, std::vector<std::uint32_t> members,
-             int rank) noexcept;
+  // Its members, in the order of ranks.
+  struct Members {
+    std::vector<std::uint32_t> locals;  // their numbers on the host
+    std::vector<int> ranks;             // in the communicator; on the area they count from 0
+  };
+  SharedArea(AreaPool& pool, unsigned number, const PoolMemory& memory, Members members, int rank) noexcept;
   ~SharedArea();
   SharedArea(const SharedArea&) = delete;
   SharedArea& operator=(const SharedArea&) = delete;
 
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }
+  // The rank that a member has in the communicator.
+  int rank_of(int member) const noexcept { return members_.ranks[static_cast<std::size_t>(member)]; }
 
   // The next `count` rounds, for one operation; all ranks take them in the same order. Returns the first.
   std::uint64_t take_rounds(std::uint32_t count) noexcept {
@@ -166,7 +171,7 @@ class SharedArea {
   Watcher& end_watch() noexcept;
   // The rank of the host with this number has gone, as far as it is a member.
   void lose(std::uint32_t local, const Status& why);
-  // The ranks without whose posts the watcher cannot go on: for a report on a hang.
+  // The members without whose posts the watcher cannot go on: for a report on a hang.
   std::vector<int> missing(const Watcher& watcher) const;
 
  private:
@@ -195,7 +200,7 @@ class SharedArea {
   const PoolMemory host_;
   const AreaMemory memory_;
   const unsigned number_;
-  const std::vector<std::uint32_t> members_;
+  const Members members_;
   const int rank_;
   const int size_;
   std::uint64_t next_round_ = 0;

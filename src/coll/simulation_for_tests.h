@@ -9,11 +9,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <tuple>
 #include <vector>
@@ -34,7 +36,17 @@ class Simulation {
       schedules_.push_back(std::make_unique<Schedule>());
       if (remote == 0) schedules_.back()->set_team(comm::Plane::kCollective, i, ranks);
     }
+    std::vector<std::size_t> all(schedules_.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    neighbors_.assign(schedules_.size(), all);
     inter_ = remote > 0;
+  }
+
+  // Which ranks share an area: a host for each rank. Without it all do. A host's ranks use theirs or, as on a real one, not.
+  void set_hosts(const std::vector<std::uint32_t>& host_of) {
+    std::map<std::uint32_t, std::vector<std::size_t>> hosts;
+    for (std::size_t rank = 0; rank < host_of.size(); ++rank) hosts[host_of[rank]].push_back(rank);
+    for (std::size_t rank = 0; rank < host_of.size(); ++rank) neighbors_[rank] = hosts[host_of[rank]];
   }
 
   Schedule& operator[](int rank) { return *schedules_[static_cast<std::size_t>(rank)]; }
@@ -49,7 +61,6 @@ class Simulation {
     actions_.clear();
     channels_.clear();
     blocked_.clear();
-    std::uint32_t rounds = 0;
     std::size_t left = 0;
     for (std::size_t rank = 0; rank < schedules_.size(); ++rank) {
       if (!sealed_) schedules_[rank]->seal();
@@ -58,27 +69,34 @@ class Simulation {
         if (ranks_[rank].waits_for[id] == 0 && static_cast<int>(rank) != absent) ranks_[rank].ready.push_back(id);
       }
       left += schedules_[rank]->steps().size();
-      if (rank == 0) rounds = schedules_[rank]->rounds();
-      EXPECT_EQ(schedules_[rank]->rounds(), rounds) << "rank " << rank << " counts other rounds";
+      EXPECT_EQ(schedules_[rank]->rounds(), schedules_[neighbors_[rank][0]]->rounds())
+          << "rank " << rank << " counts other rounds";
     }
     buffers_.resize(schedules_.size());
-    posted_.resize(schedules_.size(), first_round_);
+    first_round_.resize(schedules_.size());
+    posted_ = first_round_;
     sealed_ = true;
     done_ = 0;
     while (act()) {
     }
-    first_round_ += rounds;
-    posted_.assign(posted_.size(), first_round_);
+    for (std::size_t rank = 0; rank < schedules_.size(); ++rank) first_round_[rank] += schedules_[rank]->rounds();
     for (auto& [key, channel] : channels_) {
       if (!channel.sends.empty() || !channel.receives.empty()) return false;
     }
     return done_ == left;
   }
 
+  // In the last run.
+  bool finished(int rank) const {
+    const auto r = static_cast<std::size_t>(rank);
+    return ranks_[r].done == schedules_[r]->steps().size();
+  }
+
  private:
   struct Rank {
     std::vector<std::uint32_t> waits_for;
     std::deque<StepId> ready;
+    std::size_t done = 0;
   };
   struct Send {
     std::size_t rank;
@@ -186,27 +204,28 @@ class Simulation {
     bool by_message = false;
   };
 
-  bool all_posted(std::uint64_t round) const {
-    for (const std::uint64_t posted : posted_) {
-      if (posted <= round) return false;
-    }
-    return true;
+  // The rank that is a member of the area of `rank`.
+  std::size_t member(std::size_t rank, int number) const { return neighbors_[rank][static_cast<std::size_t>(number)]; }
+  bool all_posted(std::size_t rank, std::uint64_t round) const {
+    const std::vector<std::size_t>& members = neighbors_[rank];
+    return std::all_of(members.begin(), members.end(), [&](std::size_t each) { return posted_[each] > round; });
   }
   bool may_go_on(const Action& action) const {
     const Step& made = step(action.rank, action.step);
     if (made.is<PostStep>()) {
       const auto& own = made.as<PostStep>();
-      const std::uint64_t round = first_round_ + own.round;
+      const std::uint64_t round = first_round_[action.rank] + own.round;
       const std::uint64_t needed = SharedArea::needed_before(round, bytes_of(own));
-      return needed > round || all_posted(needed);
+      return needed > round || all_posted(action.rank, needed);
     }
     const auto& await = made.as<AwaitStep>();
-    const std::uint64_t round = first_round_ + await.round;
-    return await.rank == AwaitStep::kAll ? all_posted(round) : posted_[static_cast<std::size_t>(await.rank)] > round;
+    const std::uint64_t round = first_round_[action.rank] + await.round;
+    return await.rank == AwaitStep::kAll ? all_posted(action.rank, round)
+                                         : posted_[member(action.rank, await.rank)] > round;
   }
   void post(const Action& action) {
     const auto& made = step(action.rank, action.step).as<PostStep>();
-    const std::uint64_t round = first_round_ + made.round;
+    const std::uint64_t round = first_round_[action.rank] + made.round;
     EXPECT_EQ(posted_[action.rank], round) << "rank " << action.rank << " posts out of turn";
     EXPECT_LE(bytes_of(made), SharedArea::kMostBytes);
     posted_[action.rank] = round + 1;
@@ -235,7 +254,7 @@ class Simulation {
   // What `made` wants of what a rank posted. Spoiled when that has been written over.
   template <typename Reading>
   std::vector<std::byte> posted(const Reading& made, std::size_t rank) {
-    const std::uint64_t round = first_round_ + made.round;
+    const std::uint64_t round = first_round_[rank] + made.round;
     const std::uint64_t wanted = made.target.bytes();
     for (const std::vector<Buffer>& such : buffers_[rank]) {
       for (const Buffer& buffer : such) {
@@ -249,9 +268,9 @@ class Simulation {
   }
 
   std::vector<std::byte> part_of(std::size_t rank, const TakeStep& made) {
-    for (const std::vector<Buffer>& such : buffers_[static_cast<std::size_t>(made.rank)]) {
+    for (const std::vector<Buffer>& such : buffers_[member(rank, made.rank)]) {
       for (const Buffer& buffer : such) {
-        if (buffer.round != first_round_ + made.round) continue;
+        if (buffer.round != first_round_[rank] + made.round) continue;
         const PartPlace part = find_part(buffer.bytes.data(), buffer.bytes.size(), schedules_.size(), rank);
         EXPECT_EQ(part.bytes, made.target.bytes());
         if (part.bytes != made.target.bytes()) break;
@@ -309,9 +328,9 @@ class Simulation {
   }
   // Whether what `made` wants is announced as a message.
   bool announced(std::size_t rank, const TakeStep& made) {
-    for (const std::vector<Buffer>& such : buffers_[static_cast<std::size_t>(made.rank)]) {
+    for (const std::vector<Buffer>& such : buffers_[member(rank, made.rank)]) {
       for (const Buffer& buffer : such) {
-        if (buffer.round != first_round_ + made.round) continue;
+        if (buffer.round != first_round_[rank] + made.round) continue;
         if (made.what == TakeStep::What::kWholeByMessage) return buffer.by_message;
         return find_part(buffer.bytes.data(), buffer.bytes.size(), schedules_.size(), rank).by_message;
       }
@@ -324,13 +343,13 @@ class Simulation {
       return;
     }
     const bool part = made.what == TakeStep::What::kPart;
-    const std::vector<std::byte> bytes = part ? part_of(rank, made) : posted(made, static_cast<std::size_t>(made.rank));
+    const std::vector<std::byte> bytes = part ? part_of(rank, made) : posted(made, member(rank, made.rank));
     datatype::unpack(bytes.data(), made.target.address, made.target.count, *made.target.type);
   }
   void fold(std::size_t rank, const FoldStep& made) {
     void* target = Block::at(made.target.address, made.target.type->true_lb());
     for (int from = made.last_rank; from >= made.first_rank; --from) {
-      const std::vector<std::byte> bytes = posted(made, static_cast<std::size_t>(from));
+      const std::vector<std::byte> bytes = posted(made, member(rank, from));
       if (from == made.last_rank && !made.onto)
         std::memcpy(target, bytes.data(), bytes.size());
       else
@@ -340,6 +359,7 @@ class Simulation {
 
   void finish(std::size_t rank, StepId id) {
     ++done_;
+    ++ranks_[rank].done;
     const Step& made = step(rank, id);
     const StepId* followers = schedules_[rank]->followers(made);
     for (std::uint32_t i = 0; i < made.followers; ++i) {
@@ -368,7 +388,8 @@ class Simulation {
   std::vector<Action> blocked_;                              // on a post
   std::vector<std::array<std::vector<Buffer>, 3>> buffers_;  // by rank, and by how long they are kept
   std::vector<std::uint64_t> posted_;                        // by rank: rounds
-  std::uint64_t first_round_ = 0;
+  std::vector<std::uint64_t> first_round_;                   // by rank, of the run to come
+  std::vector<std::vector<std::size_t>> neighbors_;          // by rank: those that share its area
   std::size_t done_ = 0;
 };
 

@@ -64,6 +64,7 @@ Status Network::attach(const wire::CardBook& cards) {
   if (cards.size() != config_.size)
     return Status::error(MPI_ERR_INTERN, "%u cards for %u ranks", cards.size(), config_.size);
   cards_ = cards;
+  hosts_.set(cards, config_.single_host);
   if (!config_.single_host) LAPWING_TRY(check_cards());
   if (!why_refused_.ok()) say_without(refused_, why_refused_, first_of_host(refused_));
   LAPWING_TRY(attach_transports(cards));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/sparse_table.h"
+#include "net/host_table.h"
 #include "net/transport.h"
 #include "runtime/process_table.h"
 
@@ -55,6 +56,8 @@ class Network {
   // "rank 3 on host node7", and of another job "rank 3 of job 17": for messages.
   std::string describe(PeerId peer) const;
   bool same_host(PeerId peer) const;
+  // The same on all ranks.
+  const HostTable& hosts() const noexcept { return hosts_; }
   // Equal on the ranks of one host, as far as can be known, and on no others.
   std::uint64_t host_key() const;
   // Processes there are, of all jobs.
@@ -96,6 +99,7 @@ class Network {
   NetworkConfig config_;
   std::vector<std::unique_ptr<Transport>> transports_;
   wire::CardBook cards_;
+  HostTable hosts_;
   const char* refused_ = nullptr;  // a transport that could not be published, and why
   Status why_refused_;
   std::vector<PeerId> doubles_;  // on other hosts that call themselves like this one

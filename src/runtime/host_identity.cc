@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 
 #include "runtime/processor_quota.h"
@@ -24,6 +26,12 @@ std::string first_word(const char* path) {
 
 std::string host_identity() {
   return first_word("/proc/sys/kernel/random/boot_id") + "/" + network_namespace() + "/" + std::to_string(getuid());
+}
+
+std::string emulated_host(int rank) {
+  const char* letters = std::getenv("LAPWING_INTERNAL_HOSTS");
+  if (letters == nullptr || *letters == '\0') return {};
+  return std::string(1, letters[static_cast<std::size_t>(rank) % std::strlen(letters)]);
 }
 
 std::string network_namespace() {

@@ -9,6 +9,9 @@
 namespace lapwing::runtime {
 
 std::string host_identity();
+// For tests: the name of the host that this rank is to count as being on, though all ranks run on one machine. LAPWING_INTERNAL_HOSTS has a
+// letter for each rank, and begins again where ranks are more: "0012" puts ranks 0, 1, 4 and 5 on one host. Empty: nothing is emulated.
+std::string emulated_host(int rank);
 // Names the network namespace of this process, as mpiexec does for LAPWING_INTERNAL_NETWORK.
 std::string network_namespace();
 // The host's name as it calls itself, never looked up.

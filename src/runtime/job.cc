@@ -10,6 +10,7 @@
 #include "runtime/host_identity.h"
 #include "runtime/launcher_search.h"
 #include "runtime/process_table.h"
+#include "wire/machine.h"
 
 namespace lapwing::runtime {
 namespace {
@@ -36,6 +37,7 @@ Status Job::join(std::unique_ptr<Launcher> launcher) {
     return Status::error(MPI_ERR_INTERN, "libsodium cannot start: no source of randomness on this system");
   launcher_ = std::move(launcher);
   LAPWING_TRY(launcher_->join(place_));
+  emulate_hosts();
   constexpr int kMostRanks = ProcessTable::kMostRanks;
   if (size() > kMostRanks)
     return Status::error(MPI_ERR_OTHER,
@@ -44,6 +46,14 @@ Status Job::join(std::unique_ptr<Launcher> launcher) {
   LAPWING_TRY(share_secret());
   draw();
   return {};
+}
+
+// What the launcher knows of its one machine would give the hosts away that this one plays.
+void Job::emulate_hosts() {
+  const std::string host = emulated_host(rank());
+  if (host.empty()) return;
+  host_identity_ += wire::kEmulatedHost + host;
+  emulated_ = true;
 }
 
 // From the secret, of which it gives nothing away.

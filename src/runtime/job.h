@@ -50,22 +50,24 @@ class Job {
   const std::string& secret() const noexcept { return place_.secret; }
 
   // Whether the launcher promised that all ranks run on this host.
-  bool single_host() const noexcept { return place_.local_size == place_.size; }
+  bool single_host() const noexcept { return place_.local_size == place_.size && !emulated_; }
   // Ranks on this host as the launcher says; 0: it did not say.
   int launcher_local_size() const noexcept { return place_.local_size; }
   // More ranks than cores, all on one host, as our own mpiexec tells every rank alike. Elsewhere no rank could know it of all.
-  bool oversubscribed() const noexcept { return place_.oversubscribed; }
+  bool oversubscribed() const noexcept { return place_.oversubscribed && !emulated_; }
   // Whether this process is one of more ranks than there are cores for them.
   bool oversubscribes_host(int local_ranks) const noexcept;
 
  private:
   Status share_secret();
   void draw() noexcept;
+  void emulate_hosts();
 
   std::unique_ptr<Launcher> launcher_;
   Place place_;
   std::uint32_t drawn_ = 0;
   std::string host_name_, host_identity_;
+  bool emulated_ = false;  // hosts, for a test
 };
 
 }  // namespace lapwing::runtime

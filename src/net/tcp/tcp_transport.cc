@@ -8,6 +8,7 @@
 #include "base/settings.h"
 #include "base/tuning.h"
 #include "net/tcp/interfaces.h"
+#include "wire/machine.h"
 
 namespace lapwing::net {
 
@@ -137,7 +138,7 @@ void TcpTransport::meet(PeerId peer, std::unique_ptr<tcp::Link>& link) noexcept 
   const bool readable =
       shared_.cards.read(peer.index, card).ok() && tcp::decode_addresses(card.get(kCardKey), addresses).ok();
   if (!readable) addresses.clear();
-  const bool same_host = card.get("host") == shared_.options.host_identity;
+  const bool same_host = wire::machine_of(card.get("host")) == wire::machine_of(shared_.options.host_identity);
   link = std::make_unique<tcp::Link>(shared_, peer, std::move(addresses), same_host);
   hosts_.meet(peer);
   polls_dearly_ = true;  // sockets may become ready at any time
