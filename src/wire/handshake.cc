@@ -14,8 +14,6 @@
 namespace lapwing::wire {
 namespace {
 
-static_assert(crypto_auth_KEYBYTES == JobKey::kBytes && crypto_auth_BYTES == kProofBytes);
-
 // Every message:  0..3 magic | 4..5 version | 6 kind | 7 code, in all versions.
 constexpr char kMagic[4] = {'L', 'P', 'W', 'G'};
 constexpr std::size_t kVersionAt = 4;
@@ -38,8 +36,6 @@ static_assert(kAcceptorProofAt + kProofBytes == Handshake::kChallengeBytes);
 static_assert(Handshake::kHelloBytes <= Handshake::kMaxMessageBytes &&
               Handshake::kChallengeBytes <= Handshake::kMaxMessageBytes);
 
-constexpr std::string_view kJobIdLabel = "lapwing job id";
-constexpr std::string_view kKeyFileLabel = "lapwing key file 2 ";
 // Equally long, so that the transcripts of the two roles differ in the label alone.
 constexpr std::string_view kConnectorLabel = "lapwing connector 2 ";
 constexpr std::string_view kAcceptorLabel = "lapwing acceptor  2 ";
@@ -51,9 +47,6 @@ constexpr std::string_view kVerdictLabel = "lapwing verdict 2 ";
 
 static_assert(crypto_scalarmult_BYTES == Terms::kPublicKeyBytes && crypto_scalarmult_SCALARBYTES == Secret::kBytes);
 
-const unsigned char* raw(const std::byte* bytes) {
-  return reinterpret_cast<const unsigned char*>(bytes);
-}
 unsigned char* raw(std::byte* bytes) {
   return reinterpret_cast<unsigned char*>(bytes);
 }
@@ -79,40 +72,6 @@ void encode(const Terms& terms, std::byte* out) noexcept {
 }
 
 }  // namespace
-
-// ---- the key --------------------------------------------------------------------------------------------------------
-
-JobKey::~JobKey() {
-  sodium_memzero(key_.data(), key_.size());
-}
-
-// The id stays that of the secret alone: so ranks of one job that have other key files, or none, can tell each other.
-Status JobKey::set(std::string_view secret, std::string_view key_file) {
-  if (secret.size() != kBytes)
-    return Status::error(MPI_ERR_OTHER,
-                         "the job's secret has %zu bytes instead of %zu: was this rank started by a launcher of "
-                         "the same Lapwing?",
-                         secret.size(), kBytes);
-  if (sodium_init() < 0) return Status::error(MPI_ERR_OTHER, "libsodium finds no source of random numbers");
-  std::memcpy(key_.data(), secret.data(), kBytes);
-  known_ = true;
-  std::array<std::byte, kProofBytes> proof;
-  authenticate(reinterpret_cast<const std::byte*>(kJobIdLabel.data()), kJobIdLabel.size(), proof.data());
-  std::copy_n(proof.begin(), kIdBytes, id_.begin());
-  has_key_file_ = !key_file.empty();
-  if (!has_key_file_) return {};
-  std::string text = std::string(kKeyFileLabel) + std::string(key_file);
-  authenticate(reinterpret_cast<const std::byte*>(text.data()), text.size(), proof.data());
-  key_ = proof;
-  sodium_memzero(text.data(), text.size());
-  sodium_memzero(proof.data(), proof.size());
-  return {};
-}
-
-void JobKey::authenticate(const std::byte* text, std::size_t bytes, std::byte* proof) const noexcept {
-  LAPWING_CHECK(known_);
-  crypto_auth(raw(proof), raw(text), bytes, raw(key_.data()));
-}
 
 std::uint32_t features_of(Protection protection) noexcept {
   switch (protection) {
