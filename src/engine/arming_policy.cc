@@ -6,6 +6,13 @@ namespace lapwing::engine {
 
 using Order = ArmingPolicy::Order;
 
+namespace {
+
+constexpr std::uint8_t kMostCounted = 255;
+constexpr unsigned kMostDoublings = 20;
+
+}  // namespace
+
 // ---- an application thread leaves -----------------------------------------------------------------------------------
 
 // To begin to rest takes a system call or two where a driver has slept. Where such waits follow each other quickly the timer does it
@@ -96,17 +103,25 @@ Order ArmingPolicy::set_timer(Timer timer, std::int64_t now) noexcept {
 std::int64_t ArmingPolicy::delay() const noexcept {
   if (state_.timer == Timer::kIdle)
     return tuning_.idle_delay << std::min<unsigned>(state_.backoff_level, tuning_.most_idle_backoff);
-  if (state_.timer == Timer::kRetry) return tuning_.arm_delay;
-  return tuning_.arm_delay << (state_.backoff_level > 0 ? std::min<unsigned>(state_.backoff_level, tuning_.most_backoff) - 1 : 0);
+  return state_.timer == Timer::kRetry ? tuning_.arm_delay : backoff_delay();
+}
+
+// It doubles with the level, and once more for every so many wake-ups in vain.
+std::int64_t ArmingPolicy::backoff_delay() const noexcept {
+  const unsigned level = std::min<unsigned>(state_.backoff_level, tuning_.most_backoff);
+  const std::int64_t usual = tuning_.arm_delay << (level > 0 ? level - 1 : 0);
+  if (!in_vain() || usual >= tuning_.vain_delay) return usual;
+  const unsigned doublings = std::min(state_.vain_wakes / tuning_.vain_wakes - 1, kMostDoublings);
+  return std::min(usual << doublings, tuning_.vain_delay);
 }
 
 // The delay grows, because to set a timer costs microseconds where it programs the clock of a virtual machine; but after a long one
-// the application may just have begun to compute.
+// the application may just have begun to compute: unless wake-ups have helped nothing in any case.
 Order ArmingPolicy::timer_again(bool in_flight, std::int64_t now) noexcept {
   const unsigned most = tuning_.most_backoff, level = state_.backoff_level + 1u;
   state_.backoff_level = static_cast<std::uint8_t>(level <= most + tuning_.backoffs_per_turn ? level : most + 1);
   if (state_.timer == Timer::kIdle || (level > most && !in_flight)) return set_timer(Timer::kIdle, now);
-  return set_timer(state_.timer == Timer::kRetry ? Timer::kBackoff : Timer::kRetry, now);
+  return set_timer(state_.timer == Timer::kRetry || in_vain() ? Timer::kBackoff : Timer::kRetry, now);
 }
 
 void ArmingPolicy::back_off() noexcept {
@@ -165,12 +180,17 @@ bool ArmingPolicy::helps_itself(bool in_flight, bool turn_wanted, SinceTimer sin
   return !in_flight || state_.backoff_level > tuning_.few_backoffs;
 }
 
-// An application thread that has called meanwhile has set the timer when it left, and one that drives will.
-Order ArmingPolicy::drove(Drive drive, bool in_flight, SinceTimer since, std::int64_t now) noexcept {
+// What a timer woke the thread for counts once the port has woken it in vain often enough. More are not counted than make the delay longer.
+void ArmingPolicy::note_wake(const Drive& drive) noexcept {
   if (drive.helped)
     state_.vain_wakes = 0;
-  else if (drive.announced && !in_vain())
+  else if (in_vain() ? backoff_delay() < tuning_.vain_delay && state_.vain_wakes < kMostCounted : drive.announced)
     ++state_.vain_wakes;
+}
+
+// An application thread that has called meanwhile has set the timer when it left, and one that drives will.
+Order ArmingPolicy::drove(Drive drive, bool in_flight, SinceTimer since, std::int64_t now) noexcept {
+  note_wake(drive);
   if (drive.called) return Order::kNothing;
   if (drive.work) return in_flight && in_vain() ? arm_later(now) : arm(in_flight);
   if (state_.timer_set) return Order::kNothing;  // an application thread has set it itself

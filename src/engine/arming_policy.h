@@ -7,8 +7,9 @@
 // and an application that is known to stay outside is armed when it leaves. With nothing in flight the engine comes to rest (source.h).
 //
 // A socket wakes for every message, and to be woken costs the computation more than a short message's copy. So where the event thread has
-// been woken in vain time and again, by messages that the application's next call would have had as well, it is armed ever later: no
-// program pays for more than one such wake-up in the longest delay. The first that helps ends that.
+// been woken in vain time and again, by messages that the application's next call would have had as well, it is armed ever later, and
+// the delay goes on growing as long as nothing helps (engine.vain_delay): no program pays for more than one such wake-up in the longest
+// delay. The first that helps ends that.
 //
 // Pure: a policy makes no system call and reads no clock. Each function takes an event and gives the order that follows; event_thread.cc
 // carries orders out and tells how they went, and the model checker does the same (test/model/engine_model.h), with this very code.
@@ -89,6 +90,7 @@ class ArmingPolicy {
     unsigned backoffs_per_turn = tuning().engine_backoffs_per_turn;
     unsigned quick_returns = tuning().engine_quick_returns;
     unsigned vain_wakes = tuning().engine_vain_wakes;
+    std::int64_t vain_delay = tuning().engine_vain_delay;
   };
 
   static constexpr std::int64_t kInside = -1;
@@ -182,6 +184,8 @@ class ArmingPolicy {
  private:
   bool stays_armed(std::int64_t now) noexcept;
   bool in_vain() const noexcept { return state_.vain_wakes >= tuning_.vain_wakes; }
+  std::int64_t backoff_delay() const noexcept;
+  void note_wake(const Drive& drive) noexcept;
   void stays_outside(Outside how) noexcept { state_.outside = std::max(state_.outside, how); }
   Order request_timer(bool in_flight, std::int64_t now) noexcept;
   Order set_timer(Timer timer, std::int64_t now) noexcept;

@@ -189,12 +189,34 @@ TEST_F(Arming, WakesInVainDelayTheNextAndOneThatHelpsEndsThat) {
     policy.armed(true), policy.watched(true, clock.now());
     EXPECT_EQ(wake(!kHelped), Order::kSetTimer);
   }
-  EXPECT_EQ(longest, tuning.arm_delay << (tuning.most_backoff - 1));
+  EXPECT_GE(longest, tuning.arm_delay << (tuning.most_backoff - 1));
   fire(kInFlight, {});
   drove(kInFlight, {});
   policy.armed(true), policy.watched(true, clock.now());
   EXPECT_EQ(wake(kHelped), Order::kArm);
   EXPECT_EQ(wake(!kHelped), Order::kArm) << "it may help again";
+}
+
+TEST_F(Arming, WakesInVainGoOnDelayingTheNextWhateverWakes) {
+  arm();
+  const SinceTimer visited{.visited = true, .left_in_flight = true};
+  for (unsigned i = 0; i < tuning.vain_wakes; ++i) {
+    policy.heard_port();
+    policy.woken(kWork, !kDriven, kInFlight, !kTurnWanted, {});
+    policy.drove({.work = true, .announced = true}, kInFlight, {}, clock.now());
+  }
+  std::int64_t before = policy.delay();
+  for (int i = 0; policy.delay() < tuning.vain_delay; ++i) {
+    ASSERT_LT(i, 200);
+    fire(kInFlight, visited);
+    EXPECT_EQ(drove(kInFlight, visited), Order::kSetTimer);
+    EXPECT_GE(policy.delay(), before) << "no short one in between";
+    before = policy.delay();
+  }
+  EXPECT_EQ(policy.delay(), tuning.vain_delay);
+  fire(kInFlight, visited);
+  policy.drove({.helped = true}, kInFlight, visited, clock.now());
+  EXPECT_LT(policy.delay(), tuning.vain_delay);
 }
 
 TEST_F(Arming, OneThatComputesOnlyWithNothingInFlightRestsAndIsNotArmed) {

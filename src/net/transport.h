@@ -183,7 +183,7 @@ struct Capabilities {
   std::uint64_t pulls_above = ~std::uint64_t{0};  // longer messages ask Transport::offers_pull, though they could be sent whole
   bool matches = false;            // the carrier matches messages with receives that it is lent (Transport::lent_queue)
 };
-inline constexpr std::uint64_t kMostUrgentBytes = 64 * 1024;
+inline constexpr std::uint64_t kMostUrgentBytes = 256 * 1024;
 
 class Transport : public engine::Source {
  public:

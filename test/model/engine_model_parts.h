@@ -67,7 +67,8 @@ constexpr ArmingPolicy::Tuning kTuning{.arm_delay = 1,
                                        .few_backoffs = 0,
                                        .backoffs_per_turn = 2,
                                        .quick_returns = 2,
-                                       .vain_wakes = 1};
+                                       .vain_wakes = 1,
+                                       .vain_delay = 2};
 constexpr std::int64_t kNow = 0, kMuchLater = 100;
 
 // The policy of a state. Time is told anew each time, so none of it is kept.
