@@ -4,6 +4,7 @@
 //   progress.h       which thread drives, turns, waiting
 //   arming_policy.h  when the event thread is asked, decided without system calls
 //   event_thread.h   the thread that drives while the application computes
+//   executor.h       the thread for work that blocks
 //
 // This class puts them together, and is what the other rooms see.
 #pragma once
@@ -16,6 +17,7 @@
 #include "engine/completion.h"
 #include "engine/event_port.h"
 #include "engine/event_thread.h"
+#include "engine/executor.h"
 #include "engine/lock.h"
 #include "engine/operation.h"
 #include "engine/options.h"
@@ -37,8 +39,11 @@ class Engine : private Progress, private Completion {
 
   // Opens the event port and starts the event thread if asked for.
   Status start(const EngineOptions& options);
-  // Stops the event thread. No operation may be in flight.
-  void stop() noexcept { event_thread_.stop(); }
+  // Stops the event thread and the executor, without the lock. No operation may be in flight.
+  void stop() noexcept {
+    executor_.stop();
+    event_thread_.stop();
+  }
 
   Lock& lock() noexcept { return endpoint_.lock; }
   EventPort& port() noexcept { return endpoint_.port; }
@@ -80,6 +85,9 @@ class Engine : private Progress, private Completion {
   using Progress::turn_wanted;
   using Progress::want_turn;
 
+  // Work that blocks (executor.h).
+  Status submit(Work& work) noexcept { return executor_.submit(work); }
+
   // ---- progress ----
 
   bool turn() noexcept { return Progress::turn(kFull); }
@@ -107,6 +115,7 @@ class Engine : private Progress, private Completion {
  private:
   Endpoint endpoint_;
   EventThread event_thread_{endpoint_, *this, *this};
+  Executor executor_{*this};
 };
 
 // One visit of an application thread. Holds the lock; leaving arms the event thread as needed.

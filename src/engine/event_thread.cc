@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 
 #include "base/delay_point.h"
@@ -18,6 +17,7 @@
 #include "base/internal_error.h"
 #include "base/log.h"
 #include "base/tuning.h"
+#include "engine/quiet_thread.h"
 
 namespace lapwing::engine {
 namespace {
@@ -79,14 +79,9 @@ Status EventThread::start() {
                            std::strerror(errno), kWatchLimit);
   }
 
-  // Signals belong to the application's threads: the new thread inherits a mask that blocks all.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   policy_.begin(true);
   stopping_.store(false, std::memory_order_relaxed);
-  const int error = pthread_create(&thread_, nullptr, &EventThread::main, this);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const int error = start_quiet_thread(thread_, &EventThread::main, this);
   if (error != 0) {
     policy_.begin(false);
     return Status::error(
