@@ -200,6 +200,17 @@ std::string SpinKind::print(const Value& value) {
   return value ? std::to_string(value->count()) : "auto";
 }
 
+bool LimitKind::parse(std::string_view text, Value& value) {
+  std::uint64_t number = 0;
+  if (text != "auto" && (!parse_number(text, number) || number < 1 || number > 64)) return false;
+  value = static_cast<Value>(number);
+  return true;
+}
+
+std::string LimitKind::print(const Value& value) {
+  return value != 0 ? std::to_string(value) : "auto";
+}
+
 bool FlagKind::parse(std::string_view text, Value& value) {
   if (text != "0" && text != "1") return false;
   value = text == "1";

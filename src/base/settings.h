@@ -126,6 +126,15 @@ struct SpinKind {
   static std::string print(const Value& value);
 };
 
+// 0: chosen automatically.
+struct LimitKind {
+  using Value = std::uint32_t;
+  static constexpr const char* kUnit = "number";
+  static constexpr const char* kAllowed = "auto, or a number from 1 to 64";
+  static bool parse(std::string_view text, Value& value);
+  static std::string print(const Value& value);
+};
+
 struct FlagKind {
   using Value = bool;
   static constexpr const char* kUnit = "0|1";

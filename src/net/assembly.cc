@@ -14,7 +14,7 @@ std::size_t Assembly::segments(iovec* segments, std::size_t capacity, std::uint6
     return 1;
   }
   if (landing_.walk->prefers_copy()) return 0;
-  const std::size_t count = landing_.walk->peek(segments, capacity);
+  const std::size_t count = walk_to_front().peek(segments, capacity);
   for (std::size_t i = 0; i < count; ++i) {
     segments[i].iov_len = static_cast<std::size_t>(std::min<std::uint64_t>(segments[i].iov_len, rest - bytes));
     bytes += segments[i].iov_len;
@@ -26,7 +26,6 @@ std::size_t Assembly::segments(iovec* segments, std::size_t capacity, std::uint6
 bool Assembly::place(std::uint64_t offset, const std::byte* bytes, std::uint64_t count) {
   if (offset > payload_bytes_ || count > payload_bytes_ - offset) return false;
   if (offset > front_ && parts_.size() == kMostParts) return false;
-  if (front_ == 0 && parts_.empty() && landing_.walk != nullptr) origin_ = landing_.walk->position();
   const std::uint64_t end = offset + count;
   std::uint64_t at = std::max(offset, front_);
   for (const Part& part : parts_) {

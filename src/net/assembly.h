@@ -2,7 +2,8 @@
 // once for all transports.
 //
 // A stream appends: the next bytes are copied in, or read straight into segments(). A carrier of packets places: parts come in any
-// order, some of them twice, and each byte lands once. A frame is filled in one of the two ways.
+// order, some of them twice, and each byte lands once. A frame is filled in one of the two ways. Several frames, each with an assembly of its own, may
+// land in one walk at a time.
 //
 // Cost: append() is one copy. place() looks through the parts beyond the first gap, of which at most kMostParts are remembered.
 #pragma once
@@ -30,11 +31,12 @@ class Assembly {
     landing_.accepted = dropped ? 0 : std::min(landing.accepted, payload_bytes);
     payload_bytes_ = payload_bytes;
     front_ = 0;
+    origin_ = landing.walk != nullptr ? landing.walk->position() : 0;
     under_way_ = true;
   }
   // What has come does not count: the frame will come once more, to the same landing.
   void restart() noexcept {
-    if (landing_.walk != nullptr) landing_.walk->seek(landing_.walk->position() - std::min(front_, landing_.accepted));
+    if (landing_.walk != nullptr) landing_.walk->seek(origin_);
     front_ = 0;
     parts_.clear();
   }
@@ -58,7 +60,7 @@ class Assembly {
       if (landing_.base != nullptr)
         bulk_copy(landing_.base + front_, bytes, kept);
       else
-        landing_.walk->scatter(bytes, kept);
+        walk_to_front().scatter(bytes, kept);
     }
     front_ += count;
   }
@@ -78,6 +80,11 @@ class Assembly {
   struct Part {
     std::uint64_t begin, end;
   };
+  // Another frame may have landed in the same walk meanwhile.
+  ByteWalk& walk_to_front() noexcept {
+    if (landing_.walk->position() != origin_ + front_) landing_.walk->seek(origin_ + front_);
+    return *landing_.walk;
+  }
   void put(std::uint64_t offset, const std::byte* bytes, std::uint64_t count) noexcept;
   void remember(Part part);
 
@@ -85,7 +92,7 @@ class Assembly {
   std::uint64_t payload_bytes_ = 0;
   std::uint64_t front_ = 0;
   bool under_way_ = false;
-  std::uint64_t origin_ = 0;  // of the frame in the landing's walk, once a part was placed
+  std::uint64_t origin_ = 0;  // of the frame in the landing's walk
   std::vector<Part> parts_;   // beyond the first gap; ascending, none touches another
 };
 

@@ -67,6 +67,7 @@ class SendOp : public ListNode<> {
   const std::byte* data = nullptr;  // the payload when it is contiguous: header.payload_bytes() of it
   ByteWalk* walk = nullptr;         // otherwise; the transport takes exactly payload_bytes() from it
   Delivery delivery = Delivery::kAtOnce;
+  bool any_order = false;  // may overtake other frames to this peer, and be overtaken by them
   // Exactly once, unless post() has said so already: the frame is taken (or: it will never be sent, with why). From the transport's poll or a
   // tasklet, never from inside post().
   OnTaken on_taken = nullptr;
@@ -134,6 +135,11 @@ class FrameSink {
   // step. False: not with this frame, and nothing has happened; go the long way.
   virtual bool receive_now(PeerId peer, const wire::FrameHeader& header, const std::byte* payload) noexcept {
     (void)peer, (void)header, (void)payload;
+    return false;
+  }
+  // Whether a frame may come beside the order of the others (SendOp::any_order).
+  virtual bool may_overtake(const wire::FrameHeader& header) const noexcept {
+    (void)header;
     return false;
   }
   // A header from `peer` has arrived, and its transport's part is sound. Says where the payload goes. For a frame without payload too.

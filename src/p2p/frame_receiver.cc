@@ -180,7 +180,7 @@ net::Landing FrameReceiver::on_message_header(net::PeerId id, Peer& peer, const 
   peer.landing_receive = receive;
   if (header.kind == MessageKind::kRts) {
     if (is_pullable(header)) return {.base = peer.address, .accepted = sizeof peer.address};
-    if (receive->wanted_ > header.payload_bytes) incoming_.post_cts(*receive, header.sender_token);
+    if (receive->wanted_ > header.payload_bytes) incoming_.post_cts(*receive, header.sender_token, header.payload_bytes);
   } else if (header.payload_bytes > peer.timed_above) {
     incoming_.time(*receive);
   }

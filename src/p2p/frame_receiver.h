@@ -18,6 +18,7 @@ class FrameReceiver : public net::FrameSink {
   FrameReceiver(Parts& parts, SendPath& sends, ReceivePath& receives) noexcept;
 
   bool receive_now(net::PeerId id, const wire::FrameHeader& frame, const std::byte* payload) noexcept final;
+  bool may_overtake(const wire::FrameHeader& frame) const noexcept final { return wire::unpack(frame).kind == wire::MessageKind::kData; }
   net::Landing on_header(net::PeerId id, const wire::FrameHeader& frame) noexcept final;
   void on_frame(net::PeerId id, const wire::FrameHeader& frame) noexcept final;
   const char* on_landed(net::PeerId id, net::LentQueue& queue) noexcept final;

@@ -36,7 +36,7 @@ void IncomingTransfers::proceed(ReceiveRequest& receive, const wire::MessageHead
   const bool pullable = (rts.flags & wire::kFlagPullable) != 0;
   receive.sender_token_ = rts.sender_token;
   if (pullable) return pull(receive, address);
-  post_cts(receive, rts.sender_token);
+  post_cts(receive, rts.sender_token, receive.received_);
 }
 
 void IncomingTransfers::time(ReceiveRequest& receive) noexcept {
@@ -44,8 +44,9 @@ void IncomingTransfers::time(ReceiveRequest& receive) noexcept {
   receive.before_ = receive.received_;
 }
 
-void IncomingTransfers::post_cts(ReceiveRequest& receive, std::uint64_t sender_token) noexcept {
+void IncomingTransfers::post_cts(ReceiveRequest& receive, std::uint64_t sender_token, std::uint64_t before) noexcept {
   time(receive);
+  receive.announced_ = before;
   wire::MessageHeader cts;
   cts.kind = wire::MessageKind::kCts;
   cts.sender_token = sender_token;
@@ -76,7 +77,7 @@ void IncomingTransfers::on_pulled(net::PullOp& op, net::PullOp::End end, const S
 void IncomingTransfers::after_pull(ReceiveRequest& receive, net::PullOp::End end) noexcept {
   if (end == net::PullOp::End::kRefused) {
     if (receive.walk_) receive.walk_->seek(0);
-    return post_cts(receive, receive.sender_token_);
+    return post_cts(receive, receive.sender_token_, 0);
   }
   receive.received_ = receive.wanted_;
   common_.count_moved(receive.received_);
@@ -92,13 +93,15 @@ const char* IncomingTransfers::breach_of_data(net::PeerId id, const wire::Messag
   const ReceiveRequest* receive = receives_.find(header.receiver_token);
   if (receive == nullptr || receive->peer_ != id) return "its data is for no receive of ours";
   const bool within = header.offset <= receive->wanted_ && header.payload_bytes <= receive->wanted_ - header.offset;
-  if (!within || header.payload_bytes > receive->wanted_ - receive->received_)
+  if (!within || header.payload_bytes > receive->wanted_ - receive->announced_)
     return "it sends more data than was asked for";
   return nullptr;
 }
 
 net::Landing IncomingTransfers::landing_of_data(const wire::MessageHeader& header) noexcept {
-  return landing_of(*receives_.find(header.receiver_token), header.offset, header.payload_bytes);
+  ReceiveRequest& receive = *receives_.find(header.receiver_token);
+  receive.announced_ += header.payload_bytes;
+  return landing_of(receive, header.offset, header.payload_bytes);
 }
 
 void IncomingTransfers::on_data(net::PeerId id, const wire::MessageHeader& header) noexcept {

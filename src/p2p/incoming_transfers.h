@@ -33,7 +33,8 @@ class IncomingTransfers {
       complete(receive);
     if (header.sender_token != 0) frames_.answer(id, wire::MessageKind::kAck, header.sender_token);
   }
-  void post_cts(ReceiveRequest& receive, std::uint64_t sender_token) noexcept;
+  // `before`: bytes that come without being asked for.
+  void post_cts(ReceiveRequest& receive, std::uint64_t sender_token, std::uint64_t before) noexcept;
   // What comes of the message from here on is timed, for the choice of later messages' paths (Transport::came_in_frames).
   void time(ReceiveRequest& receive) noexcept;
 

@@ -100,6 +100,7 @@ void OutgoingTransfers::post_frame(SendRequest& send, SendRequest::Frame& frame,
   frame.header = wire::pack(header);
   frame.walk = send.walk_ ? &*send.walk_ : nullptr;
   frame.undelivered = send.walk_ ? nullptr : &send.undelivered_;
+  frame.any_order = header.kind == MessageKind::kData && !send.walk_;
   frame.send = &send;
   frame.on_taken = [](net::SendOp& op, const Status& status) noexcept {
     auto& taken = static_cast<SendRequest::Frame&>(op);

@@ -65,6 +65,7 @@ class ReceiveRequest : public Request, public MatchNode {
   std::uint64_t message_bytes_ = 0;     // of the matched message
   std::uint64_t wanted_ = 0;            // min of the two
   std::uint64_t received_ = 0;
+  std::uint64_t announced_ = 0;     // received, or of frames that are being received: several may be, on several connections
   std::uint64_t token_ = 0;         // ours on the wire while kData is expected
   std::uint64_t sender_token_ = 0;  // while the message is pulled
   std::int64_t began_ = 0;          // when a CTS was sent, or the header of a long eager message came; 0: neither

@@ -65,7 +65,8 @@ Position decode_position(const std::byte* in) noexcept {
 }
 
 void encode(const Terms& terms, std::byte* out) noexcept {
-  store_little(out, terms.features);
+  store_little(out, static_cast<std::uint16_t>(terms.features));
+  store_little(out + 2, terms.rail);
   store_little(out + 4, terms.frame_limit);
   encode(terms.position, out + 8);
   std::memcpy(out + 24, terms.public_key.data(), Terms::kPublicKeyBytes);
@@ -158,7 +159,8 @@ void Handshake::append_terms() noexcept {
 
 // False: the connection cannot be had on these terms. Says so only of a peer that has proven itself.
 bool Handshake::take_terms(const std::byte* in) {
-  peer_terms_.features = load_little<std::uint32_t>(in);
+  peer_terms_.features = load_little<std::uint16_t>(in);
+  peer_terms_.rail = load_little<std::uint16_t>(in + 2);
   peer_terms_.frame_limit = load_little<std::uint32_t>(in + 4);
   peer_terms_.position = decode_position(in + 8);
   std::memcpy(peer_terms_.public_key.data(), in + 24, Terms::kPublicKeyBytes);

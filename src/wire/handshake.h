@@ -41,6 +41,8 @@ inline constexpr std::uint32_t kFeatureSealed = 4;
 inline constexpr std::uint32_t kFeatureAes = 8;
 // The side has a key file. Nothing is agreed on by this: where the proofs differ it tells why.
 inline constexpr std::uint32_t kFeatureKeyFile = 16;
+// Takes further connections to the same peer, its rails, which carry frames that need no order.
+inline constexpr std::uint32_t kFeatureRails = 32;
 
 // What a side asks for: the features of the terms that stand for it.
 std::uint32_t features_of(Protection protection) noexcept;
@@ -57,9 +59,10 @@ struct Position {
 // What a side asks of this connection, and tells of itself; covered by the proofs. A feature is on when both sides have its bit.
 struct Terms {
   static constexpr std::size_t kPublicKeyBytes = 32;
-  static constexpr std::size_t kBytes = 4 + 4 + 8 + 8 + kPublicKeyBytes;
+  static constexpr std::size_t kBytes = 2 + 2 + 4 + 8 + 8 + kPublicKeyBytes;
 
-  std::uint32_t features = 0;
+  std::uint32_t features = 0;  // two bytes of them travel
+  std::uint16_t rail = 0;  // the connector's: 0 the link of the two, others one of its rails. In a Challenge it is not read
   std::uint32_t frame_limit = static_cast<std::uint32_t>(kMaxPayloadBytes);  // payload bytes of a frame that it takes
   Position position;  // the connector's. The acceptor tells its own with the verdict: until then frames may come over an older connection
   std::array<std::byte, kPublicKeyBytes> public_key{};  // X25519, of this handshake alone, where the side asks to seal; filled in by Handshake

@@ -5,6 +5,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 lab up 2 --networks 2 || die "lab up"
 export LAPWING_LOG=info
+export LAPWING_TCP_LINKS=1 # rails.sh has those that use both at once
 
 # begin PROGRAM...: a job that runs until the file "stop" exists.
 begin() {

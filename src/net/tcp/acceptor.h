@@ -20,7 +20,7 @@ class AcceptorUser {
   // A peer has proven itself. Called before it is answered.
   virtual wire::Verdict judge(PeerId peer, const wire::Terms& theirs) noexcept = 0;
   // What the answer says; after judge().
-  virtual wire::Position position(PeerId peer) noexcept = 0;
+  virtual wire::Position position(PeerId peer, const wire::Terms& theirs) noexcept = 0;
   // The accepted connection, after it was answered.
   virtual void admit(PeerId peer, std::unique_ptr<Connection> connection) noexcept = 0;
 

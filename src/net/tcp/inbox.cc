@@ -157,6 +157,8 @@ std::size_t Inbox::begin_frame(const std::byte* header, std::size_t following) n
     return 0;
   }
   FrameSink& sink = sinks_.of(header_);
+  if (rail_ && !sink.may_overtake(header_)) [[unlikely]]
+    return refuse("a frame that must keep its order came by a rail"), 0;
   if (header_.payload_bytes() <= following && sink.receive_now(peer_, header_, header + wire::kHeaderBytes)) {
     channel_.receive();
     return static_cast<std::size_t>(header_.payload_bytes());

@@ -23,7 +23,9 @@ namespace lapwing::net::tcp {
 
 class Inbox {
  public:
-  Inbox(const Sinks& sinks, Channel& channel, PeerId peer) noexcept : sinks_(sinks), channel_(channel), peer_(peer) {}
+  // `rail`: takes only frames that may overtake others.
+  Inbox(const Sinks& sinks, Channel& channel, PeerId peer, bool rail = false) noexcept
+      : sinks_(sinks), channel_(channel), peer_(peer), rail_(rail) {}
 
   // The first two are usual.
   enum class Result {
@@ -90,6 +92,7 @@ class Inbox {
   Channel& channel_;
   PeerId peer_;
   RecordReader* records_ = nullptr;
+  const bool rail_;
   bool heard_ = false;
   std::byte partial_header_[wire::kHeaderBytes];
   std::size_t partial_bytes_ = 0;

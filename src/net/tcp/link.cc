@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/tuning.h"
+#include "net/tcp/rails.h"
 
 namespace lapwing::net::tcp {
 namespace {
@@ -17,14 +18,24 @@ constexpr int kMostReadsAtClose = 1024;  // of a scratch buffer each; a peer tha
 
 }  // namespace
 
-Link::Link(SharedState& shared, PeerId peer, std::vector<Address> addresses, bool same_host)
+Link::Link(SharedState& shared, PeerId peer, std::vector<Address> addresses, bool same_host, Role role, RailUser* rail_user)
     : shared_(shared),
       peer_(peer),
+      same_host_(same_host),
       diagnosis_(shared, peer, same_host),
+      role_(std::move(role)),
+      rail_user_(rail_user),
+      addresses_(std::move(addresses)),
       sender_(shared, channel_, *this),
-      receiver_(shared, channel_, peer, sender_, *this),
-      setup_(shared, peer, std::move(addresses), same_host, diagnosis_, channel_, *this),
+      receiver_(shared, channel_, peer, rail_user != nullptr, sender_, *this),
+      setup_(shared, peer, role_, addresses_, same_host, diagnosis_, channel_, *this),
       safe_point_(*this) {}
+
+Link::Link(SharedState& shared, PeerId peer, std::vector<Address> addresses, bool same_host)
+    : Link(shared, peer, std::move(addresses), same_host, Role(), nullptr) {}
+
+Link::Link(SharedState& shared, PeerId peer, std::vector<Address> addresses, bool same_host, const Rail& rail)
+    : Link(shared, peer, std::move(addresses), same_host, Role{rail.number, rail.home}, rail.user) {}
 
 Link::~Link() {
   if (safe_point_.linked()) safe_point_.unlink();
@@ -43,6 +54,7 @@ bool Link::post(SendOp& op) noexcept {
     shared_.refusals.add(op, diagnosis_.too_long(bytes, frame_limit_));
     return false;
   }
+  if (Link* rail = rail_for(op); rail != nullptr) return rail->post(op);
   if (connection_) shared_.busy_links.touch(receiver_);
   const bool taken = sender_.post(op);
   if (state() == State::kIdle) setup_.connect();
@@ -56,7 +68,43 @@ bool Link::send_now(wire::FrameHeader& header, const std::byte* payload, ByteWal
 }
 
 bool Link::something_to_send() const noexcept {
-  return !sender_.all_sent() || channel_.state() == Channel::State::kDown;
+  return !sender_.all_sent() || channel_.state() == Channel::State::kDown || (rails_ && rails_->something_to_send());
+}
+
+// ---- rails ----------------------------------------------------------------------------------------------------------
+
+Link* Link::rail_for(const SendOp& op) noexcept {
+  if (!op.any_order || !takes_rails_ || rails() == nullptr) return nullptr;
+  return rails_->choose(op.header.payload_bytes());
+}
+
+// Null: the two hosts have fewer than two networks in common, or must not use them.
+Rails* Link::rails() noexcept {
+  if (rails_ || !takes_rails_) return rails_.get();
+  const bool is_low = shared_.own_name() < shared_.name(peer_);
+  std::vector<CommonNetwork> networks =
+      is_low ? shared_.options.networks(shared_.addresses, addresses_) : shared_.options.networks(addresses_, shared_.addresses);
+  if (shared_.options.links != 0 && networks.size() > shared_.options.links) networks.resize(shared_.options.links);
+  if (networks.size() < 2) {
+    takes_rails_ = false;
+    return nullptr;
+  }
+  RailUser& user = *this;
+  rails_ = std::make_unique<Rails>(shared_, peer_, addresses_, same_host_, networks, user);
+  return rails_.get();
+}
+
+Link* Link::addressed(const wire::Terms& theirs) noexcept {
+  if (theirs.rail == 0) return this;
+  return rails() != nullptr ? rails_->find(theirs.rail) : nullptr;
+}
+
+void Link::rail_lost(Status why) noexcept {
+  if (!setup_.over()) lose(std::move(why));
+}
+
+void Link::end_with(const Status& why) noexcept {
+  if (!setup_.over()) end(State::kLost, why.copy());
 }
 
 // ---- a connection stands --------------------------------------------------------------------------------------------
@@ -74,6 +122,7 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
   const bool resumes = handshake.has(wire::kFeatureResume);
   const std::optional<std::int64_t> broken_for = setup_.stands(theirs.attempt);
   frame_limit_ = handshake.peer_terms().frame_limit;
+  takes_rails_ = rail_user_ == nullptr && handshake.has(wire::kFeatureRails);
   failure_ = Status();
   connection_ = std::move(connection);
   connection_->hand_over(receiver_);
@@ -90,7 +139,9 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
 // `after`: how long there was none, where one broke.
 void Link::note_connection(std::optional<std::int64_t> after) noexcept {
   shared_.counters.connections_resumed += after.has_value();
-  if (after)
+  if (rail_user_ != nullptr && !after)
+    log_info("%s: another connection by tcp, for long messages, at %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str());
+  else if (after)
     log_warn("%s: the connection broke, and another has taken its place, at %s, after %.2f s", shared_.describe(peer_).c_str(),
              connection_->remote().text().c_str(), static_cast<double>(*after) / 1e9);
   else if (log_enabled(LogLevel::kInfo))
@@ -158,6 +209,11 @@ std::int64_t Link::last_reached() const noexcept {
 }
 
 bool Link::inspect() noexcept {
+  const bool rails = rails_ && rails_->inspect();
+  return inspect_connection() || rails;
+}
+
+bool Link::inspect_connection() noexcept {
   if (!connection_ || connection_->remote().is_loopback()) return false;
   const Socket::Acknowledgement heard = connection_->socket().acknowledgement();
   const Silence::Kind kind = silence_.judge(shared_.engine.clock().now(), heard, tuning().tcp_stall, shared_.liveness_monitor.patience());
@@ -207,12 +263,17 @@ void Link::lose(Status why) noexcept {
   const bool orderly = inbox.goodbye() || (shared_.goodbye_expected && inbox.half_received() == nullptr);
   if (inbox.goodbye()) why = diagnosis_.finalized();
   end(orderly ? State::kFinished : State::kLost, std::move(why));
+  if (rail_user_ != nullptr) {
+    if (!orderly) rail_user_->rail_lost(failure_.copy());
+    return;
+  }
   if (!orderly) return shared_.sinks.peer_lost(peer_, failure_, inbox.header(), inbox.half_received());
   if (!shared_.goodbye_expected) shared_.sinks.peer_left(peer_, failure_);
 }
 
 void Link::end(State state, Status why) noexcept {
   failure_ = std::move(why);
+  if (rails_) rails_->end(failure_);
   channel_.end();
   receiver_.end();
   shared_.retire(std::move(connection_));
@@ -222,6 +283,7 @@ void Link::end(State state, Status why) noexcept {
 
 void Link::close() noexcept {
   if (setup_.over()) return;
+  if (rails_) rails_->close();
   if (connection_) {
     // Others go on in their sessions, or would take the end of this connection for a break.
     sender_.send_last(receiver_.resumes() || !shared_.goodbye_expected);

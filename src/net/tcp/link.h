@@ -22,11 +22,30 @@
 
 namespace lapwing::net::tcp {
 
-class Link final : private LinkSetupUser, private SenderUser, private ReceiverUser {
+class Rails;
+
+// The link that a rail is one of.
+class RailUser {
+ public:
+  // No network leads to the peer any more.
+  virtual void rail_lost(Status why) noexcept = 0;
+
+ protected:
+  ~RailUser() = default;
+};
+
+struct Rail {
+  std::uint16_t number;
+  Address home;
+  RailUser* user;
+};
+
+class Link final : private RailUser, private LinkSetupUser, private SenderUser, private ReceiverUser {
  public:
   using State = LinkState;
 
   Link(SharedState& shared, PeerId peer, std::vector<Address> addresses, bool same_host);
+  Link(SharedState& shared, PeerId peer, std::vector<Address> addresses, bool same_host, const Rail& rail);
   ~Link();
 
   // ---- for the transport ----
@@ -38,9 +57,16 @@ class Link final : private LinkSetupUser, private SenderUser, private ReceiverUs
   bool watch_over() noexcept { return setup_.watch_over(); }
   bool something_to_send() const noexcept override;
   std::uint64_t frame_limit() const noexcept { return frame_limit_; }
+  // What has been posted and has not left (Sender::backlog).
+  std::uint64_t backlog() noexcept { return sender_.backlog(); }
   void close() noexcept;
+  // As one of the rails of a link that is over.
+  void end_with(const Status& why) noexcept;
 
   // ---- for the acceptor ----
+
+  // The link that the peer means, itself or one of its rails; null: there is none.
+  Link* addressed(const wire::Terms& theirs) noexcept;
 
   wire::Verdict judge(const wire::Terms& theirs) noexcept;
   wire::Position position() const noexcept { return setup_.position(); }
@@ -60,6 +86,11 @@ class Link final : private LinkSetupUser, private SenderUser, private ReceiverUs
     Link& link;
   };
 
+  Link(SharedState& shared, PeerId peer, std::vector<Address> addresses, bool same_host, Role role, RailUser* rail_user);
+  Link* rail_for(const SendOp& op) noexcept;
+  Rails* rails() noexcept;
+  void rail_lost(Status why) noexcept override;
+  bool inspect_connection() noexcept;
   void sending_failed(int error) noexcept override;
   void receiving_ended(Inbox::Result result) noexcept override;
   void read_soon() noexcept;
@@ -75,7 +106,11 @@ class Link final : private LinkSetupUser, private SenderUser, private ReceiverUs
 
   SharedState& shared_;
   const PeerId peer_;
+  const bool same_host_;
   const Diagnosis diagnosis_;
+  const Role role_;
+  RailUser* const rail_user_;  // null: this is no rail
+  const std::vector<Address> addresses_;
   Channel channel_;
   std::unique_ptr<Connection> connection_;
   Sender sender_;
@@ -87,6 +122,8 @@ class Link final : private LinkSetupUser, private SenderUser, private ReceiverUs
   Silence silence_;        // as inspections have found it
   std::uint64_t received_when_wrong_ = 0;  // frames, when a record was first wrong after the last one that came through
   std::int64_t wrong_since_ = kNever;      // ... and when that was
+  bool takes_rails_ = false;  // as both have agreed
+  std::unique_ptr<Rails> rails_;
   SafePoint safe_point_;
 };
 

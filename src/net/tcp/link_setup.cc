@@ -15,10 +15,11 @@ constexpr std::int64_t kTriesPerBreak = 8, kPausesPerBreak = 32;
 
 }  // namespace
 
-LinkSetup::LinkSetup(SharedState& shared, PeerId peer, std::vector<Address> addresses, bool same_host,
+LinkSetup::LinkSetup(SharedState& shared, PeerId peer, Role role, std::vector<Address> addresses, bool same_host,
                      const Diagnosis& diagnosis, const Channel& channel, LinkSetupUser& user)
     : shared_(shared),
       peer_(peer),
+      role_(std::move(role)),
       addresses_(std::move(addresses)),
       same_host_(same_host),
       diagnosis_(diagnosis),
@@ -39,17 +40,28 @@ LinkSetup::~LinkSetup() {
 void LinkSetup::connect() noexcept {
   state_ = LinkState::kConnecting;
   connecting_since_ = shared_.engine.clock().now();
-  const auto route = [this](const Address& address) { return find_route(address, shared_.interfaces); };
   if (break_) shared_.interfaces = list_interfaces();  // one may have gone, or come
-  std::vector<Address> candidates = order_candidates(addresses_, shared_.interfaces, same_host_, route);
-  if (break_ && break_->silent) put_last(candidates, break_->remote, shared_.interfaces);
-  if (candidates.empty()) return fail_soon(diagnosis_.no_route(addresses_));
+  std::vector<Address> dialled = candidates();
+  if (dialled.empty()) return fail_soon(diagnosis_.no_route(addresses_));
   attempts_.begin();
   if (break_) ++break_->tries;
-  const std::int64_t time = time_to_connect(std::ssize(candidates));
-  const wire::Terms terms = shared_.terms(shared_.wants_to_resume(same_host_), position());
-  connector_ = std::make_unique<Connector>(shared_, peer_, std::move(candidates), time, terms, *this);
+  const std::int64_t time = time_to_connect(std::ssize(dialled));
+  const wire::Terms terms = shared_.terms(shared_.wants_to_resume(same_host_), position(), role_.rail);
+  connector_ = std::make_unique<Connector>(shared_, peer_, std::move(dialled), time, terms, *this);
   connector_->start();
+}
+
+// A rail is made in its own network, and mended by any.
+std::vector<Address> LinkSetup::candidates() const {
+  const auto route = [this](const Address& address) { return find_route(address, shared_.interfaces); };
+  const auto is_home = [this](const Address& address) { return role_.home->same_host_address(address); };
+  std::vector<Address> ordered = order_candidates(addresses_, shared_.interfaces, same_host_, route);
+  if (role_.home) {
+    const auto others = std::stable_partition(ordered.begin(), ordered.end(), is_home);
+    if (!break_) ordered.erase(others, ordered.end());
+  }
+  if (break_ && break_->silent) put_last(ordered, break_->remote, shared_.interfaces);
+  return ordered;
 }
 
 // Where a connection broke, packets are lost for some time: an attempt of seconds would meet the kernel's pauses of seconds in the middle. So
@@ -79,6 +91,7 @@ void LinkSetup::on_duplicate() noexcept {
 
 void LinkSetup::on_awaited_in_vain() noexcept {
   if (break_) return connect();
+  if (role_.home) return settle(LinkState::kIdle);
   user_.lose(diagnosis_.not_arrived());
 }
 
@@ -112,7 +125,7 @@ void LinkSetup::mend_first(const Address& remote) noexcept {
 // connection may be silent.
 void LinkSetup::watching_failed() noexcept {
   if (unreached_since_ == kReached) unreached_since_ = connecting_since_;
-  if (shared_.engine.clock().now() >= patience_ends()) return user_.lose(diagnosis_.not_reached(failure_));
+  if (!role_.home && shared_.engine.clock().now() >= patience_ends()) return user_.lose(diagnosis_.not_reached(failure_));
   state_ = LinkState::kIdle;
   connector_.reset();
   failure_ = Status();

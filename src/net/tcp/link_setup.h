@@ -46,6 +46,13 @@
 
 namespace lapwing::net::tcp {
 
+// Which of the connections between two processes a link has: the link itself, or one of its rails (rails.h), with the peer's address in the network that
+// it is for.
+struct Role {
+  std::uint16_t rail = 0;
+  std::optional<Address> home;
+};
+
 class LinkSetupUser {
  public:
   // This rank has made a connection; stands() follows.
@@ -61,7 +68,7 @@ class LinkSetupUser {
 
 class LinkSetup final : public ConnectorUser {
  public:
-  LinkSetup(SharedState& shared, PeerId peer, std::vector<Address> addresses, bool same_host, const Diagnosis& diagnosis,
+  LinkSetup(SharedState& shared, PeerId peer, Role role, std::vector<Address> addresses, bool same_host, const Diagnosis& diagnosis,
             const Channel& channel, LinkSetupUser& user);
   ~LinkSetup();
 
@@ -70,7 +77,7 @@ class LinkSetup final : public ConnectorUser {
 
   void connect() noexcept;
   // Makes a connection with nothing to send. A host that cannot be reached is tried again by further calls, and lost after the time of
-  // LAPWING_PEER_TIMEOUT. False: there was nothing to begin.
+  // LAPWING_PEER_TIMEOUT, but for a rail that has never stood. False: there was nothing to begin.
   bool watch_over() noexcept;
   // For the acceptor: the answer to an attempt of the peer's. `resumes`: a connection that stands may be replaced.
   wire::Verdict judge(const wire::Terms& theirs, bool resumes) const noexcept;
@@ -115,6 +122,7 @@ class LinkSetup final : public ConnectorUser {
   void on_unreachable(Status why) noexcept override;
   bool something_to_send() const noexcept override { return user_.something_to_send(); }
 
+  std::vector<Address> candidates() const;
   void settle(LinkState state) noexcept;
   std::int64_t time_to_connect(std::int64_t candidates) const noexcept;
   std::int64_t length_of_break() const noexcept;
@@ -131,6 +139,7 @@ class LinkSetup final : public ConnectorUser {
 
   SharedState& shared_;
   const PeerId peer_;
+  const Role role_;
   const std::vector<Address> addresses_;
   const bool same_host_;
   const Diagnosis& diagnosis_;

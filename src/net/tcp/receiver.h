@@ -20,8 +20,8 @@ class ReceiverUser {
 
 class Receiver final : public ConnectionUser {
  public:
-  Receiver(SharedState& shared, Channel& channel, PeerId peer, Sender& sender, ReceiverUser& user) noexcept
-      : shared_(shared), sender_(sender), user_(user), inbox_(shared.sinks, channel, peer) {}
+  Receiver(SharedState& shared, Channel& channel, PeerId peer, bool rail, Sender& sender, ReceiverUser& user) noexcept
+      : shared_(shared), sender_(sender), user_(user), inbox_(shared.sinks, channel, peer, rail) {}
   ~Receiver() { shared_.busy_links.forget(*this); }
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;

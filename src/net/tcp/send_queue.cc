@@ -73,6 +73,12 @@ bool SendQueue::copy(wire::FrameHeader& header, const std::byte* payload, ByteWa
   return true;
 }
 
+std::uint64_t SendQueue::unsent_bytes() noexcept {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = unsent_; i < entries_.size(); ++i) bytes += entries_[i].bytes - entries_[i].sent;
+  return bytes;
+}
+
 void SendQueue::sent(std::uint64_t bytes) noexcept {
   Entry& entry = unsent(0);
   entry.sent += bytes;

@@ -61,6 +61,7 @@ class SendQueue {
   bool copy(wire::FrameHeader& header, const std::byte* payload, ByteWalk* walk) noexcept;
   bool all_sent() const noexcept { return unsent_ == entries_.size(); }
   std::size_t unsent() const noexcept { return entries_.size() - unsent_; }
+  std::uint64_t unsent_bytes() noexcept;
   Entry& unsent(std::size_t index) noexcept { return entries_[unsent_ + index]; }
   const std::byte* copies_of(const Entry& entry) const noexcept { return copies_.at(entry.place); }
   // So many bytes of unsent(0) are in the socket; at most those that were missing.

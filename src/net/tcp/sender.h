@@ -46,6 +46,8 @@ class Sender {
   // Sends what waits, and tells the owners, who may post again: not from inside post().
   void flush_and_tell() noexcept;
   bool all_sent() const noexcept { return queue_.all_sent(); }
+  // What has not left this host, or not been acknowledged by the other one's kernel.
+  std::uint64_t backlog() noexcept { return queue_.unsent_bytes() + (connection_ != nullptr ? connection_->socket().unacknowledged() : 0); }
   // The link is about to be closed. `goodbye`: the peer is told that nothing follows.
   void send_last(bool goodbye) noexcept;
 

@@ -12,6 +12,7 @@
 #include "engine/engine.h"
 #include "net/refusals.h"
 #include "net/tcp/busy_links.h"
+#include "net/tcp/common_networks.h"
 #include "net/tcp/connection.h"
 #include "net/tcp/interfaces.h"
 #include "net/tcp/liveness_monitor.h"
@@ -40,6 +41,8 @@ struct TcpOptions {
   std::int64_t peer_timeout = 60'000'000'000;      // ns, for a host that does not answer any more
   Choice resume = Choice::kOff;                    // LAPWING_RESUME; counts where the frames are plain: others resume
   Protection wire = Protection::kPlain;            // LAPWING_WIRE
+  std::uint32_t links = 0;                         // LAPWING_TCP_LINKS; 0: as many as there are networks
+  decltype(&tcp::common_networks) networks = tcp::common_networks;  // in which rails are made; tests have their own
   std::uint32_t frame_limit = static_cast<std::uint32_t>(wire::kMaxPayloadBytes);  // payload bytes that this rank takes
 };
 
@@ -69,7 +72,7 @@ struct SharedState {
   // Whether this rank asks that a connection to a peer on this host, or on another, be made anew when it breaks.
   bool wants_to_resume(bool same_host) const noexcept;
   // What this rank asks of a connection.
-  wire::Terms terms(bool resume, const wire::Position& position = {}) const noexcept;
+  wire::Terms terms(bool resume, const wire::Position& position = {}, std::uint16_t rail = 0) const noexcept;
   // A poll has something to do.
   bool has_work() const noexcept { return !deferred.empty() || !owing.empty() || !lending.empty(); }
   // Ends a connection; its object lives on until the next poll, because one of its functions may be running.
@@ -88,6 +91,7 @@ struct SharedState {
   std::vector<Sender*> owing;             // links that owe an acknowledgement
   std::vector<Sender*> lending;           // links that keep frames whose memory a thread may wait for
   std::vector<Interface> interfaces;    // of this host
+  std::vector<Address> addresses;       // that this rank listens on
   wire::CardBook cards;
   // Where input lands first; used within one receive. Of its pages only those exist that were written to.
   const std::unique_ptr<std::byte[]> scratch = std::make_unique_for_overwrite<std::byte[]>(kScratchBytes);

@@ -54,6 +54,11 @@ std::size_t Socket::receive_buffer() const noexcept {
   return getsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &bytes, &length) == 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
+std::uint64_t Socket::unacknowledged() const noexcept {
+  int bytes = 0;
+  return ioctl(fd_, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
+}
+
 void Socket::keep_alive(const KernelPatience& patience) const noexcept {
   constexpr int kLongestRetry = 44;  // TCP_RTO_MAX_MS, which Linux has from 6.15 on
   const int on = 1;

@@ -62,6 +62,8 @@ class Socket {
   Acknowledgement acknowledgement() const noexcept;
 
   std::size_t receive_buffer() const noexcept;
+  // Bytes in the kernel that the other side's has not acknowledged.
+  std::uint64_t unacknowledged() const noexcept;
   // So many bytes make the socket readable; its end and its errors do in any case.
   void announce_from(int bytes) const noexcept { setsockopt(fd_, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes); }
 

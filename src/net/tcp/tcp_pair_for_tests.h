@@ -9,6 +9,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,12 +53,15 @@ class TestSink final : public FrameSink {
   bool intact = true;  // every payload as its tag says
   int headers = 0;
   std::string refuse;
+  bool takes_any_order = false;
 
+  bool may_overtake(const wire::FrameHeader&) const noexcept override { return takes_any_order; }
   Landing on_header(PeerId, const wire::FrameHeader& header) noexcept override {
     ++headers;
-    buffer_.assign(header.payload_bytes(), std::byte{0});
+    std::vector<std::byte>& buffer = buffers_[static_cast<int>(header.own(0))];
+    buffer.assign(header.payload_bytes(), std::byte{0});
     Landing landing;
-    landing.base = buffer_.data();
+    landing.base = buffer.data();
     landing.accepted = header.payload_bytes();
     landing.violation = !refuse.empty();
     landing.reason = refuse.c_str();
@@ -65,7 +69,8 @@ class TestSink final : public FrameSink {
   }
   void on_frame(PeerId, const wire::FrameHeader& header) noexcept override {
     tags.push_back(static_cast<int>(header.own(0)));
-    for (std::size_t i = 0; i < buffer_.size(); ++i) intact &= buffer_[i] == pattern(tags.back(), i);
+    const std::vector<std::byte>& buffer = buffers_[tags.back()];
+    for (std::size_t i = 0; i < buffer.size(); ++i) intact &= buffer[i] == pattern(tags.back(), i);
   }
   void on_peer_lost(PeerId, const Status& why, const Landing* landing) noexcept override {
     lost.emplace_back(why.text());
@@ -73,7 +78,7 @@ class TestSink final : public FrameSink {
   }
 
  private:
-  std::vector<std::byte> buffer_;
+  std::map<int, std::vector<std::byte>> buffers_;  // by tag: several frames may be half here
 };
 
 // One rank of a job of two.

@@ -37,6 +37,7 @@ TcpOptions options_from(const NetworkConfig& config) {
     options.peer_timeout = nanoseconds(settings->peer_timeout).count();
     options.resume = settings->resume;
     options.wire = settings->wire;
+    options.links = settings->tcp_links;
   }
   return options;
 }
@@ -69,6 +70,7 @@ Status TcpTransport::publish(wire::Card& card) {
   std::vector<tcp::Address> addresses;
   LAPWING_TRY(acceptor_.open(listened, addresses));
   for (const tcp::Address& address : addresses) acceptor_.expect(address);  // peers on this host
+  shared_.addresses = addresses;
   card.set(kCardKey, tcp::encode_addresses(addresses));
   return {};
 }
@@ -174,7 +176,17 @@ bool TcpTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::b
 }
 
 void TcpTransport::admit(PeerId peer, std::unique_ptr<tcp::Connection> connection) noexcept {
-  link(peer).open(std::move(connection));
+  link(peer).addressed(connection->handshake().peer_terms())->open(std::move(connection));
+}
+
+wire::Verdict TcpTransport::judge(PeerId peer, const wire::Terms& theirs) noexcept {
+  tcp::Link* addressed = link(peer).addressed(theirs);
+  return addressed != nullptr ? addressed->judge(theirs) : wire::Verdict::kGone;
+}
+
+wire::Position TcpTransport::position(PeerId peer, const wire::Terms& theirs) noexcept {
+  const tcp::Link* addressed = link(peer).addressed(theirs);
+  return addressed != nullptr ? addressed->position() : wire::Position();
 }
 
 bool TcpTransport::arm() noexcept {

@@ -3,6 +3,7 @@
 // lock held, on whichever thread drives the engine.
 //
 //   Acceptor   listens, and turns strangers into proven peers or drops them
+//   Rails       further connections of a link, for parts of long messages
 //   Link        one per peer: its Sender, its Receiver, and its LinkSetup, which says what connection they have
 //   Connector   makes a link's connection: several addresses, a Dial each, and the diagnosis
 //   BusyLinks   which links poll() reads without asking the event port
@@ -65,8 +66,8 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   Status read_offers();
   tcp::Link& link(PeerId peer) noexcept;
   void meet(PeerId peer, std::unique_ptr<tcp::Link>& link) noexcept;
-  wire::Verdict judge(PeerId peer, const wire::Terms& theirs) noexcept override { return link(peer).judge(theirs); }
-  wire::Position position(PeerId peer) noexcept override { return link(peer).position(); }
+  wire::Verdict judge(PeerId peer, const wire::Terms& theirs) noexcept override;
+  wire::Position position(PeerId peer, const wire::Terms& theirs) noexcept override;
   void admit(PeerId peer, std::unique_ptr<tcp::Connection> connection) noexcept override;
 
   tcp::SharedState shared_;
