@@ -51,6 +51,8 @@ constexpr std::array<std::pair<const char*, Progress>, 2> kProgressWords{
     {{"thread", Progress::kThread}, {"polling", Progress::kPolling}}};
 constexpr std::array<std::pair<const char*, Choice>, 3> kChoiceWords{
     {{"auto", Choice::kAuto}, {"on", Choice::kOn}, {"off", Choice::kOff}}};
+constexpr std::array<std::pair<const char*, Receive>, 3> kReceiveWords{
+    {{"auto", Receive::kAuto}, {"kernel", Receive::kKernel}, {"user", Receive::kUser}}};
 constexpr std::array<std::pair<const char*, LogLevel>, 4> kLogWords{
     {{"error", LogLevel::kError}, {"warn", LogLevel::kWarn}, {"info", LogLevel::kInfo}, {"debug", LogLevel::kDebug}}};
 
@@ -117,6 +119,13 @@ bool ProtectionKind::parse(std::string_view text, Value& value) {
     return true;
   }
   return false;
+}
+
+bool ReceiveKind::parse(std::string_view text, Value& value) {
+  return parse_word(kReceiveWords, text, value);
+}
+std::string ReceiveKind::print(const Value& value) {
+  return print_word(kReceiveWords, value);
 }
 
 bool ListKind::parse(std::string_view text, Value& value) {

@@ -22,6 +22,7 @@ namespace lapwing {
 
 enum class Progress { kThread, kPolling };
 enum class Choice { kAuto, kOn, kOff };
+enum class Receive { kAuto, kKernel, kUser };
 
 // Inclusive; {0, 0} stands for any port.
 struct PortRange {
@@ -73,6 +74,14 @@ struct ProtectionKind {
   static constexpr const char* kAllowed = "plain, checked or sealed";
   static bool parse(std::string_view text, Value& value);
   static std::string print(const Value& value) { return name_of(value); }
+};
+
+struct ReceiveKind {
+  using Value = Receive;
+  static constexpr const char* kUnit = "auto|kernel|user";
+  static constexpr const char* kAllowed = "auto, kernel or user";
+  static bool parse(std::string_view text, Value& value);
+  static std::string print(const Value& value);
 };
 
 struct ListKind {

@@ -133,6 +133,7 @@ struct Case {
   TransportKind kind;
   bool resumes;  // LAPWING_RESUME
   Protection wire = Protection::kPlain;
+  bool past_program = false;  // LAPWING_RECEIVE=kernel, where this process may
   // One rank that talks to itself.
   bool loops_back() const noexcept { return kind.always; }
 };
@@ -144,6 +145,7 @@ inline std::vector<Case> all_cases() {
     if (!kind.always) cases.push_back({kind, true});
     if (kind.name != std::string_view("tcp")) continue;
     for (const Protection wire : {Protection::kChecked, Protection::kSealed}) cases.push_back({kind, true, wire});
+    cases.push_back({kind, false, Protection::kPlain, true});
   }
   return cases;
 }
@@ -160,6 +162,7 @@ struct Node {
     config.single_host = true;
     settings.resume = with.resumes ? Choice::kOn : Choice::kOff;
     settings.wire = with.wire;
+    settings.receive = with.past_program ? Receive::kAuto : Receive::kUser;
     settings.single_copy = Choice::kOn;  // whether it pays on this machine or not
     config.settings = &settings;
     EXPECT_TRUE(engine.start(options).ok());
@@ -203,6 +206,8 @@ class Conformance : public testing::TestWithParam<Case> {
     options.event_thread = false;
     options.spin_budget = 0;
     open(options);
+    if (GetParam().past_program && !sender().transport->capabilities(receiver_rank()).matches)
+      GTEST_SKIP() << "this process may not load a program into the kernel";
   }
 
   void open(const engine::EngineOptions& options) {

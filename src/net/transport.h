@@ -168,6 +168,7 @@ class Sinks {
   Sinks(FrameSink& messages) noexcept : Sinks() { add(wire::Protocol::kMessages, messages); }
 
   void add(wire::Protocol protocol, FrameSink& sink) noexcept { sinks_[static_cast<std::size_t>(protocol)] = &sink; }
+  FrameSink& messages() const noexcept { return *sinks_[static_cast<std::size_t>(wire::Protocol::kMessages)]; }
   // Of a frame whose header is sound.
   FrameSink& of(const wire::FrameHeader& header) const noexcept { return *sinks_[header.protocol()]; }
 
@@ -245,9 +246,9 @@ class Transport : public engine::Source {
   // What came by a connection that is checked or sealed, and was not as it had been sent.
   virtual std::uint64_t records_wrong() const noexcept { return 0; }
 
-  // Where receives from `peer` with this key can be lent; null: not these. Only where capabilities().matches. Such a transport calls
-  // take_in() on the queue for each message frame that its carrier passed on, as soon as receive_now has taken it or on_header has judged it, and
-  // FrameSink::on_landed for what has landed, the last time before on_peer_lost.
+  // Where receives from `peer` with this key can be lent; null: not these. Only where capabilities().matches. Such a transport
+  // notes (LentQueue::take_in, or its own way) each message frame that its carrier passed on, as soon as receive_now has taken it or on_header has
+  // judged it, and calls FrameSink::on_landed for what has landed, the last time before on_peer_lost. No receive is left claimed then.
   virtual LentQueue* lent_queue(PeerId peer, LentQueue::Key key) noexcept {
     (void)peer, (void)key;
     return nullptr;

@@ -127,6 +127,8 @@ const char* FrameReceiver::take_landed(net::PeerId id, ReceiveRequest& receive,
                                           common_.network->describe(id).c_str(), breach));
     return breach;
   }
+  ++common_.counters.messages_landed;
+  common_.counters.bytes_landed += header.payload_bytes;
   on_payload(id, peer, receive, header);
   return nullptr;
 }

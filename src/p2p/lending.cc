@@ -10,7 +10,7 @@ net::LentQueue::Key lent_key(MatchKey key) noexcept {
 }  // namespace
 
 void Lending::lend(ReceiveRequest& receive, net::PeerId id, Peer& peer) noexcept {
-  common_.find_way(id, peer);
+  if (peer.transport == nullptr) common_.find_way(id, peer);
   peer.may_match = common_.way_to(id).matches;
   const MatchKey key = receive.MatchNode::key;
   if (!peer.may_match || matcher_.wildcards() != 0 || key.has_wildcard()) return;

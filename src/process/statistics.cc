@@ -15,6 +15,8 @@ void for_each_number(Numbers& s, Visit visit) {
                        &s.messages.rendezvous_sends,
                        &s.messages.held_back_sends,
                        &s.messages.messages_received,
+                       &s.messages.messages_landed,
+                       &s.messages.bytes_landed,
                        &s.messages.unexpected_messages,
                        &s.messages.unexpected_bytes,
                        &s.messages.unexpected_bytes_peak,
@@ -89,9 +91,9 @@ std::string Statistics::report(const std::string& whose) const {
   char lines[5][400];
   std::snprintf(lines[0], sizeof lines[0],
                 "%" PRIu64 " messages sent (%" PRIu64 " eager, %" PRIu64 " rendezvous, %" PRIu64
-                " held back for credit), %" PRIu64 " received",
+                " held back for credit), %" PRIu64 " received, %" PRIu64 " of them matched in the kernel (%" PRIu64 " bytes)",
                 sent, messages.eager_sends, messages.rendezvous_sends, messages.held_back_sends,
-                messages.messages_received);
+                messages.messages_received, messages.messages_landed, messages.bytes_landed);
   std::snprintf(lines[1], sizeof lines[1],
                 "%" PRIu64 " bytes moved, %" PRIu64 " of them while the application computed; unexpected: %" PRIu64
                 " messages, %" PRIu64 " bytes, at most %" PRIu64 " at a time",

@@ -6,7 +6,7 @@
 //                ring (unfinished())
 //   read_all()   all that was passed on has been read and matched, and ended with a frame: the program may take frames again
 //
-// Only one thread at a time, which holds the endpoint's lock. Where the program is, test/... runs it concurrently.
+// Only one thread at a time, which holds the endpoint's lock. The program runs beside it: test/model/kernel_receive_test.cc.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include <new>
 #include <span>
 
+#include "base/futex.h"
 #include "net/kernel/area.h"
 #include "net/lent_queue.h"
 
@@ -27,10 +28,12 @@ static_assert(sizeof(LentQueue) == sizeof(Queue) && static_cast<Word>(LentState:
 
 class Intake {
  public:
-  // An area that is all zero.
   explicit Intake(ConnectionArea& area) noexcept : area_(area), queue_(new(&area.queue) LentQueue) {}
+  // Another connection has taken the place of this one, and its area is as new (Program::join); what is lent stays lent.
+  void restart() noexcept { taken_ = freed_ = read_ = skip_left_ = 0; }
 
   LentQueue& queue() noexcept { return *queue_; }
+  // The kernel has given bytes twice, or left some out: this connection cannot go on.
   bool torn() const noexcept { return load(area_.torn) != 0; }
 
   // ---- what was taken ----
@@ -83,12 +86,19 @@ class Intake {
 
   // ---- sleep ----
 
-  void open() noexcept { store(area_.open, 1); }
+  void open() noexcept {
+    if (load(area_.open) == 0) store(area_.open, 1);
+  }
   // From now on everything is passed on. False: it is looking at a packet, or there is something to take or to read.
   bool close() noexcept {
     store(area_.open, 0);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return load(area_.busy) == 0 && !has_arrivals() && !has_passed();
+  }
+  // The connection is over: as close(), and on return the program is not looking at any packet of it.
+  void finish() noexcept {
+    close();
+    while (load(area_.busy) != 0) cpu_relax();
   }
 
  private:

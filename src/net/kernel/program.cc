@@ -87,20 +87,21 @@ ConnectionArea& Program::area(std::uint32_t index) const noexcept {
 }
 
 Status Program::join(std::uint32_t index, int socket) {
-  constexpr std::size_t kRest = offsetof(ConnectionArea, landing);  // of which nothing is read that was not written
-  std::memset(static_cast<void*>(&area(index)), 0, kRest);
+  forget(index);
+  std::memset(static_cast<void*>(&area(index)), 0, offsetof(ConnectionArea, queue));
   socklen_t length = sizeof cookies_[index];
   if (getsockopt(socket, SOL_SOCKET, SO_COOKIE, &cookies_[index], &length) != 0)
     return bpf::refused("tells no cookie of a socket");
   if (!bpf::update(indices_, &cookies_[index], &index)) return bpf::refused("does not note a socket");
   if (bpf::update(sockets_, &index, &socket)) return {};
   Status why = bpf::refused("does not let its program see a socket");
-  bpf::erase(indices_, &cookies_[index]);
+  forget(index);
   return why;
 }
 
 void Program::forget(std::uint32_t index) noexcept {
-  bpf::erase(indices_, &cookies_[index]);
+  if (cookies_[index] != 0) bpf::erase(indices_, &cookies_[index]);
+  cookies_[index] = 0;
 }
 
 }  // namespace lapwing::net::kernel

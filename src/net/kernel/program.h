@@ -33,10 +33,10 @@ class Program {
   std::uint32_t connections() const noexcept { return connections_; }
   ConnectionArea& area(std::uint32_t index) const noexcept;
 
-  // From now on the packets of this socket come past the program, and their frames to this area, which is as new. Everything that the socket has
-  // received before must have been read.
+  // From now on the packets of this socket come past the program, and their frames to this area, which is as new but for its queue. What the
+  // socket has received before is unread, or has been read to its end.
   Status join(std::uint32_t index, int socket);
-  // A socket that is closed has left the others by itself.
+  // A socket that is closed has left the others by itself, and the program sees none of its packets any more.
   void forget(std::uint32_t index) noexcept;
 
  private:

@@ -1,6 +1,7 @@
 #include "net/tcp/busy_links.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/delay_point.h"
 #include "base/tuning.h"
@@ -12,16 +13,17 @@ void BusyLinks::touch(Receiver& link) noexcept {
   for (Entry& busy : links_) {
     if (busy.link == &link) {
       busy.polls_in_vain = 0;
-      if (++calm_ >= tuning().tcp_calm_messages) too_many_ = false;
+      if (++calm_ >= tuning().tcp_calm_messages && std::exchange(too_many_, false)) let_take();
       return;
     }
   }
   if (links_.size() < tuning().tcp_busy_links) {
     links_.push_back({&link, 0, 0, false});
+    if (may_take(link)) link.let_take();
     return;
   }
   if (input_expected_) return;  // perhaps of the one that would have to go
-  if (!all_in_port()) return;
+  if (!all_in_port() || !stop_taking()) return;
   too_many_ = true;
   calm_ = 0;
   end_rest();
@@ -41,6 +43,25 @@ bool BusyLinks::rest() noexcept {
   return at_rest_ = true;
 }
 
+void BusyLinks::let_take() noexcept {
+  if (armed_ || too_many_) return;
+  for (Entry& busy : links_) busy.link->let_take();
+}
+
+// No frame is taken, and none is here that poll() would have to find. False: some may be.
+bool BusyLinks::stop_taking() noexcept {
+  const bool nothing = std::all_of(links_.begin(), links_.end(), [](Entry& busy) { return busy.link->stop_taking(); });
+  if (!nothing) let_take();
+  return nothing;
+}
+
+// Of one link, that is to leave the list.
+bool BusyLinks::gives_up(Receiver& link) noexcept {
+  const bool nothing = link.stop_taking();
+  if (!nothing && may_take(link)) link.let_take();
+  return nothing;
+}
+
 bool BusyLinks::arm() noexcept {
   armed_ = true;
   at_rest_ = false;
@@ -49,7 +70,7 @@ bool BusyLinks::arm() noexcept {
     busy.finds = 0;
     busy.link->set_watermark();
   }
-  return all_in_port();
+  return all_in_port() && stop_taking();
 }
 
 void BusyLinks::leave_port(Entry& busy) noexcept {
@@ -95,7 +116,7 @@ bool BusyLinks::poll() noexcept {
     if (came) {
       links_[i].polls_in_vain = 0;
       if (!links_[i].outside && ++links_[i].finds > tuning().tcp_steady_polls && !armed_) leave_port(links_[i]);
-    } else if (links_[i].polls_in_vain >= tuning().tcp_polls_in_vain && !at_rest_ && link->come_back_to_port()) {
+    } else if (links_[i].polls_in_vain >= tuning().tcp_polls_in_vain && !at_rest_ && link->come_back_to_port() && gives_up(*link)) {
       link->end_rest();
       links_.erase(links_.begin() + static_cast<std::ptrdiff_t>(i));
       --i;

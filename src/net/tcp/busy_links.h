@@ -16,6 +16,9 @@ class Receiver;
 // A link that poll() has read again and again leaves the port: to announce its packets there costs 3 to 6 % of a small message's
 // way. It comes back (and what is there is announced) before a thread sleeps in the port, and before poll() ceases to read it.
 //
+// Where a program in the kernel takes frames (Receiver::let_take), only poll() finds them. So it takes none of a link that is not in this list, or
+// while a thread may sleep. At rest it may: nothing is lent then, so whatever comes is passed on, and the port hears of it as ever.
+//
 // At rest (engine/source.h) the busy links are in the port, but a watermark hides from it what is for the application's next call. An
 // application that comes back finds that by reading them as ever, and takes no watermark down; arm() does. So a link with a watermark
 // stays in this list. Rest ends where messages follow each other without a pause, or are long: then the port must not be watched.
@@ -27,6 +30,8 @@ class BusyLinks {
   void touch(Receiver& link) noexcept;
   void forget(Receiver& link) noexcept;
   bool has(const Receiver& link) const noexcept;
+  // A program in the kernel may take frames of this link: poll() looks for them, and no thread sleeps.
+  bool may_take(const Receiver& link) const noexcept { return !armed_ && has(link); }
   bool poll() noexcept;
   // From now on a thread may sleep: watermarks are set, and all links are in the port again. False when it refuses one, and then
   // none may.
@@ -38,7 +43,10 @@ class BusyLinks {
     if (at_rest_) engine_.end_rest();  // disarm() follows
   }
   // No thread sleeps: a link that is read all the time may leave the port.
-  void disarm() noexcept { armed_ = at_rest_ = false; }
+  void disarm() noexcept {
+    armed_ = at_rest_ = false;
+    let_take();
+  }
   // The event port has announced input of a busy link, and will not do so again: no thread sleeps before the next poll.
   void expect_input() noexcept { input_expected_ = true; }
   bool input_expected() const noexcept { return input_expected_; }
@@ -52,6 +60,9 @@ class BusyLinks {
     unsigned finds;  // since a thread last could sleep
     bool outside;    // of the port
   };
+  void let_take() noexcept;
+  bool stop_taking() noexcept;
+  bool gives_up(Receiver& link) noexcept;
   void leave_port(Entry& busy) noexcept;
   bool all_in_port() noexcept;
 

@@ -47,6 +47,7 @@ class Connection final : public engine::FdHandler {
   void announce_again() noexcept;
   // Outside the port nothing is announced: for a socket that is read directly all the time. After coming back what is there is announced.
   // Nor that the socket takes more.
+  bool outside_port() const noexcept { return outside_port_; }
   bool writable_unannounced() const noexcept { return outside_port_ && wants_writable_; }
   void leave_port() noexcept;
   bool come_back() noexcept;

@@ -28,13 +28,15 @@ ssize_t receive_into(int fd, iovec* segments, std::size_t count) noexcept {
 Inbox::Result Inbox::receive(int fd, std::span<std::byte> scratch, engine::SystemCalls& calls) noexcept {
   if (records_ != nullptr) return receive_records(fd, calls);
   std::uint64_t received = 0;
+  const bool collected = intake_ != nullptr && intake_->has_arrivals();
+  if (collected && !collect()) return Result::kViolation;
   for (unsigned read = 0; read < tuning().tcp_reads_per_turn && received < tuning().tcp_most_per_turn; ++read) {
     Room room;
     make_room(room, scratch);
     const ssize_t got = receive_into(fd, room.segments, room.count);
     ++calls.receives;
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return nothing_more(got, received != 0);
+    if (got <= 0) return nothing_more(got, received != 0 || collected);
     const auto bytes = static_cast<std::uint64_t>(got);
     received += bytes;
     if (!take(room, scratch.data(), bytes)) return Result::kViolation;
@@ -103,6 +105,7 @@ bool Inbox::take(const Room& room, const std::byte* scratch, std::uint64_t bytes
     assembly_.filled(landed);
     end_frame_if_complete();
   }
+  if (intake_ != nullptr) return take_passed(scratch, bytes, landed);
   return parse(scratch, static_cast<std::size_t>(bytes - landed));
 }
 
@@ -213,6 +216,63 @@ void Inbox::resume_frame(const std::byte* header) noexcept {
   comes_again_ = false;
   const Landing landing = assembly_.landing();
   assembly_.begin(landing, header_.payload_bytes());
+}
+
+// ---- past a program in the kernel -----------------------------------------------------------------------------------
+
+bool Inbox::collect() noexcept {
+  LentQueue& queue = intake_->queue();
+  while (intake_->has_arrivals()) {
+    const kernel::Intake::Frame frame = intake_->take();
+    if (!violation_.ok() || !land(frame)) queue.unclaim(frame.position);
+    intake_->release(frame);
+  }
+  if (const char* breach = sinks_.messages().on_landed(peer_, queue); breach != nullptr) refuse(breach);
+  return violation_.ok();
+}
+
+// A frame that the program has matched is judged like any other, and copied to its receive.
+bool Inbox::land(const kernel::Intake::Frame& frame) noexcept {
+  LentQueue& queue = intake_->queue();
+  heard_ = true;
+  header_ = frame.header;
+  const auto bytes = static_cast<std::size_t>(header_.payload_bytes());
+  if (!wire::is_sound(header_) || !queue.has_room(frame.position, bytes))
+    return refuse("a program in the kernel has taken what it must not"), false;
+  violation_ = channel_.accept(header_);
+  if (!violation_.ok()) return false;
+  if (bytes != 0) bulk_copy(queue.room(frame.position).base, frame.payload, bytes);
+  queue.land(frame.position, header_);
+  channel_.receive();
+  return true;
+}
+
+// What the program had of a frame when it began to pass on. Its receive is matched anew.
+bool Inbox::take_unfinished() noexcept {
+  const std::span<const std::byte> begun = intake_->unfinished();
+  if (begun.empty()) return violation_.ok();
+  if (violation_.ok()) parse(begun.data(), begun.size());
+  intake_->release_unfinished();
+  return violation_.ok();
+}
+
+// Bytes that the program has passed on: behind all that it has taken, and with some of it in front. Then none was read to `landed`.
+bool Inbox::take_passed(const std::byte* scratch, std::uint64_t bytes, std::uint64_t landed) noexcept {
+  if (intake_->torn()) return refuse("the kernel has given bytes twice, or left some out; LAPWING_RECEIVE=user does without its program"), false;
+  if (intake_->has_arrivals() && !collect()) return false;
+  if (!take_unfinished()) return false;
+  const std::size_t before = std::max(intake_->skip(bytes), static_cast<std::size_t>(landed));
+  if (!parse(scratch + (before - landed), static_cast<std::size_t>(bytes) - before)) return false;
+  if (!within_frame()) intake_->read_all();
+  return true;
+}
+
+void Inbox::leave_program() noexcept {
+  if (intake_ == nullptr) return;
+  intake_->finish();
+  collect();
+  take_unfinished();
+  intake_ = nullptr;
 }
 
 std::size_t Inbox::take_payload(const std::byte* bytes, std::size_t count) noexcept {

@@ -16,6 +16,7 @@
 
 #include "net/assembly.h"
 #include "net/channel.h"
+#include "net/kernel/intake.h"
 #include "net/tcp/record_reader.h"
 #include "net/transport.h"
 
@@ -43,6 +44,18 @@ class Inbox {
 
   // A connection stands. `records`: out of which its bytes come; null: as they are.
   void begin(RecordReader* records) noexcept { records_ = records; }
+
+  // ---- past a program in the kernel (net/kernel/area.h), on a connection that it sees ----
+
+  // From now on. Not within a frame.
+  void receive_past(kernel::Intake& intake) noexcept { intake_ = &intake; }
+  bool past_program() const noexcept { return intake_ != nullptr; }
+  // What the program has taken, which receive() finds as well. False on a violation.
+  bool collect() noexcept;
+  // The connection is given up: what the program has taken has come, a half frame too, and it takes no more.
+  void leave_program() noexcept;
+  // More than a header, or less than a frame, is here; or a frame that was half here when a connection broke is to come again.
+  bool within_frame() const noexcept { return assembly_.under_way() || partial_bytes_ != 0 || comes_again_; }
 
   // What has come breaks a rule that is not about its bytes.
   Result refuse(const char* rule) noexcept;
@@ -86,6 +99,9 @@ class Inbox {
   void take_channel_frame() noexcept;
   void resume_frame(const std::byte* header) noexcept;
   std::size_t take_payload(const std::byte* bytes, std::size_t count) noexcept;
+  bool land(const kernel::Intake::Frame& frame) noexcept;
+  bool take_unfinished() noexcept;
+  bool take_passed(const std::byte* scratch, std::uint64_t bytes, std::uint64_t landed) noexcept;
   void end_frame_if_complete() noexcept;
 
   const Sinks& sinks_;
@@ -93,6 +109,7 @@ class Inbox {
   PeerId peer_;
   RecordReader* records_ = nullptr;
   const bool rail_;
+  kernel::Intake* intake_ = nullptr;
   bool heard_ = false;
   std::byte partial_header_[wire::kHeaderBytes];
   std::size_t partial_bytes_ = 0;

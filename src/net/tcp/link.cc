@@ -246,6 +246,7 @@ void Link::break_off(Status why, std::int64_t since) noexcept {
 
 // What has not come whole has not come, and what the peer has not had will be sent again.
 void Link::leave_connection(Status why, std::int64_t since) noexcept {
+  receiver_.leave_program();
   setup_.broke({.why = std::move(why), .remote = connection_->remote(), .since = since, .silent = silent_});
   silent_ = false;
   failure_ = Status();
@@ -259,6 +260,7 @@ void Link::leave_connection(Status why, std::int64_t since) noexcept {
 // ---- the end --------------------------------------------------------------------------------------------------------
 
 void Link::lose(Status why) noexcept {
+  receiver_.leave_program();
   const Inbox& inbox = receiver_.inbox();
   const bool orderly = inbox.goodbye() || (shared_.goodbye_expected && inbox.half_received() == nullptr);
   if (inbox.goodbye()) why = diagnosis_.finalized();

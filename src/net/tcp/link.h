@@ -59,6 +59,7 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   std::uint64_t frame_limit() const noexcept { return frame_limit_; }
   // What has been posted and has not left (Sender::backlog).
   std::uint64_t backlog() noexcept { return sender_.backlog(); }
+  LentQueue* lent_queue() const noexcept { return receiver_.lent_queue(); }
   void close() noexcept;
   // As one of the rails of a link that is over.
   void end_with(const Status& why) noexcept;

@@ -2,7 +2,10 @@
 
 #include <sys/epoll.h>
 
+#include <algorithm>
+
 #include "base/delay_point.h"
+#include "base/log.h"
 
 namespace lapwing::net::tcp {
 
@@ -12,6 +15,7 @@ void Receiver::begin(Connection& connection, bool resumes) noexcept {
   sending_failed_ = false;
   Records* const records = connection.records();
   inbox_.begin(records == nullptr ? nullptr : &records->reader);
+  may_join_ = shared_.intakes.ready() && !resumes;
   shared_.busy_links.touch(*this);
 }
 
@@ -31,9 +35,21 @@ void Receiver::end() noexcept {
 bool Receiver::receive() noexcept {
   if (connection_ == nullptr) return false;
   LAPWING_DELAY_POINT("tcp.receive");
-  const Socket& socket = connection_->socket();
-  Inbox::Result result = inbox_.receive(socket.fd(), {shared_.scratch.get(), SharedState::kScratchBytes}, shared_.engine.system_calls());
-  if (watermark_.received(socket, inbox_.missing())) shared_.busy_links.end_rest();
+  Inbox::Result result = read();
+  if (may_join_ && result <= Inbox::Result::kDrained && !inbox_.within_frame()) {
+    join_program();
+    // What has come meanwhile is announced to the port, if at all, and not to poll().
+    result = std::max(result, read());
+  }
+  return finish_receive(result);
+}
+
+Inbox::Result Receiver::read() noexcept {
+  return inbox_.receive(connection_->fd(), {shared_.scratch.get(), SharedState::kScratchBytes}, shared_.engine.system_calls());
+}
+
+bool Receiver::finish_receive(Inbox::Result result) noexcept {
+  if (watermark_.received(connection_->socket(), inbox_.missing())) shared_.busy_links.end_rest();
   if (resumes_ && !sender_.take_acknowledgements()) result = inbox_.refuse("it acknowledges a frame that has not left");
   if (result > Inbox::Result::kDrained || sending_failed_) judge(result);
   return result != Inbox::Result::kNothing;
@@ -48,7 +64,33 @@ void Receiver::judge(Inbox::Result result) noexcept {
 bool Receiver::poll() noexcept {
   if (connection_ == nullptr) return false;
   if (connection_->writable_unannounced()) sender_.flush_and_tell();
-  return receive();
+  return inbox_.past_program() ? poll_past_program() : receive();
+}
+
+// ---- past a program in the kernel -----------------------------------------------------------------------------------
+
+// Once per connection. Links that find no area are received as ever, and so is one that the kernel refuses.
+void Receiver::join_program() noexcept {
+  may_join_ = false;
+  if (!intake_) intake_ = shared_.intakes.make();
+  if (!intake_) return;
+  if (const Status joined = shared_.intakes.join(intake_, connection_->fd()); !joined.ok())
+    return log_info("%s: going on without receive in the kernel: %s", connection_->remote().text().c_str(), joined.text());
+  inbox_.receive_past(*intake_);
+  if (shared_.busy_links.may_take(*this)) let_take();
+}
+
+// Looks where the program says what it has done, without a system call.
+bool Receiver::poll_past_program() noexcept {
+  watermark_.show(connection_->socket());
+  if (intake_->has_passed() || may_have_ended()) return receive();
+  if (!intake_->has_arrivals()) return false;
+  return finish_receive(inbox_.collect() ? Inbox::Result::kDrained : Inbox::Result::kViolation);
+}
+
+// The program does not tell of the end of a connection. The port does, and outside of it a read now and then.
+bool Receiver::may_have_ended() noexcept {
+  return sending_failed_ || (connection_->outside_port() && ++looks_ % tuning().tcp_looks_at_end == 0);
 }
 
 void Receiver::on_ready(Connection& connection, std::uint32_t events) noexcept {

@@ -1,4 +1,7 @@
 // The frames of one link on their way in: when its socket is read, and what the event port announces of it meanwhile.
+//
+// Past a program in the kernel (net/kernel/area.h). The connection joins those that the program sees when a read has found that nothing is half here.
+// The program takes frames only while poll() looks for them (let_take): nothing else tells of a frame that is taken.
 #pragma once
 
 #include "net/tcp/connection.h"
@@ -34,7 +37,11 @@ class Receiver final : public ConnectionUser {
   void end() noexcept;
   // No frame can be sent over it any more: it is judged when all that the peer has sent is here, its goodbye above all.
   void sending_failed() noexcept { sending_failed_ = true; }
+  // Before the connection is given up and judged: what a program in the kernel has taken has come.
+  void leave_program() noexcept { inbox_.leave_program(); }
   bool resumes() const noexcept { return resumes_; }
+  // Where receives can be lent to a program in the kernel; null: it does not see this link.
+  LentQueue* lent_queue() const noexcept { return inbox_.past_program() ? &intake_->queue() : nullptr; }
   const Inbox& inbox() const noexcept { return inbox_; }
 
   // Reads what is there; true when something came.
@@ -46,6 +53,12 @@ class Receiver final : public ConnectionUser {
 
   // Reads without having been told that there is something; true when something came.
   bool poll() noexcept;
+  // A program in the kernel may take frames, where it sees this link, until stop_taking(): no thread sleeps meanwhile. False: there is something to
+  // be polled.
+  void let_take() noexcept {
+    if (inbox_.past_program()) intake_->open();
+  }
+  bool stop_taking() noexcept { return !inbox_.past_program() || intake_->close(); }
   // For a link that is polled all the time (Connection::leave_port). False when it is not connected.
   bool leave_port() noexcept;
   bool come_back_to_port() noexcept { return connection_ == nullptr || connection_->come_back(); }
@@ -57,6 +70,11 @@ class Receiver final : public ConnectionUser {
   void end_rest() noexcept;
 
  private:
+  Inbox::Result read() noexcept;
+  bool finish_receive(Inbox::Result result) noexcept;
+  void join_program() noexcept;
+  bool poll_past_program() noexcept;
+  bool may_have_ended() noexcept;
   void judge(Inbox::Result result) noexcept;
 
   SharedState& shared_;
@@ -67,6 +85,9 @@ class Receiver final : public ConnectionUser {
   Connection* connection_ = nullptr;  // that is read; null: none stands
   bool resumes_ = false;
   bool sending_failed_ = false;
+  kernel::Intakes::Lease intake_;  // from the first connection that joined
+  bool may_join_ = false;          // when nothing is half read; not where the link resumes
+  unsigned looks_ = 0;             // that found nothing, outside the port
 };
 
 }  // namespace lapwing::net::tcp

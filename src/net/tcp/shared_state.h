@@ -10,6 +10,7 @@
 #include "base/settings.h"
 #include "base/tuning.h"
 #include "engine/engine.h"
+#include "net/kernel/intakes.h"
 #include "net/refusals.h"
 #include "net/tcp/busy_links.h"
 #include "net/tcp/common_networks.h"
@@ -43,6 +44,8 @@ struct TcpOptions {
   Protection wire = Protection::kPlain;            // LAPWING_WIRE
   std::uint32_t links = 0;                         // LAPWING_TCP_LINKS; 0: as many as there are networks
   decltype(&tcp::common_networks) networks = tcp::common_networks;  // in which rails are made; tests have their own
+  Receive receive = Receive::kUser;                // LAPWING_RECEIVE
+  std::uint64_t receive_memory = 32 << 20;         // LAPWING_RECEIVE_MEMORY
   std::uint32_t frame_limit = static_cast<std::uint32_t>(wire::kMaxPayloadBytes);  // payload bytes that this rank takes
 };
 
@@ -86,6 +89,7 @@ struct SharedState {
   wire::JobKey key;
   TcpCounters counters;
   BusyLinks busy_links;
+  kernel::Intakes intakes;  // of links that are received in the kernel; empty where none are
   Refusals refusals{engine};
   std::vector<Sender*> deferred;          // links that keep frames of a burst back until the next poll
   std::vector<Sender*> owing;             // links that owe an acknowledgement

@@ -84,7 +84,8 @@ class TestSink final : public FrameSink {
 // One rank of a job of two.
 struct Node {
   using Configure = std::function<void(TcpOptions&)>;
-  Node(Clock& clock, std::uint32_t rank, const Configure& configure = {}) : engine(clock) {
+  // `own_sink`: in place of `sink`.
+  Node(Clock& clock, std::uint32_t rank, const Configure& configure = {}, FrameSink* own_sink = nullptr) : engine(clock) {
     engine::EngineOptions engine_options;
     engine_options.event_thread = false;
     EXPECT_TRUE(engine.start(engine_options).ok());
@@ -98,7 +99,7 @@ struct Node {
     options.single_host = true;
     if (configure) configure(options);
     const engine::Visit visit(engine);
-    transport = std::make_unique<TcpTransport>(engine, sink, options);
+    transport = std::make_unique<TcpTransport>(engine, own_sink != nullptr ? *own_sink : sink, options);
     card.set("host", "machine");
     card.set("name", options.host_name);
     const Status published = transport->publish(card);

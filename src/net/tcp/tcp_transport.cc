@@ -38,6 +38,8 @@ TcpOptions options_from(const NetworkConfig& config) {
     options.resume = settings->resume;
     options.wire = settings->wire;
     options.links = settings->tcp_links;
+    options.receive = settings->receive;
+    options.receive_memory = settings->receive_memory;
   }
   return options;
 }
@@ -79,6 +81,7 @@ Status TcpTransport::attach(const wire::CardBook& cards) {
   shared_.cards = cards;
   links_.reset(cards.size());
   if (!shared_.options.single_host) LAPWING_TRY(read_offers());
+  LAPWING_TRY(prepare_kernel());
   LAPWING_TRY(acceptor_.start());
   shared_.liveness_monitor.inspect_with([this] {
     bool under_way = false;
@@ -87,6 +90,20 @@ Status TcpTransport::attach(const wire::CardBook& cards) {
   });
   shared_.engine.add_source(*this);
   attached_ = true;
+  return {};
+}
+
+// LAPWING_RECEIVE: what cannot be had is an error only where it was asked for by name.
+Status TcpTransport::prepare_kernel() {
+  if (shared_.options.receive == Receive::kUser || !shared_.key.known()) return {};
+  const Status started = shared_.intakes.start(shared_.options.size - 1, shared_.options.receive_memory);
+  if (started.ok()) {
+    log_info("messages over tcp are matched in the kernel, of up to %u peers", shared_.intakes.most());
+  } else if (shared_.options.receive == Receive::kKernel) {
+    return Status::error(started.error_class(), "LAPWING_RECEIVE=kernel: %s; see `lapwing doctor`", started.text());
+  } else {
+    log_info("going on without receive in the kernel: %s", started.text());
+  }
   return {};
 }
 
@@ -118,12 +135,18 @@ Capabilities TcpTransport::capabilities(PeerId) const noexcept {
   capabilities.eager_limit = std::min<std::uint64_t>(shared_.options.eager_limit, wire::kLeastFrameLimit);
   capabilities.data_chunk = tuning().tcp_data_chunk;
   capabilities.urgent_bytes = tuning().tcp_rest_watermark;
+  capabilities.matches = shared_.intakes.ready();
   return capabilities;
 }
 
 std::uint64_t TcpTransport::frame_limit(PeerId peer) const noexcept {
   const std::unique_ptr<tcp::Link>* link = links_.find(peer);
   return link != nullptr && *link ? (*link)->frame_limit() : wire::kLeastFrameLimit;
+}
+
+LentQueue* TcpTransport::lent_queue(PeerId peer, LentQueue::Key) noexcept {
+  const std::unique_ptr<tcp::Link>* link = links_.find(peer);
+  return link != nullptr && *link ? (*link)->lent_queue() : nullptr;
 }
 
 tcp::Link& TcpTransport::link(PeerId peer) noexcept {

@@ -37,6 +37,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   std::uint64_t frame_limit(PeerId peer) const noexcept override;
   bool post(PeerId peer, SendOp& op) noexcept override;
   bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept override;
+  LentQueue* lent_queue(PeerId peer, LentQueue::Key key) noexcept override;
   bool watch_over(PeerId peer) noexcept override { return link(peer).watch_over(); }
   bool watch_over_host(PeerId peer) noexcept override;
   std::int64_t watch_after() const noexcept override;
@@ -64,6 +65,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
  private:
   void acknowledge(bool moved) noexcept;
   Status read_offers();
+  Status prepare_kernel();
   tcp::Link& link(PeerId peer) noexcept;
   void meet(PeerId peer, std::unique_ptr<tcp::Link>& link) noexcept;
   wire::Verdict judge(PeerId peer, const wire::Terms& theirs) noexcept override;

@@ -37,6 +37,13 @@ class Watermark {
     if (missing < bytes_ && bytes_ > 1) set(socket, 1);
     return false;
   }
+  // A program in the kernel sees nothing before the socket is readable: lets it see what is here, and all that follows unless the link rests.
+  void show(const Socket& socket) noexcept {
+    if (bytes_ == 1) return;
+    const std::uint64_t before = bytes_;
+    set(socket, 1);
+    if (rests_) set(socket, before);
+  }
   // Another socket takes the place of this one.
   void forget() noexcept {
     bytes_ = 1;

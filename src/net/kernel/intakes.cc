@@ -1,0 +1,40 @@
+#include "net/kernel/intakes.h"
+
+#include <algorithm>
+
+#include "net/kernel/trial.h"
+
+namespace lapwing::net::kernel {
+
+Status Intakes::start(std::uint32_t links, std::uint64_t memory) {
+  const std::uint64_t fit = memory / sizeof(ConnectionArea);
+  if (fit == 0)
+    return Status::error(MPI_ERR_ARG, "LAPWING_RECEIVE_MEMORY is too little for one peer, which takes %zu bytes", sizeof(ConnectionArea));
+  const auto areas = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(links, 1, fit));
+  LAPWING_TRY(program_.load(areas));
+  LAPWING_TRY(try_out(program_));
+  free_.resize(areas);
+  for (std::uint32_t i = 0; i < areas; ++i) free_[i] = areas - 1 - i;
+  ready_ = true;
+  return {};
+}
+
+Intakes::Lease Intakes::make() {
+  if (free_.empty()) return {};
+  const std::uint32_t index = free_.back();
+  free_.pop_back();
+  return Lease(new Intake(program_.area(index)), Return(this, index));
+}
+
+void Intakes::Return::operator()(Intake* intake) noexcept {
+  delete intake;
+  owner_->program_.forget(index_);
+  owner_->free_.push_back(index_);
+}
+
+Status Intakes::join(Lease& intake, int socket) {
+  intake->restart();
+  return program_.join(intake.get_deleter().index(), socket);
+}
+
+}  // namespace lapwing::net::kernel

@@ -1,0 +1,51 @@
+// Receive in the kernel for the links of one transport: the program, loaded and tried out, and an area for each link that has one. Owned by the
+// transport; everything with the endpoint's lock held.
+//
+// A link keeps its area from its first connection to its end, because what is lent lies there. Areas are pinned memory, so there is a bounded
+// number of them, and links that come later are received as ever.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "net/kernel/intake.h"
+#include "net/kernel/program.h"
+
+namespace lapwing::net::kernel {
+
+class Intakes {
+ public:
+  // Gives the area back.
+  class Return {
+   public:
+    explicit Return(Intakes* owner = nullptr, std::uint32_t index = 0) noexcept : owner_(owner), index_(index) {}
+    void operator()(Intake* intake) noexcept;
+    std::uint32_t index() const noexcept { return index_; }
+
+   private:
+    Intakes* owner_;
+    std::uint32_t index_;
+  };
+  using Lease = std::unique_ptr<Intake, Return>;
+
+  // Loads the program, for `links` at most, and fewer where their areas would take more than `memory` bytes; then tries it out. The text of an
+  // error says what is missing; then nothing is received in the kernel.
+  Status start(std::uint32_t links, std::uint64_t memory);
+  bool ready() const noexcept { return ready_; }
+  std::uint32_t most() const noexcept { return program_.connections(); }
+
+  // Null: all areas are in use.
+  Lease make();
+  // The packets of this connection come past the program from now on, and nothing is taken before Intake::open(). Of what has come before nothing is
+  // half read; a read that follows finds it.
+  Status join(Lease& intake, int socket);
+
+ private:
+  Program program_;
+  std::vector<std::uint32_t> free_;
+  bool ready_ = false;
+};
+
+}  // namespace lapwing::net::kernel

@@ -1,0 +1,207 @@
+// The program's own code (net/kernel/area.h), compiled for this process, beside an Inbox, in any order, with packets cut anywhere: what the kernel does
+// with packets is played here. So it is tried where no program may be loaded, and with cuts that a kernel seldom makes.
+#include <cstddef>
+#include <cstring>
+
+namespace lapwing::net::kernel {
+struct PlayedPacket {
+  const std::byte* bytes;
+};
+}  // namespace lapwing::net::kernel
+#define LAPWING_PACKET const PlayedPacket*
+#include "net/kernel/area.h"
+
+namespace lapwing::net::kernel {
+static inline int load(const PlayedPacket* packet, Half offset, void* to, Half bytes) {
+  std::memcpy(to, packet->bytes + offset, bytes);
+  return 0;
+}
+}  // namespace lapwing::net::kernel
+
+#include <sys/socket.h>
+
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "net/tcp/inbox.h"
+#include "net/tcp/lending_sink_for_tests.h"
+
+namespace lapwing::net::tcp::tests {
+namespace {
+
+class InboxPastProgram : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    int ends[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    ours_ = Socket(ends[0]);
+    kernels_ = Socket(ends[1]);
+    const int bytes = 1 << 20;
+    ::setsockopt(kernels_.fd(), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    inbox_.receive_past(intake_);
+    intake_.open();
+  }
+
+  // So many bytes of the stream arrive as one packet.
+  void arrive(std::size_t bytes) {
+    const kernel::PlayedPacket packet{stream_.data() + arrived_};
+    if (!kernel::judge(area_.get(), &packet, static_cast<kernel::Half>(bytes), static_cast<kernel::Half>(first_sequence_ + arrived_))) {
+      ASSERT_EQ(::send(kernels_.fd(), packet.bytes, bytes, MSG_DONTWAIT), static_cast<ssize_t>(bytes));
+      in_socket_ += bytes;
+    }
+    arrived_ += bytes;
+  }
+  void append(int tag, std::size_t payload) {
+    const std::vector<std::byte> frame = bytes_of(frames_++, tag, appended_[tag]++, payload);
+    stream_.insert(stream_.end(), frame.begin(), frame.end());
+  }
+  std::size_t to_come() const { return stream_.size() - arrived_; }
+  void arrive_some(std::size_t most) {
+    const std::size_t bytes = std::min(to_come(), most);
+    if (bytes > 0 && in_socket_ < 100'000) arrive(bytes);
+  }
+  Inbox::Result receive(std::size_t scratch = 1 << 16) {
+    const Inbox::Result result = inbox_.receive(ours_.fd(), {scratch_.data(), scratch}, calls_);
+    if (!intake_.has_passed()) in_socket_ = 0;
+    return result;
+  }
+  void post(int count, std::size_t capacity = 1 << 16) {
+    for (int i = 0; i < count; ++i) sink_.post(&intake_.queue(), capacity);
+  }
+  void expect_all_well() {
+    EXPECT_TRUE(sink_.in_order);
+    EXPECT_TRUE(sink_.intact);
+    EXPECT_TRUE(inbox_.violation().ok()) << inbox_.violation().text();
+  }
+
+  std::unique_ptr<kernel::ConnectionArea> area_ = std::make_unique<kernel::ConnectionArea>();
+  kernel::Intake intake_{*area_};
+  LendingSink sink_;
+  Channel channel_;
+  Sinks sinks_{sink_};
+  Inbox inbox_{sinks_, channel_, {0}};
+  Socket ours_, kernels_;
+  engine::SystemCalls calls_;
+  std::vector<std::byte> stream_, scratch_ = std::vector<std::byte>(1 << 16);
+  std::size_t arrived_ = 0, in_socket_ = 0;
+  std::uint32_t first_sequence_ = 0xffff'f000;  // which wraps around
+  std::uint64_t frames_ = 0;
+  int appended_[3] = {0, 0, 0};
+};
+
+TEST_F(InboxPastProgram, FramesOfOnePacketAreTakenTogether) {
+  post(5);
+  for (int i = 0; i < 5; ++i) append(kLent, 100);
+  arrive(to_come());
+  EXPECT_EQ(receive(), Inbox::Result::kDrained);
+  EXPECT_EQ(sink_.landed, 5);
+  expect_all_well();
+}
+
+TEST_F(InboxPastProgram, TheFrontOfAPacketIsNotReadAgain) {
+  post(2);
+  append(kLent, 100);
+  append(kNeverLent, 50);
+  append(kLent, 70);
+  arrive(to_come());
+  EXPECT_EQ(receive(), Inbox::Result::kDrained);
+  EXPECT_EQ(sink_.landed, 1);
+  EXPECT_EQ(sink_.passed, 2);
+  expect_all_well();
+}
+
+// With a scratch buffer that takes less than has been taken of the packet.
+TEST_F(InboxPastProgram, NorWithSeveralReads) {
+  post(3);
+  for (int i = 0; i < 3; ++i) append(kLent, 400);
+  append(kNeverLent, 50);
+  arrive(to_come());
+  for (int i = 0; i < 100 && intake_.has_passed(); ++i) receive(128);
+  EXPECT_EQ(sink_.landed, 3);
+  EXPECT_EQ(sink_.passed, 1);
+  expect_all_well();
+}
+
+TEST_F(InboxPastProgram, ARingThatIsFullPassesOn) {
+  constexpr int kFrames = 40;  // of 64 KiB: more than fit
+  post(kFrames);
+  for (int i = 0; i < kFrames; ++i) append(kLent, 1 << 16);
+  std::size_t before = 0;
+  while (to_come() > 0 && in_socket_ == 0) arrive(std::min<std::size_t>(to_come(), 1 << 16)), ++before;
+  EXPECT_GT(in_socket_, 0u);
+  while (to_come() > 0 || intake_.has_passed()) {
+    receive();
+    arrive_some(1 << 16);
+  }
+  receive();
+  EXPECT_GT(sink_.landed, 10);
+  EXPECT_EQ(sink_.received(), kFrames);
+  expect_all_well();
+}
+
+TEST_F(InboxPastProgram, BytesThatComeTwiceEndTheConnection) {
+  post(2);
+  append(kNeverLent, 100);
+  arrive(to_come());
+  receive();
+  arrived_ -= 10;
+  arrive(10);
+  EXPECT_EQ(receive(), Inbox::Result::kViolation);
+  EXPECT_NE(std::string(inbox_.violation().text()).find("LAPWING_RECEIVE=user"), std::string::npos);
+}
+
+// A frame that the program has half: taken over when the connection is given up, so that no receive stays claimed.
+TEST_F(InboxPastProgram, WhatIsHalfTakenIsGivenBackAtTheEnd) {
+  post(2);
+  append(kLent, 100);
+  append(kLent, 5000);
+  arrive(to_come() - 1);
+  inbox_.leave_program();
+  EXPECT_EQ(sink_.landed, 1);
+  EXPECT_NE(inbox_.half_received(), nullptr);
+  EXPECT_TRUE(sink_.all_taken_back());
+  expect_all_well();
+}
+
+TEST_F(InboxPastProgram, AnyOrderOfAll) {
+  for (unsigned seed = 1; seed <= 30; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&](unsigned most) { return random() % most; };
+    const unsigned cut = seed % 3 == 0 ? 300 : 70'000;
+    for (int i = 0; i < 1500; ++i) {
+      switch (below(10)) {
+        case 0: case 1:
+          append(below(8) == 0 ? kNeverLent : kLent, below(8) == 0 ? below(65'537) : below(400));
+          break;
+        case 2: case 3: case 4:
+          if (sink_.waiting() < 30) post(1, below(20) == 0 ? 100 : 1 << 16);
+          break;
+        case 5:
+          arrive_some(1 + below(cut));
+          break;
+        case 6: case 7:
+          receive();
+          break;
+        case 8:
+          if (intake_.close()) arrive_some(1 + below(cut));
+          break;
+        case 9:
+          intake_.open();
+          break;
+      }
+    }
+    intake_.open();
+    while (to_come() > 0 || intake_.has_passed() || intake_.has_arrivals()) {
+      arrive_some(1 + below(cut));
+      receive();
+    }
+    ASSERT_TRUE(sink_.in_order && sink_.intact && inbox_.violation().ok()) << seed << ": " << inbox_.violation().text();
+  }
+  for (const int tag : {kLent, kNeverLent}) EXPECT_EQ(sink_.next[tag], appended_[tag]);
+  EXPECT_GT(sink_.landed, 400);
+  EXPECT_GT(sink_.passed, 500);
+}
+
+}  // namespace
+}  // namespace lapwing::net::tcp::tests

@@ -1,0 +1,138 @@
+// A sink that lends receives to a program in the kernel (net/kernel/area.h) as the messenger does, and messages for it.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "net/tcp/tcp_pair_for_tests.h"
+#include "wire/message_header.h"
+
+namespace lapwing::net::tcp::tests {
+
+inline constexpr std::uint64_t kContext = 4;
+inline constexpr int kLent = 1, kNeverLent = 2;  // tags
+
+inline wire::FrameHeader message(int tag, int number, std::size_t bytes) {
+  wire::MessageHeader header;
+  header.kind = wire::MessageKind::kEager;
+  header.context = kContext;
+  header.tag = tag;
+  header.receiver_token = static_cast<std::uint64_t>(number);  // a note, which no transport reads
+  header.payload_bytes = bytes;
+  return wire::pack(header);
+}
+
+// The frame with this number of the channel.
+inline std::vector<std::byte> bytes_of(std::uint64_t sequence, int tag, int number, std::size_t payload) {
+  wire::FrameHeader header = message(tag, number, payload);
+  header.number(static_cast<std::uint32_t>(sequence), 0);
+  std::vector<std::byte> bytes(wire::kHeaderBytes + payload);
+  std::memcpy(bytes.data(), header.words, sizeof header.words);
+  for (std::size_t i = 0; i < payload; ++i) bytes[wire::kHeaderBytes + i] = pattern(tag * 1000 + number, i);
+  return bytes;
+}
+
+// A message of this tag, and its number among them.
+struct MessageOp : SendOp {
+  MessageOp(int tag, int number, std::size_t bytes) : payload(bytes) {
+    for (std::size_t i = 0; i < bytes; ++i) payload[i] = pattern(tag * 1000 + number, i);
+    header = message(tag, number, bytes);
+    data = payload.data();
+    on_taken = [](SendOp& op, const Status& status) noexcept {
+      auto& self = static_cast<MessageOp&>(op);
+      ++self.completions;
+      self.failed = !status.ok();
+    };
+  }
+  std::vector<std::byte> payload;
+  int completions = 0;
+  bool failed = false;
+};
+
+// A posted receive for messages with kLent.
+struct PostedReceive {
+  explicit PostedReceive(std::size_t capacity) : buffer(capacity) {}
+  std::vector<std::byte> buffer;
+  LentQueue* lent_to = nullptr;
+  std::uint64_t position = 0;
+  bool landed = false;
+};
+
+class LendingSink final : public FrameSink {
+ public:
+  int next[3] = {0, 0, 0};  // of each tag: the number of the message that is due
+  int landed = 0, passed = 0, lost = 0;
+  bool in_order = true, intact = true, lost_within_frame = false;
+  std::string lost_text;
+
+  // The messenger's side, in little: matching in order of receives, of messages, or kept.
+  void post(LentQueue* queue, std::size_t capacity) {
+    if (kept_ > 0) return void(--kept_);
+    PostedReceive& receive = receives_.emplace_back(capacity);
+    if (queue == nullptr || queue->full()) return;
+    // None is lent behind one that is not.
+    const bool behind = std::any_of(receives_.begin(), receives_.end() - 1, [](const PostedReceive& other) { return other.lent_to == nullptr; });
+    if (behind) return;
+    receive.lent_to = queue;
+    receive.position = queue->lend({kContext, kLent}, capacity, {receive.buffer.data(), &receive});
+  }
+  bool all_taken_back() const {
+    return std::all_of(receives_.begin(), receives_.end(), [](const PostedReceive& receive) {
+      return receive.lent_to == nullptr || receive.lent_to->take_back(receive.position);
+    });
+  }
+
+  const char* on_landed(PeerId, LentQueue& queue) noexcept override {
+    queue.collect([&](const LentRoom& room, const wire::FrameHeader& frame) {
+      auto& receive = *static_cast<PostedReceive*>(room.receive);
+      in_order &= &receive == &receives_.front();
+      take(frame, receive.buffer.data());
+      ++landed;
+      receives_.pop_front();
+    });
+    return nullptr;
+  }
+  Landing on_header(PeerId, const wire::FrameHeader& header) noexcept override {
+    buffer_.assign(header.payload_bytes(), std::byte{0});
+    const auto tag = static_cast<int>(header.own(2) >> 32);
+    if (tag == kLent) match();
+    Landing landing;
+    landing.base = buffer_.data();
+    landing.accepted = header.payload_bytes();
+    return landing;
+  }
+  void on_frame(PeerId, const wire::FrameHeader& header) noexcept override {
+    ++passed;
+    take(header, buffer_.data());
+  }
+  void on_peer_lost(PeerId, const Status& why, const Landing* landing) noexcept override {
+    ++lost;
+    lost_text = why.text();
+    lost_within_frame = landing != nullptr;
+  }
+  std::size_t waiting() const { return receives_.size(); }
+  int received() const { return landed + passed; }
+
+ private:
+  // A frame that was passed on gets the oldest receive, which nothing may have been claimed for.
+  void match() {
+    if (receives_.empty()) return void(++kept_);
+    PostedReceive& receive = receives_.front();
+    if (receive.lent_to != nullptr) in_order &= receive.lent_to->take_back(receive.position);
+    receives_.pop_front();
+  }
+  void take(const wire::FrameHeader& header, const std::byte* bytes) {
+    const auto tag = static_cast<int>(header.own(2) >> 32), number = static_cast<int>(header.own(5));
+    in_order &= number == next[tag]++;
+    for (std::size_t i = 0; i < header.payload_bytes(); ++i) intact &= bytes[i] == pattern(tag * 1000 + number, i);
+  }
+
+  std::deque<PostedReceive> receives_;
+  int kept_ = 0;
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace lapwing::net::tcp::tests

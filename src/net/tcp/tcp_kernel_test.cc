@@ -1,0 +1,268 @@
+// Links whose frames come past a program in the kernel (net/kernel/area.h), with a sink that lends receives as the messenger does. Each receive must get the
+// first message that it matches and no receive before it has got, whether the program took it or passed it on. Skipped where this process may load no
+// program.
+#include <netinet/tcp.h>
+
+#include <algorithm>
+#include <deque>
+#include <random>
+
+#include "net/tcp/lending_sink_for_tests.h"
+
+namespace lapwing::net::tcp::tests {
+namespace {
+
+class TcpKernelTest : public TcpTest {
+ protected:
+  void SetUp() override {
+    TcpTest::SetUp();
+    open(Choice::kOff);
+    if (!high().transport->capabilities({0}).matches) GTEST_SKIP() << "this process may not load a program into the kernel";
+  }
+  // Rank 1 receives in the kernel, with a sink of its own.
+  void open(Choice resume) {
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      nodes_[rank].reset();
+      nodes_[rank] = std::make_unique<Node>(clock_, rank, [&](TcpOptions& options) {
+        options.resume = resume;
+        if (rank == 1) options.receive = Receive::kAuto;
+      }, rank == 1 ? &sink_ : nullptr);
+    }
+    attach();
+  }
+  void post_receives(int count, std::size_t capacity = 1 << 16) {
+    const engine::Visit visit(high().engine);
+    for (int i = 0; i < count; ++i) sink_.post(high().transport->lent_queue({0}, {kContext, kLent}), capacity);
+  }
+  // The connection stands, and the program sees it.
+  void get_acquainted() {
+    MessageOp op(kNeverLent, 0, 10);
+    low().post(1, op);
+    pump([&] { return sink_.passed == 1 && high().transport->lent_queue({0}, {kContext, kLent}) != nullptr; });
+  }
+  // What a thread does before it sleeps, and when it is awake again.
+  bool arm() {
+    const engine::Visit visit(high().engine);
+    return high().transport->arm();
+  }
+  void disarm() {
+    const engine::Visit visit(high().engine);
+    high().transport->disarm();
+  }
+  void expect_all_well() {
+    EXPECT_TRUE(sink_.in_order);
+    EXPECT_TRUE(sink_.intact);
+    EXPECT_EQ(sink_.lost, 0) << sink_.lost_text;
+  }
+  // A raw peer whose connection the program sees.
+  Socket join_past_program() {
+    Socket peer = join_as_rank_0();
+    const int one = 1;
+    ::setsockopt(peer.fd(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    pump([&] { return high().transport->lent_queue({0}, {kContext, kLent}) != nullptr; });
+    return peer;
+  }
+  void turn_high(int times = 20) {
+    for (int i = 0; i < times; ++i) high().turn();
+  }
+
+  LendingSink sink_;
+};
+
+TEST_F(TcpKernelTest, AMessageLandsInALentReceive) {
+  get_acquainted();
+  for (const std::size_t bytes : {0u, 1u, 8u, 1000u, 4096u, 65'535u, 65'536u}) {
+    post_receives(1);
+    MessageOp op(kLent, sink_.next[kLent], bytes);
+    const int before = sink_.landed;
+    low().post(1, op);
+    pump([&] { return sink_.landed == before + 1; });
+  }
+  EXPECT_EQ(sink_.passed, 1);
+  expect_all_well();
+}
+
+TEST_F(TcpKernelTest, WhatMatchesNothingOrHasNoRoomIsPassedOn) {
+  get_acquainted();
+  post_receives(1, 100);
+  MessageOp first(kNeverLent, 1, 200), too_long(kLent, 0, 101);
+  low().post(1, first);
+  low().post(1, too_long);
+  pump([&] { return sink_.passed == 3; });
+  EXPECT_EQ(sink_.landed, 0);
+  expect_all_well();
+}
+
+TEST_F(TcpKernelTest, AThreadThatSleepsIsTold) {
+  get_acquainted();
+  post_receives(2);
+  ASSERT_TRUE(arm());
+  MessageOp op(kLent, 0, 5000);
+  low().post(1, op);
+  // The port announces it: no poll has been needed.
+  engine::EventPort::Batch batch;
+  for (int turns = 0; batch.count == 0 && turns < 2'000'000; ++turns) {
+    low().turn();
+    high().engine.port().collect(batch, 0);
+  }
+  ASSERT_GT(batch.count, 0);
+  disarm();
+  {
+    const engine::Visit visit(high().engine);
+    high().engine.port().deliver(batch);
+  }
+  pump([&] { return sink_.passed == 2; });
+  MessageOp next(kLent, 1, 5000);
+  low().post(1, next);
+  pump([&] { return sink_.landed == 1; });
+  expect_all_well();
+}
+
+// One that the program has taken meanwhile keeps a thread from sleeping.
+TEST_F(TcpKernelTest, NoThreadSleepsBesideWhatWasTaken) {
+  Socket peer = join_past_program();
+  post_receives(2);
+  turn_high();
+  const std::vector<std::byte> bytes = bytes_of(0, kLent, 0, 500);
+  send_bytes(peer, bytes.data(), bytes.size());
+  bool armed = true;
+  for (int tries = 0; armed && tries < 1'000'000; ++tries) {
+    armed = arm();
+    if (armed) {  // the packet came when the connection was closed to the program
+      disarm();
+      high().turn();
+      if (sink_.received() == 1) break;
+    }
+  }
+  disarm();
+  pump([&] { return sink_.received() == 1; });
+  expect_all_well();
+}
+
+TEST_F(TcpKernelTest, AFrameInPiecesGoesOnInTheSocket) {
+  Socket peer = join_past_program();
+  post_receives(3);
+  for (int number = 0; number < 3; ++number) {
+    const std::vector<std::byte> bytes = bytes_of(static_cast<std::uint64_t>(number), kLent, number, 20'000);
+    turn_high();
+    send_bytes(peer, bytes.data(), 9000);
+    turn_high();
+    if (number == 1) {
+      ASSERT_TRUE(arm());  // half a frame is in the ring, which wakes no thread
+    }
+    send_bytes(peer, bytes.data() + 9000, bytes.size() - 9000);
+    if (number == 1) disarm();
+    pump([&] { return sink_.received() == number + 1; });
+  }
+  EXPECT_EQ(sink_.landed, 2);
+  EXPECT_EQ(sink_.passed, 1);
+  expect_all_well();
+}
+
+TEST_F(TcpKernelTest, APeerLostInTheMiddleOfATakenFrame) {
+  {
+    Socket peer = join_past_program();
+    post_receives(2);
+    turn_high();
+    const std::vector<std::byte> whole = bytes_of(0, kLent, 0, 100), half = bytes_of(1, kLent, 1, 20'000);
+    send_bytes(peer, whole.data(), whole.size());
+    send_bytes(peer, half.data(), 9000);
+  }
+  pump([&] { return sink_.lost == 1; });
+  EXPECT_EQ(sink_.received(), 1);
+  EXPECT_TRUE(sink_.lost_within_frame);
+  EXPECT_TRUE(sink_.in_order && sink_.intact);
+  EXPECT_TRUE(sink_.all_taken_back());
+}
+
+TEST_F(TcpKernelTest, ATakenFrameThatBreaksARuleEndsTheConnection) {
+  Socket peer = join_past_program();
+  post_receives(4);
+  turn_high();
+  for (const std::uint64_t sequence : {0u, 7u, 2u}) {
+    const std::vector<std::byte> bytes = bytes_of(sequence, kLent, 0, 100);
+    send_bytes(peer, bytes.data(), bytes.size());
+  }
+  pump([&] { return sink_.lost == 1; });
+  EXPECT_NE(sink_.lost_text.find("frame 7 arrived where frame 1 was due"), std::string::npos) << sink_.lost_text;
+  EXPECT_EQ(sink_.received(), 1);
+  EXPECT_TRUE(sink_.all_taken_back());
+  EXPECT_TRUE(is_closed(peer));
+}
+
+// The end of a connection that is not in the port, because it was busy, is found by looks.
+TEST_F(TcpKernelTest, TheEndOfABusyLinkIsFound) {
+  get_acquainted();
+  for (int i = 0; i < 200; ++i) {
+    post_receives(1);
+    MessageOp op(kLent, i, 8);
+    low().post(1, op);
+    pump([&] { return sink_.received() == i + 2; });
+  }
+  EXPECT_GT(sink_.landed, 0);
+  nodes_[0].reset();
+  for (int turns = 0; sink_.lost == 0; ++turns) {
+    ASSERT_LT(turns, 2'000'000);
+    const engine::Visit visit(high().engine);
+    high().transport->poll();
+  }
+}
+
+// Messages of both kinds, receives, sleep and rest in any order; what is taken and what is passed on follow each other all the time.
+void mix(const std::function<void(int)>& act, unsigned seed, int steps) {
+  std::mt19937 random(seed);
+  for (int i = 0; i < steps; ++i) act(static_cast<int>(random() % 100));
+}
+
+class TcpKernelMix : public TcpKernelTest {
+ protected:
+  void run(unsigned seed) {
+    std::mt19937 sizes(seed);
+    std::deque<MessageOp> ops;
+    int sent[3] = {0, sink_.next[1], sink_.next[2]}, posted = sink_.next[kLent];
+    const auto send = [&](int tag) {
+      const std::size_t bytes = sizes() % 4 == 0 ? sizes() % 65'537 : sizes() % 300;
+      low().post(1, ops.emplace_back(tag, sent[tag]++, bytes));
+    };
+    const auto act = [&](int way) {
+      if (way < 30) return send(kLent);
+      if (way < 35) return send(kNeverLent);
+      if (way < 65) return post_receives(1), void(++posted);
+      if (way < 85) return high().turn();
+      if (way < 95) return low().turn();
+      if (way < 98 && arm()) low().turn();
+      if (way == 99) {
+        const engine::Visit visit(high().engine);
+        high().transport->rest();
+        return;
+      }
+      disarm();
+    };
+    mix(act, seed, 3000);
+    disarm();
+    TcpTest::pump([&] { return sink_.next[1] == sent[1] && sink_.next[2] == sent[2]; }, [&] { clock_.advance(100'000); });
+    TcpTest::pump([&] { return std::all_of(ops.begin(), ops.end(), [](const MessageOp& op) { return op.completions == 1; }); },
+                  [&] { clock_.advance(100'000); });
+    if (posted < sent[1]) post_receives(sent[1] - posted);
+    expect_all_well();
+  }
+};
+
+TEST_F(TcpKernelMix, EachReceiveGetsItsMessage) {
+  get_acquainted();
+  for (unsigned seed = 1; seed <= 12; ++seed) run(seed);
+  EXPECT_GT(sink_.landed, 100);
+  EXPECT_GT(sink_.passed, 100);
+}
+
+TEST_F(TcpKernelTest, ALinkThatResumesIsReceivedAsEver) {
+  open(Choice::kOn);
+  MessageOp op(kNeverLent, 0, 10);
+  low().post(1, op);
+  pump([&] { return sink_.passed == 1 && op.completions == 1; });
+  EXPECT_EQ(high().transport->lent_queue({0}, {kContext, kLent}), nullptr);
+  expect_all_well();
+}
+
+}  // namespace
+}  // namespace lapwing::net::tcp::tests

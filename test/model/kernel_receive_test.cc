@@ -1,0 +1,259 @@
+// A connection whose packets come past a program in the kernel (src/net/kernel/area.h, intake.h), and a process that polls, or closes the connection to
+// the program and sleeps until the socket has something (src/net/tcp/receiver.cc, busy_links.cc). Stores become visible late, as on the
+// processors that this is built for: a read-modify-write empties the buffer, and stores leave it in order.
+//
+// The peer sends four packets: a frame, another one in two halves, and two frames in one packet. Which of them match a lent receive is open: that is
+// lending_test.cc. What must hold: every frame is received once, and in order.
+#include <gtest/gtest.h>
+
+#include "checker.h"
+#include "weak_memory.h"
+
+namespace lapwing::model {
+namespace {
+
+enum class Wrong {
+  kNothing,
+  // the program
+  kNotBusy,           // does not say that it looks at a packet
+  kBusyLate,          // says so without a barrier
+  kTakesBehindPassed,  // frames behind what it has passed on, and the process has not read
+  kPassesOnTwice,     // does not say that the front of a packet has been taken
+  // the process
+  kSleepsOpen,      // without closing
+  kNoBarrier,       // between closing and looking
+  kLooksFirst,      // and closes then
+  kLooksNotAtBusy,
+  kLooksNotAtTaken,
+  kReadsFirst,      // the socket, before it takes what has been taken
+  kForgetsBegun,    // a frame of which the program has a half
+  kInSyncWithin,    // says that it has read all within a frame
+};
+
+class KernelReceive {
+ public:
+  static constexpr int kFrames = 4, kPackets = 4;
+  enum Word { kOpen, kBusy, kTakenIn, kArrived, kPassed, kWords };
+  enum { kProgram, kProcess, kCores };
+  struct State {
+    WeakMemory<kCores, kWords> memory;
+    // The program.
+    std::uint8_t at, packet, open_seen, in_sync, passed, arrived, begun, took_first;
+    // What the process finds once it sees the counts.
+    std::uint8_t arrivals[kFrames], skip_at, skip;
+    // The socket.
+    std::uint8_t queue[kPackets], entered, edge;
+    // The process.
+    std::uint8_t does, collected, read, within, next, wrong, looked;
+  };
+
+  explicit KernelReceive(Wrong wrong) : wrong_(wrong) {}
+  int threads() const { return 2 * kCores; }
+  void begin(State&) const {}
+  const char* broken(const State& s) const { return s.wrong ? "a frame comes twice, or out of order" : nullptr; }
+  const char* unfinished(const State& s) const { return s.next < kFrames ? "a frame is here, and the process sleeps" : nullptr; }
+  bool step(State& s, int thread, Step& step) const {
+    if (thread >= kCores) return s.memory.empty_one(thread - kCores, step);
+    return thread == kProgram ? program(s, step) : process(s, step);
+  }
+
+ private:
+  // Packets: frame 0 | front of frame 1 | rest of frame 1 | frames 2 and 3.
+  enum At : std::uint8_t { kNext, kReadOpen, kReadSync, kJudge, kNotBusyAnyMore, kEnter };
+  enum Does : std::uint8_t { kPoll, kReadSocket, kClose, kFence, kLook, kAsleep };
+
+  // ---- the program: judge(), access by access ----
+
+  bool program(State& s, Step& step) const {
+    switch (s.at) {
+      case kNext:
+        return begin_packet(s, step);
+      case kReadOpen:
+        step.name("program: is it open?");
+        s.open_seen = static_cast<std::uint8_t>(s.memory.load(kProgram, kOpen));
+        s.at = kReadSync;
+        return true;
+      case kReadSync:
+        step.name("program: is all that was passed on taken in?");
+        s.in_sync = s.memory.load(kProgram, kTakenIn) == s.passed || wrong_ == Wrong::kTakesBehindPassed;
+        s.at = kJudge;
+        return true;
+      case kJudge:
+        return judge(s, step);
+      case kNotBusyAnyMore:
+        if (!s.memory.takes_store(kProgram)) return false;
+        step.name("program: is not busy any more");
+        s.memory.store_release(kProgram, kBusy, 0);
+        s.at = s.took_first == kWhole ? kNext : kEnter;
+        s.packet += s.at == kNext;
+        return true;
+      case kEnter:
+        if (!s.memory.fenced(kProgram)) return false;
+        step.name("program: the socket has the packet");
+        s.queue[s.entered++] = s.packet++;
+        s.edge = 1;
+        s.at = kNext;
+        return true;
+    }
+    return false;
+  }
+  bool begin_packet(State& s, Step& step) const {
+    if (s.packet == kPackets) return false;
+    step.name("program: has a packet, and is busy");
+    s.at = kReadOpen;
+    if (wrong_ == Wrong::kNotBusy) return true;
+    if (wrong_ == Wrong::kBusyLate) {
+      if (!s.memory.takes_store(kProgram)) return false;
+      s.memory.store_release(kProgram, kBusy, 1);
+      return true;
+    }
+    if (!s.memory.fenced(kProgram)) return false;
+    s.memory.words[kBusy] = 1;
+    return true;
+  }
+
+  enum Taken : std::uint8_t { kNone, kFront, kWhole };
+
+  bool judge(State& s, Step& step) const {
+    if (!s.memory.takes_store(kProgram)) return false;
+    step.name("program: takes what matches, and passes the rest on");
+    const Taken taken = s.open_seen && s.in_sync ? take(s, step) : kNone;
+    s.took_first = taken;
+    if (taken != kWhole) {
+      if (taken == kFront && wrong_ != Wrong::kPassesOnTwice) s.skip_at = s.passed, s.skip = 1;
+      s.memory.store_release(kProgram, kPassed, ++s.passed);
+    } else {
+      s.memory.store_release(kProgram, kArrived, s.arrived);
+    }
+    s.at = kNotBusyAnyMore;
+    return true;
+  }
+  Taken take(State& s, Step& step) const {
+    const int frame = s.packet == 0 ? 0 : s.packet < 3 ? 1 : 2;
+    if (s.packet == 2 && !s.begun) return s.wrong |= step.maybe(), kNone;  // what it carries may look like a frame
+    if (s.packet != 2 && !step.maybe()) return kNone;
+    if (s.packet == 1) return s.begun = 1, kWhole;
+    s.begun = 0;
+    s.arrivals[s.arrived++] = static_cast<std::uint8_t>(frame);
+    if (s.packet < 3) return kWhole;
+    if (!step.maybe()) {
+      s.memory.store_release(kProgram, kArrived, s.arrived);
+      return kFront;
+    }
+    s.arrivals[s.arrived++] = 3;
+    return kWhole;
+  }
+
+  // ---- the process ----
+
+  bool process(State& s, Step& step) const {
+    switch (s.does) {
+      case kPoll:
+        step.name("process: takes what has been taken");
+        if (wrong_ != Wrong::kReadsFirst) collect(s);
+        s.does = s.memory.load(kProcess, kPassed) != s.read ? kReadSocket : kClose;
+        if (s.does == kClose) collect(s);
+        return true;
+      case kReadSocket:
+        if (!s.memory.takes_store(kProcess)) return false;
+        step.name("process: reads the socket");
+        read_socket(s);
+        s.does = kPoll;
+        // Bytes that are counted, and are not in the socket yet: it looks at the port, or sleeps there.
+        if (s.read == s.entered) s.does = kClose;
+        return true;
+      case kClose:
+        if (!s.memory.takes_store(kProcess)) return false;
+        step.name("process: closes the connection to the program");
+        s.looked = nothing_here(s);
+        if (wrong_ != Wrong::kSleepsOpen) s.memory.store(kProcess, kOpen, 0);
+        s.does = kFence;
+        return true;
+      case kFence:
+        step.name("process: barrier");
+        if (wrong_ != Wrong::kNoBarrier && !s.memory.fenced(kProcess)) return false;
+        s.does = kLook;
+        return true;
+      case kLook:
+        return look(s, step);
+      case kAsleep:
+        if (!s.edge || !s.memory.takes_store(kProcess)) return false;
+        step.name("process: is woken, and opens the connection to the program");
+        s.edge = 0;
+        return reopen(s);
+    }
+    return false;
+  }
+
+  // While the program is busy it does not sleep, but polls on, which changes nothing here.
+  bool look(State& s, Step& step) const {
+    if (wrong_ != Wrong::kLooksNotAtBusy && wrong_ != Wrong::kLooksFirst && s.memory.load(kProcess, kBusy) != 0) return false;
+    step.name("process: looks whether something is here, and sleeps");
+    const bool nothing = wrong_ == Wrong::kLooksFirst ? s.looked != 0 : nothing_here(s);
+    if (!nothing) return s.memory.takes_store(kProcess) && reopen(s);
+    s.does = kAsleep;
+    return true;
+  }
+  bool reopen(State& s) const {
+    s.memory.store(kProcess, kOpen, 1);
+    s.does = kPoll;
+    return true;
+  }
+  // What the port announces it need not look for.
+  bool nothing_here(const State& s) const {
+    return wrong_ == Wrong::kLooksNotAtTaken || s.memory.load(kProcess, kArrived) == s.collected;
+  }
+
+  void collect(State& s) const {
+    while (s.collected < s.memory.load(kProcess, kArrived)) receive(s, s.arrivals[s.collected++]);
+  }
+  void receive(State& s, int frame) const {
+    s.wrong |= s.next != frame || s.within;
+    s.next = static_cast<std::uint8_t>(frame + 1);
+  }
+  // Inbox::take_passed.
+  void read_socket(State& s) const {
+    while (s.read < s.entered) {
+      if (wrong_ != Wrong::kReadsFirst) collect(s);
+      if (s.begun && wrong_ != Wrong::kForgetsBegun) s.begun = 0, s.within = 1;
+      const bool skips = s.skip && s.skip_at == s.read;
+      read_packet(s, s.queue[s.read++], skips);
+      if (s.within && wrong_ != Wrong::kInSyncWithin) continue;
+      s.memory.store_release(kProcess, kTakenIn, s.read);
+      return;
+    }
+  }
+  void read_packet(State& s, int packet, bool skips) const {
+    if (packet == 0) return receive(s, 0);
+    if (packet == 1) return s.wrong |= s.next != 1 || s.within, void(s.within = 1);
+    if (packet == 2) {
+      s.wrong |= !s.within;
+      s.within = 0;
+      return receive(s, 1);
+    }
+    if (!skips) receive(s, 2);
+    receive(s, 3);
+  }
+
+  Wrong wrong_;
+};
+
+TEST(KernelReceiveModel, EveryFrameIsReceivedOnceAndInOrder) {
+  const Verdict verdict = check(KernelReceive(Wrong::kNothing));
+  EXPECT_EQ(verdict.kind, Verdict::kHolds) << verdict.why;
+}
+
+class KernelReceiveMutant : public ::testing::TestWithParam<Wrong> {};
+
+TEST_P(KernelReceiveMutant, IsFoundOut) {
+  const Verdict verdict = check(KernelReceive(GetParam()));
+  EXPECT_TRUE(verdict.kind == Verdict::kStuck || verdict.kind == Verdict::kBroken) << verdict.why << verdict.states;
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, KernelReceiveMutant, ::testing::Values(Wrong::kNotBusy, Wrong::kBusyLate, Wrong::kTakesBehindPassed,
+                                           Wrong::kPassesOnTwice, Wrong::kSleepsOpen, Wrong::kNoBarrier, Wrong::kLooksFirst,
+                                           Wrong::kLooksNotAtBusy, Wrong::kLooksNotAtTaken, Wrong::kReadsFirst,
+                                           Wrong::kForgetsBegun, Wrong::kInSyncWithin));
+
+}  // namespace
+}  // namespace lapwing::model
