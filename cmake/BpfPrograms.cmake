@@ -1,8 +1,8 @@
 # Programs that run in the kernel (eBPF), compiled by clang when the library is built.
 #
 # Defines
-#   LAPWING_KERNEL_PROGRAM          whether it could be compiled; without it the library says at run time that it was built without
-#   target lapwing_kernel_program   makes kernel_program.inc, in LAPWING_GENERATED_DIR
+#   LAPWING_KERNEL_PROGRAM, LAPWING_ETHER_PROGRAM            whether each could be compiled; without it the library says at run time that it was built without
+#   targets lapwing_kernel_program, lapwing_ether_program   make kernel_program.inc and ether_program.inc, in LAPWING_GENERATED_DIR
 
 find_program(LAPWING_BPF_CLANG NAMES clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14)
 set(lapwing_bpf_flags -O2 -target bpf -mcpu=v3 -Wall -Wextra -Werror)
@@ -42,3 +42,4 @@ endfunction()
 
 set(lapwing_net_folder ${PROJECT_SOURCE_DIR}/src/net)
 lapwing_bpf_program(kernel ${lapwing_net_folder}/kernel/receive.bpf.c sk_skb/verdict "receive in the kernel" ${lapwing_net_folder}/kernel/area.h)
+lapwing_bpf_program(ether ${lapwing_net_folder}/ether/steer.bpf.c xdp "raw Ethernet" ${lapwing_net_folder}/ether/steering_maps.h)

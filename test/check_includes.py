@@ -31,7 +31,7 @@ ALLOWED = {
     "launch/tool": ["base", "wire", "runtime", "launch", "launch/mpiexec", "net/tcp/interfaces.h", "mpi/coverage.inc"],
 }
 # A transport knows nothing of the others; only what chooses among them (net/*.cc) includes a transport.
-TRANSPORTS = ["net/self", "net/shm", "net/tcp"]
+TRANSPORTS = ["net/self", "net/shm", "net/ether", "net/tcp"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 

@@ -179,6 +179,22 @@ std::string PortsKind::print(const Value& value) {
   return value.any() ? "" : std::to_string(value.first) + "-" + std::to_string(value.last);
 }
 
+bool EtherTypeKind::parse(std::string_view text, Value& value) {
+  constexpr Value kLeast = 0x600;  // smaller ones are lengths
+  if (text.substr(0, 2) != "0x") return false;
+  Value type = 0;
+  const auto [stop, error] = std::from_chars(text.data() + 2, text.data() + text.size(), type, 16);
+  if (error != std::errc() || stop != text.data() + text.size() || type < kLeast) return false;
+  value = type;
+  return true;
+}
+
+std::string EtherTypeKind::print(const Value& value) {
+  char text[8];
+  std::snprintf(text, sizeof text, "0x%04x", value);
+  return text;
+}
+
 bool SecondsKind::parse(std::string_view text, Value& value) {
   double seconds = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), seconds, std::chars_format::fixed);

@@ -110,6 +110,14 @@ struct PortsKind {
   static std::string print(const Value& value);
 };
 
+struct EtherTypeKind {
+  using Value = std::uint16_t;
+  static constexpr const char* kUnit = "0x....";
+  static constexpr const char* kAllowed = "a hexadecimal number from 0x0600 to 0xffff";
+  static bool parse(std::string_view text, Value& value);
+  static std::string print(const Value& value);
+};
+
 struct SecondsKind {
   using Value = std::chrono::milliseconds;
   static constexpr const char* kUnit = "seconds";

@@ -10,12 +10,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/settings.h"
+#include "net/ether/segment_for_tests.h"
 #include "net/network.h"
 #include "net/registry.h"
 #include "net/scattered_walk_for_tests.h"
@@ -134,6 +136,8 @@ struct Case {
   bool resumes;  // LAPWING_RESUME
   Protection wire = Protection::kPlain;
   bool past_program = false;  // LAPWING_RECEIVE=kernel, where this process may
+  // Its ranks are joined by a segment that the test makes.
+  bool needs_segment() const noexcept { return std::string(kind.name) == "ether"; }
   // One rank that talks to itself.
   bool loops_back() const noexcept { return kind.always; }
 };
@@ -142,7 +146,7 @@ inline std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (const TransportKind& kind : transport_kinds()) {
     cases.push_back({kind, false});
-    if (!kind.always) cases.push_back({kind, true});
+    if (!kind.always && !kind.may_lack) cases.push_back({kind, true});
     if (kind.name != std::string_view("tcp")) continue;
     for (const Protection wire : {Protection::kChecked, Protection::kSealed}) cases.push_back({kind, true, wire});
     cases.push_back({kind, false, Protection::kPlain, true});
@@ -164,6 +168,7 @@ struct Node {
     settings.wire = with.wire;
     settings.receive = with.past_program ? Receive::kAuto : Receive::kUser;
     settings.single_copy = Choice::kOn;  // whether it pays on this machine or not
+    if (with.needs_segment()) settings.ether_interface = {ether::TestSegment::kInterfaces[rank.index]};
     config.settings = &settings;
     EXPECT_TRUE(engine.start(options).ok());
     transport = with.kind.make(engine, sink, config);
@@ -202,6 +207,7 @@ class Conformance : public testing::TestWithParam<Case> {
  protected:
   // Ranks that progress only inside turn(), and always go to sleep when they wait.
   void SetUp() override {
+    if (GetParam().needs_segment() && !ether::TestSegment::get().ready()) GTEST_SKIP() << ether::TestSegment::get().why();
     engine::EngineOptions options;
     options.event_thread = false;
     options.spin_budget = 0;
@@ -229,6 +235,8 @@ class Conformance : public testing::TestWithParam<Case> {
   }
 
   static void publish(Node& node, wire::Card& card) {
+    std::optional<ether::TestSegment::Visit> segment;
+    if (GetParam().needs_segment()) segment.emplace(ether::TestSegment::get());
     card.set("host", node.config.host_identity);
     card.set("name", node.config.host_name);
     const engine::Visit visit(node.engine);

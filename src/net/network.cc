@@ -11,6 +11,15 @@
 #include "net/registry.h"
 
 namespace lapwing::net {
+namespace {
+
+const TransportKind& kind_of(const Transport& transport) noexcept {
+  const std::span<const TransportKind> kinds = transport_kinds();
+  return *std::find_if(kinds.begin(), kinds.end(), [&](const TransportKind& kind) { return std::string_view(kind.name) == transport.name(); });
+}
+
+}  // namespace
+
 Network::Network(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config)
     : engine_(engine), config_(config) {
   const std::span<const TransportKind> kinds = transport_kinds();
@@ -53,8 +62,12 @@ Status Network::publish(wire::Card& card) {
     // Without the card's entry no peer will try this transport. Another one may do; attach() finds out.
     const bool only_way = transports_.size() <= 2;
     if (transport == transports_.begin() || only_way) return published;
-    refused_ = (*transport)->name();
-    why_refused_ = std::move(published);
+    if (kind_of(**transport).may_lack) {
+      say_without((*transport)->name(), published, false);
+    } else {
+      refused_ = (*transport)->name();
+      why_refused_ = std::move(published);
+    }
     transport = transports_.erase(transport);
   }
   return {};
@@ -88,7 +101,7 @@ Status Network::attach_transports(const wire::CardBook& cards) {
       continue;
     }
     if (std::next(transport) == transports_.end() || transport == transports_.begin()) return attached;
-    say_without((*transport)->name(), attached, first_of_host(nullptr));
+    say_without((*transport)->name(), attached, !kind_of(**transport).may_lack && first_of_host(nullptr));
     transport = transports_.erase(transport);
   }
   return {};

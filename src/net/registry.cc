@@ -1,5 +1,6 @@
 #include "net/registry.h"
 
+#include "net/ether/ether_transport.h"
 #include "net/self/self_transport.h"
 #include "net/shm/shm_transport.h"
 #include "net/tcp/tcp_transport.h"
@@ -17,9 +18,10 @@ bool suits_all(const NetworkConfig&, bool) {
 }
 
 constexpr TransportKind kKinds[] = {
-    {"self", false, true, true, &suits_all, &make<SelfTransport>},
-    {"shm", false, false, true, &ShmTransport::suits, &make<ShmTransport>},
-    {"tcp", true, false, false, &suits_all, &make<TcpTransport>},
+    {"self", false, true, true, false, &suits_all, &make<SelfTransport>},
+    {"shm", false, false, true, false, &ShmTransport::suits, &make<ShmTransport>},
+    {"ether", true, false, false, true, &suits_all, &make<EtherTransport>},
+    {"tcp", true, false, false, false, &suits_all, &make<TcpTransport>},
 };
 
 }  // namespace

@@ -14,6 +14,7 @@ struct TransportKind {
   bool notices_end;  // it finds out by itself that a peer has ended, or will have no more of this rank: a connection closes
   bool always;       // rather than where the user allows it and there are other ranks
   bool one_host;     // it reaches no other host
+  bool may_lack;     // that a rank does without it is no news: there are fewer of what it needs than ranks, or it needs rights
   // Whether it can be used for all ranks of this job, as far as that is known before they have met. `another`: one that comes after it
   // may be used, so that the job can do without it.
   bool (*suits)(const NetworkConfig& config, bool another);

@@ -271,7 +271,7 @@ class Transport : public engine::Source {
   // Ranks that seem to be on this host by their cards, and are not: on a machine that was cloned while it ran. After attach().
   virtual std::vector<PeerId> doubles() const { return {}; }
 
-  // True when no posted frame waits to leave.
+  // True when no posted frame waits to leave, perhaps once more: where packets may be lost, when all are known to have come.
   virtual bool flushed() const noexcept = 0;
   // From here on a peer that goes away is not an error.
   virtual void expect_goodbye() noexcept = 0;

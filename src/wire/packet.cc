@@ -50,12 +50,16 @@ void encode(const PacketHeader& header, std::byte* out) noexcept {
   store_little(out + 28, header.bytes);
   store_little(out + 30, header.flags);
   store_little(out + 31, std::uint8_t{0});
+  store_little(out + 32, header.transmission);
+  store_little(out + 36, header.heard);
 }
 
-void stamp(std::uint32_t acknowledged, std::uint32_t credit, std::uint8_t flags, std::byte* out) noexcept {
-  store_little(out + 20, acknowledged);
-  store_little(out + 24, credit);
-  store_little(out + 30, flags);
+void stamp(const PacketStamp& stamp, std::byte* out) noexcept {
+  store_little(out + 20, stamp.acknowledged);
+  store_little(out + 24, stamp.credit);
+  store_little(out + 30, stamp.flags);
+  store_little(out + 32, stamp.transmission);
+  store_little(out + 36, stamp.heard);
 }
 
 std::size_t packet_bytes(const std::byte* packet) noexcept {
@@ -75,6 +79,8 @@ Status decode(const std::byte* in, std::size_t size, PacketHeader& header) {
   header.credit = load_little<std::uint32_t>(in + 24);
   header.bytes = load_little<std::uint16_t>(in + 28);
   header.flags = load_little<std::uint8_t>(in + 30);
+  header.transmission = load_little<std::uint32_t>(in + 32);
+  header.heard = load_little<std::uint32_t>(in + 36);
   if (header.bytes > size - kPacketHeaderBytes) return broken("a packet that claims more bytes than came");
   if ((header.flags & ~flags_of(header.kind)) != 0 || load_little<std::uint8_t>(in + 31) != 0)
     return broken("a packet with flags that its kind does not have");

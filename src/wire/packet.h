@@ -1,4 +1,4 @@
-// The packet: what two ranks say to each other over a carrier that loses, doubles and reorders, such as raw Ethernet. Little-endian; 32 bytes of
+// The packet: what two ranks say to each other over a carrier that loses, doubles and reorders, such as raw Ethernet. Little-endian; 40 bytes of
 // header, and then what its kind says. docs/wire-format.md has the whole format; src/net/reliable/ makes ordered frames of packets.
 //
 //   0         1         2                   4                                       8
@@ -11,6 +11,11 @@
 //   +---------------------------------------+-------------------+---------+---------+ 24
 //   | credit: packets before it may be sent | bytes behind this | flags   | 0       |
 //   +---------------------------------------+-------------------+---------+---------+ 32
+//   | transmission: counts what was sent    | heard: the latest that has come       |
+//   +---------------------------------------+---------------------------------------+ 40
+//
+// A packet that is sent again keeps its number, and is another transmission: so it is known which of the two has come, how long it took, and which
+// earlier ones it has overtaken.
 //
 //   kData         | frame | offset |, the frame's header (64 bytes) where offset is 0, bytes of its payload from there on
 //   kAcknowledge  words of a bitmap: bit i of word w: packet acknowledged + 1 + 64 w + i has come
@@ -27,7 +32,7 @@
 namespace lapwing::wire {
 
 inline constexpr std::uint8_t kPacketVersion = 1;
-inline constexpr std::size_t kPacketHeaderBytes = 32;
+inline constexpr std::size_t kPacketHeaderBytes = 40;
 inline constexpr std::size_t kPieceBytes = 8;       // frame and offset
 inline constexpr std::size_t kWayBackBytes = 16;    // of kProbe and its answers
 inline constexpr std::size_t kMostMapWords = 16;    // of an acknowledgement
@@ -63,6 +68,8 @@ struct PacketHeader {
   std::uint32_t credit = 0;
   std::uint16_t bytes = 0;
   std::uint8_t flags = 0;
+  std::uint32_t transmission = 0;  // of kData, from 1 on
+  std::uint32_t heard = 0;         // transmission of the other direction; 0: none has come
 };
 
 // A part of a frame. Its memory is the packet's.
@@ -76,7 +83,12 @@ struct Piece {
 
 void encode(const PacketHeader& header, std::byte* out) noexcept;
 // What has changed when a packet leaves, perhaps once more.
-void stamp(std::uint32_t acknowledged, std::uint32_t credit, std::uint8_t flags, std::byte* out) noexcept;
+struct PacketStamp {
+  std::uint32_t acknowledged, credit;
+  std::uint8_t flags;
+  std::uint32_t transmission, heard;
+};
+void stamp(const PacketStamp& stamp, std::byte* out) noexcept;
 // Checks everything that does not depend on what was said before; the text of an error says which rule was broken. `size` may be larger than the
 // packet: Ethernet fills short ones up.
 Status decode(const std::byte* in, std::size_t size, PacketHeader& header);

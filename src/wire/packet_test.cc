@@ -18,6 +18,8 @@ PacketHeader sample(PacketKind kind, std::uint16_t bytes) {
   header.acknowledged = 0x05060708;
   header.credit = 0x090a0b0c;
   header.bytes = bytes;
+  header.transmission = 0x51525354;
+  header.heard = 0x55565758;
   return header;
 }
 
@@ -43,6 +45,7 @@ TEST(Packet, EveryByteIsWhereTheFormatSaysItIs) {
             "8877665544332211"
             "0403020108070605"
             "0c0b0a090e0d0100"
+            "5453525158575655"
             "2423222128272625");
   encode(sample(PacketKind::kProbe, kWayBackBytes), out);
   encode_way_back({0x3132, 0x33343536, 0x4142434445464748}, out);
@@ -51,6 +54,7 @@ TEST(Packet, EveryByteIsWhereTheFormatSaysItIs) {
             "8877665544332211"
             "0403020108070605"
             "0c0b0a0910000000"
+            "5453525158575655"
             "3231000036353433"
             "4847464544434241");
   EXPECT_EQ(way_back_of(out).endpoint, 0x3132);
@@ -68,6 +72,8 @@ TEST(Packet, ComesBackAsItWas) {
   EXPECT_EQ(back.number, header.number);
   EXPECT_EQ(back.acknowledged, header.acknowledged);
   EXPECT_EQ(back.credit, header.credit);
+  EXPECT_EQ(back.transmission, header.transmission);
+  EXPECT_EQ(back.heard, header.heard);
   const Piece first = piece_of(back, out.data());
   EXPECT_EQ(first.frame, 7u);
   EXPECT_EQ(first.header, out.data() + kPacketHeaderBytes + kPieceBytes);

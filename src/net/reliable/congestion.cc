@@ -3,14 +3,6 @@
 #include <cmath>
 
 namespace lapwing::net::reliable {
-namespace {
-
-// HyStart's: enough samples of a round, and from what difference on a longer round trip is a queue rather than noise.
-constexpr unsigned kSamples = 8;
-constexpr std::int64_t kLeastDifference = 200'000, kMostDifference = 4'000'000;
-
-}  // namespace
-
 void Congestion::acknowledged(std::uint64_t packets, bool limited, std::int64_t now, std::int64_t round_trip) noexcept {
   if (!limited) return;
   const auto count = static_cast<double>(packets);
@@ -40,20 +32,6 @@ void Congestion::begin_epoch(std::int64_t now) noexcept {
 double Congestion::cubic(double seconds) const noexcept {
   const double after = seconds - seconds_back_;
   return kGrowth * after * after * after + most_before_;
-}
-
-void Congestion::measured(std::int64_t round_trip, std::uint64_t number, std::uint64_t next) noexcept {
-  if (!starting()) return;
-  if (number >= round_ends_) {
-    round_ends_ = next;
-    shortest_before_ = shortest_;
-    shortest_ = 0;
-    samples_ = 0;
-  }
-  shortest_ = shortest_ == 0 ? round_trip : std::min(shortest_, round_trip);
-  if (++samples_ < kSamples || shortest_before_ == 0) return;
-  const std::int64_t difference = std::clamp(shortest_before_ / 8, kLeastDifference, kMostDifference);
-  if (shortest_ >= shortest_before_ + difference) threshold_ = window_;
 }
 
 void Congestion::lost(std::int64_t) noexcept {

@@ -3,8 +3,9 @@
 // loses packets by itself that is goodput. A rule that heeds delay alone (Vegas) would get nothing beside TCP, and one that models the
 // bandwidth (BBR) needs seconds to see that others have come.
 //
-// Slow start ends, besides at a loss, where the shortest round trip of a round is an eighth longer than that of the round before (HyStart, RFC 9406): a
-// queue has begun, which on a switch with large buffers would grow for tens of milliseconds before it loses anything.
+// Slow start ends at the first loss, or with as many packets as may be under way (1.5 MB). To end it where round trips become longer (HyStart, RFC 9406)
+// was tried: on machines whose cores are shared a rank that is not running for some milliseconds looks like a queue, and the window stayed so small that
+// each such pause held up the stream.
 //
 // Units are packets. Pure; times in ns.
 #pragma once
@@ -27,8 +28,6 @@ class Congestion {
 
   // `packets` were acknowledged. `limited`: the window was what held back more, else its size is not being tried.
   void acknowledged(std::uint64_t packets, bool limited, std::int64_t now, std::int64_t round_trip) noexcept;
-  // A round trip was measured, of a packet with this number; `next`: the number of the next packet to be sent, which begins another round.
-  void measured(std::int64_t round_trip, std::uint64_t number, std::uint64_t next) noexcept;
   // Packets were lost: once for all of those that were under way together.
   void lost(std::int64_t now) noexcept;
   // Nothing has come back for so long that the window says nothing any more.
@@ -49,10 +48,6 @@ class Congestion {
   double like_reno_ = 0;       // W_est: what Reno's rule would have
   double seconds_back_ = 0;    // K: after so long the window is where it was
   std::int64_t epoch_ = 0;     // when it began to grow again; 0: not yet
-  // Of slow start's rounds.
-  std::uint64_t round_ends_ = 0;
-  std::int64_t shortest_ = 0, shortest_before_ = 0;
-  unsigned samples_ = 0;
 };
 
 }  // namespace lapwing::net::reliable

@@ -18,8 +18,8 @@ constexpr std::int64_t kTryAgain = 100'000;
 bool PacketLink::send_now(const wire::FrameHeader& header, const std::byte* payload, std::int64_t now) noexcept {
   const std::uint64_t bytes = header.payload_bytes();
   PacketCarrier::Room room;
-  if (!open() || !cutter_.empty() || wire::piece_overhead(0) + bytes > carrier_.most_bytes() || !may_build() || !carrier_.take(room))
-    return false;
+  if (!open() || !cutter_.empty() || sender_.waiting() != 0 || !sender_.may_send(now) || sender_.full()) return false;
+  if (wire::piece_overhead(0) + bytes > carrier_.most_bytes() || !carrier_.take(room)) return false;
   build(room, cutter_.cut_small(header, payload, bytes, room.bytes));
   send_packets(now);
   return true;
@@ -29,9 +29,10 @@ bool PacketLink::post(SendOp& op, std::int64_t now) noexcept {
   const bool first = cutter_.empty();
   cutter_.post(op);
   if (!first) return false;
-  SendOp* whole = nullptr;
-  while (whole == nullptr && cut(whole)) send_packets(now);
-  return whole != nullptr;
+  while (cut()) send_packets(now);
+  if (leaving_.empty() || &leaving_.back() != &op || !has_left(op)) return false;
+  op.unlink();
+  return true;
 }
 
 void PacketLink::build(const PacketCarrier::Room& room, std::uint16_t bytes) noexcept {
@@ -44,11 +45,24 @@ void PacketLink::build(const PacketCarrier::Room& room, std::uint16_t bytes) noe
 }
 
 // One packet; false: there is nothing to cut, or no room.
-bool PacketLink::cut(SendOp*& whole) noexcept {
+bool PacketLink::cut() noexcept {
   PacketCarrier::Room room;
   if (cutter_.empty() || !may_build() || !carrier_.take(room)) return false;
+  SendOp* whole = nullptr;
   build(room, cutter_.cut(room.bytes, carrier_.most_bytes(), whole));
+  if (whole == nullptr) return true;
+  whole->transport_progress = sender_.unsent() + sender_.waiting();
+  leaving_.push_back(*whole);
   return true;
+}
+
+bool PacketLink::tell_left() noexcept {
+  bool told = false;
+  for (; !leaving_.empty() && has_left(leaving_.front()); told = true) {
+    SendOp& op = leaving_.pop_front();
+    op.on_taken(op, Status());
+  }
+  return told;
 }
 
 bool PacketLink::send_packets(std::int64_t now) noexcept {
@@ -60,7 +74,9 @@ bool PacketLink::send_packets(std::int64_t now) noexcept {
       break;
     }
     std::byte* packet = carrier_.bytes(turn.slot);
-    wire::stamp(static_cast<std::uint32_t>(receiver_.received()), credit(), turn.asks ? wire::kPacketAsks : 0, packet);
+    wire::stamp({static_cast<std::uint32_t>(receiver_.received()), credit(), turn.asks ? wire::kPacketAsks : std::uint8_t{0}, turn.transmission,
+                 receiver_.heard()},
+                packet);
     carrier_.send(peer_, turn.slot, wire::packet_bytes(packet));
     sender_.sent(turn.number, now);
     // What came beyond a gap is told by a packet of its own, which has a bitmap.
@@ -72,7 +88,7 @@ bool PacketLink::send_packets(std::int64_t now) noexcept {
 // ---- packets in -----------------------------------------------------------------------------------------------------
 
 const char* PacketLink::take_acknowledgement(const wire::PacketHeader& header, std::span<const std::uint64_t> map, std::int64_t now) noexcept {
-  const char* broken = sender_.acknowledge(header.acknowledged, map, now, freed_);
+  const char* broken = sender_.acknowledge(header.acknowledged, header.heard, map, now, freed_);
   sender_.allow(header.credit);
   free_slots();
   return broken;
@@ -86,7 +102,7 @@ const char* PacketLink::take(const wire::PacketHeader& header, const std::byte* 
   if (const char* broken = take_acknowledgement(header, {map, words}, now); broken != nullptr) return broken;
   if (header.kind != wire::PacketKind::kData) return nullptr;
   if (!receiver_.owes()) owing_since_ = now;
-  switch (receiver_.arrive(header.number, (header.flags & wire::kPacketAsks) != 0)) {
+  switch (receiver_.arrive(header.number, header.transmission, (header.flags & wire::kPacketAsks) != 0)) {
     case PacketReceiver::Arrival::kNew:
       return intake_.take(wire::piece_of(header, packet)) ? nullptr : intake_.violation().text();
     case PacketReceiver::Arrival::kAgain:
@@ -108,11 +124,8 @@ bool PacketLink::work(std::int64_t now) noexcept {
   if (!open()) return false;
   if (sender_.deadline() <= now) sender_.expired(now);
   bool moved = send_packets(now);
-  SendOp* whole = nullptr;
-  while (open() && cut(whole)) {
-    moved |= send_packets(now);
-    if (whole != nullptr) whole->on_taken(*whole, Status());
-  }
+  while (cut()) moved |= send_packets(now);
+  moved |= tell_left();
   if (receiver_.owes_now() || (receiver_.owes() && now >= owing_since_ + kAcknowledgeAfter)) acknowledge(now);
   return moved;
 }
@@ -129,6 +142,7 @@ bool PacketLink::send_control(wire::PacketKind kind, std::uint8_t flags) noexcep
   header.to = to_;
   header.acknowledged = static_cast<std::uint32_t>(receiver_.received());
   header.credit = credit();
+  header.heard = receiver_.heard();
   header.flags = flags;
   if (kind == wire::PacketKind::kAcknowledge) {
     std::uint64_t map[wire::kMostMapWords];
@@ -160,6 +174,10 @@ void PacketLink::end(State state, const Status& why, bool quietly) noexcept {
   why_ = why.copy();
   sender_.give_up(freed_);
   free_slots();
+  while (!leaving_.empty()) {
+    SendOp& op = leaving_.pop_front();
+    op.on_taken(op, why_);
+  }
   while (SendOp* op = cutter_.remove()) op->on_taken(*op, why_);
   if (quietly) return;
   if (state == State::kLost)

@@ -41,7 +41,8 @@ class PacketLink {
 
   // ---- frames out ----
 
-  // While it is open. True: the frame is taken whole.
+  // While it is open. True: the frame is taken whole, which is when all its packets have left: where no thread of this process drives any more, a
+  // frame that is taken still comes, unless one of them is lost.
   bool post(SendOp& op, std::int64_t now) noexcept;
   // A frame that fits one packet, if nothing is before it and there is room. False: nothing has happened.
   bool send_now(const wire::FrameHeader& header, const std::byte* payload, std::int64_t now) noexcept;
@@ -87,7 +88,9 @@ class PacketLink {
 
   bool may_build() const noexcept { return !sender_.full() && sender_.waiting() < kBuiltAhead; }
   void build(const PacketCarrier::Room& room, std::uint16_t bytes) noexcept;
-  bool cut(SendOp*& whole) noexcept;
+  bool cut() noexcept;
+  bool has_left(const SendOp& op) const noexcept { return op.transport_progress <= sender_.unsent(); }
+  bool tell_left() noexcept;
   bool send_packets(std::int64_t now) noexcept;
   std::uint32_t credit() noexcept { return receiver_.credit(window_); }
   void free_slots() noexcept;
@@ -99,6 +102,7 @@ class PacketLink {
   State state_ = State::kOpen;
   Status why_;
   FrameCutter cutter_;
+  IntrusiveList<SendOp> leaving_;  // cut whole, and not taken: packets of theirs were never sent. transport_progress: the packets up to their end
   PacketSender sender_;
   PacketReceiver receiver_;
   FrameIntake intake_;

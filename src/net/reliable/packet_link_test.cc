@@ -8,7 +8,7 @@
 namespace lapwing::net::reliable {
 namespace {
 
-constexpr std::size_t kSizes[] = {0, 1, 8, 200, 295, 296, 297, 328, 329, 700, 5000, 40'000};
+constexpr std::size_t kSizes[] = {0, 1, 8, 200, 287, 288, 289, 352, 353, 700, 5000, 40'000};
 
 TEST(PacketLink, CarriesFramesOfEverySizeBothWays) {
   SimulatedPair pair(LinkKind{});
@@ -182,6 +182,9 @@ TEST(PacketLink, APeerThatBreaksTheRulesIsTold) {
   header.acknowledged = 1;
   EXPECT_STREQ(rank.link.take(header, packet, network.now()), "it acknowledges packets that were not sent");
   header.acknowledged = 0;
+  header.heard = 5;
+  EXPECT_STREQ(rank.link.take(header, packet, network.now()), "it acknowledges packets that were not sent");
+  header.heard = 0;
   header.kind = wire::PacketKind::kData;
   header.number = 64;
   header.bytes = wire::kPieceBytes + wire::kHeaderBytes;

@@ -4,8 +4,9 @@
 
 namespace lapwing::net::reliable {
 
-PacketReceiver::Arrival PacketReceiver::arrive(std::uint32_t number, bool asks) noexcept {
+PacketReceiver::Arrival PacketReceiver::arrive(std::uint32_t number, std::uint32_t transmission, bool asks) noexcept {
   ++owed_;
+  if (transmission - heard_ < std::uint32_t{1} << 31) heard_ = transmission;
   const std::uint32_t ahead = number - static_cast<std::uint32_t>(received_);
   if (ahead >= kWindow) {
     constexpr std::uint32_t kBehind = std::uint32_t{1} << 31;

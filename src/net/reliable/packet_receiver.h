@@ -23,7 +23,9 @@ class PacketReceiver {
     kAgain,   // it had come
     kBeyond,  // it must not have been sent: there is no credit for it
   };
-  Arrival arrive(std::uint32_t number, bool asks) noexcept;
+  Arrival arrive(std::uint32_t number, std::uint32_t transmission, bool asks) noexcept;
+  // The latest transmission that has come.
+  std::uint32_t heard() const noexcept { return heard_; }
 
   // All packets before it have come.
   std::uint64_t received() const noexcept { return received_; }
@@ -48,6 +50,7 @@ class PacketReceiver {
   std::uint64_t received_ = 0;
   std::uint64_t highest_ = 0;   // one more than the highest number that has come
   std::uint64_t allowed_ = 64;  // PacketSender::kFirstCredit
+  std::uint32_t heard_ = 0;
   unsigned owed_ = 0;
   bool now_ = false;
 };

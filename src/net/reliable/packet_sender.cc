@@ -14,20 +14,21 @@ constexpr unsigned kMostBackoff = 8;
 // ---- packets on their way out ---------------------------------------------------------------------------------------
 
 std::uint64_t PacketSender::add(Slot slot) {
-  packets_.push_back({0, 0, slot, State::kWaiting, false});
+  packets_.push_back({0, slot, State::kWaiting});
   return end() - 1;
 }
 
 bool PacketSender::next(std::int64_t now, Turn& turn) noexcept {
+  const auto next_transmission = static_cast<std::uint32_t>(count_ + 1);
   if (probe_) {
-    turn = {first_, at(first_).slot, true};
+    turn = {first_, next_transmission, at(first_).slot, true};
     return true;
   }
   while (!lost_.empty() && (lost_.front() < first_ || at(lost_.front()).state != State::kWaiting)) lost_.pop_front();
   if (!has_candidate() || !window_open() || pacer_.next(now) > now) return false;
   const std::uint64_t number = lost_.empty() ? unsent_ : lost_.front();
   const bool last_of_window = static_cast<double>(under_way_ + 1) >= congestion_.window();
-  turn = {number, at(number).slot, last_of_window || number + 1 == allowed_ || !lost_.empty()};
+  turn = {number, next_transmission, at(number).slot, last_of_window || number + 1 == allowed_ || !lost_.empty()};
   return true;
 }
 
@@ -42,15 +43,15 @@ void PacketSender::sent(std::uint64_t number, std::int64_t now) noexcept {
   if (number == unsent_)
     ++unsent_;
   else
-    packet.again = true, ++counters_.sent_again;
+    ++counters_.sent_again;
   if (packet.state != State::kUnderWay) ++under_way_;
   if (under_way_ == 1) heard_at_ = now;
   packet.state = State::kUnderWay;
-  packet.sent_at = sent_at_ = now;
+  sent_at_ = now;
   packet.transmission = ++count_;
-  transmissions_.push_back({number, count_});
+  transmissions_.push_back({number, now});
   ++counters_.sent;
-  pacer_.sent(now, congestion_.window(), congestion_.starting(), round_trip_.smoothed());
+  pacer_.sent(now, congestion_.window(), congestion_.starting(), round_trip_.shortest());
 }
 
 std::int64_t PacketSender::paced_until(std::int64_t now) const noexcept {
@@ -59,95 +60,89 @@ std::int64_t PacketSender::paced_until(std::int64_t now) const noexcept {
 
 // ---- what the peer says ---------------------------------------------------------------------------------------------
 
-const char* PacketSender::acknowledge(std::uint32_t before, std::span<const std::uint64_t> map, std::int64_t now, std::vector<Slot>& freed) {
+const char* PacketSender::acknowledge(std::uint32_t before, std::uint32_t heard, std::span<const std::uint64_t> map, std::int64_t now,
+                                      std::vector<Slot>& freed) {
   const std::uint32_t fresh = before - static_cast<std::uint32_t>(first_);
-  if (fresh > wire::kMostPacketsUnderWay) {
-    constexpr std::uint32_t kOld = std::uint32_t{1} << 31;  // one that others have overtaken
-    return fresh >= kOld ? nullptr : "it acknowledges packets that were not sent";
-  }
-  if (fresh > unsent_ - first_) return "it acknowledges packets that were not sent";
-  News news;
-  const std::uint64_t up_to = first_ + fresh;
-  for (std::uint64_t number = first_; number < up_to; ++number) arrived(number, news);
-  while (first_ < up_to) {
+  constexpr std::uint32_t kOld = std::uint32_t{1} << 31;  // one that others have overtaken
+  if (fresh >= kOld) return nullptr;
+  if (fresh > unsent_ - first_ || static_cast<std::uint32_t>(count_) - heard > count_) return "it acknowledges packets that were not sent";
+  std::uint64_t arrivals = 0;
+  for (const std::uint64_t up_to = first_ + fresh; first_ < up_to; ++first_) {
+    arrivals += arrived(first_);
     freed.push_back(packets_.front().slot);
     packets_.pop_front();
-    ++first_;
   }
-  take_map(map, news);
-  judge(news, now);
+  arrivals += take_map(map);
+  hear(heard, now);
+  judge(arrivals, now);
   return nullptr;
 }
 
-void PacketSender::take_map(std::span<const std::uint64_t> map, News& news) noexcept {
+std::uint64_t PacketSender::take_map(std::span<const std::uint64_t> map) noexcept {
+  std::uint64_t arrivals = 0;
   for (std::size_t word = 0; word < map.size(); ++word) {
     for (std::uint64_t bits = map[word]; bits != 0; bits &= bits - 1) {
       const std::uint64_t number = first_ + 1 + 64 * word + static_cast<unsigned>(__builtin_ctzll(bits));
-      if (number >= unsent_) return;  // a peer's claim that costs nothing but its own packets
-      arrived(number, news);
+      if (number >= unsent_) return arrivals;  // a peer's claim that costs nothing but its own packets
+      arrivals += arrived(number);
     }
   }
+  return arrivals;
 }
 
-void PacketSender::arrived(std::uint64_t number, News& news) noexcept {
+bool PacketSender::arrived(std::uint64_t number) noexcept {
   Packet& packet = at(number);
-  if (packet.state == State::kArrived) return;
+  if (packet.state == State::kArrived) return false;
   if (packet.state == State::kUnderWay) --under_way_;
   packet.state = State::kArrived;
-  ++news.arrived;
-  if (packet.transmission > news.latest) {
-    news.latest = packet.transmission;
-    news.latest_sent_at = packet.sent_at;
-  }
-  if (!packet.again && packet.sent_at > news.measured_sent_at) {
-    news.measured_sent_at = packet.sent_at;
-    news.measured_number = number;
-  }
+  return true;
 }
 
-void PacketSender::judge(const News& news, std::int64_t now) noexcept {
-  if (news.arrived == 0) return;
-  const bool limited = static_cast<double>(under_way_ + news.arrived) >= congestion_.window() * 0.9;
-  heard_at_ = now;
-  backoff_ = 0;
-  probe_ = false;
-  if (news.latest > latest_arrived_) {
-    latest_arrived_ = news.latest;
-    latest_arrived_sent_at_ = news.latest_sent_at;
+// The first time that a transmission is told, it is known how long its way and that of the answer took.
+void PacketSender::hear(std::uint32_t transmission, std::int64_t now) noexcept {
+  const std::uint64_t count = count_ - (static_cast<std::uint32_t>(count_) - transmission);
+  if (count <= heard_) return;
+  heard_ = count;
+  const std::uint64_t before = count_ - transmissions_.size();  // those that are not kept
+  if (count <= before) return;
+  const Transmission& latest = transmissions_[static_cast<std::size_t>(count - before - 1)];
+  round_trip_.sample(now - latest.sent_at, now);
+}
+
+void PacketSender::judge(std::uint64_t fresh, std::int64_t now) noexcept {
+  if (fresh != 0) {
+    heard_at_ = now;
+    backoff_ = 0;
+    probe_ = false;
+    const bool limited = static_cast<double>(under_way_ + fresh) >= congestion_.window() * 0.9;
+    congestion_.acknowledged(fresh, limited, now, round_trip_.smoothed());
   }
-  if (news.measured_sent_at >= 0) {
-    round_trip_.sample(now - news.measured_sent_at);
-    congestion_.measured(now - news.measured_sent_at, news.measured_number, unsent_);
-  }
-  congestion_.acknowledged(news.arrived, limited, now, round_trip_.smoothed());
   find_lost(now);
 }
 
-bool PacketSender::stale(const Transmission& transmission) noexcept {
+bool PacketSender::stale(const Transmission& transmission, std::uint64_t count) noexcept {
   if (transmission.number < first_) return true;
   const Packet& packet = at(transmission.number);
-  return packet.state != State::kUnderWay || packet.transmission != transmission.count;
+  return packet.state != State::kUnderWay || packet.transmission != count;
 }
 
 // The oldest transmissions first: where one is not lost, no later one is.
 void PacketSender::find_lost(std::int64_t now) noexcept {
   reordered_until_ = kNever;
-  while (!transmissions_.empty()) {
+  for (; !transmissions_.empty(); transmissions_.pop_front()) {
     const Transmission oldest = transmissions_.front();
-    if (!stale(oldest)) {
-      if (oldest.count > latest_arrived_) return;
-      const std::int64_t late = at(oldest.number).sent_at + round_trip_.reordering();
-      if (oldest.count + kOvertaken > latest_arrived_ && now < late) {
-        reordered_until_ = late;
-        return;
-      }
-      lose(oldest.number);
-      if (oldest.number >= cut_until_) {
-        cut_until_ = unsent_;
-        congestion_.lost(now);
-      }
+    const std::uint64_t count = count_ - transmissions_.size() + 1;
+    if (stale(oldest, count)) continue;
+    if (count > heard_) return;
+    const std::int64_t late = oldest.sent_at + round_trip_.reordering();
+    if (count + kOvertaken > heard_ && now < late) {
+      reordered_until_ = late;
+      return;
     }
-    transmissions_.pop_front();
+    lose(oldest.number);
+    if (oldest.number < cut_until_) continue;
+    cut_until_ = unsent_;
+    congestion_.lost(now);
   }
 }
 

@@ -6,8 +6,8 @@
 //   kUnderWay    was sent, and nothing is known of it
 //   kArrived     the peer has it; it only waits for the ones before it
 //
-// Lost is what was sent three transmissions before something that has arrived, or an eighth of a round trip (RFC 9002, 6.1; with numbers that
-// stay a packet's own, and a count of transmissions beside them). Where nothing comes back for a time-out the oldest packet is sent again and asks for an
+// Lost is what was sent three transmissions before one that has arrived, or an eighth of a round trip (RFC 9002, 6.1; with numbers that stay a packet's
+// own, and a count of transmissions beside them, of which the peer tells the latest). Where nothing comes back for a time-out the oldest packet is sent again and asks for an
 // answer; the time-out doubles each time.
 //
 // Cost: constant per packet and per acknowledgement, but for the bits of its bitmap.
@@ -43,10 +43,15 @@ class PacketSender {
   bool empty() const noexcept { return packets_.empty(); }
   // Those that were never sent.
   std::size_t waiting() const noexcept { return static_cast<std::size_t>(end() - unsent_); }
+  // The first of them; packets before it have been sent.
+  std::uint64_t unsent() const noexcept { return unsent_; }
   std::size_t under_way() const noexcept { return under_way_; }
+  // A new packet could leave now.
+  bool may_send(std::int64_t now) const noexcept { return lost_.empty() && unsent_ < allowed_ && window_open() && pacer_.next(now) <= now; }
 
   struct Turn {
     std::uint64_t number;
+    std::uint32_t transmission;
     Slot slot;
     bool asks;  // for an acknowledgement now: nothing follows that would have one
   };
@@ -60,7 +65,7 @@ class PacketSender {
   // ---- what the peer says ----
 
   // Null, or the rule that is broken. Slots of packets that need not be kept are added to `freed`.
-  const char* acknowledge(std::uint32_t before, std::span<const std::uint64_t> map, std::int64_t now, std::vector<Slot>& freed);
+  const char* acknowledge(std::uint32_t before, std::uint32_t heard, std::span<const std::uint64_t> map, std::int64_t now, std::vector<Slot>& freed);
   void allow(std::uint32_t credit) noexcept;
 
   // ---- time ----
@@ -83,48 +88,39 @@ class PacketSender {
  private:
   enum class State : std::uint8_t { kWaiting, kUnderWay, kArrived };
   struct Packet {
-    std::int64_t sent_at;
     std::uint64_t transmission;  // the last one's count
     Slot slot;
     State state;
-    bool again;  // it was sent more than once
   };
   struct Transmission {
-    std::uint64_t number, count;
-  };
-  // What an acknowledgement has told.
-  struct News {
-    std::uint64_t arrived = 0;  // packets
-    std::uint64_t latest = 0;   // transmission of those
-    std::int64_t latest_sent_at = 0;
-    std::uint64_t measured_number = 0;
-    std::int64_t measured_sent_at = -1;  // of the latest that was sent once
+    std::uint64_t number;
+    std::int64_t sent_at;
   };
 
   Packet& at(std::uint64_t number) noexcept { return packets_[static_cast<std::size_t>(number - first_)]; }
   std::uint64_t end() const noexcept { return first_ + packets_.size(); }
   bool window_open() const noexcept { return static_cast<double>(under_way_) < congestion_.window(); }
   bool has_candidate() const noexcept { return !lost_.empty() || (unsent_ < end() && unsent_ < allowed_); }
-  void arrived(std::uint64_t number, News& news) noexcept;
-  void take_map(std::span<const std::uint64_t> map, News& news) noexcept;
-  void judge(const News& news, std::int64_t now) noexcept;
+  bool arrived(std::uint64_t number) noexcept;
+  std::uint64_t take_map(std::span<const std::uint64_t> map) noexcept;
+  void hear(std::uint32_t transmission, std::int64_t now) noexcept;
+  void judge(std::uint64_t fresh, std::int64_t now) noexcept;
   void find_lost(std::int64_t now) noexcept;
-  bool stale(const Transmission& transmission) noexcept;
+  bool stale(const Transmission& transmission, std::uint64_t count) noexcept;
   void lose(std::uint64_t number) noexcept;
 
   RoundTrip round_trip_;
   Congestion congestion_{static_cast<double>(wire::kMostPacketsUnderWay)};
   Pacer pacer_;
   std::deque<Packet> packets_;             // from first_ on
-  std::deque<Transmission> transmissions_;  // in their order; those of packets that have arrived or were sent again are stale
+  std::deque<Transmission> transmissions_;  // the last ones, in their order; those of packets that have arrived or were sent again are stale
   std::deque<std::uint64_t> lost_;         // waiting to be sent again, or arrived meanwhile
   std::uint64_t first_ = 0;                // the oldest that is kept
   std::uint64_t unsent_ = 0;               // the first that was never sent
   std::uint64_t allowed_;                  // packets before it may be sent
   std::size_t under_way_ = 0;
   std::uint64_t count_ = 0;                // of transmissions
-  std::uint64_t latest_arrived_ = 0;       // transmission
-  std::int64_t latest_arrived_sent_at_ = 0;
+  std::uint64_t heard_ = 0;                // the latest transmission that has come
   std::uint64_t cut_until_ = 0;            // losses among packets before it have cut the window
   std::int64_t sent_at_ = 0, heard_at_ = 0;
   std::int64_t reordered_until_ = kNever;  // when the oldest under way counts as lost, though too few have overtaken it

@@ -14,9 +14,14 @@ class RoundTrip {
   static constexpr std::int64_t kLeastTimeout = kLatestAcknowledgement + 500'000;
   static constexpr std::int64_t kMostTimeout = 500'000'000;
 
-  // Only of packets that were sent once (Karn): of another it is not known which one was acknowledged.
-  void sample(std::int64_t time) noexcept {
+  void sample(std::int64_t time, std::int64_t now) noexcept {
     latest_ = time;
+    if (now - period_began_ > kPeriod) {
+      period_began_ = now;
+      shortest_before_ = shortest_;
+      shortest_ = time;
+    }
+    shortest_ = std::min(shortest_, time);
     if (smoothed_ == 0) {
       smoothed_ = std::max<std::int64_t>(time, 1);
       variation_ = time / 2;
@@ -28,6 +33,8 @@ class RoundTrip {
 
   bool known() const noexcept { return smoothed_ != 0; }
   std::int64_t smoothed() const noexcept { return known() ? smoothed_ : kAssumed; }
+  // Of the last second or two: that of the network, without what the two ranks did besides.
+  std::int64_t shortest() const noexcept { return known() ? std::max<std::int64_t>(std::min(shortest_, shortest_before_), 1) : kAssumed; }
   // A packet that left so long before one that has come, and has not, is lost: its way took no eighth longer (RFC 9002, 6.1.2).
   std::int64_t reordering() const noexcept { return std::max(smoothed(), latest_) * 9 / 8 + kClock; }
   std::int64_t timeout() const noexcept {
@@ -35,9 +42,10 @@ class RoundTrip {
   }
 
  private:
-  static constexpr std::int64_t kAssumed = 1'000'000, kClock = 20'000;
+  static constexpr std::int64_t kAssumed = 1'000'000, kClock = 20'000, kPeriod = 1'000'000'000;
 
   std::int64_t smoothed_ = 0, variation_ = 0, latest_ = 0;
+  std::int64_t shortest_ = kMostTimeout, shortest_before_ = kMostTimeout, period_began_ = 0;
 };
 
 }  // namespace lapwing::net::reliable

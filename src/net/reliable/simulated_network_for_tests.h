@@ -100,7 +100,7 @@ class SimulatedCarrier final : public PacketCarrier {
   }
   void give_back(Slot slot) noexcept override { free_.push_back(slot); }
   std::byte* bytes(Slot slot) noexcept override { return memory_.data() + slot * kMostBytes; }
-  bool can_send(Slot) const noexcept override { return true; }
+  bool can_send(Slot) noexcept override { return true; }
   void send(ProcessId, Slot slot, std::size_t count) noexcept override { network_.send(peer_, bytes(slot), count); }
   std::size_t free_slots() const { return free_.size(); }
 

@@ -1,0 +1,274 @@
+#include "net/ether/ether_transport.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "base/tuning.h"
+
+namespace lapwing::net {
+namespace {
+
+constexpr const char* kCardKey = "ether";
+constexpr std::int64_t kPerPatience = 4;
+// A poll takes so many packets before others have their turn.
+constexpr int kMostPerPoll = 64;
+// So many receive chunks are a peer's, however many there are.
+constexpr std::size_t kLeastWindow = 32;
+
+std::int64_t patience_of(const NetworkConfig& config) noexcept {
+  return std::chrono::nanoseconds(config.settings->peer_timeout).count();
+}
+
+}  // namespace
+
+EtherTransport::EtherTransport(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config)
+    : engine_(engine),
+      sinks_(sinks),
+      config_(config),
+      context_{sinks_, port_, patience_of(config), {}, config.processes->describe(config.self) + " on host " + config.host_name},
+      refusals_(engine) {}
+
+EtherTransport::~EtherTransport() {
+  close();
+}
+
+// ---- the beginning --------------------------------------------------------------------------------------------------
+
+Status EtherTransport::publish(wire::Card& card) {
+  if (config_.size < 2 || config_.job_secret.empty()) return {};  // there is no peer
+  if (config_.settings->wire != Protection::kPlain)
+    return Status::error(MPI_ERR_OTHER, "LAPWING_WIRE asks for protection that packets do not have");
+  LAPWING_TRY(key_.set(config_.job_secret));
+  ether::Interface interface;
+  LAPWING_TRY(ether::choose_interface(config_.settings->ether_interface, interface));
+  context_.own.tag = ether::endpoint_tag(key_, config_.self.index);
+  LAPWING_TRY(port_.open(interface, context_.own.tag, config_.settings->ether_type));
+  context_.own.endpoint = port_.contact().queue;
+  open_ = true;
+  card.set(kCardKey, ether::encode_contact(port_.contact()));
+  log_info("receives on queue %u of %s (%s), %s", port_.socket().queue(), interface.name.c_str(), ether::text_of(interface.mac).c_str(),
+           port_.socket().copies() ? "which the kernel copies" : "without a copy by the kernel");
+  return {};
+}
+
+Status EtherTransport::attach(const wire::CardBook& cards) {
+  cards_ = cards;
+  links_.reset(cards.size());
+  if (!open_) return {};
+  LAPWING_TRY(neighbours_.read(cards, config_.self, port_.interface(), key_));
+  port_.reset_neighbours(cards.size());
+  for (PeerId peer; peer.index < cards.size(); ++peer.index) port_.set_neighbour(peer, neighbours_.contact(peer).mac);
+  port_.set_most_bytes(std::min(neighbours_.least_mtu(), ether::PacketSocket::kMostFrameBytes - 100));
+  neighbours_.probe(port_, config_.self, context_.own);
+  LAPWING_TRY(engine_.port().add(port_.socket().fd(), EPOLLIN | EPOLLET, *this));
+  engine_.add_source(*this);
+  attached_ = true;
+  return {};
+}
+
+Capabilities EtherTransport::capabilities(PeerId) const noexcept {
+  Capabilities capabilities;
+  capabilities.eager_limit = tuning().ether_eager_limit;
+  capabilities.data_chunk = tuning().ether_data_chunk;
+  capabilities.at_once = port_.most_bytes() - wire::piece_overhead(0);
+  return capabilities;
+}
+
+ether::Link& EtherTransport::link(PeerId peer) noexcept {
+  std::unique_ptr<ether::Link>& link = links_[peer];
+  if (!link) [[unlikely]]
+    meet(peer, link);
+  return *link;
+}
+
+void EtherTransport::meet(PeerId peer, std::unique_ptr<ether::Link>& link) noexcept {
+  std::string name = config_.processes->describe(peer);
+  wire::Card card;
+  if (cards_.read(peer.index, card).ok() && card.has("name")) name += " on host " + card.get("name");
+  link = std::make_unique<ether::Link>(context_, peer, neighbours_.address(peer, config_.self), std::move(name), neighbours_.contact(peer).mac);
+  met_.push_back(link.get());
+  share_memory();
+}
+
+// Each peer may fill its share of the receive chunks.
+void EtherTransport::share_memory() noexcept {
+  const std::size_t share = ether::PacketSocket::kReceiveChunks / met_.size();
+  for (ether::Link* link : met_) link->packets().set_window(std::max(share, kLeastWindow));
+}
+
+// ---- frames out -----------------------------------------------------------------------------------------------------
+
+bool EtherTransport::post(PeerId peer, SendOp& op) noexcept {
+  ether::Link& to = link(peer);
+  if (!to.packets().open()) {
+    refusals_.add(op, to.packets().why().copy());
+    return false;
+  }
+  const std::int64_t now = engine_.clock().now();
+  const bool taken = to.packets().post(op, now);
+  look_ahead(to, now);
+  leave(now);
+  return taken;
+}
+
+bool EtherTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery) noexcept {
+  ether::Link& to = link(peer);
+  const std::int64_t now = engine_.clock().now();
+  if (!to.packets().send_now(header, payload, now)) return false;
+  look_ahead(to, now);
+  leave(now);
+  return true;
+}
+
+// What has been queued goes to the kernel.
+void EtherTransport::leave(std::int64_t now) noexcept {
+  constexpr std::int64_t kSoon = 50'000;
+  if (!port_.flush(engine_.system_calls())) due_ = std::min(due_, now + kSoon);
+}
+
+// `due_` is never later than what a link wants.
+void EtherTransport::look_ahead(const ether::Link& link, std::int64_t now) noexcept {
+  due_ = std::min(due_, link.deadline(now));
+}
+
+bool EtherTransport::flushed() const noexcept {
+  return std::all_of(met_.begin(), met_.end(), [](const ether::Link* link) { return !link->packets().open() || link->packets().flushed(); });
+}
+
+// ---- turns ----------------------------------------------------------------------------------------------------------
+
+bool EtherTransport::poll() noexcept {
+  if (!open_) return false;
+  const bool came = port_.has_received();
+  if (!came && due_ == kNever) return false;
+  const std::int64_t now = engine_.clock().now();
+  bool moved = came && receive(now);
+  if (moved && !armed_ && !outside_ && ++finds_ > tuning().ether_steady_polls) {
+    engine_.port().leave(port_.socket().fd());
+    outside_ = true;
+  }
+  if (now >= due_) moved |= work_due(now);
+  leave(now);
+  if (port_.error() != 0) lose_interface();
+  return moved;
+}
+
+bool EtherTransport::receive(std::int64_t now) noexcept {
+  for (int count = 0; count < kMostPerPoll && open_ && port_.has_received(); ++count) {
+    take(port_.received(), now);
+    port_.pop();
+  }
+  port_.return_memory();
+  work_touched(now);
+  return true;
+}
+
+// The program in the kernel lets nothing pass that is not for this endpoint and its job.
+void EtherTransport::take(std::span<const std::byte> packet, std::int64_t now) noexcept {
+  wire::PacketHeader header;
+  if (!wire::decode(packet.data(), packet.size(), header).ok() || header.to.tag != context_.own.tag || !neighbours_.known({header.to.source})) return;
+  ether::Link& from = link({header.to.source});
+  from.take(header, packet.data(), now);
+  touch(from);
+}
+
+void EtherTransport::touch(ether::Link& link) noexcept {
+  if (std::exchange(link.touched, true)) return;
+  touched_.push_back(&link);
+}
+
+bool EtherTransport::work_touched(std::int64_t now) noexcept {
+  bool moved = false;
+  while (!touched_.empty()) {
+    ether::Link* link = touched_.back();
+    touched_.pop_back();
+    link->touched = false;
+    moved |= link->work(now);
+    if (!engine_.has_event_thread()) link->packets().acknowledge(now);
+    look_ahead(*link, now);
+  }
+  return moved;
+}
+
+bool EtherTransport::work_due(std::int64_t now) noexcept {
+  bool moved = false;
+  due_ = kNever;
+  for (ether::Link* link : met_) {
+    if (link->deadline(now) <= now) moved |= link->work(now);
+    look_ahead(*link, now);
+  }
+  return moved;
+}
+
+// ---- sleep ----------------------------------------------------------------------------------------------------------
+
+void EtherTransport::on_ready(std::uint32_t events) noexcept {
+  if ((events & (EPOLLERR | EPOLLHUP)) != 0) return lose_interface();
+  poll();
+}
+
+// Peers learn what has come before this thread stops looking.
+bool EtherTransport::arm() noexcept {
+  if (!open_) return true;
+  armed_ = true;
+  finds_ = 0;
+  const std::int64_t now = engine_.clock().now();
+  for (ether::Link* link : met_) link->packets().acknowledge(now);
+  due_ = kNever;
+  for (const ether::Link* link : met_) look_ahead(*link, now);
+  leave(now);
+  if (due_ <= now || !come_back_to_port() || port_.has_received()) return false;
+  if (due_ != kNever && (!timer_.pending() || due_ < timer_at_)) {
+    timer_at_ = due_;
+    engine_.set_timer(timer_, due_);
+  }
+  return true;
+}
+
+bool EtherTransport::come_back_to_port() noexcept {
+  if (outside_ && !engine_.port().come_back(port_.socket().fd(), EPOLLIN | EPOLLET)) return false;
+  outside_ = false;
+  return true;
+}
+
+// ---- whether a peer is there ----------------------------------------------------------------------------------------
+
+bool EtherTransport::watch_over(PeerId peer) noexcept {
+  ether::Link& watched = link(peer);
+  watched.watch();
+  look_ahead(watched, engine_.clock().now());
+  return false;
+}
+
+std::int64_t EtherTransport::watch_after() const noexcept {
+  return open_ ? patience_of(config_) / kPerPatience : 0;
+}
+
+// ---- the end --------------------------------------------------------------------------------------------------------
+
+void EtherTransport::lose_interface() noexcept {
+  const Status why = Status::error(MPI_ERR_OTHER, "%s has lost its network interface %s: it has been taken away or given to another network namespace",
+                                   context_.self.c_str(), port_.interface().name.c_str());
+  for (ether::Link* link : met_) link->packets().end(reliable::PacketLink::State::kLost, why, context_.goodbye_expected);
+}
+
+void EtherTransport::close() noexcept {
+  if (!open_) return;
+  open_ = false;
+  for (ether::Link* link : met_) link->close();
+  port_.flush(engine_.system_calls());
+  engine_.cancel_timer(timer_);
+  if (attached_) {
+    engine_.port().remove(port_.socket().fd());
+    engine_.remove_source(*this);
+  }
+  port_.close();
+}
+
+}  // namespace lapwing::net

@@ -1,0 +1,99 @@
+// Frames straight on Ethernet (paper 3: Open-MX with a receive queue per endpoint): an AF_XDP socket per rank, on a receive queue of its own, and a reliable
+// channel of the library's instead of TCP. For peers on the same segment that answer a probe; others are reached by another transport. Owned by the
+// Network; everything runs with the endpoint's lock held.
+//
+//   Port         this rank's queue, its socket, the program in the kernel that brings packets there
+//   Link         one per peer: its packets, and whether it is there (link.h)
+//   Neighbours   which peers can be reached, asked once when the job begins (neighbours.h)
+//
+// What came is looked for without a system call. Time-outs, pauses and acknowledgements that are due are seen to while a thread polls; an engine's
+// timer is set only before one sleeps.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/sparse_table.h"
+#include "net/ether/link.h"
+#include "net/ether/neighbours.h"
+#include "net/ether/port.h"
+#include "net/network.h"
+#include "net/refusals.h"
+#include "net/transport.h"
+#include "wire/handshake.h"
+
+namespace lapwing::net {
+
+class EtherTransport final : public Transport, private engine::FdHandler {
+ public:
+  EtherTransport(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config);
+  ~EtherTransport();
+
+  const char* name() const noexcept override { return "ether"; }
+  Status publish(wire::Card& card) override;
+  Status attach(const wire::CardBook& cards) override;
+  bool reaches(PeerId peer) const noexcept override { return neighbours_.present(peer); }
+  Capabilities capabilities(PeerId peer) const noexcept override;
+  bool post(PeerId peer, SendOp& op) noexcept override;
+  bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept override;
+  bool watch_over(PeerId peer) noexcept override;
+  bool watch_over_host(PeerId peer) noexcept override { return watch_over(peer); }
+  std::int64_t watch_after() const noexcept override;
+  bool flushed() const noexcept override;
+  void expect_goodbye() noexcept override { context_.goodbye_expected = true; }
+  void close() noexcept override;
+
+  bool poll() noexcept override;
+  bool arm() noexcept override;
+  void disarm() noexcept override { armed_ = false; }
+  // The socket announces every packet, so that it is no rest.
+  bool rest() noexcept override { return false; }
+  bool announces_unasked() const noexcept override { return true; }
+
+ private:
+  static constexpr std::int64_t kNever = reliable::PacketLink::kNever;
+
+  struct DueTimer : engine::Timer {
+    explicit DueTimer(EtherTransport& owner) noexcept
+        : Timer([](Timer& timer) noexcept { static_cast<DueTimer&>(timer).transport.poll(); }, kIdle), transport(owner) {}
+    EtherTransport& transport;
+  };
+
+  void on_ready(std::uint32_t events) noexcept override;
+  ether::Link& link(PeerId peer) noexcept;
+  void meet(PeerId peer, std::unique_ptr<ether::Link>& link) noexcept;
+  void share_memory() noexcept;
+  bool receive(std::int64_t now) noexcept;
+  void take(std::span<const std::byte> packet, std::int64_t now) noexcept;
+  void touch(ether::Link& link) noexcept;
+  bool work_touched(std::int64_t now) noexcept;
+  bool work_due(std::int64_t now) noexcept;
+  void look_ahead(const ether::Link& link, std::int64_t now) noexcept;
+  void leave(std::int64_t now) noexcept;
+  void lose_interface() noexcept;
+  bool come_back_to_port() noexcept;
+
+  engine::Engine& engine_;
+  const Sinks sinks_;
+  const NetworkConfig config_;
+  wire::JobKey key_;
+  wire::CardBook cards_;
+  ether::Port port_;
+  ether::Neighbours neighbours_;
+  ether::LinkContext context_;
+  SparseTable<std::unique_ptr<ether::Link>> links_;
+  std::vector<ether::Link*> met_;      // all of them
+  std::vector<ether::Link*> touched_;  // have had packets since they last worked
+  Refusals refusals_;
+  DueTimer timer_{*this};
+  std::int64_t timer_at_ = kNever;
+  std::int64_t due_ = kNever;  // when some link has something to do, or earlier
+  unsigned finds_ = 0;         // polls that found something, since a thread last could sleep
+  bool open_ = false;
+  bool attached_ = false;
+  bool armed_ = false;
+  bool outside_ = false;  // of the event port
+};
+
+}  // namespace lapwing::net

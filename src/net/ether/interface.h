@@ -1,0 +1,38 @@
+// The Ethernet interface by which this rank speaks, and how peers are told of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "net/ether/mac.h"
+
+namespace lapwing::net::ether {
+
+struct Interface {
+  std::string name;
+  unsigned index = 0;
+  Mac mac{};
+  unsigned mtu = 0;
+  std::string network;  // "192.0.2.0/24"; "-" where it has no IPv4 address
+};
+
+// The first of `wanted` (LAPWING_ETHER_INTERFACE) that there is, is up and is an Ethernet; without a wish the first with an address, else the first.
+Status choose_interface(const std::vector<std::string>& wanted, Interface& chosen);
+
+// Of the interface with this name, as ethtool says it; empty where that is not told.
+std::string driver_of(const std::string& name);
+
+// What a rank publishes in its card under "ether": where it can be reached by those on the same segment.
+struct Contact {
+  Mac mac{};
+  std::uint16_t queue = 0;  // which is its endpoint's number
+  unsigned mtu = 0;
+  std::string network;
+};
+std::string encode_contact(const Contact& contact);
+bool decode_contact(std::string_view text, Contact& contact);
+
+}  // namespace lapwing::net::ether

@@ -1,0 +1,58 @@
+// Whether a peer is there, that says nothing. Its process may compute, or be stopped, and then acknowledges nothing; so its host's kernel is asked
+// (steer.bpf.c), by probes, which it answers as long as the process lives. Pure arithmetic.
+//
+//   nothing under way   a peer that is watched over is asked a few times per patience (LAPWING_PEER_TIMEOUT)
+//   something sent      one that has let some time-outs pass is asked more often
+//
+// A host counts as gone when it has answered nothing for `patience`, though it was asked all the time.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+namespace lapwing::net::ether {
+
+class Liveness {
+ public:
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+  explicit Liveness(std::int64_t patience) noexcept : patience_(patience) {}
+
+  void watch() noexcept { watched_ = true; }
+  // Something came from it, or from its host's kernel.
+  void heard() noexcept { asked_since_ = kNever; }
+
+  enum class Order { kNothing, kAsk, kGone };
+  // `silent`: what was sent is not acknowledged, though time-outs have passed.
+  Order judge(std::int64_t now, bool silent) noexcept {
+    if (!silent && !watched_) return Order::kNothing;
+    if (asked_since_ != kNever && now - asked_since_ >= patience_) return Order::kGone;
+    if (now < asked_at_ + pause(silent)) return Order::kNothing;
+    asked_at_ = now;
+    if (asked_since_ == kNever) asked_since_ = now;
+    return Order::kAsk;
+  }
+  // When judge() wants to be called.
+  std::int64_t deadline(bool silent) const noexcept {
+    if (!silent && !watched_) return kNever;
+    const std::int64_t ask = asked_at_ + pause(silent);
+    return asked_since_ == kNever ? ask : std::min(ask, asked_since_ + patience_);
+  }
+
+ private:
+  static constexpr std::int64_t kMostPause = 250'000'000;  // while something waits
+  static constexpr std::int64_t kPerPatience = 4;
+
+  std::int64_t pause(bool silent) const noexcept {
+    const bool urgent = silent || asked_since_ != kNever;
+    return urgent ? std::min(kMostPause, patience_ / kPerPatience) : patience_ / kPerPatience;
+  }
+
+  const std::int64_t patience_;
+  std::int64_t asked_at_ = 0;
+  std::int64_t asked_since_ = kNever;  // the first question since something was heard
+  bool watched_ = false;
+};
+
+}  // namespace lapwing::net::ether

@@ -1,0 +1,177 @@
+#include "net/ether/packet_socket.h"
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+#include "base/own_descriptors.h"
+#include "net/ether/steering_maps.h"
+
+namespace lapwing::net::ether {
+namespace {
+
+constexpr std::size_t kMemoryBytes = std::size_t{PacketSocket::kReceiveChunks + PacketSocket::kSendChunks} * PacketSocket::kChunkBytes;
+
+Status failed(const char* what) {
+  const int error = errno;
+  const char* remedy = error == EPERM ? "; it needs CAP_NET_RAW" : error == ENOBUFS ? "; raise the limit of locked memory (ulimit -l)" : "";
+  return Status::error(MPI_ERR_OTHER, "%s: %s%s", what, std::strerror(error), remedy);
+}
+
+}  // namespace
+
+Status PacketSocket::open(const Interface& interface) {
+  fd_ = ::socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
+  if (fd_ < 0) return failed("the kernel gives no AF_XDP socket");
+  own_descriptor(fd_);
+  // What waits in the network's queues counts against it; the default holds a millisecond's worth, and a rank may not run for longer.
+  const int buffer = static_cast<int>(kSendChunks) * 2 * static_cast<int>(kChunkBytes);
+  setsockopt(fd_, SOL_SOCKET, SO_SNDBUFFORCE, &buffer, sizeof buffer);
+  LAPWING_TRY(make_memory());
+  LAPWING_TRY(make_rings());
+  LAPWING_TRY(bind(interface));
+  for (std::uint64_t chunk = 0; chunk < kReceiveChunks; ++chunk) fill_.put(chunk * kChunkBytes);
+  fill_.publish();
+  return {};
+}
+
+// A forked child gets none of it: the kernel goes on using the pages, and a copy made at a write would part the two.
+Status PacketSocket::make_memory() {
+  void* memory = mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (memory == MAP_FAILED) return failed("cannot map the memory of an AF_XDP socket");
+  memory_ = static_cast<std::byte*>(memory);
+  mappings_.push_back({memory_, kMemoryBytes});
+  madvise(memory, kMemoryBytes, MADV_DONTFORK);
+  xdp_umem_reg region{};
+  region.addr = reinterpret_cast<std::uint64_t>(memory);
+  region.len = kMemoryBytes;
+  region.chunk_size = kChunkBytes;
+  if (setsockopt(fd_, SOL_XDP, XDP_UMEM_REG, &region, sizeof region) != 0) return failed("the kernel does not take memory for an AF_XDP socket");
+  return {};
+}
+
+Status PacketSocket::make_rings() {
+  const struct {
+    int option;
+    std::uint32_t size;
+  } rings[] = {{XDP_UMEM_FILL_RING, kReceiveChunks}, {XDP_UMEM_COMPLETION_RING, kSendChunks}, {XDP_RX_RING, kReceiveChunks}, {XDP_TX_RING, kSendChunks}};
+  for (const auto& ring : rings) {
+    if (setsockopt(fd_, SOL_XDP, ring.option, &ring.size, sizeof ring.size) != 0) return failed("the kernel makes no ring of an AF_XDP socket");
+  }
+  xdp_mmap_offsets offsets{};
+  socklen_t length = sizeof offsets;
+  if (getsockopt(fd_, SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &length) != 0 || length != sizeof offsets)
+    return failed("the kernel does not tell where the rings of an AF_XDP socket are");
+  RingPlace fill, done, receive, send;
+  LAPWING_TRY(map_ring(XDP_UMEM_PGOFF_FILL_RING, offsets.fr, kReceiveChunks * sizeof(std::uint64_t), fill));
+  LAPWING_TRY(map_ring(XDP_UMEM_PGOFF_COMPLETION_RING, offsets.cr, kSendChunks * sizeof(std::uint64_t), done));
+  LAPWING_TRY(map_ring(XDP_PGOFF_RX_RING, offsets.rx, kReceiveChunks * sizeof(xdp_desc), receive));
+  LAPWING_TRY(map_ring(XDP_PGOFF_TX_RING, offsets.tx, kSendChunks * sizeof(xdp_desc), send));
+  fill_ = {fill, kReceiveChunks};
+  done_ = {done, kSendChunks};
+  receive_ = {receive, kReceiveChunks};
+  send_ = {send, kSendChunks};
+  return {};
+}
+
+Status PacketSocket::map_ring(std::uint64_t page, const xdp_ring_offset& offsets, std::size_t entries_bytes, RingPlace& place) {
+  const std::size_t bytes = offsets.desc + entries_bytes;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd_, static_cast<off_t>(page));
+  if (memory == MAP_FAILED) return failed("cannot map a ring of an AF_XDP socket");
+  madvise(memory, bytes, MADV_DONTFORK);
+  place = {static_cast<std::byte*>(memory), offsets.producer, offsets.consumer, offsets.flags, offsets.desc};
+  mappings_.push_back({place.memory, bytes});
+  return {};
+}
+
+// The kernel gives the queue of a socket that is closed, that of a job that has just ended say, free some milliseconds later.
+Status PacketSocket::bind(const Interface& interface) {
+  constexpr int kTries = 25;
+  constexpr timespec kPause{0, 20'000'000};
+  for (int tried = 0; tried < kTries; ++tried) {
+    if (bind_to_free(interface)) return {};
+    if (queue_ == 0) return failed(("no AF_XDP socket on " + interface.name).c_str());
+    nanosleep(&kPause, nullptr);
+  }
+  return Status::error(MPI_ERR_OTHER, "all %u receive queues of %s are taken", queue_, interface.name.c_str());
+}
+
+// False: errno says why not; with `queue_` above 0, because there are only so many and all are taken.
+bool PacketSocket::bind_to_free(const Interface& interface) noexcept {
+  sockaddr_xdp address{};
+  address.sxdp_family = AF_XDP;
+  address.sxdp_ifindex = interface.index;
+  address.sxdp_flags = XDP_USE_NEED_WAKEUP;
+  for (queue_ = 0; queue_ < LAPWING_MOST_QUEUES; ++queue_) {
+    address.sxdp_queue_id = queue_;
+    if (::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+      xdp_options options{};
+      socklen_t length = sizeof options;
+      copies_ = getsockopt(fd_, SOL_XDP, XDP_OPTIONS, &options, &length) != 0 || (options.flags & XDP_OPTIONS_ZEROCOPY) == 0;
+      return true;
+    }
+    if (errno != EBUSY) break;
+  }
+  return false;
+}
+
+void PacketSocket::close() noexcept {
+  if (fd_ >= 0) close_own_descriptor(fd_);
+  fd_ = -1;
+  for (const Mapping& mapping : mappings_) munmap(mapping.memory, mapping.bytes);
+  mappings_.clear();
+}
+
+// ---- sending --------------------------------------------------------------------------------------------------------
+
+void PacketSocket::queue_send(Chunk chunk, std::uint32_t offset, std::uint32_t bytes) noexcept {
+  send_.put({std::uint64_t{kReceiveChunks + chunk} * kChunkBytes + offset, bytes, 0});
+  unsent_ = true;
+}
+
+// The kernel sends some 30 packets per call where it copies, and none when too many of this socket's are in the network's queues.
+int PacketSocket::flush() noexcept {
+  send_.publish();
+  if (!copies_ && !send_.wants_call()) {
+    unsent_ = false;
+    return 0;
+  }
+  for (std::uint32_t before = send_.consumed();;) {
+    const int error = ::sendto(fd_, nullptr, 0, MSG_DONTWAIT, nullptr, 0) < 0 ? errno : 0;
+    if (error != 0 && error != EAGAIN && error != EBUSY && error != ENOBUFS) return error;
+    if (!copies_ || send_.drained()) {
+      unsent_ = false;
+      return 0;
+    }
+    if (send_.consumed() == before) return EAGAIN;
+    before = send_.consumed();
+  }
+}
+
+bool PacketSocket::reclaim(Chunk& chunk) noexcept {
+  if (!done_.has_entry()) return false;
+  chunk = static_cast<Chunk>(done_.front() / kChunkBytes) - kReceiveChunks;
+  done_.pop();
+  done_.release();
+  return true;
+}
+
+// ---- receiving ------------------------------------------------------------------------------------------------------
+
+void PacketSocket::pop() noexcept {
+  fill_.put(receive_.front().addr / kChunkBytes * kChunkBytes);  // it has as many places as there are chunks
+  receive_.pop();
+}
+
+void PacketSocket::return_memory() noexcept {
+  receive_.release();
+  fill_.publish();
+  if (!copies_ && fill_.wants_call()) ::recvfrom(fd_, nullptr, 0, MSG_DONTWAIT, nullptr, nullptr);
+}
+
+}  // namespace lapwing::net::ether

@@ -1,0 +1,83 @@
+// An AF_XDP socket on one receive queue of an interface, and the memory that it shares with the kernel (UMEM): chunks of 2 KiB, the first half to
+// receive into, the second to send from. Packets are received without a system call; to send some takes one for all.
+//
+// Where the driver can, packets are not copied between its memory and the UMEM; else the kernel copies them (any Ethernet interface). Needs
+// CAP_NET_RAW, and as much lockable memory as the UMEM has (CAP_IPC_LOCK, or ulimit -l).
+#pragma once
+
+#include <linux/if_xdp.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "net/ether/interface.h"
+#include "net/ether/ring.h"
+
+namespace lapwing::net::ether {
+
+class PacketSocket {
+ public:
+  using Chunk = std::uint32_t;
+  static constexpr std::uint32_t kChunkBytes = 2048;
+  static constexpr std::uint32_t kReceiveChunks = 2048, kSendChunks = 2048;  // powers of two: the rings have as many places
+  // What the kernel leaves of a chunk for what is received.
+  static constexpr std::uint32_t kMostFrameBytes = kChunkBytes - 256;
+
+  PacketSocket() noexcept = default;
+  ~PacketSocket() { close(); }
+  PacketSocket(const PacketSocket&) = delete;
+  PacketSocket& operator=(const PacketSocket&) = delete;
+
+  // On the first queue of the interface that no socket has.
+  Status open(const Interface& interface);
+  void close() noexcept;
+  int fd() const noexcept { return fd_; }
+  std::uint32_t queue() const noexcept { return queue_; }
+  bool copies() const noexcept { return copies_; }
+
+  // ---- sending ----
+
+  // A chunk of the sending half; its memory is this process's until queue_send(), and again from reclaim() on.
+  std::byte* chunk(Chunk chunk) noexcept { return memory_ + std::size_t{kReceiveChunks + chunk} * kChunkBytes; }
+  // False: as many wait to leave as there are places.
+  bool can_queue() noexcept { return send_.has_room(); }
+  void queue_send(Chunk chunk, std::uint32_t offset, std::uint32_t bytes) noexcept;
+  // Lets the kernel send what is queued. An errno value: 0, or what is wrong with the interface; EAGAIN: not all could leave now.
+  int flush() noexcept;
+  bool unsent() const noexcept { return unsent_; }
+  // Chunks that have left, one by one; false: no more.
+  bool reclaim(Chunk& chunk) noexcept;
+
+  // ---- receiving ----
+
+  bool has_received() noexcept { return receive_.has_entry(); }
+  std::span<const std::byte> received() const noexcept { return {memory_ + receive_.front().addr, receive_.front().len}; }
+  // That one has been looked at; its memory goes back to the kernel by return_memory().
+  void pop() noexcept;
+  void return_memory() noexcept;
+
+ private:
+  struct Mapping {
+    std::byte* memory = nullptr;
+    std::size_t bytes = 0;
+  };
+  Status make_memory();
+  Status make_rings();
+  Status bind(const Interface& interface);
+  bool bind_to_free(const Interface& interface) noexcept;
+  Status map_ring(std::uint64_t page, const xdp_ring_offset& offsets, std::size_t entries_bytes, RingPlace& place);
+
+  int fd_ = -1;
+  std::uint32_t queue_ = 0;
+  bool copies_ = true;
+  bool unsent_ = false;
+  std::byte* memory_ = nullptr;
+  std::vector<Mapping> mappings_;
+  Ring<std::uint64_t> fill_, done_;
+  Ring<xdp_desc> receive_, send_;
+};
+
+}  // namespace lapwing::net::ether

@@ -1,0 +1,78 @@
+// This rank's endpoint on an Ethernet: the socket of its queue, the program that brings packets there, and memory for packets on their way out, as the
+// links want it (net/reliable/packet_carrier.h). A packet is built where it will be sent from, behind room for the Ethernet's own header, and may be
+// sent again from there.
+//
+//   chunk of 2 KiB   |        | Ethernet header (14) | packet ...
+//                    0        50                     64
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/system_calls.h"
+#include "net/ether/interface.h"
+#include "net/ether/packet_socket.h"
+#include "net/ether/steering.h"
+#include "net/reliable/packet_carrier.h"
+#include "wire/packet.h"
+
+namespace lapwing::net::ether {
+
+class Port final : public reliable::PacketCarrier {
+ public:
+  // Takes a queue of the interface. `tag`: of this rank's endpoint.
+  Status open(const Interface& interface, std::uint64_t tag, std::uint16_t ether_type);
+  void close() noexcept;
+  const Interface& interface() const noexcept { return interface_; }
+  const PacketSocket& socket() const noexcept { return socket_; }
+  Contact contact() const;
+
+  // Whom packets can be sent to, by rank; and of how many bytes, the same for all.
+  void reset_neighbours(std::size_t ranks) { neighbours_.assign(ranks, Mac{}); }
+  void set_neighbour(ProcessId peer, const Mac& mac) { neighbours_[peer.index] = mac; }
+  void set_most_bytes(std::size_t bytes) noexcept { most_bytes_ = bytes; }
+
+  // ---- PacketCarrier ----
+
+  std::size_t most_bytes() const noexcept override { return most_bytes_; }
+  bool take(Room& room) noexcept override;
+  void give_back(Slot slot) noexcept override;
+  std::byte* bytes(Slot slot) noexcept override { return socket_.chunk(slot) + kPacketAt; }
+  bool can_send(Slot slot) noexcept override;
+  void send(ProcessId peer, Slot slot, std::size_t count) noexcept override;
+
+  // Everything that was sent leaves. False when some of it could not yet: call it again soon.
+  bool flush(engine::SystemCalls& calls) noexcept;
+  // An errno value: the interface has gone. 0: it has not.
+  int error() const noexcept { return error_; }
+
+  // ---- receiving ----
+
+  bool has_received() noexcept { return socket_.has_received(); }
+  // The packet in the frame that has come; empty: it is too short.
+  std::span<const std::byte> received() const noexcept;
+  void pop() noexcept { socket_.pop(); }
+  void return_memory() noexcept { socket_.return_memory(); }
+
+ private:
+  static constexpr std::uint32_t kPacketAt = 64, kEthernetBytes = 14, kLeastFrame = 60;
+  enum : std::uint8_t { kTaken = 1, kLeaving = 2 };  // states of a chunk, both at once after give_back() of one that leaves
+
+  void reclaim() noexcept;
+
+  Interface interface_;
+  std::uint16_t ether_type_ = 0;
+  PacketSocket socket_;
+  Steering steering_;
+  std::size_t most_bytes_ = 0;
+  std::vector<Mac> neighbours_;
+  std::vector<Slot> free_;
+  std::vector<std::uint8_t> states_;
+  int error_ = 0;
+  bool open_ = false;
+};
+
+}  // namespace lapwing::net::ether

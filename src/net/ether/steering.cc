@@ -1,0 +1,121 @@
+#include "net/ether/steering.h"
+
+#include <arpa/inet.h>
+#include <linux/if_link.h>
+
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+
+#include "net/ether/attached_program.h"
+#include "net/ether/interface.h"
+#include "net/ether/steering_maps.h"
+
+namespace lapwing::net::ether {
+namespace {
+
+#define LAPWING_INSTRUCTION(word) word,
+#define LAPWING_MAP_LOAD(index, name)
+constexpr std::uint64_t kInstructions[] = {
+#include "ether_program.inc"
+    0};  // so that there is one
+#undef LAPWING_INSTRUCTION
+#undef LAPWING_MAP_LOAD
+#define LAPWING_INSTRUCTION(word)
+#define LAPWING_MAP_LOAD(index, name) {index, #name},
+constexpr bpf::MapLoad kMapLoads[] = {
+#include "ether_program.inc"
+    {0, ""}};
+#undef LAPWING_INSTRUCTION
+#undef LAPWING_MAP_LOAD
+constexpr bpf::Image kImage{{kInstructions, std::size(kInstructions) - 1}, {kMapLoads, std::size(kMapLoads) - 1}};
+
+// How this version's is known among programs. A change of the program or its maps changes the number.
+constexpr char kProgramName[] = "lapwing_steer1";
+static_assert(sizeof kProgramName <= BPF_OBJ_NAME_LEN);
+
+// Ranks come and go while others look.
+constexpr int kTries = 20;
+
+}  // namespace
+
+bool Steering::built() noexcept {
+  return !kImage.instructions.empty();
+}
+
+Status Steering::join(unsigned interface, const std::string& name) {
+  if (!built()) return Status::error(MPI_ERR_OTHER, "this library was built without raw Ethernet (no clang for bpf, or not x86-64)");
+  for (int tried = 0; tried < kTries; ++tried) {
+    std::uint32_t program = 0;
+    LAPWING_TRY(attached_program(interface, program));
+    bool again = false;
+    Status status = program != 0 ? share(program, name, again) : attach(interface, name, again);
+    if (!again) return status;
+  }
+  return Status::error(MPI_ERR_OTHER, "the programs attached to %s change all the time", name.c_str());
+}
+
+// `taken`: another has attached one meanwhile.
+Status Steering::attach(unsigned interface, const std::string& name, bool& taken) {
+  constexpr bpf::MapKind kEndpoints{BPF_MAP_TYPE_ARRAY, 4, sizeof(endpoint), 0};
+  constexpr bpf::MapKind kSockets{BPF_MAP_TYPE_XSKMAP, 4, 4, 0};
+  constexpr const char* kRefused = "gives no map for raw Ethernet";
+  bpf::Descriptor program;
+  LAPWING_TRY(bpf::create_map(kEndpoints, LAPWING_MOST_QUEUES, kRefused, endpoints_));
+  LAPWING_TRY(bpf::create_map(kSockets, LAPWING_MOST_QUEUES, kRefused, sockets_));
+  bpf_attr kind{};
+  kind.prog_type = BPF_PROG_TYPE_XDP;
+  kind.expected_attach_type = BPF_XDP;
+  std::memcpy(kind.prog_name, kProgramName, sizeof kProgramName);
+  const bpf::NamedMap maps[] = {{"endpoints", endpoints_}, {"sockets", sockets_}};
+  LAPWING_TRY(bpf::load_program(kImage, maps, kind, "does not take the program of raw Ethernet", program));
+  // By the driver, before the kernel has made a packet of its own of each; where the driver cannot, after that. A veth pair's could, but drops the
+  // answers to probes unless its other end is set up for them.
+  const bool pair = driver_of(name) == "veth";
+  for (const std::uint32_t mode : {pair ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE}) {
+    bpf_attr attributes{};
+    attributes.link_create.prog_fd = static_cast<std::uint32_t>(program.fd());
+    attributes.link_create.target_ifindex = interface;
+    attributes.link_create.attach_type = BPF_XDP;
+    attributes.link_create.flags = mode;
+    const long fd = bpf::call(BPF_LINK_CREATE, attributes);
+    if (fd >= 0) {
+      link_ = bpf::Descriptor(static_cast<int>(fd));
+      return {};
+    }
+    taken = errno == EBUSY || errno == EEXIST;
+    if (taken) return {};
+  }
+  return bpf::refused(("does not let the program of raw Ethernet see " + name).c_str());
+}
+
+// `gone`: its last holder has closed it meanwhile.
+Status Steering::share(std::uint32_t program, const std::string& name, bool& gone) {
+  AttachedProgram attached;
+  LAPWING_TRY(open_attached(program, attached));
+  gone = attached.gone;
+  if (gone) return {};
+  if (attached.name != kProgramName || !attached.link.open())
+    return Status::error(MPI_ERR_OTHER, "%s has an XDP program already (\"%s\"), which is left alone", name.c_str(), attached.name.c_str());
+  link_ = std::move(attached.link);
+  for (bpf::Descriptor& map : attached.maps) {
+    std::uint32_t type = 0;
+    LAPWING_TRY(map_type(map, type));
+    (type == BPF_MAP_TYPE_XSKMAP ? sockets_ : endpoints_) = std::move(map);
+  }
+  return {};
+}
+
+Status Steering::add(std::uint32_t queue, int socket, std::uint64_t tag, std::uint16_t ether_type) {
+  const endpoint entry{tag, htons(ether_type), 0};
+  const auto fd = static_cast<std::uint32_t>(socket);
+  if (bpf::update(endpoints_, &queue, &entry) && bpf::update(sockets_, &queue, &fd)) return {};
+  return bpf::refused("does not note a socket of raw Ethernet");
+}
+
+void Steering::remove(std::uint32_t queue) noexcept {
+  const endpoint none{0, 0, 0};
+  if (endpoints_.open()) bpf::update(endpoints_, &queue, &none);
+}
+
+}  // namespace lapwing::net::ether

@@ -1,0 +1,38 @@
+// The program in the kernel that brings packets to the sockets of an interface's receive queues (steer.bpf.c), shared by all ranks of a host that use the
+// interface, of whatever job. The first one attaches it, by a link, which every rank holds a descriptor of; the kernel detaches the program when the
+// last of these is closed, however its process ended. A program of another's making that is there already is left alone: then this way is not to
+// be had.
+//
+//   link        descriptor of the attachment
+//   endpoints   array by receive queue: which packets are for the rank there
+//   sockets     by receive queue: the socket. The kernel takes one out when it is closed
+//
+// Needs CAP_BPF and CAP_NET_ADMIN, and CAP_SYS_ADMIN to find what another rank has attached.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "net/bpf/bpf.h"
+
+namespace lapwing::net::ether {
+
+class Steering {
+ public:
+  static bool built() noexcept;
+
+  // On the interface with this index of the thread's network namespace.
+  Status join(unsigned interface, const std::string& name);
+  // From now on packets with this tag that come in by this queue go to the socket.
+  Status add(std::uint32_t queue, int socket, std::uint64_t tag, std::uint16_t ether_type);
+  void remove(std::uint32_t queue) noexcept;
+
+ private:
+  Status attach(unsigned interface, const std::string& name, bool& taken);
+  Status share(std::uint32_t program, const std::string& name, bool& gone);
+
+  bpf::Descriptor link_, endpoints_, sockets_;
+};
+
+}  // namespace lapwing::net::ether
