@@ -44,7 +44,7 @@ Status EtherTransport::publish(wire::Card& card) {
   if (config_.size < 2 || config_.job_secret.empty()) return {};  // there is no peer
   if (config_.settings->wire != Protection::kPlain)
     return Status::error(MPI_ERR_OTHER, "LAPWING_WIRE asks for protection that packets do not have");
-  LAPWING_TRY(key_.set(config_.job_secret));
+  LAPWING_TRY(key_.set(config_.job_secret, config_.key_file));
   ether::Interface interface;
   LAPWING_TRY(ether::choose_interface(config_.settings->ether_interface, interface));
   context_.own.tag = ether::endpoint_tag(key_, config_.self.index);
