@@ -1,8 +1,8 @@
 // The algorithms: each adds one rank's steps to a schedule, for the team that the schedule is set to (rank(), size()).
 //
 // Costs are given in LogGP terms (paper 5, section 4): L latency, o CPU overhead per message, g gap between messages, G
-// time per byte; p ranks, n bytes (per rank or in all, as said), and y the time to reduce one byte. Each file states
-// its own.
+// time per byte; p ranks, n bytes (per rank or in all, as said), y the time to reduce one byte, and C to copy one. Each file states
+// its own; model/costs.h has them as functions, by which selection.cc chooses, and holds them against the schedules.
 //
 // Reductions: `input` is read, `output` written; they may be the same memory (MPI_IN_PLACE) or apart, never overlap
 // otherwise. Every algorithm but those marked keeps to the order of ranks, so it does for operations that do not

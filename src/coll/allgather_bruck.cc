@@ -1,7 +1,7 @@
 // Bruck: in round k every rank sends all it has, up to 2^k blocks, to the rank 2^k before it. Blocks are kept packed
 // and rotated, own block first, so each round is one message; blocks may differ in size.
 //
-// Cost: ceil(log2 p)(L + 2o) + (p - 1) n G, and one more copy of everything: for short data, any p.
+// Cost: ceil(log2 p)(L + 2o) + (p - 1) n G + (p + 1) n C: for short data, any p.
 #include <algorithm>
 
 #include "coll/algorithms.h"

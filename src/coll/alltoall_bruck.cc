@@ -1,7 +1,7 @@
 // Bruck's index algorithm: block i of the rotated, packed data has to travel i ranks on, and travels 2^k of them in
 // round k if bit k of i is set. Each round is one message of about half the blocks.
 //
-// Cost: ceil(log2 p)(L + 2o + p/2 n G), where n is one block: for blocks so short that latency is everything.
+// Cost: ceil(log2 p)(L + 2o + p/2 n (G + 2 C)) + 2 p n C, where n is one block: for blocks so short that latency is everything.
 #include <algorithm>
 
 #include "coll/algorithms.h"

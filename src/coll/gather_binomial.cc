@@ -1,6 +1,6 @@
 // Binomial tree: every rank collects the packed blocks of its subtree and passes them on.
 //
-// Cost: ceil(log2 p)(L + 2o) + (p - 1) n G: few messages at the root, for short blocks.
+// Cost: ceil(log2 p)(L + 2o) + (p - 1) n G + (p + 1) n C: few messages at the root, for short blocks.
 #include <algorithm>
 
 #include "coll/algorithms.h"

@@ -5,8 +5,10 @@
 // waits once or twice, whatever p is.
 //
 //   barrier                p l + W
-//   bcast, scatter         l + 2 n G + W
-//   gather, allgather      p l + (p + 1) n G + W       n: one block
+//   bcast                  2 l + 2 n G + W
+//   scatter                2 l + (p + 1) n G + W       n: one block
+//   gather                 p l + p n G + W             n: one block
+//   allgather              p l + (p + 1) n G + W       n: one block
 //   alltoall               p l + 2 p n G + W           n: one block
 //   fold at each           p l + n G + p n y + W       allreduce, reduce, scan of few bytes
 //   fold in shares         2 (p l + W) + 3 n G + n y   each rank combines its share for all

@@ -1,6 +1,6 @@
 // Binomial tree: every rank receives the packed blocks of its subtree and hands on its children's.
 //
-// Cost: ceil(log2 p)(L + 2o) + (p - 1) n G: for short blocks.
+// Cost: ceil(log2 p)(L + 2o) + (p - 1) n G + (p + 1) n C: for short blocks.
 #include <algorithm>
 
 #include "coll/algorithms.h"

@@ -1,0 +1,80 @@
+// What each algorithm of each collective costs: the formulas that the algorithms' files state, as functions. costs_test.cc runs the schedules
+// themselves against a clock (timed_run_for_tests.h), so a formula that does not describe its schedule fails.
+//
+// A new algorithm gets a formula here and a line in the table in costs.cc; an algorithm made of others adds theirs up.
+#pragma once
+
+#include "base/algorithms.h"
+#include "coll/model/cost.h"
+
+namespace lapwing::coll::model {
+
+// For p ranks and n bytes: of the operand of a bcast, a reduce, an allreduce, a reduce-scatter or a scan; of one block of a gather, a scatter,
+// an allgather or an alltoall.
+using Formula = Cost (*)(const Machine& machine, int p, double n);
+
+struct Entry {
+  CollectiveKind collective;
+  Algorithm algorithm;
+  Formula cost;
+  const char* text;  // the time as a formula
+};
+// Null: the collective has no such algorithm.
+const Entry* find_entry(CollectiveKind collective, Algorithm algorithm) noexcept;
+// No less than what the processor does; and where the ranks are more than the cores, with the waits until all others have had them.
+Cost predict(const Entry& entry, const Machine& machine, int p, double n) noexcept;
+
+// ---- messages (costs_movement.cc, costs_reductions.cc)
+
+Cost barrier_dissemination(const Machine& machine, int p, double n);
+Cost barrier_linear(const Machine& machine, int p, double n);
+Cost bcast_binomial(const Machine& machine, int p, double n);
+Cost bcast_chain(const Machine& machine, int p, double n);
+Cost bcast_linear(const Machine& machine, int p, double n);
+Cost bcast_scatter_allgather(const Machine& machine, int p, double n);
+Cost gather_binomial(const Machine& machine, int p, double n);
+Cost gather_linear(const Machine& machine, int p, double n);
+Cost scatter_binomial(const Machine& machine, int p, double n);
+Cost scatter_linear(const Machine& machine, int p, double n);
+Cost allgather_bruck(const Machine& machine, int p, double n);
+Cost allgather_ring(const Machine& machine, int p, double n);
+Cost alltoall_bruck(const Machine& machine, int p, double n);
+Cost alltoall_pairwise(const Machine& machine, int p, double n);
+Cost reduce_binomial(const Machine& machine, int p, double n);
+Cost reduce_linear(const Machine& machine, int p, double n);
+Cost reduce_scatter_gather(const Machine& machine, int p, double n);
+Cost allreduce_doubling(const Machine& machine, int p, double n);
+Cost allreduce_halving(const Machine& machine, int p, double n);
+Cost allreduce_linear(const Machine& machine, int p, double n);
+Cost allreduce_ring(const Machine& machine, int p, double n);
+Cost reduce_scatter_doubling(const Machine& machine, int p, double n);
+Cost reduce_scatter_pairwise(const Machine& machine, int p, double n);
+Cost scan_doubling(const Machine& machine, int p, double n);
+
+// ---- shared areas (costs_area.cc)
+
+Cost barrier_on_area(const Machine& machine, int p, double n);
+Cost bcast_on_area(const Machine& machine, int p, double n);
+Cost gather_on_area(const Machine& machine, int p, double n);
+Cost scatter_on_area(const Machine& machine, int p, double n);
+Cost allgather_on_area(const Machine& machine, int p, double n);
+Cost alltoall_on_area(const Machine& machine, int p, double n);
+Cost reduce_on_area(const Machine& machine, int p, double n);
+Cost reduce_in_shares_on_area(const Machine& machine, int p, double n);
+Cost allreduce_on_area(const Machine& machine, int p, double n);
+Cost allreduce_in_shares_on_area(const Machine& machine, int p, double n);
+Cost reduce_scatter_on_area(const Machine& machine, int p, double n);
+Cost scan_on_area(const Machine& machine, int p, double n);
+
+// ---- for several formulas
+
+inline bool is_power_of_two(int p) noexcept { return (p & (p - 1)) == 0; }
+// floor(log2 p) and ceil(log2 p).
+inline int rounds_below(int p) noexcept {
+  int rounds = 0;
+  while (p >> (rounds + 1) != 0) ++rounds;
+  return rounds;
+}
+inline int rounds_of(int p) noexcept { return rounds_below(p) + (is_power_of_two(p) ? 0 : 1); }
+
+}  // namespace lapwing::coll::model

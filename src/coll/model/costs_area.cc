@@ -1,0 +1,84 @@
+// Collectives on a shared area: every rank posts, and reads what it needs. A line takes l to each rank that looks at it.
+//
+// Operands of more than one post go piece by piece, each in rounds of its own. Where a root or a contributor is some pieces ahead,
+// copying in and copying out go on at the same time.
+#include <cmath>
+
+#include "coll/model/costs.h"
+
+namespace lapwing::coll::model {
+namespace {
+
+// `lines` that pass between ranks, `copied` and `reduced` bytes, one after the other.
+Cost on_area(const Machine& machine, double lines, double copied, double reduced, double waits) {
+  const double time = lines * machine.memory.post + copied * machine.memory.copy + reduced * machine.memory.reduce;
+  return {time, time, waits};
+}
+
+double pieces(const Machine& machine, double n, double piece) {
+  return n <= machine.post_bytes ? 1 : std::ceil(n / piece);
+}
+
+// All pieces of what takes `cost` for one of them.
+Cost in_pieces(const Machine& machine, double n, Cost (*one)(const Machine&, int, double), int p) {
+  const double count = pieces(machine, n, machine.post_bytes);
+  return count * one(machine, p, n / count);
+}
+
+Cost one_allgather(const Machine& machine, int p, double n) { return on_area(machine, p, (p + 1) * n, 0, 1); }
+Cost one_fold(const Machine& machine, int p, double n) { return on_area(machine, p, 2 * n, (p - 1) * n, 1); }
+Cost one_in_shares(const Machine& machine, int p, double n) {
+  return on_area(machine, 2 * p, n * (2 * p + 1) / p, n * (p - 1) / p, 2);
+}
+Cost one_in_halves(const Machine& machine, int, double n) { return on_area(machine, 4, 2 * n, n / 2, 2); }
+
+}  // namespace
+
+Cost barrier_on_area(const Machine& machine, int p, double) { return on_area(machine, p, 0, 0, 1); }
+
+// The processor that reads has half of it.
+Cost bcast_on_area(const Machine& machine, int, double n) {
+  const double count = pieces(machine, n, machine.piece_bytes);
+  const Cost reading = count * on_area(machine, 2, n / count, 0, 1);
+  return {reading.time + machine.copy(n / count).time, reading.processor, reading.waits};
+}
+
+// The root copies its own block while the others' are posted.
+Cost gather_on_area(const Machine& machine, int p, double n) {
+  const double count = pieces(machine, n, machine.piece_bytes);
+  return count * on_area(machine, p, p * n / count, 0, 1);
+}
+
+Cost scatter_on_area(const Machine& machine, int p, double n) {
+  const Cost root = on_area(machine, 1, (p + 1) * n, 0, 1), other = on_area(machine, 2, n, 0, 0);
+  return {root.time + machine.memory.post, std::max(root.processor, other.processor), root.waits};
+}
+
+Cost allgather_on_area(const Machine& machine, int p, double n) { return in_pieces(machine, n, one_allgather, p); }
+
+Cost alltoall_on_area(const Machine& machine, int p, double n) { return on_area(machine, p, 2 * p * n, 0, 1); }
+
+Cost reduce_on_area(const Machine& machine, int p, double n) {
+  return n <= machine.post_bytes ? one_fold(machine, p, n) : reduce_in_shares_on_area(machine, p, n);
+}
+
+Cost reduce_in_shares_on_area(const Machine& machine, int p, double n) {
+  return in_pieces(machine, n, one_in_shares, p);
+}
+
+Cost allreduce_on_area(const Machine& machine, int p, double n) {
+  return n <= machine.post_bytes ? one_fold(machine, p, n) : allreduce_in_shares_on_area(machine, p, n);
+}
+
+// Two ranks post only what the other one combines.
+Cost allreduce_in_shares_on_area(const Machine& machine, int p, double n) {
+  return in_pieces(machine, n, p == 2 ? one_in_halves : one_in_shares, p);
+}
+
+Cost reduce_scatter_on_area(const Machine& machine, int p, double n) {
+  return on_area(machine, p, n + n / p, n * (p - 1) / p, 1);
+}
+
+Cost scan_on_area(const Machine& machine, int p, double n) { return in_pieces(machine, n, one_fold, p); }
+
+}  // namespace lapwing::coll::model

@@ -1,0 +1,93 @@
+// Collectives that move data by messages.
+#include <cmath>
+
+#include "coll/model/costs.h"
+
+namespace lapwing::coll::model {
+
+Cost barrier_dissemination(const Machine& machine, int p, double) { return rounds_of(p) * machine.exchange(0); }
+
+Cost barrier_linear(const Machine& machine, int p, double) { return 2 * machine.series(p - 1, 0); }
+
+// Where p is no power of two the largest subtree is not full, and its messages go beside those of the others.
+Cost bcast_binomial(const Machine& machine, int p, double n) {
+  Cost cost = rounds_below(p) * machine.message(n);
+  if (!is_power_of_two(p)) cost = cost + machine.beside(n);
+  return cost;
+}
+
+Cost bcast_linear(const Machine& machine, int p, double n) { return machine.series(p - 1, n); }
+
+// The first segment passes all ranks; the others follow as fast as a rank in between receives and sends one. Where its processor is what
+// holds it up, it receives the second one before it sends the first.
+Cost bcast_chain(const Machine& machine, int p, double n) {
+  if (p < 2) return {};
+  const double segments = std::max(1.0, std::ceil(n / machine.segment));
+  const double segment = n / segments;
+  const double passes = p > 2 ? 2 : 1;  // a segment is received, and sent
+  const double step = std::max(machine.gap(segment), passes * machine.work(segment));
+  const double held_up = segments > 1 ? (p - 2) * (step - machine.gap(segment)) : 0;
+  return {(p - 1) * machine.message(segment).time + (segments - 1) * step + held_up,
+          segments * passes * machine.work(segment), p - 1.0};
+}
+
+// The tree sends halves of halves; then each piece goes around the ring. The first step of the ring goes beside the last of the tree.
+Cost bcast_scatter_allgather(const Machine& machine, int p, double n) {
+  Cost cost = machine.beside(n / p) + (p - 2) * machine.exchange(n / p);
+  for (int width = 1; width < p; width *= 2) cost = cost + machine.message(n / p * std::min(width, p - width));
+  return cost;
+}
+
+// Every rank on the way packs its subtree's blocks, and the root unpacks them.
+Cost gather_binomial(const Machine& machine, int p, double n) {
+  const int below = rounds_below(p), rest = p - (1 << below);
+  Cost cost = machine.copy(n) + machine.copy((p - 1) * n);
+  for (int round = 0; round < below; ++round) cost = cost + machine.message(n * (1 << round));
+  if (rest > 0) cost = cost + machine.beside(n * rest);
+  return cost;
+}
+
+// The root copies its own block while the others' come.
+Cost gather_linear(const Machine& machine, int p, double n) {
+  Cost cost = machine.series(p - 1, n);
+  cost.processor += machine.copy(n).time;
+  return cost;
+}
+
+Cost scatter_binomial(const Machine& machine, int p, double n) { return gather_binomial(machine, p, n); }
+
+Cost scatter_linear(const Machine& machine, int p, double n) { return machine.copy(n) + machine.series(p - 1, n); }
+
+Cost allgather_bruck(const Machine& machine, int p, double n) {
+  Cost cost = machine.copy(n);
+  for (int held = 1; held < p; held *= 2) cost = cost + machine.exchange(n * std::min(held, p - held));
+  return cost + machine.copy(p * n);
+}
+
+Cost allgather_ring(const Machine& machine, int p, double n) {
+  Cost cost = (p - 1) * machine.exchange(n);
+  cost.processor += machine.copy(n).time;
+  return cost;
+}
+
+// In round k the blocks with bit k set are packed, sent and unpacked.
+Cost alltoall_bruck(const Machine& machine, int p, double n) {
+  Cost cost = machine.copy(2 * p * n);
+  for (int distance = 1; distance < p; distance *= 2) {
+    int moved = 0;
+    for (int first = distance; first < p; first += 2 * distance) moved += std::min(distance, p - first);
+    cost = cost + machine.exchange(moved * n) + machine.copy(2 * moved * n);
+  }
+  return cost;
+}
+
+Cost alltoall_pairwise(const Machine& machine, int p, double n) {
+  if (p < 2) return machine.copy(n);
+  const double both = 2 * machine.work(n);
+  const double step = std::max(machine.gap(n), both);
+  return Cost{machine.link.latency + std::max((p - 1) * step, machine.message(n).time - machine.link.latency),
+              (p - 1) * both, 1} +
+         machine.copy(n);
+}
+
+}  // namespace lapwing::coll::model

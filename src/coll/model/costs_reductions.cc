@@ -1,0 +1,74 @@
+// Reductions by messages.
+#include "coll/model/costs.h"
+
+namespace lapwing::coll::model {
+namespace {
+
+// Where the ranks are no power of two: what exceeds it gives its operands away and gets the result (fold.h), in so many messages one after
+// the other.
+Cost excess(const Machine& machine, int p, double n, int messages) {
+  return is_power_of_two(p) ? Cost() : messages * machine.message(n) + machine.reduce(n);
+}
+
+}  // namespace
+
+// An even number of rounds leaves the result in scratch memory (partial.h).
+Cost reduce_binomial(const Machine& machine, int p, double n) {
+  const int below = rounds_below(p);
+  Cost cost = below * machine.message(n) + machine.reduce(rounds_of(p) * n);
+  if (!is_power_of_two(p)) cost = cost + machine.beside(n);
+  return rounds_of(p) % 2 == 0 ? cost + machine.copy(n) : cost;
+}
+
+Cost reduce_linear(const Machine& machine, int p, double n) {
+  return machine.series(p - 1, n) + machine.reduce((p - 1) * n) + machine.copy(n);
+}
+
+Cost reduce_scatter_gather(const Machine& machine, int p, double n) {
+  return reduce_scatter_pairwise(machine, p, n) + gather_linear(machine, p, n / p);
+}
+
+// A few ranks that begin late are late for one step only.
+Cost allreduce_doubling(const Machine& machine, int p, double n) {
+  const int power = 1 << rounds_below(p);
+  return machine.copy(n) + rounds_below(p) * (machine.exchange(n) + machine.reduce(n)) +
+         excess(machine, p, n, 2 * (p - power) < power ? 1 : 2);
+}
+
+Cost allreduce_halving(const Machine& machine, int p, double n) {
+  Cost cost = machine.copy(n) + excess(machine, p, n, 2);
+  for (int width = 2; width <= p; width *= 2)
+    cost = cost + 2 * machine.exchange(n / width) + machine.reduce(n / width);
+  return cost;
+}
+
+Cost allreduce_ring(const Machine& machine, int p, double n) {
+  return machine.copy(n) + (p - 1) * (2 * machine.exchange(n / p) + machine.reduce(n / p));
+}
+
+Cost allreduce_linear(const Machine& machine, int p, double n) {
+  return reduce_linear(machine, p, n) + bcast_linear(machine, p, n);
+}
+
+Cost reduce_scatter_doubling(const Machine& machine, int p, double n) {
+  return allreduce_doubling(machine, p, n) + machine.copy(n / p);
+}
+
+Cost reduce_scatter_pairwise(const Machine& machine, int p, double n) {
+  if (p < 2) return machine.copy(n);
+  const double part = n / p;
+  const double step = 2 * machine.work(part) + machine.reduce(part).time;
+  const double all = (p - 1) * std::max(machine.gap(part), step);
+  const double one = machine.message(part).time - machine.link.latency + machine.reduce(part).time;
+  return Cost{machine.link.latency + std::max(all, one), (p - 1) * step, 1} + machine.copy(part);
+}
+
+// Where p is no power of two the last message does not wait for the others.
+Cost scan_doubling(const Machine& machine, int p, double n) {
+  Cost cost = machine.copy(n) + machine.reduce(rounds_of(p) * n);
+  for (int distance = 1; 2 * distance <= p; distance *= 2)
+    cost = cost + (2 * distance < p ? machine.exchange(n) : machine.message(n));
+  return is_power_of_two(p) ? cost : cost + machine.beside(n);
+}
+
+}  // namespace lapwing::coll::model

@@ -1,0 +1,182 @@
+// The formulas against the schedules: what is compiled runs on a machine of which every cost is known.
+#include "coll/model/costs.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "base/tuning.h"
+#include "coll/compile.h"
+#include "coll/model/timed_run_for_tests.h"
+
+namespace lapwing::coll::model {
+namespace {
+
+using A = Algorithm;
+using C = CollectiveKind;
+
+// One call on buffers that are never read: a run on a clock moves no data.
+struct Example {
+  C kind;
+  Collective what;
+};
+constexpr Example kExamples[] = {
+    {C::kAllgather, Collective::kAllgather}, {C::kAllreduce, Collective::kAllreduce},
+    {C::kAlltoall, Collective::kAlltoall},   {C::kBarrier, Collective::kBarrier},
+    {C::kBcast, Collective::kBcast},         {C::kGather, Collective::kGather},
+    {C::kReduce, Collective::kReduce},       {C::kReduceScatter, Collective::kReduceScatterBlock},
+    {C::kScan, Collective::kScan},           {C::kScatter, Collective::kScatter},
+};
+
+Call call_of(Collective what, std::uint64_t ints) {
+  static int in, out;
+  Call made;
+  made.what = what;
+  made.send = {&in, ints, MPI_INT, {}, {}, nullptr};
+  made.receive = {&out, ints, MPI_INT, {}, {}, nullptr};
+  made.op = datatype::resolve_op(MPI_SUM);
+  return made;
+}
+
+// What the schedules of all ranks take, by the algorithm that is named.
+Cost run(const Machine& machine, const Example& example, const std::string& algorithm, int ranks, std::uint64_t bytes) {
+  TimedRun timed(machine, ranks);
+  AlgorithmChoices wanted;
+  EXPECT_TRUE(AlgorithmChoices::parse(std::string(name(example.kind)) + "=" + algorithm, wanted));
+  for (int rank = 0; rank < ranks; ++rank) {
+    timed[rank].set_op(*datatype::resolve_op(MPI_SUM));
+    timed[rank].set_area(algorithm == "area" || algorithm == "area_shares");
+    timed[rank].set_wanted(wanted);
+    const bool of_all = example.kind == C::kReduceScatter;
+    compile_intra(call_of(example.what, bytes / sizeof(int) / static_cast<unsigned>(of_all ? ranks : 1)), timed[rank]);
+  }
+  return timed.run();
+}
+
+// Where latency, overhead, the wire or the processor is what counts.
+const std::vector<Machine>& machines() {
+  static const std::vector<Machine> kMachines = [] {
+    const Memory memory = Parameters::defaults().memory;
+    std::vector<Machine> made;
+    for (int kind = 0; kind < kLinkKinds; ++kind) made.push_back({Parameters::defaults().links[kind], memory});
+    made.push_back({{20000, 500, 700, 8, 0}, memory});
+    made.push_back({{1000, 10000, 10000, 0.4, 0.4}, {0.3, 0.5, 80, 0, 0}});
+    for (Machine& machine : made) machine.segment = static_cast<double>(tuning().coll_bcast_segment);
+    return made;
+  }();
+  return kMachines;
+}
+
+std::vector<std::string> algorithms_of(C kind) {
+  std::vector<std::string> names;
+  std::string rest(algorithms_for(kind));
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('|'), rest.size());
+    names.push_back(rest.substr(0, end));
+    rest.erase(0, end + 1);
+  }
+  return names;
+}
+
+Algorithm algorithm_named(const std::string& text) {
+  for (int each = 1;; ++each)
+    if (name(static_cast<Algorithm>(each)) == text) return static_cast<Algorithm>(each);
+}
+
+// Calls act(collective, algorithm) for each pair that there is.
+template <typename Act>
+void for_each_algorithm(Act act) {
+  for (const Example& example : kExamples)
+    for (const std::string& algorithm : algorithms_of(example.kind)) act(example, algorithm);
+}
+
+// Those that are compiled where the algorithm is asked for.
+bool is_possible(C kind, const std::string& algorithm, int ranks, std::uint64_t bytes) {
+  if (algorithm != "area" && algorithm != "area_shares") return true;
+  const bool of_all = kind == C::kAlltoall || kind == C::kScatter;
+  const bool in_pieces = !of_all && kind != C::kReduceScatter;
+  return in_pieces || bytes * static_cast<unsigned>(of_all ? ranks : 1) <= SharedArea::kMostBytes;
+}
+
+class Ratios {
+ public:
+  void add(double ratio) {
+    sum_ += std::log(ratio);
+    ++count_;
+  }
+  double mean() const { return std::exp(sum_ / count_); }
+
+ private:
+  double sum_ = 0;
+  int count_ = 0;
+};
+
+// What the formula says over what the schedules take.
+void compare(const Example& example, const std::string& algorithm, Ratios& times, Ratios& processors) {
+  const Entry* entry = find_entry(example.kind, algorithm_named(algorithm));
+  ASSERT_NE(entry, nullptr) << "no formula";
+  for (const Machine& machine : machines()) {
+    for (const int ranks : {2, 3, 4, 5, 8, 13, 16}) {
+      for (const std::uint64_t bytes : {240u, 4160u, 62400u, 998400u}) {  // multiples of the ranks' numbers, times four
+        if (!is_possible(example.kind, algorithm, ranks, bytes)) continue;
+        SCOPED_TRACE("L " + std::to_string(machine.link.latency) + ", " + std::to_string(ranks) + " ranks, " +
+                     std::to_string(bytes) + " bytes");
+        const Cost took = run(machine, example, algorithm, ranks, bytes);
+        const Cost predicted = predict(*entry, machine, ranks, static_cast<double>(bytes));
+        const double time = predicted.time / took.time, processor = predicted.processor / took.processor;
+        EXPECT_TRUE(time > 0.7 && time < 1.5) << time;
+        EXPECT_TRUE(processor > 0.75 && processor < 1.5) << processor;
+        times.add(time);
+        processors.add(processor);
+      }
+    }
+  }
+}
+
+TEST(Costs, FormulasDescribeTheSchedules) {
+  for_each_algorithm([](const Example& example, const std::string& algorithm) {
+    SCOPED_TRACE(std::string(name(example.kind)) + "=" + algorithm);
+    Ratios times, processors;
+    compare(example, algorithm, times, processors);
+    EXPECT_NEAR(times.mean(), 1, 0.1);
+    EXPECT_NEAR(processors.mean(), 1, 0.1);
+  });
+}
+
+// Computed by hand from the formulas that the algorithms' files state, for L 100, o 10, g 5, G 2, O 1, C 0.5, y 0.25, l 20.
+TEST(Costs, AreAsTheFilesSay) {
+  Machine machine;
+  machine.link = {100, 10, 5, 2, 1};
+  machine.memory = {0.5, 0.25, 20, 0, 1000};
+  const auto time = [&](C kind, A algorithm, int p, double n) {
+    return predict(*find_entry(kind, algorithm), machine, p, n).time;
+  };
+  EXPECT_DOUBLE_EQ(time(C::kBarrier, A::kDissemination, 8, 0), 3 * 120);
+  EXPECT_DOUBLE_EQ(time(C::kBcast, A::kBinomial, 8, 100), 3 * (120 + 200));
+  EXPECT_DOUBLE_EQ(time(C::kBcast, A::kLinear, 8, 100), 320 + 6 * 200);
+  EXPECT_DOUBLE_EQ(time(C::kAllgather, A::kRing, 5, 100), 4 * (120 + 200));
+  EXPECT_DOUBLE_EQ(time(C::kAllgather, A::kBruck, 8, 100), 3 * 120 + 700 * 2 + 900 * 0.5);
+  EXPECT_DOUBLE_EQ(time(C::kAllreduce, A::kDoubling, 8, 100), 3 * (120 + 200 + 25) + 50);
+  EXPECT_DOUBLE_EQ(time(C::kAllreduce, A::kHalving, 4, 400), 4 * 120 + 2 * 300 * 2 + 300 * 0.25 + 200);
+  EXPECT_DOUBLE_EQ(time(C::kAllreduce, A::kRing, 4, 400), 6 * 120 + 2 * 300 * 2 + 300 * 0.25 + 200);
+  EXPECT_DOUBLE_EQ(time(C::kBarrier, A::kArea, 8, 0), 8 * 20);
+  EXPECT_DOUBLE_EQ(time(C::kAllreduce, A::kArea, 4, 100), 4 * 20 + 2 * 50 + 3 * 25);
+  EXPECT_DOUBLE_EQ(time(C::kAllreduce, A::kAreaShares, 4, 400), 8 * 20 + 9 * 100 * 0.5 + 300 * 0.25);
+  machine.oversubscribed = true;
+  EXPECT_DOUBLE_EQ(time(C::kBarrier, A::kArea, 8, 0), 8 * 20 + 7 * 1000);
+  EXPECT_DOUBLE_EQ(time(C::kBarrier, A::kDissemination, 8, 0), 3 * (120 + 7 * 1000));
+}
+
+// Paper 5, equations 4 to 6: what a barrier and a bcast take from the processor.
+TEST(Costs, TheProcessorHasTheOverheadsOnly) {
+  Machine machine;
+  machine.link = {100, 10, 5, 2, 0};
+  EXPECT_DOUBLE_EQ(predict(*find_entry(C::kBarrier, A::kDissemination), machine, 16, 0).processor, 2 * 10 * 4);
+  EXPECT_DOUBLE_EQ(predict(*find_entry(C::kBcast, A::kBinomial), machine, 16, 1000).processor, 10 * 4)
+      << "a rank sends or receives in each round, so it is half of what the paper counts for both together";
+}
+
+}  // namespace
+}  // namespace lapwing::coll::model
