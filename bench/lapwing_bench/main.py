@@ -16,10 +16,11 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from . import beside, candidates, machine, markdown, page, peers, plot, report, results, sweep, table, verdicts
+from . import beside, candidates, machine, markdown, model, page, peers, plot, report, results, sweep, table, verdicts
 from .errors import BenchError
 from .execution import adopt_orphans
 from .lab import Lab
+from .programs import Programs
 from .questions import GROUPS, QUESTIONS
 from .running import Options, Session, plan
 
@@ -31,6 +32,8 @@ lapwing bench page FOLDER...      makes the tables, plots and page again from re
                                   or, where they come from different machines, shown side by side (with --output).
                                   With --markdown FOLDER it writes a report of each machine and day instead, with
                                   --markdown FILE it puts new tables into a text, or begins one
+lapwing bench model               forces each collective algorithm in turn, and says where the order that the model of
+                                  `lapwing model` predicts is not the measured one
 lapwing bench list                explains every question, and names the candidates"""
 
 
@@ -367,6 +370,16 @@ def show_list() -> int:
     return 0
 
 
+def judge_model(options) -> int:
+    lapwing = peers.find_lapwing(options.lapwing)
+    folder = make_folder(options.output or Path(f"lapwing-bench-model-{time.strftime('%Y-%m-%d-%H%M')}"))
+    program = Programs(folder / "programs", {"lapwing": lapwing}).path("collectives", "lapwing")
+    text = model.verdict(lapwing.folder, program, options.quick, say)
+    (folder / "model.md").write_text(text + "\n", "utf-8")
+    print(text)
+    return 0
+
+
 def main(arguments: list) -> int:
     options = parser().parse_intermixed_args(arguments)
     try:
@@ -374,6 +387,8 @@ def main(arguments: list) -> int:
             return show_list()
         if options.what[0] == "page":
             return show_again(options)
+        if options.what == ["model"]:
+            return judge_model(options)
         if options.what[0] == "plots":
             return draw_plots(options)
         return measure(options)

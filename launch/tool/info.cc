@@ -84,7 +84,7 @@ void print_algorithms(const Settings& settings) {
       "and bytes\n\n");
   for (int kind = 0; kind < static_cast<int>(CollectiveKind::kCount); ++kind) {
     const auto collective = static_cast<CollectiveKind>(kind);
-    const Algorithm wanted = settings.algorithm.of(collective);
+    const Algorithm wanted = settings.algorithm.of(collective, AlgorithmChoices::kUnknownBytes, 0);
     std::printf("  %-15s %s%s%s%s\n", name(collective).data(), algorithms_for(collective).data(),
                 wanted != Algorithm::kAutomatic ? " (here " : "",
                 wanted != Algorithm::kAutomatic ? name(wanted).data() : "", wanted != Algorithm::kAutomatic ? ")" : "");

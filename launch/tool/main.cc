@@ -7,6 +7,7 @@
 #include "tool/doctor.h"
 #include "tool/info.h"
 #include "tool/key.h"
+#include "tool/model.h"
 #include "tool/why.h"
 #include "version.h"
 
@@ -17,6 +18,7 @@ constexpr const char* kUsage =
     "       lapwing doctor    checks this machine and says what to do\n"
     "       lapwing key       makes the key file that the ranks of a user's jobs share (lapwing key --help)\n"
     "       lapwing why       says what the ranks of a running job wait for (lapwing why --help)\n"
+    "       lapwing model     measures this machine for the choice of collective algorithms, and explains it (lapwing model --help)\n"
     "       lapwing bench     measures this library, alone or beside others (lapwing bench --help)\n"
     "       lapwing --version\n"
     "Programs are compiled with mpicc or mpicxx and started with mpiexec.\n";
@@ -31,6 +33,7 @@ int main(int argc, char** argv) {
   if (command == "doctor") return lapwing::launch::run_doctor(rest);
   if (command == "key") return lapwing::launch::run_key(rest);
   if (command == "why") return lapwing::launch::run_why(rest);
+  if (command == "model") return lapwing::launch::run_model(rest);
   if (command == "bench") return lapwing::launch::run_bench(rest);
   if (command == "--version" || command == "version") {
     std::printf("lapwing %s\n", lapwing::launch::kVersion);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/settings.h"
+
 namespace lapwing {
 namespace {
 
@@ -30,43 +32,92 @@ std::string_view take_part(std::string_view& text, char separator) {
   return part;
 }
 
-bool offers(std::string_view algorithms, std::string_view wanted) {
-  while (!algorithms.empty())
-    if (take_part(algorithms, '|') == wanted) return true;
-  return false;
-}
+}  // namespace
 
-bool parse_one(std::string_view collective, std::string_view algorithm, AlgorithmChoices& choices) {
+bool find_collective(std::string_view name, CollectiveKind& collective) noexcept {
   for (std::size_t kind = 0; kind < std::size(kCollectives); ++kind) {
-    if (kCollectives[kind].name != collective || !offers(kCollectives[kind].algorithms, algorithm)) continue;
-    const auto at = std::find(std::begin(kAlgorithmNames), std::end(kAlgorithmNames), algorithm);
-    choices.set(static_cast<CollectiveKind>(kind), static_cast<Algorithm>(at - std::begin(kAlgorithmNames)));
+    if (kCollectives[kind].name != name) continue;
+    collective = static_cast<CollectiveKind>(kind);
     return true;
   }
   return false;
 }
 
-}  // namespace
+bool find_algorithm(std::string_view name, Algorithm& algorithm) noexcept {
+  const auto at = std::find(std::begin(kAlgorithmNames) + 1, std::end(kAlgorithmNames), name);
+  if (at == std::end(kAlgorithmNames)) return false;
+  algorithm = static_cast<Algorithm>(at - std::begin(kAlgorithmNames));
+  return true;
+}
+
+// "64k-1M", "64k-", "-1M", "64k", or nothing for all.
+bool AlgorithmChoices::parse(std::string_view text, Range& range) {
+  Range parsed;
+  if (!text.empty()) {
+    const bool single = text.find('-') == text.npos;
+    const std::string_view least = take_part(text, '-'), most = single ? least : text;
+    if (least.empty() && most.empty()) return false;
+    if (!least.empty() && !settings::BytesKind::parse(least, parsed.least)) return false;
+    if (!most.empty() && !settings::BytesKind::parse(most, parsed.most)) return false;
+  }
+  range = parsed;
+  return parsed.least <= parsed.most;
+}
+
+bool AlgorithmChoices::parse_one(std::string_view text, Choice& choice) {
+  if (std::count(text.begin(), text.end(), ':') > 2) return false;
+  std::string_view algorithm = text;
+  std::string_view what = take_part(algorithm, '=');
+  if (!find_collective(take_part(what, ':'), choice.collective)) return false;
+  if (!parse(take_part(what, ':'), choice.bytes) || !parse(what, choice.ranks)) return false;
+  bool offered = false;
+  for_each_algorithm(choice.collective, [&](Algorithm each) {
+    if (name(each) != algorithm) return;
+    choice.algorithm = each;
+    offered = true;
+  });
+  return offered;
+}
 
 bool AlgorithmChoices::parse(std::string_view text, AlgorithmChoices& choices) {
   AlgorithmChoices parsed;
   if (!text.empty() && text.back() == ',') return false;
   while (!text.empty()) {
-    std::string_view algorithm = take_part(text, ',');
-    const std::string_view collective = take_part(algorithm, '=');
-    if (!parse_one(collective, algorithm, parsed)) return false;
+    Choice choice;
+    if (!parse_one(take_part(text, ','), choice)) return false;
+    parsed.choices_.push_back(choice);
   }
   choices = parsed;
   return true;
 }
 
+std::string AlgorithmChoices::print(const Range& range) {
+  if (range.is_all()) return "";
+  const std::string least = range.least == 0 ? "" : settings::BytesKind::print(range.least);
+  if (range.least == range.most) return settings::BytesKind::print(range.least);
+  return least + "-" + (range.most == Range().most ? "" : settings::BytesKind::print(range.most));
+}
+
+std::string AlgorithmChoices::print(const Choice& choice) {
+  std::string text(name(choice.collective));
+  if (!choice.bytes.is_all() || !choice.ranks.is_all()) text += ":" + print(choice.bytes);
+  if (!choice.ranks.is_all()) text += ":" + print(choice.ranks);
+  return text + "=" + std::string(name(choice.algorithm));
+}
+
 std::string AlgorithmChoices::print() const {
   std::string text;
-  for (std::size_t kind = 0; kind < wanted_.size(); ++kind) {
-    if (wanted_[kind] == Algorithm::kAutomatic) continue;
-    text += (text.empty() ? "" : ",") + std::string(kCollectives[kind].name) + "=" + std::string(name(wanted_[kind]));
-  }
+  for (const Choice& choice : choices_) text += (text.empty() ? "" : ",") + print(choice);
   return text;
+}
+
+Algorithm AlgorithmChoices::of(CollectiveKind collective, std::uint64_t bytes, int ranks) const noexcept {
+  for (const Choice& choice : choices_) {
+    const bool suits = bytes == kUnknownBytes ? choice.bytes.is_all() : choice.bytes.has(bytes);
+    if (choice.collective == collective && suits && choice.ranks.has(static_cast<std::uint64_t>(ranks)))
+      return choice.algorithm;
+  }
+  return Algorithm::kAutomatic;
 }
 
 std::string_view algorithms_for(CollectiveKind collective) noexcept {

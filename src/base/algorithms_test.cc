@@ -15,10 +15,26 @@ TEST(AlgorithmChoices, AreReadAndPrinted) {
   EXPECT_TRUE(AlgorithmChoices::parse("", choices));
   EXPECT_EQ(choices.print(), "");
   ASSERT_TRUE(AlgorithmChoices::parse("bcast=chain,allreduce=ring", choices));
-  EXPECT_EQ(choices.of(CollectiveKind::kBcast), Algorithm::kChain);
-  EXPECT_EQ(choices.of(CollectiveKind::kAllreduce), Algorithm::kRing);
-  EXPECT_EQ(choices.of(CollectiveKind::kBarrier), Algorithm::kAutomatic);
-  EXPECT_EQ(choices.print(), "allreduce=ring,bcast=chain");
+  EXPECT_EQ(choices.of(CollectiveKind::kBcast, 8, 2), Algorithm::kChain);
+  EXPECT_EQ(choices.of(CollectiveKind::kAllreduce, 8, 2), Algorithm::kRing);
+  EXPECT_EQ(choices.of(CollectiveKind::kBarrier, 0, 2), Algorithm::kAutomatic);
+  EXPECT_EQ(choices.print(), "bcast=chain,allreduce=ring");
+}
+
+TEST(AlgorithmChoices, CanBeForSomeBytesAndSomeRanks) {
+  AlgorithmChoices choices;
+  const auto of = [&](std::uint64_t bytes, int ranks) { return choices.of(CollectiveKind::kAllreduce, bytes, ranks); };
+  ASSERT_TRUE(AlgorithmChoices::parse("allreduce:64k-1m:8=ring,allreduce::4-=halving,allreduce:-100=linear", choices));
+  EXPECT_EQ(of(65536, 8), Algorithm::kRing);
+  EXPECT_EQ(of(1 << 20, 8), Algorithm::kRing);
+  EXPECT_EQ(of((1 << 20) + 1, 8), Algorithm::kHalving) << "the next one that applies";
+  EXPECT_EQ(of(65536, 9), Algorithm::kHalving);
+  EXPECT_EQ(of(100, 4), Algorithm::kHalving) << "the first one that applies";
+  EXPECT_EQ(of(100, 3), Algorithm::kLinear);
+  EXPECT_EQ(of(101, 3), Algorithm::kAutomatic);
+  EXPECT_EQ(of(AlgorithmChoices::kUnknownBytes, 8), Algorithm::kHalving);
+  EXPECT_EQ(of(AlgorithmChoices::kUnknownBytes, 3), Algorithm::kAutomatic);
+  EXPECT_EQ(choices.print(), "allreduce:64k-1M:8=ring,allreduce::4-=halving,allreduce:-100=linear");
 }
 
 TEST(AlgorithmChoices, WhatIsNotInTheTableIsRefused) {
@@ -26,7 +42,8 @@ TEST(AlgorithmChoices, WhatIsNotInTheTableIsRefused) {
   ASSERT_TRUE(AlgorithmChoices::parse("bcast=chain", choices));
   for (const char* wrong :
        {"bcast", "bcast=", "=chain", "bcast=ring", "broadcast=chain", "bcast=chain,", ",bcast=chain", "bcast=chain,,",
-        "bcast=automatic", "bcast=chain allreduce=ring", "barrier=area|linear"})
+        "bcast=automatic", "bcast=chain allreduce=ring", "barrier=area|linear", "bcast:=", "bcast:-=chain",
+        "bcast:2-1=chain", "bcast:x=chain", "bcast:1:2:3=chain", "bcast:1-2-3=chain", "bcast:1::=chain", "bcast::k=chain"})
     EXPECT_FALSE(AlgorithmChoices::parse(wrong, choices)) << wrong;
   EXPECT_EQ(choices.print(), "bcast=chain") << "as before";
 }
@@ -42,7 +59,7 @@ TEST(AlgorithmChoices, TheTableNamesAlgorithmsThatThereAre) {
       AlgorithmChoices choices;
       ASSERT_TRUE(AlgorithmChoices::parse(setting, choices)) << setting;
       EXPECT_EQ(choices.print(), setting);
-      seen.insert(choices.of(collective));
+      seen.insert(choices.of(collective, 0, 1));
       at = end + 1;
     }
   }

@@ -172,7 +172,8 @@ struct AlgorithmKind {
   using Value = AlgorithmChoices;
   static constexpr const char* kUnit = "collective=algorithm,...";
   static constexpr const char* kAllowed =
-      "a comma-separated list of collective=algorithm, of which there are"
+      "a comma-separated list of collective=algorithm, or collective:bytes:ranks=algorithm for some bytes and ranks only "
+      "(allreduce:64k-1M:8=ring, bcast::16-=binomial); there are"
 #define LAPWING_COLLECTIVE(enumerator, name, algorithms) " " name "=" algorithms
 #include "base/algorithm_list.inc"
 #undef LAPWING_COLLECTIVE

@@ -45,6 +45,9 @@ const char* name(Collective what) noexcept;
 // Whether one rank has another part than the others.
 bool is_rooted(Collective what) noexcept;
 
+// How it is called. Calls of different forms do not match each other, so each may be carried out in its own way.
+enum class Form : std::uint8_t { kBlocking, kNonblocking, kPersistent };
+
 // One side's data: `buffer`, and count and type, or arrays of them. Only what the collective has is set. What does not
 // count on this rank may be anything, even a type that is none: it is looked up only where it is used.
 struct Side {

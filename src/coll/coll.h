@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/algorithms.h"
 #include "base/status.h"
 #include "comm/communicator.h"
 #include "engine/engine.h"
@@ -23,14 +22,15 @@ class HostTable;
 namespace lapwing::coll {
 
 class AreaPool;
+struct SelectionRules;
 
 // What a collective needs of the endpoint.
 struct Services {
   engine::Engine& engine;
   p2p::Messenger& messenger;
-  AreaPool* areas = nullptr;                     // where ranks share memory
-  const AlgorithmChoices* algorithms = nullptr;  // that the user wants, if any
-  const net::HostTable* hosts = nullptr;         // which processes share one; null: all do
+  AreaPool* areas = nullptr;               // where ranks share memory
+  const SelectionRules* rules = nullptr;   // by which algorithms are chosen; null: the defaults
+  const net::HostTable* hosts = nullptr;   // which processes share one; null: all do
 };
 
 // The ranks that take part in an internal collective. Roots and results are numbered by position in the team.

@@ -55,6 +55,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
 
   // For the cache of schedules (cache.h): what it was compiled from, and whether it may be kept.
   Call call;
+  Form form = Form::kBlocking;
   ArrayContents arrays;
   bool cacheable = false;
   // A kept request gets an owner again, and is of its communicator again.

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "coll/area_place.h"
 #include "coll/levels.h"
+#include "coll/model/parameters.h"
 #include "comm/communicator.h"
 
 namespace lapwing::net {
@@ -36,6 +38,7 @@ class CommunicatorState final : public comm::Extra {
   const Levels* levels(const net::HostTable* hosts, const comm::Communicator& communicator);
 
   AreaPlace place;
+  std::optional<model::LinkKind> link;  // that carries its messages; found at the first call
   // Schedules for calls that come again (cache.h). The one used last is at the end.
   std::vector<std::unique_ptr<CollectiveRequest>> kept;
 

@@ -85,7 +85,7 @@ void compile_bcast(Schedule& schedule, const Block& data, int root) {
       bcast_binomial(schedule, data, root);
       return;
     case Algorithm::kTwoLevels:
-      if (data.bytes() <= tuning().coll_bcast_binomial) return bcast_on_two_levels(schedule, data, root);
+      if (data.bytes() <= tuning().coll_two_levels_whole) return bcast_on_two_levels(schedule, data, root);
       return bcast_in_pieces(schedule, data, root, algorithm);
     default:
       return bcast_in_pieces(schedule, data, root, algorithm);
@@ -378,13 +378,10 @@ void compile_intra(const Call& call, Schedule& schedule) {
   }
 }
 
-void compile(const Call& call, const comm::Communicator& communicator, const Means& means, Schedule& schedule) {
+void compile(const Call& call, const comm::Communicator& communicator, const Situation& situation, Schedule& schedule) {
   if (call.op != nullptr) schedule.set_op(*call.op);
   schedule.set_team(comm::Plane::kCollective, communicator.rank(), communicator.size());
-  schedule.set_oversubscribed(communicator.oversubscribed);
-  schedule.set_area(means.area);
-  schedule.set_levels(means.levels);
-  schedule.set_wanted(means.wanted != nullptr ? *means.wanted : AlgorithmChoices());
+  schedule.set_situation(situation);
   if (call.what >= Collective::kNeighborAllgather) {
     compile_neighbor(call, communicator, schedule);
   } else if (communicator.is_inter()) {

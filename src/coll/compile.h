@@ -8,15 +8,9 @@
 
 namespace lapwing::coll {
 
-// What a call may use.
-struct Means {
-  bool area = false;               // there is one, for all ranks or, with levels, for those of this host (area_place.h)
-  const Levels* levels = nullptr;  // which ranks share a host; null: it makes no difference
-  const AlgorithmChoices* wanted = nullptr;  // by the user; null: none
-};
-
-// The call has passed check(). The schedule is sealed on return.
-void compile(const Call& call, const comm::Communicator& communicator, const Means& means, Schedule& schedule);
+// The call has passed check(). `situation` but for the number of ranks: with levels, its area is that of this host's ranks (area_place.h). The
+// schedule is sealed on return.
+void compile(const Call& call, const comm::Communicator& communicator, const Situation& situation, Schedule& schedule);
 
 // The parts, for tests and for composing. The schedule's team is set and the reduction's op too.
 void compile_intra(const Call& call, Schedule& schedule);

@@ -62,6 +62,10 @@ class Schedule {
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }
   // What algorithms are chosen by, beside the size of the team (selection.h).
+  void set_situation(const Situation& situation) noexcept {
+    situation_ = situation;
+    levels_ = situation.levels;
+  }
   void set_oversubscribed(bool oversubscribed) noexcept { situation_.oversubscribed = oversubscribed; }
   bool oversubscribed() const noexcept { return situation_.oversubscribed; }
   // Whether there is one for all ranks or, with levels, for those of this host.
@@ -71,6 +75,7 @@ class Schedule {
     Situation team = situation_;
     team.ranks = size_;
     team.area = situation_.area && (levels_ == nullptr || inside_);
+    if (inside_) team.link = model::LinkKind::kShared;
     team.levels = members_ == nullptr ? levels_ : nullptr;
     return team;
   }

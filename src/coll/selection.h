@@ -1,33 +1,97 @@
-// Which algorithm carries out a collective operation, for how many ranks and bytes. Every rank must come to the same answer, so a choice
-// depends only on what all ranks know alike: the size of the team, bytes that the standard wants equal everywhere, whether the
-// operation commutes, and what the user asked for (LAPWING_ALGORITHM), which is used wherever it can be.
+// Which algorithm carries out a collective operation, for how many ranks and bytes: the one that the model says takes least time
+// (model/costs.h). A non-blocking form hides its time behind the application's computing, so among those that take little longer it
+// is the one that takes least from the processor (coll.hidden_slack).
 //
-// The thresholds are tuning values (base/tuning_list.inc). Hierarchy (ranks of one host first) comes in here as well: compile.cc sets the
-// team of a schedule, so an algorithm over hosts and one inside a host can follow each other in one schedule.
+// Every rank must come to the same answer, so a choice depends only on what all ranks know alike: the size of the team, bytes that the
+// standard wants equal everywhere, whether the operation commutes, what lies between the ranks; the parameters are those of rank 0 of the
+// job, and what the user asked for (LAPWING_ALGORITHM) is used wherever it can be.
+//
+// What an area has room for, and where it was found to lose beyond what the model knows, are tuning values (base/tuning_list.inc). Where the ranks of
+// a host can combine first, they do (Levels).
+// Hierarchy (ranks of one host first) comes in here as well: compile.cc sets the team of a schedule, so an algorithm over hosts and one
+// inside a host can follow each other in one schedule.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "base/algorithms.h"
 #include "coll/levels.h"
+#include "coll/model/costs.h"
 
 namespace lapwing::coll {
+
+// What the machine and the user have to say about it: the same on all ranks of a job.
+struct SelectionRules {
+  AlgorithmChoices wanted;
+  model::Parameters parameters = model::Parameters::defaults();
+  int cores = 2;             // of the job's one host, where it has more ranks (Situation::oversubscribed)
+  bool single_host = false;  // the launcher promised that all ranks of the job are on one
+};
 
 // The team, and what the user wants of it.
 struct Situation {
   int ranks = 1;
   const Levels* levels = nullptr;  // which of them share a host; null: it makes no difference (levels.h)
-  bool area = false;  // they have a shared area (area_place.h)
-  bool oversubscribed =
-      false;  // the whole job runs on one host with fewer cores than ranks, as the launcher tells every rank alike
+  bool area = false;            // they have a shared area (area_place.h)
+  bool oversubscribed = false;  // the whole job runs on one host with fewer cores than ranks, as the launcher tells every
+                                // rank alike
+  bool blocking = true;         // the caller waits
+  model::LinkKind link = model::LinkKind::kHosts;
+  int cores = 2;
   AlgorithmChoices wanted;
+  const model::Parameters* parameters = &model::Parameters::defaults();
 };
+
+inline constexpr std::uint64_t kNoBlock = ~std::uint64_t{0};
+
+// What is moved or combined.
+struct Amount {
+  std::uint64_t bytes = 0;          // as the formulas count them (model/costs.h)
+  std::uint64_t posted = kNoBlock;  // the most that a rank would post in an area, or of a block; kNoBlock: it may not be
+  std::uint64_t elements = 0;       // of operands
+  bool commutative = true;
+  bool combines_in_place = true;  // a predefined operation, on a type without gaps
+};
+
+// The algorithms that can be used, with what the model predicts.
+class Candidates {
+ public:
+  struct Candidate {
+    const model::Entry* entry = nullptr;
+    model::Cost cost;
+  };
+  Candidates(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept;
+
+  const Candidate* begin() const noexcept { return all_.data(); }
+  const Candidate* end() const noexcept { return all_.data() + count_; }
+  // The one to use, unless the user wants another. Where an area has room for the call it is on it.
+  const Candidate& best(bool blocking) const noexcept { return blocking ? fastest() : gentlest(); }
+  const Candidate& fastest() const noexcept;
+  bool any_on_area() const noexcept { return any_on_area_; }
+
+ private:
+  const Candidate& gentlest() const noexcept;
+  bool counts(const Candidate& each) const noexcept;
+
+  std::array<Candidate, 16> all_{};
+  std::size_t count_ = 0;
+  bool any_on_area_ = false;
+};
+
+// What the user asked for, where it can be used, or the best of the candidates.
+Algorithm choose(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept;
+// Whether what the user asked for decides.
+bool is_forced(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept;
+// What a call of the plain form amounts to: `bytes` as the formulas count them, of elements of so many bytes.
+Amount plain_amount(CollectiveKind collective, int ranks, std::uint64_t bytes, std::uint64_t element) noexcept;
+
 // What is reduced.
 struct Reduced {
   std::uint64_t bytes = 0;
   std::uint64_t elements = 0;
   bool commutative = true;
-  bool combines_in_place = true;  // a predefined operation, on a type without gaps
+  bool combines_in_place = true;
 };
 
 Algorithm choose_barrier(const Situation& team) noexcept;
@@ -37,7 +101,6 @@ Algorithm choose_bcast(const Situation& team, std::uint64_t bytes) noexcept;
 Algorithm choose_tree(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes, std::uint64_t posted,
                       bool even) noexcept;
 // `block_bytes`: of the longest block where they may be posted; else kNoBlock.
-inline constexpr std::uint64_t kNoBlock = ~std::uint64_t{0};
 Algorithm choose_allgather(const Situation& team, std::uint64_t total_bytes, std::uint64_t block_bytes) noexcept;
 Algorithm choose_alltoall(const Situation& team, std::uint64_t block_bytes, bool even) noexcept;
 // Where blocks differ in length: the longest that goes by the area, where `blocks` of them may make up one post.

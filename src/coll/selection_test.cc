@@ -243,7 +243,7 @@ TEST(Selection, WhatCannotBeUsedGivesWay) {
   EXPECT_EQ(choose_allreduce(team, wide), Algorithm::kDoubling) << "an element is longer than a piece";
   team.wanted = wish("allreduce=ring");
   EXPECT_EQ(choose_allreduce(team, little), Algorithm::kRing);
-  EXPECT_EQ(choose_allreduce(team, in_order), Algorithm::kArea) << "the ring does not keep to the order of ranks";
+  EXPECT_NE(choose_allreduce(team, in_order), Algorithm::kRing) << "it does not keep to the order of ranks";
   team.wanted = wish("scatter=area");
   EXPECT_EQ(choose_tree(CollectiveKind::kScatter, team, 1 << 20, 1 << 21, true), Algorithm::kLinear)
       << "more than a rank may post";
@@ -265,6 +265,7 @@ TEST(Selection, RanksOfHostsCombineFirst) {
   EXPECT_EQ(choose_tree(CollectiveKind::kScatter, team, 64, 64, false), Algorithm::kLinear) << "not known to all";
   EXPECT_EQ(choose_alltoall(team, 64, true), Algorithm::kTwoLevels);
   EXPECT_EQ(choose_alltoall(team, 1 << 20, true), Algorithm::kPairwise);
+  EXPECT_EQ(choose_scan(team, {64, 16, true}), Algorithm::kDoubling) << "it has one level";
   team.wanted = wish("bcast=chain,allgather=two_levels");
   EXPECT_EQ(choose_bcast(team, 64), Algorithm::kChain);
   EXPECT_EQ(choose_allgather(team, 1 << 20, 1 << 18), Algorithm::kTwoLevels);
@@ -272,43 +273,113 @@ TEST(Selection, RanksOfHostsCombineFirst) {
   EXPECT_EQ(choose_allgather(team, 1 << 20, 1 << 18), Algorithm::kRing) << "they are on one host, or each on its own";
 }
 
-TEST(Selection, WithoutAWishNumbersDecide) {
+// Costs that make one thing count.
+model::Parameters parameters(double latency, double overhead, double per_byte) {
+  model::Parameters made = model::Parameters::defaults();
+  made.link(model::LinkKind::kHosts) = {latency, overhead, overhead, per_byte, 0};
+  return made;
+}
+
+TEST(Selection, WithoutAWishTheModelDecides) {
   Situation team;
   team.ranks = 8;
-  EXPECT_EQ(choose_bcast(team, 1 << 10), Algorithm::kBinomial);
-  EXPECT_EQ(choose_bcast(team, 1 << 18), Algorithm::kScatterAllgather);
-  EXPECT_EQ(choose_bcast(team, 1 << 24), Algorithm::kChain);
-  EXPECT_EQ(choose_alltoall(team, 100, true), Algorithm::kBruck);
-  EXPECT_EQ(choose_alltoall(team, 1000, true), Algorithm::kPairwise);
-  EXPECT_EQ(choose_reduce(team, {1 << 20, 4, true}), Algorithm::kBinomial) << "fewer elements than ranks";
+  const model::Parameters slow_wire = parameters(1000, 100, 100), far = parameters(1e6, 100, 1e-6);
+  team.parameters = &far;
+  EXPECT_EQ(choose_bcast(team, 1 << 20), Algorithm::kBinomial) << "three ways are the shortest";
+  EXPECT_EQ(choose_allreduce(team, {1 << 16, 1 << 14, true}), Algorithm::kDoubling);
+  EXPECT_EQ(choose_allgather(team, 1 << 16, 1 << 13), Algorithm::kBruck);
+  EXPECT_EQ(choose_tree(CollectiveKind::kGather, team, 64, 64, true), Algorithm::kLinear) << "one way";
+  team.parameters = &slow_wire;
+  EXPECT_EQ(choose_bcast(team, 1 << 24), Algorithm::kChain) << "each byte leaves each rank once";
+  EXPECT_EQ(choose_allreduce(team, {1 << 20, 1 << 18, true}), Algorithm::kHalving);
+  EXPECT_EQ(choose_allgather(team, 1 << 20, 1 << 17), Algorithm::kRing);
+  EXPECT_EQ(choose_alltoall(team, 1 << 16, true), Algorithm::kPairwise);
   EXPECT_EQ(choose_reduce(team, {1 << 20, 1 << 18, true}), Algorithm::kScatterGather);
-  team.oversubscribed = true;
-  EXPECT_EQ(choose_bcast(team, 1 << 10), Algorithm::kLinear);
-  EXPECT_EQ(choose_alltoall(team, 1000, true), Algorithm::kBruck);
+  EXPECT_EQ(choose_reduce(team, {1 << 20, 4, true}), Algorithm::kBinomial) << "fewer elements than ranks";
+  team.ranks = 7;
+  EXPECT_EQ(choose_allreduce(team, {1 << 20, 1 << 18, true}), Algorithm::kRing);
+  EXPECT_NE(choose_allreduce(team, {1 << 20, 1 << 18, false}), Algorithm::kRing) << "it does not keep to the order";
+}
+
+TEST(Selection, AnAreaTakesWhatItHasRoomFor) {
+  Situation team;
+  team.ranks = 8;
   team.area = true;
-  EXPECT_EQ(choose_bcast(team, 1 << 10), Algorithm::kArea);
-  EXPECT_EQ(choose_allreduce(team, {1 << 10, 1 << 8, true}), Algorithm::kArea);
-  EXPECT_EQ(choose_allreduce(team, {1 << 15, 1 << 13, true}), Algorithm::kAreaShares);
+  team.link = model::LinkKind::kShared;
+  model::Parameters quick = model::Parameters::defaults();
+  quick.memory.copy = quick.memory.reduce = 1e-6;  // or messages would be better now and then
+  quick.memory.post = 1;
+  team.parameters = &quick;
+  EXPECT_EQ(choose_barrier(team), Algorithm::kArea);
+  EXPECT_EQ(choose_bcast(team, 1 << 18), Algorithm::kArea);
+  EXPECT_NE(choose_bcast(team, (1 << 18) + 1), Algorithm::kArea);
   EXPECT_EQ(choose_alltoall(team, 1000, true), Algorithm::kArea);
   EXPECT_EQ(choose_alltoall(team, 1 << 20, false), Algorithm::kArea) << "each block goes its own way";
   EXPECT_EQ(choose_tree(CollectiveKind::kScatter, team, 64, 64, false), Algorithm::kArea);
-  EXPECT_EQ(choose_bcast(team, 1 << 18), Algorithm::kArea);
-  EXPECT_NE(choose_bcast(team, (1 << 18) + 1), Algorithm::kArea);
-  EXPECT_EQ(choose_scan(team, {1 << 18, 1 << 16, true}), Algorithm::kDoubling) << "too many ranks";
-  EXPECT_EQ(choose_reduce(team, {1 << 20, 1 << 18, true}), Algorithm::kAreaShares);
-  EXPECT_EQ(choose_reduce(team, {(1 << 20) + 4, (1 << 18) + 1, true}), Algorithm::kScatterGather);
+  EXPECT_NE(choose_scan(team, {1 << 18, 1 << 16, true}), Algorithm::kArea) << "too many ranks";
+  EXPECT_EQ(choose_reduce(team, {1 << 20, 1 << 18, true}), Algorithm::kArea);
+  EXPECT_NE(choose_reduce(team, {(1 << 20) + 4, (1 << 18) + 1, true}), Algorithm::kArea);
   EXPECT_EQ(choose_reduce(team, {1 << 18, 2, true}), Algorithm::kBinomial) << "an element is longer than a piece";
   EXPECT_EQ(choose_tree(CollectiveKind::kGather, team, 1 << 18, 1 << 18, true), Algorithm::kArea);
-  EXPECT_EQ(choose_tree(CollectiveKind::kGather, team, (1 << 18) + 1, (1 << 18) + 1, true), Algorithm::kLinear);
-  EXPECT_EQ(choose_tree(CollectiveKind::kScatter, team, 1 << 16, 1 << 19, true), Algorithm::kLinear) << "not in pieces";
+  EXPECT_NE(choose_tree(CollectiveKind::kGather, team, (1 << 18) + 1, (1 << 18) + 1, true), Algorithm::kArea);
+  EXPECT_NE(choose_tree(CollectiveKind::kScatter, team, 1 << 16, 1 << 19, true), Algorithm::kArea) << "not in pieces";
   team.ranks = 2;
   EXPECT_NE(choose_bcast(team, 1 << 18), Algorithm::kArea) << "one message is copied once";
-  EXPECT_EQ(choose_reduce(team, {1 << 18, 1 << 16, true}), Algorithm::kBinomial) << "one message";
-  EXPECT_EQ(choose_scan(team, {1 << 18, 1 << 16, true}), Algorithm::kDoubling) << "one message";
+  EXPECT_NE(choose_scan(team, {1 << 18, 1 << 16, true}), Algorithm::kArea) << "one message";
   EXPECT_EQ(choose_bcast(team, 1 << 14), Algorithm::kArea) << "a short one";
-  EXPECT_EQ(choose_allreduce(team, {1 << 22, 1 << 20, true}), Algorithm::kAreaShares) << "by halves";
-  EXPECT_EQ(choose_allreduce(team, {(1 << 22) + 4, (1 << 20) + 1, true}), Algorithm::kHalving);
-  EXPECT_EQ(choose_allreduce(team, {1 << 20, 1 << 18, true, false}), Algorithm::kHalving) << "a user's operation";
+  const auto on_area = [](Algorithm chosen) { return chosen == Algorithm::kArea || chosen == Algorithm::kAreaShares; };
+  EXPECT_TRUE(on_area(choose_allreduce(team, {1 << 22, 1 << 20, true}))) << "by halves";
+  EXPECT_FALSE(on_area(choose_allreduce(team, {(1 << 22) + 4, (1 << 20) + 1, true})));
+  EXPECT_FALSE(on_area(choose_allreduce(team, {1 << 20, 1 << 18, true, false}))) << "a user's operation";
+}
+
+// With the defaults: what counts where ranks wait for cores is how often.
+TEST(Selection, OversubscribedRanksWaitRarely) {
+  Situation team;
+  team.ranks = 16;
+  team.link = model::LinkKind::kLocalTcp;
+  EXPECT_EQ(choose_bcast(team, 1 << 10), Algorithm::kBinomial);
+  team.oversubscribed = true;
+  EXPECT_EQ(choose_bcast(team, 1 << 10), Algorithm::kLinear);
+  EXPECT_EQ(choose_alltoall(team, 64, true), Algorithm::kBruck);
+}
+
+TEST(Selection, AWaitThatIsHiddenMayBeLonger) {
+  Situation team;
+  team.ranks = 8;
+  model::Parameters machine = model::Parameters::defaults();
+  machine.link(model::LinkKind::kHosts) = {32768, 0, 0, 1, 0.01};
+  team.parameters = &machine;
+  Tuning values;
+  values.coll_hidden_slack = 50;
+  put_in_force(values);
+  constexpr std::uint64_t kBytes = 3 * 131072;
+  EXPECT_EQ(choose_bcast(team, kBytes), Algorithm::kScatterAllgather);
+  team.blocking = false;
+  EXPECT_EQ(choose_bcast(team, kBytes), Algorithm::kChain) << "four tenths more time, and each rank copies less";
+  put_in_force(Tuning());
+  EXPECT_EQ(choose_bcast(team, kBytes), Algorithm::kScatterAllgather) << "that is too much";
+}
+
+TEST(Selection, AWishMayBeForSomeSizesAndRanks) {
+  Situation team;
+  team.ranks = 8;
+  team.wanted = wish("bcast:1k-64k:8=chain,bcast=scatter_allgather");
+  EXPECT_EQ(choose_bcast(team, 1 << 10), Algorithm::kChain);
+  EXPECT_EQ(choose_bcast(team, (1 << 16) + 1), Algorithm::kScatterAllgather);
+  EXPECT_TRUE(is_forced(CollectiveKind::kBcast, team, plain_amount(CollectiveKind::kBcast, 8, 8, 1)));
+  team.wanted = wish("bcast:1k-64k:9=chain");
+  EXPECT_EQ(choose_bcast(team, 1 << 10), Algorithm::kBinomial) << "for another number of ranks";
+  EXPECT_FALSE(is_forced(CollectiveKind::kBcast, team, plain_amount(CollectiveKind::kBcast, 8, 1 << 10, 1)));
+}
+
+TEST(Selection, EveryAlgorithmHasAFormula) {
+  for (const Offer& offer : offers()) {
+    Algorithm algorithm = Algorithm::kAutomatic;
+    ASSERT_TRUE(find_algorithm(offer.algorithm, algorithm));
+    if (algorithm == Algorithm::kTwoLevels) continue;  // wherever it can be used
+    EXPECT_NE(model::find_entry(offer.kind, algorithm), nullptr) << name(offer.kind) << "=" << offer.algorithm;
+  }
 }
 
 }  // namespace

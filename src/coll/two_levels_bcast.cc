@@ -27,7 +27,7 @@ StepId pass_on(Schedule& schedule, const Block& segment, int root, int lane, Ste
 
 void bcast_on_two_levels(Schedule& schedule, const Block& data, int root) {
   const TwoLevels two(schedule, root);
-  const bool whole = data.bytes() <= tuning().coll_bcast_binomial;
+  const bool whole = data.bytes() <= tuning().coll_two_levels_whole;
   const std::uint64_t size = data.type != nullptr ? static_cast<std::uint64_t>(data.type->size()) : 1;
   std::vector<StepId> passed;
   StepId spread = kNoStep;

@@ -60,7 +60,7 @@ class TwoLevelsTest : public testing::Test {
   void SetUp() override {
     Tuning values;
     values.coll_two_levels_segment = 64;
-    values.coll_bcast_binomial = 48;
+    values.coll_two_levels_whole = 48;
     put_in_force(values);
   }
   void TearDown() override { put_in_force(Tuning()); }

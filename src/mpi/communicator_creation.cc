@@ -75,7 +75,7 @@ Status split_within(comm::Communicator& parent, int color, int key, comm::Commun
 }  // namespace
 
 coll::Services services() noexcept {
-  return {process().engine, *process().messenger, &process().areas, &process().settings.algorithm,
+  return {process().engine, *process().messenger, &process().areas, &process().rules,
           &process().network->hosts()};
 }
 

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/settings.h"
 #include "coll/area_pool.h"
+#include "coll/selection.h"
 #include "comm/communicator.h"
 #include "engine/engine.h"
 #include "net/network.h"
@@ -29,7 +30,8 @@ struct Process : ProcessHead {
   SteadyClock clock;
   engine::Engine engine{clock};
   std::unique_ptr<p2p::Messenger> messenger;
-  coll::AreaPool areas;  // what the collectives of this host's ranks share
+  coll::AreaPool areas;         // what the collectives of this host's ranks share
+  coll::SelectionRules rules;  // by which their algorithms are chosen
   std::unique_ptr<net::Network> network;
   runtime::Job job;             // rank, size, launcher, host facts
   runtime::ProcessTable table;  // of this job, and of those that it has met

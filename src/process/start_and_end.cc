@@ -11,6 +11,7 @@
 #include "coll/coll.h"
 #include "process/announce.h"
 #include "process/process.h"
+#include "process/selection_rules.h"
 #include "process/settling.h"
 #include "process/statistics.h"
 #include "runtime/host_identity.h"
@@ -76,8 +77,10 @@ Status open_network(Process& process) {
 
   wire::Card card;
   LAPWING_TRY(process.network->publish(card));
+  offer_selection_rules(process, card);
   wire::CardBook cards;
   LAPWING_TRY(process.job.exchange(card, cards));
+  adopt_selection_rules(process, cards);
 
   engine::EngineOptions options;
   options.event_thread = process.settings.progress == Progress::kThread;

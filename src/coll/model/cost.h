@@ -30,7 +30,7 @@ struct Machine {
   double segment = 131072;        // of a chain
   double post_bytes = 65536;      // the most that a rank posts in a shared area at once
   double piece_bytes = 16384;     // of what is moved there piece by piece
-  bool oversubscribed = false;    // the ranks are more than the cores
+  double cores = 0;               // that all ranks share where they are more; 0: each has one
 
   // o + n O.
   double work(double bytes) const noexcept { return link.overhead + bytes * link.overhead_per_byte; }

@@ -5,49 +5,52 @@ namespace {
 
 using A = Algorithm;
 using C = CollectiveKind;
+using S = Spread;
 
 constexpr Entry kEntries[] = {
-    {C::kAllgather, A::kArea, allgather_on_area, "p l + (p + 1) n C"},
-    {C::kAllgather, A::kBruck, allgather_bruck, "log2 p (L + 2o) + (p - 1) n G + (p + 1) n C"},
-    {C::kAllgather, A::kRing, allgather_ring, "(p - 1) (L + 2o + n G)"},
-    {C::kAllreduce, A::kArea, allreduce_on_area, "p l + 2 n C + (p - 1) n y"},
-    {C::kAllreduce, A::kAreaShares, allreduce_in_shares_on_area, "2 p l + (2p + 1)/p n C + (p - 1)/p n y"},
-    {C::kAllreduce, A::kLinear, allreduce_linear, "2 (L + 2o + n G) + 2 (p - 2) max(g, o + n O, n G) + (p - 1) n y"},
-    {C::kAllreduce, A::kDoubling, allreduce_doubling, "log2 p (L + 2o + n G + n y) + n C"},
-    {C::kAllreduce, A::kHalving, allreduce_halving, "2 log2 p (L + 2o) + (p - 1)/p n (2G + y) + n C"},
-    {C::kAllreduce, A::kRing, allreduce_ring, "2 (p - 1) (L + 2o) + (p - 1)/p n (2G + y) + n C"},
-    {C::kAlltoall, A::kArea, alltoall_on_area, "p l + 2 p n C"},
-    {C::kAlltoall, A::kBruck, alltoall_bruck, "log2 p (L + 2o + p/2 n (G + 2C)) + 2 p n C"},
-    {C::kAlltoall, A::kPairwise, alltoall_pairwise, "L + (p - 1) max(g, 2 (o + n O), n G) + n C"},
-    {C::kBarrier, A::kArea, barrier_on_area, "p l"},
-    {C::kBarrier, A::kLinear, barrier_linear, "2 (L + 2o) + 2 (p - 2) max(g, o)"},
-    {C::kBarrier, A::kDissemination, barrier_dissemination, "log2 p (L + 2o)"},
-    {C::kBcast, A::kArea, bcast_on_area, "2 l + 2 n C"},
-    {C::kBcast, A::kLinear, bcast_linear, "L + 2o + n G + (p - 2) max(g, o + n O, n G)"},
-    {C::kBcast, A::kBinomial, bcast_binomial, "log2 p (L + 2o + n G)"},
-    {C::kBcast, A::kScatterAllgather, bcast_scatter_allgather, "(log2 p + p - 1) (L + 2o) + 2 (p - 1)/p n G"},
-    {C::kBcast, A::kChain, bcast_chain, "(p - 1) (L + 2o + s G) + (n/s - 1) max(g, 2 (o + s O), s G)"},
-    {C::kGather, A::kArea, gather_on_area, "p l + p n C"},
-    {C::kGather, A::kBinomial, gather_binomial, "log2 p (L + 2o) + (p - 1) n G + (p + 1) n C"},
-    {C::kGather, A::kLinear, gather_linear, "L + 2o + n G + (p - 2) max(g, o + n O, n G)"},
-    {C::kReduce, A::kArea, reduce_on_area, "p l + 2 n C + (p - 1) n y"},
-    {C::kReduce, A::kAreaShares, reduce_in_shares_on_area, "2 p l + (2p + 1)/p n C + (p - 1)/p n y"},
-    {C::kReduce, A::kLinear, reduce_linear, "L + 2o + n G + (p - 2) max(g, o + n O, n G) + (p - 1) n y + n C"},
-    {C::kReduce, A::kBinomial, reduce_binomial, "log2 p (L + 2o + n G + n y)"},
-    {C::kReduce, A::kScatterGather, reduce_scatter_gather,
+    {C::kAllgather, A::kArea, allgather_on_area, S::kEven, "p l + (p + 1) n C"},
+    {C::kAllgather, A::kBruck, allgather_bruck, S::kEven, "log2 p (L + 2o) + (p - 1) n G + (p + 1) n C"},
+    {C::kAllgather, A::kRing, allgather_ring, S::kEven, "(p - 1) (L + 2o + n G)"},
+    {C::kAllreduce, A::kArea, allreduce_on_area, S::kEven, "p l + 2 n C + (p - 1) n y"},
+    {C::kAllreduce, A::kAreaShares, allreduce_in_shares_on_area, S::kEven, "2 p l + (2p + 1)/p n C + (p - 1)/p n y"},
+    {C::kAllreduce, A::kLinear, allreduce_linear, S::kOne, "2 (L + 2o + n G) + 2 (p - 2) max(g, o + n O, n G) + (p - 1) n y"},
+    {C::kAllreduce, A::kDoubling, allreduce_doubling, S::kEven, "log2 p (L + 2o + n G + n y) + n C"},
+    {C::kAllreduce, A::kHalving, allreduce_halving, S::kEven, "2 log2 p (L + 2o) + (p - 1)/p n (2G + y) + n C"},
+    {C::kAllreduce, A::kRing, allreduce_ring, S::kEven, "2 (p - 1) (L + 2o) + (p - 1)/p n (2G + y) + n C"},
+    {C::kAlltoall, A::kArea, alltoall_on_area, S::kEven, "p l + 2 p n C"},
+    {C::kAlltoall, A::kBruck, alltoall_bruck, S::kEven, "log2 p (L + 2o + p/2 n (G + 2C)) + 2 p n C"},
+    {C::kAlltoall, A::kPairwise, alltoall_pairwise, S::kEven, "L + (p - 1) max(g, 2 (o + n O), n G) + n C"},
+    {C::kBarrier, A::kArea, barrier_on_area, S::kEven, "p l"},
+    {C::kBarrier, A::kLinear, barrier_linear, S::kOne, "2 (L + 2o) + 2 (p - 2) max(g, o)"},
+    {C::kBarrier, A::kDissemination, barrier_dissemination, S::kEven, "log2 p (L + 2o)"},
+    {C::kBcast, A::kArea, bcast_on_area, S::kEven, "2 l + 2 n C"},
+    {C::kBcast, A::kLinear, bcast_linear, S::kOne, "L + 2o + n G + (p - 2) max(g, o + n O, n G)"},
+    {C::kBcast, A::kBinomial, bcast_binomial, S::kTree, "log2 p (L + 2o + n G)"},
+    {C::kBcast, A::kScatterAllgather, bcast_scatter_allgather, S::kEven, "(log2 p + p - 1) (L + 2o) + 2 (p - 1)/p n G"},
+    {C::kBcast, A::kChain, bcast_chain, S::kEven, "(p - 1) (L + 2o + s G) + (n/s - 1) max(g, 2 (o + s O), s G)"},
+    {C::kGather, A::kArea, gather_on_area, S::kOne, "p l + p n C"},
+    {C::kGather, A::kBinomial, gather_binomial, S::kOne, "log2 p (L + 2o) + (p - 1) n G + (p + 1) n C"},
+    {C::kGather, A::kLinear, gather_linear, S::kOne, "L + 2o + n G + (p - 2) max(g, o + n O, n G)"},
+    {C::kReduce, A::kArea, reduce_on_area, S::kOne, "p l + 2 n C + (p - 1) n y"},
+    {C::kReduce, A::kAreaShares, reduce_in_shares_on_area, S::kEven, "2 p l + (2p + 1)/p n C + (p - 1)/p n y"},
+    {C::kReduce, A::kLinear, reduce_linear, S::kOne, "L + 2o + n G + (p - 2) max(g, o + n O, n G) + (p - 1) n y + n C"},
+    {C::kReduce, A::kBinomial, reduce_binomial, S::kTree, "log2 p (L + 2o + n G + n y)"},
+    {C::kReduce, A::kScatterGather, reduce_scatter_gather, S::kEven,
      "2 L + 2 (p - 1) max(g, 2 (o + n/p O), n/p G) + (p - 1)/p n y"},
-    {C::kReduceScatter, A::kArea, reduce_scatter_on_area, "p l + (p + 1)/p n C + (p - 1)/p n y"},
-    {C::kReduceScatter, A::kDoubling, reduce_scatter_doubling, "log2 p (L + 2o + n G + n y) + (p + 1)/p n C"},
-    {C::kReduceScatter, A::kPairwise, reduce_scatter_pairwise,
+    {C::kReduceScatter, A::kArea, reduce_scatter_on_area, S::kEven, "p l + (p + 1)/p n C + (p - 1)/p n y"},
+    {C::kReduceScatter, A::kDoubling, reduce_scatter_doubling, S::kEven, "log2 p (L + 2o + n G + n y) + (p + 1)/p n C"},
+    {C::kReduceScatter, A::kPairwise, reduce_scatter_pairwise, S::kEven,
      "L + (p - 1) max(g, 2 (o + n/p O) + n/p y, n/p G) + n/p C"},
-    {C::kScan, A::kArea, scan_on_area, "p l + 2 n C + (p - 1) n y"},
-    {C::kScan, A::kDoubling, scan_doubling, "log2 p (L + 2o + n G + n y) + n C"},
-    {C::kScatter, A::kArea, scatter_on_area, "2 l + (p + 1) n C"},
-    {C::kScatter, A::kBinomial, scatter_binomial, "log2 p (L + 2o) + (p - 1) n G + (p + 1) n C"},
-    {C::kScatter, A::kLinear, scatter_linear, "L + 2o + n G + (p - 2) max(g, o + n O, n G)"},
+    {C::kScan, A::kArea, scan_on_area, S::kEven, "p l + 2 n C + (p - 1) n y"},
+    {C::kScan, A::kDoubling, scan_doubling, S::kEven, "log2 p (L + 2o + n G + n y) + n C"},
+    {C::kScatter, A::kArea, scatter_on_area, S::kOne, "2 l + (p + 1) n C"},
+    {C::kScatter, A::kBinomial, scatter_binomial, S::kOne, "log2 p (L + 2o) + (p - 1) n G + (p + 1) n C"},
+    {C::kScatter, A::kLinear, scatter_linear, S::kOne, "L + 2o + n G + (p - 2) max(g, o + n O, n G)"},
 };
 
 }  // namespace
+
+std::span<const Entry> entries() noexcept { return kEntries; }
 
 const Entry* find_entry(CollectiveKind collective, Algorithm algorithm) noexcept {
   for (const Entry& entry : kEntries)
@@ -58,8 +61,21 @@ const Entry* find_entry(CollectiveKind collective, Algorithm algorithm) noexcept
 Cost predict(const Entry& entry, const Machine& machine, int p, double n) noexcept {
   Cost cost = entry.cost(machine, p, n);
   cost.time = std::max(cost.time, cost.processor);
-  if (machine.oversubscribed) cost.time += cost.waits * (p - 1) * machine.memory.turn;
+  if (machine.cores == 0) return cost;
+  const double others = std::max(1.0, p / machine.cores - 1);  // of one core
+  cost.time = std::max(cost.time, work_of_all(entry, cost, p) / machine.cores) + cost.waits * others * machine.memory.turn;
   return cost;
+}
+
+double work_of_all(const Entry& entry, const Cost& cost, int p) noexcept {
+  switch (entry.spread) {
+    case Spread::kEven:
+      return p * cost.processor;
+    case Spread::kOne:
+      return 2 * cost.processor;
+    default:
+      return 2.0 * (p - 1) / std::max(1, rounds_of(p)) * cost.processor;
+  }
 }
 
 }  // namespace lapwing::coll::model

@@ -4,6 +4,8 @@
 // A new algorithm gets a formula here and a line in the table in costs.cc; an algorithm made of others adds theirs up.
 #pragma once
 
+#include <span>
+
 #include "base/algorithms.h"
 #include "coll/model/cost.h"
 
@@ -13,16 +15,25 @@ namespace lapwing::coll::model {
 // an allgather or an alltoall.
 using Formula = Cost (*)(const Machine& machine, int p, double n);
 
+// How the work is spread, roughly: all ranks do the same, or one has as much as all others together, or those of a binomial tree have it.
+enum class Spread : std::uint8_t { kEven, kOne, kTree };
+
 struct Entry {
   CollectiveKind collective;
   Algorithm algorithm;
   Formula cost;
+  Spread spread;
   const char* text;  // the time as a formula
 };
+// Those of all collectives, in the order of base/algorithm_list.inc.
+std::span<const Entry> entries() noexcept;
 // Null: the collective has no such algorithm.
 const Entry* find_entry(CollectiveKind collective, Algorithm algorithm) noexcept;
-// No less than what the processor does; and where the ranks are more than the cores, with the waits until all others have had them.
+// No less than what the processor does. Where the ranks are more than the cores: than what the cores have to do for all of them, and with the
+// time until those that wait have a core again.
 Cost predict(const Entry& entry, const Machine& machine, int p, double n) noexcept;
+// Of the processors of all ranks together.
+double work_of_all(const Entry& entry, const Cost& cost, int p) noexcept;
 
 // ---- messages (costs_movement.cc, costs_reductions.cc)
 

@@ -37,7 +37,7 @@ struct Memory {
   double reduce = 0;  // y: to combine a byte with another
   double post = 0;    // l: a cache line from core to core
   double wakeup = 0;  // w: of a rank that sleeps
-  double turn = 0;    // W: until one other rank has had the core, where ranks are more than cores
+  double turn = 0;    // W: until one other rank has had the core, where they share it
 };
 
 struct Parameters {

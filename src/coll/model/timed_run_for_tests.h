@@ -32,6 +32,12 @@ class TimedRun {
   }
   Schedule& operator[](int rank) { return *schedules_[static_cast<std::size_t>(rank)]; }
 
+  // Of all ranks, after run().
+  double work_of_all() const {
+    double sum = 0;
+    for (const Rank& rank : ranks_) sum += rank.worked;
+    return sum;
+  }
   // Until the last step of the last rank, and the work of the rank that had most. `waits` stays 0.
   Cost run() {
     for (std::size_t rank = 0; rank < schedules_.size(); ++rank) prepare(rank);
