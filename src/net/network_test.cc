@@ -75,7 +75,7 @@ TEST_F(NetworkTest, SaysWhenAPeerCannotBeReached) {
   cards[1].set("name", "node2");
   EXPECT_STREQ(
       network.attach(cards).text(),
-      "rank 0 on host node1 has no way to rank 1 on host node2: the transports in use are self, and only tcp reaches "
+      "rank 0 on host node1 has no way to rank 1 on host node2: the transports in use are self, and only ether or tcp reaches "
       "other hosts; see LAPWING_TRANSPORTS and `lapwing doctor`");
   network.close();
 }
@@ -85,7 +85,7 @@ TEST_F(NetworkTest, RefusesATransportThatThereIsNot) {
   config_.transports = {"self", "tpc"};
   Network network(engine_, sink_, config_);
   wire::Card card;
-  EXPECT_STREQ(network.publish(card).text(), "LAPWING_TRANSPORTS names \"tpc\", which is no transport: there are self, shm, tcp");
+  EXPECT_STREQ(network.publish(card).text(), "LAPWING_TRANSPORTS names \"tpc\", which is no transport: there are self, shm, ether, tcp");
   network.close();
 }
 
