@@ -156,7 +156,7 @@ LAPWING_ALGORITHM=allreduce=ring lapwing info --algorithms >"$log" 2>&1 && grep 
   die "lapwing info --algorithms"
 LAPWING_ALGORITHM=allreduce=ring lapwing info | grep -q "LAPWING_ALGORITHM .*allreduce=ring" || die "the algorithms in force"
 if LAPWING_ALGORITHM=bcast=ring lapwing info >"$log" 2>&1; then die "an algorithm that bcast does not have passed"; fi
-grep -q "bcast=area|linear|binomial" "$log" || die "an unknown algorithm: the known ones"
+grep -q "bcast=area|two_levels|linear|binomial" "$log" || die "an unknown algorithm: the known ones"
 if LAPWING_PROGES=1 lapwing info >"$log" 2>&1; then die "a misspelt setting passed"; fi
 grep -q "did you mean LAPWING_PROGRESS" "$log" || die "a misspelt setting: message"
 lapwing doctor >"$log" 2>&1 || die "lapwing doctor"
