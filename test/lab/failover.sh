@@ -49,7 +49,7 @@ for kind in cut to from address device; do
   for program in "$build/test/lab/vanish talk" "$build/test/lab/vanish push" "$build/test/lab/steady"; do
     # shellcheck disable=SC2086
     begin $program "$work/stop"
-    uses 77 || die "$kind, $program: the first network is not the first choice"
+    wait_until "$kind, $program: the first network as the first choice" uses 77
     break_first_network "$kind" || {
       mend_first_network "$kind"
       end "$kind, $program: no such fault here"
