@@ -1,5 +1,6 @@
 #include "process/selection_rules.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/log.h"

@@ -100,7 +100,7 @@ Status TcpTransport::prepare_kernel() {
   if (started.ok()) {
     log_info("messages over tcp are matched in the kernel, of up to %u peers", shared_.intakes.most());
   } else if (shared_.options.receive == Receive::kKernel) {
-    return Status::error(started.error_class(), "LAPWING_RECEIVE=kernel: %s; see `lapwing doctor`", started.text());
+    return Status::error(started.error_class(), "LAPWING_RECEIVE=kernel: %s", started.text());
   } else {
     log_info("going on without receive in the kernel: %s", started.text());
   }
