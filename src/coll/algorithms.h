@@ -16,7 +16,7 @@
 namespace lapwing::coll {
 
 // barrier_dissemination.cc
-void barrier_dissemination(Schedule& schedule);
+void barrier_dissemination(Schedule& schedule, int radix);
 
 // oversubscribed_linear.cc: for more ranks than cores
 void barrier_linear(Schedule& schedule);
@@ -83,6 +83,8 @@ void scatter_binomial(Schedule& schedule, const Blocks& all, const Block& mine, 
 
 // allgather_*.cc. `mine`: what this rank contributes; where it lies in place, the block of `all`.
 void allgather_bruck(Schedule& schedule, const Block& mine, const Blocks& all);
+void allgather_doubling(Schedule& schedule, const Block& mine, const Blocks& all);
+void allgather_neighbors(Schedule& schedule, const Block& mine, const Blocks& all);
 void allgather_ring(Schedule& schedule, const Block& mine, const Blocks& all);
 
 // alltoall_*.cc
@@ -92,6 +94,7 @@ void alltoall_in_place(Schedule& schedule, const Blocks& both);
 
 // reduce_*.cc. `output` counts at the root only.
 void reduce_binomial(Schedule& schedule, const Block& input, const Block& output, int root);
+void reduce_chain(Schedule& schedule, const Block& input, const Block& output, int root, std::uint64_t segment);
 void reduce_scatter_gather(Schedule& schedule, const Block& input, const Block& output, int root);
 
 // allreduce_*.cc. The same bits on every rank.

@@ -1,22 +1,26 @@
-// Dissemination barrier. In round k every rank signals the one 2^k further on and waits for the one 2^k before; after
-// ceil(log2 p) rounds every rank has heard, directly or not, of every other.
+// Dissemination barrier of a radix k. In round i every rank signals those j k^i further on, for j from 1 to k - 1, and waits for those as far before;
+// after ceil(logk p) rounds every rank has heard, directly or not, of every other.
 //
-// Cost: ceil(log2 p) (L + 2o). All receives are posted at the start.
+// Cost: ceil(logk p) (L + 2o + (k - 2) max(g, o)). All receives are posted at the start. No two messages go from one rank to the same other.
 #include "coll/algorithms.h"
 
 namespace lapwing::coll {
 
-void barrier_dissemination(Schedule& schedule) {
+void barrier_dissemination(Schedule& schedule, int radix) {
   const int rank = schedule.rank();
   const int size = schedule.size();
   const Block signal = bytes_block(nullptr, 0);
-  StepId sent = kNoStep;
-  StepId heard = kNoStep;
-  for (int distance = 1; distance < size; distance *= 2) {
-    const StepId arrival = schedule.receive(signal, (rank - distance + size) % size);
-    // Waiting for our own last signal means having heard everything before it.
-    sent = schedule.send(signal, (rank + distance) % size, {heard, sent});
-    heard = arrival;
+  std::vector<StepId> before, round;
+  for (int distance = 1; distance < size; distance *= radix) {
+    for (int away = distance; away < size && away < radix * distance; away += distance) {
+      round.push_back(schedule.receive(signal, (rank - away + size) % size));
+      // Waiting for our own last signals means having heard everything before them.
+      const StepId sent = schedule.send(signal, (rank + away) % size);
+      for (const StepId each : before) schedule.add_dependency(sent, each);
+      round.push_back(sent);
+    }
+    before = std::move(round);
+    round.clear();
   }
 }
 

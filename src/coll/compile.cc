@@ -58,7 +58,16 @@ std::uint64_t longest_of(const Blocks& all) noexcept {
 }
 
 void allgather_by(Algorithm algorithm, Schedule& schedule, const Block& mine, const Blocks& all) {
-  algorithm == Algorithm::kBruck ? allgather_bruck(schedule, mine, all) : allgather_ring(schedule, mine, all);
+  switch (algorithm) {
+    case Algorithm::kBruck:
+      return allgather_bruck(schedule, mine, all);
+    case Algorithm::kDoubling:
+      return allgather_doubling(schedule, mine, all);
+    case Algorithm::kNeighbors:
+      return allgather_neighbors(schedule, mine, all);
+    default:
+      return allgather_ring(schedule, mine, all);
+  }
 }
 
 bool goes_in_pieces(Algorithm algorithm, std::uint64_t bytes) noexcept {
@@ -106,6 +115,8 @@ void compile_reduce(Schedule& schedule, const Block& input, const Block& output,
       return reduce_linear(schedule, input, output, root);
     case Algorithm::kScatterGather:
       return reduce_scatter_gather(schedule, input, output, root);
+    case Algorithm::kChain:
+      return reduce_chain(schedule, input, output, root, tuning().coll_bcast_segment);
     case Algorithm::kTwoLevels:
       return reduce_on_two_levels(schedule, input, output, root);
     default:
@@ -329,7 +340,7 @@ void intra_barrier(Schedule& schedule) {
     case Algorithm::kTwoLevels:
       return barrier_on_two_levels(schedule);
     default:
-      return barrier_dissemination(schedule);
+      return barrier_dissemination(schedule, static_cast<int>(tuning().coll_barrier_radix));
   }
 }
 

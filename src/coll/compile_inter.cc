@@ -2,6 +2,7 @@
 //
 // Where every member needs everything, the groups work inside themselves first, their first ranks meet, and the result
 // is spread inside the other group. Where data goes from rank to rank anyway, it goes directly.
+#include "base/tuning.h"
 #include "coll/algorithms.h"
 #include "coll/compile.h"
 
@@ -44,7 +45,7 @@ class InterCompiler {
 void InterCompiler::barrier() {
   const Block signal = bytes_block(nullptr, 0);
   inside();
-  barrier_dissemination(schedule_);
+  barrier_dissemination(schedule_, static_cast<int>(tuning().coll_barrier_radix));
   schedule_.fence();
   if (leads()) {
     across();

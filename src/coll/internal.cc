@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/outer_call.h"
+#include "base/tuning.h"
 #include "coll/algorithms.h"
 #include "coll/coll.h"
 #include "coll/communicator_state.h"
@@ -85,7 +86,7 @@ const std::uint64_t* add_agreement(Schedule& schedule, const Team& team, std::ui
 Status barrier(const Services& services, const Team& team) {
   engine::Visit visit(services.engine);
   CollectiveRequest* request = request_for(services, team, "a barrier");
-  barrier_dissemination(request->schedule());
+  barrier_dissemination(request->schedule(), static_cast<int>(tuning().coll_barrier_radix));
   return finish(visit, *request);
 }
 

@@ -78,24 +78,33 @@ void for_all_cases(Check check) {
 // No rank leaves before the last one has come: each rank's arrival must reach all through the graph of messages.
 TEST(Barrier, HearsFromEverybody) {
   for (int ranks = 1; ranks <= kMaxRanks; ++ranks) {
-    Simulation job(ranks);
-    for (int rank = 0; rank < ranks; ++rank) barrier_dissemination(job[rank]);
-    for (unsigned seed = 1; seed <= kSeeds; ++seed) EXPECT_TRUE(job.run(seed)) << ranks;
-    // Sends depend on what was heard: follow them round by round.
-    std::vector<std::vector<bool>> heard(static_cast<std::size_t>(ranks),
-                                         std::vector<bool>(static_cast<std::size_t>(ranks)));
-    for (int rank = 0; rank < ranks; ++rank)
-      heard[static_cast<std::size_t>(rank)][static_cast<std::size_t>(rank)] = true;
-    for (int distance = 1; distance < ranks; distance *= 2) {
-      const auto before = heard;
-      for (int rank = 0; rank < ranks; ++rank) {
-        const auto& from = before[static_cast<std::size_t>((rank - distance + ranks) % ranks)];
-        for (std::size_t i = 0; i < from.size(); ++i) {
-          if (from[i]) heard[static_cast<std::size_t>(rank)][i] = true;
+    for (const int radix : {2, 3, 4, kMaxRanks}) {
+      Simulation job(ranks);
+      for (int rank = 0; rank < ranks; ++rank) barrier_dissemination(job[rank], radix);
+      for (unsigned seed = 1; seed <= kSeeds; ++seed) EXPECT_TRUE(job.run(seed)) << ranks;
+      // Sends depend on what was heard: follow them round by round.
+      std::vector<std::vector<bool>> heard(static_cast<std::size_t>(ranks),
+                                           std::vector<bool>(static_cast<std::size_t>(ranks)));
+      for (int rank = 0; rank < ranks; ++rank)
+        heard[static_cast<std::size_t>(rank)][static_cast<std::size_t>(rank)] = true;
+      for (int distance = 1; distance < ranks; distance *= radix) {
+        const auto before = heard;
+        for (int rank = 0; rank < ranks; ++rank) {
+          for (int away = distance; away < ranks && away < radix * distance; away += distance) {
+            const auto& from = before[static_cast<std::size_t>((rank - away + ranks) % ranks)];
+            for (std::size_t i = 0; i < from.size(); ++i) {
+              if (from[i]) heard[static_cast<std::size_t>(rank)][i] = true;
+            }
+          }
         }
       }
+      for (const auto& each : heard) EXPECT_EQ(std::count(each.begin(), each.end(), true), ranks);
+      for (int absent = 0; ranks > 1 && absent < ranks; ++absent) {
+        EXPECT_FALSE(job.run_without(absent, 1));
+        for (int rank = 0; rank < ranks; ++rank)
+          EXPECT_FALSE(job.finished(rank)) << ranks << ' ' << radix << ' ' << absent;
+      }
     }
-    for (const auto& each : heard) EXPECT_EQ(std::count(each.begin(), each.end(), true), ranks);
   }
 }
 
@@ -288,6 +297,12 @@ void check_allgather(Algorithm algorithm, bool in_place) {
 }
 TEST(Allgather, Bruck) {
   for (const bool in_place : {false, true}) check_allgather(&allgather_bruck, in_place);
+}
+TEST(Allgather, Doubling) {
+  for (const bool in_place : {false, true}) check_allgather(&allgather_doubling, in_place);
+}
+TEST(Allgather, Neighbors) {
+  for (const bool in_place : {false, true}) check_allgather(&allgather_neighbors, in_place);
 }
 TEST(Allgather, Ring) {
   for (const bool in_place : {false, true}) check_allgather(&allgather_ring, in_place);

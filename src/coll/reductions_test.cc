@@ -185,6 +185,21 @@ TEST(Reduce, Binomial) {
 TEST(Reduce, Linear) {
   for_all_cases(false, [](const Case& made) { check_reduce(&reduce_linear, made); });
 }
+// Segments of a few elements, so that rooms are used again.
+TEST(Reduce, Chain) {
+  for_all_cases(false, [](const Case& made) {
+    check_reduce([](Schedule& schedule, const Block& in, const Block& out,
+                    int root) { reduce_chain(schedule, in, out, root, 12); },
+                 made);
+  });
+}
+TEST(Reduce, ChainOfMoreSegmentsThanLanes) {
+  for (const bool commutative : {false, true}) {
+    check_reduce([](Schedule& schedule, const Block& in, const Block& out,
+                    int root) { reduce_chain(schedule, in, out, root, 1); },
+                 {4, 2 * kLanes + 1, false, commutative, 1});
+  }
+}
 TEST(Reduce, ScatterGather) {
   for_all_cases(false, [](const Case& made) { check_reduce(&reduce_scatter_gather, made); });
 }

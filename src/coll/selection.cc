@@ -117,6 +117,10 @@ bool suits(CollectiveKind collective, Algorithm algorithm, const Situation& team
       return suits_area(collective, team, amount) && element_each;
     case Algorithm::kLinear:
       return suits_linear(collective, team, amount);
+    case Algorithm::kChain:  // an element is not cut
+      return amount.elements == 0 || amount.bytes / amount.elements <= tuning().coll_bcast_segment;
+    case Algorithm::kNeighbors:  // or it would be the ring
+      return team.ranks % 2 == 0;
     case Algorithm::kRing:
       return collective != CollectiveKind::kAllreduce || (amount.commutative && element_each);
     case Algorithm::kHalving:
@@ -132,6 +136,7 @@ model::Machine machine_of(const Situation& team) noexcept {
   machine.link = team.parameters->link(team.link);
   machine.memory = team.parameters->memory;
   machine.segment = static_cast<double>(tuning().coll_bcast_segment);
+  machine.barrier_radix = static_cast<int>(tuning().coll_barrier_radix);
   machine.cores = team.oversubscribed ? team.cores : 0;
   return machine;
 }

@@ -77,7 +77,7 @@ const std::vector<Offer>& offers() {
       {K::kBarrier, C::kBarrier, "area", [](Schedule& s, Buffers&) { barrier_on_area(s); }},
       {K::kBarrier, C::kBarrier, "two_levels", [](Schedule& s, Buffers&) { barrier_on_two_levels(s); }},
       {K::kBarrier, C::kBarrier, "linear", [](Schedule& s, Buffers&) { barrier_linear(s); }},
-      {K::kBarrier, C::kBarrier, "dissemination", [](Schedule& s, Buffers&) { barrier_dissemination(s); }},
+      {K::kBarrier, C::kBarrier, "dissemination", [](Schedule& s, Buffers&) { barrier_dissemination(s, 2); }},
       {K::kBcast, C::kBcast, "area", [](Schedule& s, Buffers& b) { bcast_on_area(s, b.received(), 0); }},
       {K::kBcast, C::kBcast, "two_levels", [](Schedule& s, Buffers& b) { bcast_on_two_levels(s, b.received(), 0); }},
       {K::kBcast, C::kBcast, "linear", [](Schedule& s, Buffers& b) { bcast_linear(s, b.received(), 0); }},
@@ -94,6 +94,10 @@ const std::vector<Offer>& offers() {
        [](Schedule& s, Buffers& b) { allgather_on_two_levels(s, b.sent(), b.all_received()); }},
       {K::kAllgather, C::kAllgather, "bruck",
        [](Schedule& s, Buffers& b) { allgather_bruck(s, b.sent(), b.all_received()); }},
+      {K::kAllgather, C::kAllgather, "doubling",
+       [](Schedule& s, Buffers& b) { allgather_doubling(s, b.sent(), b.all_received()); }},
+      {K::kAllgather, C::kAllgather, "neighbors",
+       [](Schedule& s, Buffers& b) { allgather_neighbors(s, b.sent(), b.all_received()); }},
       {K::kAllgather, C::kAllgather, "ring",
        [](Schedule& s, Buffers& b) { allgather_ring(s, b.sent(), b.all_received()); }},
       {K::kAllreduce, C::kAllreduce, "area",
@@ -144,6 +148,8 @@ const std::vector<Offer>& offers() {
       {K::kReduce, C::kReduce, "linear", [](Schedule& s, Buffers& b) { reduce_linear(s, b.sent(), b.received(), 0); }},
       {K::kReduce, C::kReduce, "binomial",
        [](Schedule& s, Buffers& b) { reduce_binomial(s, b.sent(), b.received(), 0); }},
+      {K::kReduce, C::kReduce, "chain",
+       [](Schedule& s, Buffers& b) { reduce_chain(s, b.sent(), b.received(), 0, tuning().coll_bcast_segment); }},
       {K::kReduce, C::kReduce, "scatter_gather",
        [](Schedule& s, Buffers& b) { reduce_scatter_gather(s, b.sent(), b.received(), 0); }},
       {K::kReduceScatter, C::kReduceScatterBlock, "area",
@@ -270,7 +276,7 @@ TEST(Selection, RanksOfHostsCombineFirst) {
   EXPECT_EQ(choose_bcast(team, 64), Algorithm::kChain);
   EXPECT_EQ(choose_allgather(team, 1 << 20, 1 << 18), Algorithm::kTwoLevels);
   team.levels = nullptr;
-  EXPECT_EQ(choose_allgather(team, 1 << 20, 1 << 18), Algorithm::kRing) << "they are on one host, or each on its own";
+  EXPECT_NE(choose_allgather(team, 1 << 20, 1 << 18), Algorithm::kTwoLevels) << "they are on one host, or each on its own";
 }
 
 // Costs that make one thing count.
@@ -287,7 +293,7 @@ TEST(Selection, WithoutAWishTheModelDecides) {
   team.parameters = &far;
   EXPECT_EQ(choose_bcast(team, 1 << 20), Algorithm::kBinomial) << "three ways are the shortest";
   EXPECT_EQ(choose_allreduce(team, {1 << 16, 1 << 14, true}), Algorithm::kDoubling);
-  EXPECT_EQ(choose_allgather(team, 1 << 16, 1 << 13), Algorithm::kBruck);
+  EXPECT_EQ(choose_allgather(team, 1 << 16, 1 << 13), Algorithm::kDoubling) << "three rounds, and nothing to unpack";
   EXPECT_EQ(choose_tree(CollectiveKind::kGather, team, 64, 64, true), Algorithm::kLinear) << "one way";
   team.parameters = &slow_wire;
   EXPECT_EQ(choose_bcast(team, 1 << 24), Algorithm::kChain) << "each byte leaves each rank once";
@@ -295,8 +301,15 @@ TEST(Selection, WithoutAWishTheModelDecides) {
   EXPECT_EQ(choose_allgather(team, 1 << 20, 1 << 17), Algorithm::kRing);
   EXPECT_EQ(choose_alltoall(team, 1 << 16, true), Algorithm::kPairwise);
   EXPECT_EQ(choose_reduce(team, {1 << 20, 1 << 18, true}), Algorithm::kScatterGather);
-  EXPECT_EQ(choose_reduce(team, {1 << 20, 4, true}), Algorithm::kBinomial) << "fewer elements than ranks";
+  EXPECT_EQ(choose_reduce(team, {1 << 24, 1 << 22, true}), Algorithm::kChain) << "each byte leaves each rank once";
+  EXPECT_EQ(choose_reduce(team, {1 << 20, 4, true}), Algorithm::kBinomial) << "fewer elements than ranks or segments";
+  team.ranks = 6;
+  const model::Parameters both = parameters(1e6, 100, 100);
+  team.parameters = &both;
+  EXPECT_EQ(choose_allgather(team, 6 << 17, 1 << 17), Algorithm::kNeighbors) << "three rounds, and nothing to unpack";
   team.ranks = 7;
+  EXPECT_EQ(choose_allgather(team, 7 << 17, 1 << 17), Algorithm::kBruck) << "an odd number has no pairs";
+  team.parameters = &slow_wire;
   EXPECT_EQ(choose_allreduce(team, {1 << 20, 1 << 18, true}), Algorithm::kRing);
   EXPECT_NE(choose_allreduce(team, {1 << 20, 1 << 18, false}), Algorithm::kRing) << "it does not keep to the order";
 }

@@ -6,78 +6,56 @@
 // each host sends and receives each byte once.
 #include "base/tuning.h"
 #include "coll/algorithms.h"
+#include "coll/block_run.h"
 #include "coll/compile.h"
 #include "coll/two_levels.h"
 
 namespace lapwing::coll {
 namespace {
 
-// All blocks as one run of bytes, host by host: where they lie so anyway, in place, else in scratch memory.
-class Run {
+// All blocks as one run, host by host.
+class HostRuns {
  public:
-  Run(Schedule& schedule, const Levels& levels, const Blocks& all) : levels_(levels), starts_(all.size()) {
-    for (int host = 0; host < levels.hosts(); ++host) {
-      begins_.push_back(total_);
-      for (const int rank : levels.members(host)) {
-        starts_[index(rank)] = total_;
-        total_ += all[index(rank)].bytes();
-      }
-    }
-    begins_.push_back(total_);
-    in_place_ = lies_so(all);
-    base_ = in_place_ ? address_of(all[index(levels.members(0)[0])]) : schedule.scratch(total_);
+  HostRuns(Schedule& schedule, const Levels& levels, const Blocks& all) : run_(schedule, all, order(levels)) {
+    for (int host = 0; host < levels.hosts(); ++host)
+      begins_.push_back(begins_.back() + static_cast<int>(levels.members(host).size()));
   }
-  bool in_place() const noexcept { return in_place_; }
-  Block whole() const noexcept { return bytes_block(base_, total_); }
-  Block of_host(int host) const noexcept { return between(begins_[index(host)], begins_[index(host) + 1]); }
-  Block of_rank(int rank, std::uint64_t bytes) const noexcept {
-    return between(starts_[index(rank)], starts_[index(rank)] + bytes);
+  const BlockRun& run() const noexcept { return run_; }
+  Block of_host(int host) const noexcept {
+    const auto at = static_cast<std::size_t>(host);
+    return run_.places(begins_[at], begins_[at + 1]);
   }
 
  private:
-  static std::size_t index(int number) noexcept { return static_cast<std::size_t>(number); }
-  static void* address_of(const Block& block) noexcept {
-    return block.bytes() == 0 ? block.address : Block::at(block.address, block.type->true_lb());
-  }
-  Block between(std::uint64_t begin, std::uint64_t end) const noexcept {
-    return bytes_block(Block::at(base_, static_cast<std::int64_t>(begin)), end - begin);
-  }
-  // An empty block lies anywhere.
-  bool lies_so(const Blocks& all) const noexcept {
-    const Block& first = all[index(levels_.members(0)[0])];
-    if (first.bytes() == 0) return false;
-    for (std::size_t rank = 0; rank < all.size(); ++rank) {
-      if (all[rank].bytes() == 0) continue;
-      if (!all[rank].type->contiguous()) return false;
-      if (address_of(all[rank]) != Block::at(address_of(first), static_cast<std::int64_t>(starts_[rank]))) return false;
-    }
-    return true;
+  static std::vector<int> order(const Levels& levels) {
+    std::vector<int> ranks;
+    for (int host = 0; host < levels.hosts(); ++host)
+      ranks.insert(ranks.end(), levels.members(host).begin(), levels.members(host).end());
+    return ranks;
   }
 
-  const Levels& levels_;
-  std::vector<std::uint64_t> starts_, begins_;  // by rank; by host, and the end
-  std::uint64_t total_ = 0;
-  bool in_place_ = false;
-  void* base_ = nullptr;
+  const BlockRun run_;
+  std::vector<int> begins_{0};  // places, and the end
 };
 
-void exchange_short(Schedule& schedule, const TwoLevels& two, const Run& run) {
+void exchange_short(Schedule& schedule, const TwoLevels& two, const HostRuns& runs) {
   if (two.speaks()) {
     Blocks hosts;
-    for (int host = 0; host < two.levels().hosts(); ++host) hosts.push_back(run.of_host(host));
+    for (int host = 0; host < two.levels().hosts(); ++host) hosts.push_back(runs.of_host(host));
     two.across();
     compile_allgather(schedule, hosts);
     schedule.fence();
   }
   two.inside();
   schedule.next_piece();
-  compile_bcast(schedule, run.whole(), two.speaker());
+  compile_bcast(schedule, runs.run().whole(), two.speaker());
 }
 
 // Around the ring, segment by segment: a host passes on what it received in the turn before.
 class Ring {
  public:
-  Ring(Schedule& schedule, const TwoLevels& two, const Run& run) noexcept : schedule_(schedule), two_(two), run_(run) {}
+  Ring(Schedule& schedule, const TwoLevels& two, const HostRuns& runs) noexcept
+      : schedule_(schedule), two_(two), runs_(runs) {}
   void go_around();
 
  private:
@@ -95,7 +73,7 @@ class Ring {
 
   Schedule& schedule_;
   const TwoLevels& two_;
-  const Run& run_;
+  const HostRuns& runs_;
   std::vector<StepId> sent_, received_;  // by segments, in the order of turns
   std::size_t passed_on_ = 0;            // of those received
   StepId spread_ = kNoStep;
@@ -130,8 +108,8 @@ void Ring::receive(const Block& run) {
 
 void Ring::go_around() {
   for (int turn = 1; turn < two_.levels().hosts(); ++turn) {
-    if (two_.speaks()) send(run_.of_host(host(1 - turn)));
-    receive(run_.of_host(host(-turn)));
+    if (two_.speaks()) send(runs_.of_host(host(1 - turn)));
+    receive(runs_.of_host(host(-turn)));
   }
 }
 
@@ -139,23 +117,19 @@ void Ring::go_around() {
 
 void allgather_on_two_levels(Schedule& schedule, const Block& mine, const Blocks& all) {
   const TwoLevels two(schedule, 0);
-  const Run run(schedule, two.levels(), all);
+  const HostRuns runs(schedule, two.levels(), all);
+  const BlockRun& run = runs.run();
   if (run.whole().count == 0) return;
-  StepId packed = kNoStep;
-  const Block own = schedule.packed(mine, &packed);
-  if (packed != kNoStep) schedule.fence();
+  const Block own = run.of_rank(schedule.rank());
+  if (run.put(schedule, mine) != kNoStep) schedule.fence();
   Blocks near;
-  for (const int rank : two.levels().neighbors())
-    near.push_back(run.of_rank(rank, all[static_cast<std::size_t>(rank)].bytes()));
+  for (const int rank : two.levels().neighbors()) near.push_back(run.of_rank(rank));
   two.inside();
   compile_allgather(schedule, own, near);
   schedule.next_piece();
   const bool is_short = run.whole().count <= SharedArea::kMostBytes;
-  is_short ? exchange_short(schedule, two, run) : Ring(schedule, two, run).go_around();
-  if (run.in_place()) return;
-  schedule.fence();
-  for (std::size_t rank = 0; rank < all.size(); ++rank)
-    schedule.copy(run.of_rank(static_cast<int>(rank), all[rank].bytes()), all[rank]);
+  is_short ? exchange_short(schedule, two, runs) : Ring(schedule, two, runs).go_around();
+  run.deliver(schedule, all);
 }
 
 }  // namespace lapwing::coll

@@ -2,6 +2,7 @@
 //
 // Cost, for h hosts of which the largest has m ranks: 2 (m l + W) + ceil(log2 h)(L + 2o) with shared areas (l, W: on_area.cc), where all ranks
 // would take ceil(log2 p) rounds of p messages between hosts.
+#include "base/tuning.h"
 #include "coll/algorithms.h"
 #include "coll/two_levels.h"
 
@@ -34,7 +35,7 @@ void barrier_on_two_levels(Schedule& schedule) {
   schedule.next_piece();
   if (two.speaks()) {
     two.across();
-    barrier_dissemination(schedule);
+    barrier_dissemination(schedule, static_cast<int>(tuning().coll_barrier_radix));
     schedule.next_piece();
   }
   two.inside();

@@ -28,6 +28,7 @@ struct Machine {
   Link link;
   Memory memory;
   double segment = 131072;        // of a chain
+  int barrier_radix = 2;
   double post_bytes = 65536;      // the most that a rank posts in a shared area at once
   double piece_bytes = 16384;     // of what is moved there piece by piece
   double cores = 0;               // that all ranks share where they are more; 0: each has one
@@ -43,9 +44,10 @@ struct Machine {
     return {link.latency + 2 * link.overhead + wire(bytes), work(bytes), 1};
   }
   // A rank sends one and waits for one.
-  Cost exchange(double bytes) const noexcept {
-    const double moved = std::max(link.latency + wire(bytes), 2 * bytes * link.overhead_per_byte);
-    return {2 * link.overhead + moved, 2 * work(bytes), 1};
+  Cost exchange(double bytes) const noexcept { return exchange(bytes, bytes); }
+  Cost exchange(double longer, double shorter) const noexcept {
+    const double moved = std::max(link.latency + wire(longer), (longer + shorter) * link.overhead_per_byte);
+    return {2 * link.overhead + moved, work(longer) + work(shorter), 1};
   }
   // So many messages from one rank, or to one, one after the other.
   Cost series(double messages, double bytes) const noexcept {

@@ -5,7 +5,16 @@
 
 namespace lapwing::coll::model {
 
-Cost barrier_dissemination(const Machine& machine, int p, double) { return rounds_of(p) * machine.exchange(0); }
+// A rank's messages of one round leave one after the other, and those of as many others come meanwhile.
+Cost barrier_dissemination(const Machine& machine, int p, double) {
+  Cost cost;
+  for (int distance = 1; distance < p; distance *= machine.barrier_radix) {
+    const int messages = std::min(machine.barrier_radix - 1, (p - 1) / distance);
+    const double work = 2 * messages * machine.work(0);
+    cost = cost + Cost{std::max(machine.series(messages, 0).time, work), work, 1};
+  }
+  return cost;
+}
 
 Cost barrier_linear(const Machine& machine, int p, double) { return 2 * machine.series(p - 1, 0); }
 
@@ -62,6 +71,24 @@ Cost allgather_bruck(const Machine& machine, int p, double n) {
   Cost cost = machine.copy(n);
   for (int held = 1; held < p; held *= 2) cost = cost + machine.exchange(n * std::min(held, p - held));
   return cost + machine.copy(p * n);
+}
+
+// Where p is no power of two, the first ranks of those that exchange have two blocks each (fold.h): runs of them are longer than others.
+Cost allgather_doubling(const Machine& machine, int p, double n) {
+  const int power = 1 << rounds_below(p), excess = p - power;
+  Cost cost = machine.copy(n);
+  if (excess > 0) cost = cost + machine.message(n) + machine.message(p * n);
+  for (int held = 1; held < power; held *= 2) {
+    const int longer = held + std::min(held, excess), shorter = held + std::clamp(excess - held, 0, held);
+    cost = cost + machine.exchange(longer * n, shorter * n);
+  }
+  return cost;
+}
+
+// With an odd number of ranks the ring does it.
+Cost allgather_neighbors(const Machine& machine, int p, double n) {
+  if (p % 2 != 0) return allgather_ring(machine, p, n);
+  return machine.copy(n) + machine.exchange(n) + (p / 2 - 1) * machine.exchange(2 * n);
 }
 
 Cost allgather_ring(const Machine& machine, int p, double n) {

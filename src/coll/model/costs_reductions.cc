@@ -1,4 +1,6 @@
 // Reductions by messages.
+#include <cmath>
+
 #include "coll/model/costs.h"
 
 namespace lapwing::coll::model {
@@ -22,6 +24,20 @@ Cost reduce_binomial(const Machine& machine, int p, double n) {
 
 Cost reduce_linear(const Machine& machine, int p, double n) {
   return machine.series(p - 1, n) + machine.reduce((p - 1) * n) + machine.copy(n);
+}
+
+// The first segment is combined at all ranks but the last; the others follow as fast as a rank in between receives, combines and sends one.
+// Where its processor is what holds it up, it receives the second one before it combines the first.
+Cost reduce_chain(const Machine& machine, int p, double n) {
+  if (p < 2) return machine.copy(n);
+  const double segments = std::max(1.0, std::ceil(n / machine.segment));
+  const double segment = n / segments;
+  const double passes = p > 2 ? 2 : 1;  // a segment is received, and sent
+  const double work = passes * machine.work(segment) + machine.reduce(segment).time;
+  const double step = std::max(machine.gap(segment), work);
+  const double held_up = segments > 1 ? (p - 2) * (step - machine.gap(segment)) : 0;
+  return {(p - 1) * (machine.message(segment).time + machine.reduce(segment).time) + (segments - 1) * step + held_up,
+          segments * work, p - 1.0};
 }
 
 Cost reduce_scatter_gather(const Machine& machine, int p, double n) {

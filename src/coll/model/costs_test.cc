@@ -61,17 +61,17 @@ Run run(const Machine& machine, const Example& example, const std::string& algor
 }
 
 // Where latency, overhead, the wire or the processor is what counts.
-const std::vector<Machine>& machines() {
-  static const std::vector<Machine> kMachines = [] {
-    const Memory memory = Parameters::defaults().memory;
-    std::vector<Machine> made;
-    for (int kind = 0; kind < kLinkKinds; ++kind) made.push_back({Parameters::defaults().links[kind], memory});
-    made.push_back({{20000, 500, 700, 8, 0}, memory});
-    made.push_back({{1000, 10000, 10000, 0.4, 0.4}, {0.3, 0.5, 80, 0, 0}});
-    for (Machine& machine : made) machine.segment = static_cast<double>(tuning().coll_bcast_segment);
-    return made;
-  }();
-  return kMachines;
+std::vector<Machine> machines() {
+  const Memory memory = Parameters::defaults().memory;
+  std::vector<Machine> made;
+  for (int kind = 0; kind < kLinkKinds; ++kind) made.push_back({Parameters::defaults().links[kind], memory});
+  made.push_back({{20000, 500, 700, 8, 0}, memory});
+  made.push_back({{1000, 10000, 10000, 0.4, 0.4}, {0.3, 0.5, 80, 0, 0}});
+  for (Machine& machine : made) {
+    machine.segment = static_cast<double>(tuning().coll_bcast_segment);
+    machine.barrier_radix = static_cast<int>(tuning().coll_barrier_radix);
+  }
+  return made;
 }
 
 std::vector<std::string> algorithms_of(C kind) {
@@ -155,6 +155,35 @@ TEST(Costs, FormulasDescribeTheSchedules) {
   });
 }
 
+// What chains are for: many more segments than ranks, or than a rank has room for.
+TEST(Costs, ChainsHaveManySegments) {
+  Tuning values;
+  values.coll_bcast_segment = 8192;
+  put_in_force(values);
+  for (const Example& example : {Example{C::kBcast, Collective::kBcast}, Example{C::kReduce, Collective::kReduce}}) {
+    SCOPED_TRACE(name(example.kind));
+    Ratios times, processors;
+    compare(example, "chain", times, processors);
+    EXPECT_NEAR(times.mean(), 1, 0.1);
+    EXPECT_NEAR(processors.mean(), 1, 0.1);
+  }
+  put_in_force(Tuning());
+}
+
+TEST(Costs, BarriersHaveAnyRadix) {
+  for (const unsigned radix : {3, 4, 16}) {
+    SCOPED_TRACE("radix " + std::to_string(radix));
+    Tuning values;
+    values.coll_barrier_radix = radix;
+    put_in_force(values);
+    Ratios times, processors;
+    compare({C::kBarrier, Collective::kBarrier}, "dissemination", times, processors);
+    EXPECT_NEAR(times.mean(), 1, 0.1);
+    EXPECT_NEAR(processors.mean(), 1, 0.1);
+  }
+  put_in_force(Tuning());
+}
+
 // Computed by hand from the formulas that the algorithms' files state, for L 100, o 10, g 5, G 2, O 1, C 0.5, y 0.25, l 20.
 TEST(Costs, AreAsTheFilesSay) {
   Machine machine;
@@ -168,12 +197,19 @@ TEST(Costs, AreAsTheFilesSay) {
   EXPECT_DOUBLE_EQ(time(C::kBcast, A::kLinear, 8, 100), 320 + 6 * 200);
   EXPECT_DOUBLE_EQ(time(C::kAllgather, A::kRing, 5, 100), 4 * (120 + 200));
   EXPECT_DOUBLE_EQ(time(C::kAllgather, A::kBruck, 8, 100), 3 * 120 + 700 * 2 + 900 * 0.5);
+  EXPECT_DOUBLE_EQ(time(C::kAllgather, A::kDoubling, 8, 100), 3 * 120 + 700 * 2 + 50);
+  EXPECT_DOUBLE_EQ(time(C::kAllgather, A::kNeighbors, 6, 100), 3 * 120 + 500 * 2 + 50);
   EXPECT_DOUBLE_EQ(time(C::kAllreduce, A::kDoubling, 8, 100), 3 * (120 + 200 + 25) + 50);
   EXPECT_DOUBLE_EQ(time(C::kAllreduce, A::kHalving, 4, 400), 4 * 120 + 2 * 300 * 2 + 300 * 0.25 + 200);
   EXPECT_DOUBLE_EQ(time(C::kAllreduce, A::kRing, 4, 400), 6 * 120 + 2 * 300 * 2 + 300 * 0.25 + 200);
   EXPECT_DOUBLE_EQ(time(C::kBarrier, A::kArea, 8, 0), 8 * 20);
   EXPECT_DOUBLE_EQ(time(C::kAllreduce, A::kArea, 4, 100), 4 * 20 + 2 * 50 + 3 * 25);
   EXPECT_DOUBLE_EQ(time(C::kAllreduce, A::kAreaShares, 4, 400), 8 * 20 + 9 * 100 * 0.5 + 300 * 0.25);
+  machine.barrier_radix = 4;
+  EXPECT_DOUBLE_EQ(time(C::kBarrier, A::kDissemination, 16, 0), 2 * (120 + 2 * 10));
+  machine.barrier_radix = 2;
+  machine.segment = 100;
+  EXPECT_DOUBLE_EQ(time(C::kReduce, A::kChain, 4, 300), 3 * (120 + 225) + 2 * 245 + 2 * 45) << "the last: two ranks held up";
   machine.cores = 2;
   EXPECT_DOUBLE_EQ(time(C::kBarrier, A::kArea, 8, 0), 8 * 8 * 20 / 2 + 3 * 1000) << "two cores work for eight ranks";
   EXPECT_DOUBLE_EQ(time(C::kBarrier, A::kDissemination, 8, 0), 3 * 120 + 3 * 3 * 1000);

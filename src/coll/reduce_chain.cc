@@ -1,0 +1,114 @@
+// Pipelined chain: segment by segment, each rank combines its own operand with what comes from the rank after it, and passes it on to the rank before,
+// towards the root. An operation that does not commute is reduced towards rank 0, which hands the segments on to the root.
+//
+// Cost: (p - 1)(L + 2o + s (G + y)) + (n / s - 1) max(g, 2 (o + s O) + s y, s G) for segments of s bytes: every rank receives, combines and sends
+// each byte once, whatever p is. For long operands, which the root of a tree receives log2 p times, and that of a reduce-scatter and gather about
+// twice.
+#include <algorithm>
+
+#include "base/tuning.h"
+#include "coll/algorithms.h"
+
+namespace lapwing::coll {
+namespace {
+
+class Chain {
+ public:
+  Chain(Schedule& schedule, int root)
+      : schedule_(schedule),
+        root_(root),
+        top_(schedule.commutative() ? root : 0),
+        place_((schedule.rank() - top_ + schedule.size()) % schedule.size()) {}
+
+  void pass(const Block& operand, const Block& result);
+
+ private:
+  // Where a segment is combined that is not the output; free again after the step that reads it last.
+  struct Room {
+    Block block;
+    StepId free = kNoStep;
+  };
+  // The messages one way between two ranks: their lanes are used again.
+  class Channel {
+   public:
+    int lane() const noexcept { return static_cast<int>(messages_.size() % kLanes); }
+    StepId lane_free() const noexcept {
+      return messages_.size() < kLanes ? kNoStep : messages_[messages_.size() - kLanes];
+    }
+    StepId add(StepId message) {
+      messages_.push_back(message);
+      return message;
+    }
+
+   private:
+    std::vector<StepId> messages_;
+  };
+
+  int rank_at(int place) const noexcept { return (place + top_) % schedule_.size(); }
+  bool is_last() const noexcept { return place_ == schedule_.size() - 1; }
+  StepId send(Channel& channel, const Block& block, int peer, StepId ready) {
+    return channel.add(schedule_.send(block, peer, {ready, channel.lane_free()}, channel.lane()));
+  }
+  StepId receive(Channel& channel, const Block& block, int peer, StepId free) {
+    return channel.add(schedule_.receive(block, peer, {free, channel.lane_free()}, channel.lane()));
+  }
+  Room& room_for(const Block& operand);
+  StepId combine(const Block& operand, const Block& result);
+
+  Schedule& schedule_;
+  const int root_, top_, place_;
+  Channel from_next_, to_previous_, from_top_to_root_;
+  std::vector<Room> rooms_;
+  std::size_t next_room_ = 0;
+};
+
+Chain::Room& Chain::room_for(const Block& operand) {
+  if (rooms_.size() < tuning().coll_reduce_scatter_rooms) {
+    rooms_.push_back({schedule_.scratch_like(operand)});
+    return rooms_.back();
+  }
+  return rooms_[next_room_++ % rooms_.size()];
+}
+
+// Of a rank that is not the last; the step after which its operand has been read.
+StepId Chain::combine(const Block& operand, const Block& result) {
+  const bool delivers = place_ == 0 && top_ == root_;
+  if (delivers && result.address != operand.address) {
+    const StepId here = receive(from_next_, result, rank_at(place_ + 1), kNoStep);
+    return schedule_.reduce(operand, result, {here});
+  }
+  Room& room = room_for(operand);
+  const Block combined = room.block.part(0, operand.count);
+  const StepId here = receive(from_next_, combined, rank_at(place_ + 1), room.free);
+  const StepId done = schedule_.reduce(operand, combined, {here});
+  if (place_ > 0)
+    room.free = send(to_previous_, combined, rank_at(place_ - 1), done);
+  else
+    room.free = delivers ? schedule_.copy(combined, result, {done}) : send(from_top_to_root_, combined, root_, done);
+  return done;
+}
+
+// One segment; `result` counts at the root only.
+void Chain::pass(const Block& operand, const Block& result) {
+  if (schedule_.size() == 1) {
+    if (result.address != operand.address) schedule_.copy(operand, result);
+    return;
+  }
+  const StepId read = is_last() ? send(to_previous_, operand, rank_at(place_ - 1), kNoStep) : combine(operand, result);
+  const bool gets_it = schedule_.rank() == root_ && root_ != top_;
+  if (gets_it) receive(from_top_to_root_, result, top_, read);  // it may lie where the operand does
+}
+
+}  // namespace
+
+void reduce_chain(Schedule& schedule, const Block& input, const Block& output, int root, std::uint64_t segment) {
+  Chain chain(schedule, root);
+  const bool is_root = schedule.rank() == root;
+  const std::uint64_t each = std::max<std::uint64_t>(1, segment / static_cast<std::uint64_t>(input.type->size()));
+  for (std::uint64_t first = 0; first < input.count; first += each) {
+    const std::uint64_t count = std::min(each, input.count - first);
+    chain.pass(input.part(first, count), is_root ? output.part(first, count) : Block{});
+  }
+}
+
+}  // namespace lapwing::coll
