@@ -17,6 +17,7 @@
 #include <span>
 
 #include "base/futex.h"
+#include "base/memory_order.h"
 #include "net/kernel/area.h"
 #include "net/lent_queue.h"
 
@@ -92,7 +93,7 @@ class Intake {
   // From now on everything is passed on. False: it is looking at a packet, or there is something to take or to read.
   bool close() noexcept {
     store(area_.open, 0);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    full_fence();  // pairs with the program's: it marks itself busy, and then looks whether it may take
     return load(area_.busy) == 0 && !has_arrivals() && !has_passed();
   }
   // The connection is over: as close(), and on return the program is not looking at any packet of it.
