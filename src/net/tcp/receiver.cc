@@ -15,7 +15,7 @@ void Receiver::begin(Connection& connection, bool resumes) noexcept {
   sending_failed_ = false;
   Records* const records = connection.records();
   inbox_.begin(records == nullptr ? nullptr : &records->reader);
-  may_join_ = shared_.intakes.ready() && !resumes && records == nullptr;
+  may_join_ = shared_.intakes.ready() && !rail_ && records == nullptr;  // for what comes by a rail nothing is lent
   shared_.busy_links.touch(*this);
 }
 

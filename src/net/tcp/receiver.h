@@ -24,7 +24,7 @@ class ReceiverUser {
 class Receiver final : public ConnectionUser {
  public:
   Receiver(SharedState& shared, Channel& channel, PeerId peer, bool rail, Sender& sender, ReceiverUser& user) noexcept
-      : shared_(shared), sender_(sender), user_(user), inbox_(shared.sinks, channel, peer, rail) {}
+      : shared_(shared), rail_(rail), sender_(sender), user_(user), inbox_(shared.sinks, channel, peer, rail) {}
   ~Receiver() { shared_.busy_links.forget(*this); }
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;
@@ -78,6 +78,7 @@ class Receiver final : public ConnectionUser {
   void judge(Inbox::Result result) noexcept;
 
   SharedState& shared_;
+  const bool rail_;
   Sender& sender_;
   ReceiverUser& user_;
   Inbox inbox_;
@@ -86,7 +87,7 @@ class Receiver final : public ConnectionUser {
   bool resumes_ = false;
   bool sending_failed_ = false;
   kernel::Intakes::Lease intake_;  // from the first connection that joined
-  bool may_join_ = false;          // when nothing is half read; not where the link resumes
+  bool may_join_ = false;          // when nothing is half read
   unsigned looks_ = 0;             // that found nothing, outside the port
 };
 

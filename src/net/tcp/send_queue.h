@@ -82,6 +82,8 @@ class SendQueue {
 
   // ---- the owners ----
 
+  // Some frames have been delivered, and their owners do not know yet.
+  bool has_delivered() const noexcept { return !delivered_.empty(); }
   // Tells the owners of the frames that were taken or delivered; they may push again.
   void tell() noexcept;
   // Whether this frame was taken, when its owner asks: tell() then leaves it out.

@@ -225,6 +225,25 @@ TEST_F(SendQueueTest, ShortFramesAreCopiedAtOnceUpToALongerOne) {
   EXPECT_EQ(ops[2].taken, 1);
 }
 
+TEST_F(SendQueueTest, ACopyThatIsMadeAtOnceIsADeliveryToTellOf) {
+  Count count;
+  Op op;
+  op.carry(make_bytes(100, 0), 0);
+  op.undelivered = &count;
+  queue_.push(op);
+  Bytes wire;
+  move(queue_, 1'000, wire);
+  EXPECT_FALSE(queue_.has_delivered());
+  queue_.copy_short(1000);
+  EXPECT_TRUE(SendQueue::has_taken(op));
+  EXPECT_TRUE(queue_.has_delivered());
+  EXPECT_FALSE(queue_.lends());
+  EXPECT_EQ(count.times, 0);
+  queue_.tell();
+  EXPECT_EQ(count.times, 1);
+  EXPECT_FALSE(queue_.has_delivered());
+}
+
 TEST_F(SendQueueTest, CopiesHaveABound) {
   std::deque<Op> ops(5);
   for (std::uint64_t i = 0; i < ops.size(); ++i) {

@@ -126,9 +126,10 @@ void Sender::acknowledge() noexcept {
   if (queue_.copy(frame, nullptr, nullptr)) flush_and_tell();
 }
 
+// A frame that has been copied here, within post(), is told of by the next poll: nothing that is received need do so.
 void Sender::note_loans() noexcept {
   queue_.copy_short(tuning().tcp_copied_at_once);
-  if (queue_.lends()) list(lending_, shared_.lending);
+  if (queue_.lends() || queue_.has_delivered()) list(lending_, shared_.lending);
 }
 
 void Sender::copy_kept() noexcept {

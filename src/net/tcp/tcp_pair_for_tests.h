@@ -146,6 +146,13 @@ inline Socket open_listener() {
   return listener;
 }
 
+// What becomes of the two sockets of each connection there is, finished or not.
+enum class Cut {
+  kShutdown,  // one end is shut down: what has left still arrives
+  kReset,     // one end drops all it holds, and says so
+  kBoth,      // both ends drop all they hold
+};
+
 class TcpTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -196,6 +203,32 @@ class TcpTest : public ::testing::Test {
     while ((count = ::recv(socket.fd(), byte, sizeof byte, MSG_DONTWAIT)) > 0) {
     }
     return count == 0 || errno != EAGAIN;
+  }
+  // The sockets of connections between the two ranks; the one that the lower rank's listening socket has made, or that calls it, is even.
+  static std::vector<int> connections() {
+    std::vector<int> found;
+    for (int fd = 3; fd < 1024; ++fd) {
+      sockaddr_storage peer;
+      socklen_t length = sizeof peer;
+      if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length) == 0 && peer.ss_family == AF_INET) found.push_back(fd);
+    }
+    return found;
+  }
+  static void reset(int fd) {
+    sockaddr_storage nowhere{};
+    nowhere.ss_family = AF_UNSPEC;
+    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&nowhere), sizeof(sockaddr_in)), 0) << std::strerror(errno);
+  }
+  // `end`: which of two.
+  static void cut(Cut how, std::size_t end) {
+    const std::vector<int> fds = connections();
+    for (std::size_t i = 0; i < fds.size(); ++i) {
+      if (how != Cut::kBoth && i % 2 != end) continue;
+      if (how == Cut::kShutdown)
+        ::shutdown(fds[i], SHUT_RDWR);
+      else
+        reset(fds[i]);
+    }
   }
   // Plays rank 0 through a whole handshake with rank 1.
   Socket join_as_rank_0() {
