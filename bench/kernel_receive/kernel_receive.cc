@@ -279,6 +279,11 @@ void compute_beside() {
   }
 }
 
+lapwing::Status load(kernel::Program& program, int connections) {
+  LAPWING_TRY(program.prepare(static_cast<std::uint32_t>(connections)));
+  return program.load();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -290,7 +295,7 @@ int main(int argc, char** argv) {
   default_sizes(&sizes, "8,1K,16K,64K", "8,64K");
   busy = std::strcmp(wanted_busy, "yes") == 0;
   kernel::Program program;
-  if (const lapwing::Status loaded = program.load(static_cast<std::uint32_t>(connections)); !loaded.ok()) {
+  if (const lapwing::Status loaded = load(program, connections); !loaded.ok()) {
     std::fprintf(stderr, "kernel_receive: %s\n", loaded.text());
     return 77;
   }
@@ -301,7 +306,7 @@ int main(int argc, char** argv) {
   const pid_t child = fork();
   if (child == 0) {
     kernel::Program own;
-    if (!own.load(static_cast<std::uint32_t>(connections)).ok()) return 1;
+    if (!load(own, connections).ok()) return 1;
     play(pairs, false, own);
     _exit(0);
   }

@@ -178,7 +178,10 @@ void print_statistics(Process& process) {
 
 Status start_process() {
   auto process = std::make_unique<Process>();
-  LAPWING_TRY(start(*process));
+  if (Status started = start(*process); !started.ok()) {
+    process->engine.stop();  // work that a transport has submitted ends before the transport
+    return started;
+  }
   the_process.store(process.release(), std::memory_order_release);
   return {};
 }

@@ -3,8 +3,8 @@
 
 usage: embed.py OBJECT SECTION OUTPUT     without OBJECT ("-"): a program without instructions, which says that there was no compiler
 
-The output has the macros LAPWING_INSTRUCTION(word) and LAPWING_MAP_LOAD(index, name): the instructions in order, and which of them load the
-address of which map.
+The output defines kImage, a lapwing::net::bpf::Image (bpf.h): the instructions in order, and which of them load the address of which map. It is
+included within a namespace of the includer's.
 """
 import struct
 import sys
@@ -36,15 +36,20 @@ def map_loads(found, contents, section):
 
 def lines(image, section):
     found, contents = sections(image)
+    yield "constexpr std::uint64_t kInstructions[] = {"
     for word, in struct.iter_unpack("<Q", found[section][0]):
-        yield f"LAPWING_INSTRUCTION({word:#018x})"
+        yield f"    {word:#018x},"
+    yield "};"
+    yield "constexpr lapwing::net::bpf::MapLoad kMapLoads[] = {"
     for index, name in map_loads(found, contents, section):
-        yield f"LAPWING_MAP_LOAD({index}, {name})"
+        yield f'    {{{index}, "{name}"}},'
+    yield "};"
+    yield "constexpr lapwing::net::bpf::Image kImage{kInstructions, kMapLoads};"
 
 
 def main():
     source, section, output = sys.argv[1:]
-    text = []
+    text = ["constexpr lapwing::net::bpf::Image kImage{};"]
     if source != "-":
         with open(source, "rb") as file:
             text = lines(file.read(), section)

@@ -14,21 +14,7 @@
 namespace lapwing::net::ether {
 namespace {
 
-#define LAPWING_INSTRUCTION(word) word,
-#define LAPWING_MAP_LOAD(index, name)
-constexpr std::uint64_t kInstructions[] = {
 #include "ether_program.inc"
-    0};  // so that there is one
-#undef LAPWING_INSTRUCTION
-#undef LAPWING_MAP_LOAD
-#define LAPWING_INSTRUCTION(word)
-#define LAPWING_MAP_LOAD(index, name) {index, #name},
-constexpr bpf::MapLoad kMapLoads[] = {
-#include "ether_program.inc"
-    {0, ""}};
-#undef LAPWING_INSTRUCTION
-#undef LAPWING_MAP_LOAD
-constexpr bpf::Image kImage{{kInstructions, std::size(kInstructions) - 1}, {kMapLoads, std::size(kMapLoads) - 1}};
 
 // How this version's is known among programs. A change of the program or its maps changes the number.
 constexpr char kProgramName[] = "lapwing_steer1";

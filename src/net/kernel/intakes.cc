@@ -6,17 +6,23 @@
 
 namespace lapwing::net::kernel {
 
-Status Intakes::start(std::uint32_t links, std::uint64_t memory) {
+Status Intakes::prepare(std::uint32_t links, std::uint64_t memory) {
   const std::uint64_t fit = memory / sizeof(ConnectionArea);
   if (fit == 0)
     return Status::error(MPI_ERR_ARG, "LAPWING_RECEIVE_MEMORY is too little for one peer, which takes %zu bytes", sizeof(ConnectionArea));
-  const auto areas = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(links, 1, fit));
-  LAPWING_TRY(program_.load(areas));
-  LAPWING_TRY(try_out(program_));
+  return program_.prepare(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(links, 1, fit)));
+}
+
+Status Intakes::load() {
+  LAPWING_TRY(program_.load());
+  return try_out(program_);
+}
+
+void Intakes::open() {
+  const std::uint32_t areas = program_.connections();
   free_.resize(areas);
   for (std::uint32_t i = 0; i < areas; ++i) free_[i] = areas - 1 - i;
   ready_ = true;
-  return {};
 }
 
 Intakes::Lease Intakes::make() {

@@ -30,9 +30,14 @@ class Intakes {
   };
   using Lease = std::unique_ptr<Intake, Return>;
 
-  // Loads the program, for `links` at most, and fewer where their areas would take more than `memory` bytes; then tries it out. The text of an
-  // error says what is missing; then nothing is received in the kernel.
-  Status start(std::uint32_t links, std::uint64_t memory);
+  // Three steps, of which the second takes tens of milliseconds and may run on another thread, which no lock need be held for. The text of an error
+  // says what is missing; then nothing is received in the kernel.
+  // For `links` at most, and fewer where their areas would take more than `memory` bytes.
+  Status prepare(std::uint32_t links, std::uint64_t memory);
+  // Loads the program and tries it out.
+  Status load();
+  // From now on links may join.
+  void open();
   bool ready() const noexcept { return ready_; }
   std::uint32_t most() const noexcept { return program_.connections(); }
 

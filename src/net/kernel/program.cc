@@ -4,31 +4,13 @@
 #include <sys/socket.h>
 
 #include <cstring>
-#include <iterator>
 
 namespace lapwing::net::kernel {
 namespace {
 
-// ---- what was compiled ----------------------------------------------------------------------------------------------
-
-#define LAPWING_INSTRUCTION(word) word,
-#define LAPWING_MAP_LOAD(index, name)
-constexpr std::uint64_t kInstructions[] = {
 #include "kernel_program.inc"
-    0};  // so that there is one
-#undef LAPWING_INSTRUCTION
-#undef LAPWING_MAP_LOAD
-constexpr std::size_t kCount = std::size(kInstructions) - 1;
 
-#define LAPWING_INSTRUCTION(word)
-#define LAPWING_MAP_LOAD(index, name) {index, #name},
-constexpr bpf::MapLoad kMapLoads[] = {
-#include "kernel_program.inc"
-    {0, ""}};
-#undef LAPWING_INSTRUCTION
-#undef LAPWING_MAP_LOAD
-
-constexpr bpf::Image kImage{{kInstructions, kCount}, {kMapLoads, std::size(kMapLoads) - 1}};
+constexpr const char* kNoMap = "gives no map for receive in the kernel";
 
 }  // namespace
 
@@ -37,28 +19,26 @@ Program::~Program() {
 }
 
 bool Program::built() noexcept {
-  return kCount != 0;
+  return !kImage.instructions.empty();
 }
 
-Status Program::load(std::uint32_t connections) {
+Status Program::prepare(std::uint32_t connections) {
   if (!built())
     return Status::error(MPI_ERR_OTHER,
                          "this library was built without receive in the kernel (no clang for bpf, or not x86-64)");
   connections_ = connections;
   cookies_ = std::make_unique<std::uint64_t[]>(connections);
-  LAPWING_TRY(create_maps());
-  LAPWING_TRY(load_instructions());
-  return map_areas();
-}
-
-Status Program::create_maps() {
-  constexpr bpf::MapKind kAreas{BPF_MAP_TYPE_ARRAY, 4, sizeof(ConnectionArea), BPF_F_MMAPABLE};
   constexpr bpf::MapKind kIndices{BPF_MAP_TYPE_HASH, 8, 4, 0};
   constexpr bpf::MapKind kSockets{BPF_MAP_TYPE_SOCKMAP, 4, 4, 0};
-  constexpr const char* kRefused = "gives no map for receive in the kernel";
-  LAPWING_TRY(bpf::create_map(kAreas, connections_, kRefused, areas_));
-  LAPWING_TRY(bpf::create_map(kIndices, connections_, kRefused, indices_));
-  return bpf::create_map(kSockets, connections_, kRefused, sockets_);
+  LAPWING_TRY(bpf::create_map(kIndices, connections_, kNoMap, indices_));
+  return bpf::create_map(kSockets, connections_, kNoMap, sockets_);
+}
+
+Status Program::load() {
+  constexpr bpf::MapKind kAreas{BPF_MAP_TYPE_ARRAY, 4, sizeof(ConnectionArea), BPF_F_MMAPABLE};
+  LAPWING_TRY(bpf::create_map(kAreas, connections_, kNoMap, areas_));
+  LAPWING_TRY(load_instructions());
+  return map_areas();
 }
 
 Status Program::load_instructions() {

@@ -27,8 +27,10 @@ class Program {
   // Whether this library was built with it.
   static bool built() noexcept;
 
-  // For so many connections. The text of an error says what is missing.
-  Status load(std::uint32_t connections);
+  // For so many connections, in two steps; the text of an error says what is missing. The first is short, and finds out what this process may. The
+  // second takes tens of milliseconds: the kernel's proof, and the memory of the areas. It runs on any thread while no other uses this object.
+  Status prepare(std::uint32_t connections);
+  Status load();
   bool loaded() const noexcept { return areas_mapped_ != nullptr; }
   std::uint32_t connections() const noexcept { return connections_; }
   ConnectionArea& area(std::uint32_t index) const noexcept;
@@ -40,7 +42,6 @@ class Program {
   void forget(std::uint32_t index) noexcept;
 
  private:
-  Status create_maps();
   Status load_instructions();
   Status map_areas();
   std::size_t stride() const noexcept { return (sizeof(ConnectionArea) + 7) & ~std::size_t{7}; }

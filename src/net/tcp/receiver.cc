@@ -15,7 +15,7 @@ void Receiver::begin(Connection& connection, bool resumes) noexcept {
   sending_failed_ = false;
   Records* const records = connection.records();
   inbox_.begin(records == nullptr ? nullptr : &records->reader);
-  may_join_ = shared_.intakes.ready() && !rail_ && records == nullptr;  // for what comes by a rail nothing is lent
+  may_join_ = !rail_ && records == nullptr;  // for what comes by a rail nothing is lent
   shared_.busy_links.touch(*this);
 }
 
@@ -36,7 +36,7 @@ bool Receiver::receive() noexcept {
   if (connection_ == nullptr) return false;
   LAPWING_DELAY_POINT("tcp.receive");
   Inbox::Result result = read();
-  if (may_join_ && result <= Inbox::Result::kDrained && !inbox_.within_frame()) {
+  if (may_join_ && shared_.intakes.ready() && result <= Inbox::Result::kDrained && !inbox_.within_frame()) {
     join_program();
     // What has come meanwhile is announced to the port, if at all, and not to poll().
     result = std::max(result, read());

@@ -4,6 +4,7 @@
 #include <netinet/tcp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <random>
 
@@ -18,7 +19,7 @@ class TcpKernelTest : public TcpTest {
   void SetUp() override {
     TcpTest::SetUp();
     open(Choice::kOff);
-    if (!high().transport->capabilities({0}).matches) GTEST_SKIP() << "this process may not load a program into the kernel";
+    if (!receives_in_kernel()) GTEST_SKIP() << "this process may not load a program into the kernel";
   }
   // Rank 1 receives in the kernel, with a sink of its own.
   void open(Choice resume) {
@@ -29,7 +30,21 @@ class TcpKernelTest : public TcpTest {
         if (rank == 1) options.receive = Receive::kAuto;
       }, rank == 1 ? &sink_ : nullptr);
     }
+    if (before_load_ != nullptr) submit(*before_load_);
     attach();
+    if (before_load_ == nullptr) pump([&] { return !loads_program(); });
+  }
+  void submit(engine::Work& work) {
+    const engine::Visit visit(high().engine);
+    EXPECT_TRUE(high().engine.submit(work).ok());
+  }
+  bool loads_program() {
+    const engine::Visit visit(high().engine);
+    return high().transport->loads_program();
+  }
+  bool receives_in_kernel() {
+    const engine::Visit visit(high().engine);
+    return high().transport->receives_in_kernel();
   }
   void post_receives(int count, std::size_t capacity = 1 << 16) {
     const engine::Visit visit(high().engine);
@@ -68,6 +83,7 @@ class TcpKernelTest : public TcpTest {
   }
 
   LendingSink sink_;
+  engine::Work* before_load_ = nullptr;  // the program is loaded when this is done; null: before open() returns
 };
 
 TEST_F(TcpKernelTest, AMessageLandsInALentReceive) {
@@ -257,6 +273,52 @@ TEST_F(TcpKernelMix, EachReceiveGetsItsMessage) {
   for (unsigned seed = 1; seed <= 12; ++seed) run(seed);
   EXPECT_GT(sink_.landed, 100);
   EXPECT_GT(sink_.passed, 100);
+}
+
+// What an executor does until the test lets it go on.
+struct Gate final : engine::Work {
+  Gate() : Work([](Work& work) noexcept { static_cast<Gate&>(work).open.wait(false); }, [](Work&) noexcept {}) {}
+  void let_go() {
+    open = true;
+    open.notify_all();
+  }
+  std::atomic<bool> open{false};
+};
+
+// LAPWING_RECEIVE=auto: messages travel while the program is being loaded.
+TEST_F(TcpKernelTest, ALinkThatStandsJoinsWhenTheProgramIsLoaded) {
+  Gate gate;
+  before_load_ = &gate;
+  open(Choice::kOff);
+  EXPECT_TRUE(loads_program());
+  EXPECT_TRUE(high().transport->capabilities({0}).matches) << "as far as is known";
+  post_receives(2);
+  MessageOp first(kLent, 0, 100), second(kLent, 1, 100), third(kLent, 2, 100);
+  low().post(1, first);
+  pump([&] { return sink_.passed == 1; });
+  EXPECT_EQ(high().transport->lent_queue({0}, {kContext, kLent}), nullptr);
+  gate.let_go();
+  pump([&] { return !loads_program(); });
+  low().post(1, second);
+  pump([&] { return sink_.passed == 2 && high().transport->lent_queue({0}, {kContext, kLent}) != nullptr; });
+  post_receives(1);
+  low().post(1, third);
+  pump([&] { return sink_.landed == 1; });
+  expect_all_well();
+}
+
+// A rank that ends before the program is loaded waits for no more than the piece of work that runs.
+TEST_F(TcpKernelTest, ATransportIsClosedWhileTheProgramWaitsToBeLoaded) {
+  Gate gate;
+  before_load_ = &gate;
+  open(Choice::kOff);
+  {
+    const engine::Visit visit(high().engine);
+    high().transport->close();
+  }
+  gate.let_go();
+  high().engine.stop();
+  EXPECT_FALSE(receives_in_kernel());
 }
 
 // ---- links that resume ----------------------------------------------------------------------------------------------

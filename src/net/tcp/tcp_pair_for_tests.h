@@ -106,8 +106,13 @@ struct Node {
     EXPECT_TRUE(published.ok()) << published.text();
   }
   ~Node() {
+    {
+      const engine::Visit visit(engine);
+      transport->expect_goodbye();
+      transport->close();
+    }
+    engine.stop();
     const engine::Visit visit(engine);
-    transport->expect_goodbye();
     transport.reset();
   }
   void attach(const std::vector<wire::Card>& cards) {

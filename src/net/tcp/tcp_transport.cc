@@ -47,7 +47,7 @@ TcpOptions options_from(const NetworkConfig& config) {
 }  // namespace
 
 TcpTransport::TcpTransport(engine::Engine& engine, const Sinks& sinks, const TcpOptions& options)
-    : shared_(engine, sinks, options), acceptor_(shared_, *this) {}
+    : shared_(engine, sinks, options), acceptor_(shared_, *this), loading_(*this) {}
 
 TcpTransport::TcpTransport(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config)
     : TcpTransport(engine, sinks, options_from(config)) {}
@@ -93,18 +93,43 @@ Status TcpTransport::attach(const wire::CardBook& cards) {
   return {};
 }
 
-// LAPWING_RECEIVE: what cannot be had is an error only where it was asked for by name.
+// ---- receive in the kernel ------------------------------------------------------------------------------------------
+
+// LAPWING_RECEIVE: what cannot be had is an error only where it was asked for by name. Otherwise MPI_Init does not wait for it either.
 Status TcpTransport::prepare_kernel() {
   if (shared_.options.receive == Receive::kUser || !shared_.key.known()) return {};
-  const Status started = shared_.intakes.start(shared_.options.size - 1, shared_.options.receive_memory);
-  if (started.ok()) {
-    log_info("messages over tcp are matched in the kernel, of up to %u peers", shared_.intakes.most());
-  } else if (shared_.options.receive == Receive::kKernel) {
-    return Status::error(started.error_class(), "LAPWING_RECEIVE=kernel: %s", started.text());
-  } else {
-    log_info("going on without receive in the kernel: %s", started.text());
+  Status status = shared_.intakes.prepare(shared_.options.size - 1, shared_.options.receive_memory);
+  if (shared_.options.receive == Receive::kAuto) {
+    if (status.ok()) status = shared_.engine.submit(loading_);
+    loading_.under_way = status.ok();
+    if (!status.ok()) kernel_prepared(status);
+    return {};
   }
+  if (status.ok()) status = shared_.intakes.load();
+  if (!status.ok()) return Status::error(status.error_class(), "LAPWING_RECEIVE=kernel: %s", status.text());
+  kernel_prepared(status);
   return {};
+}
+
+TcpTransport::Loading::Loading(TcpTransport& owner) noexcept
+    : Work(&Loading::load, &Loading::finish), transport(owner) {}
+
+void TcpTransport::Loading::load(Work& work) noexcept {
+  auto& self = static_cast<Loading&>(work);
+  self.status = self.transport.shared_.intakes.load();
+}
+
+void TcpTransport::Loading::finish(Work& work) noexcept {
+  auto& self = static_cast<Loading&>(work);
+  self.under_way = false;
+  if (self.transport.attached_) self.transport.kernel_prepared(self.status);
+}
+
+// Links that stand already join when they are read next.
+void TcpTransport::kernel_prepared(const Status& status) noexcept {
+  if (!status.ok()) return log_info("going on without receive in the kernel: %s", status.text());
+  shared_.intakes.open();
+  log_info("messages over tcp are matched in the kernel, of up to %u peers", shared_.intakes.most());
 }
 
 Status TcpTransport::read_offers() {
@@ -135,7 +160,7 @@ Capabilities TcpTransport::capabilities(PeerId) const noexcept {
   capabilities.eager_limit = std::min<std::uint64_t>(shared_.options.eager_limit, wire::kLeastFrameLimit);
   capabilities.data_chunk = tuning().tcp_data_chunk;
   capabilities.urgent_bytes = tuning().tcp_rest_watermark;
-  capabilities.matches = shared_.intakes.ready();
+  capabilities.matches = shared_.intakes.ready() || loading_.under_way;
   return capabilities;
 }
 

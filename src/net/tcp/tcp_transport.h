@@ -61,11 +61,25 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   std::size_t strangers() const noexcept { return acceptor_.strangers(); }
   // For tests and for describing a hang; kIdle where no frame was posted to the peer.
   tcp::Link::State link_state(PeerId peer) const noexcept;
+  // Whether a program in the kernel receives, and whether it is being loaded.
+  bool receives_in_kernel() const noexcept { return shared_.intakes.ready(); }
+  bool loads_program() const noexcept { return loading_.under_way; }
 
  private:
+  // Loads the program of receive in the kernel while messages travel.
+  struct Loading final : engine::Work {
+    explicit Loading(TcpTransport& owner) noexcept;
+    static void load(Work& work) noexcept;
+    static void finish(Work& work) noexcept;
+    TcpTransport& transport;
+    Status status;
+    bool under_way = false;
+  };
+
   void acknowledge(bool moved) noexcept;
   Status read_offers();
   Status prepare_kernel();
+  void kernel_prepared(const Status& status) noexcept;
   tcp::Link& link(PeerId peer) noexcept;
   void meet(PeerId peer, std::unique_ptr<tcp::Link>& link) noexcept;
   wire::Verdict judge(PeerId peer, const wire::Terms& theirs) noexcept override;
@@ -79,6 +93,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   tcp::WatchedHosts hosts_;    // likewise
   unsigned polls_owing_ = 0;   // polls since an acknowledgement is owed
   bool attached_ = false;
+  Loading loading_;
 };
 
 }  // namespace lapwing::net
