@@ -51,14 +51,18 @@ TRANSPORTS: Dict[str, Dict[str, Tuple[Dict[str, str], Tuple[str, ...]]]] = {
 
 # library -> variant -> the same
 VARIANTS = {
-    "lapwing": {"polling": ({"LAPWING_PROGRESS": "polling"}, ()), "before": ({}, ())},
+    "lapwing": {
+        "polling": ({"LAPWING_PROGRESS": "polling"}, ()),
+        "kernel": ({"LAPWING_RECEIVE": "kernel"}, ()),
+        "before": ({}, ()),
+    },
     "mpich": {"thread": ({"MPIR_CVAR_ASYNC_PROGRESS": "1"}, ())},
     "intel": {"thread": ({"I_MPI_ASYNC_PROGRESS": "1"}, ())},
     "openmpi": {"thread": ({}, ("--mca", "btl_tcp_progress_thread", "1"))},
     "raw": {},
 }
 
-WORDS = {"polling": "without its event thread", "before": "before", "thread": "with its progress thread"}
+WORDS = {"polling": "without its event thread", "kernel": "received in the kernel", "before": "before", "thread": "with its progress thread"}
 PLACES = {"shm": "shared memory", "tcp": "TCP", "default": "each library's own choice", "lab": "two emulated hosts"}
 FOREIGN = (
     "LAPWING_",

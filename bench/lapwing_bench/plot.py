@@ -19,7 +19,7 @@ from .results import Results, Series
 
 COLOURS = {"lapwing": "#00796b", "mpich": "#e07b00", "intel": "#1565c0", "openmpi": "#8e24aa", "raw": "#616161"}
 MARKERS = {"lapwing": "o", "mpich": "s", "intel": "^", "openmpi": "D", "raw": "x"}
-LINES = {"": "-", "polling": "--", "thread": ":", "before": "-."}
+LINES = {"": "-", "polling": "--", "thread": ":", "kernel": (0, (4, 1, 1, 1, 1, 1)), "before": "-."}
 COLUMNS = 3
 MISSING = (
     "no plots: matplotlib is missing (on Debian and Ubuntu: apt-get install python3-matplotlib; then `lapwing bench"

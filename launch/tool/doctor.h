@@ -35,6 +35,7 @@ Finding check_port_range();
 Finding check_local_sockets();
 Finding check_interfaces();
 Finding check_protection();
+Finding check_receive();
 
 // Returns the exit code: 1 when there was an error.
 int run_doctor(const std::vector<std::string>& arguments);
