@@ -21,7 +21,8 @@ class Receiver;
 //
 // At rest (engine/source.h) the busy links are in the port, but a watermark hides from it what is for the application's next call. An
 // application that comes back finds that by reading them as ever, and takes no watermark down; arm() does. So a link with a watermark
-// stays in this list. Rest ends where messages follow each other without a pause, or are long: then the port must not be watched.
+// stays in this list. Rest ends where messages follow each other without a pause, or are long, and where a program in the kernel sees the
+// link that is polled: then the port must not be watched.
 class BusyLinks {
  public:
   explicit BusyLinks(engine::Engine& engine) noexcept : engine_(engine) {}

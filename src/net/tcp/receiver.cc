@@ -82,10 +82,17 @@ void Receiver::join_program() noexcept {
 
 // Looks where the program says what it has done, without a system call.
 bool Receiver::poll_past_program() noexcept {
-  watermark_.show(connection_->socket());
+  if (watermark_.hides()) uncover();
   if (intake_->has_passed() || may_have_ended()) return receive();
   if (!intake_->has_arrivals()) return false;
   return finish_receive(inbox_.collect() ? Inbox::Result::kDrained : Inbox::Result::kViolation);
+}
+
+// The program sees nothing before the socket is readable. So a thread that polls ends the link's rest: to make the socket readable for a moment at each
+// poll takes two system calls, and wakes the event thread beside it.
+void Receiver::uncover() noexcept {
+  shared_.busy_links.end_rest();
+  watermark_.lift(connection_->socket());
 }
 
 // The program does not tell of the end of a connection. The port does, and outside of it a read now and then.

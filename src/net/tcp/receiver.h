@@ -74,6 +74,7 @@ class Receiver final : public ConnectionUser {
   bool finish_receive(Inbox::Result result) noexcept;
   void join_program() noexcept;
   bool poll_past_program() noexcept;
+  void uncover() noexcept;
   bool may_have_ended() noexcept;
   void judge(Inbox::Result result) noexcept;
 

@@ -285,6 +285,37 @@ struct Gate final : engine::Work {
   std::atomic<bool> open{false};
 };
 
+// So many connections announce nothing before many bytes have gathered.
+long count_hidden(const std::vector<int>& connections) {
+  return std::count_if(connections.begin(), connections.end(), [](int fd) {
+    int bytes = 0;
+    socklen_t length = sizeof bytes;
+    return ::getsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, &length) == 0 && bytes > 1;
+  });
+}
+
+// A thread that comes back from computing finds what the program takes.
+TEST_F(TcpKernelTest, APollEndsRest) {
+  get_acquainted();
+  disarm();
+  {
+    const engine::Visit visit(high().engine);
+    ASSERT_TRUE(high().transport->rest());
+  }
+  EXPECT_EQ(count_hidden(connections()), 1);
+  post_receives(1);
+  MessageOp op(kLent, 0, 100);
+  low().post(1, op);
+  pump([&] { return sink_.received() == 2; });
+  EXPECT_EQ(count_hidden(connections()), 0);
+  post_receives(1);
+  MessageOp next(kLent, 1, 100);
+  low().post(1, next);
+  pump([&] { return sink_.received() == 3; });
+  EXPECT_GT(sink_.landed, 0);
+  expect_all_well();
+}
+
 // LAPWING_RECEIVE=auto: messages travel while the program is being loaded.
 TEST_F(TcpKernelTest, ALinkThatStandsJoinsWhenTheProgramIsLoaded) {
   Gate gate;

@@ -37,12 +37,11 @@ class Watermark {
     if (missing < bytes_ && bytes_ > 1) set(socket, 1);
     return false;
   }
-  // A program in the kernel sees nothing before the socket is readable: lets it see what is here, and all that follows unless the link rests.
-  void show(const Socket& socket) noexcept {
-    if (bytes_ == 1) return;
-    const std::uint64_t before = bytes_;
+  bool hides() const noexcept { return bytes_ > 1; }
+  // The first byte makes the socket readable again.
+  void lift(const Socket& socket) noexcept {
+    rests_ = false;
     set(socket, 1);
-    if (rests_) set(socket, before);
   }
   // Another socket takes the place of this one.
   void forget() noexcept {
