@@ -346,6 +346,7 @@ class Parser {
 
   Status take_report(Program&) { return set(result_.report_bindings); }
   Status take_label(Program&) { return set(result_.label); }
+  Status take_going_on(Program&) { return set(result_.others_go_on); }
   Status take_verbose(Program&) { return set(result_.verbose); }
   Status take_version(Program&) { return set(result_.show_version); }
   Status take_help(Program&) { return set(result_.show_help); }
@@ -393,6 +394,9 @@ const Parser::Option Parser::kOptions[] = {
     {"display", "", &Parser::take_display, ""},
     {"timeout", "SECONDS", &Parser::take_timeout,
      "end the job with exit code 124 after this time (default: MPIEXEC_TIMEOUT), and say what each rank was doing"},
+    {"disable-auto-cleanup continuous enable-recovery", "", &Parser::take_going_on,
+     "when a rank is killed or exits without MPI_Finalize, let the others go on: what needs\n"
+     "it gives MPI_ERR_PROC_ABORTED there"},
     {"v verbose", "", &Parser::take_verbose, "say what is started where"},
     {"version V info", "", &Parser::take_version, ""},
     {"help h", "", &Parser::take_help, ""},

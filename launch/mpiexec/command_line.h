@@ -29,6 +29,7 @@ struct CommandLine {
   bool report_bindings = false;
   bool label = false;
   bool verbose = false;
+  bool others_go_on = false;       // when a rank ends badly
   double timeout = 0;              // seconds; 0: none
   std::string output_patterns[2];  // of the names of files for standard output and error; empty: mpiexec's own
   int slots = 0;                   // on this machine, by -host and the like; 0: no host was named

@@ -13,7 +13,7 @@ constexpr ForeignOption kForeignOptions[] = {
     // Always so here.
     {"oversubscribe allow-run-as-root envall genvall", 0, Foreign::kFulfilled, ""},
     {"genvlist envlist", 1, Foreign::kFulfilled, ""},
-    {"q quiet silent print-all-exitcodes disable-hostname-propagation enable-recovery bynode byslot show-progress", 0,
+    {"q quiet silent print-all-exitcodes disable-hostname-propagation bynode byslot show-progress", 0,
      Foreign::kFulfilled, ""},
     {"enable-x disable-x forward-signals", 0, Foreign::kFulfilled, ""},
     // Starting on other machines.
@@ -48,7 +48,6 @@ constexpr ForeignOption kForeignOptions[] = {
     {"stdin s", 1, Foreign::kRefused, "standard input goes to rank 0"},
     {"preload-binary preload-files do-not-launch", 0, Foreign::kRefused,
      "this mpiexec starts ranks on this machine only"},
-    {"disable-auto-cleanup continuous", 0, Foreign::kRefused, "the ranks of a job end together"},
     {"runtime-options", 1, Foreign::kRefused, "a rank that fails ends the job"},
     {"gdb debug tv xterm", 0, Foreign::kRefused, "mpiexec -n 2 xterm -e gdb --args PROGRAM shows a debugger per rank"},
     {"path", 1, Foreign::kRefused, "PATH=DIRECTORY:$PATH mpiexec ... adds to where programs are found"},

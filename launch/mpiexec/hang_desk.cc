@@ -12,6 +12,7 @@
 
 #include "machine.h"
 #include "mpi.h"
+#include "wire/rank_end.h"
 
 namespace lapwing::launch {
 namespace {
@@ -74,6 +75,14 @@ void HangDesk::ask(Sink sink) {
   }
   deadline_ = std::chrono::steady_clock::now() + kPatience;
   finish_if_complete();
+}
+
+void HangDesk::tell_end(int rank, int wait_status) {
+  const wire::RankEnd end{static_cast<std::uint32_t>(rank), wait_status};
+  for (const Peer& peer : peers_) {
+    if (peer.fd < 0 || &peer == &peers_[end.rank]) continue;
+    [[maybe_unused]] const ssize_t sent = ::send(peer.fd, &end, sizeof end, MSG_DONTWAIT | MSG_NOSIGNAL);
+  }
 }
 
 void HangDesk::on_time(Time now) {

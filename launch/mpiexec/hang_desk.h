@@ -1,6 +1,7 @@
-// Where mpiexec asks its ranks why they do not go on, for --timeout, for SIGUSR1 and for `lapwing why`.
+// Where mpiexec asks its ranks why they do not go on, for --timeout, for SIGUSR1 and for `lapwing why`; and tells them when one of them has
+// ended while the others go on.
 //
-// Each rank holds one end of a socket pair; inside MPI its event port watches it (src/process/hang_listener.h). One inquiry is under way at a
+// Each rank holds one end of a socket pair; inside MPI its event port watches it (src/process/launcher_socket.h). One inquiry is under way at a
 // time: a question to all ranks inside MPI, then answers until all are there or the time is up. Questions that come meanwhile get the same
 // text. On the event loop's thread; nothing here blocks.
 #pragma once
@@ -35,6 +36,8 @@ class HangDesk {
 
   // `sink` gets the text, at once or later.
   void ask(Sink sink);
+  // Tells all others that a rank has ended without MPI_Finalize. A rank whose socket takes no more (it has been stopped for long) is not told.
+  void tell_end(int rank, int wait_status);
   // When on_time() wants to be called.
   std::optional<Time> deadline() const noexcept { return deadline_; }
   void on_time(Time now);

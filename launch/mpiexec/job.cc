@@ -34,6 +34,18 @@ bool ends_jobs(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
+const char* when_ended(PmiState state) {
+  switch (state) {
+    case PmiState::kSilent:
+      return "without calling MPI_Init";
+    case PmiState::kInitialised:
+      return "inside MPI_Init";
+    case PmiState::kFinalised:
+      break;
+  }
+  return "after MPI_Finalize";
+}
+
 }  // namespace
 
 Job::Job(const CommandLine& command_line)
@@ -56,7 +68,7 @@ Job::~Job() {
 }
 
 RankName Job::name_of(int rank) const {
-  return {rank, ranks_, processes_.process(rank), program_of(rank).arguments};
+  return {rank, ranks_, processes_.process(rank), program_of(rank).arguments, command_line_.others_go_on};
 }
 
 int Job::run() {
@@ -266,7 +278,7 @@ void Job::judge_signal(const RankEnd& end) {
   if (signal == user_signal_) {
     fail(128 + signal, "mpiexec: the job was ended by " + signal_name(signal) + "\n");
   } else {
-    fail(128 + signal, killed_report(name_of(end.rank), signal, WCOREDUMP(end.wait_status)));
+    end_badly(end, 128 + signal, killed_report(name_of(end.rank), signal, WCOREDUMP(end.wait_status)));
   }
 }
 
@@ -278,7 +290,18 @@ void Job::judge_exit(const RankEnd& end) {
     if (code != 0) note_late_failure(end.rank, code);
     return;
   }
-  fail(code == 0 ? 1 : code, exited_report(name_of(end.rank), code, state == PmiState::kInitialised));
+  end_badly(end, code == 0 ? 1 : code, exited_report(name_of(end.rank), code, state == PmiState::kInitialised));
+}
+
+// Before all ranks have met, the others cannot go on if they are MPI programs; look_for_deadlock() will find out.
+void Job::end_badly(const RankEnd& end, int code, const std::string& report) {
+  if (!command_line_.others_go_on) return fail(code, report);
+  exit_code_ = exit_code_.value_or(code);
+  output_.take_present();
+  output_.say(report);
+  if (!pmi_->all_have_met()) return;
+  pmi_->excuse(end.rank);
+  hang_desk_.tell_end(end.rank, end.wait_status);
 }
 
 // The first is told at once, the number of all at the end: they may be thousands.
@@ -299,12 +322,9 @@ void Job::look_for_deadlock() {
   const int waiting = pmi_->waiting_rank();
   if (waiting < 0) return;
   for (int rank = 0; rank < ranks_; ++rank) {
-    if (!processes_.ended(rank)) continue;
-    const bool silent = pmi_->state(rank) == PmiState::kSilent;
-    fail(1, "mpiexec: " + describe(name_of(rank)) + " ended " +
-                (silent ? "without calling MPI_Init" : "after MPI_Finalize") + ", but rank " + std::to_string(waiting) +
-                " waits for it; the other ranks are being ended\n");
-    return;
+    if (!processes_.ended(rank) || pmi_->excused(rank)) continue;
+    return fail(1, "mpiexec: " + describe(name_of(rank)) + " ended " + when_ended(pmi_->state(rank)) + ", but rank " +
+                       std::to_string(waiting) + " waits for it; the other ranks are being ended\n");
   }
 }
 

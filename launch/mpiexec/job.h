@@ -1,7 +1,8 @@
 // One job from start to end: starts the ranks, serves them, judges their ends, and answers with the exit code.
 //
 // States: running until the first bad end, then ending (SIGTERM was sent, kGrace runs), then killing (SIGKILL was
-// sent). The first bad end alone decides the exit code and is reported; what follows is its consequence.
+// sent). The first bad end alone decides the exit code and is reported; what follows is its consequence. Where the user has asked for it
+// (-disable-auto-cleanup), a rank that ends badly by itself leaves the others running, which are told; each such end is reported.
 #pragma once
 
 #include <chrono>
@@ -72,6 +73,7 @@ class Job final : public PmiServer::Listener {
   void judge(const RankEnd& end);
   void judge_signal(const RankEnd& end);
   void judge_exit(const RankEnd& end);
+  void end_badly(const RankEnd& end, int code, const std::string& report);
   void note_late_failure(int rank, int code);
   void look_for_deadlock();
 

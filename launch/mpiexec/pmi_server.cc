@@ -196,11 +196,20 @@ void PmiServer::enter_fence(int rank) {
     return;
   }
   peer(rank).in_fence = true;
-  if (++waiting_ < peers_.size()) {
-    listener_.on_waiting(rank);
-    return;
-  }
-  leave_fence();
+  ++waiting_;
+  leave_fence_if_complete();
+  if (peer(rank).in_fence) listener_.on_waiting(rank);
+}
+
+void PmiServer::leave_fence_if_complete() {
+  if (waiting_ > 0 && waiting_ + excused_ == peers_.size()) leave_fence();
+}
+
+void PmiServer::excuse(int rank) {
+  if (std::exchange(peer(rank).excused, true)) return;
+  ++excused_;
+  waiting_ -= std::exchange(peer(rank).in_fence, false);
+  leave_fence_if_complete();
 }
 
 void PmiServer::answer_hello(int rank) {
@@ -235,6 +244,7 @@ void PmiServer::enter_exchange(int rank, const PmiMessage& message) {
 
 void PmiServer::leave_fence() {
   waiting_ = 0;
+  all_have_met_ = true;
   const bool wanted = std::any_of(peers_.begin(), peers_.end(), [](const Peer& each) { return each.wants_table; });
   const int table = wanted ? make_table() : -1;
   for (std::size_t index = 0; index < peers_.size(); ++index) {

@@ -58,6 +58,11 @@ class PmiServer {
   void drain(int rank);
   PmiState state(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].state; }
   bool in_fence(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].in_fence; }
+  // Whether all ranks have met in a fence: from then on each is inside MPI, and knows how to reach the others.
+  bool all_have_met() const noexcept { return all_have_met_; }
+  // The rank has ended, and the others go on: fences are complete without it.
+  void excuse(int rank);
+  bool excused(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].excused; }
   // A rank that waits in a fence, -1 if none does.
   int waiting_rank() const noexcept;
 
@@ -67,6 +72,7 @@ class PmiServer {
     int appnum = 0;
     PmiState state = PmiState::kSilent;
     bool in_fence = false;
+    bool excused = false;
     bool wants_table = false;  // at the fence's end
     wire::PmiLineBuffer input;
     std::string output;  // what the socket did not take yet; until it has, no further line is handled
@@ -84,6 +90,7 @@ class PmiServer {
   void answer_hello(int rank);
   void enter_exchange(int rank, const wire::PmiMessage& message);
   void enter_fence(int rank);
+  void leave_fence_if_complete();
   void leave_fence();
   int make_table() const;
   bool send_with_table(int rank, const wire::PmiMessage& message, int table);
@@ -101,6 +108,8 @@ class PmiServer {
   std::unordered_map<std::string, std::string> values_;
   std::size_t stored_bytes_ = 0;
   std::size_t waiting_ = 0;   // ranks in the fence
+  std::size_t excused_ = 0;   // ranks
+  bool all_have_met_ = false;
   std::string table_prefix_;  // of the values that the ranks in the fence exchange
   std::string secret_;
   bool oversubscribed_ = false;

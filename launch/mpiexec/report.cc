@@ -36,7 +36,8 @@ std::string more(const std::string& text) {
 }
 
 std::string others(const RankName& name) {
-  return name.ranks > 1 ? "; the other ranks are being ended" : "";
+  if (name.ranks == 1) return "";
+  return name.others_go_on ? "; the other ranks go on" : "; the other ranks are being ended";
 }
 
 std::string core_hint(bool dumped) {

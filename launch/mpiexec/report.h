@@ -14,6 +14,7 @@ struct RankName {
   int ranks = 1;
   pid_t process = 0;
   std::vector<std::string> arguments;
+  bool others_go_on = false;  // after its end
 };
 
 // Whether a signal does not end this process: it is handled, ignored or blocked.

@@ -126,6 +126,8 @@ Status CollectiveRequest::start() {
   retain();  // the engine's reference, until complete()
   set_active(true);
   services_.engine.begin(*this);
+  services_.messenger.watch_losses(*this);
+  services_.messenger.for_each_failed([this](ProcessId process, const Status& why) { end_without(process, why); });
   if (schedule_.rounds() != 0) {
     AreaPlace& place = state_of(*communicator_).place;
     area_ = &place.area();
@@ -134,6 +136,34 @@ Status CollectiveRequest::start() {
   }
   advance();
   return {};
+}
+
+bool CollectiveRequest::needs(ProcessId process) const noexcept {
+  if (!members_.empty()) return std::find(members_.begin(), members_.end(), process) != members_.end();
+  const comm::Group* const remote = communicator_->remote_group();
+  return communicator_->local_group().rank_of(process) != MPI_UNDEFINED || (remote != nullptr && remote->rank_of(process) != MPI_UNDEFINED);
+}
+
+// True when that is what ends it.
+bool CollectiveRequest::end_without(ProcessId process, const Status& why) noexcept {
+  if (!failure_.ok() || !needs(process)) return false;
+  failure_ = Status::error(why.error_class(), "%s cannot be carried out: %s", name_, why.text());
+  return true;
+}
+
+// One that waits for its turn on the area ends then.
+void CollectiveRequest::on_process_lost(ProcessId process, const Status& why) noexcept {
+  if (!end_without(process, why) || !has_turn()) return;
+  abandon_messages();
+  if (area_ != nullptr && area_->is_watched()) {
+    area_->unwatch();
+    step_done(waiting_);
+  }
+  advance();  // may destroy the request
+}
+
+bool CollectiveRequest::has_turn() const noexcept {
+  return schedule_.rounds() == 0 || state_of(*communicator_).place.first() == this;
 }
 
 // Nothing that begins calls back: a message that completes at once continues in a tasklet.
@@ -472,6 +502,7 @@ void CollectiveRequest::complete() noexcept {
     failure_ = {};
   }
   if (schedule_.rounds() != 0) state_of(*communicator_).place.leave();
+  services_.messenger.unwatch_losses(*this);
   services_.engine.finish(*this);
   if (release()) destroy();
 }

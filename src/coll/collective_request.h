@@ -8,18 +8,25 @@
 // States, as the owner sees them:
 //   idle      compiled, not started, or complete; done() is true
 //   running   steps are under way
-//   failing   a step failed: no further step begins, receives under way are cancelled; result().status will say why
+//   failing   a step failed, or one of its processes is lost: no further step begins, receives under way are cancelled; result().status will
+//             say why
+//
+// All processes of a call depend on each of them, be it by way of others: so a call that one of them can take no part in ends on all of them
+// that are left, when they hear of the loss, and later calls at once. (Waiting for the messages that name the lost one alone would leave those
+// waiting that get theirs from a rank that has given up.)
 //
 // A blocking call on a shared area is first tried at once (at_once.cc): it stays idle, and what is left of it is started.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "coll/call.h"
 #include "coll/coll.h"
 #include "coll/schedule.h"
+#include "p2p/loss_watcher.h"
 #include "p2p/receive_request.h"
 #include "p2p/send_request.h"
 #include "request/request.h"
@@ -30,7 +37,7 @@ struct HangItem;
 
 namespace lapwing::coll {
 
-class CollectiveRequest final : public request::Request, private SharedArea::Watcher {
+class CollectiveRequest final : public request::Request, private SharedArea::Watcher, private p2p::LossWatcher {
  public:
   // Holds a reference to the communicator until destroyed.
   CollectiveRequest(const Services& services, comm::Communicator& communicator, const char* name, bool persistent);
@@ -42,6 +49,8 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
 
   // The tag of its messages: a number that the collectives of one communicator and plane do not share.
   void set_tag(int tag) noexcept { tag_ = tag; }
+  // The processes that take part, where these are some of the communicator's.
+  void set_members(std::vector<ProcessId> members) { members_ = std::move(members); }
   // What the call is (description.h); every rank must say the same, posts and messages carry it. Together with the communicator this
   // is also what a report on a hang has to tell.
   void set_description(std::uint64_t description) noexcept { description_ = description; }
@@ -146,6 +155,10 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   void compare(Sending&) noexcept {}
   void on_posted() noexcept override;
   void on_member_lost(const Status& why) noexcept override;
+  bool needs(ProcessId process) const noexcept;
+  bool end_without(ProcessId process, const Status& why) noexcept;
+  void on_process_lost(ProcessId process, const Status& why) noexcept override;
+  bool has_turn() const noexcept;
   template <typename Slot>
   static void on_message_done(engine::Operation& operation) noexcept;
   void step_done(StepId step) noexcept;
@@ -162,6 +175,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   Schedule schedule_;
   int tag_ = 0;
   std::uint64_t description_ = 0;
+  std::vector<ProcessId> members_;  // empty: all of the communicator's
   OnAgreed on_success_ = nullptr;
   void* on_success_context_ = nullptr;
   const std::uint64_t* on_success_value_ = nullptr;

@@ -15,6 +15,13 @@ namespace lapwing::coll {
 
 namespace {
 
+std::vector<ProcessId> processes(const comm::Group& group, const std::vector<int>& ranks) {
+  std::vector<ProcessId> processes;
+  processes.reserve(ranks.size());
+  for (const int rank : ranks) processes.push_back(group.member(rank));
+  return processes;
+}
+
 // A request whose schedule is set to the team; the caller adds the steps and owns it. With the lock held.
 CollectiveRequest* request_for(const Services& services, const Team& team, const char* name) {
   comm::Communicator& communicator = team.communicator;
@@ -25,6 +32,7 @@ CollectiveRequest* request_for(const Services& services, const Team& team, const
     int place = 0;
     while ((*team.members)[static_cast<std::size_t>(place)] != group.rank()) ++place;
     schedule.set_team(team.plane, *team.members, place);
+    request->set_members(processes(group, *team.members));
     request->set_description(kManagingCommunicators);
     request->set_tag(collective_tag(team.tag, true));
   } else {

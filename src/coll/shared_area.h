@@ -148,6 +148,7 @@ class SharedArea {
   // posting `round` ends the wait for another member too: that one may wait for it in vain and never post.
   Outlook watch(Watcher& watcher, int rank, std::uint64_t round) noexcept;
   void unwatch() noexcept;
+  bool is_watched() const noexcept { return watcher_ != nullptr; }
   Status why_never() const;
 
   // ---- leaving

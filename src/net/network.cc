@@ -241,6 +241,12 @@ void Network::expect_goodbye() noexcept {
   for (const auto& transport : transports_) transport->expect_goodbye();
 }
 
+// A peer whose route was never asked for may have connected to this rank all the same.
+bool Network::is_met(PeerId peer) const noexcept {
+  const auto knows = [peer](const auto& transport) { return transport->is_met(peer); };
+  return std::any_of(transports_.begin(), transports_.end(), knows);
+}
+
 void Network::close() noexcept {
   for (const auto& transport : transports_) transport->close();
 }

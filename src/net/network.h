@@ -53,6 +53,11 @@ class Network {
   Transport& route(PeerId peer) noexcept { return *routes_[peer].transport; }
   // As Transport::watch_after(), over all of them.
   std::int64_t watch_after() const noexcept;
+  bool is_met(PeerId peer) const noexcept;
+  void give_up(PeerId peer, const Status& why) noexcept { routes_[peer].transport->give_up(peer, why); }
+  wire::JobRank name(PeerId peer) const noexcept { return config_.processes->name(peer); }
+  // False: it is not in the table.
+  bool find(wire::JobRank name, PeerId& peer) const noexcept { return config_.processes->find(name, peer); }
   // "rank 3 on host node7", and of another job "rank 3 of job 17": for messages.
   std::string describe(PeerId peer) const;
   bool same_host(PeerId peer) const;

@@ -29,6 +29,10 @@ void Sinks::peer_lost(PeerId peer, const Status& why, const wire::FrameHeader& h
     sink->on_peer_lost(peer, why, half_received != nullptr && sink == &of(header) ? half_received : nullptr);
 }
 
+void Sinks::peer_met(PeerId peer) const noexcept {
+  for (FrameSink* sink : sinks_) sink->on_peer_met(peer);
+}
+
 void Sinks::peer_left(PeerId peer, const Status& why) const noexcept {
   for (FrameSink* sink : sinks_) sink->on_peer_left(peer, why);
 }

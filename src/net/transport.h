@@ -156,6 +156,8 @@ class FrameSink {
   virtual void on_peer_lost(PeerId peer, const Status& why, const Landing* landing) noexcept = 0;
   // The same for a peer that has said goodbye (it has finalized): it had nothing more to send.
   virtual void on_peer_left(PeerId peer, const Status& why) noexcept { on_peer_lost(peer, why, nullptr); }
+  // A way to `peer` stands that was not there before, or one that had broken stands again.
+  virtual void on_peer_met(PeerId peer) noexcept { (void)peer; }
 
  protected:
   ~FrameSink() = default;
@@ -176,6 +178,7 @@ class Sinks {
   void peer_lost(PeerId peer, const Status& why, const wire::FrameHeader& header,
                  const Landing* half_received) const noexcept;
   void peer_left(PeerId peer, const Status& why) const noexcept;
+  void peer_met(PeerId peer) const noexcept;
 
  private:
   FrameSink* sinks_[wire::kProtocols];
@@ -267,6 +270,15 @@ class Transport : public engine::Source {
   }
   // After how many ns of waiting to ask for that; 0: never, this transport notices in any case.
   virtual std::int64_t watch_after() const noexcept { return 0; }
+
+  // Whether a frame to `peer` goes by a way that stands, so that none has to be made for it.
+  virtual bool is_met(PeerId peer) const noexcept {
+    (void)peer;
+    return false;
+  }
+  // The peer is lost, as the launcher or another rank knows for certain: what has come from it already is taken, and then on_peer_lost tells of its
+  // end, unless nothing has been had to do with it. Not from inside post() or on_frame().
+  virtual void give_up(PeerId peer, const Status& why) noexcept { (void)peer, (void)why; }
 
   // Ranks that seem to be on this host by their cards, and are not: on a machine that was cloned while it ran. After attach().
   virtual std::vector<PeerId> doubles() const { return {}; }

@@ -10,6 +10,7 @@
 #include "comm/group.h"
 #include "engine/engine.h"
 #include "net/network.h"
+#include "p2p/loss_watcher.h"
 #include "p2p/peer.h"
 
 namespace lapwing::p2p {
@@ -30,6 +31,7 @@ struct Common {
   net::Network* network = nullptr;  // from Messenger::set_network on
   SparseTable<Peer> peers;
   std::vector<net::PeerId> failed_peers;  // those that are lost, but for those that have finalized
+  IntrusiveList<LossWatcher, LossWatcher> loss_watchers;
   MessengerCounters counters;
 
   explicit Common(engine::Engine& engine) noexcept : engine(engine) {}

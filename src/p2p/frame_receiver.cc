@@ -63,7 +63,8 @@ FrameReceiver::FrameReceiver(Parts& parts, SendPath& sends, ReceivePath& receive
       incoming_(parts.incoming),
       sends_(sends),
       receives_(receives),
-      loss_(parts, sends, receives) {}
+      loss_(parts, sends, receives),
+      heard_losses_(parts.common, loss_) {}
 
 // ---- the fast branch ------------------------------------------------------------------------------------------------
 
@@ -163,6 +164,7 @@ net::Landing FrameReceiver::on_header(net::PeerId id, const wire::FrameHeader& f
       return breach != nullptr ? violation(breach) : net::Landing();
     case MessageKind::kCredit:
     case MessageKind::kCancel:
+    case MessageKind::kLost:
       break;
   }
   return {};
@@ -219,6 +221,9 @@ void FrameReceiver::on_frame(net::PeerId id, const wire::FrameHeader& frame) noe
       break;
     case MessageKind::kCancel:
       on_cancel(id, header);
+      break;
+    case MessageKind::kLost:
+      heard_losses_.hear_of(wire::lost_process(header), id);
       break;
     case MessageKind::kCredit:
       break;

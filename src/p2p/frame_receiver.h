@@ -7,6 +7,7 @@
 
 #include "net/transport.h"
 #include "p2p/parts.h"
+#include "p2p/heard_losses.h"
 #include "p2p/peer_loss.h"
 #include "p2p/receive_path.h"
 #include "p2p/send_path.h"
@@ -24,6 +25,9 @@ class FrameReceiver : public net::FrameSink {
   const char* on_landed(net::PeerId id, net::LentQueue& queue) noexcept final;
   void on_peer_lost(net::PeerId id, const Status& why, const net::Landing* landing) noexcept final;
   void on_peer_left(net::PeerId id, const Status& why) noexcept final;
+  void on_peer_met(net::PeerId id) noexcept final { loss_.tell(id); }
+  // The launcher says that a process has ended without a word; `why` says how.
+  void on_end_told(net::PeerId id, Status why) noexcept { heard_losses_.hear(id, std::move(why)); }
 
  protected:
   ~FrameReceiver() = default;
@@ -50,6 +54,7 @@ class FrameReceiver : public net::FrameSink {
   SendPath& sends_;
   ReceivePath& receives_;
   PeerLoss loss_;
+  HeardLosses heard_losses_;
   Status malformed_;  // the text of the last breach that is no constant
 };
 

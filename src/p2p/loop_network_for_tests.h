@@ -57,6 +57,7 @@ class LoopJob {
     bool pull = false;
     std::uint64_t unexpected_limit = 16 << 20;
     std::int64_t watch_after = 0;
+    bool met = false;  // ways stand between all
   };
 
   struct Rank;
@@ -96,6 +97,7 @@ class LoopJob {
       return true;
     }
     std::int64_t watch_after() const noexcept override { return job_.options.watch_after; }
+    bool is_met(net::PeerId peer) const noexcept override { return job_.options.met && job_.number_of(rank_, peer) != rank_; }
     bool flushed() const noexcept override { return true; }
     void expect_goodbye() noexcept override {}
     void close() noexcept override {}

@@ -49,6 +49,16 @@ class Messenger final : private Parts, private SendPath, private ReceivePath, pu
   using ReceivePath::cancel;
   using SendPath::cancel;
 
+  // Until unwatch_losses().
+  void watch_losses(LossWatcher& watcher) noexcept { common.loss_watchers.push_back(watcher); }
+  void unwatch_losses(LossWatcher& watcher) noexcept { watcher.unlink(); }
+  // Calls `visit(process, why)` for each process that is lost, but for those that have finalized.
+  template <typename Visit>
+  void for_each_failed(Visit visit) const {
+    for (const ProcessId id : common.failed_peers) visit(id, common.peers.find(id)->why);
+  }
+  bool some_failed() const noexcept { return !common.failed_peers.empty(); }
+
   using ReceivePath::matched_probe;
   using ReceivePath::probe;
   using ReceivePath::reachable;

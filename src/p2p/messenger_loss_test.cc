@@ -103,6 +103,67 @@ TEST(Messenger, ALossDoesNotConcernReceivesFromOthers) {
   }
 }
 
+Status gone() {
+  return Status::error(MPI_ERR_PROC_ABORTED, "rank 1 is gone");
+}
+
+TEST(Messenger, OneThatFindsALossTellsTheOthers) {
+  LoopJob::Options options;
+  options.ranks = 4;
+  options.met = true;
+  LoopJob job(options);
+  Bytes room(10);
+  ReceiveRequest named(from(job[2], 1, 1, room)), anyone(from(job[3], MPI_ANY_SOURCE, 1, room));
+  job[2].messenger.start(named);
+  job[3].messenger.start(anyone);
+  job[0].messenger.on_peer_lost({1}, gone(), nullptr);
+  job.run();
+  for (ReceiveRequest* receive : {&named, &anyone}) {
+    ASSERT_TRUE(receive->done());
+    EXPECT_EQ(receive->result().status.error_class(), MPI_ERR_PROC_ABORTED);
+    EXPECT_NE(std::string(receive->result().status.text()).find("rank 1 on host testhost is lost, as rank "), std::string::npos)
+        << receive->result().status.text();
+  }
+  const std::uint64_t posted = job.frames_posted;
+  job[2].messenger.on_end_told({1}, gone());  // it knows
+  job.run();
+  EXPECT_EQ(job.frames_posted, posted);
+}
+
+TEST(Messenger, OneThatIsMetLaterIsToldOfEarlierLosses) {
+  LoopJob::Options options;
+  options.ranks = 3;
+  LoopJob job(options);
+  Bytes room(10);
+  job[0].messenger.on_end_told({1}, gone());
+  ReceiveRequest anyone(from(job[2], MPI_ANY_SOURCE, 1, room));
+  job[2].messenger.start(anyone);
+  job.run();
+  EXPECT_FALSE(anyone.done());
+  job[0].messenger.on_peer_met({2});
+  job.run();
+  EXPECT_TRUE(anyone.done());
+  EXPECT_EQ(anyone.result().status.error_class(), MPI_ERR_PROC_ABORTED);
+}
+
+// Names that this rank does not know, and its own.
+TEST(Messenger, ALossThatIsNoneChangesNothing) {
+  LoopJob job(LoopJob::Options{});
+  Bytes room(10);
+  ReceiveRequest anyone(from(job[0], MPI_ANY_SOURCE, 1, room));
+  job[0].messenger.start(anyone);
+  wire::MessageHeader lost;
+  lost.kind = wire::MessageKind::kLost;
+  for (const wire::JobRank name : {wire::JobRank{LoopJob::kFirstJob, 0}, wire::JobRank{LoopJob::kFirstJob, 7}, wire::JobRank{99, 1}}) {
+    lost.context = wire::as_context(name);
+    job.inject(1, 0, lost);
+  }
+  job.run();
+  EXPECT_FALSE(anyone.done());
+  EXPECT_TRUE(job.violations.empty());
+  job[0].messenger.cancel(anyone);
+}
+
 // Each of these frames has to be answered; a peer that reads no answers must not fill this rank's memory with them.
 TEST(Messenger, APeerThatFloodsAndDoesNotReadIsLost) {
   LoopJob::Options options;

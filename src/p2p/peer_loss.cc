@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/internal_error.h"
+#include "base/log.h"
 
 namespace lapwing::p2p {
 
@@ -18,7 +19,40 @@ void PeerLoss::end(net::PeerId id, const Status& why, How how) noexcept {
   parts_.incoming.fail_all_from(id, peer.why);
   sends_.fail_held(id, peer.why);
   parts_.outgoing.fail_all_to(id, peer.why);
+  if (how == How::kFinalized) return;
+  log_info("%s is lost: %s", parts_.common.network->describe(id).c_str(), peer.why.text());
+  notify_watchers(id, peer.why);
+  tell_others(id);
 }
+
+void PeerLoss::notify_watchers(net::PeerId id, const Status& why) noexcept {
+  auto& watchers = parts_.common.loss_watchers;
+  for (auto at = watchers.begin(); at != watchers.end();) {
+    LossWatcher& watcher = *at;
+    ++at;
+    watcher.on_process_lost(id, why);
+  }
+}
+
+// ---- the others -----------------------------------------------------------------------------------------------------
+
+void PeerLoss::tell_others(net::PeerId lost) noexcept {
+  for (net::PeerId peer; peer.index < parts_.common.network->size(); ++peer.index)
+    if (parts_.common.network->is_met(peer)) tell(peer, lost);
+}
+
+void PeerLoss::tell(net::PeerId met) noexcept {
+  for (const net::PeerId lost : parts_.common.failed_peers) tell(met, lost);
+}
+
+void PeerLoss::tell(net::PeerId peer, net::PeerId lost) noexcept {
+  wire::MessageHeader header;
+  header.kind = wire::MessageKind::kLost;
+  header.context = wire::as_context(parts_.common.network->name(lost));
+  parts_.frames.post_control(peer, header);
+}
+
+// ---- what ends ------------------------------------------------------------------------------------------------------
 
 // The message whose frame is half here will never be whole. One that a matched probe has taken out stays, as a rendezvous whose sender is
 // lost.

@@ -4,6 +4,11 @@
 // posted later. So does a receive from any source on a communicator that the lost rank is a member of: its message may be
 // just the one that will not come, and then no other rank would end the wait. (The proposals for fault tolerance in MPI raise
 // an error there, too.) Not where the peer has finalized: it had nothing more to send.
+//
+// The other ranks hear of it: those that depend on the lost one may have no connection to it, or wait for one that has given up because of it. So
+// each rank that learns of a loss, by whatever way, tells those that it has a connection to (kLost), once; and whoever it connects to later. The
+// word of a rank is final: where a peer were judged by each rank for itself, one that reaches it could wait for ever for one that does not.
+// Cost: at most two frames for each connection of the job and process that is lost.
 #pragma once
 
 #include "p2p/parts.h"
@@ -20,8 +25,13 @@ class PeerLoss {
       : parts_(parts), sends_(sends), receives_(receives) {}
 
   void end(net::PeerId id, const Status& why, How how) noexcept;
+  // To a peer that a way stands to now: all that have failed so far.
+  void tell(net::PeerId met) noexcept;
 
  private:
+  void tell_others(net::PeerId lost) noexcept;
+  void tell(net::PeerId peer, net::PeerId lost) noexcept;
+  void notify_watchers(net::PeerId id, const Status& why) noexcept;
   void end_landing(Peer& peer) noexcept;
   void end_posted(net::PeerId id, const Status& why, How how) noexcept;
 

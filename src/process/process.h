@@ -18,7 +18,7 @@
 #include "engine/engine.h"
 #include "net/network.h"
 #include "p2p/messenger.h"
-#include "process/hang_listener.h"
+#include "process/launcher_socket.h"
 #include "process/head.h"
 #include "runtime/job.h"
 #include "runtime/process_table.h"
@@ -39,7 +39,7 @@ struct Process : ProcessHead {
   std::unique_ptr<comm::ContextIds> context_ids;
   comm::Communicator* processes = nullptr;  // all processes, for management (ContextIds::kProcesses); never a user's
   int thread_level = MPI_THREAD_SINGLE;
-  HangListener hang_listener{*this};
+  LauncherSocket launcher_socket{*this};
   std::string statistics;  // LAPWING_STATS=1: what is to be printed at the end
 };
 

@@ -92,7 +92,7 @@ Status open_network(Process& process) {
   engine::Visit visit(process.engine);
   LAPWING_TRY(process.network->attach(cards));
   process.messenger->set_network(*process.network);
-  process.hang_listener.open();
+  process.launcher_socket.open();
   announce(process);
   return {};
 }
@@ -166,6 +166,22 @@ Status meet_and_compare(Process& process) {
   return {};
 }
 
+bool some_failed(Process& process) {
+  engine::Visit visit(process.engine);
+  return process.messenger->some_failed();
+}
+
+// Through the launcher where there is an event thread: a barrier over messages would make connections between ranks that had nothing to do with
+// each other. Without the thread, this one must drive while it waits.
+//
+// Ranks that have failed do not come. Our mpiexec counts those that are left; under other launchers, and in messages, these do not meet.
+Status meet_all(Process& process) {
+  if (some_failed(process) && !(process.job.fence_counts_the_living() && process.engine.has_event_thread())) return {};
+  if (process.engine.has_event_thread()) return process.settings.stats ? meet_and_compare(process) : process.job.fence();
+  const Status met = coll::barrier({process.engine, *process.messenger}, {*process.processes, comm::Plane::kManagement});
+  return some_failed(process) ? Status() : met.copy();
+}
+
 void print_statistics(Process& process) {
   if (process.statistics.empty()) {
     engine::Visit visit(process.engine);
@@ -200,15 +216,9 @@ Status settle_process(bool with_all) {
     engine::Visit visit(process.engine);
     process.network->expect_goodbye();
   }
-  // Through the launcher where there is an event thread: a barrier over messages would make connections between ranks that
-  // had nothing to do with each other. Without the thread, this one must drive while it waits.
-  if (process.engine.has_event_thread()) {
-    LAPWING_TRY(process.settings.stats ? meet_and_compare(process) : process.job.fence());
-  } else {
-    LAPWING_TRY(coll::barrier({process.engine, *process.messenger}, {*process.processes, comm::Plane::kManagement}));
-  }
+  LAPWING_TRY(meet_all(process));
   settle(process);
-  return compare_last_calls(process);
+  return some_failed(process) ? Status() : compare_last_calls(process);
 }
 
 Status stop_process() {
@@ -216,7 +226,7 @@ Status stop_process() {
   if (process->settings.stats) print_statistics(*process);
   {
     engine::Visit visit(process->engine);
-    process->hang_listener.close();
+    process->launcher_socket.close();
     process->network->close();
   }
   process->engine.stop();

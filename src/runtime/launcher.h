@@ -45,6 +45,8 @@ class Launcher {
   virtual Status put(std::string_view key, std::string_view value) = 0;
   // Returns when all ranks have called fence().
   virtual Status fence() = 0;
+  // Whether it knows of ranks that have ended without a word while the others go on, and does not wait for them in fence().
+  virtual bool fence_counts_the_living() const noexcept { return false; }
   // The value published under `key` before the last fence.
   virtual Status get(std::string_view key, std::string& value) = 0;
   // Gives `mine` to all ranks, under `key` and this rank's number, and returns the texts of all; a fence as well. With `read` false

@@ -9,7 +9,7 @@ constexpr std::uint64_t kPullAddressBytes = 8;
 
 constexpr bool is_kind(std::uint8_t kind) {
   return kind >= static_cast<std::uint8_t>(MessageKind::kEager) &&
-         kind <= static_cast<std::uint8_t>(MessageKind::kCancelAck);
+         kind <= static_cast<std::uint8_t>(MessageKind::kLost);
 }
 
 constexpr std::uint8_t allowed_flags(MessageKind kind) {

@@ -21,6 +21,7 @@
 
 #include "base/status.h"
 #include "wire/frame.h"
+#include "wire/job_rank.h"
 
 namespace lapwing::wire {
 
@@ -35,6 +36,7 @@ enum class MessageKind : std::uint8_t {
   kCredit = 7,     // only gives credit back
   kCancel = 8,     // MPI_Cancel of a send: sender_token; answered by kCancelAck. Its payload is ignored
   kCancelAck = 9,  // kFlagCancelled: the message was taken back; else it had been matched
+  kLost = 10,      // the sender has lost a process for good: context names it (lost_process)
 };
 
 inline constexpr std::uint8_t kFlagPullable = 1;   // of kRts: the payload is a u64 address in the sender's memory
@@ -53,6 +55,14 @@ struct MessageHeader {
   std::uint64_t receiver_token = 0;
   std::uint64_t payload_bytes = 0;  // in the transport's header
 };
+
+// The process that a kLost frame is about.
+constexpr std::uint64_t as_context(JobRank process) noexcept {
+  return std::uint64_t{process.job} << 32 | process.rank;
+}
+constexpr JobRank lost_process(const MessageHeader& header) noexcept {
+  return {static_cast<std::uint32_t>(header.context >> 32), static_cast<std::uint32_t>(header.context)};
+}
 
 constexpr FrameHeader pack(const MessageHeader& header) noexcept {
   const bool eager = header.kind == MessageKind::kEager, data = header.kind == MessageKind::kData;

@@ -34,8 +34,16 @@ TEST(MessageHeader, BytesArePinned) {
   EXPECT_EQ(std::memcmp(frame.words, expected, sizeof expected), 0);
   const MessageKind kinds[] = {MessageKind::kEager,  MessageKind::kRts,    MessageKind::kCts,
                                MessageKind::kData,   MessageKind::kAck,    MessageKind::kFin,
-                               MessageKind::kCredit, MessageKind::kCancel, MessageKind::kCancelAck};
-  for (int i = 0; i < 9; ++i) EXPECT_EQ(static_cast<int>(kinds[i]), i + 1);
+                               MessageKind::kCredit, MessageKind::kCancel, MessageKind::kCancelAck, MessageKind::kLost};
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(static_cast<int>(kinds[i]), i + 1);
+}
+
+TEST(MessageHeader, ALossNamesItsProcess) {
+  MessageHeader lost, read;
+  lost.kind = MessageKind::kLost;
+  lost.context = as_context({0xfedcba98, 3});
+  ASSERT_TRUE(decode(pack(lost), read).ok());
+  EXPECT_EQ(lost_process(read), (JobRank{0xfedcba98, 3}));
 }
 
 TEST(MessageHeader, ComesBackAsItWas) {
@@ -84,8 +92,8 @@ std::string verdict(const MessageHeader& header) {
 TEST(MessageHeader, KindFlagsAndReservedBitsAreChecked) {
   MessageHeader header;
   EXPECT_EQ(verdict(header), "there is no kind 0 of message frames");
-  header.kind = static_cast<MessageKind>(10);
-  EXPECT_EQ(verdict(header), "there is no kind 10 of message frames");
+  header.kind = static_cast<MessageKind>(11);
+  EXPECT_EQ(verdict(header), "there is no kind 11 of message frames");
   header.kind = MessageKind::kCredit;
   EXPECT_EQ(verdict(header), "");
   header.flags = 1;

@@ -41,14 +41,22 @@ die() {
 }
 
 # on "h1 h1 h2" command...: one rank on each of the hosts.
-on() {
-  local hosts=$1 arguments=() host
-  shift
+on() { on_with "" "$@"; }
+# on_with "mpiexec's options" "h1 h1 h2" command...
+on_with() {
+  local options=$1 hosts=$2 arguments=() host
+  shift 2
   for host in $hosts; do
     [ ${#arguments[@]} -eq 0 ] || arguments+=(:)
     arguments+=(-n 1 "$here/lab" exec "$host" "$@")
   done
-  timeout 60 "$mpiexec" "${arguments[@]}" >"$work/log" 2>&1
+  # shellcheck disable=SC2086
+  timeout 60 "$mpiexec" $options "${arguments[@]}" >"$work/log" 2>&1
+}
+
+nothing_left_on() {
+  local host
+  for host in "$@"; do [ -z "$(ip netns pids "$LAB-$host")" ] || return 1; done
 }
 
 # A device that is up and running but leads nowhere: decoy HOST NAME ADDRESS/PREFIX

@@ -36,6 +36,26 @@ for mode in first anyone; do
 done
 unset LAPWING_CONNECT_TIMEOUT
 
+# The others go on, where they are let: a rank that has never had to do with the host that vanishes hears of it from another, so that a collective operation
+# ends on all. What is left of the lost rank is killed when they have ended.
+lab down
+lab up 4 || die "lab up"
+for mode in recv any barrier iallreduce; do
+  rm -f "$work/held"
+  on_with "-disable-auto-cleanup" "h1 h2 h3 h4" "$programs/survivors" "$mode" 3 "$work/held" &
+  job=$!
+  wait_until "the beginning of $mode" test -e "$work/held"
+  lab cut h4
+  wait_until "the end of the survivors of $mode" nothing_left_on h1 h2 h3
+  # shellcheck disable=SC2046
+  kill -KILL $(ip netns pids "$LAB-h4")
+  wait $job
+  [ $? -eq 137 ] || die "$mode: the survivors"
+  lab restore h4
+done
+lab down
+lab up 2 || die "lab up"
+
 # A break that is shorter than the time is survived, also where nothing is under way and only the kernel's probes notice it: a break
 # of that length swallows several in a row. What counts is how long it took; where this machine was too slow it is tried again.
 export LAPWING_PEER_TIMEOUT=6

@@ -250,6 +250,17 @@ std::int64_t EtherTransport::watch_after() const noexcept {
   return open_ ? patience_of(config_) / kPerPatience : 0;
 }
 
+bool EtherTransport::is_met(PeerId peer) const noexcept {
+  const std::unique_ptr<ether::Link>* const link = links_.find(peer);
+  return link != nullptr && *link && (*link)->packets().open();
+}
+
+void EtherTransport::give_up(PeerId peer, const Status& why) noexcept {
+  if (!is_met(peer)) return;
+  poll();  // what has come already
+  link(peer).give_up(why);
+}
+
 // ---- the end --------------------------------------------------------------------------------------------------------
 
 void EtherTransport::lose_interface() noexcept {

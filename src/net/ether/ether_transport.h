@@ -40,6 +40,8 @@ class EtherTransport final : public Transport, private engine::FdHandler {
   bool watch_over(PeerId peer) noexcept override;
   bool watch_over_host(PeerId peer) noexcept override { return watch_over(peer); }
   std::int64_t watch_after() const noexcept override;
+  bool is_met(PeerId peer) const noexcept override;
+  void give_up(PeerId peer, const Status& why) noexcept override;
   bool flushed() const noexcept override;
   void expect_goodbye() noexcept override { context_.goodbye_expected = true; }
   void close() noexcept override;

@@ -37,6 +37,10 @@ class Link {
   bool work(std::int64_t now) noexcept;
   std::int64_t deadline(std::int64_t now) const noexcept;
   void close() noexcept;
+  // The peer is known to be lost.
+  void give_up(const Status& why) noexcept {
+    if (packets_.open()) lose(why);
+  }
 
   // In the transport's lists.
   bool listed = false, touched = false;

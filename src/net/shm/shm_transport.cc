@@ -429,14 +429,20 @@ void ShmTransport::report_ends() noexcept {
   for (std::uint32_t local = 0; local < local_ranks_.size(); ++local) {
     Link& link = links_[local];
     if (local == my_local_ || link.gone || !lookout_.has_ended(local)) continue;
-    while (!link.gone && has_input(link) && receive(link)) {
-    }
-    lose(link,
-         Status::error(MPI_ERR_PROC_ABORTED,
-                       "the process of rank %u (pid %d on this host, %s) has ended without MPI_Finalize; look at what "
-                       "it printed last",
-                       rank_of(link.peer), static_cast<int>(link.pid), config_.host_name.c_str()));
+    give_up(link.peer,
+            Status::error(MPI_ERR_PROC_ABORTED,
+                          "the process of rank %u (pid %d on this host, %s) has ended without MPI_Finalize; look at what "
+                          "it printed last",
+                          rank_of(link.peer), static_cast<int>(link.pid), config_.host_name.c_str()));
   }
+}
+
+void ShmTransport::give_up(PeerId peer, const Status& why) noexcept {
+  Link* const link = link_to(peer);
+  if (link == nullptr) return;
+  while (!link->gone && has_input(*link) && receive(*link)) {
+  }
+  lose(*link, why.copy());
 }
 
 void ShmTransport::lose(Link& link, Status why) noexcept {

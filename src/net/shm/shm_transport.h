@@ -78,6 +78,8 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   PullOp::End pull(PeerId peer, PullOp& op) noexcept override;
   void came_in_frames(PeerId peer, std::uint64_t bytes, std::uint64_t before, std::int64_t began) noexcept override;
   PathCounters paths() const noexcept override;
+  bool is_met(PeerId peer) const noexcept override { return link_to(peer) != nullptr && !link_to(peer)->gone; }
+  void give_up(PeerId peer, const Status& why) noexcept override;
   std::vector<PeerId> doubles() const override { return doubles_; }
 
   bool flushed() const noexcept override { return waiting_.empty(); }

@@ -132,6 +132,7 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
   if (resumes) shared_.liveness_monitor.watch_over(connection_->socket(), connection_->remote(), resumes);
   note_connection(broken_for);
   sender_.flush_and_tell();
+  if (rail_user_ == nullptr) shared_.sinks.peer_met(peer_);
   // Frames may have come with the end of the handshake, whose readiness is used up.
   read_soon();
 }
@@ -271,6 +272,12 @@ void Link::lose(Status why) noexcept {
   }
   if (!orderly) return shared_.sinks.peer_lost(peer_, failure_, inbox.header(), inbox.half_received());
   if (!shared_.goodbye_expected) shared_.sinks.peer_left(peer_, failure_);
+}
+
+void Link::give_up(const Status& why) noexcept {
+  for (int reads = 0; reads < kMostReadsAtClose && receiver_.receive(); ++reads) {
+  }
+  if (!setup_.over()) lose(why.copy());
 }
 
 void Link::end(State state, Status why) noexcept {

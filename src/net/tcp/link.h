@@ -61,6 +61,8 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   std::uint64_t backlog() noexcept { return sender_.backlog(); }
   LentQueue* lent_queue() const noexcept { return receiver_.lent_queue(); }
   void close() noexcept;
+  // The peer is known to be lost. What it sent before is taken first.
+  void give_up(const Status& why) noexcept;
   // As one of the rails of a link that is over.
   void end_with(const Status& why) noexcept;
 

@@ -204,6 +204,10 @@ bool TcpTransport::watch_over_host(PeerId peer) noexcept {
   return watch_over(closed ? peer : representative);
 }
 
+void TcpTransport::give_up(PeerId peer, const Status& why) noexcept {
+  if (link_state(peer) != tcp::Link::State::kIdle) link(peer).give_up(why);
+}
+
 // Among ranks of one host only processes end, and that is noticed elsewhere.
 std::int64_t TcpTransport::watch_after() const noexcept {
   constexpr std::int64_t kPerPatience = 4;

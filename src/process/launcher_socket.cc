@@ -1,9 +1,10 @@
-#include "process/hang_listener.h"
+#include "process/launcher_socket.h"
 
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -52,11 +53,11 @@ std::string answer_to(std::uint32_t inquiry, Process& process) {
 
 }  // namespace
 
-HangListener::~HangListener() {
+LauncherSocket::~LauncherSocket() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-void HangListener::open() {
+void LauncherSocket::open() {
   if (process_.job.singleton()) return;  // perhaps a rank's child: the socket is not its own
   fd_ = socket_of_launcher();
   if (fd_ < 0) return;
@@ -67,26 +68,44 @@ void HangListener::open() {
   }
 }
 
-void HangListener::close() noexcept {
+void LauncherSocket::close() noexcept {
   if (fd_ < 0) return;
   process_.engine.port().remove(fd_);
   ::close(fd_);
   fd_ = -1;
 }
 
-// The launcher asks rarely and waits for the answers; one that its socket does not take is lost.
-void HangListener::on_ready(std::uint32_t) noexcept {
-  std::uint32_t inquiry = 0;
+void LauncherSocket::on_ready(std::uint32_t) noexcept {
+  union {
+    std::uint32_t inquiry;
+    wire::RankEnd end;
+  } packet;
   ssize_t bytes;
-  while ((bytes = ::recv(fd_, &inquiry, sizeof inquiry, MSG_DONTWAIT)) == static_cast<ssize_t>(sizeof inquiry)) {
-    try {
-      const std::string answer = answer_to(inquiry, process_);
-      [[maybe_unused]] const ssize_t sent = ::send(fd_, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-    } catch (const std::bad_alloc&) {
-      return;
-    }
+  while ((bytes = ::recv(fd_, &packet, sizeof packet, MSG_DONTWAIT)) > 0) {
+    if (bytes == sizeof packet.inquiry) answer(packet.inquiry);
+    if (bytes == sizeof packet.end) take_end(packet.end);
   }
   if (bytes == 0) close();  // mpiexec has ended
+}
+
+// The launcher asks rarely and waits for the answers; one that its socket does not take is lost.
+void LauncherSocket::answer(std::uint32_t inquiry) noexcept {
+  try {
+    const std::string answer = answer_to(inquiry, process_);
+    [[maybe_unused]] const ssize_t sent = ::send(fd_, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+void LauncherSocket::take_end(const wire::RankEnd& end) noexcept {
+  if (end.rank >= static_cast<std::uint32_t>(process_.job.size())) return;
+  const ProcessId ended{end.rank};
+  const std::string name = process_.network->describe(ended);
+  const int status = end.wait_status;
+  process_.messenger->on_end_told(
+      ended, Status::error(MPI_ERR_PROC_ABORTED, "%s has ended without MPI_Finalize, as mpiexec says (%s %d)", name.c_str(),
+                           WIFSIGNALED(status) ? "killed by signal" : "exit code", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
 }
 
 }  // namespace lapwing::process

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Jobs that go on when a rank is killed (mpiexec -disable-auto-cleanup): every operation that needs the rank tells of it, on every survivor.
+#
+#   survivors.sh MPIEXEC SURVIVORS_PROGRAM
+set -u
+
+mpiexec=$1
+program=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+fail() {
+  echo "FAILED: $1"
+  sed 's/^/    /' "$work/log"
+  failures=$((failures + 1))
+}
+
+# run EXPECTED_CODE WAY LOST [silent]: the exit code is that of the first bad end.
+run() {
+  local expected=$1
+  shift
+  timeout 60 "$mpiexec" -disable-auto-cleanup -n 5 "$program" "$@" >"$work/log" 2>&1 </dev/null
+  local code=$?
+  [ "$code" -eq "$expected" ] || fail "$name $*: exit code $code instead of $expected"
+  [ "$(grep -c "rank $2 of 5 .* was killed by SIGKILL (Killed); the other ranks go on" "$work/log")" -eq 1 ] ||
+    fail "$name $*: the end of rank $2 is not told once"
+}
+
+ways="recv any probe iprobe send waitall barrier bcast allreduce alltoall ibarrier ibcast iallreduce persistent"
+
+# The letters are hosts: only tcp leads from one to another.
+for name in shm tcp hosts polling; do
+  unset LAPWING_TRANSPORTS LAPWING_INTERNAL_HOSTS LAPWING_PROGRESS
+  case $name in
+    shm | tcp) export LAPWING_TRANSPORTS=$name ;;
+    hosts) export LAPWING_INTERNAL_HOSTS=aabbb ;;
+    polling) export LAPWING_PROGRESS=polling ;;
+  esac
+  for way in $ways; do
+    run 137 "$way" 2
+    run 137 "$way" 0 silent
+  done
+  run 137 fatal 2
+  grep -q "ended the job by MPI_Abort with code 58" "$work/log" || fail "$name fatal: who ended the job"
+  grep -q "MPI_Recv.*rank 2" "$work/log" || fail "$name fatal: why"
+done
+
+if [ "$failures" -ne 0 ]; then
+  echo "$failures failures"
+  exit 1
+fi
+echo "survivors: all as expected"
