@@ -53,11 +53,15 @@ struct AreaMemory {
     return bytes <= kPieceBytes ? kPieceRounds : kBufferRounds;
   }
 
+  // What a waiter for all says, and one for a single rank: another rank of the same value notifies it in vain, now and then.
+  static constexpr std::uint8_t kWatchesAll = 255;
+  static constexpr std::uint8_t watched(int rank) noexcept { return static_cast<std::uint8_t>(1 + rank % 254); }
+
   std::byte* base = nullptr;
   std::uint64_t ranks = 0;  // the most that an area may have
 
   AreaHeader& header() const noexcept { return *reinterpret_cast<AreaHeader*>(base); }
-  // Whether a rank may sleep until another one posts: one byte per rank.
+  // Whether a rank may sleep until another one posts, and for whose post it waits: one byte per rank, 0 or watched().
   std::atomic<std::uint8_t>& watching(std::uint64_t rank) const noexcept {
     return reinterpret_cast<std::atomic<std::uint8_t>*>(base + sizeof(AreaHeader))[rank];
   }

@@ -5,10 +5,10 @@
 // The same flag dance as for rings (net/shm/shm_transport.h), whose `sleeping` HostMemory::notify() looks at; what the other side looks
 // at is the stamps:
 //
-//   waiter   in arm(): raises `watching` on each area where it waits, then `sleeping`, fences, and looks at the stamps it waits
-//            for; all there, and it does not sleep.
-//   poster   publishes its stamp, fences, and looks at the stamps of its round. When all are there, or a rank may wait for this
-//            post alone, it looks for `watching`, and notifies those of them that sleep.
+//   waiter   in arm(): says in `watching`, on each area where it waits, for whose post; then raises `sleeping`, fences, and looks at the
+//            stamps it waits for; all there, and it does not sleep.
+//   poster   publishes its stamp, fences, and looks at the stamps of its round. When all are there it looks for `watching`, and notifies
+//            those of them that sleep. Where a rank may wait for this post alone, it looks for those that wait for this rank in any case.
 //
 // A waiter for all is notified only by posters that see the round complete. There is one: of all that posted, the one whose fence came
 // last sees the stamps of all; and its fence came before the waiter's, so that the waiter saw all of them itself, or after it, so that

@@ -32,7 +32,8 @@ StepId meet(Schedule& schedule, const Block& mine, std::uint32_t round, After af
   return schedule.await(AwaitStep::kAll, round, {schedule.post(mine, round, after)});
 }
 
-// The same, but of the lower ranks' posts only: for ranks that have cores of their own, because each post looks for ranks that sleep.
+// The same, but of the lower ranks' posts only: rank 0 waits for none, and the others for as few as they can, so that in calls that follow
+// each other the lower ranks run ahead, and hand their core over once for many calls.
 StepId meet_lower(Schedule& schedule, const Block& mine, std::uint32_t round) {
   StepId there = schedule.post(mine, round, {}, Wakes::kEach);
   for (int rank = schedule.rank() - 1; rank >= 0; --rank) there = schedule.await(rank, round, {there});
@@ -179,13 +180,17 @@ void allreduce_in_shares_on_area(Schedule& schedule, const Block& input, const B
 
 void reduce_scatter_on_area(Schedule& schedule, const Block& input, const Block& output,
                             const std::vector<std::uint64_t>& starts) {
+  if (output.count == 0) {
+    schedule.post(input, 0);
+    return;
+  }
   const std::uint64_t offset = starts[index(schedule.rank())] * static_cast<std::uint64_t>(input.type->size());
   combine(schedule, schedule.size() - 1, 0, offset, output, meet(schedule, input, 0));
 }
 
 void scan_on_area(Schedule& schedule, const Block& input, const Block& output, bool inclusive) {
   const int last = inclusive ? schedule.rank() : schedule.rank() - 1;
-  const StepId there = schedule.situation().oversubscribed ? meet(schedule, input, 0) : meet_lower(schedule, input, 0);
+  const StepId there = meet_lower(schedule, input, 0);
   if (last >= 0) combine(schedule, last, 0, 0, output, there);
 }
 

@@ -27,6 +27,16 @@ SharedArea::~SharedArea() {
   pool_.forget(*this);
 }
 
+template <typename Wanted>
+void SharedArea::wake_watching(Wanted wanted) noexcept {
+  LAPWING_DELAY_POINT("area.wake");
+  for (int rank = 0; rank < size_; ++rank) {
+    const std::uint8_t watched = load_relaxed(memory_.watching(static_cast<std::uint64_t>(rank)));
+    if (rank == rank_ || watched == 0 || !wanted(watched)) continue;
+    pool_.notify(members_.locals[static_cast<std::size_t>(rank)]);
+  }
+}
+
 // The last one to leave gives the area back. Where the program is in order all have taken the same rounds; the next use begins
 // behind those of the rank that took most in any case, so that no old stamp passes for a new one. That round may be told only when
 // all have left: a member opens its end when it first needs it, and must then find the round with which this use began.
@@ -42,7 +52,7 @@ void SharedArea::leave() noexcept {
   const bool last = header.left.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(size_);
   if (!last) {
     full_fence();  // gone before the others' `watching`; pairs with the fence of arm()
-    return wake_watching();
+    return wake_watching([](std::uint8_t) { return true; });
   }
   if (number_ == AreaPool::kWorld) return;
   for (int rank = 0; rank < size_; ++rank)
@@ -75,15 +85,13 @@ void SharedArea::post(std::uint64_t round, std::uint64_t bytes, std::uint64_t wh
   store_release(slot.stamp, AreaSlot::stamp_of(round, bytes));
   LAPWING_DELAY_POINT("area.posted");
   full_fence();  // stamp before the others' stamps and `watching`; pairs with the fences of arm() and of another post()
-  if (wakes_each || all_posted(round)) wake_watching();
-}
-
-void SharedArea::wake_watching() noexcept {
-  LAPWING_DELAY_POINT("area.wake");
-  for (int rank = 0; rank < size_; ++rank) {
-    if (rank == rank_ || load_relaxed(memory_.watching(static_cast<std::uint64_t>(rank))) == 0) continue;
-    pool_.notify(members_.locals[static_cast<std::size_t>(rank)]);
+  if (!wakes_each) {
+    if (all_posted(round)) wake_watching([](std::uint8_t) { return true; });
+    return;
   }
+  wake_watching([this, round](std::uint8_t watched) {
+    return watched == AreaMemory::watched(rank_) || (watched == AreaMemory::kWatchesAll && all_posted(round));
+  });
 }
 
 SharedArea::Outlook SharedArea::watch(Watcher& watcher, int rank, std::uint64_t round) noexcept {

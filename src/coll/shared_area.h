@@ -167,7 +167,8 @@ class SharedArea {
   void announce() noexcept {
     if (announced_) return;
     announced_ = true;
-    store_relaxed(memory_.watching(static_cast<std::uint64_t>(rank_)), std::uint8_t{1});
+    const std::uint8_t value = watched_rank_ == kAll ? AreaMemory::kWatchesAll : AreaMemory::watched(watched_rank_);
+    store_relaxed(memory_.watching(static_cast<std::uint64_t>(rank_)), value);
   }
   Watcher& end_watch() noexcept;
   // The rank of the host with this number has gone, as far as it is a member.
@@ -189,7 +190,9 @@ class SharedArea {
     return true;
   }
   bool scan(std::uint64_t round) noexcept;
-  void wake_watching() noexcept;
+  // Those of whom `wanted` says so, by what they say for whose post they wait.
+  template <typename Wanted>
+  void wake_watching(Wanted wanted) noexcept;
   // Pairs with what leave() and AreaPool::publish_end() count.
   bool some_left() const noexcept { return load_acquire(memory_.header().left) != 0; }
   bool some_ended() const noexcept { return load_acquire(host_.ended_count()) != 0; }

@@ -1,9 +1,11 @@
 // Shared areas (src/coll/area_pool.h): ranks that post, and sleep until all have posted, round after round; or until one of them,
-// the root, has: then rank 2 comes only after rank 1 has heard the root. Only a poster that sees the round complete, or the root, looks for sleepers. Memory is weak.
+// the root, has: then rank 2 comes only after rank 1 has heard the root; or, in a chain, until the rank before has. Only a poster that sees the
+// round complete, or the root, looks for sleepers; in a chain each does, for those that say that they wait for it. Memory is weak.
 // A rank may leave instead of posting in the last round (the root, if there is one): then no rank may sleep on. One that ends
 // (AreaPool::publish_end) takes the same steps with two other words, for all areas at once.
 #include <gtest/gtest.h>
 
+#include <string>
 #include <tuple>
 
 #include "checker.h"
@@ -26,7 +28,11 @@ enum class Without {
   kFenceWhenLeaving,  // leave(): between the word and the look for sleepers
   kBellWhenLeaving,   // a rank that leaves rings no other
   kLookForTheGone,    // arm() does not look whether a rank has left
+  kOwnName,           // post() looks for those that wait for the rank after it
 };
+
+// For whom a rank waits.
+enum class Awaited { kAll, kRoot, kPrevious };
 
 template <int kRanks>
 class SharedArea {
@@ -43,12 +49,13 @@ class SharedArea {
     Rank rank[kRanks];
   };
 
-  SharedArea(Without without, int rounds, bool rooted, bool one_leaves = false)
+  SharedArea(Without without, int rounds, Awaited awaited, bool one_leaves = false)
       : without_(without),
         rounds_(rounds),
-        rooted_(rooted),
+        rooted_(awaited == Awaited::kRoot),
+        chained_(awaited == Awaited::kPrevious),
         leaver_(!one_leaves ? -1
-                : rooted    ? 0
+                : rooted_   ? 0
                             : kRanks - 1) {}
   int threads() const { return 2 * kRanks; }
   void begin(State&) const {}
@@ -96,8 +103,15 @@ class SharedArea {
   bool all_here(State& s, int me) const {
     Rank& rank = s.rank[me];
     if (rooted_) return me == 0 || has_posted(s, me, 0);
+    if (chained_) return me == 0 || has_posted(s, me, me - 1);
     while (rank.seen < kRanks && has_posted(s, me, (me + rank.seen) % kRanks)) ++rank.seen;
     return rank.seen == kRanks;
+  }
+
+  // What a rank says in kWatching: that it waits, or for whom.
+  std::uint8_t watched(int me) const { return static_cast<std::uint8_t>(chained_ ? me : 1); }
+  bool waits_for(std::uint8_t watched, int me) const {
+    return chained_ ? watched == me + (without_ == Without::kOwnName ? 2 : 1) : watched != 0;
   }
 
   bool run(State& s, int me, Step& step) const {
@@ -121,7 +135,7 @@ class SharedArea {
       rank.seen = 0;
       bool complete = true;
       for (int peer = 0; peer < kRanks; ++peer) complete &= has_posted(s, me, peer) || peer == me;
-      rank.complete = complete || (rooted_ && me == 0 && without_ != Without::kRootRingsAll);
+      rank.complete = complete || chained_ || (rooted_ && me == 0 && without_ != Without::kRootRingsAll);
       return next(then);
     };
     const auto rings = [&] { return rank.complete ? next(kLookForWatchers) : posted(); };
@@ -153,7 +167,7 @@ class SharedArea {
         return rings();
       case kLookForWatchers:
         step.name("looks for one that waits here");
-        if (rank.peer == me || s.memory.load(me, kWatching + rank.peer) == 0) return next_peer();
+        if (rank.peer == me || !waits_for(s.memory.load(me, kWatching + rank.peer), me)) return next_peer();
         return next(kReadFlag);
       case kReadFlag:
         step.name("reads its sleeping flag");
@@ -181,7 +195,7 @@ class SharedArea {
         if (!s.memory.takes_store(me)) return false;
         step.name("says that it waits here");
         if (without_ != Without::kWatching && without_ != Without::kWatchingFirst)
-          s.memory.store(me, kWatching + me, 1);
+          s.memory.store(me, kWatching + me, watched(me));
         return next(kRaise);
       case kRaise:
         if (!s.memory.takes_store(me)) return false;
@@ -194,7 +208,7 @@ class SharedArea {
       case kLateArm:
         if (!s.memory.takes_store(me)) return false;
         step.name("says that it waits here, late");
-        s.memory.store(me, kWatching + me, 1);
+        s.memory.store(me, kWatching + me, watched(me));
         return next(kCheck);
       case kCheck:
         step.name("looks once more");
@@ -223,39 +237,39 @@ class SharedArea {
 
   Without without_;
   int rounds_;
-  bool rooted_;
+  bool rooted_, chained_;
   int leaver_;
 };
 
 TEST(SharedAreaModel, NobodySleepsOverACompleteRound) {
-  for (const bool rooted : {false, true}) {
-    const Verdict three = check(SharedArea<3>(Without::kNothing, 2, rooted));
+  for (const Awaited awaited : {Awaited::kAll, Awaited::kRoot, Awaited::kPrevious}) {
+    const Verdict three = check(SharedArea<3>(Without::kNothing, 2, awaited));
     EXPECT_EQ(three.kind, Verdict::kHolds) << three.why;
-    const Verdict two = check(SharedArea<2>(Without::kNothing, 3, rooted));
+    const Verdict two = check(SharedArea<2>(Without::kNothing, 3, awaited));
     EXPECT_EQ(two.kind, Verdict::kHolds) << two.why;
-    RecordProperty(rooted ? "rooted" : "all", static_cast<int>(three.states + two.states));
+    RecordProperty("states" + std::to_string(static_cast<int>(awaited)), static_cast<int>(three.states + two.states));
   }
 }
 
 TEST(SharedAreaModel, NobodySleepsWhenARankHasLeft) {
-  for (const bool rooted : {false, true}) {
-    const Verdict three = check(SharedArea<3>(Without::kNothing, 1, rooted, true));
+  for (const Awaited awaited : {Awaited::kAll, Awaited::kRoot}) {
+    const Verdict three = check(SharedArea<3>(Without::kNothing, 1, awaited, true));
     EXPECT_EQ(three.kind, Verdict::kHolds) << three.why;
-    const Verdict two = check(SharedArea<2>(Without::kNothing, 2, rooted, true));
+    const Verdict two = check(SharedArea<2>(Without::kNothing, 2, awaited, true));
     EXPECT_EQ(two.kind, Verdict::kHolds) << two.why;
     for (const Without without : {Without::kFenceWhenLeaving, Without::kBellWhenLeaving, Without::kLookForTheGone,
                                   Without::kFenceWhenArming, Without::kWatching}) {
-      const Verdict verdict = check(SharedArea<3>(without, 1, rooted, true));
+      const Verdict verdict = check(SharedArea<3>(without, 1, awaited, true));
       EXPECT_EQ(verdict.kind, Verdict::kStuck) << static_cast<int>(without) << " " << verdict.states;
     }
   }
 }
 
-class SharedAreaMutant : public ::testing::TestWithParam<std::tuple<Without, bool>> {};
+class SharedAreaMutant : public ::testing::TestWithParam<std::tuple<Without, Awaited>> {};
 
 TEST_P(SharedAreaMutant, IsFoundOut) {
-  const auto [without, rooted] = GetParam();
-  const Verdict verdict = check(SharedArea<3>(without, 1, rooted));
+  const auto [without, awaited] = GetParam();
+  const Verdict verdict = check(SharedArea<3>(without, 1, awaited));
   EXPECT_EQ(verdict.kind, Verdict::kStuck) << verdict.states;
 }
 
@@ -264,12 +278,17 @@ INSTANTIATE_TEST_SUITE_P(All, SharedAreaMutant,
                                                               Without::kFenceWhenArming, Without::kLookWhenArming,
                                                               Without::kWatching, Without::kWatchingFirst,
                                                               Without::kStampBeforeBell, Without::kBell),
-                                            ::testing::Values(false)));
+                                            ::testing::Values(Awaited::kAll)));
 INSTANTIATE_TEST_SUITE_P(Rooted, SharedAreaMutant,
                          ::testing::Combine(::testing::Values(Without::kFenceAfterStamp, Without::kFenceWhenArming,
                                                               Without::kWatching, Without::kBell,
                                                               Without::kRootRingsAll),
-                                            ::testing::Values(true)));
+                                            ::testing::Values(Awaited::kRoot)));
+INSTANTIATE_TEST_SUITE_P(Chained, SharedAreaMutant,
+                         ::testing::Combine(::testing::Values(Without::kFenceAfterStamp, Without::kFenceWhenArming,
+                                                              Without::kWatching, Without::kWatchingFirst, Without::kBell,
+                                                              Without::kOwnName),
+                                            ::testing::Values(Awaited::kPrevious)));
 
 }  // namespace
 }  // namespace lapwing::model
