@@ -22,6 +22,7 @@ class HostTable;
 namespace lapwing::coll {
 
 class AreaPool;
+class ScratchPool;
 struct SelectionRules;
 
 // What a collective needs of the endpoint.
@@ -31,6 +32,7 @@ struct Services {
   AreaPool* areas = nullptr;               // where ranks share memory
   const SelectionRules* rules = nullptr;   // by which algorithms are chosen; null: the defaults
   const net::HostTable* hosts = nullptr;   // which processes share one; null: all do
+  ScratchPool* scratch = nullptr;          // null: memory is always new
 };
 
 // The ranks that take part in an internal collective. Roots and results are numbered by position in the team.

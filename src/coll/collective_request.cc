@@ -40,6 +40,7 @@ void copy_out(const std::byte* from, std::uint64_t bytes, const Block& target) n
 CollectiveRequest::CollectiveRequest(const Services& services, comm::Communicator& communicator, const char* name,
                                      bool persistent)
     : Request(persistent), services_(services), name_(name) {
+  schedule_.set_scratch_pool(services.scratch);
   attach(communicator);
 }
 

@@ -201,9 +201,10 @@ StepId Schedule::end_branch(const Branch& outer) {
 
 std::byte* Schedule::scratch(std::uint64_t bytes) {
   if (bytes == 0) bytes = 1;
-  scratch_.emplace_back(new std::byte[bytes]);
-  scratch_bytes_ += bytes;
-  return scratch_.back().get();
+  scratch_.push_back(scratch_pool_ != nullptr ? scratch_pool_->take(bytes)
+                                              : ScratchMemory{std::unique_ptr<std::byte[]>(new std::byte[bytes]), bytes});
+  scratch_bytes_ += scratch_.back().bytes;
+  return scratch_.back().address.get();
 }
 
 Block Schedule::scratch_like(const Block& like) {
@@ -254,6 +255,8 @@ void Schedule::clear() noexcept {
   kept_members_.clear();
   if (op_ != nullptr) datatype::free(op_);
   op_ = nullptr;
+  if (scratch_pool_ != nullptr)
+    for (ScratchMemory& memory : scratch_) scratch_pool_->give_back(std::move(memory));
   scratch_.clear();
   scratch_bytes_ = 0;
   rounds_ = first_round_ = 0;

@@ -26,6 +26,7 @@
 
 #include "coll/block.h"
 #include "coll/levels.h"
+#include "coll/scratch_pool.h"
 #include "coll/selection.h"
 #include "coll/step.h"
 #include "comm/communicator.h"
@@ -132,6 +133,8 @@ class Schedule {
   datatype::Op* op() const noexcept { return op_; }
   bool commutative() const noexcept { return op_->commutative(); }
 
+  // Where its memory comes from and goes to; it outlives the schedule. Null: the allocator.
+  void set_scratch_pool(ScratchPool* pool) noexcept { scratch_pool_ = pool; }
   // Memory that lives as long as the schedule.
   std::byte* scratch(std::uint64_t bytes);
   // Room for `like.count` elements of `like.type`, gaps included.
@@ -179,7 +182,8 @@ class Schedule {
   std::vector<datatype::TypeRef> types_;
   datatype::Op* op_ = nullptr;
   std::vector<std::unique_ptr<const Blocks>> parts_;  // of posts
-  std::vector<std::unique_ptr<std::byte[]>> scratch_;
+  ScratchPool* scratch_pool_ = nullptr;
+  std::vector<ScratchMemory> scratch_;
   std::uint64_t scratch_bytes_ = 0;
 
   comm::Plane plane_ = comm::Plane::kCollective;

@@ -76,7 +76,7 @@ Status split_within(comm::Communicator& parent, int color, int key, comm::Commun
 
 coll::Services services() noexcept {
   return {process().engine, *process().messenger, &process().areas, &process().rules,
-          &process().network->hosts()};
+          &process().network->hosts(), &process().scratch};
 }
 
 Proposal::Proposal() noexcept {

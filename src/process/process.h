@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/settings.h"
 #include "coll/area_pool.h"
+#include "coll/scratch_pool.h"
 #include "coll/selection.h"
 #include "comm/communicator.h"
 #include "engine/engine.h"
@@ -28,6 +29,7 @@ namespace lapwing::process {
 struct Process : ProcessHead {
   Settings settings;
   SteadyClock clock;
+  coll::ScratchPool scratch;  // of the schedules of collectives, in whatever lies below
   engine::Engine engine{clock};
   std::unique_ptr<p2p::Messenger> messenger;
   coll::AreaPool areas;         // what the collectives of this host's ranks share
