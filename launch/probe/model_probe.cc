@@ -125,6 +125,28 @@ Line fit(const std::vector<double>& x, const std::vector<double>& y) {
   return {(wy - slope * wx) / w, slope};
 }
 
+bool is_long(double bytes) { return bytes >= lapwing::coll::model::Link::kLong; }
+
+Line fit_short(std::vector<double> x, std::vector<double> y) {
+  while (is_long(x.back())) {
+    x.pop_back();
+    y.pop_back();
+  }
+  return fit(x, y);
+}
+
+// What a byte of a long message takes of what one of a short message does, by the fit of those; the mean of all sizes.
+double long_share(const std::vector<double>& sizes, const std::vector<double>& times, const Line& short_ones) {
+  double sum = 0;
+  int count = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (!is_long(sizes[i])) continue;
+    sum += (times[i] - short_ones.intercept) / (short_ones.slope * sizes[i]);
+    ++count;
+  }
+  return sum / count;
+}
+
 // What was measured, and what a fit says: for the table and the plot.
 void print_point(const std::string& series, double bytes, double measured, double fitted) {
   std::printf("# point %s %.0f %.1f %.1f\n", series.c_str(), bytes, measured, fitted);
@@ -133,7 +155,7 @@ void print_point(const std::string& series, double bytes, double measured, doubl
 // Its lines at rank 0; nothing elsewhere.
 std::string measure_link(const std::string& kind) {
   std::vector<double> sizes, single, gaps, overheads, short_sizes;
-  for (int bytes = 8; bytes <= kLargest; bytes *= 4) {
+  for (int bytes = 8; bytes <= kLargest; bytes *= 4) {  // the last two are long
     const double one = usual_round_trip(1, 0, bytes);
     const double gap = (usual_round_trip(kBurst, 0, bytes) - one) / (kBurst - 1);
     const double delay = 2 * one;
@@ -143,17 +165,20 @@ std::string measure_link(const std::string& kind) {
     gaps.push_back(gap);
     overheads.push_back(std::max(overhead, 10.0));
   }
-  const Line time = fit(sizes, single), work = fit(sizes, overheads), stream = fit(sizes, gaps);
+  const Line time = fit_short(sizes, single), work = fit_short(sizes, overheads), stream = fit_short(sizes, gaps);
+  const double share = long_share(sizes, single, time);
   if (rank_of_process != 0) return "";
   const double overhead = std::max(0.0, std::min(work.intercept, time.intercept / 2));
   const std::string lines = line_of(kind + ".latency", time.intercept - 2 * overhead) +
                             line_of(kind + ".overhead", overhead) + line_of(kind + ".gap", stream.intercept) +
                             line_of(kind + ".per_byte", time.slope) +
-                            line_of(kind + ".overhead_per_byte", std::min(work.slope, time.slope));
+                            line_of(kind + ".overhead_per_byte", std::min(work.slope, time.slope)) +
+                            line_of(kind + ".long_share", share);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    print_point(kind + ".single", sizes[i], single[i], time.intercept + time.slope * sizes[i]);
-    print_point(kind + ".gap", sizes[i], gaps[i], stream.intercept + stream.slope * sizes[i]);
-    print_point(kind + ".overhead", sizes[i], overheads[i], work.intercept + work.slope * sizes[i]);
+    const double counted = is_long(sizes[i]) ? sizes[i] * share : sizes[i];
+    print_point(kind + ".single", sizes[i], single[i], time.intercept + time.slope * counted);
+    print_point(kind + ".gap", sizes[i], gaps[i], stream.intercept + stream.slope * counted);
+    print_point(kind + ".overhead", sizes[i], overheads[i], work.intercept + work.slope * counted);
   }
   return lines;
 }

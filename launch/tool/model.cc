@@ -26,15 +26,15 @@ constexpr const char* kUsage =
 
 void print_link(const model::Parameters& parameters, model::LinkKind kind) {
   const model::Link& link = parameters.link(kind);
-  std::printf("  %-16s %9.2f %9.2f %9.2f %9.3f %9.3f\n", model::meaning(kind), link.latency / 1000, link.overhead / 1000,
-              link.gap / 1000, link.per_byte, link.overhead_per_byte);
+  std::printf("  %-16s %9.2f %9.2f %9.2f %9.3f %9.3f %9.2f\n", model::meaning(kind), link.latency / 1000,
+              link.overhead / 1000, link.gap / 1000, link.per_byte, link.overhead_per_byte, link.long_share);
 }
 
 int show() {
   const model::Loaded loaded = model_in_force();
   const model::Memory& memory = loaded.parameters.memory;
   std::printf("source: %s\n\n", source_of(loaded).c_str());
-  std::printf("  %-16s %9s %9s %9s %9s %9s\n", "messages", "L us", "o us", "g us", "G ns/B", "O ns/B");
+  std::printf("  %-16s %9s %9s %9s %9s %9s %9s\n", "messages", "L us", "o us", "g us", "G ns/B", "O ns/B", "k (long)");
   for (int kind = 0; kind < model::kLinkKinds; ++kind) print_link(loaded.parameters, static_cast<model::LinkKind>(kind));
   std::printf("\n  memory           copy C %.3f ns/B, reduction y %.3f ns/B, cache line l %.0f ns,\n"
               "                   wake-up w %.1f us, turn at a core W %.2f us\n",

@@ -91,7 +91,6 @@ void print_candidates(std::vector<Candidates::Candidate> all, Algorithm chosen) 
 const char* reason(const coll::Situation& team, const Candidates& candidates, bool forced) {
   if (forced) return "LAPWING_ALGORITHM asks for it";
   const bool fastest = candidates.best(team.blocking).entry == candidates.fastest().entry;
-  if (candidates.any_on_area()) return "ranks that share memory meet there, where it has room, and it takes least time";
   if (!fastest) return "it takes least from the processor, and little more time than the fastest";
   return "it takes least time";
 }

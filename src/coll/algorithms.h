@@ -108,6 +108,8 @@ void reduce_scatter_doubling(Schedule& schedule, const Block& input, const Block
 void reduce_scatter_pairwise(Schedule& schedule, const Block& input, const Block& output,
                              const std::vector<std::uint64_t>& starts);
 
+// scan_chain.cc: or the sum of the ranks before, if it is not inclusive
+void scan_chain(Schedule& schedule, const Block& input, const Block& output, bool inclusive, std::uint64_t segment);
 // scan_doubling.cc
 void scan_doubling(Schedule& schedule, const Block& input, const Block& output);
 void exscan_doubling(Schedule& schedule, const Block& input, const Block& output);

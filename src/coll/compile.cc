@@ -328,6 +328,8 @@ void intra_scan(const Call& call, Schedule& schedule) {
   if (goes_in_pieces(algorithm, both.input.bytes()))
     return scan_in_pieces_on_area(schedule, both.input, both.output, inclusive, SharedArea::kMostBytes);
   if (algorithm == Algorithm::kArea) return scan_on_area(schedule, both.input, both.output, inclusive);
+  if (algorithm == Algorithm::kChain)
+    return scan_chain(schedule, both.input, both.output, inclusive, tuning().coll_bcast_segment);
   inclusive ? scan_doubling(schedule, both.input, both.output) : exscan_doubling(schedule, both.input, both.output);
 }
 

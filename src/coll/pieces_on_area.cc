@@ -10,9 +10,9 @@
 //   reduce, allreduce      n/s 2 p l + 3 n G + n y     each rank combines a share of each piece
 //   scan                   n/s p l + n G + p n y
 //
-//     Why not as messages, of which a long one is copied once: rounds of messages follow each other, and each rank waits in each of
-//     them for its partner; pieces stay in the caches, so the second copy costs little. Between two ranks a bcast or a reduce is
-//     one message, which is faster (selection.cc).
+//     Why not always as messages, of which a long one is copied once: rounds of messages follow each other, and each rank waits in each of
+//     them for its partner; pieces stay in the caches, so the second copy costs little. Where one rank has all the work (gather), or each
+//     byte passes each rank once (chains), messages take less; the model decides (selection.cc).
 #include <algorithm>
 
 #include "coll/algorithms.h"

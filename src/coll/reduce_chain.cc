@@ -8,6 +8,7 @@
 
 #include "base/tuning.h"
 #include "coll/algorithms.h"
+#include "coll/message_channel.h"
 
 namespace lapwing::coll {
 namespace {
@@ -28,36 +29,14 @@ class Chain {
     Block block;
     StepId free = kNoStep;
   };
-  // The messages one way between two ranks: their lanes are used again.
-  class Channel {
-   public:
-    int lane() const noexcept { return static_cast<int>(messages_.size() % kLanes); }
-    StepId lane_free() const noexcept {
-      return messages_.size() < kLanes ? kNoStep : messages_[messages_.size() - kLanes];
-    }
-    StepId add(StepId message) {
-      messages_.push_back(message);
-      return message;
-    }
-
-   private:
-    std::vector<StepId> messages_;
-  };
-
   int rank_at(int place) const noexcept { return (place + top_) % schedule_.size(); }
   bool is_last() const noexcept { return place_ == schedule_.size() - 1; }
-  StepId send(Channel& channel, const Block& block, int peer, StepId ready) {
-    return channel.add(schedule_.send(block, peer, {ready, channel.lane_free()}, channel.lane()));
-  }
-  StepId receive(Channel& channel, const Block& block, int peer, StepId free) {
-    return channel.add(schedule_.receive(block, peer, {free, channel.lane_free()}, channel.lane()));
-  }
   Room& room_for(const Block& operand);
   StepId combine(const Block& operand, const Block& result);
 
   Schedule& schedule_;
   const int root_, top_, place_;
-  Channel from_next_, to_previous_, from_top_to_root_;
+  MessageChannel from_next_, to_previous_, from_top_to_root_;
   std::vector<Room> rooms_;
   std::size_t next_room_ = 0;
 };
@@ -74,17 +53,17 @@ Chain::Room& Chain::room_for(const Block& operand) {
 StepId Chain::combine(const Block& operand, const Block& result) {
   const bool delivers = place_ == 0 && top_ == root_;
   if (delivers && result.address != operand.address) {
-    const StepId here = receive(from_next_, result, rank_at(place_ + 1), kNoStep);
+    const StepId here = from_next_.receive(schedule_, result, rank_at(place_ + 1), kNoStep);
     return schedule_.reduce(operand, result, {here});
   }
   Room& room = room_for(operand);
   const Block combined = room.block.part(0, operand.count);
-  const StepId here = receive(from_next_, combined, rank_at(place_ + 1), room.free);
+  const StepId here = from_next_.receive(schedule_, combined, rank_at(place_ + 1), room.free);
   const StepId done = schedule_.reduce(operand, combined, {here});
   if (place_ > 0)
-    room.free = send(to_previous_, combined, rank_at(place_ - 1), done);
+    room.free = to_previous_.send(schedule_, combined, rank_at(place_ - 1), done);
   else
-    room.free = delivers ? schedule_.copy(combined, result, {done}) : send(from_top_to_root_, combined, root_, done);
+    room.free = delivers ? schedule_.copy(combined, result, {done}) : from_top_to_root_.send(schedule_, combined, root_, done);
   return done;
 }
 
@@ -94,9 +73,9 @@ void Chain::pass(const Block& operand, const Block& result) {
     if (result.address != operand.address) schedule_.copy(operand, result);
     return;
   }
-  const StepId read = is_last() ? send(to_previous_, operand, rank_at(place_ - 1), kNoStep) : combine(operand, result);
+  const StepId read = is_last() ? to_previous_.send(schedule_, operand, rank_at(place_ - 1), kNoStep) : combine(operand, result);
   const bool gets_it = schedule_.rank() == root_ && root_ != top_;
-  if (gets_it) receive(from_top_to_root_, result, top_, read);  // it may lie where the operand does
+  if (gets_it) from_top_to_root_.receive(schedule_, result, top_, read);  // it may lie where the operand does
 }
 
 }  // namespace

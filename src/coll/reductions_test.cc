@@ -276,6 +276,13 @@ void check_scan(Scan inclusive_scan, Scan exclusive_scan) {
 TEST(Scan, Doubling) {
   check_scan(&scan_doubling, &exscan_doubling);
 }
+// Segments of three elements, and of one.
+TEST(Scan, Chain) {
+  check_scan([](Schedule& schedule, const Block& in, const Block& out) { scan_chain(schedule, in, out, true, 12); },
+             [](Schedule& schedule, const Block& in, const Block& out) { scan_chain(schedule, in, out, false, 12); });
+  check_scan([](Schedule& schedule, const Block& in, const Block& out) { scan_chain(schedule, in, out, true, 1); },
+             [](Schedule& schedule, const Block& in, const Block& out) { scan_chain(schedule, in, out, false, 1); });
+}
 TEST(Scan, OnArea) {
   check_scan([](Schedule& schedule, const Block& in, const Block& out) { scan_on_area(schedule, in, out, true); },
              [](Schedule& schedule, const Block& in, const Block& out) { scan_on_area(schedule, in, out, false); });

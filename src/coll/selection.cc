@@ -21,9 +21,9 @@ std::uint64_t most_posted(const Situation& team) noexcept {
 }
 bool fits_area(const Situation& team, std::uint64_t posted) noexcept { return posted <= most_posted(team); }
 
-// Longer operands than a rank may post at once go piece by piece: then ranks meet a few times, and the pieces stay in the caches.
-bool fits_in_pieces(const Situation& team, std::uint64_t bytes, std::uint64_t pieces) noexcept {
-  return team.ranks > 2 ? bytes <= pieces * tuning().coll_area : fits_area(team, bytes);
+// Longer operands than a rank may post at once go piece by piece.
+bool fits_in_pieces(const Situation& team, std::uint64_t bytes) noexcept {
+  return team.ranks > 2 ? tuning().coll_area > 0 : fits_area(team, bytes);
 }
 
 // Two ranks post only what the other one combines, where nothing has to be unpacked or handed to an application thread.
@@ -31,17 +31,6 @@ bool fits_in_halves(const Situation& team, const Amount& operands) noexcept {
   const Tuning& limit = tuning();
   return team.ranks == 2 && operands.combines_in_place &&
          operands.bytes <= limit.coll_area_pieces_of_two * limit.coll_area;
-}
-
-bool fits_reduced(CollectiveKind collective, const Situation& team, const Amount& operands) noexcept {
-  if (collective == CollectiveKind::kAllreduce && fits_in_halves(team, operands)) return true;
-  return fits_in_pieces(team, operands.bytes, tuning().coll_area_pieces_reduced);
-}
-
-// The last rank combines the operands of all, so long ones of many ranks are combined along the way.
-bool fits_scan(const Situation& team, const Amount& operands) noexcept {
-  const bool few = static_cast<unsigned>(team.ranks) <= tuning().coll_area_scan_ranks;
-  return few ? fits_in_pieces(team, operands.bytes, tuning().coll_area_pieces) : fits_area(team, operands.bytes);
 }
 
 // An element must fit into a piece.
@@ -55,15 +44,14 @@ bool suits_area(CollectiveKind collective, const Situation& team, const Amount& 
     case CollectiveKind::kBarrier:
       return true;
     case CollectiveKind::kBcast:
-      return fits_in_pieces(team, amount.bytes, tuning().coll_area_pieces);
+    case CollectiveKind::kReduce:
+    case CollectiveKind::kScan:
+      return fits_in_pieces(team, amount.bytes);
+    case CollectiveKind::kAllreduce:
+      return fits_in_halves(team, amount) || fits_in_pieces(team, amount.bytes);
     case CollectiveKind::kAllgather:
     case CollectiveKind::kGather:
-      return amount.posted != kNoBlock && fits_in_pieces(team, amount.posted, tuning().coll_area_pieces);
-    case CollectiveKind::kReduce:
-    case CollectiveKind::kAllreduce:
-      return fits_reduced(collective, team, amount);
-    case CollectiveKind::kScan:
-      return fits_scan(team, amount);
+      return amount.posted != kNoBlock && fits_in_pieces(team, amount.posted);
     default:
       return fits_area(team, amount.posted);
   }
@@ -110,9 +98,10 @@ bool suits_linear(CollectiveKind collective, const Situation& team, const Amount
 
 bool suits(CollectiveKind collective, Algorithm algorithm, const Situation& team, const Amount& amount) noexcept {
   const bool element_each = amount.elements >= static_cast<std::uint64_t>(team.ranks);
+  const bool reduces = collective == CollectiveKind::kReduce || collective == CollectiveKind::kAllreduce;
   switch (algorithm) {
-    case Algorithm::kArea:
-      return suits_area(collective, team, amount);
+    case Algorithm::kArea:  // long operands are reduced in shares
+      return suits_area(collective, team, amount) && (!reduces || amount.bytes <= AreaMemory::kBufferBytes || !element_each);
     case Algorithm::kAreaShares:
       return suits_area(collective, team, amount) && element_each;
     case Algorithm::kLinear:
@@ -197,18 +186,13 @@ Candidates::Candidates(CollectiveKind collective, const Situation& team, const A
     if (entry.collective != collective || !suits(collective, entry.algorithm, team, amount)) continue;
     LAPWING_CHECK(count_ < all_.size());
     all_[count_++] = {&entry, predict(entry, machine, team.ranks, static_cast<double>(amount.bytes))};
-    any_on_area_ = any_on_area_ || is_on_area(entry.algorithm);
   }
-}
-
-bool Candidates::counts(const Candidate& each) const noexcept {
-  return !any_on_area_ || is_on_area(each.entry->algorithm);
 }
 
 const Candidates::Candidate& Candidates::fastest() const noexcept {
   const Candidate* best = nullptr;
   for (const Candidate& each : *this)
-    if (counts(each) && (best == nullptr || each.cost.time < best->cost.time)) best = &each;
+    if (best == nullptr || each.cost.time < best->cost.time) best = &each;
   LAPWING_CHECK(best != nullptr);
   return *best;
 }
@@ -217,7 +201,7 @@ const Candidates::Candidate& Candidates::gentlest() const noexcept {
   const Candidate* best = &fastest();
   const double most = best->cost.time * (1 + tuning().coll_hidden_slack / 100.0);
   for (const Candidate& each : *this)
-    if (counts(each) && each.cost.time <= most && each.cost.processor < best->cost.processor) best = &each;
+    if (each.cost.time <= most && each.cost.processor < best->cost.processor) best = &each;
   return *best;
 }
 

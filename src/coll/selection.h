@@ -6,8 +6,8 @@
 // standard wants equal everywhere, whether the operation commutes, what lies between the ranks; the parameters are those of rank 0 of the
 // job, and what the user asked for (LAPWING_ALGORITHM) is used wherever it can be.
 //
-// What an area has room for, and where it was found to lose beyond what the model knows, are tuning values (base/tuning_list.inc). Where the ranks of
-// a host can combine first, they do (Levels).
+// What an area has room for, and where it was found to lose beyond what the model knows, are tuning values (base/tuning_list.inc); else an area is
+// one way among others. Where the ranks of a host can combine first, they do (Levels).
 // Hierarchy (ranks of one host first) comes in here as well: compile.cc sets the team of a schedule, so an algorithm over hosts and one
 // inside a host can follow each other in one schedule.
 #pragma once
@@ -65,18 +65,15 @@ class Candidates {
 
   const Candidate* begin() const noexcept { return all_.data(); }
   const Candidate* end() const noexcept { return all_.data() + count_; }
-  // The one to use, unless the user wants another. Where an area has room for the call it is on it.
+  // The one to use, unless the user wants another.
   const Candidate& best(bool blocking) const noexcept { return blocking ? fastest() : gentlest(); }
   const Candidate& fastest() const noexcept;
-  bool any_on_area() const noexcept { return any_on_area_; }
 
  private:
   const Candidate& gentlest() const noexcept;
-  bool counts(const Candidate& each) const noexcept;
 
   std::array<Candidate, 16> all_{};
   std::size_t count_ = 0;
-  bool any_on_area_ = false;
 };
 
 // What the user asked for, where it can be used, or the best of the candidates.

@@ -160,6 +160,8 @@ const std::vector<Offer>& offers() {
        [](Schedule& s, Buffers& b) { reduce_scatter_pairwise(s, b.sent(kCount * kRanks), b.received(), even()); }},
       {K::kScan, C::kScan, "area", [](Schedule& s, Buffers& b) { scan_on_area(s, b.sent(), b.received(), true); }},
       {K::kScan, C::kScan, "doubling", [](Schedule& s, Buffers& b) { scan_doubling(s, b.sent(), b.received()); }},
+      {K::kScan, C::kScan, "chain",
+       [](Schedule& s, Buffers& b) { scan_chain(s, b.sent(), b.received(), true, tuning().coll_bcast_segment); }},
   };
   return kOffers;
 }
@@ -324,17 +326,15 @@ TEST(Selection, AnAreaTakesWhatItHasRoomFor) {
   quick.memory.post = 1;
   team.parameters = &quick;
   EXPECT_EQ(choose_barrier(team), Algorithm::kArea);
-  EXPECT_EQ(choose_bcast(team, 1 << 18), Algorithm::kArea);
-  EXPECT_NE(choose_bcast(team, (1 << 18) + 1), Algorithm::kArea);
+  EXPECT_EQ(choose_bcast(team, 1 << 20), Algorithm::kArea) << "piece by piece";
   EXPECT_EQ(choose_alltoall(team, 1000, true), Algorithm::kArea);
   EXPECT_EQ(choose_alltoall(team, 1 << 20, false), Algorithm::kArea) << "each block goes its own way";
   EXPECT_EQ(choose_tree(CollectiveKind::kScatter, team, 64, 64, false), Algorithm::kArea);
-  EXPECT_NE(choose_scan(team, {1 << 18, 1 << 16, true}), Algorithm::kArea) << "too many ranks";
-  EXPECT_EQ(choose_reduce(team, {1 << 20, 1 << 18, true}), Algorithm::kArea);
-  EXPECT_NE(choose_reduce(team, {(1 << 20) + 4, (1 << 18) + 1, true}), Algorithm::kArea);
+  EXPECT_EQ(choose_scan(team, {1 << 18, 1 << 16, true}), Algorithm::kArea);
+  EXPECT_EQ(choose_reduce(team, {1 << 16, 1 << 14, true}), Algorithm::kArea);
+  EXPECT_EQ(choose_reduce(team, {1 << 20, 1 << 18, true}), Algorithm::kAreaShares);
   EXPECT_EQ(choose_reduce(team, {1 << 18, 2, true}), Algorithm::kBinomial) << "an element is longer than a piece";
   EXPECT_EQ(choose_tree(CollectiveKind::kGather, team, 1 << 18, 1 << 18, true), Algorithm::kArea);
-  EXPECT_NE(choose_tree(CollectiveKind::kGather, team, (1 << 18) + 1, (1 << 18) + 1, true), Algorithm::kArea);
   EXPECT_NE(choose_tree(CollectiveKind::kScatter, team, 1 << 16, 1 << 19, true), Algorithm::kArea) << "not in pieces";
   team.ranks = 2;
   EXPECT_NE(choose_bcast(team, 1 << 18), Algorithm::kArea) << "one message is copied once";

@@ -1,6 +1,6 @@
 // What an algorithm costs, and what costs are made of.
 //
-// A message of n bytes takes L + 2o + n G. Its two processors have o + n O of work each, most of it while the bytes move: where the kernel or
+// A message of n bytes takes L + 2o + n G, of which n G is k n G for a long one (Link::long_share). Its two processors have o + n O of work each, most of it while the bytes move: where the kernel or
 // the ranks themselves copy, a rank that sends and receives at the same time is held up by its own work, which plain LogGP does not know.
 #pragma once
 
@@ -31,11 +31,14 @@ struct Machine {
   int barrier_radix = 2;
   double post_bytes = 65536;      // the most that a rank posts in a shared area at once
   double piece_bytes = 16384;     // of what is moved there piece by piece
+  double pieces_ahead = 8;        // that a rank which waits for none is ahead
   double cores = 0;               // that all ranks share where they are more; 0: each has one
 
+  // Of a message: those of a long one count less.
+  double counted(double bytes) const noexcept { return bytes < Link::kLong ? bytes : bytes * link.long_share; }
   // o + n O.
-  double work(double bytes) const noexcept { return link.overhead + bytes * link.overhead_per_byte; }
-  double wire(double bytes) const noexcept { return bytes * std::max(link.per_byte, link.overhead_per_byte); }
+  double work(double bytes) const noexcept { return link.overhead + counted(bytes) * link.overhead_per_byte; }
+  double wire(double bytes) const noexcept { return counted(bytes) * std::max(link.per_byte, link.overhead_per_byte); }
   // Between the beginnings of two messages of a rank.
   double gap(double bytes) const noexcept { return std::max({link.gap, work(bytes), wire(bytes)}); }
 
@@ -46,7 +49,8 @@ struct Machine {
   // A rank sends one and waits for one.
   Cost exchange(double bytes) const noexcept { return exchange(bytes, bytes); }
   Cost exchange(double longer, double shorter) const noexcept {
-    const double moved = std::max(link.latency + wire(longer), (longer + shorter) * link.overhead_per_byte);
+    const double worked = (counted(longer) + counted(shorter)) * link.overhead_per_byte;
+    const double moved = std::max(link.latency + wire(longer), worked);
     return {2 * link.overhead + moved, work(longer) + work(shorter), 1};
   }
   // So many messages from one rank, or to one, one after the other.

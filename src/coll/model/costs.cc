@@ -45,8 +45,10 @@ constexpr Entry kEntries[] = {
     {C::kReduceScatter, A::kDoubling, reduce_scatter_doubling, S::kEven, "log2 p (L + 2o + n G + n y) + (p + 1)/p n C"},
     {C::kReduceScatter, A::kPairwise, reduce_scatter_pairwise, S::kEven,
      "L + (p - 1) max(g, 2 (o + n/p O) + n/p y, n/p G) + n/p C"},
-    {C::kScan, A::kArea, scan_on_area, S::kEven, "p l + 2 n C + (p - 1) n y"},
+    {C::kScan, A::kArea, scan_on_area, S::kRising, "p l + 2 n C + (p - 1) n y"},
     {C::kScan, A::kDoubling, scan_doubling, S::kEven, "log2 p (L + 2o + n G + n y) + n C"},
+    {C::kScan, A::kChain, scan_chain, S::kEven,
+     "n C + (p - 1) (L + 2o + s (G + y)) + (n/s - 1) max(g, 2 (o + s O) + s y, s G)"},
     {C::kScatter, A::kArea, scatter_on_area, S::kOne, "2 l + (p + 1) n C"},
     {C::kScatter, A::kBinomial, scatter_binomial, S::kOne, "log2 p (L + 2o) + (p - 1) n G + (p + 1) n C"},
     {C::kScatter, A::kLinear, scatter_linear, S::kOne, "L + 2o + n G + (p - 2) max(g, o + n O, n G)"},
@@ -77,6 +79,8 @@ double work_of_all(const Entry& entry, const Cost& cost, int p) noexcept {
       return p * cost.processor;
     case Spread::kOne:
       return 2 * cost.processor;
+    case Spread::kRising:
+      return (p + 1) / 2.0 * cost.processor;
     default:
       return 2.0 * (p - 1) / std::max(1, rounds_of(p)) * cost.processor;
   }

@@ -15,8 +15,9 @@ namespace lapwing::coll::model {
 // an allgather or an alltoall.
 using Formula = Cost (*)(const Machine& machine, int p, double n);
 
-// How the work is spread, roughly: all ranks do the same, or one has as much as all others together, or those of a binomial tree have it.
-enum class Spread : std::uint8_t { kEven, kOne, kTree };
+// How the work is spread, roughly: all ranks do the same, or one has as much as all others together, or those of a binomial tree have it, or each
+// rank has more than the one before.
+enum class Spread : std::uint8_t { kEven, kOne, kTree, kRising };
 
 struct Entry {
   CollectiveKind collective;
@@ -63,6 +64,7 @@ Cost allreduce_linear(const Machine& machine, int p, double n);
 Cost allreduce_ring(const Machine& machine, int p, double n);
 Cost reduce_scatter_doubling(const Machine& machine, int p, double n);
 Cost reduce_scatter_pairwise(const Machine& machine, int p, double n);
+Cost scan_chain(const Machine& machine, int p, double n);
 Cost scan_doubling(const Machine& machine, int p, double n);
 
 // ---- shared areas (costs_area.cc)

@@ -19,6 +19,12 @@ double pieces(const Machine& machine, double n, double piece) {
   return n <= machine.post_bytes ? 1 : std::ceil(n / piece);
 }
 
+// The others read as many pieces as are there before they wait again.
+Cost with_ranks_ahead(const Machine& machine, Cost cost) {
+  cost.waits = std::ceil(cost.waits / machine.pieces_ahead);
+  return cost;
+}
+
 // All pieces of what takes `cost` for one of them.
 Cost in_pieces(const Machine& machine, double n, Cost (*one)(const Machine&, int, double), int p) {
   const double count = pieces(machine, n, machine.post_bytes);
@@ -40,13 +46,13 @@ Cost barrier_on_area(const Machine& machine, int p, double) { return on_area(mac
 Cost bcast_on_area(const Machine& machine, int, double n) {
   const double count = pieces(machine, n, machine.piece_bytes);
   const Cost reading = count * on_area(machine, 2, n / count, 0, 1);
-  return {reading.time + machine.copy(n / count).time, reading.processor, reading.waits};
+  return with_ranks_ahead(machine, {reading.time + machine.copy(n / count).time, reading.processor, reading.waits});
 }
 
 // The root copies its own block while the others' are posted.
 Cost gather_on_area(const Machine& machine, int p, double n) {
   const double count = pieces(machine, n, machine.piece_bytes);
-  return count * on_area(machine, p, p * n / count, 0, 1);
+  return with_ranks_ahead(machine, count * on_area(machine, p, p * n / count, 0, 1));
 }
 
 Cost scatter_on_area(const Machine& machine, int p, double n) {

@@ -79,6 +79,11 @@ Cost reduce_scatter_pairwise(const Machine& machine, int p, double n) {
   return Cost{machine.link.latency + std::max(all, one), (p - 1) * step, 1} + machine.copy(part);
 }
 
+// Each rank begins with a copy of its operand, which the sum then replaces.
+Cost scan_chain(const Machine& machine, int p, double n) {
+  return p < 2 ? machine.copy(n) : machine.copy(n) + reduce_chain(machine, p, n);
+}
+
 // Where p is no power of two the last message does not wait for the others.
 Cost scan_doubling(const Machine& machine, int p, double n) {
   Cost cost = machine.copy(n) + machine.reduce(rounds_of(p) * n);

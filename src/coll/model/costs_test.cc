@@ -160,7 +160,8 @@ TEST(Costs, ChainsHaveManySegments) {
   Tuning values;
   values.coll_bcast_segment = 8192;
   put_in_force(values);
-  for (const Example& example : {Example{C::kBcast, Collective::kBcast}, Example{C::kReduce, Collective::kReduce}}) {
+  for (const Example& example : {Example{C::kBcast, Collective::kBcast}, Example{C::kReduce, Collective::kReduce},
+                                 Example{C::kScan, Collective::kScan}}) {
     SCOPED_TRACE(name(example.kind));
     Ratios times, processors;
     compare(example, "chain", times, processors);

@@ -21,6 +21,7 @@ constexpr LinkField kLinkFields[] = {
     {"gap", "g", "between short messages that a rank sends one after the other", &Link::gap},
     {"per_byte", "G", "for each byte of a long message", &Link::per_byte},
     {"overhead_per_byte", "O", "of the processor for each byte, at either end", &Link::overhead_per_byte},
+    {"long_share", "k", "of G and O in messages of 48 KiB and more (a factor)", &Link::long_share},
 };
 
 struct MemoryField {
@@ -94,10 +95,10 @@ Status read_line(int number, std::string_view line, Parameters& parameters) {
 // As measured on a virtual machine of two cores; between hosts, for Ethernet of 10 Gbit/s and some 20 us a message.
 Parameters make_defaults() noexcept {
   Parameters made;
-  made.link(LinkKind::kShared) = {50, 150, 120, 0.09, 0.08};
+  made.link(LinkKind::kShared) = {50, 150, 120, 0.09, 0.08, 0.45};
   made.link(LinkKind::kLocalTcp) = {200, 2000, 500, 0.1, 0.08};
   made.link(LinkKind::kHosts) = {10000, 5000, 5000, 1, 0.3};
-  made.memory = {0.06, 0.06, 45, 40000, 3000};
+  made.memory = {0.045, 0.045, 45, 40000, 3000};
   return made;
 }
 

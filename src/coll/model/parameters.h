@@ -30,6 +30,9 @@ struct Link {
   double gap = 0;                // g: between the beginnings of two short messages of one rank
   double per_byte = 0;           // G: between two bytes of a long message
   double overhead_per_byte = 0;  // O: of the processor, at either end, while the bytes move
+  double long_share = 1;         // of G and O, where a message has kLong bytes or more: ranks of one host then copy it once instead of twice
+
+  static constexpr double kLong = 48 * 1024;
 };
 
 struct Memory {
