@@ -1,16 +1,43 @@
 #!/usr/bin/env bash
-# chaos.sh BUILD [FAULTS [SEED]]: soaks over two hosts, one after the other, under a network that breaks at random moments and is mended after up to
-# some seconds: a switch that drops what goes to a host, what comes from it, or both; connections that the kernel destroys; a device that goes down;
-# addresses that go. The soak checks every byte, and is to notice nothing but delays. The same seed makes the same plan of faults.
-faults=${2:-30}
-seed=${3:-1}
+# chaos.sh BUILD [--faults 25] [--seed 1] [--wire "plain checked sealed"] [--hosts "h1 h2"] [--threads 0]: for each of these protections of frames
+# (LAPWING_WIRE) one job of test/mpi/soak.c, one rank on each of the hosts named, under so many faults at random moments. The soak checks every byte, and
+# is to notice nothing but delays. The same seed makes the same plan of faults, the same soak, and harms frames in the same ways.
+#
+#   cut, cut-to, cut-from   the switch drops what goes to a host and what comes from it, or one of the two, for some time
+#   destroy                 the kernel destroys a host's connections
+#   down, address           a host's device is down, or has no address, for some time
+#   drop, duplicate, reorder, delay     so many frames, by the relay in the cable of h2 (relay.cc)
+#   corrupt                 bytes of so many TCP segments, in a way that TCP does not notice: where frames are checked or sealed
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-
-lab up 2 || die "lab up"
+shift
+faults=25 seed=1 wires="plain checked sealed" hosts="h1 h2" threads=0
+while [ $# -gt 1 ]; do
+  case $1 in
+    --faults) faults=$2 ;;
+    --seed) seed=$2 ;;
+    --wire) wires=$2 ;;
+    --hosts) hosts=$2 ;;
+    --threads) threads=$2 ;;
+    *) die "unknown option $1" ;;
+  esac
+  shift 2
+done
 export LAPWING_LOG=info
-RANDOM=$seed
 
-host() { echo "h$((1 + RANDOM % 2))"; }
+# ---- the plan: a line for each fault ------------------------------------------------------------------------------------
+
+# KIND HOST MS COUNT PAUSE: the fault lasts so many milliseconds or concerns so many frames, and the next one comes after the pause (ms).
+plan() { # WIRE
+  local kinds=(cut cut-to cut-from destroy down address drop drop duplicate duplicate reorder reorder delay delay) fault
+  [ "$1" = plain ] || kinds+=(corrupt corrupt corrupt corrupt)
+  RANDOM=$seed
+  for ((fault = 1; fault <= faults; ++fault)); do
+    echo "${kinds[RANDOM % ${#kinds[@]}]} h$((1 + RANDOM % 2)) $((RANDOM % 10 == 0 ? RANDOM % 3000 : RANDOM % 300)) $((1 + RANDOM % 30)) $((RANDOM % 300))"
+  done
+}
+
+# ---- faults -------------------------------------------------------------------------------------------------------------
+
 pause() { sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"; } # MS
 
 destroy() { ip netns exec "$LAB-$1" ss -K -t state established '( sport >= :1024 and dport >= :1024 )' >/dev/null 2>&1; }
@@ -26,64 +53,82 @@ mend_device() {
   ip -n "$LAB-$1" address replace "fd77::${1#h}/64" dev eth0 nodad 2>/dev/null || true
 }
 
-break_and_mend() { # KIND HOST MS
-  exec 9>"$work/whole"
-  flock 9
+break_it() { # KIND HOST MS COUNT
   case $1 in
-    0) lab cut "$2" ;;
-    1) lab cut "$2" to ;;
-    2) lab cut "$2" from ;;
-    3) destroy "$2" ;;
-    4) device "$2" down ;;
-    5) addresses del "$2" ;;
+    cut) lab cut "$2" ;;
+    cut-*) lab cut "$2" "${1#cut-}" ;;
+    destroy) destroy "$2" ;;
+    down) device "$2" down ;;
+    address) addresses del "$2" ;;
+    delay) lab harm h2 delay "$3" "$4" ;;
+    corrupt) lab harm h2 corrupt $((1 + $4 / 10)) ;;
+    *) lab harm h2 "$1" "$4" ;;
   esac
-  pause "$3"
+}
+mend_it() { # KIND HOST
   case $1 in
-    [012]) lab restore "$2" ;;
-    4) mend_device "$2" ;;
-    5) addresses add "$2" ;;
+    cut*) lab restore "$2" ;;
+    down) mend_device "$2" ;;
+    address) addresses add "$2" ;;
   esac
-  exec 9>&-
 }
 
-# One after the other until the file exists. A rank begins with a whole network, which it must be able to tell its peers of: until the ranks have met
-# there is no fault.
+# ---- a job --------------------------------------------------------------------------------------------------------------
+
+failed() { # WHAT
+  echo "--- the last that was done:"
+  tail -n 5 "$work/done"
+  "$build/launch/lapwing" why $job 2>&1 | sed 's/^/    /'
+  tail -n 60 "$work/log" >"$work/log.end"
+  mv "$work/log.end" "$work/log"
+  die "$wire, seed $seed: $1"
+}
+goes_on() { kill -0 $job 2>/dev/null; }
+
 soak() {
-  local run=0 job
-  while [ ! -e "$work/enough" ]; do
-    run=$((run + 1))
-    : >"$work/log.$run"
-    exec 9>"$work/whole"
-    flock 9
-    timeout 240 "$mpiexec" -n 1 "$here/lab" exec h1 "$programs/soak" "$((seed * 1000 + run))" 400 : \
-      -n 1 "$here/lab" exec h2 "$programs/soak" "$((seed * 1000 + run))" 400 >"$work/log.$run" 2>&1 9>&- &
-    job=$!
-    until grep -q "connected by tcp" "$work/log.$run" || ! kill -0 $job 2>/dev/null; do sleep 0.02; done
-    exec 9>&-
-    wait $job || return 1
-    grep -v "soak: .* of 400 operations" "$work/log.$run" >>"$work/all"
-    rm "$work/log.$run"
+  local arguments=() host
+  for host in $hosts; do
+    [ ${#arguments[@]} -eq 0 ] || arguments+=(:)
+    arguments+=(-n 1 "$here/lab" exec "$host" "$programs/soak" "$seed" "$work/enough" "$threads")
   done
+  exec "$mpiexec" "${arguments[@]}" >"$work/log" 2>&1
 }
 
-: >"$work/all"
-soak &
-job=$!
-for ((fault = 1; fault <= faults; ++fault)); do
-  kind=$((RANDOM % 6))
-  broken=$(host)
-  length=$((RANDOM % 10 == 0 ? RANDOM % 4000 : RANDOM % 800))
-  break_and_mend $kind "$broken" $length
-  pause $((RANDOM % 400))
-  if ! kill -0 $job 2>/dev/null; then
-    cat "$work"/log.* | tail -n 40
-    die "a soak, after fault $fault of $faults (seed $seed): kind $kind at $broken, $length ms"
-  fi
-  [ $((fault % 50)) -ne 0 ] || echo "chaos: $fault of $faults faults"
-done
-touch "$work/enough"
-wait $job || {
-  cat "$work"/log.* | tail -n 40
-  die "the last soak (seed $seed)"
+# How often the log has it.
+told() { grep -cE "$1" "$work/log"; }
+
+under_faults() { # WIRE
+  local wire=$1 fault=0 kind host length count rest
+  export LAPWING_WIRE=$wire
+  rm -f "$work/enough" "$work/done"
+  plan "$wire" >"$work/plan"
+  soak &
+  job=$!
+  # A rank begins with a whole network, which it must be able to tell its peers of.
+  wait_until "the first operations" grep -q " operations$" "$work/log"
+  while read -r kind host length count rest; do
+    goes_on || failed "the job has ended after $fault faults"
+    fault=$((fault + 1))
+    echo "$fault: $kind $host, $length ms, $count frames" >>"$work/done"
+    break_it "$kind" "$host" "$length" "$count"
+    pause "$length"
+    mend_it "$kind" "$host"
+    pause "$rest"
+    [ $((fault % 100)) -ne 0 ] || echo "chaos: $wire, $fault of $faults faults; $(grep ' operations$' "$work/log" | tail -n 1)"
+  done <"$work/plan"
+  touch "$work/enough"
+  for _ in $(seq 600); do
+    goes_on || break
+    sleep 0.1
+  done
+  ! goes_on || failed "the job does not end after its last fault"
+  wait $job || failed "the job has failed in the end"
+  lab harm h2 report "$work/report"
+  wait_until "the relay's report" grep -q "^passed .* delay [0-9]*$" "$work/report"
+  echo "chaos: $wire, seed $seed, $hosts: $fault faults, nothing lost; $(grep ' done in ' "$work/log"); connections made again:" \
+    "$(told 'another has taken its place'); breaks by wrong records: $(told 'that is not as it was sent: .* Connecting again'); frames $(cat "$work/report")"
 }
-echo "chaos: $faults faults, seed $seed, $(grep -c ': done in' "$work/all") soaks, $(grep -c 'another has taken its place' "$work/all") connections made again, nothing lost"
+
+lab up 2 || die "lab up"
+lab relay h2 "$build/test/lab/relay" "$seed"
+for wire in $wires; do under_faults "$wire"; done

@@ -2,11 +2,12 @@
    blocking and non-blocking collectives on several communicators, completed in every way, with computing and sleeping
    between the calls.
 
-     soak [SEED [OPERATIONS [THREADS [MS]]]]
+     soak [SEED [OPERATIONS|FILE [THREADS [MS]]]]
 
    All ranks make the same plan from the seed (Worker.plan); how and when a rank does its part is its own affair
    (Worker.own). Every byte received is checked. With THREADS, that many threads per rank each follow a plan of their
-   own, on communicators of their own. With MS, each rank breaks one of its TCP connections every so many milliseconds at
+   own, on communicators of their own. With FILE, it goes on until that file exists, of which rank 0 tells the others. With
+   MS, each rank breaks one of its TCP connections every so many milliseconds at
    most (LAPWING_RESUME=on). test/README.md says how to run it for long. */
 #include "breaker.h"
 #include "soak_collectives.h"
@@ -318,14 +319,37 @@ static Worker workers[kMostThreads];
 static int plans = 1; /* how many of them work */
 static pthread_barrier_t all_threads;
 
+static const char* until; /* the file; NULL: a number of operations is wanted */
+static int file_exists;   /* as rank 0 has seen it */
+
+/* By one thread of each rank, at the same place of the plan. */
+static void look_for_file(Worker* worker) {
+  if (worker->rank == 0) file_exists = access(until, F_OK) == 0;
+  OK(MPI_Bcast(&file_exists, 1, MPI_INT, 0, worker->comms[0]));
+}
+
 /* Threads wait for each other now and then: a thread that sleeps through its wake-up must not be woken by the traffic
    of the others, or it would not be noticed. How many operations all of them have done. */
-static long meet_threads(void) {
+static long meet_threads(Worker* worker) {
   long done = 0;
   if (plans > 1) pthread_barrier_wait(&all_threads);
   for (int t = 0; t < plans; ++t) done += workers[t].done;
+  if (until != NULL && worker->thread == 0) look_for_file(worker);
   if (plans > 1) pthread_barrier_wait(&all_threads);
   return done;
+}
+
+static int is_enough(const Worker* worker, long done) {
+  return until != NULL ? file_exists : done >= worker->wanted;
+}
+
+/* Ten times, or after each thousand operations. */
+static void say_how_far(const Worker* worker, long done, long* said) {
+  const long step = until != NULL ? done / 1000 + 1 : done * 10 / worker->wanted;
+  if (worker->rank != 0 || worker->thread != 0 || step <= *said) return;
+  *said = step;
+  printf("soak: seed %llu: %ld of %ld operations\n", (unsigned long long)worker->seed, done, worker->wanted);
+  fflush(stdout);
 }
 
 static void* follow_plan(void* argument) {
@@ -337,17 +361,13 @@ static void* follow_plan(void* argument) {
   };
   Worker* worker = argument;
   long done = 0, said = 0;
-  while (done < worker->wanted) {
+  while (!is_enough(worker, done)) {
     for (int left = 1 + below(&worker->plan, 3); left > 0; --left) {
       episodes[below(&worker->plan, sizeof episodes / sizeof *episodes)](worker);
       pause_between(worker);
     }
-    done = meet_threads();
-    if (worker->rank == 0 && worker->thread == 0 && done * 10 / worker->wanted > said) {
-      said = done * 10 / worker->wanted;
-      printf("soak: seed %llu: %ld of %ld operations\n", (unsigned long long)worker->seed, done, worker->wanted);
-      fflush(stdout);
-    }
+    done = meet_threads(worker);
+    say_how_far(worker, done, &said);
   }
   return NULL;
 }
@@ -380,6 +400,7 @@ static void clear(Worker* worker) {
 int main(int argc, char** argv) {
   const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
   const long operations = argc > 2 ? atol(argv[2]) : 2000;
+  if (argc > 2 && operations == 0) until = argv[2];
   const int threads = argc > 3 ? atoi(argv[3]) : 0;
   const int break_ms = argc > 4 ? atoi(argv[4]) : 0;
   Breaker breaker;
