@@ -23,6 +23,7 @@ while [ $# -gt 1 ]; do
   shift 2
 done
 export LAPWING_LOG=info
+export LAPWING_PEER_TIMEOUT=${LAPWING_PEER_TIMEOUT:-300} # also where all of this machine stands still for a minute in the middle of a fault
 
 # ---- the plan: a line for each fault ------------------------------------------------------------------------------------
 
@@ -32,7 +33,7 @@ plan() { # WIRE
   [ "$1" = plain ] || kinds+=(corrupt corrupt corrupt corrupt)
   RANDOM=$seed
   for ((fault = 1; fault <= faults; ++fault)); do
-    echo "${kinds[RANDOM % ${#kinds[@]}]} h$((1 + RANDOM % 2)) $((RANDOM % 10 == 0 ? RANDOM % 3000 : RANDOM % 300)) $((1 + RANDOM % 30)) $((RANDOM % 300))"
+    echo "${kinds[RANDOM % ${#kinds[@]}]} h$((1 + RANDOM % 2)) $((RANDOM % 12 == 0 ? RANDOM % 2500 : RANDOM % 200)) $((1 + RANDOM % 30)) $((RANDOM % 150))"
   done
 }
 

@@ -348,7 +348,9 @@ static void say_how_far(const Worker* worker, long done, long* said) {
   const long step = until != NULL ? done / 1000 + 1 : done * 10 / worker->wanted;
   if (worker->rank != 0 || worker->thread != 0 || step <= *said) return;
   *said = step;
-  printf("soak: seed %llu: %ld of %ld operations\n", (unsigned long long)worker->seed, done, worker->wanted);
+  printf("soak: seed %llu: %ld", (unsigned long long)worker->seed, done);
+  if (until == NULL) printf(" of %ld", worker->wanted);
+  printf(" operations\n");
   fflush(stdout);
 }
 
@@ -415,8 +417,8 @@ int main(int argc, char** argv) {
   if (threads > 0) plans = threads;
   for (int t = 0; t < plans; ++t) prepare(&workers[t], seed, t, operations);
   if (workers[0].rank == 0)
-    printf("soak: seed %llu, %ld operations, %d ranks, %d threads\n", (unsigned long long)seed, operations,
-           workers[0].size, threads);
+    printf("soak: seed %llu, %s operations, %d ranks, %d threads\n", (unsigned long long)seed,
+           argc > 2 ? argv[2] : "2000", workers[0].size, threads);
   if (threads > 0) {
     pthread_t running[kMostThreads];
     CHECK(pthread_barrier_init(&all_threads, NULL, (unsigned)plans) == 0);
