@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# chaos.sh BUILD [--faults 25] [--seed 1] [--wire "plain checked sealed"] [--hosts "h1 h2"] [--threads 0]: for each of these protections of frames
-# (LAPWING_WIRE) one job of test/mpi/soak.c, one rank on each of the hosts named, under so many faults at random moments. The soak checks every byte, and
-# is to notice nothing but delays. The same seed makes the same plan of faults, the same soak, and harms frames in the same ways.
+# chaos.sh BUILD [--faults 25] [--seed 1] [--wire "plain checked sealed"] [--hosts "h1 h2"] [--threads 0] [--networks 1]:
+# for each of these protections of frames (LAPWING_WIRE) one job of test/mpi/soak.c, one rank on each of the hosts named, under so many faults at random
+# moments. The soak checks every byte, and is to notice nothing but delays. The same seed makes the same plan of faults, the same soak, and harms frames
+# in the same ways. With two networks devices, addresses and frames come to harm in the first.
 #
 #   cut, cut-to, cut-from   the switch drops what goes to a host and what comes from it, or one of the two, for some time
 #   destroy                 the kernel destroys a host's connections
 #   down, address           a host's device is down, or has no address, for some time
-#   drop, duplicate, reorder, delay     so many frames, by the relay in the cable of h2 (relay.cc)
-#   corrupt                 bytes of so many TCP segments, in a way that TCP does not notice: where frames are checked or sealed
+#   drop, duplicate, reorder, delay     up to so many frames in some time, by the relay in the cable of h2 (relay.cc)
+#   corrupt                 bytes of up to so many TCP segments, in a way that TCP does not notice: where frames are checked or sealed
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 shift
-faults=25 seed=1 wires="plain checked sealed" hosts="h1 h2" threads=0
+faults=25 seed=1 wires="plain checked sealed" hosts="h1 h2" threads=0 networks=1
 while [ $# -gt 1 ]; do
   case $1 in
     --faults) faults=$2 ;;
@@ -18,16 +19,18 @@ while [ $# -gt 1 ]; do
     --wire) wires=$2 ;;
     --hosts) hosts=$2 ;;
     --threads) threads=$2 ;;
+    --networks) networks=$2 ;;
     *) die "unknown option $1" ;;
   esac
   shift 2
 done
+faults_at_end=3 # while the job ends
 export LAPWING_LOG=info
 export LAPWING_PEER_TIMEOUT=${LAPWING_PEER_TIMEOUT:-300} # also where all of this machine stands still for a minute in the middle of a fault
 
 # ---- the plan: a line for each fault ------------------------------------------------------------------------------------
 
-# KIND HOST MS COUNT PAUSE: the fault lasts so many milliseconds or concerns so many frames, and the next one comes after the pause (ms).
+# KIND HOST MS COUNT PAUSE: the fault lasts so many milliseconds, or until it has harmed so many frames, and the next one comes after the pause (ms).
 plan() { # WIRE
   local kinds=(cut cut-to cut-from destroy down address drop drop duplicate duplicate reorder reorder delay delay) fault
   [ "$1" = plain ] || kinds+=(corrupt corrupt corrupt corrupt)
@@ -71,7 +74,15 @@ mend_it() { # KIND HOST
     cut*) lab restore "$2" ;;
     down) mend_device "$2" ;;
     address) addresses add "$2" ;;
+    destroy) ;;
+    *) lab harm h2 calm ;;
   esac
+}
+
+harm_frames() {
+  local kind
+  for kind in drop duplicate reorder; do lab harm h2 $kind 3; done
+  [ "$wire" = plain ] || lab harm h2 corrupt 1
 }
 
 # ---- a job --------------------------------------------------------------------------------------------------------------
@@ -98,17 +109,21 @@ soak() {
 # How often the log has it.
 told() { grep -cE "$1" "$work/log"; }
 
+longest_break() { sed -n 's/.*another has taken its place, .* after \([0-9.]*\) s$/\1/p' "$work/log" | sort -n | tail -n 1; }
+
 under_faults() { # WIRE
   local wire=$1 fault=0 kind host length count rest
   export LAPWING_WIRE=$wire
-  rm -f "$work/enough" "$work/done"
+  rm -f "$work/enough" "$work/done" "$work/report"
   plan "$wire" >"$work/plan"
+  # A rank begins with a whole network, which it must be able to tell its peers of. The first connections may suffer.
+  harm_frames
   soak &
   job=$!
-  # A rank begins with a whole network, which it must be able to tell its peers of.
   wait_until "the first operations" grep -q " operations$" "$work/log"
   while read -r kind host length count rest; do
-    goes_on || failed "the job has ended after $fault faults"
+    [ "$fault" -lt $((faults - faults_at_end)) ] || touch "$work/enough"
+    goes_on || [ -e "$work/enough" ] || failed "the job has ended after $fault faults"
     fault=$((fault + 1))
     echo "$fault: $kind $host, $length ms, $count frames" >>"$work/done"
     break_it "$kind" "$host" "$length" "$count"
@@ -117,7 +132,6 @@ under_faults() { # WIRE
     pause "$rest"
     [ $((fault % 100)) -ne 0 ] || echo "chaos: $wire, $fault of $faults faults; $(grep ' operations$' "$work/log" | tail -n 1)"
   done <"$work/plan"
-  touch "$work/enough"
   for _ in $(seq 600); do
     goes_on || break
     sleep 0.1
@@ -127,9 +141,10 @@ under_faults() { # WIRE
   lab harm h2 report "$work/report"
   wait_until "the relay's report" grep -q "^passed .* delay [0-9]*$" "$work/report"
   echo "chaos: $wire, seed $seed, $hosts: $fault faults, nothing lost; $(grep ' done in ' "$work/log"); connections made again:" \
-    "$(told 'another has taken its place'); breaks by wrong records: $(told 'that is not as it was sent: .* Connecting again'); frames $(cat "$work/report")"
+    "$(told 'another has taken its place'), after $(longest_break) s at most; breaks by wrong records:" \
+    "$(told 'that is not as it was sent: .* Connecting again'); frames so far: $(cat "$work/report")"
 }
 
-lab up 2 || die "lab up"
+lab up 2 --networks "$networks" || die "lab up"
 lab relay h2 "$build/test/lab/relay" "$seed"
 for wire in $wires; do under_faults "$wire"; done

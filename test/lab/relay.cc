@@ -9,6 +9,7 @@
 //   reorder COUNT      so many are overtaken by up to 8 frames behind them, or pass after kLongestAside
 //   corrupt COUNT      in so many TCP segments one byte of the data is changed, and the checksum with it, so that TCP delivers the wrong byte
 //   delay MS COUNT     so many frames are held for MS milliseconds, and those behind them wait for their turn
+//   calm               harms no more frames; those that are held pass in their time
 //   report FILE        writes how many frames passed, and how many were harmed in which way
 //
 // The devices must send frames as they are on a wire (offloads.py). The seed decides which byte is changed, and what overtakes a frame.
@@ -114,6 +115,10 @@ class Orders {
     std::string name;
     words >> name;
     if (name == "report") return report(words);
+    if (name == "calm") {
+      due_.fill(0);
+      return true;
+    }
     const auto found = std::find(kNames.begin(), kNames.end(), name);
     if (found == kNames.end()) return false;
     int milliseconds = 0, count = 0;
