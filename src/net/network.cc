@@ -13,6 +13,8 @@
 namespace lapwing::net {
 namespace {
 
+constexpr std::uint64_t kEverything = Capabilities().best_up_to;
+
 const TransportKind& kind_of(const Transport& transport) noexcept {
   const std::span<const TransportKind> kinds = transport_kinds();
   return *std::find_if(kinds.begin(), kinds.end(), [&](const TransportKind& kind) { return std::string_view(kind.name) == transport.name(); });
@@ -123,19 +125,36 @@ bool Network::first_of_host(const char* lacking) const {
 }
 
 void Network::find_route(PeerId peer, Route& route) const {
-  for (const auto& transport : transports_) {
-    if (!transport->reaches(peer)) continue;
-    route = {transport.get(), transport->capabilities(peer)};
-    if (log_enabled(LogLevel::kInfo)) tell_route(peer, *transport);
-    return;
+  Transport* const first = next_to(peer, nullptr);
+  if (first == nullptr) return;
+  route = {first, first->capabilities(peer), first};
+  const std::uint64_t best_up_to = route.capabilities.best_up_to;
+  Transport* const second = best_up_to < kEverything ? next_to(peer, first) : nullptr;
+  if (second != nullptr) {
+    route.data = second;
+    route.capabilities.eager_limit = std::min(route.capabilities.eager_limit, best_up_to);
+    route.capabilities.first_bytes = route.capabilities.at_once;  // the fewest that cost nothing more
+    route.capabilities.data_chunk = second->capabilities(peer).data_chunk;
   }
+  if (log_enabled(LogLevel::kInfo)) tell_route(peer, route);
 }
 
-void Network::tell_route(PeerId peer, const Transport& chosen) const {
+// The next transport in their order that reaches the peer; `before` null: the first. Null: there is none.
+Transport* Network::next_to(PeerId peer, const Transport* before) const noexcept {
+  bool behind = before == nullptr;
+  for (const auto& transport : transports_) {
+    if (behind && transport->reaches(peer)) return transport.get();
+    behind |= transport.get() == before;
+  }
+  return nullptr;
+}
+
+void Network::tell_route(PeerId peer, const Route& route) const {
   if (peer == config_.self) return;
-  log_info("%s: reached by %s%s; messages of up to %llu bytes travel without asking first", describe(peer).c_str(),
-           chosen.name(), why_none_before(peer, chosen).c_str(),
-           static_cast<unsigned long long>(chosen.capabilities(peer).eager_limit));
+  const Transport& chosen = *route.transport;
+  const std::string longer = route.data != route.transport ? std::string(", and longer ones by ") + route.data->name() : "";
+  log_info("%s: reached by %s%s; messages of up to %llu bytes travel without asking first%s", describe(peer).c_str(), chosen.name(),
+           why_none_before(peer, chosen).c_str(), static_cast<unsigned long long>(route.capabilities.eager_limit), longer.c_str());
 }
 
 // Why the first transport that the job could have used does not reach this peer; empty when that is the chosen one.
@@ -228,6 +247,10 @@ std::uint64_t Network::records_wrong() const noexcept {
   std::uint64_t sum = 0;
   for (const auto& transport : transports_) sum += transport->records_wrong();
   return sum;
+}
+
+void Network::abandon(PeerId peer, const Status& why) noexcept {
+  for (const auto& transport : transports_) transport->abandon(peer, why);
 }
 
 bool Network::flushed() const noexcept {

@@ -1,4 +1,6 @@
-// The network of one job: chooses for every peer the first transport that reaches it, in the order of the registry (registry.h).
+// The network of one job: chooses for every peer the first transport that reaches it, in the order of the registry (registry.h). Frames that have an order go
+// by that one. What is left of a long message when its receiver has answered names its receive and its offset, and may go by another, which is then the
+// next one that reaches the peer, where the first one says that it is the worse for them (Capabilities::best_up_to).
 #pragma once
 
 #include <algorithm>
@@ -50,6 +52,8 @@ class Network {
 
   [[nodiscard]] bool post(PeerId peer, SendOp& op) noexcept { return routes_[peer].transport->post(peer, op); }
   const Capabilities& capabilities(PeerId peer) noexcept { return routes_[peer].capabilities; }
+  // By which the data of long messages goes.
+  Transport& data_route(PeerId peer) noexcept { return *routes_[peer].data; }
   Transport& route(PeerId peer) noexcept { return *routes_[peer].transport; }
   // As Transport::watch_after(), over all of them.
   std::int64_t watch_after() const noexcept;
@@ -76,6 +80,9 @@ class Network {
   std::uint64_t connections_resumed() const noexcept;
   std::uint64_t records_wrong() const noexcept;
 
+  // A transport has lost the peer: no other goes on with it.
+  void abandon(PeerId peer, const Status& why) noexcept;
+
   bool flushed() const noexcept;
   void expect_goodbye() noexcept;
   void close() noexcept;
@@ -83,7 +90,8 @@ class Network {
  private:
   struct Route {
     Transport* transport = nullptr;
-    Capabilities capabilities;
+    Capabilities capabilities;  // data_chunk is that of `data`
+    Transport* data = nullptr;
   };
 
   Status check_names() const;
@@ -92,8 +100,9 @@ class Network {
   void say_without(const char* transport, const Status& why, bool warn) const;
   bool first_of_host(const char* lacking) const;
   void find_route(PeerId peer, Route& route) const;
+  Transport* next_to(PeerId peer, const Transport* before) const noexcept;
   Status no_route(PeerId peer) const;
-  void tell_route(PeerId peer, const Transport& chosen) const;
+  void tell_route(PeerId peer, const Route& route) const;
   std::string why_none_before(PeerId peer, const Transport& chosen) const;
   // Of a process of the own job; the card book has no others.
   Status read_card(PeerId peer, wire::Card& card) const;

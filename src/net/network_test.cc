@@ -8,6 +8,16 @@
 #include "runtime/one_job_for_tests.h"
 
 namespace lapwing::net {
+
+struct NetworkForTests {
+  static void put(Network& network, std::vector<std::unique_ptr<Transport>> transports) {
+    network.transports_ = std::move(transports);
+    network.routes_.reset(network.size(), [&network](std::size_t index, Network::Route& route) {
+      network.find_route({static_cast<std::uint32_t>(index)}, route);
+    });
+  }
+};
+
 namespace {
 
 class SilentSink final : public FrameSink {
@@ -61,6 +71,53 @@ TEST_F(NetworkTest, ChoosesATransportPerPeer) {
   EXPECT_EQ(network.describe({1}), "rank 1 on host node2");
   EXPECT_TRUE(network.flushed());
   network.close();
+}
+
+// Transports that only say what they can.
+class SaidTransport final : public Transport {
+ public:
+  SaidTransport(const char* name, bool reaches, const Capabilities& capabilities) : name_(name), reaches_(reaches), capabilities_(capabilities) {}
+  const char* name() const noexcept override { return name_; }
+  Status publish(wire::Card&) override { return {}; }
+  Status attach(const wire::CardBook&) override { return {}; }
+  bool reaches(PeerId) const noexcept override { return reaches_; }
+  Capabilities capabilities(PeerId) const noexcept override { return capabilities_; }
+  bool post(PeerId, SendOp&) noexcept override { return true; }
+  void abandon(PeerId, const Status&) noexcept override { ++abandoned; }
+  bool flushed() const noexcept override { return true; }
+  void expect_goodbye() noexcept override {}
+  void close() noexcept override {}
+  bool poll() noexcept override { return false; }
+  bool arm() noexcept override { return true; }
+  void disarm() noexcept override {}
+
+  int abandoned = 0;
+
+ private:
+  const char* name_;
+  const bool reaches_;
+  const Capabilities capabilities_;
+};
+
+TEST_F(NetworkTest, LongMessagesTakeTheNextWayWhereTheFirstIsWorse) {
+  const engine::Visit visit(engine_);
+  Capabilities first{65536, 10000}, second{65536, 50000};
+  first.best_up_to = 8000;
+  for (const bool another_way : {true, false}) {
+    Network network(engine_, sink_, config_);
+    std::vector<std::unique_ptr<Transport>> transports;
+    transports.push_back(std::make_unique<SaidTransport>("ether", true, first));
+    transports.push_back(std::make_unique<SaidTransport>("shm", false, second));
+    if (another_way) transports.push_back(std::make_unique<SaidTransport>("tcp", true, second));
+    auto& last = static_cast<SaidTransport&>(*transports.back());
+    NetworkForTests::put(network, std::move(transports));
+    EXPECT_STREQ(network.route({1}).name(), "ether");
+    EXPECT_STREQ(network.data_route({1}).name(), another_way ? "tcp" : "ether");
+    EXPECT_EQ(network.capabilities({1}).eager_limit, another_way ? 8000u : 65536u);
+    EXPECT_EQ(network.capabilities({1}).data_chunk, another_way ? 50000u : 10000u);
+    network.abandon({1}, Status());
+    EXPECT_EQ(last.abandoned, 1);
+  }
 }
 
 TEST_F(NetworkTest, SaysWhenAPeerCannotBeReached) {

@@ -187,10 +187,11 @@ class Sinks {
 struct Capabilities {
   std::uint64_t eager_limit = 0;   // longer messages go by rendezvous
   std::uint64_t data_chunk = 0;    // advised payload of one kData frame
-  std::uint64_t first_bytes = 0;   // advised payload of an RTS frame, if more than usual
+  std::uint64_t first_bytes = 0;   // advised payload of an RTS frame; 0: the usual
   std::uint64_t at_once = 4096;    // what Transport::send_now takes
   std::uint64_t urgent_bytes = 0;  // payload of an urgent frame, at least, for a peer at rest to be told of it
   std::uint64_t pulls_above = ~std::uint64_t{0};  // longer messages ask Transport::offers_pull, though they could be sent whole
+  std::uint64_t best_up_to = ~std::uint64_t{0};   // what is left of longer messages had better go by the next transport that reaches the peer
   bool matches = false;            // the carrier matches messages with receives that it is lent (Transport::lent_queue)
 };
 inline constexpr std::uint64_t kMostUrgentBytes = 256 * 1024;
@@ -282,6 +283,9 @@ class Transport : public engine::Source {
 
   // Ranks that seem to be on this host by their cards, and are not: on a machine that was cloned while it ran. After attach().
   virtual std::vector<PeerId> doubles() const { return {}; }
+
+  // Another transport has lost the peer: nothing lands from it any more, and what was posted to it ends with `why`. Its sinks know already.
+  virtual void abandon(PeerId peer, const Status& why) noexcept { (void)peer, (void)why; }
 
   // True when no posted frame waits to leave, perhaps once more: where packets may be lost, when all are known to have come.
   virtual bool flushed() const noexcept = 0;

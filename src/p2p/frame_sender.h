@@ -17,10 +17,9 @@ class FrameSender {
   explicit FrameSender(Common& common) noexcept : common_(common) {}
 
   // True: taken, and op.on_taken is not called.
-  [[nodiscard]] bool post(net::PeerId id, net::SendOp& op) noexcept {
-    if (const std::uint32_t credit = common_.peers[id].take_owed(); credit != 0) wire::set_credit(op.header, credit);
-    return common_.network->post(id, op);
-  }
+  [[nodiscard]] bool post(net::PeerId id, net::SendOp& op) noexcept { return post(common_.network->route(id), id, op); }
+  // The same for data, which may go another way.
+  [[nodiscard]] bool post_data(net::PeerId id, net::SendOp& op) noexcept { return post(common_.network->data_route(id), id, op); }
   // A frame of our own; dropped when the peer is lost. A payload (of CANCEL) is zeros.
   void post_control(net::PeerId id, const wire::MessageHeader& header) noexcept;
   // Tells a synchronous send that its message was matched (kAck), or a rendezvous that no more is needed (kFin).
@@ -30,6 +29,10 @@ class FrameSender {
   std::uint64_t waiting() const noexcept { return waiting_; }
 
  private:
+  bool post(net::Transport& way, net::PeerId id, net::SendOp& op) noexcept {
+    if (const std::uint32_t credit = common_.peers[id].take_owed(); credit != 0) wire::set_credit(op.header, credit);
+    return way.post(id, op);
+  }
   // From the pool until it is taken.
   struct Control : net::SendOp {
     FrameSender* owner = nullptr;

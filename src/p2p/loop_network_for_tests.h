@@ -1,7 +1,7 @@
 // A job inside one test, or two that meet: processes whose frames travel through memory, in an order that a fixed seed decides. Each
 // has a process table of its own; here they are numbered across jobs.
 //
-// Every ordered pair of ranks has a wire. step() moves one randomly chosen wire on by one stage, so whatever a real network
+// Every ordered pair of ranks has a wire, and with two_ways another one, for data. step() moves one randomly chosen wire on by one stage, so whatever a real network
 // could interleave comes up: a payload taken late, a header long before its payload, answers overtaking the news that a
 // frame has left. Headers go through the real codec. With way.matches, each wire ends at a carrier that is lent receives
 // (net/lent_queue.h): what it does not match goes on in a socket, and the messenger is told of the rest at some later step.
@@ -30,16 +30,19 @@
 namespace lapwing::net {
 
 struct NetworkForTests {
-  static void put(Network& network, std::unique_ptr<Transport> transport, const Capabilities& capabilities) {
+  // `data`: another transport for what is left of long messages; null: the same.
+  static void put(Network& network, std::unique_ptr<Transport> transport, const Capabilities& capabilities, std::unique_ptr<Transport> data) {
     const std::size_t size = network.size();
     wire::Card card;
     card.set("name", "testhost");
     network.cards_ = std::vector<wire::Card>(size, card);
-    network.routes_.reset(size, [way = transport.get(), capabilities](std::size_t, Network::Route& route) {
-      route = {way, capabilities};
+    Transport* const data_way = data != nullptr ? data.get() : transport.get();
+    network.routes_.reset(size, [way = transport.get(), capabilities, data_way](std::size_t, Network::Route& route) {
+      route = {way, capabilities, data_way};
     });
     network.transports_.clear();
     network.transports_.push_back(std::move(transport));
+    if (data != nullptr) network.transports_.push_back(std::move(data));
   }
 };
 
@@ -55,6 +58,7 @@ class LoopJob {
     unsigned seed = 1;
     net::Capabilities way = {1024, 4096};
     bool pull = false;
+    bool two_ways = false;  // data goes by wires of its own
     std::uint64_t unexpected_limit = 16 << 20;
     std::int64_t watch_after = 0;
     bool met = false;  // ways stand between all
@@ -64,14 +68,15 @@ class LoopJob {
 
   class Loop final : public net::Transport {
    public:
-    Loop(LoopJob& job, std::uint32_t rank) : job_(job), rank_(rank) {}
+    enum Way : std::uint32_t { kFirst, kData };
+    Loop(LoopJob& job, std::uint32_t rank, Way way) : job_(job), rank_(rank), way_(way) {}
     const char* name() const noexcept override { return "loop"; }
     Status publish(wire::Card&) override { return {}; }
     Status attach(const wire::CardBook&) override { return {}; }
     bool reaches(net::PeerId) const noexcept override { return true; }
     net::Capabilities capabilities(net::PeerId) const noexcept override { return job_.options.way; }
     bool post(net::PeerId peer, net::SendOp& op) noexcept override {
-      return job_.post(rank_, job_.number_of(rank_, peer), op);
+      return job_.post(rank_, job_.number_of(rank_, peer), op, way_);
     }
     net::LentQueue* lent_queue(net::PeerId peer, net::LentQueue::Key key) noexcept override {
       return &job_.queue_of(job_.number_of(rank_, peer) * job_.options.ranks + rank_, key.tag);
@@ -98,6 +103,7 @@ class LoopJob {
     }
     std::int64_t watch_after() const noexcept override { return job_.options.watch_after; }
     bool is_met(net::PeerId peer) const noexcept override { return job_.options.met && job_.number_of(rank_, peer) != rank_; }
+    void abandon(net::PeerId peer, const Status&) noexcept override { job_.abandoned[way_].push_back(job_.number_of(rank_, peer)); }
     bool flushed() const noexcept override { return true; }
     void expect_goodbye() noexcept override {}
     void close() noexcept override {}
@@ -108,6 +114,7 @@ class LoopJob {
    private:
     LoopJob& job_;
     std::uint32_t rank_;
+    Way way_;
   };
 
   struct Rank {
@@ -120,7 +127,8 @@ class LoopJob {
       engine::EngineOptions options;
       options.event_thread = false;
       EXPECT_TRUE(engine.start(options).ok());
-      net::NetworkForTests::put(network, std::make_unique<Loop>(job, rank), job.options.way);
+      net::NetworkForTests::put(network, std::make_unique<Loop>(job, rank, Loop::kFirst), job.options.way,
+                                job.options.two_ways ? std::make_unique<Loop>(job, rank, Loop::kData) : nullptr);
       messenger.set_network(network);
       comm::Group* all = comm::Group::make_range({}, static_cast<int>(processes.size()), static_cast<int>(name.rank));
       world = new comm::Communicator(comm::ContextIds::kWorld, all, nullptr);
@@ -153,7 +161,7 @@ class LoopJob {
   };
 
   explicit LoopJob(const Options& options) : options(options), random(options.seed) {
-    wires.resize(options.ranks * options.ranks);
+    wires.resize(options.ranks * options.ranks * (options.two_ways ? 2 : 1));
     lost.resize(options.ranks);
     sockets.resize(wires.size());
     landed.resize(wires.size());
@@ -225,15 +233,16 @@ class LoopJob {
     return operation.done();
   }
 
-  bool post(std::uint32_t from, std::uint32_t to, net::SendOp& op) {
+  bool post(std::uint32_t from, std::uint32_t to, net::SendOp& op, Loop::Way way) {
     if (lost[from] || lost[to]) {
       ranks[from]->refusals.add(op, Status::error(MPI_ERR_OTHER, "rank %u is lost", to));
       return false;
     }
-    auto& wire = wires[from * options.ranks + to];
+    const std::size_t index = (way * options.ranks + from) * options.ranks + to;
+    auto& wire = wires[index];
     wire.push_back({&op, op.header, {}, {}, Stage::kPosted});
     ++frames_posted;
-    const bool at_once = wire.size() == 1 && from * options.ranks + to != stalled && random() % 2 == 0;
+    const bool at_once = wire.size() == 1 && index != stalled && random() % 2 == 0;
     if (at_once) take(wire.front());
     return at_once;
   }
@@ -249,22 +258,16 @@ class LoopJob {
     lost[rank] = true;
     for (std::uint32_t other = 0; other < options.ranks; ++other) {
       if (other == rank) continue;
-      auto& out = wires[other * options.ranks + rank];
-      auto& in = wires[rank * options.ranks + other];
       end_carrying(rank * options.ranks + other);
-      auto& socket = sockets[rank * options.ranks + other];
-      socket.clear();
+      sockets[rank * options.ranks + other].clear();
+      const auto& in = wires[rank * options.ranks + other];
       const net::Landing* landing = !in.empty() && in.front().stage == Stage::kLanding ? &in.front().landing : nullptr;
       const Status status = Status::error(MPI_ERR_OTHER, "rank %u: %s", rank, why);
       ranks[other]->messenger.on_peer_lost(id_of(other, rank), status, landing);
-      for (Frame& frame : out) {
-        if (frame.stage == Stage::kPosted) frame.op->on_taken(*frame.op, status);
+      for (std::size_t way = 0; way < wires.size(); way += options.ranks * options.ranks) {
+        give_back(wires[way + other * options.ranks + rank], status);
+        give_back(wires[way + rank * options.ranks + other], status);
       }
-      out.clear();
-      for (Frame& frame : in) {
-        if (frame.stage == Stage::kPosted) frame.op->on_taken(*frame.op, status);
-      }
-      in.clear();
     }
     turn_all();
   }
@@ -280,6 +283,8 @@ class LoopJob {
   int pulls_until_failure = 1 << 30;
   std::vector<std::uint64_t> timed;  // bytes of messages whose frames were timed
 
+  std::vector<std::uint32_t> abandoned[2];  // peers that the messenger has told each way to abandon
+
   // What transports have been asked to watch over.
   std::vector<std::uint32_t> watched, hosts_watched;
 
@@ -291,6 +296,7 @@ class LoopJob {
     std::vector<std::byte> payload;
     net::Landing landing;
     Stage stage;
+    std::uint64_t origin = 0;    // of the landing, in its walk
     std::uint64_t position = 0;  // of the lent receive that is claimed for it
   };
 
@@ -304,6 +310,13 @@ class LoopJob {
       std::memcpy(frame.payload.data(), op.data, frame.payload.size());
     }
     frame.stage = Stage::kTaken;
+  }
+
+  static void give_back(std::deque<Frame>& wire, const Status& status) {
+    for (Frame& frame : wire) {
+      if (frame.stage == Stage::kPosted) frame.op->on_taken(*frame.op, status);
+    }
+    wire.clear();
   }
 
   // Tags that are odd, and those that are even.
@@ -353,7 +366,7 @@ class LoopJob {
   }
   void tell(std::size_t index) {
     landed[index] = false;
-    const auto from = static_cast<std::uint32_t>(index / options.ranks);
+    const auto from = static_cast<std::uint32_t>(index / options.ranks % options.ranks);
     const auto receiver = static_cast<std::uint32_t>(index % options.ranks);
     Rank& to = *ranks[receiver];
     for (std::uint64_t tag = 0; tag < 2; ++tag) {
@@ -372,7 +385,7 @@ class LoopJob {
     Frame& frame = sockets[index].front();
     const bool fresh = frame.stage == Stage::kTaken, message = is_message(frame);
     net::LentQueue& queue = queue_of(index, frame);
-    const auto from = static_cast<std::uint32_t>(index / options.ranks);
+    const auto from = static_cast<std::uint32_t>(index / options.ranks % options.ranks);
     const auto receiver = static_cast<std::uint32_t>(index % options.ranks);
     if (fresh && message && random() % 2 == 0 &&
         ranks[receiver]->messenger.receive_now(id_of(receiver, from), frame.header, frame.payload.data())) {
@@ -385,7 +398,7 @@ class LoopJob {
 
   void advance(std::deque<Frame>& wire, std::size_t index) {
     Frame& frame = wire.front();
-    const auto from = static_cast<std::uint32_t>(index / options.ranks);
+    const auto from = static_cast<std::uint32_t>(index / options.ranks % options.ranks);
     const auto receiver = static_cast<std::uint32_t>(index % options.ranks);
     Rank& to = *ranks[receiver];
     switch (frame.stage) {
@@ -400,6 +413,7 @@ class LoopJob {
           violations.push_back(status.ok() ? frame.landing.reason : status.text());
           return lose(from, violations.back().c_str());
         }
+        if (frame.landing.walk != nullptr) frame.origin = frame.landing.walk->position();
         frame.stage = Stage::kLanding;
         return;
       }
@@ -407,7 +421,10 @@ class LoopJob {
         return;
       case Stage::kLanding: {
         ASSERT_LE(frame.landing.accepted, frame.payload.size());
-        if (frame.landing.walk != nullptr) frame.landing.walk->scatter(frame.payload.data(), frame.landing.accepted);
+        if (frame.landing.walk != nullptr) {
+          frame.landing.walk->seek(frame.origin);  // a frame of another wire may have landed there meanwhile
+          frame.landing.walk->scatter(frame.payload.data(), frame.landing.accepted);
+        }
         if (frame.landing.base != nullptr && frame.landing.accepted != 0)
           std::memcpy(frame.landing.base, frame.payload.data(), frame.landing.accepted);
         const wire::FrameHeader header = frame.header;

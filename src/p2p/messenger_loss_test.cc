@@ -19,6 +19,7 @@ TEST(Messenger, LossOfAPeerEndsWhatNeedsIt) {
     options.seed = seed;
     options.unexpected_limit = 1 << 16;
     options.pull = seed % 2 == 0;
+    options.two_ways = seed % 3 == 0;
     LoopJob job(options);
     std::deque<Bytes> buffers;
     std::deque<Send> sends, theirs;
@@ -45,6 +46,9 @@ TEST(Messenger, LossOfAPeerEndsWhatNeedsIt) {
     for (auto& send : sends) ASSERT_TRUE(send.done()) << seed;
     for (auto& receive : receives) {
       ASSERT_TRUE(receive.done()) << seed;
+    }
+    if (options.two_ways) {
+      EXPECT_EQ(job.abandoned[LoopJob::Loop::kData], (std::vector<std::uint32_t>{1, 1}));  // by both others
     }
     ASSERT_TRUE(anyone.done()) << seed;  // rank 1 is a member
     EXPECT_NE(std::string(anyone.result().status.text()).find("rank 1"), std::string::npos);

@@ -173,10 +173,11 @@ TEST(Messenger, ScatteredDataOfEverySize) {
   datatype::Datatype* vector = nullptr;
   ASSERT_TRUE(datatype::make_vector(20000, 3, 5, *datatype::resolve(MPI_BYTE), &vector).ok());
   vector->commit();
-  for (unsigned seed = 1; seed <= 6; ++seed) {
+  for (unsigned seed = 1; seed <= 12; ++seed) {
     LoopJob::Options options;
     options.seed = seed;
-    options.way = {4096, 5000, seed % 2 == 0};
+    options.way = {4096, 5000, seed % 4 < 2};
+    options.two_ways = seed % 3 == 0;
     LoopJob job(options);
     const Bytes data = pattern(100000, seed);
     Bytes room(100000, 0);
@@ -188,10 +189,10 @@ TEST(Messenger, ScatteredDataOfEverySize) {
     receive_arguments.type = vector;
     SendRequest send(send_arguments);
     ReceiveRequest receive(receive_arguments);
-    if (seed > 3) job[1].messenger.start(receive);
+    if (seed % 2 != 0) job[1].messenger.start(receive);
     job[0].messenger.start(send);
-    if (seed <= 3) job.run();
-    if (seed <= 3) job[1].messenger.start(receive);
+    if (seed % 2 == 0) job.run();
+    if (seed % 2 == 0) job[1].messenger.start(receive);
     job.run();
     ASSERT_TRUE(send.done() && receive.done());
     EXPECT_EQ(receive.result().bytes, 60000u);
@@ -248,6 +249,7 @@ TEST(Messenger, KeepsOrderUnderRandomTraffic) {
     options.ranks = 3;
     options.seed = seed;
     options.way = {600, 4096, seed % 3 == 0};
+    options.two_ways = seed % 4 < 2;
     options.unexpected_limit = seed % 2 == 0 ? 1 << 16 : 16 << 20;
     LoopJob job(options);
     constexpr int kMessages = 300;

@@ -82,7 +82,7 @@ void OutgoingTransfers::pump(SendRequest& send) noexcept {
 
 void OutgoingTransfers::post_chunk(SendRequest& send, SendRequest::Frame& frame) noexcept {
   const std::uint64_t advised = std::max(common_.way_to(send.peer_).data_chunk, tuning().p2p_least_chunk);
-  const std::uint64_t chunk = std::min(advised, common_.frame_limit(send.peer_));
+  const std::uint64_t chunk = std::min(advised, common_.network->data_route(send.peer_).frame_limit(send.peer_));
   const std::uint64_t bytes = std::min(chunk, send.wanted_ - send.next_byte_);
   wire::MessageHeader header;
   header.kind = MessageKind::kData;
@@ -97,17 +97,18 @@ void OutgoingTransfers::post_chunk(SendRequest& send, SendRequest::Frame& frame)
 
 void OutgoingTransfers::post_frame(SendRequest& send, SendRequest::Frame& frame,
                                    const wire::MessageHeader& header) noexcept {
+  const bool is_data = header.kind == MessageKind::kData;
   frame.header = wire::pack(header);
   frame.walk = send.walk_ ? &*send.walk_ : nullptr;
   frame.undelivered = send.walk_ ? nullptr : &send.undelivered_;
-  frame.any_order = header.kind == MessageKind::kData && !send.walk_;
+  frame.any_order = is_data && !send.walk_;
   frame.send = &send;
   frame.on_taken = [](net::SendOp& op, const Status& status) noexcept {
     auto& taken = static_cast<SendRequest::Frame&>(op);
     taken.busy = false;
     taken.send->transfers_->go_on(*taken.send, status);
   };
-  frame.busy = !frames_.post(send.peer_, frame);
+  frame.busy = !(is_data ? frames_.post_data(send.peer_, frame) : frames_.post(send.peer_, frame));
 }
 
 SendRequest::Undelivered::Undelivered(SendRequest& owner) noexcept

@@ -12,7 +12,10 @@ void PeerLoss::end(net::PeerId id, const Status& why, How how) noexcept {
   Peer& peer = parts_.common.peers[id];
   if (std::exchange(peer.lost, true)) return;
   peer.why = why.copy();
-  if (how == How::kFailed) parts_.common.failed_peers.push_back(id);
+  if (how == How::kFailed) {
+    parts_.common.failed_peers.push_back(id);
+    parts_.common.network->abandon(id, peer.why);
+  }
   end_landing(peer);
   parts_.probes.notify_lost(id, how == How::kFailed);
   end_posted(id, peer.why, how);

@@ -69,7 +69,8 @@ bool SendPath::launch(SendRequest& send) noexcept {
 std::uint64_t SendPath::first_bytes(const SendRequest& send, const OutgoingAccount& account) noexcept {
   const net::Capabilities& way = common_.way_to(send.peer_);
   const std::uint64_t usual = tuning().p2p_first_bytes;
-  for (const std::uint64_t most : {std::max(way.first_bytes, usual), usual}) {
+  const std::uint64_t advised = way.first_bytes != 0 ? way.first_bytes : usual;
+  for (const std::uint64_t most : {advised, std::min(advised, usual)}) {
     const std::uint64_t first = std::min({send.bytes_, most, common_.frame_limit(send.peer_)});
     if (account.pays_announced(message_units(first))) return first;
   }

@@ -75,6 +75,7 @@ Status EtherTransport::attach(const wire::CardBook& cards) {
 Capabilities EtherTransport::capabilities(PeerId) const noexcept {
   Capabilities capabilities;
   capabilities.eager_limit = tuning().ether_eager_limit;
+  capabilities.best_up_to = tuning().ether_best_up_to;
   capabilities.data_chunk = tuning().ether_data_chunk;
   capabilities.at_once = port_.most_bytes() - wire::piece_overhead(0);
   return capabilities;
@@ -259,6 +260,10 @@ void EtherTransport::give_up(PeerId peer, const Status& why) noexcept {
   if (!is_met(peer)) return;
   poll();  // what has come already
   link(peer).give_up(why);
+}
+
+void EtherTransport::abandon(PeerId peer, const Status& why) noexcept {
+  if (is_met(peer)) link(peer).abandon(why);
 }
 
 // ---- the end --------------------------------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ class EtherTransport final : public Transport, private engine::FdHandler {
   std::int64_t watch_after() const noexcept override;
   bool is_met(PeerId peer) const noexcept override;
   void give_up(PeerId peer, const Status& why) noexcept override;
+  void abandon(PeerId peer, const Status& why) noexcept override;
   bool flushed() const noexcept override;
   void expect_goodbye() noexcept override { context_.goodbye_expected = true; }
   void close() noexcept override;

@@ -121,6 +121,12 @@ void Link::refuse(const char* rule) noexcept {
   packets_.end(reliable::PacketLink::State::kLost, why, false);
 }
 
+void Link::abandon(const Status& why) noexcept {
+  if (!packets_.open()) return;
+  say_goodbye(wire::kPacketBroken);
+  packets_.end(reliable::PacketLink::State::kLost, why, true);
+}
+
 void Link::say_goodbye(std::uint8_t flags) noexcept {
   for (int i = 0; i < kGoodbyes; ++i) packets_.send_control(wire::PacketKind::kGoodbye, flags);
 }

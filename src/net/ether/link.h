@@ -36,6 +36,8 @@ class Link {
   // As PacketLink's. Not from inside post().
   bool work(std::int64_t now) noexcept;
   std::int64_t deadline(std::int64_t now) const noexcept;
+  // Another transport has lost the peer.
+  void abandon(const Status& why) noexcept;
   void close() noexcept;
   // The peer is known to be lost.
   void give_up(const Status& why) noexcept {

@@ -104,7 +104,9 @@ void Link::rail_lost(Status why) noexcept {
 }
 
 void Link::end_with(const Status& why) noexcept {
-  if (!setup_.over()) end(State::kLost, why.copy());
+  if (setup_.over()) return;
+  receiver_.leave_program();
+  end(State::kLost, why.copy());
 }
 
 // ---- a connection stands --------------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   void close() noexcept;
   // The peer is known to be lost. What it sent before is taken first.
   void give_up(const Status& why) noexcept;
-  // As one of the rails of a link that is over.
+  // As one of the rails of a link that is over, or because another transport has lost the peer.
   void end_with(const Status& why) noexcept;
 
   // ---- for the acceptor ----

@@ -270,6 +270,11 @@ void TcpTransport::acknowledge(bool moved) noexcept {
   while (!shared_.owing.empty()) shared_.owing.back()->acknowledge();
 }
 
+void TcpTransport::abandon(PeerId peer, const Status& why) noexcept {
+  const std::unique_ptr<tcp::Link>* link = links_.find(peer);
+  if (link != nullptr && *link) (*link)->end_with(why);
+}
+
 bool TcpTransport::flushed() const noexcept {
   bool flushed = true;
   links_.for_each([&](std::size_t, const std::unique_ptr<tcp::Link>& link) { flushed &= !link || !link->something_to_send(); });

@@ -43,6 +43,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   void give_up(PeerId peer, const Status& why) noexcept override;
   bool watch_over_host(PeerId peer) noexcept override;
   std::int64_t watch_after() const noexcept override;
+  void abandon(PeerId peer, const Status& why) noexcept override;
   bool flushed() const noexcept override;
   void expect_goodbye() noexcept override { shared_.goodbye_expected = true; }
   void close() noexcept override;
