@@ -4,10 +4,15 @@
    adds up three scalar products with MPI_Allreduce. In between it computes for some hundred microseconds to milliseconds,
    which leaves nothing of the library in the cache: coefficients are stored, 216 bytes a point.
 
+   Or pipelined, so that no scalar product is waited for at once (Ghysels and Vanroose, Hiding global synchronization latency in
+   the preconditioned conjugate gradient algorithm, 2014, algorithm 4): all three of an iteration are one MPI_Iallreduce, on its
+   way while the next preconditioner and product are computed, for five more vectors.
+
    The preconditioner is three sweeps of damped Jacobi, which does not depend on how the box is cut, so that one rank and
    several must find the same: each rank also solves the whole box alone, and compares.
 
-   Reported by the points of a block's edge: floating-point operations a second of all ranks together. */
+   Reported by the points of a block's edge: floating-point operations a second of all ranks together. What the pipelined form
+   computes beyond the usual one does not count, so that the ratio of the rates is that of the times. */
 #include "grid.h"
 
 #include <math.h>
@@ -24,7 +29,9 @@ static const double kDamping = 0.6, kTolerance = 1e-9;
 typedef struct {
   Grid grid;
   double* coefficients; /* kNeighbours for each own point, in order */
-  double *solution, *right, *residual, *direction, *conditioned, *product; /* fields */
+  double *solution, *right, *residual, *direction, *conditioned, *product, *scratch; /* fields */
+  /* Of the pipelined form, by the letters of the paper: w = A conditioned, m = M w, n = A m, z = A q, q = M s, s = A direction. */
+  double *w, *m, *n, *z, *q, *s;
 } Problem;
 
 /* ---- Own points ---- */
@@ -42,11 +49,17 @@ static void combine(const Grid* grid, double* to, double a, const double* x, dou
   }
 }
 
-static double scalar_product(const Grid* grid, const double* x, const double* y_field) {
-  double sum = 0, all;
+static double own_scalar_product(const Grid* grid, const double* x, const double* y_field) {
+  double sum = 0;
   FOR_ROWS(grid, first) {
     for (size_t i = first; i < end; ++i) sum += x[i] * y_field[i];
   }
+  return sum;
+}
+
+static double scalar_product(const Grid* grid, const double* x, const double* y_field) {
+  const double sum = own_scalar_product(grid, x, y_field);
+  double all;
   MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, grid->comm);
   return all;
 }
@@ -83,9 +96,9 @@ static void precondition(Problem* problem, double* to, const double* from) {
   const double step = kDamping / 26;
   combine(grid, to, step, from, 0, from);
   for (int sweep = 1; sweep < kSweeps; ++sweep) {
-    multiply(problem, problem->product, to);
+    multiply(problem, problem->scratch, to);
     FOR_ROWS(grid, first) {
-      for (size_t i = first; i < end; ++i) to[i] += step * (from[i] - problem->product[i]);
+      for (size_t i = first; i < end; ++i) to[i] += step * (from[i] - problem->scratch[i]);
     }
   }
 }
@@ -110,6 +123,40 @@ static double solve(Problem* problem, int iterations) {
     norm = scalar_product(grid, problem->residual, problem->residual);
   }
   return norm;
+}
+
+/* The same, pipelined. The vectors that belong to the direction follow from those of the residual. */
+static double solve_pipelined(Problem* problem, int iterations) {
+  const Grid* grid = &problem->grid;
+  double *r = problem->residual, *u = problem->conditioned, *w = problem->w, *m = problem->m, *n = problem->n;
+  double *p = problem->direction, *s = problem->s, *q = problem->q, *z = problem->z;
+  combine(grid, problem->solution, 0, problem->right, 0, problem->right);
+  combine(grid, r, 1, problem->right, 0, problem->right);
+  precondition(problem, u, r);
+  multiply(problem, w, u);
+  double before = 0, length = 0;
+  for (int i = 0; i < iterations; ++i) {
+    /* The last is the residual's norm, by which a program would end. */
+    const double own[3] = {own_scalar_product(grid, r, u), own_scalar_product(grid, w, u), own_scalar_product(grid, r, r)};
+    double all[3];
+    MPI_Request request;
+    MPI_Iallreduce(own, all, 3, MPI_DOUBLE, MPI_SUM, grid->comm, &request);
+    precondition(problem, m, w);
+    multiply(problem, n, m);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    const double share = i == 0 ? 0 : all[0] / before;
+    length = i == 0 ? all[0] / all[1] : all[0] / (all[1] - share * all[0] / length);
+    before = all[0];
+    combine(grid, z, 1, n, share, z);
+    combine(grid, q, 1, m, share, q);
+    combine(grid, s, 1, w, share, s);
+    combine(grid, p, 1, u, share, p);
+    combine(grid, problem->solution, 1, problem->solution, length, p);
+    combine(grid, r, 1, r, -length, s);
+    combine(grid, u, 1, u, -length, q);
+    combine(grid, w, 1, w, -length, z);
+  }
+  return scalar_product(grid, r, r);
 }
 
 /* Of an iteration, for each point: the multiplications, the vectors of a sweep, three scalar products, three sums. */
@@ -157,8 +204,9 @@ static Problem make_problem(MPI_Comm comm, const int* blocks, const int* points)
   Problem problem = {.grid = make_grid(comm, blocks, points, false)};
   const size_t own = (size_t)points[0] * (size_t)points[1] * (size_t)points[2];
   problem.coefficients = allocate(sizeof(double) * kNeighbours * own);
-  double** fields[] = {&problem.solution,  &problem.right,       &problem.residual,
-                       &problem.direction, &problem.conditioned, &problem.product};
+  double** fields[] = {&problem.solution, &problem.right,   &problem.residual, &problem.direction, &problem.conditioned,
+                       &problem.product,  &problem.scratch, &problem.w,        &problem.m,         &problem.n,
+                       &problem.z,        &problem.q,       &problem.s};
   for (unsigned i = 0; i < sizeof fields / sizeof *fields; ++i) *fields[i] = make_field(&problem.grid);
   set_coefficients(&problem);
   set_right(&problem);
@@ -166,8 +214,9 @@ static Problem make_problem(MPI_Comm comm, const int* blocks, const int* points)
 }
 
 static void free_problem(Problem* problem) {
-  double* fields[] = {problem->coefficients, problem->solution,    problem->right,  problem->residual,
-                      problem->direction,    problem->conditioned, problem->product};
+  double* fields[] = {problem->coefficients, problem->solution, problem->right,   problem->residual, problem->direction,
+                      problem->conditioned,  problem->product,  problem->scratch, problem->w,        problem->m,
+                      problem->n,            problem->z,        problem->q,       problem->s};
   for (unsigned i = 0; i < sizeof fields / sizeof *fields; ++i) free(fields[i]);
   free_grid(&problem->grid);
 }
@@ -185,14 +234,22 @@ static double largest_difference(const Problem* problem, const Problem* whole) {
   return largest;
 }
 
-/* Each rank also solves the whole box alone. */
-static void verify(Problem* problem) {
+typedef struct {
+  const char* series;
+  double (*solve)(Problem*, int); /* iterations; returns the square of the residual's norm */
+} Form;
+
+static const Form forms[] = {{"27 points, Jacobi", solve}, {"27 points, Jacobi, pipelined", solve_pipelined}};
+enum { kForms = sizeof forms / sizeof *forms };
+
+/* Each rank also solves the whole box alone, in the usual form. */
+static void verify(const Form* form, Problem* problem) {
   const int one[3] = {1, 1, 1};
   int all[3];
   for (int d = 0; d < 3; ++d) all[d] = problem->grid.ranks[d] * problem->grid.points[d];
   Problem whole = make_problem(MPI_COMM_SELF, one, all);
   const double start = scalar_product(&problem->grid, problem->right, problem->right);
-  const double norm = solve(problem, kIterations), alone = solve(&whole, kIterations);
+  const double norm = form->solve(problem, kIterations), alone = solve(&whole, kIterations);
   const double difference = largest_difference(problem, &whole);
   free_problem(&whole);
   if (norm < 1e-3 * start && fabs(norm - alone) < kTolerance * start && difference < kTolerance) return;
@@ -203,27 +260,38 @@ static void verify(Problem* problem) {
 
 /* ---- Measuring ---- */
 
+typedef struct {
+  const Form* form;
+  Problem* problem;
+} Run;
+
 static void run(void* context, int times) {
-  solve(context, times);
+  const Run* run = context;
+  run->form->solve(run->problem, times);
+}
+
+static void measure_form(const Form* form, Problem* problem, int edge) {
+  Run context = {form, problem};
+  Samples times = {0};
+  verify(form, problem);
+  measure_in(MPI_COMM_WORLD, run, &context, quick ? 0.3 : 1.0, 20e-3, &times);
+  samples_to_rates(&times, operations(&problem->grid) * size / 1e9);
+  char series[64];
+  name_series(series, sizeof series, form->series);
+  report(&program, (Figure){series, "GFLOP/s", "higher", edge, "points of an edge", "count"}, &times);
+  free(times.values);
 }
 
 static void answer_for(const int* blocks, int edge) {
   const int points[3] = {edge, edge, edge};
   Problem problem = make_problem(MPI_COMM_WORLD, blocks, points);
-  verify(&problem);
-  Samples times = {0};
-  measure_in(MPI_COMM_WORLD, run, &problem, quick ? 0.3 : 1.0, 20e-3, &times);
-  samples_to_rates(&times, operations(&problem.grid) * size / 1e9);
-  char series[64];
-  name_series(series, sizeof series, "27 points, Jacobi");
-  report(&program, (Figure){series, "GFLOP/s", "higher", edge, "points of an edge", "count"}, &times);
-  free(times.values);
+  for (int form = 0; form < kForms; ++form) measure_form(&forms[form], &problem, edge);
   free_problem(&problem);
 }
 
 int main(int argc, char** argv) {
   start(&program, argc, argv, 1, kMostRanks);
-  default_sizes(&sizes, "16,32", "16,32");
+  default_sizes(&sizes, "8,16,32", "16,32");
   int blocks[3] = {0, 0, 0};
   MPI_Dims_create(size, 3, blocks);
   for (int i = 0; i < sizes.count; ++i) answer_for(blocks, (int)sizes.values[i]);

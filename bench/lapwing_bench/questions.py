@@ -176,6 +176,19 @@ QUESTIONS = {
             quick_seconds=3,
         ),
         Question(
+            "elimination",
+            "What do double-buffered broadcasts gain in Gaussian elimination?",
+            "Gaussian elimination with row partial pivoting, as paper 5 (non-blocking collectives) prints it, with one"
+            " multiplier a broadcast, and by columns, with all multipliers of a step at once: with MPI_Bcast, and with"
+            " MPI_Ibcast of what comes next while the present is computed. The time of both, which take turns, and the"
+            " ratio. The solution is verified.",
+            SHM + TCP + TCP_THREADS,
+            lab=LAB + LAB_THREADS,
+            beside_peers=True,
+            seconds=15,
+            quick_seconds=4,
+        ),
+        Question(
             "engine_cost",
             "What does the event thread cost a program that communicates?",
             "Latency, bandwidth and message rate with the event thread and with LAPWING_PROGRESS=polling, in many short"
@@ -250,7 +263,7 @@ QUESTIONS = {
 
 
 # Names for several questions.
-GROUPS = {"applications": ("halo", "conjugate_gradient")}
+GROUPS = {"applications": ("halo", "conjugate_gradient", "elimination")}
 
 
 def is_sampled(name: str) -> bool:

@@ -215,6 +215,7 @@ void CollectiveRequest::begin_send(StepId id) noexcept {
   sending.step = id;
   sending.under_way = true;
   sending.set_continuation(&on_message_done<Sending>);
+  services_.engine.helped();  // a peer waits for it
   services_.messenger.start(sending);
 }
 
@@ -298,6 +299,7 @@ void CollectiveRequest::post(const PostStep& step, std::uint64_t round, std::uin
   else if (bytes != 0)
     copy_in(step.source, area_->destination(round, bytes));
   area_->post(round, is_announced(step) ? SharedArea::kByMessage : bytes, description_, step.wakes_each);
+  services_.engine.helped();  // the peers wait for it
   compare_posts();
 }
 

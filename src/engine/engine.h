@@ -82,6 +82,7 @@ class Engine : private Progress, private Completion {
   using Progress::event_thread_drives;
   using Progress::set_timer;
   using Progress::took_long;
+  using Progress::turn_is_due;
   using Progress::turn_wanted;
   using Progress::want_turn;
 

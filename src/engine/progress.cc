@@ -54,7 +54,7 @@ Status Progress::open() {
 // ---- one turn -------------------------------------------------------------------------------------------------------
 
 bool Progress::turn(bool full) noexcept {
-  turn_wanted_.store(false, std::memory_order_relaxed);
+  wish_.store(Wish::kNone, std::memory_order_relaxed);
   bool moved = endpoint_.sources.poll();
   // While a driver sleeps in the port, what it announces is the driver's: collected here, its wake-up would be gone.
   if (!driver_sleeps_ && full) {
@@ -64,9 +64,7 @@ bool Progress::turn(bool full) noexcept {
     if (batch.count != 0) moved |= endpoint_.port.deliver(batch);
     moved |= run_timers();
   }
-  const bool continued = completion_.run_tasklets();
-  moved |= continued;
-  if (continued) event_thread_.helped();
+  moved |= completion_.run_tasklets();
   if (!event_thread_drives_) ++(full ? visits_.full : visits_.quick);
   if (moved) ++(event_thread_drives_ ? endpoint_.counters.event_thread_turns : endpoint_.counters.application_turns);
   return moved;

@@ -95,9 +95,15 @@ class Progress : public Waker {
 
   // A source keeps something back that its next poll() does: if the application leaves before that, the event thread does it
   // soon. Only where has_event_thread(), and with something in flight.
-  void want_turn() noexcept { turn_wanted_.store(true, std::memory_order_relaxed); }
+  void want_turn() noexcept { wish_.store(Wish::kNew, std::memory_order_relaxed); }
   // Whether the next turn has something to do for a source; any thread, without the lock.
-  bool turn_wanted() const noexcept { return turn_wanted_.load(std::memory_order_relaxed); }
+  bool turn_wanted() const noexcept { return wish_.load(std::memory_order_relaxed) != Wish::kNone; }
+  // The same for a wait that finds its one operation done, as far as such waits should take that turn: not the first one after a wish.
+  // Where each operation is waited for before the next begins, more is kept back with each, as with calls that block.
+  bool turn_is_due() noexcept {
+    Wish wish = Wish::kNew;
+    return !wish_.compare_exchange_strong(wish, Wish::kSeen, std::memory_order_relaxed) && wish == Wish::kSeen;
+  }
   // A source's poll moved so much that time has passed, as in sixteen usual ones.
   void took_long() noexcept { long_turn_ = true; }
 
@@ -136,6 +142,9 @@ class Progress : public Waker {
   void set_alarm() noexcept;
   static void describe_wait(const Waiter& waiter, std::int64_t now, wire::HangReport& report);
 
+  // For a turn: of a source, and whether a wait that needed none has passed since.
+  enum class Wish : std::uint8_t { kNone, kNew, kSeen };
+
   // A descriptor that only wakes: an eventfd, or the timerfd that is the alarm of `timers`; read to silence it.
   class WakeUp final : public FdHandler {
    public:
@@ -159,7 +168,7 @@ class Progress : public Waker {
   bool driver_sleeps_ = false;  // ... and sleeps in the port
   bool event_thread_drives_ = false;
   bool long_turn_ = false;  // see took_long()
-  std::atomic<bool> turn_wanted_{false};
+  std::atomic<Wish> wish_{Wish::kNone};
   const Waiter* driver_ = nullptr;  // a thread that drives, or looks first whether it must, does it for this
   Visits visits_;
   unsigned quick_turns_ = 0;

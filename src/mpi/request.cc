@@ -60,9 +60,11 @@ Status outcome_of(Request& request, MPI_Status* status) {
   return noted(request, std::move(outcome));
 }
 
-// A wait that need not wait: the application has no more to post at the moment, and what was kept back for more leaves.
-void end_burst() noexcept {
-  if (process().engine.turn_wanted()) make_progress();
+// A wait that need not wait: the application has no more to post at the moment, and what was kept back for more leaves. That a single
+// operation is waited for means nothing yet (Progress::turn_is_due).
+void end_burst(int operations) noexcept {
+  engine::Engine& engine = process().engine;
+  if (operations == 1 ? engine.turn_is_due() : engine.turn_wanted()) make_progress();
 }
 
 MPI_Status* status_at(MPI_Status statuses[], int index) noexcept {
@@ -169,7 +171,7 @@ Status wait(MPI_Request* handle, MPI_Status* status) {
     engine::Visit visit(process().engine);
     wait_in("MPI_Wait", visit, *request);
   } else {
-    end_burst();
+    end_burst(1);
   }
   return take_result(*handle, *request, status);
 }
@@ -178,7 +180,7 @@ Status waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
   if (!all_done(all_of(count, requests)))
     wait_for_all("MPI_Waitall", process().engine, all_of(count, requests));
   else
-    end_burst();
+    end_burst(count);
   return take_all(count, requests, statuses);
 }
 

@@ -83,7 +83,7 @@ class CommandLine(unittest.TestCase):
 
     def test_applications_are_several_questions_put_to_peers_too(self):
         chosen = names_for("applications")
-        self.assertEqual(list(chosen), ["halo", "conjugate_gradient"])
+        self.assertEqual(list(chosen), ["halo", "conjugate_gradient", "elimination"])
         for name in ("lapwing-shm", "lapwing-shm-polling", "mpich-shm", "openmpi-tcp"):
             self.assertIn(name, chosen["halo"])
         self.assertEqual(list(names_for("compare", "--only", "applications,idle")), [*chosen, "idle"])
