@@ -96,7 +96,12 @@ TABLES = {
         (16, 32, 64, 128),
         ("lapwing polling",),
     ),
-    "conjugate_gradient": Table(("27 points, Jacobi",), (16, 32), ("lapwing polling",)),
+    "conjugate_gradient": Table(("27 points, Jacobi", "27 points, Jacobi, pipelined"), (16, 32), ("lapwing polling",)),
+    "elimination": Table(
+        ("by columns, blocking", "by columns, double-buffered", "as printed, blocking", "as printed, double-buffered"),
+        (128, 256, 512, 1024),
+        ("lapwing polling",),
+    ),
     "idle": Table(("MPI_Recv", "MPI_Barrier"), (None,)),
     "oversubscribe": Table(("barrier", "allreduce 8 B", "allreduce 64 KiB", "alltoall 1 KiB"), (4, 8, 16, 32)),
     "connections": Table(
