@@ -239,6 +239,22 @@ TEST_P(EngineTest, AnotherThreadsTurnDoesNotSwallowTheDriversWakeUp) {
   }
 }
 
+// MPI_Isend and MPI_Wait in turn: what is kept back gathers. Two waits without a post between them: the application has no more.
+TEST_P(EngineTest, AWishedForTurnIsDueAtTheSecondWaitThatNeedsNone) {
+  Visit visit(engine);
+  EXPECT_FALSE(engine.turn_is_due());
+  for (int i = 0; i < 3; ++i) {
+    engine.want_turn();
+    EXPECT_TRUE(engine.turn_wanted());
+    EXPECT_FALSE(engine.turn_is_due());
+  }
+  EXPECT_TRUE(engine.turn_is_due());
+  EXPECT_TRUE(engine.turn_wanted());
+  engine.turn();
+  EXPECT_FALSE(engine.turn_is_due());
+  EXPECT_FALSE(engine.turn_wanted());
+}
+
 TEST_P(EngineTest, TimersWakeASleepingDriver) {
   struct Alarm : Timer {
     Alarm()
