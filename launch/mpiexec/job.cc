@@ -251,6 +251,13 @@ void Job::on_protocol_error(int rank, const Status& status) {
   fail(1, "mpiexec: " + describe(name_of(rank)) + " sent something wrong to its launcher: " + status.text() + "\n");
 }
 
+// Its process may run on, on a host that the others cannot reach. What becomes of it is left to it: it hears nothing from the others either.
+void Job::on_given_up(int rank, int by) {
+  if (state_ != State::kRunning) return;
+  pmi_->excuse(rank);
+  output_.say("mpiexec: rank " + std::to_string(by) + " goes on without " + describe(name_of(rank)) + ", which it has lost\n");
+}
+
 void Job::on_waiting(int) {
   look_for_deadlock();
 }

@@ -37,6 +37,7 @@ class Job final : public PmiServer::Listener {
 
   void on_abort(int rank, int code, const std::string& text) override;
   void on_waiting(int rank) override;
+  void on_given_up(int rank, int by) override;
   void on_protocol_error(int rank, const Status& status) override;
 
  private:

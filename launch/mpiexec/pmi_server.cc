@@ -99,7 +99,7 @@ void PmiServer::handle_line(int rank, const std::string& line) {
   if (command == "init") {
     peer(rank).state = PmiState::kInitialised;
     reply(rank,
-          PmiMessage("response_to_init").add("pmi_version", 1).add("pmi_subversion", 1).add("rc", 0).add("lapwing", 2));
+          PmiMessage("response_to_init").add("pmi_version", 1).add("pmi_subversion", 1).add("rc", 0).add("lapwing", 3));
   } else if (command == "get_maxes") {
     reply(rank, PmiMessage("maxes")
                     .add("rc", 0)
@@ -122,6 +122,8 @@ void PmiServer::handle_line(int rank, const std::string& line) {
     answer_hello(rank);
   } else if (command == "lapwing_exchange") {
     enter_exchange(rank, message);
+  } else if (command == "lapwing_lost") {
+    note_lost(rank, message);
   } else if (command == "barrier_in") {
     enter_fence(rank);
   } else if (command == "finalize") {
@@ -188,6 +190,13 @@ void PmiServer::answer_get_all(int rank, const PmiMessage& message) {
     lines += PmiMessage("lapwing_value").add("index", index).add("value", found->second).encode();
   }
   send(rank, lines);
+}
+
+void PmiServer::note_lost(int rank, const PmiMessage& message) {
+  int lost = -1;
+  if (!message.find("rank", lost) || lost < 0 || lost >= static_cast<int>(peers_.size()) || lost == rank)
+    return refuse(rank, Status::error(MPI_ERR_OTHER, "it named no other rank that it has lost"));
+  if (!peer(lost).excused) listener_.on_given_up(lost, rank);
 }
 
 void PmiServer::enter_fence(int rank) {

@@ -1,12 +1,13 @@
 // The launcher's side of PMI-1: one connection per rank, one key-value space, fences.
 //
 // Everything runs on the event loop's thread. A rank that breaks the protocol is reported once and not listened to
-// again. Beyond PMI-1, `lapwing=2` in the answer to init offers
+// again. Beyond PMI-1, `lapwing=3` in the answer to init offers
 //
 //   lapwing_hello                      all that PMI-1 tells one by one, a secret for the job, and whether it is oversubscribed
 //   lapwing_getall prefix= count=      all values of a numbered key
 //   lapwing_exchange prefix= value=    put, fence, and with the fence's end all values, as a table in memory whose descriptor
 //                                      comes with the answer: made once, mapped by all (wire/card_book.h)
+//   lapwing_lost rank=                 this rank has lost that one for good; has no answer
 //
 // so that n ranks start with O(n) work instead of O(n^2).
 #pragma once
@@ -38,6 +39,8 @@ class PmiServer {
     virtual void on_abort(int rank, int code, const std::string& text) = 0;
     // The rank waits in a fence that others have not reached yet.
     virtual void on_waiting(int rank) = 0;
+    // A rank can have nothing to do with another one any more.
+    virtual void on_given_up(int rank, int by) = 0;
     // The rank sent what no PMI client sends.
     virtual void on_protocol_error(int rank, const Status& status) = 0;
   };
@@ -86,6 +89,7 @@ class PmiServer {
   void handle_line(int rank, const std::string& line);
   void answer_put(int rank, const wire::PmiMessage& message);
   void answer_get(int rank, const wire::PmiMessage& message);
+  void note_lost(int rank, const wire::PmiMessage& message);
   void answer_get_all(int rank, const wire::PmiMessage& message);
   void answer_hello(int rank);
   void enter_exchange(int rank, const wire::PmiMessage& message);

@@ -171,13 +171,28 @@ bool some_failed(Process& process) {
   return process.messenger->some_failed();
 }
 
+std::vector<int> failed_ranks(Process& process) {
+  engine::Visit visit(process.engine);
+  std::vector<int> ranks;
+  process.messenger->for_each_failed([&](ProcessId id, const Status&) {
+    if (process.table.is_own_job(id)) ranks.push_back(static_cast<int>(id.index));
+  });
+  return ranks;
+}
+
+// All ranks that are left, through the launcher.
+Status meet_through_launcher(Process& process) {
+  for (const int rank : failed_ranks(process)) LAPWING_TRY(process.job.tell_lost(rank));
+  return process.settings.stats ? meet_and_compare(process) : process.job.fence();
+}
+
 // Through the launcher where there is an event thread: a barrier over messages would make connections between ranks that had nothing to do with
 // each other. Without the thread, this one must drive while it waits.
 //
 // Ranks that have failed do not come. Our mpiexec counts those that are left; under other launchers, and in messages, these do not meet.
 Status meet_all(Process& process) {
   if (some_failed(process) && !(process.job.fence_counts_the_living() && process.engine.has_event_thread())) return {};
-  if (process.engine.has_event_thread()) return process.settings.stats ? meet_and_compare(process) : process.job.fence();
+  if (process.engine.has_event_thread()) return meet_through_launcher(process);
   const Status met = coll::barrier({process.engine, *process.messenger}, {*process.processes, comm::Plane::kManagement});
   return some_failed(process) ? Status() : met.copy();
 }

@@ -24,6 +24,7 @@ class Job {
   Status exchange(const wire::Card& mine, wire::CardBook& cards);
   // Waits for all ranks, through the launcher, asleep: one message and one wake-up per rank.
   Status fence();
+  Status tell_lost(int rank) { return launcher_->tell_lost(rank); }
   bool fence_counts_the_living() const noexcept { return launcher_->fence_counts_the_living(); }
   // The same, and brings the texts of all to rank 0. An error there when some rank has only called fence().
   Status fence_and_tell(const std::string& mine, wire::CardBook& all);

@@ -45,8 +45,13 @@ class Launcher {
   virtual Status put(std::string_view key, std::string_view value) = 0;
   // Returns when all ranks have called fence().
   virtual Status fence() = 0;
-  // Whether it knows of ranks that have ended without a word while the others go on, and does not wait for them in fence().
+  // Whether fence() does not wait for ranks that have ended without a word while the others go on, nor for those that tell_lost() names: ranks with
+  // which this one can have nothing to do any more, because their host has gone, say.
   virtual bool fence_counts_the_living() const noexcept { return false; }
+  virtual Status tell_lost(int rank) {
+    (void)rank;
+    return {};
+  }
   // The value published under `key` before the last fence.
   virtual Status get(std::string_view key, std::string& value) = 0;
   // Gives `mine` to all ranks, under `key` and this rank's number, and returns the texts of all; a fence as well. With `read` false

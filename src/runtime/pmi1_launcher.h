@@ -17,7 +17,8 @@ class Pmi1Launcher final : public Launcher {
   bool closed_unheard() const noexcept override { return client_.closed_unheard(); }
   Status put(std::string_view key, std::string_view value) override { return client_.put(key, value); }
   Status fence() override;
-  bool fence_counts_the_living() const noexcept override { return client_.offers_extensions(); }
+  bool fence_counts_the_living() const noexcept override { return client_.counts_the_living(); }
+  Status tell_lost(int rank) override { return client_.tell_lost(rank); }
   Status get(std::string_view key, std::string& value) override { return client_.get(key, value); }
   Status exchange(const Place& place, std::string_view key, const std::string& mine, bool read,
                   wire::CardBook& all) override;

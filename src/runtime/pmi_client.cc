@@ -177,6 +177,7 @@ Status PmiClient::greet() {
   int extension = 0;
   offers_extensions_ = reply.find("lapwing", extension) && extension >= 1;
   offers_table_ = offers_extensions_ && extension >= 2;
+  counts_the_living_ = offers_extensions_ && extension >= 3;
   if (offers_table_) return greet_relative();
 
   LAPWING_TRY(request(PmiMessage("get_maxes"), "maxes", reply));

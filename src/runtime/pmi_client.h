@@ -53,6 +53,10 @@ class PmiClient {
   // table that all ranks map (wire/card_book.h). `table` is a descriptor, the caller's; -1: get_all() has to do.
   Status exchange(std::string_view key_prefix, std::string_view value, int& table);
   bool offers_table() const noexcept { return offers_table_; }
+  // Whether fence() is over without ranks that have ended while the others go on, and those that tell_lost() names.
+  bool counts_the_living() const noexcept { return counts_the_living_; }
+  // This rank can have nothing to do with that one any more, whatever its process does. Only where counts_the_living().
+  Status tell_lost(int rank) { return send(wire::PmiMessage("lapwing_lost").add("rank", rank)); }
   // What the launcher made up for this job: 32 bytes, the same on every rank. Empty when it does not offer any.
   const std::string& secret() const noexcept { return secret_; }
 
@@ -91,6 +95,7 @@ class PmiClient {
   int oversubscribed_ = 0;
   bool offers_extensions_ = false;  // the launcher is our mpiexec
   bool offers_table_ = false;       // and young enough for exchange()
+  bool counts_the_living_ = false;  // ... and for tell_lost()
   int received_fd_ = -1;            // came with the line read last
   bool finalized_ = false;
   bool heard_ = false;   // the launcher has answered `init`

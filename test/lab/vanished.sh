@@ -51,6 +51,7 @@ for mode in recv any barrier iallreduce; do
   kill -KILL $(ip netns pids "$LAB-h4")
   wait $job
   [ $? -eq 137 ] || die "$mode: the survivors"
+  grep -qE "rank [012] goes on without rank 3 of 4 .*, which it has lost" "$work/log" || die "$mode: the lost rank"
   lab restore h4
 done
 lab down
