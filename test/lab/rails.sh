@@ -47,8 +47,9 @@ for direction in "" to from; do
       end "no such cut"
       continue
     }
-    wait_until "a connection by the other network, cut $direction" more_lines_than "another has taken its place" 1
+    wait_until "a connection by the other network, cut $direction" more_lines_than "long messages go by another network" 1
     lab restore h2
+    wait_until "the return to network $network, cut $direction" more_lines_than "by their own network again" 1
     end "a cut $direction of network $network"
   done
 done

@@ -29,6 +29,7 @@ Link::Link(SharedState& shared, PeerId peer, std::vector<Address> addresses, boo
       sender_(shared, channel_, *this),
       receiver_(shared, channel_, peer, rail_user != nullptr, sender_, *this),
       setup_(shared, peer, role_, addresses_, same_host, diagnosis_, channel_, *this),
+      home_watch_(shared.engine, [this] { go_home(); }),
       safe_point_(*this) {}
 
 Link::Link(SharedState& shared, PeerId peer, std::vector<Address> addresses, bool same_host)
@@ -133,16 +134,35 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
   receiver_.begin(*connection_, resumes);
   if (resumes) shared_.liveness_monitor.watch_over(connection_->socket(), connection_->remote(), resumes);
   note_connection(broken_for);
+  look_for_home();
   sender_.flush_and_tell();
   if (rail_user_ == nullptr) shared_.sinks.peer_met(peer_);
   // Frames may have come with the end of the handshake, whose readiness is used up.
   read_soon();
 }
 
+// One side does: two attempts at a time would only meet each other.
+void Link::look_for_home() noexcept {
+  away_ = role_.home && !is_home(connection_->remote());
+  if (!away_) return;
+  log_info("%s: long messages go by another network than %s, at %s", shared_.describe(peer_).c_str(), role_.home->text_without_port().c_str(),
+           connection_->remote().text().c_str());
+  if (receiver_.resumes() && shared_.own_name() < shared_.name(peer_)) home_watch_.begin(*role_.home);
+}
+
+void Link::go_home() noexcept {
+  if (!connection_) return;
+  leave_connection(diagnosis_.broken(connection_->remote(), "given up for its own network"), shared_.engine.clock().now());
+  setup_.mend();
+}
+
 // `after`: how long there was none, where one broke.
 void Link::note_connection(std::optional<std::int64_t> after) noexcept {
-  shared_.counters.connections_resumed += after.has_value();
-  if (rail_user_ != nullptr && !after)
+  const bool came_home = away_ && is_home(connection_->remote());
+  shared_.counters.connections_resumed += after.has_value() && !came_home;
+  if (came_home)
+    log_info("%s: long messages go by their own network again, at %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str());
+  else if (rail_user_ != nullptr && !after)
     log_info("%s: another connection by tcp, for long messages, at %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str());
   else if (after)
     log_warn("%s: the connection broke, and another has taken its place, at %s, after %.2f s", shared_.describe(peer_).c_str(),
@@ -250,6 +270,7 @@ void Link::break_off(Status why, std::int64_t since) noexcept {
 // What has not come whole has not come, and what the peer has not had will be sent again.
 void Link::leave_connection(Status why, std::int64_t since) noexcept {
   receiver_.leave_program();
+  home_watch_.end();
   setup_.broke({.why = std::move(why), .remote = connection_->remote(), .since = since, .silent = silent_});
   silent_ = false;
   failure_ = Status();
@@ -288,6 +309,7 @@ void Link::end(State state, Status why) noexcept {
   channel_.end();
   receiver_.end();
   shared_.retire(std::move(connection_));
+  home_watch_.end();
   setup_.end(state);
   sender_.end(failure_);
 }

@@ -14,6 +14,7 @@
 
 #include "net/tcp/connection.h"
 #include "net/tcp/diagnosis.h"
+#include "net/tcp/home_watch.h"
 #include "net/tcp/link_setup.h"
 #include "net/tcp/liveness.h"
 #include "net/tcp/receiver.h"
@@ -97,6 +98,9 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   void sending_failed(int error) noexcept override;
   void receiving_ended(Inbox::Result result) noexcept override;
   void read_soon() noexcept;
+  bool is_home(const Address& remote) const noexcept { return role_.home && role_.home->same_host_address(remote); }
+  void look_for_home() noexcept;
+  void go_home() noexcept;
   void note_connection(std::optional<std::int64_t> after) noexcept;
   std::int64_t last_reached() const noexcept;
   bool end_silence(Silence::Kind kind) noexcept;
@@ -127,6 +131,8 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   std::int64_t wrong_since_ = kNever;      // ... and when that was
   bool takes_rails_ = false;  // as both have agreed
   std::unique_ptr<Rails> rails_;
+  bool away_ = false;  // a rail whose connection goes, or went last, by another network than its own
+  HomeWatch home_watch_;
   SafePoint safe_point_;
 };
 
