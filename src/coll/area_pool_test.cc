@@ -220,6 +220,32 @@ TEST_F(AreaPoolTest, ARootNotifiesWithoutTheOthers) {
   EXPECT_TRUE(pool(1).poll());
 }
 
+TEST_F(AreaPoolTest, APostThatRanksMayWaitForAloneNotifiesThoseThatDo) {
+  auto areas = open(AreaPool::kWorld);
+  Watcher watcher;
+  areas[2]->post(0, 0, kCall, true);
+  EXPECT_EQ(areas[2]->watch(watcher, 1, 0), SharedArea::Outlook::kNotYet);
+  pool(2).arm();
+  areas[0]->post(0, 0, kCall, true);
+  EXPECT_TRUE(notified(0).empty()) << "rank 2 waits for rank 1";
+  areas[1]->post(0, 0, kCall, true);
+  EXPECT_EQ(notified(1), std::vector<std::uint32_t>{2});
+  EXPECT_TRUE(pool(2).poll());
+}
+
+TEST_F(AreaPoolTest, SuchAPostNotifiesThoseThatWaitForAllWhereItIsTheLast) {
+  auto areas = open(AreaPool::kWorld);
+  Watcher watcher;
+  areas[2]->post(0, 0, kCall, false);
+  EXPECT_EQ(areas[2]->watch(watcher, SharedArea::kAll, 0), SharedArea::Outlook::kNotYet);
+  pool(2).arm();
+  areas[1]->post(0, 0, kCall, true);
+  EXPECT_TRUE(notified(1).empty()) << "it is not complete";
+  areas[0]->post(0, 0, kCall, true);
+  EXPECT_EQ(notified(0), std::vector<std::uint32_t>{2});
+  EXPECT_TRUE(pool(2).poll());
+}
+
 TEST_F(AreaPoolTest, ARankThatBeginsToWaitWhileArmedSaysSoAtOnce) {
   auto areas = open(AreaPool::kWorld);
   Watcher watcher;
