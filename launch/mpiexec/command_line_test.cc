@@ -67,6 +67,11 @@ TEST(CommandLine, ExportsVariablesThatAreSet) {
   EXPECT_NE(error_of({"-x", "COMMAND_LINE_TEST_NOT_SET", "a"}).find("is not set"), std::string::npos);
 }
 
+TEST(CommandLine, LetsTheOthersGoOnWhenAskedTo) {
+  EXPECT_FALSE(parsed({"a"}).others_go_on);
+  for (const char* option : {"-disable-auto-cleanup", "--continuous", "--enable-recovery"}) EXPECT_TRUE(parsed({option, "a"}).others_go_on) << option;
+}
+
 TEST(CommandLine, KnowsItsFlags) {
   const CommandLine line =
       parsed({"-l", "-v", "--bind-to", "core", "--timeout", "2.5", "--oversubscribe", "--", "-odd"});

@@ -146,6 +146,21 @@ TEST(PmiClient, TakesEveryShortcut) {
   EXPECT_EQ(launcher.heard(), expected);
 }
 
+TEST(PmiClient, TellsOfLossesWhereTheLauncherWantsToKnow) {
+  for (const bool wants : {false, true}) {
+    std::vector<std::string> answers = shortcuts_and({""});
+    if (wants) answers[0].replace(answers[0].find("lapwing=2"), 9, "lapwing=3");
+    ScriptedLauncher launcher(answers);
+    PmiClient client;
+    ASSERT_TRUE(client.connect(launcher.client_fd(), 3, 4).ok());
+    EXPECT_EQ(client.counts_the_living(), wants);
+    if (!wants) continue;
+    const Status told = client.tell_lost(2);
+    ASSERT_TRUE(told.ok()) << told.text();
+    EXPECT_EQ(launcher.heard().at(2), "cmd=lapwing_lost rank=2");
+  }
+}
+
 TEST(PmiClient, TellsAValueTooLongForTheShortcutInPieces) {
   std::vector<std::string> answers(3, "cmd=put_result rc=0 msg=success\n");
   answers.push_back("cmd=barrier_out rc=0\n");

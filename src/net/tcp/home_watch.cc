@@ -17,7 +17,7 @@ HomeWatch::HomeWatch(engine::Engine& engine, std::function<void()> on_reachable)
 
 void HomeWatch::begin(const Address& home) noexcept {
   home_ = home;
-  if (engine_.clock().now() - ended_ > pause_) pause_ = kFirstPause;
+  if (pause_ == 0 || engine_.clock().now() - ended_ > pause_) pause_ = kFirstPause;
   if (!timer_.pending()) wait(pause_);
 }
 
