@@ -24,6 +24,9 @@
 // Order of memory: the program's loads and stores are plain but for the atomic ones, which order all others in their place. That is enough where the
 // processor keeps loads in order among each other, and stores (x86); elsewhere this is not built.
 //
+// Bytes that come twice. Where a packet that TCP sent again overlaps what has come before, Linux (6.18) gives the program all of it, and then counts more
+// bytes as read than there are: it would not announce the last ones of all that follows. So the connection is torn, and another must take its place.
+//
 // What is not usual is passed on: it need only be right here for the usual frame. Everything is checked again by the process.
 #ifndef LAPWING_NET_KERNEL_AREA_H
 #define LAPWING_NET_KERNEL_AREA_H

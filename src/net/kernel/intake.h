@@ -34,7 +34,7 @@ class Intake {
   void restart() noexcept { taken_ = freed_ = read_ = skip_left_ = 0; }
 
   LentQueue& queue() noexcept { return *queue_; }
-  // The kernel has given bytes twice, or left some out: this connection cannot go on.
+  // The kernel has given bytes twice, or left some out: this connection cannot go on. To be asked after each read, before its bytes are believed.
   bool torn() const noexcept { return load(area_.torn) != 0; }
 
   // ---- what was taken ----

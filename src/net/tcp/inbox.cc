@@ -39,6 +39,7 @@ Inbox::Result Inbox::receive(int fd, std::span<std::byte> scratch, engine::Syste
     if (got <= 0) return nothing_more(got, received != 0 || collected);
     const auto bytes = static_cast<std::uint64_t>(got);
     received += bytes;
+    if (intake_ != nullptr && intake_->torn()) return Result::kTorn;  // what lies in the room now counts as not come
     if (!take(room, scratch.data(), bytes)) return Result::kViolation;
     // A stream socket that gave less than asked is empty; new bytes, or the end, will be announced (epoll(7)).
     if (bytes < room.bytes) return Result::kDrained;
@@ -258,7 +259,6 @@ bool Inbox::take_unfinished() noexcept {
 
 // Bytes that the program has passed on: behind all that it has taken, and with some of it in front. Then none was read to `landed`.
 bool Inbox::take_passed(const std::byte* scratch, std::uint64_t bytes, std::uint64_t landed) noexcept {
-  if (intake_->torn()) return refuse("the kernel has given bytes twice, or left some out; LAPWING_RECEIVE=user does without its program"), false;
   if (intake_->has_arrivals() && !collect()) return false;
   if (!take_unfinished()) return false;
   const std::size_t before = std::max(intake_->skip(bytes), static_cast<std::size_t>(landed));

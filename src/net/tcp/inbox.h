@@ -36,6 +36,7 @@ class Inbox {
     kEnded,      // the peer has closed its side
     kBroken,     // error() says why
     kWrong,      // a record is not as it was sent: nothing that follows can be had
+    kTorn,       // the kernel has given its program bytes twice: nothing that follows can be had
     kViolation,  // violation() says which rule was broken
   };
   Result receive(int fd, std::span<std::byte> scratch, engine::SystemCalls& calls) noexcept;

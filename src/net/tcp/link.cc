@@ -219,6 +219,9 @@ void Link::receiving_ended(Inbox::Result result) noexcept {
       note_wrong_record();
       if (nothing_comes_through()) return lose(diagnosis_.only_wrong_records(remote));
       return break_off(diagnosis_.wrong_record(remote), shared_.engine.clock().now());
+    case Inbox::Result::kTorn:
+      return break_off(diagnosis_.broken(remote, "the kernel gave bytes twice to the program that receives; LAPWING_RECEIVE=user does without"),
+                       shared_.engine.clock().now());
     case Inbox::Result::kViolation:
       return lose(diagnosis_.violation(remote, receiver_.inbox().violation()));
     case Inbox::Result::kMore:

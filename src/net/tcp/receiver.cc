@@ -15,7 +15,7 @@ void Receiver::begin(Connection& connection, bool resumes) noexcept {
   sending_failed_ = false;
   Records* const records = connection.records();
   inbox_.begin(records == nullptr ? nullptr : &records->reader);
-  may_join_ = !rail_ && records == nullptr;  // for what comes by a rail nothing is lent
+  may_join_ = !rail_ && !torn_ && records == nullptr;  // for what comes by a rail nothing is lent
   shared_.busy_links.touch(*this);
 }
 
@@ -56,6 +56,7 @@ bool Receiver::finish_receive(Inbox::Result result) noexcept {
 }
 
 void Receiver::judge(Inbox::Result result) noexcept {
+  torn_ |= result == Inbox::Result::kTorn;
   if (result != Inbox::Result::kMore) return user_.receiving_ended(result);
   LAPWING_DELAY_POINT("tcp.more");
   connection_->announce_again();

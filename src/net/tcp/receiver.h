@@ -89,6 +89,7 @@ class Receiver final : public ConnectionUser {
   bool sending_failed_ = false;
   kernel::Intakes::Lease intake_;  // from the first connection that joined
   bool may_join_ = false;          // when nothing is half read
+  bool torn_ = false;              // a connection was, past the program: the next ones are received as ever
   unsigned looks_ = 0;             // that found nothing, outside the port
 };
 

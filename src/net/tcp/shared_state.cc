@@ -19,7 +19,9 @@ std::string SharedState::describe_self() const {
 
 bool SharedState::wants_to_resume(bool same_host) const noexcept {
   if (options.wire != Protection::kPlain) return true;
-  return options.resume == Choice::kOn || (options.resume == Choice::kAuto && !same_host);
+  // A connection that comes past a program in the kernel may be torn on any host (net/kernel/area.h).
+  const bool may_break = !same_host || options.receive != Receive::kUser;
+  return options.resume == Choice::kOn || (options.resume == Choice::kAuto && may_break);
 }
 
 wire::Terms SharedState::terms(bool resume, const wire::Position& position, std::uint16_t rail) const noexcept {
