@@ -7,7 +7,8 @@
 //   drop COUNT         so many frames are lost
 //   duplicate COUNT    so many pass twice
 //   reorder COUNT      so many are overtaken by up to 8 frames behind them, or pass after kLongestAside
-//   corrupt COUNT      in so many TCP segments one byte of the data is changed, and the checksum with it, so that TCP delivers the wrong byte
+//   corrupt COUNT      in so many TCP segments with data one byte of the data, or in every fourth of the header, is changed, and the checksum with it, so that
+//                      TCP delivers the wrong byte, or takes it for another segment
 //   delay MS COUNT     so many frames are held for MS milliseconds, and those behind them wait for their turn
 //   calm               harms no more frames; those that are held pass in their time
 //   report FILE        writes how many frames passed, and how many were harmed in which way
@@ -212,13 +213,18 @@ class Direction {
         held_.emplace_back(std::max(now + orders_.delay(), latest()), frame);
         return;
       case kCorrupt:
-        change_byte(frame, segment, segment.data + orders_.below(segment.bytes()), static_cast<std::uint8_t>(1 + orders_.below(255)));
+        change_byte(frame, segment, place_in(segment), static_cast<std::uint8_t>(1 + orders_.below(255)));
         break;
       case kDuplicate:
       case kNone:
         break;
     }
     for (int copies = harm == kDuplicate ? 2 : 1; copies > 0; --copies) pass(frame);
+  }
+
+  std::size_t place_in(const Segment& segment) {
+    if (orders_.below(4) == 0) return segment.header + orders_.below(segment.data - segment.header);
+    return segment.data + orders_.below(segment.bytes());
   }
 
   // In its turn.

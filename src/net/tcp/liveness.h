@@ -25,7 +25,7 @@ class Silence {
  public:
   enum class Kind {
     kNone,   // the host answers, or nothing has had to be sent again
-    kStall,  // what was sent again, and again, is unanswered: packets are lost on this way at present
+    kStall,  // what was sent again, and again, is unanswered: packets are lost on this way at present. Or the host answers, and takes nothing of it
     kGone,   // everything has been unanswered for so long that the host counts as gone
   };
   // A process that is stopped leaves its host to answer, which then takes no data but acknowledges the kernel's probes of its window.

@@ -127,6 +127,20 @@ TEST(Silence, AStallIsFoundSoonAndNotInALossThatTheKernelMends) {
   }
 }
 
+// Its host acknowledges each segment that it drops, as it does for good when the time stamp of one of them was damaged.
+TEST(Silence, AConnectionThatTakesNothingHasStalledThoughItsHostAnswers) {
+  Silence silence;
+  for (int resends = 1; resends <= 4; ++resends) {
+    Socket::Acknowledgement heard;
+    heard.bytes_missing = 1;
+    heard.unanswered = true;
+    heard.resends = resends;
+    heard.silent_for = kMillisecond;
+    const Silence::Kind expected = resends < 4 ? Silence::Kind::kNone : Silence::Kind::kStall;
+    EXPECT_EQ(silence.judge(resends * kSecond, heard, kSecond / 2, 60 * kSecond), expected) << resends;
+  }
+}
+
 // Its host acknowledges the probes of a closed window, one of which is just on its way at each inspection.
 TEST(Silence, AStoppedProcessIsWaitedForWithoutAnEnd) {
   Silence silence;

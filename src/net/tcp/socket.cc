@@ -77,6 +77,7 @@ Socket::Acknowledgement Socket::acknowledgement() const noexcept {
   if (ioctl(fd_, SIOCOUTQ, &result.bytes_missing) != 0 || result.bytes_missing <= 0) return {};
   if (getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return result;
   result.unanswered = info.tcpi_retransmits > 0 || info.tcpi_probes > 0;
+  result.resends = info.tcpi_retransmits;
   result.silent_for = info.tcpi_last_ack_recv * kMillisecond;
   result.tried_before = info.tcpi_last_data_sent * kMillisecond;
   return result;

@@ -56,6 +56,7 @@ class Socket {
   struct Acknowledgement {
     int bytes_missing = 0;        // sent, or to be sent, and not acknowledged
     bool unanswered = false;      // the kernel has sent something again, or probed a closed window, and heard nothing since
+    int resends = 0;              // how often in a row the kernel has sent data again of which nothing was acknowledged
     std::int64_t silent_for = 0;  // ns since the last acknowledgement
     std::int64_t tried_before = 0;  // ns since data was last sent, the first time or again
   };
