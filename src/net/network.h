@@ -1,6 +1,6 @@
 // The network of one job: chooses for every peer the first transport that reaches it, in the order of the registry (registry.h). Frames that have an order go
 // by that one. What is left of a long message when its receiver has answered names its receive and its offset, and may go by another, which is then the
-// next one that reaches the peer, where the first one says that it is the worse for them (Capabilities::best_up_to).
+// next one that reaches the peer, where the first one says that it is the worse for them (Capabilities::best_up_to), as long as packets are not lost.
 #pragma once
 
 #include <algorithm>
@@ -52,8 +52,11 @@ class Network {
 
   [[nodiscard]] bool post(PeerId peer, SendOp& op) noexcept { return routes_[peer].transport->post(peer, op); }
   const Capabilities& capabilities(PeerId peer) noexcept { return routes_[peer].capabilities; }
-  // By which the data of long messages goes.
-  Transport& data_route(PeerId peer) noexcept { return *routes_[peer].data; }
+  // By which the data of long messages goes at present.
+  Transport& data_route(PeerId peer) noexcept {
+    const Route& route = routes_[peer];
+    return route.data != route.transport && route.transport->loses_packets(peer) ? *route.transport : *route.data;
+  }
   Transport& route(PeerId peer) noexcept { return *routes_[peer].transport; }
   // As Transport::watch_after(), over all of them.
   std::int64_t watch_after() const noexcept;

@@ -84,6 +84,7 @@ class SaidTransport final : public Transport {
   Capabilities capabilities(PeerId) const noexcept override { return capabilities_; }
   bool post(PeerId, SendOp&) noexcept override { return true; }
   void abandon(PeerId, const Status&) noexcept override { ++abandoned; }
+  bool loses_packets(PeerId) const noexcept override { return loses_packets_now; }
   bool flushed() const noexcept override { return true; }
   void expect_goodbye() noexcept override {}
   void close() noexcept override {}
@@ -92,6 +93,7 @@ class SaidTransport final : public Transport {
   void disarm() noexcept override {}
 
   int abandoned = 0;
+  bool loses_packets_now = false;
 
  private:
   const char* name_;
@@ -109,12 +111,15 @@ TEST_F(NetworkTest, LongMessagesTakeTheNextWayWhereTheFirstIsWorse) {
     transports.push_back(std::make_unique<SaidTransport>("ether", true, first));
     transports.push_back(std::make_unique<SaidTransport>("shm", false, second));
     if (another_way) transports.push_back(std::make_unique<SaidTransport>("tcp", true, second));
+    auto& best = static_cast<SaidTransport&>(*transports.front());
     auto& last = static_cast<SaidTransport&>(*transports.back());
     NetworkForTests::put(network, std::move(transports));
     EXPECT_STREQ(network.route({1}).name(), "ether");
     EXPECT_STREQ(network.data_route({1}).name(), another_way ? "tcp" : "ether");
     EXPECT_EQ(network.capabilities({1}).eager_limit, another_way ? 8000u : 65536u);
     EXPECT_EQ(network.capabilities({1}).data_chunk, another_way ? 50000u : 10000u);
+    best.loses_packets_now = true;
+    EXPECT_STREQ(network.data_route({1}).name(), "ether");
     network.abandon({1}, Status());
     EXPECT_EQ(last.abandoned, 1);
   }

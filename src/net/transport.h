@@ -228,6 +228,12 @@ class Transport : public engine::Source {
     return false;
   }
 
+  // Whether packets to or from the peer are lost at present, which this transport mends soon, and one that waits for what is lost does not.
+  virtual bool loses_packets(PeerId peer) const noexcept {
+    (void)peer;
+    return false;
+  }
+
   // For a sender: whether the peer is to pull a contiguous message of so many bytes from this process's memory, rather than that it is sent
   // in frames. What is offered stays where it is until the peer says that it needs no more.
   virtual bool offers_pull(PeerId peer, std::uint64_t bytes) noexcept {

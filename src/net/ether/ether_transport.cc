@@ -127,6 +127,11 @@ bool EtherTransport::send_now(PeerId peer, wire::FrameHeader& header, const std:
   return true;
 }
 
+bool EtherTransport::loses_packets(PeerId peer) const noexcept {
+  const std::unique_ptr<ether::Link>* link = links_.find(peer);
+  return link != nullptr && *link && (*link)->packets().lossy();
+}
+
 // What has been queued goes to the kernel.
 void EtherTransport::leave(std::int64_t now) noexcept {
   constexpr std::int64_t kSoon = 50'000;

@@ -37,6 +37,7 @@ class EtherTransport final : public Transport, private engine::FdHandler {
   Capabilities capabilities(PeerId peer) const noexcept override;
   bool post(PeerId peer, SendOp& op) noexcept override;
   bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept override;
+  bool loses_packets(PeerId peer) const noexcept override;
   bool watch_over(PeerId peer) noexcept override;
   bool watch_over_host(PeerId peer) noexcept override { return watch_over(peer); }
   std::int64_t watch_after() const noexcept override;

@@ -80,6 +80,8 @@ class PacketLink {
   bool send_control(wire::PacketKind kind, std::uint8_t flags) noexcept;
 
   const PacketSender& sender() const noexcept { return sender_; }
+  // Packets are lost in one of the directions. (Where few are sent in a row a sender does not know why it had to ask; the receiver of the other direction does.)
+  bool lossy() const noexcept { return sender_.loss().lossy() || receiver_.loss().lossy(); }
 
  private:
   // Packets that are built ahead of what may be sent: so many that a poll finds enough, so few that they are still in the cache when they leave.

@@ -6,7 +6,7 @@ namespace lapwing::net::reliable {
 
 PacketReceiver::Arrival PacketReceiver::arrive(std::uint32_t number, std::uint32_t transmission, bool asks) noexcept {
   ++owed_;
-  if (transmission - heard_ < std::uint32_t{1} << 31) heard_ = transmission;
+  hear(transmission);
   const std::uint32_t ahead = number - static_cast<std::uint32_t>(received_);
   if (ahead >= kWindow) {
     constexpr std::uint32_t kBehind = std::uint32_t{1} << 31;
@@ -21,6 +21,16 @@ PacketReceiver::Arrival PacketReceiver::arrive(std::uint32_t number, std::uint32
   highest_ = std::max(highest_, whole + 1);
   while (has(received_)) clear(received_++);
   return Arrival::kNew;
+}
+
+// Those between the latest and this one have not come, or are overtaken.
+void PacketReceiver::hear(std::uint32_t transmission) noexcept {
+  constexpr std::uint32_t kBehind = std::uint32_t{1} << 31;
+  const std::uint32_t ahead = transmission - heard_;
+  if (ahead >= kBehind) return loss_.came_late();
+  heard_ = transmission;
+  loss_.arrived();
+  if (ahead > 1) loss_.lost(ahead - 1);
 }
 
 std::size_t PacketReceiver::map(std::uint64_t* words) const noexcept {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "net/reliable/loss_meter.h"
 #include "wire/packet.h"
 
 namespace lapwing::net::reliable {
@@ -26,6 +27,9 @@ class PacketReceiver {
   Arrival arrive(std::uint32_t number, std::uint32_t transmission, bool asks) noexcept;
   // The latest transmission that has come.
   std::uint32_t heard() const noexcept { return heard_; }
+
+  // Of what the peer has sent, transmissions of the same packet counted each.
+  const LossMeter& loss() const noexcept { return loss_; }
 
   // All packets before it have come.
   std::uint64_t received() const noexcept { return received_; }
@@ -46,6 +50,9 @@ class PacketReceiver {
   void set(std::uint64_t number) noexcept { bits_[number / 64 % kWords] |= std::uint64_t{1} << (number % 64); }
   void clear(std::uint64_t number) noexcept { bits_[number / 64 % kWords] &= ~(std::uint64_t{1} << (number % 64)); }
 
+  void hear(std::uint32_t transmission) noexcept;
+
+  LossMeter loss_;
   std::array<std::uint64_t, kWords> bits_{};  // of the packets from received_ on, each at its number modulo kWindow
   std::uint64_t received_ = 0;
   std::uint64_t highest_ = 0;   // one more than the highest number that has come

@@ -95,6 +95,7 @@ bool PacketSender::arrived(std::uint64_t number) noexcept {
   if (packet.state == State::kArrived) return false;
   if (packet.state == State::kUnderWay) --under_way_;
   packet.state = State::kArrived;
+  loss_.arrived();
   return true;
 }
 
@@ -150,6 +151,7 @@ void PacketSender::lose(std::uint64_t number) noexcept {
   at(number).state = State::kWaiting;
   --under_way_;
   lost_.push_back(number);
+  loss_.lost(1);
   ++counters_.lost;
 }
 

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "net/reliable/congestion.h"
+#include "net/reliable/loss_meter.h"
 #include "net/reliable/pacer.h"
 #include "net/reliable/round_trip.h"
 #include "wire/packet.h"
@@ -83,6 +84,7 @@ class PacketSender {
 
   const Counters& counters() const noexcept { return counters_; }
   const Congestion& congestion() const noexcept { return congestion_; }
+  const LossMeter& loss() const noexcept { return loss_; }
   const RoundTrip& round_trip() const noexcept { return round_trip_; }
 
  private:
@@ -110,6 +112,7 @@ class PacketSender {
   void lose(std::uint64_t number) noexcept;
 
   RoundTrip round_trip_;
+  LossMeter loss_;
   Congestion congestion_{static_cast<double>(wire::kMostPacketsUnderWay)};
   Pacer pacer_;
   std::deque<Packet> packets_;             // from first_ on
