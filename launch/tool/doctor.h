@@ -37,6 +37,9 @@ Finding check_interfaces();
 Finding check_protection();
 Finding check_receive();
 
+// doctor_ether.cc
+Finding check_ether();
+
 // Returns the exit code: 1 when there was an error.
 int run_doctor(const std::vector<std::string>& arguments);
 

@@ -117,6 +117,14 @@ std::string driver_of(const std::string& name) {
   return ask(name, SIOCETHTOOL, request) ? info.driver : "";
 }
 
+unsigned receive_queues(const std::string& name) {
+  ethtool_channels channels{};
+  channels.cmd = ETHTOOL_GCHANNELS;
+  ifreq request{};
+  request.ifr_data = reinterpret_cast<char*>(&channels);
+  return ask(name, SIOCETHTOOL, request) ? std::max(channels.rx_count + channels.combined_count, 1u) : 1;
+}
+
 Status choose_interface(const std::vector<std::string>& wanted, Interface& chosen) {
   const std::vector<Interface> all = list_interfaces();
   std::string names;

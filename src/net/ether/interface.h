@@ -25,6 +25,9 @@ Status choose_interface(const std::vector<std::string>& wanted, Interface& chose
 // Of the interface with this name, as ethtool says it; empty where that is not told.
 std::string driver_of(const std::string& name);
 
+// How many queues it receives with, each of which one socket can have; 1 where the driver does not tell.
+unsigned receive_queues(const std::string& name);
+
 // What a rank publishes in its card under "ether": where it can be reached by those on the same segment.
 struct Contact {
   Mac mac{};

@@ -10,12 +10,14 @@
 #include <utility>
 
 #include "base/own_descriptors.h"
+#include "net/ether/rights.h"
 #include "net/ether/steering_maps.h"
 
 namespace lapwing::net::ether {
 namespace {
 
 constexpr std::size_t kMemoryBytes = std::size_t{PacketSocket::kReceiveChunks + PacketSocket::kSendChunks} * PacketSocket::kChunkBytes;
+static_assert(kMemoryBytes == kLockedBytes);
 
 Status failed(const char* what) {
   const int error = errno;

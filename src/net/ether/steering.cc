@@ -29,6 +29,10 @@ bool Steering::built() noexcept {
   return !kImage.instructions.empty();
 }
 
+bool Steering::is_own(const std::string& name) noexcept {
+  return name == kProgramName;
+}
+
 Status Steering::join(unsigned interface, const std::string& name) {
   if (!built()) return Status::error(MPI_ERR_OTHER, "this library was built without raw Ethernet (no clang for bpf, or not x86-64)");
   for (int tried = 0; tried < kTries; ++tried) {
@@ -81,7 +85,7 @@ Status Steering::share(std::uint32_t program, const std::string& name, bool& gon
   LAPWING_TRY(open_attached(program, attached));
   gone = attached.gone;
   if (gone) return {};
-  if (attached.name != kProgramName || !attached.link.open())
+  if (!is_own(attached.name) || !attached.link.open())
     return Status::error(MPI_ERR_OTHER, "%s has an XDP program already (\"%s\"), which is left alone", name.c_str(), attached.name.c_str());
   link_ = std::move(attached.link);
   for (bpf::Descriptor& map : attached.maps) {

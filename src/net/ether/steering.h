@@ -21,6 +21,8 @@ namespace lapwing::net::ether {
 class Steering {
  public:
   static bool built() noexcept;
+  // Whether a program of this name is this version's.
+  static bool is_own(const std::string& name) noexcept;
 
   // On the interface with this index of the thread's network namespace.
   Status join(unsigned interface, const std::string& name);
