@@ -29,7 +29,8 @@ ALLOWED = {
     "launch": ["base", "runtime"],
     "launch/mpiexec": ["base", "wire", "launch"],
     "launch/tool": ["base", "wire", "runtime", "launch", "launch/mpiexec", "net/tcp/interfaces.h", "net/kernel/intakes.h",
-                    "coll/model/store.h", "coll/selection.h", "mpi/coverage.inc"],
+                    "net/ether/attached_program.h", "net/ether/interface.h", "net/ether/rights.h", "net/ether/steering.h", "coll/model/store.h",
+                    "coll/selection.h", "mpi/coverage.inc"],
     "launch/probe": ["base", "runtime", "coll/model/store.h"],
 }
 # A transport knows nothing of the others; only what chooses among them (net/*.cc) includes a transport.
