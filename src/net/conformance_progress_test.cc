@@ -170,7 +170,7 @@ TEST_P(Conformance, AnUrgentFrameReachesAReceiverAtRest) {
   for (int round = 0; round < 20; ++round) {
     TestOp op;
     op.delivery = Delivery::kUrgent;
-    op.carry(make_bytes(sender().transport->capabilities(receiver().config.self).urgent_bytes, round));
+    op.carry(make_bytes(sender().capabilities(receiver_rank()).urgent_bytes, round));
     arrived.store(false);
     post(op);
     while (!arrived.load()) std::this_thread::yield();

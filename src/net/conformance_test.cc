@@ -11,7 +11,7 @@ TEST_P(Conformance, SaysWhomItReachesAndHow) {
   EXPECT_STREQ(sender().transport->name(), GetParam().kind.name);
   EXPECT_TRUE(sender().transport->reaches(receiver_rank()));
   EXPECT_FALSE(sender().transport->reaches({2}));
-  const Capabilities capabilities = sender().transport->capabilities(receiver_rank());
+  const Capabilities capabilities = sender().capabilities(receiver_rank());
   EXPECT_GT(capabilities.eager_limit, 0u);
   EXPECT_LE(capabilities.eager_limit, wire::kMaxPayloadBytes);
   EXPECT_GT(capabilities.data_chunk, 0u);

@@ -42,6 +42,10 @@ class TcpKernelTest : public TcpTest {
     const engine::Visit visit(high().engine);
     return high().transport->loads_program();
   }
+  bool matches() {
+    const engine::Visit visit(high().engine);
+    return high().transport->capabilities({0}).matches;
+  }
   bool receives_in_kernel() {
     const engine::Visit visit(high().engine);
     return high().transport->receives_in_kernel();
@@ -322,7 +326,7 @@ TEST_F(TcpKernelTest, ALinkThatStandsJoinsWhenTheProgramIsLoaded) {
   before_load_ = &gate;
   open(Choice::kOff);
   EXPECT_TRUE(loads_program());
-  EXPECT_TRUE(high().transport->capabilities({0}).matches) << "as far as is known";
+  EXPECT_TRUE(matches()) << "as far as is known";
   post_receives(2);
   MessageOp first(kLent, 0, 100), second(kLent, 1, 100), third(kLent, 2, 100);
   low().post(1, first);
