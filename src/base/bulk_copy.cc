@@ -64,6 +64,10 @@ void bulk_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept
 }
 
 #if defined(__x86_64__)
+void string_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
+}
+
 void streaming_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   constexpr std::size_t kLine = 64;
   std::size_t done = 0;
@@ -81,6 +85,10 @@ void streaming_copy(std::byte* to, const std::byte* from, std::size_t bytes) noe
   _mm_sfence();
 }
 #else
+void string_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  std::memcpy(to, from, bytes);
+}
+
 void streaming_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   bulk_copy(to, from, bytes);
 }

@@ -8,13 +8,17 @@
 namespace lapwing {
 namespace {
 
-TEST(BulkCopy, CopiesEveryLengthAndAlignment) {
+class BulkCopy : public testing::TestWithParam<void (*)(std::byte*, const std::byte*, std::size_t) noexcept> {};
+INSTANTIATE_TEST_SUITE_P(Ways, BulkCopy, testing::Values(bulk_copy, string_copy));
+
+TEST_P(BulkCopy, CopiesEveryLengthAndAlignment) {
+  const auto copy = GetParam();
   std::vector<std::byte> from(9000), to(9000);
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 31 + i / 251);
   for (const std::size_t bytes : {0u, 1u, 63u, 1023u, 1024u, 1025u, 1151u, 2048u, 4095u, 4096u, 4097u, 8191u, 8300u}) {
     for (const std::size_t shift : {0u, 1u, 8u, 31u, 64u, 100u}) {
       to.assign(to.size(), std::byte{0xee});
-      bulk_copy(to.data() + shift, from.data() + 2 * shift, bytes);
+      copy(to.data() + shift, from.data() + 2 * shift, bytes);
       for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(to[shift + i], from[2 * shift + i]) << bytes << " bytes, at " << i;
       for (std::size_t i = 0; i < shift; ++i) ASSERT_EQ(to[i], std::byte{0xee});
       for (std::size_t i = shift + bytes; i < to.size(); ++i) ASSERT_EQ(to[i], std::byte{0xee}) << bytes;
@@ -22,7 +26,7 @@ TEST(BulkCopy, CopiesEveryLengthAndAlignment) {
   }
 }
 
-TEST(BulkCopy, StreamingCopiesEveryLength) {
+TEST(StreamingCopy, CopiesEveryLength) {
   std::vector<std::byte> from(9000);
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 31 + i / 251);
   alignas(64) static std::byte to[9000];

@@ -27,6 +27,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/measured_copy.h"
 #include "coll/pool_memory.h"
 #include "coll/shared_area.h"
 #include "comm/group.h"
@@ -68,6 +69,9 @@ class AreaPool final : public net::HostMemoryUser {
   void unwatch(SharedArea& area) noexcept;
   // After a post and a full_fence().
   void notify(std::uint32_t local) noexcept { memory_->notify(local); }
+  // How posts are best copied into areas and out of them.
+  MeasuredCopy& copy_in() noexcept { return copy_in_; }
+  MeasuredCopy& copy_out() noexcept { return copy_out_; }
   // The area is about to be destroyed.
   void forget(SharedArea& area) noexcept;
 
@@ -101,6 +105,7 @@ class AreaPool final : public net::HostMemoryUser {
   std::vector<SharedArea*> watched_;
   std::vector<Lost> lost_;
   bool armed_ = false;
+  MeasuredCopy copy_in_, copy_out_;
 };
 
 }  // namespace lapwing::coll

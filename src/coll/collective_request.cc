@@ -4,9 +4,9 @@
 #include <cstring>
 #include <utility>
 
-#include "base/bulk_copy.h"
 #include "base/internal_error.h"
 #include "coll/area_parts.h"
+#include "coll/area_pool.h"
 #include "coll/cache.h"
 #include "coll/communicator_state.h"
 #include "coll/description.h"
@@ -19,20 +19,6 @@ namespace {
 
 bool is_announced(const PostStep& step) noexcept {
   return step.parts == nullptr && step.source.bytes() > step.longest;
-}
-
-// Into and out of memory that another core has just read or written.
-void copy_in(const Block& source, std::byte* to) noexcept {
-  const datatype::Datatype& type = *source.type;
-  if (!type.contiguous()) return datatype::pack(source.address, source.count, type, to);
-  bulk_copy(to, static_cast<const std::byte*>(Block::at(source.address, type.true_lb())), source.bytes());
-}
-void copy_out(const std::byte* from, std::uint64_t bytes, const Block& target) noexcept {
-  const datatype::Datatype& type = *target.type;
-  if (type.contiguous())
-    bulk_copy(static_cast<std::byte*>(Block::at(target.address, type.true_lb())), from, bytes);
-  else
-    datatype::unpack(from, bytes, target.address, target.count, type, 0);
 }
 
 }  // namespace
@@ -293,9 +279,27 @@ void CollectiveRequest::begin_post(StepId id) noexcept {
   step_done(id);
 }
 
+void CollectiveRequest::copy_in(const Block& source, std::byte* to) noexcept {
+  const datatype::Datatype& type = *source.type;
+  if (!type.contiguous()) return datatype::pack(source.address, source.count, type, to);
+  const auto* from = static_cast<const std::byte*>(Block::at(source.address, type.true_lb()));
+  services_.areas->copy_in()(services_.engine.clock(), to, from, source.bytes());
+}
+
+void CollectiveRequest::copy_out(const std::byte* from, std::uint64_t bytes, const Block& target) noexcept {
+  const datatype::Datatype& type = *target.type;
+  if (!type.contiguous()) {
+    datatype::unpack(from, bytes, target.address, target.count, type, 0);
+    return;
+  }
+  auto* to = static_cast<std::byte*>(Block::at(target.address, type.true_lb()));
+  services_.areas->copy_out()(services_.engine.clock(), to, from, bytes);
+}
+
 void CollectiveRequest::post(const PostStep& step, std::uint64_t round, std::uint64_t bytes) noexcept {
   if (bytes != 0 && step.parts != nullptr)
-    write_parts(*step.parts, step.longest, area_->destination(round, bytes), copy_in);
+    write_parts(*step.parts, step.longest, area_->destination(round, bytes),
+                [this](const Block& part, std::byte* to) { copy_in(part, to); });
   else if (bytes != 0)
     copy_in(step.source, area_->destination(round, bytes));
   area_->post(round, is_announced(step) ? SharedArea::kByMessage : bytes, description_, step.wakes_each);
@@ -424,7 +428,7 @@ void CollectiveRequest::fold(const FoldStep& step) noexcept {
   int rank = step.last_rank;
   if (!step.onto) {
     const Operand last = operand(step, rank--);
-    bulk_copy(static_cast<std::byte*>(Block::at(step.target.address, type.true_lb())), last.data, last.bytes);
+    copy_out(last.data, last.bytes, step.target);
   }
   for (; rank >= step.first_rank; --rank) {
     const Operand next = operand(step, rank);

@@ -123,6 +123,9 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   void begin_await(StepId step) noexcept;
   std::uint64_t posted_bytes(const PostStep& step) const noexcept;
   void post(const PostStep& step, std::uint64_t round, std::uint64_t bytes) noexcept;
+  // Into and out of memory that another core has just read or written.
+  void copy_in(const Block& source, std::byte* to) noexcept;
+  void copy_out(const std::byte* from, std::uint64_t bytes, const Block& target) noexcept;
   // Those that neither wait for others nor let them go on.
   void compute(const Step& step) noexcept;
   void copy(const CopyStep& step) noexcept;

@@ -15,26 +15,6 @@ namespace {
 
 static_assert(wire::kHeaderBytes == shm::kRecordAlignment);
 
-void copy(std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept {
-  if (streams)
-    streaming_copy(to, from, bytes);
-  else
-    bulk_copy(to, from, bytes);
-}
-
-// Bytes of a payload, and the padding behind them.
-void copy_in(shm::RingWriter& out, const std::byte* from, std::uint64_t bytes, bool streams) noexcept {
-  const std::uint64_t padding = shm::Layout::round_up(bytes, shm::kRecordAlignment) - bytes;
-  while (bytes != 0) {
-    const shm::Piece piece = out.next(bytes);
-    copy(piece.data, from, piece.bytes, streams);
-    out.advance(piece.bytes);
-    from += piece.bytes;
-    bytes -= piece.bytes;
-  }
-  out.advance(padding);
-}
-
 // How much of a long frame is published at a time. The reader copies a piece out while the writer copies the next one in; nothing hides its copy
 // of the last. Where it has other frames to copy, less than the most gains nothing.
 std::uint64_t piece_of(std::uint64_t payload, bool wide) noexcept {
@@ -91,8 +71,8 @@ bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, 
   const std::uint64_t flags = flags_for(link, header.payload_bytes());
   const std::uint64_t head = head_of(record, (flags & shm::kWideHead) != 0);
   std::byte* line = link.out.begin();  // written last: a reader that looks at it all the time would fetch it twice
-  copy_in(link.out, payload, std::min(header.payload_bytes(), head - wire::kHeaderBytes),
-          (flags & shm::kStreamed) != 0);
+  const std::uint64_t first = std::min(header.payload_bytes(), head - wire::kHeaderBytes);
+  copy_in(link.out, payload, first, (flags & shm::kStreamed) != 0);
   wire::store_around_stamp(header, line);
   LAPWING_DELAY_POINT("shm.publish");
   link.out.publish_head(flags);
@@ -100,6 +80,26 @@ bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, 
   if (head != record) send_rest_now(link, header, payload, flags);
   announce(link, delivery);
   return true;
+}
+
+void ShmTransport::copy(std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept {
+  if (streams)
+    streaming_copy(to, from, bytes);
+  else
+    copy_in_(engine_.clock(), to, from, bytes);
+}
+
+// Bytes of a payload, and the padding behind them.
+void ShmTransport::copy_in(shm::RingWriter& out, const std::byte* from, std::uint64_t bytes, bool streams) noexcept {
+  const std::uint64_t padding = shm::Layout::round_up(bytes, shm::kRecordAlignment) - bytes;
+  while (bytes != 0) {
+    const shm::Piece piece = out.next(bytes);
+    copy(piece.data, from, piece.bytes, streams);
+    out.advance(piece.bytes);
+    from += piece.bytes;
+    bytes -= piece.bytes;
+  }
+  out.advance(padding);
 }
 
 // A peer that has sent nothing since the last long frame is likely to have that one still to copy.

@@ -39,6 +39,7 @@
 #include <string>
 #include <vector>
 
+#include "base/measured_copy.h"
 #include "net/assembly.h"
 #include "net/host_memory.h"
 #include "net/network.h"
@@ -180,7 +181,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   bool can_push(Link& link) noexcept;
   bool push_waiting() noexcept;
   std::uint64_t write_piece(Link& link, SendOp& op) noexcept;
-  static void write_payload(Link& link, SendOp& op, std::uint64_t from, std::uint64_t bytes, bool streams) noexcept;
+  void write_payload(Link& link, SendOp& op, std::uint64_t from, std::uint64_t bytes, bool streams) noexcept;
   bool send_record_now(Link& link, const wire::FrameHeader& header, const std::byte* payload,
                        Delivery delivery) noexcept;
   void send_rest_now(Link& link, const wire::FrameHeader& header, const std::byte* payload, std::uint64_t flags) noexcept;
@@ -209,7 +210,12 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   bool cool_down(Link& link) noexcept;
   void take_goodbye(Link& link) noexcept;
 
+  // Into a ring; past the caches if it `streams`.
+  void copy(std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept;
+  void copy_in(shm::RingWriter& out, const std::byte* from, std::uint64_t bytes, bool streams) noexcept;
+
   engine::Engine& engine_;
+  MeasuredCopy copy_in_;
   Sinks sinks_;
   NetworkConfig config_;
   HostMemoryUser* const user_;             // or null
