@@ -24,7 +24,7 @@ void bcast_linear(Schedule& schedule, const Block& data, int root);
 void reduce_linear(Schedule& schedule, const Block& input, const Block& output, int root);
 void allreduce_linear(Schedule& schedule, const Block& input, const Block& output);
 
-// on_area.cc: where all ranks share memory (Situation::area) and posts are no longer than SharedArea::kMostBytes. Blocks are
+// on_area.cc: where all ranks share memory (Situation::area) and posts are no longer than AreaMemory::kLongPieceBytes. Blocks are
 // of one size everywhere. `together`: the blocks for all ranks, as one. An empty `mine` at a root means MPI_IN_PLACE.
 void barrier_on_area(Schedule& schedule);
 void bcast_on_area(Schedule& schedule, const Block& data, int root);
@@ -38,6 +38,8 @@ void allreduce_on_area(Schedule& schedule, const Block& input, const Block& outp
 void allreduce_in_shares_on_area(Schedule& schedule, const Block& input, const Block& output);
 void reduce_scatter_on_area(Schedule& schedule, const Block& input, const Block& output,
                             const std::vector<std::uint64_t>& starts);
+// The part `own` of what all give, in `output`; each gives `parts`, one for each rank.
+void reduce_parts_on_area(Schedule& schedule, Blocks parts, std::size_t own, const Block& output);
 void scan_on_area(Schedule& schedule, const Block& input, const Block& output, bool inclusive);
 
 // pieces_on_area.cc: the same for operands that are longer than a post, in pieces of at most so many bytes. Data that is only moved is given
@@ -46,6 +48,11 @@ void bcast_in_pieces_on_area(Schedule& schedule, const Block& bytes, int root, s
 void gather_in_pieces_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t bytes,
                               std::uint64_t piece);
 void allgather_in_pieces_on_area(Schedule& schedule, const Block& mine, const Blocks& all, std::uint64_t piece);
+void scatter_in_pieces_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t bytes,
+                               std::uint64_t piece);
+void alltoall_in_pieces_on_area(Schedule& schedule, const Blocks& out, const Blocks& in, std::uint64_t piece);
+void reduce_scatter_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output,
+                                      const std::vector<std::uint64_t>& starts, std::uint64_t piece);
 void reduce_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, int root,
                               std::uint64_t piece);
 void allreduce_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, std::uint64_t piece);

@@ -2,28 +2,36 @@
 //
 //   0               AreaHeader           first and last round of a use, members that have left
 //   128             watching, gone       one byte per rank each
-//   cache lines     slots                of 16 rounds: one per rank, 128 bytes
-//   page boundary   pieces               of eight rounds: one per rank, 16 KiB
-//                   buffers              of two rounds: one per rank, 64 KiB
+//   cache lines     slots                of 64 rounds: one per rank, 128 bytes
+//   page boundary   rings                one per rank, 512 KiB, for longer posts (post_ring.h)
 //
-// A root that need not wait for the others runs ahead by as many rounds as its posts are kept for: so most of small ones.
+// A root that need not wait for the others runs ahead by as many rounds as there are slots, and as many bytes as its ring has room for.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+
+#include "coll/post_ring.h"
 
 namespace lapwing::coll {
 
 struct AreaSlot {
   static constexpr std::uint64_t kBytes = 112;
-  static constexpr unsigned kLengthBits = 17;
+  static constexpr unsigned kLengthBits = 20;
   // Instead of a length: what is not posted comes as a message.
   static constexpr std::uint64_t kByMessage = (1u << kLengthBits) - 1;
   alignas(128) std::atomic<std::uint64_t> stamp;
   std::uint64_t what;
-  std::byte data[kBytes];
+  std::byte data[kBytes];  // of a short post; or, as a word, where in the ring a longer one begins
 
+  void set_place(std::uint64_t place) noexcept { std::memcpy(data, &place, sizeof place); }
+  std::uint64_t place() const noexcept {
+    std::uint64_t place;
+    std::memcpy(&place, data, sizeof place);
+    return place;
+  }
   static constexpr std::uint64_t stamp_of(std::uint64_t round, std::uint64_t bytes) noexcept {
     return (round + 1) << kLengthBits | bytes;
   }
@@ -44,14 +52,11 @@ struct AreaHeader {
 
 // Where the parts of one area lie. Pages that no rank has touched cost nothing.
 struct AreaMemory {
-  static constexpr std::uint64_t kPieceBytes = 16 * 1024, kBufferBytes = 64 * 1024, kPage = 4096;
-  static_assert(kBufferBytes < AreaSlot::kByMessage);
-  static constexpr unsigned kSlotRounds = 16, kPieceRounds = 8, kBufferRounds = 2;
-  // For how many rounds a post of so many bytes is kept.
-  static constexpr unsigned rounds_kept(std::uint64_t bytes) noexcept {
-    if (bytes <= AreaSlot::kBytes) return kSlotRounds;
-    return bytes <= kPieceBytes ? kPieceRounds : kBufferRounds;
-  }
+  static constexpr std::uint64_t kPage = 4096;
+  static_assert(PostRing::kLongest < AreaSlot::kByMessage);
+  static constexpr unsigned kSlotRounds = PostRing::kRounds;
+  // Of long operands: what is only moved goes in pieces of kPieceBytes, what is combined, or cut into blocks for all ranks, in longer ones.
+  static constexpr std::uint64_t kPieceBytes = 16 * 1024, kLongPieceBytes = 64 * 1024;
 
   // What a waiter for all says, and one for a single rank: another rank of the same value notifies it in vain, now and then.
   static constexpr std::uint8_t kWatchesAll = 255;
@@ -72,29 +77,16 @@ struct AreaMemory {
   AreaSlot& slot(std::uint64_t rank, std::uint64_t round) const noexcept {
     return reinterpret_cast<AreaSlot*>(base + slots_offset(ranks))[round % kSlotRounds * ranks + rank];
   }
-  std::byte* piece(std::uint64_t rank, std::uint64_t round) const noexcept {
-    return base + pieces_offset(ranks) + (rank * kPieceRounds + round % kPieceRounds) * kPieceBytes;
-  }
-  std::byte* buffer(std::uint64_t rank, std::uint64_t round) const noexcept {
-    return base + buffers_offset(ranks) + (rank * kBufferRounds + round % kBufferRounds) * kBufferBytes;
-  }
-  // Where a post of so many bytes lies.
-  std::byte* data(std::uint64_t rank, std::uint64_t round, std::uint64_t bytes) const noexcept {
-    if (bytes <= AreaSlot::kBytes) return slot(rank, round).data;
-    return bytes <= kPieceBytes ? piece(rank, round) : buffer(rank, round);
-  }
+  std::byte* ring(std::uint64_t rank) const noexcept { return base + rings_offset(ranks) + rank * PostRing::kBytes; }
 
   static constexpr std::uint64_t slots_offset(std::uint64_t ranks) noexcept {
     return sizeof(AreaHeader) + (2 * ranks + 127) / 128 * 128;
   }
-  static constexpr std::uint64_t pieces_offset(std::uint64_t ranks) noexcept {
+  static constexpr std::uint64_t rings_offset(std::uint64_t ranks) noexcept {
     return (slots_offset(ranks) + kSlotRounds * ranks * sizeof(AreaSlot) + kPage - 1) / kPage * kPage;
   }
-  static constexpr std::uint64_t buffers_offset(std::uint64_t ranks) noexcept {
-    return pieces_offset(ranks) + ranks * kPieceRounds * kPieceBytes;
-  }
   static constexpr std::uint64_t stride(std::uint64_t ranks) noexcept {
-    return buffers_offset(ranks) + ranks * kBufferRounds * kBufferBytes;
+    return rings_offset(ranks) + ranks * PostRing::kBytes;
   }
 };
 

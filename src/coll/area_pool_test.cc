@@ -149,21 +149,33 @@ TEST_F(AreaPoolTest, TheLastToLeaveGivesTheAreaBackAndItsRoundsGoOn) {
 
 TEST_F(AreaPoolTest, MemoryIsWrittenAgainOnlyWhenAllHaveReadIt) {
   auto areas = open(AreaPool::kWorld);
-  const std::uint64_t small = AreaSlot::kBytes, piece = AreaMemory::kPieceBytes, large = piece + 1;
-  for (std::uint64_t round = 0; round < 40; ++round) {
-    // Rank 0 runs ahead as far as it may.
-    for (auto& area : areas) EXPECT_TRUE(area->may_post(round, large)) << "all are through with the round before last";
-    areas[0]->post(round, 0, kCall, false);
-    EXPECT_FALSE(areas[0]->may_post(round + 1, large));
-    EXPECT_FALSE(areas[0]->may_post(round + AreaMemory::kPieceRounds - 1, piece));
-    EXPECT_TRUE(round < 2 || areas[0]->may_post(round + AreaMemory::kPieceRounds - 2, piece));
-    EXPECT_FALSE(areas[0]->may_post(round + AreaMemory::kSlotRounds - 1, small));
-    EXPECT_TRUE(round < 2 || areas[0]->may_post(round + AreaMemory::kSlotRounds - 2, small));
-    areas[1]->post(round, 0, kCall, false);
-    EXPECT_FALSE(areas[0]->all_posted(round));
-    areas[2]->post(round, 0, kCall, false);
-    EXPECT_TRUE(areas[0]->all_posted(round));
+  const std::uint64_t small = AreaSlot::kBytes, large = SharedArea::kMostBytes;
+  const auto post_at = [&](std::size_t rank, std::uint64_t round, std::uint64_t bytes) {
+    ASSERT_TRUE(areas[rank]->may_post(round, bytes)) << round;
+    if (bytes != 0) std::memset(areas[rank]->destination(round, bytes), 1, bytes);
+    areas[rank]->post(round, bytes, kCall, false);
+  };
+  // Rank 0 runs ahead as far as it may: by the slots that there are, and by what its ring has room for.
+  std::uint64_t round = 0;
+  for (; round < AreaMemory::kSlotRounds - 1; ++round) post_at(0, round, small);
+  EXPECT_FALSE(areas[0]->may_post(round, small));
+  for (std::uint64_t late = 0; late < round; ++late) {
+    post_at(1, late, 0);
+    EXPECT_FALSE(areas[0]->all_posted(late));
+    post_at(2, late, 0);
+    EXPECT_TRUE(areas[0]->all_posted(late));
+    EXPECT_TRUE(areas[0]->may_post(round, small));
   }
+  const std::uint64_t first = round;
+  for (; round < first + PostRing::kBytes / large; ++round) post_at(0, round, large);
+  EXPECT_FALSE(areas[0]->may_post(round, large));
+  EXPECT_TRUE(areas[0]->may_post(round, small));
+  EXPECT_EQ(areas[0]->awaited_before(round, large), first + 2) << "until half of the posts are over";
+  for (const std::uint64_t late : {first, first + 1}) {
+    EXPECT_FALSE(areas[0]->may_post(round, large));
+    for (const std::size_t rank : {1u, 2u}) post_at(rank, late, 0);
+  }
+  EXPECT_TRUE(areas[0]->may_post(round, large));
 }
 
 TEST_F(AreaPoolTest, WhatIsPostedIsThereForAll) {
@@ -396,7 +408,9 @@ TEST_F(AreaPoolTest, ALengthBeyondTheAreaIsCutToIt) {
   areas[1]->post(0, 0, kCall, false);
   store_relaxed(world().slot(1, 0).stamp, AreaSlot::stamp_of(0, AreaSlot::kByMessage - 1));
   EXPECT_EQ(areas[0]->read(1, 0).bytes, SharedArea::kMostBytes);
-  EXPECT_EQ(areas[0]->read(1, 0).data, world().buffer(1, 0));
+  EXPECT_EQ(areas[0]->read(1, 0).data, world().ring(1));
+  world().slot(1, 0).set_place(~std::uint64_t{0});
+  EXPECT_EQ(areas[0]->read(1, 0).data + SharedArea::kMostBytes, world().ring(2)) << "nor is the place believed";
 }
 
 }  // namespace

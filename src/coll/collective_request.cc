@@ -274,7 +274,7 @@ void CollectiveRequest::begin_post(StepId id) noexcept {
   const auto& step = schedule_.steps()[id].as<PostStep>();
   const std::uint64_t round = first_round_ + step.round;
   const std::uint64_t bytes = posted_bytes(step);
-  if (!area_->may_post(round, bytes) && wait_for(id, SharedArea::kAll, SharedArea::needed_before(round, bytes))) return;
+  if (!area_->may_post(round, bytes) && wait_for(id, SharedArea::kAll, area_->awaited_before(round, bytes))) return;
   if (failure_.ok()) post(step, round, bytes);
   step_done(id);
 }

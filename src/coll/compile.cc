@@ -72,7 +72,7 @@ void allgather_by(Algorithm algorithm, Schedule& schedule, const Block& mine, co
 
 bool goes_in_pieces(Algorithm algorithm, std::uint64_t bytes) noexcept {
   const bool area = algorithm == Algorithm::kArea || algorithm == Algorithm::kAreaShares;
-  return area && bytes > SharedArea::kMostBytes;
+  return area && bytes > AreaMemory::kLongPieceBytes;
 }
 
 Reduced size_of(const Schedule& schedule, const Block& operand) noexcept {
@@ -105,7 +105,7 @@ void compile_reduce(Schedule& schedule, const Block& input, const Block& output,
   if (input.count == 0) return;
   const Algorithm algorithm = choose_reduce(schedule.situation(), size_of(schedule, input));
   if (goes_in_pieces(algorithm, input.bytes()))
-    return reduce_in_pieces_on_area(schedule, input, output, root, SharedArea::kMostBytes);
+    return reduce_in_pieces_on_area(schedule, input, output, root, AreaMemory::kLongPieceBytes);
   switch (algorithm) {
     case Algorithm::kArea:
       return reduce_on_area(schedule, input, output, root);
@@ -172,7 +172,7 @@ void allgather_in_pieces(Schedule& schedule, const Block& mine, const Blocks& al
   const Block run = schedule.packed(mine, &packed);
   const Blocks runs = unpacked_later(schedule, all);
   fence_after(schedule, packed);
-  allgather_in_pieces_on_area(schedule, run, runs, SharedArea::kMostBytes);
+  allgather_in_pieces_on_area(schedule, run, runs, AreaMemory::kLongPieceBytes);
   unpack_at_last(schedule, runs, all, -1);
 }
 
@@ -183,6 +183,33 @@ void gather_in_pieces(Schedule& schedule, const Block& mine, const Blocks& all, 
   fence_after(schedule, packed);
   gather_in_pieces_on_area(schedule, run, runs, root, bytes, AreaMemory::kPieceBytes);
   unpack_at_last(schedule, runs, all, mine.bytes() == 0 ? root : -1);
+}
+
+// As runs of bytes, which can be cut: what leaves is packed first, and what has come is unpacked at the end.
+Blocks packed(Schedule& schedule, const Blocks& all) {
+  Blocks runs;
+  StepId last = kNoStep;
+  for (const Block& each : all) runs.push_back(schedule.packed(each, &last));
+  fence_after(schedule, last);
+  return runs;
+}
+
+void scatter_in_pieces(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t bytes) {
+  const Blocks runs = packed(schedule, all);
+  const Block run = schedule.unpacked_later(mine);
+  scatter_in_pieces_on_area(schedule, runs, run, root, bytes, AreaMemory::kLongPieceBytes);
+  if (run.address == mine.address) return;
+  schedule.fence();
+  schedule.copy(run, mine);
+}
+
+// Where ranks wait for cores they wait less often with longer pieces; else shorter ones stay in the caches.
+void alltoall_in_pieces(Schedule& schedule, const Blocks& out, const Blocks& in) {
+  const std::uint64_t piece = schedule.oversubscribed() ? SharedArea::kMostBytes : AreaMemory::kLongPieceBytes;
+  const Blocks from = packed(schedule, out);
+  const Blocks to = unpacked_later(schedule, in);
+  alltoall_in_pieces_on_area(schedule, from, to, piece);
+  unpack_at_last(schedule, to, in, -1);
 }
 
 }  // namespace
@@ -199,7 +226,7 @@ void compile_allreduce(Schedule& schedule, const Block& input, const Block& outp
   if (input.count == 0) return;
   const Algorithm algorithm = choose_allreduce(schedule.situation(), size_of(schedule, input));
   if (goes_in_pieces(algorithm, input.bytes()))
-    return allreduce_in_pieces_on_area(schedule, input, output, SharedArea::kMostBytes);
+    return allreduce_in_pieces_on_area(schedule, input, output, AreaMemory::kLongPieceBytes);
   switch (algorithm) {
     case Algorithm::kArea:
       return allreduce_on_area(schedule, input, output);
@@ -237,6 +264,7 @@ void compile_scatter(Schedule& schedule, const Block& together, const Blocks& al
   const std::uint64_t posted = bytes * static_cast<std::uint64_t>(schedule.size());
   switch (choose_tree(CollectiveKind::kScatter, schedule.situation(), bytes, posted, true)) {
     case Algorithm::kArea:
+      if (goes_in_pieces(Algorithm::kArea, posted)) return scatter_in_pieces(schedule, all, mine, root, bytes);
       return scatter_on_area(schedule, together, all, mine, root);
     case Algorithm::kBinomial:
       return scatter_binomial(schedule, all, mine, root);
@@ -265,7 +293,11 @@ void intra_alltoall(const Call& call, Schedule& schedule) {
   const bool even = call.what == Collective::kAlltoall;
   const Algorithm algorithm = choose_alltoall(schedule.situation(), in[0].bytes(), even);
   const Side& out_side = call.send.in_place() ? call.receive : call.send;
-  if (algorithm == Algorithm::kArea && even) return alltoall_on_area(schedule, together(out_side, schedule.size()), in);
+  if (algorithm == Algorithm::kArea && even) {
+    const Block whole = together(out_side, schedule.size());
+    if (goes_in_pieces(algorithm, whole.bytes())) return alltoall_in_pieces(schedule, out_side.blocks(schedule.size()), in);
+    return alltoall_on_area(schedule, whole, in);
+  }
   if (algorithm == Algorithm::kTwoLevels)
     return alltoall_on_two_levels(schedule, together(out_side, schedule.size()), in);
   if (call.send.in_place()) return alltoall_in_place(schedule, in);
@@ -310,8 +342,10 @@ void intra_reduce_scatter(const Call& call, Schedule& schedule) {
   const std::size_t rank = static_cast<std::size_t>(schedule.rank());
   const Operands both = operands(call, starts.back(), starts[rank + 1] - starts[rank]);
   if (both.input.count == 0) return;
-  switch (choose_reduce_scatter(schedule.situation(), both.input.bytes())) {
+  switch (choose_reduce_scatter(schedule.situation(), size_of(schedule, both.input))) {
     case Algorithm::kArea:
+      if (goes_in_pieces(Algorithm::kArea, both.input.bytes()))
+        return reduce_scatter_in_pieces_on_area(schedule, both.input, both.output, starts, AreaMemory::kLongPieceBytes);
       return reduce_scatter_on_area(schedule, both.input, both.output, starts);
     case Algorithm::kDoubling:
       return reduce_scatter_doubling(schedule, both.input, both.output, starts);
@@ -326,7 +360,7 @@ void intra_scan(const Call& call, Schedule& schedule) {
   const bool inclusive = call.what == Collective::kScan;
   const Algorithm algorithm = choose_scan(schedule.situation(), size_of(schedule, both.input));
   if (goes_in_pieces(algorithm, both.input.bytes()))
-    return scan_in_pieces_on_area(schedule, both.input, both.output, inclusive, SharedArea::kMostBytes);
+    return scan_in_pieces_on_area(schedule, both.input, both.output, inclusive, AreaMemory::kLongPieceBytes);
   if (algorithm == Algorithm::kArea) return scan_on_area(schedule, both.input, both.output, inclusive);
   if (algorithm == Algorithm::kChain)
     return scan_chain(schedule, both.input, both.output, inclusive, tuning().coll_bcast_segment);

@@ -16,7 +16,10 @@
 //
 // The operands are combined in the order of ranks, whichever rank does it: the same bits everywhere and always, and operations need not
 // commute. What an operation reads it has read when it ends, so the next one may post.
+#include <utility>
+
 #include "coll/algorithms.h"
+#include "coll/area_parts.h"
 
 namespace lapwing::coll {
 namespace {
@@ -186,6 +189,14 @@ void reduce_scatter_on_area(Schedule& schedule, const Block& input, const Block&
   }
   const std::uint64_t offset = starts[index(schedule.rank())] * static_cast<std::uint64_t>(input.type->size());
   combine(schedule, schedule.size() - 1, 0, offset, output, meet(schedule, input, 0));
+}
+
+void reduce_parts_on_area(Schedule& schedule, Blocks parts, std::size_t own, const Block& output) {
+  std::uint64_t offset = parts_table_bytes(parts.size());
+  for (std::size_t rank = 0; rank < own; ++rank) offset += parts[rank].bytes();
+  const StepId posted = schedule.post_parts(std::move(parts), 0, SharedArea::kMostBytes);
+  if (output.count == 0) return;
+  combine(schedule, schedule.size() - 1, 0, offset, output, schedule.await(AwaitStep::kAll, 0, {posted}));
 }
 
 void scan_on_area(Schedule& schedule, const Block& input, const Block& output, bool inclusive) {

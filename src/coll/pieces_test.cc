@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMostRanks = 4;               // that scan in pieces, too
 constexpr std::uint64_t kElements = 18000;  // ints: one post and a part of the next
-static_assert(kElements * sizeof(int) > SharedArea::kMostBytes);
+static_assert(kElements * sizeof(int) > AreaMemory::kLongPieceBytes);
 
 // Ints, dense or every second of a row.
 struct Data {
@@ -58,7 +58,8 @@ struct Job {
     Schedule& schedule = simulation[rank];
     AlgorithmChoices wanted;
     EXPECT_TRUE(AlgorithmChoices::parse(
-        "bcast=area,gather=area,allgather=area,reduce=area,allreduce=area,scan=area", wanted));
+        "bcast=area,gather=area,allgather=area,reduce=area,allreduce=area,scan=area,"
+        "scatter=area,alltoall=area,reduce_scatter=area", wanted));
     schedule.set_area(true);
     schedule.set_wanted(wanted);
     if (call.op != nullptr) schedule.set_op(*call.op);
@@ -99,7 +100,7 @@ TEST(InPieces, Bcast) {
 
 // Rounds run ahead as far as pieces are kept, and no further.
 TEST(InPieces, BcastOfManyPieces) {
-  constexpr std::uint64_t kBytes = 9000, kPiece = 150;
+  constexpr std::uint64_t kBytes = 30'000, kPiece = 150;
   static_assert(kPiece > AreaSlot::kBytes && kBytes / kPiece > 2 * AreaMemory::kSlotRounds);
   for_ranks([](int ranks, unsigned seed) {
     std::vector<std::vector<std::byte>> data(static_cast<std::size_t>(ranks), std::vector<std::byte>(kBytes));
@@ -148,6 +149,59 @@ TEST(InPieces, Allgather) {
   check_gathering(Collective::kAllgather, true);
 }
 
+void check_scattering(bool in_place) {
+  for_ranks([&](int ranks, unsigned seed) {
+    Job job(ranks, Collective::kScatter);
+    job.call.root = ranks / 2;
+    Data all(true, static_cast<std::uint64_t>(ranks) * kElements);
+    for (int to = 0; to < ranks; ++to) fill(all, to, static_cast<std::uint64_t>(to) * kElements);
+    std::vector<Data> own;
+    for (int rank = 0; rank < ranks; ++rank) {
+      own.emplace_back(rank % 2 == 0, kElements);
+      job.call.send = side(all, kElements);
+      job.call.receive = side(own.back(), kElements);
+      if (in_place && rank == job.call.root) job.call.receive.buffer = MPI_IN_PLACE;
+      job.compile(rank);
+    }
+    ASSERT_TRUE(job.simulation.run(seed));
+    for (int rank = 0; rank < ranks; ++rank)
+      if (!in_place || rank != job.call.root) expect(own[static_cast<std::size_t>(rank)], rank);
+  });
+}
+TEST(InPieces, Scatter) {
+  check_scattering(false);
+  check_scattering(true);
+}
+
+void check_exchange(bool in_place, bool sparse) {
+  for_ranks([&](int ranks, unsigned seed) {
+    Job job(ranks, Collective::kAlltoall);
+    const auto all = static_cast<std::uint64_t>(ranks) * kElements;
+    std::vector<Data> out, in;
+    for (int rank = 0; rank < ranks; ++rank) {
+      out.emplace_back(rank % 2 == 0, all);
+      in.emplace_back(sparse, all);
+      Data& from = in_place ? in.back() : out.back();
+      for (int to = 0; to < ranks; ++to) fill(from, 16 * rank + to, static_cast<std::uint64_t>(to) * kElements);
+      job.call.send = side(out.back(), kElements);
+      job.call.receive = side(in.back(), kElements);
+      if (in_place) job.call.send.buffer = MPI_IN_PLACE;
+      job.compile(rank);
+    }
+    ASSERT_TRUE(job.simulation.run(seed));
+    for (int rank = 0; rank < ranks; ++rank) {
+      for (int from = 0; from < ranks; ++from)
+        expect(in[static_cast<std::size_t>(rank)], 16 * from + rank, static_cast<std::uint64_t>(from) * kElements);
+    }
+  });
+}
+TEST(InPieces, Alltoall) {
+  for (const bool sparse : {false, true}) {
+    check_exchange(false, sparse);
+    check_exchange(true, sparse);
+  }
+}
+
 // Blocks of which one is long, one empty, and the others are short.
 TEST(InPieces, Allgatherv) {
   for_ranks([](int ranks, unsigned seed) {
@@ -182,7 +236,7 @@ TEST(InPieces, Allgatherv) {
 // Matrices, whose product does not commute, in memory with gaps.
 struct Matrices {
   static constexpr std::uint64_t kCount = 5000;
-  static_assert(kCount * sizeof(Matrix) > SharedArea::kMostBytes);
+  static_assert(kCount * sizeof(Matrix) > AreaMemory::kLongPieceBytes);
   Matrices() : bytes(kCount * kMatrixExtent) {}
   void set(std::uint64_t i, const Matrix& matrix) { std::memcpy(&bytes[i * kMatrixExtent], &matrix, sizeof matrix); }
   Matrix get(std::uint64_t i) const {
@@ -240,6 +294,35 @@ TEST(InPieces, Reductions) {
     check_products(Collective::kReduce, in_place, [](int rank, int ranks) { return rank == ranks - 1 ? rank : -1; });
     check_products(Collective::kScan, in_place, [](int rank, int) { return rank; });
     check_products(Collective::kExscan, in_place, [](int rank, int) { return rank - 1; });
+  }
+}
+
+// Rank 0 gets nothing, and the others' shares differ by one.
+TEST(InPieces, ReduceScatterOfUnevenShares) {
+  for (const bool in_place : {false, true}) {
+    for_ranks([&](int ranks, unsigned seed) {
+      Job job(ranks, Collective::kReduceScatter);
+      const std::vector<std::uint64_t> starts = even_starts(Matrices::kCount, ranks - 1);
+      std::vector<int> counts{0};
+      for (std::size_t i = 0; i + 1 < starts.size(); ++i) counts.push_back(static_cast<int>(starts[i + 1] - starts[i]));
+      std::vector<Matrices> in(static_cast<std::size_t>(ranks)), out(static_cast<std::size_t>(ranks));
+      job.call.op = matrix_product();
+      for (int rank = 0; rank < ranks; ++rank) {
+        const auto r = static_cast<std::size_t>(rank);
+        for (std::uint64_t i = 0; i < Matrices::kCount; ++i) in[r].set(i, matrix(rank, i));
+        if (in_place) out[r] = in[r];
+        job.call.send = in[r].side();
+        job.call.receive = out[r].side();
+        job.call.receive.counts = counts.data();
+        if (in_place) job.call.send.buffer = MPI_IN_PLACE;
+        job.compile(rank);
+      }
+      ASSERT_TRUE(job.simulation.run(seed));
+      for (std::size_t rank = 1; rank < static_cast<std::size_t>(ranks); ++rank) {
+        for (std::uint64_t i = 0; i < starts[rank] - starts[rank - 1]; ++i)
+          ASSERT_EQ(out[rank].get(i), product(0, ranks - 1, starts[rank - 1] + i)) << rank << ' ' << i;
+      }
+    });
   }
 }
 

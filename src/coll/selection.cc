@@ -6,6 +6,7 @@
 #include "base/tuning.h"
 #include "coll/area_memory.h"
 #include "coll/area_parts.h"
+#include "coll/shared_area.h"
 
 namespace lapwing::coll {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 // longest are copied once.
 std::uint64_t most_posted(const Situation& team) noexcept {
   const Tuning& limit = tuning();
-  const std::uint64_t most = std::min<std::uint64_t>(limit.coll_area, AreaMemory::kBufferBytes);
+  const std::uint64_t most = std::min<std::uint64_t>(limit.coll_area, AreaMemory::kLongPieceBytes);
   return team.ranks > 2 ? most : std::min(most, limit.coll_area_of_two);
 }
 bool fits_area(const Situation& team, std::uint64_t posted) noexcept { return posted <= most_posted(team); }
@@ -33,13 +34,16 @@ bool fits_in_halves(const Situation& team, const Amount& operands) noexcept {
          operands.bytes <= limit.coll_area_pieces_of_two * limit.coll_area;
 }
 
-// An element must fit into a piece.
-bool can_be_cut(const Amount& operands) noexcept {
-  return operands.elements == 0 || operands.bytes / operands.elements <= AreaMemory::kPieceBytes;
+// An element must fit into a piece; where a piece has a part for each rank, one for each.
+bool can_be_cut(CollectiveKind collective, const Situation& team, const Amount& operands) noexcept {
+  if (operands.elements == 0) return true;
+  const std::uint64_t element = operands.bytes / operands.elements;
+  if (collective != CollectiveKind::kReduceScatter) return element <= AreaMemory::kPieceBytes;
+  return element * static_cast<std::uint64_t>(team.ranks) <= AreaMemory::kLongPieceBytes;
 }
 
 bool suits_area(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept {
-  if (!team.area || !can_be_cut(amount)) return false;
+  if (!team.area || !can_be_cut(collective, team, amount)) return false;
   switch (collective) {
     case CollectiveKind::kBarrier:
       return true;
@@ -49,11 +53,8 @@ bool suits_area(CollectiveKind collective, const Situation& team, const Amount& 
       return fits_in_pieces(team, amount.bytes);
     case CollectiveKind::kAllreduce:
       return fits_in_halves(team, amount) || fits_in_pieces(team, amount.bytes);
-    case CollectiveKind::kAllgather:
-    case CollectiveKind::kGather:
-      return amount.posted != kNoBlock && fits_in_pieces(team, amount.posted);
     default:
-      return fits_area(team, amount.posted);
+      return amount.posted != kNoBlock && fits_in_pieces(team, amount.posted);
   }
 }
 
@@ -101,7 +102,7 @@ bool suits(CollectiveKind collective, Algorithm algorithm, const Situation& team
   const bool reduces = collective == CollectiveKind::kReduce || collective == CollectiveKind::kAllreduce;
   switch (algorithm) {
     case Algorithm::kArea:  // long operands are reduced in shares
-      return suits_area(collective, team, amount) && (!reduces || amount.bytes <= AreaMemory::kBufferBytes || !element_each);
+      return suits_area(collective, team, amount) && (!reduces || amount.bytes <= AreaMemory::kLongPieceBytes || !element_each);
     case Algorithm::kAreaShares:
       return suits_area(collective, team, amount) && element_each;
     case Algorithm::kLinear:
@@ -133,20 +134,18 @@ model::Machine machine_of(const Situation& team) noexcept {
 // ---- what the user wants
 
 // The most that a rank would post at once, where the user asks for an area: what goes piece by piece always fits.
-std::uint64_t posted_if_wanted(CollectiveKind collective, const Amount& amount) noexcept {
+std::uint64_t posted_if_wanted(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept {
   switch (collective) {
     case CollectiveKind::kBarrier:
     case CollectiveKind::kBcast:
     case CollectiveKind::kGather:
+    case CollectiveKind::kScatter:
+    case CollectiveKind::kAlltoall:
       return 0;
     case CollectiveKind::kAllgather:
       return amount.posted == kNoBlock ? kNoBlock : 0;
-    case CollectiveKind::kAlltoall:
-    case CollectiveKind::kReduceScatter:
-    case CollectiveKind::kScatter:
-      return amount.posted;
     default:
-      return can_be_cut(amount) ? 0 : amount.bytes;
+      return can_be_cut(collective, team, amount) ? 0 : amount.bytes;
   }
 }
 
@@ -155,7 +154,7 @@ Algorithm wanted(CollectiveKind collective, const Situation& team, const Amount&
   const Algorithm algorithm = team.wanted.of(collective, amount.bytes, team.ranks);
   bool possible = true;
   if (is_on_area(algorithm))
-    possible = team.area && posted_if_wanted(collective, amount) <= AreaMemory::kBufferBytes;
+    possible = team.area && posted_if_wanted(collective, team, amount) <= AreaMemory::kLongPieceBytes;
   if (algorithm == Algorithm::kRing) possible = amount.commutative;
   if (algorithm == Algorithm::kTwoLevels) possible = on_two_levels(team, amount.commutative);
   return possible ? algorithm : Algorithm::kAutomatic;
@@ -247,7 +246,7 @@ Algorithm choose_alltoall(const Situation& team, std::uint64_t block_bytes, bool
 }
 
 std::uint64_t longest_on_area(const Situation& team, int blocks) noexcept {
-  const std::uint64_t posted = most_posted(team);
+  const std::uint64_t posted = most_posted(team) < AreaMemory::kLongPieceBytes ? most_posted(team) : SharedArea::kMostBytes;
   return blocks == 1 ? posted : longest_part(posted, static_cast<std::uint64_t>(blocks));
 }
 
@@ -259,8 +258,8 @@ Algorithm choose_allreduce(const Situation& team, const Reduced& operands) noexc
   return choose(CollectiveKind::kAllreduce, team, reduced(operands));
 }
 
-Algorithm choose_reduce_scatter(const Situation& team, std::uint64_t total_bytes) noexcept {
-  return choose(CollectiveKind::kReduceScatter, team, moved(total_bytes, total_bytes));
+Algorithm choose_reduce_scatter(const Situation& team, const Reduced& operands) noexcept {
+  return choose(CollectiveKind::kReduceScatter, team, reduced(operands));
 }
 
 Algorithm choose_scan(const Situation& team, const Reduced& operands) noexcept {

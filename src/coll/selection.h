@@ -104,7 +104,7 @@ Algorithm choose_alltoall(const Situation& team, std::uint64_t block_bytes, bool
 std::uint64_t longest_on_area(const Situation& team, int blocks) noexcept;
 Algorithm choose_reduce(const Situation& team, const Reduced& operands) noexcept;
 Algorithm choose_allreduce(const Situation& team, const Reduced& operands) noexcept;
-Algorithm choose_reduce_scatter(const Situation& team, std::uint64_t total_bytes) noexcept;
+Algorithm choose_reduce_scatter(const Situation& team, const Reduced& operands) noexcept;
 Algorithm choose_scan(const Situation& team, const Reduced& operands) noexcept;
 
 }  // namespace lapwing::coll

@@ -253,8 +253,10 @@ TEST(Selection, WhatCannotBeUsedGivesWay) {
   EXPECT_EQ(choose_allreduce(team, little), Algorithm::kRing);
   EXPECT_NE(choose_allreduce(team, in_order), Algorithm::kRing) << "it does not keep to the order of ranks";
   team.wanted = wish("scatter=area");
-  EXPECT_EQ(choose_tree(CollectiveKind::kScatter, team, 1 << 20, 1 << 21, true), Algorithm::kLinear)
-      << "more than a rank may post";
+  EXPECT_EQ(choose_tree(CollectiveKind::kScatter, team, 1 << 20, 1 << 21, true), Algorithm::kArea) << "in pieces";
+  team.wanted = wish("reduce_scatter=area");
+  EXPECT_EQ(choose_reduce_scatter(team, much), Algorithm::kArea) << "in pieces";
+  EXPECT_NE(choose_reduce_scatter(team, wide), Algorithm::kArea) << "no piece has an element for each rank";
   team.wanted = wish("gather=binomial,alltoall=bruck");
   EXPECT_EQ(choose_tree(CollectiveKind::kGather, team, 64, 64, false), Algorithm::kLinear)
       << "blocks of several lengths";
@@ -335,7 +337,9 @@ TEST(Selection, AnAreaTakesWhatItHasRoomFor) {
   EXPECT_EQ(choose_reduce(team, {1 << 20, 1 << 18, true}), Algorithm::kAreaShares);
   EXPECT_EQ(choose_reduce(team, {1 << 18, 2, true}), Algorithm::kBinomial) << "an element is longer than a piece";
   EXPECT_EQ(choose_tree(CollectiveKind::kGather, team, 1 << 18, 1 << 18, true), Algorithm::kArea);
-  EXPECT_NE(choose_tree(CollectiveKind::kScatter, team, 1 << 16, 1 << 19, true), Algorithm::kArea) << "not in pieces";
+  EXPECT_EQ(choose_tree(CollectiveKind::kScatter, team, 1 << 16, 1 << 19, true), Algorithm::kArea) << "in pieces";
+  EXPECT_EQ(choose_alltoall(team, 1 << 16, true), Algorithm::kArea);
+  EXPECT_EQ(choose_reduce_scatter(team, {1 << 20, 1 << 18, true}), Algorithm::kArea);
   team.ranks = 2;
   EXPECT_NE(choose_bcast(team, 1 << 18), Algorithm::kArea) << "one message is copied once";
   EXPECT_NE(choose_scan(team, {1 << 18, 1 << 16, true}), Algorithm::kArea) << "one message";

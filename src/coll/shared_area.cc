@@ -77,6 +77,33 @@ bool SharedArea::scan(std::uint64_t round) noexcept {
   return true;
 }
 
+// The round that all must have posted before this rank may write its post of `round`, or below zero.
+std::int64_t SharedArea::needed_before(std::uint64_t round, std::uint64_t bytes) const noexcept {
+  const std::int64_t slot = static_cast<std::int64_t>(round) + 1 - static_cast<std::int64_t>(AreaMemory::kSlotRounds);
+  return bytes <= AreaSlot::kBytes ? slot : std::max(slot, ring_.needed(bytes, complete_));
+}
+
+// Looks a quarter of its posts ahead first: if those are over it need not look for as many posts to come.
+bool SharedArea::may_post(std::uint64_t round, std::uint64_t bytes) noexcept {
+  const std::int64_t needed = needed_before(round, bytes);
+  if (needed < static_cast<std::int64_t>(complete_)) return true;
+  const auto least = static_cast<std::uint64_t>(needed);
+  return all_posted(least + (round - 1 - least) / 4) || all_posted(least);
+}
+
+std::uint64_t SharedArea::awaited_before(std::uint64_t round, std::uint64_t bytes) const noexcept {
+  const auto needed = static_cast<std::uint64_t>(std::max<std::int64_t>(needed_before(round, bytes), 0));
+  return needed + (round - 1 - needed) / 2;
+}
+
+std::byte* SharedArea::destination(std::uint64_t round, std::uint64_t bytes) noexcept {
+  AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank_), round);
+  if (bytes <= AreaSlot::kBytes) return slot.data;
+  const std::uint64_t place = ring_.take(round, bytes, complete_);
+  slot.set_place(place);
+  return memory_.ring(static_cast<std::uint64_t>(rank_)) + place;
+}
+
 void SharedArea::post(std::uint64_t round, std::uint64_t bytes, std::uint64_t what, bool wakes_each) noexcept {
   AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank_), round);
   slot.what = my_what_ = what;

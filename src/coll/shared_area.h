@@ -5,16 +5,15 @@
 // only after it has read all it wants of the rounds before; so when all have posted round r, no rank reads round r - 1 any more.
 // That alone tells when memory may be written again:
 //
-//   slot    one per rank and round, of the last 16 rounds: the stamp (round + 1 and the length of the post, written last), what
+//   slot    one per rank and round, of the last 64 rounds: the stamp (round + 1 and the length of the post, written last), what
 //           the post belongs to, and up to 112 bytes. A rank that waits for a small operand fetches the one cache line that it has
 //           to fetch anyway.
-//   piece   one per rank and round, of the last eight rounds: longer posts, up to 16 KiB.
-//   buffer  one per rank and round, of the last two rounds: longer posts, up to 64 KiB.
+//   ring    one per rank: longer posts, up to 128 KiB, one after the other (post_ring.h); the slot says where.
 //
 //     Why not one counter of arrivals: two ranks would each fetch its line twice, once to count and once to look; and the stamps
 //     carry data. Looking at all stamps costs one line per rank and round, however often one looks: each is read until it is there.
 //
-// Stamps only ever grow, over all uses of an area: nothing is wiped when a communicator gives its area back. A stamp has 47 bits
+// Stamps only ever grow, over all uses of an area: nothing is wiped when a communicator gives its area back. A stamp has 44 bits
 // for the round: years of rounds.
 //
 // Every post says what it belongs to, in 64 bits that must be the same on all ranks (coll/description.h). A rank that looks at the
@@ -46,7 +45,7 @@ class AreaPool;
 class SharedArea {
  public:
   static constexpr int kAll = -1, kNone = -1;
-  static constexpr std::uint64_t kMostBytes = AreaMemory::kBufferBytes;
+  static constexpr std::uint64_t kMostBytes = PostRing::kLongest;
   static constexpr std::uint64_t kByMessage = AreaSlot::kByMessage;
 
   // What a wait has to hope for.
@@ -102,14 +101,12 @@ class SharedArea {
 
   // ---- posting: our part of a round, in the order of rounds
 
-  // The round that all must have posted before this rank may post `bytes` in `round`.
-  static std::uint64_t needed_before(std::uint64_t round, std::uint64_t bytes) noexcept {
-    return round + 1 -
-           AreaMemory::rounds_kept(bytes);  // below zero, which is very large, in the first rounds: see all_posted()
-  }
-  bool may_post(std::uint64_t round, std::uint64_t bytes) noexcept { return all_posted(needed_before(round, bytes)); }
-  // Where the bytes go, before post().
-  std::byte* destination(std::uint64_t round, std::uint64_t bytes) noexcept { return data(rank_, round, bytes); }
+  bool may_post(std::uint64_t round, std::uint64_t bytes) noexcept;
+  // The round to wait for, until all have posted it, where it may not. A rank that is far ahead waits until half of its posts are over: so it does
+  // not look, or sleep, for each of them.
+  std::uint64_t awaited_before(std::uint64_t round, std::uint64_t bytes) const noexcept;
+  // Where the bytes go, once before post().
+  std::byte* destination(std::uint64_t round, std::uint64_t bytes) noexcept;
   // `what` it belongs to. `wakes_each`: a rank may wait for this post alone, not for those of all. kByMessage instead of a length: a
   // message takes the place of the bytes.
   void post(std::uint64_t round, std::uint64_t bytes, std::uint64_t what, bool wakes_each) noexcept;
@@ -127,7 +124,7 @@ class SharedArea {
     return AreaSlot::is_past(load_acquire(memory_.slot(static_cast<std::uint64_t>(rank), round).stamp), round);
   }
   bool all_posted(std::uint64_t round) noexcept {
-    return round < complete_ || round + AreaMemory::kSlotRounds < AreaMemory::kSlotRounds || scan(round);
+    return round < complete_ || scan(round);
   }
   // Whether `rank`, or kAll, has posted; compares as well.
   bool is_there(int rank, std::uint64_t round) noexcept { return rank == kAll ? all_posted(round) : see(rank, round); }
@@ -139,7 +136,9 @@ class SharedArea {
     if (length == kByMessage) [[unlikely]]
       return {slot.data, 0, slot.what == my_what_};
     const std::uint64_t bytes = std::min(length, kMostBytes);
-    return {data(rank, round, bytes), bytes, false};
+    if (bytes <= AreaSlot::kBytes) return {slot.data, bytes, false};
+    const std::uint64_t place = std::min(slot.place(), PostRing::kBytes - bytes);
+    return {memory_.ring(static_cast<std::uint64_t>(rank)) + place, bytes, false};
   }
 
   // ---- waiting: one watcher at a time
@@ -177,9 +176,7 @@ class SharedArea {
   std::vector<int> missing(const Watcher& watcher) const;
 
  private:
-  std::byte* data(int rank, std::uint64_t round, std::uint64_t bytes) const noexcept {
-    return memory_.data(static_cast<std::uint64_t>(rank), round, bytes);
-  }
+  std::int64_t needed_before(std::uint64_t round, std::uint64_t bytes) const noexcept;
   bool ready() noexcept { return is_there(watched_rank_, watched_round_); }
   // posted(), and compares: only in the round that we have posted last, which is safe from being written over as long as it is that.
   bool see(int rank, std::uint64_t round) noexcept {
@@ -220,6 +217,7 @@ class SharedArea {
   std::vector<Lost> lost_;  // as the transport told
   bool left_ = false;
 
+  PostRing ring_;  // where our long posts lie
   std::uint64_t complete_ = 0;  // all have posted the rounds below
   std::uint64_t scanned_round_ = 0;
   int scanned_ = 0;  // so many, from the next rank on, have posted scanned_round_

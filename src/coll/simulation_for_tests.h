@@ -73,6 +73,7 @@ class Simulation {
           << "rank " << rank << " counts other rounds";
     }
     buffers_.resize(schedules_.size());
+    rings_.resize(schedules_.size());
     first_round_.resize(schedules_.size());
     posted_ = first_round_;
     sealed_ = true;
@@ -202,6 +203,7 @@ class Simulation {
     std::uint64_t round = ~std::uint64_t{0};
     std::vector<std::byte> bytes;
     bool by_message = false;
+    std::uint64_t place = 0;  // in the ring, where it is too long for a slot
   };
 
   // The rank that is a member of the area of `rank`.
@@ -210,13 +212,20 @@ class Simulation {
     const std::vector<std::size_t>& members = neighbors_[rank];
     return std::all_of(members.begin(), members.end(), [&](std::size_t each) { return posted_[each] > round; });
   }
+  // All have posted the rounds below.
+  std::uint64_t rounds_of_all(std::size_t rank) const {
+    std::uint64_t rounds = posted_[rank];
+    for (const std::size_t each : neighbors_[rank]) rounds = std::min(rounds, posted_[each]);
+    return rounds;
+  }
   bool may_go_on(const Action& action) const {
     const Step& made = step(action.rank, action.step);
     if (made.is<PostStep>()) {
       const auto& own = made.as<PostStep>();
       const std::uint64_t round = first_round_[action.rank] + own.round;
-      const std::uint64_t needed = SharedArea::needed_before(round, bytes_of(own));
-      return needed > round || all_posted(action.rank, needed);
+      const std::int64_t slot = static_cast<std::int64_t>(round) + 1 - AreaMemory::kSlotRounds;
+      const std::uint64_t complete = rounds_of_all(action.rank);
+      return std::max(slot, rings_[action.rank].needed(bytes_of(own), complete)) < static_cast<std::int64_t>(complete);
     }
     const auto& await = made.as<AwaitStep>();
     const std::uint64_t round = first_round_[action.rank] + await.round;
@@ -229,9 +238,12 @@ class Simulation {
     EXPECT_EQ(posted_[action.rank], round) << "rank " << action.rank << " posts out of turn";
     EXPECT_LE(bytes_of(made), SharedArea::kMostBytes);
     posted_[action.rank] = round + 1;
-    Buffer& buffer = buffer_of(action.rank, round, bytes_of(made));
     const Block source = is_announced(made) ? bytes_block(nullptr, 0) : made.source;
-    buffer = {round, made.parts != nullptr ? pack(*made.parts, made.longest) : pack(source), is_announced(made)};
+    std::vector<std::byte> bytes = made.parts != nullptr ? pack(*made.parts, made.longest) : pack(source);
+    const bool in_slot = bytes.size() <= AreaSlot::kBytes;
+    const std::uint64_t place = in_slot ? 0 : rings_[action.rank].take(round, bytes.size(), rounds_of_all(action.rank));
+    write_over(buffers_[action.rank], round, in_slot, place, bytes.size());
+    buffers_[action.rank].push_back({round, std::move(bytes), is_announced(made), place});
   }
   static bool is_announced(const PostStep& step) { return step.parts == nullptr && step.source.bytes() > step.longest; }
   static std::uint64_t bytes_of(const PostStep& step) {
@@ -244,39 +256,36 @@ class Simulation {
                 [](const Block& part, std::byte* to) { datatype::pack(part.address, part.count, *part.type, to); });
     return packed;
   }
-  Buffer& buffer_of(std::size_t rank, std::uint64_t round, std::uint64_t bytes) {
-    const unsigned kept = AreaMemory::rounds_kept(bytes);
-    std::array<std::vector<Buffer>, 3>& all = buffers_[rank];
-    std::vector<Buffer>& such = all[kept == AreaMemory::kSlotRounds ? 0 : kept == AreaMemory::kPieceRounds ? 1 : 2];
-    such.resize(kept);
-    return such[round % kept];
+  // What lay where a post of `round` is written.
+  static void write_over(std::vector<Buffer>& all, std::uint64_t round, bool in_slot, std::uint64_t place, std::uint64_t bytes) {
+    std::erase_if(all, [&](const Buffer& old) {
+      const bool same_slot = old.round + AreaMemory::kSlotRounds <= round;
+      const bool in_ring = !in_slot && old.bytes.size() > AreaSlot::kBytes;
+      return same_slot || (in_ring && old.place < place + bytes && place < old.place + old.bytes.size());
+    });
   }
   // What `made` wants of what a rank posted. Spoiled when that has been written over.
   template <typename Reading>
   std::vector<std::byte> posted(const Reading& made, std::size_t rank) {
     const std::uint64_t round = first_round_[rank] + made.round;
     const std::uint64_t wanted = made.target.bytes();
-    for (const std::vector<Buffer>& such : buffers_[rank]) {
-      for (const Buffer& buffer : such) {
-        if (buffer.round != round || buffer.bytes.size() < made.offset + wanted) continue;
-        const auto begin = buffer.bytes.begin() + static_cast<std::ptrdiff_t>(made.offset);
-        return {begin, begin + static_cast<std::ptrdiff_t>(wanted)};
-      }
+    for (const Buffer& buffer : buffers_[rank]) {
+      if (buffer.round != round || buffer.bytes.size() < made.offset + wanted) continue;
+      const auto begin = buffer.bytes.begin() + static_cast<std::ptrdiff_t>(made.offset);
+      return {begin, begin + static_cast<std::ptrdiff_t>(wanted)};
     }
     ADD_FAILURE() << "rank " << rank << " has posted something else since";
     return std::vector<std::byte>(wanted, std::byte{0xee});
   }
 
   std::vector<std::byte> part_of(std::size_t rank, const TakeStep& made) {
-    for (const std::vector<Buffer>& such : buffers_[member(rank, made.rank)]) {
-      for (const Buffer& buffer : such) {
-        if (buffer.round != first_round_[rank] + made.round) continue;
-        const PartPlace part = find_part(buffer.bytes.data(), buffer.bytes.size(), schedules_.size(), rank);
-        EXPECT_EQ(part.bytes, made.target.bytes());
-        if (part.bytes != made.target.bytes()) break;
-        const auto begin = buffer.bytes.begin() + static_cast<std::ptrdiff_t>(part.offset);
-        return {begin, begin + static_cast<std::ptrdiff_t>(part.bytes)};
-      }
+    for (const Buffer& buffer : buffers_[member(rank, made.rank)]) {
+      if (buffer.round != first_round_[rank] + made.round) continue;
+      const PartPlace part = find_part(buffer.bytes.data(), buffer.bytes.size(), schedules_.size(), rank);
+      EXPECT_EQ(part.bytes, made.target.bytes());
+      if (part.bytes != made.target.bytes()) break;
+      const auto begin = buffer.bytes.begin() + static_cast<std::ptrdiff_t>(part.offset);
+      return {begin, begin + static_cast<std::ptrdiff_t>(part.bytes)};
     }
     ADD_FAILURE() << "rank " << made.rank << " has posted something else since";
     return std::vector<std::byte>(made.target.bytes(), std::byte{0xee});
@@ -328,12 +337,10 @@ class Simulation {
   }
   // Whether what `made` wants is announced as a message.
   bool announced(std::size_t rank, const TakeStep& made) {
-    for (const std::vector<Buffer>& such : buffers_[member(rank, made.rank)]) {
-      for (const Buffer& buffer : such) {
-        if (buffer.round != first_round_[rank] + made.round) continue;
-        if (made.what == TakeStep::What::kWholeByMessage) return buffer.by_message;
-        return find_part(buffer.bytes.data(), buffer.bytes.size(), schedules_.size(), rank).by_message;
-      }
+    for (const Buffer& buffer : buffers_[member(rank, made.rank)]) {
+      if (buffer.round != first_round_[rank] + made.round) continue;
+      if (made.what == TakeStep::What::kWholeByMessage) return buffer.by_message;
+      return find_part(buffer.bytes.data(), buffer.bytes.size(), schedules_.size(), rank).by_message;
     }
     return false;
   }
@@ -386,7 +393,8 @@ class Simulation {
   std::vector<Action> actions_;
   std::map<ChannelKey, Channel> channels_;
   std::vector<Action> blocked_;                              // on a post
-  std::vector<std::array<std::vector<Buffer>, 3>> buffers_;  // by rank, and by how long they are kept
+  std::vector<std::vector<Buffer>> buffers_;  // by rank: what may be read
+  std::vector<PostRing> rings_;
   std::vector<std::uint64_t> posted_;                        // by rank: rounds
   std::vector<std::uint64_t> first_round_;                   // by rank, of the run to come
   std::vector<std::vector<std::size_t>> neighbors_;          // by rank: those that share its area

@@ -88,7 +88,8 @@ void alltoallv_on_area(Schedule& schedule, const Blocks& out, const Blocks& in, 
     const int from = (me + distance) % schedule.size();
     take_ours(schedule, from, in[index(from)], longest, there);
   }
-  if (out[index(me)].bytes() != 0) schedule.copy(out[index(me)], in[index(me)]);
+  const bool in_place = out[index(me)].address == in[index(me)].address;
+  if (out[index(me)].bytes() != 0 && !in_place) schedule.copy(out[index(me)], in[index(me)]);
 }
 
 }  // namespace lapwing::coll

@@ -20,8 +20,8 @@ double pieces(const Machine& machine, double n, double piece) {
 }
 
 // The others read as many pieces as are there before they wait again.
-Cost with_ranks_ahead(const Machine& machine, Cost cost) {
-  cost.waits = std::ceil(cost.waits / machine.pieces_ahead);
+Cost with_ranks_ahead(const Machine& machine, Cost cost, double piece) {
+  cost.waits = std::ceil(cost.waits * piece / machine.ring_bytes);
   return cost;
 }
 
@@ -46,23 +46,31 @@ Cost barrier_on_area(const Machine& machine, int p, double) { return on_area(mac
 Cost bcast_on_area(const Machine& machine, int, double n) {
   const double count = pieces(machine, n, machine.piece_bytes);
   const Cost reading = count * on_area(machine, 2, n / count, 0, 1);
-  return with_ranks_ahead(machine, {reading.time + machine.copy(n / count).time, reading.processor, reading.waits});
+  return with_ranks_ahead(machine, {reading.time + machine.copy(n / count).time, reading.processor, reading.waits}, n / count);
 }
 
 // The root copies its own block while the others' are posted.
 Cost gather_on_area(const Machine& machine, int p, double n) {
   const double count = pieces(machine, n, machine.piece_bytes);
-  return with_ranks_ahead(machine, count * on_area(machine, p, p * n / count, 0, 1));
+  return with_ranks_ahead(machine, count * on_area(machine, p, p * n / count, 0, 1), n / count);
 }
 
+// A piece has a part for each of the others, and the root copies its own block besides.
 Cost scatter_on_area(const Machine& machine, int p, double n) {
-  const Cost root = on_area(machine, 1, (p + 1) * n, 0, 1), other = on_area(machine, 2, n, 0, 0);
-  return {root.time + machine.memory.post, std::max(root.processor, other.processor), root.waits};
+  const double count = pieces(machine, p * n, machine.post_bytes);
+  const Cost root = count * on_area(machine, 1, (count > 1 ? p : p + 1) * n / count, 0, 1);
+  const Cost other = on_area(machine, 2, n / count, 0, 0);
+  const double last = count > 1 ? other.time : machine.memory.post;
+  return with_ranks_ahead(machine, {root.time + last, std::max(root.processor, count * other.processor), root.waits}, p * n / count);
 }
 
 Cost allgather_on_area(const Machine& machine, int p, double n) { return in_pieces(machine, n, one_allgather, p); }
 
-Cost alltoall_on_area(const Machine& machine, int p, double n) { return on_area(machine, p, 2 * p * n, 0, 1); }
+// In pieces a rank's own block is copied once.
+Cost alltoall_on_area(const Machine& machine, int p, double n) {
+  const double count = pieces(machine, p * n, machine.cores > 0 ? machine.longest_post : machine.post_bytes);
+  return count * on_area(machine, p, (count > 1 ? 2 * p - 1 : 2 * p) * n / count, 0, 1);
+}
 
 Cost reduce_on_area(const Machine& machine, int p, double n) {
   return n <= machine.post_bytes ? one_fold(machine, p, n) : reduce_in_shares_on_area(machine, p, n);
@@ -82,7 +90,8 @@ Cost allreduce_in_shares_on_area(const Machine& machine, int p, double n) {
 }
 
 Cost reduce_scatter_on_area(const Machine& machine, int p, double n) {
-  return on_area(machine, p, n + n / p, n * (p - 1) / p, 1);
+  const double count = pieces(machine, n, machine.post_bytes);
+  return count * on_area(machine, p, (n + n / p) / count, n * (p - 1) / p / count, 1);
 }
 
 Cost scan_on_area(const Machine& machine, int p, double n) { return in_pieces(machine, n, one_fold, p); }

@@ -98,14 +98,6 @@ void for_each_algorithm(Act act) {
       if (algorithm != "two_levels") act(example, algorithm);  // made of others, one inside each host and one between them
 }
 
-// Those that are compiled where the algorithm is asked for.
-bool is_possible(C kind, const std::string& algorithm, int ranks, std::uint64_t bytes) {
-  if (algorithm != "area" && algorithm != "area_shares") return true;
-  const bool of_all = kind == C::kAlltoall || kind == C::kScatter;
-  const bool in_pieces = !of_all && kind != C::kReduceScatter;
-  return in_pieces || bytes * static_cast<unsigned>(of_all ? ranks : 1) <= SharedArea::kMostBytes;
-}
-
 class Ratios {
  public:
   void add(double ratio) {
@@ -126,7 +118,6 @@ void compare(const Example& example, const std::string& algorithm, Ratios& times
   for (const Machine& machine : machines()) {
     for (const int ranks : {2, 3, 4, 5, 8, 13, 16}) {
       for (const std::uint64_t bytes : {240u, 4160u, 62400u, 998400u}) {  // multiples of the ranks' numbers, times four
-        if (!is_possible(example.kind, algorithm, ranks, bytes)) continue;
         SCOPED_TRACE("L " + std::to_string(machine.link.latency) + ", " + std::to_string(ranks) + " ranks, " +
                      std::to_string(bytes) + " bytes");
         const Run took = run(machine, example, algorithm, ranks, bytes);

@@ -17,6 +17,7 @@
 #include <tuple>
 #include <vector>
 
+#include "coll/area_parts.h"
 #include "coll/model/cost.h"
 #include "coll/schedule.h"
 
@@ -62,6 +63,7 @@ class TimedRun {
     double end = 0, worked = 0;
     double processor_free = 0, out_free = 0, in_free = 0;
     std::vector<double> posted;                 // by round: when
+    PostRing ring;
     std::deque<std::pair<StepId, double>> blocked;  // posts and awaits, and since when
   };
   struct Event {
@@ -189,7 +191,9 @@ class TimedRun {
     }
     return last;
   }
-  static double bytes_of(const PostStep& made) { return static_cast<double>(made.source.bytes()); }
+  static std::uint64_t bytes_of(const PostStep& made) {
+    return made.parts != nullptr ? bytes_with_table(*made.parts, made.longest) : made.source.bytes();
+  }
 
   // Goes on with what waits at a rank.
   void look(std::size_t rank, double now) {
@@ -203,9 +207,14 @@ class TimedRun {
   }
   bool post(std::size_t rank, StepId id, double now) {
     const PostStep& made = step(rank, id).as<PostStep>();
-    const std::uint64_t needed = SharedArea::needed_before(made.round, made.source.bytes());
-    if (needed <= made.round && posted(AwaitStep::kAll, needed) < 0) return false;
-    const double end = work(rank, now, machine_.memory.post + machine_.memory.copy * bytes_of(made));
+    std::uint64_t complete = ranks_[0].posted.size();
+    for (const Rank& each : ranks_) complete = std::min<std::uint64_t>(complete, each.posted.size());
+    const std::uint64_t bytes = bytes_of(made);
+    const std::int64_t slot = std::int64_t{made.round} + 1 - AreaMemory::kSlotRounds;
+    const std::int64_t needed = std::max(slot, ranks_[rank].ring.needed(bytes, complete));
+    if (needed >= static_cast<std::int64_t>(complete)) return false;
+    if (bytes > AreaSlot::kBytes) ranks_[rank].ring.take(made.round, bytes, complete);
+    const double end = work(rank, now, machine_.memory.post + machine_.memory.copy * static_cast<double>(bytes));
     at(end, [this, rank, id, end] {
       ranks_[rank].posted.push_back(end);
       finish(rank, id, end);

@@ -1,0 +1,47 @@
+// Where the long posts of one rank lie in its ring on a shared area (area_memory.h), and when they may be written over.
+//
+// Posts follow each other in the ring, and each is kept until all ranks have posted the round after its own. A rank that runs ahead has as many under
+// way as the ring has room for. Otherwise it begins at the front again as early as it can, so that the same few lines stay in the caches:
+//
+//   | over, and free | posts that may still be read | not used since the front was free |
+//   0 <- the next                                  head                               kBytes
+//
+// Places are counted on from lap to lap, without end; in memory they are taken modulo kBytes. Pure: the caller says which rounds are over.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace lapwing::coll {
+
+class PostRing {
+ public:
+  static constexpr std::uint64_t kBytes = 512 * 1024;
+  static constexpr std::uint64_t kLongest = kBytes / 4;  // of one post, so that no post waits for the one before it
+  static constexpr std::uint64_t kRounds = 64;           // a post is not kept longer than so many rounds
+  static constexpr std::int64_t kNone = -1;
+
+  // The round that all must have posted before `bytes` of the next post may be written, or kNone. All have posted the rounds below `complete`.
+  std::int64_t needed(std::uint64_t bytes, std::uint64_t complete) const noexcept;
+  // Takes the place for `bytes`, at most kLongest, of the post of `round`: where it begins in the ring.
+  std::uint64_t take(std::uint64_t round, std::uint64_t bytes, std::uint64_t complete) noexcept;
+
+ private:
+  static constexpr std::uint64_t kAlignment = 128;
+  struct Place {
+    std::uint64_t begin = 0, end = 0;
+    std::int64_t needed = kNone;
+  };
+  struct Post {
+    std::uint64_t round, begin;
+  };
+  const Post& kept(std::uint64_t index) const noexcept { return posts_[index % kRounds]; }
+  Place place_from(std::uint64_t begin, std::uint64_t bytes) const noexcept;
+  Place place_for(std::uint64_t bytes, std::uint64_t complete) const noexcept;
+
+  std::array<Post, kRounds> posts_;
+  std::uint64_t first_ = 0, end_ = 0;  // of those that may still be read
+  std::uint64_t head_ = 0;             // the end of the last one
+};
+
+}  // namespace lapwing::coll
