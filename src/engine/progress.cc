@@ -227,7 +227,9 @@ bool Progress::look_at_clock(Pace& pace, bool due) noexcept {
 void Progress::relax() noexcept {
   if (!endpoint_.wait_policy.yields()) return cpu_relax();
   ++endpoint_.port.system_calls.yields;
+  const std::int64_t began = endpoint_.clock.now();
   sched_yield();
+  endpoint_.wait_policy.yielded(endpoint_.clock.now() - began);
 }
 
 void Progress::sleep_in_port(Waiter& waiter) noexcept {

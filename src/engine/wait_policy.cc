@@ -7,6 +7,7 @@ void WaitPolicy::configure(std::int64_t wakeup_cost, bool oversubscribed, std::i
   oversubscribed_ = oversubscribed;
   fixed_budget_ = fixed_budget;
   earns_ = fixed_budget < 0;
+  contended_yields_ = 0;
   saved_ = nap_ = spun_ = polling_since_ = 0;
   prediction_ = {};
   window_.fill(0);

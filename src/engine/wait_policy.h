@@ -29,6 +29,11 @@
 //
 // A thread that polls for longer than C gives its core away at every turn, and so takes it from no other thread: with as many ranks as
 // cores, the event thread of another rank may want it. With more ranks than cores every turn does so.
+//
+// What else wants the cores. Other jobs, other containers, and threads of the program itself are not counted beforehand. They are seen by what
+// giving the core away takes: a system call's time (0.4 us) where no other thread wants it, and two context switches (2 us and more) where one
+// does (engine.long_yield). After a long one every turn gives the core away, until engine.short_yields in a row were short. Waits that are all shorter than C
+// never look, and delay another thread by no more than that.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +64,14 @@ class WaitPolicy {
     return nap_ == 0 && spun_ < budget_ + saved_;
   }
   // Whether it gives its core away at every turn.
-  bool yields() const noexcept { return oversubscribed_ || spun_ >= wakeup_cost_; }
+  bool yields() const noexcept { return oversubscribed_ || contended_yields_ != 0 || spun_ >= wakeup_cost_; }
+  // It has, and had it back after so many nanoseconds.
+  void yielded(std::int64_t took) noexcept {
+    if (took >= tuning().engine_long_yield)
+      contended_yields_ = tuning().engine_short_yields;
+    else if (contended_yields_ != 0)
+      --contended_yields_;
+  }
 
   // It cannot sleep, because there is something to do: it polls on, from the beginning.
   void stays_awake() noexcept { spun_ = polling_since_ = 0; }
@@ -135,6 +147,7 @@ class WaitPolicy {
   bool earns_ = false;
   bool as_ever_ = true;  // the budget is that of a policy that knows nothing
   bool oversubscribed_ = false;
+  std::uint64_t contended_yields_ = 0;  // that are left until the core counts as wanted by no other thread
   std::array<std::uint8_t, kWindow> window_{};  // kinds of the last waits
   unsigned oldest_ = 0;
   std::array<std::uint8_t, kBudgets + 1> count_{};  // of each kind in the window

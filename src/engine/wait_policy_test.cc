@@ -317,5 +317,25 @@ TEST_P(WaitPolicyTest, WhatIsEarnedCoversNeedsNoSleep) {
   }
 }
 
+// ---- what else wants the cores ----
+
+TEST(WaitPolicy, EveryTurnGivesTheCoreAwayAfterOneThatTookLong) {
+  WaitPolicy policy;
+  const auto short_one = tuning().engine_long_yield - 1;
+  policy.yielded(short_one);
+  EXPECT_FALSE(policy.yields()) << "a system call's time";
+  policy.yielded(tuning().engine_long_yield);
+  EXPECT_TRUE(policy.yields());
+  for (unsigned i = 1; i < tuning().engine_short_yields; ++i) policy.yielded(short_one);
+  EXPECT_TRUE(policy.yields());
+  policy.yielded(tuning().engine_long_yield);
+  for (unsigned i = 1; i < tuning().engine_short_yields; ++i) policy.yielded(short_one);
+  EXPECT_TRUE(policy.yields()) << "a long one counts from the beginning";
+  policy.yielded(short_one);
+  EXPECT_FALSE(policy.yields());
+  policy.yielded(short_one);
+  EXPECT_FALSE(policy.yields());
+}
+
 }  // namespace
 }  // namespace lapwing::engine
