@@ -1,36 +1,27 @@
 // Pairwise exchange: in step d every rank sends to the one d further on and receives from the one d before, so that all
-// links are busy and none is flooded. Several steps are under way at a time, but not all: a thousand ranks must not all
+// links are busy and none is flooded. Several steps are under way at a time, but not all (window.h): a thousand ranks must not all
 // ask one.
 //
 // Cost: (p - 1) max(g, 2o + n G) + L. No byte is moved twice. Serves the v and w forms too.
-#include "base/tuning.h"
 #include "coll/algorithms.h"
+#include "coll/window.h"
 
 namespace lapwing::coll {
-
-namespace {
-
-// The one that step `next` waits for.
-StepId window(const std::vector<StepId>& issued) {
-  const std::size_t under_way = tuning().coll_alltoall_under_way;
-  return issued.size() < under_way ? kNoStep : issued[issued.size() - under_way];
-}
-
-}  // namespace
 
 void alltoall_pairwise(Schedule& schedule, const Blocks& out, const Blocks& in) {
   const int rank = schedule.rank();
   const int size = schedule.size();
   schedule.copy(out[static_cast<std::size_t>(rank)], in[static_cast<std::size_t>(rank)]);
-  std::vector<StepId> sent;
-  std::vector<StepId> received;
+  Window sent(schedule), received(schedule);
   for (int distance = 1; distance < size; ++distance) {
     const int source = (rank - distance + size) % size;
     const int destination = (rank + distance) % size;
     const Block& incoming = in[static_cast<std::size_t>(source)];
     const Block& outgoing = out[static_cast<std::size_t>(destination)];
-    if (incoming.bytes() > 0) received.push_back(schedule.receive(incoming, source, {window(received)}));
-    if (outgoing.bytes() > 0) sent.push_back(schedule.send(outgoing, destination, {window(sent)}));
+    if (incoming.bytes() > 0)
+      received.admit(schedule, incoming.bytes(), [&](StepId gate) { return schedule.receive(incoming, source, {gate}); });
+    if (outgoing.bytes() > 0)
+      sent.admit(schedule, outgoing.bytes(), [&](StepId gate) { return schedule.send(outgoing, destination, {gate}); });
   }
 }
 

@@ -197,6 +197,7 @@ void CollectiveRequest::begin_send(StepId id) noexcept {
   arguments.communicator = communicator_;
   arguments.plane = step.plane;
   arguments.note = description_;
+  arguments.rendezvous = step.rendezvous;
   sending.set_arguments(arguments);
   sending.step = id;
   sending.under_way = true;

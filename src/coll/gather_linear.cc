@@ -1,14 +1,18 @@
-// Everybody sends straight to the root, which receives straight into place.
+// All ranks send straight to the root, which receives straight into place, in the order of ranks, and between hosts from a few at a time
+// (window.h).
 //
 // Cost at the root: L + o + (p - 1) max(g, n G). No byte is moved twice: for long blocks, and for blocks of different
 // sizes.
 #include "coll/algorithms.h"
+#include "coll/window.h"
 
 namespace lapwing::coll {
 
 void gather_linear(Schedule& schedule, const Block& mine, const Blocks& all, int root) {
+  Window window(schedule);
   if (schedule.rank() != root) {
-    if (mine.bytes() > 0) schedule.send(mine, root);
+    const bool asked = window.asks(mine.bytes());
+    if (mine.bytes() > 0) asked ? schedule.send_when_asked(mine, root) : schedule.send(mine, root);
     return;
   }
   for (int rank = 0; rank < schedule.size(); ++rank) {
@@ -16,7 +20,7 @@ void gather_linear(Schedule& schedule, const Block& mine, const Blocks& all, int
     if (rank == root) {
       if (mine.type != nullptr) schedule.copy(mine, place);
     } else if (place.bytes() > 0) {
-      schedule.receive(place, rank);
+      window.admit(schedule, place.bytes(), [&](StepId gate) { return schedule.receive(place, rank, {gate}); });
     }
   }
 }

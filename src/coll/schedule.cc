@@ -83,6 +83,11 @@ StepId Schedule::send(const Block& source, int peer, After after, int lane) {
   return add(SendStep{message(source, peer, lane)}, after);
 }
 
+StepId Schedule::send_when_asked(const Block& source, int peer, After after) {
+  keep(source.type);
+  return add(SendStep{message(source, peer, 0), true}, after);
+}
+
 StepId Schedule::receive(const Block& target, int peer, After after, int lane) {
   keep(target.type);
   return add(ReceiveStep{message(target, peer, lane)}, after);

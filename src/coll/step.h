@@ -20,7 +20,9 @@ struct MessageStep {
   std::int32_t peer;  // rank in communicator.peers(plane)
   std::uint8_t lane;
 };
-struct SendStep : MessageStep {};
+struct SendStep : MessageStep {
+  bool rendezvous = false;  // leaves when its receive is there, however short it is
+};
 struct ReceiveStep : MessageStep {};
 
 // target = source op target: the source is the operand of the lower rank.

@@ -19,6 +19,7 @@ struct SendArguments {
   comm::Communicator* communicator = nullptr;
   comm::Plane plane = comm::Plane::kPointToPoint;
   SendMode mode = SendMode::kStandard;
+  bool rendezvous = false;  // whatever its length: no byte leaves before its receive is there
   std::uint64_t note = 0;  // goes along, into the receive's result; a user's messages have none
 };
 

@@ -125,6 +125,24 @@ TEST(Messenger, AMessageThatCouldGoWholeIsPulledWhereTheTransportSaysSo) {
   EXPECT_TRUE(job.timed.empty());
 }
 
+TEST(Messenger, AShortMessageMayWaitForItsReceive) {
+  LoopJob job({});
+  const Bytes data = pattern(100, 5);
+  Bytes room(100);
+  SendArguments arguments = to(job[0], 1, 1, data);
+  arguments.rendezvous = true;
+  SendRequest send(arguments);
+  job[0].messenger.start(send);
+  job.run();
+  EXPECT_FALSE(send.done());
+  ReceiveRequest receive(from(job[1], 0, 1, room));
+  job[1].messenger.start(receive);
+  job.run();
+  ASSERT_TRUE(send.done() && receive.done());
+  EXPECT_EQ(room, data);
+  EXPECT_TRUE(job.violations.empty());
+}
+
 TEST(Messenger, LongEagerMessagesThatAreExpectedAreTimed) {
   LoopJob::Options options;
   options.way = {4096, 4096};

@@ -50,7 +50,8 @@ bool SendPath::launch(SendRequest& send) noexcept {
   const net::Capabilities& way = common_.way_to(send.peer_);
   const bool offers_pull = send.contiguous_ != nullptr && send.bytes_ > std::min(way.eager_limit, way.pulls_above) &&
                            common_.network->route(send.peer_).offers_pull(send.peer_, send.bytes_);
-  if (!offers_pull && send.bytes_ <= std::min(way.eager_limit, common_.frame_limit(send.peer_))) {
+  const bool rendezvous = send.arguments_.rendezvous;
+  if (!offers_pull && !rendezvous && send.bytes_ <= std::min(way.eager_limit, common_.frame_limit(send.peer_))) {
     const std::uint64_t price = message_units(send.bytes_);
     if (account.pays_whole(price)) {
       account.spend(price);
@@ -59,7 +60,7 @@ bool SendPath::launch(SendRequest& send) noexcept {
     }
   }
   if (!account.pays_envelope()) return false;
-  const std::uint64_t first = offers_pull ? 0 : first_bytes(send, account);
+  const std::uint64_t first = offers_pull || rendezvous ? 0 : first_bytes(send, account);
   account.spend(message_units(first));
   transfers_.post_rts(send, first, offers_pull);
   return true;
