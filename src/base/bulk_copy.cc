@@ -1,6 +1,7 @@
 #include "base/bulk_copy.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -68,6 +69,18 @@ void string_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexce
   asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
 }
 
+bool string_copy_suits() noexcept {
+  static const bool suits = [] {
+    unsigned highest = 0, vendor[3] = {}, signature = 0, features[3] = {};
+    if (__get_cpuid(0, &highest, &vendor[0], &vendor[2], &vendor[1]) == 0 || highest < 1) return false;
+    if (std::memcmp(vendor, "AuthenticAMD", sizeof vendor) != 0) return false;
+    __get_cpuid(1, &signature, &features[0], &features[1], &features[2]);
+    const unsigned family = (signature >> 8 & 0xf) + (signature >> 20 & 0xff);
+    return family >= 0x1a;
+  }();
+  return suits;
+}
+
 void streaming_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   constexpr std::size_t kLine = 64;
   std::size_t done = 0;
@@ -87,6 +100,10 @@ void streaming_copy(std::byte* to, const std::byte* from, std::size_t bytes) noe
 #else
 void string_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   std::memcpy(to, from, bytes);
+}
+
+bool string_copy_suits() noexcept {
+  return false;
 }
 
 void streaming_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {

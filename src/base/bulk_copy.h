@@ -17,6 +17,8 @@ void bulk_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept
 // which takes a sixth of the time on AMD's Zen 5 where another core has read the lines since; elsewhere more than vector moves (above). Which of the
 // two a machine prefers is found out by copying (measured_copy.h).
 void string_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
+// Whether this processor is known to prefer it: AMD's from Zen 5 (family 1Ah) on.
+bool string_copy_suits() noexcept;
 
 // The same past the caches, with stores that do not fetch the lines they replace (streaming, non-temporal). For memory that another core reads
 // next, where fetching a line from that core's cache takes longer than writing it to memory. `to` is a multiple of 64. What is stored

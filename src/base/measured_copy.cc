@@ -29,12 +29,20 @@ void CopyTrial::timed(double per_byte) noexcept {
   left_ = rest_;
 }
 
+MeasuredCopy::MeasuredCopy() noexcept {
+  trials_.fill(CopyTrial(string_copy_suits() ? CopyTrial::Way::kString : CopyTrial::Way::kVectors));
+}
+
 unsigned MeasuredCopy::class_of(std::size_t bytes) noexcept {
-  return std::min(kClasses - 1, static_cast<unsigned>(std::bit_width(bytes / kLeast)) - 1);
+  return bytes < kLeast ? 0 : std::min(kClasses - 1, static_cast<unsigned>(std::bit_width(bytes / kLeast)) - 1);
+}
+
+bool MeasuredCopy::by_string(std::size_t bytes) const noexcept {
+  return bytes >= kLeastString && trials_[class_of(bytes)].best() == CopyTrial::Way::kString;
 }
 
 void MeasuredCopy::operator()(Clock& clock, std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-  if (bytes < kLeast) return bulk_copy(to, from, bytes);
+  if (bytes < kLeast) return by_string(bytes) ? string_copy(to, from, bytes) : bulk_copy(to, from, bytes);
   CopyTrial& trial = trials_[class_of(bytes)];
   const CopyTrial::Way way = trial.way();
   if (!trial.trying()) {

@@ -2,7 +2,8 @@
 // the string instruction (bulk_copy.h). Which one that is differs between processors by a factor of up to six in either direction, and with the
 // distance of the cores; so it is measured while the program runs, for each class of lengths by itself.
 //
-//   rest    copies go the way that was the faster one in the last trial; vector moves at first, while the memory is touched for the first time
+//   rest    copies go the way that was the faster one in the last trial; at first, while the memory is touched for the first time, the one that
+//           suits the processor as far as that is known
 //   trial   some copies go either way by turns, and are timed; the string instruction is taken from then on if its median is smaller by a tenth.
 //           A median, because the core may be lost in the middle of a copy.
 //
@@ -23,6 +24,11 @@ class CopyTrial {
  public:
   enum class Way : std::uint8_t { kVectors, kString };
 
+  CopyTrial() noexcept : CopyTrial(Way::kVectors) {}
+  explicit CopyTrial(Way first) noexcept : best_(first) {}
+
+  // What copies go by but for trials.
+  Way best() const noexcept { return best_; }
   // The next copy's.
   Way way() const noexcept { return trying() ? static_cast<Way>(timed_ % 2) : best_; }
   // Whether the next copy is to be timed.
@@ -39,15 +45,20 @@ class CopyTrial {
   std::array<std::array<double, kOfEach>, 2> times_{};
   std::uint32_t left_ = kFirstRest, rest_ = kFirstRest;
   unsigned timed_ = 0;  // in this trial
-  Way best_ = Way::kVectors;
+  Way best_;
 };
 
 class MeasuredCopy {
  public:
-  // Like memcpy. What is shorter than kLeast goes by vector moves.
-  void operator()(Clock& clock, std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
+  MeasuredCopy() noexcept;
 
-  static constexpr std::size_t kLeast = 4096;  // shorter ones differ by less than the clock tells
+  // Like memcpy. What is too short to be measured goes as the shortest that is measured; what is shorter than kLeastString by vector moves.
+  void operator()(Clock& clock, std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
+  // Whether so many bytes go by the string instruction, but for trials.
+  bool by_string(std::size_t bytes) const noexcept;
+
+  static constexpr std::size_t kLeast = 4096;        // shorter ones differ by less than the clock tells
+  static constexpr std::size_t kLeastString = 1536;  // to begin costs the string instruction as much as to copy a kilobyte
 
  private:
   static constexpr unsigned kClasses = 6;  // one for each power of two from kLeast on; the last has all that is longer

@@ -11,18 +11,17 @@
 #include "wire/inline_frame.h"
 
 namespace lapwing::net {
-namespace {
 
 static_assert(wire::kHeaderBytes == shm::kRecordAlignment);
 
 // How much of a long frame is published at a time. The reader copies a piece out while the writer copies the next one in; nothing hides its copy
 // of the last. Where it has other frames to copy, less than the most gains nothing.
-std::uint64_t piece_of(std::uint64_t payload, bool wide) noexcept {
-  const std::uint64_t share = std::max(payload / tuning().shm_pieces, tuning().shm_least_piece);
+std::uint64_t ShmTransport::piece_of(std::uint64_t payload, bool wide) const noexcept {
+  const std::uint64_t of_string = tuning().shm_least_string_piece;
+  const std::uint64_t least = copy_in_.by_string(of_string) ? of_string : tuning().shm_least_piece;
+  const std::uint64_t share = std::max(payload / tuning().shm_pieces, least);
   return shm::Layout::round_up(wide ? tuning().shm_piece : std::min(share, tuning().shm_piece), shm::kRecordAlignment);
 }
-
-}  // namespace
 
 // A queue waits for room, and goes first.
 bool ShmTransport::post(PeerId peer, SendOp& op) noexcept {

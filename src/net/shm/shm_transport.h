@@ -210,12 +210,13 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   bool cool_down(Link& link) noexcept;
   void take_goodbye(Link& link) noexcept;
 
+  std::uint64_t piece_of(std::uint64_t payload, bool wide) const noexcept;
   // Into a ring; past the caches if it `streams`.
   void copy(std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept;
   void copy_in(shm::RingWriter& out, const std::byte* from, std::uint64_t bytes, bool streams) noexcept;
 
   engine::Engine& engine_;
-  MeasuredCopy copy_in_;
+  MeasuredCopy copy_in_, copy_out_;  // of rings
   Sinks sinks_;
   NetworkConfig config_;
   HostMemoryUser* const user_;             // or null
