@@ -107,11 +107,16 @@ void reduce_scatter_gather(Schedule& schedule, const Block& input, const Block& 
 // allreduce_*.cc. The same bits on every rank.
 void allreduce_recursive_doubling(Schedule& schedule, const Block& input, const Block& output);
 void allreduce_halving(Schedule& schedule, const Block& input, const Block& output);
-void allreduce_ring(Schedule& schedule, const Block& input, const Block& output);  // commutative only
+// Commutative only. In segments of at most so many bytes; kWholeChunks: in none.
+inline constexpr std::uint64_t kWholeChunks = ~std::uint64_t{0} / 2;
+void allreduce_ring(Schedule& schedule, const Block& input, const Block& output, std::uint64_t segment);
+int ring_segments(std::uint64_t chunk, std::uint64_t segment) noexcept;  // of a chunk of so many bytes
 
 // reduce_scatter_*.cc. Rank i receives elements starts[i] to starts[i + 1] of the result in `output`.
 void reduce_scatter_doubling(Schedule& schedule, const Block& input, const Block& output,
                              const std::vector<std::uint64_t>& starts);
+void reduce_scatter_halving(Schedule& schedule, const Block& input, const Block& output,
+                            const std::vector<std::uint64_t>& starts);  // commutative only
 void reduce_scatter_pairwise(Schedule& schedule, const Block& input, const Block& output,
                              const std::vector<std::uint64_t>& starts);
 

@@ -237,7 +237,9 @@ void compile_allreduce(Schedule& schedule, const Block& input, const Block& outp
     case Algorithm::kHalving:
       return allreduce_halving(schedule, input, output);
     case Algorithm::kRing:
-      return allreduce_ring(schedule, input, output);
+      return allreduce_ring(schedule, input, output, kWholeChunks);
+    case Algorithm::kPipelinedRing:
+      return allreduce_ring(schedule, input, output, tuning().coll_bcast_segment);
     case Algorithm::kTwoLevels:
       return allreduce_on_two_levels(schedule, input, output);
     default:
@@ -337,16 +339,32 @@ void intra_reduce(const Call& call, Schedule& schedule) {
   compile_reduce(schedule, both.input, both.output, call.root);
 }
 
+// The one rank that has a share; -1 where several have.
+int only_receiver(const std::vector<std::uint64_t>& starts) noexcept {
+  int only = -1;
+  for (std::size_t rank = 0; rank + 1 < starts.size(); ++rank) {
+    if (starts[rank] == starts[rank + 1]) continue;
+    if (only >= 0) return -1;
+    only = static_cast<int>(rank);
+  }
+  return only;
+}
+
 void intra_reduce_scatter(const Call& call, Schedule& schedule) {
   const std::vector<std::uint64_t> starts = reduce_scatter_starts(call, schedule.size());
   const std::size_t rank = static_cast<std::size_t>(schedule.rank());
   const Operands both = operands(call, starts.back(), starts[rank + 1] - starts[rank]);
   if (both.input.count == 0) return;
-  switch (choose_reduce_scatter(schedule.situation(), size_of(schedule, both.input))) {
+  const Algorithm algorithm = choose_reduce_scatter(schedule.situation(), size_of(schedule, both.input));
+  const int only = only_receiver(starts);
+  if (only >= 0 && algorithm != Algorithm::kArea) return compile_reduce(schedule, both.input, both.output, only);
+  switch (algorithm) {
     case Algorithm::kArea:
       if (goes_in_pieces(Algorithm::kArea, both.input.bytes()))
         return reduce_scatter_in_pieces_on_area(schedule, both.input, both.output, starts, AreaMemory::kLongPieceBytes);
       return reduce_scatter_on_area(schedule, both.input, both.output, starts);
+    case Algorithm::kHalving:
+      return reduce_scatter_halving(schedule, both.input, both.output, starts);
     case Algorithm::kDoubling:
       return reduce_scatter_doubling(schedule, both.input, both.output, starts);
     default:

@@ -123,8 +123,28 @@ TEST(Allreduce, RecursiveDoubling) {
 TEST(Allreduce, Halving) {
   for_all_cases(false, [](const Case& made) { check_allreduce(&allreduce_halving, made); });
 }
+void allreduce_by_ring(Schedule& schedule, const Block& input, const Block& output) {
+  allreduce_ring(schedule, input, output, kWholeChunks);
+}
+// Of an element or two.
+void allreduce_by_ring_in_segments(Schedule& schedule, const Block& input, const Block& output) {
+  allreduce_ring(schedule, input, output, 1);
+}
 TEST(Allreduce, Ring) {
-  for_all_cases(true, [](const Case& made) { check_allreduce(&allreduce_ring, made); });
+  for_all_cases(true, [](const Case& made) { check_allreduce(&allreduce_by_ring, made); });
+}
+TEST(Allreduce, RingInSegments) {
+  for_all_cases(true, [](const Case& made) { check_allreduce(&allreduce_by_ring_in_segments, made); });
+}
+TEST(Allreduce, RingOfMoreSegmentsThanLanes) {
+  for (const bool in_place : {false, true}) check_allreduce(&allreduce_by_ring_in_segments, {11, 11 * 16, in_place, true, 1});
+}
+TEST(Allreduce, SegmentsOfARingAreBounded) {
+  EXPECT_EQ(ring_segments(0, 100), 1);
+  EXPECT_EQ(ring_segments(100, 100), 1);
+  EXPECT_EQ(ring_segments(101, 100), 2);
+  EXPECT_EQ(ring_segments(1'000'000, 100), 16);
+  EXPECT_EQ(ring_segments(1'000'000, kWholeChunks), 1);
 }
 TEST(Allreduce, Linear) {
   for_all_cases(false, [](const Case& made) { check_allreduce(&allreduce_linear, made); });
@@ -240,6 +260,11 @@ TEST(ReduceScatter, Doubling) {
     if (made.count < 40) check_reduce_scatter(&reduce_scatter_doubling, made);
   });
 }
+TEST(ReduceScatter, Halving) {
+  for_all_cases(true, [](const Case& made) {
+    if (made.count < 40) check_reduce_scatter(&reduce_scatter_halving, made);
+  });
+}
 TEST(ReduceScatter, Pairwise) {
   for_all_cases(false, [](const Case& made) {
     if (made.count < 40) check_reduce_scatter(&reduce_scatter_pairwise, made);
@@ -290,8 +315,8 @@ TEST(Scan, OnArea) {
 
 // Floating point: order matters for the last bits, and all ranks must have the same ones.
 TEST(Allreduce, SameBitsEverywhere) {
-  for (const Allreduce algorithm : {&allreduce_recursive_doubling, &allreduce_halving, &allreduce_ring,
-                                    &allreduce_on_area, &allreduce_in_shares_on_area}) {
+  for (const Allreduce algorithm : {&allreduce_recursive_doubling, &allreduce_halving, &allreduce_by_ring,
+                                    &allreduce_by_ring_in_segments, &allreduce_on_area, &allreduce_in_shares_on_area}) {
     for (int ranks = 1; ranks <= kMaxRanks; ++ranks) {
       constexpr std::uint64_t kElements = 33;
       std::vector<std::vector<double>> in, out;

@@ -113,7 +113,10 @@ bool suits(CollectiveKind collective, Algorithm algorithm, const Situation& team
       return team.ranks % 2 == 0;
     case Algorithm::kRing:
       return collective != CollectiveKind::kAllreduce || (amount.commutative && element_each);
+    case Algorithm::kPipelinedRing:  // or it would be the ring
+      return amount.commutative && element_each && amount.bytes / static_cast<unsigned>(team.ranks) > tuning().coll_bcast_segment;
     case Algorithm::kHalving:
+      return collective == CollectiveKind::kReduceScatter ? amount.commutative : element_each;
     case Algorithm::kScatterGather:
       return element_each;
     default:
@@ -155,7 +158,8 @@ Algorithm wanted(CollectiveKind collective, const Situation& team, const Amount&
   bool possible = true;
   if (is_on_area(algorithm))
     possible = team.area && posted_if_wanted(collective, team, amount) <= AreaMemory::kLongPieceBytes;
-  if (algorithm == Algorithm::kRing) possible = amount.commutative;
+  if (algorithm == Algorithm::kRing || algorithm == Algorithm::kPipelinedRing) possible = amount.commutative;
+  if (algorithm == Algorithm::kHalving && collective == CollectiveKind::kReduceScatter) possible = amount.commutative;
   if (algorithm == Algorithm::kTwoLevels) possible = on_two_levels(team, amount.commutative);
   return possible ? algorithm : Algorithm::kAutomatic;
 }

@@ -112,8 +112,10 @@ const std::vector<Offer>& offers() {
        [](Schedule& s, Buffers& b) { allreduce_recursive_doubling(s, b.sent(), b.received()); }},
       {K::kAllreduce, C::kAllreduce, "halving",
        [](Schedule& s, Buffers& b) { allreduce_halving(s, b.sent(), b.received()); }},
+      {K::kAllreduce, C::kAllreduce, "pipelined_ring",
+       [](Schedule& s, Buffers& b) { allreduce_ring(s, b.sent(), b.received(), tuning().coll_bcast_segment); }},
       {K::kAllreduce, C::kAllreduce, "ring",
-       [](Schedule& s, Buffers& b) { allreduce_ring(s, b.sent(), b.received()); }},
+       [](Schedule& s, Buffers& b) { allreduce_ring(s, b.sent(), b.received(), kWholeChunks); }},
       {K::kAlltoall, C::kAlltoall, "area",
        [](Schedule& s, Buffers& b) { alltoall_on_area(s, b.sent(kCount * kRanks), b.all_received()); }},
       {K::kAlltoall, C::kAlltoall, "two_levels",
@@ -156,6 +158,8 @@ const std::vector<Offer>& offers() {
        [](Schedule& s, Buffers& b) { reduce_scatter_on_area(s, b.sent(kCount * kRanks), b.received(), even()); }},
       {K::kReduceScatter, C::kReduceScatterBlock, "doubling",
        [](Schedule& s, Buffers& b) { reduce_scatter_doubling(s, b.sent(kCount * kRanks), b.received(), even()); }},
+      {K::kReduceScatter, C::kReduceScatterBlock, "halving",
+       [](Schedule& s, Buffers& b) { reduce_scatter_halving(s, b.sent(kCount * kRanks), b.received(), even()); }},
       {K::kReduceScatter, C::kReduceScatterBlock, "pairwise",
        [](Schedule& s, Buffers& b) { reduce_scatter_pairwise(s, b.sent(kCount * kRanks), b.received(), even()); }},
       {K::kScan, C::kScan, "area", [](Schedule& s, Buffers& b) { scan_on_area(s, b.sent(), b.received(), true); }},
@@ -184,7 +188,19 @@ void prepare(Schedule& schedule, int rank, const Offer& offer) {
   schedule.set_team(comm::Plane::kCollective, rank, kRanks);
 }
 
+// A ring's chunk of the operands here has two.
+class ShortSegments {
+ public:
+  ShortSegments() {
+    Tuning values;
+    values.coll_bcast_segment = kCount * 4 / kRanks / 2;
+    put_in_force(values);
+  }
+  ~ShortSegments() { put_in_force(Tuning()); }
+};
+
 TEST(Selection, WhatIsWantedIsCompiled) {
+  const ShortSegments segments;
   for (const Offer& offer : offers()) {
     for (int rank = 0; rank < kRanks; ++rank) {
       SCOPED_TRACE(std::string(name(offer.kind)) + "=" + offer.algorithm + ", rank " + std::to_string(rank));
@@ -205,6 +221,7 @@ TEST(Selection, WhatIsWantedIsCompiled) {
 
 // Otherwise the test above would not tell them apart.
 TEST(Selection, AlgorithmsOfOneCollectiveHaveDifferentSteps) {
+  const ShortSegments segments;
   for (const Offer& one : offers()) {
     for (const Offer& other : offers()) {
       if (one.kind != other.kind || &one == &other) continue;
@@ -314,8 +331,14 @@ TEST(Selection, WithoutAWishTheModelDecides) {
   team.ranks = 7;
   EXPECT_EQ(choose_allgather(team, 7 << 17, 1 << 17), Algorithm::kBruck) << "an odd number has no pairs";
   team.parameters = &slow_wire;
-  EXPECT_EQ(choose_allreduce(team, {1 << 20, 1 << 18, true}), Algorithm::kRing);
-  EXPECT_NE(choose_allreduce(team, {1 << 20, 1 << 18, false}), Algorithm::kRing) << "it does not keep to the order";
+  EXPECT_EQ(choose_allreduce(team, {1 << 19, 1 << 17, true}), Algorithm::kRing);
+  EXPECT_NE(choose_allreduce(team, {1 << 19, 1 << 17, false}), Algorithm::kRing) << "it does not keep to the order";
+  EXPECT_EQ(choose_allreduce(team, {1 << 23, 1 << 21, true}), Algorithm::kPipelinedRing) << "it combines on the way";
+  EXPECT_EQ(choose_reduce_scatter(team, 1 << 20, false), Algorithm::kPairwise) << "each byte leaves each rank once";
+  team.ranks = 8;
+  const model::Parameters slow_and_far = parameters(1e7, 100, 10);
+  team.parameters = &slow_and_far;
+  EXPECT_EQ(choose_reduce_scatter(team, 1 << 24, true), Algorithm::kPairwise) << "all at once";
 }
 
 TEST(Selection, AnAreaTakesWhatItHasRoomFor) {

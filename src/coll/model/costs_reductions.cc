@@ -62,12 +62,37 @@ Cost allreduce_ring(const Machine& machine, int p, double n) {
   return machine.copy(n) + (p - 1) * (2 * machine.exchange(n / p) + machine.reduce(n / p));
 }
 
+// In each step a rank is held up by its segments one after the other, or, where a chunk has few, until the first of the next chunk is there and combined.
+Cost allreduce_pipelined_ring(const Machine& machine, int p, double n) {
+  if (p < 2) return machine.copy(n);
+  const double segments = std::clamp(std::ceil(n / p / machine.segment), 1.0, 16.0);
+  const double segment = n / p / segments;
+  const double both = 2 * machine.work(segment), combined = machine.reduce(segment).time;
+  const double there = machine.exchange(segment).time;
+  const double reducing = std::max(segments * std::max(machine.gap(segment), both + combined), there + combined);
+  const double passing = std::max(segments * std::max(machine.gap(segment), both), there);
+  return machine.copy(n) + Cost{(p - 1) * (reducing + passing), (p - 1) * segments * (2 * both + combined), 2.0 * (p - 1)};
+}
+
 Cost allreduce_linear(const Machine& machine, int p, double n) {
   return reduce_linear(machine, p, n) + bcast_linear(machine, p, n);
 }
 
 Cost reduce_scatter_doubling(const Machine& machine, int p, double n) {
   return allreduce_doubling(machine, p, n) + machine.copy(n / p);
+}
+
+// Where p is no power of two, the first ranks of those that exchange have two shares each (fold.h).
+Cost reduce_scatter_halving(const Machine& machine, int p, double n) {
+  const int power = 1 << rounds_below(p), over = p - power;
+  const double share = n / p;
+  Cost cost = machine.copy(share);
+  if (over > 0) cost = cost + machine.message(n) + machine.reduce(n) + machine.message(share);
+  for (int kept = power / 2; kept > 0; kept /= 2) {
+    const int longer = kept + std::min(kept, over), shorter = kept + std::clamp(over - kept, 0, kept);
+    cost = cost + machine.exchange(longer * share, shorter * share) + machine.reduce(longer * share);
+  }
+  return cost;
 }
 
 Cost reduce_scatter_pairwise(const Machine& machine, int p, double n) {

@@ -127,7 +127,7 @@ void compare(const Example& example, const std::string& algorithm, Ratios& times
         EXPECT_TRUE(time > 0.7 && time < 1.5) << time;
         EXPECT_TRUE(processor > 0.75 && processor < 1.5) << processor;
         if (entry->spread == Spread::kEven) {
-          EXPECT_TRUE(all > 0.7 && all < 2.1) << all;
+          EXPECT_TRUE(all > 0.7 && all < 2.3) << all;  // ranks that exceed a power of two do little
         }
         times.add(time);
         processors.add(processor);
