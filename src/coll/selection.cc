@@ -6,7 +6,6 @@
 #include "base/tuning.h"
 #include "coll/area_memory.h"
 #include "coll/area_parts.h"
-#include "coll/shared_area.h"
 
 namespace lapwing::coll {
 namespace {
@@ -250,7 +249,7 @@ Algorithm choose_alltoall(const Situation& team, std::uint64_t block_bytes, bool
 }
 
 std::uint64_t longest_on_area(const Situation& team, int blocks) noexcept {
-  const std::uint64_t posted = most_posted(team) < AreaMemory::kLongPieceBytes ? most_posted(team) : SharedArea::kMostBytes;
+  const std::uint64_t posted = most_posted(team) < AreaMemory::kLongPieceBytes ? most_posted(team) : PostRing::kLongest;
   return blocks == 1 ? posted : longest_part(posted, static_cast<std::uint64_t>(blocks));
 }
 

@@ -319,7 +319,7 @@ TEST(Selection, WithoutAWishTheModelDecides) {
   team.parameters = &slow_wire;
   EXPECT_EQ(choose_bcast(team, 1 << 24), Algorithm::kChain) << "each byte leaves each rank once";
   EXPECT_EQ(choose_allreduce(team, {1 << 20, 1 << 18, true}), Algorithm::kHalving);
-  EXPECT_EQ(choose_allgather(team, 1 << 20, 1 << 17), Algorithm::kRing);
+  EXPECT_EQ(choose_allgather(team, 1 << 22, 1 << 19), Algorithm::kRing) << "and nothing to copy";
   EXPECT_EQ(choose_alltoall(team, 1 << 16, true), Algorithm::kPairwise);
   EXPECT_EQ(choose_reduce(team, {1 << 20, 1 << 18, true}), Algorithm::kScatterGather);
   EXPECT_EQ(choose_reduce(team, {1 << 24, 1 << 22, true}), Algorithm::kChain) << "each byte leaves each rank once";

@@ -98,7 +98,7 @@ Parameters make_defaults() noexcept {
   made.link(LinkKind::kShared) = {50, 150, 120, 0.09, 0.08, 0.45};
   made.link(LinkKind::kLocalTcp) = {200, 2000, 500, 0.1, 0.08};
   made.link(LinkKind::kHosts) = {10000, 5000, 5000, 1, 0.3};
-  made.memory = {0.045, 0.045, 45, 40000, 3000};
+  made.memory = {0.025, 0.025, 45, 40000, 3000};
   return made;
 }
 
