@@ -61,11 +61,13 @@ std::string line_of(const std::string& name, double value) {
 
 void print(const std::string& name, double value) { std::fputs(line_of(name, value).c_str(), stdout); }
 
-// With what was measured before, in the file of this user and host.
+// With what was measured before, in the file of this user and host, or that LAPWING_MODEL names.
 int keep(const std::string& lines) {
   namespace model = lapwing::coll::model;
-  const std::string host = lapwing::runtime::host_name(), path = model::usual_path(host);
-  model::Parameters parameters = model::load("", host).parameters;
+  const char* named = std::getenv("LAPWING_MODEL");
+  const std::string setting = named != nullptr ? named : "", host = lapwing::runtime::host_name();
+  const std::string path = model::path_for(setting, host);
+  model::Parameters parameters = model::load(setting, host).parameters;
   lapwing::Status status = model::read("lapwing-model 1\n" + lines, parameters);
   if (status.ok()) status = model::keep(path, parameters);
   if (status.ok())

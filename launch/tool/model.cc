@@ -14,6 +14,7 @@ namespace model = coll::model;
 
 constexpr const char* kUsage =
     "usage: lapwing model               measures this machine's links and memory in some seconds, and keeps the result,\n"
+    "                                   and a plot of the fit beside it (.svg),\n"
     "                                   by which collective operations choose their algorithms. Started by a launcher\n"
     "                                   on two hosts (mpiexec -n 2 -hosts a,b lapwing model) it measures what lies between\n"
     "       lapwing model show          the parameters in force, and where they come from\n"
@@ -22,7 +23,8 @@ constexpr const char* kUsage =
     "                                   which algorithm is chosen and why (lapwing model explain allreduce 64k 16).\n"
     "                                   BYTES: of a rank's operand; of one block in gather, scatter, allgather, alltoall.\n"
     "                                   --messages: without a shared area; --cores: that the ranks share, if they are more\n"
-    "The parameters are those of LogGP; docs/collectives.md says what they mean. LAPWING_MODEL names another file, or none.\n";
+    "The parameters are those of LogGP; docs/collectives.md says what they mean. LAPWING_MODEL names another file to keep\n"
+    "and to use, or none.\n";
 
 void print_link(const model::Parameters& parameters, model::LinkKind kind) {
   const model::Link& link = parameters.link(kind);
@@ -44,11 +46,15 @@ int show() {
 
 }  // namespace
 
-model::Loaded model_in_force() {
+std::string model_setting() {
   Settings settings;
   const Status status = settings.load(environ);
   if (!status.ok()) std::fprintf(stderr, "lapwing: %s\n", status.text());
-  model::Loaded loaded = model::load(settings.model, runtime::host_name());
+  return settings.model;
+}
+
+model::Loaded model_in_force() {
+  model::Loaded loaded = model::load(model_setting(), runtime::host_name());
   if (!loaded.notice.empty()) std::fprintf(stderr, "lapwing: %s\n", loaded.notice.c_str());
   return loaded;
 }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "machine.h"
@@ -61,7 +62,7 @@ std::vector<Step> steps() {
 }
 
 // Measured against fitted, for those that want to see how good the fit is.
-void print_points(const std::string& text) {
+void add_points(const std::string& text, std::vector<FitPoint>& points) {
   std::istringstream lines(text);
   std::string mark, point, series;
   double bytes = 0, measured = 0, fitted = 0;
@@ -69,17 +70,29 @@ void print_points(const std::string& text) {
     std::istringstream words(line);
     if (!(words >> mark >> point >> series >> bytes >> measured >> fitted) || mark != "#") continue;
     std::printf("  %-22s %9.0f B %12.2f us, by the fit %12.2f\n", series.c_str(), bytes, measured / 1000, fitted / 1000);
+    points.push_back({series, bytes, measured, fitted});
   }
+}
+
+void keep_plot(const std::string& path, const std::vector<FitPoint>& points) {
+  std::ofstream file(path);
+  file << plot_fit(points);
+  file.close();
+  if (file.good())
+    std::printf("the fit as a plot: %s\n", path.c_str());
+  else
+    std::fprintf(stderr, "lapwing model: %s cannot be written: %s\n", path.c_str(), std::strerror(errno));
 }
 
 // What was measured before stays where a step fails.
 int measure_here() {
-  const std::string path = model::usual_path(runtime::host_name());
+  const std::string setting = model_setting(), path = model::path_for(setting, runtime::host_name());
   if (path.empty()) {
-    std::fputs("lapwing model: neither XDG_CONFIG_HOME nor HOME says where to keep the parameters\n", stderr);
+    std::fputs("lapwing model: LAPWING_MODEL is none, or neither it nor XDG_CONFIG_HOME nor HOME says where to keep the parameters\n", stderr);
     return 1;
   }
-  model::Parameters parameters = model::load("", runtime::host_name()).parameters;
+  model::Parameters parameters = model::load(setting, runtime::host_name()).parameters;
+  std::vector<FitPoint> points;
   int failed = 0;
   const std::vector<Step> all = steps();
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -91,13 +104,14 @@ int measure_here() {
                    text.empty() ? "" : status.text());
       ++failed;
     }
-    print_points(text);
+    add_points(text, points);
   }
   const Status kept = model::keep(path, parameters);
   if (!kept.ok()) {
     std::fprintf(stderr, "lapwing model: %s\n", kept.text());
     return 1;
   }
+  keep_plot(path + ".svg", points);
   std::printf("kept in %s; `lapwing model show` prints it\n", path.c_str());
   return failed == 0 ? 0 : 1;
 }

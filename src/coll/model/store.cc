@@ -43,10 +43,14 @@ std::string usual_path(const std::string& host) {
   return (base.empty() ? home + "/.config" : base) + "/lapwing/model-" + host;
 }
 
+std::string path_for(const std::string& setting, const std::string& host) {
+  if (setting == "none") return "";
+  return setting.empty() ? usual_path(host) : setting;
+}
+
 Loaded load(const std::string& setting, const std::string& host) {
   Loaded loaded;
-  if (setting == "none") return loaded;
-  const std::string path = setting.empty() ? usual_path(host) : setting;
+  const std::string path = path_for(setting, host);
   if (path.empty() || (setting.empty() && access(path.c_str(), F_OK) != 0)) return loaded;
   const std::string text = read_file(path);
   const Status status = text.empty() ? Status::error(MPI_ERR_OTHER, "it is empty or cannot be read")

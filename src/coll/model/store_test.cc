@@ -47,6 +47,12 @@ TEST_F(Store, TheFileOfThisHostIsRead) {
   EXPECT_EQ(load("none", "here").path, "");
 }
 
+TEST_F(Store, TheSettingNamesTheFile) {
+  EXPECT_EQ(path_for("", "here"), usual());
+  EXPECT_EQ(path_for("/a/file", "here"), "/a/file");
+  EXPECT_EQ(path_for("none", "here"), "");
+}
+
 TEST_F(Store, WhatIsKeptIsRead) {
   Parameters parameters = Parameters::defaults();
   parameters.memory.post = 77;
