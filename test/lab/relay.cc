@@ -2,7 +2,9 @@
 //
 //   relay SEED DEVICE DEVICE
 //
-// It reads commands from its standard input, one a line. Each is about the next frames in both directions together:
+// It reads commands from its standard input, one a line. Each is about the next frames in both directions together; COUNT is a number of them, or a share,
+// such as 0.5%: then each frame is harmed by that chance until it is calm. (While a sender waits for longer and longer, numbers that are ordered by the clock
+// become all that it sends, and shares do not.)
 //
 //   drop COUNT         so many frames are lost
 //   duplicate COUNT    so many pass twice
@@ -118,25 +120,30 @@ class Orders {
     if (name == "report") return report(words);
     if (name == "calm") {
       due_.fill(0);
+      shares_.fill(0);
       return true;
     }
     const auto found = std::find(kNames.begin(), kNames.end(), name);
     if (found == kNames.end()) return false;
-    int milliseconds = 0, count = 0;
+    int milliseconds = 0;
+    double count = 0;
     if (name == "delay") words >> milliseconds;
     words >> count;
     if (!words || milliseconds < 0 || count < 0) return false;
     if (name == "delay") delay_ = std::chrono::milliseconds(milliseconds);
-    due_[static_cast<std::size_t>(found - kNames.begin())] += count;
+    const auto harm = static_cast<std::size_t>(found - kNames.begin());
+    if (words.peek() == '%')
+      shares_[harm] = count / 100;
+    else
+      due_[harm] += static_cast<int>(count);
     return true;
   }
 
-  // What happens to this frame: the first that is due.
+  // What happens to this frame: the first that is due, or that chance has for it.
   Harm next(const Segment& segment) {
     ++passed_;
     for (std::size_t harm = 0; harm < kHarms; ++harm) {
-      if (due_[harm] == 0 || (harm == kCorrupt && segment.bytes() == 0)) continue;
-      --due_[harm];
+      if ((harm == kCorrupt && segment.bytes() == 0) || !comes(harm)) continue;
       ++done_[harm];
       return static_cast<Harm>(harm);
     }
@@ -157,8 +164,14 @@ class Orders {
     return std::fclose(file) == 0;
   }
 
+  bool comes(std::size_t harm) {
+    if (due_[harm] != 0) return due_[harm]-- != 0;
+    return shares_[harm] > 0 && std::bernoulli_distribution(shares_[harm])(random_);
+  }
+
   std::mt19937_64 random_;
   std::array<int, kHarms> due_{}, done_{};
+  std::array<double, kHarms> shares_{};
   std::chrono::milliseconds delay_{};
   std::uint64_t passed_ = 0;
 };
