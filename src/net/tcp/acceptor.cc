@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "net/tcp/liveness.h"
 
 namespace lapwing::net::tcp {
 namespace {
@@ -158,6 +159,7 @@ void Acceptor::on_ready(Connection& connection, std::uint32_t) noexcept {
       if (connection.handshake().state() == wire::Handshake::State::kResponse) {
         admission_.greeted(&connection);
         shared_.liveness_monitor.watch_over(connection.socket(), connection.remote());
+        shared_.liveness_monitor.something_sent();
       }
       return;
     case Connection::Step::kClosed:
@@ -190,6 +192,21 @@ void Acceptor::on_deadline(Connection& connection) noexcept {
   on_ready(connection, 0);  // what came while this process did not look is in time
   if (!is_inside(connection) || connection.handshake().state() == State::kResponse) return;
   drop(connection, "its time was up");
+}
+
+bool Acceptor::inspect() noexcept {
+  bool under_way = false;
+  std::vector<Connection*> deaf;
+  for (const auto& stranger : strangers_) {
+    const Socket::Acknowledgement heard = stranger->socket().acknowledgement();
+    under_way |= heard.bytes_missing > 0;
+    if (heard.resends >= kHandshakeResendsInVain) deaf.push_back(stranger.get());
+  }
+  for (Connection* connection : deaf) {
+    connection->socket().reset_on_close();
+    drop(*connection, "nothing that is sent there arrives");
+  }
+  return under_way;
 }
 
 bool Acceptor::is_inside(const Connection& connection) const noexcept {

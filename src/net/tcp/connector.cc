@@ -109,7 +109,10 @@ void Connector::on_verdict(Dial& dial) noexcept {
 void Connector::on_failed(Dial& dial) noexcept {
   if (std::exchange(patient_, false)) set_end(time_);
   note(dial, dial.failure());
-  if (dial.was_proven()) return report_unreachable();
+  if (dial.was_proven()) {
+    if (dial.resumes()) broke_at_ = dial.address();
+    return report_unreachable();
+  }
   forget(dial);
   dial_next();
 }
@@ -160,6 +163,8 @@ void Connector::give_up() noexcept {
     const std::string silence = no_answer_within(dial->seconds_so_far());
     if (dial->exhausted() != 0)
       why_exhausted_ = dial->exhausted();
+    else if (!dial->failure().empty())
+      note(*dial, dial->failure());
     else
       note(*dial, dial->state() == Dial::State::kConnecting ? silence : "connected, but " + silence);
   }
@@ -171,6 +176,11 @@ void Connector::report_unreachable() noexcept {
   shared_.engine.cancel_timer(stagger_);
   shared_.engine.cancel_timer(end_);
   user_.on_unreachable(diagnosis());
+}
+
+// One in a round, because it may end the attempt. The others follow in the next.
+bool Connector::inspect() noexcept {
+  return std::any_of(dials_.begin(), dials_.end(), [](const auto& dial) { return dial->inspect(); });
 }
 
 // ---- what is told ---------------------------------------------------------------------------------------------------

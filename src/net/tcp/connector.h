@@ -13,10 +13,11 @@
 // and the others follow again; a later one is over, because the peer may have accepted it before it closed it, and would not accept this number again.
 //
 // Time. All addresses have the time that the user says; so has a process without a descriptor for the socket, which may get one back meanwhile.
-// It counts only while this process looks: what is there when it is over is in time. That is about hosts that do not answer. A peer whose host
+// It counts only while this process looks: what is there when it is over is in time. That is about hosts that do not answer, and about addresses that close
+// what they have accepted, where links resume: breaks are survived. A peer whose host
 // answers but that does not answer itself may only be busy (stopped, or computing with LAPWING_PROGRESS=polling): where no other
 // address has worked it is waited for without an end, with one warning when that takes seconds, as long as its host answers. So is the verdict of a peer that has
-// proven itself. Where the peer is proven and its host does not answer any more, the connection has broken, and if the link resumes, the attempt is
+// proven itself. Where the peer is proven and its host does not answer any more (Dial::inspect), the connection has broken, and if the link resumes, the attempt is
 // over: the next one has another number (attempts.h).
 #pragma once
 
@@ -59,10 +60,13 @@ class Connector final : public DialUser {
   bool refused_by(const Address& address) const noexcept;
   // The peer has proven itself, and has closed its connection to this rank for good.
   bool peer_is_gone() const noexcept { return peer_is_gone_; }
-  // After on_unreachable: the address where the peer had proven itself before its host ceased to answer. Null: nowhere.
+  // After on_unreachable: the address where the peer had proven itself before that connection broke, or its host ceased to answer. Null: nowhere, or
+  // links do not resume.
   const Address* broke_at() const noexcept { return broke_at_ ? &*broke_at_ : nullptr; }
   // The peer's host has accepted a connection, and the peer itself is waited for without an end.
   bool is_patient() const noexcept { return patient_; }
+  // For the liveness monitor (Dial::inspect).
+  bool inspect() noexcept;
 
  private:
   template <void (Connector::*kFunction)() noexcept>

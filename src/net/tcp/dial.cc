@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "net/tcp/liveness.h"
+
 namespace lapwing::net::tcp {
 namespace {
 
@@ -93,6 +95,7 @@ void Dial::connected() noexcept {
   state_ = State::kGreeting;
   connection_->want_writable(false);
   if (!connection_->send_handshake()) return closed_by_peer();
+  shared_.liveness_monitor.something_sent();
   advance();
 }
 
@@ -103,6 +106,8 @@ void Dial::advance() noexcept {
   if (state_ == State::kGreeting && reached != Handshake::kChallenge && reached != Handshake::kFailed) {
     state_ = State::kProven;
     was_proven_ = true;
+    resumes_ = handshake().has(wire::kFeatureResume);
+    shared_.liveness_monitor.something_sent();
     user_.on_proven(*this);
   }
   if (step == Connection::Step::kClosed) return closed_by_peer();
@@ -125,10 +130,17 @@ void Dial::handshake_failed() noexcept {
   fail_or_pause(why);
 }
 
+// A connection may break in the handshake as it may later, and a link that resumes survives that.
+bool Dial::tried_enough() const noexcept {
+  const bool in_time = (terms_.features & wire::kFeatureResume) != 0 && shared_.engine.clock().now() - began_ < shared_.options.connect_timeout;
+  return state_ != State::kProven && ended_early_ > kRetries && !in_time;
+}
+
 void Dial::fail_or_pause(std::string why) noexcept {
   ++ended_early_;
-  if (state_ != State::kProven && ended_early_ > kRetries) return fail(std::move(why));
+  if (tried_enough()) return fail(std::move(why));
   if (!user_.may_try_again(*this)) return fail("connected, but closed from there before it was accepted");
+  failure_ = std::move(why);
   pause((10 * kMillisecond) << std::min(ended_early_, 6u));
 }
 
@@ -145,6 +157,21 @@ void Dial::catch_up() noexcept {
 
 bool Dial::host_answers() const noexcept {
   return connection_ && state_ != State::kConnecting && !connection_->socket().acknowledgement().unanswered;
+}
+
+// Where links do not resume, a peer that has the proof may have accepted the connection, and there is no other.
+bool Dial::inspect() noexcept {
+  const bool greeting = state_ == State::kGreeting;
+  if (!greeting && state_ != State::kProven) return false;
+  const Socket::Acknowledgement heard = connection_->socket().acknowledgement();
+  if (heard.resends < kHandshakeResendsInVain || (!greeting && !resumes_)) return heard.bytes_missing > 0;
+  connection_->socket().reset_on_close();
+  const char* const why = "connected, but nothing that is sent there arrives";
+  if (greeting)
+    fail_or_pause(why);
+  else
+    fail(why);
+  return true;
 }
 
 double Dial::seconds_so_far() const noexcept {

@@ -47,7 +47,10 @@ class Dial final : public ConnectionUser {
 
   State state() const noexcept { return state_; }
   bool was_proven() const noexcept { return was_proven_; }
+  // After was_proven(): both sides have agreed that the link goes on when this connection breaks.
+  bool resumes() const noexcept { return resumes_; }
   const Address& address() const noexcept { return address_; }
+  // Why it has failed; until then why it was tried again last, if it was.
   const std::string& failure() const noexcept { return failure_; }
   // Of the failure, an errno value; and what this process lacked, if the dial pauses for that.
   int error() const noexcept { return error_; }
@@ -61,12 +64,16 @@ class Dial final : public ConnectionUser {
   // Nothing that was sent there has had to be sent again in vain.
   bool host_answers() const noexcept;
   double seconds_so_far() const noexcept;
+  // For the liveness monitor: gives up a connection on which the handshake is sent again in vain, for another one. May call back, and so destroy the dial.
+  // True while something sent is not acknowledged.
+  bool inspect() noexcept;
 
   void on_ready(Connection& connection, std::uint32_t events) noexcept override;
   void on_deadline(Connection&) noexcept override {}
 
  private:
-  static constexpr unsigned kRetries = 5;  // of an address that closes connections before it has proven anything
+  // Of an address that closes connections before it has proven anything; where links resume, for as long as LAPWING_CONNECT_TIMEOUT at least.
+  static constexpr unsigned kRetries = 5;
 
   struct RetryTimer : engine::Timer {
     explicit RetryTimer(Dial& owner) noexcept
@@ -80,6 +87,7 @@ class Dial final : public ConnectionUser {
   void connected() noexcept;
   void advance() noexcept;
   void closed_by_peer() noexcept;
+  bool tried_enough() const noexcept;
   void handshake_failed() noexcept;
   void fail_or_pause(std::string why) noexcept;
   void pause(std::int64_t nanoseconds) noexcept;
@@ -94,7 +102,7 @@ class Dial final : public ConnectionUser {
   DialUser& user_;
   const std::int64_t began_;
   State state_ = State::kConnecting;
-  bool was_proven_ = false;
+  bool was_proven_ = false, resumes_ = false;
   unsigned ended_early_ = 0;
   int error_ = 0, exhausted_ = 0;
   std::string failure_;

@@ -240,7 +240,8 @@ bool Link::inspect() noexcept {
 }
 
 bool Link::inspect_connection() noexcept {
-  if (!connection_ || connection_->remote().is_loopback()) return false;
+  if (!connection_) return setup_.inspect();
+  if (connection_->remote().is_loopback()) return false;
   const Socket::Acknowledgement heard = connection_->socket().acknowledgement();
   const Silence::Kind kind = silence_.judge(shared_.engine.clock().now(), heard, tuning().tcp_stall, shared_.liveness_monitor.patience());
   switch (kind) {
@@ -275,6 +276,8 @@ void Link::leave_connection(Status why, std::int64_t since) noexcept {
   receiver_.leave_program();
   home_watch_.end();
   setup_.broke({.why = std::move(why), .remote = connection_->remote(), .since = since, .silent = silent_});
+  // The peer may have to be told that this one is over, where its kernel takes nothing of it any more.
+  if (silent_) connection_->socket().reset_on_close();
   silent_ = false;
   failure_ = Status();
   silence_ = Silence();

@@ -117,7 +117,7 @@ void LinkSetup::at_safe_point() noexcept {
 
 // The first connection broke after the peer had proven itself: perhaps it has accepted it.
 void LinkSetup::mend_first(const Address& remote) noexcept {
-  broke({.why = diagnosis_.broken(remote, "that host does not answer"), .remote = remote, .since = connecting_since_, .silent = true});
+  broke({.why = diagnosis_.broken(remote, "it broke before it was accepted"), .remote = remote, .since = connecting_since_, .silent = true});
   mend();
 }
 

@@ -96,6 +96,8 @@ class LinkSetup final : public ConnectorUser {
   void broke(Break what) noexcept;
   // ... and this rank makes another one.
   void mend() noexcept;
+  // For the liveness monitor (Dial::inspect).
+  bool inspect() noexcept { return connector_ && connector_->inspect(); }
   // kFinished or kLost: no connection is made any more.
   void end(LinkState state) noexcept { settle(state); }
 

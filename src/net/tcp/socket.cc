@@ -59,6 +59,11 @@ std::uint64_t Socket::unacknowledged() const noexcept {
   return ioctl(fd_, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
 }
 
+void Socket::reset_on_close() const noexcept {
+  const linger at_once{1, 0};
+  setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
 void Socket::keep_alive(const KernelPatience& patience) const noexcept {
   constexpr int kLongestRetry = 44;  // TCP_RTO_MAX_MS, which Linux has from 6.15 on
   const int on = 1;

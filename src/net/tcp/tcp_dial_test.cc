@@ -1,6 +1,10 @@
 // Several addresses of one peer: which is dialled when, and which connection of them counts. Time is the test's own, so what an address that leads
 // nowhere costs is exact: nothing but tcp.stagger.
+#include <linux/filter.h>
+#include <netinet/tcp.h>
+
 #include "base/tuning.h"
+#include "net/tcp/liveness.h"
 #include "net/tcp/tcp_pair_for_tests.h"
 
 namespace lapwing::net::tcp::tests {
@@ -61,6 +65,8 @@ class Answerer {
     handshake_.decide(verdict);
     ::send(socket.fd(), handshake_.output(), handshake_.output_bytes(), MSG_NOSIGNAL);
   }
+
+  const Socket& listener() const { return listener_; }
 
   Socket socket;
 
@@ -217,6 +223,120 @@ TEST_F(TcpDialTest, ARankThatDoesNotAnswerIsWaitedForWhereItsHostDoes) {
   busy.decide(wire::Verdict::kAccepted);
   pump([&] { return op.completions == 1; });
   EXPECT_EQ(op.why, "");
+}
+
+// ---- connections that break, or are of no use, before the handshake is over ---------------------------------------------
+
+// The kernel of this socket, and of those that it accepts, drops what holds more than a header, and acknowledges none of it.
+void take_no_data(const Socket& socket) {
+  constexpr std::uint32_t kMostHeader = 60, kDrop = 0, kTake = ~0u;
+  sock_filter steps[] = {BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0), BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, kMostHeader, 0, 1),
+                         BPF_STMT(BPF_RET | BPF_K, kDrop), BPF_STMT(BPF_RET | BPF_K, kTake)};
+  const sock_fprog filter{4, steps};
+  ASSERT_EQ(::setsockopt(socket.fd(), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter), 0) << std::strerror(errno);
+}
+void take_data_again(const Socket& socket) {
+  const int unused = 0;
+  ASSERT_EQ(::setsockopt(socket.fd(), SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof unused), 0) << std::strerror(errno);
+}
+
+class TcpFirstHandshakeTest : public TcpDialTest {
+ protected:
+  void SetUp() override {
+    TcpTest::SetUp();
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      nodes_[rank].reset();
+      nodes_[rank] = std::make_unique<Node>(clock_, rank, [](TcpOptions& options) { options.resume = Choice::kOn; });
+    }
+    terms_.features = wire::kFeatureResume;
+  }
+  void pump(const std::function<bool()>& done) {
+    TcpTest::pump(done, [this] { clock_.advance(100'000); });
+  }
+  // Waits for the kernel, whose first sendings again come 0.2 and 0.6 s after the first one.
+  static void wait_until_sent_in_vain(int fd) {
+    tcp_info info{};
+    socklen_t length = sizeof info;
+    while (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && info.tcpi_retransmits < kHandshakeResendsInVain) {
+    }
+  }
+  // Of this process, to that address.
+  static int socket_to(const Address& remote) {
+    for (const int fd : connections()) {
+      sockaddr_storage peer;
+      socklen_t length = sizeof peer;
+      if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length) != 0) continue;
+      if (Address::from_sockaddr(reinterpret_cast<const sockaddr*>(&peer)).port == remote.port) return fd;
+    }
+    return -1;
+  }
+
+  wire::Terms terms_;
+};
+
+TEST_F(TcpFirstHandshakeTest, BreaksAreSurvivedHoweverMany) {
+  Answerer peer(key_, terms_);
+  offer({peer.card()});
+  TestOp op(1);
+  low().post(1, op);
+  for (int breaks = 0; breaks < 10; ++breaks) {
+    pump([&] { return peer.accept(); });
+    peer.socket.close();
+  }
+  pump([&] { return peer.accept(); });
+  pump([&] { return peer.has_proof(); });
+  peer.decide(wire::Verdict::kAccepted);
+  pump([&] { return low().transport->link_state({1}) == LinkState::kOpen; });
+  EXPECT_TRUE(low().sink.lost.empty());
+}
+
+// As after a packet with a damaged time stamp: the host answers, and takes nothing of this connection any more.
+TEST_F(TcpFirstHandshakeTest, AConnectionWhoseHostTakesNothingIsMadeAnew) {
+  Answerer peer(key_, terms_);
+  take_no_data(peer.listener());
+  offer({peer.card()});
+  TestOp op(1);
+  low().post(1, op);
+  pump([&] { return peer.accept(); });
+  take_data_again(peer.listener());
+  turn_both();
+  wait_until_sent_in_vain(socket_to(peer.listener().local_address()));
+  const std::int64_t before = clock_.now();
+  pump([&] { return is_closed(peer.socket); });
+  peer.socket.close();
+  pump([&] { return peer.accept() && peer.has_proof(); });
+  EXPECT_LT(clock_.now() - before, kSecond);
+  peer.decide(wire::Verdict::kAccepted);
+  pump([&] { return low().transport->link_state({1}) == LinkState::kOpen; });
+}
+
+// The same in the other direction: the one that connects is told by a reset, which its kernel takes all the same.
+TEST_F(TcpFirstHandshakeTest, AStrangerWhoseHostTakesNothingIsDropped) {
+  attach();
+  const Socket caller = call_rank_1();
+  take_no_data(caller);
+  const wire::Handshake hello = wire::Handshake::connector(key_, {runtime::kJobForTests, 0}, {runtime::kJobForTests, 1}, wire::random_nonce(), terms_);
+  send_bytes(caller, hello.output(), hello.output_bytes());
+  pump([&] { return high().transport->strangers() == 1; });
+  turn_both();
+  for (const int fd : connections()) {
+    if (fd != caller.fd()) wait_until_sent_in_vain(fd);
+  }
+  pump([&] { return high().transport->strangers() == 0; });
+  EXPECT_TRUE(is_closed(caller));
+}
+
+// An address at which somebody else closes all connections.
+TEST_F(TcpFirstHandshakeTest, BreaksEndWithTheTimeToConnect) {
+  Answerer stranger(key_);
+  offer({stranger.card()});
+  TestOp op(1);
+  low().post(1, op);
+  pump([&] {
+    if (stranger.accept()) stranger.socket.close();
+    return op.completions == 1;
+  });
+  EXPECT_NE(op.why.find("connected, but closed from there"), std::string::npos) << op.why;
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ Status TcpTransport::attach(const wire::CardBook& cards) {
   LAPWING_TRY(prepare_kernel());
   LAPWING_TRY(acceptor_.start());
   shared_.liveness_monitor.inspect_with([this] {
-    bool under_way = false;
+    bool under_way = acceptor_.inspect();
     links_.for_each([&](std::size_t, const std::unique_ptr<tcp::Link>& link) { under_way |= link && link->inspect(); });
     return under_way;
   });
