@@ -334,11 +334,11 @@ TEST(Selection, WithoutAWishTheModelDecides) {
   EXPECT_EQ(choose_allreduce(team, {1 << 19, 1 << 17, true}), Algorithm::kRing);
   EXPECT_NE(choose_allreduce(team, {1 << 19, 1 << 17, false}), Algorithm::kRing) << "it does not keep to the order";
   EXPECT_EQ(choose_allreduce(team, {1 << 23, 1 << 21, true}), Algorithm::kPipelinedRing) << "it combines on the way";
-  EXPECT_EQ(choose_reduce_scatter(team, 1 << 20, false), Algorithm::kPairwise) << "each byte leaves each rank once";
+  EXPECT_EQ(choose_reduce_scatter(team, {1 << 20, 1 << 17, false}), Algorithm::kPairwise) << "each byte leaves each rank once";
   team.ranks = 8;
   const model::Parameters slow_and_far = parameters(1e7, 100, 10);
   team.parameters = &slow_and_far;
-  EXPECT_EQ(choose_reduce_scatter(team, 1 << 24, true), Algorithm::kPairwise) << "all at once";
+  EXPECT_EQ(choose_reduce_scatter(team, {1 << 24, 1 << 21, true}), Algorithm::kPairwise) << "all at once";
 }
 
 TEST(Selection, AnAreaTakesWhatItHasRoomFor) {
