@@ -260,6 +260,10 @@ bool Network::flushed() const noexcept {
   return true;
 }
 
+void Network::ask_for_flush() noexcept {
+  for (const auto& transport : transports_) transport->ask_for_flush();
+}
+
 void Network::expect_goodbye() noexcept {
   for (const auto& transport : transports_) transport->expect_goodbye();
 }

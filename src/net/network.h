@@ -87,6 +87,7 @@ class Network {
   void abandon(PeerId peer, const Status& why) noexcept;
 
   bool flushed() const noexcept;
+  void ask_for_flush() noexcept;
   void expect_goodbye() noexcept;
   void close() noexcept;
 

@@ -293,8 +293,10 @@ class Transport : public engine::Source {
   // Another transport has lost the peer: nothing lands from it any more, and what was posted to it ends with `why`. Its sinks know already.
   virtual void abandon(PeerId peer, const Status& why) noexcept { (void)peer, (void)why; }
 
-  // True when no posted frame waits to leave, perhaps once more: where packets may be lost, when all are known to have come.
+  // True when no posted frame waits to leave, perhaps once more: where packets may be lost, or connections made again, when all are known to have come.
   virtual bool flushed() const noexcept = 0;
+  // Has peers say that frames have come, where flushed() depends on that and they would not of themselves. May be said again at any time.
+  virtual void ask_for_flush() noexcept {}
   // From here on a peer that goes away is not an error.
   virtual void expect_goodbye() noexcept = 0;
   // Closes everything. Called without posted frames, or at abort.

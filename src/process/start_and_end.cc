@@ -129,13 +129,18 @@ class SettleWait final : public engine::WaitReason {
   std::int64_t began_;
 };
 
-// Waits until everything this process sent has left and every send has met its receiver.
+// Waits until everything this process sent has left and every send has met its receiver. Where a connection may break and be made again, what has left
+// may have to be sent once more: so until peers have said that it has come. After this process has gone, nobody could.
 void settle(Process& process) {
   engine::Visit visit(process.engine);
   while (process.engine.turn()) {
   }
   const SettleWait reason(process);
-  wait_until(process.engine, reason, [&] { return process.messenger->quiet() && process.network->flushed(); });
+  wait_until(process.engine, reason, [&] {
+    if (!process.messenger->quiet()) return false;
+    process.network->ask_for_flush();
+    return process.network->flushed();
+  });
 }
 
 // All ranks have made their last collective call on MPI_COMM_WORLD. Where they share memory, one that met no other is found now.

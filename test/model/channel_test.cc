@@ -1,6 +1,8 @@
 // Two sides of a channel (src/net/channel.h, the class itself) and a link between them that breaks at any time, with frames on their
 // way in both directions, and is mended.
 //
+// A side whose frames are known to have come, and that has had the other's, may leave: then no other link is made.
+//
 // What must hold: each frame is delivered once and in order; none is forgotten by its sender before that; all come; and a sender that asks to be told
 // of its last frame is told.
 #include <gtest/gtest.h>
@@ -21,7 +23,8 @@ enum class Wrong {
   kRepeatsWhatWasDelivered,   // goes on behind what was acknowledged, whatever the peer expects
   kCountsWhatDidNotComeWhole,  // a frame counts when its header comes
   kOwesNothing,                // what has come is only told when a frame goes back anyway
-  kAsksOnce                    // a frame that is sent again does not ask again
+  kAsksOnce,                   // a frame that is sent again does not ask again
+  kLeavesWhenSent,             // a side leaves when its frames have left, and does not wait until it is told that they have come
 };
 
 class Mending {
@@ -34,7 +37,7 @@ class Mending {
   struct Side {
     net::Channel channel;
     std::uint8_t delivered, under_way, half, wrong;  // `half`: a header was accepted, and its payload is coming
-    std::uint8_t frames, asked, padding[2];          // `frames`: that there are to send, acknowledgements included
+    std::uint8_t frames, asked, left, padding;       // `frames`: that there are to send, acknowledgements included
     Frame way[kMostUnderWay];  // to this side
   };
   struct State {
@@ -45,7 +48,7 @@ class Mending {
 
   explicit Mending(Wrong wrong) : wrong_(wrong) {}
 
-  enum { kSend, kReceive, kAcknowledge, kBothSides, kBreak = 2 * kBothSides, kMend, kThreads };
+  enum { kSend, kReceive, kAcknowledge, kLeave, kBothSides, kBreak = 2 * kBothSides, kMend, kThreads };
   int threads() const { return kThreads; }
   void begin(State& s) const {
     for (Side& side : s.sides) side.frames = kFrames;
@@ -56,6 +59,8 @@ class Mending {
     if (thread == kMend) return mend(s, step);
     const int side = thread % 2;
     if (thread / 2 == kSend) return send(s.sides[side], s.sides[1 - side], step);
+    if (s.sides[side].left) return false;
+    if (thread / 2 == kLeave) return leave(s.sides[side], s.sides[1 - side], step);
     return thread / 2 == kReceive ? receive(s.sides[side], step) : acknowledge(s.sides[side], step);
   }
   const char* broken(const State& s) const {
@@ -69,8 +74,8 @@ class Mending {
   }
   const char* unfinished(const State& s) const {
     for (int i = 0; i < 2; ++i) {
-      if (s.sides[i].delivered != s.sides[1 - i].frames) return "a frame does not come";
-      if (s.sides[i].channel.acknowledged() < kFrames) return "a sender is not told that its frames have come";
+      if (s.sides[i].delivered < kFrames) return "a frame does not come";
+      if (!s.sides[i].left) return "a side waits for ever";
     }
     return nullptr;
   }
@@ -124,6 +129,16 @@ class Mending {
     return true;
   }
 
+  // What has left before still arrives, if the link does not break meanwhile. A side that has gone had all that it needed.
+  bool leave(Side& side, const Side& other, Step& step) const {
+    const bool told = side.channel.acknowledged() >= kFrames || (wrong_ == Wrong::kLeavesWhenSent && side.channel.sent() >= kFrames);
+    const bool alone = other.left && side.under_way == 0;
+    if (side.delivered < kFrames || (!told && !alone)) return false;
+    step.name("a side leaves");
+    side.left = 1;
+    return true;
+  }
+
   bool break_link(State& s, Step& step) const {
     if (s.breaks == kBreaks || s.sides[0].channel.state() != net::Channel::State::kUp) return false;
     step.name("the link breaks");
@@ -137,7 +152,7 @@ class Mending {
   }
 
   bool mend(State& s, Step& step) const {
-    if (s.sides[0].channel.state() == net::Channel::State::kUp) return false;
+    if (s.sides[0].channel.state() == net::Channel::State::kUp || s.sides[0].left || s.sides[1].left) return false;
     step.name("a link stands");
     const std::uint64_t expects[] = {s.sides[1].channel.received(), s.sides[0].channel.received()};
     for (int i = 0; i < 2; ++i) {
@@ -162,7 +177,7 @@ TEST(Channel, ALinkMayBreakAtAnyTime) {
 TEST(Channel, EachRuleIsNeeded) {
   for (const Wrong wrong :
        {Wrong::kForgetsWhatWasTaken, Wrong::kRepeatsWhatWasDelivered, Wrong::kCountsWhatDidNotComeWhole, Wrong::kOwesNothing,
-        Wrong::kAsksOnce})
+        Wrong::kAsksOnce, Wrong::kLeavesWhenSent})
     EXPECT_NE(check(Mending(wrong)).kind, Verdict::kHolds) << static_cast<int>(wrong);
 }
 

@@ -84,7 +84,7 @@ void Dial::fail(std::string why) noexcept {
 void Dial::on_ready(Connection& connection, std::uint32_t events) noexcept {
   if (state_ != State::kConnecting) return advance();
   if (const int error = connection.socket().pending_error(); error != 0) {
-    if (error == ECONNRESET) return closed_by_peer();  // it stood for a moment
+    if (error == ECONNRESET || error == EPIPE) return closed_by_peer();  // it stood for a moment
     error_ = error;
     return fail(std::strerror(error));
   }

@@ -72,6 +72,15 @@ bool Link::something_to_send() const noexcept {
   return !sender_.all_sent() || channel_.state() == Channel::State::kDown || (rails_ && rails_->something_to_send());
 }
 
+bool Link::settled() const noexcept {
+  return !something_to_send() && sender_.all_delivered() && (!rails_ || rails_->settled());
+}
+
+void Link::ask() noexcept {
+  sender_.ask();
+  if (rails_) rails_->ask();
+}
+
 // ---- rails ----------------------------------------------------------------------------------------------------------
 
 Link* Link::rail_for(const SendOp& op) noexcept {

@@ -57,6 +57,10 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   // Makes a connection with nothing to send, so that the kernel watches over the peer's host.
   bool watch_over() noexcept { return setup_.watch_over(); }
   bool something_to_send() const noexcept override;
+  // Nothing is to be sent, and where the link resumes the peer is known to have all that was.
+  bool settled() const noexcept;
+  // Asks the peer for what settled() depends on.
+  void ask() noexcept;
   std::uint64_t frame_limit() const noexcept { return frame_limit_; }
   // What has been posted and has not left (Sender::backlog).
   std::uint64_t backlog() noexcept { return sender_.backlog(); }

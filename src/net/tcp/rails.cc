@@ -75,6 +75,14 @@ bool Rails::something_to_send() const noexcept {
   return std::any_of(rails_.begin(), rails_.end(), [](const Entry& rail) { return rail.link->something_to_send(); });
 }
 
+bool Rails::settled() const noexcept {
+  return std::all_of(rails_.begin(), rails_.end(), [](const Entry& rail) { return rail.link->settled(); });
+}
+
+void Rails::ask() noexcept {
+  for (const Entry& rail : rails_) rail.link->ask();
+}
+
 bool Rails::inspect() noexcept {
   bool under_way = false;
   for (Entry& rail : rails_) under_way |= rail.link->inspect();

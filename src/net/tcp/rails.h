@@ -38,6 +38,9 @@ class Rails {
   Link* find(std::uint16_t number) noexcept { return number >= 1 && number <= rails_.size() ? rails_[number - 1].link.get() : nullptr; }
 
   bool something_to_send() const noexcept;
+  // As Link::settled() and ask().
+  bool settled() const noexcept;
+  void ask() noexcept;
   // As Link::inspect().
   bool inspect() noexcept;
   void close() noexcept;

@@ -31,9 +31,17 @@ void SendQueue::number(wire::FrameHeader& header, bool copied) noexcept {
     if (copied) unasked_copies_ += bytes;
     const bool asks = kAskedPerBound * unasked_ >= tuning().tcp_most_kept || kAskedPerBound * unasked_copies_ >= copies_.capacity();
     header.set_flags(asks ? wire::kFlagAcknowledge : 0);
-    if (asks) unasked_ = unasked_copies_ = 0;
+    if (asks) {
+      unasked_ = unasked_copies_ = 0;
+      asked_ = channel_.next() + 1;
+    }
   }
   channel_.stamp(header);
+  if (!header.is(wire::Protocol::kChannel)) needed_ = std::max(needed_, channel_.next());
+}
+
+void SendQueue::ask() noexcept {
+  unasked_ = tuning().tcp_most_kept;
 }
 
 void SendQueue::push(SendOp& op) noexcept {
@@ -109,7 +117,7 @@ Status SendQueue::begin(std::uint64_t peer_expects, bool keeps) {
   if (keeps != keeps_ || copies_.capacity() == 0) copies_.set_capacity(keeps ? tuning().tcp_kept_copies : tuning().tcp_copies);
   keeps_ = keeps;
   unsent_ = first_borrowed_ = 0;
-  unasked_ = unasked_copies_ = 0;
+  unasked_ = unasked_copies_ = asked_ = 0;
   for (std::size_t i = 0; i < entries_.size(); ++i) number_again(entries_[i]);
   return {};
 }
@@ -228,7 +236,7 @@ void SendQueue::fail(const Status& why) noexcept {
   tell();
   Fifo<Entry> entries = std::exchange(entries_, {});
   unsent_ = first_borrowed_ = 0;
-  bytes_kept_ = 0;
+  bytes_kept_ = needed_ = 0;
   for (; !entries.empty(); entries.pop_front()) {
     Entry& entry = entries.front();
     if (entry.op != nullptr) entry.op->on_taken(*entry.op, why);

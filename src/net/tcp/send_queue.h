@@ -60,6 +60,8 @@ class SendQueue {
   // Numbers the frame and takes it by copying it. False when there is no room. Only while a connection stands.
   bool copy(wire::FrameHeader& header, const std::byte* payload, ByteWalk* walk) noexcept;
   bool all_sent() const noexcept { return unsent_ == entries_.size(); }
+  // Where frames are kept: the peer is known to have all but those of the channel itself.
+  bool all_delivered() const noexcept { return all_sent() && (!keeps_ || channel_.acknowledged() >= needed_); }
   std::size_t unsent() const noexcept { return entries_.size() - unsent_; }
   std::uint64_t unsent_bytes() noexcept;
   Entry& unsent(std::size_t index) noexcept { return entries_[unsent_ + index]; }
@@ -73,6 +75,10 @@ class SendQueue {
   Status begin(std::uint64_t peer_expects, bool keeps);
   // Forgets what the peer has acknowledged. False when it acknowledges what has not left.
   bool release() noexcept;
+  // The peer has not been asked yet to acknowledge all that it needs.
+  bool owes_question() const noexcept { return keeps_ && channel_.acknowledged() < needed_ && asked_ < needed_; }
+  // The next frame asks.
+  void ask() noexcept;
   // Whether there is something to copy.
   bool lends() noexcept { return keeps_ && next_to_copy() != nullptr; }
   // Copies a piece of what has left and is not delivered. False when there is nothing, or no room.
@@ -109,6 +115,8 @@ class SendQueue {
   CopyRing copies_;
   std::uint64_t released_ = 0;     // frames
   std::uint64_t bytes_kept_ = 0;   // by copy_kept()
+  std::uint64_t needed_ = 0;       // the frames before this one, or some of them, are not the channel's own
+  std::uint64_t asked_ = 0;        // those before this one have been asked for, over the connection that stands
   std::uint64_t unasked_ = 0;      // bytes since an acknowledgement was asked for
   std::uint64_t unasked_copies_ = 0;  // ... of small frames
   IntrusiveList<SendOp> taken_;    // and their owners do not know yet

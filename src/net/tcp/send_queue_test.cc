@@ -283,6 +283,24 @@ TEST_F(SendQueueTest, AnAcknowledgementIsAskedForBeforeTheRoomIsUsedUp) {
   EXPECT_TRUE(copy(number, 1000));
 }
 
+TEST_F(SendQueueTest, WhatThePeerNeedsIsAskedForOnce) {
+  EXPECT_TRUE(queue_.all_delivered());
+  EXPECT_TRUE(copy(0, 100));
+  Bytes wire;
+  move(queue_, 1000, wire);
+  EXPECT_TRUE(queue_.all_sent());
+  EXPECT_FALSE(queue_.all_delivered());
+  EXPECT_TRUE(queue_.owes_question());
+  queue_.ask();
+  wire::FrameHeader question = wire::channel_frame(wire::ChannelWord::kAcknowledge);
+  EXPECT_TRUE(queue_.copy(question, nullptr, nullptr));
+  EXPECT_NE(question.flags() & wire::kFlagAcknowledge, 0);
+  move(queue_, 1000, wire);
+  EXPECT_FALSE(queue_.owes_question());
+  EXPECT_TRUE(acknowledge(1));
+  EXPECT_TRUE(queue_.all_delivered()) << "the question itself need not be";
+}
+
 TEST_F(SendQueueTest, WhatHasNotLeftCannotBeAcknowledged) {
   EXPECT_TRUE(copy(0, 100));
   EXPECT_TRUE(copy(1, 100));

@@ -126,6 +126,14 @@ void Sender::acknowledge() noexcept {
   if (queue_.copy(frame, nullptr, nullptr)) flush_and_tell();
 }
 
+// What is not sent whole asks when it is.
+void Sender::ask() noexcept {
+  if (connection_ == nullptr || !queue_.all_sent() || !queue_.owes_question()) return;
+  queue_.ask();
+  wire::FrameHeader frame = wire::channel_frame(wire::ChannelWord::kAcknowledge);
+  if (queue_.copy(frame, nullptr, nullptr)) flush();
+}
+
 // A frame that has been copied here, within post(), is told of by the next poll: nothing that is received need do so.
 void Sender::note_loans() noexcept {
   queue_.copy_short(tuning().tcp_copied_at_once);

@@ -46,6 +46,8 @@ class Sender {
   // Sends what waits, and tells the owners, who may post again: not from inside post().
   void flush_and_tell() noexcept;
   bool all_sent() const noexcept { return queue_.all_sent(); }
+  // The peer is known to have all that it was sent, where frames are kept until then; else all has left.
+  bool all_delivered() const noexcept { return queue_.all_delivered(); }
   // What has not left this host, or not been acknowledged by the other one's kernel.
   std::uint64_t backlog() noexcept { return queue_.unsent_bytes() + (connection_ != nullptr ? connection_->socket().unacknowledged() : 0); }
   // The link is about to be closed. `goodbye`: the peer is told that nothing follows.
@@ -55,6 +57,9 @@ class Sender {
 
   // What has come acknowledges frames, and may want to be acknowledged. False: it acknowledges a frame that has not left.
   bool take_acknowledgements() noexcept;
+
+  // Asks the peer to acknowledge all that has left, once. Calls no owner.
+  void ask() noexcept;
 
   // ---- for the transport's poll ----
 

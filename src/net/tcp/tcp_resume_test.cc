@@ -54,6 +54,12 @@ class TcpResumeTest : public TcpTest, public ::testing::WithParamInterface<Prote
     return low().transport->counters().connections_resumed + high().transport->counters().connections_resumed;
   }
 
+  bool flushed(Node& node) {
+    const engine::Visit visit(node.engine);
+    node.transport->ask_for_flush();
+    return node.transport->flushed();
+  }
+
   void expect_nothing_lost() {
     EXPECT_TRUE(low().sink.lost.empty()) << low().sink.lost.front();
     EXPECT_TRUE(high().sink.lost.empty()) << high().sink.lost.front();
@@ -62,6 +68,20 @@ class TcpResumeTest : public TcpTest, public ::testing::WithParamInterface<Prote
 };
 
 constexpr Cut kCuts[] = {Cut::kShutdown, Cut::kReset, Cut::kBoth};
+
+// A process that ends must not take frames along that its kernel may still lose.
+TEST_P(TcpResumeTest, AllIsFlushedWhenThePeerHasSaidSo) {
+  get_acquainted();
+  pump([&] { return flushed(low()) && flushed(high()); });
+  TestOp last(1, 100);
+  low().post(1, last);
+  EXPECT_FALSE(flushed(low()));
+  cut(Cut::kBoth, 0);
+  pump([&] { return flushed(low()); });
+  EXPECT_EQ(high().sink.tags.size(), 1u);
+  pump([&] { return flushed(high()); });
+  expect_nothing_lost();
+}
 
 TEST_P(TcpResumeTest, AnIdleConnectionIsMadeAgain) {
   get_acquainted();
@@ -158,7 +178,7 @@ TEST_P(TcpResumeTest, TrafficSurvivesManyBreaks) {
     cut(static_cast<Cut>(random() % 3), random() % 2);
   }
   pump([&] { return low().sink.tags.size() == kFrames && high().sink.tags.size() == kFrames; });
-  pump([&] { return low().transport->flushed() && high().transport->flushed(); });
+  pump([&] { return flushed(low()) && flushed(high()); });
   for (auto& node : nodes_) {
     for (int tag = 0; tag < kFrames; ++tag) ASSERT_EQ(node->sink.tags[static_cast<std::size_t>(tag)], tag);
   }

@@ -277,8 +277,14 @@ void TcpTransport::abandon(PeerId peer, const Status& why) noexcept {
 
 bool TcpTransport::flushed() const noexcept {
   bool flushed = true;
-  links_.for_each([&](std::size_t, const std::unique_ptr<tcp::Link>& link) { flushed &= !link || !link->something_to_send(); });
+  links_.for_each([&](std::size_t, const std::unique_ptr<tcp::Link>& link) { flushed &= !link || link->settled(); });
   return flushed;
+}
+
+void TcpTransport::ask_for_flush() noexcept {
+  links_.for_each([](std::size_t, const std::unique_ptr<tcp::Link>& link) {
+    if (link) link->ask();
+  });
 }
 
 void TcpTransport::close() noexcept {

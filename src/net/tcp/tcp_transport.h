@@ -45,6 +45,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   std::int64_t watch_after() const noexcept override;
   void abandon(PeerId peer, const Status& why) noexcept override;
   bool flushed() const noexcept override;
+  void ask_for_flush() noexcept override;
   void expect_goodbye() noexcept override { shared_.goodbye_expected = true; }
   void close() noexcept override;
 
