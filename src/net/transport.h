@@ -283,15 +283,19 @@ class Transport : public engine::Source {
     (void)peer;
     return false;
   }
-  // The peer is lost, as the launcher or another rank knows for certain: what has come from it already is taken, and then on_peer_lost tells of its
-  // end, unless nothing has been had to do with it. Not from inside post() or on_frame().
+  // The end of a peer that this transport has not found itself. Two cases:
+  //
+  //   give_up   the launcher or another rank knows that it is lost. What has come from it already is taken, and then on_peer_lost tells of its end, unless
+  //             nothing has been had to do with it
+  //   abandon   the sinks know, because another transport has lost it, and its receives are ending. Nothing lands from it any more, what was posted to it
+  //             ends with `why`, and no sink is told
+  //
+  // Not from inside post() or on_frame().
   virtual void give_up(PeerId peer, const Status& why) noexcept { (void)peer, (void)why; }
+  virtual void abandon(PeerId peer, const Status& why) noexcept { (void)peer, (void)why; }
 
   // Ranks that seem to be on this host by their cards, and are not: on a machine that was cloned while it ran. After attach().
   virtual std::vector<PeerId> doubles() const { return {}; }
-
-  // Another transport has lost the peer: nothing lands from it any more, and what was posted to it ends with `why`. Its sinks know already.
-  virtual void abandon(PeerId peer, const Status& why) noexcept { (void)peer, (void)why; }
 
   // True when no posted frame waits to leave, perhaps once more: where packets may be lost, or connections made again, when all are known to have come.
   virtual bool flushed() const noexcept = 0;

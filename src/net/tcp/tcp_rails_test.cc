@@ -45,7 +45,7 @@ class TcpRailsTest : public TcpTest {
     Piece(int tag, std::size_t bytes) : TestOp(tag, bytes) { any_order = true; }
   };
   static bool is_done(const TestOp& op) { return op.completions == 1; }
-  std::size_t connections() { return low().transport->counters().connections_accepted + high().transport->counters().connections_accepted; }
+  std::size_t count_connections() { return low().transport->counters().connections_accepted + high().transport->counters().connections_accepted; }
   // Posts pieces until both rails stand.
   void make_rails() {
     TestOp first(0, 100);
@@ -58,7 +58,7 @@ class TcpRailsTest : public TcpTest {
       from->post(from == &low() ? 1 : 0, piece);
       pump([&] { return to.sink.tags.size() == before + 1 && piece.completions == 1; });
     }
-    pump([&] { return connections() == 3; });
+    pump([&] { return count_connections() == 3; });
     for (auto& node : nodes_) node->sink.tags.clear();
   }
   void expect_all_once(Node& at, int pieces) {
@@ -68,16 +68,6 @@ class TcpRailsTest : public TcpTest {
     for (int tag = 0; tag < pieces; ++tag) EXPECT_EQ(tags[static_cast<std::size_t>(tag)], tag);
     EXPECT_TRUE(at.sink.intact);
     EXPECT_TRUE(at.sink.lost.empty()) << at.sink.lost.front();
-  }
-  // The connections between the two ranks, finished or not, as their descriptors.
-  static std::vector<int> sockets() {
-    std::vector<int> found;
-    for (int fd = 3; fd < 1024; ++fd) {
-      sockaddr_storage peer;
-      socklen_t length = sizeof peer;
-      if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length) == 0 && peer.ss_family == AF_INET) found.push_back(fd);
-    }
-    return found;
   }
 };
 
@@ -94,7 +84,7 @@ TEST_F(TcpRailsTest, EachSideFindsTheRailsOfTheOther) {
   pump([&] { return std::all_of(up.begin(), up.end(), is_done) && std::all_of(down.begin(), down.end(), is_done); });
   expect_all_once(high(), 20);
   expect_all_once(low(), 20);
-  EXPECT_EQ(connections(), 3u);
+  EXPECT_EQ(count_connections(), 3u);
 }
 
 // What keeps an order does so beside pieces that are on their way.
@@ -132,7 +122,7 @@ TEST_F(TcpRailsTest, NothingIsLostWhenConnectionsBreak) {
     for (unsigned turns = random >> 16 & 3; turns > 0; --turns) nodes_[turns % 2]->turn();
     clock_.advance(100'000);
     if (tag % 10 != 5) continue;
-    const std::vector<int> fds = sockets();
+    const std::vector<int> fds = connections();
     if (!fds.empty()) ::shutdown(fds[(random >> 20) % fds.size()], SHUT_RDWR);
   }
   pump([&] { return high().sink.tags.size() == kPieces; });
@@ -146,7 +136,7 @@ TEST_F(TcpRailsTest, WhereThereIsOneNetworkThereAreNone) {
   Piece piece(0, 500'000);
   low().post(1, piece);
   pump([&] { return high().sink.tags.size() == 1 && is_done(piece); });
-  EXPECT_EQ(connections(), 1u);
+  EXPECT_EQ(count_connections(), 1u);
 }
 
 TEST_F(TcpRailsTest, NorWhereOneSideIsToUseOne) {
@@ -158,7 +148,7 @@ TEST_F(TcpRailsTest, NorWhereOneSideIsToUseOne) {
     high().post(0, down);
     pump([&] { return up.completions == 1 && down.completions == 1; });
   }
-  EXPECT_EQ(connections(), 1u);
+  EXPECT_EQ(count_connections(), 1u);
 }
 
 // A network that leads nowhere costs nothing: all goes by the link itself, or by the others.
@@ -180,7 +170,7 @@ TEST_F(TcpRailsTest, ARailThatCannotBeMadeIsDoneWithout) {
   }
   pump([&] { return high().sink.tags.size() == 10; });
   expect_all_once(high(), 10);
-  EXPECT_EQ(connections(), 2u);
+  EXPECT_EQ(count_connections(), 2u);
 }
 
 TEST_F(TcpRailsTest, AFrameThatMustKeepItsOrderIsRefused) {
@@ -206,7 +196,7 @@ TEST_F(TcpRailsTest, APeerThatEndsTakesItsRailsAlong) {
     socklen_t length = sizeof listens;
     if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens != 0) ::shutdown(fd, SHUT_RDWR);
   }
-  for (const int fd : sockets()) ::shutdown(fd, SHUT_RDWR);
+  for (const int fd : connections()) ::shutdown(fd, SHUT_RDWR);
   pump([&] { return low().sink.lost.size() == 1 && high().sink.lost.size() == 1; });
   pump([&] { return std::all_of(pieces.begin(), pieces.end(), is_done); });
   EXPECT_EQ(low().transport->link_state({1}), LinkState::kLost);

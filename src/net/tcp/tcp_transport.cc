@@ -208,6 +208,11 @@ void TcpTransport::give_up(PeerId peer, const Status& why) noexcept {
   if (link_state(peer) != tcp::Link::State::kIdle) link(peer).give_up(why);
 }
 
+void TcpTransport::abandon(PeerId peer, const Status& why) noexcept {
+  const std::unique_ptr<tcp::Link>* link = links_.find(peer);
+  if (link != nullptr && *link) (*link)->end_with(why);
+}
+
 // Among ranks of one host only processes end, and that is noticed elsewhere.
 std::int64_t TcpTransport::watch_after() const noexcept {
   constexpr std::int64_t kPerPatience = 4;
@@ -268,11 +273,6 @@ void TcpTransport::acknowledge(bool moved) noexcept {
   if (moved && ++polls_owing_ < tuning().tcp_polls_owing) return;
   polls_owing_ = 0;
   while (!shared_.owing.empty()) shared_.owing.back()->acknowledge();
-}
-
-void TcpTransport::abandon(PeerId peer, const Status& why) noexcept {
-  const std::unique_ptr<tcp::Link>* link = links_.find(peer);
-  if (link != nullptr && *link) (*link)->end_with(why);
 }
 
 bool TcpTransport::flushed() const noexcept {

@@ -41,9 +41,9 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   bool watch_over(PeerId peer) noexcept override { return link(peer).watch_over(); }
   bool is_met(PeerId peer) const noexcept override { return link_state(peer) == tcp::Link::State::kOpen; }
   void give_up(PeerId peer, const Status& why) noexcept override;
+  void abandon(PeerId peer, const Status& why) noexcept override;
   bool watch_over_host(PeerId peer) noexcept override;
   std::int64_t watch_after() const noexcept override;
-  void abandon(PeerId peer, const Status& why) noexcept override;
   bool flushed() const noexcept override;
   void ask_for_flush() noexcept override;
   void expect_goodbye() noexcept override { shared_.goodbye_expected = true; }
