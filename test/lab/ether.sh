@@ -37,7 +37,7 @@ LAPWING_ETHER_INTERFACE=eth7 LAPWING_LOG=info on "h1 h2" "$programs/halo" || die
 grep -q "names no Ethernet interface that is up" "$work/log" || die "LAPWING_ETHER_INTERFACE=eth7: message"
 
 # An XDP program of another's making is left alone.
-ip netns exec "$LAB-h2" "$here/xdp_pass.py" eth0 >"$work/foreign" &
+ip netns exec "$LAB-h2" "$here/xdp_program.py" eth0 >"$work/foreign" &
 foreign=$!
 wait_until "another's program" grep -q attached "$work/foreign"
 LAPWING_LOG=info on "h1 h2" "$programs/halo" || die "another's program"
@@ -48,7 +48,7 @@ kill $foreign
 lab relay h2 "$build/test/lab/relay" 7
 for kind in drop duplicate reorder; do lab harm h2 $kind 1%; done
 for transports in self,shm,ether self,shm,ether,tcp; do
-  LAPWING_TRANSPORTS=$transports LAPWING_LOG=info on "h1 h2" "$programs/soak" 31 300 || die "packets harmed, $transports"
+  LAPWING_TRANSPORTS=$transports LAPWING_LOG=info on "h1 h2" "$programs/soak" 31 150 || die "packets harmed, $transports"
   grep -q "of them again" "$work/log" || die "packets harmed, $transports: nothing was sent again"
 done
 # Bursts, of which each takes all that is sent for some time-outs: ranks go on as soon as something comes through again.
