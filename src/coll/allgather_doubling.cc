@@ -37,8 +37,8 @@ void allgather_doubling(Schedule& schedule, const Block& mine, const Blocks& all
     const int first = fold.core() / distance * distance, theirs = first ^ distance;
     const int peer = fold.rank_of(fold.core() ^ distance);
     schedule.fence();
-    schedule.receive(blocks_of(theirs, theirs + distance), peer);
     schedule.send(blocks_of(first, first + distance), peer);
+    schedule.receive(blocks_of(theirs, theirs + distance), peer);
   }
   schedule.fence();
   if (fold.takes()) schedule.send(run.whole(), rank - 1);

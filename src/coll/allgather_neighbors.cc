@@ -20,8 +20,8 @@ void allgather_neighbors(Schedule& schedule, const Block& mine, const Blocks& al
   const auto neighbor = [&](int towards) { return (rank + towards + size) % size; };
   run.put(schedule, mine);
   schedule.fence();
-  schedule.receive(run.of_rank(neighbor(turn)), neighbor(turn));
   schedule.send(run.of_rank(rank), neighbor(turn));
+  schedule.receive(run.of_rank(neighbor(turn)), neighbor(turn));
   // In round i the two neighbours in a pair's way exchange what they have had for one round: a rank gets the pairs to the left and to the right of
   // its own in turn, each time one further away.
   int newest = own;
@@ -31,8 +31,8 @@ void allgather_neighbors(Schedule& schedule, const Block& mine, const Blocks& al
     const int away = (round + 1) / 2;
     const int incoming = own + (first_side ? turn : -turn) * away;
     schedule.fence();
-    schedule.receive(pair(incoming), peer);
     schedule.send(pair(newest), peer);
+    schedule.receive(pair(incoming), peer);
     newest = incoming;
   }
   run.deliver(schedule, all);

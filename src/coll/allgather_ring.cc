@@ -16,10 +16,9 @@ void allgather_ring(Schedule& schedule, const Block& mine, const Blocks& all) {
     if (step > 0 && step % kLanes == 0) schedule.fence();  // lanes are used again
     const Block& outgoing = step == 0 ? mine : all[static_cast<std::size_t>((rank - step + size) % size)];
     const Block& incoming = all[static_cast<std::size_t>((rank - step - 1 + size) % size)];
-    const StepId have = newest;
     const int lane = step % kLanes;
+    if (outgoing.bytes() > 0) schedule.send(outgoing, right, {newest}, lane);
     if (incoming.bytes() > 0) newest = schedule.receive(incoming, left, {}, lane);
-    if (outgoing.bytes() > 0) schedule.send(outgoing, right, {have}, lane);
     if (step == 0 && own.address != mine.address) schedule.copy(mine, own);  // once the first messages are on their way
   }
   if (size == 1 && own.address != mine.address) schedule.copy(mine, own);

@@ -54,8 +54,8 @@ void allreduce_halving(Schedule& schedule, const Block& input, const Block& outp
     Range give{middle, mine.end};
     if ((fold.core() & mask) != 0) std::swap(keep, give);
     schedule.fence();
-    schedule.receive(keep.of(arrived), peer);
     schedule.send(give.of(output), peer);
+    schedule.receive(keep.of(arrived), peer);
     schedule.fence();
     combine(schedule, keep.of(arrived), keep.of(output), peer < rank);
     before.push_back(mine);
@@ -67,8 +67,8 @@ void allreduce_halving(Schedule& schedule, const Block& input, const Block& outp
     before.pop_back();
     const Range theirs = mine.begin == whole.begin ? Range{mine.end, whole.end} : Range{whole.begin, mine.begin};
     schedule.fence();
-    schedule.receive(theirs.of(output), peer);
     schedule.send(mine.of(output), peer);
+    schedule.receive(theirs.of(output), peer);
     mine = whole;
   }
   schedule.fence();

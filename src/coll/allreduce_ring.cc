@@ -78,10 +78,10 @@ void allreduce_ring(Schedule& schedule, const Block& input, const Block& output,
       const Block sum = chunks.segment(rank - step - 1, i);
       Block arrived = rooms[at(step % 2, i)];
       arrived.count = sum.count;
-      const StepId free = step > 1 ? reduced[at(step - 2, i)] : kNoStep;
-      const StepId received = schedule.receive(arrived, left, {free}, lane);
       const StepId have = step > 0 ? reduced[at(step - 1, i)] : here;
       sent.push_back(schedule.send(chunks.segment(rank - step, i), right, {have}, lane));
+      const StepId free = step > 1 ? reduced[at(step - 2, i)] : kNoStep;
+      const StepId received = schedule.receive(arrived, left, {free}, lane);
       reduced.push_back(schedule.reduce(arrived, sum, {received, here}));
     }
   }
@@ -91,10 +91,9 @@ void allreduce_ring(Schedule& schedule, const Block& input, const Block& output,
     for (int i = 0; i < segments; ++i) {
       const int lane = lanes.next(schedule);
       StepId& last = newest[static_cast<std::size_t>(i)];
-      const StepId have = last;
+      schedule.send(chunks.segment(rank - step + 1, i), right, {last}, lane);
       // What comes overwrites a segment that was sent in the first turn, step `step`.
       last = schedule.receive(chunks.segment(rank - step, i), left, {sent[at(step, i)]}, lane);
-      schedule.send(chunks.segment(rank - step + 1, i), right, {have}, lane);
     }
   }
 }

@@ -18,10 +18,10 @@ void alltoall_pairwise(Schedule& schedule, const Blocks& out, const Blocks& in) 
     const int destination = (rank + distance) % size;
     const Block& incoming = in[static_cast<std::size_t>(source)];
     const Block& outgoing = out[static_cast<std::size_t>(destination)];
-    if (incoming.bytes() > 0)
-      received.admit(schedule, incoming.bytes(), [&](StepId gate) { return schedule.receive(incoming, source, {gate}); });
     if (outgoing.bytes() > 0)
       sent.admit(schedule, outgoing.bytes(), [&](StepId gate) { return schedule.send(outgoing, destination, {gate}); });
+    if (incoming.bytes() > 0)
+      received.admit(schedule, incoming.bytes(), [&](StepId gate) { return schedule.receive(incoming, source, {gate}); });
   }
 }
 

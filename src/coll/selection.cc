@@ -111,9 +111,11 @@ bool suits(CollectiveKind collective, Algorithm algorithm, const Situation& team
     case Algorithm::kNeighbors:  // or it would be the ring
       return team.ranks % 2 == 0;
     case Algorithm::kRing:
-      return collective != CollectiveKind::kAllreduce || (amount.commutative && element_each);
+      if (collective != CollectiveKind::kAllreduce) return true;
+      return amount.commutative && element_each && team.ranks > 2;  // two would answer each other late: see schedule.h
     case Algorithm::kPipelinedRing:  // or it would be the ring
-      return amount.commutative && element_each && amount.bytes / static_cast<unsigned>(team.ranks) > tuning().coll_bcast_segment;
+      return amount.commutative && element_each && team.ranks > 2 &&
+             amount.bytes / static_cast<unsigned>(team.ranks) > tuning().coll_bcast_segment;
     case Algorithm::kHalving:
       return collective == CollectiveKind::kReduceScatter ? amount.commutative : element_each;
     case Algorithm::kScatterGather:

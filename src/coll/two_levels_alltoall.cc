@@ -80,8 +80,8 @@ void Exchange::between_hosts() {
     const int from = (here - distance + hosts) % hosts, to = (here + distance) % hosts;
     const std::uint64_t outgoing = levels_.members(to).size() * near_;
     std::byte* packed = schedule_.scratch(outgoing * bytes_);
-    schedule_.receive(run(received_, first_from(from), levels_.members(from).size() * near_), from);
     schedule_.send(run(packed, 0, outgoing), to, {schedule_.branch({}, [&] { pick(to, packed, 0); })});
+    schedule_.receive(run(received_, first_from(from), levels_.members(from).size() * near_), from);
   }
 }
 
