@@ -14,12 +14,14 @@ void alltoall_pairwise(Schedule& schedule, const Blocks& out, const Blocks& in) 
   schedule.copy(out[static_cast<std::size_t>(rank)], in[static_cast<std::size_t>(rank)]);
   Window sent(schedule), received(schedule);
   for (int distance = 1; distance < size; ++distance) {
-    const int source = (rank - distance + size) % size;
     const int destination = (rank + distance) % size;
-    const Block& incoming = in[static_cast<std::size_t>(source)];
     const Block& outgoing = out[static_cast<std::size_t>(destination)];
     if (outgoing.bytes() > 0)
       sent.admit(schedule, outgoing.bytes(), [&](StepId gate) { return schedule.send(outgoing, destination, {gate}); });
+  }
+  for (int distance = 1; distance < size; ++distance) {
+    const int source = (rank - distance + size) % size;
+    const Block& incoming = in[static_cast<std::size_t>(source)];
     if (incoming.bytes() > 0)
       received.admit(schedule, incoming.bytes(), [&](StepId gate) { return schedule.receive(incoming, source, {gate}); });
   }

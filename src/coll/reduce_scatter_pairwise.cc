@@ -53,13 +53,16 @@ void reduce_scatter_pairwise(Schedule& schedule, const Block& input, const Block
   StepId ready = schedule.copy(part(rank), sum);
 
   const std::size_t most_rooms = tuning().coll_reduce_scatter_rooms;
-  std::vector<Room> rooms;
+  const std::vector<Exchange> list = exchanges(rank, schedule.size(), schedule.commutative());
   std::vector<StepId> sent;
-  for (const Exchange& exchange : exchanges(rank, schedule.size(), schedule.commutative())) {
+  for (const Exchange& exchange : list) {
     if (exchange.to >= 0 && part(exchange.to).bytes() > 0) {
       sent.push_back(
           schedule.send(part(exchange.to), exchange.to, {sent.size() < most_rooms ? kNoStep : sent[sent.size() - most_rooms]}));
     }
+  }
+  std::vector<Room> rooms;
+  for (const Exchange& exchange : list) {
     if (exchange.from < 0 || sum.bytes() == 0) continue;
     if (rooms.size() < most_rooms) {
       rooms.insert(rooms.begin(), {schedule.scratch_like(output), kNoStep});

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <sstream>
@@ -239,6 +240,27 @@ TEST(Selection, AlgorithmsOfOneCollectiveHaveDifferentSteps) {
         shapes[1] += shape(second);
       }
       EXPECT_NE(shapes[0], shapes[1]) << name(one.kind) << ": " << one.algorithm << " and " << other.algorithm;
+    }
+  }
+}
+
+// Of what a rank begins at the same time: the RTS of its own long message must not come after the answer to the peer's (schedule.h).
+TEST(Selection, ExchangesSendFirst) {
+  for (const Offer& offer : offers()) {
+    for (int rank = 0; rank < kRanks; ++rank) {
+      SCOPED_TRACE(std::string(name(offer.kind)) + "=" + offer.algorithm + ", rank " + std::to_string(rank));
+      Buffers buffers;
+      Schedule schedule;
+      prepare(schedule, rank, offer);
+      offer.build(schedule, buffers);
+      schedule.seal();
+      std::vector<int> received_from;
+      for (const Step& step : schedule.steps()) {
+        if (step.waits_for != 0) continue;
+        if (step.is<ReceiveStep>()) received_from.push_back(message_of(step).peer);
+        if (!step.is<SendStep>()) continue;
+        EXPECT_EQ(std::count(received_from.begin(), received_from.end(), message_of(step).peer), 0);
+      }
     }
   }
 }
