@@ -152,7 +152,7 @@ for program in find-mpi-c find-mpi-cxx; do check "$program, only built" "by-path
 lapwing --version >"$log" 2>&1 || die "lapwing --version"
 lapwing info >"$log" 2>&1 || die "lapwing info"
 lapwing info --json >"$log" 2>&1 && python3 -m json.tool <"$log" >/dev/null || die "lapwing info --json"
-LAPWING_ALGORITHM=allreduce=ring lapwing info --algorithms >"$log" 2>&1 && grep -q "allreduce .*halving|ring (here ring)" "$log" ||
+LAPWING_ALGORITHM=allreduce=ring lapwing info --algorithms >"$log" 2>&1 && grep -q "allreduce .*pipelined_ring|ring (here ring)" "$log" ||
   die "lapwing info --algorithms"
 LAPWING_ALGORITHM=allreduce=ring lapwing info | grep -q "LAPWING_ALGORITHM .*allreduce=ring" || die "the algorithms in force"
 if LAPWING_ALGORITHM=bcast=ring lapwing info >"$log" 2>&1; then die "an algorithm that bcast does not have passed"; fi
