@@ -102,11 +102,12 @@ class Molest:
         stranger = begin_connection(*target)
         if stranger is None:
             return
-        if random.random() < 0.5 and select.select([], [stranger], [], 0.001)[1]:
-            with suppress(OSError):
-                stranger.send(random.choice([os.urandom(random.randrange(1, 4096)), bytes(100000), b"GET / HTTP/1.1\r\n\r\n"]))
-                self.counters["garbage"] += 1
         self.held.append(stranger)
+        talker = random.choice(self.held)  # most likely connected by now, however slow the link is
+        if random.random() < 0.5 and select.select([], [talker], [], 0)[1]:
+            with suppress(OSError):
+                talker.send(random.choice([os.urandom(random.randrange(1, 4096)), bytes(100000), b"GET / HTTP/1.1\r\n\r\n"]))
+                self.counters["garbage"] += 1
         self.counters["held"] = len(self.held)
         if len(self.held) > MOST_HELD:
             self.held.pop(random.randrange(MOST_HELD)).close()
