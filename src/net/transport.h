@@ -87,7 +87,7 @@ class PullOp : public ListNode<PullTag> {
   enum class End {
     kNone,     // goes on
     kWhole,    // all bytes are there
-    kRefused,  // the system does not allow it (any more): ask for the bytes in frames
+    kRefused,  // the system does not allow it (any more), or frames are the faster way by now: ask for the bytes in frames
     kLost,     // the peer is gone
   };
   // `why`: of kLost.

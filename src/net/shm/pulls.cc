@@ -98,7 +98,7 @@ PullOp::End Pulls::pull(std::uint32_t local, PullOp& op) noexcept {
   op.began = engine_.clock().now();
   op.done = 0;
   op.failed = false;
-  op.shared = op.walk == nullptr && path_from(pair, op.bytes) == Path::kShared;
+  if (pair.queue.empty() && !begin(pair, op)) return PullOp::End::kRefused;
   pair.queue.push_back(op);
   if (&pair.queue.front() != &op) return PullOp::End::kNone;
   pulling_.push_back(&pair);
@@ -106,6 +106,14 @@ PullOp::End Pulls::pull(std::uint32_t local, PullOp& op) noexcept {
   const PullOp::End end = state_of(pair, op);
   if (end != PullOp::End::kNone) take_out(pair, op, end);
   return end;
+}
+
+// False: messages of this size go through the ring by now, and this one is asked for in frames. A burst that was offered while a path was tried
+// does not follow it to its end.
+bool Pulls::begin(Pair& pair, PullOp& op) {
+  const Path path = path_from(pair, op.bytes);
+  op.shared = op.walk == nullptr && path == Path::kShared;
+  return choice_ != Choice::kAuto || path != Path::kRing;
 }
 
 // The next piece of the first message of the queue.
@@ -139,11 +147,16 @@ PullOp::End Pulls::state_of(const Pair& pair, const PullOp& op) noexcept {
   return op.failed ? PullOp::End::kRefused : PullOp::End::kWhole;
 }
 
-// The first message of the queue is over.
-void Pulls::take_out(Pair& pair, PullOp& op, PullOp::End end) noexcept {
+// The first message leaves the queue.
+void Pulls::unqueue(Pair& pair, PullOp& op) noexcept {
   op.unlink();
   pair.open = false;
   if (pair.queue.empty()) pulling_.erase(std::find(pulling_.begin(), pulling_.end(), &pair));
+}
+
+// The first message of the queue is over.
+void Pulls::take_out(Pair& pair, PullOp& op, PullOp::End end) noexcept {
+  unqueue(pair, op);
   if (end == PullOp::End::kRefused) {
     pair.access = Access::kRefused;
     pair.selection->forbid(Path::kPull);
@@ -157,6 +170,12 @@ void Pulls::take_out(Pair& pair, PullOp& op, PullOp::End end) noexcept {
 
 bool Pulls::pull_some(Pair& pair) noexcept {
   PullOp& op = pair.queue.front();
+  const bool begun = op.done != 0 || pair.open;
+  if (!begun && !begin(pair, op)) {
+    unqueue(pair, op);
+    op.on_end(op, PullOp::End::kRefused, Status());
+    return true;
+  }
   const bool moved = copy_piece(pair, op);
   const PullOp::End end = state_of(pair, op);
   if (end == PullOp::End::kNone) return moved;

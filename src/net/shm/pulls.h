@@ -146,6 +146,8 @@ class Pulls {
 
   bool access_to(Pair& pair) noexcept;
   PathSelection& selection_of(Pair& pair);
+  bool begin(Pair& pair, PullOp& op);
+  void unqueue(Pair& pair, PullOp& op) noexcept;
   bool copy_piece(Pair& pair, PullOp& op) noexcept;
   bool copy_shared(Pair& pair, PullOp& op) noexcept;
   bool read(Pair& pair, PullOp& op, std::uint64_t offset, std::uint64_t bytes) noexcept;

@@ -153,6 +153,30 @@ TEST_F(PullsTest, PullsFromOnePeerFollowEachOther) {
   EXPECT_EQ(second.ends, 1);
 }
 
+// A burst whose messages were all offered while a path was tried: when the trial is lost, the rest is asked for in frames.
+TEST_F(PullsTest, ABurstDoesNotFollowATrialToItsEnd) {
+  connect(Choice::kAuto);
+  fill();
+  while (!sender_->pulls.offers(1, kSize)) receive_frames(1, 1'000);
+  constexpr std::size_t kBurst = 64;
+  std::vector<Op> burst(kBurst);
+  std::size_t refused = 0;
+  for (Op& op : burst) {
+    start(op);
+    receiver_->clock.advance(1'000'000);  // far more than the ring takes
+  }
+  for (Op& op : burst) {
+    while (op.end == PullOp::End::kNone) {
+      receiver_->clock.advance(1'000'000);
+      receiver_->pulls.poll();
+    }
+    refused += op.end == PullOp::End::kRefused ? 1 : 0;
+  }
+  EXPECT_GT(refused, kBurst / 2);
+  EXPECT_LT(refused, kBurst);
+  EXPECT_TRUE(receiver_->pulls.may_pull(0)) << "what is declined may be pulled later";
+}
+
 TEST_F(PullsTest, WhatCannotBeReadIsRefused) {
   connect(Choice::kAuto, 78);  // another process has this number
   fill();
