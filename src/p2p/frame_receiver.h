@@ -29,6 +29,9 @@ class FrameReceiver : public net::FrameSink {
   // The launcher says that a process has ended without a word; `why` says how.
   void on_end_told(net::PeerId id, Status why) noexcept { heard_losses_.hear(id, std::move(why)); }
 
+  // Another process says that this one is lost; all hear it, and its own word counts no more.
+  bool is_given_up() const noexcept { return loss_.is_given_up(); }
+
  protected:
   ~FrameReceiver() = default;
 

@@ -15,8 +15,11 @@ void HeardLosses::hear_of(wire::JobRank name, net::PeerId from) noexcept {
   net::PeerId lost;
   if (!common_.network->find(name, lost)) return;
   const std::string source = common_.network->describe(from);
-  if (lost == common_.network->self())
-    return log_warn("%s has given this rank up, and tells all others: it could not reach it, or heard so", source.c_str());
+  if (lost == common_.network->self()) {
+    if (!loss_.is_given_up())
+      log_warn("%s has given this rank up, and tells all others: it could not reach it, or heard so", source.c_str());
+    return loss_.be_given_up();
+  }
   hear(lost, Status::error(MPI_ERR_PROC_ABORTED,
                            "%s is lost, as %s says: that process has ended, or its host could not be reached; look at what it printed last",
                            common_.network->describe(lost).c_str(), source.c_str()));
@@ -24,6 +27,7 @@ void HeardLosses::hear_of(wire::JobRank name, net::PeerId from) noexcept {
 
 void HeardLosses::act() noexcept {
   for (const auto& [lost, why] : std::exchange(heard_, {})) {
+    loss_.tell_lost_one(lost);
     common_.network->give_up(lost, why);
     loss_.end(lost, why, PeerLoss::How::kFailed);
   }

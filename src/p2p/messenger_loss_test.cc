@@ -150,6 +150,40 @@ TEST(Messenger, OneThatIsMetLaterIsToldOfEarlierLosses) {
   EXPECT_EQ(anyone.result().status.error_class(), MPI_ERR_PROC_ABORTED);
 }
 
+// One that cannot reach a rank gives it up for all. That rank lives, and loses its connections to them: none of them is lost by its word.
+TEST(Messenger, OneThatIsGivenUpTellsOfNoLoss) {
+  LoopJob::Options options;
+  options.ranks = 4;
+  options.met = true;
+  LoopJob job(options);
+  job[0].messenger.on_peer_lost({1}, gone(), nullptr);
+  job.run();
+  EXPECT_TRUE(job[1].messenger.is_given_up());
+  EXPECT_FALSE(job[2].messenger.is_given_up());
+  const std::uint64_t posted = job.frames_posted;
+  for (const std::uint32_t other : {0u, 2u, 3u}) job[1].messenger.on_peer_lost({other}, gone(), nullptr);
+  job.run();
+  EXPECT_EQ(job.frames_posted, posted);
+}
+
+TEST(Messenger, OneThatIsGivenUpTellsOfItself) {
+  LoopJob::Options options;
+  options.ranks = 3;
+  options.met = true;
+  LoopJob job(options);
+  Bytes room(10);
+  ReceiveRequest named(from(job[2], 1, 1, room));
+  job[2].messenger.start(named);
+  wire::MessageHeader lost;
+  lost.kind = wire::MessageKind::kLost;
+  lost.context = wire::as_context({LoopJob::kFirstJob, 1});
+  job.inject(0, 1, lost);
+  job.inject(0, 1, lost);  // said again, it changes nothing
+  job.run();
+  ASSERT_TRUE(named.done());
+  EXPECT_NE(std::string(named.result().status.text()).find("as rank 1"), std::string::npos) << named.result().status.text();
+}
+
 // Names that this rank does not know, and its own.
 TEST(Messenger, ALossThatIsNoneChangesNothing) {
   LoopJob job(LoopJob::Options{});

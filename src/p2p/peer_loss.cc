@@ -25,7 +25,7 @@ void PeerLoss::end(net::PeerId id, const Status& why, How how) noexcept {
   if (how == How::kFinalized) return;
   log_info("%s is lost: %s", parts_.common.network->describe(id).c_str(), peer.why.text());
   notify_watchers(id, peer.why);
-  tell_others(id);
+  if (!given_up_) tell_all(id);
 }
 
 void PeerLoss::notify_watchers(net::PeerId id, const Status& why) noexcept {
@@ -39,13 +39,22 @@ void PeerLoss::notify_watchers(net::PeerId id, const Status& why) noexcept {
 
 // ---- the others -----------------------------------------------------------------------------------------------------
 
-void PeerLoss::tell_others(net::PeerId lost) noexcept {
+void PeerLoss::tell_all(net::PeerId lost) noexcept {
   for (net::PeerId peer; peer.index < parts_.common.network->size(); ++peer.index)
     if (parts_.common.network->is_met(peer)) tell(peer, lost);
 }
 
 void PeerLoss::tell(net::PeerId met) noexcept {
+  if (given_up_) return tell(met, parts_.common.network->self());
   for (const net::PeerId lost : parts_.common.failed_peers) tell(met, lost);
+}
+
+void PeerLoss::tell_lost_one(net::PeerId lost) noexcept {
+  if (parts_.common.network->is_met(lost)) tell(lost, lost);
+}
+
+void PeerLoss::be_given_up() noexcept {
+  if (!std::exchange(given_up_, true)) tell_all(parts_.common.network->self());
 }
 
 void PeerLoss::tell(net::PeerId peer, net::PeerId lost) noexcept {

@@ -8,7 +8,12 @@
 // The other ranks hear of it: those that depend on the lost one may have no connection to it, or wait for one that has given up because of it. So
 // each rank that learns of a loss, by whatever way, tells those that it has a connection to (kLost), once; and whoever it connects to later. The
 // word of a rank is final: where a peer were judged by each rank for itself, one that reaches it could wait for ever for one that does not.
-// Cost: at most two frames for each connection of the job and process that is lost.
+//
+// A process that is given up may live, and its connections end one after the other. It would take that for losses of the others, and those it can still
+// reach would believe it. So it is told first, by a kLost with its own name; from then on it tells of its own loss, and of no other. (Where its connection
+// was broken just then, it does not hear.) test/model/loss_test.cc is the model.
+//
+// Cost: at most three frames for each connection of the job and process that is lost.
 #pragma once
 
 #include "p2p/parts.h"
@@ -27,9 +32,14 @@ class PeerLoss {
   void end(net::PeerId id, const Status& why, How how) noexcept;
   // To a peer that a way stands to now: all that have failed so far.
   void tell(net::PeerId met) noexcept;
+  // To the lost one itself, before its transport gives it up.
+  void tell_lost_one(net::PeerId lost) noexcept;
+  // This process is given up by another.
+  void be_given_up() noexcept;
+  bool is_given_up() const noexcept { return given_up_; }
 
  private:
-  void tell_others(net::PeerId lost) noexcept;
+  void tell_all(net::PeerId lost) noexcept;
   void tell(net::PeerId peer, net::PeerId lost) noexcept;
   void notify_watchers(net::PeerId id, const Status& why) noexcept;
   void end_landing(Peer& peer) noexcept;
@@ -38,6 +48,7 @@ class PeerLoss {
   Parts& parts_;
   SendPath& sends_;
   ReceivePath& receives_;
+  bool given_up_ = false;
 };
 
 }  // namespace lapwing::p2p

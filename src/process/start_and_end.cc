@@ -176,6 +176,11 @@ bool some_failed(Process& process) {
   return process.messenger->some_failed();
 }
 
+bool is_given_up(Process& process) {
+  engine::Visit visit(process.engine);
+  return process.messenger->is_given_up();
+}
+
 std::vector<int> failed_ranks(Process& process) {
   engine::Visit visit(process.engine);
   std::vector<int> ranks;
@@ -194,8 +199,10 @@ Status meet_through_launcher(Process& process) {
 // Through the launcher where there is an event thread: a barrier over messages would make connections between ranks that had nothing to do with
 // each other. Without the thread, this one must drive while it waits.
 //
-// Ranks that have failed do not come. Our mpiexec counts those that are left; under other launchers, and in messages, these do not meet.
+// Ranks that have failed do not come, nor does one that the others have given up. Our mpiexec counts those that are left; under other launchers, and in
+// messages, these do not meet.
 Status meet_all(Process& process) {
+  if (is_given_up(process)) return {};
   if (some_failed(process) && !(process.job.fence_counts_the_living() && process.engine.has_event_thread())) return {};
   if (process.engine.has_event_thread()) return meet_through_launcher(process);
   const Status met = coll::barrier({process.engine, *process.messenger}, {*process.processes, comm::Plane::kManagement});
