@@ -100,6 +100,7 @@ class TestSink final : public FrameSink {
   std::function<void()> after_frame;
   std::vector<Received> received;
   int headers = 0;
+  int met = 0;
   int lost = 0;
   bool lost_within_frame = false;
   std::string lost_text;
@@ -120,6 +121,7 @@ class TestSink final : public FrameSink {
     received.push_back({peer, header, std::move(buffers_[peer])});
     if (after_frame) after_frame();
   }
+  void on_peer_met(PeerId) noexcept override { ++met; }
   void on_peer_lost(PeerId, const Status& why, const Landing* landing) noexcept override {
     ++lost;
     lost_text = why.text();

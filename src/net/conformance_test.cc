@@ -215,6 +215,16 @@ TEST_P(Conformance, AFrameArrivesInParts) {
   EXPECT_EQ(receiver().sink.headers, 1);
 }
 
+// A peer is met from the beginning, or each side's sink hears when it is.
+TEST_P(Conformance, SinksHearOfPeersThatAreMetLater) {
+  if (GetParam().loops_back()) GTEST_SKIP() << "no other rank";
+  if (sender().transport->is_met(receiver_rank())) GTEST_SKIP() << "met from the beginning";
+  get_acquainted();
+  pump([&] { return sender().sink.met > 0 && receiver().sink.met > 0; });
+  EXPECT_TRUE(sender().transport->is_met(receiver_rank()));
+  EXPECT_TRUE(receiver().transport->is_met(sender().config.self));
+}
+
 TEST_P(Conformance, APullCopiesOnce) {
   for (const bool scattered : {false, true}) {
     const Bytes content = make_bytes(777'777, 8);

@@ -95,6 +95,12 @@ void EtherTransport::meet(PeerId peer, std::unique_ptr<ether::Link>& link) noexc
   link = std::make_unique<ether::Link>(context_, peer, neighbours_.address(peer, config_.self), std::move(name), neighbours_.contact(peer).mac);
   met_.push_back(link.get());
   share_memory();
+  newly_met_.push_back(peer);
+  if (!announcement_.linked()) engine_.defer(announcement_);
+}
+
+void EtherTransport::announce() noexcept {
+  for (const PeerId peer : std::exchange(newly_met_, {})) sinks_.peer_met(peer);
 }
 
 // Each peer may fill its share of the receive chunks.

@@ -64,9 +64,20 @@ class EtherTransport final : public Transport, private engine::FdHandler {
     EtherTransport& transport;
   };
 
+  // Tells of the peers that are newly met, where that is safe: a link begins in the middle of posting and of receiving.
+  struct Announcement : engine::Tasklet {
+    explicit Announcement(EtherTransport& owner) noexcept
+        : Tasklet([](Tasklet& tasklet) noexcept { static_cast<Announcement&>(tasklet).transport.announce(); }), transport(owner) {}
+    ~Announcement() {
+      if (linked()) unlink();
+    }
+    EtherTransport& transport;
+  };
+
   void on_ready(std::uint32_t events) noexcept override;
   ether::Link& link(PeerId peer) noexcept;
   void meet(PeerId peer, std::unique_ptr<ether::Link>& link) noexcept;
+  void announce() noexcept;
   void share_memory() noexcept;
   bool receive(std::int64_t now) noexcept;
   void take(std::span<const std::byte> packet, std::int64_t now) noexcept;
@@ -89,6 +100,8 @@ class EtherTransport final : public Transport, private engine::FdHandler {
   SparseTable<std::unique_ptr<ether::Link>> links_;
   std::vector<ether::Link*> met_;      // all of them
   std::vector<ether::Link*> touched_;  // have had packets since they last worked
+  std::vector<PeerId> newly_met_;
+  Announcement announcement_{*this};
   Refusals refusals_;
   DueTimer timer_{*this};
   std::int64_t timer_at_ = kNever;
