@@ -225,6 +225,22 @@ TEST_P(Conformance, SinksHearOfPeersThatAreMetLater) {
   EXPECT_TRUE(receiver().transport->is_met(sender().config.self));
 }
 
+// It may be the word that the peer is given up.
+TEST_P(Conformance, AShortFrameLeavesBeforeItsPeerIsGivenUp) {
+  if (GetParam().loops_back()) GTEST_SKIP() << "no other rank";
+  get_acquainted();
+  TestOp op;
+  op.carry(make_bytes(64, 3));
+  post(op);
+  {
+    const engine::Visit visit(sender().engine);
+    sender().transport->give_up(receiver_rank(), Status::error(MPI_ERR_PROC_ABORTED, "given up"));
+  }
+  pump([&] { return receiver().sink.received.size() == 1; });
+  EXPECT_TRUE(receiver().sink.received[0].bytes == op.bytes);
+  EXPECT_EQ(sender().sink.lost, 1);
+}
+
 TEST_P(Conformance, APullCopiesOnce) {
   for (const bool scattered : {false, true}) {
     const Bytes content = make_bytes(777'777, 8);
