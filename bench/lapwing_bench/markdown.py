@@ -102,6 +102,16 @@ TABLES = {
         (128, 256, 512, 1024),
         ("lapwing polling",),
     ),
+    "skew": Table(
+        tuple(
+            f"{operation}, {delay}, {form} over ideal"
+            for operation in ("allreduce 64 KiB", "bcast 64 KiB", "alltoall 64 KiB", "barrier")
+            for delay in ("random", "one late")
+            for form in ("blocking", "pipelined")
+        ),
+        (0, 30, 100),
+        ("lapwing polling",),
+    ),
     "idle": Table(("MPI_Recv", "MPI_Barrier"), (None,)),
     "oversubscribe": Table(("barrier", "allreduce 8 B", "allreduce 64 KiB", "alltoall 1 KiB"), (4, 8, 16, 32)),
     "connections": Table(

@@ -190,6 +190,20 @@ QUESTIONS = {
             quick_seconds=4,
         ),
         Question(
+            "skew",
+            "What do late ranks cost, with blocking and with non-blocking collectives?",
+            "Each rank computes half a millisecond and a delay, exponentially distributed or of one rank only, from nothing"
+            " to as much again; then a collective takes the result, with a blocking call, or with a non-blocking one that"
+            " is waited for a step later. The time of a step, over the largest mean computing of a rank, and the time in"
+            " MPI, by the delay. Paper 5 (non-blocking collectives), sections 1 and 2: a blocking collective waits for"
+            " the last rank in each step, a non-blocking one leaves it time to catch up.",
+            SHM + TCP + TCP_THREADS,
+            lab=LAB + LAB_THREADS,
+            beside_peers=True,
+            seconds=16,
+            quick_seconds=4,
+        ),
+        Question(
             "engine_cost",
             "What does the event thread cost a program that communicates?",
             "Latency, bandwidth and message rate with the event thread and with LAPWING_PROGRESS=polling, in many short"
