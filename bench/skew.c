@@ -250,7 +250,7 @@ static void report_lines(Line* lines, const Job* job, const Delay* delay, double
   for (int i = 0; i < kLines; ++i) {
     snprintf(name, sizeof name, "%s, %s, %s", operation, delay->name, lines[i].what);
     name_series(series, sizeof series, name);
-    const Figure figure = {series, lines[i].unit, i == kIdeal ? "none" : "lower", amplitude * 100, "delay", "%"};
+    const Figure figure = {series, lines[i].unit, i == kIdeal ? "none" : "lower", amplitude * 100, "injected delay, %", "count"};
     if (rank == 0) report(&program, figure, &lines[i].samples);
     free(lines[i].samples.values);
   }
@@ -264,7 +264,7 @@ static void answer_at(Job* job, const Delay* delay, double amplitude) {
                         {"pipelined over ideal", "ratio", {0}},
                         {"blocking, in MPI", "us", {0}},
                         {"pipelined, in MPI", "us", {0}}};
-  const int runs = quick ? 2 : 5;
+  const int runs = quick ? 3 : 5;
   plan(job, delay, amplitude);
   for (int run = 0; run < runs; ++run) {
     const double ideal = run_together(compute_alone, job).step;
