@@ -10,9 +10,9 @@
    - random: exponentially distributed, by rank and step; its mean is the amplitude times the base;
    - one late: in each step one rank, drawn anew, is later by the amplitude times the base.
 
-   Reported by the amplitude: the time of a step of either form, from the first start to the last end; the ideal, which is
-   the largest mean computing of a rank when ranks do not communicate, timed in turn with the forms; both forms over it;
-   and the time of a step that a rank spends in MPI, the mean of all ranks. */
+   Reported by the amplitude: the time of a step of either form at the rank that takes longest, all starting together;
+   the ideal, which is the largest mean computing of a rank when ranks do not communicate, timed in turn with the forms;
+   both forms over it; and the time of a step that a rank spends in MPI, the mean of all ranks. */
 #include "ranks.h"
 
 #include <math.h>
@@ -20,10 +20,10 @@
 static Sizes sizes;
 static long base_microseconds = 500;
 static const Option options[] = {{"--sizes", "LIST", "message sizes (8,64K)", .sizes = &sizes},
-                                 {"--base", "N", "computing of a step, microseconds (500)", .number = &base_microseconds},
+                                 {"--base", "N", "computing of a step, us (500)", .number = &base_microseconds},
                                  {0}};
 static const Program program = {
-    "skew", "Blocking and pipelined non-blocking collectives under injected delays: time of a step, by amplitude.", options};
+    "skew", "Blocking and pipelined non-blocking collectives under injected delays: time of a step.", options};
 
 enum { kSteps = 24, kQuickSteps = 12, kMostRanks = 256 };
 
@@ -250,7 +250,8 @@ static void report_lines(Line* lines, const Job* job, const Delay* delay, double
   for (int i = 0; i < kLines; ++i) {
     snprintf(name, sizeof name, "%s, %s, %s", operation, delay->name, lines[i].what);
     name_series(series, sizeof series, name);
-    const Figure figure = {series, lines[i].unit, i == kIdeal ? "none" : "lower", amplitude * 100, "injected delay, %", "count"};
+    const char* better = i == kIdeal ? "none" : "lower";
+    const Figure figure = {series, lines[i].unit, better, amplitude * 100, "injected delay, %", "count"};
     if (rank == 0) report(&program, figure, &lines[i].samples);
     free(lines[i].samples.values);
   }
@@ -292,8 +293,10 @@ static void answer_for(const Operation* operation, size_t bytes) {
 int main(int argc, char** argv) {
   start(&program, argc, argv, 2, kMostRanks);
   default_sizes(&sizes, "8,64K", "64K");
-  for (int s = 0; s < sizes.count; ++s)
-    if (sizes.values[s] % sizeof(double) != 0 || sizes.values[s] == 0) leave("skew: sizes are multiples of 8 bytes\n", 2);
+  for (int s = 0; s < sizes.count; ++s) {
+    const bool fits = sizes.values[s] > 0 && sizes.values[s] % sizeof(double) == 0;
+    if (!fits) leave("skew: sizes are multiples of 8 bytes\n", 2);
+  }
   for (unsigned o = 0; o < sizeof operations / sizeof *operations; ++o)
     for (int s = 0; s < sizes.count; ++s)
       if (operations[o].sized || s == 0) answer_for(&operations[o], sizes.values[s]);
