@@ -1,21 +1,20 @@
 // Copies of some kilobytes and more between memory that two cores write by turns.
 //
 // memcpy of the C library is tuned for memory of one core's own: for long copies it takes the string instruction of the processor where there
-// is one (rep movsb). Where the lines to be written, or read, lie dirty in another core's cache, that instruction takes up to three times
-// as long as a loop of vector moves on AMD's Zen 3, and as long elsewhere.
+// is one (rep movsb). Where the lines to be written, or read, lie in another core's cache, that instruction takes up to three times as long as a
+// loop of vector moves on AMD's Zen 3, and a half to a sixth of its time on Zen 5.
 #pragma once
 
 #include <cstddef>
 
 namespace lapwing {
 
-// Like memcpy. What is shorter than this goes to memcpy, which costs less to begin with.
+// Like memcpy, by vector moves. What is shorter than this goes to memcpy, which costs less to begin with.
 inline constexpr std::size_t kBulkCopy = 1024;
 void bulk_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
 
-// The same by the processor's string instruction where there is one (rep movsb), else as memcpy. It writes whole lines without fetching them,
-// which takes a sixth of the time on AMD's Zen 5 where another core has read the lines since; elsewhere more than vector moves (above). Which of the
-// two a machine prefers is found out by copying (measured_copy.h).
+// The same by the processor's string instruction where there is one, else as memcpy. Which of the two a machine prefers is found out by copying
+// (measured_copy.h).
 void string_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
 // Whether this processor is known to prefer it: AMD's from Zen 5 (family 1Ah) on.
 bool string_copy_suits() noexcept;

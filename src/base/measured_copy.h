@@ -1,6 +1,6 @@
 // Copies into, or out of, memory that several cores use, in the way that takes least time on this machine, between these cores: vector moves or
-// the string instruction (bulk_copy.h). Which one that is differs between processors by a factor of up to six in either direction, and with the
-// distance of the cores; so it is measured while the program runs, for each class of lengths by itself.
+// the string instruction (bulk_copy.h). Which one that is differs between processors, by a factor of up to six one way and of three the other way,
+// and with the distance of the cores; so it is measured while the program runs, for each class of lengths by itself.
 //
 //   rest    copies go the way that was the faster one in the last trial; at first, while the memory is touched for the first time, the one that
 //           suits the processor as far as that is known
