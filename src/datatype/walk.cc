@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/internal_error.h"
 #include "base/tuning.h"
 
 namespace lapwing::datatype {
@@ -246,6 +247,7 @@ std::size_t Walk::transfer_list(std::size_t bytes, Copy& copy) noexcept {
 
 template <typename Copy>
 void Walk::transfer(std::size_t bytes, Copy copy) noexcept {
+  LAPWING_CHECK(bytes <= remaining());
   while (bytes > 0) {
     std::size_t moved = transfer_loop(bytes, copy);
     if (moved == 0) moved = transfer_list(bytes, copy);

@@ -34,12 +34,13 @@ class Assembly {
     origin_ = landing.walk != nullptr ? landing.walk->position() : 0;
     under_way_ = true;
   }
-  // What has come does not count: the frame will come once more, to the same landing.
-  void restart() noexcept {
-    if (landing_.walk != nullptr) landing_.walk->seek(origin_);
+  // The frame will come once more, to the same landing, and what has come of it does not count. Others may land in its walk before that.
+  void interrupt() noexcept {
+    end();
     front_ = 0;
-    parts_.clear();
   }
+  // It comes again.
+  void resume() noexcept { under_way_ = true; }
   // The frame is over: complete, or given up.
   void end() noexcept {
     under_way_ = false;

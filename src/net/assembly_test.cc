@@ -90,6 +90,18 @@ TEST_P(AssemblyTest, ALongRestIsReadStraightIntoItsPlace) {
   expect_landed();
 }
 
+TEST_P(AssemblyTest, AFrameThatComesAgainLandsWhereItBegan) {
+  begin(1000, 900);
+  assembly_.append(make_bytes(400, 3).data(), 400);
+  assembly_.interrupt();
+  EXPECT_FALSE(assembly_.under_way());
+  walk_->seek(905);  // another frame of the message has landed behind it meanwhile
+  assembly_.resume();
+  EXPECT_EQ(assembly_.missing(), 1000u);
+  for (std::uint64_t at = 0; at < 1000; at += 100) assembly_.append(content_.data() + at, 100);
+  expect_landed();
+}
+
 TEST_P(AssemblyTest, PartsLandInAnyOrder) {
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {

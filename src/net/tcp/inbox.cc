@@ -196,8 +196,7 @@ void Inbox::interrupt() noexcept {
   partial_bytes_ = 0;
   error_ = 0;
   if (!assembly_.under_way()) return;
-  assembly_.restart();
-  assembly_.end();
+  assembly_.interrupt();
   comes_again_ = true;
 }
 
@@ -215,8 +214,7 @@ void Inbox::resume_frame(const std::byte* header) noexcept {
     return;
   }
   comes_again_ = false;
-  const Landing landing = assembly_.landing();
-  assembly_.begin(landing, header_.payload_bytes());
+  assembly_.resume();
 }
 
 // ---- past a program in the kernel -----------------------------------------------------------------------------------
