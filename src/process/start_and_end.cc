@@ -190,8 +190,28 @@ std::vector<int> failed_ranks(Process& process) {
   return ranks;
 }
 
+// While this process waits outside of the engine, a peer that settles later still asks what of its frames has come. Where nothing is under way, the event
+// thread does not hear that before this process calls again (engine/source.h, rest); so this is under way.
+class AnswersMeanwhile {
+ public:
+  explicit AnswersMeanwhile(engine::Engine& engine) noexcept : engine_(engine) {
+    const engine::Visit visit(engine_);
+    engine_.hold();
+  }
+  ~AnswersMeanwhile() {
+    const engine::Visit visit(engine_);
+    engine_.unhold();
+  }
+  AnswersMeanwhile(const AnswersMeanwhile&) = delete;
+  AnswersMeanwhile& operator=(const AnswersMeanwhile&) = delete;
+
+ private:
+  engine::Engine& engine_;
+};
+
 // All ranks that are left, through the launcher.
 Status meet_through_launcher(Process& process) {
+  const AnswersMeanwhile answers(process.engine);
   for (const int rank : failed_ranks(process)) LAPWING_TRY(process.job.tell_lost(rank));
   return process.settings.stats ? meet_and_compare(process) : process.job.fence();
 }
