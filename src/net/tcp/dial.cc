@@ -63,6 +63,7 @@ void Dial::try_again() noexcept {
 void Dial::pause(std::int64_t nanoseconds) noexcept {
   hang_up();
   state_ = State::kPausing;
+  paused_ += nanoseconds;
   shared_.engine.set_timer(retry_, shared_.engine.clock().now() + nanoseconds);
   user_.on_pausing(*this);
 }
@@ -130,9 +131,9 @@ void Dial::handshake_failed() noexcept {
   fail_or_pause(why);
 }
 
-// A connection may break in the handshake as it may later, and a link that resumes survives that.
+// A connection may break in the handshake as it may later, and a link that resumes survives that. Time in which this process did not run counts for nothing.
 bool Dial::tried_enough() const noexcept {
-  const bool in_time = (terms_.features & wire::kFeatureResume) != 0 && shared_.engine.clock().now() - began_ < shared_.options.connect_timeout;
+  const bool in_time = (terms_.features & wire::kFeatureResume) != 0 && paused_ < shared_.options.connect_timeout;
   return state_ != State::kProven && ended_early_ > kRetries && !in_time;
 }
 

@@ -72,7 +72,7 @@ class Dial final : public ConnectionUser {
   void on_deadline(Connection&) noexcept override {}
 
  private:
-  // Of an address that closes connections before it has proven anything; where links resume, for as long as LAPWING_CONNECT_TIMEOUT at least.
+  // Of an address that closes connections before it has proven anything; where links resume, until the pauses before them make LAPWING_CONNECT_TIMEOUT.
   static constexpr unsigned kRetries = 5;
 
   struct RetryTimer : engine::Timer {
@@ -104,6 +104,7 @@ class Dial final : public ConnectionUser {
   State state_ = State::kConnecting;
   bool was_proven_ = false, resumes_ = false;
   unsigned ended_early_ = 0;
+  std::int64_t paused_ = 0;  // ns, in all
   int error_ = 0, exhausted_ = 0;
   std::string failure_;
   std::unique_ptr<Connection> connection_;
