@@ -3,7 +3,7 @@
 //   0               AreaHeader           first and last round of a use, members that have left
 //   128             watching, gone       one byte per rank each
 //   cache lines     slots                of 64 rounds: one per rank, 128 bytes
-//   page boundary   rings                one per rank, 512 KiB, for longer posts (post_ring.h)
+//   page boundary   rings                one per rank, 2 MiB, for longer posts (post_ring.h)
 //
 // A root that need not wait for the others runs ahead by as many rounds as there are slots, and as many bytes as its ring has room for.
 #pragma once
@@ -55,8 +55,8 @@ struct AreaMemory {
   static constexpr std::uint64_t kPage = 4096;
   static_assert(PostRing::kLongest < AreaSlot::kByMessage);
   static constexpr unsigned kSlotRounds = PostRing::kRounds;
-  // Of long operands: what is only moved goes in pieces of kPieceBytes, what is combined, or cut into blocks for all ranks, in longer ones.
-  static constexpr std::uint64_t kPieceBytes = 16 * 1024, kLongPieceBytes = 64 * 1024;
+  // Of long operands.
+  static constexpr std::uint64_t kPieceBytes = 64 * 1024;
 
   // What a waiter for all says, and one for a single rank: another rank of the same value notifies it in vain, now and then.
   static constexpr std::uint8_t kWatchesAll = 255;

@@ -170,7 +170,7 @@ TEST_F(AreaPoolTest, MemoryIsWrittenAgainOnlyWhenAllHaveReadIt) {
   for (; round < first + PostRing::kBytes / large; ++round) post_at(0, round, large);
   EXPECT_FALSE(areas[0]->may_post(round, large));
   EXPECT_TRUE(areas[0]->may_post(round, small));
-  EXPECT_EQ(areas[0]->awaited_before(round, large), first + 2) << "until half of the posts are over";
+  EXPECT_EQ(areas[0]->awaited_before(round, large), first + PostRing::kBytes / large / 2) << "until half of the posts are over";
   for (const std::uint64_t late : {first, first + 1}) {
     EXPECT_FALSE(areas[0]->may_post(round, large));
     for (const std::size_t rank : {1u, 2u}) post_at(rank, late, 0);

@@ -72,7 +72,7 @@ void allgather_by(Algorithm algorithm, Schedule& schedule, const Block& mine, co
 
 bool goes_in_pieces(Algorithm algorithm, std::uint64_t bytes) noexcept {
   const bool area = algorithm == Algorithm::kArea || algorithm == Algorithm::kAreaShares;
-  return area && bytes > AreaMemory::kLongPieceBytes;
+  return area && bytes > AreaMemory::kPieceBytes;
 }
 
 Reduced size_of(const Schedule& schedule, const Block& operand) noexcept {
@@ -105,7 +105,7 @@ void compile_reduce(Schedule& schedule, const Block& input, const Block& output,
   if (input.count == 0) return;
   const Algorithm algorithm = choose_reduce(schedule.situation(), size_of(schedule, input));
   if (goes_in_pieces(algorithm, input.bytes()))
-    return reduce_in_pieces_on_area(schedule, input, output, root, AreaMemory::kLongPieceBytes);
+    return reduce_in_pieces_on_area(schedule, input, output, root, AreaMemory::kPieceBytes);
   switch (algorithm) {
     case Algorithm::kArea:
       return reduce_on_area(schedule, input, output, root);
@@ -172,7 +172,7 @@ void allgather_in_pieces(Schedule& schedule, const Block& mine, const Blocks& al
   const Block run = schedule.packed(mine, &packed);
   const Blocks runs = unpacked_later(schedule, all);
   fence_after(schedule, packed);
-  allgather_in_pieces_on_area(schedule, run, runs, AreaMemory::kLongPieceBytes);
+  allgather_in_pieces_on_area(schedule, run, runs, AreaMemory::kPieceBytes);
   unpack_at_last(schedule, runs, all, -1);
 }
 
@@ -197,7 +197,7 @@ Blocks packed(Schedule& schedule, const Blocks& all) {
 void scatter_in_pieces(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t bytes) {
   const Blocks runs = packed(schedule, all);
   const Block run = schedule.unpacked_later(mine);
-  scatter_in_pieces_on_area(schedule, runs, run, root, bytes, AreaMemory::kLongPieceBytes);
+  scatter_in_pieces_on_area(schedule, runs, run, root, bytes, AreaMemory::kPieceBytes);
   if (run.address == mine.address) return;
   schedule.fence();
   schedule.copy(run, mine);
@@ -205,7 +205,7 @@ void scatter_in_pieces(Schedule& schedule, const Blocks& all, const Block& mine,
 
 // Where ranks wait for cores they wait less often with longer pieces; else shorter ones stay in the caches.
 void alltoall_in_pieces(Schedule& schedule, const Blocks& out, const Blocks& in) {
-  const std::uint64_t piece = schedule.oversubscribed() ? SharedArea::kMostBytes : AreaMemory::kLongPieceBytes;
+  const std::uint64_t piece = schedule.oversubscribed() ? SharedArea::kMostBytes : AreaMemory::kPieceBytes;
   const Blocks from = packed(schedule, out);
   const Blocks to = unpacked_later(schedule, in);
   alltoall_in_pieces_on_area(schedule, from, to, piece);
@@ -226,7 +226,7 @@ void compile_allreduce(Schedule& schedule, const Block& input, const Block& outp
   if (input.count == 0) return;
   const Algorithm algorithm = choose_allreduce(schedule.situation(), size_of(schedule, input));
   if (goes_in_pieces(algorithm, input.bytes()))
-    return allreduce_in_pieces_on_area(schedule, input, output, AreaMemory::kLongPieceBytes);
+    return allreduce_in_pieces_on_area(schedule, input, output, AreaMemory::kPieceBytes);
   switch (algorithm) {
     case Algorithm::kArea:
       return allreduce_on_area(schedule, input, output);
@@ -361,7 +361,7 @@ void intra_reduce_scatter(const Call& call, Schedule& schedule) {
   switch (algorithm) {
     case Algorithm::kArea:
       if (goes_in_pieces(Algorithm::kArea, both.input.bytes()))
-        return reduce_scatter_in_pieces_on_area(schedule, both.input, both.output, starts, AreaMemory::kLongPieceBytes);
+        return reduce_scatter_in_pieces_on_area(schedule, both.input, both.output, starts, AreaMemory::kPieceBytes);
       return reduce_scatter_on_area(schedule, both.input, both.output, starts);
     case Algorithm::kHalving:
       return reduce_scatter_halving(schedule, both.input, both.output, starts);
@@ -378,7 +378,7 @@ void intra_scan(const Call& call, Schedule& schedule) {
   const bool inclusive = call.what == Collective::kScan;
   const Algorithm algorithm = choose_scan(schedule.situation(), size_of(schedule, both.input));
   if (goes_in_pieces(algorithm, both.input.bytes()))
-    return scan_in_pieces_on_area(schedule, both.input, both.output, inclusive, AreaMemory::kLongPieceBytes);
+    return scan_in_pieces_on_area(schedule, both.input, both.output, inclusive, AreaMemory::kPieceBytes);
   if (algorithm == Algorithm::kArea) return scan_on_area(schedule, both.input, both.output, inclusive);
   if (algorithm == Algorithm::kChain)
     return scan_chain(schedule, both.input, both.output, inclusive, tuning().coll_bcast_segment);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMostRanks = 4;               // that scan in pieces, too
 constexpr std::uint64_t kElements = 18000;  // ints: one post and a part of the next
-static_assert(kElements * sizeof(int) > AreaMemory::kLongPieceBytes);
+static_assert(kElements * sizeof(int) > AreaMemory::kPieceBytes);
 
 // Ints, dense or every second of a row.
 struct Data {
@@ -236,7 +236,7 @@ TEST(InPieces, Allgatherv) {
 // Matrices, whose product does not commute, in memory with gaps.
 struct Matrices {
   static constexpr std::uint64_t kCount = 5000;
-  static_assert(kCount * sizeof(Matrix) > AreaMemory::kLongPieceBytes);
+  static_assert(kCount * sizeof(Matrix) > AreaMemory::kPieceBytes);
   Matrices() : bytes(kCount * kMatrixExtent) {}
   void set(std::uint64_t i, const Matrix& matrix) { std::memcpy(&bytes[i * kMatrixExtent], &matrix, sizeof matrix); }
   Matrix get(std::uint64_t i) const {

@@ -16,8 +16,10 @@ namespace lapwing::coll {
 
 class PostRing {
  public:
-  static constexpr std::uint64_t kBytes = 512 * 1024;
-  static constexpr std::uint64_t kLongest = kBytes / 4;  // of one post, so that no post waits for the one before it
+  // As far as a rank may be ahead. Where ranks are more than cores, each time that it has to wait all others of its core have their turn first, which
+  // takes as long as to copy some 100 KiB; so a block of a megabyte should not be waited for in the middle.
+  static constexpr std::uint64_t kBytes = 2048 * 1024;
+  static constexpr std::uint64_t kLongest = 128 * 1024;  // of one post
   static constexpr std::uint64_t kRounds = 64;           // a post is not kept longer than so many rounds
   static constexpr std::int64_t kNone = -1;
 

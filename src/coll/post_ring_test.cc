@@ -31,11 +31,11 @@ TEST(PostRing, PostsThatAreOverAreWrittenOverFirst) {
 
 TEST(PostRing, NoPostReachesBeyondTheEnd) {
   PostRing ring;
-  constexpr std::uint64_t kEach = PostRing::kLongest - 128;
-  for (std::uint64_t round = 0; round < 4; ++round) EXPECT_EQ(ring.take(round, kEach, 0), round * kEach);
-  EXPECT_EQ(ring.needed(512, 0), PostRing::kNone) << "there is just room for it";
-  EXPECT_EQ(ring.needed(513, 0), 1);
-  EXPECT_EQ(ring.take(4, 513, 2), 0u);
+  constexpr std::uint64_t kPosts = PostRing::kBytes / PostRing::kLongest, kEach = PostRing::kLongest - 128, kRoom = kPosts * 128;
+  for (std::uint64_t round = 0; round < kPosts; ++round) EXPECT_EQ(ring.take(round, kEach, 0), round * kEach);
+  EXPECT_EQ(ring.needed(kRoom, 0), PostRing::kNone) << "there is just room for it";
+  EXPECT_EQ(ring.needed(kRoom + 1, 0), 1);
+  EXPECT_EQ(ring.take(kPosts, kRoom + 1, 2), 0u);
 }
 
 // At random: no post that may still be read is written over, and what a rank waits for is always a round that others reach without it.

@@ -16,7 +16,7 @@ namespace {
 // longest are copied once.
 std::uint64_t most_posted(const Situation& team) noexcept {
   const Tuning& limit = tuning();
-  const std::uint64_t most = std::min<std::uint64_t>(limit.coll_area, AreaMemory::kLongPieceBytes);
+  const std::uint64_t most = std::min<std::uint64_t>(limit.coll_area, AreaMemory::kPieceBytes);
   return team.ranks > 2 ? most : std::min(most, limit.coll_area_of_two);
 }
 bool fits_area(const Situation& team, std::uint64_t posted) noexcept { return posted <= most_posted(team); }
@@ -38,7 +38,7 @@ bool can_be_cut(CollectiveKind collective, const Situation& team, const Amount& 
   if (operands.elements == 0) return true;
   const std::uint64_t element = operands.bytes / operands.elements;
   if (collective != CollectiveKind::kReduceScatter) return element <= AreaMemory::kPieceBytes;
-  return element * static_cast<std::uint64_t>(team.ranks) <= AreaMemory::kLongPieceBytes;
+  return element * static_cast<std::uint64_t>(team.ranks) <= AreaMemory::kPieceBytes;
 }
 
 bool suits_area(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept {
@@ -101,7 +101,7 @@ bool suits(CollectiveKind collective, Algorithm algorithm, const Situation& team
   const bool reduces = collective == CollectiveKind::kReduce || collective == CollectiveKind::kAllreduce;
   switch (algorithm) {
     case Algorithm::kArea:  // long operands are reduced in shares
-      return suits_area(collective, team, amount) && (!reduces || amount.bytes <= AreaMemory::kLongPieceBytes || !element_each);
+      return suits_area(collective, team, amount) && (!reduces || amount.bytes <= AreaMemory::kPieceBytes || !element_each);
     case Algorithm::kAreaShares:
       return suits_area(collective, team, amount) && element_each;
     case Algorithm::kLinear:
@@ -158,7 +158,7 @@ Algorithm wanted(CollectiveKind collective, const Situation& team, const Amount&
   const Algorithm algorithm = team.wanted.of(collective, amount.bytes, team.ranks);
   bool possible = true;
   if (is_on_area(algorithm))
-    possible = team.area && posted_if_wanted(collective, team, amount) <= AreaMemory::kLongPieceBytes;
+    possible = team.area && posted_if_wanted(collective, team, amount) <= AreaMemory::kPieceBytes;
   if (algorithm == Algorithm::kRing || algorithm == Algorithm::kPipelinedRing) possible = amount.commutative;
   if (algorithm == Algorithm::kHalving && collective == CollectiveKind::kReduceScatter) possible = amount.commutative;
   if (algorithm == Algorithm::kTwoLevels) possible = on_two_levels(team, amount.commutative);
@@ -251,7 +251,7 @@ Algorithm choose_alltoall(const Situation& team, std::uint64_t block_bytes, bool
 }
 
 std::uint64_t longest_on_area(const Situation& team, int blocks) noexcept {
-  const std::uint64_t posted = most_posted(team) < AreaMemory::kLongPieceBytes ? most_posted(team) : PostRing::kLongest;
+  const std::uint64_t posted = most_posted(team) < AreaMemory::kPieceBytes ? most_posted(team) : PostRing::kLongest;
   return blocks == 1 ? posted : longest_part(posted, static_cast<std::uint64_t>(blocks));
 }
 

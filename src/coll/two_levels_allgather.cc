@@ -127,7 +127,7 @@ void allgather_on_two_levels(Schedule& schedule, const Block& mine, const Blocks
   two.inside();
   compile_allgather(schedule, own, near);
   schedule.next_piece();
-  const bool is_short = run.whole().count <= AreaMemory::kLongPieceBytes;
+  const bool is_short = run.whole().count <= AreaMemory::kPieceBytes;
   is_short ? exchange_short(schedule, two, runs) : Ring(schedule, two, runs).go_around();
   run.deliver(schedule, all);
 }

@@ -315,7 +315,7 @@ TEST_F(TwoLevelsTest, Allgather) {
 // Around the ring of hosts: with segments of which some are shorter, and of which there are more than lanes.
 TEST_F(TwoLevelsTest, AllgatherOfLongBlocks) {
   constexpr std::uint64_t kCount = 4'000;
-  static_assert(5 * kCount * sizeof(int) > AreaMemory::kLongPieceBytes);
+  static_assert(5 * kCount * sizeof(int) > AreaMemory::kPieceBytes);
   Tuning values;
   values.coll_two_levels_segment = 100;
   put_in_force(values);

@@ -29,9 +29,8 @@ struct Machine {
   Memory memory;
   double segment = 131072;        // of a chain
   int barrier_radix = 2;
-  double post_bytes = 65536;      // what a rank posts in a shared area at once, where it is not only moved
-  double piece_bytes = 16384;     // of what is moved there piece by piece
-  double ring_bytes = 524288;     // by which a rank that waits for none is ahead
+  double post_bytes = 65536;      // what a rank posts in a shared area at once
+  double ring_bytes = 2097152;    // by which a rank that waits for none is ahead
   double longest_post = 131072;   // of an alltoall, where ranks are more than cores
   double cores = 0;               // that all ranks share where they are more; 0: each has one
 

@@ -44,14 +44,14 @@ Cost barrier_on_area(const Machine& machine, int p, double) { return on_area(mac
 
 // The processor that reads has half of it.
 Cost bcast_on_area(const Machine& machine, int, double n) {
-  const double count = pieces(machine, n, machine.piece_bytes);
+  const double count = pieces(machine, n, machine.post_bytes);
   const Cost reading = count * on_area(machine, 2, n / count, 0, 1);
   return with_ranks_ahead(machine, {reading.time + machine.copy(n / count).time, reading.processor, reading.waits}, n / count);
 }
 
 // The root copies its own block while the others' are posted.
 Cost gather_on_area(const Machine& machine, int p, double n) {
-  const double count = pieces(machine, n, machine.piece_bytes);
+  const double count = pieces(machine, n, machine.post_bytes);
   return with_ranks_ahead(machine, count * on_area(machine, p, p * n / count, 0, 1), n / count);
 }
 
