@@ -55,6 +55,11 @@ static void fill_bytes(Job* job) {
   for (int i = 0; i < size; ++i) fill(block(job, job->out, i), job->bytes, (unsigned)(rank * size + i));
 }
 
+/* A broadcast is of one block, which may be longer than those of which there is one for each rank. */
+static void fill_first(Job* job) {
+  fill(job->out, job->bytes, (unsigned)(rank * size));
+}
+
 static void fill_numbers(Job* job) {
   double* numbers = (double*)job->out;
   for (int i = 0; i < job->numbers; ++i) numbers[i] = i % kPeriod + rank;
@@ -188,7 +193,7 @@ typedef struct {
 } Collective;
 
 static const Collective collectives[] = {
-    {"Bcast", bcast, fill_bytes, has_broadcast, kRooted},
+    {"Bcast", bcast, fill_first, has_broadcast, kRooted},
     {"Scatter", scatter, fill_bytes, has_scattered, kRooted | kBlocks},
     {"Scatterv", scatterv, fill_bytes, has_scattered, kRooted | kBlocks},
     {"Gather", gather, fill_bytes, has_gathered, kRooted | kBlocks},
