@@ -63,6 +63,17 @@ Status Diagnosis::only_wrong_records(const Address& remote) const {
                        wrong_record(remote).text(), patience());
 }
 
+Status Diagnosis::unanswered(const Address& remote) const {
+  return broken(remote, "all that was sent has been taken there, and the rank does not say that it has come");
+}
+
+Status Diagnosis::all_swallowed(const Status& unanswered) const {
+  return Status::error(MPI_ERR_PROC_ABORTED,
+                       "%s. Nothing has come through for %.3g s over any connection (LAPWING_PEER_TIMEOUT). Something on the way takes what is sent and does "
+                       "not pass it on; look at firewalls and proxies, and at who is between",
+                       unanswered.text(), patience());
+}
+
 Status Diagnosis::silent(const Address& remote) const {
   return Status::error(
       MPI_ERR_PROC_ABORTED,

@@ -24,6 +24,9 @@ class Diagnosis {
   // What came by the connection to `remote` is not what the peer sent.
   Status wrong_record(const Address& remote) const;
   Status only_wrong_records(const Address& remote) const;
+  // The kernel at `remote` has acknowledged what the peer has not; then that this is so over every connection.
+  Status unanswered(const Address& remote) const;
+  Status all_swallowed(const Status& unanswered) const;
   Status silent(const Address& remote) const;
   Status not_reached(const Status& last_try) const;
   Status not_arrived() const;

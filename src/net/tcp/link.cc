@@ -140,6 +140,7 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
   connection_->hand_over(receiver_);
   if (const Status begun = sender_.begin(*connection_, theirs.next_expected, resumes); !begun.ok())
     return lose(diagnosis_.violation(connection_->remote(), begun));
+  tail_loss_.stands(channel_.acknowledged());
   receiver_.begin(*connection_, resumes);
   if (resumes) shared_.liveness_monitor.watch_over(connection_->socket(), connection_->remote(), resumes);
   note_connection(broken_for);
@@ -189,16 +190,6 @@ void Link::note_wrong_record() noexcept {
              diagnosis_.wrong_record(connection_->remote()).text(), count);
 }
 
-// Where everything is damaged on the way, another connection is no better.
-bool Link::nothing_comes_through() noexcept {
-  const std::int64_t now = shared_.engine.clock().now();
-  if (wrong_since_ == kNever || channel_.received() != received_when_wrong_) {
-    received_when_wrong_ = channel_.received();
-    wrong_since_ = now;
-  }
-  return now - wrong_since_ >= shared_.liveness_monitor.patience();
-}
-
 void Link::read_soon() noexcept {
   if (!safe_point_.linked()) shared_.engine.defer(safe_point_);
 }
@@ -226,7 +217,8 @@ void Link::receiving_ended(Inbox::Result result) noexcept {
       return break_off(diagnosis_.broken(remote, receiver_.inbox().error()), last_reached());
     case Inbox::Result::kWrong:
       note_wrong_record();
-      if (nothing_comes_through()) return lose(diagnosis_.only_wrong_records(remote));
+      if (wrong_records_.note(shared_.engine.clock().now(), channel_.received()) >= shared_.liveness_monitor.patience())
+        return lose(diagnosis_.only_wrong_records(remote));
       return break_off(diagnosis_.wrong_record(remote), shared_.engine.clock().now());
     case Inbox::Result::kTorn:
       return break_off(diagnosis_.broken(remote, "the kernel gave bytes twice to the program that receives; LAPWING_RECEIVE=user does without"),
@@ -250,8 +242,38 @@ bool Link::inspect() noexcept {
 
 bool Link::inspect_connection() noexcept {
   if (!connection_) return setup_.inspect();
-  if (connection_->remote().is_loopback()) return false;
+  if (!connection_->is_inspected()) return false;
   const Socket::Acknowledgement heard = connection_->socket().acknowledgement();
+  const bool under_way = heard.bytes_missing > 0;
+  const bool undelivered = connection_->records() != nullptr && inspect_tail(under_way);
+  if (connection_ && !connection_->remote().is_loopback()) inspect_host(heard);
+  return under_way || undelivered;
+}
+
+// True while the peer has not acknowledged all that it must have.
+bool Link::inspect_tail(bool under_way) noexcept {
+  switch (tail_loss_.judge(sender_.needed(), channel_.acknowledged(), under_way)) {
+    case TailLossProbe::Action::kNone:
+      break;
+    case TailLossProbe::Action::kAsk:
+      sender_.ask();
+      break;
+    case TailLossProbe::Action::kBreak:
+      end_unanswered();
+      break;
+  }
+  return !sender_.all_delivered();
+}
+
+// The peer's host has taken everything, and the peer says nothing of it.
+void Link::end_unanswered() noexcept {
+  const std::int64_t now = shared_.engine.clock().now();
+  Status why = diagnosis_.unanswered(connection_->remote());
+  if (unanswered_.note(now, channel_.acknowledged()) >= shared_.liveness_monitor.patience()) return lose(diagnosis_.all_swallowed(why));
+  break_off(std::move(why), now);
+}
+
+void Link::inspect_host(const Socket::Acknowledgement& heard) noexcept {
   const Silence::Kind kind = silence_.judge(shared_.engine.clock().now(), heard, tuning().tcp_stall, shared_.liveness_monitor.patience());
   switch (kind) {
     case Silence::Kind::kGone:
@@ -260,15 +282,13 @@ bool Link::inspect_connection() noexcept {
     case Silence::Kind::kNone:
       break;
   }
-  return heard.bytes_missing > 0;
 }
 
-// It may only be the way that loses packets: then another connection goes on sooner, or goes another way. True while something is under way.
-bool Link::end_silence(Silence::Kind kind) noexcept {
+// It may only be the way that loses packets: then another connection goes on sooner, or goes another way.
+void Link::end_silence(Silence::Kind kind) noexcept {
   silent_ = receiver_.resumes() || kind == Silence::Kind::kGone;
   if (silent_)
     break_off(diagnosis_.broken(connection_->remote(), "that host does not answer"), std::max(silence_.since(), last_reached()));
-  return kind == Silence::Kind::kStall;
 }
 
 // `since`: the peer has not been reached from then on.

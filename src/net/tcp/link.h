@@ -20,6 +20,7 @@
 #include "net/tcp/receiver.h"
 #include "net/tcp/sender.h"
 #include "net/tcp/shared_state.h"
+#include "net/tcp/tail_loss_probe.h"
 
 namespace lapwing::net::tcp {
 
@@ -85,8 +86,6 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   bool inspect() noexcept;
 
  private:
-  static constexpr std::int64_t kNever = -1;
-
   // Reads at a point where an end may be judged.
   struct SafePoint : engine::Tasklet {
     explicit SafePoint(Link& owner) noexcept
@@ -99,6 +98,10 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   Rails* rails() noexcept;
   void rail_lost(Status why) noexcept override;
   bool inspect_connection() noexcept;
+  bool inspect_tail(bool under_way) noexcept;
+  void inspect_host(const Socket::Acknowledgement& heard) noexcept;
+  void end_silence(Silence::Kind kind) noexcept;
+  void end_unanswered() noexcept;
   void sending_failed(int error) noexcept override;
   void receiving_ended(Inbox::Result result) noexcept override;
   void read_soon() noexcept;
@@ -107,9 +110,7 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   void go_home() noexcept;
   void note_connection(std::optional<std::int64_t> after) noexcept;
   std::int64_t last_reached() const noexcept;
-  bool end_silence(Silence::Kind kind) noexcept;
   void note_wrong_record() noexcept;
-  bool nothing_comes_through() noexcept;
   void break_off(Status why, std::int64_t since) noexcept;
   void leave_connection(Status why, std::int64_t since) noexcept;
   void lose(Status why) noexcept override;
@@ -131,8 +132,8 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   Status failure_;         // why frames are not sent any more: from now on (kFinished, kLost), or from the next safe point
   bool silent_ = false;    // the kernel says that the host has not answered for long
   Silence silence_;        // as inspections have found it
-  std::uint64_t received_when_wrong_ = 0;  // frames, when a record was first wrong after the last one that came through
-  std::int64_t wrong_since_ = kNever;      // ... and when that was
+  TailLossProbe tail_loss_;
+  VainBreaks wrong_records_, unanswered_;
   bool takes_rails_ = false;  // as both have agreed
   std::unique_ptr<Rails> rails_;
   bool away_ = false;  // a rail whose connection goes, or went last, by another network than its own

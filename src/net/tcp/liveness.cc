@@ -45,4 +45,10 @@ Silence::Kind Silence::judge(std::int64_t now, const Socket::Acknowledgement& he
   return silent >= stall || heard.resends >= kResendsInVain ? Kind::kStall : Kind::kNone;
 }
 
+std::int64_t VainBreaks::note(std::int64_t now, std::uint64_t frames) noexcept {
+  if (since_ == kNever || frames != frames_) since_ = now;
+  frames_ = frames;
+  return now - since_;
+}
+
 }  // namespace lapwing::net::tcp

@@ -44,4 +44,16 @@ class Silence {
       kNone;  // the first inspection that found something unanswered, and since which no answer has come
 };
 
+// Breaks of one kind between which nothing comes through: where everything is damaged or swallowed on the way, another connection is no better.
+class VainBreaks {
+ public:
+  // Another break; so many frames have come through so far. For how long (ns) none has.
+  std::int64_t note(std::int64_t now, std::uint64_t frames) noexcept;
+
+ private:
+  static constexpr std::int64_t kNever = -1;
+  std::uint64_t frames_ = 0;
+  std::int64_t since_ = kNever;  // the first break after the last of them
+};
+
 }  // namespace lapwing::net::tcp

@@ -75,6 +75,8 @@ class SendQueue {
   Status begin(std::uint64_t peer_expects, bool keeps);
   // Forgets what the peer has acknowledged. False when it acknowledges what has not left.
   bool release() noexcept;
+  // So many frames, from the first on, the peer must have: the last of them is not the channel's own.
+  std::uint64_t needed() const noexcept { return needed_; }
   // The peer has not been asked yet to acknowledge all that it needs.
   bool owes_question() const noexcept { return keeps_ && channel_.acknowledged() < needed_ && asked_ < needed_; }
   // The next frame asks.

@@ -85,7 +85,7 @@ void Sender::flush() noexcept {
       break;
   }
   note_loans();
-  if (!connection.remote().is_loopback()) shared_.liveness_monitor.something_sent();
+  if (connection.is_inspected()) shared_.liveness_monitor.something_sent();
   keep_engine_awake();
 }
 

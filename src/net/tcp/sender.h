@@ -60,6 +60,8 @@ class Sender {
 
   // Asks the peer to acknowledge all that has left, once. Calls no owner.
   void ask() noexcept;
+  // So many frames the peer must have (SendQueue::needed).
+  std::uint64_t needed() const noexcept { return queue_.needed(); }
 
   // ---- for the transport's poll ----
 

@@ -1,5 +1,7 @@
 // Somebody, or something, between two ranks: a relay that stands in the place of each rank's address and changes what goes through it, at random moments
 // of a fixed seed. What is checked loses nothing by accidents, and what is sealed nothing by any of it; both end what was wrong, and go on.
+#include <netinet/tcp.h>
+
 #include <algorithm>
 #include <random>
 #include <string_view>
@@ -66,6 +68,7 @@ class Relay {
       if (got == 0 || (got < 0 && errno != EAGAIN && errno != ENOTCONN)) conversation.over = true;
       if (got <= 0) continue;
       conversation.quiet = 0;
+      acknowledge_at_once(conversation.ends[from]);
       chunk.resize(static_cast<std::size_t>(got));
       const Bytes as_sent = chunk;
       hook_(conversation, from, chunk);
@@ -78,6 +81,11 @@ class Relay {
     if (conversation.over) {
       for (Socket& end : conversation.ends) end.close();
     }
+  }
+  // The kernel would wait for 40 ms, which are many turns.
+  static void acknowledge_at_once(const Socket& socket) {
+    const int on = 1;
+    ::setsockopt(socket.fd(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
   }
   void send_what_waits(Conversation& conversation, int to) {
     Bytes& waits = conversation.waits[to];
@@ -112,6 +120,14 @@ class TcpInterferenceTest : public TcpTest {
     TcpTest::pump(done, [this] {
       for (auto& relay : relays_) relay->turn();
       clock_.advance(100'000);
+    });
+  }
+  // The same, and while a connection stands there is much time in a turn, so that inspections come; a handshake waits for the kernel.
+  void pump_rounds(const std::function<bool()>& done) {
+    TcpTest::pump(done, [this] {
+      for (auto& relay : relays_) relay->turn();
+      const bool stands = low().transport->link_state({1}) == LinkState::kOpen && high().transport->link_state({0}) == LinkState::kOpen;
+      clock_.advance(stands ? kSecond / 50 : 100'000);
     });
   }
   void exchange_a_frame() {
@@ -314,6 +330,122 @@ TEST_F(TcpInterferenceTest, APathThatDamagesEverythingIsGivenUp) {
   EXPECT_GE(clock_.now() - before, 60 * kSecond);
   EXPECT_NE(high().sink.lost[0].find("No frame has come through for 60 s over any connection (LAPWING_PEER_TIMEOUT)"), std::string::npos)
       << high().sink.lost[0];
+}
+
+// ---- what is swallowed -------------------------------------------------------------------------------------------------
+
+// A relay takes what is sent, so that the kernel acknowledges it, and passes nothing on.
+struct SwallowCase {
+  Protection wire;
+  int from;   // the end of the conversation that is not heard: 0, the one that connected
+  int times;  // chunks; kAllOfThem: until this connection ends
+  const char* name;
+};
+constexpr int kAllOfThem = -1;
+
+class TcpSwallowTest : public TcpInterferenceTest, public ::testing::WithParamInterface<SwallowCase> {};
+
+TEST_P(TcpSwallowTest, TheLastFrameComesAllTheSame) {
+  int swallows = 0;
+  const Conversation* on = nullptr;  // the connection that is attacked
+  connect(GetParam().wire, [&](Conversation& conversation, int from, Bytes& chunk) {
+    if (swallows == 0 || from != GetParam().from || (on != nullptr && on != &conversation)) return;
+    on = &conversation;
+    if (swallows > 0) --swallows;
+    chunk.clear();
+  });
+  exchange_a_frame();
+  std::uint64_t resumed = 0;
+  for (int tag = 10; tag < 16; ++tag) {
+    on = nullptr;
+    swallows = GetParam().times;
+    Node &sender = tag % 2 == 0 ? low() : high(), &receiver = tag % 2 == 0 ? high() : low();
+    TestOp op(tag, 300);
+    sender.post(tag % 2 == 0 ? 1 : 0, op);
+    const std::int64_t before = clock_.now();
+    pump_rounds([&] {
+      const engine::Visit visit(sender.engine);
+      return op.completions == 1 && !receiver.sink.tags.empty() && sender.transport->flushed();
+    });
+    EXPECT_EQ(op.why, "");
+    EXPECT_EQ(receiver.sink.tags, std::vector<int>{tag});
+    EXPECT_LT(clock_.now() - before, 10 * kSecond);
+    swallows = 0;
+    receiver.sink.tags.clear();
+  }
+  for (auto& node : nodes_) {
+    EXPECT_TRUE(node->sink.intact);
+    EXPECT_TRUE(node->sink.lost.empty()) << node->sink.lost.front();
+    resumed += node->transport->counters().connections_resumed;
+  }
+  EXPECT_GE(resumed, 1u);
+}
+
+constexpr SwallowCase kSwallows[] = {
+    {Protection::kChecked, 0, 1, "checked_a_frame_of_the_connector"},
+    {Protection::kChecked, 1, 1, "checked_a_frame_of_the_acceptor"},
+    {Protection::kChecked, 0, kAllOfThem, "checked_all_of_the_connector"},
+    {Protection::kChecked, 1, kAllOfThem, "checked_all_of_the_acceptor"},
+    {Protection::kSealed, 0, 1, "sealed_a_frame_of_the_connector"},
+    {Protection::kSealed, 1, kAllOfThem, "sealed_all_of_the_acceptor"},
+};
+INSTANTIATE_TEST_SUITE_P(Swallows, TcpSwallowTest, ::testing::ValuesIn(kSwallows),
+                         [](const ::testing::TestParamInfo<SwallowCase>& info) { return std::string(info.param.name); });
+
+// Nothing is broken where a rank that is asked answers.
+TEST_F(TcpInterferenceTest, AnIdleLinkIsAskedAndLeftAlone) {
+  connect(Protection::kSealed, [](Conversation&, int, Bytes&) {});
+  exchange_a_frame();
+  TestOp op(3, 300);
+  low().post(1, op);
+  const auto delivered = [&] {
+    const engine::Visit visit(low().engine);
+    return low().transport->flushed();
+  };
+  EXPECT_FALSE(delivered());
+  pump_rounds(delivered);
+  EXPECT_EQ(high().sink.tags.size(), 1u);
+  EXPECT_EQ(low().transport->counters().connections_resumed, 0u);
+}
+
+// A rank that computes between its calls has been sent everything, and answers late: its connection is broken, and nothing is lost.
+TEST_F(TcpInterferenceTest, ARankThatIsAwayLosesNothing) {
+  connect(Protection::kChecked, [](Conversation&, int, Bytes&) {});
+  exchange_a_frame();
+  TestOp first(3, 300), second(4, 300);
+  low().post(1, first);
+  for (int turns = 0; turns < 2000; ++turns) {
+    low().turn();
+    for (auto& relay : relays_) relay->turn();
+    clock_.advance(kSecond / 50);
+    if (turns == 1000) low().post(1, second);
+  }
+  EXPECT_NE(low().transport->link_state({1}), LinkState::kOpen) << "the test wants the connection to be broken";
+  pump([&] { return high().sink.tags.size() == 2 && first.completions == 1 && second.completions == 1; });
+  EXPECT_EQ(high().sink.tags, (std::vector<int>{3, 4}));
+  EXPECT_EQ(first.why + second.why, "");
+  EXPECT_TRUE(low().sink.lost.empty() && high().sink.lost.empty());
+}
+
+TEST_F(TcpInterferenceTest, APathThatSwallowsEverythingIsGivenUp) {
+  constexpr std::size_t kHandshake[] = {128 + 40, 128 + 56};  // bytes of the connector's, and of the acceptor's
+  bool swallows = false;
+  connect(Protection::kSealed, [&](Conversation& conversation, int from, Bytes& chunk) {
+    const std::size_t passed = std::min(conversation.seen[from].size(), kHandshake[from]);
+    if (swallows) chunk.resize(std::min(chunk.size(), kHandshake[from] - passed));
+  });
+  exchange_a_frame();
+  swallows = true;
+  TestOp op(1, 1000);
+  low().post(1, op);
+  const std::int64_t before = clock_.now();
+  pump_rounds([&] { return !low().sink.lost.empty(); });
+  EXPECT_GE(clock_.now() - before, 60 * kSecond);
+  EXPECT_LT(clock_.now() - before, 80 * kSecond);
+  EXPECT_NE(low().sink.lost[0].find("all that was sent has been taken there, and the rank does not say that it has come. Nothing has come through for 60 s "
+                                    "over any connection (LAPWING_PEER_TIMEOUT)"),
+            std::string::npos)
+      << low().sink.lost[0];
 }
 
 // It is told by the rank that connects, with both settings.
