@@ -204,6 +204,7 @@ void PmiServer::enter_fence(int rank) {
     refuse(rank, Status::error(MPI_ERR_OTHER, "it entered a PMI barrier twice"));
     return;
   }
+  if (peer(rank).excused) return leave_fence(rank, kNoTable);
   peer(rank).in_fence = true;
   ++waiting_;
   leave_fence_if_complete();
@@ -217,7 +218,10 @@ void PmiServer::leave_fence_if_complete() {
 void PmiServer::excuse(int rank) {
   if (std::exchange(peer(rank).excused, true)) return;
   ++excused_;
-  waiting_ -= std::exchange(peer(rank).in_fence, false);
+  if (std::exchange(peer(rank).in_fence, false)) {
+    --waiting_;
+    leave_fence(rank, kNoTable);
+  }
   leave_fence_if_complete();
 }
 
@@ -255,35 +259,37 @@ void PmiServer::leave_fence() {
   waiting_ = 0;
   all_have_met_ = true;
   const bool wanted = std::any_of(peers_.begin(), peers_.end(), [](const Peer& each) { return each.wants_table; });
-  const int table = wanted ? make_table() : -1;
-  for (std::size_t index = 0; index < peers_.size(); ++index) {
-    peers_[index].in_fence = false;
-    const bool hand_over = std::exchange(peers_[index].wants_table, false) && table >= 0;
-    const int rank = static_cast<int>(index);
-    const PmiMessage answer = PmiMessage("barrier_out").add("rc", 0);
-    if (!hand_over || !send_with_table(rank, answer, table)) reply(rank, answer);
+  const int table = wanted ? make_table() : kNoTable;
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+    if (std::exchange(peers_[rank].in_fence, false)) leave_fence(static_cast<int>(rank), table);
   }
-  if (table >= 0) ::close(table);
+  if (table != kNoTable) ::close(table);
 }
 
-// -1 when there is a value that a table cannot hold: one is missing, or was split by its rank.
+void PmiServer::leave_fence(int rank, int table) {
+  const bool hand_over = std::exchange(peer(rank).wants_table, false) && table != kNoTable;
+  const PmiMessage answer = PmiMessage("barrier_out").add("rc", 0);
+  if (!hand_over || !send_with_table(rank, answer, table)) reply(rank, answer);
+}
+
+// kNoTable when there is a value that a table cannot hold: one is missing, or was split by its rank.
 int PmiServer::make_table() const {
   std::vector<std::string> texts;
   texts.reserve(peers_.size());
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     const auto found = values_.find(table_prefix_ + std::to_string(rank));
-    if (found == values_.end() || found->second.starts_with(wire::kPmiPiecesMark)) return -1;
+    if (found == values_.end() || found->second.starts_with(wire::kPmiPiecesMark)) return kNoTable;
     texts.push_back(wire::pmi_unescape(found->second));
   }
   const std::string table = wire::encode_card_table(texts);
   const int file = ::memfd_create("lapwing-cards", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (file < 0) return -1;
+  if (file < 0) return kNoTable;
   const bool written = !table.empty() &&
                        ::write(file, table.data(), table.size()) == static_cast<ssize_t>(table.size()) &&
                        ::fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
   if (written) return file;
   ::close(file);
-  return -1;
+  return kNoTable;
 }
 
 // False when nothing was sent.

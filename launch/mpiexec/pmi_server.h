@@ -63,13 +63,16 @@ class PmiServer {
   bool in_fence(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].in_fence; }
   // Whether all ranks have met in a fence: from then on each is inside MPI, and knows how to reach the others.
   bool all_have_met() const noexcept { return all_have_met_; }
-  // The rank has ended, and the others go on: fences are complete without it.
+  // The rank has ended or was given up, and the others go on: fences are complete without it. If it lives it waits in none: one that it is in, or enters
+  // later, is over for it at once.
   void excuse(int rank);
   bool excused(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].excused; }
   // A rank that waits in a fence, -1 if none does.
   int waiting_rank() const noexcept;
 
  private:
+  static constexpr int kNoTable = -1;
+
   struct Peer {
     int fd = -1;
     int appnum = 0;
@@ -96,6 +99,7 @@ class PmiServer {
   void enter_fence(int rank);
   void leave_fence_if_complete();
   void leave_fence();
+  void leave_fence(int rank, int table);
   int make_table() const;
   bool send_with_table(int rank, const wire::PmiMessage& message, int table);
   void reply(int rank, const wire::PmiMessage& message) { send(rank, message.encode()); }
