@@ -180,6 +180,8 @@ class BasicLentQueue {
 struct LentRoom {
   std::byte* base = nullptr;
   void* receive = nullptr;  // the messenger's
+  // Nothing follows its completion before the application's next call: it may land while no thread of the process runs.
+  std::uint64_t unattended = 0;
 };
 using LentQueue = BasicLentQueue<std::uint64_t, LentRoom, wire::FrameHeader, 64>;
 

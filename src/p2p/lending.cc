@@ -27,8 +27,8 @@ bool Lending::lend_one(ReceiveRequest& receive, net::LentQueue& queue) noexcept 
   if (receive.walk_ || queue.full()) return false;
   ++lent_;
   receive.lent_to_ = &queue;
-  receive.lent_position_ =
-      queue.lend(lent_key(receive.MatchNode::key), receive.capacity_, {receive.contiguous_, &receive});
+  const bool unattended = receive.arguments_.plane == comm::Plane::kPointToPoint;
+  receive.lent_position_ = queue.lend(lent_key(receive.MatchNode::key), receive.capacity_, {receive.contiguous_, &receive, unattended});
   return true;
 }
 

@@ -3,7 +3,9 @@
 // processors that this is built for: a read-modify-write empties the buffer, and stores leave it in order.
 //
 // The peer sends four packets: a frame, another one in two halves, and two frames in one packet. Which of them match a lent receive is open: that is
-// lending_test.cc. What must hold: every frame is received once, and in order.
+// lending_test.cc. The first and the third match unattended receives, the second and the last perhaps. A thread of the application that sleeps closes the
+// connection; where the application computes, and only the event thread sleeps, it stays open to what is unattended, and the application comes back
+// when all else has been received. What must hold: every frame is received once, and in order.
 #include <gtest/gtest.h>
 
 #include "checker.h"
@@ -19,12 +21,15 @@ enum class Wrong {
   kBusyLate,          // says so without a barrier
   kTakesBehindPassed,  // frames behind what it has passed on, and the process has not read
   kPassesOnTwice,     // does not say that the front of a packet has been taken
+  kTakesAttended,     // frames that a thread must be woken for, while only the event thread is there
+  kGoesOnAttended,    // with such a one that is half here
   // the process
   kSleepsOpen,      // without closing
   kNoBarrier,       // between closing and looking
   kLooksFirst,      // and closes then
   kLooksNotAtBusy,
   kLooksNotAtTaken,
+  kSleepsUnattended,  // leaves it open to what is unattended, though a thread of the application sleeps
   kReadsFirst,      // the socket, before it takes what has been taken
   kForgetsBegun,    // a frame of which the program has a half
   kInSyncWithin,    // says that it has read all within a frame
@@ -38,13 +43,13 @@ class KernelReceive {
   struct State {
     WeakMemory<kCores, kWords> memory;
     // The program.
-    std::uint8_t at, packet, open_seen, in_sync, passed, arrived, begun, took_first;
+    std::uint8_t at, packet, open_seen, in_sync, passed, arrived, begun, attended, took_first;  // attended: a bit per frame
     // What the process finds once it sees the counts.
     std::uint8_t arrivals[kFrames], skip_at, skip;
     // The socket.
     std::uint8_t queue[kPackets], entered, edge;
     // The process.
-    std::uint8_t does, collected, read, within, next, wrong, looked;
+    std::uint8_t does, collected, read, within, next, wrong, looked, computes;
   };
 
   explicit KernelReceive(Wrong wrong) : wrong_(wrong) {}
@@ -61,6 +66,7 @@ class KernelReceive {
   // Packets: frame 0 | front of frame 1 | rest of frame 1 | frames 2 and 3.
   enum At : std::uint8_t { kNext, kReadOpen, kReadSync, kJudge, kNotBusyAnyMore, kEnter };
   enum Does : std::uint8_t { kPoll, kReadSocket, kClose, kFence, kLook, kAsleep };
+  enum Open : std::uint8_t { kClosed, kOpenToAll, kOpenUnattended };  // area.h
 
   // ---- the program: judge(), access by access ----
 
@@ -130,19 +136,28 @@ class KernelReceive {
   }
   Taken take(State& s, Step& step) const {
     const int frame = s.packet == 0 ? 0 : s.packet < 3 ? 1 : 2;
+    const bool unattended = s.open_seen == kOpenUnattended;
     if (s.packet == 2 && !s.begun) return s.wrong |= step.maybe(), kNone;  // what it carries may look like a frame
+    if (s.packet == 2 && unattended && attended(s, 1) && wrong_ != Wrong::kGoesOnAttended) return kNone;
     if (s.packet != 2 && !step.maybe()) return kNone;
-    if (s.packet == 1) return s.begun = 1, kWhole;
+    if (s.packet == 1) return s.begun = may_claim(s, 1, step), s.begun ? kWhole : kNone;
     s.begun = 0;
     s.arrivals[s.arrived++] = static_cast<std::uint8_t>(frame);
     if (s.packet < 3) return kWhole;
-    if (!step.maybe()) {
+    if (!may_claim(s, 3, step) || !step.maybe()) {
       s.memory.store_release(kProgram, kArrived, s.arrived);
       return kFront;
     }
     s.arrivals[s.arrived++] = 3;
     return kWhole;
   }
+
+  // A frame that matches a receive, attended or not.
+  bool may_claim(State& s, int frame, Step& step) const {
+    if (step.maybe()) s.attended |= static_cast<std::uint8_t>(1 << frame);
+    return !attended(s, frame) || s.open_seen == kOpenToAll || wrong_ == Wrong::kTakesAttended;
+  }
+  static bool attended(const State& s, int frame) { return (s.attended >> frame & 1) != 0; }
 
   // ---- the process ----
 
@@ -164,9 +179,10 @@ class KernelReceive {
         return true;
       case kClose:
         if (!s.memory.takes_store(kProcess)) return false;
-        step.name("process: closes the connection to the program");
+        step.name("process: closes the connection to the program, or, where it computes, to what is attended");
         s.looked = nothing_here(s);
-        if (wrong_ != Wrong::kSleepsOpen) s.memory.store(kProcess, kOpen, 0);
+        s.computes = step.maybe();
+        close(s);
         s.does = kFence;
         return true;
       case kFence:
@@ -177,8 +193,8 @@ class KernelReceive {
       case kLook:
         return look(s, step);
       case kAsleep:
-        if (!s.edge || !s.memory.takes_store(kProcess)) return false;
-        step.name("process: is woken, and opens the connection to the program");
+        if (!(s.edge || comes_back(s)) || !s.memory.takes_store(kProcess)) return false;
+        step.name("process: is woken, or comes back, and opens the connection to the program");
         s.edge = 0;
         return reopen(s);
     }
@@ -194,8 +210,23 @@ class KernelReceive {
     s.does = kAsleep;
     return true;
   }
+  void close(State& s) const {
+    if (wrong_ == Wrong::kSleepsOpen) return;
+    s.memory.store(kProcess, kOpen, s.computes || wrong_ == Wrong::kSleepsUnattended ? kOpenUnattended : kClosed);
+  }
+  // An application that computes, as late as can be: when nothing is left but what waits for it.
+  bool comes_back(const State& s) const {
+    return s.computes && s.packet == kPackets && s.at == kNext && s.next < kFrames && unattended_left(s);
+  }
+  // All that has not been received is in the ring, and unattended.
+  bool unattended_left(const State& s) const {
+    if (s.memory.words[kArrived] != s.arrived || s.arrived == s.collected) return false;
+    for (int i = s.collected; i < s.arrived; ++i)
+      if (attended(s, s.arrivals[i])) return false;
+    return true;
+  }
   bool reopen(State& s) const {
-    s.memory.store(kProcess, kOpen, 1);
+    s.memory.store(kProcess, kOpen, kOpenToAll);
     s.does = kPoll;
     return true;
   }
@@ -251,7 +282,8 @@ TEST_P(KernelReceiveMutant, IsFoundOut) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, KernelReceiveMutant, ::testing::Values(Wrong::kNotBusy, Wrong::kBusyLate, Wrong::kTakesBehindPassed,
-                                           Wrong::kPassesOnTwice, Wrong::kSleepsOpen, Wrong::kNoBarrier, Wrong::kLooksFirst,
+                                           Wrong::kPassesOnTwice, Wrong::kTakesAttended, Wrong::kGoesOnAttended,
+                                           Wrong::kSleepsUnattended, Wrong::kSleepsOpen, Wrong::kNoBarrier, Wrong::kLooksFirst,
                                            Wrong::kLooksNotAtBusy, Wrong::kLooksNotAtTaken, Wrong::kReadsFirst,
                                            Wrong::kForgetsBegun, Wrong::kInSyncWithin));
 

@@ -18,8 +18,11 @@
 // Sleep. A thread that sleeps is not woken by a frame that is taken. So the process closes the connection first (`open`), and then the program passes
 // everything on, which wakes as any input does. Both sides write one word and then read the other's, with a full barrier between:
 //
-//     process   open = 0; barrier; busy? then it does not sleep yet. Anything taken, or passed on? then neither
+//     process   open = kClosed; barrier; busy? then it does not sleep yet. Anything taken, or passed on? then neither
 //     program   busy = 1; barrier; open? then it may take frames. busy = 0
+//
+// Where no thread of the application waits and only the event thread sleeps, the process leaves it open for receives that are unattended: nothing follows
+// their completion before the application's next call, which finds it. What matches others is passed on, and wakes.
 //
 // Order of memory: the program's loads and stores are plain but for the atomic ones, which order all others in their place. That is enough where the
 // processor keeps loads in order among each other, and stores (x86); elsewhere this is not built.
@@ -57,6 +60,7 @@ struct Place {
   Word state;  // position << 2 | LentState
   Word context, tag, capacity;
   Word room[2];
+  Word unattended;  // may complete while no thread of the process runs
   Word said[kHeaderWords];
 };
 
@@ -85,11 +89,11 @@ struct ConnectionArea {
   Word written;                            // bytes of the ring ever used
   // The frame that is coming; the process's while not in sync.
   Word want, got;  // bytes, with the header; want == 0: none
-  Word position, start;
+  Word position, start, unattended;
   struct Arrival arrivals[kPlaces]
       __attribute__((aligned(64)));  // modulo; each has a claimed place, so there is always room
   // ---- written by the process ----
-  Word open __attribute__((aligned(64)));  // frames may be taken
+  Word open __attribute__((aligned(64)));  // which frames may be taken
   Word taken_in;                           // bytes that were passed on, and have been read and matched
   Word freed;                              // bytes of the ring that are free again
   Word unused;                             // so that what the program looks at first is in one line
@@ -104,6 +108,9 @@ struct ConnectionArea {
 #define LAPWING_SET(word, value) (*(volatile Word*)&(word) = (value))
 
 enum { kStateLent = 1, kStateClaimed = 2, kStateBits = 2 };
+
+// ConnectionArea::open
+enum { kClosed = 0, kOpen = 1, kOpenUnattended = 2 };
 
 // Of a frame of Protocol::kMessages, without flags, MessageKind::kEager, that asks for no answer.
 enum { kPlainProtocol = 1, kPlainKind = 1 };
@@ -123,8 +130,8 @@ static inline Word used_by(Word bytes) {
 #ifdef LAPWING_PACKET
 static inline int load(LAPWING_PACKET packet, Half offset, void* to, Half bytes);
 
-// The oldest lent receive that the message matches is claimed, if it has room.
-static inline int claim(struct Queue* queue, Word context, Word tag, Word bytes, Word* claimed) {
+// The oldest lent receive that the message matches is claimed, if it has room, and is unattended where it must be.
+static inline int claim(struct Queue* queue, Word context, Word tag, Word bytes, int unattended, Word* claimed) {
   const Word first = LAPWING_LOOK(queue->oldest);
   const Word end = LAPWING_LOOK(queue->lent);
   for (int i = 0; i < kPlacesLookedAt; ++i) {
@@ -135,7 +142,7 @@ static inline int claim(struct Queue* queue, Word context, Word tag, Word bytes,
     if (LAPWING_LOOK(place->state) != state || LAPWING_LOOK(place->context) != context ||
         LAPWING_LOOK(place->tag) != tag)
       continue;
-    if (bytes > LAPWING_LOOK(place->capacity)) return 0;
+    if (bytes > LAPWING_LOOK(place->capacity) || (unattended && !LAPWING_LOOK(place->unattended))) return 0;
     if (__sync_val_compare_and_swap(&place->state, state, position << kStateBits | kStateClaimed) == state) {
       *claimed = position;
       return 1;
@@ -144,15 +151,16 @@ static inline int claim(struct Queue* queue, Word context, Word tag, Word bytes,
   return 0;
 }
 
-static inline int begin_frame(struct ConnectionArea* area, LAPWING_PACKET packet, Half offset, Half length) {
+static inline int begin_frame(struct ConnectionArea* area, LAPWING_PACKET packet, Half offset, Half length, int unattended) {
   Word header[kHeaderWords];
   Word position;
   if (length - offset < kHeaderLength || load(packet, offset, header, sizeof header) != 0) return 0;
   if (!is_plain(header)) return 0;
   const Word want = kHeaderLength + (Half)header[0];
   if (area->written + used_by(want) - LAPWING_LOOK(area->freed) > kRingBytes) return 0;
-  if (!claim(&area->queue, header[3], header[4] >> 32, (Half)header[0], &position)) return 0;
+  if (!claim(&area->queue, header[3], header[4] >> 32, (Half)header[0], unattended, &position)) return 0;
   area->position = position;
+  area->unattended = LAPWING_LOOK(area->queue.places[position & (kPlaces - 1)].unattended);
   area->start = area->written;
   area->written += used_by(want);
   area->got = 0;
@@ -168,14 +176,20 @@ static inline void end_frame(struct ConnectionArea* area) {
   LAPWING_SET(area->arrived, area->arrived + 1);
 }
 
+// Of the packet's next frame, or of the one that is coming.
+static inline int may_take(struct ConnectionArea* area, LAPWING_PACKET packet, Half offset, Half length, int unattended) {
+  if (area->want == 0) return begin_frame(area, packet, offset, length, unattended);
+  return !unattended || area->unattended;
+}
+
 // How many bytes of the packet's front have been taken. The count lies in memory, of whose values the kernel's proof assumes nothing: in a register, each
 // frame would be proved for each length of those before it, which takes ten times as long at every start.
-static inline Half take_frames(struct ConnectionArea* area, LAPWING_PACKET packet, Half length) {
+static inline Half take_frames(struct ConnectionArea* area, LAPWING_PACKET packet, Half length, int unattended) {
   LAPWING_SET(area->front, 0);
   for (int i = 0; i < kFramesPerPacket; ++i) {
     const Half offset = (Half)LAPWING_LOOK(area->front);
     if (offset >= length) break;
-    if (area->want == 0 && !begin_frame(area, packet, offset, length)) break;
+    if (!may_take(area, packet, offset, length, unattended)) break;
     const Word got = area->got;
     Word bytes = area->want - got;
     if (bytes > length - offset) bytes = length - offset;
@@ -191,13 +205,15 @@ static inline Half take_frames(struct ConnectionArea* area, LAPWING_PACKET packe
 // 1: the packet is taken; 0: the socket gets it.
 static inline int judge(struct ConnectionArea* area, LAPWING_PACKET packet, Half length, Half sequence) {
   Half taken = 0;
+  Word open;
   if (length == 0) return 0;
   if (area->started && (Half)area->sequence != sequence) LAPWING_SET(area->torn, 1);
   area->started = 1;
   area->sequence = sequence + length;
   __sync_lock_test_and_set(&area->busy, 1);
-  if (LAPWING_LOOK(area->open) && LAPWING_LOOK(area->taken_in) == area->passed && !area->torn)
-    taken = take_frames(area, packet, length);
+  open = LAPWING_LOOK(area->open);
+  if (open != kClosed && LAPWING_LOOK(area->taken_in) == area->passed && !area->torn)
+    taken = take_frames(area, packet, length, open == kOpenUnattended);
   if (taken != length) {
     if (taken != 0) {
       area->skip_at = area->passed;

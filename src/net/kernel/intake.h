@@ -88,14 +88,12 @@ class Intake {
   // ---- sleep ----
 
   void open() noexcept {
-    if (load(area_.open) == 0) store(area_.open, 1);
+    if (load(area_.open) != kOpen) store(area_.open, kOpen);
   }
-  // From now on everything is passed on. False: it is looking at a packet, or there is something to take or to read.
-  bool close() noexcept {
-    store(area_.open, 0);
-    full_fence();  // pairs with the program's: it marks itself busy, and then looks whether it may take
-    return load(area_.busy) == 0 && !has_arrivals() && !has_passed();
-  }
+  // From now on everything is passed on, and so it wakes. False: the program is looking at a packet, or there is something to take or to read.
+  bool close() noexcept { return leave(kClosed); }
+  // The same, but for what matches an unattended receive: no thread waits for that.
+  bool close_to_attended() noexcept { return leave(kOpenUnattended); }
   // The connection is over: as close(), and on return the program is not looking at any packet of it.
   void finish() noexcept {
     close();
@@ -103,6 +101,11 @@ class Intake {
   }
 
  private:
+  bool leave(Word open) noexcept {
+    store(area_.open, open);
+    full_fence();  // pairs with the program's: it marks itself busy, and then looks whether it may take
+    return load(area_.busy) == 0 && !has_arrivals() && !has_passed();
+  }
   static Word load(const Word& word) noexcept {
     return std::atomic_ref<Word>(const_cast<Word&>(word)).load(std::memory_order_acquire);
   }

@@ -23,7 +23,7 @@ void BusyLinks::touch(Receiver& link) noexcept {
     return;
   }
   if (input_expected_) return;  // perhaps of the one that would have to go
-  if (!all_in_port() || !stop_taking()) return;
+  if (!all_in_port() || !stop_taking(&Receiver::stop_taking)) return;
   too_many_ = true;
   calm_ = 0;
   end_rest();
@@ -49,8 +49,8 @@ void BusyLinks::let_take() noexcept {
 }
 
 // No frame is taken, and none is here that poll() would have to find. False: some may be.
-bool BusyLinks::stop_taking() noexcept {
-  const bool nothing = std::all_of(links_.begin(), links_.end(), [](Entry& busy) { return busy.link->stop_taking(); });
+bool BusyLinks::stop_taking(bool (Receiver::*stop)() noexcept) noexcept {
+  const bool nothing = std::all_of(links_.begin(), links_.end(), [stop](Entry& busy) { return (busy.link->*stop)(); });
   if (!nothing) let_take();
   return nothing;
 }
@@ -70,7 +70,7 @@ bool BusyLinks::arm() noexcept {
     busy.finds = 0;
     busy.link->set_watermark();
   }
-  return all_in_port() && stop_taking();
+  return all_in_port() && stop_taking(engine_.application_drives() ? &Receiver::stop_taking : &Receiver::stop_taking_attended);
 }
 
 void BusyLinks::leave_port(Entry& busy) noexcept {

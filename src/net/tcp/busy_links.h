@@ -17,7 +17,8 @@ class Receiver;
 // way. It comes back (and what is there is announced) before a thread sleeps in the port, and before poll() ceases to read it.
 //
 // Where a program in the kernel takes frames (Receiver::let_take), only poll() finds them. So it takes none of a link that is not in this list, or
-// while a thread may sleep. At rest it may: nothing is lent then, so whatever comes is passed on, and the port hears of it as ever.
+// while a thread of the application may sleep; and where only the event thread does, none but those that no thread waits for. At rest it may take all: nothing is
+// lent then, so whatever comes is passed on, and the port hears of it as ever.
 //
 // At rest (engine/source.h) the busy links are in the port, but a watermark hides from it what is for the application's next call. An
 // application that comes back finds that by reading them as ever, and takes no watermark down; arm() does. So a link with a watermark
@@ -62,7 +63,7 @@ class BusyLinks {
     bool outside;    // of the port
   };
   void let_take() noexcept;
-  bool stop_taking() noexcept;
+  bool stop_taking(bool (Receiver::*stop)() noexcept) noexcept;
   bool gives_up(Receiver& link) noexcept;
   void leave_port(Entry& busy) noexcept;
   bool all_in_port() noexcept;

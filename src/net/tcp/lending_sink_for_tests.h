@@ -69,7 +69,7 @@ class LendingSink final : public FrameSink {
   std::string lost_text;
 
   // The messenger's side, in little: matching in order of receives, of messages, or kept.
-  void post(LentQueue* queue, std::size_t capacity) {
+  void post(LentQueue* queue, std::size_t capacity, bool unattended = false) {
     if (kept_ > 0) return void(--kept_);
     PostedReceive& receive = receives_.emplace_back(capacity);
     if (queue == nullptr || queue->full()) return;
@@ -77,7 +77,7 @@ class LendingSink final : public FrameSink {
     const bool behind = std::any_of(receives_.begin(), receives_.end() - 1, [](const PostedReceive& other) { return other.lent_to == nullptr; });
     if (behind) return;
     receive.lent_to = queue;
-    receive.position = queue->lend({kContext, kLent}, capacity, {receive.buffer.data(), &receive});
+    receive.position = queue->lend({kContext, kLent}, capacity, {receive.buffer.data(), &receive, unattended});
   }
   bool all_taken_back() const {
     return std::all_of(receives_.begin(), receives_.end(), [](const PostedReceive& receive) {

@@ -53,12 +53,13 @@ class Receiver final : public ConnectionUser {
 
   // Reads without having been told that there is something; true when something came.
   bool poll() noexcept;
-  // A program in the kernel may take frames, where it sees this link, until stop_taking(): no thread sleeps meanwhile. False: there is something to
-  // be polled.
+  // A program in the kernel may take frames, where it sees this link, until stop_taking(): no thread sleeps meanwhile. Or until
+  // stop_taking_attended(): only the event thread does. False: there is something to be polled.
   void let_take() noexcept {
     if (inbox_.past_program()) intake_->open();
   }
   bool stop_taking() noexcept { return !inbox_.past_program() || intake_->close(); }
+  bool stop_taking_attended() noexcept { return !inbox_.past_program() || intake_->close_to_attended(); }
   // For a link that is polled all the time (Connection::leave_port). False when it is not connected.
   bool leave_port() noexcept;
   bool come_back_to_port() noexcept { return connection_ == nullptr || connection_->come_back(); }

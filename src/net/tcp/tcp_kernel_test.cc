@@ -50,9 +50,9 @@ class TcpKernelTest : public TcpTest {
     const engine::Visit visit(high().engine);
     return high().transport->receives_in_kernel();
   }
-  void post_receives(int count, std::size_t capacity = 1 << 16) {
+  void post_receives(int count, std::size_t capacity = 1 << 16, bool unattended = false) {
     const engine::Visit visit(high().engine);
-    for (int i = 0; i < count; ++i) sink_.post(high().transport->lent_queue({0}, {kContext, kLent}), capacity);
+    for (int i = 0; i < count; ++i) sink_.post(high().transport->lent_queue({0}, {kContext, kLent}), capacity, unattended);
   }
   // The connection stands, and the program sees it.
   void get_acquainted() {
@@ -136,6 +136,51 @@ TEST_F(TcpKernelTest, AThreadThatSleepsIsTold) {
   MessageOp next(kLent, 1, 5000);
   low().post(1, next);
   pump([&] { return sink_.landed == 1; });
+  expect_all_well();
+}
+
+// The event thread of a process that computes is not woken for what only the application's next call waits for.
+TEST_F(TcpKernelTest, AProcessThatComputesIsNotWokenForWhatIsUnattended) {
+  get_acquainted();
+  post_receives(2, 1 << 16, true);
+  ASSERT_TRUE(arm());
+  MessageOp first(kLent, 0, 5000), second(kLent, 1, 60'000);
+  low().post(1, first);
+  low().post(1, second);
+  for (int turns = 0; turns < 100; ++turns) low().turn();
+  engine::EventPort::Batch batch;
+  high().engine.port().collect(batch, 0);
+  EXPECT_EQ(batch.count, 0);
+  EXPECT_EQ(sink_.received(), 1);
+  disarm();
+  pump([&] { return sink_.landed == 2; });
+  expect_all_well();
+}
+
+// What is half here when a program begins to compute goes on by the socket, unless its receive is unattended.
+TEST_F(TcpKernelTest, AFrameInPiecesIsGoneOnWithWhereItIsUnattended) {
+  Socket peer = join_past_program();
+  for (const bool unattended : {true, false}) {
+    const int number = unattended ? 0 : 1;
+    post_receives(1, 1 << 16, unattended);
+    turn_high();
+    const std::vector<std::byte> bytes = bytes_of(static_cast<std::uint64_t>(number), kLent, number, 20'000);
+    send_bytes(peer, bytes.data(), 9000);
+    turn_high();
+    ASSERT_TRUE(arm());
+    send_bytes(peer, bytes.data() + 9000, bytes.size() - 9000);
+    engine::EventPort::Batch batch;
+    high().engine.port().collect(batch, unattended ? 0 : 1000);
+    EXPECT_EQ(batch.count != 0, !unattended);
+    disarm();
+    {
+      const engine::Visit visit(high().engine);
+      high().engine.port().deliver(batch);
+    }
+    pump([&] { return sink_.received() == number + 1; });
+  }
+  EXPECT_EQ(sink_.landed, 1);
+  EXPECT_EQ(sink_.passed, 1);
   expect_all_well();
 }
 
