@@ -6,21 +6,12 @@ set -u
 
 mpiexec=$1
 program=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
+. "$(dirname "${BASH_SOURCE[0]}")/helpers.sh"
 
 # A copy under a name of its own, so that leftovers are told from other tests' processes.
 name=endings.$$
 cp "$program" "$work/$name"
 program=$work/$name
-
-fail() {
-  echo "FAILED: $1"
-  sed 's/^/    stdout: /' "$work/out"
-  sed 's/^/    stderr: /' "$work/err"
-  failures=$((failures + 1))
-}
 
 # The pattern does not match itself.
 leftovers() { grep -las -- "ending[s].$$" /proc/[0-9]*/cmdline; }
@@ -35,7 +26,7 @@ nobody_left() {
   done
 }
 
-# run NAME EXPECTED_CODE command...
+# run NAME EXPECTED_CODE command...: unlike that of helpers.sh it takes a whole command, and looks for what is left.
 run() {
   local name=$1 expected=$2
   shift 2
@@ -44,7 +35,6 @@ run() {
   [ "$code" -eq "$expected" ] || fail "$name: exit code $code instead of $expected"
   nobody_left "$name"
 }
-said() { grep -q -- "$2" "$work/err" || fail "$1: nothing said about '$2'"; }
 
 # A collective call that meets no other, seen where memory is shared.
 LAPWING_TRANSPORTS=shm run "a broadcast alone" 16 "$mpiexec" -n 3 "$program" alone
@@ -94,8 +84,4 @@ said "unknown transport" "pigeon"
 timeout 30 env LAPWING_UNEXPECTED_LIMIT=lots "$program" ok >"$work/out" 2>"$work/err" && fail "malformed size: accepted"
 said "malformed size" "LAPWING_UNEXPECTED_LIMIT"
 
-if [ "$failures" -ne 0 ]; then
-  echo "$failures failures"
-  exit 1
-fi
-echo "endings: all as expected"
+finish endings

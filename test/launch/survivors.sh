@@ -6,24 +6,16 @@ set -u
 
 mpiexec=$1
 program=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
+. "$(dirname "${BASH_SOURCE[0]}")/helpers.sh"
 
-fail() {
-  echo "FAILED: $1"
-  sed 's/^/    /' "$work/log"
-  failures=$((failures + 1))
-}
-
-# run EXPECTED_CODE WAY LOST [silent]: the exit code is that of the first bad end.
-run() {
+# lose EXPECTED_CODE WAY LOST [silent]: the exit code is that of the first bad end.
+lose() {
   local expected=$1
   shift
-  timeout 60 "$mpiexec" -disable-auto-cleanup -n 5 "$program" "$@" >"$work/log" 2>&1 </dev/null
+  timeout 60 "$mpiexec" -disable-auto-cleanup -n 5 "$program" "$@" >"$work/err" 2>&1 </dev/null
   local code=$?
   [ "$code" -eq "$expected" ] || fail "$name $*: exit code $code instead of $expected"
-  [ "$(grep -c "rank $2 of 5 .* was killed by SIGKILL (Killed); the other ranks go on" "$work/log")" -eq 1 ] ||
+  [ "$(grep -c "rank $2 of 5 .* was killed by SIGKILL (Killed); the other ranks go on" "$work/err")" -eq 1 ] ||
     fail "$name $*: the end of rank $2 is not told once"
 }
 
@@ -38,16 +30,12 @@ for name in shm tcp hosts polling; do
     polling) export LAPWING_PROGRESS=polling ;;
   esac
   for way in $ways; do
-    run 137 "$way" 2
-    run 137 "$way" 0 silent
+    lose 137 "$way" 2
+    lose 137 "$way" 0 silent
   done
-  run 137 fatal 2
-  grep -q "ended the job by MPI_Abort with code 58" "$work/log" || fail "$name fatal: who ended the job"
-  grep -q "MPI_Recv.*rank 2" "$work/log" || fail "$name fatal: why"
+  lose 137 fatal 2
+  grep -q "ended the job by MPI_Abort with code 58" "$work/err" || fail "$name fatal: who ended the job"
+  grep -q "MPI_Recv.*rank 2" "$work/err" || fail "$name fatal: why"
 done
 
-if [ "$failures" -ne 0 ]; then
-  echo "$failures failures"
-  exit 1
-fi
-echo "survivors: all as expected"
+finish survivors
