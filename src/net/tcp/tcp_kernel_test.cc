@@ -157,6 +157,31 @@ TEST_F(TcpKernelTest, AProcessThatComputesIsNotWokenForWhatIsUnattended) {
   expect_all_well();
 }
 
+// Such as a message of a sender that has hardly any credit left: the process gives it more.
+TEST_F(TcpKernelTest, AProcessThatComputesIsWokenForWhatIsUrgent) {
+  get_acquainted();
+  post_receives(2, 1 << 16, true);
+  ASSERT_TRUE(arm());
+  MessageOp first(kLent, 0, 500), urgent(kLent, 1, 500);
+  urgent.delivery = Delivery::kUrgent;
+  low().post(1, first);
+  low().post(1, urgent);
+  engine::EventPort::Batch batch;
+  for (int turns = 0; batch.count == 0 && turns < 2'000'000; ++turns) {
+    low().turn();
+    high().engine.port().collect(batch, 0);
+  }
+  EXPECT_GT(batch.count, 0);
+  disarm();
+  {
+    const engine::Visit visit(high().engine);
+    high().engine.port().deliver(batch);
+  }
+  pump([&] { return sink_.received() == 3; });
+  EXPECT_EQ(sink_.landed, 1);
+  expect_all_well();
+}
+
 // What is half here when a program begins to compute goes on by the socket, unless its receive is unattended.
 TEST_F(TcpKernelTest, AFrameInPiecesIsGoneOnWithWhereItIsUnattended) {
   Socket peer = join_past_program();

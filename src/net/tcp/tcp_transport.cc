@@ -16,6 +16,12 @@ namespace {
 
 constexpr const char* kCardKey = "tcp";
 
+// A program in the peer's kernel passes on what asks for an acknowledgement, and so the peer hears of it though it computes (net/kernel/area.h).
+void mark(wire::FrameHeader& header, Delivery delivery) noexcept {
+  if (delivery == Delivery::kUrgent) [[unlikely]]
+    header.set_flags(wire::kFlagAcknowledge);
+}
+
 TcpOptions options_from(const NetworkConfig& config) {
   TcpOptions options;
   options.self = config.self;
@@ -225,10 +231,12 @@ tcp::Link::State TcpTransport::link_state(PeerId peer) const noexcept {
 }
 
 bool TcpTransport::post(PeerId peer, SendOp& op) noexcept {
+  mark(op.header, op.delivery);
   return link(peer).post(op);
 }
 
-bool TcpTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery) noexcept {
+bool TcpTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept {
+  mark(header, delivery);
   return link(peer).send_now(header, payload);
 }
 
