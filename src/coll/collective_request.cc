@@ -199,6 +199,7 @@ void CollectiveRequest::begin_send(StepId id) noexcept {
   arguments.note = description_;
   arguments.rendezvous = step.rendezvous;
   sending.set_arguments(arguments);
+  sending.set_followed(schedule_.steps()[id].followers != 0);
   sending.step = id;
   sending.under_way = true;
   sending.set_continuation(&on_message_done<Sending>);

@@ -46,8 +46,11 @@ class Undelivered {
   explicit Undelivered(OnDelivered on_delivered) noexcept : on_delivered_(on_delivered) {}
 
   bool none() const noexcept { return frames_ == 0; }
+  // Whether something goes on when they are delivered though no thread waits for them: a schedule's next step.
+  void set_followed(bool followed) noexcept { followed_ = followed; }
 
   // For the transport.
+  bool followed() const noexcept { return followed_; }
   void add() noexcept { ++frames_; }
   void remove(const Status& status) noexcept {
     if (--frames_ == 0) on_delivered_(*this, status);
@@ -56,6 +59,7 @@ class Undelivered {
  private:
   OnDelivered on_delivered_;
   std::uint32_t frames_ = 0;
+  bool followed_ = false;
 };
 
 // One frame on its way out. Owned by the layer above; a transport links it into its queues until it is taken.

@@ -49,6 +49,9 @@ class SendRequest : public Request, public ListNode<HeldTag> {
     communicator_ = arguments.communicator;
   }
 
+  // Whether another operation waits for this one, and no thread need wait for either (a step of a schedule). Only while idle.
+  void set_followed(bool followed) noexcept { undelivered_.set_followed(followed); }
+
   Status start() override { return Status::error(MPI_ERR_REQUEST, "this send is not persistent"); }
   Status cancel() override;
   void describe(wire::HangItem& item) const override;

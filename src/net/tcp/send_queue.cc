@@ -177,13 +177,16 @@ void SendQueue::drop_front() noexcept {
   if (first_borrowed_ > 0) --first_borrowed_;
 }
 
-SendQueue::Entry* SendQueue::next_to_copy() noexcept {
+SendQueue::Entry* SendQueue::next_to_copy(Loans which) noexcept {
   while (first_borrowed_ < unsent_ && !entries_[first_borrowed_].borrowed()) ++first_borrowed_;
-  return first_borrowed_ < unsent_ ? &entries_[first_borrowed_] : nullptr;
+  std::size_t next = first_borrowed_;
+  if (which == Loans::kFollowed)
+    while (next < unsent_ && !entries_[next].followed()) ++next;
+  return next < unsent_ ? &entries_[next] : nullptr;
 }
 
-bool SendQueue::copy_kept() noexcept {
-  Entry* entry = keeps_ ? next_to_copy() : nullptr;
+bool SendQueue::copy_kept(Loans which) noexcept {
+  Entry* entry = keeps_ ? next_to_copy(which) : nullptr;
   if (entry == nullptr) return false;
   const std::uint64_t payload = entry->payload_bytes();
   if (!entry->copy) {
@@ -211,8 +214,8 @@ bool SendQueue::copy_kept() noexcept {
 
 void SendQueue::copy_short(std::uint64_t payload_bytes) noexcept {
   for (;;) {
-    const Entry* entry = keeps_ ? next_to_copy() : nullptr;
-    if (entry == nullptr || entry->payload_bytes() > payload_bytes || !copy_kept()) return;
+    const Entry* entry = keeps_ ? next_to_copy(Loans::kAll) : nullptr;
+    if (entry == nullptr || entry->payload_bytes() > payload_bytes || !copy_kept(Loans::kAll)) return;
   }
 }
 

@@ -11,7 +11,8 @@
 //
 // Small frames are copied when they are posted, and several in a row are one entry. The payload of others stays where it is until they are delivered.
 // What a waiting thread wants back before that is copied as well, up to a bound, when the thread has nothing better to do (copy_kept): so a blocking
-// send does not wait for an acknowledgement, and a stream of long messages is not copied while the socket takes more. The alternatives are dearer: to
+// send does not wait for an acknowledgement, and a stream of long messages is not copied while the socket takes more. Beside a computation, when no
+// thread waits, only those are copied that something else goes on from: the acknowledgement gives the others back for nothing. The alternatives are dearer: to
 // copy before sending puts the copy on the message's way, and to wait for each acknowledgement costs a round trip. A short frame for which there was
 // no room among the small ones is copied as soon as it has left: a thread that waits for it while others arrive finds no poll with nothing better to do.
 //
@@ -49,6 +50,8 @@ class SendQueue {
 
     std::uint64_t payload_bytes() const noexcept { return bytes - wire::kHeaderBytes; }
     bool borrowed() const noexcept { return op != nullptr || undelivered != nullptr; }
+    // Its owner goes on when it is delivered, whether or not a thread waits for that: with the next frame, or with another operation.
+    bool followed() const noexcept { return op != nullptr || (undelivered != nullptr && undelivered->followed()); }
   };
 
   SendQueue(Channel& channel, SpareMemory& memory) noexcept : channel_(channel), memory_(memory) {}
@@ -81,10 +84,12 @@ class SendQueue {
   bool owes_question() const noexcept { return keeps_ && channel_.acknowledged() < needed_ && asked_ < needed_; }
   // The next frame asks.
   void ask() noexcept;
+  // Frames that have left and lie in their owners' memory: all, or those whose owners go on when they are delivered.
+  enum class Loans { kAll, kFollowed };
   // Whether there is something to copy.
-  bool lends() noexcept { return keeps_ && next_to_copy() != nullptr; }
+  bool lends(Loans which) noexcept { return keeps_ && next_to_copy(which) != nullptr; }
   // Copies a piece of what has left and is not delivered. False when there is nothing, or no room.
-  bool copy_kept() noexcept;
+  bool copy_kept(Loans which) noexcept;
   // Copies those that have left and are not longer than that.
   void copy_short(std::uint64_t payload_bytes) noexcept;
 
@@ -106,7 +111,7 @@ class SendQueue {
   void pass() noexcept;
   void give_back(Entry& entry) noexcept;
   void drop_front() noexcept;
-  Entry* next_to_copy() noexcept;
+  Entry* next_to_copy(Loans which) noexcept;
 
   Channel& channel_;
   SpareMemory& memory_;

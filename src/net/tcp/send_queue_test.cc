@@ -148,7 +148,7 @@ TEST_F(SendQueueTest, WhatIsNotKeptIsTakenWhenItHasLeft) {
   move(queue, 5000, wire);
   EXPECT_TRUE(SendQueue::has_taken(op));
   EXPECT_TRUE(count.none());
-  EXPECT_FALSE(queue.lends());
+  EXPECT_FALSE(queue.lends(SendQueue::Loans::kAll));
 }
 
 TEST_F(SendQueueTest, WhatIsKeptIsTakenWhenItIsDelivered) {
@@ -184,11 +184,11 @@ TEST_F(SendQueueTest, ACopyGivesMemoryBackBeforeThat) {
   counted.undelivered = &count;
   queue_.push(op);
   queue_.push(counted);
-  EXPECT_FALSE(queue_.copy_kept()) << "nothing has left";
+  EXPECT_FALSE(queue_.copy_kept(SendQueue::Loans::kAll)) << "nothing has left";
   Bytes first, again;
   move(queue_, 1'000'000, first);
-  for (int pieces = 0; pieces < 4; ++pieces) EXPECT_TRUE(queue_.copy_kept()) << "two of each";
-  EXPECT_FALSE(queue_.copy_kept());
+  for (int pieces = 0; pieces < 4; ++pieces) EXPECT_TRUE(queue_.copy_kept(SendQueue::Loans::kAll)) << "two of each";
+  EXPECT_FALSE(queue_.copy_kept(SendQueue::Loans::kAll));
   queue_.tell();
   EXPECT_EQ(op.taken, 1);
   EXPECT_EQ(count.times, 1);
@@ -219,7 +219,7 @@ TEST_F(SendQueueTest, ShortFramesAreCopiedAtOnceUpToALongerOne) {
   EXPECT_EQ(ops[0].taken, 1);
   EXPECT_EQ(ops[1].taken, 0);
   EXPECT_EQ(ops[2].taken, 0) << "in order";
-  EXPECT_TRUE(queue_.copy_kept());
+  EXPECT_TRUE(queue_.copy_kept(SendQueue::Loans::kAll));
   queue_.copy_short(1000);
   queue_.tell();
   EXPECT_EQ(ops[2].taken, 1);
@@ -237,11 +237,35 @@ TEST_F(SendQueueTest, ACopyThatIsMadeAtOnceIsADeliveryToTellOf) {
   queue_.copy_short(1000);
   EXPECT_TRUE(SendQueue::has_taken(op));
   EXPECT_TRUE(queue_.has_delivered());
-  EXPECT_FALSE(queue_.lends());
+  EXPECT_FALSE(queue_.lends(SendQueue::Loans::kAll));
   EXPECT_EQ(count.times, 0);
   queue_.tell();
   EXPECT_EQ(count.times, 1);
   EXPECT_FALSE(queue_.has_delivered());
+}
+
+TEST_F(SendQueueTest, BesideAComputationOnlyWhatIsFollowedIsCopied) {
+  using Loans = SendQueue::Loans;
+  Count count, followed;
+  followed.set_followed(true);
+  std::deque<Op> ops(3);  // the last one is taken when it is delivered, and its owner goes on then
+  for (std::uint64_t i = 0; i < ops.size(); ++i) ops[i].carry(make_bytes(1000, i), i);
+  ops[0].undelivered = &count;
+  ops[1].undelivered = &followed;
+  for (Op& op : ops) queue_.push(op);
+  Bytes wire;
+  move(queue_, 10'000, wire);
+  EXPECT_TRUE(queue_.copy_kept(Loans::kFollowed));
+  EXPECT_TRUE(queue_.copy_kept(Loans::kFollowed));
+  EXPECT_FALSE(queue_.copy_kept(Loans::kFollowed));
+  EXPECT_FALSE(queue_.lends(Loans::kFollowed));
+  EXPECT_TRUE(queue_.lends(Loans::kAll));
+  queue_.tell();
+  EXPECT_EQ(followed.times, 1);
+  EXPECT_EQ(ops[2].taken, 1);
+  EXPECT_EQ(count.times, 0) << "a thread that waits has it copied, or the peer acknowledges it";
+  EXPECT_TRUE(acknowledge(3));
+  EXPECT_EQ(count.times, 1);
 }
 
 TEST_F(SendQueueTest, CopiesHaveABound) {
@@ -252,14 +276,14 @@ TEST_F(SendQueueTest, CopiesHaveABound) {
   }
   Bytes wire;
   move(queue_, 100 << 20, wire);
-  while (queue_.copy_kept()) {
+  while (queue_.copy_kept(SendQueue::Loans::kAll)) {
   }
   queue_.tell();
   EXPECT_EQ(ops[3].taken, 1);
   EXPECT_EQ(ops[4].taken, 0);
-  EXPECT_TRUE(queue_.lends());
+  EXPECT_TRUE(queue_.lends(SendQueue::Loans::kAll));
   EXPECT_TRUE(acknowledge(1));
-  EXPECT_TRUE(queue_.copy_kept()) << "there is room again";
+  EXPECT_TRUE(queue_.copy_kept(SendQueue::Loans::kAll)) << "there is room again";
 }
 
 // So that what is kept comes to an end.
@@ -365,7 +389,7 @@ TEST_F(SendQueueTest, WhatComesOfManyBreaksIsOneStream) {
       move(queue_, random() % 40'000, wire);
       receive();
     } else if (kind == 13) {
-      queue_.copy_kept();
+      queue_.copy_kept(SendQueue::Loans::kAll);
       queue_.tell();
     } else if (kind == 14) {
       ASSERT_TRUE(acknowledge(received));

@@ -137,12 +137,16 @@ void Sender::ask() noexcept {
 // A frame that has been copied here, within post(), is told of by the next poll: nothing that is received need do so.
 void Sender::note_loans() noexcept {
   queue_.copy_short(tuning().tcp_copied_at_once);
-  if (queue_.lends() || queue_.has_delivered()) list(lending_, shared_.lending);
+  if (lends(SendQueue::Loans::kAll)) list(lending_, shared_.lending);
 }
 
-void Sender::copy_kept() noexcept {
-  if (!queue_.copy_kept()) unlist(lending_, shared_.lending);
+// A link without loans, or without room for a copy, leaves the list, and comes back when something has left or been acknowledged.
+bool Sender::copy_kept(SendQueue::Loans which) noexcept {
+  const bool tells = queue_.has_delivered(), copied = queue_.copy_kept(which);
+  const bool left_to_a_thread_that_waits = !queue_.lends(which) && queue_.lends(SendQueue::Loans::kAll);
+  if (!copied && !left_to_a_thread_that_waits) unlist(lending_, shared_.lending);
   queue_.tell();
+  return tells || copied;
 }
 
 // ---- work under way -------------------------------------------------------------------------------------------------

@@ -69,8 +69,9 @@ class Sender {
   void flush_deferred() noexcept;
   // Tells the peer what has come, unless a frame has done so meanwhile (SharedState::owing).
   void acknowledge() noexcept;
-  // Gives some memory back to a thread that may wait for it (SharedState::lending).
-  void copy_kept() noexcept;
+  // Gives some memory back that its owner may wait for (SharedState::lending). False when there is nothing to do.
+  bool copy_kept(SendQueue::Loans which) noexcept;
+  bool lends(SendQueue::Loans which) noexcept { return queue_.lends(which) || queue_.has_delivered(); }
 
  private:
   bool sends_at_once() const noexcept { return connection_ != nullptr && (queue_.all_sent() || burst_.keeps_back()); }

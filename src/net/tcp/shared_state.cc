@@ -1,6 +1,9 @@
 #include "net/tcp/shared_state.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "net/tcp/sender.h"
 
 namespace lapwing::net::tcp {
 
@@ -32,6 +35,11 @@ wire::Terms SharedState::terms(bool resume, const wire::Position& position, std:
   terms.frame_limit = options.frame_limit;
   terms.position = position;
   return terms;
+}
+
+bool SharedState::has_work(bool thread_waits) const noexcept {
+  const auto which = thread_waits ? SendQueue::Loans::kAll : SendQueue::Loans::kFollowed;
+  return !deferred.empty() || !owing.empty() || std::any_of(lending.begin(), lending.end(), [&](Sender* link) { return link->lends(which); });
 }
 
 void SharedState::retire(std::unique_ptr<Connection> connection) noexcept {

@@ -76,8 +76,8 @@ struct SharedState {
   bool wants_to_resume(bool same_host) const noexcept;
   // What this rank asks of a connection.
   wire::Terms terms(bool resume, const wire::Position& position = {}, std::uint16_t rail = 0) const noexcept;
-  // A poll has something to do.
-  bool has_work() const noexcept { return !deferred.empty() || !owing.empty() || !lending.empty(); }
+  // A poll has something to do, for a thread that waits or beside a computation.
+  bool has_work(bool thread_waits) const noexcept;
   // Ends a connection; its object lives on until the next poll, because one of its functions may be running.
   void retire(std::unique_ptr<Connection> connection) noexcept;
 
@@ -93,7 +93,7 @@ struct SharedState {
   Refusals refusals{engine};
   std::vector<Sender*> deferred;          // links that keep frames of a burst back until the next poll
   std::vector<Sender*> owing;             // links that owe an acknowledgement
-  std::vector<Sender*> lending;           // links that keep frames whose memory a thread may wait for
+  std::vector<Sender*> lending;           // links that keep frames whose memory an owner may wait for
   std::vector<Interface> interfaces;    // of this host
   std::vector<Address> addresses;       // that this rank listens on
   wire::CardBook cards;

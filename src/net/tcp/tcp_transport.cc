@@ -255,7 +255,7 @@ wire::Position TcpTransport::position(PeerId peer, const wire::Terms& theirs) no
 }
 
 bool TcpTransport::arm() noexcept {
-  if (shared_.has_work() || shared_.busy_links.input_expected()) return false;
+  if (has_work() || shared_.busy_links.input_expected()) return false;
   return shared_.busy_links.arm();
 }
 
@@ -271,9 +271,16 @@ bool TcpTransport::poll() noexcept {
   moved |= shared_.busy_links.poll();
   wants_port_looked_at_ = shared_.busy_links.too_many();
   if (!shared_.owing.empty()) acknowledge(moved);
-  if (moved || shared_.lending.empty()) return moved;
-  shared_.lending.back()->copy_kept();
-  return true;
+  return moved || copy_kept();
+}
+
+// When nothing else moves. The event thread takes the core from the computation for that only where something else goes on then.
+bool TcpTransport::copy_kept() noexcept {
+  const auto which = shared_.engine.event_thread_drives() ? tcp::SendQueue::Loans::kFollowed : tcp::SendQueue::Loans::kAll;
+  for (std::size_t i = shared_.lending.size(); i-- > 0;) {
+    if (shared_.lending[i]->copy_kept(which)) return true;
+  }
+  return false;
 }
 
 // When nothing else moves, so that it does not hold up what arrives; and before long in any case.

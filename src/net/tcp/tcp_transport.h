@@ -54,7 +54,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   // frames by the piece.
   bool arm() noexcept override;
   // The port announces what has gathered on a link (Receiver::rest), and everything on links that have had no traffic lately.
-  bool rest() noexcept override { return !shared_.has_work() && shared_.busy_links.rest(); }
+  bool rest() noexcept override { return !has_work() && shared_.busy_links.rest(); }
   void disarm() noexcept override { shared_.busy_links.disarm(); }
   bool announces_unasked() const noexcept override { return polls_dearly_ && !shared_.busy_links.at_rest(); }
 
@@ -81,6 +81,8 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   };
 
   void acknowledge(bool moved) noexcept;
+  bool copy_kept() noexcept;
+  bool has_work() const noexcept { return shared_.has_work(shared_.engine.application_drives()); }
   Status read_offers();
   Status prepare_kernel();
   void kernel_prepared(const Status& status) noexcept;
