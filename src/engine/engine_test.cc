@@ -239,6 +239,28 @@ TEST_P(EngineTest, AnotherThreadsTurnDoesNotSwallowTheDriversWakeUp) {
   }
 }
 
+// Work that a thread has given a source is found when it goes to sleep as well, though the driver looked before.
+TEST_P(EngineTest, AThreadThatSleepsBesideTheDriverWakesItForWork) {
+  FakeSource source(engine);
+  TestOperation first, second;
+  begin(first);
+  std::thread driving([&] { Visit(engine).wait(first); });
+  for (bool asleep = false; !asleep; std::this_thread::yield()) {
+    Visit visit(engine);
+    asleep = engine.counters().waits_slept > 0;
+  }
+  {
+    Visit visit(engine);
+    engine.begin(second);
+    source.leave_there(second);
+    Waiter waiter(1);
+    if (engine.watch(second, waiter)) engine.wait(waiter);
+  }
+  EXPECT_TRUE(second.done());
+  source.deliver(first);
+  driving.join();
+}
+
 // MPI_Isend and MPI_Wait in turn: what is kept back gathers. Two waits without a post between them: the application has no more.
 TEST_P(EngineTest, AWishedForTurnIsDueAtTheSecondWaitThatNeedsNone) {
   Visit visit(engine);

@@ -272,6 +272,8 @@ void Progress::sleep(Waiter& waiter, EventPort::Batch& batch) noexcept {
 }
 
 void Progress::sleep_on_waiter(Waiter& waiter) noexcept {
+  // What this thread has posted may have given a source work since the driver went to sleep.
+  if (driver_sleeps_ && !endpoint_.sources.arm()) wake_driver();
   waiters_.push_back(waiter);
   ++endpoint_.port.system_calls.sleeps;
   waiter.signal_.store(0, std::memory_order_relaxed);

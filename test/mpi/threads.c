@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 static int rank, size, right, left;
 
@@ -134,6 +135,32 @@ static void* objects(void* argument) {
   return NULL;
 }
 
+/* One thread sleeps in a receive, and drives, while another sends what a link may keep until it is copied or acknowledged; and nothing comes that would
+ * wake the first, before the second has gone on. */
+static void* receive_last(void* argument) {
+  const int partner = *(int*)argument;
+  OK(MPI_Recv(NULL, 0, MPI_BYTE, partner, 301, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  return NULL;
+}
+static void beside_a_receive(void) {
+  static char content[60000];
+  int partner = rank ^ 1;
+  for (int bytes = 10000; bytes <= 60000 && partner < size; bytes += 10000) {
+    if (rank < partner) {
+      pthread_t thread;
+      CHECK(pthread_create(&thread, NULL, receive_last, &partner) == 0);
+      usleep(20000);
+      OK(MPI_Send(content, bytes, MPI_BYTE, partner, 300, MPI_COMM_WORLD));
+      OK(MPI_Send(NULL, 0, MPI_BYTE, partner, 300, MPI_COMM_WORLD));
+      CHECK(pthread_join(thread, NULL) == 0);
+    } else {
+      OK(MPI_Recv(content, bytes, MPI_BYTE, partner, 300, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      OK(MPI_Recv(NULL, 0, MPI_BYTE, partner, 300, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      OK(MPI_Send(NULL, 0, MPI_BYTE, partner, 301, MPI_COMM_WORLD));
+    }
+  }
+}
+
 int main(int argc, char** argv) {
   int provided, is_main;
   OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
@@ -150,6 +177,7 @@ int main(int argc, char** argv) {
   on_all_threads(probes);
   on_all_threads(to_myself);
   on_all_threads(objects);
+  beside_a_receive();
   for (int i = 0; i < kThreads * kRounds; ++i) CHECK(taken[i] == 1);
   for (int t = 0; t < kThreads; ++t) OK(MPI_Comm_free(&comms[t]));
   OK(MPI_Finalize());
