@@ -40,7 +40,13 @@ bool BusyLinks::rest() noexcept {
     busy.finds = 0;
     busy.link->rest();
   }
+  look_before_long();
   return at_rest_ = true;
+}
+
+void BusyLinks::look_before_long() noexcept {
+  if (look_.pending() || std::none_of(links_.begin(), links_.end(), [](const Entry& busy) { return busy.link->is_protected(); })) return;
+  engine_.set_timer(look_, engine_.clock().now() + kBetweenLooks);
 }
 
 void BusyLinks::let_take() noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "engine/engine.h"
@@ -24,9 +25,13 @@ class Receiver;
 // application that comes back finds that by reading them as ever, and takes no watermark down; arm() does. So a link with a watermark
 // stays in this list. Rest ends where messages follow each other without a pause, or are long, and where a program in the kernel sees the
 // link that is polled: then the port must not be watched.
+//
+// What a peer asks over a protected link (tail_loss_probe.h) is hidden at rest too, and it breaks the connection when the answer is overdue. So where a
+// busy link is protected a timer wakes the event thread once a second, whose turn reads what is there.
 class BusyLinks {
  public:
   explicit BusyLinks(engine::Engine& engine) noexcept : engine_(engine) {}
+  ~BusyLinks() { engine_.cancel_timer(look_); }
 
   // Something moved on this link: read it directly for a while.
   void touch(Receiver& link) noexcept;
@@ -62,6 +67,13 @@ class BusyLinks {
     unsigned finds;  // since a thread last could sleep
     bool outside;    // of the port
   };
+  // It does not count as work under way.
+  struct LookTimer : engine::Timer {
+    LookTimer() noexcept : Timer([](Timer&) noexcept {}, kIdle) {}  // the turn that runs it polls
+  };
+  static constexpr std::int64_t kBetweenLooks = 1'000'000'000;  // ns; shorter than TailLossProbe::kFirstPatience
+
+  void look_before_long() noexcept;
   void let_take() noexcept;
   bool stop_taking(bool (Receiver::*stop)() noexcept) noexcept;
   bool gives_up(Receiver& link) noexcept;
@@ -70,6 +82,7 @@ class BusyLinks {
 
   engine::Engine& engine_;
   std::vector<Entry> links_;
+  LookTimer look_;
   bool armed_ = false;
   bool at_rest_ = false;
   bool some_outside_ = false;  // of the port

@@ -60,6 +60,8 @@ class Receiver final : public ConnectionUser {
   }
   bool stop_taking() noexcept { return !inbox_.past_program() || intake_->close(); }
   bool stop_taking_attended() noexcept { return !inbox_.past_program() || intake_->close_to_attended(); }
+  // Frames are checked or sealed.
+  bool is_protected() const noexcept { return connection_ != nullptr && connection_->records() != nullptr; }
   // For a link that is polled all the time (Connection::leave_port). False when it is not connected.
   bool leave_port() noexcept;
   bool come_back_to_port() noexcept { return connection_ == nullptr || connection_->come_back(); }
