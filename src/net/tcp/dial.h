@@ -72,7 +72,8 @@ class Dial final : public ConnectionUser {
   void on_deadline(Connection&) noexcept override {}
 
  private:
-  // Of an address that closes connections before it has proven anything; where links resume, until the pauses before them make LAPWING_CONNECT_TIMEOUT.
+  // Of an address that closes connections before it has proven anything; where links resume, until the pauses between them add up to
+  // LAPWING_CONNECT_TIMEOUT.
   static constexpr unsigned kRetries = 5;
 
   struct RetryTimer : engine::Timer {
