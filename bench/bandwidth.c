@@ -7,6 +7,7 @@ static long window = 64;
 static const Option options[] = {
     {"--sizes", "LIST", "message sizes (1K-4Mx4)", .sizes = &sizes},
     {"--window", "COUNT", "messages in flight (64); 64 MiB of them at most", .number = &window},
+    MEMORY_OPTION,
     {0}};
 static const Program program = {
     "bandwidth", "Bandwidth between two ranks, by message size: one direction, a window in flight, both directions.",

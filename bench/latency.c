@@ -2,7 +2,7 @@
 #include "ranks.h"
 
 static Sizes sizes;
-static const Option options[] = {{"--sizes", "LIST", "message sizes (8-4M)", .sizes = &sizes}, {0}};
+static const Option options[] = {{"--sizes", "LIST", "message sizes (8-4M)", .sizes = &sizes}, MEMORY_OPTION, {0}};
 static const Program program = {
     "latency", "Half a round trip of MPI_Send and MPI_Recv between two ranks, by message size.", options};
 

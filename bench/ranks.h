@@ -7,6 +7,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int rank, size; /* in MPI_COMM_WORLD */
 
@@ -73,6 +74,26 @@ static inline void name_series(char* series, size_t room, const char* name) {
 
 enum { kDataTag = 1, kAnswerTag = 2 };
 
+/* Where the messages of a pair lie. */
+static const char* memory_of_messages = "heap";
+static const char* const kinds_of_memory[] = {"heap", "mpi", NULL};
+#define MEMORY_OPTION \
+  {"--memory", "KIND", "where messages lie: heap, or mpi for MPI_Alloc_mem (heap)", .text = &memory_of_messages, .choices = kinds_of_memory}
+
+static inline char* allocate_messages(size_t bytes) {
+  if (strcmp(memory_of_messages, "heap") == 0) return allocate(bytes);
+  char* memory;
+  MPI_Alloc_mem((MPI_Aint)bytes, MPI_INFO_NULL, &memory);
+  return memset(memory, 0, bytes);
+}
+
+static inline void free_messages(char* messages) {
+  if (strcmp(memory_of_messages, "heap") == 0)
+    free(messages);
+  else
+    MPI_Free_mem(messages);
+}
+
 typedef struct {
   MPI_Comm comm;
   int peer;
@@ -88,16 +109,16 @@ static inline Pair make_pair(MPI_Comm comm, size_t bytes, int window) {
   int own;
   MPI_Comm_rank(comm, &own);
   Pair pair = {comm, 1 - own, own == 0, kDataTag, kAnswerTag, (int)bytes, window, NULL, NULL, NULL};
-  pair.out = allocate(bytes * (size_t)window);
-  pair.in = allocate(bytes * (size_t)window);
+  pair.out = allocate_messages(bytes * (size_t)window);
+  pair.in = allocate_messages(bytes * (size_t)window);
   pair.requests = allocate(sizeof(MPI_Request) * 2 * (size_t)window);
   for (int i = 0; i < window; ++i) fill(pair.out + (size_t)i * bytes, bytes, (unsigned)i);
   return pair;
 }
 
 static inline void free_pair(Pair* pair) {
-  free(pair->out);
-  free(pair->in);
+  free_messages(pair->out);
+  free_messages(pair->in);
   free(pair->requests);
 }
 

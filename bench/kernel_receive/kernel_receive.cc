@@ -280,7 +280,7 @@ void compute_beside() {
 }
 
 lapwing::Status load(kernel::Program& program, int connections) {
-  LAPWING_TRY(program.prepare(static_cast<std::uint32_t>(connections)));
+  LAPWING_TRY(program.prepare(static_cast<std::uint32_t>(connections), kernel::kZoneBlock));
   return program.load();
 }
 

@@ -135,7 +135,7 @@ Finding check_receive() {
   [[maybe_unused]] const Status reported_by_check_settings = settings.load(environ);
   const std::string asked = " (LAPWING_RECEIVE=" + settings::ReceiveKind::print(settings.receive) + ")";
   net::kernel::Intakes intakes;
-  Status status = intakes.prepare(1, settings.receive_memory);
+  Status status = intakes.prepare(1, settings.receive_memory, settings.receive_zone);
   if (status.ok()) status = intakes.load();
   if (status.ok()) return {Verdict::kOk, "receive", "messages over TCP can be matched in the kernel" + asked, ""};
   const std::string fact = std::string("messages over TCP cannot be matched in the kernel: ") + status.text() + asked;

@@ -54,16 +54,16 @@ class Assembly {
   std::uint64_t missing() const noexcept { return payload_bytes_ - front_; }
   const Landing& landing() const noexcept { return landing_; }
 
-  // The next bytes, at most missing(). To contiguous memory `copy`, which is like memcpy, moves them.
+  // The next bytes, at most missing(). To contiguous memory `copy`, which is like memcpy, moves them, unless they are there (net/kernel/zone.h).
   void append(const std::byte* bytes, std::uint64_t count) noexcept { append(bytes, count, bulk_copy); }
   template <class Copy>
   void append(const std::byte* bytes, std::uint64_t count, Copy&& copy) noexcept {
     if (front_ < landing_.accepted) {
       const auto kept = static_cast<std::size_t>(std::min(count, landing_.accepted - front_));
-      if (landing_.base != nullptr)
-        copy(landing_.base + front_, bytes, kept);
-      else
+      if (landing_.base == nullptr)
         walk_to_front().scatter(bytes, kept);
+      else if (landing_.base + front_ != bytes)
+        copy(landing_.base + front_, bytes, kept);
     }
     front_ += count;
   }

@@ -231,6 +231,13 @@ std::int64_t Network::watch_after() const noexcept {
   return after;
 }
 
+std::shared_ptr<MessageMemory> Network::message_memory() const noexcept {
+  for (const auto& transport : transports_) {
+    if (std::shared_ptr<MessageMemory> memory = transport->message_memory()) return memory;
+  }
+  return nullptr;
+}
+
 PathCounters Network::paths() const noexcept {
   PathCounters sum;
   for (const auto& transport : transports_) sum.add(transport->paths());

@@ -78,6 +78,8 @@ class Network {
   // The table of processes has grown.
   void on_processes_added() { routes_.grow(size()); }
 
+  // Of the first transport that has some; null: none has.
+  std::shared_ptr<MessageMemory> message_memory() const noexcept;
   // Over all transports.
   PathCounters paths() const noexcept;
   std::uint64_t connections_resumed() const noexcept;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "base/status.h"
 #include "engine/engine.h"
 #include "net/lent_queue.h"
+#include "net/message_memory.h"
 #include "wire/card_book.h"
 #include "wire/frame.h"
 
@@ -267,6 +269,9 @@ class Transport : public engine::Source {
     (void)peer, (void)key;
     return nullptr;
   }
+
+  // Memory in which messages are received at less cost than elsewhere; null: any memory is as good. From attach() on.
+  virtual std::shared_ptr<MessageMemory> message_memory() const noexcept { return nullptr; }
 
   // A peer is waited for, and nothing has been said to it perhaps: from now on the transport notices when its host is gone
   // (on_peer_lost). True when it had to begin something for that, such as a connection. The second form is content with any rank of

@@ -102,8 +102,15 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_size(MPI_COMM_WORLD, &n));
   everybody(second, "org.example/with-world", n);
   OK(MPI_Barrier(MPI_COMM_WORLD));
+  /* Memory outlives what it was allocated in. */
+  char *freed_later, *never_freed;
+  OK(MPI_Alloc_mem(100000, MPI_INFO_NULL, &freed_later));
+  OK(MPI_Alloc_mem(100000, MPI_INFO_NULL, &never_freed));
   OK(MPI_Finalize());
   everybody(second, "org.example/after-world", n);
+  memset(freed_later, 1, 100000);
+  OK(MPI_Free_mem(freed_later));
   OK(MPI_Session_finalize(&second));
+  memset(never_freed, 1, 100000);
   return 0;
 }

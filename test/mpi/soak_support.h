@@ -127,6 +127,7 @@ typedef struct {
   Layout layout;
   void* memory;
   int count; /* for the MPI call, with layout.type or MPI_BYTE */
+  int of_mpi; /* the memory is MPI_Alloc_mem's */
 } Parcel;
 
 enum { kGap = 0x5a5a5a5a };
@@ -138,17 +139,27 @@ static inline MPI_Datatype type_of(const Parcel* parcel) {
   return parcel->message->of_ints ? parcel->layout.type : MPI_BYTE;
 }
 
+static inline void* allocate_for(Worker* worker, Parcel* parcel, size_t bytes) {
+  void* memory = NULL;
+  parcel->of_mpi = below(&worker->own, 2);
+  if (parcel->of_mpi)
+    OK(MPI_Alloc_mem((MPI_Aint)bytes, MPI_INFO_NULL, &memory));
+  else
+    memory = malloc(bytes);
+  return memory;
+}
+
 static inline Parcel make_parcel(Worker* worker, const Message* message, int sending) {
-  Parcel parcel = {message, {kPlain, 0, 0, MPI_INT}, NULL, message->bytes};
+  Parcel parcel = {message, {kPlain, 0, 0, MPI_INT}, NULL, message->bytes, 0};
   if (!message->of_ints) {
-    parcel.memory = malloc((size_t)message->bytes + 1);
+    parcel.memory = allocate_for(worker, &parcel, (size_t)message->bytes + 1);
     if (sending) fill_pattern(parcel.memory, (size_t)message->bytes, message->seed);
     return parcel;
   }
   parcel.layout = make_layout(below(&worker->own, kLayouts), message->bytes / (int)sizeof(int));
   parcel.count = parcel.layout.count;
   const size_t span = ints_spanned(&parcel.layout);
-  int* ints = malloc((span + 1) * sizeof(int));
+  int* ints = allocate_for(worker, &parcel, (span + 1) * sizeof(int));
   for (size_t i = 0; i < span; ++i) ints[i] = kGap;
   const int filled = sending ? parcel.layout.ints : 0;
   for (int i = 0; i < filled; ++i) ints[place_of(&parcel.layout, i)] = value_at(i, message->seed);
@@ -158,7 +169,10 @@ static inline Parcel make_parcel(Worker* worker, const Message* message, int sen
 
 static inline void free_parcel(Parcel* parcel) {
   free_layout(&parcel->layout);
-  free(parcel->memory);
+  if (parcel->of_mpi)
+    OK(MPI_Free_mem(parcel->memory));
+  else
+    free(parcel->memory);
   parcel->memory = NULL;
 }
 

@@ -3,7 +3,8 @@
 //
 // The program sees each packet of a connection once, in order, before the socket has it. It takes the packet (the socket never has it), or it passes
 // it on, whole. What lies in the packet is frames (wire/frame.h); one that it takes is copied into the landing ring of its connection, once a lent
-// receive that it matches is claimed (net/lent_queue.h). The process copies it from there to where the receive wants it.
+// receive that it matches is claimed (net/lent_queue.h). The process copies it from there to where the receive wants it. Where the receive's memory
+// lies in the zone (below), only the header goes to the ring, and the payload to its place.
 //
 //     taken        frames ... frame | packet passed on, packet passed on ...            | frames ...
 //                                   ^ from here on the process reads the socket        ^ and here it has read and matched all: in sync again
@@ -30,6 +31,9 @@
 // Bytes that come twice. Where a packet that TCP sent again overlaps what has come before, Linux (6.18) gives the program all of it, and then counts more
 // bytes as read than there are: it would not announce the last ones of all that follows. So the connection is torn, and another must take its place.
 //
+// The zone is memory of this rank that the program can write and that MPI_Alloc_mem hands out (zone.h): an array map of blocks, which lie side by side
+// where the process has them mapped. A payload that begins near the end of a block lands in the ring.
+//
 // What is not usual is passed on: it need only be right here for the usual frame. Everything is checked again by the process.
 #ifndef LAPWING_NET_KERNEL_AREA_H
 #define LAPWING_NET_KERNEL_AREA_H
@@ -53,6 +57,8 @@ enum {
   kMostPayload = 1 << 16,
   kMostFrame = kHeaderLength + kMostPayload,
   kRingBytes = 1 << 20,
+  kZoneBlock = 1 << 22,  // all that older kernels give to one entry of a map
+  kZoneBlockBits = 22,
   kAlignment = 64,
 };
 
@@ -70,9 +76,13 @@ struct Queue {
   struct Place places[kPlaces];
 };
 
-// A frame that has been taken: its receive, and where it begins in the ring, as a count of all bytes ever used there.
+// A frame that has been taken: its receive, where it begins in the ring, as a count of all bytes ever used there, and whether only its header lies there.
 struct Arrival {
-  Word position, start;
+  Word position, start, in_place;
+};
+
+struct ZoneBlock {
+  unsigned char bytes[kZoneBlock];
 };
 
 // Each line of the cache is written by one side, and what the process polls lies in one line, which the program writes last.
@@ -88,15 +98,16 @@ struct ConnectionArea {
   Word front;                              // of the packet that it looks at: so many bytes have been taken
   Word written;                            // bytes of the ring ever used
   // The frame that is coming; the process's while not in sync.
-  Word want, got;  // bytes, with the header; want == 0: none
+  Word want, got;  // bytes, with the header, which comes whole; want == 0: none
   Word position, start, unattended;
+  Word in_place, to;  // the payload goes there in the zone
   struct Arrival arrivals[kPlaces]
       __attribute__((aligned(64)));  // modulo; each has a claimed place, so there is always room
   // ---- written by the process ----
   Word open __attribute__((aligned(64)));  // which frames may be taken
   Word taken_in;                           // bytes that were passed on, and have been read and matched
   Word freed;                              // bytes of the ring that are free again
-  Word unused;                             // so that what the program looks at first is in one line
+  Word zone;                               // the zone's address in the process; 0: there is none
   struct Queue queue;
   // Where frames land. One may begin anywhere in the ring and goes on behind its end.
   unsigned char landing[kRingBytes + 2 * kMostFrame] __attribute__((aligned(64)));
@@ -124,11 +135,17 @@ static inline Word used_by(Word bytes) {
   return (bytes + kAlignment - 1) & ~(Word)(kAlignment - 1);
 }
 
+// Of the ring, by a frame of so many bytes.
+static inline Word used_by_frame(Word bytes, Word in_place) {
+  return used_by(in_place ? (Word)kHeaderLength : bytes);
+}
+
 // ---- the program's part ----
 
-// How the bytes of a packet are had; 0: they are there. Packet and this function are the includer's.
+// Packet and these functions are the includer's. How the bytes of a packet are had; 0: they are there. And a block of the zone; null: there is none.
 #ifdef LAPWING_PACKET
 static inline int load(LAPWING_PACKET packet, Half offset, void* to, Half bytes);
+static inline struct ZoneBlock* zone_block(Half index);
 
 // The oldest lent receive that the message matches is claimed, if it has room, and is unattended where it must be.
 static inline int claim(struct Queue* queue, Word context, Word tag, Word bytes, int unattended, Word* claimed) {
@@ -151,6 +168,12 @@ static inline int claim(struct Queue* queue, Word context, Word tag, Word bytes,
   return 0;
 }
 
+// Whether a payload that begins there in the zone lies in one block, with as much behind it as the proof of land() asks for.
+static inline int has_place(Word at) {
+  return at >> kZoneBlockBits < 1 << 16 && (at & (kZoneBlock - 1)) <= kZoneBlock - 2 * kMostFrame && zone_block((Half)(at >> kZoneBlockBits)) != 0;
+}
+
+// The header goes to the ring.
 static inline int begin_frame(struct ConnectionArea* area, LAPWING_PACKET packet, Half offset, Half length, int unattended) {
   Word header[kHeaderWords];
   Word position;
@@ -159,19 +182,36 @@ static inline int begin_frame(struct ConnectionArea* area, LAPWING_PACKET packet
   const Word want = kHeaderLength + (Half)header[0];
   if (area->written + used_by(want) - LAPWING_LOOK(area->freed) > kRingBytes) return 0;
   if (!claim(&area->queue, header[3], header[4] >> 32, (Half)header[0], unattended, &position)) return 0;
+  struct Place* place = &area->queue.places[position & (kPlaces - 1)];
+  const Word zone = LAPWING_LOOK(area->zone);
   area->position = position;
-  area->unattended = LAPWING_LOOK(area->queue.places[position & (kPlaces - 1)].unattended);
+  area->unattended = LAPWING_LOOK(place->unattended);
+  area->to = LAPWING_LOOK(place->room[0]) - zone;
+  area->in_place = zone != 0 && has_place(area->to);
   area->start = area->written;
-  area->written += used_by(want);
-  area->got = 0;
+  area->written += used_by_frame(want, area->in_place);
+  __builtin_memcpy(area->landing + (area->start & (kRingBytes - 1)), header, sizeof header);
+  area->got = kHeaderLength;
   area->want = want;
+  LAPWING_SET(area->front, offset + kHeaderLength);
   return 1;
+}
+
+// The next bytes of the frame that is coming; 0: they are there.
+static inline int land(struct ConnectionArea* area, LAPWING_PACKET packet, Half offset, Word got, Word bytes) {
+  if (got >= kMostFrame || bytes == 0 || bytes > kMostFrame) return -1;  // never
+  if (!area->in_place) return load(packet, offset, area->landing + (area->start & (kRingBytes - 1)) + got, (Half)bytes);
+  const Word at = area->to, within = at & (kZoneBlock - 1), behind = got - kHeaderLength;
+  struct ZoneBlock* block = zone_block((Half)(at >> kZoneBlockBits));
+  if (block == 0 || within > kZoneBlock - 2 * kMostFrame || behind > kMostFrame) return -1;  // never
+  return load(packet, offset, block->bytes + within + behind, (Half)bytes);
 }
 
 static inline void end_frame(struct ConnectionArea* area) {
   struct Arrival* arrival = &area->arrivals[area->arrived & (kPlaces - 1)];
   arrival->position = area->position;
   arrival->start = area->start;
+  arrival->in_place = area->in_place;
   area->want = 0;
   LAPWING_SET(area->arrived, area->arrived + 1);
 }
@@ -187,14 +227,13 @@ static inline int may_take(struct ConnectionArea* area, LAPWING_PACKET packet, H
 static inline Half take_frames(struct ConnectionArea* area, LAPWING_PACKET packet, Half length, int unattended) {
   LAPWING_SET(area->front, 0);
   for (int i = 0; i < kFramesPerPacket; ++i) {
+    if ((Half)LAPWING_LOOK(area->front) >= length) break;
+    if (!may_take(area, packet, (Half)LAPWING_LOOK(area->front), length, unattended)) break;
     const Half offset = (Half)LAPWING_LOOK(area->front);
-    if (offset >= length) break;
-    if (!may_take(area, packet, offset, length, unattended)) break;
     const Word got = area->got;
     Word bytes = area->want - got;
     if (bytes > length - offset) bytes = length - offset;
-    if (got >= kMostFrame || bytes == 0 || bytes > kMostFrame) break;  // never
-    if (load(packet, offset, area->landing + (area->start & (kRingBytes - 1)) + got, (Half)bytes) != 0) break;
+    if (bytes != 0 && land(area, packet, offset, got, bytes) != 0) break;
     LAPWING_SET(area->front, offset + bytes);
     area->got = got + bytes;
     if (area->got == area->want) end_frame(area);

@@ -1,7 +1,7 @@
 // The process's side of one connection whose packets come past the program in the kernel (area.h): what the program has taken, what it has passed on
 // and how much of that has been read, and when a thread may sleep.
 //
-//   arrived      frames that were taken, in order. take() gives one, until release() its bytes stay in the ring
+//   arrived      frames that were taken, in order. take() gives one, until release() its bytes stay in the ring. The payload is there, or in place
 //   read         of what was passed on. The first bytes of it may have been taken (skip()), or belong behind a part of a frame that lies in the
 //                ring (unfinished())
 //   read_all()   all that was passed on has been read and matched, and ended with a frame: the program may take frames again
@@ -44,18 +44,20 @@ class Intake {
     std::uint64_t position;  // of its receive in the queue, claimed
     wire::FrameHeader header;
     const std::byte* payload;
+    bool in_place;  // the payload is where the receive wants it
   };
   // The next one. Only if there is one, and after release() of the one before.
   Frame take() noexcept {
     const Arrival& arrival = area_.arrivals[taken_ % kPlaces];
     const std::byte* bytes = in_ring(arrival.start);
-    Frame frame{arrival.position, {}, bytes + kHeaderLength};
+    const bool in_place = arrival.in_place != 0;
+    Frame frame{arrival.position, {}, in_place ? queue_->room(arrival.position).base : bytes + kHeaderLength, in_place};
     std::memcpy(frame.header.words, bytes, kHeaderLength);
     return frame;
   }
   void release(const Frame& frame) noexcept {
     ++taken_;
-    freed_ += used_by(kHeaderLength + frame.header.payload_bytes());
+    freed_ += used_by_frame(kHeaderLength + frame.header.payload_bytes(), frame.in_place);
     store(area_.freed, freed_);
   }
 
@@ -72,13 +74,18 @@ class Intake {
   }
   // What has come of a frame that the program takes no further: its receive is given back, and its bytes come before those that are read. Only
   // where the program takes nothing: when something has been passed on, or after close(). Once.
-  std::span<const std::byte> unfinished() noexcept {
+  struct Begun {
+    std::span<const std::byte> header, payload;
+  };
+  Begun unfinished() noexcept {
     if (area_.want == 0) return {};
-    const std::size_t got = area_.got;
-    freed_ += used_by(area_.want);
+    const std::byte* bytes = in_ring(area_.start);
+    const std::byte* payload = area_.in_place ? queue_->room(area_.position).base : bytes + kHeaderLength;
+    const std::size_t got = area_.got - kHeaderLength;
+    freed_ += used_by_frame(area_.want, area_.in_place);
     area_.want = 0;
     queue_->unclaim(area_.position);
-    return {in_ring(area_.start), got};
+    return {{bytes, kHeaderLength}, {payload, got}};
   }
   // The bytes of unfinished() have been taken.
   void release_unfinished() noexcept { store(area_.freed, freed_); }

@@ -6,11 +6,11 @@
 
 namespace lapwing::net::kernel {
 
-Status Intakes::prepare(std::uint32_t links, std::uint64_t memory) {
+Status Intakes::prepare(std::uint32_t links, std::uint64_t memory, std::uint64_t zone) {
   const std::uint64_t fit = memory / sizeof(ConnectionArea);
   if (fit == 0)
     return Status::error(MPI_ERR_ARG, "LAPWING_RECEIVE_MEMORY is too little for one peer, which takes %zu bytes", sizeof(ConnectionArea));
-  return program_.prepare(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(links, 1, fit)));
+  return program_.prepare(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(links, 1, fit)), zone);
 }
 
 Status Intakes::load() {

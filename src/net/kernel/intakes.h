@@ -32,14 +32,16 @@ class Intakes {
 
   // Three steps, of which the second takes tens of milliseconds and may run on another thread, which no lock need be held for. The text of an error
   // says what is missing; then nothing is received in the kernel.
-  // For `links` at most, and fewer where their areas would take more than `memory` bytes.
-  Status prepare(std::uint32_t links, std::uint64_t memory);
+  // For `links` at most, and fewer where their areas would take more than `memory` bytes. `zone`: bytes of memory to receive into.
+  Status prepare(std::uint32_t links, std::uint64_t memory, std::uint64_t zone);
   // Loads the program and tries it out.
   Status load();
   // From now on links may join.
   void open();
   bool ready() const noexcept { return ready_; }
   std::uint32_t most() const noexcept { return program_.connections(); }
+  // From prepare() on; null before.
+  const std::shared_ptr<Zone>& zone() const noexcept { return program_.zone(); }
 
   // Null: all areas are in use.
   Lease make();

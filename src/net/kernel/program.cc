@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cstring>
+#include <utility>
 
 namespace lapwing::net::kernel {
 namespace {
@@ -22,7 +23,7 @@ bool Program::built() noexcept {
   return !kImage.instructions.empty();
 }
 
-Status Program::prepare(std::uint32_t connections) {
+Status Program::prepare(std::uint32_t connections, std::uint64_t zone_bytes) {
   if (!built())
     return Status::error(MPI_ERR_OTHER,
                          "this library was built without receive in the kernel (no clang for bpf, or not x86-64)");
@@ -31,7 +32,11 @@ Status Program::prepare(std::uint32_t connections) {
   constexpr bpf::MapKind kIndices{BPF_MAP_TYPE_HASH, 8, 4, 0};
   constexpr bpf::MapKind kSockets{BPF_MAP_TYPE_SOCKMAP, 4, 4, 0};
   LAPWING_TRY(bpf::create_map(kIndices, connections_, kNoMap, indices_));
-  return bpf::create_map(kSockets, connections_, kNoMap, sockets_);
+  LAPWING_TRY(bpf::create_map(kSockets, connections_, kNoMap, sockets_));
+  auto zone = std::make_shared<Zone>();
+  LAPWING_TRY(zone->create(zone_bytes));
+  zone_ = std::move(zone);
+  return {};
 }
 
 Status Program::load() {
@@ -45,7 +50,7 @@ Status Program::load_instructions() {
   bpf_attr kind{};
   kind.prog_type = BPF_PROG_TYPE_SK_SKB;
   kind.expected_attach_type = BPF_SK_SKB_VERDICT;
-  const bpf::NamedMap maps[] = {{"areas", areas_}, {"indices", indices_}};
+  const bpf::NamedMap maps[] = {{"areas", areas_}, {"indices", indices_}, {"zone", zone_->map()}};
   LAPWING_TRY(bpf::load_program(kImage, maps, kind, "does not take the program that receives", program_));
   bpf_attr attach{};
   attach.target_fd = static_cast<std::uint32_t>(sockets_.fd());
@@ -69,6 +74,7 @@ ConnectionArea& Program::area(std::uint32_t index) const noexcept {
 Status Program::join(std::uint32_t index, int socket) {
   forget(index);
   std::memset(static_cast<void*>(&area(index)), 0, offsetof(ConnectionArea, queue));
+  area(index).zone = zone_->address();
   socklen_t length = sizeof cookies_[index];
   if (getsockopt(socket, SOL_SOCKET, SO_COOKIE, &cookies_[index], &length) != 0)
     return bpf::refused("tells no cookie of a socket");

@@ -22,6 +22,11 @@ struct bpf_map {
 };
 struct bpf_map areas __attribute__((section("maps")));    // array of ConnectionArea
 struct bpf_map indices __attribute__((section("maps")));  // hash: a socket's cookie to its index in `areas`
+struct bpf_map zone __attribute__((section("maps")));     // array of ZoneBlock
+
+static inline struct ZoneBlock* zone_block(Half index) {
+  return bpf_map_lookup_elem(&zone, &index);
+}
 
 __attribute__((section("sk_skb/verdict"))) int verdict(struct __sk_buff* packet) {
   const Word cookie = bpf_get_socket_cookie(packet);

@@ -96,6 +96,7 @@ class Trial {
     intake_.open();
     LAPWING_TRY(take_one());
     LAPWING_TRY(take_in_pieces());
+    LAPWING_TRY(take_in_place());
     LAPWING_TRY(pass_one());
     LAPWING_TRY(take_and_pass());
     return take_one();
@@ -105,7 +106,7 @@ class Trial {
   void send(std::span<const std::byte> bytes) const {
     [[maybe_unused]] const ssize_t sent = ::send(pair_.there.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
-  void lend() { intake_.queue().lend({kContext, kLent}, kPayload, {nullptr, nullptr}); }
+  void lend(std::byte* base = nullptr) { intake_.queue().lend({kContext, kLent}, kPayload, {base, nullptr}); }
 
   Status join_with_unread() {
     const Bytes bytes = frame(kNotLent);
@@ -125,6 +126,15 @@ class Trial {
     send(std::span(bytes).subspan(1000));
     return arrives_by_program() ? Status() : differs("a frame in two packets does not reach the program whole");
   }
+  Status take_in_place() {
+    MessageMemory& zone = *program_.zone();
+    auto* const base = static_cast<std::byte*>(zone.allocate(kPayload, 64));
+    lend(base);
+    send(frame(kLent));
+    const bool right = arrives_by_program(base);
+    zone.free(base);
+    return right ? Status() : differs("a payload does not come to the memory that it belongs in");
+  }
   Status pass_one() {
     const Bytes bytes = frame(kNotLent);
     send(bytes);
@@ -141,11 +151,13 @@ class Trial {
     return arrives_by_socket(passed) ? Status() : differs("what comes behind a frame that is taken does not come");
   }
 
-  bool arrives_by_program() {
+  // `base`: where its payload must be; null: anywhere.
+  bool arrives_by_program(const std::byte* base = nullptr) {
     if (!comes([&] { return intake_.has_arrivals(); }) || intake_.torn()) return false;
     const Intake::Frame arrived = intake_.take();
     const Bytes expected = frame(kLent);
-    const bool right = std::equal(expected.begin() + wire::kHeaderBytes, expected.end(), arrived.payload);
+    const bool right = (base == nullptr || arrived.payload == base) &&
+                       std::equal(expected.begin() + wire::kHeaderBytes, expected.end(), arrived.payload);
     intake_.queue().land(arrived.position, arrived.header);
     intake_.release(arrived);
     intake_.queue().collect([](const LentRoom&, const wire::FrameHeader&) {});

@@ -230,7 +230,7 @@ bool Inbox::collect() noexcept {
   return violation_.ok();
 }
 
-// A frame that the program has matched is judged like any other, and copied to its receive.
+// A frame that the program has matched is judged like any other, and copied to its receive unless it is there.
 bool Inbox::land(const kernel::Intake::Frame& frame) noexcept {
   LentQueue& queue = intake_->queue();
   heard_ = true;
@@ -240,7 +240,7 @@ bool Inbox::land(const kernel::Intake::Frame& frame) noexcept {
     return refuse("a program in the kernel has taken what it must not"), false;
   violation_ = channel_.accept(header_);
   if (!violation_.ok()) return false;
-  if (bytes != 0) bulk_copy(queue.room(frame.position).base, frame.payload, bytes);
+  if (bytes != 0 && !frame.in_place) bulk_copy(queue.room(frame.position).base, frame.payload, bytes);
   queue.land(frame.position, header_);
   channel_.receive();
   return true;
@@ -248,9 +248,9 @@ bool Inbox::land(const kernel::Intake::Frame& frame) noexcept {
 
 // What the program had of a frame when it began to pass on. Its receive is matched anew.
 bool Inbox::take_unfinished() noexcept {
-  const std::span<const std::byte> begun = intake_->unfinished();
-  if (begun.empty()) return violation_.ok();
-  if (violation_.ok()) parse(begun.data(), begun.size());
+  const kernel::Intake::Begun begun = intake_->unfinished();
+  if (begun.header.empty()) return violation_.ok();
+  if (violation_.ok() && parse(begun.header.data(), begun.header.size())) parse(begun.payload.data(), begun.payload.size());
   intake_->release_unfinished();
   return violation_.ok();
 }

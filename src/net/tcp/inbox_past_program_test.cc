@@ -16,6 +16,13 @@ static inline int load(const PlayedPacket* packet, Half offset, void* to, Half b
   std::memcpy(to, packet->bytes + offset, bytes);
   return 0;
 }
+
+// The zone, of which the tests use the end of the first block and the beginning of the second.
+static ZoneBlock played_zone[2];
+
+static inline ZoneBlock* zone_block(Half index) {
+  return index < 2 ? &played_zone[index] : nullptr;
+}
 }  // namespace lapwing::net::kernel
 
 #include <sys/socket.h>
@@ -24,11 +31,22 @@ static inline int load(const PlayedPacket* packet, Half offset, void* to, Half b
 #include <random>
 #include <vector>
 
+#include "net/kernel/zone.h"
 #include "net/tcp/inbox.h"
 #include "net/tcp/lending_sink_for_tests.h"
 
 namespace lapwing::net::tcp::tests {
 namespace {
+
+class PlayedZone final : public MessageMemory {
+ public:
+  PlayedZone() { space_.take(kernel::kZoneBlock - 8 * kernel::kMostFrame, 1); }
+  void* allocate(std::size_t bytes, std::size_t alignment) noexcept override { return kernel::played_zone[0].bytes + space_.take(bytes, alignment); }
+  void free(void* block) noexcept override { space_.give_back(static_cast<std::size_t>(static_cast<unsigned char*>(block) - kernel::played_zone[0].bytes)); }
+
+ private:
+  kernel::FreeSpace space_{2 * kernel::kZoneBlock};
+};
 
 class InboxPastProgram : public ::testing::Test {
  protected:
@@ -39,6 +57,7 @@ class InboxPastProgram : public ::testing::Test {
     kernels_ = Socket(ends[1]);
     const int bytes = 1 << 20;
     ::setsockopt(kernels_.fd(), SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    area_->zone = reinterpret_cast<kernel::Word>(kernel::played_zone);
     inbox_.receive_past(intake_);
     intake_.open();
   }
@@ -66,8 +85,8 @@ class InboxPastProgram : public ::testing::Test {
     if (!intake_.has_passed()) in_socket_ = 0;
     return result;
   }
-  void post(int count, std::size_t capacity = 1 << 16) {
-    for (int i = 0; i < count; ++i) sink_.post(&intake_.queue(), capacity);
+  void post(int count, std::size_t capacity = 1 << 16, MessageMemory* memory = nullptr) {
+    for (int i = 0; i < count; ++i) sink_.post(&intake_.queue(), capacity, false, memory);
   }
   void expect_all_well() {
     EXPECT_TRUE(sink_.in_order);
@@ -77,6 +96,7 @@ class InboxPastProgram : public ::testing::Test {
 
   std::unique_ptr<kernel::ConnectionArea> area_ = std::make_unique<kernel::ConnectionArea>();
   kernel::Intake intake_{*area_};
+  PlayedZone zone_;
   LendingSink sink_;
   Channel channel_;
   Sinks sinks_{sink_};
@@ -140,6 +160,34 @@ TEST_F(InboxPastProgram, ARingThatIsFullPassesOn) {
   expect_all_well();
 }
 
+// Of memory in the zone only the headers need the ring, so that more finds room than it could hold.
+TEST_F(InboxPastProgram, WhatBelongsInTheZoneIsPutThere) {
+  constexpr int kFrames = kernel::kPlacesLookedAt;
+  static_assert(kFrames * kernel::kMostFrame > kernel::kRingBytes);
+  post(kFrames, 1 << 16, &zone_);
+  for (int i = 0; i < kFrames; ++i) append(kLent, 1 << 16);
+  while (to_come() > 0) arrive(std::min<std::size_t>(to_come(), 30'000));
+  EXPECT_EQ(in_socket_, 0u);
+  receive();
+  EXPECT_EQ(sink_.landed, kFrames);
+  expect_all_well();
+}
+
+// The process goes on where the program stopped, in the middle of a payload that is in place so far.
+TEST_F(InboxPastProgram, WhatIsHalfInPlaceIsGoneOnWith) {
+  post(2, 1 << 16, &zone_);
+  append(kLent, 50'000);
+  append(kLent, 40'000);
+  arrive(20'000);
+  EXPECT_TRUE(intake_.close());
+  arrive(10'000);
+  EXPECT_EQ(receive(), Inbox::Result::kDrained);
+  arrive(to_come());
+  receive();
+  EXPECT_EQ(sink_.passed, 2);
+  expect_all_well();
+}
+
 TEST_F(InboxPastProgram, BytesThatComeTwiceEndTheConnection) {
   post(2);
   append(kNeverLent, 100);
@@ -189,7 +237,7 @@ TEST_F(InboxPastProgram, AnyOrderOfAll) {
           append(below(8) == 0 ? kNeverLent : kLent, below(8) == 0 ? below(65'537) : below(400));
           break;
         case 2: case 3: case 4:
-          if (sink_.waiting() < 30) post(1, below(20) == 0 ? 100 : 1 << 16);
+          if (sink_.waiting() < 30) post(1, below(20) == 0 ? 100 : 1 << 16, below(2) == 0 ? &zone_ : nullptr);
           break;
         case 5:
           arrive_some(1 + below(cut));

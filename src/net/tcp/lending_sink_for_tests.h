@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -52,10 +53,20 @@ struct MessageOp : SendOp {
   bool failed = false;
 };
 
-// A posted receive for messages with kLent.
+// A posted receive for messages with kLent, in `memory` if that is not null.
 struct PostedReceive {
-  explicit PostedReceive(std::size_t capacity) : buffer(capacity) {}
-  std::vector<std::byte> buffer;
+  PostedReceive(std::size_t bytes, MessageMemory* memory)
+      : capacity(bytes) {
+    if (memory == nullptr)
+      heap.resize(bytes);
+    else
+      block = std::shared_ptr<void>(memory->allocate(bytes, 1), [memory](void* block) { memory->free(block); });
+  }
+  std::byte* data() { return block != nullptr ? static_cast<std::byte*>(block.get()) : heap.data(); }
+
+  std::size_t capacity;
+  std::shared_ptr<void> block;
+  std::vector<std::byte> heap;
   LentQueue* lent_to = nullptr;
   std::uint64_t position = 0;
   bool landed = false;
@@ -69,15 +80,15 @@ class LendingSink final : public FrameSink {
   std::string lost_text;
 
   // The messenger's side, in little: matching in order of receives, of messages, or kept.
-  void post(LentQueue* queue, std::size_t capacity, bool unattended = false) {
+  void post(LentQueue* queue, std::size_t capacity, bool unattended = false, MessageMemory* memory = nullptr) {
     if (kept_ > 0) return void(--kept_);
-    PostedReceive& receive = receives_.emplace_back(capacity);
+    PostedReceive& receive = receives_.emplace_back(capacity, memory);
     if (queue == nullptr || queue->full()) return;
     // None is lent behind one that is not.
     const bool behind = std::any_of(receives_.begin(), receives_.end() - 1, [](const PostedReceive& other) { return other.lent_to == nullptr; });
     if (behind) return;
     receive.lent_to = queue;
-    receive.position = queue->lend({kContext, kLent}, capacity, {receive.buffer.data(), &receive, unattended});
+    receive.position = queue->lend({kContext, kLent}, capacity, {receive.data(), &receive, unattended});
   }
   bool all_taken_back() const {
     return std::all_of(receives_.begin(), receives_.end(), [](const PostedReceive& receive) {
@@ -89,24 +100,24 @@ class LendingSink final : public FrameSink {
     queue.collect([&](const LentRoom& room, const wire::FrameHeader& frame) {
       auto& receive = *static_cast<PostedReceive*>(room.receive);
       in_order &= &receive == &receives_.front();
-      take(frame, receive.buffer.data());
+      take(frame, receive.data());
       ++landed;
       receives_.pop_front();
     });
     return nullptr;
   }
   Landing on_header(PeerId, const wire::FrameHeader& header) noexcept override {
-    buffer_.assign(header.payload_bytes(), std::byte{0});
-    const auto tag = static_cast<int>(header.own(2) >> 32);
-    if (tag == kLent) match();
+    const auto bytes = static_cast<std::size_t>(header.payload_bytes());
+    if (static_cast<int>(header.own(2) >> 32) != kLent || !match() || matched_->capacity < bytes)
+      matched_ = std::make_unique<PostedReceive>(bytes, nullptr);
     Landing landing;
-    landing.base = buffer_.data();
-    landing.accepted = header.payload_bytes();
+    landing.base = matched_->data();
+    landing.accepted = bytes;
     return landing;
   }
   void on_frame(PeerId, const wire::FrameHeader& header) noexcept override {
     ++passed;
-    take(header, buffer_.data());
+    take(header, matched_->data());
   }
   void on_peer_lost(PeerId, const Status& why, const Landing* landing) noexcept override {
     ++lost;
@@ -118,11 +129,13 @@ class LendingSink final : public FrameSink {
 
  private:
   // A frame that was passed on gets the oldest receive, which nothing may have been claimed for.
-  void match() {
-    if (receives_.empty()) return void(++kept_);
+  bool match() {
+    if (receives_.empty()) return ++kept_, false;
     PostedReceive& receive = receives_.front();
     if (receive.lent_to != nullptr) in_order &= receive.lent_to->take_back(receive.position);
+    matched_ = std::make_unique<PostedReceive>(std::move(receive));
     receives_.pop_front();
+    return true;
   }
   void take(const wire::FrameHeader& header, const std::byte* bytes) {
     const auto tag = static_cast<int>(header.own(2) >> 32), number = static_cast<int>(header.own(5));
@@ -132,7 +145,7 @@ class LendingSink final : public FrameSink {
 
   std::deque<PostedReceive> receives_;
   int kept_ = 0;
-  std::vector<std::byte> buffer_;
+  std::unique_ptr<PostedReceive> matched_;  // of the frame that is being received
 };
 
 }  // namespace lapwing::net::tcp::tests

@@ -46,6 +46,7 @@ struct TcpOptions {
   decltype(&tcp::common_networks) networks = tcp::common_networks;  // in which rails are made; tests have their own
   Receive receive = Receive::kUser;                // LAPWING_RECEIVE
   std::uint64_t receive_memory = 32 << 20;         // LAPWING_RECEIVE_MEMORY
+  std::uint64_t receive_zone = 16 << 20;           // LAPWING_RECEIVE_ZONE
   std::uint32_t frame_limit = static_cast<std::uint32_t>(wire::kMaxPayloadBytes);  // payload bytes that this rank takes
 };
 

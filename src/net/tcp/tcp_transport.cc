@@ -46,6 +46,7 @@ TcpOptions options_from(const NetworkConfig& config) {
     options.links = settings->tcp_links;
     options.receive = settings->receive;
     options.receive_memory = settings->receive_memory;
+    options.receive_zone = settings->receive_zone;
   }
   return options;
 }
@@ -104,7 +105,7 @@ Status TcpTransport::attach(const wire::CardBook& cards) {
 // LAPWING_RECEIVE: what cannot be had is an error only where it was asked for by name. Otherwise MPI_Init does not wait for it either.
 Status TcpTransport::prepare_kernel() {
   if (shared_.options.receive == Receive::kUser || !shared_.key.known()) return {};
-  Status status = shared_.intakes.prepare(shared_.options.size - 1, shared_.options.receive_memory);
+  Status status = shared_.intakes.prepare(shared_.options.size - 1, shared_.options.receive_memory, shared_.options.receive_zone);
   if (shared_.options.receive == Receive::kAuto) {
     if (status.ok()) status = shared_.engine.submit(loading_);
     loading_.under_way = status.ok();
@@ -173,6 +174,10 @@ Capabilities TcpTransport::capabilities(PeerId) const noexcept {
 std::uint64_t TcpTransport::frame_limit(PeerId peer) const noexcept {
   const std::unique_ptr<tcp::Link>* link = links_.find(peer);
   return link != nullptr && *link ? (*link)->frame_limit() : wire::kLeastFrameLimit;
+}
+
+std::shared_ptr<MessageMemory> TcpTransport::message_memory() const noexcept {
+  return capabilities({}).matches ? shared_.intakes.zone() : nullptr;
 }
 
 LentQueue* TcpTransport::lent_queue(PeerId peer, LentQueue::Key) noexcept {

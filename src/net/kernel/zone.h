@@ -1,0 +1,62 @@
+// Memory of this rank that the program in the kernel can write (area.h): a message whose receive lies in it is put where it belongs, and nothing is left to be
+// copied. MPI_Alloc_mem hands it out. Pinned memory of the kernel's, all of it from the start, so of a bounded size.
+//
+// Blocks are handed out first fit, in whole units of kUnit bytes; the bookkeeping lies outside. A payload that would begin in the last 128 KiB of each 4 MiB
+// is not put in place, but copied, as everywhere else: kZoneBlock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "base/status.h"
+#include "net/bpf/bpf.h"
+#include "net/kernel/area.h"
+#include "net/message_memory.h"
+
+namespace lapwing::net::kernel {
+
+// Which parts of some memory are free: offsets only. Pure.
+class FreeSpace {
+ public:
+  explicit FreeSpace(std::size_t bytes = 0);
+  // The first place for so many bytes, or kNone.
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  std::size_t take(std::size_t bytes, std::size_t alignment);
+  // What take() gave.
+  void give_back(std::size_t offset);
+  bool all_free() const noexcept { return taken_.empty(); }
+
+ private:
+  std::map<std::size_t, std::size_t> free_;   // offset to end; none touches another
+  std::map<std::size_t, std::size_t> taken_;  // offset to end
+};
+
+class Zone final : public MessageMemory {
+ public:
+  static constexpr std::size_t kUnit = 64;
+
+  Zone() noexcept = default;
+  ~Zone() override;
+  Zone(const Zone&) = delete;
+  Zone& operator=(const Zone&) = delete;
+
+  // Of so many bytes, in whole blocks of kZoneBlock. The text of an error says what is missing.
+  Status create(std::uint64_t bytes);
+  // For the program.
+  const bpf::Descriptor& map() const noexcept { return map_; }
+  Word address() const noexcept { return reinterpret_cast<Word>(mapped_); }
+
+  void* allocate(std::size_t bytes, std::size_t alignment) noexcept override;
+  void free(void* block) noexcept override;
+
+ private:
+  bpf::Descriptor map_;
+  std::byte* mapped_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::mutex mutex_;
+  FreeSpace space_;
+};
+
+}  // namespace lapwing::net::kernel
