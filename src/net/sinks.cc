@@ -1,5 +1,8 @@
 #include "net/transport.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace lapwing::net {
 namespace {
 
@@ -31,6 +34,14 @@ void Sinks::peer_lost(PeerId peer, const Status& why, const wire::FrameHeader& h
 
 void Sinks::peer_met(PeerId peer) const noexcept {
   for (FrameSink* sink : sinks_) sink->on_peer_met(peer);
+}
+
+void Sinks::given_up_by(PeerId peer) const noexcept {
+  for (FrameSink* sink : sinks_) sink->on_given_up(peer);
+}
+
+bool Sinks::is_given_up() const noexcept {
+  return std::any_of(std::begin(sinks_), std::end(sinks_), [](const FrameSink* sink) { return sink->is_given_up(); });
 }
 
 void Sinks::peer_left(PeerId peer, const Status& why) const noexcept {

@@ -162,6 +162,10 @@ class FrameSink {
   virtual void on_peer_lost(PeerId peer, const Status& why, const Landing* landing) noexcept = 0;
   // The same for a peer that has said goodbye (it has finalized): it had nothing more to send.
   virtual void on_peer_left(PeerId peer, const Status& why) noexcept { on_peer_lost(peer, why, nullptr); }
+  // `by` has given this process up, as it says, and tells the others; on_peer_lost follows.
+  virtual void on_given_up(PeerId by) noexcept { (void)by; }
+  // Whether this process has been given up by another, by whatever way it has heard of it.
+  virtual bool is_given_up() const noexcept { return false; }
   // A way to `peer` stands that was not there before, or one that had broken stands again.
   virtual void on_peer_met(PeerId peer) noexcept { (void)peer; }
 
@@ -185,6 +189,8 @@ class Sinks {
                  const Landing* half_received) const noexcept;
   void peer_left(PeerId peer, const Status& why) const noexcept;
   void peer_met(PeerId peer) const noexcept;
+  void given_up_by(PeerId peer) const noexcept;
+  bool is_given_up() const noexcept;
 
  private:
   FrameSink* sinks_[wire::kProtocols];

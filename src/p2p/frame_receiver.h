@@ -26,11 +26,12 @@ class FrameReceiver : public net::FrameSink {
   void on_peer_lost(net::PeerId id, const Status& why, const net::Landing* landing) noexcept final;
   void on_peer_left(net::PeerId id, const Status& why) noexcept final;
   void on_peer_met(net::PeerId id) noexcept final { loss_.tell(id); }
+  void on_given_up(net::PeerId by) noexcept final { heard_losses_.be_given_up(by); }
   // The launcher says that a process has ended without a word; `why` says how.
   void on_end_told(net::PeerId id, Status why) noexcept { heard_losses_.hear(id, std::move(why)); }
 
   // Another process says that this one is lost; all hear it, and its own word counts no more.
-  bool is_given_up() const noexcept { return loss_.is_given_up(); }
+  bool is_given_up() const noexcept final { return loss_.is_given_up(); }
 
  protected:
   ~FrameReceiver() = default;

@@ -23,6 +23,8 @@ class HeardLosses : private engine::Tasklet {
   void hear(net::PeerId lost, Status why) noexcept;
   // A kLost frame of this peer's.
   void hear_of(wire::JobRank name, net::PeerId from) noexcept;
+  // This process is the lost one.
+  void be_given_up(net::PeerId by) noexcept;
 
  private:
   void act() noexcept;

@@ -166,6 +166,26 @@ TEST(Messenger, OneThatIsGivenUpTellsOfNoLoss) {
   EXPECT_EQ(job.frames_posted, posted);
 }
 
+// It was cut off, and hears it when it is back.
+TEST(Messenger, OneThatHearsThatItIsGivenUpFromItsTransportTellsOfItself) {
+  LoopJob::Options options;
+  options.ranks = 3;
+  options.met = true;
+  LoopJob job(options);
+  Bytes room(10);
+  ReceiveRequest named(from(job[2], 1, 1, room)), other(from(job[2], 0, 1, room));
+  job[2].messenger.start(named);
+  job[2].messenger.start(other);
+  job[1].messenger.on_given_up({0});
+  job[1].messenger.on_peer_lost({0}, gone(), nullptr);
+  job.run();
+  EXPECT_TRUE(job[1].messenger.is_given_up());
+  EXPECT_TRUE(named.done());
+  EXPECT_FALSE(other.done()) << "by the word of a rank that is given up";
+  job[2].messenger.on_peer_lost({0}, gone(), nullptr);
+  EXPECT_TRUE(other.done());
+}
+
 TEST(Messenger, OneThatIsGivenUpTellsOfItself) {
   LoopJob::Options options;
   options.ranks = 3;

@@ -64,6 +64,11 @@ Position decode_position(const std::byte* in) noexcept {
   return {load_little<std::uint64_t>(in), load_little<std::uint64_t>(in + 8)};
 }
 
+void encode(const GivingUp& how, std::byte* out) noexcept {
+  store_little(out, how.unreached_ms);
+  store_little(out + 8, how.ago_ms);
+}
+
 void encode(const Terms& terms, std::byte* out) noexcept {
   store_little(out, static_cast<std::uint16_t>(terms.features));
   store_little(out + 2, terms.rail);
@@ -330,10 +335,17 @@ void Handshake::receive_response() {
   expect(0);
 }
 
-void Handshake::decide(Verdict verdict, const Position& own) {
+void Handshake::decide(Verdict verdict, const Position& own, const GivingUp& how) {
   LAPWING_CHECK(state_ == State::kProven);
+  static_assert(sizeof(GivingUp) == sizeof(Position));
   std::byte position[sizeof(Position)];
   encode(own, position);
+  if (verdict == Verdict::kGivenUp) {
+    if (has(kFeatureGivenUp))
+      encode(how, position);
+    else
+      verdict = Verdict::kGone;
+  }
   begin_output(Kind::kVerdict, static_cast<std::uint8_t>(verdict));
   append_output(position, sizeof position);
   if (protection() != Protection::kPlain) {
@@ -394,10 +406,16 @@ void Handshake::receive_verdict() {
       fail(Status::error(MPI_ERR_OTHER, "rank %u has closed its connection to this rank for good", peer_.rank));
       state_ = State::kGone;
       return;
+    case Verdict::kGivenUp:
+      giving_up_ = {load_little<std::uint64_t>(&input_[kPrefixBytes]), load_little<std::uint64_t>(&input_[kPrefixBytes + 8])};
+      fail(Status::error(MPI_ERR_OTHER, "rank %u has given this rank up", peer_.rank));
+      state_ = State::kGivenUp;
+      return;
     case Verdict::kVersion:
       break;
   }
-  fail(Status::error(MPI_ERR_OTHER, "unknown verdict %u", static_cast<unsigned>(verdict)));
+  fail(Status::error(MPI_ERR_OTHER, "rank %u answers with the verdict %u, which this rank does not know; run all ranks with the same Lapwing", peer_.rank,
+                     static_cast<unsigned>(verdict)));
 }
 
 }  // namespace lapwing::wire

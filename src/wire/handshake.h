@@ -43,6 +43,8 @@ inline constexpr std::uint32_t kFeatureAes = 8;
 inline constexpr std::uint32_t kFeatureKeyFile = 16;
 // Takes further connections to the same peer, its rails, which carry frames that need no order.
 inline constexpr std::uint32_t kFeatureRails = 32;
+// Knows the verdict kGivenUp.
+inline constexpr std::uint32_t kFeatureGivenUp = 64;
 
 // What a side asks for: the features of the terms that stand for it.
 std::uint32_t features_of(Protection protection) noexcept;
@@ -54,6 +56,12 @@ inline constexpr std::uint32_t kLeastFrameLimit = 1u << 20;
 struct Position {
   std::uint64_t next_expected = 0;  // number of the first frame that it has not had
   std::uint64_t attempt = 0;        // counts the connections of this pair, those included that were only tried
+};
+
+// What a side tells that it has given up: in a verdict, in the place of its position.
+struct GivingUp {
+  std::uint64_t unreached_ms = 0;  // for how long it had not reached the other then; 0: that was not the cause
+  std::uint64_t ago_ms = 0;
 };
 
 // What a side asks of this connection, and tells of itself; covered by the proofs. A feature is on when both sides have its bit.
@@ -79,6 +87,8 @@ enum class Verdict : std::uint8_t {
   kDuplicate = 2,  // the acceptor's own connection to this peer is on its way and wins
   kGone = 3,       // the acceptor has closed its connection to this peer for good
   kVersion = 4,    // in place of Challenge: the acceptor speaks the version named in the message
+  // The acceptor has lost this peer, and does not take it back. Only for a connector that knows this verdict; another one hears kGone.
+  kGivenUp = 5,
 };
 
 class Handshake {
@@ -92,6 +102,7 @@ class Handshake {
     kAccepted,   // frames may flow
     kDuplicate,  // connector: wait for the peer's connection instead
     kGone,       // connector: the peer has closed this pair's connection for good; failure() says so
+    kGivenUp,    // connector: the peer has given this process up; giving_up() says when, and failure() that it is so
     kFailed,     // close the connection; failure() says why
   };
   static constexpr std::size_t kPrefixBytes = 8;
@@ -117,8 +128,8 @@ class Handshake {
   // What has to be sent now. Valid until the next call that changes the state; send it once.
   const std::byte* output() const noexcept { return output_.data(); }
   std::size_t output_bytes() const noexcept { return output_bytes_; }
-  // Acceptor, in kProven: answers. Accepted, or the end of this connection.
-  void decide(Verdict verdict, const Position& own = {});
+  // Acceptor, in kProven: answers. Accepted, or the end of this connection. `how`: of kGivenUp, which tells no position.
+  void decide(Verdict verdict, const Position& own = {}, const GivingUp& how = {});
 
   // The other process; for an acceptor valid from kProven on.
   JobRank peer() const noexcept { return peer_; }
@@ -131,6 +142,8 @@ class Handshake {
   const SessionKeys& session_keys() const noexcept { return session_keys_; }
   // Where the peer stands; valid for a connector from kAccepted on.
   const Position& peer_position() const noexcept { return peer_terms_.position; }
+  // Of a connector in kGivenUp.
+  const GivingUp& giving_up() const noexcept { return giving_up_; }
   const Status& failure() const noexcept { return failure_; }
   // The other side speaks another version of Lapwing (or says so: nothing is proven).
   bool version_differs() const noexcept { return version_differs_; }
@@ -175,6 +188,7 @@ class Handshake {
   Terms peer_terms_;
   Secret ephemeral_;
   SessionKeys session_keys_;
+  GivingUp giving_up_;
   std::array<std::byte, kProofBytes> connectors_proof_{};  // stands for all that was said before the verdict
   std::array<std::byte, kMaxMessageBytes> input_{};
   std::size_t input_bytes_ = 0;   // received of the current message

@@ -93,6 +93,48 @@ TEST_F(HandshakeTest, PassesTheVerdictOn) {
   }
 }
 
+// One that has been given up hears when and why, if it knows that verdict; else that the connection is over.
+TEST_F(HandshakeTest, OneThatIsGivenUpIsTold) {
+  Terms knows, knows_not;
+  knows.features = kFeatureGivenUp;
+  for (const bool connector_too : {false, true}) {
+    for (const bool acceptor_too : {false, true}) {
+      Handshake a = Handshake::connector(key_, {kJob, 2}, {kJob, 5}, nonce_of(1), connector_too ? knows : knows_not);
+      Handshake b = Handshake::acceptor(key_, {kJob, 5}, 8, nonce_of(9), acceptor_too ? knows : knows_not);
+      feed(b, output_of(a));
+      feed(a, output_of(b));
+      feed(b, output_of(a));
+      b.decide(Verdict::kGivenUp, {17, 2}, {60'000, 1500});
+      EXPECT_NE(b.state(), State::kAccepted);
+      const bool both = connector_too && acceptor_too;
+      const Bytes verdict = output_of(b);
+      const unsigned char pinned[24] = {'L', 'P', 'W', 'G', 2, 0, 4, 5, 0x60, 0xea, 0, 0, 0, 0, 0, 0, 0xdc, 5};
+      ASSERT_EQ(verdict.size(), sizeof pinned);
+      EXPECT_EQ(std::memcmp(verdict.data(), pinned, sizeof pinned) == 0, both);
+      feed(a, verdict);
+      ASSERT_EQ(a.state(), both ? State::kGivenUp : State::kGone);
+      EXPECT_FALSE(a.failure().ok());
+      if (!both) continue;
+      EXPECT_EQ(a.giving_up().unreached_ms, 60'000u);
+      EXPECT_EQ(a.giving_up().ago_ms, 1500u);
+    }
+  }
+}
+
+TEST_F(HandshakeTest, AVerdictThatIsNotKnownIsTold) {
+  for (const std::uint8_t code : {0, 4, 6, 255}) {
+    Handshake a = connector(), b = acceptor();
+    feed(b, output_of(a));
+    feed(a, output_of(b));
+    feed(b, output_of(a));
+    b.decide(static_cast<Verdict>(code));
+    feed(a, output_of(b));
+    EXPECT_EQ(a.state(), State::kFailed);
+    EXPECT_EQ(a.failure().text(), "rank 5 answers with the verdict " + std::to_string(code) +
+                                      ", which this rank does not know; run all ranks with the same Lapwing");
+  }
+}
+
 TEST_F(HandshakeTest, HelloBytesArePinned) {
   const Bytes hello = output_of(connector());
   const unsigned char prefix[8] = {'L', 'P', 'W', 'G', 2, 0, 1, 0};

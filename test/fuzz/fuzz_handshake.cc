@@ -43,7 +43,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     LAPWING_CHECK(handshake.output_bytes() <= Handshake::kMaxMessageBytes);
     LAPWING_CHECK(handshake.wanted() <= Handshake::kMaxMessageBytes);
   }
-  const bool over = handshake.state() == Handshake::State::kFailed || handshake.state() == Handshake::State::kGone;
+  using State = Handshake::State;
+  const bool over = handshake.state() == State::kFailed || handshake.state() == State::kGone || handshake.state() == State::kGivenUp;
   LAPWING_CHECK(over == !handshake.failure().ok());
   if (handshake.state() == Handshake::State::kProven) {
     LAPWING_CHECK(!connects && handshake.peer().job == kJob && handshake.peer().rank < 8 && handshake.peer().rank != 5);

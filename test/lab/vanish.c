@@ -5,7 +5,9 @@
      wait    rank 0 waits for a message that rank 1 sends when FILE exists
      probe   the same, for a message from any source, with MPI_Probe
      first   the same as wait, and they have not exchanged anything before
-     anyone  the same as first, from any source */
+     anyone  the same as first, from any source
+     away    each waits for a message of the other that does not come, prints why that ends, and goes on: rank 0, which writes FILE.lost, until FILE
+             exists */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +22,23 @@ static int ends(const char* file) {
   return access(file, F_OK) == 0;
 }
 
-static void started(const char* file) {
+static void write_file(const char* file, const char* what) {
   char name[1024];
-  snprintf(name, sizeof name, "%s.started", file);
+  snprintf(name, sizeof name, "%s.%s", file, what);
   fclose(fopen(name, "w"));
+}
+
+static void lose_the_other(int rank, const char* file) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length, class;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const int code = MPI_Recv(buffer, 1, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Error_class(code, &class);
+  MPI_Error_string(code, text, &length);
+  printf("rank %d is told, class %s: %s\n", rank, class == MPI_ERR_PROC_ABORTED ? "MPI_ERR_PROC_ABORTED" : "of another kind", text);
+  fflush(stdout);
+  if (rank == 0) write_file(file, "lost");
+  while (rank == 0 && !ends(file)) usleep(20000);
 }
 
 static void stream(int rank, const char* file, int bytes, int answered) {
@@ -48,15 +63,17 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (argc != 3 || size != 2) {
-    fprintf(stderr, "usage: mpiexec -n 2 vanish talk|push|wait|probe|first|anyone FILE\n");
+    fprintf(stderr, "usage: mpiexec -n 2 vanish talk|push|wait|probe|first|anyone|away FILE\n");
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   const int anyone = strcmp(argv[1], "anyone") == 0, first = strcmp(argv[1], "first") == 0 || anyone;
   const int probe = strcmp(argv[1], "probe") == 0;
   if (!first)
     MPI_Sendrecv(&size, 1, MPI_INT, 1 - rank, 0, &size, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  if (rank == 0) started(argv[2]);
-  if (first || probe || strcmp(argv[1], "wait") == 0) {
+  if (rank == 0) write_file(argv[2], "started");
+  if (strcmp(argv[1], "away") == 0) {
+    lose_the_other(rank, argv[2]);
+  } else if (first || probe || strcmp(argv[1], "wait") == 0) {
     while (rank == 1 && !ends(argv[2])) usleep(20000);
     if (rank == 1) MPI_Send(buffer, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
     if (rank == 0 && probe) MPI_Probe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -57,6 +57,26 @@ done
 lab down
 lab up 2 || die "lab up"
 
+# The host is back after one rank has lost the other, which has more patience and knows of nothing: it is told, and does not take the first for lost.
+cat >"$work/patience" <<'END'
+#!/bin/sh
+[ "$PMI_RANK" = 0 ] && export LAPWING_PEER_TIMEOUT=2 || export LAPWING_PEER_TIMEOUT=20
+exec "$@"
+END
+chmod +x "$work/patience"
+rm -f "$work/stop" "$work/stop.started" "$work/stop.lost"
+on_with "-disable-auto-cleanup" "h1 h2" "$work/patience" "$build/test/lab/vanish" away "$work/stop" &
+job=$!
+wait_until "the first message of away" test -e "$work/stop.started"
+lab cut h2
+wait_until "the end of patience" test -e "$work/stop.lost"
+lab restore h2
+wait_until "the word to the rank that was given up" grep -qE \
+  "rank 1 is told, class MPI_ERR_PROC_ABORTED: .*rank 1 on host h2 has been given up by rank 0 on host h1 [0-9.]+ s ago, when it had not reached it for [0-9.]+ s\\. .*LAPWING_PEER_TIMEOUT" "$work/log"
+touch "$work/stop"
+wait $job || die "away: the job"
+grep -q "rank 1: rank 0 on host h1 has given this rank up" "$work/log" || die "away: the warning"
+
 # A break that is shorter than the time is survived, also where nothing is under way and only the kernel's probes notice it: a break
 # of that length swallows several in a row. What counts is how long it took; where this machine was too slow it is tried again.
 export LAPWING_PEER_TIMEOUT=6

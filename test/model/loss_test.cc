@@ -1,9 +1,11 @@
 // How the ranks of a job hear of one that is lost (src/p2p/peer_loss.h, src/p2p/heard_losses.h): frames LOST keep their order with all others of a
 // connection, the launcher's word comes at any time, a connection breaks and is made anew, and no frame is lost by that. A rank acts on a word later than it
-// takes it. Either a rank is killed, or two ranks no longer reach each other while all others reach both.
+// takes it. Either a rank is killed, or two ranks no longer reach each other while all others reach both; that may pass, and a rank that comes back to one
+// that has given it up hears so instead of having a connection.
 //
 // What must hold: what came before a loss was heard of is received; a receive ends once, whether it was posted before the news or after; all ranks that are
-// connected know the same losses; nobody is lost but the one that was killed, or one or both of the two.
+// connected know the same losses; nobody is lost but the one that was killed, or one or both of the two; and of these the one that was given up alone, where it
+// has not given up the other before it heard of it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,6 +33,8 @@ enum class Wrong {
   kGivesUpInSilence,      // the lost rank is not told that it is given up
   kGivenUpTellsOfOthers,  // a rank that is given up takes the ends of its connections for losses, and tells
   kGivenUpKeepsQuiet,     // ... and does not tell of itself
+  kTurnsAway,             // one that comes back after it was given up is refused without a word
+  kVerdictIsALoss,        // ... or takes the word for the end of the other
 };
 
 // Pairs of ranks as bits, and what happens.
@@ -45,6 +49,7 @@ struct Plan {
   unsigned met;    // connected from the beginning
   unsigned later;  // connect at any time
   int breaks;      // of connections of ranks that live; they are made anew
+  bool heals = false;  // the cut may pass
 };
 
 class Loss {
@@ -55,13 +60,14 @@ class Loss {
   struct Rank {
     std::uint8_t lost, heard;  // sets of ranks
     std::uint8_t given_up, dead, told_by_launcher;
+    std::uint8_t gives_up;  // a rank that it has found unreachable, or refusing
     std::uint8_t posted, ended, stored;
     End end[kMostRanks];
     std::uint8_t coming[kMostRanks][kMostFrames];  // from each
   };
   struct State {
     Rank rank[kMostRanks];
-    std::uint8_t happened, breaks;
+    std::uint8_t happened, breaks, healed;
     std::uint8_t dropped, flood;
   };
 
@@ -82,13 +88,14 @@ class Loss {
   bool step(State& s, int thread, Step& step) const {
     if (thread == plan_.ranks) return happen(s, step);
     if (s.rank[thread].dead) return false;
-    enum { kTake, kAct, kFind, kOpen, kLauncher, kPost, kWays };
+    enum { kTake, kAct, kFind, kOpen, kComeBack, kLauncher, kPost, kWays };
     const int way = step.choose(kWays);
     if (way == kAct) return act(s, thread, step);
     if (way == kLauncher) return hear_launcher(s, thread, step);
     if (way == kPost) return post(s, thread, step);
     const int peer = step.choose(plan_.ranks);
     if (peer == thread) return false;
+    if (way == kComeBack) return come_back(s, thread, peer, step);
     return way == kTake ? take(s, thread, peer, step) : way == kFind ? find(s, thread, peer, step) : open(s, thread, peer, step);
   }
 
@@ -99,6 +106,8 @@ class Loss {
       if (s.rank[me].ended > s.rank[me].posted) return "a receive ends twice";
       for (int other = 0; other < plan_.ranks; ++other)
         if ((s.rank[me].lost >> other & 1) && healthy(s, me) && healthy(s, other)) return "a rank is lost that nothing happened to";
+      if (!plan_.kills && s.rank[0].gives_up != s.rank[1].gives_up && me > 1 && (s.rank[me].lost >> (s.rank[0].gives_up ? 0 : 1) & 1))
+        return "a rank is lost by the word of one that it has given up";
     }
     return nullptr;
   }
@@ -108,7 +117,9 @@ class Loss {
       if (mine.dead) continue;
       if (mine.lost != 0 && mine.ended != mine.posted) return "a receive waits for a rank that is lost";
       for (int peer = 0; peer < plan_.ranks; ++peer) {
-        if (peer == me || mine.end[peer] != kUp || s.rank[peer].end[me] != kUp) continue;
+        if (peer == me || s.rank[peer].dead) continue;
+        if (mine.end[peer] == kMending && s.rank[peer].end[me] == kOver && !cut(s, me, peer)) return "a rank does not hear that it is given up";
+        if (mine.end[peer] != kUp || s.rank[peer].end[me] != kUp) continue;
         if (mine.lost != s.rank[peer].lost) return "a rank does not hear of a loss";
       }
     }
@@ -117,7 +128,7 @@ class Loss {
 
  private:
   bool healthy(const State& s, int rank) const { return plan_.kills ? !s.rank[rank].dead : rank > 1; }
-  bool cut(const State& s, int a, int b) const { return !plan_.kills && s.happened && std::max(a, b) == 1; }
+  bool cut(const State& s, int a, int b) const { return !plan_.kills && s.happened && !s.healed && std::max(a, b) == 1; }
 
   // ---- frames ----
 
@@ -235,9 +246,20 @@ class Loss {
   bool find(State& s, int me, int peer, Step& step) const {
     step.name("finds a loss itself");
     const End end_here = s.rank[me].end[peer], end_there = s.rank[peer].end[me];
-    const bool refused = end_here == kMending && (s.rank[peer].dead || end_there == kOver);
+    const bool refused = end_here == kMending && (s.rank[peer].dead || (end_there == kOver && s.rank[peer].given_up));
     const bool unreachable = cut(s, me, peer) && end_here != kOver;
     if (!refused && !unreachable) return false;
+    if (!plan_.kills) s.rank[me].gives_up = 1;
+    end(s, me, peer, kFound);
+    return true;
+  }
+
+  // The verdict of net::tcp's handshake.
+  bool come_back(State& s, int me, int peer, Step& step) const {
+    step.name("hears that it was given up");
+    if (s.rank[me].end[peer] != kMending || s.rank[peer].dead || s.rank[peer].end[me] != kOver || s.rank[peer].given_up || cut(s, me, peer)) return false;
+    if (wrong_ == Wrong::kTurnsAway) return false;
+    if (wrong_ != Wrong::kVerdictIsALoss) hear_of_itself(s, me);
     end(s, me, peer, kFound);
     return true;
   }
@@ -258,11 +280,23 @@ class Loss {
   }
 
   bool happen(State& s, Step& step) const {
-    if (step.maybe()) return break_one(s, step);
+    if (step.maybe()) return step.maybe() ? heal(s, step) : break_one(s, step);
     step.name(plan_.kills ? "kills the last rank" : "cuts ranks 0 and 1 off from each other");
     if (s.happened) return false;
     s.happened = 1;
     if (plan_.kills) kill(s, plan_.ranks - 1);
+    return true;
+  }
+  // What stands between the two has broken; who has given up the other has closed it for good.
+  bool heal(State& s, Step& step) const {
+    step.name("ends the cut");
+    if (!plan_.heals || !s.happened || s.healed) return false;
+    s.healed = 1;
+    for (int me = 0; me < 2; ++me) {
+      Rank& mine = s.rank[me];
+      if (s.rank[1 - me].end[me] == kOver) std::fill_n(mine.coming[1 - me], kMostFrames, std::uint8_t{kNoFrame});
+      if (mine.end[1 - me] == kUp) mine.end[1 - me] = kMending;
+    }
     return true;
   }
   void kill(State& s, int killed) const {
@@ -311,6 +345,8 @@ const std::vector<Plan>& plans() {
       {.ranks = 4, .kills = false, .launcher = false, .messages = false, .met = kAll, .later = 0, .breaks = 0},
       {.ranks = 4, .kills = false, .launcher = false, .messages = false, .met = kFork, .later = 0, .breaks = 0},
       {.ranks = 4, .kills = false, .launcher = false, .messages = false, .met = kChain, .later = 0, .breaks = 0},
+      {.ranks = 3, .kills = false, .launcher = false, .messages = false, .met = kAll, .later = 0, .breaks = 0, .heals = true},
+      {.ranks = 4, .kills = false, .launcher = false, .messages = false, .met = kFork, .later = 0, .breaks = 0, .heals = true},
   };
   return kPlans;
 }
@@ -353,7 +389,9 @@ INSTANTIATE_TEST_SUITE_P(Each, LossMutant,
                                            LossCase{Wrong::kPostsInVain, "stuck: a receive waits for a rank that is lost"},
                                            LossCase{Wrong::kGivesUpInSilence, "broken: a rank is lost that nothing happened to"},
                                            LossCase{Wrong::kGivenUpTellsOfOthers, "broken: a rank is lost that nothing happened to"},
-                                           LossCase{Wrong::kGivenUpKeepsQuiet, "stuck: a rank does not hear of a loss"}));
+                                           LossCase{Wrong::kGivenUpKeepsQuiet, "stuck: a rank does not hear of a loss"},
+                                           LossCase{Wrong::kTurnsAway, "stuck: a rank does not hear that it is given up"},
+                                           LossCase{Wrong::kVerdictIsALoss, "broken: a rank is lost by the word of one that it has given up"}));
 
 }  // namespace
 }  // namespace lapwing::model

@@ -177,7 +177,8 @@ void Acceptor::on_ready(Connection& connection, std::uint32_t) noexcept {
   PeerId peer;
   if (!shared_.options.processes->find(handshake.peer(), peer)) return drop(connection, "its process is not known");
   const wire::Verdict verdict = user_.judge(peer, handshake.peer_terms());
-  handshake.decide(verdict, user_.position(peer, handshake.peer_terms()));
+  const wire::GivingUp how = verdict == wire::Verdict::kGivenUp ? user_.giving_up(peer) : wire::GivingUp();
+  handshake.decide(verdict, user_.position(peer, handshake.peer_terms()), how);
   connection.send_handshake();  // if that fails, the owner of the connection reads why
   std::unique_ptr<Connection> known = take(connection);
   known->clear_deadline();

@@ -21,6 +21,8 @@ class AcceptorUser {
   virtual wire::Verdict judge(PeerId peer, const wire::Terms& theirs) noexcept = 0;
   // What the answer says; after judge().
   virtual wire::Position position(PeerId peer, const wire::Terms& theirs) noexcept = 0;
+  // Of a peer that it was judged to have been given up: when and why.
+  virtual wire::GivingUp giving_up(PeerId peer) noexcept = 0;
   // The accepted connection, after it was answered.
   virtual void admit(PeerId peer, std::unique_ptr<Connection> connection) noexcept = 0;
 

@@ -39,8 +39,9 @@ class Attempts {
         return ours_wins ? wire::Verdict::kDuplicate : wire::Verdict::kAccepted;
       case LinkState::kOpen:  // the peer has noticed that this connection is of no use any more
         return resumes ? wire::Verdict::kAccepted : wire::Verdict::kDuplicate;
-      case LinkState::kFinished:
       case LinkState::kLost:
+        return wire::Verdict::kGivenUp;
+      case LinkState::kFinished:
         break;
     }
     return wire::Verdict::kGone;

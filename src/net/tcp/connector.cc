@@ -100,7 +100,8 @@ void Connector::on_verdict(Dial& dial) noexcept {
     case Handshake::kDuplicate:
       return user_.on_duplicate();
     default:
-      peer_is_gone_ = true;
+      peer_is_gone_ = dial.handshake().state() == Handshake::kGone;
+      if (!peer_is_gone_) given_up_ = dial.handshake().giving_up();
       note(dial, dial.handshake().failure().text());
       return report_unreachable();
   }

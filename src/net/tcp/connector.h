@@ -60,6 +60,8 @@ class Connector final : public DialUser {
   bool refused_by(const Address& address) const noexcept;
   // The peer has proven itself, and has closed its connection to this rank for good.
   bool peer_is_gone() const noexcept { return peer_is_gone_; }
+  // Or has given this process up; null: it has not.
+  const wire::GivingUp* given_up() const noexcept { return given_up_ ? &*given_up_ : nullptr; }
   // After on_unreachable: the address where the peer had proven itself before that connection broke, or its host ceased to answer. Null: nowhere, or
   // links do not resume.
   const Address* broke_at() const noexcept { return broke_at_ ? &*broke_at_ : nullptr; }
@@ -107,6 +109,7 @@ class Connector final : public DialUser {
   std::vector<std::unique_ptr<Dial>> dials_;  // none of them over
   bool patient_ = false;
   bool peer_is_gone_ = false;
+  std::optional<wire::GivingUp> given_up_;
   bool warned_exhausted_ = false, warned_silent_ = false;
   int why_exhausted_ = 0;  // the process had not what a socket takes: an errno value
   std::optional<Address> broke_at_;

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cinttypes>
+#include <cstdio>
 #include <cstring>
 
 namespace lapwing::net::tcp {
@@ -94,6 +95,16 @@ Status Diagnosis::not_reached(const Status& last_try) const {
       "%s waits for messages and could not reach %s for %.3g s. It has gone, or the network between the hosts is "
       "cut; LAPWING_PEER_TIMEOUT says how long to wait. The last try: %s",
       shared_.describe_self().c_str(), shared_.describe(peer_).c_str(), patience(), last_try.text());
+}
+
+Status Diagnosis::given_up(const wire::GivingUp& how) const {
+  char silence[96] = "";
+  if (how.unreached_ms != 0)
+    std::snprintf(silence, sizeof silence, ", when it had not reached it for %.3g s", static_cast<double>(how.unreached_ms) / 1e3);
+  return Status::error(MPI_ERR_PROC_ABORTED,
+                       "%s has been given up by %s %.3g s ago%s. That is final: the other ranks go on without this one, or end. LAPWING_PEER_TIMEOUT, "
+                       "on that rank, says how long a rank that cannot be reached is waited for; what it printed says more",
+                       shared_.describe_self().c_str(), shared_.describe(peer_).c_str(), static_cast<double>(how.ago_ms) / 1e3, silence);
 }
 
 Status Diagnosis::not_arrived() const {

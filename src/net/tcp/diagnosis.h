@@ -29,6 +29,8 @@ class Diagnosis {
   Status all_swallowed(const Status& unanswered) const;
   Status silent(const Address& remote) const;
   Status not_reached(const Status& last_try) const;
+  // The peer has done with this process as it says.
+  Status given_up(const wire::GivingUp& how) const;
   Status not_arrived() const;
   Status violation(const Address& remote, const Status& rule) const;
   Status finalized() const;

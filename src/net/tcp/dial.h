@@ -26,7 +26,7 @@ class DialUser {
   virtual bool may_try_again(const Dial& dial) const noexcept = 0;
   // Closed from there, or no socket: it goes on by itself. May be called from start().
   virtual void on_pausing(Dial& dial) noexcept = 0;
-  // handshake().state() is kAccepted, kDuplicate or kGone. May destroy the dial.
+  // handshake().state() is kAccepted, kDuplicate, kGone or kGivenUp. May destroy the dial.
   virtual void on_verdict(Dial& dial) noexcept = 0;
   // May destroy the dial.
   virtual void on_failed(Dial& dial) noexcept = 0;

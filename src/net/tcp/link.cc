@@ -332,6 +332,12 @@ void Link::lose(Status why) noexcept {
   if (!shared_.goodbye_expected) shared_.sinks.peer_left(peer_, failure_);
 }
 
+// Before it takes the peer for lost, whose loss it would tell the others.
+void Link::be_given_up(Status why) noexcept {
+  shared_.sinks.given_up_by(peer_);
+  if (!setup_.over()) lose(std::move(why));
+}
+
 void Link::give_up(const Status& why) noexcept {
   for (int reads = 0; reads < kMostReadsAtClose && receiver_.receive(); ++reads) {
   }

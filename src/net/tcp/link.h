@@ -79,6 +79,7 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
 
   wire::Verdict judge(const wire::Terms& theirs) noexcept;
   wire::Position position() const noexcept { return setup_.position(); }
+  wire::GivingUp giving_up() const noexcept { return setup_.giving_up(); }
   void open(std::unique_ptr<Connection> connection) noexcept override;
 
   // For the liveness monitor: gives up a peer whose host has not answered for too long, and a connection that has stalled. True while
@@ -114,6 +115,7 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   void break_off(Status why, std::int64_t since) noexcept;
   void leave_connection(Status why, std::int64_t since) noexcept;
   void lose(Status why) noexcept override;
+  void be_given_up(Status why) noexcept override;
   void end(State state, Status why) noexcept;
 
   SharedState& shared_;

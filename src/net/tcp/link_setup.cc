@@ -109,6 +109,8 @@ void LinkSetup::fail_soon(Status why) noexcept {
 
 void LinkSetup::at_safe_point() noexcept {
   if (state_ != LinkState::kConnecting || failure_.ok()) return;
+  if (const wire::GivingUp* how = connector_ ? connector_->given_up() : nullptr; how != nullptr)
+    return user_.be_given_up(diagnosis_.given_up(*how));
   if (break_) return mending_failed();
   if (const Address* at = connector_ ? connector_->broke_at() : nullptr; at != nullptr) return mend_first(*at);
   if (std::exchange(watch_only_, false)) return watching_failed();
@@ -143,7 +145,16 @@ bool LinkSetup::watch_over() noexcept {
 
 wire::Verdict LinkSetup::judge(const wire::Terms& theirs, bool resumes) const noexcept {
   const bool ours_wins = shared_.own_name() < shared_.name(peer_) && connector_ && connector_->committed();
-  return attempts_.judge(state_, theirs.position.attempt, resumes, ours_wins);
+  const wire::Verdict verdict = attempts_.judge(state_, theirs.position.attempt, resumes, ours_wins);
+  // One that is given up itself has not given up the others.
+  return verdict == wire::Verdict::kGivenUp && shared_.sinks.is_given_up() ? wire::Verdict::kGone : verdict;
+}
+
+wire::GivingUp LinkSetup::giving_up() const noexcept {
+  constexpr std::int64_t kMillisecond = 1'000'000;
+  const std::int64_t unreached = unreached_since_ == kReached ? 0 : ended_at_ - unreached_since_;
+  const std::int64_t ago = shared_.engine.clock().now() - ended_at_;
+  return {static_cast<std::uint64_t>(unreached / kMillisecond), static_cast<std::uint64_t>(ago / kMillisecond)};
 }
 
 std::optional<std::int64_t> LinkSetup::stands(std::uint64_t attempt) noexcept {
@@ -156,6 +167,11 @@ std::optional<std::int64_t> LinkSetup::stands(std::uint64_t attempt) noexcept {
   const std::int64_t length = length_of_break();
   break_.reset();
   return length;
+}
+
+void LinkSetup::end(LinkState state) noexcept {
+  ended_at_ = shared_.engine.clock().now();
+  settle(state);
 }
 
 // No attempt goes on.

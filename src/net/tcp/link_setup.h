@@ -13,7 +13,8 @@
 // again (send_queue.h); a frame that was half here lands once more where it landed before (inbox.h). So does a link whose connection has
 // stalled: the kernel would try again after ever longer pauses, and only by the same way. It ends
 //
-//   - at once, where nothing listens any more at the address that the connection led to, or the peer says that it has given this link up
+//   - at once, where nothing listens any more at the address that the connection led to, or the peer says that it has closed this link, or has given
+//     this process up: it had not reached it for too long, say, and the network is back
 //   - when LAPWING_PEER_TIMEOUT has passed, unless the peer's host does accept connections: a process that is stopped is waited for
 //
 // A side that has not noticed the break is asked for another connection while it is kOpen (attempts.h).
@@ -59,6 +60,8 @@ class LinkSetupUser {
   virtual void open(std::unique_ptr<Connection> connection) noexcept = 0;
   // None can be made, or no other one; end() follows. Not from inside connect(), watch_over() or mend().
   virtual void lose(Status why) noexcept = 0;
+  // The peer has given this process up; end() follows.
+  virtual void be_given_up(Status why) noexcept = 0;
   // Frames wait for a connection, or one that broke is to be made again.
   virtual bool something_to_send() const noexcept = 0;
 
@@ -83,6 +86,8 @@ class LinkSetup final : public ConnectorUser {
   wire::Verdict judge(const wire::Terms& theirs, bool resumes) const noexcept;
   // What the peer is told when it is asked for a connection, or asks for one.
   wire::Position position() const noexcept { return {channel_.received(), attempts_.count()}; }
+  // What it is told when this link is lost.
+  wire::GivingUp giving_up() const noexcept;
 
   // A connection stands, as the peer's attempt of this number. How long there was none (ns), if it takes the place of one that broke.
   std::optional<std::int64_t> stands(std::uint64_t attempt) noexcept;
@@ -99,7 +104,7 @@ class LinkSetup final : public ConnectorUser {
   // For the liveness monitor (Dial::inspect).
   bool inspect() noexcept { return connector_ && connector_->inspect(); }
   // kFinished or kLost: no connection is made any more.
-  void end(LinkState state) noexcept { settle(state); }
+  void end(LinkState state) noexcept;
 
  private:
   template <void (LinkSetup::*kFunction)() noexcept>
@@ -154,7 +159,7 @@ class LinkSetup final : public ConnectorUser {
   bool watch_only_ = false;  // connecting for watch_over()
   static constexpr std::int64_t kReached = -1;
   std::int64_t unreached_since_ = kReached;  // by watch_over(), or since the connection broke
-  std::int64_t connecting_since_ = 0;
+  std::int64_t connecting_since_ = 0, ended_at_ = 0;
   std::optional<Mending> break_;
   SetupTimer<&LinkSetup::on_awaited_in_vain> await_;
   SetupTimer<&LinkSetup::mend_or_give_up> mend_;

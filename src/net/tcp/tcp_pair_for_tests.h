@@ -50,6 +50,8 @@ class TestSink final : public FrameSink {
   std::vector<int> tags;
   std::vector<std::string> lost;
   bool lost_within_frame = false;
+  int lost_class = 0;
+  bool given_up = false;  // before anything was lost
   bool intact = true;  // every payload as its tag says
   int headers = 0;
   std::string refuse;
@@ -72,8 +74,11 @@ class TestSink final : public FrameSink {
     const std::vector<std::byte>& buffer = buffers_[tags.back()];
     for (std::size_t i = 0; i < buffer.size(); ++i) intact &= buffer[i] == pattern(tags.back(), i);
   }
+  void on_given_up(PeerId) noexcept override { given_up = lost.empty(); }
+  bool is_given_up() const noexcept override { return given_up; }
   void on_peer_lost(PeerId, const Status& why, const Landing* landing) noexcept override {
     lost.emplace_back(why.text());
+    lost_class = why.error_class();
     lost_within_frame = landing != nullptr;
   }
 

@@ -319,6 +319,49 @@ TEST_P(TcpCutTest, ABreakHasATime) {
   EXPECT_EQ(second.why, high().sink.lost[0]);
 }
 
+// The other side has been there all the time, and the network is back.
+TEST_P(TcpCutTest, ARankThatWasGivenUpIsTold) {
+  TestOp first(1), second(2, 5000);
+  low().post(1, first);
+  pump([&] { return high().sink.tags.size() == 1 && first.completions == 1 && both_open(); });
+  cut(Cut::kBoth, 0);
+  for (int turns = 0; high().sink.lost.empty() && turns < 10'000; ++turns) {
+    high().turn();  // and not the other
+    clock_.advance(kSecond / 20);
+  }
+  EXPECT_FALSE(high().sink.given_up);
+  clock_.advance(7 * kSecond);
+  const std::int64_t before = clock_.now();
+  low().post(1, second);
+  pump([&] { return !low().sink.lost.empty(); });
+  EXPECT_LT(clock_.now() - before, kSecond) << "it goes on dialling";
+  EXPECT_TRUE(low().sink.given_up) << "it would tell the others that the peer is lost";
+  ASSERT_EQ(low().sink.lost.size(), 1u);
+  for (const char* part : {"rank 0 on host node0 has been given up by rank 1 on host node1 7.05 s ago, when it had not reached it for 60",
+                           "LAPWING_PEER_TIMEOUT, on that rank, says how long"})
+    EXPECT_NE(low().sink.lost[0].find(part), std::string::npos) << low().sink.lost[0];
+  EXPECT_EQ(low().sink.lost_class, MPI_ERR_PROC_ABORTED);
+  EXPECT_EQ(low().transport->link_state({1}), LinkState::kLost);
+  EXPECT_EQ(second.completions, 1);
+  EXPECT_EQ(second.why, low().sink.lost[0]);
+}
+
+// One that has been given up itself has no say about others.
+TEST_P(TcpCutTest, ARankThatIsGivenUpItselfGivesUpNoOther) {
+  TestOp first(1);
+  low().post(1, first);
+  pump([&] { return high().sink.tags.size() == 1 && first.completions == 1 && both_open(); });
+  cut(Cut::kBoth, 0);
+  for (int turns = 0; high().sink.lost.empty() && turns < 10'000; ++turns) {
+    high().turn();
+    clock_.advance(kSecond / 20);
+  }
+  high().sink.given_up = true;
+  pump([&] { return !low().sink.lost.empty(); });
+  EXPECT_FALSE(low().sink.given_up);
+  EXPECT_NE(low().sink.lost[0].find("That process has ended"), std::string::npos) << low().sink.lost[0];
+}
+
 constexpr Protection kProtections[] = {Protection::kPlain, Protection::kChecked, Protection::kSealed};
 std::string name_of_case(const ::testing::TestParamInfo<Protection>& info) {
   return name_of(info.param);

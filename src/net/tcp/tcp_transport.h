@@ -91,6 +91,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   void meet(PeerId peer, std::unique_ptr<tcp::Link>& link) noexcept;
   wire::Verdict judge(PeerId peer, const wire::Terms& theirs) noexcept override;
   wire::Position position(PeerId peer, const wire::Terms& theirs) noexcept override;
+  wire::GivingUp giving_up(PeerId peer) noexcept override { return link(peer).giving_up(); }
   void admit(PeerId peer, std::unique_ptr<tcp::Connection> connection) noexcept override;
 
   tcp::SharedState shared_;
