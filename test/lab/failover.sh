@@ -61,6 +61,15 @@ for kind in cut to from address device; do
   done
 done
 
+# Back home, when the first network has been well for some seconds.
+begin "$build/test/lab/vanish" talk "$work/stop"
+wait_until "the way home: the first network as the first choice" uses 77
+lab cut h2 0
+wait_until "the way home: the other network" uses 78
+lab restore h2 0
+wait_until "the way home" grep -q "messages go by their own network again, at 10.77" "$work/log"
+end "the way home"
+
 # Nothing is under way when the network goes: it is the first message afterwards that finds out.
 begin "$build/test/lab/vanish" wait "$work/stop"
 lab cut h2 0

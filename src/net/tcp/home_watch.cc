@@ -24,14 +24,17 @@ void HomeWatch::begin(const Address& home) noexcept {
 void HomeWatch::end() noexcept {
   engine_.cancel_timer(timer_);
   probe_.close();
+  stood_ = 0;
   ended_ = engine_.clock().now();
 }
 
 // Between two attempts, or when one has had its time.
 void HomeWatch::on_time() noexcept {
   if (!probe_ && Socket::connect(home_, probe_) == 0) return wait(kTimeToConnect);
+  stood_ = reached() ? stood_ + 1 : 0;
+  if (stood_ > 0 && stood_ < kInARow) return wait(kFirstPause);
   pause_ = std::clamp(2 * pause_, kFirstPause, kLongestPause);
-  if (reached()) return on_reachable_();
+  if (std::exchange(stood_, 0) != 0) return on_reachable_();
   wait(pause_);
 }
 

@@ -1,10 +1,11 @@
 // Finds out when a connection that goes by another network can go by its own again.
 //
-// A rail (rails.h) is for one network, its home, and is mended by whatever network works when that one breaks. While it is away, bare TCP connections to
-// the peer's address in the home network are tried, after pauses that double; nothing is sent on them. The first that stands says that packets pass
-// in both directions, and the user breaks its connection and mends it with the home address first, so that nothing is lost.
+// The home of a rail (rails.h) is the network that it is for, that of a link the address over which it stood first. Either is mended by whatever network
+// works when that one breaks. While it is away, bare TCP connections to the peer's address at home are tried, after pauses that double; nothing is sent on
+// them. One that stands says that packets pass in both directions. When kInARow have stood, a second apart, the user breaks its connection and mends it
+// with the home address first, so that nothing is lost.
 //
-// A network that lets connections be made and then fails must not take the rail back every second: the pauses go on doubling where the rail has stayed at
+// A network that lets connections be made and then fails must not take the link back every few seconds: the pauses go on doubling where it has stayed at
 // home for less than the last pause.
 //
 // Cost: while away a timer and one connection attempt for each pause, of 1 to 64 s; at home nothing.
@@ -20,6 +21,8 @@ namespace lapwing::net::tcp {
 
 class HomeWatch {
  public:
+  static constexpr unsigned kInARow = 3;
+
   // `on_reachable` is called from a timer, once for each begin(), unless end() comes first.
   HomeWatch(engine::Engine& engine, std::function<void()> on_reachable);
   ~HomeWatch() { end(); }
@@ -47,6 +50,7 @@ class HomeWatch {
   Address home_;
   Socket probe_;  // an attempt under way
   std::int64_t pause_ = 0, ended_ = 0;
+  unsigned stood_ = 0;  // of the last attempts in a row
 };
 
 }  // namespace lapwing::net::tcp

@@ -1,5 +1,6 @@
 #include "net/tcp/link.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -29,6 +30,7 @@ Link::Link(SharedState& shared, PeerId peer, std::vector<Address> addresses, boo
       sender_(shared, channel_, *this),
       receiver_(shared, channel_, peer, rail_user != nullptr, sender_, *this),
       setup_(shared, peer, role_, addresses_, same_host, diagnosis_, channel_, *this),
+      home_(role_.home),
       home_watch_(shared.engine, [this] { go_home(); }),
       safe_point_(*this) {}
 
@@ -105,7 +107,7 @@ Rails* Link::rails() noexcept {
 }
 
 Link* Link::addressed(const wire::Terms& theirs) noexcept {
-  if (theirs.rail == 0) return this;
+  if (theirs.rail == 0 || (setup_.over() && !rails_)) return this;  // one that is over makes no rails, and says why
   return rails() != nullptr ? rails_->find(theirs.rail) : nullptr;
 }
 
@@ -123,8 +125,10 @@ void Link::end_with(const Status& why) noexcept {
 
 wire::Verdict Link::judge(const wire::Terms& theirs) noexcept {
   const wire::Verdict verdict = setup_.judge(theirs, receiver_.resumes());
-  if (verdict == wire::Verdict::kAccepted && state() == State::kOpen)
+  if (verdict == wire::Verdict::kAccepted && state() == State::kOpen) {
     leave_connection(diagnosis_.broken(connection_->remote(), "given up by the peer"), shared_.engine.clock().now());
+    replaced_ = Replaced::kByPeer;
+  }
   return verdict;
 }
 
@@ -136,6 +140,7 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
   frame_limit_ = handshake.peer_terms().frame_limit;
   takes_rails_ = rail_user_ == nullptr && handshake.has(wire::kFeatureRails);
   failure_ = Status();
+  left_.close();
   connection_ = std::move(connection);
   connection_->hand_over(receiver_);
   if (const Status begun = sender_.begin(*connection_, theirs.next_expected, resumes); !begun.ok())
@@ -153,27 +158,41 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
 
 // One side does: two attempts at a time would only meet each other.
 void Link::look_for_home() noexcept {
-  away_ = role_.home && !is_home(connection_->remote());
+  if (!home_) home_ = listening_at(connection_->remote());
+  away_ = home_ && !is_home(connection_->remote());
   if (!away_) return;
-  log_info("%s: long messages go by another network than %s, at %s", shared_.describe(peer_).c_str(), role_.home->text_without_port().c_str(),
-           connection_->remote().text().c_str());
-  if (receiver_.resumes() && shared_.own_name() < shared_.name(peer_)) home_watch_.begin(*role_.home);
+  log_info("%s: %s by another network than %s, at %s", shared_.describe(peer_).c_str(), rail_user_ != nullptr ? "long messages go" : "messages go",
+           home_->text_without_port().c_str(), connection_->remote().text().c_str());
+  if (receiver_.resumes() && shared_.own_name() < shared_.name(peer_)) home_watch_.begin(*home_);
 }
 
+// A connection that the peer has made comes from another port. None: it comes from an address that the peer does not listen on.
+std::optional<Address> Link::listening_at(const Address& remote) const noexcept {
+  const auto found = std::find_if(addresses_.begin(), addresses_.end(), [&](const Address& address) { return address.same_host_address(remote); });
+  return found != addresses_.end() ? std::optional<Address>(*found) : std::nullopt;
+}
+
+// Not from a peer that has finalized, and makes no other connection.
 void Link::go_home() noexcept {
-  if (!connection_) return;
+  if (!connection_ || receiver_.inbox().goodbye()) return;
+  left_ = Socket(::fcntl(connection_->fd(), F_DUPFD_CLOEXEC, 0));
   leave_connection(diagnosis_.broken(connection_->remote(), "given up for its own network"), shared_.engine.clock().now());
-  setup_.mend();
+  replaced_ = Replaced::kToGoHome;
+  setup_.mend(home_);
 }
 
 // `after`: how long there was none, where one broke.
 void Link::note_connection(std::optional<std::int64_t> after) noexcept {
-  const bool came_home = away_ && is_home(connection_->remote());
-  shared_.counters.connections_resumed += after.has_value() && !came_home;
+  const Replaced replaced = std::exchange(replaced_, Replaced::kNo);
+  const bool came_home = replaced != Replaced::kNo && away_ && is_home(connection_->remote());
+  shared_.counters.connections_resumed += after.has_value() && !came_home && replaced != Replaced::kToGoHome;
   if (came_home)
-    log_info("%s: long messages go by their own network again, at %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str());
+    log_info("%s: %s by their own network again, at %s", shared_.describe(peer_).c_str(), rail_user_ != nullptr ? "long messages go" : "messages go",
+             connection_->remote().text().c_str());
   else if (rail_user_ != nullptr && !after)
     log_info("%s: another connection by tcp, for long messages, at %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str());
+  else if (replaced == Replaced::kToGoHome)
+    log_info("%s: the way back to its own network leads nowhere yet; going on at %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str());
   else if (after)
     log_warn("%s: the connection broke, and another has taken its place, at %s, after %.2f s", shared_.describe(peer_).c_str(),
              connection_->remote().text().c_str(), static_cast<double>(*after) / 1e9);
@@ -350,6 +369,7 @@ void Link::end(State state, Status why) noexcept {
   channel_.end();
   receiver_.end();
   shared_.retire(std::move(connection_));
+  left_.close();
   home_watch_.end();
   setup_.end(state);
   sender_.end(failure_);

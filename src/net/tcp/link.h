@@ -106,7 +106,8 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   void sending_failed(int error) noexcept override;
   void receiving_ended(Inbox::Result result) noexcept override;
   void read_soon() noexcept;
-  bool is_home(const Address& remote) const noexcept { return role_.home && role_.home->same_host_address(remote); }
+  bool is_home(const Address& remote) const noexcept { return home_ && home_->same_host_address(remote); }
+  std::optional<Address> listening_at(const Address& remote) const noexcept;
   void look_for_home() noexcept;
   void go_home() noexcept;
   void note_connection(std::optional<std::int64_t> after) noexcept;
@@ -138,7 +139,11 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   VainBreaks wrong_records_, unanswered_;
   bool takes_rails_ = false;  // as both have agreed
   std::unique_ptr<Rails> rails_;
-  bool away_ = false;  // a rail whose connection goes, or went last, by another network than its own
+  std::optional<Address> home_;  // of the peer: in the network that a rail is for, or where the link stood first
+  bool away_ = false;            // its connection goes, or went last, by another address
+  enum class Replaced : std::uint8_t { kNo, kByPeer, kToGoHome };
+  Replaced replaced_ = Replaced::kNo;  // why the last one ended, where it had not broken here
+  Socket left_;                        // ... to go home: until another stands, so that the peer does not take its end for a break, and dial as well
   HomeWatch home_watch_;
   SafePoint safe_point_;
 };

@@ -61,6 +61,7 @@ std::vector<Address> LinkSetup::candidates() const {
     if (!break_) ordered.erase(others, ordered.end());
   }
   if (break_ && break_->silent) put_last(ordered, break_->remote, shared_.interfaces);
+  if (first_) std::stable_partition(ordered.begin(), ordered.end(), [this](const Address& address) { return first_->same_host_address(address); });
   return ordered;
 }
 
@@ -191,7 +192,8 @@ void LinkSetup::broke(Break what) noexcept {
   break_ = Mending{std::move(what), Status(), 0};
 }
 
-void LinkSetup::mend() noexcept {
+void LinkSetup::mend(const std::optional<Address>& first) noexcept {
+  first_ = first;
   connect();
   if (state_ == LinkState::kConnecting) shared_.engine.set_timer(mend_, patience_ends());
 }

@@ -99,8 +99,8 @@ class LinkSetup final : public ConnectorUser {
     bool silent = false;     // that way did not answer: others are tried first
   };
   void broke(Break what) noexcept;
-  // ... and this rank makes another one.
-  void mend() noexcept;
+  // ... and this rank makes another one, if it can at this address.
+  void mend(const std::optional<Address>& first = std::nullopt) noexcept;
   // For the liveness monitor (Dial::inspect).
   bool inspect() noexcept { return connector_ && connector_->inspect(); }
   // kFinished or kLost: no connection is made any more.
@@ -161,6 +161,7 @@ class LinkSetup final : public ConnectorUser {
   std::int64_t unreached_since_ = kReached;  // by watch_over(), or since the connection broke
   std::int64_t connecting_since_ = 0, ended_at_ = 0;
   std::optional<Mending> break_;
+  std::optional<Address> first_;  // of mend()
   SetupTimer<&LinkSetup::on_awaited_in_vain> await_;
   SetupTimer<&LinkSetup::mend_or_give_up> mend_;
   SafePoint safe_point_;
