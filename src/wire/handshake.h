@@ -45,6 +45,8 @@ inline constexpr std::uint32_t kFeatureKeyFile = 16;
 inline constexpr std::uint32_t kFeatureRails = 32;
 // Knows the verdict kGivenUp.
 inline constexpr std::uint32_t kFeatureGivenUp = 64;
+// The side reads and answers only while its application calls MPI. Nothing is agreed on by this.
+inline constexpr std::uint32_t kFeaturePolls = 128;
 
 // What a side asks for: the features of the terms that stand for it.
 std::uint32_t features_of(Protection protection) noexcept;

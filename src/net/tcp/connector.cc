@@ -151,7 +151,7 @@ bool Connector::must_not_be_given_up(const Dial& dial) const noexcept {
 void Connector::be_patient(Dial& dial) noexcept {
   keep_only(dial);
   patient_ = true;
-  if (dial.seconds_so_far() < kLongSilence || std::exchange(warned_silent_, true) || !user_.something_to_send()) return;
+  if (dial.seconds_so_far() < kLongSilence || std::exchange(warned_silent_, true) || !user_.waits_for_answer()) return;
   log_warn(
       "waiting for %s, whose host accepts connections at %s while the rank itself does not answer: it may be stopped, "
       "or compute without progress (LAPWING_PROGRESS=polling)",

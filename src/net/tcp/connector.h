@@ -37,8 +37,9 @@ class ConnectorUser {
   virtual void on_connected(std::unique_ptr<Connection> connection) noexcept = 0;
   virtual void on_duplicate() noexcept = 0;
   virtual void on_unreachable(Status why) noexcept = 0;
-  // False: the connection is wanted only so that the end of the peer is noticed, and nothing waits for it.
-  virtual bool something_to_send() const noexcept = 0;
+  // The peer's host accepts connections, and the peer does not answer: whether that is worth a warning. Not where nothing waits for the connection, which is
+  // wanted only so that the end of the peer is noticed, nor where it has said that it polls.
+  virtual bool waits_for_answer() const noexcept = 0;
 
  protected:
   ~ConnectorUser() = default;

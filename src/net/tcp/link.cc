@@ -145,10 +145,11 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
   connection_->hand_over(receiver_);
   if (const Status begun = sender_.begin(*connection_, theirs.next_expected, resumes); !begun.ok())
     return lose(diagnosis_.violation(connection_->remote(), begun));
-  tail_loss_.stands(channel_.acknowledged());
+  peer_polls_ = (handshake.peer_terms().features & wire::kFeaturePolls) != 0;
+  const bool in_vain = tail_loss_.stands(channel_.acknowledged(), peer_polls_);
   receiver_.begin(*connection_, resumes);
   if (resumes) shared_.liveness_monitor.watch_over(connection_->socket(), connection_->remote(), resumes);
-  note_connection(broken_for);
+  note_connection(broken_for, in_vain);
   look_for_home();
   sender_.flush_and_tell();
   if (rail_user_ == nullptr) shared_.sinks.peer_met(peer_);
@@ -182,7 +183,8 @@ void Link::go_home() noexcept {
 }
 
 // `after`: how long there was none, where one broke.
-void Link::note_connection(std::optional<std::int64_t> after) noexcept {
+// `in_vain`: because the peer answered late, as it shows now.
+void Link::note_connection(std::optional<std::int64_t> after, bool in_vain) noexcept {
   const Replaced replaced = std::exchange(replaced_, Replaced::kNo);
   const bool came_home = replaced != Replaced::kNo && away_ && is_home(connection_->remote());
   shared_.counters.connections_resumed += after.has_value() && !came_home && replaced != Replaced::kToGoHome;
@@ -194,11 +196,21 @@ void Link::note_connection(std::optional<std::int64_t> after) noexcept {
   else if (replaced == Replaced::kToGoHome)
     log_info("%s: the way back to its own network leads nowhere yet; going on at %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str());
   else if (after)
-    log_warn("%s: the connection broke, and another has taken its place, at %s, after %.2f s", shared_.describe(peer_).c_str(),
-             connection_->remote().text().c_str(), static_cast<double>(*after) / 1e9);
+    note_another(*after, in_vain);
   else if (log_enabled(LogLevel::kInfo))
     log_info("%s: connected by tcp, at %s; frames are %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str(),
              connection_->protection());
+}
+
+// The rank that computes without progress cannot tell whether the other found it late, or the network failed: on a protected link it takes the former for
+// likely. Each side of a link warns once of that.
+void Link::note_another(std::int64_t after, bool in_vain) noexcept {
+  const bool late = in_vain || (shared_.options.polls && connection_->records() != nullptr);
+  const auto log = late && std::exchange(warned_of_polling_, true) ? log_info : log_warn;
+  const char* const reason = peer_polls_ ? ". Nothing was missing: that rank polls (LAPWING_PROGRESS=polling), and answered late"
+                                         : ". Nothing was missing: that rank was stopped or kept busy, and answered late";
+  log("%s: the connection broke, and another has taken its place, at %s, after %.2f s%s", shared_.describe(peer_).c_str(),
+      connection_->remote().text().c_str(), static_cast<double>(after) / 1e9, in_vain ? reason : "");
 }
 
 // One line for the first, and for each time that there are twice as many.

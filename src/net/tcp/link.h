@@ -58,6 +58,7 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   // Makes a connection with nothing to send, so that the kernel watches over the peer's host.
   bool watch_over() noexcept { return setup_.watch_over(); }
   bool something_to_send() const noexcept override;
+  bool peer_polls() const noexcept override { return peer_polls_; }
   // Nothing is to be sent, and where the link resumes the peer is known to have all that was.
   bool settled() const noexcept;
   // Asks the peer for what settled() depends on.
@@ -110,7 +111,8 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   std::optional<Address> listening_at(const Address& remote) const noexcept;
   void look_for_home() noexcept;
   void go_home() noexcept;
-  void note_connection(std::optional<std::int64_t> after) noexcept;
+  void note_connection(std::optional<std::int64_t> after, bool in_vain) noexcept;
+  void note_another(std::int64_t after, bool in_vain) noexcept;
   std::int64_t last_reached() const noexcept;
   void note_wrong_record() noexcept;
   void break_off(Status why, std::int64_t since) noexcept;
@@ -138,6 +140,8 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   TailLossProbe tail_loss_;
   VainBreaks wrong_records_, unanswered_;
   bool takes_rails_ = false;  // as both have agreed
+  bool peer_polls_ = false;
+  bool warned_of_polling_ = false;  // that connections are broken because a side answers late
   std::unique_ptr<Rails> rails_;
   std::optional<Address> home_;  // of the peer: in the network that a rail is for, or where the link stood first
   bool away_ = false;            // its connection goes, or went last, by another address

@@ -64,6 +64,8 @@ class LinkSetupUser {
   virtual void be_given_up(Status why) noexcept = 0;
   // Frames wait for a connection, or one that broke is to be made again.
   virtual bool something_to_send() const noexcept = 0;
+  // The peer has said that it answers only while its application calls MPI.
+  virtual bool peer_polls() const noexcept = 0;
 
  protected:
   ~LinkSetupUser() = default;
@@ -127,7 +129,7 @@ class LinkSetup final : public ConnectorUser {
   void on_connected(std::unique_ptr<Connection> connection) noexcept override;
   void on_duplicate() noexcept override;
   void on_unreachable(Status why) noexcept override;
-  bool something_to_send() const noexcept override { return user_.something_to_send(); }
+  bool waits_for_answer() const noexcept override { return user_.something_to_send() && !user_.peer_polls(); }
 
   std::vector<Address> candidates() const;
   void settle(LinkState state) noexcept;

@@ -30,6 +30,7 @@ bool SharedState::wants_to_resume(bool same_host) const noexcept {
 wire::Terms SharedState::terms(bool resume, const wire::Position& position, std::uint16_t rail) const noexcept {
   wire::Terms terms;
   terms.features = wire::kFeatureGivenUp | (resume ? wire::kFeatureResume : 0) | wire::features_of(options.wire);
+  if (options.polls) terms.features |= wire::kFeaturePolls;
   if (resume && options.links != 1) terms.features |= wire::kFeatureRails;
   terms.rail = rail;
   terms.frame_limit = options.frame_limit;

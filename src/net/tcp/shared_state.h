@@ -45,6 +45,7 @@ struct TcpOptions {
   std::uint32_t links = 0;                         // LAPWING_TCP_LINKS; 0: as many as there are networks
   decltype(&tcp::common_networks) networks = tcp::common_networks;  // in which rails are made; tests have their own
   Receive receive = Receive::kUser;                // LAPWING_RECEIVE
+  bool polls = false;                              // LAPWING_PROGRESS=polling: peers are answered only while the application calls MPI
   std::uint64_t receive_memory = 32 << 20;         // LAPWING_RECEIVE_MEMORY
   std::uint64_t receive_zone = 16 << 20;           // LAPWING_RECEIVE_ZONE
   std::uint32_t frame_limit = static_cast<std::uint32_t>(wire::kMaxPayloadBytes);  // payload bytes that this rank takes

@@ -12,7 +12,9 @@
 // LAPWING_PROGRESS=polling, does not take its own absence for the peer's silence.
 //
 // A peer that is stopped, or computes with LAPWING_PROGRESS=polling, answers late, and its connection is broken in vain: that loses nothing. The next break
-// over this link then takes twice as many rounds, up to a bound, so a program that computes for long between its calls pays for few of them.
+// over this link then takes twice as many rounds, up to a bound, so a program that computes for long between its calls pays for few of them. Where the
+// peer has said in the handshake that it polls only, its silence says little, and the bound holds from the beginning. Nothing else could be asked in its
+// place: that its kernel is there TCP has said already, and what is looked for here is lost behind TCP.
 //
 // Pure; one side of one link. test/model/tail_loss_test.cc swallows records between any two steps of two such sides.
 #pragma once
@@ -45,12 +47,15 @@ class TailLossProbe {
     return Action::kBreak;
   }
 
-  // Another connection stands, whose handshake says how many frames the peer has had.
-  void stands(std::uint64_t acknowledged) noexcept {
-    if (broke_at_ != 0 && acknowledged >= broke_at_) patience_ = std::min(2 * patience_, longest_);
+  // Another connection stands, whose handshake says how many frames the peer has had, and whether it polls only. True: this has broken the one before in vain.
+  bool stands(std::uint64_t acknowledged, bool polls = false) noexcept {
+    const bool in_vain = broke_at_ != 0 && acknowledged >= broke_at_;
+    if (in_vain) patience_ = std::min(2 * patience_, longest_);
+    if (polls) patience_ = longest_;
     broke_at_ = 0;
     rounds_ = 0;
     acknowledged_ = acknowledged;
+    return in_vain;
   }
 
  private:

@@ -45,11 +45,20 @@ TEST(TailLossProbe, ABreakInVainMakesItPatientUpToABound) {
   std::uint64_t frames = 0;
   for (const unsigned patience : {2u, 4u, 8u, 8u}) {
     EXPECT_EQ(rounds_to_break(probe, frames + 1, frames), patience);
-    probe.stands(++frames);
+    EXPECT_TRUE(probe.stands(++frames));
   }
   EXPECT_EQ(rounds_to_break(probe, frames + 1, frames), 8u);
-  probe.stands(frames);
+  EXPECT_FALSE(probe.stands(frames));
   EXPECT_EQ(rounds_to_break(probe, frames + 1, frames), 8u) << "what was swallowed is no reason";
+}
+
+TEST(TailLossProbe, APeerThatPollsHasAllThePatienceFromTheBeginning) {
+  TailLossProbe probe(2, 8);
+  EXPECT_FALSE(probe.stands(0, true));
+  for (std::uint64_t frames = 0; frames < 3; ++frames) {
+    EXPECT_EQ(rounds_to_break(probe, frames + 1, frames), 8u);
+    EXPECT_TRUE(probe.stands(frames + 1, true));
+  }
 }
 
 TEST(TailLossProbe, ABreakOfAnotherKindDoesNot) {

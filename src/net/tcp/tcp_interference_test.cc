@@ -102,11 +102,14 @@ class Relay {
 
 class TcpInterferenceTest : public TcpTest {
  protected:
-  void connect(Protection wire, const Relay::Hook& hook) {
+  void connect(Protection wire, const Relay::Hook& hook, bool polls = false) {
     std::vector<wire::Card> cards;
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
       nodes_[rank].reset();
-      nodes_[rank] = std::make_unique<Node>(clock_, rank, [wire](TcpOptions& options) { options.wire = wire; });
+      nodes_[rank] = std::make_unique<Node>(clock_, rank, [&](TcpOptions& options) {
+        options.wire = wire;
+        options.polls = polls;
+      });
       relays_[rank] = std::make_unique<Relay>(nodes_[rank]->address(), hook);
       cards.push_back(nodes_[rank]->card);
       cards.back().set("tcp", encode_addresses({relays_[rank]->address()}));
@@ -425,6 +428,24 @@ TEST_F(TcpInterferenceTest, ARankThatIsAwayLosesNothing) {
   EXPECT_EQ(high().sink.tags, (std::vector<int>{3, 4}));
   EXPECT_EQ(first.why + second.why, "");
   EXPECT_TRUE(low().sink.lost.empty() && high().sink.lost.empty());
+}
+
+// It has said that it answers only while its application calls MPI.
+TEST_F(TcpInterferenceTest, ARankThatPollsIsWaitedForLonger) {
+  connect(Protection::kChecked, [](Conversation&, int, Bytes&) {}, true);
+  exchange_a_frame();
+  for (int tag = 3; tag < 6; ++tag) {
+    TestOp op(tag, 300);
+    low().post(1, op);
+    for (std::int64_t away = 0; away < 30 * kSecond; away += kSecond / 50) {
+      low().turn();
+      for (auto& relay : relays_) relay->turn();
+      clock_.advance(kSecond / 50);
+    }
+    EXPECT_EQ(low().transport->link_state({1}), LinkState::kOpen);
+    pump([&] { return !high().sink.tags.empty() && high().sink.tags.back() == tag && op.completions == 1; });
+  }
+  EXPECT_EQ(low().transport->counters().connections_resumed, 0u);
 }
 
 TEST_F(TcpInterferenceTest, APathThatSwallowsEverythingIsGivenUp) {

@@ -45,6 +45,7 @@ TcpOptions options_from(const NetworkConfig& config) {
     options.wire = settings->wire;
     options.links = settings->tcp_links;
     options.receive = settings->receive;
+    options.polls = settings->progress == Progress::kPolling;
     options.receive_memory = settings->receive_memory;
     options.receive_zone = settings->receive_zone;
   }
