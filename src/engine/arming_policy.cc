@@ -51,6 +51,11 @@ void ArmingPolicy::comes_back(std::int64_t now) noexcept {
   state_.left_at = kInside;
 }
 
+// Without wake-ups in vain the application would have been armed after the shortest delay: each of them makes the level rise as well.
+bool ArmingPolicy::put_off(std::int64_t now) const noexcept {
+  return in_vain() && state_.timer_set && state_.timer == Timer::kBackoff && now >= state_.deadline - delay() + tuning_.arm_delay;
+}
+
 Order ArmingPolicy::rested(bool ok, std::int64_t now) noexcept {
   if (!ok) {
     state_.sources = Sources::kDisarmed;

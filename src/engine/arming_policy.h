@@ -9,7 +9,8 @@
 // A socket wakes for every message, and to be woken costs the computation more than a short message's copy. So where the event thread has
 // been woken in vain time and again, by messages that the application's next call would have had as well, it is armed ever later, and
 // the delay goes on growing as long as nothing helps (engine.vain_delay): no program pays for more than one such wake-up in the longest
-// delay. The first that helps ends that.
+// delay. The first that helps ends that, and so does a wait that finds at once what it would have helped with (put_off): a program that computes
+// for less than the delay is back before the thread could show that it helps again.
 //
 // Pure: a policy makes no system call and reads no clock. Each function takes an event and gives the order that follows; event_thread.cc
 // carries orders out and tells how they went, and the model checker does the same (test/model/engine_model.h), with this very code.
@@ -131,6 +132,8 @@ class ArmingPolicy {
   bool listens() const noexcept { return state_.watch == Watch::kOn && state_.sources == Sources::kArmed; }
   bool at_rest() const noexcept { return state_.watch == Watch::kOn && state_.sources == Sources::kAtRest; }
   bool disarmed() const noexcept { return state_.sources == Sources::kDisarmed; }
+  // The event thread has been woken in vain time and again.
+  bool in_vain() const noexcept { return state_.vain_wakes >= tuning_.vain_wakes; }
 
   // ---- an application thread leaves, and no other drives ----
 
@@ -143,6 +146,10 @@ class ArmingPolicy {
   Order leave(bool in_flight, bool turn_wanted, std::int64_t now) noexcept;
   // It has come back, and waits.
   void comes_back(std::int64_t now) noexcept;
+  // With the sources disarmed: only because wake-ups were in vain has the timer not fired yet. Then the first turn of the wait tells whether the
+  // event thread has been missed.
+  bool put_off(std::int64_t now) const noexcept;
+  void missed() noexcept { state_.vain_wakes = 0; }
   Order rested(bool ok, std::int64_t now) noexcept;
   Order armed(bool ok) noexcept;
   Order watched(bool ok, std::int64_t now) noexcept;
@@ -183,7 +190,6 @@ class ArmingPolicy {
 
  private:
   bool stays_armed(std::int64_t now) noexcept;
-  bool in_vain() const noexcept { return state_.vain_wakes >= tuning_.vain_wakes; }
   std::int64_t backoff_delay() const noexcept;
   void note_wake(const Drive& drive) noexcept;
   void stays_outside(Outside how) noexcept { state_.outside = std::max(state_.outside, how); }

@@ -219,6 +219,27 @@ TEST_F(Arming, WakesInVainGoOnDelayingTheNextWhateverWakes) {
   EXPECT_LT(policy.delay(), tuning.vain_delay);
 }
 
+TEST_F(Arming, AWaitThatFindsWhatAWakeWouldHaveHelpedWithEndsTheDelay) {
+  arm();
+  for (unsigned i = 0; i < tuning.vain_wakes; ++i) {
+    policy.heard_port();
+    policy.woken(kWork, !kDriven, kInFlight, !kTurnWanted, {});
+    policy.sources_disarmed();
+    EXPECT_FALSE(policy.put_off(clock.now())) << "no timer is set";
+    policy.drove({.work = true, .announced = true}, kInFlight, {}, clock.now());
+  }
+  ASSERT_TRUE(policy.in_vain());
+  policy.timer_cancelled();
+  ASSERT_EQ(leave(kInFlight), Order::kSetTimer);
+  EXPECT_GT(policy.delay(), tuning.arm_delay);
+  EXPECT_FALSE(policy.put_off(clock.now())) << "it is back before a thread could have been armed";
+  clock.advance(tuning.arm_delay);
+  EXPECT_TRUE(policy.put_off(clock.now()));
+  policy.missed();
+  EXPECT_FALSE(policy.in_vain());
+  EXPECT_FALSE(policy.put_off(clock.now()));
+}
+
 TEST_F(Arming, OneThatComputesOnlyWithNothingInFlightRestsAndIsNotArmed) {
   rest();
   int armed = 0;

@@ -71,7 +71,8 @@ class Engine : private Progress, private Completion {
     event_thread_.sources_changed();
   }
   void remove_source(Source& source) noexcept { endpoint_.sources.remove(source); }
-  // What a peer waits for, or so much that the application should not have to copy it, has been moved: worth waking a thread for.
+  // What a peer waits for, or so much that the application should not have to copy it, has been moved by the thread that drives: worth waking a
+  // thread for.
   void helped() noexcept { event_thread_.helped(); }
   // What could not wait has come, or messages follow each other without a pause. The next leave, or the event thread, sees how to go on.
   void end_rest() noexcept { event_thread_.end_rest(); }

@@ -43,13 +43,19 @@ class EventThread {
 
   // ---- with the lock held ----
 
-  // This thread has moved what could not wait for the application.
+  // What could not wait for the application has been moved.
   void helped() noexcept { helped_ = true; }
   // An application thread leaves, no other drives, and something is to be done for that (ArmingPolicy::leaves_as_it_is).
   void application_leaves() noexcept;
 
   // One waits, with the sources armed.
   void application_returns() noexcept { policy_.comes_back(endpoint_.clock.now()); }
+  // One waits, with the sources disarmed: its first turn is to tell whether this thread would have helped meanwhile (ArmingPolicy::put_off).
+  bool is_put_off() const noexcept { return policy_.in_vain() && policy_.put_off(endpoint_.clock.now()); }
+  void first_turn_begins() noexcept { helped_ = false; }
+  void first_turn_ended() noexcept {
+    if (helped_) policy_.missed();
+  }
   // One begins to drive, and something is asked (ArmingPolicy::asks_nothing); has driven until the timer would fire for nothing
   // (ArmingPolicy::timer_is_near); is about to sleep in the port: false when there is work already.
   void driver_begins() noexcept;
@@ -89,7 +95,7 @@ class EventThread {
   ArmingPolicy& policy_;
   Progress::Visits at_timer_;  // when the timer was set
   bool runs_ = false;
-  bool helped_ = false;  // since it was woken
+  bool helped_ = false;  // since it was woken, or such a first turn began
   bool watch_refused_ = false;
   int epoll_ = -1;
   int timer_ = -1;

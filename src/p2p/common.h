@@ -55,8 +55,7 @@ struct Common {
   // Payload has left, or has landed.
   void count_moved(std::uint64_t bytes) noexcept {
     counters.bytes_moved += bytes;
-    if (!engine.event_thread_drives()) return;
-    counters.bytes_overlapped += bytes;
+    if (engine.event_thread_drives()) counters.bytes_overlapped += bytes;
     if (bytes >= tuning().p2p_much_moved) engine.helped();
   }
 };

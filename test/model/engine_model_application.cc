@@ -120,6 +120,7 @@ bool EngineModel::application(State& s, int me, Step& step) const {
     case kDrive:
       step.name("drive: disarms");
       if (Policy(s)->listens()) Policy(s)->comes_back(some_time(step));
+      if (Policy(s)->disarmed() && Policy(s)->put_off(some_time(step)) && step.maybe()) Policy(s)->missed();
       if (Policy(s)->driver_disarms()) disarm_sources(s);
       if (options.socket && !Policy(s)->at_rest()) unwatch(s);
       return next(kSpin);
