@@ -173,10 +173,10 @@ std::optional<Address> Link::listening_at(const Address& remote) const noexcept 
   return found != addresses_.end() ? std::optional<Address>(*found) : std::nullopt;
 }
 
-// Not from a peer that has finalized, and makes no other connection.
+// Not from a peer that has finalized, and makes no other connection. What a program in the kernel reads ends at once: it would go on with it.
 void Link::go_home() noexcept {
   if (!connection_ || receiver_.inbox().goodbye()) return;
-  left_ = Socket(::fcntl(connection_->fd(), F_DUPFD_CLOEXEC, 0));
+  if (receiver_.lent_queue() == nullptr) left_ = Socket(::fcntl(connection_->fd(), F_DUPFD_CLOEXEC, 0));
   leave_connection(diagnosis_.broken(connection_->remote(), "given up for its own network"), shared_.engine.clock().now());
   replaced_ = Replaced::kToGoHome;
   setup_.mend(home_);
