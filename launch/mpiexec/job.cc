@@ -34,6 +34,11 @@ bool ends_jobs(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
+// An exit code has eight bits; a failure must not come out as a success.
+int exit_code_of(int code) {
+  return (code & 0xff) == 0 && code != 0 ? 1 : code & 0xff;
+}
+
 const char* when_ended(PmiState state) {
   switch (state) {
     case PmiState::kSilent:
@@ -93,6 +98,7 @@ int Job::run() {
   fail_by_hearsay();
   processes_.sweep();
   tell_late_failures();
+  tell_other_errors();
   deliver_output();
   return exit_code_.value_or(0);
 }
@@ -236,15 +242,29 @@ void Job::suspend() {
 }
 
 void Job::on_abort(int rank, int code, const std::string& text) {
-  // An exit code has eight bits; a failure must not come out as a success.
-  const int exit_code = (code & 0xff) == 0 && code != 0 ? 1 : code & 0xff;
   const std::string report = aborted_report(name_of(rank), code, text);
-  if (code == MPI_ERR_PROC_ABORTED && state_ == State::kRunning) {
-    gave_up_[static_cast<std::size_t>(rank)] = true;
-    if (!hearsay_) hearsay_ = {exit_code, report, Clock::now() + kHearsay};
+  if (code == MPI_ERR_PROC_ABORTED) {
+    note_hearsay({rank, exit_code_of(code), report, Clock::now() + kHearsay});
   } else {
-    fail(exit_code, report);
+    fail(exit_code_of(code), report);
   }
+}
+
+void Job::on_error(int rank, RankError error) {
+  const int code = error.code;
+  const bool by_loss = code == MPI_ERR_PROC_ABORTED || error.blamed_rank >= 0;
+  errors_.add(rank, std::move(error));
+  if (by_loss) {
+    note_hearsay({rank, exit_code_of(code), "", Clock::now() + kHearsay});
+  } else {
+    fail_by_error(rank);
+  }
+}
+
+void Job::note_hearsay(Hearsay hearsay) {
+  if (state_ != State::kRunning) return;
+  gave_up_[static_cast<std::size_t>(hearsay.rank)] = true;
+  if (!hearsay_) hearsay_ = std::move(hearsay);
 }
 
 void Job::on_protocol_error(int rank, const Status& status) {
@@ -323,6 +343,11 @@ void Job::tell_late_failures() {
               " ranks exited with codes other than 0 after MPI_Finalize\n");
 }
 
+void Job::tell_other_errors() {
+  const std::string others = errors_.others();
+  if (!others.empty()) output_.say("mpiexec: " + others + "\n");
+}
+
 // A rank that has ended will never come to a fence in which another one waits.
 void Job::look_for_deadlock() {
   if (state_ != State::kRunning || processes_.running() == ranks_) return;
@@ -338,7 +363,21 @@ void Job::look_for_deadlock() {
 // ---- ending ---------------------------------------------------------------------------------------------------------
 
 void Job::fail_by_hearsay() {
-  if (hearsay_) fail(hearsay_->exit_code, hearsay_->report);
+  if (!hearsay_) return;
+  if (hearsay_->report.empty()) {
+    fail_by_error(errors_.cause_of(hearsay_->rank));
+  } else {
+    fail(hearsay_->exit_code, hearsay_->report);
+  }
+}
+
+void Job::fail_by_error(int rank) {
+  if (state_ != State::kRunning) return;
+  errors_.set_shown(rank);
+  output_.take_present();
+  output_.flush_unfinished(rank);
+  const RankError& error = errors_.error_of(rank);
+  fail(exit_code_of(error.code), error.block);
 }
 
 void Job::fail(int code, const std::string& report) {

@@ -16,6 +16,7 @@
 
 #include "machine.h"
 #include "mpiexec/command_line.h"
+#include "mpiexec/error_tally.h"
 #include "mpiexec/event_loop.h"
 #include "mpiexec/hang_desk.h"
 #include "mpiexec/input.h"
@@ -36,6 +37,7 @@ class Job final : public PmiServer::Listener {
   int run();
 
   void on_abort(int rank, int code, const std::string& text) override;
+  void on_error(int rank, RankError error) override;
   void on_waiting(int rank) override;
   void on_given_up(int rank, int by) override;
   void on_protocol_error(int rank, const Status& status) override;
@@ -45,8 +47,9 @@ class Job final : public PmiServer::Listener {
   enum class State { kRunning, kEnding, kKilling };
   // A rank gave up because another one had ended, before the kernel told of that end.
   struct Hearsay {
+    int rank;
     int exit_code;
-    std::string report;
+    std::string report;  // empty: the rank's own is in errors_
     Time until;  // then it is told, if no end that explains it has been seen
   };
 
@@ -75,17 +78,20 @@ class Job final : public PmiServer::Listener {
   void judge_signal(const RankEnd& end);
   void judge_exit(const RankEnd& end);
   void end_badly(const RankEnd& end, int code, const std::string& report);
+  void note_hearsay(Hearsay hearsay);
   void note_late_failure(int rank, int code);
   void look_for_deadlock();
 
   // Ending.
   void fail_by_hearsay();
+  void fail_by_error(int rank);
   void fail(int code, const std::string& report);
   void begin_ending();
   void insist();
   void kill_all();
   void leave_the_unkillable();
   void tell_late_failures();
+  void tell_other_errors();
   void deliver_output();
   bool is_good_so_far() const noexcept { return state_ == State::kRunning && user_signal_ == 0 && !impatient_; }
 
@@ -120,6 +126,7 @@ class Job final : public PmiServer::Listener {
   std::optional<int> exit_code_;
   std::optional<Hearsay> hearsay_;  // the first one
   std::vector<bool> gave_up_;       // rank -> by hearsay
+  ErrorTally errors_;               // by which ranks have ended
   int late_failures_ = 0;           // ranks that ended with a code other than 0, but after MPI_Finalize
   bool delivering_ = false;         // all ranks have ended; what they wrote has not all been taken by its reader
   bool impatient_ = false;          // the user asked for the end twice, or when only output was left

@@ -165,6 +165,7 @@ Status Job::start_all() {
   std::vector<int> appnums(rank_programs_.begin(), rank_programs_.end());
   pmi_ = std::make_unique<PmiServer>(loop_, *this, std::move(appnums));
   pmi_->set_oversubscribed(binding_.empty() && ranks_ > machine_.usable_cores());
+  pmi_->set_shows_errors(command_line_.output_patterns[1].empty());  // else each rank's errors belong into its file
   null_fd_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   why_server_ =
       std::make_unique<WhyServer>(loop_, [this](WhyServer::Answer answer) { hang_desk_.ask(std::move(answer)); });

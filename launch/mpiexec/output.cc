@@ -139,6 +139,12 @@ void OutputForwarder::flush_unfinished() {
   }
 }
 
+void OutputForwarder::flush_unfinished(int rank) {
+  for (Channel& channel : channels_) {
+    if (channel.rank == rank && !targets_[channel.target].paused) write_text(channel, std::exchange(channel.pending, {}));
+  }
+}
+
 // One look per pipe, which holds no more than the look takes: a rank that never stops writing cannot keep us here.
 void OutputForwarder::take_present() {
   for (std::size_t index = 0; index < channels_.size(); ++index) {

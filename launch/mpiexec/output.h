@@ -35,6 +35,7 @@ class OutputForwarder {
   // True while an unfinished line waits; then call flush_unfinished() after kPatience.
   bool has_unfinished() const noexcept;
   void flush_unfinished();
+  void flush_unfinished(int rank);  // of this rank only
   // Takes the lines that every rank has written by now, as far as there is room.
   void take_present();
   // True when all that the ranks have written is written out. What is written later by a process that still holds a pipe

@@ -133,7 +133,15 @@ void PmiServer::handle_line(int rank, const std::string& line) {
     int code = 1;
     message.find("exitcode", code);
     const std::string* text = message.find("lapwing_text");
-    listener_.on_abort(rank, code, text != nullptr ? wire::pmi_unescape(*text) : std::string());
+    if (const std::string* block = message.find("lapwing_error")) {
+      RankError error{code, wire::pmi_unescape(*block)};
+      int heard = 0;
+      message.find("lapwing_blamed", error.blamed_rank);
+      error.heard = message.find("lapwing_heard", heard) && heard != 0;
+      listener_.on_error(rank, std::move(error));
+    } else {
+      listener_.on_abort(rank, code, text != nullptr ? wire::pmi_unescape(*text) : std::string());
+    }
   } else {
     // Spawn, publish and the like: known to PMI-1, not to this launcher. The client gets an orderly refusal.
     reply(rank, PmiMessage(command + "_result").add("rc", -1).add("msg", "not_supported"));
@@ -236,6 +244,7 @@ void PmiServer::answer_hello(int rank) {
                   .add("size", static_cast<int>(peers_.size()))
                   .add("kvsname", kvs_name_)
                   .add("oversubscribed", oversubscribed_ ? 1 : 0)
+                  .add("shows_errors", shows_errors_ ? 1 : 0)
                   .add("secret", wire::pmi_escape(secret_)));
 }
 

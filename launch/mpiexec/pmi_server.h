@@ -3,7 +3,9 @@
 // Everything runs on the event loop's thread. A rank that breaks the protocol is reported once and not listened to
 // again. Beyond PMI-1, `lapwing=3` in the answer to init offers
 //
-//   lapwing_hello                      all that PMI-1 tells one by one, a secret for the job, and whether it is oversubscribed
+//   lapwing_hello                      all that PMI-1 tells one by one, a secret for the job, whether it is oversubscribed, and whether abort takes
+//                                      lapwing_error=, the lines that tell the user of an error, and lapwing_blamed= and lapwing_heard=, which
+//                                      rank it goes back to
 //   lapwing_getall prefix= count=      all values of a numbered key
 //   lapwing_exchange prefix= value=    put, fence, and with the fence's end all values, as a table in memory whose descriptor
 //                                      comes with the answer: made once, mapped by all (wire/card_book.h)
@@ -30,6 +32,15 @@ enum class PmiState {
   kFinalised,    // may end as it likes
 };
 
+// The error by which a rank ends the job.
+struct RankError {
+  int code = 1;
+  std::string block;  // what tells the user of it, in whole lines
+  // An error that goes back to a lost rank: the one whose end, or whose word, is the news behind it. -1: none.
+  int blamed_rank = -1;
+  bool heard = false;  // it is that rank's word
+};
+
 class PmiServer {
  public:
   class Listener {
@@ -37,6 +48,8 @@ class PmiServer {
     virtual ~Listener() = default;
     // The rank asked for the job's end (MPI_Abort). The text may be empty.
     virtual void on_abort(int rank, int code, const std::string& text) = 0;
+    // An error ends the job, which the rank has not written anywhere.
+    virtual void on_error(int rank, RankError error) = 0;
     // The rank waits in a fence that others have not reached yet.
     virtual void on_waiting(int rank) = 0;
     // A rank can have nothing to do with another one any more.
@@ -53,6 +66,9 @@ class PmiServer {
 
   // What lapwing_hello says: whether the ranks are more than the cores for them.
   void set_oversubscribed(bool oversubscribed) noexcept { oversubscribed_ = oversubscribed; }
+
+  // What lapwing_hello says: whether the listener shows the blocks of on_error(), so that the ranks need not.
+  void set_shows_errors(bool shows) noexcept { shows_errors_ = shows; }
 
   // Makes the rank's connection and stores the descriptor for the child, which the caller closes after the fork.
   Status open_connection(int rank, int& child_fd);
@@ -121,6 +137,7 @@ class PmiServer {
   std::string table_prefix_;  // of the values that the ranks in the fence exchange
   std::string secret_;
   bool oversubscribed_ = false;
+  bool shows_errors_ = false;
 };
 
 }  // namespace lapwing::launch

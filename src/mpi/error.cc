@@ -9,13 +9,16 @@
 #include <cstdlib>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "base/log.h"
 #include "mpi/error_code.h"
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
 #include "mpi/shim_support.h"
+#include "process/blame.h"
 #include "process/models.h"
 
 namespace lapwing::mpi {
@@ -55,36 +58,43 @@ std::string describe(comm::Communicator& communicator) {
   return text + " processes";
 }
 
-std::string describe_process() {
-  const Process* process = process_or_null();
-  if (process::is_forked_child()) return "a forked child of a rank, pid " + std::to_string(getpid());
-  if (process == nullptr) return "a process outside MPI_Init and MPI_Finalize, pid " + std::to_string(getpid());
-  return "rank " + std::to_string(process->job.rank()) + " of " + std::to_string(process->job.size()) + " on host " +
-         process->job.host_name() + ", pid " + std::to_string(getpid());
+std::string describe_process(const runtime::Job* job) {
+  const std::string pid = ", pid " + std::to_string(getpid());
+  if (process::is_forked_child()) return "a forked child of a rank" + pid;
+  if (job == nullptr || job->host_name().empty()) return "a process outside MPI_Init and MPI_Finalize" + pid;
+  return "rank " + std::to_string(job->rank()) + " of " + std::to_string(job->size()) + " on host " + job->host_name() + pid;
 }
 
-// MPI_ERRORS_ARE_FATAL and MPI_ERRORS_ABORT: one block on stderr, and the end of the job.
+void write_on_stderr(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = write(STDERR_FILENO, text.data(), text.size());
+    if (count <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+// MPI_ERRORS_ARE_FATAL and MPI_ERRORS_ABORT: one block for the user, and the end of the job. A launcher that can shows one block for the whole job, however
+// many ranks end so; otherwise each rank writes its own on stderr.
 [[noreturn]] void end_job(int code, const std::string& text, const std::string& object, MPI_Errhandler handler) {
   std::string sentence;
   (void)sentence_of(code, sentence);
-  const std::string process_name = describe_process();
+  runtime::Job* const job = process::job_to_end();
   const char* name = handler == MPI_ERRORS_ABORT ? "MPI_ERRORS_ABORT" : "MPI_ERRORS_ARE_FATAL";
-  const std::string block = "lapwing: fatal error at " + process_name + (object.empty() ? "" : ", on " + object) + "\n  " +
-                            text + "\n  " + sentence + " (code " + std::to_string(code) +
-                            ")\n  The job ends, because the error handler is " + name +
-                            "; MPI_ERRORS_RETURN gives errors to the program\n";
+  const runtime::Blame blame = process::blame_for(code, text);
+  runtime::LastWords words{code > 0 && code < 256 ? code : 1, text + ": " + sentence, {}, true, blame};
+  words.block = "lapwing: fatal error at " + describe_process(job) + (object.empty() ? "" : ", on " + object) + "\n  " + text +
+                "\n  " + sentence + " (code " + std::to_string(code) + ")\n  The job ends, because the error handler is " +
+                name + "; MPI_ERRORS_RETURN gives errors to the program\n";
   std::fflush(stdout);
   // The launcher knows better why that process has ended, says so, and ends this one as well; not every launcher does.
-  if (code == MPI_ERR_PROC_ABORTED) ::usleep(kTimeForTheLauncher);
-  for (std::size_t written = 0; written < block.size();) {
-    const ssize_t count = write(STDERR_FILENO, block.data() + written, block.size() - written);
-    if (count <= 0) break;
-    written += static_cast<std::size_t>(count);
+  if (code == MPI_ERR_PROC_ABORTED || blame.rank >= 0) ::usleep(kTimeForTheLauncher);
+  if (job != nullptr) {
+    if (job->launcher_shows_last_words()) log_info("ends the job by an error: %s", words.reason.c_str());
+    job->abort(words);
   }
-  const int exit_code = code > 0 && code < 256 ? code : 1;
-  if (Process* process = process_or_null()) process->job.abort(exit_code, (text + ": " + sentence).c_str());
+  write_on_stderr(words.block);
   std::fflush(nullptr);
-  _exit(exit_code);
+  _exit(words.code);
 }
 
 void invoke(comm::Communicator& communicator, int code, const std::string& text) {

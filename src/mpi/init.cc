@@ -1,6 +1,7 @@
 // MPI 5.0, chapter 11: the world model (MPI_Init .. MPI_Finalize), the sessions model, and MPI_Abort.
 // Which model needs the process, and when it joins the job: process/models.h.
 #include <cstdio>
+#include <string>
 
 #include "comm/error_handler.h"
 #include "comm/session.h"
@@ -68,8 +69,9 @@ Status abort(MPI_Comm comm, int errorcode) {
       text, sizeof text, "rank %d called MPI_Abort(%s, %d)", process().job.rank(),
       communicator != nullptr && !communicator->name.empty() ? communicator->name.c_str() : "an unnamed communicator",
       errorcode);
-  std::fprintf(stderr, "lapwing: %s on host %s\n", text, process().job.host_name().c_str());
-  process().job.abort(errorcode, text);
+  runtime::LastWords words{errorcode, text, {}, false, {}};
+  words.block = std::string("lapwing: ") + text + " on host " + process().job.host_name() + "\n";
+  process().job.abort(words);
 }
 
 Status session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {

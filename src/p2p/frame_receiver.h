@@ -29,6 +29,8 @@ class FrameReceiver : public net::FrameSink {
   void on_given_up(net::PeerId by) noexcept final { heard_losses_.be_given_up(by); }
   // The launcher says that a process has ended without a word; `why` says how.
   void on_end_told(net::PeerId id, Status why) noexcept { heard_losses_.hear(id, std::move(why)); }
+  // Of a process that is lost: whose word that is; itself, where it is no other process's.
+  net::PeerId source_of_loss(net::PeerId lost) const noexcept { return heard_losses_.source_of(lost); }
 
   // Another process says that this one is lost; all hear it, and its own word counts no more.
   bool is_given_up() const noexcept final { return loss_.is_given_up(); }

@@ -25,6 +25,8 @@ class HeardLosses : private engine::Tasklet {
   void hear_of(wire::JobRank name, net::PeerId from) noexcept;
   // This process is the lost one.
   void be_given_up(net::PeerId by) noexcept;
+  // The process whose word made this one count as lost; itself, where it was no other process's.
+  net::PeerId source_of(net::PeerId lost) const noexcept;
 
  private:
   void act() noexcept;
@@ -32,6 +34,7 @@ class HeardLosses : private engine::Tasklet {
   Common& common_;
   PeerLoss& loss_;
   std::vector<std::pair<net::PeerId, Status>> heard_;
+  std::vector<std::pair<net::PeerId, net::PeerId>> sources_;  // lost -> whose word
 };
 
 }  // namespace lapwing::p2p

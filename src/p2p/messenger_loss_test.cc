@@ -128,6 +128,8 @@ TEST(Messenger, OneThatFindsALossTellsTheOthers) {
     EXPECT_NE(std::string(receive->result().status.text()).find("rank 1 on host testhost is lost, as rank "), std::string::npos)
         << receive->result().status.text();
   }
+  EXPECT_EQ(job[0].messenger.source_of_loss({1}), (ProcessId{1})) << "found";
+  EXPECT_NE(job[2].messenger.source_of_loss({1}), (ProcessId{1})) << "heard";
   const std::uint64_t posted = job.frames_posted;
   job[2].messenger.on_end_told({1}, gone());  // it knows
   job.run();

@@ -26,6 +26,7 @@ std::atomic<bool> forked_child{false};
 // Only what is safe in the child of a program with threads, whose locks other threads may have held.
 void on_fork_in_child() noexcept {
   close_own_descriptors();
+  abandon_failed_start();
   if (process_or_null() == nullptr) return;
   abandon_process();
   new (&transitions) std::mutex;
@@ -61,6 +62,11 @@ Status release_process() {
 
 bool is_forked_child() noexcept {
   return forked_child.load(std::memory_order_relaxed);
+}
+
+runtime::Job* job_to_end() noexcept {
+  Process* process = process_or_null();
+  return process != nullptr ? &process->job : job_of_failed_start();
 }
 
 WorldState world_state() noexcept {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/status.h"
+#include "runtime/job.h"
 
 namespace lapwing::process {
 
@@ -19,6 +20,9 @@ enum class WorldState { kNotInitialized, kInitialized, kFinalized };
 WorldState world_state() noexcept;
 // Whether this process is a forked child. To MPI it looks as after MPI_Finalize.
 bool is_forked_child() noexcept;
+
+// The job that an error ends: this process's, or the one that a start which failed has joined. Null: none.
+runtime::Job* job_to_end() noexcept;
 
 // MPI_Init_thread, with a valid level of thread support, which is given as it was asked for. Collective.
 Status enter_world(int thread_level);

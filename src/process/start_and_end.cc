@@ -237,12 +237,25 @@ void print_statistics(Process& process) {
   std::fputs(process.statistics.c_str(), stderr);
 }
 
+std::unique_ptr<runtime::Job> failed_start;
+
 }  // namespace
 
+runtime::Job* job_of_failed_start() noexcept {
+  return failed_start.get();
+}
+
+void abandon_failed_start() noexcept {
+  static std::atomic<runtime::Job*> abandoned;  // what looks for leaks shall find it
+  abandoned.store(failed_start.release());
+}
+
 Status start_process() {
+  failed_start.reset();
   auto process = std::make_unique<Process>();
   if (Status started = start(*process); !started.ok()) {
     process->engine.stop();  // work that a transport has submitted ends before the transport
+    failed_start = std::make_unique<runtime::Job>(std::move(process->job));
     return started;
   }
   the_process.store(process.release(), std::memory_order_release);

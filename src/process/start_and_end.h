@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/status.h"
+#include "runtime/job.h"
 
 namespace lapwing::process {
 
@@ -12,6 +13,11 @@ Status start_process();
 Status settle_process(bool with_all);
 // Closes and frees everything; process() is null afterwards.
 Status stop_process();
+
+// The job of a process that could not start, so that what ends then can tell the launcher. Null: none. Until the next start.
+runtime::Job* job_of_failed_start() noexcept;
+// In a forked child: it is not the child's.
+void abandon_failed_start() noexcept;
 
 // In a child that was forked while MPI ran: leaves the process object where it is, untouched; process() is null afterwards.
 void abandon_process() noexcept;

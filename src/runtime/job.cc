@@ -3,8 +3,11 @@
 #include <sodium.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "runtime/host_identity.h"
@@ -16,6 +19,15 @@ namespace lapwing::runtime {
 namespace {
 
 constexpr std::size_t kSecretBytes = 32;
+
+void write_whole(int fd, std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ssize_t count = ::write(fd, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
 
 }  // namespace
 
@@ -103,10 +115,15 @@ Status Job::leave() {
   return launcher != nullptr ? launcher->leave() : Status();
 }
 
-void Job::abort(int code, const char* text) noexcept {
-  std::fflush(nullptr);
-  if (launcher_ != nullptr) launcher_->abort(code, text);
-  _exit(code);
+void Job::abort(const LastWords& words) noexcept {
+  static std::atomic<bool> ending{false};
+  while (ending.exchange(true)) ::pause();  // another thread ends the process at this moment: its words count
+  std::fflush(nullptr);  // what the program has written stands before the block
+  const bool shown = launcher_shows_last_words();
+  if (!shown) write_whole(STDERR_FILENO, words.block);
+  const bool told = launcher_ != nullptr && launcher_->abort(words);
+  if (shown && !told) write_whole(STDERR_FILENO, words.block);
+  _exit(words.code);
 }
 
 bool Job::oversubscribes_host(int local_ranks) const noexcept {

@@ -20,6 +20,8 @@ struct FakeJob {
   std::map<std::string, std::string, std::less<>> values;
   int fences = 0;
   int goodbyes = 0;
+  bool shows_last_words = false;
+  bool has_gone = false;
 };
 
 class FakeLauncher final : public Launcher {
@@ -47,8 +49,10 @@ class FakeLauncher final : public Launcher {
     ++job_.goodbyes;
     return {};
   }
-  void abort(int code, std::string_view text) noexcept override {
-    std::fprintf(stderr, "told: %d %s", code, std::string(text).c_str());
+  bool shows_last_words() const noexcept override { return job_.shows_last_words; }
+  bool abort(const LastWords& words) noexcept override {
+    std::fprintf(stderr, "told: %d %s;", words.code, words.reason.c_str());
+    return !job_.has_gone;
   }
 
  private:
@@ -189,7 +193,24 @@ TEST(JobDeathTest, AnAbortTellsTheLauncherAndExits) {
   FakeJob shared;
   Job job;
   ASSERT_TRUE(join(job, shared, place(0, 1)).ok());
-  EXPECT_EXIT(job.abort(7, "because"), ::testing::ExitedWithCode(7), "told: 7 because");
+  EXPECT_EXIT(job.abort({7, "because", "why\n", true, {}}), ::testing::ExitedWithCode(7), "^why\ntold: 7 because;$");
+}
+
+TEST(JobDeathTest, AnAbortLeavesItsWordsToALauncherThatShowsThem) {
+  FakeJob shared;
+  shared.shows_last_words = true;
+  Job job;
+  ASSERT_TRUE(join(job, shared, place(0, 1)).ok());
+  EXPECT_EXIT(job.abort({7, "because", "why\n", true, {}}), ::testing::ExitedWithCode(7), "^told: 7 because;$");
+}
+
+TEST(JobDeathTest, AnAbortWritesItsWordsWhenTheLauncherHasGone) {
+  FakeJob shared;
+  shared.shows_last_words = true;
+  shared.has_gone = true;
+  Job job;
+  ASSERT_TRUE(join(job, shared, place(0, 1)).ok());
+  EXPECT_EXIT(job.abort({7, "because", "why\n", true, {}}), ::testing::ExitedWithCode(7), "^told: 7 because;why\n$");
 }
 
 }  // namespace

@@ -30,6 +30,21 @@ struct Place {
   std::string secret;  // that the launcher made for this job, the same on every rank; empty: it makes none
 };
 
+// What an error goes back to that tells of a lost rank.
+struct Blame {
+  int rank = -1;       // whose end, or whose word, is the news behind it; -1: the error is of another kind
+  bool heard = false;  // it is that rank's word
+};
+
+// What a rank says when it ends the job.
+struct LastWords {
+  int code = 1;        // the exit code
+  std::string reason;  // in one line
+  std::string block;   // for a person's terminal, whole lines
+  bool error = false;  // an error handler ends the job, and not MPI_Abort
+  Blame blame;         // of an error
+};
+
 class Launcher {
  public:
   virtual ~Launcher() = default;
@@ -61,8 +76,10 @@ class Launcher {
 
   // Says goodbye; from now on the launcher takes this rank's end as orderly.
   virtual Status leave() = 0;
-  // Asks the launcher to end the job with this exit code, and returns.
-  virtual void abort(int code, std::string_view text) noexcept = 0;
+  // Whether the launcher shows on its own output why a rank ends the job, for the first that does, and counts the others. Then the rank writes nothing.
+  virtual bool shows_last_words() const noexcept { return false; }
+  // Asks the launcher to end the job, and returns. False: it could not be told, and shows nothing.
+  virtual bool abort(const LastWords& words) noexcept = 0;
 };
 
 // None: this process is a job of its own, and its own only rank.
@@ -76,7 +93,7 @@ class Singleton final : public Launcher {
   Status fence() override { return {}; }
   Status get(std::string_view key, std::string& value) override;
   Status leave() override { return {}; }
-  void abort(int, std::string_view) noexcept override {}
+  bool abort(const LastWords&) noexcept override { return false; }
 
  private:
   std::map<std::string, std::string, std::less<>> values_;

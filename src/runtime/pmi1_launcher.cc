@@ -78,10 +78,12 @@ Status Pmi1Launcher::exchange(const Place& place, std::string_view key, const st
   return {};
 }
 
-void Pmi1Launcher::abort(int code, std::string_view text) noexcept {
+bool Pmi1Launcher::abort(const LastWords& words) noexcept {
   // Other launchers end the job at once and forget what they have not yet read of our output: the reason above all.
   if (!client_.offers_extensions()) ::usleep(kTimeToBeRead);
-  client_.abort(code, text);
+  if (words.error && client_.shows_errors() && client_.abort_by_error(words.code, words.block, words.blame.rank, words.blame.heard)) return true;
+  const bool told = client_.abort(words.code, words.reason);
+  return told && !words.error;
 }
 
 }  // namespace lapwing::runtime

@@ -23,7 +23,8 @@ class Pmi1Launcher final : public Launcher {
   Status exchange(const Place& place, std::string_view key, const std::string& mine, bool read,
                   wire::CardBook& all) override;
   Status leave() override { return client_.finalize(); }
-  void abort(int code, std::string_view text) noexcept override;
+  bool shows_last_words() const noexcept override { return client_.shows_errors(); }
+  bool abort(const LastWords& words) noexcept override;
 
  private:
   const Way way_;

@@ -209,7 +209,9 @@ Status PmiClient::greet_relative() {
   if (!reply.find("vallen_max", value_limit) || value_limit <= static_cast<int>(2 * kPiecesHeadRoom) ||
       !reply.find("appnum", appnum_) || !reply.find("size", universe_size_) || name == nullptr || secret == nullptr)
     return Status::error(MPI_ERR_OTHER, "the launcher's welcome is incomplete");
-  if (!reply.find("oversubscribed", oversubscribed_)) oversubscribed_ = 0;  // an older mpiexec does not say
+  // An older mpiexec does not say.
+  if (!reply.find("oversubscribed", oversubscribed_)) oversubscribed_ = 0;
+  if (!reply.find("shows_errors", shows_errors_)) shows_errors_ = 0;
   value_limit_ = std::min<std::size_t>(static_cast<std::size_t>(value_limit) - 1, wire::kPmiMaxLine / 2);
   kvs_name_ = *name;
   secret_ = wire::pmi_unescape(*secret);
@@ -405,14 +407,18 @@ Status PmiClient::finalize() {
   return status;
 }
 
-void PmiClient::abort(int code, std::string_view text) noexcept {
+bool PmiClient::abort(int code, std::string_view text) noexcept {
   PmiMessage message("abort");
   message.add("exitcode", code);
   if (offers_extensions_ && !text.empty()) message.add("lapwing_text", wire::pmi_escape(text.substr(0, 1000)));
-  if (fd_ >= 0) {
-    // The process is about to end, and a launcher that has gone needs no word.
-    [[maybe_unused]] const Status ignored = send(message);
-  }
+  return fd_ >= 0 && send(message).ok();
+}
+
+bool PmiClient::abort_by_error(int code, std::string_view block, int blamed_rank, bool heard) noexcept {
+  PmiMessage message("abort");
+  message.add("exitcode", code).add("lapwing_error", wire::pmi_escape(block));
+  if (blamed_rank >= 0) message.add("lapwing_blamed", blamed_rank).add("lapwing_heard", heard ? 1 : 0);
+  return fd_ >= 0 && message.encode().size() <= wire::kPmiMaxLine && send(message).ok();
 }
 
 }  // namespace lapwing::runtime

@@ -69,8 +69,14 @@ class PmiClient {
   bool offers_extensions() const noexcept { return offers_extensions_; }
   // Whether the launcher closed the connection before it said a word to this program.
   bool closed_unheard() const noexcept { return closed_ && !heard_; }
-  // Asks the launcher to end the job with this exit code, and returns.
-  void abort(int code, std::string_view text) noexcept;
+  // Whether the launcher shows why a rank ends the job, so that the rank need not.
+  bool shows_errors() const noexcept { return shows_errors_ != 0; }
+  // Asks the launcher to end the job with this exit code, and returns. `text` is the reason, in one line. False: it could not be told.
+  bool abort(int code, std::string_view text) noexcept;
+  // The same, because of an error that `block`, of several lines, tells of; only where shows_errors(). False, and the launcher has not been told,
+  // also where the block is longer than a line of PMI may be. `blamed_rank`: of an error that goes back to a lost process, whose end, or, if it
+  // was `heard`, whose word; -1: none.
+  bool abort_by_error(int code, std::string_view block, int blamed_rank, bool heard) noexcept;
 
  private:
   Status dial_launcher(const std::string& port, int id);
@@ -93,6 +99,7 @@ class PmiClient {
   int appnum_ = -1;
   int universe_size_ = -1;
   int oversubscribed_ = 0;
+  int shows_errors_ = 0;
   bool offers_extensions_ = false;  // the launcher is our mpiexec
   bool offers_table_ = false;       // and young enough for exchange()
   bool counts_the_living_ = false;  // ... and for tell_lost()

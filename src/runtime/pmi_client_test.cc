@@ -161,6 +161,30 @@ TEST(PmiClient, TellsOfLossesWhereTheLauncherWantsToKnow) {
   }
 }
 
+TEST(PmiClient, LeavesTheUsersTextOfAnErrorToALauncherThatShowsIt) {
+  for (const bool shows : {false, true}) {
+    std::vector<std::string> answers = shortcuts_and({""});
+    if (shows) answers[1].insert(answers[1].find(" secret"), " shows_errors=1");
+    ScriptedLauncher launcher(answers);
+    PmiClient client;
+    ASSERT_TRUE(client.connect(launcher.client_fd(), 3, 4).ok());
+    EXPECT_EQ(client.shows_errors(), shows);
+    EXPECT_FALSE(client.abort_by_error(6, std::string(wire::kPmiMaxLine / 3, '\n'), -1, false)) << "longer than a line, escaped";
+    EXPECT_TRUE(shows ? client.abort_by_error(6, "a\n  b 100%\n", 2, true) : client.abort(6, "a b"));
+    EXPECT_EQ(launcher.heard().at(2), shows ? "cmd=abort exitcode=6 lapwing_error=a%0a%20%20b%20100%25%0a lapwing_blamed=2 lapwing_heard=1"
+                                            : "cmd=abort exitcode=6 lapwing_text=a%20b");
+  }
+}
+
+TEST(PmiClient, SaysWhenAnErrorCouldNotBeTold) {
+  ScriptedLauncher launcher(shortcuts_and({}));
+  PmiClient client;
+  ASSERT_TRUE(client.connect(launcher.client_fd(), 0, 1).ok());
+  launcher.heard();
+  EXPECT_FALSE(client.abort_by_error(6, "a\n", -1, false));
+  EXPECT_FALSE(client.abort(6, "a"));
+}
+
 TEST(PmiClient, TellsAValueTooLongForTheShortcutInPieces) {
   std::vector<std::string> answers(3, "cmd=put_result rc=0 msg=success\n");
   answers.push_back("cmd=barrier_out rc=0\n");

@@ -49,6 +49,7 @@ for transports in shm tcp; do
   done
   run "abort, $transports" 9 "$mpiexec" -n 3 "$program" abort 1 9
   said "abort, $transports" "rank 1 of 3 .*MPI_Abort with code 9"
+  [ "$(wc -l <"$work/err")" -eq 2 ] || fail "abort, $transports: told more than once"
   run "exit inside MPI, $transports" 4 "$mpiexec" -n 3 "$program" exit 1 4
   said "exit inside MPI, $transports" "rank 1 of 3"
   timeout 30 "$mpiexec" -n 2 "$program" fatal 1 >"$work/out" 2>"$work/err" </dev/null
@@ -56,9 +57,45 @@ for transports in shm tcp; do
   nobody_left "fatal error, $transports"
   said "fatal error, $transports" "rank 1 of 2"
   said "fatal error, $transports" "MPI_Send"
+  [ "$(grep -c "MPI_Send" "$work/err")" -eq 1 ] || fail "fatal error, $transports: told more than once"
   run "code after MPI_Finalize, $transports" 6 "$mpiexec" -n 2 "$program" late 6
 done
 unset LAPWING_TRANSPORTS
+
+# All ranks make the same error, while mpiexec is stopped: one block, behind what its rank has written, and the number of the others.
+everyone() { # NAME mpiexec's arguments...
+  local name=$1
+  shift
+  rm -f "$work/go" "$work/out"
+  "$mpiexec" "$@" "$program" everyone "$work/go" >"$work/out" 2>&1 </dev/null &
+  job=$!
+  wait_until "$name: all ranks have met" grep -qs ready "$work/out"
+  kill -STOP $job
+  touch "$work/go"
+  wait_until "$name: the ranks have ended" none_runs
+  kill -CONT $job
+  wait $job
+  code=$?
+  [ $code -eq 6 ] || fail "$name: exit code $code instead of 6"
+  nobody_left "$name"
+}
+none_runs() { # of the ranks, which are children that mpiexec has not been told of yet
+  local process
+  for process in /proc/[0-9]*/cmdline; do
+    case $(2>/dev/null tr '\0' ' ' <"$process") in "$program everyone "*) return 1 ;; esac
+  done
+}
+blocks() { grep -c "fatal error at rank" "$@"; }
+everyone "the same error" -n 4
+[ "$(blocks "$work/out")" -eq 1 ] || fail "the same error: more than one block"
+grep -qx "mpiexec: 3 other ranks ended with the same error" "$work/out" || fail "the same error: how many"
+grep -q "MPI_Abort" "$work/out" && fail "the same error: MPI_Abort, which no rank has called"
+first=$(grep -oE "fatal error at rank [0-9]" "$work/out")
+sed "/fatal error/q" "$work/out" | grep -q "${first#fatal error at } was here" || fail "the same error: the program's output stands behind the block"
+
+# Where each rank's errors have a file, each rank's block stands there.
+everyone "files for errors" -errfile-pattern "$work/errors.%r" -n 3
+[ "$(cat "$work"/errors.* | blocks)" -eq 3 ] || fail "files for errors: the blocks"
 
 # What LAPWING_LOG=info says about the start, and of each peer.
 run "log" 0 env LAPWING_LOG=info "$mpiexec" -n 2 "$program" ok

@@ -49,6 +49,8 @@ says "the key file $work/nothing (LAPWING_KEY_FILE) cannot be used: No such file
 chmod 644 "$work/other"
 two "LAPWING_KEY_FILE=$work/other" "A=1" && die "a key file that others may read"
 says "other users may read or write it; \`chmod 600\` it"
+two "LAPWING_KEY_FILE=$work/other" "LAPWING_KEY_FILE=$work/other" && die "a key file that others may read, on both"
+[ "$(grep -c "other users may read or write it" "$work/log")" -eq 1 ] || die "an error of all ranks is told more than once"
 LAPWING_KEY_FILE=$work/other "$lapwing" doctor >"$work/log" 2>&1 && die "the doctor finds nothing wrong with it"
 says "other users may read or write it"
 

@@ -5,6 +5,7 @@
      endings abort RANK CODE    RANK calls MPI_Abort
      endings exit RANK CODE     RANK leaves without MPI_Finalize
      endings fatal RANK         RANK makes an error under MPI_ERRORS_ARE_FATAL
+     endings everyone FILE      all ranks make an error under MPI_ERRORS_ARE_FATAL when FILE exists, each behind a line of output that has no end
      endings alone              rank 0 calls a broadcast that the others do not, and nothing after it meets
      endings late CODE          everybody exits with CODE after MPI_Finalize */
 #include "check.h"
@@ -32,11 +33,23 @@ static void end(const char* how, int code) {
   if (strcmp(how, "fatal") == 0) MPI_Send(out, 1, MPI_CHAR, size, 0, MPI_COMM_WORLD);
 }
 
+static void end_together(const char* file) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    printf("ready\n");
+    fflush(stdout);
+  }
+  while (access(file, F_OK) != 0) usleep(10000);
+  printf("rank %d was here", rank);
+  MPI_Send(out, 1, MPI_CHAR, size, 0, MPI_COMM_WORLD);
+}
+
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   const char* how = argc > 1 ? argv[1] : "ok";
+  if (strcmp(how, "everyone") == 0) end_together(argv[2]);
   const int never = strcmp(how, "ok") != 0 && strcmp(how, "late") != 0 && strcmp(how, "alone") != 0;
   const int who = argc > 2 ? atoi(argv[2]) : 0, code = argc > 3 ? atoi(argv[3]) : 1;
   for (int i = 0; i < 20; ++i) round_of_messages();

@@ -1,0 +1,33 @@
+// The errors by which ranks have ended a job, so that the user reads one of them, and how many others there were.
+//
+// Where a rank or a host is lost, all that wait for it find an error; where the program is wrong, all ranks may make the same wrong call. One block is
+// shown whole, and the others are counted.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "mpiexec/pmi_server.h"
+
+namespace lapwing::launch {
+
+class ErrorTally {
+ public:
+  // A rank has ended by this error. The first line of the block says where, the others what.
+  void add(int rank, RankError error);
+  // The rank whose error explains this rank's: one that blames another rank goes back to that one's error, if it has one. Where ranks blame each
+  // other, or the last one has only heard of the loss, any that has found a loss itself: it says how.
+  int cause_of(int rank) const;
+  const RankError& error_of(int rank) const { return errors_.at(rank); }
+  // This rank's error is shown. Once at most; never where the job's end has another reason.
+  void set_shown(int rank) { shown_ = rank; }
+  // A sentence on the ranks whose errors are not shown; empty: there is none. Where none is shown, those that go back to a lost rank are left out: what is
+  // told instead explains them.
+  std::string others() const;
+
+ private:
+  std::map<int, RankError> errors_;  // by rank
+  int shown_ = -1;
+};
+
+}  // namespace lapwing::launch
