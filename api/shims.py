@@ -144,7 +144,7 @@ class Shim:
         if p.kind == "STATUS":
             return f"mpi::check_status({quoted}, {p.name})" if p.direction in ("in", "inout") else None
         if p.direction == "inout":
-            return self.check_inout(p)
+            return None if p.may_be_null and p.kind not in HANDLES else self.check_inout(p)
         if p.kind in ("COUNT", "BIGCOUNT_NNI"):
             return f"mpi::check_count({quoted}, {p.name})"
         if p.kind == "LENGTH":

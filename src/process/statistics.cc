@@ -8,48 +8,53 @@
 namespace lapwing::process {
 namespace {
 
-// Every number, in the order of the line that encode() writes.
-template <typename Numbers, typename Visit>
-void for_each_number(Numbers& s, Visit visit) {
-  for (auto* number : {&s.messages.eager_sends,
-                       &s.messages.rendezvous_sends,
-                       &s.messages.held_back_sends,
-                       &s.messages.messages_received,
-                       &s.messages.messages_landed,
-                       &s.messages.bytes_landed,
-                       &s.messages.unexpected_messages,
-                       &s.messages.unexpected_bytes,
-                       &s.messages.unexpected_bytes_peak,
-                       &s.messages.bytes_moved,
-                       &s.messages.bytes_received,
-                       &s.messages.bytes_overlapped,
-                       &s.paths.in_frames,
-                       &s.paths.pulled,
-                       &s.paths.shared,
-                       &s.paths.streamed,
-                       &s.paths.trials,
-                       &s.paths.changes,
-                       &s.connections_resumed,
-                       &s.records_wrong,
-                       &s.engine.waits_spun,
-                       &s.engine.waits_slept,
-                       &s.engine.waits_predicted,
-                       &s.engine.predictions_right,
-                       &s.engine.event_thread_wakeups,
-                       &s.engine.event_thread_turns,
-                       &s.calls.sends,
-                       &s.calls.receives,
-                       &s.calls.copies,
-                       &s.calls.polls,
-                       &s.calls.sleeps,
-                       &s.calls.watches,
-                       &s.calls.notifications,
-                       &s.calls.timers,
-                       &s.calls.yields})
-    visit(*number);
-}
+#define LAPWING_STATISTIC(member, name, meaning, ...) \
+  { name, meaning, [](Statistics& s) -> std::uint64_t& { return s.member; }, ##__VA_ARGS__ }
+constexpr StatisticDescription kStatistics[] = {
+    LAPWING_STATISTIC(messages.eager_sends, "messages_sent_eager", "messages that were sent whole, without asking the receiver"),
+    LAPWING_STATISTIC(messages.rendezvous_sends, "messages_sent_rendezvous", "messages that were announced to the receiver first"),
+    LAPWING_STATISTIC(messages.held_back_sends, "messages_held_back", "messages that waited for credit of the receiver"),
+    LAPWING_STATISTIC(messages.messages_received, "messages_received", "messages that were received"),
+    LAPWING_STATISTIC(messages.messages_landed, "messages_matched_in_kernel",
+                      "messages received that a program in the kernel had matched (LAPWING_RECEIVE)"),
+    LAPWING_STATISTIC(messages.bytes_landed, "bytes_matched_in_kernel", "bytes of them"),
+    LAPWING_STATISTIC(messages.unexpected_messages, "unexpected_messages", "messages that arrived before their receive was posted"),
+    LAPWING_STATISTIC(messages.unexpected_bytes, "unexpected_bytes", "bytes of them that were stored"),
+    LAPWING_STATISTIC(messages.unexpected_bytes_peak, "unexpected_bytes_peak", "bytes of unexpected messages, the most at a time", true),
+    LAPWING_STATISTIC(messages.bytes_moved, "bytes_moved", "payload that was sent and received"),
+    LAPWING_STATISTIC(messages.bytes_received, "bytes_received", "payload that was received"),
+    LAPWING_STATISTIC(messages.bytes_overlapped, "bytes_overlapped", "payload that moved while the application computed"),
+    LAPWING_STATISTIC(paths.in_frames, "rendezvous_in_frames", "long messages between ranks of this host that came through shared memory"),
+    LAPWING_STATISTIC(paths.pulled, "rendezvous_pulled", "long messages between ranks of this host that the receiver copied once"),
+    LAPWING_STATISTIC(paths.shared, "rendezvous_by_both", "long messages between ranks of this host that both sides copied"),
+    LAPWING_STATISTIC(paths.streamed, "frames_past_caches", "frames in shared memory that were written past the caches"),
+    LAPWING_STATISTIC(paths.trials, "path_trials", "trials of other ways for long messages on this host"),
+    LAPWING_STATISTIC(paths.changes, "path_changes", "changes of that way"),
+    LAPWING_STATISTIC(connections_resumed, "connections_resumed", "connections that took the place of one that broke"),
+    LAPWING_STATISTIC(records_wrong, "records_wrong", "records of checked or sealed connections that were not as they had been sent"),
+    LAPWING_STATISTIC(engine.waits_spun, "waits_spun", "waits that ended while they polled"),
+    LAPWING_STATISTIC(engine.waits_slept, "waits_slept", "waits that slept"),
+    LAPWING_STATISTIC(engine.waits_predicted, "waits_predicted", "waits that slept at once, because they were expected to be long"),
+    LAPWING_STATISTIC(engine.predictions_right, "predictions_right", "of them: rightly"),
+    LAPWING_STATISTIC(engine.event_thread_wakeups, "event_thread_wakeups", "wake-ups of the event thread"),
+    LAPWING_STATISTIC(engine.event_thread_turns, "event_thread_turns", "turns in which the event thread moved something"),
+    LAPWING_STATISTIC(calls.sends, "calls_sendmsg", "system calls that send"),
+    LAPWING_STATISTIC(calls.receives, "calls_recvmsg", "system calls that receive"),
+    LAPWING_STATISTIC(calls.copies, "calls_process_vm_readv", "system calls that copy from another process"),
+    LAPWING_STATISTIC(calls.polls, "calls_epoll_wait_at_once", "system calls that look at the event port"),
+    LAPWING_STATISTIC(calls.sleeps, "calls_epoll_wait_asleep", "system calls that sleep in the event port"),
+    LAPWING_STATISTIC(calls.watches, "calls_epoll_ctl", "system calls that change what the event port watches"),
+    LAPWING_STATISTIC(calls.notifications, "calls_eventfd", "system calls that notify, or take notice"),
+    LAPWING_STATISTIC(calls.timers, "calls_timerfd_settime", "system calls that set a timer"),
+    LAPWING_STATISTIC(calls.yields, "calls_sched_yield", "system calls that yield the processor"),
+};
+#undef LAPWING_STATISTIC
 
 }  // namespace
+
+std::span<const StatisticDescription> all_statistics() noexcept {
+  return kStatistics;
+}
 
 Statistics Statistics::of(Process& process) {
   return {process.engine.counters(), process.engine.system_calls(), process.messenger->counters(),
@@ -57,30 +62,30 @@ Statistics Statistics::of(Process& process) {
 }
 
 void Statistics::add(const Statistics& other) noexcept {
-  const std::uint64_t peak = std::max(messages.unexpected_bytes_peak, other.messages.unexpected_bytes_peak);
-  std::uint64_t theirs[64];
-  std::size_t count = 0;
-  for_each_number(other, [&](const std::uint64_t& number) { theirs[count++] = number; });
-  count = 0;
-  for_each_number(*this, [&](std::uint64_t& number) { number += theirs[count++]; });
-  messages.unexpected_bytes_peak = peak;
+  Statistics copy = other;
+  for (const StatisticDescription& statistic : kStatistics) {
+    std::uint64_t& number = statistic.of(*this);
+    const std::uint64_t theirs = statistic.of(copy);
+    number = statistic.is_peak ? std::max(number, theirs) : number + theirs;
+  }
 }
 
 std::string Statistics::encode() const {
   std::string text;
-  for_each_number(*this, [&](const std::uint64_t& number) { text += std::to_string(number) + ','; });
+  Statistics copy = *this;
+  for (const StatisticDescription& statistic : kStatistics) text += std::to_string(statistic.of(copy)) + ',';
   return text;
 }
 
 bool Statistics::decode(const std::string& text) {
   const char* at = text.c_str();
   bool sound = true;
-  for_each_number(*this, [&](std::uint64_t& number) {
+  for (const StatisticDescription& statistic : kStatistics) {
     char* end = nullptr;
-    number = std::strtoull(at, &end, 10);
+    statistic.of(*this) = std::strtoull(at, &end, 10);
     sound = sound && end != at && *end == ',';
     if (sound) at = end + 1;
-  });
+  }
   return sound && *at == '\0';
 }
 

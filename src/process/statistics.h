@@ -1,6 +1,7 @@
 // LAPWING_STATS=1: what each rank did, and all of them together, printed on standard error at the end of the job.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "process/process.h"
@@ -27,5 +28,15 @@ struct Statistics {
   // A block of lines, each beginning with "lapwing: " and `whose`.
   std::string report(const std::string& whose) const;
 };
+
+// One of the numbers, for tools (mpi/tools_performance.cc).
+struct StatisticDescription {
+  const char* name;
+  const char* meaning;
+  std::uint64_t& (*of)(Statistics&);
+  bool is_peak = false;  // the most at a time; otherwise it counts
+};
+// In the order of the line that encode() writes.
+std::span<const StatisticDescription> all_statistics() noexcept;
 
 }  // namespace lapwing::process
