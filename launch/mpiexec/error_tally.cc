@@ -1,6 +1,5 @@
 #include "mpiexec/error_tally.h"
 
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -21,16 +20,22 @@ void ErrorTally::add(int rank, RankError error) {
 }
 
 int ErrorTally::cause_of(int rank) const {
-  std::set<int> passed;
-  int cause = rank;
-  for (auto next = errors_.find(rank); next != errors_.end() && passed.insert(next->first).second;
-       next = errors_.find(next->second.blamed_rank))
-    cause = next->first;
-  const bool in_circle = passed.count(errors_.at(cause).blamed_rank) != 0;
-  if (!in_circle && !errors_.at(cause).heard) return cause;
-  for (const auto& [other, error] : errors_)
-    if (!error.heard && error.blamed_rank >= 0) return other;
-  return cause;
+  std::set<int> passed{rank};
+  for (auto next = errors_.find(errors_.at(rank).blamed_rank); next != errors_.end();
+       next = errors_.find(next->second.blamed_rank)) {
+    rank = next->first;
+    if (!passed.insert(rank).second) return finder(rank, passed);
+  }
+  return finder(rank, {rank});
+}
+
+int ErrorTally::finder(int rank, const std::set<int>& circle) const {
+  if (!errors_.at(rank).heard) return rank;
+  for (const auto& [other, error] : errors_) {
+    const bool alike = error.blamed_rank == errors_.at(rank).blamed_rank || circle.count(other) != 0;
+    if (alike && !error.heard) return other;
+  }
+  return rank;
 }
 
 std::string ErrorTally::others() const {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "mpiexec/pmi_server.h"
@@ -15,8 +16,8 @@ class ErrorTally {
  public:
   // A rank has ended by this error. The first line of the block says where, the others what.
   void add(int rank, RankError error);
-  // The rank whose error explains this rank's: one that blames another rank goes back to that one's error, if it has one. Where ranks blame each
-  // other, or the last one has only heard of the loss, any that has found a loss itself: it says how.
+  // The rank whose error explains this rank's: where the rank that it has lost has ended by an error as well, that one's, and so on. Of the ranks that
+  // have lost the same one, and of ranks that have lost each other, one that has found the loss itself: its text says how.
   int cause_of(int rank) const;
   const RankError& error_of(int rank) const { return errors_.at(rank); }
   // This rank's error is shown. Once at most; never where the job's end has another reason.
@@ -26,6 +27,8 @@ class ErrorTally {
   std::string others() const;
 
  private:
+  int finder(int rank, const std::set<int>& circle) const;
+
   std::map<int, RankError> errors_;  // by rank
   int shown_ = -1;
 };

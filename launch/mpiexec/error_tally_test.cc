@@ -53,7 +53,7 @@ TEST(ErrorTally, GoesBackToTheCause) {
   ErrorTally errors;
   errors.add(0, error(MPI_ERR_PROC_ABORTED, 0, "rank 1 has gone", 1));
   EXPECT_EQ(errors.cause_of(0), 0);
-  errors.add(1, error(MPI_ERR_PROC_ABORTED, 1, "rank 3 is lost, as rank 2 says", 2, true));
+  errors.add(1, error(MPI_ERR_PROC_ABORTED, 1, "rank 2 has gone", 2));
   errors.add(2, error(MPI_ERR_PROC_ABORTED, 2, "rank 3 does not answer", 3));
   EXPECT_EQ(errors.cause_of(0), 2);
   EXPECT_EQ(errors.cause_of(2), 2);
@@ -61,21 +61,22 @@ TEST(ErrorTally, GoesBackToTheCause) {
 
 TEST(ErrorTally, PrefersALossThatWasFoundToOneThatWasHeard) {
   ErrorTally errors;
-  errors.add(0, error(MPI_ERR_PROC_ABORTED, 0, "rank 2 is lost, as rank 1 says", 1, true));
+  errors.add(0, error(MPI_ERR_PROC_ABORTED, 0, "rank 3 is lost, as rank 1 says", 3, true));
+  errors.add(2, error(MPI_ERR_PROC_ABORTED, 2, "rank 0 has gone", 0));
   EXPECT_EQ(errors.cause_of(0), 0);
-  errors.add(2, error(MPI_ERR_PROC_ABORTED, 2, "rank 0 does not answer", 0));
-  EXPECT_EQ(errors.cause_of(0), 2) << "rank 1 has found it, and has no error";
-  errors.add(1, error(MPI_ERR_PROC_ABORTED, 1, "rank 2 does not answer", 2));
-  EXPECT_EQ(errors.cause_of(0), 1) << "in a circle";
+  EXPECT_EQ(errors.cause_of(2), 0) << "rank 2 has found that rank 0 has ended, and rank 0 tells why";
+  errors.add(1, error(MPI_ERR_PROC_ABORTED, 1, "rank 3 does not answer", 3));
+  EXPECT_EQ(errors.cause_of(2), 1);
 }
 
 TEST(ErrorTally, BearsRanksThatBlameEachOther) {
   ErrorTally errors;
-  errors.add(0, error(MPI_ERR_PROC_ABORTED, 0, "rank 1 does not answer", 1));
+  errors.add(0, error(MPI_ERR_PROC_ABORTED, 0, "rank 1 is lost, as rank 2 says", 1, true));
   errors.add(1, error(MPI_ERR_PROC_ABORTED, 1, "rank 0 does not answer", 0));
-  EXPECT_EQ(errors.cause_of(1), 0);
-  errors.add(2, error(MPI_ERR_PROC_ABORTED, 2, "itself", 2));
-  EXPECT_EQ(errors.cause_of(2), 0);
+  EXPECT_EQ(errors.cause_of(0), 1);
+  EXPECT_EQ(errors.cause_of(1), 1);
+  errors.add(4, error(MPI_ERR_PROC_ABORTED, 4, "itself", 4));
+  EXPECT_EQ(errors.cause_of(4), 4);
 }
 
 }  // namespace

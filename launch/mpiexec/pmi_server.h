@@ -36,9 +36,8 @@ enum class PmiState {
 struct RankError {
   int code = 1;
   std::string block;  // what tells the user of it, in whole lines
-  // An error that goes back to a lost rank: the one whose end, or whose word, is the news behind it. -1: none.
-  int blamed_rank = -1;
-  bool heard = false;  // it is that rank's word
+  int blamed_rank = -1;  // of an error that goes back to a lost rank: that one. -1: none
+  bool heard = false;    // the rank has not found that loss, but heard of it from another
 };
 
 class PmiServer {

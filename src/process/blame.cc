@@ -12,9 +12,8 @@ runtime::Blame blame_for(int error_class, std::string_view text) noexcept {
   if (process == nullptr || (error_class != MPI_ERR_PROC_ABORTED && error_class != MPI_ERR_IN_STATUS)) return blame;
   const engine::Visit visit(process->engine);
   process->messenger->for_each_failed([&](ProcessId lost, const Status& why) {
-    const ProcessId source = process->messenger->source_of_loss(lost);
-    if (blame.rank >= 0 || !process->table.is_own_job(source) || text.find(why.text()) == std::string_view::npos) return;
-    blame = {static_cast<int>(source.index), source != lost};
+    if (blame.rank >= 0 || !process->table.is_own_job(lost) || text.find(why.text()) == std::string_view::npos) return;
+    blame = {static_cast<int>(lost.index), process->messenger->source_of_loss(lost) != lost};
   });
   return blame;
 }

@@ -32,8 +32,8 @@ struct Place {
 
 // What an error goes back to that tells of a lost rank.
 struct Blame {
-  int rank = -1;       // whose end, or whose word, is the news behind it; -1: the error is of another kind
-  bool heard = false;  // it is that rank's word
+  int rank = -1;       // the lost one; -1: the error is of another kind
+  bool heard = false;  // this rank has not found the loss, but heard of it from another
 };
 
 // What a rank says when it ends the job.

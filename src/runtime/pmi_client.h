@@ -74,8 +74,8 @@ class PmiClient {
   // Asks the launcher to end the job with this exit code, and returns. `text` is the reason, in one line. False: it could not be told.
   bool abort(int code, std::string_view text) noexcept;
   // The same, because of an error that `block`, of several lines, tells of; only where shows_errors(). False, and the launcher has not been told,
-  // also where the block is longer than a line of PMI may be. `blamed_rank`: of an error that goes back to a lost process, whose end, or, if it
-  // was `heard`, whose word; -1: none.
+  // also where the block is longer than a line of PMI may be. `blamed_rank`: of an error that goes back to a lost rank, that one; -1: none.
+  // `heard`: this rank has heard of the loss from another.
   bool abort_by_error(int code, std::string_view block, int blamed_rank, bool heard) noexcept;
 
  private:
