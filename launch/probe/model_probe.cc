@@ -14,7 +14,9 @@
 //   PRTT(n, d, s) - PRTT(1, 0, s) = (n - 1) (o + s O + d)    for a d that is longer than the gap
 //
 // so o and O come from delayed streams, g from saturated ones, and L from what is left of a single round trip. G is fitted to single messages,
-// not to streams, because it is single messages that an algorithm's next step waits for.
+// not to streams, because it is single messages that an algorithm's next step waits for; but not where a link between hosts gives single messages
+// more than it can keep up, as one does whose rate is limited by a token bucket: the bucket fills while a message of the ping-pong is answered, and an
+// algorithm that sends and receives all the time finds it empty. There the stream says what a byte takes.
 #include <mpi.h>
 
 #include <algorithm>
@@ -149,6 +151,16 @@ double long_share(const std::vector<double>& sizes, const std::vector<double>& t
   return sum / count;
 }
 
+// What a byte more takes in a saturated stream, between the last two of the short sizes.
+double per_byte_of_stream(const std::vector<double>& sizes, const std::vector<double>& gaps) {
+  std::size_t last = sizes.size() - 1;
+  while (is_long(sizes[last])) --last;
+  return (gaps[last] - gaps[last - 1]) / (sizes[last] - sizes[last - 1]);
+}
+
+// Of two hosts that are not limited so, a stream takes less for a byte than single messages, which do not overlap.
+bool gives_bursts(const std::string& kind, const Line& single, double of_stream) { return kind == "hosts" && of_stream > 1.25 * single.slope; }
+
 // What was measured, and what a fit says: for the table and the plot.
 void print_point(const std::string& series, double bytes, double measured, double fitted) {
   std::printf("# point %s %.0f %.1f %.1f\n", series.c_str(), bytes, measured, fitted);
@@ -167,8 +179,15 @@ std::string measure_link(const std::string& kind) {
     gaps.push_back(gap);
     overheads.push_back(std::max(overhead, 10.0));
   }
-  const Line time = fit_short(sizes, single), work = fit_short(sizes, overheads), stream = fit_short(sizes, gaps);
-  const double share = long_share(sizes, single, time);
+  const Line work = fit_short(sizes, overheads);
+  Line time = fit_short(sizes, single), stream = fit_short(sizes, gaps);
+  const double of_stream = per_byte_of_stream(sizes, gaps);
+  const bool bursts = gives_bursts(kind, time, of_stream);
+  if (bursts) {
+    stream = {gaps.front(), of_stream};
+    time = {single.front(), of_stream};
+  }
+  const double share = bursts ? long_share(sizes, gaps, stream) : long_share(sizes, single, time);
   if (rank_of_process != 0) return "";
   const double overhead = std::max(0.0, std::min(work.intercept, time.intercept / 2));
   const std::string lines = line_of(kind + ".latency", time.intercept - 2 * overhead) +

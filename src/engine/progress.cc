@@ -146,7 +146,7 @@ void Progress::wait(Waiter& waiter) noexcept {
   if (endpoint_.arming.sources_armed()) {
     event_thread_.application_returns();
     if (!baton_taken_ && !waiter.ready()) turn_first(waiter);
-  } else if (!baton_taken_ && !waiter.ready() && event_thread_.is_put_off()) {
+  } else if (visits_.left_in_flight && !baton_taken_ && !waiter.ready() && event_thread_.is_put_off()) {
     event_thread_.first_turn_begins();
     turn_first(waiter);
     event_thread_.first_turn_ended();

@@ -204,6 +204,7 @@ struct Capabilities {
   std::uint64_t urgent_bytes = 0;  // payload of an urgent frame, at least, for a peer at rest to be told of it
   std::uint64_t pulls_above = ~std::uint64_t{0};  // longer messages ask Transport::offers_pull, though they could be sent whole
   std::uint64_t best_up_to = ~std::uint64_t{0};   // what is left of longer messages had better go by the next transport that reaches the peer
+  bool answers_wait = false;       // what is posted behind data leaves long after it, and a thread is there for what is put off (Engine::want_turn)
   bool matches = false;            // the carrier matches messages with receives that it is lent (Transport::lent_queue)
 };
 inline constexpr std::uint64_t kMostUrgentBytes = 256 * 1024;

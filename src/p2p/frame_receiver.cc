@@ -240,7 +240,7 @@ void FrameReceiver::on_message(net::PeerId id, const wire::MessageHeader& header
     receive->received_ += landed;
     common_.count_moved(landed);
     peer.incoming[account].release(message_units(stored));
-    incoming_.go_on(*receive, header, address);
+    incoming_.go_on(*receive, header, address, false);
   } else if (UnexpectedMessage* message = std::exchange(peer.landing_message, nullptr)) {
     on_stored(*message, address);
   }

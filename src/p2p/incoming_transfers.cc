@@ -23,7 +23,7 @@ net::Landing IncomingTransfers::landing_of(ReceiveRequest& receive, std::uint64_
 
 // ---- CTS, or a pull -------------------------------------------------------------------------------------------------
 
-void IncomingTransfers::proceed(ReceiveRequest& receive, const wire::MessageHeader& rts, std::uint64_t address) noexcept {
+void IncomingTransfers::proceed(ReceiveRequest& receive, const wire::MessageHeader& rts, std::uint64_t address, bool found) noexcept {
   if (receive.token_ != 0) {  // asked for already, when the header came
     if (receive.received_ == receive.wanted_) complete_timed(receive);
     return;
@@ -36,7 +36,12 @@ void IncomingTransfers::proceed(ReceiveRequest& receive, const wire::MessageHead
   const bool pullable = (rts.flags & wire::kFlagPullable) != 0;
   receive.sender_token_ = rts.sender_token;
   if (pullable) return pull(receive, address);
+  if (found && may_owe(receive)) return owed_.owe(receive.peer_, make_cts(receive, rts.sender_token, receive.received_));
   post_cts(receive, rts.sender_token, receive.received_);
+}
+
+bool IncomingTransfers::may_owe(const ReceiveRequest& receive) noexcept {
+  return receive.arguments_.plane == comm::Plane::kPointToPoint && outgoing_.none_announced() && common_.way_to(receive.peer_).answers_wait;
 }
 
 void IncomingTransfers::time(ReceiveRequest& receive) noexcept {
@@ -44,7 +49,7 @@ void IncomingTransfers::time(ReceiveRequest& receive) noexcept {
   receive.before_ = receive.received_;
 }
 
-void IncomingTransfers::post_cts(ReceiveRequest& receive, std::uint64_t sender_token, std::uint64_t before) noexcept {
+wire::MessageHeader IncomingTransfers::make_cts(ReceiveRequest& receive, std::uint64_t sender_token, std::uint64_t before) noexcept {
   time(receive);
   receive.announced_ = before;
   wire::MessageHeader cts;
@@ -52,7 +57,7 @@ void IncomingTransfers::post_cts(ReceiveRequest& receive, std::uint64_t sender_t
   cts.sender_token = sender_token;
   cts.receiver_token = receive.token_ = receives_.take(receive);
   cts.message_bytes = receive.wanted_;
-  frames_.post_control(receive.peer_, cts);
+  return cts;
 }
 
 void IncomingTransfers::pull(ReceiveRequest& receive, std::uint64_t address) noexcept {

@@ -9,6 +9,8 @@
 
 #include "p2p/common.h"
 #include "p2p/frame_sender.h"
+#include "p2p/outgoing_transfers.h"
+#include "p2p/owed_answers.h"
 #include "p2p/receive_request.h"
 #include "p2p/slot_table.h"
 #include "wire/message_header.h"
@@ -17,15 +19,16 @@ namespace lapwing::p2p {
 
 class IncomingTransfers {
  public:
-  IncomingTransfers(Common& common, FrameSender& frames) noexcept : common_(common), frames_(frames) {}
+  IncomingTransfers(Common& common, FrameSender& frames, OwedAnswers& owed, const OutgoingTransfers& outgoing) noexcept
+      : common_(common), frames_(frames), owed_(owed), outgoing_(outgoing) {}
 
   // Where these bytes of the message go.
   static net::Landing landing_of(ReceiveRequest& receive, std::uint64_t offset, std::uint64_t bytes) noexcept;
 
   // The message's first frame has landed, of `header`: completes the receive, or gets the rest. `address` is where a message that may be
-  // pulled lies in the sender's memory.
-  void go_on(ReceiveRequest& receive, const wire::MessageHeader& header, std::uint64_t address) noexcept {
-    if (header.kind == wire::MessageKind::kRts) return proceed(receive, header, address);
+  // pulled lies in the sender's memory. `found`: the receive has found it here.
+  void go_on(ReceiveRequest& receive, const wire::MessageHeader& header, std::uint64_t address, bool found) noexcept {
+    if (header.kind == wire::MessageKind::kRts) return proceed(receive, header, address, found);
     const net::PeerId id = receive.peer_;
     if (receive.began_ != 0)
       complete_timed(receive);
@@ -34,7 +37,9 @@ class IncomingTransfers {
     if (header.sender_token != 0) frames_.answer(id, wire::MessageKind::kAck, header.sender_token);
   }
   // `before`: bytes that come without being asked for.
-  void post_cts(ReceiveRequest& receive, std::uint64_t sender_token, std::uint64_t before) noexcept;
+  void post_cts(ReceiveRequest& receive, std::uint64_t sender_token, std::uint64_t before) noexcept {
+    frames_.post_control(receive.peer_, make_cts(receive, sender_token, before));
+  }
   // What comes of the message from here on is timed, for the choice of later messages' paths (Transport::came_in_frames).
   void time(ReceiveRequest& receive) noexcept;
 
@@ -59,7 +64,9 @@ class IncomingTransfers {
 
  private:
   void wind_up(ReceiveRequest& receive) noexcept;
-  void proceed(ReceiveRequest& receive, const wire::MessageHeader& rts, std::uint64_t address) noexcept;
+  void proceed(ReceiveRequest& receive, const wire::MessageHeader& rts, std::uint64_t address, bool found) noexcept;
+  wire::MessageHeader make_cts(ReceiveRequest& receive, std::uint64_t sender_token, std::uint64_t before) noexcept;
+  bool may_owe(const ReceiveRequest& receive) noexcept;
   void pull(ReceiveRequest& receive, std::uint64_t address) noexcept;
   static void on_pulled(net::PullOp& op, net::PullOp::End end, const Status& why) noexcept;
   void after_pull(ReceiveRequest& receive, net::PullOp::End end) noexcept;
@@ -67,6 +74,8 @@ class IncomingTransfers {
 
   Common& common_;
   FrameSender& frames_;
+  OwedAnswers& owed_;
+  const OutgoingTransfers& outgoing_;
   SlotTable<ReceiveRequest> receives_;  // that data may name
 };
 

@@ -37,6 +37,7 @@ Messenger::Messenger(engine::Engine& engine, std::uint64_t unexpected_limit)
 void Messenger::set_network(net::Network& network) {
   common.network = &network;
   vigil.prepare();
+  owed.begin();
   const Windows windows = windows_for(unexpected_limit_, network.size());
   common.peers.reset(network.size(), [windows](std::size_t, Peer& peer) {
     for (int account = 0; account < kAccounts; ++account) peer.incoming[account].window = windows.units[account];

@@ -55,7 +55,9 @@ void OutgoingTransfers::post_rts(SendRequest& send, std::uint64_t first_bytes, b
     header.payload_bytes = sizeof send.offer_;
     send.next_byte_ = 0;
   }
+  const net::PeerId peer = send.peer_;
   post_frame(send, frame, header);
+  owed_.give(peer);
 }
 
 void OutgoingTransfers::post_cancel(SendRequest& send) noexcept {
@@ -159,6 +161,7 @@ void OutgoingTransfers::on_answer(const wire::MessageHeader& header) noexcept {
   }
   send->awaits_answer_ = false;
   if (header.kind == MessageKind::kCts) {
+    owed_.give(send->peer_);  // or it would wait behind the data
     send->wanted_ = header.message_bytes;
     send->receiver_token_ = header.receiver_token;
   }

@@ -10,6 +10,7 @@
 
 #include "p2p/common.h"
 #include "p2p/frame_sender.h"
+#include "p2p/owed_answers.h"
 #include "p2p/send_request.h"
 #include "p2p/slot_table.h"
 #include "wire/message_header.h"
@@ -29,7 +30,8 @@ inline wire::MessageHeader envelope(const SendArguments& arguments, wire::Messag
 
 class OutgoingTransfers {
  public:
-  OutgoingTransfers(Common& common, FrameSender& frames) noexcept : common_(common), frames_(frames) {}
+  OutgoingTransfers(Common& common, FrameSender& frames, OwedAnswers& owed) noexcept
+      : common_(common), frames_(frames), owed_(owed) {}
 
   void begin(SendRequest& send) noexcept;
   // The message leaves in one frame, or begins a rendezvous. `send` may be over afterwards.
@@ -49,6 +51,8 @@ class OutgoingTransfers {
   void fail_all_to(net::PeerId id, const Status& why) noexcept;
 
   std::uint64_t active() const noexcept { return active_; }
+  // Of no message that is announced does the receiver still want something.
+  bool none_announced() const noexcept { return sends_.size() == 0; }
   SlotTable<SendRequest>& awaiting_answer() noexcept { return sends_; }
 
   // Some frame has left, or been delivered: the next, or the end.
@@ -61,6 +65,7 @@ class OutgoingTransfers {
 
   Common& common_;
   FrameSender& frames_;
+  OwedAnswers& owed_;
   SlotTable<SendRequest> sends_;  // that an answer may name
   std::uint64_t active_ = 0;
 };

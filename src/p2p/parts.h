@@ -8,6 +8,7 @@
 #include "p2p/lending.h"
 #include "p2p/matcher.h"
 #include "p2p/outgoing_transfers.h"
+#include "p2p/owed_answers.h"
 #include "p2p/probes.h"
 #include "p2p/vigil.h"
 
@@ -23,8 +24,9 @@ struct Parts {
   Lending lending{common, matcher};
   Probes probes{common.engine};
   Vigil vigil{common, matcher, probes};
-  OutgoingTransfers outgoing{common, frames};
-  IncomingTransfers incoming{common, frames};
+  OwedAnswers owed{common, frames};
+  OutgoingTransfers outgoing{common, frames, owed};
+  IncomingTransfers incoming{common, frames, owed, outgoing};
 };
 
 }  // namespace lapwing::p2p

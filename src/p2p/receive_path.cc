@@ -150,7 +150,7 @@ void ReceivePath::deliver(ReceiveRequest& receive, UnexpectedMessage& message) n
   header.sender_token = message.sender_token;
   const std::uint64_t address = message.address;
   discard(message);
-  transfers_.go_on(receive, header, address);
+  transfers_.go_on(receive, header, address, true);
 }
 
 // Copies what came with the message into the application's memory.

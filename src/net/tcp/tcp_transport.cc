@@ -168,6 +168,7 @@ Capabilities TcpTransport::capabilities(PeerId) const noexcept {
   capabilities.eager_limit = std::min<std::uint64_t>(shared_.options.eager_limit, wire::kLeastFrameLimit);
   capabilities.data_chunk = tuning().tcp_data_chunk;
   capabilities.urgent_bytes = tuning().tcp_rest_watermark;
+  capabilities.answers_wait = shared_.engine.has_event_thread();
   capabilities.matches = shared_.intakes.ready() || loading_.under_way;
   return capabilities;
 }
