@@ -8,6 +8,7 @@
 //   frame_sender.h        frames on their way out                            frame_receiver.h      frames on their way in
 //   matcher.h             which receive a message belongs to                 credit_flow.h         credit given back, and lent (credit.h)
 //   peer_loss.h           what ends with a peer                              vigil.h, probes.h     what waits
+//   owed_answers.h        CTS that leave behind the own RTS
 //
 // Send path, receive path and frame receiver are bases, so that their functions are the messenger's own and no call is passed on.
 //
