@@ -59,6 +59,12 @@ void allreduce_in_pieces_on_area(Schedule& schedule, const Block& input, const B
 void scan_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, bool inclusive,
                             std::uint64_t piece);
 
+// direct_on_area.cc: the operands lie where they are, and each copy goes to where it belongs at once. Blocks are runs of bytes, `out` and `in` apart.
+void allgather_directly(Schedule& schedule, const Block& mine, const Blocks& all);
+void alltoall_directly(Schedule& schedule, const Blocks& out, const Blocks& in);
+void gather_directly(Schedule& schedule, const Block& mine, const Blocks& all, int root);
+void scatter_directly(Schedule& schedule, const Blocks& all, const Block& mine, int root);
+
 // uneven_on_area.cc: the same where blocks differ in length. What is no longer than `longest` goes by the area, the rest by messages.
 void gatherv_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t longest);
 void scatterv_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t longest);

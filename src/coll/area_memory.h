@@ -1,7 +1,7 @@
 // What lies where in the memory of one shared area (shared_area.h). All of it is plain memory, zero at first.
 //
 //   0               AreaHeader           first and last round of a use, members that have left
-//   128             watching, gone       one byte per rank each
+//   128             watching, gone, reaches    one byte per rank each
 //   cache lines     slots                of 64 rounds: one per rank, 128 bytes
 //   page boundary   rings                one per rank, 2 MiB, for longer posts (post_ring.h)
 //
@@ -47,6 +47,7 @@ static_assert(sizeof(AreaSlot) == 128);
 struct AreaHeader {
   alignas(128) std::atomic<std::uint64_t> first_round;  // of the use to come
   std::atomic<std::uint64_t> end_round;  // the last round of the members that have left this use, plus one
+  std::atomic<std::uint64_t> direct_from;  // the round from which on ranks copy directly, or 0
   std::atomic<std::uint32_t> left;       // members that have given the area up
 };
 
@@ -74,13 +75,17 @@ struct AreaMemory {
   std::atomic<std::uint8_t>& gone(std::uint64_t rank) const noexcept {
     return reinterpret_cast<std::atomic<std::uint8_t>*>(base + sizeof(AreaHeader) + ranks)[rank];
   }
+  // Whether a rank can read and write the memory of all others: one byte per rank.
+  std::atomic<std::uint8_t>& reaches(std::uint64_t rank) const noexcept {
+    return reinterpret_cast<std::atomic<std::uint8_t>*>(base + sizeof(AreaHeader) + 2 * ranks)[rank];
+  }
   AreaSlot& slot(std::uint64_t rank, std::uint64_t round) const noexcept {
     return reinterpret_cast<AreaSlot*>(base + slots_offset(ranks))[round % kSlotRounds * ranks + rank];
   }
   std::byte* ring(std::uint64_t rank) const noexcept { return base + rings_offset(ranks) + rank * PostRing::kBytes; }
 
   static constexpr std::uint64_t slots_offset(std::uint64_t ranks) noexcept {
-    return sizeof(AreaHeader) + (2 * ranks + 127) / 128 * 128;
+    return sizeof(AreaHeader) + (3 * ranks + 127) / 128 * 128;
   }
   static constexpr std::uint64_t rings_offset(std::uint64_t ranks) noexcept {
     return (slots_offset(ranks) + kSlotRounds * ranks * sizeof(AreaSlot) + kPage - 1) / kPage * kPage;

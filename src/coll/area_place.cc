@@ -40,6 +40,7 @@ void AreaPlace::open(AreaPool& pool, const comm::Communicator& communicator) {
   std::iota(all.begin(), all.end(), 0);
   area_ = pool.open_area(number, communicator.local_group(), std::move(all));
   if (area_ != nullptr) claim_.release();
+  of_all_ = true;
 }
 
 // The key is the context id with a bit that no context id has: for that one itself a leader may have claimed an area, which it gives back

@@ -64,6 +64,8 @@ class AreaPlace {
   // is none, which all of these find alike.
   SharedArea* area(AreaPool* pool, const comm::Communicator& communicator, const Levels* levels);
   SharedArea& area() noexcept { return *area_; }
+  // Whether the next call may be carried out by direct copies (shared_area.h). Where the members are on several hosts none is.
+  bool copies_directly() noexcept { return area_ != nullptr && of_all_ && area_->may_copy_directly(); }
 
   // Once all ranks have made their last call: whether it was the same on all, as far as the area can tell.
   Status compare_last_calls(const comm::Communicator& communicator) const;
@@ -84,6 +86,7 @@ class AreaPlace {
 
   bool looked_ = false;
   std::unique_ptr<SharedArea> area_;
+  bool of_all_ = false;  // all members are here
   std::deque<CollectiveRequest*> queue_;
 };
 

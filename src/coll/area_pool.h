@@ -69,6 +69,14 @@ class AreaPool final : public net::HostMemoryUser {
   void unwatch(SharedArea& area) noexcept;
   // After a post and a full_fence().
   void notify(std::uint32_t local) noexcept { memory_->notify(local); }
+  // Direct copies (net/host_memory.h).
+  bool reaches(std::uint32_t local) noexcept { return open() && memory_->reaches(local); }
+  bool read_from(std::uint32_t local, std::uint64_t address, void* to, std::uint64_t bytes) noexcept {
+    return open() && memory_->read_from(local, address, to, bytes);
+  }
+  bool write_to(std::uint32_t local, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept {
+    return open() && memory_->write_to(local, from, address, bytes);
+  }
   // How posts are best copied into areas and out of them.
   MeasuredCopy& copy_in() noexcept { return copy_in_; }
   MeasuredCopy& copy_out() noexcept { return copy_out_; }

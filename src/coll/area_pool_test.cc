@@ -413,5 +413,52 @@ TEST_F(AreaPoolTest, ALengthBeyondTheAreaIsCutToIt) {
   EXPECT_EQ(areas[0]->read(1, 0).data + SharedArea::kMostBytes, world().ring(2)) << "nor is the place believed";
 }
 
+// Each rank posts `count` empty rounds, as blocking calls that have ended.
+void post_rounds(std::vector<std::unique_ptr<SharedArea>>& areas, std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    for (auto& area : areas) {
+      const std::uint64_t round = area->take_rounds(1);
+      area->post(round, 0, 7, false);
+      area->settle(round + 1);
+    }
+  }
+}
+
+TEST_F(AreaPoolTest, RanksBeginToCopyDirectlyAtTheSameCall) {
+  auto areas = open(AreaPool::kWorld);
+  post_rounds(areas, 5);
+  EXPECT_FALSE(areas[1]->may_copy_directly()) << "rank 0 has not said when";
+  EXPECT_FALSE(areas[0]->may_copy_directly());
+  const std::uint32_t wait = 2 * AreaMemory::kSlotRounds;
+  post_rounds(areas, wait - 1);
+  for (auto& area : areas) EXPECT_FALSE(area->may_copy_directly());
+  post_rounds(areas, 1);
+  for (auto& area : areas) EXPECT_TRUE(area->may_copy_directly());
+}
+
+TEST_F(AreaPoolTest, RanksThatDoNotReachEachOtherCopyNothingDirectly) {
+  ranks_[2]->host.can_reach = false;
+  auto areas = open(AreaPool::kWorld);
+  for (int i = 0; i < 3; ++i) {
+    for (auto& area : areas) EXPECT_FALSE(area->may_copy_directly());
+    post_rounds(areas, 2 * AreaMemory::kSlotRounds);
+  }
+}
+
+TEST_F(AreaPoolTest, AnotherUseOfAnAreaBeginsWithoutDirectCopies) {
+  const unsigned number = pool(0).claim(kKey);
+  {
+    auto areas = open(number);
+    EXPECT_FALSE(areas[0]->may_copy_directly());
+    post_rounds(areas, 2 * AreaMemory::kSlotRounds);
+    EXPECT_TRUE(areas[2]->may_copy_directly());
+  }
+  ASSERT_EQ(pool(0).claim(kKey), number);
+  ranks_[1]->host.can_reach = false;
+  auto areas = open(number);
+  post_rounds(areas, 1);
+  for (auto& area : areas) EXPECT_FALSE(area->may_copy_directly());
+}
+
 }  // namespace
 }  // namespace lapwing::coll

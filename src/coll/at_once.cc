@@ -33,6 +33,7 @@ bool CollectiveRequest::run_at_once(comm::Communicator& communicator) noexcept {
   first_round_ = area_->take_rounds(schedule_.rounds());
   const std::vector<Step>& steps = schedule_.steps();
   while (done_at_once_ < steps.size() && do_at_once(steps[done_at_once_])) ++done_at_once_;
+  if (done_at_once_ == steps.size()) area_->settle(first_round_ + schedule_.rounds());
   has_rounds_ = done_at_once_ < steps.size() || !complaint_.ok();
   if (has_rounds_) return false;
   communicator_ = nullptr;
@@ -50,6 +51,8 @@ bool CollectiveRequest::do_at_once(const Step& step) noexcept {
       return await_at_once(step.as<AwaitStep>());
     case Step::Kind::kTake:
       return take_at_once(step.as<TakeStep>());
+    case Step::Kind::kDirect:
+      return copy_directly(step.as<DirectStep>());
     default:
       compute(step);
       return true;

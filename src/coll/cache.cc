@@ -8,10 +8,10 @@
 
 namespace lapwing::coll {
 
-CollectiveRequest* take_kept(comm::Communicator& communicator, const Call& call, Form form) noexcept {
+CollectiveRequest* take_kept(comm::Communicator& communicator, const Call& call, Form form, bool directly) noexcept {
   auto& kept = state_of(communicator).kept;
   for (auto it = kept.rbegin(); it != kept.rend(); ++it) {
-    if ((*it)->form != form || !(*it)->call.same(call) || !(*it)->arrays.same(call, communicator)) continue;
+    if ((*it)->form != form || (*it)->copies_directly != directly || !(*it)->call.same(call) || !(*it)->arrays.same(call, communicator)) continue;
     CollectiveRequest* request = it->release();
     kept.erase(std::next(it).base());
     return request;

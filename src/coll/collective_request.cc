@@ -177,6 +177,8 @@ void CollectiveRequest::begin(StepId id) noexcept {
       return begin_await(id);
     case Step::Kind::kTake:
       return begin_take(id);
+    case Step::Kind::kDirect:
+      return begin_direct(id);
     case Step::Kind::kCopy:
     case Step::Kind::kFold:
     case Step::Kind::kJoin:
@@ -393,16 +395,15 @@ void CollectiveRequest::begin_take(StepId id) noexcept {
 }
 
 void CollectiveRequest::take(const TakeStep& step, const Operand& from) noexcept {
-  if (step.what != TakeStep::What::kRun && from.posted > step.target.bytes()) complain_of_length(step, from.posted);
+  if (step.what != TakeStep::What::kRun && from.posted > step.target.bytes()) complain_of_length(step.rank, step.target.bytes(), from.posted);
   copy_out(from.data, from.bytes, step.target);
 }
 
-void CollectiveRequest::complain_of_length(const TakeStep& step, std::uint64_t posted) noexcept {
-  const std::uint64_t expected = step.target.bytes();
+void CollectiveRequest::complain_of_length(int rank, std::uint64_t expected, std::uint64_t posted) noexcept {
   if (!complaint_.ok()) return;
   complaint_ = Status::error(posted > expected ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
                              "%s, while it received from rank %d: that one gave %llu bytes, but %llu are expected here",
-                             name_, area_->rank_of(step.rank), static_cast<unsigned long long>(posted),
+                             name_, area_->rank_of(rank), static_cast<unsigned long long>(posted),
                              static_cast<unsigned long long>(expected));
 }
 
@@ -416,12 +417,34 @@ void CollectiveRequest::receive_instead(StepId id) noexcept {
 }
 
 void CollectiveRequest::receive_nothing(const TakeStep& step, std::uint64_t posted) noexcept {
-  complain_of_length(step, posted);
+  complain_of_length(step.rank, step.target.bytes(), posted);
   for (auto& receiving : receivings_) {
     const bool waits = receiving->under_way && !receiving->done();
     if (waits && partner_of(schedule_.steps()[receiving->step]).rank == step.rank)
       services_.messenger.cancel(*receiving);
   }
+}
+
+void CollectiveRequest::begin_direct(StepId id) noexcept {
+  const auto& step = schedule_.steps()[id].as<DirectStep>();
+  if (complaint_.ok() && failure_.ok() && !copy_directly(step))
+    failure_ = Status::error(MPI_ERR_OTHER, "%s: the kernel lets this rank copy no longer from the memory of rank %d, or to it",
+                             name_, area_->rank_of(step.rank));
+  step_done(id);
+}
+
+// False when the kernel refuses.
+bool CollectiveRequest::copy_directly(const DirectStep& step) noexcept {
+  const SharedArea::Posted posted = area_->read(step.rank, first_round_ + step.round);
+  BufferPlace place;
+  if ((std::uint64_t{step.index} + 1) * sizeof place <= posted.bytes)
+    std::memcpy(&place, posted.data + step.index * sizeof place, sizeof place);
+  if (place.bytes != step.whole) {
+    complain_of_length(step.rank, step.whole, place.bytes);
+    return true;
+  }
+  if (step.writes) return area_->write_to(step.rank, step.own, place.address + step.offset, step.bytes);
+  return area_->read_from(step.rank, place.address + step.offset, step.own, step.bytes);
 }
 
 // x0 op (x1 op (... op xlast)): in the order of ranks. For predefined operations on types without gaps.
@@ -501,6 +524,7 @@ void CollectiveRequest::abandon_messages() noexcept {
 }
 
 void CollectiveRequest::complete() noexcept {
+  if (schedule_.rounds() != 0 && form == Form::kBlocking && steps_left_ == 0) area_->settle(first_round_ + schedule_.rounds());
   if (failure_.ok()) failure_ = std::move(complaint_);
   complaint_ = {};
   if (failure_.ok()) {

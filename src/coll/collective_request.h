@@ -67,6 +67,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   Form form = Form::kBlocking;
   ArrayContents arrays;
   bool cacheable = false;
+  bool copies_directly = false;  // compiled for a call that may
   // A kept request gets an owner again, and is of its communicator again.
   void lend(comm::Communicator& communicator) noexcept;
   void detach() noexcept;
@@ -133,7 +134,9 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   // What the two ranks of a block do where they take it for one of another length, so that one posts and the other does not.
   void receive_instead(StepId step) noexcept;
   void receive_nothing(const TakeStep& step, std::uint64_t posted) noexcept;
-  void complain_of_length(const TakeStep& step, std::uint64_t posted) noexcept;
+  void complain_of_length(int rank, std::uint64_t expected, std::uint64_t posted) noexcept;
+  void begin_direct(StepId step) noexcept;
+  bool copy_directly(const DirectStep& step) noexcept;
   void fold(const FoldStep& step) noexcept;
   bool do_at_once(const Step& step) noexcept;
   bool post_at_once(const PostStep& step) noexcept;

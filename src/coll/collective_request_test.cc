@@ -459,7 +459,7 @@ class AtOnce : public testing::Test {
   // False: it has been started, as *rest.
   bool at_once(std::uint32_t rank, const Call& call, request::Request** rest = nullptr) {
     engine::Visit visit(job_.services(rank).engine);
-    CollectiveRequest* kept = repeat(job_.world(rank), call, Form::kNonblocking);
+    CollectiveRequest* kept = repeat(job_.world(rank), call, Form::kNonblocking, false);
     EXPECT_NE(kept, nullptr);
     if (kept->run_at_once(job_.world(rank))) {
       keep_again(job_.world(rank), *kept);

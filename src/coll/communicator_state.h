@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "coll/area_place.h"
+#include "coll/direct_trials.h"
 #include "coll/levels.h"
 #include "coll/model/parameters.h"
 #include "comm/communicator.h"
@@ -38,6 +39,7 @@ class CommunicatorState final : public comm::Extra {
   const Levels* levels(const net::HostTable* hosts, const comm::Communicator& communicator);
 
   AreaPlace place;
+  std::unique_ptr<DirectTrials> direct_trials;  // made when the first one begins
   std::optional<model::LinkKind> link;  // that carries its messages; found at the first call
   // Schedules for calls that come again (cache.h). The one used last is at the end.
   std::vector<std::unique_ptr<CollectiveRequest>> kept;

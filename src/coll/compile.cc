@@ -203,6 +203,41 @@ void scatter_in_pieces(Schedule& schedule, const Blocks& all, const Block& mine,
   schedule.copy(run, mine);
 }
 
+// Places that ranks post are those of runs of bytes.
+void scatter_runs(Schedule& schedule, const Blocks& all, const Block& mine, int root) {
+  const Blocks runs = packed(schedule, all);
+  const Block run = schedule.unpacked_later(mine);
+  scatter_directly(schedule, runs, run, root);
+  if (run.address == mine.address) return;
+  schedule.fence();
+  schedule.copy(run, mine);
+}
+
+void gather_runs(Schedule& schedule, const Block& mine, const Blocks& all, int root) {
+  StepId ready = kNoStep;
+  const Block run = schedule.packed(mine, &ready);
+  const Blocks runs = unpacked_later(schedule, all);
+  fence_after(schedule, ready);
+  gather_directly(schedule, run, runs, root);
+  unpack_at_last(schedule, runs, all, mine.bytes() == 0 ? root : -1);
+}
+
+void allgather_runs(Schedule& schedule, const Block& mine, const Blocks& all) {
+  StepId ready = kNoStep;
+  const Block run = schedule.packed(mine, &ready);
+  const Blocks runs = unpacked_later(schedule, all);
+  fence_after(schedule, ready);
+  allgather_directly(schedule, run, runs);
+  unpack_at_last(schedule, runs, all, -1);
+}
+
+void alltoall_runs(Schedule& schedule, const Blocks& out, const Blocks& in) {
+  const Blocks from = packed(schedule, out);
+  const Blocks to = unpacked_later(schedule, in);
+  alltoall_directly(schedule, from, to);
+  unpack_at_last(schedule, to, in, -1);
+}
+
 // Where ranks wait for cores they wait less often with longer pieces; else shorter ones stay in the caches.
 void alltoall_in_pieces(Schedule& schedule, const Blocks& out, const Blocks& in) {
   const std::uint64_t piece = schedule.oversubscribed() ? SharedArea::kMostBytes : AreaMemory::kPieceBytes;
@@ -217,6 +252,7 @@ void alltoall_in_pieces(Schedule& schedule, const Blocks& out, const Blocks& in)
 void compile_allgather(Schedule& schedule, const Block& mine, const Blocks& all) {
   const Algorithm algorithm = choose_allgather(schedule.situation(), bytes_of(all), longest_of(all));
   if (goes_in_pieces(algorithm, longest_of(all))) return allgather_in_pieces(schedule, mine, all);
+  if (algorithm == Algorithm::kAreaDirect) return allgather_runs(schedule, mine, all);
   if (algorithm == Algorithm::kArea) return allgather_on_area(schedule, mine, all);
   if (algorithm == Algorithm::kTwoLevels) return allgather_on_two_levels(schedule, mine, all);
   allgather_by(algorithm, schedule, mine, all);
@@ -252,6 +288,8 @@ void compile_gather(Schedule& schedule, const Block& mine, const Blocks& all, in
     case Algorithm::kArea:
       if (goes_in_pieces(Algorithm::kArea, bytes)) return gather_in_pieces(schedule, mine, all, root, bytes);
       return gather_on_area(schedule, mine, all, root);
+    case Algorithm::kAreaDirect:
+      return gather_runs(schedule, mine, all, root);
     case Algorithm::kBinomial:
       return gather_binomial(schedule, mine, all, root);
     case Algorithm::kTwoLevels:
@@ -268,6 +306,8 @@ void compile_scatter(Schedule& schedule, const Block& together, const Blocks& al
     case Algorithm::kArea:
       if (goes_in_pieces(Algorithm::kArea, posted)) return scatter_in_pieces(schedule, all, mine, root, bytes);
       return scatter_on_area(schedule, together, all, mine, root);
+    case Algorithm::kAreaDirect:
+      return scatter_runs(schedule, all, mine, root);
     case Algorithm::kBinomial:
       return scatter_binomial(schedule, all, mine, root);
     case Algorithm::kTwoLevels:
@@ -294,10 +334,11 @@ void intra_alltoall(const Call& call, Schedule& schedule) {
   const Blocks in = call.receive.blocks(schedule.size());
   const bool even = call.what == Collective::kAlltoall;
   const Algorithm algorithm = choose_alltoall(schedule.situation(), in[0].bytes(), even);
+  if (algorithm == Algorithm::kAreaDirect && !call.send.in_place()) return alltoall_runs(schedule, call.send.blocks(schedule.size()), in);
   const Side& out_side = call.send.in_place() ? call.receive : call.send;
-  if (algorithm == Algorithm::kArea && even) {
+  if ((algorithm == Algorithm::kArea || algorithm == Algorithm::kAreaDirect) && even) {
     const Block whole = together(out_side, schedule.size());
-    if (goes_in_pieces(algorithm, whole.bytes())) return alltoall_in_pieces(schedule, out_side.blocks(schedule.size()), in);
+    if (goes_in_pieces(Algorithm::kArea, whole.bytes())) return alltoall_in_pieces(schedule, out_side.blocks(schedule.size()), in);
     return alltoall_on_area(schedule, whole, in);
   }
   if (algorithm == Algorithm::kTwoLevels)
@@ -443,7 +484,8 @@ void compile_intra(const Call& call, Schedule& schedule) {
   }
 }
 
-void compile(const Call& call, const comm::Communicator& communicator, const Situation& situation, Schedule& schedule) {
+void compile(const Call& call, const comm::Communicator& communicator, const Situation& situation, Schedule& schedule,
+             bool meets_at_end) {
   if (call.op != nullptr) schedule.set_op(*call.op);
   schedule.set_team(comm::Plane::kCollective, communicator.rank(), communicator.size());
   schedule.set_situation(situation);
@@ -453,6 +495,10 @@ void compile(const Call& call, const comm::Communicator& communicator, const Sit
     compile_inter(call, communicator, schedule);
   } else {
     compile_intra(call, schedule);
+  }
+  if (meets_at_end) {
+    schedule.next_piece();
+    barrier_on_area(schedule);
   }
   schedule.seal();
 }

@@ -32,6 +32,7 @@ Situation situation_of(const Services& services, comm::Communicator& communicato
   // Persistent operations may start in another order on each rank, so they have no turn at an area.
   situation.area = form != Form::kPersistent &&
                    state.place.area(services.areas, communicator, situation.levels) != nullptr;
+  situation.direct = situation.area && state.place.copies_directly();
   situation.oversubscribed = communicator.oversubscribed;
   situation.blocking = form == Form::kBlocking;
   situation.link = *state.link;
@@ -41,14 +42,55 @@ Situation situation_of(const Services& services, comm::Communicator& communicato
   return situation;
 }
 
+// Whether a call is carried out by direct copies, as far as they suit it, and whether a trial wants something of it.
+struct Way : DirectTrials::Way {
+  unsigned trial = DirectTrials::kNone;
+
+  // Whether its schedule is not that of other calls with the same arguments.
+  bool is_single() const noexcept { return meets || decides; }
+};
+
+Way way_of(comm::Communicator& communicator, const Call& call, Form form) {
+  Way way;
+  const unsigned trial = DirectTrials::number_of(call, communicator);
+  if (form == Form::kPersistent || trial == DirectTrials::kNone) return way;
+  CommunicatorState& state = state_of(communicator);
+  if (!state.place.copies_directly()) return way;
+  if (!state.direct_trials) state.direct_trials = std::make_unique<DirectTrials>();
+  way.trial = trial;
+  if (form == Form::kBlocking)
+    static_cast<DirectTrials::Way&>(way) = state.direct_trials->next(trial, communicator.size());
+  else
+    way.directly = state.direct_trials->directly(trial, communicator.size());
+  return way;
+}
+
+// In a round of its own, before the call's.
+void post_decision(Schedule& schedule, std::uint8_t* decision) {
+  if (schedule.rank() == 0) {
+    schedule.post(bytes_block(decision, 1), 0, {}, Schedule::Wakes::kEach);
+  } else {
+    const StepId posted = schedule.post(bytes_block(nullptr, 0), 0);
+    schedule.take(0, 0, 0, bytes_block(decision, 1), {schedule.await(0, 0, {posted})});
+  }
+  schedule.next_piece();
+}
+
 // Compiles a call, which is checked.
-CollectiveRequest* make(const Services& services, comm::Communicator& communicator, const Call& call, Form form) {
+CollectiveRequest* make(const Services& services, comm::Communicator& communicator, const Call& call, Form form,
+                        const Way& way) {
   auto* made = new CollectiveRequest(services, communicator, name(call.what), form == Form::kPersistent);
   made->call = call;
   made->form = form;
-  made->cacheable = form != Form::kPersistent && call.repeatable(communicator);
+  made->cacheable = form != Form::kPersistent && call.repeatable(communicator) && !way.is_single();
   if (made->cacheable) made->arrays = ArrayContents(call, communicator);
-  compile(call, communicator, situation_of(services, communicator, form), made->schedule());
+  Situation situation = situation_of(services, communicator, form);
+  made->copies_directly = situation.directly = way.directly;
+  if (way.decides) {
+    made->schedule().set_team(comm::Plane::kCollective, communicator.rank(), communicator.size());
+    post_decision(made->schedule(), state_of(communicator).direct_trials->decision(way.trial));
+  }
+  compile(call, communicator, situation, made->schedule(), way.meets);
   made->set_description(describe(call, communicator));
   return made;
 }
@@ -63,20 +105,22 @@ void number(comm::Communicator& communicator, CollectiveRequest& request) noexce
 
 }  // namespace
 
-CollectiveRequest* repeat(comm::Communicator& communicator, const Call& call, Form form) noexcept {
-  CollectiveRequest* kept = call.repeatable(communicator) ? take_kept(communicator, call, form) : nullptr;
+CollectiveRequest* repeat(comm::Communicator& communicator, const Call& call, Form form, bool directly) noexcept {
+  CollectiveRequest* kept = call.repeatable(communicator) ? take_kept(communicator, call, form, directly) : nullptr;
   if (kept != nullptr) number(communicator, *kept);
   return kept;
 }
 
 Status make_request(const Services& services, comm::Communicator& communicator, const Call& call, Form form,
                     CollectiveRequest** request) {
-  CollectiveRequest* made = form == Form::kPersistent ? nullptr : repeat(communicator, call, form);
+  const Way way = way_of(communicator, call, form);
+  const bool may_repeat = form != Form::kPersistent && !way.is_single();
+  CollectiveRequest* made = may_repeat ? repeat(communicator, call, form, way.directly) : nullptr;
   if (made != nullptr) {
     made->lend(communicator);
   } else {
     LAPWING_TRY(check(call, communicator));
-    made = make(services, communicator, call, form);
+    made = make(services, communicator, call, form, way);
     number(communicator, *made);
   }
   *request = made;
@@ -93,9 +137,12 @@ Status run_to_end(engine::Visit& visit, CollectiveRequest& request, const char* 
   return status;
 }
 
-Status run(const Services& services, comm::Communicator& communicator, const Call& call) {
-  engine::Visit visit(services.engine);
-  if (CollectiveRequest* kept = repeat(communicator, call, Form::kBlocking)) {
+namespace {
+
+Status run(const Services& services, engine::Visit& visit, comm::Communicator& communicator, const Call& call,
+           const Way& way) {
+  CollectiveRequest* kept = way.is_single() ? nullptr : repeat(communicator, call, Form::kBlocking, way.directly);
+  if (kept != nullptr) {
     if (kept->run_at_once(communicator)) {
       keep_again(communicator, *kept);
       return {};
@@ -104,9 +151,21 @@ Status run(const Services& services, comm::Communicator& communicator, const Cal
     return run_to_end(visit, *kept, kept->name());
   }
   LAPWING_TRY(check(call, communicator));
-  CollectiveRequest* made = make(services, communicator, call, Form::kBlocking);
+  CollectiveRequest* made = make(services, communicator, call, Form::kBlocking, way);
   number(communicator, *made);
   return run_to_end(visit, *made, made->name());
+}
+
+}  // namespace
+
+Status run(const Services& services, comm::Communicator& communicator, const Call& call) {
+  engine::Visit visit(services.engine);
+  const Way way = way_of(communicator, call, Form::kBlocking);
+  if (!way.timed || communicator.rank() != 0) return run(services, visit, communicator, call, way);
+  const std::int64_t began = services.engine.clock().now();
+  Status status = run(services, visit, communicator, call, way);
+  state_of(communicator).direct_trials->took(way.trial, static_cast<double>(services.engine.clock().now() - began));
+  return status;
 }
 
 Status start(const Services& services, comm::Communicator& communicator, const Call& call, request::Request** request) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "coll/algorithms.h"
+#include "coll/compile.h"
 #include "coll/simulation_for_tests.h"
 
 namespace lapwing::coll {
@@ -182,6 +183,15 @@ TEST(Bcast, ChainWithMoreSegmentsThanLanes) {
   }
 }
 
+// Chosen by name, so that what is not one run of bytes is packed as in a call.
+void choose_direct(Schedule& schedule) {
+  AlgorithmChoices wanted;
+  EXPECT_TRUE(AlgorithmChoices::parse("gather=area_direct,scatter=area_direct,allgather=area_direct", wanted));
+  schedule.set_wanted(wanted);
+  schedule.set_area(true);
+  schedule.set_direct(true);
+}
+
 template <typename Algorithm>
 void check_gather(Algorithm algorithm) {
   for_all_cases([&](int ranks, std::uint64_t count, unsigned seed) {
@@ -214,6 +224,14 @@ TEST(Gather, Binomial) {
 
 TEST(Gather, OnArea) {
   check_gather(&gather_on_area);
+}
+
+TEST(Gather, Directly) {
+  check_gather([](Schedule& schedule, const Block& mine, const Blocks& all, int root) {
+    choose_direct(schedule);
+    const std::uint64_t bytes = all.empty() ? mine.bytes() : all[static_cast<std::size_t>(root)].bytes();
+    compile_gather(schedule, mine, all, root, bytes);
+  });
 }
 
 template <typename Algorithm>
@@ -250,6 +268,13 @@ TEST(Scatter, OnArea) {
     Block together{};
     if (!all.empty()) together = block(all[0].address, all[0].count * all.size(), all[0].type);
     scatter_on_area(schedule, together, all, mine, root);
+  });
+}
+
+TEST(Scatter, Directly) {
+  check_scatter([](Schedule& schedule, const Blocks& all, const Block& mine, int root) {
+    choose_direct(schedule);
+    compile_scatter(schedule, {}, all, mine, root, mine.bytes());
   });
 }
 
@@ -311,6 +336,17 @@ TEST(Allgather, OnArea) {
   for (const bool in_place : {false, true}) check_allgather(&allgather_on_area, in_place);
 }
 
+TEST(Allgather, Directly) {
+  for (const bool in_place : {false, true}) {
+    check_allgather(
+        [](Schedule& schedule, const Block& mine, const Blocks& all) {
+          choose_direct(schedule);
+          compile_allgather(schedule, mine, all);
+        },
+        in_place);
+  }
+}
+
 template <typename Algorithm>
 void check_alltoall(Algorithm algorithm) {
   for_all_cases([&](int ranks, std::uint64_t count, unsigned seed) {
@@ -357,6 +393,19 @@ TEST(Alltoall, InPlace) {
 TEST(Alltoall, OnArea) {
   check_alltoall([](Schedule& schedule, Memory& out, Memory& in, int ranks) {
     alltoall_on_area(schedule, out.together(ranks), in.all(ranks));
+  });
+}
+TEST(Alltoall, Directly) {
+  check_alltoall([](Schedule& schedule, Memory& out, Memory& in, int ranks) {
+    StepId packed = kNoStep;
+    Blocks from, to;
+    for (const Block& each : out.all(ranks)) from.push_back(schedule.packed(each, &packed));
+    for (const Block& each : in.all(ranks)) to.push_back(schedule.unpacked_later(each));
+    schedule.fence();
+    alltoall_directly(schedule, from, to);
+    schedule.fence();
+    for (int rank = 0; rank < ranks; ++rank)
+      if (to[static_cast<std::size_t>(rank)].address != in.at(rank).address) schedule.copy(to[static_cast<std::size_t>(rank)], in.at(rank));
   });
 }
 TEST(Alltoall, OnAreaInPlace) {

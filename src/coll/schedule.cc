@@ -1,6 +1,7 @@
 #include "coll/schedule.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/internal_error.h"
@@ -166,6 +167,26 @@ StepId Schedule::fold_onto(int rank, std::uint32_t round, const Block& target, A
   if (target.count == 0) return join(after);
   keep(target.type);
   return add(FoldStep{first_round_ + round, rank, rank, true, 0, target}, after);
+}
+
+StepId Schedule::post_places(const Blocks& buffers, std::uint32_t round, Wakes wakes) {
+  const std::uint64_t bytes = buffers.size() * sizeof(BufferPlace);
+  std::byte* places = scratch(bytes);
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const BufferPlace place{reinterpret_cast<std::uintptr_t>(buffers[i].address), buffers[i].bytes()};
+    std::memcpy(places + i * sizeof place, &place, sizeof place);
+  }
+  return post(bytes_block(places, bytes), round, {}, wakes);
+}
+
+StepId Schedule::read_directly(int rank, std::uint32_t round, int index, std::uint64_t whole, std::uint64_t offset,
+                               const Block& own, After after) {
+  return add(DirectStep{first_round_ + round, rank, static_cast<std::uint32_t>(index), false, whole, offset, own.address, own.bytes()}, after);
+}
+
+StepId Schedule::write_directly(int rank, std::uint32_t round, int index, std::uint64_t whole, std::uint64_t offset,
+                                const Block& own, After after) {
+  return add(DirectStep{first_round_ + round, rank, static_cast<std::uint32_t>(index), true, whole, offset, own.address, own.bytes()}, after);
 }
 
 StepId Schedule::join(After steps) {

@@ -74,6 +74,7 @@ class Schedule {
   bool oversubscribed() const noexcept { return situation_.oversubscribed; }
   // Whether there is one for all ranks or, with levels, for those of this host.
   void set_area(bool area) noexcept { situation_.area = area; }
+  void set_direct(bool direct) noexcept { situation_.direct = direct; }
   void set_wanted(const AlgorithmChoices& wanted) noexcept { situation_.wanted = wanted; }
   Situation situation() const noexcept {
     Situation team = situation_;
@@ -111,6 +112,13 @@ class Schedule {
   StepId fold(int last_rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after);
   // target = what `rank` posted op target.
   StepId fold_onto(int rank, std::uint32_t round, const Block& target, After after);
+  // Where buffers lie, one after the other, for the others' direct copies.
+  StepId post_places(const Blocks& buffers, std::uint32_t round, Wakes wakes);
+  // `own` = a run of bytes of a buffer of which `rank` has posted the place, the `index`th one, of `whole` bytes; and the reverse.
+  StepId read_directly(int rank, std::uint32_t round, int index, std::uint64_t whole, std::uint64_t offset,
+                       const Block& own, After after);
+  StepId write_directly(int rank, std::uint32_t round, int index, std::uint64_t whole, std::uint64_t offset,
+                        const Block& own, After after);
   // Done when all of `steps` are.
   StepId join(After steps);
   // Everything added from now on waits for everything added until now.

@@ -57,6 +57,19 @@ bool suits_area(CollectiveKind collective, const Situation& team, const Amount& 
   }
 }
 
+// What only goes from one memory to another may be copied once.
+bool suits_direct(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept {
+  switch (collective) {
+    case CollectiveKind::kAllgather:
+    case CollectiveKind::kAlltoall:
+    case CollectiveKind::kGather:
+    case CollectiveKind::kScatter:
+      return team.area && team.direct && amount.posted != kNoBlock && amount.bytes > 0 && tuning().coll_area > 0;
+    default:
+      return false;
+  }
+}
+
 // ---- what can be used
 
 bool is_on_area(Algorithm algorithm) noexcept {
@@ -104,6 +117,8 @@ bool suits(CollectiveKind collective, Algorithm algorithm, const Situation& team
       return suits_area(collective, team, amount) && (!reduces || amount.bytes <= AreaMemory::kPieceBytes || !element_each);
     case Algorithm::kAreaShares:
       return suits_area(collective, team, amount) && element_each;
+    case Algorithm::kAreaDirect:
+      return team.directly && suits_direct(collective, team, amount);
     case Algorithm::kLinear:
       return suits_linear(collective, team, amount);
     case Algorithm::kChain:  // an element is not cut
@@ -130,6 +145,7 @@ model::Machine machine_of(const Situation& team) noexcept {
   machine.link = team.parameters->link(team.link);
   machine.memory = team.parameters->memory;
   machine.segment = static_cast<double>(tuning().coll_bcast_segment);
+  machine.call_bytes = static_cast<double>(tuning().shm_pull_call);
   machine.barrier_radix = static_cast<int>(tuning().coll_barrier_radix);
   machine.cores = team.oversubscribed ? team.cores : 0;
   return machine;
@@ -159,6 +175,7 @@ Algorithm wanted(CollectiveKind collective, const Situation& team, const Amount&
   bool possible = true;
   if (is_on_area(algorithm))
     possible = team.area && posted_if_wanted(collective, team, amount) <= AreaMemory::kPieceBytes;
+  if (algorithm == Algorithm::kAreaDirect) possible = suits_direct(collective, team, amount);
   if (algorithm == Algorithm::kRing || algorithm == Algorithm::kPipelinedRing) possible = amount.commutative;
   if (algorithm == Algorithm::kHalving && collective == CollectiveKind::kReduceScatter) possible = amount.commutative;
   if (algorithm == Algorithm::kTwoLevels) possible = on_two_levels(team, amount.commutative);
@@ -212,6 +229,7 @@ const Candidates::Candidate& Candidates::gentlest() const noexcept {
 Algorithm choose(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept {
   const Algorithm asked = wanted(collective, team, amount);
   if (asked != Algorithm::kAutomatic) return asked;
+  if (team.directly && suits_direct(collective, team, amount)) return Algorithm::kAreaDirect;
   if (prefers_two_levels(collective, team, amount)) return Algorithm::kTwoLevels;
   return Candidates(collective, team, amount).best(team.blocking).entry->algorithm;
 }

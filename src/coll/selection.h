@@ -34,6 +34,8 @@ struct Situation {
   int ranks = 1;
   const Levels* levels = nullptr;  // which of them share a host; null: it makes no difference (levels.h)
   bool area = false;            // they have a shared area (area_place.h)
+  bool direct = false;          // and may copy from each other's memory and to it
+  bool directly = false;        // and are to, as a trial has it (direct_trials.h)
   bool oversubscribed = false;  // the whole job runs on one host with fewer cores than ranks, as the launcher tells every
                                 // rank alike
   bool blocking = true;         // the caller waits

@@ -71,6 +71,12 @@ std::vector<std::uint64_t> even() {
   return starts;
 }
 
+Blocks runs_of(const Blocks& blocks) {
+  Blocks runs;
+  for (const Block& each : blocks) runs.push_back(bytes_block(each.address, each.bytes()));
+  return runs;
+}
+
 const std::vector<Offer>& offers() {
   using K = CollectiveKind;
   using C = Collective;
@@ -91,6 +97,8 @@ const std::vector<Offer>& offers() {
        }},
       {K::kAllgather, C::kAllgather, "area",
        [](Schedule& s, Buffers& b) { allgather_on_area(s, b.sent(), b.all_received()); }},
+      {K::kAllgather, C::kAllgather, "area_direct",
+       [](Schedule& s, Buffers& b) { allgather_directly(s, runs_of({b.sent()})[0], runs_of(b.all_received())); }},
       {K::kAllgather, C::kAllgather, "two_levels",
        [](Schedule& s, Buffers& b) { allgather_on_two_levels(s, b.sent(), b.all_received()); }},
       {K::kAllgather, C::kAllgather, "bruck",
@@ -119,6 +127,8 @@ const std::vector<Offer>& offers() {
        [](Schedule& s, Buffers& b) { allreduce_ring(s, b.sent(), b.received(), kWholeChunks); }},
       {K::kAlltoall, C::kAlltoall, "area",
        [](Schedule& s, Buffers& b) { alltoall_on_area(s, b.sent(kCount * kRanks), b.all_received()); }},
+      {K::kAlltoall, C::kAlltoall, "area_direct",
+       [](Schedule& s, Buffers& b) { alltoall_directly(s, runs_of(b.all_sent()), runs_of(b.all_received())); }},
       {K::kAlltoall, C::kAlltoall, "two_levels",
        [](Schedule& s, Buffers& b) { alltoall_on_two_levels(s, b.sent(kCount * kRanks), b.all_received()); }},
       {K::kAlltoall, C::kAlltoall, "bruck",
@@ -127,6 +137,8 @@ const std::vector<Offer>& offers() {
        [](Schedule& s, Buffers& b) { alltoall_pairwise(s, b.all_sent(), b.all_received()); }},
       {K::kGather, C::kGather, "area",
        [](Schedule& s, Buffers& b) { gather_on_area(s, b.sent(), b.all_received(), 0); }},
+      {K::kGather, C::kGather, "area_direct",
+       [](Schedule& s, Buffers& b) { gather_directly(s, runs_of({b.sent()})[0], runs_of(b.all_received()), 0); }},
       {K::kGather, C::kGather, "two_levels",
        [](Schedule& s, Buffers& b) { gather_on_two_levels(s, b.sent(), b.all_received(), 0, kCount * 4); }},
       {K::kGather, C::kGather, "binomial",
@@ -137,6 +149,8 @@ const std::vector<Offer>& offers() {
        [](Schedule& s, Buffers& b) {
          scatter_on_area(s, s.rank() == 0 ? b.sent(kCount * kRanks) : Block{}, b.all_sent(), b.received(), 0);
        }},
+      {K::kScatter, C::kScatter, "area_direct",
+       [](Schedule& s, Buffers& b) { scatter_directly(s, runs_of(b.all_sent()), runs_of({b.received()})[0], 0); }},
       {K::kScatter, C::kScatter, "two_levels",
        [](Schedule& s, Buffers& b) { scatter_on_two_levels(s, b.all_sent(), b.received(), 0, kCount * 4); }},
       {K::kScatter, C::kScatter, "binomial",
@@ -210,6 +224,7 @@ TEST(Selection, WhatIsWantedIsCompiled) {
       prepare(wanted, rank, offer);
       prepare(named, rank, offer);
       wanted.set_area(true);
+      wanted.set_direct(true);
       wanted.set_wanted(wish(std::string(name(offer.kind)) + "=" + offer.algorithm));
       compile_intra(buffers.call(offer.what), wanted);
       offer.build(named, buffers);

@@ -19,7 +19,11 @@ SharedArea::SharedArea(AreaPool& pool, unsigned number, const PoolMemory& memory
       rank_(rank),
       size_(static_cast<int>(members_.locals.size())),
       next_round_(load_acquire(memory_.header().first_round)),
-      complete_(next_round_) {}
+      complete_(next_round_) {
+  bool reaches_all = true;
+  for (const std::uint32_t local : members_.locals) reaches_all = reaches_all && pool_.reaches(local);
+  store_relaxed(memory_.reaches(static_cast<std::uint64_t>(rank_)), std::uint8_t{reaches_all});
+}
 
 SharedArea::~SharedArea() {
   LAPWING_CHECK(watcher_ == nullptr);
@@ -57,9 +61,36 @@ void SharedArea::leave() noexcept {
   if (number_ == AreaPool::kWorld) return;
   for (int rank = 0; rank < size_; ++rank)
     store_relaxed(memory_.gone(static_cast<std::uint64_t>(rank)), std::uint8_t{0});
+  for (int rank = 0; rank < size_; ++rank)
+    store_relaxed(memory_.reaches(static_cast<std::uint64_t>(rank)), std::uint8_t{0});
+  store_relaxed(header.direct_from, std::uint64_t{0});
   store_relaxed(header.left, 0u);
   store_release(header.first_round, load_relaxed(header.end_round));
   pool_.give_back(number_);
+}
+
+bool SharedArea::all_reach() const noexcept {
+  for (int rank = 0; rank < size_; ++rank)
+    if (load_relaxed(memory_.reaches(static_cast<std::uint64_t>(rank))) == 0) return false;
+  return true;
+}
+
+bool SharedArea::may_copy_directly() noexcept {
+  if (copies_directly_) return true;
+  std::atomic<std::uint64_t>& from = memory_.header().direct_from;
+  const std::uint64_t round = load_acquire(from);  // pairs with the release below, or with that of a later post
+  if (round != 0) return copies_directly_ = settled_ >= round;
+  // No rank posts a round before rank 0 has posted that of kSlotRounds earlier.
+  if (rank_ == 0 && all_reach()) store_release(from, next_round_ + 2 * AreaMemory::kSlotRounds);
+  return false;
+}
+
+bool SharedArea::read_from(int rank, std::uint64_t address, void* to, std::uint64_t bytes) noexcept {
+  return pool_.read_from(members_.locals[static_cast<std::size_t>(rank)], address, to, bytes);
+}
+
+bool SharedArea::write_to(int rank, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept {
+  return pool_.write_to(members_.locals[static_cast<std::size_t>(rank)], from, address, bytes);
 }
 
 bool SharedArea::scan(std::uint64_t round) noexcept {

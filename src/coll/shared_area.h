@@ -23,6 +23,10 @@
 // A member that leaves says so on the area, and a rank that ends, for all areas of its host (pool_memory.h). What it has posted still
 // counts; a wait for what it has not posted ends with an error.
 //
+// Where the kernel lets ranks read and write each other's memory, long operands need not lie in the area at all: a rank posts where its
+// buffer is, and others copy from there, or to there, once (direct_on_area.cc). All ranks must begin with that at the same call, without a
+// word to each other; may_copy_directly() tells how they do.
+//
 // What waits is a Watcher. How it sleeps, and what wakes it, is told in area_pool.h. An area is made, used and destroyed with
 // the endpoint's lock held.
 #pragma once
@@ -98,6 +102,18 @@ class SharedArea {
     next_round_ += count;
     return first;
   }
+
+  // ---- copying directly
+
+  // Whether the next call may be carried out by direct copies: the same answer on all ranks for the same call. Every member says in the area
+  // whether it reaches all others, as soon as it opens it. When rank 0 sees that all do, it names a round that is further on than any
+  // rank can have posted by then; and the ranks begin with the first call before which a blocking call has ended behind that round. What
+  // round that one ended with is the same on all ranks, and by then each has seen a post that rank 0 made later.
+  bool may_copy_directly() noexcept;
+  // A blocking call has ended, whose last round came before `round`.
+  void settle(std::uint64_t round) noexcept { settled_ = round; }
+  bool read_from(int rank, std::uint64_t address, void* to, std::uint64_t bytes) noexcept;
+  bool write_to(int rank, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept;
 
   // ---- posting: our part of a round, in the order of rounds
 
@@ -187,6 +203,7 @@ class SharedArea {
     return true;
   }
   bool scan(std::uint64_t round) noexcept;
+  bool all_reach() const noexcept;
   // Those of whom `wanted` says so, by what they say for whose post they wait.
   template <typename Wanted>
   void wake_watching(Wanted wanted) noexcept;
@@ -205,6 +222,8 @@ class SharedArea {
   const int rank_;
   const int size_;
   std::uint64_t next_round_ = 0;
+  std::uint64_t settled_ = 0;    // the round behind the last blocking call
+  bool copies_directly_ = false;
 
   std::uint64_t my_round_ = ~std::uint64_t{0};  // that we posted last
   std::uint64_t my_what_ = 0;                   // and what it belongs to

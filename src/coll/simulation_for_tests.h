@@ -323,6 +323,8 @@ class Simulation {
       take(action.rank, local.as<TakeStep>());
     } else if (local.is<FoldStep>()) {
       fold(action.rank, local.as<FoldStep>());
+    } else if (local.is<DirectStep>()) {
+      copy_directly(action.rank, local.as<DirectStep>());
     }
     finish(action.rank, action.step);
   }
@@ -352,6 +354,23 @@ class Simulation {
     const bool part = made.what == TakeStep::What::kPart;
     const std::vector<std::byte> bytes = part ? part_of(rank, made) : posted(made, member(rank, made.rank));
     datatype::unpack(bytes.data(), made.target.address, made.target.count, *made.target.type);
+  }
+  void copy_directly(std::size_t rank, const DirectStep& made) {
+    const std::uint64_t round = first_round_[rank] + made.round;
+    for (const Buffer& buffer : buffers_[member(rank, made.rank)]) {
+      if (buffer.round != round) continue;
+      BufferPlace place;
+      ASSERT_GE(buffer.bytes.size(), (made.index + 1) * sizeof place);
+      std::memcpy(&place, buffer.bytes.data() + made.index * sizeof place, sizeof place);
+      EXPECT_EQ(place.bytes, made.whole);
+      void* there = reinterpret_cast<void*>(place.address + made.offset);
+      if (made.writes)
+        std::memcpy(there, made.own, made.bytes);
+      else
+        std::memcpy(made.own, there, made.bytes);
+      return;
+    }
+    ADD_FAILURE() << "rank " << made.rank << " has posted something else since";
   }
   void fold(std::size_t rank, const FoldStep& made) {
     void* target = Block::at(made.target.address, made.target.type->true_lb());

@@ -1,4 +1,4 @@
-// A step of a schedule: what is done, as one of nine kinds with what each needs, and its place in the graph.
+// A step of a schedule: what is done, as one of ten kinds with what each needs, and its place in the graph.
 #pragma once
 
 #include <cstdint>
@@ -73,11 +73,28 @@ struct FoldStep {
   Block target;
 };
 
+// Where a rank's buffer lies, as it posts it for others that copy from there or to there.
+struct BufferPlace {
+  std::uint64_t address = 0, bytes = 0;
+};
+// A run of bytes between our memory and a rank's, without the area: `rank` has posted where its buffer lies, alone or as the `index`th of
+// several. The two ranks must agree on the length of that buffer.
+struct DirectStep {
+  std::uint32_t round;
+  std::int32_t rank;
+  std::uint32_t index;
+  bool writes;           // from here to there
+  std::uint64_t whole;   // what its buffer must have
+  std::uint64_t offset;  // from its beginning
+  void* own;
+  std::uint64_t bytes;
+};
+
 struct Step {
-  using Work =
-      std::variant<SendStep, ReceiveStep, ReduceStep, CopyStep, JoinStep, PostStep, AwaitStep, TakeStep, FoldStep>;
+  using Work = std::variant<SendStep, ReceiveStep, ReduceStep, CopyStep, JoinStep, PostStep, AwaitStep, TakeStep, FoldStep,
+                            DirectStep>;
   // In the same order: a switch over it is a jump, where std::visit may be a call through a pointer.
-  enum class Kind : std::uint8_t { kSend, kReceive, kReduce, kCopy, kJoin, kPost, kAwait, kTake, kFold };
+  enum class Kind : std::uint8_t { kSend, kReceive, kReduce, kCopy, kJoin, kPost, kAwait, kTake, kFold, kDirect };
 
   Work work;
   std::uint32_t waits_for = 0;
@@ -118,7 +135,8 @@ static_assert(kHolds<Step::Kind::kSend, SendStep> && kHolds<Step::Kind::kReceive
               kHolds<Step::Kind::kReduce, ReduceStep> && kHolds<Step::Kind::kCopy, CopyStep> &&
               kHolds<Step::Kind::kJoin, JoinStep> && kHolds<Step::Kind::kPost, PostStep> &&
               kHolds<Step::Kind::kAwait, AwaitStep> && kHolds<Step::Kind::kTake, TakeStep> &&
-              kHolds<Step::Kind::kFold, FoldStep> && std::variant_size_v<Step::Work> == 9);
+              kHolds<Step::Kind::kFold, FoldStep> && kHolds<Step::Kind::kDirect, DirectStep> &&
+              std::variant_size_v<Step::Work> == 10);
 static_assert(sizeof(Step) <= 72);
 
 }  // namespace lapwing::coll

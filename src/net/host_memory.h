@@ -26,6 +26,12 @@ class HostMemory {
   // Wakes the rank with this number should it sleep. After a store to the memory and a full_fence().
   virtual void notify(std::uint32_t local) noexcept = 0;
 
+  // Whether the memory of that rank's process can be read and written directly (single copy). Tried once, when it is asked for first.
+  virtual bool reaches(std::uint32_t local) noexcept = 0;
+  // From there to here, and from here to there. False when the kernel refuses: the process may have ended.
+  virtual bool read_from(std::uint32_t local, std::uint64_t address, void* to, std::uint64_t bytes) noexcept = 0;
+  virtual bool write_to(std::uint32_t local, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept = 0;
+
  protected:
   ~HostMemory() = default;
 };

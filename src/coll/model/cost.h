@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "coll/model/parameters.h"
@@ -32,6 +33,7 @@ struct Machine {
   double post_bytes = 65536;      // what a rank posts in a shared area at once
   double ring_bytes = 2097152;    // by which a rank that waits for none is ahead
   double longest_post = 131072;   // of an alltoall, where ranks are more than cores
+  double call_bytes = 262144;     // that one system call copies between the memory of two ranks
   double cores = 0;               // that all ranks share where they are more; 0: each has one
 
   // Of a message: those of a long one count less.
@@ -61,6 +63,10 @@ struct Machine {
   // One more message of a rank that has others under way.
   Cost beside(double bytes) const noexcept { return {gap(bytes), work(bytes), 0}; }
   Cost copy(double bytes) const noexcept { return local(bytes * memory.copy); }
+  // From another rank's memory, or to it.
+  Cost direct(double bytes) const noexcept {
+    return local(std::max(1.0, std::ceil(bytes / call_bytes)) * memory.call + bytes * memory.direct);
+  }
   Cost reduce(double bytes) const noexcept { return local(bytes * memory.reduce); }
 
  private:

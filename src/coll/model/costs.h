@@ -84,6 +84,11 @@ Cost allreduce_in_shares_on_area(const Machine& machine, int p, double n);
 Cost reduce_scatter_on_area(const Machine& machine, int p, double n);
 Cost scan_on_area(const Machine& machine, int p, double n);
 
+Cost allgather_directly(const Machine& machine, int p, double n);
+Cost alltoall_directly(const Machine& machine, int p, double n);
+Cost gather_directly(const Machine& machine, int p, double n);
+Cost scatter_directly(const Machine& machine, int p, double n);
+
 // ---- for several formulas
 
 inline bool is_power_of_two(int p) noexcept { return (p & (p - 1)) == 0; }

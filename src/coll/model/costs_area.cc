@@ -94,6 +94,30 @@ Cost reduce_scatter_on_area(const Machine& machine, int p, double n) {
   return count * on_area(machine, p, (n + n / p) / count, n * (p - 1) / p / count, 1);
 }
 
+// Each rank copies its block once the place is known; no rank goes on before all have copied.
+namespace {
+
+Cost directly(const Machine& machine, double lines, double blocks, double n) {
+  const Cost meeting = on_area(machine, lines, 0, 0, 2);
+  const Cost copies = blocks * machine.direct(n);
+  return meeting + copies;
+}
+
+}  // namespace
+
+Cost allgather_directly(const Machine& machine, int p, double n) {
+  return directly(machine, 2 * p, p - 1, n) + machine.copy(n);
+}
+Cost alltoall_directly(const Machine& machine, int p, double n) {
+  return directly(machine, 2 * p, p - 1, n) + machine.copy(n);
+}
+// The root copies its own block meanwhile.
+Cost gather_directly(const Machine& machine, int p, double n) {
+  const Cost other = directly(machine, 2, 1, n), root = on_area(machine, p, n, 0, 2);
+  return {std::max(other.time + p * machine.memory.post, root.time), std::max(other.processor, root.processor), 2};
+}
+Cost scatter_directly(const Machine& machine, int p, double n) { return gather_directly(machine, p, n); }
+
 Cost scan_on_area(const Machine& machine, int p, double n) { return in_pieces(machine, n, one_fold, p); }
 
 }  // namespace lapwing::coll::model

@@ -51,7 +51,8 @@ Run run(const Machine& machine, const Example& example, const std::string& algor
   EXPECT_TRUE(AlgorithmChoices::parse(std::string(name(example.kind)) + "=" + algorithm, wanted));
   for (int rank = 0; rank < ranks; ++rank) {
     timed[rank].set_op(*datatype::resolve_op(MPI_SUM));
-    timed[rank].set_area(algorithm == "area" || algorithm == "area_shares");
+    timed[rank].set_area(algorithm.starts_with("area"));
+    timed[rank].set_direct(algorithm == "area_direct");
     timed[rank].set_wanted(wanted);
     const bool of_all = example.kind == C::kReduceScatter;
     compile_intra(call_of(example.what, bytes / sizeof(int) / static_cast<unsigned>(of_all ? ranks : 1)), timed[rank]);
@@ -66,7 +67,7 @@ std::vector<Machine> machines() {
   std::vector<Machine> made;
   for (int kind = 0; kind < kLinkKinds; ++kind) made.push_back({Parameters::defaults().links[kind], memory});
   made.push_back({{20000, 500, 700, 8, 0}, memory});
-  made.push_back({{1000, 10000, 10000, 0.4, 0.4}, {0.3, 0.5, 80, 0, 0}});
+  made.push_back({{1000, 10000, 10000, 0.4, 0.4}, {0.3, 0.5, 80, 0, 0, 3000, 0.4}});
   for (Machine& machine : made) {
     machine.segment = static_cast<double>(tuning().coll_bcast_segment);
     machine.barrier_radix = static_cast<int>(tuning().coll_barrier_radix);

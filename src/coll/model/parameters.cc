@@ -36,6 +36,8 @@ constexpr MemoryField kMemoryFields[] = {
     {"post", "l", "for a cache line on its way from core to core", &Memory::post},
     {"wakeup", "w", "to wake a rank that sleeps", &Memory::wakeup},
     {"turn", "W", "until one other rank has had the core, where they share it", &Memory::turn},
+    {"call", "c", "for a system call that copies between the memory of two ranks", &Memory::call},
+    {"direct", "D", "for each byte that it copies", &Memory::direct},
 };
 
 struct LinkName {
@@ -98,7 +100,7 @@ Parameters make_defaults() noexcept {
   made.link(LinkKind::kShared) = {50, 150, 120, 0.09, 0.08, 0.45};
   made.link(LinkKind::kLocalTcp) = {200, 2000, 500, 0.1, 0.08};
   made.link(LinkKind::kHosts) = {10000, 5000, 5000, 1, 0.3};
-  made.memory = {0.025, 0.025, 45, 40000, 3000};
+  made.memory = {0.025, 0.025, 45, 40000, 3000, 1000, 0.06};
   return made;
 }
 

@@ -41,6 +41,8 @@ struct Memory {
   double post = 0;    // l: a cache line from core to core
   double wakeup = 0;  // w: of a rank that sleeps
   double turn = 0;    // W: until one other rank has had the core, where they share it
+  double call = 0;    // c: of a system call that copies from another process's memory or to it
+  double direct = 0;  // D: for each byte of it
 };
 
 struct Parameters {

@@ -136,6 +136,7 @@ class TimedRun {
     if (made.is<ReduceStep>()) return memory.reduce * static_cast<double>(made.as<ReduceStep>().target.bytes());
     if (made.is<CopyStep>()) return memory.copy * static_cast<double>(made.as<CopyStep>().target.bytes());
     if (made.is<TakeStep>()) return memory.copy * static_cast<double>(made.as<TakeStep>().target.bytes());
+    if (made.is<DirectStep>()) return memory.call + memory.direct * static_cast<double>(made.as<DirectStep>().bytes);
     const FoldStep& fold = made.as<FoldStep>();
     const double bytes = static_cast<double>(fold.target.bytes());
     const double operands = fold.last_rank - fold.first_rank + 1;

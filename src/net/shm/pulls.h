@@ -51,6 +51,10 @@ class Pulls {
   // Whether the peer's memory can be read: tried once, when it is asked for first.
   bool may_pull(std::uint32_t local) noexcept { return access_to(pairs_[local]); }
 
+  // Copies without a message, for a room above that knows where the peer's bytes lie (net/host_memory.h).
+  bool read_directly(std::uint32_t local, std::uint64_t address, void* to, std::uint64_t bytes) noexcept;
+  bool write_directly(std::uint32_t local, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept;
+
   // As a sender: whether a message of so many bytes must be offered, because it is to be pulled. One that is not is sent at once.
   bool asked_of(std::uint32_t local, std::uint64_t bytes) noexcept {
     if (bytes <= tuning().shm_least_pull) return false;

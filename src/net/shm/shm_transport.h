@@ -150,6 +150,13 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
     return process.index < local_of_.size() ? local_of_[process.index] : -1;
   }
   void notify(std::uint32_t local) noexcept override;
+  bool reaches(std::uint32_t local) noexcept override { return local == my_local_ || pulls_.may_pull(local); }
+  bool read_from(std::uint32_t local, std::uint64_t address, void* to, std::uint64_t bytes) noexcept override {
+    return pulls_.read_directly(local, address, to, bytes);
+  }
+  bool write_to(std::uint32_t local, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept override {
+    return pulls_.write_directly(local, from, address, bytes);
+  }
   std::uint64_t user_bytes(std::uint32_t local_ranks) const noexcept {
     return user_ != nullptr ? user_->bytes_for(local_ranks) : 0;
   }

@@ -1,0 +1,100 @@
+// Algorithms for ranks that reach each other's memory: a rank posts where its buffer lies (shared_area.h), and the other rank of a block copies it
+// from there, or to there, with a system call. Every byte is copied once, by the rank that has to have it or has it: of a scatter and of a
+// gather too all cores copy at the same time.
+//
+// A rank may not go on before the others have done with its buffer: in a second round each says that it has copied. Where a root has posted
+// for all, it alone waits for that.
+//
+// Costs: c for a system call, n D for its bytes; l for a line; waits as on_area.cc counts them:
+//
+//   scatter, gather        (p + 2) l + c + n D + 2 W
+//   alltoall, allgather    2 p l + (p - 1) (c + n D) + n C + 2 W
+//
+//     Why not always: below some kilobytes the system call takes longer than a second copy, and in one that goes piece by piece a root need not wait.
+//     Why not as messages, of which a long one is copied once as well: each has an envelope to be matched and two answers, and where ranks
+//     are more than cores each of these waits until others have had the core.
+#include <algorithm>
+
+#include "base/tuning.h"
+#include "coll/algorithms.h"
+
+namespace lapwing::coll {
+namespace {
+
+using Wakes = Schedule::Wakes;
+
+std::size_t index(int rank) noexcept { return static_cast<std::size_t>(rank); }
+
+// Calls copy(offset, run) for each run of `block` that one system call takes; returns the last step.
+template <typename Copy>
+StepId in_calls(const Block& block, StepId after, Copy copy) {
+  StepId last = after;
+  const std::uint64_t bytes = block.bytes(), most = tuning().shm_pull_call;
+  for (std::uint64_t offset = 0; offset < bytes; offset += most)
+    last = copy(offset, block.part(offset, std::min(most, bytes - offset)), last);
+  return last;
+}
+
+StepId read_block(Schedule& schedule, int rank, int place, const Block& target, StepId there) {
+  return in_calls(target, there, [&](std::uint64_t offset, const Block& run, StepId after) {
+    return schedule.read_directly(rank, 0, place, target.bytes(), offset, run, {after});
+  });
+}
+
+StepId say_done(Schedule& schedule, StepId after) { return schedule.post(bytes_block(nullptr, 0), 1, {after}); }
+
+void wait_for_all(Schedule& schedule, StepId after) { schedule.await(AwaitStep::kAll, 1, {say_done(schedule, after)}); }
+
+}  // namespace
+
+void scatter_directly(Schedule& schedule, const Blocks& all, const Block& mine, int root) {
+  if (schedule.rank() == root) {
+    StepId done = schedule.post_places(all, 0, Wakes::kEach);
+    if (mine.bytes() != 0) done = schedule.copy(all[index(root)], mine, {done});
+    return wait_for_all(schedule, done);
+  }
+  const StepId posted = schedule.post(bytes_block(nullptr, 0), 0);
+  const StepId there = schedule.await(root, 0, {posted});
+  say_done(schedule, read_block(schedule, root, schedule.rank(), mine, there));
+}
+
+void gather_directly(Schedule& schedule, const Block& mine, const Blocks& all, int root) {
+  if (schedule.rank() == root) {
+    StepId done = schedule.post_places(all, 0, Wakes::kEach);
+    if (mine.bytes() != 0) done = schedule.copy(mine, all[index(root)], {done});
+    return wait_for_all(schedule, done);
+  }
+  const StepId posted = schedule.post(bytes_block(nullptr, 0), 0);
+  const StepId there = schedule.await(root, 0, {posted});
+  say_done(schedule, in_calls(mine, there, [&](std::uint64_t offset, const Block& run, StepId after) {
+             return schedule.write_directly(root, 0, schedule.rank(), mine.bytes(), offset, run, {after});
+           }));
+}
+
+void allgather_directly(Schedule& schedule, const Block& mine, const Blocks& all) {
+  const int me = schedule.rank(), ranks = schedule.size();
+  const StepId posted = schedule.post_places({mine}, 0, Wakes::kAll);
+  StepId last = posted;
+  if (all[index(me)].address != mine.address) last = schedule.copy(mine, all[index(me)], {posted});
+  last = schedule.await(AwaitStep::kAll, 0, {last});
+  for (int distance = 1; distance < ranks; ++distance) {
+    const int from = (me + distance) % ranks;
+    last = read_block(schedule, from, 0, all[index(from)], last);
+  }
+  wait_for_all(schedule, last);
+}
+
+void alltoall_directly(Schedule& schedule, const Blocks& out, const Blocks& in) {
+  const int me = schedule.rank(), ranks = schedule.size();
+  const StepId posted = schedule.post_places(out, 0, Wakes::kAll);
+  StepId last = schedule.copy(out[index(me)], in[index(me)], {posted});
+  last = schedule.await(AwaitStep::kAll, 0, {last});
+  // Each begins with the next rank, so that not all read from one.
+  for (int distance = 1; distance < ranks; ++distance) {
+    const int from = (me + distance) % ranks;
+    last = read_block(schedule, from, me, in[index(from)], last);
+  }
+  wait_for_all(schedule, last);
+}
+
+}  // namespace lapwing::coll
