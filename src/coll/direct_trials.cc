@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace lapwing::coll {
 namespace {
@@ -45,9 +46,12 @@ DirectTrials::Way DirectTrials::next(unsigned number, int ranks) noexcept {
   if (calls > end) return {trial.decision != 0, false, false, false};
   ++trial.calls;
   const std::uint32_t place = calls % length, windows = calls / length;  // windows before this one, the first included
-  if (place == 0 && windows > 1) end_window(trial, windows % 2 == 1);
+  if (place == 0 && windows > 1) {  // one has ended
+    const unsigned ended = windows - 2;
+    trial.times[ended % 2][ended / 2] = std::exchange(trial.sum, 0);
+  }
   if (calls < end) return {windows > 0 && windows % 2 == 0, windows > 0 && place != 0, place + 1 == length, false};
-  trial.decision = trial.best[1] >= 0 && trial.best[1] < trial.best[0];
+  trial.decision = directly_is_faster(trial);
   return {true, false, false, true};
 }
 
@@ -58,10 +62,9 @@ bool DirectTrials::directly(unsigned number, int ranks) const noexcept {
 
 void DirectTrials::took(unsigned number, double time) noexcept { trials_[number].sum += time; }
 
-void DirectTrials::end_window(Trial& trial, bool directly) noexcept {
-  double& best = trial.best[directly ? 1 : 0];
-  if (best < 0 || trial.sum < best) best = trial.sum;
-  trial.sum = 0;
+bool DirectTrials::directly_is_faster(Trial& trial) noexcept {
+  for (auto& times : trial.times) std::nth_element(times.begin(), times.begin() + kOfEach / 2, times.end());
+  return trial.times[1][kOfEach / 2] < trial.times[0][kOfEach / 2];
 }
 
 }  // namespace lapwing::coll

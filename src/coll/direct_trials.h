@@ -6,7 +6,8 @@
 // same on all ranks, says how a call goes:
 //
 //   first window      as the model says, not timed: memory is touched for the first time
-//   six windows       by turns as the model says and directly. Rank 0 takes their times, of each way the shortest one
+//   ten windows       by turns as the model says and directly. Rank 0 takes their times, of each way the median, because in a window a core
+//                     may be lost, or all ranks may happen to have one
 //   one call          in which rank 0 posts which way is the better one (post_decision()), so that all know it afterwards
 //   all that follow   that way
 //
@@ -50,18 +51,18 @@ class DirectTrials {
   // The byte that rank 0 posts, and into which the others copy it.
   std::uint8_t* decision(unsigned number) noexcept { return &trials_[number].decision; }
 
-  static constexpr unsigned kWindows = 6;
+  static constexpr unsigned kOfEach = 5, kWindows = 2 * kOfEach;
 
  private:
   static constexpr unsigned kKinds = 4, kClasses = 10;
   struct Trial {
     std::uint32_t calls = 0;
     std::uint8_t decision = 0;
-    double sum = 0;                     // of this window
-    std::array<double, 2> best{-1, -1};  // the shortest window of each way; negative: none
+    double sum = 0;  // of this window
+    std::array<std::array<double, kOfEach>, 2> times{};  // by way
   };
   static std::uint32_t window(int ranks) noexcept;
-  void end_window(Trial& trial, bool directly) noexcept;
+  static bool directly_is_faster(Trial& trial) noexcept;
 
   std::array<Trial, kKinds * kClasses> trials_;
 };

@@ -26,13 +26,15 @@ std::string calls(DirectTrials& trials, int ranks, int count, double by_model, d
 
 TEST(DirectTrials, TheCountOfCallsSaysHowEachGoes) {
   DirectTrials trials;
-  EXPECT_EQ(calls(trials, 2, 32, 2, 1), "mmmm!mMMM!dDDD!mMMM!dDDD!mMMM!dDDD!d?ddd");
+  EXPECT_EQ(calls(trials, 2, 48, 2, 1),
+            "mmmm!mMMM!dDDD!mMMM!dDDD!mMMM!dDDD!mMMM!dDDD!mMMM!dDDD!d?ddd");
   EXPECT_TRUE(trials.directly(kNumber, 2));
 }
 
 TEST(DirectTrials, WhatTakesLongerIsNotTaken) {
   DirectTrials trials;
-  EXPECT_EQ(calls(trials, 3, 31, 1, 2), "mmmm!mMMM!dDDD!mMMM!dDDD!mMMM!dDDD!d?mm");
+  EXPECT_EQ(calls(trials, 3, 47, 1, 2),
+            "mmmm!mMMM!dDDD!mMMM!dDDD!mMMM!dDDD!mMMM!dDDD!mMMM!dDDD!d?mm");
   EXPECT_FALSE(trials.directly(kNumber, 3));
 }
 
@@ -41,11 +43,12 @@ TEST(DirectTrials, AWindowHasACallOfEachRoot) {
   EXPECT_EQ(calls(trials, 7, 21, 1, 2), "mmmmmmm!mMMMMMM!dDDDDDD!");
 }
 
-TEST(DirectTrials, TheShortestWindowCounts) {
+TEST(DirectTrials, TheMedianWindowCounts) {
   DirectTrials trials;
-  for (int call = 0; call < 28; ++call) {
+  for (int call = 0; call < 44; ++call) {
     const DirectTrials::Way way = trials.next(kNumber, 2);
-    if (way.timed) trials.took(kNumber, way.directly ? (call < 12 ? 100 : 2) : (call < 16 ? 100 : 3));
+    const bool lost = way.directly ? call < 16 : call > 32;
+    if (way.timed) trials.took(kNumber, way.directly ? (lost ? 100 : 2) : (lost ? 1 : 3));
   }
   EXPECT_TRUE(trials.next(kNumber, 2).decides);
   EXPECT_EQ(*trials.decision(kNumber), 1);
@@ -53,7 +56,7 @@ TEST(DirectTrials, TheShortestWindowCounts) {
 
 TEST(DirectTrials, OtherRanksTakeTheDecisionAsItComes) {
   DirectTrials trials;
-  for (int call = 0; call <= 28; ++call) static_cast<void>(trials.next(kNumber, 2));
+  for (int call = 0; call <= 44; ++call) static_cast<void>(trials.next(kNumber, 2));
   EXPECT_FALSE(trials.directly(kNumber, 2));
   *trials.decision(kNumber) = 1;
   EXPECT_TRUE(trials.directly(kNumber, 2));

@@ -57,7 +57,7 @@ static void alltoall(MPI_Comm comm, int n, int call, int in_place) {
 }
 
 static void all_of_them(MPI_Comm comm, int n, MPI_Datatype sparse) {
-  for (int call = 0; call < 8 * (size > 4 ? size : 4) + 8; ++call) {
+  for (int call = 0; call < 12 * (size > 4 ? size : 4) + 8; ++call) {
     gather(comm, n, call, MPI_INT, 1);
     if (call % 3 == 0) gather(comm, n, call, sparse, 2);
     scatter(comm, n, call);
