@@ -27,8 +27,9 @@ struct TimedMessage {
   Path path;
   std::uint64_t bytes, unseen;
   std::int64_t began, ended;
-  std::int64_t beside =
-      0;  // nanoseconds that this rank has copied for the other direction before, where one choice is made for both
+  // Where one choice is made for both directions: nanoseconds between the message the other way and this one. Both take part in a ping-pong, in
+  // an exchange both are under way at once. No more than this one has taken: what else there was is the program's.
+  std::int64_t before_it = 0;
 };
 
 class PathClock {
@@ -47,7 +48,7 @@ class PathClock {
     const Window window = complete ? close() : Window();
     if (message.path != path_) begin(message.path);
     ++messages_;
-    ns_ += static_cast<double>(message.ended - std::max(message.began, last_end) + message.beside);
+    ns_ += static_cast<double>(message.ended - std::max(message.began, last_end) + message.before_it);
     bytes_ += static_cast<double>(message.bytes - (alone ? message.unseen : 0));
     return window;
   }

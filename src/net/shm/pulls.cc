@@ -88,7 +88,6 @@ bool Pulls::help(Pair& pair) noexcept {
     return false;
   }
   pair.idle_looks = 0;
-  const Sending counted(*this, static_cast<std::uint32_t>(&pair - pairs_.get()));
   pair.helper.finish(single_copy_.push(pair.pid, piece.from, piece.to, piece.bytes));
   return true;
 }
@@ -236,10 +235,14 @@ void Pulls::note(Pair& pair, Path path, std::uint64_t bytes, std::uint64_t unsee
   PathSelection& selection = selection_of(pair);
   const unsigned size_class = PathSelection::class_of(bytes);
   const Path before = selection.usual(size_class);
-  const std::int64_t beside = std::exchange(pair.beside, 0);
-  if ((pair.both_ways & both_ways_flag(bytes)) != 0)
+  const std::int64_t ended = engine_.clock().now();
+  std::int64_t before_it = 0;
+  if ((pair.both_ways & both_ways_flag(bytes)) != 0) {
     unseen = 0;  // they came while this rank copied for the other direction
-  if (selection.measured({path, bytes, unseen, began, engine_.clock().now(), beside})) publish(pair);
+    const std::int64_t sent = std::exchange(pair.sent, 0);
+    if (sent != 0) before_it = std::min(std::max<std::int64_t>(began - sent, 0), ended - began);
+  }
+  if (selection.measured({path, bytes, unseen, began, ended, before_it})) publish(pair);
   if (selection.usual(size_class) != before) tell(pair, size_class, before);
 }
 

@@ -7,9 +7,9 @@
 //
 // Where messages of one class go both ways, as in an exchange, the two ranks copy for both directions at the same time, so what one direction gains by
 // a path depends on the path of the other: two receivers that decide alone try a path at different times, each beside the other's usual one, and
-// seldom see what it would bring. There the rank with the lower local number decides for both directions, by the messages that it receives and the time
-// that it copies for those that it sends, and says so in its word (kBothWays). It counts what goes to and fro, and gives the choice back when
-// the counts differ by more than a factor of four.
+// seldom see what it would bring. There the rank with the lower local number decides for both directions, and says so in its word (kBothWays): by the time
+// from when it has sent a message until the next one has come, so that it sees what both take, at once in an exchange or one after the other in a ping-pong. It
+// counts what goes to and fro, and gives the choice back when the counts differ by more than a factor of four.
 //
 // The time of a message runs at the receiver: from the moment when both sides are ready, which is when the later one of the message's header
 // and its receive has come, until the last byte has landed (path_clock.h). So it holds what else the two ranks have to copy meanwhile, as in an
@@ -65,23 +65,6 @@ class Pulls {
   // The same of a message that is about to be sent: true when it is to be offered.
   bool offers(std::uint32_t local, std::uint64_t bytes) noexcept;
 
-  // As a sender, while this rank copies to the peer.
-  class Sending {
-   public:
-    Sending(Pulls& pulls, std::uint32_t local) noexcept : pulls_(pulls), pair_(pulls.pairs_[local]) {
-      if (pair_.both_ways != 0) began_ = pulls_.engine_.clock().now();
-    }
-    ~Sending() {
-      if (began_ != 0) pair_.beside += pulls_.engine_.clock().now() - began_;
-    }
-    Sending(const Sending&) = delete;
-
-   private:
-    Pulls& pulls_;
-    Pair& pair_;
-    std::int64_t began_ = 0;
-  };
-
   // As a receiver.
   PullOp::End pull(std::uint32_t local, PullOp& op) noexcept;
   // A message has come through the ring, all but `before` of its bytes since `began`.
@@ -118,7 +101,7 @@ class Pulls {
     std::unique_ptr<PathSelection> selection;  // from the first long message on
     bool leads = false;                        // decides for both directions where messages go both ways
     std::array<Traffic, PathSelection::kClasses> traffic{};
-    std::int64_t beside = 0;               // nanoseconds that it has copied to the peer since the last message from it
+    std::int64_t sent = 0;                 // when the last message to the peer was, where messages go both ways; 0: before the last one from it
     std::uint64_t both_ways = 0;           // classes in which they do: flags of kBothWays, where this rank leads
     IntrusiveList<PullOp, PullTag> queue;  // not empty: in pulling_
     PullTaker taker;
@@ -142,8 +125,9 @@ class Pulls {
   static bool follows(const Pair& pair, std::uint64_t bytes) noexcept {
     return !pair.leads && (load_relaxed(pair.out->paths) & both_ways_flag(bytes)) != 0;
   }
-  static void count_sent(Pair& pair, std::uint64_t bytes) noexcept {
+  void count_sent(Pair& pair, std::uint64_t bytes) noexcept {
     ++pair.traffic[PathSelection::class_of(bytes)].sent;
+    if ((pair.both_ways & both_ways_flag(bytes)) != 0) pair.sent = engine_.clock().now();
   }
   void count_received(Pair& pair, std::uint64_t bytes);
   Path path_from(Pair& pair, std::uint64_t bytes);

@@ -257,6 +257,40 @@ TEST_F(PullsTest, OneRankDecidesForBothDirectionsOfAnExchange) {
   EXPECT_GT(pulled, 450);
 }
 
+// In a ping-pong nothing is copied the other way meanwhile, so what both sides copy together is there first.
+TEST_F(PullsTest, APingPongIsCopiedByBothSides) {
+  connect(Choice::kAuto);
+  fill();
+  Op back_op;
+  const auto pass = [&](Rank& from, std::uint32_t to_local, Rank& to, std::uint32_t from_local, Op& op) {
+    const bool offered = from.pulls.offers(to_local, kSize);
+    const std::int64_t began = to.clock.now();
+    std::int64_t ns = 1'300'000;
+    if (offered) {
+      op.address = reinterpret_cast<std::uintptr_t>(from_.data());
+      op.bytes = kSize;
+      op.data = to_.data();
+      op.end = to.pulls.pull(from_local, op);
+      ns = op.shared ? 380'000 : 650'000;
+    }
+    from.clock.advance(ns);
+    to.clock.advance(ns);
+    if (!offered) return to.pulls.came_in_frames(from_local, kSize, 8192, began);
+    while (op.end == PullOp::End::kNone) {
+      from.pulls.poll();
+      to.pulls.poll();
+    }
+    ASSERT_EQ(op.end, PullOp::End::kWhole);
+  };
+  int shared = 0;
+  for (int i = 0; i < 2000; ++i) {
+    pass(*sender_, 1, *receiver_, 0, op_);
+    pass(*receiver_, 0, *sender_, 1, back_op);
+    if (i >= 1000 && op_.shared && back_op.shared) ++shared;
+  }
+  EXPECT_GT(shared, 900);
+}
+
 // The rank that decides for exchanges leaves messages that go one way to their receiver.
 TEST_F(PullsTest, AfterAnExchangeEachReceiverDecidesAgain) {
   connect(Choice::kAuto);

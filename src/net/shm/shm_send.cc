@@ -111,7 +111,6 @@ std::uint64_t ShmTransport::flags_for(Link& link, std::uint64_t payload) noexcep
 // What follows the head of a long record, for which there is room.
 void ShmTransport::send_rest_now(Link& link, const wire::FrameHeader& header, const std::byte* payload,
                                  std::uint64_t flags) noexcept {
-  const shm::Pulls::Sending counted(pulls_, link.local);
   show(link);
   const bool wide = (flags & shm::kWideHead) != 0, streams = (flags & shm::kStreamed) != 0;
   const std::uint64_t bytes = header.payload_bytes(), piece = piece_of(bytes, wide);
@@ -132,7 +131,6 @@ void ShmTransport::push(Link& link) noexcept {
 
 // Writes queued frames while there is room.
 void ShmTransport::write_queue(Link& link, IntrusiveList<SendOp>& taken) noexcept {
-  const shm::Pulls::Sending counted(pulls_, link.local);
   const std::uint64_t most = tuning().shm_most_per_push;
   std::uint64_t budget = most;
   Delivery delivery = Delivery::kWhenAsked;
