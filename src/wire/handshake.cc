@@ -196,9 +196,10 @@ bool Handshake::agree_on_keys() noexcept {
   return true;
 }
 
-void Handshake::fail(Status why) {
+void Handshake::fail(Status why, Fault fault) {
   state_ = State::kFailed;
   failure_ = std::move(why);
+  fault_ = fault;
   expect(0);
 }
 
@@ -212,7 +213,7 @@ Status Handshake::disagreement() const {
 
 // What it says of its key file is not proven, but if it lies, it only spoils this text.
 Status Handshake::not_proven() const {
-  const bool ours = key_->has_key_file(), theirs = (peer_terms_.features & kFeatureKeyFile) != 0;
+  const bool ours = key_->has_key_file(), theirs = peer_has_key_file();
   if (ours && theirs)
     return Status::error(MPI_ERR_OTHER,
                          "what answers there does not know the job's secret, or has another key file than this rank (LAPWING_KEY_FILE): all hosts "
@@ -249,13 +250,14 @@ void Handshake::receive(const std::byte* bytes, std::size_t count) {
 
 void Handshake::receive_prefix() {
   if (std::memcmp(input_.data(), kMagic, sizeof kMagic) != 0)
-    return fail(Status::error(MPI_ERR_OTHER, "what answers there is not Lapwing"));
+    return fail(Status::error(MPI_ERR_OTHER, "what answers there is not Lapwing"), Fault::kStranger);
   if (const auto version = load_little<std::uint16_t>(&input_[kVersionAt]); version != kVersion) {
     version_differs_ = true;
     fail(Status::error(MPI_ERR_OTHER,
                        "the other side speaks version %u of Lapwing's wire format and this rank version %u; run "
                        "all ranks with the same Lapwing",
-                       static_cast<unsigned>(version), static_cast<unsigned>(kVersion)));
+                       static_cast<unsigned>(version), static_cast<unsigned>(kVersion)),
+         Fault::kSettings);
     if (role_ == Role::kAcceptor) begin_output(Kind::kVerdict, static_cast<std::uint8_t>(Verdict::kVersion));
     return;
   }
@@ -364,8 +366,8 @@ void Handshake::receive_challenge() {
   std::byte proof[kProofBytes];
   prove(Role::kAcceptor, proof);
   if (sodium_memcmp(&input_[kAcceptorProofAt], proof, kProofBytes) != 0)
-    return fail(not_proven());
-  if (!terms_agree_) return fail(disagreement());
+    return fail(not_proven(), key_->has_key_file() || peer_has_key_file() ? Fault::kSettings : Fault::kStranger);
+  if (!terms_agree_) return fail(disagreement(), Fault::kSettings);
   if (!agree_on_keys()) return fail(unsound_key());
   prove(Role::kConnector, connectors_proof_.data());
   begin_output(Kind::kResponse, 0);

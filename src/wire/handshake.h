@@ -107,6 +107,12 @@ class Handshake {
     kGivenUp,    // connector: the peer has given this process up; giving_up() says when, and failure() that it is so
     kFailed,     // close the connection; failure() says why
   };
+  // What a connector has found wrong with the answer.
+  enum class Fault : std::uint8_t {
+    kNone,      // nothing that is known: it may have been changed on the way
+    kStranger,  // what answers is no rank of this job
+    kSettings,  // the two ranks are set up in different ways: key file, protection, version. failure() says what to do
+  };
   static constexpr std::size_t kPrefixBytes = 8;
   static constexpr std::size_t kHelloBytes =
       kPrefixBytes + JobKey::kIdBytes + 2 * JobRank::kBytes + kNonceBytes + Terms::kBytes;
@@ -147,6 +153,7 @@ class Handshake {
   // Of a connector in kGivenUp.
   const GivingUp& giving_up() const noexcept { return giving_up_; }
   const Status& failure() const noexcept { return failure_; }
+  Fault fault() const noexcept { return fault_; }
   // The other side speaks another version of Lapwing (or says so: nothing is proven).
   bool version_differs() const noexcept { return version_differs_; }
 
@@ -173,7 +180,8 @@ class Handshake {
   std::size_t verdict_bytes() const noexcept;
   void prove_verdict(const std::byte* verdict, std::byte* proof) const noexcept;
   void expect(std::size_t bytes) noexcept;
-  void fail(Status why);
+  bool peer_has_key_file() const noexcept { return (peer_terms_.features & kFeatureKeyFile) != 0; }
+  void fail(Status why, Fault fault = Fault::kNone);
   void prove(Role role, std::byte* proof) const noexcept;
 
   const JobKey* key_;
@@ -198,6 +206,7 @@ class Handshake {
   std::array<std::byte, kMaxMessageBytes> output_{};
   std::size_t output_bytes_ = 0;
   Status failure_;
+  Fault fault_ = Fault::kNone;
 };
 
 }  // namespace lapwing::wire

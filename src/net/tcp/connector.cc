@@ -199,8 +199,29 @@ bool Connector::refused_by(const Address& address) const noexcept {
 
 void Connector::note(const Dial& dial, const std::string& why) {
   if (dial.error() == ECONNREFUSED) refused_.push_back(dial.address());
-  if (!failures_.empty()) failures_ += "; ";
-  failures_ += dial.address().text() + ": " + why;
+  const auto alike = std::find_if(failures_.begin(), failures_.end(), [&](const Failure& other) { return other.why == why; });
+  if (alike != failures_.end())
+    alike->addresses += ", " + dial.address().text();
+  else
+    failures_.push_back({dial.address().text(), why, dial.fault()});
+}
+
+std::string Connector::failures() const {
+  std::string text;
+  for (const Failure& failure : failures_) text += (text.empty() ? "" : "; ") + failure.addresses + ": " + failure.why;
+  return text;
+}
+
+// Where ranks have met that are set up in different ways, that is what is wrong, whatever has become of other addresses.
+const char* Connector::advice() const {
+  using Fault = wire::Handshake::Fault;
+  const auto are_settings = [](const Failure& failure) { return failure.fault == Fault::kSettings; };
+  const auto is_stranger = [](const Failure& failure) { return failure.fault == Fault::kStranger; };
+  if (std::any_of(failures_.begin(), failures_.end(), are_settings)) return "";
+  if (!failures_.empty() && std::all_of(failures_.begin(), failures_.end(), is_stranger))
+    return ". Choose the network that leads to that rank with LAPWING_TCP_INTERFACE";
+  return ". Check that no firewall stands between the two hosts, choose the network with LAPWING_TCP_INTERFACE or the ports with "
+         "LAPWING_TCP_PORTS, and run `lapwing doctor` on both";
 }
 
 Status Connector::diagnosis() const {
@@ -209,11 +230,8 @@ Status Connector::diagnosis() const {
                          "%s has no socket left for a connection to %s: %s. Raise the limit of open files (ulimit -n), also "
                          "where the job is started; each peer takes one",
                          shared_.describe_self().c_str(), shared_.describe(peer_).c_str(), std::strerror(why_exhausted_));
-  return Status::error(
-      MPI_ERR_OTHER,
-      "%s cannot reach %s by TCP (%s). Check that no firewall stands between the two hosts, choose the "
-      "network with LAPWING_TCP_INTERFACE or the ports with LAPWING_TCP_PORTS, and run `lapwing doctor` on both",
-      shared_.describe_self().c_str(), shared_.describe(peer_).c_str(), failures_.c_str());
+  return Status::error(MPI_ERR_OTHER, "%s cannot reach %s by TCP (%s)%s", shared_.describe_self().c_str(), shared_.describe(peer_).c_str(),
+                       failures().c_str(), advice());
 }
 
 }  // namespace lapwing::net::tcp

@@ -97,6 +97,8 @@ class Connector final : public DialUser {
   void give_up() noexcept;
   void report_unreachable() noexcept;
   void note(const Dial& dial, const std::string& why);
+  std::string failures() const;
+  const char* advice() const;
   void warn_exhausted(int error) noexcept;
   Status diagnosis() const;
 
@@ -115,7 +117,12 @@ class Connector final : public DialUser {
   int why_exhausted_ = 0;  // the process had not what a socket takes: an errno value
   std::optional<Address> broke_at_;
   std::vector<Address> refused_;
-  std::string failures_;
+  // What went wrong at several addresses in the same way is told once.
+  struct Failure {
+    std::string addresses, why;
+    wire::Handshake::Fault fault;
+  };
+  std::vector<Failure> failures_;
   ConnectorTimer<&Connector::dial_next> stagger_;
   ConnectorTimer<&Connector::on_end> end_;
 };

@@ -68,15 +68,16 @@ void Dial::pause(std::int64_t nanoseconds) noexcept {
   user_.on_pausing(*this);
 }
 
-bool Dial::give_up(std::string why) noexcept {
+bool Dial::give_up(std::string why, wire::Handshake::Fault fault) noexcept {
   failure_ = std::move(why);
+  fault_ = fault;
   state_ = State::kOver;
   hang_up();
   return false;
 }
 
-void Dial::fail(std::string why) noexcept {
-  give_up(std::move(why));
+void Dial::fail(std::string why, wire::Handshake::Fault fault) noexcept {
+  give_up(std::move(why), fault);
   user_.on_failed(*this);
 }
 
@@ -127,8 +128,9 @@ void Dial::closed_by_peer() noexcept {
 // Where frames are protected, what arrives may not be what was sent: worth another try, too.
 void Dial::handshake_failed() noexcept {
   const std::string why = handshake().failure().text();
-  if (shared_.options.wire == Protection::kPlain) return fail(why);
-  fail_or_pause(why);
+  const wire::Handshake::Fault fault = handshake().fault();
+  if (shared_.options.wire == Protection::kPlain) return fail(why, fault);
+  fail_or_pause(why, fault);
 }
 
 // A connection may break in the handshake as it may later, and a link that resumes survives that. Time in which this process did not run counts for nothing.
@@ -137,11 +139,12 @@ bool Dial::tried_enough() const noexcept {
   return state_ != State::kProven && ended_early_ > kRetries && !in_time;
 }
 
-void Dial::fail_or_pause(std::string why) noexcept {
+void Dial::fail_or_pause(std::string why, wire::Handshake::Fault fault) noexcept {
   ++ended_early_;
-  if (tried_enough()) return fail(std::move(why));
+  if (tried_enough()) return fail(std::move(why), fault);
   if (!user_.may_try_again(*this)) return fail("connected, but closed from there before it was accepted");
   failure_ = std::move(why);
+  fault_ = fault;
   pause((10 * kMillisecond) << std::min(ended_early_, 6u));
 }
 

@@ -52,6 +52,8 @@ class Dial final : public ConnectionUser {
   const Address& address() const noexcept { return address_; }
   // Why it has failed; until then why it was tried again last, if it was.
   const std::string& failure() const noexcept { return failure_; }
+  // What the handshake has found wrong then.
+  wire::Handshake::Fault fault() const noexcept { return fault_; }
   // Of the failure, an errno value; and what this process lacked, if the dial pauses for that.
   int error() const noexcept { return error_; }
   int exhausted() const noexcept { return exhausted_; }
@@ -90,10 +92,10 @@ class Dial final : public ConnectionUser {
   void closed_by_peer() noexcept;
   bool tried_enough() const noexcept;
   void handshake_failed() noexcept;
-  void fail_or_pause(std::string why) noexcept;
+  void fail_or_pause(std::string why, wire::Handshake::Fault fault = wire::Handshake::Fault::kNone) noexcept;
   void pause(std::int64_t nanoseconds) noexcept;
-  bool give_up(std::string why) noexcept;
-  void fail(std::string why) noexcept;
+  bool give_up(std::string why, wire::Handshake::Fault fault = wire::Handshake::Fault::kNone) noexcept;
+  void fail(std::string why, wire::Handshake::Fault fault = wire::Handshake::Fault::kNone) noexcept;
   void hang_up() noexcept { shared_.retire(std::move(connection_)); }
 
   SharedState& shared_;
@@ -108,6 +110,7 @@ class Dial final : public ConnectionUser {
   std::int64_t paused_ = 0;  // ns, in all
   int error_ = 0, exhausted_ = 0;
   std::string failure_;
+  wire::Handshake::Fault fault_ = wire::Handshake::Fault::kNone;
   std::unique_ptr<Connection> connection_;
   RetryTimer retry_;
 };

@@ -209,6 +209,46 @@ TEST_F(TcpDialTest, AllAddressesThatDoNotAnswerAreTold) {
     EXPECT_NE(op.why.find(part), std::string::npos) << op.why;
 }
 
+// What is wrong is neither the network nor a port, and one address has told all.
+TEST_F(TcpDialTest, RanksWithOtherKeyFilesAreToldOnceHoweverManyAddressesTheyHave) {
+  nodes_[0] = std::make_unique<Node>(clock_, 0, [](TcpOptions& options) { options.key_file = std::string(32, 'f'); });
+  wire::JobKey other;
+  ASSERT_TRUE(other.set(std::string(32, 's'), std::string(32, 'g')).ok());
+  wire::Terms terms;
+  terms.features = wire::kFeatureKeyFile;
+  Answerer first(other, terms), second(other, terms);
+  offer({first.card(), second.card()});
+  TestOp op(1);
+  low().post(1, op);
+  pump([&] { return op.completions == 1; },
+       [&] {
+         if (first.accept()) first.answer();
+         if (second.accept()) second.answer();
+       });
+  EXPECT_EQ(op.why, "rank 0 on host node0 cannot reach rank 1 on host node1 by TCP (" + first.listener().local_address().text() + ", " +
+                        second.listener().local_address().text() +
+                        ": what answers there does not know the job's secret, or has another key file than this rank (LAPWING_KEY_FILE): all hosts need "
+                        "the same one)");
+}
+
+TEST_F(TcpDialTest, WhereSomethingElseAnswersAnotherNetworkIsAdvised) {
+  const Socket listener = open_listener();
+  offer({listener.local_address().text() + "/8"});
+  TestOp op(1);
+  low().post(1, op);
+  Socket server;
+  bool answered = false;
+  pump([&] { return op.completions == 1; },
+       [&] {
+         Address from;
+         if (answered || (server.fd() < 0 && listener.accept(server, from) != 0)) return;
+         answered = true;
+         send_bytes(server, "HTTP/1.1 400 Bad Request\r\n", 26);
+       });
+  EXPECT_EQ(op.why, "rank 0 on host node0 cannot reach rank 1 on host node1 by TCP (" + listener.local_address().text() +
+                        ": what answers there is not Lapwing). Choose the network that leads to that rank with LAPWING_TCP_INTERFACE");
+}
+
 // Its host answers, so it is only busy: it is waited for when no other address has led to it.
 TEST_F(TcpDialTest, ARankThatDoesNotAnswerIsWaitedForWhereItsHostDoes) {
   const DeafAddress deaf;

@@ -478,6 +478,7 @@ TEST_F(TcpTest, RanksThatProtectTheirFramesInDifferentWaysSaySo) {
   pump([&] { return op.completions == 1; });
   EXPECT_NE(op.why.find("rank 1 has LAPWING_WIRE=sealed and this rank LAPWING_WIRE=plain; every rank of a job needs the same"), std::string::npos)
       << op.why;
+  EXPECT_EQ(op.why.find("firewall"), std::string::npos) << op.why;
 }
 
 }  // namespace
