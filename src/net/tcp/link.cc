@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -196,21 +197,23 @@ void Link::note_connection(std::optional<std::int64_t> after, bool in_vain) noex
   else if (replaced == Replaced::kToGoHome)
     log_info("%s: the way back to its own network leads nowhere yet; going on at %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str());
   else if (after)
-    note_another(*after, in_vain);
+    note_another(replaced == Replaced::kByPeer ? std::nullopt : after, in_vain);
   else if (log_enabled(LogLevel::kInfo))
     log_info("%s: connected by tcp, at %s; frames are %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str(),
              connection_->protection());
 }
 
 // The rank that computes without progress cannot tell whether the other found it late, or the network failed: on a protected link it takes the former for
-// likely. Each side of a link warns once of that.
-void Link::note_another(std::int64_t after, bool in_vain) noexcept {
+// likely. Each side of a link warns once of that. Without `after`, the peer alone knows how long there was no connection.
+void Link::note_another(std::optional<std::int64_t> after, bool in_vain) noexcept {
   const bool late = in_vain || (shared_.options.polls && connection_->records() != nullptr);
   const auto log = late && std::exchange(warned_of_polling_, true) ? log_info : log_warn;
   const char* const reason = peer_polls_ ? ". Nothing was missing: that rank polls (LAPWING_PROGRESS=polling), and answered late"
                                          : ". Nothing was missing: that rank was stopped or kept busy, and answered late";
-  log("%s: the connection broke, and another has taken its place, at %s, after %.2f s%s", shared_.describe(peer_).c_str(),
-      connection_->remote().text().c_str(), static_cast<double>(after) / 1e9, in_vain ? reason : "");
+  char time[64] = ", before this rank had noticed";
+  if (after) std::snprintf(time, sizeof time, ", after %.2f s", static_cast<double>(*after) / 1e9);
+  log("%s: the connection broke, and another has taken its place, at %s%s%s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str(),
+      time, in_vain ? reason : "");
 }
 
 // One line for the first, and for each time that there are twice as many.

@@ -112,7 +112,7 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   void look_for_home() noexcept;
   void go_home() noexcept;
   void note_connection(std::optional<std::int64_t> after, bool in_vain) noexcept;
-  void note_another(std::int64_t after, bool in_vain) noexcept;
+  void note_another(std::optional<std::int64_t> after, bool in_vain) noexcept;
   std::int64_t last_reached() const noexcept;
   void note_wrong_record() noexcept;
   void break_off(Status why, std::int64_t since) noexcept;

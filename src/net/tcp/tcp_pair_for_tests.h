@@ -241,9 +241,9 @@ class TcpTest : public ::testing::Test {
     }
   }
   // Plays rank 0 through a whole handshake with rank 1.
-  Socket join_as_rank_0() {
+  Socket join_as_rank_0(const wire::Terms& terms = {}) {
     Socket socket = call_rank_1();
-    wire::Handshake handshake = wire::Handshake::connector(key_, {runtime::kJobForTests, 0}, {runtime::kJobForTests, 1}, wire::random_nonce());
+    wire::Handshake handshake = wire::Handshake::connector(key_, {runtime::kJobForTests, 0}, {runtime::kJobForTests, 1}, wire::random_nonce(), terms);
     send_bytes(socket, handshake.output(), handshake.output_bytes());
     pump([&] { return handshake.state() == wire::Handshake::State::kAccepted; },
          [&] {

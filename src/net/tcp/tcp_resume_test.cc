@@ -287,6 +287,22 @@ TEST_F(TcpTest, ABreakIsTheEndWhereOneSideDoesNotResume) {
   EXPECT_EQ(high().transport->link_state({0}), LinkState::kLost);
 }
 
+// The peer has noticed that it does not get through any more. It alone knows since when.
+TEST_F(TcpTest, ABreakThatOnlyThePeerHasNoticedIsToldWithoutItsLength) {
+  nodes_[1] = std::make_unique<Node>(clock_, 1, [](TcpOptions& options) { options.resume = Choice::kOn; });
+  attach();
+  wire::Terms terms;
+  terms.features = wire::kFeatureResume;
+  const Socket first = join_as_rank_0(terms);
+  terms.position.attempt = 1;
+  ::testing::internal::CaptureStderr();
+  const Socket second = join_as_rank_0(terms);
+  const std::string told = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(high().transport->counters().connections_resumed, 1u);
+  EXPECT_NE(told.find("rank 0 on host node0: the connection broke, and another has taken its place, at 127.0.0.1:"), std::string::npos) << told;
+  EXPECT_NE(told.find(", before this rank had noticed\n"), std::string::npos) << told;
+}
+
 // No address of the peer can be reached any more, and none refuses: only time tells.
 class TcpCutTest : public TcpResumeTest {
  protected:
