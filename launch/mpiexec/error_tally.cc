@@ -19,6 +19,17 @@ void ErrorTally::add(int rank, RankError error) {
   errors_.try_emplace(rank, std::move(error));
 }
 
+void ErrorTally::add_finding(int finder, int lost, std::string why) {
+  findings_.try_emplace(lost, Finding{finder, std::move(why)});
+}
+
+std::string ErrorTally::text_of(int rank) const {
+  const RankError& error = errors_.at(rank);
+  const auto found = findings_.find(error.blamed_rank);
+  if (!error.heard || found == findings_.end()) return error.block;
+  return error.block + "  rank " + std::to_string(found->second.finder) + " found it: " + found->second.why + "\n";
+}
+
 int ErrorTally::cause_of(int rank) const {
   std::set<int> passed{rank};
   for (auto next = errors_.find(errors_.at(rank).blamed_rank); next != errors_.end();

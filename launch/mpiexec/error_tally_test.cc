@@ -69,6 +69,21 @@ TEST(ErrorTally, PrefersALossThatWasFoundToOneThatWasHeard) {
   EXPECT_EQ(errors.cause_of(2), 1);
 }
 
+TEST(ErrorTally, TellsWhatTheFinderHasFound) {
+  ErrorTally errors;
+  errors.add(0, error(MPI_ERR_PROC_ABORTED, 0, "rank 3 is lost, as rank 1 says", 3, true));
+  EXPECT_EQ(errors.text_of(0), errors.error_of(0).block) << "the finder has not told";
+  errors.add_finding(2, 0, "rank 0 does not answer");
+  EXPECT_EQ(errors.text_of(0), errors.error_of(0).block) << "that is another loss";
+  errors.add_finding(1, 3, "rank 3 does not answer for 5 s");
+  errors.add_finding(2, 3, "rank 3 does not answer either");
+  EXPECT_EQ(errors.text_of(0), errors.error_of(0).block + "  rank 1 found it: rank 3 does not answer for 5 s\n");
+  errors.add(2, error(MPI_ERR_PROC_ABORTED, 2, "rank 3 does not answer either", 3));
+  EXPECT_EQ(errors.text_of(2), errors.error_of(2).block) << "its own error says how";
+  errors.add(4, error(MPI_ERR_RANK, 4, "no such rank"));
+  EXPECT_EQ(errors.text_of(4), errors.error_of(4).block);
+}
+
 TEST(ErrorTally, BearsRanksThatBlameEachOther) {
   ErrorTally errors;
   errors.add(0, error(MPI_ERR_PROC_ABORTED, 0, "rank 1 is lost, as rank 2 says", 1, true));

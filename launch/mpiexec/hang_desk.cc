@@ -44,8 +44,8 @@ std::string state_of_process(pid_t process) {
 
 }  // namespace
 
-HangDesk::HangDesk(EventLoop& loop, int ranks, Knowledge knowledge)
-    : loop_(loop), knowledge_(std::move(knowledge)), peers_(static_cast<std::size_t>(ranks)) {}
+HangDesk::HangDesk(EventLoop& loop, int ranks, Knowledge knowledge, LossSink loss_sink)
+    : loop_(loop), knowledge_(std::move(knowledge)), loss_sink_(std::move(loss_sink)), peers_(static_cast<std::size_t>(ranks)) {}
 
 HangDesk::~HangDesk() {
   for (Peer& peer : peers_) close(peer);
@@ -57,7 +57,7 @@ Status HangDesk::open_connection(int rank, int& child_fd, std::string& variable)
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0 || ::fstat(ends[1], &info) != 0)
     return Status::error(MPI_ERR_OTHER, "cannot make a socket for rank %d: %s", rank, std::strerror(errno));
   peers_[static_cast<std::size_t>(rank)].fd = ends[0];
-  loop_.add(ends[0], EPOLLIN, [this, rank](std::uint32_t) { on_answer(rank); });
+  loop_.add(ends[0], EPOLLIN, [this, rank](std::uint32_t) { take_packet(rank); });
   child_fd = ends[1];
   variable = std::to_string(ends[1]) + ":" + std::to_string(info.st_ino);
   return {};
@@ -89,21 +89,39 @@ void HangDesk::on_time(Time now) {
   if (deadline_ && now >= *deadline_) finish();
 }
 
-// A packet that is none of ours, or comes too late, is dropped.
-void HangDesk::on_answer(int rank) {
+void HangDesk::drain(int rank) {
+  while (take_packet(rank)) {
+  }
+}
+
+// False: there is none.
+bool HangDesk::take_packet(int rank) {
   Peer& peer = peers_[static_cast<std::size_t>(rank)];
+  if (peer.fd < 0) return false;
   std::string packet(wire::HangReport::kMaxBytes + 1, '\0');
   const ssize_t bytes = ::recv(peer.fd, packet.data(), packet.size(), MSG_DONTWAIT);
-  if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (bytes <= 0) {
     close(peer);
-  } else {
-    packet.resize(static_cast<std::size_t>(bytes));
-    wire::HangReport report;
-    if (!wire::HangReport::decode(packet, report).ok() || report.inquiry != inquiry_ || !peer.asked) return;
-    peer.report = std::move(report);
-    peer.answered = true;
+    peer.asked = false;
+    finish_if_complete();
+    return false;
   }
+  packet.resize(static_cast<std::size_t>(bytes));
+  wire::LossFound found;
+  if (!wire::LossFound::decode(packet, found).ok())
+    take_answer(peer, packet);
+  else if (static_cast<std::size_t>(found.rank) < peers_.size())
+    loss_sink_(rank, std::move(found));
+  return true;
+}
+
+// One that is none of ours, or comes too late, is dropped.
+void HangDesk::take_answer(Peer& peer, const std::string& packet) {
+  wire::HangReport report;
+  if (!wire::HangReport::decode(packet, report).ok() || report.inquiry != inquiry_ || !peer.asked) return;
+  peer.report = std::move(report);
+  peer.answered = true;
   peer.asked = false;
   finish_if_complete();
 }

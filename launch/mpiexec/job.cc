@@ -60,7 +60,8 @@ Job::Job(const CommandLine& command_line)
       output_(loop_, command_line.label,
               [this](const std::string& what) { fail(1, "mpiexec: " + what + "; output is lost, so the job ends\n"); }),
       input_(loop_),
-      hang_desk_(loop_, ranks_, [this](int rank) { return view_of(rank); }),
+      hang_desk_(loop_, ranks_, [this](int rank) { return view_of(rank); },
+                 [this](int finder, const wire::LossFound& found) { note_loss(finder, found); }),
       gave_up_(static_cast<std::size_t>(ranks_)) {
   for (std::size_t index = 0; index < command_line_.programs.size(); ++index) {
     rank_programs_.insert(rank_programs_.end(), static_cast<std::size_t>(command_line_.programs[index].ranks), index);
@@ -267,6 +268,11 @@ void Job::note_hearsay(Hearsay hearsay) {
   if (!hearsay_) hearsay_ = std::move(hearsay);
 }
 
+// Once the job is being ended, ranks find those that are ended before them.
+void Job::note_loss(int finder, const wire::LossFound& found) {
+  if (state_ == State::kRunning) errors_.add_finding(finder, found.rank, found.why);
+}
+
 void Job::on_protocol_error(int rank, const Status& status) {
   fail(1, "mpiexec: " + describe(name_of(rank)) + " sent something wrong to its launcher: " + status.text() + "\n");
 }
@@ -290,6 +296,7 @@ void Job::collect_ends() {
 
 void Job::judge(const RankEnd& end) {
   pmi_->drain(end.rank);
+  hang_desk_.drain(end.rank);
   if (state_ != State::kRunning || gave_up_[static_cast<std::size_t>(end.rank)]) return;
   if (!end.start_failure.empty()) {
     fail(127, "mpiexec: cannot start " + describe(name_of(end.rank)) + ": " + end.start_failure + "\n");
@@ -376,8 +383,7 @@ void Job::fail_by_error(int rank) {
   errors_.set_shown(rank);
   output_.take_present();
   output_.flush_unfinished(rank);
-  const RankError& error = errors_.error_of(rank);
-  fail(exit_code_of(error.code), error.block);
+  fail(exit_code_of(errors_.error_of(rank).code), errors_.text_of(rank));
 }
 
 void Job::fail(int code, const std::string& report) {

@@ -79,6 +79,7 @@ class Job final : public PmiServer::Listener {
   void judge_exit(const RankEnd& end);
   void end_badly(const RankEnd& end, int code, const std::string& report);
   void note_hearsay(Hearsay hearsay);
+  void note_loss(int finder, const wire::LossFound& found);
   void note_late_failure(int rank, int code);
   void look_for_deadlock();
 

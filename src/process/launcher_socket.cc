@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "process/process.h"
 #include "wire/hang_report.h"
+#include "wire/loss_found.h"
 
 namespace lapwing::process {
 namespace {
@@ -65,11 +66,14 @@ void LauncherSocket::open() {
     log_warn("this rank will not tell mpiexec what it waits for: %s", status.text());
     ::close(fd_);
     fd_ = -1;
+    return;
   }
+  process_.messenger->watch_losses(*this);
 }
 
 void LauncherSocket::close() noexcept {
   if (fd_ < 0) return;
+  process_.messenger->unwatch_losses(*this);
   process_.engine.port().remove(fd_);
   ::close(fd_);
   fd_ = -1;
@@ -89,10 +93,13 @@ void LauncherSocket::on_ready(std::uint32_t) noexcept {
 }
 
 // The launcher asks rarely and waits for the answers; one that its socket does not take is lost.
+void LauncherSocket::send(const std::string& packet) noexcept {
+  [[maybe_unused]] const ssize_t sent = ::send(fd_, packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 void LauncherSocket::answer(std::uint32_t inquiry) noexcept {
   try {
-    const std::string answer = answer_to(inquiry, process_);
-    [[maybe_unused]] const ssize_t sent = ::send(fd_, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    send(answer_to(inquiry, process_));
   } catch (const std::bad_alloc&) {
     return;
   }
@@ -101,11 +108,22 @@ void LauncherSocket::answer(std::uint32_t inquiry) noexcept {
 void LauncherSocket::take_end(const wire::RankEnd& end) noexcept {
   if (end.rank >= static_cast<std::uint32_t>(process_.job.size())) return;
   const ProcessId ended{end.rank};
+  ended_.insert(end.rank);
   const std::string name = process_.network->describe(ended);
   const int status = end.wait_status;
   process_.messenger->on_end_told(
       ended, Status::error(MPI_ERR_PROC_ABORTED, "%s has ended without MPI_Finalize, as mpiexec says (%s %d)", name.c_str(),
                            WIFSIGNALED(status) ? "killed by signal" : "exit code", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
+}
+
+// Before the other ranks hear of it from this one, so that mpiexec has this before the errors of those. A process that others have given up has no say
+// (p2p/peer_loss.h).
+void LauncherSocket::on_process_lost(ProcessId lost, const Status& why) noexcept {
+  const p2p::Messenger& messenger = *process_.messenger;
+  const bool found = messenger.source_of_loss(lost) == lost && !messenger.is_given_up() && ended_.count(lost.index) == 0;
+  if (!found || !process_.table.is_own_job(lost) || told_ >= kMostTold) return;
+  ++told_;
+  send(wire::LossFound{static_cast<int>(lost.index), why.text()}.encode());
 }
 
 }  // namespace lapwing::process

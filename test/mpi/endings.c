@@ -6,11 +6,13 @@
      endings exit RANK CODE     RANK leaves without MPI_Finalize
      endings fatal RANK         RANK makes an error under MPI_ERRORS_ARE_FATAL
      endings everyone FILE      all ranks make an error under MPI_ERRORS_ARE_FATAL when FILE exists, each behind a line of output that has no end
+     endings overheard          the last rank of three closes its connections: rank 1 finds that and waits for rank 0, which waits for the last
      endings alone              rank 0 calls a broadcast that the others do not, and nothing after it meets
      endings late CODE          everybody exits with CODE after MPI_Finalize */
 #include "check.h"
 
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static int rank, size;
@@ -44,12 +46,31 @@ static void end_together(const char* file) {
   MPI_Send(out, 1, MPI_CHAR, size, 0, MPI_COMM_WORLD);
 }
 
+static void close_connections(void) {
+  for (int fd = 3; fd < 1024; ++fd) {
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    if (getsockname(fd, (struct sockaddr*)&address, &length) == 0 && (address.ss_family == AF_INET || address.ss_family == AF_INET6)) close(fd);
+  }
+}
+
+/* Nothing leads from rank 0 to the last rank. */
+static void overhear(void) {
+  char byte = 0;
+  if (rank > 0) OK(MPI_Recv(&byte, 1, MPI_CHAR, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  if (rank < 2) OK(MPI_Send(&byte, 1, MPI_CHAR, rank + 1, 0, MPI_COMM_WORLD));
+  if (rank == 2) close_connections();
+  while (rank == 2) pause();
+  MPI_Recv(&byte, 1, MPI_CHAR, rank == 0 ? 2 : 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   const char* how = argc > 1 ? argv[1] : "ok";
   if (strcmp(how, "everyone") == 0) end_together(argv[2]);
+  if (strcmp(how, "overheard") == 0) overhear();
   const int never = strcmp(how, "ok") != 0 && strcmp(how, "late") != 0 && strcmp(how, "alone") != 0;
   const int who = argc > 2 ? atoi(argv[2]) : 0, code = argc > 3 ? atoi(argv[3]) : 1;
   for (int i = 0; i < 20; ++i) round_of_messages();
