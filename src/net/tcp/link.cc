@@ -137,6 +137,7 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
   const wire::Handshake& handshake = connection->handshake();
   const wire::Position theirs = handshake.peer_position();
   const bool resumes = handshake.has(wire::kFeatureResume);
+  const bool peer_first = theirs.attempt > setup_.position().attempt;
   const std::optional<std::int64_t> broken_for = setup_.stands(theirs.attempt);
   frame_limit_ = handshake.peer_terms().frame_limit;
   takes_rails_ = rail_user_ == nullptr && handshake.has(wire::kFeatureRails);
@@ -150,7 +151,7 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
   const bool in_vain = tail_loss_.stands(channel_.acknowledged(), peer_polls_);
   receiver_.begin(*connection_, resumes);
   if (resumes) shared_.liveness_monitor.watch_over(connection_->socket(), connection_->remote(), resumes);
-  note_connection(broken_for, in_vain);
+  note_connection(broken_for, peer_first, in_vain);
   look_for_home();
   sender_.flush_and_tell();
   if (rail_user_ == nullptr) shared_.sinks.peer_met(peer_);
@@ -183,9 +184,10 @@ void Link::go_home() noexcept {
   setup_.mend(home_);
 }
 
-// `after`: how long there was none, where one broke.
+// `after`: for how long this side has known that there was none, where one broke. `peer_first`: the peer has tried more often to make another one, so that
+// is not how long there was none. It may have reset the old one, for one thing, when it was cut off: this side hears that when the network is back.
 // `in_vain`: because the peer answered late, as it shows now.
-void Link::note_connection(std::optional<std::int64_t> after, bool in_vain) noexcept {
+void Link::note_connection(std::optional<std::int64_t> after, bool peer_first, bool in_vain) noexcept {
   const Replaced replaced = std::exchange(replaced_, Replaced::kNo);
   const bool came_home = replaced != Replaced::kNo && away_ && is_home(connection_->remote());
   shared_.counters.connections_resumed += after.has_value() && !came_home && replaced != Replaced::kToGoHome;
@@ -196,24 +198,27 @@ void Link::note_connection(std::optional<std::int64_t> after, bool in_vain) noex
     log_info("%s: another connection by tcp, for long messages, at %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str());
   else if (replaced == Replaced::kToGoHome)
     log_info("%s: the way back to its own network leads nowhere yet; going on at %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str());
-  else if (after)
-    note_another(replaced == Replaced::kByPeer ? std::nullopt : after, in_vain);
+  else if (replaced == Replaced::kByPeer)
+    note_another(", before this rank had noticed", in_vain);
+  else if (after) {
+    char time[64] = "";
+    if (!peer_first) std::snprintf(time, sizeof time, ", after %.2f s", static_cast<double>(*after) / 1e9);
+    note_another(time, in_vain);
+  }
   else if (log_enabled(LogLevel::kInfo))
     log_info("%s: connected by tcp, at %s; frames are %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str(),
              connection_->protection());
 }
 
 // The rank that computes without progress cannot tell whether the other found it late, or the network failed: on a protected link it takes the former for
-// likely. Each side of a link warns once of that. Without `after`, the peer alone knows how long there was no connection.
-void Link::note_another(std::optional<std::int64_t> after, bool in_vain) noexcept {
+// likely. Each side of a link warns once of that.
+void Link::note_another(const char* after, bool in_vain) noexcept {
   const bool late = in_vain || (shared_.options.polls && connection_->records() != nullptr);
   const auto log = late && std::exchange(warned_of_polling_, true) ? log_info : log_warn;
   const char* const reason = peer_polls_ ? ". Nothing was missing: that rank polls (LAPWING_PROGRESS=polling), and answered late"
                                          : ". Nothing was missing: that rank was stopped or kept busy, and answered late";
-  char time[64] = ", before this rank had noticed";
-  if (after) std::snprintf(time, sizeof time, ", after %.2f s", static_cast<double>(*after) / 1e9);
   log("%s: the connection broke, and another has taken its place, at %s%s%s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str(),
-      time, in_vain ? reason : "");
+      after, in_vain ? reason : "");
 }
 
 // One line for the first, and for each time that there are twice as many.

@@ -111,8 +111,8 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   std::optional<Address> listening_at(const Address& remote) const noexcept;
   void look_for_home() noexcept;
   void go_home() noexcept;
-  void note_connection(std::optional<std::int64_t> after, bool in_vain) noexcept;
-  void note_another(std::optional<std::int64_t> after, bool in_vain) noexcept;
+  void note_connection(std::optional<std::int64_t> after, bool peer_first, bool in_vain) noexcept;
+  void note_another(const char* after, bool in_vain) noexcept;
   std::int64_t last_reached() const noexcept;
   void note_wrong_record() noexcept;
   void break_off(Status why, std::int64_t since) noexcept;

@@ -303,6 +303,30 @@ TEST_F(TcpTest, ABreakThatOnlyThePeerHasNoticedIsToldWithoutItsLength) {
   EXPECT_NE(told.find(", before this rank had noticed\n"), std::string::npos) << told;
 }
 
+// It has reset the connection, and this rank heard that only when the network was back.
+TEST_F(TcpTest, ABreakHasNoLengthWhereThePeerHasTriedMoreOften) {
+  nodes_[1] = std::make_unique<Node>(clock_, 1, [](TcpOptions& options) { options.resume = Choice::kOn; });
+  low().card.set("tcp", "224.0.0.1:9/8");  // cannot be reached
+  attach();
+  wire::Terms terms;
+  terms.features = wire::kFeatureResume;
+  Socket connection = join_as_rank_0(terms);
+  const auto break_and_join = [&](std::uint64_t tries) {
+    connection.reset_on_close();
+    connection = Socket();
+    pump([&] { return high().transport->link_state({0}) == LinkState::kConnecting; });
+    clock_.advance(2'000'000);
+    terms.position.attempt += tries;
+    ::testing::internal::CaptureStderr();
+    connection = join_as_rank_0(terms);
+    return ::testing::internal::GetCapturedStderr();
+  };
+  const std::string as_often = break_and_join(1), more_often = break_and_join(7);
+  EXPECT_NE(as_often.find(", after 0.00 s\n"), std::string::npos) << as_often;
+  EXPECT_NE(more_often.find("the connection broke, and another has taken its place, at 127.0.0.1:"), std::string::npos) << more_often;
+  EXPECT_EQ(more_often.find("after"), std::string::npos) << more_often;
+}
+
 // No address of the peer can be reached any more, and none refuses: only time tells.
 class TcpCutTest : public TcpResumeTest {
  protected:
