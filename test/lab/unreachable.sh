@@ -19,7 +19,7 @@ expect() {
 
 # The switch has lost a host: it does not answer.
 lab cut h2
-expect "a lost host" "10\.77\.0\.[12]:[0-9]+: (No route to host|no answer within)"
+expect "a lost host" "10\.77\.0\.[12]:[0-9]+(, [^;]*)?: (No route to host|no answer within)"
 lab restore h2
 on "h1 h2" "$programs/halo" || die "a host found again"
 
@@ -28,7 +28,7 @@ ip -n "$LAB-h1" route add blackhole 10.77.0.2/32
 ip -n "$LAB-h2" route add blackhole 10.77.0.1/32
 expect "a route that swallows" "10\.77\.0\.[12]:[0-9]+"
 ip -n "$LAB-h2" route del blackhole 10.77.0.1/32
-expect "a one-way road" "10\.77\.0\.[12]:[0-9]+: (no answer within|No route)|has no route there"
+expect "a one-way road" "10\.77\.0\.[12]:[0-9]+(, [^;]*)?: (no answer within|No route)|has no route there"
 ip -n "$LAB-h1" route del blackhole 10.77.0.2/32
 
 # A host that says no.
