@@ -141,13 +141,13 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
   const std::optional<std::int64_t> broken_for = setup_.stands(theirs.attempt);
   frame_limit_ = handshake.peer_terms().frame_limit;
   takes_rails_ = rail_user_ == nullptr && handshake.has(wire::kFeatureRails);
+  peer_polls_ = (handshake.peer_terms().features & wire::kFeaturePolls) != 0;
   failure_ = Status();
   left_.close();
   connection_ = std::move(connection);
   connection_->hand_over(receiver_);
   if (const Status begun = sender_.begin(*connection_, theirs.next_expected, resumes); !begun.ok())
     return lose(diagnosis_.violation(connection_->remote(), begun));
-  peer_polls_ = (handshake.peer_terms().features & wire::kFeaturePolls) != 0;
   const bool in_vain = tail_loss_.stands(channel_.acknowledged(), peer_polls_);
   receiver_.begin(*connection_, resumes);
   if (resumes) shared_.liveness_monitor.watch_over(connection_->socket(), connection_->remote(), resumes);
