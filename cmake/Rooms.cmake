@@ -7,7 +7,8 @@ set(LAPWING_FLAGS -fvisibility=hidden -fvisibility-inlines-hidden -fno-plt)
 # store buffer: on the way of a small message that costs more than vectors gain there. Loops are not concerned.
 set(LAPWING_ROOM_FLAGS -fno-tree-slp-vectorize)
 if(LAPWING_SANITIZE)
-  list(APPEND LAPWING_FLAGS -fsanitize=${LAPWING_SANITIZE} -fno-omit-frame-pointer -g -O1)
+  # -g1 gives reports their files and lines; the names of variables would make compiling half as long again.
+  list(APPEND LAPWING_FLAGS -fsanitize=${LAPWING_SANITIZE} -fno-omit-frame-pointer -g1 -O1)
   add_link_options(-fsanitize=${LAPWING_SANITIZE})
   if(LAPWING_SANITIZE MATCHES "undefined")
     list(APPEND LAPWING_FLAGS -fno-sanitize-recover=all)
