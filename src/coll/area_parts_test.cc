@@ -5,8 +5,6 @@
 #include <cstring>
 #include <vector>
 
-#include "coll/simulation_for_tests.h"
-
 namespace lapwing::coll {
 namespace {
 
