@@ -25,7 +25,7 @@ function(lapwing_bpf_program name source section purpose)
     add_custom_command(
       OUTPUT ${include}
       COMMAND ${LAPWING_BPF_CLANG} ${lapwing_bpf_flags} -c ${source} -o ${object}
-      COMMAND ${lapwing_bpf_embed} ${object} ${section} ${include}
+      COMMAND ${lapwing_bpf_embed} ${object} ${section} ${include} ${source} ${ARGN}
       DEPENDS ${source} ${ARGN} ${lapwing_bpf_embed_script} lapwing_generated
       COMMENT "Compiling the program of ${purpose}" VERBATIM)
     set(LAPWING_${upper}_PROGRAM ON PARENT_SCOPE)
@@ -33,8 +33,8 @@ function(lapwing_bpf_program name source section purpose)
     message(STATUS "Lapwing is built without ${purpose}: that needs x86-64 and a clang that compiles for bpf")
     add_custom_command(
       OUTPUT ${include}
-      COMMAND ${lapwing_bpf_embed} - ${section} ${include}
-      DEPENDS ${lapwing_bpf_embed_script} lapwing_generated VERBATIM)
+      COMMAND ${lapwing_bpf_embed} - ${section} ${include} ${source} ${ARGN}
+      DEPENDS ${source} ${ARGN} ${lapwing_bpf_embed_script} lapwing_generated VERBATIM)
     set(LAPWING_${upper}_PROGRAM OFF PARENT_SCOPE)
   endif()
   add_custom_target(lapwing_${name}_program DEPENDS ${include})

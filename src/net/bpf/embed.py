@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Turns a program for the kernel, as clang made it, into what the library includes.
 
-usage: embed.py OBJECT SECTION OUTPUT     without OBJECT ("-"): a program without instructions, which says that there was no compiler
+usage: embed.py OBJECT SECTION OUTPUT SOURCE...     without OBJECT ("-"): a program without instructions, which says that there was no compiler
 
-The output defines kImage, a lapwing::net::bpf::Image (bpf.h): the instructions in order, and which of them load the address of which map. It is
+The output defines kImage, a lapwing::net::bpf::Image (bpf.h): the instructions in order, and which of them load the address of which map. And
+kFingerprint, a number by which two builds find out whether their programs are of the same sources, and so agree on the memory that they share. It is
 included within a namespace of the includer's.
 """
+import hashlib
 import struct
 import sys
 
@@ -47,14 +49,23 @@ def lines(image, section):
     yield "constexpr lapwing::net::bpf::Image kImage{kInstructions, kMapLoads};"
 
 
+def fingerprint(sources):
+    digest = hashlib.sha256()
+    for source in sources:
+        with open(source, "rb") as file:
+            digest.update(file.read())
+    return int.from_bytes(digest.digest()[:8], "little")
+
+
 def main():
-    source, section, output = sys.argv[1:]
+    source, section, output, *sources = sys.argv[1:]
     text = ["constexpr lapwing::net::bpf::Image kImage{};"]
     if source != "-":
         with open(source, "rb") as file:
             text = lines(file.read(), section)
     with open(output, "w", encoding="ascii") as file:
         file.writelines(line + "\n" for line in text)
+        file.write(f"[[maybe_unused]] constexpr std::uint64_t kFingerprint = {fingerprint(sources):#018x};\n")
 
 
 main()

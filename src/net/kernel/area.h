@@ -147,25 +147,38 @@ static inline Word used_by_frame(Word bytes, Word in_place) {
 static inline int load(LAPWING_PACKET packet, Half offset, void* to, Half bytes);
 static inline struct ZoneBlock* zone_block(Half index);
 
-// The oldest lent receive that the message matches is claimed, if it has room, and is unattended where it must be.
-static inline int claim(struct Queue* queue, Word context, Word tag, Word bytes, int unattended, Word* claimed) {
+#ifndef LAPWING_UNROLLED
+#define LAPWING_UNROLLED
+#endif
+
+// The oldest lent receive that the message matches. One branch for each place, and no loop: a process that may load programs and yet has no CAP_PERFMON
+// must have them proved for what a processor does when it guesses a branch wrongly, and of such guesses the kernel follows 8192 at a time.
+static inline int find(const struct Queue* queue, Word context, Word tag, Word* found) {
   const Word first = LAPWING_LOOK(queue->oldest);
   const Word end = LAPWING_LOOK(queue->lent);
+  LAPWING_UNROLLED
   for (int i = 0; i < kPlacesLookedAt; ++i) {
     const Word position = first + (Word)i;
+    const struct Place* place = &queue->places[position & (kPlaces - 1)];
     if (position == end) return 0;
-    struct Place* place = &queue->places[position & (kPlaces - 1)];
-    const Word state = position << kStateBits | kStateLent;
-    if (LAPWING_LOOK(place->state) != state || LAPWING_LOOK(place->context) != context ||
-        LAPWING_LOOK(place->tag) != tag)
-      continue;
-    if (bytes > LAPWING_LOOK(place->capacity) || (unattended && !LAPWING_LOOK(place->unattended))) return 0;
-    if (__sync_val_compare_and_swap(&place->state, state, position << kStateBits | kStateClaimed) == state) {
-      *claimed = position;
+    if (((LAPWING_LOOK(place->state) ^ (position << kStateBits | kStateLent)) | (LAPWING_LOOK(place->context) ^ context) |
+         (LAPWING_LOOK(place->tag) ^ tag)) == 0) {
+      *found = position;
       return 1;
     }
   }
   return 0;
+}
+
+// It is claimed, if it has room, and is unattended where it must be. The process may have taken it back meanwhile; then the message is passed on.
+static inline int claim(struct Queue* queue, Word context, Word tag, Word bytes, int unattended, Word* claimed) {
+  Word position;
+  if (!find(queue, context, tag, &position)) return 0;
+  struct Place* place = &queue->places[position & (kPlaces - 1)];
+  const Word state = position << kStateBits | kStateLent;
+  if (bytes > LAPWING_LOOK(place->capacity) || (unattended && !LAPWING_LOOK(place->unattended))) return 0;
+  *claimed = position;
+  return __sync_val_compare_and_swap(&place->state, state, position << kStateBits | kStateClaimed) == state;
 }
 
 // Whether a payload that begins there in the zone lies in one block, with as much behind it as the proof of land() asks for.

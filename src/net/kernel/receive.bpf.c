@@ -11,6 +11,7 @@ static __u64 (*const bpf_get_socket_cookie)(void* packet) = (void*)BPF_FUNC_get_
 
 #define inline inline __attribute__((always_inline))
 #define LAPWING_PACKET struct __sk_buff*
+#define LAPWING_UNROLLED _Pragma("unroll")
 #include "area.h"
 
 static inline int load(struct __sk_buff* packet, Half offset, void* to, Half bytes) {
