@@ -1,0 +1,61 @@
+// What a rank and the service `lapwing accelerator` (launch/accelerator/) say to each other over a local socket that keeps messages apart
+// (SOCK_SEQPACKET). The rank asks, the service answers each request once, in order; descriptors travel beside the bytes.
+//
+//   magic u32, version u16, kind u16, and by kind:
+//     hello    purpose u32, connections u32, fingerprint u64, zone bytes u64    first, once; answered with the zone
+//     load                                                                      second, once; answered with the areas and the keeper
+//     join     index u32                                                        with one socket
+//     leave    index u32
+//     answer   granted u16, descriptors u16, then a text for a person, to the end: why not
+//
+// All little-endian. A request has exactly the length of its kind; an answer is bounded. A message that breaks a rule ends the connection, with an answer that
+// says which rule. The first 8 bytes and the answer are the same in all versions, so that each side can say what the other speaks.
+//
+// Room for more: a purpose (raw Ethernet) is a number, and its requests are kinds of their own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace lapwing::wire {
+
+constexpr std::uint16_t kAcceleratorVersion = 1;
+
+struct AcceleratorRequest {
+  enum class Kind : std::uint16_t { kHello = 1, kLoad = 2, kJoin = 3, kLeave = 4 };
+  static constexpr std::size_t kMaxBytes = 32;
+  static constexpr std::uint32_t kReceive = 1;  // a purpose: receive in the kernel (net/kernel/)
+
+  Kind kind = Kind::kHello;
+  std::uint32_t purpose = kReceive;
+  std::uint32_t connections = 0;
+  std::uint64_t fingerprint = 0;  // of the program that the rank shares memory with
+  std::uint64_t zone_bytes = 0;
+  std::uint32_t index = 0;
+
+  std::string encode() const;
+  // On an error `request` is as it was.
+  static Status decode(std::string_view message, AcceleratorRequest& request);
+  // How many come with it.
+  std::size_t descriptors() const noexcept { return kind == Kind::kJoin ? 1 : 0; }
+};
+
+struct AcceleratorAnswer {
+  static constexpr std::size_t kMaxText = 480;
+  static constexpr std::size_t kMaxBytes = 12 + kMaxText;
+  static constexpr std::size_t kMaxDescriptors = 4;
+
+  bool granted = false;
+  std::uint16_t descriptors = 0;  // that come with it
+  std::string text;               // in one line; what is too long is cut off
+
+  std::string encode() const;
+  // On an error `answer` is as it was.
+  static Status decode(std::string_view message, AcceleratorAnswer& answer);
+};
+
+}  // namespace lapwing::wire
