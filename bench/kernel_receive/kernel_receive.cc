@@ -200,7 +200,7 @@ int frames_after_join(kernel::Program& program, std::size_t read) {
     send_all(pair.there, frame, sizeof frame);
   }
   receive_all(pair.here, in, read);
-  if (const lapwing::Status joined = program.join(0, pair.here); !joined.ok()) {
+  if (const lapwing::Status joined = program.join(0, pair.here).status; !joined.ok()) {
     std::fprintf(stderr, "kernel_receive: %s\n", joined.text());
     std::exit(1);
   }
@@ -256,7 +256,7 @@ void measure_size(Side& side, std::size_t bytes) {
 void play(const std::vector<Pair>& pairs, bool leads, kernel::Program& program) {
   run_on_processor(leads ? 0 : 1);
   for (std::uint32_t i = 1; i < pairs.size(); ++i) {
-    const lapwing::Status joined = program.join(i - 1, leads ? pairs[i].here : pairs[i].there);
+    const lapwing::Status joined = program.join(i - 1, leads ? pairs[i].here : pairs[i].there).status;
     if (joined.ok()) continue;
     std::fprintf(stderr, "kernel_receive: %s\n", joined.text());
     std::exit(1);

@@ -12,10 +12,10 @@
 
 #include "base/settings.h"
 #include "machine.h"
-#include "net/kernel/intakes.h"
 #include "net/tcp/interfaces.h"
 #include "runtime/key_file.h"
 #include "tool/doctor.h"
+#include "tool/receive_way.h"
 
 extern char** environ;
 
@@ -57,11 +57,6 @@ const char* try_loopback() {
   if (::send(client.fd(), &byte, 1, MSG_NOSIGNAL) != 1) return "send";
   if (::recv(server.fd(), &byte, 1, 0) != 1) return "receive";
   return nullptr;
-}
-
-const char* remedy_of_receive() {
-  if (!net::kernel::Program::built()) return "build the library where a clang compiles for bpf, on x86-64";
-  return "it needs Linux 5.15, CAP_BPF and CAP_NET_ADMIN (docs/ethernet.md); LAPWING_RECEIVE=user does without";
 }
 
 }  // namespace
@@ -133,14 +128,10 @@ Finding check_protection() {
 Finding check_receive() {
   Settings settings;
   [[maybe_unused]] const Status reported_by_check_settings = settings.load(environ);
-  const std::string asked = " (LAPWING_RECEIVE=" + settings::ReceiveKind::print(settings.receive) + ")";
-  net::kernel::Intakes intakes;
-  Status status = intakes.prepare(1, settings.receive_memory, settings.receive_zone);
-  if (status.ok()) status = intakes.load();
-  if (status.ok()) return {Verdict::kOk, "receive", "messages over TCP can be matched in the kernel" + asked, ""};
-  const std::string fact = std::string("messages over TCP cannot be matched in the kernel: ") + status.text() + asked;
-  if (settings.receive == Receive::kUser) return {Verdict::kOk, "receive", fact, ""};
-  return {settings.receive == Receive::kKernel ? Verdict::kError : Verdict::kWarning, "receive", fact, remedy_of_receive()};
+  const ReceiveWay way = find_receive_way(settings, true);
+  const std::string fact = "messages over TCP are matched " + describe(way, settings);
+  if (way.kernel.ok() || settings.receive == Receive::kUser) return {Verdict::kOk, "receive", fact, way.remedy};
+  return {settings.receive == Receive::kKernel ? Verdict::kError : Verdict::kWarning, "receive", fact, way.remedy};
 }
 
 }  // namespace lapwing::launch

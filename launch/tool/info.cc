@@ -9,6 +9,7 @@
 #include "base/algorithms.h"
 #include "base/settings.h"
 #include "tool/json.h"
+#include "tool/receive_way.h"
 #include "version.h"
 
 extern char** environ;
@@ -51,6 +52,7 @@ void print_overview(const Settings& settings) {
   std::printf("  functions    %zu of %zu built; `lapwing info --coverage` lists the others\n", count_built(),
               std::size(kCoverage));
   std::printf("  transports   %s\n", settings::NamesKind::print(settings.transports).c_str());
+  std::printf("  receive      over TCP %s\n", describe(find_receive_way(settings, false), settings).c_str());
   std::printf("  settings     (`lapwing info --settings` explains them)\n");
   for (const SettingDescription& entry : entries) {
     std::printf("    %-28s %-16s %s\n", entry.name.c_str(), entry.value_text.empty() ? "-" : entry.value_text.c_str(),
@@ -140,6 +142,7 @@ void print_json(const Settings& settings) {
   std::printf("{\n  \"name\": \"Lapwing\",\n  \"version\": %s,\n", json_string(kVersion).c_str());
   std::printf("  \"mpi_version\": \"%d.%d\",\n  \"abi_version\": \"%d.%d\",\n", MPI_VERSION, MPI_SUBVERSION,
               MPI_ABI_VERSION, MPI_ABI_SUBVERSION);
+  std::printf("  \"receive\": %s,\n", json_string(describe(find_receive_way(settings, false), settings)).c_str());
   print_json_settings(settings);
   print_json_coverage();
   std::printf("}\n");

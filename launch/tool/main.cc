@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "accelerator/accelerator.h"
 #include "tool/bench.h"
 #include "tool/doctor.h"
 #include "tool/info.h"
@@ -20,6 +21,7 @@ constexpr const char* kUsage =
     "       lapwing why       says what the ranks of a running job wait for (lapwing why --help)\n"
     "       lapwing model     measures this machine for the choice of collective algorithms, and explains it (lapwing model --help)\n"
     "       lapwing bench     measures this library, alone or beside others (lapwing bench --help)\n"
+    "       lapwing accelerator   a service: receive in the kernel for users who may load no programs (lapwing accelerator --help)\n"
     "       lapwing --version\n"
     "Programs are compiled with mpicc or mpicxx and started with mpiexec.\n";
 
@@ -35,6 +37,7 @@ int main(int argc, char** argv) {
   if (command == "why") return lapwing::launch::run_why(rest);
   if (command == "model") return lapwing::launch::run_model(rest);
   if (command == "bench") return lapwing::launch::run_bench(rest);
+  if (command == "accelerator") return lapwing::launch::run_accelerator(rest);
   if (command == "--version" || command == "version") {
     std::printf("lapwing %s\n", lapwing::launch::kVersion);
     return 0;

@@ -6,11 +6,11 @@
 
 namespace lapwing::net::kernel {
 
-Status Intakes::prepare(std::uint32_t links, std::uint64_t memory, std::uint64_t zone) {
+Status Intakes::prepare(std::uint32_t links, std::uint64_t memory, std::uint64_t zone, const std::string& service) {
   const std::uint64_t fit = memory / sizeof(ConnectionArea);
   if (fit == 0)
     return Status::error(MPI_ERR_ARG, "LAPWING_RECEIVE_MEMORY is too little for one peer, which takes %zu bytes", sizeof(ConnectionArea));
-  return program_.prepare(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(links, 1, fit)), zone);
+  return program_.prepare(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(links, 1, fit)), zone, service);
 }
 
 Status Intakes::load() {
@@ -38,7 +38,7 @@ void Intakes::Return::operator()(Intake* intake) noexcept {
   owner_->free_.push_back(index_);
 }
 
-Status Intakes::join(Lease& intake, int socket) {
+Joining Intakes::join(Lease& intake, int socket) {
   intake->restart();
   return program_.join(intake.get_deleter().index(), socket);
 }

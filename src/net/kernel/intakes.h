@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
@@ -32,14 +33,17 @@ class Intakes {
 
   // Three steps, of which the second takes tens of milliseconds and may run on another thread, which no lock need be held for. The text of an error
   // says what is missing; then nothing is received in the kernel.
-  // For `links` at most, and fewer where their areas would take more than `memory` bytes. `zone`: bytes of memory to receive into.
-  Status prepare(std::uint32_t links, std::uint64_t memory, std::uint64_t zone);
+  // For `links` at most, and fewer where their areas would take more than `memory` bytes. `zone`: bytes of memory to receive into. `service`: where the
+  // service is that does it for a process that may not; empty: without.
+  Status prepare(std::uint32_t links, std::uint64_t memory, std::uint64_t zone, const std::string& service);
   // Loads the program and tries it out.
   Status load();
   // From now on links may join.
   void open();
   bool ready() const noexcept { return ready_; }
   std::uint32_t most() const noexcept { return program_.connections(); }
+  // By whose rights; from prepare() on.
+  std::string by() const { return program_.by(); }
   // From prepare() on; null before.
   const std::shared_ptr<Zone>& zone() const noexcept { return program_.zone(); }
 
@@ -47,7 +51,7 @@ class Intakes {
   Lease make();
   // The packets of this connection come past the program from now on, and nothing is taken before Intake::open(). Of what has come before nothing is
   // half read; a read that follows finds it.
-  Status join(Lease& intake, int socket);
+  Joining join(Lease& intake, int socket);
 
  private:
   Program program_;

@@ -111,7 +111,7 @@ class Trial {
   Status join_with_unread() {
     const Bytes bytes = frame(kNotLent);
     send(bytes);
-    LAPWING_TRY(program_.join(0, pair_.here.fd()));
+    LAPWING_TRY(program_.join(0, pair_.here.fd()).status);
     return arrives_by_socket(bytes) ? Status() : differs("what has come before a connection joins is lost");
   }
   Status take_one() {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <new>
 
+#include "net/bpf/bpf.h"
+
 namespace lapwing::net::kernel {
 
 // ---- free space -----------------------------------------------------------------------------------------------------
@@ -52,12 +54,13 @@ Zone::~Zone() {
   if (mapped_ != nullptr) munmap(mapped_, bytes_);
 }
 
-Status Zone::create(std::uint64_t bytes) {
-  const std::uint64_t blocks = std::clamp<std::uint64_t>((bytes + kZoneBlock - 1) / kZoneBlock, 1, 1 << 15);
-  constexpr bpf::MapKind kKind{BPF_MAP_TYPE_ARRAY, 4, kZoneBlock, BPF_F_MMAPABLE};
-  LAPWING_TRY(bpf::create_map(kKind, static_cast<std::uint32_t>(blocks), "gives no memory to receive into", map_));
-  bytes_ = static_cast<std::size_t>(blocks) * kZoneBlock;
-  void* mapped = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, map_.fd(), 0);
+std::uint32_t Zone::blocks(std::uint64_t bytes) noexcept {
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes / kZoneBlock + (bytes % kZoneBlock != 0), 1, kMostBlocks));
+}
+
+Status Zone::map(int fd, std::uint32_t blocks) {
+  bytes_ = std::size_t{blocks} * kZoneBlock;
+  void* mapped = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (mapped == MAP_FAILED) return bpf::refused("does not share the memory to receive into");
   mapped_ = static_cast<std::byte*>(mapped);
   space_ = FreeSpace(bytes_);

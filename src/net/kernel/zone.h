@@ -11,7 +11,6 @@
 #include <mutex>
 
 #include "base/status.h"
-#include "net/bpf/bpf.h"
 #include "net/kernel/area.h"
 #include "net/message_memory.h"
 
@@ -42,17 +41,17 @@ class Zone final : public MessageMemory {
   Zone(const Zone&) = delete;
   Zone& operator=(const Zone&) = delete;
 
-  // Of so many bytes, in whole blocks of kZoneBlock. The text of an error says what is missing.
-  Status create(std::uint64_t bytes);
-  // For the program.
-  const bpf::Descriptor& map() const noexcept { return map_; }
+  // Whole blocks of kZoneBlock for so many bytes, at least one.
+  static constexpr std::uint32_t kMostBlocks = 1 << 15;
+  static std::uint32_t blocks(std::uint64_t bytes) noexcept;
+  // The map of so many blocks that a loader has made. It need not stay open. The text of an error says what is missing.
+  Status map(int fd, std::uint32_t blocks);
   Word address() const noexcept { return reinterpret_cast<Word>(mapped_); }
 
   void* allocate(std::size_t bytes, std::size_t alignment) noexcept override;
   void free(void* block) noexcept override;
 
  private:
-  bpf::Descriptor map_;
   std::byte* mapped_ = nullptr;
   std::size_t bytes_ = 0;
   std::mutex mutex_;

@@ -6,6 +6,8 @@
 #include <map>
 #include <random>
 
+#include "net/kernel/own_loader.h"
+
 namespace lapwing::net::kernel::tests {
 namespace {
 
@@ -60,8 +62,10 @@ TEST(FreeSpace, BlocksNeverOverlapAndComeTogetherAgain) {
 }
 
 TEST(Zone, HandsOutMemoryThatTheKernelShares) {
+  OwnLoader loader;
+  if (const Status created = loader.prepare(1, Zone::blocks(1)); !created.ok()) GTEST_SKIP() << created.text();
   Zone zone;
-  if (const Status created = zone.create(1); !created.ok()) GTEST_SKIP() << created.text();
+  ASSERT_TRUE(zone.map(loader.zone().fd(), 1).ok());
   void* const whole = zone.allocate(kZoneBlock, 1);
   ASSERT_NE(whole, nullptr);
   EXPECT_EQ(zone.allocate(1, 1), nullptr);
@@ -72,7 +76,14 @@ TEST(Zone, HandsOutMemoryThatTheKernelShares) {
   EXPECT_EQ(zone.allocate(~std::size_t{0}, 1), nullptr);
 }
 
-TEST(Zone, HasNothingBeforeItIsCreated) {
+TEST(Zone, IsOfWholeBlocks) {
+  EXPECT_EQ(Zone::blocks(0), 1u);
+  EXPECT_EQ(Zone::blocks(kZoneBlock), 1u);
+  EXPECT_EQ(Zone::blocks(kZoneBlock + 1), 2u);
+  EXPECT_EQ(Zone::blocks(~std::uint64_t{0}), Zone::kMostBlocks);
+}
+
+TEST(Zone, HasNothingBeforeItIsMapped) {
   Zone zone;
   EXPECT_EQ(zone.allocate(1, 1), nullptr);
   EXPECT_EQ(zone.address(), 0u);

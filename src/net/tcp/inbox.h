@@ -36,6 +36,7 @@ class Inbox {
     kEnded,      // the peer has closed its side
     kBroken,     // error() says why
     kWrong,      // a record is not as it was sent: nothing that follows can be had
+    kUncertain,  // whether a program sees what comes is not known (net/kernel/loader.h); a receiver's, never this class's
     kTorn,       // the kernel has given its program bytes twice: nothing that follows can be had
     kViolation,  // violation() says which rule was broken
   };

@@ -259,6 +259,9 @@ void Link::receiving_ended(Inbox::Result result) noexcept {
       if (wrong_records_.note(shared_.engine.clock().now(), channel_.received()) >= shared_.liveness_monitor.patience())
         return lose(diagnosis_.only_wrong_records(remote));
       return break_off(diagnosis_.wrong_record(remote), shared_.engine.clock().now());
+    case Inbox::Result::kUncertain:
+      return break_off(diagnosis_.broken(remote, "the service that has messages received in the kernel has died while it let the connection join"),
+                       shared_.engine.clock().now());
     case Inbox::Result::kTorn:
       return break_off(diagnosis_.broken(remote, "the kernel gave bytes twice to the program that receives; LAPWING_RECEIVE=user does without"),
                        shared_.engine.clock().now());

@@ -37,9 +37,8 @@ bool Receiver::receive() noexcept {
   LAPWING_DELAY_POINT("tcp.receive");
   Inbox::Result result = read();
   if (may_join_ && shared_.intakes.ready() && result <= Inbox::Result::kDrained && !inbox_.within_frame()) {
-    join_program();
     // What has come meanwhile is announced to the port, if at all, and not to poll().
-    result = std::max(result, read());
+    result = join_program() ? std::max(result, read()) : Inbox::Result::kUncertain;
   }
   return finish_receive(result);
 }
@@ -56,7 +55,7 @@ bool Receiver::finish_receive(Inbox::Result result) noexcept {
 }
 
 void Receiver::judge(Inbox::Result result) noexcept {
-  torn_ |= result == Inbox::Result::kTorn;
+  torn_ |= result == Inbox::Result::kTorn || result == Inbox::Result::kUncertain;
   if (result != Inbox::Result::kMore) return user_.receiving_ended(result);
   LAPWING_DELAY_POINT("tcp.more");
   connection_->announce_again();
@@ -71,14 +70,18 @@ bool Receiver::poll() noexcept {
 // ---- past a program in the kernel -----------------------------------------------------------------------------------
 
 // Once per connection. Links that find no area are received as ever, and so is one that the kernel refuses.
-void Receiver::join_program() noexcept {
+bool Receiver::join_program() noexcept {
   may_join_ = false;
   if (!intake_) intake_ = shared_.intakes.make();
-  if (!intake_) return;
-  if (const Status joined = shared_.intakes.join(intake_, connection_->fd()); !joined.ok())
-    return log_info("%s: going on without receive in the kernel: %s", connection_->remote().text().c_str(), joined.text());
+  if (!intake_) return true;
+  const kernel::Joining joining = shared_.intakes.join(intake_, connection_->fd());
+  if (!joining.status.ok()) {
+    log_info("%s: going on without receive in the kernel: %s", connection_->remote().text().c_str(), joining.status.text());
+    return joining.known;
+  }
   inbox_.receive_past(*intake_);
   if (shared_.busy_links.may_take(*this)) let_take();
+  return true;
 }
 
 // Looks where the program says what it has done, without a system call.

@@ -75,7 +75,8 @@ class Receiver final : public ConnectionUser {
  private:
   Inbox::Result read() noexcept;
   bool finish_receive(Inbox::Result result) noexcept;
-  void join_program() noexcept;
+  // False: this connection cannot go on.
+  bool join_program() noexcept;
   bool poll_past_program() noexcept;
   void uncover() noexcept;
   bool may_have_ended() noexcept;

@@ -48,6 +48,7 @@ struct TcpOptions {
   bool polls = false;                              // LAPWING_PROGRESS=polling: peers are answered only while the application calls MPI
   std::uint64_t receive_memory = 32 << 20;         // LAPWING_RECEIVE_MEMORY
   std::uint64_t receive_zone = 16 << 20;           // LAPWING_RECEIVE_ZONE
+  std::string accelerator;                         // LAPWING_ACCELERATOR
   std::uint32_t frame_limit = static_cast<std::uint32_t>(wire::kMaxPayloadBytes);  // payload bytes that this rank takes
 };
 

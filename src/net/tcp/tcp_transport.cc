@@ -48,6 +48,7 @@ TcpOptions options_from(const NetworkConfig& config) {
     options.polls = settings->progress == Progress::kPolling;
     options.receive_memory = settings->receive_memory;
     options.receive_zone = settings->receive_zone;
+    options.accelerator = settings->accelerator;
   }
   return options;
 }
@@ -106,7 +107,8 @@ Status TcpTransport::attach(const wire::CardBook& cards) {
 // LAPWING_RECEIVE: what cannot be had is an error only where it was asked for by name. Otherwise MPI_Init does not wait for it either.
 Status TcpTransport::prepare_kernel() {
   if (shared_.options.receive == Receive::kUser || !shared_.key.known()) return {};
-  Status status = shared_.intakes.prepare(shared_.options.size - 1, shared_.options.receive_memory, shared_.options.receive_zone);
+  const TcpOptions& options = shared_.options;
+  Status status = shared_.intakes.prepare(options.size - 1, options.receive_memory, options.receive_zone, options.accelerator);
   if (shared_.options.receive == Receive::kAuto) {
     if (status.ok()) status = shared_.engine.submit(loading_);
     loading_.under_way = status.ok();
@@ -137,7 +139,7 @@ void TcpTransport::Loading::finish(Work& work) noexcept {
 void TcpTransport::kernel_prepared(const Status& status) noexcept {
   if (!status.ok()) return log_info("going on without receive in the kernel: %s", status.text());
   shared_.intakes.open();
-  log_info("messages over tcp are matched in the kernel, of up to %u peers", shared_.intakes.most());
+  log_info("messages over tcp are matched in the kernel, %s, of up to %u peers", shared_.intakes.by().c_str(), shared_.intakes.most());
 }
 
 Status TcpTransport::read_offers() {

@@ -1,0 +1,57 @@
+#include "accelerator/rights.h"
+
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+namespace lapwing::launch {
+namespace {
+
+// Older headers have no number for it.
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
+
+constexpr std::uint64_t kNeeded = std::uint64_t{1} << CAP_BPF | std::uint64_t{1} << CAP_NET_ADMIN;
+
+using Sets = std::array<__user_cap_data_struct, 2>;
+
+__user_cap_header_struct header() noexcept {
+  return {_LINUX_CAPABILITY_VERSION_3, 0};
+}
+
+// Where this process may. A program that it started could not get more in any case (no_new_privs), and it starts none.
+void empty_bounding_set() noexcept {
+  for (unsigned long capability = 0; ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability) {
+    if (capability >= 64 || (kNeeded >> capability & 1) == 0) ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+  }
+}
+
+}  // namespace
+
+Status keep_only_needed_rights() {
+  Sets sets{};
+  __user_cap_header_struct head = header();
+  if (::syscall(SYS_capget, &head, sets.data()) != 0) return Status::error(MPI_ERR_OTHER, "the rights of this process are not known: %s", std::strerror(errno));
+  const std::uint64_t permitted = sets[0].permitted | std::uint64_t{sets[1].permitted} << 32;
+  if ((permitted & kNeeded) != kNeeded)
+    return Status::error(MPI_ERR_OTHER, "the accelerator needs CAP_BPF and CAP_NET_ADMIN: root has them, or a service manager gives them to another user");
+  empty_bounding_set();
+  for (std::size_t half = 0; half < sets.size(); ++half) {
+    const auto needed = static_cast<std::uint32_t>(kNeeded >> (32 * half));
+    sets[half] = {needed, needed, 0};
+  }
+  head = header();
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 ||
+      ::syscall(SYS_capset, &head, sets.data()) != 0)
+    return Status::error(MPI_ERR_OTHER, "rights that are not needed cannot be given up: %s", std::strerror(errno));
+  return {};
+}
+
+}  // namespace lapwing::launch

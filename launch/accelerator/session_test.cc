@@ -1,0 +1,281 @@
+// A rank's side is played over a socket pair. What needs the rights to load programs is skipped where this process has none.
+#include "accelerator/session.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "net/kernel/area.h"
+#include "net/kernel/service_loader.h"
+
+namespace lapwing::launch::tests {
+namespace {
+
+using net::bpf::Descriptor;
+using net::kernel::LocalMessage;
+using net::kernel::Received;
+using net::kernel::ServiceLoader;
+using wire::AcceleratorAnswer;
+using wire::AcceleratorRequest;
+using Kind = AcceleratorRequest::Kind;
+
+struct Pair {
+  Descriptor here, there;
+};
+
+Pair local_pair() {
+  int ends[2];
+  EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+// `there` has connected to `here`.
+Pair tcp_pair() {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  socklen_t length = sizeof address;
+  const Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  Pair pair;
+  pair.there = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(::bind(listener.fd(), generic, length), 0);
+  EXPECT_EQ(::listen(listener.fd(), 1), 0);
+  EXPECT_EQ(::getsockname(listener.fd(), generic, &length), 0);
+  EXPECT_EQ(::connect(pair.there.fd(), generic, length), 0);
+  pair.here = Descriptor(::accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+  return pair;
+}
+
+// A request with more descriptors than any has.
+void send_with_too_many(int socket, int descriptor) {
+  std::vector<int> descriptors(LocalMessage::kMostDescriptors + 100, descriptor);
+  std::vector<char> control(CMSG_SPACE(descriptors.size() * sizeof(int)));
+  std::string bytes = "x";
+  iovec body{bytes.data(), bytes.size()};
+  msghdr header{};
+  header.msg_iov = &body;
+  header.msg_iovlen = 1;
+  header.msg_control = control.data();
+  header.msg_controllen = control.size();
+  cmsghdr* entry = CMSG_FIRSTHDR(&header);
+  entry->cmsg_level = SOL_SOCKET;
+  entry->cmsg_type = SCM_RIGHTS;
+  entry->cmsg_len = CMSG_LEN(descriptors.size() * sizeof(int));
+  std::memcpy(CMSG_DATA(entry), descriptors.data(), descriptors.size() * sizeof(int));
+  EXPECT_EQ(::sendmsg(socket, &header, MSG_NOSIGNAL), 1);
+}
+
+AcceleratorRequest request(Kind kind, std::uint32_t index = 0) {
+  AcceleratorRequest request;
+  request.kind = kind;
+  request.index = index;
+  request.connections = 2;
+  request.fingerprint = net::kernel::OwnLoader::fingerprint();
+  request.zone_bytes = 1;
+  return request;
+}
+
+class SessionTest : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(accounts_.open().ok()); }
+  void TearDown() override { end(); }
+
+  void begin() {
+    Pair pair = local_pair();
+    rank_ = std::move(pair.there);
+    net::kernel::set_limit(rank_.fd(), 20'000);
+    Ledger::Id id = 0;
+    ASSERT_TRUE(accounts_.admit(::geteuid(), id).ok());
+    auto session = std::make_unique<Session>(std::move(pair.here), ::geteuid(), accounts_, id);
+    thread_ = std::thread([session = std::move(session)]() mutable {
+      session->run();
+      session.reset();
+    });
+  }
+  void end() {
+    const Descriptor closed = std::move(rank_);
+    ::shutdown(closed.fd(), SHUT_RDWR);
+    if (thread_.joinable()) thread_.join();
+  }
+  AcceleratorAnswer hear() {
+    LocalMessage message;
+    AcceleratorAnswer answer;
+    const Received received = net::kernel::receive_message(rank_.fd(), message);
+    if (received != Received::kMessage) return {false, 0, received == Received::kEnd ? "end" : "nothing"};
+    EXPECT_TRUE(AcceleratorAnswer::decode(message.bytes, answer).ok());
+    EXPECT_EQ(answer.descriptors, message.descriptors.size());
+    return answer;
+  }
+  AcceleratorAnswer say(const std::string& bytes, const std::vector<int>& descriptors = {}) {
+    EXPECT_TRUE(net::kernel::send_message(rank_.fd(), bytes, descriptors).ok());
+    return hear();
+  }
+  AcceleratorAnswer ask(Kind kind, std::uint32_t index = 0, const std::vector<int>& descriptors = {}) {
+    return say(request(kind, index).encode(), descriptors);
+  }
+  // Skips where programs cannot be loaded.
+  bool loads() {
+    begin();
+    const AcceleratorAnswer hello = ask(Kind::kHello);
+    if (!hello.granted) return false;
+    return ask(Kind::kLoad).granted;
+  }
+
+  Accounts accounts_{AcceleratorLimits()};
+  Descriptor rank_;
+  std::thread thread_;
+};
+
+#define LAPWING_NEEDS_RIGHTS() \
+  if (!loads()) GTEST_SKIP() << "this process may not load a program into the kernel"
+
+TEST_F(SessionTest, WhatIsNoRequestEndsIt) {
+  for (const std::string& message : {std::string("hello"), std::string(300, 'x'), request(Kind::kHello).encode() + "x", request(Kind::kHello).encode().substr(1)}) {
+    begin();
+    EXPECT_FALSE(say(message).granted);
+    EXPECT_EQ(hear().text, "end");
+    end();
+  }
+}
+
+TEST_F(SessionTest, AMessageLongerThanAnyEndsIt) {
+  begin();
+  EXPECT_EQ(say(std::string(LocalMessage::kMostBytes + 1, 'x')).text, "a message is longer than any, or its descriptors are too many");
+  EXPECT_EQ(hear().text, "end");
+}
+
+TEST_F(SessionTest, RequestsComeInOrder) {
+  for (const Kind kind : {Kind::kLoad, Kind::kLeave}) {
+    begin();
+    EXPECT_EQ(ask(kind).text, "a request came out of order");
+    end();
+  }
+}
+
+TEST_F(SessionTest, DescriptorsThatNoRequestTakesEndIt) {
+  begin();
+  const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(ask(Kind::kHello, 0, {null.fd()}).text, "a request came with 1 descriptors instead of 0");
+  EXPECT_EQ(hear().text, "end");
+  end();
+  begin();
+  send_with_too_many(rank_.fd(), null.fd());
+  EXPECT_EQ(hear().text, "a message is longer than any, or its descriptors are too many");
+}
+
+TEST_F(SessionTest, AnotherBuildOrPurposeIsTold) {
+  begin();
+  AcceleratorRequest other = request(Kind::kHello);
+  ++other.fingerprint;
+  EXPECT_NE(say(other.encode()).text.find("another build"), std::string::npos);
+  end();
+  begin();
+  other = request(Kind::kHello);
+  other.purpose = 2;
+  EXPECT_NE(say(other.encode()).text.find("no purpose 2"), std::string::npos);
+}
+
+TEST_F(SessionTest, WhatIsMoreThanMayBeIsTold) {
+  for (const std::uint32_t connections : {0u, ~0u}) {
+    begin();
+    AcceleratorRequest hello = request(Kind::kHello);
+    hello.connections = connections;
+    EXPECT_FALSE(say(hello.encode()).granted);
+    EXPECT_EQ(hear().text, "end");
+    end();
+  }
+  begin();
+  AcceleratorRequest hello = request(Kind::kHello);
+  hello.zone_bytes = ~std::uint64_t{0};
+  EXPECT_NE(say(hello.encode()).text.find("--user-memory"), std::string::npos);
+}
+
+TEST_F(SessionTest, ASocketJoinsAndLeaves) {
+  LAPWING_NEEDS_RIGHTS();
+  const Pair tcp = tcp_pair();
+  EXPECT_TRUE(ask(Kind::kJoin, 1, {tcp.here.fd()}).granted);
+  EXPECT_FALSE(ask(Kind::kJoin, 1, {tcp.here.fd()}).granted) << "twice";
+  EXPECT_TRUE(ask(Kind::kJoin, 1, {tcp.there.fd()}).granted) << "another in its place";
+  EXPECT_TRUE(ask(Kind::kLeave, 1).granted);
+  EXPECT_TRUE(ask(Kind::kLeave, 1).granted) << "again";
+}
+
+TEST_F(SessionTest, ASocketThatMayNotJoinIsRefusedAndNothingElse) {
+  LAPWING_NEEDS_RIGHTS();
+  const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(ask(Kind::kJoin, 0, {null.fd()}).text, "only sockets of TCP can join");
+  const Pair tcp = tcp_pair();
+  EXPECT_TRUE(ask(Kind::kJoin, 0, {tcp.here.fd()}).granted);
+  if (::geteuid() != 0) return;
+  ASSERT_EQ(::fchown(tcp.there.fd(), 1234, 1234), 0);
+  EXPECT_EQ(ask(Kind::kJoin, 1, {tcp.there.fd()}).text, "a socket can join only if the user of the rank has made it");
+}
+
+TEST_F(SessionTest, AConnectionThatIsNotThereEndsIt) {
+  LAPWING_NEEDS_RIGHTS();
+  EXPECT_EQ(ask(Kind::kLeave, 2).text, "there is no connection 2 of 2");
+  EXPECT_EQ(hear().text, "end");
+}
+
+// What a rank keeps of its memory counts as long as it does.
+TEST_F(SessionTest, MemoryCountsAsLongAsAProcessHoldsIt) {
+  auto loader = std::make_unique<ServiceLoader>("the test");
+  begin();
+  loader->adopt(std::move(rank_));
+  if (!loader->prepare(1, 1).ok()) GTEST_SKIP() << "this process may not load a program into the kernel";
+  ASSERT_TRUE(loader->load().ok());
+  void* zone = ::mmap(nullptr, net::kernel::kZoneBlock, PROT_READ | PROT_WRITE, MAP_SHARED, loader->zone().fd(), 0);
+  ASSERT_NE(zone, MAP_FAILED);
+  EXPECT_GT(accounts_.memory(), std::uint64_t{net::kernel::kZoneBlock});
+  loader.reset();
+  thread_.join();
+  EXPECT_EQ(accounts_.ranks(), 0u);
+  EXPECT_GT(accounts_.memory(), std::uint64_t{net::kernel::kZoneBlock}) << "the zone is mapped";
+  ::munmap(zone, net::kernel::kZoneBlock);
+  EXPECT_EQ(accounts_.memory(), 0u);
+}
+
+// The service goes while a packet that was passed on waits to be read.
+TEST_F(SessionTest, NothingIsLostWhenItEnds) {
+  auto loader = std::make_unique<ServiceLoader>("the test");
+  begin();
+  const int service = ::dup(rank_.fd());
+  loader->adopt(std::move(rank_));
+  if (!loader->prepare(1, 1).ok()) GTEST_SKIP() << "this process may not load a program into the kernel";
+  ASSERT_TRUE(loader->load().ok());
+  const Pair tcp = tcp_pair();
+  ASSERT_TRUE(loader->join(0, tcp.here.fd()).status.ok());
+  ASSERT_EQ(::send(tcp.there.fd(), "before", 6, MSG_NOSIGNAL), 6);
+  char bytes[16] = {};
+  while (::recv(tcp.here.fd(), bytes, sizeof bytes, MSG_PEEK) != 6) {
+  }
+  ::shutdown(service, SHUT_RDWR);
+  ::close(service);
+  thread_.join();
+  ASSERT_EQ(::send(tcp.there.fd(), "after", 5, MSG_NOSIGNAL), 5);
+  std::string come;
+  while (come.size() < 11) {
+    const ssize_t got = ::recv(tcp.here.fd(), bytes, sizeof bytes, 0);
+    ASSERT_GT(got, 0);
+    come.append(bytes, static_cast<std::size_t>(got));
+  }
+  EXPECT_EQ(come, "beforeafter");
+  const Pair other = tcp_pair();
+  const net::kernel::Joining joining = loader->join(0, other.here.fd());
+  EXPECT_FALSE(joining.status.ok());
+  EXPECT_TRUE(joining.known);
+}
+
+}  // namespace
+}  // namespace lapwing::launch::tests

@@ -1,0 +1,92 @@
+#include "net/kernel/own_loader.h"
+
+#include <sys/socket.h>
+
+#include <array>
+
+#include "net/kernel/area.h"
+
+namespace lapwing::net::kernel {
+namespace {
+
+#include "kernel_program.inc"
+
+constexpr const char* kNoMap = "gives no map for receive in the kernel";
+
+// Of instructions by hand: loads the address of a map, and returns 0.
+constexpr std::array<std::uint64_t, 4> kKeeperInstructions{0x0000'0000'0000'0118, 0, 0xb7, 0x95};
+constexpr bpf::MapLoad kKeeperLoads[] = {{0, "sockets"}};
+
+bpf_attr verdict_kind() noexcept {
+  bpf_attr kind{};
+  kind.prog_type = BPF_PROG_TYPE_SK_SKB;
+  kind.expected_attach_type = BPF_SK_SKB_VERDICT;
+  return kind;
+}
+
+}  // namespace
+
+bool OwnLoader::built() noexcept {
+  return !kImage.instructions.empty();
+}
+
+std::uint64_t OwnLoader::fingerprint() noexcept {
+  return kFingerprint;
+}
+
+std::uint64_t OwnLoader::memory(std::uint32_t connections, std::uint32_t zone_blocks) noexcept {
+  return std::uint64_t{connections} * sizeof(ConnectionArea) + std::uint64_t{zone_blocks} * kZoneBlock;
+}
+
+Status OwnLoader::prepare(std::uint32_t connections, std::uint32_t zone_blocks) {
+  if (!built())
+    return Status::error(MPI_ERR_OTHER, "this library was built without receive in the kernel (no clang for bpf, or not x86-64)");
+  connections_ = connections;
+  cookies_ = std::make_unique<std::uint64_t[]>(connections);
+  constexpr bpf::MapKind kIndices{BPF_MAP_TYPE_HASH, 8, 4, 0};
+  constexpr bpf::MapKind kSockets{BPF_MAP_TYPE_SOCKMAP, 4, 4, 0};
+  constexpr bpf::MapKind kZone{BPF_MAP_TYPE_ARRAY, 4, kZoneBlock, BPF_F_MMAPABLE};
+  LAPWING_TRY(bpf::create_map(kIndices, connections_, kNoMap, indices_));
+  LAPWING_TRY(bpf::create_map(kSockets, connections_, kNoMap, sockets_));
+  return bpf::create_map(kZone, zone_blocks, "gives no memory to receive into", zone_);
+}
+
+Status OwnLoader::load() {
+  constexpr bpf::MapKind kAreas{BPF_MAP_TYPE_ARRAY, 4, sizeof(ConnectionArea), BPF_F_MMAPABLE};
+  LAPWING_TRY(bpf::create_map(kAreas, connections_, kNoMap, areas_));
+  return load_instructions();
+}
+
+Status OwnLoader::load_instructions() {
+  const bpf::NamedMap maps[] = {{"areas", areas_}, {"indices", indices_}, {"zone", zone_}};
+  LAPWING_TRY(bpf::load_program(kImage, maps, verdict_kind(), "does not take the program that receives", program_));
+  bpf_attr attach{};
+  attach.target_fd = static_cast<std::uint32_t>(sockets_.fd());
+  attach.attach_bpf_fd = static_cast<std::uint32_t>(program_.fd());
+  attach.attach_type = BPF_SK_SKB_VERDICT;
+  if (bpf::call(BPF_PROG_ATTACH, attach) != 0) return bpf::refused("does not let the program that receives see sockets");
+  return {};
+}
+
+Status OwnLoader::make_keeper(Descriptor& keeper) const {
+  const bpf::NamedMap maps[] = {{"sockets", sockets_}};
+  return bpf::load_program({kKeeperInstructions, kKeeperLoads}, maps, verdict_kind(), "does not keep sockets", keeper);
+}
+
+Joining OwnLoader::join(std::uint32_t index, int socket) {
+  forget(index);
+  socklen_t length = sizeof cookies_[index];
+  if (getsockopt(socket, SOL_SOCKET, SO_COOKIE, &cookies_[index], &length) != 0) return {bpf::refused("tells no cookie of a socket")};
+  if (!bpf::update(indices_, &cookies_[index], &index)) return {bpf::refused("does not note a socket")};
+  if (bpf::update(sockets_, &index, &socket)) return {};
+  Status why = bpf::refused("does not let its program see a socket");
+  forget(index);
+  return {std::move(why)};
+}
+
+void OwnLoader::forget(std::uint32_t index) noexcept {
+  if (cookies_[index] != 0) bpf::erase(indices_, &cookies_[index]);
+  cookies_[index] = 0;
+}
+
+}  // namespace lapwing::net::kernel
