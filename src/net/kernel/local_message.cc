@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/internal_error.h"
 
@@ -67,9 +68,11 @@ Received receive_message(int socket, LocalMessage& message) {
   envelope.header.msg_controllen = envelope.control.size();
   message.bytes.clear();
   message.descriptors.clear();
+  // The kernel tells first that the other side has closed without reading all, and then what that had said before.
+  bool reset = false;
   ssize_t got = 0;
   do got = ::recvmsg(socket, &envelope.header, MSG_CMSG_CLOEXEC);
-  while (got < 0 && errno == EINTR);
+  while (got < 0 && (errno == EINTR || (errno == ECONNRESET && !std::exchange(reset, true))));
   if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? Received::kNothingInTime : errno == ECONNRESET ? Received::kEnd : Received::kBroken;
   take_descriptors(envelope.header, message.descriptors);
   if ((envelope.header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) return Received::kBroken;
