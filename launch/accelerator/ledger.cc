@@ -28,10 +28,11 @@ Status Ledger::reserve(Id id, std::uint64_t memory, std::uint32_t connections) {
     return Status::error(MPI_ERR_OTHER, "the ranks of this user have %s of the %s that they may pin (--user-memory), and this one asks for %s",
                          mebibytes(account.memory).c_str(), mebibytes(limits_.user_memory).c_str(), mebibytes(memory).c_str());
   if (memory > limits_.memory || memory_ > limits_.memory - memory)
-    return Status::error(MPI_ERR_OTHER, "all ranks have %s of the %s that they may pin (--memory), and this one asks for %s", mebibytes(memory_).c_str(),
-                         mebibytes(limits_.memory).c_str(), mebibytes(memory).c_str());
+    return Status::error(MPI_ERR_OTHER, "all ranks have %s of the %s that they may pin (--memory), and this one asks for %s",
+                         mebibytes(memory_).c_str(), mebibytes(limits_.memory).c_str(), mebibytes(memory).c_str());
   if (connections > limits_.user_connections || account.connections > limits_.user_connections - connections)
-    return Status::error(MPI_ERR_OTHER, "the ranks of this user have %u of the %u connections that they may (--user-connections), and this one asks for %u",
+    return Status::error(MPI_ERR_OTHER,
+                         "the ranks of this user have %u of the %u connections that they may (--user-connections), and this one asks for %u",
                          account.connections, limits_.user_connections, connections);
   entry.memory = memory;
   entry.connections = connections;

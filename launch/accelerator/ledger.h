@@ -1,7 +1,7 @@
 // What the ranks of each user take of the accelerator, and how much of it they may. Pure; one thread at a time.
 //
-// A rank's place and its connections are free again when it has gone. Its memory is free only when no process holds it any more (remains.h), because a descriptor
-// that was handed out can live on elsewhere.
+// A rank's place and its connections are free again when it has gone. Its memory is free only when no process holds it any more (remains.h), because
+// a descriptor that was handed out can live on elsewhere.
 #pragma once
 
 #include <sys/types.h>

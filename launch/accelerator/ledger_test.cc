@@ -44,7 +44,8 @@ TEST(Ledger, CountsMemoryUntilItIsGone) {
                "the ranks of this user have 60 MiB of the 100 MiB that they may pin (--user-memory), and this one asks for 41 MiB");
   ledger.leave(first);
   EXPECT_FALSE(ledger.reserve(second, 41 * kMiB, 1).ok()) << "a process may have it still";
-  EXPECT_STREQ(ledger.reserve(other, 91 * kMiB, 1).text(), "all ranks have 60 MiB of the 150 MiB that they may pin (--memory), and this one asks for 91 MiB");
+  EXPECT_STREQ(ledger.reserve(other, 91 * kMiB, 1).text(),
+               "all ranks have 60 MiB of the 150 MiB that they may pin (--memory), and this one asks for 91 MiB");
   ledger.release_memory(first);
   EXPECT_TRUE(ledger.reserve(second, 41 * kMiB, 1).ok());
   EXPECT_TRUE(ledger.reserve(other, 91 * kMiB, 1).ok());

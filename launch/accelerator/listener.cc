@@ -54,7 +54,8 @@ Status listen_at(const std::string& path, const std::string& group, Descriptor& 
   if (const std::size_t slash = path.rfind('/'); slash != std::string::npos && slash != 0) ::mkdir(path.substr(0, slash).c_str(), 0755);
   LAPWING_TRY(remove_abandoned(path));
   Descriptor made(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!made.open() || ::bind(made.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return failure(path, "no socket can be made");
+  if (!made.open() || ::bind(made.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    return failure(path, "no socket can be made");
   LAPWING_TRY(open_to(path, group));
   if (::listen(made.fd(), SOMAXCONN) != 0) return failure(path, "cannot be listened at");
   listener = std::move(made);

@@ -36,8 +36,8 @@ bool assign(const std::string& name, const std::string& value, AcceleratorOption
 
 const char* const kAcceleratorUsage =
     "usage: lapwing accelerator [options]\n"
-    "A service for users who may load no programs into the kernel: it has messages over TCP matched there for their ranks (docs/ethernet.md). It needs CAP_BPF and\n"
-    "CAP_NET_ADMIN, keeps no other right, and serves the network namespace that it runs in. Administrators run it as a systemd service.\n"
+    "A service for users who may load no programs into the kernel: it has messages over TCP matched there for their ranks (docs/ethernet.md).\n"
+    "It needs CAP_BPF and CAP_NET_ADMIN, keeps no other right, and serves the network namespace that it runs in. Administrators run it under systemd.\n"
     "  --socket PATH           where ranks find it (LAPWING_ACCELERATOR; default /run/lapwing/accelerator)\n"
     "  --group NAME            only members of this group may use it\n"
     "  --user-memory BYTES     that the ranks of a user may pin (default: an eighth of the machine's memory)\n"

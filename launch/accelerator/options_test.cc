@@ -22,7 +22,8 @@ TEST(AcceleratorOptions, HaveDefaultsOfTheMachine) {
 
 TEST(AcceleratorOptions, AreTaken) {
   AcceleratorOptions options;
-  ASSERT_TRUE(parse({"--socket", "/s", "--group", "mpi", "--user-memory", "1G", "--memory", "3G", "--user-ranks", "5", "--ranks", "6", "--user-connections", "7"},
+  ASSERT_TRUE(parse({"--socket", "/s", "--group", "mpi", "--user-memory", "1G", "--memory", "3G", "--user-ranks", "5", "--ranks", "6",
+                     "--user-connections", "7"},
                     options)
                   .ok());
   EXPECT_EQ(options.socket, "/s");

@@ -1,6 +1,6 @@
-// Files that were handed to other processes and closed here: which of them still live, because a process has them open or mapped. The kernel tells of a file's
-// end only an event port that it is in: an item there lives as long as the file, whoever holds it, and the number that it was added by may be used again.
-// What is watched must be a file that is always ready, as maps of bpf(2) are. One thread at a time.
+// Files that were handed to other processes and closed here: which of them still live, because a process has them open or mapped. The kernel tells
+// of a file's end only an event port that it is in: an item there lives as long as the file, whoever holds it, and the number that it was added by
+// may be used again. What is watched must be a file that is always ready, as maps of bpf(2) are. One thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -38,10 +38,12 @@ void empty_bounding_set() noexcept {
 Status keep_only_needed_rights() {
   Sets sets{};
   __user_cap_header_struct head = header();
-  if (::syscall(SYS_capget, &head, sets.data()) != 0) return Status::error(MPI_ERR_OTHER, "the rights of this process are not known: %s", std::strerror(errno));
+  if (::syscall(SYS_capget, &head, sets.data()) != 0)
+    return Status::error(MPI_ERR_OTHER, "the rights of this process are not known: %s", std::strerror(errno));
   const std::uint64_t permitted = sets[0].permitted | std::uint64_t{sets[1].permitted} << 32;
   if ((permitted & kNeeded) != kNeeded)
-    return Status::error(MPI_ERR_OTHER, "the accelerator needs CAP_BPF and CAP_NET_ADMIN: root has them, or a service manager gives them to another user");
+    return Status::error(MPI_ERR_OTHER,
+                         "the accelerator needs CAP_BPF and CAP_NET_ADMIN: root has them, or a service manager gives them to another user");
   empty_bounding_set();
   for (std::size_t half = 0; half < sets.size(); ++half) {
     const auto needed = static_cast<std::uint32_t>(kNeeded >> (32 * half));

@@ -90,7 +90,8 @@ Status Session::grant(const AcceleratorRequest& request, const LocalMessage& mes
 }
 
 Status Session::prepare(const AcceleratorRequest& hello) {
-  if (hello.purpose != AcceleratorRequest::kReceive) return Status::error(MPI_ERR_OTHER, "it knows no purpose %u: it is of an older release", hello.purpose);
+  if (hello.purpose != AcceleratorRequest::kReceive)
+    return Status::error(MPI_ERR_OTHER, "it knows no purpose %u: it is of an older release", hello.purpose);
   if (hello.fingerprint != OwnLoader::fingerprint())
     return Status::error(MPI_ERR_OTHER, "it is of another build than the rank's library: start the service of the same installation");
   const std::uint32_t blocks = net::kernel::Zone::blocks(hello.zone_bytes);

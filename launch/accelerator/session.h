@@ -1,5 +1,5 @@
-// One rank at the accelerator: what it has asked for lives as long as this object, on a thread of its own. So a rank that sends something that cannot be closed
-// in time (a socket that lingers, a file of a file system that does not answer) makes nobody wait but itself.
+// One rank at the accelerator: what it has asked for lives as long as this object, on a thread of its own. So a rank that sends something that
+// cannot be closed in time (a socket that lingers, a file of a file system that does not answer) makes nobody wait but itself.
 //
 //   new        the rank has said nothing. It has some seconds for it
 //   prepared   it has its zone

@@ -141,7 +141,8 @@ class SessionTest : public testing::Test {
   if (!loads()) GTEST_SKIP() << "this process may not load a program into the kernel"
 
 TEST_F(SessionTest, WhatIsNoRequestEndsIt) {
-  for (const std::string& message : {std::string("hello"), std::string(300, 'x'), request(Kind::kHello).encode() + "x", request(Kind::kHello).encode().substr(1)}) {
+  for (const std::string& message :
+       {std::string("hello"), std::string(300, 'x'), request(Kind::kHello).encode() + "x", request(Kind::kHello).encode().substr(1)}) {
     begin();
     EXPECT_FALSE(say(message).granted);
     EXPECT_EQ(hear().text, "end");

@@ -61,7 +61,8 @@ bool has_upper_protocol(int socket) noexcept {
 Status check_socket(int socket, uid_t user) {
   if (!is_tcp(socket)) return Status::error(MPI_ERR_OTHER, "only sockets of TCP can join");
   struct stat status {};
-  if (::fstat(socket, &status) != 0 || status.st_uid != user) return Status::error(MPI_ERR_OTHER, "a socket can join only if the user of the rank has made it");
+  if (::fstat(socket, &status) != 0 || status.st_uid != user)
+    return Status::error(MPI_ERR_OTHER, "a socket can join only if the user of the rank has made it");
   if (!is_established(socket)) return Status::error(MPI_ERR_OTHER, "a socket can join only while its connection stands");
   if (has_upper_protocol(socket)) return Status::error(MPI_ERR_OTHER, "a socket with a protocol of the kernel's above TCP cannot join");
   const std::uint64_t here = own_network_namespace();

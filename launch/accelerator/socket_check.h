@@ -1,8 +1,8 @@
-// Whether the accelerator lets the program see a socket that a rank has sent: it is a TCP connection that stands, in this network namespace, made by the user
-// who runs the rank, and nothing else has changed what becomes of its bytes.
+// Whether the accelerator lets the program see a socket that a rank has sent: it is a TCP connection that stands, in this network namespace, made by
+// the user who runs the rank, and nothing else has changed what becomes of its bytes.
 //
-// What is found is true at that moment; the rank has the socket too. So nothing that the kernel depends on may follow from it: the kernel checks for itself
-// what it needs. docs/ethernet.md says what is not checked.
+// What is found is true at that moment; the rank has the socket too. So nothing that the kernel depends on may follow from it: the kernel checks for
+// itself what it needs. docs/ethernet.md says what is not checked.
 #pragma once
 
 #include <sys/types.h>

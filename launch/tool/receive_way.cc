@@ -22,7 +22,8 @@ std::string remedy_of_receive() {
   std::error_code error;
   const bool has_unit = std::filesystem::exists(unit, error);
   return "an administrator of this host enables it for all users (Linux 5.15): `" +
-         (has_unit ? "systemctl enable --now " + unit : tool + " accelerator`, as root, under whatever starts services here, such as `setsid " + tool + " accelerator &") +
+         (has_unit ? "systemctl enable --now " + unit
+                   : tool + " accelerator`, as root, under whatever starts services here, such as `setsid " + tool + " accelerator &") +
          "`, then any user sees it work: `lapwing doctor` (docs/ethernet.md)";
 }
 

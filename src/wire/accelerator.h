@@ -8,8 +8,8 @@
 //     leave    index u32
 //     answer   granted u16, descriptors u16, then a text for a person, to the end: why not
 //
-// All little-endian. A request has exactly the length of its kind; an answer is bounded. A message that breaks a rule ends the connection, with an answer that
-// says which rule. The first 8 bytes and the answer are the same in all versions, so that each side can say what the other speaks.
+// All little-endian. A request has exactly the length of its kind; an answer is bounded. A message that breaks a rule ends the connection, with an
+// answer that says which rule. The first 8 bytes and the answer are the same in all versions, so that each side can say what the other speaks.
 //
 // Room for more: a purpose (raw Ethernet) is a number, and its requests are kinds of their own.
 #pragma once

@@ -25,8 +25,8 @@ std::string bytes(std::initializer_list<int> values) {
 
 // What is on the socket does not change: a service and a rank may be of two builds.
 TEST(AcceleratorRequest, HasTheseBytes) {
-  EXPECT_EQ(hello().encode(), bytes({'L', 'W', 'A', 'C', 1, 0, 1, 0, 1, 0, 0, 0, 4, 3, 2, 1, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x28, 0x27,
-                                     0x26, 0x25, 0x24, 0x23, 0x22, 0x21}));
+  EXPECT_EQ(hello().encode(), bytes({'L',  'W',  'A',  'C',  1,    0,    1,    0,    1,    0,    0,    0,    4,    3,    2,    1,
+                                     0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21}));
   AcceleratorRequest join;
   join.kind = Kind::kJoin;
   join.index = 5;

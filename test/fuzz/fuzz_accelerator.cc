@@ -1,5 +1,5 @@
-// Feeds arbitrary bytes to the decoders of what a rank and the accelerator say to each other. What was read comes out the same when it is written and read
-// again, and is within the bounds.
+// Feeds arbitrary bytes to the decoders of what a rank and the accelerator say to each other. What was read comes out the same when it is written
+// and read again, and is within the bounds.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -3,8 +3,8 @@
 #
 #   accelerator.sh BUILD_FOLDER
 #
-# It needs root, to run the service with its rights and the ranks without any. Nothing of the machine is changed: the service's socket lies in a folder of
-# the test.
+# It needs root, to run the service with its rights and the ranks without any. Nothing of the machine is changed: the service's socket lies in a
+# folder of the test.
 set -u
 
 build=$1
@@ -164,7 +164,10 @@ end_service TERM
 
 # ---- a service of a user of its own, as a service manager has it ----
 tool=$lapwing
-lapwing_as_service() { exec setpriv --reuid $((user + 1)) --regid $((user + 1)) --clear-groups --inh-caps=-all,+bpf,+net_admin --ambient-caps=-all,+bpf,+net_admin -- "$tool" "$@"; }
+lapwing_as_service() {
+  local rights=-all,+bpf,+net_admin
+  exec setpriv --reuid $((user + 1)) --regid $((user + 1)) --clear-groups --inh-caps=$rights --ambient-caps=$rights -- "$tool" "$@"
+}
 lapwing=lapwing_as_service
 mkdir "$work/own" && chown $((user + 1)) "$work/own"
 export LAPWING_ACCELERATOR=$work/own/accelerator

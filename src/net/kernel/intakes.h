@@ -33,8 +33,8 @@ class Intakes {
 
   // Three steps, of which the second takes tens of milliseconds and may run on another thread, which no lock need be held for. The text of an error
   // says what is missing; then nothing is received in the kernel.
-  // For `links` at most, and fewer where their areas would take more than `memory` bytes. `zone`: bytes of memory to receive into. `service`: where the
-  // service is that does it for a process that may not; empty: without.
+  // For `links` at most, and fewer where their areas would take more than `memory` bytes. `zone`: bytes of memory to receive into. `service`: where
+  // the service is that does it for a process that may not; empty: without.
   Status prepare(std::uint32_t links, std::uint64_t memory, std::uint64_t zone, const std::string& service);
   // Loads the program and tries it out.
   Status load();

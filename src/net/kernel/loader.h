@@ -1,5 +1,5 @@
-// Who has the kernel run the program of receive in the kernel, and lets it see sockets: this process (own_loader.h), or a service that has the rights for it
-// (service_loader.h). Owned by a Program, which maps what it yields.
+// Who has the kernel run the program of receive in the kernel, and lets it see sockets: this process (own_loader.h), or a service that has the
+// rights for it (service_loader.h). Owned by a Program, which maps what it yields.
 #pragma once
 
 #include <cstdint>

@@ -33,8 +33,9 @@ class OwnLoader final : public Loader {
   std::string by() const override { return "by this process's own rights"; }
 
   std::uint32_t connections() const noexcept { return connections_; }
-  // As long as it is open, sockets that have joined go on as they are, although this object is gone. Without it the kernel would take the program away from
-  // them, and with it what it has passed on and nobody has read. It gives no rights: a program that is never run, and holds the map of the sockets.
+  // As long as it is open, sockets that have joined go on as they are, although this object is gone. Without it the kernel would take the program
+  // away from them, and with it what it has passed on and nobody has read. It gives no rights: a program that is never run, and holds the map of the
+  // sockets.
   Status make_keeper(Descriptor& keeper) const;
 
  private:

@@ -1,5 +1,5 @@
-// The program of receive in the kernel, loaded, and what this process shares with it: an area for each connection (area.h), and a zone (zone.h). A loader has it
-// loaded and lets it see sockets: this process itself where it may, else the service `lapwing accelerator`.
+// The program of receive in the kernel, loaded, and what this process shares with it: an area for each connection (area.h), and a zone (zone.h). A
+// loader has it loaded and lets it see sockets: this process itself where it may, else the service `lapwing accelerator`.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,9 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  // For so many connections and bytes of the zone, in two steps; the text of an error says what is missing. The first is short, and finds out what this process may. The
-  // second takes tens of milliseconds: the kernel's proof, and the memory of the areas. It runs on any thread while no other uses this object.
-  // `service`: where the service is, for a process that may not; empty: without.
+  // For so many connections and bytes of the zone, in two steps; the text of an error says what is missing. The first is short, and finds out what
+  // this process may. The second takes tens of milliseconds: the kernel's proof, and the memory of the areas. It runs on any thread while no other
+  // uses this object. `service`: where the service is, for a process that may not; empty: without.
   Status prepare(std::uint32_t connections, std::uint64_t zone_bytes, const std::string& service = "");
   Status load();
   bool loaded() const noexcept { return areas_mapped_ != nullptr; }

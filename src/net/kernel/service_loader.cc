@@ -40,7 +40,8 @@ void ServiceLoader::adopt(Descriptor connection) {
 }
 
 Status ServiceLoader::refused(const std::string& why) const {
-  return Status::error(MPI_ERR_OTHER, "the service `lapwing accelerator` at %s (LAPWING_ACCELERATOR) does not stand in: %s", path_.c_str(), why.c_str());
+  return Status::error(MPI_ERR_OTHER, "the service `lapwing accelerator` at %s (LAPWING_ACCELERATOR) does not stand in: %s", path_.c_str(),
+                       why.c_str());
 }
 
 // ---- who it is ------------------------------------------------------------------------------------------------------

@@ -1,11 +1,11 @@
-// The loader of a process that may load no program: it asks the service `lapwing accelerator` (launch/accelerator/, wire/accelerator.h) over a local socket, and
-// gets descriptors of what it maps. The service sees none of its memory, and it keeps none of the sockets that it is given.
+// The loader of a process that may load no program: it asks the service `lapwing accelerator` (launch/accelerator/, wire/accelerator.h) over a local
+// socket, and gets descriptors of what it maps. The service sees none of its memory, and it keeps none of the sockets that it is given.
 //
-// One connection for the life of this object, one request at a time, each with a deadline. Where the service dies, or answers too late, sockets that have
-// joined go on as they are (OwnLoader::make_keeper), and no other joins.
+// One connection for the life of this object, one request at a time, each with a deadline. Where the service dies, or answers too late, sockets that
+// have joined go on as they are (OwnLoader::make_keeper), and no other joins.
 //
-// The service is given connections of the job, so it must be trusted: it runs as root, as this user, or as the user whose folder its socket lies in, and
-// only that one may write there.
+// The service is given connections of the job, so it must be trusted: it runs as root, as this user, or as the user whose folder its socket lies in,
+// and only that one may write there.
 #pragma once
 
 #include <cstdint>
