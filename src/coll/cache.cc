@@ -9,9 +9,12 @@
 namespace lapwing::coll {
 
 CollectiveRequest* take_kept(comm::Communicator& communicator, const Call& call, Form form, bool directly) noexcept {
-  auto& kept = state_of(communicator).kept;
+  CommunicatorState& state = state_of(communicator);
+  auto& kept = state.kept;
   for (auto it = kept.rbegin(); it != kept.rend(); ++it) {
-    if ((*it)->form != form || (*it)->copies_directly != directly || !(*it)->call.same(call) || !(*it)->arrays.same(call, communicator)) continue;
+    const CollectiveRequest& each = **it;
+    if (each.form != form || each.copies_directly != directly || each.parameters != state.link_rate.parameters()) continue;
+    if (!each.call.same(call) || !each.arrays.same(call, communicator)) continue;
     CollectiveRequest* request = it->release();
     kept.erase(std::next(it).base());
     return request;

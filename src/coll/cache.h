@@ -8,7 +8,7 @@
 
 namespace lapwing::coll {
 
-// A finished request compiled from the same arguments for the same form, and for direct copies or not, to be kept again or lent; null when there is none.
+// A finished request compiled from the same arguments for the same form, for direct copies or not, and by the parameters in force now, to be kept again or lent; null when there is none.
 CollectiveRequest* take_kept(comm::Communicator& communicator, const Call& call, Form form, bool directly) noexcept;
 // Back to where it came from, after it has run at once.
 void keep_again(comm::Communicator& communicator, CollectiveRequest& request) noexcept;

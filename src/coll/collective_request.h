@@ -68,6 +68,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   ArrayContents arrays;
   bool cacheable = false;
   bool copies_directly = false;  // compiled for a call that may
+  const model::Parameters* parameters = nullptr;  // by which its algorithm was chosen; null: the job's
   // A kept request gets an owner again, and is of its communicator again.
   void lend(comm::Communicator& communicator) noexcept;
   void detach() noexcept;

@@ -31,4 +31,8 @@ void make_state(comm::Communicator& communicator) {
   communicator.collectives = std::make_unique<CommunicatorState>();
 }
 
+void inherit(comm::Communicator& made, comm::Communicator& parent) {
+  if (!made.is_inter() && !parent.is_inter()) state_of(made).link_rate.inherit(state_of(parent).link_rate);
+}
+
 }  // namespace lapwing::coll

@@ -9,6 +9,7 @@
 #include "coll/area_place.h"
 #include "coll/direct_trials.h"
 #include "coll/levels.h"
+#include "coll/link_rate.h"
 #include "coll/model/parameters.h"
 #include "comm/communicator.h"
 
@@ -41,6 +42,7 @@ class CommunicatorState final : public comm::Extra {
   AreaPlace place;
   std::unique_ptr<DirectTrials> direct_trials;  // made when the first one begins
   std::optional<model::LinkKind> link;  // that carries its messages; found at the first call
+  LinkRate link_rate;
   // Schedules for calls that come again (cache.h). The one used last is at the end.
   std::vector<std::unique_ptr<CollectiveRequest>> kept;
 
@@ -52,6 +54,9 @@ class CommunicatorState final : public comm::Extra {
 };
 
 void make_state(comm::Communicator& communicator);
+// A communicator whose members are some or all of the parent's, which make it in the order of their collective calls on it, has what the parent's have
+// found out by such calls.
+void inherit(comm::Communicator& made, comm::Communicator& parent);
 // Made at the first use.
 inline CommunicatorState& state_of(comm::Communicator& communicator) {
   if (!communicator.collectives) [[unlikely]]

@@ -1,5 +1,6 @@
 #include "coll/description.h"
 
+#include <algorithm>
 #include <cinttypes>
 
 #include "datatype/element.h"
@@ -180,6 +181,8 @@ std::uint64_t describe(const Call& call, const comm::Communicator& communicator)
   f.bytes = bytes_field(bytes_of(call, communicator));
   return pack(f);
 }
+
+std::uint64_t described_bytes(std::uint64_t description) noexcept { return std::min(unpack(description).bytes, kManyBytes); }
 
 std::string spell(std::uint64_t description) {
   const Fields f = unpack(description);

@@ -32,6 +32,9 @@ inline constexpr std::uint64_t kManagingCommunicators = 23;
 // Without its history. The call has passed check().
 std::uint64_t describe(const Call& call, const comm::Communicator& communicator);
 
+// The bytes in it; 256 KiB where they are more.
+std::uint64_t described_bytes(std::uint64_t description) noexcept;
+
 inline constexpr unsigned kHistoryShift = 56;
 inline std::uint64_t with_history(std::uint64_t description, std::uint64_t history) noexcept {
   return description | history << kHistoryShift;

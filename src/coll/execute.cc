@@ -38,7 +38,7 @@ Situation situation_of(const Services& services, comm::Communicator& communicato
   situation.link = *state.link;
   situation.cores = rules.cores;
   situation.wanted = rules.wanted;
-  situation.parameters = &rules.parameters;
+  situation.parameters = state.link_rate.parameters() != nullptr ? state.link_rate.parameters() : &rules.parameters;
   return situation;
 }
 
@@ -86,6 +86,7 @@ CollectiveRequest* make(const Services& services, comm::Communicator& communicat
   if (made->cacheable) made->arrays = ArrayContents(call, communicator);
   Situation situation = situation_of(services, communicator, form);
   made->copies_directly = situation.directly = way.directly;
+  made->parameters = state_of(communicator).link_rate.parameters();
   if (way.decides) {
     made->schedule().set_team(comm::Plane::kCollective, communicator.rank(), communicator.size());
     post_decision(made->schedule(), state_of(communicator).direct_trials->decision(way.trial));
@@ -160,6 +161,7 @@ Status run(const Services& services, engine::Visit& visit, comm::Communicator& c
 
 Status run(const Services& services, comm::Communicator& communicator, const Call& call) {
   engine::Visit visit(services.engine);
+  if (!state_of(communicator).link_rate.settled()) LAPWING_TRY(measure_if_due(services, visit, communicator, call));
   const Way way = way_of(communicator, call, Form::kBlocking);
   if (!way.timed || communicator.rank() != 0) return run(services, visit, communicator, call, way);
   const std::int64_t began = services.engine.clock().now();

@@ -25,6 +25,7 @@ namespace lapwing::coll {
 struct SelectionRules {
   AlgorithmChoices wanted;
   model::Parameters parameters = model::Parameters::defaults();
+  bool measures_link = false;  // what a byte costs between hosts is found out at run time (link_rate.h)
   int cores = 2;             // of the job's one host, where it has more ranks (Situation::oversubscribed)
   bool single_host = false;  // the launcher promised that all ranks of the job are on one
 };

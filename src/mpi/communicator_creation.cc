@@ -69,6 +69,7 @@ Status split_within(comm::Communicator& parent, int color, int key, comm::Commun
   Side side = choose(parent.local_group(), all.data(), mine.color);
   *made = make_communicator(side.context, side.members, {}, &parent);
   proposal->settle(**made);
+  coll::inherit(**made, parent);
   return {};
 }
 
@@ -123,6 +124,7 @@ comm::Communicator* make_alike(std::uint64_t context, comm::Communicator& parent
   made->oversubscribed = parent.oversubscribed;
   made->leads = parent.leads;
   adopt_error_handler(*made, parent.error_handler());
+  coll::inherit(*made, parent);
   return made;
 }
 

@@ -27,7 +27,8 @@ void offer_selection_rules(Process& process, wire::Card& card) {
   if (process.job.rank() != 0) return;
   const model::Loaded loaded = model::load(process.settings.model, process.job.host_name());
   if (!loaded.notice.empty()) log_warn("%s", loaded.notice.c_str());
-  if (!loaded.path.empty()) card.set(kModelKey, model::print(loaded.parameters));
+  // The user has measured, or wants the defaults: then nothing is measured at run time.
+  if (!loaded.path.empty() || process.settings.model == "none") card.set(kModelKey, model::print(loaded.parameters));
   if (process.job.oversubscribed()) card.set(kCoresKey, std::to_string(runtime::usable_cores()));
 }
 
@@ -38,6 +39,7 @@ void adopt_selection_rules(Process& process, const wire::CardBook& cards) {
   wire::Card card;
   if (!cards.read(0, card).ok()) return;
   read_parameters(card.get(kModelKey), rules);
+  rules.measures_link = !card.has(kModelKey);
   if (card.has(kCoresKey)) rules.cores = std::max(1, std::atoi(card.get(kCoresKey).c_str()));
 }
 
