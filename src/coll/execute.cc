@@ -22,7 +22,7 @@ model::LinkKind link_of(const Services& services, const SelectionRules& rules, c
 }
 
 // What algorithms are chosen by, but for the number of ranks.
-Situation situation_of(const Services& services, comm::Communicator& communicator, Form form) {
+Situation situation_of(const Services& services, comm::Communicator& communicator, const Call& call, Form form) {
   static const SelectionRules kDefaults;
   const SelectionRules& rules = services.rules != nullptr ? *services.rules : kDefaults;
   CommunicatorState& state = state_of(communicator);
@@ -38,7 +38,8 @@ Situation situation_of(const Services& services, comm::Communicator& communicato
   situation.link = *state.link;
   situation.cores = rules.cores;
   situation.wanted = rules.wanted;
-  situation.parameters = state.link_rate.parameters() != nullptr ? state.link_rate.parameters() : &rules.parameters;
+  situation.parameters =
+      &state.link_rate.parameters(rules.parameters, call.op != nullptr, described_bytes(describe(call, communicator)));
   return situation;
 }
 
@@ -84,7 +85,7 @@ CollectiveRequest* make(const Services& services, comm::Communicator& communicat
   made->form = form;
   made->cacheable = form != Form::kPersistent && call.repeatable(communicator) && !way.is_single();
   if (made->cacheable) made->arrays = ArrayContents(call, communicator);
-  Situation situation = situation_of(services, communicator, form);
+  Situation situation = situation_of(services, communicator, call, form);
   made->copies_directly = situation.directly = way.directly;
   made->parameters = state_of(communicator).link_rate.parameters();
   if (way.decides) {

@@ -40,7 +40,7 @@ class Measurement {
     for (double& time : empty) LAPWING_TRY(there_and_back(0, &time));
     for (double& time : full) LAPWING_TRY(there_and_back(LinkRate::kPieces, &time));
     const double time = *std::min_element(full.begin() + 1, full.end()) - *std::min_element(empty.begin() + 1, empty.end());
-    double found = std::max(time, 0.0) / static_cast<double>(LinkRate::kBurst);
+    double found = LinkRate::usual(std::max(time, 1.0) / static_cast<double>(LinkRate::kBurst));
     LAPWING_TRY(run_part([&](Schedule& schedule) { bcast_binomial(schedule, bytes_block(&found, sizeof found), 0); }));
     *per_byte = found;
     return {};
@@ -96,6 +96,18 @@ class Measurement {
 
 }  // namespace
 
+double LinkRate::usual(double per_byte) noexcept {
+  constexpr double kSlowest = 8e3, kFastest = 1e-3;  // a megabit a second, and some terabits
+  double nearest = kSlowest;
+  for (double decade = kSlowest; decade > kFastest; decade /= 10) {
+    for (const double rate : {1.0, 2.5, 5.0}) {
+      const double each = decade / rate;
+      if (std::max(each, per_byte) * std::min(nearest, per_byte) < std::max(nearest, per_byte) * std::min(each, per_byte)) nearest = each;
+    }
+  }
+  return nearest;
+}
+
 void LinkRate::settle(const model::Parameters& before, double per_byte) {
   auto found = std::make_shared<model::Parameters>(before);
   model::Link& link = found->link(model::LinkKind::kHosts);
@@ -113,7 +125,7 @@ Status measure_if_due(const Services& services, engine::Visit& visit, comm::Comm
     return {};
   }
   LAPWING_TRY(check(call, communicator));
-  if (!rate.is_due(described_bytes(describe(call, communicator)))) return {};
+  if (!rate.is_due(call.op != nullptr, described_bytes(describe(call, communicator)))) return {};
   double per_byte = 0;
   LAPWING_TRY(Measurement(services, visit, communicator, call, peer).run(&per_byte));
   log_info("a byte takes %.2f ns between the hosts of this communicator", per_byte);

@@ -5,14 +5,16 @@
 //     link does not carry. Why not watch the program's own messages (TCP_INFO): short ones never fill a link, and many links let some
 //     hundred KiB pass faster than what follows, so that they look fast until they are used.
 //
-// So rank 0 sends some to the first rank on another host, before one of the communicator's blocking calls: once the calls before it have
-// carried as much as that takes. So a program whose collectives carry little never pays for it, and another one no more than once the time
-// of what it has carried by then. Three times a burst is sent and answered; the first one is not timed, because it goes by what the way lets
-// pass at once. The rate is that of the faster of the two others, less the time of an empty message and its answer. All ranks then get G from
-// rank 0, so they choose alike, and from the call before which that happens on.
+// So rank 0 sends some to the first rank on another host, before one of the communicator's blocking calls (is_due()). Three times a burst is sent
+// and answered; the first one is not timed, because it goes by what the way lets pass at once. The rate is that of the faster of the two
+// others, less the time of an empty message and its answer. All ranks then get G from rank 0, so they choose alike, from that call on.
 //
-// The parameters travel with the communicator: to what is made of it by duplicating and splitting. They never change again, because a
-// schedule that is pending or persistent was made by them.
+// What rounding a reduction gives depends on its algorithm, and MPI wants it the same each time (5.0, section 6.9.1). So a rate that differs a little from
+// run to run is taken for the nearest that links have (usual()); the ranks measure before the first blocking reduction of which the rate has a say, and
+// shorter ones go by the job's parameters for ever. (A non-blocking one that comes before may go another way than those that follow.) `lapwing model` decides it
+// for good.
+//
+// The parameters travel with the communicator: to what is made of it by duplicating and splitting. They never change again.
 #pragma once
 
 #include <cstdint>
@@ -38,10 +40,16 @@ class LinkRate {
   static constexpr int kPieces = 4, kBursts = 3;
   static constexpr std::uint64_t kBurst = kPiece * kPieces, kWorth = kBurst * kBursts;
 
+  static constexpr std::uint64_t kLeastReduced = 4 * 1024;  // shorter messages are latency, at 1 Gbit/s too
+
   // Nothing is to be measured, or it has been.
   bool settled() const noexcept { return settled_; }
-  // The parameters in force; null: those of the job.
+  // Those that were found; null: none were.
   const model::Parameters* parameters() const noexcept { return parameters_.get(); }
+  // For a call of so many bytes: those, or the job's.
+  const model::Parameters& parameters(const model::Parameters& of_job, bool reduces, std::uint64_t bytes) const noexcept {
+    return parameters_ == nullptr || (reduces && bytes < kLeastReduced) ? of_job : *parameters_;
+  }
   void settle() noexcept { settled_ = true; }
   void settle(const model::Parameters& before, double per_byte);
   // As a communicator has it of which this one is a part.
@@ -49,12 +57,15 @@ class LinkRate {
     if (parent.parameters_ != nullptr) *this = parent;
   }
 
-  // The next blocking call, of so many bytes as all ranks know alike: whether the ranks measure before it.
-  bool is_due(std::uint64_t bytes) noexcept {
-    const bool due = carried_ >= kWorth;
+  // The next blocking call, of so many bytes as all ranks know alike: whether the ranks measure before it. Where nothing is reduced they do so
+  // once the calls before have carried as much as measuring does: so it never takes longer than what was done without it.
+  bool is_due(bool reduces, std::uint64_t bytes) noexcept {
+    const bool due = carried_ >= kWorth || (reduces && bytes >= kLeastReduced);
     carried_ += bytes;
     return due;
   }
+  // The nearest that links have: 1, 2.5 or 5 times a power of ten bits a second. In nanoseconds a byte.
+  static double usual(double per_byte) noexcept;
 
  private:
   bool settled_ = false;
