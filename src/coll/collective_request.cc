@@ -87,7 +87,25 @@ void CollectiveRequest::prepare() {
   for (auto& sending : sendings_) sending->owner = this;
   for (auto& receiving : receivings_) receiving->owner = this;
   only_on_area_ = schedule_.rounds() != 0 && sendings_.empty() && receivings_.empty() && user_reductions_.empty();
+  only_takes_ = schedule_.rounds() == 0 && only_takes();
   prepared_ = true;
+}
+
+bool CollectiveRequest::only_takes() const noexcept {
+  const std::vector<Step>& steps = schedule_.steps();
+  return std::all_of(steps.begin(), steps.end(), [this](const Step& step) {
+    if (step.is<SendStep>()) return step.waits_for == 0;
+    if (!step.is<ReceiveStep>()) return true;
+    const auto& receive = step.as<ReceiveStep>();
+    return step.waits_for == 0 && services_.messenger.comes_whole(*communicator_, receive.plane, receive.peer, receive.data.bytes());
+  });
+}
+
+// Its messages have left, and those that it waits for are short: so it needs no thread before the application's next call.
+void CollectiveRequest::tell_if_calm() noexcept {
+  const auto is_done = [](const auto& message) { return message->done(); };
+  if (!only_takes_ || !std::all_of(sendings_.begin(), sendings_.end(), is_done)) return;
+  services_.engine.need_nothing(1 + (std::ssize(receivings_) - std::count_if(receivings_.begin(), receivings_.end(), is_done)));
 }
 
 // Those that wait for nothing that is not done yet.
@@ -122,6 +140,7 @@ Status CollectiveRequest::start() {
     if (!place.join(*this)) return {};
   }
   advance();
+  if (form != Form::kBlocking && !done()) tell_if_calm();
   return {};
 }
 

@@ -94,13 +94,14 @@ Order ArmingPolicy::stood_down(bool in_flight, std::int64_t now) noexcept {
 // ---- the timer ------------------------------------------------------------------------------------------------------
 
 Order ArmingPolicy::request_timer(bool in_flight, std::int64_t now) noexcept {
-  if (state_.timer_set && (state_.timer != Timer::kIdle || !in_flight)) return Order::kNothing;
+  if (timer_does(in_flight)) return Order::kNothing;
   return set_timer(in_flight ? Timer::kBackoff : Timer::kIdle, now);
 }
 
 Order ArmingPolicy::set_timer(Timer timer, std::int64_t now) noexcept {
   state_.timer = timer;
   state_.timer_set = true;
+  state_.timer_for_calm = state_.calm;
   state_.deadline = now + delay();
   return Order::kSetTimer;
 }
@@ -116,6 +117,7 @@ std::int64_t ArmingPolicy::backoff_delay() const noexcept {
   const unsigned level = std::min<unsigned>(state_.backoff_level, tuning_.most_backoff);
   const std::int64_t usual = tuning_.arm_delay << (level > 0 ? level - 1 : 0);
   if (!in_vain() || usual >= tuning_.vain_delay) return usual;
+  if (state_.calm) return tuning_.vain_delay;
   const unsigned doublings = std::min(state_.vain_wakes / tuning_.vain_wakes - 1, kMostDoublings);
   return std::min(usual << doublings, tuning_.vain_delay);
 }

@@ -12,6 +12,9 @@
 // delay. The first that helps ends that, and so does a wait that finds at once what it would have helped with (put_off): a program that computes
 // for less than the delay is back before the thread could show that it helps again.
 //
+// Of some operations that is known when they begin: the last messages of a collective, short ones that nothing waits for but the application's
+// next call. As long as there are no others in flight (is_calm) a wake-up would be in vain, and the longest delay is in force at once.
+//
 // Pure: a policy makes no system call and reads no clock. Each function takes an event and gives the order that follows; event_thread.cc
 // carries orders out and tells how they went, and the model checker does the same (test/model/engine_model.h), with this very code.
 // Everything is called with the endpoint's lock held. Times and delays are in nanoseconds.
@@ -111,7 +114,9 @@ class ArmingPolicy {
     Outside outside = Outside::kInFlight;
     bool notified = false;        // control, and not heard yet
     std::uint8_t vain_wakes = 0;  // of the event thread, in a row
-    std::uint8_t reserved[7] = {};
+    bool calm = false;            // nothing is in flight that would need a thread before the application's next call
+    bool timer_for_calm = false;  // the timer was set when that was so
+    std::uint8_t reserved[5] = {};
   };
 
   ArmingPolicy() noexcept = default;
@@ -132,15 +137,17 @@ class ArmingPolicy {
   bool listens() const noexcept { return state_.watch == Watch::kOn && state_.sources == Sources::kArmed; }
   bool at_rest() const noexcept { return state_.watch == Watch::kOn && state_.sources == Sources::kAtRest; }
   bool disarmed() const noexcept { return state_.sources == Sources::kDisarmed; }
-  // The event thread has been woken in vain time and again.
-  bool in_vain() const noexcept { return state_.vain_wakes >= tuning_.vain_wakes; }
+  // The event thread has been woken in vain time and again, or would be.
+  bool in_vain() const noexcept { return state_.calm || state_.vain_wakes >= tuning_.vain_wakes; }
+  // To be told before leaves_as_it_is(), and before whatever takes `in_flight`.
+  void is_calm(bool calm) noexcept { state_.calm = calm; }
 
   // ---- an application thread leaves, and no other drives ----
 
   // True when it may just go: the engine is at rest, or the timer is set that will look after what is in flight, or there is no event thread.
   bool leaves_as_it_is(bool in_flight) const noexcept {
     if (!has_thread_) return true;
-    if (state_.timer_set && (!in_flight || state_.timer != Timer::kIdle)) return !listens();
+    if (timer_does(in_flight)) return !listens();
     return at_rest() && !in_flight;
   }
   Order leave(bool in_flight, bool turn_wanted, std::int64_t now) noexcept;
@@ -189,6 +196,10 @@ class ArmingPolicy {
   Order rested_or_not(bool ok) noexcept;
 
  private:
+  // The timer that is set looks after what is in flight, and soon enough.
+  bool timer_does(bool in_flight) const noexcept {
+    return state_.timer_set && (!in_flight || (state_.timer != Timer::kIdle && (state_.calm || !state_.timer_for_calm)));
+  }
   bool stays_armed(std::int64_t now) noexcept;
   std::int64_t backoff_delay() const noexcept;
   void note_wake(const Drive& drive) noexcept;

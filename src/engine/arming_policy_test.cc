@@ -240,6 +240,31 @@ TEST_F(Arming, AWaitThatFindsWhatAWakeWouldHaveHelpedWithEndsTheDelay) {
   EXPECT_FALSE(policy.put_off(clock.now()));
 }
 
+TEST_F(Arming, WhereNothingNeedsAThreadItIsPutOffFromTheFirst) {
+  policy.is_calm(true);
+  ASSERT_EQ(leave(kInFlight), Order::kSetTimer);
+  EXPECT_EQ(policy.delay(), tuning.vain_delay);
+  EXPECT_TRUE(policy.leaves_as_it_is(kInFlight));
+  EXPECT_FALSE(policy.put_off(clock.now()));
+  clock.advance(tuning.arm_delay);
+  EXPECT_TRUE(policy.put_off(clock.now()));
+  EXPECT_EQ(fire(kInFlight, {.visited = true, .left_in_flight = true}), Order::kDrive);
+  EXPECT_EQ(drove(kInFlight, {.visited = true, .left_in_flight = true}), Order::kSetTimer);
+  EXPECT_EQ(policy.delay(), tuning.vain_delay) << "the next one as well";
+}
+
+TEST_F(Arming, WhatNeedsAThreadDoesNotWaitForTheTimerOfWhatDoesNot) {
+  policy.is_calm(true);
+  ASSERT_EQ(leave(kInFlight), Order::kSetTimer);
+  policy.is_calm(false);
+  EXPECT_FALSE(policy.leaves_as_it_is(kInFlight));
+  EXPECT_EQ(leave(kInFlight), Order::kSetTimer);
+  EXPECT_EQ(policy.delay(), tuning.arm_delay);
+  EXPECT_TRUE(policy.leaves_as_it_is(kInFlight)) << "that one is soon enough";
+  policy.is_calm(true);
+  EXPECT_TRUE(policy.leaves_as_it_is(kInFlight)) << "and need not be put off";
+}
+
 TEST_F(Arming, OneThatComputesOnlyWithNothingInFlightRestsAndIsNotArmed) {
   rest();
   int armed = 0;

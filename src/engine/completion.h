@@ -34,6 +34,7 @@ class Completion {
     operation.done_.store(false, std::memory_order_relaxed);
     operation.waiter_ = nullptr;
     ++in_flight_;
+    ++begun_;
   }
   // Completes `operation`: wakes its waiter, queues its continuation. The only function that completes anything.
   void finish(Operation& operation) noexcept {
@@ -48,9 +49,15 @@ class Completion {
     if (waiter != nullptr) arrive(*waiter);
   }
   // Work that is in flight without being an Operation (bytes queued in a transport, say) and needs the event thread.
-  void hold() noexcept { ++in_flight_; }
+  void hold() noexcept { ++in_flight_, ++begun_; }
   void unhold() noexcept { --in_flight_; }
   bool in_flight() const noexcept { return in_flight_ > 0; }
+  // `count` operations have begun for which no thread is needed before the application's next call. If they are all that is in flight, it is calm
+  // until something else begins.
+  void need_nothing(std::int64_t count) noexcept {
+    if (count == in_flight_) calm_since_ = begun_;
+  }
+  bool calm() const noexcept { return calm_since_ == begun_; }
 
   // `waiter` will arrive() when `operation` completes. False when it is complete already (no arrival will follow).
   bool watch(Operation& operation, Waiter& waiter) noexcept {
@@ -80,6 +87,8 @@ class Completion {
  private:
   Waker& waker_;
   std::int64_t in_flight_ = 0;
+  std::uint64_t begun_ = 0;                  // operations and holds, in all
+  std::uint64_t calm_since_ = ~std::uint64_t{0};  // so many had begun when it was calm
   IntrusiveList<Tasklet, TaskletTag> tasklets_;
 };
 

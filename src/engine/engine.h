@@ -60,6 +60,7 @@ class Engine : private Progress, private Completion {
   using Completion::finish;
   using Completion::hold;
   using Completion::in_flight;
+  using Completion::need_nothing;
   using Completion::unhold;
   using Completion::unwatch;
   using Completion::watch;
@@ -105,6 +106,7 @@ class Engine : private Progress, private Completion {
     run_tasklets();
     const bool in_flight = Completion::in_flight();
     count_leave(in_flight);
+    endpoint_.arming.is_calm(in_flight && calm() && !turn_wanted());
     if (application_drives()) {
       if (turn_wanted()) wake_driver();
     } else if (!endpoint_.arming.leaves_as_it_is(in_flight)) {

@@ -148,6 +148,7 @@ void EventThread::handle(const epoll_event* events, int count) noexcept {
   if (count <= 0) return;
   const std::uint64_t visits = progress_.visits().left;
   const bool turn_wanted = progress_.turn_wanted();
+  policy_.is_calm(is_calm());
   switch (policy_.woken(work, progress_.application_drives(), completion_.in_flight(), turn_wanted, since_timer())) {
     case ArmingPolicy::Order::kDrive:
       disarm_sources();
@@ -165,8 +166,13 @@ void EventThread::handle(const epoll_event* events, int count) noexcept {
   }
   if (stopping_.load(std::memory_order_relaxed)) return;
   const bool called = progress_.application_drives() || progress_.visits().left != visits;
+  policy_.is_calm(is_calm());
   carry_out(
       policy_.drove({work, announced, helped_, called}, completion_.in_flight(), since_timer(), endpoint_.clock.now()));
+}
+
+bool EventThread::is_calm() const noexcept {
+  return completion_.in_flight() && completion_.calm() && !progress_.turn_wanted();
 }
 
 void EventThread::hear(std::uint64_t what) noexcept {

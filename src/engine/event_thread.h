@@ -75,6 +75,7 @@ class EventThread {
   void handle(const epoll_event* events, int count) noexcept;
   void hear(std::uint64_t what) noexcept;
   void drive(std::uint64_t visits) noexcept;
+  bool is_calm() const noexcept;
   ArmingPolicy::SinceTimer since_timer() const noexcept;
 
   void carry_out(ArmingPolicy::Order order) noexcept;

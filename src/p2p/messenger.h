@@ -21,9 +21,11 @@
 // LAPWING_UNEXPECTED_LIMIT. A sender short of credit turns eager into rendezvous, then keeps messages back at home, in order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
+#include "base/tuning.h"
 #include "p2p/attached_buffer.h"
 #include "p2p/frame_receiver.h"
 #include "p2p/parts.h"
@@ -57,6 +59,11 @@ class Messenger final : private Parts, private SendPath, private ReceivePath, pu
   template <typename Visit>
   void for_each_failed(Visit visit) const {
     for (const ProcessId id : common.failed_peers) visit(id, common.peers.find(id)->why);
+  }
+  // Whether a message from that rank comes unasked, usually: it is no longer than that, and not so long that a thread is worth waking to take it.
+  bool comes_whole(const comm::Communicator& communicator, comm::Plane plane, int source, std::uint64_t bytes) noexcept {
+    const ProcessId peer = communicator.peers(plane).member(source);
+    return bytes < tuning().p2p_much_moved && bytes <= std::min(common.way_to(peer).eager_limit, common.frame_limit(peer));
   }
   bool some_failed() const noexcept { return !common.failed_peers.empty(); }
 

@@ -83,6 +83,7 @@ void EngineModel::leave(State& s, int me, Step& step) const {
     return;
   }
   if (options.polling) return;
+  Policy(s)->is_calm(in_flight && !s.turn_wanted && step.maybe());
   if (is(Mutant::kLeftToDriver) && s.actor[event_thread()].at == kEventBreathed) return;
   if (Policy(s)->leaves_as_it_is(in_flight)) return;
   const std::int64_t now = Policy(s)->listed() && in_flight ? some_time(step) : kNow;
