@@ -5,9 +5,10 @@
 //     link does not carry. Why not watch the program's own messages (TCP_INFO): short ones never fill a link, and many links let some
 //     hundred KiB pass faster than what follows, so that they look fast until they are used.
 //
-// So rank 0 sends some to the first rank on another host, before one of the communicator's blocking calls (is_due()). Three times a burst is sent
-// and answered; the first one is not timed, because it goes by what the way lets pass at once. The rate is that of the faster of the two
-// others, less the time of an empty message and its answer. All ranks then get G from rank 0, so they choose alike, from that call on.
+// So rank 0 sends some to the first rank on another host, before one of the communicator's blocking calls (is_due()). Six times a burst is sent
+// and answered; the first one is not timed, because it goes by what the way lets pass at once. The rate is that of the middle one of the
+// others (after a pause, in which another process had the core, a burst may be too fast again), less the least time of an empty message and its answer. All ranks then get G from rank
+// 0, so they choose alike, from that call on.
 //
 // What rounding a reduction gives depends on its algorithm, and MPI wants it the same each time (5.0, section 6.9.1). So a rate that differs a little from
 // run to run is taken for the nearest that links have (usual()); the ranks measure before the first blocking reduction of which the rate has a say, and
@@ -37,7 +38,7 @@ struct Services;
 class LinkRate {
  public:
   static constexpr std::uint64_t kPiece = 32 * 1024;  // sent without being asked for, so that nothing but the bytes takes time
-  static constexpr int kPieces = 4, kBursts = 3;
+  static constexpr int kPieces = 4, kBursts = 6;
   static constexpr std::uint64_t kBurst = kPiece * kPieces, kWorth = kBurst * kBursts;
 
   static constexpr std::uint64_t kLeastReduced = 4 * 1024;  // shorter messages are latency, at 1 Gbit/s too
