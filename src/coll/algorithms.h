@@ -11,6 +11,7 @@
 
 #include <vector>
 
+#include "coll/area_parts.h"
 #include "coll/schedule.h"
 
 namespace lapwing::coll {
@@ -65,10 +66,15 @@ void alltoall_directly(Schedule& schedule, const Blocks& out, const Blocks& in);
 void gather_directly(Schedule& schedule, const Block& mine, const Blocks& all, int root);
 void scatter_directly(Schedule& schedule, const Blocks& all, const Block& mine, int root);
 
-// uneven_on_area.cc: the same where blocks differ in length. What is no longer than `longest` goes by the area, the rest by messages.
-void gatherv_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t longest);
-void scatterv_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t longest);
-void alltoallv_on_area(Schedule& schedule, const Blocks& out, const Blocks& in, std::uint64_t longest);
+// uneven_on_area.cc: the same where blocks differ in length.
+struct UnevenRules {
+  static constexpr std::uint64_t kLeastPlace = 4096;  // shorter blocks are posted: a system call takes longer
+  PartRules rules;  // for the blocks of this rank
+  std::uint64_t least_place = PartRules::kNever;  // a rank may leave blocks of so many bytes in place: all ranks know that alike
+};
+void gatherv_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root, const UnevenRules& uneven);
+void scatterv_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, const UnevenRules& uneven);
+void alltoallv_on_area(Schedule& schedule, const Blocks& out, const Blocks& in, const UnevenRules& uneven);
 
 // two_levels_*.cc: where ranks share hosts (Schedule::levels()). The ranks of a host combine first, on the area that they may have (Situation::area) or by
 // messages, and one of them speaks for the host. Reductions keep to the order of ranks if Levels::in_order().

@@ -2,6 +2,7 @@
 //
 //   0               AreaHeader           first and last round of a use, members that have left
 //   128             watching, gone, reaches    one byte per rank each
+//   cache lines     done                 one per rank: the last round of which it has what it wants, plus one
 //   cache lines     slots                of 64 rounds: one per rank, 128 bytes
 //   page boundary   rings                one per rank, 2 MiB, for longer posts (post_ring.h)
 //
@@ -19,9 +20,9 @@ namespace lapwing::coll {
 
 struct AreaSlot {
   static constexpr std::uint64_t kBytes = 112;
+  // Above the length: what is not posted comes as a message; or it lies in its rank's memory, and the post says where.
   static constexpr unsigned kLengthBits = 20;
-  // Instead of a length: what is not posted comes as a message.
-  static constexpr std::uint64_t kByMessage = (1u << kLengthBits) - 1;
+  static constexpr std::uint64_t kByMessage = 1u << 18, kInPlace = 1u << 19, kFlags = kByMessage | kInPlace;
   alignas(128) std::atomic<std::uint64_t> stamp;
   std::uint64_t what;
   std::byte data[kBytes];  // of a short post; or, as a word, where in the ring a longer one begins
@@ -39,8 +40,9 @@ struct AreaSlot {
     return stamp >> kLengthBits > round;
   }
   static constexpr std::uint64_t length(std::uint64_t stamp) noexcept {
-    return stamp & ((std::uint64_t{1} << kLengthBits) - 1);
+    return stamp & ((std::uint64_t{1} << kLengthBits) - 1) & ~kFlags;
   }
+  static constexpr std::uint64_t flags(std::uint64_t stamp) noexcept { return stamp & kFlags; }
 };
 static_assert(sizeof(AreaSlot) == 128);
 
@@ -51,10 +53,14 @@ struct AreaHeader {
   std::atomic<std::uint32_t> left;       // members that have given the area up
 };
 
+struct DoneLine {
+  alignas(128) std::atomic<std::uint64_t> rounds;
+};
+
 // Where the parts of one area lie. Pages that no rank has touched cost nothing.
 struct AreaMemory {
   static constexpr std::uint64_t kPage = 4096;
-  static_assert(PostRing::kLongest < AreaSlot::kByMessage);
+  static_assert(PostRing::kLongest < AreaSlot::kByMessage);  // the lowest of the flags
   static constexpr unsigned kSlotRounds = PostRing::kRounds;
   // Of long operands.
   static constexpr std::uint64_t kPieceBytes = 64 * 1024;
@@ -79,13 +85,20 @@ struct AreaMemory {
   std::atomic<std::uint8_t>& reaches(std::uint64_t rank) const noexcept {
     return reinterpret_cast<std::atomic<std::uint8_t>*>(base + sizeof(AreaHeader) + 2 * ranks)[rank];
   }
+  // So many rounds are behind a rank that has said so (SharedArea::acknowledge()).
+  std::atomic<std::uint64_t>& done(std::uint64_t rank) const noexcept {
+    return reinterpret_cast<DoneLine*>(base + done_offset(ranks))[rank].rounds;
+  }
   AreaSlot& slot(std::uint64_t rank, std::uint64_t round) const noexcept {
     return reinterpret_cast<AreaSlot*>(base + slots_offset(ranks))[round % kSlotRounds * ranks + rank];
   }
   std::byte* ring(std::uint64_t rank) const noexcept { return base + rings_offset(ranks) + rank * PostRing::kBytes; }
 
-  static constexpr std::uint64_t slots_offset(std::uint64_t ranks) noexcept {
+  static constexpr std::uint64_t done_offset(std::uint64_t ranks) noexcept {
     return sizeof(AreaHeader) + (3 * ranks + 127) / 128 * 128;
+  }
+  static constexpr std::uint64_t slots_offset(std::uint64_t ranks) noexcept {
+    return done_offset(ranks) + ranks * sizeof(DoneLine);
   }
   static constexpr std::uint64_t rings_offset(std::uint64_t ranks) noexcept {
     return (slots_offset(ranks) + kSlotRounds * ranks * sizeof(AreaSlot) + kPage - 1) / kPage * kPage;

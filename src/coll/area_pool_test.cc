@@ -413,6 +413,52 @@ TEST_F(AreaPoolTest, ALengthBeyondTheAreaIsCutToIt) {
   EXPECT_EQ(areas[0]->read(1, 0).data + SharedArea::kMostBytes, world().ring(2)) << "nor is the place believed";
 }
 
+// What a post says beside its length is believed only if it belongs to the call that this rank is in.
+TEST_F(AreaPoolTest, APostSaysWhereItsBytesAre) {
+  auto areas = open(AreaPool::kWorld);
+  areas[0]->post(0, 0, kCall, false);
+  areas[1]->post(0, SharedArea::kByMessage, kCall, false);
+  areas[2]->post(0, 16 | SharedArea::kInPlace, kCall + 1, false);
+  EXPECT_TRUE(areas[0]->read(1, 0).by_message());
+  EXPECT_FALSE(areas[0]->read(1, 0).in_place());
+  EXPECT_EQ(areas[0]->read(2, 0).bytes, 16u);
+  EXPECT_FALSE(areas[0]->read(2, 0).in_place() || areas[0]->read(2, 0).of_this_call);
+  EXPECT_TRUE(areas[2]->read(2, 0).in_place() && areas[2]->read(2, 0).of_this_call);
+}
+
+TEST_F(AreaPoolTest, AnAcknowledgementIsNoPostAndWakesTheRankThatWaitsForIt) {
+  auto areas = open(AreaPool::kWorld);
+  Watcher watcher;
+  for (auto& area : areas) area->post(0, 0, kCall, false);
+  EXPECT_EQ(areas[0]->watch(watcher, 1, 0, SharedArea::Sign::kAcknowledgement), SharedArea::Outlook::kNotYet);
+  pool(0).arm();
+  areas[2]->acknowledge(0);
+  EXPECT_FALSE(pool(0).poll());
+  EXPECT_TRUE(notified(2).empty()) << "rank 0 waits for another one's";
+  areas[1]->acknowledge(0);
+  EXPECT_EQ(notified(1), std::vector<std::uint32_t>{0});
+  EXPECT_TRUE(pool(0).work_left());
+  EXPECT_TRUE(pool(0).poll());
+  EXPECT_EQ(watcher.posted, 1);
+  EXPECT_TRUE(areas[0]->acknowledged(1, 0));
+  EXPECT_FALSE(areas[0]->acknowledged(1, 1));
+  EXPECT_FALSE(areas[0]->posted(1, 1));
+}
+
+TEST_F(AreaPoolTest, ARankThatLeavesAcknowledgesNothingMore) {
+  auto areas = open(AreaPool::kWorld);
+  Watcher watcher;
+  for (auto& area : areas) area->post(0, 0, kCall, false);
+  areas[2]->acknowledge(0);
+  areas[2]->leave();
+  EXPECT_EQ(areas[0]->watch(watcher, 2, 0, SharedArea::Sign::kAcknowledgement), SharedArea::Outlook::kThere) << "what it has said counts";
+  EXPECT_EQ(areas[0]->watch(watcher, 1, 0, SharedArea::Sign::kAcknowledgement), SharedArea::Outlook::kNotYet)
+      << "it has posted what rank 1 waits for";
+  areas[1]->leave();
+  EXPECT_TRUE(pool(0).poll());
+  EXPECT_NE(watcher.why.find("rank 1"), std::string::npos) << watcher.why;
+}
+
 // Each rank posts `count` empty rounds, as blocking calls that have ended.
 void post_rounds(std::vector<std::unique_ptr<SharedArea>>& areas, std::uint32_t count) {
   for (std::uint32_t i = 0; i < count; ++i) {

@@ -31,6 +31,7 @@ bool CollectiveRequest::run_at_once(comm::Communicator& communicator) noexcept {
   communicator_ = &communicator;
   area_ = &place.area();
   first_round_ = area_->take_rounds(schedule_.rounds());
+  owes_ = false;
   const std::vector<Step>& steps = schedule_.steps();
   while (done_at_once_ < steps.size() && do_at_once(steps[done_at_once_])) ++done_at_once_;
   if (done_at_once_ == steps.size()) area_->settle(first_round_ + schedule_.rounds());
@@ -53,6 +54,9 @@ bool CollectiveRequest::do_at_once(const Step& step) noexcept {
       return take_at_once(step.as<TakeStep>());
     case Step::Kind::kDirect:
       return copy_directly(step.as<DirectStep>());
+    case Step::Kind::kAcknowledge:
+      acknowledge(step.as<AcknowledgeStep>());
+      return true;
     default:
       compute(step);
       return true;
@@ -68,15 +72,18 @@ bool CollectiveRequest::post_at_once(const PostStep& step) noexcept {
 
 bool CollectiveRequest::await_at_once(const AwaitStep& step) noexcept {
   const std::uint64_t round = first_round_ + step.round;
-  if (!wait_briefly(schedule_.oversubscribed(), [&] { return area_->is_there(step.rank, round); })) return false;
+  const auto is_there = [&] {
+    return step.what == AwaitStep::What::kPost ? area_->is_there(step.rank, round) : area_->acknowledged(step.rank, round);
+  };
+  if (is_awaited(step) && !wait_briefly(schedule_.oversubscribed(), is_there)) return false;
   compare_posts();
   return true;
 }
 
-// Not where a message is expected, or has come in place of the post.
+// Not where it comes as a message.
 bool CollectiveRequest::take_at_once(const TakeStep& step) noexcept {
   const Operand from = operand(step);
-  if (from.by_message || step.expects_message()) return false;
+  if (from.by_message) return false;
   take(step, from);
   return true;
 }

@@ -8,12 +8,12 @@
 
 namespace lapwing::coll {
 
-CollectiveRequest* take_kept(comm::Communicator& communicator, const Call& call, Form form, bool directly) noexcept {
+CollectiveRequest* take_kept(comm::Communicator& communicator, const Call& call, Form form, std::uint8_t variant) noexcept {
   CommunicatorState& state = state_of(communicator);
   auto& kept = state.kept;
   for (auto it = kept.rbegin(); it != kept.rend(); ++it) {
     const CollectiveRequest& each = **it;
-    if (each.form != form || each.copies_directly != directly || each.parameters != state.link_rate.parameters()) continue;
+    if (each.form != form || each.variant != variant || each.parameters != state.link_rate.parameters()) continue;
     if (!each.call.same(call) || !each.arrays.same(call, communicator)) continue;
     CollectiveRequest* request = it->release();
     kept.erase(std::next(it).base());

@@ -1,6 +1,7 @@
 #include "coll/collective_request.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -17,9 +18,7 @@ namespace lapwing::coll {
 
 namespace {
 
-bool is_announced(const PostStep& step) noexcept {
-  return step.parts == nullptr && step.source.bytes() > step.longest;
-}
+constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
 
 }  // namespace
 
@@ -63,7 +62,7 @@ void CollectiveRequest::destroy() noexcept {
 void CollectiveRequest::prepare() {
   const std::vector<Step>& steps = schedule_.steps();
   waits_for_.resize(steps.size());
-  slot_.resize(steps.size());
+  slot_.resize(steps.size(), kNoSlot);
   ready_.reserve(steps.size());
   for (StepId id = 0; id < steps.size(); ++id) {
     switch (steps[id].kind()) {
@@ -112,6 +111,7 @@ void CollectiveRequest::tell_if_calm() noexcept {
 void CollectiveRequest::put_first_steps() {
   const std::vector<Step>& steps = schedule_.steps();
   steps_left_ = steps.size() - done_at_once_;
+  if (done_at_once_ == 0) owes_ = false;
   ready_.clear();
   next_ready_ = 0;
   for (StepId id = 0; id < steps.size(); ++id) waits_for_[id] = steps[id].waits_for;
@@ -198,6 +198,8 @@ void CollectiveRequest::begin(StepId id) noexcept {
       return begin_take(id);
     case Step::Kind::kDirect:
       return begin_direct(id);
+    case Step::Kind::kAcknowledge:
+      return begin_acknowledge(id);
     case Step::Kind::kCopy:
     case Step::Kind::kFold:
     case Step::Kind::kJoin:
@@ -288,9 +290,7 @@ void CollectiveRequest::UserReduction::run(engine::Tasklet& tasklet) noexcept {
 
 // Nothing once something is wrong.
 std::uint64_t CollectiveRequest::posted_bytes(const PostStep& step) const noexcept {
-  if (!complaint_.ok()) return 0;
-  if (step.parts != nullptr) return bytes_with_table(*step.parts, step.longest);
-  return is_announced(step) ? 0 : step.source.bytes();
+  return complaint_.ok() ? step.bytes() : 0;
 }
 
 void CollectiveRequest::begin_post(StepId id) noexcept {
@@ -320,27 +320,47 @@ void CollectiveRequest::copy_out(const std::byte* from, std::uint64_t bytes, con
 }
 
 void CollectiveRequest::post(const PostStep& step, std::uint64_t round, std::uint64_t bytes) noexcept {
-  if (bytes != 0 && step.parts != nullptr)
-    write_parts(*step.parts, step.longest, area_->destination(round, bytes),
-                [this](const Block& part, std::byte* to) { copy_in(part, to); });
-  else if (bytes != 0)
-    copy_in(step.source, area_->destination(round, bytes));
-  area_->post(round, is_announced(step) ? SharedArea::kByMessage : bytes, description_, step.wakes_each);
+  std::byte* to = bytes != 0 ? area_->destination(round, bytes) : nullptr;
+  if (to != nullptr && step.parts != nullptr) {
+    write_parts(step.parts->blocks, step.parts->rules, to, [this](const Block& part, std::byte* at) { copy_in(part, at); });
+  } else if (to != nullptr && step.flags == SharedArea::kInPlace) {
+    const BufferPlace place = place_of(step.source);
+    std::memcpy(to, &place, sizeof place);
+  } else if (to != nullptr) {
+    copy_in(step.source, to);
+  }
+  area_->post(round, step.flags | bytes, description_, step.wakes_each);
   services_.engine.helped();  // the peers wait for it
   compare_posts();
 }
 
 void CollectiveRequest::begin_await(StepId id) noexcept {
   const auto& step = schedule_.steps()[id].as<AwaitStep>();
-  if (wait_for(id, step.rank, first_round_ + step.round)) return;
+  const auto sign = step.what == AwaitStep::What::kPost ? SharedArea::Sign::kPost : SharedArea::Sign::kAcknowledgement;
+  if (is_awaited(step) && wait_for(id, step.rank, first_round_ + step.round, sign)) return;
   compare_posts();
   step_done(id);
 }
 
+// A rank that is in another call acknowledges nothing. What the rank has posted is there.
+bool CollectiveRequest::is_awaited(const AwaitStep& step) const noexcept {
+  if (step.what == AwaitStep::What::kPost) return true;
+  const SharedArea::Posted posted = area_->read(step.rank, first_round_ + step.round);
+  if (!posted.of_this_call) return false;
+  switch (step.what) {
+    case AwaitStep::What::kIfInPlace:
+      return posted.in_place();
+    case AwaitStep::What::kUnlessPlaced:
+      return posted_place(step.rank, step.round, static_cast<std::uint32_t>(area_->rank())).bytes == 0;
+    default:
+      return true;
+  }
+}
+
 // False when there is nothing to wait for, or no hope: then failure_ says why.
-bool CollectiveRequest::wait_for(StepId id, int rank, std::uint64_t round) noexcept {
+bool CollectiveRequest::wait_for(StepId id, int rank, std::uint64_t round, SharedArea::Sign sign) noexcept {
   waiting_ = id;
-  const SharedArea::Outlook outlook = area_->watch(*this, rank, round);
+  const SharedArea::Outlook outlook = area_->watch(*this, rank, round, sign);
   if (outlook == SharedArea::Outlook::kNever) stop_waiting(area_->why_never());
   return outlook == SharedArea::Outlook::kNotYet;
 }
@@ -382,40 +402,95 @@ void CollectiveRequest::copy(const CopyStep& step) noexcept {
                  *step.target.type);
 }
 
+// What is posted is a place: the bytes are those that lie there.
+void CollectiveRequest::locate(Operand& from, const BufferPlace& place) noexcept {
+  from.posted = place.bytes;
+  from.address = place.address;
+}
+
 template <typename Reading>
 CollectiveRequest::Operand CollectiveRequest::operand(const Reading& step, int rank) const noexcept {
   const SharedArea::Posted posted = area_->read(rank, first_round_ + step.round);
-  if (posted.bytes <= step.offset) return {posted.data, 0, posted.bytes, posted.by_message};
-  return {posted.data + step.offset, std::min(posted.bytes - step.offset, step.target.bytes()), posted.bytes, false};
+  if (posted.bytes <= step.offset) return {posted.data, 0, posted.bytes};
+  return {posted.data + step.offset, std::min(posted.bytes - step.offset, step.target.bytes()), posted.bytes};
 }
 
 CollectiveRequest::Operand CollectiveRequest::own_part(const TakeStep& step) const noexcept {
   const SharedArea::Posted posted = area_->read(step.rank, first_round_ + step.round);
   const PartPlace part = find_part(posted.data, posted.bytes, static_cast<std::uint64_t>(area_->size()),
                                    static_cast<std::uint64_t>(area_->rank()));
-  return {posted.data + part.offset, std::min(part.bytes, step.target.bytes()), part.bytes, part.by_message};
+  Operand from{posted.data + part.offset, std::min(part.bytes, step.target.bytes()), part.bytes, part.by_message(), part.in_place()};
+  if (from.in_place) locate(from, read_place(from.data, part.bytes));
+  return from;
+}
+
+CollectiveRequest::Operand CollectiveRequest::gathered(const TakeStep& step) const noexcept {
+  const SharedArea::Posted posted = area_->read(step.rank, first_round_ + step.round);
+  Operand from{posted.data, std::min(posted.bytes, step.target.bytes()), posted.bytes, posted.by_message(), posted.in_place()};
+  if (from.in_place) locate(from, read_place(posted.data, posted.bytes));
+  return from;
 }
 
 CollectiveRequest::Operand CollectiveRequest::operand(const TakeStep& step) const noexcept {
-  return step.is_part() ? own_part(step) : operand(step, step.rank);
+  switch (step.what) {
+    case TakeStep::What::kPart:
+      return own_part(step);
+    case TakeStep::What::kGathered:
+      return gathered(step);
+    default:
+      return operand(step, step.rank);
+  }
 }
 
-// Also when something is wrong: a message that is under way must meet its receiver, and one that will not come is not waited for.
+// Also when something is wrong: a message that is under way must meet its receiver, and a rank that waits for an answer must get it.
 void CollectiveRequest::begin_take(StepId id) noexcept {
   const auto& step = schedule_.steps()[id].as<TakeStep>();
   const Operand from = operand(step);
-  const bool expected = step.expects_message();
-  if (from.by_message && !expected) [[unlikely]]
-    return receive_instead(id);
-  if (expected && !from.by_message) [[unlikely]]
-    receive_nothing(step, from.posted);
-  if (!expected && complaint_.ok()) take(step, from);
+  if (from.by_message) return receive_instead(id);
+  take(step, from);
   step_done(id);
 }
 
 void CollectiveRequest::take(const TakeStep& step, const Operand& from) noexcept {
-  if (step.what != TakeStep::What::kRun && from.posted > step.target.bytes()) complain_of_length(step.rank, step.target.bytes(), from.posted);
-  copy_out(from.data, from.bytes, step.target);
+  owes_ = owes_ || (from.in_place && !step.placed);
+  if (!complaint_.ok()) return;
+  const std::uint64_t wanted = step.target.bytes();
+  if (step.is_exact() ? from.posted != wanted : step.what == TakeStep::What::kWhole && from.posted > wanted)
+    complain_of_length(step.rank, wanted, from.posted);
+  if (!from.in_place) return copy_out(from.data, from.bytes, step.target);
+  if (complaint_.ok() && !step.placed) read_in_place(step, from.address);
+}
+
+void CollectiveRequest::read_in_place(const TakeStep& step, std::uint64_t address) noexcept {
+  const datatype::Datatype& type = *step.target.type;
+  const bool there = type.contiguous() ? area_->read_from(step.rank, address, Block::at(step.target.address, type.true_lb()), step.target.bytes())
+                                       : read_and_unpack(step.rank, address, step.target);
+  if (!there)
+    complaint_ = Status::error(MPI_ERR_OTHER, "%s: the kernel lets this rank copy no longer from the memory of rank %d", name_,
+                               area_->rank_of(step.rank));
+}
+
+// Some kilobytes after the others, which stay in the nearest cache.
+bool CollectiveRequest::read_and_unpack(int rank, std::uint64_t address, const Block& target) noexcept {
+  std::array<std::byte, 16'384> some;
+  const std::uint64_t bytes = target.bytes();
+  for (std::uint64_t done = 0; done < bytes; done += some.size()) {
+    const std::uint64_t now = std::min<std::uint64_t>(some.size(), bytes - done);
+    if (!area_->read_from(rank, address + done, some.data(), now)) return false;
+    datatype::unpack(some.data(), now, target.address, target.count, *target.type, done);
+  }
+  return true;
+}
+
+void CollectiveRequest::begin_acknowledge(StepId id) noexcept {
+  acknowledge(schedule_.steps()[id].as<AcknowledgeStep>());
+  step_done(id);
+}
+
+void CollectiveRequest::acknowledge(const AcknowledgeStep& step) noexcept {
+  if (!std::exchange(owes_, false) && !step.always) return;
+  area_->acknowledge(first_round_ + step.round);
+  services_.engine.helped();  // a peer waits for it
 }
 
 void CollectiveRequest::complain_of_length(int rank, std::uint64_t expected, std::uint64_t posted) noexcept {
@@ -426,44 +501,40 @@ void CollectiveRequest::complain_of_length(int rank, std::uint64_t expected, std
                              static_cast<unsigned long long>(expected));
 }
 
-// The message is too long for this rank, as the receive will say; and its sender can go on.
+// A schedule that runs again uses the same request for it.
 void CollectiveRequest::receive_instead(StepId id) noexcept {
   const auto& step = schedule_.steps()[id].as<TakeStep>();
-  slot_[id] = static_cast<std::uint32_t>(receivings_.size());
-  receivings_.push_back(std::make_unique<Receiving>());
-  receivings_.back()->owner = this;
-  start(*receivings_.back(), id, {step.target, comm::Plane::kCollective, area_->rank_of(step.rank), 0});
-}
-
-void CollectiveRequest::receive_nothing(const TakeStep& step, std::uint64_t posted) noexcept {
-  complain_of_length(step.rank, step.target.bytes(), posted);
-  for (auto& receiving : receivings_) {
-    const bool waits = receiving->under_way && !receiving->done();
-    if (waits && partner_of(schedule_.steps()[receiving->step]).rank == step.rank)
-      services_.messenger.cancel(*receiving);
+  if (slot_[id] == kNoSlot) {
+    slot_[id] = static_cast<std::uint32_t>(receivings_.size());
+    receivings_.push_back(std::make_unique<Receiving>());
+    receivings_.back()->owner = this;
   }
+  start(*receivings_[slot_[id]], id, {step.target, comm::Plane::kCollective, area_->rank_of(step.rank), 0});
 }
 
 void CollectiveRequest::begin_direct(StepId id) noexcept {
   const auto& step = schedule_.steps()[id].as<DirectStep>();
-  if (complaint_.ok() && failure_.ok() && !copy_directly(step))
-    failure_ = Status::error(MPI_ERR_OTHER, "%s: the kernel lets this rank copy no longer from the memory of rank %d, or to it",
+  if (complaint_.ok() && !copy_directly(step))
+    complaint_ = Status::error(MPI_ERR_OTHER, "%s: the kernel lets this rank copy no longer from the memory of rank %d, or to it",
                              name_, area_->rank_of(step.rank));
   step_done(id);
 }
 
 // False when the kernel refuses.
 bool CollectiveRequest::copy_directly(const DirectStep& step) noexcept {
-  const SharedArea::Posted posted = area_->read(step.rank, first_round_ + step.round);
-  BufferPlace place;
-  if ((std::uint64_t{step.index} + 1) * sizeof place <= posted.bytes)
-    std::memcpy(&place, posted.data + step.index * sizeof place, sizeof place);
+  const BufferPlace place = posted_place(step.rank, step.round, step.index);
   if (place.bytes != step.whole) {
-    complain_of_length(step.rank, step.whole, place.bytes);
+    if (!step.other_complains) complain_of_length(step.rank, step.whole, place.bytes);
     return true;
   }
   if (step.writes) return area_->write_to(step.rank, step.own, place.address + step.offset, step.bytes);
   return area_->read_from(step.rank, place.address + step.offset, step.own, step.bytes);
+}
+
+BufferPlace CollectiveRequest::posted_place(int rank, std::uint32_t round, std::uint32_t index) const noexcept {
+  const SharedArea::Posted posted = area_->read(rank, first_round_ + round);
+  const std::uint64_t offset = index * sizeof(BufferPlace);
+  return posted.bytes > offset ? read_place(posted.data + offset, posted.bytes - offset) : BufferPlace{};
 }
 
 // x0 op (x1 op (... op xlast)): in the order of ranks. For predefined operations on types without gaps.
@@ -544,6 +615,7 @@ void CollectiveRequest::abandon_messages() noexcept {
 
 void CollectiveRequest::complete() noexcept {
   if (schedule_.rounds() != 0 && form == Form::kBlocking && steps_left_ == 0) area_->settle(first_round_ + schedule_.rounds());
+  if (owes_) acknowledge({schedule_.rounds() - 1, true});  // where the lengths differed: no step of this rank's does
   if (failure_.ok()) failure_ = std::move(complaint_);
   complaint_ = {};
   if (failure_.ok()) {

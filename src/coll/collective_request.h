@@ -67,7 +67,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   Form form = Form::kBlocking;
   ArrayContents arrays;
   bool cacheable = false;
-  bool copies_directly = false;  // compiled for a call that may
+  std::uint8_t variant = 0;  // of schedules for the same arguments, by what is copied directly
   const model::Parameters* parameters = nullptr;  // by which its algorithm was chosen; null: the job's
   // A kept request gets an owner again, and is of its communicator again.
   void lend(comm::Communicator& communicator) noexcept;
@@ -134,9 +134,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   void compute(const Step& step) noexcept;
   void copy(const CopyStep& step) noexcept;
   void begin_take(StepId step) noexcept;
-  // What the two ranks of a block do where they take it for one of another length, so that one posts and the other does not.
   void receive_instead(StepId step) noexcept;
-  void receive_nothing(const TakeStep& step, std::uint64_t posted) noexcept;
   void complain_of_length(int rank, std::uint64_t expected, std::uint64_t posted) noexcept;
   void begin_direct(StepId step) noexcept;
   bool copy_directly(const DirectStep& step) noexcept;
@@ -150,14 +148,24 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
     const std::byte* data;
     std::uint64_t bytes;
     std::uint64_t posted;  // in all
-    bool by_message;       // nothing is posted: it comes as a message
+    bool by_message = false;       // nothing is posted: it comes as a message
+    bool in_place = false;         // only its place is posted
+    std::uint64_t address = 0;     // in the rank's memory
   };
   void take(const TakeStep& step, const Operand& from) noexcept;
   template <typename Reading>
   Operand operand(const Reading& step, int rank) const noexcept;
+  static void locate(Operand& from, const BufferPlace& place) noexcept;
   Operand own_part(const TakeStep& step) const noexcept;
+  Operand gathered(const TakeStep& step) const noexcept;
   Operand operand(const TakeStep& step) const noexcept;
-  bool wait_for(StepId step, int rank, std::uint64_t round) noexcept;
+  void read_in_place(const TakeStep& step, std::uint64_t address) noexcept;
+  bool read_and_unpack(int rank, std::uint64_t address, const Block& target) noexcept;
+  void begin_acknowledge(StepId step) noexcept;
+  void acknowledge(const AcknowledgeStep& step) noexcept;
+  BufferPlace posted_place(int rank, std::uint32_t round, std::uint32_t index) const noexcept;
+  bool is_awaited(const AwaitStep& step) const noexcept;
+  bool wait_for(StepId step, int rank, std::uint64_t round, SharedArea::Sign sign = SharedArea::Sign::kPost) noexcept;
   void stop_waiting(const Status& why) noexcept;
   void compare_posts() noexcept;
   void compare(Receiving& receiving) noexcept;
@@ -209,6 +217,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   std::uint64_t first_round_ = 0;
   bool has_rounds_ = false;  // taken, for a run that has not ended
   StepId waiting_ = 0;       // the step that waits for a post
+  bool owes_ = false;        // an acknowledgement of what has been taken
   // What is wrong with what others have posted. Does not stop the schedule, because others wait for our posts; but from here on they are
   // empty, and nothing is computed.
   Status complaint_;

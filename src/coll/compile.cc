@@ -5,6 +5,7 @@
 
 #include "base/tuning.h"
 #include "coll/algorithms.h"
+#include "coll/area_parts.h"
 #include "coll/selection.h"
 #include "coll/shared_area.h"
 
@@ -240,7 +241,8 @@ void alltoall_runs(Schedule& schedule, const Blocks& out, const Blocks& in) {
 
 // Where ranks wait for cores they wait less often with longer pieces; else shorter ones stay in the caches.
 void alltoall_in_pieces(Schedule& schedule, const Blocks& out, const Blocks& in) {
-  const std::uint64_t piece = schedule.oversubscribed() ? SharedArea::kMostBytes : AreaMemory::kPieceBytes;
+  const auto ranks = static_cast<std::uint64_t>(schedule.size());
+  const std::uint64_t piece = schedule.oversubscribed() ? ranks * longest_part(SharedArea::kMostBytes, ranks) : AreaMemory::kPieceBytes;
   const Blocks from = packed(schedule, out);
   const Blocks to = unpacked_later(schedule, in);
   alltoall_in_pieces_on_area(schedule, from, to, piece);
@@ -330,6 +332,16 @@ void intra_allreduce(const Call& call, Schedule& schedule) {
   compile_allreduce(schedule, both.input, both.output);
 }
 
+// `blocks`: so many make up a post.
+UnevenRules uneven_rules(const Schedule& schedule, CollectiveKind collective, int blocks) {
+  const Situation team = schedule.situation();
+  UnevenRules uneven;
+  if (team.direct) uneven.least_place = UnevenRules::kLeastPlace;
+  uneven.rules.longest = longest_on_area(team, blocks);
+  if (leaves_in_place(team, collective)) uneven.rules.least_place = uneven.least_place;
+  return uneven;
+}
+
 void intra_alltoall(const Call& call, Schedule& schedule) {
   const Blocks in = call.receive.blocks(schedule.size());
   const bool even = call.what == Collective::kAlltoall;
@@ -346,7 +358,7 @@ void intra_alltoall(const Call& call, Schedule& schedule) {
   if (call.send.in_place()) return alltoall_in_place(schedule, in);
   const Blocks out = call.send.blocks(schedule.size());
   if (algorithm == Algorithm::kArea)
-    return alltoallv_on_area(schedule, out, in, longest_on_area(schedule.situation(), schedule.size()));
+    return alltoallv_on_area(schedule, out, in, uneven_rules(schedule, CollectiveKind::kAlltoall, schedule.size()));
   algorithm == Algorithm::kBruck ? alltoall_bruck(schedule, out, in) : alltoall_pairwise(schedule, out, in);
 }
 
@@ -357,7 +369,7 @@ void intra_gather(const Call& call, Schedule& schedule) {
   const std::uint64_t bytes = is_root ? all[static_cast<std::size_t>(call.root)].bytes() : mine.bytes();
   if (call.what == Collective::kGather) return compile_gather(schedule, mine, all, call.root, bytes);
   if (choose_tree(CollectiveKind::kGather, schedule.situation(), bytes, bytes, false) == Algorithm::kArea)
-    return gatherv_on_area(schedule, mine, all, call.root, longest_on_area(schedule.situation(), 1));
+    return gatherv_on_area(schedule, mine, all, call.root, uneven_rules(schedule, CollectiveKind::kGather, 1));
   gather_linear(schedule, mine, all, call.root);
 }
 
@@ -371,7 +383,7 @@ void intra_scatter(const Call& call, Schedule& schedule) {
     return compile_scatter(schedule, whole, all, mine, call.root, bytes);
   }
   if (choose_tree(CollectiveKind::kScatter, schedule.situation(), bytes, 0, false) == Algorithm::kArea)
-    return scatterv_on_area(schedule, all, mine, call.root, longest_on_area(schedule.situation(), schedule.size()));
+    return scatterv_on_area(schedule, all, mine, call.root, uneven_rules(schedule, CollectiveKind::kScatter, schedule.size()));
   scatter_linear(schedule, all, mine, call.root);
 }
 

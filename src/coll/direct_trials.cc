@@ -12,6 +12,26 @@ std::uint64_t bytes_of(const Side& side) noexcept {
   return type != nullptr ? side.count * static_cast<std::uint64_t>(type->size()) : 0;
 }
 
+// Where all ranks know all lengths: of a block on average.
+std::uint64_t bytes_of_each(const Side& side, int ranks) noexcept {
+  const datatype::Datatype* type = datatype::resolve(side.type);
+  std::uint64_t elements = 0;
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) elements += static_cast<std::uint64_t>(side.counts[rank]);
+  return type != nullptr ? elements * static_cast<std::uint64_t>(type->size()) / static_cast<unsigned>(ranks) : 0;
+}
+
+// The longest block that a side has for another rank, or from one.
+std::uint64_t longest_of_others(const Side& side, const comm::Communicator& communicator) noexcept {
+  std::uint64_t longest = 0;
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    const auto i = static_cast<std::size_t>(rank);
+    const datatype::Datatype* type = datatype::resolve(side.types != nullptr ? side.types[i] : side.type);
+    if (rank == communicator.rank() || type == nullptr) continue;
+    longest = std::max(longest, static_cast<std::uint64_t>(side.counts[i]) * static_cast<std::uint64_t>(type->size()));
+  }
+  return longest;
+}
+
 }  // namespace
 
 unsigned DirectTrials::number_of(unsigned kind, std::uint64_t bytes) noexcept {
@@ -26,8 +46,17 @@ unsigned DirectTrials::number_of(const Call& call, const comm::Communicator& com
   switch (call.what) {
     case Collective::kAllgather:
       return number_of(0, bytes_of(call.receive));
+    case Collective::kAllgatherv:
+      return number_of(4, bytes_of_each(call.receive, communicator.size()));
     case Collective::kAlltoall:  // in place what is read would be written over
       return call.send.in_place() ? kNone : number_of(1, bytes_of(call.receive));
+    case Collective::kAlltoallv:
+    case Collective::kAlltoallw:
+      return call.send.in_place() ? kNone : number_of(kAgreed, longest_of_others(call.send, communicator));
+    case Collective::kGatherv:
+      return number_of(kAgreed + 1, is_root ? longest_of_others(call.receive, communicator) : bytes_of(call.send));
+    case Collective::kScatterv:
+      return number_of(kAgreed + 2, is_root ? longest_of_others(call.send, communicator) : bytes_of(call.receive));
     case Collective::kGather:
       return number_of(2, bytes_of(is_root ? call.receive : call.send));
     case Collective::kScatter:
@@ -39,32 +68,36 @@ unsigned DirectTrials::number_of(const Call& call, const comm::Communicator& com
 
 std::uint32_t DirectTrials::window(int ranks) noexcept { return static_cast<std::uint32_t>(std::max(4, ranks)); }
 
+DirectTrials::DirectTrials() noexcept {
+  for (unsigned number = kAgreed * kClasses; number < trials_.size(); ++number) trials_[number].left = kRestAlone;
+}
+
 DirectTrials::Way DirectTrials::next(unsigned number, int ranks) noexcept {
   Trial& trial = trials_[number];
-  const std::uint32_t calls = trial.calls, length = window(ranks);
-  const std::uint32_t end = (1 + kWindows) * length;
-  if (calls > end) return {trial.decision != 0, false, false, false};
-  ++trial.calls;
+  if (trial.left > 0) {
+    --trial.left;
+    return {trial.decision != 0, false, false, false};
+  }
+  const std::uint32_t calls = trial.calls++, length = window(ranks), end = (1 + kWindows) * length;
   const std::uint32_t place = calls % length, windows = calls / length;  // windows before this one, the first included
   if (place == 0 && windows > 1) {  // one has ended
     const unsigned ended = windows - 2;
     trial.times[ended % 2][ended / 2] = std::exchange(trial.sum, 0);
   }
-  if (calls < end) return {windows > 0 && windows % 2 == 0, windows > 0 && place != 0, place + 1 == length, false};
-  trial.decision = directly_is_faster(trial);
-  return {true, false, false, true};
+  const bool alone = decides_alone(number);
+  if (calls < end) return {windows > 0 && windows % 2 == 0, windows > 0 && place != 0, !alone && place + 1 == length, false};
+  decide(trial);
+  return {!alone || trial.decision != 0, false, false, !alone};
 }
 
-bool DirectTrials::directly(unsigned number, int ranks) const noexcept {
-  const Trial& trial = trials_[number];
-  return trial.calls > (1 + kWindows) * window(ranks) && trial.decision != 0;
+void DirectTrials::decide(Trial& trial) noexcept {
+  for (auto& times : trial.times) std::nth_element(times.begin(), times.begin() + kOfEach / 2, times.end());
+  trial.decision = trial.times[1][kOfEach / 2] < trial.times[0][kOfEach / 2];
+  trial.calls = 0;
+  trial.left = trial.rest;
+  trial.rest = std::min(4 * trial.rest, kLongestRest);
 }
 
 void DirectTrials::took(unsigned number, double time) noexcept { trials_[number].sum += time; }
-
-bool DirectTrials::directly_is_faster(Trial& trial) noexcept {
-  for (auto& times : trial.times) std::nth_element(times.begin(), times.begin() + kOfEach / 2, times.end());
-  return trial.times[1][kOfEach / 2] < trial.times[0][kOfEach / 2];
-}
 
 }  // namespace lapwing::coll

@@ -11,15 +11,15 @@ constexpr std::uint64_t kBytes = 1 << 16;
 constexpr unsigned kNumber = 27;
 
 // What the calls are, one letter each: as the model says (m), directly (d), capital when timed, with ! where all meet and ? where rank 0 decides.
-std::string calls(DirectTrials& trials, int ranks, int count, double by_model, double directly) {
+std::string calls(DirectTrials& trials, int ranks, int count, double by_model, double directly, unsigned number = kNumber) {
   std::string text;
   for (int call = 0; call < count; ++call) {
-    const DirectTrials::Way way = trials.next(kNumber, ranks);
+    const DirectTrials::Way way = trials.next(number, ranks);
     const char letter = way.directly ? 'd' : 'm';
     text += way.timed ? static_cast<char>(letter - 'a' + 'A') : letter;
     if (way.meets) text += '!';
     if (way.decides) text += '?';
-    if (way.timed) trials.took(kNumber, way.directly ? directly : by_model);
+    if (way.timed) trials.took(number, way.directly ? directly : by_model);
   }
   return text;
 }
@@ -28,14 +28,14 @@ TEST(DirectTrials, TheCountOfCallsSaysHowEachGoes) {
   DirectTrials trials;
   EXPECT_EQ(calls(trials, 2, 48, 2, 1),
             "mmmm!mMMM!dDDD!mMMM!dDDD!mMMM!dDDD!mMMM!dDDD!mMMM!dDDD!d?ddd");
-  EXPECT_TRUE(trials.directly(kNumber, 2));
+  EXPECT_TRUE(trials.directly(kNumber));
 }
 
 TEST(DirectTrials, WhatTakesLongerIsNotTaken) {
   DirectTrials trials;
   EXPECT_EQ(calls(trials, 3, 47, 1, 2),
             "mmmm!mMMM!dDDD!mMMM!dDDD!mMMM!dDDD!mMMM!dDDD!mMMM!dDDD!d?mm");
-  EXPECT_FALSE(trials.directly(kNumber, 3));
+  EXPECT_FALSE(trials.directly(kNumber));
 }
 
 TEST(DirectTrials, AWindowHasACallOfEachRoot) {
@@ -57,10 +57,40 @@ TEST(DirectTrials, TheMedianWindowCounts) {
 TEST(DirectTrials, OtherRanksTakeTheDecisionAsItComes) {
   DirectTrials trials;
   for (int call = 0; call <= 44; ++call) static_cast<void>(trials.next(kNumber, 2));
-  EXPECT_FALSE(trials.directly(kNumber, 2));
+  EXPECT_FALSE(trials.directly(kNumber));
   *trials.decision(kNumber) = 1;
-  EXPECT_TRUE(trials.directly(kNumber, 2));
+  EXPECT_TRUE(trials.directly(kNumber));
   EXPECT_TRUE(trials.next(kNumber, 2).directly);
+}
+
+// Of blocks whose length only two ranks know: no call has anything for the other ranks in it.
+TEST(DirectTrials, ARankThatDecidesAloneMeetsNoOther) {
+  const unsigned number = DirectTrials::number_of(6, kBytes);
+  DirectTrials trials;
+  EXPECT_EQ(calls(trials, 2, DirectTrials::kRestAlone, 2, 1, number), std::string(DirectTrials::kRestAlone, 'm'));
+  EXPECT_EQ(calls(trials, 2, 48, 2, 1, number), "mmmmmMMMdDDDmMMMdDDDmMMMdDDDmMMMdDDDmMMMdDDDdddd");
+  EXPECT_TRUE(trials.directly(number));
+  DirectTrials others;
+  EXPECT_EQ(calls(others, 2, DirectTrials::kRestAlone + 47, 1, 2, number).substr(DirectTrials::kRestAlone + 44), "mmm");
+  EXPECT_FALSE(others.directly(number));
+  EXPECT_TRUE(DirectTrials::takes_times(number, 1));
+  EXPECT_FALSE(DirectTrials::takes_times(kNumber, 1));
+  EXPECT_TRUE(DirectTrials::takes_times(kNumber, 0));
+}
+
+// Each time after a longer rest.
+TEST(DirectTrials, WhatIsFoundIsTriedAgain) {
+  constexpr int kTrial = 45;
+  DirectTrials trials;
+  calls(trials, 2, kTrial, 2, 1);
+  for (std::uint32_t rest = DirectTrials::kFirstRest; rest <= DirectTrials::kLongestRest; rest *= 4) {
+    const std::string resting = calls(trials, 2, static_cast<int>(rest), 1, 1);
+    EXPECT_EQ(resting, std::string(rest, trials.directly(kNumber) ? 'd' : 'm'));
+    const bool other = !trials.directly(kNumber);
+    EXPECT_EQ(calls(trials, 2, kTrial, other ? 2 : 1, other ? 1 : 2).substr(0, 13), "mmmm!mMMM!dDD");
+    EXPECT_EQ(trials.directly(kNumber), other);
+  }
+  EXPECT_EQ(calls(trials, 2, DirectTrials::kLongestRest + 5, 1, 1).substr(DirectTrials::kLongestRest), "mmmm!m");
 }
 
 TEST(DirectTrials, LengthsHaveTrialsOfTheirOwn) {

@@ -46,23 +46,27 @@ Situation situation_of(const Services& services, comm::Communicator& communicato
 // Whether a call is carried out by direct copies, as far as they suit it, and whether a trial wants something of it.
 struct Way : DirectTrials::Way {
   unsigned trial = DirectTrials::kNone;
+  bool possible = false;
 
   // Whether its schedule is not that of other calls with the same arguments.
   bool is_single() const noexcept { return meets || decides; }
+  // Where it is possible another rank may go directly though this one does not.
+  std::uint8_t variant() const noexcept { return static_cast<std::uint8_t>(possible + directly); }
 };
 
 Way way_of(comm::Communicator& communicator, const Call& call, Form form) {
   Way way;
-  const unsigned trial = DirectTrials::number_of(call, communicator);
-  if (form == Form::kPersistent || trial == DirectTrials::kNone) return way;
   CommunicatorState& state = state_of(communicator);
-  if (!state.place.copies_directly()) return way;
+  if (form == Form::kPersistent || !state.place.copies_directly()) return way;
+  way.possible = true;
+  const unsigned trial = DirectTrials::number_of(call, communicator);
+  if (trial == DirectTrials::kNone) return way;
   if (!state.direct_trials) state.direct_trials = std::make_unique<DirectTrials>();
   way.trial = trial;
   if (form == Form::kBlocking)
     static_cast<DirectTrials::Way&>(way) = state.direct_trials->next(trial, communicator.size());
   else
-    way.directly = state.direct_trials->directly(trial, communicator.size());
+    way.directly = state.direct_trials->directly(trial);
   return way;
 }
 
@@ -86,8 +90,9 @@ CollectiveRequest* make(const Services& services, comm::Communicator& communicat
   made->cacheable = form != Form::kPersistent && call.repeatable(communicator) && !way.is_single();
   if (made->cacheable) made->arrays = ArrayContents(call, communicator);
   Situation situation = situation_of(services, communicator, call, form);
-  made->copies_directly = situation.directly = way.directly;
+  made->variant = way.variant();
   made->parameters = state_of(communicator).link_rate.parameters();
+  situation.directly = way.directly;
   if (way.decides) {
     made->schedule().set_team(comm::Plane::kCollective, communicator.rank(), communicator.size());
     post_decision(made->schedule(), state_of(communicator).direct_trials->decision(way.trial));
@@ -107,8 +112,8 @@ void number(comm::Communicator& communicator, CollectiveRequest& request) noexce
 
 }  // namespace
 
-CollectiveRequest* repeat(comm::Communicator& communicator, const Call& call, Form form, bool directly) noexcept {
-  CollectiveRequest* kept = call.repeatable(communicator) ? take_kept(communicator, call, form, directly) : nullptr;
+CollectiveRequest* repeat(comm::Communicator& communicator, const Call& call, Form form, std::uint8_t variant) noexcept {
+  CollectiveRequest* kept = call.repeatable(communicator) ? take_kept(communicator, call, form, variant) : nullptr;
   if (kept != nullptr) number(communicator, *kept);
   return kept;
 }
@@ -117,7 +122,7 @@ Status make_request(const Services& services, comm::Communicator& communicator, 
                     CollectiveRequest** request) {
   const Way way = way_of(communicator, call, form);
   const bool may_repeat = form != Form::kPersistent && !way.is_single();
-  CollectiveRequest* made = may_repeat ? repeat(communicator, call, form, way.directly) : nullptr;
+  CollectiveRequest* made = may_repeat ? repeat(communicator, call, form, way.variant()) : nullptr;
   if (made != nullptr) {
     made->lend(communicator);
   } else {
@@ -143,7 +148,7 @@ namespace {
 
 Status run(const Services& services, engine::Visit& visit, comm::Communicator& communicator, const Call& call,
            const Way& way) {
-  CollectiveRequest* kept = way.is_single() ? nullptr : repeat(communicator, call, Form::kBlocking, way.directly);
+  CollectiveRequest* kept = way.is_single() ? nullptr : repeat(communicator, call, Form::kBlocking, way.variant());
   if (kept != nullptr) {
     if (kept->run_at_once(communicator)) {
       keep_again(communicator, *kept);
@@ -164,7 +169,7 @@ Status run(const Services& services, comm::Communicator& communicator, const Cal
   engine::Visit visit(services.engine);
   if (!state_of(communicator).link_rate.settled()) LAPWING_TRY(measure_if_due(services, visit, communicator, call));
   const Way way = way_of(communicator, call, Form::kBlocking);
-  if (!way.timed || communicator.rank() != 0) return run(services, visit, communicator, call, way);
+  if (!way.timed || !DirectTrials::takes_times(way.trial, communicator.rank())) return run(services, visit, communicator, call, way);
   const std::int64_t began = services.engine.clock().now();
   Status status = run(services, visit, communicator, call, way);
   state_of(communicator).direct_trials->took(way.trial, static_cast<double>(services.engine.clock().now() - began));

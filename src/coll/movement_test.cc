@@ -464,8 +464,20 @@ void expect_block(const Block& received, int from, int to) {
   for (std::uint64_t i = 0; i < received.count; ++i) ASSERT_EQ(Pairs::at(received, i), value(from, to, i));
 }
 
-TEST(Alltoall, UnevenOnArea) {
-  for_all_cases([](int ranks, std::uint64_t count, unsigned seed) {
+// Whether ranks may leave blocks in place; and then whether all do.
+enum class How { kPosted, kMixed, kInPlace };
+constexpr How kHows[] = {How::kPosted, How::kMixed, How::kInPlace};
+
+UnevenRules rules(How how, int rank) {
+  UnevenRules uneven;
+  uneven.rules.longest = kLongest;
+  if (how != How::kPosted) uneven.least_place = 2 * sizeof(int);
+  if (how == How::kInPlace || (how == How::kMixed && rank % 2 == 0)) uneven.rules.least_place = uneven.least_place;
+  return uneven;
+}
+
+void check_uneven_alltoall(How how) {
+  for_all_cases([how](int ranks, std::uint64_t count, unsigned seed) {
     const Pairs pairs(ranks, count);
     std::vector<std::vector<int>> out(static_cast<std::size_t>(ranks), pairs.memory()), in = out;
     Simulation job(ranks);
@@ -473,7 +485,7 @@ TEST(Alltoall, UnevenOnArea) {
       const auto r = static_cast<std::size_t>(rank);
       const Blocks sent = pairs.blocks(out[r], rank, true);
       for (int to = 0; to < ranks; ++to) fill_block(sent[static_cast<std::size_t>(to)], rank, to);
-      alltoallv_on_area(job[rank], sent, pairs.blocks(in[r], rank, false), kLongest);
+      alltoallv_on_area(job[rank], sent, pairs.blocks(in[r], rank, false), rules(how, rank));
     }
     ASSERT_TRUE(job.run(seed));
     for (int rank = 0; rank < ranks; ++rank) {
@@ -481,6 +493,9 @@ TEST(Alltoall, UnevenOnArea) {
       for (int from = 0; from < ranks; ++from) expect_block(received[static_cast<std::size_t>(from)], from, rank);
     }
   });
+}
+TEST(Alltoall, UnevenOnArea) {
+  for (const How how : kHows) check_uneven_alltoall(how);
 }
 
 // Root's blocks, and each rank's own; what is scattered goes from the root, what is gathered to it.
@@ -513,17 +528,21 @@ void check_uneven(bool scatters, bool in_place, Algorithm algorithm) {
   });
 }
 TEST(Scatter, UnevenOnArea) {
-  for (const bool in_place : {false, true}) {
-    check_uneven(true, in_place, [](Schedule& schedule, const Blocks& all, const Block& mine, int root) {
-      scatterv_on_area(schedule, all, mine, root, kLongest);
-    });
+  for (const How how : kHows) {
+    for (const bool in_place : {false, true}) {
+      check_uneven(true, in_place, [how](Schedule& schedule, const Blocks& all, const Block& mine, int root) {
+        scatterv_on_area(schedule, all, mine, root, rules(how, schedule.rank()));
+      });
+    }
   }
 }
 TEST(Gather, UnevenOnArea) {
-  for (const bool in_place : {false, true}) {
-    check_uneven(false, in_place, [](Schedule& schedule, const Blocks& all, const Block& mine, int root) {
-      gatherv_on_area(schedule, mine, all, root, kLongest);
-    });
+  for (const How how : kHows) {
+    for (const bool in_place : {false, true}) {
+      check_uneven(false, in_place, [how](Schedule& schedule, const Blocks& all, const Block& mine, int root) {
+        gatherv_on_area(schedule, mine, all, root, rules(how, schedule.rank()));
+      });
+    }
   }
 }
 

@@ -192,9 +192,8 @@ void reduce_scatter_on_area(Schedule& schedule, const Block& input, const Block&
 }
 
 void reduce_parts_on_area(Schedule& schedule, Blocks parts, std::size_t own, const Block& output) {
-  std::uint64_t offset = parts_table_bytes(parts.size());
-  for (std::size_t rank = 0; rank < own; ++rank) offset += parts[rank].bytes();
-  const StepId posted = schedule.post_parts(std::move(parts), 0, SharedArea::kMostBytes);
+  const std::uint64_t offset = part_begin(end_of_parts(parts, own, {}), parts[own].bytes());
+  const StepId posted = schedule.post_parts(std::move(parts), 0, {});
   if (output.count == 0) return;
   combine(schedule, schedule.size() - 1, 0, offset, output, schedule.await(AwaitStep::kAll, 0, {posted}));
 }

@@ -43,6 +43,13 @@ Block clip(const Block& whole, std::uint64_t first, std::uint64_t count) noexcep
   return whole.part(first, std::min(count, whole.count - first));
 }
 
+// All blocks are posted, which have so much at most.
+UnevenRules posted(std::uint64_t longest) noexcept {
+  UnevenRules uneven;
+  uneven.rules.longest = longest;
+  return uneven;
+}
+
 Blocks clip(const Blocks& runs, std::uint64_t first, std::uint64_t bytes) {
   Blocks clipped;
   clipped.reserve(runs.size());
@@ -78,14 +85,14 @@ void scatter_in_pieces_on_area(Schedule& schedule, const Blocks& all, const Bloc
                                std::uint64_t piece) {
   const std::uint64_t part = piece / static_cast<std::uint64_t>(schedule.size());
   for_pieces(schedule, bytes, 1, part, [&](std::uint64_t first, std::uint64_t count) {
-    scatterv_on_area(schedule, clip(all, first, count), clip(mine, first, count), root, count);
+    scatterv_on_area(schedule, clip(all, first, count), clip(mine, first, count), root, posted(count));
   });
 }
 
 void alltoall_in_pieces_on_area(Schedule& schedule, const Blocks& out, const Blocks& in, std::uint64_t piece) {
   const std::uint64_t part = piece / static_cast<std::uint64_t>(schedule.size());
   for_pieces(schedule, in[0].bytes(), 1, part, [&](std::uint64_t first, std::uint64_t count) {
-    alltoallv_on_area(schedule, clip(out, first, count), clip(in, first, count), count);
+    alltoallv_on_area(schedule, clip(out, first, count), clip(in, first, count), posted(count));
   });
 }
 

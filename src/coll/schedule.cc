@@ -7,11 +7,6 @@
 #include "base/internal_error.h"
 
 namespace lapwing::coll {
-namespace {
-
-constexpr std::uint64_t kAnyLength = ~std::uint64_t{0};
-
-}  // namespace
 
 void Schedule::set_team(comm::Plane plane, int rank, int size) noexcept {
   plane_ = plane;
@@ -112,26 +107,26 @@ StepId Schedule::post(const Block& source, std::uint32_t round, After after, Wak
   keep(source.type);
   round += first_round_;
   rounds_ = round + 1;
-  return add(PostStep{source, nullptr, round, wakes == Wakes::kEach, kAnyLength}, after);
+  return add(PostStep{source, nullptr, round, 0, wakes == Wakes::kEach}, after);
 }
 
-StepId Schedule::post_or_announce(const Block& source, std::uint32_t round, std::uint64_t longest) {
+StepId Schedule::post_as(std::uint64_t flag, const Block& source, std::uint32_t round) {
   keep(source.type);
   round += first_round_;
   rounds_ = round + 1;
-  return add(PostStep{source, nullptr, round, false, longest}, {});
+  return add(PostStep{source, nullptr, round, static_cast<std::uint32_t>(flag), false}, {});
 }
 
-StepId Schedule::post_parts(Blocks parts, std::uint32_t round, std::uint64_t longest, Wakes wakes) {
+StepId Schedule::post_parts(Blocks parts, std::uint32_t round, const PartRules& rules, Wakes wakes) {
   for (const Block& part : parts) keep(part.type);
-  parts_.push_back(std::make_unique<const Blocks>(std::move(parts)));
+  parts_.push_back(std::make_unique<const PostedParts>(PostedParts{std::move(parts), rules}));
   round += first_round_;
   rounds_ = round + 1;
-  return add(PostStep{Block{}, parts_.back().get(), round, wakes == Wakes::kEach, longest}, {});
+  return add(PostStep{Block{}, parts_.back().get(), round, 0, wakes == Wakes::kEach}, {});
 }
 
-StepId Schedule::await(int rank, std::uint32_t round, After after) {
-  return add(AwaitStep{first_round_ + round, rank}, after);
+StepId Schedule::await(int rank, std::uint32_t round, After after, AwaitStep::What what) {
+  return add(AwaitStep{first_round_ + round, rank, what}, after);
 }
 
 StepId Schedule::take(int rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after) {
@@ -152,9 +147,13 @@ StepId Schedule::take_part(int rank, std::uint32_t round, const Block& target, A
   return add(TakeStep{first_round_ + round, rank, 0, target, TakeStep::What::kPart}, after);
 }
 
-StepId Schedule::take_announcement(int rank, std::uint32_t round, const Block& target, bool part, After after) {
-  const TakeStep::What what = part ? TakeStep::What::kPartByMessage : TakeStep::What::kWholeByMessage;
-  return add(TakeStep{first_round_ + round, rank, 0, target, what}, after);
+StepId Schedule::take_gathered(int rank, std::uint32_t round, const Block& target, bool placed, After after) {
+  keep(target.type);
+  return add(TakeStep{first_round_ + round, rank, 0, target, TakeStep::What::kGathered, placed}, after);
+}
+
+StepId Schedule::acknowledge(std::uint32_t round, bool always, After after) {
+  return add(AcknowledgeStep{first_round_ + round, always}, after);
 }
 
 StepId Schedule::fold(int last_rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after) {
@@ -173,7 +172,8 @@ StepId Schedule::post_places(const Blocks& buffers, std::uint32_t round, Wakes w
   const std::uint64_t bytes = buffers.size() * sizeof(BufferPlace);
   std::byte* places = scratch(bytes);
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    const BufferPlace place{reinterpret_cast<std::uintptr_t>(buffers[i].address), buffers[i].bytes()};
+    const bool is_run = buffers[i].bytes() != 0 && buffers[i].type->contiguous();
+    const BufferPlace place = is_run ? place_of(buffers[i]) : BufferPlace{};
     std::memcpy(places + i * sizeof place, &place, sizeof place);
   }
   return post(bytes_block(places, bytes), round, {}, wakes);
@@ -181,12 +181,14 @@ StepId Schedule::post_places(const Blocks& buffers, std::uint32_t round, Wakes w
 
 StepId Schedule::read_directly(int rank, std::uint32_t round, int index, std::uint64_t whole, std::uint64_t offset,
                                const Block& own, After after) {
-  return add(DirectStep{first_round_ + round, rank, static_cast<std::uint32_t>(index), false, whole, offset, own.address, own.bytes()}, after);
+  return add(DirectStep{first_round_ + round, rank, static_cast<std::uint32_t>(index), false, false, whole, offset, own.address, own.bytes()}, after);
 }
 
 StepId Schedule::write_directly(int rank, std::uint32_t round, int index, std::uint64_t whole, std::uint64_t offset,
-                                const Block& own, After after) {
-  return add(DirectStep{first_round_ + round, rank, static_cast<std::uint32_t>(index), true, whole, offset, own.address, own.bytes()}, after);
+                                const Block& own, After after, bool other_complains) {
+  return add(DirectStep{first_round_ + round, rank, static_cast<std::uint32_t>(index), true, other_complains, whole, offset, own.address,
+                        own.bytes()},
+             after);
 }
 
 StepId Schedule::join(After steps) {

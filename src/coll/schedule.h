@@ -97,28 +97,29 @@ class Schedule {
   // On an area. All ranks post in every round, the rounds one after the other.
   enum class Wakes { kAll, kEach };  // whether others wait for the posts of all, or a rank for this one
   StepId post(const Block& source, std::uint32_t round, After after = {}, Wakes wakes = Wakes::kAll);
-  // The same; if the source is longer than `longest`, the post says that it comes as a message.
-  StepId post_or_announce(const Block& source, std::uint32_t round, std::uint64_t longest);
-  // One part for each rank, which may be empty; those longer than `longest` are announced.
-  StepId post_parts(Blocks parts, std::uint32_t round, std::uint64_t longest, Wakes wakes = Wakes::kAll);
-  StepId await(int rank, std::uint32_t round, After after);
+  // The same, with a flag of AreaSlot: only where the source lies, or that it comes as a message.
+  StepId post_as(std::uint64_t flag, const Block& source, std::uint32_t round);
+  // One part for each rank, which may be empty.
+  StepId post_parts(Blocks parts, std::uint32_t round, const PartRules& rules, Wakes wakes = Wakes::kAll);
+  StepId await(int rank, std::uint32_t round, After after, AwaitStep::What what = AwaitStep::What::kPost);
   StepId take(int rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after);
   // All that the rank posted: more than the target takes is an error.
   StepId take_whole(int rank, std::uint32_t round, const Block& target, After after);
-  // The part of this rank.
+  // The part of this rank, whichever way it goes.
   StepId take_part(int rank, std::uint32_t round, const Block& target, After after);
-  // Nothing: all of it, or this rank's part, is announced, and received by a step of its own.
-  StepId take_announcement(int rank, std::uint32_t round, const Block& target, bool part, After after);
+  // All that the rank posted for this one, likewise. `placed`: this rank has posted where it is to be put.
+  StepId take_gathered(int rank, std::uint32_t round, const Block& target, bool placed, After after);
+  StepId acknowledge(std::uint32_t round, bool always, After after);
   StepId fold(int last_rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after);
   // target = what `rank` posted op target.
   StepId fold_onto(int rank, std::uint32_t round, const Block& target, After after);
-  // Where buffers lie, one after the other, for the others' direct copies.
+  // Where buffers lie, one after the other, for the others' direct copies: none where one is no run of bytes.
   StepId post_places(const Blocks& buffers, std::uint32_t round, Wakes wakes);
   // `own` = a run of bytes of a buffer of which `rank` has posted the place, the `index`th one, of `whole` bytes; and the reverse.
   StepId read_directly(int rank, std::uint32_t round, int index, std::uint64_t whole, std::uint64_t offset,
                        const Block& own, After after);
   StepId write_directly(int rank, std::uint32_t round, int index, std::uint64_t whole, std::uint64_t offset,
-                        const Block& own, After after);
+                        const Block& own, After after, bool other_complains = false);
   // Done when all of `steps` are.
   StepId join(After steps);
   // Everything added from now on waits for everything added until now.
@@ -194,7 +195,7 @@ class Schedule {
   StepId fenced_ = 0;       // steps before this one are behind the floor
   std::vector<datatype::TypeRef> types_;
   datatype::Op* op_ = nullptr;
-  std::vector<std::unique_ptr<const Blocks>> parts_;  // of posts
+  std::vector<std::unique_ptr<const PostedParts>> parts_;
   ScratchPool* scratch_pool_ = nullptr;
   std::vector<ScratchMemory> scratch_;
   std::uint64_t scratch_bytes_ = 0;

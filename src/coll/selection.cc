@@ -185,7 +185,8 @@ Algorithm wanted(CollectiveKind collective, const Situation& team, const Amount&
 // Where blocks differ in length: whether those that are short enough go by the area.
 bool uneven_on_area(const Situation& team, CollectiveKind collective) noexcept {
   const Algorithm algorithm = team.wanted.of(collective, AlgorithmChoices::kUnknownBytes, team.ranks);
-  return team.area && tuning().coll_area > 0 && (algorithm == Algorithm::kAutomatic || algorithm == Algorithm::kArea);
+  return team.area && tuning().coll_area > 0 &&
+         (algorithm == Algorithm::kAutomatic || algorithm == Algorithm::kArea || algorithm == Algorithm::kAreaDirect);
 }
 
 Amount moved(std::uint64_t bytes, std::uint64_t posted) noexcept {
@@ -266,6 +267,11 @@ Algorithm choose_alltoall(const Situation& team, std::uint64_t block_bytes, bool
   if (!even) return uneven_on_area(team, CollectiveKind::kAlltoall) ? Algorithm::kArea : Algorithm::kPairwise;
   const std::uint64_t posted = block_bytes * static_cast<std::uint64_t>(team.ranks);
   return choose(CollectiveKind::kAlltoall, team, moved(block_bytes, posted));
+}
+
+bool leaves_in_place(const Situation& team, CollectiveKind collective) noexcept {
+  const Algorithm algorithm = team.wanted.of(collective, AlgorithmChoices::kUnknownBytes, team.ranks);
+  return team.direct && (algorithm == Algorithm::kAreaDirect || (algorithm == Algorithm::kAutomatic && team.directly));
 }
 
 std::uint64_t longest_on_area(const Situation& team, int blocks) noexcept {

@@ -103,7 +103,9 @@ Algorithm choose_tree(CollectiveKind collective, const Situation& team, std::uin
 // `block_bytes`: of the longest block where they may be posted; else kNoBlock.
 Algorithm choose_allgather(const Situation& team, std::uint64_t total_bytes, std::uint64_t block_bytes) noexcept;
 Algorithm choose_alltoall(const Situation& team, std::uint64_t block_bytes, bool even) noexcept;
-// Where blocks differ in length: the longest that goes by the area, where `blocks` of them may make up one post.
+// Where blocks differ in length: whether this rank leaves its own in place, as far as they suit that.
+bool leaves_in_place(const Situation& team, CollectiveKind collective) noexcept;
+// The longest that goes by the area, where `blocks` of them may make up one post.
 std::uint64_t longest_on_area(const Situation& team, int blocks) noexcept;
 Algorithm choose_reduce(const Situation& team, const Reduced& operands) noexcept;
 Algorithm choose_allreduce(const Situation& team, const Reduced& operands) noexcept;

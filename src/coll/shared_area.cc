@@ -152,8 +152,17 @@ void SharedArea::post(std::uint64_t round, std::uint64_t bytes, std::uint64_t wh
   });
 }
 
-SharedArea::Outlook SharedArea::watch(Watcher& watcher, int rank, std::uint64_t round) noexcept {
+void SharedArea::acknowledge(std::uint64_t round) noexcept {
+  LAPWING_DELAY_POINT("area.acknowledge");
+  store_release(memory_.done(static_cast<std::uint64_t>(rank_)), round + 1);
+  LAPWING_DELAY_POINT("area.acknowledged");
+  full_fence();  // the word before the others' `watching`; pairs with the fence of arm()
+  wake_watching([this](std::uint8_t watched) { return watched == AreaMemory::watched(rank_); });
+}
+
+SharedArea::Outlook SharedArea::watch(Watcher& watcher, int rank, std::uint64_t round, Sign sign) noexcept {
   LAPWING_CHECK(watcher_ == nullptr);
+  watched_sign_ = sign;
   watched_rank_ = rank;
   watched_round_ = round;
   const Outlook now = outlook();
@@ -180,7 +189,7 @@ std::vector<int> SharedArea::missing(const Watcher& watcher) const {
   std::vector<int> members;
   for (int rank = 0; watcher_ == &watcher && rank < size_; ++rank) {
     const bool wanted = watched_rank_ == kAll || watched_rank_ == rank;
-    if (wanted && !posted(rank, watched_round_)) members.push_back(rank);
+    if (wanted && !has_given(rank)) members.push_back(rank);
   }
   return members;
 }
@@ -192,10 +201,10 @@ bool SharedArea::has_gone(int rank) const noexcept {
          (some_ended() && load_acquire(host_.ended(members_.locals[member])) != 0) || why_lost(rank) != nullptr;
 }
 
-// A rank that has gone and has not posted the watched round, or kNone.
+// A rank that has gone and has not given what is watched for, or kNone.
 int SharedArea::deserter() const noexcept {
   for (int rank = 0; rank < size_; ++rank) {
-    if (has_gone(rank) && !posted(rank, watched_round_)) return rank;
+    if (has_gone(rank) && !has_given(rank)) return rank;
   }
   return kNone;
 }

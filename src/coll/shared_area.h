@@ -20,6 +20,9 @@
 // stamp of the round that it has posted itself compares: that line is at hand, so it costs next to nothing. The last rank to post
 // with Wakes::kAll sees the posts of all, so that no difference in such a round stays unseen.
 //
+// A post may also say where bytes lie, or are to be put, in the memory of its rank. The rank that has copied them acknowledges the round, which is no
+// post, and the other one waits for that: so a rank that posts nothing of the kind waits for no other.
+//
 // A member that leaves says so on the area, and a rank that ends, for all areas of its host (pool_memory.h). What it has posted still
 // counts; a wait for what it has not posted ends with an error.
 //
@@ -50,7 +53,9 @@ class SharedArea {
  public:
   static constexpr int kAll = -1, kNone = -1;
   static constexpr std::uint64_t kMostBytes = PostRing::kLongest;
-  static constexpr std::uint64_t kByMessage = AreaSlot::kByMessage;
+  static constexpr std::uint64_t kByMessage = AreaSlot::kByMessage, kInPlace = AreaSlot::kInPlace;
+  // What a rank may wait for.
+  enum class Sign : std::uint8_t { kPost, kAcknowledgement };
 
   // What a wait has to hope for.
   enum class Outlook {
@@ -62,7 +67,11 @@ class SharedArea {
   struct Posted {
     const std::byte* data;
     std::uint64_t bytes;
-    bool by_message;  // it comes as a message instead; of this call, as far as the ranks agree on it
+    bool of_this_call;    // as far as the ranks agree on it
+    std::uint64_t flags;  // of AreaSlot; none where it is not
+
+    bool by_message() const noexcept { return flags == kByMessage; }
+    bool in_place() const noexcept { return flags == kInPlace; }
   };
   // A rank whose post belongs to something else than ours in the same round; kNone: no such rank has been seen.
   struct Difference {
@@ -123,9 +132,11 @@ class SharedArea {
   std::uint64_t awaited_before(std::uint64_t round, std::uint64_t bytes) const noexcept;
   // Where the bytes go, once before post().
   std::byte* destination(std::uint64_t round, std::uint64_t bytes) noexcept;
-  // `what` it belongs to. `wakes_each`: a rank may wait for this post alone, not for those of all. kByMessage instead of a length: a
-  // message takes the place of the bytes.
+  // `what` it belongs to. `wakes_each`: a rank may wait for this post alone, not for those of all. The length may have one of the
+  // flags of AreaSlot.
   void post(std::uint64_t round, std::uint64_t bytes, std::uint64_t what, bool wakes_each) noexcept;
+  // This rank has copied what it wants of `round`, or to it.
+  void acknowledge(std::uint64_t round) noexcept;
   // The first difference that was seen since the last call.
   Difference take_difference() noexcept { return std::exchange(difference_, {}); }
   bool differs() const noexcept { return difference_.rank != kNone; }
@@ -148,20 +159,24 @@ class SharedArea {
   // one by then, and lead beyond the slot.
   Posted read(int rank, std::uint64_t round) const noexcept {
     const AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank), round);
-    const std::uint64_t length = AreaSlot::length(load_relaxed(slot.stamp));
-    if (length == kByMessage) [[unlikely]]
-      return {slot.data, 0, slot.what == my_what_};
-    const std::uint64_t bytes = std::min(length, kMostBytes);
-    if (bytes <= AreaSlot::kBytes) return {slot.data, bytes, false};
+    const std::uint64_t stamp = load_relaxed(slot.stamp);
+    const std::uint64_t bytes = std::min(AreaSlot::length(stamp), kMostBytes);
+    const bool of_this_call = slot.what == my_what_;
+    const std::uint64_t flags = of_this_call ? AreaSlot::flags(stamp) : 0;
+    if (bytes <= AreaSlot::kBytes) return {slot.data, bytes, of_this_call, flags};
     const std::uint64_t place = std::min(slot.place(), PostRing::kBytes - bytes);
-    return {memory_.ring(static_cast<std::uint64_t>(rank)) + place, bytes, false};
+    return {memory_.ring(static_cast<std::uint64_t>(rank)) + place, bytes, of_this_call, flags};
+  }
+  // Pairs with store_release() in acknowledge().
+  bool acknowledged(int rank, std::uint64_t round) const noexcept {
+    return load_acquire(memory_.done(static_cast<std::uint64_t>(rank))) > round;
   }
 
   // ---- waiting: one watcher at a time
 
-  // Until `rank`, or kAll, has posted `round`. The watcher is called only if the answer is kNotYet. A member that has gone without
-  // posting `round` ends the wait for another member too: that one may wait for it in vain and never post.
-  Outlook watch(Watcher& watcher, int rank, std::uint64_t round) noexcept;
+  // Until `rank`, or kAll, has posted `round`; or until `rank` has acknowledged it. The watcher is called only if the answer is kNotYet. A member
+  // that has gone without posting `round` ends the wait for another member too: that one may wait for it in vain and never post.
+  Outlook watch(Watcher& watcher, int rank, std::uint64_t round, Sign sign = Sign::kPost) noexcept;
   void unwatch() noexcept;
   bool is_watched() const noexcept { return watcher_ != nullptr; }
   Status why_never() const;
@@ -193,7 +208,14 @@ class SharedArea {
 
  private:
   std::int64_t needed_before(std::uint64_t round, std::uint64_t bytes) const noexcept;
-  bool ready() noexcept { return is_there(watched_rank_, watched_round_); }
+  bool ready() noexcept {
+    return watched_sign_ == Sign::kPost ? is_there(watched_rank_, watched_round_) : acknowledged(watched_rank_, watched_round_);
+  }
+  // Whether that rank has given all that the watched sign needs: a rank acknowledges only after all have posted that it waits for.
+  bool has_given(int rank) const noexcept {
+    const bool acknowledges = watched_sign_ == Sign::kAcknowledgement && rank == watched_rank_;
+    return posted(rank, watched_round_) && (!acknowledges || acknowledged(rank, watched_round_));
+  }
   // posted(), and compares: only in the round that we have posted last, which is safe from being written over as long as it is that.
   bool see(int rank, std::uint64_t round) noexcept {
     const AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank), round);
@@ -244,6 +266,7 @@ class SharedArea {
   Watcher* watcher_ = nullptr;
   int watched_rank_ = kAll;
   std::uint64_t watched_round_ = 0;
+  Sign watched_sign_ = Sign::kPost;
   bool announced_ = false;
 };
 

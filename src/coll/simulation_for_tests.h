@@ -3,8 +3,8 @@
 // Everything that a real run may do comes up: a send may read its buffer early (eager) or as late as its receive is
 // there (rendezvous), messages overtake each other except where they must not, local work is done late. A buffer that
 // is being received into is spoiled first. An area keeps no more rounds than a real one, and a rank that may post does so at any
-// time after. So a dependency that an algorithm forgot shows up as a wrong result for some
-// seed.
+// time after. A buffer that others copy from, or to, is its rank's own again when that one has done all. So a dependency that an algorithm forgot
+// shows up as a wrong result for some seed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -76,6 +76,8 @@ class Simulation {
     rings_.resize(schedules_.size());
     first_round_.resize(schedules_.size());
     posted_ = first_round_;
+    acknowledged_ = first_round_;
+    owes_.assign(schedules_.size(), false);
     sealed_ = true;
     done_ = 0;
     while (act()) {
@@ -202,7 +204,7 @@ class Simulation {
   struct Buffer {
     std::uint64_t round = ~std::uint64_t{0};
     std::vector<std::byte> bytes;
-    bool by_message = false;
+    std::uint32_t flags = 0;
     std::uint64_t place = 0;  // in the ring, where it is too long for a slot
   };
 
@@ -225,10 +227,12 @@ class Simulation {
       const std::uint64_t round = first_round_[action.rank] + own.round;
       const std::int64_t slot = static_cast<std::int64_t>(round) + 1 - AreaMemory::kSlotRounds;
       const std::uint64_t complete = rounds_of_all(action.rank);
-      return std::max(slot, rings_[action.rank].needed(bytes_of(own), complete)) < static_cast<std::int64_t>(complete);
+      return std::max(slot, rings_[action.rank].needed(own.bytes(), complete)) < static_cast<std::int64_t>(complete);
     }
     const auto& await = made.as<AwaitStep>();
     const std::uint64_t round = first_round_[action.rank] + await.round;
+    if (await.what != AwaitStep::What::kPost)
+      return !is_awaited(action.rank, await) || acknowledged_[member(action.rank, await.rank)] > round;
     return await.rank == AwaitStep::kAll ? all_posted(action.rank, round)
                                          : posted_[member(action.rank, await.rank)] > round;
   }
@@ -236,24 +240,25 @@ class Simulation {
     const auto& made = step(action.rank, action.step).as<PostStep>();
     const std::uint64_t round = first_round_[action.rank] + made.round;
     EXPECT_EQ(posted_[action.rank], round) << "rank " << action.rank << " posts out of turn";
-    EXPECT_LE(bytes_of(made), SharedArea::kMostBytes);
+    EXPECT_LE(made.bytes(), SharedArea::kMostBytes);
     posted_[action.rank] = round + 1;
-    const Block source = is_announced(made) ? bytes_block(nullptr, 0) : made.source;
-    std::vector<std::byte> bytes = made.parts != nullptr ? pack(*made.parts, made.longest) : pack(source);
+    std::vector<std::byte> bytes = packed(made);
     const bool in_slot = bytes.size() <= AreaSlot::kBytes;
     const std::uint64_t place = in_slot ? 0 : rings_[action.rank].take(round, bytes.size(), rounds_of_all(action.rank));
     write_over(buffers_[action.rank], round, in_slot, place, bytes.size());
-    buffers_[action.rank].push_back({round, std::move(bytes), is_announced(made), place});
+    buffers_[action.rank].push_back({round, std::move(bytes), made.flags, place});
   }
-  static bool is_announced(const PostStep& step) { return step.parts == nullptr && step.source.bytes() > step.longest; }
-  static std::uint64_t bytes_of(const PostStep& step) {
-    if (step.parts != nullptr) return bytes_with_table(*step.parts, step.longest);
-    return is_announced(step) ? 0 : step.source.bytes();
-  }
-  static std::vector<std::byte> pack(const Blocks& parts, std::uint64_t longest) {
-    std::vector<std::byte> packed(bytes_with_table(parts, longest));
-    write_parts(parts, longest, packed.data(),
-                [](const Block& part, std::byte* to) { datatype::pack(part.address, part.count, *part.type, to); });
+  static std::vector<std::byte> packed(const PostStep& made) {
+    std::vector<std::byte> packed(made.bytes());
+    const auto pack_block = [](const Block& part, std::byte* to) { datatype::pack(part.address, part.count, *part.type, to); };
+    if (made.parts != nullptr) {
+      write_parts(made.parts->blocks, made.parts->rules, packed.data(), pack_block);
+    } else if (made.flags == AreaSlot::kInPlace) {
+      const BufferPlace place = place_of(made.source);
+      std::memcpy(packed.data(), &place, sizeof place);
+    } else if (!packed.empty()) {
+      pack_block(made.source, packed.data());
+    }
     return packed;
   }
   // What lay where a post of `round` is written.
@@ -278,17 +283,38 @@ class Simulation {
     return std::vector<std::byte>(wanted, std::byte{0xee});
   }
 
-  std::vector<std::byte> part_of(std::size_t rank, const TakeStep& made) {
-    for (const Buffer& buffer : buffers_[member(rank, made.rank)]) {
-      if (buffer.round != first_round_[rank] + made.round) continue;
-      const PartPlace part = find_part(buffer.bytes.data(), buffer.bytes.size(), schedules_.size(), rank);
-      EXPECT_EQ(part.bytes, made.target.bytes());
-      if (part.bytes != made.target.bytes()) break;
-      const auto begin = buffer.bytes.begin() + static_cast<std::ptrdiff_t>(part.offset);
-      return {begin, begin + static_cast<std::ptrdiff_t>(part.bytes)};
-    }
-    ADD_FAILURE() << "rank " << made.rank << " has posted something else since";
-    return std::vector<std::byte>(made.target.bytes(), std::byte{0xee});
+  // What is posted for the one rank that takes it, whichever way it goes.
+  struct Given {
+    std::vector<std::byte> bytes;
+    bool by_message = false, in_place = false;
+  };
+  Given given(std::size_t rank, const TakeStep& made) {
+    const Buffer* buffer = buffer_of(rank, made.rank, made.round);
+    if (buffer == nullptr) return {};
+    if (made.what == TakeStep::What::kGathered)
+      return {buffer->bytes, buffer->flags == AreaSlot::kByMessage, buffer->flags == AreaSlot::kInPlace};
+    const PartPlace part = find_part(buffer->bytes.data(), buffer->bytes.size(), schedules_.size(), rank);
+    const auto begin = buffer->bytes.begin() + static_cast<std::ptrdiff_t>(part.offset);
+    return {{begin, begin + static_cast<std::ptrdiff_t>(part.bytes)}, part.by_message(), part.in_place()};
+  }
+  const Buffer* buffer_of(std::size_t rank, int poster, std::uint32_t round) const {
+    const Buffer* buffer = find_buffer(rank, poster, round);
+    if (buffer == nullptr) ADD_FAILURE() << "rank " << poster << " has posted something else since";
+    return buffer;
+  }
+  const Buffer* find_buffer(std::size_t rank, int poster, std::uint32_t round) const {
+    for (const Buffer& buffer : buffers_[member(rank, poster)])
+      if (buffer.round == first_round_[rank] + round) return &buffer;
+    return nullptr;
+  }
+  static BufferPlace place_at(const Buffer& buffer, std::uint64_t index) {
+    const std::uint64_t offset = index * sizeof(BufferPlace);
+    return buffer.bytes.size() > offset ? read_place(buffer.bytes.data() + offset, buffer.bytes.size() - offset) : BufferPlace{};
+  }
+  bool is_awaited(std::size_t rank, const AwaitStep& made) const {
+    const Buffer* buffer = find_buffer(rank, made.rank, made.round);
+    if (made.what == AwaitStep::What::kIfInPlace) return buffer != nullptr && buffer->flags == AreaSlot::kInPlace;
+    return made.what != AwaitStep::What::kUnlessPlaced || buffer == nullptr || place_at(*buffer, rank).bytes == 0;
   }
 
   void match(Channel& channel) {
@@ -305,7 +331,8 @@ class Simulation {
   void perform(Action& action) {
     if (action.transfer) {
       const Block& from = step(action.send.rank, action.send.step).as<SendStep>().data;
-      const Block& to = step(action.receive.rank, action.receive.step).as<ReceiveStep>().data;
+      const Step& receive = step(action.receive.rank, action.receive.step);
+      const Block& to = receive.is<TakeStep>() ? receive.as<TakeStep>().target : receive.as<ReceiveStep>().data;
       if (!action.send.eager) action.send.payload = pack(from);
       EXPECT_LE(action.send.payload.size(), to.bytes()) << "truncated";
       if (action.send.payload.size() > to.bytes()) return;
@@ -320,7 +347,9 @@ class Simulation {
     } else if (local.is<CopyStep>()) {
       copy(local.as<CopyStep>());
     } else if (local.is<TakeStep>()) {
-      take(action.rank, local.as<TakeStep>());
+      if (!take(action.rank, action.step, local.as<TakeStep>())) return;
+    } else if (local.is<AcknowledgeStep>()) {
+      acknowledge(action.rank, local.as<AcknowledgeStep>());
     } else if (local.is<FoldStep>()) {
       fold(action.rank, local.as<FoldStep>());
     } else if (local.is<DirectStep>()) {
@@ -337,40 +366,45 @@ class Simulation {
     datatype::copy(made.source.address, made.source.count, *made.source.type, made.target.address, made.target.count,
                    *made.target.type);
   }
-  // Whether what `made` wants is announced as a message.
-  bool announced(std::size_t rank, const TakeStep& made) {
-    for (const Buffer& buffer : buffers_[member(rank, made.rank)]) {
-      if (buffer.round != first_round_[rank] + made.round) continue;
-      if (made.what == TakeStep::What::kWholeByMessage) return buffer.by_message;
-      return find_part(buffer.bytes.data(), buffer.bytes.size(), schedules_.size(), rank).by_message;
+  // False when it goes on as the receive of a message.
+  bool take(std::size_t rank, StepId id, const TakeStep& made) {
+    if (!made.is_exact()) {
+      const std::vector<std::byte> bytes = posted(made, member(rank, made.rank));
+      datatype::unpack(bytes.data(), made.target.address, made.target.count, *made.target.type);
+      return true;
     }
-    return false;
+    const Given from = given(rank, made);
+    if (from.by_message) {
+      Channel& channel = channels_[{member(rank, made.rank), rank, comm::Plane::kCollective, 0}];
+      channel.receives.push_back({rank, id});
+      match(channel);
+      return false;
+    }
+    owes_[rank] = owes_[rank] || (from.in_place && !made.placed);
+    const BufferPlace place = from.in_place ? read_place(from.bytes.data(), from.bytes.size()) : BufferPlace{};
+    EXPECT_EQ(from.in_place ? place.bytes : from.bytes.size(), made.target.bytes());
+    if (from.in_place && made.placed) return true;
+    EXPECT_FALSE(from.in_place && finished(made.rank)) << "rank " << made.rank << " has gone on with its buffer";
+    const void* bytes = from.in_place ? reinterpret_cast<const void*>(place.address) : from.bytes.data();
+    if (made.target.bytes() != 0) datatype::unpack(bytes, made.target.address, made.target.count, *made.target.type);
+    return true;
   }
-  void take(std::size_t rank, const TakeStep& made) {
-    if (made.what == TakeStep::What::kWholeByMessage || made.what == TakeStep::What::kPartByMessage) {
-      EXPECT_TRUE(announced(rank, made)) << "rank " << made.rank << " has posted what is to come as a message";
-      return;
-    }
-    const bool part = made.what == TakeStep::What::kPart;
-    const std::vector<std::byte> bytes = part ? part_of(rank, made) : posted(made, member(rank, made.rank));
-    datatype::unpack(bytes.data(), made.target.address, made.target.count, *made.target.type);
+  void acknowledge(std::size_t rank, const AcknowledgeStep& made) {
+    if (owes_[rank] || made.always) acknowledged_[rank] = first_round_[rank] + made.round + 1;
+    owes_[rank] = false;
   }
   void copy_directly(std::size_t rank, const DirectStep& made) {
-    const std::uint64_t round = first_round_[rank] + made.round;
-    for (const Buffer& buffer : buffers_[member(rank, made.rank)]) {
-      if (buffer.round != round) continue;
-      BufferPlace place;
-      ASSERT_GE(buffer.bytes.size(), (made.index + 1) * sizeof place);
-      std::memcpy(&place, buffer.bytes.data() + made.index * sizeof place, sizeof place);
-      EXPECT_EQ(place.bytes, made.whole);
-      void* there = reinterpret_cast<void*>(place.address + made.offset);
-      if (made.writes)
-        std::memcpy(there, made.own, made.bytes);
-      else
-        std::memcpy(made.own, there, made.bytes);
-      return;
-    }
-    ADD_FAILURE() << "rank " << made.rank << " has posted something else since";
+    const Buffer* buffer = buffer_of(rank, made.rank, made.round);
+    if (buffer == nullptr) return;
+    const BufferPlace place = place_at(*buffer, made.index);
+    EXPECT_TRUE(made.other_complains || place.bytes == made.whole);
+    if (place.bytes != made.whole) return;
+    EXPECT_FALSE(finished(made.rank)) << "rank " << made.rank << " has gone on with its buffer";
+    void* there = reinterpret_cast<void*>(place.address + made.offset);
+    if (made.writes)
+      std::memcpy(there, made.own, made.bytes);
+    else
+      std::memcpy(made.own, there, made.bytes);
   }
   void fold(std::size_t rank, const FoldStep& made) {
     void* target = Block::at(made.target.address, made.target.type->true_lb());
@@ -415,6 +449,8 @@ class Simulation {
   std::vector<std::vector<Buffer>> buffers_;  // by rank: what may be read
   std::vector<PostRing> rings_;
   std::vector<std::uint64_t> posted_;                        // by rank: rounds
+  std::vector<std::uint64_t> acknowledged_;                  // likewise
+  std::vector<bool> owes_;                                   // by rank: an acknowledgement
   std::vector<std::uint64_t> first_round_;                   // by rank, of the run to come
   std::vector<std::vector<std::size_t>> neighbors_;          // by rank: those that share its area
   std::size_t done_ = 0;

@@ -1,10 +1,11 @@
-// A step of a schedule: what is done, as one of ten kinds with what each needs, and its place in the graph.
+// A step of a schedule: what is done, as one of eleven kinds with what each needs, and its place in the graph.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 #include <variant>
 
+#include "coll/area_parts.h"
 #include "coll/block.h"
 #include "coll/shared_area.h"
 #include "comm/communicator.h"
@@ -37,31 +38,49 @@ struct CopyStep {
 struct JoinStep {};
 
 // On the area. Rounds are counted from the schedule's first.
+struct PostedParts {
+  Blocks blocks;
+  PartRules rules;
+};
 struct PostStep {
   Block source;
-  const Blocks* parts;  // not null: one for each rank, behind a table (area_parts.h), instead of the source
+  const PostedParts* parts;  // not null: one for each rank, behind a table (area_parts.h), instead of the source
   std::uint32_t round;
-  bool wakes_each;        // another rank waits for this post alone
-  std::uint64_t longest;  // what is longer goes as a message, and the post only says so
+  std::uint32_t flags;  // of AreaSlot: whether the source is posted at all, or its place
+  bool wakes_each;      // another rank waits for this post alone
+
+  std::uint64_t bytes() const noexcept {
+    if (parts != nullptr) return bytes_with_table(parts->blocks, parts->rules);
+    if (flags == AreaSlot::kInPlace) return sizeof(BufferPlace);
+    return flags == AreaSlot::kByMessage ? 0 : source.bytes();
+  }
 };
-// Until `rank`, or all, have posted.
+// Until `rank`, or all, have posted; or until `rank`, which has, acknowledges the round: in any case, or if what it posted lies in place, or unless
+// it has posted where ours is to be put.
 struct AwaitStep {
   static constexpr std::int32_t kAll = SharedArea::kAll;
+  enum class What : std::uint8_t { kPost, kAcknowledgement, kIfInPlace, kUnlessPlaced };
   std::uint32_t round;
   std::int32_t rank;
+  What what = What::kPost;
 };
-// A run of bytes of what `rank` posted: as many as the target has, or all, or our part; then more is an error. Or nothing: all, or our
-// part, comes as a message, for which there is a step of its own; that the rank has posted it is an error.
+// A run of bytes of what `rank` posted: as many as the target has; or all, and more is an error; or our part, or all of what is ours alone to
+// take, and any other length is an error. These last two follow what the post says: the bytes may come as a message, or lie in place.
 struct TakeStep {
-  enum class What : std::uint8_t { kRun, kWhole, kPart, kWholeByMessage, kPartByMessage };
+  enum class What : std::uint8_t { kRun, kWhole, kPart, kGathered };
   std::uint32_t round;
   std::int32_t rank;
   std::uint64_t offset;
   Block target;
   What what;
+  bool placed = false;  // what lies in place has been put into the target by the rank that has it
 
-  bool is_part() const noexcept { return what == What::kPart || what == What::kPartByMessage; }
-  bool expects_message() const noexcept { return what == What::kWholeByMessage || what == What::kPartByMessage; }
+  bool is_exact() const noexcept { return what == What::kPart || what == What::kGathered; }
+};
+// Others may go on with their buffers: always, or if something has been taken from one.
+struct AcknowledgeStep {
+  std::uint32_t round;
+  bool always;
 };
 // target = the operands of ranks `first_rank` to `last_rank`, such runs of what they posted, combined; or, `onto` the target, these op
 // target.
@@ -73,17 +92,14 @@ struct FoldStep {
   Block target;
 };
 
-// Where a rank's buffer lies, as it posts it for others that copy from there or to there.
-struct BufferPlace {
-  std::uint64_t address = 0, bytes = 0;
-};
 // A run of bytes between our memory and a rank's, without the area: `rank` has posted where its buffer lies, alone or as the `index`th of
-// several. The two ranks must agree on the length of that buffer.
+// several. The two ranks must agree on the length of that buffer; if not, nothing is copied, and this rank complains unless the other one does.
 struct DirectStep {
   std::uint32_t round;
   std::int32_t rank;
   std::uint32_t index;
   bool writes;           // from here to there
+  bool other_complains;
   std::uint64_t whole;   // what its buffer must have
   std::uint64_t offset;  // from its beginning
   void* own;
@@ -92,9 +108,9 @@ struct DirectStep {
 
 struct Step {
   using Work = std::variant<SendStep, ReceiveStep, ReduceStep, CopyStep, JoinStep, PostStep, AwaitStep, TakeStep, FoldStep,
-                            DirectStep>;
+                            DirectStep, AcknowledgeStep>;
   // In the same order: a switch over it is a jump, where std::visit may be a call through a pointer.
-  enum class Kind : std::uint8_t { kSend, kReceive, kReduce, kCopy, kJoin, kPost, kAwait, kTake, kFold, kDirect };
+  enum class Kind : std::uint8_t { kSend, kReceive, kReduce, kCopy, kJoin, kPost, kAwait, kTake, kFold, kDirect, kAcknowledge };
 
   Work work;
   std::uint32_t waits_for = 0;
@@ -136,7 +152,7 @@ static_assert(kHolds<Step::Kind::kSend, SendStep> && kHolds<Step::Kind::kReceive
               kHolds<Step::Kind::kJoin, JoinStep> && kHolds<Step::Kind::kPost, PostStep> &&
               kHolds<Step::Kind::kAwait, AwaitStep> && kHolds<Step::Kind::kTake, TakeStep> &&
               kHolds<Step::Kind::kFold, FoldStep> && kHolds<Step::Kind::kDirect, DirectStep> &&
-              std::variant_size_v<Step::Work> == 10);
+              kHolds<Step::Kind::kAcknowledge, AcknowledgeStep> && std::variant_size_v<Step::Work> == 11);
 static_assert(sizeof(Step) <= 72);
 
 }  // namespace lapwing::coll

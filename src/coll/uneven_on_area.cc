@@ -1,15 +1,27 @@
-// Algorithms on an area for blocks of different lengths (the v and w forms). Only the two ranks of a block know how long it is, so each
-// block goes its own way: up to `longest` through the area, beyond as a message. Where a rank has blocks for several, it posts them behind
-// a table (area_parts.h), and `longest` is such that all fit. Of a long block its sender's post says that it comes as a message: so where the
-// two ranks of a block take it for one of another length, one on each side of `longest`, neither waits for the other in vain.
+// Algorithms on an area for blocks of different lengths (the v and w forms). Only the two ranks of a block know how long it is, so the rank that
+// posts decides for each of its blocks how it goes, its post says so, and the other rank follows it (area_parts.h): through the area; as a message,
+// if it is longer than `longest`; or, where ranks reach each other's memory, left in place, from where the other rank copies it once. In a
+// gather it is the other way round: the root posts where blocks are to be put, and a rank that leaves its block in place puts it
+// there, so that all cores copy at the same time; where the root's block is no run of bytes, the root copies.
 //
-// Costs: those of the even forms (on_area.cc), and p words of a table; a long block costs a message, L + 2 o + n G, besides.
+// A rank that has left blocks in place waits until those that copy them have acknowledged that. No other rank waits longer for it than where
+// everything is posted.
+//
+//     Why not rounds in which all say that they are done, as where all blocks are alike (direct_on_area.cc): only the two ranks of a block know that
+//     it is left in place, so every call would have such a round, those of a few bytes too.
+//
+// Costs: those of the even forms (on_area.cc), and p words of a table; a long block costs a message, L + 2 o + n G, besides, and one in
+// place c + n D instead of 2 n C, and a line for the acknowledgement.
+#include <algorithm>
+
+#include "base/tuning.h"
 #include "coll/algorithms.h"
 
 namespace lapwing::coll {
 namespace {
 
 using Wakes = Schedule::Wakes;
+using What = AwaitStep::What;
 
 std::size_t index(int rank) noexcept {
   return static_cast<std::size_t>(rank);
@@ -22,74 +34,121 @@ Blocks of_others(const Blocks& all, int me) {
   return parts;
 }
 
-void send_long_ones(Schedule& schedule, const Blocks& all, std::uint64_t longest) {
+void send_long_ones(Schedule& schedule, const Blocks& all, const PartRules& rules) {
   for (int distance = 1; distance < schedule.size(); ++distance) {
     const int to = (schedule.rank() + distance) % schedule.size();
-    if (all[index(to)].bytes() > longest) schedule.send(all[index(to)], to);
+    if (rules.by_message(all[index(to)])) schedule.send(all[index(to)], to);
   }
 }
 
-void receive_long_ones(Schedule& schedule, const Blocks& all, std::uint64_t longest) {
+// Of all that copy from here. Each posts before, which tells whether it is in this call at all.
+void await_acknowledgements(Schedule& schedule, const Blocks& all, const PartRules& rules, StepId last) {
   for (int distance = 1; distance < schedule.size(); ++distance) {
-    const int from = (schedule.rank() + schedule.size() - distance) % schedule.size();
-    if (all[index(from)].bytes() > longest) schedule.receive(all[index(from)], from);
+    const int to = (schedule.rank() + distance) % schedule.size();
+    if (!rules.in_place(all[index(to)])) continue;
+    last = schedule.await(to, 0, {last});
+    last = schedule.await(to, 0, {last}, What::kAcknowledgement);
   }
 }
 
-void take_ours(Schedule& schedule, int from, const Block& target, std::uint64_t longest, StepId there) {
-  if (target.bytes() <= longest)
-    schedule.take_part(from, 0, target, {there});
-  else
-    schedule.take_announcement(from, 0, target, true, {there});
+void put_in_place(Schedule& schedule, const Block& mine, int root) {
+  const StepId posted = schedule.post_as(AreaSlot::kInPlace, mine, 0);
+  StepId last = schedule.await(root, 0, {posted});
+  const Block run = bytes_block(Block::at(mine.address, mine.type->true_lb()), mine.bytes());
+  const std::uint64_t bytes = run.bytes(), most = tuning().shm_pull_call;
+  for (std::uint64_t offset = 0; offset < bytes; offset += most)
+    last = schedule.write_directly(root, 0, schedule.rank(), bytes, offset, run.part(offset, std::min(most, bytes - offset)), {last}, true);
+  last = schedule.acknowledge(0, true, {last});
+  schedule.await(root, 0, {last}, What::kUnlessPlaced);
+}
+
+void give_to_root(Schedule& schedule, const Block& mine, int root, const UnevenRules& uneven) {
+  if (uneven.rules.in_place(mine)) return put_in_place(schedule, mine, root);
+  if (uneven.rules.by_message(mine)) {
+    schedule.post_as(AreaSlot::kByMessage, mine, 0);
+    schedule.send(mine, root);
+  } else {
+    schedule.post(mine, 0);
+  }
+}
+
+// Where the other ranks may put blocks that they leave in place; none where all are short.
+Blocks places(const Blocks& all, int root, std::uint64_t least) {
+  PartRules rules;
+  rules.least_place = least;
+  Blocks given = of_others(all, root);
+  std::size_t none = 0;
+  for (Block& each : given) {
+    if (rules.in_place(each)) continue;
+    each = bytes_block(nullptr, 0);
+    ++none;
+  }
+  return none < given.size() ? given : Blocks{};
+}
+
+// Whether one of the blocks that others have may be left in place.
+bool some_in_place(const Blocks& all, int me, std::uint64_t least) noexcept {
+  for (std::size_t rank = 0; rank < all.size(); ++rank)
+    if (rank != index(me) && all[rank].bytes() >= least) return true;
+  return false;
+}
+
+// When all of `taken` are done.
+StepId acknowledge(Schedule& schedule, const std::vector<StepId>& taken) {
+  const StepId done = schedule.acknowledge(0, false, {});
+  for (const StepId take : taken) schedule.add_dependency(done, take);
+  return done;
 }
 
 }  // namespace
 
-void gatherv_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t longest) {
+void gatherv_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root, const UnevenRules& uneven) {
   const int me = schedule.rank();
-  if (me != root) {
-    schedule.post_or_announce(mine, 0, longest);
-    if (mine.bytes() > longest) schedule.send(mine, root);
-    return;
-  }
-  receive_long_ones(schedule, all, longest);
-  const StepId posted = schedule.post(bytes_block(nullptr, 0), 0);
+  if (me != root) return give_to_root(schedule, mine, root, uneven);
+  const Blocks given = places(all, root, uneven.least_place);
+  const StepId posted = given.empty() ? schedule.post(bytes_block(nullptr, 0), 0) : schedule.post_places(given, 0, Wakes::kEach);
+  if (mine.bytes() != 0) schedule.copy(mine, all[index(me)], {posted});
   const StepId there = schedule.await(AwaitStep::kAll, 0, {posted});
+  std::vector<StepId> taken;
   for (int rank = 0; rank < schedule.size(); ++rank) {
-    const Block& theirs = all[index(rank)];
-    if (rank == me) continue;
-    if (theirs.bytes() <= longest)
-      schedule.take_whole(rank, 0, theirs, {there});
-    else
-      schedule.take_announcement(rank, 0, theirs, false, {there});
+    const bool placed = !given.empty() && given[index(rank)].bytes() != 0;
+    if (rank != me) taken.push_back(schedule.take_gathered(rank, 0, all[index(rank)], placed, {there}));
   }
-  if (mine.bytes() != 0) schedule.copy(mine, all[index(me)]);
+  if (!some_in_place(all, me, uneven.least_place)) return;
+  StepId last = acknowledge(schedule, taken);
+  for (int rank = 0; rank < schedule.size() && !given.empty(); ++rank)
+    if (given[index(rank)].bytes() != 0) last = schedule.await(rank, 0, {last}, What::kIfInPlace);
 }
 
-void scatterv_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t longest) {
+void scatterv_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, const UnevenRules& uneven) {
   if (schedule.rank() == root) {
-    schedule.post_parts(of_others(all, root), 0, longest, Wakes::kEach);
-    send_long_ones(schedule, all, longest);
-    if (mine.bytes() != 0) schedule.copy(all[index(root)], mine);
-    return;
+    const StepId posted = schedule.post_parts(of_others(all, root), 0, uneven.rules, Wakes::kEach);
+    send_long_ones(schedule, all, uneven.rules);
+    if (mine.bytes() != 0) schedule.copy(all[index(root)], mine, {posted});
+    return await_acknowledgements(schedule, all, uneven.rules, posted);
   }
-  if (mine.bytes() > longest) schedule.receive(mine, root);
-  const StepId posted = schedule.post(bytes_block(nullptr, 0), 0);
-  if (mine.bytes() != 0) take_ours(schedule, root, mine, longest, schedule.await(root, 0, {posted}));
+  const bool may_lie_in_place = mine.bytes() >= uneven.least_place;
+  const StepId posted = schedule.post(bytes_block(nullptr, 0), 0, {}, may_lie_in_place ? Wakes::kEach : Wakes::kAll);
+  if (mine.bytes() == 0) return;
+  const StepId taken = schedule.take_part(root, 0, mine, {schedule.await(root, 0, {posted})});
+  if (may_lie_in_place) schedule.acknowledge(0, false, {taken});
 }
 
-void alltoallv_on_area(Schedule& schedule, const Blocks& out, const Blocks& in, std::uint64_t longest) {
+void alltoallv_on_area(Schedule& schedule, const Blocks& out, const Blocks& in, const UnevenRules& uneven) {
   const int me = schedule.rank();
-  receive_long_ones(schedule, in, longest);
-  const StepId posted = schedule.post_parts(of_others(out, me), 0, longest);
-  send_long_ones(schedule, out, longest);
+  const StepId posted = schedule.post_parts(of_others(out, me), 0, uneven.rules);
+  send_long_ones(schedule, out, uneven.rules);
+  const bool in_place = out[index(me)].address == in[index(me)].address;
+  if (out[index(me)].bytes() != 0 && !in_place) schedule.copy(out[index(me)], in[index(me)], {posted});
   const StepId there = schedule.await(AwaitStep::kAll, 0, {posted});
+  std::vector<StepId> taken;
   for (int distance = 1; distance < schedule.size(); ++distance) {
     const int from = (me + distance) % schedule.size();
-    take_ours(schedule, from, in[index(from)], longest, there);
+    taken.push_back(schedule.take_part(from, 0, in[index(from)], {there}));
   }
-  const bool in_place = out[index(me)].address == in[index(me)].address;
-  if (out[index(me)].bytes() != 0 && !in_place) schedule.copy(out[index(me)], in[index(me)]);
+  StepId last = there;
+  if (some_in_place(in, me, uneven.least_place)) last = acknowledge(schedule, taken);
+  await_acknowledgements(schedule, out, uneven.rules, last);
 }
 
 }  // namespace lapwing::coll

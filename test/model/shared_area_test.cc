@@ -1,6 +1,7 @@
 // Shared areas (src/coll/area_pool.h): ranks that post, and sleep until all have posted, round after round; or until one of them,
 // the root, has: then rank 2 comes only after rank 1 has heard the root; or, in a chain, until the rank before has. Only a poster that sees the
-// round complete, or the root, looks for sleepers; in a chain each does, for those that say that they wait for it. Memory is weak.
+// round complete, or the root, looks for sleepers; in a chain each does, for those that say that they wait for it. So does a rank that acknowledges a
+// round (SharedArea::acknowledge()), with another word in place of the stamp. Memory is weak.
 // A rank may leave instead of posting in the last round (the root, if there is one): then no rank may sleep on. One that ends
 // (AreaPool::publish_end) takes the same steps with two other words, for all areas at once.
 #include <gtest/gtest.h>

@@ -192,9 +192,6 @@ class TimedRun {
     }
     return last;
   }
-  static std::uint64_t bytes_of(const PostStep& made) {
-    return made.parts != nullptr ? bytes_with_table(*made.parts, made.longest) : made.source.bytes();
-  }
 
   // Goes on with what waits at a rank.
   void look(std::size_t rank, double now) {
@@ -210,7 +207,7 @@ class TimedRun {
     const PostStep& made = step(rank, id).as<PostStep>();
     std::uint64_t complete = ranks_[0].posted.size();
     for (const Rank& each : ranks_) complete = std::min<std::uint64_t>(complete, each.posted.size());
-    const std::uint64_t bytes = bytes_of(made);
+    const std::uint64_t bytes = made.bytes();
     const std::int64_t slot = std::int64_t{made.round} + 1 - AreaMemory::kSlotRounds;
     const std::int64_t needed = std::max(slot, ranks_[rank].ring.needed(bytes, complete));
     if (needed >= static_cast<std::int64_t>(complete)) return false;
