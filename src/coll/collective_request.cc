@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/internal_error.h"
+#include "base/ring_copy.h"
 #include "coll/area_parts.h"
 #include "coll/area_pool.h"
 #include "coll/cache.h"
@@ -306,7 +307,7 @@ void CollectiveRequest::copy_in(const Block& source, std::byte* to) noexcept {
   const datatype::Datatype& type = *source.type;
   if (!type.contiguous()) return datatype::pack(source.address, source.count, type, to);
   const auto* from = static_cast<const std::byte*>(Block::at(source.address, type.true_lb()));
-  services_.areas->copy_in()(services_.engine.clock(), to, from, source.bytes());
+  copy_into_ring(area_->trial(), services_.areas->copy_in(), services_.engine.clock(), to, from, source.bytes());
 }
 
 void CollectiveRequest::copy_out(const std::byte* from, std::uint64_t bytes, const Block& target) noexcept {

@@ -1,7 +1,8 @@
 // Where the long posts of one rank lie in its ring on a shared area (area_memory.h), and when they may be written over.
 //
 // Posts follow each other in the ring, and each is kept until all ranks have posted the round after its own. A rank that runs ahead has as many under
-// way as the ring has room for. Otherwise it begins at the front again as early as it can, so that the same few lines stay in the caches:
+// way as the ring has room for. Otherwise it begins at the front again as early as it can, so that the same few lines stay in the caches. Where it was measured that
+// lines which the readers' caches still have take longer to write (base/ring_trial.h), it goes through all of the ring instead:
 //
 //   | over, and free | posts that may still be read | not used since the front was free |
 //   0 <- the next                                  head                               kBytes
@@ -22,6 +23,9 @@ class PostRing {
   static constexpr std::uint64_t kLongest = 128 * 1024;  // of one post
   static constexpr std::uint64_t kRounds = 64;           // a post is not kept longer than so many rounds
   static constexpr std::int64_t kNone = -1;
+
+  // The next posts go through the whole ring, and not to the front as soon as that is free.
+  void go_whole_laps(bool whole) noexcept { whole_laps_ = whole; }
 
   // The round that all must have posted before `bytes` of the next post may be written, or kNone. All have posted the rounds below `complete`.
   std::int64_t needed(std::uint64_t bytes, std::uint64_t complete) const noexcept;
@@ -44,6 +48,7 @@ class PostRing {
   std::array<Post, kRounds> posts_;
   std::uint64_t first_ = 0, end_ = 0;  // of those that may still be read
   std::uint64_t head_ = 0;             // the end of the last one
+  bool whole_laps_ = false;
 };
 
 }  // namespace lapwing::coll

@@ -131,6 +131,7 @@ std::byte* SharedArea::destination(std::uint64_t round, std::uint64_t bytes) noe
   AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank_), round);
   if (bytes <= AreaSlot::kBytes) return slot.data;
   const std::uint64_t place = ring_.take(round, bytes, complete_);
+  ring_.go_whole_laps(trial_.way() == RingTrial::Way::kWholeLaps);  // the next post: this one lies where may_post() has looked
   slot.set_place(place);
   return memory_.ring(static_cast<std::uint64_t>(rank_)) + place;
 }

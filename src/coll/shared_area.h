@@ -40,7 +40,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/bulk_copy.h"
 #include "base/memory_order.h"
+#include "base/ring_trial.h"
 #include "base/status.h"
 #include "coll/area_memory.h"
 #include "coll/pool_memory.h"
@@ -132,6 +134,8 @@ class SharedArea {
   std::uint64_t awaited_before(std::uint64_t round, std::uint64_t bytes) const noexcept;
   // Where the bytes go, once before post().
   std::byte* destination(std::uint64_t round, std::uint64_t bytes) noexcept;
+  // To be told of the copies of long posts.
+  RingTrial& trial() noexcept { return trial_; }
   // `what` it belongs to. `wakes_each`: a rank may wait for this post alone, not for those of all. The length may have one of the
   // flags of AreaSlot.
   void post(std::uint64_t round, std::uint64_t bytes, std::uint64_t what, bool wakes_each) noexcept;
@@ -259,6 +263,7 @@ class SharedArea {
   bool left_ = false;
 
   PostRing ring_;  // where our long posts lie
+  RingTrial trial_{PostRing::kBytes, kCanStream};
   std::uint64_t complete_ = 0;  // all have posted the rounds below
   std::uint64_t scanned_round_ = 0;
   int scanned_ = 0;  // so many, from the next rank on, have posted scanned_round_

@@ -113,10 +113,11 @@ struct Layout {
   std::uint64_t user_offset() const noexcept { return ring_offset(local_ranks, 0); }
   std::uint64_t total_bytes() const noexcept { return user_offset() + user_bytes; }
 
-  // Of a ring, where no size is set.
-  static std::uint64_t usual_ring_bytes(std::uint32_t local_ranks) noexcept {
+  // Of a ring, where no size is set: no line that comes up again after a whole lap shall be in a core's own cache any more (base/ring_trial.h).
+  static std::uint64_t usual_ring_bytes(std::uint32_t local_ranks, std::uint64_t own_cache) noexcept {
     const std::uint64_t each = tuning().shm_all_rings / (std::uint64_t{local_ranks} * local_ranks);
-    return std::bit_floor(std::max(std::min(each, tuning().shm_large_ring), tuning().shm_small_ring));
+    const std::uint64_t large = std::max(tuning().shm_large_ring, std::bit_ceil(2 * own_cache));
+    return std::bit_floor(std::max(std::min(each, large), tuning().shm_small_ring));
   }
 
   static constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {

@@ -73,13 +73,14 @@ bool PathSelection::measured(const TimedMessage& message) noexcept {
   if (message.bytes < kSmallestClass || !allows(message.path)) return false;
   ++counters_.messages[static_cast<unsigned>(message.path)];
   SizeClass& sizes = classes_[class_of(message.bytes)];
+  sizes.used = true;
   const Path before = sizes.path();
   if (message.unseen < message.bytes) {
     const PathClock::Window window = sizes.clock.ended(message, last_end);
     if (window.messages != 0 && window.path == before) sizes.trying ? on_trial(sizes, window) : on_usual(sizes, window);
   }
   if (sizes.trying && ++sizes.in_trial > tuning().shm_most_in_trial) lose(sizes, sizes.trial);
-  return sizes.path() != before;
+  return std::exchange(bequeathed_, false) || sizes.path() != before;
 }
 
 // Whether `path` is to be taken where `against` is, by what was measured last.
@@ -137,11 +138,17 @@ void PathSelection::prove(SizeClass& sizes) noexcept {
   sizes.proving = false;
   if (wins(sizes, sizes.usual, sizes.before)) {
     for (PathState& path : sizes.paths) path.rest = 0;
-    return;
+    return bequeath(sizes);
   }
   lose(sizes, sizes.usual);
   begin(sizes, sizes.before);
   ++counters_.changes;
+}
+
+void PathSelection::bequeath(const SizeClass& sizes) noexcept {
+  for (auto heir = classes_.begin() + (&sizes - classes_.data()) + 1; heir != classes_.end() && !heir->used; ++heir)
+    begin(*heir, sizes.usual);
+  bequeathed_ = true;
 }
 
 void PathSelection::lose(SizeClass& sizes, Path path) noexcept {

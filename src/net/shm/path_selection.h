@@ -1,7 +1,7 @@
 // Which path the long messages from one peer take: the ring, unless another one is clearly faster.
 //
 // Nothing here knows the time or moves a byte. The code that moves messages says when each began and ended (measured), and asks which path the next
-// is to take (path). Sizes are put into classes, one for each power of two; each begins with the ring, and decides alone:
+// is to take (path). Sizes are put into classes, one for each power of two; each begins with the ring, and decides by itself:
 //
 //   Trial     Now and then the next messages take another path. It wins when two windows in a row (path_clock.h), after a cold one, are faster by a
 //             quarter (shm.path_gain) than the usual path in the better third of its last windows, so that a lost core decides nothing. The first window
@@ -10,6 +10,7 @@
 //             times as long (to shm.longest_rest; a path that takes k times as long rests k times as long), so that what does not win is soon hardly tried. A trial that would be won by what was
 //             measured last comes earlier: the usual path has become slower.
 //   Proof     The path that has won a trial is taken for a while, and left again when it is not faster by a quarter then.
+//   Heirs     Classes of longer messages of which none has come yet begin with a path that has proved itself.
 //   Return    A path other than the ring must stay ahead of it by a tenth (shm.path_hold): otherwise a trial of the ring is won.
 //
 // What a wrong decision costs is not alike: the ring that was kept too long costs a few messages, and another path that was taken by mistake, as it
@@ -30,7 +31,7 @@ const char* name_of(Path path) noexcept;
 class PathSelection {
  public:
   static constexpr unsigned kClasses = 12;
-  static constexpr std::uint64_t kSmallestClass = 16 * 1024;  // sizes below twice this are one class
+  static constexpr std::uint64_t kSmallestClass = 8 * 1024;  // sizes below twice this are one class
   static unsigned class_of(std::uint64_t bytes) noexcept;
 
   // The paths that exist between the two ranks; the ring always does.
@@ -47,7 +48,7 @@ class PathSelection {
   Path usual(unsigned size_class) const noexcept { return classes_[size_class].usual; }
   // All of path(), for path_in().
   std::uint64_t word() const noexcept;
-  // A message has come. True: path() is another now for its class.
+  // A message has come. True: word() is another now.
   bool measured(const TimedMessage& message) noexcept;
 
   // Nanoseconds per byte, as measured last; 0: none is known.
@@ -84,6 +85,7 @@ class PathSelection {
   struct SizeClass {
     PathClock clock;
     Path usual = Path::kRing, trial = Path::kRing, before = Path::kRing;
+    bool used = false;      // a message has come
     bool trying = false;    // messages take `trial`
     bool proving = false;   // `usual` has won a trial, and has to prove itself against `before`
     unsigned won = 0;       // windows of this trial
@@ -103,11 +105,13 @@ class PathSelection {
   void on_trial(SizeClass& sizes, const PathClock::Window& window) noexcept;
   void try_next(SizeClass& sizes) noexcept;
   void prove(SizeClass& sizes) noexcept;
+  void bequeath(const SizeClass& sizes) noexcept;
   void lose(SizeClass& sizes, Path path) noexcept;
   void begin(SizeClass& sizes, Path path) noexcept;
 
   unsigned allowed_ = 1;
   std::int64_t last_end_ = 0;  // of a message
+  bool bequeathed_ = false;    // by this message
   std::array<SizeClass, kClasses> classes_;
   Counters counters_;
 };

@@ -35,7 +35,7 @@ class Simulation {
   void send(int messages, std::uint64_t bytes = kSize) {
     for (int i = 0; i < messages; ++i) send_one(next(bytes), bytes);
   }
-  void send_one(Path path, std::uint64_t bytes = kSize) {
+  bool send_one(Path path, std::uint64_t bytes = kSize) {
     const double scale = static_cast<double>(bytes) / kSize;
     const double usual = costs[static_cast<unsigned>(path)] * scale;
     const double least = *std::min_element(costs, costs + kPaths) * scale;
@@ -46,7 +46,7 @@ class Simulation {
     total += usual;
     if (part_(random_) < preemptions) time += 4e6;
     clock.advance(static_cast<std::int64_t>(time));
-    selection.measured({path, bytes, 0, began, clock.now()});
+    return selection.measured({path, bytes, 0, began, clock.now()});
   }
 
   double excess = 0, total = 0;  // beyond the fastest path's time, without noise
@@ -61,8 +61,8 @@ TEST(PathSelection, SizesBelongToPowersOfTwo) {
   EXPECT_EQ(PathSelection::class_of(PathSelection::kSmallestClass), 0u);
   EXPECT_EQ(PathSelection::class_of(2 * PathSelection::kSmallestClass - 1), 0u);
   EXPECT_EQ(PathSelection::class_of(2 * PathSelection::kSmallestClass), 1u);
-  EXPECT_EQ(PathSelection::class_of(1 << 20), 6u);
-  EXPECT_EQ(PathSelection::class_of(3 << 19), 6u);
+  EXPECT_EQ(PathSelection::class_of(1 << 20), 7u);
+  EXPECT_EQ(PathSelection::class_of(3 << 19), 7u);
   EXPECT_EQ(PathSelection::class_of(~std::uint64_t{0}), PathSelection::kClasses - 1);
 }
 
@@ -84,6 +84,33 @@ TEST(PathSelection, FindsAPathThatIsClearlyFasterWithinAFewHundredMessages) {
       EXPECT_EQ(simulation.selection.counters().changes, 1u) << "seed " << seed;
     }
   }
+}
+
+TEST(PathSelection, LongerMessagesBeginWithWhatHasProvedItself) {
+  Simulation simulation;
+  simulation.costs[3] = 25'000;
+  simulation.send(10, 8 * kSize);
+  simulation.send(400);
+  ASSERT_EQ(simulation.usual(), Path::kStream);
+  EXPECT_EQ(simulation.usual(2 * kSize), Path::kStream);
+  EXPECT_EQ(simulation.usual(8 * kSize), Path::kRing) << "it has found out nothing yet, but it will by itself";
+  EXPECT_EQ(simulation.usual(16 * kSize), Path::kRing) << "the neighbour is nearer";
+  EXPECT_EQ(simulation.usual(kSize / 2), Path::kRing);
+  simulation.costs[3] = 80'000;
+  simulation.send(200, 2 * kSize);
+  EXPECT_EQ(simulation.usual(2 * kSize), Path::kRing);
+}
+
+TEST(PathSelection, TellsOfHeirs) {
+  Simulation simulation;
+  simulation.costs[3] = 25'000;
+  std::uint64_t told = simulation.selection.word();
+  for (int i = 0; i < 400; ++i) {
+    const std::uint64_t before = simulation.selection.word();
+    if (simulation.send_one(simulation.next())) told = simulation.selection.word();
+    ASSERT_EQ(told, simulation.selection.word()) << "changed from " << before << " unseen, with message " << i;
+  }
+  EXPECT_EQ(path_in(told, 4 * kSize), Path::kStream);
 }
 
 TEST(PathSelection, KeepsTheRingAmongEquals) {

@@ -14,7 +14,8 @@
 // ring's beginning: positions jump to the next multiple of the capacity. Messages that follow each other at leisure stay in a
 // few cached pages, and a reader that lags has the whole ring. Where long records follow each other without a pause the caches stay
 // warm by themselves, and lines that the reader has just had in its level-one cache are the slowest to get back: then the
-// writer turns back after shm.long_lap. Whether there were pauses is seen at the end of a lap, by the clock.
+// writer turns back after shm.long_lap. Whether there were pauses is seen at the end of a lap, by the clock. And where lines take long to
+// write that the reader's caches still have, longer records go through the whole ring (base/ring_trial.h).
 //
 // What lies in the ring from earlier laps must never pass for a stamp: before anything is published, the stamp of the line behind
 // it is wiped, if that line held payload a lap ago, or lies beyond the short lap, where the lap before need not have come; an old
@@ -35,6 +36,7 @@
 #include <cstdint>
 
 #include "base/clock.h"
+#include "base/ring_trial.h"
 #include "base/memory_order.h"
 #include "base/prefetch.h"
 #include "base/tuning.h"
@@ -64,9 +66,12 @@ class RingWriter {
     header_ = &header, bytes_ = bytes, capacity_ = capacity, clock_ = &clock;
     lap_ = capacity >= 2 * lap ? lap : capacity;
     turns_at_ = lap_;
+    trial_ = RingTrial(capacity);
   }
   std::uint64_t capacity() const noexcept { return capacity_ - kRecordAlignment; }
   bool broken() const noexcept { return broken_; }
+  // To be told of the copies of payload.
+  RingTrial& trial() noexcept { return trial_; }
 
   // The same as room() where a record begins, which may be at the ring's beginning again.
   std::uint64_t room_to_begin(std::uint64_t wanted) noexcept {
@@ -146,6 +151,7 @@ class RingWriter {
   std::uint64_t capacity_ = 0;
   std::uint64_t lap_ = 0;  // a short one, or the capacity
   std::uint64_t written_ = 0;
+  RingTrial trial_;             // whether long records go through the whole ring
   std::uint64_t turns_at_ = 0;  // a record that begins at this position or later may do so at the ring's beginning
   std::uint64_t lap_from_ = 0;  // the position, and the time, at which the lap began
   std::int64_t lap_began_ = 0;

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -23,13 +24,19 @@ int open_anonymous_file() noexcept {
   return fd >= 0 || errno != EINVAL ? fd : memfd_create("lapwing", kFlags);
 }
 
+// The bytes of a core's level-two cache, or 0 where the system does not tell.
+std::uint64_t own_cache() noexcept {
+  constexpr long kMost = 64 << 20;
+  return static_cast<std::uint64_t>(std::clamp(sysconf(_SC_LEVEL2_CACHE_SIZE), 0L, kMost));
+}
+
 }  // namespace
 
 Status Segment::create(std::uint32_t local_ranks, std::uint64_t ring_bytes, std::uint64_t user_bytes, OwnedFd& file) {
   if (local_ranks == 0 || local_ranks > kMaxLocalRanks)
     return Status::error(MPI_ERR_OTHER, "shared memory serves at most %u ranks on one host, not %u; %s", kMaxLocalRanks,
                          local_ranks, kRemedy);
-  if (ring_bytes == 0) ring_bytes = Layout::usual_ring_bytes(local_ranks);
+  if (ring_bytes == 0) ring_bytes = Layout::usual_ring_bytes(local_ranks, own_cache());
   layout_ = {local_ranks, std::bit_ceil(std::clamp(ring_bytes, kMinRingBytes, kMaxRingBytes)), user_bytes};
   const std::uint64_t bytes = layout_.total_bytes();
   file.reset(open_anonymous_file());

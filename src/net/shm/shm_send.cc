@@ -6,6 +6,7 @@
 #include "base/bulk_copy.h"
 #include "base/delay_point.h"
 #include "base/memory_order.h"
+#include "base/ring_copy.h"
 #include "base/tuning.h"
 #include "net/shm/shm_transport.h"
 #include "wire/inline_frame.h"
@@ -81,11 +82,11 @@ bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, 
   return true;
 }
 
-void ShmTransport::copy(std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept {
+void ShmTransport::copy(shm::RingWriter& out, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept {
   if (streams)
     streaming_copy(to, from, bytes);
   else
-    copy_in_(engine_.clock(), to, from, bytes);
+    copy_into_ring(out.trial(), copy_in_, engine_.clock(), to, from, bytes);
 }
 
 // Bytes of a payload, and the padding behind them.
@@ -93,7 +94,7 @@ void ShmTransport::copy_in(shm::RingWriter& out, const std::byte* from, std::uin
   const std::uint64_t padding = shm::Layout::round_up(bytes, shm::kRecordAlignment) - bytes;
   while (bytes != 0) {
     const shm::Piece piece = out.next(bytes);
-    copy(piece.data, from, piece.bytes, streams);
+    copy(out, piece.data, from, piece.bytes, streams);
     out.advance(piece.bytes);
     from += piece.bytes;
     bytes -= piece.bytes;
@@ -226,7 +227,7 @@ void ShmTransport::write_payload(Link& link, SendOp& op, std::uint64_t from, std
     if (op.walk != nullptr) {
       op.walk->gather(piece.data, piece.bytes);
     } else {
-      copy(piece.data, op.data + from, piece.bytes, streams);
+      copy(link.out, piece.data, op.data + from, piece.bytes, streams);
     }
     link.out.advance(piece.bytes);
     from += piece.bytes;

@@ -219,7 +219,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
 
   std::uint64_t piece_of(std::uint64_t payload, bool wide) const noexcept;
   // Into a ring; past the caches if it `streams`.
-  void copy(std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept;
+  void copy(shm::RingWriter& out, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept;
   void copy_in(shm::RingWriter& out, const std::byte* from, std::uint64_t bytes, bool streams) noexcept;
 
   engine::Engine& engine_;

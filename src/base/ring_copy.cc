@@ -1,0 +1,45 @@
+#include "base/ring_copy.h"
+
+#include <cstdint>
+#include <cstring>
+
+#include "base/bulk_copy.h"
+#include "base/tuning.h"
+
+namespace lapwing {
+namespace {
+
+constexpr std::size_t kLine = 64;
+
+bool goes_past_caches(const RingTrial& trial, const std::byte* to, std::size_t bytes) noexcept {
+  return trial.way() == RingTrial::Way::kPastCaches && bytes >= tuning().shm_least_past_caches &&
+         reinterpret_cast<std::uintptr_t>(to) % kLine == 0;
+}
+
+// Fetches every line, as the reader will.
+void read_again(const std::byte* from, std::size_t bytes) noexcept {
+  std::uint64_t sum = 0;
+  for (std::size_t at = 0; at + sizeof sum <= bytes; at += kLine) {
+    std::uint64_t word;
+    std::memcpy(&word, from + at, sizeof word);
+    sum += word;
+  }
+  asm volatile("" : : "r"(sum));  // or the compiler leaves it out
+}
+
+}  // namespace
+
+void copy_into_ring(RingTrial& trial, MeasuredCopy& copy, Clock& clock, std::byte* to, const std::byte* from,
+                    std::size_t bytes) noexcept {
+  const bool past = goes_past_caches(trial, to, bytes), timed = trial.timing() && bytes >= RingTrial::kLeast;
+  const std::int64_t began = timed ? clock.now() : 0;
+  if (past)
+    streaming_copy(to, from, bytes);
+  else
+    copy(clock, to, from, bytes);
+  if (!timed) return trial.copied(bytes);
+  if (past) read_again(to, bytes);
+  trial.timed(bytes, static_cast<double>(clock.now() - began));
+}
+
+}  // namespace lapwing

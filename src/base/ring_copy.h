@@ -1,0 +1,16 @@
+// Copies into a ring that another core reads, in the way that is best there (ring_trial.h), and by the instructions that are (measured_copy.h).
+#pragma once
+
+#include <cstddef>
+
+#include "base/clock.h"
+#include "base/measured_copy.h"
+#include "base/ring_trial.h"
+
+namespace lapwing {
+
+// Like memcpy. Where `to` lies, by short laps or by whole ones, has been the caller's to see to. Only what begins with a line goes past the caches.
+void copy_into_ring(RingTrial& trial, MeasuredCopy& copy, Clock& clock, std::byte* to, const std::byte* from,
+                    std::size_t bytes) noexcept;
+
+}  // namespace lapwing

@@ -1,0 +1,53 @@
+#include "base/ring_trial.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace lapwing {
+
+void RingTrial::timed(std::uint64_t bytes, double time) noexcept {
+  if (!timing() || bytes < kLeast) return;
+  window_bytes_ += bytes;
+  window_time_ += time;
+  if (window_bytes_ < kWindowBytes) return;
+  times_[windows_++] = std::exchange(window_time_, 0.0) / static_cast<double>(std::exchange(window_bytes_, 0));
+  if (windows_ == kWindows) end_phase();
+}
+
+void RingTrial::end_phase() noexcept {
+  switch (phase_) {
+    case Phase::kRest:
+      return go(0);
+    case Phase::kSettle:
+      windows_ = 0;
+      phase_ = Phase::kMeasure;
+      return;
+    case Phase::kMeasure:
+      std::nth_element(times_.begin(), times_.begin() + kWindows / 2, times_.end());
+      costs_[static_cast<unsigned>(way_)] = times_[kWindows / 2];
+      return tried_ + 1 < ways_ ? go(tried_ + 1) : decide();
+  }
+}
+
+// The usual way is the first of a trial, and needs no more settling than the others.
+void RingTrial::go(unsigned tried) noexcept {
+  tried_ = tried;
+  way_ = static_cast<Way>((static_cast<unsigned>(usual_) + tried) % ways_);
+  phase_ = Phase::kSettle;
+  left_ = way_ == Way::kWholeLaps && tried != 0 ? ring_ : kSettle;
+}
+
+void RingTrial::decide() noexcept {
+  constexpr double kGain = 1.25;
+  const auto cost = [this](Way way) {
+    return costs_[static_cast<unsigned>(way)] * (way == Way::kShortLaps || way == usual_ ? 1 : kGain);
+  };
+  Way best = Way::kShortLaps;
+  for (unsigned way = 1; way < ways_; ++way)
+    if (cost(static_cast<Way>(way)) < cost(best)) best = static_cast<Way>(way);
+  usual_ = way_ = best;
+  phase_ = Phase::kRest;
+  left_ = rest_ = std::min(4 * rest_, kLongestRest);
+}
+
+}  // namespace lapwing

@@ -1,0 +1,93 @@
+#include "base/ring_trial.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace lapwing {
+namespace {
+
+using Way = RingTrial::Way;
+constexpr std::uint64_t kRing = 2 << 20, kPiece = 16 * 1024;
+
+// What copies cost per byte, by their way; every `disturbed`th takes a hundred times as long.
+struct Costs {
+  std::array<double, 3> of_way;
+  unsigned disturbed = 0;
+};
+
+// Copies so many bytes; how many of them went another way than by short laps.
+std::uint64_t copy(RingTrial& trial, std::uint64_t bytes, const Costs& costs) {
+  std::uint64_t others = 0;
+  for (std::uint64_t done = 0; done < bytes; done += kPiece) {
+    if (trial.way() != Way::kShortLaps) others += kPiece;
+    double time = costs.of_way[static_cast<unsigned>(trial.way())] * static_cast<double>(kPiece);
+    if (costs.disturbed != 0 && done / kPiece % costs.disturbed == 0) time *= 100;
+    trial.timing() ? trial.timed(kPiece, time) : trial.copied(kPiece);
+  }
+  return others;
+}
+
+TEST(RingTrial, BeginsWithShortLaps) {
+  RingTrial trial(kRing, true);
+  EXPECT_EQ(trial.way(), Way::kShortLaps);
+  EXPECT_EQ(copy(trial, RingTrial::kFirstRest, {{1, 1, 1}}), 0u);
+}
+
+TEST(RingTrial, TakesAnotherWayThatIsFasterByAQuarter) {
+  RingTrial whole(kRing, true), past(kRing, true), nearly(kRing, true);
+  copy(whole, 4 * kRing, {{1, 0.7, 0.9}});
+  EXPECT_EQ(whole.way(), Way::kWholeLaps);
+  copy(past, 4 * kRing, {{1, 0.7, 0.3}});
+  EXPECT_EQ(past.way(), Way::kPastCaches);
+  copy(nearly, 4 * kRing, {{1, 0.85, 0.85}});
+  EXPECT_EQ(nearly.way(), Way::kShortLaps);
+}
+
+TEST(RingTrial, DoesNotGoPastTheCachesWhereTheWriterCannot) {
+  RingTrial trial(kRing);
+  copy(trial, 16 * kRing, {{1, 0.7, 0}});
+  EXPECT_EQ(trial.way(), Way::kWholeLaps);
+}
+
+TEST(RingTrial, ALostCoreDecidesNothing) {
+  RingTrial better(kRing, true), equal(kRing, true);
+  copy(better, 4 * kRing, {{1, 0.7, 1}, 17});
+  EXPECT_EQ(better.way(), Way::kWholeLaps);
+  copy(equal, 4 * kRing, {{1, 1, 1}, 17});
+  EXPECT_EQ(equal.way(), Way::kShortLaps);
+}
+
+TEST(RingTrial, FollowsAMachineThatChanges) {
+  RingTrial trial(kRing, true);
+  copy(trial, 4 * kRing, {{1, 0.3, 1}});
+  ASSERT_EQ(trial.way(), Way::kWholeLaps);
+  copy(trial, 2 * RingTrial::kLongestRest, {{0.2, 0.3, 1}});
+  EXPECT_EQ(trial.way(), Way::kShortLaps);
+  copy(trial, 2 * RingTrial::kLongestRest, {{4, 3, 1}});
+  EXPECT_EQ(trial.way(), Way::kPastCaches);
+  copy(trial, 2 * RingTrial::kLongestRest, {{1, 0.3, 1}});
+  EXPECT_EQ(trial.way(), Way::kWholeLaps);
+}
+
+TEST(RingTrial, TrialsThatAreLostAreFewPercentOfAllThatIsCopied) {
+  RingTrial trial(kRing, true);
+  constexpr std::uint64_t kAll = std::uint64_t{4} << 30;
+  EXPECT_LT(copy(trial, kAll, {{1, 1, 1}}), kAll / 32);
+}
+
+TEST(RingTrial, ARingThatIsTooSmallIsNotTried) {
+  RingTrial trial(RingTrial::kLeastRing / 2, true);
+  EXPECT_EQ(copy(trial, 8 * kRing, {{1, 0.1, 0.1}}), 0u);
+}
+
+TEST(RingTrial, ShortCopiesAreNoMeasure) {
+  RingTrial trial(kRing, true);
+  copy(trial, RingTrial::kFirstRest + RingTrial::kSettle, {{1, 1, 1}});
+  ASSERT_TRUE(trial.timing());
+  for (int i = 0; i < 100'000; ++i) trial.timed(RingTrial::kLeast - 1, 0);
+  EXPECT_TRUE(trial.timing());
+}
+
+}  // namespace
+}  // namespace lapwing
