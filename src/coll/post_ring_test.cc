@@ -29,6 +29,17 @@ TEST(PostRing, PostsThatAreOverAreWrittenOverFirst) {
   EXPECT_EQ(ring.take(3, 1000, 3), 1024u);
 }
 
+TEST(PostRing, WholeLapsLeaveTheFrontAlone) {
+  PostRing ring;
+  ring.go_whole_laps(true);
+  constexpr std::uint64_t kPosts = 32, kEach = PostRing::kBytes / kPosts;
+  for (std::uint64_t round = 0; round < 2 * kPosts; ++round) EXPECT_EQ(ring.take(round, kEach, round), round % kPosts * kEach);
+  ring.go_whole_laps(false);
+  EXPECT_EQ(ring.take(2 * kPosts, kEach, 2 * kPosts), 0u);
+  EXPECT_EQ(ring.take(2 * kPosts + 1, kEach, 2 * kPosts + 1), kEach);
+  EXPECT_EQ(ring.take(2 * kPosts + 2, kEach, 2 * kPosts + 2), 0u);
+}
+
 TEST(PostRing, NoPostReachesBeyondTheEnd) {
   PostRing ring;
   constexpr std::uint64_t kPosts = PostRing::kBytes / PostRing::kLongest, kEach = PostRing::kLongest - 128, kRoom = kPosts * 128;
@@ -56,6 +67,7 @@ TEST(PostRing, NothingIsWrittenOverThatMayBeRead) {
       ASSERT_LT(needed, static_cast<std::int64_t>(round));
       if (needed != PostRing::kNone) complete = std::max(complete, static_cast<std::uint64_t>(needed) + 1);
       const std::uint64_t begin = ring.take(round, bytes, complete);
+      if (random() % 50 == 0) ring.go_whole_laps(random() % 2 == 0);
       ASSERT_LE(begin + bytes, PostRing::kBytes);
       for (const Post& post : posts) {
         const bool over = post.round + 1 < complete;
