@@ -51,7 +51,7 @@ static void receive_all(int each) {
 #ifdef __SANITIZE_ADDRESS__
   const size_t around = 512 << 20; /* it keeps freed memory for a while */
 #else
-  const size_t around = 4 << 20;
+  const size_t around = (4 << 20) + (size_t)(size - 1) * (4 << 20); /* the rings in shared memory */
 #endif
   CHECK(grown < bound + around);
   free(next);
