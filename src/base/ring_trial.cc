@@ -19,8 +19,11 @@ void RingTrial::end_phase() noexcept {
     case Phase::kRest:
       return go(0);
     case Phase::kSettle:
-      windows_ = 0;
       phase_ = Phase::kMeasure;
+      left_ = kMostUntimed;
+      windows_ = 0;
+      window_bytes_ = 0;
+      window_time_ = 0;
       return;
     case Phase::kMeasure:
       std::nth_element(times_.begin(), times_.begin() + kWindows / 2, times_.end());
@@ -45,7 +48,12 @@ void RingTrial::decide() noexcept {
   Way best = Way::kShortLaps;
   for (unsigned way = 1; way < ways_; ++way)
     if (cost(static_cast<Way>(way)) < cost(best)) best = static_cast<Way>(way);
-  usual_ = way_ = best;
+  usual_ = best;
+  rest();
+}
+
+void RingTrial::rest() noexcept {
+  way_ = usual_;
   phase_ = Phase::kRest;
   left_ = rest_ = std::min(4 * rest_, kLongestRest);
 }

@@ -7,7 +7,7 @@
 // Which one it is differs with the processor and with the distance of the two cores, and that changes while a program runs. On AMD's Zen 4, for
 // 64 KiB, in and out: where both cores share a level-two cache 1.2 + 1.2, 1.5 + 1.2 and 3.5 + 5.6 us; where they share but the last level a store
 // into a line that the other core still has waits until that one has let it go, 7 + 1.8, 1.7 + 1.8 and 2.1 + 5.6; between distant cores
-// 28 + 3.7, 20 + 5 and 2.0 + 5.5. So what differs is the writer's part, but for lines that are fetched from memory; and those the writer
+// 28 + 3.7, some 20 + 4 and 2.0 + 5.5. So what differs is the writer's part, but for lines that are fetched from memory; and those the writer
 // can fetch as well as the reader can. Therefore the writer finds out alone, from the time of its own copies:
 //
 //   rest      it goes on as was best in the last trial; by short laps at first
@@ -16,7 +16,7 @@
 //   measure   the time of copies is taken that way, a window of some copies at a time, with that of reading them again where they went past the
 //             caches. When this has been done for all ways, beginning with the usual one, the best one is the usual one
 //
-// Of windows the median counts, because the core may be lost in the middle of a copy. A way other than short laps must be faster by a quarter to be
+// A trial that is not timed for long, because all copies are short, is given up. Of windows the median counts, because the core may be lost in the middle of a copy. A way other than short laps must be faster by a quarter to be
 // taken, because whole laps take room in the caches that the program may need, and is given up when it is not faster at all. Each rest is
 // four times as long as the one before, up to a bound, so that trials are some percent of what is copied.
 //
@@ -42,8 +42,8 @@ class RingTrial {
   void copied(std::uint64_t bytes) noexcept {
     if (left_ > bytes) [[likely]]
       left_ -= bytes;
-    else if (!timing() && ring_ >= kLeastRing)
-      end_phase();
+    else if (ring_ >= kLeastRing)
+      timing() ? rest() : end_phase();
   }
   // A copy that was, with its time in any unit; if it went past the caches, with the time of reading it too.
   void timed(std::uint64_t bytes, double time) noexcept;
@@ -54,6 +54,7 @@ class RingTrial {
   static constexpr std::uint64_t kWindowBytes = 64 * 1024;
   static constexpr std::uint64_t kFirstRest = 4 << 20, kLongestRest = 256 << 20;
   static constexpr std::uint64_t kSettle = 256 * 1024;  // but for whole laps
+  static constexpr std::uint64_t kMostUntimed = 1 << 20;  // of a measurement
 
  private:
   static constexpr unsigned kWays = 3;
@@ -61,9 +62,10 @@ class RingTrial {
   void end_phase() noexcept;
   void go(unsigned tried) noexcept;
   void decide() noexcept;
+  void rest() noexcept;
 
   std::uint64_t ring_;
-  std::uint64_t left_ = kFirstRest;  // bytes until a rest or a settling ends
+  std::uint64_t left_ = kFirstRest;  // bytes, of those that are not timed, until the phase ends
   std::uint64_t rest_ = kFirstRest;
   unsigned ways_;
   unsigned tried_ = 0;  // ways, of this trial

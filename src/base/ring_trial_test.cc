@@ -90,5 +90,13 @@ TEST(RingTrial, ShortCopiesAreNoMeasure) {
   EXPECT_TRUE(trial.timing());
 }
 
+TEST(RingTrial, ATrialEndsWhereAllCopiesAreShort) {
+  RingTrial trial(kRing, true);
+  while (trial.way() == Way::kShortLaps || !trial.timing()) copy(trial, kPiece, {{1, 1, 1}});
+  for (std::uint64_t bytes = 0; bytes < RingTrial::kMostUntimed; bytes += 1024) trial.copied(1024);
+  EXPECT_FALSE(trial.timing());
+  EXPECT_EQ(trial.way(), Way::kShortLaps);
+}
+
 }  // namespace
 }  // namespace lapwing
