@@ -68,7 +68,6 @@ void scatter_directly(Schedule& schedule, const Blocks& all, const Block& mine, 
 
 // uneven_on_area.cc: the same where blocks differ in length.
 struct UnevenRules {
-  static constexpr std::uint64_t kLeastPlace = 4096;  // shorter blocks are posted: a system call takes longer
   PartRules rules;  // for the blocks of this rank
   std::uint64_t least_place = PartRules::kNever;  // a rank may leave blocks of so many bytes in place: all ranks know that alike
 };

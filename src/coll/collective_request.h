@@ -202,6 +202,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   std::vector<std::unique_ptr<Sending>> sendings_;
   std::vector<std::unique_ptr<Receiving>> receivings_;
   std::vector<std::unique_ptr<UserReduction>> user_reductions_;
+  static constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
   std::vector<std::uint32_t> slot_;  // by step: its index in one of the three
   std::vector<StepId> ready_;
   std::size_t next_ready_ = 0;

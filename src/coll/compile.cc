@@ -6,6 +6,7 @@
 #include "base/tuning.h"
 #include "coll/algorithms.h"
 #include "coll/area_parts.h"
+#include "coll/direct_trials.h"
 #include "coll/selection.h"
 #include "coll/shared_area.h"
 
@@ -336,7 +337,7 @@ void intra_allreduce(const Call& call, Schedule& schedule) {
 UnevenRules uneven_rules(const Schedule& schedule, CollectiveKind collective, int blocks) {
   const Situation team = schedule.situation();
   UnevenRules uneven;
-  if (team.direct) uneven.least_place = UnevenRules::kLeastPlace;
+  if (team.direct) uneven.least_place = DirectTrials::kLeast;
   uneven.rules.longest = longest_on_area(team, blocks);
   if (leaves_in_place(team, collective)) uneven.rules.least_place = uneven.least_place;
   return uneven;

@@ -36,9 +36,9 @@
 #include <cstdint>
 
 #include "base/clock.h"
-#include "base/ring_trial.h"
 #include "base/memory_order.h"
 #include "base/prefetch.h"
+#include "base/ring_trial.h"
 #include "base/tuning.h"
 #include "net/shm/layout.h"
 

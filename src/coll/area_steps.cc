@@ -1,0 +1,275 @@
+// CollectiveRequest, its steps on a shared area (step.h): posts, waits for those of others, and what is done with them.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "base/ring_copy.h"
+#include "coll/area_parts.h"
+#include "coll/area_pool.h"
+#include "coll/collective_request.h"
+#include "coll/description.h"
+#include "datatype/pack.h"
+
+namespace lapwing::coll {
+
+// Nothing once something is wrong.
+std::uint64_t CollectiveRequest::posted_bytes(const PostStep& step) const noexcept {
+  return complaint_.ok() ? step.bytes() : 0;
+}
+
+void CollectiveRequest::begin_post(StepId id) noexcept {
+  const auto& step = schedule_.steps()[id].as<PostStep>();
+  const std::uint64_t round = first_round_ + step.round;
+  const std::uint64_t bytes = posted_bytes(step);
+  if (!area_->may_post(round, bytes) && wait_for(id, SharedArea::kAll, area_->awaited_before(round, bytes))) return;
+  if (failure_.ok()) post(step, round, bytes);
+  step_done(id);
+}
+
+void CollectiveRequest::copy_in(const Block& source, std::byte* to) noexcept {
+  const datatype::Datatype& type = *source.type;
+  if (!type.contiguous()) return datatype::pack(source.address, source.count, type, to);
+  const auto* from = static_cast<const std::byte*>(Block::at(source.address, type.true_lb()));
+  copy_into_ring(area_->trial(), services_.areas->copy_in(), services_.engine.clock(), to, from, source.bytes());
+}
+
+void CollectiveRequest::copy_out(const std::byte* from, std::uint64_t bytes, const Block& target) noexcept {
+  const datatype::Datatype& type = *target.type;
+  if (!type.contiguous()) {
+    datatype::unpack(from, bytes, target.address, target.count, type, 0);
+    return;
+  }
+  auto* to = static_cast<std::byte*>(Block::at(target.address, type.true_lb()));
+  services_.areas->copy_out()(services_.engine.clock(), to, from, bytes);
+}
+
+void CollectiveRequest::post(const PostStep& step, std::uint64_t round, std::uint64_t bytes) noexcept {
+  std::byte* to = bytes != 0 ? area_->destination(round, bytes) : nullptr;
+  if (to != nullptr && step.parts != nullptr) {
+    write_parts(step.parts->blocks, step.parts->rules, to, [this](const Block& part, std::byte* at) { copy_in(part, at); });
+  } else if (to != nullptr && step.flags == SharedArea::kInPlace) {
+    const BufferPlace place = place_of(step.source);
+    std::memcpy(to, &place, sizeof place);
+  } else if (to != nullptr) {
+    copy_in(step.source, to);
+  }
+  area_->post(round, step.flags | bytes, description_, step.wakes_each);
+  services_.engine.helped();  // the peers wait for it
+  compare_posts();
+}
+
+void CollectiveRequest::begin_await(StepId id) noexcept {
+  const auto& step = schedule_.steps()[id].as<AwaitStep>();
+  const auto sign = step.what == AwaitStep::What::kPost ? SharedArea::Sign::kPost : SharedArea::Sign::kAcknowledgement;
+  if (is_awaited(step) && wait_for(id, step.rank, first_round_ + step.round, sign)) return;
+  compare_posts();
+  step_done(id);
+}
+
+// A rank that is in another call acknowledges nothing. What the rank has posted is there.
+bool CollectiveRequest::is_awaited(const AwaitStep& step) const noexcept {
+  if (step.what == AwaitStep::What::kPost) return true;
+  const SharedArea::Posted posted = area_->read(step.rank, first_round_ + step.round);
+  if (!posted.of_this_call) return false;
+  switch (step.what) {
+    case AwaitStep::What::kIfInPlace:
+      return posted.in_place();
+    case AwaitStep::What::kUnlessPlaced:
+      return posted_place(step.rank, step.round, static_cast<std::uint32_t>(area_->rank())).bytes == 0;
+    default:
+      return true;
+  }
+}
+
+// False when there is nothing to wait for, or no hope: then failure_ says why.
+bool CollectiveRequest::wait_for(StepId id, int rank, std::uint64_t round, SharedArea::Sign sign) noexcept {
+  waiting_ = id;
+  const SharedArea::Outlook outlook = area_->watch(*this, rank, round, sign);
+  if (outlook == SharedArea::Outlook::kNever) stop_waiting(area_->why_never());
+  return outlook == SharedArea::Outlook::kNotYet;
+}
+
+void CollectiveRequest::on_posted() noexcept {
+  if (schedule_.steps()[waiting_].is<PostStep>()) {
+    begin_post(waiting_);
+  } else {
+    compare_posts();
+    step_done(waiting_);
+  }
+  advance();  // may destroy the request
+}
+
+void CollectiveRequest::on_member_lost(const Status& why) noexcept {
+  stop_waiting(why);
+  step_done(waiting_);
+  advance();  // may destroy the request
+}
+
+void CollectiveRequest::stop_waiting(const Status& why) noexcept {
+  if (failure_.ok())
+    failure_ = Status::error(why.error_class(), "%s, while it waited for the other ranks: %s", name_, why.text());
+}
+
+// Whether the others' posts, as far as they have been seen, belong to the same call as ours. A rank that may wait for the round before
+// ours may find a difference in that one: of a call that is over here.
+void CollectiveRequest::compare_posts() noexcept {
+  if (!area_->differs()) [[likely]]
+    return;
+  const SharedArea::Difference difference = area_->take_difference();
+  if (complaint_.ok())
+    complaint_ = mismatch(*communicator_, {communicator_->rank(), difference.ours},
+                          {area_->rank_of(difference.rank), difference.what});
+}
+
+// What is posted is a place: the bytes are those that lie there.
+void CollectiveRequest::locate(Operand& from, const BufferPlace& place) noexcept {
+  from.posted = place.bytes;
+  from.address = place.address;
+}
+
+template <typename Reading>
+CollectiveRequest::Operand CollectiveRequest::operand(const Reading& step, int rank) const noexcept {
+  const SharedArea::Posted posted = area_->read(rank, first_round_ + step.round);
+  if (posted.bytes <= step.offset) return {posted.data, 0, posted.bytes};
+  return {posted.data + step.offset, std::min(posted.bytes - step.offset, step.target.bytes()), posted.bytes};
+}
+
+CollectiveRequest::Operand CollectiveRequest::own_part(const TakeStep& step) const noexcept {
+  const SharedArea::Posted posted = area_->read(step.rank, first_round_ + step.round);
+  const PartPlace part = find_part(posted.data, posted.bytes, static_cast<std::uint64_t>(area_->size()),
+                                   static_cast<std::uint64_t>(area_->rank()));
+  Operand from{posted.data + part.offset, std::min(part.bytes, step.target.bytes()), part.bytes, part.by_message(), part.in_place()};
+  if (from.in_place) locate(from, read_place(from.data, part.bytes));
+  return from;
+}
+
+CollectiveRequest::Operand CollectiveRequest::gathered(const TakeStep& step) const noexcept {
+  const SharedArea::Posted posted = area_->read(step.rank, first_round_ + step.round);
+  Operand from{posted.data, std::min(posted.bytes, step.target.bytes()), posted.bytes, posted.by_message(), posted.in_place()};
+  if (from.in_place) locate(from, read_place(posted.data, posted.bytes));
+  return from;
+}
+
+CollectiveRequest::Operand CollectiveRequest::operand(const TakeStep& step) const noexcept {
+  switch (step.what) {
+    case TakeStep::What::kPart:
+      return own_part(step);
+    case TakeStep::What::kGathered:
+      return gathered(step);
+    default:
+      return operand(step, step.rank);
+  }
+}
+
+// Also when something is wrong: a message that is under way must meet its receiver, and a rank that waits for an answer must get it.
+void CollectiveRequest::begin_take(StepId id) noexcept {
+  const auto& step = schedule_.steps()[id].as<TakeStep>();
+  const Operand from = operand(step);
+  if (from.by_message) return receive_instead(id);
+  take(step, from);
+  step_done(id);
+}
+
+void CollectiveRequest::take(const TakeStep& step, const Operand& from) noexcept {
+  owes_ = owes_ || (from.in_place && !step.placed);
+  if (!complaint_.ok()) return;
+  const std::uint64_t wanted = step.target.bytes();
+  if (step.is_exact() ? from.posted != wanted : step.what == TakeStep::What::kWhole && from.posted > wanted)
+    complain_of_length(step.rank, wanted, from.posted);
+  if (!from.in_place) return copy_out(from.data, from.bytes, step.target);
+  if (complaint_.ok() && !step.placed) read_in_place(step, from.address);
+}
+
+void CollectiveRequest::read_in_place(const TakeStep& step, std::uint64_t address) noexcept {
+  const datatype::Datatype& type = *step.target.type;
+  const bool there = type.contiguous() ? area_->read_from(step.rank, address, Block::at(step.target.address, type.true_lb()), step.target.bytes())
+                                       : read_and_unpack(step.rank, address, step.target);
+  if (!there)
+    complaint_ = Status::error(MPI_ERR_OTHER, "%s: the kernel lets this rank copy no longer from the memory of rank %d", name_,
+                               area_->rank_of(step.rank));
+}
+
+// Some kilobytes after the others, which stay in the nearest cache.
+bool CollectiveRequest::read_and_unpack(int rank, std::uint64_t address, const Block& target) noexcept {
+  std::array<std::byte, 16'384> some;
+  const std::uint64_t bytes = target.bytes();
+  for (std::uint64_t done = 0; done < bytes; done += some.size()) {
+    const std::uint64_t now = std::min<std::uint64_t>(some.size(), bytes - done);
+    if (!area_->read_from(rank, address + done, some.data(), now)) return false;
+    datatype::unpack(some.data(), now, target.address, target.count, *target.type, done);
+  }
+  return true;
+}
+
+void CollectiveRequest::begin_acknowledge(StepId id) noexcept {
+  acknowledge(schedule_.steps()[id].as<AcknowledgeStep>());
+  step_done(id);
+}
+
+void CollectiveRequest::acknowledge(const AcknowledgeStep& step) noexcept {
+  if (!std::exchange(owes_, false) && !step.always) return;
+  area_->acknowledge(first_round_ + step.round);
+  services_.engine.helped();  // a peer waits for it
+}
+
+void CollectiveRequest::complain_of_length(int rank, std::uint64_t expected, std::uint64_t posted) noexcept {
+  if (!complaint_.ok()) return;
+  complaint_ = Status::error(posted > expected ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
+                             "%s, while it received from rank %d: that one gave %llu bytes, but %llu are expected here",
+                             name_, area_->rank_of(rank), static_cast<unsigned long long>(posted),
+                             static_cast<unsigned long long>(expected));
+}
+
+// A schedule that runs again uses the same request for it.
+void CollectiveRequest::receive_instead(StepId id) noexcept {
+  const auto& step = schedule_.steps()[id].as<TakeStep>();
+  if (slot_[id] == kNoSlot) {
+    slot_[id] = static_cast<std::uint32_t>(receivings_.size());
+    receivings_.push_back(std::make_unique<Receiving>());
+    receivings_.back()->owner = this;
+  }
+  start(*receivings_[slot_[id]], id, {step.target, comm::Plane::kCollective, area_->rank_of(step.rank), 0});
+}
+
+void CollectiveRequest::begin_direct(StepId id) noexcept {
+  const auto& step = schedule_.steps()[id].as<DirectStep>();
+  if (complaint_.ok() && !copy_directly(step))
+    complaint_ = Status::error(MPI_ERR_OTHER, "%s: the kernel lets this rank copy no longer from the memory of rank %d, or to it",
+                             name_, area_->rank_of(step.rank));
+  step_done(id);
+}
+
+// False when the kernel refuses.
+bool CollectiveRequest::copy_directly(const DirectStep& step) noexcept {
+  const BufferPlace place = posted_place(step.rank, step.round, step.index);
+  if (place.bytes != step.whole) {
+    if (!step.other_complains) complain_of_length(step.rank, step.whole, place.bytes);
+    return true;
+  }
+  if (step.writes) return area_->write_to(step.rank, step.own, place.address + step.offset, step.bytes);
+  return area_->read_from(step.rank, place.address + step.offset, step.own, step.bytes);
+}
+
+BufferPlace CollectiveRequest::posted_place(int rank, std::uint32_t round, std::uint32_t index) const noexcept {
+  const SharedArea::Posted posted = area_->read(rank, first_round_ + round);
+  const std::uint64_t offset = index * sizeof(BufferPlace);
+  return posted.bytes > offset ? read_place(posted.data + offset, posted.bytes - offset) : BufferPlace{};
+}
+
+// x0 op (x1 op (... op xlast)): in the order of ranks. For predefined operations on types without gaps.
+void CollectiveRequest::fold(const FoldStep& step) noexcept {
+  const datatype::Datatype& type = *step.target.type;
+  int rank = step.last_rank;
+  if (!step.onto) {
+    const Operand last = operand(step, rank--);
+    copy_out(last.data, last.bytes, step.target);
+  }
+  for (; rank >= step.first_rank; --rank) {
+    const Operand next = operand(step, rank);
+    datatype::apply(*schedule_.op(), next.data - type.true_lb(), step.target.address,
+                    next.bytes / static_cast<std::uint64_t>(type.size()), type);
+  }
+}
+
+}  // namespace lapwing::coll
