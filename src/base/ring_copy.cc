@@ -31,7 +31,7 @@ void read_again(const std::byte* from, std::size_t bytes) noexcept {
 
 void copy_into_ring(RingTrial& trial, MeasuredCopy& copy, Clock& clock, std::byte* to, const std::byte* from,
                     std::size_t bytes) noexcept {
-  const bool past = goes_past_caches(trial, to, bytes), timed = trial.timing() && bytes >= RingTrial::kLeast;
+  const bool past = goes_past_caches(trial, to, bytes), timed = trial.timing();
   const std::int64_t began = timed ? clock.now() : 0;
   if (past)
     streaming_copy(to, from, bytes);

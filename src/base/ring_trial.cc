@@ -6,7 +6,7 @@
 namespace lapwing {
 
 void RingTrial::timed(std::uint64_t bytes, double time) noexcept {
-  if (!timing() || bytes < kLeast) return;
+  if (!timing()) return;
   window_bytes_ += bytes;
   window_time_ += time;
   if (window_bytes_ < kWindowBytes) return;
@@ -19,11 +19,8 @@ void RingTrial::end_phase() noexcept {
     case Phase::kRest:
       return go(0);
     case Phase::kSettle:
-      phase_ = Phase::kMeasure;
-      left_ = kMostUntimed;
       windows_ = 0;
-      window_bytes_ = 0;
-      window_time_ = 0;
+      phase_ = Phase::kMeasure;
       return;
     case Phase::kMeasure:
       std::nth_element(times_.begin(), times_.begin() + kWindows / 2, times_.end());
@@ -48,12 +45,7 @@ void RingTrial::decide() noexcept {
   Way best = Way::kShortLaps;
   for (unsigned way = 1; way < ways_; ++way)
     if (cost(static_cast<Way>(way)) < cost(best)) best = static_cast<Way>(way);
-  usual_ = best;
-  rest();
-}
-
-void RingTrial::rest() noexcept {
-  way_ = usual_;
+  usual_ = way_ = best;
   phase_ = Phase::kRest;
   left_ = rest_ = std::min(4 * rest_, kLongestRest);
 }

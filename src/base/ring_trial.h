@@ -16,9 +16,12 @@
 //   measure   the time of copies is taken that way, a window of some copies at a time, with that of reading them again where they went past the
 //             caches. When this has been done for all ways, beginning with the usual one, the best one is the usual one
 //
-// A trial that is not timed for long, because all copies are short, is given up. Of windows the median counts, because the core may be lost in the middle of a copy. A way other than short laps must be faster by a quarter to be
+// Of windows the median counts, because the core may be lost in the middle of a copy. A way other than short laps must be faster by a quarter to be
 // taken, because whole laps take room in the caches that the program may need, and is given up when it is not faster at all. Each rest is
 // four times as long as the one before, up to a bound, so that trials are some percent of what is copied.
+//
+// All this is of messages and posts of kLeast bytes and more: of shorter ones most stays in the core's store buffer, so that their copies tell nothing, and short
+// laps are as good. They go by those, and are not told of.
 //
 // Pure: it knows no time and moves no byte.
 #pragma once
@@ -36,25 +39,24 @@ class RingTrial {
 
   // The way of the next copy.
   Way way() const noexcept { return way_; }
-  // Whether the time of the next copy is to be told; that of one shorter than kLeast need not be, most of which stays in the core's store buffer.
+  // Whether the time of the next copy is to be told.
   bool timing() const noexcept { return phase_ == Phase::kMeasure; }
   // A copy into the ring that was not timed.
   void copied(std::uint64_t bytes) noexcept {
     if (left_ > bytes) [[likely]]
       left_ -= bytes;
-    else if (ring_ >= kLeastRing)
-      timing() ? rest() : end_phase();
+    else if (!timing() && ring_ >= kLeastRing)
+      end_phase();
   }
   // A copy that was, with its time in any unit; if it went past the caches, with the time of reading it too.
   void timed(std::uint64_t bytes, double time) noexcept;
 
-  static constexpr std::uint64_t kLeast = 4096;
+  static constexpr std::uint64_t kLeast = 8192;  // which may be copied in pieces
   static constexpr std::uint64_t kLeastRing = 512 * 1024;
   static constexpr unsigned kWindows = 9;
   static constexpr std::uint64_t kWindowBytes = 64 * 1024;
   static constexpr std::uint64_t kFirstRest = 4 << 20, kLongestRest = 256 << 20;
   static constexpr std::uint64_t kSettle = 256 * 1024;  // but for whole laps
-  static constexpr std::uint64_t kMostUntimed = 1 << 20;  // of a measurement
 
  private:
   static constexpr unsigned kWays = 3;
@@ -62,10 +64,9 @@ class RingTrial {
   void end_phase() noexcept;
   void go(unsigned tried) noexcept;
   void decide() noexcept;
-  void rest() noexcept;
 
   std::uint64_t ring_;
-  std::uint64_t left_ = kFirstRest;  // bytes, of those that are not timed, until the phase ends
+  std::uint64_t left_ = kFirstRest;  // bytes until a rest or a settling ends
   std::uint64_t rest_ = kFirstRest;
   unsigned ways_;
   unsigned tried_ = 0;  // ways, of this trial

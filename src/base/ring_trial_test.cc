@@ -82,21 +82,5 @@ TEST(RingTrial, ARingThatIsTooSmallIsNotTried) {
   EXPECT_EQ(copy(trial, 8 * kRing, {{1, 0.1, 0.1}}), 0u);
 }
 
-TEST(RingTrial, ShortCopiesAreNoMeasure) {
-  RingTrial trial(kRing, true);
-  copy(trial, RingTrial::kFirstRest + RingTrial::kSettle, {{1, 1, 1}});
-  ASSERT_TRUE(trial.timing());
-  for (int i = 0; i < 100'000; ++i) trial.timed(RingTrial::kLeast - 1, 0);
-  EXPECT_TRUE(trial.timing());
-}
-
-TEST(RingTrial, ATrialEndsWhereAllCopiesAreShort) {
-  RingTrial trial(kRing, true);
-  while (trial.way() == Way::kShortLaps || !trial.timing()) copy(trial, kPiece, {{1, 1, 1}});
-  for (std::uint64_t bytes = 0; bytes < RingTrial::kMostUntimed; bytes += 1024) trial.copied(1024);
-  EXPECT_FALSE(trial.timing());
-  EXPECT_EQ(trial.way(), Way::kShortLaps);
-}
-
 }  // namespace
 }  // namespace lapwing

@@ -31,7 +31,10 @@ void CollectiveRequest::copy_in(const Block& source, std::byte* to) noexcept {
   const datatype::Datatype& type = *source.type;
   if (!type.contiguous()) return datatype::pack(source.address, source.count, type, to);
   const auto* from = static_cast<const std::byte*>(Block::at(source.address, type.true_lb()));
-  copy_into_ring(area_->trial(), services_.areas->copy_in(), services_.engine.clock(), to, from, source.bytes());
+  const std::uint64_t bytes = source.bytes();
+  MeasuredCopy& copy = services_.areas->copy_in();
+  Clock& clock = services_.engine.clock();
+  bytes >= RingTrial::kLeast ? copy_into_ring(area_->trial(), copy, clock, to, from, bytes) : copy(clock, to, from, bytes);
 }
 
 void CollectiveRequest::copy_out(const std::byte* from, std::uint64_t bytes, const Block& target) noexcept {

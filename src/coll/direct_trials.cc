@@ -66,7 +66,12 @@ unsigned DirectTrials::number_of(const Call& call, const comm::Communicator& com
   }
 }
 
-std::uint32_t DirectTrials::window(int ranks) noexcept { return static_cast<std::uint32_t>(std::max(4, ranks)); }
+// The calls of a window, and of those at its beginning the ones that are not timed.
+std::uint32_t DirectTrials::window(unsigned number, int ranks) noexcept {
+  const auto calls = static_cast<std::uint32_t>(std::max(4, ranks));
+  return decides_alone(number) ? kWindowAlone * calls : calls;
+}
+std::uint32_t DirectTrials::untimed(unsigned number, std::uint32_t window) noexcept { return decides_alone(number) ? window / 2 : 1; }
 
 DirectTrials::DirectTrials() noexcept {
   for (unsigned number = kAgreed * kClasses; number < trials_.size(); ++number) trials_[number].left = kRestAlone;
@@ -78,21 +83,21 @@ DirectTrials::Way DirectTrials::next(unsigned number, int ranks) noexcept {
     --trial.left;
     return {trial.decision != 0, false, false, false};
   }
-  const std::uint32_t calls = trial.calls++, length = window(ranks), end = (1 + kWindows) * length;
+  const std::uint32_t calls = trial.calls++, length = window(number, ranks), end = (1 + kWindows) * length;
   const std::uint32_t place = calls % length, windows = calls / length;  // windows before this one, the first included
   if (place == 0 && windows > 1) {  // one has ended
     const unsigned ended = windows - 2;
     trial.times[ended % 2][ended / 2] = std::exchange(trial.sum, 0);
   }
   const bool alone = decides_alone(number);
-  if (calls < end) return {windows > 0 && windows % 2 == 0, windows > 0 && place != 0, !alone && place + 1 == length, false};
-  decide(trial);
+  if (calls < end) return {windows > 0 && windows % 2 == 0, windows > 0 && place >= untimed(number, length), !alone && place + 1 == length, false};
+  decide(trial, alone ? kGainAlone : 1);
   return {!alone || trial.decision != 0, false, false, !alone};
 }
 
-void DirectTrials::decide(Trial& trial) noexcept {
+void DirectTrials::decide(Trial& trial, double gain) noexcept {
   for (auto& times : trial.times) std::nth_element(times.begin(), times.begin() + kOfEach / 2, times.end());
-  trial.decision = trial.times[1][kOfEach / 2] < trial.times[0][kOfEach / 2];
+  trial.decision = gain * trial.times[1][kOfEach / 2] < trial.times[0][kOfEach / 2];
   trial.calls = 0;
   trial.left = trial.rest;
   trial.rest = std::min(4 * trial.rest, kLongestRest);

@@ -16,7 +16,9 @@
 // the longest block that it has to do with, and decides by itself for what it posts, which others follow (uneven_on_area.cc); after a short rest,
 // because the long ones of these blocks go as messages, whose way is found out by trials as well (net/shm/path_selection.h). It counts its calls as
 // a root and as another rank together, because what makes one shorter may make the other longer. Ranks that have equal lengths try both ways at
-// the same time; where they do not, each sees more of what the others do.
+// the same time; where they do not, each sees more of what the others do. As no rank waits for others at the end of a window, what one way makes late may
+// be paid in the next window, and the two ways look alike: so such a window is four times as long, of which the first half is not timed, and to go
+// directly must be faster by a quarter.
 //
 // A window has as many calls as there are ranks, because roots may go around, and at least four; its first call is not timed, which finds the
 // caches as the other way has left them. In its last call all ranks wait for each other at the end: a rank that needs nothing of the others
@@ -62,6 +64,8 @@ class DirectTrials {
   std::uint8_t* decision(unsigned number) noexcept { return &trials_[number].decision; }
 
   static constexpr unsigned kOfEach = 5, kWindows = 2 * kOfEach;
+  static constexpr double kGainAlone = 1.25;
+  static constexpr std::uint32_t kWindowAlone = 4;  // times as long as another
   static constexpr std::uint32_t kRestAlone = 32, kFirstRest = 256, kLongestRest = 16'384;  // calls
 
  private:
@@ -73,8 +77,9 @@ class DirectTrials {
     double sum = 0;  // of this window
     std::array<std::array<double, kOfEach>, 2> times{};  // by way
   };
-  static std::uint32_t window(int ranks) noexcept;
-  static void decide(Trial& trial) noexcept;
+  static std::uint32_t window(unsigned number, int ranks) noexcept;
+  static std::uint32_t untimed(unsigned number, std::uint32_t window) noexcept;
+  static void decide(Trial& trial, double gain) noexcept;
 
   std::array<Trial, kKinds * kClasses> trials_;
 };

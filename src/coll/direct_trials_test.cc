@@ -68,11 +68,17 @@ TEST(DirectTrials, ARankThatDecidesAloneMeetsNoOther) {
   const unsigned number = DirectTrials::number_of(6, kBytes);
   DirectTrials trials;
   EXPECT_EQ(calls(trials, 2, DirectTrials::kRestAlone, 2, 1, number), std::string(DirectTrials::kRestAlone, 'm'));
-  EXPECT_EQ(calls(trials, 2, 48, 2, 1, number), "mmmmmMMMdDDDmMMMdDDDmMMMdDDDmMMMdDDDmMMMdDDDdddd");
+  const std::string model(8, 'm'), timed_model(8, 'M'), direct(8, 'd'), timed_direct(8, 'D');
+  std::string expected = model + model;
+  for (unsigned i = 0; i < DirectTrials::kOfEach; ++i) expected += model + timed_model + direct + timed_direct;
+  const auto trial_calls = static_cast<int>(expected.size());
+  EXPECT_EQ(calls(trials, 2, trial_calls + 4, 2, 1, number), expected + "dddd");
   EXPECT_TRUE(trials.directly(number));
-  DirectTrials others;
-  EXPECT_EQ(calls(others, 2, DirectTrials::kRestAlone + 47, 1, 2, number).substr(DirectTrials::kRestAlone + 44), "mmm");
-  EXPECT_FALSE(others.directly(number));
+  for (const int gain : {120, 100, 50}) {
+    DirectTrials others;
+    calls(others, 2, DirectTrials::kRestAlone + trial_calls + 1, gain, 100, number);
+    EXPECT_FALSE(others.directly(number)) << gain;
+  }
   EXPECT_TRUE(DirectTrials::takes_times(number, 1));
   EXPECT_FALSE(DirectTrials::takes_times(kNumber, 1));
   EXPECT_TRUE(DirectTrials::takes_times(kNumber, 0));

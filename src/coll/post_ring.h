@@ -22,9 +22,10 @@ class PostRing {
   static constexpr std::uint64_t kBytes = 2048 * 1024;
   static constexpr std::uint64_t kLongest = 128 * 1024;  // of one post
   static constexpr std::uint64_t kRounds = 64;           // a post is not kept longer than so many rounds
+  static constexpr std::uint64_t kLong = 8 * 1024;
   static constexpr std::int64_t kNone = -1;
 
-  // The next posts go through the whole ring, and not to the front as soon as that is free.
+  // The next posts of kLong and more go through the whole ring, and not to the front as soon as that is free.
   void go_whole_laps(bool whole) noexcept { whole_laps_ = whole; }
 
   // The round that all must have posted before `bytes` of the next post may be written, or kNone. All have posted the rounds below `complete`.

@@ -19,14 +19,14 @@ std::uint64_t RingWriter::look() noexcept {
 
 // Not where there is no room for some such records behind the turn: a reader that computes would have to be notified for one that has
 // the whole ring otherwise, and one that turns does not look whether the writer waits.
-void RingWriter::turn_back(std::uint64_t wanted) noexcept {
+void RingWriter::turn_back(std::uint64_t wanted, std::uint64_t payload) noexcept {
   const std::uint64_t at = written_ & (capacity_ - 1);
   if (at < lap_) {  // the writer has come round, in the middle of a record
     turns_at_ = written_ - at + lap_;
     return;
   }
   turns_at_ = written_ + lap_;
-  if (trial_.way() == RingTrial::Way::kWholeLaps && wanted >= tuning().shm_long_record) return;
+  if (trial_.way() == RingTrial::Way::kWholeLaps && payload >= RingTrial::kLeast) return;
   if (written_ - seen_head_ > lap_ / 8) look();
   const std::uint64_t unread = written_ - seen_head_;
   if (broken_ || unread > lap_ / 8 || at - unread < tuning().shm_turn_records * wanted + kRecordAlignment) return;

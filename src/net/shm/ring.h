@@ -70,13 +70,13 @@ class RingWriter {
   }
   std::uint64_t capacity() const noexcept { return capacity_ - kRecordAlignment; }
   bool broken() const noexcept { return broken_; }
-  // To be told of the copies of payload.
-  RingTrial& trial() noexcept { return trial_; }
+  // To be told of the copies of so much payload; null: not of these.
+  RingTrial* trial_for(std::uint64_t payload) noexcept { return payload >= RingTrial::kLeast ? &trial_ : nullptr; }
 
-  // The same as room() where a record begins, which may be at the ring's beginning again.
-  std::uint64_t room_to_begin(std::uint64_t wanted) noexcept {
+  // The same as room() where a record with so much payload begins, which may be at the ring's beginning again.
+  std::uint64_t room_to_begin(std::uint64_t wanted, std::uint64_t payload = 0) noexcept {
     if (written_ >= turns_at_) [[unlikely]]
-      turn_back(wanted);
+      turn_back(wanted, payload);
     return room(wanted);
   }
   // Whether at least half of the ring holds nothing unread. What a turn has skipped is not unread, but gives no room until the reader
@@ -136,7 +136,7 @@ class RingWriter {
   }
 
   std::uint64_t look() noexcept;
-  void turn_back(std::uint64_t wanted) noexcept;
+  void turn_back(std::uint64_t wanted, std::uint64_t payload) noexcept;
   bool goes_on(std::uint64_t at, std::uint64_t wanted, std::int64_t now) const noexcept;
   void begin_lap(std::int64_t now) noexcept;
   // The stamp of this line is stored later, and with release: a reader that sees that one sees this.

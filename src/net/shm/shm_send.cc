@@ -66,13 +66,13 @@ bool ShmTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::b
 bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, const std::byte* payload,
                                    Delivery delivery) noexcept {
   const std::uint64_t record = shm::Layout::record_bytes(header.payload_bytes());
-  if (pulls_.asked_of(link.local, header.payload_bytes()) || link.out.room_to_begin(record) < record) return false;
+  if (pulls_.asked_of(link.local, header.payload_bytes()) || link.out.room_to_begin(record, header.payload_bytes()) < record) return false;
   link.acquainted = true;
   const std::uint64_t flags = flags_for(link, header.payload_bytes());
   const std::uint64_t head = head_of(record, (flags & shm::kWideHead) != 0);
   std::byte* line = link.out.begin();  // written last: a reader that looks at it all the time would fetch it twice
   const std::uint64_t first = std::min(header.payload_bytes(), head - wire::kHeaderBytes);
-  copy_in(link.out, payload, first, (flags & shm::kStreamed) != 0);
+  copy_in(link.out, payload, first, header.payload_bytes(), (flags & shm::kStreamed) != 0);
   wire::store_around_stamp(header, line);
   LAPWING_DELAY_POINT("shm.publish");
   link.out.publish_head(flags);
@@ -82,19 +82,22 @@ bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, 
   return true;
 }
 
-void ShmTransport::copy(shm::RingWriter& out, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept {
+void ShmTransport::copy(RingTrial* trial, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept {
   if (streams)
     streaming_copy(to, from, bytes);
+  else if (trial != nullptr)
+    copy_into_ring(*trial, copy_in_, engine_.clock(), to, from, bytes);
   else
-    copy_into_ring(out.trial(), copy_in_, engine_.clock(), to, from, bytes);
+    copy_in_(engine_.clock(), to, from, bytes);
 }
 
 // Bytes of a payload, and the padding behind them.
-void ShmTransport::copy_in(shm::RingWriter& out, const std::byte* from, std::uint64_t bytes, bool streams) noexcept {
+void ShmTransport::copy_in(shm::RingWriter& out, const std::byte* from, std::uint64_t bytes, std::uint64_t payload, bool streams) noexcept {
+  RingTrial* const trial = out.trial_for(payload);
   const std::uint64_t padding = shm::Layout::round_up(bytes, shm::kRecordAlignment) - bytes;
   while (bytes != 0) {
     const shm::Piece piece = out.next(bytes);
-    copy(out, piece.data, from, piece.bytes, streams);
+    copy(trial, piece.data, from, piece.bytes, streams);
     out.advance(piece.bytes);
     from += piece.bytes;
     bytes -= piece.bytes;
@@ -116,7 +119,7 @@ void ShmTransport::send_rest_now(Link& link, const wire::FrameHeader& header, co
   const bool wide = (flags & shm::kWideHead) != 0, streams = (flags & shm::kStreamed) != 0;
   const std::uint64_t bytes = header.payload_bytes(), piece = piece_of(bytes, wide);
   for (std::uint64_t from = (wide ? wide_head_ : long_head_) - wire::kHeaderBytes; from < bytes; from += piece) {
-    copy_in(link.out, payload + from, std::min(bytes - from, piece), streams);
+    copy_in(link.out, payload + from, std::min(bytes - from, piece), bytes, streams);
     link.out.publish();
   }
 }
@@ -191,7 +194,7 @@ std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
                                  ? piece_of(op.header.payload_bytes(), false)
                                  : shm::Layout::round_up(tuning().shm_long_stream_piece, shm::kRecordAlignment);
   const std::uint64_t wanted = at_head ? head_of(record, false) : std::min(record - op.transport_progress, most);
-  const std::uint64_t room = at_head ? link.out.room_to_begin(wanted) : link.out.room(wanted);
+  const std::uint64_t room = at_head ? link.out.room_to_begin(wanted, op.header.payload_bytes()) : link.out.room(wanted);
   const std::uint64_t piece = std::min(room, wanted);
   if (piece == 0 || (at_head && piece < wanted) || link.out.broken()) return 0;
   link.written += piece;
@@ -227,7 +230,7 @@ void ShmTransport::write_payload(Link& link, SendOp& op, std::uint64_t from, std
     if (op.walk != nullptr) {
       op.walk->gather(piece.data, piece.bytes);
     } else {
-      copy(link.out, piece.data, op.data + from, piece.bytes, streams);
+      copy(link.out.trial_for(op.header.payload_bytes()), piece.data, op.data + from, piece.bytes, streams);
     }
     link.out.advance(piece.bytes);
     from += piece.bytes;

@@ -218,9 +218,9 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   void take_goodbye(Link& link) noexcept;
 
   std::uint64_t piece_of(std::uint64_t payload, bool wide) const noexcept;
-  // Into a ring; past the caches if it `streams`.
-  void copy(shm::RingWriter& out, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept;
-  void copy_in(shm::RingWriter& out, const std::byte* from, std::uint64_t bytes, bool streams) noexcept;
+  // Into a ring, of so much payload in all; past the caches if it `streams`.
+  void copy(RingTrial* trial, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept;
+  void copy_in(shm::RingWriter& out, const std::byte* from, std::uint64_t bytes, std::uint64_t payload, bool streams) noexcept;
 
   engine::Engine& engine_;
   MeasuredCopy copy_in_, copy_out_;  // of rings
