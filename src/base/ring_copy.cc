@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/bulk_copy.h"
+#include "base/memory_order.h"
 #include "base/tuning.h"
 
 namespace lapwing {
@@ -39,6 +40,7 @@ void copy_into_ring(RingTrial& trial, MeasuredCopy& copy, Clock& clock, std::byt
     copy(clock, to, from, bytes);
   if (!timed) return trial.copied(bytes);
   if (past) read_again(to, bytes);
+  if (trial.drains()) full_fence();
   trial.timed(bytes, static_cast<double>(clock.now() - began));
 }
 

@@ -9,7 +9,7 @@
 
 namespace lapwing {
 
-// Like memcpy, of a message or post of RingTrial::kLeast bytes or more, or a piece of one. Where `to` lies, by short laps or by whole ones, has been the caller's to see to. Only what begins with a line goes past the caches.
+// Like memcpy, of a message or post, or a piece of one, that the trial is of. Where `to` lies, by short laps or by whole ones, has been the caller's to see to. Only what begins with a line goes past the caches.
 void copy_into_ring(RingTrial& trial, MeasuredCopy& copy, Clock& clock, std::byte* to, const std::byte* from,
                     std::size_t bytes) noexcept;
 

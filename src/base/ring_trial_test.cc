@@ -8,23 +8,24 @@ namespace lapwing {
 namespace {
 
 using Way = RingTrial::Way;
-constexpr std::uint64_t kRing = 2 << 20, kPiece = 16 * 1024;
+constexpr std::uint64_t kRing = 2 << 20;
 constexpr std::uint64_t kOneTrial = 12 << 20;  // the first rest and the trial after it; the next rest is longer
 
 // What copies cost per byte, by their way; every `disturbed`th takes a hundred times as long.
 struct Costs {
-  std::array<double, 3> of_way;
+  std::array<double, 4> of_way;
   unsigned disturbed = 0;
 };
 
 // Copies so many bytes; how many of them went another way than by short laps.
 std::uint64_t copy(RingTrial& trial, std::uint64_t bytes, const Costs& costs) {
+  const std::uint64_t piece = trial.drains() ? 1024 : 16 * 1024;
   std::uint64_t others = 0;
-  for (std::uint64_t done = 0; done < bytes; done += kPiece) {
-    if (trial.way() != Way::kShortLaps) others += kPiece;
-    double time = costs.of_way[static_cast<unsigned>(trial.way())] * static_cast<double>(kPiece);
-    if (costs.disturbed != 0 && done / kPiece % costs.disturbed == 0) time *= 100;
-    trial.timing() ? trial.timed(kPiece, time) : trial.copied(kPiece);
+  for (std::uint64_t done = 0; done < bytes; done += piece) {
+    if (trial.way() != Way::kShortLaps) others += piece;
+    double time = costs.of_way[static_cast<unsigned>(trial.way())] * static_cast<double>(piece);
+    if (costs.disturbed != 0 && done / piece % costs.disturbed == 0) time *= 100;
+    trial.timing() ? trial.timed(piece, time) : trial.copied(piece);
   }
   return others;
 }
@@ -32,7 +33,7 @@ std::uint64_t copy(RingTrial& trial, std::uint64_t bytes, const Costs& costs) {
 TEST(RingTrial, BeginsWithShortLaps) {
   RingTrial trial(kRing, true);
   EXPECT_EQ(trial.way(), Way::kShortLaps);
-  EXPECT_EQ(copy(trial, RingTrial::kFirstRest, {{1, 1, 1}}), 0u);
+  EXPECT_EQ(copy(trial, RingTrial::kOfLong.first_rest, {{1, 1, 1}}), 0u);
 }
 
 TEST(RingTrial, TakesAnotherWayThatIsFasterByAQuarter) {
@@ -63,11 +64,11 @@ TEST(RingTrial, FollowsAMachineThatChanges) {
   RingTrial trial(kRing, true);
   copy(trial, kOneTrial, {{1, 0.3, 1}});
   ASSERT_EQ(trial.way(), Way::kWholeLaps);
-  copy(trial, 2 * RingTrial::kLongestRest, {{0.2, 0.3, 1}});
+  copy(trial, 2 * RingTrial::kOfLong.longest_rest, {{0.2, 0.3, 1}});
   EXPECT_EQ(trial.way(), Way::kShortLaps);
-  copy(trial, 2 * RingTrial::kLongestRest, {{4, 3, 1}});
+  copy(trial, 2 * RingTrial::kOfLong.longest_rest, {{4, 3, 1}});
   EXPECT_EQ(trial.way(), Way::kPastCaches);
-  copy(trial, 2 * RingTrial::kLongestRest, {{1, 0.3, 1}});
+  copy(trial, 2 * RingTrial::kOfLong.longest_rest, {{1, 0.3, 1}});
   EXPECT_EQ(trial.way(), Way::kWholeLaps);
 }
 
@@ -75,6 +76,19 @@ TEST(RingTrial, TrialsThatAreLostAreFewPercentOfAllThatIsCopied) {
   RingTrial trial(kRing, true);
   constexpr std::uint64_t kAll = std::uint64_t{4} << 30;
   EXPECT_LT(copy(trial, kAll, {{1, 1, 1}}), kAll / 32);
+}
+
+TEST(RingTrial, ShortMessagesAreClaimedWhereThatIsFasterByAQuarter) {
+  constexpr std::uint64_t kOne = 1 << 20;  // the first rest and the trial after it
+  RingTrial better = RingTrial::of_short(kRing), equal = RingTrial::of_short(kRing);
+  EXPECT_TRUE(better.drains());
+  EXPECT_EQ(copy(better, RingTrial::kOfShort.first_rest, {{1, 0, 0, 0.5}}), 0u);
+  copy(better, kOne, {{1, 0, 0, 0.5}, 17});
+  EXPECT_EQ(better.way(), Way::kClaimed);
+  copy(equal, kOne, {{1, 0, 0, 0.9}, 17});
+  EXPECT_EQ(equal.way(), Way::kShortLaps);
+  copy(better, 2 * RingTrial::kOfShort.longest_rest, {{0.9, 0, 0, 1}});
+  EXPECT_EQ(better.way(), Way::kShortLaps);
 }
 
 TEST(RingTrial, ARingThatIsTooSmallIsNotTried) {

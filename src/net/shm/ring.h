@@ -15,7 +15,8 @@
 // few cached pages, and a reader that lags has the whole ring. Where long records follow each other without a pause the caches stay
 // warm by themselves, and lines that the reader has just had in its level-one cache are the slowest to get back: then the
 // writer turns back after shm.long_lap. Whether there were pauses is seen at the end of a lap, by the clock. And where lines take long to
-// write that the reader's caches still have, longer records go through the whole ring (base/ring_trial.h).
+// write that the reader's caches still have, longer records go through the whole ring, and the reader claims the lines of shorter ones
+// (base/ring_trial.h): it writes zero where a stamp would be.
 //
 // What lies in the ring from earlier laps must never pass for a stamp: before anything is published, the stamp of the line behind
 // it is wiped, if that line held payload a lap ago, or lies beyond the short lap, where the lap before need not have come; an old
@@ -53,7 +54,8 @@ struct Piece {
 inline constexpr std::uint64_t kStreamed = 2;    // the writer copies this record past its caches (streaming.h)
 inline constexpr std::uint64_t kTurnedBack = 4;  // no record: the next one is at the ring's beginning
 inline constexpr std::uint64_t kWideHead = 8;    // more of this record is there with its head (layout.h)
-inline constexpr std::uint64_t kRecordFlags = kStreamed | kWideHead;
+inline constexpr std::uint64_t kClaimed = 16;    // the reader is to claim the record's lines (base/ring_trial.h)
+inline constexpr std::uint64_t kRecordFlags = kStreamed | kWideHead | kClaimed;
 
 inline std::atomic<std::uint64_t>& stamp_of(std::byte* line) noexcept {
   return *reinterpret_cast<std::atomic<std::uint64_t>*>(line + kStampOffset);
@@ -67,11 +69,20 @@ class RingWriter {
     lap_ = capacity >= 2 * lap ? lap : capacity;
     turns_at_ = lap_;
     trial_ = RingTrial(capacity);
+    short_trial_ = RingTrial::of_short(capacity);
   }
   std::uint64_t capacity() const noexcept { return capacity_ - kRecordAlignment; }
   bool broken() const noexcept { return broken_; }
-  // To be told of the copies of so much payload; null: not of these.
-  RingTrial* trial_for(std::uint64_t payload) noexcept { return payload >= RingTrial::kLeast ? &trial_ : nullptr; }
+  // To be told of the copies of so much payload; null: none is.
+  RingTrial* trial_for(std::uint64_t payload) noexcept {
+    if (payload < RingTrial::kLeastClaimed) return nullptr;
+    return payload >= RingTrial::kLeast ? &trial_ : &short_trial_;
+  }
+  // kClaimed, or none, of a record with so much payload.
+  std::uint64_t claim_flag(std::uint64_t payload) noexcept {
+    const RingTrial* const trial = trial_for(payload);
+    return trial != nullptr && trial->way() == RingTrial::Way::kClaimed ? kClaimed : 0;
+  }
 
   // The same as room() where a record with so much payload begins, which may be at the ring's beginning again.
   std::uint64_t room_to_begin(std::uint64_t wanted, std::uint64_t payload = 0) noexcept {
@@ -152,6 +163,7 @@ class RingWriter {
   std::uint64_t lap_ = 0;  // a short one, or the capacity
   std::uint64_t written_ = 0;
   RingTrial trial_;             // whether long records go through the whole ring
+  RingTrial short_trial_;       // whether short ones are claimed
   std::uint64_t turns_at_ = 0;  // a record that begins at this position or later may do so at the ring's beginning
   std::uint64_t lap_from_ = 0;  // the position, and the time, at which the lap began
   std::int64_t lap_began_ = 0;
@@ -201,6 +213,11 @@ class RingReader {
     const std::uint64_t at = (read_ + offset) & (capacity_ - 1);
     const std::uint64_t straight = capacity_ - at;
     return {bytes_ + at, most < straight ? most : straight};
+  }
+  // The next `bytes`, which have been read and are of a record with kClaimed, before they are given back.
+  void claim(std::uint64_t bytes) noexcept {
+    for (std::uint64_t at = read_; at < read_ + bytes; at += kRecordAlignment)
+      store_relaxed(stamp_of(bytes_ + (at & (capacity_ - 1))), std::uint64_t{0});
   }
   // Gives `bytes` back to the writer; true when so much is free that a sleeping writer may need to be woken.
   bool advance(std::uint64_t bytes) noexcept {

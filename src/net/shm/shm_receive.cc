@@ -109,12 +109,15 @@ std::uint64_t ShmTransport::take_header(Link& link) noexcept {
   link.acquainted = true;
   const std::uint64_t record = shm::Layout::record_bytes(link.header.payload_bytes());
   if (shm::Streaming::times(link.header.payload_bytes())) time_frame(link);
-  const std::uint64_t head = head_of(record, (link.in.record_flags() & shm::kWideHead) != 0);
+  const std::uint64_t flags = link.in.record_flags();
+  const std::uint64_t head = head_of(record, (flags & shm::kWideHead) != 0);
+  link.claims = (flags & shm::kClaimed) != 0;
   link.in.trust(head);
   if (head == record) {
     const shm::Piece payload = link.in.next(link.header.payload_bytes(), wire::kHeaderBytes);
     if (payload.bytes == link.header.payload_bytes() &&
         sinks_.of(link.header).receive_now(link.peer, link.header, payload.data)) {
+      if (link.claims) link.in.claim(record);
       give_back(link, record);
       return record;
     }
@@ -177,6 +180,7 @@ std::uint64_t ShmTransport::take_payload(Link& link, std::uint64_t available) no
                        [this](std::byte* to, const std::byte* from, std::size_t bytes) {
                          copy_out_(engine_.clock(), to, from, bytes);
                        });
+  if (link.claims) link.in.claim(piece.bytes);
   give_back(link, piece.bytes);
   if (link.assembly.complete()) finish_frame(link);
   return piece.bytes;

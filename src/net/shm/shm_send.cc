@@ -107,9 +107,10 @@ void ShmTransport::copy_in(shm::RingWriter& out, const std::byte* from, std::uin
 
 // A peer that has sent nothing since the last long frame is likely to have that one still to copy.
 std::uint64_t ShmTransport::flags_for(Link& link, std::uint64_t payload) noexcept {
-  if (is_small(shm::Layout::record_bytes(payload))) return link.streaming.chosen_for(payload) ? shm::kStreamed : 0;
+  const std::uint64_t flags = (link.streaming.chosen_for(payload) ? shm::kStreamed : 0) | link.out.claim_flag(payload);
+  if (is_small(shm::Layout::record_bytes(payload))) return flags;
   const bool answered = std::exchange(link.answered, false);
-  return (link.streaming.chosen_for(payload) ? shm::kStreamed : 0) | (answered ? 0 : shm::kWideHead);
+  return flags | (answered ? 0 : shm::kWideHead);
 }
 
 // What follows the head of a long record, for which there is room.
@@ -216,7 +217,7 @@ std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
   if (at_head) wire::store_around_stamp(op.header, line);
   LAPWING_DELAY_POINT("shm.publish");
   if (at_head)
-    link.out.publish_head(streams ? shm::kStreamed : 0);
+    link.out.publish_head((streams ? shm::kStreamed : 0) | link.out.claim_flag(op.header.payload_bytes()));
   else
     link.out.publish();
   LAPWING_DELAY_POINT("shm.published");

@@ -110,6 +110,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
     bool acquainted = false;      // a frame has gone or come
     std::uint64_t written = 0;    // bytes since the queue was last empty
     bool waiting = false;         // in waiting_, and one engine hold
+    bool claims = false;          // the lines of the frame under way (ring.h)
     bool answered = true;         // something has come since a long record went
 
     shm::RingReader in;
