@@ -83,9 +83,9 @@ TEST(RingTrial, ShortMessagesAreClaimedWhereThatIsFasterByAQuarter) {
   RingTrial better = RingTrial::of_short(kRing), equal = RingTrial::of_short(kRing);
   EXPECT_TRUE(better.drains());
   EXPECT_EQ(copy(better, RingTrial::kOfShort.first_rest, {{1, 0, 0, 0.5}}), 0u);
-  copy(better, kOne, {{1, 0, 0, 0.5}, 17});
+  copy(better, kOne, {{1, 0, 0, 0.5}, 65});
   EXPECT_EQ(better.way(), Way::kClaimed);
-  copy(equal, kOne, {{1, 0, 0, 0.9}, 17});
+  copy(equal, kOne, {{1, 0, 0, 0.9}, 65});
   EXPECT_EQ(equal.way(), Way::kShortLaps);
   copy(better, 2 * RingTrial::kOfShort.longest_rest, {{0.9, 0, 0, 1}});
   EXPECT_EQ(better.way(), Way::kShortLaps);
