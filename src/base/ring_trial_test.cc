@@ -79,7 +79,7 @@ TEST(RingTrial, TrialsThatAreLostAreFewPercentOfAllThatIsCopied) {
 }
 
 TEST(RingTrial, ShortMessagesAreClaimedWhereThatIsFasterByAQuarter) {
-  constexpr std::uint64_t kOne = 1 << 20;  // the first rest and the trial after it
+  constexpr std::uint64_t kOne = 5 << 18;  // the first rest and the trial after it
   RingTrial better = RingTrial::of_short(kRing), equal = RingTrial::of_short(kRing);
   EXPECT_TRUE(better.drains());
   EXPECT_EQ(copy(better, RingTrial::kOfShort.first_rest, {{1, 0, 0, 0.5}}), 0u);
