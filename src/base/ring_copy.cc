@@ -28,10 +28,7 @@ void read_again(const std::byte* from, std::size_t bytes) noexcept {
   asm volatile("" : : "r"(sum));  // or the compiler leaves it out
 }
 
-}  // namespace
-
-void copy_into_ring(RingTrial& trial, MeasuredCopy& copy, Clock& clock, std::byte* to, const std::byte* from,
-                    std::size_t bytes) noexcept {
+void copy_and_tell(RingTrial& trial, MeasuredCopy& copy, Clock& clock, std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   const bool past = goes_past_caches(trial, to, bytes), timed = trial.timing();
   const std::int64_t began = timed ? clock.now() : 0;
   if (past)
@@ -42,6 +39,16 @@ void copy_into_ring(RingTrial& trial, MeasuredCopy& copy, Clock& clock, std::byt
   if (past) read_again(to, bytes);
   if (trial.drains()) full_fence();
   trial.timed(bytes, static_cast<double>(clock.now() - began));
+}
+
+}  // namespace
+
+void copy_into_ring(RingTrials& trials, std::uint64_t message, MeasuredCopy& copy, Clock& clock, std::byte* to, const std::byte* from,
+                    std::size_t bytes) noexcept {
+  RingTrial* const trial = trials.of(message);
+  if (trial == nullptr) return copy(clock, to, from, bytes);
+  copy_and_tell(*trial, copy, clock, to, from, bytes);
+  trials.count(message, bytes);
 }
 
 }  // namespace lapwing

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "base/clock.h"
 #include "base/measured_copy.h"
@@ -9,8 +10,8 @@
 
 namespace lapwing {
 
-// Like memcpy, of a message or post, or a piece of one, that the trial is of. Where `to` lies, by short laps or by whole ones, has been the caller's to see to. Only what begins with a line goes past the caches.
-void copy_into_ring(RingTrial& trial, MeasuredCopy& copy, Clock& clock, std::byte* to, const std::byte* from,
+// Like memcpy, of a message or post of so many bytes in all, or a piece of one. Where `to` lies, by short laps or by whole ones, has been the caller's to see to. Only what begins with a line goes past the caches.
+void copy_into_ring(RingTrials& trials, std::uint64_t message, MeasuredCopy& copy, Clock& clock, std::byte* to, const std::byte* from,
                     std::size_t bytes) noexcept;
 
 }  // namespace lapwing

@@ -9,7 +9,7 @@ namespace {
 
 using Way = RingTrial::Way;
 constexpr std::uint64_t kRing = 2 << 20;
-constexpr std::uint64_t kOneTrial = 12 << 20;  // the first rest and the trial after it; the next rest is longer
+constexpr std::uint64_t kOneTrial = RingTrial::kOfLong.first_rest + (8 << 20);  // the first rest and the trial after it; the next rest is longer
 
 // What copies cost per byte, by their way; every `disturbed`th takes a hundred times as long.
 struct Costs {
@@ -48,7 +48,7 @@ TEST(RingTrial, TakesAnotherWayThatIsFasterByAQuarter) {
 
 TEST(RingTrial, DoesNotGoPastTheCachesWhereTheWriterCannot) {
   RingTrial trial(kRing);
-  copy(trial, 16 * kRing, {{1, 0.7, 0}});
+  copy(trial, kOneTrial, {{1, 0.7, 0}});
   EXPECT_EQ(trial.way(), Way::kWholeLaps);
 }
 
@@ -78,22 +78,54 @@ TEST(RingTrial, TrialsThatAreLostAreFewPercentOfAllThatIsCopied) {
   EXPECT_LT(copy(trial, kAll, {{1, 1, 1}}), kAll / 32);
 }
 
-TEST(RingTrial, ShortMessagesAreClaimedWhereThatIsFasterByAQuarter) {
+TEST(RingTrial, LinesAreClaimedWhereThatIsFasterByAQuarter) {
   constexpr std::uint64_t kOne = 5 << 18;  // the first rest and the trial after it
-  RingTrial better = RingTrial::of_short(kRing), equal = RingTrial::of_short(kRing);
+  RingTrial better = RingTrial::of_claims(kRing), equal = RingTrial::of_claims(kRing);
   EXPECT_TRUE(better.drains());
-  EXPECT_EQ(copy(better, RingTrial::kOfShort.first_rest, {{1, 0, 0, 0.5}}), 0u);
+  EXPECT_EQ(copy(better, RingTrial::kOfClaims.first_rest, {{1, 0, 0, 0.5}}), 0u);
   copy(better, kOne, {{1, 0, 0, 0.5}, 65});
   EXPECT_EQ(better.way(), Way::kClaimed);
   copy(equal, kOne, {{1, 0, 0, 0.9}, 65});
   EXPECT_EQ(equal.way(), Way::kShortLaps);
-  copy(better, 2 * RingTrial::kOfShort.longest_rest, {{0.9, 0, 0, 1}});
+  copy(better, 2 * RingTrial::kOfClaims.longest_rest, {{0.9, 0, 0, 1}});
   EXPECT_EQ(better.way(), Way::kShortLaps);
+}
+
+// So many bytes in messages of a size, which are as fast in all ways but one.
+void send(RingTrials& trials, std::uint64_t message, std::uint64_t bytes, Way fast) {
+  for (std::uint64_t done = 0; done < bytes; done += message) {
+    RingTrial* const trial = trials.of(message);
+    if (trial == nullptr) continue;
+    const double time = static_cast<double>(message) * (trials.way(message) == fast ? 0.5 : 1);
+    trial->timing() ? trial->timed(message, time) : trial->copied(message);
+    trials.count(message, message);
+  }
+}
+
+TEST(RingTrials, LongMessagesAreClaimedTooUntilAnotherWayHasWon) {
+  constexpr std::uint64_t kShort = 4096, kLong = 16 * 1024;
+  RingTrials trials(kRing, true);
+  send(trials, kLong, 2 << 20, Way::kClaimed);
+  EXPECT_EQ(trials.way(kLong), Way::kClaimed);
+  EXPECT_EQ(trials.way(kShort), Way::kClaimed);
+  EXPECT_EQ(trials.way(RingTrial::kLeastClaimed - 1), Way::kShortLaps);
+  send(trials, kLong, kOneTrial, Way::kPastCaches);
+  EXPECT_EQ(trials.way(kLong), Way::kPastCaches);
+  EXPECT_EQ(trials.way(kShort), Way::kClaimed);
+  send(trials, kShort, 2 * RingTrial::kOfClaims.longest_rest, Way::kShortLaps);
+  EXPECT_EQ(trials.way(kLong), Way::kPastCaches);
+  EXPECT_EQ(trials.way(kShort), Way::kShortLaps);
+}
+
+TEST(RingTrials, NothingIsClaimedWhereTheReaderCannot) {
+  RingTrials trials(kRing, true, false);
+  send(trials, 4096, 4 << 20, Way::kClaimed);
+  EXPECT_EQ(trials.way(4096), Way::kShortLaps);
 }
 
 TEST(RingTrial, ARingThatIsTooSmallIsNotTried) {
   RingTrial trial(RingTrial::kLeastRing / 2, true);
-  EXPECT_EQ(copy(trial, 8 * kRing, {{1, 0.1, 0.1}}), 0u);
+  EXPECT_EQ(copy(trial, kOneTrial, {{1, 0.1, 0.1}}), 0u);
 }
 
 }  // namespace

@@ -20,9 +20,10 @@ namespace lapwing::coll {
 
 struct AreaSlot {
   static constexpr std::uint64_t kBytes = 112;
-  // Above the length: what is not posted comes as a message; or it lies in its rank's memory, and the post says where.
-  static constexpr unsigned kLengthBits = 20;
-  static constexpr std::uint64_t kByMessage = 1u << 18, kInPlace = 1u << 19, kFlags = kByMessage | kInPlace;
+  // Above the length: what is not posted comes as a message; or it lies in its rank's memory, and the post says where; or its reader is to claim
+  // the lines in which it lies.
+  static constexpr unsigned kLengthBits = 21;
+  static constexpr std::uint64_t kByMessage = 1u << 18, kInPlace = 1u << 19, kClaimed = 1u << 20, kFlags = kByMessage | kInPlace | kClaimed;
   alignas(128) std::atomic<std::uint64_t> stamp;
   std::uint64_t what;
   std::byte data[kBytes];  // of a short post; or, as a word, where in the ring a longer one begins

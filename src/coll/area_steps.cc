@@ -27,14 +27,12 @@ void CollectiveRequest::begin_post(StepId id) noexcept {
   step_done(id);
 }
 
-void CollectiveRequest::copy_in(const Block& source, std::byte* to) noexcept {
+void CollectiveRequest::copy_in(const Block& source, std::uint64_t post, std::byte* to) noexcept {
   const datatype::Datatype& type = *source.type;
   if (!type.contiguous()) return datatype::pack(source.address, source.count, type, to);
   const auto* from = static_cast<const std::byte*>(Block::at(source.address, type.true_lb()));
   const std::uint64_t bytes = source.bytes();
-  MeasuredCopy& copy = services_.areas->copy_in();
-  Clock& clock = services_.engine.clock();
-  bytes >= RingTrial::kLeast ? copy_into_ring(area_->trial(), copy, clock, to, from, bytes) : copy(clock, to, from, bytes);
+  copy_into_ring(area_->trials(), post, services_.areas->copy_in(), services_.engine.clock(), to, from, bytes);
 }
 
 void CollectiveRequest::copy_out(const std::byte* from, std::uint64_t bytes, const Block& target) noexcept {
@@ -49,15 +47,16 @@ void CollectiveRequest::copy_out(const std::byte* from, std::uint64_t bytes, con
 
 void CollectiveRequest::post(const PostStep& step, std::uint64_t round, std::uint64_t bytes) noexcept {
   std::byte* to = bytes != 0 ? area_->destination(round, bytes) : nullptr;
+  const std::uint64_t flags = step.flags | area_->claim_flag(bytes);
   if (to != nullptr && step.parts != nullptr) {
-    write_parts(step.parts->blocks, step.parts->rules, to, [this](const Block& part, std::byte* at) { copy_in(part, at); });
+    write_parts(step.parts->blocks, step.parts->rules, to, [&](const Block& part, std::byte* at) { copy_in(part, bytes, at); });
   } else if (to != nullptr && step.flags == SharedArea::kInPlace) {
     const BufferPlace place = place_of(step.source);
     std::memcpy(to, &place, sizeof place);
   } else if (to != nullptr) {
-    copy_in(step.source, to);
+    copy_in(step.source, bytes, to);
   }
-  area_->post(round, step.flags | bytes, description_, step.wakes_each);
+  area_->post(round, flags | bytes, description_, step.wakes_each);
   services_.engine.helped();  // the peers wait for it
   compare_posts();
 }
@@ -134,8 +133,12 @@ void CollectiveRequest::locate(Operand& from, const BufferPlace& place) noexcept
 template <typename Reading>
 CollectiveRequest::Operand CollectiveRequest::operand(const Reading& step, int rank) const noexcept {
   const SharedArea::Posted posted = area_->read(rank, first_round_ + step.round);
-  if (posted.bytes <= step.offset) return {posted.data, 0, posted.bytes};
-  return {posted.data + step.offset, std::min(posted.bytes - step.offset, step.target.bytes()), posted.bytes};
+  Operand from{posted.data, 0, posted.bytes};
+  from.claimed = posted.claimed() && rank != area_->rank();
+  if (posted.bytes <= step.offset) return from;
+  from.data += step.offset;
+  from.bytes = std::min(posted.bytes - step.offset, step.target.bytes());
+  return from;
 }
 
 CollectiveRequest::Operand CollectiveRequest::own_part(const TakeStep& step) const noexcept {
@@ -143,6 +146,7 @@ CollectiveRequest::Operand CollectiveRequest::own_part(const TakeStep& step) con
   const PartPlace part = find_part(posted.data, posted.bytes, static_cast<std::uint64_t>(area_->size()),
                                    static_cast<std::uint64_t>(area_->rank()));
   Operand from{posted.data + part.offset, std::min(part.bytes, step.target.bytes()), part.bytes, part.by_message(), part.in_place()};
+  from.claimed = posted.claimed();
   if (from.in_place) locate(from, read_place(from.data, part.bytes));
   return from;
 }
@@ -150,6 +154,7 @@ CollectiveRequest::Operand CollectiveRequest::own_part(const TakeStep& step) con
 CollectiveRequest::Operand CollectiveRequest::gathered(const TakeStep& step) const noexcept {
   const SharedArea::Posted posted = area_->read(step.rank, first_round_ + step.round);
   Operand from{posted.data, std::min(posted.bytes, step.target.bytes()), posted.bytes, posted.by_message(), posted.in_place()};
+  from.claimed = posted.claimed();
   if (from.in_place) locate(from, read_place(posted.data, posted.bytes));
   return from;
 }
@@ -180,8 +185,15 @@ void CollectiveRequest::take(const TakeStep& step, const Operand& from) noexcept
   const std::uint64_t wanted = step.target.bytes();
   if (step.is_exact() ? from.posted != wanted : step.what == TakeStep::What::kWhole && from.posted > wanted)
     complain_of_length(step.rank, wanted, from.posted);
-  if (!from.in_place) return copy_out(from.data, from.bytes, step.target);
+  if (!from.in_place) {
+    copy_out(from.data, from.bytes, step.target);
+    return claim(from);
+  }
   if (complaint_.ok() && !step.placed) read_in_place(step, from.address);
+}
+
+void CollectiveRequest::claim(const Operand& from) noexcept {
+  if (from.claimed) SharedArea::claim(from.data, from.bytes);
 }
 
 void CollectiveRequest::read_in_place(const TakeStep& step, std::uint64_t address) noexcept {
@@ -267,11 +279,13 @@ void CollectiveRequest::fold(const FoldStep& step) noexcept {
   if (!step.onto) {
     const Operand last = operand(step, rank--);
     copy_out(last.data, last.bytes, step.target);
+    claim(last);
   }
   for (; rank >= step.first_rank; --rank) {
     const Operand next = operand(step, rank);
     datatype::apply(*schedule_.op(), next.data - type.true_lb(), step.target.address,
                     next.bytes / static_cast<std::uint64_t>(type.size()), type);
+    claim(next);
   }
 }
 

@@ -128,7 +128,8 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   std::uint64_t posted_bytes(const PostStep& step) const noexcept;
   void post(const PostStep& step, std::uint64_t round, std::uint64_t bytes) noexcept;
   // Into and out of memory that another core has just read or written.
-  void copy_in(const Block& source, std::byte* to) noexcept;
+  // Of a post of so many bytes.
+  void copy_in(const Block& source, std::uint64_t post, std::byte* to) noexcept;
   void copy_out(const std::byte* from, std::uint64_t bytes, const Block& target) noexcept;
   // Those that neither wait for others nor let them go on.
   void compute(const Step& step) noexcept;
@@ -151,8 +152,10 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
     bool by_message = false;       // nothing is posted: it comes as a message
     bool in_place = false;         // only its place is posted
     std::uint64_t address = 0;     // in the rank's memory
+    bool claimed = false;          // this rank is to claim the lines in which it lies
   };
   void take(const TakeStep& step, const Operand& from) noexcept;
+  static void claim(const Operand& from) noexcept;
   template <typename Reading>
   Operand operand(const Reading& step, int rank) const noexcept;
   static void locate(Operand& from, const BufferPlace& place) noexcept;

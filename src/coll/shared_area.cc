@@ -19,6 +19,7 @@ SharedArea::SharedArea(AreaPool& pool, unsigned number, const PoolMemory& memory
       rank_(rank),
       size_(static_cast<int>(members_.locals.size())),
       next_round_(load_acquire(memory_.header().first_round)),
+      trials_(PostRing::kBytes, kCanStream, size_ == 2),  // what several read none can have for itself
       complete_(next_round_) {
   bool reaches_all = true;
   for (const std::uint32_t local : members_.locals) reaches_all = reaches_all && pool_.reaches(local);
@@ -131,9 +132,18 @@ std::byte* SharedArea::destination(std::uint64_t round, std::uint64_t bytes) noe
   AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank_), round);
   if (bytes <= AreaSlot::kBytes) return slot.data;
   const std::uint64_t place = ring_.take(round, bytes, complete_);
-  ring_.go_whole_laps(trial_.way() == RingTrial::Way::kWholeLaps);  // the next post: this one lies where may_post() has looked
+  ring_.go_whole_laps(trials_.way(PostRing::kLong) == RingTrials::Way::kWholeLaps);  // the next post: this one lies where may_post() has looked
   slot.set_place(place);
   return memory_.ring(static_cast<std::uint64_t>(rank_)) + place;
+}
+
+void SharedArea::claim(const std::byte* data, std::uint64_t bytes) noexcept {
+  constexpr std::uintptr_t kLine = 64;
+  const auto end = reinterpret_cast<std::uintptr_t>(data) + bytes;
+  for (auto line = reinterpret_cast<std::uintptr_t>(data) / kLine * kLine; line < end; line += kLine) {
+    auto& word = *reinterpret_cast<std::atomic<std::uint64_t>*>(line);
+    store_relaxed(word, load_relaxed(word));
+  }
 }
 
 void SharedArea::post(std::uint64_t round, std::uint64_t bytes, std::uint64_t what, bool wakes_each) noexcept {

@@ -13,7 +13,7 @@
 //     Why not one counter of arrivals: two ranks would each fetch its line twice, once to count and once to look; and the stamps
 //     carry data. Looking at all stamps costs one line per rank and round, however often one looks: each is read until it is there.
 //
-// Stamps only ever grow, over all uses of an area: nothing is wiped when a communicator gives its area back. A stamp has 44 bits
+// Stamps only ever grow, over all uses of an area: nothing is wiped when a communicator gives its area back. A stamp has 43 bits
 // for the round: years of rounds.
 //
 // Every post says what it belongs to, in 64 bits that must be the same on all ranks (coll/description.h). A rank that looks at the
@@ -72,8 +72,9 @@ class SharedArea {
     bool of_this_call;    // as far as the ranks agree on it
     std::uint64_t flags;  // of AreaSlot; none where it is not
 
-    bool by_message() const noexcept { return flags == kByMessage; }
-    bool in_place() const noexcept { return flags == kInPlace; }
+    bool by_message() const noexcept { return (flags & kByMessage) != 0; }
+    bool in_place() const noexcept { return (flags & kInPlace) != 0; }
+    bool claimed() const noexcept { return (flags & AreaSlot::kClaimed) != 0; }
   };
   // A rank whose post belongs to something else than ours in the same round; kNone: no such rank has been seen.
   struct Difference {
@@ -134,8 +135,15 @@ class SharedArea {
   std::uint64_t awaited_before(std::uint64_t round, std::uint64_t bytes) const noexcept;
   // Where the bytes go, once before post().
   std::byte* destination(std::uint64_t round, std::uint64_t bytes) noexcept;
-  // To be told of the copies of long posts.
-  RingTrial& trial() noexcept { return trial_; }
+  // To be told of the copies of posts.
+  RingTrials& trials() noexcept { return trials_; }
+  // A flag of post(), to be asked for before the bytes are copied.
+  std::uint64_t claim_flag(std::uint64_t bytes) const noexcept {
+    return trials_.way(bytes) == RingTrials::Way::kClaimed ? AreaSlot::kClaimed : 0;
+  }
+  // Of what another rank has posted with that flag, what this one has read (base/ring_trial.h). The bytes stay as they are, because the rank that has
+  // posted them may read them too.
+  static void claim(const std::byte* data, std::uint64_t bytes) noexcept;
   // `what` it belongs to. `wakes_each`: a rank may wait for this post alone, not for those of all. The length may have one of the
   // flags of AreaSlot.
   void post(std::uint64_t round, std::uint64_t bytes, std::uint64_t what, bool wakes_each) noexcept;
@@ -263,7 +271,7 @@ class SharedArea {
   bool left_ = false;
 
   PostRing ring_;  // where our long posts lie
-  RingTrial trial_{PostRing::kBytes, kCanStream};
+  RingTrials trials_;
   std::uint64_t complete_ = 0;  // all have posted the rounds below
   std::uint64_t scanned_round_ = 0;
   int scanned_ = 0;  // so many, from the next rank on, have posted scanned_round_

@@ -26,7 +26,7 @@ void RingWriter::turn_back(std::uint64_t wanted, std::uint64_t payload) noexcept
     return;
   }
   turns_at_ = written_ + lap_;
-  if (trial_.way() == RingTrial::Way::kWholeLaps && payload >= RingTrial::kLeast) return;
+  if (trials_.way(payload) == RingTrials::Way::kWholeLaps) return;
   if (written_ - seen_head_ > lap_ / 8) look();
   const std::uint64_t unread = written_ - seen_head_;
   if (broken_ || unread > lap_ / 8 || at - unread < tuning().shm_turn_records * wanted + kRecordAlignment) return;

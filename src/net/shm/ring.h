@@ -15,8 +15,8 @@
 // few cached pages, and a reader that lags has the whole ring. Where long records follow each other without a pause the caches stay
 // warm by themselves, and lines that the reader has just had in its level-one cache are the slowest to get back: then the
 // writer turns back after shm.long_lap. Whether there were pauses is seen at the end of a lap, by the clock. And where lines take long to
-// write that the reader's caches still have, longer records go through the whole ring, and the reader claims the lines of shorter ones
-// (base/ring_trial.h): it writes zero where a stamp would be.
+// write that the reader's caches still have, the reader claims the record's lines, or longer records go through the whole ring
+// (base/ring_trial.h). To claim a line it writes zero where a stamp would be.
 //
 // What lies in the ring from earlier laps must never pass for a stamp: before anything is published, the stamp of the line behind
 // it is wiped, if that line held payload a lap ago, or lies beyond the short lap, where the lap before need not have come; an old
@@ -68,20 +68,15 @@ class RingWriter {
     header_ = &header, bytes_ = bytes, capacity_ = capacity, clock_ = &clock;
     lap_ = capacity >= 2 * lap ? lap : capacity;
     turns_at_ = lap_;
-    trial_ = RingTrial(capacity);
-    short_trial_ = RingTrial::of_short(capacity);
+    trials_ = RingTrials(capacity);
   }
   std::uint64_t capacity() const noexcept { return capacity_ - kRecordAlignment; }
   bool broken() const noexcept { return broken_; }
-  // To be told of the copies of so much payload; null: none is.
-  RingTrial* trial_for(std::uint64_t payload) noexcept {
-    if (payload < RingTrial::kLeastClaimed) return nullptr;
-    return payload >= RingTrial::kLeast ? &trial_ : &short_trial_;
-  }
+  // To be told of the copies of payload.
+  RingTrials& trials() noexcept { return trials_; }
   // kClaimed, or none, of a record with so much payload.
-  std::uint64_t claim_flag(std::uint64_t payload) noexcept {
-    const RingTrial* const trial = trial_for(payload);
-    return trial != nullptr && trial->way() == RingTrial::Way::kClaimed ? kClaimed : 0;
+  std::uint64_t claim_flag(std::uint64_t payload) const noexcept {
+    return trials_.way(payload) == RingTrials::Way::kClaimed ? kClaimed : 0;
   }
 
   // The same as room() where a record with so much payload begins, which may be at the ring's beginning again.
@@ -162,8 +157,7 @@ class RingWriter {
   std::uint64_t capacity_ = 0;
   std::uint64_t lap_ = 0;  // a short one, or the capacity
   std::uint64_t written_ = 0;
-  RingTrial trial_;             // whether long records go through the whole ring
-  RingTrial short_trial_;       // whether short ones are claimed
+  RingTrials trials_;           // whether records go through the whole ring, and whether they are claimed
   std::uint64_t turns_at_ = 0;  // a record that begins at this position or later may do so at the ring's beginning
   std::uint64_t lap_from_ = 0;  // the position, and the time, at which the lap began
   std::int64_t lap_began_ = 0;

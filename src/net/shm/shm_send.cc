@@ -82,22 +82,19 @@ bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, 
   return true;
 }
 
-void ShmTransport::copy(RingTrial* trial, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept {
+void ShmTransport::copy(RingTrials& trials, std::uint64_t payload, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept {
   if (streams)
     streaming_copy(to, from, bytes);
-  else if (trial != nullptr)
-    copy_into_ring(*trial, copy_in_, engine_.clock(), to, from, bytes);
   else
-    copy_in_(engine_.clock(), to, from, bytes);
+    copy_into_ring(trials, payload, copy_in_, engine_.clock(), to, from, bytes);
 }
 
 // Bytes of a payload, and the padding behind them.
 void ShmTransport::copy_in(shm::RingWriter& out, const std::byte* from, std::uint64_t bytes, std::uint64_t payload, bool streams) noexcept {
-  RingTrial* const trial = out.trial_for(payload);
   const std::uint64_t padding = shm::Layout::round_up(bytes, shm::kRecordAlignment) - bytes;
   while (bytes != 0) {
     const shm::Piece piece = out.next(bytes);
-    copy(trial, piece.data, from, piece.bytes, streams);
+    copy(out.trials(), payload, piece.data, from, piece.bytes, streams);
     out.advance(piece.bytes);
     from += piece.bytes;
     bytes -= piece.bytes;
@@ -231,7 +228,7 @@ void ShmTransport::write_payload(Link& link, SendOp& op, std::uint64_t from, std
     if (op.walk != nullptr) {
       op.walk->gather(piece.data, piece.bytes);
     } else {
-      copy(link.out.trial_for(op.header.payload_bytes()), piece.data, op.data + from, piece.bytes, streams);
+      copy(link.out.trials(), op.header.payload_bytes(), piece.data, op.data + from, piece.bytes, streams);
     }
     link.out.advance(piece.bytes);
     from += piece.bytes;

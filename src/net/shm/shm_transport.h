@@ -220,7 +220,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
 
   std::uint64_t piece_of(std::uint64_t payload, bool wide) const noexcept;
   // Into a ring, of so much payload in all; past the caches if it `streams`.
-  void copy(RingTrial* trial, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept;
+  void copy(RingTrials& trials, std::uint64_t payload, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept;
   void copy_in(shm::RingWriter& out, const std::byte* from, std::uint64_t bytes, std::uint64_t payload, bool streams) noexcept;
 
   engine::Engine& engine_;
