@@ -64,11 +64,11 @@ TEST(RingTrial, FollowsAMachineThatChanges) {
   RingTrial trial(kRing, true);
   copy(trial, kOneTrial, {{1, 0.3, 1}});
   ASSERT_EQ(trial.way(), Way::kWholeLaps);
-  copy(trial, 2 * RingTrial::kOfLong.longest_rest, {{0.2, 0.3, 1}});
+  copy(trial, 3 * RingTrial::kOfLong.longest_rest / 2, {{0.2, 0.3, 1}});
   EXPECT_EQ(trial.way(), Way::kShortLaps);
-  copy(trial, 2 * RingTrial::kOfLong.longest_rest, {{4, 3, 1}});
+  copy(trial, 3 * RingTrial::kOfLong.longest_rest / 2, {{4, 3, 1}});
   EXPECT_EQ(trial.way(), Way::kPastCaches);
-  copy(trial, 2 * RingTrial::kOfLong.longest_rest, {{1, 0.3, 1}});
+  copy(trial, 3 * RingTrial::kOfLong.longest_rest / 2, {{1, 0.3, 1}});
   EXPECT_EQ(trial.way(), Way::kWholeLaps);
 }
 
@@ -91,12 +91,12 @@ TEST(RingTrial, LinesAreClaimedWhereThatIsFasterByAQuarter) {
   EXPECT_EQ(better.way(), Way::kShortLaps);
 }
 
-// So many bytes in messages of a size, which are as fast in all ways but one.
-void send(RingTrials& trials, std::uint64_t message, std::uint64_t bytes, Way fast) {
+// So many bytes in messages of a size.
+void send(RingTrials& trials, std::uint64_t message, std::uint64_t bytes, const Costs& costs) {
   for (std::uint64_t done = 0; done < bytes; done += message) {
     RingTrial* const trial = trials.of(message);
     if (trial == nullptr) continue;
-    const double time = static_cast<double>(message) * (trials.way(message) == fast ? 0.5 : 1);
+    const double time = static_cast<double>(message) * costs.of_way[static_cast<unsigned>(trials.way(message))];
     trial->timing() ? trial->timed(message, time) : trial->copied(message);
     trials.count(message, message);
   }
@@ -104,22 +104,23 @@ void send(RingTrials& trials, std::uint64_t message, std::uint64_t bytes, Way fa
 
 TEST(RingTrials, LongMessagesAreClaimedTooUntilAnotherWayHasWon) {
   constexpr std::uint64_t kShort = 4096, kLong = 16 * 1024;
+  constexpr Costs kCosts{{1, 1, 0.3, 0.5}};
   RingTrials trials(kRing, true);
-  send(trials, kLong, 2 << 20, Way::kClaimed);
+  send(trials, kLong, 2 << 20, kCosts);
   EXPECT_EQ(trials.way(kLong), Way::kClaimed);
   EXPECT_EQ(trials.way(kShort), Way::kClaimed);
   EXPECT_EQ(trials.way(RingTrial::kLeastClaimed - 1), Way::kShortLaps);
-  send(trials, kLong, kOneTrial, Way::kPastCaches);
+  send(trials, kLong, kOneTrial, kCosts);
   EXPECT_EQ(trials.way(kLong), Way::kPastCaches);
   EXPECT_EQ(trials.way(kShort), Way::kClaimed);
-  send(trials, kShort, 2 * RingTrial::kOfClaims.longest_rest, Way::kShortLaps);
+  send(trials, kShort, 2 * RingTrial::kOfClaims.longest_rest, {{0.4, 1, 0.3, 0.5}});
   EXPECT_EQ(trials.way(kLong), Way::kPastCaches);
   EXPECT_EQ(trials.way(kShort), Way::kShortLaps);
 }
 
 TEST(RingTrials, NothingIsClaimedWhereTheReaderCannot) {
   RingTrials trials(kRing, true, false);
-  send(trials, 4096, 4 << 20, Way::kClaimed);
+  send(trials, 4096, 4 << 20, {{1, 1, 1, 0.1}});
   EXPECT_EQ(trials.way(4096), Way::kShortLaps);
 }
 
