@@ -110,7 +110,9 @@ TEST(RingTrials, LongMessagesAreClaimedTooUntilAnotherWayHasWon) {
   EXPECT_EQ(trials.way(kLong), Way::kClaimed);
   EXPECT_EQ(trials.way(kShort), Way::kClaimed);
   EXPECT_EQ(trials.way(RingTrial::kLeastClaimed - 1), Way::kShortLaps);
-  send(trials, kLong, kOneTrial, kCosts);
+  send(trials, kLong, RingTrial::kOfLong.first_rest, kCosts);
+  EXPECT_EQ(trials.way(kLong), Way::kClaimed);
+  send(trials, kLong, 17 * RingTrial::kOfLong.first_rest, kCosts);
   EXPECT_EQ(trials.way(kLong), Way::kPastCaches);
   EXPECT_EQ(trials.way(kShort), Way::kClaimed);
   send(trials, kShort, 2 * RingTrial::kOfClaims.longest_rest, {{0.4, 1, 0.3, 0.5}});
