@@ -22,6 +22,7 @@ class HostTable;
 namespace lapwing::coll {
 
 class AreaPool;
+class KnownRates;
 class ScratchPool;
 struct SelectionRules;
 
@@ -33,6 +34,7 @@ struct Services {
   const SelectionRules* rules = nullptr;   // by which algorithms are chosen; null: the defaults
   const net::HostTable* hosts = nullptr;   // which processes share one; null: all do
   ScratchPool* scratch = nullptr;          // null: memory is always new
+  KnownRates* known_rates = nullptr;       // null: what communicators find out is not remembered
 };
 
 // The ranks that take part in an internal collective. Roots and results are numbered by position in the team.

@@ -9,6 +9,7 @@
 #include "coll/description.h"
 #include "coll/tag.h"
 #include "datatype/pack.h"
+#include "net/transport.h"
 
 namespace lapwing::coll {
 
@@ -76,8 +77,23 @@ void CollectiveRequest::prepare() {
   for (auto& sending : sendings_) sending->owner = this;
   for (auto& receiving : receivings_) receiving->owner = this;
   only_on_area_ = schedule_.rounds() != 0 && sendings_.empty() && receivings_.empty() && user_reductions_.empty();
+  unasked_ = sends_unasked();
   only_takes_ = schedule_.rounds() == 0 && only_takes();
   prepared_ = true;
+}
+
+// Two ranks on two hosts, each of which sends the other one no more than what lies in its kernel until the application's next call (all that comes to a rank
+// at rest but does not wake its event thread): asked for it would cost each of them two messages and a wake-up more, beside the computation. With more ranks
+// that might be more than a port of the switch takes (window.h).
+std::uint64_t CollectiveRequest::sends_unasked() const noexcept {
+  if (form == Form::kBlocking || communicator_->is_inter() || communicator_->size() != 2) return 0;
+  if (state_of(*communicator_).link != model::LinkKind::kHosts) return 0;
+  std::uint64_t sent = 0, received = 0;
+  for (const Step& step : schedule_.steps()) {
+    if (step.is<SendStep>()) sent += step.as<SendStep>().data.bytes();
+    if (step.is<ReceiveStep>()) received += step.as<ReceiveStep>().data.bytes();
+  }
+  return std::max(sent, received) <= net::kMostUrgentBytes ? net::kMostUrgentBytes : 0;
 }
 
 bool CollectiveRequest::only_takes() const noexcept {
@@ -86,15 +102,15 @@ bool CollectiveRequest::only_takes() const noexcept {
     if (step.is<SendStep>()) return step.waits_for == 0;
     if (!step.is<ReceiveStep>()) return true;
     const auto& receive = step.as<ReceiveStep>();
-    return step.waits_for == 0 && services_.messenger.comes_whole(*communicator_, receive.plane, receive.peer, receive.data.bytes());
+    return step.waits_for == 0 && services_.messenger.comes_whole(*communicator_, receive.plane, receive.peer, receive.data.bytes(), unasked_);
   });
 }
 
-// Its messages have left, and those that it waits for are short: so it needs no thread before the application's next call.
+// Its messages have left, and those that it waits for come by themselves: so it needs no thread before the application's next call.
 void CollectiveRequest::tell_if_calm() noexcept {
-  const auto is_done = [](const auto& message) { return message->done(); };
-  if (!only_takes_ || !std::all_of(sendings_.begin(), sendings_.end(), is_done)) return;
-  services_.engine.need_nothing(1 + (std::ssize(receivings_) - std::count_if(receivings_.begin(), receivings_.end(), is_done)));
+  const auto is_pending = [](const auto& message) { return !message->done(); };
+  if (!only_takes_ || !std::ranges::all_of(sendings_, [](const auto& sending) { return sending->has_left(); })) return;
+  services_.engine.need_nothing(1 + std::ranges::count_if(sendings_, is_pending) + std::ranges::count_if(receivings_, is_pending));
 }
 
 // Those that wait for nothing that is not done yet.
@@ -211,6 +227,7 @@ void CollectiveRequest::begin_send(StepId id) noexcept {
   arguments.plane = step.plane;
   arguments.note = description_;
   arguments.rendezvous = step.rendezvous;
+  arguments.unasked = unasked_;
   sending.set_arguments(arguments);
   sending.set_followed(schedule_.steps()[id].followers != 0);
   sending.step = id;

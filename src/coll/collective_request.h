@@ -114,6 +114,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
 
   void attach(comm::Communicator& communicator) noexcept;
   void prepare();
+  std::uint64_t sends_unasked() const noexcept;
   bool only_takes() const noexcept;
   void tell_if_calm() noexcept;
   void put_first_steps();
@@ -212,7 +213,8 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   std::size_t under_way_ = 0;
   std::size_t steps_left_ = 0;
   bool prepared_ = false;
-  bool only_takes_ = false;    // once it has begun, short messages and what it makes of them: nothing that others wait for
+  std::uint64_t unasked_ = 0;  // once it has begun: messages up to that length leave without being asked for
+  bool only_takes_ = false;    // once it has begun, messages that come by themselves and what it makes of them: nothing that others wait for
   bool only_on_area_ = false;  // no step needs a message or an application thread
   StepId done_at_once_ = 0;    // so many steps, the first ones, are done when it starts
   Status failure_;

@@ -10,6 +10,7 @@
 #include "coll/communicator_state.h"
 #include "coll/description.h"
 #include "coll/execute.h"
+#include "coll/known_rates.h"
 #include "coll/selection.h"
 #include "coll/tag.h"
 #include "net/host_table.h"
@@ -29,6 +30,15 @@ int rank_elsewhere(const net::HostTable* hosts, const comm::Communicator& commun
   return -1;
 }
 
+KnownRates::Hosts hosts_of(const net::HostTable& table, const comm::Communicator& communicator) {
+  KnownRates::Hosts hosts;
+  for (int rank = 0; rank < communicator.size(); ++rank) hosts.push_back(table.number(communicator.local_group().member(rank)));
+  std::ranges::sort(hosts);
+  const auto twice = std::ranges::unique(hosts);
+  hosts.erase(twice.begin(), twice.end());
+  return hosts;
+}
+
 // Ranks may share cores, and a time slice is longer than either.
 constexpr int kEmpty = 12;
 
@@ -39,6 +49,27 @@ class Measurement {
 
   // *per_byte: in nanoseconds, the same on all ranks; 0: others have the cores, and what is found is their doing.
   Status run(double* per_byte) {
+    const KnownRates::Hosts hosts = hosts_of(*services_.hosts, communicator_);
+    LAPWING_TRY(tell(remembered(hosts), per_byte));
+    const bool measures = *per_byte < 0;
+    if (measures) {
+      double found = 0;
+      LAPWING_TRY(measure(&found));
+      LAPWING_TRY(tell(found, per_byte));
+    }
+    if (services_.known_rates != nullptr) services_.known_rates->add(hosts, *per_byte);
+    log_info("a byte takes %.2f ns between the hosts of this communicator%s", *per_byte, measures ? "" : ", as rank 0 remembers");
+    return {};
+  }
+
+ private:
+  // Less than 0: nothing.
+  double remembered(const KnownRates::Hosts& hosts) const noexcept {
+    return services_.known_rates == nullptr ? -1 : services_.known_rates->of(hosts).value_or(-1);
+  }
+
+  // *found is rank 0's.
+  Status measure(double* found) {
     std::array<double, kEmpty> empty{};
     std::array<double, LinkRate::kBursts> full{};
     for (double& time : empty) LAPWING_TRY(there_and_back(0, &time));
@@ -46,13 +77,15 @@ class Measurement {
     const auto middle = full.begin() + 1 + (full.size() - 1) / 2;
     std::nth_element(full.begin() + 1, middle, full.end());
     const double latency = *std::min_element(empty.begin(), empty.end());
-    double found = *middle < 2 * latency ? 0 : LinkRate::usual((*middle - latency) / static_cast<double>(LinkRate::kBurst));
-    LAPWING_TRY(run_part([&](Schedule& schedule) { bcast_binomial(schedule, bytes_block(&found, sizeof found), 0); }));
-    *per_byte = found;
+    *found = *middle < 2 * latency ? 0 : LinkRate::usual((*middle - latency) / static_cast<double>(LinkRate::kBurst));
     return {};
   }
 
- private:
+  Status tell(double of_rank_0, double* on_all) {
+    *on_all = of_rank_0;
+    return run_part([&](Schedule& schedule) { bcast_binomial(schedule, bytes_block(on_all, sizeof *on_all), 0); });
+  }
+
   // All ranks take every part, those too that have nothing to do in it, because their calls stay numbered alike.
   template <typename Build>
   Status run_part(Build build) {
@@ -134,7 +167,6 @@ Status measure_if_due(const Services& services, engine::Visit& visit, comm::Comm
   if (!rate.is_due(call.op != nullptr, described_bytes(describe(call, communicator)))) return {};
   double per_byte = 0;
   LAPWING_TRY(Measurement(services, visit, communicator, call, peer).run(&per_byte));
-  log_info("a byte takes %.2f ns between the hosts of this communicator", per_byte);
   if (per_byte > 0)
     rate.settle(services.rules->parameters, per_byte);
   else

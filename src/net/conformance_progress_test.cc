@@ -167,6 +167,10 @@ TEST_P(Conformance, AnUrgentFrameReachesAReceiverAtRest) {
     const engine::Visit visit(receiver().engine);
     receiver().sink.after_frame = [&] { arrived.store(true); };
   }
+  {
+    const engine::Visit visit(sender().engine);
+    sender().engine.hold();  // the operation that the frames belong to is in flight
+  }
   for (int round = 0; round < 20; ++round) {
     TestOp op;
     op.delivery = Delivery::kUrgent;
@@ -178,6 +182,10 @@ TEST_P(Conformance, AnUrgentFrameReachesAReceiverAtRest) {
       const engine::Visit visit(sender().engine);
       taken = op.completions == 1;
     }
+  }
+  {
+    const engine::Visit visit(sender().engine);
+    sender().engine.unhold();
   }
   const engine::Visit visit(receiver().engine);
   receiver().sink.after_frame = nullptr;

@@ -61,9 +61,12 @@ class Messenger final : private Parts, private SendPath, private ReceivePath, pu
     for (const ProcessId id : common.failed_peers) visit(id, common.peers.find(id)->why);
   }
   // Whether a message from that rank comes unasked, usually: it is no longer than that, and not so long that a thread is worth waking to take it.
-  bool comes_whole(const comm::Communicator& communicator, comm::Plane plane, int source, std::uint64_t bytes) noexcept {
+  // `unasked`: as its sender has it (SendArguments).
+  bool comes_whole(const comm::Communicator& communicator, comm::Plane plane, int source, std::uint64_t bytes, std::uint64_t unasked) noexcept {
     const ProcessId peer = communicator.peers(plane).member(source);
-    return bytes < tuning().p2p_much_moved && bytes <= std::min(common.way_to(peer).eager_limit, common.frame_limit(peer));
+    const net::Capabilities& way = common.way_to(peer);
+    if (bytes > common.frame_limit(peer)) return false;
+    return bytes <= std::min(tuning().p2p_much_moved, way.eager_limit) || (bytes <= unasked && way.answers_wait);
   }
   bool some_failed() const noexcept { return !common.failed_peers.empty(); }
 

@@ -143,6 +143,40 @@ TEST(Messenger, AShortMessageMayWaitForItsReceive) {
   EXPECT_TRUE(job.violations.empty());
 }
 
+// Whether a message has left before its receive is there.
+bool leaves_unasked(std::uint64_t bytes, std::uint64_t unasked, bool answers_wait) {
+  LoopJob::Options options;
+  options.way = {1024, 1024};
+  options.way.answers_wait = answers_wait;
+  LoopJob job(options);
+  const Bytes data = pattern(bytes, 5);
+  Bytes room(bytes);
+  SendArguments arguments = to(job[0], 1, 1, data);
+  arguments.unasked = unasked;
+  SendRequest send(arguments);
+  job[0].messenger.start(send);
+  job.run();
+  const bool left = send.has_left();
+  EXPECT_EQ(left, send.done());
+  ReceiveRequest receive(from(job[1], 0, 1, room));
+  job[1].messenger.start(receive);
+  job.run();
+  EXPECT_TRUE(send.done() && send.has_left() && receive.done());
+  EXPECT_EQ(room, data);
+  EXPECT_TRUE(job.violations.empty());
+  return left;
+}
+
+TEST(Messenger, ALongMessageMayLeaveUnaskedWhereTheKernelHoldsIt) {
+  EXPECT_TRUE(leaves_unasked(1024, 0, true));
+  EXPECT_FALSE(leaves_unasked(1025, 0, true));
+  EXPECT_TRUE(leaves_unasked(3000, 3000, true));
+  EXPECT_FALSE(leaves_unasked(3001, 3000, true));
+  EXPECT_FALSE(leaves_unasked(3000, 3000, false));
+  EXPECT_TRUE(leaves_unasked(100, 50, true));
+  EXPECT_FALSE(leaves_unasked(20000, 20000, true)) << "more than the first credit pays for";
+}
+
 TEST(Messenger, LongEagerMessagesThatAreExpectedAreTimed) {
   LoopJob::Options options;
   options.way = {4096, 4096};

@@ -51,7 +51,8 @@ bool SendPath::launch(SendRequest& send) noexcept {
   const bool offers_pull = send.contiguous_ != nullptr && send.bytes_ > std::min(way.eager_limit, way.pulls_above) &&
                            common_.network->route(send.peer_).offers_pull(send.peer_, send.bytes_);
   const bool rendezvous = send.arguments_.rendezvous;
-  if (!offers_pull && !rendezvous && send.bytes_ <= std::min(way.eager_limit, common_.frame_limit(send.peer_))) {
+  const std::uint64_t eager_limit = way.answers_wait ? std::max(way.eager_limit, send.arguments_.unasked) : way.eager_limit;
+  if (!offers_pull && !rendezvous && send.bytes_ <= std::min(eager_limit, common_.frame_limit(send.peer_))) {
     const std::uint64_t price = message_units(send.bytes_);
     if (account.pays_whole(price)) {
       account.spend(price);

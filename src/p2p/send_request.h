@@ -52,6 +52,11 @@ class SendRequest : public Request, public ListNode<HeldTag> {
   // Whether another operation waits for this one, and no thread need wait for either (a step of a schedule). Only while idle.
   void set_followed(bool followed) noexcept { undelivered_.set_followed(followed); }
 
+  // Nothing is awaited but that the link needs its memory no more: no thread need do anything for it.
+  bool has_left() const noexcept {
+    return done() || (!held_ && !awaits_answer_ && !awaits_cancel_ack_ && next_byte_ >= wanted_ && !frames_[0].busy && !frames_[1].busy);
+  }
+
   Status start() override { return Status::error(MPI_ERR_REQUEST, "this send is not persistent"); }
   Status cancel() override;
   void describe(wire::HangItem& item) const override;

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/settings.h"
 #include "coll/area_pool.h"
+#include "coll/known_rates.h"
 #include "coll/scratch_pool.h"
 #include "coll/selection.h"
 #include "comm/communicator.h"
@@ -34,6 +35,7 @@ struct Process : ProcessHead {
   std::unique_ptr<p2p::Messenger> messenger;
   coll::AreaPool areas;         // what the collectives of this host's ranks share
   coll::SelectionRules rules;  // by which their algorithms are chosen
+  coll::KnownRates known_rates;  // of the links between hosts
   std::unique_ptr<net::Network> network;
   runtime::Job job;             // rank, size, launcher, host facts
   runtime::ProcessTable table;  // of this job, and of those that it has met

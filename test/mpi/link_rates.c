@@ -79,6 +79,25 @@ static void halves(MPI_Comm comm) {
   OK(MPI_Comm_free(&half));
 }
 
+/* Made of one that never measured, each with another rank 0, of which some were in communicators that did. */
+static void rotations(MPI_Comm comm, int members) {
+  static double in[kDoubles], out[kDoubles];
+  for (int first = 0; first < size; ++first) {
+    const int place = (rank - first + size) % size;
+    MPI_Comm rotated;
+    OK(MPI_Comm_split(comm, place < members ? 0 : MPI_UNDEFINED, place, &rotated));
+    if (rotated == MPI_COMM_NULL) continue;
+    int sum = 0;
+    for (int each = 0; each < members; ++each) sum += (first + each) % size;
+    for (int call = 0; call < 3; ++call) {
+      fill_doubles(in, kDoubles, call);
+      OK(MPI_Allreduce(in, out, kDoubles, MPI_DOUBLE, MPI_SUM, rotated));
+      CHECK(has_sums(out, kDoubles, call, members, sum));
+    }
+    OK(MPI_Comm_free(&rotated));
+  }
+}
+
 int main(int argc, char** argv) {
   MPI_Comm moving, reducing, again;
   OK(MPI_Init(&argc, &argv));
@@ -88,6 +107,8 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &moving));
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &reducing));
   halves(MPI_COMM_WORLD);
+  rotations(MPI_COMM_WORLD, (size + 1) / 2);
+  rotations(MPI_COMM_WORLD, size);
   movements(moving);
   reductions(reducing);
   OK(MPI_Comm_dup(reducing, &again));

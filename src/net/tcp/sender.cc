@@ -114,13 +114,13 @@ bool Sender::take_acknowledgements() noexcept {
     acknowledge();
     return true;
   }
-  list(owing_, shared_.owing);
+  if (list(owing_, shared_.owing)) shared_.engine.hold();
   shared_.engine.want_turn();
   return true;
 }
 
 void Sender::acknowledge() noexcept {
-  unlist(owing_, shared_.owing);
+  owes_no_longer();
   if (connection_ == nullptr || !channel_.owes_acknowledgement()) return;
   wire::FrameHeader frame = wire::channel_frame(wire::ChannelWord::kAcknowledge);
   if (queue_.copy(frame, nullptr, nullptr)) flush_and_tell();
@@ -151,21 +151,25 @@ bool Sender::copy_kept(SendQueue::Loans which) noexcept {
 
 // ---- work under way -------------------------------------------------------------------------------------------------
 
-// What is on a list of the transport's is work under way.
-void Sender::list(bool& listed, std::vector<Sender*>& senders) noexcept {
-  if (std::exchange(listed, true)) return;
+bool Sender::list(bool& listed, std::vector<Sender*>& senders) noexcept {
+  if (std::exchange(listed, true)) return false;
   senders.push_back(this);
-  shared_.engine.hold();
+  return true;
 }
 
-void Sender::unlist(bool& listed, std::vector<Sender*>& senders) noexcept {
-  if (!std::exchange(listed, false)) return;
+bool Sender::unlist(bool& listed, std::vector<Sender*>& senders) noexcept {
+  if (!std::exchange(listed, false)) return false;
   std::erase(senders, this);
-  shared_.engine.unhold();
+  return true;
+}
+
+// An acknowledgement that is owed is work under way. Loans are not by themselves: the operations whose memory they are do not end before.
+void Sender::owes_no_longer() noexcept {
+  if (unlist(owing_, shared_.owing)) shared_.engine.unhold();
 }
 
 void Sender::leave_lists() noexcept {
-  unlist(owing_, shared_.owing);
+  owes_no_longer();
   unlist(lending_, shared_.lending);
   if (std::exchange(deferred_, false)) std::erase(shared_.deferred, this);
 }

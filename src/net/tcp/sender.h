@@ -78,8 +78,10 @@ class Sender {
   void leave_or_join_burst(bool small) noexcept;
   void flush() noexcept;
   void note_loans() noexcept;
-  void list(bool& listed, std::vector<Sender*>& senders) noexcept;
-  void unlist(bool& listed, std::vector<Sender*>& senders) noexcept;
+  // Whether that is new.
+  bool list(bool& listed, std::vector<Sender*>& senders) noexcept;
+  bool unlist(bool& listed, std::vector<Sender*>& senders) noexcept;
+  void owes_no_longer() noexcept;
   void leave_lists() noexcept;
   void keep_engine_awake() noexcept;
 
