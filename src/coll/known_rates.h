@@ -1,8 +1,8 @@
 // What a byte costs between hosts, as communicators have found it out (link_rate.h): this process's memory, for those that are made later of
 // communicators that never measured.
 //
-// What the ranks of a communicator remember differs, because each was a member of others. So what rank 0 remembers decides, and rank 0 tells them. With the
-// endpoint's lock held.
+// What the ranks of a communicator remember differs, because each was a member of others. So what rank 0 remembers decides, and rank 0 tells them.
+// With the endpoint's lock held.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ class KnownRates {
 
   // Of `hosts` a communicator has found this, in nanoseconds a byte; 0: it could not tell.
   void add(const Hosts& hosts, double per_byte);
-  // What the latest communicator found that had these hosts, and perhaps more: what is made of it by splitting has its rate as well. 0: so many could not
-  // tell that another one need not try.
+  // What the latest communicator found that had these hosts, and perhaps more: what is made of it by splitting has its rate as well. 0: so many could
+  // not tell that another one need not try.
   std::optional<double> of(const Hosts& hosts) const noexcept;
 
  private:

@@ -15,8 +15,8 @@
 // shorter ones go by the job's parameters for ever. (A non-blocking one that comes before may go another way than those that follow.) `lapwing model` decides it
 // for good.
 //
-// The parameters travel with the communicator: to what is made of it by duplicating and splitting. They never change again. A communicator that is made of one
-// that has none measures only if its rank 0 was in no other one that did, of the same hosts (known_rates.h): rank 0 says so to all before.
+// The parameters travel with the communicator: to what is made of it by duplicating and splitting. They never change again. A communicator that is made
+// of one that has none measures only if its rank 0 was in no other one that did, of the same hosts (known_rates.h): rank 0 says so to all before.
 #pragma once
 
 #include <cstdint>

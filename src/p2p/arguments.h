@@ -20,7 +20,7 @@ struct SendArguments {
   comm::Plane plane = comm::Plane::kPointToPoint;
   SendMode mode = SendMode::kStandard;
   bool rendezvous = false;  // whatever its length: no byte leaves before its receive is there
-  // Up to this length it leaves without being asked for, as credit allows, though it is longer than others that do; where the peer's kernel holds it meanwhile.
+  // Up to this length it leaves without being asked for, as credit allows, though it is longer than others that do: where the peer's kernel holds it.
   std::uint64_t unasked = 0;
   std::uint64_t note = 0;  // goes along, into the receive's result; a user's messages have none
 };
