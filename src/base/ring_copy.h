@@ -10,7 +10,8 @@
 
 namespace lapwing {
 
-// Like memcpy, of a message or post of so many bytes in all, or a piece of one. Where `to` lies, by short laps or by whole ones, has been the caller's to see to. Only what begins with a line goes past the caches.
+// Like memcpy, of a message or post of so many bytes in all, or a piece of one. Where `to` lies, by short laps or by whole ones, has been the
+// caller's to see to. Only what begins with a line goes past the caches.
 void copy_into_ring(RingTrials& trials, std::uint64_t message, MeasuredCopy& copy, Clock& clock, std::byte* to, const std::byte* from,
                     std::size_t bytes) noexcept;
 

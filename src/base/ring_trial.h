@@ -22,12 +22,12 @@
 // taken, because whole laps take room in the caches that the program may need, and is given up when it is not faster at all. Each rest is
 // four times as long as the one before, up to a bound, so that trials are some percent of what is copied.
 //
-// There are two trials (RingTrials). One is whether short laps are claimed. It comes soon, because it costs next to nothing: 16 KiB between distant cores 9 us, or
-// claimed 3. The words cost the reader less than the writer gains, where that gains a quarter. Times are taken until the bytes have left the core's store
-// buffer, in which most of a short copy is when it ends. The other trial is of long messages and posts, of kLeast bytes and more, and among the first three ways.
-// Memory is touched in it for the first time (1.2 ms for a ring), so it comes late where claims have been won: copies that are claimed count for a sixteenth.
-// Where another way than short laps wins it, long ones go that way and are not claimed.
-// Those of less than kLeastClaimed bytes are lost in the noise: they stay in short laps, and are not told of.
+// There are two trials (RingTrials). One is whether short laps are claimed. It comes soon, because it costs next to nothing: 16 KiB between distant
+// cores 9 us, or claimed 3. The words cost the reader less than the writer gains, where that gains a quarter. Times are taken until the bytes have
+// left the core's store buffer, in which most of a short copy is when it ends. The other trial is of long messages and posts, of kLeast bytes and
+// more, and among the first three ways. Memory is touched in it for the first time (1.2 ms for a ring), so it comes late where claims have been won:
+// copies that are claimed count for a sixteenth. Where another way than short laps wins it, long ones go that way and are not claimed. Those of less
+// than kLeastClaimed bytes are lost in the noise: they stay in short laps, and are not told of.
 //
 // Pure: it knows no time and moves no byte.
 #pragma once

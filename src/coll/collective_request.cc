@@ -83,8 +83,8 @@ void CollectiveRequest::prepare() {
 }
 
 // Two ranks on two hosts, each of which sends the other one no more than what lies in its kernel until the application's next call (what comes to a
-// rank at rest and does not wake its event thread): asked for it would cost each of them two messages and a wake-up more, beside the computation. With
-// more ranks that might be more than a port of the switch takes (window.h).
+// rank at rest and does not wake its event thread): asked for it would cost each of them two messages and a wake-up more, beside the computation.
+// With more ranks that might be more than a port of the switch takes (window.h).
 std::uint64_t CollectiveRequest::sends_unasked() const noexcept {
   if (form == Form::kBlocking || communicator_->is_inter() || communicator_->size() != 2) return 0;
   if (state_of(*communicator_).link != model::LinkKind::kHosts) return 0;

@@ -5,18 +5,19 @@
 //     link does not carry. Why not watch the program's own messages (TCP_INFO): short ones never fill a link, and many links let some
 //     hundred KiB pass faster than what follows, so that they look fast until they are used.
 //
-// So rank 0 sends some to the first rank on another host, before one of the communicator's blocking calls (is_due()). Six times a burst is sent
-// and answered; the first one is not timed, because it goes by what the way lets pass at once. The rate is that of the middle one of the
-// others (after a pause, in which another process had the core, a burst may be too fast again), less the least time of an empty message and its answer. All ranks then get G from rank
-// 0, so they choose alike, from that call on.
+// So rank 0 sends some to the first rank on another host, before one of the communicator's blocking calls (is_due()). Six times a burst is sent and
+// answered; the first one is not timed, because it goes by what the way lets pass at once. The rate is that of the middle one of the others (after a
+// pause, in which another process had the core, a burst may be too fast again), less the least time of an empty message and its answer. All ranks
+// then get G from rank 0, so they choose alike, from that call on.
 //
-// What rounding a reduction gives depends on its algorithm, and MPI wants it the same each time (5.0, section 6.9.1). So a rate that differs a little from
-// run to run is taken for the nearest that links have (usual()); the ranks measure before the first blocking reduction of which the rate has a say, and
-// shorter ones go by the job's parameters for ever. (A non-blocking one that comes before may go another way than those that follow.) `lapwing model` decides it
-// for good.
+// What rounding a reduction gives depends on its algorithm, and MPI wants it the same each time (5.0, section 6.9.1). So a rate that differs a little
+// from run to run is taken for the nearest that links have (usual()); the ranks measure before the first blocking reduction of which the rate has a
+// say, and shorter ones go by the job's parameters for ever. (A non-blocking one that comes before may go another way than those that follow.)
+// `lapwing model` decides it for good.
 //
-// The parameters travel with the communicator: to what is made of it by duplicating and splitting. They never change again. A communicator that is made
-// of one that has none measures only if its rank 0 was in no other one that did, of the same hosts (known_rates.h): rank 0 says so to all before.
+// The parameters travel with the communicator: to what is made of it by duplicating and splitting. They never change again. A communicator that is
+// made of one that has none measures only if its rank 0 was in no other one that did, of the same hosts (known_rates.h): rank 0 says so to all
+// before.
 #pragma once
 
 #include <cstdint>
