@@ -6,6 +6,10 @@
    both do it before rank 0 has met the others and after. What has changed for rank 0, over what has changed for rank
    2 meanwhile, is the answer. Each of the four has one core for all of its threads.
 
+   Processor time is that of the receiver, and beside it that of the senders: on one machine the kernel does much of a
+   receiver's work in its sender's time. When all are active, rank 0 takes messages of any rank, one after the other,
+   and then by receives that are posted for each rank beforehand.
+
    No step's length grows with the number of ranks but for one message each way. */
 #include "ranks.h"
 
@@ -14,7 +18,11 @@ enum { kTeams = 4 };                              /* ranks that take turns, in t
 enum { kMostTurns = 200, kBlocksPerSecond = 60 }; /* about */
 enum { kPerRound = 8 };                           /* messages of a peer, when all are active */
 
-static const Option options[] = {{0}};
+static Sizes sizes;
+static size_t message; /* bytes of those whose processor time is taken, and when all are active */
+static const Option options[] = {
+    {"--message", "SIZE", "of the messages whose processor time is taken, and when all are active (8)", .sizes = &sizes},
+    {0}};
 static const Program program = {
     "connections", "Latency, bandwidth, processor time per message and memory of rank 0, by its open connections.",
     options};
@@ -89,6 +97,7 @@ static void free_teams(Teams* teams) {
 
 typedef struct {
   const char *series, *against; /* names of the value, and of the comparison */
+  const char* of_sender;        /* name of rank 1's value of the same clock; NULL: it is not reported */
   size_t bytes;
   int window;
   void (*run)(void*, int);
@@ -121,9 +130,10 @@ static double let_other_team(void) {
   return took;
 }
 
-static void wait_for_turn(const What* what, const Teams* teams, Pair* pair, int times) {
+static void wait_for_turn(What* what, const Teams* teams, Pair* pair, int times) {
   if (rank == 2) MPI_Recv(NULL, 0, MPI_BYTE, 0, kTurnTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   const double took = block(what, teams, pair, times);
+  if (rank == 1) add_sample(&what->own, took);
   if (rank == 2) MPI_Send(&took, 1, MPI_DOUBLE, 0, kTurnTag, MPI_COMM_WORLD);
 }
 
@@ -159,6 +169,20 @@ static void compare(What* what, const Teams* teams, double budget) {
   free_pair(&pair);
 }
 
+/* Rank 1 tells rank 0 what it took. */
+static void tell_of_sender(What* what) {
+  if (what->of_sender == NULL || rank > 1) return;
+  double took = rank == 1 ? median(&what->own) : 0;
+  if (rank == 1) {
+    MPI_Send(&took, 1, MPI_DOUBLE, 0, kTurnTag, MPI_COMM_WORLD);
+    return;
+  }
+  MPI_Recv(&took, 1, MPI_DOUBLE, 1, kTurnTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  Samples samples = {0};
+  add_sample(&samples, took / what->messages * 1e6);
+  report_by_connections(what->of_sender, "us", "lower", &samples);
+}
+
 static void report_idle(What* what) {
   scale_samples(&what->relative, 1 / what->ratio);
   report_by_connections(what->against, "ratio", "lower", &what->relative);
@@ -173,12 +197,13 @@ static void report_idle(What* what) {
 /* Before the others have been met, then when they have; all ranks. */
 static void answer_for_idle(double budget) {
   What whats[] = {
-      {"latency, the others idle", "latency, over that with few connections", 8, 1, ping_pong, false, now,
+      {"latency, the others idle", "latency, over that with few connections", NULL, 8, 1, ping_pong, false, now,
        .messages = 2},
-      {"bandwidth, the others idle", "time of a stream, over that with few connections", 1 << 20, 16, stream_window,
-       true, now, .megabytes = 16.0 * (1 << 20) / 1e6},
-      {"processor time per message, the others idle", "processor time, over that with few connections", 8, 64,
-       stream_window, true, processor_seconds, .messages = 64}};
+      {"bandwidth, the others idle", "time of a stream, over that with few connections", NULL, 1 << 20, 16,
+       stream_window, true, now, .megabytes = 16.0 * (1 << 20) / 1e6},
+      {"processor time per message, the others idle", "processor time, over that with few connections",
+       "processor time per message of the sender, the others idle", message, 64, stream_window, true,
+       processor_seconds, .messages = 64}};
   const int count = sizeof whats / sizeof *whats;
   const bool takes_part = rank < (size >= kTeams ? kTeams : 2);
   Teams teams = {0};
@@ -191,6 +216,7 @@ static void answer_for_idle(double budget) {
   answer_for_opening();
   for (int i = 0; i < count && takes_part; ++i) {
     compare(&whats[i], &teams, budget);
+    tell_of_sender(&whats[i]);
     if (rank == 0) report_idle(&whats[i]);
   }
   if (takes_part) free_teams(&teams);
@@ -198,54 +224,121 @@ static void answer_for_idle(double budget) {
 
 /* ---- All active ---- */
 
-/* Rank 0 says go to all, and takes what comes from any rank: so many messages of each. */
-static void receive_round(int messages) {
+enum { kHeader = 2 * sizeof(int) }; /* a message begins with its sender, and its number among that one's */
+
+static void check_message(const char* bytes, int source) {
+  int content[2];
+  memcpy(content, bytes, kHeader);
+  if (content[0] == source) return;
+  fprintf(stderr, "rank 0: a message of rank %d says that it is of rank %d\n", source, content[0]);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void say_go(int messages) {
   for (int peer = 1; peer < size; ++peer) MPI_Send(&messages, 1, MPI_INT, peer, kGoTag, MPI_COMM_WORLD);
-  for (long i = 0; i < (long)messages * (size - 1); ++i) {
-    int content[2];
+}
+
+typedef struct {
+  char* bytes; /* of all messages of a round */
+  MPI_Request* requests;
+  long count;
+} Round;
+
+/* Rank 0 says go to all, and takes what comes from any rank: so many messages of each. */
+static void receive_from_any(Round* round) {
+  say_go(kPerRound);
+  for (long i = 0; i < round->count; ++i) {
     MPI_Status status;
-    MPI_Recv(content, 2, MPI_INT, MPI_ANY_SOURCE, kDataTag, MPI_COMM_WORLD, &status);
-    if (content[0] == status.MPI_SOURCE) continue;
-    fprintf(stderr, "rank 0: a message of rank %d says that it is of rank %d\n", status.MPI_SOURCE, content[0]);
-    MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Recv(round->bytes, (int)message, MPI_BYTE, MPI_ANY_SOURCE, kDataTag, MPI_COMM_WORLD, &status);
+    check_message(round->bytes, status.MPI_SOURCE);
   }
 }
 
-static void receive_from_all(double budget) {
-  Samples time = {0}, used = {0};
-  const double start = now(), messages = (double)kPerRound * (size - 1);
-  for (int i = -1; i < 2 || (now() - start < budget && i < 4000); ++i) {
+/* The same by receives that name their source, which are posted before. */
+static void receive_from_each(Round* round) {
+  for (long i = 0; i < round->count; ++i) {
+    const int peer = 1 + (int)(i % (size - 1));
+    MPI_Irecv(round->bytes + (size_t)i * message, (int)message, MPI_BYTE, peer, kDataTag, MPI_COMM_WORLD,
+              &round->requests[i]);
+  }
+  say_go(kPerRound);
+  MPI_Waitall((int)round->count, round->requests, MPI_STATUSES_IGNORE);
+  for (long i = 0; i < round->count; ++i) check_message(round->bytes + (size_t)i * message, 1 + (int)(i % (size - 1)));
+}
+
+/* What the processor took in all ranks but this one, since they were told to begin. */
+static double time_of_senders(void) {
+  double sum = 0;
+  for (int peer = 1; peer < size; ++peer) {
+    double took;
+    MPI_Recv(&took, 1, MPI_DOUBLE, peer, kGoTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    sum += took;
+  }
+  return sum;
+}
+
+static void receive_rounds(void (*receive)(Round*), Round* round, const char* how, double budget) {
+  Samples time = {0}, used = {0}, of_senders = {0};
+  const double start = now(), messages = (double)round->count;
+  long rounds = 0;
+  for (; rounds < 3 || (now() - start < budget && rounds < 4000); ++rounds) {
     const double begin = now(), processor = processor_seconds();
-    receive_round(kPerRound);
-    if (i < 0) continue;
+    receive(round);
+    if (rounds == 0) continue;
     add_sample(&time, (now() - begin) / messages * 1e6);
     add_sample(&used, (processor_seconds() - processor) / messages * 1e6);
   }
-  const int enough = 0;
-  for (int peer = 1; peer < size; ++peer) MPI_Send(&enough, 1, MPI_INT, peer, kGoTag, MPI_COMM_WORLD);
-  report_by_connections("time per message, all active", "us", "lower", &time);
-  report_by_connections("processor time per message, all active", "us", "lower", &used);
+  say_go(0);
+  add_sample(&of_senders, time_of_senders() / messages / (double)rounds * 1e6);
+  char series[100];
+  snprintf(series, sizeof series, "time per message, all active%s", how);
+  report_by_connections(series, "us", "lower", &time);
+  snprintf(series, sizeof series, "processor time per message, all active%s", how);
+  report_by_connections(series, "us", "lower", &used);
+  snprintf(series, sizeof series, "processor time per message of the senders, all active%s", how);
+  report_by_connections(series, "us", "lower", &of_senders);
+}
+
+static void receive_from_all(double budget) {
+  Round round = {NULL, NULL, (long)kPerRound * (size - 1)};
+  round.bytes = allocate((size_t)round.count * message);
+  round.requests = allocate(sizeof(MPI_Request) * (size_t)round.count);
+  receive_rounds(receive_from_any, &round, "", budget);
+  receive_rounds(receive_from_each, &round, ", receives posted", budget);
+  free(round.requests);
+  free(round.bytes);
 }
 
 /* Idle until rank 0 says go. */
 static void send_when_told(void) {
-  for (int messages;;) {
+  char* bytes = allocate(message);
+  double begin = 0;
+  for (int messages, told = 0;; ++told) {
     MPI_Recv(&messages, 1, MPI_INT, 0, kGoTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (messages == 0) return;
+    if (messages == 0) break;
+    if (told == 0) begin = processor_seconds();
     for (int i = 0; i < messages; ++i) {
       const int content[2] = {rank, i};
-      MPI_Send(content, 2, MPI_INT, 0, kDataTag, MPI_COMM_WORLD);
+      memcpy(bytes, content, kHeader);
+      MPI_Send(bytes, (int)message, MPI_BYTE, 0, kDataTag, MPI_COMM_WORLD);
     }
   }
+  const double took = processor_seconds() - begin;
+  MPI_Send(&took, 1, MPI_DOUBLE, 0, kGoTag, MPI_COMM_WORLD);
+  free(bytes);
 }
 
 int main(int argc, char** argv) {
   start(&program, argc, argv, 2, 1 << 22);
+  default_sizes(&sizes, "8", "8");
+  message = sizes.values[0] < kHeader ? kHeader : sizes.values[0];
   const double budget = quick ? 1 : 2.5;
   answer_for_idle(budget);
-  if (rank == 0)
+  if (rank == 0) {
     receive_from_all(budget / 2);
-  else
+  } else {
     send_when_told();
+    send_when_told();
+  }
   return MPI_Finalize();
 }

@@ -182,6 +182,8 @@ struct LentRoom {
   void* receive = nullptr;  // the messenger's
   // Nothing follows its completion before the application's next call: it may land while no thread of the process runs.
   std::uint64_t unattended = 0;
+  // Its name in an answer; 0: the messenger answers what asks before it is sent.
+  std::uint64_t token = 0;
 };
 using LentQueue = BasicLentQueue<std::uint64_t, LentRoom, wire::FrameHeader, 64>;
 

@@ -155,6 +155,8 @@ class FrameSink {
     (void)peer, (void)queue;
     return nullptr;
   }
+  // Answers that the carrier has given in this process's name may be lost, and it gives no more (Transport::asking).
+  virtual void on_answers_lost(PeerId peer) noexcept { (void)peer; }
   // The whole payload is where on_header has said.
   virtual void on_frame(PeerId peer, const wire::FrameHeader& header) noexcept = 0;
   // No frame will come from or go to `peer` any more. If a frame was half received, `landing` is what on_header gave for
@@ -206,6 +208,12 @@ struct Capabilities {
   std::uint64_t best_up_to = ~std::uint64_t{0};   // what is left of longer messages had better go by the next transport that reaches the peer
   bool answers_wait = false;       // what is posted behind data leaves long after it, and a thread is there for what is put off (Engine::want_turn)
   bool matches = false;            // the carrier matches messages with receives that it is lent (Transport::lent_queue)
+};
+// Who is to answer a request: what carries it to the peer may, though the peer's process does not run, and its process in any case.
+enum class Asking : std::uint8_t {
+  kNever,    // it cannot
+  kProcess,  // it could, and is not asked
+  kKernel,   // it may
 };
 inline constexpr std::uint64_t kMostUrgentBytes = 256 * 1024;
 
@@ -276,6 +284,15 @@ class Transport : public engine::Source {
     (void)peer, (void)key;
     return nullptr;
   }
+
+  // For a sender of a message of so many bytes that has to wait for an answer: whom it asks. With kKernel it posts a request that says so (wire::kFlagAtOnce), and
+  // has no payload; with kProcess it does as ever.
+  virtual Asking asking(PeerId peer, std::uint64_t bytes) noexcept {
+    (void)peer, (void)bytes;
+    return Asking::kNever;
+  }
+  // Unless with kNever: it had what it waited for after so many ns.
+  virtual void asking_took(PeerId peer, std::uint64_t bytes, Asking way, std::int64_t time) noexcept { (void)peer, (void)bytes, (void)way, (void)time; }
 
   // Memory in which messages are received at less cost than elsewhere; null: any memory is as good. From attach() on.
   virtual std::shared_ptr<MessageMemory> message_memory() const noexcept { return nullptr; }

@@ -19,6 +19,7 @@ struct MessengerCounters {
   std::uint64_t eager_sends = 0, rendezvous_sends = 0, held_back_sends = 0;
   std::uint64_t messages_received = 0;
   std::uint64_t messages_landed = 0, bytes_landed = 0;  // of them: matched by their carrier (net/lent_queue.h)
+  std::uint64_t requests_answered = 0;                  // by their carrier, in this process's name
   std::uint64_t unexpected_messages = 0, unexpected_bytes = 0;  // bytes of them that were stored, in all
   std::uint64_t unexpected_bytes_now = 0, unexpected_bytes_peak = 0;
   std::uint64_t bytes_received = 0;

@@ -66,6 +66,12 @@ FrameReceiver::FrameReceiver(Parts& parts, SendPath& sends, ReceivePath& receive
       loss_(parts, sends, receives),
       heard_losses_(parts.common, loss_) {}
 
+// Both name the requests that they are for.
+bool FrameReceiver::may_overtake(const wire::FrameHeader& frame) const noexcept {
+  const wire::MessageHeader header = wire::unpack(frame);
+  return header.kind == MessageKind::kData || (header.kind == MessageKind::kCts && header.flags == wire::kFlagByCarrier);
+}
+
 // ---- the fast branch ------------------------------------------------------------------------------------------------
 
 bool FrameReceiver::receive_now(net::PeerId id, const wire::FrameHeader& frame, const std::byte* payload) noexcept {
@@ -123,14 +129,27 @@ const char* FrameReceiver::take_landed(net::PeerId id, ReceiveRequest& receive,
   if (breach == nullptr && header.tag < 0) breach = kNegativeTag;
   if (breach == nullptr && !peer.incoming[account_of(header.context)].pass(message_units(header.payload_bytes)))
     breach = kOverCredit;
+  if (breach == nullptr && header.kind == MessageKind::kRts && (receive.token_ == 0 || header.message_bytes > receive.capacity_))
+    breach = "a program in the kernel has answered what it must not";
   if (breach != nullptr) {
     incoming_.fail(receive, Status::error(MPI_ERR_OTHER, "%s broke the rules: %s",
                                           common_.network->describe(id).c_str(), breach));
     return breach;
   }
+  if (header.kind == MessageKind::kRts) return take_request(id, peer, receive, header);
   ++common_.counters.messages_landed;
   common_.counters.bytes_landed += header.payload_bytes;
   on_payload(id, peer, receive, header);
+  return nullptr;
+}
+
+// The carrier has answered it.
+const char* FrameReceiver::take_request(net::PeerId id, Peer& peer, ReceiveRequest& receive, const wire::MessageHeader& header) noexcept {
+  ++common_.counters.requests_answered;
+  receives_.accept(receive, id, header.source, header.tag, header.receiver_token, header.message_bytes);
+  incoming_.answered_by_carrier(receive, header.sender_token);
+  credit_.after_message(id, peer, account_of(header.context));
+  if (header.credit != 0) take_credit(id, peer, header.credit);
   return nullptr;
 }
 

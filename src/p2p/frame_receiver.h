@@ -19,10 +19,11 @@ class FrameReceiver : public net::FrameSink {
   FrameReceiver(Parts& parts, SendPath& sends, ReceivePath& receives) noexcept;
 
   bool receive_now(net::PeerId id, const wire::FrameHeader& frame, const std::byte* payload) noexcept final;
-  bool may_overtake(const wire::FrameHeader& frame) const noexcept final { return wire::unpack(frame).kind == wire::MessageKind::kData; }
+  bool may_overtake(const wire::FrameHeader& frame) const noexcept final;
   net::Landing on_header(net::PeerId id, const wire::FrameHeader& frame) noexcept final;
   void on_frame(net::PeerId id, const wire::FrameHeader& frame) noexcept final;
   const char* on_landed(net::PeerId id, net::LentQueue& queue) noexcept final;
+  void on_answers_lost(net::PeerId id) noexcept final { incoming_.answer_again(id); }
   void on_peer_lost(net::PeerId id, const Status& why, const net::Landing* landing) noexcept final;
   void on_peer_left(net::PeerId id, const Status& why) noexcept final;
   void on_peer_met(net::PeerId id) noexcept final { loss_.tell(id); }
@@ -44,6 +45,7 @@ class FrameReceiver : public net::FrameSink {
   net::Landing store(net::PeerId id, Peer& peer, const wire::MessageHeader& header, std::uint64_t stored) noexcept;
   void on_payload(net::PeerId id, Peer& peer, ReceiveRequest& receive, const wire::MessageHeader& header) noexcept;
   const char* take_landed(net::PeerId id, ReceiveRequest& receive, const wire::MessageHeader& header) noexcept;
+  const char* take_request(net::PeerId id, Peer& peer, ReceiveRequest& receive, const wire::MessageHeader& header) noexcept;
   void on_message(net::PeerId id, const wire::MessageHeader& header, std::uint64_t stored,
                   std::uint64_t address) noexcept;
   void on_stored(UnexpectedMessage& message, std::uint64_t address) noexcept;

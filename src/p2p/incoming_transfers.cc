@@ -60,6 +60,26 @@ wire::MessageHeader IncomingTransfers::make_cts(ReceiveRequest& receive, std::ui
   return cts;
 }
 
+void IncomingTransfers::answered_by_carrier(ReceiveRequest& receive, std::uint64_t sender_token) noexcept {
+  time(receive);
+  receive.sender_token_ = sender_token;
+  receive.by_carrier_ = true;
+}
+
+// Where data has come, the answer has.
+void IncomingTransfers::answer_again(net::PeerId id) noexcept {
+  receives_.for_each([&](ReceiveRequest& receive) {
+    if (!receive.by_carrier_ || !(receive.peer_ == id) || receive.announced_ != 0) return;
+    wire::MessageHeader cts;
+    cts.kind = wire::MessageKind::kCts;
+    cts.flags = wire::kFlagAgain;
+    cts.sender_token = receive.sender_token_;
+    cts.receiver_token = receive.token_;
+    cts.message_bytes = receive.wanted_;
+    frames_.post_control(id, cts);
+  });
+}
+
 void IncomingTransfers::pull(ReceiveRequest& receive, std::uint64_t address) noexcept {
   ReceiveRequest::Pull& pull = receive.pull_;
   pull.receive = &receive;
@@ -96,7 +116,7 @@ void IncomingTransfers::after_pull(ReceiveRequest& receive, net::PullOp::End end
 
 const char* IncomingTransfers::breach_of_data(net::PeerId id, const wire::MessageHeader& header) const noexcept {
   const ReceiveRequest* receive = receives_.find(header.receiver_token);
-  if (receive == nullptr || receive->peer_ != id) return "its data is for no receive of ours";
+  if (receive == nullptr || receive->peer_ != id || receive->lent_to_ != nullptr) return "its data is for no receive of ours";
   const bool within = header.offset <= receive->wanted_ && header.payload_bytes <= receive->wanted_ - header.offset;
   if (!within || header.payload_bytes > receive->wanted_ - receive->announced_)
     return "it sends more data than was asked for";
@@ -143,7 +163,7 @@ void IncomingTransfers::wind_up(ReceiveRequest& receive) noexcept {
 void IncomingTransfers::fail_all_from(net::PeerId id, const Status& why) noexcept {
   std::vector<ReceiveRequest*> ended;
   receives_.for_each([&](ReceiveRequest& receive) {
-    if (receive.peer_ == id) ended.push_back(&receive);
+    if (receive.peer_ == id && receive.lent_to_ == nullptr) ended.push_back(&receive);
   });
   for (ReceiveRequest* receive : ended) fail(*receive, why.copy());
 }

@@ -19,8 +19,9 @@ namespace lapwing::p2p {
 
 class IncomingTransfers {
  public:
-  IncomingTransfers(Common& common, FrameSender& frames, OwedAnswers& owed, const OutgoingTransfers& outgoing) noexcept
-      : common_(common), frames_(frames), owed_(owed), outgoing_(outgoing) {}
+  IncomingTransfers(Common& common, FrameSender& frames, OwedAnswers& owed, const OutgoingTransfers& outgoing,
+                    SlotTable<ReceiveRequest>& named) noexcept
+      : common_(common), frames_(frames), owed_(owed), outgoing_(outgoing), receives_(named) {}
 
   // Where these bytes of the message go.
   static net::Landing landing_of(ReceiveRequest& receive, std::uint64_t offset, std::uint64_t bytes) noexcept;
@@ -40,6 +41,10 @@ class IncomingTransfers {
   void post_cts(ReceiveRequest& receive, std::uint64_t sender_token, std::uint64_t before) noexcept {
     frames_.post_control(receive.peer_, make_cts(receive, sender_token, before));
   }
+  // The carrier has answered its request, by the name that the receive had when it was lent (lending.h).
+  void answered_by_carrier(ReceiveRequest& receive, std::uint64_t sender_token) noexcept;
+  // Such answers to this peer may be lost.
+  void answer_again(net::PeerId id) noexcept;
   // What comes of the message from here on is timed, for the choice of later messages' paths (Transport::came_in_frames).
   void time(ReceiveRequest& receive) noexcept;
 
@@ -76,7 +81,7 @@ class IncomingTransfers {
   FrameSender& frames_;
   OwedAnswers& owed_;
   const OutgoingTransfers& outgoing_;
-  SlotTable<ReceiveRequest> receives_;  // that data may name
+  SlotTable<ReceiveRequest>& receives_;  // that data may name
 };
 
 }  // namespace lapwing::p2p

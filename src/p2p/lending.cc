@@ -1,5 +1,7 @@
 #include "p2p/lending.h"
 
+#include <utility>
+
 namespace lapwing::p2p {
 namespace {
 
@@ -28,7 +30,9 @@ bool Lending::lend_one(ReceiveRequest& receive, net::LentQueue& queue) noexcept 
   ++lent_;
   receive.lent_to_ = &queue;
   const bool unattended = receive.arguments_.plane == comm::Plane::kPointToPoint;
-  receive.lent_position_ = queue.lend(lent_key(receive.MatchNode::key), receive.capacity_, {receive.contiguous_, &receive, unattended});
+  if (unattended && receive.capacity_ > tuning().p2p_asks_above) receive.token_ = named_.take(receive);
+  receive.lent_position_ =
+      queue.lend(lent_key(receive.MatchNode::key), receive.capacity_, {receive.contiguous_, &receive, unattended, receive.token_});
   return true;
 }
 
@@ -45,6 +49,7 @@ ReceiveRequest* Lending::match_lent(MatchKey envelope) noexcept {
 bool Lending::take_back_from(net::LentQueue& queue, ReceiveRequest& receive) noexcept {
   if (!queue.take_back(receive.lent_position_)) return false;
   forget(receive);
+  if (receive.token_ != 0) named_.release(std::exchange(receive.token_, 0));
   return true;
 }
 

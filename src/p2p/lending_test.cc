@@ -77,6 +77,79 @@ TEST(Lending, RendezvousGoesTheUsualWay) {
   EXPECT_EQ(job.matched_by_carrier, 0u);
 }
 
+LoopJob::Options with_answers(unsigned seed = 1) {
+  LoopJob::Options options = with_carrier(seed);
+  options.carrier_answers = true;
+  return options;
+}
+
+TEST(Lending, ALongMessageIsAskedForByTheCarrier) {
+  for (const SendMode mode : {SendMode::kStandard, SendMode::kSynchronous}) {
+    LoopJob job(with_answers());
+    Exchange exchange(job, 100'000, 3, mode);
+    job.run();
+    ASSERT_TRUE(exchange.receive.done() && exchange.send.done());
+    EXPECT_EQ(exchange.room, exchange.data);
+    EXPECT_EQ(exchange.receive.result().bytes, 100'000u);
+    EXPECT_EQ(job.answered_by_carrier, 1u);
+    EXPECT_EQ(job.askings_timed, 1u);
+    EXPECT_EQ(job[0].messenger.counters().requests_answered, 1u);
+  }
+}
+
+// What would be truncated, or is for a wildcard, is answered by the messenger.
+TEST(Lending, WhatTheCarrierMustNotAskForIsPassedOn) {
+  LoopJob job(with_answers());
+  const Bytes data = pattern(50'000, 1);
+  Bytes short_room(20'000), any_room(50'000);
+  ReceiveRequest first(from(job[0], 1, 3, short_room)), any(from(job[0], MPI_ANY_SOURCE, 5, any_room));
+  SendRequest a(to(job[1], 0, 3, data)), b(to(job[1], 0, 5, data));
+  job[0].messenger.start(first);
+  job[0].messenger.start(any);
+  job[1].messenger.start(a);
+  job[1].messenger.start(b);
+  job.run();
+  ASSERT_TRUE(first.done() && any.done() && a.done() && b.done());
+  EXPECT_EQ(first.result().status.error_class(), MPI_ERR_TRUNCATE);
+  EXPECT_EQ(any_room, data);
+  EXPECT_EQ(job.answered_by_carrier, 0u);
+}
+
+// Answers that are lost are given again, also where some come in spite of that, and after those that stand for them.
+TEST(Lending, AnswersThatAreLostAreGivenAgain) {
+  std::uint64_t answered = 0;
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    LoopJob job(with_answers(seed));
+    std::deque<Exchange> exchanges;
+    for (int i = 0; i < 4; ++i) exchanges.emplace_back(job, 30'000, 3 + i % 2, i % 2 == 0 ? SendMode::kSynchronous : SendMode::kStandard);
+    for (unsigned steps = job.random() % 40; steps > 0; --steps) job.step();
+    job.lose_answers(seed % 2 == 0);
+    job.run();
+    for (Exchange& exchange : exchanges) {
+      ASSERT_TRUE(exchange.send.done() && exchange.receive.done()) << seed;
+      EXPECT_EQ(exchange.room, exchange.data);
+    }
+    EXPECT_TRUE(job.violations.empty());
+    answered += job.answered_by_carrier;
+  }
+  EXPECT_GT(answered, 100u);
+}
+
+// A receive has its name while it is lent, and data for one that has not been asked for is refused.
+TEST(Lending, DataForAReceiveThatIsOnlyLentIsRefused) {
+  LoopJob job(with_answers());
+  Bytes room(10'000);
+  ReceiveRequest receive(from(job[0], 1, 3, room));
+  job[0].messenger.start(receive);
+  wire::MessageHeader data;
+  data.kind = wire::MessageKind::kData;
+  data.receiver_token = std::uint64_t{1} << 32 | 1;
+  job.inject(1, 0, data, std::vector<std::byte>(100));
+  job.run();
+  ASSERT_EQ(job.violations.size(), 1u);
+  EXPECT_EQ(job.violations.front(), "its data is for no receive of ours");
+}
+
 TEST(Lending, ASynchronousMessageIsAcknowledged) {
   LoopJob job(with_carrier());
   Exchange exchange(job, 100, 3, SendMode::kSynchronous);

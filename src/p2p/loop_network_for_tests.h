@@ -4,7 +4,8 @@
 // Every ordered pair of ranks has a wire, and with two_ways another one, for data. step() moves one randomly chosen wire on by one stage, so whatever a real network
 // could interleave comes up: a payload taken late, a header long before its payload, answers overtaking the news that a
 // frame has left. Headers go through the real codec. With way.matches, each wire ends at a carrier that is lent receives
-// (net/lent_queue.h): what it does not match goes on in a socket, and the messenger is told of the rest at some later step.
+// (net/lent_queue.h): what it does not match goes on in a socket, and the messenger is told of the rest at some later step. With carrier_answers it
+// answers requests, too, until the answers are lost: those that are on their way, and all that would follow.
 // One thread; nothing waits for time.
 #pragma once
 
@@ -62,6 +63,7 @@ class LoopJob {
     std::uint64_t unexpected_limit = 16 << 20;
     std::int64_t watch_after = 0;
     bool met = false;  // ways stand between all
+    bool carrier_answers = false;
   };
 
   struct Rank;
@@ -81,6 +83,10 @@ class LoopJob {
     net::LentQueue* lent_queue(net::PeerId peer, net::LentQueue::Key key) noexcept override {
       return &job_.queue_of(job_.number_of(rank_, peer) * job_.options.ranks + rank_, key.tag);
     }
+    net::Asking asking(net::PeerId, std::uint64_t) noexcept override {
+      return job_.options.carrier_answers ? net::Asking::kKernel : net::Asking::kNever;
+    }
+    void asking_took(net::PeerId, std::uint64_t, net::Asking, std::int64_t) noexcept override { ++job_.askings_timed; }
     bool offers_pull(net::PeerId, std::uint64_t) noexcept override { return job_.options.pull; }
     net::PullOp::End pull(net::PeerId, net::PullOp& op) noexcept override {
       const auto* from = reinterpret_cast<const std::byte*>(op.address);
@@ -165,6 +171,7 @@ class LoopJob {
     lost.resize(options.ranks);
     sockets.resize(wires.size());
     landed.resize(wires.size());
+    answers.resize(wires.size());
     for (std::size_t i = 0; i < 2 * wires.size() && options.way.matches; ++i) queues.push_back(std::make_unique<net::LentQueue>());
     for (std::uint32_t i = 0; i < options.ranks; ++i) ranks.push_back(std::make_unique<Rank>(*this, i));
   }
@@ -210,6 +217,7 @@ class LoopJob {
       if (!wires[i].empty() && i != stalled) busy.push_back(i);
       if (!sockets[i].empty()) busy.push_back(wires.size() + i);
       if (landed[i]) busy.push_back(2 * wires.size() + i);
+      if (!answers[i].empty()) busy.push_back(3 * wires.size() + i);
     }
     if (busy.empty()) return false;
     move(busy[random() % busy.size()]);
@@ -272,6 +280,17 @@ class LoopJob {
     turn_all();
   }
 
+  // Of all pairs: those that are on their way go nowhere, or come late.
+  void lose_answers(bool late = false) {
+    options.carrier_answers = false;
+    for (std::size_t index = 0; index < answers.size(); ++index) {
+      if (!late) answers[index].clear();
+      if (landed[index]) tell(index);
+      const auto receiver = static_cast<std::uint32_t>(index % options.ranks), from = static_cast<std::uint32_t>(index / options.ranks % options.ranks);
+      if (from != receiver) ranks[receiver]->messenger.on_answers_lost(id_of(receiver, from));
+    }
+  }
+
   Options options;
   std::mt19937 random;
   std::vector<std::unique_ptr<Rank>> ranks;
@@ -279,7 +298,7 @@ class LoopJob {
   std::size_t deaf = static_cast<std::size_t>(-1);     // a rank that the test plays: what it is sent goes nowhere
   std::vector<std::string> violations;
   std::uint64_t frames_posted = 0;
-  std::uint64_t matched_by_carrier = 0;
+  std::uint64_t matched_by_carrier = 0, answered_by_carrier = 0, askings_timed = 0;
   int pulls_until_failure = 1 << 30;
   std::vector<std::uint64_t> timed;  // bytes of messages whose frames were timed
 
@@ -331,6 +350,7 @@ class LoopJob {
 
   void move(std::size_t what) {
     const std::size_t index = what % wires.size();
+    if (what >= 3 * wires.size()) return answer(index);
     if (what >= 2 * wires.size()) return tell(index);
     if (what >= wires.size()) return read(index);
     if (options.way.matches && wires[index].front().stage != Stage::kPosted && index % options.ranks != deaf)
@@ -350,10 +370,41 @@ class LoopJob {
         frame.stage = Stage::kClaimed;
         return;
       }
+      if (options.carrier_answers && header.kind == wire::MessageKind::kRts && header.flags == wire::kFlagAtOnce && ask(index, header, queue, key)) return;
       queue.pass_on();
     }
     sockets[index].push_back(std::move(frame));
     wires[index].pop_front();
+  }
+  // False: the messenger answers.
+  bool ask(std::size_t index, const wire::MessageHeader& request, net::LentQueue& queue, net::LentQueue::Key key) {
+    if (!queue.claim(key, request.message_bytes, wires[index].front().position)) return false;
+    const std::uint64_t position = wires[index].front().position;
+    EXPECT_NE(queue.room(position).token, 0u);
+    wire::MessageHeader cts;
+    cts.kind = wire::MessageKind::kCts;
+    cts.flags = wire::kFlagByCarrier;
+    cts.message_bytes = request.message_bytes;
+    cts.sender_token = request.sender_token;
+    cts.receiver_token = queue.room(position).token;
+    answers[index].push_back(wire::pack(cts));
+    queue.land(position, wires[index].front().header);
+    wires[index].pop_front();
+    landed[index] = true;
+    ++answered_by_carrier;
+    return true;
+  }
+  // One reaches the sender.
+  void answer(std::size_t index) {
+    const auto sender = static_cast<std::uint32_t>(index / options.ranks % options.ranks), by = static_cast<std::uint32_t>(index % options.ranks);
+    const wire::FrameHeader header = answers[index].front();
+    answers[index].pop_front();
+    if (lost[sender] || lost[by]) return;
+    Messenger& messenger = ranks[sender]->messenger;
+    EXPECT_TRUE(messenger.may_overtake(header));
+    const net::Landing landing = messenger.on_header(id_of(sender, by), header);
+    EXPECT_FALSE(landing.violation) << landing.reason;
+    messenger.on_frame(id_of(sender, by), header);
   }
   void land(std::size_t index) {
     Frame& frame = wires[index].front();
@@ -437,6 +488,7 @@ class LoopJob {
 
   std::vector<std::deque<Frame>> wires;
   std::vector<std::deque<Frame>> sockets;  // what carriers have passed on
+  std::vector<std::deque<wire::FrameHeader>> answers;  // of carriers, to the senders on these wires
   std::vector<bool> landed;                // receives that the messenger has not been told of
   std::vector<std::unique_ptr<net::LentQueue>> queues;  // two for each wire
   std::vector<bool> lost;

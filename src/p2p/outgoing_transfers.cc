@@ -1,6 +1,7 @@
 #include "p2p/outgoing_transfers.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/tuning.h"
@@ -9,6 +10,15 @@ namespace lapwing::p2p {
 
 using wire::MessageKind;
 
+namespace {
+
+// By what carries the request, and by the receiver in case that is lost.
+bool may_come_twice(const wire::MessageHeader& header) noexcept {
+  return header.kind == MessageKind::kCts && (header.flags & (wire::kFlagByCarrier | wire::kFlagAgain)) != 0;
+}
+
+}  // namespace
+
 void OutgoingTransfers::begin(SendRequest& send) noexcept {
   common_.engine.begin(send);
   ++active_;
@@ -16,6 +26,7 @@ void OutgoingTransfers::begin(SendRequest& send) noexcept {
   send.result().clear();
   send.walk_.reset();
   send.next_byte_ = send.wanted_ = send.receiver_token_ = send.token_ = 0;
+  send.asking_ = net::Asking::kNever;
   send.held_ = send.rendezvous_ = send.awaits_answer_ = send.awaits_cancel_ack_ = false;
 }
 
@@ -36,7 +47,7 @@ void OutgoingTransfers::post_whole(SendRequest& send, net::Delivery delivery) no
   settle(send);
 }
 
-void OutgoingTransfers::post_rts(SendRequest& send, std::uint64_t first_bytes, bool offers_pull) noexcept {
+void OutgoingTransfers::post_rts(SendRequest& send, std::uint64_t first_bytes, Rts how) noexcept {
   ++common_.counters.rendezvous_sends;
   SendRequest::Frame& frame = send.frames_[0];
   wire::MessageHeader header = envelope(send.arguments_, MessageKind::kRts);
@@ -47,7 +58,8 @@ void OutgoingTransfers::post_rts(SendRequest& send, std::uint64_t first_bytes, b
   frame.data = send.contiguous_;
   frame.delivery = net::Delivery::kAtOnce;
   send.next_byte_ = first_bytes;
-  if (offers_pull) {
+  if (how == Rts::kAtOnce) header.flags = wire::kFlagAtOnce;
+  if (how == Rts::kOffersPull) {
     header.flags = wire::kFlagPullable;
     const auto address = reinterpret_cast<std::uint64_t>(send.contiguous_);
     for (int i = 0; i < 8; ++i) send.offer_[i] = static_cast<std::byte>(address >> (8 * i));
@@ -131,6 +143,7 @@ void OutgoingTransfers::go_on(SendRequest& send, const Status& status) noexcept 
 
 const char* OutgoingTransfers::breach_of_answer(net::PeerId id, const wire::MessageHeader& header) const noexcept {
   const SendRequest* send = sends_.find(header.sender_token);
+  if (may_come_twice(header) && (send == nullptr || !send->awaits_answer_)) return nullptr;
   if (send == nullptr || send->peer_ != id) return "it answers a send that is not waiting for it";
   if (header.kind == MessageKind::kCancelAck) {
     if (!send->awaits_cancel_ack_) return "it takes back a send that was not cancelled";
@@ -159,8 +172,10 @@ void OutgoingTransfers::on_answer(const wire::MessageHeader& header) noexcept {
     }
     return settle(*send);
   }
+  if (!send->awaits_answer_) return;  // it has come twice
   send->awaits_answer_ = false;
   if (header.kind == MessageKind::kCts) {
+    if (send->bytes_ > common_.way_to(send->peer_).eager_limit) end_asking(*send);
     owed_.give(send->peer_);  // or it would wait behind the data
     send->wanted_ = header.message_bytes;
     send->receiver_token_ = header.receiver_token;
@@ -168,11 +183,23 @@ void OutgoingTransfers::on_answer(const wire::MessageHeader& header) noexcept {
   pump(*send);
 }
 
+void OutgoingTransfers::begin_asking(SendRequest& send, net::Asking way) noexcept {
+  send.asking_ = way;
+  if (way != net::Asking::kNever) send.asked_at_ = common_.engine.clock().now();
+}
+
+void OutgoingTransfers::end_asking(SendRequest& send) noexcept {
+  const net::Asking way = std::exchange(send.asking_, net::Asking::kNever);
+  if (way == net::Asking::kNever) return;
+  common_.network->route(send.peer_).asking_took(send.peer_, send.bytes_, way, common_.engine.clock().now() - send.asked_at_);
+}
+
 // ---- the end --------------------------------------------------------------------------------------------------------
 
 void OutgoingTransfers::settle(SendRequest& send) noexcept {
   if (send.frames_[0].busy || send.frames_[1].busy || !send.undelivered_.none()) return;
   if (send.awaits_answer_ || send.awaits_cancel_ack_ || send.next_byte_ < send.wanted_) return;
+  end_asking(send);
   if (send.token_ != 0) sends_.release(send.token_);
   send.token_ = 0;
   send.walk_.reset();

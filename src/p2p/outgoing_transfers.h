@@ -34,9 +34,13 @@ class OutgoingTransfers {
       : common_(common), frames_(frames), owed_(owed) {}
 
   void begin(SendRequest& send) noexcept;
+  // What it takes is timed, unless with kNever: of a message that could be sent whole until it is complete, of a longer one until the answer comes.
+  void begin_asking(SendRequest& send, net::Asking way) noexcept;
   // The message leaves in one frame, or begins a rendezvous. `send` may be over afterwards.
   void post_whole(SendRequest& send, net::Delivery delivery) noexcept;
-  void post_rts(SendRequest& send, std::uint64_t first_bytes, bool offers_pull) noexcept;
+  // Of `how`, either or none.
+  enum class Rts { kUsual, kOffersPull, kAtOnce };
+  void post_rts(SendRequest& send, std::uint64_t first_bytes, Rts how) noexcept;
   // Asks the receiver for a message that it may not have matched yet.
   void post_cancel(SendRequest& send) noexcept;
 
@@ -60,6 +64,7 @@ class OutgoingTransfers {
 
  private:
   void pump(SendRequest& send) noexcept;
+  void end_asking(SendRequest& send) noexcept;
   void post_chunk(SendRequest& send, SendRequest::Frame& frame) noexcept;
   void post_frame(SendRequest& send, SendRequest::Frame& frame, const wire::MessageHeader& header) noexcept;
 

@@ -21,12 +21,13 @@ struct Parts {
   FrameSender frames{common};
   CreditFlow credit{common, frames};
   Matcher matcher;
-  Lending lending{common, matcher};
+  SlotTable<ReceiveRequest> named_receives;  // that data may name
+  Lending lending{common, matcher, named_receives};
   Probes probes{common.engine};
   Vigil vigil{common, matcher, probes};
   OwedAnswers owed{common, frames};
   OutgoingTransfers outgoing{common, frames, owed};
-  IncomingTransfers incoming{common, frames, owed, outgoing};
+  IncomingTransfers incoming{common, frames, owed, outgoing, named_receives};
 };
 
 }  // namespace lapwing::p2p

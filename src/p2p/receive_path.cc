@@ -38,6 +38,8 @@ inline void ReceivePath::begin(ReceiveRequest& receive) noexcept {
   receive.result().clear();
   receive.contiguous_ = nullptr;
   receive.capacity_ = receive.message_bytes_ = receive.wanted_ = receive.received_ = 0;
+  receive.announced_ = 0;
+  receive.by_carrier_ = false;
   receive.began_ = 0;
   if (arguments.source == MPI_PROC_NULL) return;
   const datatype::Datatype& type = *arguments.type;

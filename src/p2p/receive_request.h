@@ -66,8 +66,9 @@ class ReceiveRequest : public Request, public MatchNode {
   std::uint64_t wanted_ = 0;            // min of the two
   std::uint64_t received_ = 0;
   std::uint64_t announced_ = 0;     // received, or of frames that are being received: several may be, on several connections
-  std::uint64_t token_ = 0;         // ours on the wire while kData is expected
-  std::uint64_t sender_token_ = 0;  // while the message is pulled
+  std::uint64_t token_ = 0;         // ours on the wire while kData is expected, or may be, because the receive is lent
+  std::uint64_t sender_token_ = 0;  // while the message is pulled, or after the carrier has answered
+  bool by_carrier_ = false;         // it has
   std::int64_t began_ = 0;          // when a CTS was sent, or the header of a long eager message came; 0: neither
   std::uint64_t before_ = 0;        // and what had been received then
   struct Pull : net::PullOp {

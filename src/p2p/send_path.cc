@@ -50,7 +50,8 @@ bool SendPath::launch(SendRequest& send) noexcept {
   const net::Capabilities& way = common_.way_to(send.peer_);
   const bool offers_pull = send.contiguous_ != nullptr && send.bytes_ > std::min(way.eager_limit, way.pulls_above) &&
                            common_.network->route(send.peer_).offers_pull(send.peer_, send.bytes_);
-  const bool rendezvous = send.arguments_.rendezvous;
+  if (!offers_pull) transfers_.begin_asking(send, asking(send, way));
+  const bool asks = send.asking_ == net::Asking::kKernel, rendezvous = send.arguments_.rendezvous || asks;
   const std::uint64_t eager_limit = way.answers_wait ? std::max(way.eager_limit, send.arguments_.unasked) : way.eager_limit;
   if (!offers_pull && !rendezvous && send.bytes_ <= std::min(eager_limit, common_.frame_limit(send.peer_))) {
     const std::uint64_t price = message_units(send.bytes_);
@@ -63,8 +64,16 @@ bool SendPath::launch(SendRequest& send) noexcept {
   if (!account.pays_envelope()) return false;
   const std::uint64_t first = offers_pull || rendezvous ? 0 : first_bytes(send, account);
   account.spend(message_units(first));
-  transfers_.post_rts(send, first, offers_pull);
+  using Rts = OutgoingTransfers::Rts;
+  transfers_.post_rts(send, first, offers_pull ? Rts::kOffersPull : asks ? Rts::kAtOnce : Rts::kUsual);
   return true;
+}
+
+// What has to wait for an answer had better ask before it sends anything, where the receiver need not run for that.
+net::Asking SendPath::asking(const SendRequest& send, const net::Capabilities& way) noexcept {
+  const bool waits = send.bytes_ > way.eager_limit || send.arguments_.mode == SendMode::kSynchronous;
+  const bool may = waits && send.bytes_ > tuning().p2p_asks_above && send.arguments_.plane == comm::Plane::kPointToPoint;
+  return may ? common_.network->route(send.peer_).asking(send.peer_, send.bytes_) : net::Asking::kNever;
 }
 
 // So many of the message's bytes go along with its RTS: as many as are of use and the credit pays for.

@@ -39,6 +39,7 @@ class SendPath {
     return bytes <= tuning().p2p_waiting_bytes ? net::Delivery::kWhenAsked : net::Delivery::kAtOnce;
   }
   bool launch(SendRequest& send) noexcept;
+  net::Asking asking(const SendRequest& send, const net::Capabilities& way) noexcept;
   std::uint64_t first_bytes(const SendRequest& send, const OutgoingAccount& account) noexcept;
   void unhold(SendRequest& send) noexcept;
 

@@ -90,6 +90,8 @@ class SendRequest : public Request, public ListNode<HeldTag> {
   std::uint64_t wanted_ = 0;     // bytes that the receiver will take
   std::uint64_t token_ = 0;      // ours on the wire; 0 when no answer can come
   std::uint64_t receiver_token_ = 0;
+  std::int64_t asked_at_ = 0;               // unless with kNever
+  net::Asking asking_ = net::Asking::kNever;
   net::PeerId peer_;
   bool held_ = false;
   bool rendezvous_ = false;  // an RTS has gone

@@ -18,6 +18,8 @@ constexpr StatisticDescription kStatistics[] = {
     LAPWING_STATISTIC(messages.messages_landed, "messages_matched_in_kernel",
                       "messages received that a program in the kernel had matched (LAPWING_RECEIVE)"),
     LAPWING_STATISTIC(messages.bytes_landed, "bytes_matched_in_kernel", "bytes of them"),
+    LAPWING_STATISTIC(messages.requests_answered, "requests_answered_in_kernel",
+                      "announced messages that a program in the kernel had asked for (LAPWING_RECEIVE)"),
     LAPWING_STATISTIC(messages.unexpected_messages, "unexpected_messages", "messages that arrived before their receive was posted"),
     LAPWING_STATISTIC(messages.unexpected_bytes, "unexpected_bytes", "bytes of them that were stored"),
     LAPWING_STATISTIC(messages.unexpected_bytes_peak, "unexpected_bytes_peak", "bytes of unexpected messages, the most at a time", true),
@@ -96,9 +98,10 @@ std::string Statistics::report(const std::string& whose) const {
   char lines[5][400];
   std::snprintf(lines[0], sizeof lines[0],
                 "%" PRIu64 " messages sent (%" PRIu64 " eager, %" PRIu64 " rendezvous, %" PRIu64
-                " held back for credit), %" PRIu64 " received, %" PRIu64 " of them matched in the kernel (%" PRIu64 " bytes)",
+                " held back for credit), %" PRIu64 " received, %" PRIu64 " of them matched in the kernel (%" PRIu64
+                " bytes), %" PRIu64 " asked for there",
                 sent, messages.eager_sends, messages.rendezvous_sends, messages.held_back_sends,
-                messages.messages_received, messages.messages_landed, messages.bytes_landed);
+                messages.messages_received, messages.messages_landed, messages.bytes_landed, messages.requests_answered);
   std::snprintf(lines[1], sizeof lines[1],
                 "%" PRIu64 " bytes moved, %" PRIu64 " of them while the application computed; unexpected: %" PRIu64
                 " messages, %" PRIu64 " bytes, at most %" PRIu64 " at a time",

@@ -48,6 +48,9 @@ inline constexpr std::uint32_t kFeatureGivenUp = 64;
 // The side reads and answers only while its application calls MPI. Nothing is agreed on by this.
 inline constexpr std::uint32_t kFeaturePolls = 128;
 
+// A program in this side's kernel may answer requests, by a connection of its own (net/tcp/answer_way.h). Nothing is agreed on by this.
+inline constexpr std::uint32_t kFeatureAnswers = 256;
+
 // What a side asks for: the features of the terms that stand for it.
 std::uint32_t features_of(Protection protection) noexcept;
 
@@ -72,7 +75,7 @@ struct Terms {
   static constexpr std::size_t kBytes = 2 + 2 + 4 + 8 + 8 + kPublicKeyBytes;
 
   std::uint32_t features = 0;  // two bytes of them travel
-  std::uint16_t rail = 0;  // the connector's: 0 the link of the two, others one of its rails. In a Challenge it is not read
+  std::uint16_t rail = 0;  // the connector's: 0 the link of the two, others one of its rails, 0xffff that by which programs in the kernel answer. In a Challenge it is not read
   std::uint32_t frame_limit = static_cast<std::uint32_t>(kMaxPayloadBytes);  // payload bytes of a frame that it takes
   Position position;  // the connector's. The acceptor tells its own with the verdict: until then frames may come over an older connection
   std::array<std::byte, kPublicKeyBytes> public_key{};  // X25519, of this handshake alone, where the side asks to seal; filled in by Handshake

@@ -15,7 +15,9 @@ constexpr bool is_kind(std::uint8_t kind) {
 constexpr std::uint8_t allowed_flags(MessageKind kind) {
   switch (kind) {
     case MessageKind::kRts:
-      return kFlagPullable;
+      return kFlagPullable | kFlagAtOnce;
+    case MessageKind::kCts:
+      return kFlagByCarrier | kFlagAgain;
     case MessageKind::kCancelAck:
       return kFlagCancelled;
     default:

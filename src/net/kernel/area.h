@@ -30,6 +30,12 @@
 //
 // Bytes that come twice. Where a packet that TCP sent again overlaps what has come before, Linux (6.18) gives the program all of it, and then counts more
 // bytes as read than there are: it would not announce the last ones of all that follows. So the connection is torn, and another must take its place.
+// Rejected: to cut them off the packet's front (bpf_skb_adjust_room), which Linux counts rightly, because with that the proof without CAP_PERFMON gets too long.
+//
+// Answers. A packet that is a request and nothing else (an RTS without payload, of a sender that wants an answer at once), whose receive is unattended and has a
+// token, becomes its own answer while the process computes: the program writes a CTS over it, as long as the request was, and has it sent by a second
+// connection of the two processes, on which no process writes (net/tcp/answer_way.h). The process finds the request in the ring. It allows that while the
+// second connection stands (`answers`). docs/ethernet.md, Answers by the kernel; test/model/kernel_answer_test.cc.
 //
 // The zone is memory of this rank that the program can write and that MPI_Alloc_mem hands out (zone.h): an array map of blocks, which lie side by side
 // where the process has them mapped. A payload that begins near the end of a block lands in the ring.
@@ -67,6 +73,7 @@ struct Place {
   Word context, tag, capacity;
   Word room[2];
   Word unattended;  // may complete while no thread of the process runs
+  Word token;       // its name in the answer to a request; 0: a request that matches it is passed on
   Word said[kHeaderWords];
 };
 
@@ -101,6 +108,9 @@ struct ConnectionArea {
   Word want, got;  // bytes, with the header, which comes whole; want == 0: none
   Word position, start, unattended;
   Word in_place, to;  // the payload goes there in the zone
+  Word answers_this;  // the packet that it looks at is a request, and `answer` is made of it
+  Word answered;      // requests, over all connections that this area has had
+  Word answer[kHeaderWords];
   struct Arrival arrivals[kPlaces]
       __attribute__((aligned(64)));  // modulo; each has a claimed place, so there is always room
   // ---- written by the process ----
@@ -108,6 +118,7 @@ struct ConnectionArea {
   Word taken_in;                           // bytes that were passed on, and have been read and matched
   Word freed;                              // bytes of the ring that are free again
   Word zone;                               // the zone's address in the process; 0: there is none
+  Word answers;                            // requests may be answered: their second connection stands
   struct Queue queue;
   // Where frames land. One may begin anywhere in the ring and goes on behind its end.
   unsigned char landing[kRingBytes + 2 * kMostFrame] __attribute__((aligned(64)));
@@ -123,12 +134,20 @@ enum { kStateLent = 1, kStateClaimed = 2, kStateBits = 2 };
 // ConnectionArea::open
 enum { kClosed = 0, kOpen = 1, kOpenUnattended = 2 };
 
-// Of a frame of Protocol::kMessages, without flags, MessageKind::kEager, that asks for no answer.
-enum { kPlainProtocol = 1, kPlainKind = 1 };
+// Of a frame of Protocol::kMessages, without flags, MessageKind::kEager, that asks for no answer. MessageKind::kRts with wire::kFlagAtOnce, and
+// kCts with wire::kFlagByCarrier.
+enum { kPlainProtocol = 1, kPlainKind = 1, kRequestKind = 2 | 2 << 8, kAnswerKind = 3 | 1 << 8 };
+
+// What is to become of a packet.
+enum { kPassedOn = 0, kTaken = 1, kAnswered = 2 };
 
 static inline int is_plain(const Word* header) {
   return header[0] >> 32 == kPlainProtocol && (Half)header[0] <= kMostPayload && (Half)header[2] == kPlainKind &&
          header[5] == 0 && header[6] == 0;
+}
+
+static inline int is_request(const Word* header) {
+  return header[0] == (Word)kPlainProtocol << 32 && (Half)header[2] == kRequestKind && header[5] != 0 && header[6] != 0;
 }
 
 static inline Word used_by(Word bytes) {
@@ -146,6 +165,8 @@ static inline Word used_by_frame(Word bytes, Word in_place) {
 #ifdef LAPWING_PACKET
 static inline int load(LAPWING_PACKET packet, Half offset, void* to, Half bytes);
 static inline struct ZoneBlock* zone_block(Half index);
+// 0: so many bytes of its front can be overwritten, and nothing else can go wrong with that.
+static inline int make_writable(LAPWING_PACKET packet, Half bytes);
 
 #ifndef LAPWING_UNROLLED
 #define LAPWING_UNROLLED
@@ -170,13 +191,14 @@ static inline int find(const struct Queue* queue, Word context, Word tag, Word* 
   return 0;
 }
 
-// It is claimed, if it has room, and is unattended where it must be. The process may have taken it back meanwhile; then the message is passed on.
-static inline int claim(struct Queue* queue, Word context, Word tag, Word bytes, int unattended, Word* claimed) {
+// It is claimed, if it has room, is unattended where it must be, and has a token where one is needed. The process may have taken it back meanwhile; then the message is passed on.
+static inline int claim(struct Queue* queue, Word context, Word tag, Word bytes, int unattended, int request, Word* claimed) {
   Word position;
   if (!find(queue, context, tag, &position)) return 0;
   struct Place* place = &queue->places[position & (kPlaces - 1)];
   const Word state = position << kStateBits | kStateLent;
   if (bytes > LAPWING_LOOK(place->capacity) || (unattended && !LAPWING_LOOK(place->unattended))) return 0;
+  if (request && !LAPWING_LOOK(place->token)) return 0;
   *claimed = position;
   return __sync_val_compare_and_swap(&place->state, state, position << kStateBits | kStateClaimed) == state;
 }
@@ -186,16 +208,36 @@ static inline int has_place(Word at) {
   return at >> kZoneBlockBits < 1 << 16 && (at & (kZoneBlock - 1)) <= kZoneBlock - 2 * kMostFrame && zone_block((Half)(at >> kZoneBlockBits)) != 0;
 }
 
+// Whether the packet, of which the header has been read, is a request that may be answered, and can become its answer.
+static inline int may_answer(struct ConnectionArea* area, LAPWING_PACKET packet, Half offset, Half length, int unattended, const Word* header) {
+  return unattended && offset == 0 && length == kHeaderLength && is_request(header) && LAPWING_LOOK(area->answers) && make_writable(packet, kHeaderLength) == 0;
+}
+
+// As long as the request, and numbered like any frame.
+static inline void make_answer(struct ConnectionArea* area, const Word* request, Word token) {
+  area->answer[0] = (Word)kPlainProtocol << 32;
+  area->answer[1] = (Half)area->answered;
+  area->answer[2] = kAnswerKind;
+  area->answer[3] = area->answer[4] = 0;
+  area->answer[5] = request[5];
+  area->answer[6] = request[6];
+  area->answer[7] = token;
+  area->answered += 1;
+  area->answers_this = 1;
+}
+
 // The header goes to the ring.
 static inline int begin_frame(struct ConnectionArea* area, LAPWING_PACKET packet, Half offset, Half length, int unattended) {
   Word header[kHeaderWords];
   Word position;
   if (length - offset < kHeaderLength || load(packet, offset, header, sizeof header) != 0) return 0;
-  if (!is_plain(header)) return 0;
+  const int request = may_answer(area, packet, offset, length, unattended, header);
+  if (!request && !is_plain(header)) return 0;
   const Word want = kHeaderLength + (Half)header[0];
   if (area->written + used_by(want) - LAPWING_LOOK(area->freed) > kRingBytes) return 0;
-  if (!claim(&area->queue, header[3], header[4] >> 32, (Half)header[0], unattended, &position)) return 0;
+  if (!claim(&area->queue, header[3], header[4] >> 32, request ? header[5] : (Half)header[0], unattended, request, &position)) return 0;
   struct Place* place = &area->queue.places[position & (kPlaces - 1)];
+  if (request) make_answer(area, header, LAPWING_LOOK(place->token));
   const Word zone = LAPWING_LOOK(area->zone);
   area->position = position;
   area->unattended = LAPWING_LOOK(place->unattended);
@@ -254,11 +296,12 @@ static inline Half take_frames(struct ConnectionArea* area, LAPWING_PACKET packe
   return (Half)LAPWING_LOOK(area->front);
 }
 
-// 1: the packet is taken; 0: the socket gets it.
+// kPassedOn: the socket gets the packet. kAnswered: it becomes `answer`, and leaves by the second connection.
 static inline int judge(struct ConnectionArea* area, LAPWING_PACKET packet, Half length, Half sequence) {
   Half taken = 0;
   Word open;
-  if (length == 0) return 0;
+  if (length == 0) return kPassedOn;
+  area->answers_this = 0;
   if (area->started && (Half)area->sequence != sequence) LAPWING_SET(area->torn, 1);
   area->started = 1;
   area->sequence = sequence + length;
@@ -274,7 +317,8 @@ static inline int judge(struct ConnectionArea* area, LAPWING_PACKET packet, Half
     LAPWING_SET(area->passed, area->passed + length);
   }
   LAPWING_SET(area->busy, 0);
-  return taken == length;
+  if (taken != length) return kPassedOn;
+  return area->answers_this ? kAnswered : kTaken;
 }
 #endif
 

@@ -29,7 +29,7 @@ static_assert(sizeof(LentQueue) == sizeof(Queue) && static_cast<Word>(LentState:
 
 class Intake {
  public:
-  explicit Intake(ConnectionArea& area) noexcept : area_(area), queue_(new(&area.queue) LentQueue) {}
+  explicit Intake(ConnectionArea& area) noexcept : area_(area), queue_(new(&area.queue) LentQueue) { area_.answered = 0; }
   // Another connection has taken the place of this one, and its area is as new (Program::join); what is lent stays lent.
   void restart() noexcept { taken_ = freed_ = read_ = skip_left_ = 0; }
 
@@ -101,13 +101,23 @@ class Intake {
   bool close() noexcept { return leave(kClosed); }
   // The same, but for what matches an unattended receive: no thread waits for that.
   bool close_to_attended() noexcept { return leave(kOpenUnattended); }
+  // Whether the program answers requests. Once it does no more, all that it has answered is among the arrivals.
+  void answer(bool may) noexcept {
+    store(area_.answers, may);
+    if (!may) await_program();
+  }
   // The connection is over: as close(), and on return the program is not looking at any packet of it.
   void finish() noexcept {
     close();
-    while (load(area_.busy) != 0) cpu_relax();
+    await_program();
   }
 
  private:
+  // It sees what has been stored before with the next packet.
+  void await_program() noexcept {
+    full_fence();  // pairs with the program's, as in leave()
+    while (load(area_.busy) != 0) cpu_relax();
+  }
   bool leave(Word open) noexcept {
     store(area_.open, open);
     full_fence();  // pairs with the program's: it marks itself busy, and then looks whether it may take

@@ -52,6 +52,8 @@ class Intakes {
   // The packets of this connection come past the program from now on, and nothing is taken before Intake::open(). Of what has come before nothing is
   // half read; a read that follows finds it.
   Joining join(Lease& intake, int socket);
+  // The program may use this socket, on which no process writes, for answers to what comes by the connection (Intake::answer).
+  Status answer_by(const Lease& intake, int socket) { return program_.answer_by(intake.get_deleter().index(), socket); }
 
  private:
   Program program_;

@@ -48,6 +48,7 @@ Status OwnLoader::prepare(std::uint32_t connections, std::uint32_t zone_blocks) 
   constexpr bpf::MapKind kZone{BPF_MAP_TYPE_ARRAY, 4, kZoneBlock, BPF_F_MMAPABLE};
   LAPWING_TRY(bpf::create_map(kIndices, connections_, kNoMap, indices_));
   LAPWING_TRY(bpf::create_map(kSockets, connections_, kNoMap, sockets_));
+  LAPWING_TRY(bpf::create_map(kSockets, connections_, kNoMap, answers_));
   return bpf::create_map(kZone, zone_blocks, "gives no memory to receive into", zone_);
 }
 
@@ -58,7 +59,7 @@ Status OwnLoader::load() {
 }
 
 Status OwnLoader::load_instructions() {
-  const bpf::NamedMap maps[] = {{"areas", areas_}, {"indices", indices_}, {"zone", zone_}};
+  const bpf::NamedMap maps[] = {{"areas", areas_}, {"indices", indices_}, {"zone", zone_}, {"answers", answers_}};
   LAPWING_TRY(bpf::load_program(kImage, maps, verdict_kind(), "does not take the program that receives", program_));
   bpf_attr attach{};
   attach.target_fd = static_cast<std::uint32_t>(sockets_.fd());
@@ -82,6 +83,11 @@ Joining OwnLoader::join(std::uint32_t index, int socket) {
   Status why = bpf::refused("does not let its program see a socket");
   forget(index);
   return {std::move(why)};
+}
+
+Status OwnLoader::answer_by(std::uint32_t index, int socket) {
+  if (bpf::update(answers_, &index, &socket)) return {};
+  return bpf::refused("does not let its program answer by a socket");
 }
 
 void OwnLoader::forget(std::uint32_t index) noexcept {

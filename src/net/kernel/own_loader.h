@@ -4,6 +4,7 @@
 //   indices    hash: a socket's cookie to its index in `areas`
 //   zone       memory of the rank that payloads are put into (zone.h)
 //   sockets    those whose packets the program sees
+//   answers    those by which it answers
 //
 // Nothing is mapped here: the service (launch/accelerator/) has it for ranks, and looks at none of their memory.
 #pragma once
@@ -29,6 +30,7 @@ class OwnLoader final : public Loader {
   const Descriptor& areas() const noexcept override { return areas_; }
   const Descriptor& zone() const noexcept override { return zone_; }
   Joining join(std::uint32_t index, int socket) override;
+  Status answer_by(std::uint32_t index, int socket) override;
   void forget(std::uint32_t index) noexcept override;
   std::string by() const override { return "by this process's own rights"; }
 
@@ -42,7 +44,7 @@ class OwnLoader final : public Loader {
   Status load_instructions();
 
   std::uint32_t connections_ = 0;
-  Descriptor areas_, indices_, sockets_, zone_, program_;
+  Descriptor areas_, indices_, sockets_, answers_, zone_, program_;
   std::unique_ptr<std::uint64_t[]> cookies_;  // of the sockets that have joined
 };
 

@@ -9,6 +9,11 @@ static long (*const bpf_skb_load_bytes)(const void* packet, __u32 offset, void* 
 static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)BPF_FUNC_map_lookup_elem;
 static __u64 (*const bpf_get_socket_cookie)(void* packet) = (void*)BPF_FUNC_get_socket_cookie;
 
+static long (*const bpf_skb_pull_data)(void* packet, __u32 bytes) = (void*)BPF_FUNC_skb_pull_data;
+static long (*const bpf_skb_store_bytes)(void* packet, __u32 offset, const void* from, __u32 bytes,
+                                         __u64 flags) = (void*)BPF_FUNC_skb_store_bytes;
+static long (*const bpf_sk_redirect_map)(void* packet, void* map, __u32 index, __u64 flags) = (void*)BPF_FUNC_sk_redirect_map;
+
 #define inline inline __attribute__((always_inline))
 #define LAPWING_PACKET struct __sk_buff*
 #define LAPWING_UNROLLED _Pragma("unroll")
@@ -18,12 +23,17 @@ static inline int load(struct __sk_buff* packet, Half offset, void* to, Half byt
   return (int)bpf_skb_load_bytes(packet, offset, to, bytes);
 }
 
+static inline int make_writable(struct __sk_buff* packet, Half bytes) {
+  return (int)bpf_skb_pull_data(packet, bytes);
+}
+
 struct bpf_map {
   int unused;
 };
 struct bpf_map areas __attribute__((section("maps")));    // array of ConnectionArea
 struct bpf_map indices __attribute__((section("maps")));  // hash: a socket's cookie to its index in `areas`
 struct bpf_map zone __attribute__((section("maps")));     // array of ZoneBlock
+struct bpf_map answers __attribute__((section("maps")));  // sockets by which requests are answered, as `areas`
 
 static inline struct ZoneBlock* zone_block(Half index) {
   return bpf_map_lookup_elem(&zone, &index);
@@ -35,7 +45,10 @@ __attribute__((section("sk_skb/verdict"))) int verdict(struct __sk_buff* packet)
   if (index == 0) return SK_PASS;
   struct ConnectionArea* area = bpf_map_lookup_elem(&areas, index);
   if (area == 0) return SK_PASS;
-  return judge(area, packet, packet->len, packet->cb[0]) ? SK_DROP : SK_PASS;
+  const int what = judge(area, packet, packet->len, packet->cb[0]);
+  if (what == kPassedOn) return SK_PASS;
+  if (what == kTaken || bpf_skb_store_bytes(packet, 0, area->answer, kHeaderLength, 0) != 0) return SK_DROP;
+  return (int)bpf_sk_redirect_map(packet, &answers, *index, 0);
 }
 
 char program_license[] __attribute__((section("license"))) = "Dual BSD/GPL";

@@ -76,7 +76,9 @@ bool BusyLinks::arm() noexcept {
     busy.finds = 0;
     busy.link->set_watermark();
   }
-  return all_in_port() && stop_taking(engine_.application_drives() ? &Receiver::stop_taking : &Receiver::stop_taking_attended);
+  // What is taken of a link that poll() does not read would not be found.
+  const bool none = engine_.application_drives() || too_many_;
+  return all_in_port() && stop_taking(none ? &Receiver::stop_taking : &Receiver::stop_taking_attended);
 }
 
 void BusyLinks::leave_port(Entry& busy) noexcept {

@@ -17,6 +17,11 @@ static inline int load(const PlayedPacket* packet, Half offset, void* to, Half b
   return 0;
 }
 
+// What packets are made of here cannot be overwritten, but the answer need not be written there to be looked at.
+static inline int make_writable(const PlayedPacket*, Half) {
+  return 0;
+}
+
 // The zone, of which the tests use the end of the first block and the beginning of the second.
 static ZoneBlock played_zone[2];
 
@@ -65,11 +70,17 @@ class InboxPastProgram : public ::testing::Test {
   // So many bytes of the stream arrive as one packet.
   void arrive(std::size_t bytes) {
     const kernel::PlayedPacket packet{stream_.data() + arrived_};
-    if (!kernel::judge(area_.get(), &packet, static_cast<kernel::Half>(bytes), static_cast<kernel::Half>(first_sequence_ + arrived_))) {
+    if (kernel::judge(area_.get(), &packet, static_cast<kernel::Half>(bytes), static_cast<kernel::Half>(first_sequence_ + arrived_)) == kernel::kPassedOn) {
       ASSERT_EQ(::send(kernels_.fd(), packet.bytes, bytes, MSG_DONTWAIT), static_cast<ssize_t>(bytes));
       in_socket_ += bytes;
     }
     arrived_ += bytes;
+  }
+  void append_request(std::uint64_t bytes) {
+    wire::FrameHeader header = request(appended_[kLent]++, bytes);
+    header.number(static_cast<std::uint32_t>(frames_++), 0);
+    const auto* begin = reinterpret_cast<const std::byte*>(header.words);
+    stream_.insert(stream_.end(), begin, begin + sizeof header.words);
   }
   void append(int tag, std::size_t payload) {
     const std::vector<std::byte> frame = bytes_of(frames_++, tag, appended_[tag]++, payload);
@@ -116,6 +127,39 @@ TEST_F(InboxPastProgram, FramesOfOnePacketAreTakenTogether) {
   arrive(to_come());
   EXPECT_EQ(receive(), Inbox::Result::kDrained);
   EXPECT_EQ(sink_.landed, 5);
+  expect_all_well();
+}
+
+// A request becomes its answer only where the process computes, and its packet holds nothing else.
+TEST_F(InboxPastProgram, ARequestIsAnswered) {
+  sink_.token = 5;
+  for (const bool computes : {false, true}) {
+    for (const bool alone : {false, true}) {
+      sink_.post(&intake_.queue(), 100'000, true);
+      append_request(100'000);
+      const std::size_t length = to_come();
+      if (!alone) append(kNeverLent, 10);
+      intake_.answer(true);
+      if (computes) {
+        ASSERT_TRUE(intake_.close_to_attended());
+      }
+      const int before = sink_.landed;
+      arrive(to_come());
+      receive();
+      intake_.open();
+      EXPECT_EQ(sink_.landed - before, computes && alone);
+      EXPECT_EQ(length, wire::kHeaderBytes);
+    }
+  }
+  wire::FrameHeader answer;
+  std::memcpy(answer.words, area_->answer, sizeof answer.words);
+  wire::MessageHeader header;
+  ASSERT_TRUE(wire::is_sound(answer) && wire::decode(answer, header).ok());
+  EXPECT_EQ(header.kind, wire::MessageKind::kCts);
+  EXPECT_EQ(header.flags, wire::kFlagByCarrier);
+  EXPECT_EQ(header.message_bytes, 100'000u);
+  EXPECT_EQ(header.sender_token, 1003u);
+  EXPECT_EQ(header.receiver_token, 5u);
   expect_all_well();
 }
 

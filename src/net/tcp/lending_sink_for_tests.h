@@ -36,6 +36,19 @@ inline std::vector<std::byte> bytes_of(std::uint64_t sequence, int tag, int numb
   return bytes;
 }
 
+// One that asks for an answer at once.
+inline wire::FrameHeader request(int number, std::uint64_t bytes) {
+  wire::MessageHeader header;
+  header.kind = wire::MessageKind::kRts;
+  header.flags = wire::kFlagAtOnce;
+  header.context = kContext;
+  header.tag = kLent;
+  header.message_bytes = bytes;
+  header.sender_token = 1000 + static_cast<std::uint64_t>(number);
+  header.receiver_token = static_cast<std::uint64_t>(number);
+  return wire::pack(header);
+}
+
 // A message of this tag, and its number among them.
 struct MessageOp : SendOp {
   MessageOp(int tag, int number, std::size_t bytes) : payload(bytes) {
@@ -78,6 +91,8 @@ class LendingSink final : public FrameSink {
   int landed = 0, passed = 0, lost = 0;
   bool in_order = true, intact = true, lost_within_frame = false;
   std::string lost_text;
+  std::uint64_t token = 0;  // of receives that are posted
+  int answers_lost = 0;
 
   // The messenger's side, in little: matching in order of receives, of messages, or kept.
   void post(LentQueue* queue, std::size_t capacity, bool unattended = false, MessageMemory* memory = nullptr) {
@@ -88,7 +103,7 @@ class LendingSink final : public FrameSink {
     const bool behind = std::any_of(receives_.begin(), receives_.end() - 1, [](const PostedReceive& other) { return other.lent_to == nullptr; });
     if (behind) return;
     receive.lent_to = queue;
-    receive.position = queue->lend({kContext, kLent}, capacity, {receive.data(), &receive, unattended});
+    receive.position = queue->lend({kContext, kLent}, capacity, {receive.data(), &receive, unattended, token});
   }
   bool all_taken_back() const {
     return std::all_of(receives_.begin(), receives_.end(), [](const PostedReceive& receive) {
@@ -119,6 +134,7 @@ class LendingSink final : public FrameSink {
     ++passed;
     take(header, matched_->data());
   }
+  void on_answers_lost(PeerId) noexcept override { ++answers_lost; }
   void on_peer_lost(PeerId, const Status& why, const Landing* landing) noexcept override {
     ++lost;
     lost_text = why.text();

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/tuning.h"
+#include "net/tcp/answer_way.h"
 #include "net/tcp/rails.h"
 
 namespace lapwing::net::tcp {
@@ -39,7 +40,9 @@ Link::Link(SharedState& shared, PeerId peer, std::vector<Address> addresses, boo
     : Link(shared, peer, std::move(addresses), same_host, Role(), nullptr) {}
 
 Link::Link(SharedState& shared, PeerId peer, std::vector<Address> addresses, bool same_host, const Rail& rail)
-    : Link(shared, peer, std::move(addresses), same_host, Role{rail.number, rail.home}, rail.user) {}
+    : Link(shared, peer, std::move(addresses), same_host, Role{rail.number, rail.home, rail.home.has_value()}, rail.user) {
+  if (is_for_answers()) receiver_.announce_all();
+}
 
 Link::~Link() {
   if (safe_point_.linked()) safe_point_.unlink();
@@ -108,12 +111,45 @@ Rails* Link::rails() noexcept {
 }
 
 Link* Link::addressed(const wire::Terms& theirs) noexcept {
+  if (theirs.rail == kAnswerRail && rail_user_ == nullptr) return answer_way() != nullptr ? &answer_way_->link() : nullptr;
   if (theirs.rail == 0 || (setup_.over() && !rails_)) return this;  // one that is over makes no rails, and says why
   return rails() != nullptr ? rails_->find(theirs.rail) : nullptr;
 }
 
 void Link::rail_lost(Status why) noexcept {
   if (!setup_.over()) lose(std::move(why));
+}
+
+// ---- answers by programs in the kernel ------------------------------------------------------------------------------
+
+// Null: neither side's may.
+AnswerWay* Link::answer_way() noexcept {
+  const bool ours = (shared_.terms(false).features & wire::kFeatureAnswers) != 0;
+  if (!answer_way_ && !setup_.over() && (ours || peer_answers_)) {
+    RailUser& user = *this;
+    answer_way_ = std::make_unique<AnswerWay>(shared_, peer_, addresses_, same_host_, user);
+  }
+  return answer_way_.get();
+}
+
+// Where the data that is asked for comes by rails, some of it may come before the receiver has found the request.
+Asking Link::asking(std::uint64_t bytes) noexcept {
+  const bool may = peer_answers_ && state() == State::kOpen && rails() == nullptr && answer_way() != nullptr;
+  return may ? answer_way_->asking(bytes) : Asking::kNever;
+}
+
+void Link::asking_took(std::uint64_t bytes, Asking way, std::int64_t time) noexcept {
+  if (answer_way_) answer_way_->took(bytes, way, time);
+}
+
+void Link::answers_stand(int socket) noexcept {
+  receiver_.answer_by(socket);
+}
+
+// What the program has answered is taken in before it is answered again.
+void Link::answers_lost() noexcept {
+  receiver_.answer_no_more();
+  if (!setup_.over()) shared_.sinks.messages().on_answers_lost(peer_);
 }
 
 void Link::end_with(const Status& why) noexcept {
@@ -141,6 +177,7 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
   const std::optional<std::int64_t> broken_for = setup_.stands(theirs.attempt);
   frame_limit_ = handshake.peer_terms().frame_limit;
   takes_rails_ = rail_user_ == nullptr && handshake.has(wire::kFeatureRails);
+  peer_answers_ = (handshake.peer_terms().features & wire::kFeatureAnswers) != 0;
   peer_polls_ = (handshake.peer_terms().features & wire::kFeaturePolls) != 0;
   failure_ = Status();
   left_.close();
@@ -155,6 +192,7 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
   look_for_home();
   sender_.flush_and_tell();
   if (rail_user_ == nullptr) shared_.sinks.peer_met(peer_);
+  if (is_for_answers()) rail_user_->answers_stand(connection_->fd());
   // Frames may have come with the end of the handshake, whose readiness is used up.
   read_soon();
 }
@@ -195,7 +233,8 @@ void Link::note_connection(std::optional<std::int64_t> after, bool peer_first, b
     log_info("%s: %s by their own network again, at %s", shared_.describe(peer_).c_str(), rail_user_ != nullptr ? "long messages go" : "messages go",
              connection_->remote().text().c_str());
   else if (rail_user_ != nullptr && !after)
-    log_info("%s: another connection by tcp, for long messages, at %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str());
+    log_info("%s: another connection by tcp, for %s, at %s", shared_.describe(peer_).c_str(), is_for_answers() ? "answers by the kernel" : "long messages",
+             connection_->remote().text().c_str());
   else if (replaced == Replaced::kToGoHome)
     log_info("%s: the way back to its own network leads nowhere yet; going on at %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str());
   else if (replaced == Replaced::kByPeer)
@@ -279,7 +318,8 @@ std::int64_t Link::last_reached() const noexcept {
 
 bool Link::inspect() noexcept {
   const bool rails = rails_ && rails_->inspect();
-  return inspect_connection() || rails;
+  const bool answers = answer_way_ && answer_way_->link().inspect();
+  return inspect_connection() || rails || answers;
 }
 
 bool Link::inspect_connection() noexcept {
@@ -366,6 +406,10 @@ void Link::lose(Status why) noexcept {
   const bool orderly = inbox.goodbye() || (shared_.goodbye_expected && inbox.half_received() == nullptr);
   if (inbox.goodbye()) why = diagnosis_.finalized();
   end(orderly ? State::kFinished : State::kLost, std::move(why));
+  if (is_for_answers()) {
+    log_info("%s: the kernels give no answers any more: %s", shared_.describe(peer_).c_str(), failure_.text());
+    return rail_user_->answers_lost();
+  }
   if (rail_user_ != nullptr) {
     if (!orderly) rail_user_->rail_lost(failure_.copy());
     return;
@@ -389,6 +433,7 @@ void Link::give_up(const Status& why) noexcept {
 void Link::end(State state, Status why) noexcept {
   failure_ = std::move(why);
   if (rails_) rails_->end(failure_);
+  if (answer_way_) answer_way_->link().end_with(failure_);
   channel_.end();
   receiver_.end();
   shared_.retire(std::move(connection_));
@@ -401,9 +446,10 @@ void Link::end(State state, Status why) noexcept {
 void Link::close() noexcept {
   if (setup_.over()) return;
   if (rails_) rails_->close();
+  if (answer_way_) answer_way_->link().close();
   if (connection_) {
     // Others go on in their sessions, or would take the end of this connection for a break.
-    sender_.send_last(receiver_.resumes() || !shared_.goodbye_expected);
+    if (!is_for_answers()) sender_.send_last(receiver_.resumes() || !shared_.goodbye_expected);
     ::shutdown(connection_->fd(), SHUT_WR);
     // Closing a socket with unread input resets the connection and throws away what we sent last.
     for (int reads = 0; reads < kMostReadsAtClose; ++reads) {

@@ -25,12 +25,15 @@
 namespace lapwing::net::tcp {
 
 class Rails;
+class AnswerWay;
 
 // The link that a rail is one of.
 class RailUser {
  public:
-  // No network leads to the peer any more.
+  // No network leads to the peer any more. The way for answers is not lost as a rail is: the link goes on.
   virtual void rail_lost(Status why) noexcept = 0;
+  virtual void answers_stand(int socket) noexcept = 0;
+  virtual void answers_lost() noexcept = 0;
 
  protected:
   ~RailUser() = default;
@@ -38,7 +41,7 @@ class RailUser {
 
 struct Rail {
   std::uint16_t number;
-  Address home;
+  std::optional<Address> home;  // none: the way for answers
   RailUser* user;
 };
 
@@ -66,6 +69,11 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   std::uint64_t frame_limit() const noexcept { return frame_limit_; }
   // What has been posted and has not left (Sender::backlog).
   std::uint64_t backlog() noexcept { return sender_.backlog(); }
+  // As Transport's.
+  Asking asking(std::uint64_t bytes) noexcept;
+  void asking_took(std::uint64_t bytes, Asking way, std::int64_t time) noexcept;
+  // Of the way for answers: one will come.
+  void expect_answer() noexcept { shared_.busy_links.touch(receiver_); }
   LentQueue* lent_queue() const noexcept { return receiver_.lent_queue(); }
   void close() noexcept;
   // The peer is known to be lost. What it sent before is taken first.
@@ -99,6 +107,10 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   Link* rail_for(const SendOp& op) noexcept;
   Rails* rails() noexcept;
   void rail_lost(Status why) noexcept override;
+  AnswerWay* answer_way() noexcept;
+  bool is_for_answers() const noexcept { return !role_.resumes; }
+  void answers_stand(int socket) noexcept override;
+  void answers_lost() noexcept override;
   bool inspect_connection() noexcept;
   bool inspect_tail(bool under_way) noexcept;
   void inspect_host(const Socket::Acknowledgement& heard) noexcept;
@@ -141,8 +153,10 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   VainBreaks wrong_records_, unanswered_;
   bool takes_rails_ = false;  // as both have agreed
   bool peer_polls_ = false;
+  bool peer_answers_ = false;  // or its kernel
   bool warned_of_polling_ = false;  // that connections are broken because a side answers late
   std::unique_ptr<Rails> rails_;
+  std::unique_ptr<AnswerWay> answer_way_;
   std::optional<Address> home_;  // of the peer: in the network that a rail is for, or where the link stood first
   bool away_ = false;            // its connection goes, or went last, by another address
   enum class Replaced : std::uint8_t { kNo, kByPeer, kToGoHome };

@@ -46,7 +46,7 @@ void LinkSetup::connect() noexcept {
   attempts_.begin();
   if (break_) ++break_->tries;
   const std::int64_t time = time_to_connect(std::ssize(dialled));
-  const wire::Terms terms = shared_.terms(shared_.wants_to_resume(same_host_), position(), role_.rail);
+  const wire::Terms terms = shared_.terms(role_.resumes && shared_.wants_to_resume(same_host_), position(), role_.rail);
   connector_ = std::make_unique<Connector>(shared_, peer_, std::move(dialled), time, terms, *this);
   connector_->start();
 }

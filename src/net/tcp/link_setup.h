@@ -47,11 +47,12 @@
 
 namespace lapwing::net::tcp {
 
-// Which of the connections between two processes a link has: the link itself, or one of its rails (rails.h), with the peer's address in the network that
-// it is for.
+// Which of the connections between two processes a link has: the link itself, one of its rails (rails.h), with the peer's address in the network that
+// it is for, or the one by which programs in the kernel answer (answer_way.h), which does not resume.
 struct Role {
   std::uint16_t rail = 0;
   std::optional<Address> home;
+  bool resumes = true;  // where the two may
 };
 
 class LinkSetupUser {

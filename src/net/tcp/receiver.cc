@@ -80,8 +80,29 @@ bool Receiver::join_program() noexcept {
     return joining.known;
   }
   inbox_.receive_past(*intake_);
+  let_answer();
   if (shared_.busy_links.may_take(*this)) let_take();
   return true;
+}
+
+void Receiver::answer_by(int socket) noexcept {
+  answers_by_ = socket;
+  let_answer();
+}
+
+// Once a socket is there, and the program sees this link.
+void Receiver::let_answer() noexcept {
+  if (answers_by_ < 0 || !inbox_.past_program()) return;
+  const Status allowed = shared_.intakes.answer_by(intake_, answers_by_);
+  if (!allowed.ok()) log_info("requests are not answered in the kernel: %s", allowed.text());
+  intake_->answer(allowed.ok());
+}
+
+void Receiver::answer_no_more() noexcept {
+  answers_by_ = -1;
+  if (!inbox_.past_program()) return;
+  intake_->answer(false);
+  if (!inbox_.collect()) judge(Inbox::Result::kViolation);
 }
 
 // Looks where the program says what it has done, without a system call.
@@ -130,7 +151,7 @@ bool Receiver::leave_port() noexcept {
 }
 
 void Receiver::rest() noexcept {
-  if (connection_ != nullptr && inbox_.heard()) watermark_.rest(connection_->socket(), inbox_.missing());
+  if (connection_ != nullptr && inbox_.heard() && !announces_all_) watermark_.rest(connection_->socket(), inbox_.missing());
 }
 
 void Receiver::end_rest() noexcept {

@@ -49,6 +49,12 @@ class Receiver final : public ConnectionUser {
   void on_ready(Connection& connection, std::uint32_t events) noexcept override;
   void on_deadline(Connection&) noexcept override {}
 
+  // The program may answer requests that come by this link, with this socket until it may no more. What it has answered has been taken in then.
+  void answer_by(int socket) noexcept;
+  void answer_no_more() noexcept;
+  // Never rest: what comes is waited for though the application computes.
+  void announce_all() noexcept { announces_all_ = true; }
+
   // ---- for the busy links ----
 
   // Reads without having been told that there is something; true when something came.
@@ -79,6 +85,7 @@ class Receiver final : public ConnectionUser {
   bool join_program() noexcept;
   bool poll_past_program() noexcept;
   void uncover() noexcept;
+  void let_answer() noexcept;
   bool may_have_ended() noexcept;
   void judge(Inbox::Result result) noexcept;
 
@@ -94,6 +101,8 @@ class Receiver final : public ConnectionUser {
   kernel::Intakes::Lease intake_;  // from the first connection that joined
   bool may_join_ = false;          // when nothing is half read
   bool torn_ = false;              // a connection was, past the program: the next ones are received as ever
+  int answers_by_ = -1;            // the socket of answer_by()
+  bool announces_all_ = false;
   unsigned looks_ = 0;             // that found nothing, outside the port
 };
 

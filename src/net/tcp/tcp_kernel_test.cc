@@ -426,6 +426,105 @@ TEST_F(TcpKernelTest, ATransportIsClosedWhileTheProgramWaitsToBeLoaded) {
   EXPECT_FALSE(receives_in_kernel());
 }
 
+// ---- answers --------------------------------------------------------------------------------------------------------
+
+class TcpKernelAnswers : public TcpKernelTest {
+ protected:
+  static constexpr int kAnswer = static_cast<int>(wire::MessageKind::kCts) | wire::kFlagByCarrier << 8;
+
+  void SetUp() override {
+    TcpKernelTest::SetUp();
+    if (IsSkipped()) return;
+    low().sink.takes_any_order = true;
+    sink_.token = 77;
+    get_acquainted();
+    const std::vector<int> before = connections();
+    pump([&] { return asks(); });
+    turn_high();
+    for (const int fd : connections()) {
+      if (std::find(before.begin(), before.end(), fd) == before.end()) ends_.push_back(fd);
+    }
+    ASSERT_EQ(ends_.size(), 2u);
+  }
+  bool asks() {
+    const engine::Visit visit(low().engine);
+    return low().transport->asking({1}, 100'000) != Asking::kNever;
+  }
+  void ask(int number, std::uint64_t bytes = 100'000) {
+    requests_.emplace_back(kLent, number, 0).header = request(number, bytes);
+    low().post(1, requests_.back());
+  }
+  bool wakes(int milliseconds) {
+    engine::EventPort::Batch batch;
+    high().engine.port().collect(batch, milliseconds);
+    const bool woken = batch.count != 0;
+    disarm();
+    const engine::Visit visit(high().engine);
+    high().engine.port().deliver(batch);
+    return woken;
+  }
+
+  std::vector<int> ends_;  // of the way for answers
+  std::deque<MessageOp> requests_;
+};
+
+TEST_F(TcpKernelAnswers, ARequestIsAnsweredWhileTheProcessComputes) {
+  for (int number = 0; number < 3; ++number) {
+    post_receives(1, 1 << 20, true);
+    ASSERT_TRUE(arm());
+    ask(number);
+    for (int turns = 0; low().sink.tags.size() <= static_cast<std::size_t>(number) && turns < 2'000'000; ++turns) low().turn();
+    ASSERT_EQ(low().sink.tags.size(), number + 1u);
+    EXPECT_EQ(low().sink.tags.back(), kAnswer);
+    EXPECT_FALSE(wakes(0));
+    pump([&] { return sink_.landed == number + 1; });
+  }
+  MessageOp op(kNeverLent, 1, 10);  // what follows comes
+  low().post(1, op);
+  pump([&] { return sink_.passed == 2; });
+  expect_all_well();
+}
+
+// A thread that waits answers sooner than the kernel does.
+TEST_F(TcpKernelAnswers, WhereAThreadWaitsItAnswers) {
+  post_receives(1, 1 << 20, true);
+  ask(0);
+  pump([&] { return sink_.passed == 2; });
+  EXPECT_TRUE(low().sink.tags.empty());
+  expect_all_well();
+}
+
+TEST_F(TcpKernelAnswers, WhatHasNoReceiveOrNoRoomOrNoTokenIsPassedOn) {
+  post_receives(1, 1000, true);
+  ASSERT_TRUE(arm());
+  ask(0, 1001);
+  EXPECT_TRUE(wakes(1000));
+  pump([&] { return sink_.passed == 2; });
+  sink_.token = 0;
+  post_receives(1, 1 << 20, true);
+  ASSERT_TRUE(arm());
+  ask(1);
+  EXPECT_TRUE(wakes(1000));
+  pump([&] { return sink_.passed == 3; });
+  EXPECT_TRUE(low().sink.tags.empty());
+  expect_all_well();
+}
+
+// The process is told, and answers from then on.
+TEST_F(TcpKernelAnswers, AWayForAnswersThatBreaksIsNotMissed) {
+  reset(ends_.front());
+  pump([&] { return sink_.answers_lost == 1; });
+  EXPECT_FALSE(asks());
+  post_receives(1, 1 << 20, true);
+  pump([&] { return arm() || (disarm(), false); });
+  ask(0);
+  EXPECT_TRUE(wakes(1000));
+  pump([&] { return sink_.passed == 2; });
+  EXPECT_TRUE(low().sink.tags.empty());
+  EXPECT_TRUE(low().sink.lost.empty());
+  expect_all_well();
+}
+
 // ---- links that resume ----------------------------------------------------------------------------------------------
 
 class TcpKernelResumeTest : public TcpKernelMix {

@@ -38,6 +38,10 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   bool post(PeerId peer, SendOp& op) noexcept override;
   bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept override;
   LentQueue* lent_queue(PeerId peer, LentQueue::Key key) noexcept override;
+  Asking asking(PeerId peer, std::uint64_t bytes) noexcept override {
+    return link_state(peer) == tcp::Link::State::kOpen ? link(peer).asking(bytes) : Asking::kNever;
+  }
+  void asking_took(PeerId peer, std::uint64_t bytes, Asking way, std::int64_t time) noexcept override { link(peer).asking_took(bytes, way, time); }
   std::shared_ptr<MessageMemory> message_memory() const noexcept override;
   bool watch_over(PeerId peer) noexcept override { return link(peer).watch_over(); }
   bool is_met(PeerId peer) const noexcept override { return link_state(peer) == tcp::Link::State::kOpen; }

@@ -1,0 +1,62 @@
+// Whether a sender asks the program in the peer's kernel for an answer (net/kernel/area.h), or the peer's process as ever: whichever has been quicker. Pure.
+//
+// The program's answer is sent by a thread of the kernel's, on the core on which the request came: on one machine the sender's own. It may be quicker than the
+// peer's event thread where that has to wait for its core, and slower, by a slice of the scheduler at times, where the kernel's thread has to. Which it is
+// depends on the machine, its load and the program. So every other message of a trial asks the kernel, and the median of their times decides. A trial costs some
+// messages that go the slower way. One that confirms that the kernel is slower is followed by ever more messages without another.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "net/transport.h"
+
+namespace lapwing::net::tcp {
+
+class AnswerChoice {
+ public:
+  static constexpr std::size_t kSamples = 8;                                 // of each way
+  static constexpr std::uint32_t kFirstStay = 256, kLongestStay = 1u << 16;  // messages, until the next trial
+
+  // Of each message that could ask. Never kNever.
+  Asking asks() noexcept {
+    if (left_ > 0) {
+      --left_;
+      return winner_;
+    }
+    return turn_++ % 2 == 0 ? Asking::kKernel : Asking::kProcess;
+  }
+  // Such a message had what it waited for after so many ns.
+  void took(Asking way, std::int64_t time) noexcept {
+    Samples& samples = way == Asking::kKernel ? kernel_ : process_;
+    if (left_ > 0 || samples.count == kSamples) return;
+    samples.times[samples.count++] = time;
+    if (kernel_.count == kSamples && process_.count == kSamples) decide();
+  }
+
+ private:
+  struct Samples {
+    std::array<std::int64_t, kSamples> times;
+    std::size_t count = 0;
+    std::int64_t take_median() noexcept {
+      count = 0;
+      std::nth_element(times.begin(), times.begin() + kSamples / 2, times.end());
+      return times[kSamples / 2];
+    }
+  };
+
+  void decide() noexcept {
+    const std::int64_t kernel = kernel_.take_median(), process = process_.take_median();
+    winner_ = kernel < process - process / 8 ? Asking::kKernel : Asking::kProcess;
+    stay_ = winner_ == Asking::kKernel ? kFirstStay : std::min(2 * stay_, kLongestStay);
+    left_ = stay_;
+  }
+
+  Asking winner_ = Asking::kProcess;
+  std::uint32_t left_ = 0, stay_ = kFirstStay / 2, turn_ = 0;
+  Samples kernel_, process_;
+};
+
+}  // namespace lapwing::net::tcp

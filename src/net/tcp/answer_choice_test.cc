@@ -1,0 +1,75 @@
+// Whom a sender asks for answers.
+#include "net/tcp/answer_choice.h"
+
+#include <gtest/gtest.h>
+
+namespace lapwing::net::tcp {
+namespace {
+
+// What the messages of one trial and of the time after it did: how many of those after it asked the kernel, and how many there were.
+struct Stay {
+  unsigned kernel = 0, all = 0;
+};
+
+Stay try_and_stay(AnswerChoice& choice, std::int64_t kernel, std::int64_t process) {
+  for (std::size_t i = 0; i < 2 * AnswerChoice::kSamples; ++i) {
+    const Asking way = choice.asks();
+    EXPECT_EQ(way, i % 2 == 0 ? Asking::kKernel : Asking::kProcess);
+    choice.took(way, way == Asking::kKernel ? kernel : process);
+  }
+  Stay stay;
+  // A trial asks by turns.
+  for (AnswerChoice next = choice; next.asks() == next.asks(); next = choice) {
+    stay.kernel += choice.asks() == Asking::kKernel;
+    ++stay.all;
+  }
+  stay.kernel += choice.asks() == Asking::kKernel && stay.kernel > 0;  // the last before the trial
+  return stay;
+}
+
+TEST(AnswerChoice, TheQuickerWayIsTaken) {
+  AnswerChoice choice;
+  const Stay stay = try_and_stay(choice, 20'000, 40'000);
+  EXPECT_GT(stay.kernel, AnswerChoice::kFirstStay / 2);
+}
+
+TEST(AnswerChoice, TheKernelMustBeClearlyQuicker) {
+  AnswerChoice choice;
+  EXPECT_EQ(try_and_stay(choice, 39'000, 40'000).kernel, 0u);
+}
+
+TEST(AnswerChoice, WhereItIsSlowerTrialsGetRare) {
+  AnswerChoice choice;
+  unsigned messages = 0, before = 0;
+  for (int trial = 0; trial < 6; ++trial) {
+    const Stay stay = try_and_stay(choice, 3'000'000, 40'000);
+    EXPECT_EQ(stay.kernel, 0u);
+    EXPECT_GT(stay.all, before);
+    before = stay.all;
+    messages += stay.all;
+  }
+  EXPECT_GT(messages, 16'000u);
+}
+
+TEST(AnswerChoice, OneThatIsLateDecidesNothing) {
+  AnswerChoice choice;
+  for (std::size_t i = 0; i < 2 * AnswerChoice::kSamples; ++i) {
+    const Asking way = choice.asks();
+    choice.took(way, way == Asking::kProcess ? 40'000 : i == 4 ? 4'000'000 : 20'000);
+  }
+  EXPECT_EQ(choice.asks(), Asking::kKernel);
+}
+
+// Times of messages that were under way when a trial ended belong to none.
+TEST(AnswerChoice, WhatComesAfterATrialIsNotCounted) {
+  AnswerChoice choice;
+  for (std::size_t i = 0; i < AnswerChoice::kSamples; ++i) {
+    choice.took(Asking::kKernel, 50);
+    choice.took(Asking::kProcess, 20);
+  }
+  for (int i = 0; i < 100; ++i) choice.took(Asking::kKernel, 1);
+  EXPECT_EQ(choice.asks(), Asking::kProcess);
+}
+
+}  // namespace
+}  // namespace lapwing::net::tcp
