@@ -59,7 +59,7 @@ class Side {
   Side(const char* interface, bool leads) : leads_(leads) {
     must(net::ether::choose_interface({interface}, interface_));
     must(steering_.join(interface_.index, interface_.name));
-    must(socket_.open(interface_));
+    must(socket_.open(interface_, net::ether::order_queues(net::ether::queue_services(interface_), net::ether::own_processors())));
     must(steering_.add(socket_.queue(), socket_.fd(), kTag, kEtherType));
     peer_.fill(0xff);  // all hosts of the segment, until the peer has been heard
   }

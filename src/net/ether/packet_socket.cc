@@ -27,7 +27,7 @@ Status failed(const char* what) {
 
 }  // namespace
 
-Status PacketSocket::open(const Interface& interface) {
+Status PacketSocket::open(const Interface& interface, const QueueOrder& order) {
   fd_ = ::socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
   if (fd_ < 0) return failed("the kernel gives no AF_XDP socket");
   own_descriptor(fd_);
@@ -36,7 +36,7 @@ Status PacketSocket::open(const Interface& interface) {
   setsockopt(fd_, SOL_SOCKET, SO_SNDBUFFORCE, &buffer, sizeof buffer);
   LAPWING_TRY(make_memory());
   LAPWING_TRY(make_rings());
-  LAPWING_TRY(bind(interface));
+  LAPWING_TRY(bind(interface, order));
   for (std::uint64_t chunk = 0; chunk < kReceiveChunks; ++chunk) fill_.put(chunk * kChunkBytes);
   fill_.publish();
   return {};
@@ -91,35 +91,39 @@ Status PacketSocket::map_ring(std::uint64_t page, const xdp_ring_offset& offsets
   return {};
 }
 
-// The kernel gives the queue of a socket that is closed, that of a job that has just ended say, free some milliseconds later.
-Status PacketSocket::bind(const Interface& interface) {
-  constexpr int kTries = 25;
+// The kernel gives the queue of a socket that is closed, that of a job that has just ended say, free some milliseconds later. So a rank waits a moment for
+// those that are served where it runs, before it takes another.
+Status PacketSocket::bind(const Interface& interface, const QueueOrder& order) {
+  constexpr int kTries = 25, kTriesForOwn = 5;
   constexpr timespec kPause{0, 20'000'000};
   for (int tried = 0; tried < kTries; ++tried) {
-    if (bind_to_free(interface)) return {};
-    if (queue_ == 0) return failed(("no AF_XDP socket on " + interface.name).c_str());
+    const bool only_own = tried < kTriesForOwn && order.own != 0;
+    const Binding outcome = bind_to_free(interface, std::span(order.queues).first(only_own ? order.own : order.queues.size()));
+    if (outcome == Binding::kBound) return {};
+    if (outcome == Binding::kFailed) return failed(("no AF_XDP socket on " + interface.name).c_str());
     nanosleep(&kPause, nullptr);
   }
-  return Status::error(MPI_ERR_OTHER, "all %u receive queues of %s are taken", queue_, interface.name.c_str());
+  return Status::error(MPI_ERR_OTHER, "all %zu receive queues of %s are taken", order.queues.size(), interface.name.c_str());
 }
 
-// False: errno says why not; with `queue_` above 0, because there are only so many and all are taken.
-bool PacketSocket::bind_to_free(const Interface& interface) noexcept {
+// kFailed: errno says why.
+PacketSocket::Binding PacketSocket::bind_to_free(const Interface& interface, std::span<const std::uint32_t> queues) noexcept {
   sockaddr_xdp address{};
   address.sxdp_family = AF_XDP;
   address.sxdp_ifindex = interface.index;
   address.sxdp_flags = XDP_USE_NEED_WAKEUP;
-  for (queue_ = 0; queue_ < LAPWING_MOST_QUEUES; ++queue_) {
-    address.sxdp_queue_id = queue_;
+  for (const std::uint32_t queue : queues) {
+    address.sxdp_queue_id = queue_ = queue;
+    if (queue >= LAPWING_MOST_QUEUES) continue;
     if (::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
       xdp_options options{};
       socklen_t length = sizeof options;
       copies_ = getsockopt(fd_, SOL_XDP, XDP_OPTIONS, &options, &length) != 0 || (options.flags & XDP_OPTIONS_ZEROCOPY) == 0;
-      return true;
+      return Binding::kBound;
     }
-    if (errno != EBUSY) break;
+    if (errno != EBUSY) return Binding::kFailed;
   }
-  return false;
+  return Binding::kAllTaken;
 }
 
 void PacketSocket::close() noexcept {

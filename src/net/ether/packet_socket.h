@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "net/ether/interface.h"
+#include "net/ether/queue_choice.h"
 #include "net/ether/ring.h"
 
 namespace lapwing::net::ether {
@@ -31,8 +32,8 @@ class PacketSocket {
   PacketSocket(const PacketSocket&) = delete;
   PacketSocket& operator=(const PacketSocket&) = delete;
 
-  // On the first queue of the interface that no socket has.
-  Status open(const Interface& interface);
+  // On a queue of the interface that no socket has: the first in this order.
+  Status open(const Interface& interface, const QueueOrder& order);
   void close() noexcept;
   int fd() const noexcept { return fd_; }
   std::uint32_t queue() const noexcept { return queue_; }
@@ -66,8 +67,9 @@ class PacketSocket {
   };
   Status make_memory();
   Status make_rings();
-  Status bind(const Interface& interface);
-  bool bind_to_free(const Interface& interface) noexcept;
+  Status bind(const Interface& interface, const QueueOrder& order);
+  enum class Binding { kBound, kAllTaken, kFailed };
+  Binding bind_to_free(const Interface& interface, std::span<const std::uint32_t> queues) noexcept;
   Status map_ring(std::uint64_t page, const xdp_ring_offset& offsets, std::size_t entries_bytes, RingPlace& place);
 
   int fd_ = -1;

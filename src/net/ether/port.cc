@@ -8,11 +8,11 @@
 
 namespace lapwing::net::ether {
 
-Status Port::open(const Interface& interface, std::uint64_t tag, std::uint16_t ether_type) {
+Status Port::open(const Interface& interface, const QueueOrder& order, std::uint64_t tag, std::uint16_t ether_type) {
   interface_ = interface;
   ether_type_ = htons(ether_type);
   LAPWING_TRY(steering_.join(interface.index, interface.name));
-  LAPWING_TRY(socket_.open(interface));
+  LAPWING_TRY(socket_.open(interface, order));
   LAPWING_TRY(steering_.add(socket_.queue(), socket_.fd(), tag, ether_type));
   states_.assign(PacketSocket::kSendChunks, 0);
   for (Slot slot = PacketSocket::kSendChunks; slot-- > 0;) free_.push_back(slot);

@@ -24,7 +24,7 @@ namespace lapwing::net::ether {
 class Port final : public reliable::PacketCarrier {
  public:
   // Takes a queue of the interface. `tag`: of this rank's endpoint.
-  Status open(const Interface& interface, std::uint64_t tag, std::uint16_t ether_type);
+  Status open(const Interface& interface, const QueueOrder& order, std::uint64_t tag, std::uint16_t ether_type);
   void close() noexcept;
   const Interface& interface() const noexcept { return interface_; }
   const PacketSocket& socket() const noexcept { return socket_; }
