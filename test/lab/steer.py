@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """steer.py DEVICE...: the device plays a NIC that steers: a packet of Lapwing's goes by the queue whose number its endpoint has (src/wire/packet.h).
 
-What a veth device sends by queue N its other end receives by queue N. A program of traffic control chooses it, which stays as long as the device. Other
-packets go where they would. Needs Linux 6.6 on x86-64, and CAP_BPF and CAP_NET_ADMIN.
+What a veth device sends by queue N its other end receives by queue N. A program of traffic control chooses it. Other packets go where they would. And the
+device gets an XDP program that lets everything pass, because veth wakes only a device that has one for what a program at its other end sends back. Both
+stay as long as the device. Needs Linux 6.6 on x86-64, and CAP_BPF and CAP_NET_ADMIN.
 """
 import ctypes
 import os
@@ -12,7 +13,8 @@ import sys
 
 BPF = 321  # bpf(2) on x86-64
 PROG_LOAD, PROG_ATTACH = 5, 8
-PROG_TYPE_SCHED_CLS, ATTACH_TCX_EGRESS = 3, 47
+PROG_TYPE_SCHED_CLS, PROG_TYPE_XDP, ATTACH_TCX_EGRESS, XDP_PASS = 3, 6, 47, 2
+RTM_SETLINK, IFLA_XDP, IFLA_XDP_FD, IFLA_XDP_FLAGS, XDP_FLAGS_DRV_MODE = 19, 43, 1, 3, 4
 ETHER_TYPE, ETHER_TYPE_AT, ENDPOINT_AT = 0x88B5, 12, 16
 QUEUE_MAPPING_AT = 12  # in struct __sk_buff
 NEXT = 0xFFFFFFFF  # TCX_NEXT
@@ -47,11 +49,30 @@ text = [
     instruction(MOVE_VALUE, 0, value=NEXT),
     instruction(EXIT),
 ]
-instructions = ctypes.create_string_buffer(b"".join(text))
-licence = ctypes.create_string_buffer(b"GPL")
-program = bpf(
-    PROG_LOAD,
-    struct.pack("<IIQQIIQII16sII", PROG_TYPE_SCHED_CLS, len(text), address(instructions), address(licence), 0, 0, 0, 0, 0, b"lab_steer", 0, 0),
-)
-for device in sys.argv[1:]:
-    bpf(PROG_ATTACH, struct.pack("<IIIIII", socket.if_nametoindex(device), program, ATTACH_TCX_EGRESS, 0, 0, 0))
+
+
+def load(kind, text):
+    instructions = ctypes.create_string_buffer(b"".join(text))
+    licence = ctypes.create_string_buffer(b"GPL")
+    return bpf(PROG_LOAD, struct.pack("<IIQQIIQII16sII", kind, len(text), address(instructions), address(licence), 0, 0, 0, 0, 0, b"lab_steer", 0, 0))
+
+
+def attribute(kind, value):
+    return struct.pack("=HH", 4 + len(value), kind) + value
+
+
+def attach_xdp(device, program):
+    nest = attribute(IFLA_XDP_FD, struct.pack("=i", program)) + attribute(IFLA_XDP_FLAGS, struct.pack("=I", XDP_FLAGS_DRV_MODE))
+    body = struct.pack("=BxHiII", 0, 0, device, 0, 0) + attribute(IFLA_XDP, nest)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as netlink:
+        netlink.send(struct.pack("=IHHII", 16 + len(body), RTM_SETLINK, 1 | 4, 1, 0) + body)  # NLM_F_REQUEST, NLM_F_ACK
+        error = struct.unpack_from("=i", netlink.recv(4096), 16)[0]
+        if error:
+            sys.exit(f"steer.py: {os.strerror(-error)}")
+
+
+steer = load(PROG_TYPE_SCHED_CLS, text)
+let_pass = load(PROG_TYPE_XDP, [instruction(MOVE_VALUE, 0, value=XDP_PASS), instruction(EXIT)])
+for device in map(socket.if_nametoindex, sys.argv[1:]):
+    bpf(PROG_ATTACH, struct.pack("<IIIIII", device, steer, ATTACH_TCX_EGRESS, 0, 0, 0))
+    attach_xdp(device, let_pass)
