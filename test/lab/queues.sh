@@ -22,7 +22,7 @@ for queue in 0 1 2; do [ "$(grep -c "receives on queue $queue of eth0" "$work/lo
 ! grep -q "reached by tcp" "$work/log" || die "a queue for each rank: TCP"
 on "h1 h1 h1 h2 h2 h2" "$programs/soak" 41 150 || die "soak"
 LAPWING_LOG=info on "h1 h1 h1 h1 h2 h2 h2 h2" "$programs/collectives" || die "more ranks than queues"
-[ "$(grep -c "all 3 receive queues of eth0 are taken" "$work/log")" -ge 2 ] || die "more ranks than queues: who has none"
+[ "$(grep -c "eth0: all 3 receive queues are taken" "$work/log")" -ge 2 ] || die "more ranks than queues: who has none"
 
 threads=($(lab threads h1))
 pin() { for queue in 0 1 2; do taskset -p -c "${@:$((queue + 1)):1}" "${threads[$queue]}" >/dev/null; done; } # PROCESSOR of each queue's thread

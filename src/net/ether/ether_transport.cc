@@ -50,12 +50,13 @@ Status EtherTransport::publish(wire::Card& card) {
   LAPWING_TRY(ether::choose_interface(config_.settings->ether_interface, interface));
   context_.own.tag = ether::endpoint_tag(key_, config_.self.index);
   services_ = ether::queue_services(interface);
-  LAPWING_TRY(port_.open(interface, ether::order_queues(services_, ether::own_processors()), context_.own.tag, config_.settings->ether_type));
+  LAPWING_TRY(port_.open(interface, ether::order_queues(services_, ether::own_processors()), {context_.own.tag, config_.settings->ether_type},
+                         config_.settings->accelerator));
   context_.own.endpoint = port_.contact().queue;
   open_ = true;
   card.set(kCardKey, ether::encode_contact(port_.contact()));
-  log_info("receives on queue %u of %s (%s), %s", port_.socket().queue(), interface.name.c_str(), ether::text_of(interface.mac).c_str(),
-           port_.socket().copies() ? "which the kernel copies" : "without a copy by the kernel");
+  log_info("receives on queue %u of %s (%s), %s%s%s", port_.socket().queue(), interface.name.c_str(), ether::text_of(interface.mac).c_str(),
+           port_.socket().copies() ? "which the kernel copies" : "without a copy by the kernel", port_.by().empty() ? "" : ", ", port_.by().c_str());
   return {};
 }
 

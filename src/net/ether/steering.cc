@@ -29,6 +29,10 @@ bool Steering::built() noexcept {
   return !kImage.instructions.empty();
 }
 
+std::uint64_t Steering::fingerprint() noexcept {
+  return kFingerprint;
+}
+
 bool Steering::is_own(const std::string& name) noexcept {
   return name == kProgramName;
 }
