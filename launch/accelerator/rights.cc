@@ -37,18 +37,15 @@ void empty_bounding_set(std::uint64_t rights) noexcept {
 }
 
 // The memory of raw Ethernet's sockets is locked by this process, for all of its ranks together.
-void lift_limit_of_locked_memory() noexcept {
-  rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
-  if (::setrlimit(RLIMIT_MEMLOCK, &limit) == 0 || ::getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_MEMLOCK, &limit);
+bool lift_limit_of_locked_memory() noexcept {
+  const rlimit none{RLIM_INFINITY, RLIM_INFINITY};
+  return ::setrlimit(RLIMIT_MEMLOCK, &none) == 0;
 }
 
 }  // namespace
 
 Status keep_only_needed_rights(bool for_ether) {
-  const std::uint64_t rights = needed_rights(for_ether);
-  if (for_ether) lift_limit_of_locked_memory();
+  std::uint64_t rights = needed_rights(for_ether);
   Sets sets{};
   __user_cap_header_struct head = header();
   if (::syscall(SYS_capget, &head, sets.data()) != 0)
@@ -58,6 +55,8 @@ Status keep_only_needed_rights(bool for_ether) {
     return Status::error(MPI_ERR_OTHER,
                          "the accelerator needs CAP_BPF and CAP_NET_ADMIN%s: root has them, or a service manager gives them to another user",
                          for_ether ? ", and CAP_NET_RAW for raw Ethernet" : "");
+  // A root that may not lift limits (in a container) may have the right that makes them not count.
+  if (for_ether && !lift_limit_of_locked_memory()) rights |= permitted & std::uint64_t{1} << CAP_IPC_LOCK;
   empty_bounding_set(rights);
   for (std::size_t half = 0; half < sets.size(); ++half) {
     const auto needed = static_cast<std::uint32_t>(rights >> (32 * half));
