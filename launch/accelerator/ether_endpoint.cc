@@ -24,7 +24,8 @@ using net::ether::Steering;
 // Memory that could get smaller under the kernel is none. What is no memfd has answered nothing by then, so that no other file system is asked.
 Status check_memory(int file, uid_t user) {
   const int seals = ::fcntl(file, F_GET_SEALS);
-  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return Status::error(MPI_ERR_OTHER, "the memory of a socket is a memfd that is sealed against getting smaller");
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
+    return Status::error(MPI_ERR_OTHER, "the memory of a socket is a memfd that is sealed against getting smaller");
   struct stat status {};
   struct statfs system {};
   if (::fstat(file, &status) != 0 || ::fstatfs(file, &system) != 0 || system.f_type != TMPFS_MAGIC || status.st_uid != user ||

@@ -1,8 +1,9 @@
-// Raw Ethernet for one rank that lacks the rights (net/ether/service_source.h): its socket, and its place in the program that brings packets to the sockets of
-// an interface. The program is shared by all ranks of the interface, of whatever user: so no rank gets its maps, in which the tags of others are.
+// Raw Ethernet for one rank that lacks the rights (net/ether/service_source.h): its socket, and its place in the program that brings packets to the
+// sockets of an interface. The program is shared by all ranks of the interface, of whatever user: so no rank gets its maps, in which the tags of
+// others are.
 //
-// A rank that has its socket may send any packet by any interface of the network namespace; Linux has no smaller right. So administrators name the interfaces
-// whose queues ranks may have (--ether), and thereby say that users may do so.
+// A rank that has its socket may send any packet by any interface of the network namespace; Linux has no smaller right. So administrators name the
+// interfaces whose queues ranks may have (--ether), and thereby say that users may do so.
 #pragma once
 
 #include <sys/types.h>

@@ -1,6 +1,7 @@
 // Files that were handed to other processes and closed here: which of them still live, because a process has them open or mapped. The kernel tells
 // of a file's end only an event port that it is in: an item there lives as long as the file, whoever holds it, and the number that it was added by
-// may be used again. Which items there are is read in /proc; whether they are ready plays no part, because that is for a rank to say. One thread at a time.
+// may be used again. Which items there are is read in /proc; whether they are ready plays no part, because that is for a rank to say. One thread at a
+// time.
 #pragma once
 
 #include <cstdint>

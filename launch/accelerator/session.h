@@ -11,8 +11,8 @@
 //   has socket it may be bound to a queue
 //   bound      it has the queue
 //
-// Of receive in the kernel nothing is shared between ranks, of one job or of several: each has maps and a program of its own, and no message names those
-// of another. What raw Ethernet shares is ether_endpoint.h's matter.
+// Of receive in the kernel nothing is shared between ranks, of one job or of several: each has maps and a program of its own, and no message names
+// those of another. What raw Ethernet shares is ether_endpoint.h's matter.
 #pragma once
 
 #include <sys/types.h>

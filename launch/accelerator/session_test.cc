@@ -322,7 +322,9 @@ TEST_F(EtherSessionTest, ABindingThatMayNotBeIsRefusedAndNothingElse) {
 
 TEST_F(EtherSessionTest, MemoryCountsAsLongAsAProcessHoldsTheSocket) {
   if (!greet().granted) GTEST_SKIP() << "it was built without";
-  ASSERT_TRUE(net::kernel::send_message(rank_.fd(), ether(Kind::kMemory).encode(), std::vector<int>{memory(net::ether::kMemoryBytes, F_SEAL_SHRINK).fd()}).ok());
+  ASSERT_TRUE(
+      net::kernel::send_message(rank_.fd(), ether(Kind::kMemory).encode(), std::vector<int>{memory(net::ether::kMemoryBytes, F_SEAL_SHRINK).fd()})
+          .ok());
   LocalMessage answer;
   ASSERT_EQ(net::kernel::receive_message(rank_.fd(), answer), Received::kMessage);
   if (answer.descriptors.empty()) GTEST_SKIP() << "this process may have no AF_XDP socket";

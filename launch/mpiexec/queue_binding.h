@@ -1,8 +1,8 @@
 // `--bind-to queue`: each rank on the processors that serve its receive queue of raw Ethernet (paper 3).
 //
-// The launcher plans; the rank then takes a queue that its processors serve (net/ether/queue_choice.h), so neither need tell the other which. Ranks beyond
-// the queues share the other cores as they otherwise would. A rank that a command has led to another host, whose queues the launcher does not see, finds
-// its own and binds itself (LAPWING_ETHER_BIND).
+// The launcher plans; the rank then takes a queue that its processors serve (net/ether/queue_choice.h), so neither need tell the other which. Ranks
+// beyond the queues share the other cores as they otherwise would. A rank that a command has led to another host, whose queues the launcher does not
+// see, finds its own and binds itself (LAPWING_ETHER_BIND).
 #pragma once
 
 #include <sched.h>

@@ -94,7 +94,8 @@ std::string remedy_for(const Interface& interface, const std::vector<QueueServic
   // More queues than processors have to share.
   const std::size_t unbound = find_unbound(services);
   if (unbound < std::min(services.size(), static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)))))
-    remedy = "for mpiexec --bind-to queue have queue " + std::to_string(unbound) + " served on one processor of its own: " + how_to_pin(interface, services[unbound]);
+    remedy = "for mpiexec --bind-to queue have queue " + std::to_string(unbound) +
+             " served on one processor of its own: " + how_to_pin(interface, services[unbound]);
   if (coalescing.told && (coalescing.microseconds > 1 || coalescing.adaptive))
     remedy += (remedy.empty() ? "" : "; ") + ("for short messages: ethtool -C " + interface.name + " adaptive-rx off rx-usecs 0");
   return remedy;
@@ -107,7 +108,8 @@ Finding check_queues() {
   Settings settings;
   [[maybe_unused]] const Status reported_by_check_settings = settings.load(environ);
   Interface interface;
-  if (!net::ether::choose_interface(settings.ether_interface, interface).ok()) return {Verdict::kOk, kSubject, "none: there is no Ethernet interface to use", ""};
+  if (!net::ether::choose_interface(settings.ether_interface, interface).ok())
+    return {Verdict::kOk, kSubject, "none: there is no Ethernet interface to use", ""};
   const std::vector<QueueService> services = net::ether::queue_services(interface);
   const Coalescing coalescing = read_coalescing(interface.name);
   const std::string remedy = remedy_for(interface, services, coalescing);

@@ -14,8 +14,8 @@
 // All little-endian. A request has exactly the length of its kind; an answer is bounded. A message that breaks a rule ends the connection, with an
 // answer that says which rule. The first 8 bytes and the answer are the same in all versions, so that each side can say what the other speaks.
 //
-// A purpose has requests of its own: receive in the kernel (net/kernel/) has load, join and leave, raw Ethernet (net/ether/) memory, bind, and leave with
-// its queue. In a hello of raw Ethernet `connections` is 1 and `zone bytes` those of the memory.
+// A purpose has requests of its own: receive in the kernel (net/kernel/) has load, join and leave, raw Ethernet (net/ether/) memory, bind, and leave
+// with its queue. In a hello of raw Ethernet `connections` is 1 and `zone bytes` those of the memory.
 #pragma once
 
 #include <cstddef>

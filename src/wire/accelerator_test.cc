@@ -42,8 +42,9 @@ TEST(AcceleratorRequest, HasTheseBytes) {
   join.kind = Kind::kJoin;
   join.index = 5;
   EXPECT_EQ(join.encode(), bytes({'L', 'W', 'A', 'C', 1, 0, 3, 0, 5, 0, 0, 0}));
-  EXPECT_EQ(bind().encode(), bytes({'L',  'W',  'A',  'C',  1,    0,    6,    0,    7,    0,    0,    0,    5,    0,    0,    0,    0xb5, 0x88, 0,    0,
-                                    0,    0,    0,    0,    0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21}));
+  EXPECT_EQ(bind().encode(),
+            bytes({'L', 'W', 'A', 'C', 1,    0,    6,    0,    7,    0,    0,    0,    5,    0,    0,    0,    0xb5, 0x88, 0,    0,
+                   0,   0,   0,   0,   0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21}));
   AcceleratorRequest memory;
   memory.kind = Kind::kMemory;
   EXPECT_EQ(memory.encode(), bytes({'L', 'W', 'A', 'C', 1, 0, 5, 0}));

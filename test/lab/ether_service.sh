@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Raw Ethernet for an ordinary user, by a service `lapwing accelerator` on each host; who may not, takes TCP and is told why; the service and a rank are killed.
+# Raw Ethernet for an ordinary user, by a service `lapwing accelerator` on each host; who may not, takes TCP and is told why; the service and a rank
+# are killed.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 lapwing=$build/launch/lapwing

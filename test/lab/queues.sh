@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Hosts whose interfaces have several receive queues, each served by a kernel thread on a processor of its own: every rank takes one, packets find it, and the
-# process is bound to its processor, by mpiexec, by the rank, or, where nothing is known, not at all.
+# Hosts whose interfaces have several receive queues, each served by a kernel thread on a processor of its own: every rank takes one, packets find it,
+# and the process is bound to its processor, by mpiexec, by the rank, or, where nothing is known, not at all.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 export LAPWING_TRANSPORTS=self,shm,ether,tcp

@@ -27,7 +27,8 @@ struct Request {
 };
 
 // A command with one attribute of at most 16 bytes.
-bool send_request(int netlink, std::uint16_t family, std::uint16_t flags, std::uint8_t command, std::uint16_t type, const void* value, std::size_t bytes) {
+bool send_request(int netlink, std::uint16_t family, std::uint16_t flags, std::uint8_t command, std::uint16_t type, const void* value,
+                  std::size_t bytes) {
   Request request;
   request.command = {command, 1, 0};
   request.attribute.rta_type = type;
@@ -63,7 +64,8 @@ const rtattr* find_in(std::span<const std::byte> attributes, unsigned type) noex
 bool find_family(int netlink, std::uint16_t& family) {
   family = 0;
   return send_request(netlink, GENL_ID_CTRL, 0, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME, kFamily, sizeof kFamily) &&
-         hear_answers(netlink, false, [&](std::span<const std::byte> attributes) { read_attribute(find_in(attributes, CTRL_ATTR_FAMILY_ID), family); }) &&
+         hear_answers(netlink, false,
+                      [&](std::span<const std::byte> attributes) { read_attribute(find_in(attributes, CTRL_ATTR_FAMILY_ID), family); }) &&
          family != 0;
 }
 

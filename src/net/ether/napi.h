@@ -1,5 +1,5 @@
-// What the kernel tells, since Linux 6.8, of the contexts in which an interface's packets are received (NAPI): which queue belongs to which, and what runs
-// it. Asked by generic netlink, in the thread's network namespace; any process may.
+// What the kernel tells, since Linux 6.8, of the contexts in which an interface's packets are received (NAPI): which queue belongs to which, and what
+// runs it. Asked by generic netlink, in the thread's network namespace; any process may.
 #pragma once
 
 #include <cstddef>

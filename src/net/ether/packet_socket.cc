@@ -59,8 +59,8 @@ Status PacketSocket::map_ring(std::uint64_t page, const xdp_ring_offset& offsets
   return {};
 }
 
-// The kernel gives the queue of a socket that is closed, that of a job that has just ended say, free some milliseconds later. So a rank waits a moment for
-// those that are served where it runs, before it takes another.
+// The kernel gives the queue of a socket that is closed, that of a job that has just ended say, free some milliseconds later. So a rank waits a
+// moment for those that are served where it runs, before it takes another.
 Status PacketSocket::bind(SocketSource& source, const QueueOrder& order) {
   constexpr int kTries = 25, kTriesForOwn = 5;
   constexpr timespec kPause{0, 20'000'000};

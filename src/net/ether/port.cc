@@ -13,7 +13,8 @@
 
 namespace lapwing::net::ether {
 
-// A process that lacks rights may have enough of them: only one that shares what another has attached needs them all. So it tries, but the service first.
+// A process that lacks rights may have enough of them: only one that shares what another has attached needs them all. So it tries, but the service
+// first.
 Status Port::open(const Interface& interface, const QueueOrder& order, Endpoint endpoint, const std::string& accelerator) {
   interface_ = interface;
   ether_type_ = htons(endpoint.ether_type);

@@ -80,7 +80,8 @@ cpu_set_t processors_for(const std::vector<QueueService>& services, std::uint32_
   const cpu_set_t both = common(service.processors, own);
   if (CPU_COUNT(&both) == 0) return why = by + ", where this rank may not run", none;
   if (CPU_EQUAL(&both, &own)) return why = by + ", which is where this rank runs", none;
-  if (const std::uint32_t first = first_of(services, queue); first != queue) return why = by + ", where queue " + std::to_string(first) + " is served too", none;
+  if (const std::uint32_t first = first_of(services, queue); first != queue)
+    return why = by + ", where queue " + std::to_string(first) + " is served too", none;
   why = by;
   return both;
 }

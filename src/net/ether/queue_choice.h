@@ -1,8 +1,9 @@
-// Which receive queue a rank takes, and where it runs then (paper 3: the process bound to the core that handles its queue). Pure but for the last two functions.
+// Which receive queue a rank takes, and where it runs then (paper 3: the process bound to the core that handles its queue). Pure but for the last two
+// functions.
 //
-// The launcher says on which processors a rank may run; a rank never leaves these, because others may be elsewhere. So it looks for a queue that its own
-// processors serve, and, where that is wished (LAPWING_ETHER_BIND), keeps of them only those. Ranks do not speak with each other for it: of several
-// queues that the same processors serve, only the rank with the first one binds itself.
+// The launcher says on which processors a rank may run; a rank never leaves these, because others may be elsewhere. So it looks for a queue that its
+// own processors serve, and, where that is wished (LAPWING_ETHER_BIND), keeps of them only those. Ranks do not speak with each other for it: of
+// several queues that the same processors serve, only the rank with the first one binds itself.
 #pragma once
 
 #include <sched.h>

@@ -1,5 +1,5 @@
-// Which processors serve each receive queue of an interface: there the kernel sees what came in by the queue and hands it on, so there a rank finds it in
-// the cache. One of three does, the first that is told counts:
+// Which processors serve each receive queue of an interface: there the kernel sees what came in by the queue and hands it on, so there a rank finds
+// it in the cache. One of three does, the first that is told counts:
 //
 //   a thread of the kernel       threaded NAPI (/sys/class/net/IF/threaded)
 //   the queue's interrupt        /proc/irq/N
@@ -35,8 +35,8 @@ struct QueueService {
 // By queue.
 std::vector<QueueService> queue_services(const Interface& interface);
 
-// The numbers of the interrupts of an interface's receive queues, by queue, as the last words of the lines of /proc/interrupts name them; -1: none is named
-// so. `device`: the name of what the interface's driver drives ("virtio2", "0000:3b:00.0"); empty: none.
+// The numbers of the interrupts of an interface's receive queues, by queue, as the last words of the lines of /proc/interrupts name them; -1: none is
+// named so. `device`: the name of what the interface's driver drives ("virtio2", "0000:3b:00.0"); empty: none.
 std::vector<int> parse_interrupts(std::string_view table, std::string_view interface, std::string_view device, unsigned queues);
 
 }  // namespace lapwing::net::ether

@@ -58,7 +58,8 @@ ServiceSource::~ServiceSource() {
 }
 
 Status ServiceSource::refused(const std::string& why) const {
-  return Status::error(MPI_ERR_OTHER, "the service `lapwing accelerator` at %s (LAPWING_ACCELERATOR) does not stand in: %s", path_.c_str(), why.c_str());
+  return Status::error(MPI_ERR_OTHER, "the service `lapwing accelerator` at %s (LAPWING_ACCELERATOR) does not stand in: %s", path_.c_str(),
+                       why.c_str());
 }
 
 Status ServiceSource::connect() {

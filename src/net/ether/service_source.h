@@ -1,6 +1,6 @@
-// The socket of a rank that lacks the rights: the service `lapwing accelerator` makes it, of memory that the rank hands over as a memfd, binds it, and has its
-// program bring packets there (wire/accelerator.h, launch/accelerator/ether_endpoint.h). The rank maps the rings in between, and works as with a
-// socket of its own.
+// The socket of a rank that lacks the rights: the service `lapwing accelerator` makes it, of memory that the rank hands over as a memfd, binds it,
+// and has its program bring packets there (wire/accelerator.h, launch/accelerator/ether_endpoint.h). The rank maps the rings in between, and works as
+// with a socket of its own.
 //
 // The connection to the service is the rank's life there. When the service dies the rank goes on, because it holds the attachment of the program.
 //
@@ -20,7 +20,8 @@ namespace lapwing::net::ether {
 
 class ServiceSource final : public SocketSource {
  public:
-  ServiceSource(std::string path, Interface interface, Endpoint endpoint) : path_(std::move(path)), interface_(std::move(interface)), endpoint_(endpoint) {}
+  ServiceSource(std::string path, Interface interface, Endpoint endpoint)
+      : path_(std::move(path)), interface_(std::move(interface)), endpoint_(endpoint) {}
   ~ServiceSource() override;
 
   Status make(std::byte*& memory, int& fd) override;

@@ -21,9 +21,9 @@ namespace lapwing::net::ether {
 class Steering {
  public:
   static bool built() noexcept;
-  // Whether a program of this name is this version's.
   // Of this build's program, by which the service and a rank know that they mean the same.
   static std::uint64_t fingerprint() noexcept;
+  // Whether a program of this name is this version's.
   static bool is_own(const std::string& name) noexcept;
 
   // On the interface with this index of the thread's network namespace.

@@ -28,7 +28,8 @@ Status set_up(int fd, const void* memory) {
   const struct {
     int option;
     std::uint32_t size;
-  } rings[] = {{XDP_UMEM_FILL_RING, kReceiveChunks}, {XDP_UMEM_COMPLETION_RING, kSendChunks}, {XDP_RX_RING, kReceiveChunks}, {XDP_TX_RING, kSendChunks}};
+  } rings[] = {
+      {XDP_UMEM_FILL_RING, kReceiveChunks}, {XDP_UMEM_COMPLETION_RING, kSendChunks}, {XDP_RX_RING, kReceiveChunks}, {XDP_TX_RING, kSendChunks}};
   for (const auto& ring : rings) {
     if (setsockopt(fd, SOL_XDP, ring.option, &ring.size, sizeof ring.size) != 0) return failed("the kernel makes no ring of an AF_XDP socket");
   }
