@@ -53,35 +53,6 @@ std::string read_small_file(const std::string& path) {
   return count > 0 ? std::string(bytes, static_cast<std::size_t>(count)) : std::string();
 }
 
-std::vector<int> parse_processor_list(std::string_view text) {
-  std::vector<int> result;
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    const std::string_view range = text.substr(0, comma);
-    text.remove_prefix(std::min(comma + 1, text.size()));
-    const std::size_t dash = std::min(range.find('-'), range.size());
-    const std::optional<int> first = parse_int(range.substr(0, dash));
-    const std::optional<int> last = dash < range.size() ? parse_int(range.substr(dash + 1)) : first;
-    if (!first || !last || *first < 0 || *last >= kMaxProcessors) continue;
-    for (int processor = *first; processor <= *last; ++processor) result.push_back(processor);
-  }
-  return result;
-}
-
-std::string print_processor_list(const cpu_set_t& set) {
-  std::string text;
-  for (int first = 0; first < kMaxProcessors; ++first) {
-    if (!CPU_ISSET(first, &set)) continue;
-    int last = first;
-    while (last + 1 < kMaxProcessors && CPU_ISSET(last + 1, &set)) ++last;
-    if (!text.empty()) text += ',';
-    text += std::to_string(first);
-    if (last > first) text += '-' + std::to_string(last);
-    first = last;
-  }
-  return text;
-}
-
 std::string network_namespace() {
   struct stat network {};
   ::stat("/proc/self/ns/net", &network);

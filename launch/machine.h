@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/processor_list.h"
+
 namespace lapwing::launch {
 
 // One core with those of its hardware threads that this process may use.
@@ -34,10 +36,6 @@ struct Machine {
 Machine read_machine();
 // Finds out which cores share a third-level cache; without such caches, those of a package do.
 void read_caches(Machine& machine);
-
-// "0-2,5" as Linux writes sets of processors; malformed parts are passed over.
-std::vector<int> parse_processor_list(std::string_view text);
-std::string print_processor_list(const cpu_set_t& set);
 
 // Names the network namespace of this process: a rank elsewhere (in a container, say) is not our neighbour.
 std::string network_namespace();

@@ -15,11 +15,12 @@ extern "C" {
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "net/ether/interface.h"
 #include "net/ether/packet_socket.h"
-#include "net/ether/steering.h"
+#include "net/ether/own_source.h"
 #include "wire/little_endian.h"
 #include "wire/packet.h"
 
@@ -58,9 +59,8 @@ class Side {
  public:
   Side(const char* interface, bool leads) : leads_(leads) {
     must(net::ether::choose_interface({interface}, interface_));
-    must(steering_.join(interface_.index, interface_.name));
-    must(socket_.open(interface_));
-    must(steering_.add(socket_.queue(), socket_.fd(), kTag, kEtherType));
+    source_ = std::make_unique<net::ether::OwnSource>(interface_, net::ether::Endpoint{kTag, kEtherType});
+    must(socket_.open(*source_, net::ether::order_queues(net::ether::queue_services(interface_), net::ether::own_processors())));
     peer_.fill(0xff);  // all hosts of the segment, until the peer has been heard
   }
   bool leads() const { return leads_; }
@@ -151,7 +151,7 @@ class Side {
 
   const bool leads_;
   net::ether::Interface interface_;
-  net::ether::Steering steering_;
+  std::unique_ptr<net::ether::SocketSource> source_;
   PacketSocket socket_;
   net::ether::Mac peer_{};
   std::size_t ball_bytes_ = 0;

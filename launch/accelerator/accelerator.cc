@@ -52,24 +52,24 @@ bool start_thread(Session* session) noexcept {
   return started;
 }
 
-void admit(Descriptor connection, Accounts& accounts) {
+void admit(Descriptor connection, Accounts& accounts, EtherPrograms& programs) {
   ucred peer{};
   socklen_t length = sizeof peer;
   if (::getsockopt(connection.fd(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return;
   Ledger::Id id = 0;
   if (const Status admitted = accounts.admit(peer.uid, id); !admitted.ok()) return turn_away(connection.fd(), admitted);
-  auto session = std::make_unique<Session>(std::move(connection), peer.uid, accounts, id);
+  auto session = std::make_unique<Session>(std::move(connection), peer.uid, accounts, id, programs);
   if (start_thread(session.get())) [[maybe_unused]] Session* const thread_owns = session.release();
 }
 
 // ---- the thread that accepts ----------------------------------------------------------------------------------------
 
 // All that stand in the queue. False: the system has no room for another now.
-bool accept_all(int listener, Accounts& accounts) {
+bool accept_all(int listener, Accounts& accounts, EtherPrograms& programs) {
   for (;;) {
     Descriptor connection(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
     if (connection.open())
-      admit(std::move(connection), accounts);
+      admit(std::move(connection), accounts, programs);
     else if (errno != EINTR && errno != ECONNABORTED)
       return errno == EAGAIN;
   }
@@ -85,13 +85,13 @@ Status end_signals(Descriptor& signals) {
   return signals.open() ? Status() : Status::error(MPI_ERR_OTHER, "signals cannot be waited for: %s", std::strerror(errno));
 }
 
-void serve(int listener, int signals, Accounts& accounts) {
+void serve(int listener, int signals, Accounts& accounts, EtherPrograms& programs) {
   bool room = true;
   for (;;) {
     pollfd watched[] = {{signals, POLLIN, 0}, {room ? listener : -1, POLLIN, 0}};
     const int ready = ::poll(watched, 2, room ? -1 : kAgainMs);
     if (ready > 0 && watched[0].revents != 0) return;
-    room = accept_all(listener, accounts);
+    room = accept_all(listener, accounts, programs);
   }
 }
 
@@ -111,18 +111,19 @@ Status try_rights() {
   return loader.make_keeper(keeper);
 }
 
-Status run(const AcceleratorOptions& options) {
+Status run(const AcceleratorOptions& options, std::uint16_t ether_type) {
   Accounts accounts(options.limits);
+  EtherPrograms programs(options.ether, ether_type);
   Descriptor listener, signals;
   LAPWING_TRY(end_signals(signals));
   LAPWING_TRY(accounts.open());
   LAPWING_TRY(listen_at(options.socket, options.group, listener));
-  Status begun = keep_only_needed_rights();
+  Status begun = keep_only_needed_rights(!options.ether.empty());
   if (begun.ok()) begun = try_rights();
   if (begun.ok()) {
     std::printf("lapwing accelerator: serves at %s\n", options.socket.c_str());
     std::fflush(stdout);
-    serve(listener.fd(), signals.fd(), accounts);
+    serve(listener.fd(), signals.fd(), accounts, programs);
   }
   ::unlink(options.socket.c_str());
   if (begun.ok()) std::_Exit(0);  // threads of ranks use what this function owns
@@ -146,7 +147,7 @@ int run_accelerator(const std::vector<std::string>& arguments) {
   if (options.help) return std::fputs(kAcceleratorUsage, stdout), 0;
   if (options.socket.empty()) return complain(Status::error(MPI_ERR_ARG, "--socket says where ranks find it"), kAcceleratorUsage);
   make_room_for_descriptors(options.limits.ranks * kDescriptorsPerRank);
-  return complain(run(options), "");
+  return complain(run(options, settings.ether_type), "");
 }
 
 }  // namespace lapwing::launch

@@ -12,6 +12,7 @@ namespace lapwing::launch {
 struct AcceleratorOptions {
   std::string socket;
   std::string group;  // whose members may use it; empty: all users
+  std::vector<std::string> ether;  // interfaces of raw Ethernet; empty: it is not served
   AcceleratorLimits limits;
   bool help = false;
 };

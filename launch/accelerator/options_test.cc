@@ -23,11 +23,12 @@ TEST(AcceleratorOptions, HaveDefaultsOfTheMachine) {
 TEST(AcceleratorOptions, AreTaken) {
   AcceleratorOptions options;
   ASSERT_TRUE(parse({"--socket", "/s", "--group", "mpi", "--user-memory", "1G", "--memory", "3G", "--user-ranks", "5", "--ranks", "6",
-                     "--user-connections", "7"},
+                     "--user-connections", "7", "--ether", "eth0,eth1"},
                     options)
                   .ok());
   EXPECT_EQ(options.socket, "/s");
   EXPECT_EQ(options.group, "mpi");
+  EXPECT_EQ(options.ether, (std::vector<std::string>{"eth0", "eth1"}));
   EXPECT_EQ(options.limits.user_memory, std::uint64_t{1} << 30);
   EXPECT_EQ(options.limits.memory, std::uint64_t{3} << 30);
   EXPECT_EQ(options.limits.user_ranks, 5u);

@@ -3,8 +3,12 @@
 #include <sys/epoll.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
-#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/read_file.h"
 
 namespace lapwing::launch {
 
@@ -24,15 +28,21 @@ void Remains::watch(std::uint64_t id, std::span<const int> files) {
   }
 }
 
-std::vector<std::uint64_t> Remains::gone() {
-  std::size_t most = 1;
-  for (const auto& [id, files] : files_) most += files;
-  std::vector<epoll_event> events(most);
-  const int count = epoll_wait(port_.fd(), events.data(), static_cast<int>(most), 0);
+// "tfd:        5 events:       19 data:                7  pos:0 ino:1f sdev:9", a line for each item.
+std::set<std::uint64_t> Remains::living() const {
+  constexpr std::string_view kData = "data:";
   std::set<std::uint64_t> alive;
-  for (int i = 0; i < count; ++i) alive.insert(events[static_cast<std::size_t>(i)].data.u64);
+  const std::string items = read_file("/proc/self/fdinfo/" + std::to_string(port_.fd()));
+  // What cannot be read lives.
+  if (items.empty()) for (const auto& [id, files] : files_) alive.insert(id);
+  for (std::size_t at = items.find(kData); at != std::string::npos; at = items.find(kData, at + 1))
+    alive.insert(std::strtoull(items.c_str() + at + kData.size(), nullptr, 16));
+  return alive;
+}
+
+std::vector<std::uint64_t> Remains::gone() {
+  const std::set<std::uint64_t> alive = living();
   std::vector<std::uint64_t> gone;
-  if (count < 0) return gone;
   for (auto entry = files_.begin(); entry != files_.end();) {
     if (alive.count(entry->first) != 0) {
       ++entry;

@@ -23,6 +23,7 @@ using Kind = AcceleratorRequest::Kind;
 
 constexpr int kPatienceMs = 10'000;
 
+
 // A rank may ask for nothing for as long as it likes, once it has what it came for.
 void wait_without_limit(int socket) noexcept {
   const timeval none{};
@@ -31,11 +32,28 @@ void wait_without_limit(int socket) noexcept {
 
 }  // namespace
 
-Session::Session(Descriptor connection, uid_t user, Accounts& accounts, Ledger::Id id) noexcept
-    : connection_(std::move(connection)), user_(user), accounts_(accounts), id_(id) {}
+Session::State Session::state_for(Kind kind) noexcept {
+  switch (kind) {
+    case Kind::kHello:
+      return State::kNew;
+    case Kind::kLoad:
+      return State::kPrepared;
+    case Kind::kMemory:
+      return State::kGreeted;
+    case Kind::kBind:
+      return State::kHasSocket;
+    case Kind::kJoin:
+    case Kind::kLeave:
+      return State::kLoaded;
+  }
+  return State::kNew;
+}
+
+Session::Session(Descriptor connection, uid_t user, Accounts& accounts, Ledger::Id id, EtherPrograms& programs) noexcept
+    : connection_(std::move(connection)), user_(user), accounts_(accounts), id_(id), ether_(programs, user) {}
 
 Session::~Session() {
-  const int memory[] = {loader_.areas().fd(), loader_.zone().fd()};
+  const int memory[] = {loader_.areas().fd(), loader_.zone().fd(), ether_.socket().fd()};
   accounts_.leave(id_, memory);
 }
 
@@ -63,12 +81,12 @@ bool Session::serve(const LocalMessage& message) {
   if (granted.ok()) return true;
   if (answered_) return false;  // it could not be sent
   refuse(granted);
-  return state_ == State::kLoaded;
+  return goes_on();
 }
 
 Status Session::check_order(const AcceleratorRequest& request) const {
-  const State needed = request.kind == Kind::kHello ? State::kNew : request.kind == Kind::kLoad ? State::kPrepared : State::kLoaded;
-  if (state_ != needed) return Status::error(MPI_ERR_OTHER, "a request came out of order");
+  const bool ether = state_ == State::kBound && request.kind == Kind::kLeave;
+  if (state_ != state_for(request.kind) && !ether) return Status::error(MPI_ERR_OTHER, "a request came out of order");
   if (state_ == State::kLoaded && request.index >= loader_.connections())
     return Status::error(MPI_ERR_OTHER, "there is no connection %u of %u", request.index, loader_.connections());
   return {};
@@ -83,13 +101,17 @@ Status Session::grant(const AcceleratorRequest& request, const LocalMessage& mes
     case Kind::kJoin:
       return join(request.index, message.descriptors[0].fd());
     case Kind::kLeave:
-      loader_.forget(request.index);
-      return answer();
+      return leave(request.index);
+    case Kind::kMemory:
+      return take_memory(message.descriptors[0].fd());
+    case Kind::kBind:
+      return bind(request);
   }
   return {};
 }
 
 Status Session::prepare(const AcceleratorRequest& hello) {
+  if (hello.purpose == AcceleratorRequest::kEther) return greet(hello);
   if (hello.purpose != AcceleratorRequest::kReceive)
     return Status::error(MPI_ERR_OTHER, "it knows no purpose %u: it is of an older release", hello.purpose);
   if (hello.fingerprint != OwnLoader::fingerprint())
@@ -121,6 +143,44 @@ Status Session::join(std::uint32_t index, int socket) {
   LAPWING_TRY(loader_.join(index, socket).status);
   return answer();
 }
+
+Status Session::leave(std::uint32_t index) {
+  if (state_ == State::kBound)
+    LAPWING_TRY(ether_.leave(index));
+  else
+    loader_.forget(index);
+  return answer();
+}
+
+// ---- raw Ethernet -----------------------------------------------------------------------------------------------------
+
+Status Session::greet(const AcceleratorRequest& hello) {
+  LAPWING_TRY(ether_.check(hello));
+  LAPWING_TRY(accounts_.reserve(id_, EtherEndpoint::memory(), 0));
+  state_ = State::kGreeted;
+  return answer();
+}
+
+Status Session::take_memory(int file) {
+  LAPWING_TRY(ether_.take_memory(file));
+  state_ = State::kHasSocket;
+  const int descriptors[] = {ether_.socket().fd()};
+  return answer(descriptors);
+}
+
+Status Session::bind(const AcceleratorRequest& bind) {
+  bool taken = false;
+  Status bound = ether_.bind(bind, taken);
+  if (taken) return Status::error(MPI_ERR_OTHER, "%s", AcceleratorAnswer::kQueueTaken);
+  LAPWING_TRY(std::move(bound));
+  state_ = State::kBound;
+  wait_without_limit(connection_.fd());
+  log_info("accelerator: a rank of user %u: receive queue %u", static_cast<unsigned>(user_), bind.index);
+  const int descriptors[] = {ether_.link().fd()};
+  return answer(descriptors);
+}
+
+// ---- answers ----------------------------------------------------------------------------------------------------------
 
 Status Session::answer(std::span<const int> descriptors) {
   answered_ = true;

@@ -5,7 +5,14 @@
 //   prepared   it has its zone
 //   loaded     it has its areas, and its sockets may join
 //
-// Nothing is shared between ranks, of one job or of several: each has maps and a program of its own, and no message names those of another.
+// or, for raw Ethernet,
+//
+//   greeted    its memory may come
+//   has socket it may be bound to a queue
+//   bound      it has the queue
+//
+// Of receive in the kernel nothing is shared between ranks, of one job or of several: each has maps and a program of its own, and no message names
+// those of another. What raw Ethernet shares is ether_endpoint.h's matter.
 #pragma once
 
 #include <sys/types.h>
@@ -15,6 +22,7 @@
 #include <string>
 
 #include "accelerator/accounts.h"
+#include "accelerator/ether_endpoint.h"
 #include "base/status.h"
 #include "net/bpf/bpf.h"
 #include "net/kernel/local_message.h"
@@ -26,7 +34,7 @@ namespace lapwing::launch {
 class Session {
  public:
   // Of a rank that has been admitted.
-  Session(net::bpf::Descriptor connection, uid_t user, Accounts& accounts, Ledger::Id id) noexcept;
+  Session(net::bpf::Descriptor connection, uid_t user, Accounts& accounts, Ledger::Id id, EtherPrograms& programs) noexcept;
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -35,8 +43,9 @@ class Session {
   void run();
 
  private:
-  enum class State { kNew, kPrepared, kLoaded };
+  enum class State { kNew, kPrepared, kLoaded, kGreeted, kHasSocket, kBound };
 
+  static State state_for(wire::AcceleratorRequest::Kind kind) noexcept;  // leave: or bound
   bool serve(const net::kernel::LocalMessage& message);
   Status check_order(const wire::AcceleratorRequest& request) const;
   // Sends what is granted.
@@ -44,6 +53,11 @@ class Session {
   Status prepare(const wire::AcceleratorRequest& hello);
   Status load();
   Status join(std::uint32_t index, int socket);
+  Status greet(const wire::AcceleratorRequest& hello);
+  Status take_memory(int file);
+  Status bind(const wire::AcceleratorRequest& bind);
+  Status leave(std::uint32_t index);
+  bool goes_on() const noexcept { return state_ == State::kLoaded || state_ == State::kHasSocket || state_ == State::kBound; }
   Status answer(std::span<const int> descriptors = {});
   void refuse(const Status& why);
 
@@ -54,6 +68,7 @@ class Session {
   State state_ = State::kNew;
   bool answered_ = false;  // the request that is being served
   net::kernel::OwnLoader loader_;
+  EtherEndpoint ether_;
 };
 
 // Says why to a rank that is not admitted.

@@ -16,6 +16,9 @@
 #include <thread>
 #include <vector>
 
+#include "accelerator/socket_check.h"
+#include "net/ether/steering.h"
+#include "net/ether/xdp_socket.h"
 #include "net/kernel/area.h"
 #include "net/kernel/service_loader.h"
 
@@ -98,7 +101,7 @@ class SessionTest : public testing::Test {
     net::kernel::set_limit(rank_.fd(), 20'000);
     Ledger::Id id = 0;
     ASSERT_TRUE(accounts_.admit(::geteuid(), id).ok());
-    auto session = std::make_unique<Session>(std::move(pair.here), ::geteuid(), accounts_, id);
+    auto session = std::make_unique<Session>(std::move(pair.here), ::geteuid(), accounts_, id, programs_);
     thread_ = std::thread([session = std::move(session)]() mutable {
       session->run();
       session.reset();
@@ -134,6 +137,7 @@ class SessionTest : public testing::Test {
   }
 
   Accounts accounts_{AcceleratorLimits()};
+  EtherPrograms programs_{{"lo"}, 0x88b5};
   Descriptor rank_;
   std::thread thread_;
 };
@@ -184,8 +188,8 @@ TEST_F(SessionTest, AnotherBuildOrPurposeIsTold) {
   end();
   begin();
   other = request(Kind::kHello);
-  other.purpose = 2;
-  EXPECT_NE(say(other.encode()).text.find("no purpose 2"), std::string::npos);
+  other.purpose = 9;
+  EXPECT_NE(say(other.encode()).text.find("no purpose 9"), std::string::npos);
 }
 
 TEST_F(SessionTest, WhatIsMoreThanMayBeIsTold) {
@@ -228,6 +232,107 @@ TEST_F(SessionTest, AConnectionThatIsNotThereEndsIt) {
   LAPWING_NEEDS_RIGHTS();
   EXPECT_EQ(ask(Kind::kLeave, 2).text, "there is no connection 2 of 2");
   EXPECT_EQ(hear().text, "end");
+}
+
+// ---- raw Ethernet -----------------------------------------------------------------------------------------------------
+
+AcceleratorRequest ether(Kind kind) {
+  AcceleratorRequest ether = request(kind);
+  ether.purpose = AcceleratorRequest::kEther;
+  ether.connections = 1;
+  ether.fingerprint = net::ether::Steering::fingerprint();
+  ether.zone_bytes = net::ether::kMemoryBytes;
+  ether.interface = 1;
+  ether.ether_type = 0x88b5;
+  ether.network = own_network_namespace();
+  return ether;
+}
+
+Descriptor memory(std::size_t bytes, int seals) {
+  Descriptor file(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  EXPECT_EQ(::ftruncate(file.fd(), static_cast<off_t>(bytes)), 0);
+  EXPECT_EQ(::fcntl(file.fd(), F_ADD_SEALS, seals), 0);
+  return file;
+}
+
+class EtherSessionTest : public SessionTest {
+ protected:
+  AcceleratorAnswer greet() {
+    begin();
+    return say(ether(Kind::kHello).encode());
+  }
+  // False: this process may have no such sockets.
+  bool has_socket() {
+    if (!greet().granted) return false;
+    return say(ether(Kind::kMemory).encode(), {memory(net::ether::kMemoryBytes, F_SEAL_SHRINK).fd()}).granted;
+  }
+};
+
+TEST_F(EtherSessionTest, OfAnotherBuildIsToldSo) {
+  if (!net::ether::Steering::built()) GTEST_SKIP() << "it was built without";
+  AcceleratorRequest hello = ether(Kind::kHello);
+  for (int wrong = 0; wrong < 3; ++wrong) {
+    hello = ether(Kind::kHello);
+    (wrong == 0 ? hello.fingerprint : hello.zone_bytes) += 1;
+    if (wrong == 2) hello = ether(Kind::kHello), hello.connections = 2;
+    begin();
+    EXPECT_NE(say(hello.encode()).text.find("another build"), std::string::npos);
+    EXPECT_EQ(hear().text, "end");
+    end();
+  }
+}
+
+TEST_F(EtherSessionTest, RequestsOfTheTwoPurposesAreNotMixed) {
+  if (!net::ether::Steering::built()) GTEST_SKIP() << "it was built without";
+  for (const Kind kind : {Kind::kLoad, Kind::kLeave, Kind::kBind, Kind::kHello}) {
+    ASSERT_TRUE(greet().granted);
+    EXPECT_EQ(say(ether(kind).encode()).text, "a request came out of order");
+    EXPECT_EQ(hear().text, "end");
+    end();
+  }
+}
+
+TEST_F(EtherSessionTest, MemoryThatCouldGetSmallerOrIsNoneIsRefused) {
+  if (!net::ether::Steering::built()) GTEST_SKIP() << "it was built without";
+  const Descriptor files[] = {memory(net::ether::kMemoryBytes, F_SEAL_GROW), memory(net::ether::kMemoryBytes - 4096, F_SEAL_SHRINK),
+                              Descriptor(::open("/dev/null", O_RDWR | O_CLOEXEC)), local_pair().here};
+  for (const Descriptor& file : files) {
+    ASSERT_TRUE(greet().granted);
+    EXPECT_EQ(say(ether(Kind::kMemory).encode(), {file.fd()}).text.rfind("the memory of a socket is a memfd", 0), 0u);
+    EXPECT_EQ(hear().text, "end");
+    end();
+  }
+}
+
+TEST_F(EtherSessionTest, ABindingThatMayNotBeIsRefusedAndNothingElse) {
+  if (!has_socket()) GTEST_SKIP() << "this process may have no AF_XDP socket";
+  AcceleratorRequest bind = ether(Kind::kBind);
+  bind.network += 1;
+  EXPECT_NE(say(bind.encode()).text.find("another network namespace"), std::string::npos);
+  bind = ether(Kind::kBind);
+  bind.interface = 4711;
+  EXPECT_NE(say(bind.encode()).text.find("has not named this interface"), std::string::npos);
+  bind = ether(Kind::kBind);
+  bind.ether_type = 0x0800;
+  EXPECT_EQ(say(bind.encode()).text, "it serves EtherType 0x88b5, and not 0x0800 (LAPWING_ETHER_TYPE)");
+  bind = ether(Kind::kBind);
+  bind.index = 256;
+  EXPECT_EQ(say(bind.encode()).text, "there is no receive queue 256");
+}
+
+TEST_F(EtherSessionTest, MemoryCountsAsLongAsAProcessHoldsTheSocket) {
+  if (!greet().granted) GTEST_SKIP() << "it was built without";
+  ASSERT_TRUE(
+      net::kernel::send_message(rank_.fd(), ether(Kind::kMemory).encode(), std::vector<int>{memory(net::ether::kMemoryBytes, F_SEAL_SHRINK).fd()})
+          .ok());
+  LocalMessage answer;
+  ASSERT_EQ(net::kernel::receive_message(rank_.fd(), answer), Received::kMessage);
+  if (answer.descriptors.empty()) GTEST_SKIP() << "this process may have no AF_XDP socket";
+  end();
+  EXPECT_EQ(accounts_.ranks(), 0u);
+  EXPECT_GE(accounts_.memory(), net::ether::kMemoryBytes);
+  answer.descriptors.clear();
+  EXPECT_EQ(accounts_.memory(), 0u);
 }
 
 // What a rank keeps of its memory counts as long as it does.

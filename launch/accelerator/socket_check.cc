@@ -30,13 +30,6 @@ std::uint64_t network_namespace(int socket) noexcept {
   return ::getsockopt(socket, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &length) == 0 ? cookie : 0;
 }
 
-std::uint64_t own_network_namespace() noexcept {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const std::uint64_t cookie = network_namespace(socket);
-  ::close(socket);
-  return cookie;
-}
-
 bool is_tcp(int socket) noexcept {
   const int domain = option(socket, SO_DOMAIN);
   return (domain == AF_INET || domain == AF_INET6) && option(socket, SO_TYPE) == SOCK_STREAM && option(socket, SO_PROTOCOL) == IPPROTO_TCP;
@@ -56,6 +49,13 @@ bool has_upper_protocol(int socket) noexcept {
 }
 
 }  // namespace
+
+std::uint64_t own_network_namespace() noexcept {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const std::uint64_t cookie = network_namespace(socket);
+  ::close(socket);
+  return cookie;
+}
 
 // What is no socket has answered nothing by then, so that no other file system is asked.
 Status check_socket(int socket, uid_t user) {

@@ -7,11 +7,16 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+
 #include "base/status.h"
 
 namespace lapwing::launch {
 
 // The text of an error is for the rank.
 Status check_socket(int socket, uid_t user);
+
+// By which the kernel tells network namespaces apart; 0: not known.
+std::uint64_t own_network_namespace() noexcept;
 
 }  // namespace lapwing::launch

@@ -20,7 +20,7 @@ constexpr Word kUnits[] = {
     {"node", BindPolicy::kNone},      {"slot", BindPolicy::kShare},   {"hwthread", BindPolicy::kThread},
     {"thread", BindPolicy::kThread},  {"core", BindPolicy::kCore},    {"l3cache", BindPolicy::kCache},
     {"l3", BindPolicy::kCache},       {"numa", BindPolicy::kNode},    {"socket", BindPolicy::kSocket},
-    {"package", BindPolicy::kSocket},
+    {"package", BindPolicy::kSocket}, {"queue", BindPolicy::kQueue},
 };
 
 std::optional<BindPolicy> find_unit(std::string_view text) {
@@ -174,7 +174,7 @@ Status parse_bind_to(const std::string& text, Binding& binding) {
   const std::vector<std::string> parts = split(lower_case(text), ':');
   const std::optional<BindPolicy> unit = find_unit(parts[0]);
   if (!unit || *unit == BindPolicy::kShare || !parse_modifiers(parts, 1, binding)) {
-    return Status::error(MPI_ERR_ARG, "'%s' is not one of none, hwthread, core, core:N, l3cache, numa, socket",
+    return Status::error(MPI_ERR_ARG, "'%s' is not one of none, hwthread, core, core:N, l3cache, numa, socket, queue",
                          text.c_str());
   }
   binding.bind = *unit;
@@ -190,7 +190,7 @@ Status parse_map_by(const std::string& text, Binding& binding) {
   }
   if (parts[0].empty() && parts.size() > 1) parts[0] = "slot";
   const std::optional<BindPolicy> unit = find_unit(parts[0]);
-  if (!unit || !parse_modifiers(parts, 1, binding)) {
+  if (!unit || *unit == BindPolicy::kQueue || !parse_modifiers(parts, 1, binding)) {
     return Status::error(
         MPI_ERR_ARG,
         "'%s' is not one of slot, hwthread, core, l3cache, numa, socket, node, with :PE=N for N cores per "

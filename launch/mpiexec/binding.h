@@ -22,6 +22,7 @@ enum class BindPolicy {
   kCache,   // the cores that share a third-level cache
   kNode,    // the cores of one memory node
   kSocket,
+  kQueue,   // the processors that serve the receive queue of each rank (queue_binding.h)
   kNone,
 };
 

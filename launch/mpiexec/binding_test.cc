@@ -96,11 +96,5 @@ TEST(Binding, RefusesUnknownWords) {
   for (const char* text : {"", "ppr:2", "ppr:0:socket", "rankfile"}) EXPECT_FALSE(parse_map_by(text, binding).ok());
 }
 
-TEST(ProcessorList, IsReadAsLinuxWritesIt) {
-  EXPECT_EQ(parse_processor_list("0-2,5\n"), (std::vector<int>{0, 1, 2, 5}));
-  EXPECT_EQ(parse_processor_list(""), std::vector<int>());
-  EXPECT_EQ(parse_processor_list("x,3,4-,99999999"), std::vector<int>{3});
-}
-
 }  // namespace
 }  // namespace lapwing::launch

@@ -376,7 +376,8 @@ const Parser::Option Parser::kOptions[] = {
     {"wdir wd", "DIRECTORY", &Parser::take_directory, "start this program's ranks in DIRECTORY"},
     {"configfile", "FILE", &Parser::take_configuration, "take options and programs from FILE, a line for each program"},
     {"bind-to binding", "UNIT", &Parser::take_bind_to,
-     "keep each rank on a hwthread, core, core:COUNT, l3cache, numa or socket, or none\n"
+     "keep each rank on a hwthread, core, core:COUNT, l3cache, numa or socket, on the processors\n"
+     "that serve its receive queue of raw Ethernet (queue), or none\n"
      "(default: an equal share of the cores each, when there is a core for every rank)"},
     {"map-by", "UNIT[:PE=COUNT]", &Parser::take_map_by,
      "place ranks in turn on each slot, core, l3cache, numa or socket, with COUNT cores\n"

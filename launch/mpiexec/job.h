@@ -57,10 +57,12 @@ class Job final : public PmiServer::Listener {
   Status check_settings() const;
   Status find_programs();
   void plan();
+  void plan_for_queues();
   void take_signals();
   Status make_room();
   Status start_all();
   Status start_rank(int rank);
+  std::vector<std::string> users_environment(int rank) const;
   std::vector<std::string> environment_of(int rank, const StartOrder& order) const;
   Status open_file(const std::string& pattern, int rank, int& fd);
   Status open_streams(int rank, int streams[3]);
@@ -108,6 +110,7 @@ class Job final : public PmiServer::Listener {
   std::vector<std::string> paths_;          // of the programs
   Machine machine_;
   std::vector<cpu_set_t> binding_;
+  std::vector<std::string> queue_texts_;    // rank -> what it is bound to, with --bind-to queue
 
   // The process table forks the guardian, so it comes before whatever makes descriptors.
   ProcessTable processes_;

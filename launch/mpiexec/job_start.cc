@@ -15,6 +15,7 @@
 #include "base/settings.h"
 #include "mpiexec/hosts.h"
 #include "mpiexec/job.h"
+#include "mpiexec/queue_binding.h"
 
 extern char** environ;
 
@@ -134,9 +135,27 @@ Status Job::find_programs() {
   return {};
 }
 
+// Where it cannot be had, ranks are bound as if it had not been said.
+void Job::plan_for_queues() {
+  const std::vector<std::string> variables = users_environment(0);
+  std::vector<char*> pointers;
+  for (const std::string& variable : variables) pointers.push_back(const_cast<char*>(variable.c_str()));
+  pointers.push_back(nullptr);
+  const QueueSets queues = read_queue_sets(pointers.data());
+  binding_ = plan_queue_binding(machine_, queues, ranks_, queue_texts_);
+  if (!binding_.empty()) return;
+  const std::string why = !queues.why.empty() ? queues.why
+                          : ranks_ > machine_.usable_cores()
+                              ? std::to_string(ranks_) + " ranks on " + std::to_string(machine_.usable_cores()) + " usable cores do not fit as asked"
+                              : "the receive queues of " + queues.interface + " are not served on processors that ranks could have for themselves";
+  output_.say("mpiexec: not binding to receive queues of this host: " + why + "\n");
+  binding_ = plan_binding(machine_, Binding(), ranks_);
+}
+
 void Job::plan() {
   machine_ = read_machine();
   const Binding& wish = command_line_.binding;
+  if (wish.bind == BindPolicy::kQueue) return plan_for_queues();
   if (wish.bind == BindPolicy::kCache || wish.map == BindPolicy::kCache) read_caches(machine_);
   binding_ = plan_binding(machine_, wish, ranks_);
   const bool wanted = command_line_.bind_was_asked && wish.bind != BindPolicy::kNone;
@@ -199,7 +218,8 @@ Status Job::start_rank(int rank) {
   if (status.ok() && (command_line_.verbose || command_line_.report_bindings)) {
     const std::string where =
         binding_.empty() ? "any processor" : "processors " + print_processor_list(binding_[index]);
-    output_.say("mpiexec: " + describe(name_of(rank)) + " on " + where + "\n");
+    const std::string queue = index < queue_texts_.size() && !queue_texts_[index].empty() ? ", which serve " + queue_texts_[index] : "";
+    output_.say("mpiexec: " + describe(name_of(rank)) + " on " + where + queue + "\n");
   }
   return status;
 }
@@ -232,13 +252,23 @@ Status Job::open_file(const std::string& pattern, int rank, int& fd) {
                        std::strerror(errno));
 }
 
-std::vector<std::string> Job::environment_of(int rank, const StartOrder& order) const {
+// What the user has given a rank.
+std::vector<std::string> Job::users_environment(int rank) const {
   std::vector<std::string> environment;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     if (!belongs_to_a_launcher(*variable)) environment.emplace_back(*variable);
   }
   for (const Variable& variable : program_of(rank).environment)
     set_variable(environment, variable.first, variable.second);
+  return environment;
+}
+
+std::vector<std::string> Job::environment_of(int rank, const StartOrder& order) const {
+  std::vector<std::string> environment = users_environment(rank);
+  if (command_line_.binding.bind == BindPolicy::kQueue) {
+    set_variable(environment, "LAPWING_ETHER_BIND", "1");
+    if (command_line_.verbose || command_line_.report_bindings) set_variable(environment, "LAPWING_INTERNAL_REPORT_BINDINGS", "1");
+  }
   const std::string rank_text = std::to_string(rank);
   const std::string size_text = std::to_string(ranks_);
   for (const Variable& variable :

@@ -40,6 +40,9 @@ Finding check_receive();
 // doctor_ether.cc
 Finding check_ether();
 
+// doctor_queues.cc
+Finding check_queues();
+
 // Returns the exit code: 1 when there was an error.
 int run_doctor(const std::vector<std::string>& arguments);
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/log.h"
+#include "base/processor_list.h"
 #include "process/process.h"
 #include "process/version.h"
 
@@ -17,15 +18,7 @@ namespace {
 std::string processors() {
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof set, &set) != 0) return "unknown processors";
-  std::string text;
-  for (int first = 0; first < CPU_SETSIZE; ++first) {
-    if (!CPU_ISSET(first, &set)) continue;
-    int last = first;
-    while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &set)) ++last;
-    text += (text.empty() ? "" : ",") + std::to_string(first) + (last > first ? "-" + std::to_string(last) : "");
-    first = last;
-  }
-  return "processors " + text;
+  return "processors " + print_processor_list(set);
 }
 
 bool is_set(const char* variable) {

@@ -54,7 +54,10 @@ std::size_t length_of(Kind kind) noexcept {
     case Kind::kHello:
       return kHeadBytes + 24;
     case Kind::kLoad:
+    case Kind::kMemory:
       return kHeadBytes;
+    case Kind::kBind:
+      return kHeadBytes + 32;
     case Kind::kJoin:
     case Kind::kLeave:
       return kHeadBytes + 4;
@@ -83,7 +86,14 @@ std::string AcceleratorRequest::encode() const {
     writer.put(connections);
     writer.put(fingerprint);
     writer.put(zone_bytes);
-  } else if (kind != Kind::kLoad) {
+  } else if (kind == Kind::kBind) {
+    writer.put(interface);
+    writer.put(index);
+    writer.put(ether_type);
+    writer.put(std::uint32_t{0});
+    writer.put(tag);
+    writer.put(network);
+  } else if (kind == Kind::kJoin || kind == Kind::kLeave) {
     writer.put(index);
   }
   return writer.take();
@@ -104,7 +114,14 @@ Status AcceleratorRequest::decode(std::string_view message, AcceleratorRequest& 
     read.connections = reader.get<std::uint32_t>();
     read.fingerprint = reader.get<std::uint64_t>();
     read.zone_bytes = reader.get<std::uint64_t>();
-  } else if (read.kind != Kind::kLoad) {
+  } else if (read.kind == Kind::kBind) {
+    read.interface = reader.get<std::uint32_t>();
+    read.index = reader.get<std::uint32_t>();
+    read.ether_type = reader.get<std::uint32_t>();
+    if (reader.get<std::uint32_t>() != 0) return Status::error(MPI_ERR_OTHER, "a request has something where nothing is");
+    read.tag = reader.get<std::uint64_t>();
+    read.network = reader.get<std::uint64_t>();
+  } else if (read.kind == Kind::kJoin || read.kind == Kind::kLeave) {
     read.index = reader.get<std::uint32_t>();
   }
   request = read;

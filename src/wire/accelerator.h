@@ -6,12 +6,16 @@
 //     load                                                                      second, once; answered with the areas and the keeper
 //     join     index u32                                                        with one socket
 //     leave    index u32
+//     memory                                                                    raw Ethernet: second, once; with a memfd, answered with a socket
+//     bind     interface u32, queue u32, ether type u32, zero u32, tag u64,     answered with the program's attachment, or kQueueTaken; once granted
+//              network namespace u64
 //     answer   granted u16, descriptors u16, then a text for a person, to the end: why not
 //
 // All little-endian. A request has exactly the length of its kind; an answer is bounded. A message that breaks a rule ends the connection, with an
 // answer that says which rule. The first 8 bytes and the answer are the same in all versions, so that each side can say what the other speaks.
 //
-// Room for more: a purpose (raw Ethernet) is a number, and its requests are kinds of their own.
+// A purpose has requests of its own: receive in the kernel (net/kernel/) has load, join and leave, raw Ethernet (net/ether/) memory, bind, and leave
+// with its queue. In a hello of raw Ethernet `connections` is 1 and `zone bytes` those of the memory.
 #pragma once
 
 #include <cstddef>
@@ -26,28 +30,33 @@ namespace lapwing::wire {
 constexpr std::uint16_t kAcceleratorVersion = 1;
 
 struct AcceleratorRequest {
-  enum class Kind : std::uint16_t { kHello = 1, kLoad = 2, kJoin = 3, kLeave = 4 };
-  static constexpr std::size_t kMaxBytes = 32;
-  static constexpr std::uint32_t kReceive = 1;  // a purpose: receive in the kernel (net/kernel/)
+  enum class Kind : std::uint16_t { kHello = 1, kLoad = 2, kJoin = 3, kLeave = 4, kMemory = 5, kBind = 6 };
+  static constexpr std::size_t kMaxBytes = 40;
+  enum : std::uint32_t { kReceive = 1, kEther = 2 };  // purposes
 
   Kind kind = Kind::kHello;
   std::uint32_t purpose = kReceive;
   std::uint32_t connections = 0;
   std::uint64_t fingerprint = 0;  // of the program that the rank shares memory with
   std::uint64_t zone_bytes = 0;
-  std::uint32_t index = 0;
+  std::uint32_t index = 0;  // of a connection; of a queue
+  std::uint32_t interface = 0;
+  std::uint32_t ether_type = 0;
+  std::uint64_t tag = 0;
+  std::uint64_t network = 0;  // SO_NETNS_COOKIE, by which the rank and the service know that they mean the same interface
 
   std::string encode() const;
   // On an error `request` is as it was.
   static Status decode(std::string_view message, AcceleratorRequest& request);
   // How many come with it.
-  std::size_t descriptors() const noexcept { return kind == Kind::kJoin ? 1 : 0; }
+  std::size_t descriptors() const noexcept { return kind == Kind::kJoin || kind == Kind::kMemory ? 1 : 0; }
 };
 
 struct AcceleratorAnswer {
   static constexpr std::size_t kMaxText = 480;
   static constexpr std::size_t kMaxBytes = 12 + kMaxText;
   static constexpr std::size_t kMaxDescriptors = 4;
+  static constexpr const char* kQueueTaken = "another socket has this receive queue";  // a text
 
   bool granted = false;
   std::uint16_t descriptors = 0;  // that come with it

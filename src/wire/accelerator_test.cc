@@ -17,6 +17,17 @@ AcceleratorRequest hello() {
   return request;
 }
 
+AcceleratorRequest bind() {
+  AcceleratorRequest request;
+  request.kind = Kind::kBind;
+  request.interface = 7;
+  request.index = 5;
+  request.ether_type = 0x88b5;
+  request.tag = 0x1112'1314'1516'1718;
+  request.network = 0x2122'2324'2526'2728;
+  return request;
+}
+
 std::string bytes(std::initializer_list<int> values) {
   std::string text;
   for (const int value : values) text += static_cast<char>(value);
@@ -31,10 +42,16 @@ TEST(AcceleratorRequest, HasTheseBytes) {
   join.kind = Kind::kJoin;
   join.index = 5;
   EXPECT_EQ(join.encode(), bytes({'L', 'W', 'A', 'C', 1, 0, 3, 0, 5, 0, 0, 0}));
+  EXPECT_EQ(bind().encode(),
+            bytes({'L', 'W', 'A', 'C', 1,    0,    6,    0,    7,    0,    0,    0,    5,    0,    0,    0,    0xb5, 0x88, 0,    0,
+                   0,   0,   0,   0,   0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21}));
+  AcceleratorRequest memory;
+  memory.kind = Kind::kMemory;
+  EXPECT_EQ(memory.encode(), bytes({'L', 'W', 'A', 'C', 1, 0, 5, 0}));
 }
 
 TEST(AcceleratorRequest, ComesOutAsItWentIn) {
-  for (const Kind kind : {Kind::kHello, Kind::kLoad, Kind::kJoin, Kind::kLeave}) {
+  for (const Kind kind : {Kind::kHello, Kind::kLoad, Kind::kJoin, Kind::kLeave, Kind::kMemory, Kind::kBind}) {
     AcceleratorRequest request = hello();
     request.kind = kind;
     request.index = 77;
@@ -44,12 +61,12 @@ TEST(AcceleratorRequest, ComesOutAsItWentIn) {
     ASSERT_TRUE(AcceleratorRequest::decode(message, read).ok());
     EXPECT_EQ(read.kind, kind);
     EXPECT_EQ(read.encode(), message);
-    EXPECT_EQ(read.descriptors(), kind == Kind::kJoin ? 1u : 0u);
+    EXPECT_EQ(read.descriptors(), kind == Kind::kJoin || kind == Kind::kMemory ? 1u : 0u);
   }
 }
 
 TEST(AcceleratorRequest, OfAnotherLengthIsRefused) {
-  for (const Kind kind : {Kind::kHello, Kind::kLoad, Kind::kJoin, Kind::kLeave}) {
+  for (const Kind kind : {Kind::kHello, Kind::kLoad, Kind::kJoin, Kind::kLeave, Kind::kMemory, Kind::kBind}) {
     AcceleratorRequest request;
     request.kind = kind;
     const std::string message = request.encode();
@@ -57,6 +74,15 @@ TEST(AcceleratorRequest, OfAnotherLengthIsRefused) {
     for (std::size_t length = 0; length < message.size(); ++length) EXPECT_FALSE(AcceleratorRequest::decode(message.substr(0, length), read).ok());
     EXPECT_FALSE(AcceleratorRequest::decode(message + '\0', read).ok());
   }
+}
+
+TEST(AcceleratorRequest, WithSomethingWhereNothingIsIsRefused) {
+  AcceleratorRequest read;
+  ASSERT_TRUE(AcceleratorRequest::decode(bind().encode(), read).ok());
+  EXPECT_EQ(read.network, bind().network);
+  std::string message = bind().encode();
+  message[20] = 1;
+  EXPECT_FALSE(AcceleratorRequest::decode(message, read).ok());
 }
 
 TEST(AcceleratorRequest, OfAnotherKindOrVersionIsRefusedWithAWord) {

@@ -23,7 +23,7 @@ on "h1 h2" "$programs/soak" 23 300 3 || die "soak, threads"
 
 # Each host has one receive queue: of four ranks two have none, and are reached by TCP.
 LAPWING_LOG=info on "h1 h1 h2 h2" "$programs/messages" || die "more ranks than queues"
-[ "$(grep -c "all 1 receive queues of eth0 are taken" "$work/log")" -ge 2 ] || die "more ranks than queues: who has none"
+[ "$(grep -c "eth0: all 1 receive queues are taken" "$work/log")" -ge 2 ] || die "more ranks than queues: who has none"
 grep -q "reached by tcp" "$work/log" || die "more ranks than queues: TCP"
 
 # Without rights, as in a container: by TCP.

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "net/ether/netlink_attribute.h"
+
 namespace lapwing::net::ether {
 namespace {
 
@@ -43,22 +45,12 @@ bpf::Descriptor find_link(std::uint32_t program) noexcept {
   }
 }
 
-// Of a nest of attributes, the one of this type; null: none.
-const rtattr* find_attribute(const rtattr* attribute, std::size_t bytes, unsigned type) noexcept {
-  auto left = static_cast<int>(bytes);
-  for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left)) {
-    if ((attribute->rta_type & NLA_TYPE_MASK) == type) return attribute;
-  }
-  return nullptr;
-}
-
 std::uint32_t program_of(const nlmsghdr* message) noexcept {
   const auto* link = static_cast<const ifinfomsg*>(NLMSG_DATA(message));
   const rtattr* xdp = find_attribute(IFLA_RTA(link), message->nlmsg_len - NLMSG_LENGTH(sizeof *link), IFLA_XDP);
   if (xdp == nullptr) return 0;
-  const rtattr* id = find_attribute(static_cast<const rtattr*>(RTA_DATA(xdp)), RTA_PAYLOAD(xdp), IFLA_XDP_PROG_ID);
   std::uint32_t program = 0;
-  if (id != nullptr && RTA_PAYLOAD(id) >= sizeof program) std::memcpy(&program, RTA_DATA(id), sizeof program);
+  read_attribute(find_attribute(static_cast<const rtattr*>(RTA_DATA(xdp)), RTA_PAYLOAD(xdp), IFLA_XDP_PROG_ID), program);
   return program;
 }
 

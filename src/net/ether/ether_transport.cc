@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -48,12 +49,14 @@ Status EtherTransport::publish(wire::Card& card) {
   ether::Interface interface;
   LAPWING_TRY(ether::choose_interface(config_.settings->ether_interface, interface));
   context_.own.tag = ether::endpoint_tag(key_, config_.self.index);
-  LAPWING_TRY(port_.open(interface, context_.own.tag, config_.settings->ether_type));
+  services_ = ether::queue_services(interface);
+  LAPWING_TRY(port_.open(interface, ether::order_queues(services_, ether::own_processors()), {context_.own.tag, config_.settings->ether_type},
+                         config_.settings->accelerator));
   context_.own.endpoint = port_.contact().queue;
   open_ = true;
   card.set(kCardKey, ether::encode_contact(port_.contact()));
-  log_info("receives on queue %u of %s (%s), %s", port_.socket().queue(), interface.name.c_str(), ether::text_of(interface.mac).c_str(),
-           port_.socket().copies() ? "which the kernel copies" : "without a copy by the kernel");
+  log_info("receives on queue %u of %s (%s), %s%s%s", port_.socket().queue(), interface.name.c_str(), ether::text_of(interface.mac).c_str(),
+           port_.socket().copies() ? "which the kernel copies" : "without a copy by the kernel", port_.by().empty() ? "" : ", ", port_.by().c_str());
   return {};
 }
 
@@ -69,7 +72,16 @@ Status EtherTransport::attach(const wire::CardBook& cards) {
   LAPWING_TRY(engine_.port().add(port_.socket().fd(), EPOLLIN | EPOLLET, *this));
   engine_.add_source(*this);
   attached_ = true;
+  if (config_.settings->ether_bind) stay_at_queue();
   return {};
+}
+
+// The engine has counted its processors by then, and its event thread runs.
+void EtherTransport::stay_at_queue() const {
+  const std::string text = "receive queue " + std::to_string(port_.socket().queue()) + " of " + port_.interface().name + ": " +
+                           ether::stay_where_served(services_, port_.socket().queue());
+  if (std::getenv("LAPWING_INTERNAL_REPORT_BINDINGS") != nullptr) return log_warn("%s", text.c_str());
+  log_info("%s", text.c_str());
 }
 
 Capabilities EtherTransport::capabilities(PeerId) const noexcept {

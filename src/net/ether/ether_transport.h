@@ -18,6 +18,7 @@
 #include "net/ether/link.h"
 #include "net/ether/neighbours.h"
 #include "net/ether/port.h"
+#include "net/ether/queue_choice.h"
 #include "net/network.h"
 #include "net/refusals.h"
 #include "net/transport.h"
@@ -86,6 +87,7 @@ class EtherTransport final : public Transport, private engine::FdHandler {
   bool work_due(std::int64_t now) noexcept;
   void look_ahead(const ether::Link& link, std::int64_t now) noexcept;
   void leave(std::int64_t now) noexcept;
+  void stay_at_queue() const;
   void lose_interface() noexcept;
   bool come_back_to_port() noexcept;
 
@@ -94,6 +96,7 @@ class EtherTransport final : public Transport, private engine::FdHandler {
   const NetworkConfig config_;
   wire::JobKey key_;
   wire::CardBook cards_;
+  std::vector<ether::QueueService> services_;  // by receive queue of the interface
   ether::Port port_;
   ether::Neighbours neighbours_;
   ether::LinkContext context_;

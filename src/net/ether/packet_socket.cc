@@ -10,61 +10,29 @@
 #include <utility>
 
 #include "base/own_descriptors.h"
-#include "net/ether/rights.h"
 #include "net/ether/steering_maps.h"
 
 namespace lapwing::net::ether {
 namespace {
 
-constexpr std::size_t kMemoryBytes = std::size_t{PacketSocket::kReceiveChunks + PacketSocket::kSendChunks} * PacketSocket::kChunkBytes;
-static_assert(kMemoryBytes == kLockedBytes);
-
 Status failed(const char* what) {
-  const int error = errno;
-  const char* remedy = error == EPERM ? "; it needs CAP_NET_RAW" : error == ENOBUFS ? "; raise the limit of locked memory (ulimit -l)" : "";
-  return Status::error(MPI_ERR_OTHER, "%s: %s%s", what, std::strerror(error), remedy);
+  return Status::error(MPI_ERR_OTHER, "%s: %s", what, std::strerror(errno));
 }
 
 }  // namespace
 
-Status PacketSocket::open(const Interface& interface) {
-  fd_ = ::socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
-  if (fd_ < 0) return failed("the kernel gives no AF_XDP socket");
+Status PacketSocket::open(SocketSource& source, const QueueOrder& order) {
+  LAPWING_TRY(source.make(memory_, fd_));
   own_descriptor(fd_);
-  // What waits in the network's queues counts against it; the default holds a millisecond's worth, and a rank may not run for longer.
-  const int buffer = static_cast<int>(kSendChunks) * 2 * static_cast<int>(kChunkBytes);
-  setsockopt(fd_, SOL_SOCKET, SO_SNDBUFFORCE, &buffer, sizeof buffer);
-  LAPWING_TRY(make_memory());
-  LAPWING_TRY(make_rings());
-  LAPWING_TRY(bind(interface));
+  mappings_.push_back({memory_, kMemoryBytes});
+  LAPWING_TRY(map_rings());
+  LAPWING_TRY(bind(source, order));
   for (std::uint64_t chunk = 0; chunk < kReceiveChunks; ++chunk) fill_.put(chunk * kChunkBytes);
   fill_.publish();
   return {};
 }
 
-// A forked child gets none of it: the kernel goes on using the pages, and a copy made at a write would part the two.
-Status PacketSocket::make_memory() {
-  void* memory = mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-  if (memory == MAP_FAILED) return failed("cannot map the memory of an AF_XDP socket");
-  memory_ = static_cast<std::byte*>(memory);
-  mappings_.push_back({memory_, kMemoryBytes});
-  madvise(memory, kMemoryBytes, MADV_DONTFORK);
-  xdp_umem_reg region{};
-  region.addr = reinterpret_cast<std::uint64_t>(memory);
-  region.len = kMemoryBytes;
-  region.chunk_size = kChunkBytes;
-  if (setsockopt(fd_, SOL_XDP, XDP_UMEM_REG, &region, sizeof region) != 0) return failed("the kernel does not take memory for an AF_XDP socket");
-  return {};
-}
-
-Status PacketSocket::make_rings() {
-  const struct {
-    int option;
-    std::uint32_t size;
-  } rings[] = {{XDP_UMEM_FILL_RING, kReceiveChunks}, {XDP_UMEM_COMPLETION_RING, kSendChunks}, {XDP_RX_RING, kReceiveChunks}, {XDP_TX_RING, kSendChunks}};
-  for (const auto& ring : rings) {
-    if (setsockopt(fd_, SOL_XDP, ring.option, &ring.size, sizeof ring.size) != 0) return failed("the kernel makes no ring of an AF_XDP socket");
-  }
+Status PacketSocket::map_rings() {
   xdp_mmap_offsets offsets{};
   socklen_t length = sizeof offsets;
   if (getsockopt(fd_, SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &length) != 0 || length != sizeof offsets)
@@ -91,35 +59,36 @@ Status PacketSocket::map_ring(std::uint64_t page, const xdp_ring_offset& offsets
   return {};
 }
 
-// The kernel gives the queue of a socket that is closed, that of a job that has just ended say, free some milliseconds later.
-Status PacketSocket::bind(const Interface& interface) {
-  constexpr int kTries = 25;
+// The kernel gives the queue of a socket that is closed, that of a job that has just ended say, free some milliseconds later. So a rank waits a
+// moment for those that are served where it runs, before it takes another.
+Status PacketSocket::bind(SocketSource& source, const QueueOrder& order) {
+  constexpr int kTries = 25, kTriesForOwn = 5;
   constexpr timespec kPause{0, 20'000'000};
   for (int tried = 0; tried < kTries; ++tried) {
-    if (bind_to_free(interface)) return {};
-    if (queue_ == 0) return failed(("no AF_XDP socket on " + interface.name).c_str());
+    const bool only_own = tried < kTriesForOwn && order.own != 0;
+    bool taken = false;
+    Status bound = bind_to_free(source, std::span(order.queues).first(only_own ? order.own : order.queues.size()), taken);
+    if (!taken) return bound;
     nanosleep(&kPause, nullptr);
   }
-  return Status::error(MPI_ERR_OTHER, "all %u receive queues of %s are taken", queue_, interface.name.c_str());
+  return Status::error(MPI_ERR_OTHER, "all %zu receive queues are taken", order.queues.size());
 }
 
-// False: errno says why not; with `queue_` above 0, because there are only so many and all are taken.
-bool PacketSocket::bind_to_free(const Interface& interface) noexcept {
-  sockaddr_xdp address{};
-  address.sxdp_family = AF_XDP;
-  address.sxdp_ifindex = interface.index;
-  address.sxdp_flags = XDP_USE_NEED_WAKEUP;
-  for (queue_ = 0; queue_ < LAPWING_MOST_QUEUES; ++queue_) {
-    address.sxdp_queue_id = queue_;
-    if (::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
-      xdp_options options{};
-      socklen_t length = sizeof options;
-      copies_ = getsockopt(fd_, SOL_XDP, XDP_OPTIONS, &options, &length) != 0 || (options.flags & XDP_OPTIONS_ZEROCOPY) == 0;
-      return true;
-    }
-    if (errno != EBUSY) break;
+// `taken`: all of them are.
+Status PacketSocket::bind_to_free(SocketSource& source, std::span<const std::uint32_t> queues, bool& taken) {
+  for (const std::uint32_t queue : queues) {
+    if (queue >= LAPWING_MOST_QUEUES) continue;
+    Status bound = source.bind(fd_, queue, taken);
+    if (taken) continue;
+    if (!bound.ok()) return bound;
+    queue_ = queue;
+    xdp_options options{};
+    socklen_t length = sizeof options;
+    copies_ = getsockopt(fd_, SOL_XDP, XDP_OPTIONS, &options, &length) != 0 || (options.flags & XDP_OPTIONS_ZEROCOPY) == 0;
+    return {};
   }
-  return false;
+  taken = true;
+  return {};
 }
 
 void PacketSocket::close() noexcept {

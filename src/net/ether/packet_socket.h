@@ -1,8 +1,8 @@
 // An AF_XDP socket on one receive queue of an interface, and the memory that it shares with the kernel (UMEM): chunks of 2 KiB, the first half to
-// receive into, the second to send from. Packets are received without a system call; to send some takes one for all.
+// receive into, the second to send from. Packets are received without a system call; to send some takes one for all. Where it comes from is a
+// SocketSource's matter.
 //
-// Where the driver can, packets are not copied between its memory and the UMEM; else the kernel copies them (any Ethernet interface). Needs
-// CAP_NET_RAW, and as much lockable memory as the UMEM has (CAP_IPC_LOCK, or ulimit -l).
+// Where the driver can, packets are not copied between its memory and the UMEM; else the kernel copies them (any Ethernet interface).
 #pragma once
 
 #include <linux/if_xdp.h>
@@ -13,16 +13,18 @@
 #include <vector>
 
 #include "base/status.h"
-#include "net/ether/interface.h"
+#include "net/ether/queue_choice.h"
 #include "net/ether/ring.h"
+#include "net/ether/socket_source.h"
+#include "net/ether/xdp_socket.h"
 
 namespace lapwing::net::ether {
 
 class PacketSocket {
  public:
   using Chunk = std::uint32_t;
-  static constexpr std::uint32_t kChunkBytes = 2048;
-  static constexpr std::uint32_t kReceiveChunks = 2048, kSendChunks = 2048;  // powers of two: the rings have as many places
+  static constexpr std::uint32_t kChunkBytes = ether::kChunkBytes;
+  static constexpr std::uint32_t kReceiveChunks = ether::kReceiveChunks, kSendChunks = ether::kSendChunks;
   // What the kernel leaves of a chunk for what is received.
   static constexpr std::uint32_t kMostFrameBytes = kChunkBytes - 256;
 
@@ -31,8 +33,8 @@ class PacketSocket {
   PacketSocket(const PacketSocket&) = delete;
   PacketSocket& operator=(const PacketSocket&) = delete;
 
-  // On the first queue of the interface that no socket has.
-  Status open(const Interface& interface);
+  // On a queue that no socket has: the first in this order.
+  Status open(SocketSource& source, const QueueOrder& order);
   void close() noexcept;
   int fd() const noexcept { return fd_; }
   std::uint32_t queue() const noexcept { return queue_; }
@@ -64,10 +66,9 @@ class PacketSocket {
     std::byte* memory = nullptr;
     std::size_t bytes = 0;
   };
-  Status make_memory();
-  Status make_rings();
-  Status bind(const Interface& interface);
-  bool bind_to_free(const Interface& interface) noexcept;
+  Status map_rings();
+  Status bind(SocketSource& source, const QueueOrder& order);
+  Status bind_to_free(SocketSource& source, std::span<const std::uint32_t> queues, bool& taken);
   Status map_ring(std::uint64_t page, const xdp_ring_offset& offsets, std::size_t entries_bytes, RingPlace& place);
 
   int fd_ = -1;

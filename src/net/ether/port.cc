@@ -5,15 +5,36 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
+
+#include "net/ether/own_source.h"
+#include "net/ether/rights.h"
+#include "net/ether/service_source.h"
 
 namespace lapwing::net::ether {
 
-Status Port::open(const Interface& interface, std::uint64_t tag, std::uint16_t ether_type) {
+// A process that lacks rights may have enough of them: only one that shares what another has attached needs them all. So it tries, but the service
+// first.
+Status Port::open(const Interface& interface, const QueueOrder& order, Endpoint endpoint, const std::string& accelerator) {
   interface_ = interface;
-  ether_type_ = htons(ether_type);
-  LAPWING_TRY(steering_.join(interface.index, interface.name));
-  LAPWING_TRY(socket_.open(interface));
-  LAPWING_TRY(steering_.add(socket_.queue(), socket_.fd(), tag, ether_type));
+  ether_type_ = htons(endpoint.ether_type);
+  Status by_service;
+  if (const std::string lacking = lacking_rights(); !lacking.empty()) {
+    by_service = accelerator.empty() ? Status::error(MPI_ERR_OTHER, "LAPWING_ACCELERATOR names no service")
+                                     : open_socket(std::make_unique<ServiceSource>(accelerator, interface, endpoint), order);
+    if (by_service.ok()) return {};
+    by_service = Status::error(MPI_ERR_OTHER, "this process lacks %s, and %s", lacking.c_str(), by_service.text());
+  }
+  Status by_itself = open_socket(std::make_unique<OwnSource>(interface, endpoint), order);
+  return by_itself.ok() || by_service.ok() ? std::move(by_itself) : std::move(by_service);
+}
+
+Status Port::open_socket(std::unique_ptr<SocketSource> source, const QueueOrder& order) {
+  source_ = std::move(source);
+  if (Status opened = socket_.open(*source_, order); !opened.ok()) {
+    socket_.close();
+    return Status::error(MPI_ERR_OTHER, "%s: %s", interface_.name.c_str(), opened.text());
+  }
   states_.assign(PacketSocket::kSendChunks, 0);
   for (Slot slot = PacketSocket::kSendChunks; slot-- > 0;) free_.push_back(slot);
   open_ = true;
@@ -23,9 +44,9 @@ Status Port::open(const Interface& interface, std::uint64_t tag, std::uint16_t e
 void Port::close() noexcept {
   if (!open_) return;
   open_ = false;
-  steering_.remove(socket_.queue());
+  source_->leave(socket_.queue());
   socket_.close();
-  steering_ = Steering();
+  source_.reset();
 }
 
 Contact Port::contact() const {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,7 +16,7 @@
 #include "engine/system_calls.h"
 #include "net/ether/interface.h"
 #include "net/ether/packet_socket.h"
-#include "net/ether/steering.h"
+#include "net/ether/socket_source.h"
 #include "net/reliable/packet_carrier.h"
 #include "wire/packet.h"
 
@@ -24,11 +25,13 @@ namespace lapwing::net::ether {
 class Port final : public reliable::PacketCarrier {
  public:
   // Takes a queue of the interface. `tag`: of this rank's endpoint.
-  Status open(const Interface& interface, std::uint64_t tag, std::uint16_t ether_type);
+  // `accelerator`: the socket of the service that stands in where this process lacks the rights; empty: none does.
+  Status open(const Interface& interface, const QueueOrder& order, Endpoint endpoint, const std::string& accelerator);
   void close() noexcept;
   const Interface& interface() const noexcept { return interface_; }
   const PacketSocket& socket() const noexcept { return socket_; }
   Contact contact() const;
+  std::string by() const { return source_->by(); }
 
   // Whom packets can be sent to, by rank; and of how many bytes, the same for all.
   void reset_neighbours(std::size_t ranks) { neighbours_.assign(ranks, Mac{}); }
@@ -61,12 +64,13 @@ class Port final : public reliable::PacketCarrier {
   static constexpr std::uint32_t kPacketAt = 64, kEthernetBytes = 14, kLeastFrame = 60;
   enum : std::uint8_t { kTaken = 1, kLeaving = 2 };  // states of a chunk, both at once after give_back() of one that leaves
 
+  Status open_socket(std::unique_ptr<SocketSource> source, const QueueOrder& order);
   void reclaim() noexcept;
 
   Interface interface_;
   std::uint16_t ether_type_ = 0;
   PacketSocket socket_;
-  Steering steering_;
+  std::unique_ptr<SocketSource> source_;
   std::size_t most_bytes_ = 0;
   std::vector<Mac> neighbours_;
   std::vector<Slot> free_;

@@ -29,6 +29,10 @@ bool Steering::built() noexcept {
   return !kImage.instructions.empty();
 }
 
+std::uint64_t Steering::fingerprint() noexcept {
+  return kFingerprint;
+}
+
 bool Steering::is_own(const std::string& name) noexcept {
   return name == kProgramName;
 }
@@ -60,8 +64,9 @@ Status Steering::attach(unsigned interface, const std::string& name, bool& taken
   const bpf::NamedMap maps[] = {{"endpoints", endpoints_}, {"sockets", sockets_}};
   LAPWING_TRY(bpf::load_program(kImage, maps, kind, "does not take the program of raw Ethernet", program));
   // By the driver, before the kernel has made a packet of its own of each; where the driver cannot, after that. A veth pair's could, but drops the
-  // answers to probes unless its other end is set up for them.
-  const bool pair = driver_of(name) == "veth";
+  // answers to probes unless its other end has a program too. With several queues it has to: after the driver a packet of queue N is taken for one of
+  // queue N - 1.
+  const bool pair = driver_of(name) == "veth" && receive_queues(name) == 1;
   for (const std::uint32_t mode : {pair ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE}) {
     bpf_attr attributes{};
     attributes.link_create.prog_fd = static_cast<std::uint32_t>(program.fd());

@@ -21,6 +21,8 @@ namespace lapwing::net::ether {
 class Steering {
  public:
   static bool built() noexcept;
+  // Of this build's program, by which the service and a rank know that they mean the same.
+  static std::uint64_t fingerprint() noexcept;
   // Whether a program of this name is this version's.
   static bool is_own(const std::string& name) noexcept;
 
@@ -29,6 +31,8 @@ class Steering {
   // From now on packets with this tag that come in by this queue go to the socket.
   Status add(std::uint32_t queue, int socket, std::uint64_t tag, std::uint16_t ether_type);
   void remove(std::uint32_t queue) noexcept;
+  // The attachment: the program stays as long as a process has it.
+  const bpf::Descriptor& link() const noexcept { return link_; }
 
  private:
   Status attach(unsigned interface, const std::string& name, bool& taken);
