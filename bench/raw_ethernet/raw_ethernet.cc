@@ -1,11 +1,11 @@
-// What AF_XDP by itself takes, without MPI: two processes on two hosts of a segment play ping-pong with packets of the library's kind, by its socket and its
-// program in the kernel (src/net/ether/), both spinning. To see what the library adds: the series is called as that of `latency`.
+// What AF_XDP by itself takes, without MPI: two processes on two hosts of a segment play ping-pong with packets of the library's kind, by its socket
+// and its program in the kernel (src/net/ether/), both spinning. To see what the library adds: the series is called as that of `latency`.
 //
 //   raw_ethernet --side answers --interface eth0      on one host, and
 //   raw_ethernet --side leads --interface eth0        on the other: it measures and prints
 //
-// A packet is sent from where it was built once; what comes is looked at, and not copied. The program in the kernel lets only packets with this program's
-// tag pass. Nothing is sent again, so a packet that is lost ends the measurement.
+// A packet is sent from where it was built once; what comes is looked at, and not copied. The program in the kernel lets only packets with this
+// program's tag pass. Nothing is sent again, so a packet that is lost ends the measurement.
 extern "C" {
 #include "../common.h"
 }
@@ -76,7 +76,8 @@ class Side {
       if (!leads_) send(kBall, ball_bytes_);
     }
   }
-  // The leader's value. It asks until it is answered; who answers goes on at once, and answers again when it has to: while it waits for something else.
+  // The leader's value. It asks until it is answered; who answers goes on at once, and answers again when it has to: while it waits for something
+  // else.
   long agree(long value) {
     ++agreement_;
     std::memcpy(socket_.chunk(kAgree) + kEthernetBytes + wire::kPacketHeaderBytes, &value, sizeof value);

@@ -37,12 +37,13 @@ bool assign(const std::string& name, const std::string& value, AcceleratorOption
 
 const char* const kAcceleratorUsage =
     "usage: lapwing accelerator [options]\n"
-    "A service for users who may load no programs into the kernel: it has messages over TCP matched there for their ranks, and gives them sockets for raw Ethernet (docs/ethernet.md).\n"
-    "It needs CAP_BPF and CAP_NET_ADMIN, keeps no other right, and serves the network namespace that it runs in. Administrators run it under systemd.\n"
+    "A service for users who may load no programs into the kernel: it has messages over TCP matched there for their ranks, and gives them\n"
+    "sockets for raw Ethernet (docs/ethernet.md). It needs CAP_BPF and CAP_NET_ADMIN, keeps no other right, and serves the network namespace\n"
+    "that it runs in. Administrators run it under systemd.\n"
     "  --socket PATH           where ranks find it (LAPWING_ACCELERATOR; default /run/lapwing/accelerator)\n"
     "  --group NAME            only members of this group may use it\n"
-    "  --ether LIST            interfaces of which ranks may have receive queues for raw Ethernet. It then needs and keeps CAP_NET_RAW as well. Whoever\n"
-    "                          gets one may send any packet by them (default: none)\n"
+    "  --ether LIST            interfaces of which ranks may have receive queues for raw Ethernet. It then needs and keeps CAP_NET_RAW as\n"
+    "                          well. Whoever gets one may send any packet by them (default: none)\n"
     "  --user-memory BYTES     that the ranks of a user may pin (default: an eighth of the machine's memory)\n"
     "  --memory BYTES          that all ranks may pin (default: a quarter of it)\n"
     "  --user-ranks N          ranks of a user at a time (default 256)\n"

@@ -353,7 +353,8 @@ TEST_F(SessionTest, MemoryCountsAsLongAsAProcessHoldsIt) {
   EXPECT_EQ(accounts_.memory(), 0u);
 }
 
-// A connection that the program sees, with bytes that it has passed on. Nothing keeps it when its loader goes: then, a moment later, the bytes are lost.
+// A connection that the program sees, with bytes that it has passed on. Nothing keeps it when its loader goes: then, a moment later, the bytes are
+// lost.
 struct Witness {
   std::unique_ptr<net::kernel::OwnLoader> loader = std::make_unique<net::kernel::OwnLoader>();
   Pair tcp = tcp_pair();

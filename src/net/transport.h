@@ -37,9 +37,9 @@ enum class Delivery {
 //   taken       the transport has the frame, and its SendOp may be used for the next one
 //   delivered   the peer has the frame, or the transport a copy of it: the payload's memory may be reused
 //
-// Where nothing is kept for another connection (self, shared memory, TCP that does not resume) the two are one, and cost nothing. A link that
-// keeps frames until they are acknowledged reads the payload of a long one where it lies. Its owner says how it wants to know the end of that: without
-// an Undelivered, the frame is only taken when it is delivered; with one, it is taken when it has left, and counted there until it is delivered.
+// Where nothing is kept for another connection (self, shared memory, TCP that does not resume) the two are one, and cost nothing. A link that keeps
+// frames until they are acknowledged reads the payload of a long one where it lies. Its owner says how it wants to know the end of that: without an
+// Undelivered, the frame is only taken when it is delivered; with one, it is taken when it has left, and counted there until it is delivered.
 class Undelivered {
  public:
   // No frame is counted any more. `status` says why, if one of them will never be delivered: their peer is lost. From the transport's poll or a
@@ -285,8 +285,8 @@ class Transport : public engine::Source {
     return nullptr;
   }
 
-  // For a sender of a message of so many bytes that has to wait for an answer: whom it asks. With kKernel it posts a request that says so (wire::kFlagAtOnce), and
-  // has no payload; with kProcess it does as ever.
+  // For a sender of a message of so many bytes that has to wait for an answer: whom it asks. With kKernel it posts a request that says so
+  // (wire::kFlagAtOnce), and has no payload; with kProcess it does as ever.
   virtual Asking asking(PeerId peer, std::uint64_t bytes) noexcept {
     (void)peer, (void)bytes;
     return Asking::kNever;
@@ -330,7 +330,8 @@ class Transport : public engine::Source {
   // Ranks that seem to be on this host by their cards, and are not: on a machine that was cloned while it ran. After attach().
   virtual std::vector<PeerId> doubles() const { return {}; }
 
-  // True when no posted frame waits to leave, perhaps once more: where packets may be lost, or connections made again, when all are known to have come.
+  // True when no posted frame waits to leave, perhaps once more: where packets may be lost, or connections made again, when all are known to have
+  // come.
   virtual bool flushed() const noexcept = 0;
   // Has peers say that frames have come, where flushed() depends on that and they would not of themselves. May be said again at any time.
   virtual void ask_for_flush() noexcept {}

@@ -14,9 +14,9 @@
 // A wildcard receive that is posted later takes nothing back, for what is lent is older; but nothing is lent while it is posted. Nor does a
 // probe: it sees messages that no posted receive matches, and those the carrier passes on.
 //
-// Requests. A long receive of the application's own gets its name on the wire when it is lent, so that the carrier can answer a request for it (kRts with
-// kFlagAtOnce) by itself. What has been asked for is found when the request is collected, which it is before any of the data is judged. Answers of the
-// carrier's may be lost, and are given again then (IncomingTransfers::answer_again).
+// Requests. A long receive of the application's own gets its name on the wire when it is lent, so that the carrier can answer a request for it (kRts
+// with kFlagAtOnce) by itself. What has been asked for is found when the request is collected, which it is before any of the data is judged. Answers
+// of the carrier's may be lost, and are given again then (IncomingTransfers::answer_again).
 //
 // Credit. The carrier pays for nothing: a message's price is taken and given back when it is collected. Until then the sender is believed to have
 // more than it has, which delays help (credit.h, rule 3) until the messages are collected, and no longer. A synchronous message is

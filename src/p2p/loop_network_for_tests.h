@@ -1,12 +1,11 @@
 // A job inside one test, or two that meet: processes whose frames travel through memory, in an order that a fixed seed decides. Each
 // has a process table of its own; here they are numbered across jobs.
 //
-// Every ordered pair of ranks has a wire, and with two_ways another one, for data. step() moves one randomly chosen wire on by one stage, so whatever a real network
-// could interleave comes up: a payload taken late, a header long before its payload, answers overtaking the news that a
-// frame has left. Headers go through the real codec. With way.matches, each wire ends at a carrier that is lent receives
-// (net/lent_queue.h): what it does not match goes on in a socket, and the messenger is told of the rest at some later step. With carrier_answers it
-// answers requests, too, until the answers are lost: those that are on their way, and all that would follow.
-// One thread; nothing waits for time.
+// Every ordered pair of ranks has a wire, and with two_ways another one, for data. step() moves one randomly chosen wire on by one stage, so whatever
+// a real network could interleave comes up: a payload taken late, a header long before its payload, answers overtaking the news that a frame has
+// left. Headers go through the real codec. With way.matches, each wire ends at a carrier that is lent receives (net/lent_queue.h): what it does not
+// match goes on in a socket, and the messenger is told of the rest at some later step. With carrier_answers it answers requests, too, until the
+// answers are lost: those that are on their way, and all that would follow. One thread; nothing waits for time.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -133,7 +133,7 @@ done
 rm -f "$work/files/end"
 LAPWING_RECEIVE=kernel LAPWING_LOG=info as_user timeout -k 1 120 "$mpiexec" -n 3 "$tests/soak" 14 "$work/files/end" >"$work/log" 2>&1 </dev/null &
 running=$!
-until grep -q "matched in the kernel" "$work/log"; do kill -0 $running 2>/dev/null || die "the job ended by itself"; done
+until [ "$(grep -c "matched in the kernel" "$work/log")" -eq 3 ]; do kill -0 $running 2>/dev/null || die "the job ended by itself"; done
 sleep 0.5
 end_service KILL
 sleep 0.5

@@ -1,11 +1,12 @@
-// Requests that a program in the kernel takes and answers (docs/ethernet.md, Answers by the kernel; net/kernel/area.h): it notes the request for the process, makes
-// the answer of its packet, and redirects that into the sending side of a second connection of the pair, on which no process writes. What the program may
-// take, and how the two sides of the shared memory see each other's stores, is kernel_receive_test.cc and lending_test.cc; here each step is seen at once.
+// Requests that a program in the kernel takes and answers (docs/ethernet.md, Answers by the kernel; net/kernel/area.h): it notes the request for the
+// process, makes the answer of its packet, and redirects that into the sending side of a second connection of the pair, on which no process writes.
+// What the program may take, and how the two sides of the shared memory see each other's stores, is kernel_receive_test.cc and lending_test.cc; here
+// each step is seen at once.
 //
-// A sender has two messages to ask for, the second in the request that served the first; either may come with a frame behind it in its packet. A packet keeps its
-// length, so what is behind a request would be lost if its packet became the answer. The receiver has a receive for each, may take one back, writes a frame of
-// its own in two halves on the connection of the data, and finalizes. The second connection breaks once, or not at all, and loses what is on its way. What must
-// hold: each message is answered once, after its receive has met it, and no frame is cut or lost.
+// A sender has two messages to ask for, the second in the request that served the first; either may come with a frame behind it in its packet. A
+// packet keeps its length, so what is behind a request would be lost if its packet became the answer. The receiver has a receive for each, may take
+// one back, writes a frame of its own in two halves on the connection of the data, and finalizes. The second connection breaks once, or not at all,
+// and loses what is on its way. What must hold: each message is answered once, after its receive has met it, and no frame is cut or lost.
 #include <gtest/gtest.h>
 
 #include "checker.h"

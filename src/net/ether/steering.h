@@ -1,6 +1,6 @@
-// The program in the kernel that brings packets to the sockets of an interface's receive queues (steer.bpf.c), shared by all ranks of a host that use the
-// interface, of whatever job. The first one attaches it, by a link, which every rank holds a descriptor of; the kernel detaches the program when the
-// last of these is closed, however its process ended. A program of another's making that is there already is left alone: then this way is not to
+// The program in the kernel that brings packets to the sockets of an interface's receive queues (steer.bpf.c), shared by all ranks of a host that use
+// the interface, of whatever job. The first one attaches it, by a link, which every rank holds a descriptor of; the kernel detaches the program when
+// the last of these is closed, however its process ended. A program of another's making that is there already is left alone: then this way is not to
 // be had.
 //
 //   link        descriptor of the attachment

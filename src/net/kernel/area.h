@@ -22,23 +22,24 @@
 //     process   open = kClosed; barrier; busy? then it does not sleep yet. Anything taken, or passed on? then neither
 //     program   busy = 1; barrier; open? then it may take frames. busy = 0
 //
-// Where no thread of the application waits and only the event thread sleeps, the process leaves it open for receives that are unattended: nothing follows
-// their completion before the application's next call, which finds it. What matches others is passed on, and wakes.
+// Where no thread of the application waits and only the event thread sleeps, the process leaves it open for receives that are unattended: nothing
+// follows their completion before the application's next call, which finds it. What matches others is passed on, and wakes.
 //
 // Order of memory: the program's loads and stores are plain but for the atomic ones, which order all others in their place. That is enough where the
 // processor keeps loads in order among each other, and stores (x86); elsewhere this is not built.
 //
-// Bytes that come twice. Where a packet that TCP sent again overlaps what has come before, Linux (6.18) gives the program all of it, and then counts more
-// bytes as read than there are: it would not announce the last ones of all that follows. So the connection is torn, and another must take its place.
-// Rejected: to cut them off the packet's front (bpf_skb_adjust_room), which Linux counts rightly, because with that the proof without CAP_PERFMON gets too long.
+// Bytes that come twice. Where a packet that TCP sent again overlaps what has come before, Linux (6.18) gives the program all of it, and then counts
+// more bytes as read than there are: it would not announce the last ones of all that follows. So the connection is torn, and another must take its
+// place. Rejected: to cut them off the packet's front (bpf_skb_adjust_room), which Linux counts rightly, because with that the proof without
+// CAP_PERFMON gets too long.
 //
-// Answers. A packet that is a request and nothing else (an RTS without payload, of a sender that wants an answer at once), whose receive is unattended and has a
-// token, becomes its own answer while the process computes: the program writes a CTS over it, as long as the request was, and has it sent by a second
-// connection of the two processes, on which no process writes (net/tcp/answer_way.h). The process finds the request in the ring. It allows that while the
-// second connection stands (`answers`). docs/ethernet.md, Answers by the kernel; test/model/kernel_answer_test.cc.
+// Answers. A packet that is a request and nothing else (an RTS without payload, of a sender that wants an answer at once), whose receive is
+// unattended and has a token, becomes its own answer while the process computes: the program writes a CTS over it, as long as the request was, and
+// has it sent by a second connection of the two processes, on which no process writes (net/tcp/answer_way.h). The process finds the request in the
+// ring. It allows that while the second connection stands (`answers`). docs/ethernet.md, Answers by the kernel; test/model/kernel_answer_test.cc.
 //
-// The zone is memory of this rank that the program can write and that MPI_Alloc_mem hands out (zone.h): an array map of blocks, which lie side by side
-// where the process has them mapped. A payload that begins near the end of a block lands in the ring.
+// The zone is memory of this rank that the program can write and that MPI_Alloc_mem hands out (zone.h): an array map of blocks, which lie side by
+// side where the process has them mapped. A payload that begins near the end of a block lands in the ring.
 //
 // What is not usual is passed on: it need only be right here for the usual frame. Everything is checked again by the process.
 #ifndef LAPWING_NET_KERNEL_AREA_H
@@ -83,7 +84,8 @@ struct Queue {
   struct Place places[kPlaces];
 };
 
-// A frame that has been taken: its receive, where it begins in the ring, as a count of all bytes ever used there, and whether only its header lies there.
+// A frame that has been taken: its receive, where it begins in the ring, as a count of all bytes ever used there, and whether only its header lies
+// there.
 struct Arrival {
   Word position, start, in_place;
 };
@@ -172,8 +174,9 @@ static inline int make_writable(LAPWING_PACKET packet, Half bytes);
 #define LAPWING_UNROLLED
 #endif
 
-// The oldest lent receive that the message matches. One branch for each place, and no loop: a process that may load programs and yet has no CAP_PERFMON
-// must have them proved for what a processor does when it guesses a branch wrongly, and of such guesses the kernel follows 8192 at a time.
+// The oldest lent receive that the message matches. One branch for each place, and no loop: a process that may load programs and yet has no
+// CAP_PERFMON must have them proved for what a processor does when it guesses a branch wrongly, and of such guesses the kernel follows 8192 at a
+// time.
 static inline int find(const struct Queue* queue, Word context, Word tag, Word* found) {
   const Word first = LAPWING_LOOK(queue->oldest);
   const Word end = LAPWING_LOOK(queue->lent);
@@ -191,7 +194,8 @@ static inline int find(const struct Queue* queue, Word context, Word tag, Word* 
   return 0;
 }
 
-// It is claimed, if it has room, is unattended where it must be, and has a token where one is needed. The process may have taken it back meanwhile; then the message is passed on.
+// It is claimed, if it has room, is unattended where it must be, and has a token where one is needed. The process may have taken it back meanwhile;
+// then the message is passed on.
 static inline int claim(struct Queue* queue, Word context, Word tag, Word bytes, int unattended, int request, Word* claimed) {
   Word position;
   if (!find(queue, context, tag, &position)) return 0;
@@ -210,7 +214,8 @@ static inline int has_place(Word at) {
 
 // Whether the packet, of which the header has been read, is a request that may be answered, and can become its answer.
 static inline int may_answer(struct ConnectionArea* area, LAPWING_PACKET packet, Half offset, Half length, int unattended, const Word* header) {
-  return unattended && offset == 0 && length == kHeaderLength && is_request(header) && LAPWING_LOOK(area->answers) && make_writable(packet, kHeaderLength) == 0;
+  return unattended && offset == 0 && length == kHeaderLength && is_request(header) && LAPWING_LOOK(area->answers) &&
+         make_writable(packet, kHeaderLength) == 0;
 }
 
 // As long as the request, and numbered like any frame.
@@ -277,8 +282,8 @@ static inline int may_take(struct ConnectionArea* area, LAPWING_PACKET packet, H
   return !unattended || area->unattended;
 }
 
-// How many bytes of the packet's front have been taken. The count lies in memory, of whose values the kernel's proof assumes nothing: in a register, each
-// frame would be proved for each length of those before it, which takes ten times as long at every start.
+// How many bytes of the packet's front have been taken. The count lies in memory, of whose values the kernel's proof assumes nothing: in a register,
+// each frame would be proved for each length of those before it, which takes ten times as long at every start.
 static inline Half take_frames(struct ConnectionArea* area, LAPWING_PACKET packet, Half length, int unattended) {
   LAPWING_SET(area->front, 0);
   for (int i = 0; i < kFramesPerPacket; ++i) {

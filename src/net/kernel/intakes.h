@@ -41,6 +41,8 @@ class Intakes {
   // From now on links may join.
   void open();
   bool ready() const noexcept { return ready_; }
+  // Whether requests may be answered once links have joined (answer_by()).
+  bool answers() const noexcept { return answers_; }
   std::uint32_t most() const noexcept { return program_.connections(); }
   // By whose rights; from prepare() on.
   std::string by() const { return program_.by(); }
@@ -59,6 +61,7 @@ class Intakes {
   Program program_;
   std::vector<std::uint32_t> free_;
   bool ready_ = false;
+  bool answers_ = false;
 };
 
 }  // namespace lapwing::net::kernel

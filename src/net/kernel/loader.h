@@ -29,7 +29,8 @@ class Loader {
   virtual const Descriptor& zone() const noexcept = 0;
   // The area is as new.
   virtual Joining join(std::uint32_t index, int socket) = 0;
-  // Requests of this area's connection are answered by the socket, until it is closed.
+  // Whether it can let the program answer, and: requests of this area's connection are answered by the socket, until it is closed.
+  virtual bool answers() const noexcept = 0;
   virtual Status answer_by(std::uint32_t index, int socket) = 0;
   virtual void forget(std::uint32_t index) noexcept = 0;
   // "by ...", for a person.

@@ -37,6 +37,7 @@ class Program {
   // From now on the packets of this socket come past the program, and their frames to this area, which is as new but for its queue. What the
   // socket has received before is unread, or has been read to its end.
   Joining join(std::uint32_t index, int socket);
+  bool answers() const noexcept { return loader_->answers(); }
   Status answer_by(std::uint32_t index, int socket) { return loader_->answer_by(index, socket); }
   // A socket that is closed has left the others by itself, and the program sees none of its packets any more.
   void forget(std::uint32_t index) noexcept { loader_->forget(index); }

@@ -30,6 +30,7 @@ class ServiceLoader final : public Loader {
   const Descriptor& zone() const noexcept override { return zone_; }
   Joining join(std::uint32_t index, int socket) override;
   // The service lets no socket in for that.
+  bool answers() const noexcept override { return false; }
   Status answer_by(std::uint32_t, int) override { return refused("it lets no socket in by which to answer"); }
   void forget(std::uint32_t index) noexcept override;
   std::string by() const override { return "by the service at " + path_; }

@@ -1,9 +1,11 @@
-// Whether a sender asks the program in the peer's kernel for an answer (net/kernel/area.h), or the peer's process as ever: whichever has been quicker. Pure.
+// Whether a sender asks the program in the peer's kernel for an answer (net/kernel/area.h), or the peer's process as ever: whichever has been
+// quicker. Pure.
 //
-// The program's answer is sent by a thread of the kernel's, on the core on which the request came: on one machine the sender's own. It may be quicker than the
-// peer's event thread where that has to wait for its core, and slower, by a slice of the scheduler at times, where the kernel's thread has to. Which it is
-// depends on the machine, its load and the program. So every other message of a trial asks the kernel, and the median of their times decides. A trial costs some
-// messages that go the slower way. One that confirms that the kernel is slower is followed by ever more messages without another.
+// The program's answer is sent by a thread of the kernel's, on the core on which the request came: on one machine the sender's own. It may be quicker
+// than the peer's event thread where that has to wait for its core, and slower, by a slice of the scheduler at times, where the kernel's thread has
+// to. Which it is depends on the machine, its load and the program. So every other message of a trial asks the kernel, and the median of their times
+// decides. A trial costs some messages that go the slower way. One that confirms that the kernel is slower is followed by ever more messages without
+// another.
 #pragma once
 
 #include <algorithm>

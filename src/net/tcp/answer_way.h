@@ -1,6 +1,6 @@
-// The second connection of a link, by which programs in the kernels of both sides answer requests that come by the first one (net/kernel/area.h). It is a Link of
-// its own, with a number in the handshake's terms as a rail has (rails.h), and no process ever posts a frame to it: an answer between two halves of a frame
-// would cut that.
+// The second connection of a link, by which programs in the kernels of both sides answer requests that come by the first one (net/kernel/area.h). It
+// is a Link of its own, with a number in the handshake's terms as a rail has (rails.h), and no process ever posts a frame to it: an answer between
+// two halves of a frame would cut that.
 //
 //   made        by the side that has a first request for which the peer's program could make the answer. Once: when it cannot be made, or breaks, there is
 //               none from then on, and all is answered by the processes

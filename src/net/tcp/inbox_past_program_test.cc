@@ -1,5 +1,5 @@
-// The program's own code (net/kernel/area.h), compiled for this process, beside an Inbox, in any order, with packets cut anywhere: what the kernel does
-// with packets is played here. So it is tried where no program may be loaded, and with cuts that a kernel seldom makes.
+// The program's own code (net/kernel/area.h), compiled for this process, beside an Inbox, in any order, with packets cut anywhere: what the kernel
+// does with packets is played here. So it is tried where no program may be loaded, and with cuts that a kernel seldom makes.
 #include <cstddef>
 #include <cstring>
 

@@ -222,9 +222,9 @@ void Link::go_home() noexcept {
   setup_.mend(home_);
 }
 
-// `after`: for how long this side has known that there was none, where one broke. `peer_first`: the peer has tried more often to make another one, so that
-// is not how long there was none. It may have reset the old one, for one thing, when it was cut off: this side hears that when the network is back.
-// `in_vain`: because the peer answered late, as it shows now.
+// `after`: for how long this side has known that there was none, where one broke. `peer_first`: the peer has tried more often to make another one, so
+// that is not how long there was none. It may have reset the old one, for one thing, when it was cut off: this side hears that when the network is
+// back. `in_vain`: because the peer answered late, as it shows now.
 void Link::note_connection(std::optional<std::int64_t> after, bool peer_first, bool in_vain) noexcept {
   const Replaced replaced = std::exchange(replaced_, Replaced::kNo);
   const bool came_home = replaced != Replaced::kNo && away_ && is_home(connection_->remote());
@@ -249,8 +249,8 @@ void Link::note_connection(std::optional<std::int64_t> after, bool peer_first, b
              connection_->protection());
 }
 
-// The rank that computes without progress cannot tell whether the other found it late, or the network failed: on a protected link it takes the former for
-// likely. Each side of a link warns once of that.
+// The rank that computes without progress cannot tell whether the other found it late, or the network failed: on a protected link it takes the former
+// for likely. Each side of a link warns once of that.
 void Link::note_another(const char* after, bool in_vain) noexcept {
   const bool late = in_vain || (shared_.options.polls && connection_->records() != nullptr);
   const auto log = late && std::exchange(warned_of_polling_, true) ? log_info : log_warn;

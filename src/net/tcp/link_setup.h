@@ -8,10 +8,10 @@
 //   kFinished    the peer said goodbye and left, or this rank closed     completes with an error
 //   kLost        the connection broke for good, or none could be made    completes with an error
 //
-// A connection that breaks. Where both sides have agreed to resume (wire::kFeatureResume), the link goes back to kConnecting, and both ranks connect to
-// each other as they did at first. Each side tells the other in the handshake which frame it expects next, and what the other has not had is sent
-// again (send_queue.h); a frame that was half here lands once more where it landed before (inbox.h). So does a link whose connection has
-// stalled: the kernel would try again after ever longer pauses, and only by the same way. It ends
+// A connection that breaks. Where both sides have agreed to resume (wire::kFeatureResume), the link goes back to kConnecting, and both ranks connect
+// to each other as they did at first. Each side tells the other in the handshake which frame it expects next, and what the other has not had is sent
+// again (send_queue.h); a frame that was half here lands once more where it landed before (inbox.h). So does a link whose connection has stalled: the
+// kernel would try again after ever longer pauses, and only by the same way. It ends
 //
 //   - at once, where nothing listens any more at the address that the connection led to, or the peer says that it has closed this link, or has given
 //     this process up: it had not reached it for too long, say, and the network is back

@@ -113,8 +113,8 @@ bool Receiver::poll_past_program() noexcept {
   return finish_receive(inbox_.collect() ? Inbox::Result::kDrained : Inbox::Result::kViolation);
 }
 
-// The program sees nothing before the socket is readable. So a thread that polls ends the link's rest: to make the socket readable for a moment at each
-// poll takes two system calls, and wakes the event thread beside it.
+// The program sees nothing before the socket is readable. So a thread that polls ends the link's rest: to make the socket readable for a moment at
+// each poll takes two system calls, and wakes the event thread beside it.
 void Receiver::uncover() noexcept {
   shared_.busy_links.end_rest();
   watermark_.lift(connection_->socket());

@@ -31,7 +31,7 @@ wire::Terms SharedState::terms(bool resume, const wire::Position& position, std:
   wire::Terms terms;
   terms.features = wire::kFeatureGivenUp | (resume ? wire::kFeatureResume : 0) | wire::features_of(options.wire);
   if (options.polls) terms.features |= wire::kFeaturePolls;
-  if (options.receive != Receive::kUser && options.wire == Protection::kPlain) terms.features |= wire::kFeatureAnswers;
+  if (intakes.answers() && options.wire == Protection::kPlain) terms.features |= wire::kFeatureAnswers;
   if (resume && options.links != 1) terms.features |= wire::kFeatureRails;
   terms.rail = rail;
   terms.frame_limit = options.frame_limit;

@@ -1,6 +1,6 @@
-// Links whose frames come past a program in the kernel (net/kernel/area.h), with a sink that lends receives as the messenger does. Each receive must get the
-// first message that it matches and no receive before it has got, whether the program took it or passed it on. Skipped where this process may load no
-// program.
+// Links whose frames come past a program in the kernel (net/kernel/area.h), with a sink that lends receives as the messenger does. Each receive must
+// get the first message that it matches and no receive before it has got, whether the program took it or passed it on. Skipped where this process may
+// load no program.
 #include <netinet/tcp.h>
 
 #include <algorithm>
