@@ -4,43 +4,36 @@
 //
 // The connection to the service is the rank's life there. When the service dies the rank goes on, because it holds the attachment of the program.
 //
-// What the service could do with the memory is to read the job's packets; so it must be trusted, as for receive in the kernel.
+// What the service could do with the memory is to read the job's packets; so it must be trusted (net/kernel/accelerator_client.h).
 #pragma once
 
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "net/bpf/bpf.h"
 #include "net/ether/interface.h"
 #include "net/ether/socket_source.h"
-#include "wire/accelerator.h"
+#include "net/kernel/accelerator_client.h"
 
 namespace lapwing::net::ether {
 
 class ServiceSource final : public SocketSource {
  public:
   ServiceSource(std::string path, Interface interface, Endpoint endpoint)
-      : path_(std::move(path)), interface_(std::move(interface)), endpoint_(endpoint) {}
-  ~ServiceSource() override;
+      : service_(std::move(path)), interface_(std::move(interface)), endpoint_(endpoint) {}
 
   Status make(std::byte*& memory, int& fd) override;
   Status bind(int fd, std::uint32_t queue, bool& taken) override;
   void leave(std::uint32_t queue) noexcept override;
-  std::string by() const override { return "by the service at " + path_; }
+  std::string by() const override { return service_.by(); }
 
  private:
-  Status connect();
-  Status check_trust() const;
-  // `granted`: else the answer's text is why not.
-  Status ask(const wire::AcceleratorRequest& request, int descriptor, wire::AcceleratorAnswer& answer, std::vector<bpf::Descriptor>& descriptors);
-  Status fetch(const wire::AcceleratorRequest& request, int descriptor, bpf::Descriptor* given);
-  Status refused(const std::string& why) const;
+  // What is granted with one descriptor.
+  Status fetch(const wire::AcceleratorRequest& request, int descriptor, bpf::Descriptor& given);
 
-  const std::string path_;
+  kernel::AcceleratorClient service_;
   const Interface interface_;
   const Endpoint endpoint_;
-  int connection_ = -1;  // noted as this process's own: a child that it forks must not hold it
   bpf::Descriptor link_;
 };
 
