@@ -1,8 +1,9 @@
 // The doorbell of shared memory (src/net/shm/shm_transport.h, "How no rank misses anything"): two senders, one receiver
 // that sleeps when it has found nothing, and cools rings down whenever it likes. Memory is weak. At first only the receiver's
 // event thread sleeps, which is not rung for messages that can wait (some of the first sender's), or is at rest and rung for
-// pressing ones alone (some others of the first sender's); at some moment its application begins to wait, or it never does. Of several pieces that are published one after the other (some of the second sender's) the
-// first is only shown, for a receiver that is awake, and the last announced.
+// pressing ones alone (some others of the first sender's); at some moment its application begins to wait, or it never does. Of several
+// pieces that are published one after the other (some of the second sender's) the first is only shown, for a receiver that is awake, and
+// the last announced.
 #include <gtest/gtest.h>
 
 #include "checker.h"
@@ -62,6 +63,12 @@ class Doorbell {
     return thread == kReceiver ? receive(s, step) : send(s, thread, step);
   }
 
+  // Stores go into a buffer of the thread's own, fences wait for that buffer, and a tail that has been seen does not go back.
+  bool alone(const State& s, int thread) const {
+    if (thread >= kCores) return false;
+    return thread == kReceiver ? receiver_alone(s) : sender_alone(s, thread);
+  }
+
   const char* unfinished(const State& s) const {
     for (int i = 0; i < kSenders; ++i)
       if (s.received[i] < (s.waits ? kMessages : s.rests ? s.sender[i].pressing : s.sender[i].urgent))
@@ -79,13 +86,13 @@ class Doorbell {
     const auto next = [&](SenderAt at) { return sender.at = at, true; };
     const auto publish = [&] {
       ++sender.sent;
-      if (!sender.can_wait) sender.urgent = sender.sent;
-      if (sender.presses) sender.pressing = sender.sent;
+      if (!sender.can_wait && !s.waits) sender.urgent = sender.sent;
+      if (sender.presses && !s.waits) sender.pressing = sender.sent;
       if (without_ != Without::kPublishBeforeBell) s.memory.store_release(me, kTail0 + me, sender.sent);
     };
     const auto done = [&] {
       if (without_ == Without::kPublishBeforeBell) return next(kLatePublish);
-      sender.early = 0;
+      sender.early = sender.can_wait = sender.presses = 0;
       const bool last_is_left = sender.shown && without_ == Without::kAnnounceLast;
       sender.shown = 0;
       return next(last_is_left ? kLastPiece : kPublish);
@@ -164,6 +171,21 @@ class Doorbell {
         return next(kPublish);
     }
     return false;
+  }
+
+  bool sender_alone(const State& s, int me) const {
+    switch (s.sender[me].at) {
+      case kPublish:
+        return s.sender[me].sent < kMessages && s.memory.takes_store(me);
+      case kLastPiece:
+      case kLatePublish:
+        return s.memory.takes_store(me);
+      case kFence:
+      case kFenceBit:
+        return s.memory.fenced(me);
+      default:
+        return false;
+    }
   }
 
   enum ReceiverAt { kCollect, kLook, kCool, kCoolFence, kCoolLook, kArm, kArmFence, kCheckBits, kCheckTails, kRaise,
@@ -253,7 +275,8 @@ class Doorbell {
         if (s.bell == 0 && (s.waits || !application_comes_)) return false;
         if (s.bell == 0 || (!s.waits && application_comes_ && step.maybe())) {
           step.name("receiver: the application begins to wait");
-          s.waits = 1;
+          s.waits = 1, s.rests = 0;
+          for (Sender& sender : s.sender) sender.urgent = sender.pressing = 0;  // all messages count from now on
           return next(kLower);
         }
         step.name("receiver: wakes");
@@ -266,6 +289,26 @@ class Doorbell {
         return next(kCollect);
     }
     return false;
+  }
+
+  bool receiver_alone(const State& s) const {
+    const bool cold = (s.hot >> s.link & 1) == 0;
+    const bool sees_message = !cold && s.memory.load(kReceiver, kTail0 + s.link) > s.received[s.link];
+    switch (s.at) {
+      case kLook:
+      case kCheckTails:
+        return cold || sees_message;
+      case kArm:
+        return without_ == Without::kLookAfterArming || s.memory.takes_store(kReceiver);
+      case kRaise:
+      case kLower:
+        return s.memory.takes_store(kReceiver);
+      case kArmFence:
+      case kCoolFence:
+        return s.memory.fenced(kReceiver);
+      default:
+        return false;
+    }
   }
 
   bool announces_early() const { return without_ == Without::kAnnounceLast || without_ == Without::kFenceBehindLast; }
