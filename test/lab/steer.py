@@ -5,39 +5,22 @@ What a veth device sends by queue N its other end receives by queue N. A program
 device gets an XDP program that lets everything pass, because veth wakes only a device that has one for what a program at its other end sends back. Both
 stay as long as the device. Needs Linux 6.6 on x86-64, and CAP_BPF and CAP_NET_ADMIN.
 """
-import ctypes
 import os
 import socket
 import struct
 import sys
 
-BPF = 321  # bpf(2) on x86-64
-PROG_LOAD, PROG_ATTACH = 5, 8
+sys.dont_write_bytecode = True
+from kernel_programs import EXIT, MOVE, MOVE_VALUE, bpf, instruction, load  # noqa: E402
+
+PROG_ATTACH = 8
 PROG_TYPE_SCHED_CLS, PROG_TYPE_XDP, ATTACH_TCX_EGRESS, XDP_PASS = 3, 6, 47, 2
 RTM_SETLINK, IFLA_XDP, IFLA_XDP_FD, IFLA_XDP_FLAGS, XDP_FLAGS_DRV_MODE = 19, 43, 1, 3, 4
 ETHER_TYPE, ETHER_TYPE_AT, ENDPOINT_AT = 0x88B5, 12, 16
 QUEUE_MAPPING_AT = 12  # in struct __sk_buff
 NEXT = 0xFFFFFFFF  # TCX_NEXT
 
-libc = ctypes.CDLL(None, use_errno=True)
-
-
-def bpf(command, attributes):
-    fd = libc.syscall(BPF, command, attributes, len(attributes))
-    if fd < 0:
-        sys.exit(f"steer.py: {os.strerror(ctypes.get_errno())}")
-    return fd
-
-
-def address(buffer):
-    return ctypes.cast(buffer, ctypes.c_void_p).value
-
-
-def instruction(operation, to=0, source=0, skip=0, value=0):
-    return struct.pack("<BBhI", operation, to | source << 4, skip, value)
-
-
-LOAD_HALF, MOVE, MOVE_VALUE, JUMP_UNLESS, SWAP, ADD, STORE, EXIT = 0x28, 0xBF, 0xB7, 0x55, 0xDC, 0x07, 0x63, 0x95  # operations (linux/bpf.h)
+LOAD_HALF, JUMP_UNLESS, SWAP, ADD, STORE = 0x28, 0x55, 0xDC, 0x07, 0x63  # operations
 text = [
     instruction(MOVE, 6, 1),
     instruction(LOAD_HALF, value=ETHER_TYPE_AT),  # into register 0, big-endian
@@ -49,12 +32,6 @@ text = [
     instruction(MOVE_VALUE, 0, value=NEXT),
     instruction(EXIT),
 ]
-
-
-def load(kind, text):
-    instructions = ctypes.create_string_buffer(b"".join(text))
-    licence = ctypes.create_string_buffer(b"GPL")
-    return bpf(PROG_LOAD, struct.pack("<IIQQIIQII16sII", kind, len(text), address(instructions), address(licence), 0, 0, 0, 0, 0, b"lab_steer", 0, 0))
 
 
 def attribute(kind, value):
@@ -71,8 +48,8 @@ def attach_xdp(device, program):
             sys.exit(f"steer.py: {os.strerror(-error)}")
 
 
-steer = load(PROG_TYPE_SCHED_CLS, text)
-let_pass = load(PROG_TYPE_XDP, [instruction(MOVE_VALUE, 0, value=XDP_PASS), instruction(EXIT)])
+steer = load(PROG_TYPE_SCHED_CLS, b"lab_steer", text)
+let_pass = load(PROG_TYPE_XDP, b"lab_steer", [instruction(MOVE_VALUE, 0, value=XDP_PASS), instruction(EXIT)])
 for device in map(socket.if_nametoindex, sys.argv[1:]):
     bpf(PROG_ATTACH, struct.pack("<IIIIII", device, steer, ATTACH_TCX_EGRESS, 0, 0, 0))
     attach_xdp(device, let_pass)
