@@ -1,9 +1,9 @@
-// How fast one thread on each side can make a sealed stream over TCP, to see what the library adds: libsodium and sockets over loopback, without MPI. Both sides
-// spin, as ranks in MPI calls do.
+// How fast one thread on each side can make a sealed stream over TCP, to see what the library adds: libsodium and sockets over loopback, without MPI.
+// Both sides spin, as ranks in MPI calls do.
 //
-// A process sends from 4 MiB of memory to another one, which has as much. They do as Lapwing does: records of 16 KiB, two of which are sealed right before they
-// leave with one system call, and opened right after they have come, so that the second cache holds them, and one side opens while the other seals.
-// By turns in each round, bytes of the content per second:
+// A process sends from 4 MiB of memory to another one, which has as much. They do as Lapwing does: records of 16 KiB, two of which are sealed right
+// before they leave with one system call, and opened right after they have come, so that the second cache holds them, and one side opens while the
+// other seals. By turns in each round, bytes of the content per second:
 //
 //   sealing, opening             by themselves, on the sender's thread
 //   sockets                      the same pieces, neither sealed nor opened

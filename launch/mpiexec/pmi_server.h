@@ -78,8 +78,8 @@ class PmiServer {
   bool in_fence(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].in_fence; }
   // Whether all ranks have met in a fence: from then on each is inside MPI, and knows how to reach the others.
   bool all_have_met() const noexcept { return all_have_met_; }
-  // The rank has ended or was given up, and the others go on: fences are complete without it. If it lives it waits in none: one that it is in, or enters
-  // later, is over for it at once.
+  // The rank has ended or was given up, and the others go on: fences are complete without it. If it lives it waits in none: one that it is in, or
+  // enters later, is over for it at once.
   void excuse(int rank);
   bool excused(int rank) const noexcept { return peers_[static_cast<std::size_t>(rank)].excused; }
   // A rank that waits in a fence, -1 if none does.

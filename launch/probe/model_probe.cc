@@ -15,8 +15,8 @@
 //
 // so o and O come from delayed streams, g from saturated ones, and L from what is left of a single round trip. G is fitted to single messages,
 // not to streams, because it is single messages that an algorithm's next step waits for; but not where a link between hosts gives single messages
-// more than it can keep up, as one does whose rate is limited by a token bucket: the bucket fills while a message of the ping-pong is answered, and an
-// algorithm that sends and receives all the time finds it empty. There the stream says what a byte takes.
+// more than it can keep up, as one does whose rate is limited by a token bucket: the bucket fills while a message of the ping-pong is answered, and
+// an algorithm that sends and receives all the time finds it empty. There the stream says what a byte takes.
 #include <mpi.h>
 
 #include <algorithm>

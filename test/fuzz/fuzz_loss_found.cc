@@ -1,5 +1,5 @@
-// Feeds arbitrary text to the decoder of what a rank tells of a loss. What was read comes out the same when it is written and read again, and is within
-// the bounds.
+// Feeds arbitrary text to the decoder of what a rank tells of a loss. What was read comes out the same when it is written and read again, and is
+// within the bounds.
 #include <cstddef>
 #include <cstdint>
 #include <string>

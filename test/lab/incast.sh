@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Eight and sixteen hosts send to one at the same time, through a port of the switch that carries what one of them sends and keeps 64 KiB. What comes is right, and
-# because few transfers are under way at once (src/coll/window.h) the port drops less than without that.
+# Eight and sixteen hosts send to one at the same time, through a port of the switch that carries what one of them sends and keeps 64 KiB. What comes
+# is right, and because few transfers are under way at once (src/coll/window.h) the port drops less than without that.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 incast=$build/test/lab/incast

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# loss.sh BUILD [LOSSES [TURNS [SECONDS [TRANSPORTS...]]]]: what long messages (streams.c) reach between two hosts at 1 Gbit/s where both ports of the switch lose so many
-# percent of the packets ("0 0.1 1 5"), by each list of transports, by turns. A measurement: a quiet machine, and no test.
+# loss.sh BUILD [LOSSES [TURNS [SECONDS [TRANSPORTS...]]]]: what long messages (streams.c) reach between two hosts at 1 Gbit/s where both ports of the
+# switch lose so many percent of the packets ("0 0.1 1 5"), by each list of transports, by turns. A measurement: a quiet machine, and no test.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 losses=${2:-0 0.1 1 5} turns=${3:-3} seconds=${4:-2}
 ways=("${@:5}")

@@ -2,9 +2,9 @@
 //
 //   relay SEED DEVICE DEVICE
 //
-// It reads commands from its standard input, one a line. Each is about the next frames in both directions together; COUNT is a number of them, or a share,
-// such as 0.5%: then each frame is harmed by that chance until it is calm. (While a sender waits for longer and longer, numbers that are ordered by the clock
-// become all that it sends, and shares do not.)
+// It reads commands from its standard input, one a line. Each is about the next frames in both directions together; COUNT is a number of them, or a
+// share, such as 0.5%: then each frame is harmed by that chance until it is calm. (While a sender waits for longer and longer, numbers that are
+// ordered by the clock become all that it sends, and shares do not.)
 //
 //   drop COUNT         so many frames are lost
 //   duplicate COUNT    so many pass twice

@@ -36,8 +36,8 @@ for mode in first anyone; do
 done
 unset LAPWING_CONNECT_TIMEOUT
 
-# The others go on, where they are let: a rank that has never had to do with the host that vanishes hears of it from another, so that a collective operation
-# ends on all. What is left of the lost rank is killed when they have ended.
+# The others go on, where they are let: a rank that has never had to do with the host that vanishes hears of it from another, so that a collective
+# operation ends on all. What is left of the lost rank is killed when they have ended.
 lab down
 lab up 4 || die "lab up"
 for mode in recv any barrier iallreduce; do

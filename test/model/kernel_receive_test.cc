@@ -1,11 +1,11 @@
-// A connection whose packets come past a program in the kernel (src/net/kernel/area.h, intake.h), and a process that polls, or closes the connection to
-// the program and sleeps until the socket has something (src/net/tcp/receiver.cc, busy_links.cc). Stores become visible late, as on the
-// processors that this is built for: a read-modify-write empties the buffer, and stores leave it in order.
+// A connection whose packets come past a program in the kernel (src/net/kernel/area.h, intake.h), and a process that polls, or closes the connection
+// to the program and sleeps until the socket has something (src/net/tcp/receiver.cc, busy_links.cc). Stores become visible late, as on the processors
+// that this is built for: a read-modify-write empties the buffer, and stores leave it in order.
 //
 // The peer sends four packets: a frame, another one in two halves, and two frames in one packet. Which of them match a lent receive is open: that is
-// lending_test.cc. The first and the third match unattended receives, the second and the last perhaps. A thread of the application that sleeps closes the
-// connection; where the application computes, and only the event thread sleeps, it stays open to what is unattended, and the application comes back
-// when all else has been received. What must hold: every frame is received once, and in order.
+// lending_test.cc. The first and the third match unattended receives, the second and the last perhaps. A thread of the application that sleeps closes
+// the connection; where the application computes, and only the event thread sleeps, it stays open to what is unattended, and the application comes
+// back when all else has been received. What must hold: every frame is received once, and in order.
 #include <gtest/gtest.h>
 
 #include "checker.h"

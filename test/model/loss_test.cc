@@ -1,11 +1,11 @@
 // How the ranks of a job hear of one that is lost (src/p2p/peer_loss.h, src/p2p/heard_losses.h): frames LOST keep their order with all others of a
-// connection, the launcher's word comes at any time, a connection breaks and is made anew, and no frame is lost by that. A rank acts on a word later than it
-// takes it. Either a rank is killed, or two ranks no longer reach each other while all others reach both; that may pass, and a rank that comes back to one
-// that has given it up hears so instead of having a connection.
+// connection, the launcher's word comes at any time, a connection breaks and is made anew, and no frame is lost by that. A rank acts on a word later
+// than it takes it. Either a rank is killed, or two ranks no longer reach each other while all others reach both; that may pass, and a rank that
+// comes back to one that has given it up hears so instead of having a connection.
 //
-// What must hold: what came before a loss was heard of is received; a receive ends once, whether it was posted before the news or after; all ranks that are
-// connected know the same losses; nobody is lost but the one that was killed, or one or both of the two; and of these the one that was given up alone, where it
-// has not given up the other before it heard of it.
+// What must hold: what came before a loss was heard of is received; a receive ends once, whether it was posted before the news or after; all ranks
+// that are connected know the same losses; nobody is lost but the one that was killed, or one or both of the two; and of these the one that was given
+// up alone, where it has not given up the other before it heard of it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

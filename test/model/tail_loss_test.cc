@@ -1,11 +1,11 @@
-// Two sides of a channel over a protected connection (src/net/channel.h and src/net/tcp/tail_loss_probe.h, the classes themselves), of which something on
-// the way swallows records while TCP acknowledges them. What follows a missing record ends the connection (wire/record.h); behind the last one nothing
-// follows, and the sender's rounds must find out.
+// Two sides of a channel over a protected connection (src/net/channel.h and src/net/tcp/tail_loss_probe.h, the classes themselves), of which
+// something on the way swallows records while TCP acknowledges them. What follows a missing record ends the connection (wire/record.h); behind the
+// last one nothing follows, and the sender's rounds must find out.
 //
 // A round may come before the peer has looked at what it was sent, some times: then a connection may be broken in vain.
 //
-// What must hold: each frame is delivered once and in order, its sender is told, and no connection is broken for silence over which everything came, and in
-// time.
+// What must hold: each frame is delivered once and in order, its sender is told, and no connection is broken for silence over which everything came,
+// and in time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
