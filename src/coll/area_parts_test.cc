@@ -6,12 +6,10 @@
 #include <cstring>
 #include <vector>
 
+#include "coll/sparse_data_for_tests.h"
+
 namespace lapwing::coll {
 namespace {
-
-datatype::Datatype* int_type() {
-  return datatype::resolve(MPI_INT);
-}
 
 // A peer writes the table: nothing that it says may lead beyond the post.
 TEST(AreaParts, ATableThatMakesNoSenseHasNoParts) {

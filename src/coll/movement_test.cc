@@ -8,6 +8,7 @@
 #include "coll/algorithms.h"
 #include "coll/compile.h"
 #include "coll/simulation_for_tests.h"
+#include "coll/sparse_data_for_tests.h"
 
 namespace lapwing::coll {
 namespace {
@@ -15,9 +16,6 @@ namespace {
 constexpr int kMaxRanks = 17;
 constexpr unsigned kSeeds = 3;
 
-datatype::Datatype* int_type() {
-  return datatype::resolve(MPI_INT);
-}
 // Every second int of a row.
 datatype::Datatype* sparse_type() {
   static datatype::Datatype* const kType = [] {

@@ -6,6 +6,7 @@
 #include "coll/algorithms.h"
 #include "coll/compile.h"
 #include "coll/simulation_for_tests.h"
+#include "coll/sparse_data_for_tests.h"
 
 namespace lapwing::coll {
 namespace {
@@ -13,32 +14,6 @@ namespace {
 constexpr int kMostRanks = 4;               // that scan in pieces, too
 constexpr std::uint64_t kElements = 18000;  // ints: one post and a part of the next
 static_assert(kElements * sizeof(int) > AreaMemory::kPieceBytes);
-
-// Ints, dense or every second of a row.
-struct Data {
-  Data(bool sparse, std::uint64_t elements) : sparse(sparse), ints((sparse ? 2 : 1) * elements, -7) {}
-  int& operator[](std::uint64_t i) { return ints[(sparse ? 2 : 1) * i]; }
-  bool sparse;
-  std::vector<int> ints;
-};
-
-MPI_Datatype sparse_int() {
-  static datatype::Datatype* const kType = [] {
-    datatype::Datatype* made = nullptr;
-    EXPECT_TRUE(datatype::make_resized(*datatype::resolve(MPI_INT), 0, 2 * sizeof(int), &made).ok());
-    made->commit();
-    return made;
-  }();
-  return kType->handle();
-}
-
-Side side(Data& data, std::uint64_t count) {
-  Side made;
-  made.buffer = data.ints.data();
-  made.count = count;
-  made.type = data.sparse ? sparse_int() : MPI_INT;
-  return made;
-}
 
 int value(int rank, std::uint64_t i) {
   return rank * 1000003 + static_cast<int>(i);
@@ -90,7 +65,7 @@ TEST(InPieces, Bcast) {
     job.call.root = ranks - 1;
     fill(data.back(), 5);
     for (int rank = 0; rank < ranks; ++rank) {
-      job.call.receive = side(data[static_cast<std::size_t>(rank)], kElements);
+      job.call.receive = data[static_cast<std::size_t>(rank)].side(kElements);
       job.compile(rank);
     }
     ASSERT_TRUE(job.simulation.run(seed));
@@ -124,8 +99,8 @@ void check_gathering(Collective what, bool in_place) {
       own.emplace_back(rank % 2 == 0, kElements);
       all.emplace_back(rank % 2 == 1, all_elements);
       fill(own.back(), rank);
-      job.call.send = side(own.back(), kElements);
-      job.call.receive = side(all.back(), kElements);
+      job.call.send = own.back().side(kElements);
+      job.call.receive = all.back().side(kElements);
       if (in_place && (!to_root || rank == job.call.root)) {
         fill(all.back(), rank, static_cast<std::uint64_t>(rank) * kElements);
         job.call.send.buffer = MPI_IN_PLACE;
@@ -158,8 +133,8 @@ void check_scattering(bool in_place) {
     std::vector<Data> own;
     for (int rank = 0; rank < ranks; ++rank) {
       own.emplace_back(rank % 2 == 0, kElements);
-      job.call.send = side(all, kElements);
-      job.call.receive = side(own.back(), kElements);
+      job.call.send = all.side(kElements);
+      job.call.receive = own.back().side(kElements);
       if (in_place && rank == job.call.root) job.call.receive.buffer = MPI_IN_PLACE;
       job.compile(rank);
     }
@@ -183,8 +158,8 @@ void check_exchange(bool in_place, bool sparse) {
       in.emplace_back(sparse, all);
       Data& from = in_place ? in.back() : out.back();
       for (int to = 0; to < ranks; ++to) fill(from, 16 * rank + to, static_cast<std::uint64_t>(to) * kElements);
-      job.call.send = side(out.back(), kElements);
-      job.call.receive = side(in.back(), kElements);
+      job.call.send = out.back().side(kElements);
+      job.call.receive = in.back().side(kElements);
       if (in_place) job.call.send.buffer = MPI_IN_PLACE;
       job.compile(rank);
     }
@@ -216,8 +191,8 @@ TEST(InPieces, Allgatherv) {
       own.emplace_back(false, kElements);
       all.emplace_back(false, static_cast<std::uint64_t>(ranks) * kElements);
       fill(own.back(), rank);
-      job.call.send = side(own.back(), static_cast<std::uint64_t>(counts[static_cast<std::size_t>(rank)]));
-      job.call.receive = side(all.back(), 0);
+      job.call.send = own.back().side(static_cast<std::uint64_t>(counts[static_cast<std::size_t>(rank)]));
+      job.call.receive = all.back().side(0);
       job.call.receive.counts = counts.data();
       job.call.receive.displacements = starts.data();
       job.compile(rank);

@@ -11,6 +11,7 @@
 #include "coll/compile.h"
 #include "coll/levels.h"
 #include "coll/simulation_for_tests.h"
+#include "coll/sparse_data_for_tests.h"
 
 namespace lapwing::coll {
 namespace {
@@ -119,31 +120,7 @@ class Job {
   std::vector<std::unique_ptr<const Levels>> levels_;
 };
 
-// ---- numbers, one after the other or every second of a row
-
-MPI_Datatype sparse_int() {
-  static datatype::Datatype* const kType = [] {
-    datatype::Datatype* made = nullptr;
-    EXPECT_TRUE(datatype::make_resized(*datatype::resolve(MPI_INT), 0, 2 * sizeof(int), &made).ok());
-    made->commit();
-    return made;
-  }();
-  return kType->handle();
-}
-
-struct Data {
-  Data(bool sparse, std::uint64_t elements) : sparse(sparse), ints((sparse ? 2 : 1) * elements + 1, -7) {}
-  int& operator[](std::uint64_t i) { return ints[(sparse ? 2 : 1) * i]; }
-  Side side(std::uint64_t count) {
-    Side made;
-    made.buffer = ints.data();
-    made.count = count;
-    made.type = sparse ? sparse_int() : MPI_INT;
-    return made;
-  }
-  bool sparse;
-  std::vector<int> ints;
-};
+// ---- what they hold
 
 int value(int from, int to, std::uint64_t i) {
   return from * 1'000'003 + to * 1'009 + static_cast<int>(i);
