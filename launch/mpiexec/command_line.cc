@@ -100,7 +100,8 @@ class Parser {
       if (result_.show_help || result_.show_version) return {};
     }
     while (!at_end() && arguments_[next_] != ":") program.arguments.push_back(arguments_[next_++]);
-    if (program.arguments.empty()) return Status::error(MPI_ERR_ARG, "no program was given");
+    if (program.arguments.empty())
+      return Status::error(MPI_ERR_ARG, "no program was given (mpiexec -n RANKS PROGRAM [ARGUMENT...]); mpiexec --help tells more");
     return {};
   }
 

@@ -18,6 +18,7 @@ constexpr const char* kUsage =
 int run_key(const std::vector<std::string>& arguments) {
   const bool asks_help = arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h");
   if (asks_help || arguments.size() > 1 || (arguments.size() == 1 && arguments[0].rfind('-', 0) == 0)) {
+    if (!asks_help) std::fputs("lapwing key: at most one file is understood, and no option\n", stderr);
     std::fputs(kUsage, asks_help ? stdout : stderr);
     return asks_help ? 0 : 2;
   }

@@ -70,6 +70,10 @@ int run_model(const std::vector<std::string>& arguments) {
   if (command == "show" && rest.empty()) return show();
   if (command == "explain" && rest.size() >= 3) return explain_model(rest);
   const bool asks_help = command == "--help" || command == "-h";
+  if (command == "explain")
+    std::fputs("lapwing model explain: a collective, a number of bytes and a number of ranks are needed\n", stderr);
+  else if (!asks_help)
+    std::fprintf(stderr, "lapwing model: '%s' is not understood\n", (rest.empty() ? command : rest[0]).c_str());
   std::fputs(kUsage, asks_help ? stdout : stderr);
   return asks_help ? 0 : 2;
 }

@@ -175,7 +175,7 @@ Status check_low_memory(const char* parameter, const void* buffer, MPI_Count cou
   const std::uintptr_t first = bits(buffer) + static_cast<std::uintptr_t>(type.true_lb());
   if (count == 0 || type.size() == 0 || partner == MPI_PROC_NULL || first >= kFirstPage) return {};
   return Status::error(MPI_ERR_BUFFER,
-                       "%s is %s, but there are %lld elements%s (NULL is MPI_BOTTOM: right only with a datatype of "
+                       "%s is %s, but the count is %lld%s (NULL is MPI_BOTTOM: right only with a datatype of "
                        "absolute addresses)",
                        parameter, first == 0 ? "a null pointer" : "close to a null pointer",
                        static_cast<long long>(count), name_in_brackets(handle).c_str());
