@@ -1,5 +1,7 @@
 /* Breaks this process's own TCP connections at random, from a thread of its own, for as long as it runs: shut down (what has left still arrives), or
-   disconnected (what the kernel holds is thrown away, and the peer gets a reset). For programs under LAPWING_RESUME=on. */
+   disconnected (what the kernel holds is thrown away, and the peer gets a reset). For programs under LAPWING_RESUME=on. The program says when it has
+   come further: between two such moments connections are broken a few times only, because a message that takes longer than there is between two
+   breaks, on a slow machine, would never arrive. */
 #ifndef LAPWING_TEST_BREAKER_H
 #define LAPWING_TEST_BREAKER_H
 
@@ -13,10 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { kBreaksAtOnce = 8 }; /* until the program has come further */
+
 typedef struct {
   uint64_t state;  /* of the random numbers */
   int most_ms;     /* between two breaks */
   atomic_int stop;
+  atomic_int allowed; /* so many breaks more */
   atomic_long breaks;
   pthread_t thread;
 } Breaker;
@@ -46,7 +51,9 @@ static void break_one(Breaker* breaker) {
      threads without order. */
   const long cut =
       breaker_random(breaker) % 3 == 0 ? shutdown(fd, SHUT_RDWR) : syscall(SYS_connect, fd, &nowhere, sizeof nowhere);
-  if (cut == 0) atomic_fetch_add(&breaker->breaks, 1);
+  if (cut != 0) return;
+  atomic_fetch_add(&breaker->breaks, 1);
+  atomic_fetch_sub(&breaker->allowed, 1);
 }
 
 static void* break_on(void* argument) {
@@ -55,7 +62,7 @@ static void* break_on(void* argument) {
     const long ms = (long)(breaker_random(breaker) % (unsigned)breaker->most_ms) + 1;
     const struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
     nanosleep(&pause, NULL);
-    break_one(breaker);
+    if (atomic_load(&breaker->allowed) > 0) break_one(breaker);
   }
   return NULL;
 }
@@ -64,8 +71,12 @@ static int breaker_start(Breaker* breaker, uint64_t seed, int most_ms) {
   memset(breaker, 0, sizeof *breaker);
   breaker->state = seed;
   breaker->most_ms = most_ms;
+  breaker->allowed = kBreaksAtOnce;
   return pthread_create(&breaker->thread, NULL, break_on, breaker);
 }
+
+/* The program has come further. */
+static void breaker_goes_on(Breaker* breaker) { atomic_store(&breaker->allowed, kBreaksAtOnce); }
 
 /* How many connections it broke. */
 static long breaker_stop(Breaker* breaker) {

@@ -318,6 +318,7 @@ static void episode_communicator(Worker* worker) {
 static Worker workers[kMostThreads];
 static int plans = 1; /* how many of them work */
 static pthread_barrier_t all_threads;
+static Breaker breaker;
 
 static const char* until; /* the file; NULL: a number of operations is wanted */
 static int file_exists;   /* as rank 0 has seen it */
@@ -367,6 +368,7 @@ static void* follow_plan(void* argument) {
     for (int left = 1 + below(&worker->plan, 3); left > 0; --left) {
       episodes[below(&worker->plan, sizeof episodes / sizeof *episodes)](worker);
       pause_between(worker);
+      breaker_goes_on(&breaker);
     }
     done = meet_threads(worker);
     say_how_far(worker, done, &said);
@@ -405,7 +407,6 @@ int main(int argc, char** argv) {
   if (argc > 2 && operations == 0) until = argv[2];
   const int threads = argc > 3 ? atoi(argv[3]) : 0;
   const int break_ms = argc > 4 ? atoi(argv[4]) : 0;
-  Breaker breaker;
   const int wanted = threads > 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
   int provided;
   OK(MPI_Init_thread(&argc, &argv, wanted, &provided));
