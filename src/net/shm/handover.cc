@@ -366,7 +366,7 @@ Status fetch_once(std::string_view name, std::string_view token, std::uint32_t l
     if (receive_files(connection.get(), received, refusal)) continue;
     refused = !refusal.empty();
     if (refused) return Status::error(MPI_ERR_OTHER, "rank %u of this host: %s", leader, refusal.c_str());
-    if (errno == EINTR) continue;
+    if (errno == EINTR && remaining_ms(clock, deadline) != 0) continue;  // each call has the whole time limit again
     return failure("receive (if there are too many open files, raise ulimit -n)");
   }
   if (received.size() != place.local_ranks + std::size_t{1}) {

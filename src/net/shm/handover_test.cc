@@ -77,8 +77,10 @@ class HandoverTest : public testing::Test {
   SharedFiles files_;
 };
 
-// In a child process: fetches, maps, leaves a mark, rings rank 0. The exit code says what went wrong.
-int child_of(const Listener& listener, std::uint32_t rank, std::uint32_t ranks) {
+// In a child process: fetches, maps, leaves a mark, rings rank 0. The exit code says what went wrong. The child's own copy of the listening socket
+// would keep a connection open that the parent has not accepted when it closes.
+int child_of(Listener& listener, std::uint32_t rank, std::uint32_t ranks) {
+  listener.close();
   SteadyClock clock;
   SharedFiles files;
   const Status fetched =
