@@ -32,7 +32,7 @@ inline std::vector<std::byte> bytes_of(std::uint64_t sequence, int tag, int numb
   header.number(static_cast<std::uint32_t>(sequence), 0);
   std::vector<std::byte> bytes(wire::kHeaderBytes + payload);
   std::memcpy(bytes.data(), header.words, sizeof header.words);
-  for (std::size_t i = 0; i < payload; ++i) bytes[wire::kHeaderBytes + i] = pattern(tag * 1000 + number, i);
+  fill_with_pattern(std::span(bytes).subspan(wire::kHeaderBytes), tag * 1000 + number);
   return bytes;
 }
 
@@ -52,7 +52,7 @@ inline wire::FrameHeader request(int number, std::uint64_t bytes) {
 // A message of this tag, and its number among them.
 struct MessageOp : SendOp {
   MessageOp(int tag, int number, std::size_t bytes) : payload(bytes) {
-    for (std::size_t i = 0; i < bytes; ++i) payload[i] = pattern(tag * 1000 + number, i);
+    fill_with_pattern(payload, tag * 1000 + number);
     header = message(tag, number, bytes);
     data = payload.data();
     on_taken = [](SendOp& op, const Status& status) noexcept {
@@ -156,7 +156,7 @@ class LendingSink final : public FrameSink {
   void take(const wire::FrameHeader& header, const std::byte* bytes) {
     const auto tag = static_cast<int>(header.own(2) >> 32), number = static_cast<int>(header.own(5));
     in_order &= number == next[tag]++;
-    for (std::size_t i = 0; i < header.payload_bytes(); ++i) intact &= bytes[i] == pattern(tag * 1000 + number, i);
+    intact &= has_pattern({bytes, header.payload_bytes()}, tag * 1000 + number);
   }
 
   std::deque<PostedReceive> receives_;

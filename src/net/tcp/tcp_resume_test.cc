@@ -128,7 +128,7 @@ TEST_P(TcpResumeTest, AScatteredFrameGoesOnFromItsBeginning) {
   get_acquainted();
   for (const bool short_segments : {false, true}) {
     Bytes content(8 << 20);
-    for (std::size_t i = 0; i < content.size(); ++i) content[i] = pattern(5, i);
+    fill_with_pattern(content, 5);
     ScatteredWalk walk(content, short_segments);
     TestOp op(5);
     op.walk = &walk;
