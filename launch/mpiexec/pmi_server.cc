@@ -130,18 +130,7 @@ void PmiServer::handle_line(int rank, const std::string& line) {
     peer(rank).state = PmiState::kFinalised;
     reply(rank, PmiMessage("finalize_ack").add("rc", 0));
   } else if (command == "abort") {
-    int code = 1;
-    message.find("exitcode", code);
-    const std::string* text = message.find("lapwing_text");
-    if (const std::string* block = message.find("lapwing_error")) {
-      RankError error{code, wire::pmi_unescape(*block)};
-      int heard = 0;
-      message.find("lapwing_blamed", error.blamed_rank);
-      error.heard = message.find("lapwing_heard", heard) && heard != 0;
-      listener_.on_error(rank, std::move(error));
-    } else {
-      listener_.on_abort(rank, code, text != nullptr ? wire::pmi_unescape(*text) : std::string());
-    }
+    note_abort(rank, message);
   } else {
     // Spawn, publish and the like: known to PMI-1, not to this launcher. The client gets an orderly refusal.
     reply(rank, PmiMessage(command + "_result").add("rc", -1).add("msg", "not_supported"));
@@ -198,6 +187,21 @@ void PmiServer::answer_get_all(int rank, const PmiMessage& message) {
     lines += PmiMessage("lapwing_value").add("index", index).add("value", found->second).encode();
   }
   send(rank, lines);
+}
+
+// With the block of an error that ends the job, or with a text alone.
+void PmiServer::note_abort(int rank, const PmiMessage& message) {
+  int code = 1;
+  message.find("exitcode", code);
+  if (const std::string* block = message.find("lapwing_error")) {
+    RankError error{code, wire::pmi_unescape(*block)};
+    int heard = 0;
+    message.find("lapwing_blamed", error.blamed_rank);
+    error.heard = message.find("lapwing_heard", heard) && heard != 0;
+    return listener_.on_error(rank, std::move(error));
+  }
+  const std::string* text = message.find("lapwing_text");
+  listener_.on_abort(rank, code, text != nullptr ? wire::pmi_unescape(*text) : std::string());
 }
 
 void PmiServer::note_lost(int rank, const PmiMessage& message) {

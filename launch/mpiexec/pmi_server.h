@@ -107,6 +107,7 @@ class PmiServer {
   void handle_line(int rank, const std::string& line);
   void answer_put(int rank, const wire::PmiMessage& message);
   void answer_get(int rank, const wire::PmiMessage& message);
+  void note_abort(int rank, const wire::PmiMessage& message);
   void note_lost(int rank, const wire::PmiMessage& message);
   void answer_get_all(int rank, const wire::PmiMessage& message);
   void answer_hello(int rank);
