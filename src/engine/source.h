@@ -18,8 +18,8 @@ class Source {
   // One bounded look; true when something moved.
   virtual bool poll() noexcept = 0;
   // A thread is about to sleep on the event port: from now on, peers must make a descriptor ready when they have work for
-  // this rank. False when there is work already (then no thread sleeps, and disarm() follows). Asked again while one sleeps there, when another is about to
-  // sleep beside it, which may have made work: then the first is woken for it.
+  // this rank. False when there is work already (then no thread sleeps, and disarm() follows). Asked again while one sleeps there, when another is
+  // about to sleep beside it, which may have made work: then the first is woken for it.
   virtual bool arm() noexcept = 0;
   // A thread polls again: peers need not notify.
   virtual void disarm() noexcept = 0;

@@ -1,9 +1,10 @@
 // Answers to messages that a receive has found here, until the application's next step: CTS to a peer that MPI_Irecv finds waiting.
 //
 // Two ranks that exchange long messages, each by MPI_Irecv and then MPI_Isend, would send one after the other if they answered at once: the peer
-// fills its socket with the data that the CTS asks for before it has our RTS, and its answer to that waits behind the data. So the RTS goes first. The
-// answer leaves behind the next RTS to that peer, or when a thread polls next: in the wait that follows, or in the event thread soon after the application
-// has left (Engine::want_turn); and before data to that peer in any case. A rank that has announced messages already owes nothing: it answers at once.
+// fills its socket with the data that the CTS asks for before it has our RTS, and its answer to that waits behind the data. So the RTS goes first.
+// The answer leaves behind the next RTS to that peer, or when a thread polls next: in the wait that follows, or in the event thread soon after the
+// application has left (Engine::want_turn); and before data to that peer in any case. A rank that has announced messages already owes nothing: it
+// answers at once.
 // Rejected: a bound of what lies unsent in the peer's socket, because a peer that computes would be woken for every piece to send.
 //
 // Only where the peer's answers do wait behind data (net::Capabilities::answers_wait), and for the application's own messages: a schedule posts its

@@ -9,9 +9,10 @@
 // each rank that learns of a loss, by whatever way, tells those that it has a connection to (kLost), once; and whoever it connects to later. The
 // word of a rank is final: where a peer were judged by each rank for itself, one that reaches it could wait for ever for one that does not.
 //
-// A process that is given up may live, and its connections end one after the other. It would take that for losses of the others, and those it can still
-// reach would believe it. So it is told first, by a kLost with its own name; from then on it tells of its own loss, and of no other. Where its connection
-// was broken just then, it hears it when it connects again, from its transport (FrameSink::on_given_up). test/model/loss_test.cc is the model.
+// A process that is given up may live, and its connections end one after the other. It would take that for losses of the others, and those it can
+// still reach would believe it. So it is told first, by a kLost with its own name; from then on it tells of its own loss, and of no other. Where its
+// connection was broken just then, it hears it when it connects again, from its transport (FrameSink::on_given_up). test/model/loss_test.cc is the
+// model.
 //
 // Cost: at most three frames for each connection of the job and process that is lost.
 #pragma once

@@ -116,8 +116,8 @@ void LauncherSocket::take_end(const wire::RankEnd& end) noexcept {
                            WIFSIGNALED(status) ? "killed by signal" : "exit code", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
 }
 
-// Before the other ranks hear of it from this one, so that mpiexec has this before the errors of those. A process that others have given up has no say
-// (p2p/peer_loss.h).
+// Before the other ranks hear of it from this one, so that mpiexec has this before the errors of those. A process that others have given up has no
+// say (p2p/peer_loss.h).
 void LauncherSocket::on_process_lost(ProcessId lost, const Status& why) noexcept {
   const p2p::Messenger& messenger = *process_.messenger;
   const bool found = messenger.source_of_loss(lost) == lost && !messenger.is_given_up() && ended_.count(lost.index) == 0;

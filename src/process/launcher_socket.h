@@ -1,6 +1,6 @@
 // This process's end of the socket on which mpiexec asks why the program does not go on (docs/debugging.md), and tells of ranks that have
-// ended while the others go on (docs/jobs.md). By the same socket mpiexec is told of each rank that this one finds lost by itself: where that does not hold
-// this rank up, others tell the user of it, who have only heard of it (launch/mpiexec/error_tally.h).
+// ended while the others go on (docs/jobs.md). By the same socket mpiexec is told of each rank that this one finds lost by itself: where that does
+// not hold this rank up, others tell the user of it, who have only heard of it (launch/mpiexec/error_tally.h).
 //
 // It stands in the event port, so the thread that drives reads it: the event thread while the application computes, the application's thread
 // while it waits in MPI. Nothing looks at it otherwise, and it costs nothing until a packet comes.

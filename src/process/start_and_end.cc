@@ -129,8 +129,8 @@ class SettleWait final : public engine::WaitReason {
   std::int64_t began_;
 };
 
-// Waits until everything this process sent has left and every send has met its receiver. Where a connection may break and be made again, what has left
-// may have to be sent once more: so until peers have said that it has come. After this process has gone, nobody could.
+// Waits until everything this process sent has left and every send has met its receiver. Where a connection may break and be made again, what has
+// left may have to be sent once more: so until peers have said that it has come. After this process has gone, nobody could.
 void settle(Process& process) {
   engine::Visit visit(process.engine);
   while (process.engine.turn()) {
@@ -190,8 +190,8 @@ std::vector<int> failed_ranks(Process& process) {
   return ranks;
 }
 
-// While this process waits outside of the engine, a peer that settles later still asks what of its frames has come. Where nothing is under way, the event
-// thread does not hear that before this process calls again (engine/source.h, rest); so this is under way.
+// While this process waits outside of the engine, a peer that settles later still asks what of its frames has come. Where nothing is under way, the
+// event thread does not hear that before this process calls again (engine/source.h, rest); so this is under way.
 class AnswersMeanwhile {
  public:
   explicit AnswersMeanwhile(engine::Engine& engine) noexcept : engine_(engine) {
@@ -219,8 +219,8 @@ Status meet_through_launcher(Process& process) {
 // Through the launcher where there is an event thread: a barrier over messages would make connections between ranks that had nothing to do with
 // each other. Without the thread, this one must drive while it waits.
 //
-// Ranks that have failed do not come, nor does one that the others have given up. Our mpiexec counts those that are left; under other launchers, and in
-// messages, these do not meet.
+// Ranks that have failed do not come, nor does one that the others have given up. Our mpiexec counts those that are left; under other launchers, and
+// in messages, these do not meet.
 Status meet_all(Process& process) {
   if (is_given_up(process)) return {};
   if (some_failed(process) && !(process.job.fence_counts_the_living() && process.engine.has_event_thread())) return {};

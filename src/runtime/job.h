@@ -30,8 +30,8 @@ class Job {
   Status fence_and_tell(const std::string& mine, wire::CardBook& all);
   // Says goodbye to the launcher.
   Status leave();
-  // Ends the job: tells the launcher, which ends the other ranks, and exits with the code. Where the launcher does not show the block, this process writes
-  // it on standard error, first.
+  // Ends the job: tells the launcher, which ends the other ranks, and exits with the code. Where the launcher does not show the block, this process
+  // writes it on standard error, first.
   [[noreturn]] void abort(const LastWords& words) noexcept;
   // Whether the launcher shows it.
   bool launcher_shows_last_words() const noexcept { return launcher_ != nullptr && launcher_->shows_last_words(); }

@@ -76,7 +76,8 @@ class Launcher {
 
   // Says goodbye; from now on the launcher takes this rank's end as orderly.
   virtual Status leave() = 0;
-  // Whether the launcher shows on its own output why a rank ends the job, for the first that does, and counts the others. Then the rank writes nothing.
+  // Whether the launcher shows on its own output why a rank ends the job, for the first that does, and counts the others. Then the rank writes
+  // nothing.
   virtual bool shows_last_words() const noexcept { return false; }
   // Asks the launcher to end the job, and returns. False: it could not be told, and shows nothing.
   virtual bool abort(const LastWords& words) noexcept = 0;
