@@ -72,13 +72,18 @@ void erase(const Descriptor& map, const void* key) noexcept {
   call(BPF_MAP_DELETE_ELEM, attributes);
 }
 
+// The kernel stops looking at a program when a signal comes for the thread that loads it, or its group is frozen (EAGAIN). Then it is asked again,
+// but not for ever, because signals may come more quickly than it gets through.
+constexpr int kMoreLoads = 10;
+
 Status load_program(const Image& image, std::span<const NamedMap> maps, bpf_attr kind, const char* what, Descriptor& program) {
   std::vector<std::uint64_t> instructions(image.instructions.begin(), image.instructions.end());
   for (const MapLoad& load : image.loads) instructions[load.index] = loads_map(instructions[load.index], find(maps, load.name));
   kind.insn_cnt = static_cast<std::uint32_t>(instructions.size());
   kind.insns = reinterpret_cast<std::uint64_t>(instructions.data());
   kind.license = reinterpret_cast<std::uint64_t>(kLicense);
-  const long fd = call(BPF_PROG_LOAD, kind);
+  long fd = call(BPF_PROG_LOAD, kind);
+  for (int more = kMoreLoads; fd < 0 && errno == EAGAIN && more > 0; --more) fd = call(BPF_PROG_LOAD, kind);
   if (fd < 0) return refused(what);
   program = Descriptor(static_cast<int>(fd));
   return {};
