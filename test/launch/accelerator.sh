@@ -36,6 +36,20 @@ job() {
   LAPWING_RECEIVE=$receive as_user timeout -k 1 120 "$mpiexec" -n "$ranks" "$@" >"$work/log" 2>&1 </dev/null && outcome=ok
   [ "$outcome" = "$expected" ] || die "it $outcome: LAPWING_RECEIVE=$receive, $ranks ranks, $*"
 }
+# job_says RANKS TEXT...: run by the user with LAPWING_RECEIVE=auto, for which MPI_Init does not wait, until its log has every TEXT.
+job_says() {
+  local ranks=$1 running text
+  shift
+  rm -f "$work/files/end"
+  LAPWING_RECEIVE=auto LAPWING_LOG=info as_user timeout -k 1 120 \
+    "$mpiexec" -n "$ranks" "$tests/soak" 12 "$work/files/end" >"$work/log" 2>&1 </dev/null &
+  running=$!
+  for text; do
+    until grep -qF -- "$text" "$work/log"; do kill -0 $running 2>/dev/null || die "the job ended by itself, without a word of '$text'"; done
+  done
+  : >"$work/files/end"
+  wait $running || die "the job failed: $ranks ranks"
+}
 # start [options]: the service, which answers when this returns.
 start() {
   : >"$work/service.log"
@@ -63,8 +77,7 @@ export LAPWING_ACCELERATOR=$work/run/accelerator LAPWING_TRANSPORTS=self,tcp HOM
 
 # ---- without a service ----
 job ok auto 2 "$tests/messages"
-LAPWING_LOG=info job ok auto 2 "$tests/messages"
-says "going on without receive in the kernel: "
+job_says 2 "going on without receive in the kernel: "
 job fails kernel 2 "$tests/messages"
 says "CAP_BPF and CAP_NET_ADMIN"
 says "the service \`lapwing accelerator\` at $LAPWING_ACCELERATOR (LAPWING_ACCELERATOR) does not stand in: No such file or directory"
