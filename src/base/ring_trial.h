@@ -23,11 +23,12 @@
 // four times as long as the one before, up to a bound, so that trials are some percent of what is copied.
 //
 // There are two trials (RingTrials). One is whether short laps are claimed. It comes soon, because it costs next to nothing: 16 KiB between distant
-// cores 9 us, or claimed 3. The words cost the reader less than the writer gains, where that gains a quarter. Times are taken until the bytes have
-// left the core's store buffer, in which most of a short copy is when it ends. The other trial is of long messages and posts, of kLeast bytes and
-// more, and among the first three ways. Memory is touched in it for the first time (1.2 ms for a ring), so it comes late where claims have been won:
-// copies that are claimed count for a sixteenth. Where another way than short laps wins it, long ones go that way and are not claimed. Those of less
-// than kLeastClaimed bytes are lost in the noise: they stay in short laps, and are not told of.
+// cores 9 us, or claimed 3. The words cost the reader less than the writer gains, where that gains a quarter. The other trial is of long messages and
+// posts, of kLeast bytes and more, and between short laps, claimed if the first trial said so, and the two other ways. It costs some milliseconds, in
+// which memory is touched for the first time and each way is gone for megabytes, and brings a tenth where claims have been won. There it comes late:
+// copies that are claimed count for a small part. Where another way than short laps wins it, long ones go that way and are not claimed. Times are
+// taken until the bytes have left the core's store buffer, in which most of a short copy is when it ends. Those of less than kLeastClaimed bytes are
+// lost in the noise: they stay in short laps, and are not told of.
 //
 // Pure: it knows no time and moves no byte.
 #pragma once
@@ -55,9 +56,10 @@ class RingTrial {
 
   // The way of the next copy.
   Way way() const noexcept { return way_; }
-  // Whether the time of the next copy is to be told, and whether until its bytes have left the store buffer.
+  // The one that was best in the last trial.
+  Way usual() const noexcept { return ways_[usual_]; }
+  // Whether the time of the next copy is to be told, until its bytes have left the store buffer.
   bool timing() const noexcept { return phase_ == Phase::kMeasure; }
-  bool drains() const noexcept { return ways_[1] == Way::kClaimed; }
   // Whether a trial is under way.
   bool under_way() const noexcept { return phase_ != Phase::kRest; }
   // A copy into the ring that was not timed.
@@ -114,7 +116,8 @@ class RingTrials {
   // The way of such a message.
   Way way(std::uint64_t message) const noexcept {
     if (message < RingTrial::kLeastClaimed) return Way::kShortLaps;
-    return goes_by_laps(message) ? laps_.way() : claims_.way();
+    if (!goes_by_laps(message)) return claims_.way();
+    return laps_.way() == Way::kShortLaps ? claims_.usual() : laps_.way();
   }
   // The trial that is to be told of its copies; null: none.
   RingTrial* of(std::uint64_t message) noexcept {
@@ -124,7 +127,7 @@ class RingTrials {
   // After each copy: long ones bring the trial of laps nearer, whichever of the two was told.
   void count(std::uint64_t message, std::uint64_t bytes) noexcept {
     if (message < RingTrial::kLeast || goes_by_laps(message)) return;
-    laps_.copied(claims_.way() == Way::kClaimed ? bytes / kClaimedPerCounted : bytes);
+    laps_.copied(claims_.usual() == Way::kClaimed ? bytes / kClaimedPerCounted : bytes);
   }
 
  private:
@@ -132,7 +135,7 @@ class RingTrials {
     return message >= RingTrial::kLeast && (laps_.under_way() || laps_.way() != Way::kShortLaps);
   }
 
-  static constexpr std::uint64_t kClaimedPerCounted = 16;
+  static constexpr std::uint64_t kClaimedPerCounted = 256;
 
   RingTrial laps_, claims_;
 };
