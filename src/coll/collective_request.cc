@@ -84,10 +84,10 @@ void CollectiveRequest::prepare() {
 }
 
 // Two ranks on two hosts, each of which sends the other one no more than what lies in its kernel until the application's next call (what comes to a
-// rank at rest and does not wake its event thread): asked for it would cost each of them two messages and a wake-up more, beside the computation.
+// rank at rest and does not wake its event thread): asked for it would cost each of them two messages and, beside a computation, a wake-up more.
 // With more ranks that might be more than a port of the switch takes (window.h), but where each sends as much as comes to it (SendStep::unasked).
 std::uint64_t CollectiveRequest::sends_unasked() const noexcept {
-  if (form == Form::kBlocking || !between_hosts_ || communicator_->size() != 2) return 0;
+  if (!between_hosts_ || communicator_->size() != 2) return 0;
   std::uint64_t sent = 0, received = 0;
   for (const Step& step : schedule_.steps()) {
     if (step.is<SendStep>()) sent += step.as<SendStep>().data.bytes();
@@ -98,11 +98,12 @@ std::uint64_t CollectiveRequest::sends_unasked() const noexcept {
 
 bool CollectiveRequest::only_takes() const noexcept {
   const std::vector<Step>& steps = schedule_.steps();
-  return std::all_of(steps.begin(), steps.end(), [this](const Step& step) {
+  const std::uint64_t unasked = form == Form::kBlocking ? 0 : unasked_;
+  return std::all_of(steps.begin(), steps.end(), [this, unasked](const Step& step) {
     if (step.is<SendStep>()) return step.waits_for == 0;
     if (!step.is<ReceiveStep>()) return true;
     const auto& receive = step.as<ReceiveStep>();
-    return step.waits_for == 0 && services_.messenger.comes_whole(*communicator_, receive.plane, receive.peer, receive.data.bytes(), unasked_);
+    return step.waits_for == 0 && services_.messenger.comes_whole(*communicator_, receive.plane, receive.peer, receive.data.bytes(), unasked);
   });
 }
 
