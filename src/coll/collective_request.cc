@@ -77,17 +77,17 @@ void CollectiveRequest::prepare() {
   for (auto& sending : sendings_) sending->owner = this;
   for (auto& receiving : receivings_) receiving->owner = this;
   only_on_area_ = schedule_.rounds() != 0 && sendings_.empty() && receivings_.empty() && user_reductions_.empty();
+  between_hosts_ = !communicator_->is_inter() && state_of(*communicator_).link == model::LinkKind::kHosts;
   unasked_ = sends_unasked();
   only_takes_ = schedule_.rounds() == 0 && only_takes();
   prepared_ = true;
 }
 
 // Two ranks on two hosts, each of which sends the other one no more than what lies in its kernel until the application's next call (what comes to a
-// rank at rest and does not wake its event thread): asked for it would cost each of them two messages and a wake-up more, beside the computation.
-// With more ranks that might be more than a port of the switch takes (window.h).
+// rank at rest and does not wake its event thread): asked for it would cost each of them two messages and, beside a computation, a wake-up more.
+// With more ranks that might be more than a port of the switch takes (window.h), but where each sends as much as comes to it (SendStep::unasked).
 std::uint64_t CollectiveRequest::sends_unasked() const noexcept {
-  if (form == Form::kBlocking || communicator_->is_inter() || communicator_->size() != 2) return 0;
-  if (state_of(*communicator_).link != model::LinkKind::kHosts) return 0;
+  if (!between_hosts_ || communicator_->size() != 2) return 0;
   std::uint64_t sent = 0, received = 0;
   for (const Step& step : schedule_.steps()) {
     if (step.is<SendStep>()) sent += step.as<SendStep>().data.bytes();
@@ -98,11 +98,12 @@ std::uint64_t CollectiveRequest::sends_unasked() const noexcept {
 
 bool CollectiveRequest::only_takes() const noexcept {
   const std::vector<Step>& steps = schedule_.steps();
-  return std::all_of(steps.begin(), steps.end(), [this](const Step& step) {
+  const std::uint64_t unasked = form == Form::kBlocking ? 0 : unasked_;
+  return std::all_of(steps.begin(), steps.end(), [this, unasked](const Step& step) {
     if (step.is<SendStep>()) return step.waits_for == 0;
     if (!step.is<ReceiveStep>()) return true;
     const auto& receive = step.as<ReceiveStep>();
-    return step.waits_for == 0 && services_.messenger.comes_whole(*communicator_, receive.plane, receive.peer, receive.data.bytes(), unasked_);
+    return step.waits_for == 0 && services_.messenger.comes_whole(*communicator_, receive.plane, receive.peer, receive.data.bytes(), unasked);
   });
 }
 
@@ -227,7 +228,7 @@ void CollectiveRequest::begin_send(StepId id) noexcept {
   arguments.plane = step.plane;
   arguments.note = description_;
   arguments.rendezvous = step.rendezvous;
-  arguments.unasked = unasked_;
+  arguments.unasked = step.unasked && between_hosts_ ? net::kMostUrgentBytes : unasked_;
   sending.set_arguments(arguments);
   sending.set_followed(schedule_.steps()[id].followers != 0);
   sending.step = id;

@@ -213,6 +213,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   std::size_t under_way_ = 0;
   std::size_t steps_left_ = 0;
   bool prepared_ = false;
+  bool between_hosts_ = false;  // once it has begun
   std::uint64_t unasked_ = 0;  // once it has begun: messages up to that length leave without being asked for
   bool only_takes_ = false;    // once it has begun, messages that come by themselves and what it makes of them: nothing that others wait for
   bool only_on_area_ = false;  // no step needs a message or an application thread

@@ -81,7 +81,12 @@ StepId Schedule::send(const Block& source, int peer, After after, int lane) {
 
 StepId Schedule::send_when_asked(const Block& source, int peer, After after) {
   keep(source.type);
-  return add(SendStep{message(source, peer, 0), true}, after);
+  return add(SendStep{message(source, peer, 0), true, false}, after);
+}
+
+StepId Schedule::send_unasked(const Block& source, int peer, After after) {
+  keep(source.type);
+  return add(SendStep{message(source, peer, 0), false, true}, after);
 }
 
 StepId Schedule::receive(const Block& target, int peer, After after, int lane) {

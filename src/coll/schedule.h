@@ -90,6 +90,7 @@ class Schedule {
   StepId send(const Block& source, int peer, After after = {}, int lane = 0);
   // Leaves when its receive is there, however short it is (window.h).
   StepId send_when_asked(const Block& source, int peer, After after = {});
+  StepId send_unasked(const Block& source, int peer, After after = {});
   StepId receive(const Block& target, int peer, After after = {}, int lane = 0);
   StepId copy(const Block& source, const Block& target, After after = {});
   // target = source op target.

@@ -23,6 +23,7 @@ struct MessageStep {
 };
 struct SendStep : MessageStep {
   bool rendezvous = false;  // leaves when its receive is there, however short it is
+  bool unasked = false;     // between hosts it leaves without being asked for, up to what lies in the receiver's kernel
 };
 struct ReceiveStep : MessageStep {};
 

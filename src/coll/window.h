@@ -8,7 +8,8 @@
 //
 // A window bounds receives, so it bounds what comes only if messages wait for their receives. Long ones do. Short ones that all other ranks send to one
 // do so where they are more together than the port takes (Window::asks(), p2p's rendezvous): an answer's way is hidden by the transfers beside it. An all-to-all,
-// in which each rank sends to another one at any time, is better off without that (64 KiB of 8 hosts took 1.4 of the time).
+// in which each rank sends to another one at any time, is better off without that (64 KiB of 8 hosts took 1.4 of the time), and its messages of up to 256 KiB
+// leave unasked (SendStep::unasked): then only the window of the sender bounds them.
 //
 // Receives and sends that go in the same order on both sides, the first with the first, cannot lock up: the earliest transfer that is not over
 // waits for earlier ones only.

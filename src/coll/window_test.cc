@@ -141,6 +141,19 @@ bool waits_for_the_root(std::uint64_t bytes, const Situation& team) {
   return schedule.steps().front().as<SendStep>().rendezvous;
 }
 
+// Whether they are between hosts is for the request to say.
+TEST(Window, AnAllToAllSendsUnasked) {
+  Schedule schedule;
+  set(schedule, 0, between_hosts(kUsual, kRanks));
+  alltoall_pairwise(schedule, blocks_of(256 * 1024), blocks_of(256 * 1024));
+  for (const Step& step : schedule.steps()) {
+    if (step.is<SendStep>()) {
+      EXPECT_TRUE(step.as<SendStep>().unasked);
+      EXPECT_FALSE(step.as<SendStep>().rendezvous);
+    }
+  }
+}
+
 TEST(Window, SendersAreAskedWhereAllTogetherAreMoreThanAPortTakes) {
   const std::uint64_t share = tuning().coll_port_bytes / (kRanks - 1);
   EXPECT_FALSE(waits_for_the_root(share, between_hosts(kUsual, kRanks)));

@@ -15,6 +15,7 @@ Status Engine::start(const EngineOptions& options) {
   WaitPolicy& policy = endpoint_.wait_policy;
   policy.configure(wakeup_cost > 0 ? wakeup_cost : tuning().engine_assumed_wakeup, options.oversubscribed,
                    options.spin_budget);
+  if (!options.oversubscribed) policy.begins(endpoint_.clock.now());
   endpoint_.arming.configure({.arm_delay = policy.arm_delay()});
   return {};
 }

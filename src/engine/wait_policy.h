@@ -51,6 +51,9 @@ class WaitPolicy {
   // `wakeup_cost` in nanoseconds as measured; `fixed_budget` >= 0 overrides everything.
   void configure(std::int64_t wakeup_cost, bool oversubscribed, std::int64_t fixed_budget) noexcept;
 
+  // What passes from here on to the first wait is computing as well.
+  void begins(std::int64_t now) noexcept { last_look_ = now; }
+
   // A thread that polls looks at the clock. `moved`: something has, and what it waits for from now on is a wait of its own. False: it is to sleep, for
   // nap() nanoseconds or, if that is 0, until it is notified.
   bool polls_on(std::int64_t now, bool moved = false) noexcept {

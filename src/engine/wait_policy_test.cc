@@ -337,5 +337,14 @@ TEST(WaitPolicy, EveryTurnGivesTheCoreAwayAfterOneThatTookLong) {
   EXPECT_FALSE(policy.yields());
 }
 
+TEST(WaitPolicy, WhatPassesBeforeTheFirstWaitIsComputing) {
+  WaitPolicy policy;
+  policy.configure(50 * kMicrosecond, false, -1);
+  const std::int64_t alone = policy.budget();
+  policy.begins(kMillisecond);
+  EXPECT_TRUE(policy.polls_on(101 * kMillisecond));
+  EXPECT_EQ(policy.budget(), alone + 100 * kMillisecond / static_cast<std::int64_t>(tuning().engine_earned_share));
+}
+
 }  // namespace
 }  // namespace lapwing::engine

@@ -144,6 +144,7 @@ void Acceptor::welcome(Socket socket, const Address& from) noexcept {
       wire::Handshake::acceptor(shared_.key, shared_.own_name(), shared_.options.size, wire::random_nonce(),
                                 shared_.terms(shared_.wants_to_resume(false)), wire::Secret::random()),
       *this);
+  shared_.engine.end_rest();
   if (!connection->watch(false).ok()) return;
   connection->set_deadline(shared_.options.handshake_timeout);
   const Admission::Guest instead = admission_.enter(connection.get(), from, shared_.engine.clock().now());
@@ -183,7 +184,7 @@ void Acceptor::on_ready(Connection& connection, std::uint32_t) noexcept {
   std::unique_ptr<Connection> known = take(connection);
   known->clear_deadline();
   if (verdict != wire::Verdict::kAccepted) return shared_.retire(std::move(known));
-  shared_.liveness_monitor.watch_over(known->socket(), known->remote());
+  if (!handshake.has(wire::kFeatureResume)) shared_.liveness_monitor.watch_over(known->socket(), known->remote());  // else the link does
   ++shared_.counters.connections_accepted;
   user_.admit(peer, std::move(known));
 }

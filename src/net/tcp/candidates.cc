@@ -31,12 +31,14 @@ int neighbourhood(const Address& address, const std::vector<Interface>& own) {
   return narrowest;
 }
 
+// The kernel is not asked about a neighbour: an interface that is up leads there, and to ask takes five system calls.
 int cost_elsewhere(const Address& address, const std::vector<Interface>& own, const RouteFinder& route) {
   if (address.is_loopback() || is_own(address, own)) return kUnreachable;
+  const int bits = address.last_resort ? kUnreachable : neighbourhood(address, own);
+  if (bits != kUnreachable) return kSameNetwork + bits;
   const Route way = route(address);
   if (way == Route::kNone) return kUnreachable;
   if (address.last_resort) return kLastResort;
-  if (const int bits = neighbourhood(address, own); bits != kUnreachable) return kSameNetwork + bits;
   return way == Route::kTunnel ? kTunnelled : kRoutable;
 }
 

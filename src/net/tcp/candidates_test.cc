@@ -126,6 +126,18 @@ TEST(Candidates, TheWayThatDidNotAnswerComesLast) {
   EXPECT_EQ(encode_addresses(list), "10.1.0.2:1/24,[fd01::2]:1/64,10.0.0.2:1/24,[fd00::2]:1/64,203.0.113.5:1/24");
 }
 
+TEST(Candidates, ARouteIsAskedForOnlyWhereItCounts) {
+  const std::vector<Interface> own{interface_of("eth0", "10.0.0.1:1/24")};
+  std::string asked;
+  const auto route = [&asked](const Address& address) {
+    asked += address.text() + " ";
+    return Route::kDirect;
+  };
+  EXPECT_EQ(chosen("127.0.0.1:1/8,10.0.0.1:1/24,203.0.113.5:1/24,10.0.0.2:1/24,10.0.0.3:1/24~", own, false, route),
+            "10.0.0.2:1/24,203.0.113.5:1/24,10.0.0.3:1/24~");
+  EXPECT_EQ(asked, "203.0.113.5:1 10.0.0.3:1 ");
+}
+
 TEST(Candidates, OnlyWhatHasARoute) {
   const auto route = [](const Address& address) {
     return address.family == AF_INET6 ? Route::kNone : address.bytes[0] == 10 ? Route::kTunnel : Route::kDirect;

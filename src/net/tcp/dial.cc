@@ -46,14 +46,25 @@ bool Dial::open() noexcept {
 
 bool Dial::connect(Socket socket) noexcept {
   state_ = State::kConnecting;
-  shared_.liveness_monitor.watch_over(socket, address_);
   connection_ = std::make_unique<Connection>(
       shared_.engine, std::move(socket), address_,
       wire::Handshake::connector(shared_.key, shared_.own_name(), shared_.name(peer_), wire::random_nonce(), terms_,
                                  wire::Secret::random()),
       *this);
-  const Status watched = connection_->watch(true);
-  return watched.ok() || give_up(watched.text());
+  const bool greeted = greet_at_once();
+  const Status watched = connection_->watch(!greeted);
+  if (!watched.ok()) return give_up(watched.text());
+  shared_.liveness_monitor.watch_over(connection_->socket(), address_);
+  if (greeted) shared_.liveness_monitor.something_sent();
+  return true;
+}
+
+// To this host, and to one that is near, the connection may stand already. What has ended it the kernel says once, so it is kept.
+bool Dial::greet_at_once() noexcept {
+  const bool greeted = connection_->send_handshake();
+  if (greeted) state_ = State::kGreeting;
+  broke_at_once_ = greeted || errno == EAGAIN || errno == EWOULDBLOCK ? 0 : errno;
+  return greeted;
 }
 
 void Dial::try_again() noexcept {
@@ -85,7 +96,7 @@ void Dial::fail(std::string why, wire::Handshake::Fault fault) noexcept {
 
 void Dial::on_ready(Connection& connection, std::uint32_t events) noexcept {
   if (state_ != State::kConnecting) return advance();
-  if (const int error = connection.socket().pending_error(); error != 0) {
+  if (const int error = broke_at_once_ != 0 ? broke_at_once_ : connection.socket().pending_error(); error != 0) {
     if (error == ECONNRESET || error == EPIPE) return closed_by_peer();  // it stood for a moment
     error_ = error;
     return fail(std::strerror(error));

@@ -86,6 +86,7 @@ class Dial final : public ConnectionUser {
 
   bool open() noexcept;
   bool connect(Socket socket) noexcept;
+  bool greet_at_once() noexcept;
   void try_again() noexcept;
   void connected() noexcept;
   void advance() noexcept;
@@ -109,6 +110,7 @@ class Dial final : public ConnectionUser {
   unsigned ended_early_ = 0;
   std::int64_t paused_ = 0;  // ns, in all
   int error_ = 0, exhausted_ = 0;
+  int broke_at_once_ = 0;  // an errno value
   std::string failure_;
   wire::Handshake::Fault fault_ = wire::Handshake::Fault::kNone;
   std::unique_ptr<Connection> connection_;

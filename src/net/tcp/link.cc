@@ -187,10 +187,10 @@ void Link::open(std::unique_ptr<Connection> connection) noexcept {
     return lose(diagnosis_.violation(connection_->remote(), begun));
   const bool in_vain = tail_loss_.stands(channel_.acknowledged(), peer_polls_);
   receiver_.begin(*connection_, resumes);
-  if (resumes) shared_.liveness_monitor.watch_over(connection_->socket(), connection_->remote(), resumes);
   note_connection(broken_for, peer_first, in_vain);
   look_for_home();
   sender_.flush_and_tell();
+  if (resumes && connection_) shared_.liveness_monitor.watch_over(connection_->socket(), connection_->remote(), resumes);
   if (rail_user_ == nullptr) shared_.sinks.peer_met(peer_);
   if (is_for_answers()) rail_user_->answers_stand(connection_->fd());
   // Frames may have come with the end of the handshake, whose readiness is used up.
