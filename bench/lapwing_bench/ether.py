@@ -165,6 +165,19 @@ class Measured:
     """Of one way: the figures of each turn, by series and x."""
 
     figures: Dict[Tuple[str, Optional[int]], List[float]] = field(default_factory=dict)
+    turns: int = 0
+
+    @staticmethod
+    def of(entry: dict) -> Measured:
+        return Measured({(series, x): values for series, x, values in entry["figures"]}, entry["turns"])
+
+    def entry(self) -> dict:
+        return {"turns": self.turns, "figures": [[series, x, values] for (series, x), values in self.figures.items()]}
+
+    def extend(self, other: Measured) -> None:
+        self.turns += other.turns
+        for key, values in other.figures.items():
+            self.figures.setdefault(key, []).extend(values)
 
     def add(self, series: str, x, value: float) -> None:
         self.figures.setdefault((series, None if x is None else int(x)), []).append(value)
@@ -297,7 +310,7 @@ def losing(lab: Lab, percent: str):
             loser.wait()
 
 
-def text_of(table: Table, measured: Dict[str, Measured], turns: int) -> str:
+def text_of(table: Table, measured: Dict[str, Measured]) -> str:
     columns = dict(table.columns)
     if table.counters:
         columns.update({(title, None): f"{title} a second" for title in COUNTERS.values()})
@@ -306,24 +319,54 @@ def text_of(table: Table, measured: Dict[str, Measured], turns: int) -> str:
     columns = {key: title for key, title in columns.items() if any(key in each.figures for each in measured.values())}
     lines = ["| | " + " | ".join(columns.values()) + " |", "|---" * (1 + len(columns)) + "|"]
     lines += [f"| {title} | " + " | ".join(each.cell(key) for key in columns) + " |" for title, each in measured.items()]
+    turns = max(each.turns for each in measured.values())
     return f"## {table.title}\n\nMedian of {turns} turns (least to greatest).\n\n" + "\n".join(lines) + "\n"
 
 
-def measure(name: str, lapwing: Installation, programs: Programs, output: Path, options, say) -> str:
+class Store:
+    """What a folder has of all tables; a turn that is complete is kept whatever becomes of the next."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.file = folder, folder / "ether.json"
+        self.tables: Dict[str, Dict[str, Measured]] = {}
+        if self.file.exists():
+            for name, ways in json.loads(self.file.read_text())["tables"].items():
+                self.tables[name] = {title: Measured.of(entry) for title, entry in ways.items()}
+
+    def add(self, name: str, turn: Dict[str, Measured]) -> None:
+        known = self.tables.setdefault(name, {})
+        for title, measured in turn.items():
+            known.setdefault(title, Measured()).extend(measured)
+        tables = {table: {title: each.entry() for title, each in ways.items()} for table, ways in self.tables.items()}
+        self.file.write_text(json.dumps({"tables": tables}, indent=1) + "\n")
+        (self.folder / "ether.md").write_text(self.text(self.tables), encoding="utf-8")
+
+    def text(self, names) -> str:
+        return "\n".join(text_of(TABLES[name], self.tables[name]) for name in names if name in self.tables)
+
+
+def measure(name: str, lapwing: Installation, programs: Programs, store: Store, options, say) -> None:
     """One table. Every way is run once a turn."""
     table = TABLES[name]
-    measured = {way.title: Measured() for way in table.ways}
-    with Lab(output, table.lab) as lab, losing(lab, table.loss) if table.loss else contextlib.nullcontext():
+    with Lab(store.folder, table.lab) as lab, losing(lab, table.loss) if table.loss else contextlib.nullcontext():
         run = Run(table, lab, lapwing, programs, options.quick)
         for turn in range(options.rounds):
+            measured = {way.title: Measured(turns=1) for way in table.ways}
             for way in table.ways:
                 say(f"{name}, turn {turn + 1} of {options.rounds}: {way.title}")
                 run.measure(way, measured[way.title])
-    return text_of(table, measured, options.rounds)
+            store.add(name, measured)
 
 
-def tables(names: List[str], lapwing: Installation, programs: Programs, output: Path, options, say) -> str:
+def tables(names: List[str], lapwing: Installation, folder: Path, options, say) -> str:
+    """What the folder has of these tables, or of all, after they were measured."""
     for name in names:
         if name not in TABLES:
             raise BenchError(f"'{name}' is no table of raw Ethernet; there are {', '.join(TABLES)}")
-    return "\n".join(measure(name, lapwing, programs, output, options, say) for name in names or TABLES)
+    store, programs = Store(folder), Programs(folder / "programs", {"lapwing": lapwing})
+    try:
+        for name in names or TABLES:
+            measure(name, lapwing, programs, store, options, say)
+    except KeyboardInterrupt:
+        say("\ninterrupted; turns that were complete are kept")
+    return store.text(names or TABLES)

@@ -395,12 +395,10 @@ def judge_model(options) -> int:
 def measure_ether(options) -> int:
     lapwing = peers.find_lapwing(options.lapwing)
     folder = make_folder(options.output or Path(f"lapwing-bench-ether-{time.strftime('%Y-%m-%d-%H%M')}"))
-    programs = Programs(folder / "programs", {"lapwing": lapwing})
     adopt_orphans()
-    text = ether.tables(options.what[1:], lapwing, programs, folder, options, say)
-    with (folder / "ether.md").open("a", encoding="utf-8") as page:
-        page.write(text + "\n")
-    print(text)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the lab is taken away however this ends
+    print(ether.tables(options.what[1:], lapwing, folder, options, say))
+    say(f"in {folder}: ether.md, ether.json")
     return 0
 
 

@@ -1,5 +1,6 @@
 """The tables of raw Ethernet: the command of a job, and what is written of its turns."""
 
+import tempfile
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -25,12 +26,24 @@ class TestEther(unittest.TestCase):
 
     def test_a_cell_has_the_median_and_the_extremes(self):
         table = ether.Table("Some", (), (), {("one way", 64): "64 B", ("one way", 65): "never"}, (ether.Way("a"),))
-        measured = ether.Measured()
+        measured = ether.Measured(turns=3)
         for value in (3.0, 1.0, 2.0):
             measured.add("one way", 64.0, value)
-        text = ether.text_of(table, {"a": measured, "b": ether.Measured()}, 3)
+        text = ether.text_of(table, {"a": measured, "b": ether.Measured()})
+        self.assertIn("Median of 3 turns", text)
         self.assertIn("| a | 2.00 (1.00 to 3.00) |\n| b | – |\n", text)
         self.assertNotIn("never", text)
+
+    def test_a_folder_gathers_turns(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for value in (1.0, 5.0):
+                measured = ether.Measured(turns=1)
+                measured.add("one way", 64, value)
+                ether.Store(Path(folder)).add("placement", {"a": measured})
+            text = ether.Store(Path(folder)).text(["placement", "exchange4"])
+            self.assertEqual((Path(folder) / "ether.md").read_text("utf-8"), text)
+        self.assertIn("Median of 2 turns", text)
+        self.assertIn("| a | 3.00 (1.00 to 5.00) |", text)
 
     def test_every_table_names_what_its_programs_can_be(self):
         for name, table in ether.TABLES.items():
