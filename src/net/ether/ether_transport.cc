@@ -72,6 +72,7 @@ Status EtherTransport::attach(const wire::CardBook& cards) {
   LAPWING_TRY(engine_.port().add(port_.socket().fd(), EPOLLIN | EPOLLET, *this));
   engine_.add_source(*this);
   attached_ = true;
+  if (!neighbours_.early().empty()) due_ = 0;
   if (config_.settings->ether_bind) stay_at_queue();
   return {};
 }
@@ -172,7 +173,8 @@ bool EtherTransport::poll() noexcept {
   const bool came = port_.has_received();
   if (!came && due_ == kNever) return false;
   const std::int64_t now = engine_.clock().now();
-  bool moved = came && receive(now);
+  bool moved = !neighbours_.early().empty() && take_early(now);
+  moved |= came && receive(now);
   if (moved && !armed_ && !outside_ && ++finds_ > tuning().ether_steady_polls) {
     engine_.port().leave(port_.socket().fd());
     outside_ = true;
@@ -191,6 +193,12 @@ bool EtherTransport::receive(std::int64_t now) noexcept {
   port_.return_memory();
   work_touched(now);
   return true;
+}
+
+bool EtherTransport::take_early(std::int64_t now) noexcept {
+  for (const std::vector<std::byte>& packet : neighbours_.early()) take(packet, now);
+  neighbours_.forget_early();
+  return work_touched(now);
 }
 
 // The program in the kernel lets nothing pass that is not for this endpoint and its job.
@@ -244,7 +252,7 @@ bool EtherTransport::arm() noexcept {
   finds_ = 0;
   const std::int64_t now = engine_.clock().now();
   for (ether::Link* link : met_) link->packets().acknowledge(now);
-  due_ = kNever;
+  due_ = neighbours_.early().empty() ? kNever : 0;
   for (const ether::Link* link : met_) look_ahead(*link, now);
   leave(now);
   if (due_ <= now || !come_back_to_port() || port_.has_received()) return false;

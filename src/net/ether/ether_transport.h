@@ -81,6 +81,7 @@ class EtherTransport final : public Transport, private engine::FdHandler {
   void announce() noexcept;
   void share_memory() noexcept;
   bool receive(std::int64_t now) noexcept;
+  bool take_early(std::int64_t now) noexcept;
   void take(std::span<const std::byte> packet, std::int64_t now) noexcept;
   void touch(ether::Link& link) noexcept;
   bool work_touched(std::int64_t now) noexcept;

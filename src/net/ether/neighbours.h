@@ -3,6 +3,7 @@
 // endpoint's, is not one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -33,6 +34,10 @@ class Neighbours {
   wire::PacketAddress address(ProcessId peer, ProcessId self) const noexcept;
   // Of a frame, that all of them take.
   unsigned least_mtu() const noexcept { return least_mtu_; }
+  // Packets of peers that had begun already and came before their answers, in their order. Were they dropped, their senders would notice only after the
+  // first time-out, of 6 ms, and take the network for one that loses packets.
+  const std::vector<std::vector<std::byte>>& early() const noexcept { return early_; }
+  void forget_early() noexcept { early_ = {}; }
 
  private:
   struct Neighbour {
@@ -43,6 +48,7 @@ class Neighbours {
   bool hear(Port& port, std::uint64_t own_tag) noexcept;
 
   std::vector<Neighbour> all_;
+  std::vector<std::vector<std::byte>> early_;
   std::size_t missing_ = 0;  // answers
   unsigned least_mtu_ = 0;
 };
