@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Dict, List, Optional, Tuple
 
 from .errors import BenchError
-from .execution import execute
+from .execution import execute, spared
 from .lab import HOSTS, RATE, Lab
 from .peers import Installation
 from .programs import Programs
@@ -302,6 +302,7 @@ def losing(lab: Lab, percent: str):
         losers.append(subprocess.Popen([*switch, str(lab.folder / "xdp_program.py"), host, percent], stdout=subprocess.PIPE, text=True))
         if losers[-1].stdout.readline().strip() != "attached":
             raise BenchError("this kernel does not let the switch lose packets")
+        spared.add(losers[-1].pid)
     try:
         yield
     finally:

@@ -24,15 +24,15 @@ bool may_reach(const Contact& peer, const Interface& own) noexcept {
 
 }  // namespace
 
-std::uint64_t endpoint_tag(const wire::JobKey& key, std::uint32_t rank) noexcept {
+std::uint64_t endpoint_tag(const wire::JobKey& key, std::uint32_t rank, bool checked) noexcept {
   char text[48];
-  const int length = std::snprintf(text, sizeof text, "lapwing endpoint %u", rank);
+  const int length = std::snprintf(text, sizeof text, "lapwing %sendpoint %u", checked ? "checked " : "", rank);
   std::byte proof[wire::kProofBytes];
   key.authenticate(reinterpret_cast<const std::byte*>(text), static_cast<std::size_t>(length), proof);
   return wire::load_little<std::uint64_t>(proof);
 }
 
-Status Neighbours::read(const wire::CardBook& cards, ProcessId self, const Interface& interface, const wire::JobKey& key) {
+Status Neighbours::read(const wire::CardBook& cards, ProcessId self, const Interface& interface, const wire::JobKey& key, bool checked) {
   all_.assign(cards.size(), Neighbour());
   least_mtu_ = interface.mtu;
   wire::Card card;
@@ -43,7 +43,7 @@ Status Neighbours::read(const wire::CardBook& cards, ProcessId self, const Inter
     if (!decode_contact(card.get("ether"), neighbour.contact))
       return Status::error(MPI_ERR_OTHER, "the card of rank %u is damaged: \"%s\" is no Ethernet endpoint", peer.index, card.get("ether").c_str());
     neighbour.known = may_reach(neighbour.contact, interface);
-    neighbour.tag = endpoint_tag(key, peer.index);
+    neighbour.tag = endpoint_tag(key, peer.index, checked);
     if (neighbour.known) least_mtu_ = std::min(least_mtu_, neighbour.contact.mtu);
   }
   return {};

@@ -16,13 +16,14 @@
 
 namespace lapwing::net::ether {
 
-// What only ranks of the job know of an endpoint: the first 8 bytes of an HMAC with the job's secret.
-std::uint64_t endpoint_tag(const wire::JobKey& key, std::uint32_t rank) noexcept;
+// What only ranks of the job know of an endpoint: the first 8 bytes of an HMAC with the job's secret. Of another protection it is another one, so that
+// ranks that do not agree about it do not reach each other here; the handshake of TCP then says so.
+std::uint64_t endpoint_tag(const wire::JobKey& key, std::uint32_t rank, bool checked) noexcept;
 
 class Neighbours {
  public:
   // Reads the cards. An error when one is damaged.
-  Status read(const wire::CardBook& cards, ProcessId self, const Interface& interface, const wire::JobKey& key);
+  Status read(const wire::CardBook& cards, ProcessId self, const Interface& interface, const wire::JobKey& key, bool checked);
   // Asks all of them, and waits for answers for some hundredths of a second at most. `own`: where answers come back to.
   void probe(Port& port, ProcessId self, wire::PacketAddress own) noexcept;
 
