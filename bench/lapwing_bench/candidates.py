@@ -54,6 +54,7 @@ VARIANTS = {
     "lapwing": {
         "polling": ({"LAPWING_PROGRESS": "polling"}, ()),
         "kernel": ({"LAPWING_RECEIVE": "kernel"}, ()),
+        "ether": ({"LAPWING_TRANSPORTS": "self,shm,ether,tcp"}, ()),
         "before": ({}, ()),
     },
     "mpich": {"thread": ({"MPIR_CVAR_ASYNC_PROGRESS": "1"}, ())},
@@ -62,7 +63,13 @@ VARIANTS = {
     "raw": {},
 }
 
-WORDS = {"polling": "without its event thread", "kernel": "received in the kernel", "before": "before", "thread": "with its progress thread"}
+WORDS = {
+    "polling": "without its event thread",
+    "kernel": "received in the kernel",
+    "ether": "by raw Ethernet",
+    "before": "before",
+    "thread": "with its progress thread",
+}
 PLACES = {"shm": "shared memory", "tcp": "TCP", "default": "each library's own choice", "lab": "two emulated hosts"}
 FOREIGN = (
     "LAPWING_",

@@ -26,11 +26,12 @@ PORT = 7701  # in a namespace of our own no other program has it
 
 
 class Lab:
-    """A context: the hosts are there inside, and gone after."""
+    """A context: the hosts are there inside, and gone after. `options`: of "lab up", besides the number of hosts."""
 
-    def __init__(self, output: Path):
-        folder = BENCH.parent / "test" / "lab" if in_source_tree() else BENCH / "lab"
-        self.script, self.ssh = str(folder / "lab"), str(folder / "ssh")
+    def __init__(self, output: Path, options: tuple = ("--rate", RATE)):
+        self.folder = BENCH.parent / "test" / "lab" if in_source_tree() else BENCH / "lab"
+        self.script, self.ssh = str(self.folder / "lab"), str(self.folder / "ssh")
+        self.options = options
         self.place = output / "programs" / "place"
         self.name = f"b{os.getpid() % 1000000}"
 
@@ -40,7 +41,7 @@ class Lab:
         for tool, package in (("ip", "iproute2"), ("tc", "iproute2"), ("taskset", "util-linux")):
             if not shutil.which(tool):
                 raise BenchError(f"--lab needs the command {tool} (on Debian and Ubuntu: apt-get install {package})")
-        done = self.call("up", str(len(HOSTS)), "--rate", RATE)
+        done = self.call("up", str(len(HOSTS)), *self.options)
         if done.returncode:
             raise BenchError(f"the emulated hosts cannot be made: {done.stderr.strip()}")
         self.place.parent.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from . import beside, candidates, machine, markdown, model, page, peers, plot, report, results, sweep, table, verdicts
+from . import beside, candidates, ether, machine, markdown, model, page, peers, plot, report, results, sweep, table, verdicts
 from .errors import BenchError
 from .execution import adopt_orphans
 from .lab import Lab
@@ -34,6 +34,8 @@ lapwing bench page FOLDER...      makes the tables, plots and page again from re
                                   --markdown FILE it puts new tables into a text, or begins one
 lapwing bench model               forces each collective algorithm in turn, and says where the order that the model of
                                   `lapwing model` predicts is not the measured one
+lapwing bench ether [TABLE...]    raw Ethernet between two emulated hosts beside TCP: placement of ranks and receive queues,
+                                  long messages of many ranks, idle cores, streams, loss, a TCP stream beside (as root)
 lapwing bench list                explains every question, and names the candidates"""
 
 
@@ -68,6 +70,11 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--only", default="", metavar="LIST", help="compare: only these questions, with commas between")
     result.add_argument(
         "--candidates", default="", metavar="LIST", help="only these; patterns such as 'openmpi-*' are fine"
+    )
+    result.add_argument(
+        "--transport",
+        choices=("shm", "tcp", "ether"),
+        help="only candidates of this one; ether: across emulated hosts, as --lab, Lapwing by raw Ethernet too",
     )
     result.add_argument("--ranks", default="", metavar="LIST", help="numbers of ranks, instead of the question's own")
     result.add_argument("--seed", type=positive(int), metavar="NUMBER", help="sweep, collectives: of the sample of cells (1)")
@@ -155,6 +162,10 @@ def chosen_candidates(options, questions: list) -> dict:
     chosen = {}
     for question in questions:
         default = question.lab if options.lab else question.candidates
+        if options.transport == "ether":
+            default = ("lapwing-lab-ether", *default)
+        elif options.transport:
+            default = tuple(name for name in default if name.split("-")[1] == options.transport)
         if options.before:
             default = with_before(default)
         if patterns:
@@ -217,6 +228,7 @@ def show(found: results.Results, output: Path) -> None:
     for text in (
         table.tables(found),
         table.ratios(found),
+        table.ratios(found, "ether"),
         table.ratios_to_before(found),
         sweep.text(found),
         verdicts.text(found),
@@ -380,8 +392,19 @@ def judge_model(options) -> int:
     return 0
 
 
+def measure_ether(options) -> int:
+    lapwing = peers.find_lapwing(options.lapwing)
+    folder = make_folder(options.output or Path(f"lapwing-bench-ether-{time.strftime('%Y-%m-%d-%H%M')}"))
+    adopt_orphans()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the lab is taken away however this ends
+    print(ether.tables(options.what[1:], lapwing, folder, options, say))
+    say(f"in {folder}: ether.md, ether.json")
+    return 0
+
+
 def main(arguments: list) -> int:
     options = parser().parse_intermixed_args(arguments)
+    options.lab = options.lab or options.transport == "ether"
     try:
         if options.what == ["list"]:
             return show_list()
@@ -389,6 +412,8 @@ def main(arguments: list) -> int:
             return show_again(options)
         if options.what == ["model"]:
             return judge_model(options)
+        if options.what[0] == "ether":
+            return measure_ether(options)
         if options.what[0] == "plots":
             return draw_plots(options)
         return measure(options)

@@ -22,7 +22,7 @@ from .table import number, point, ratio_text
 
 KIB, MIB = 1 << 10, 1 << 20
 LIBRARIES = {"lapwing": "Lapwing", "mpich": "MPICH", "intel": "Intel MPI", "openmpi": "Open MPI"}
-OTHERS = {"lapwing polling": "… polling", "openmpi thread": "Open MPI, thread", "raw": "raw sockets"}
+OTHERS = {"lapwing polling": "… polling", "lapwing ether": "… raw Ethernet", "openmpi thread": "Open MPI, thread", "raw": "raw sockets"}
 PLACES = {"shm": "shared memory", "tcp": "TCP", "lab": "two hosts", "default": "any transport"}
 UNITS = {"us": "µs", "M/s": "million/s"}
 
@@ -40,13 +40,13 @@ OPERATIONS = ("exchange", "Ibcast", "Iallreduce", "Ialltoall")
 COLLECTIVES = ("in its calls beside computing", "added to computing", "share not hidden")
 ENGINE = ("one direction", "window", "both directions")
 TABLES = {
-    "latency": Table(("one way",), (8, KIB, 64 * KIB, MIB, 4 * MIB), ("lapwing polling", "raw")),
+    "latency": Table(("one way",), (8, KIB, 64 * KIB, MIB, 4 * MIB), ("lapwing polling", "lapwing ether", "raw")),
     "bandwidth": Table(
         ("one direction", "window 64", "both directions"),
         (4 * KIB, 64 * KIB, MIB, 4 * MIB),
-        ("lapwing polling", "raw"),
+        ("lapwing polling", "lapwing ether", "raw"),
     ),
-    "message_rate": Table(("window 64", "blocking sends"), (8, KIB), ("lapwing polling", "raw")),
+    "message_rate": Table(("window 64", "blocking sends"), (8, KIB), ("lapwing polling", "lapwing ether", "raw")),
     "overlap_receive": Table(
         ("wait, 20 ms", "total over computing alone, 20 ms"), (8, 64 * KIB, MIB), ("openmpi thread",)
     ),

@@ -7,7 +7,7 @@ import statistics
 from typing import List, Optional
 
 from . import results
-from .candidates import PLACES
+from .candidates import PLACES, WORDS
 from .questions import is_sampled
 from .results import Results, Series
 
@@ -104,10 +104,10 @@ def tables(found: Results) -> str:
     return "\n\n".join(block_text(block) for block in blocks(found) if not is_sampled(block[0].question))
 
 
-def entries(found: Results, other_of):
+def entries(found: Results, other_of, variant: str = ""):
     """(series, x, Lapwing's cell, Ratio against what other_of(series, x) names) wherever both were measured."""
     for series in results.gather(found):
-        own = f"lapwing-{series.transport}"
+        own = "-".join(filter(None, ("lapwing", series.transport, variant)))
         for x in series.xs():
             other = other_of(series, x)
             against = results.ratio(series, x, own, other) if other else None
@@ -115,25 +115,25 @@ def entries(found: Results, other_of):
                 yield series, x, series.points[x][own], against
 
 
-def ratio_entries(found: Results):
-    return entries(found, lambda series, x: results.best_peer(found, series, x))
+def ratio_entries(found: Results, variant: str = ""):
+    return entries(found, lambda series, x: results.best_peer(found, series, x), variant)
 
 
 def before_entries(found: Results):
     return entries(found, lambda series, x: f"lapwing-{series.transport}-before")
 
 
-def ratios(found: Results) -> str:
-    those = [entry for entry in ratio_entries(found) if not is_sampled(entry[0].question)]
-    return ratio_table("the best peer", "best peer", those)
+def ratios(found: Results, variant: str = "") -> str:
+    those = [entry for entry in ratio_entries(found, variant) if not is_sampled(entry[0].question)]
+    return ratio_table("the best peer", "best peer", those, " ".join(filter(None, ("Lapwing", WORDS.get(variant)))))
 
 
 def ratios_to_before(found: Results) -> str:
     return ratio_table("what it was before", "before", before_entries(found))
 
 
-def ratio_table(beside: str, head: str, those) -> str:
-    rows = [[f"Lapwing beside {beside}", "", "Lapwing", head, "", "ratio (interval)"]]
+def ratio_table(beside: str, head: str, those, own: str = "Lapwing") -> str:
+    rows = [[f"{own} beside {beside}", "", "Lapwing", head, "", "ratio (interval)"]]
     for series, x, cell, against in those:
         theirs = series.points[x][against.other].value
         rows.append(

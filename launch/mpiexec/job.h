@@ -111,6 +111,7 @@ class Job final : public PmiServer::Listener {
   Machine machine_;
   std::vector<cpu_set_t> binding_;
   std::vector<std::string> queue_texts_;    // rank -> what it is bound to, with --bind-to queue
+  std::string queues_of_;                  // the interface whose receive queues the binding is by; empty: it is by none
 
   // The process table forks the guardian, so it comes before whatever makes descriptors.
   ProcessTable processes_;

@@ -143,7 +143,10 @@ void Job::plan_for_queues() {
   pointers.push_back(nullptr);
   const QueueSets queues = read_queue_sets(pointers.data());
   binding_ = plan_queue_binding(machine_, queues, ranks_, queue_texts_);
-  if (!binding_.empty()) return;
+  if (!binding_.empty()) {
+    queues_of_ = queues.interface;
+    return;
+  }
   const std::string why = !queues.why.empty() ? queues.why
                           : ranks_ > machine_.usable_cores()
                               ? std::to_string(ranks_) + " ranks on " + std::to_string(machine_.usable_cores()) + " usable cores do not fit as asked"
@@ -267,6 +270,7 @@ std::vector<std::string> Job::environment_of(int rank, const StartOrder& order) 
   std::vector<std::string> environment = users_environment(rank);
   if (command_line_.binding.bind == BindPolicy::kQueue) {
     set_variable(environment, "LAPWING_ETHER_BIND", "1");
+    if (!queues_of_.empty()) set_variable(environment, "LAPWING_INTERNAL_QUEUES_OF", queues_of_);
     if (command_line_.verbose || command_line_.report_bindings) set_variable(environment, "LAPWING_INTERNAL_REPORT_BINDINGS", "1");
   }
   const std::string rank_text = std::to_string(rank);

@@ -149,6 +149,7 @@ inline std::vector<Case> all_cases() {
   for (const TransportKind& kind : transport_kinds()) {
     cases.push_back({kind, false});
     if (!kind.always && !kind.may_lack) cases.push_back({kind, true});
+    if (kind.name == std::string_view("ether")) cases.push_back({kind, false, Protection::kChecked});
     if (kind.name != std::string_view("tcp")) continue;
     for (const Protection wire : {Protection::kChecked, Protection::kSealed}) cases.push_back({kind, true, wire});
     cases.push_back({kind, false, Protection::kPlain, true});
@@ -222,7 +223,8 @@ class Conformance : public testing::TestWithParam<Case> {
       GTEST_SKIP() << "this process may not load a program into the kernel";
   }
 
-  void open(const engine::EngineOptions& options) {
+  // `early`: what the first rank sends before the second one knows its peers.
+  void open(const engine::EngineOptions& options, TestOp* early = nullptr) {
     const std::uint32_t size = GetParam().loops_back() ? 1 : 2;
     second_.reset();
     first_.reset();
@@ -232,6 +234,12 @@ class Conformance : public testing::TestWithParam<Case> {
     if (size == 2) {
       second_ = std::make_unique<Node>(GetParam(), PeerId{1}, size, options);
       publish(*second_, cards[1]);
+    }
+    if (early != nullptr) {
+      attach(*first_, cards);
+      post(*early);
+      if (second_) attach(*second_, cards);
+      return;
     }
     std::thread other([&] {
       if (second_) attach(*second_, cards);

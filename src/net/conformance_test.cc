@@ -32,6 +32,20 @@ TEST_P(Conformance, EveryWordOfAProtocolsHeaderArrives) {
   for (std::size_t i = 0; i < wire::FrameHeader::kOwnWords; ++i) EXPECT_EQ(header.own(i), 0xfedcba9876543210 + i);
 }
 
+// And nothing of it is sent twice, or taken for lost.
+TEST_P(Conformance, WhatIsSentBeforeThePeerKnowsThisRankArrives) {
+  if (!GetParam().needs_segment()) GTEST_SKIP() << "only ranks that look for each other's endpoints may be early";
+  engine::EngineOptions options;
+  options.event_thread = false;
+  options.spin_budget = 0;
+  TestOp op;
+  op.carry(make_bytes(100, 3));
+  open(options, &op);
+  pump_until_received(1);
+  EXPECT_EQ(receiver().sink.received[0].bytes, op.bytes);
+  EXPECT_FALSE(receiver().transport->loses_packets(sender().config.self));
+}
+
 TEST_P(Conformance, EverySizeArrivesWhole) {
   for (const std::uint64_t size :
        {0u,    1u,     7u,     8u,     63u,    64u,    65u,    127u,   128u,     1000u,    4032u,

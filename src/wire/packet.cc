@@ -1,5 +1,6 @@
 #include "wire/packet.h"
 
+#include "base/crc32c.h"
 #include "wire/little_endian.h"
 
 namespace lapwing::wire {
@@ -18,6 +19,10 @@ std::uint8_t flags_of(PacketKind kind) noexcept {
     default:
       return 0;
   }
+}
+
+bool has_check(PacketKind kind) noexcept {
+  return kind == PacketKind::kData || kind == PacketKind::kAcknowledge || kind == PacketKind::kGoodbye;
 }
 
 // Null, or what is wrong with the length of what follows.
@@ -86,6 +91,19 @@ Status decode(const std::byte* in, std::size_t size, PacketHeader& header) {
     return broken("a packet with flags that its kind does not have");
   const char* wrong = wrong_length(header, in);
   return wrong == nullptr ? Status() : broken(wrong);
+}
+
+std::size_t add_check(std::byte* packet) noexcept {
+  if (!has_check(static_cast<PacketKind>(load_little<std::uint8_t>(packet + 1)))) return 0;
+  const std::size_t bytes = packet_bytes(packet);
+  store_little(packet + bytes, crc32c(0, packet, bytes));
+  return kPacketCheckBytes;
+}
+
+bool check_holds(const PacketHeader& header, const std::byte* in, std::size_t size) noexcept {
+  if (!has_check(header.kind)) return true;
+  const std::size_t bytes = kPacketHeaderBytes + header.bytes;
+  return size >= bytes + kPacketCheckBytes && load_little<std::uint32_t>(in + bytes) == crc32c(0, in, bytes);
 }
 
 Piece piece_of(const PacketHeader& header, const std::byte* in) noexcept {

@@ -21,6 +21,8 @@
 //   kAcknowledge  words of a bitmap: bit i of word w: packet acknowledged + 1 + 64 w + i has come
 //   kProbe, kPresent, kGone   | endpoint | 0 (2) | source | tag |, of the way back: what answers swaps it with that of the header
 //   kGoodbye      nothing
+//
+// Where frames are checked (LAPWING_WIRE) a CRC-32C of all of that follows (4), but for kProbe and its answers, which a kernel makes.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +38,7 @@ inline constexpr std::size_t kPacketHeaderBytes = 40;
 inline constexpr std::size_t kPieceBytes = 8;       // frame and offset
 inline constexpr std::size_t kWayBackBytes = 16;    // of kProbe and its answers
 inline constexpr std::size_t kMostMapWords = 16;    // of an acknowledgement
+inline constexpr std::size_t kPacketCheckBytes = 4;
 inline constexpr std::uint64_t kMostPacketsUnderWay = 1024;
 
 enum class PacketKind : std::uint8_t {
@@ -92,6 +95,11 @@ void stamp(const PacketStamp& stamp, std::byte* out) noexcept;
 // Checks everything that does not depend on what was said before; the text of an error says which rule was broken. `size` may be larger than the
 // packet: Ethernet fills short ones up.
 Status decode(const std::byte* in, std::size_t size, PacketHeader& header);
+
+// Writes the CRC-32C behind a packet that is about to leave; returns how many bytes that is, none for those that have none.
+std::size_t add_check(std::byte* packet) noexcept;
+// Of a packet of `size` bytes, with what Ethernet fills up, whose header decode() has found right.
+bool check_holds(const PacketHeader& header, const std::byte* in, std::size_t size) noexcept;
 
 // What is behind a header of kData that decode() has found right.
 Piece piece_of(const PacketHeader& header, const std::byte* in) noexcept;

@@ -33,6 +33,29 @@ std::string hex(const std::byte* bytes, std::size_t count) {
   return text;
 }
 
+TEST(Packet, EveryByteThatIsChangedIsFoundByTheCheck) {
+  std::byte packet[kPacketHeaderBytes + 16 + kPacketCheckBytes] = {};
+  PacketHeader header = sample(PacketKind::kAcknowledge, 16);
+  encode(header, packet);
+  ASSERT_EQ(add_check(packet), kPacketCheckBytes);
+  EXPECT_TRUE(check_holds(header, packet, sizeof packet));
+  EXPECT_FALSE(check_holds(header, packet, sizeof packet - 1));
+  for (std::byte& byte : packet) {
+    byte ^= std::byte{0x10};
+    EXPECT_FALSE(check_holds(header, packet, sizeof packet)) << &byte - packet;
+    byte ^= std::byte{0x10};
+  }
+}
+
+TEST(Packet, WhatKernelsAnswerHasNoCheck) {
+  for (const PacketKind kind : {PacketKind::kProbe, PacketKind::kPresent, PacketKind::kGone}) {
+    std::byte packet[kPacketHeaderBytes + kWayBackBytes] = {};
+    encode(sample(kind, kWayBackBytes), packet);
+    EXPECT_EQ(add_check(packet), 0u);
+    EXPECT_TRUE(check_holds(sample(kind, kWayBackBytes), packet, sizeof packet));
+  }
+}
+
 // The bytes are an agreement between builds: docs/wire-format.md.
 TEST(Packet, EveryByteIsWhereTheFormatSaysItIs) {
   std::byte out[kPacketHeaderBytes + kWayBackBytes] = {};

@@ -55,6 +55,13 @@ if [ $last -gt 0 ]; then
   grep -q "lapwing: rank 0: receive queue 0 of eth0: kernel thread ${threads[0]} serves it on $last, which is where this rank runs" "$work/log" ||
     die "--bind-to queue: the two do not agree"
 fi
+# A rank that a command has led to another host is told that the plan is not for its queues.
+if [ $last -gt 0 ]; then
+  lab exec h1 timeout 60 "$mpiexec" --bind-to queue -n 1 "$programs/halo" : -n 1 "$here/lab" exec h2 "$programs/halo" >"$work/log" 2>&1 || die "--bind-to queue, another host"
+  grep -q "rank 1: mpiexec has bound this rank by the receive queues of eth0 on the host where mpiexec runs, and this rank is on host h2" "$work/log" ||
+    die "--bind-to queue, another host: message"
+  ! grep -q "rank 0: mpiexec has bound" "$work/log" || die "--bind-to queue, another host: rank 0"
+fi
 here_on h1 -n $((last + 2)) --bind-to queue "$programs/halo" || die "--bind-to queue, too many ranks"
 grep -q "not binding to receive queues of this host: $((last + 2)) ranks on" "$work/log" || die "--bind-to queue, too many ranks: message"
 LAPWING_TRANSPORTS=self,shm,tcp here_on h1 -n 1 --bind-to queue "$programs/halo" || die "--bind-to queue without ether"

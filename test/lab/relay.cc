@@ -10,7 +10,7 @@
 //   duplicate COUNT    so many pass twice
 //   reorder COUNT      so many are overtaken by up to 8 frames behind them, or pass after kLongestAside
 //   corrupt COUNT      in so many TCP segments with data one byte of the data, or in every fourth of the header, is changed, and the checksum with it, so that
-//                      TCP delivers the wrong byte, or takes it for another segment
+//                      TCP delivers the wrong byte, or takes it for another segment; and so in packets of Lapwing's with data (src/wire/packet.h)
 //   delay MS COUNT     so many frames are held for MS milliseconds, and those behind them wait for their turn
 //   calm               harms no more frames; those that are held pass in their time
 //   report FILE        writes how many frames passed, and how many were harmed in which way
@@ -60,9 +60,10 @@ constexpr auto kLongestAside = std::chrono::milliseconds(20);
 
 // ---- TCP segments -------------------------------------------------------------------------------------------------------
 
-// Where in a frame TCP's header and its data begin, and where the data ends; no data: the frame holds none.
+// Where in a frame the header of TCP or of a packet and its data begin, and where the data ends; no data: the frame holds none.
 struct Segment {
   std::size_t header = 0, data = 0, end = 0;
+  bool tcp = true;
   std::size_t bytes() const { return end - data; }
 };
 
@@ -70,12 +71,23 @@ std::uint16_t load16(Frame frame, std::size_t at) {
   return static_cast<std::uint16_t>(frame[at] << 8 | frame[at + 1]);
 }
 
+// The header from the number on: what is before it a program in the kernel checks.
+Segment find_packet(Frame frame) {
+  constexpr std::size_t kNumber = 16, kBytes = 28, kPacketBytes = 40;
+  constexpr std::uint8_t kData = 1;
+  if (frame.size() < ETH_HLEN + kPacketBytes || frame[ETH_HLEN + 1] != kData) return {};
+  const std::size_t bytes = frame[ETH_HLEN + kBytes] | std::size_t{frame[ETH_HLEN + kBytes + 1]} << 8u;
+  return {ETH_HLEN + kNumber, ETH_HLEN + kPacketBytes, std::min(frame.size(), ETH_HLEN + kPacketBytes + bytes), false};
+}
+
 // Of IPv6 headers only TCP's own may follow.
 Segment find_segment(Frame frame) {
+  constexpr std::uint16_t kPackets = 0x88b5;  // LAPWING_ETHER_TYPE
   constexpr std::size_t kIpv4Bytes = 20, kIpv6Bytes = 40, kTcpBytes = 20, kIp = ETH_HLEN;
   if (frame.size() < kIp + kIpv4Bytes + kTcpBytes) return {};
   Segment found;
   const std::uint16_t type = load16(frame, 12);
+  if (type == kPackets) return find_packet(frame);
   if (type == ETHERTYPE_IP && frame[kIp + 9] == IPPROTO_TCP) {
     found.header = kIp + std::size_t{4} * (frame[kIp] & 15u);
     found.end = kIp + load16(frame, kIp + 2);
@@ -90,6 +102,10 @@ Segment find_segment(Frame frame) {
 
 // Changes one byte, and the checksum as RFC 1624 has it: HC' = ~(~HC + ~m + m').
 void change_byte(Frame frame, const Segment& segment, std::size_t at, std::uint8_t flipped) {
+  if (!segment.tcp) {
+    frame[at] ^= flipped;
+    return;
+  }
   constexpr std::size_t kChecksum = 16;  // within TCP's header
   const std::size_t word = at - (at - segment.header) % 2;
   const auto byte_at = [&](std::size_t i) { return i < segment.end ? frame[i] : std::uint8_t{0}; };

@@ -118,6 +118,14 @@ class CommandLine(unittest.TestCase):
         self.assertNotIn("idle", every)
         self.assertTrue(all(name.split("-")[1] == "lab" for names in every.values() for name in names))
 
+    def test_raw_ethernet_stands_beside_all_others_across_hosts(self):
+        chosen = options("compare", "--transport", "ether", "--only", "latency")
+        chosen.lab = True  # as main() has it
+        questions = main.chosen_questions(chosen)
+        names = [each.name for each in main.chosen_candidates(chosen, questions)["latency"]]
+        self.assertEqual(names, ["lapwing-lab-ether", *QUESTIONS["latency"].lab])
+        self.assertEqual(names_for("latency", "--transport", "shm")["latency"], ["lapwing-shm", "lapwing-shm-polling"])
+
     def test_every_candidate_can_be_parsed(self):
         for name in candidates.all_names():
             self.assertEqual(candidates.parse(name).name, name)

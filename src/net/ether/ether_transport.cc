@@ -43,12 +43,13 @@ EtherTransport::~EtherTransport() {
 
 Status EtherTransport::publish(wire::Card& card) {
   if (config_.size < 2 || config_.job_secret.empty()) return {};  // there is no peer
-  if (config_.settings->wire != Protection::kPlain)
-    return Status::error(MPI_ERR_OTHER, "LAPWING_WIRE asks for protection that packets do not have");
+  if (config_.settings->wire == Protection::kSealed)
+    return Status::error(MPI_ERR_OTHER, "LAPWING_WIRE=sealed asks for protection that packets do not have");
+  port_.set_checked(config_.settings->wire == Protection::kChecked);
   LAPWING_TRY(key_.set(config_.job_secret, config_.key_file));
   ether::Interface interface;
   LAPWING_TRY(ether::choose_interface(config_.settings->ether_interface, interface));
-  context_.own.tag = ether::endpoint_tag(key_, config_.self.index);
+  context_.own.tag = ether::endpoint_tag(key_, config_.self.index, port_.checked());
   services_ = ether::queue_services(interface);
   LAPWING_TRY(port_.open(interface, ether::order_queues(services_, ether::own_processors()), {context_.own.tag, config_.settings->ether_type},
                          config_.settings->accelerator));
@@ -64,7 +65,7 @@ Status EtherTransport::attach(const wire::CardBook& cards) {
   cards_ = cards;
   links_.reset(cards.size());
   if (!open_) return {};
-  LAPWING_TRY(neighbours_.read(cards, config_.self, port_.interface(), key_));
+  LAPWING_TRY(neighbours_.read(cards, config_.self, port_.interface(), key_, port_.checked()));
   port_.reset_neighbours(cards.size());
   for (PeerId peer; peer.index < cards.size(); ++peer.index) port_.set_neighbour(peer, neighbours_.contact(peer).mac);
   port_.set_most_bytes(std::min(neighbours_.least_mtu(), ether::PacketSocket::kMostFrameBytes - 100));
@@ -72,12 +73,24 @@ Status EtherTransport::attach(const wire::CardBook& cards) {
   LAPWING_TRY(engine_.port().add(port_.socket().fd(), EPOLLIN | EPOLLET, *this));
   engine_.add_source(*this);
   attached_ = true;
+  if (!neighbours_.early().empty()) due_ = 0;
   if (config_.settings->ether_bind) stay_at_queue();
   return {};
 }
 
+// mpiexec sees no queues but those of its own host, and a command may have led the rank to another one.
+void EtherTransport::tell_of_foreign_plan() const {
+  const char* interface = std::getenv("LAPWING_INTERNAL_QUEUES_OF");
+  const char* network = std::getenv("LAPWING_INTERNAL_NETWORK");
+  if (interface == nullptr || network == nullptr || config_.host_identity.find("/" + std::string(network) + "/") != std::string::npos) return;
+  log_warn("mpiexec has bound this rank by the receive queues of %s on the host where mpiexec runs, and this rank is on host %s, in another network: it keeps of its "
+           "processors those that serve its own queue, if there are any. Run mpiexec there, or have ranks choose: --bind-to none with LAPWING_ETHER_BIND=1",
+           interface, config_.host_name.c_str());
+}
+
 // The engine has counted its processors by then, and its event thread runs.
 void EtherTransport::stay_at_queue() const {
+  tell_of_foreign_plan();
   const std::string text = "receive queue " + std::to_string(port_.socket().queue()) + " of " + port_.interface().name + ": " +
                            ether::stay_where_served(services_, port_.socket().queue());
   if (std::getenv("LAPWING_INTERNAL_REPORT_BINDINGS") != nullptr) return log_warn("%s", text.c_str());
@@ -172,7 +185,8 @@ bool EtherTransport::poll() noexcept {
   const bool came = port_.has_received();
   if (!came && due_ == kNever) return false;
   const std::int64_t now = engine_.clock().now();
-  bool moved = came && receive(now);
+  bool moved = !neighbours_.early().empty() && take_early(now);
+  moved |= came && receive(now);
   if (moved && !armed_ && !outside_ && ++finds_ > tuning().ether_steady_polls) {
     engine_.port().leave(port_.socket().fd());
     outside_ = true;
@@ -193,13 +207,27 @@ bool EtherTransport::receive(std::int64_t now) noexcept {
   return true;
 }
 
+bool EtherTransport::take_early(std::int64_t now) noexcept {
+  for (const std::vector<std::byte>& packet : neighbours_.early()) take(packet, now);
+  neighbours_.forget_early();
+  return work_touched(now);
+}
+
 // The program in the kernel lets nothing pass that is not for this endpoint and its job.
 void EtherTransport::take(std::span<const std::byte> packet, std::int64_t now) noexcept {
   wire::PacketHeader header;
   if (!wire::decode(packet.data(), packet.size(), header).ok() || header.to.tag != context_.own.tag || !neighbours_.known({header.to.source})) return;
+  if (port_.checked() && !wire::check_holds(header, packet.data(), packet.size())) return note_damage();
   ether::Link& from = link({header.to.source});
   from.take(header, packet.data(), now);
   touch(from);
+}
+
+// It counts as lost, and is sent again.
+void EtherTransport::note_damage() noexcept {
+  const std::uint64_t count = ++damaged_;
+  if ((count & (count - 1)) == 0)
+    log_warn("%llu packets came by %s with a wrong check; they are sent again", static_cast<unsigned long long>(count), port_.interface().name.c_str());
 }
 
 void EtherTransport::touch(ether::Link& link) noexcept {
@@ -244,7 +272,7 @@ bool EtherTransport::arm() noexcept {
   finds_ = 0;
   const std::int64_t now = engine_.clock().now();
   for (ether::Link* link : met_) link->packets().acknowledge(now);
-  due_ = kNever;
+  due_ = neighbours_.early().empty() ? kNever : 0;
   for (const ether::Link* link : met_) look_ahead(*link, now);
   leave(now);
   if (due_ <= now || !come_back_to_port() || port_.has_received()) return false;

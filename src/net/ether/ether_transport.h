@@ -46,6 +46,7 @@ class EtherTransport final : public Transport, private engine::FdHandler {
   void give_up(PeerId peer, const Status& why) noexcept override;
   void abandon(PeerId peer, const Status& why) noexcept override;
   bool flushed() const noexcept override;
+  std::uint64_t records_wrong() const noexcept override { return damaged_; }
   void expect_goodbye() noexcept override { context_.goodbye_expected = true; }
   void close() noexcept override;
 
@@ -81,13 +82,16 @@ class EtherTransport final : public Transport, private engine::FdHandler {
   void announce() noexcept;
   void share_memory() noexcept;
   bool receive(std::int64_t now) noexcept;
+  bool take_early(std::int64_t now) noexcept;
   void take(std::span<const std::byte> packet, std::int64_t now) noexcept;
+  void note_damage() noexcept;
   void touch(ether::Link& link) noexcept;
   bool work_touched(std::int64_t now) noexcept;
   bool work_due(std::int64_t now) noexcept;
   void look_ahead(const ether::Link& link, std::int64_t now) noexcept;
   void leave(std::int64_t now) noexcept;
   void stay_at_queue() const;
+  void tell_of_foreign_plan() const;
   void lose_interface() noexcept;
   bool come_back_to_port() noexcept;
 
@@ -109,6 +113,7 @@ class EtherTransport final : public Transport, private engine::FdHandler {
   DueTimer timer_{*this};
   std::int64_t timer_at_ = kNever;
   std::int64_t due_ = kNever;  // when some link has something to do, or earlier
+  std::uint64_t damaged_ = 0;  // packets that came with a wrong check
   unsigned finds_ = 0;         // polls that found something, since a thread last could sleep
   bool open_ = false;
   bool attached_ = false;

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.h"
 #include "net/ether/link.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int kRounds = 5;
 constexpr std::int64_t kPerRound = 10'000'000;  // ns
+constexpr std::size_t kMostEarly = 4096;        // packets; what comes beyond is sent again
 
 // Packets that this host's interface sends come back to it from no switch.
 bool may_reach(const Contact& peer, const Interface& own) noexcept {
@@ -22,15 +24,15 @@ bool may_reach(const Contact& peer, const Interface& own) noexcept {
 
 }  // namespace
 
-std::uint64_t endpoint_tag(const wire::JobKey& key, std::uint32_t rank) noexcept {
+std::uint64_t endpoint_tag(const wire::JobKey& key, std::uint32_t rank, bool checked) noexcept {
   char text[48];
-  const int length = std::snprintf(text, sizeof text, "lapwing endpoint %u", rank);
+  const int length = std::snprintf(text, sizeof text, "lapwing %sendpoint %u", checked ? "checked " : "", rank);
   std::byte proof[wire::kProofBytes];
   key.authenticate(reinterpret_cast<const std::byte*>(text), static_cast<std::size_t>(length), proof);
   return wire::load_little<std::uint64_t>(proof);
 }
 
-Status Neighbours::read(const wire::CardBook& cards, ProcessId self, const Interface& interface, const wire::JobKey& key) {
+Status Neighbours::read(const wire::CardBook& cards, ProcessId self, const Interface& interface, const wire::JobKey& key, bool checked) {
   all_.assign(cards.size(), Neighbour());
   least_mtu_ = interface.mtu;
   wire::Card card;
@@ -41,7 +43,7 @@ Status Neighbours::read(const wire::CardBook& cards, ProcessId self, const Inter
     if (!decode_contact(card.get("ether"), neighbour.contact))
       return Status::error(MPI_ERR_OTHER, "the card of rank %u is damaged: \"%s\" is no Ethernet endpoint", peer.index, card.get("ether").c_str());
     neighbour.known = may_reach(neighbour.contact, interface);
-    neighbour.tag = endpoint_tag(key, peer.index);
+    neighbour.tag = endpoint_tag(key, peer.index, checked);
     if (neighbour.known) least_mtu_ = std::min(least_mtu_, neighbour.contact.mtu);
   }
   return {};
@@ -71,15 +73,16 @@ void Neighbours::probe(Port& port, ProcessId self, wire::PacketAddress own) noex
   }
 }
 
-// Packets of peers that have begun already are sent again.
 bool Neighbours::hear(Port& port, std::uint64_t own_tag) noexcept {
   if (!port.has_received()) return false;
   const std::span<const std::byte> packet = port.received();
   wire::PacketHeader header;
-  if (wire::decode(packet.data(), packet.size(), header).ok() && header.kind == wire::PacketKind::kPresent && header.to.tag == own_tag &&
-      known({header.to.source}) && !present({header.to.source})) {
-    all_[header.to.source].present = true;
-    --missing_;
+  if (!wire::decode(packet.data(), packet.size(), header).ok() || header.to.tag != own_tag || !known({header.to.source})) {
+    // A stranger's.
+  } else if (header.kind == wire::PacketKind::kPresent) {
+    missing_ -= std::exchange(all_[header.to.source].present, true) ? 0 : 1;
+  } else if (early_.size() < kMostEarly) {
+    early_.emplace_back(packet.begin(), packet.end());
   }
   port.pop();
   port.return_memory();

@@ -3,6 +3,7 @@
 // endpoint's, is not one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -15,13 +16,14 @@
 
 namespace lapwing::net::ether {
 
-// What only ranks of the job know of an endpoint: the first 8 bytes of an HMAC with the job's secret.
-std::uint64_t endpoint_tag(const wire::JobKey& key, std::uint32_t rank) noexcept;
+// What only ranks of the job know of an endpoint: the first 8 bytes of an HMAC with the job's secret. Of another protection it is another one, so that
+// ranks that do not agree about it do not reach each other here; the handshake of TCP then says so.
+std::uint64_t endpoint_tag(const wire::JobKey& key, std::uint32_t rank, bool checked) noexcept;
 
 class Neighbours {
  public:
   // Reads the cards. An error when one is damaged.
-  Status read(const wire::CardBook& cards, ProcessId self, const Interface& interface, const wire::JobKey& key);
+  Status read(const wire::CardBook& cards, ProcessId self, const Interface& interface, const wire::JobKey& key, bool checked);
   // Asks all of them, and waits for answers for some hundredths of a second at most. `own`: where answers come back to.
   void probe(Port& port, ProcessId self, wire::PacketAddress own) noexcept;
 
@@ -33,6 +35,10 @@ class Neighbours {
   wire::PacketAddress address(ProcessId peer, ProcessId self) const noexcept;
   // Of a frame, that all of them take.
   unsigned least_mtu() const noexcept { return least_mtu_; }
+  // Packets of peers that had begun already and came before their answers, in their order. Were they dropped, their senders would notice only after the
+  // first time-out, of 6 ms, and take the network for one that loses packets.
+  const std::vector<std::vector<std::byte>>& early() const noexcept { return early_; }
+  void forget_early() noexcept { early_ = {}; }
 
  private:
   struct Neighbour {
@@ -43,6 +49,7 @@ class Neighbours {
   bool hear(Port& port, std::uint64_t own_tag) noexcept;
 
   std::vector<Neighbour> all_;
+  std::vector<std::vector<std::byte>> early_;
   std::size_t missing_ = 0;  // answers
   unsigned least_mtu_ = 0;
 };

@@ -89,7 +89,7 @@ void Port::send(ProcessId peer, Slot slot, std::size_t count) noexcept {
   std::memcpy(frame, neighbours_[peer.index].data(), sizeof(Mac));
   std::memcpy(frame + sizeof(Mac), interface_.mac.data(), sizeof(Mac));
   std::memcpy(frame + 2 * sizeof(Mac), &ether_type_, sizeof ether_type_);
-  auto whole = static_cast<std::uint32_t>(kEthernetBytes + count);
+  auto whole = static_cast<std::uint32_t>(kEthernetBytes + count + (checked_ ? wire::add_check(bytes(slot)) : 0));
   if (whole < kLeastFrame) std::memset(frame + whole, 0, kLeastFrame - whole);
   states_[slot] |= kLeaving;
   socket_.queue_send(slot, kPacketAt - kEthernetBytes, std::max(whole, kLeastFrame));

@@ -36,7 +36,10 @@ class Port final : public reliable::PacketCarrier {
   // Whom packets can be sent to, by rank; and of how many bytes, the same for all.
   void reset_neighbours(std::size_t ranks) { neighbours_.assign(ranks, Mac{}); }
   void set_neighbour(ProcessId peer, const Mac& mac) { neighbours_[peer.index] = mac; }
-  void set_most_bytes(std::size_t bytes) noexcept { most_bytes_ = bytes; }
+  void set_most_bytes(std::size_t bytes) noexcept { most_bytes_ = bytes - (checked_ ? wire::kPacketCheckBytes : 0); }
+  // Packets end with a check, behind the bytes that they may have. Before the others are set.
+  void set_checked(bool checked) noexcept { checked_ = checked; }
+  bool checked() const noexcept { return checked_; }
 
   // ---- PacketCarrier ----
 
@@ -72,6 +75,7 @@ class Port final : public reliable::PacketCarrier {
   PacketSocket socket_;
   std::unique_ptr<SocketSource> source_;
   std::size_t most_bytes_ = 0;
+  bool checked_ = false;
   std::vector<Mac> neighbours_;
   std::vector<Slot> free_;
   std::vector<std::uint8_t> states_;
