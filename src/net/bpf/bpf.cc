@@ -13,6 +13,7 @@ namespace lapwing::net::bpf {
 namespace {
 
 constexpr char kLicense[] = "Dual BSD/GPL";
+constexpr int kMostTries = 5;
 
 // An instruction that loads an address: what it loads is in its second half of the first word, and its source says of what kind that is.
 std::uint64_t loads_map(std::uint64_t instruction, int fd) noexcept {
@@ -78,7 +79,9 @@ Status load_program(const Image& image, std::span<const NamedMap> maps, bpf_attr
   kind.insn_cnt = static_cast<std::uint32_t>(instructions.size());
   kind.insns = reinterpret_cast<std::uint64_t>(instructions.data());
   kind.license = reinterpret_cast<std::uint64_t>(kLicense);
-  const long fd = call(BPF_PROG_LOAD, kind);
+  long fd = -1;
+  // A signal, or a debugger, or a freezer interrupts the kernel's proof.
+  for (int tries = 0; fd < 0 && tries < kMostTries && (tries == 0 || errno == EAGAIN); ++tries) fd = call(BPF_PROG_LOAD, kind);
   if (fd < 0) return refused(what);
   program = Descriptor(static_cast<int>(fd));
   return {};
