@@ -10,6 +10,7 @@ static long (*const bpf_tail_call)(void* packet, void* programs, __u32 index) = 
 
 #define inline inline __attribute__((always_inline))
 #include "area.h"
+#define LAPWING_UNROLLED _Pragma("unroll")
 #define LAPWING_PACKET struct __sk_buff*
 #include "overlap.h"
 
