@@ -1,11 +1,13 @@
 // Of the programs in the kernel, the part that is for packets of which the front has come before (area.h, Bytes that come twice). Compiled for the
-// kernel (overlap.bpf.c) and for the tests, which include area.h before.
+// kernel (overlap.bpf.c) and for the tests, where area.h is included before.
 #ifndef LAPWING_NET_KERNEL_OVERLAP_H
 #define LAPWING_NET_KERNEL_OVERLAP_H
 
 #ifdef __cplusplus
+#include "net/kernel/area.h"
 namespace lapwing::net::kernel {
 #endif
+#ifdef LAPWING_PACKET
 
 enum { kMostCutAtOnce = 0xfff, kCuts = 8 };  // the first is the kernel's
 
@@ -42,6 +44,7 @@ static inline void pass_on_new(struct ConnectionArea* area, Half length) {
   end_packet(area);
 }
 
+#endif
 #ifdef __cplusplus
 }  // namespace lapwing::net::kernel
 #endif
