@@ -2,7 +2,7 @@
 #
 # Defines
 #   LAPWING_KERNEL_PROGRAM, LAPWING_ETHER_PROGRAM            whether each could be compiled; without it the library says at run time that it was built without
-#   targets lapwing_kernel_program, lapwing_ether_program   make kernel_program.inc and ether_program.inc, in LAPWING_GENERATED_DIR
+#   targets lapwing_kernel_program, lapwing_kernel_overlap_program, lapwing_ether_program   make kernel_program.inc and so on, in LAPWING_GENERATED_DIR
 
 find_program(LAPWING_BPF_CLANG NAMES clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14)
 set(lapwing_bpf_flags -O2 -target bpf -mcpu=v3 -Wall -Wextra -Werror)
@@ -41,5 +41,9 @@ function(lapwing_bpf_program name source section purpose)
 endfunction()
 
 set(lapwing_net_folder ${PROJECT_SOURCE_DIR}/src/net)
-lapwing_bpf_program(kernel ${lapwing_net_folder}/kernel/receive.bpf.c sk_skb/verdict "receive in the kernel" ${lapwing_net_folder}/kernel/area.h)
+set(lapwing_kernel_folder ${lapwing_net_folder}/kernel)
+set(lapwing_kernel_headers ${lapwing_kernel_folder}/area.h ${lapwing_kernel_folder}/overlap.h)
+lapwing_bpf_program(kernel ${lapwing_kernel_folder}/receive.bpf.c sk_skb/verdict "receive in the kernel"
+  ${lapwing_kernel_headers} ${lapwing_kernel_folder}/overlap.bpf.c)
+lapwing_bpf_program(kernel_overlap ${lapwing_kernel_folder}/overlap.bpf.c sk_skb/overlap "receive in the kernel" ${lapwing_kernel_headers})
 lapwing_bpf_program(ether ${lapwing_net_folder}/ether/steer.bpf.c xdp "raw Ethernet" ${lapwing_net_folder}/ether/steering_maps.h)

@@ -28,10 +28,10 @@
 // Order of memory: the program's loads and stores are plain but for the atomic ones, which order all others in their place. That is enough where the
 // processor keeps loads in order among each other, and stores (x86); elsewhere this is not built.
 //
-// Bytes that come twice. Where a packet that TCP sent again overlaps what has come before, Linux (6.18) gives the program all of it, and then counts
-// more bytes as read than there are: it would not announce the last ones of all that follows. So the connection is torn, and another must take its
-// place. Rejected: to cut them off the packet's front (bpf_skb_adjust_room), which Linux counts rightly, because with that the proof without
-// CAP_PERFMON gets too long.
+// Bytes that come twice. Where a packet that TCP sent again overlaps what has come before, Linux (6.18) gives the program all of it, and would then
+// count more bytes as read than there are: it would not announce the last ones of all that follows. So they are cut off the packet's front, and the
+// rest is passed on, by a program of its own (overlap.bpf.c): in this one the kernel would have to prove all that follows for a packet that has been
+// cut, too, which takes too long without CAP_PERFMON. Where it cannot be done the connection is torn, and another must take its place.
 //
 // Answers. A packet that is a request and nothing else (an RTS without payload, of a sender that wants an answer at once), whose receive is
 // unattended and has a token, becomes its own answer while the process computes: the program writes a CTS over it, as long as the request was, and
@@ -101,6 +101,7 @@ struct ConnectionArea {
   Word passed;         // bytes passed on
   Word skip_at, skip;  // of the bytes passed on from there, so many have been taken
   Word torn;           // a packet did not begin where the one before had ended: nothing is to be believed any more
+  Word cut;            // packets of which the front had come before
   // Its own.
   Word busy __attribute__((aligned(64)));  // it is looking at a packet
   Word started, sequence;                  // the TCP sequence number that comes next, once one has come
@@ -110,6 +111,7 @@ struct ConnectionArea {
   Word want, got;  // bytes, with the header, which comes whole; want == 0: none
   Word position, start, unattended;
   Word in_place, to;  // the payload goes there in the zone
+  Word twice;         // bytes of the front of the packet that it looks at which have come before
   Word answers_this;  // the packet that it looks at is a request, and `answer` is made of it
   Word answered;      // requests, over all connections that this area has had
   Word answer[kHeaderWords];
@@ -162,6 +164,36 @@ static inline Word used_by_frame(Word bytes, Word in_place) {
 }
 
 // ---- the program's part ----
+
+// How many bytes of the packet's front have come before. Each packet once, before anything else.
+static inline Half follow(struct ConnectionArea* area, Half sequence, Half length) {
+  const Half twice = area->started ? (Half)area->sequence - sequence : 0;
+  if (length == 0) return 0;
+  area->started = 1;
+  area->sequence = sequence + length;
+  return twice;
+}
+
+static inline void begin_packet(struct ConnectionArea* area) {
+  __sync_lock_test_and_set(&area->busy, 1);
+}
+
+static inline void end_packet(struct ConnectionArea* area) {
+  LAPWING_SET(area->busy, 0);
+}
+
+// So many bytes are passed on.
+static inline void pass_on(struct ConnectionArea* area, Word bytes) {
+  LAPWING_SET(area->passed, area->passed + bytes);
+}
+
+// Of a packet that overlaps others and cannot be cut.
+static inline void tear(struct ConnectionArea* area, Half length) {
+  begin_packet(area);
+  LAPWING_SET(area->torn, 1);
+  pass_on(area, length);
+  end_packet(area);
+}
 
 // Packet and these functions are the includer's. How the bytes of a packet are had; 0: they are there. And a block of the zone; null: there is none.
 #ifdef LAPWING_PACKET
@@ -301,16 +333,13 @@ static inline Half take_frames(struct ConnectionArea* area, LAPWING_PACKET packe
   return (Half)LAPWING_LOOK(area->front);
 }
 
-// kPassedOn: the socket gets the packet. kAnswered: it becomes `answer`, and leaves by the second connection.
-static inline int judge(struct ConnectionArea* area, LAPWING_PACKET packet, Half length, Half sequence) {
+// Of a packet that follows the one before. kPassedOn: the socket gets it. kAnswered: it becomes `answer`, and leaves by the second connection.
+static inline int judge(struct ConnectionArea* area, LAPWING_PACKET packet, Half length) {
   Half taken = 0;
   Word open;
   if (length == 0) return kPassedOn;
   area->answers_this = 0;
-  if (area->started && (Half)area->sequence != sequence) LAPWING_SET(area->torn, 1);
-  area->started = 1;
-  area->sequence = sequence + length;
-  __sync_lock_test_and_set(&area->busy, 1);
+  begin_packet(area);
   open = LAPWING_LOOK(area->open);
   if (open != kClosed && LAPWING_LOOK(area->taken_in) == area->passed && !area->torn)
     taken = take_frames(area, packet, length, open == kOpenUnattended);
@@ -319,9 +348,9 @@ static inline int judge(struct ConnectionArea* area, LAPWING_PACKET packet, Half
       area->skip_at = area->passed;
       area->skip = taken;
     }
-    LAPWING_SET(area->passed, area->passed + length);
+    pass_on(area, length);
   }
-  LAPWING_SET(area->busy, 0);
+  end_packet(area);
   if (taken != length) return kPassedOn;
   return area->answers_this ? kAnswered : kTaken;
 }

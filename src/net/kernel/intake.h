@@ -34,8 +34,11 @@ class Intake {
   void restart() noexcept { taken_ = freed_ = read_ = skip_left_ = 0; }
 
   LentQueue& queue() noexcept { return *queue_; }
-  // The kernel has given bytes twice, or left some out: this connection cannot go on. To be asked after each read, before its bytes are believed.
+  // The kernel has given bytes twice that could not be cut off, or left some out: this connection cannot go on. To be asked after each read, before its
+  // bytes are believed.
   bool torn() const noexcept { return load(area_.torn) != 0; }
+  // So many packets came of which a part had come before.
+  std::uint64_t cut() const noexcept { return load(area_.cut); }
 
   // ---- what was taken ----
 

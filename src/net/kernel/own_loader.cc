@@ -11,6 +11,10 @@ namespace {
 
 #include "kernel_program.inc"
 
+namespace overlap {
+#include "kernel_overlap_program.inc"
+}
+
 constexpr const char* kNoMap = "gives no map for receive in the kernel";
 
 // Of instructions by hand: loads the address of a map, and returns 0.
@@ -59,13 +63,27 @@ Status OwnLoader::load() {
 }
 
 Status OwnLoader::load_instructions() {
-  const bpf::NamedMap maps[] = {{"areas", areas_}, {"indices", indices_}, {"zone", zone_}, {"answers", answers_}};
+  LAPWING_TRY(load_overlap());
+  const bpf::NamedMap maps[] = {{"areas", areas_}, {"indices", indices_}, {"zone", zone_}, {"answers", answers_}, {"overlaps", overlaps_}};
   LAPWING_TRY(bpf::load_program(kImage, maps, verdict_kind(), "does not take the program that receives", program_));
   bpf_attr attach{};
   attach.target_fd = static_cast<std::uint32_t>(sockets_.fd());
   attach.attach_bpf_fd = static_cast<std::uint32_t>(program_.fd());
   attach.attach_type = BPF_SK_SKB_VERDICT;
   if (bpf::call(BPF_PROG_ATTACH, attach) != 0) return bpf::refused("does not let the program that receives see sockets");
+  return {};
+}
+
+// Without its map, which this object holds, no program finds it any more: then packets that overlap tear their connections.
+Status OwnLoader::load_overlap() {
+  constexpr bpf::MapKind kPrograms{BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 0};
+  const bpf::NamedMap maps[] = {{"areas", areas_}, {"indices", indices_}, {"overlaps", overlaps_}};
+  LAPWING_TRY(bpf::create_map(kPrograms, 1, kNoMap, overlaps_));
+  Descriptor program;
+  LAPWING_TRY(bpf::load_program(overlap::kImage, maps, verdict_kind(), "does not take the program for packets that overlap", program));
+  const std::uint32_t index = 0;
+  const int fd = program.fd();
+  if (!bpf::update(overlaps_, &index, &fd)) return bpf::refused("does not let a program call another");
   return {};
 }
 

@@ -5,6 +5,7 @@
 //   zone       memory of the rank that payloads are put into (zone.h)
 //   sockets    those whose packets the program sees
 //   answers    those by which it answers
+//   overlaps   the program that it calls for packets that overlap others
 //
 // Nothing is mapped here: the service (launch/accelerator/) has it for ranks, and looks at none of their memory.
 #pragma once
@@ -43,9 +44,10 @@ class OwnLoader final : public Loader {
 
  private:
   Status load_instructions();
+  Status load_overlap();
 
   std::uint32_t connections_ = 0;
-  Descriptor areas_, indices_, sockets_, answers_, zone_, program_;
+  Descriptor areas_, indices_, sockets_, answers_, zone_, overlaps_, program_;
   std::unique_ptr<std::uint64_t[]> cookies_;  // of the sockets that have joined
 };
 

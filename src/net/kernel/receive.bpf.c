@@ -12,6 +12,7 @@ static __u64 (*const bpf_get_socket_cookie)(void* packet) = (void*)BPF_FUNC_get_
 static long (*const bpf_skb_pull_data)(void* packet, __u32 bytes) = (void*)BPF_FUNC_skb_pull_data;
 static long (*const bpf_skb_store_bytes)(void* packet, __u32 offset, const void* from, __u32 bytes,
                                          __u64 flags) = (void*)BPF_FUNC_skb_store_bytes;
+static long (*const bpf_tail_call)(void* packet, void* programs, __u32 index) = (void*)BPF_FUNC_tail_call;
 static long (*const bpf_sk_redirect_map)(void* packet, void* map, __u32 index, __u64 flags) = (void*)BPF_FUNC_sk_redirect_map;
 
 #define inline inline __attribute__((always_inline))
@@ -34,9 +35,28 @@ struct bpf_map areas __attribute__((section("maps")));    // array of Connection
 struct bpf_map indices __attribute__((section("maps")));  // hash: a socket's cookie to its index in `areas`
 struct bpf_map zone __attribute__((section("maps")));     // array of ZoneBlock
 struct bpf_map answers __attribute__((section("maps")));  // sockets by which requests are answered, as `areas`
+struct bpf_map overlaps __attribute__((section("maps")));  // the program of overlap.bpf.c
 
 static inline struct ZoneBlock* zone_block(Half index) {
   return bpf_map_lookup_elem(&zone, &index);
+}
+
+// What TCP notes of a packet: the sequence numbers of its first byte and behind its last, of which an end of the connection is one; and its flags.
+enum { kFin = 1 };
+static inline Half sequence(const struct __sk_buff* packet) {
+  return packet->cb[0];
+}
+// The kernel itself has cut nothing.
+static inline int is_whole(const struct __sk_buff* packet) {
+  return packet->cb[1] - packet->cb[0] == packet->len + (packet->cb[3] & kFin);
+}
+
+// Does not return where the other program takes over.
+static inline int pass_on_overlap(struct ConnectionArea* area, struct __sk_buff* packet, Half twice) {
+  area->twice = twice;
+  if (twice < packet->len && is_whole(packet)) bpf_tail_call(packet, &overlaps, 0);
+  tear(area, packet->len);
+  return SK_PASS;
 }
 
 __attribute__((section("sk_skb/verdict"))) int verdict(struct __sk_buff* packet) {
@@ -45,7 +65,9 @@ __attribute__((section("sk_skb/verdict"))) int verdict(struct __sk_buff* packet)
   if (index == 0) return SK_PASS;
   struct ConnectionArea* area = bpf_map_lookup_elem(&areas, index);
   if (area == 0) return SK_PASS;
-  const int what = judge(area, packet, packet->len, packet->cb[0]);
+  const Half twice = follow(area, sequence(packet), packet->len);
+  if (twice != 0) return pass_on_overlap(area, packet, twice);
+  const int what = judge(area, packet, packet->len);
   if (what == kPassedOn) return SK_PASS;
   if (what == kTaken || bpf_skb_store_bytes(packet, 0, area->answer, kHeaderLength, 0) != 0) return SK_DROP;
   return (int)bpf_sk_redirect_map(packet, &answers, *index, 0);

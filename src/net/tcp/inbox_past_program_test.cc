@@ -6,19 +6,32 @@
 namespace lapwing::net::kernel {
 struct PlayedPacket {
   const std::byte* bytes;
+  std::size_t length;
+  int cuts_left;  // so many times it may be cut
 };
 }  // namespace lapwing::net::kernel
-#define LAPWING_PACKET const PlayedPacket*
+#define LAPWING_PACKET PlayedPacket*
 #include "net/kernel/area.h"
 
 namespace lapwing::net::kernel {
-static inline int load(const PlayedPacket* packet, Half offset, void* to, Half bytes) {
+static inline int load(PlayedPacket* packet, Half offset, void* to, Half bytes) {
   std::memcpy(to, packet->bytes + offset, bytes);
   return 0;
 }
 
 // What packets are made of here cannot be overwritten, but the answer need not be written there to be looked at.
-static inline int make_writable(const PlayedPacket*, Half) {
+static inline int make_writable(PlayedPacket*, Half) {
+  return 0;
+}
+
+}  // namespace lapwing::net::kernel
+#include "net/kernel/overlap.h"
+
+namespace lapwing::net::kernel {
+static inline int cut_front(PlayedPacket* packet, Half bytes) {
+  if (bytes > kMostCutAtOnce || (bytes != 0 && packet->cuts_left-- == 0)) return -1;
+  packet->bytes += bytes;
+  packet->length -= bytes;
   return 0;
 }
 
@@ -67,14 +80,23 @@ class InboxPastProgram : public ::testing::Test {
     intake_.open();
   }
 
-  // So many bytes of the stream arrive as one packet.
-  void arrive(std::size_t bytes) {
-    const kernel::PlayedPacket packet{stream_.data() + arrived_};
-    if (kernel::judge(area_.get(), &packet, static_cast<kernel::Half>(bytes), static_cast<kernel::Half>(first_sequence_ + arrived_)) == kernel::kPassedOn) {
-      ASSERT_EQ(::send(kernels_.fd(), packet.bytes, bytes, MSG_DONTWAIT), static_cast<ssize_t>(bytes));
-      in_socket_ += bytes;
+  // So many bytes of the stream arrive as one packet, and so many that have come before in front of them.
+  void arrive(std::size_t bytes, std::size_t twice = 0, int cuts = 33) {
+    kernel::PlayedPacket packet{stream_.data() + arrived_ - twice, bytes + twice, cuts};
+    if (see(packet, static_cast<kernel::Half>(first_sequence_ + arrived_ - twice)) == kernel::kPassedOn) {
+      ASSERT_EQ(::send(kernels_.fd(), packet.bytes, packet.length, MSG_DONTWAIT), static_cast<ssize_t>(packet.length));
+      in_socket_ += packet.length;
     }
     arrived_ += bytes;
+  }
+  int see(kernel::PlayedPacket& packet, kernel::Half sequence) {
+    const auto length = static_cast<kernel::Half>(packet.length);
+    const kernel::Half twice = kernel::follow(area_.get(), sequence, length);
+    if (twice == 0) return kernel::judge(area_.get(), &packet, length);
+    area_->twice = twice;
+    while (twice < length && kernel::cut_some(area_.get(), &packet)) {}
+    kernel::pass_on_new(area_.get(), static_cast<kernel::Half>(packet.length));
+    return kernel::kPassedOn;
   }
   void append_request(std::uint64_t bytes) {
     wire::FrameHeader header = request(appended_[kLent]++, bytes);
@@ -87,9 +109,9 @@ class InboxPastProgram : public ::testing::Test {
     stream_.insert(stream_.end(), frame.begin(), frame.end());
   }
   std::size_t to_come() const { return stream_.size() - arrived_; }
-  void arrive_some(std::size_t most) {
+  void arrive_some(std::size_t most, std::size_t twice = 0) {
     const std::size_t bytes = std::min(to_come(), most);
-    if (bytes > 0 && in_socket_ < 100'000) arrive(bytes);
+    if (bytes > 0 && in_socket_ < 100'000) arrive(bytes, std::min({arrived_, twice, std::size_t{60'000}}));
   }
   Inbox::Result receive(std::size_t scratch = 1 << 16) {
     const Inbox::Result result = inbox_.receive(ours_.fd(), {scratch_.data(), scratch}, calls_);
@@ -232,15 +254,38 @@ TEST_F(InboxPastProgram, WhatIsHalfInPlaceIsGoneOnWith) {
   expect_all_well();
 }
 
-TEST_F(InboxPastProgram, BytesThatComeTwiceEndTheConnection) {
-  post(2);
-  append(kNeverLent, 100);
+// What is new of their packet is passed on, and the frame after it may be taken again. Before, and with a frame half taken.
+TEST_F(InboxPastProgram, BytesThatComeTwiceAreCutOff) {
+  post(4);
+  append(kLent, 30'000);
+  append(kLent, 30'000);
+  append(kLent, 100);
+  arrive(30'064);
+  arrive(10'000);
+  arrive(to_come() - 164, 9999);
+  EXPECT_EQ(receive(), Inbox::Result::kDrained);
+  EXPECT_EQ(sink_.landed, 1);
+  EXPECT_EQ(sink_.passed, 1);
   arrive(to_come());
+  EXPECT_EQ(receive(), Inbox::Result::kDrained);
+  EXPECT_EQ(sink_.landed, 2);
+  EXPECT_EQ(intake_.cut(), 1u);
+  expect_all_well();
+}
+
+// The packet cannot be cut, or holds nothing new.
+TEST_F(InboxPastProgram, BytesThatCannotBeCutOffEndTheConnection) {
+  post(2);
+  append(kNeverLent, 10'000);
+  append(kNeverLent, 100);
+  arrive(10'064);
   receive();
-  arrived_ -= 10;
-  arrive(10);
-  EXPECT_EQ(receive(), Inbox::Result::kTorn);
-  EXPECT_TRUE(inbox_.violation().ok()) << "another connection may go on";
+  for (const bool new_bytes : {true, false}) {
+    area_->torn = 0;
+    arrive(new_bytes ? 100 : 0, new_bytes ? 9000 : 10, 2);
+    EXPECT_EQ(receive(), Inbox::Result::kTorn);
+    EXPECT_TRUE(inbox_.violation().ok()) << "another connection may go on";
+  }
 }
 
 // They would complete a long frame, whose payload is read straight to where the sink wants it.
@@ -248,8 +293,7 @@ TEST_F(InboxPastProgram, BytesThatComeTwiceCompleteNoFrame) {
   append(kNeverLent, 60'000);
   arrive(to_come() - 30'000);
   EXPECT_EQ(receive(), Inbox::Result::kDrained);
-  arrived_ -= 30'000;
-  arrive(30'000);
+  arrive(0, 30'000);
   EXPECT_EQ(receive(), Inbox::Result::kTorn);
   EXPECT_EQ(sink_.received(), 0);
   inbox_.leave_program();
@@ -284,7 +328,7 @@ TEST_F(InboxPastProgram, AnyOrderOfAll) {
           if (sink_.waiting() < 30) post(1, below(20) == 0 ? 100 : 1 << 16, below(2) == 0 ? &zone_ : nullptr);
           break;
         case 5:
-          arrive_some(1 + below(cut));
+          arrive_some(1 + below(cut), below(10) == 0 ? below(cut) : 0);
           break;
         case 6: case 7:
           receive();

@@ -3,6 +3,7 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
+#include <cinttypes>
 
 #include "base/delay_point.h"
 #include "base/log.h"
@@ -83,6 +84,12 @@ bool Receiver::join_program() noexcept {
   let_answer();
   if (shared_.busy_links.may_take(*this)) let_take();
   return true;
+}
+
+void Receiver::leave_program() noexcept {
+  if (inbox_.past_program() && intake_->cut() != 0)
+    log_info("%s: TCP sent bytes again, in %" PRIu64 " packets with others", connection_->remote().text().c_str(), intake_->cut());
+  inbox_.leave_program();
 }
 
 void Receiver::answer_by(int socket) noexcept {

@@ -38,7 +38,7 @@ class Receiver final : public ConnectionUser {
   // No frame can be sent over it any more: it is judged when all that the peer has sent is here, its goodbye above all.
   void sending_failed() noexcept { sending_failed_ = true; }
   // Before the connection is given up and judged: what a program in the kernel has taken has come.
-  void leave_program() noexcept { inbox_.leave_program(); }
+  void leave_program() noexcept;
   bool resumes() const noexcept { return resumes_; }
   // Where receives can be lent to a program in the kernel; null: it does not see this link.
   LentQueue* lent_queue() const noexcept { return inbox_.past_program() ? &intake_->queue() : nullptr; }
