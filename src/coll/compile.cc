@@ -304,7 +304,7 @@ void compile_gather(Schedule& schedule, const Block& mine, const Blocks& all, in
 
 void compile_scatter(Schedule& schedule, const Block& together, const Blocks& all, const Block& mine, int root,
                      std::uint64_t bytes) {
-  const std::uint64_t posted = bytes * static_cast<std::uint64_t>(schedule.size());
+  const std::uint64_t posted = posted_for_all(bytes, schedule.size());
   switch (choose_tree(CollectiveKind::kScatter, schedule.situation(), bytes, posted, true)) {
     case Algorithm::kArea:
       if (goes_in_pieces(Algorithm::kArea, posted)) return scatter_in_pieces(schedule, all, mine, root, bytes);
@@ -350,9 +350,9 @@ void intra_alltoall(const Call& call, Schedule& schedule) {
   if (algorithm == Algorithm::kAreaDirect && !call.send.in_place()) return alltoall_runs(schedule, call.send.blocks(schedule.size()), in);
   const Side& out_side = call.send.in_place() ? call.receive : call.send;
   if ((algorithm == Algorithm::kArea || algorithm == Algorithm::kAreaDirect) && even) {
-    const Block whole = together(out_side, schedule.size());
-    if (goes_in_pieces(Algorithm::kArea, whole.bytes())) return alltoall_in_pieces(schedule, out_side.blocks(schedule.size()), in);
-    return alltoall_on_area(schedule, whole, in);
+    const std::uint64_t posted = posted_for_all(in[0].bytes(), schedule.size());
+    if (goes_in_pieces(Algorithm::kArea, posted)) return alltoall_in_pieces(schedule, out_side.blocks(schedule.size()), in);
+    return alltoall_on_area(schedule, together(out_side, schedule.size()), in);
   }
   if (algorithm == Algorithm::kTwoLevels)
     return alltoall_on_two_levels(schedule, together(out_side, schedule.size()), in);

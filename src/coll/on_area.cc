@@ -6,10 +6,10 @@
 //
 //   barrier                p l + W
 //   bcast                  2 l + 2 n G + W
-//   scatter                2 l + (p + 1) n G + W       n: one block
+//   scatter                2 l + (p + 1) n G + W       n: one block; between two ranks 2 l + 2 n G + W
 //   gather                 p l + p n G + W             n: one block
 //   allgather              p l + (p + 1) n G + W       n: one block
-//   alltoall               p l + 2 p n G + W           n: one block
+//   alltoall               p l + 2 p n G + W           n: one block; between two ranks, 2 l + 3 n G + W
 //   fold at each           p l + n G + p n y + W       allreduce, reduce, scan of few bytes
 //   fold in shares         2 (p l + W) + 3 n G + n y   each rank combines its share for all
 //   fold in halves         2 (l + W) + 2 n G + n/2 y   the same between two ranks: each posts only what the other one combines
@@ -76,14 +76,41 @@ void gather_on_area(Schedule& schedule, const Block& mine, const Blocks& all, in
     schedule.post(mine, 0);
     return;
   }
-  const StepId there = meet(schedule, bytes_block(nullptr, 0), 0);
+  StepId there = schedule.post(bytes_block(nullptr, 0), 0);
+  if (mine.bytes() != 0) there = schedule.copy(mine, all[index(root)], {there});  // while the others copy
+  there = schedule.await(AwaitStep::kAll, 0, {there});
   for (int rank = 0; rank < schedule.size(); ++rank) {
     if (rank != root) schedule.take_whole(rank, 0, all[index(rank)], {there});
   }
-  if (mine.bytes() != 0) schedule.copy(mine, all[index(root)]);
 }
 
+namespace {
+
+// Of two ranks each posts only what the other one wants, which is all of the post.
+void scatter_to_one_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root) {
+  const int me = schedule.rank();
+  if (me == root) {
+    const StepId posted = schedule.post(all[index(1 - me)], 0, {}, Wakes::kEach);
+    if (mine.bytes() != 0) schedule.copy(all[index(me)], mine, {posted});
+    return;
+  }
+  const StepId posted = schedule.post(bytes_block(nullptr, 0), 0);
+  schedule.take_whole(root, 0, mine, {schedule.await(root, 0, {posted})});
+}
+
+void exchange_on_area(Schedule& schedule, const Block& together, const Blocks& in) {
+  const int me = schedule.rank(), other = 1 - me;
+  const std::uint64_t count = together.count / 2;
+  const auto out = [&](int rank) { return together.part(static_cast<std::uint64_t>(rank) * count, count); };
+  StepId there = schedule.post(out(other), 0);
+  if (out(me).address != in[index(me)].address) there = schedule.copy(out(me), in[index(me)], {there});
+  schedule.take_whole(other, 0, in[index(other)], {schedule.await(AwaitStep::kAll, 0, {there})});
+}
+
+}  // namespace
+
 void scatter_on_area(Schedule& schedule, const Block& together, const Blocks& all, const Block& mine, int root) {
+  if (schedule.size() == 2) return scatter_to_one_on_area(schedule, all, mine, root);
   if (schedule.rank() == root) {
     schedule.post(together, 0, {}, Wakes::kEach);
     if (mine.bytes() != 0) schedule.copy(all[index(root)], mine);
@@ -95,15 +122,17 @@ void scatter_on_area(Schedule& schedule, const Block& together, const Blocks& al
 }
 
 void allgather_on_area(Schedule& schedule, const Block& mine, const Blocks& all) {
-  const StepId there = meet(schedule, mine, 0);
+  StepId there = schedule.post(mine, 0);
+  const Block& own = all[index(schedule.rank())];
+  if (own.address != mine.address) there = schedule.copy(mine, own, {there});  // while the others copy
+  there = schedule.await(AwaitStep::kAll, 0, {there});
   for (int rank = 0; rank < schedule.size(); ++rank) {
     if (rank != schedule.rank()) schedule.take_whole(rank, 0, all[index(rank)], {there});
   }
-  const Block& own = all[index(schedule.rank())];
-  if (own.address != mine.address) schedule.copy(mine, own);
 }
 
 void alltoall_on_area(Schedule& schedule, const Block& together, const Blocks& in) {
+  if (schedule.size() == 2) return exchange_on_area(schedule, together, in);
   const StepId there = meet(schedule, together, 0);
   const std::uint64_t bytes = in[0].bytes();
   // Each begins with the next rank, so that not all read from one.

@@ -241,7 +241,7 @@ bool is_forced(CollectiveKind collective, const Situation& team, const Amount& a
 
 Amount plain_amount(CollectiveKind collective, int ranks, std::uint64_t bytes, std::uint64_t element) noexcept {
   const bool of_all = collective == CollectiveKind::kAlltoall || collective == CollectiveKind::kScatter;
-  const std::uint64_t posted = of_all ? bytes * static_cast<std::uint64_t>(ranks) : bytes;
+  const std::uint64_t posted = of_all ? posted_for_all(bytes, ranks) : bytes;
   return {bytes, posted, bytes / element, true, true};
 }
 
@@ -265,8 +265,7 @@ Algorithm choose_allgather(const Situation& team, std::uint64_t total_bytes, std
 
 Algorithm choose_alltoall(const Situation& team, std::uint64_t block_bytes, bool even) noexcept {
   if (!even) return uneven_on_area(team, CollectiveKind::kAlltoall) ? Algorithm::kArea : Algorithm::kPairwise;
-  const std::uint64_t posted = block_bytes * static_cast<std::uint64_t>(team.ranks);
-  return choose(CollectiveKind::kAlltoall, team, moved(block_bytes, posted));
+  return choose(CollectiveKind::kAlltoall, team, moved(block_bytes, posted_for_all(block_bytes, team.ranks)));
 }
 
 bool leaves_in_place(const Situation& team, CollectiveKind collective) noexcept {

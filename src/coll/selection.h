@@ -79,6 +79,11 @@ class Candidates {
   std::size_t count_ = 0;
 };
 
+// What a rank posts of blocks for all ranks: between two ranks only that of the other one.
+constexpr std::uint64_t posted_for_all(std::uint64_t block_bytes, int ranks) noexcept {
+  return ranks == 2 ? block_bytes : block_bytes * static_cast<std::uint64_t>(ranks);
+}
+
 // What the user asked for, where it can be used, or the best of the candidates.
 Algorithm choose(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept;
 // Whether what the user asked for decides.
