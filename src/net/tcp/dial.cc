@@ -19,6 +19,11 @@ bool is_exhausted(int error) noexcept {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
+// "Invalid argument" is what Linux says of a route that swallows everything.
+const char* told(int error) noexcept {
+  return std::strerror(error == EINVAL ? EHOSTUNREACH : error);
+}
+
 }  // namespace
 
 Dial::Dial(SharedState& shared, PeerId peer, const Address& address, const wire::Terms& terms, DialUser& user)
@@ -41,7 +46,7 @@ bool Dial::open() noexcept {
     return true;
   }
   error_ = error;
-  return error == 0 ? connect(std::move(socket)) : give_up(std::strerror(error));
+  return error == 0 ? connect(std::move(socket)) : give_up(told(error));
 }
 
 bool Dial::connect(Socket socket) noexcept {
