@@ -88,6 +88,12 @@ Encapsulation Encapsulation::udp(const MacAddress& next_hop, const MacAddress& f
   return made;
 }
 
+UdpAddress Encapsulation::to() const noexcept {
+  if (framing() == Framing::kRaw) return {};
+  const std::byte* const address = headers_.data() + kIpAt + 16;
+  return {std::uint32_t{load16(address)} << 16 | load16(address + 2), load16(headers_.data() + kUdpAt + 2)};
+}
+
 void Encapsulation::write(std::byte* packet, std::size_t count) const noexcept {
   std::byte* const headers = packet - bytes_;
   std::memcpy(headers, headers_.data(), bytes_);

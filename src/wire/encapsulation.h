@@ -47,6 +47,8 @@ class Encapsulation {
 
   std::size_t bytes() const noexcept { return bytes_; }
   Framing framing() const noexcept { return bytes_ > kEthernetHeaderBytes ? Framing::kUdp : Framing::kRaw; }
+  // Where datagrams go; without a port: they are none.
+  UdpAddress to() const noexcept;
   // Writes them in front of a packet of `count` bytes.
   void write(std::byte* packet, std::size_t count) const noexcept;
 

@@ -43,6 +43,11 @@ TEST(Encapsulation, HasTheseBytes) {
                    0x6a, 0x2e, 0x6a, 0x31, 0, 10,   0,    0,    7,  7}));                                                       // UDP
 }
 
+TEST(Encapsulation, KnowsWhereDatagramsGo) {
+  EXPECT_EQ(Encapsulation::udp(kPeer, kOwn, kPeerUdp, kOwnUdp).to(), kPeerUdp);
+  EXPECT_EQ(Encapsulation::raw(kPeer, kOwn, kType).to(), UdpAddress());
+}
+
 TEST(Encapsulation, ChecksumsAreRightForEveryLength) {
   for (const UdpAddress& to : {kPeerUdp, UdpAddress{0xffffffff, 1}, UdpAddress{0x0a000001, 65535}}) {
     const Encapsulation headers = Encapsulation::udp(kPeer, kOwn, to, {0xfffffffe, 2});

@@ -93,6 +93,7 @@ void Link::ask(std::int64_t now) noexcept {
     case Liveness::Order::kAsk: {
       wire::PacketAddress way_back = context_.own;
       way_back.source = peer_.index;
+      if (silent()) context_.port.renew_next_hop(peer_);
       send_probe(context_.port, peer_, to_, way_back, 0);
       return;
     }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "net/ether/next_hops.h"
 #include "net/ether/own_source.h"
 #include "net/ether/rights.h"
 #include "net/ether/service_source.h"
@@ -47,6 +48,13 @@ void Port::close() noexcept {
   source_->leave(socket_.queue());
   socket_.close();
   source_.reset();
+}
+
+void Port::renew_next_hop(ProcessId peer) {
+  const wire::UdpAddress to = ways_[peer.index].to();
+  if (to.port == 0) return;
+  NextHop hop;
+  if (NextHops(interface_).find(to, hop) == NextHops::Outcome::kFound) set_udp(peer, hop.mac, to);
 }
 
 // ---- memory of packets ----------------------------------------------------------------------------------------------

@@ -40,6 +40,8 @@ class Port final : public reliable::PacketCarrier {
   void set_udp(ProcessId peer, const Mac& next_hop, const wire::UdpAddress& to) {
     ways_[peer.index] = wire::Encapsulation::udp(next_hop, interface_.mac, to, contact_.udp);
   }
+  // Datagrams to a peer that does not answer go by the router that the kernel knows now: it may be another one, or have another Ethernet address.
+  void renew_next_hop(ProcessId peer);
   void set_most_bytes(std::size_t bytes) noexcept { most_bytes_ = bytes - (checked_ ? wire::kPacketCheckBytes : 0); }
   // Packets end with a check, behind the bytes that they may have. Before the others are set.
   void set_checked(bool checked) noexcept { checked_ = checked; }
