@@ -59,7 +59,7 @@ class Side {
  public:
   Side(const char* interface, bool leads) : leads_(leads) {
     must(net::ether::choose_interface({interface}, interface_));
-    source_ = std::make_unique<net::ether::OwnSource>(interface_, net::ether::Endpoint{kTag, kEtherType});
+    source_ = std::make_unique<net::ether::OwnSource>(interface_, net::ether::Endpoint{kTag, kEtherType, {}});
     must(socket_.open(*source_, net::ether::order_queues(net::ether::queue_services(interface_), net::ether::own_processors())));
     peer_.fill(0xff);  // all hosts of the segment, until the peer has been heard
   }

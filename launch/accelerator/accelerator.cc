@@ -111,9 +111,9 @@ Status try_rights() {
   return loader.make_keeper(keeper);
 }
 
-Status run(const AcceleratorOptions& options, std::uint16_t ether_type) {
+Status run(const AcceleratorOptions& options, const Settings& settings) {
   Accounts accounts(options.limits);
-  EtherPrograms programs(options.ether, ether_type);
+  EtherPrograms programs(options.ether, settings.ether_type, settings.ether_port);
   Descriptor listener, signals;
   LAPWING_TRY(end_signals(signals));
   LAPWING_TRY(accounts.open());
@@ -147,7 +147,7 @@ int run_accelerator(const std::vector<std::string>& arguments) {
   if (options.help) return std::fputs(kAcceleratorUsage, stdout), 0;
   if (options.socket.empty()) return complain(Status::error(MPI_ERR_ARG, "--socket says where ranks find it"), kAcceleratorUsage);
   make_room_for_descriptors(options.limits.ranks * kDescriptorsPerRank);
-  return complain(run(options, settings.ether_type), "");
+  return complain(run(options, settings), "");
 }
 
 }  // namespace lapwing::launch

@@ -45,8 +45,11 @@ Status EtherPrograms::check(const wire::AcceleratorRequest& bind) const {
   if (::if_indextoname(bind.interface, name) == nullptr || std::find(interfaces_.begin(), interfaces_.end(), name) == interfaces_.end())
     return Status::error(MPI_ERR_OTHER, "an administrator has not named this interface for raw Ethernet (--ether)");
   // With another the program would drop what is not this library's.
-  if (bind.ether_type != ether_type_)
+  if (bind.ether_type != 0 && bind.ether_type != ether_type_)
     return Status::error(MPI_ERR_OTHER, "it serves EtherType 0x%04x, and not 0x%04x (LAPWING_ETHER_TYPE)", unsigned{ether_type_}, bind.ether_type);
+  // With a tag that looks like a part of theirs, another port's datagrams could be had.
+  if (bind.port != 0 && bind.port != port_)
+    return Status::error(MPI_ERR_OTHER, "it serves UDP port %u, and not %u (LAPWING_ETHER_PORT)", unsigned{port_}, bind.port);
   if (bind.index >= LAPWING_MOST_QUEUES) return Status::error(MPI_ERR_OTHER, "there is no receive queue %u", bind.index);
   return {};
 }
@@ -100,7 +103,7 @@ Status EtherEndpoint::bind(const wire::AcceleratorRequest& bind, bool& taken) {
   const int error = net::ether::bind_xdp_socket(socket_.fd(), bind.interface, bind.index);
   taken = error == EBUSY;
   if (error != 0) return Status::error(MPI_ERR_OTHER, "the kernel does not bind the socket to queue %u: %s", bind.index, std::strerror(error));
-  LAPWING_TRY(program->add(bind.index, socket_.fd(), bind.tag, static_cast<std::uint16_t>(bind.ether_type)));
+  LAPWING_TRY(program->add(bind.index, socket_.fd(), {bind.tag, static_cast<std::uint16_t>(bind.ether_type), {bind.address, static_cast<std::uint16_t>(bind.port)}}));
   program_ = std::move(program);
   queue_ = bind.index;
   return {};

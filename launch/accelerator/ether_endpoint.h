@@ -25,7 +25,8 @@ namespace lapwing::launch {
 // The programs that are attached, one for each interface, as long as a rank uses it. Each function may be called by any thread.
 class EtherPrograms {
  public:
-  EtherPrograms(std::vector<std::string> interfaces, std::uint16_t ether_type) : interfaces_(std::move(interfaces)), ether_type_(ether_type) {}
+  EtherPrograms(std::vector<std::string> interfaces, std::uint16_t ether_type, std::uint16_t port)
+      : interfaces_(std::move(interfaces)), ether_type_(ether_type), port_(port) {}
 
   Status check(const wire::AcceleratorRequest& bind) const;
   Status join(unsigned interface, std::shared_ptr<net::ether::Steering>& program);
@@ -34,7 +35,7 @@ class EtherPrograms {
 
  private:
   const std::vector<std::string> interfaces_;
-  const std::uint16_t ether_type_;
+  const std::uint16_t ether_type_, port_;
   std::mutex mutex_;  // of the programs' maps as well
   std::map<unsigned, std::weak_ptr<net::ether::Steering>> programs_;
 };

@@ -137,7 +137,7 @@ class SessionTest : public testing::Test {
   }
 
   Accounts accounts_{AcceleratorLimits()};
-  EtherPrograms programs_{{"lo"}, 0x88b5};
+  EtherPrograms programs_{{"lo"}, 0x88b5, 27182};
   Descriptor rank_;
   std::thread thread_;
 };
@@ -315,6 +315,9 @@ TEST_F(EtherSessionTest, ABindingThatMayNotBeIsRefusedAndNothingElse) {
   bind = ether(Kind::kBind);
   bind.ether_type = 0x0800;
   EXPECT_EQ(say(bind.encode()).text, "it serves EtherType 0x88b5, and not 0x0800 (LAPWING_ETHER_TYPE)");
+  bind = ether(Kind::kBind);
+  bind.port = 53;
+  EXPECT_EQ(say(bind.encode()).text, "it serves UDP port 27182, and not 53 (LAPWING_ETHER_PORT)");
   bind = ether(Kind::kBind);
   bind.index = 256;
   EXPECT_EQ(say(bind.encode()).text, "there is no receive queue 256");

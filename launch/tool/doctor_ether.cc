@@ -4,6 +4,7 @@
 
 #include "base/settings.h"
 #include "net/ether/attached_program.h"
+#include "net/ether/framings.h"
 #include "net/ether/interface.h"
 #include "net/ether/rights.h"
 #include "net/ether/steering.h"
@@ -18,6 +19,7 @@ using net::ether::Interface;
 using net::ether::Steering;
 
 constexpr const char* kSubject = "raw Ethernet";
+constexpr const char* kPortsMustBeOpen = "; firewalls between the hosts, and a cloud's security groups, must let the ports pass";
 
 bool asks_for_ether(const Settings& settings) {
   return std::find(settings.transports.begin(), settings.transports.end(), "ether") != settings.transports.end();
@@ -53,11 +55,15 @@ Finding check_ether() {
   if (const std::string name = foreign_program(interface); !name.empty())
     return not_to_be_had(settings, interface.name + " has an XDP program of another's making (" + name + ")",
                          "choose another interface (LAPWING_ETHER_INTERFACE), or take the program away (ip link set " + interface.name + " xdp off)");
+  net::ether::Endpoint endpoint;
+  if (const Status framings = net::ether::choose_framings(settings, interface, endpoint); !framings.ok())
+    return not_to_be_had(settings, framings.text(), "give the interface an address, or choose another framing");
   const unsigned queues = net::ether::receive_queues(interface.name);
   return {Verdict::kOk, kSubject,
           interface.name + " (" + net::ether::driver_of(interface.name) + ") has " + std::to_string(queues) +
               (queues == 1 ? " receive queue, for one rank" : " receive queues, for as many ranks") + " of this host; " +
-              (asks_for_ether(settings) ? "more ranks use TCP" : "not asked for (LAPWING_TRANSPORTS)"),
+              (asks_for_ether(settings) ? "more ranks use TCP; packets go " + net::ether::describe_framings(settings) + (endpoint.udp.port == 0 ? "" : kPortsMustBeOpen)
+                                        : "not asked for (LAPWING_TRANSPORTS)"),
           ""};
 }
 

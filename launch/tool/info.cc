@@ -8,6 +8,7 @@
 
 #include "base/algorithms.h"
 #include "base/settings.h"
+#include "net/ether/framings.h"
 #include "tool/json.h"
 #include "tool/receive_way.h"
 #include "version.h"
@@ -52,6 +53,8 @@ void print_overview(const Settings& settings) {
   std::printf("  functions    %zu of %zu built; `lapwing info --coverage` lists the others\n", count_built(),
               std::size(kCoverage));
   std::printf("  transports   %s\n", settings::NamesKind::print(settings.transports).c_str());
+  if (std::count(settings.transports.begin(), settings.transports.end(), "ether") != 0)
+    std::printf("  ether        %s\n", net::ether::describe_framings(settings).c_str());
   std::printf("  receive      over TCP %s\n", describe(find_receive_way(settings, false), settings).c_str());
   std::printf("  settings     (`lapwing info --settings` explains them)\n");
   for (const SettingDescription& entry : entries) {

@@ -53,6 +53,8 @@ constexpr std::array<std::pair<const char*, Choice>, 3> kChoiceWords{
     {{"auto", Choice::kAuto}, {"on", Choice::kOn}, {"off", Choice::kOff}}};
 constexpr std::array<std::pair<const char*, Receive>, 3> kReceiveWords{
     {{"auto", Receive::kAuto}, {"kernel", Receive::kKernel}, {"user", Receive::kUser}}};
+constexpr std::array<std::pair<const char*, EtherFraming>, 3> kEtherFramingWords{
+    {{"auto", EtherFraming::kAuto}, {"raw", EtherFraming::kRaw}, {"udp", EtherFraming::kUdp}}};
 constexpr std::array<std::pair<const char*, LogLevel>, 4> kLogWords{
     {{"error", LogLevel::kError}, {"warn", LogLevel::kWarn}, {"info", LogLevel::kInfo}, {"debug", LogLevel::kDebug}}};
 
@@ -193,6 +195,21 @@ std::string EtherTypeKind::print(const Value& value) {
   char text[8];
   std::snprintf(text, sizeof text, "0x%04x", value);
   return text;
+}
+
+bool EtherFramingKind::parse(std::string_view text, Value& value) {
+  return parse_word(kEtherFramingWords, text, value);
+}
+std::string EtherFramingKind::print(const Value& value) {
+  return print_word(kEtherFramingWords, value);
+}
+
+bool EtherPortKind::parse(std::string_view text, Value& value) {
+  constexpr std::uint64_t kMost = 65535 - 255;
+  std::uint64_t port = 0;
+  if (!parse_number(text, port) || port == 0 || port > kMost) return false;
+  value = static_cast<Value>(port);
+  return true;
 }
 
 bool SecondsKind::parse(std::string_view text, Value& value) {

@@ -23,6 +23,7 @@ namespace lapwing {
 enum class Progress { kThread, kPolling };
 enum class Choice { kAuto, kOn, kOff };
 enum class Receive { kAuto, kKernel, kUser };
+enum class EtherFraming { kAuto, kRaw, kUdp };
 
 // Inclusive; {0, 0} stands for any port.
 struct PortRange {
@@ -116,6 +117,23 @@ struct EtherTypeKind {
   static constexpr const char* kAllowed = "a hexadecimal number from 0x0600 to 0xffff";
   static bool parse(std::string_view text, Value& value);
   static std::string print(const Value& value);
+};
+
+struct EtherFramingKind {
+  using Value = EtherFraming;
+  static constexpr const char* kUnit = "auto|raw|udp";
+  static constexpr const char* kAllowed = "auto, raw or udp";
+  static bool parse(std::string_view text, Value& value);
+  static std::string print(const Value& value);
+};
+
+// The first of as many ports as an interface may have receive queues.
+struct EtherPortKind {
+  using Value = std::uint16_t;
+  static constexpr const char* kUnit = "port";
+  static constexpr const char* kAllowed = "a UDP port from 1 to 65280: the one of receive queue 0, and those after it are the other queues'";
+  static bool parse(std::string_view text, Value& value);
+  static std::string print(const Value& value) { return std::to_string(value); }
 };
 
 struct SecondsKind {

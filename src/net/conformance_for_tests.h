@@ -138,6 +138,7 @@ struct Case {
   bool resumes;  // LAPWING_RESUME
   Protection wire = Protection::kPlain;
   bool past_program = false;  // LAPWING_RECEIVE=kernel, where this process may
+  bool datagrams = false;     // LAPWING_ETHER_FRAMING=udp
   // Its ranks are joined by a segment that the test makes.
   bool needs_segment() const noexcept { return std::string(kind.name) == "ether"; }
   // One rank that talks to itself.
@@ -149,7 +150,10 @@ inline std::vector<Case> all_cases() {
   for (const TransportKind& kind : transport_kinds()) {
     cases.push_back({kind, false});
     if (!kind.always && !kind.may_lack) cases.push_back({kind, true});
-    if (kind.name == std::string_view("ether")) cases.push_back({kind, false, Protection::kChecked});
+    if (kind.name == std::string_view("ether")) {
+      cases.push_back({kind, false, Protection::kChecked});
+      for (const Protection wire : {Protection::kPlain, Protection::kChecked}) cases.push_back({kind, false, wire, false, true});
+    }
     if (kind.name != std::string_view("tcp")) continue;
     for (const Protection wire : {Protection::kChecked, Protection::kSealed}) cases.push_back({kind, true, wire});
     cases.push_back({kind, false, Protection::kPlain, true});
@@ -172,6 +176,7 @@ struct Node {
     settings.receive = with.past_program ? Receive::kAuto : Receive::kUser;
     settings.single_copy = Choice::kOn;  // whether it pays on this machine or not
     if (with.needs_segment()) settings.ether_interface = {ether::TestSegment::kInterfaces[rank.index]};
+    if (with.datagrams) settings.ether_framing = EtherFraming::kUdp;
     config.settings = &settings;
     EXPECT_TRUE(engine.start(options).ok());
     transport = with.kind.make(engine, sink, config);
@@ -250,7 +255,7 @@ class Conformance : public testing::TestWithParam<Case> {
 
   static void publish(Node& node, wire::Card& card) {
     std::optional<ether::TestSegment::Visit> segment;
-    if (GetParam().needs_segment()) segment.emplace(ether::TestSegment::get());
+    if (GetParam().needs_segment()) segment.emplace(ether::TestSegment::get(), node.config.self.index);
     card.set("host", node.config.host_identity);
     card.set("name", node.config.host_name);
     const engine::Visit visit(node.engine);
@@ -258,6 +263,8 @@ class Conformance : public testing::TestWithParam<Case> {
     ASSERT_TRUE(status.ok()) << status.text();
   }
   static void attach(Node& node, const std::vector<wire::Card>& cards) {
+    std::optional<ether::TestSegment::Visit> segment;
+    if (GetParam().needs_segment()) segment.emplace(ether::TestSegment::get(), node.config.self.index);
     const engine::Visit visit(node.engine);
     const Status status = node.transport->attach(cards);
     ASSERT_TRUE(status.ok()) << status.text();

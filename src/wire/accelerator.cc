@@ -57,7 +57,7 @@ std::size_t length_of(Kind kind) noexcept {
     case Kind::kMemory:
       return kHeadBytes;
     case Kind::kBind:
-      return kHeadBytes + 32;
+      return kHeadBytes + 36;
     case Kind::kJoin:
     case Kind::kLeave:
       return kHeadBytes + 4;
@@ -90,7 +90,8 @@ std::string AcceleratorRequest::encode() const {
     writer.put(interface);
     writer.put(index);
     writer.put(ether_type);
-    writer.put(std::uint32_t{0});
+    writer.put(address);
+    writer.put(port);
     writer.put(tag);
     writer.put(network);
   } else if (kind == Kind::kJoin || kind == Kind::kLeave) {
@@ -118,7 +119,8 @@ Status AcceleratorRequest::decode(std::string_view message, AcceleratorRequest& 
     read.interface = reader.get<std::uint32_t>();
     read.index = reader.get<std::uint32_t>();
     read.ether_type = reader.get<std::uint32_t>();
-    if (reader.get<std::uint32_t>() != 0) return Status::error(MPI_ERR_OTHER, "a request has something where nothing is");
+    read.address = reader.get<std::uint32_t>();
+    read.port = reader.get<std::uint32_t>();
     read.tag = reader.get<std::uint64_t>();
     read.network = reader.get<std::uint64_t>();
   } else if (read.kind == Kind::kJoin || read.kind == Kind::kLeave) {

@@ -31,7 +31,7 @@ constexpr std::uint16_t kAcceleratorVersion = 1;
 
 struct AcceleratorRequest {
   enum class Kind : std::uint16_t { kHello = 1, kLoad = 2, kJoin = 3, kLeave = 4, kMemory = 5, kBind = 6 };
-  static constexpr std::size_t kMaxBytes = 40;
+  static constexpr std::size_t kMaxBytes = 44;
   enum : std::uint32_t { kReceive = 1, kEther = 2 };  // purposes
 
   Kind kind = Kind::kHello;
@@ -41,7 +41,9 @@ struct AcceleratorRequest {
   std::uint64_t zone_bytes = 0;
   std::uint32_t index = 0;  // of a connection; of a queue
   std::uint32_t interface = 0;
-  std::uint32_t ether_type = 0;
+  std::uint32_t ether_type = 0;  // 0: no packets come straight on Ethernet
+  std::uint32_t address = 0;     // IPv4, as a number
+  std::uint32_t port = 0;        // of UDP there, for queue 0; 0: no datagrams come
   std::uint64_t tag = 0;
   std::uint64_t network = 0;  // SO_NETNS_COOKIE, by which the rank and the service know that they mean the same interface
 

@@ -23,6 +23,8 @@ AcceleratorRequest bind() {
   request.interface = 7;
   request.index = 5;
   request.ether_type = 0x88b5;
+  request.address = 0xc0000207;
+  request.port = 27182;
   request.tag = 0x1112'1314'1516'1718;
   request.network = 0x2122'2324'2526'2728;
   return request;
@@ -44,7 +46,7 @@ TEST(AcceleratorRequest, HasTheseBytes) {
   EXPECT_EQ(join.encode(), bytes({'L', 'W', 'A', 'C', 1, 0, 3, 0, 5, 0, 0, 0}));
   EXPECT_EQ(bind().encode(),
             bytes({'L', 'W', 'A', 'C', 1,    0,    6,    0,    7,    0,    0,    0,    5,    0,    0,    0,    0xb5, 0x88, 0,    0,
-                   0,   0,   0,   0,   0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21}));
+                   7,   2,   0,   0xc0, 0x2e, 0x6a, 0,    0,    0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21}));
   AcceleratorRequest memory;
   memory.kind = Kind::kMemory;
   EXPECT_EQ(memory.encode(), bytes({'L', 'W', 'A', 'C', 1, 0, 5, 0}));
@@ -76,13 +78,12 @@ TEST(AcceleratorRequest, OfAnotherLengthIsRefused) {
   }
 }
 
-TEST(AcceleratorRequest, WithSomethingWhereNothingIsIsRefused) {
+TEST(AcceleratorRequest, SaysWhatABindingTakes) {
   AcceleratorRequest read;
   ASSERT_TRUE(AcceleratorRequest::decode(bind().encode(), read).ok());
   EXPECT_EQ(read.network, bind().network);
-  std::string message = bind().encode();
-  message[20] = 1;
-  EXPECT_FALSE(AcceleratorRequest::decode(message, read).ok());
+  EXPECT_EQ(read.address, bind().address);
+  EXPECT_EQ(read.port, bind().port);
 }
 
 TEST(AcceleratorRequest, OfAnotherKindOrVersionIsRefusedWithAWord) {

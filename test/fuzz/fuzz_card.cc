@@ -1,4 +1,4 @@
-// Feeds arbitrary text to the decoders of what ranks publish: the card, and the TCP addresses in it.
+// Feeds arbitrary text to the decoders of what ranks publish: the card, and in it the TCP addresses and the Ethernet endpoint.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/internal_error.h"
+#include "net/ether/interface.h"
 #include "net/tcp/address.h"
 #include "wire/card.h"
 
@@ -25,17 +26,27 @@ void check_addresses(std::string_view text) {
   LAPWING_CHECK(net::tcp::encode_addresses(again) == written);
 }
 
+void check_contact(std::string_view text) {
+  net::ether::Contact contact, again;
+  if (!net::ether::decode_contact(text, contact)) return;
+  const std::string written = net::ether::encode_contact(contact);
+  LAPWING_CHECK(net::ether::decode_contact(written, again));
+  LAPWING_CHECK(net::ether::encode_contact(again) == written);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   check_addresses(text);
+  check_contact(text);
   wire::Card card;
   if (!wire::Card::decode(text, card).ok()) {
     LAPWING_CHECK(card.encode().empty());
     return 0;
   }
   check_addresses(card.get("tcp"));
+  check_contact(card.get("ether"));
   const std::string written = card.encode();
   wire::Card again;
   if (written.size() <= wire::Card::kMaxBytes) {

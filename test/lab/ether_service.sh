@@ -70,6 +70,11 @@ LAPWING_LOG=info on "h1 h2" "$programs/halo" || die "root's ranks"
 [ "$(grep -c "reached by ether" "$work/log")" -eq 2 ] || die "root's ranks: TCP"
 LAPWING_ETHER_TYPE=0x0800 job "h1 h2" "$programs/halo" || die "another EtherType"
 grep -q "it serves EtherType 0x88b5, and not 0x0800" "$work/log" || die "another EtherType: what is told"
+# Datagrams go by it as well, to its own port alone.
+LAPWING_ETHER_FRAMING=udp job "h1 h2" "$programs/soak" 55 200 || die "by UDP"
+[ "$(grep -c "by UDP by way of" "$work/log")" -eq 2 ] || die "by UDP: another way"
+LAPWING_ETHER_PORT=53 job "h1 h2" "$programs/halo" || die "another port"
+grep -q "it serves UDP port 27182, and not 53 (LAPWING_ETHER_PORT)" "$work/log" || die "another port: what is told"
 
 # A rank that is killed ends the job, and its queue is free for the next.
 for _ in 1 2 3; do

@@ -21,6 +21,9 @@ LAPWING_LOG=info on "h1 h1 h1 h2 h2 h2" "$programs/messages" || die "a queue for
 for queue in 0 1 2; do [ "$(grep -c "receives on queue $queue of eth0" "$work/log")" -eq 2 ] || die "a queue for each rank: queue $queue"; done
 ! grep -q "reached by tcp" "$work/log" || die "a queue for each rank: TCP"
 on "h1 h1 h1 h2 h2 h2" "$programs/soak" 41 150 || die "soak"
+LAPWING_ETHER_FRAMING=udp LAPWING_LOG=info on "h1 h1 h1 h2 h2 h2" "$programs/soak" 42 150 || die "soak, by UDP"
+for port in 27182 27183 27184; do grep -q "is at 10.77.0.1:$port, by UDP" "$work/log" || die "soak, by UDP: nobody is at port $port"; done
+! grep -q "reached by tcp" "$work/log" || die "soak, by UDP: TCP"
 LAPWING_LOG=info on "h1 h1 h1 h1 h2 h2 h2 h2" "$programs/collectives" || die "more ranks than queues"
 [ "$(grep -c "eth0: all 3 receive queues are taken" "$work/log")" -ge 2 ] || die "more ranks than queues: who has none"
 

@@ -71,23 +71,24 @@ std::uint16_t load16(Frame frame, std::size_t at) {
   return static_cast<std::uint16_t>(frame[at] << 8 | frame[at + 1]);
 }
 
-// The header from the number on: what is before it a program in the kernel checks.
-Segment find_packet(Frame frame) {
+// The header from the number on: what is before it a program in the kernel checks. `at`: where the packet begins.
+Segment find_packet(Frame frame, std::size_t at) {
   constexpr std::size_t kNumber = 16, kBytes = 28, kPacketBytes = 40;
   constexpr std::uint8_t kData = 1;
-  if (frame.size() < ETH_HLEN + kPacketBytes || frame[ETH_HLEN + 1] != kData) return {};
-  const std::size_t bytes = frame[ETH_HLEN + kBytes] | std::size_t{frame[ETH_HLEN + kBytes + 1]} << 8u;
-  return {ETH_HLEN + kNumber, ETH_HLEN + kPacketBytes, std::min(frame.size(), ETH_HLEN + kPacketBytes + bytes), false};
+  if (frame.size() < at + kPacketBytes || frame[at + 1] != kData) return {};
+  const std::size_t bytes = frame[at + kBytes] | std::size_t{frame[at + kBytes + 1]} << 8u;
+  return {at + kNumber, at + kPacketBytes, std::min(frame.size(), at + kPacketBytes + bytes), false};
 }
 
 // Of IPv6 headers only TCP's own may follow.
 Segment find_segment(Frame frame) {
-  constexpr std::uint16_t kPackets = 0x88b5;  // LAPWING_ETHER_TYPE
-  constexpr std::size_t kIpv4Bytes = 20, kIpv6Bytes = 40, kTcpBytes = 20, kIp = ETH_HLEN;
+  constexpr std::uint16_t kPackets = 0x88b5, kPort = 27182;  // LAPWING_ETHER_TYPE, LAPWING_ETHER_PORT of hosts with one receive queue
+  constexpr std::size_t kIpv4Bytes = 20, kIpv6Bytes = 40, kTcpBytes = 20, kUdpBytes = 8, kIp = ETH_HLEN, kUdp = kIp + kIpv4Bytes;
   if (frame.size() < kIp + kIpv4Bytes + kTcpBytes) return {};
   Segment found;
   const std::uint16_t type = load16(frame, 12);
-  if (type == kPackets) return find_packet(frame);
+  if (type == kPackets) return find_packet(frame, ETH_HLEN);
+  if (type == ETHERTYPE_IP && frame[kIp + 9] == IPPROTO_UDP && load16(frame, kUdp + 2) == kPort) return find_packet(frame, kUdp + kUdpBytes);
   if (type == ETHERTYPE_IP && frame[kIp + 9] == IPPROTO_TCP) {
     found.header = kIp + std::size_t{4} * (frame[kIp] & 15u);
     found.end = kIp + load16(frame, kIp + 2);

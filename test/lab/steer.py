@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""steer.py DEVICE...: the device plays a NIC that steers: a packet of Lapwing's goes by the queue whose number its endpoint has (src/wire/packet.h).
+"""steer.py DEVICE...: the device plays a NIC that steers: a packet of Lapwing's goes by the queue whose number its endpoint has (src/wire/packet.h), and a
+datagram of Lapwing's by the one that its port tells, as a rule of a NIC for the port would have it.
 
 What a veth device sends by queue N its other end receives by queue N. A program of traffic control chooses it. Other packets go where they would. And the
 device gets an XDP program that lets everything pass, because veth wakes only a device that has one for what a program at its other end sends back. Both
@@ -17,16 +18,24 @@ PROG_ATTACH = 8
 PROG_TYPE_SCHED_CLS, PROG_TYPE_XDP, ATTACH_TCX_EGRESS, XDP_PASS = 3, 6, 47, 2
 RTM_SETLINK, IFLA_XDP, IFLA_XDP_FD, IFLA_XDP_FLAGS, XDP_FLAGS_DRV_MODE = 19, 43, 1, 3, 4
 ETHER_TYPE, ETHER_TYPE_AT, ENDPOINT_AT = 0x88B5, 12, 16
+IP_TYPE, PROTOCOL_AT, UDP, PORT_AT, PORT, MOST_QUEUES = 0x0800, 23, 17, 36, 27182, 256
 QUEUE_MAPPING_AT = 12  # in struct __sk_buff
 NEXT = 0xFFFFFFFF  # TCX_NEXT
 
-LOAD_HALF, JUMP_UNLESS, SWAP, ADD, STORE = 0x28, 0x55, 0xDC, 0x07, 0x63  # operations
+LOAD_BYTE, LOAD_HALF, JUMP, JUMP_UNLESS, JUMP_ABOVE, SWAP, ADD, STORE = 0x30, 0x28, 0x05, 0x55, 0x25, 0xDC, 0x07, 0x63  # operations
 text = [
     instruction(MOVE, 6, 1),
     instruction(LOAD_HALF, value=ETHER_TYPE_AT),  # into register 0, big-endian
-    instruction(JUMP_UNLESS, 0, skip=4, value=ETHER_TYPE),
+    instruction(JUMP_UNLESS, 0, skip=3, value=ETHER_TYPE),
     instruction(LOAD_HALF, value=ENDPOINT_AT),
     instruction(SWAP, 0, value=16),  # on the wire it is little-endian
+    instruction(JUMP, skip=6),
+    instruction(JUMP_UNLESS, 0, skip=7, value=IP_TYPE),
+    instruction(LOAD_BYTE, value=PROTOCOL_AT),
+    instruction(JUMP_UNLESS, 0, skip=5, value=UDP),
+    instruction(LOAD_HALF, value=PORT_AT),
+    instruction(ADD, 0, value=-PORT & 0xFFFFFFFF),
+    instruction(JUMP_ABOVE, 0, skip=2, value=MOST_QUEUES - 1),  # without a sign: so are ports below
     instruction(ADD, 0, value=1),  # as the kernel notes queues: 0 is none
     instruction(STORE, 6, 0, QUEUE_MAPPING_AT),
     instruction(MOVE_VALUE, 0, value=NEXT),

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/tuning.h"
+#include "net/ether/framings.h"
 
 namespace lapwing::net {
 namespace {
@@ -51,8 +52,10 @@ Status EtherTransport::publish(wire::Card& card) {
   LAPWING_TRY(ether::choose_interface(config_.settings->ether_interface, interface));
   context_.own.tag = ether::endpoint_tag(key_, config_.self.index, port_.checked());
   services_ = ether::queue_services(interface);
-  LAPWING_TRY(port_.open(interface, ether::order_queues(services_, ether::own_processors()), {context_.own.tag, config_.settings->ether_type},
-                         config_.settings->accelerator));
+  ether::Endpoint endpoint;
+  LAPWING_TRY(ether::choose_framings(*config_.settings, interface, endpoint));
+  endpoint.tag = context_.own.tag;
+  LAPWING_TRY(port_.open(interface, ether::order_queues(services_, ether::own_processors()), endpoint, config_.settings->accelerator));
   context_.own.endpoint = port_.contact().queue;
   open_ = true;
   card.set(kCardKey, ether::encode_contact(port_.contact()));
@@ -65,11 +68,10 @@ Status EtherTransport::attach(const wire::CardBook& cards) {
   cards_ = cards;
   links_.reset(cards.size());
   if (!open_) return {};
-  LAPWING_TRY(neighbours_.read(cards, config_.self, port_.interface(), key_, port_.checked()));
-  port_.reset_neighbours(cards.size());
-  for (PeerId peer; peer.index < cards.size(); ++peer.index) port_.set_neighbour(peer, neighbours_.contact(peer).mac);
-  port_.set_most_bytes(std::min(neighbours_.least_mtu(), ether::PacketSocket::kMostFrameBytes - 100));
+  LAPWING_TRY(neighbours_.read(cards, config_.self, port_.contact(), key_, port_.checked()));
+  port_.reset_ways(cards.size());
   neighbours_.probe(port_, config_.self, context_.own);
+  port_.set_most_bytes(neighbours_.most_bytes());
   LAPWING_TRY(engine_.port().add(port_.socket().fd(), EPOLLIN | EPOLLET, *this));
   engine_.add_source(*this);
   attached_ = true;
@@ -117,7 +119,9 @@ void EtherTransport::meet(PeerId peer, std::unique_ptr<ether::Link>& link) noexc
   std::string name = config_.processes->describe(peer);
   wire::Card card;
   if (cards_.read(peer.index, card).ok() && card.has("name")) name += " on host " + card.get("name");
-  link = std::make_unique<ether::Link>(context_, peer, neighbours_.address(peer, config_.self), std::move(name), neighbours_.contact(peer).mac);
+  const std::string place = neighbours_.place(peer) + " from " + port_.interface().name;
+  log_info("%s is at %s, with packets of up to %zu bytes", name.c_str(), place.c_str(), port_.most_bytes());
+  link = std::make_unique<ether::Link>(context_, peer, neighbours_.address(peer, config_.self), std::move(name), place);
   met_.push_back(link.get());
   share_memory();
   newly_met_.push_back(peer);
@@ -199,7 +203,7 @@ bool EtherTransport::poll() noexcept {
 
 bool EtherTransport::receive(std::int64_t now) noexcept {
   for (int count = 0; count < kMostPerPoll && open_ && port_.has_received(); ++count) {
-    take(port_.received(), now);
+    take(port_.received().packet, now);
     port_.pop();
   }
   port_.return_memory();

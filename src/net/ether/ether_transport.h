@@ -1,5 +1,5 @@
 // Frames straight on Ethernet (paper 3: Open-MX with a receive queue per endpoint): an AF_XDP socket per rank, on a receive queue of its own, and a
-// reliable channel of the library's instead of TCP. For peers on the same segment that answer a probe; others are reached by another transport. Owned
+// reliable channel of the library's instead of TCP. For peers that answer a probe, straight or by UDP; others are reached by another transport. Owned
 // by the Network; everything runs with the endpoint's lock held.
 //
 //   Port         this rank's queue, its socket, the program in the kernel that brings packets there

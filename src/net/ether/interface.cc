@@ -34,16 +34,21 @@ bool is_ethernet(const ifaddrs& entry) noexcept {
   return (entry.ifa_flags & IFF_UP) != 0 && link.sll_hatype == ARPHRD_ETHER && link.sll_halen == Mac().size();
 }
 
-std::string network_of(const ifaddrs* list, const std::string& name) {
+// Its first IPv4 address.
+void find_address(const ifaddrs* list, Interface& interface) {
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET || entry->ifa_netmask == nullptr || name != entry->ifa_name) continue;
+    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET || entry->ifa_netmask == nullptr || interface.name != entry->ifa_name)
+      continue;
     const std::uint32_t mask = reinterpret_cast<const sockaddr_in*>(entry->ifa_netmask)->sin_addr.s_addr;
-    const in_addr network{reinterpret_cast<const sockaddr_in*>(entry->ifa_addr)->sin_addr.s_addr & mask};
+    const std::uint32_t address = reinterpret_cast<const sockaddr_in*>(entry->ifa_addr)->sin_addr.s_addr;
+    const in_addr network{address & mask};
     char text[INET_ADDRSTRLEN];
     inet_ntop(AF_INET, &network, text, sizeof text);
-    return std::string(text) + "/" + std::to_string(std::popcount(mask));
+    interface.address = ntohl(address);
+    interface.network = std::string(text) + "/" + std::to_string(std::popcount(mask));
+    return;
   }
-  return "-";
+  interface.network = "-";
 }
 
 // `request` holds what the ioctl takes and gives, besides the name.
@@ -71,7 +76,7 @@ std::vector<Interface> list_interfaces() {
     interface.index = static_cast<unsigned>(link.sll_ifindex);
     std::copy_n(link.sll_addr, interface.mac.size(), interface.mac.begin());
     interface.mtu = mtu_of(interface.name);
-    interface.network = network_of(addresses.get(), interface.name);
+    find_address(addresses.get(), interface);
   }
   return found;
 }
@@ -144,14 +149,19 @@ Status choose_interface(const std::vector<std::string>& wanted, Interface& chose
 }
 
 std::string encode_contact(const Contact& contact) {
-  return text_of(contact.mac) + "," + std::to_string(contact.queue) + "," + std::to_string(contact.mtu) + "," + contact.network;
+  return text_of(contact.mac) + "," + std::to_string(contact.queue) + "," + std::to_string(contact.mtu) + "," + contact.network + "," +
+         (contact.raw ? "raw" : "-") + "," + wire::text_of(contact.udp);
 }
 
 bool decode_contact(std::string_view text, Contact& contact) {
-  std::string_view mac, queue, mtu, network;
-  if (!next_field(text, mac) || !next_field(text, queue) || !next_field(text, mtu) || !next_field(text, network) || !text.empty()) return false;
+  std::string_view mac, queue, mtu, network, raw, udp;
+  for (std::string_view* field : {&mac, &queue, &mtu, &network, &raw, &udp}) {
+    if (!next_field(text, *field)) return false;
+  }
   contact.network = network;
-  return parse_mac(mac, contact.mac) && parse_number<std::uint16_t>(queue, 0xffff, contact.queue) && parse_number<unsigned>(mtu, 1u << 16, contact.mtu);
+  contact.raw = raw == "raw";
+  return text.empty() && (contact.raw || raw == "-") && wire::parse_udp_address(udp, contact.udp) && parse_mac(mac, contact.mac) &&
+         parse_number<std::uint16_t>(queue, 0xffff, contact.queue) && parse_number<unsigned>(mtu, 1u << 16, contact.mtu);
 }
 
 }  // namespace lapwing::net::ether

@@ -16,7 +16,8 @@ struct Interface {
   unsigned index = 0;
   Mac mac{};
   unsigned mtu = 0;
-  std::string network;  // "192.0.2.0/24"; "-" where it has no IPv4 address
+  std::uint32_t address = 0;  // of IPv4, as a number; 0: it has none
+  std::string network;        // "192.0.2.0/24"; "-" where it has no address
 };
 
 // The first of `wanted` (LAPWING_ETHER_INTERFACE) that there is, is up and is an Ethernet; without a wish the first with an address, else the first.
@@ -28,12 +29,14 @@ std::string driver_of(const std::string& name);
 // How many queues it receives with, each of which one socket can have; 1 where the driver does not tell.
 unsigned receive_queues(const std::string& name);
 
-// What a rank publishes in its card under "ether": where it can be reached by those on the same segment.
+// What a rank publishes in its card under "ether": where it can be reached, straight by those on the same segment, and by UDP.
 struct Contact {
   Mac mac{};
   std::uint16_t queue = 0;  // which is its endpoint's number
   unsigned mtu = 0;
   std::string network;
+  bool raw = false;      // it takes packets straight on Ethernet
+  wire::UdpAddress udp;  // without a port: it takes no datagrams
 };
 std::string encode_contact(const Contact& contact);
 bool decode_contact(std::string_view text, Contact& contact);

@@ -1,6 +1,7 @@
 #include "net/ether/link.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/log.h"
@@ -15,7 +16,8 @@ constexpr unsigned kFinishedTimeouts = 8;
 
 }  // namespace
 
-bool send_probe(Port& port, PeerId peer, const wire::PacketAddress& to, const wire::PacketAddress& way_back, std::uint32_t number) noexcept {
+bool send_probe(Port& port, PeerId peer, const wire::PacketAddress& to, const wire::PacketAddress& way_back, std::uint32_t number,
+                std::size_t least_bytes) noexcept {
   reliable::PacketCarrier::Room room;
   if (!port.take(room)) return false;
   wire::PacketHeader header;
@@ -25,24 +27,22 @@ bool send_probe(Port& port, PeerId peer, const wire::PacketAddress& to, const wi
   header.bytes = wire::kWayBackBytes;
   wire::encode(header, room.bytes);
   wire::encode_way_back(way_back, room.bytes);
+  const std::size_t bytes = wire::packet_bytes(room.bytes), whole = std::max(bytes, least_bytes);
+  std::memset(room.bytes + bytes, 0, whole - bytes);
   const bool sends = port.can_send(room.slot);
-  if (sends) port.send(peer, room.slot, wire::packet_bytes(room.bytes));
+  if (sends) port.send(peer, room.slot, whole);
   port.give_back(room.slot);
   return sends;
 }
 
-Link::Link(LinkContext& context, PeerId peer, const wire::PacketAddress& to, std::string name, const Mac& mac)
+Link::Link(LinkContext& context, PeerId peer, const wire::PacketAddress& to, std::string name, std::string place)
     : context_(context),
       peer_(peer),
       to_(to),
       name_(std::move(name)),
-      mac_(mac),
+      place_(std::move(place)),
       packets_(context.sinks, context.port, peer, to),
       liveness_(context.patience) {}
-
-std::string Link::place() const {
-  return text_of(mac_) + " on " + context_.port.interface().name;
-}
 
 // ---- packets --------------------------------------------------------------------------------------------------------
 
@@ -58,7 +58,7 @@ void Link::take(const wire::PacketHeader& header, const std::byte* packet, std::
       return take_goodbye(header, now);
     case wire::PacketKind::kGone:
       return lose(Status::error(MPI_ERR_PROC_ABORTED, "%s lost %s (%s): that process has ended; look at what it printed last", context_.self.c_str(), name_.c_str(),
-                                place().c_str()));
+                                place_.c_str()));
     default:  // kPresent has been heard; a kProbe is answered in the kernel
       return;
   }
@@ -68,7 +68,7 @@ void Link::take_goodbye(const wire::PacketHeader& header, std::int64_t now) noex
   if (const char* broken = packets_.take_acknowledgement(header, {}, now); broken != nullptr) return refuse(broken);
   if ((header.flags & wire::kPacketBroken) != 0)
     return lose(Status::error(MPI_ERR_PROC_ABORTED, "%s lost %s (%s): it has given up what the two had to say to each other; look at what it printed last",
-                              context_.self.c_str(), name_.c_str(), place().c_str()));
+                              context_.self.c_str(), name_.c_str(), place_.c_str()));
   packets_.end(reliable::PacketLink::State::kFinished, Status::error(MPI_ERR_OTHER, "%s has finalized, so nothing can be sent to it", name_.c_str()),
                context_.goodbye_expected);
 }
@@ -93,6 +93,7 @@ void Link::ask(std::int64_t now) noexcept {
     case Liveness::Order::kAsk: {
       wire::PacketAddress way_back = context_.own;
       way_back.source = peer_.index;
+      if (silent()) context_.port.renew_next_hop(peer_);
       send_probe(context_.port, peer_, to_, way_back, 0);
       return;
     }
@@ -100,7 +101,7 @@ void Link::ask(std::int64_t now) noexcept {
       return lose(Status::error(MPI_ERR_PROC_ABORTED,
                                 "%s lost %s (%s): that host has not answered for %.3g s. It has gone, or the network between the hosts is cut; "
                                 "LAPWING_PEER_TIMEOUT says how long to wait",
-                                context_.self.c_str(), name_.c_str(), place().c_str(), static_cast<double>(context_.patience) / 1e9));
+                                context_.self.c_str(), name_.c_str(), place_.c_str(), static_cast<double>(context_.patience) / 1e9));
   }
 }
 
@@ -116,7 +117,7 @@ void Link::lose(const Status& why) noexcept {
 }
 
 void Link::refuse(const char* rule) noexcept {
-  const Status why = Status::error(MPI_ERR_OTHER, "%s broke the rules of the wire (%s): %s. Do all ranks run the same Lapwing?", name_.c_str(), place().c_str(), rule);
+  const Status why = Status::error(MPI_ERR_OTHER, "%s broke the rules of the wire (%s): %s. Do all ranks run the same Lapwing?", name_.c_str(), place_.c_str(), rule);
   say_goodbye(wire::kPacketBroken);
   packets_.end(reliable::PacketLink::State::kLost, why, false);
 }

@@ -24,8 +24,8 @@ struct LinkContext {
 
 class Link {
  public:
-  // `to`: the peer's endpoint, with this rank as source. `name`: "rank 3 on host node7".
-  Link(LinkContext& context, PeerId peer, const wire::PacketAddress& to, std::string name, const Mac& mac);
+  // `to`: the peer's endpoint, with this rank as source. `name`: "rank 3 on host node7". `place`: how it is reached.
+  Link(LinkContext& context, PeerId peer, const wire::PacketAddress& to, std::string name, std::string place);
 
   reliable::PacketLink& packets() noexcept { return packets_; }
   const reliable::PacketLink& packets() const noexcept { return packets_; }
@@ -54,7 +54,6 @@ class Link {
   void lose(const Status& why) noexcept;
   void refuse(const char* rule) noexcept;
   void say_goodbye(std::uint8_t flags) noexcept;
-  std::string place() const;
   void tell_counters() const noexcept;
 
   static constexpr unsigned kSilentTimeouts = 4;
@@ -63,12 +62,13 @@ class Link {
   const PeerId peer_;
   const wire::PacketAddress to_;
   const std::string name_;
-  const Mac mac_;
+  const std::string place_;
   reliable::PacketLink packets_;
   Liveness liveness_;
 };
 
-// A probe for that endpoint.
-bool send_probe(Port& port, PeerId peer, const wire::PacketAddress& to, const wire::PacketAddress& way_back, std::uint32_t number) noexcept;
+// A probe for that endpoint, filled up to `least_bytes`.
+bool send_probe(Port& port, PeerId peer, const wire::PacketAddress& to, const wire::PacketAddress& way_back, std::uint32_t number,
+                std::size_t least_bytes = 0) noexcept;
 
 }  // namespace lapwing::net::ether

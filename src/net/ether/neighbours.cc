@@ -13,13 +13,23 @@
 namespace lapwing::net::ether {
 namespace {
 
-constexpr int kRounds = 5;
+constexpr int kRounds = 5, kFirstByUdp = 2;
 constexpr std::int64_t kPerRound = 10'000'000;  // ns
 constexpr std::size_t kMostEarly = 4096;        // packets; what comes beyond is sent again
+// What a chunk of the socket leaves for a packet; IPv4 promises no datagram more than this.
+constexpr std::size_t kMostPacket = PacketSocket::kMostFrameBytes - 100, kLeastIpPacket = 576;
 
 // Packets that this host's interface sends come back to it from no switch.
-bool may_reach(const Contact& peer, const Interface& own) noexcept {
-  return peer.network == own.network && peer.mac != own.mac;
+bool may_reach_raw(const Contact& peer, const Contact& own) noexcept {
+  return peer.raw && own.raw && peer.network == own.network && peer.mac != own.mac;
+}
+bool may_reach_udp(const Contact& peer, const Contact& own) noexcept {
+  return peer.udp.port != 0 && own.udp.port != 0 && peer.udp.address != own.udp.address && peer.mac != own.mac;
+}
+
+void pause(long ns) noexcept {
+  const timespec moment{0, ns};
+  nanosleep(&moment, nullptr);
 }
 
 }  // namespace
@@ -32,9 +42,8 @@ std::uint64_t endpoint_tag(const wire::JobKey& key, std::uint32_t rank, bool che
   return wire::load_little<std::uint64_t>(proof);
 }
 
-Status Neighbours::read(const wire::CardBook& cards, ProcessId self, const Interface& interface, const wire::JobKey& key, bool checked) {
+Status Neighbours::read(const wire::CardBook& cards, ProcessId self, const Contact& own, const wire::JobKey& key, bool checked) {
   all_.assign(cards.size(), Neighbour());
-  least_mtu_ = interface.mtu;
   wire::Card card;
   for (ProcessId peer; peer.index < all_.size(); ++peer.index) {
     LAPWING_TRY(cards.read(peer.index, card));
@@ -42,9 +51,10 @@ Status Neighbours::read(const wire::CardBook& cards, ProcessId self, const Inter
     if (peer == self || !card.has("ether")) continue;
     if (!decode_contact(card.get("ether"), neighbour.contact))
       return Status::error(MPI_ERR_OTHER, "the card of rank %u is damaged: \"%s\" is no Ethernet endpoint", peer.index, card.get("ether").c_str());
-    neighbour.known = may_reach(neighbour.contact, interface);
+    neighbour.mtu = std::min(own.mtu, neighbour.contact.mtu);
+    neighbour.raw = may_reach_raw(neighbour.contact, own);
+    neighbour.udp = may_reach_udp(neighbour.contact, own) && neighbour.mtu >= kLeastIpPacket;
     neighbour.tag = endpoint_tag(key, peer.index, checked);
-    if (neighbour.known) least_mtu_ = std::min(least_mtu_, neighbour.contact.mtu);
   }
   return {};
 }
@@ -53,34 +63,110 @@ wire::PacketAddress Neighbours::address(ProcessId peer, ProcessId self) const no
   return {all_[peer.index].contact.queue, self.index, all_[peer.index].tag};
 }
 
+std::string Neighbours::place(ProcessId peer) const {
+  const Neighbour& neighbour = all_[peer.index];
+  if (neighbour.framing == wire::Framing::kRaw) return text_of(neighbour.contact.mac) + ", straight on Ethernet";
+  return wire::text_of(neighbour.contact.udp) + ", by UDP by way of " + text_of(neighbour.next_hop);
+}
+
+std::size_t Neighbours::Neighbour::most_bytes(wire::Framing by) const noexcept {
+  return std::min<std::size_t>(mtu, kMostPacket) - (by == wire::Framing::kUdp ? wire::kUdpHeadersBytes : 0);
+}
+
+std::size_t Neighbours::most_bytes() const noexcept {
+  std::size_t least = kMostPacket;
+  for (const Neighbour& neighbour : all_) {
+    if (neighbour.present) least = std::min(least, neighbour.most_bytes(neighbour.framing));
+  }
+  return least;
+}
+
+// ---- whom packets reach ---------------------------------------------------------------------------------------------
+
+bool Neighbours::Neighbour::asks_raw(int round) const noexcept {
+  return !present && raw && round < kRounds;
+}
+bool Neighbours::Neighbour::asks_udp(int round) const noexcept {
+  const int first = raw ? kFirstByUdp : 0;
+  return !present && udp && round >= first && round < first + kRounds;
+}
+
 void Neighbours::probe(Port& port, ProcessId self, wire::PacketAddress own) noexcept {
   SteadyClock clock;
-  engine::SystemCalls calls;
-  missing_ = static_cast<std::size_t>(std::count_if(all_.begin(), all_.end(), [](const Neighbour& neighbour) { return neighbour.known; }));
-  for (int round = 0; round < kRounds && missing_ != 0; ++round) {
-    for (ProcessId peer; peer.index < all_.size(); ++peer.index) {
-      if (!known(peer) || present(peer)) continue;
-      own.source = peer.index;
-      if (!send_probe(port, peer, address(peer, self), own, static_cast<std::uint32_t>(round))) port.flush(calls);
-    }
-    port.flush(calls);
+  NextHops hops(port.interface());
+  missing_ = static_cast<std::size_t>(std::count_if(all_.begin(), all_.end(), [](const Neighbour& neighbour) { return neighbour.known(); }));
+  for (int round = 0; missing_ != 0; ++round) {
+    find_ways(hops, round);
+    if (!ask_all(port, self, own, round)) break;
     const std::int64_t end = clock.now() + kPerRound;
     while (missing_ != 0 && clock.now() < end) {
-      if (hear(port, own.tag)) continue;
-      constexpr timespec kMoment{0, 50'000};
-      nanosleep(&kMoment, nullptr);
+      if (!hear(port, own.tag)) pause(50'000);
+    }
+  }
+  for (ProcessId peer; peer.index < all_.size(); ++peer.index) set_way(port, peer, all_[peer.index].framing);
+}
+
+// False: nobody is left to be asked.
+bool Neighbours::ask_all(Port& port, ProcessId self, wire::PacketAddress own, int round) noexcept {
+  engine::SystemCalls calls;
+  bool asked = false;
+  for (ProcessId peer; peer.index < all_.size(); ++peer.index) {
+    const Neighbour& neighbour = all_[peer.index];
+    own.source = peer.index;
+    const auto ask = [&](wire::Framing by, std::size_t bytes) {
+      asked = true;
+      set_way(port, peer, by);
+      if (!send_probe(port, peer, address(peer, self), own, static_cast<std::uint32_t>(round), bytes)) port.flush(calls);
+    };
+    if (neighbour.asks_raw(round)) ask(wire::Framing::kRaw, 0);
+    if (neighbour.asks_udp(round) && neighbour.found) ask(wire::Framing::kUdp, neighbour.most_bytes(wire::Framing::kUdp));
+  }
+  port.flush(calls);
+  return asked;
+}
+
+void Neighbours::set_way(Port& port, ProcessId peer, wire::Framing by) const noexcept {
+  const Neighbour& neighbour = all_[peer.index];
+  if (by == wire::Framing::kUdp) return port.set_udp(peer, neighbour.next_hop, neighbour.contact.udp);
+  port.set_raw(peer, neighbour.contact.mac);
+}
+
+// Of those that are asked by UDP in this round. The kernel looks for all of them at once, which takes it a fraction of a millisecond where they are there.
+void Neighbours::find_ways(NextHops& hops, int round) {
+  const int tries = round == 0 || round == kFirstByUdp ? 40 : 1;
+  bool looking = true;
+  for (int tried = 0; tried < tries && std::exchange(looking, false); ++tried) {
+    if (tried != 0) pause(500'000);
+    for (Neighbour& neighbour : all_) {
+      if (neighbour.asks_udp(round) && !neighbour.found) looking |= find_way(hops, neighbour);
     }
   }
 }
 
+// True: the kernel looks for it.
+bool Neighbours::find_way(NextHops& hops, Neighbour& neighbour) {
+  NextHop hop;
+  const NextHops::Outcome outcome = hops.find(neighbour.contact.udp, hop);
+  neighbour.found = outcome == NextHops::Outcome::kFound;
+  neighbour.next_hop = hop.mac;
+  if (neighbour.found && hop.mtu >= kLeastIpPacket) neighbour.mtu = std::min(neighbour.mtu, hop.mtu);
+  return outcome == NextHops::Outcome::kLooking;
+}
+
+void Neighbours::note_present(Neighbour& neighbour, wire::Framing by) noexcept {
+  if (std::exchange(neighbour.present, true)) return;
+  neighbour.framing = by;
+  --missing_;
+}
+
 bool Neighbours::hear(Port& port, std::uint64_t own_tag) noexcept {
   if (!port.has_received()) return false;
-  const std::span<const std::byte> packet = port.received();
+  const auto [framing, packet] = port.received();
   wire::PacketHeader header;
   if (!wire::decode(packet.data(), packet.size(), header).ok() || header.to.tag != own_tag || !known({header.to.source})) {
     // A stranger's.
   } else if (header.kind == wire::PacketKind::kPresent) {
-    missing_ -= std::exchange(all_[header.to.source].present, true) ? 0 : 1;
+    note_present(all_[header.to.source], framing);
   } else if (early_.size() < kMostEarly) {
     early_.emplace_back(packet.begin(), packet.end());
   }

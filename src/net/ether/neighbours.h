@@ -1,14 +1,18 @@
-// The peers on this rank's segment: those whose cards tell of an endpoint on the same network, and that answer a probe there. The kernel of their hosts
-// answers, so it does not matter what they do just then. A peer that is reached by no packet, or whose NIC brings packets to another queue than its
-// endpoint's, is not one.
+// The peers that packets reach: those whose cards tell of an endpoint, and that answer a probe there. The kernel of their hosts answers, so it does not
+// matter what they do just then. A peer that is reached by no packet, or whose NIC brings packets to another queue than its endpoint's, is not one.
+//
+// One on the same network is asked straight on Ethernet first, and from the third time on by UDP as well: the way by which the first answer came is taken.
+// Others are asked by UDP alone, with packets as long as any that may follow: on the way there may be links that take less.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/process_id.h"
 #include "base/status.h"
+#include "net/ether/next_hops.h"
 #include "net/ether/port.h"
 #include "wire/card_book.h"
 #include "wire/handshake.h"
@@ -23,18 +27,19 @@ std::uint64_t endpoint_tag(const wire::JobKey& key, std::uint32_t rank, bool che
 class Neighbours {
  public:
   // Reads the cards. An error when one is damaged.
-  Status read(const wire::CardBook& cards, ProcessId self, const Interface& interface, const wire::JobKey& key, bool checked);
+  Status read(const wire::CardBook& cards, ProcessId self, const Contact& own, const wire::JobKey& key, bool checked);
   // Asks all of them, and waits for answers for some hundredths of a second at most. `own`: where answers come back to.
   void probe(Port& port, ProcessId self, wire::PacketAddress own) noexcept;
 
   // It has a card, and may send.
-  bool known(ProcessId peer) const noexcept { return peer.index < all_.size() && all_[peer.index].known; }
+  bool known(ProcessId peer) const noexcept { return peer.index < all_.size() && all_[peer.index].known(); }
   // It has answered.
   bool present(ProcessId peer) const noexcept { return peer.index < all_.size() && all_[peer.index].present; }
-  const Contact& contact(ProcessId peer) const noexcept { return all_[peer.index].contact; }
+  // "02:00:00:00:00:01, straight on Ethernet"
+  std::string place(ProcessId peer) const;
   wire::PacketAddress address(ProcessId peer, ProcessId self) const noexcept;
-  // Of a frame, that all of them take.
-  unsigned least_mtu() const noexcept { return least_mtu_; }
+  // Of a packet, that all who are present take.
+  std::size_t most_bytes() const noexcept;
   // Packets of peers that had begun already and came before their answers, in their order. Were they dropped, their senders would notice only after the
   // first time-out, of 6 ms, and take the network for one that loses packets.
   const std::vector<std::vector<std::byte>>& early() const noexcept { return early_; }
@@ -42,16 +47,31 @@ class Neighbours {
 
  private:
   struct Neighbour {
-    bool known = false, present = false;
+    bool raw = false, udp = false;  // it can be asked so
+    bool present = false;
+    wire::Framing framing = wire::Framing::kRaw;  // by which it has answered
+    unsigned mtu = 0;                             // of the way to it
+    Mac next_hop{};                               // of datagrams, where it has been found
+    bool found = false;
     Contact contact;
     std::uint64_t tag = 0;
+
+    bool known() const noexcept { return raw || udp; }
+    // Whether it is asked so in this round.
+    bool asks_raw(int round) const noexcept;
+    bool asks_udp(int round) const noexcept;
+    std::size_t most_bytes(wire::Framing by) const noexcept;
   };
+  bool ask_all(Port& port, ProcessId self, wire::PacketAddress own, int round) noexcept;
+  void set_way(Port& port, ProcessId peer, wire::Framing by) const noexcept;
+  void find_ways(NextHops& hops, int round);
+  bool find_way(NextHops& hops, Neighbour& neighbour);
+  void note_present(Neighbour& neighbour, wire::Framing by) noexcept;
   bool hear(Port& port, std::uint64_t own_tag) noexcept;
 
   std::vector<Neighbour> all_;
   std::vector<std::vector<std::byte>> early_;
   std::size_t missing_ = 0;  // answers
-  unsigned least_mtu_ = 0;
 };
 
 }  // namespace lapwing::net::ether

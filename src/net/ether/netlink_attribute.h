@@ -19,8 +19,8 @@ inline const rtattr* find_attribute(const rtattr* attribute, std::size_t bytes, 
   return nullptr;
 }
 
-template <typename Integer>
-bool read_attribute(const rtattr* attribute, Integer& value) noexcept {
+template <typename Value>
+bool read_attribute(const rtattr* attribute, Value& value) noexcept {
   if (attribute == nullptr || RTA_PAYLOAD(attribute) < sizeof value) return false;
   std::memcpy(&value, RTA_DATA(attribute), sizeof value);
   return true;

@@ -28,7 +28,7 @@ Status OwnSource::bind(int fd, std::uint32_t queue, bool& taken) {
   const int error = bind_xdp_socket(fd, interface_.index, queue);
   taken = error == EBUSY;
   if (error != 0) return Status::error(MPI_ERR_OTHER, "no AF_XDP socket on %s: %s", interface_.name.c_str(), std::strerror(error));
-  return steering_.add(queue, fd, endpoint_.tag, endpoint_.ether_type);
+  return steering_.add(queue, fd, endpoint_);
 }
 
 }  // namespace lapwing::net::ether

@@ -1,12 +1,11 @@
 #include "net/ether/port.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include "net/ether/next_hops.h"
 #include "net/ether/own_source.h"
 #include "net/ether/rights.h"
 #include "net/ether/service_source.h"
@@ -17,24 +16,26 @@ namespace lapwing::net::ether {
 // first.
 Status Port::open(const Interface& interface, const QueueOrder& order, Endpoint endpoint, const std::string& accelerator) {
   interface_ = interface;
-  ether_type_ = htons(endpoint.ether_type);
+  ether_type_ = endpoint.ether_type;
   Status by_service;
   if (const std::string lacking = lacking_rights(); !lacking.empty()) {
     by_service = accelerator.empty() ? Status::error(MPI_ERR_OTHER, "LAPWING_ACCELERATOR names no service")
-                                     : open_socket(std::make_unique<ServiceSource>(accelerator, interface, endpoint), order);
+                                     : open_socket(std::make_unique<ServiceSource>(accelerator, interface, endpoint), order, endpoint);
     if (by_service.ok()) return {};
     by_service = Status::error(MPI_ERR_OTHER, "this process lacks %s, and %s", lacking.c_str(), by_service.text());
   }
-  Status by_itself = open_socket(std::make_unique<OwnSource>(interface, endpoint), order);
+  Status by_itself = open_socket(std::make_unique<OwnSource>(interface, endpoint), order, endpoint);
   return by_itself.ok() || by_service.ok() ? std::move(by_itself) : std::move(by_service);
 }
 
-Status Port::open_socket(std::unique_ptr<SocketSource> source, const QueueOrder& order) {
+Status Port::open_socket(std::unique_ptr<SocketSource> source, const QueueOrder& order, const Endpoint& endpoint) {
   source_ = std::move(source);
   if (Status opened = socket_.open(*source_, order); !opened.ok()) {
     socket_.close();
     return Status::error(MPI_ERR_OTHER, "%s: %s", interface_.name.c_str(), opened.text());
   }
+  const std::uint32_t queue = socket_.queue();
+  contact_ = {interface_.mac, static_cast<std::uint16_t>(queue), interface_.mtu, interface_.network, endpoint.ether_type != 0, endpoint.udp_of(queue)};
   states_.assign(PacketSocket::kSendChunks, 0);
   for (Slot slot = PacketSocket::kSendChunks; slot-- > 0;) free_.push_back(slot);
   open_ = true;
@@ -49,8 +50,11 @@ void Port::close() noexcept {
   source_.reset();
 }
 
-Contact Port::contact() const {
-  return {interface_.mac, static_cast<std::uint16_t>(socket_.queue()), interface_.mtu, interface_.network};
+void Port::renew_next_hop(ProcessId peer) {
+  const wire::UdpAddress to = ways_[peer.index].to();
+  if (to.port == 0) return;
+  NextHop hop;
+  if (NextHops(interface_).find(to, hop) == NextHops::Outcome::kFound) set_udp(peer, hop.mac, to);
 }
 
 // ---- memory of packets ----------------------------------------------------------------------------------------------
@@ -85,14 +89,13 @@ bool Port::can_send(Slot slot) noexcept {
 }
 
 void Port::send(ProcessId peer, Slot slot, std::size_t count) noexcept {
-  std::byte* frame = bytes(slot) - kEthernetBytes;
-  std::memcpy(frame, neighbours_[peer.index].data(), sizeof(Mac));
-  std::memcpy(frame + sizeof(Mac), interface_.mac.data(), sizeof(Mac));
-  std::memcpy(frame + 2 * sizeof(Mac), &ether_type_, sizeof ether_type_);
-  auto whole = static_cast<std::uint32_t>(kEthernetBytes + count + (checked_ ? wire::add_check(bytes(slot)) : 0));
-  if (whole < kLeastFrame) std::memset(frame + whole, 0, kLeastFrame - whole);
+  const wire::Encapsulation& way = ways_[peer.index];
+  count += checked_ ? wire::add_check(bytes(slot)) : 0;
+  way.write(bytes(slot), count);
+  const auto headers = static_cast<std::uint32_t>(way.bytes()), whole = static_cast<std::uint32_t>(headers + count);
+  if (whole < kLeastFrame) std::memset(bytes(slot) + count, 0, kLeastFrame - whole);
   states_[slot] |= kLeaving;
-  socket_.queue_send(slot, kPacketAt - kEthernetBytes, std::max(whole, kLeastFrame));
+  socket_.queue_send(slot, kPacketAt - headers, std::max(whole, kLeastFrame));
 }
 
 bool Port::flush(engine::SystemCalls& calls) noexcept {
@@ -101,13 +104,6 @@ bool Port::flush(engine::SystemCalls& calls) noexcept {
   const int result = socket_.flush();
   if (result == ENXIO || result == ENODEV || result == EBADF) error_ = result;
   return result == 0;
-}
-
-// ---- receiving ------------------------------------------------------------------------------------------------------
-
-std::span<const std::byte> Port::received() const noexcept {
-  const std::span<const std::byte> frame = socket_.received();
-  return frame.size() < kEthernetBytes ? std::span<const std::byte>() : frame.subspan(kEthernetBytes);
 }
 
 }  // namespace lapwing::net::ether

@@ -1,9 +1,9 @@
 // This rank's endpoint on an Ethernet: the socket of its queue, the program that brings packets there, and memory for packets on their way out, as
-// the links want it (net/reliable/packet_carrier.h). A packet is built where it will be sent from, behind room for the Ethernet's own header, and may
+// the links want it (net/reliable/packet_carrier.h). A packet is built where it will be sent from, behind room for the headers of the network, and may
 // be sent again from there.
 //
-//   chunk of 2 KiB   |        | Ethernet header (14) | packet ...
-//                    0        50                     64
+//   chunk of 2 KiB   |        | headers: 14 or 42 | packet ...
+//                    0                            64
 #pragma once
 
 #include <cstdint>
@@ -18,24 +18,30 @@
 #include "net/ether/packet_socket.h"
 #include "net/ether/socket_source.h"
 #include "net/reliable/packet_carrier.h"
+#include "wire/encapsulation.h"
 #include "wire/packet.h"
 
 namespace lapwing::net::ether {
 
 class Port final : public reliable::PacketCarrier {
  public:
-  // Takes a queue of the interface. `tag`: of this rank's endpoint.
+  // Takes a queue of the interface.
   // `accelerator`: the socket of the service that stands in where this process lacks the rights; empty: none does.
   Status open(const Interface& interface, const QueueOrder& order, Endpoint endpoint, const std::string& accelerator);
   void close() noexcept;
   const Interface& interface() const noexcept { return interface_; }
   const PacketSocket& socket() const noexcept { return socket_; }
-  Contact contact() const;
+  const Contact& contact() const noexcept { return contact_; }
   std::string by() const { return source_->by(); }
 
-  // Whom packets can be sent to, by rank; and of how many bytes, the same for all.
-  void reset_neighbours(std::size_t ranks) { neighbours_.assign(ranks, Mac{}); }
-  void set_neighbour(ProcessId peer, const Mac& mac) { neighbours_[peer.index] = mac; }
+  // How packets to each rank travel; and of how many bytes they are, the same for all.
+  void reset_ways(std::size_t ranks) { ways_.assign(ranks, wire::Encapsulation()); }
+  void set_raw(ProcessId peer, const Mac& mac) { ways_[peer.index] = wire::Encapsulation::raw(mac, interface_.mac, ether_type_); }
+  void set_udp(ProcessId peer, const Mac& next_hop, const wire::UdpAddress& to) {
+    ways_[peer.index] = wire::Encapsulation::udp(next_hop, interface_.mac, to, contact_.udp);
+  }
+  // Datagrams to a peer that does not answer go by the router that the kernel knows now: it may be another one, or have another Ethernet address.
+  void renew_next_hop(ProcessId peer);
   void set_most_bytes(std::size_t bytes) noexcept { most_bytes_ = bytes - (checked_ ? wire::kPacketCheckBytes : 0); }
   // Packets end with a check, behind the bytes that they may have. Before the others are set.
   void set_checked(bool checked) noexcept { checked_ = checked; }
@@ -58,25 +64,27 @@ class Port final : public reliable::PacketCarrier {
   // ---- receiving ----
 
   bool has_received() noexcept { return socket_.has_received(); }
-  // The packet in the frame that has come; empty: it is too short.
-  std::span<const std::byte> received() const noexcept;
+  // The packet in the frame that has come.
+  wire::Decapsulated received() const noexcept { return wire::decapsulate(socket_.received(), ether_type_); }
   void pop() noexcept { socket_.pop(); }
   void return_memory() noexcept { socket_.return_memory(); }
 
  private:
-  static constexpr std::uint32_t kPacketAt = 64, kEthernetBytes = 14, kLeastFrame = 60;
+  static constexpr std::uint32_t kPacketAt = 64, kLeastFrame = 60;
+  static_assert(wire::Encapsulation::kMostBytes <= kPacketAt);
   enum : std::uint8_t { kTaken = 1, kLeaving = 2 };  // states of a chunk, both at once after give_back() of one that leaves
 
-  Status open_socket(std::unique_ptr<SocketSource> source, const QueueOrder& order);
+  Status open_socket(std::unique_ptr<SocketSource> source, const QueueOrder& order, const Endpoint& endpoint);
   void reclaim() noexcept;
 
   Interface interface_;
-  std::uint16_t ether_type_ = 0;
+  std::uint16_t ether_type_ = 0;  // 0: packets do not come straight on Ethernet
+  Contact contact_;
   PacketSocket socket_;
   std::unique_ptr<SocketSource> source_;
   std::size_t most_bytes_ = 0;
   bool checked_ = false;
-  std::vector<Mac> neighbours_;
+  std::vector<wire::Encapsulation> ways_;
   std::vector<Slot> free_;
   std::vector<std::uint8_t> states_;
   int error_ = 0;

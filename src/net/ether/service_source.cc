@@ -83,6 +83,8 @@ Status ServiceSource::bind(int, std::uint32_t queue, bool& taken) {
   bind.interface = interface_.index;
   bind.index = queue;
   bind.ether_type = endpoint_.ether_type;
+  bind.address = endpoint_.udp.address;
+  bind.port = endpoint_.udp.port;
   bind.tag = endpoint_.tag;
   bind.network = network_namespace();
   kernel::AcceleratorClient::Reply reply = service_.ask(bind, kPatienceMs);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "net/ether/steering.h"
 
 namespace lapwing::net::ether {
 
@@ -22,12 +23,6 @@ class SocketSource {
   virtual void leave(std::uint32_t queue) noexcept = 0;
   // "by the service at ..."; empty: by itself.
   virtual std::string by() const = 0;
-};
-
-// What the program has to know of an endpoint.
-struct Endpoint {
-  std::uint64_t tag = 0;
-  std::uint16_t ether_type = 0;
 };
 
 }  // namespace lapwing::net::ether

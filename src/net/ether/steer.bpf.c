@@ -1,15 +1,19 @@
-// The program in the kernel that sees what an interface receives (steering.h): packets of this library for an endpoint that is there go to its socket, those
-// that are not for its job are dropped, and everything else passes.
+// The program in the kernel that sees what an interface receives (steering.h): packets of this library for an endpoint that is there go to its socket, and
+// everything else passes. They come straight on Ethernet, or as UDP datagrams over IPv4 (wire/encapsulation.h).
 //
 //   frame                                  endpoint of its queue                      verdict
-//   of another EtherType                                                              passes
-//   of ours, for another queue or tag                                                 dropped: a stranger's, or the NIC has put it into the wrong queue
+//   of another EtherType, address or port                                             passes
+//   of our EtherType, for another queue or tag                                        dropped: a stranger's, or the NIC has put it into the wrong queue
+//   of our port, for another queue or tag                                             passes: a port may be another program's as well
 //   of ours                                its process lives                          to its socket
 //   ... a probe                            lives; has ended                           answered with present; with gone
 //
 // It answers probes by itself, so that a process that computes, or is stopped by a debugger, is not taken for one that has gone.
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/udp.h>
 
 #include "steering_maps.h"
 
@@ -30,7 +34,6 @@ struct address {
   __u64 tag;
 } __attribute__((packed));
 struct packet {
-  struct ethhdr ethernet;
   __u8 version, kind;
   struct address to;
   __u32 number, acknowledged, credit;
@@ -44,14 +47,37 @@ struct probe {
   __u32 source;
   __u64 tag;
 } __attribute__((packed));
+struct datagram {
+  struct ethhdr ethernet;
+  struct iphdr ip;
+  struct udphdr udp;
+  struct packet packet;
+} __attribute__((packed));
 
-static inline __attribute__((always_inline)) int answer(struct probe* probe, int lives) {
-  const struct address to = probe->packet.to;
+// A number in the byte order of the network.
+#define NETWORK_ORDER(number) __builtin_bswap16(number)
+
+static inline __attribute__((always_inline)) void turn_frame(struct ethhdr* ethernet) {
   for (int i = 0; i < ETH_ALEN; ++i) {
-    const __u8 byte = probe->packet.ethernet.h_dest[i];
-    probe->packet.ethernet.h_dest[i] = probe->packet.ethernet.h_source[i];
-    probe->packet.ethernet.h_source[i] = byte;
+    const __u8 byte = ethernet->h_dest[i];
+    ethernet->h_dest[i] = ethernet->h_source[i];
+    ethernet->h_source[i] = byte;
   }
+}
+
+// The IPv4 header's checksum stays right, because it is a sum of the same words. So does the time to live: there are as many routers on the way back.
+static inline __attribute__((always_inline)) void turn_datagram(struct datagram* datagram) {
+  const __u32 address = datagram->ip.daddr;
+  datagram->ip.daddr = datagram->ip.saddr;
+  datagram->ip.saddr = address;
+  const __u16 port = datagram->udp.dest;
+  datagram->udp.dest = datagram->udp.source;
+  datagram->udp.source = port;
+  datagram->udp.check = 0;  // there is none
+}
+
+static inline __attribute__((always_inline)) void answer(struct probe* probe, int lives) {
+  const struct address to = probe->packet.to;
   probe->packet.kind = lives ? kPresent : kGone;
   probe->packet.to.endpoint = probe->endpoint;
   probe->packet.to.source = probe->source;
@@ -59,21 +85,42 @@ static inline __attribute__((always_inline)) int answer(struct probe* probe, int
   probe->endpoint = to.endpoint;
   probe->source = to.source;
   probe->tag = to.tag;
+}
+
+static inline __attribute__((always_inline)) int is_for(const struct packet* packet, __u32 queue, const struct endpoint* endpoint) {
+  return packet->version == kVersion && packet->to.endpoint == queue && packet->to.tag == endpoint->tag;
+}
+
+// A fragment has no ports, and none of ours is one.
+static inline __attribute__((always_inline)) int has_port(const struct datagram* datagram, const struct endpoint* endpoint) {
+  return endpoint->port != 0 && datagram->ethernet.h_proto == NETWORK_ORDER(ETH_P_IP) && datagram->ip.version == 4 && datagram->ip.ihl == 5 &&
+         datagram->ip.protocol == IPPROTO_UDP && (datagram->ip.frag_off & NETWORK_ORDER(0x3fff)) == 0 && datagram->ip.daddr == endpoint->address &&
+         datagram->udp.dest == endpoint->port;
+}
+
+static inline __attribute__((always_inline)) int take(struct packet* packet, void* end, __u32 queue, struct ethhdr* ethernet, struct datagram* datagram) {
+  if (packet->kind != kProbe) return (int)bpf_redirect_map(&sockets, queue, XDP_DROP);
+  struct probe* const probe = (struct probe*)packet;
+  if ((void*)(probe + 1) > end) return XDP_DROP;
+  answer(probe, bpf_map_lookup_elem(&sockets, &queue) != 0);
+  turn_frame(ethernet);
+  if (datagram) turn_datagram(datagram);
   return XDP_TX;
 }
 
 __attribute__((section("xdp"))) int steer(struct xdp_md* context) {
   void* const end = (void*)(long)context->data_end;
-  struct packet* const packet = (void*)(long)context->data;
+  struct ethhdr* const ethernet = (void*)(long)context->data;
+  struct packet* const packet = (void*)(ethernet + 1);
   const __u32 queue = context->rx_queue_index;
   if ((void*)(packet + 1) > end) return XDP_PASS;
   const struct endpoint* const endpoint = bpf_map_lookup_elem(&endpoints, &queue);
-  if (endpoint == 0 || packet->ethernet.h_proto != endpoint->ether_type) return XDP_PASS;
-  if (packet->version != kVersion || packet->to.endpoint != queue || packet->to.tag != endpoint->tag) return XDP_DROP;
-  if (packet->kind != kProbe) return (int)bpf_redirect_map(&sockets, queue, XDP_DROP);
-  struct probe* const probe = (struct probe*)packet;
-  if ((void*)(probe + 1) > end) return XDP_DROP;
-  return answer(probe, bpf_map_lookup_elem(&sockets, &queue) != 0);
+  if (endpoint == 0) return XDP_PASS;
+  if (endpoint->ether_type != 0 && ethernet->h_proto == endpoint->ether_type)
+    return is_for(packet, queue, endpoint) ? take(packet, end, queue, ethernet, 0) : XDP_DROP;
+  struct datagram* const datagram = (void*)ethernet;
+  if ((void*)(datagram + 1) > end || !has_port(datagram, endpoint) || !is_for(&datagram->packet, queue, endpoint)) return XDP_PASS;
+  return take(&datagram->packet, end, queue, ethernet, datagram);
 }
 
 char program_license[] __attribute__((section("license"))) = "Dual BSD/GPL";

@@ -17,7 +17,7 @@ namespace {
 #include "ether_program.inc"
 
 // How this version's is known among programs. A change of the program or its maps changes the number.
-constexpr char kProgramName[] = "lapwing_steer1";
+constexpr char kProgramName[] = "lapwing_steer2";
 static_assert(sizeof kProgramName <= BPF_OBJ_NAME_LEN);
 
 // Ranks come and go while others look.
@@ -101,15 +101,16 @@ Status Steering::share(std::uint32_t program, const std::string& name, bool& gon
   return {};
 }
 
-Status Steering::add(std::uint32_t queue, int socket, std::uint64_t tag, std::uint16_t ether_type) {
-  const endpoint entry{tag, htons(ether_type), 0};
+Status Steering::add(std::uint32_t queue, int socket, const Endpoint& taken) {
+  const wire::UdpAddress udp = taken.udp_of(queue);
+  const endpoint entry{taken.tag, htonl(udp.address), htons(taken.ether_type), htons(udp.port)};
   const auto fd = static_cast<std::uint32_t>(socket);
   if (bpf::update(endpoints_, &queue, &entry) && bpf::update(sockets_, &queue, &fd)) return {};
   return bpf::refused("does not note a socket of raw Ethernet");
 }
 
 void Steering::remove(std::uint32_t queue) noexcept {
-  const endpoint none{0, 0, 0};
+  const endpoint none{};
   if (endpoints_.open()) bpf::update(endpoints_, &queue, &none);
 }
 

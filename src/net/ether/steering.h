@@ -15,8 +15,21 @@
 
 #include "base/status.h"
 #include "net/bpf/bpf.h"
+#include "wire/encapsulation.h"
 
 namespace lapwing::net::ether {
+
+// What the program has to know of an endpoint, besides its queue.
+struct Endpoint {
+  std::uint64_t tag = 0;
+  std::uint16_t ether_type = 0;  // 0: it takes no packets straight on Ethernet
+  wire::UdpAddress udp;          // of queue 0; that of queue N has a port that is N higher. Without a port: it takes no datagrams
+
+  // So that any NIC can steer: each queue has a port of its own.
+  wire::UdpAddress udp_of(std::uint32_t queue) const noexcept {
+    return {udp.address, static_cast<std::uint16_t>(udp.port == 0 ? 0 : udp.port + queue)};
+  }
+};
 
 class Steering {
  public:
@@ -28,8 +41,8 @@ class Steering {
 
   // On the interface with this index of the thread's network namespace.
   Status join(unsigned interface, const std::string& name);
-  // From now on packets with this tag that come in by this queue go to the socket.
-  Status add(std::uint32_t queue, int socket, std::uint64_t tag, std::uint16_t ether_type);
+  // From now on packets for this endpoint that come in by this queue go to the socket.
+  Status add(std::uint32_t queue, int socket, const Endpoint& endpoint);
   void remove(std::uint32_t queue) noexcept;
   // The attachment: the program stays as long as a process has it.
   const bpf::Descriptor& link() const noexcept { return link_; }

@@ -4,11 +4,12 @@
 
 #include <linux/types.h>
 
-/* One endpoint: a receive queue of an interface that a rank has taken. */
+/* One endpoint: a receive queue of an interface that a rank has taken. All of it is 0 where no rank has. */
 struct endpoint {
   __u64 tag;        /* of its job and rank, in the byte order of the wire */
-  __u32 ether_type; /* in the byte order of the network; 0: no rank has taken it */
-  __u32 reserved;
+  __u32 address;    /* IPv4; this and what follows in the byte order of the network */
+  __u16 ether_type; /* of packets straight on Ethernet; 0: it takes none */
+  __u16 port;       /* of UDP at this address; 0: it takes no datagrams */
 };
 
 enum { LAPWING_MOST_QUEUES = 256 };
