@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Packets as UDP datagrams, where they do not come through straight on Ethernet: a switch that drops the EtherType, and two segments with a router between
-# them; what leads to TCP instead.
+# Packets as UDP datagrams, where they do not come through straight on Ethernet: a switch that drops the EtherType, and two segments with a router
+# between them; what leads to TCP instead.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 export LAPWING_TRANSPORTS=self,shm,ether,tcp

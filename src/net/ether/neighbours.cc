@@ -131,7 +131,8 @@ void Neighbours::set_way(Port& port, ProcessId peer, wire::Framing by) const noe
   port.set_raw(peer, neighbour.contact.mac);
 }
 
-// Of those that are asked by UDP in this round. The kernel looks for all of them at once, which takes it a fraction of a millisecond where they are there.
+// Of those that are asked by UDP in this round. The kernel looks for all of them at once, which takes it a fraction of a millisecond where they
+// are there.
 void Neighbours::find_ways(NextHops& hops, int round) {
   const int tries = round == 0 || round == kFirstByUdp ? 40 : 1;
   bool looking = true;
