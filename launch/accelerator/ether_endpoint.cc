@@ -103,7 +103,9 @@ Status EtherEndpoint::bind(const wire::AcceleratorRequest& bind, bool& taken) {
   const int error = net::ether::bind_xdp_socket(socket_.fd(), bind.interface, bind.index);
   taken = error == EBUSY;
   if (error != 0) return Status::error(MPI_ERR_OTHER, "the kernel does not bind the socket to queue %u: %s", bind.index, std::strerror(error));
-  LAPWING_TRY(program->add(bind.index, socket_.fd(), {bind.tag, static_cast<std::uint16_t>(bind.ether_type), {bind.address, static_cast<std::uint16_t>(bind.port)}}));
+  const net::ether::Endpoint endpoint{
+      bind.tag, static_cast<std::uint16_t>(bind.ether_type), {bind.address, static_cast<std::uint16_t>(bind.port)}};
+  LAPWING_TRY(program->add(bind.index, socket_.fd(), endpoint));
   program_ = std::move(program);
   queue_ = bind.index;
   return {};

@@ -56,14 +56,14 @@ Finding check_ether() {
     return not_to_be_had(settings, interface.name + " has an XDP program of another's making (" + name + ")",
                          "choose another interface (LAPWING_ETHER_INTERFACE), or take the program away (ip link set " + interface.name + " xdp off)");
   net::ether::Endpoint endpoint;
-  if (const Status framings = net::ether::choose_framings(settings, interface, endpoint); !framings.ok())
-    return not_to_be_had(settings, framings.text(), "give the interface an address, or choose another framing");
+  if (const Status can = net::ether::choose_framings(settings, interface, endpoint); !can.ok())
+    return not_to_be_had(settings, can.text(), "give the interface an address, or choose another framing");
+  const std::string framings = net::ether::describe_framings(settings) + (endpoint.udp.port == 0 ? "" : kPortsMustBeOpen);
   const unsigned queues = net::ether::receive_queues(interface.name);
   return {Verdict::kOk, kSubject,
           interface.name + " (" + net::ether::driver_of(interface.name) + ") has " + std::to_string(queues) +
               (queues == 1 ? " receive queue, for one rank" : " receive queues, for as many ranks") + " of this host; " +
-              (asks_for_ether(settings) ? "more ranks use TCP; packets go " + net::ether::describe_framings(settings) + (endpoint.udp.port == 0 ? "" : kPortsMustBeOpen)
-                                        : "not asked for (LAPWING_TRANSPORTS)"),
+              (asks_for_ether(settings) ? "more ranks use TCP; packets go " + framings : "not asked for (LAPWING_TRANSPORTS)"),
           ""};
 }
 

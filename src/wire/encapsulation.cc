@@ -9,8 +9,8 @@ namespace {
 constexpr std::uint16_t kIpv4Type = 0x0800, kDontFragment = 0x4000, kFragmentBits = 0x3fff;
 constexpr std::uint8_t kVersionAndWords = 0x45, kTimeToLive = 64, kUdpProtocol = 17;
 // Where fields are in a frame.
-constexpr std::size_t kTypeAt = 12, kIpAt = kEthernetHeaderBytes, kIpBytes = 20, kIpLengthAt = kIpAt + 2, kFragmentAt = kIpAt + 6, kProtocolAt = kIpAt + 9,
-                      kIpSumAt = kIpAt + 10, kUdpAt = kIpAt + kIpBytes, kUdpBytes = 8, kUdpLengthAt = kUdpAt + 4;
+constexpr std::size_t kTypeAt = 12, kIpAt = kEthernetHeaderBytes, kIpBytes = 20, kIpLengthAt = kIpAt + 2, kFragmentAt = kIpAt + 6;
+constexpr std::size_t kProtocolAt = kIpAt + 9, kIpSumAt = kIpAt + 10, kUdpAt = kIpAt + kIpBytes, kUdpBytes = 8, kUdpLengthAt = kUdpAt + 4;
 static_assert(kIpBytes + kUdpBytes == kUdpHeadersBytes);
 
 void store16(std::byte* at, std::uint32_t value) noexcept {
@@ -109,8 +109,8 @@ Decapsulated decapsulate(std::span<const std::byte> frame, std::uint16_t ether_t
   const std::uint16_t type = load16(frame.data() + kTypeAt);
   if (type == ether_type) return {Framing::kRaw, frame.subspan(kEthernetHeaderBytes)};
   if (type != kIpv4Type || frame.size() < Encapsulation::kMostBytes) return {};
-  if (frame[kIpAt] != std::byte{kVersionAndWords} || frame[kProtocolAt] != std::byte{kUdpProtocol} || (load16(frame.data() + kFragmentAt) & kFragmentBits) != 0)
-    return {};
+  if (frame[kIpAt] != std::byte{kVersionAndWords} || frame[kProtocolAt] != std::byte{kUdpProtocol}) return {};
+  if ((load16(frame.data() + kFragmentAt) & kFragmentBits) != 0) return {};
   const std::size_t length = load16(frame.data() + kUdpLengthAt);
   if (length < kUdpBytes || length > frame.size() - kUdpAt || length + kIpBytes != load16(frame.data() + kIpLengthAt)) return {};
   return {Framing::kUdp, frame.subspan(Encapsulation::kMostBytes, length - kUdpBytes)};

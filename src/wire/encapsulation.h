@@ -1,12 +1,12 @@
-// What stands before a packet (packet.h) on an Ethernet: the Ethernet header alone, with an EtherType of this library's (raw), or headers of Ethernet,
-// IPv4 and UDP, for networks that route or that pass nothing but IP. docs/wire-format.md has the bytes. All in the byte order of networks.
+// What stands before a packet (packet.h) on an Ethernet: the Ethernet header alone, with an EtherType of this library's (raw), or headers of
+// Ethernet, IPv4 and UDP, for networks that route or that pass nothing but IP. docs/wire-format.md has the bytes. All in the byte order of networks.
 //
 //   raw   | to (6) | from (6) | EtherType (2) | packet ...
 //   udp   | to (6) | from (6) | 0x0800 (2) | IPv4 (20) | UDP (8) | packet ...
 //
-// Datagrams are sent with "don't fragment" (a fragment has no ports, so nothing could tell whose it is), a time to live of 64, and without UDP's checksum,
-// which IPv4 lets a sender leave out (RFC 768): the NIC checks each link's frames, LAPWING_WIRE=checked has a better check of what is in between, and the
-// sum would read each packet once more. IPv6 requires it, and is not done.
+// Datagrams are sent with "don't fragment" (a fragment has no ports, so nothing could tell whose it is), a time to live of 64, and without UDP's
+// checksum, which IPv4 lets a sender leave out (RFC 768): the NIC checks each link's frames, LAPWING_WIRE=checked has a better check of what is in
+// between, and the sum would read each packet once more. IPv6 requires it, and is not done.
 #pragma once
 
 #include <array>

@@ -91,7 +91,8 @@ TEST(Encapsulation, AddressesAreTexts) {
   EXPECT_EQ(text_of(kPeerUdp), "192.0.2.7:27185");
   ASSERT_TRUE(parse_udp_address("192.0.2.7:27185", address));
   EXPECT_EQ(address, kPeerUdp);
-  for (const char* text : {"", "192.0.2.7", "192.0.2:1", "192.0.2.7:0", "192.0.2.256:1", "192.0.2.7:65536", "192.0.2.7:1x", "192.0.2.7.1:1", "-1.0.2.7:1", "1.2.3.4: 5"}) {
+  for (const char* text : {"", "192.0.2.7", "192.0.2:1", "192.0.2.7:0", "192.0.2.256:1", "192.0.2.7:65536", "192.0.2.7:1x",
+                           "192.0.2.7.1:1", "-1.0.2.7:1", "1.2.3.4: 5"}) {
     EXPECT_FALSE(parse_udp_address(text, address)) << text;
     EXPECT_EQ(address, kPeerUdp);
   }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""drop_type.py EtherType DEVICE...: the devices of a switch drop what comes with this EtherType (a hexadecimal number), as many clouds and some switches do.
+"""drop_type.py EtherType DEVICE...: the devices of a switch drop what comes with this EtherType (a hexadecimal number), as many clouds do.
 
 A program of traffic control does it, and stays as long as the device. Needs Linux 6.6 on x86-64, and CAP_BPF and CAP_NET_ADMIN.
 """

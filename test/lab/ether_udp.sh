@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Packets as UDP datagrams, where they do not come through straight on Ethernet: a switch that drops the EtherType, and two segments with a router between
-# them; what leads to TCP instead.
+# Packets as UDP datagrams, where they do not come through straight on Ethernet: a switch that drops the EtherType, and two segments with a router
+# between them; what leads to TCP instead.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 export LAPWING_TRANSPORTS=self,shm,ether,tcp
@@ -64,6 +64,10 @@ by_tcp || die "a router, raw: another way"
 ip -n "$LAB-h1" route change 10.78.0.0/24 via 10.77.0.3 mtu 1400
 told "$programs/soak" 66 150 || die "a route of 1400 bytes"
 by_udp && grep -q "with packets of up to 1372 bytes" "$work/log" || die "a route of 1400 bytes: what is told"
+# Where only one of the two knows, it sends packets, and the other takes TCP.
+ip -n "$LAB-h3" link set eth1 mtu 1400
+told "$programs/soak" 71 150 || die "a link of 1400 bytes, which one knows"
+[ "$(grep -c "reached by tcp" "$work/log")" -eq 1 ] || die "a link of 1400 bytes, which one knows: what is told"
 ip -n "$LAB-h1" route change 10.78.0.0/24 via 10.77.0.3
 ip -n "$LAB-h3" link set eth1 mtu 1300
 told "$programs/soak" 67 150 || die "a link of 1300 bytes"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""steer.py DEVICE...: the device plays a NIC that steers: a packet of Lapwing's goes by the queue whose number its endpoint has (src/wire/packet.h), and a
+"""steer.py DEVICE...: the device plays a NIC that steers: a packet of Lapwing's goes by the queue whose number its endpoint has (src/wire/packet.h), a
 datagram of Lapwing's by the one that its port tells, as a rule of a NIC for the port would have it.
 
 What a veth device sends by queue N its other end receives by queue N. A program of traffic control chooses it. Other packets go where they would. And the

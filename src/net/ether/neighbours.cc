@@ -103,7 +103,11 @@ void Neighbours::probe(Port& port, ProcessId self, wire::PacketAddress own) noex
       if (!hear(port, own.tag)) pause(50'000);
     }
   }
-  for (ProcessId peer; peer.index < all_.size(); ++peer.index) set_way(port, peer, all_[peer.index].framing);
+  // One that has not answered may have had an answer from here, and wants what it sends acknowledged.
+  for (ProcessId peer; peer.index < all_.size(); ++peer.index) {
+    const Neighbour& neighbour = all_[peer.index];
+    set_way(port, peer, !neighbour.present && neighbour.found ? wire::Framing::kUdp : neighbour.framing);
+  }
 }
 
 // False: nobody is left to be asked.
@@ -131,7 +135,8 @@ void Neighbours::set_way(Port& port, ProcessId peer, wire::Framing by) const noe
   port.set_raw(peer, neighbour.contact.mac);
 }
 
-// Of those that are asked by UDP in this round. The kernel looks for all of them at once, which takes it a fraction of a millisecond where they are there.
+// Of those that are asked by UDP in this round. The kernel looks for all of them at once, which takes it a fraction of a millisecond where they
+// are there.
 void Neighbours::find_ways(NextHops& hops, int round) {
   const int tries = round == 0 || round == kFirstByUdp ? 40 : 1;
   bool looking = true;

@@ -1,7 +1,7 @@
-// The peers that packets reach: those whose cards tell of an endpoint, and that answer a probe there. The kernel of their hosts answers, so it does not
-// matter what they do just then. A peer that is reached by no packet, or whose NIC brings packets to another queue than its endpoint's, is not one.
+// The peers that packets reach: those whose cards tell of an endpoint, and that answer a probe there. The kernel of their hosts answers, so it does
+// not matter what they do just then. A peer that is reached by no packet, or whose NIC brings packets to another queue than its endpoint's, is not one.
 //
-// One on the same network is asked straight on Ethernet first, and from the third time on by UDP as well: the way by which the first answer came is taken.
+// One on the same network is asked straight on Ethernet first, and from the third time on by UDP as well: the way of the first answer is taken.
 // Others are asked by UDP alone, with packets as long as any that may follow: on the way there may be links that take less.
 #pragma once
 

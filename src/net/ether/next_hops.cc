@@ -48,8 +48,8 @@ struct Answer {
     if (::send(netlink, &request.message(), request.message().nlmsg_len, 0) < 0) return nullptr;
     const ssize_t received = ::recv(netlink, bytes, sizeof bytes, 0);
     const auto* message = reinterpret_cast<const nlmsghdr*>(bytes);
-    if (received < 0 || !NLMSG_OK(message, static_cast<std::size_t>(received)) || message->nlmsg_type != type || message->nlmsg_len < NLMSG_LENGTH(sizeof(Body)))
-      return nullptr;
+    if (received < 0 || !NLMSG_OK(message, static_cast<std::size_t>(received)) || message->nlmsg_type != type) return nullptr;
+    if (message->nlmsg_len < NLMSG_LENGTH(NLMSG_ALIGN(sizeof(Body)))) return nullptr;
     attributes = reinterpret_cast<const rtattr*>(static_cast<const std::byte*>(NLMSG_DATA(message)) + NLMSG_ALIGN(sizeof(Body)));
     attribute_bytes = message->nlmsg_len - NLMSG_LENGTH(NLMSG_ALIGN(sizeof(Body)));
     return static_cast<const Body*>(NLMSG_DATA(message));
@@ -100,7 +100,8 @@ NextHops::Route NextHops::route_to(std::uint32_t address) {
   Answer answer;
   const rtmsg* told = answer.ask(netlink_.fd(), request, RTM_NEWROUTE);
   std::uint32_t by = 0, next = 0;
-  if (told == nullptr || told->rtm_type != RTN_UNICAST || !read_attribute(answer.find(RTA_OIF), by) || by != interface_ || answer.find(RTA_VIA) != nullptr) return {};
+  if (told == nullptr || told->rtm_type != RTN_UNICAST || answer.find(RTA_VIA) != nullptr) return {};
+  if (!read_attribute(answer.find(RTA_OIF), by) || by != interface_) return {};
   Route route{true, address, 0};
   if (read_attribute(answer.find(RTA_GATEWAY), next)) route.next = ntohl(next);
   if (const rtattr* metrics = answer.find(RTA_METRICS); metrics != nullptr)

@@ -1,6 +1,6 @@
-// Where packets for an IPv4 address go first: to the peer itself, or to the router that leads there. The kernel's tables of routes and of neighbours are
-// asked (rtnetlink, which needs no rights). An Ethernet address that the kernel does not know, or has not tried of late, it looks for when something is
-// sent there: so a datagram without content goes that way by an ordinary socket.
+// Where packets for an IPv4 address go first: to the peer itself, or to the router that leads there. The kernel's tables of routes and of neighbours
+// are asked (rtnetlink, which needs no rights). An Ethernet address that the kernel does not know, or has not tried of late, it looks for when
+// something is sent there: so a datagram without content goes that way by an ordinary socket.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // This rank's endpoint on an Ethernet: the socket of its queue, the program that brings packets there, and memory for packets on their way out, as
-// the links want it (net/reliable/packet_carrier.h). A packet is built where it will be sent from, behind room for the headers of the network, and may
-// be sent again from there.
+// the links want it (net/reliable/packet_carrier.h). A packet is built where it will be sent from, behind room for the headers of the network, and
+// may be sent again from there.
 //
 //   chunk of 2 KiB   |        | headers: 14 or 42 | packet ...
 //                    0                            64

@@ -1,5 +1,5 @@
-// An Ethernet segment of two interfaces (a veth pair), each with an address in a network namespace of its own that this process makes for its tests, so that
-// nothing outside sees it. Where that cannot be had (root rights, iproute2, a kernel with AF_XDP), why() says so, and tests skip themselves.
+// An Ethernet segment of two interfaces (a veth pair), each with an address in a network namespace of its own that this process makes for its tests,
+// so that nothing outside sees it. Where that cannot be had (root rights, iproute2, a kernel with AF_XDP), why() says so, and tests skip themselves.
 #pragma once
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// The program in the kernel that sees what an interface receives (steering.h): packets of this library for an endpoint that is there go to its socket, and
-// everything else passes. They come straight on Ethernet, or as UDP datagrams over IPv4 (wire/encapsulation.h).
+// The program in the kernel that sees what an interface receives (steering.h): packets of this library for an endpoint that is there go to its socket,
+// and everything else passes. They come straight on Ethernet, or as UDP datagrams over IPv4 (wire/encapsulation.h).
 //
 //   frame                                  endpoint of its queue                      verdict
 //   of another EtherType, address or port                                             passes
@@ -98,7 +98,8 @@ static inline __attribute__((always_inline)) int has_port(const struct datagram*
          datagram->udp.dest == endpoint->port;
 }
 
-static inline __attribute__((always_inline)) int take(struct packet* packet, void* end, __u32 queue, struct ethhdr* ethernet, struct datagram* datagram) {
+static inline __attribute__((always_inline)) int take(struct packet* packet, void* end, __u32 queue, struct ethhdr* ethernet,
+                                                      struct datagram* datagram) {
   if (packet->kind != kProbe) return (int)bpf_redirect_map(&sockets, queue, XDP_DROP);
   struct probe* const probe = (struct probe*)packet;
   if ((void*)(probe + 1) > end) return XDP_DROP;
