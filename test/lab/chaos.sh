@@ -118,6 +118,7 @@ under_faults() { # WIRE
   plan "$wire" >"$work/plan"
   # A rank begins with a whole network, which it must be able to tell its peers of. The first connections may suffer.
   harm_frames
+  : >"$work/log"  # what is waited for is of this job
   soak &
   job=$!
   wait_until "the first operations" grep -q " operations$" "$work/log"

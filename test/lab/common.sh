@@ -54,6 +54,13 @@ on_with() {
   timeout 60 "$mpiexec" $options "${arguments[@]}" >"$work/log" 2>&1
 }
 
+# start "h1 h1 h2" command...: the same in the background, as $job. What waits for a text of it finds none of the job before.
+start() {
+  : >"$work/log"
+  on "$@" &
+  job=$!
+}
+
 nothing_left_on() {
   local host
   for host in "$@"; do [ -z "$(ip netns pids "$LAB-$host")" ] || return 1; done

@@ -59,8 +59,7 @@ grep -q "reached by ether" "$work/log" && grep -q "packets came by eth0 with a w
 # Bursts, of which each takes all that is sent for some time-outs: ranks go on as soon as something comes through again.
 lab harm h2 calm
 rm -f "$work/enough"
-LAPWING_TRANSPORTS=self,shm,ether on "h1 h2" "$programs/soak" 35 "$work/enough" &
-job=$!
+LAPWING_TRANSPORTS=self,shm,ether start "h1 h2" "$programs/soak" 35 "$work/enough"
 wait_until "operations" grep -q " operations$" "$work/log"
 for _ in $(seq 8); do
   lab harm h2 drop 12
@@ -73,8 +72,7 @@ wait_until "the relay's report" grep -qE "^passed [0-9]+ drop [1-9][0-9]+ duplic
 
 # An interface that is down for a moment: what was under way is sent again.
 rm -f "$work/enough"
-on "h1 h2" "$programs/soak" 32 "$work/enough" &
-job=$!
+start "h1 h2" "$programs/soak" 32 "$work/enough"
 wait_until "operations" grep -q " operations$" "$work/log"
 ip -n "$LAB-h1" link set eth0 down
 sleep 0.5
@@ -86,8 +84,7 @@ wait $job || die "an interface that was down for a moment"
 # A rank that is killed ends the job, and what it had is free for the next.
 for rank in 0 1; do
   rm -f "$work/enough"
-  LAPWING_LOG=info on "h1 h2" "$programs/soak" 33 "$work/enough" &
-  job=$!
+  LAPWING_LOG=info start "h1 h2" "$programs/soak" 33 "$work/enough"
   wait_until "operations" grep -q " operations$" "$work/log"
   kill -KILL "$(ip netns pids "$LAB-h$((rank + 1))" | while read -r pid; do grep -qs soak "/proc/$pid/comm" && echo "$pid"; done | head -n 1)"
   ! wait $job || die "rank $rank was killed, and the job succeeded"
@@ -100,8 +97,7 @@ LAPWING_LOG=info on "h1 h2" "$programs/halo" || die "after a killed rank"
 export LAPWING_PEER_TIMEOUT=2
 for mode in talk push wait; do
   rm -f "$work/stop" "$work/stop.started"
-  on "h1 h2" "$build/test/lab/vanish" "$mode" "$work/stop" &
-  job=$!
+  start "h1 h2" "$build/test/lab/vanish" "$mode" "$work/stop"
   wait_until "the first message of $mode" test -e "$work/stop.started"
   lab cut h2
   ! wait $job || die "$mode: the job succeeded without a host"
@@ -111,8 +107,7 @@ done
 
 # One that is taken away ends the job with a text that names it.
 rm -f "$work/enough"
-LAPWING_TRANSPORTS=self,shm,ether on "h1 h2" "$programs/soak" 34 "$work/enough" &
-job=$!
+LAPWING_TRANSPORTS=self,shm,ether start "h1 h2" "$programs/soak" 34 "$work/enough"
 wait_until "operations" grep -q " operations$" "$work/log"
 ip -n "$LAB-h1" link del eth0
 ! wait $job || die "an interface was taken away, and the job succeeded"

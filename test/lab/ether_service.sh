@@ -79,6 +79,7 @@ grep -q "it serves UDP port 27182, and not 53 (LAPWING_ETHER_PORT)" "$work/log" 
 # A rank that is killed ends the job, and its queue is free for the next.
 for _ in 1 2 3; do
   rm -f "$work/files/enough"
+  : >"$work/log"  # what is waited for is of this job
   job "h1 h2" "$programs/soak" 53 "$work/files/enough" &
   running=$!
   wait_until "operations" grep -q " operations$" "$work/log"
@@ -90,6 +91,7 @@ job "h1 h2" "$programs/halo" || die "after a killed rank"
 
 # A service that is killed: the job goes on, every byte right, and when it is back the next has its queues.
 rm -f "$work/files/enough"
+: >"$work/log"
 LAPWING_TRANSPORTS=self,shm,ether job "h1 h2" "$programs/soak" 54 "$work/files/enough" &
 running=$!
 wait_until "operations" grep -q " operations$" "$work/log"

@@ -77,8 +77,7 @@ ip -n "$LAB-h3" link set eth1 mtu 1500
 # A router that gets another Ethernet address, of which it tells the hosts as one does that takes another's place.
 ip netns exec "$LAB-h3" sysctl -qw net.ipv4.conf.eth0.arp_notify=1
 rm -f "$work/enough"
-LAPWING_TRANSPORTS=self,shm,ether on "h1 h2" "$programs/soak" 70 "$work/enough" &
-job=$!
+LAPWING_TRANSPORTS=self,shm,ether start "h1 h2" "$programs/soak" 70 "$work/enough"
 wait_until "operations" grep -q " operations$" "$work/log"
 ip -n "$LAB-h3" link set eth0 address 02:00:00:00:77:77
 wait_until "the other address" sh -c "ip -n $LAB-h1 neighbour show 10.77.0.3 | grep -q 02:00:00:00:77:77"
