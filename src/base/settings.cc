@@ -205,7 +205,7 @@ std::string EtherFramingKind::print(const Value& value) {
 }
 
 bool EtherPortKind::parse(std::string_view text, Value& value) {
-  constexpr std::uint64_t kMost = 65535 - 255;
+  constexpr std::uint64_t kMost = 65536 - kPorts;
   std::uint64_t port = 0;
   if (!parse_number(text, port) || port == 0 || port > kMost) return false;
   value = static_cast<Value>(port);

@@ -130,6 +130,7 @@ struct EtherFramingKind {
 // The first of as many ports as an interface may have receive queues.
 struct EtherPortKind {
   using Value = std::uint16_t;
+  static constexpr unsigned kPorts = 256;
   static constexpr const char* kUnit = "port";
   static constexpr const char* kAllowed = "a UDP port from 1 to 65280: the one of receive queue 0, and those after it are the other queues'";
   static bool parse(std::string_view text, Value& value);

@@ -56,11 +56,11 @@ Cost gather_on_area(const Machine& machine, int p, double n) {
 }
 
 // Between two ranks only the other one's block, unless it is cut.
-double posted_for_all(int p, double n, double longest) noexcept { return p == 2 && n <= longest ? n : p * n; }
+double posted_or_cut(int p, double n, double longest) noexcept { return p == 2 && n <= longest ? n : p * n; }
 
 // A piece, and the post for a single other rank, has no part for the root, which copies its own block besides.
 Cost scatter_on_area(const Machine& machine, int p, double n) {
-  const double count = pieces(machine, posted_for_all(p, n, machine.post_bytes), machine.post_bytes);
+  const double count = pieces(machine, posted_or_cut(p, n, machine.post_bytes), machine.post_bytes);
   const Cost root = count * on_area(machine, 1, (count > 1 || p == 2 ? p : p + 1) * n / count, 0, 1);
   const Cost other = on_area(machine, 2, n / count, 0, 0);
   const double last = count > 1 ? other.time : machine.memory.post;
@@ -72,7 +72,7 @@ Cost allgather_on_area(const Machine& machine, int p, double n) { return in_piec
 // In pieces, and between two ranks, a rank's own block is copied once.
 Cost alltoall_on_area(const Machine& machine, int p, double n) {
   const double longest = machine.cores > 0 ? machine.longest_post : machine.post_bytes;
-  const double count = pieces(machine, posted_for_all(p, n, longest), longest);
+  const double count = pieces(machine, posted_or_cut(p, n, longest), longest);
   return count * on_area(machine, p, (count > 1 || p == 2 ? 2 * p - 1 : 2 * p) * n / count, 0, 1);
 }
 

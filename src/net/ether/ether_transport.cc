@@ -85,8 +85,9 @@ void EtherTransport::tell_of_foreign_plan() const {
   const char* interface = std::getenv("LAPWING_INTERNAL_QUEUES_OF");
   const char* network = std::getenv("LAPWING_INTERNAL_NETWORK");
   if (interface == nullptr || network == nullptr || config_.host_identity.find("/" + std::string(network) + "/") != std::string::npos) return;
-  log_warn("mpiexec has bound this rank by the receive queues of %s on the host where mpiexec runs, and this rank is on host %s, in another network: it keeps of its "
-           "processors those that serve its own queue, if there are any. Run mpiexec there, or have ranks choose: --bind-to none with LAPWING_ETHER_BIND=1",
+  log_warn("mpiexec has bound this rank by the receive queues of %s on the host where mpiexec runs, and this rank is on host %s, "
+           "in another network: it keeps of its processors those that serve its own queue, if there are any. Run mpiexec there, or have ranks choose: "
+           "--bind-to none with LAPWING_ETHER_BIND=1",
            interface, config_.host_name.c_str());
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/settings.h"
 #include "net/ether/attached_program.h"
 #include "net/ether/interface.h"
 #include "net/ether/steering_maps.h"
@@ -19,6 +20,7 @@ namespace {
 // How this version's is known among programs. A change of the program or its maps changes the number.
 constexpr char kProgramName[] = "lapwing_steer2";
 static_assert(sizeof kProgramName <= BPF_OBJ_NAME_LEN);
+static_assert(settings::EtherPortKind::kPorts == LAPWING_MOST_QUEUES);  // each queue has a port
 
 // Ranks come and go while others look.
 constexpr int kTries = 20;
