@@ -44,6 +44,8 @@ Session::State Session::state_for(Kind kind) noexcept {
       return State::kHasSocket;
     case Kind::kJoin:
     case Kind::kLeave:
+    case Kind::kWay:
+    case Kind::kForget:
       return State::kLoaded;
   }
   return State::kNew;
@@ -102,6 +104,10 @@ Status Session::grant(const AcceleratorRequest& request, const LocalMessage& mes
       return join(request.index, message.descriptors[0].fd());
     case Kind::kLeave:
       return leave(request.index);
+    case Kind::kWay:
+      return answer_by(request.index, message.descriptors[0].fd());
+    case Kind::kForget:
+      return forget(request.index);
     case Kind::kMemory:
       return take_memory(message.descriptors[0].fd());
     case Kind::kBind:
@@ -144,11 +150,24 @@ Status Session::join(std::uint32_t index, int socket) {
   return answer();
 }
 
+// By this socket bytes leave that the rank could as well write to it.
+Status Session::answer_by(std::uint32_t index, int socket) {
+  LAPWING_TRY(check_socket(socket, user_));
+  net::kernel::Permission permission = loader_.answer_by(index, socket);
+  LAPWING_TRY(std::move(permission.why));
+  return answer();
+}
+
 Status Session::leave(std::uint32_t index) {
   if (state_ == State::kBound)
     LAPWING_TRY(ether_.leave(index));
   else
-    loader_.forget(index);
+    loader_.leave(index);
+  return answer();
+}
+
+Status Session::forget(std::uint32_t index) {
+  loader_.forget(index);
   return answer();
 }
 

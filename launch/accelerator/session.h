@@ -53,10 +53,12 @@ class Session {
   Status prepare(const wire::AcceleratorRequest& hello);
   Status load();
   Status join(std::uint32_t index, int socket);
+  Status answer_by(std::uint32_t index, int socket);
   Status greet(const wire::AcceleratorRequest& hello);
   Status take_memory(int file);
   Status bind(const wire::AcceleratorRequest& bind);
   Status leave(std::uint32_t index);
+  Status forget(std::uint32_t index);
   bool goes_on() const noexcept { return state_ == State::kLoaded || state_ == State::kHasSocket || state_ == State::kBound; }
   Status answer(std::span<const int> descriptors = {});
   void refuse(const Status& why);

@@ -14,6 +14,10 @@ constexpr std::uint32_t kMagic = 0x4341'574c;  // "LWAC"
 constexpr std::uint16_t kAnswerKind = 0x100;
 constexpr std::size_t kHeadBytes = 8;
 
+bool names_connection(Kind kind) noexcept {
+  return kind == Kind::kJoin || kind == Kind::kLeave || kind == Kind::kWay || kind == Kind::kForget;
+}
+
 class Writer {
  public:
   explicit Writer(std::uint16_t kind) {
@@ -60,6 +64,8 @@ std::size_t length_of(Kind kind) noexcept {
       return kHeadBytes + 36;
     case Kind::kJoin:
     case Kind::kLeave:
+    case Kind::kWay:
+    case Kind::kForget:
       return kHeadBytes + 4;
   }
   return 0;
@@ -94,7 +100,7 @@ std::string AcceleratorRequest::encode() const {
     writer.put(port);
     writer.put(tag);
     writer.put(network);
-  } else if (kind == Kind::kJoin || kind == Kind::kLeave) {
+  } else if (names_connection(kind)) {
     writer.put(index);
   }
   return writer.take();
@@ -123,7 +129,7 @@ Status AcceleratorRequest::decode(std::string_view message, AcceleratorRequest& 
     read.port = reader.get<std::uint32_t>();
     read.tag = reader.get<std::uint64_t>();
     read.network = reader.get<std::uint64_t>();
-  } else if (read.kind == Kind::kJoin || read.kind == Kind::kLeave) {
+  } else if (names_connection(read.kind)) {
     read.index = reader.get<std::uint32_t>();
   }
   request = read;

@@ -5,7 +5,9 @@
 //     hello    purpose u32, connections u32, fingerprint u64, zone bytes u64    first, once; answered with the zone
 //     load                                                                      second, once; answered with the areas and the keeper
 //     join     index u32                                                        with one socket
-//     leave    index u32
+//     leave    index u32                                                        another socket may take the place of the one that has joined
+//     way      index u32                                                        of one that has joined: with the socket for answers, which stays
+//     forget   index u32                                                        both sockets
 //     memory                                                                    raw Ethernet: second, once; with a memfd, answered with a socket
 //     bind     interface u32, queue u32, ether type u32, zero u32, tag u64,     answered with the program's attachment, or kQueueTaken; once granted
 //              network namespace u64
@@ -14,8 +16,8 @@
 // All little-endian. A request has exactly the length of its kind; an answer is bounded. A message that breaks a rule ends the connection, with an
 // answer that says which rule. The first 8 bytes and the answer are the same in all versions, so that each side can say what the other speaks.
 //
-// A purpose has requests of its own: receive in the kernel (net/kernel/) has load, join and leave, raw Ethernet (net/ether/) memory, bind, and leave
-// with its queue. In a hello of raw Ethernet `connections` is 1 and `zone bytes` those of the memory.
+// A purpose has requests of its own: receive in the kernel (net/kernel/) has load, join, leave, way and forget, raw Ethernet (net/ether/)
+// memory, bind, and leave with its queue. In a hello of raw Ethernet `connections` is 1 and `zone bytes` those of the memory.
 #pragma once
 
 #include <cstddef>
@@ -27,10 +29,10 @@
 
 namespace lapwing::wire {
 
-constexpr std::uint16_t kAcceleratorVersion = 1;
+constexpr std::uint16_t kAcceleratorVersion = 2;
 
 struct AcceleratorRequest {
-  enum class Kind : std::uint16_t { kHello = 1, kLoad = 2, kJoin = 3, kLeave = 4, kMemory = 5, kBind = 6 };
+  enum class Kind : std::uint16_t { kHello = 1, kLoad = 2, kJoin = 3, kLeave = 4, kMemory = 5, kBind = 6, kWay = 7, kForget = 8 };
   static constexpr std::size_t kMaxBytes = 44;
   enum : std::uint32_t { kReceive = 1, kEther = 2 };  // purposes
 
@@ -51,7 +53,7 @@ struct AcceleratorRequest {
   // On an error `request` is as it was.
   static Status decode(std::string_view message, AcceleratorRequest& request);
   // How many come with it.
-  std::size_t descriptors() const noexcept { return kind == Kind::kJoin || kind == Kind::kMemory ? 1 : 0; }
+  std::size_t descriptors() const noexcept { return kind == Kind::kJoin || kind == Kind::kMemory || kind == Kind::kWay ? 1 : 0; }
 };
 
 struct AcceleratorAnswer {

@@ -38,23 +38,27 @@ std::string bytes(std::initializer_list<int> values) {
 
 // What is on the socket does not change: a service and a rank may be of two builds.
 TEST(AcceleratorRequest, HasTheseBytes) {
-  EXPECT_EQ(hello().encode(), bytes({'L',  'W',  'A',  'C',  1,    0,    1,    0,    1,    0,    0,    0,    4,    3,    2,    1,
+  EXPECT_EQ(hello().encode(), bytes({'L',  'W',  'A',  'C',  2,    0,    1,    0,    1,    0,    0,    0,    4,    3,    2,    1,
                                      0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21}));
   AcceleratorRequest join;
   join.kind = Kind::kJoin;
   join.index = 5;
-  EXPECT_EQ(join.encode(), bytes({'L', 'W', 'A', 'C', 1, 0, 3, 0, 5, 0, 0, 0}));
+  EXPECT_EQ(join.encode(), bytes({'L', 'W', 'A', 'C', 2, 0, 3, 0, 5, 0, 0, 0}));
+  join.kind = Kind::kWay;
+  EXPECT_EQ(join.encode(), bytes({'L', 'W', 'A', 'C', 2, 0, 7, 0, 5, 0, 0, 0}));
+  join.kind = Kind::kForget;
+  EXPECT_EQ(join.encode(), bytes({'L', 'W', 'A', 'C', 2, 0, 8, 0, 5, 0, 0, 0}));
   EXPECT_EQ(bind().encode(),
-            bytes({'L', 'W', 'A', 'C', 1,    0,    6,    0,    7,    0,    0,    0,    5,    0,    0,    0,    0xb5, 0x88, 0,    0,
+            bytes({'L', 'W', 'A', 'C', 2,    0,    6,    0,    7,    0,    0,    0,    5,    0,    0,    0,    0xb5, 0x88, 0,    0,
                    7,   2,   0,   0xc0, 0x2e, 0x6a, 0,    0,    0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
                    0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21}));
   AcceleratorRequest memory;
   memory.kind = Kind::kMemory;
-  EXPECT_EQ(memory.encode(), bytes({'L', 'W', 'A', 'C', 1, 0, 5, 0}));
+  EXPECT_EQ(memory.encode(), bytes({'L', 'W', 'A', 'C', 2, 0, 5, 0}));
 }
 
 TEST(AcceleratorRequest, ComesOutAsItWentIn) {
-  for (const Kind kind : {Kind::kHello, Kind::kLoad, Kind::kJoin, Kind::kLeave, Kind::kMemory, Kind::kBind}) {
+  for (const Kind kind : {Kind::kHello, Kind::kLoad, Kind::kJoin, Kind::kLeave, Kind::kMemory, Kind::kBind, Kind::kWay, Kind::kForget}) {
     AcceleratorRequest request = hello();
     request.kind = kind;
     request.index = 77;
@@ -64,12 +68,12 @@ TEST(AcceleratorRequest, ComesOutAsItWentIn) {
     ASSERT_TRUE(AcceleratorRequest::decode(message, read).ok());
     EXPECT_EQ(read.kind, kind);
     EXPECT_EQ(read.encode(), message);
-    EXPECT_EQ(read.descriptors(), kind == Kind::kJoin || kind == Kind::kMemory ? 1u : 0u);
+    EXPECT_EQ(read.descriptors(), kind == Kind::kJoin || kind == Kind::kMemory || kind == Kind::kWay ? 1u : 0u);
   }
 }
 
 TEST(AcceleratorRequest, OfAnotherLengthIsRefused) {
-  for (const Kind kind : {Kind::kHello, Kind::kLoad, Kind::kJoin, Kind::kLeave, Kind::kMemory, Kind::kBind}) {
+  for (const Kind kind : {Kind::kHello, Kind::kLoad, Kind::kJoin, Kind::kLeave, Kind::kMemory, Kind::kBind, Kind::kWay, Kind::kForget}) {
     AcceleratorRequest request;
     request.kind = kind;
     const std::string message = request.encode();
@@ -93,8 +97,8 @@ TEST(AcceleratorRequest, OfAnotherKindOrVersionIsRefusedWithAWord) {
   message[6] = 9;
   EXPECT_STREQ(AcceleratorRequest::decode(message, read).text(), "there is no request of kind 9");
   message = AcceleratorRequest().encode();
-  message[4] = 2;
-  EXPECT_STREQ(AcceleratorRequest::decode(message, read).text(), "the rank speaks version 2, the accelerator 1: both must be of one release");
+  message[4] = 1;
+  EXPECT_STREQ(AcceleratorRequest::decode(message, read).text(), "the rank speaks version 1, the accelerator 2: both must be of one release");
   message = AcceleratorRequest().encode();
   message[0] = 'l';
   EXPECT_FALSE(AcceleratorRequest::decode(message, read).ok());
@@ -112,11 +116,11 @@ TEST(AcceleratorAnswer, ComesOutAsItWentIn) {
 }
 
 TEST(AcceleratorAnswer, OfALaterVersionIsUnderstood) {
-  std::string message = AcceleratorAnswer{false, 0, "the accelerator speaks version 2"}.encode();
-  message[4] = 2;
+  std::string message = AcceleratorAnswer{false, 0, "the accelerator speaks version 3"}.encode();
+  message[4] = 3;
   AcceleratorAnswer read;
   ASSERT_TRUE(AcceleratorAnswer::decode(message, read).ok());
-  EXPECT_EQ(read.text, "the accelerator speaks version 2");
+  EXPECT_EQ(read.text, "the accelerator speaks version 3");
 }
 
 TEST(AcceleratorAnswer, ItsTextIsBoundedAndPrintable) {

@@ -13,9 +13,22 @@
 namespace lapwing::net::kernel {
 namespace {
 
+using Reply = AcceleratorClient::Reply;
+using Outcome = AcceleratorClient::Outcome;
+
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+Reply reply_of(Received received, LocalMessage& message) {
+  if (received == Received::kNothingInTime) return {Outcome::kNoAnswer, "it does not answer", {}};
+  if (received != Received::kMessage) return {Outcome::kNoAnswer, "it has ended the connection", {}};
+  wire::AcceleratorAnswer answer;
+  const Status decoded = wire::AcceleratorAnswer::decode(message.bytes, answer);
+  if (!decoded.ok()) return {Outcome::kNoAnswer, decoded.text(), {}};
+  if (answer.descriptors != message.descriptors.size()) return {Outcome::kNoAnswer, "it has sent other descriptors than it says", {}};
+  return {answer.granted ? Outcome::kGranted : Outcome::kRefused, std::move(answer.text), std::move(message.descriptors)};
 }
 
 }  // namespace
@@ -63,23 +76,54 @@ AcceleratorClient::Reply AcceleratorClient::ask(const wire::AcceleratorRequest& 
   const std::span<const int> descriptors(&descriptor, descriptor >= 0 ? 1 : 0);
   const Status sent = send_message(connection_, request.encode(), descriptors);
   // A service that has refused before it was asked has left its reason.
-  Reply reply = hear();
+  Reply reply;
+  hear(reply);
+  hear_told(reply);
   if (!sent.ok() && reply.outcome == Outcome::kNoAnswer) reply = {Outcome::kNotAsked, sent.text(), {}};
   if (reply.outcome == Outcome::kGranted || (reply.outcome == Outcome::kRefused && sent.ok())) return reply;
-  close_own_descriptor(std::exchange(connection_, -1));
+  end();
   return reply;
 }
 
-AcceleratorClient::Reply AcceleratorClient::hear() {
+void AcceleratorClient::hear_told(Reply& next) {
+  for (; owed_ > 0 && next.outcome != Outcome::kNoAnswer; --owed_) {
+    told_.push_back(std::move(next));
+    hear(next);
+  }
+}
+
+Status AcceleratorClient::tell(const wire::AcceleratorRequest& request, int descriptor) {
+  if (connection_ < 0) return refused("it has gone");
+  const std::span<const int> descriptors(&descriptor, descriptor >= 0 ? 1 : 0);
+  if (const Status sent = send_message(connection_, request.encode(), descriptors, MSG_DONTWAIT); !sent.ok()) return refused(sent.text());
+  ++owed_;
+  return {};
+}
+
+bool AcceleratorClient::heard(Reply& reply) {
+  if (told_.empty() && owed_ > 0) {
+    Reply next{Outcome::kNoAnswer, "it has gone", {}};
+    if (connection_ >= 0 && !hear(next, MSG_DONTWAIT)) return false;
+    --owed_;
+    if (next.outcome == Outcome::kNoAnswer) end();
+    told_.push_back(std::move(next));
+  }
+  if (told_.empty()) return false;
+  reply = std::move(told_.front());
+  told_.pop_front();
+  return true;
+}
+
+// False: nothing has come in time.
+bool AcceleratorClient::hear(Reply& reply, int flags) {
   LocalMessage message;
-  const Received received = receive_message(connection_, message);
-  if (received == Received::kNothingInTime) return {Outcome::kNoAnswer, "it does not answer", {}};
-  if (received != Received::kMessage) return {Outcome::kNoAnswer, "it has ended the connection", {}};
-  wire::AcceleratorAnswer answer;
-  const Status decoded = wire::AcceleratorAnswer::decode(message.bytes, answer);
-  if (!decoded.ok()) return {Outcome::kNoAnswer, decoded.text(), {}};
-  if (answer.descriptors != message.descriptors.size()) return {Outcome::kNoAnswer, "it has sent other descriptors than it says", {}};
-  return {answer.granted ? Outcome::kGranted : Outcome::kRefused, std::move(answer.text), std::move(message.descriptors)};
+  const Received received = receive_message(connection_, message, flags);
+  reply = reply_of(received, message);
+  return received != Received::kNothingInTime;
+}
+
+void AcceleratorClient::end() noexcept {
+  close_own_descriptor(std::exchange(connection_, -1));
 }
 
 Status AcceleratorClient::fetch(const wire::AcceleratorRequest& request, int patience_ms, int descriptor, std::size_t count,

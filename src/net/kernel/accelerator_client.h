@@ -1,10 +1,12 @@
-// The connection of a rank to the service `lapwing accelerator` (launch/accelerator/, wire/accelerator.h): one request at a time, each with a deadline.
+// The connection of a rank to the service `lapwing accelerator` (launch/accelerator/, wire/accelerator.h). A request is asked, and its answer waited for
+// with a deadline; or it is told, and its answer found later.
 //
 // The service is given connections or memory of the job, so it must be trusted: it runs as root, as this user, or as the user whose folder its socket
 // lies in, and only that one may write there.
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +21,7 @@ class AcceleratorClient {
  public:
   enum class Outcome { kGranted, kRefused, kNotAsked, kNoAnswer };
   struct Reply {
-    Outcome outcome;
+    Outcome outcome = Outcome::kNoAnswer;
     std::string why;
     std::vector<bpf::Descriptor> descriptors;
   };
@@ -39,15 +41,25 @@ class AcceleratorClient {
   Status fetch(const wire::AcceleratorRequest& request, int patience_ms, int descriptor, std::size_t count,
                std::vector<bpf::Descriptor>& descriptors);
 
+  // Waits for nothing. Each request that was told has an answer, in order, from heard() on: kNoAnswer where the connection has ended.
+  Status tell(const wire::AcceleratorRequest& request, int descriptor);
+  // False: the next answer has not come yet, or there is none to come.
+  bool heard(Reply& reply);
+
   std::string by() const { return "by the service at " + path_; }
   Status refused(const std::string& why) const;
 
  private:
   Status check_trust() const;
-  Reply hear();
+  bool hear(Reply& reply, int flags = 0);
+  // An answer to what was told comes before that to what was asked.
+  void hear_told(Reply& next);
+  void end() noexcept;
 
   const std::string path_;
   int connection_ = -1;  // noted as this process's own: a child that it forks must not hold it
+  std::size_t owed_ = 0;  // answers to what was told, that have not come
+  std::deque<Reply> told_;  // that have
 };
 
 }  // namespace lapwing::net::kernel

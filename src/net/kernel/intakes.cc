@@ -11,7 +11,6 @@ Status Intakes::prepare(std::uint32_t links, std::uint64_t memory, std::uint64_t
   if (fit == 0)
     return Status::error(MPI_ERR_ARG, "LAPWING_RECEIVE_MEMORY is too little for one peer, which takes %zu bytes", sizeof(ConnectionArea));
   LAPWING_TRY(program_.prepare(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(links, 1, fit)), zone, service));
-  answers_ = program_.answers();
   return {};
 }
 

@@ -41,8 +41,8 @@ class Intakes {
   // From now on links may join.
   void open();
   bool ready() const noexcept { return ready_; }
-  // Whether requests may be answered once links have joined (answer_by()).
-  bool answers() const noexcept { return answers_; }
+  // Whether requests may be answered once links have joined (answer_by()): from prepare() on.
+  bool answers() const noexcept { return zone() != nullptr; }
   std::uint32_t most() const noexcept { return program_.connections(); }
   // By whose rights; from prepare() on.
   std::string by() const { return program_.by(); }
@@ -54,14 +54,15 @@ class Intakes {
   // The packets of this connection come past the program from now on, and nothing is taken before Intake::open(). Of what has come before nothing is
   // half read; a read that follows finds it.
   Joining join(Lease& intake, int socket);
-  // The program may use this socket, on which no process writes, for answers to what comes by the connection (Intake::answer).
-  Status answer_by(const Lease& intake, int socket) { return program_.answer_by(intake.get_deleter().index(), socket); }
+  // The program may use this socket, on which no process writes, for answers to what comes by this connection and by those that take its place
+  // (Intake::answer). Waits for nothing: where it is not known at once, permission() tells.
+  Permission answer_by(const Lease& intake, int socket) { return program_.answer_by(intake.get_deleter().index(), socket); }
+  Permission permission(const Lease& intake) { return program_.permission(intake.get_deleter().index()); }
 
  private:
   Program program_;
   std::vector<std::uint32_t> free_;
   bool ready_ = false;
-  bool answers_ = false;
 };
 
 }  // namespace lapwing::net::kernel

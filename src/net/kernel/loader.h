@@ -18,6 +18,13 @@ struct Joining {
   bool known = true;  // false: the program may see its packets, or not. Its connection cannot go on
 };
 
+// Whether the program may answer by a socket. kAsked: it is not known yet, and permission() tells later.
+struct Permission {
+  enum class State { kNone, kAsked, kGranted, kRefused };
+  State state = State::kNone;
+  Status why;  // it is refused
+};
+
 class Loader {
  public:
   virtual ~Loader() = default;
@@ -29,9 +36,12 @@ class Loader {
   virtual const Descriptor& zone() const noexcept = 0;
   // The area is as new.
   virtual Joining join(std::uint32_t index, int socket) = 0;
-  // Whether it can let the program answer, and: requests of this area's connection are answered by the socket, until it is closed.
-  virtual bool answers() const noexcept = 0;
-  virtual Status answer_by(std::uint32_t index, int socket) = 0;
+  // The program sees no packet of the socket that has joined any more. What it has answered is still sent.
+  virtual void leave(std::uint32_t index) noexcept = 0;
+  // Requests of the connections that join here, the first of which has, may be answered by the socket until it is closed. Waits for nothing.
+  virtual Permission answer_by(std::uint32_t index, int socket) = 0;
+  virtual Permission permission(std::uint32_t index) = 0;
+  // Both sockets.
   virtual void forget(std::uint32_t index) noexcept = 0;
   // "by ...", for a person.
   virtual std::string by() const = 0;

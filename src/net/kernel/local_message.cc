@@ -50,18 +50,18 @@ void take_descriptors(msghdr& header, std::vector<bpf::Descriptor>& descriptors)
 
 }  // namespace
 
-Status send_message(int socket, std::string_view bytes, std::span<const int> descriptors) {
+Status send_message(int socket, std::string_view bytes, std::span<const int> descriptors, int flags) {
   LAPWING_CHECK(descriptors.size() <= LocalMessage::kMostDescriptors);
   Envelope envelope(const_cast<char*>(bytes.data()), bytes.size());
   envelope.enclose(descriptors);
   ssize_t sent = 0;
-  do sent = ::sendmsg(socket, &envelope.header, MSG_NOSIGNAL);
+  do sent = ::sendmsg(socket, &envelope.header, MSG_NOSIGNAL | flags);
   while (sent < 0 && errno == EINTR);
   if (sent == static_cast<ssize_t>(bytes.size())) return {};
   return Status::error(MPI_ERR_OTHER, "%s", std::strerror(errno));
 }
 
-Received receive_message(int socket, LocalMessage& message) {
+Received receive_message(int socket, LocalMessage& message, int flags) {
   std::array<char, LocalMessage::kMostBytes> bytes;
   Envelope envelope(bytes.data(), bytes.size());
   envelope.header.msg_control = envelope.control.data();
@@ -71,7 +71,7 @@ Received receive_message(int socket, LocalMessage& message) {
   // The kernel tells first that the other side has closed without reading all, and then what that had said before.
   bool reset = false;
   ssize_t got = 0;
-  do got = ::recvmsg(socket, &envelope.header, MSG_CMSG_CLOEXEC);
+  do got = ::recvmsg(socket, &envelope.header, MSG_CMSG_CLOEXEC | flags);
   while (got < 0 && (errno == EINTR || (errno == ECONNRESET && !std::exchange(reset, true))));
   if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? Received::kNothingInTime : errno == ECONNRESET ? Received::kEnd : Received::kBroken;
   take_descriptors(envelope.header, message.descriptors);

@@ -21,12 +21,12 @@ struct LocalMessage {
   std::vector<bpf::Descriptor> descriptors;
 };
 
-// Blocks no longer than the socket's own limits. An error says why nothing could be sent.
-Status send_message(int socket, std::string_view bytes, std::span<const int> descriptors = {});
+// Both block no longer than the socket's own limits, and not at all with MSG_DONTWAIT in `flags`. An error says why nothing could be sent.
+Status send_message(int socket, std::string_view bytes, std::span<const int> descriptors = {}, int flags = 0);
 
 enum class Received { kMessage, kEnd, kNothingInTime, kBroken };
 // kBroken: what came is longer than any message, or has more descriptors, or this process can take no more of them; or the socket fails.
-Received receive_message(int socket, LocalMessage& message);
+Received receive_message(int socket, LocalMessage& message, int flags = 0);
 
 // A connection to the service that listens at `path`, on which each direction has a limit of so many milliseconds.
 Status connect_local(const std::string& path, int milliseconds, bpf::Descriptor& connection);

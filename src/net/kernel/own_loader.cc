@@ -93,22 +93,28 @@ Status OwnLoader::make_keeper(Descriptor& keeper) const {
 }
 
 Joining OwnLoader::join(std::uint32_t index, int socket) {
-  forget(index);
+  leave(index);
   socklen_t length = sizeof cookies_[index];
   if (getsockopt(socket, SOL_SOCKET, SO_COOKIE, &cookies_[index], &length) != 0) return {bpf::refused("tells no cookie of a socket")};
   if (!bpf::update(indices_, &cookies_[index], &index)) return {bpf::refused("does not note a socket")};
   if (bpf::update(sockets_, &index, &socket)) return {};
   Status why = bpf::refused("does not let its program see a socket");
-  forget(index);
+  leave(index);
   return {std::move(why)};
 }
 
-Status OwnLoader::answer_by(std::uint32_t index, int socket) {
-  if (bpf::update(answers_, &index, &socket)) return {};
-  return bpf::refused("does not let its program answer by a socket");
+Permission OwnLoader::answer_by(std::uint32_t index, int socket) {
+  if (cookies_[index] == 0) return {Permission::State::kRefused, Status::error(MPI_ERR_OTHER, "no connection has joined that could be answered")};
+  if (bpf::update(answers_, &index, &socket)) return {Permission::State::kGranted, {}};
+  return {Permission::State::kRefused, bpf::refused("does not let its program answer by a socket")};
 }
 
 void OwnLoader::forget(std::uint32_t index) noexcept {
+  leave(index);
+  bpf::erase(answers_, &index);
+}
+
+void OwnLoader::leave(std::uint32_t index) noexcept {
   if (cookies_[index] != 0) bpf::erase(indices_, &cookies_[index]);
   cookies_[index] = 0;
 }

@@ -31,8 +31,9 @@ class OwnLoader final : public Loader {
   const Descriptor& areas() const noexcept override { return areas_; }
   const Descriptor& zone() const noexcept override { return zone_; }
   Joining join(std::uint32_t index, int socket) override;
-  bool answers() const noexcept override { return true; }
-  Status answer_by(std::uint32_t index, int socket) override;
+  void leave(std::uint32_t index) noexcept override;
+  Permission answer_by(std::uint32_t index, int socket) override;
+  Permission permission(std::uint32_t) override { return {}; }  // none is asked
   void forget(std::uint32_t index) noexcept override;
   std::string by() const override { return "by this process's own rights"; }
 

@@ -52,7 +52,7 @@ ConnectionArea& Program::area(std::uint32_t index) const noexcept {
 
 // The program no longer finds the area by the socket before, and it does not find it by the next one yet.
 Joining Program::join(std::uint32_t index, int socket) {
-  forget(index);
+  loader_->leave(index);
   const Word answered = area(index).answered;
   std::memset(static_cast<void*>(&area(index)), 0, offsetof(ConnectionArea, queue));
   area(index).zone = zone_->address();

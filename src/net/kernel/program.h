@@ -37,8 +37,9 @@ class Program {
   // From now on the packets of this socket come past the program, and their frames to this area, which is as new but for its queue. What the
   // socket has received before is unread, or has been read to its end.
   Joining join(std::uint32_t index, int socket);
-  bool answers() const noexcept { return loader_->answers(); }
-  Status answer_by(std::uint32_t index, int socket) { return loader_->answer_by(index, socket); }
+  // As Loader's.
+  Permission answer_by(std::uint32_t index, int socket) { return loader_->answer_by(index, socket); }
+  Permission permission(std::uint32_t index) { return loader_->permission(index); }
   // A socket that is closed has left the others by itself, and the program sees none of its packets any more.
   void forget(std::uint32_t index) noexcept { loader_->forget(index); }
 

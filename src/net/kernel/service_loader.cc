@@ -26,6 +26,7 @@ Status ServiceLoader::prepare(std::uint32_t connections, std::uint32_t zone_bloc
   LAPWING_TRY(service_.fetch(hello, kPatienceMs, -1, 1, descriptors));
   zone_ = std::move(descriptors[0]);
   joined_.assign(connections, false);
+  permissions_ = std::vector<Permission>(connections);
   return {};
 }
 
@@ -49,14 +50,51 @@ Joining ServiceLoader::join(std::uint32_t index, int socket) {
   return {service_.refused(reply.why), reply.outcome != Outcome::kNoAnswer};
 }
 
-// A service that has gone lets no other socket have the area, so nothing comes of one that is still noted.
+void ServiceLoader::leave(std::uint32_t index) noexcept {
+  if (joined_[index]) ask_to_leave(index, AcceleratorRequest::Kind::kLeave);
+}
+
+// What the service says of a socket that it was told of before is heard first, so nothing that follows is taken for that.
 void ServiceLoader::forget(std::uint32_t index) noexcept {
-  if (!joined_[index]) return;
+  if (joined_[index] || permissions_[index].state != Permission::State::kNone) ask_to_leave(index, AcceleratorRequest::Kind::kForget);
+  hear();
+  permissions_[index] = {};
+}
+
+// A service that has gone lets no other socket have the area, so nothing comes of one that is still noted.
+void ServiceLoader::ask_to_leave(std::uint32_t index, AcceleratorRequest::Kind kind) noexcept {
   joined_[index] = false;
   AcceleratorRequest leave;
-  leave.kind = AcceleratorRequest::Kind::kLeave;
+  leave.kind = kind;
   leave.index = index;
   service_.ask(leave, kPatienceMs);
+}
+
+// ---- answers --------------------------------------------------------------------------------------------------------
+
+Permission ServiceLoader::answer_by(std::uint32_t index, int socket) {
+  AcceleratorRequest way;
+  way.kind = AcceleratorRequest::Kind::kWay;
+  way.index = index;
+  if (Status told = service_.tell(way, socket); !told.ok()) return {Permission::State::kRefused, std::move(told)};
+  told_.push_back(index);
+  permissions_[index] = {Permission::State::kAsked, {}};
+  return permission(index);
+}
+
+Permission ServiceLoader::permission(std::uint32_t index) {
+  hear();
+  return {permissions_[index].state, permissions_[index].why.copy()};
+}
+
+void ServiceLoader::hear() {
+  AcceleratorClient::Reply reply;
+  while (service_.heard(reply)) {
+    const bool granted = reply.outcome == Outcome::kGranted;
+    permissions_[told_.front()] = granted ? Permission{Permission::State::kGranted, {}}
+                                          : Permission{Permission::State::kRefused, service_.refused(reply.why)};
+    told_.pop_front();
+  }
 }
 
 }  // namespace lapwing::net::kernel

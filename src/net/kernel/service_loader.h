@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,16 +27,22 @@ class ServiceLoader final : public Loader {
   const Descriptor& areas() const noexcept override { return areas_; }
   const Descriptor& zone() const noexcept override { return zone_; }
   Joining join(std::uint32_t index, int socket) override;
-  // The service lets no socket in for that.
-  bool answers() const noexcept override { return false; }
-  Status answer_by(std::uint32_t, int) override { return service_.refused("it lets no socket in by which to answer"); }
+  void leave(std::uint32_t index) noexcept override;
+  // The service is told, and its answer found by permission(): a thread that drives communication does not wait for it.
+  Permission answer_by(std::uint32_t index, int socket) override;
+  Permission permission(std::uint32_t index) override;
   void forget(std::uint32_t index) noexcept override;
   std::string by() const override { return service_.by(); }
 
  private:
+  void hear();
+  void ask_to_leave(std::uint32_t index, wire::AcceleratorRequest::Kind kind) noexcept;
+
   AcceleratorClient service_;
   Descriptor zone_, areas_, keeper_;
   std::vector<bool> joined_;
+  std::vector<Permission> permissions_;
+  std::deque<std::uint32_t> told_;  // of whose permissions the service has not been heard, in order
 };
 
 }  // namespace lapwing::net::kernel

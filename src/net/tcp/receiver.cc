@@ -97,16 +97,23 @@ void Receiver::answer_by(int socket) noexcept {
   let_answer();
 }
 
-// Once a socket is there, and the program sees this link.
+// Once a socket is there, and the program sees this link. Where a service has to be asked, its word is looked for before the event thread sleeps,
+// because only then does the program answer. It holds for the connections that take the place of this one.
 void Receiver::let_answer() noexcept {
+  using State = kernel::Permission::State;
   if (answers_by_ < 0 || !inbox_.past_program()) return;
-  const Status allowed = shared_.intakes.answer_by(intake_, answers_by_);
-  if (!allowed.ok()) log_info("requests are not answered in the kernel: %s", allowed.text());
-  intake_->answer(allowed.ok());
+  if (permission_ == State::kNone || permission_ == State::kAsked) {
+    const bool first = permission_ == State::kNone;
+    const kernel::Permission permission = first ? shared_.intakes.answer_by(intake_, answers_by_) : shared_.intakes.permission(intake_);
+    permission_ = permission.state;
+    if (permission_ == State::kRefused) log_info("requests are not answered in the kernel: %s", permission.why.text());
+  }
+  if (permission_ == State::kGranted) intake_->answer(true);
 }
 
 void Receiver::answer_no_more() noexcept {
   answers_by_ = -1;
+  permission_ = kernel::Permission::State::kNone;
   if (!inbox_.past_program()) return;
   intake_->answer(false);
   if (!inbox_.collect()) judge(Inbox::Result::kViolation);

@@ -65,7 +65,10 @@ class Receiver final : public ConnectionUser {
     if (inbox_.past_program()) intake_->open();
   }
   bool stop_taking() noexcept { return !inbox_.past_program() || intake_->close(); }
-  bool stop_taking_attended() noexcept { return !inbox_.past_program() || intake_->close_to_attended(); }
+  bool stop_taking_attended() noexcept {
+    if (permission_ == kernel::Permission::State::kAsked) let_answer();
+    return !inbox_.past_program() || intake_->close_to_attended();
+  }
   // Frames are checked or sealed.
   bool is_protected() const noexcept { return connection_ != nullptr && connection_->records() != nullptr; }
   // For a link that is polled all the time (Connection::leave_port). False when it is not connected.
@@ -102,6 +105,7 @@ class Receiver final : public ConnectionUser {
   bool may_join_ = false;          // when nothing is half read
   bool torn_ = false;              // a connection was, past the program: the next ones are received as ever
   int answers_by_ = -1;            // the socket of answer_by()
+  kernel::Permission::State permission_ = kernel::Permission::State::kNone;  // for it
   bool announces_all_ = false;
   unsigned looks_ = 0;             // that found nothing, outside the port
 };
