@@ -5,13 +5,16 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,7 +23,9 @@
 #include "net/ether/steering.h"
 #include "net/ether/xdp_socket.h"
 #include "net/kernel/area.h"
+#include "net/kernel/intake.h"
 #include "net/kernel/service_loader.h"
+#include "wire/message_header.h"
 
 namespace lapwing::launch::tests {
 namespace {
@@ -79,6 +84,26 @@ void send_with_too_many(int socket, int descriptor) {
   std::memcpy(CMSG_DATA(entry), descriptors.data(), descriptors.size() * sizeof(int));
   EXPECT_EQ(::sendmsg(socket, &header, MSG_NOSIGNAL), 1);
 }
+
+// A connection that the program sees, with bytes that it has passed on. Nothing keeps it when its loader goes: then, a moment later, the bytes are
+// lost.
+struct Witness {
+  std::unique_ptr<net::kernel::OwnLoader> loader = std::make_unique<net::kernel::OwnLoader>();
+  Pair tcp = tcp_pair();
+
+  bool begin() {
+    if (!loader->prepare(1, 1).ok() || !loader->load().ok() || !loader->join(0, tcp.here.fd()).status.ok()) return false;
+    EXPECT_EQ(::send(tcp.there.fd(), "x", 1, MSG_NOSIGNAL), 1);
+    char byte = 0;
+    return ::recv(tcp.here.fd(), &byte, 1, MSG_PEEK) == 1;
+  }
+  // What ended before has been cleared away by then, as far as can be known; not at all on a kernel that loses nothing.
+  void wait_until_lost() {
+    loader.reset();
+    char byte = 0;
+    for (int i = 0; i < 500 && ::recv(tcp.here.fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1; ++i) ::poll(nullptr, 0, 10);
+  }
+};
 
 AcceleratorRequest request(Kind kind, std::uint32_t index = 0) {
   AcceleratorRequest request;
@@ -162,7 +187,7 @@ TEST_F(SessionTest, AMessageLongerThanAnyEndsIt) {
 }
 
 TEST_F(SessionTest, RequestsComeInOrder) {
-  for (const Kind kind : {Kind::kLoad, Kind::kLeave}) {
+  for (const Kind kind : {Kind::kLoad, Kind::kLeave, Kind::kForget}) {
     begin();
     EXPECT_EQ(ask(kind).text, "a request came out of order");
     end();
@@ -229,9 +254,167 @@ TEST_F(SessionTest, ASocketThatMayNotJoinIsRefusedAndNothingElse) {
 }
 
 TEST_F(SessionTest, AConnectionThatIsNotThereEndsIt) {
+  for (const Kind kind : {Kind::kLeave, Kind::kForget, Kind::kWay}) {
+    LAPWING_NEEDS_RIGHTS();
+    const Pair tcp = tcp_pair();
+    const std::vector<int> socket(request(kind).descriptors(), tcp.here.fd());
+    EXPECT_EQ(ask(kind, 2, socket).text, "there is no connection 2 of 2");
+    EXPECT_EQ(hear().text, "end");
+    end();
+  }
+}
+
+TEST_F(SessionTest, AnswersAreOfAConnectionThatHasJoined) {
   LAPWING_NEEDS_RIGHTS();
-  EXPECT_EQ(ask(Kind::kLeave, 2).text, "there is no connection 2 of 2");
-  EXPECT_EQ(hear().text, "end");
+  const Pair tcp = tcp_pair(), way = tcp_pair();
+  const std::string none = "no connection has joined that could be answered";
+  EXPECT_EQ(ask(Kind::kWay, 1, {way.here.fd()}).text, none);
+  EXPECT_TRUE(ask(Kind::kJoin, 1, {tcp.here.fd()}).granted);
+  EXPECT_TRUE(ask(Kind::kWay, 1, {way.here.fd()}).granted);
+  EXPECT_EQ(ask(Kind::kWay, 0, {way.here.fd()}).text, none);
+  EXPECT_TRUE(ask(Kind::kLeave, 1).granted);
+  EXPECT_EQ(ask(Kind::kWay, 1, {way.here.fd()}).text, none);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(ask(Kind::kForget, 1).granted);
+}
+
+TEST_F(SessionTest, ASocketThatMayNotAnswerIsRefusedAndNothingElse) {
+  LAPWING_NEEDS_RIGHTS();
+  const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const Pair tcp = tcp_pair(), way = tcp_pair();
+  EXPECT_TRUE(ask(Kind::kJoin, 0, {tcp.here.fd()}).granted);
+  EXPECT_EQ(ask(Kind::kWay, 0, {null.fd()}).text, "only sockets of TCP can join");
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::fchown(way.there.fd(), 1234, 1234), 0);
+    EXPECT_EQ(ask(Kind::kWay, 0, {way.there.fd()}).text, "a socket can join only if the user of the rank has made it");
+  }
+  EXPECT_TRUE(ask(Kind::kWay, 0, {way.here.fd()}).granted);
+}
+
+// ---- answers by the program -------------------------------------------------------------------------------------------
+
+// A rank with one connection that has joined, and a way for answers.
+class AnswerSessionTest : public SessionTest {
+ protected:
+  using Intake = net::kernel::Intake;
+  static constexpr std::uint64_t kContext = 4, kToken = 77, kBytes = 100'000;
+  static constexpr std::int32_t kTag = 5;
+
+  void TearDown() override {
+    ::shutdown(service_.fd(), SHUT_RDWR);
+    loader_.reset();
+    if (mapped_ != MAP_FAILED) ::munmap(mapped_, sizeof(net::kernel::ConnectionArea));
+    if (thread_.joinable()) thread_.join();
+  }
+  // False: this process may not.
+  bool join() {
+    begin();
+    service_ = Descriptor(::dup(rank_.fd()));
+    loader_->adopt(std::move(rank_));
+    if (!loader_->prepare(1, 1).ok()) return false;
+    EXPECT_TRUE(loader_->load().ok());
+    mapped_ = ::mmap(nullptr, sizeof(net::kernel::ConnectionArea), PROT_READ | PROT_WRITE, MAP_SHARED, loader_->areas().fd(), 0);
+    EXPECT_NE(mapped_, MAP_FAILED);
+    intake_.emplace(*static_cast<net::kernel::ConnectionArea*>(mapped_));
+    EXPECT_TRUE(loader_->join(0, tcp_.here.fd()).status.ok());
+    return true;
+  }
+  void get_way() {
+    net::kernel::Permission permission = loader_->answer_by(0, way_.here.fd());
+    while (permission.state == net::kernel::Permission::State::kAsked) permission = loader_->permission(0);
+    ASSERT_EQ(permission.state, net::kernel::Permission::State::kGranted);
+    net::kernel::set_limit(way_.there.fd(), 20'000);
+    intake_->answer(true);
+    intake_->close_to_attended();
+  }
+  void lose_service() {
+    ::shutdown(service_.fd(), SHUT_RDWR);
+    thread_.join();
+  }
+  // A request whose receive is lent. Until the program has taken it.
+  void request_one() {
+    intake_->queue().lend({kContext, static_cast<std::uint64_t>(kTag)}, kBytes, {nullptr, nullptr, 1, kToken});
+    wire::MessageHeader header;
+    header.kind = wire::MessageKind::kRts;
+    header.flags = wire::kFlagAtOnce;
+    header.context = kContext;
+    header.tag = kTag;
+    header.message_bytes = kBytes;
+    header.sender_token = 66;
+    const wire::FrameHeader frame = wire::pack(header);
+    ASSERT_EQ(::send(tcp_.there.fd(), frame.words, sizeof frame.words, MSG_NOSIGNAL), ssize_t{sizeof frame.words});
+    while (!intake_->has_arrivals()) ::sched_yield();
+    const Intake::Frame taken = intake_->take();
+    intake_->queue().land(taken.position, taken.header);
+    intake_->release(taken);
+    intake_->queue().collect([](const net::LentRoom&, const wire::FrameHeader&) {});
+  }
+  void expect_answer() {
+    wire::FrameHeader frame;
+    ASSERT_EQ(::recv(way_.there.fd(), frame.words, sizeof frame.words, MSG_WAITALL), ssize_t{sizeof frame.words});
+    const wire::MessageHeader header = wire::unpack(frame);
+    EXPECT_EQ(header.kind, wire::MessageKind::kCts);
+    EXPECT_EQ(header.receiver_token, kToken);
+    EXPECT_EQ(header.sender_token, 66u);
+  }
+
+  std::unique_ptr<ServiceLoader> loader_ = std::make_unique<ServiceLoader>("the test");
+  Descriptor service_;
+  void* mapped_ = MAP_FAILED;
+  std::optional<Intake> intake_;
+  Pair tcp_ = tcp_pair(), way_ = tcp_pair();
+};
+
+#define LAPWING_NEEDS_ANSWERS() \
+  if (!join()) GTEST_SKIP() << "this process may not load a program into the kernel"; \
+  get_way()
+
+TEST_F(AnswerSessionTest, TheProgramAnswersByTheSocket) {
+  LAPWING_NEEDS_ANSWERS();
+  for (int i = 0; i < 3; ++i) {
+    request_one();
+    expect_answer();
+  }
+}
+
+// The program that the socket which has joined keeps holds the map of those by which it answers.
+TEST_F(AnswerSessionTest, AndDoesSoThoughTheServiceHasGone) {
+  LAPWING_NEEDS_ANSWERS();
+  request_one();
+  expect_answer();
+  Witness witness;
+  ASSERT_TRUE(witness.begin());
+  lose_service();
+  witness.wait_until_lost();
+  request_one();
+  expect_answer();
+}
+
+TEST_F(AnswerSessionTest, AnotherConnectionThatJoinsIsAnsweredTheSameWay) {
+  LAPWING_NEEDS_ANSWERS();
+  loader_->leave(0);
+  tcp_ = tcp_pair();
+  ASSERT_TRUE(loader_->join(0, tcp_.here.fd()).status.ok());
+  static_cast<net::kernel::ConnectionArea*>(mapped_)->started = 0;
+  request_one();
+  expect_answer();
+}
+
+// Its socket is closed for what is sent: the request is noted, its answer goes nowhere, and nothing else happens.
+TEST_F(AnswerSessionTest, AWayThatTakesNothingHarmsNothing) {
+  LAPWING_NEEDS_ANSWERS();
+  ::shutdown(way_.here.fd(), SHUT_WR);
+  for (int i = 0; i < 3; ++i) request_one();
+  char byte;
+  EXPECT_EQ(::recv(way_.there.fd(), &byte, 1, 0), 0);
+}
+
+// The rank has the socket too, and may do so at any time.
+TEST_F(AnswerSessionTest, AWayThatGetsAnUpperProtocolLaterHarmsNothing) {
+  LAPWING_NEEDS_ANSWERS();
+  if (::setsockopt(way_.here.fd(), IPPROTO_TCP, TCP_ULP, "tls", 3) != 0) GTEST_SKIP() << "this kernel has no TLS";
+  request_one();
+  tcp_ = {};
+  way_ = {};
 }
 
 // ---- raw Ethernet -----------------------------------------------------------------------------------------------------
@@ -284,7 +467,7 @@ TEST_F(EtherSessionTest, OfAnotherBuildIsToldSo) {
 
 TEST_F(EtherSessionTest, RequestsOfTheTwoPurposesAreNotMixed) {
   if (!net::ether::Steering::built()) GTEST_SKIP() << "it was built without";
-  for (const Kind kind : {Kind::kLoad, Kind::kLeave, Kind::kBind, Kind::kHello}) {
+  for (const Kind kind : {Kind::kLoad, Kind::kLeave, Kind::kForget, Kind::kBind, Kind::kHello}) {
     ASSERT_TRUE(greet().granted);
     EXPECT_EQ(say(ether(kind).encode()).text, "a request came out of order");
     EXPECT_EQ(hear().text, "end");
@@ -355,26 +538,6 @@ TEST_F(SessionTest, MemoryCountsAsLongAsAProcessHoldsIt) {
   ::munmap(zone, net::kernel::kZoneBlock);
   EXPECT_EQ(accounts_.memory(), 0u);
 }
-
-// A connection that the program sees, with bytes that it has passed on. Nothing keeps it when its loader goes: then, a moment later, the bytes are
-// lost.
-struct Witness {
-  std::unique_ptr<net::kernel::OwnLoader> loader = std::make_unique<net::kernel::OwnLoader>();
-  Pair tcp = tcp_pair();
-
-  bool begin() {
-    if (!loader->prepare(1, 1).ok() || !loader->load().ok() || !loader->join(0, tcp.here.fd()).status.ok()) return false;
-    EXPECT_EQ(::send(tcp.there.fd(), "x", 1, MSG_NOSIGNAL), 1);
-    char byte = 0;
-    return ::recv(tcp.here.fd(), &byte, 1, MSG_PEEK) == 1;
-  }
-  // What ended before has been cleared away by then, as far as can be known; not at all on a kernel that loses nothing.
-  void wait_until_lost() {
-    loader.reset();
-    char byte = 0;
-    for (int i = 0; i < 500 && ::recv(tcp.here.fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1; ++i) ::poll(nullptr, 0, 10);
-  }
-};
 
 // The service goes while a packet that was passed on waits to be read.
 TEST_F(SessionTest, NothingIsLostWhenItEnds) {

@@ -68,7 +68,7 @@ TEST_F(ServiceLoaderTest, AsksForWhatItNeeds) {
   will_grant();
   loader_.forget(0);  // has not joined
   loader_.forget(1);
-  EXPECT_EQ(asked().kind, AcceleratorRequest::Kind::kLeave);
+  EXPECT_EQ(asked().kind, AcceleratorRequest::Kind::kForget);
 }
 
 TEST_F(ServiceLoaderTest, TellsWhyItIsRefused) {
@@ -115,6 +115,92 @@ TEST_F(ServiceLoaderTest, DoesNotKnowWhatAServiceThatDiedHasDone) {
   const Joining later = loader_.join(1, file_.fd());
   EXPECT_FALSE(later.status.ok());
   EXPECT_TRUE(later.known) << "it was not asked any more";
+}
+
+// ---- sockets by which the program answers -------------------------------------------------------------------------------
+
+class ServiceLoaderWay : public ServiceLoaderTest {
+ protected:
+  using State = Permission::State;
+
+  void SetUp() override {
+    get_ready();
+    asked();
+    asked();
+    for (std::uint32_t index : {0u, 1u}) {
+      will_grant();
+      ASSERT_TRUE(loader_.join(index, file_.fd()).status.ok());
+      asked();
+    }
+  }
+  State state(std::uint32_t index) { return loader_.permission(index).state; }
+};
+
+TEST_F(ServiceLoaderWay, IsAskedForWithoutWaiting) {
+  EXPECT_EQ(loader_.answer_by(1, file_.fd()).state, State::kAsked);
+  const AcceleratorRequest way = asked();
+  EXPECT_EQ(way.kind, AcceleratorRequest::Kind::kWay);
+  EXPECT_EQ(way.index, 1u);
+  EXPECT_EQ(state(1), State::kAsked);
+  will_grant();
+  EXPECT_EQ(state(1), State::kGranted);
+  EXPECT_EQ(state(0), State::kNone);
+}
+
+TEST_F(ServiceLoaderWay, EachHasTheAnswerToItsOwn) {
+  loader_.answer_by(1, file_.fd());
+  loader_.answer_by(0, file_.fd());
+  will_refuse("not this one");
+  EXPECT_EQ(state(1), State::kRefused);
+  EXPECT_NE(std::string(loader_.permission(1).why.text()).find("not this one"), std::string::npos);
+  EXPECT_EQ(state(0), State::kAsked);
+  will_grant();
+  EXPECT_EQ(state(0), State::kGranted);
+  EXPECT_EQ(state(1), State::kRefused);
+}
+
+// What is asked and waited for meanwhile does not take the other answer for its own.
+TEST_F(ServiceLoaderWay, AnswersComeInTheOrderOfTheRequests) {
+  loader_.answer_by(0, file_.fd());
+  will_grant();
+  will_refuse("not a second time");
+  EXPECT_NE(std::string(loader_.join(1, file_.fd()).status.text()).find("not a second time"), std::string::npos);
+  EXPECT_EQ(state(0), State::kGranted);
+}
+
+TEST_F(ServiceLoaderWay, NothingThatWasAskedBeforeHoldsForTheNextConnection) {
+  loader_.answer_by(0, file_.fd());
+  asked();
+  will_grant();
+  will_grant();
+  loader_.forget(0);
+  EXPECT_EQ(asked().kind, AcceleratorRequest::Kind::kForget);
+  EXPECT_EQ(state(0), State::kNone);
+}
+
+TEST_F(ServiceLoaderWay, OutlivesTheConnectionThatIsAnswered) {
+  loader_.answer_by(0, file_.fd());
+  asked();
+  will_grant();
+  will_grant();
+  loader_.leave(0);
+  EXPECT_EQ(asked().kind, AcceleratorRequest::Kind::kLeave);
+  EXPECT_EQ(state(0), State::kGranted);
+}
+
+TEST_F(ServiceLoaderWay, IsRefusedByAServiceThatHasGone) {
+  loader_.answer_by(0, file_.fd());
+  ::shutdown(service_.fd(), SHUT_WR);
+  EXPECT_EQ(state(0), State::kRefused);
+  EXPECT_EQ(loader_.answer_by(1, file_.fd()).state, State::kRefused);
+}
+
+// As a service that is stopped: the socket takes so many messages.
+TEST_F(ServiceLoaderWay, AServiceThatReadsNothingIsNotWaitedFor) {
+  Permission last;
+  for (int i = 0; i < 100'000 && last.state != State::kRefused; ++i) last = loader_.answer_by(0, file_.fd());
+  EXPECT_EQ(last.state, State::kRefused);
+  EXPECT_EQ(state(0), State::kAsked) << "of those before";
 }
 
 TEST(ServiceLoader, SaysWhereThereIsNoService) {
