@@ -95,6 +95,8 @@ says "messages over tcp are matched in the kernel, by the service at $LAPWING_AC
 grep -qE ' [1-9][0-9]* of them matched in the kernel' "$work/log" || die "nothing was matched in the kernel"
 job ok kernel 2 "$tests/soak" 12 500
 job ok kernel 4 "$tests/soak" 13 300
+LAPWING_STATS=1 job ok kernel 2 "$tests/computing_receiver"
+grep -qE ' [1-9][0-9]* asked for there' "$work/log" || die "no request was answered in the kernel"
 LAPWING_PROGRESS=polling job ok kernel 2 "$tests/messages"
 job ok auto 4 "$tests/leaving"
 LAPWING_RECEIVE=auto as_user "$lapwing" doctor >"$work/log" 2>&1
@@ -153,6 +155,15 @@ sleep 0.5
 : >"$work/files/end"
 wait $running || die "the soak does not go on without its service"
 start || die "the service does not begin again"
+# While requests are answered in the kernel, or are about to be.
+for delay in 0.1 0.2 0.3 0.5; do
+  LAPWING_RECEIVE=auto as_user timeout -k 1 120 "$mpiexec" -n 2 "$tests/computing_receiver" >"$work/log" 2>&1 </dev/null &
+  running=$!
+  sleep $delay
+  end_service KILL
+  wait $running || die "messages that ask do not come without the service"
+  start || die "the service does not begin again"
+done
 rm -f "$work/files/end" "$work/files/end.started"
 LAPWING_RECEIVE=kernel as_user timeout -k 1 120 "$mpiexec" -n 3 "$steady" "$work/files/end" 60 >"$work/log" 2>&1 </dev/null &
 running=$!

@@ -1,5 +1,5 @@
-// The connection of a rank to the service `lapwing accelerator` (launch/accelerator/, wire/accelerator.h). A request is asked, and its answer waited for
-// with a deadline; or it is told, and its answer found later.
+// The connection of a rank to the service `lapwing accelerator` (launch/accelerator/, wire/accelerator.h). A request is asked, and its answer waited
+// for with a deadline; or it is told, and its answer found later.
 //
 // The service is given connections or memory of the job, so it must be trusted: it runs as root, as this user, or as the user whose folder its socket
 // lies in, and only that one may write there.
