@@ -10,7 +10,10 @@
 // 64 KiB, in and out: where both cores share a level-two cache 1.2 + 1.2, 1.5 + 1.2 and 3.5 + 5.6 us; where they share but the last level a store
 // into a line that the other core still has waits until that one has let it go, 7 + 1.8, 1.7 + 1.8 and 2.1 + 5.6; between distant cores
 // 28 + 3.7, some 20 + 4 and 2.0 + 5.5. So what differs is the writer's part, but for lines that are fetched from memory; and those the writer
-// can fetch as well as the reader can. Therefore the writer finds out alone, from the time of its own copies:
+// can fetch as well as the reader can. Therefore the writer finds out alone, from the time of its own copies. Where it reads from rings too that are
+// filled the same way at the same time, as the ranks of an area do, the time that reading takes counts as well: whole laps through the rings of many
+// ranks may not fit the caches.
+//
 //
 //   rest      it goes on as was best in the last trial; by short laps at first
 //   settle    it goes one of the ways, until the caches are as that way leaves them: whole laps for one lap, in which the memory may be touched for
@@ -29,6 +32,8 @@
 // copies that are claimed count for a small part. Where another way than short laps wins it, long ones go that way and are not claimed. Times are
 // taken until the bytes have left the core's store buffer, in which most of a short copy is when it ends. Those of less than kLeastClaimed bytes are
 // lost in the noise: they stay in short laps, and are not told of.
+//
+// What else is tried by time, in the same calls, must not meet such a trial (pause()): or what one of them does is counted for the other.
 //
 // Pure: it knows no time and moves no byte.
 #pragma once
@@ -71,6 +76,12 @@ class RingTrial {
   }
   // A copy that was, with its time in any unit; if it went past the caches, with the time of reading it too.
   void timed(std::uint64_t bytes, double time) noexcept;
+  // While timing(): of reading what other writers have copied.
+  void has_read(double time) noexcept { window_time_ += time; }
+  // What was under way is as if it had just been begun: its copies have gone another way meanwhile.
+  void begin_again() noexcept {
+    if (under_way()) go(tried_);
+  }
 
   static constexpr std::uint64_t kLeast = 8192;  // of a long one, which may be copied in pieces
   static constexpr std::uint64_t kLeastClaimed = 2048;
@@ -116,23 +127,34 @@ class RingTrials {
   // The way of such a message.
   Way way(std::uint64_t message) const noexcept {
     if (message < RingTrial::kLeastClaimed) return Way::kShortLaps;
-    if (!goes_by_laps(message)) return claims_.way();
-    return laps_.way() == Way::kShortLaps ? claims_.usual() : laps_.way();
+    if (!goes_by_laps(message)) return paused_ ? claims_.usual() : claims_.way();
+    return way_of_laps() == Way::kShortLaps ? claims_.usual() : way_of_laps();
   }
   // The trial that is to be told of its copies; null: none.
   RingTrial* of(std::uint64_t message) noexcept {
-    if (message < RingTrial::kLeastClaimed) return nullptr;
+    if (message < RingTrial::kLeastClaimed || paused_) return nullptr;
     return goes_by_laps(message) ? &laps_ : &claims_;
   }
   // After each copy: long ones bring the trial of laps nearer, whichever of the two was told.
   void count(std::uint64_t message, std::uint64_t bytes) noexcept {
-    if (message < RingTrial::kLeast || goes_by_laps(message)) return;
+    if (message < RingTrial::kLeast || paused_ || goes_by_laps(message)) return;
     laps_.copied(claims_.usual() == Way::kClaimed ? bytes / kClaimedPerCounted : bytes);
+  }
+  // Whether has_read() is to be told how long this process reads what others have posted.
+  bool times_reading() const noexcept { return !paused_ && laps_.timing(); }
+  void has_read(double time) noexcept { laps_.has_read(time); }
+  // Until the end of a pause all goes as was best in the last trials, and no trial goes on.
+  void pause(bool paused) noexcept {
+    if (paused == paused_) return;
+    paused_ = paused;
+    laps_.begin_again();
+    claims_.begin_again();
   }
 
  private:
+  Way way_of_laps() const noexcept { return paused_ ? laps_.usual() : laps_.way(); }
   bool goes_by_laps(std::uint64_t message) const noexcept {
-    return message >= RingTrial::kLeast && (laps_.under_way() || laps_.way() != Way::kShortLaps);
+    return message >= RingTrial::kLeast && ((!paused_ && laps_.under_way()) || way_of_laps() != Way::kShortLaps);
   }
 
   // The trial comes after 1 GiB of them, some 0.2 s of copying: so its milliseconds, and the memory it touches, are some percent even of a first time
@@ -140,6 +162,7 @@ class RingTrials {
   static constexpr std::uint64_t kClaimedPerCounted = 256;
 
   RingTrial laps_, claims_;
+  bool paused_ = false;
 };
 
 }  // namespace lapwing

@@ -45,6 +45,16 @@ void CollectiveRequest::copy_out(const std::byte* from, std::uint64_t bytes, con
   services_.areas->copy_out()(services_.engine.clock(), to, from, bytes);
 }
 
+// Which counts where it is tried how posts are best written (base/ring_trial.h).
+template <typename Reading>
+void CollectiveRequest::time_reading(Reading reading) noexcept {
+  if (!area_->trials().times_reading()) [[likely]]
+    return reading();
+  const std::int64_t began = services_.engine.clock().now();
+  reading();
+  area_->trials().has_read(static_cast<double>(services_.engine.clock().now() - began));
+}
+
 void CollectiveRequest::post(const PostStep& step, std::uint64_t round, std::uint64_t bytes) noexcept {
   std::byte* to = bytes != 0 ? area_->destination(round, bytes) : nullptr;
   const std::uint64_t flags = step.flags | area_->claim_flag(bytes);
@@ -186,7 +196,7 @@ void CollectiveRequest::take(const TakeStep& step, const Operand& from) noexcept
   if (step.is_exact() ? from.posted != wanted : step.what == TakeStep::What::kWhole && from.posted > wanted)
     complain_of_length(step.rank, wanted, from.posted);
   if (!from.in_place) {
-    copy_out(from.data, from.bytes, step.target);
+    time_reading([&] { copy_out(from.data, from.bytes, step.target); });
     return claim(from);
   }
   if (complaint_.ok() && !step.placed) read_in_place(step, from.address);
@@ -274,6 +284,10 @@ BufferPlace CollectiveRequest::posted_place(int rank, std::uint32_t round, std::
 
 // x0 op (x1 op (... op xlast)): in the order of ranks. For predefined operations on types without gaps.
 void CollectiveRequest::fold(const FoldStep& step) noexcept {
+  time_reading([&] { fold_posts(step); });
+}
+
+void CollectiveRequest::fold_posts(const FoldStep& step) noexcept {
   const datatype::Datatype& type = *step.target.type;
   int rank = step.last_rank;
   if (!step.onto) {

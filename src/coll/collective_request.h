@@ -132,6 +132,8 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   // Of a post of so many bytes.
   void copy_in(const Block& source, std::uint64_t post, std::byte* to) noexcept;
   void copy_out(const std::byte* from, std::uint64_t bytes, const Block& target) noexcept;
+  template <typename Reading>
+  void time_reading(Reading reading) noexcept;
   // Those that neither wait for others nor let them go on.
   void compute(const Step& step) noexcept;
   void copy(const CopyStep& step) noexcept;
@@ -141,6 +143,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   void begin_direct(StepId step) noexcept;
   bool copy_directly(const DirectStep& step) noexcept;
   void fold(const FoldStep& step) noexcept;
+  void fold_posts(const FoldStep& step) noexcept;
   bool do_at_once(const Step& step) noexcept;
   bool post_at_once(const PostStep& step) noexcept;
   bool await_at_once(const AwaitStep& step) noexcept;

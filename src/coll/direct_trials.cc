@@ -81,7 +81,7 @@ DirectTrials::Way DirectTrials::next(unsigned number, int ranks) noexcept {
   Trial& trial = trials_[number];
   if (trial.left > 0) {
     --trial.left;
-    return {trial.decision != 0, false, false, false};
+    return {.directly = trial.decision != 0};
   }
   const std::uint32_t calls = trial.calls++, length = window(number, ranks), end = (1 + kWindows) * length;
   const std::uint32_t place = calls % length, windows = calls / length;  // windows before this one, the first included
@@ -90,9 +90,13 @@ DirectTrials::Way DirectTrials::next(unsigned number, int ranks) noexcept {
     trial.times[ended % 2][ended / 2] = std::exchange(trial.sum, 0);
   }
   const bool alone = decides_alone(number);
-  if (calls < end) return {windows > 0 && windows % 2 == 0, windows > 0 && place >= untimed(number, length), !alone && place + 1 == length, false};
+  if (calls < end)
+    return {.directly = windows > 0 && windows % 2 == 0,
+            .on_trial = true,
+            .timed = windows > 0 && place >= untimed(number, length),
+            .meets = !alone && place + 1 == length};
   decide(trial, alone ? kGainAlone : 1);
-  return {!alone || trial.decision != 0, false, false, !alone};
+  return {.directly = !alone || trial.decision != 0, .decides = !alone};
 }
 
 void DirectTrials::decide(Trial& trial, double gain) noexcept {

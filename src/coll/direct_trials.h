@@ -47,6 +47,7 @@ class DirectTrials {
   // How a call goes.
   struct Way {
     bool directly = false;
+    bool on_trial = false;  // of a window: what else is tried by time waits meanwhile
     bool timed = false;    // took() is to be told
     bool meets = false;    // at its end all ranks wait for each other
     bool decides = false;  // rank 0's decision travels with it

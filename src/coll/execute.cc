@@ -63,10 +63,12 @@ Way way_of(comm::Communicator& communicator, const Call& call, Form form) {
   if (trial == DirectTrials::kNone) return way;
   if (!state.direct_trials) state.direct_trials = std::make_unique<DirectTrials>();
   way.trial = trial;
-  if (form == Form::kBlocking)
+  if (form == Form::kBlocking) {
     static_cast<DirectTrials::Way&>(way) = state.direct_trials->next(trial, communicator.size());
-  else
+    state.place.area().trials().pause(way.on_trial);
+  } else {
     way.directly = state.direct_trials->directly(trial);
+  }
   return way;
 }
 
