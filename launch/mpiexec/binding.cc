@@ -119,6 +119,14 @@ cpu_set_t share_of_cores(const Machine& machine, std::size_t rank, std::size_t r
   return set_of(machine, cores);
 }
 
+// As many on each core, if that can be. Neighbours, which exchange most, are on different cores, and so run at the same time.
+std::vector<cpu_set_t> plan_turns(const Machine& machine, std::size_t ranks) {
+  std::vector<cpu_set_t> plan;
+  const std::size_t cores = machine.cores.size();
+  for (std::size_t rank = 0; ranks % cores == 0 && rank < ranks; ++rank) plan.push_back(set_of(machine, {rank % cores}));
+  return plan;
+}
+
 cpu_set_t single_thread(const Machine& machine, std::size_t core, std::size_t thread) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -212,7 +220,7 @@ std::vector<cpu_set_t> plan_binding(const Machine& machine, Binding binding, int
   const bool by_thread = binding.bind == BindPolicy::kThread && !limited_by_quota &&
                          (binding.map == BindPolicy::kThread || ranks > machine.usable_cores());
   if (by_thread) return plan_threads(machine, count);
-  if (ranks > machine.usable_cores()) return {};
+  if (ranks > machine.usable_cores()) return binding.bind == BindPolicy::kShare ? plan_turns(machine, count) : std::vector<cpu_set_t>();
   std::vector<cpu_set_t> plan;
   for (std::size_t rank = 0; rank < count; ++rank) {
     if (binding.bind == BindPolicy::kShare) {
@@ -224,6 +232,18 @@ std::vector<cpu_set_t> plan_binding(const Machine& machine, Binding binding, int
     plan.push_back(around(machine, binding, home));
   }
   return plan;
+}
+
+bool shares_processors(const std::vector<cpu_set_t>& plan) {
+  cpu_set_t taken;
+  CPU_ZERO(&taken);
+  for (const cpu_set_t& set : plan) {
+    cpu_set_t both;
+    CPU_AND(&both, &taken, &set);
+    if (CPU_COUNT(&both) != 0) return true;
+    CPU_OR(&taken, &taken, &set);
+  }
+  return false;
 }
 
 }  // namespace lapwing::launch

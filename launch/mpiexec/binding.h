@@ -16,7 +16,7 @@
 namespace lapwing::launch {
 
 enum class BindPolicy {
-  kShare,   // the default: every rank gets an equal share of neighbouring cores, when there is a whole core for each
+  kShare,   // the default: every rank gets an equal share of neighbouring cores, or every core an equal number of ranks, where that is a whole number
   kThread,  // one hardware thread per rank
   kCore,    // one core, or `width` of them, per rank
   kCache,   // the cores that share a third-level cache
@@ -37,8 +37,11 @@ struct Binding {
 Status parse_bind_to(const std::string& text, Binding& binding);
 Status parse_map_by(const std::string& text, Binding& binding);
 
-// One set per rank; empty when the ranks are not to be bound: by wish, because they outnumber the usable cores (then
-// the scheduler does better), because they do not fit as asked, or because a quota hands out time rather than cores.
+// One set per rank; empty when the ranks are not to be bound: by wish, because they do not fit as asked, or because a quota hands out time rather than
+// cores. Ranks that outnumber the usable cores take one each in turn, as many on each core: the scheduler leaves three of four on one of two cores, where
+// ranks that wait for each other yield it rather than sleep. Where the cores would have unequal numbers it does better.
 std::vector<cpu_set_t> plan_binding(const Machine& machine, Binding binding, int ranks);
+// Whether a processor is in the sets of several ranks.
+bool shares_processors(const std::vector<cpu_set_t>& plan);
 
 }  // namespace lapwing::launch

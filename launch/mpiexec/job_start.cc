@@ -186,7 +186,8 @@ Status Job::start_all() {
   LAPWING_TRY(make_room());
   std::vector<int> appnums(rank_programs_.begin(), rank_programs_.end());
   pmi_ = std::make_unique<PmiServer>(loop_, *this, std::move(appnums));
-  pmi_->set_oversubscribed(binding_.empty() && ranks_ > machine_.usable_cores());
+  oversubscribed_ = ranks_ > machine_.usable_cores() && (binding_.empty() || shares_processors(binding_));
+  pmi_->set_oversubscribed(oversubscribed_);
   pmi_->set_shows_errors(command_line_.output_patterns[1].empty());  // else each rank's errors belong into its file
   null_fd_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   why_server_ =
@@ -287,7 +288,7 @@ std::vector<std::string> Job::environment_of(int rank, const StartOrder& order) 
                                        {"LAPWING_INTERNAL_LOCAL_SIZE", size_text},
                                        {"LAPWING_INTERNAL_NETWORK", network_namespace()},
                                        {"LAPWING_INTERNAL_CORES", std::to_string(machine_.usable_cores())},
-                                       {"LAPWING_INTERNAL_BOUND", binding_.empty() ? "0" : "1"}}) {
+                                       {"LAPWING_INTERNAL_BOUND", binding_.empty() ? "0" : oversubscribed_ ? "2" : "1"}}) {
     set_variable(environment, variable.first, variable.second);
   }
   return environment;

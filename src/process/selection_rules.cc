@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "coll/model/store.h"
 #include "process/process.h"
-#include "runtime/host_identity.h"
 
 namespace lapwing::process {
 namespace {
@@ -29,7 +28,7 @@ void offer_selection_rules(Process& process, wire::Card& card) {
   if (!loaded.notice.empty()) log_warn("%s", loaded.notice.c_str());
   // The user has measured, or wants the defaults: then nothing is measured at run time.
   if (!loaded.path.empty() || process.settings.model == "none") card.set(kModelKey, model::print(loaded.parameters));
-  if (process.job.oversubscribed()) card.set(kCoresKey, std::to_string(runtime::usable_cores()));
+  if (process.job.oversubscribed()) card.set(kCoresKey, std::to_string(process.job.cores()));
 }
 
 void adopt_selection_rules(Process& process, const wire::CardBook& cards) {

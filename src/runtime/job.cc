@@ -126,6 +126,8 @@ void Job::abort(const LastWords& words) noexcept {
   _exit(words.code);
 }
 
+int Job::cores() const noexcept { return place_.cores > 0 ? place_.cores : usable_cores(); }
+
 bool Job::oversubscribes_host(int local_ranks) const noexcept {
   if (place_.bound) return false;
   return local_ranks > usable_cores();

@@ -60,6 +60,8 @@ class Job {
   int launcher_local_size() const noexcept { return place_.local_size; }
   // More ranks than cores, all on one host, as our own mpiexec tells every rank alike. Elsewhere no rank could know it of all.
   bool oversubscribed() const noexcept { return place_.oversubscribed && !emulated_; }
+  // Of this host, for all of the job's ranks on it: as our own mpiexec says, or as many as this process may use.
+  int cores() const noexcept;
   // Whether this process is one of more ranks than there are cores for them.
   bool oversubscribes_host(int local_ranks) const noexcept;
 

@@ -25,6 +25,7 @@ struct Place {
   int universe_size = -1;  // -1: not told
   int local_size = 0;      // ranks on this host; 0: not told
   bool bound = false;      // the launcher gave this rank cores of its own
+  int cores = 0;           // of this host for all of the job's ranks; 0: not told
   bool oversubscribed = false;       // more ranks than cores, all on one host; told to all ranks alike, or to none
   const char* started_by = nullptr;  // for a person; null: no launcher started this process
   std::string secret;  // that the launcher made for this job, the same on every rank; empty: it makes none

@@ -11,6 +11,7 @@
 namespace lapwing::runtime {
 namespace {
 
+constexpr int kCoresOfItsOwn = 1;  // in LAPWING_INTERNAL_BOUND; 2: bound to cores that it shares with other ranks
 constexpr useconds_t kTimeToBeRead = 100'000;  // microseconds
 
 int number_from_environment(const char* name) {
@@ -45,7 +46,8 @@ Status Pmi1Launcher::join(Place& place) {
   place.appnum = client_.appnum();
   place.universe_size = client_.universe_size();
   place.local_size = local_size(place.size);
-  place.bound = number_from_environment("LAPWING_INTERNAL_BOUND") != 0;
+  place.bound = number_from_environment("LAPWING_INTERNAL_BOUND") == kCoresOfItsOwn;
+  place.cores = number_from_environment("LAPWING_INTERNAL_CORES");
   place.oversubscribed = client_.oversubscribed();
   place.started_by = client_.offers_extensions() ? "Lapwing's mpiexec" : "a launcher that speaks PMI-1";
   place.secret = client_.secret();
