@@ -121,9 +121,10 @@ cpu_set_t share_of_cores(const Machine& machine, std::size_t rank, std::size_t r
 
 // As many on each core, if that can be. Neighbours, which exchange most, are on different cores, and so run at the same time.
 std::vector<cpu_set_t> plan_turns(const Machine& machine, std::size_t ranks) {
-  std::vector<cpu_set_t> plan;
   const std::size_t cores = machine.cores.size();
-  for (std::size_t rank = 0; ranks % cores == 0 && rank < ranks; ++rank) plan.push_back(set_of(machine, {rank % cores}));
+  if (ranks <= static_cast<std::size_t>(machine.processors) || ranks % cores != 0) return {};
+  std::vector<cpu_set_t> plan;
+  for (std::size_t rank = 0; rank < ranks; ++rank) plan.push_back(set_of(machine, {rank % cores}));
   return plan;
 }
 
@@ -220,7 +221,10 @@ std::vector<cpu_set_t> plan_binding(const Machine& machine, Binding binding, int
   const bool by_thread = binding.bind == BindPolicy::kThread && !limited_by_quota &&
                          (binding.map == BindPolicy::kThread || ranks > machine.usable_cores());
   if (by_thread) return plan_threads(machine, count);
-  if (ranks > machine.usable_cores()) return binding.bind == BindPolicy::kShare ? plan_turns(machine, count) : std::vector<cpu_set_t>();
+  if (ranks > machine.usable_cores()) {
+    if (binding.bind == BindPolicy::kShare) return plan_turns(machine, count);
+    return {};
+  }
   std::vector<cpu_set_t> plan;
   for (std::size_t rank = 0; rank < count; ++rank) {
     if (binding.bind == BindPolicy::kShare) {

@@ -38,8 +38,8 @@ Status parse_bind_to(const std::string& text, Binding& binding);
 Status parse_map_by(const std::string& text, Binding& binding);
 
 // One set per rank; empty when the ranks are not to be bound: by wish, because they do not fit as asked, or because a quota hands out time rather than
-// cores. Ranks that outnumber the usable cores take one each in turn, as many on each core: the scheduler leaves three of four on one of two cores, where
-// ranks that wait for each other yield it rather than sleep. Where the cores would have unequal numbers it does better.
+// cores. Ranks that outnumber the usable processors take a core each in turn, as many on each: the scheduler may leave three of four on one of two cores,
+// because ranks that wait for each other yield it rather than sleep. Where the cores would have unequal numbers it does better.
 std::vector<cpu_set_t> plan_binding(const Machine& machine, Binding binding, int ranks);
 // Whether a processor is in the sets of several ranks.
 bool shares_processors(const std::vector<cpu_set_t>& plan);

@@ -29,9 +29,10 @@ TEST(Binding, SharesTheCoresOut) {
 }
 
 TEST(Binding, EveryCoreHasAsManyOfTheRanksThatOutnumberThem) {
-  EXPECT_EQ(plan_text(plan_binding(machine_with(2), {BindPolicy::kShare}, 4)), "0,2 1,3 0,2 1,3");
+  EXPECT_EQ(plan_text(plan_binding(machine_with(2), {BindPolicy::kShare}, 6)), "0,2 1,3 0,2 1,3 0,2 1,3");
   EXPECT_EQ(plan_binding(machine_with(4), {BindPolicy::kShare}, 12).size(), 12u);
   EXPECT_TRUE(plan_binding(machine_with(2), {BindPolicy::kShare}, 5).empty());
+  EXPECT_TRUE(plan_binding(machine_with(2), {BindPolicy::kShare}, 4).empty()) << "there is a hardware thread for each";
   Machine limited = machine_with(8);
   limited.cpu_quota = 2;
   EXPECT_TRUE(plan_binding(limited, {BindPolicy::kShare}, 16).empty());
@@ -40,7 +41,7 @@ TEST(Binding, EveryCoreHasAsManyOfTheRanksThatOutnumberThem) {
 TEST(Binding, TellsWhetherRanksHaveProcessorsOfTheirOwn) {
   EXPECT_FALSE(shares_processors({}));
   EXPECT_FALSE(shares_processors(plan_binding(machine_with(4), {BindPolicy::kShare}, 3)));
-  EXPECT_TRUE(shares_processors(plan_binding(machine_with(2), {BindPolicy::kShare}, 4)));
+  EXPECT_TRUE(shares_processors(plan_binding(machine_with(2), {BindPolicy::kShare}, 6)));
   EXPECT_TRUE(shares_processors(plan_binding(machine_with(4), {BindPolicy::kSocket}, 2)));
 }
 
@@ -48,7 +49,7 @@ TEST(Binding, LeavesOneRankAlone) {
   EXPECT_TRUE(plan_binding(machine_with(4), {BindPolicy::kShare}, 1).empty());
 }
 
-TEST(Binding, BindsNotWhenRanksOutnumberCoresAndLoadsWouldDiffer) {
+TEST(Binding, NeverBindsWhenCoresWouldHaveUnequalNumbersOfRanks) {
   for (const BindPolicy policy : {BindPolicy::kShare, BindPolicy::kCore, BindPolicy::kNode}) {
     EXPECT_TRUE(plan_binding(machine_with(2), {policy}, 3).empty());
     EXPECT_TRUE(plan_binding(Machine(), {policy}, 1).empty());

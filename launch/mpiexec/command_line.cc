@@ -379,7 +379,7 @@ const Parser::Option Parser::kOptions[] = {
     {"bind-to binding", "UNIT", &Parser::take_bind_to,
      "keep each rank on a hwthread, core, core:COUNT, l3cache, numa or socket, on the processors\n"
      "that serve its receive queue of raw Ethernet (queue), or none\n"
-     "(default: an equal share of the cores each, or as many ranks on each core, if there is such a number)"},
+     "(default: an equal share of the cores each, or of many ranks as many on each core, where that is a whole number)"},
     {"map-by", "UNIT[:PE=COUNT]", &Parser::take_map_by,
      "place ranks in turn on each slot, core, l3cache, numa or socket, with COUNT cores\n"
      "each; ppr:COUNT:UNIT fills each unit with COUNT ranks"},

@@ -10,10 +10,9 @@
 // 64 KiB, in and out: where both cores share a level-two cache 1.2 + 1.2, 1.5 + 1.2 and 3.5 + 5.6 us; where they share but the last level a store
 // into a line that the other core still has waits until that one has let it go, 7 + 1.8, 1.7 + 1.8 and 2.1 + 5.6; between distant cores
 // 28 + 3.7, some 20 + 4 and 2.0 + 5.5. So what differs is the writer's part, but for lines that are fetched from memory; and those the writer
-// can fetch as well as the reader can. Therefore the writer finds out alone, from the time of its own copies. Where it reads from rings too that are
-// filled the same way at the same time, as the ranks of an area do, the time that reading takes counts as well: whole laps through the rings of many
-// ranks may not fit the caches.
-//
+// can fetch as well as the reader can. Therefore the writer finds out alone, from the time of its own copies. The ranks of an area read as well, from
+// rings that are filled the same way at the same time: there the time of reading counts too, because whole laps through many rings may not fit the
+// caches. A trial goes so:
 //
 //   rest      it goes on as was best in the last trial; by short laps at first
 //   settle    it goes one of the ways, until the caches are as that way leaves them: whole laps for one lap, in which the memory may be touched for
@@ -76,7 +75,7 @@ class RingTrial {
   }
   // A copy that was, with its time in any unit; if it went past the caches, with the time of reading it too.
   void timed(std::uint64_t bytes, double time) noexcept;
-  // While timing(): of reading what other writers have copied.
+  // While timing(): of reading what other writers have copied. Counts in the window that is open, whose next copy may end it.
   void has_read(double time) noexcept { window_time_ += time; }
   // What was under way is as if it had just been begun: its copies have gone another way meanwhile.
   void begin_again() noexcept {

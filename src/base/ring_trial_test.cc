@@ -132,6 +132,33 @@ TEST(RingTrials, NothingIsClaimedWhereTheReaderCannot) {
   EXPECT_EQ(trials.way(4096), Way::kShortLaps);
 }
 
+TEST(RingTrial, WhatReadingTakesCounts) {
+  RingTrial trial(kRing, true);
+  constexpr std::uint64_t kPiece = 16 * 1024;
+  for (std::uint64_t done = 0; done < kOneTrial; done += kPiece) {
+    const bool whole = trial.way() == Way::kWholeLaps;
+    trial.timing() ? trial.timed(kPiece, whole ? 1 : 4) : trial.copied(kPiece);
+    if (trial.timing()) trial.has_read(whole ? 8 : 1);
+  }
+  EXPECT_NE(trial.usual(), Way::kWholeLaps) << "writing takes a quarter, and both together more";
+}
+
+TEST(RingTrials, APauseLeavesAllAsItWas) {
+  constexpr std::uint64_t kLong = 16 * 1024;
+  RingTrials trials(kRing, true, false);
+  send(trials, kLong, RingTrial::kOfLong.first_rest + RingTrial::kOfLong.settle, {{1, 0.3, 1}});
+  ASSERT_TRUE(trials.times_reading());
+  trials.pause(true);
+  EXPECT_FALSE(trials.times_reading());
+  EXPECT_EQ(trials.of(kLong), nullptr);
+  send(trials, kLong, 4 * kOneTrial, {{1, 0.3, 1}});
+  EXPECT_EQ(trials.way(kLong), Way::kShortLaps);
+  trials.pause(false);
+  EXPECT_FALSE(trials.times_reading()) << "the caches settle again";
+  send(trials, kLong, 8 << 20, {{1, 0.3, 1}});
+  EXPECT_EQ(trials.way(kLong), Way::kWholeLaps);
+}
+
 TEST(RingTrial, ARingThatIsTooSmallIsNotTried) {
   RingTrial trial(RingTrial::kLeastRing / 2, true);
   EXPECT_EQ(copy(trial, kOneTrial, {{1, 0.1, 0.1}}), 0u);

@@ -45,7 +45,7 @@ void CollectiveRequest::copy_out(const std::byte* from, std::uint64_t bytes, con
   services_.areas->copy_out()(services_.engine.clock(), to, from, bytes);
 }
 
-// Which counts where it is tried how posts are best written (base/ring_trial.h).
+// The time of reading counts in a trial of how posts are best written (base/ring_trial.h).
 template <typename Reading>
 void CollectiveRequest::time_reading(Reading reading) noexcept {
   if (!area_->trials().times_reading()) [[likely]]

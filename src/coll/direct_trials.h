@@ -48,9 +48,9 @@ class DirectTrials {
   struct Way {
     bool directly = false;
     bool on_trial = false;  // of a window: what else is tried by time waits meanwhile
-    bool timed = false;    // took() is to be told
-    bool meets = false;    // at its end all ranks wait for each other
-    bool decides = false;  // rank 0's decision travels with it
+    bool timed = false;     // took() is to be told
+    bool meets = false;     // at its end all ranks wait for each other
+    bool decides = false;   // rank 0's decision travels with it
   };
   // The next blocking call's, which is counted.
   Way next(unsigned number, int ranks) noexcept;

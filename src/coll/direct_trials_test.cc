@@ -24,6 +24,13 @@ std::string calls(DirectTrials& trials, int ranks, int count, double by_model, d
   return text;
 }
 
+TEST(DirectTrials, ACallOfAWindowIsOnTrial) {
+  DirectTrials trials;
+  for (int call = 0; call < 44; ++call) EXPECT_TRUE(trials.next(kNumber, 2).on_trial) << call;
+  EXPECT_FALSE(trials.next(kNumber, 2).on_trial) << "it decides";
+  EXPECT_FALSE(trials.next(kNumber, 2).on_trial) << "it rests";
+}
+
 TEST(DirectTrials, TheCountOfCallsSaysHowEachGoes) {
   DirectTrials trials;
   EXPECT_EQ(calls(trials, 2, 48, 2, 1),

@@ -60,15 +60,17 @@ Way way_of(comm::Communicator& communicator, const Call& call, Form form) {
   if (form == Form::kPersistent || !state.place.copies_directly()) return way;
   way.possible = true;
   const unsigned trial = DirectTrials::number_of(call, communicator);
-  if (trial == DirectTrials::kNone) return way;
+  if (trial == DirectTrials::kNone) {
+    state.place.area().trials().pause(false);
+    return way;
+  }
   if (!state.direct_trials) state.direct_trials = std::make_unique<DirectTrials>();
   way.trial = trial;
-  if (form == Form::kBlocking) {
+  if (form == Form::kBlocking)
     static_cast<DirectTrials::Way&>(way) = state.direct_trials->next(trial, communicator.size());
-    state.place.area().trials().pause(way.on_trial);
-  } else {
+  else
     way.directly = state.direct_trials->directly(trial);
-  }
+  state.place.area().trials().pause(way.on_trial);
   return way;
 }
 
