@@ -18,31 +18,37 @@
 
 namespace lapwing::coll {
 
+// Where in the ring of its rank a long post lies.
+struct RingPlace {
+  std::uint64_t begin, bytes;
+};
+
 struct AreaSlot {
   static constexpr std::uint64_t kBytes = 112;
-  // Above the length: what is not posted comes as a message; or it lies in its rank's memory, and the post says where; or its reader is to claim
+  // Beside the length: what is not posted comes as a message; or it lies in its rank's memory, and the post says where; or its reader is to claim
   // the lines in which it lies.
-  static constexpr unsigned kLengthBits = 21;
-  static constexpr std::uint64_t kByMessage = 1u << 18, kInPlace = 1u << 19, kClaimed = 1u << 20, kFlags = kByMessage | kInPlace | kClaimed;
+  static constexpr std::uint64_t kByMessage = 1u << 7, kInPlace = 1u << 8, kClaimed = 1u << 9, kFlags = kByMessage | kInPlace | kClaimed;
+  static constexpr unsigned kRoundShift = 10;
+  static constexpr std::uint64_t kLength = 127;  // of a short post; all bits are set where it is a longer one
+  static_assert(kBytes < kLength);
   alignas(128) std::atomic<std::uint64_t> stamp;
   std::uint64_t what;
-  std::byte data[kBytes];  // of a short post; or, as a word, where in the ring a longer one begins
+  std::byte data[kBytes];  // of a short post; or the RingPlace of a longer one
 
-  void set_place(std::uint64_t place) noexcept { std::memcpy(data, &place, sizeof place); }
-  std::uint64_t place() const noexcept {
-    std::uint64_t place;
+  void set_place(const RingPlace& place) noexcept { std::memcpy(data, &place, sizeof place); }
+  RingPlace place() const noexcept {
+    RingPlace place;
     std::memcpy(&place, data, sizeof place);
     return place;
   }
-  static constexpr std::uint64_t stamp_of(std::uint64_t round, std::uint64_t bytes) noexcept {
-    return (round + 1) << kLengthBits | bytes;
+  static constexpr std::uint64_t stamp_of(std::uint64_t round, std::uint64_t bytes, std::uint64_t flags) noexcept {
+    return (round + 1) << kRoundShift | flags | (bytes <= kBytes ? bytes : kLength);
   }
   static constexpr bool is_past(std::uint64_t stamp, std::uint64_t round) noexcept {
-    return stamp >> kLengthBits > round;
+    return stamp >> kRoundShift > round;
   }
-  static constexpr std::uint64_t length(std::uint64_t stamp) noexcept {
-    return stamp & ((std::uint64_t{1} << kLengthBits) - 1) & ~kFlags;
-  }
+  // More than kBytes: it lies in the ring.
+  static constexpr std::uint64_t length(std::uint64_t stamp) noexcept { return stamp & kLength; }
   static constexpr std::uint64_t flags(std::uint64_t stamp) noexcept { return stamp & kFlags; }
 };
 static_assert(sizeof(AreaSlot) == 128);
@@ -61,9 +67,8 @@ struct DoneLine {
 // Where the parts of one area lie. Pages that no rank has touched cost nothing.
 struct AreaMemory {
   static constexpr std::uint64_t kPage = 4096;
-  static_assert(PostRing::kLongest < AreaSlot::kByMessage);  // the lowest of the flags
   static constexpr unsigned kSlotRounds = PostRing::kRounds;
-  // Of long operands.
+  // Of long operands, where each rank has a core for itself.
   static constexpr std::uint64_t kPieceBytes = 64 * 1024;
 
   // What a waiter for all says, and one for a single rank: another rank of the same value notifies it in vain, now and then.

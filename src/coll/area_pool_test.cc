@@ -406,10 +406,11 @@ TEST_F(AreaPoolTest, APostThatBelongsToSomethingElseIsSeen) {
 TEST_F(AreaPoolTest, ALengthBeyondTheAreaIsCutToIt) {
   auto areas = open(AreaPool::kWorld);
   areas[1]->post(0, 0, kCall, false);
-  store_relaxed(world().slot(1, 0).stamp, AreaSlot::stamp_of(0, AreaSlot::kByMessage - 1));
+  store_relaxed(world().slot(1, 0).stamp, AreaSlot::stamp_of(0, SharedArea::kMostBytes, 0));
+  world().slot(1, 0).set_place({0, ~std::uint64_t{0}});
   EXPECT_EQ(areas[0]->read(1, 0).bytes, SharedArea::kMostBytes);
   EXPECT_EQ(areas[0]->read(1, 0).data, world().ring(1));
-  world().slot(1, 0).set_place(~std::uint64_t{0});
+  world().slot(1, 0).set_place({~std::uint64_t{0}, ~std::uint64_t{0}});
   EXPECT_EQ(areas[0]->read(1, 0).data + SharedArea::kMostBytes, world().ring(2)) << "nor is the place believed";
 }
 
@@ -417,8 +418,8 @@ TEST_F(AreaPoolTest, ALengthBeyondTheAreaIsCutToIt) {
 TEST_F(AreaPoolTest, APostSaysWhereItsBytesAre) {
   auto areas = open(AreaPool::kWorld);
   areas[0]->post(0, 0, kCall, false);
-  areas[1]->post(0, SharedArea::kByMessage, kCall, false);
-  areas[2]->post(0, 16 | SharedArea::kInPlace, kCall + 1, false);
+  areas[1]->post(0, 0, kCall, false, SharedArea::kByMessage);
+  areas[2]->post(0, 16, kCall + 1, false, SharedArea::kInPlace);
   EXPECT_TRUE(areas[0]->read(1, 0).by_message());
   EXPECT_FALSE(areas[0]->read(1, 0).in_place());
   EXPECT_EQ(areas[0]->read(2, 0).bytes, 16u);

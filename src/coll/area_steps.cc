@@ -66,7 +66,7 @@ void CollectiveRequest::post(const PostStep& step, std::uint64_t round, std::uin
   } else if (to != nullptr) {
     copy_in(step.source, bytes, to);
   }
-  area_->post(round, flags | bytes, description_, step.wakes_each);
+  area_->post(round, bytes, description_, step.wakes_each, flags);
   services_.engine.helped();  // the peers wait for it
   compare_posts();
 }

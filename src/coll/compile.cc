@@ -23,6 +23,16 @@ std::vector<std::uint64_t> even_starts(std::uint64_t elements, int parts) {
 
 namespace {
 
+// Of what is moved or combined in pieces. Where ranks wait for cores they wait less often with longer pieces; else shorter ones stay in the caches.
+std::uint64_t piece_of(const Schedule& schedule) noexcept {
+  return schedule.oversubscribed() ? SharedArea::kMostBytes : AreaMemory::kPieceBytes;
+}
+// The same where a piece has a part for each rank, and a table of them.
+std::uint64_t piece_in_parts(const Schedule& schedule) noexcept {
+  const auto ranks = static_cast<std::uint64_t>(schedule.size());
+  return schedule.oversubscribed() ? ranks * longest_part(SharedArea::kMostBytes, ranks) : AreaMemory::kPieceBytes;
+}
+
 // Cutting needs bytes: ranks may describe the same data by different types.
 void bcast_in_pieces(Schedule& schedule, const Block& data, int root, Algorithm algorithm) {
   const bool is_root = schedule.rank() == root;
@@ -107,7 +117,7 @@ void compile_reduce(Schedule& schedule, const Block& input, const Block& output,
   if (input.count == 0) return;
   const Algorithm algorithm = choose_reduce(schedule.situation(), size_of(schedule, input));
   if (goes_in_pieces(algorithm, input.bytes()))
-    return reduce_in_pieces_on_area(schedule, input, output, root, AreaMemory::kPieceBytes);
+    return reduce_in_pieces_on_area(schedule, input, output, root, piece_of(schedule));
   switch (algorithm) {
     case Algorithm::kArea:
       return reduce_on_area(schedule, input, output, root);
@@ -174,7 +184,7 @@ void allgather_in_pieces(Schedule& schedule, const Block& mine, const Blocks& al
   const Block run = schedule.packed(mine, &packed);
   const Blocks runs = unpacked_later(schedule, all);
   fence_after(schedule, packed);
-  allgather_in_pieces_on_area(schedule, run, runs, AreaMemory::kPieceBytes);
+  allgather_in_pieces_on_area(schedule, run, runs, piece_of(schedule));
   unpack_at_last(schedule, runs, all, -1);
 }
 
@@ -183,7 +193,7 @@ void gather_in_pieces(Schedule& schedule, const Block& mine, const Blocks& all, 
   const Block run = schedule.packed(mine, &packed);
   const Blocks runs = unpacked_later(schedule, all);
   fence_after(schedule, packed);
-  gather_in_pieces_on_area(schedule, run, runs, root, bytes, AreaMemory::kPieceBytes);
+  gather_in_pieces_on_area(schedule, run, runs, root, bytes, piece_of(schedule));
   unpack_at_last(schedule, runs, all, mine.bytes() == 0 ? root : -1);
 }
 
@@ -199,7 +209,7 @@ Blocks packed(Schedule& schedule, const Blocks& all) {
 void scatter_in_pieces(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t bytes) {
   const Blocks runs = packed(schedule, all);
   const Block run = schedule.unpacked_later(mine);
-  scatter_in_pieces_on_area(schedule, runs, run, root, bytes, AreaMemory::kPieceBytes);
+  scatter_in_pieces_on_area(schedule, runs, run, root, bytes, piece_in_parts(schedule));
   if (run.address == mine.address) return;
   schedule.fence();
   schedule.copy(run, mine);
@@ -240,13 +250,10 @@ void alltoall_runs(Schedule& schedule, const Blocks& out, const Blocks& in) {
   unpack_at_last(schedule, to, in, -1);
 }
 
-// Where ranks wait for cores they wait less often with longer pieces; else shorter ones stay in the caches.
 void alltoall_in_pieces(Schedule& schedule, const Blocks& out, const Blocks& in) {
-  const auto ranks = static_cast<std::uint64_t>(schedule.size());
-  const std::uint64_t piece = schedule.oversubscribed() ? ranks * longest_part(SharedArea::kMostBytes, ranks) : AreaMemory::kPieceBytes;
   const Blocks from = packed(schedule, out);
   const Blocks to = unpacked_later(schedule, in);
-  alltoall_in_pieces_on_area(schedule, from, to, piece);
+  alltoall_in_pieces_on_area(schedule, from, to, piece_in_parts(schedule));
   unpack_at_last(schedule, to, in, -1);
 }
 
@@ -265,7 +272,7 @@ void compile_allreduce(Schedule& schedule, const Block& input, const Block& outp
   if (input.count == 0) return;
   const Algorithm algorithm = choose_allreduce(schedule.situation(), size_of(schedule, input));
   if (goes_in_pieces(algorithm, input.bytes()))
-    return allreduce_in_pieces_on_area(schedule, input, output, AreaMemory::kPieceBytes);
+    return allreduce_in_pieces_on_area(schedule, input, output, piece_of(schedule));
   switch (algorithm) {
     case Algorithm::kArea:
       return allreduce_on_area(schedule, input, output);
@@ -415,7 +422,7 @@ void intra_reduce_scatter(const Call& call, Schedule& schedule) {
   switch (algorithm) {
     case Algorithm::kArea:
       if (goes_in_pieces(Algorithm::kArea, both.input.bytes()))
-        return reduce_scatter_in_pieces_on_area(schedule, both.input, both.output, starts, AreaMemory::kPieceBytes);
+        return reduce_scatter_in_pieces_on_area(schedule, both.input, both.output, starts, piece_in_parts(schedule));
       return reduce_scatter_on_area(schedule, both.input, both.output, starts);
     case Algorithm::kHalving:
       return reduce_scatter_halving(schedule, both.input, both.output, starts);
@@ -432,7 +439,7 @@ void intra_scan(const Call& call, Schedule& schedule) {
   const bool inclusive = call.what == Collective::kScan;
   const Algorithm algorithm = choose_scan(schedule.situation(), size_of(schedule, both.input));
   if (goes_in_pieces(algorithm, both.input.bytes()))
-    return scan_in_pieces_on_area(schedule, both.input, both.output, inclusive, AreaMemory::kPieceBytes);
+    return scan_in_pieces_on_area(schedule, both.input, both.output, inclusive, piece_of(schedule));
   if (algorithm == Algorithm::kArea) return scan_on_area(schedule, both.input, both.output, inclusive);
   if (algorithm == Algorithm::kChain)
     return scan_chain(schedule, both.input, both.output, inclusive, tuning().coll_bcast_segment);

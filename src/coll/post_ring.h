@@ -20,7 +20,8 @@ class PostRing {
   // As far as a rank may be ahead. Where ranks are more than cores, each time that it has to wait all others of its core have their turn first, which
   // takes as long as to copy some 100 KiB; so a block of a megabyte should not be waited for in the middle.
   static constexpr std::uint64_t kBytes = 2048 * 1024;
-  static constexpr std::uint64_t kLongest = 128 * 1024;  // of one post
+  // Of one post: 256 KiB, and room for the table of a post that has a part for each rank (area_parts.h).
+  static constexpr std::uint64_t kLongest = (256 + 8) * 1024;
   static constexpr std::uint64_t kRounds = 64;           // a post is not kept longer than so many rounds
   static constexpr std::uint64_t kLong = 8 * 1024;
   static constexpr std::int64_t kNone = -1;

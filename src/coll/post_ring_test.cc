@@ -43,7 +43,8 @@ TEST(PostRing, WholeLapsLeaveTheFrontAlone) {
 
 TEST(PostRing, NoPostReachesBeyondTheEnd) {
   PostRing ring;
-  constexpr std::uint64_t kPosts = PostRing::kBytes / PostRing::kLongest, kEach = PostRing::kLongest - 128, kRoom = kPosts * 128;
+  constexpr std::uint64_t kPosts = PostRing::kBytes / PostRing::kLongest, kEach = PostRing::kLongest - 128;
+  constexpr std::uint64_t kRoom = PostRing::kBytes - kPosts * kEach;
   for (std::uint64_t round = 0; round < kPosts; ++round) EXPECT_EQ(ring.take(round, kEach, 0), round * kEach);
   EXPECT_EQ(ring.needed(kRoom, 0), PostRing::kNone) << "there is just room for it";
   EXPECT_EQ(ring.needed(kRoom + 1, 0), 1);

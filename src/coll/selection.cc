@@ -274,7 +274,8 @@ bool leaves_in_place(const Situation& team, CollectiveKind collective) noexcept 
 }
 
 std::uint64_t longest_on_area(const Situation& team, int blocks) noexcept {
-  const std::uint64_t posted = most_posted(team) < AreaMemory::kPieceBytes ? most_posted(team) : PostRing::kLongest;
+  const std::uint64_t longest = team.oversubscribed ? PostRing::kLongest : 2 * AreaMemory::kPieceBytes;
+  const std::uint64_t posted = most_posted(team) < AreaMemory::kPieceBytes ? most_posted(team) : longest;
   return blocks == 1 ? posted : longest_part(posted, static_cast<std::uint64_t>(blocks));
 }
 

@@ -133,7 +133,7 @@ std::byte* SharedArea::destination(std::uint64_t round, std::uint64_t bytes) noe
   if (bytes <= AreaSlot::kBytes) return slot.data;
   const std::uint64_t place = ring_.take(round, bytes, complete_);
   ring_.go_whole_laps(trials_.way(PostRing::kLong) == RingTrials::Way::kWholeLaps);  // the next post: this one lies where may_post() has looked
-  slot.set_place(place);
+  slot.set_place({place, bytes});
   return memory_.ring(static_cast<std::uint64_t>(rank_)) + place;
 }
 
@@ -146,12 +146,12 @@ void SharedArea::claim(const std::byte* data, std::uint64_t bytes) noexcept {
   }
 }
 
-void SharedArea::post(std::uint64_t round, std::uint64_t bytes, std::uint64_t what, bool wakes_each) noexcept {
+void SharedArea::post(std::uint64_t round, std::uint64_t bytes, std::uint64_t what, bool wakes_each, std::uint64_t flags) noexcept {
   AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank_), round);
   slot.what = my_what_ = what;
   my_round_ = round;
   LAPWING_DELAY_POINT("area.post");
-  store_release(slot.stamp, AreaSlot::stamp_of(round, bytes));
+  store_release(slot.stamp, AreaSlot::stamp_of(round, bytes, flags));
   LAPWING_DELAY_POINT("area.posted");
   full_fence();  // stamp before the others' stamps and `watching`; pairs with the fences of arm() and of another post()
   if (!wakes_each) {

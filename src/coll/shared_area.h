@@ -5,16 +5,16 @@
 // only after it has read all it wants of the rounds before; so when all have posted round r, no rank reads round r - 1 any more.
 // That alone tells when memory may be written again:
 //
-//   slot    one per rank and round, of the last 64 rounds: the stamp (round + 1 and the length of the post, written last), what
+//   slot    one per rank and round, of the last 64 rounds: the stamp (round + 1, the length of a short post and flags, written last), what
 //           the post belongs to, and up to 112 bytes. A rank that waits for a small operand fetches the one cache line that it has
 //           to fetch anyway.
-//   ring    one per rank: longer posts, up to 128 KiB, one after the other (post_ring.h); the slot says where.
+//   ring    one per rank: longer posts, up to 264 KiB, one after the other (post_ring.h); the slot says where, and how long.
 //
 //     Why not one counter of arrivals: two ranks would each fetch its line twice, once to count and once to look; and the stamps
 //     carry data. Looking at all stamps costs one line per rank and round, however often one looks: each is read until it is there.
 //
-// Stamps only ever grow, over all uses of an area: nothing is wiped when a communicator gives its area back. A stamp has 43 bits
-// for the round: years of rounds.
+// Stamps only ever grow, over all uses of an area: nothing is wiped when a communicator gives its area back. A stamp has 54 bits
+// for the round: centuries of rounds.
 //
 // Every post says what it belongs to, in 64 bits that must be the same on all ranks (coll/description.h). A rank that looks at the
 // stamp of the round that it has posted itself compares: that line is at hand, so it costs next to nothing. The last rank to post
@@ -144,9 +144,8 @@ class SharedArea {
   // Of what another rank has posted with that flag, what this one has read (base/ring_trial.h). The bytes stay as they are, because the rank that has
   // posted them may read them too.
   static void claim(const std::byte* data, std::uint64_t bytes) noexcept;
-  // `what` it belongs to. `wakes_each`: a rank may wait for this post alone, not for those of all. The length may have one of the
-  // flags of AreaSlot.
-  void post(std::uint64_t round, std::uint64_t bytes, std::uint64_t what, bool wakes_each) noexcept;
+  // `what` it belongs to. `wakes_each`: a rank may wait for this post alone, not for those of all. `flags`: those of AreaSlot.
+  void post(std::uint64_t round, std::uint64_t bytes, std::uint64_t what, bool wakes_each, std::uint64_t flags = 0) noexcept;
   // This rank has copied what it wants of `round`, or to it.
   void acknowledge(std::uint64_t round) noexcept;
   // The first difference that was seen since the last call.
@@ -167,17 +166,18 @@ class SharedArea {
   }
   // Whether `rank`, or kAll, has posted; compares as well.
   bool is_there(int rank, std::uint64_t round) noexcept { return rank == kAll ? all_posted(round) : see(rank, round); }
-  // Of at most kMostBytes, whatever a peer writes there. The length is read once: read again for the data's place, it could be another
-  // one by then, and lead beyond the slot.
+  // Of at most kMostBytes, whatever a peer writes there. Length and place are read once: read again, they could be others by then, and
+  // lead beyond the slot or the ring.
   Posted read(int rank, std::uint64_t round) const noexcept {
     const AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank), round);
     const std::uint64_t stamp = load_relaxed(slot.stamp);
-    const std::uint64_t bytes = std::min(AreaSlot::length(stamp), kMostBytes);
+    const std::uint64_t length = AreaSlot::length(stamp);
     const bool of_this_call = slot.what == my_what_;
     const std::uint64_t flags = of_this_call ? AreaSlot::flags(stamp) : 0;
-    if (bytes <= AreaSlot::kBytes) return {slot.data, bytes, of_this_call, flags};
-    const std::uint64_t place = std::min(slot.place(), PostRing::kBytes - bytes);
-    return {memory_.ring(static_cast<std::uint64_t>(rank)) + place, bytes, of_this_call, flags};
+    if (length <= AreaSlot::kBytes) return {slot.data, length, of_this_call, flags};
+    const RingPlace place = slot.place();
+    const std::uint64_t bytes = std::min(place.bytes, kMostBytes), begin = std::min(place.begin, PostRing::kBytes - bytes);
+    return {memory_.ring(static_cast<std::uint64_t>(rank)) + begin, bytes, of_this_call, flags};
   }
   // Pairs with store_release() in acknowledge().
   bool acknowledged(int rank, std::uint64_t round) const noexcept {

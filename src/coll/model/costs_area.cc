@@ -15,9 +15,8 @@ Cost on_area(const Machine& machine, double lines, double copied, double reduced
   return {time, time, waits};
 }
 
-double pieces(const Machine& machine, double n, double piece) {
-  return n <= machine.post_bytes ? 1 : std::ceil(n / piece);
-}
+double piece_of(const Machine& machine) { return machine.cores > 0 ? machine.longest_post : machine.post_bytes; }
+double pieces(const Machine& machine, double n) { return std::max(std::ceil(n / piece_of(machine)), 1.0); }
 
 // The others read as many pieces as are there before they wait again.
 Cost with_ranks_ahead(const Machine& machine, Cost cost, double piece) {
@@ -27,7 +26,7 @@ Cost with_ranks_ahead(const Machine& machine, Cost cost, double piece) {
 
 // All pieces of what takes `cost` for one of them.
 Cost in_pieces(const Machine& machine, double n, Cost (*one)(const Machine&, int, double), int p) {
-  const double count = pieces(machine, n, machine.post_bytes);
+  const double count = pieces(machine, n);
   return count * one(machine, p, n / count);
 }
 
@@ -44,14 +43,14 @@ Cost barrier_on_area(const Machine& machine, int p, double) { return on_area(mac
 
 // The processor that reads has half of it.
 Cost bcast_on_area(const Machine& machine, int, double n) {
-  const double count = pieces(machine, n, machine.post_bytes);
+  const double count = std::max(std::ceil(n / machine.post_bytes), 1.0);
   const Cost reading = count * on_area(machine, 2, n / count, 0, 1);
   return with_ranks_ahead(machine, {reading.time + machine.copy(n / count).time, reading.processor, reading.waits}, n / count);
 }
 
 // The root copies its own block while the others' are posted.
 Cost gather_on_area(const Machine& machine, int p, double n) {
-  const double count = pieces(machine, n, machine.post_bytes);
+  const double count = pieces(machine, n);
   return with_ranks_ahead(machine, count * on_area(machine, p, p * n / count, 0, 1), n / count);
 }
 
@@ -60,7 +59,7 @@ double posted_or_cut(int p, double n, double longest) noexcept { return p == 2 &
 
 // A piece, and the post for a single other rank, has no part for the root, which copies its own block besides.
 Cost scatter_on_area(const Machine& machine, int p, double n) {
-  const double count = pieces(machine, posted_or_cut(p, n, machine.post_bytes), machine.post_bytes);
+  const double count = pieces(machine, posted_or_cut(p, n, piece_of(machine)));
   const Cost root = count * on_area(machine, 1, (count > 1 || p == 2 ? p : p + 1) * n / count, 0, 1);
   const Cost other = on_area(machine, 2, n / count, 0, 0);
   const double last = count > 1 ? other.time : machine.memory.post;
@@ -71,8 +70,7 @@ Cost allgather_on_area(const Machine& machine, int p, double n) { return in_piec
 
 // In pieces, and between two ranks, a rank's own block is copied once.
 Cost alltoall_on_area(const Machine& machine, int p, double n) {
-  const double longest = machine.cores > 0 ? machine.longest_post : machine.post_bytes;
-  const double count = pieces(machine, posted_or_cut(p, n, longest), longest);
+  const double count = pieces(machine, posted_or_cut(p, n, piece_of(machine)));
   return count * on_area(machine, p, (count > 1 || p == 2 ? 2 * p - 1 : 2 * p) * n / count, 0, 1);
 }
 
@@ -94,7 +92,7 @@ Cost allreduce_in_shares_on_area(const Machine& machine, int p, double n) {
 }
 
 Cost reduce_scatter_on_area(const Machine& machine, int p, double n) {
-  const double count = pieces(machine, n, machine.post_bytes);
+  const double count = pieces(machine, n);
   return count * on_area(machine, p, (n + n / p) / count, n * (p - 1) / p / count, 1);
 }
 
