@@ -25,7 +25,7 @@ void bcast_linear(Schedule& schedule, const Block& data, int root);
 void reduce_linear(Schedule& schedule, const Block& input, const Block& output, int root);
 void allreduce_linear(Schedule& schedule, const Block& input, const Block& output);
 
-// on_area.cc: where all ranks share memory (Situation::area) and posts are no longer than AreaMemory::kPieceBytes. Blocks are
+// on_area.cc: where all ranks share memory (Situation::area) and posts are no longer than SharedArea::kMostBytes. Blocks are
 // of one size everywhere. `together`: the blocks for all ranks, as one. An empty `mine` at a root means MPI_IN_PLACE.
 void barrier_on_area(Schedule& schedule);
 void bcast_on_area(Schedule& schedule, const Block& data, int root);
