@@ -275,32 +275,37 @@ TEST(InPieces, Reductions) {
   }
 }
 
-// Rank 0 gets nothing, and the others' shares differ by one.
+// Shares differ by one; and rank 0 gets one as well, so that pieces are as long as they may be, or nothing.
+void check_reduce_scatter(bool in_place, int first) {
+  for_ranks([&](int ranks, unsigned seed) {
+    Job job(ranks, Collective::kReduceScatter, seed);
+    const std::vector<std::uint64_t> starts = even_starts(Matrices::kCount, ranks - first);
+    std::vector<int> counts(static_cast<std::size_t>(first), 0);
+    for (std::size_t i = 0; i + 1 < starts.size(); ++i) counts.push_back(static_cast<int>(starts[i + 1] - starts[i]));
+    std::vector<Matrices> in(static_cast<std::size_t>(ranks)), out(static_cast<std::size_t>(ranks));
+    job.call.op = matrix_product();
+    for (int rank = 0; rank < ranks; ++rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      for (std::uint64_t i = 0; i < Matrices::kCount; ++i) in[r].set(i, matrix(rank, i));
+      if (in_place) out[r] = in[r];
+      job.call.send = in[r].side();
+      job.call.receive = out[r].side();
+      job.call.receive.counts = counts.data();
+      if (in_place) job.call.send.buffer = MPI_IN_PLACE;
+      job.compile(rank);
+    }
+    ASSERT_TRUE(job.simulation.run(seed));
+    for (std::size_t share = 0; share + 1 < starts.size(); ++share) {
+      const Matrices& result = out[share + static_cast<std::size_t>(first)];
+      for (std::uint64_t i = 0; i < starts[share + 1] - starts[share]; ++i)
+        ASSERT_EQ(result.get(i), product(0, ranks - 1, starts[share] + i)) << share << ' ' << i;
+    }
+  });
+}
 TEST(InPieces, ReduceScatterOfUnevenShares) {
   for (const bool in_place : {false, true}) {
-    for_ranks([&](int ranks, unsigned seed) {
-      Job job(ranks, Collective::kReduceScatter, seed);
-      const std::vector<std::uint64_t> starts = even_starts(Matrices::kCount, ranks - 1);
-      std::vector<int> counts{0};
-      for (std::size_t i = 0; i + 1 < starts.size(); ++i) counts.push_back(static_cast<int>(starts[i + 1] - starts[i]));
-      std::vector<Matrices> in(static_cast<std::size_t>(ranks)), out(static_cast<std::size_t>(ranks));
-      job.call.op = matrix_product();
-      for (int rank = 0; rank < ranks; ++rank) {
-        const auto r = static_cast<std::size_t>(rank);
-        for (std::uint64_t i = 0; i < Matrices::kCount; ++i) in[r].set(i, matrix(rank, i));
-        if (in_place) out[r] = in[r];
-        job.call.send = in[r].side();
-        job.call.receive = out[r].side();
-        job.call.receive.counts = counts.data();
-        if (in_place) job.call.send.buffer = MPI_IN_PLACE;
-        job.compile(rank);
-      }
-      ASSERT_TRUE(job.simulation.run(seed));
-      for (std::size_t rank = 1; rank < static_cast<std::size_t>(ranks); ++rank) {
-        for (std::uint64_t i = 0; i < starts[rank] - starts[rank - 1]; ++i)
-          ASSERT_EQ(out[rank].get(i), product(0, ranks - 1, starts[rank - 1] + i)) << rank << ' ' << i;
-      }
-    });
+    check_reduce_scatter(in_place, 0);
+    check_reduce_scatter(in_place, 1);
   }
 }
 
