@@ -31,8 +31,9 @@ inline constexpr std::uint64_t kMaxPayloadBytes = 64u << 20;
 enum class Protocol : std::uint8_t {
   kChannel = 0,   // the two ends of a channel to each other. No sink sees it
   kMessages = 1,  // point to point (wire/message_header.h)
+  kPackets = 2,   // a packet that takes a detour (wire/packet_frame.h)
 };
-inline constexpr std::size_t kProtocols = 2;
+inline constexpr std::size_t kProtocols = 3;
 
 // The first word of the header of a kChannel frame; the others are 0.
 enum class ChannelWord : std::uint64_t {
