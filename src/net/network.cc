@@ -24,17 +24,22 @@ const TransportKind& kind_of(const Transport& transport) noexcept {
 
 Network::Network(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config)
     : engine_(engine), config_(config) {
+  Sinks all = sinks;  // with those of transports before, for those after them
   const std::span<const TransportKind> kinds = transport_kinds();
   const auto wanted = [&](const TransportKind& kind) {
     return kind.always || (config.size > 1 && config.allows(kind.name));
   };
   for (auto kind = kinds.begin(); kind != kinds.end(); ++kind) {
     const bool another = std::any_of(kind + 1, kinds.end(), wanted);
-    if (wanted(*kind) && kind->suits(config, another)) transports_.push_back(kind->make(engine, sinks, config));
+    if (!wanted(*kind) || !kind->suits(config, another)) continue;
+    transports_.push_back(kind->make(engine, all, config));
+    if (transports_.back()->packet_sink() != nullptr) all.add(wire::Protocol::kPackets, packets_);
   }
 }
 
-Network::~Network() = default;
+Network::~Network() {
+  packets_.set(nullptr);
+}
 
 // A name that no transport has.
 Status Network::check_names() const {
@@ -83,6 +88,10 @@ Status Network::attach(const wire::CardBook& cards) {
   if (!config_.single_host) LAPWING_TRY(check_cards());
   if (!why_refused_.ok()) say_without(refused_, why_refused_, first_of_host(refused_));
   LAPWING_TRY(attach_transports(cards));
+  for (std::size_t i = 1; i < transports_.size(); ++i) {
+    if (FrameSink* sink = transports_[i - 1]->packet_sink(); sink != nullptr) packets_.set(sink);
+    transports_[i - 1]->take_detour(*transports_[i]);
+  }
   routes_.reset(size(),
                 [this](std::size_t index, Route& route) { find_route({static_cast<std::uint32_t>(index)}, route); });
   for (PeerId peer; peer.index < config_.size; ++peer.index) {

@@ -11,6 +11,7 @@
 
 #include "base/sparse_table.h"
 #include "net/host_table.h"
+#include "net/packet_relay.h"
 #include "net/transport.h"
 #include "runtime/process_table.h"
 
@@ -117,6 +118,7 @@ class Network {
 
   engine::Engine& engine_;
   NetworkConfig config_;
+  PacketRelay packets_;
   std::vector<std::unique_ptr<Transport>> transports_;
   wire::CardBook cards_;
   HostTable hosts_;

@@ -249,6 +249,11 @@ class Transport : public engine::Source {
     return false;
   }
 
+  // Of frames of Protocol::kPackets, which another transport brings for this one; null: it has no packets.
+  virtual FrameSink* packet_sink() noexcept { return nullptr; }
+  // After attach(): by `by`, the next transport in their order, packets may travel as frames while their own way carries none.
+  virtual void take_detour(Transport& by) noexcept { (void)by; }
+
   // Whether packets to or from the peer are lost at present, which this transport mends soon, and one that waits for what is lost does not.
   virtual bool loses_packets(PeerId peer) const noexcept {
     (void)peer;

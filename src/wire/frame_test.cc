@@ -108,7 +108,7 @@ TEST(Frame, ATransportsHeaderIsChecked) {
   EXPECT_EQ(verdict(messages | kMaxPayloadBytes), "");
   EXPECT_EQ(verdict(messages | (kMaxPayloadBytes + 1)),
             "a frame announces 67108865 payload bytes; 67108864 is the limit");
-  EXPECT_EQ(verdict(std::uint64_t{2} << 32), "there is no protocol 2");
+  EXPECT_EQ(verdict(std::uint64_t{3} << 32), "there is no protocol 3");
   EXPECT_EQ(verdict(messages | std::uint64_t{kFlagAcknowledge} << 40), "");
   EXPECT_EQ(verdict(messages | std::uint64_t{4} << 40), "a frame has unknown flags 0x04");
   EXPECT_EQ(verdict(messages | std::uint64_t{kFlagInline} << 40), "a frame has unknown flags 0x01");

@@ -60,9 +60,10 @@ class Carrier final : public net::reliable::PacketCarrier {
   void give_back(Slot slot) noexcept override { free_.push_back(slot); }
   std::byte* bytes(Slot slot) noexcept override { return memory_.data() + slot * kBytes; }
   bool can_send(Slot) noexcept override { return true; }
-  void send(ProcessId, Slot slot, std::size_t count) noexcept override {
+  bool send(ProcessId, Slot slot, std::size_t count) noexcept override {
     wire::PacketHeader header;
     LAPWING_CHECK(wire::decode(bytes(slot), count, header).ok());
+    return true;
   }
 
  private:

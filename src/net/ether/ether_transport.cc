@@ -20,6 +20,8 @@ constexpr const char* kCardKey = "ether";
 constexpr std::int64_t kPerPatience = 4;
 // A poll takes so many packets before others have their turn.
 constexpr int kMostPerPoll = 64;
+// Packets by the detour that wait to be taken; what comes beyond is lost, and sent again. A peer has credit for fewer.
+constexpr std::size_t kMostDiverted = 4096;
 // So many receive chunks are a peer's, however many there are.
 constexpr std::size_t kLeastWindow = 32;
 
@@ -59,6 +61,7 @@ Status EtherTransport::publish(wire::Card& card) {
   context_.own.endpoint = port_.contact().queue;
   open_ = true;
   card.set(kCardKey, ether::encode_contact(port_.contact()));
+  card.set(ether::kPacketFramesKey, "1");
   log_info("receives on queue %u of %s (%s), %s%s%s", port_.socket().queue(), interface.name.c_str(), ether::text_of(interface.mac).c_str(),
            port_.socket().copies() ? "which the kernel copies" : "without a copy by the kernel", port_.by().empty() ? "" : ", ", port_.by().c_str());
   return {};
@@ -67,6 +70,7 @@ Status EtherTransport::publish(wire::Card& card) {
 Status EtherTransport::attach(const wire::CardBook& cards) {
   cards_ = cards;
   links_.reset(cards.size());
+  landing_.reset(cards.size());
   if (!open_) return {};
   LAPWING_TRY(neighbours_.read(cards, config_.self, port_.contact(), key_, port_.checked()));
   port_.reset_ways(cards.size());
@@ -122,7 +126,7 @@ void EtherTransport::meet(PeerId peer, std::unique_ptr<ether::Link>& link) noexc
   if (cards_.read(peer.index, card).ok() && card.has("name")) name += " on host " + card.get("name");
   const std::string place = neighbours_.place(peer) + " from " + port_.interface().name;
   log_info("%s is at %s, with packets of up to %zu bytes", name.c_str(), place.c_str(), port_.most_bytes());
-  link = std::make_unique<ether::Link>(context_, peer, neighbours_.address(peer, config_.self), std::move(name), place);
+  link = std::make_unique<ether::Link>(context_, peer, neighbours_.address(peer, config_.self), std::move(name), place, detour_to(peer));
   met_.push_back(link.get());
   share_memory();
   newly_met_.push_back(peer);
@@ -165,7 +169,7 @@ bool EtherTransport::send_now(PeerId peer, wire::FrameHeader& header, const std:
 
 bool EtherTransport::loses_packets(PeerId peer) const noexcept {
   const std::unique_ptr<ether::Link>* link = links_.find(peer);
-  return link != nullptr && *link && (*link)->packets().lossy();
+  return link != nullptr && *link && (*link)->packets().lossy() && !(*link)->diverted();
 }
 
 // What has been queued goes to the kernel.
@@ -261,6 +265,56 @@ bool EtherTransport::work_due(std::int64_t now) noexcept {
     look_ahead(*link, now);
   }
   return moved;
+}
+
+// ---- packets by the detour ------------------------------------------------------------------------------------------
+
+Transport* EtherTransport::detour_to(PeerId peer) const noexcept {
+  return detour_ != nullptr && neighbours_.takes_frames(peer) && detour_->reaches(peer) ? detour_ : nullptr;
+}
+
+Landing EtherTransport::on_header(PeerId peer, const wire::FrameHeader& header) noexcept {
+  Landing landing;
+  const char* const wrong = open_ && neighbours_.known(peer) ? wire::wrong_packet_frame(header) : "a frame with a packet, for which this rank has no endpoint";
+  if (wrong != nullptr) {
+    landing.violation = true;
+    landing.reason = wrong;
+    return landing;
+  }
+  landing_[peer].resize(header.payload_bytes());
+  landing.base = landing_[peer].data();
+  landing.accepted = header.payload_bytes();
+  return landing;
+}
+
+void EtherTransport::on_frame(PeerId peer, const wire::FrameHeader&) noexcept {
+  if (diverted_.size() < kMostDiverted) diverted_.push_back({peer, std::exchange(landing_[peer], {})});
+  if (!arrival_.linked()) engine_.defer(arrival_);
+}
+
+// The messages' sink has all transports abandon the peer.
+void EtherTransport::on_peer_lost(PeerId, const Status&, const Landing*) noexcept {}
+
+// Perhaps its packets wait for the detour.
+void EtherTransport::on_peer_met(PeerId peer) noexcept {
+  if (is_met(peer)) due_ = 0;
+}
+
+void EtherTransport::take_diverted() noexcept {
+  const std::int64_t now = engine_.clock().now();
+  for (const auto& [peer, packet] : std::exchange(diverted_, {})) {
+    if (!open_) return;
+    wire::PacketHeader header;
+    const Status sound = wire::decode_framed(packet.data(), packet.size(), context_.own.tag, peer.index, header);
+    ether::Link& from = link(peer);
+    if (sound.ok())
+      from.take_diverted(header, packet.data(), now);
+    else
+      from.refuse(sound.text());
+    touch(from);
+  }
+  work_touched(now);
+  leave(now);
 }
 
 // ---- sleep ----------------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@
 
 namespace lapwing::net {
 
-class EtherTransport final : public Transport, private engine::FdHandler {
+class EtherTransport final : public Transport, private engine::FdHandler, private FrameSink {
  public:
   EtherTransport(engine::Engine& engine, const Sinks& sinks, const NetworkConfig& config);
   ~EtherTransport();
@@ -39,6 +39,8 @@ class EtherTransport final : public Transport, private engine::FdHandler {
   bool post(PeerId peer, SendOp& op) noexcept override;
   bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept override;
   bool loses_packets(PeerId peer) const noexcept override;
+  FrameSink* packet_sink() noexcept override { return this; }
+  void take_detour(Transport& by) noexcept override { detour_ = &by; }
   bool watch_over(PeerId peer) noexcept override;
   bool watch_over_host(PeerId peer) noexcept override { return watch_over(peer); }
   std::int64_t watch_after() const noexcept override;
@@ -66,17 +68,28 @@ class EtherTransport final : public Transport, private engine::FdHandler {
     EtherTransport& transport;
   };
 
-  // Tells of the peers that are newly met, where that is safe: a link begins in the middle of posting and of receiving.
-  struct Announcement : engine::Tasklet {
-    explicit Announcement(EtherTransport& owner) noexcept
-        : Tasklet([](Tasklet& tasklet) noexcept { static_cast<Announcement&>(tasklet).transport.announce(); }), transport(owner) {}
-    ~Announcement() {
+  // What is done where that is safe, rather than in the middle of posting or receiving.
+  template <void (EtherTransport::*kFunction)() noexcept>
+  struct Deferred : engine::Tasklet {
+    explicit Deferred(EtherTransport& owner) noexcept
+        : Tasklet([](Tasklet& tasklet) noexcept { (static_cast<Deferred&>(tasklet).transport.*kFunction)(); }), transport(owner) {}
+    ~Deferred() {
       if (linked()) unlink();
     }
     EtherTransport& transport;
   };
+  struct Diverted {
+    PeerId from;
+    std::vector<std::byte> packet;
+  };
 
   void on_ready(std::uint32_t events) noexcept override;
+  Landing on_header(PeerId peer, const wire::FrameHeader& header) noexcept override;
+  void on_frame(PeerId peer, const wire::FrameHeader& header) noexcept override;
+  void on_peer_lost(PeerId peer, const Status& why, const Landing* landing) noexcept override;
+  void on_peer_met(PeerId peer) noexcept override;
+  void take_diverted() noexcept;
+  Transport* detour_to(PeerId peer) const noexcept;
   ether::Link& link(PeerId peer) noexcept;
   void meet(PeerId peer, std::unique_ptr<ether::Link>& link) noexcept;
   void announce() noexcept;
@@ -108,8 +121,12 @@ class EtherTransport final : public Transport, private engine::FdHandler {
   std::vector<ether::Link*> met_;      // all of them
   std::vector<ether::Link*> touched_;  // have had packets since they last worked
   std::vector<PeerId> newly_met_;
-  Announcement announcement_{*this};
+  Deferred<&EtherTransport::announce> announcement_{*this};  // of the peers that are newly met
   Refusals refusals_;
+  Transport* detour_ = nullptr;
+  SparseTable<std::vector<std::byte>> landing_;  // of the packet that comes from each peer by the detour
+  std::vector<Diverted> diverted_;               // those that have come
+  Deferred<&EtherTransport::take_diverted> arrival_{*this};  // a link may end by one, and its sinks hear of that from no frame's midst
   DueTimer timer_{*this};
   std::int64_t timer_at_ = kNever;
   std::int64_t due_ = kNever;  // when some link has something to do, or earlier

@@ -14,20 +14,25 @@ constexpr int kGoodbyes = 3;
 // Of a peer that may have finished: it is not asked for longer.
 constexpr unsigned kFinishedTimeouts = 8;
 
+// How many bytes it has.
+std::size_t write_probe(std::byte* packet, const wire::PacketAddress& to, const wire::PacketAddress& way_back, std::uint32_t number) noexcept {
+  wire::PacketHeader header;
+  header.kind = wire::PacketKind::kProbe;
+  header.to = to;
+  header.number = number;
+  header.bytes = wire::kWayBackBytes;
+  wire::encode(header, packet);
+  wire::encode_way_back(way_back, packet);
+  return wire::packet_bytes(packet);
+}
+
 }  // namespace
 
 bool send_probe(Port& port, PeerId peer, const wire::PacketAddress& to, const wire::PacketAddress& way_back, std::uint32_t number,
                 std::size_t least_bytes) noexcept {
   reliable::PacketCarrier::Room room;
   if (!port.take(room)) return false;
-  wire::PacketHeader header;
-  header.kind = wire::PacketKind::kProbe;
-  header.to = to;
-  header.number = number;
-  header.bytes = wire::kWayBackBytes;
-  wire::encode(header, room.bytes);
-  wire::encode_way_back(way_back, room.bytes);
-  const std::size_t bytes = wire::packet_bytes(room.bytes), whole = std::max(bytes, least_bytes);
+  const std::size_t bytes = write_probe(room.bytes, to, way_back, number), whole = std::max(bytes, least_bytes);
   std::memset(room.bytes + bytes, 0, whole - bytes);
   const bool sends = port.can_send(room.slot);
   if (sends) port.send(peer, room.slot, whole);
@@ -35,20 +40,27 @@ bool send_probe(Port& port, PeerId peer, const wire::PacketAddress& to, const wi
   return sends;
 }
 
-Link::Link(LinkContext& context, PeerId peer, const wire::PacketAddress& to, std::string name, std::string place)
+Link::Link(LinkContext& context, PeerId peer, const wire::PacketAddress& to, std::string name, std::string place, Transport* detour)
     : context_(context),
       peer_(peer),
       to_(to),
       name_(std::move(name)),
       place_(std::move(place)),
-      packets_(context.sinks, context.port, peer, to),
+      detour_(detour),
+      carrier_(context.port),
+      packets_(context.sinks, carrier_, peer, to),
       liveness_(context.patience) {}
+
+Link::~Link() {
+  if (has_probe_) context_.port.give_back(probe_.slot);
+}
 
 // ---- packets --------------------------------------------------------------------------------------------------------
 
 void Link::take(const wire::PacketHeader& header, const std::byte* packet, std::int64_t now) noexcept {
   if (!packets_.open()) return;
   liveness_.heard();
+  if (header.kind == wire::PacketKind::kPresent) way_.answered(now);
   switch (header.kind) {
     case wire::PacketKind::kData:
     case wire::PacketKind::kAcknowledge:
@@ -64,6 +76,11 @@ void Link::take(const wire::PacketHeader& header, const std::byte* packet, std::
   }
 }
 
+void Link::take_diverted(const wire::PacketHeader& header, const std::byte* packet, std::int64_t now) noexcept {
+  if (may_divert()) way_.doubt();
+  take(header, packet, now);
+}
+
 void Link::take_goodbye(const wire::PacketHeader& header, std::int64_t now) noexcept {
   if (const char* broken = packets_.take_acknowledgement(header, {}, now); broken != nullptr) return refuse(broken);
   if ((header.flags & wire::kPacketBroken) != 0)
@@ -76,7 +93,8 @@ void Link::take_goodbye(const wire::PacketHeader& header, std::int64_t now) noex
 // ---- time -----------------------------------------------------------------------------------------------------------
 
 bool Link::work(std::int64_t now) noexcept {
-  const bool moved = packets_.work(now);
+  const bool turned = packets_.open() && follow_way(now);
+  const bool moved = packets_.work(now) || turned;
   if (!packets_.open()) return moved;
   if (context_.goodbye_expected && packets_.sender().silent_timeouts() >= kFinishedTimeouts) {
     lose(Status::error(MPI_ERR_OTHER, "%s has finalized, so nothing can be sent to it", name_.c_str()));
@@ -86,18 +104,56 @@ bool Link::work(std::int64_t now) noexcept {
   return moved;
 }
 
+// Where the detour does not stand (yet) the packets stay with ether, and what follows from its silence is as without a detour.
+bool Link::follow_way(std::int64_t now) noexcept {
+  if (detour_ != nullptr) {
+    const bool before = way_.on_detour();
+    way_.judge(now, liveness_.pause(true));
+    if (!before && way_.on_detour()) detour_->watch_over(peer_);
+  }
+  if (should_divert() == diverted()) return false;
+  carrier_.divert(should_divert() ? detour_ : nullptr);
+  tell_way();
+  packets_.way_changed(now);
+  return true;
+}
+
+void Link::tell_way() const noexcept {
+  if (diverted()) return log_warn("%s (%s) does not answer by ether: packets take a detour by %s", name_.c_str(), place_.c_str(), detour_->name());
+  if (!way_.on_detour()) log_info("%s (%s) answers by ether again: packets leave the detour by %s", name_.c_str(), place_.c_str(), detour_->name());
+}
+
+// While packets are on the detour. One that has not left yet, because the interface is down, is not followed by another.
+void Link::ask_again(std::int64_t now) noexcept {
+  if (!way_.asks(now)) return;
+  if (way_.state() == Way::State::kDetour) detour_->watch_over(peer_);  // where it does not stand (any more)
+  Port& port = context_.port;
+  has_probe_ = has_probe_ || port.take(probe_);
+  if (has_probe_ && port.can_send(probe_.slot)) {
+    wire::PacketAddress way_back = context_.own;
+    way_back.source = peer_.index;
+    port.renew_next_hop(peer_);
+    port.send(peer_, probe_.slot, write_probe(probe_.bytes, to_, way_back, 0));
+  }
+  way_.asked(now);
+}
+
 void Link::ask(std::int64_t now) noexcept {
-  switch (liveness_.judge(now, silent())) {
+  if (way_.on_detour()) ask_again(now);
+  switch (liveness_.judge(now, is_amiss())) {
     case Liveness::Order::kNothing:
       return;
     case Liveness::Order::kAsk: {
+      if (way_.on_detour()) return;
       wire::PacketAddress way_back = context_.own;
       way_back.source = peer_.index;
       if (silent()) context_.port.renew_next_hop(peer_);
       send_probe(context_.port, peer_, to_, way_back, 0);
+      if (detour_ != nullptr) way_.asked(now);
       return;
     }
     case Liveness::Order::kGone:
+      if (diverted()) return liveness_.heard();  // the detour notices its end by itself
       return lose(Status::error(MPI_ERR_PROC_ABORTED,
                                 "%s lost %s (%s): that host has not answered for %.3g s. It has gone, or the network between the hosts is cut; "
                                 "LAPWING_PEER_TIMEOUT says how long to wait",
@@ -106,7 +162,10 @@ void Link::ask(std::int64_t now) noexcept {
 }
 
 std::int64_t Link::deadline(std::int64_t now) const noexcept {
-  return packets_.open() ? std::min(packets_.deadline(now), liveness_.deadline(silent())) : reliable::PacketLink::kNever;
+  if (!packets_.open()) return reliable::PacketLink::kNever;
+  if (should_divert() != diverted()) return now;
+  const std::int64_t at = std::min(packets_.deadline(now), liveness_.deadline(is_amiss()));
+  return detour_ != nullptr ? std::min(at, way_.deadline(liveness_.pause(true))) : at;
 }
 
 // ---- the end --------------------------------------------------------------------------------------------------------
@@ -117,6 +176,7 @@ void Link::lose(const Status& why) noexcept {
 }
 
 void Link::refuse(const char* rule) noexcept {
+  if (!packets_.open()) return;
   const Status why = Status::error(MPI_ERR_OTHER, "%s broke the rules of the wire (%s): %s. Do all ranks run the same Lapwing?", name_.c_str(), place_.c_str(), rule);
   say_goodbye(wire::kPacketBroken);
   packets_.end(reliable::PacketLink::State::kLost, why, false);

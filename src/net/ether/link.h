@@ -5,8 +5,10 @@
 #include <span>
 #include <string>
 
+#include "net/ether/link_carrier.h"
 #include "net/ether/liveness.h"
 #include "net/ether/port.h"
+#include "net/ether/way.h"
 #include "net/reliable/packet_link.h"
 #include "net/transport.h"
 
@@ -25,7 +27,9 @@ struct LinkContext {
 class Link {
  public:
   // `to`: the peer's endpoint, with this rank as source. `name`: "rank 3 on host node7". `place`: how it is reached.
-  Link(LinkContext& context, PeerId peer, const wire::PacketAddress& to, std::string name, std::string place);
+  // `detour`: by which its packets may travel instead, or null.
+  Link(LinkContext& context, PeerId peer, const wire::PacketAddress& to, std::string name, std::string place, Transport* detour);
+  ~Link();
 
   reliable::PacketLink& packets() noexcept { return packets_; }
   const reliable::PacketLink& packets() const noexcept { return packets_; }
@@ -33,6 +37,10 @@ class Link {
 
   // A packet that is for this rank and from this peer.
   void take(const wire::PacketHeader& header, const std::byte* packet, std::int64_t now) noexcept;
+  // One that the detour has brought, or what is wrong with one.
+  void take_diverted(const wire::PacketHeader& header, const std::byte* packet, std::int64_t now) noexcept;
+  void refuse(const char* rule) noexcept;
+  bool diverted() const noexcept { return carrier_.diverted(); }
   // As PacketLink's. Not from inside post().
   bool work(std::int64_t now) noexcept;
   std::int64_t deadline(std::int64_t now) const noexcept;
@@ -50,9 +58,14 @@ class Link {
  private:
   bool silent() const noexcept { return packets_.sender().silent_timeouts() >= kSilentTimeouts; }
   void take_goodbye(const wire::PacketHeader& header, std::int64_t now) noexcept;
+  bool follow_way(std::int64_t now) noexcept;
+  bool may_divert() const noexcept { return detour_ != nullptr && detour_->is_met(peer_); }
+  bool should_divert() const noexcept { return way_.on_detour() && may_divert(); }
+  bool is_amiss() const noexcept { return silent() || way_.in_doubt(); }
+  void tell_way() const noexcept;
   void ask(std::int64_t now) noexcept;
+  void ask_again(std::int64_t now) noexcept;
   void lose(const Status& why) noexcept;
-  void refuse(const char* rule) noexcept;
   void say_goodbye(std::uint8_t flags) noexcept;
   void tell_counters() const noexcept;
 
@@ -63,8 +76,13 @@ class Link {
   const wire::PacketAddress to_;
   const std::string name_;
   const std::string place_;
+  Transport* const detour_;
+  LinkCarrier carrier_;
   reliable::PacketLink packets_;
   Liveness liveness_;
+  Way way_;
+  reliable::PacketCarrier::Room probe_{};  // of those on the detour, one at a time: where the interface is down they stay here
+  bool has_probe_ = false;
 };
 
 // A probe for that endpoint, filled up to `least_bytes`.

@@ -40,14 +40,15 @@ class Liveness {
     return asked_since_ == kNever ? ask : std::min(ask, asked_since_ + patience_);
   }
 
- private:
-  static constexpr std::int64_t kMostPause = 250'000'000;  // while something waits
-  static constexpr std::int64_t kPerPatience = 4;
-
+  // Between questions.
   std::int64_t pause(bool silent) const noexcept {
     const bool urgent = silent || asked_since_ != kNever;
     return urgent ? std::min(kMostPause, patience_ / kPerPatience) : patience_ / kPerPatience;
   }
+
+ private:
+  static constexpr std::int64_t kMostPause = 250'000'000;  // while something waits
+  static constexpr std::int64_t kPerPatience = 4;
 
   const std::int64_t patience_;
   std::int64_t asked_at_ = 0;

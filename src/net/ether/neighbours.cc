@@ -51,6 +51,7 @@ Status Neighbours::read(const wire::CardBook& cards, ProcessId self, const Conta
     if (peer == self || !card.has("ether")) continue;
     if (!decode_contact(card.get("ether"), neighbour.contact))
       return Status::error(MPI_ERR_OTHER, "the card of rank %u is damaged: \"%s\" is no Ethernet endpoint", peer.index, card.get("ether").c_str());
+    neighbour.takes_frames = card.has(kPacketFramesKey);
     neighbour.mtu = std::min(own.mtu, neighbour.contact.mtu);
     neighbour.raw = may_reach_raw(neighbour.contact, own);
     neighbour.udp = may_reach_udp(neighbour.contact, own) && neighbour.mtu >= kLeastIpPacket;

@@ -20,6 +20,9 @@
 
 namespace lapwing::net::ether {
 
+// In the card of a rank that takes packets as frames of another transport as well.
+inline constexpr const char* kPacketFramesKey = "packets";
+
 // What only ranks of the job know of an endpoint: the first 8 bytes of an HMAC with the job's secret. Of another protection it is another one, so that
 // ranks that do not agree about it do not reach each other here; the handshake of TCP then says so.
 std::uint64_t endpoint_tag(const wire::JobKey& key, std::uint32_t rank, bool checked) noexcept;
@@ -35,6 +38,8 @@ class Neighbours {
   bool known(ProcessId peer) const noexcept { return peer.index < all_.size() && all_[peer.index].known(); }
   // It has answered.
   bool present(ProcessId peer) const noexcept { return peer.index < all_.size() && all_[peer.index].present; }
+  // It takes packets as frames, too.
+  bool takes_frames(ProcessId peer) const noexcept { return known(peer) && all_[peer.index].takes_frames; }
   // "02:00:00:00:00:01, straight on Ethernet"
   std::string place(ProcessId peer) const;
   wire::PacketAddress address(ProcessId peer, ProcessId self) const noexcept;
@@ -48,6 +53,7 @@ class Neighbours {
  private:
   struct Neighbour {
     bool raw = false, udp = false;  // it can be asked so
+    bool takes_frames = false;
     bool present = false;
     wire::Framing framing = wire::Framing::kRaw;  // by which it has answered
     unsigned mtu = 0;                             // of the way to it

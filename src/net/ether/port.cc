@@ -88,7 +88,7 @@ bool Port::can_send(Slot slot) noexcept {
   return (states_[slot] & kLeaving) == 0 && socket_.can_queue();
 }
 
-void Port::send(ProcessId peer, Slot slot, std::size_t count) noexcept {
+bool Port::send(ProcessId peer, Slot slot, std::size_t count) noexcept {
   const wire::Encapsulation& way = ways_[peer.index];
   count += checked_ ? wire::add_check(bytes(slot)) : 0;
   way.write(bytes(slot), count);
@@ -96,6 +96,7 @@ void Port::send(ProcessId peer, Slot slot, std::size_t count) noexcept {
   if (whole < kLeastFrame) std::memset(bytes(slot) + count, 0, kLeastFrame - whole);
   states_[slot] |= kLeaving;
   socket_.queue_send(slot, kPacketAt - headers, std::max(whole, kLeastFrame));
+  return true;
 }
 
 bool Port::flush(engine::SystemCalls& calls) noexcept {

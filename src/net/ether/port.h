@@ -54,7 +54,7 @@ class Port final : public reliable::PacketCarrier {
   void give_back(Slot slot) noexcept override;
   std::byte* bytes(Slot slot) noexcept override { return socket_.chunk(slot) + kPacketAt; }
   bool can_send(Slot slot) noexcept override;
-  void send(ProcessId peer, Slot slot, std::size_t count) noexcept override;
+  bool send(ProcessId peer, Slot slot, std::size_t count) noexcept override;
 
   // Everything that was sent leaves. False when some of it could not yet: call it again soon.
   bool flush(engine::SystemCalls& calls) noexcept;

@@ -55,7 +55,7 @@ class Way {
 
   // Before the next probe would leave. `pause`: between probes while in doubt.
   void judge(std::int64_t now, std::int64_t pause) noexcept {
-    if (unanswered_ < kMostUnanswered || now < asked_at_ + pause) return;
+    if (unanswered_ < kMostUnanswered || now < asked_at_ + (on_detour() ? pause_ : pause)) return;
     if (state_ == State::kDoubtful) leave(now);
     if (state_ == State::kReturning) state_ = State::kDetour;
   }

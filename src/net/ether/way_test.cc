@@ -103,9 +103,11 @@ TEST(Way, AReturnThatFailsStaysOnTheDetour) {
     EXPECT_TRUE(asked.way.on_detour());
     asked.ask(false);
   }
-  asked.now += kPause;
-  asked.way.judge(asked.now, kPause);
+  asked.way.judge(asked.way.deadline(kPause), kPause);
   EXPECT_EQ(asked.way.state(), Way::State::kDetour);
+  asked.now += Way::kSteady;
+  asked.ask(true);
+  EXPECT_EQ(asked.way.state(), Way::State::kReturning) << "what was answered before counts for nothing";
 }
 
 TEST(Way, OneThatFailsAgainSoonAnswersForLonger) {

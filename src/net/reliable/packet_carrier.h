@@ -24,8 +24,8 @@ class PacketCarrier {
   virtual std::byte* bytes(Slot slot) noexcept = 0;
   // False: not now; a packet that is still leaving from the last time must not be written to, nor sent again.
   virtual bool can_send(Slot slot) noexcept = 0;
-  // The first `count` bytes of a slot, after can_send().
-  virtual void send(ProcessId peer, Slot slot, std::size_t count) noexcept = 0;
+  // The first `count` bytes of a slot, after can_send(). False: not now, after all.
+  virtual bool send(ProcessId peer, Slot slot, std::size_t count) noexcept = 0;
 
  protected:
   ~PacketCarrier() = default;

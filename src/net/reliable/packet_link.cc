@@ -77,7 +77,10 @@ bool PacketLink::send_packets(std::int64_t now) noexcept {
     wire::stamp({static_cast<std::uint32_t>(receiver_.received()), credit(), turn.asks ? wire::kPacketAsks : std::uint8_t{0}, turn.transmission,
                  receiver_.heard()},
                 packet);
-    carrier_.send(peer_, turn.slot, wire::packet_bytes(packet));
+    if (!carrier_.send(peer_, turn.slot, wire::packet_bytes(packet))) {
+      blocked_ = true;
+      break;
+    }
     sender_.sent(turn.number, now);
     // What came beyond a gap is told by a packet of its own, which has a bitmap.
     if (!receiver_.owes_now()) receiver_.told();
@@ -130,6 +133,10 @@ bool PacketLink::work(std::int64_t now) noexcept {
   return moved;
 }
 
+void PacketLink::way_changed(std::int64_t now) noexcept {
+  if (open()) sender_.ask_now(now);
+}
+
 void PacketLink::acknowledge(std::int64_t) noexcept {
   if (receiver_.owes() && open() && send_control(wire::PacketKind::kAcknowledge, 0)) receiver_.told();
 }
@@ -152,8 +159,7 @@ bool PacketLink::send_control(wire::PacketKind kind, std::uint8_t flags) noexcep
     header.bytes = static_cast<std::uint16_t>(words * sizeof(std::uint64_t));
   }
   wire::encode(header, room.bytes);
-  const bool sent = carrier_.can_send(room.slot);
-  if (sent) carrier_.send(peer_, room.slot, wire::packet_bytes(room.bytes));
+  const bool sent = carrier_.can_send(room.slot) && carrier_.send(peer_, room.slot, wire::packet_bytes(room.bytes));
   carrier_.give_back(room.slot);
   return sent;
 }

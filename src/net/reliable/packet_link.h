@@ -66,6 +66,10 @@ class PacketLink {
   // When work() has something to do though no packet comes.
   std::int64_t deadline(std::int64_t now) const noexcept;
 
+  // The carrier sends by another way from now on, where nothing of what was under way may have come: work() asks at once what has, instead of after a
+  // time-out that has grown meanwhile.
+  void way_changed(std::int64_t now) noexcept;
+
   // How many packets this rank has memory for, from this peer.
   void set_window(std::uint64_t packets) noexcept { window_ = packets; }
 

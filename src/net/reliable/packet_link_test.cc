@@ -98,6 +98,50 @@ double goodput(const LinkKind& kind, std::uint64_t seed, std::size_t bytes) {
   return packets * static_cast<double>(kind.per_packet) / static_cast<double>(pair.network.now() - began);
 }
 
+// Two ways, each with its own losses, and a sender that goes from one to the other at any moment: the network carries nothing from then on, until it goes back. Each side
+// does so when it likes. Nothing is lost, doubled or reordered.
+TEST(PacketLink, AnotherWayLosesNothing) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SimulatedPair pair(LinkKind{.loss = 0.02, .doubling = 0.02, .reordering = 0.05}, seed);
+    SimulatedNetwork detour(LinkKind{.way = 300'000}, seed);
+    pair.detour = &detour;
+    std::mt19937_64 random(seed);
+    bool cut = false;
+    pair.network.decide = [&](std::uint64_t) { return cut ? Fate{0, 0} : Fate{random() % 50 == 0 ? 0 : 1, static_cast<std::int64_t>(random() % 5 * 10'000)}; };
+    for (int turn = 0; turn < 6; ++turn) {
+      for (const std::size_t size : {100, 5000, 60000}) {
+        pair.post(0, size);
+        pair.post(1, size);
+      }
+      for (int steps = static_cast<int>(random() % 200); steps > 0; --steps) pair.step();
+      cut = turn % 2 == 0;
+      for (int steps = static_cast<int>(random() % 100); steps > 0; --steps) pair.step();
+      for (const int rank : {static_cast<int>(random() % 2), 0, 1}) {
+        pair.divert(rank, cut);
+        for (int steps = static_cast<int>(random() % 50); steps > 0; --steps) pair.step();
+      }
+    }
+    cut = false;
+    pair.run();
+    pair.expect_all_arrived();
+    EXPECT_GT(detour.sent(), 10u);
+  }
+}
+
+TEST(PacketLink, AnotherWayIsTakenAtOnce) {
+  SimulatedPair pair(LinkKind{});
+  SimulatedNetwork detour(LinkKind{});
+  pair.detour = &detour;
+  pair.network.decide = [](std::uint64_t) { return Fate{0, 0}; };
+  for (int i = 0; i < 10; ++i) pair.post(0, 100);
+  while (pair.ranks[0]->link.sender().silent_timeouts() < 8) ASSERT_TRUE(pair.step());
+  const std::int64_t turned = pair.network.now();
+  for (const int rank : {0, 1}) pair.divert(rank, true);
+  pair.run();
+  pair.expect_all_arrived();
+  EXPECT_LT(pair.network.now() - turned, 100'000'000) << "and not after a time-out that has grown";
+}
+
 // A share of the link's rate; the clock is the simulation's, so this is no measurement.
 TEST(PacketLink, FillsTheLink) {
   EXPECT_GT(goodput({}, 1, 4 << 20), 0.97);

@@ -177,6 +177,13 @@ void PacketSender::expired(std::int64_t now) noexcept {
   if (backoff_ == kCollapseAfter) congestion_.timed_out(now);
 }
 
+void PacketSender::ask_now(std::int64_t now) noexcept {
+  if (unsent_ == first_) return;
+  backoff_ = 0;
+  sent_at_ = now;
+  probe_ = true;
+}
+
 void PacketSender::give_up(std::vector<Slot>& freed) {
   for (const Packet& packet : packets_) freed.push_back(packet.slot);
   first_ = unsent_ = end();

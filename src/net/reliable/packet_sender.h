@@ -79,6 +79,9 @@ class PacketSender {
   // Since when nothing has come back, though it was asked for.
   std::int64_t silent_since() const noexcept { return heard_at_; }
 
+  // The oldest packet is sent again, and asks, as after a time-out; time-outs count from here, as the first one.
+  void ask_now(std::int64_t now) noexcept;
+
   // All slots, when nothing will be sent any more.
   void give_up(std::vector<Slot>& freed);
 

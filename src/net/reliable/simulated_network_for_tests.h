@@ -101,7 +101,13 @@ class SimulatedCarrier final : public PacketCarrier {
   void give_back(Slot slot) noexcept override { free_.push_back(slot); }
   std::byte* bytes(Slot slot) noexcept override { return memory_.data() + slot * kMostBytes; }
   bool can_send(Slot) noexcept override { return true; }
-  void send(ProcessId, Slot slot, std::size_t count) noexcept override { network_.send(peer_, bytes(slot), count); }
+  bool send(ProcessId, Slot slot, std::size_t count) noexcept override {
+    if (detour_ != nullptr && random_() % 4 == 0) return false;  // as a connection that is full
+    (detour_ != nullptr ? *detour_ : network_).send(peer_, bytes(slot), count);
+    return true;
+  }
+  // Null: none.
+  void divert(SimulatedNetwork* by) { detour_ = by; }
   std::size_t free_slots() const { return free_.size(); }
 
  private:
@@ -109,6 +115,8 @@ class SimulatedCarrier final : public PacketCarrier {
   const int peer_;
   Bytes memory_;
   std::vector<Slot> free_;
+  SimulatedNetwork* detour_ = nullptr;
+  std::mt19937_64 random_{5};
 };
 
 // What has come at a rank, in the order in which it came.
@@ -171,16 +179,31 @@ struct SimulatedPair {
     if (ranks[static_cast<std::size_t>(rank)]->link.post(op, network.now())) ++op.taken;
     return op;
   }
+  void divert(int rank, bool to_detour) {
+    SimulatedRank& turning = *ranks[static_cast<std::size_t>(rank)];
+    detour->move_to(network.now());
+    turning.carrier.divert(to_detour ? detour : nullptr);
+    turning.link.way_changed(network.now());
+    turning.link.work(network.now());
+  }
   // The next thing that happens; false: nothing ever will.
   bool step() {
     const std::int64_t first = ranks[0]->link.deadline(network.now()), second = ranks[1]->link.deadline(network.now());
     const std::int64_t due = std::min(first, second);
+    if (detour != nullptr && detour->next_event() <= std::min(network.next_event(), due) && !detour->idle()) {
+      const SimulatedNetwork::Event event = detour->take();
+      network.move_to(detour->now());
+      deliver(*ranks[static_cast<std::size_t>(event.to)], event.bytes);
+      return true;
+    }
     if (due == PacketLink::kNever && network.idle()) return false;
     if (network.next_event() <= due) {
       const SimulatedNetwork::Event event = network.take();
+      if (detour != nullptr) detour->move_to(network.now());
       deliver(*ranks[static_cast<std::size_t>(event.to)], event.bytes);
     } else {
       network.move_to(due);
+      if (detour != nullptr) detour->move_to(network.now());
       for (const auto& rank : ranks) rank->link.work(network.now());
     }
     return true;
@@ -211,6 +234,7 @@ struct SimulatedPair {
   }
 
   SimulatedNetwork network;
+  SimulatedNetwork* detour = nullptr;  // where a test has one
   std::vector<std::unique_ptr<SimulatedRank>> ranks;
   std::deque<SimulatedOp> ops[2];
 };

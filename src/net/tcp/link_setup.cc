@@ -131,6 +131,7 @@ void LinkSetup::watching_failed() noexcept {
   if (unreached_since_ == kReached) unreached_since_ = connecting_since_;
   if (!role_.home && shared_.engine.clock().now() >= patience_ends()) return user_.lose(diagnosis_.not_reached(failure_));
   state_ = LinkState::kIdle;
+  watch_failed_at_ = shared_.engine.clock().now();
   connector_.reset();
   failure_ = Status();
   if (user_.something_to_send()) connect();
@@ -140,6 +141,8 @@ void LinkSetup::watching_failed() noexcept {
 
 bool LinkSetup::watch_over() noexcept {
   if (state_ != LinkState::kIdle) return false;
+  // Another watch than the one that failed long ago: the host may have been reached by other ways meanwhile.
+  if (shared_.engine.clock().now() - watch_failed_at_ >= shared_.liveness_monitor.patience()) unreached_since_ = kReached;
   watch_only_ = true;
   connect();
   return true;

@@ -162,7 +162,7 @@ class LinkSetup final : public ConnectorUser {
   bool watch_only_ = false;  // connecting for watch_over()
   static constexpr std::int64_t kReached = -1;
   std::int64_t unreached_since_ = kReached;  // by watch_over(), or since the connection broke
-  std::int64_t connecting_since_ = 0, ended_at_ = 0;
+  std::int64_t connecting_since_ = 0, ended_at_ = 0, watch_failed_at_ = 0;
   std::optional<Mending> break_;
   std::optional<Address> first_;  // of mend()
   SetupTimer<&LinkSetup::on_awaited_in_vain> await_;

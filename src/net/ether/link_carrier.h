@@ -1,0 +1,40 @@
+// The carrier of one link's packets: they lie in the port's memory, and leave by ether or, while they are diverted, as frames of another transport. They are as long as
+// ether takes either way, so that a packet which has left by one may be sent again by the other.
+//
+// A diverted packet may still wait in the port's queue from an earlier time, where the interface is down, and gets a new stamp there. That is harmless: fields of
+// two stamps beside each other are all true when the later one is written.
+#pragma once
+
+#include "net/ether/port.h"
+#include "net/reliable/packet_carrier.h"
+#include "net/transport.h"
+#include "wire/packet_frame.h"
+
+namespace lapwing::net::ether {
+
+class LinkCarrier final : public reliable::PacketCarrier {
+ public:
+  explicit LinkCarrier(Port& port) noexcept : port_(port) {}
+
+  // Null: by ether.
+  void divert(Transport* by) noexcept { detour_ = by; }
+  bool diverted() const noexcept { return detour_ != nullptr; }
+
+  std::size_t most_bytes() const noexcept override { return port_.most_bytes(); }
+  bool take(Room& room) noexcept override { return port_.take(room); }
+  void give_back(Slot slot) noexcept override { port_.give_back(slot); }
+  std::byte* bytes(Slot slot) noexcept override { return port_.bytes(slot); }
+  bool can_send(Slot slot) noexcept override { return diverted() || port_.can_send(slot); }
+  bool send(ProcessId peer, Slot slot, std::size_t count) noexcept override {
+    if (!diverted()) return port_.send(peer, slot, count);
+    wire::FrameHeader header = wire::packet_frame(count);
+    return detour_->send_now(peer, header, port_.bytes(slot), Delivery::kAtOnce);
+  }
+
+ private:
+  Port& port_;
+  Transport* detour_ = nullptr;
+};
+static_assert(PacketSocket::kMostFrameBytes <= wire::kMostFramedPacket);
+
+}  // namespace lapwing::net::ether
