@@ -54,19 +54,24 @@ class Assembly {
   std::uint64_t missing() const noexcept { return payload_bytes_ - front_; }
   const Landing& landing() const noexcept { return landing_; }
 
-  // The next bytes, at most missing(). To contiguous memory `copy`, which is like memcpy, moves them, unless they are there (net/kernel/zone.h).
-  void append(const std::byte* bytes, std::uint64_t count) noexcept { append(bytes, count, bulk_copy); }
+  // The next bytes, at most missing(); returns how many of them the landing takes. To contiguous memory `copy`, which is like memcpy, moves them, unless
+  // they are there (net/kernel/zone.h).
+  std::size_t append(const std::byte* bytes, std::uint64_t count) noexcept { return append(bytes, count, bulk_copy); }
   template <class Copy>
-  void append(const std::byte* bytes, std::uint64_t count, Copy&& copy) noexcept {
+  std::size_t append(const std::byte* bytes, std::uint64_t count, Copy&& copy) noexcept {
+    std::size_t kept = 0;
     if (front_ < landing_.accepted) {
-      const auto kept = static_cast<std::size_t>(std::min(count, landing_.accepted - front_));
+      kept = static_cast<std::size_t>(std::min(count, landing_.accepted - front_));
       if (landing_.base == nullptr)
         walk_to_front().scatter(bytes, kept);
-      else if (landing_.base + front_ != bytes)
+      else if (!are_there(bytes))
         copy(landing_.base + front_, bytes, kept);
     }
     front_ += count;
+    return kept;
   }
+  // Whether these, which come next, are where they land.
+  bool are_there(const std::byte* bytes) const noexcept { return landing_.base != nullptr && landing_.base + front_ == bytes; }
   // Where the next bytes go, if at least `least` of them go to memory that they can be read into: at most `capacity` segments with
   // `bytes` in all. None: append() them.
   std::size_t segments(iovec* segments, std::size_t capacity, std::uint64_t least, std::uint64_t& bytes) noexcept;

@@ -253,6 +253,12 @@ PathCounters Network::paths() const noexcept {
   return sum;
 }
 
+CopyCounters Network::copies() const noexcept {
+  CopyCounters sum;
+  for (const auto& transport : transports_) sum.add(transport->copies());
+  return sum;
+}
+
 std::uint64_t Network::connections_resumed() const noexcept {
   std::uint64_t sum = 0;
   for (const auto& transport : transports_) sum += transport->connections_resumed();

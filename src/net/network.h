@@ -83,6 +83,7 @@ class Network {
   std::shared_ptr<MessageMemory> message_memory() const noexcept;
   // Over all transports.
   PathCounters paths() const noexcept;
+  CopyCounters copies() const noexcept;
   std::uint64_t connections_resumed() const noexcept;
   std::uint64_t records_wrong() const noexcept;
 

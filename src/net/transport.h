@@ -125,6 +125,15 @@ struct PathCounters {
   }
 };
 
+// Payload that came to this process, by the number of copies between the packets in which it came and the place that its sink gave it. The kernel's
+// read is one, and so is what a program in the kernel copies.
+struct CopyCounters {
+  std::uint64_t once = 0;   // straight to its place
+  std::uint64_t twice = 0;  // by way of a transport's memory
+
+  void add(const CopyCounters& other) noexcept { once += other.once, twice += other.twice; }
+};
+
 // Where the payload of one incoming frame goes.
 struct Landing {
   std::byte* base = nullptr;   // contiguous destination, or
@@ -277,6 +286,8 @@ class Transport : public engine::Source {
     (void)peer, (void)bytes, (void)before, (void)began;
   }
   virtual PathCounters paths() const noexcept { return {}; }
+  // Of a transport that reads what comes from the kernel.
+  virtual CopyCounters copies() const noexcept { return {}; }
   // Connections that took the place of one that broke.
   virtual std::uint64_t connections_resumed() const noexcept { return 0; }
   // What came by a connection that is checked or sealed, and was not as it had been sent.

@@ -20,6 +20,9 @@ constexpr StatisticDescription kStatistics[] = {
     LAPWING_STATISTIC(messages.bytes_landed, "bytes_matched_in_kernel", "bytes of them"),
     LAPWING_STATISTIC(messages.requests_answered, "requests_answered_in_kernel",
                       "announced messages that a program in the kernel had asked for (LAPWING_RECEIVE)"),
+    LAPWING_STATISTIC(copies.once, "bytes_copied_once",
+                      "payload over TCP that was copied once, from where it arrived to its receive or to the store of unexpected messages"),
+    LAPWING_STATISTIC(copies.twice, "bytes_copied_twice", "payload over TCP that was copied twice, by way of memory of the library"),
     LAPWING_STATISTIC(messages.unexpected_messages, "unexpected_messages", "messages that arrived before their receive was posted"),
     LAPWING_STATISTIC(messages.unexpected_bytes, "unexpected_bytes", "bytes of them that were stored"),
     LAPWING_STATISTIC(messages.unexpected_bytes_peak, "unexpected_bytes_peak", "bytes of unexpected messages, the most at a time", true),
@@ -60,7 +63,7 @@ std::span<const StatisticDescription> all_statistics() noexcept {
 
 Statistics Statistics::of(Process& process) {
   return {process.engine.counters(), process.engine.system_calls(), process.messenger->counters(),
-          process.network->paths(), process.network->connections_resumed(), process.network->records_wrong()};
+          process.network->paths(), process.network->copies(), process.network->connections_resumed(), process.network->records_wrong()};
 }
 
 void Statistics::add(const Statistics& other) noexcept {
@@ -99,9 +102,10 @@ std::string Statistics::report(const std::string& whose) const {
   std::snprintf(lines[0], sizeof lines[0],
                 "%" PRIu64 " messages sent (%" PRIu64 " eager, %" PRIu64 " rendezvous, %" PRIu64
                 " held back for credit), %" PRIu64 " received, %" PRIu64 " of them matched in the kernel (%" PRIu64
-                " bytes), %" PRIu64 " asked for there",
+                " bytes), %" PRIu64 " asked for there; over TCP %" PRIu64 " bytes copied once, %" PRIu64 " twice",
                 sent, messages.eager_sends, messages.rendezvous_sends, messages.held_back_sends,
-                messages.messages_received, messages.messages_landed, messages.bytes_landed, messages.requests_answered);
+                messages.messages_received, messages.messages_landed, messages.bytes_landed, messages.requests_answered, copies.once,
+                copies.twice);
   std::snprintf(lines[1], sizeof lines[1],
                 "%" PRIu64 " bytes moved, %" PRIu64 " of them while the application computed; unexpected: %" PRIu64
                 " messages, %" PRIu64 " bytes, at most %" PRIu64 " at a time",

@@ -14,6 +14,7 @@ struct Statistics {
   engine::SystemCalls calls;
   p2p::MessengerCounters messages;
   net::PathCounters paths;
+  net::CopyCounters copies;
   std::uint64_t connections_resumed = 0;
   std::uint64_t records_wrong = 0;
 

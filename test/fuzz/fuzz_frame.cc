@@ -71,7 +71,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CheckingSink sink;
   const net::Sinks sinks(sink);
   net::Channel channel;
-  net::tcp::Inbox inbox(sinks, channel, {});
+  net::CopyCounters copies;
+  net::tcp::Inbox inbox(sinks, channel, {}, copies);
   for (std::size_t at = 0; at < count; at += chunk) {
     if (inbox.parse(bytes + at, std::min(chunk, count - at))) continue;
     LAPWING_CHECK(!inbox.violation().ok() && inbox.violation().text()[0] != '\0');

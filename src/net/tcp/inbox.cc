@@ -74,6 +74,7 @@ Inbox::Result Inbox::take_records() noexcept {
       if (!parse(body, bytes)) return Result::kViolation;
     } else {
       assembly_.filled(bytes);
+      copies_.twice += bytes;
       end_frame_if_complete();
     }
   }
@@ -104,6 +105,7 @@ bool Inbox::take(const Room& room, const std::byte* scratch, std::uint64_t bytes
   const std::uint64_t landed = std::min(bytes, room.direct);
   if (landed > 0) {
     assembly_.filled(landed);
+    copies_.once += landed;
     end_frame_if_complete();
   }
   if (intake_ != nullptr) return take_passed(scratch, bytes, landed);
@@ -165,6 +167,7 @@ std::size_t Inbox::begin_frame(const std::byte* header, std::size_t following) n
     return refuse("a frame that must keep its order came by a rail"), 0;
   if (header_.payload_bytes() <= following && sink.receive_now(peer_, header_, header + wire::kHeaderBytes)) {
     channel_.receive();
+    copies_.twice += header_.payload_bytes();
     return static_cast<std::size_t>(header_.payload_bytes());
   }
   const Landing landing = sink.on_header(peer_, header_);
@@ -241,6 +244,7 @@ bool Inbox::land(const kernel::Intake::Frame& frame) noexcept {
   violation_ = channel_.accept(header_);
   if (!violation_.ok()) return false;
   if (bytes != 0 && !frame.in_place) bulk_copy(queue.room(frame.position).base, frame.payload, bytes);
+  (frame.in_place ? copies_.once : copies_.twice) += bytes;
   queue.land(frame.position, header_);
   channel_.receive();
   return true;
@@ -275,7 +279,8 @@ void Inbox::leave_program() noexcept {
 
 std::size_t Inbox::take_payload(const std::byte* bytes, std::size_t count) noexcept {
   const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(count, assembly_.missing()));
-  assembly_.append(bytes, taken);
+  std::uint64_t& copied = assembly_.are_there(bytes) ? copies_.once : copies_.twice;
+  copied += assembly_.append(bytes, taken);
   end_frame_if_complete();
   return taken;
 }

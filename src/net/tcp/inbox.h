@@ -25,8 +25,8 @@ namespace lapwing::net::tcp {
 class Inbox {
  public:
   // `rail`: takes only frames that may overtake others.
-  Inbox(const Sinks& sinks, Channel& channel, PeerId peer, bool rail = false) noexcept
-      : sinks_(sinks), channel_(channel), peer_(peer), rail_(rail) {}
+  Inbox(const Sinks& sinks, Channel& channel, PeerId peer, CopyCounters& copies, bool rail = false) noexcept
+      : sinks_(sinks), channel_(channel), peer_(peer), copies_(copies), rail_(rail) {}
 
   // The first two are usual.
   enum class Result {
@@ -109,6 +109,7 @@ class Inbox {
   const Sinks& sinks_;
   Channel& channel_;
   PeerId peer_;
+  CopyCounters& copies_;
   RecordReader* records_ = nullptr;
   const bool rail_;
   kernel::Intake* intake_ = nullptr;

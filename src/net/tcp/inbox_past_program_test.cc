@@ -121,6 +121,10 @@ class InboxPastProgram : public ::testing::Test {
   void post(int count, std::size_t capacity = 1 << 16, MessageMemory* memory = nullptr) {
     for (int i = 0; i < count; ++i) sink_.post(&intake_.queue(), capacity, false, memory);
   }
+  void expect_copies(std::uint64_t once, std::uint64_t twice) {
+    EXPECT_EQ(copies_.once, once);
+    EXPECT_EQ(copies_.twice, twice);
+  }
   void expect_all_well() {
     EXPECT_TRUE(sink_.in_order);
     EXPECT_TRUE(sink_.intact);
@@ -133,7 +137,8 @@ class InboxPastProgram : public ::testing::Test {
   LendingSink sink_;
   Channel channel_;
   Sinks sinks_{sink_};
-  Inbox inbox_{sinks_, channel_, {0}};
+  CopyCounters copies_;
+  Inbox inbox_{sinks_, channel_, {0}, copies_};
   Socket ours_, kernels_;
   engine::SystemCalls calls_;
   std::vector<std::byte> stream_, scratch_ = std::vector<std::byte>(1 << 16);
@@ -149,6 +154,7 @@ TEST_F(InboxPastProgram, FramesOfOnePacketAreTakenTogether) {
   arrive(to_come());
   EXPECT_EQ(receive(), Inbox::Result::kDrained);
   EXPECT_EQ(sink_.landed, 5);
+  expect_copies(0, 5 * 100);
   expect_all_well();
 }
 
@@ -236,6 +242,7 @@ TEST_F(InboxPastProgram, WhatBelongsInTheZoneIsPutThere) {
   EXPECT_EQ(in_socket_, 0u);
   receive();
   EXPECT_EQ(sink_.landed, kFrames);
+  expect_copies((kFrames - 2) << 16, 2 << 16);  // two begin in the last 128 KiB of a block
   expect_all_well();
 }
 
@@ -251,6 +258,23 @@ TEST_F(InboxPastProgram, WhatIsHalfInPlaceIsGoneOnWith) {
   arrive(to_come());
   receive();
   EXPECT_EQ(sink_.passed, 2);
+  EXPECT_GE(copies_.once, 20'000 - wire::kHeaderBytes);
+  expect_copies(copies_.once, 50'000 + 40'000 - copies_.once);
+  expect_all_well();
+}
+
+// Past the program: a short one comes with its header, and of a long one the rest is read to its place.
+TEST_F(InboxPastProgram, CopiesOfWhatIsReadAreCounted) {
+  append(kNeverLent, 100);
+  arrive(to_come());
+  receive();
+  expect_copies(0, 100);
+  append(kNeverLent, 60'000);
+  arrive(wire::kHeaderBytes + 10'000);
+  receive();
+  arrive(to_come());
+  receive();
+  expect_copies(50'000, 100 + 10'000);
   expect_all_well();
 }
 

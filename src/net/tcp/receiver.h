@@ -24,7 +24,7 @@ class ReceiverUser {
 class Receiver final : public ConnectionUser {
  public:
   Receiver(SharedState& shared, Channel& channel, PeerId peer, bool rail, Sender& sender, ReceiverUser& user) noexcept
-      : shared_(shared), rail_(rail), sender_(sender), user_(user), inbox_(shared.sinks, channel, peer, rail) {}
+      : shared_(shared), rail_(rail), sender_(sender), user_(user), inbox_(shared.sinks, channel, peer, shared.copies, rail) {}
   ~Receiver() { shared_.busy_links.forget(*this); }
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;

@@ -91,6 +91,7 @@ struct SharedState {
   SpareMemory spare_memory{tuning().tcp_most_kept};
   wire::JobKey key;
   TcpCounters counters;
+  CopyCounters copies;
   BusyLinks busy_links;
   kernel::Intakes intakes;  // of links that are received in the kernel; empty where none are
   Refusals refusals{engine};

@@ -64,6 +64,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   bool announces_unasked() const noexcept override { return polls_dearly_ && !shared_.busy_links.at_rest(); }
 
   const TcpCounters& counters() const noexcept { return shared_.counters; }
+  CopyCounters copies() const noexcept override { return shared_.copies; }
   std::uint64_t connections_resumed() const noexcept override { return shared_.counters.connections_resumed; }
   std::uint64_t records_wrong() const noexcept override { return shared_.counters.records_wrong; }
   // How many connections are inside that have not proven anything.
