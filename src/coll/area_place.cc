@@ -8,6 +8,10 @@
 
 namespace lapwing::coll {
 
+namespace {
+constexpr AreaKey kWorldKey{comm::ContextIds::kWorld};
+}
+
 bool AreaClaim::suits(const comm::Group& members) const noexcept {
   return number_ != AreaPool::kNone && members.size() > 1 && pool_->all_here(members);
 }
@@ -33,8 +37,8 @@ SharedArea* AreaPlace::area(AreaPool* pool, const comm::Communicator& communicat
 
 void AreaPlace::open(AreaPool& pool, const comm::Communicator& communicator) {
   if (communicator.size() < 2) return;
-  const std::uint64_t context = communicator.context();
-  const unsigned number = context == comm::ContextIds::kWorld ? AreaPool::kWorld : pool.find(context);
+  const AreaKey key{communicator.context(), operation_};
+  const unsigned number = operation_ != 0 ? pool.find_or_claim(key) : key == kWorldKey ? AreaPool::kWorld : pool.find(key);
   if (number == AreaPool::kNone) return;
   std::vector<int> all(static_cast<std::size_t>(communicator.size()));
   std::iota(all.begin(), all.end(), 0);
@@ -50,9 +54,8 @@ void AreaPlace::open_on_host(AreaPool& pool, const comm::Communicator& communica
   const std::vector<int>& members = levels.neighbors();
   if (members.size() < 2 || !pool.all_here(group, members)) return;
   constexpr std::uint64_t kOnHost = 1;
-  const std::uint64_t context = communicator.context();
-  const unsigned number =
-      context == comm::ContextIds::kWorld ? AreaPool::kWorld : pool.find_or_claim(context | kOnHost);
+  const AreaKey key{communicator.context(), operation_};
+  const unsigned number = key == kWorldKey ? AreaPool::kWorld : pool.find_or_claim({key.context | kOnHost, operation_});
   if (number != AreaPool::kNone) area_ = pool.open_area(number, group, members);
 }
 

@@ -2,9 +2,11 @@
 //
 // The operations of one communicator use the area one after the other, in the order in which they were started, which is the
 // same on all ranks: each has it from start to end, and numbers its rounds as its turn in that order says. Persistent operations
-// may be started in another order on each rank (MPI 5.0, section 6.13), so they go by messages.
+// may be started in another order on each rank (MPI 5.0, section 6.13), so each has a place, and an area, of its own; where there
+// are too many of them it goes by messages.
 //
-// The members on one of several hosts have an area of their own, which the first of them to use it claims (AreaPool::find_or_claim()).
+// The members on one of several hosts have an area of their own, which the first of them to use it claims (AreaPool::find_or_claim()); and
+// so have those of a persistent operation, which is made in the same order on all ranks.
 //
 // Else an area is claimed by the process that leads the creation of the communicator, for its context id, by which the others find it. No
 // member opens it, and no page is touched, before the first collective operation. A member that has opened it leaves it when the
@@ -28,7 +30,7 @@ class AreaClaim {
  public:
   AreaClaim() noexcept = default;
   AreaClaim(AreaPool& pool, std::uint64_t context) noexcept
-      : pool_(&pool), number_(pool.claim(context)), context_(context) {}
+      : pool_(&pool), number_(pool.claim({context})), context_(context) {}
   AreaClaim(AreaClaim&& other) noexcept { swap(other); }
   AreaClaim& operator=(AreaClaim&& other) noexcept {
     swap(other);
@@ -53,6 +55,9 @@ class AreaClaim {
 
 class AreaPlace {
  public:
+  // Of a communicator, or of its persistent operation with this number.
+  explicit AreaPlace(std::uint32_t operation = 0) noexcept : operation_(operation) {}
+
   // The leader's claim.
   void keep(AreaClaim claim) noexcept { claim_ = std::move(claim); }
   // The members have agreed on `context`: a claim for another one is of no use.
@@ -80,10 +85,11 @@ class AreaPlace {
   const CollectiveRequest* first() const noexcept { return queue_.empty() ? nullptr : queue_.front(); }
 
  private:
-  AreaClaim claim_;
   void open(AreaPool& pool, const comm::Communicator& communicator);
   void open_on_host(AreaPool& pool, const comm::Communicator& communicator, const Levels& levels);
 
+  const std::uint32_t operation_;
+  AreaClaim claim_;
   bool looked_ = false;
   std::unique_ptr<SharedArea> area_;
   bool of_all_ = false;  // all members are here

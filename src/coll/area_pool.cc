@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/delay_point.h"
 
@@ -107,9 +108,10 @@ void AreaPool::publish_end() noexcept {
   }
 }
 
-unsigned AreaPool::claim(std::uint64_t key) noexcept {
+unsigned AreaPool::claim(AreaKey key) noexcept {
   if (!open()) return kNone;
-  std::atomic<std::uint64_t>& used = shared_.claims().used;
+  PoolMemory::Claims& claims = shared_.claims();
+  std::atomic<std::uint64_t>& used = claims.used;
   constexpr std::uint64_t kWorldBit = std::uint64_t{1} << kWorld;
   std::uint64_t before = load_relaxed(used);
   for (;;) {
@@ -120,16 +122,30 @@ unsigned AreaPool::claim(std::uint64_t key) noexcept {
     if (!used.compare_exchange_weak(before, before | bit, std::memory_order_acquire, std::memory_order_relaxed))
       continue;
     const auto number = static_cast<unsigned>(__builtin_ctzll(bit));
-    store_release(shared_.claims().keys[number], key);  // seen by all that have been told the key
+    store_release(claims.operations[number], key.operation);  // after the context that give_back() has wiped
+    store_release(claims.contexts[number], key.context);      // seen by all that have been told the key
     return number;
   }
 }
 
-unsigned AreaPool::find(std::uint64_t key) noexcept {
+// The context is read again, because the area may have got another user between the first look and that at the operation: one that sees that user's
+// operation sees that the context before it is gone.
+bool AreaPool::is_for(unsigned number, AreaKey key) const noexcept {
+  const PoolMemory::Claims& claims = shared_.claims();
+  return load_acquire(claims.contexts[number]) == key.context && load_acquire(claims.operations[number]) == key.operation &&
+         load_relaxed(claims.contexts[number]) == key.context;
+}
+
+unsigned AreaPool::find(AreaKey key) noexcept {
   if (!open()) return kNone;
   for (unsigned number = 0; number < kCount; ++number)
-    if (number != kWorld && load_acquire(shared_.claims().keys[number]) == key) return number;
+    if (number != kWorld && is_for(number, key)) return number;
   return kNone;
+}
+
+// A program may keep any number of persistent operations; communicators to come need areas more.
+bool AreaPool::has_room_for(AreaKey key) const noexcept {
+  return key.operation == 0 || static_cast<unsigned>(std::popcount(load_relaxed(shared_.claims().used))) < kMostUsed;
 }
 
 namespace {
@@ -151,23 +167,24 @@ class DecisionLock {
 
 }  // namespace
 
-unsigned AreaPool::find_or_claim(std::uint64_t key) noexcept {
+unsigned AreaPool::find_or_claim(AreaKey key) noexcept {
   if (!open()) return kNone;
   PoolMemory::Decisions& decisions = shared_.decisions();
-  const std::uint64_t of_key = (key * 0x9e3779b97f4a7c15u >> 32) % PoolMemory::Decisions::kClasses;
+  constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15u;
+  const std::uint64_t of_key = ((key.context * kSpread ^ key.operation) * kSpread >> 32) % PoolMemory::Decisions::kClasses;
   std::uint64_t& refused = decisions.refused[of_key / 64];
   const std::uint64_t bit = std::uint64_t{1} << of_key % 64;
   const DecisionLock lock(decisions.lock);
   const unsigned found = find(key);
   if (found != kNone || (refused & bit) != 0) return found;
-  const unsigned claimed = claim(key);
+  const unsigned claimed = has_room_for(key) ? claim(key) : kNone;
   if (claimed == kNone) refused |= bit;
   return claimed;
 }
 
 void AreaPool::give_back(unsigned number) noexcept {
   if (!open()) return;
-  store_relaxed(shared_.claims().keys[number], std::uint64_t{0});
+  store_relaxed(shared_.claims().contexts[number], std::uint64_t{0});
   shared_.claims().used.fetch_and(~(std::uint64_t{1} << number), std::memory_order_release);
 }
 

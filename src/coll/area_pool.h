@@ -40,18 +40,20 @@ class AreaPool final : public net::HostMemoryUser {
   static constexpr unsigned kNone = ~0u;
   static constexpr unsigned kCount = PoolMemory::kAreas;
   static constexpr unsigned kWorld = 0;  // MPI_COMM_WORLD has it for ever
+  static constexpr unsigned kMostUsed = kCount / 2;  // where as many have a user, persistent operations get no more
 
-  // ---- for communicators
+  // ---- for communicators, and for their persistent operations
 
-  // Claims an area that no communicator uses, or kNone. The process that leads the creation of a communicator does this before it tells
-  // the others `key`, the communicator's context id, by which they find the area.
-  unsigned claim(std::uint64_t key) noexcept;
+  // Claims an area that has no user, or kNone. The process that leads the creation of a communicator does this before it tells
+  // the others the communicator's context id, by which they find the area.
+  unsigned claim(AreaKey key) noexcept;
   // The area that is claimed for `key`, or kNone. A member may ask until it has left the area.
-  unsigned find(std::uint64_t key) noexcept;
-  // For the members that a communicator has on this host, where it spans several: the area that is claimed for `key`, or else is now. They
-  // ask one after the other, in any order, and all get the same answer, also if it is kNone: a member that finds no area free refuses one to
-  // all of them, and to all keys of the same class (a hash), for ever, which costs nothing but time. A key must be this communicator's alone.
-  unsigned find_or_claim(std::uint64_t key) noexcept;
+  unsigned find(AreaKey key) noexcept;
+  // For members that have not agreed beforehand (those that a communicator has on one of several hosts; those of a persistent operation): the area
+  // that is claimed for `key`, or else is now. They ask one after the other, in any order, and all get the same answer, also if it is kNone: a
+  // member that finds no area free refuses one to all of them, and to all keys of the same class (a hash), for ever, which costs nothing but time.
+  // A key must be theirs alone.
+  unsigned find_or_claim(AreaKey key) noexcept;
   // Gives back an area: the last member that leaves, or the claimant when no member has opened it.
   void give_back(unsigned number) noexcept;
   // Whether all of these can meet at an area.
@@ -104,6 +106,8 @@ class AreaPool final : public net::HostMemoryUser {
   void announce(SharedArea& area) noexcept;
   void end_watch(std::size_t index) noexcept;
   void publish_end() noexcept;
+  bool is_for(unsigned number, AreaKey key) const noexcept;
+  bool has_room_for(AreaKey key) const noexcept;
 
   net::HostMemory* memory_ = nullptr;
   PoolMemory shared_;

@@ -66,52 +66,78 @@ class AreaPoolTest : public testing::Test {
 TEST_F(AreaPoolTest, AreasAreClaimedOnceAndRunOut) {
   std::vector<bool> taken(AreaPool::kCount);
   for (unsigned i = 1; i < AreaPool::kCount; ++i) {
-    const unsigned number = pool(static_cast<int>(i % kRanks)).claim(kKey);
+    const unsigned number = pool(static_cast<int>(i % kRanks)).claim({kKey});
     ASSERT_LT(number, AreaPool::kCount);
     EXPECT_NE(number, AreaPool::kWorld);
     EXPECT_FALSE(taken[number]);
     taken[number] = true;
   }
-  EXPECT_EQ(pool(0).claim(kKey), AreaPool::kNone);
+  EXPECT_EQ(pool(0).claim({kKey}), AreaPool::kNone);
   pool(2).give_back(17);
-  EXPECT_EQ(pool(1).claim(kKey), 17u);
+  EXPECT_EQ(pool(1).claim({kKey}), 17u);
 }
 
 TEST_F(AreaPoolTest, OthersFindAnAreaByItsKeyUntilItIsGivenBack) {
-  EXPECT_EQ(pool(1).find(kKey), AreaPool::kNone);
-  const unsigned first = pool(0).claim(kKey);
-  const unsigned second = pool(2).claim(kKey + 1);
+  EXPECT_EQ(pool(1).find({kKey}), AreaPool::kNone);
+  const unsigned first = pool(0).claim({kKey});
+  const unsigned second = pool(2).claim({kKey + 1});
   for (int rank = 0; rank < 3; ++rank) {
-    EXPECT_EQ(pool(rank).find(kKey), first);
-    EXPECT_EQ(pool(rank).find(kKey + 1), second);
-    EXPECT_EQ(pool(rank).find(kKey + 2), AreaPool::kNone);
+    EXPECT_EQ(pool(rank).find({kKey}), first);
+    EXPECT_EQ(pool(rank).find({kKey + 1}), second);
+    EXPECT_EQ(pool(rank).find({kKey + 2}), AreaPool::kNone);
   }
   auto areas = open(first);
   areas.pop_back();
-  EXPECT_EQ(pool(0).find(kKey), first);
+  EXPECT_EQ(pool(0).find({kKey}), first);
   areas.clear();  // the last member leaves
-  EXPECT_EQ(pool(0).find(kKey), AreaPool::kNone);
+  EXPECT_EQ(pool(0).find({kKey}), AreaPool::kNone);
   pool(2).give_back(second);
-  EXPECT_EQ(pool(0).find(kKey + 1), AreaPool::kNone);
+  EXPECT_EQ(pool(0).find({kKey + 1}), AreaPool::kNone);
 }
 
 TEST_F(AreaPoolTest, MembersOnOneOfSeveralHostsClaimTheirsTogether) {
-  const unsigned first = pool(1).find_or_claim(kKey);
+  const unsigned first = pool(1).find_or_claim({kKey});
   ASSERT_NE(first, AreaPool::kNone);
-  EXPECT_EQ(pool(0).find_or_claim(kKey), first);
-  EXPECT_EQ(pool(2).find_or_claim(kKey), first);
-  EXPECT_NE(pool(2).find_or_claim(kKey + 1), first);
+  EXPECT_EQ(pool(0).find_or_claim({kKey}), first);
+  EXPECT_EQ(pool(2).find_or_claim({kKey}), first);
+  EXPECT_NE(pool(2).find_or_claim({kKey + 1}), first);
   auto areas = open(first);
   areas.clear();
-  EXPECT_EQ(pool(0).find(kKey), AreaPool::kNone) << "the last one to leave has given it back";
+  EXPECT_EQ(pool(0).find({kKey}), AreaPool::kNone) << "the last one to leave has given it back";
 }
 
 TEST_F(AreaPoolTest, WhatIsRefusedToOneMemberIsRefusedToAll) {
-  for (std::uint64_t key = 1; pool(0).claim(key) != AreaPool::kNone; ++key) ASSERT_LT(key, AreaPool::kCount);
-  EXPECT_EQ(pool(1).find_or_claim(kKey), AreaPool::kNone);
+  for (std::uint64_t key = 1; pool(0).claim({key}) != AreaPool::kNone; ++key) ASSERT_LT(key, AreaPool::kCount);
+  EXPECT_EQ(pool(1).find_or_claim({kKey}), AreaPool::kNone);
   pool(0).give_back(9);
-  EXPECT_EQ(pool(2).find_or_claim(kKey), AreaPool::kNone) << "another member uses messages";
-  EXPECT_EQ(pool(2).find_or_claim(kKey + 1), 9u);
+  EXPECT_EQ(pool(2).find_or_claim({kKey}), AreaPool::kNone) << "another member uses messages";
+  EXPECT_EQ(pool(2).find_or_claim({kKey + 1}), 9u);
+}
+
+TEST_F(AreaPoolTest, EachPersistentOperationHasAnAreaOfItsOwn) {
+  const unsigned communicator = pool(0).claim({kKey});
+  const unsigned first = pool(0).find_or_claim({kKey, 1}), second = pool(1).find_or_claim({kKey, 2});
+  EXPECT_NE(first, communicator);
+  EXPECT_NE(second, communicator);
+  EXPECT_NE(first, second);
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(pool(rank).find({kKey}), communicator);
+    EXPECT_EQ(pool(rank).find_or_claim({kKey, 1}), first);
+    EXPECT_EQ(pool(rank).find_or_claim({kKey, 2}), second);
+  }
+  open(first).clear();
+  EXPECT_EQ(pool(0).find({kKey, 1}), AreaPool::kNone) << "the last one to leave has given it back";
+  EXPECT_EQ(pool(0).find({kKey, 2}), second);
+}
+
+TEST_F(AreaPoolTest, PersistentOperationsLeaveAreasForCommunicators) {
+  std::uint32_t made = 0;
+  while (pool(0).find_or_claim({kKey, made + 1}) != AreaPool::kNone) ASSERT_LE(++made, AreaPool::kCount);
+  EXPECT_EQ(made, AreaPool::kMostUsed);
+  EXPECT_EQ(pool(1).find_or_claim({kKey, made + 1}), AreaPool::kNone);
+  EXPECT_NE(pool(1).find_or_claim({kKey, 1}), AreaPool::kNone) << "that one has its area";
+  EXPECT_NE(pool(1).claim({kKey}), AreaPool::kNone);
+  EXPECT_NE(pool(1).find_or_claim({kKey + 1}), AreaPool::kNone);
 }
 
 TEST_F(AreaPoolTest, SomeRanksOfAGroupHaveAnArea) {
@@ -134,16 +160,16 @@ TEST_F(AreaPoolTest, OnlyRanksOfThisHostMeet) {
 }
 
 TEST_F(AreaPoolTest, TheLastToLeaveGivesTheAreaBackAndItsRoundsGoOn) {
-  const unsigned number = pool(0).claim(kKey);
-  for (unsigned other = 0; pool(0).claim(kKey) != AreaPool::kNone; ++other) ASSERT_LT(other, AreaPool::kCount);
+  const unsigned number = pool(0).claim({kKey});
+  for (unsigned other = 0; pool(0).claim({kKey}) != AreaPool::kNone; ++other) ASSERT_LT(other, AreaPool::kCount);
   for (std::uint64_t use = 0; use < 3; ++use) {
     auto areas = open(number);
     for (auto& area : areas) EXPECT_EQ(area->take_rounds(5), use * 5);
     for (auto& area : areas) {
-      EXPECT_EQ(pool(1).claim(kKey), AreaPool::kNone);
+      EXPECT_EQ(pool(1).claim({kKey}), AreaPool::kNone);
       area.reset();
     }
-    EXPECT_EQ(pool(1).claim(kKey), number);
+    EXPECT_EQ(pool(1).claim({kKey}), number);
   }
 }
 
@@ -282,7 +308,7 @@ TEST_F(AreaPoolTest, ALostMemberEndsTheWait) {
   EXPECT_EQ(areas[0]->watch(watcher, SharedArea::kAll, 0), SharedArea::Outlook::kNever)
       << "nor does one that begins later";
   EXPECT_STREQ(areas[0]->why_never().text(), "gone");
-  auto later = open(pool(0).claim(kKey), {{4}, {9}}, 0);
+  auto later = open(pool(0).claim({kKey}), {{4}, {9}}, 0);
   EXPECT_EQ(later->watch(watcher, 1, 0), SharedArea::Outlook::kNever) << "nor one at an area that is opened later";
 }
 
@@ -302,7 +328,7 @@ TEST_F(AreaPoolTest, WhatALostMemberHasPostedCounts) {
 }
 
 TEST_F(AreaPoolTest, AMemberThatLeavesSaysSoOnTheArea) {
-  const unsigned number = pool(0).claim(kKey);
+  const unsigned number = pool(0).claim({kKey});
   auto areas = open(number);
   Watcher watcher;
   for (auto& area : areas) EXPECT_EQ(area->take_rounds(2), 0u);
@@ -331,7 +357,7 @@ TEST_F(AreaPoolTest, AMemberThatLeavesSaysSoOnTheArea) {
 }
 
 TEST_F(AreaPoolTest, ARankThatEndsIsMissedWhereItHasOpenedNoArea) {
-  const unsigned number = pool(0).claim(kKey);
+  const unsigned number = pool(0).claim({kKey});
   auto waiting = open(number, {{4}, {7}, {9}}, 0);
   Watcher watcher;
   waiting->post(0, 0, kCall, false);
@@ -351,7 +377,7 @@ TEST_F(AreaPoolTest, ARankThatEndsIsMissedWhereItHasOpenedNoArea) {
 }
 
 TEST_F(AreaPoolTest, ARankThatEndsIsNotMissedAtAreasOfOthers) {
-  auto areas = open(pool(0).claim(kKey), {{4}, {7}}, 0);
+  auto areas = open(pool(0).claim({kKey}), {{4}, {7}}, 0);
   Watcher watcher;
   pool(2).on_close();
   EXPECT_EQ(areas->watch(watcher, 1, 0), SharedArea::Outlook::kNotYet);
@@ -369,7 +395,7 @@ TEST_F(AreaPoolTest, ARankThatWaitsWhileArmedHearsOfAnEnd) {
 }
 
 TEST_F(AreaPoolTest, ARankThatOpensLateFindsTheRoundWithWhichTheUseBegan) {
-  const unsigned number = pool(0).claim(kKey);
+  const unsigned number = pool(0).claim({kKey});
   for (std::uint64_t use = 0; use < 2; ++use) {
     for (int rank = 0; rank < 3; ++rank) {  // each opens when the one before has left
       auto area = open(number, {{4}, {7}, {9}}, rank);
@@ -493,14 +519,14 @@ TEST_F(AreaPoolTest, RanksThatDoNotReachEachOtherCopyNothingDirectly) {
 }
 
 TEST_F(AreaPoolTest, AnotherUseOfAnAreaBeginsWithoutDirectCopies) {
-  const unsigned number = pool(0).claim(kKey);
+  const unsigned number = pool(0).claim({kKey});
   {
     auto areas = open(number);
     EXPECT_FALSE(areas[0]->may_copy_directly());
     post_rounds(areas, 2 * AreaMemory::kSlotRounds);
     EXPECT_TRUE(areas[2]->may_copy_directly());
   }
-  ASSERT_EQ(pool(0).claim(kKey), number);
+  ASSERT_EQ(pool(0).claim({kKey}), number);
   ranks_[1]->host.can_reach = false;
   auto areas = open(number);
   post_rounds(areas, 1);

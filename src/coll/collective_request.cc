@@ -18,6 +18,7 @@ CollectiveRequest::CollectiveRequest(const Services& services, comm::Communicato
     : Request(persistent), services_(services), name_(name) {
   schedule_.set_scratch_pool(services.scratch);
   attach(communicator);
+  if (persistent) own_place_ = std::make_unique<AreaPlace>(state_of(communicator).next_persistent());
 }
 
 CollectiveRequest::~CollectiveRequest() {
@@ -38,6 +39,10 @@ void CollectiveRequest::detach() noexcept {
   comm::Communicator* communicator = communicator_;
   communicator_ = nullptr;
   if (communicator != nullptr) comm::Communicator::drop(communicator);
+}
+
+AreaPlace& CollectiveRequest::place() const noexcept {
+  return own_place_ != nullptr ? *own_place_ : state_of(*communicator_).place;
 }
 
 Status CollectiveRequest::cancel() {
@@ -141,10 +146,9 @@ Status CollectiveRequest::start() {
   services_.messenger.watch_losses(*this);
   services_.messenger.for_each_failed([this](ProcessId process, const Status& why) { end_without(process, why); });
   if (schedule_.rounds() != 0) {
-    AreaPlace& place = state_of(*communicator_).place;
-    area_ = &place.area();
+    area_ = &place().area();
     if (!std::exchange(has_rounds_, false)) first_round_ = area_->take_rounds(schedule_.rounds());
-    if (!place.join(*this)) return {};
+    if (!place().join(*this)) return {};
   }
   advance();
   if (form != Form::kBlocking && !done()) tell_if_calm();
@@ -176,7 +180,7 @@ void CollectiveRequest::on_process_lost(ProcessId process, const Status& why) no
 }
 
 bool CollectiveRequest::has_turn() const noexcept {
-  return schedule_.rounds() == 0 || state_of(*communicator_).place.first() == this;
+  return schedule_.rounds() == 0 || place().first() == this;
 }
 
 // Nothing that begins calls back: a message that completes at once continues in a tasklet.
@@ -374,7 +378,7 @@ void CollectiveRequest::complete() noexcept {
     result().status = std::move(failure_);
     failure_ = {};
   }
-  if (schedule_.rounds() != 0) state_of(*communicator_).place.leave();
+  if (schedule_.rounds() != 0) place().leave();
   services_.messenger.unwatch_losses(*this);
   services_.engine.finish(*this);
   if (release()) destroy();

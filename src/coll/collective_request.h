@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "coll/area_place.h"
 #include "coll/call.h"
 #include "coll/coll.h"
 #include "coll/schedule.h"
@@ -61,6 +62,9 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
     on_success_context_ = context;
     on_success_value_ = value;
   }
+
+  // Where it has its turns at a shared area: the communicator's place, or a persistent operation's own.
+  AreaPlace& place() const noexcept;
 
   // For the cache of schedules (cache.h): what it was compiled from, and whether it may be kept.
   Call call;
@@ -200,6 +204,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   int tag_ = 0;
   std::uint64_t description_ = 0;
   std::vector<ProcessId> members_;  // empty: all of the communicator's
+  std::unique_ptr<AreaPlace> own_place_;  // of a persistent one
   OnAgreed on_success_ = nullptr;
   void* on_success_context_ = nullptr;
   const std::uint64_t* on_success_value_ = nullptr;

@@ -185,25 +185,43 @@ TEST(CollectiveRequest, ManyAtOnceTakeTurnsOnAnArea) {
   }
 }
 
-TEST(CollectiveRequest, PersistentOnesHaveNoTurnAtAnArea) {
-  Job job(2, 1, With::kSharedAreas);
-  int in[2][2] = {{1, 2}, {3, 4}}, out[2][2] = {};
-  request::Request* requests[2][2];
-  for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    for (int i = 0; i < 2; ++i)
-      ASSERT_TRUE(initialize(job.services(rank), job.world(rank), sum_of_ints(&in[rank][i], &out[rank][i], 1),
-                             &requests[rank][i])
-                      .ok());
+// Started in another order on each rank, again and again, with a call of another form between them. Those that get no area use messages.
+TEST(CollectiveRequest, PersistentOnesHaveAreasOfTheirOwn) {
+  constexpr std::uint32_t kRanks = 2;
+  constexpr std::size_t kRequests = AreaPool::kMostUsed + 3;
+  Job job(kRanks, 1, With::kSharedAreas);
+  std::vector<std::vector<int>> in(kRanks, std::vector<int>(kRequests)), out = in;
+  std::vector<std::vector<request::Request*>> requests(kRanks, std::vector<request::Request*>(kRequests));
+  for (std::size_t i = 0; i < kRequests; ++i) {
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      ASSERT_TRUE(initialize(job.services(rank), job.world(rank), sum_of_ints(&in[rank][i], &out[rank][i], 1), &requests[rank][i]).ok());
+      const auto& made = static_cast<CollectiveRequest&>(*requests[rank][i]);
+      EXPECT_NE(&made.place(), &state_of(job.world(rank)).place);
+    }
   }
-  for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    engine::Visit visit(job.loop()[rank].engine);
-    EXPECT_TRUE(requests[rank][rank]->start().ok());
-    EXPECT_TRUE(requests[rank][1 - rank]->start().ok());
+  int more[kRanks] = {1, 2}, sum[kRanks] = {};
+  for (int round = 0; round < 3; ++round) {
+    request::Request* between[kRanks];
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      for (std::size_t i = 0; i < kRequests; ++i) {
+        const std::size_t which = rank == 0 ? i : kRequests - 1 - i;
+        in[rank][which] = static_cast<int>(which + rank) + round;
+        engine::Visit visit(job.loop()[rank].engine);
+        EXPECT_TRUE(requests[rank][which]->start().ok());
+      }
+      between[rank] = job.start(rank, sum_of_ints(&more[rank], &sum[rank], 1));
+    }
+    job.run();
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      EXPECT_TRUE(job.take(rank, between[rank]).ok());
+      EXPECT_EQ(sum[rank], 3);
+      for (std::size_t i = 0; i < kRequests; ++i) {
+        EXPECT_TRUE(requests[rank][i]->done());
+        EXPECT_EQ(out[rank][i], 2 * (static_cast<int>(i) + round) + 1);
+      }
+    }
   }
-  job.run();
-  for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    EXPECT_EQ(out[rank][0], 4);
-    EXPECT_EQ(out[rank][1], 6);
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
     for (request::Request* request : requests[rank]) EXPECT_TRUE(job.take(rank, request).ok());
   }
 }

@@ -29,6 +29,9 @@ class CommunicatorState final : public comm::Extra {
   // Collectives are numbered in the order of their calls; the number is the tag of their messages.
   int next_number() noexcept { return static_cast<int>(calls_++ & 0x3fffffff); }
 
+  // So are persistent ones, in the order in which they are made, from 1 on.
+  std::uint32_t next_persistent() noexcept { return ++persistent_; }
+
   // A hash of eight bits of the collective calls before this one, which it adds: equal on all ranks of a correct program.
   std::uint64_t add_to_history(std::uint64_t call) noexcept {
     const std::uint64_t before = history_ >> 56;
@@ -50,6 +53,7 @@ class CommunicatorState final : public comm::Extra {
   bool has_levels_ = false;  // or knows that there are none
   std::unique_ptr<const Levels> levels_;
   std::uint32_t calls_ = 0;
+  std::uint32_t persistent_ = 0;
   std::uint64_t history_ = 0;
 };
 

@@ -22,17 +22,15 @@ model::LinkKind link_of(const Services& services, const SelectionRules& rules, c
 }
 
 // What algorithms are chosen by, but for the number of ranks.
-Situation situation_of(const Services& services, comm::Communicator& communicator, const Call& call, Form form) {
+Situation situation_of(const Services& services, comm::Communicator& communicator, const Call& call, Form form, AreaPlace& place) {
   static const SelectionRules kDefaults;
   const SelectionRules& rules = services.rules != nullptr ? *services.rules : kDefaults;
   CommunicatorState& state = state_of(communicator);
   if (!state.link) state.link = link_of(services, rules, communicator);
   Situation situation;
   situation.levels = state.levels(services.hosts, communicator);
-  // Persistent operations may start in another order on each rank, so they have no turn at an area.
-  situation.area = form != Form::kPersistent &&
-                   state.place.area(services.areas, communicator, situation.levels) != nullptr;
-  situation.direct = situation.area && state.place.copies_directly();
+  situation.area = place.area(services.areas, communicator, situation.levels) != nullptr;
+  situation.direct = situation.area && form != Form::kPersistent && place.copies_directly();
   situation.oversubscribed = communicator.oversubscribed;
   situation.blocking = form == Form::kBlocking;
   situation.link = *state.link;
@@ -93,7 +91,7 @@ CollectiveRequest* make(const Services& services, comm::Communicator& communicat
   made->form = form;
   made->cacheable = form != Form::kPersistent && call.repeatable(communicator) && !way.is_single();
   if (made->cacheable) made->arrays = ArrayContents(call, communicator);
-  Situation situation = situation_of(services, communicator, call, form);
+  Situation situation = situation_of(services, communicator, call, form, made->place());
   made->variant = way.variant();
   made->parameters = state_of(communicator).link_rate.parameters();
   situation.directly = way.directly;

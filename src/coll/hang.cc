@@ -36,7 +36,7 @@ void CollectiveRequest::describe(wire::HangItem& item) const {
   item.number = tag_;
   if (is_rooted(call.what)) item.root = call.root;
   if (has_one_size(call.what)) item.bytes = bytes_of(call);
-  const CollectiveRequest* first = schedule_.rounds() != 0 ? state_of(*communicator_).place.first() : nullptr;
+  const CollectiveRequest* first = schedule_.rounds() != 0 ? place().first() : nullptr;
   if (schedule_.rounds() == 0) {
     describe_messages(item);
   } else if (first == this) {

@@ -1,10 +1,10 @@
 // What lies before the areas, in the first pages of their memory (area_pool.h). All of it is zero at first.
 //
-//   0      which areas have a user, one bit each; what each is claimed for, one word per area, 0 for none: together, so that a look
-//          at all of them touches one page
-//   640    how many ranks of the host have ended
-//   768    a lock, and refusals: 32 Ki bits (find_or_claim() in area_pool.h)
-//   4992   ended, waiting    one byte per rank of the host each
+//   0      which areas have a user, one bit each; what each is claimed for (AreaKey), all 0 for none: together, so that a look at
+//          all of them touches one page
+//   896    how many ranks of the host have ended
+//   1024   a lock, and refusals: 32 Ki bits (find_or_claim() in area_pool.h)
+//   5248   ended, waiting    one byte per rank of the host each
 //
 // A rank that ends says so here for all areas: it may never have opened one at which others wait for it.
 #pragma once
@@ -17,11 +17,20 @@
 
 namespace lapwing::coll {
 
+// What an area is for: a communicator, by its context id, or one of its persistent operations.
+struct AreaKey {
+  std::uint64_t context = 0;
+  std::uint32_t operation = 0;  // 0: whatever is not persistent; else in the order in which the persistent ones were made
+
+  bool operator==(const AreaKey&) const noexcept = default;
+};
+
 struct PoolMemory {
   static constexpr unsigned kAreas = 64;
   struct Claims {
     std::atomic<std::uint64_t> used;  // bit n: area n has a user
-    std::atomic<std::uint64_t> keys[kAreas];
+    std::atomic<std::uint64_t> contexts[kAreas];
+    std::atomic<std::uint32_t> operations[kAreas];
   };
 
   // What ranks must decide alike without a word to each other: whether a communicator gets an area.
@@ -62,6 +71,6 @@ struct PoolMemory {
     return reinterpret_cast<std::atomic<std::uint8_t>*>(base + kBytesOffset);
   }
 };
-static_assert(PoolMemory::kCountOffset == 640 && PoolMemory::kBytesOffset == 4992);
+static_assert(PoolMemory::kCountOffset == 896 && PoolMemory::kBytesOffset == 5248);
 
 }  // namespace lapwing::coll

@@ -81,6 +81,38 @@ static void persistent(MPI_Comm comm) {
   for (int i = 0; i < kSizes; ++i) OK(MPI_Request_free(&requests[i]));
 }
 
+/* More of them than there are areas, of all kinds of lengths, started in another order on each rank; most are freed and made again. */
+static void many_persistent(MPI_Comm comm) {
+  enum { kMany = 50 };
+  double *out[kMany], *in[kMany];
+  MPI_Request requests[kMany];
+  for (int i = 0; i < kMany; ++i) {
+    out[i] = room(1);
+    in[i] = room(1);
+    OK(MPI_Allreduce_init(out[i], in[i], kCounts[i % kSizes], MPI_DOUBLE, MPI_SUM, comm, MPI_INFO_NULL, &requests[i]));
+  }
+  for (int round = 0; round < 6; ++round) {
+    for (int i = 0; i < kMany; ++i) {
+      const int which = (i + 7 * rank) % kMany;
+      give(out[which], kCounts[which % kSizes], which + round);
+      OK(MPI_Start(&requests[which]));
+    }
+    OK(MPI_Waitall(kMany, requests, MPI_STATUSES_IGNORE));
+    for (int i = 0; i < kMany; ++i) {
+      const int count = kCounts[i % kSizes];
+      check_sum(in[i], count, i + round);
+      if ((i + round) % 3 == 0) continue;
+      OK(MPI_Request_free(&requests[i]));
+      OK(MPI_Allreduce_init(out[i], in[i], count, MPI_DOUBLE, MPI_SUM, comm, MPI_INFO_NULL, &requests[i]));
+    }
+  }
+  for (int i = 0; i < kMany; ++i) {
+    OK(MPI_Request_free(&requests[i]));
+    free(out[i]);
+    free(in[i]);
+  }
+}
+
 static void sub(MPI_Comm comm, int color, int expected_size) {
   int me, count, sum = 0;
   OK(MPI_Comm_rank(comm, &me));
@@ -189,6 +221,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < kRounds; ++i) overlapping(MPI_COMM_WORLD);
   running_ahead(MPI_COMM_WORLD);
   persistent(MPI_COMM_WORLD);
+  many_persistent(MPI_COMM_WORLD);
   many();
   own_operations(MPI_COMM_WORLD);
   beside_computing(MPI_COMM_WORLD);
