@@ -79,6 +79,10 @@ DirectTrials::DirectTrials() noexcept {
 
 DirectTrials::Way DirectTrials::next(unsigned number, int ranks) noexcept {
   Trial& trial = trials_[number];
+  if (!std::exchange(trial.begun, true) && shorter_goes_directly(number)) {
+    trial.decision = 1;
+    trial.left = kFirstRest;
+  }
   if (trial.left > 0) {
     --trial.left;
     return {.directly = trial.decision != 0};

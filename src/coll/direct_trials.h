@@ -20,6 +20,9 @@
 // be paid in the next window, and the two ways look alike: so such a window is four times as long, of which the first half is not timed, and to go
 // directly must be faster by a quarter.
 //
+// What pays for blocks of one length pays for longer ones, nearly always: a class that is new, the next shorter one of which goes directly, goes directly
+// at once, and its own trial comes after the first rest.
+//
 // A window has as many calls as there are ranks, because roots may go around, and at least four; its first call is not timed, which finds the
 // caches as the other way has left them. In its last call all ranks wait for each other at the end: a rank that needs nothing of the others
 // runs ahead else, and the next window would pay for it. Only ranks that count alike can do so.
@@ -75,11 +78,15 @@ class DirectTrials {
   struct Trial {
     std::uint32_t calls = 0, left = 0, rest = kFirstRest;  // of a trial; of a rest; of the next rest
     std::uint8_t decision = 0;
+    bool begun = false;
     double sum = 0;  // of this window
     std::array<std::array<double, kOfEach>, 2> times{};  // by way
   };
   static std::uint32_t window(unsigned number, int ranks) noexcept;
   static std::uint32_t untimed(unsigned number, std::uint32_t window) noexcept;
+  bool shorter_goes_directly(unsigned number) const noexcept {
+    return number % kClasses != 0 && trials_[number - 1].decision != 0;
+  }
   static void decide(Trial& trial, double gain) noexcept;
 
   std::array<Trial, kKinds * kClasses> trials_;

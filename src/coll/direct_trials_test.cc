@@ -106,6 +106,31 @@ TEST(DirectTrials, WhatIsFoundIsTriedAgain) {
   EXPECT_EQ(calls(trials, 2, DirectTrials::kLongestRest + 5, 1, 1).substr(DirectTrials::kLongestRest), "mmmm!m");
 }
 
+// It has not been tried: that comes after a rest. What goes as the model says tells nothing of longer blocks.
+TEST(DirectTrials, ANewLengthGoesDirectlyWhereTheNextShorterOneDoes) {
+  DirectTrials trials;
+  calls(trials, 2, 45, 2, 1);
+  ASSERT_TRUE(trials.directly(kNumber));
+  EXPECT_EQ(calls(trials, 2, 6, 1, 2, kNumber + 2), "mmmm!mM");
+  const std::string longer = calls(trials, 2, DirectTrials::kFirstRest + 45, 1, 2, kNumber + 1);
+  EXPECT_EQ(longer.substr(0, DirectTrials::kFirstRest), std::string(DirectTrials::kFirstRest, 'd'));
+  EXPECT_EQ(longer.substr(DirectTrials::kFirstRest, 8), "mmmm!mMM");
+  EXPECT_FALSE(trials.directly(kNumber + 1));
+  calls(trials, 2, DirectTrials::kFirstRest + 45, 1, 2);
+  ASSERT_FALSE(trials.directly(kNumber));
+  DirectTrials others;
+  calls(others, 2, 45, 1, 2);
+  EXPECT_EQ(calls(others, 2, 6, 1, 2, kNumber + 1), "mmmm!mM");
+}
+
+TEST(DirectTrials, TheFirstLengthOfACollectiveTakesNothingFromAnother) {
+  const unsigned longest = DirectTrials::number_of(0, ~std::uint64_t{0});
+  DirectTrials trials;
+  calls(trials, 2, 45, 2, 1, longest);
+  ASSERT_TRUE(trials.directly(longest));
+  EXPECT_EQ(calls(trials, 2, 6, 1, 2, longest + 1), "mmmm!mM");
+}
+
 TEST(DirectTrials, LengthsHaveTrialsOfTheirOwn) {
   EXPECT_EQ(DirectTrials::number_of(0, DirectTrials::kLeast - 1), DirectTrials::kNone);
   EXPECT_EQ(DirectTrials::number_of(0, DirectTrials::kLeast), 0u);
