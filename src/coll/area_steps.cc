@@ -282,21 +282,28 @@ BufferPlace CollectiveRequest::posted_place(int rank, std::uint32_t round, std::
   return posted.bytes > offset ? read_place(posted.data + offset, posted.bytes - offset) : BufferPlace{};
 }
 
-// x0 op (x1 op (... op xlast)): in the order of ranks. For predefined operations on types without gaps.
+// x0 op (x1 op (... op xlast)), in the order of ranks; or, with the own one first, in that order around, which ends with the own one.
+// For predefined operations on types without gaps.
 void CollectiveRequest::fold(const FoldStep& step) noexcept {
   time_reading([&] { fold_posts(step); });
 }
 
 void CollectiveRequest::fold_posts(const FoldStep& step) noexcept {
   const datatype::Datatype& type = *step.target.type;
-  int rank = step.last_rank;
+  int rank = step.own_first ? area_->rank() : step.last_rank, left = step.last_rank - step.first_rank + 1;
+  const auto next_operand = [&] {
+    const Operand next = operand(step, rank);
+    rank = rank == step.first_rank ? step.last_rank : rank - 1;
+    --left;
+    return next;
+  };
   if (!step.onto) {
-    const Operand last = operand(step, rank--);
+    const Operand last = next_operand();
     copy_out(last.data, last.bytes, step.target);
     claim(last);
   }
-  for (; rank >= step.first_rank; --rank) {
-    const Operand next = operand(step, rank);
+  while (left > 0) {
+    const Operand next = next_operand();
     datatype::apply(*schedule_.op(), next.data - type.true_lb(), step.target.address,
                     next.bytes / static_cast<std::uint64_t>(type.size()), type);
     claim(next);

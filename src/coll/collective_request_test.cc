@@ -185,6 +185,30 @@ TEST(CollectiveRequest, ManyAtOnceTakeTurnsOnAnArea) {
   }
 }
 
+// Each share of the elements is combined by one rank, which begins with its own operand: rounding depends on that, but all get the same.
+TEST(CollectiveRequest, AllRanksGetTheSameBits) {
+  constexpr std::uint32_t kRanks = 5;
+  for (const std::uint64_t count : {7u, 3000u, 30'000u, 200'000u}) {
+    Job job(kRanks, 1, With::kSharedAreas);
+    std::vector<std::vector<float>> in(kRanks), out(kRanks, std::vector<float>(count));
+    std::vector<request::Request*> requests;
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      for (std::uint64_t i = 0; i < count; ++i) in[rank].push_back(static_cast<float>(i % 97 + 1) / static_cast<float>(rank + 3));
+      Call call = sum_of_ints(nullptr, nullptr, count);
+      call.send.buffer = in[rank].data();
+      call.receive.buffer = out[rank].data();
+      call.receive.type = MPI_FLOAT;
+      requests.push_back(job.start(rank, call));
+    }
+    job.run();
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      EXPECT_TRUE(job.take(rank, requests[rank]).ok());
+      EXPECT_EQ(out[rank], out[0]);
+      for (std::uint64_t i = 0; i < count; ++i) ASSERT_NEAR(out[rank][i], static_cast<float>(i % 97 + 1) * 1.0928571f, 1e-4);
+    }
+  }
+}
+
 // Started in another order on each rank, again and again, with a call of another form between them. Those that get no area use messages.
 TEST(CollectiveRequest, PersistentOnesHaveAreasOfTheirOwn) {
   constexpr std::uint32_t kRanks = 2;

@@ -112,6 +112,8 @@ class Schedule {
   StepId take_gathered(int rank, std::uint32_t round, const Block& target, bool placed, After after);
   StepId acknowledge(std::uint32_t round, bool always, After after);
   StepId fold(int last_rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after);
+  // Of all ranks, where the order does not count: beginning with this rank's own.
+  StepId fold_around(std::uint32_t round, std::uint64_t offset, const Block& target, After after);
   // target = what `rank` posted op target.
   StepId fold_onto(int rank, std::uint32_t round, const Block& target, After after);
   // Where buffers lie, one after the other, for the others' direct copies: none where one is no run of bytes.

@@ -408,13 +408,17 @@ class Simulation {
   }
   void fold(std::size_t rank, const FoldStep& made) {
     void* target = Block::at(made.target.address, made.target.type->true_lb());
-    for (int from = made.last_rank; from >= made.first_rank; --from) {
+    int begin = made.last_rank;
+    while (made.own_first && member(rank, begin) != rank) --begin;
+    int from = begin;
+    do {
       const std::vector<std::byte> bytes = posted(made, member(rank, from));
-      if (from == made.last_rank && !made.onto)
+      if (from == begin && !made.onto)
         std::memcpy(target, bytes.data(), bytes.size());
       else
         datatype::apply(*schedules_[rank]->op(), bytes.data(), target, made.target.count, *made.target.type);
-    }
+      from = from == made.first_rank ? made.last_rank : from - 1;
+    } while (from != begin);
   }
 
   void finish(std::size_t rank, StepId id) {

@@ -84,11 +84,12 @@ struct AcknowledgeStep {
   bool always;
 };
 // target = the operands of ranks `first_rank` to `last_rank`, such runs of what they posted, combined; or, `onto` the target, these op
-// target.
+// target. In the order of ranks, or beginning with this rank's own, and each of the others before the one that follows it, around.
 struct FoldStep {
   std::uint32_t round;
   std::int32_t first_rank, last_rank;
   bool onto;
+  bool own_first;
   std::uint64_t offset;
   Block target;
 };

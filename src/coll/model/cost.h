@@ -32,7 +32,7 @@ struct Machine {
   int barrier_radix = 2;
   double post_bytes = 65536;      // what a rank posts in a shared area at once, where each has a core
   double ring_bytes = 2097152;    // by which a rank that waits for none is ahead
-  double longest_post = 270336;   // and where ranks are more than cores
+  double longest_post = 270336;   // and where ranks are more than cores, or combine in shares
   double call_bytes = 262144;     // that one system call copies between the memory of two ranks
   double cores = 0;               // that all ranks share where they are more; 0: each has one
 

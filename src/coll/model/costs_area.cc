@@ -17,6 +17,10 @@ Cost on_area(const Machine& machine, double lines, double copied, double reduced
 
 double piece_of(const Machine& machine) { return machine.cores > 0 ? machine.longest_post : machine.post_bytes; }
 double pieces(const Machine& machine, double n) { return std::max(std::ceil(n / piece_of(machine)), 1.0); }
+// Of operands that are combined in shares.
+double pieces_of_operands(const Machine& machine, double n, int p) {
+  return n <= machine.post_bytes ? 1 : p > 2 ? std::ceil(n / machine.longest_post) : pieces(machine, n);
+}
 
 // The others read as many pieces as are there before they wait again.
 Cost with_ranks_ahead(const Machine& machine, Cost cost, double piece) {
@@ -24,9 +28,8 @@ Cost with_ranks_ahead(const Machine& machine, Cost cost, double piece) {
   return cost;
 }
 
-// All pieces of what takes `cost` for one of them.
-Cost in_pieces(const Machine& machine, double n, Cost (*one)(const Machine&, int, double), int p) {
-  const double count = pieces(machine, n);
+// So many pieces of what takes `one` for one of them.
+Cost in_pieces(const Machine& machine, double count, double n, Cost (*one)(const Machine&, int, double), int p) {
   return count * one(machine, p, n / count);
 }
 
@@ -66,7 +69,7 @@ Cost scatter_on_area(const Machine& machine, int p, double n) {
   return with_ranks_ahead(machine, {root.time + last, std::max(root.processor, count * other.processor), root.waits}, p * n / count);
 }
 
-Cost allgather_on_area(const Machine& machine, int p, double n) { return in_pieces(machine, n, one_allgather, p); }
+Cost allgather_on_area(const Machine& machine, int p, double n) { return in_pieces(machine, pieces(machine, n), n, one_allgather, p); }
 
 // In pieces, and between two ranks, a rank's own block is copied once.
 Cost alltoall_on_area(const Machine& machine, int p, double n) {
@@ -79,7 +82,7 @@ Cost reduce_on_area(const Machine& machine, int p, double n) {
 }
 
 Cost reduce_in_shares_on_area(const Machine& machine, int p, double n) {
-  return in_pieces(machine, n, one_in_shares, p);
+  return in_pieces(machine, pieces_of_operands(machine, n, p), n, one_in_shares, p);
 }
 
 Cost allreduce_on_area(const Machine& machine, int p, double n) {
@@ -88,11 +91,11 @@ Cost allreduce_on_area(const Machine& machine, int p, double n) {
 
 // Two ranks post only what the other one combines.
 Cost allreduce_in_shares_on_area(const Machine& machine, int p, double n) {
-  return in_pieces(machine, n, p == 2 ? one_in_halves : one_in_shares, p);
+  return in_pieces(machine, pieces_of_operands(machine, n, p), n, p == 2 ? one_in_halves : one_in_shares, p);
 }
 
 Cost reduce_scatter_on_area(const Machine& machine, int p, double n) {
-  const double count = pieces(machine, n);
+  const double count = pieces_of_operands(machine, n, p);
   return count * on_area(machine, p, (n + n / p) / count, n * (p - 1) / p / count, 1);
 }
 
@@ -120,6 +123,6 @@ Cost gather_directly(const Machine& machine, int p, double n) {
 }
 Cost scatter_directly(const Machine& machine, int p, double n) { return gather_directly(machine, p, n); }
 
-Cost scan_on_area(const Machine& machine, int p, double n) { return in_pieces(machine, n, one_fold, p); }
+Cost scan_on_area(const Machine& machine, int p, double n) { return in_pieces(machine, pieces(machine, n), n, one_fold, p); }
 
 }  // namespace lapwing::coll::model
