@@ -23,6 +23,7 @@ namespace lapwing::coll {
 
 class AreaPool;
 class KnownRates;
+class KnownWays;
 class ScratchPool;
 struct SelectionRules;
 
@@ -35,6 +36,7 @@ struct Services {
   const net::HostTable* hosts = nullptr;   // which processes share one; null: all do
   ScratchPool* scratch = nullptr;          // null: memory is always new
   KnownRates* known_rates = nullptr;       // null: what communicators find out is not remembered
+  KnownWays* known_ways = nullptr;         // likewise
 };
 
 // The ranks that take part in an internal collective. Roots and results are numbered by position in the team.

@@ -66,51 +66,107 @@ unsigned DirectTrials::number_of(const Call& call, const comm::Communicator& com
   }
 }
 
+CollectiveKind DirectTrials::collective(unsigned number) noexcept {
+  constexpr CollectiveKind kOfFamily[KnownWays::kFamilies] = {CollectiveKind::kAllgather, CollectiveKind::kAlltoall, CollectiveKind::kGather,
+                                                              CollectiveKind::kScatter};
+  return kOfFamily[family(number)];
+}
+
 // The calls of a window, and of those at its beginning the ones that are not timed.
-std::uint32_t DirectTrials::window(unsigned number, int ranks) noexcept {
-  const auto calls = static_cast<std::uint32_t>(std::max(4, ranks));
+std::uint32_t DirectTrials::window(unsigned number) const noexcept {
+  const bool has_root = collective(number) == CollectiveKind::kGather || collective(number) == CollectiveKind::kScatter;
+  const std::uint32_t calls = has_root ? static_cast<std::uint32_t>(std::max(4, ranks_)) : 4;
   return decides_alone(number) ? kWindowAlone * calls : calls;
 }
 std::uint32_t DirectTrials::untimed(unsigned number, std::uint32_t window) noexcept { return decides_alone(number) ? window / 2 : 1; }
 
-DirectTrials::DirectTrials() noexcept {
-  for (unsigned number = kAgreed * kClasses; number < trials_.size(); ++number) trials_[number].left = kRestAlone;
+DirectTrials::DirectTrials(int ranks, KnownWays* known) noexcept : ranks_(ranks), known_(known) {}
+
+DirectTrials::Verdict DirectTrials::guess(unsigned number, bool surely) const noexcept {
+  const std::optional<bool> known = known_ != nullptr ? known_->of(family(number), number % kClasses, ranks_) : std::nullopt;
+  if (known) return *known ? Verdict::kDirectly : Verdict::kAsModel;
+  for (unsigned shorter = number; shorter % kClasses != 0;) {
+    if (trials_[--shorter].begun) return trials_[shorter].directly || surely ? Verdict::kDirectly : Verdict::kTry;
+  }
+  return surely ? Verdict::kDirectly : Verdict::kTry;
 }
 
-DirectTrials::Way DirectTrials::next(unsigned number, int ranks) noexcept {
+void DirectTrials::begin(unsigned number, bool surely) noexcept {
   Trial& trial = trials_[number];
-  if (!std::exchange(trial.begun, true) && shorter_goes_directly(number)) {
-    trial.decision = 1;
+  trial.begun = true;
+  trial.posted = true;
+  trial.verdict = guess(number, surely);
+  if (!decides_alone(number)) return;
+  settle(number);
+  if (trial.left == 0) trial.left = kRestAlone;
+}
+
+// Takes account of a verdict, once it is there: at the next call, whatever it is.
+void DirectTrials::settle(unsigned number) noexcept {
+  Trial& trial = trials_[number];
+  if (!std::exchange(trial.posted, false) || trial.verdict == Verdict::kTry) return;
+  trial.directly = trial.verdict == Verdict::kDirectly;
+  if (std::exchange(trial.tried, false)) {
+    if (known_ != nullptr) known_->add(family(number), number % kClasses, ranks_, trial.directly);
+    trial.left = trial.rest;
+    trial.rest = std::min(4 * trial.rest, kLongestRest);
+  } else {
     trial.left = kFirstRest;
   }
+  trial.calls = trial.judged = 0;
+}
+
+bool DirectTrials::directly(unsigned number) noexcept {
+  settle(number);
+  return trials_[number].directly;
+}
+
+// Both times in a row it took half of the other way's time, or less.
+DirectTrials::Verdict DirectTrials::early(const Trial& trial) noexcept {
+  const auto clearly = [&](unsigned way) {
+    const auto& mine = trial.times[way];
+    const auto& other = trial.times[1 - way];
+    return other[0] > kClearly * mine[0] && other[1] > kClearly * mine[1];
+  };
+  return clearly(1) ? Verdict::kDirectly : clearly(0) ? Verdict::kAsModel : Verdict::kTry;
+}
+
+DirectTrials::Verdict DirectTrials::late(Trial& trial, double gain) noexcept {
+  for (auto& times : trial.times) std::nth_element(times.begin(), times.begin() + kOfEach / 2, times.end());
+  return gain * trial.times[1][kOfEach / 2] < trial.times[0][kOfEach / 2] ? Verdict::kDirectly : Verdict::kAsModel;
+}
+
+// At the end of a window, once: takes its time down, and true when there is a verdict.
+bool DirectTrials::judge(unsigned number) noexcept {
+  Trial& trial = trials_[number];
+  const std::uint32_t length = window(number), ended = trial.calls / length;
+  if (trial.left > 0 || trial.calls % length != 0 || ended < 2 || trial.judged == ended) return false;
+  trial.judged = ended;
+  trial.times[ended % 2][ended / 2 - 1] = std::exchange(trial.sum, 0);
+  const bool is_last = ended == 1 + kWindows;
+  if (!is_last && ended != 1 + kEarly) return false;
+  trial.verdict = is_last ? late(trial, decides_alone(number) ? kGainAlone : 1) : early(trial);
+  return trial.posted = true;
+}
+
+DirectTrials::Way DirectTrials::next(unsigned number, bool surely) noexcept {
+  Trial& trial = trials_[number];
+  const bool alone = decides_alone(number), is_first = !trial.begun;
+  if (is_first) begin(number, surely);
+  if (!alone && is_first) return {.decides = true};
+  settle(number);
+  if (judge(number) && !alone) return {.directly = trial.directly, .decides = true};
+  settle(number);
   if (trial.left > 0) {
     --trial.left;
-    return {.directly = trial.decision != 0};
+    return {.directly = trial.directly};
   }
-  const std::uint32_t calls = trial.calls++, length = window(number, ranks), end = (1 + kWindows) * length;
-  const std::uint32_t place = calls % length, windows = calls / length;  // windows before this one, the first included
-  if (place == 0 && windows > 1) {  // one has ended
-    const unsigned ended = windows - 2;
-    trial.times[ended % 2][ended / 2] = std::exchange(trial.sum, 0);
-  }
-  const bool alone = decides_alone(number);
-  if (calls < end)
-    return {.directly = windows > 0 && windows % 2 == 0,
-            .on_trial = true,
-            .timed = windows > 0 && place >= untimed(number, length),
-            .meets = !alone && place + 1 == length};
-  decide(trial, alone ? kGainAlone : 1);
-  return {.directly = !alone || trial.decision != 0, .decides = !alone};
+  const std::uint32_t call = trial.calls++, length = window(number), place = call % length, before = call / length;
+  trial.tried = true;
+  return {.directly = before > 0 && before % 2 == 0,
+          .on_trial = true,
+          .timed = before > 0 && place >= untimed(number, length),
+          .meets = !alone && place + 1 == length};
 }
-
-void DirectTrials::decide(Trial& trial, double gain) noexcept {
-  for (auto& times : trial.times) std::nth_element(times.begin(), times.begin() + kOfEach / 2, times.end());
-  trial.decision = gain * trial.times[1][kOfEach / 2] < trial.times[0][kOfEach / 2];
-  trial.calls = 0;
-  trial.left = trial.rest;
-  trial.rest = std::min(4 * trial.rest, kLongestRest);
-}
-
-void DirectTrials::took(unsigned number, double time) noexcept { trials_[number].sum += time; }
 
 }  // namespace lapwing::coll

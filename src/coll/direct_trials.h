@@ -5,10 +5,14 @@
 // Each communicator has a trial for each collective and class of lengths, of blocking calls alone. Calls are counted; the count, which is the
 // same on all ranks, says how a call goes:
 //
+//   first call        as the model says; rank 0 posts whether there is anything to try (post_verdict()), so that all know it afterwards: not where it knows
+//                     from another communicator (known_ways.h), where the next shorter blocks go directly, or where the model leaves no doubt
+//                     (surely_direct() in selection.h); then a rest follows
 //   first window      as the model says, not timed: memory is touched for the first time
 //   ten windows       by turns as the model says and directly. Rank 0 takes their times, of each way the median, because in a window a core
 //                     may be lost, or all ranks may happen to have one
-//   one call          in which rank 0 posts which way is the better one (post_decision()), so that all know it afterwards
+//   one call          in which rank 0 posts its verdict; and another one after the first four of these windows, because where one way took half of
+//                     the other's time in both pairs the rest of the trial would only cost time
 //   rest              that way; each rest is four times as long as the one before, up to a bound, and then all begins again: what a trial finds
 //                     may be wrong, while memory and the ways of messages are new, or other later
 //
@@ -20,10 +24,7 @@
 // be paid in the next window, and the two ways look alike: so such a window is four times as long, of which the first half is not timed, and to go
 // directly must be faster by a quarter.
 //
-// What pays for blocks of one length pays for longer ones, nearly always: a class that is new, the next shorter one of which goes directly, goes directly
-// at once, and its own trial comes after the first rest.
-//
-// A window has as many calls as there are ranks, because roots may go around, and at least four; its first call is not timed, which finds the
+// A window has four calls, or as many as there are ranks where there is a root, because roots may go around; its first call is not timed, which finds the
 // caches as the other way has left them. In its last call all ranks wait for each other at the end: a rank that needs nothing of the others
 // runs ahead else, and the next window would pay for it. Only ranks that count alike can do so.
 //
@@ -33,7 +34,9 @@
 #include <array>
 #include <cstdint>
 
+#include "base/algorithms.h"
 #include "coll/call.h"
+#include "coll/known_ways.h"
 
 namespace lapwing::coll {
 
@@ -43,9 +46,17 @@ class DirectTrials {
   static constexpr std::uint64_t kLeast = 4096;  // shorter blocks are posted: a system call takes longer
   // The trial that a call belongs to, the same one on all ranks, or kNone.
   static unsigned number_of(const Call& call, const comm::Communicator& communicator) noexcept;
-  DirectTrials() noexcept;
   // For a collective, by its place among those that have trials, and the bytes of a block.
   static unsigned number_of(unsigned kind, std::uint64_t bytes) noexcept;
+  // What the model knows of a trial: its collective, and the least bytes of a block.
+  static CollectiveKind collective(unsigned number) noexcept;
+  static std::uint64_t least_bytes(unsigned number) noexcept { return kLeast << number % kClasses; }
+
+  // `known` remembers what is found out; null: nothing does.
+  DirectTrials(int ranks, KnownWays* known) noexcept;
+
+  // What a rank that tells the others has to say; of one byte, because it is posted.
+  enum class Verdict : std::uint8_t { kTry, kAsModel, kDirectly };
 
   // How a call goes.
   struct Way {
@@ -53,42 +64,53 @@ class DirectTrials {
     bool on_trial = false;  // of a window: what else is tried by time waits meanwhile
     bool timed = false;     // took() is to be told
     bool meets = false;     // at its end all ranks wait for each other
-    bool decides = false;   // rank 0's decision travels with it
+    bool decides = false;   // rank 0's verdict travels with it
   };
-  // The next blocking call's, which is counted.
-  Way next(unsigned number, int ranks) noexcept;
+  // Whether next() has not been asked for this trial.
+  bool is_new(unsigned number) const noexcept { return !trials_[number].begun; }
+  // The next blocking call's, which is counted. `surely`, for the first: the model leaves no doubt that direct copies take less time.
+  Way next(unsigned number, bool surely = false) noexcept;
   // Of a call that is not counted.
-  bool directly(unsigned number) const noexcept { return trials_[number].decision != 0; }
+  bool directly(unsigned number) noexcept;
 
   // Whether this rank is to tell took(); else only rank 0 is.
   static bool takes_times(unsigned number, int rank) noexcept { return rank == 0 || decides_alone(number); }
   // A call that was to be timed has taken so long.
-  void took(unsigned number, double time) noexcept;
-  // The byte that rank 0 posts, and into which the others copy it.
-  std::uint8_t* decision(unsigned number) noexcept { return &trials_[number].decision; }
+  void took(unsigned number, double time) noexcept { trials_[number].sum += time; }
+  // What rank 0 posts, and into which the others copy it.
+  Verdict* verdict(unsigned number) noexcept { return &trials_[number].verdict; }
 
-  static constexpr unsigned kOfEach = 5, kWindows = 2 * kOfEach;
-  static constexpr double kGainAlone = 1.25;
+  static constexpr unsigned kOfEach = 5, kWindows = 2 * kOfEach, kEarly = 4;  // windows
+  static constexpr double kClearly = 2, kGainAlone = 1.25;
   static constexpr std::uint32_t kWindowAlone = 4;  // times as long as another
   static constexpr std::uint32_t kRestAlone = 32, kFirstRest = 256, kLongestRest = 16'384;  // calls
 
  private:
-  static constexpr unsigned kAgreed = 5, kKinds = kAgreed + 3, kClasses = 10;
+  static constexpr unsigned kAgreed = 5, kKinds = kAgreed + 3, kClasses = KnownWays::kClasses;
   static bool decides_alone(unsigned number) noexcept { return number >= kAgreed * kClasses; }
-  struct Trial {
-    std::uint32_t calls = 0, left = 0, rest = kFirstRest;  // of a trial; of a rest; of the next rest
-    std::uint8_t decision = 0;
-    bool begun = false;
-    double sum = 0;  // of this window
-    std::array<std::array<double, kOfEach>, 2> times{};  // by way
-  };
-  static std::uint32_t window(unsigned number, int ranks) noexcept;
-  static std::uint32_t untimed(unsigned number, std::uint32_t window) noexcept;
-  bool shorter_goes_directly(unsigned number) const noexcept {
-    return number % kClasses != 0 && trials_[number - 1].decision != 0;
-  }
-  static void decide(Trial& trial, double gain) noexcept;
+  static unsigned family(unsigned number) noexcept { return number / kClasses % KnownWays::kFamilies; }
 
+  struct Trial {
+    bool begun = false, tried = false;  // next() has been asked; a window has begun since the last verdict
+    bool directly = false;              // what is in force
+    bool posted = false;                // the last call has decided, and has not been taken account of
+    Verdict verdict = Verdict::kTry;
+    std::uint32_t calls = 0, left = 0, rest = kFirstRest;  // of windows; of a rest; of the next rest
+    std::uint32_t judged = 0;                              // so many windows have ended, and their times been taken down
+    double sum = 0;                                        // of this window
+    std::array<std::array<double, kOfEach>, 2> times{};    // by way
+  };
+  std::uint32_t window(unsigned number) const noexcept;
+  static std::uint32_t untimed(unsigned number, std::uint32_t window) noexcept;
+  Verdict guess(unsigned number, bool surely) const noexcept;
+  void begin(unsigned number, bool surely) noexcept;
+  void settle(unsigned number) noexcept;
+  bool judge(unsigned number) noexcept;
+  static Verdict early(const Trial& trial) noexcept;
+  static Verdict late(Trial& trial, double gain) noexcept;
+
+  const int ranks_;
+  KnownWays* const known_;
   std::array<Trial, kKinds * kClasses> trials_;
 };
 

@@ -21,10 +21,14 @@ model::LinkKind link_of(const Services& services, const SelectionRules& rules, c
   return rules.single_host ? model::LinkKind::kLocalTcp : model::LinkKind::kHosts;
 }
 
+const SelectionRules& rules_of(const Services& services) noexcept {
+  static const SelectionRules kDefaults;
+  return services.rules != nullptr ? *services.rules : kDefaults;
+}
+
 // What algorithms are chosen by, but for the number of ranks.
 Situation situation_of(const Services& services, comm::Communicator& communicator, const Call& call, Form form, AreaPlace& place) {
-  static const SelectionRules kDefaults;
-  const SelectionRules& rules = services.rules != nullptr ? *services.rules : kDefaults;
+  const SelectionRules& rules = rules_of(services);
   CommunicatorState& state = state_of(communicator);
   if (!state.link) state.link = link_of(services, rules, communicator);
   Situation situation;
@@ -52,7 +56,18 @@ struct Way : DirectTrials::Way {
   std::uint8_t variant() const noexcept { return static_cast<std::uint8_t>(possible + directly); }
 };
 
-Way way_of(comm::Communicator& communicator, const Call& call, Form form) {
+// Of ranks that may copy directly: whether the model leaves no doubt that they should. The call has not been checked.
+bool leaves_no_doubt(const Services& services, const comm::Communicator& communicator, unsigned trial) noexcept {
+  Situation situation;
+  situation.ranks = communicator.size();
+  situation.area = situation.direct = true;
+  situation.oversubscribed = communicator.oversubscribed;
+  situation.link = model::LinkKind::kShared;
+  situation.parameters = &rules_of(services).parameters;
+  return surely_direct(DirectTrials::collective(trial), situation, DirectTrials::least_bytes(trial));
+}
+
+Way way_of(const Services& services, comm::Communicator& communicator, const Call& call, Form form) {
   Way way;
   CommunicatorState& state = state_of(communicator);
   if (form == Form::kPersistent || !state.place.copies_directly()) return way;
@@ -62,23 +77,25 @@ Way way_of(comm::Communicator& communicator, const Call& call, Form form) {
     state.place.area().trials().pause(false);
     return way;
   }
-  if (!state.direct_trials) state.direct_trials = std::make_unique<DirectTrials>();
+  if (!state.direct_trials) state.direct_trials = std::make_unique<DirectTrials>(communicator.size(), services.known_ways);
+  DirectTrials& trials = *state.direct_trials;
   way.trial = trial;
   if (form == Form::kBlocking)
-    static_cast<DirectTrials::Way&>(way) = state.direct_trials->next(trial, communicator.size());
+    static_cast<DirectTrials::Way&>(way) = trials.next(trial, trials.is_new(trial) && leaves_no_doubt(services, communicator, trial));
   else
-    way.directly = state.direct_trials->directly(trial);
+    way.directly = trials.directly(trial);
   state.place.area().trials().pause(way.on_trial);
   return way;
 }
 
 // In a round of its own, before the call's.
-void post_decision(Schedule& schedule, std::uint8_t* decision) {
+void post_verdict(Schedule& schedule, DirectTrials::Verdict* verdict) {
+  static_assert(sizeof *verdict == 1);
   if (schedule.rank() == 0) {
-    schedule.post(bytes_block(decision, 1), 0, {}, Schedule::Wakes::kEach);
+    schedule.post(bytes_block(verdict, 1), 0, {}, Schedule::Wakes::kEach);
   } else {
     const StepId posted = schedule.post(bytes_block(nullptr, 0), 0);
-    schedule.take(0, 0, 0, bytes_block(decision, 1), {schedule.await(0, 0, {posted})});
+    schedule.take(0, 0, 0, bytes_block(verdict, 1), {schedule.await(0, 0, {posted})});
   }
   schedule.next_piece();
 }
@@ -97,7 +114,7 @@ CollectiveRequest* make(const Services& services, comm::Communicator& communicat
   situation.directly = way.directly;
   if (way.decides) {
     made->schedule().set_team(comm::Plane::kCollective, communicator.rank(), communicator.size());
-    post_decision(made->schedule(), state_of(communicator).direct_trials->decision(way.trial));
+    post_verdict(made->schedule(), state_of(communicator).direct_trials->verdict(way.trial));
   }
   compile(call, communicator, situation, made->schedule(), way.meets);
   made->set_description(describe(call, communicator));
@@ -122,7 +139,7 @@ CollectiveRequest* repeat(comm::Communicator& communicator, const Call& call, Fo
 
 Status make_request(const Services& services, comm::Communicator& communicator, const Call& call, Form form,
                     CollectiveRequest** request) {
-  const Way way = way_of(communicator, call, form);
+  const Way way = way_of(services, communicator, call, form);
   const bool may_repeat = form != Form::kPersistent && !way.is_single();
   CollectiveRequest* made = may_repeat ? repeat(communicator, call, form, way.variant()) : nullptr;
   if (made != nullptr) {
@@ -170,7 +187,7 @@ Status run(const Services& services, engine::Visit& visit, comm::Communicator& c
 Status run(const Services& services, comm::Communicator& communicator, const Call& call) {
   engine::Visit visit(services.engine);
   if (!state_of(communicator).link_rate.settled()) LAPWING_TRY(measure_if_due(services, visit, communicator, call));
-  const Way way = way_of(communicator, call, Form::kBlocking);
+  const Way way = way_of(services, communicator, call, Form::kBlocking);
   if (!way.timed || !DirectTrials::takes_times(way.trial, communicator.rank())) return run(services, visit, communicator, call, way);
   const std::int64_t began = services.engine.clock().now();
   Status status = run(services, visit, communicator, call, way);

@@ -77,7 +77,7 @@ Status split_within(comm::Communicator& parent, int color, int key, comm::Commun
 
 coll::Services services() noexcept {
   return {process().engine, *process().messenger, &process().areas, &process().rules,
-          &process().network->hosts(), &process().scratch, &process().known_rates};
+          &process().network->hosts(), &process().scratch, &process().known_rates, &process().known_ways};
 }
 
 Proposal::Proposal() noexcept {

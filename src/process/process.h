@@ -14,6 +14,7 @@
 #include "base/settings.h"
 #include "coll/area_pool.h"
 #include "coll/known_rates.h"
+#include "coll/known_ways.h"
 #include "coll/scratch_pool.h"
 #include "coll/selection.h"
 #include "comm/communicator.h"
@@ -36,6 +37,7 @@ struct Process : ProcessHead {
   coll::AreaPool areas;         // what the collectives of this host's ranks share
   coll::SelectionRules rules;  // by which their algorithms are chosen
   coll::KnownRates known_rates;  // of the links between hosts
+  coll::KnownWays known_ways;    // of blocks between ranks of this host
   std::unique_ptr<net::Network> network;
   runtime::Job job;             // rank, size, launcher, host facts
   runtime::ProcessTable table;  // of this job, and of those that it has met
