@@ -237,8 +237,10 @@ Algorithm choose(CollectiveKind collective, const Situation& team, const Amount&
 
 bool surely_direct(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes) noexcept {
   constexpr double kDoubt = 2;
+  constexpr std::uint64_t kLeast = 1 << 20;
   const Amount amount = plain_amount(collective, team.ranks, block_bytes, 1);
-  if (team.oversubscribed || !suits_direct(collective, team, amount)) return false;
+  const bool is_much = block_bytes * static_cast<std::uint64_t>(team.ranks - 1) >= kLeast;
+  if (team.oversubscribed || !is_much || !suits_direct(collective, team, amount)) return false;
   Situation as_model = team;
   as_model.directly = false;
   const model::Entry* direct = model::find_entry(collective, Algorithm::kAreaDirect);

@@ -378,6 +378,25 @@ TEST(Selection, WithoutAWishTheModelDecides) {
   EXPECT_EQ(choose_reduce_scatter(team, {1 << 24, 1 << 21, true}), Algorithm::kPairwise) << "all at once";
 }
 
+TEST(Selection, DirectCopiesAreBeyondDoubtWhereARootWouldCopyForManyCores) {
+  Situation team;
+  team.ranks = 16;
+  team.area = team.direct = true;
+  team.link = model::LinkKind::kShared;
+  EXPECT_TRUE(surely_direct(CollectiveKind::kScatter, team, 1 << 17));
+  EXPECT_TRUE(surely_direct(CollectiveKind::kGather, team, 1 << 20));
+  EXPECT_FALSE(surely_direct(CollectiveKind::kGather, team, 1 << 16)) << "less than a megabyte in all";
+  EXPECT_FALSE(surely_direct(CollectiveKind::kAlltoall, team, 1 << 20)) << "each rank copies as much either way";
+  team.oversubscribed = true;
+  EXPECT_FALSE(surely_direct(CollectiveKind::kScatter, team, 1 << 20));
+  team.oversubscribed = false;
+  team.direct = false;
+  EXPECT_FALSE(surely_direct(CollectiveKind::kScatter, team, 1 << 20));
+  team.direct = true;
+  team.ranks = 2;
+  EXPECT_FALSE(surely_direct(CollectiveKind::kScatter, team, 1 << 20)) << "two cores copy either way";
+}
+
 TEST(Selection, AnAreaTakesWhatItHasRoomFor) {
   Situation team;
   team.ranks = 8;
