@@ -23,24 +23,15 @@ std::vector<std::uint64_t> even_starts(std::uint64_t elements, int parts) {
 
 namespace {
 
-// Of what is moved in pieces. Where ranks wait for cores they wait less often with longer pieces; else shorter ones stay in the caches.
+// Of what is moved or combined in pieces. Each costs a rank a look at the posts of all, and waits, so they are as long as they may be; two ranks, each with
+// a core, copy in and out at the same time, of shorter ones, which stay in the nearest caches.
 std::uint64_t piece_of(const Schedule& schedule) noexcept {
-  return schedule.oversubscribed() ? SharedArea::kMostBytes : AreaMemory::kPieceBytes;
+  return schedule.size() > 2 || schedule.oversubscribed() ? SharedArea::kMostBytes : AreaMemory::kPieceBytes;
 }
 // The same where a piece has a part for each rank, and a table of them.
-std::uint64_t longest_in_parts(const Schedule& schedule) noexcept {
-  const auto ranks = static_cast<std::uint64_t>(schedule.size());
-  return ranks * longest_part(SharedArea::kMostBytes, ranks);
-}
 std::uint64_t piece_in_parts(const Schedule& schedule) noexcept {
-  return schedule.oversubscribed() ? longest_in_parts(schedule) : AreaMemory::kPieceBytes;
-}
-// Of what is combined, which costs two waits a piece and a look at the posts of all: a rank's share of a longer piece is read as fast as its core can.
-std::uint64_t piece_of_operands(const Schedule& schedule) noexcept {
-  return schedule.size() > 2 ? SharedArea::kMostBytes : piece_of(schedule);
-}
-std::uint64_t operands_in_parts(const Schedule& schedule) noexcept {
-  return schedule.size() > 2 ? longest_in_parts(schedule) : piece_in_parts(schedule);
+  const auto ranks = static_cast<std::uint64_t>(schedule.size());
+  return piece_of(schedule) > AreaMemory::kPieceBytes ? ranks * longest_part(SharedArea::kMostBytes, ranks) : AreaMemory::kPieceBytes;
 }
 
 // Cutting needs bytes: ranks may describe the same data by different types.
@@ -127,7 +118,7 @@ void compile_reduce(Schedule& schedule, const Block& input, const Block& output,
   if (input.count == 0) return;
   const Algorithm algorithm = choose_reduce(schedule.situation(), size_of(schedule, input));
   if (goes_in_pieces(algorithm, input.bytes()))
-    return reduce_in_pieces_on_area(schedule, input, output, root, piece_of_operands(schedule));
+    return reduce_in_pieces_on_area(schedule, input, output, root, piece_of(schedule));
   switch (algorithm) {
     case Algorithm::kArea:
       return reduce_on_area(schedule, input, output, root);
@@ -282,7 +273,7 @@ void compile_allreduce(Schedule& schedule, const Block& input, const Block& outp
   if (input.count == 0) return;
   const Algorithm algorithm = choose_allreduce(schedule.situation(), size_of(schedule, input));
   if (goes_in_pieces(algorithm, input.bytes()))
-    return allreduce_in_pieces_on_area(schedule, input, output, piece_of_operands(schedule));
+    return allreduce_in_pieces_on_area(schedule, input, output, piece_of(schedule));
   switch (algorithm) {
     case Algorithm::kArea:
       return allreduce_on_area(schedule, input, output);
@@ -432,7 +423,7 @@ void intra_reduce_scatter(const Call& call, Schedule& schedule) {
   switch (algorithm) {
     case Algorithm::kArea:
       if (goes_in_pieces(Algorithm::kArea, both.input.bytes()))
-        return reduce_scatter_in_pieces_on_area(schedule, both.input, both.output, starts, operands_in_parts(schedule));
+        return reduce_scatter_in_pieces_on_area(schedule, both.input, both.output, starts, piece_in_parts(schedule));
       return reduce_scatter_on_area(schedule, both.input, both.output, starts);
     case Algorithm::kHalving:
       return reduce_scatter_halving(schedule, both.input, both.output, starts);

@@ -5,9 +5,14 @@
 // A rank may not go on before the others have done with its buffer: in a second round each says that it has copied. Where a root has posted
 // for all, it alone waits for that.
 //
-// Costs: c for a system call, n D for its bytes; l for a line; waits as on_area.cc counts them:
+// Of the root's memory, which all copy from or to, 2 MiB of pages share a lock in the kernel, which each system call takes for each page: sixteen
+// ranks that take it by turns need 0.4 us a page, copying included, where one needs 0.3. So of the ranks whose blocks lie in the same 2 MiB
+// only a few (coll.direct_at_once) copy at the same time: each waits for the one that many before it. (Contention of this kind: Chakraborty et
+// al., "Contention-aware kernel-assisted MPI collectives for multi-/many-core systems", CLUSTER 2017.)
 //
-//   scatter, gather        (p + 2) l + c + n D + 2 W
+// Costs: c for a system call, n D for its bytes; l for a line; k ranks at a time, t times, by that rule; waits as on_area.cc counts them:
+//
+//   scatter, gather        (p + 2) l + t (c + n D) + 2 W      t: min(p - 1, 2 MiB / n) / k, at least 1
 //   alltoall, allgather    2 p l + (p - 1) (c + n D) + n C + 2 W
 //
 //     Why not always: below some kilobytes the system call takes longer than a second copy, and in one that goes piece by piece a root need not wait.
@@ -41,7 +46,21 @@ StepId read_block(Schedule& schedule, int rank, int place, const Block& target, 
   });
 }
 
-StepId say_done(Schedule& schedule, StepId after) { return schedule.post(bytes_block(nullptr, 0), 1, {after}); }
+// Where a rank may wait for this one alone, `wakes` is kEach.
+StepId say_done(Schedule& schedule, StepId after, Wakes wakes = Wakes::kAll) {
+  return schedule.post(bytes_block(nullptr, 0), 1, {after}, wakes);
+}
+
+// Of blocks of one length that lie one after the other at the root: when this rank may copy its own. Where ranks wait for cores few copy at a time anyway.
+StepId when_few_copy(Schedule& schedule, int root, std::uint64_t bytes, StepId there) {
+  constexpr std::uint64_t kOneLock = 2 << 20;
+  const int ranks = schedule.size(), few = static_cast<int>(tuning().coll_direct_at_once);
+  const auto place = [&](int rank) { return (rank - root + ranks) % ranks; };
+  const auto region = [&](int at) { return static_cast<std::uint64_t>(at) * bytes / kOneLock; };
+  const int mine = place(schedule.rank()), before = mine - few;
+  if (before < 1 || schedule.oversubscribed() || region(before) != region(mine)) return there;
+  return schedule.await((root + before) % ranks, 1, {there});
+}
 
 void wait_for_all(Schedule& schedule, StepId after) { schedule.await(AwaitStep::kAll, 1, {say_done(schedule, after)}); }
 
@@ -54,8 +73,8 @@ void scatter_directly(Schedule& schedule, const Blocks& all, const Block& mine, 
     return wait_for_all(schedule, done);
   }
   const StepId posted = schedule.post(bytes_block(nullptr, 0), 0);
-  const StepId there = schedule.await(root, 0, {posted});
-  say_done(schedule, read_block(schedule, root, schedule.rank(), mine, there));
+  const StepId turn = when_few_copy(schedule, root, mine.bytes(), schedule.await(root, 0, {posted}));
+  say_done(schedule, read_block(schedule, root, schedule.rank(), mine, turn), Wakes::kEach);
 }
 
 void gather_directly(Schedule& schedule, const Block& mine, const Blocks& all, int root) {
@@ -65,10 +84,11 @@ void gather_directly(Schedule& schedule, const Block& mine, const Blocks& all, i
     return wait_for_all(schedule, done);
   }
   const StepId posted = schedule.post(bytes_block(nullptr, 0), 0);
-  const StepId there = schedule.await(root, 0, {posted});
-  say_done(schedule, in_calls(mine, there, [&](std::uint64_t offset, const Block& run, StepId after) {
-             return schedule.write_directly(root, 0, schedule.rank(), mine.bytes(), offset, run, {after});
-           }));
+  const StepId turn = when_few_copy(schedule, root, mine.bytes(), schedule.await(root, 0, {posted}));
+  const StepId last = in_calls(mine, turn, [&](std::uint64_t offset, const Block& run, StepId after) {
+    return schedule.write_directly(root, 0, schedule.rank(), mine.bytes(), offset, run, {after});
+  });
+  say_done(schedule, last, Wakes::kEach);
 }
 
 void allgather_directly(Schedule& schedule, const Block& mine, const Blocks& all) {

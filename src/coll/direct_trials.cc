@@ -83,12 +83,13 @@ std::uint32_t DirectTrials::untimed(unsigned number, std::uint32_t window) noexc
 DirectTrials::DirectTrials(int ranks, KnownWays* known) noexcept : ranks_(ranks), known_(known) {}
 
 DirectTrials::Verdict DirectTrials::guess(unsigned number, bool surely) const noexcept {
-  const std::optional<bool> known = known_ != nullptr ? known_->of(family(number), number % kClasses, ranks_) : std::nullopt;
-  if (known) return *known ? Verdict::kDirectly : Verdict::kAsModel;
-  for (unsigned shorter = number; shorter % kClasses != 0;) {
-    if (trials_[--shorter].begun) return trials_[shorter].directly || surely ? Verdict::kDirectly : Verdict::kTry;
+  for (unsigned each = number;; --each) {
+    const std::optional<bool> known = known_ != nullptr ? known_->of(family(each), each % kClasses, ranks_) : std::nullopt;
+    if (each == number && known) return *known ? Verdict::kDirectly : Verdict::kAsModel;
+    const bool used = each != number && trials_[each].begun;  // here and now
+    if (used ? trials_[each].directly : known.value_or(false)) return Verdict::kDirectly;
+    if (used || known || each % kClasses == 0) return surely ? Verdict::kDirectly : Verdict::kTry;
   }
-  return surely ? Verdict::kDirectly : Verdict::kTry;
 }
 
 void DirectTrials::begin(unsigned number, bool surely) noexcept {

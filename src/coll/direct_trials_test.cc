@@ -177,7 +177,9 @@ TEST(DirectTrials, AnotherCommunicatorBeginsWithWhatOneHasFound) {
   DirectTrials second(2, &known);
   EXPECT_EQ(calls(second, 4, 1, 1), "m?ddd");
   EXPECT_EQ(calls(second, 7, 1, 1, slow), "m?mmmmmm") << "no trial now";
-  EXPECT_EQ(calls(second, 3, 1, 1, DirectTrials::number_of(6, DirectTrials::least_bytes(kNumber))), "ddd");
+  const unsigned unequal = DirectTrials::number_of(6, DirectTrials::least_bytes(kNumber));
+  EXPECT_EQ(calls(second, 3, 1, 1, unequal + 1), "ddd") << "no longer ones are known";
+  EXPECT_EQ(calls(second, 3, 1, 1, unequal), "ddd");
   DirectTrials more_ranks(9, &known);
   EXPECT_EQ(calls(more_ranks, 3, 1, 1), "m?mm");
   DirectTrials::Way way;

@@ -145,6 +145,7 @@ model::Machine machine_of(const Situation& team) noexcept {
   machine.link = team.parameters->link(team.link);
   machine.memory = team.parameters->memory;
   machine.segment = static_cast<double>(tuning().coll_bcast_segment);
+  machine.direct_at_once = static_cast<double>(tuning().coll_direct_at_once);
   machine.call_bytes = static_cast<double>(tuning().shm_pull_call);
   machine.barrier_radix = static_cast<int>(tuning().coll_barrier_radix);
   machine.cores = team.oversubscribed ? team.cores : 0;
@@ -236,11 +237,9 @@ Algorithm choose(CollectiveKind collective, const Situation& team, const Amount&
 }
 
 bool surely_direct(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes) noexcept {
-  constexpr double kDoubt = 2;
-  constexpr std::uint64_t kLeast = 1 << 20;
+  constexpr double kDoubt = 1.5;
   const Amount amount = plain_amount(collective, team.ranks, block_bytes, 1);
-  const bool is_much = block_bytes * static_cast<std::uint64_t>(team.ranks - 1) >= kLeast;
-  if (team.oversubscribed || !is_much || !suits_direct(collective, team, amount)) return false;
+  if (team.oversubscribed || !suits_direct(collective, team, amount)) return false;
   Situation as_model = team;
   as_model.directly = false;
   const model::Entry* direct = model::find_entry(collective, Algorithm::kAreaDirect);

@@ -86,9 +86,8 @@ constexpr std::uint64_t posted_for_all(std::uint64_t block_bytes, int ranks) noe
 
 // What the user asked for, where it can be used, or the best of the candidates.
 Algorithm choose(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept;
-// Whether direct copies of blocks of so many bytes take at most half of any other way's time, where each rank has a core. Then they need not be tried
-// first (direct_trials.h): where one rank would have to copy for all, each of them copies instead. Not below a megabyte in all, which those ranks take
-// longer for than the model says: 512 pages of a process share a lock in the kernel, for which they wait.
+// Whether any other way takes half as long again as direct copies of blocks of so many bytes, where each rank has a core. Then they need not be tried
+// first (direct_trials.h): where one rank would have to copy for all, each of them copies instead.
 bool surely_direct(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes) noexcept;
 // Whether what the user asked for decides.
 bool is_forced(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept;

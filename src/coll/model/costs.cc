@@ -35,7 +35,7 @@ constexpr Entry kEntries[] = {
     {C::kBcast, A::kScatterAllgather, bcast_scatter_allgather, S::kEven, "(log2 p + p - 1) (L + 2o) + 2 (p - 1)/p n G"},
     {C::kBcast, A::kChain, bcast_chain, S::kEven, "(p - 1) (L + 2o + s G) + (n/s - 1) max(g, 2 (o + s O), s G)"},
     {C::kGather, A::kArea, gather_on_area, S::kOne, "p l + p n C"},
-    {C::kGather, A::kAreaDirect, gather_directly, S::kEven, "(p + 2) l + c + n D"},
+    {C::kGather, A::kAreaDirect, gather_directly, S::kEven, "(p + 2) l + t (c + n D)"},
     {C::kGather, A::kBinomial, gather_binomial, S::kOne, "log2 p (L + 2o) + (p - 1) n G + (p + 1) n C"},
     {C::kGather, A::kLinear, gather_linear, S::kOne, "L + 2o + n G + (p - 2) max(g, o + n O, n G)"},
     {C::kReduce, A::kArea, reduce_on_area, S::kOne, "p l + 2 n C + (p - 1) n y"},
@@ -56,7 +56,7 @@ constexpr Entry kEntries[] = {
     {C::kScan, A::kChain, scan_chain, S::kEven,
      "n C + (p - 1) (L + 2o + s (G + y)) + (n/s - 1) max(g, 2 (o + s O) + s y, s G)"},
     {C::kScatter, A::kArea, scatter_on_area, S::kOne, "2 l + (p + 1) n C"},
-    {C::kScatter, A::kAreaDirect, scatter_directly, S::kEven, "(p + 2) l + c + n D"},
+    {C::kScatter, A::kAreaDirect, scatter_directly, S::kEven, "(p + 2) l + t (c + n D)"},
     {C::kScatter, A::kBinomial, scatter_binomial, S::kOne, "log2 p (L + 2o) + (p - 1) n G + (p + 1) n C"},
     {C::kScatter, A::kLinear, scatter_linear, S::kOne, "L + 2o + n G + (p - 2) max(g, o + n O, n G)"},
 };

@@ -15,11 +15,9 @@ Cost on_area(const Machine& machine, double lines, double copied, double reduced
   return {time, time, waits};
 }
 
-double piece_of(const Machine& machine) { return machine.cores > 0 ? machine.longest_post : machine.post_bytes; }
-double pieces(const Machine& machine, double n) { return std::max(std::ceil(n / piece_of(machine)), 1.0); }
-// Of operands that are combined in shares.
-double pieces_of_operands(const Machine& machine, double n, int p) {
-  return n <= machine.post_bytes ? 1 : p > 2 ? std::ceil(n / machine.longest_post) : pieces(machine, n);
+double piece_of(const Machine& machine, int p) { return p > 2 || machine.cores > 0 ? machine.longest_post : machine.post_bytes; }
+double pieces(const Machine& machine, int p, double n) {
+  return n <= machine.post_bytes ? 1 : std::ceil(n / piece_of(machine, p));
 }
 
 // The others read as many pieces as are there before they wait again.
@@ -28,8 +26,9 @@ Cost with_ranks_ahead(const Machine& machine, Cost cost, double piece) {
   return cost;
 }
 
-// So many pieces of what takes `one` for one of them.
-Cost in_pieces(const Machine& machine, double count, double n, Cost (*one)(const Machine&, int, double), int p) {
+// All pieces of what takes `one` for one of them.
+Cost in_pieces(const Machine& machine, double n, Cost (*one)(const Machine&, int, double), int p) {
+  const double count = pieces(machine, p, n);
   return count * one(machine, p, n / count);
 }
 
@@ -53,7 +52,7 @@ Cost bcast_on_area(const Machine& machine, int, double n) {
 
 // The root copies its own block while the others' are posted.
 Cost gather_on_area(const Machine& machine, int p, double n) {
-  const double count = pieces(machine, n);
+  const double count = pieces(machine, p, n);
   return with_ranks_ahead(machine, count * on_area(machine, p, p * n / count, 0, 1), n / count);
 }
 
@@ -62,18 +61,18 @@ double posted_or_cut(int p, double n, double longest) noexcept { return p == 2 &
 
 // A piece, and the post for a single other rank, has no part for the root, which copies its own block besides.
 Cost scatter_on_area(const Machine& machine, int p, double n) {
-  const double count = pieces(machine, posted_or_cut(p, n, piece_of(machine)));
+  const double count = pieces(machine, p, posted_or_cut(p, n, piece_of(machine, p)));
   const Cost root = count * on_area(machine, 1, (count > 1 || p == 2 ? p : p + 1) * n / count, 0, 1);
   const Cost other = on_area(machine, 2, n / count, 0, 0);
   const double last = count > 1 ? other.time : machine.memory.post;
   return with_ranks_ahead(machine, {root.time + last, std::max(root.processor, count * other.processor), root.waits}, p * n / count);
 }
 
-Cost allgather_on_area(const Machine& machine, int p, double n) { return in_pieces(machine, pieces(machine, n), n, one_allgather, p); }
+Cost allgather_on_area(const Machine& machine, int p, double n) { return in_pieces(machine, n, one_allgather, p); }
 
 // In pieces, and between two ranks, a rank's own block is copied once.
 Cost alltoall_on_area(const Machine& machine, int p, double n) {
-  const double count = pieces(machine, posted_or_cut(p, n, piece_of(machine)));
+  const double count = pieces(machine, p, posted_or_cut(p, n, piece_of(machine, p)));
   return count * on_area(machine, p, (count > 1 || p == 2 ? 2 * p - 1 : 2 * p) * n / count, 0, 1);
 }
 
@@ -82,7 +81,7 @@ Cost reduce_on_area(const Machine& machine, int p, double n) {
 }
 
 Cost reduce_in_shares_on_area(const Machine& machine, int p, double n) {
-  return in_pieces(machine, pieces_of_operands(machine, n, p), n, one_in_shares, p);
+  return in_pieces(machine, n, one_in_shares, p);
 }
 
 Cost allreduce_on_area(const Machine& machine, int p, double n) {
@@ -91,16 +90,22 @@ Cost allreduce_on_area(const Machine& machine, int p, double n) {
 
 // Two ranks post only what the other one combines.
 Cost allreduce_in_shares_on_area(const Machine& machine, int p, double n) {
-  return in_pieces(machine, pieces_of_operands(machine, n, p), n, p == 2 ? one_in_halves : one_in_shares, p);
+  return in_pieces(machine, n, p == 2 ? one_in_halves : one_in_shares, p);
 }
 
 Cost reduce_scatter_on_area(const Machine& machine, int p, double n) {
-  const double count = pieces_of_operands(machine, n, p);
+  const double count = pieces(machine, p, n);
   return count * on_area(machine, p, (n + n / p) / count, n * (p - 1) / p / count, 1);
 }
 
 // Each rank copies its block once the place is known; no rank goes on before all have copied.
 namespace {
+
+// How often one of the ranks that copy from a root's pages, or to them, waits for another one.
+double turns(const Machine& machine, int p, double n) {
+  if (machine.cores > 0) return 1;
+  return std::max(1.0, std::ceil(std::min(p - 1.0, std::floor(machine.one_lock / std::max(n, 1.0))) / machine.direct_at_once));
+}
 
 Cost directly(const Machine& machine, double lines, double blocks, double n) {
   const Cost meeting = on_area(machine, lines, 0, 0, 2);
@@ -119,10 +124,11 @@ Cost alltoall_directly(const Machine& machine, int p, double n) {
 // The root copies its own block meanwhile.
 Cost gather_directly(const Machine& machine, int p, double n) {
   const Cost other = directly(machine, 2, 1, n), root = on_area(machine, p, n, 0, 2);
-  return {std::max(other.time + p * machine.memory.post, root.time), std::max(other.processor, root.processor), 2};
+  const double waiting = (turns(machine, p, n) - 1) * (machine.direct(n).time + machine.memory.post);
+  return {std::max(other.time + waiting + p * machine.memory.post, root.time), std::max(other.processor, root.processor), 2};
 }
 Cost scatter_directly(const Machine& machine, int p, double n) { return gather_directly(machine, p, n); }
 
-Cost scan_on_area(const Machine& machine, int p, double n) { return in_pieces(machine, pieces(machine, n), n, one_fold, p); }
+Cost scan_on_area(const Machine& machine, int p, double n) { return in_pieces(machine, n, one_fold, p); }
 
 }  // namespace lapwing::coll::model
