@@ -100,6 +100,12 @@ bool prefers_two_levels(CollectiveKind collective, const Situation& team, const 
   }
 }
 
+// In a reduction to a root the others may go on once they have posted, where they need not combine; so of little data the root combines all.
+bool combines_in_shares(CollectiveKind collective, const Situation& team, const Amount& operands) noexcept {
+  return collective != CollectiveKind::kReduce ||
+         operands.bytes * static_cast<std::uint64_t>(team.ranks - 1) > tuning().coll_reduced_at_root;
+}
+
 // Through one rank, which only pays where ranks wait for cores.
 bool suits_linear(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept {
   if (collective == CollectiveKind::kGather || collective == CollectiveKind::kScatter) return true;
@@ -116,7 +122,7 @@ bool suits(CollectiveKind collective, Algorithm algorithm, const Situation& team
     case Algorithm::kArea:  // long operands are reduced in shares
       return suits_area(collective, team, amount) && (!reduces || amount.bytes <= AreaMemory::kPieceBytes || !element_each);
     case Algorithm::kAreaShares:
-      return suits_area(collective, team, amount) && element_each;
+      return suits_area(collective, team, amount) && element_each && combines_in_shares(collective, team, amount);
     case Algorithm::kAreaDirect:
       return team.directly && suits_direct(collective, team, amount);
     case Algorithm::kLinear:
