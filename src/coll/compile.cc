@@ -23,15 +23,12 @@ std::vector<std::uint64_t> even_starts(std::uint64_t elements, int parts) {
 
 namespace {
 
-// Of what is moved or combined in pieces. Each costs a rank a look at the posts of all, and waits, so they are as long as they may be; two ranks, each with
-// a core, copy in and out at the same time, of shorter ones, which stay in the nearest caches.
-std::uint64_t piece_of(const Schedule& schedule) noexcept {
-  return schedule.size() > 2 || schedule.oversubscribed() ? SharedArea::kMostBytes : AreaMemory::kPieceBytes;
-}
+// Of what is moved or combined in pieces. Each costs a rank a look at the posts of all, and waits, so they are as long as they may be.
+constexpr std::uint64_t kPiece = SharedArea::kMostBytes;
 // The same where a piece has a part for each rank, and a table of them.
 std::uint64_t piece_in_parts(const Schedule& schedule) noexcept {
   const auto ranks = static_cast<std::uint64_t>(schedule.size());
-  return piece_of(schedule) > AreaMemory::kPieceBytes ? ranks * longest_part(SharedArea::kMostBytes, ranks) : AreaMemory::kPieceBytes;
+  return ranks * longest_part(kPiece, ranks);
 }
 
 // Cutting needs bytes: ranks may describe the same data by different types.
@@ -118,7 +115,7 @@ void compile_reduce(Schedule& schedule, const Block& input, const Block& output,
   if (input.count == 0) return;
   const Algorithm algorithm = choose_reduce(schedule.situation(), size_of(schedule, input));
   if (goes_in_pieces(algorithm, input.bytes()))
-    return reduce_in_pieces_on_area(schedule, input, output, root, piece_of(schedule));
+    return reduce_in_pieces_on_area(schedule, input, output, root, kPiece);
   switch (algorithm) {
     case Algorithm::kArea:
       return reduce_on_area(schedule, input, output, root);
@@ -185,7 +182,7 @@ void allgather_in_pieces(Schedule& schedule, const Block& mine, const Blocks& al
   const Block run = schedule.packed(mine, &packed);
   const Blocks runs = unpacked_later(schedule, all);
   fence_after(schedule, packed);
-  allgather_in_pieces_on_area(schedule, run, runs, piece_of(schedule));
+  allgather_in_pieces_on_area(schedule, run, runs, kPiece);
   unpack_at_last(schedule, runs, all, -1);
 }
 
@@ -194,7 +191,7 @@ void gather_in_pieces(Schedule& schedule, const Block& mine, const Blocks& all, 
   const Block run = schedule.packed(mine, &packed);
   const Blocks runs = unpacked_later(schedule, all);
   fence_after(schedule, packed);
-  gather_in_pieces_on_area(schedule, run, runs, root, bytes, piece_of(schedule));
+  gather_in_pieces_on_area(schedule, run, runs, root, bytes, kPiece);
   unpack_at_last(schedule, runs, all, mine.bytes() == 0 ? root : -1);
 }
 
@@ -273,7 +270,7 @@ void compile_allreduce(Schedule& schedule, const Block& input, const Block& outp
   if (input.count == 0) return;
   const Algorithm algorithm = choose_allreduce(schedule.situation(), size_of(schedule, input));
   if (goes_in_pieces(algorithm, input.bytes()))
-    return allreduce_in_pieces_on_area(schedule, input, output, piece_of(schedule));
+    return allreduce_in_pieces_on_area(schedule, input, output, kPiece);
   switch (algorithm) {
     case Algorithm::kArea:
       return allreduce_on_area(schedule, input, output);
@@ -440,7 +437,7 @@ void intra_scan(const Call& call, Schedule& schedule) {
   const bool inclusive = call.what == Collective::kScan;
   const Algorithm algorithm = choose_scan(schedule.situation(), size_of(schedule, both.input));
   if (goes_in_pieces(algorithm, both.input.bytes()))
-    return scan_in_pieces_on_area(schedule, both.input, both.output, inclusive, piece_of(schedule));
+    return scan_in_pieces_on_area(schedule, both.input, both.output, inclusive, kPiece);
   if (algorithm == Algorithm::kArea) return scan_on_area(schedule, both.input, both.output, inclusive);
   if (algorithm == Algorithm::kChain)
     return scan_chain(schedule, both.input, both.output, inclusive, tuning().coll_bcast_segment);

@@ -30,9 +30,9 @@ struct Machine {
   Memory memory;
   double segment = 131072;        // of a chain
   int barrier_radix = 2;
-  double post_bytes = 65536;      // what a rank posts in a shared area at once, where two have a core each
+  double post_bytes = 65536;      // what a rank posts in a shared area at once
   double ring_bytes = 2097152;    // by which a rank that waits for none is ahead
-  double longest_post = 270336;   // and where they are more than two, or more than cores
+  double longest_post = 270336;   // and as a piece of what is longer
   double call_bytes = 262144;     // that one system call copies between the memory of two ranks
   double direct_at_once = 3;      // ranks that copy from the same pages of a root
   double one_lock = 2097152;      // ... of which so many bytes count as the same

@@ -15,10 +15,7 @@ Cost on_area(const Machine& machine, double lines, double copied, double reduced
   return {time, time, waits};
 }
 
-double piece_of(const Machine& machine, int p) { return p > 2 || machine.cores > 0 ? machine.longest_post : machine.post_bytes; }
-double pieces(const Machine& machine, int p, double n) {
-  return n <= machine.post_bytes ? 1 : std::ceil(n / piece_of(machine, p));
-}
+double pieces(const Machine& machine, double n) { return n <= machine.post_bytes ? 1 : std::ceil(n / machine.longest_post); }
 
 // The others read as many pieces as are there before they wait again.
 Cost with_ranks_ahead(const Machine& machine, Cost cost, double piece) {
@@ -28,7 +25,7 @@ Cost with_ranks_ahead(const Machine& machine, Cost cost, double piece) {
 
 // All pieces of what takes `one` for one of them.
 Cost in_pieces(const Machine& machine, double n, Cost (*one)(const Machine&, int, double), int p) {
-  const double count = pieces(machine, p, n);
+  const double count = pieces(machine, n);
   return count * one(machine, p, n / count);
 }
 
@@ -52,16 +49,16 @@ Cost bcast_on_area(const Machine& machine, int, double n) {
 
 // The root copies its own block while the others' are posted.
 Cost gather_on_area(const Machine& machine, int p, double n) {
-  const double count = pieces(machine, p, n);
+  const double count = pieces(machine, n);
   return with_ranks_ahead(machine, count * on_area(machine, p, p * n / count, 0, 1), n / count);
 }
 
 // Between two ranks only the other one's block, unless it is cut.
-double posted_or_cut(int p, double n, double longest) noexcept { return p == 2 && n <= longest ? n : p * n; }
+double posted_or_cut(const Machine& machine, int p, double n) noexcept { return p == 2 && n <= machine.post_bytes ? n : p * n; }
 
 // A piece, and the post for a single other rank, has no part for the root, which copies its own block besides.
 Cost scatter_on_area(const Machine& machine, int p, double n) {
-  const double count = pieces(machine, p, posted_or_cut(p, n, piece_of(machine, p)));
+  const double count = pieces(machine, posted_or_cut(machine, p, n));
   const Cost root = count * on_area(machine, 1, (count > 1 || p == 2 ? p : p + 1) * n / count, 0, 1);
   const Cost other = on_area(machine, 2, n / count, 0, 0);
   const double last = count > 1 ? other.time : machine.memory.post;
@@ -72,7 +69,7 @@ Cost allgather_on_area(const Machine& machine, int p, double n) { return in_piec
 
 // In pieces, and between two ranks, a rank's own block is copied once.
 Cost alltoall_on_area(const Machine& machine, int p, double n) {
-  const double count = pieces(machine, p, posted_or_cut(p, n, piece_of(machine, p)));
+  const double count = pieces(machine, posted_or_cut(machine, p, n));
   return count * on_area(machine, p, (count > 1 || p == 2 ? 2 * p - 1 : 2 * p) * n / count, 0, 1);
 }
 
@@ -94,7 +91,7 @@ Cost allreduce_in_shares_on_area(const Machine& machine, int p, double n) {
 }
 
 Cost reduce_scatter_on_area(const Machine& machine, int p, double n) {
-  const double count = pieces(machine, p, n);
+  const double count = pieces(machine, n);
   return count * on_area(machine, p, (n + n / p) / count, n * (p - 1) / p / count, 1);
 }
 
