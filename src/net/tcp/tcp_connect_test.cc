@@ -321,6 +321,38 @@ TEST_F(TcpTest, APeerThatIsWatchedOverAndNotReachedIsLostInTheEnd) {
       << low().sink.lost.front();
 }
 
+// Raw Ethernet asks for a watch whenever packets need a detour. One that failed before a long time in which it asked for none says nothing of the host now.
+TEST_F(TcpTest, AWatchThatFailedLongAgoTakesNoPatienceFromTheNext) {
+  Address nowhere;
+  {
+    const Socket closed = open_listener();
+    nowhere = closed.local_address();
+  }
+  high().card.set("tcp", nowhere.text() + "/8");
+  attach();
+  const auto fail_once = [&] {
+    {
+      const engine::Visit visit(low().engine);
+      EXPECT_TRUE(low().transport->watch_over({1}));
+    }
+    pump([&] { return low().transport->link_state({1}) == LinkState::kIdle || !low().sink.lost.empty(); });
+  };
+  for (int watch = 0; watch < 3; ++watch) {
+    for (int seconds = 0; seconds < 60; seconds += 15) {
+      fail_once();
+      ASSERT_TRUE(low().sink.lost.empty()) << "watch " << watch << ", after " << seconds << " s";
+      clock_.advance(15 * kSecond);
+    }
+    clock_.advance(60 * kSecond);
+  }
+  for (int seconds = 0; seconds < 60; seconds += 15) {
+    fail_once();
+    clock_.advance(15 * kSecond);
+  }
+  fail_once();
+  EXPECT_EQ(low().sink.lost.size(), 1u) << "without such a pause it ends as ever";
+}
+
 // What is posted while a watch fails is not the worse for it: it gets a try of its own, and an error that is its own.
 TEST_F(TcpTest, APostDuringAWatchThatFailsIsTriedAndFails) {
   Address nowhere;
