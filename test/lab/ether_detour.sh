@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A switch that begins to drop the EtherType in the middle of a job, and lets them through again: the packets take a detour by TCP, and come back; every byte is
-# checked. Where TCP leads nowhere either the job ends, as without a detour.
+# checked. Where TCP leads nowhere either the job ends, as without a detour. So it goes with an interface that is down, a network that fails in one direction, and a
+# connection that breaks while it is the detour; a rank that is killed, and an interface that is taken away, end the job meanwhile.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 export LAPWING_LOG=info
@@ -67,4 +68,74 @@ cut_off
 ! wait $job || die "no way is left, and the job succeeded"
 grep -q "that host has not answered for 2 s" "$work/log" || die "no way is left: what is told"
 let_through
+# A rank that is killed while packets are on the detour ends the job.
+for rank in 0 1; do
+  rm -f "$work/enough"
+  start "h1 h2" "$programs/soak" 76 "$work/enough"
+  wait_until "operations" grep -q " operations$" "$work/log"
+  cut_off
+  wait_until "both on the detour" both_took 1
+  kill -KILL "$(ip netns pids "$LAB-h$((rank + 1))" | while read -r pid; do grep -qs soak "/proc/$pid/comm" && echo "$pid"; done | head -n 1)"
+  ! wait $job || die "rank $rank was killed on the detour, and the job succeeded"
+  grep -qE "rank $rank .*killed|lost (its connection to )?rank $rank on host" "$work/log" || die "rank $rank was killed on the detour: what is told"
+  nothing_left_on h1 h2 || wait_until "the end of all ranks" nothing_left_on h1 h2
+  let_through
+done
+
+# The connection that is the detour breaks again and again, and is made again.
+rm -f "$work/enough"
+LAPWING_RESUME=on start "h1 h2" "$programs/soak" 77 "$work/enough" 0 30
+wait_until "operations" grep -q " operations$" "$work/log"
+cut_off
+wait_until "both on a detour that breaks" both_took 1
+resumed() { grep -c "another has taken its place" "$work/log"; }
+broken=$(resumed)
+resumed_again() { [ "$(resumed)" -gt $((broken + 3)) ]; }
+wait_until "the detour is made again" resumed_again
+[ "$(detours)" -eq 2 ] || die "a detour that breaks is told more than once"
+let_through
+wait_until "both back from a detour that broke" both_returned 1
+touch "$work/enough"
+wait $job || die "a detour that breaks"
+lab down
+
+# Two networks, of which raw Ethernet has the first and TCP both: it fails there, as a whole or in one direction, straight on Ethernet and with UDP.
+lab up 2 --networks 2 || die "lab up"
+export LAPWING_ETHER_INTERFACE=eth0
+fail_and_mend() { # NAME SEED FRAMING FAILS MENDS
+  local operations
+  rm -f "$work/enough"
+  LAPWING_ETHER_FRAMING=$3 start "h1 h2" "$programs/soak" "$2" "$work/enough"
+  wait_until "operations" grep -q " operations$" "$work/log"
+  [ "$(grep -c "reached by ether" "$work/log")" -eq 2 ] || die "$1: not by ether"
+  $4
+  wait_until "$1: both on the detour" both_took 1
+  operations=$(grep -c " operations$" "$work/log")
+  wait_until "$1: operations on the detour" more_operations "$operations"
+  $5
+  wait_until "$1: both back" both_returned 1
+  touch "$work/enough"
+  wait $job || die "$1"
+}
+more_operations() { [ "$(grep -c " operations$" "$work/log")" -gt "$1" ]; }
+set_down() { ip -n "$LAB-h1" link set eth0 down; }
+set_up() { ip -n "$LAB-h1" link set eth0 up; }
+fail_and_mend "an interface that is down" 78 raw set_down set_up
+fail_and_mend "a network that is cut, UDP" 79 udp "lab cut h2 0" "lab restore h2 0"
+fail_and_mend "an interface that is down, UDP" 80 udp set_down set_up
+for direction in to from; do
+  lab cut h2 $direction 0 2>/dev/null || { lab restore h2 0; continue; } # not every kernel can
+  lab restore h2 0
+  fail_and_mend "a network that is cut $direction h2" 81 raw "lab cut h2 $direction 0" "lab restore h2 0"
+done
+
+# An interface that is taken away while packets are on the detour.
+rm -f "$work/enough"
+start "h1 h2" "$programs/soak" 82 "$work/enough"
+wait_until "operations" grep -q " operations$" "$work/log"
+set_down
+wait_until "both on the detour" both_took 1
+ip -n "$LAB-h1" link del eth0
+! wait $job || die "an interface that is taken away, and the job succeeded"
+grep -q "has lost its network interface eth0" "$work/log" || die "an interface that is taken away: what is told"
 echo "ether_detour: all as expected"

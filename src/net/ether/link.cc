@@ -111,16 +111,20 @@ bool Link::follow_way(std::int64_t now) noexcept {
     way_.judge(now, liveness_.pause(true));
     if (!before && way_.on_detour()) detour_->watch_over(peer_);
   }
-  if (should_divert() == diverted()) return false;
-  carrier_.divert(should_divert() ? detour_ : nullptr);
-  tell_way();
-  packets_.way_changed(now);
-  return true;
+  const bool turns = should_divert() != diverted();
+  if (turns) {
+    carrier_.divert(should_divert() ? detour_ : nullptr);
+    packets_.way_changed(now);
+  }
+  if (told_of_detour_ ? !way_.on_detour() : diverted()) tell_way();
+  return turns;
 }
 
-void Link::tell_way() const noexcept {
-  if (diverted()) return log_warn("%s (%s) does not answer by ether: packets take a detour by %s", name_.c_str(), place_.c_str(), detour_->name());
-  if (!way_.on_detour()) log_info("%s (%s) answers by ether again: packets leave the detour by %s", name_.c_str(), place_.c_str(), detour_->name());
+// Once for each detour, however often the connection that it leads by is made again, and broken when the packets return.
+void Link::tell_way() noexcept {
+  told_of_detour_ = diverted();
+  if (told_of_detour_) return log_warn("%s (%s) does not answer by ether: packets take a detour by %s", name_.c_str(), place_.c_str(), detour_->name());
+  log_info("%s (%s) answers by ether again: packets leave the detour by %s", name_.c_str(), place_.c_str(), detour_->name());
 }
 
 // While packets are on the detour. One that has not left yet, because the interface is down, is not followed by another.

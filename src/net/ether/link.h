@@ -62,7 +62,7 @@ class Link {
   bool may_divert() const noexcept { return detour_ != nullptr && detour_->is_met(peer_); }
   bool should_divert() const noexcept { return way_.on_detour() && may_divert(); }
   bool is_amiss() const noexcept { return silent() || way_.in_doubt(); }
-  void tell_way() const noexcept;
+  void tell_way() noexcept;
   void ask(std::int64_t now) noexcept;
   void ask_again(std::int64_t now) noexcept;
   void lose(const Status& why) noexcept;
@@ -83,6 +83,7 @@ class Link {
   Way way_;
   reliable::PacketCarrier::Room probe_{};  // of those on the detour, one at a time: where the interface is down they stay here
   bool has_probe_ = false;
+  bool told_of_detour_ = false;
 };
 
 // A probe for that endpoint, filled up to `least_bytes`.
