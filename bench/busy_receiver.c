@@ -11,6 +11,7 @@ static long compute_ms = 20;
 static const Option options[] = {
     {"--sizes", "LIST", "message sizes (1K-1Mx4,2M-8M)", .sizes = &sizes},
     {"--compute-ms", "COUNT", "the receiver computes so many ms, plus 1 s for each 100 MB (20)", .number = &compute_ms},
+    MEMORY_OPTION,
     {0}};
 static const Program program = {
     "busy_receiver", "Time of a send to a rank that has posted its receive and computes, by message size.", options};

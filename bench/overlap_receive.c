@@ -9,7 +9,7 @@
 enum { kReadyTag = 3 };
 
 static Sizes sizes;
-static const Option options[] = {{"--sizes", "LIST", "message sizes (8,512,4K-1Mx4)", .sizes = &sizes}, {0}};
+static const Option options[] = {{"--sizes", "LIST", "message sizes (8,512,4K-1Mx4)", .sizes = &sizes}, MEMORY_OPTION, {0}};
 static const Program program = {
     "overlap_receive", "What is left of a receive after computing: MPI_Irecv, increments, MPI_Wait, by message size.",
     options};

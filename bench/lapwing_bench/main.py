@@ -16,12 +16,12 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from . import beside, candidates, ether, machine, markdown, model, page, peers, plot, report, results, sweep, table, verdicts
+from . import beside, candidates, ether, machine, markdown, model, page, peers, plot, receive, report, results, sweep, table, verdicts
 from .errors import BenchError
 from .execution import adopt_orphans
 from .lab import Lab
 from .programs import Programs
-from .questions import GROUPS, QUESTIONS
+from .questions import GROUPS, PEERS, QUESTIONS
 from .running import Options, Session, plan
 
 DESCRIPTION = """\
@@ -36,6 +36,8 @@ lapwing bench model               forces each collective algorithm in turn, and 
                                   `lapwing model` predicts is not the measured one
 lapwing bench ether [TABLE...]    raw Ethernet between two emulated hosts beside TCP: placement of ranks and receive queues,
                                   long messages of many ranks, idle cores, streams, loss, a TCP stream beside (as root)
+lapwing bench receive [PROGRAM...]  receive in the kernel against what it set out to reach, beside the library's own way, raw sockets
+                                  and the peers that are installed: a verdict for each target (as root)
 lapwing bench list                explains every question, and names the candidates"""
 
 
@@ -402,6 +404,18 @@ def measure_ether(options) -> int:
     return 0
 
 
+def measure_receive(options) -> int:
+    found, left_out = peers.find_all(["lapwing", *PEERS], options.lapwing, options.peers, False, say)
+    for text in left_out:
+        say(text)
+    folder = make_folder(options.output or Path(f"lapwing-bench-receive-{time.strftime('%Y-%m-%d-%H%M')}"))
+    adopt_orphans()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the lab is taken away however this ends
+    print(receive.tables(options.what[1:], found, folder, options, say))
+    say(f"in {folder}: receive.md")
+    return 0
+
+
 def main(arguments: list) -> int:
     options = parser().parse_intermixed_args(arguments)
     options.lab = options.lab or options.transport == "ether"
@@ -414,6 +428,8 @@ def main(arguments: list) -> int:
             return judge_model(options)
         if options.what[0] == "ether":
             return measure_ether(options)
+        if options.what[0] == "receive":
+            return measure_receive(options)
         if options.what[0] == "plots":
             return draw_plots(options)
         return measure(options)

@@ -1,0 +1,98 @@
+"""The targets of receive in the kernel: the commands that are run, the verdicts, and what is said of cells without a figure."""
+
+import json
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from lapwing_bench import receive
+from lapwing_bench.peers import Installation
+from lapwing_bench.receive import ANY, HERE, KERNEL, LAB, MPI, RAW, USER, Figures, Row, Way
+
+INSTALLATIONS = {name: Installation(name, Path(f"/{name}"), "1") for name in ("lapwing", "mpich")}
+
+
+def figures(*values, failure="", series="one way", x=8) -> Figures:
+    made = Figures(failure=failure)
+    for value in values:
+        made.add(json.dumps({"series": series, "x": x, "value": value, "high": 10 * value}) + "\nsomething else\n")
+    return made
+
+
+def verdict(row: Row, column: str, **measured) -> str:
+    ways = {"mpi": Way(KERNEL, MPI), "any": Way(KERNEL, ANY), "user": Way(USER), "raw": Way(RAW)}
+    return receive.verdict(row, column, {ways[name]: each for name, each in measured.items()})
+
+
+class TestReceive(unittest.TestCase):
+    def command(self, way: Way, place=HERE, lab=None):
+        programs = mock.Mock()
+        programs.path = lambda name, library: f"/{library}/{name}"
+        session = receive.Session(INSTALLATIONS, programs, True)
+        return session.command((("latency", "--sizes", "8"), place, 2), way, lab)
+
+    def test_ways_differ_in_what_receives_and_into_which_memory(self):
+        line, added = self.command(Way(KERNEL, MPI))
+        self.assertEqual(line[-6:], ["/lapwing/latency", "--sizes", "8", "--memory", "mpi", "--quick"])
+        self.assertEqual((added["LAPWING_RECEIVE"], added["LAPWING_TRANSPORTS"]), ("kernel", "self,tcp"))
+        line, added = self.command(Way(USER))
+        self.assertNotIn("--memory", line)
+        self.assertNotIn("LAPWING_RECEIVE", added)
+        programs = mock.Mock()
+        programs.path = lambda name, library: name
+        line, _ = receive.Session(INSTALLATIONS, programs, False).command((("connections",), HERE, 5), Way(KERNEL, ANY), None)
+        self.assertNotIn("--memory", line)
+        self.assertEqual(self.command(Way(RAW))[0], ["/raw/latency", "--sizes", "8", "--only", "latency", "--quick"])
+        self.assertEqual(self.command(Way("mpich"))[0][0], "/mpich/bin/mpiexec")
+
+    def test_hosts_of_the_lab_receive_alike(self):
+        lab = mock.Mock()
+        lab.environment = lambda candidate: {"LAB": "b1"}
+        _, added = self.command(Way(KERNEL, ANY), LAB, lab)
+        self.assertEqual((added["LAPWING_RECEIVE"], added["LAB"]), ("kernel", "b1"))
+
+    def test_a_ratio_is_met_missed_or_not_decided(self):
+        row = Row("", ("latency",), "one way", 8, (0.6, 0.8), RAW)
+        self.assertEqual(verdict(row, MPI, mpi=figures(1, 1), raw=figures(2, 4)), "met: 1.00, 0.38 of raw sockets (0.60)")
+        self.assertTrue(verdict(row, MPI, mpi=figures(1, 1), raw=figures(2, 1)).startswith("not decided"))
+        self.assertTrue(verdict(row, ANY, any=figures(1), raw=figures(1)).startswith("missed"))
+
+    def test_of_a_rate_more_is_better(self):
+        row = Row("", ("latency",), "one way", 8, (1.0, 1.0), USER, is_rate=True)
+        self.assertTrue(verdict(row, ANY, any=figures(300), user=figures(200)).startswith("met"))
+        self.assertTrue(verdict(row, ANY, any=figures(200), user=figures(300)).startswith("missed"))
+
+    def test_a_limit_may_be_of_the_figure_itself(self):
+        row = Row("", ("latency",), "one way", 8, (100, 100), high=True)
+        self.assertEqual(verdict(row, ANY, any=figures(9)), "met: 90.0 (100)")
+        self.assertTrue(verdict(row, ANY, any=figures(11)).startswith("missed"))
+
+    def test_what_has_no_target_is_shown(self):
+        row = Row("", ("latency",), "one way", 8, (1, None))
+        self.assertEqual(verdict(row, ANY, any=figures(7)), "no target: 7.00")
+
+    def test_what_has_no_figure_says_why(self):
+        row = Row("", ("connections",), "one way", 8, (1.0, 1.0), USER)
+        self.assertIn("memory of its own", verdict(row, MPI))
+        self.assertEqual(verdict(row, ANY, any=figures(failure="no end")), "could not run: no end")
+        self.assertEqual(verdict(row, ANY, any=figures(1), user=figures(failure="exit code 1")), "could not run: the library: exit code 1")
+        self.assertEqual(verdict(row, ANY, any=figures(1, series="another")), "could not run: no such figure")
+
+    def test_the_table_has_every_row_that_was_measured_and_counts_its_cells(self):
+        rows = receive.ROWS[:2]
+        measured = {Way(KERNEL, MPI): figures(1), Way(KERNEL, ANY): figures(3), Way(USER): figures(2), Way(RAW): figures(2)}
+        text = receive.text(rows, {receive.run_of(rows[0]): measured}, 1)
+        self.assertIn("Of 4 cells: 1 met, 0 not decided, 1 missed, 2 could not run.", text)
+        self.assertIn("| 8 B one way | one machine | met: 1.00, 0.50 of raw sockets (1.00) | missed: 3.00, 1.50 of raw sockets (1.00) |", text)
+        self.assertIn("the library 2.00, raw sockets 2.00", text)
+
+    def test_rows_of_one_run_agree_and_have_a_program(self):
+        for row in receive.ROWS:
+            self.assertTrue((receive.Path(__file__).parents[2] / f"{row.program[0]}.c").exists(), row.what)
+            ways = receive.ways_of(receive.run_of(row), INSTALLATIONS)
+            self.assertEqual(Way(KERNEL, MPI) in ways, row.has_memory, row.what)
+            self.assertTrue(not row.against or Way(row.against) in ways, row.what)
+
+
+if __name__ == "__main__":
+    unittest.main()
