@@ -84,11 +84,12 @@ DirectTrials::DirectTrials(int ranks, KnownWays* known) noexcept : ranks_(ranks)
 
 DirectTrials::Verdict DirectTrials::guess(unsigned number, bool surely) const noexcept {
   for (unsigned each = number;; --each) {
-    const std::optional<bool> known = known_ != nullptr ? known_->of(family(each), each % kClasses, ranks_) : std::nullopt;
-    if (each == number && known) return *known ? Verdict::kDirectly : Verdict::kAsModel;
+    const auto known = known_ != nullptr ? known_->of(family(each), each % kClasses, ranks_) : KnownWays::Way::kUnknown;
+    const bool is_known = known != KnownWays::Way::kUnknown, is_direct = known == KnownWays::Way::kDirect;
+    if (each == number && is_known) return is_direct ? Verdict::kDirectly : Verdict::kAsModel;
     const bool used = each != number && trials_[each].begun;  // here and now
-    if (used ? trials_[each].directly : known.value_or(false)) return Verdict::kDirectly;
-    if (used || known || each % kClasses == 0) return surely ? Verdict::kDirectly : Verdict::kTry;
+    if (used ? trials_[each].directly : is_direct) return Verdict::kDirectly;
+    if (used || is_known || each % kClasses == 0) return surely ? Verdict::kDirectly : Verdict::kTry;
   }
 }
 

@@ -10,24 +10,20 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <optional>
 
 namespace lapwing::coll {
 
 class KnownWays {
  public:
   static constexpr unsigned kFamilies = 4, kClasses = 10;
+  enum class Way : std::uint8_t { kUnknown, kNotDirect, kDirect };
 
   void add(unsigned family, unsigned length, int ranks, bool directly) noexcept {
     ways_[family][length][of_ranks(ranks)] = directly ? Way::kDirect : Way::kNotDirect;
   }
-  std::optional<bool> of(unsigned family, unsigned length, int ranks) const noexcept {
-    const Way way = ways_[family][length][of_ranks(ranks)];
-    return way == Way::kUnknown ? std::nullopt : std::optional(way == Way::kDirect);
-  }
+  Way of(unsigned family, unsigned length, int ranks) const noexcept { return ways_[family][length][of_ranks(ranks)]; }
 
  private:
-  enum class Way : std::uint8_t { kUnknown, kNotDirect, kDirect };
   static constexpr unsigned kSizes = 12;
   static unsigned of_ranks(int ranks) noexcept {
     return std::min<unsigned>(kSizes - 1, static_cast<unsigned>(std::bit_width(static_cast<unsigned>(ranks))));
