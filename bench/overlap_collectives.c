@@ -54,6 +54,11 @@ static void start_allreduce(Job* job) {
   MPI_Iallreduce(job->out, job->in, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &job->requests[0]);
 }
 
+static void start_allgather(Job* job) {
+  const int count = (int)job->bytes;
+  MPI_Iallgather(job->out, count, MPI_BYTE, job->in, count, MPI_BYTE, MPI_COMM_WORLD, &job->requests[0]);
+}
+
 static void start_alltoall(Job* job) {
   const int count = (int)job->bytes;
   MPI_Ialltoall(job->out, count, MPI_BYTE, job->in, count, MPI_BYTE, MPI_COMM_WORLD, &job->requests[0]);
@@ -77,6 +82,12 @@ static bool has_exchanged(const Job* job) {
 
 static bool has_broadcast(const Job* job) {
   return rank == size - 1 || has_block(job, 0, size - 1, 0);
+}
+
+static bool has_gathered(const Job* job) {
+  for (int from = 0; from < size; ++from)
+    if (!has_block(job, from, from, 0)) return false;
+  return true;
 }
 
 static bool has_all(const Job* job) {
@@ -114,6 +125,7 @@ static const Operation operations[] = {{"exchange", start_exchange, fill_bytes, 
                                        {"Ibarrier", start_barrier, fill_bytes, has_nothing, false},
                                        {"Ibcast", start_bcast, fill_bytes, has_broadcast, true},
                                        {"Iallreduce", start_allreduce, fill_numbers, has_sum, true},
+                                       {"Iallgather", start_allgather, fill_bytes, has_gathered, true},
                                        {"Ialltoall", start_alltoall, fill_bytes, has_all, true}};
 
 static Job make_job(const Operation* operation, size_t bytes) {

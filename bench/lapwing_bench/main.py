@@ -394,11 +394,17 @@ def judge_model(options) -> int:
     return 0
 
 
+def folder_of_tables(options, name: str) -> Path:
+    """For what is measured in a lab, which is taken away however this ends."""
+    folder = make_folder(options.output or Path(f"lapwing-bench-{name}-{time.strftime('%Y-%m-%d-%H%M')}"))
+    adopt_orphans()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    return folder
+
+
 def measure_ether(options) -> int:
     lapwing = peers.find_lapwing(options.lapwing)
-    folder = make_folder(options.output or Path(f"lapwing-bench-ether-{time.strftime('%Y-%m-%d-%H%M')}"))
-    adopt_orphans()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the lab is taken away however this ends
+    folder = folder_of_tables(options, "ether")
     print(ether.tables(options.what[1:], lapwing, folder, options, say))
     say(f"in {folder}: ether.md, ether.json")
     return 0
@@ -408,9 +414,7 @@ def measure_receive(options) -> int:
     found, left_out = peers.find_all(["lapwing", *PEERS], options.lapwing, options.peers, False, say)
     for text in left_out:
         say(text)
-    folder = make_folder(options.output or Path(f"lapwing-bench-receive-{time.strftime('%Y-%m-%d-%H%M')}"))
-    adopt_orphans()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the lab is taken away however this ends
+    folder = folder_of_tables(options, "receive")
     print(receive.tables(options.what[1:], found, folder, options, say))
     say(f"in {folder}: receive.md")
     return 0

@@ -3,7 +3,7 @@ received into memory of MPI_Alloc_mem and into any other. The way by the library
 take turns with it.
 
 A verdict holds against the median over the turns; "met" or "missed" where that of each turn says so, else "not decided". What cannot be
-measured says why.
+measured says why; a way of which one turn failed counts as failed, because ratios are built within a turn.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Dict, List, Optional, Tuple
 from . import candidates
 from .errors import BenchError
 from .execution import execute, spared
-from .lab import HOSTS, Lab
+from .lab import Lab
 from .peers import Installation
 from .programs import Programs
 from .table import number
@@ -133,7 +133,7 @@ class Figures:
             self.values.setdefault(key, []).append((figure["value"], figure["high"]))
 
     def of(self, row: Row) -> List[float]:
-        return [pair[row.high] for pair in self.values.get((row.series, row.x), [])]
+        return [] if self.failure else [pair[row.high] for pair in self.values.get((row.series, row.x), [])]
 
 
 Run = Tuple[Tuple[str, ...], Place, int]  # a program with its options, and where
@@ -183,8 +183,10 @@ class Session:
     def measure(self, run: Run, way: Way, lab: Optional[Lab], into: Figures) -> None:
         command, added = self.command(run, way, lab)
         done = execute(command, {**candidates.clean_environment(), **added}, TIMEOUT)
-        into.failure = done.failure(TIMEOUT) or ""
-        if not into.failure:
+        failure = done.failure(TIMEOUT)
+        if failure:
+            into.failure = into.failure or failure
+        else:
             into.add(done.output)
 
 

@@ -26,7 +26,8 @@ void reduce_linear(Schedule& schedule, const Block& input, const Block& output, 
 void allreduce_linear(Schedule& schedule, const Block& input, const Block& output);
 
 // on_area.cc: where all ranks share memory (Situation::area) and posts are no longer than SharedArea::kMostBytes. Blocks are
-// of one size everywhere. `together`: the blocks for all ranks, as one. An empty `mine` at a root means MPI_IN_PLACE.
+// of one size everywhere. `together`: the blocks for all ranks, as one. An empty `mine` at a root means MPI_IN_PLACE. What is combined in shares, or
+// scattered, keeps to the order of ranks only for operations that do not commute.
 void barrier_on_area(Schedule& schedule);
 void bcast_on_area(Schedule& schedule, const Block& data, int root);
 void gather_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root);

@@ -158,7 +158,7 @@ DirectTrials::Way DirectTrials::next(unsigned number, bool surely) noexcept {
   if (!alone && is_first) return {.decides = true};
   settle(number);
   if (judge(number) && !alone) return {.directly = trial.directly, .decides = true};
-  settle(number);
+  settle(number);  // of a rank that decides alone
   if (trial.left > 0) {
     --trial.left;
     return {.directly = trial.directly};

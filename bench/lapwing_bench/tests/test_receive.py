@@ -76,6 +76,7 @@ class TestReceive(unittest.TestCase):
         self.assertIn("memory of its own", verdict(row, MPI))
         self.assertEqual(verdict(row, ANY, any=figures(failure="no end")), "could not run: no end")
         self.assertEqual(verdict(row, ANY, any=figures(1), user=figures(failure="exit code 1")), "could not run: the library: exit code 1")
+        self.assertEqual(verdict(row, ANY, any=figures(1, failure="one turn failed")), "could not run: one turn failed")
         self.assertEqual(verdict(row, ANY, any=figures(1, series="another")), "could not run: no such figure")
 
     def test_the_table_has_every_row_that_was_measured_and_counts_its_cells(self):
