@@ -259,6 +259,12 @@ CopyCounters Network::copies() const noexcept {
   return sum;
 }
 
+DetourCounters Network::detours() const noexcept {
+  DetourCounters sum;
+  for (const auto& transport : transports_) sum.add(transport->detours());
+  return sum;
+}
+
 std::uint64_t Network::connections_resumed() const noexcept {
   std::uint64_t sum = 0;
   for (const auto& transport : transports_) sum += transport->connections_resumed();

@@ -85,6 +85,7 @@ class Network {
   PathCounters paths() const noexcept;
   CopyCounters copies() const noexcept;
   std::uint64_t connections_resumed() const noexcept;
+  DetourCounters detours() const noexcept;
   std::uint64_t records_wrong() const noexcept;
 
   // A transport has lost the peer: no other goes on with it.

@@ -134,6 +134,14 @@ struct CopyCounters {
   void add(const CopyCounters& other) noexcept { once += other.once, twice += other.twice; }
 };
 
+// Of packets that travelled as frames of another transport while their own way carried none (Transport::take_detour).
+struct DetourCounters {
+  std::uint64_t begun = 0, ended = 0;  // detours: to one peer, however often the connection that they lead by is made again
+  std::uint64_t packets = 0;           // sent by them, those that were sent again too
+
+  void add(const DetourCounters& other) noexcept { begun += other.begun, ended += other.ended, packets += other.packets; }
+};
+
 // Where the payload of one incoming frame goes.
 struct Landing {
   std::byte* base = nullptr;   // contiguous destination, or
@@ -290,6 +298,8 @@ class Transport : public engine::Source {
   virtual CopyCounters copies() const noexcept { return {}; }
   // Connections that took the place of one that broke.
   virtual std::uint64_t connections_resumed() const noexcept { return 0; }
+  // Of a transport whose packets can take one.
+  virtual DetourCounters detours() const noexcept { return {}; }
   // What came by a connection that is checked or sealed, and was not as it had been sent.
   virtual std::uint64_t records_wrong() const noexcept { return 0; }
 

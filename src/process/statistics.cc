@@ -37,6 +37,9 @@ constexpr StatisticDescription kStatistics[] = {
     LAPWING_STATISTIC(paths.changes, "path_changes", "changes of that way"),
     LAPWING_STATISTIC(connections_resumed, "connections_resumed", "connections that took the place of one that broke"),
     LAPWING_STATISTIC(records_wrong, "records_wrong", "records of checked or sealed connections that were not as they had been sent"),
+    LAPWING_STATISTIC(detours.begun, "detours_begun", "times that packets of raw Ethernet to a peer began to travel by TCP"),
+    LAPWING_STATISTIC(detours.ended, "detours_ended", "times that they came back from there"),
+    LAPWING_STATISTIC(detours.packets, "packets_by_detour", "packets of raw Ethernet that were sent by TCP"),
     LAPWING_STATISTIC(engine.waits_spun, "waits_spun", "waits that ended while they polled"),
     LAPWING_STATISTIC(engine.waits_slept, "waits_slept", "waits that slept"),
     LAPWING_STATISTIC(engine.waits_predicted, "waits_predicted", "waits that slept at once, because they were expected to be long"),
@@ -63,7 +66,8 @@ std::span<const StatisticDescription> all_statistics() noexcept {
 
 Statistics Statistics::of(Process& process) {
   return {process.engine.counters(), process.engine.system_calls(), process.messenger->counters(),
-          process.network->paths(), process.network->copies(), process.network->connections_resumed(), process.network->records_wrong()};
+          process.network->paths(), process.network->copies(), process.network->detours(), process.network->connections_resumed(),
+          process.network->records_wrong()};
 }
 
 void Statistics::add(const Statistics& other) noexcept {
@@ -98,7 +102,7 @@ std::string Statistics::report(const std::string& whose) const {
   const std::uint64_t sent = messages.eager_sends + messages.rendezvous_sends;
   const std::uint64_t all = sent + messages.messages_received;
   const double per_message = all == 0 ? 0.0 : static_cast<double>(calls.total()) / static_cast<double>(all);
-  char lines[5][400];
+  char lines[5][500];
   std::snprintf(lines[0], sizeof lines[0],
                 "%" PRIu64 " messages sent (%" PRIu64 " eager, %" PRIu64 " rendezvous, %" PRIu64
                 " held back for credit), %" PRIu64 " received, %" PRIu64 " of them matched in the kernel (%" PRIu64
@@ -120,9 +124,11 @@ std::string Statistics::report(const std::string& whose) const {
                 "%" PRIu64 " system calls, %.2f per message: %" PRIu64 " sendmsg, %" PRIu64 " recvmsg, %" PRIu64
                 " process_vm_readv, %" PRIu64 " epoll_wait that return at once, %" PRIu64 " that sleep, %" PRIu64
                 " epoll_ctl, %" PRIu64 " eventfd, %" PRIu64 " timerfd_settime, %" PRIu64 " sched_yield; %" PRIu64
-                " connections resumed, %" PRIu64 " records wrong",
+                " connections resumed, %" PRIu64 " records wrong; %" PRIu64 " detours begun, %" PRIu64 " ended, %" PRIu64
+                " packets by them",
                 calls.total(), per_message, calls.sends, calls.receives, calls.copies, calls.polls, calls.sleeps,
-                calls.watches, calls.notifications, calls.timers, calls.yields, connections_resumed, records_wrong);
+                calls.watches, calls.notifications, calls.timers, calls.yields, connections_resumed, records_wrong, detours.begun,
+                detours.ended, detours.packets);
   std::snprintf(lines[4], sizeof lines[4],
                 "rendezvous on this host: %" PRIu64 " through shared memory, %" PRIu64
                 " by one copy of the receiver, %" PRIu64 " by both sides; %" PRIu64 " frames past the caches; %" PRIu64

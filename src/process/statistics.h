@@ -15,6 +15,7 @@ struct Statistics {
   p2p::MessengerCounters messages;
   net::PathCounters paths;
   net::CopyCounters copies;
+  net::DetourCounters detours;
   std::uint64_t connections_resumed = 0;
   std::uint64_t records_wrong = 0;
 

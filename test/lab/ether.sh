@@ -105,7 +105,7 @@ for mode in talk push wait; do
   lab restore h2
 done
 
-# One that is taken away ends the job with a text that names it.
+# One that is taken away ends the job with a text that names it, without TCP.
 rm -f "$work/enough"
 LAPWING_TRANSPORTS=self,shm,ether start "h1 h2" "$programs/soak" 34 "$work/enough"
 wait_until "operations" grep -q " operations$" "$work/log"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A switch that begins to drop the EtherType in the middle of a job, and lets them through again: the packets take a detour by TCP, and come back; every byte is
 # checked. Where TCP leads nowhere either the job ends, as without a detour. So it goes with an interface that is down, a network that fails in one direction, and a
-# connection that breaks while it is the detour; a rank that is killed, and an interface that is taken away, end the job meanwhile.
+# connection that breaks while it is the detour; with an interface that is taken away there is no return. A rank that is killed meanwhile ends the job.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 export LAPWING_LOG=info
@@ -44,7 +44,12 @@ detour() { # NAME SEED SETTING...
   done
   touch "$work/enough"
   wait $job || die "$name"
+  numbers=$(sed -n 's/^lapwing: rank [01]: .* \([0-9]*\) detours begun, \([0-9]*\) ended, \([0-9]*\) packets by them$/\1 \2 \3/p' "$work/log" |
+    awk '{ begun += $1; ended += $2; packets += $3 } END { print begun, ended, packets }')
+  read -r begun ended packets <<<"$numbers"
+  [ "$begun" = "$(detours)" ] && [ "$ended" = "$(returns)" ] && [ "$packets" -gt 0 ] || die "$name: counted are '$numbers'"
 }
+export LAPWING_STATS=1
 export LAPWING_ETHER_FRAMING=raw LAPWING_TRANSPORTS=self,shm,ether,tcp
 detour "long messages by TCP" 71 LAPWING_RECEIVE=user
 detour "polling" 72 LAPWING_PROGRESS=polling
@@ -129,13 +134,31 @@ for direction in to from; do
   fail_and_mend "a network that is cut $direction h2" 81 raw "lab cut h2 $direction 0" "lab restore h2 0"
 done
 
-# An interface that is taken away while packets are on the detour.
+# An interface that is taken away, while packets go by ether or are on the detour already: they never come back.
+for meanwhile in ether detour; do
+  rm -f "$work/enough"
+  start "h1 h2" "$programs/soak" 82 "$work/enough"
+  wait_until "operations" grep -q " operations$" "$work/log"
+  [ $meanwhile = ether ] || { set_down && wait_until "both on the detour" both_took 1; }
+  ip -n "$LAB-h1" link del eth0
+  wait_until "an interface that is taken away: it is told" grep -q "has lost its network interface eth0" "$work/log"
+  wait_until "an interface that is taken away: both on the detour" both_took 1
+  operations=$(grep -c " operations$" "$work/log")
+  wait_until "an interface that is taken away: operations" more_operations "$operations"
+  touch "$work/enough"
+  wait $job || die "an interface that is taken away, packets being by $meanwhile"
+  [ "$(returns)" -eq 0 ] || die "packets came back to an interface that is gone"
+  lab down
+  lab up 2 --networks 2 || die "lab up"
+done
+
+# One that was the only way for TCP, too.
+lab down
+lab up 2 || die "lab up"
 rm -f "$work/enough"
-start "h1 h2" "$programs/soak" 82 "$work/enough"
+LAPWING_PEER_TIMEOUT=2 start "h1 h2" "$programs/soak" 83 "$work/enough"
 wait_until "operations" grep -q " operations$" "$work/log"
-set_down
-wait_until "both on the detour" both_took 1
 ip -n "$LAB-h1" link del eth0
-! wait $job || die "an interface that is taken away, and the job succeeded"
-grep -q "has lost its network interface eth0" "$work/log" || die "an interface that is taken away: what is told"
+! wait $job || die "the only interface is taken away, and the job succeeded"
+grep -q "has lost its network interface eth0" "$work/log" || die "the only interface is taken away: what is told"
 echo "ether_detour: all as expected"

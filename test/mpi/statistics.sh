@@ -29,7 +29,7 @@ for transport in shm tcp; do
   done
   [ "$(numbers "all 3 ranks" "messages sent")" -gt 0 ] || die "no message was counted over $transport"
 done
-for text in "through shared memory" "trials of other paths" "connections resumed" "records wrong"; do
+for text in "through shared memory" "trials of other paths" "connections resumed" "records wrong" "detours begun"; do
   [ -n "$(numbers "all 3 ranks" "$text")" ] || die "no word of '$text'"
 done
 [ "$(numbers "all 3 ranks" "sendmsg,")" -gt 0 ] || die "no system call was counted for what TCP sent"

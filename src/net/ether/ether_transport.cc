@@ -134,7 +134,11 @@ void EtherTransport::meet(PeerId peer, std::unique_ptr<ether::Link>& link) noexc
 }
 
 void EtherTransport::announce() noexcept {
-  for (const PeerId peer : std::exchange(newly_met_, {})) sinks_.peer_met(peer);
+  for (const PeerId peer : std::exchange(newly_met_, {})) {
+    if (interface_lost_) link(peer).interface_lost(why_interface_lost());
+    sinks_.peer_met(peer);
+  }
+  if (interface_lost_) due_ = 0;
 }
 
 // Each peer may fill its share of the receive chunks.
@@ -196,13 +200,13 @@ bool EtherTransport::poll() noexcept {
   const std::int64_t now = engine_.clock().now();
   bool moved = !neighbours_.early().empty() && take_early(now);
   moved |= came && receive(now);
-  if (moved && !armed_ && !outside_ && ++finds_ > tuning().ether_steady_polls) {
+  if (moved && !armed_ && !outside_ && !interface_lost_ && ++finds_ > tuning().ether_steady_polls) {
     engine_.port().leave(port_.socket().fd());
     outside_ = true;
   }
   if (now >= due_) moved |= work_due(now);
   leave(now);
-  if (port_.error() != 0) lose_interface();
+  if (port_.gone()) lose_interface();
   return moved;
 }
 
@@ -379,9 +383,18 @@ void EtherTransport::abandon(PeerId peer, const Status& why) noexcept {
 // ---- the end --------------------------------------------------------------------------------------------------------
 
 void EtherTransport::lose_interface() noexcept {
-  const Status why = Status::error(MPI_ERR_OTHER, "%s has lost its network interface %s: it has been taken away or given to another network namespace",
-                                   context_.self.c_str(), port_.interface().name.c_str());
-  for (ether::Link* link : met_) link->packets().end(reliable::PacketLink::State::kLost, why, context_.goodbye_expected);
+  if (std::exchange(interface_lost_, true)) return;
+  port_.note_gone();
+  engine_.port().remove(port_.socket().fd());
+  outside_ = false;
+  log_warn("%s", why_interface_lost().text());
+  for (ether::Link* link : met_) link->interface_lost(why_interface_lost());
+  due_ = 0;
+}
+
+Status EtherTransport::why_interface_lost() const noexcept {
+  return Status::error(MPI_ERR_OTHER, "%s has lost its network interface %s: it has been taken away or given to another network namespace", context_.self.c_str(),
+                       port_.interface().name.c_str());
 }
 
 void EtherTransport::close() noexcept {
@@ -391,7 +404,7 @@ void EtherTransport::close() noexcept {
   port_.flush(engine_.system_calls());
   engine_.cancel_timer(timer_);
   if (attached_) {
-    engine_.port().remove(port_.socket().fd());
+    if (!interface_lost_) engine_.port().remove(port_.socket().fd());
     engine_.remove_source(*this);
   }
   port_.close();

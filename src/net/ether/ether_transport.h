@@ -49,6 +49,7 @@ class EtherTransport final : public Transport, private engine::FdHandler, privat
   void abandon(PeerId peer, const Status& why) noexcept override;
   bool flushed() const noexcept override;
   std::uint64_t records_wrong() const noexcept override { return damaged_; }
+  DetourCounters detours() const noexcept override { return context_.detours; }
   void expect_goodbye() noexcept override { context_.goodbye_expected = true; }
   void close() noexcept override;
 
@@ -106,6 +107,7 @@ class EtherTransport final : public Transport, private engine::FdHandler, privat
   void stay_at_queue() const;
   void tell_of_foreign_plan() const;
   void lose_interface() noexcept;
+  Status why_interface_lost() const noexcept;
   bool come_back_to_port() noexcept;
 
   engine::Engine& engine_;
@@ -136,6 +138,7 @@ class EtherTransport final : public Transport, private engine::FdHandler, privat
   bool attached_ = false;
   bool armed_ = false;
   bool outside_ = false;  // of the event port
+  bool interface_lost_ = false;
 };
 
 }  // namespace lapwing::net

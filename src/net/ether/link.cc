@@ -47,7 +47,7 @@ Link::Link(LinkContext& context, PeerId peer, const wire::PacketAddress& to, std
       name_(std::move(name)),
       place_(std::move(place)),
       detour_(detour),
-      carrier_(context.port),
+      carrier_(context.port, context.detours),
       packets_(context.sinks, carrier_, peer, to),
       liveness_(context.patience) {}
 
@@ -123,6 +123,7 @@ bool Link::follow_way(std::int64_t now) noexcept {
 // Once for each detour, however often the connection that it leads by is made again, and broken when the packets return.
 void Link::tell_way() noexcept {
   told_of_detour_ = diverted();
+  ++(told_of_detour_ ? context_.detours.begun : context_.detours.ended);
   if (told_of_detour_) return log_warn("%s (%s) does not answer by ether: packets take a detour by %s", name_.c_str(), place_.c_str(), detour_->name());
   log_info("%s (%s) answers by ether again: packets leave the detour by %s", name_.c_str(), place_.c_str(), detour_->name());
 }
@@ -130,7 +131,12 @@ void Link::tell_way() noexcept {
 // While packets are on the detour. One that has not left yet, because the interface is down, is not followed by another.
 void Link::ask_again(std::int64_t now) noexcept {
   if (!way_.asks(now)) return;
-  if (way_.state() == Way::State::kDetour) detour_->watch_over(peer_);  // where it does not stand (any more)
+  if (way_.state() == Way::State::kDetour || way_.closed()) detour_->watch_over(peer_);  // where it does not stand (any more)
+  if (!way_.closed()) probe_again();
+  way_.asked(now);
+}
+
+void Link::probe_again() noexcept {
   Port& port = context_.port;
   has_probe_ = has_probe_ || port.take(probe_);
   if (has_probe_ && port.can_send(probe_.slot)) {
@@ -139,7 +145,6 @@ void Link::ask_again(std::int64_t now) noexcept {
     port.renew_next_hop(peer_);
     port.send(peer_, probe_.slot, write_probe(probe_.bytes, to_, way_back, 0));
   }
-  way_.asked(now);
 }
 
 void Link::ask(std::int64_t now) noexcept {
@@ -158,11 +163,19 @@ void Link::ask(std::int64_t now) noexcept {
     }
     case Liveness::Order::kGone:
       if (diverted()) return liveness_.heard();  // the detour notices its end by itself
-      return lose(Status::error(MPI_ERR_PROC_ABORTED,
-                                "%s lost %s (%s): that host has not answered for %.3g s. It has gone, or the network between the hosts is cut; "
-                                "LAPWING_PEER_TIMEOUT says how long to wait",
-                                context_.self.c_str(), name_.c_str(), place_.c_str(), static_cast<double>(context_.patience) / 1e9));
+      return lose(why_gone());
   }
+}
+
+Status Link::why_gone() const noexcept {
+  const double patience = static_cast<double>(context_.patience) / 1e9;
+  if (way_.closed())
+    return Status::error(MPI_ERR_PROC_ABORTED, "%s lost %s (%s): its network interface has been taken away, and %s has not led there for %.3g s", context_.self.c_str(),
+                         name_.c_str(), place_.c_str(), detour_->name(), patience);
+  return Status::error(MPI_ERR_PROC_ABORTED,
+                       "%s lost %s (%s): that host has not answered for %.3g s. It has gone, or the network between the hosts is cut; "
+                       "LAPWING_PEER_TIMEOUT says how long to wait",
+                       context_.self.c_str(), name_.c_str(), place_.c_str(), patience);
 }
 
 std::int64_t Link::deadline(std::int64_t now) const noexcept {
@@ -184,6 +197,13 @@ void Link::refuse(const char* rule) noexcept {
   const Status why = Status::error(MPI_ERR_OTHER, "%s broke the rules of the wire (%s): %s. Do all ranks run the same Lapwing?", name_.c_str(), place_.c_str(), rule);
   say_goodbye(wire::kPacketBroken);
   packets_.end(reliable::PacketLink::State::kLost, why, false);
+}
+
+void Link::interface_lost(const Status& why) noexcept {
+  if (!packets_.open()) return;
+  if (detour_ == nullptr) return packets_.end(reliable::PacketLink::State::kLost, why, context_.goodbye_expected);
+  way_.close();
+  detour_->watch_over(peer_);
 }
 
 void Link::abandon(const Status& why) noexcept {

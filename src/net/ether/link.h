@@ -22,6 +22,7 @@ struct LinkContext {
   wire::PacketAddress own;       // where answers come back to; its source is a peer's matter
   std::string self;              // "rank 3 on host node7"
   bool goodbye_expected = false;
+  DetourCounters detours{};
 };
 
 class Link {
@@ -44,6 +45,8 @@ class Link {
   // As PacketLink's. Not from inside post().
   bool work(std::int64_t now) noexcept;
   std::int64_t deadline(std::int64_t now) const noexcept;
+  // Its packets travel by the detour from now on, or where there is none the peer is lost.
+  void interface_lost(const Status& why) noexcept;
   // Another transport has lost the peer.
   void abandon(const Status& why) noexcept;
   void close() noexcept;
@@ -61,10 +64,12 @@ class Link {
   bool follow_way(std::int64_t now) noexcept;
   bool may_divert() const noexcept { return detour_ != nullptr && detour_->is_met(peer_); }
   bool should_divert() const noexcept { return way_.on_detour() && may_divert(); }
-  bool is_amiss() const noexcept { return silent() || way_.in_doubt(); }
+  bool is_amiss() const noexcept { return silent() || way_.in_doubt() || (way_.closed() && !diverted()); }
   void tell_way() noexcept;
   void ask(std::int64_t now) noexcept;
   void ask_again(std::int64_t now) noexcept;
+  void probe_again() noexcept;
+  Status why_gone() const noexcept;
   void lose(const Status& why) noexcept;
   void say_goodbye(std::uint8_t flags) noexcept;
   void tell_counters() const noexcept;

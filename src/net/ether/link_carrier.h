@@ -14,7 +14,7 @@ namespace lapwing::net::ether {
 
 class LinkCarrier final : public reliable::PacketCarrier {
  public:
-  explicit LinkCarrier(Port& port) noexcept : port_(port) {}
+  LinkCarrier(Port& port, DetourCounters& detours) noexcept : port_(port), detours_(detours) {}
 
   // Null: by ether.
   void divert(Transport* by) noexcept { detour_ = by; }
@@ -28,11 +28,14 @@ class LinkCarrier final : public reliable::PacketCarrier {
   bool send(ProcessId peer, Slot slot, std::size_t count) noexcept override {
     if (!diverted()) return port_.send(peer, slot, count);
     wire::FrameHeader header = wire::packet_frame(count);
-    return detour_->send_now(peer, header, port_.bytes(slot), Delivery::kAtOnce);
+    const bool sent = detour_->send_now(peer, header, port_.bytes(slot), Delivery::kAtOnce);
+    detours_.packets += sent;
+    return sent;
   }
 
  private:
   Port& port_;
+  DetourCounters& detours_;  // all links'
   Transport* detour_ = nullptr;
 };
 static_assert(PacketSocket::kMostFrameBytes <= wire::kMostFramedPacket);

@@ -84,11 +84,13 @@ void Port::reclaim() noexcept {
 // ---- sending --------------------------------------------------------------------------------------------------------
 
 bool Port::can_send(Slot slot) noexcept {
+  if (gone_) return true;
   if ((states_[slot] & kLeaving) != 0) reclaim();
   return (states_[slot] & kLeaving) == 0 && socket_.can_queue();
 }
 
 bool Port::send(ProcessId peer, Slot slot, std::size_t count) noexcept {
+  if (gone_) return true;
   const wire::Encapsulation& way = ways_[peer.index];
   count += checked_ ? wire::add_check(bytes(slot)) : 0;
   way.write(bytes(slot), count);
@@ -100,11 +102,22 @@ bool Port::send(ProcessId peer, Slot slot, std::size_t count) noexcept {
 }
 
 bool Port::flush(engine::SystemCalls& calls) noexcept {
-  if (!socket_.unsent()) return true;
+  if (gone_ || !socket_.unsent()) return true;
   ++calls.sends;
   const int result = socket_.flush();
-  if (result == ENXIO || result == ENODEV || result == EBADF) error_ = result;
-  return result == 0;
+  if (result == ENXIO || result == ENODEV || result == EBADF) note_gone();
+  return result == 0 || gone_;
+}
+
+// What was on its way out never leaves, nor is it given back.
+void Port::note_gone() noexcept {
+  if (std::exchange(gone_, true)) return;
+  reclaim();
+  for (Slot slot = 0; slot < states_.size(); ++slot) {
+    const bool was_leaving = (states_[slot] & kLeaving) != 0;
+    states_[slot] &= kTaken;
+    if (was_leaving && states_[slot] == 0) free_.push_back(slot);
+  }
 }
 
 }  // namespace lapwing::net::ether

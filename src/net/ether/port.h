@@ -58,8 +58,10 @@ class Port final : public reliable::PacketCarrier {
 
   // Everything that was sent leaves. False when some of it could not yet: call it again soon.
   bool flush(engine::SystemCalls& calls) noexcept;
-  // An errno value: the interface has gone. 0: it has not.
-  int error() const noexcept { return error_; }
+  // The interface has gone, as flush() has found. What is sent then is lost.
+  bool gone() const noexcept { return gone_; }
+  // The same, as the event port has found.
+  void note_gone() noexcept;
 
   // ---- receiving ----
 
@@ -87,7 +89,7 @@ class Port final : public reliable::PacketCarrier {
   std::vector<wire::Encapsulation> ways_;
   std::vector<Slot> free_;
   std::vector<std::uint8_t> states_;
-  int error_ = 0;
+  bool gone_ = false;
   bool open_ = false;
 };
 

@@ -1,13 +1,15 @@
 // By which way packets to a peer leave: by ether, or by the detour, which is a connection of another transport (transport.h, take_detour). The way by
 // ether is asked by probes when something is amiss (link.h). Probes that are not answered lead to the detour; there they go on, after ever longer pauses, and
 // when they have been answered for a while the packets go by ether again. A way that was left soon after a return has to answer for longer the next time. Each side decides
-// for the packets that it sends; what comes is taken by whichever way it comes. Pure arithmetic.
+// for the packets that it sends; what comes is taken by whichever way it comes. Where the interface has been taken away none ever goes by ether again. Pure
+// arithmetic.
 //
 //   state        what it means                                                     packets leave by
 //   kEther       nothing was asked, or the last probe was answered                  ether
 //   kDoubtful    probes have not been answered, fewer than kMostUnanswered          ether
 //   kDetour      none is answered                                                  the detour
 //   kReturning   they are answered again                                           the detour
+//   kClosed      there is no way by ether any more                                 the detour
 #pragma once
 
 #include <algorithm>
@@ -23,17 +25,18 @@ class Way {
   static constexpr std::int64_t kFirstPause = 100'000'000, kMostPause = 2'000'000'000;  // between probes on the detour
   static constexpr std::int64_t kSteady = 500'000'000, kMostSteady = 32'000'000'000;    // how long probes are answered before a return
 
-  enum class State { kEther, kDoubtful, kDetour, kReturning };
+  enum class State { kEther, kDoubtful, kDetour, kReturning, kClosed };
   State state() const noexcept { return state_; }
-  bool on_detour() const noexcept { return state_ == State::kDetour || state_ == State::kReturning; }
+  bool on_detour() const noexcept { return state_ == State::kDetour || state_ == State::kReturning || closed(); }
+  bool closed() const noexcept { return state_ == State::kClosed; }
   bool in_doubt() const noexcept { return state_ == State::kDoubtful; }
 
-  // A probe has left by ether.
+  // A probe has left by ether; or, where there is no way any more, would have.
   void asked(std::int64_t now) noexcept {
     asked_at_ = now;
     ++unanswered_;
     if (state_ == State::kEther) state_ = State::kDoubtful;
-    if (state_ == State::kDetour) pause_ = std::min(2 * pause_, kMostPause);
+    if (state_ == State::kDetour || closed()) pause_ = std::min(2 * pause_, kMostPause);
   }
   // A probe was answered, by ether. One answer says little to a way that has just failed.
   void answered(std::int64_t now) noexcept {
@@ -51,6 +54,12 @@ class Way {
   // The peer sends by the detour, so its probes are not answered, or its answers are lost: worth a question.
   void doubt() noexcept {
     if (state_ == State::kEther) state_ = State::kDoubtful;
+  }
+
+  // The interface is gone.
+  void close() noexcept {
+    state_ = State::kClosed;
+    pause_ = kFirstPause;
   }
 
   // Before the next probe would leave. `pause`: between probes while in doubt.

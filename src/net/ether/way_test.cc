@@ -73,9 +73,7 @@ TEST(Way, TheLastProbeHasItsTime) {
   EXPECT_EQ(way.state(), Way::State::kDetour);
 }
 
-TEST(Way, PausesOnTheDetourGrow) {
-  Asked asked;
-  asked.leave();
+void grow_pauses(Asked& asked) {
   std::int64_t before = 0;
   for (int i = 0; i < 10; ++i) {
     asked.way.asked(asked.now);
@@ -87,6 +85,20 @@ TEST(Way, PausesOnTheDetourGrow) {
     asked.now += before = pause;
   }
   EXPECT_EQ(before, Way::kMostPause);
+}
+
+TEST(Way, PausesOnTheDetourGrow) {
+  Asked asked;
+  asked.leave();
+  grow_pauses(asked);
+}
+
+TEST(Way, TheDetourIsAskedForWhereNoWayIsLeft) {
+  Asked asked;
+  asked.way.close();
+  EXPECT_TRUE(asked.way.on_detour());
+  EXPECT_TRUE(asked.way.asks(asked.now));
+  grow_pauses(asked);
 }
 
 TEST(Way, ReturnsWhenProbesWereAnsweredForAWhile) {
@@ -150,6 +162,7 @@ Way way_in(State state) {
     way.judge(kBegin + kPause, kPause);
   }
   if (state == State::kReturning) way.answered(kBegin + kPause);
+  if (state == State::kClosed) way.close();
   return way;
 }
 
@@ -162,6 +175,7 @@ TEST(Way, EveryEventInEveryState) {
       {State::kDoubtful, State::kDoubtful, State::kEther, State::kEther, State::kDoubtful, State::kDetour},
       {State::kDetour, State::kDetour, State::kReturning, State::kEther, State::kDetour, State::kDetour},
       {State::kReturning, State::kReturning, State::kReturning, State::kEther, State::kReturning, State::kDetour},
+      {State::kClosed, State::kClosed, State::kClosed, State::kClosed, State::kClosed, State::kClosed},
   };
   constexpr std::int64_t kLater = kBegin + kPause + kTrip;
   for (const Row& row : kRows) {
@@ -176,6 +190,7 @@ TEST(Way, EveryEventInEveryState) {
     EXPECT_EQ(after([](Way& way) { way.answered(kLater); }), row.answered);
     EXPECT_EQ(after([](Way& way) { way.answered(kLater), way.answered(kLater + Way::kSteady); }), row.answered_for_long);
     EXPECT_EQ(after([](Way& way) { way.doubt(); }), row.doubted);
+    EXPECT_EQ(after([](Way& way) { way.close(); }), State::kClosed);
     EXPECT_EQ(after([](Way& way) { way.judge(Way::kNever - 1, kPause); }), row.from) << "time alone says nothing";
     EXPECT_EQ(after([](Way& way) {
                 for (unsigned i = 0; i < Way::kMostUnanswered; ++i) way.asked(kLater);
