@@ -5,6 +5,7 @@
 //   mapped memory     the program has put it into the memory that it shares with the process, and there it is used
 //   any memory        ... and the process copies it to where it belongs
 //   passed by turns   every other frame matches nothing, so the program passes it on and it is read from the socket
+//   answered          one process computes; the program answers the other's request, which then sends a frame: what MPI_Ssend of a long message takes
 //
 // --connections: so many are in the map, all but one idle. --busy: as many processes compute as there are cores.
 //
@@ -17,15 +18,18 @@ extern "C" {
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -109,18 +113,26 @@ void receive_all(int fd, std::byte* bytes, std::size_t count) {
 
 // ---- frames ----
 
-void describe(std::byte* frame, std::size_t payload, std::uint64_t tag) {
+void describe(std::byte* frame, std::size_t payload, std::uint64_t tag, std::uint64_t kind = kernel::kPlainKind) {
   std::uint64_t words[kernel::kHeaderWords] = {};
   words[0] = payload | std::uint64_t{kernel::kPlainProtocol} << 32;
-  words[2] = kernel::kPlainKind;
+  words[2] = kind;
   words[3] = kContext;
   words[4] = tag << 32;
+  if (kind == kernel::kRequestKind) words[5] = words[6] = 1;  // the message's length, and the sender's name for it: any
   std::memcpy(frame, words, sizeof words);
 }
+
+// Of the process that computes: in how many turns it has begun to, and of the other: in how many it need no more.
+struct Turns {
+  std::atomic<long> begun{0}, over{0};
+};
 
 // One side of the ping-pong.
 struct Side {
   int raw, socket;  // the one for raw sockets, which also carries what is agreed; the one that the program sees
+  int answers;      // by which the program answers
+  Turns& turns;     // in memory of both
   kernel::Intake* intake;
   bool leads;
   std::vector<std::byte> out, unmatched, in;
@@ -136,7 +148,7 @@ struct Side {
     describe(out.data(), bytes, kTag);
     describe(unmatched.data(), bytes, kUnmatched);
   }
-  void lend() { intake->queue().lend({kContext, kTag}, kernel::kMostPayload, {in.data(), this}); }
+  void lend() { intake->queue().lend({kContext, kTag}, kernel::kMostPayload, {in.data(), this, 1, 1}); }
   void take() {
     while (!intake->has_arrivals()) {
       if (intake->has_passed()) return read_passed();  // it came when nothing was lent yet
@@ -166,6 +178,37 @@ struct Side {
     send_all(way == kRaw ? raw : socket, (matches ? out : unmatched).data(), out.size());
   }
 };
+
+// The process that is asked.
+void compute_meanwhile(Side& side, long turn) {
+  kernel::Intake& intake = *side.intake;
+  intake.close_to_attended();
+  side.turns.begun.store(turn);
+  while (side.turns.over.load() < turn) increment(1000);
+  intake.open();
+  while (!intake.has_arrivals()) lapwing::cpu_relax();
+  const kernel::Intake::Frame request = intake.take();
+  intake.queue().land(request.position, request.header);
+  intake.release(request);
+  intake.queue().collect([](const LentRoom&, const lapwing::wire::FrameHeader&) {});
+  side.read_passed();
+  side.lend();
+}
+
+// Seconds until the answer is here and the frame has left. The other process has computed for a while then, as in busy_receiver.c.
+double ask(Side& side, long turn) {
+  std::byte request[kernel::kHeaderLength], answer[kernel::kHeaderLength];
+  describe(request, 0, kTag, kernel::kRequestKind);
+  while (side.turns.begun.load() < turn) lapwing::cpu_relax();
+  compute_for(5e-3);
+  const double begin = now();
+  send_all(side.socket, request, sizeof request);
+  receive_all(side.answers, answer, sizeof answer);
+  send_all(side.socket, side.unmatched.data(), side.unmatched.size());
+  const double end = now();
+  side.turns.over.store(turn);
+  return end - begin;
+}
 
 void ping_pong(void* context, int times) {
   auto& side = *static_cast<Side*>(context);
@@ -253,7 +296,29 @@ void measure_size(Side& side, std::size_t bytes) {
   }
 }
 
-void play(const std::vector<Pair>& pairs, bool leads, kernel::Program& program) {
+void measure_answers(Side& side, std::size_t bytes) {
+  Samples samples = {};
+  side.set(bytes);
+  side.way = Side::kAny;
+  const long first = side.turns.over.load(), turns = quick ? 40 : 200;
+  agree(&side, 0);
+  for (long turn = first + 1; turn <= first + turns; ++turn) {
+    if (side.leads)
+      add_sample(&samples, ask(side, turn) * 1e6);
+    else
+      compute_meanwhile(side, turn);
+  }
+  if (side.leads) report(&program_of_bench, {"answered", "us", "lower", static_cast<double>(bytes), "message size", "B"}, &samples);
+}
+
+void answer_by(kernel::Program& program, int socket) {
+  const kernel::Permission permission = program.answer_by(0, socket);
+  if (permission.state == kernel::Permission::State::kGranted) return;
+  std::fprintf(stderr, "kernel_receive: requests are not answered: %s\n", permission.why.text());
+  std::exit(1);
+}
+
+void play(const std::vector<Pair>& pairs, Pair answers, Turns& turns, bool leads, kernel::Program& program) {
   run_on_processor(leads ? 0 : 1);
   for (std::uint32_t i = 1; i < pairs.size(); ++i) {
     const lapwing::Status joined = program.join(i - 1, leads ? pairs[i].here : pairs[i].there).status;
@@ -262,12 +327,24 @@ void play(const std::vector<Pair>& pairs, bool leads, kernel::Program& program) 
     std::exit(1);
   }
   kernel::Intake intake(program.area(0));
-  Side side{leads ? pairs[0].here : pairs[0].there, leads ? pairs[1].here : pairs[1].there, &intake, leads, {}, {}, {}};
+  Side side{leads ? pairs[0].here : pairs[0].there, leads ? pairs[1].here : pairs[1].there,
+            leads ? answers.here : answers.there, turns, &intake, leads, {}, {}, {}};
+  if (!leads) answer_by(program, answers.there);
+  intake.answer(!leads);
   intake.open();
   side.set(8);
   side.lend();
   agree(&side, 0);
-  for (int s = 0; s < sizes.count; ++s) measure_size(side, sizes.values[s]);
+  for (int s = 0; s < sizes.count; ++s) {
+    measure_size(side, sizes.values[s]);
+    measure_answers(side, sizes.values[s]);
+  }
+}
+
+Turns& shared_turns() {
+  void* memory = mmap(nullptr, sizeof(Turns), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) fail("no memory to share");
+  return *new (memory) Turns;
 }
 
 void compute_beside() {
@@ -302,15 +379,17 @@ int main(int argc, char** argv) {
   count_joins(program);
   std::vector<Pair> pairs;
   for (long i = 0; i <= connections; ++i) pairs.push_back(connect_pair());
+  const Pair answers = connect_pair();
+  Turns& turns = shared_turns();
   if (busy != 0) compute_beside();
   const pid_t child = fork();
   if (child == 0) {
     kernel::Program own;
     if (!load(own, connections).ok()) return 1;
-    play(pairs, false, own);
+    play(pairs, answers, turns, false, own);
     _exit(0);
   }
-  play(pairs, true, program);
+  play(pairs, answers, turns, true, program);
   int status = 1;
   waitpid(child, &status, 0);
   return status != 0;

@@ -54,10 +54,14 @@ class Programs:
             self.known[key] = str(self.find(*key))
         return self.known[key]
 
+    def installed(self, name: str) -> str:
+        """One that is installed or, where Lapwing was built without what it needs, cannot be run."""
+        return str(self.installations["lapwing"].folder / "libexec" / "lapwing" / "bench" / name)
+
     def find(self, name: str, kind: str) -> Path:
         sources = sources_of(name)
         lapwing: Installation = self.installations["lapwing"]
-        installed = lapwing.folder / "libexec" / "lapwing" / "bench" / name
+        installed = Path(self.installed(name))
         if kind != "openmpi" and newer(installed, sources):
             return installed
         binary = self.folder / kind / name

@@ -7,7 +7,7 @@ from unittest import mock
 
 from lapwing_bench import receive
 from lapwing_bench.peers import Installation
-from lapwing_bench.receive import ANY, HERE, KERNEL, LAB, MPI, RAW, USER, Figures, Row, Way
+from lapwing_bench.receive import ANY, BARE, BUSY, HERE, KERNEL, LAB, MPI, RAW, USER, Figures, Row, Way
 
 INSTALLATIONS = {name: Installation(name, Path(f"/{name}"), "1") for name in ("lapwing", "mpich")}
 
@@ -20,7 +20,7 @@ def figures(*values, failure="", series="one way", x=8) -> Figures:
 
 
 def verdict(row: Row, column: str, **measured) -> str:
-    ways = {"mpi": Way(KERNEL, MPI), "any": Way(KERNEL, ANY), "user": Way(USER), "raw": Way(RAW)}
+    ways = {"mpi": Way(KERNEL, MPI), "any": Way(KERNEL, ANY), "user": Way(USER), "raw": Way(RAW), "bare": Way(BARE)}
     return receive.verdict(row, column, {ways[name]: each for name, each in measured.items()})
 
 
@@ -56,6 +56,24 @@ class TestReceive(unittest.TestCase):
         self.assertEqual(verdict(row, MPI, mpi=figures(1, 1), raw=figures(2, 4)), "met: 1.00, 0.38 of raw sockets (0.60)")
         self.assertTrue(verdict(row, MPI, mpi=figures(1, 1), raw=figures(2, 1)).startswith("not decided"))
         self.assertTrue(verdict(row, ANY, any=figures(1), raw=figures(1)).startswith("missed"))
+
+    def test_where_the_bare_mechanism_does_not_reach_a_limit_it_makes_another(self):
+        row = Row("", ("latency",), "one way", 8, (0.6, 0.6), RAW, bare=("mapped", "any"))
+        bare = figures(2, series="mapped")
+        self.assertEqual(verdict(row, MPI, mpi=figures(2.3), raw=figures(3), bare=bare), "met: 2.30, 0.77 of raw sockets (0.60); the bare mechanism 2.00, so 1.2 times that")
+        self.assertTrue(verdict(row, MPI, mpi=figures(2.5), raw=figures(3), bare=bare).startswith("missed"))
+        self.assertEqual(verdict(row, MPI, mpi=figures(2.3), raw=figures(4), bare=bare), "met: 2.30, 0.57 of raw sockets (0.60)")
+        self.assertEqual(verdict(row, ANY, any=figures(2.3), raw=figures(3), bare=bare), "missed: 2.30, 0.77 of raw sockets (0.60)")
+        row = Row("", ("busy_receiver",), "one way", 8, (100, 100), bare=("mapped", "any"))
+        self.assertTrue(verdict(row, MPI, mpi=figures(130), bare=figures(110, series="mapped")).startswith("met: 130 (100); the bare mechanism 110"))
+
+    def test_the_bare_mechanism_runs_by_itself(self):
+        run = receive.run_of(receive.ROWS[0])
+        programs = mock.Mock(installed=lambda name: f"/bench/{name}")
+        line, added = receive.Session(INSTALLATIONS, programs, True).command(run, Way(BARE), None)
+        self.assertEqual((line, added), (["/bench/kernel_receive", "--sizes", "8,65536", "--joins", "1", "--quick"], {}))
+        row = Row("", ("busy_receiver",), "one way", 8, (1.2, 1.2), BARE, BUSY, bare=("answered", "answered"))
+        self.assertEqual(verdict(row, MPI, mpi=figures(11), bare=figures(10, series="answered")), "met: 11.0, 1.10 of the bare mechanism (1.20)")
 
     def test_of_a_rate_more_is_better(self):
         row = Row("", ("latency",), "one way", 8, (1.0, 1.0), USER, is_rate=True)
