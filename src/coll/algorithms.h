@@ -76,8 +76,8 @@ void gatherv_on_area(Schedule& schedule, const Block& mine, const Blocks& all, i
 void scatterv_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, const UnevenRules& uneven);
 void alltoallv_on_area(Schedule& schedule, const Blocks& out, const Blocks& in, const UnevenRules& uneven);
 
-// two_levels_*.cc: where ranks share hosts (Schedule::levels()). The ranks of a host combine first, on the area that they may have (Situation::area) or by
-// messages, and one of them speaks for the host. Reductions keep to the order of ranks if Levels::in_order().
+// two_levels_*.cc: where ranks share hosts (Schedule::levels()). The ranks of a host combine first, on the area that they may have
+// (Situation::area) or by messages, and one of them speaks for the host. Reductions keep to the order of ranks if Levels::in_order().
 void barrier_on_two_levels(Schedule& schedule);
 void bcast_on_two_levels(Schedule& schedule, const Block& data, int root);
 void reduce_on_two_levels(Schedule& schedule, const Block& input, const Block& output, int root);

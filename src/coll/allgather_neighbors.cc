@@ -1,5 +1,5 @@
-// Neighbour exchange (Chen and others, 2005): ranks stand in a ring and exchange with their two neighbours in turn, first their own blocks, then the two
-// blocks that they got last. For an even number of ranks; with an odd one the ring does it.
+// Neighbour exchange (Chen and others, 2005): ranks stand in a ring and exchange with their two neighbours in turn, first their own blocks, then
+// the two blocks that they got last. For an even number of ranks; with an odd one the ring does it.
 //
 // Cost: p / 2 (L + 2o) + (p - 1) n G + n C: half the rounds of the ring, still always between neighbours; for long data where latency counts as well.
 #include "coll/algorithms.h"

@@ -1,9 +1,10 @@
-// Ring: p chunks go around once, gathering a contribution at every rank, and around again, complete. Each chunk goes in segments of at most s bytes, so that
-// one is combined while the next is on the wire (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 69, 2009).
+// Ring: p chunks go around once, gathering a contribution at every rank, and around again, complete. Each chunk goes in segments of at most s
+// bytes, so that one is combined while the next is on the wire (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
+// workstations", JPDC 69, 2009).
 //
-// Cost with whole chunks: 2 (p - 1)(L + 2o) + n (p - 1) / p (2G + y) + n C, for any p, always between neighbours: for very long operands. In segments:
-// (p - 1)/p n/s (max(g, s G, 2 (o + s O) + s y) + max(g, s G, 2 (o + s O))) + n C, where a chunk has so many that the first one is
-// there before the last has left. Chunk i is reduced in the order i, i + 1, ... around, so the operation must commute. Every rank gets the bits computed
+// Cost with whole chunks: 2 (p - 1)(L + 2o) + n (p - 1) / p (2G + y) + n C, for any p, always between neighbours: for very long operands. In
+// segments: (p - 1)/p n/s (max(g, s G, 2 (o + s O) + s y) + max(g, s G, 2 (o + s O))) + n C, where a chunk has so many that the first one is there
+// before the last has left. Chunk i is reduced in the order i, i + 1, ... around, so the operation must commute. Every rank gets the bits computed
 // by one.
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Pairwise exchange: in step d every rank sends to the one d further on and receives from the one d before, so that all
 // links are busy and none is flooded. Several steps are under way at a time, but not all (window.h): a thousand ranks must not all
-// ask one. Each sends as much as comes to it, so what it sends need not be asked for: between hosts an answer would wait behind other ranks' data, and
-// all ports would be idle at the beginning of each call.
+// ask one. Each sends as much as comes to it, so what it sends need not be asked for: between hosts an answer would wait behind other ranks' data,
+// and all ports would be idle at the beginning of each call.
 //
 // Cost: (p - 1) max(g, 2o + n G) + L. No byte is moved twice. Serves the v and w forms too.
 #include "coll/algorithms.h"

@@ -1,5 +1,5 @@
-// What ends a collective request with an error: peers that are lost or leave, calls that do not match, lengths that do not, arguments that the standard
-// forbids.
+// What ends a collective request with an error: peers that are lost or leave, calls that do not match, lengths that do not, arguments that the
+// standard forbids.
 #include <gtest/gtest.h>
 
 #include <string>

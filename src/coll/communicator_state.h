@@ -58,8 +58,8 @@ class CommunicatorState final : public comm::Extra {
 };
 
 void make_state(comm::Communicator& communicator);
-// A communicator whose members are some or all of the parent's, which make it in the order of their collective calls on it, has what the parent's have
-// found out by such calls.
+// A communicator whose members are some or all of the parent's, which make it in the order of their collective calls on it, has what the parent's
+// have found out by such calls.
 void inherit(comm::Communicator& made, comm::Communicator& parent);
 // Made at the first use.
 inline CommunicatorState& state_of(comm::Communicator& communicator) {

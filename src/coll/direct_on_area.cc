@@ -51,7 +51,8 @@ StepId say_done(Schedule& schedule, StepId after, Wakes wakes = Wakes::kAll) {
   return schedule.post(bytes_block(nullptr, 0), 1, {after}, wakes);
 }
 
-// Of blocks of one length that lie one after the other at the root: when this rank may copy its own. Where ranks wait for cores few copy at a time anyway.
+// Of blocks of one length that lie one after the other at the root: when this rank may copy its own. Where ranks wait for cores few copy at a time
+// anyway.
 StepId when_few_copy(Schedule& schedule, int root, std::uint64_t bytes, StepId there) {
   constexpr std::uint64_t kOneLock = 2 << 20;
   const int ranks = schedule.size(), few = static_cast<int>(tuning().coll_direct_at_once);

@@ -1,8 +1,8 @@
 // Where the long posts of one rank lie in its ring on a shared area (area_memory.h), and when they may be written over.
 //
 // Posts follow each other in the ring, and each is kept until all ranks have posted the round after its own. A rank that runs ahead has as many under
-// way as the ring has room for. Otherwise it begins at the front again as early as it can, so that the same few lines stay in the caches; or, where lines
-// take longer to write that the readers' caches still have (base/ring_trial.h), it goes through all of the ring:
+// way as the ring has room for. Otherwise it begins at the front again as early as it can, so that the same few lines stay in the caches; or, where
+// lines take longer to write that the readers' caches still have (base/ring_trial.h), it goes through all of the ring:
 //
 //   | over, and free | posts that may still be read | not used since the front was free |
 //   0 <- the next                                  head                               kBytes

@@ -1,5 +1,5 @@
-// Pipelined chain: segment by segment, each rank combines its own operand with what comes from the rank after it, and passes it on to the rank before,
-// towards the root. An operation that does not commute is reduced towards rank 0, which hands the segments on to the root.
+// Pipelined chain: segment by segment, each rank combines its own operand with what comes from the rank after it, and passes it on to the rank
+// before, towards the root. An operation that does not commute is reduced towards rank 0, which hands the segments on to the root.
 //
 // Cost: (p - 1)(L + 2o + s (G + y)) + (n / s - 1) max(g, 2 (o + s O) + s y, s G) for segments of s bytes: every rank receives, combines and sends
 // each byte once, whatever p is. For long operands, which the root of a tree receives log2 p times, and that of a reduce-scatter and gather about

@@ -1,9 +1,9 @@
-// Recursive halving: each rank exchanges with the one half the ranks away, gives it the half of the operand that is its side's, and combines what it gets
-// with the half that it keeps; then within that half, and so on.
+// Recursive halving: each rank exchanges with the one half the ranks away, gives it the half of the operand that is its side's, and combines what
+// it gets with the half that it keeps; then within that half, and so on.
 //
-// Cost: log2 p (L + 2o) + n (p - 1) / p (G + y) + n / p C, and where p is no power of two an exchange of a whole operand and of a share more (fold.h). For
-// commutative operations: far partners come first, because the halves are then runs of shares, and so what is combined are not runs of ranks.
-// (Near ones first, as in allreduce_halving.cc, would leave each rank with the share of another.)
+// Cost: log2 p (L + 2o) + n (p - 1) / p (G + y) + n / p C, and where p is no power of two an exchange of a whole operand and of a share more
+// (fold.h). For commutative operations: far partners come first, because the halves are then runs of shares, and so what is combined are not runs
+// of ranks. (Near ones first, as in allreduce_halving.cc, would leave each rank with the share of another.)
 #include "coll/algorithms.h"
 #include "coll/fold.h"
 

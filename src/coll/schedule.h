@@ -8,8 +8,8 @@
 //     Why a graph and not LibNBC's rounds: a round ends with its slowest message. In a pipelined chain or a ring the
 //     next segment can be passed on while another one is late; rounds remain one special case, the fence.
 //
-// Two ranks that exchange long messages: the send comes before the receive. Else the answer to the peer's RTS (a CTS) is on the wire before the own RTS; the
-// peer begins to send its data, and its answer to our RTS queues behind them, so that the one message follows the other.
+// Two ranks that exchange long messages: the send comes before the receive. Else the answer to the peer's RTS (a CTS) is on the wire before the own
+// RTS; the peer begins to send its data, and its answer to our RTS queues behind them, so that the one message follows the other.
 //
 // Messages between a pair of ranks match in the order in which they are *started*. Where a graph does not fix that
 // order on both sides, the algorithm gives them different lanes.

@@ -6,10 +6,10 @@
 // while a receiver asks for the next message and gets it, 2 (L + 2o) / G by the model; two transfers at least, or the port would be
 // idle between them. Inside a host only their number is bounded (coll.alltoall_under_way).
 //
-// A window bounds receives, so it bounds what comes only if messages wait for their receives. Long ones do. Short ones that all other ranks send to one
-// do so where they are more together than the port takes (Window::asks(), p2p's rendezvous): an answer's way is hidden by the transfers beside it. An all-to-all,
-// in which each rank sends to another one at any time, is better off without that (64 KiB of 8 hosts took 1.4 of the time), and its messages of up to 256 KiB
-// leave unasked (SendStep::unasked): then only the window of the sender bounds them.
+// A window bounds receives, so it bounds what comes only if messages wait for their receives. Long ones do. Short ones that all other ranks send to
+// one do so where they are more together than the port takes (Window::asks(), p2p's rendezvous): an answer's way is hidden by the transfers beside
+// it. An all-to-all, in which each rank sends to another one at any time, is better off without that (64 KiB of 8 hosts took 1.4 of the time), and
+// its messages of up to 256 KiB leave unasked (SendStep::unasked): then only the window of the sender bounds them.
 //
 // Receives and sends that go in the same order on both sides, the first with the first, cannot lock up: the earliest transfer that is not over
 // waits for earlier ones only.

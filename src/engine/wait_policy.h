@@ -16,9 +16,9 @@
 //   - Where the past says nothing the budget is C, which is never more than twice as dear as the best choice.
 //
 // What a program earns. Beside that, one part of the time that it computes between its waits (engine.earned_share) may be spent on
-// polling in those that follow, up to engine.most_saved: an iterative program, whose ranks wait for each other as long as their work differs, then meets
-// peers that are awake, as if all polled for ever, and polls for at most that part of its time in vain. A rank that only waits
-// earns nothing, and sleeps as above.
+// polling in those that follow, up to engine.most_saved: an iterative program, whose ranks wait for each other as long as their work differs, then
+// meets peers that are awake, as if all polled for ever, and polls for at most that part of its time in vain. A rank that only waits earns nothing,
+// and sleeps as above.
 //
 // What a program repeats. Where the waits that follow its computing are longer than what it has saved covers, a thread sleeps through
 // the first part of the next (wait_prediction.h), and polls when its end is near: so it catches waits that are much longer. No wait is just
@@ -32,8 +32,8 @@
 //
 // What else wants the cores. Other jobs, other containers, and threads of the program itself are not counted beforehand. They are seen by what
 // giving the core away takes: a system call's time (0.4 us) where no other thread wants it, and two context switches (2 us and more) where one
-// does (engine.long_yield). After a long one every turn gives the core away, until engine.short_yields in a row were short. Waits that are all shorter than C
-// never look, and delay another thread by no more than that.
+// does (engine.long_yield). After a long one every turn gives the core away, until engine.short_yields in a row were short. Waits that are all
+// shorter than C never look, and delay another thread by no more than that.
 #pragma once
 
 #include <algorithm>
@@ -54,8 +54,8 @@ class WaitPolicy {
   // What passes from here on to the first wait is computing as well.
   void begins(std::int64_t now) noexcept { last_look_ = now; }
 
-  // A thread that polls looks at the clock. `moved`: something has, and what it waits for from now on is a wait of its own. False: it is to sleep, for
-  // nap() nanoseconds or, if that is 0, until it is notified.
+  // A thread that polls looks at the clock. `moved`: something has, and what it waits for from now on is a wait of its own. False: it is to sleep,
+  // for nap() nanoseconds or, if that is 0, until it is notified.
   bool polls_on(std::int64_t now, bool moved = false) noexcept {
     if (moved) next_wait();
     if (polling_since_ == 0) {

@@ -73,8 +73,8 @@ void write_on_stderr(std::string_view text) {
   }
 }
 
-// MPI_ERRORS_ARE_FATAL and MPI_ERRORS_ABORT: one block for the user, and the end of the job. A launcher that can shows one block for the whole job, however
-// many ranks end so; otherwise each rank writes its own on stderr.
+// MPI_ERRORS_ARE_FATAL and MPI_ERRORS_ABORT: one block for the user, and the end of the job. A launcher that can shows one block for the whole job,
+// however many ranks end so; otherwise each rank writes its own on stderr.
 [[noreturn]] void end_job(int code, const std::string& text, const std::string& object, MPI_Errhandler handler) {
   std::string sentence;
   (void)sentence_of(code, sentence);

@@ -1,5 +1,5 @@
-// MPI 5.0, section 9.2: memory for messages. Any memory is as good as any other, and only its alignment can be asked for, unless a transport has some that it
-// would rather receive into (net/message_memory.h): then that, while there is some.
+// MPI 5.0, section 9.2: memory for messages. Any memory is as good as any other, and only its alignment can be asked for, unless a transport has
+// some that it would rather receive into (net/message_memory.h): then that, while there is some.
 #include <cstdint>
 #include <cstdlib>
 #include <map>

@@ -1,5 +1,5 @@
-// Control variables (MPI 5.0, section 15.3.6): the settings, by the names of their environment variables, as texts. They are read when MPI starts, so a tool may
-// write them before that, and reads afterwards what holds. All processes must be given the same.
+// Control variables (MPI 5.0, section 15.3.6): the settings, by the names of their environment variables, as texts. They are read when MPI starts,
+// so a tool may write them before that, and reads afterwards what holds. All processes must be given the same.
 #include <unistd.h>
 
 #include <cstdlib>

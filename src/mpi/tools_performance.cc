@@ -1,5 +1,5 @@
-// Performance variables (MPI 5.0, section 15.3.7): the statistics of this process, which LAPWING_STATS prints as well. They count by themselves from MPI_Init
-// on, and are read only: a tool takes differences. Outside MPI_Init and MPI_Finalize they are 0.
+// Performance variables (MPI 5.0, section 15.3.7): the statistics of this process, which LAPWING_STATS prints as well. They count by themselves
+// from MPI_Init on, and are read only: a tool takes differences. Outside MPI_Init and MPI_Finalize they are 0.
 #include <cstring>
 #include <span>
 

@@ -2,8 +2,8 @@
 // once for all transports.
 //
 // A stream appends: the next bytes are copied in, or read straight into segments(). A carrier of packets places: parts come in any
-// order, some of them twice, and each byte lands once. A frame is filled in one of the two ways. Several frames, each with an assembly of its own, may
-// land in one walk at a time.
+// order, some of them twice, and each byte lands once. A frame is filled in one of the two ways. Several frames, each with an assembly of its own,
+// may land in one walk at a time.
 //
 // Cost: append() is one copy. place() looks through the parts beyond the first gap, of which at most kMostParts are remembered.
 #pragma once
@@ -54,8 +54,8 @@ class Assembly {
   std::uint64_t missing() const noexcept { return payload_bytes_ - front_; }
   const Landing& landing() const noexcept { return landing_; }
 
-  // The next bytes, at most missing(); returns how many of them the landing takes. To contiguous memory `copy`, which is like memcpy, moves them, unless
-  // they are there (net/kernel/zone.h).
+  // The next bytes, at most missing(); returns how many of them the landing takes. To contiguous memory `copy`, which is like memcpy, moves them,
+  // unless they are there (net/kernel/zone.h).
   std::size_t append(const std::byte* bytes, std::uint64_t count) noexcept { return append(bytes, count, bulk_copy); }
   template <class Copy>
   std::size_t append(const std::byte* bytes, std::uint64_t count, Copy&& copy) noexcept {

@@ -1,6 +1,7 @@
-// The network of one job: chooses for every peer the first transport that reaches it, in the order of the registry (registry.h). Frames that have an order go
-// by that one. What is left of a long message when its receiver has answered names its receive and its offset, and may go by another, which is then the
-// next one that reaches the peer, where the first one says that it is the worse for them (Capabilities::best_up_to), as long as packets are not lost.
+// The network of one job: chooses for every peer the first transport that reaches it, in the order of the registry (registry.h). Frames that have
+// an order go by that one. What is left of a long message when its receiver has answered names its receive and its offset, and may go by another,
+// which is then the next one that reaches the peer, where the first one says that it is the worse for them (Capabilities::best_up_to), as long as
+// packets are not lost.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The sink of frames of Protocol::kPackets, for the transport whose packets they hold. Transports behind that one in their order are made with this sink, before it is known
-// whether the first stays; where it does not, such a frame breaks the rules.
+// The sink of frames of Protocol::kPackets, for the transport whose packets they hold. Transports behind that one in their order are made with this
+// sink, before it is known whether the first stays; where it does not, such a frame breaks the rules.
 #pragma once
 
 #include "net/transport.h"

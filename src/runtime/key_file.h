@@ -1,5 +1,5 @@
-// The key file (LAPWING_KEY_FILE): what the ranks of a user's jobs know beside the secret of each job. The secret comes from the launcher, and some launchers
-// send it over the network in clear; the key file never crosses it, unless the user's home does.
+// The key file (LAPWING_KEY_FILE): what the ranks of a user's jobs know beside the secret of each job. The secret comes from the launcher, and some
+// launchers send it over the network in clear; the key file never crosses it, unless the user's home does.
 //
 // It is text: 64 hexadecimal digits and the end of the line. It belongs to its user (or to root), and no other user may read it.
 #pragma once

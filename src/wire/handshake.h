@@ -75,7 +75,8 @@ struct Terms {
   static constexpr std::size_t kBytes = 2 + 2 + 4 + 8 + 8 + kPublicKeyBytes;
 
   std::uint32_t features = 0;  // two bytes of them travel
-  // The connector's: 0 the link of the two, others one of its rails, 0xffff that by which programs in the kernel answer. In a Challenge it is not read.
+  // The connector's: 0 the link of the two, others one of its rails, 0xffff that by which programs in the kernel answer. In a Challenge it is not
+  // read.
   std::uint16_t rail = 0;
   std::uint32_t frame_limit = static_cast<std::uint32_t>(kMaxPayloadBytes);  // payload bytes of a frame that it takes
   Position position;  // the connector's. The acceptor tells its own with the verdict: until then frames may come over an older connection

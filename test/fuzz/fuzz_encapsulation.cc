@@ -1,5 +1,5 @@
-// Arbitrary Ethernet frames, as a NIC hands them over: the packet that is found in one lies within it, behind the headers of its framing, and what our
-// own headers are put before is found again.
+// Arbitrary Ethernet frames, as a NIC hands them over: the packet that is found in one lies within it, behind the headers of its framing, and what
+// our own headers are put before is found again.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -1,5 +1,5 @@
-// Arbitrary frames that should hold a packet, as a peer gone mad might send them over its connection: each is taken, or the rule that it breaks is named; what is
-// taken lies within the payload.
+// Arbitrary frames that should hold a packet, as a peer gone mad might send them over its connection: each is taken, or the rule that it breaks is
+// named; what is taken lies within the payload.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

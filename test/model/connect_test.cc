@@ -1,6 +1,7 @@
 // Which connection wins when both ranks of a pair connect to each other at once (src/net/tcp/link_setup.h, acceptor.cc, connector.cc): two ranks, an
-// attempt of each, which may dial two addresses of the other at the same time, and messages that are on their way for as long as they like. An acceptor may
-// drop a dial that it has not judged yet, because there is a crowd; its maker then tries again. In the end both must use one and the same connection.
+// attempt of each, which may dial two addresses of the other at the same time, and messages that are on their way for as long as they like. An
+// acceptor may drop a dial that it has not judged yet, because there is a crowd; its maker then tries again. In the end both must use one and the
+// same connection.
 #include <gtest/gtest.h>
 
 #include "checker.h"

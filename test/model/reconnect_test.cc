@@ -1,6 +1,6 @@
 // Two ranks whose connection breaks, and who connect to each other again: the counts and answers of attempts and the numbers of frames are the
-// code itself (src/net/tcp/attempts.h, src/net/channel.h). Attempts, answers and frames are on their way for as long as they like; an attempt that its
-// maker has given up may still arrive; a break takes with it what was on its way, and may be noticed by one side alone.
+// code itself (src/net/tcp/attempts.h, src/net/channel.h). Attempts, answers and frames are on their way for as long as they like; an attempt that
+// its maker has given up may still arrive; a break takes with it what was on its way, and may be noticed by one side alone.
 //
 // What must hold: every frame is delivered once and in order, no side refuses to go on, and in the end both use one connection.
 #include <gtest/gtest.h>

@@ -1,7 +1,8 @@
 // What an algorithm costs, and what costs are made of.
 //
-// A message of n bytes takes L + 2o + n G, of which n G is k n G for a long one (Link::long_share). Its two processors have o + n O of work each, most of it while the bytes move: where the kernel or
-// the ranks themselves copy, a rank that sends and receives at the same time is held up by its own work, which plain LogGP does not know.
+// A message of n bytes takes L + 2o + n G, of which n G is k n G for a long one (Link::long_share). Its two processors have o + n O of work each,
+// most of it while the bytes move: where the kernel or the ranks themselves copy, a rank that sends and receives at the same time is held up by its
+// own work, which plain LogGP does not know.
 #pragma once
 
 #include <algorithm>

@@ -62,7 +62,8 @@ Cost allreduce_ring(const Machine& machine, int p, double n) {
   return machine.copy(n) + (p - 1) * (2 * machine.exchange(n / p) + machine.reduce(n / p));
 }
 
-// In each step a rank is held up by its segments one after the other, or, where a chunk has few, until the first of the next chunk is there and combined.
+// In each step a rank is held up by its segments one after the other, or, where a chunk has few, until the first of the next chunk is there and
+// combined.
 Cost allreduce_pipelined_ring(const Machine& machine, int p, double n) {
   if (p < 2) return machine.copy(n);
   const double segments = std::clamp(std::ceil(n / p / machine.segment), 1.0, 16.0);

@@ -240,7 +240,8 @@ void EtherTransport::take(std::span<const std::byte> packet, std::int64_t now) n
 void EtherTransport::note_damage() noexcept {
   const std::uint64_t count = ++damaged_;
   if ((count & (count - 1)) == 0)
-    log_warn("%llu packets came by %s with a wrong check; they are sent again", static_cast<unsigned long long>(count), port_.interface().name.c_str());
+    log_warn("%llu packets came by %s with a wrong check; they are sent again", static_cast<unsigned long long>(count),
+             port_.interface().name.c_str());
 }
 
 void EtherTransport::touch(ether::Link& link) noexcept {
@@ -279,7 +280,8 @@ Transport* EtherTransport::detour_to(PeerId peer) const noexcept {
 
 Landing EtherTransport::on_header(PeerId peer, const wire::FrameHeader& header) noexcept {
   Landing landing;
-  const char* const wrong = open_ && neighbours_.known(peer) ? wire::wrong_packet_frame(header) : "a frame with a packet, for which this rank has no endpoint";
+  const char* const wrong = open_ && neighbours_.known(peer) ? wire::wrong_packet_frame(header)
+                                                             : "a frame with a packet, for which this rank has no endpoint";
   if (wrong != nullptr) {
     landing.violation = true;
     landing.reason = wrong;
@@ -393,8 +395,8 @@ void EtherTransport::lose_interface() noexcept {
 }
 
 Status EtherTransport::why_interface_lost() const noexcept {
-  return Status::error(MPI_ERR_OTHER, "%s has lost its network interface %s: it has been taken away or given to another network namespace", context_.self.c_str(),
-                       port_.interface().name.c_str());
+  return Status::error(MPI_ERR_OTHER, "%s has lost its network interface %s: it has been taken away or given to another network namespace",
+                       context_.self.c_str(), port_.interface().name.c_str());
 }
 
 void EtherTransport::close() noexcept {

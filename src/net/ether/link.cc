@@ -69,8 +69,8 @@ void Link::take(const wire::PacketHeader& header, const std::byte* packet, std::
     case wire::PacketKind::kGoodbye:
       return take_goodbye(header, now);
     case wire::PacketKind::kGone:
-      return lose(Status::error(MPI_ERR_PROC_ABORTED, "%s lost %s (%s): that process has ended; look at what it printed last", context_.self.c_str(), name_.c_str(),
-                                place_.c_str()));
+      return lose(Status::error(MPI_ERR_PROC_ABORTED, "%s lost %s (%s): that process has ended; look at what it printed last",
+                                context_.self.c_str(), name_.c_str(), place_.c_str()));
     default:  // kPresent has been heard; a kProbe is answered in the kernel
       return;
   }
@@ -84,7 +84,8 @@ void Link::take_diverted(const wire::PacketHeader& header, const std::byte* pack
 void Link::take_goodbye(const wire::PacketHeader& header, std::int64_t now) noexcept {
   if (const char* broken = packets_.take_acknowledgement(header, {}, now); broken != nullptr) return refuse(broken);
   if ((header.flags & wire::kPacketBroken) != 0)
-    return lose(Status::error(MPI_ERR_PROC_ABORTED, "%s lost %s (%s): it has given up what the two had to say to each other; look at what it printed last",
+    return lose(Status::error(MPI_ERR_PROC_ABORTED,
+                              "%s lost %s (%s): it has given up what the two had to say to each other; look at what it printed last",
                               context_.self.c_str(), name_.c_str(), place_.c_str()));
   packets_.end(reliable::PacketLink::State::kFinished, Status::error(MPI_ERR_OTHER, "%s has finalized, so nothing can be sent to it", name_.c_str()),
                context_.goodbye_expected);
@@ -124,8 +125,9 @@ bool Link::follow_way(std::int64_t now) noexcept {
 void Link::tell_way() noexcept {
   told_of_detour_ = diverted();
   ++(told_of_detour_ ? context_.detours.begun : context_.detours.ended);
-  if (told_of_detour_) return log_warn("%s (%s) does not answer by ether: packets take a detour by %s", name_.c_str(), place_.c_str(), detour_->name());
-  log_info("%s (%s) answers by ether again: packets leave the detour by %s", name_.c_str(), place_.c_str(), detour_->name());
+  const char *const name = name_.c_str(), *const place = place_.c_str(), *const by = detour_->name();
+  if (told_of_detour_) return log_warn("%s (%s) does not answer by ether: packets take a detour by %s", name, place, by);
+  log_info("%s (%s) answers by ether again: packets leave the detour by %s", name, place, by);
 }
 
 // While packets are on the detour. One that has not left yet, because the interface is down, is not followed by another.
@@ -170,8 +172,8 @@ void Link::ask(std::int64_t now) noexcept {
 Status Link::why_gone() const noexcept {
   const double patience = static_cast<double>(context_.patience) / 1e9;
   if (way_.closed())
-    return Status::error(MPI_ERR_PROC_ABORTED, "%s lost %s (%s): its network interface has been taken away, and %s has not led there for %.3g s", context_.self.c_str(),
-                         name_.c_str(), place_.c_str(), detour_->name(), patience);
+    return Status::error(MPI_ERR_PROC_ABORTED, "%s lost %s (%s): its own network interface has been taken away, and %s has not led there for %.3g s",
+                         context_.self.c_str(), name_.c_str(), place_.c_str(), detour_->name(), patience);
   return Status::error(MPI_ERR_PROC_ABORTED,
                        "%s lost %s (%s): that host has not answered for %.3g s. It has gone, or the network between the hosts is cut; "
                        "LAPWING_PEER_TIMEOUT says how long to wait",
@@ -194,7 +196,8 @@ void Link::lose(const Status& why) noexcept {
 
 void Link::refuse(const char* rule) noexcept {
   if (!packets_.open()) return;
-  const Status why = Status::error(MPI_ERR_OTHER, "%s broke the rules of the wire (%s): %s. Do all ranks run the same Lapwing?", name_.c_str(), place_.c_str(), rule);
+  const Status why = Status::error(MPI_ERR_OTHER, "%s broke the rules of the wire (%s): %s. Do all ranks run the same Lapwing?", name_.c_str(),
+                                   place_.c_str(), rule);
   say_goodbye(wire::kPacketBroken);
   packets_.end(reliable::PacketLink::State::kLost, why, false);
 }
@@ -219,8 +222,9 @@ void Link::say_goodbye(std::uint8_t flags) noexcept {
 void Link::tell_counters() const noexcept {
   if (!log_enabled(LogLevel::kInfo)) return;
   const reliable::PacketSender::Counters& counters = packets_.sender().counters();
-  log_info("%s: %llu packets sent by ether, %llu of them again (%llu taken for lost, %llu after time-outs); round trip %.3g us, window %.0f packets", name_.c_str(),
-           static_cast<unsigned long long>(counters.sent), static_cast<unsigned long long>(counters.sent_again),
+  log_info("%s: %llu packets sent by ether, %llu of them again (%llu taken for lost, %llu after time-outs); "
+           "round trip %.3g us, window %.0f packets",
+           name_.c_str(), static_cast<unsigned long long>(counters.sent), static_cast<unsigned long long>(counters.sent_again),
            static_cast<unsigned long long>(counters.lost), static_cast<unsigned long long>(counters.probes),
            static_cast<double>(packets_.sender().round_trip().smoothed()) / 1e3, packets_.sender().congestion().window());
 }

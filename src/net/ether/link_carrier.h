@@ -1,8 +1,8 @@
-// The carrier of one link's packets: they lie in the port's memory, and leave by ether or, while they are diverted, as frames of another transport. They are as long as
-// ether takes either way, so that a packet which has left by one may be sent again by the other.
+// The carrier of one link's packets: they lie in the port's memory, and leave by ether or, while they are diverted, as frames of another transport.
+// They are as long as ether takes either way, so that a packet which has left by one may be sent again by the other.
 //
-// A diverted packet may still wait in the port's queue from an earlier time, where the interface is down, and gets a new stamp there. That is harmless: fields of
-// two stamps beside each other are all true when the later one is written.
+// A diverted packet may still wait in the port's queue from an earlier time, where the interface is down, and gets a new stamp there. That is
+// harmless: fields of two stamps beside each other are all true when the later one is written.
 #pragma once
 
 #include "net/ether/port.h"

@@ -1,5 +1,6 @@
 // The peers that packets reach: those whose cards tell of an endpoint, and that answer a probe there. The kernel of their hosts answers, so it does
-// not matter what they do just then. A peer that is reached by no packet, or whose NIC brings packets to another queue than its endpoint's, is not one.
+// not matter what they do just then. A peer that is reached by no packet, or whose NIC brings packets to another queue than its endpoint's, is not
+// one.
 //
 // One on the same network is asked straight on Ethernet first, and from the third time on by UDP as well: the way of the first answer is taken.
 // Others are asked by UDP alone, with packets as long as any that may follow: on the way there may be links that take less.
@@ -23,8 +24,8 @@ namespace lapwing::net::ether {
 // In the card of a rank that takes packets as frames of another transport as well.
 inline constexpr const char* kPacketFramesKey = "packets";
 
-// What only ranks of the job know of an endpoint: the first 8 bytes of an HMAC with the job's secret. Of another protection it is another one, so that
-// ranks that do not agree about it do not reach each other here; the handshake of TCP then says so.
+// What only ranks of the job know of an endpoint: the first 8 bytes of an HMAC with the job's secret. Of another protection it is another one, so
+// that ranks that do not agree about it do not reach each other here; the handshake of TCP then says so.
 std::uint64_t endpoint_tag(const wire::JobKey& key, std::uint32_t rank, bool checked) noexcept;
 
 class Neighbours {
@@ -45,8 +46,8 @@ class Neighbours {
   wire::PacketAddress address(ProcessId peer, ProcessId self) const noexcept;
   // Of a packet, that all who are present take.
   std::size_t most_bytes() const noexcept;
-  // Packets of peers that had begun already and came before their answers, in their order. Were they dropped, their senders would notice only after the
-  // first time-out, of 6 ms, and take the network for one that loses packets.
+  // Packets of peers that had begun already and came before their answers, in their order. Were they dropped, their senders would notice only after
+  // the first time-out, of 6 ms, and take the network for one that loses packets.
   const std::vector<std::vector<std::byte>>& early() const noexcept { return early_; }
   void forget_early() noexcept { early_ = {}; }
 

@@ -35,7 +35,8 @@ Status Port::open_socket(std::unique_ptr<SocketSource> source, const QueueOrder&
     return Status::error(MPI_ERR_OTHER, "%s: %s", interface_.name.c_str(), opened.text());
   }
   const std::uint32_t queue = socket_.queue();
-  contact_ = {interface_.mac, static_cast<std::uint16_t>(queue), interface_.mtu, interface_.network, endpoint.ether_type != 0, endpoint.udp_of(queue)};
+  contact_ = {interface_.mac, static_cast<std::uint16_t>(queue), interface_.mtu, interface_.network, endpoint.ether_type != 0,
+              endpoint.udp_of(queue)};
   states_.assign(PacketSocket::kSendChunks, 0);
   for (Slot slot = PacketSocket::kSendChunks; slot-- > 0;) free_.push_back(slot);
   open_ = true;

@@ -1,5 +1,5 @@
-// The four rings that an AF_XDP socket shares with the kernel (linux/if_xdp.h): one side produces entries, the other consumes them, and each counts in a
-// word that the other reads.
+// The four rings that an AF_XDP socket shares with the kernel (linux/if_xdp.h): one side produces entries, the other consumes them, and each counts
+// in a word that the other reads.
 //
 //   fill        process -> kernel   memory to receive into       receive   kernel -> process   packets that have come
 //   send        process -> kernel   packets to send              done      kernel -> process   memory of those that have left

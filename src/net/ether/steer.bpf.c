@@ -1,5 +1,5 @@
-// The program in the kernel that sees what an interface receives (steering.h): packets of this library for an endpoint that is there go to its socket,
-// and everything else passes. They come straight on Ethernet, or as UDP datagrams over IPv4 (wire/encapsulation.h).
+// The program in the kernel that sees what an interface receives (steering.h): packets of this library for an endpoint that is there go to its
+// socket, and everything else passes. They come straight on Ethernet, or as UDP datagrams over IPv4 (wire/encapsulation.h).
 //
 //   frame                                  endpoint of its queue                      verdict
 //   of another EtherType, address or port                                             passes

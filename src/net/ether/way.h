@@ -1,8 +1,8 @@
 // By which way packets to a peer leave: by ether, or by the detour, which is a connection of another transport (transport.h, take_detour). The way by
-// ether is asked by probes when something is amiss (link.h). Probes that are not answered lead to the detour; there they go on, after ever longer pauses, and
-// when they have been answered for a while the packets go by ether again. A way that was left soon after a return has to answer for longer the next time. Each side decides
-// for the packets that it sends; what comes is taken by whichever way it comes. Where the interface has been taken away none ever goes by ether again. Pure
-// arithmetic.
+// ether is asked by probes when something is amiss (link.h). Probes that are not answered lead to the detour; there they go on, after ever longer
+// pauses, and when they have been answered for a while the packets go by ether again. A way that was left soon after a return has to answer for
+// longer the next time. Each side decides for the packets that it sends; what comes is taken by whichever way it comes. Where the interface has
+// been taken away none ever goes by ether again. Pure arithmetic.
 //
 //   state        what it means                                                     packets leave by
 //   kEther       nothing was asked, or the last probe was answered                  ether

@@ -265,7 +265,8 @@ TEST(Way, EverySequenceOfEventsKeepsTheRules) {
 
 // ---- two ranks ------------------------------------------------------------------------------------------------------
 
-// What link.cc does with its way: packets that come by the detour are worth a question. A probe goes there and its answer back, so that it needs both directions.
+// What link.cc does with its way: packets that come by the detour are worth a question. A probe goes there and its answer back, so that it needs
+// both directions.
 struct TwoWays {
   std::array<Way, 2> ways;
   std::array<std::int64_t, 2> asked_at{};

@@ -34,8 +34,8 @@ class Intake {
   void restart() noexcept { taken_ = freed_ = read_ = skip_left_ = 0; }
 
   LentQueue& queue() noexcept { return *queue_; }
-  // The kernel has given bytes twice that could not be cut off, or left some out: this connection cannot go on. To be asked after each read, before its
-  // bytes are believed.
+  // The kernel has given bytes twice that could not be cut off, or left some out: this connection cannot go on. To be asked after each read, before
+  // its bytes are believed.
   bool torn() const noexcept { return load(area_.torn) != 0; }
   // So many packets came of which a part had come before.
   std::uint64_t cut() const noexcept { return load(area_.cut); }
@@ -66,7 +66,8 @@ class Intake {
 
   // ---- what was passed on ----
 
-  bool has_passed() const noexcept { return load(area_.passed) != read_; }
+  std::uint64_t passed() const noexcept { return load(area_.passed); }  // bytes
+  bool has_passed() const noexcept { return passed() != read_; }
   // Of these bytes, which were read next, so many have been taken.
   std::size_t skip(std::size_t bytes) noexcept {
     if (load(area_.skip_at) == read_) skip_left_ = load(area_.skip);

@@ -1,8 +1,8 @@
-// Memory of this rank that the program in the kernel can write (area.h): a message whose receive lies in it is put where it belongs, and nothing is left to be
-// copied. MPI_Alloc_mem hands it out. Pinned memory of the kernel's, all of it from the start, so of a bounded size.
+// Memory of this rank that the program in the kernel can write (area.h): a message whose receive lies in it is put where it belongs, and nothing is
+// left to be copied. MPI_Alloc_mem hands it out. Pinned memory of the kernel's, all of it from the start, so of a bounded size.
 //
-// Blocks are handed out first fit, in whole units of kUnit bytes; the bookkeeping lies outside. A payload that would begin in the last 128 KiB of each 4 MiB
-// is not put in place, but copied, as everywhere else: kZoneBlock.
+// Blocks are handed out first fit, in whole units of kUnit bytes; the bookkeeping lies outside. A payload that would begin in the last 128 KiB of
+// each 4 MiB is not put in place, but copied, as everywhere else: kZoneBlock.
 #pragma once
 
 #include <cstddef>

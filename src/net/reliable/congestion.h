@@ -3,9 +3,9 @@
 // loses packets by itself that is goodput. A rule that heeds delay alone (Vegas) would get nothing beside TCP, and one that models the
 // bandwidth (BBR) needs seconds to see that others have come.
 //
-// Slow start ends at the first loss, or with as many packets as may be under way (1.5 MB). To end it where round trips become longer (HyStart, RFC 9406)
-// was tried: on machines whose cores are shared a rank that is not running for some milliseconds looks like a queue, and the window stayed so small that
-// each such pause held up the stream.
+// Slow start ends at the first loss, or with as many packets as may be under way (1.5 MB). To end it where round trips become longer (HyStart, RFC
+// 9406) was tried: on machines whose cores are shared a rank that is not running for some milliseconds looks like a queue, and the window stayed so
+// small that each such pause held up the stream.
 //
 // Units are packets. Pure; times in ns.
 #pragma once

@@ -17,8 +17,8 @@ class FrameCutter {
 
   // A frame that is not in the queue, which is empty: one that fits one packet. Builds it.
   std::uint16_t cut_small(const wire::FrameHeader& header, const std::byte* payload, std::uint64_t bytes, std::byte* packet) noexcept;
-  // The next piece of the first frame, in a packet of at most `most` bytes: how many bytes are behind the packet's header. `whole`: that frame, if this
-  // was its last piece.
+  // The next piece of the first frame, in a packet of at most `most` bytes: how many bytes are behind the packet's header. `whole`: that frame, if
+  // this was its last piece.
   std::uint16_t cut(std::byte* packet, std::size_t most, SendOp*& whole) noexcept;
 
   // The first that is not taken, out of the queue; null: none.

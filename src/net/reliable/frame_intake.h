@@ -1,9 +1,9 @@
-// Pieces of frames, as packets bring them in any order, each once; frames go to their sinks in order. Pieces of the frame that is due land in place as they
-// come. What belongs to later ones, or comes before the header that says where it goes, is copied and kept until its turn: it is there only where
-// packets were lost or reordered, and the receiver's credit bounds it.
+// Pieces of frames, as packets bring them in any order, each once; frames go to their sinks in order. Pieces of the frame that is due land in place
+// as they come. What belongs to later ones, or comes before the header that says where it goes, is copied and kept until its turn: it is there only
+// where packets were lost or reordered, and the receiver's credit bounds it.
 //
-// The sinks are called from take(); for every on_header exactly one on_frame follows, unless the peer is lost in between: half_received() then says what
-// the sink had given.
+// The sinks are called from take(); for every on_header exactly one on_frame follows, unless the peer is lost in between: half_received() then says
+// what the sink had given.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Which part of the packets of one direction is lost at present: a mean that forgets, over some kMemory packets. Pure arithmetic.
 //
-// It decides which way long messages go. TCP waits for 200 ms where the last packet of a message is lost, whatever the round trip is; so where the network
-// loses packets, its speed on a sound one is worth nothing.
+// It decides which way long messages go. TCP waits for 200 ms where the last packet of a message is lost, whatever the round trip is; so where the
+// network loses packets, its speed on a sound one is worth nothing.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ class LossMeter {
   // One that had been taken for lost.
   void came_late() noexcept { share_ = std::max(0.0, share_ - 1 / kMemory); }
 
-  // One lost packet is remembered for some 5000 that are not. While data goes the other way few packets are seen, so a loss must count for long; and on a
-  // sound network it costs the few milliseconds that so many packets take longer than TCP's segments.
+  // One lost packet is remembered for some 5000 that are not. While data goes the other way few packets are seen, so a loss must count for long;
+  // and on a sound network it costs the few milliseconds that so many packets take longer than TCP's segments.
   bool lossy() const noexcept { return share_ > kLossy; }
 
  private:

@@ -1,5 +1,5 @@
-// One side of what two ranks say to each other over a carrier of packets: frames go in order, each once, whole (net/transport.h), though packets are lost,
-// doubled and reordered. Its parts, all pure; this class puts them together, and has no clock and no descriptor either:
+// One side of what two ranks say to each other over a carrier of packets: frames go in order, each once, whole (net/transport.h), though packets
+// are lost, doubled and reordered. Its parts, all pure; this class puts them together, and has no clock and no descriptor either:
 //
 //   frame_cutter.h      frames that are posted, cut into packets
 //   packet_sender.h     which packet may be sent, which is lost, when to ask (congestion.h, pacer.h, round_trip.h)
@@ -11,7 +11,8 @@
 //   kFinished   the peer has said goodbye, and had nothing more to say; or this side has closed. Posts fail
 //   kLost       the peer is gone, or broke a rule. Posts fail
 //
-// Everything is called with the endpoint's lock held. Sinks and on_taken are called from take(), work() and the functions that end it, never from post().
+// Everything is called with the endpoint's lock held. Sinks and on_taken are called from take(), work() and the functions that end it, never from
+// post().
 #pragma once
 
 #include <cstdint>
@@ -84,7 +85,8 @@ class PacketLink {
   bool send_control(wire::PacketKind kind, std::uint8_t flags) noexcept;
 
   const PacketSender& sender() const noexcept { return sender_; }
-  // Packets are lost in one of the directions. (Where few are sent in a row a sender does not know why it had to ask; the receiver of the other direction does.)
+  // Packets are lost in one of the directions. (Where few are sent in a row a sender does not know why it had to ask; the receiver of the other
+  // direction does.)
   bool lossy() const noexcept { return sender_.loss().lossy() || receiver_.loss().lossy(); }
 
  private:

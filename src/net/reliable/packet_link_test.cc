@@ -98,8 +98,8 @@ double goodput(const LinkKind& kind, std::uint64_t seed, std::size_t bytes) {
   return packets * static_cast<double>(kind.per_packet) / static_cast<double>(pair.network.now() - began);
 }
 
-// Two ways, each with its own losses, and a sender that goes from one to the other at any moment: the network carries nothing from then on, until it goes back. Each side
-// does so when it likes. Nothing is lost, doubled or reordered.
+// Two ways, each with its own losses, and a sender that goes from one to the other at any moment: the network carries nothing from then on, until
+// it goes back. Each side does so when it likes. Nothing is lost, doubled or reordered.
 TEST(PacketLink, AnotherWayLosesNothing) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SimulatedPair pair(LinkKind{.loss = 0.02, .doubling = 0.02, .reordering = 0.05}, seed);

@@ -6,9 +6,9 @@
 //   kUnderWay    was sent, and nothing is known of it
 //   kArrived     the peer has it; it only waits for the ones before it
 //
-// Lost is what was sent three transmissions before one that has arrived, or an eighth of a round trip (RFC 9002, 6.1; with numbers that stay a packet's
-// own, and a count of transmissions beside them, of which the peer tells the latest). Where nothing comes back for a time-out the oldest packet is sent again and asks for an
-// answer; the time-out doubles each time.
+// Lost is what was sent three transmissions before one that has arrived, or an eighth of a round trip (RFC 9002, 6.1; with numbers that stay a
+// packet's own, and a count of transmissions beside them, of which the peer tells the latest). Where nothing comes back for a time-out the oldest
+// packet is sent again and asks for an answer; the time-out doubles each time.
 //
 // Cost: constant per packet and per acknowledgement, but for the bits of its bitmap.
 #pragma once

@@ -14,8 +14,8 @@ class RoundTrip {
   static constexpr std::int64_t kLeastTimeout = kLatestAcknowledgement + 500'000;
   static constexpr std::int64_t kMostTimeout = 500'000'000;
 
-  // Where answers were lost, the next one makes the round trip of what it answers look longer, by seconds after an outage. So one sample counts for twice the
-  // time-out at most; a way that has become slower is known after a few.
+  // Where answers were lost, the next one makes the round trip of what it answers look longer, by seconds after an outage. So one sample counts for
+  // twice the time-out at most; a way that has become slower is known after a few.
   void sample(std::int64_t time, std::int64_t now) noexcept {
     if (known()) time = std::min(time, 2 * timeout());
     latest_ = time;

@@ -1,5 +1,5 @@
-// Two ranks joined by a simulated link, with a clock that is moved by hand: packets take time, wait in a switch's queue, and are lost, doubled and reordered,
-// as a seed says or as a test says for each.
+// Two ranks joined by a simulated link, with a clock that is moved by hand: packets take time, wait in a switch's queue, and are lost, doubled and
+// reordered, as a seed says or as a test says for each.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // What the messages of one class of sizes take on a path, as the rank that receives them sees it.
 //
-// Where messages overlap, as in a burst of MPI_Isend, the first seems to take nearly all of the time and the others nothing, so the time of a single message
-// says little. What is timed are windows: some messages in a row, until none is under way. Each counts from the moment when both sides
-// were ready, or from the end of the message before it, until its last byte has landed; so a window's time is the time in which messages were
-// under way, and not how late the program called. The first windows after another path are cold: their messages may overlap those of that path,
-// and find the caches, the ring and the kernel as it has left them.
+// Where messages overlap, as in a burst of MPI_Isend, the first seems to take nearly all of the time and the others nothing, so the time of a
+// single message says little. What is timed are windows: some messages in a row, until none is under way. Each counts from the moment when both
+// sides were ready, or from the end of the message before it, until its last byte has landed; so a window's time is the time in which messages were
+// under way, and not how late the program called. The first windows after another path are cold: their messages may overlap those of that path, and
+// find the caches, the ring and the kernel as it has left them.
 #pragma once
 
 #include <algorithm>

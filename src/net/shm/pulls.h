@@ -5,11 +5,11 @@
 // a sender it reads what the peer has chosen from the words that the two share (PullWords::paths, four bits for each class of sizes),
 // and helps while a message is open. No system call is made beside the copies themselves.
 //
-// Where messages of one class go both ways, as in an exchange, the two ranks copy for both directions at the same time, so what one direction gains by
-// a path depends on the path of the other: two receivers that decide alone try a path at different times, each beside the other's usual one, and
-// seldom see what it would bring. There the rank with the lower local number decides for both directions, and says so in its word (kBothWays): by the time
-// from when it has sent a message until the next one has come, so that it sees what both take, at once in an exchange or one after the other in a ping-pong. It
-// counts what goes to and fro, and gives the choice back when the counts differ by more than a factor of four.
+// Where messages of one class go both ways, as in an exchange, the two ranks copy for both directions at the same time, so what one direction gains
+// by a path depends on the path of the other: two receivers that decide alone try a path at different times, each beside the other's usual one, and
+// seldom see what it would bring. There the rank with the lower local number decides for both directions, and says so in its word (kBothWays): by
+// the time from when it has sent a message until the next one has come, so that it sees what both take, at once in an exchange or one after the
+// other in a ping-pong. It counts what goes to and fro, and gives the choice back when the counts differ by more than a factor of four.
 //
 // The time of a message runs at the receiver: from the moment when both sides are ready, which is when the later one of the message's header
 // and its receive has come, until the last byte has landed (path_clock.h). So it holds what else the two ranks have to copy meanwhile, as in an

@@ -44,8 +44,8 @@ class Acceptor final : public ConnectionUser {
   Status start();
   void close() noexcept;
 
-  // For the liveness monitor: drops a connection whose other side takes nothing of what it is sent, so that it is told to try again. True while something
-  // sent is not acknowledged.
+  // For the liveness monitor: drops a connection whose other side takes nothing of what it is sent, so that it is told to try again. True while
+  // something sent is not acknowledged.
   bool inspect() noexcept;
 
   std::size_t strangers() const noexcept { return strangers_.size(); }

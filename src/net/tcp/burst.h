@@ -12,8 +12,8 @@ namespace lapwing::net::tcp {
 
 class Burst {
  public:
-  // Whether a frame that is posted now waits. `small`: it may. `received`: frames that have come from the peer in all. Where one has come since the last
-  // post, this may be the answer that is waited for.
+  // Whether a frame that is posted now waits. `small`: it may. `received`: frames that have come from the peer in all. Where one has come since the
+  // last post, this may be the answer that is waited for.
   bool joins(std::int64_t now, bool small, std::uint64_t received) noexcept {
     length_ = now - last_post_ <= tuning().tcp_burst_gap && received == received_ ? length_ + 1 : 0;
     received_ = received;

@@ -18,16 +18,16 @@ class Receiver;
 // way. It comes back (and what is there is announced) before a thread sleeps in the port, and before poll() ceases to read it.
 //
 // Where a program in the kernel takes frames (Receiver::let_take), only poll() finds them. So it takes none of a link that is not in this list, or
-// while a thread of the application may sleep; and where only the event thread does, none but those that no thread waits for. At rest it may take all: nothing is
-// lent then, so whatever comes is passed on, and the port hears of it as ever.
+// while a thread of the application may sleep; and where only the event thread does, none but those that no thread waits for. At rest it may take
+// all: nothing is lent then, so whatever comes is passed on, and the port hears of it as ever.
 //
 // At rest (engine/source.h) the busy links are in the port, but a watermark hides from it what is for the application's next call. An
 // application that comes back finds that by reading them as ever, and takes no watermark down; arm() does. So a link with a watermark
 // stays in this list. Rest ends where messages follow each other without a pause, or are long, and where a program in the kernel sees the
 // link that is polled: then the port must not be watched.
 //
-// What a peer asks over a protected link (tail_loss_probe.h) is hidden at rest too, and it breaks the connection when the answer is overdue. So where a
-// busy link is protected a timer wakes the event thread once a second, whose turn reads what is there.
+// What a peer asks over a protected link (tail_loss_probe.h) is hidden at rest too, and it breaks the connection when the answer is overdue. So
+// where a busy link is protected a timer wakes the event thread once a second, whose turn reads what is there.
 class BusyLinks {
  public:
   explicit BusyLinks(engine::Engine& engine) noexcept : engine_(engine) {}

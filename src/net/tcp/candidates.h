@@ -18,8 +18,8 @@ using RouteFinder = std::function<Route(const Address&)>;
 
 // A peer on the same host: its loopback addresses, then the others. A peer elsewhere: addresses in a network that one
 // of `own` is in (the narrowest network first), then routable ones, then through tunnels, then last resorts. Left out:
-// loopback, addresses without a route (neighbours are taken to have one), and addresses that this host has itself (container bridges have the same one
-// everywhere).
+// loopback, addresses without a route (neighbours are taken to have one), and addresses that this host has itself (container bridges have the same
+// one everywhere).
 std::vector<Address> order_candidates(const std::vector<Address>& peer, const std::vector<Interface>& own,
                                       bool same_host, const RouteFinder& route);
 

@@ -65,8 +65,8 @@ class Connection final : public engine::FdHandler {
   wire::Handshake& handshake() noexcept { return *handshake_; }
   // By which frames travel, once it was handed over; null: they travel as they are.
   Records* records() noexcept { return records_.get(); }
-  // The liveness monitor looks at it while something that was sent is not acknowledged: by the other host's kernel, or, where frames are protected, by the
-  // peer itself.
+  // The liveness monitor looks at it while something that was sent is not acknowledged: by the other host's kernel, or, where frames are protected,
+  // by the peer itself.
   bool is_inspected() const noexcept { return records_ != nullptr || !remote_.is_loopback(); }
   // For the log: "plain", "checked", "sealed by AES-256-GCM".
   const char* protection() const noexcept;

@@ -9,16 +9,17 @@
 // Order. The addresses are dialled one after the other, the next when the one before has failed or has not led to the peer within tcp.stagger;
 // those before go on meanwhile (the idea is that of RFC 8305, "happy eyeballs"). So an address that leads nowhere, or to another host, costs
 // that pause at most. The first dial that the peer proves itself on wins, and all others end before anything else happens: the proof of this
-// rank goes out on one connection of an attempt, so at most one of them is accepted. If the peer closes that one, the pair's first attempt goes on with it,
-// and the others follow again; a later one is over, because the peer may have accepted it before it closed it, and would not accept this number again.
+// rank goes out on one connection of an attempt, so at most one of them is accepted. If the peer closes that one, the pair's first attempt goes on
+// with it, and the others follow again; a later one is over, because the peer may have accepted it before it closed it, and would not accept this
+// number again.
 //
 // Time. All addresses have the time that the user says; so has a process without a descriptor for the socket, which may get one back meanwhile.
-// It counts only while this process looks: what is there when it is over is in time. That is about hosts that do not answer, and about addresses that close
-// what they have accepted, where links resume: breaks are survived. A peer whose host
+// It counts only while this process looks: what is there when it is over is in time. That is about hosts that do not answer, and about addresses
+// that close what they have accepted, where links resume: breaks are survived. A peer whose host
 // answers but that does not answer itself may only be busy (stopped, or computing with LAPWING_PROGRESS=polling): where no other
-// address has worked it is waited for without an end, with one warning when that takes seconds, as long as its host answers. So is the verdict of a peer that has
-// proven itself. Where the peer is proven and its host does not answer any more (Dial::inspect), the connection has broken, and if the link resumes, the attempt is
-// over: the next one has another number (attempts.h).
+// address has worked it is waited for without an end, with one warning when that takes seconds, as long as its host answers. So is the verdict of a
+// peer that has proven itself. Where the peer is proven and its host does not answer any more (Dial::inspect), the connection has broken, and if
+// the link resumes, the attempt is over: the next one has another number (attempts.h).
 #pragma once
 
 #include <memory>
@@ -37,8 +38,8 @@ class ConnectorUser {
   virtual void on_connected(std::unique_ptr<Connection> connection) noexcept = 0;
   virtual void on_duplicate() noexcept = 0;
   virtual void on_unreachable(Status why) noexcept = 0;
-  // The peer's host accepts connections, and the peer does not answer: whether that is worth a warning. Not where nothing waits for the connection, which is
-  // wanted only so that the end of the peer is noticed, nor where it has said that it polls.
+  // The peer's host accepts connections, and the peer does not answer: whether that is worth a warning. Not where nothing waits for the connection,
+  // which is wanted only so that the end of the peer is noticed, nor where it has said that it polls.
   virtual bool waits_for_answer() const noexcept = 0;
 
  protected:

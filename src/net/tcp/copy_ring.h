@@ -1,5 +1,5 @@
-// Memory for copies of small frames, given out and given back in order, each copy in one piece. Of its pages only those exist that were written to; while all
-// copies are given back before the next is made, always the same ones.
+// Memory for copies of small frames, given out and given back in order, each copy in one piece. Of its pages only those exist that were written to;
+// while all copies are given back before the next is made, always the same ones.
 #pragma once
 
 #include <cstddef>

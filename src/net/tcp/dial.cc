@@ -149,7 +149,8 @@ void Dial::handshake_failed() noexcept {
   fail_or_pause(why, fault);
 }
 
-// A connection may break in the handshake as it may later, and a link that resumes survives that. Time in which this process did not run counts for nothing.
+// A connection may break in the handshake as it may later, and a link that resumes survives that. Time in which this process did not run counts for
+// nothing.
 bool Dial::tried_enough() const noexcept {
   const bool in_time = (terms_.features & wire::kFeatureResume) != 0 && paused_ < shared_.options.connect_timeout;
   return state_ != State::kProven && ended_early_ > kRetries && !in_time;

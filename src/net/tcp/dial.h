@@ -66,8 +66,8 @@ class Dial final : public ConnectionUser {
   // Nothing that was sent there has had to be sent again in vain.
   bool host_answers() const noexcept;
   double seconds_so_far() const noexcept;
-  // For the liveness monitor: gives up a connection on which the handshake is sent again in vain, for another one. May call back, and so destroy the dial.
-  // True while something sent is not acknowledged.
+  // For the liveness monitor: gives up a connection on which the handshake is sent again in vain, for another one. May call back, and so destroy
+  // the dial. True while something sent is not acknowledged.
   bool inspect() noexcept;
 
   void on_ready(Connection& connection, std::uint32_t events) noexcept override;

@@ -2,9 +2,9 @@
 // time.
 //
 // A window is a time in which the connection was never without something to send. At the end of each the rate is the mean of what it was and of what
-// the window has shown; so a connection that has stalled loses half of it with every window, and after a second hardly gets anything any more. One that
-// has nothing to send keeps its rate, but for a rate that says "hardly anything": that is forgotten after a while, so that it gets a piece to show
-// what it can.
+// the window has shown; so a connection that has stalled loses half of it with every window, and after a second hardly gets anything any more. One
+// that has nothing to send keeps its rate, but for a rate that says "hardly anything": that is forgotten after a while, so that it gets a piece to
+// show what it can.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// A queue in one piece of memory, which can be looked at anywhere. Costs nothing while it is empty; elements move when it grows, or has been emptied by half.
+// A queue in one piece of memory, which can be looked at anywhere. Costs nothing while it is empty; elements move when it grows, or has been
+// emptied by half.
 #pragma once
 
 #include <cstddef>

@@ -1,12 +1,12 @@
 // Finds out when a connection that goes by another network can go by its own again.
 //
-// The home of a rail (rails.h) is the network that it is for, that of a link the address over which it stood first. Either is mended by whatever network
-// works when that one breaks. While it is away, bare TCP connections to the peer's address at home are tried, after pauses that double; nothing is sent on
-// them. One that stands says that packets pass in both directions. When kInARow have stood, a second apart, the user breaks its connection and mends it
-// with the home address first, so that nothing is lost.
+// The home of a rail (rails.h) is the network that it is for, that of a link the address over which it stood first. Either is mended by whatever
+// network works when that one breaks. While it is away, bare TCP connections to the peer's address at home are tried, after pauses that double;
+// nothing is sent on them. One that stands says that packets pass in both directions. When kInARow have stood, a second apart, the user breaks its
+// connection and mends it with the home address first, so that nothing is lost.
 //
-// A network that lets connections be made and then fails must not take the link back every few seconds: the pauses go on doubling where it has stayed at
-// home for less than the last pause.
+// A network that lets connections be made and then fails must not take the link back every few seconds: the pauses go on doubling where it has
+// stayed at home for less than the last pause.
 //
 // Cost: while away a timer and one connection attempt for each pause, of 1 to 64 s; at home nothing.
 #pragma once

@@ -9,9 +9,9 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kMillisecond = 1'000'000;
 // What the kernel takes.
 constexpr std::int64_t kLongestProbing = 32767;                         // seconds
-// So many in a row and a host that answers takes nothing more. One packet whose time stamp was damaged, and its checksum with it, is enough: to the other
-// side's kernel all that follow are old (RFC 7323, 5.3), and it acknowledges and drops each, as long as the connection lasts. The fourth comes 3 s
-// after the first sending, or 15 round trips if these are longer than 0.2 s.
+// So many in a row and a host that answers takes nothing more. One packet whose time stamp was damaged, and its checksum with it, is enough: to the
+// other side's kernel all that follow are old (RFC 7323, 5.3), and it acknowledges and drops each, as long as the connection lasts. The fourth
+// comes 3 s after the first sending, or 15 round trips if these are longer than 0.2 s.
 constexpr int kResendsInVain = 4;
 constexpr std::int64_t kShortestRetry = 1000, kLongestRetry = 120'000;  // ms
 

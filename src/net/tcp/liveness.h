@@ -20,8 +20,8 @@ namespace lapwing::net::tcp {
 // Beyond about 15 minutes the kernel gives a busy connection up by itself (net.ipv4.tcp_retries2).
 KernelPatience kernel_patience(std::int64_t patience) noexcept;
 
-// A message of the handshake fits every buffer, and is sent again 0.2 and 0.6 s after the first time. A host that has not taken it by then is either cut
-// off, or takes nothing of this connection any more.
+// A message of the handshake fits every buffer, and is sent again 0.2 and 0.6 s after the first time. A host that has not taken it by then is
+// either cut off, or takes nothing of this connection any more.
 inline constexpr int kHandshakeResendsInVain = 2;
 
 // What inspections of a busy connection have found.

@@ -1,10 +1,11 @@
-// The rails of a link: further connections to the same peer, one in each network that the two hosts share, which carry parts of long messages and nothing
-// else. Where there are two or more networks, a long message is as fast as all of them together.
+// The rails of a link: further connections to the same peer, one in each network that the two hosts share, which carry parts of long messages and
+// nothing else. Where there are two or more networks, a long message is as fast as all of them together.
 //
-// A rail is a Link with a channel of its own: its frames are numbered, acknowledged and sent again by themselves, and its connection is mended like any
-// other, by whatever network works. So nothing is lost when one network goes: what was under way there comes by another, and new parts are given to
-// the rails that still move. When its own network works again it goes back there (home_watch.h). What has to keep an order never goes by a rail: only frames that their owner has marked (SendOp::any_order) do, which
-// name the transfer and the offset of their bytes, and the receiver refuses others (FrameSink::may_overtake).
+// A rail is a Link with a channel of its own: its frames are numbered, acknowledged and sent again by themselves, and its connection is mended like
+// any other, by whatever network works. So nothing is lost when one network goes: what was under way there comes by another, and new parts are
+// given to the rails that still move. When its own network works again it goes back there (home_watch.h). What has to keep an order never goes by a
+// rail: only frames that their owner has marked (SendOp::any_order) do, which name the transfer and the offset of their bytes, and the receiver
+// refuses others (FrameSink::may_overtake).
 //
 //   which networks    common_networks.h: both sides find the same, in the same order. Rail n is for the n-th, and its number stands in the
 //                     handshake's terms

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <utility>
 
 #include "base/delay_point.h"
 #include "base/log.h"
@@ -165,6 +166,7 @@ bool Receiver::leave_port() noexcept {
 }
 
 void Receiver::rest() noexcept {
+  if (inbox_.past_program() && std::exchange(passed_at_rest_, intake_->passed()) == intake_->passed()) return;
   if (connection_ != nullptr && inbox_.heard() && !announces_all_) watermark_.rest(connection_->socket(), inbox_.missing());
 }
 

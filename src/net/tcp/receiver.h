@@ -77,7 +77,8 @@ class Receiver final : public ConnectionUser {
   // A thread is about to sleep: the event thread is not woken for each packet of a long frame.
   void set_watermark() noexcept;
   // Until end_rest() the port announces input when so much has gathered (tcp.rest_watermark), or the peer can send no more, or has
-  // gone. Not before something has come from the peer: the first it sends is answered with credit.
+  // gone. Not before something has come from the peer: the first it sends is answered with credit. Where the program in the kernel has taken all
+  // since the rest before, there was nothing to hide, and two system calls are saved.
   void rest() noexcept;
   void end_rest() noexcept;
 
@@ -106,6 +107,7 @@ class Receiver final : public ConnectionUser {
   bool torn_ = false;              // a connection was, past the program: the next ones are received as ever
   int answers_by_ = -1;            // the socket of answer_by()
   kernel::Permission::State permission_ = kernel::Permission::State::kNone;  // for it
+  std::uint64_t passed_at_rest_ = 0;  // Intake::passed()
   bool announces_all_ = false;
   unsigned looks_ = 0;             // that found nothing, outside the port
 };

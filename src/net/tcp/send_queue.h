@@ -12,9 +12,10 @@
 // Small frames are copied when they are posted, and several in a row are one entry. The payload of others stays where it is until they are delivered.
 // What a waiting thread wants back before that is copied as well, up to a bound, when the thread has nothing better to do (copy_kept): so a blocking
 // send does not wait for an acknowledgement, and a stream of long messages is not copied while the socket takes more. Beside a computation, when no
-// thread waits, only those are copied that something else goes on from: the acknowledgement gives the others back for nothing. The alternatives are dearer: to
-// copy before sending puts the copy on the message's way, and to wait for each acknowledgement costs a round trip. A short frame for which there was
-// no room among the small ones is copied as soon as it has left: a thread that waits for it while others arrive finds no poll with nothing better to do.
+// thread waits, only those are copied that something else goes on from: the acknowledgement gives the others back for nothing. The alternatives are
+// dearer: to copy before sending puts the copy on the message's way, and to wait for each acknowledgement costs a round trip. A short frame for
+// which there was no room among the small ones is copied as soon as it has left: a thread that waits for it while others arrive finds no poll with
+// nothing better to do.
 //
 // Pure: no socket, no clock. Everything runs with the endpoint's lock held.
 #pragma once

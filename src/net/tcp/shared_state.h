@@ -1,5 +1,5 @@
-// The state of one TcpTransport that its parts share (links, acceptor, connectors): the way up (sinks) and down (engine), the options, what is known of
-// this host and of the peers, and the connections that have ended in the middle of their own callbacks.
+// The state of one TcpTransport that its parts share (links, acceptor, connectors): the way up (sinks) and down (engine), the options, what is
+// known of this host and of the peers, and the connections that have ended in the middle of their own callbacks.
 #pragma once
 
 #include <cstdint>

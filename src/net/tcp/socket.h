@@ -65,8 +65,8 @@ class Socket {
   std::size_t receive_buffer() const noexcept;
   // Bytes in the kernel that the other side's has not acknowledged.
   std::uint64_t unacknowledged() const noexcept;
-  // From here on close() resets the connection: what has not been acknowledged is dropped, and the other side hears of the end where its kernel takes no
-  // more data of this connection (RFC 7323, 5.2: a reset is taken whatever its time stamp).
+  // From here on close() resets the connection: what has not been acknowledged is dropped, and the other side hears of the end where its kernel
+  // takes no more data of this connection (RFC 7323, 5.2: a reset is taken whatever its time stamp).
   void reset_on_close() const noexcept;
   // So many bytes make the socket readable; its end and its errors do in any case.
   void announce_from(int bytes) const noexcept { setsockopt(fd_, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes); }

@@ -321,7 +321,8 @@ TEST_F(TcpTest, APeerThatIsWatchedOverAndNotReachedIsLostInTheEnd) {
       << low().sink.lost.front();
 }
 
-// Raw Ethernet asks for a watch whenever packets need a detour. One that failed before a long time in which it asked for none says nothing of the host now.
+// Raw Ethernet asks for a watch whenever packets need a detour. One that failed before a long time in which it asked for none says nothing of the
+// host now.
 TEST_F(TcpTest, AWatchThatFailedLongAgoTakesNoPatienceFromTheNext) {
   Address nowhere;
   {

@@ -1,5 +1,5 @@
-// A link between two ranks that leaves its first address, because that leads nowhere for a time, and goes back there by itself. The first address is a
-// forwarder of the test's own, on loopback, and the other the one that rank 1 listens on.
+// A link between two ranks that leaves its first address, because that leads nowhere for a time, and goes back there by itself. The first address
+// is a forwarder of the test's own, on loopback, and the other the one that rank 1 listens on.
 #include <utility>
 
 #include "net/tcp/tcp_pair_for_tests.h"

@@ -1,5 +1,5 @@
-// Somebody, or something, between two ranks: a relay that stands in the place of each rank's address and changes what goes through it, at random moments
-// of a fixed seed. What is checked loses nothing by accidents, and what is sealed nothing by any of it; both end what was wrong, and go on.
+// Somebody, or something, between two ranks: a relay that stands in the place of each rank's address and changes what goes through it, at random
+// moments of a fixed seed. What is checked loses nothing by accidents, and what is sealed nothing by any of it; both end what was wrong, and go on.
 #include <netinet/tcp.h>
 
 #include <algorithm>

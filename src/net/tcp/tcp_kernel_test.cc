@@ -312,6 +312,31 @@ TEST_F(TcpKernelTest, APollEndsRest) {
   expect_all_well();
 }
 
+TEST_F(TcpKernelTest, WhereAllWasTakenNothingIsHiddenAtRest) {
+  const auto hidden_at_rest = [&] {
+    const engine::Visit visit(high().engine);
+    EXPECT_TRUE(high().transport->rest());
+    const long hidden = count_hidden(connections());
+    high().transport->disarm();
+    high().transport->poll();
+    return hidden;
+  };
+  get_acquainted();
+  disarm();
+  EXPECT_EQ(hidden_at_rest(), 1) << "a message was passed on before";
+  EXPECT_EQ(count_hidden(connections()), 0);
+  post_receives(1);
+  MessageOp op(kLent, 0, 100);
+  low().post(1, op);
+  pump([&] { return sink_.landed == 1; });
+  EXPECT_EQ(hidden_at_rest(), 0);
+  MessageOp unexpected(kNeverLent, 1, 100);
+  low().post(1, unexpected);
+  pump([&] { return sink_.received() == 3; });
+  EXPECT_EQ(hidden_at_rest(), 1);
+  expect_all_well();
+}
+
 // LAPWING_RECEIVE=auto: messages travel while the program is being loaded.
 TEST_F(TcpKernelTest, ALinkThatStandsJoinsWhenTheProgramIsLoaded) {
   Gate gate;

@@ -1,5 +1,5 @@
-// Rails of a link: two further connections between two ranks, by which frames go that need no order. The networks that they are for are the test's own: all of
-// them lead over loopback.
+// Rails of a link: two further connections between two ranks, by which frames go that need no order. The networks that they are for are the test's
+// own: all of them lead over loopback.
 #include <algorithm>
 #include <utility>
 

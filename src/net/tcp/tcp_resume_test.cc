@@ -1,5 +1,5 @@
-// Connections that the test breaks at every kind of moment, under two ranks that have agreed to resume. Nothing may be lost, doubled or damaged, and no
-// owner may be told anything but that its frame was delivered.
+// Connections that the test breaks at every kind of moment, under two ranks that have agreed to resume. Nothing may be lost, doubled or damaged,
+// and no owner may be told anything but that its frame was delivered.
 #include <algorithm>
 #include <random>
 #include <utility>
