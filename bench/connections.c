@@ -22,6 +22,7 @@ static Sizes sizes;
 static size_t message; /* bytes of those whose processor time is taken, and when all are active */
 static const Option options[] = {
     {"--message", "SIZE", "of the messages whose processor time is taken, and when all are active (8)", .sizes = &sizes},
+    MEMORY_OPTION,
     {0}};
 static const Program program = {
     "connections", "Latency, bandwidth, processor time per message and memory of rank 0, by its open connections.",
@@ -301,12 +302,12 @@ static void receive_rounds(void (*receive)(Round*), Round* round, const char* ho
 
 static void receive_from_all(double budget) {
   Round round = {NULL, NULL, (long)kPerRound * (size - 1)};
-  round.bytes = allocate((size_t)round.count * message);
+  round.bytes = allocate_messages((size_t)round.count * message);
   round.requests = allocate(sizeof(MPI_Request) * (size_t)round.count);
   receive_rounds(receive_from_any, &round, "", budget);
   receive_rounds(receive_from_each, &round, ", receives posted", budget);
   free(round.requests);
-  free(round.bytes);
+  free_messages(round.bytes);
 }
 
 /* Idle until rank 0 says go. */

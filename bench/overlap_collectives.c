@@ -3,7 +3,7 @@
 
    Reported by message size, as rank 0 sees it: the operation alone; the time spent in its two calls beside computing;
    what the whole takes longer than the same increments alone; and, for an operation that takes long enough to tell,
-   that time over the operation alone: the share that computing did not hide. Computing takes twice as long as the
+   that time over the operation alone: the share that computing did not hide; and the whole over the longer of the two. Computing takes twice as long as the
    operation, and a millisecond at least; all ranks compute at once, and increments alone are timed right before each
    operation (so a library that slows all computing down does not show here, but in progress_cost). */
 #include "ranks.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 
 static Sizes sizes;
-static const Option options[] = {{"--sizes", "LIST", "message sizes (8,4K,64K-4Mx4)", .sizes = &sizes}, {0}};
+static const Option options[] = {{"--sizes", "LIST", "message sizes (8,4K,64K-4Mx4)", .sizes = &sizes}, MEMORY_OPTION, {0}};
 static const Program program = {
     "overlap_collectives",
     "What computing does not hide of non-blocking collectives, and of an exchange with neighbours, by message size.",
@@ -130,7 +130,7 @@ static const Operation operations[] = {{"exchange", start_exchange, fill_bytes, 
 
 static Job make_job(const Operation* operation, size_t bytes) {
   const size_t blocks = size < 2 ? 2 : (size_t)size;
-  Job job = {bytes, allocate(blocks * bytes), allocate(blocks * bytes), {0}};
+  Job job = {bytes, allocate_messages(blocks * bytes), allocate_messages(blocks * bytes), {0}};
   for (int i = 0; i < 4; ++i) job.requests[i] = MPI_REQUEST_NULL;
   operation->prepare(&job);
   return job;
@@ -142,8 +142,8 @@ static void check_and_free(const Operation* operation, Job* job) {
             job->bytes);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
-  free(job->out);
-  free(job->in);
+  free_messages(job->out);
+  free_messages(job->in);
 }
 
 /* ---- Times ---- */
@@ -181,8 +181,12 @@ static double answer_alone(const Operation* operation, Job* job, double budget, 
   return result;
 }
 
-static void answer_beside(const Operation* operation, Job* job, double budget, double alone, Samples* in_calls,
-                          Samples* added) {
+typedef struct {
+  Samples in_calls, added;
+  Samples whole; /* over the longer of operation and computing */
+} Beside;
+
+static void answer_beside(const Operation* operation, Job* job, double budget, double alone, Beside* beside) {
   static double per_second; /* increments, when all ranks compute */
   if (per_second == 0) per_second = (double)increments_for(1);
   const double seconds = fmax(2 * alone, 1e-3);
@@ -196,8 +200,10 @@ static void answer_beside(const Operation* operation, Job* job, double budget, d
     increment(increments);
     const double computing = now() - begin;
     const Times times = operate(operation, job, increments);
-    add_sample(in_calls, times.start + times.wait);
-    add_sample(added, times.start + times.compute + times.wait - computing);
+    const double whole = times.start + times.compute + times.wait;
+    add_sample(&beside->in_calls, times.start + times.wait);
+    add_sample(&beside->added, whole - computing);
+    add_sample(&beside->whole, whole / fmax(alone, computing));
   }
 }
 
@@ -212,23 +218,27 @@ static void report_by_size(const Operation* operation, size_t bytes, const char*
 
 static void answer_for(const Operation* operation, size_t bytes) {
   const double budget = quick ? 0.12 : 0.4, enough = 250e-6;
-  Samples alone = {0}, in_calls = {0}, added = {0}, share = {0};
+  Samples alone = {0}, share = {0};
+  Beside beside = {0};
   Job job = make_job(operation, bytes);
   const double seconds = answer_alone(operation, &job, budget, &alone);
-  answer_beside(operation, &job, 2 * budget, seconds, &in_calls, &added);
+  answer_beside(operation, &job, 2 * budget, seconds, &beside);
   check_and_free(operation, &job);
-  for (int i = 0; i < added.count && seconds >= enough; ++i) add_sample(&share, added.values[i] / seconds);
+  if (seconds < enough) beside.whole.count = 0;
+  for (int i = 0; i < beside.added.count && seconds >= enough; ++i) add_sample(&share, beside.added.values[i] / seconds);
   scale_samples(&alone, 1e6);
-  scale_samples(&in_calls, 1e6);
-  scale_samples(&added, 1e6);
+  scale_samples(&beside.in_calls, 1e6);
+  scale_samples(&beside.added, 1e6);
   report_by_size(operation, bytes, "alone", "us", &alone);
-  report_by_size(operation, bytes, "in its calls beside computing", "us", &in_calls);
-  report_by_size(operation, bytes, "added to computing", "us", &added);
+  report_by_size(operation, bytes, "in its calls beside computing", "us", &beside.in_calls);
+  report_by_size(operation, bytes, "added to computing", "us", &beside.added);
   report_by_size(operation, bytes, "share not hidden", "ratio", &share);
+  report_by_size(operation, bytes, "whole over the longer of both", "ratio", &beside.whole);
   free(alone.values);
-  free(in_calls.values);
-  free(added.values);
   free(share.values);
+  free(beside.in_calls.values);
+  free(beside.added.values);
+  free(beside.whole.values);
 }
 
 int main(int argc, char** argv) {

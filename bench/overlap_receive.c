@@ -3,7 +3,8 @@
    receives.
 
    Reported by message size: the time in MPI_Wait; the total receive time, from the posting on; and that total
-   relative to the same increments alone, which are timed right before each. */
+   relative to the same increments alone, which are timed right before each. Of Lapwing also how often its event thread
+   is woken for a message, from the posting to the end of MPI_Wait. */
 #include "ranks.h"
 
 enum { kReadyTag = 3 };
@@ -26,8 +27,30 @@ static const Amount amounts[] = {{"1 M increments", 1000000, 0, false},
                                  {"100 M increments", 100000000, 0, false},
                                  {"20 ms", 0, 0.020, true}};
 
+/* The library's own count of wake-ups (MPI 5.0, chapter 15.3.7), where it has one. */
+static struct {
+  MPI_T_pvar_session session;
+  MPI_T_pvar_handle handle;
+  bool there;
+} wakeups;
+
+static void find_wakeups(void) {
+  int provided, index, count;
+  wakeups.there = MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS &&
+                  MPI_T_pvar_get_index("lapwing_event_thread_wakeups", MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS &&
+                  MPI_T_pvar_session_create(&wakeups.session) == MPI_SUCCESS &&
+                  MPI_T_pvar_handle_alloc(wakeups.session, index, NULL, &wakeups.handle, &count) == MPI_SUCCESS;
+}
+
+static double wakeups_so_far(void) {
+  unsigned long long value = 0;
+  if (wakeups.there) MPI_T_pvar_read(wakeups.session, wakeups.handle, &value);
+  return (double)value;
+}
+
 typedef struct {
   Samples wait, total, relative;
+  double wakeups;
 } Times;
 
 static double compute_alone(long increments) {
@@ -38,7 +61,7 @@ static double compute_alone(long increments) {
 
 static void receive(const Pair* pair, long increments, Times* times) {
   MPI_Request request;
-  const double alone = compute_alone(increments);
+  const double alone = compute_alone(increments), woken = wakeups_so_far();
   const double begin = now();
   MPI_Irecv(pair->in, pair->bytes, MPI_BYTE, 1, kDataTag, MPI_COMM_WORLD, &request);
   const double posting = now() - begin;
@@ -51,6 +74,7 @@ static void receive(const Pair* pair, long increments, Times* times) {
   add_sample(&times->wait, (end - computed) * 1e6);
   add_sample(&times->total, (posting + end - start) * 1e6);
   add_sample(&times->relative, (posting + end - start) / alone);
+  times->wakeups += wakeups_so_far() - woken;
 }
 
 static void send_when_asked(const Pair* pair) {
@@ -72,6 +96,16 @@ static void report_times(const Amount* amount, size_t bytes, Times* times) {
   }
 }
 
+static void report_wakeups(const Amount* amount, size_t bytes, const Times* times) {
+  if (!wakeups.there) return;
+  char series[64];
+  Samples mean = {0};
+  snprintf(series, sizeof series, "event-thread wake-ups, %s", amount->name);
+  add_sample(&mean, times->wakeups / (double)times->wait.count);
+  report(&program, (Figure){series, "per message", "lower", (double)bytes, "message size", "B"}, &mean);
+  free(mean.values);
+}
+
 static void answer_for(const Amount* amount, size_t bytes) {
   static long increments_of_fixed_time; /* the same for all sizes */
   if (increments_of_fixed_time == 0 && amount->seconds > 0) increments_of_fixed_time = increments_for(amount->seconds);
@@ -86,10 +120,16 @@ static void answer_for(const Amount* amount, size_t bytes) {
       send_when_asked(&pair);
       continue;
     }
-    if (i == 0) times.wait.count = times.total.count = times.relative.count = 0; /* the first was to warm up */
+    if (i == 0) { /* the first was to warm up */
+      times.wait.count = times.total.count = times.relative.count = 0;
+      times.wakeups = 0;
+    }
     receive(&pair, increments, &times);
   }
-  if (rank == 0) check_received(&pair, 1);
+  if (rank == 0) {
+    check_received(&pair, 1);
+    report_wakeups(amount, bytes, &times);
+  }
   report_times(amount, bytes, &times);
   free(times.wait.values);
   free(times.total.values);
@@ -100,6 +140,7 @@ static void answer_for(const Amount* amount, size_t bytes) {
 int main(int argc, char** argv) {
   start(&program, argc, argv, 2, 2);
   default_sizes(&sizes, "8,512,4K-1Mx4", "8,64K,1M");
+  find_wakeups();
   for (unsigned a = 0; a < sizeof amounts / sizeof *amounts; ++a) {
     if (quick && !amounts[a].in_quick) continue;
     for (int s = 0; s < sizes.count; ++s) answer_for(&amounts[a], sizes.values[s]);

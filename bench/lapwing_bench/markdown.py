@@ -36,8 +36,8 @@ class Table:
     against: str = ""  # the ratio is to this candidate less its transport; empty: to the best peer
 
 
-OPERATIONS = ("exchange", "Ibcast", "Iallreduce", "Ialltoall")
-COLLECTIVES = ("in its calls beside computing", "added to computing", "share not hidden")
+OPERATIONS = ("exchange", "Ibcast", "Iallreduce", "Iallgather", "Ialltoall")
+COLLECTIVES = ("in its calls beside computing", "added to computing", "share not hidden", "whole over the longer of both")
 ENGINE = ("one direction", "window", "both directions")
 TABLES = {
     "latency": Table(("one way",), (8, KIB, 64 * KIB, MIB, 4 * MIB), ("lapwing polling", "lapwing ether", "raw")),
