@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Shared memory that a container or a limit refuses: the job goes on over TCP, all ranks alike, and one line says why. Where
-# TCP may not be used either, the job ends at once and says what is refused.
+# TCP may not be used either, the job ends at once and says what is refused. Over TCP on one host, which needs no network, one
+# that is named and is not there is told all the same.
 #
 #   without_shm.sh MPIEXEC CONFINE PROGRAM
 set -u
@@ -52,6 +53,9 @@ expect "no segment for another" ok "rank 0: $without.*a rank of this host cannot
 once "$without"
 expect "a limit of files" ok "$without.*ulimit -f" -n 3 bash -c "$(small_files)" bash "$program"
 once "$without"
+
+LAPWING_TRANSPORTS=self,tcp LAPWING_TCP_INTERFACE=eth7,10.250.0.0/30 expect "a network that is not there" ok "matches no network interface.*need none" -n 3 "$program"
+once "matches no network interface"
 
 export LAPWING_TRANSPORTS=self,shm
 expect "no memfd and no TCP" fails "cannot create shared memory" -n 2 "$confine" memfd "$program"

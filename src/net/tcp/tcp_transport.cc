@@ -77,6 +77,10 @@ Status TcpTransport::publish(wire::Card& card) {
     std::vector<tcp::Interface> usable;
     LAPWING_TRY(tcp::usable_interfaces(shared_.interfaces, shared_.options.interfaces, usable));
     listened.insert(listened.end(), usable.begin(), usable.end());
+  } else if (shared_.options.self.index == 0 && !shared_.options.interfaces.empty()) {
+    std::vector<tcp::Interface> usable;
+    if (const Status found = tcp::usable_interfaces(shared_.interfaces, shared_.options.interfaces, usable); !found.ok())
+      log_warn("%s. All ranks run on this host and need none", found.text());
   }
   std::vector<tcp::Address> addresses;
   LAPWING_TRY(acceptor_.open(listened, addresses));
