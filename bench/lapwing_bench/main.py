@@ -78,6 +78,12 @@ def parser() -> argparse.ArgumentParser:
         choices=("shm", "tcp", "ether"),
         help="only candidates of this one; ether: across emulated hosts, as --lab, Lapwing by raw Ethernet too",
     )
+    result.add_argument(
+        "--receive",
+        choices=("user", "kernel"),
+        default="user",
+        help="kernel: Lapwing receives in the kernel too (LAPWING_RECEIVE=kernel), by turns with its own way, over TCP and --lab",
+    )
     result.add_argument("--ranks", default="", metavar="LIST", help="numbers of ranks, instead of the question's own")
     result.add_argument("--seed", type=positive(int), metavar="NUMBER", help="sweep, collectives: of the sample of cells (1)")
     result.add_argument("--cells", type=positive(int), metavar="COUNT", help="sweep, collectives: how many cells (60)")
@@ -147,6 +153,12 @@ def with_before(names: tuple) -> tuple:
     return tuple(each for name in plain for each in (name, f"{name}-before"))
 
 
+def with_kernel(names: tuple) -> tuple:
+    """Lapwing's own way to receive over TCP, and the kernel's."""
+    both = {name: (name, f"{name}-kernel") for name in ("lapwing-tcp", "lapwing-lab")}
+    return tuple(dict.fromkeys(each for name in names for each in both.get(name, (name,))))
+
+
 def with_turns(questions: list, options) -> list:
     """What is compared with itself is compared in many short runs."""
     turns = options.turns or (BEFORE_TURNS if options.before else 0)
@@ -168,6 +180,8 @@ def chosen_candidates(options, questions: list) -> dict:
             default = ("lapwing-lab-ether", *default)
         elif options.transport:
             default = tuple(name for name in default if name.split("-")[1] == options.transport)
+        if options.receive == "kernel":
+            default = with_kernel(default)
         if options.before:
             default = with_before(default)
         if patterns:
@@ -180,6 +194,8 @@ def chosen_candidates(options, questions: list) -> dict:
         chosen[question.name] = [candidates.parse(name) for name in names]
     if not options.before and any(each.variant == "before" for names in chosen.values() for each in names):
         raise BenchError("--before FOLDER says which installation of Lapwing was before")
+    if options.receive == "kernel" and not any(each.variant == "kernel" for names in chosen.values() for each in names):
+        raise BenchError("--receive kernel: of these candidates none receives by TCP (lapwing-tcp, or lapwing-lab with --lab)")
     if not any(chosen.values()):
         raise BenchError(
             f"no candidate is left to ask: --candidates {options.candidates} fits none of these questions' candidates"

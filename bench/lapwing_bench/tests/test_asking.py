@@ -12,6 +12,7 @@ from pathlib import Path
 from unittest import mock
 
 from lapwing_bench import candidates, execution, main, peers, results, running
+from lapwing_bench.errors import BenchError
 from lapwing_bench.questions import QUESTIONS
 
 
@@ -125,6 +126,17 @@ class CommandLine(unittest.TestCase):
         names = [each.name for each in main.chosen_candidates(chosen, questions)["latency"]]
         self.assertEqual(names, ["lapwing-lab-ether", *QUESTIONS["latency"].lab])
         self.assertEqual(names_for("latency", "--transport", "shm")["latency"], ["lapwing-shm", "lapwing-shm-polling"])
+
+    def test_receive_in_the_kernel_takes_turns_with_the_librarys_own_way(self):
+        for more in ((), ("--candidates", "lapwing-tcp*")):
+            names = names_for("latency", "--transport", "tcp", "--receive", "kernel", *more)["latency"]
+            self.assertEqual(names[:2], ["lapwing-tcp", "lapwing-tcp-kernel"])
+            self.assertEqual(len(names), len(set(names)))
+        self.assertIn("lapwing-lab-kernel", names_for("latency", "--lab", "--receive", "kernel")["latency"])
+        self.assertNotIn("lapwing-tcp-kernel", names_for("latency", "--transport", "tcp", "--receive", "user")["latency"])
+        for nothing in (("--transport", "shm"), ("--candidates", "lapwing-shm")):
+            with self.assertRaisesRegex(BenchError, "none receives by TCP"):
+                names_for("latency", "--receive", "kernel", *nothing)
 
     def test_every_candidate_can_be_parsed(self):
         for name in candidates.all_names():
