@@ -42,6 +42,11 @@ static void find_wakeups(void) {
                   MPI_T_pvar_handle_alloc(wakeups.session, index, NULL, &wakeups.handle, &count) == MPI_SUCCESS;
 }
 
+static void leave_wakeups(void) {
+  if (wakeups.there) MPI_T_pvar_session_free(&wakeups.session);
+  MPI_T_finalize();
+}
+
 static double wakeups_so_far(void) {
   unsigned long long value = 0;
   if (wakeups.there) MPI_T_pvar_read(wakeups.session, wakeups.handle, &value);
@@ -145,5 +150,6 @@ int main(int argc, char** argv) {
     if (quick && !amounts[a].in_quick) continue;
     for (int s = 0; s < sizes.count; ++s) answer_for(&amounts[a], sizes.values[s]);
   }
+  leave_wakeups();
   return MPI_Finalize();
 }

@@ -180,10 +180,10 @@ def chosen_candidates(options, questions: list) -> dict:
             default = ("lapwing-lab-ether", *default)
         elif options.transport:
             default = tuple(name for name in default if name.split("-")[1] == options.transport)
-        if options.receive == "kernel":
-            default = with_kernel(default)
         if options.before:
             default = with_before(default)
+        if options.receive == "kernel":
+            default = with_kernel(default)
         if patterns:
             names = [name for name in default if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
             if options.what != ["compare"]:

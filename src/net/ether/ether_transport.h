@@ -138,7 +138,7 @@ class EtherTransport final : public Transport, private engine::FdHandler, privat
   bool attached_ = false;
   bool armed_ = false;
   bool outside_ = false;  // of the event port
-  bool interface_lost_ = false;
+  bool interface_lost_ = false;  // and links know it
 };
 
 }  // namespace lapwing::net
