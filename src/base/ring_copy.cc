@@ -36,9 +36,10 @@ void copy_and_tell(RingTrial& trial, MeasuredCopy& copy, Clock& clock, std::byte
   else
     copy(clock, to, from, bytes);
   if (!timed) return trial.copied(bytes);
-  if (past) read_again(to, bytes);
   full_fence();
-  trial.timed(bytes, static_cast<double>(clock.now() - began));
+  const std::int64_t written = clock.now();
+  if (past) read_again(to, bytes);
+  trial.timed(bytes, static_cast<double>(written - began), past ? static_cast<double>(clock.now() - written) : 0);
 }
 
 }  // namespace

@@ -1,45 +1,76 @@
 #include "base/ring_trial.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace lapwing {
 
-void RingTrial::timed(std::uint64_t bytes, double time) noexcept {
+void RingTrial::timed(std::uint64_t bytes, double writing, double reading) noexcept {
   if (!timing()) return;
   window_bytes_ += bytes;
-  window_time_ += time;
+  window_.all += writing + reading;
+  window_.writing += writing;
   if (window_bytes_ < terms_->window) return;
-  times_[windows_++] = std::exchange(window_time_, 0.0) / static_cast<double>(std::exchange(window_bytes_, 0));
-  if (windows_ == kWindows) end_phase();
+  const auto whole = static_cast<double>(std::exchange(window_bytes_, 0));
+  const Cost window = std::exchange(window_, {});
+  measured_[windows_++] = {window.all / whole, window.writing / whole};
+  if (windows_ == kWindows || is_lost()) end_phase();
+}
+
+// Of another way than the usual one: after its first windows, if none of them was fast enough.
+bool RingTrial::is_lost() const noexcept {
+  constexpr double kHopeless = 2;
+  if (tried_ == 0 || windows_ != kFirstWindows) return false;
+  const double usual = costs_[usual_].all;
+  return std::all_of(measured_.begin(), measured_.begin() + kFirstWindows, [=](const Cost& each) { return each.all > kHopeless * usual; });
 }
 
 void RingTrial::end_phase() noexcept {
   switch (phase_) {
     case Phase::kRest:
+      costs_.fill({std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()});
       return go(0);
     case Phase::kSettle:
       windows_ = 0;
       phase_ = Phase::kMeasure;
       return;
-    case Phase::kMeasure:
-      std::nth_element(times_.begin(), times_.begin() + kWindows / 2, times_.end());
-      costs_[(usual_ + tried_) % count_] = times_[kWindows / 2];
-      return tried_ + 1 < count_ ? go(tried_ + 1) : decide();
+    case Phase::kMeasure: {
+      const auto median = [this](double Cost::*what) {
+        const auto begin = measured_.begin(), middle = begin + windows_ / 2;
+        std::nth_element(begin, middle, begin + windows_, [=](const Cost& a, const Cost& b) { return a.*what < b.*what; });
+        return (*middle).*what;
+      };
+      costs_[nth(tried_)] = {median(&Cost::all), median(&Cost::writing)};
+      return go_next();
+    }
   }
+}
+
+// Whether it makes sense to try it, by what has been measured.
+bool RingTrial::may_win(unsigned way) const noexcept {
+  constexpr unsigned kShort = 0, kPast = 1;
+  if (ways_[way] != Way::kWholeLaps || ways_[kPast] != Way::kPastCaches) return true;
+  return costs_[kPast].writing < costs_[kShort].writing;
+}
+
+void RingTrial::go_next() noexcept {
+  const unsigned next = tried_ + 1;
+  if (next == count_ || !may_win(nth(next))) return decide();  // whole laps come last, or are the usual way
+  go(next);
 }
 
 // The usual way is the first of a trial, and needs no more settling than the others.
 void RingTrial::go(unsigned tried) noexcept {
   tried_ = tried;
-  way_ = ways_[(usual_ + tried) % count_];
+  way_ = ways_[nth(tried)];
   phase_ = Phase::kSettle;
   left_ = way_ == Way::kWholeLaps && tried != 0 ? ring_ : terms_->settle;
 }
 
 void RingTrial::decide() noexcept {
   constexpr double kGain = 1.25;
-  const auto cost = [this](unsigned way) { return costs_[way] * (way == 0 || way == usual_ ? 1 : kGain); };
+  const auto cost = [this](unsigned way) { return costs_[way].all * (way == 0 || way == usual_ ? 1 : kGain); };
   unsigned best = 0;
   for (unsigned way = 1; way < count_; ++way)
     if (cost(way) < cost(best)) best = way;

@@ -1,7 +1,7 @@
 // How a writer fills a ring that another core reads, so that it takes least time on this machine, between these cores:
 //
 //   short laps    it begins at the front again as soon as it may, and stays in lines that are in the caches
-//   whole laps    it goes through all of the ring, and comes back to a line when the reader's caches have given it up
+//   whole laps    it goes through all of the ring, or as much of it as its owner says, and comes back to a line when the reader's caches have given it up
 //   past caches   in short laps too, by stores that fetch no line (streaming_copy); the reader has to fetch them from memory
 //   claimed       in short laps, and the reader writes a word into each line that it has read. So the line is the reader's alone, and the writer's
 //                 next store fetches it in one step, instead of having copies in other caches given up
@@ -23,6 +23,10 @@
 // Of windows the median counts, because the core may be lost in the middle of a copy. A way other than short laps must be faster by a quarter to be
 // taken, because whole laps take room in the caches that the program may need, and is given up when it is not faster at all. Each rest is
 // four times as long as the one before, up to a bound, so that trials are some percent of what is copied.
+//
+// A trial that cannot be won is soon over, because a program may not have many more calls. A way of which each of the first windows takes twice the
+// usual one's time is left at once. Whole laps, which touch two megabytes, are not gone at all unless stores that fetch no line took less time than
+// the stores of short laps: only then do those wait for the reader to let a line go, and only that wait is what whole laps save.
 //
 // There are two trials (RingTrials). One is whether short laps are claimed. It comes soon, because it costs next to nothing: 16 KiB between distant
 // cores 9 us, or claimed 3. The words cost the reader less than the writer gains, where that gains a quarter. The other trial is of long messages and
@@ -49,12 +53,12 @@ class RingTrial {
   struct Terms {
     std::uint64_t first_rest, longest_rest, settle, window;
   };
-  static constexpr Terms kOfLong{4 << 20, 256 << 20, 256 * 1024, 64 * 1024};  // whole laps settle for one of them
+  static constexpr Terms kOfLong{2 << 20, 128 << 20, 128 * 1024, 16 * 1024};  // whole laps settle for one of them
   static constexpr Terms kOfClaims{256 * 1024, 32 << 20, 256 * 1024, 16 * 1024};
 
   // Of long messages, in a ring of so many bytes; one that is too small for a difference is never tried. `past_caches`: the writer can do that.
   explicit RingTrial(std::uint64_t ring = 0, bool past_caches = false) noexcept
-      : RingTrial(kOfLong, ring, past_caches ? 3 : 2, {Way::kShortLaps, Way::kWholeLaps, Way::kPastCaches}) {}
+      : RingTrial(kOfLong, ring, past_caches ? 3 : 2, {Way::kShortLaps, past_caches ? Way::kPastCaches : Way::kWholeLaps, Way::kWholeLaps}) {}
   // Of claims.
   static RingTrial of_claims(std::uint64_t ring) noexcept { return {kOfClaims, ring, 2, {Way::kShortLaps, Way::kClaimed}}; }
 
@@ -73,10 +77,10 @@ class RingTrial {
     else if (!timing() && ring_ >= kLeastRing)
       end_phase();
   }
-  // A copy that was, with its time in any unit; if it went past the caches, with the time of reading it too.
-  void timed(std::uint64_t bytes, double time) noexcept;
+  // A copy that was, with its time in any unit; if it went past the caches, the time of reading it too.
+  void timed(std::uint64_t bytes, double writing, double reading = 0) noexcept;
   // While timing(): of reading what other writers have copied. Counts in the window that is open, whose next copy may end it.
-  void has_read(double time) noexcept { window_time_ += time; }
+  void has_read(double time) noexcept { window_.all += time; }
   // What was under way is as if it had just been begun: its copies have gone another way meanwhile.
   void begin_again() noexcept {
     if (under_way()) go(tried_);
@@ -86,6 +90,7 @@ class RingTrial {
   static constexpr std::uint64_t kLeastClaimed = 2048;
   static constexpr std::uint64_t kLeastRing = 512 * 1024;
   static constexpr unsigned kWindows = 9;
+  static constexpr unsigned kFirstWindows = 3;  // of a way that may be left after them
 
  private:
   static constexpr unsigned kMostWays = 3;
@@ -93,8 +98,17 @@ class RingTrial {
   enum class Phase : std::uint8_t { kRest, kSettle, kMeasure };
   RingTrial(const Terms& terms, std::uint64_t ring, unsigned count, Ways ways) noexcept
       : terms_(&terms), ring_(ring), left_(terms.first_rest), rest_(terms.first_rest), count_(count), ways_(ways) {}
+  // What copies take: all that counts, and writing alone.
+  struct Cost {
+    double all = 0, writing = 0;
+  };
+  // The ways in the order of a trial: the usual one, and then the others.
+  unsigned nth(unsigned tried) const noexcept { return tried == 0 ? usual_ : tried <= usual_ ? tried - 1 : tried; }
+  bool is_lost() const noexcept;
+  bool may_win(unsigned way) const noexcept;
   void end_phase() noexcept;
   void go(unsigned tried) noexcept;
+  void go_next() noexcept;
   void decide() noexcept;
 
   const Terms* terms_;
@@ -110,9 +124,9 @@ class RingTrial {
 
   unsigned windows_ = 0;  // complete ones of this measurement
   std::uint64_t window_bytes_ = 0;
-  double window_time_ = 0;
-  std::array<double, kWindows> times_{};  // per byte
-  std::array<double, kMostWays> costs_{};
+  Cost window_;
+  std::array<Cost, kWindows> measured_{};  // per byte
+  std::array<Cost, kMostWays> costs_{};
 };
 
 // Both trials of a ring. Messages and posts have so many bytes in all, and are copied in one piece or several.

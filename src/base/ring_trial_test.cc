@@ -54,22 +54,48 @@ TEST(RingTrial, DoesNotGoPastTheCachesWhereTheWriterCannot) {
 
 TEST(RingTrial, ALostCoreDecidesNothing) {
   RingTrial better(kRing, true), equal(kRing, true);
-  copy(better, kOneTrial, {{1, 0.7, 1}, 17});
+  copy(better, kOneTrial, {{1, 0.7, 0.95}, 17});
   EXPECT_EQ(better.way(), Way::kWholeLaps);
-  copy(equal, kOneTrial, {{1, 1, 1}, 17});
+  copy(equal, kOneTrial, {{1, 1, 0.95}, 17});
   EXPECT_EQ(equal.way(), Way::kShortLaps);
 }
 
 TEST(RingTrial, FollowsAMachineThatChanges) {
   RingTrial trial(kRing, true);
-  copy(trial, kOneTrial, {{1, 0.3, 1}});
+  copy(trial, kOneTrial, {{1, 0.3, 0.9}});
   ASSERT_EQ(trial.way(), Way::kWholeLaps);
   copy(trial, 3 * RingTrial::kOfLong.longest_rest / 2, {{0.2, 0.3, 1}});
   EXPECT_EQ(trial.way(), Way::kShortLaps);
   copy(trial, 3 * RingTrial::kOfLong.longest_rest / 2, {{4, 3, 1}});
   EXPECT_EQ(trial.way(), Way::kPastCaches);
-  copy(trial, 3 * RingTrial::kOfLong.longest_rest / 2, {{1, 0.3, 1}});
+  copy(trial, 3 * RingTrial::kOfLong.longest_rest / 2, {{1, 0.3, 0.9}});
   EXPECT_EQ(trial.way(), Way::kWholeLaps);
+}
+
+TEST(RingTrial, WholeLapsAreNotTriedWhereStoresPastTheCachesWriteNoFaster) {
+  RingTrial trial(kRing, true);
+  for (std::uint64_t done = 0; done < kOneTrial; done += 1024) {
+    EXPECT_NE(trial.way(), Way::kWholeLaps);
+    const double time = trial.way() == Way::kWholeLaps ? 0.1 : 1;
+    trial.timing() ? trial.timed(1024, 1024 * time) : trial.copied(1024);
+  }
+}
+
+TEST(RingTrial, WhatReadingTakesDoesNotHideThatStoresPastTheCachesWriteFaster) {
+  RingTrial trial(kRing, true);
+  for (std::uint64_t done = 0; done < kOneTrial; done += 1024) {
+    const bool past = trial.way() == Way::kPastCaches;
+    const double time = trial.way() == Way::kWholeLaps ? 0.1 : past ? 0.5 : 1;
+    trial.timing() ? trial.timed(1024, time, past ? 4 : 0) : trial.copied(1024);
+  }
+  EXPECT_EQ(trial.way(), Way::kWholeLaps);
+}
+
+TEST(RingTrial, AHopelessWayIsSoonLeft) {
+  RingTrial slow(kRing, true), doubtful(kRing, true);
+  const std::uint64_t few = copy(slow, kOneTrial, {{1, 1, 3}}), more = copy(doubtful, kOneTrial, {{1, 1, 1.5}});
+  EXPECT_EQ(few, RingTrial::kOfLong.settle + RingTrial::kFirstWindows * RingTrial::kOfLong.window);
+  EXPECT_EQ(more, RingTrial::kOfLong.settle + RingTrial::kWindows * RingTrial::kOfLong.window);
 }
 
 TEST(RingTrial, TrialsThatAreLostAreFewPercentOfAllThatIsCopied) {
@@ -137,7 +163,7 @@ TEST(RingTrial, WhatReadingTakesCounts) {
   constexpr std::uint64_t kPiece = 16 * 1024;
   for (std::uint64_t done = 0; done < kOneTrial; done += kPiece) {
     const bool whole = trial.way() == Way::kWholeLaps;
-    trial.timing() ? trial.timed(kPiece, whole ? 1 : 4) : trial.copied(kPiece);
+    trial.timing() ? trial.timed(kPiece, whole ? 1 : trial.way() == Way::kPastCaches ? 3 : 4, 1) : trial.copied(kPiece);
     if (trial.timing()) trial.has_read(whole ? 8 : 1);
   }
   EXPECT_NE(trial.usual(), Way::kWholeLaps) << "writing takes a quarter, and both together more";
@@ -146,16 +172,16 @@ TEST(RingTrial, WhatReadingTakesCounts) {
 TEST(RingTrials, APauseLeavesAllAsItWas) {
   constexpr std::uint64_t kLong = 16 * 1024;
   RingTrials trials(kRing, true, false);
-  send(trials, kLong, RingTrial::kOfLong.first_rest + RingTrial::kOfLong.settle, {{1, 0.3, 1}});
+  send(trials, kLong, RingTrial::kOfLong.first_rest + RingTrial::kOfLong.settle, {{1, 0.3, 0.9}});
   ASSERT_TRUE(trials.times_reading());
   trials.pause(true);
   EXPECT_FALSE(trials.times_reading());
   EXPECT_EQ(trials.of(kLong), nullptr);
-  send(trials, kLong, 4 * kOneTrial, {{1, 0.3, 1}});
+  send(trials, kLong, 4 * kOneTrial, {{1, 0.3, 0.9}});
   EXPECT_EQ(trials.way(kLong), Way::kShortLaps);
   trials.pause(false);
   EXPECT_FALSE(trials.times_reading()) << "the caches settle again";
-  send(trials, kLong, 8 << 20, {{1, 0.3, 1}});
+  send(trials, kLong, 8 << 20, {{1, 0.3, 0.9}});
   EXPECT_EQ(trials.way(kLong), Way::kWholeLaps);
 }
 

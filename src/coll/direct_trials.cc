@@ -123,6 +123,11 @@ bool DirectTrials::directly(unsigned number) noexcept {
   return trials_[number].directly;
 }
 
+// One pair of windows is not enough to change the way, because a core may have been lost in one of them.
+DirectTrials::Verdict DirectTrials::first_look(const Trial& trial) noexcept {
+  return trial.times[1][0] > kHopeless * trial.times[0][0] ? Verdict::kAsModel : Verdict::kTry;
+}
+
 // Both times in a row it took half of the other way's time, or less.
 DirectTrials::Verdict DirectTrials::early(const Trial& trial) noexcept {
   const auto clearly = [&](unsigned way) {
@@ -145,9 +150,19 @@ bool DirectTrials::judge(unsigned number) noexcept {
   if (trial.left > 0 || trial.calls % length != 0 || ended < 2 || trial.judged == ended) return false;
   trial.judged = ended;
   trial.times[ended % 2][ended / 2 - 1] = std::exchange(trial.sum, 0);
-  const bool is_last = ended == 1 + kWindows;
-  if (!is_last && ended != 1 + kEarly) return false;
-  trial.verdict = is_last ? late(trial, decides_alone(number) ? kGainAlone : 1) : early(trial);
+  switch (ended - 1) {
+    case kFirstLook:
+      trial.verdict = first_look(trial);
+      break;
+    case kEarly:
+      trial.verdict = early(trial);
+      break;
+    case kWindows:
+      trial.verdict = late(trial, decides_alone(number) ? kGainAlone : 1);
+      break;
+    default:
+      return false;
+  }
   return trial.posted = true;
 }
 

@@ -11,8 +11,8 @@
 //   first window      as the model says, not timed: memory is touched for the first time
 //   ten windows       by turns as the model says and directly. Rank 0 takes their times, of each way the median, because in a window a core
 //                     may be lost, or all ranks may happen to have one
-//   one call          in which rank 0 posts its verdict; and another one after the first four of these windows, because where one way took half of
-//                     the other's time in both pairs the rest of the trial would only cost time
+//   one call          in which rank 0 posts its verdict; and another one after the first two of these windows, because where to go directly took half as
+//                     long again the rest of the trial would only cost time, and after four, where either way took half of the other's in both pairs
 //   rest              that way; each rest is four times as long as the one before, up to a bound, and then all begins again: what a trial finds
 //                     may be wrong, while memory and the ways of messages are new, or other later
 //
@@ -80,8 +80,8 @@ class DirectTrials {
   // What rank 0 posts, and into which the others copy it.
   Verdict* verdict(unsigned number) noexcept { return &trials_[number].verdict; }
 
-  static constexpr unsigned kOfEach = 5, kWindows = 2 * kOfEach, kEarly = 4;  // windows
-  static constexpr double kClearly = 2, kGainAlone = 1.25;
+  static constexpr unsigned kOfEach = 5, kWindows = 2 * kOfEach, kFirstLook = 2, kEarly = 4;  // windows
+  static constexpr double kHopeless = 1.5, kClearly = 2, kGainAlone = 1.25;
   static constexpr std::uint32_t kWindowAlone = 4;  // times as long as another
   static constexpr std::uint32_t kRestAlone = 32, kFirstRest = 256, kLongestRest = 16'384;  // calls
 
@@ -106,6 +106,7 @@ class DirectTrials {
   void begin(unsigned number, bool surely) noexcept;
   void settle(unsigned number) noexcept;
   bool judge(unsigned number) noexcept;
+  static Verdict first_look(const Trial& trial) noexcept;
   static Verdict early(const Trial& trial) noexcept;
   static Verdict late(Trial& trial, double gain) noexcept;
 

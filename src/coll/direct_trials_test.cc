@@ -24,8 +24,8 @@ std::string calls(DirectTrials& trials, int count, double by_model, double direc
   return text;
 }
 
-// Of a trial whose windows have four calls and that goes on to its end: the first call, those of the windows, two that decide.
-constexpr int kOpening = 1, kWindowCalls = 44, kTrial = kWindowCalls + 2;
+// Of a trial whose windows have four calls and that goes on to its end: the first call, those of the windows, three that decide.
+constexpr int kOpening = 1, kWindowCalls = 44, kTrial = kWindowCalls + 3;
 
 TEST(DirectTrials, ACallOfAWindowIsOnTrial) {
   DirectTrials trials(2, nullptr);
@@ -39,37 +39,37 @@ TEST(DirectTrials, ACallOfAWindowIsOnTrial) {
 TEST(DirectTrials, TheCountOfCallsSaysHowEachGoes) {
   DirectTrials trials(2, nullptr);
   EXPECT_EQ(calls(trials, kOpening + kTrial + 3, 3, 2),
-            "m?mmmm!mMMM!dDDD!mMMM!dDDD!m?mMMM!dDDD!mMMM!dDDD!mMMM!dDDD!m?ddd");
+            "m?mmmm!mMMM!dDDD!m?mMMM!dDDD!m?mMMM!dDDD!mMMM!dDDD!mMMM!dDDD!m?ddd");
   EXPECT_TRUE(trials.directly(kNumber));
 }
 
 TEST(DirectTrials, WhatTakesLongerIsNotTaken) {
   DirectTrials trials(3, nullptr);
   EXPECT_EQ(calls(trials, kOpening + kTrial + 2, 2, 3),
-            "m?mmmm!mMMM!dDDD!mMMM!dDDD!m?mMMM!dDDD!mMMM!dDDD!mMMM!dDDD!m?mm");
+            "m?mmmm!mMMM!dDDD!m?mMMM!dDDD!m?mMMM!dDDD!mMMM!dDDD!mMMM!dDDD!m?mm");
   EXPECT_FALSE(trials.directly(kNumber));
 }
 
 TEST(DirectTrials, WhatIsClearAfterTwoPairsOfWindowsIsNotTriedOn) {
   DirectTrials trials(2, nullptr);
-  EXPECT_EQ(calls(trials, 25, 5, 2), "m?mmmm!mMMM!dDDD!mMMM!dDDD!m?ddd");
+  EXPECT_EQ(calls(trials, 26, 5, 2), "m?mmmm!mMMM!dDDD!m?mMMM!dDDD!m?ddd");
   DirectTrials others(2, nullptr);
-  EXPECT_EQ(calls(others, 25, 2, 5), "m?mmmm!mMMM!dDDD!mMMM!dDDD!m?mmm");
+  EXPECT_EQ(calls(others, 17, 2, 5), "m?mmmm!mMMM!dDDD!m?mmm") << "where to go directly takes that long, one pair is enough";
   EXPECT_EQ(calls(others, DirectTrials::kFirstRest + 2, 2, 5).substr(DirectTrials::kFirstRest - 3), "mmmm!m") << "after a rest";
 }
 
 // A core may have been lost in the one that took long.
 TEST(DirectTrials, OnePairOfWindowsIsNotClear) {
   DirectTrials trials(2, nullptr);
-  calls(trials, kOpening + 4 + 8, 9, 2);
+  calls(trials, kOpening + 4 + 8 + 1, 9, 2);
   EXPECT_EQ(calls(trials, 12, 3, 2), "mMMM!dDDD!m?mMM");
 }
 
 TEST(DirectTrials, WhereThereIsARootAWindowHasACallOfEach) {
   const unsigned gather = DirectTrials::number_of(2, kBytes), alltoall = DirectTrials::number_of(1, kBytes);
   DirectTrials trials(7, nullptr);
-  EXPECT_EQ(calls(trials, 22, 1, 2, gather), "m?mmmmmmm!mMMMMMM!dDDDDDD!");
-  EXPECT_EQ(calls(trials, 13, 1, 2, alltoall), "m?mmmm!mMMM!dDDD!");
+  EXPECT_EQ(calls(trials, 22, 2, 3, gather), "m?mmmmmmm!mMMMMMM!dDDDDDD!");
+  EXPECT_EQ(calls(trials, 13, 2, 3, alltoall), "m?mmmm!mMMM!dDDD!");
 }
 
 TEST(DirectTrials, TheMedianWindowCounts) {
@@ -78,7 +78,7 @@ TEST(DirectTrials, TheMedianWindowCounts) {
   for (int call = 0, window_calls = 0; call < kTrial - 1; ++call) {
     const DirectTrials::Way way = trials.next(kNumber);
     if (!way.on_trial) continue;
-    const bool lost = way.directly ? window_calls < 16 : window_calls > 32;
+    const bool lost = way.directly ? window_calls > 12 && window_calls < 24 : window_calls > 32;
     if (way.timed) trials.took(kNumber, way.directly ? (lost ? 100 : 2) : (lost ? 1 : 3));
     ++window_calls;
   }
@@ -109,7 +109,7 @@ TEST(DirectTrials, ARankThatDecidesAloneMeetsNoOther) {
   const auto trial_calls = static_cast<int>(expected.size());
   EXPECT_EQ(calls(trials, trial_calls + 4, 3, 2, number), expected + "dddd");
   EXPECT_TRUE(trials.directly(number));
-  for (const int gain : {120, 100, 70}) {
+  for (const int gain : {120, 100, 70, 60}) {
     DirectTrials others(2, nullptr);
     calls(others, DirectTrials::kRestAlone + trial_calls + 1, gain, 100, number);
     EXPECT_FALSE(others.directly(number)) << gain;
@@ -117,6 +117,9 @@ TEST(DirectTrials, ARankThatDecidesAloneMeetsNoOther) {
   DirectTrials clear(2, nullptr);
   EXPECT_EQ(calls(clear, DirectTrials::kRestAlone + 83, 3, 1, number).substr(DirectTrials::kRestAlone),
             model + model + model + timed_model + direct + timed_direct + model + timed_model + direct + timed_direct + "ddd");
+  DirectTrials hopeless(2, nullptr);
+  EXPECT_EQ(calls(hopeless, DirectTrials::kRestAlone + 51, 1, 2, number).substr(DirectTrials::kRestAlone),
+            model + model + model + timed_model + direct + timed_direct + "mmm");
   EXPECT_TRUE(DirectTrials::takes_times(number, 1));
   EXPECT_FALSE(DirectTrials::takes_times(kNumber, 1));
   EXPECT_TRUE(DirectTrials::takes_times(kNumber, 0));

@@ -14,7 +14,7 @@ PostRing::Place PostRing::place_for(std::uint64_t bytes, std::uint64_t complete)
   const std::uint64_t used = head_ % kBytes;
   const Place front = place_from(used == 0 ? head_ : head_ + kBytes - used, bytes);
   const bool front_is_free = front.needed < static_cast<std::int64_t>(complete);
-  const bool goes_on = whole_laps_ && bytes >= kLong;
+  const bool goes_on = whole_laps_ && bytes >= kLong && used + bytes <= lap_;
   return used + bytes > kBytes || (front_is_free && !goes_on) ? front : place_from(head_, bytes);
 }
 

@@ -2,14 +2,18 @@
 //
 // Posts follow each other in the ring, and each is kept until all ranks have posted the round after its own. A rank that runs ahead has as many under
 // way as the ring has room for. Otherwise it begins at the front again as early as it can, so that the same few lines stay in the caches; or, where
-// lines take longer to write that the readers' caches still have (base/ring_trial.h), it goes through all of the ring:
+// lines take longer to write that the readers' caches still have (base/ring_trial.h), it goes through more of the ring, a lap, before it comes back:
 //
 //   | over, and free | posts that may still be read | not used since the front was free |
 //   0 <- the next                                  head                               kBytes
 //
+// A reader has given a line up when as much has been read since as its caches hold, from the rings of all the others; so where there are more of
+// them a lap may be shorter, and should be, because it touches memory that is new at first and does not fit any cache.
+//
 // Places are counted on from lap to lap, without end; in memory they are taken modulo kBytes. Pure: the caller says which rounds are over.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -26,7 +30,13 @@ class PostRing {
   static constexpr std::uint64_t kLong = 8 * 1024;
   static constexpr std::int64_t kNone = -1;
 
-  // The next posts of kLong and more go through the whole ring, and not to the front as soon as that is free.
+  // That of a ring among those of so many ranks: two megabytes where each of two has one.
+  static constexpr std::uint64_t lap(int ranks) noexcept {
+    return std::max(2 * kBytes / static_cast<std::uint64_t>(ranks), 2 * kLongest);
+  }
+  explicit PostRing(std::uint64_t lap = kBytes) noexcept : lap_(lap) {}
+
+  // The next posts of kLong and more go through a whole lap, and not to the front as soon as that is free.
   void go_whole_laps(bool whole) noexcept { whole_laps_ = whole; }
 
   // The round that all must have posted before `bytes` of the next post may be written, or kNone. All have posted the rounds below `complete`.
@@ -47,6 +57,7 @@ class PostRing {
   Place place_from(std::uint64_t begin, std::uint64_t bytes) const noexcept;
   Place place_for(std::uint64_t bytes, std::uint64_t complete) const noexcept;
 
+  const std::uint64_t lap_;
   std::array<Post, kRounds> posts_;
   std::uint64_t first_ = 0, end_ = 0;  // of those that may still be read
   std::uint64_t head_ = 0;             // the end of the last one

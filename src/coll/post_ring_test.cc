@@ -41,6 +41,19 @@ TEST(PostRing, WholeLapsLeaveTheFrontAlone) {
   EXPECT_EQ(ring.take(2 * kPosts + 2, kEach, 2 * kPosts + 2), 0u);
 }
 
+TEST(PostRing, ALapAmongManyRanksIsShorter) {
+  EXPECT_EQ(PostRing::lap(2), PostRing::kBytes);
+  EXPECT_EQ(PostRing::lap(4), PostRing::kBytes / 2);
+  EXPECT_EQ(PostRing::lap(100), 2 * PostRing::kLongest);
+  constexpr std::uint64_t kEach = 64 * 1024, kPosts = 16;
+  PostRing ring(PostRing::lap(4));
+  ring.go_whole_laps(true);
+  for (std::uint64_t round = 0; round < 2 * kPosts; ++round) EXPECT_EQ(ring.take(round, kEach, round), round % kPosts * kEach);
+  PostRing ahead(PostRing::lap(4));
+  ahead.go_whole_laps(true);
+  for (std::uint64_t round = 0; round < 2 * kPosts; ++round) EXPECT_EQ(ahead.take(round, kEach, 0), round * kEach) << "the front may still be read";
+}
+
 TEST(PostRing, NoPostReachesBeyondTheEnd) {
   PostRing ring;
   constexpr std::uint64_t kPosts = PostRing::kBytes / PostRing::kLongest, kEach = PostRing::kLongest - 128;
@@ -58,7 +71,7 @@ TEST(PostRing, NothingIsWrittenOverThatMayBeRead) {
   };
   for (unsigned seed = 0; seed < 20; ++seed) {
     std::minstd_rand random(seed + 1);
-    PostRing ring;
+    PostRing ring(PostRing::lap(2 + static_cast<int>(seed) % 7));
     std::vector<Post> posts;
     std::uint64_t complete = 0;
     for (std::uint64_t round = 0; round < 2000; ++round) {
