@@ -43,6 +43,10 @@ void reduce_scatter_on_area(Schedule& schedule, const Block& input, const Block&
 // The part `own` of what all give, in `output`; each gives `parts`, one for each rank.
 void reduce_parts_on_area(Schedule& schedule, Blocks parts, std::size_t own, const Block& output);
 void scan_on_area(Schedule& schedule, const Block& input, const Block& output, bool inclusive);
+// Target = this rank's share, which begins at `offset` of each post of `round`, of the operands of all; the step after which it is there.
+StepId combine_share(Schedule& schedule, std::uint32_t round, std::uint64_t offset, const Block& target, StepId there);
+// Whether the two ranks of a team can combine what the other one has posted with their own operand where it lies.
+bool combines_in_halves(const Schedule& schedule, const Block& operand) noexcept;
 
 // pieces_on_area.cc: the same for operands that are longer than a post, in pieces of at most so many bytes. Data that is only moved is given
 // as runs of bytes, because ranks may describe it by different types.
@@ -55,11 +59,12 @@ void scatter_in_pieces_on_area(Schedule& schedule, const Blocks& all, const Bloc
 void alltoall_in_pieces_on_area(Schedule& schedule, const Blocks& out, const Blocks& in, std::uint64_t piece);
 void reduce_scatter_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output,
                                       const std::vector<std::uint64_t>& starts, std::uint64_t piece);
-void reduce_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, int root,
-                              std::uint64_t piece);
-void allreduce_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, std::uint64_t piece);
 void scan_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, bool inclusive,
                             std::uint64_t piece);
+
+// reduce_in_pieces_on_area.cc: likewise, in posts of so many bytes at most.
+void reduce_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, int root, std::uint64_t longest);
+void allreduce_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, std::uint64_t longest);
 
 // direct_on_area.cc: the operands lie where they are, and each copy goes to where it belongs at once. Blocks are runs of bytes, `out` and `in` apart.
 void allgather_directly(Schedule& schedule, const Block& mine, const Blocks& all);

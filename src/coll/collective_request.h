@@ -147,7 +147,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   void begin_direct(StepId step) noexcept;
   bool copy_directly(const DirectStep& step) noexcept;
   void fold(const FoldStep& step) noexcept;
-  void fold_posts(const FoldStep& step) noexcept;
+  void fold_some(const FoldStep& step, std::uint64_t begin, std::uint64_t bytes) noexcept;
   bool do_at_once(const Step& step) noexcept;
   bool post_at_once(const PostStep& step) noexcept;
   bool await_at_once(const AwaitStep& step) noexcept;

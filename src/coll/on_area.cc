@@ -58,13 +58,16 @@ StepId combine(Schedule& schedule, int last, std::uint32_t round, std::uint64_t 
   return done;
 }
 
-// The same for this rank's share of the operands of all.
-StepId combine_share(Schedule& schedule, std::uint64_t offset, const Block& target, StepId there) {
-  if (!schedule.op()->is_user() && target.type->contiguous()) return schedule.fold_around(0, offset, target, {there});
-  return combine(schedule, schedule.size() - 1, 0, offset, target, there);
+}  // namespace
+
+StepId combine_share(Schedule& schedule, std::uint32_t round, std::uint64_t offset, const Block& target, StepId there) {
+  if (!schedule.op()->is_user() && target.type->contiguous()) return schedule.fold_around(round, offset, target, {there});
+  return combine(schedule, schedule.size() - 1, round, offset, target, there);
 }
 
-}  // namespace
+bool combines_in_halves(const Schedule& schedule, const Block& operand) noexcept {
+  return schedule.size() == 2 && !schedule.op()->is_user() && operand.type->contiguous();
+}
 
 void barrier_on_area(Schedule& schedule) {
   meet(schedule, bytes_block(nullptr, 0), 0);
@@ -168,7 +171,7 @@ void reduce_in_shares_on_area(Schedule& schedule, const Block& input, const Bloc
   const int me = schedule.rank();
   const Block result = me == root ? share(output, me) : schedule.scratch_like(share(input, me));
   const StepId there = meet(schedule, input, 0);
-  const StepId combined = combine_share(schedule, starts[index(me)] * size, result, there);
+  const StepId combined = combine_share(schedule, 0, starts[index(me)] * size, result, there);
   const StepId posted = schedule.post(result, 1, {combined});
   if (me != root) return;
   const StepId all = schedule.await(AwaitStep::kAll, 1, {posted});
@@ -190,11 +193,8 @@ void allreduce_in_halves_on_area(Schedule& schedule, const Block& input, const B
   const auto half = [&](const Block& whole, int rank) {
     return whole.part(starts[index(rank)], starts[index(rank) + 1] - starts[index(rank)]);
   };
-  const StepId posted = schedule.post(half(input, other), 0);
-  const bool in_place = input.address == output.address;
-  const StepId own = in_place ? posted : schedule.copy(half(input, me), half(output, me), {posted});
-  const StepId there = schedule.await(AwaitStep::kAll, 0, {own});
-  const StepId combined = schedule.fold_onto(other, 0, half(output, me), {there});
+  const StepId there = meet(schedule, half(input, other), 0);
+  const StepId combined = schedule.fold_onto(other, 0, 0, half(input, me), half(output, me), {there});
   const StepId all = meet(schedule, half(output, me), 1, {combined});
   schedule.take_whole(other, 1, half(output, other), {all});
 }
@@ -202,8 +202,7 @@ void allreduce_in_halves_on_area(Schedule& schedule, const Block& input, const B
 }  // namespace
 
 void allreduce_in_shares_on_area(Schedule& schedule, const Block& input, const Block& output) {
-  if (schedule.size() == 2 && !schedule.op()->is_user() && output.type->contiguous())
-    return allreduce_in_halves_on_area(schedule, input, output);
+  if (combines_in_halves(schedule, output)) return allreduce_in_halves_on_area(schedule, input, output);
   const std::vector<std::uint64_t> starts = even_starts(input.count, schedule.size());
   const auto size = static_cast<std::uint64_t>(input.type->size());
   const auto share = [&](int rank) {
@@ -211,7 +210,7 @@ void allreduce_in_shares_on_area(Schedule& schedule, const Block& input, const B
   };
   const int me = schedule.rank();
   const StepId there = meet(schedule, input, 0);
-  const StepId combined = combine_share(schedule, starts[index(me)] * size, share(me), there);
+  const StepId combined = combine_share(schedule, 0, starts[index(me)] * size, share(me), there);
   const StepId all = meet(schedule, share(me), 1, {combined});
   for (int distance = 1; distance < schedule.size(); ++distance) {
     const int rank = (me + distance) % schedule.size();
@@ -226,14 +225,14 @@ void reduce_scatter_on_area(Schedule& schedule, const Block& input, const Block&
     return;
   }
   const std::uint64_t offset = starts[index(schedule.rank())] * static_cast<std::uint64_t>(input.type->size());
-  combine_share(schedule, offset, output, meet(schedule, input, 0));
+  combine_share(schedule, 0, offset, output, meet(schedule, input, 0));
 }
 
 void reduce_parts_on_area(Schedule& schedule, Blocks parts, std::size_t own, const Block& output) {
   const std::uint64_t offset = part_begin(end_of_parts(parts, own, {}), parts[own].bytes());
   const StepId posted = schedule.post_parts(std::move(parts), 0, {});
   if (output.count == 0) return;
-  combine_share(schedule, offset, output, schedule.await(AwaitStep::kAll, 0, {posted}));
+  combine_share(schedule, 0, offset, output, schedule.await(AwaitStep::kAll, 0, {posted}));
 }
 
 void scan_on_area(Schedule& schedule, const Block& input, const Block& output, bool inclusive) {

@@ -10,8 +10,9 @@
 //   scatter                p n/s l + (p + 1) n G       n: one block; a piece has a part for each rank
 //   alltoall               p n/s p l + 2 p n G         likewise
 //   reduce_scatter         n/s p l + n G (p + 1)/p + n y (p - 1)/p     likewise: of each share
-//   reduce, allreduce      n/s 2 p l + 3 n G + n y     each rank combines a share of each piece
 //   scan                   n/s p l + n G + p n y
+//
+// Reductions to one rank or to all: reduce_in_pieces_on_area.cc.
 //
 //     Why not always as messages, of which a long one is copied once: rounds of messages follow each other, and each rank waits in each of
 //     them for its partner; pieces stay in the caches, so the second copy costs little. Where one rank has all the work (gather), or each
@@ -106,19 +107,6 @@ void reduce_scatter_in_pieces_on_area(Schedule& schedule, const Block& input, co
     for (std::size_t rank = 0; rank < ranks; ++rank)
       parts.push_back(clip(input.part(starts[rank], starts[rank + 1] - starts[rank]), first, count));
     reduce_parts_on_area(schedule, std::move(parts), me, clip(output, first, count));
-  });
-}
-
-void reduce_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, int root,
-                              std::uint64_t piece) {
-  for_pieces(schedule, input.count, size_of(input), piece, [&](std::uint64_t first, std::uint64_t count) {
-    reduce_in_shares_on_area(schedule, input.part(first, count), output.part(first, count), root);
-  });
-}
-
-void allreduce_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, std::uint64_t piece) {
-  for_pieces(schedule, input.count, size_of(input), piece, [&](std::uint64_t first, std::uint64_t count) {
-    allreduce_in_shares_on_area(schedule, input.part(first, count), output.part(first, count));
   });
 }
 

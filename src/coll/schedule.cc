@@ -164,19 +164,19 @@ StepId Schedule::acknowledge(std::uint32_t round, bool always, After after) {
 StepId Schedule::fold(int last_rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after) {
   if (target.count == 0) return join(after);
   keep(target.type);
-  return add(FoldStep{first_round_ + round, 0, last_rank, false, false, offset, target}, after);
+  return add(FoldStep{first_round_ + round, 0, last_rank, static_cast<std::uint32_t>(offset), nullptr, target}, after);
 }
 
 StepId Schedule::fold_around(std::uint32_t round, std::uint64_t offset, const Block& target, After after) {
   if (target.count == 0) return join(after);
   keep(target.type);
-  return add(FoldStep{first_round_ + round, 0, size() - 1, false, true, offset, target}, after);
+  return add(FoldStep{first_round_ + round, 0, FoldStep::kAround, static_cast<std::uint32_t>(offset), nullptr, target}, after);
 }
 
-StepId Schedule::fold_onto(int rank, std::uint32_t round, const Block& target, After after) {
+StepId Schedule::fold_onto(int rank, std::uint32_t round, std::uint64_t offset, const Block& own, const Block& target, After after) {
   if (target.count == 0) return join(after);
   keep(target.type);
-  return add(FoldStep{first_round_ + round, rank, rank, true, false, 0, target}, after);
+  return add(FoldStep{first_round_ + round, rank, rank, static_cast<std::uint32_t>(offset), own.address, target}, after);
 }
 
 StepId Schedule::post_places(const Blocks& buffers, std::uint32_t round, Wakes wakes) {

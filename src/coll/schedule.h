@@ -102,6 +102,8 @@ class Schedule {
   StepId post_as(std::uint64_t flag, const Block& source, std::uint32_t round);
   // One part for each rank, which may be empty.
   StepId post_parts(Blocks parts, std::uint32_t round, const PartRules& rules, Wakes wakes = Wakes::kAll);
+  // Two runs, of lengths that all ranks know, behind such a table too.
+  StepId post_both(const Block& first, const Block& second, std::uint32_t round) { return post_parts({first, second}, round, {}); }
   StepId await(int rank, std::uint32_t round, After after, AwaitStep::What what = AwaitStep::What::kPost);
   StepId take(int rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after);
   // All that the rank posted: more than the target takes is an error.
@@ -114,8 +116,8 @@ class Schedule {
   StepId fold(int last_rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after);
   // Of all ranks, where the order does not count: beginning with this rank's own.
   StepId fold_around(std::uint32_t round, std::uint64_t offset, const Block& target, After after);
-  // target = what `rank` posted op target.
-  StepId fold_onto(int rank, std::uint32_t round, const Block& target, After after);
+  // target = a run of what `rank` posted op `own`, which may be the target.
+  StepId fold_onto(int rank, std::uint32_t round, std::uint64_t offset, const Block& own, const Block& target, After after);
   // Where buffers lie, one after the other, for the others' direct copies: none where one is no run of bytes.
   StepId post_places(const Blocks& buffers, std::uint32_t round, Wakes wakes);
   // `own` = a run of bytes of a buffer of which `rank` has posted the place, the `index`th one, of `whole` bytes; and the reverse.

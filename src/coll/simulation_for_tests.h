@@ -408,16 +408,19 @@ class Simulation {
   }
   void fold(std::size_t rank, const FoldStep& made) {
     void* target = Block::at(made.target.address, made.target.type->true_lb());
-    int begin = made.last_rank;
-    while (made.own_first && member(rank, begin) != rank) --begin;
+    const bool around = made.last_rank == FoldStep::kAround;
+    const int last = around ? static_cast<int>(neighbors_[rank].size()) - 1 : made.last_rank;
+    int begin = last;
+    while (around && member(rank, begin) != rank) --begin;
+    if (made.onto != nullptr && made.onto != made.target.address) std::memcpy(target, made.onto, made.target.bytes());
     int from = begin;
     do {
       const std::vector<std::byte> bytes = posted(made, member(rank, from));
-      if (from == begin && !made.onto)
+      if (from == begin && made.onto == nullptr)
         std::memcpy(target, bytes.data(), bytes.size());
       else
         datatype::apply(*schedules_[rank]->op(), bytes.data(), target, made.target.count, *made.target.type);
-      from = from == made.first_rank ? made.last_rank : from - 1;
+      from = from == made.first_rank ? last : from - 1;
     } while (from != begin);
   }
 

@@ -83,14 +83,15 @@ struct AcknowledgeStep {
   std::uint32_t round;
   bool always;
 };
-// target = the operands of ranks `first_rank` to `last_rank`, such runs of what they posted, combined; or, `onto` the target, these op
-// target. In the order of ranks, or beginning with this rank's own, and each of the others before the one that follows it, around.
+// target = the operands of ranks `first_rank` to `last_rank`, such runs of what they posted, combined; or, `onto` an operand of ours, these op
+// that one, which may be the target. In the order of ranks, or of all ranks beginning with this one's own, and each of the others before the one that
+// follows it, around.
 struct FoldStep {
+  static constexpr std::int32_t kAround = -1;  // as the last rank
   std::uint32_t round;
   std::int32_t first_rank, last_rank;
-  bool onto;
-  bool own_first;
-  std::uint64_t offset;
+  std::uint32_t offset;
+  const void* onto;  // null: none
   Block target;
 };
 

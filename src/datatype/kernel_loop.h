@@ -19,27 +19,37 @@
 
 namespace lapwing::datatype {
 
+// `right` may be where the result goes: an element is read before it is written, which the compiler is told, or it would look for an overlap
+// of the two, find one, and go on element by element.
+#if defined(__clang__)
+#define LAPWING_NO_ELEMENT_WAITS _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define LAPWING_NO_ELEMENT_WAITS _Pragma("GCC ivdep")
+#endif
+
 template <typename T, typename Combine>
-[[gnu::always_inline]] inline void reduce_elements(const void* in, void* inout, std::size_t count) noexcept {
-  const auto* __restrict left = static_cast<const std::byte*>(in);
-  auto* __restrict right = static_cast<std::byte*>(inout);
+[[gnu::always_inline]] inline void reduce_elements(const void* left, const void* right, void* result, std::size_t count) noexcept {
+  const auto* lefts = static_cast<const std::byte*>(left);
+  const auto* rights = static_cast<const std::byte*>(right);
+  auto* results = static_cast<std::byte*>(result);
+  LAPWING_NO_ELEMENT_WAITS
   for (std::size_t i = 0; i < count; ++i) {
     T a;
     T b;
-    std::memcpy(&a, left + i * sizeof(T), sizeof(T));
-    std::memcpy(&b, right + i * sizeof(T), sizeof(T));
+    std::memcpy(&a, lefts + i * sizeof(T), sizeof(T));
+    std::memcpy(&b, rights + i * sizeof(T), sizeof(T));
     b = Combine::apply(a, b);
-    std::memcpy(right + i * sizeof(T), &b, sizeof(T));
+    std::memcpy(results + i * sizeof(T), &b, sizeof(T));
   }
 }
 
 template <typename T, typename Combine>
-void reduce_anywhere(const void* in, void* inout, std::size_t count) noexcept {
-  reduce_elements<T, Combine>(in, inout, count);
+void reduce_anywhere(const void* left, const void* right, void* result, std::size_t count) noexcept {
+  reduce_elements<T, Combine>(left, right, result, count);
 }
 template <typename T, typename Combine>
-LAPWING_WIDE_VECTORS void reduce_wide(const void* in, void* inout, std::size_t count) noexcept {
-  reduce_elements<T, Combine>(in, inout, count);
+LAPWING_WIDE_VECTORS void reduce_wide(const void* left, const void* right, void* result, std::size_t count) noexcept {
+  reduce_elements<T, Combine>(left, right, result, count);
 }
 template <typename T, typename Combine>
 Kernel reduce_loop(Vectors vectors) noexcept {

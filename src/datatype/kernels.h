@@ -8,8 +8,8 @@
 
 namespace lapwing::datatype {
 
-// inout[i] = in[i] op inout[i]
-using Kernel = void (*)(const void* in, void* inout, std::size_t count) noexcept;
+// result[i] = left[i] op right[i]; `right` and `result` may be the same.
+using Kernel = void (*)(const void* left, const void* right, void* result, std::size_t count) noexcept;
 
 // What the processor's vector instructions take at a time, as far as the loops make a difference: up to 16 bytes, or 32.
 enum class Vectors { kNarrow, kWide };

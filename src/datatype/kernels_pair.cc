@@ -41,13 +41,14 @@ P load(const std::byte* from) noexcept {
 }
 
 template <typename P, typename Combine>
-void pair_loop(const void* in, void* inout, std::size_t count) noexcept {
-  const auto* left = static_cast<const std::byte*>(in);
-  auto* right = static_cast<std::byte*>(inout);
-  for (std::size_t i = 0; i < count; ++i, left += sizeof(P), right += sizeof(P)) {
-    const P result = Combine::apply(load<P>(left), load<P>(right));
-    std::memcpy(right + offsetof(P, value), &result.value, sizeof result.value);
-    std::memcpy(right + offsetof(P, index), &result.index, sizeof result.index);
+void pair_loop(const void* left, const void* right, void* result, std::size_t count) noexcept {
+  const auto* lefts = static_cast<const std::byte*>(left);
+  const auto* rights = static_cast<const std::byte*>(right);
+  auto* results = static_cast<std::byte*>(result);
+  for (std::size_t i = 0; i < count; ++i) {
+    const P pair = Combine::apply(load<P>(lefts + i * sizeof(P)), load<P>(rights + i * sizeof(P)));
+    std::memcpy(results + i * sizeof(P) + offsetof(P, value), &pair.value, sizeof pair.value);
+    std::memcpy(results + i * sizeof(P) + offsetof(P, index), &pair.index, sizeof pair.index);
   }
 }
 

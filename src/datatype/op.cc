@@ -125,9 +125,13 @@ void apply(const Op& op, const void* in, void* inout, std::uint64_t count, const
     copy(in, count, type, inout, count, type);
     return;
   }
+  combine(op, in, inout, inout, count, type);
+}
+
+void combine(const Op& op, const void* left, const void* right, void* result, std::uint64_t count, const Datatype& type) noexcept {
   const Kernel kernel = kernel_for(op.predefined_, type);
   LAPWING_CHECK(kernel != nullptr);
-  kernel(in, inout, count);
+  kernel(left, right, result, count);
 }
 
 }  // namespace lapwing::datatype

@@ -26,6 +26,7 @@ class Op final : public Object {
 
  private:
   friend void apply(const Op&, const void*, void*, std::uint64_t, const Datatype&) noexcept;
+  friend void combine(const Op&, const void*, const void*, void*, std::uint64_t, const Datatype&) noexcept;
   friend Status check(const Op&, const Datatype&);
   friend Op* resolve_op(MPI_Op) noexcept;
   friend void free(Op*) noexcept;
@@ -53,5 +54,7 @@ Status check(const Op& op, const Datatype& type);
 // inout[i] = in[i] op inout[i] for `count` elements: `in` is the operand of the lower rank. The combination must have
 // passed check(). The buffers do not overlap; they need no alignment.
 void apply(const Op& op, const void* in, void* inout, std::uint64_t count, const Datatype& type) noexcept;
+// result[i] = left[i] op right[i], of a predefined operation that check() accepts. The result may be where `right` is; nothing else overlaps.
+void combine(const Op& op, const void* left, const void* right, void* result, std::uint64_t count, const Datatype& type) noexcept;
 
 }  // namespace lapwing::datatype

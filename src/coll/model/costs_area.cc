@@ -31,10 +31,13 @@ Cost in_pieces(const Machine& machine, double n, Cost (*one)(const Machine&, int
 
 Cost one_allgather(const Machine& machine, int p, double n) { return on_area(machine, p, (p + 1) * n, 0, 1); }
 Cost one_fold(const Machine& machine, int p, double n) { return on_area(machine, p, 2 * n, (p - 1) * n, 1); }
-Cost one_in_shares(const Machine& machine, int p, double n) {
-  return on_area(machine, 2 * p, n * (2 * p + 1) / p, n * (p - 1) / p, 2);
+
+// Of so many bytes in a post, of which each rank combines a share: in the round of each piece the shares of the one before are told.
+Cost in_shares(const Machine& machine, int p, double n, double longest) {
+  const double count = n <= std::max(machine.post_bytes, machine.longest_post) ? 1 : std::ceil(n / longest);
+  const double copied = p == 2 ? 2 * n : n * (2 * p + 1) / p;  // two ranks post only what the other one combines
+  return on_area(machine, (count + 1) * p, copied, n * (p - 1) / p, count + 1);
 }
-Cost one_in_halves(const Machine& machine, int, double n) { return on_area(machine, 4, 2 * n, n / 2, 2); }
 
 }  // namespace
 
@@ -78,16 +81,17 @@ Cost reduce_on_area(const Machine& machine, int p, double n) {
 }
 
 Cost reduce_in_shares_on_area(const Machine& machine, int p, double n) {
-  return in_pieces(machine, n, one_in_shares, p);
+  // Where it is one post, each rank posts all of its operand; and that of two ranks is not cut.
+  if (n <= machine.post_bytes) return on_area(machine, 2 * p, n * (2 * p + 1) / p, n * (p - 1) / p, 2);
+  return allreduce_in_shares_on_area(machine, p, n);
 }
 
 Cost allreduce_on_area(const Machine& machine, int p, double n) {
   return n <= machine.post_bytes ? one_fold(machine, p, n) : allreduce_in_shares_on_area(machine, p, n);
 }
 
-// Two ranks post only what the other one combines.
 Cost allreduce_in_shares_on_area(const Machine& machine, int p, double n) {
-  return in_pieces(machine, n, p == 2 ? one_in_halves : one_in_shares, p);
+  return in_shares(machine, p, n, machine.longest_post * (p == 2 ? 1 : p / (p + 1.0)));
 }
 
 Cost reduce_scatter_on_area(const Machine& machine, int p, double n) {

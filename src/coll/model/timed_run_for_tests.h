@@ -139,9 +139,9 @@ class TimedRun {
     if (made.is<DirectStep>()) return memory.call + memory.direct * static_cast<double>(made.as<DirectStep>().bytes);
     const FoldStep& fold = made.as<FoldStep>();
     const double bytes = static_cast<double>(fold.target.bytes());
-    const double operands = fold.last_rank - fold.first_rank + 1;
-    if (fold.onto) return operands * bytes * memory.reduce;
-    return bytes * memory.copy + (operands - 1) * bytes * memory.reduce;
+    const double operands = fold.last_rank == FoldStep::kAround ? static_cast<double>(ranks_.size()) : fold.last_rank - fold.first_rank + 1;
+    const bool written_anew = fold.onto != fold.target.address;  // by the first combination, or a copy: as much work as a copy besides
+    return bytes * ((written_anew ? memory.copy : 0) + (fold.onto != nullptr ? operands : operands - 1) * memory.reduce);
   }
 
   void send(std::size_t rank, StepId id, double now) {
