@@ -44,6 +44,7 @@ TEST_P(Conformance, WhatIsSentBeforeThePeerKnowsThisRankArrives) {
   pump_until_received(1);
   EXPECT_EQ(receiver().sink.received[0].bytes, op.bytes);
   EXPECT_FALSE(receiver().transport->loses_packets(sender().config.self));
+  EXPECT_EQ(receiver().transport->packets_resent(sender().config.self), 0u);
 }
 
 TEST_P(Conformance, EverySizeArrivesWhole) {

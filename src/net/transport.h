@@ -277,6 +277,14 @@ class Transport : public engine::Source {
     return false;
   }
 
+  // How often the kernel has sent packets to the peer again, since the present connection was made; for transports whose kernel does that.
+  virtual std::uint32_t packets_resent(PeerId peer) const noexcept {
+    (void)peer;
+    return 0;
+  }
+  // The same of the next transport in their order, by which long messages go at present: what that one loses counts in loses_packets().
+  virtual void heed_resent(PeerId peer, std::uint32_t packets) noexcept { (void)peer, (void)packets; }
+
   // For a sender: whether the peer is to pull a contiguous message of so many bytes from this process's memory, rather than that it is sent
   // in frames. What is offered stays where it is until the peer says that it needs no more.
   virtual bool offers_pull(PeerId peer, std::uint64_t bytes) noexcept {

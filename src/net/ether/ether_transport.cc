@@ -176,6 +176,11 @@ bool EtherTransport::loses_packets(PeerId peer) const noexcept {
   return link != nullptr && *link && (*link)->packets().lossy() && !(*link)->diverted();
 }
 
+void EtherTransport::heed_resent(PeerId peer, std::uint32_t packets) noexcept {
+  const std::unique_ptr<ether::Link>* link = links_.find(peer);
+  if (link != nullptr && *link) (*link)->packets().heed_resent(packets);
+}
+
 // What has been queued goes to the kernel.
 void EtherTransport::leave(std::int64_t now) noexcept {
   constexpr std::int64_t kSoon = 50'000;

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "net/reliable/frame_cutter.h"
@@ -74,6 +75,12 @@ class PacketLink {
   // How many packets this rank has memory for, from this peer.
   void set_window(std::uint64_t packets) noexcept { window_ = packets; }
 
+  // Another way to the peer has sent so many packets again, since its connection was made; fewer than before: since another one was.
+  void heed_resent(std::uint32_t packets) noexcept {
+    const std::uint32_t before = std::exchange(resent_elsewhere_, packets);
+    if (packets != before) sender_.lost_elsewhere(packets > before ? packets - before : packets);
+  }
+
   // ---- the end ----
 
   // Posted frames end with `why`; sinks hear of it unless `quietly`.
@@ -86,7 +93,7 @@ class PacketLink {
 
   const PacketSender& sender() const noexcept { return sender_; }
   // Packets are lost in one of the directions. (Where few are sent in a row a sender does not know why it had to ask; the receiver of the other
-  // direction does.)
+  // direction does.) Those that another way to the peer has lost count as well.
   bool lossy() const noexcept { return sender_.loss().lossy() || receiver_.loss().lossy(); }
 
  private:
@@ -116,6 +123,7 @@ class PacketLink {
   FrameIntake intake_;
   std::vector<PacketSender::Slot> freed_;
   std::uint64_t window_ = 64;
+  std::uint32_t resent_elsewhere_ = 0;
   std::int64_t owing_since_ = 0;
   bool blocked_ = false;  // the carrier did not take what may be sent
 };

@@ -98,6 +98,25 @@ double goodput(const LinkKind& kind, std::uint64_t seed, std::size_t bytes) {
   return packets * static_cast<double>(kind.per_packet) / static_cast<double>(pair.network.now() - began);
 }
 
+TEST(PacketLink, WhatAnotherWayHasSentAgainCountsUntilManyPacketsHaveCome) {
+  SimulatedPair pair(LinkKind{});
+  PacketLink& link = pair.ranks[0]->link;
+  const auto send = [&](int frames) {
+    for (int i = 0; i < frames; ++i) pair.post(0, 100'000);
+    pair.run();
+  };
+  link.heed_resent(0);
+  EXPECT_FALSE(link.lossy());
+  for (const std::uint32_t resent : {2u, 5u, 1u}) {  // the last one by another connection
+    link.heed_resent(resent);
+    EXPECT_TRUE(link.lossy()) << resent;
+    send(200);
+    EXPECT_FALSE(link.lossy()) << resent;
+    link.heed_resent(resent);
+    EXPECT_FALSE(link.lossy()) << "no news";
+  }
+}
+
 // Two ways, each with its own losses, and a sender that goes from one to the other at any moment: the network carries nothing from then on, until
 // it goes back. Each side does so when it likes. Nothing is lost, doubled or reordered.
 TEST(PacketLink, AnotherWayLosesNothing) {

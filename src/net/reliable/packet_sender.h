@@ -88,6 +88,8 @@ class PacketSender {
   const Counters& counters() const noexcept { return counters_; }
   const Congestion& congestion() const noexcept { return congestion_; }
   const LossMeter& loss() const noexcept { return loss_; }
+  // Not packets of ours.
+  void lost_elsewhere(std::uint32_t packets) noexcept { loss_.lost(packets); }
   const RoundTrip& round_trip() const noexcept { return round_trip_; }
 
  private:

@@ -67,6 +67,8 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   // Asks the peer for what settled() depends on.
   void ask() noexcept;
   std::uint64_t frame_limit() const noexcept { return frame_limit_; }
+  // Of its own connection; what rails carry besides goes by other networks.
+  std::uint32_t packets_resent() const noexcept { return connection_ ? connection_->socket().resends() : 0; }
   // What has been posted and has not left (Sender::backlog).
   std::uint64_t backlog() noexcept { return sender_.backlog(); }
   // As Transport's.

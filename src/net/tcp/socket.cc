@@ -88,6 +88,12 @@ Socket::Acknowledgement Socket::acknowledgement() const noexcept {
   return result;
 }
 
+std::uint32_t Socket::resends() const noexcept {
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  return getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 ? info.tcpi_total_retrans : 0;
+}
+
 int Socket::listen(const Address& address, Socket& socket) noexcept {
   Socket opened(::socket(address.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!opened) return errno;

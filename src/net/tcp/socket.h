@@ -62,6 +62,9 @@ class Socket {
   };
   Acknowledgement acknowledgement() const noexcept;
 
+  // Packets that the kernel has sent again, since the connection was made.
+  std::uint32_t resends() const noexcept;
+
   std::size_t receive_buffer() const noexcept;
   // Bytes in the kernel that the other side's has not acknowledged.
   std::uint64_t unacknowledged() const noexcept;

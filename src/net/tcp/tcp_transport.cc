@@ -179,6 +179,11 @@ Capabilities TcpTransport::capabilities(PeerId) const noexcept {
   return capabilities;
 }
 
+std::uint32_t TcpTransport::packets_resent(PeerId peer) const noexcept {
+  const std::unique_ptr<tcp::Link>* link = links_.find(peer);
+  return link != nullptr && *link ? (*link)->packets_resent() : 0;
+}
+
 std::uint64_t TcpTransport::frame_limit(PeerId peer) const noexcept {
   const std::unique_ptr<tcp::Link>* link = links_.find(peer);
   return link != nullptr && *link ? (*link)->frame_limit() : wire::kLeastFrameLimit;

@@ -35,6 +35,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   bool reaches(PeerId peer) const noexcept override;
   Capabilities capabilities(PeerId peer) const noexcept override;
   std::uint64_t frame_limit(PeerId peer) const noexcept override;
+  std::uint32_t packets_resent(PeerId peer) const noexcept override;
   bool post(PeerId peer, SendOp& op) noexcept override;
   bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept override;
   LentQueue* lent_queue(PeerId peer, LentQueue::Key key) noexcept override;
