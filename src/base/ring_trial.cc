@@ -65,7 +65,7 @@ void RingTrial::go(unsigned tried) noexcept {
   tried_ = tried;
   way_ = ways_[nth(tried)];
   phase_ = Phase::kSettle;
-  left_ = way_ == Way::kWholeLaps && tried != 0 ? ring_ : terms_->settle;
+  left_ = tried != 0 && (way_ == Way::kWholeLaps || lags_) ? ring_ : terms_->settle;
 }
 
 void RingTrial::decide() noexcept {

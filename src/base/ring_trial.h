@@ -16,7 +16,7 @@
 //
 //   rest      it goes on as was best in the last trial; by short laps at first
 //   settle    it goes one of the ways, until the caches are as that way leaves them: whole laps for one lap, in which the memory may be touched for
-//             the first time
+//             the first time; and claims for as long, where the reader may lag so that the writer goes through all of the ring anyway
 //   measure   the time of copies is taken that way, a window of some copies at a time, with that of reading them again where they went past the
 //             caches. When this has been done for all ways, beginning with the usual one, the best one is the usual one
 //
@@ -59,8 +59,12 @@ class RingTrial {
   // Of long messages, in a ring of so many bytes; one that is too small for a difference is never tried. `past_caches`: the writer can do that.
   explicit RingTrial(std::uint64_t ring = 0, bool past_caches = false) noexcept
       : RingTrial(kOfLong, ring, past_caches ? 3 : 2, {Way::kShortLaps, past_caches ? Way::kPastCaches : Way::kWholeLaps, Way::kWholeLaps}) {}
-  // Of claims.
-  static RingTrial of_claims(std::uint64_t ring) noexcept { return {kOfClaims, ring, 2, {Way::kShortLaps, Way::kClaimed}}; }
+  // Of claims. `lags`: the reader may.
+  static RingTrial of_claims(std::uint64_t ring, bool lags = false) noexcept {
+    RingTrial trial{kOfClaims, ring, 2, {Way::kShortLaps, Way::kClaimed}};
+    trial.lags_ = lags;
+    return trial;
+  }
 
   // The way of the next copy.
   Way way() const noexcept { return way_; }
@@ -68,6 +72,8 @@ class RingTrial {
   Way usual() const noexcept { return ways_[usual_]; }
   // Whether the time of the next copy is to be told, until its bytes have left the store buffer.
   bool timing() const noexcept { return phase_ == Phase::kMeasure; }
+  // Whether the first trial is still to come to its end.
+  bool is_undecided() const noexcept { return ring_ >= kLeastRing && rest_ == terms_->first_rest; }
   // Whether a trial is under way.
   bool under_way() const noexcept { return phase_ != Phase::kRest; }
   // A copy into the ring that was not timed.
@@ -116,6 +122,7 @@ class RingTrial {
   std::uint64_t left_;  // bytes until a rest or a settling ends
   std::uint64_t rest_;
   unsigned count_;  // of ways
+  bool lags_ = false;
   Ways ways_;
   unsigned tried_ = 0;  // ways, of this trial
   Phase phase_ = Phase::kRest;
@@ -133,9 +140,9 @@ class RingTrial {
 class RingTrials {
  public:
   using Way = RingTrial::Way;
-  // `claims`: the reader can claim lines.
-  explicit RingTrials(std::uint64_t ring = 0, bool past_caches = false, bool claims = true) noexcept
-      : laps_(ring, past_caches), claims_(RingTrial::of_claims(claims ? ring : 0)) {}
+  // `claims`: the reader can claim lines. `lags`: it may be a ring behind.
+  explicit RingTrials(std::uint64_t ring = 0, bool past_caches = false, bool claims = true, bool lags = false) noexcept
+      : laps_(ring, past_caches), claims_(RingTrial::of_claims(claims ? ring : 0, lags)) {}
 
   // The way of such a message.
   Way way(std::uint64_t message) const noexcept {
@@ -148,9 +155,9 @@ class RingTrials {
     if (message < RingTrial::kLeastClaimed || paused_) return nullptr;
     return goes_by_laps(message) ? &laps_ : &claims_;
   }
-  // After each copy: long ones bring the trial of laps nearer, whichever of the two was told.
+  // After each copy: long ones bring the trial of laps nearer, whichever of the two was told, when it is known whether lines are to be claimed.
   void count(std::uint64_t message, std::uint64_t bytes) noexcept {
-    if (message < RingTrial::kLeast || paused_ || goes_by_laps(message)) return;
+    if (message < RingTrial::kLeast || paused_ || goes_by_laps(message) || claims_.is_undecided()) return;
     laps_.copied(claims_.usual() == Way::kClaimed ? bytes / kClaimedPerCounted : bytes);
   }
   // Whether has_read() is to be told how long this process reads what others have posted.

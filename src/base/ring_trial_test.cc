@@ -116,6 +116,20 @@ TEST(RingTrial, LinesAreClaimedWhereThatIsFasterByAQuarter) {
   EXPECT_EQ(better.way(), Way::kShortLaps);
 }
 
+// Where the reader lags lines are claimed a lap before the writer comes to them.
+TEST(RingTrial, ClaimsOfAReaderThatLagsSettleForALap) {
+  for (const bool lags : {false, true}) {
+    RingTrial trial = RingTrial::of_claims(kRing, lags);
+    std::uint64_t claimed = 0;  // bytes
+    for (std::uint64_t done = 0; done < RingTrial::kOfClaims.first_rest + 2 * kRing; done += 1024) {
+      const bool gains = claimed >= kRing;
+      claimed += trial.way() == Way::kClaimed ? 1024 : 0;
+      trial.timing() ? trial.timed(1024, gains ? 1 : 3) : trial.copied(1024);
+    }
+    EXPECT_EQ(trial.usual(), lags ? Way::kClaimed : Way::kShortLaps);
+  }
+}
+
 // So many bytes in messages of a size.
 void send(RingTrials& trials, std::uint64_t message, std::uint64_t bytes, const Costs& costs) {
   for (std::uint64_t done = 0; done < bytes; done += message) {
