@@ -12,8 +12,7 @@ namespace {
 
 // ---- what an area takes
 
-// What ranks post at once at most. Of two, what is longer goes as messages: copying in and copying out go on at the same time there, and the
-// longest are copied once.
+// What ranks post at once at most.
 std::uint64_t most_posted(const Situation& team) noexcept {
   const Tuning& limit = tuning();
   const std::uint64_t most = std::min<std::uint64_t>(limit.coll_area, AreaMemory::kPieceBytes);
@@ -21,16 +20,27 @@ std::uint64_t most_posted(const Situation& team) noexcept {
 }
 bool fits_area(const Situation& team, std::uint64_t posted) noexcept { return posted <= most_posted(team); }
 
-// Longer operands than a rank may post at once go piece by piece.
-bool fits_in_pieces(const Situation& team, std::uint64_t bytes) noexcept {
-  return team.ranks > 2 ? tuning().coll_area > 0 : fits_area(team, bytes);
+// What of two ranks may go piece by piece: where one does not wait, or both have as much to copy. Where one has all the work, or only contributes,
+// messages do, which it copies while the other one does; and so do messages of many megabytes, which are copied once, by both.
+bool goes_in_pieces_of_two(CollectiveKind collective, const Amount& amount) noexcept {
+  switch (collective) {
+    case CollectiveKind::kBcast:
+    case CollectiveKind::kAllgather:
+    case CollectiveKind::kAlltoall:
+      return true;
+    case CollectiveKind::kAllreduce:  // by halves
+      return amount.combines_in_place;
+    default:
+      return false;
+  }
 }
 
-// Two ranks post only what the other one combines, where nothing has to be unpacked or handed to an application thread.
-bool fits_in_halves(const Situation& team, const Amount& operands) noexcept {
+// Longer operands than a rank may post at once go piece by piece.
+bool fits_in_pieces(CollectiveKind collective, const Situation& team, const Amount& amount, std::uint64_t bytes) noexcept {
   const Tuning& limit = tuning();
-  return team.ranks == 2 && operands.combines_in_place &&
-         operands.bytes <= limit.coll_area_pieces_of_two * limit.coll_area;
+  if (team.ranks > 2) return limit.coll_area > 0;
+  return fits_area(team, bytes) ||
+         (goes_in_pieces_of_two(collective, amount) && bytes <= limit.coll_area_pieces_of_two * limit.coll_area && limit.coll_area_of_two > 0);
 }
 
 // An element must fit into a piece; where a piece has a part for each rank, one for each.
@@ -49,11 +59,10 @@ bool suits_area(CollectiveKind collective, const Situation& team, const Amount& 
     case CollectiveKind::kBcast:
     case CollectiveKind::kReduce:
     case CollectiveKind::kScan:
-      return fits_in_pieces(team, amount.bytes);
     case CollectiveKind::kAllreduce:
-      return fits_in_halves(team, amount) || fits_in_pieces(team, amount.bytes);
+      return fits_in_pieces(collective, team, amount, amount.bytes);
     default:
-      return amount.posted != kNoBlock && fits_in_pieces(team, amount.posted);
+      return amount.posted != kNoBlock && fits_in_pieces(collective, team, amount, amount.posted);
   }
 }
 

@@ -420,7 +420,9 @@ TEST(Selection, AnAreaTakesWhatItHasRoomFor) {
   EXPECT_EQ(choose_alltoall(team, 1 << 16, true), Algorithm::kArea);
   EXPECT_EQ(choose_reduce_scatter(team, {1 << 20, 1 << 18, true}), Algorithm::kArea);
   team.ranks = 2;
-  EXPECT_NE(choose_bcast(team, 1 << 18), Algorithm::kArea) << "one message is copied once";
+  EXPECT_EQ(choose_bcast(team, 1 << 22), Algorithm::kArea) << "piece by piece";
+  EXPECT_NE(choose_bcast(team, (1 << 22) + 1), Algorithm::kArea) << "one message is copied once";
+  EXPECT_FALSE(choose_reduce(team, {1 << 18, 1 << 16, true}) == Algorithm::kAreaShares) << "one rank only contributes";
   EXPECT_NE(choose_scan(team, {1 << 18, 1 << 16, true}), Algorithm::kArea) << "one message";
   EXPECT_EQ(choose_bcast(team, 1 << 14), Algorithm::kArea) << "a short one";
   const auto on_area = [](Algorithm chosen) { return chosen == Algorithm::kArea || chosen == Algorithm::kAreaShares; };
