@@ -33,6 +33,8 @@ void RingTrial::end_phase() noexcept {
       return go(0);
     case Phase::kSettle:
       windows_ = 0;
+      window_bytes_ = 0;
+      window_ = {};
       phase_ = Phase::kMeasure;
       return;
     case Phase::kMeasure: {

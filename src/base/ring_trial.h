@@ -1,7 +1,8 @@
 // How a writer fills a ring that another core reads, so that it takes least time on this machine, between these cores:
 //
 //   short laps    it begins at the front again as soon as it may, and stays in lines that are in the caches
-//   whole laps    it goes through all of the ring, or as much of it as its owner says, and comes back to a line when the reader's caches have given it up
+//   whole laps    it goes through all of the ring, or as much of it as its owner says, and comes back to a line when the reader's caches have given
+//                 it up
 //   past caches   in short laps too, by stores that fetch no line (streaming_copy); the reader has to fetch them from memory
 //   claimed       in short laps, and the reader writes a word into each line that it has read. So the line is the reader's alone, and the writer's
 //                 next store fetches it in one step, instead of having copies in other caches given up
@@ -25,7 +26,7 @@
 // four times as long as the one before, up to a bound, so that trials are some percent of what is copied.
 //
 // A trial that cannot be won is soon over, because a program may not have many more calls. A way of which each of the first windows takes twice the
-// usual one's time is left at once. Whole laps, which touch two megabytes, are not gone at all unless stores that fetch no line took less time than
+// usual one's time is left at once. Whole laps, which touch a ring's memory for the first time, are not gone at all unless stores that fetch no line took less time than
 // the stores of short laps: only then do those wait for the reader to let a line go, and only that wait is what whole laps save.
 //
 // There are two trials (RingTrials). One is whether short laps are claimed. It comes soon, because it costs next to nothing: 16 KiB between distant

@@ -11,8 +11,9 @@
 //   first window      as the model says, not timed: memory is touched for the first time
 //   ten windows       by turns as the model says and directly. Rank 0 takes their times, of each way the median, because in a window a core
 //                     may be lost, or all ranks may happen to have one
-//   one call          in which rank 0 posts its verdict; and another one after the first two of these windows, because where to go directly took half as
-//                     long again the rest of the trial would only cost time, and after four, where either way took half of the other's in both pairs
+//   one call          in which rank 0 posts its verdict; and another one after the first two of these windows, because where to go directly took
+//                     half as long again the rest of the trial would only cost time, and after four, where either way took half of the other's in
+//                     both pairs
 //   rest              that way; each rest is four times as long as the one before, up to a bound, and then all begins again: what a trial finds
 //                     may be wrong, while memory and the ways of messages are new, or other later
 //

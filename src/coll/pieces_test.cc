@@ -275,6 +275,32 @@ TEST(InPieces, Reductions) {
   }
 }
 
+// The operand of a piece and a share of the result of another are one post, and elements are not cut.
+TEST(InPieces, NoPostOfAReductionIsTooLongHoweverLongItsElementsAre) {
+  for (const int size : {1000, 5000, 19 * 1024, 20 * 1024, 33'000, 65'536}) {
+    datatype::Datatype* type = nullptr;
+    ASSERT_TRUE(datatype::make_contiguous(size, *datatype::resolve(MPI_BYTE), &type).ok());
+    constexpr std::uint64_t kCount = 64;
+    std::vector<std::byte> in(kCount * static_cast<std::size_t>(size)), out(in.size());
+    for (const int ranks : {2, 3, 5, 16, 17, 32}) {
+      for (const int rank : {0, ranks - 1}) {
+        Schedule schedule;
+        schedule.set_team(comm::Plane::kCollective, rank, ranks);
+        schedule.set_op(*matrix_product());
+        allreduce_in_pieces_on_area(schedule, block(in.data(), kCount, type), block(out.data(), kCount, type), SharedArea::kMostBytes);
+        std::uint64_t posted = 0;
+        for (const Step& step : schedule.steps()) {
+          if (!step.is<PostStep>()) continue;
+          EXPECT_LE(step.as<PostStep>().bytes(), SharedArea::kMostBytes) << size << " bytes, " << ranks << " ranks";
+          posted += step.as<PostStep>().bytes();
+        }
+        EXPECT_GE(posted, in.size());
+      }
+    }
+    datatype::free(type);
+  }
+}
+
 // Shares differ by one; and rank 0 gets one as well, so that pieces are as long as they may be, or nothing.
 void check_reduce_scatter(bool in_place, int first) {
   for_ranks([&](int ranks, unsigned seed) {

@@ -1,6 +1,6 @@
-// Reductions on an area of operands that are longer than one post: piece by piece, each in shares (on_area.cc), of which those of one rank are combined
-// by it. What a rank posts in a round is its operand of one piece and its share of the result of the piece before; so k pieces take k + 1 rounds, and
-// as many waits, where each by itself would take two.
+// Reductions on an area of operands that are longer than one post: piece by piece, each in shares (on_area.cc), of which each rank combines one. What a
+// rank posts in a round is its operand of one piece and its share of the result of the piece before; so k pieces take k + 1 rounds, and as many waits,
+// where each by itself would take two.
 //
 //   reduce, allreduce      (k + 1) (p l + W) + 3 n G + n y (p - 1)/p
 //   between two ranks      (k + 1) (2 l + W) + 2 n G + n/2 y     each posts only the half that the other one combines
@@ -17,9 +17,9 @@ class Pieces {
       : ranks_(schedule.size()), halves_(combines_in_halves(schedule, input)) {
     constexpr std::uint64_t kTable = 4 * kLine;  // and what is left between parts
     const auto ranks = static_cast<std::uint64_t>(ranks_), size = static_cast<std::uint64_t>(input.type->size());
-    std::uint64_t room = longest - kTable;
-    if (!halves_ && input.bytes() > room) room = room * ranks / (ranks + 1);  // for a share of the result beside it
-    const std::uint64_t each = std::max<std::uint64_t>(1, room / std::max<std::uint64_t>(1, size));
+    const std::uint64_t fit = std::max<std::uint64_t>(2, (longest - kTable) / std::max<std::uint64_t>(1, size));  // elements
+    const bool only_operands = halves_ || input.count <= fit;  // a half and the other one's result are as long; one piece has no result before it
+    const std::uint64_t each = only_operands ? fit : std::max<std::uint64_t>(1, fit * ranks / (ranks + 1));
     starts_ = even_starts(input.count, static_cast<int>((input.count + each - 1) / each));
   }
 
