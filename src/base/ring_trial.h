@@ -141,9 +141,15 @@ class RingTrial {
 class RingTrials {
  public:
   using Way = RingTrial::Way;
-  // `claims`: the reader can claim lines. `lags`: it may be a ring behind.
-  explicit RingTrials(std::uint64_t ring = 0, bool past_caches = false, bool claims = true, bool lags = false) noexcept
-      : laps_(ring, past_caches), claims_(RingTrial::of_claims(claims ? ring : 0, lags)) {}
+  struct Ring {
+    std::uint64_t bytes = 0;   // of a whole lap
+    bool past_caches = false;  // the writer can go past the caches
+    bool claims = true;        // the reader can claim lines
+    bool lags = false;         // the reader may be a ring behind
+  };
+  RingTrials() noexcept : RingTrials(Ring{}) {}
+  explicit RingTrials(const Ring& ring) noexcept
+      : laps_(ring.bytes, ring.past_caches), claims_(RingTrial::of_claims(ring.claims ? ring.bytes : 0, ring.lags)) {}
 
   // The way of such a message.
   Way way(std::uint64_t message) const noexcept {

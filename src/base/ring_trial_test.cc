@@ -144,7 +144,7 @@ void send(RingTrials& trials, std::uint64_t message, std::uint64_t bytes, const 
 TEST(RingTrials, LongMessagesAreClaimedTooUntilAnotherWayHasWon) {
   constexpr std::uint64_t kShort = 4096, kLong = 16 * 1024;
   constexpr Costs kCosts{{1, 1, 0.3, 0.5}};
-  RingTrials trials(kRing, true);
+  RingTrials trials({.bytes = kRing, .past_caches = true});
   send(trials, kLong, 2 << 20, kCosts);
   EXPECT_EQ(trials.way(kLong), Way::kClaimed);
   EXPECT_EQ(trials.way(kShort), Way::kClaimed);
@@ -161,13 +161,13 @@ TEST(RingTrials, LongMessagesAreClaimedTooUntilAnotherWayHasWon) {
 
 TEST(RingTrials, OtherWaysAreHeldAgainstClaimedLaps) {
   constexpr std::uint64_t kLong = 16 * 1024;
-  RingTrials trials(kRing, true);
+  RingTrials trials({.bytes = kRing, .past_caches = true});
   send(trials, kLong, 300 * RingTrial::kOfLong.first_rest, {{1, 0.6, 0.6, 0.5}});
   EXPECT_EQ(trials.way(kLong), Way::kClaimed);
 }
 
 TEST(RingTrials, NothingIsClaimedWhereTheReaderCannot) {
-  RingTrials trials(kRing, true, false);
+  RingTrials trials({.bytes = kRing, .past_caches = true, .claims = false});
   send(trials, 4096, 4 << 20, {{1, 1, 1, 0.1}});
   EXPECT_EQ(trials.way(4096), Way::kShortLaps);
 }
@@ -185,7 +185,7 @@ TEST(RingTrial, WhatReadingTakesCounts) {
 
 TEST(RingTrials, APauseLeavesAllAsItWas) {
   constexpr std::uint64_t kLong = 16 * 1024;
-  RingTrials trials(kRing, true, false);
+  RingTrials trials({.bytes = kRing, .past_caches = true, .claims = false});
   send(trials, kLong, RingTrial::kOfLong.first_rest + RingTrial::kOfLong.settle, {{1, 0.3, 0.9}});
   ASSERT_TRUE(trials.times_reading());
   trials.pause(true);

@@ -68,7 +68,7 @@ class RingWriter {
     header_ = &header, bytes_ = bytes, capacity_ = capacity, clock_ = &clock;
     lap_ = capacity >= 2 * lap ? lap : capacity;
     turns_at_ = lap_;
-    trials_ = RingTrials(capacity, false, true, true);
+    trials_ = RingTrials({.bytes = capacity, .lags = true});
   }
   std::uint64_t capacity() const noexcept { return capacity_ - kRecordAlignment; }
   bool broken() const noexcept { return broken_; }
