@@ -59,10 +59,10 @@ class Network {
     const Route& route = routes_[peer];
     return route.data != route.transport && route.transport->loses_packets(peer) ? *route.transport : *route.data;
   }
-  // Before the data of a long message: what has been lost of those before by the other way counts for this one.
-  void look_for_losses(PeerId peer) noexcept {
+  // Before so many bytes of a long message: what has been lost of those before by the other way counts for this one.
+  void look_for_losses(PeerId peer, std::uint64_t bytes) noexcept {
     const Route& route = routes_[peer];
-    if (route.data != route.transport) route.transport->heed_resent(peer, route.data->packets_resent(peer));
+    if (route.data != route.transport) route.transport->heed_resent(peer, route.data->packets_resent(peer), bytes);
   }
   Transport& route(PeerId peer) noexcept { return *routes_[peer].transport; }
   // As Transport::watch_after(), over all of them.

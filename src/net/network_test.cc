@@ -86,7 +86,7 @@ class SaidTransport final : public Transport {
   void abandon(PeerId, const Status&) noexcept override { ++abandoned; }
   bool loses_packets(PeerId) const noexcept override { return loses_packets_now; }
   std::uint32_t packets_resent(PeerId) const noexcept override { return resent; }
-  void heed_resent(PeerId, std::uint32_t packets) noexcept override { heeded = packets; }
+  void heed_resent(PeerId, std::uint32_t packets, std::uint64_t) noexcept override { heeded = packets; }
   bool flushed() const noexcept override { return true; }
   void expect_goodbye() noexcept override {}
   void close() noexcept override {}
@@ -122,7 +122,7 @@ TEST_F(NetworkTest, LongMessagesTakeTheNextWayWhereTheFirstIsWorse) {
     EXPECT_EQ(network.capabilities({1}).eager_limit, another_way ? 8000u : 65536u);
     EXPECT_EQ(network.capabilities({1}).data_chunk, another_way ? 50000u : 10000u);
     last.resent = 3;
-    network.look_for_losses({1});
+    network.look_for_losses({1}, 100'000);
     EXPECT_EQ(best.heeded, another_way ? 3u : 0u);
     best.loses_packets_now = true;
     EXPECT_STREQ(network.data_route({1}).name(), "ether");

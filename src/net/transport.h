@@ -282,8 +282,9 @@ class Transport : public engine::Source {
     (void)peer;
     return 0;
   }
-  // The same of the next transport in their order, by which long messages go at present: what that one loses counts in loses_packets().
-  virtual void heed_resent(PeerId peer, std::uint32_t packets) noexcept { (void)peer, (void)packets; }
+  // The same of the next transport in their order, by which long messages go at present, before one of so many bytes: what that one keeps losing
+  // counts in loses_packets().
+  virtual void heed_resent(PeerId peer, std::uint32_t packets, std::uint64_t bytes) noexcept { (void)peer, (void)packets, (void)bytes; }
 
   // For a sender: whether the peer is to pull a contiguous message of so many bytes from this process's memory, rather than that it is sent
   // in frames. What is offered stays where it is until the peer says that it needs no more.

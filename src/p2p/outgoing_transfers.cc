@@ -179,7 +179,7 @@ void OutgoingTransfers::on_answer(const wire::MessageHeader& header) noexcept {
     owed_.give(send->peer_);  // or it would wait behind the data
     send->wanted_ = header.message_bytes;
     send->receiver_token_ = header.receiver_token;
-    common_.network->look_for_losses(send->peer_);
+    common_.network->look_for_losses(send->peer_, send->wanted_);
   }
   pump(*send);
 }

@@ -176,9 +176,9 @@ bool EtherTransport::loses_packets(PeerId peer) const noexcept {
   return link != nullptr && *link && (*link)->packets().lossy() && !(*link)->diverted();
 }
 
-void EtherTransport::heed_resent(PeerId peer, std::uint32_t packets) noexcept {
+void EtherTransport::heed_resent(PeerId peer, std::uint32_t packets, std::uint64_t bytes) noexcept {
   const std::unique_ptr<ether::Link>* link = links_.find(peer);
-  if (link != nullptr && *link) (*link)->packets().heed_resent(packets);
+  if (link != nullptr && *link) (*link)->packets().heed_resent(packets, bytes);
 }
 
 // What has been queued goes to the kernel.

@@ -39,7 +39,7 @@ class EtherTransport final : public Transport, private engine::FdHandler, privat
   bool post(PeerId peer, SendOp& op) noexcept override;
   bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept override;
   bool loses_packets(PeerId peer) const noexcept override;
-  void heed_resent(PeerId peer, std::uint32_t packets) noexcept override;
+  void heed_resent(PeerId peer, std::uint32_t packets, std::uint64_t bytes) noexcept override;
   FrameSink* packet_sink() noexcept override { return this; }
   void take_detour(Transport& by) noexcept override { detour_ = &by; }
   bool watch_over(PeerId peer) noexcept override;

@@ -15,6 +15,7 @@
 // post().
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -75,10 +76,14 @@ class PacketLink {
   // How many packets this rank has memory for, from this peer.
   void set_window(std::uint64_t packets) noexcept { window_ = packets; }
 
-  // Another way to the peer has sent so many packets again, since its connection was made; fewer than before: since another one was.
-  void heed_resent(std::uint32_t packets) noexcept {
-    const std::uint32_t before = std::exchange(resent_elsewhere_, packets);
-    if (packets != before) sender_.lost_elsewhere(packets > before ? packets - before : packets);
+  // Another way to the peer has sent so many packets again, since its connection was made, and is to carry so many bytes now. That counts as a loss
+  // where it has happened before within kNear bytes: a fast network overflows now and then, and is the faster way all the same.
+  void heed_resent(std::uint32_t packets, std::uint64_t bytes) noexcept {
+    if (std::exchange(resent_elsewhere_, packets) != packets) {
+      if (since_resent_ < kNear) sender_.lost_elsewhere();
+      since_resent_ = 0;
+    }
+    since_resent_ += std::min(bytes, kNear);
   }
 
   // ---- the end ----
@@ -99,6 +104,7 @@ class PacketLink {
  private:
   // Packets that are built ahead of what may be sent: so many that a poll finds enough, so few that they are still in the cache when they leave.
   static constexpr std::size_t kBuiltAhead = 64;
+  static constexpr std::uint64_t kNear = 3'000'000;  // some 2000 packets: two losses of one in a thousand are nearer, mostly
   static constexpr std::int64_t kAcknowledgeAfter = RoundTrip::kLatestAcknowledgement / 2;
 
   bool may_build() const noexcept { return !sender_.full() && sender_.waiting() < kBuiltAhead; }
@@ -124,6 +130,7 @@ class PacketLink {
   std::vector<PacketSender::Slot> freed_;
   std::uint64_t window_ = 64;
   std::uint32_t resent_elsewhere_ = 0;
+  std::uint64_t since_resent_ = kNear;  // bytes
   std::int64_t owing_since_ = 0;
   bool blocked_ = false;  // the carrier did not take what may be sent
 };

@@ -98,23 +98,25 @@ double goodput(const LinkKind& kind, std::uint64_t seed, std::size_t bytes) {
   return packets * static_cast<double>(kind.per_packet) / static_cast<double>(pair.network.now() - began);
 }
 
-TEST(PacketLink, WhatAnotherWayHasSentAgainCountsUntilManyPacketsHaveCome) {
+TEST(PacketLink, WhatAnotherWayKeepsSendingAgainCountsUntilManyPacketsHaveCome) {
   SimulatedPair pair(LinkKind{});
   PacketLink& link = pair.ranks[0]->link;
-  const auto send = [&](int frames) {
-    for (int i = 0; i < frames; ++i) pair.post(0, 100'000);
-    pair.run();
-  };
-  link.heed_resent(0);
+  constexpr std::uint64_t kMessage = 100'000;
+  link.heed_resent(0, kMessage);
+  link.heed_resent(2, kMessage);
+  EXPECT_FALSE(link.lossy()) << "once";
+  for (int i = 0; i < 10; ++i) link.heed_resent(2, kMessage);
   EXPECT_FALSE(link.lossy());
-  for (const std::uint32_t resent : {2u, 5u, 1u}) {  // the last one by another connection
-    link.heed_resent(resent);
-    EXPECT_TRUE(link.lossy()) << resent;
-    send(200);
-    EXPECT_FALSE(link.lossy()) << resent;
-    link.heed_resent(resent);
-    EXPECT_FALSE(link.lossy()) << "no news";
-  }
+  link.heed_resent(3, kMessage);
+  EXPECT_TRUE(link.lossy()) << "within a megabyte";
+  for (int i = 0; i < 200; ++i) pair.post(0, kMessage);
+  pair.run();
+  EXPECT_FALSE(link.lossy()) << "remembered for some thousand packets";
+  for (int i = 0; i < 100; ++i) link.heed_resent(3, kMessage);
+  link.heed_resent(4, kMessage);
+  EXPECT_FALSE(link.lossy()) << "once in ten megabytes";
+  link.heed_resent(1, kMessage);
+  EXPECT_TRUE(link.lossy()) << "by another connection";
 }
 
 // Two ways, each with its own losses, and a sender that goes from one to the other at any moment: the network carries nothing from then on, until

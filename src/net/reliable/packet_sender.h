@@ -88,8 +88,8 @@ class PacketSender {
   const Counters& counters() const noexcept { return counters_; }
   const Congestion& congestion() const noexcept { return congestion_; }
   const LossMeter& loss() const noexcept { return loss_; }
-  // Not packets of ours.
-  void lost_elsewhere(std::uint32_t packets) noexcept { loss_.lost(packets); }
+  // Not one of our packets.
+  void lost_elsewhere() noexcept { loss_.lost(1); }
   const RoundTrip& round_trip() const noexcept { return round_trip_; }
 
  private:
