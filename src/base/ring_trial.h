@@ -26,8 +26,9 @@
 // four times as long as the one before, up to a bound, so that trials are some percent of what is copied.
 //
 // A trial that cannot be won is soon over, because a program may not have many more calls. A way of which each of the first windows takes twice the
-// usual one's time is left at once. Whole laps, which touch a ring's memory for the first time, are not gone at all unless stores that fetch no line took less time than
-// the stores of short laps: only then do those wait for the reader to let a line go, and only that wait is what whole laps save.
+// usual one's time is left at once. Whole laps, which touch a ring's memory for the first time, are not gone at all where the writer can go past the
+// caches and those stores, which fetch no line, took no less time than the stores of short laps: then these do not wait for the reader to let a line
+// go, and that wait is all that whole laps save.
 //
 // There are two trials (RingTrials). One is whether short laps are claimed. It comes soon, because it costs next to nothing: 16 KiB between distant
 // cores 9 us, or claimed 3. The words cost the reader less than the writer gains, where that gains a quarter. The other trial is of long messages and
@@ -184,7 +185,7 @@ class RingTrials {
     return message >= RingTrial::kLeast && ((!paused_ && laps_.under_way()) || way_of_laps() != Way::kShortLaps);
   }
 
-  // The trial comes after 1 GiB of them, some 0.2 s of copying: so its milliseconds, and the memory it touches, are some percent even of a first time
+  // The trial comes after 512 MiB of them, some 0.1 s of copying: so its milliseconds, and the memory it touches, are some percent even of a first time
   // that brings nothing.
   static constexpr std::uint64_t kClaimedPerCounted = 256;
 

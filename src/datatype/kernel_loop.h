@@ -22,9 +22,9 @@ namespace lapwing::datatype {
 // `right` may be where the result goes: an element is read before it is written, which the compiler is told, or it would look for an overlap
 // of the two, find one, and go on element by element.
 #if defined(__clang__)
-#define LAPWING_NO_ELEMENT_WAITS _Pragma("clang loop vectorize(assume_safety)")
+#define LAPWING_NO_LOOP_CARRIED_DEPENDENCE _Pragma("clang loop vectorize(assume_safety)")
 #else
-#define LAPWING_NO_ELEMENT_WAITS _Pragma("GCC ivdep")
+#define LAPWING_NO_LOOP_CARRIED_DEPENDENCE _Pragma("GCC ivdep")
 #endif
 
 template <typename T, typename Combine>
@@ -32,7 +32,7 @@ template <typename T, typename Combine>
   const auto* lefts = static_cast<const std::byte*>(left);
   const auto* rights = static_cast<const std::byte*>(right);
   auto* results = static_cast<std::byte*>(result);
-  LAPWING_NO_ELEMENT_WAITS
+  LAPWING_NO_LOOP_CARRIED_DEPENDENCE
   for (std::size_t i = 0; i < count; ++i) {
     T a;
     T b;

@@ -81,7 +81,7 @@ Cost reduce_on_area(const Machine& machine, int p, double n) {
 }
 
 Cost reduce_in_shares_on_area(const Machine& machine, int p, double n) {
-  // Where it is one post, each rank posts all of its operand; and that of two ranks is not cut.
+  // In one post each rank has all of its operand, two ranks too.
   if (n <= machine.post_bytes) return on_area(machine, 2 * p, n * (2 * p + 1) / p, n * (p - 1) / p, 2);
   return allreduce_in_shares_on_area(machine, p, n);
 }

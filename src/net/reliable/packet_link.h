@@ -79,7 +79,7 @@ class PacketLink {
   // Another way to the peer has sent so many packets again, since its connection was made, and is to carry so many bytes now. That counts as a loss
   // where it has happened before within kNear bytes: a fast network overflows now and then, and is the faster way all the same.
   void heed_resent(std::uint32_t packets, std::uint64_t bytes) noexcept {
-    if (std::exchange(resent_elsewhere_, packets) != packets) {
+    if (std::exchange(resent_elsewhere_, packets) != packets && packets != 0) {  // 0: a new connection
       if (since_resent_ < kNear) sender_.lost_elsewhere();
       since_resent_ = 0;
     }
