@@ -1,4 +1,4 @@
-// How the frames of a TCP connection are protected on their way (LAPWING_WIRE); docs/security.md says against what.
+// How frames are protected on their way between hosts (LAPWING_WIRE); docs/security.md says against what.
 #pragma once
 
 namespace lapwing {

@@ -151,8 +151,8 @@ inline std::vector<Case> all_cases() {
     cases.push_back({kind, false});
     if (!kind.always && !kind.may_lack) cases.push_back({kind, true});
     if (kind.name == std::string_view("ether")) {
-      cases.push_back({kind, false, Protection::kChecked});
-      for (const Protection wire : {Protection::kPlain, Protection::kChecked}) cases.push_back({kind, false, wire, false, true});
+      for (const Protection wire : {Protection::kChecked, Protection::kSealed}) cases.push_back({kind, false, wire});
+      for (const Protection wire : {Protection::kPlain, Protection::kChecked, Protection::kSealed}) cases.push_back({kind, false, wire, false, true});
     }
     if (kind.name != std::string_view("tcp")) continue;
     for (const Protection wire : {Protection::kChecked, Protection::kSealed}) cases.push_back({kind, true, wire});

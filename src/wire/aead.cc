@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "wire/little_endian.h"
+#include "wire/raw_bytes.h"
 
 namespace lapwing::wire {
 namespace {
@@ -17,13 +18,6 @@ constexpr std::size_t kNonceLength = 12;
 static_assert(crypto_aead_aes256gcm_NPUBBYTES == kNonceLength && crypto_aead_chacha20poly1305_ietf_NPUBBYTES == kNonceLength);
 
 constexpr std::string_view kRenewalLabel = "lapwing renewed 2";
-
-const unsigned char* raw(const std::byte* bytes) {
-  return reinterpret_cast<const unsigned char*>(bytes);
-}
-unsigned char* raw(std::byte* bytes) {
-  return reinterpret_cast<unsigned char*>(bytes);
-}
 
 std::array<std::byte, kNonceLength> nonce_of(std::uint64_t number) noexcept {
   std::array<std::byte, kNonceLength> nonce{};
@@ -70,10 +64,15 @@ bool Aead::decrypt(std::uint64_t number, const std::byte* header, std::size_t he
                                                             raw(nonce.data()), raw(key_.bytes.data())) == 0;
 }
 
+Secret Aead::next_key() const noexcept {
+  Secret next;
+  crypto_generichash(raw(next.bytes.data()), next.bytes.size(), reinterpret_cast<const unsigned char*>(kRenewalLabel.data()), kRenewalLabel.size(),
+                     raw(key_.bytes.data()), key_.bytes.size());
+  return next;
+}
+
 void Aead::renew() noexcept {
-  const Secret old = key_;
-  crypto_generichash(raw(key_.bytes.data()), key_.bytes.size(), reinterpret_cast<const unsigned char*>(kRenewalLabel.data()),
-                     kRenewalLabel.size(), raw(old.bytes.data()), old.bytes.size());
+  key_ = next_key();
   expand();
 }
 

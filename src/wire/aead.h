@@ -1,7 +1,7 @@
-// Authenticated encryption of the records of one direction of one connection, by libsodium.
+// Authenticated encryption of the records of one direction of one connection, or of the packets from one rank to another, by libsodium.
 //
-// A nonce is the number of a record, and never comes twice under a key: each direction of each connection has a key of its own. A key is
-// replaced by one that is computed from it after kRecordsPerKey records, so that it never encrypts more than 2^34 blocks of AES: RFC 8446,
+// A nonce is the number of a record or packet, and never comes twice under a key: each direction has a key of its own. A key is
+// replaced by one that is computed from it after kRecordsPerKey records (kPacketsPerKey packets), so that it never encrypts more than 2^34 blocks of AES: RFC 8446,
 // section 5.5, allows 2^34.5 for a margin of 2^-57. The one that was replaced is wiped.
 #pragma once
 
@@ -33,6 +33,8 @@ class Aead {
   // False: something is not as it was, and `out` is of no use.
   [[nodiscard]] bool decrypt(std::uint64_t number, const std::byte* header, std::size_t header_bytes, const std::byte* in,
                              std::size_t bytes, const std::byte* tag, std::byte* out) const noexcept;
+  // What replaces the key when it has been used enough.
+  Secret next_key() const noexcept;
   void renew() noexcept;
   const char* describe() const noexcept {
     return cipher_ == Cipher::kAes256Gcm ? "sealed by AES-256-GCM" : "sealed by ChaCha20-Poly1305";

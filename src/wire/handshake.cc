@@ -10,6 +10,7 @@
 
 #include "base/internal_error.h"
 #include "wire/little_endian.h"
+#include "wire/raw_bytes.h"
 
 namespace lapwing::wire {
 namespace {
@@ -46,10 +47,6 @@ static_assert(kConnectorKeyLabel.size() == kAcceptorKeyLabel.size());
 constexpr std::string_view kVerdictLabel = "lapwing verdict 2 ";
 
 static_assert(crypto_scalarmult_BYTES == Terms::kPublicKeyBytes && crypto_scalarmult_SCALARBYTES == Secret::kBytes);
-
-unsigned char* raw(std::byte* bytes) {
-  return reinterpret_cast<unsigned char*>(bytes);
-}
 
 void encode(const Position& position, std::byte* out) noexcept {
   store_little(out, position.next_expected);

@@ -25,6 +25,7 @@
 #include "wire/job_key.h"
 #include "wire/job_rank.h"
 #include "wire/secret.h"
+#include "wire/session_keys.h"
 
 namespace lapwing::wire {
 
@@ -81,12 +82,6 @@ struct Terms {
   std::uint32_t frame_limit = static_cast<std::uint32_t>(kMaxPayloadBytes);  // payload bytes of a frame that it takes
   Position position;  // the connector's. The acceptor tells its own with the verdict: until then frames may come over an older connection
   std::array<std::byte, kPublicKeyBytes> public_key{};  // X25519, of this handshake alone, where the side asks to seal; filled in by Handshake
-};
-
-// What both sides of a sealed connection have agreed on, and no other process knows.
-struct SessionKeys {
-  Cipher cipher = Cipher::kChaCha20Poly1305;
-  Secret own, peers;  // of the records that this side sends, and of those that it receives
 };
 
 enum class Verdict : std::uint8_t {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/internal_error.h"
+#include "wire/raw_bytes.h"
 
 namespace lapwing::wire {
 namespace {
@@ -15,13 +16,6 @@ static_assert(crypto_auth_KEYBYTES == JobKey::kBytes && crypto_auth_BYTES == kPr
 
 constexpr std::string_view kJobIdLabel = "lapwing job id";
 constexpr std::string_view kKeyFileLabel = "lapwing key file 2 ";
-
-const unsigned char* raw(const std::byte* bytes) {
-  return reinterpret_cast<const unsigned char*>(bytes);
-}
-unsigned char* raw(std::byte* bytes) {
-  return reinterpret_cast<unsigned char*>(bytes);
-}
 
 }  // namespace
 

@@ -21,10 +21,6 @@ std::uint8_t flags_of(PacketKind kind) noexcept {
   }
 }
 
-bool has_check(PacketKind kind) noexcept {
-  return kind == PacketKind::kData || kind == PacketKind::kAcknowledge || kind == PacketKind::kGoodbye;
-}
-
 // Null, or what is wrong with the length of what follows.
 const char* wrong_length(const PacketHeader& header, const std::byte* in) noexcept {
   switch (header.kind) {
@@ -71,7 +67,16 @@ std::size_t packet_bytes(const std::byte* packet) noexcept {
   return kPacketHeaderBytes + load_little<std::uint16_t>(packet + 28);
 }
 
+bool is_of_ranks(PacketKind kind) noexcept {
+  return kind == PacketKind::kData || kind == PacketKind::kAcknowledge || kind == PacketKind::kGoodbye;
+}
+
 Status decode(const std::byte* in, std::size_t size, PacketHeader& header) {
+  LAPWING_TRY(decode_header(in, size, header));
+  return check_body(header, in);
+}
+
+Status decode_header(const std::byte* in, std::size_t size, PacketHeader& header) {
   if (size < kPacketHeaderBytes) return broken("a packet shorter than its header");
   if (load_little<std::uint8_t>(in) != kPacketVersion) return broken("a packet of another version");
   const auto kind = load_little<std::uint8_t>(in + 1);
@@ -89,19 +94,23 @@ Status decode(const std::byte* in, std::size_t size, PacketHeader& header) {
   if (header.bytes > size - kPacketHeaderBytes) return broken("a packet that claims more bytes than came");
   if ((header.flags & ~flags_of(header.kind)) != 0 || load_little<std::uint8_t>(in + 31) != 0)
     return broken("a packet with flags that its kind does not have");
+  return {};
+}
+
+Status check_body(const PacketHeader& header, const std::byte* in) {
   const char* wrong = wrong_length(header, in);
   return wrong == nullptr ? Status() : broken(wrong);
 }
 
 std::size_t add_check(std::byte* packet) noexcept {
-  if (!has_check(static_cast<PacketKind>(load_little<std::uint8_t>(packet + 1)))) return 0;
+  if (!is_of_ranks(static_cast<PacketKind>(load_little<std::uint8_t>(packet + 1)))) return 0;
   const std::size_t bytes = packet_bytes(packet);
   store_little(packet + bytes, crc32c(0, packet, bytes));
   return kPacketCheckBytes;
 }
 
 bool check_holds(const PacketHeader& header, const std::byte* in, std::size_t size) noexcept {
-  if (!has_check(header.kind)) return true;
+  if (!is_of_ranks(header.kind)) return true;
   const std::size_t bytes = kPacketHeaderBytes + header.bytes;
   return size >= bytes + kPacketCheckBytes && load_little<std::uint32_t>(in + bytes) == crc32c(0, in, bytes);
 }

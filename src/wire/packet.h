@@ -22,7 +22,8 @@
 //   kProbe, kPresent, kGone   | endpoint | 0 (2) | source | tag |, of the way back: what answers swaps it with that of the header
 //   kGoodbye      nothing
 //
-// Where frames are checked (LAPWING_WIRE) a CRC-32C of all of that follows (4), but for kProbe and its answers, which a kernel makes.
+// Where frames are checked (LAPWING_WIRE) a CRC-32C of all of that follows (4), but for kProbe and its answers, which a kernel makes. Where they are
+// sealed: packet_seal.h.
 #pragma once
 
 #include <cstddef>
@@ -95,6 +96,11 @@ void stamp(const PacketStamp& stamp, std::byte* out) noexcept;
 // Checks everything that does not depend on what was said before; the text of an error says which rule was broken. `size` may be larger than the
 // packet: Ethernet fills short ones up.
 Status decode(const std::byte* in, std::size_t size, PacketHeader& header);
+// The two halves of it, for packets that are sealed: of what follows the header nothing is known before it is opened.
+Status decode_header(const std::byte* in, std::size_t size, PacketHeader& header);
+Status check_body(const PacketHeader& header, const std::byte* in);
+// Whether a rank makes packets of this kind; the others, of a probe and its answers, are a kernel's, which seals and checks nothing.
+bool is_of_ranks(PacketKind kind) noexcept;
 
 // Writes the CRC-32C behind a packet that is about to leave; returns how many bytes that is, none for those that have none.
 std::size_t add_check(std::byte* packet) noexcept;

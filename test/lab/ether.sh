@@ -19,6 +19,8 @@ for program in messages collectives overlap; do on "h1 h2" "$programs/$program" 
 on "h1 h2" "$programs/soak" 21 600 || die "soak"
 LAPWING_TRANSPORTS=self,shm,ether on "h1 h2" "$programs/soak" 24 300 || die "soak, long messages by ether"
 LAPWING_PROGRESS=polling on "h1 h2" "$programs/soak" 22 300 || die "soak, polling"
+LAPWING_WIRE=sealed LAPWING_LOG=info on "h1 h2" "$programs/soak" 25 300 || die "soak, sealed"
+[ "$(grep -c "straight on Ethernet from eth0, with packets of up to [0-9]* bytes, sealed by " "$work/log")" -eq 2 ] || die "soak, sealed: what is told"
 on "h1 h2" "$programs/soak" 23 300 3 || die "soak, threads"
 
 # Each host has one receive queue: of four ranks two have none, and are reached by TCP.
@@ -54,8 +56,18 @@ done
 # Packets that are changed on their way, where they are checked. (What becomes of TCP's segments is chaos.sh's matter.)
 lab harm h2 calm
 lab harm h2 corrupt 1%
-LAPWING_WIRE=checked LAPWING_TRANSPORTS=self,shm,ether LAPWING_LOG=info on "h1 h2" "$programs/soak" 36 150 || die "packets changed"
-grep -q "reached by ether" "$work/log" && grep -q "packets came by eth0 with a wrong check" "$work/log" || die "packets changed: what is told"
+for wire in checked sealed; do
+  LAPWING_WIRE=$wire LAPWING_TRANSPORTS=self,shm,ether LAPWING_LOG=info on "h1 h2" "$programs/soak" 36 150 || die "packets changed, $wire"
+  grep -q "reached by ether" "$work/log" && grep -q "packets came by eth0 with a wrong check or seal" "$work/log" || die "packets changed, $wire: what is told"
+done
+# Somebody on the way who sends old packets again and makes others up: only sealed ones are safe from that.
+lab harm h2 calm
+lab harm h2 forge 5%
+for transports in self,shm,ether self,shm,ether,tcp; do
+  LAPWING_WIRE=sealed LAPWING_TRANSPORTS=$transports LAPWING_LOG=info on "h1 h2" "$programs/soak" 37 150 || die "packets made up, $transports"
+  grep -q "reached by ether" "$work/log" && grep -q "packets came by eth0 with a wrong check or seal" "$work/log" || die "packets made up, $transports: what is told"
+done
+! LAPWING_WIRE=checked LAPWING_TRANSPORTS=self,shm,ether on "h1 h2" "$programs/soak" 37 150 || die "packets made up harm nothing: the attack is none"
 # Bursts, of which each takes all that is sent for some time-outs: ranks go on as soon as something comes through again.
 lab harm h2 calm
 rm -f "$work/enough"

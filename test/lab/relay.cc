@@ -11,6 +11,8 @@
 //   reorder COUNT      so many are overtaken by up to 8 frames behind them, or pass after kLongestAside
 //   corrupt COUNT      in so many TCP segments with data one byte of the data, or in every fourth of the header, is changed, and the checksum with it, so that
 //                      TCP delivers the wrong byte, or takes it for another segment; and so in packets of Lapwing's with data (src/wire/packet.h)
+//   forge COUNT        behind so many packets of Lapwing's with data comes one that an attacker would send: an older packet once more, or one that says
+//                      that the sender has finished, has given up, or is not there (any more)
 //   delay MS COUNT     so many frames are held for MS milliseconds, and those behind them wait for their turn
 //   calm               harms no more frames; those that are held pass in their time
 //   report FILE        writes how many frames passed, and how many were harmed in which way
@@ -122,8 +124,8 @@ void change_byte(Frame frame, const Segment& segment, std::size_t at, std::uint8
 
 // ---- what is to happen --------------------------------------------------------------------------------------------------
 
-enum Harm { kDrop, kDuplicate, kReorder, kCorrupt, kDelay, kHarms, kNone = kHarms };
-constexpr std::array<const char*, kHarms> kNames = {"drop", "duplicate", "reorder", "corrupt", "delay"};
+enum Harm { kDrop, kDuplicate, kReorder, kCorrupt, kForge, kDelay, kHarms, kNone = kHarms };
+constexpr std::array<const char*, kHarms> kNames = {"drop", "duplicate", "reorder", "corrupt", "forge", "delay"};
 
 class Orders {
  public:
@@ -160,7 +162,7 @@ class Orders {
   Harm next(const Segment& segment) {
     ++passed_;
     for (std::size_t harm = 0; harm < kHarms; ++harm) {
-      if ((harm == kCorrupt && segment.bytes() == 0) || !comes(harm)) continue;
+      if ((harm == kCorrupt && segment.bytes() == 0) || (harm == kForge && segment.tcp) || !comes(harm)) continue;
       ++done_[harm];
       return static_cast<Harm>(harm);
     }
@@ -245,11 +247,29 @@ class Direction {
       case kCorrupt:
         change_byte(frame, segment, place_in(segment), static_cast<std::uint8_t>(1 + orders_.below(255)));
         break;
+      case kForge:
+        pass(frame);
+        return forge(frame, segment);
       case kDuplicate:
       case kNone:
         break;
     }
     for (int copies = harm == kDuplicate ? 2 : 1; copies > 0; --copies) pass(frame);
+  }
+
+  // What is made up has the sender's names and numbers, which anybody can read.
+  void forge(Frame frame, const Segment& segment) {
+    constexpr std::size_t kNumber = 16, kKind = 1, kBytes = 28, kFlags = 30, kRecordEach = 50;
+    constexpr std::uint8_t kGone = 5, kGoodbye = 6, kBroken = 2, kWayBackBytes = 16;
+    if (forged_++ % kRecordEach == 0) recorded_.emplace_back(frame.begin(), frame.end());
+    const std::size_t trick = orders_.below(4), at = segment.header - kNumber;
+    if (trick == 0) return pass(recorded_[orders_.below(recorded_.size())]);
+    const bool gone = trick == 1;
+    frame[at + kKind] = gone ? kGone : kGoodbye;
+    frame[at + kBytes] = gone ? kWayBackBytes : 0;
+    frame[at + kBytes + 1] = 0;
+    frame[at + kFlags] = trick == 2 ? kBroken : 0;
+    pass(frame);
   }
 
   std::size_t place_in(const Segment& segment) {
@@ -284,6 +304,8 @@ class Direction {
   std::array<std::uint8_t, kMostFrameBytes> buffer_;
   std::deque<Held> held_;   // in their order, behind one that is delayed
   std::vector<Held> aside_;  // to be overtaken
+  std::vector<std::vector<std::uint8_t>> recorded_;  // some of those behind which others were forged
+  std::size_t forged_ = 0;
 };
 
 // ---- the whole ----------------------------------------------------------------------------------------------------------

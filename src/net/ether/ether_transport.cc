@@ -46,13 +46,12 @@ EtherTransport::~EtherTransport() {
 
 Status EtherTransport::publish(wire::Card& card) {
   if (config_.size < 2 || config_.job_secret.empty()) return {};  // there is no peer
-  if (config_.settings->wire == Protection::kSealed)
-    return Status::error(MPI_ERR_OTHER, "LAPWING_WIRE=sealed asks for protection that packets do not have");
-  port_.set_checked(config_.settings->wire == Protection::kChecked);
+  port_.set_protection(config_.settings->wire);
   LAPWING_TRY(key_.set(config_.job_secret, config_.key_file));
+  if (port_.protection() == Protection::kSealed) seals_.begin();
   ether::Interface interface;
   LAPWING_TRY(ether::choose_interface(config_.settings->ether_interface, interface));
-  context_.own.tag = ether::endpoint_tag(key_, config_.self.index, port_.checked());
+  context_.own.tag = ether::endpoint_tag(key_, config_.self.index, port_.protection());
   services_ = ether::queue_services(interface);
   ether::Endpoint endpoint;
   LAPWING_TRY(ether::choose_framings(*config_.settings, interface, endpoint));
@@ -62,6 +61,7 @@ Status EtherTransport::publish(wire::Card& card) {
   open_ = true;
   card.set(kCardKey, ether::encode_contact(port_.contact()));
   card.set(ether::kPacketFramesKey, "1");
+  if (seals_.on()) card.set(ether::kPacketKeyKey, wire::encode_packet_key(seals_.own()));
   log_info("receives on queue %u of %s (%s), %s%s%s", port_.socket().queue(), interface.name.c_str(), ether::text_of(interface.mac).c_str(),
            port_.socket().copies() ? "which the kernel copies" : "without a copy by the kernel", port_.by().empty() ? "" : ", ", port_.by().c_str());
   return {};
@@ -71,8 +71,9 @@ Status EtherTransport::attach(const wire::CardBook& cards) {
   cards_ = cards;
   links_.reset(cards.size());
   landing_.reset(cards.size());
+  seals_.set_ranks(cards.size());
   if (!open_) return {};
-  LAPWING_TRY(neighbours_.read(cards, config_.self, port_.contact(), key_, port_.checked()));
+  LAPWING_TRY(neighbours_.read(cards, config_.self, port_.contact(), key_, port_.protection()));
   port_.reset_ways(cards.size());
   neighbours_.probe(port_, config_.self, context_.own);
   port_.set_most_bytes(neighbours_.most_bytes());
@@ -125,8 +126,10 @@ void EtherTransport::meet(PeerId peer, std::unique_ptr<ether::Link>& link) noexc
   wire::Card card;
   if (cards_.read(peer.index, card).ok() && card.has("name")) name += " on host " + card.get("name");
   const std::string place = neighbours_.place(peer) + " from " + port_.interface().name;
-  log_info("%s is at %s, with packets of up to %zu bytes", name.c_str(), place.c_str(), port_.most_bytes());
-  link = std::make_unique<ether::Link>(context_, peer, neighbours_.address(peer, config_.self), std::move(name), place, detour_to(peer));
+  wire::PacketSealer* const sealer = seals_.on() ? &seals_with(peer).out : nullptr;
+  log_info("%s is at %s, with packets of up to %zu bytes, %s", name.c_str(), place.c_str(), port_.most_bytes(),
+           sealer != nullptr ? sealer->describe() : name_of(port_.protection()));
+  link = std::make_unique<ether::Link>(context_, peer, neighbours_.address(peer, config_.self), std::move(name), place, sealer, detour_to(peer));
   met_.push_back(link.get());
   share_memory();
   newly_met_.push_back(peer);
@@ -234,18 +237,50 @@ bool EtherTransport::take_early(std::int64_t now) noexcept {
 // The program in the kernel lets nothing pass that is not for this endpoint and its job.
 void EtherTransport::take(std::span<const std::byte> packet, std::int64_t now) noexcept {
   wire::PacketHeader header;
-  if (!wire::decode(packet.data(), packet.size(), header).ok() || header.to.tag != context_.own.tag || !neighbours_.known({header.to.source})) return;
-  if (port_.checked() && !wire::check_holds(header, packet.data(), packet.size())) return note_damage();
+  if (!wire::decode_header(packet.data(), packet.size(), header).ok() || header.to.tag != context_.own.tag) return;
+  const std::byte* const own = neighbours_.known({header.to.source}) ? unprotect(header, packet) : nullptr;
+  if (own == nullptr || !wire::check_body(header, own).ok()) return;
   ether::Link& from = link({header.to.source});
-  from.take(header, packet.data(), now);
+  from.take(header, own, now);
   touch(from);
+}
+
+// The packet as its sender had it before it was protected; null: it is worth nothing.
+const std::byte* EtherTransport::unprotect(const wire::PacketHeader& header, std::span<const std::byte> packet) noexcept {
+  switch (port_.protection()) {
+    case Protection::kPlain:
+      break;
+    case Protection::kChecked:
+      if (wire::check_holds(header, packet.data(), packet.size())) break;
+      note_damage();
+      return nullptr;
+    case Protection::kSealed:
+      return unseal(header, packet);
+  }
+  return packet.data();
+}
+
+// A kernel seals nothing. What it answers to a probe anybody can have made up: that a rank is there is believed, for whoever can say so could as well
+// hold packets back; that it is not, which would end the link, is not.
+const std::byte* EtherTransport::unseal(const wire::PacketHeader& header, std::span<const std::byte> packet) noexcept {
+  if (!wire::is_of_ranks(header.kind)) return header.kind == wire::PacketKind::kGone ? nullptr : packet.data();
+  switch (seals_with({header.to.source}).in.open(header, packet.data(), packet.size(), opened_.data())) {
+    case wire::PacketOpener::Outcome::kOpened:
+      return opened_.data();
+    case wire::PacketOpener::Outcome::kAgain:
+      return nullptr;
+    case wire::PacketOpener::Outcome::kWrong:
+      break;
+  }
+  note_damage();
+  return nullptr;
 }
 
 // It counts as lost, and is sent again.
 void EtherTransport::note_damage() noexcept {
   const std::uint64_t count = ++damaged_;
   if ((count & (count - 1)) == 0)
-    log_warn("%llu packets came by %s with a wrong check; they are sent again", static_cast<unsigned long long>(count),
+    log_warn("%llu packets came by %s with a wrong check or seal; they are sent again", static_cast<unsigned long long>(count),
              port_.interface().name.c_str());
 }
 

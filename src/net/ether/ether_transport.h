@@ -5,12 +5,15 @@
 //   Port         this rank's queue, its socket, the program in the kernel that brings packets there
 //   Link         one per peer: its packets, and whether it is there (link.h)
 //   Neighbours   which peers can be reached, asked once when the job begins (neighbours.h)
+//   Seals        the keys of sealed packets (seals.h)
 //
 // What came is looked for without a system call. Time-outs, pauses and acknowledgements that are due are seen to while a thread polls; an engine's
 // timer is set only before one sleeps.
 #pragma once
 
+#include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +22,7 @@
 #include "net/ether/neighbours.h"
 #include "net/ether/port.h"
 #include "net/ether/queue_choice.h"
+#include "net/ether/seals.h"
 #include "net/network.h"
 #include "net/refusals.h"
 #include "net/transport.h"
@@ -99,6 +103,9 @@ class EtherTransport final : public Transport, private engine::FdHandler, privat
   bool receive(std::int64_t now) noexcept;
   bool take_early(std::int64_t now) noexcept;
   void take(std::span<const std::byte> packet, std::int64_t now) noexcept;
+  const std::byte* unprotect(const wire::PacketHeader& header, std::span<const std::byte> packet) noexcept;
+  const std::byte* unseal(const wire::PacketHeader& header, std::span<const std::byte> packet) noexcept;
+  ether::Seals::Directions& seals_with(PeerId peer) { return seals_.with(key_, config_.self, peer, neighbours_.key(peer)); }
   void note_damage() noexcept;
   void touch(ether::Link& link) noexcept;
   bool work_touched(std::int64_t now) noexcept;
@@ -119,6 +126,8 @@ class EtherTransport final : public Transport, private engine::FdHandler, privat
   std::vector<ether::QueueService> services_;  // by receive queue of the interface
   ether::Port port_;
   ether::Neighbours neighbours_;
+  ether::Seals seals_;
+  std::array<std::byte, ether::PacketSocket::kChunkBytes> opened_;  // the packet that came sealed
   ether::LinkContext context_;
   SparseTable<std::unique_ptr<ether::Link>> links_;
   std::vector<ether::Link*> met_;      // all of them
@@ -133,7 +142,7 @@ class EtherTransport final : public Transport, private engine::FdHandler, privat
   DueTimer timer_{*this};
   std::int64_t timer_at_ = kNever;
   std::int64_t due_ = kNever;  // when some link has something to do, or earlier
-  std::uint64_t damaged_ = 0;  // packets that came with a wrong check
+  std::uint64_t damaged_ = 0;  // packets that came with a wrong check or seal
   unsigned finds_ = 0;         // polls that found something, since a thread last could sleep
   bool open_ = false;
   bool attached_ = false;

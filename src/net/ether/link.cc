@@ -40,14 +40,15 @@ bool send_probe(Port& port, PeerId peer, const wire::PacketAddress& to, const wi
   return sends;
 }
 
-Link::Link(LinkContext& context, PeerId peer, const wire::PacketAddress& to, std::string name, std::string place, Transport* detour)
+Link::Link(LinkContext& context, PeerId peer, const wire::PacketAddress& to, std::string name, std::string place, wire::PacketSealer* sealer,
+           Transport* detour)
     : context_(context),
       peer_(peer),
       to_(to),
       name_(std::move(name)),
       place_(std::move(place)),
       detour_(detour),
-      carrier_(context.port, context.detours),
+      carrier_(context.port, context.detours, sealer),
       packets_(context.sinks, carrier_, peer, to),
       liveness_(context.patience) {}
 

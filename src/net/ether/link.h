@@ -28,8 +28,9 @@ struct LinkContext {
 class Link {
  public:
   // `to`: the peer's endpoint, with this rank as source. `name`: "rank 3 on host node7". `place`: how it is reached.
-  // `detour`: by which its packets may travel instead, or null.
-  Link(LinkContext& context, PeerId peer, const wire::PacketAddress& to, std::string name, std::string place, Transport* detour);
+  // `sealer`: of packets to it, or null. `detour`: by which its packets may travel instead, or null.
+  Link(LinkContext& context, PeerId peer, const wire::PacketAddress& to, std::string name, std::string place, wire::PacketSealer* sealer,
+       Transport* detour);
   ~Link();
 
   reliable::PacketLink& packets() noexcept { return packets_; }

@@ -34,15 +34,16 @@ void pause(long ns) noexcept {
 
 }  // namespace
 
-std::uint64_t endpoint_tag(const wire::JobKey& key, std::uint32_t rank, bool checked) noexcept {
+std::uint64_t endpoint_tag(const wire::JobKey& key, std::uint32_t rank, Protection protection) noexcept {
   char text[48];
-  const int length = std::snprintf(text, sizeof text, "lapwing %sendpoint %u", checked ? "checked " : "", rank);
+  const bool plain = protection == Protection::kPlain;
+  const int length = std::snprintf(text, sizeof text, "lapwing %s%sendpoint %u", plain ? "" : name_of(protection), plain ? "" : " ", rank);
   std::byte proof[wire::kProofBytes];
   key.authenticate(reinterpret_cast<const std::byte*>(text), static_cast<std::size_t>(length), proof);
   return wire::load_little<std::uint64_t>(proof);
 }
 
-Status Neighbours::read(const wire::CardBook& cards, ProcessId self, const Contact& own, const wire::JobKey& key, bool checked) {
+Status Neighbours::read(const wire::CardBook& cards, ProcessId self, const Contact& own, const wire::JobKey& key, Protection protection) {
   all_.assign(cards.size(), Neighbour());
   wire::Card card;
   for (ProcessId peer; peer.index < all_.size(); ++peer.index) {
@@ -51,11 +52,14 @@ Status Neighbours::read(const wire::CardBook& cards, ProcessId self, const Conta
     if (peer == self || !card.has("ether")) continue;
     if (!decode_contact(card.get("ether"), neighbour.contact))
       return Status::error(MPI_ERR_OTHER, "the card of rank %u is damaged: \"%s\" is no Ethernet endpoint", peer.index, card.get("ether").c_str());
+    if (protection == Protection::kSealed && !card.has(kPacketKeyKey)) continue;  // it seals none
+    if (protection == Protection::kSealed && !wire::decode_packet_key(card.get(kPacketKeyKey), neighbour.key))
+      return Status::error(MPI_ERR_OTHER, "the card of rank %u is damaged: \"%s\" is no public key", peer.index, card.get(kPacketKeyKey).c_str());
     neighbour.takes_frames = card.has(kPacketFramesKey);
     neighbour.mtu = std::min(own.mtu, neighbour.contact.mtu);
     neighbour.raw = may_reach_raw(neighbour.contact, own);
     neighbour.udp = may_reach_udp(neighbour.contact, own) && neighbour.mtu >= kLeastIpPacket;
-    neighbour.tag = endpoint_tag(key, peer.index, checked);
+    neighbour.tag = endpoint_tag(key, peer.index, protection);
   }
   return {};
 }
@@ -169,7 +173,7 @@ bool Neighbours::hear(Port& port, std::uint64_t own_tag) noexcept {
   if (!port.has_received()) return false;
   const auto [framing, packet] = port.received();
   wire::PacketHeader header;
-  if (!wire::decode(packet.data(), packet.size(), header).ok() || header.to.tag != own_tag || !known({header.to.source})) {
+  if (!wire::decode_header(packet.data(), packet.size(), header).ok() || header.to.tag != own_tag || !known({header.to.source})) {
     // A stranger's.
   } else if (header.kind == wire::PacketKind::kPresent) {
     note_present(all_[header.to.source], framing);

@@ -12,26 +12,30 @@
 #include <vector>
 
 #include "base/process_id.h"
+#include "base/protection.h"
 #include "base/status.h"
 #include "net/ether/next_hops.h"
 #include "net/ether/port.h"
 #include "wire/card_book.h"
 #include "wire/handshake.h"
 #include "wire/packet.h"
+#include "wire/packet_keys.h"
 
 namespace lapwing::net::ether {
 
 // In the card of a rank that takes packets as frames of another transport as well.
 inline constexpr const char* kPacketFramesKey = "packets";
+// In the card of a rank whose packets are sealed: its public key (wire/packet_keys.h).
+inline constexpr const char* kPacketKeyKey = "packet_key";
 
 // What only ranks of the job know of an endpoint: the first 8 bytes of an HMAC with the job's secret. Of another protection it is another one, so
 // that ranks that do not agree about it do not reach each other here; the handshake of TCP then says so.
-std::uint64_t endpoint_tag(const wire::JobKey& key, std::uint32_t rank, bool checked) noexcept;
+std::uint64_t endpoint_tag(const wire::JobKey& key, std::uint32_t rank, Protection protection) noexcept;
 
 class Neighbours {
  public:
   // Reads the cards. An error when one is damaged.
-  Status read(const wire::CardBook& cards, ProcessId self, const Contact& own, const wire::JobKey& key, bool checked);
+  Status read(const wire::CardBook& cards, ProcessId self, const Contact& own, const wire::JobKey& key, Protection protection);
   // Asks all of them, and waits for answers for some hundredths of a second at most. `own`: where answers come back to.
   void probe(Port& port, ProcessId self, wire::PacketAddress own) noexcept;
 
@@ -44,6 +48,8 @@ class Neighbours {
   // "02:00:00:00:00:01, straight on Ethernet"
   std::string place(ProcessId peer) const;
   wire::PacketAddress address(ProcessId peer, ProcessId self) const noexcept;
+  // Where packets are sealed.
+  const wire::PacketKeys::Public& key(ProcessId peer) const noexcept { return all_[peer.index].key; }
   // Of a packet, that all who are present take.
   std::size_t most_bytes() const noexcept;
   // Packets of peers that had begun already and came before their answers, in their order. Were they dropped, their senders would notice only after
@@ -62,6 +68,7 @@ class Neighbours {
     bool found = false;
     Contact contact;
     std::uint64_t tag = 0;
+    wire::PacketKeys::Public key;
 
     bool known() const noexcept { return raw || udp; }
     // Whether it is asked so in this round.

@@ -9,6 +9,7 @@
 #include "net/ether/own_source.h"
 #include "net/ether/rights.h"
 #include "net/ether/service_source.h"
+#include "wire/packet_seal.h"
 
 namespace lapwing::net::ether {
 
@@ -58,11 +59,23 @@ void Port::renew_next_hop(ProcessId peer) {
   if (NextHops(interface_).find(to, hop) == NextHops::Outcome::kFound) set_udp(peer, hop.mac, to);
 }
 
+std::size_t Port::trailer_bytes() const noexcept {
+  switch (protection_) {
+    case Protection::kPlain:
+      return 0;
+    case Protection::kChecked:
+      return wire::kPacketCheckBytes;
+    case Protection::kSealed:
+      break;
+  }
+  return wire::kPacketSealBytes;
+}
+
 // ---- memory of packets ----------------------------------------------------------------------------------------------
 
-bool Port::take(Room& room) noexcept {
-  if (free_.empty()) reclaim();
-  if (free_.empty()) return false;
+bool Port::take_leaving(std::size_t others, Room& room) noexcept {
+  if (free_.size() <= others) reclaim();
+  if (free_.size() <= others) return false;
   room = {free_.back(), bytes(free_.back())};
   states_[room.slot] = kTaken;
   free_.pop_back();
@@ -93,7 +106,7 @@ bool Port::can_send(Slot slot) noexcept {
 bool Port::send(ProcessId peer, Slot slot, std::size_t count) noexcept {
   if (gone_) return true;
   const wire::Encapsulation& way = ways_[peer.index];
-  count += checked_ ? wire::add_check(bytes(slot)) : 0;
+  count += protection_ == Protection::kChecked ? wire::add_check(bytes(slot)) : 0;
   way.write(bytes(slot), count);
   const auto headers = static_cast<std::uint32_t>(way.bytes()), whole = static_cast<std::uint32_t>(headers + count);
   if (whole < kLeastFrame) std::memset(bytes(slot) + count, 0, kLeastFrame - whole);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/protection.h"
 #include "base/status.h"
 #include "engine/system_calls.h"
 #include "net/ether/interface.h"
@@ -42,20 +43,23 @@ class Port final : public reliable::PacketCarrier {
   }
   // Datagrams to a peer that does not answer go by the router that the kernel knows now: it may be another one, or have another Ethernet address.
   void renew_next_hop(ProcessId peer);
-  void set_most_bytes(std::size_t bytes) noexcept { most_bytes_ = bytes - (checked_ ? wire::kPacketCheckBytes : 0); }
-  // Packets end with a check, behind the bytes that they may have. Before the others are set.
-  void set_checked(bool checked) noexcept { checked_ = checked; }
-  bool checked() const noexcept { return checked_; }
+  void set_most_bytes(std::size_t bytes) noexcept { most_bytes_ = bytes - trailer_bytes(); }
+  // Packets have a trailer, behind the bytes that they may have: of a check, which is added here, or of a seal, which is a link's matter. Before the
+  // others are set.
+  void set_protection(Protection protection) noexcept { protection_ = protection; }
+  Protection protection() const noexcept { return protection_; }
 
   // ---- PacketCarrier ----
 
   std::size_t most_bytes() const noexcept override { return most_bytes_; }
-  bool take(Room& room) noexcept override;
+  bool take(Room& room) noexcept override { return take_leaving(0, room); }
   void give_back(Slot slot) noexcept override;
   std::byte* bytes(Slot slot) noexcept override { return socket_.chunk(slot) + kPacketAt; }
   bool can_send(Slot slot) noexcept override;
   bool send(ProcessId peer, Slot slot, std::size_t count) noexcept override;
 
+  // One, where so many more are free.
+  bool take_leaving(std::size_t others, Room& room) noexcept;
   // Everything that was sent leaves. False when some of it could not yet: call it again soon.
   bool flush(engine::SystemCalls& calls) noexcept;
   // The interface has gone, as flush() has found. What is sent then is lost.
@@ -76,6 +80,7 @@ class Port final : public reliable::PacketCarrier {
   static_assert(wire::Encapsulation::kMostBytes <= kPacketAt);
   enum : std::uint8_t { kTaken = 1, kLeaving = 2 };  // states of a chunk, both at once after give_back() of one that leaves
 
+  std::size_t trailer_bytes() const noexcept;
   Status open_socket(std::unique_ptr<SocketSource> source, const QueueOrder& order, const Endpoint& endpoint);
   void reclaim() noexcept;
 
@@ -85,7 +90,7 @@ class Port final : public reliable::PacketCarrier {
   PacketSocket socket_;
   std::unique_ptr<SocketSource> source_;
   std::size_t most_bytes_ = 0;
-  bool checked_ = false;
+  Protection protection_ = Protection::kPlain;
   std::vector<wire::Encapsulation> ways_;
   std::vector<Slot> free_;
   std::vector<std::uint8_t> states_;
