@@ -50,7 +50,7 @@ Link::Link(LinkContext& context, PeerId peer, const wire::PacketAddress& to, std
       detour_(detour),
       carrier_(context.port, context.detours, sealer),
       packets_(context.sinks, carrier_, peer, to),
-      liveness_(context.patience) {}
+      liveness_(context.patience, detour == nullptr ? Liveness::kPause : Liveness::kPauseBeforeDetour) {}
 
 Link::~Link() {
   if (has_probe_) context_.port.give_back(probe_.slot);

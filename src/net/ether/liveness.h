@@ -17,7 +17,10 @@ class Liveness {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-  explicit Liveness(std::int64_t patience) noexcept : patience_(patience) {}
+  // Between questions while something waits: where nothing else is to be done about it, and where a detour stands by, which false alarms may take.
+  static constexpr std::int64_t kPause = 250'000'000, kPauseBeforeDetour = 50'000'000;
+
+  Liveness(std::int64_t patience, std::int64_t most_pause) noexcept : patience_(patience), most_pause_(most_pause) {}
 
   void watch() noexcept { watched_ = true; }
   // Something came from it, or from its host's kernel.
@@ -43,14 +46,13 @@ class Liveness {
   // Between questions.
   std::int64_t pause(bool silent) const noexcept {
     const bool urgent = silent || asked_since_ != kNever;
-    return urgent ? std::min(kMostPause, patience_ / kPerPatience) : patience_ / kPerPatience;
+    return urgent ? std::min(most_pause_, patience_ / kPerPatience) : patience_ / kPerPatience;
   }
 
  private:
-  static constexpr std::int64_t kMostPause = 250'000'000;  // while something waits
   static constexpr std::int64_t kPerPatience = 4;
 
-  const std::int64_t patience_;
+  const std::int64_t patience_, most_pause_;
   std::int64_t asked_at_ = 0;
   std::int64_t asked_since_ = kNever;  // the first question since something was heard
   bool watched_ = false;

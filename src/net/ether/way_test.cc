@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 
+#include "net/ether/liveness.h"
+
 namespace lapwing::net::ether {
 namespace {
 
-constexpr std::int64_t kPause = 250'000'000, kTrip = 50'000;
+constexpr std::int64_t kPause = Liveness::kPauseBeforeDetour, kTrip = 50'000;
 
 // The way and its clock; whether probes are answered is the test's choice.
 struct Asked {
