@@ -23,12 +23,14 @@ std::vector<std::uint64_t> even_starts(std::uint64_t elements, int parts) {
 
 namespace {
 
-// Of what is moved or combined in pieces. Each costs a rank a look at the posts of all, and waits, so they are as long as they may be.
-constexpr std::uint64_t kPiece = SharedArea::kMostBytes;
+// Of what is moved or combined in pieces.
+std::uint64_t piece_of(const Schedule& schedule) noexcept {
+  return SharedArea::piece(schedule.oversubscribed());
+}
 // The same where a piece has a part for each rank, and a table of them.
 std::uint64_t piece_in_parts(const Schedule& schedule) noexcept {
   const auto ranks = static_cast<std::uint64_t>(schedule.size());
-  return ranks * longest_part(kPiece, ranks);
+  return ranks * longest_part(piece_of(schedule), ranks);
 }
 
 // Cutting needs bytes: ranks may describe the same data by different types.
@@ -115,7 +117,7 @@ void compile_reduce(Schedule& schedule, const Block& input, const Block& output,
   if (input.count == 0) return;
   const Algorithm algorithm = choose_reduce(schedule.situation(), size_of(schedule, input));
   if (goes_in_pieces(algorithm, input.bytes()))
-    return reduce_in_pieces_on_area(schedule, input, output, root, kPiece);
+    return reduce_in_pieces_on_area(schedule, input, output, root, piece_of(schedule));
   switch (algorithm) {
     case Algorithm::kArea:
       return reduce_on_area(schedule, input, output, root);
@@ -182,7 +184,7 @@ void allgather_in_pieces(Schedule& schedule, const Block& mine, const Blocks& al
   const Block run = schedule.packed(mine, &packed);
   const Blocks runs = unpacked_later(schedule, all);
   fence_after(schedule, packed);
-  allgather_in_pieces_on_area(schedule, run, runs, kPiece);
+  allgather_in_pieces_on_area(schedule, run, runs, piece_of(schedule));
   unpack_at_last(schedule, runs, all, -1);
 }
 
@@ -191,7 +193,7 @@ void gather_in_pieces(Schedule& schedule, const Block& mine, const Blocks& all, 
   const Block run = schedule.packed(mine, &packed);
   const Blocks runs = unpacked_later(schedule, all);
   fence_after(schedule, packed);
-  gather_in_pieces_on_area(schedule, run, runs, root, bytes, kPiece);
+  gather_in_pieces_on_area(schedule, run, runs, root, bytes, piece_of(schedule));
   unpack_at_last(schedule, runs, all, mine.bytes() == 0 ? root : -1);
 }
 
@@ -270,7 +272,7 @@ void compile_allreduce(Schedule& schedule, const Block& input, const Block& outp
   if (input.count == 0) return;
   const Algorithm algorithm = choose_allreduce(schedule.situation(), size_of(schedule, input));
   if (goes_in_pieces(algorithm, input.bytes()))
-    return allreduce_in_pieces_on_area(schedule, input, output, kPiece);
+    return allreduce_in_pieces_on_area(schedule, input, output, piece_of(schedule));
   switch (algorithm) {
     case Algorithm::kArea:
       return allreduce_on_area(schedule, input, output);
@@ -437,7 +439,7 @@ void intra_scan(const Call& call, Schedule& schedule) {
   const bool inclusive = call.what == Collective::kScan;
   const Algorithm algorithm = choose_scan(schedule.situation(), size_of(schedule, both.input));
   if (goes_in_pieces(algorithm, both.input.bytes()))
-    return scan_in_pieces_on_area(schedule, both.input, both.output, inclusive, kPiece);
+    return scan_in_pieces_on_area(schedule, both.input, both.output, inclusive, piece_of(schedule));
   if (algorithm == Algorithm::kArea) return scan_on_area(schedule, both.input, both.output, inclusive);
   if (algorithm == Algorithm::kChain)
     return scan_chain(schedule, both.input, both.output, inclusive, tuning().coll_bcast_segment);

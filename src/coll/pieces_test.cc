@@ -12,7 +12,7 @@ namespace lapwing::coll {
 namespace {
 
 constexpr int kMostRanks = 4;               // that scan in pieces, too
-constexpr std::uint64_t kElements = 70000;  // ints: one post and a part of the next
+constexpr std::uint64_t kElements = 180000; // ints: one post and a part of the next
 static_assert(kElements * sizeof(int) > SharedArea::kMostBytes);
 
 int value(int rank, std::uint64_t i) {
@@ -213,7 +213,7 @@ TEST(InPieces, Allgatherv) {
 
 // Matrices, whose product does not commute, in memory with gaps.
 struct Matrices {
-  static constexpr std::uint64_t kCount = 18000;
+  static constexpr std::uint64_t kCount = 45000;
   static_assert(kCount * sizeof(Matrix) > SharedArea::kMostBytes);
   Matrices() : bytes(kCount * kMatrixExtent) {}
   void set(std::uint64_t i, const Matrix& matrix) { std::memcpy(&bytes[i * kMatrixExtent], &matrix, sizeof matrix); }

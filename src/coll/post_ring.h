@@ -24,15 +24,18 @@ class PostRing {
   // As far as a rank may be ahead. Where ranks are more than cores, each time that it has to wait all others of its core have their turn first, which
   // takes as long as to copy some 100 KiB; so a block of a megabyte should not be waited for in the middle.
   static constexpr std::uint64_t kBytes = 2048 * 1024;
-  // Of one post: 256 KiB, and room for the table of a post that has a part for each rank (area_parts.h).
-  static constexpr std::uint64_t kLongest = (256 + 8) * 1024;
+  // Of one post. Wherever the one before lies, which may still be read, there is room for another behind it or before it.
+  static constexpr std::uint64_t kLongest = kBytes / 3 / 128 * 128;
+  // Of a piece of what is longer, where each rank has a core: 256 KiB, and room for the table of a post that has a part for each rank (area_parts.h).
+  // It is still in the caches when it is read.
+  static constexpr std::uint64_t kPiece = (256 + 8) * 1024;
   static constexpr std::uint64_t kRounds = 64;           // a post is not kept longer than so many rounds
   static constexpr std::uint64_t kLong = 8 * 1024;
   static constexpr std::int64_t kNone = -1;
 
-  // That of a ring among those of so many ranks: two megabytes where each of two has one.
+  // That of a ring among those of so many ranks: two megabytes where each of two has one. Longer posts than half of it go where the ring has room.
   static constexpr std::uint64_t lap(int ranks) noexcept {
-    return std::max(2 * kBytes / static_cast<std::uint64_t>(ranks), 2 * kLongest);
+    return std::max(2 * kBytes / static_cast<std::uint64_t>(ranks), 2 * kPiece);
   }
   explicit PostRing(std::uint64_t lap = kBytes) noexcept : lap_(lap) {}
 

@@ -44,7 +44,7 @@ TEST(PostRing, WholeLapsLeaveTheFrontAlone) {
 TEST(PostRing, ALapAmongManyRanksIsShorter) {
   EXPECT_EQ(PostRing::lap(2), PostRing::kBytes);
   EXPECT_EQ(PostRing::lap(4), PostRing::kBytes / 2);
-  EXPECT_EQ(PostRing::lap(100), 2 * PostRing::kLongest);
+  EXPECT_EQ(PostRing::lap(100), 2 * PostRing::kPiece);
   constexpr std::uint64_t kEach = 64 * 1024, kPosts = 16;
   PostRing ring(PostRing::lap(4));
   ring.go_whole_laps(true);
