@@ -26,6 +26,20 @@ std::size_t copy_words(std::byte* to, const std::byte* from, std::size_t bytes) 
   return done;
 }
 
+constexpr std::size_t kLine = 64;
+
+// A line at a time; see claiming_copy(). How many bytes.
+std::size_t copy_and_claim_words(std::byte* to, std::byte* from, std::size_t bytes, std::size_t word) noexcept {
+  constexpr std::uint64_t kZero = 0;
+  std::size_t done = 0;
+  for (; done + kLine <= bytes; done += kLine) {
+    copy_words(to + done, from + done, kLine);
+    std::memcpy(from + done + word, &kZero, sizeof kZero);
+  }
+  return done;
+}
+
+using CopyAndClaim = std::size_t (*)(std::byte*, std::byte*, std::size_t, std::size_t) noexcept;
 using CopyVectors = std::size_t (*)(std::byte*, const std::byte*, std::size_t) noexcept;
 
 #if defined(__x86_64__)
@@ -45,23 +59,53 @@ using CopyVectors = std::size_t (*)(std::byte*, const std::byte*, std::size_t) n
   return done;
 }
 
-CopyVectors choose() noexcept {
+[[gnu::target("avx2")]] std::size_t copy_and_claim_avx2(std::byte* to, std::byte* from, std::size_t bytes, std::size_t word) noexcept {
+  constexpr std::uint64_t kZero = 0;
+  std::size_t done = 0;
+  for (; done + kLine <= bytes; done += kLine) {
+    const auto* source = reinterpret_cast<const __m256i*>(from + done);
+    auto* target = reinterpret_cast<__m256i*>(to + done);
+    const __m256i first = _mm256_loadu_si256(source), second = _mm256_loadu_si256(source + 1);
+    _mm256_storeu_si256(target, first);
+    _mm256_storeu_si256(target + 1, second);
+    std::memcpy(from + done + word, &kZero, sizeof kZero);
+  }
+  return done;
+}
+
+bool has_avx2() noexcept {
   __builtin_cpu_init();
-  return __builtin_cpu_supports("avx2") ? copy_avx2 : copy_words;
+  return __builtin_cpu_supports("avx2") != 0;
+}
+CopyVectors choose() noexcept {
+  return has_avx2() ? copy_avx2 : copy_words;
+}
+CopyAndClaim choose_claiming() noexcept {
+  return has_avx2() ? copy_and_claim_avx2 : copy_and_claim_words;
 }
 #else
 CopyVectors choose() noexcept {
   return copy_words;
 }
+CopyAndClaim choose_claiming() noexcept {
+  return copy_and_claim_words;
+}
 #endif
 
 const CopyVectors copy_most = choose();
+const CopyAndClaim copy_and_claim = choose_claiming();
 
 }  // namespace
 
 void bulk_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   const std::size_t done = bytes < kBulkCopy ? 0 : copy_most(to, from, bytes);
   std::memcpy(to + done, from + done, bytes - done);
+}
+
+std::size_t claiming_copy(std::byte* to, std::byte* from, std::size_t bytes, std::size_t word) noexcept {
+  const std::size_t claimed = copy_and_claim(to, from, bytes, word);
+  std::memcpy(to + claimed, from + claimed, bytes - claimed);
+  return claimed;
 }
 
 #if defined(__x86_64__)
@@ -82,7 +126,6 @@ bool string_copy_suits() noexcept {
 }
 
 void streaming_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-  constexpr std::size_t kLine = 64;
   std::size_t done = 0;
   for (; done + kLine <= bytes; done += kLine) {
     const auto* source = reinterpret_cast<const __m128i*>(from + done);

@@ -40,5 +40,28 @@ TEST(StreamingCopy, CopiesEveryLength) {
   }
 }
 
+TEST(ClaimingCopy, CopiesEveryLengthAndClaimsWholeLinesAlone) {
+  constexpr std::size_t kLine = 64, kWord = 8;
+  alignas(64) static std::byte from[9024];
+  const auto byte = [](std::size_t i) { return static_cast<std::byte>((i * 31 + i / 251) | 1); };
+  std::vector<std::byte> to(9100);
+  for (const std::size_t bytes : {0u, 1u, 63u, 64u, 65u, 1000u, 4096u, 8999u}) {
+    for (const std::size_t shift : {0u, 1u, 8u, 33u}) {
+      for (std::size_t i = 0; i < sizeof from; ++i) from[i] = byte(i);
+      to.assign(to.size(), std::byte{0xee});
+      const std::size_t claimed = claiming_copy(to.data() + shift, from, bytes, kWord);
+      ASSERT_EQ(claimed, bytes / kLine * kLine);
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        const bool copied = i >= shift && i < shift + bytes;
+        ASSERT_EQ(to[i], copied ? byte(i - shift) : std::byte{0xee}) << bytes << " bytes, at " << i;
+      }
+      for (std::size_t i = 0; i < sizeof from; ++i) {
+        const bool wiped = i < claimed && i % kLine >= kWord && i % kLine < kWord + 8;
+        ASSERT_EQ(from[i], wiped ? std::byte{0} : byte(i)) << bytes << " bytes, at " << i;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lapwing

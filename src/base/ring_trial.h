@@ -173,6 +173,14 @@ class RingTrials {
     if (message < RingTrial::kLeast || paused_ || goes_by_laps(message) || claims_.is_undecided()) return;
     laps_.copied(claims_.usual() == Way::kClaimed ? bytes / kClaimedPerCounted : bytes);
   }
+  // Whether it is known if short laps are claimed, and no trial of that is under way: what is compared with the ring before is compared with another
+  // one than is used afterwards.
+  bool knows_claims() const noexcept { return !claims_.is_undecided() && !claims_.under_way(); }
+  // So many bytes went past the caches, because somebody else has found that faster. They bring the next trial of claims nearer, but slowly: it
+  // costs megabytes that go the slower way.
+  void count_streamed(std::uint64_t bytes) noexcept {
+    if (!claims_.under_way()) claims_.copied(bytes / kStreamedPerCounted);
+  }
   // Whether has_read() is to be told how long this process reads what others have posted.
   bool times_reading() const noexcept { return !paused_ && laps_.timing(); }
   void has_read(double time) noexcept { laps_.has_read(time); }
@@ -193,6 +201,7 @@ class RingTrials {
   // The trial comes after 512 MiB of them, some 0.1 s of copying: so its milliseconds, and the memory it touches, are some percent even of a first time
   // that brings nothing.
   static constexpr std::uint64_t kClaimedPerCounted = 256;
+  static constexpr std::uint64_t kStreamedPerCounted = 16;
 
   RingTrial laps_, claims_;
   bool paused_ = false;

@@ -174,6 +174,26 @@ TEST(RingTrials, OtherWaysAreHeldAgainstClaimedLaps) {
   EXPECT_EQ(trials.way(kLong), Way::kClaimed);
 }
 
+TEST(RingTrials, WhetherLinesAreClaimedIsKnownBetweenTrialsOfThat) {
+  constexpr std::uint64_t kLength = 4096;
+  RingTrials trials({.bytes = kRing});
+  const auto send_until = [&](bool known) {
+    for (int i = 0; i < 100'000 && trials.knows_claims() != known; ++i) send(trials, kLength, kLength, {{1, 1, 1, 0.5}});
+    EXPECT_EQ(trials.knows_claims(), known);
+  };
+  EXPECT_FALSE(trials.knows_claims());
+  send_until(true);
+  EXPECT_EQ(trials.way(kLength), Way::kClaimed);
+  std::uint64_t streamed = 0;
+  for (; streamed < 64u << 20 && trials.knows_claims(); streamed += kLength) trials.count_streamed(kLength);
+  EXPECT_FALSE(trials.knows_claims()) << "what goes past the caches brings a trial as well";
+  EXPECT_GT(streamed, 16 * RingTrial::kOfClaims.first_rest) << "but late";
+  trials.count_streamed(1u << 30);
+  EXPECT_FALSE(trials.knows_claims()) << "and is no part of one";
+  send_until(true);
+  EXPECT_TRUE(RingTrials({.bytes = kRing, .claims = false}).knows_claims());
+}
+
 TEST(RingTrials, NothingIsClaimedWhereTheReaderCannot) {
   RingTrials trials({.bytes = kRing, .past_caches = true, .claims = false});
   send(trials, 4096, 4 << 20, {{1, 1, 1, 0.1}});

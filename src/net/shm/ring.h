@@ -36,6 +36,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/bulk_copy.h"
 #include "base/clock.h"
 #include "base/memory_order.h"
 #include "base/prefetch.h"
@@ -208,9 +209,13 @@ class RingReader {
     const std::uint64_t straight = capacity_ - at;
     return {bytes_ + at, most < straight ? most : straight};
   }
-  // The next `bytes`, which have been read and are of a record with kClaimed, before they are given back.
-  void claim(std::uint64_t bytes) noexcept {
-    for (std::uint64_t at = read_; at < read_ + bytes; at += kRecordAlignment)
+  // The next `bytes`, which do not wrap, of a record with kClaimed, whose lines are claimed; those of how many bytes, the rest is claim()'s.
+  std::uint64_t copy_and_claim(std::byte* to, std::uint64_t bytes) noexcept {
+    return claiming_copy(to, bytes_ + (read_ & (capacity_ - 1)), bytes, kStampOffset);
+  }
+  // The next `bytes` but for the first `done`, which have been read and are of a record with kClaimed, before they are given back.
+  void claim(std::uint64_t bytes, std::uint64_t done = 0) noexcept {
+    for (std::uint64_t at = read_ + done; at < read_ + bytes; at += kRecordAlignment)
       store_relaxed(stamp_of(bytes_ + (at & (capacity_ - 1))), std::uint64_t{0});
   }
   // Gives `bytes` back to the writer; true when so much is free that a sleeping writer may need to be woken.

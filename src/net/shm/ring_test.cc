@@ -112,6 +112,26 @@ TEST_F(RingTest, ClaimedLinesAreWipedAndNoOthers) {
   EXPECT_NE(stamp(kCapacity / 64 - 2), 0u);
 }
 
+TEST_F(RingTest, WhatIsCopiedAndClaimedAtOnceIsNotClaimedAgain) {
+  writer_.begin();
+  write(256);
+  writer_.publish_head(kClaimed);
+  ASSERT_TRUE(reader_.record_here());
+  std::memset(bytes_.data(), 0xff, kCapacity);
+  const auto stamp = [this](std::uint64_t line) { return stamp_of(bytes_.data() + line * 64).load(); };
+  std::byte copy[200] = {};
+  EXPECT_EQ(reader_.copy_and_claim(copy, sizeof copy), 192u) << "the last line has been read in part";
+  EXPECT_EQ(copy[0], std::byte{0xff});
+  EXPECT_EQ(copy[199], std::byte{0xff});
+  EXPECT_EQ(stamp(2), 0u);
+  EXPECT_NE(stamp(3), 0u);
+  stamp_of(bytes_.data()).store(5);
+  reader_.claim(256, 192);
+  EXPECT_EQ(stamp(0), 5u);
+  EXPECT_EQ(stamp(3), 0u);
+  EXPECT_NE(stamp(4), 0u);
+}
+
 // 4 KiB at a time, in a ring where claimed lines cost the writer a half.
 TEST_F(RingTest, RecordsAreClaimedWhereThatIsFaster) {
   constexpr std::uint64_t kPayload = 4096;

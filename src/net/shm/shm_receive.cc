@@ -176,11 +176,15 @@ void ShmTransport::begin_frame(Link& link) noexcept {
 std::uint64_t ShmTransport::take_payload(Link& link, std::uint64_t available) noexcept {
   const std::uint64_t record = shm::Layout::round_up(link.header.payload_bytes(), shm::kRecordAlignment);
   const shm::Piece piece = link.in.next(std::min(available, record - link.assembly.front()));
+  std::uint64_t claimed = 0;
   link.assembly.append(piece.data, std::min(piece.bytes, link.assembly.missing()),
-                       [this](std::byte* to, const std::byte* from, std::size_t bytes) {
-                         copy_out_(engine_.clock(), to, from, bytes);
+                       [&](std::byte* to, const std::byte* from, std::size_t bytes) {
+                         if (link.claims)
+                           claimed = link.in.copy_and_claim(to, bytes);
+                         else
+                           copy_out_(engine_.clock(), to, from, bytes);
                        });
-  if (link.claims) link.in.claim(piece.bytes);
+  if (link.claims) link.in.claim(piece.bytes, claimed);
   give_back(link, piece.bytes);
   if (link.assembly.complete()) finish_frame(link);
   return piece.bytes;

@@ -83,10 +83,11 @@ bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, 
 }
 
 void ShmTransport::copy(RingTrials& trials, std::uint64_t payload, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept {
-  if (streams)
+  if (streams) {
     streaming_copy(to, from, bytes);
-  else
-    copy_into_ring(trials, payload, copy_in_, engine_.clock(), to, from, bytes);
+    return trials.count_streamed(bytes);
+  }
+  copy_into_ring(trials, payload, copy_in_, engine_.clock(), to, from, bytes);
 }
 
 // Bytes of a payload, and the padding behind them.
@@ -102,9 +103,14 @@ void ShmTransport::copy_in(shm::RingWriter& out, const std::byte* from, std::uin
   out.advance(padding);
 }
 
+// The receiver measures the ring as this rank fills it; so not before it is known how that is done best.
+bool ShmTransport::streams(Link& link, std::uint64_t payload) noexcept {
+  return link.streaming.chosen_for(payload) && link.out.trials().knows_claims();
+}
+
 // A peer that has sent nothing since the last long frame is likely to have that one still to copy.
 std::uint64_t ShmTransport::flags_for(Link& link, std::uint64_t payload) noexcept {
-  const std::uint64_t flags = (link.streaming.chosen_for(payload) ? shm::kStreamed : 0) | link.out.claim_flag(payload);
+  const std::uint64_t flags = (streams(link, payload) ? shm::kStreamed : 0) | link.out.claim_flag(payload);
   if (is_small(shm::Layout::record_bytes(payload))) return flags;
   const bool answered = std::exchange(link.answered, false);
   return flags | (answered ? 0 : shm::kWideHead);
@@ -197,7 +203,7 @@ std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
   if (piece == 0 || (at_head && piece < wanted) || link.out.broken()) return 0;
   link.written += piece;
   std::uint64_t left = piece;
-  const bool streams = op.walk == nullptr && link.streaming.chosen_for(op.header.payload_bytes());
+  const bool streams = op.walk == nullptr && ShmTransport::streams(link, op.header.payload_bytes());
   std::byte* line = nullptr;
   if (at_head) {
     line = link.out.begin();

@@ -219,6 +219,8 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   void take_goodbye(Link& link) noexcept;
 
   std::uint64_t piece_of(std::uint64_t payload, bool wide) const noexcept;
+  // Whether a frame of so much payload goes past this rank's caches.
+  static bool streams(Link& link, std::uint64_t payload) noexcept;
   // Into a ring, of so much payload in all; past the caches if it `streams`.
   void copy(RingTrials& trials, std::uint64_t payload, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept;
   void copy_in(shm::RingWriter& out, const std::byte* from, std::uint64_t bytes, std::uint64_t payload, bool streams) noexcept;
