@@ -38,9 +38,6 @@
 // taken until the bytes have left the core's store buffer, in which most of a short copy is when it ends. Those of less than kLeastClaimed bytes are
 // lost in the noise: they stay in short laps, and are not told of.
 //
-// Nor are they where ranks share cores: all of these wait while each touches its memory, at 2 us a page, for what saves a sixth of an operation at
-// most. (Measured: 3, 4 and 8 ranks on 2 cores of Zen 4, whose distance changed. Between distant cores stores past the caches take as little.)
-//
 // What else is tried by time, in the same calls, must not meet such a trial (pause()): or what one of them does is counted for the other.
 //
 // Pure: it knows no time and moves no byte.
@@ -62,9 +59,8 @@ class RingTrial {
   static constexpr Terms kOfClaims{256 * 1024, 32 << 20, 256 * 1024, 16 * 1024};
 
   // Of long messages, in a ring of so many bytes; one that is too small for a difference is never tried. `past_caches`: the writer can do that.
-  // `whole_laps`: they are worth being tried.
-  explicit RingTrial(std::uint64_t ring = 0, bool past_caches = false, bool whole_laps = true) noexcept
-      : RingTrial(kOfLong, ring, 1 + past_caches + whole_laps, {Way::kShortLaps, past_caches ? Way::kPastCaches : Way::kWholeLaps, Way::kWholeLaps}) {}
+  explicit RingTrial(std::uint64_t ring = 0, bool past_caches = false) noexcept
+      : RingTrial(kOfLong, ring, past_caches ? 3 : 2, {Way::kShortLaps, past_caches ? Way::kPastCaches : Way::kWholeLaps, Way::kWholeLaps}) {}
   // Of claims. `lags`: the reader may.
   static RingTrial of_claims(std::uint64_t ring, bool lags = false) noexcept {
     RingTrial trial{kOfClaims, ring, 2, {Way::kShortLaps, Way::kClaimed}};
@@ -151,11 +147,10 @@ class RingTrials {
     bool past_caches = false;  // the writer can go past the caches
     bool claims = true;        // the reader can claim lines
     bool lags = false;         // the reader may be a ring behind
-    bool whole_laps = true;    // these are worth being tried
   };
   RingTrials() noexcept : RingTrials(Ring{}) {}
   explicit RingTrials(const Ring& ring) noexcept
-      : laps_(ring.bytes, ring.past_caches, ring.whole_laps), claims_(RingTrial::of_claims(ring.claims ? ring.bytes : 0, ring.lags)) {}
+      : laps_(ring.bytes, ring.past_caches), claims_(RingTrial::of_claims(ring.claims ? ring.bytes : 0, ring.lags)) {}
 
   // The way of such a message.
   Way way(std::uint64_t message) const noexcept {

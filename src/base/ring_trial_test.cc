@@ -52,14 +52,6 @@ TEST(RingTrial, DoesNotGoPastTheCachesWhereTheWriterCannot) {
   EXPECT_EQ(trial.way(), Way::kWholeLaps);
 }
 
-TEST(RingTrial, GoesNoWholeLapsWhereTheyAreNotWorthIt) {
-  constexpr bool kPastCaches = true, kWholeLaps = false;
-  RingTrial trial(kRing, kPastCaches, kWholeLaps), neither(kRing, !kPastCaches, kWholeLaps);
-  copy(trial, kOneTrial, {{1, 0.1, 0.7}});
-  EXPECT_EQ(trial.way(), Way::kPastCaches);
-  EXPECT_EQ(copy(neither, kOneTrial, {{1, 0.1, 0.1}}), 0u);
-}
-
 TEST(RingTrial, ALostCoreDecidesNothing) {
   RingTrial better(kRing, true), equal(kRing, true);
   copy(better, kOneTrial, {{1, 0.7, 0.95}, 17});

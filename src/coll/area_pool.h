@@ -42,10 +42,6 @@ class AreaPool final : public net::HostMemoryUser {
   static constexpr unsigned kWorld = 0;  // MPI_COMM_WORLD has it for ever
   static constexpr unsigned kMostUsed = kCount / 2;  // where as many have a user, persistent operations get no more
 
-  // There are more ranks on this host than cores. Before the first area is opened.
-  void set_oversubscribed(bool oversubscribed) noexcept { oversubscribed_ = oversubscribed; }
-  bool oversubscribed() const noexcept { return oversubscribed_; }
-
   // ---- for communicators, and for their persistent operations
 
   // Claims an area that has no user, or kNone. The process that leads the creation of a communicator does this before it tells
@@ -117,7 +113,6 @@ class AreaPool final : public net::HostMemoryUser {
   PoolMemory shared_;
   std::uint32_t own_ = 0;   // this rank's number on the host
   bool announced_ = false;  // to ranks that end
-  bool oversubscribed_ = false;
   std::vector<SharedArea*> opened_;
   std::vector<SharedArea*> watched_;
   std::vector<Lost> lost_;

@@ -45,7 +45,6 @@ void make_communicators(Process& process) {
   process.processes = make_predefined(ContextIds::kProcesses, all, MPI_COMM_NULL, "all processes");
   for (comm::Communicator* each : {process.world, process.self, process.processes})
     each->oversubscribed = process.job.oversubscribed();
-  process.areas.set_oversubscribed(process.job.oversubscribed());
 }
 
 // Ranks on this host: as the launcher says, or as the cards say.
