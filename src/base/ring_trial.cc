@@ -79,7 +79,7 @@ void RingTrial::decide() noexcept {
   usual_ = best;
   way_ = ways_[best];
   phase_ = Phase::kRest;
-  left_ = rest_ = std::min(4 * rest_, terms_->longest_rest);
+  left_ = rest_ = std::min(terms_->growth * rest_, terms_->longest_rest);
 }
 
 }  // namespace lapwing

@@ -23,15 +23,16 @@
 //
 // Of windows the median counts, because the core may be lost in the middle of a copy. A way other than short laps must be faster by a quarter to be
 // taken, because whole laps take room in the caches that the program may need, and is given up when it is not faster at all. Each rest is
-// four times as long as the one before, up to a bound, so that trials are some percent of what is copied.
+// several times as long as the one before, up to a bound, so that trials are some percent of what is copied.
 //
 // A trial that cannot be won is soon over, because a program may not have many more calls. A way of which each of the first windows takes twice the
 // usual one's time is left at once. Whole laps, which touch a ring's memory for the first time, are not gone at all where the writer can go past the
 // caches and those stores, which fetch no line, took no less time than the stores of short laps: then these do not wait for the reader to let a line
 // go, and that wait is all that whole laps save.
 //
-// There are two trials (RingTrials). One is whether short laps are claimed. It comes soon, because it costs next to nothing: 16 KiB between distant
-// cores 9 us, or claimed 3. The words cost the reader less than the writer gains, where that gains a quarter. The other trial is of long messages and
+// There are two trials (RingTrials). One is whether short laps are claimed. The first comes soon, because it costs next to nothing where they are not
+// claimed yet: 16 KiB between distant cores 9 us, or claimed 3. Where they are, all of a ring goes the slower way before that can be measured, as long as
+// 32 messages of 64 KiB; so the others come late. The words cost the reader less than the writer gains, where that gains a quarter. The other trial is of long messages and
 // posts, of kLeast bytes and more, and between short laps, claimed if the first trial said so, and the two other ways. It costs some milliseconds, in
 // which memory is touched for the first time and each way is gone for megabytes, and brings a tenth where claims have been won. There it comes late:
 // copies that are claimed count for a small part. Where another way than short laps wins it, long ones go that way and are not claimed. Times are
@@ -54,9 +55,10 @@ class RingTrial {
   // How much is copied in its parts, in bytes.
   struct Terms {
     std::uint64_t first_rest, longest_rest, settle, window;
+    std::uint64_t growth;  // so many times as long as the one before is each rest
   };
-  static constexpr Terms kOfLong{2 << 20, 128 << 20, 128 * 1024, 16 * 1024};  // whole laps settle for one of them
-  static constexpr Terms kOfClaims{256 * 1024, 32 << 20, 256 * 1024, 16 * 1024};
+  static constexpr Terms kOfLong{2 << 20, 128 << 20, 128 * 1024, 16 * 1024, 4};  // whole laps settle for one of them
+  static constexpr Terms kOfClaims{256 * 1024, 256 << 20, 256 * 1024, 16 * 1024, 16};
 
   // Of long messages, in a ring of so many bytes; one that is too small for a difference is never tried. `past_caches`: the writer can do that.
   explicit RingTrial(std::uint64_t ring = 0, bool past_caches = false) noexcept
