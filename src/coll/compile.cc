@@ -6,6 +6,7 @@
 #include "base/tuning.h"
 #include "coll/algorithms.h"
 #include "coll/area_parts.h"
+#include "coll/bcast_piece.h"
 #include "coll/direct_trials.h"
 #include "coll/selection.h"
 #include "coll/shared_area.h"
@@ -25,12 +26,16 @@ namespace {
 
 // Of what is moved or combined in pieces.
 std::uint64_t piece_of(const Schedule& schedule) noexcept {
-  return SharedArea::piece(schedule.oversubscribed());
+  return PostRing::piece(schedule.oversubscribed());
 }
 // The same where a piece has a part for each rank, and a table of them.
 std::uint64_t piece_in_parts(const Schedule& schedule) noexcept {
   const auto ranks = static_cast<std::uint64_t>(schedule.size());
   return ranks * longest_part(piece_of(schedule), ranks);
+}
+
+std::uint64_t bcast_piece_of(const Schedule& schedule, std::uint64_t bytes) noexcept {
+  return bcast_piece(schedule.size(), schedule.oversubscribed(), bytes, AreaMemory::kPieceBytes);
 }
 
 // Cutting needs bytes: ranks may describe the same data by different types.
@@ -43,7 +48,7 @@ void bcast_in_pieces(Schedule& schedule, const Block& data, int root, Algorithm 
     schedule.fence();
   }
   if (algorithm == Algorithm::kArea) {
-    bcast_in_pieces_on_area(schedule, bytes, root, AreaMemory::kPieceBytes);
+    bcast_in_pieces_on_area(schedule, bytes, root, bcast_piece_of(schedule, bytes.count));
   } else if (algorithm == Algorithm::kTwoLevels) {
     bcast_on_two_levels(schedule, bytes, root);
   } else if (algorithm == Algorithm::kChain) {
@@ -98,7 +103,7 @@ void compile_bcast(Schedule& schedule, const Block& data, int root) {
   const Algorithm algorithm = choose_bcast(schedule.situation(), data.bytes());
   switch (algorithm) {
     case Algorithm::kArea:
-      if (goes_in_pieces(algorithm, data.bytes())) return bcast_in_pieces(schedule, data, root, algorithm);
+      if (data.bytes() > bcast_piece_of(schedule, data.bytes())) return bcast_in_pieces(schedule, data, root, algorithm);
       return bcast_on_area(schedule, data, root);
     case Algorithm::kLinear:
       return bcast_linear(schedule, data, root);

@@ -29,6 +29,8 @@ class PostRing {
   // Of a piece of what is longer, where each rank has a core: 256 KiB, and room for the table of a post that has a part for each rank (area_parts.h).
   // It is still in the caches when it is read.
   static constexpr std::uint64_t kPiece = (256 + 8) * 1024;
+  // Of a piece where ranks may share cores: one that waits for its turn waits once for each piece.
+  static constexpr std::uint64_t piece(bool oversubscribed) noexcept { return oversubscribed ? kLongest : kPiece; }
   static constexpr std::uint64_t kRounds = 64;           // a post is not kept longer than so many rounds
   static constexpr std::uint64_t kLong = 8 * 1024;
   static constexpr std::int64_t kNone = -1;

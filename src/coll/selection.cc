@@ -164,6 +164,7 @@ model::Machine machine_of(const Situation& team) noexcept {
   machine.call_bytes = static_cast<double>(tuning().shm_pull_call);
   machine.barrier_radix = static_cast<int>(tuning().coll_barrier_radix);
   machine.cores = team.oversubscribed ? team.cores : 0;
+  machine.longest_post = static_cast<double>(PostRing::piece(team.oversubscribed));
   return machine;
 }
 

@@ -55,8 +55,6 @@ class SharedArea {
  public:
   static constexpr int kAll = -1, kNone = -1;
   static constexpr std::uint64_t kMostBytes = PostRing::kLongest;
-  // Of a piece of an operand. A rank that waits for its turn on a core waits once for each piece.
-  static constexpr std::uint64_t piece(bool oversubscribed) noexcept { return oversubscribed ? PostRing::kLongest : PostRing::kPiece; }
   static constexpr std::uint64_t kByMessage = AreaSlot::kByMessage, kInPlace = AreaSlot::kInPlace;
   // What a rank may wait for.
   enum class Sign : std::uint8_t { kPost, kAcknowledgement };

@@ -29,7 +29,7 @@ constexpr Entry kEntries[] = {
     {C::kBarrier, A::kArea, barrier_on_area, S::kEven, "p l"},
     {C::kBarrier, A::kLinear, barrier_linear, S::kOne, "2 (L + 2o) + 2 (p - 2) max(g, o)"},
     {C::kBarrier, A::kDissemination, barrier_dissemination, S::kEven, "logk p (L + 2o + (k - 2) max(g, o))"},
-    {C::kBcast, A::kArea, bcast_on_area, S::kEven, "2 l + 2 n C"},
+    {C::kBcast, A::kArea, bcast_on_area, S::kEven, "2 n/s l + (n + s) C"},
     {C::kBcast, A::kLinear, bcast_linear, S::kOne, "L + 2o + n G + (p - 2) max(g, o + n O, n G)"},
     {C::kBcast, A::kBinomial, bcast_binomial, S::kTree, "log2 p (L + 2o + n G)"},
     {C::kBcast, A::kScatterAllgather, bcast_scatter_allgather, S::kEven, "(log2 p + p - 1) (L + 2o) + 2 (p - 1)/p n G"},

@@ -3,7 +3,9 @@
 // Operands of more than one post go piece by piece, each in rounds of its own. Where a root or a contributor is some pieces ahead,
 // copying in and copying out go on at the same time.
 #include <cmath>
+#include <cstdint>
 
+#include "coll/bcast_piece.h"
 #include "coll/model/costs.h"
 
 namespace lapwing::coll::model {
@@ -44,8 +46,9 @@ Cost in_shares(const Machine& machine, int p, double n, double longest) {
 Cost barrier_on_area(const Machine& machine, int p, double) { return on_area(machine, p, 0, 0, 1); }
 
 // The processor that reads has half of it.
-Cost bcast_on_area(const Machine& machine, int, double n) {
-  const double count = std::max(std::ceil(n / machine.post_bytes), 1.0);
+Cost bcast_on_area(const Machine& machine, int p, double n) {
+  const auto piece = bcast_piece(p, machine.cores > 0, static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(machine.post_bytes));
+  const double count = std::max(std::ceil(n / static_cast<double>(piece)), 1.0);
   const Cost reading = count * on_area(machine, 2, n / count, 0, 1);
   return with_ranks_ahead(machine, {reading.time + machine.copy(n / count).time, reading.processor, reading.waits}, n / count);
 }
