@@ -30,14 +30,14 @@
 // caches and those stores, which fetch no line, took no less time than the stores of short laps: then these do not wait for the reader to let a line
 // go, and that wait is all that whole laps save.
 //
-// There are two trials (RingTrials). One is whether short laps are claimed. The first comes soon, because it costs next to nothing where they are not
-// claimed yet: 16 KiB between distant cores 9 us, or claimed 3. Where they are, all of a ring goes the slower way before that can be measured, as long as
-// 32 messages of 64 KiB; so the others come late. The words cost the reader less than the writer gains, where that gains a quarter. The other trial is of long messages and
-// posts, of kLeast bytes and more, and between short laps, claimed if the first trial said so, and the two other ways. It costs some milliseconds, in
-// which memory is touched for the first time and each way is gone for megabytes, and brings a tenth where claims have been won. There it comes late:
-// copies that are claimed count for a small part. Where another way than short laps wins it, long ones go that way and are not claimed. Times are
-// taken until the bytes have left the core's store buffer, in which most of a short copy is when it ends. Those of less than kLeastClaimed bytes are
-// lost in the noise: they stay in short laps, and are not told of.
+// There are two trials (RingTrials). One is whether short laps are claimed. The first comes soon, because it costs next to nothing where they are
+// not claimed yet: 16 KiB between distant cores 9 us, or claimed 3. Where they are, all of a ring goes the slower way before that can be
+// measured, as long as 32 messages of 64 KiB; so the others come late. The words cost the reader less than the writer gains, where that gains a
+// quarter. The other trial is of long messages and posts, of kLeast bytes and more, and between short laps, claimed if the first trial said so,
+// and the two other ways. It costs some milliseconds, in which memory is touched for the first time and each way is gone for megabytes, and
+// brings a tenth where claims have been won. There it comes late: copies that are claimed count for a small part. Where another way than short
+// laps wins it, long ones go that way and are not claimed. Times are taken until the bytes have left the core's store buffer, in which most of a
+// short copy is when it ends. Those of less than kLeastClaimed bytes are lost in the noise: they stay in short laps, and are not told of.
 //
 // What else is tried by time, in the same calls, must not meet such a trial (pause()): or what one of them does is counted for the other.
 //

@@ -55,7 +55,7 @@ void gather_in_pieces_on_area(Schedule& schedule, const Block& mine, const Block
                               std::uint64_t piece);
 void allgather_in_pieces_on_area(Schedule& schedule, const Block& mine, const Blocks& all, std::uint64_t piece);
 void scatter_in_pieces_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t bytes,
-                               std::uint64_t piece);
+                               std::uint64_t part);
 void alltoall_in_pieces_on_area(Schedule& schedule, const Blocks& out, const Blocks& in, std::uint64_t piece);
 void reduce_scatter_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output,
                                       const std::vector<std::uint64_t>& starts, std::uint64_t piece);

@@ -6,8 +6,8 @@
 #include "base/tuning.h"
 #include "coll/algorithms.h"
 #include "coll/area_parts.h"
-#include "coll/bcast_piece.h"
 #include "coll/direct_trials.h"
+#include "coll/one_way_piece.h"
 #include "coll/selection.h"
 #include "coll/shared_area.h"
 
@@ -35,7 +35,18 @@ std::uint64_t piece_in_parts(const Schedule& schedule) noexcept {
 }
 
 std::uint64_t bcast_piece_of(const Schedule& schedule, std::uint64_t bytes) noexcept {
-  return bcast_piece(schedule.size(), schedule.oversubscribed(), bytes, AreaMemory::kPieceBytes);
+  return one_way_piece(schedule.size(), schedule.oversubscribed(), bytes, AreaMemory::kPieceBytes);
+}
+// Of what one rank has for another one, or for each.
+std::uint64_t gather_piece_of(const Schedule& schedule, std::uint64_t bytes) noexcept {
+  return one_way_piece(schedule.size(), schedule.oversubscribed(), bytes, piece_of(schedule));
+}
+std::uint64_t scatter_part_of(const Schedule& schedule, std::uint64_t bytes) noexcept {
+  return one_way_piece(schedule.size(), schedule.oversubscribed(), bytes, piece_in_parts(schedule) / static_cast<std::uint64_t>(schedule.size()));
+}
+// Whether a gather or scatter is cut, where no rank posts more than so much.
+bool is_cut(const Schedule& schedule, std::uint64_t bytes, std::uint64_t posted, std::uint64_t piece) noexcept {
+  return schedule.size() == 2 ? bytes > piece : posted > AreaMemory::kPieceBytes;
 }
 
 // Cutting needs bytes: ranks may describe the same data by different types.
@@ -198,7 +209,7 @@ void gather_in_pieces(Schedule& schedule, const Block& mine, const Blocks& all, 
   const Block run = schedule.packed(mine, &packed);
   const Blocks runs = unpacked_later(schedule, all);
   fence_after(schedule, packed);
-  gather_in_pieces_on_area(schedule, run, runs, root, bytes, piece_of(schedule));
+  gather_in_pieces_on_area(schedule, run, runs, root, bytes, gather_piece_of(schedule, bytes));
   unpack_at_last(schedule, runs, all, mine.bytes() == 0 ? root : -1);
 }
 
@@ -214,7 +225,7 @@ Blocks packed(Schedule& schedule, const Blocks& all) {
 void scatter_in_pieces(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t bytes) {
   const Blocks runs = packed(schedule, all);
   const Block run = schedule.unpacked_later(mine);
-  scatter_in_pieces_on_area(schedule, runs, run, root, bytes, piece_in_parts(schedule));
+  scatter_in_pieces_on_area(schedule, runs, run, root, bytes, scatter_part_of(schedule, bytes));
   if (run.address == mine.address) return;
   schedule.fence();
   schedule.copy(run, mine);
@@ -301,7 +312,7 @@ void compile_allreduce(Schedule& schedule, const Block& input, const Block& outp
 void compile_gather(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t bytes) {
   switch (choose_tree(CollectiveKind::kGather, schedule.situation(), bytes, bytes, true)) {
     case Algorithm::kArea:
-      if (goes_in_pieces(Algorithm::kArea, bytes)) return gather_in_pieces(schedule, mine, all, root, bytes);
+      if (is_cut(schedule, bytes, bytes, gather_piece_of(schedule, bytes))) return gather_in_pieces(schedule, mine, all, root, bytes);
       return gather_on_area(schedule, mine, all, root);
     case Algorithm::kAreaDirect:
       return gather_runs(schedule, mine, all, root);
@@ -319,7 +330,7 @@ void compile_scatter(Schedule& schedule, const Block& together, const Blocks& al
   const std::uint64_t posted = posted_for_all(bytes, schedule.size());
   switch (choose_tree(CollectiveKind::kScatter, schedule.situation(), bytes, posted, true)) {
     case Algorithm::kArea:
-      if (goes_in_pieces(Algorithm::kArea, posted)) return scatter_in_pieces(schedule, all, mine, root, bytes);
+      if (is_cut(schedule, bytes, posted, scatter_part_of(schedule, bytes))) return scatter_in_pieces(schedule, all, mine, root, bytes);
       return scatter_on_area(schedule, together, all, mine, root);
     case Algorithm::kAreaDirect:
       return scatter_runs(schedule, all, mine, root);
