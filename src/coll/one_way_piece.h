@@ -1,5 +1,5 @@
-// How what goes one way on a shared area is cut: a broadcast, a gather, a scatter. The ranks that post do not wait, so that copying in and copying out go
-// on at the same time: in pieces of what a post has elsewhere (`most`), or, where each of two ranks has a core, of an eighth of what there is,
+// How what goes one way on a shared area is cut: a broadcast, a gather, a scatter. The ranks that post do not wait, so that copying in and copying
+// out go on at the same time: in pieces of what a post has elsewhere (`most`), or, where each of two ranks has a core, of an eighth of what there is,
 // because one of the two waits for the first piece and the other one for the last. Pure; bytes.
 #pragma once
 

@@ -60,8 +60,8 @@ Blocks clip(const Blocks& runs, std::uint64_t first, std::uint64_t bytes) {
 
 std::size_t index(int rank) noexcept { return static_cast<std::size_t>(rank); }
 
-// The root of two ranks copies its own block as a whole, when the other rank does not wait for what it does: before it takes the first piece of a gather,
-// which is being copied then, and after it has posted the last of a scatter.
+// The root of two ranks copies its own block as a whole, when the other rank does not wait for what it does: before it takes the first piece of a
+// gather, which is being copied then, and after it has posted the last of a scatter.
 bool is_root_of_two(const Schedule& schedule, int root) noexcept { return schedule.size() == 2 && schedule.rank() == root; }
 
 }  // namespace

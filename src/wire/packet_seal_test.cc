@@ -125,7 +125,10 @@ TEST_P(PacketSealTest, NoneIsOpenedTwice) {
   std::mt19937 chance(1);
   std::vector<std::size_t> order(kPackets);
   for (std::size_t i = 0; i < kPackets; ++i) order[i] = i;
-  for (std::size_t i = 0; i + kDisorder < kPackets; i += kDisorder) std::shuffle(order.begin() + static_cast<std::ptrdiff_t>(i), order.begin() + static_cast<std::ptrdiff_t>(i + kDisorder), chance);
+  for (std::size_t i = 0; i + kDisorder < kPackets; i += kDisorder) {
+    const auto begin = order.begin() + static_cast<std::ptrdiff_t>(i);
+    std::shuffle(begin, begin + kDisorder, chance);
+  }
   for (const std::size_t i : order) {
     Bytes opened;
     ASSERT_EQ(open(theirs, sealed[i], opened), Outcome::kOpened) << i;
@@ -202,7 +205,8 @@ TEST(ReplayWindow, KnowsWhatHasCome) {
   std::uint64_t highest = 0;
   for (int i = 0; i < 100'000; ++i) {
     const std::uint64_t ahead = chance() % 4 == 0 ? chance() % 3 : 0, jump = chance() % 1000 == 0 ? chance() % 5000 : 0;
-    const std::uint64_t at = highest + ahead + jump, number = std::min<std::uint64_t>(at - std::min<std::uint64_t>(at, chance() % 3000), came.size() - 1);
+    const std::uint64_t at = highest + ahead + jump, behind = std::min<std::uint64_t>(at, chance() % 3000);
+    const std::uint64_t number = std::min<std::uint64_t>(at - behind, came.size() - 1);
     const bool within = number + ReplayWindow::kNumbers > highest;
     ASSERT_EQ(window.is_new(number), within && !came[number]) << number << ' ' << highest;
     if (!window.is_new(number)) continue;

@@ -29,7 +29,8 @@ class Seals {
   const wire::PacketKeys::Public& own() const noexcept { return pair_->own(); }
   void set_ranks(std::size_t ranks) { directions_.reset(ranks); }
 
-  // A public key that is no sound one is somebody's who has changed the peer's card. Then nothing is agreed on, and what is sealed is as good as lost.
+  // A public key that is no sound one is somebody's who has changed the peer's card. Then nothing is agreed on, and what is sealed is as good as
+  // lost.
   Directions& with(const wire::JobKey& job, ProcessId self, ProcessId peer, const wire::PacketKeys::Public& peers) {
     std::unique_ptr<Directions>& directions = directions_[peer];
     if (!directions) [[unlikely]] {
