@@ -55,12 +55,17 @@ void gather_in_pieces_on_area(Schedule& schedule, const Block& mine, const Block
                               std::uint64_t piece);
 void allgather_in_pieces_on_area(Schedule& schedule, const Block& mine, const Blocks& all, std::uint64_t piece);
 void scatter_in_pieces_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t bytes,
-                               std::uint64_t part);
+                               std::uint64_t piece);
 void alltoall_in_pieces_on_area(Schedule& schedule, const Blocks& out, const Blocks& in, std::uint64_t piece);
 void reduce_scatter_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output,
                                       const std::vector<std::uint64_t>& starts, std::uint64_t piece);
 void scan_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, bool inclusive,
                             std::uint64_t piece);
+
+// between_two_on_area.cc: between two ranks, cut into pieces of which one copies one out while the other one copies the next one in. `bytes`: of a block.
+void bcast_between_two_on_area(Schedule& schedule, const Block& data, int root);
+void gather_between_two_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t bytes);
+void scatter_between_two_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t bytes);
 
 // reduce_in_pieces_on_area.cc: likewise, in posts of so many bytes at most.
 void reduce_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, int root, std::uint64_t longest);

@@ -40,13 +40,20 @@ void CollectiveRequest::copy_in(const Block& source, std::uint64_t post, std::by
   copy_into_ring(area_->trials(), post, services_.areas->copy_in(), services_.engine.clock(), to, from, bytes);
 }
 
-void CollectiveRequest::copy_out(const std::byte* from, std::uint64_t bytes, const Block& target) noexcept {
+void CollectiveRequest::copy_in(const PostStep& step, std::uint64_t post, std::byte* to) noexcept {
+  if (!step.is_slice()) return copy_in(step.source, post, to);
+  const datatype::Datatype& type = *step.source.type;
+  if (type.contiguous()) return copy_in(bytes_block(Block::at(step.source.address, type.true_lb() + step.slice_first), post), post, to);
+  datatype::pack(step.source.address, step.source.count, type, step.slice_first, to, post);
+}
+
+void CollectiveRequest::copy_out(const std::byte* from, std::uint64_t bytes, const Block& target, std::uint64_t skipped) noexcept {
   const datatype::Datatype& type = *target.type;
   if (!type.contiguous()) {
-    datatype::unpack(from, bytes, target.address, target.count, type, 0);
+    datatype::unpack(from, bytes, target.address, target.count, type, skipped);
     return;
   }
-  auto* to = static_cast<std::byte*>(Block::at(target.address, type.true_lb()));
+  auto* to = static_cast<std::byte*>(Block::at(target.address, type.true_lb() + static_cast<std::int64_t>(skipped)));
   services_.areas->copy_out()(services_.engine.clock(), to, from, bytes);
 }
 
@@ -69,7 +76,7 @@ void CollectiveRequest::post(const PostStep& step, std::uint64_t round, std::uin
     const BufferPlace place = place_of(step.source);
     std::memcpy(to, &place, sizeof place);
   } else if (to != nullptr) {
-    copy_in(step.source, bytes, to);
+    copy_in(step, bytes, to);
   }
   area_->post(round, bytes, description_, step.wakes_each, flags);
   services_.engine.helped();  // the peers wait for it
@@ -174,8 +181,17 @@ CollectiveRequest::Operand CollectiveRequest::gathered(const TakeStep& step) con
   return from;
 }
 
+CollectiveRequest::Operand CollectiveRequest::sliced(const TakeStep& step) const noexcept {
+  const SharedArea::Posted posted = area_->read(step.rank, first_round_ + step.round);
+  Operand from{posted.data, std::min(posted.bytes, step.wanted()), posted.bytes};
+  from.claimed = posted.claimed();
+  return from;
+}
+
 CollectiveRequest::Operand CollectiveRequest::operand(const TakeStep& step) const noexcept {
   switch (step.what) {
+    case TakeStep::What::kSlice:
+      return sliced(step);
     case TakeStep::What::kPart:
       return own_part(step);
     case TakeStep::What::kGathered:
@@ -197,11 +213,11 @@ void CollectiveRequest::begin_take(StepId id) noexcept {
 void CollectiveRequest::take(const TakeStep& step, const Operand& from) noexcept {
   owes_ = owes_ || (from.in_place && !step.placed);
   if (!complaint_.ok()) return;
-  const std::uint64_t wanted = step.target.bytes();
-  if (step.is_exact() ? from.posted != wanted : step.what == TakeStep::What::kWhole && from.posted > wanted)
+  const std::uint64_t wanted = step.wanted();
+  if (step.is_exact() ? from.posted != wanted : step.what != TakeStep::What::kRun && from.posted > wanted)
     complain_of_length(step.rank, wanted, from.posted);
   if (!from.in_place) {
-    time_reading([&] { copy_out(from.data, from.bytes, step.target); });
+    time_reading([&] { copy_out(from.data, from.bytes, step.target, step.skipped()); });
     return claim(from);
   }
   if (complaint_.ok() && !step.placed) read_in_place(step, from.address);

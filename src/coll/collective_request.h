@@ -135,7 +135,9 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   // Into and out of memory that another core has just read or written.
   // Of a post of so many bytes.
   void copy_in(const Block& source, std::uint64_t post, std::byte* to) noexcept;
-  void copy_out(const std::byte* from, std::uint64_t bytes, const Block& target) noexcept;
+  void copy_in(const PostStep& step, std::uint64_t post, std::byte* to) noexcept;
+  // Behind so many bytes of what the target has packed.
+  void copy_out(const std::byte* from, std::uint64_t bytes, const Block& target, std::uint64_t skipped = 0) noexcept;
   template <typename Reading>
   void time_reading(Reading reading) noexcept;
   // Those that neither wait for others nor let them go on.
@@ -169,6 +171,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   static void locate(Operand& from, const BufferPlace& place) noexcept;
   Operand own_part(const TakeStep& step) const noexcept;
   Operand gathered(const TakeStep& step) const noexcept;
+  Operand sliced(const TakeStep& step) const noexcept;
   Operand operand(const TakeStep& step) const noexcept;
   void read_in_place(const TakeStep& step, std::uint64_t address) noexcept;
   bool read_and_unpack(int rank, std::uint64_t address, const Block& target) noexcept;

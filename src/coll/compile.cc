@@ -28,25 +28,14 @@ namespace {
 std::uint64_t piece_of(const Schedule& schedule) noexcept {
   return PostRing::piece(schedule.oversubscribed());
 }
+// Whether what goes one way is cut because it goes between two ranks that have a core each.
+bool is_cut_between_two(const Schedule& schedule, std::uint64_t bytes) noexcept {
+  return schedule.size() == 2 && !schedule.oversubscribed() && bytes > one_way_piece(bytes);
+}
 // The same where a piece has a part for each rank, and a table of them.
 std::uint64_t piece_in_parts(const Schedule& schedule) noexcept {
   const auto ranks = static_cast<std::uint64_t>(schedule.size());
   return ranks * longest_part(piece_of(schedule), ranks);
-}
-
-std::uint64_t bcast_piece_of(const Schedule& schedule, std::uint64_t bytes) noexcept {
-  return one_way_piece(schedule.size(), schedule.oversubscribed(), bytes, AreaMemory::kPieceBytes);
-}
-// Of what one rank has for another one, or for each.
-std::uint64_t gather_piece_of(const Schedule& schedule, std::uint64_t bytes) noexcept {
-  return one_way_piece(schedule.size(), schedule.oversubscribed(), bytes, piece_of(schedule));
-}
-std::uint64_t scatter_part_of(const Schedule& schedule, std::uint64_t bytes) noexcept {
-  return one_way_piece(schedule.size(), schedule.oversubscribed(), bytes, piece_in_parts(schedule) / static_cast<std::uint64_t>(schedule.size()));
-}
-// Whether a gather or scatter is cut, where no rank posts more than so much.
-bool is_cut(const Schedule& schedule, std::uint64_t bytes, std::uint64_t posted, std::uint64_t piece) noexcept {
-  return schedule.size() == 2 ? bytes > piece : posted > AreaMemory::kPieceBytes;
 }
 
 // Cutting needs bytes: ranks may describe the same data by different types.
@@ -59,7 +48,7 @@ void bcast_in_pieces(Schedule& schedule, const Block& data, int root, Algorithm 
     schedule.fence();
   }
   if (algorithm == Algorithm::kArea) {
-    bcast_in_pieces_on_area(schedule, bytes, root, bcast_piece_of(schedule, bytes.count));
+    bcast_in_pieces_on_area(schedule, bytes, root, AreaMemory::kPieceBytes);
   } else if (algorithm == Algorithm::kTwoLevels) {
     bcast_on_two_levels(schedule, bytes, root);
   } else if (algorithm == Algorithm::kChain) {
@@ -114,7 +103,8 @@ void compile_bcast(Schedule& schedule, const Block& data, int root) {
   const Algorithm algorithm = choose_bcast(schedule.situation(), data.bytes());
   switch (algorithm) {
     case Algorithm::kArea:
-      if (data.bytes() > bcast_piece_of(schedule, data.bytes())) return bcast_in_pieces(schedule, data, root, algorithm);
+      if (is_cut_between_two(schedule, data.bytes())) return bcast_between_two_on_area(schedule, data, root);
+      if (goes_in_pieces(algorithm, data.bytes())) return bcast_in_pieces(schedule, data, root, algorithm);
       return bcast_on_area(schedule, data, root);
     case Algorithm::kLinear:
       return bcast_linear(schedule, data, root);
@@ -209,7 +199,7 @@ void gather_in_pieces(Schedule& schedule, const Block& mine, const Blocks& all, 
   const Block run = schedule.packed(mine, &packed);
   const Blocks runs = unpacked_later(schedule, all);
   fence_after(schedule, packed);
-  gather_in_pieces_on_area(schedule, run, runs, root, bytes, gather_piece_of(schedule, bytes));
+  gather_in_pieces_on_area(schedule, run, runs, root, bytes, piece_of(schedule));
   unpack_at_last(schedule, runs, all, mine.bytes() == 0 ? root : -1);
 }
 
@@ -225,7 +215,7 @@ Blocks packed(Schedule& schedule, const Blocks& all) {
 void scatter_in_pieces(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t bytes) {
   const Blocks runs = packed(schedule, all);
   const Block run = schedule.unpacked_later(mine);
-  scatter_in_pieces_on_area(schedule, runs, run, root, bytes, scatter_part_of(schedule, bytes));
+  scatter_in_pieces_on_area(schedule, runs, run, root, bytes, piece_in_parts(schedule));
   if (run.address == mine.address) return;
   schedule.fence();
   schedule.copy(run, mine);
@@ -312,7 +302,8 @@ void compile_allreduce(Schedule& schedule, const Block& input, const Block& outp
 void compile_gather(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t bytes) {
   switch (choose_tree(CollectiveKind::kGather, schedule.situation(), bytes, bytes, true)) {
     case Algorithm::kArea:
-      if (is_cut(schedule, bytes, bytes, gather_piece_of(schedule, bytes))) return gather_in_pieces(schedule, mine, all, root, bytes);
+      if (is_cut_between_two(schedule, bytes)) return gather_between_two_on_area(schedule, mine, all, root, bytes);
+      if (goes_in_pieces(Algorithm::kArea, bytes)) return gather_in_pieces(schedule, mine, all, root, bytes);
       return gather_on_area(schedule, mine, all, root);
     case Algorithm::kAreaDirect:
       return gather_runs(schedule, mine, all, root);
@@ -330,7 +321,8 @@ void compile_scatter(Schedule& schedule, const Block& together, const Blocks& al
   const std::uint64_t posted = posted_for_all(bytes, schedule.size());
   switch (choose_tree(CollectiveKind::kScatter, schedule.situation(), bytes, posted, true)) {
     case Algorithm::kArea:
-      if (is_cut(schedule, bytes, posted, scatter_part_of(schedule, bytes))) return scatter_in_pieces(schedule, all, mine, root, bytes);
+      if (is_cut_between_two(schedule, bytes)) return scatter_between_two_on_area(schedule, all, mine, root, bytes);
+      if (goes_in_pieces(Algorithm::kArea, posted)) return scatter_in_pieces(schedule, all, mine, root, bytes);
       return scatter_on_area(schedule, together, all, mine, root);
     case Algorithm::kAreaDirect:
       return scatter_runs(schedule, all, mine, root);

@@ -58,12 +58,6 @@ Blocks clip(const Blocks& runs, std::uint64_t first, std::uint64_t bytes) {
   return clipped;
 }
 
-std::size_t index(int rank) noexcept { return static_cast<std::size_t>(rank); }
-
-// The root of two ranks copies its own block as a whole, when the other rank does not wait for what it does: before it takes the first piece of a
-// gather, which is being copied then, and after it has posted the last of a scatter.
-bool is_root_of_two(const Schedule& schedule, int root) noexcept { return schedule.size() == 2 && schedule.rank() == root; }
-
 }  // namespace
 
 void bcast_in_pieces_on_area(Schedule& schedule, const Block& bytes, int root, std::uint64_t piece) {
@@ -74,12 +68,8 @@ void bcast_in_pieces_on_area(Schedule& schedule, const Block& bytes, int root, s
 
 void gather_in_pieces_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t bytes,
                               std::uint64_t piece) {
-  const bool whole = is_root_of_two(schedule, root);
   for_pieces(schedule, bytes, 1, piece, [&](std::uint64_t first, std::uint64_t count) {
-    Blocks parts = clip(all, first, count);
-    if (!whole) return gather_on_area(schedule, clip(mine, first, count), parts, root);
-    parts[index(root)] = all[index(root)];
-    gather_on_area(schedule, first == 0 ? mine : bytes_block(nullptr, 0), parts, root);
+    gather_on_area(schedule, clip(mine, first, count), clip(all, first, count), root);
   });
 }
 
@@ -93,14 +83,10 @@ void allgather_in_pieces_on_area(Schedule& schedule, const Block& mine, const Bl
 
 // Each piece has a part of the block of each rank; all blocks have `bytes`.
 void scatter_in_pieces_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t bytes,
-                               std::uint64_t part) {
-  const bool whole = is_root_of_two(schedule, root);
+                               std::uint64_t piece) {
+  const std::uint64_t part = piece / static_cast<std::uint64_t>(schedule.size());
   for_pieces(schedule, bytes, 1, part, [&](std::uint64_t first, std::uint64_t count) {
-    Blocks parts = clip(all, first, count);
-    if (!whole) return scatterv_on_area(schedule, parts, clip(mine, first, count), root, posted(count));
-    parts[index(root)] = all[index(root)];
-    const bool last = first + count >= bytes;
-    scatterv_on_area(schedule, parts, last ? mine : bytes_block(nullptr, 0), root, posted(count));
+    scatterv_on_area(schedule, clip(all, first, count), clip(mine, first, count), root, posted(count));
   });
 }
 

@@ -115,6 +115,15 @@ StepId Schedule::post(const Block& source, std::uint32_t round, After after, Wak
   return add(PostStep{source, nullptr, round, 0, wakes == Wakes::kEach}, after);
 }
 
+StepId Schedule::post_slice(const Block& source, std::uint64_t first, std::uint64_t bytes, std::uint32_t round, After after, Wakes wakes) {
+  const std::uint64_t lines = (bytes + PostStep::kLine - 1) / PostStep::kLine;
+  LAPWING_CHECK(first <= UINT32_MAX && lines <= UINT16_MAX && bytes != 0);
+  keep(source.type);
+  round += first_round_;
+  rounds_ = round + 1;
+  return add(PostStep{source, nullptr, round, 0, wakes == Wakes::kEach, static_cast<std::uint16_t>(lines), static_cast<std::uint32_t>(first)}, after);
+}
+
 StepId Schedule::post_as(std::uint64_t flag, const Block& source, std::uint32_t round) {
   keep(source.type);
   round += first_round_;
@@ -144,6 +153,11 @@ StepId Schedule::take_whole(int rank, std::uint32_t round, const Block& target, 
   if (target.bytes() == 0) return join(after);
   keep(target.type);
   return add(TakeStep{first_round_ + round, rank, 0, target, TakeStep::What::kWhole}, after);
+}
+
+StepId Schedule::take_slice(int rank, std::uint32_t round, const Block& target, std::uint64_t first, After after) {
+  keep(target.type);
+  return add(TakeStep{first_round_ + round, rank, first, target, TakeStep::What::kSlice}, after);
 }
 
 StepId Schedule::take_part(int rank, std::uint32_t round, const Block& target, After after) {

@@ -256,6 +256,8 @@ class Simulation {
     } else if (made.flags == AreaSlot::kInPlace) {
       const BufferPlace place = place_of(made.source);
       std::memcpy(packed.data(), &place, sizeof place);
+    } else if (made.is_slice()) {
+      datatype::pack(made.source.address, made.source.count, *made.source.type, made.slice_first, packed.data(), packed.size());
     } else if (!packed.empty()) {
       pack_block(made.source, packed.data());
     }
@@ -368,6 +370,13 @@ class Simulation {
   }
   // False when it goes on as the receive of a message.
   bool take(std::size_t rank, StepId id, const TakeStep& made) {
+    if (made.what == TakeStep::What::kSlice) {
+      const Buffer* buffer = buffer_of(rank, made.rank, made.round);
+      if (buffer == nullptr) return true;
+      EXPECT_LE(buffer->bytes.size(), made.wanted()) << "truncated";
+      datatype::unpack(buffer->bytes.data(), buffer->bytes.size(), made.target.address, made.target.count, *made.target.type, made.skipped());
+      return true;
+    }
     if (!made.is_exact()) {
       const std::vector<std::byte> bytes = posted(made, member(rank, made.rank));
       datatype::unpack(bytes.data(), made.target.address, made.target.count, *made.target.type);

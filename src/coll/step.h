@@ -49,8 +49,14 @@ struct PostStep {
   std::uint32_t round;
   std::uint32_t flags;  // of AreaSlot: whether the source is posted at all, or its place
   bool wakes_each;      // another rank waits for this post alone
+  // Not 0: of the source only a slice of what is packed, from a byte on, so many lines or what is left.
+  std::uint16_t slice_lines = 0;
+  std::uint32_t slice_first = 0;
 
+  static constexpr std::uint64_t kLine = 64;
+  bool is_slice() const noexcept { return slice_lines != 0; }
   std::uint64_t bytes() const noexcept {
+    if (is_slice()) return std::min(slice_lines * kLine, source.bytes() - std::min<std::uint64_t>(slice_first, source.bytes()));
     if (parts != nullptr) return bytes_with_table(parts->blocks, parts->rules);
     if (flags == AreaSlot::kInPlace) return sizeof(BufferPlace);
     return flags == AreaSlot::kByMessage ? 0 : source.bytes();
@@ -65,10 +71,11 @@ struct AwaitStep {
   std::int32_t rank;
   What what = What::kPost;
 };
-// A run of bytes of what `rank` posted: as many as the target has; or all, and more is an error; or our part, or all of what is ours alone to
-// take, and any other length is an error. These last two follow what the post says: the bytes may come as a message, or lie in place.
+// A run of bytes of what `rank` posted: as many as the target has; or all, and more is an error, or that as a slice of what the target has packed, from
+// the byte `offset` on; or our part, or all of what is ours alone to take, and any other length is an error. These last two follow what the post
+// says: the bytes may come as a message, or lie in place.
 struct TakeStep {
-  enum class What : std::uint8_t { kRun, kWhole, kPart, kGathered };
+  enum class What : std::uint8_t { kRun, kWhole, kSlice, kPart, kGathered };
   std::uint32_t round;
   std::int32_t rank;
   std::uint64_t offset;
@@ -76,6 +83,9 @@ struct TakeStep {
   What what;
   bool placed = false;  // what lies in place has been put into the target by the rank that has it
 
+  // Of the target: what its slice begins behind, and what may come there.
+  std::uint64_t skipped() const noexcept { return what == What::kSlice ? offset : 0; }
+  std::uint64_t wanted() const noexcept { return target.bytes() - std::min(skipped(), target.bytes()); }
   bool is_exact() const noexcept { return what == What::kPart || what == What::kGathered; }
 };
 // Others may go on with their buffers: always, or if something has been taken from one.

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "coll/area_parts.h"
+#include "coll/one_way_piece.h"
 #include "coll/model/cost.h"
 #include "coll/schedule.h"
 
@@ -135,13 +136,18 @@ class TimedRun {
     const Memory& memory = machine_.memory;
     if (made.is<ReduceStep>()) return memory.reduce * static_cast<double>(made.as<ReduceStep>().target.bytes());
     if (made.is<CopyStep>()) return memory.copy * static_cast<double>(made.as<CopyStep>().target.bytes());
-    if (made.is<TakeStep>()) return memory.copy * static_cast<double>(made.as<TakeStep>().target.bytes());
+    if (made.is<TakeStep>()) return memory.copy * static_cast<double>(taken_bytes(made.as<TakeStep>()));
     if (made.is<DirectStep>()) return memory.call + memory.direct * static_cast<double>(made.as<DirectStep>().bytes);
     const FoldStep& fold = made.as<FoldStep>();
     const double bytes = static_cast<double>(fold.target.bytes());
     const double operands = fold.last_rank == FoldStep::kAround ? static_cast<double>(ranks_.size()) : fold.last_rank - fold.first_rank + 1;
     const bool written_anew = fold.onto != fold.target.address;  // by the first combination, or a copy: as much work as a copy besides
     return bytes * ((written_anew ? memory.copy : 0) + (fold.onto != nullptr ? operands : operands - 1) * memory.reduce);
+  }
+
+  static std::uint64_t taken_bytes(const TakeStep& made) {
+    if (made.what != TakeStep::What::kSlice) return made.target.bytes();
+    return std::min(made.wanted(), one_way_piece(made.target.bytes()));
   }
 
   void send(std::size_t rank, StepId id, double now) {
