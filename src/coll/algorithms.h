@@ -62,7 +62,8 @@ void reduce_scatter_in_pieces_on_area(Schedule& schedule, const Block& input, co
 void scan_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, bool inclusive,
                             std::uint64_t piece);
 
-// between_two_on_area.cc: between two ranks, cut into pieces of which one copies one out while the other one copies the next one in. `bytes`: of a block.
+// between_two_on_area.cc: between two ranks, cut into pieces, of which one rank copies one out while the other one copies the next one in. `bytes`: of
+// a block.
 void bcast_between_two_on_area(Schedule& schedule, const Block& data, int root);
 void gather_between_two_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t bytes);
 void scatter_between_two_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t bytes);

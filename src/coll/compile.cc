@@ -28,9 +28,9 @@ namespace {
 std::uint64_t piece_of(const Schedule& schedule) noexcept {
   return PostRing::piece(schedule.oversubscribed());
 }
-// Whether what goes one way is cut because it goes between two ranks that have a core each.
+// Whether what goes one way is cut because it goes between two ranks that have a core each. (More than a slice can begin behind is cut as elsewhere.)
 bool is_cut_between_two(const Schedule& schedule, std::uint64_t bytes) noexcept {
-  return schedule.size() == 2 && !schedule.oversubscribed() && bytes > one_way_piece(bytes);
+  return schedule.size() == 2 && !schedule.oversubscribed() && bytes > one_way_piece(bytes) && bytes <= PostStep::kMostSliced;
 }
 // The same where a piece has a part for each rank, and a table of them.
 std::uint64_t piece_in_parts(const Schedule& schedule) noexcept {

@@ -1,6 +1,6 @@
-// How what goes one way between two ranks that have a core each is cut on a shared area (between_two_on_area.cc): into eighths, because one of the two
-// waits for the first piece and the other one for the last, but not into shorter pieces than are worth a post, nor into longer ones than stay in
-// the caches. Pure; bytes.
+// How what goes one way between two ranks that have a core each is cut on a shared area (between_two_on_area.cc): into eighths, because one of the
+// two waits for the first piece and the other one for the last, but not into shorter pieces than are worth a post, nor into longer ones than stay
+// in the caches. Pure; bytes.
 #pragma once
 
 #include <algorithm>

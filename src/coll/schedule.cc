@@ -117,7 +117,7 @@ StepId Schedule::post(const Block& source, std::uint32_t round, After after, Wak
 
 StepId Schedule::post_slice(const Block& source, std::uint64_t first, std::uint64_t bytes, std::uint32_t round, After after, Wakes wakes) {
   const std::uint64_t lines = (bytes + PostStep::kLine - 1) / PostStep::kLine;
-  LAPWING_CHECK(first <= UINT32_MAX && lines <= UINT16_MAX && bytes != 0);
+  LAPWING_CHECK(first <= PostStep::kMostSliced && lines <= UINT16_MAX && bytes != 0);
   keep(source.type);
   round += first_round_;
   rounds_ = round + 1;

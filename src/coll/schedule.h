@@ -108,8 +108,8 @@ class Schedule {
   StepId take(int rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after);
   // All that the rank posted: more than the target takes is an error.
   StepId take_whole(int rank, std::uint32_t round, const Block& target, After after);
-  // Slices of what is packed: so many bytes from the byte `first` on (4 GiB and 4 MiB at most; a whole number of lines of 64 bytes, or the rest); and all
-  // that the rank posted, to the byte `first` and behind it.
+  // Slices of what is packed: so many bytes from the byte `first` on (4 GiB and 4 MiB at most; a whole number of lines of 64 bytes, or the rest); and
+  // all that the rank posted, to the byte `first` and behind it.
   StepId post_slice(const Block& source, std::uint64_t first, std::uint64_t bytes, std::uint32_t round, After after = {}, Wakes wakes = Wakes::kAll);
   StepId take_slice(int rank, std::uint32_t round, const Block& target, std::uint64_t first, After after);
   // The part of this rank, whichever way it goes.

@@ -53,7 +53,7 @@ struct PostStep {
   std::uint16_t slice_lines = 0;
   std::uint32_t slice_first = 0;
 
-  static constexpr std::uint64_t kLine = 64;
+  static constexpr std::uint64_t kLine = 64, kMostSliced = ~std::uint32_t{0};
   bool is_slice() const noexcept { return slice_lines != 0; }
   std::uint64_t bytes() const noexcept {
     if (is_slice()) return std::min(slice_lines * kLine, source.bytes() - std::min<std::uint64_t>(slice_first, source.bytes()));
@@ -71,9 +71,9 @@ struct AwaitStep {
   std::int32_t rank;
   What what = What::kPost;
 };
-// A run of bytes of what `rank` posted: as many as the target has; or all, and more is an error, or that as a slice of what the target has packed, from
-// the byte `offset` on; or our part, or all of what is ours alone to take, and any other length is an error. These last two follow what the post
-// says: the bytes may come as a message, or lie in place.
+// A run of bytes of what `rank` posted: as many as the target has; or all, and more is an error, or that as a slice of what the target has packed,
+// from the byte `offset` on; or our part, or all of what is ours alone to take, and any other length is an error. These last two follow what the
+// post says: the bytes may come as a message, or lie in place.
 struct TakeStep {
   enum class What : std::uint8_t { kRun, kWhole, kSlice, kPart, kGathered };
   std::uint32_t round;
