@@ -19,9 +19,9 @@ void string_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexce
 // Whether this processor is known to prefer it: AMD's from Zen 5 (family 1Ah) on.
 bool string_copy_suits() noexcept;
 
-// The same out of lines of 64 bytes, the first at `from`, of which each is claimed as soon as it has been read (ring_trial.h): its eight bytes at `word`
-// become 0. A line that is not read whole is not claimed. Returns how many bytes are in those that are. (Claimed after the copy instead, 64 KiB one way
-// take an eighth longer.)
+// The same out of lines of 64 bytes, the first at `from`, of which each is claimed as soon as it has been read (ring_trial.h): its eight bytes at
+// `word` become 0. A line that is not read whole is not claimed. Returns how many bytes are in those that are. (Claimed after the copy instead,
+// 64 KiB one way take an eighth longer.)
 std::size_t claiming_copy(std::byte* to, std::byte* from, std::size_t bytes, std::size_t word) noexcept;
 
 // The same past the caches, with stores that do not fetch the lines they replace (streaming, non-temporal). For memory that another core reads

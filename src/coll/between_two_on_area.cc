@@ -6,7 +6,7 @@
 // Costs, n bytes in pieces of s:
 //
 //   bcast             2 n/s l + (n + s) C
-//   gather, scatter   2 n/s l + (2 n + s) C
+//   gather, scatter   2 n/s l + (2 n + s) C, which the model counts as a single post
 //
 //     Why not always: a post costs what copying some kilobytes does. Why not for more ranks: there the root has to read or to write for all, and has
 //     no time left for short pieces.

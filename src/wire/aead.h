@@ -1,8 +1,8 @@
 // Authenticated encryption of the records of one direction of one connection, or of the packets from one rank to another, by libsodium.
 //
-// A nonce is the number of a record or packet, and never comes twice under a key: each direction has a key of its own. A key is
-// replaced by one that is computed from it after kRecordsPerKey records (kPacketsPerKey packets), so that it never encrypts more than 2^34 blocks of AES: RFC 8446,
-// section 5.5, allows 2^34.5 for a margin of 2^-57. The one that was replaced is wiped.
+// A nonce is the number of a record or packet, and never comes twice under a key: each direction has a key of its own. A key is replaced by one
+// that is computed from it after kRecordsPerKey records (packet_seal.h: kPacketsPerKey packets), so that it never encrypts more than 2^34 blocks of
+// AES: RFC 8446, section 5.5, allows 2^34.5 for a margin of 2^-57. The one that was replaced is wiped.
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,7 @@ class Liveness {
  public:
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-  // Between questions while something waits: where nothing else is to be done about it, and where a detour stands by, which false alarms may take.
+  // Between questions while something waits: where there is no other way, and where a detour stands by, so that a false alarm costs little.
   static constexpr std::int64_t kPause = 250'000'000, kPauseBeforeDetour = 50'000'000;
 
   Liveness(std::int64_t patience, std::int64_t most_pause) noexcept : patience_(patience), most_pause_(most_pause) {}
