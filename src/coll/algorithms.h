@@ -62,11 +62,12 @@ void reduce_scatter_in_pieces_on_area(Schedule& schedule, const Block& input, co
 void scan_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, bool inclusive,
                             std::uint64_t piece);
 
-// between_two_on_area.cc: between two ranks, cut into pieces, of which one rank copies one out while the other one copies the next one in. `bytes`: of
-// a block.
-void bcast_between_two_on_area(Schedule& schedule, const Block& data, int root);
+// one_way_on_area.cc: between ranks that have a core each, cut into pieces, of which one rank copies one out while another one copies the next one
+// in. `bytes`: of a block.
+void bcast_one_way_on_area(Schedule& schedule, const Block& data, int root);
 void gather_between_two_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t bytes);
-void scatter_between_two_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t bytes);
+void scatter_one_way_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t bytes);
+std::uint64_t scatter_piece(std::uint64_t bytes, int ranks) noexcept;  // bytes of one of its pieces
 
 // reduce_in_pieces_on_area.cc: likewise, in posts of so many bytes at most.
 void reduce_in_pieces_on_area(Schedule& schedule, const Block& input, const Block& output, int root, std::uint64_t longest);

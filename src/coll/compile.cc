@@ -28,9 +28,18 @@ namespace {
 std::uint64_t piece_of(const Schedule& schedule) noexcept {
   return PostRing::piece(schedule.oversubscribed());
 }
-// Whether what goes one way is cut because it goes between two ranks that have a core each. (More than a slice can begin behind is cut as elsewhere.)
-bool is_cut_between_two(const Schedule& schedule, std::uint64_t bytes) noexcept {
-  return schedule.size() == 2 && !schedule.oversubscribed() && bytes > one_way_piece(bytes) && bytes <= PostStep::kMostSliced;
+// Whether what goes one way is cut because ranks have a core each. (More than a slice can begin behind is cut as elsewhere.)
+bool is_cut_one_way(const Schedule& schedule, std::uint64_t bytes) noexcept {
+  return !schedule.oversubscribed() && bytes > one_way_piece(bytes, schedule.size()) && bytes <= PostStep::kMostSliced;
+}
+// Whether a scatter is, of blocks of so many bytes. The ranks have as many posts to make as there are pieces for all of them.
+bool is_scattered_one_way(const Schedule& schedule, std::uint64_t bytes) noexcept {
+  constexpr std::uint64_t kLeastOfSeveral = 8 * 1024, kMostTurns = AreaMemory::kSlotRounds / 2;
+  const int ranks = schedule.size();
+  if (ranks == 2) return is_cut_one_way(schedule, bytes);
+  if (schedule.oversubscribed() || bytes < kLeastOfSeveral || bytes > PostStep::kMostSliced) return false;
+  const std::uint64_t piece = scatter_piece(bytes, ranks);
+  return (bytes + piece - 1) / piece * static_cast<std::uint64_t>(ranks - 1) <= kMostTurns;
 }
 // The same where a piece has a part for each rank, and a table of them.
 std::uint64_t piece_in_parts(const Schedule& schedule) noexcept {
@@ -103,7 +112,7 @@ void compile_bcast(Schedule& schedule, const Block& data, int root) {
   const Algorithm algorithm = choose_bcast(schedule.situation(), data.bytes());
   switch (algorithm) {
     case Algorithm::kArea:
-      if (is_cut_between_two(schedule, data.bytes())) return bcast_between_two_on_area(schedule, data, root);
+      if (is_cut_one_way(schedule, data.bytes())) return bcast_one_way_on_area(schedule, data, root);
       if (goes_in_pieces(algorithm, data.bytes())) return bcast_in_pieces(schedule, data, root, algorithm);
       return bcast_on_area(schedule, data, root);
     case Algorithm::kLinear:
@@ -302,7 +311,7 @@ void compile_allreduce(Schedule& schedule, const Block& input, const Block& outp
 void compile_gather(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t bytes) {
   switch (choose_tree(CollectiveKind::kGather, schedule.situation(), bytes, bytes, true)) {
     case Algorithm::kArea:
-      if (is_cut_between_two(schedule, bytes)) return gather_between_two_on_area(schedule, mine, all, root, bytes);
+      if (schedule.size() == 2 && is_cut_one_way(schedule, bytes)) return gather_between_two_on_area(schedule, mine, all, root, bytes);
       if (goes_in_pieces(Algorithm::kArea, bytes)) return gather_in_pieces(schedule, mine, all, root, bytes);
       return gather_on_area(schedule, mine, all, root);
     case Algorithm::kAreaDirect:
@@ -321,7 +330,7 @@ void compile_scatter(Schedule& schedule, const Block& together, const Blocks& al
   const std::uint64_t posted = posted_for_all(bytes, schedule.size());
   switch (choose_tree(CollectiveKind::kScatter, schedule.situation(), bytes, posted, true)) {
     case Algorithm::kArea:
-      if (is_cut_between_two(schedule, bytes)) return scatter_between_two_on_area(schedule, all, mine, root, bytes);
+      if (is_scattered_one_way(schedule, bytes)) return scatter_one_way_on_area(schedule, all, mine, root, bytes);
       if (goes_in_pieces(Algorithm::kArea, posted)) return scatter_in_pieces(schedule, all, mine, root, bytes);
       return scatter_on_area(schedule, together, all, mine, root);
     case Algorithm::kAreaDirect:

@@ -78,20 +78,24 @@ void bcast_on_area(Schedule& schedule, const Block& data, int root) {
     schedule.post(data, 0, {}, Wakes::kEach);
     return;
   }
-  const StepId posted = schedule.post(bytes_block(nullptr, 0), 0);
+  const StepId posted = schedule.post(bytes_block(nullptr, 0), 0, {}, Wakes::kEach);
   schedule.take_whole(root, 0, data, {schedule.await(root, 0, {posted})});
 }
 
+// A root that waits for its core waits once, for all. Otherwise it takes what is there while the others are on their way; last from the rank before it,
+// which was the root of the call before where roots go around.
 void gather_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root) {
   if (schedule.rank() != root) {
-    schedule.post(mine, 0);
+    schedule.post(mine, 0, {}, Wakes::kEach);
     return;
   }
   StepId there = schedule.post(bytes_block(nullptr, 0), 0);
   if (mine.bytes() != 0) there = schedule.copy(mine, all[index(root)], {there});  // while the others copy
-  there = schedule.await(AwaitStep::kAll, 0, {there});
-  for (int rank = 0; rank < schedule.size(); ++rank) {
-    if (rank != root) schedule.take_whole(rank, 0, all[index(rank)], {there});
+  if (schedule.oversubscribed()) there = schedule.await(AwaitStep::kAll, 0, {there});
+  for (int distance = 1; distance < schedule.size(); ++distance) {
+    const int rank = (root + distance) % schedule.size();
+    if (!schedule.oversubscribed()) there = schedule.await(rank, 0, {there});
+    there = schedule.take_whole(rank, 0, all[index(rank)], {there});
   }
 }
 
@@ -105,7 +109,7 @@ void scatter_to_one_on_area(Schedule& schedule, const Blocks& all, const Block& 
     if (mine.bytes() != 0) schedule.copy(all[index(me)], mine, {posted});
     return;
   }
-  const StepId posted = schedule.post(bytes_block(nullptr, 0), 0);
+  const StepId posted = schedule.post(bytes_block(nullptr, 0), 0, {}, Wakes::kEach);
   schedule.take_whole(root, 0, mine, {schedule.await(root, 0, {posted})});
 }
 
@@ -127,7 +131,7 @@ void scatter_on_area(Schedule& schedule, const Block& together, const Blocks& al
     if (mine.bytes() != 0) schedule.copy(all[index(root)], mine);
     return;
   }
-  const StepId posted = schedule.post(bytes_block(nullptr, 0), 0);
+  const StepId posted = schedule.post(bytes_block(nullptr, 0), 0, {}, Wakes::kEach);
   const std::uint64_t offset = static_cast<std::uint64_t>(schedule.rank()) * mine.bytes();
   schedule.take(root, 0, offset, mine, {schedule.await(root, 0, {posted})});
 }
@@ -156,7 +160,7 @@ void alltoall_on_area(Schedule& schedule, const Block& together, const Blocks& i
 
 void reduce_on_area(Schedule& schedule, const Block& input, const Block& output, int root) {
   if (schedule.rank() != root) {
-    schedule.post(input, 0);
+    schedule.post(input, 0, {}, Wakes::kEach);
     return;
   }
   combine(schedule, schedule.size() - 1, 0, 0, output, meet(schedule, input, 0));
@@ -172,7 +176,7 @@ void reduce_in_shares_on_area(Schedule& schedule, const Block& input, const Bloc
   const Block result = me == root ? share(output, me) : schedule.scratch_like(share(input, me));
   const StepId there = meet(schedule, input, 0);
   const StepId combined = combine_share(schedule, 0, starts[index(me)] * size, result, there);
-  const StepId posted = schedule.post(result, 1, {combined});
+  const StepId posted = schedule.post(result, 1, {combined}, me == root ? Wakes::kAll : Wakes::kEach);
   if (me != root) return;
   const StepId all = schedule.await(AwaitStep::kAll, 1, {posted});
   for (int rank = 0; rank < schedule.size(); ++rank) {

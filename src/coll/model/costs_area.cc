@@ -47,8 +47,8 @@ Cost barrier_on_area(const Machine& machine, int p, double) { return on_area(mac
 
 // The processor that reads has half of it.
 Cost bcast_on_area(const Machine& machine, int p, double n) {
-  const bool between_two = p == 2 && machine.cores == 0;
-  const double piece = between_two ? static_cast<double>(one_way_piece(static_cast<std::uint64_t>(n))) : machine.post_bytes;
+  const bool cores_for_all = machine.cores == 0;
+  const double piece = cores_for_all ? static_cast<double>(one_way_piece(static_cast<std::uint64_t>(n), p)) : machine.post_bytes;
   const double count = std::max(std::ceil(n / piece), 1.0);
   const Cost reading = count * on_area(machine, 2, n / count, 0, 1);
   return with_ranks_ahead(machine, {reading.time + machine.copy(n / count).time, reading.processor, reading.waits}, n / count);

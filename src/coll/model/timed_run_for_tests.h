@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "coll/area_parts.h"
-#include "coll/one_way_piece.h"
 #include "coll/model/cost.h"
 #include "coll/schedule.h"
 
@@ -64,6 +63,7 @@ class TimedRun {
     double end = 0, worked = 0;
     double processor_free = 0, out_free = 0, in_free = 0;
     std::vector<double> posted;                 // by round: when
+    std::vector<std::uint64_t> posted_bytes;    // and how much
     PostRing ring;
     std::deque<std::pair<StepId, double>> blocked;  // posts and awaits, and since when
   };
@@ -145,9 +145,8 @@ class TimedRun {
     return bytes * ((written_anew ? memory.copy : 0) + (fold.onto != nullptr ? operands : operands - 1) * memory.reduce);
   }
 
-  static std::uint64_t taken_bytes(const TakeStep& made) {
-    if (made.what != TakeStep::What::kSlice) return made.target.bytes();
-    return std::min(made.wanted(), one_way_piece(made.target.bytes()));
+  std::uint64_t taken_bytes(const TakeStep& made) const {
+    return made.what == TakeStep::What::kSlice ? ranks_[static_cast<std::size_t>(made.rank)].posted_bytes[made.round] : made.target.bytes();
   }
 
   void send(std::size_t rank, StepId id, double now) {
@@ -219,8 +218,9 @@ class TimedRun {
     if (needed >= static_cast<std::int64_t>(complete)) return false;
     if (bytes > AreaSlot::kBytes) ranks_[rank].ring.take(made.round, bytes, complete);
     const double end = work(rank, now, machine_.memory.post + machine_.memory.copy * static_cast<double>(bytes));
-    at(end, [this, rank, id, end] {
+    at(end, [this, rank, id, end, bytes] {
       ranks_[rank].posted.push_back(end);
+      ranks_[rank].posted_bytes.push_back(bytes);
       finish(rank, id, end);
       for (std::size_t each = 0; each < ranks_.size(); ++each) look(each, end);
     });
