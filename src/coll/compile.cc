@@ -521,8 +521,18 @@ void compile_intra(const Call& call, Schedule& schedule) {
   }
 }
 
-void compile(const Call& call, const comm::Communicator& communicator, const Situation& situation, Schedule& schedule,
-             bool meets_at_end) {
+namespace {
+
+void meet(Schedule& schedule, const AtEnd& at_end) {
+  schedule.next_piece();
+  const StepId there = schedule.await(AwaitStep::kAll, 0, {schedule.post(bytes_block(at_end.own, sizeof *at_end.own), 0)});
+  for (int rank = 0; rank < schedule.size() && schedule.rank() == 0; ++rank)
+    schedule.take(rank, 0, 0, bytes_block(at_end.of_all + rank, sizeof *at_end.of_all), {there});
+}
+
+}  // namespace
+
+void compile(const Call& call, const comm::Communicator& communicator, const Situation& situation, Schedule& schedule, const AtEnd& at_end) {
   if (call.op != nullptr) schedule.set_op(*call.op);
   schedule.set_team(comm::Plane::kCollective, communicator.rank(), communicator.size());
   schedule.set_situation(situation);
@@ -533,10 +543,7 @@ void compile(const Call& call, const comm::Communicator& communicator, const Sit
   } else {
     compile_intra(call, schedule);
   }
-  if (meets_at_end) {
-    schedule.next_piece();
-    barrier_on_area(schedule);
-  }
+  if (at_end.meets) meet(schedule, at_end);
   schedule.seal();
 }
 

@@ -8,10 +8,16 @@
 
 namespace lapwing::coll {
 
+// What follows a call, on an area: its ranks wait for each other, and rank 0 gets a number that each has.
+struct AtEnd {
+  bool meets = false;
+  double* own = nullptr;
+  double* of_all = nullptr;  // one for each rank, at rank 0
+};
+
 // The call has passed check(). `situation` but for the number of ranks: with levels, its area is that of this host's ranks (area_place.h). The
-// schedule is sealed on return. `meets_at_end`: the ranks of the area wait for each other at last.
-void compile(const Call& call, const comm::Communicator& communicator, const Situation& situation, Schedule& schedule,
-             bool meets_at_end = false);
+// schedule is sealed on return.
+void compile(const Call& call, const comm::Communicator& communicator, const Situation& situation, Schedule& schedule, const AtEnd& at_end = {});
 
 // The parts, for tests and for composing. The schedule's team is set and the reduction's op too.
 void compile_intra(const Call& call, Schedule& schedule);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <utility>
 
 namespace lapwing::coll {
@@ -72,15 +73,21 @@ CollectiveKind DirectTrials::collective(unsigned number) noexcept {
   return kOfFamily[family(number)];
 }
 
-// The calls of a window, and of those at its beginning the ones that are not timed.
+// The calls of a window. A rank that counts alone should see as much of each root, where roots go around.
 std::uint32_t DirectTrials::window(unsigned number) const noexcept {
   const bool has_root = collective(number) == CollectiveKind::kGather || collective(number) == CollectiveKind::kScatter;
-  const std::uint32_t calls = has_root ? static_cast<std::uint32_t>(std::max(4, ranks_)) : 4;
-  return decides_alone(number) ? kWindowAlone * calls : calls;
+  if (!decides_alone(number)) return kTogether;
+  return has_root ? std::max(kAlone, 4 * static_cast<std::uint32_t>(ranks_)) : kAlone;
 }
-std::uint32_t DirectTrials::untimed(unsigned number, std::uint32_t window) noexcept { return decides_alone(number) ? window / 2 : 1; }
+bool DirectTrials::is_timed(unsigned number, std::uint32_t place) const noexcept {
+  return decides_alone(number) ? place >= window(number) / 2 : place > 0 && place + 1 < kTogether;
+}
 
-DirectTrials::DirectTrials(int ranks, KnownWays* known) noexcept : ranks_(ranks), known_(known) {}
+DirectTrials::DirectTrials(int ranks, KnownWays* known) : ranks_(ranks), known_(known), times_of_all_(static_cast<std::size_t>(ranks)) {}
+
+void DirectTrials::all_took(unsigned number) noexcept {
+  trials_[number].sum = std::accumulate(times_of_all_.begin(), times_of_all_.end(), 0.0);
+}
 
 DirectTrials::Verdict DirectTrials::guess(unsigned number, bool surely) const noexcept {
   for (unsigned each = number;; --each) {
@@ -182,7 +189,7 @@ DirectTrials::Way DirectTrials::next(unsigned number, bool surely) noexcept {
   trial.tried = true;
   return {.directly = before > 0 && before % 2 == 0,
           .on_trial = true,
-          .timed = before > 0 && place >= untimed(number, length),
+          .timed = before > 0 && is_timed(number, place),
           .meets = !alone && place + 1 == length};
 }
 

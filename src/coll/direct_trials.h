@@ -9,8 +9,8 @@
 //                     from another communicator (known_ways.h), where the next shorter blocks go directly, or where the model leaves no doubt
 //                     (surely_direct() in selection.h); then a rest follows
 //   first window      as the model says, not timed: memory is touched for the first time
-//   ten windows       by turns as the model says and directly. Rank 0 takes their times, of each way the median, because in a window a core
-//                     may be lost, or all ranks may happen to have one
+//   ten windows       by turns as the model says and directly. What counts is the time of all ranks together, because a rank that need not wait for
+//                     others goes on; of each way the median, because in a window a core may be lost, or all ranks may happen to have one
 //   one call          in which rank 0 posts its verdict; and another one after the first two of these windows, because where to go directly took
 //                     half as long again the rest of the trial would only cost time, and after four, where either way took half of the other's in
 //                     both pairs
@@ -22,18 +22,19 @@
 // because the long ones of these blocks go as messages, whose way is found out by trials as well (net/shm/path_selection.h). It counts its calls as
 // a root and as another rank together, because what makes one shorter may make the other longer. Ranks that have equal lengths try both ways at
 // the same time; where they do not, each sees more of what the others do. As no rank waits for others at the end of a window, what one way makes
-// late may be paid in the next window, and the two ways look alike: so such a window is four times as long, of which the first half is not timed,
+// late may be paid in the next window, and the two ways look alike: so such a window has sixteen calls, or four for each root, of which the first half is not timed,
 // and to go directly must be faster by a quarter.
 //
-// A window has four calls, or as many as there are ranks where there is a root, because roots may go around; its first call is not timed, which
-// finds the caches as the other way has left them. In its last call all ranks wait for each other at the end: a rank that needs nothing of the
-// others runs ahead else, and the next window would pay for it. Only ranks that count alike can do so.
+// A window has five calls. Its first one is not timed, which finds the caches as the other way has left them. Nor is its last one, in which all ranks
+// wait for each other at the end and tell rank 0 their times: a rank that needs nothing of the others runs ahead else, and the next window would
+// pay for it. Only ranks that count alike can do so.
 //
 // Used with the endpoint's lock held. Knows no time and posts nothing by itself.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "base/algorithms.h"
 #include "coll/call.h"
@@ -54,7 +55,7 @@ class DirectTrials {
   static std::uint64_t least_bytes(unsigned number) noexcept { return kLeast << number % kClasses; }
 
   // `known` remembers what is found out; null: nothing does.
-  DirectTrials(int ranks, KnownWays* known) noexcept;
+  DirectTrials(int ranks, KnownWays* known);
 
   // What a rank that tells the others has to say; of one byte, because it is posted.
   enum class Verdict : std::uint8_t { kTry, kAsModel, kDirectly };
@@ -74,20 +75,23 @@ class DirectTrials {
   // Of a call that is not counted.
   bool directly(unsigned number) noexcept;
 
-  // Whether this rank is to tell took(); else only rank 0 is.
-  static bool takes_times(unsigned number, int rank) noexcept { return rank == 0 || decides_alone(number); }
   // A call that was to be timed has taken so long.
   void took(unsigned number, double time) noexcept { trials_[number].sum += time; }
+  // What those of this window have taken together, which this rank tells in a call in which all meet; where rank 0 gets it from each rank; and when it
+  // has.
+  double* time(unsigned number) noexcept { return &trials_[number].sum; }
+  double* times_of_all() noexcept { return times_of_all_.data(); }
+  void all_took(unsigned number) noexcept;
   // What rank 0 posts, and into which the others copy it.
   Verdict* verdict(unsigned number) noexcept { return &trials_[number].verdict; }
 
   static constexpr unsigned kOfEach = 5, kWindows = 2 * kOfEach, kFirstLook = 2, kEarly = 4;  // windows
   static constexpr double kHopeless = 1.5, kClearly = 2, kGainAlone = 1.25;
-  static constexpr std::uint32_t kWindowAlone = 4;  // times as long as another
   static constexpr std::uint32_t kRestAlone = 32, kFirstRest = 256, kLongestRest = 16'384;  // calls
 
  private:
   static constexpr unsigned kAgreed = 5, kKinds = kAgreed + 3, kClasses = KnownWays::kClasses;
+  static constexpr std::uint32_t kTogether = 5, kAlone = 16;  // calls of a window, at least
   static bool decides_alone(unsigned number) noexcept { return number >= kAgreed * kClasses; }
   static unsigned family(unsigned number) noexcept { return number / kClasses % KnownWays::kFamilies; }
 
@@ -102,7 +106,7 @@ class DirectTrials {
     std::array<std::array<double, kOfEach>, 2> times{};    // by way
   };
   std::uint32_t window(unsigned number) const noexcept;
-  static std::uint32_t untimed(unsigned number, std::uint32_t window) noexcept;
+  bool is_timed(unsigned number, std::uint32_t place) const noexcept;
   Verdict guess(unsigned number, bool surely) const noexcept;
   void begin(unsigned number, bool surely) noexcept;
   void settle(unsigned number) noexcept;
@@ -114,6 +118,7 @@ class DirectTrials {
   const int ranks_;
   KnownWays* const known_;
   std::array<Trial, kKinds * kClasses> trials_;
+  std::vector<double> times_of_all_;  // of one window
 };
 
 }  // namespace lapwing::coll

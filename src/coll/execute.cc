@@ -116,7 +116,12 @@ CollectiveRequest* make(const Services& services, comm::Communicator& communicat
     made->schedule().set_team(comm::Plane::kCollective, communicator.rank(), communicator.size());
     post_verdict(made->schedule(), state_of(communicator).direct_trials->verdict(way.trial));
   }
-  compile(call, communicator, situation, made->schedule(), way.meets);
+  AtEnd at_end;
+  if (way.meets) {
+    DirectTrials& trials = *state_of(communicator).direct_trials;
+    at_end = {true, trials.time(way.trial), trials.times_of_all()};
+  }
+  compile(call, communicator, situation, made->schedule(), at_end);
   made->set_description(describe(call, communicator));
   return made;
 }
@@ -188,7 +193,11 @@ Status run(const Services& services, comm::Communicator& communicator, const Cal
   engine::Visit visit(services.engine);
   if (!state_of(communicator).link_rate.settled()) LAPWING_TRY(measure_if_due(services, visit, communicator, call));
   const Way way = way_of(services, communicator, call, Form::kBlocking);
-  if (!way.timed || !DirectTrials::takes_times(way.trial, communicator.rank())) return run(services, visit, communicator, call, way);
+  if (!way.timed) {
+    Status status = run(services, visit, communicator, call, way);
+    if (way.meets && communicator.rank() == 0) state_of(communicator).direct_trials->all_took(way.trial);
+    return status;
+  }
   const std::int64_t began = services.engine.clock().now();
   Status status = run(services, visit, communicator, call, way);
   state_of(communicator).direct_trials->took(way.trial, static_cast<double>(services.engine.clock().now() - began));

@@ -253,14 +253,15 @@ Algorithm choose(CollectiveKind collective, const Situation& team, const Amount&
 }
 
 bool surely_direct(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes) noexcept {
-  constexpr double kDoubt = 1.5;
+  constexpr double kDoubt = 1.5, kWaitTogether = 2;  // with a root the others wait half as long, on average
   const Amount amount = plain_amount(collective, team.ranks, block_bytes, 1);
   if (team.oversubscribed || !suits_direct(collective, team, amount)) return false;
   Situation as_model = team;
   as_model.directly = false;
   const model::Entry* direct = model::find_entry(collective, Algorithm::kAreaDirect);
   const double time = predict(*direct, machine_of(team), team.ranks, static_cast<double>(block_bytes)).time;
-  return kDoubt * time <= Candidates(collective, as_model, amount).fastest().cost.time;
+  const bool has_root = collective == CollectiveKind::kGather || collective == CollectiveKind::kScatter;
+  return kDoubt * (has_root ? kWaitTogether : 1) * time <= Candidates(collective, as_model, amount).fastest().cost.time;
 }
 
 bool is_forced(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept {

@@ -86,8 +86,8 @@ constexpr std::uint64_t posted_for_all(std::uint64_t block_bytes, int ranks) noe
 
 // What the user asked for, where it can be used, or the best of the candidates.
 Algorithm choose(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept;
-// Whether any other way takes half as long again as direct copies of blocks of so many bytes, where each rank has a core. Then they need not be tried
-// first (direct_trials.h): where one rank would have to copy for all, each of them copies instead.
+// Whether the ranks wait half as long again any other way as for direct copies of blocks of so many bytes, where each rank has a core. Then they need
+// not be tried first (direct_trials.h): where one rank would have to copy for all, each of them copies instead.
 bool surely_direct(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes) noexcept;
 // Whether what the user asked for decides.
 bool is_forced(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept;

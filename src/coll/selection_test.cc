@@ -383,7 +383,7 @@ TEST(Selection, DirectCopiesAreBeyondDoubtWhereARootWouldCopyForManyCores) {
   team.ranks = 16;
   team.area = team.direct = true;
   team.link = model::LinkKind::kShared;
-  EXPECT_TRUE(surely_direct(CollectiveKind::kScatter, team, 1 << 18));
+  EXPECT_TRUE(surely_direct(CollectiveKind::kScatter, team, 1 << 20));
   EXPECT_TRUE(surely_direct(CollectiveKind::kGather, team, 1 << 20));
   EXPECT_FALSE(surely_direct(CollectiveKind::kGather, team, 1 << 16)) << "few may copy at a time";
   EXPECT_FALSE(surely_direct(CollectiveKind::kAlltoall, team, 1 << 20)) << "each rank copies as much either way";
