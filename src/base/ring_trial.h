@@ -26,10 +26,10 @@
 // several times as long as the one before, up to a bound, so that trials are some percent of what is copied.
 //
 // A trial that cannot be won is soon over, because a program may not have many more calls. A way of which each of the first windows takes twice the
-// usual one's time is left at once. Whole laps touch a ring's memory for the first time, which costs one to three milliseconds, as much as they may
-// save of 100 MiB: so they are gone only when so much has been copied that the rests are as long as they become. And not at all where the writer can
-// go past the caches and those stores, which fetch no line, took no less time than the stores of short laps: then these do not wait for the reader to
-// let a line go, and that wait is all that whole laps save.
+// usual one's time is left at once. What whole laps save is the wait of a store until the reader has let its line go, which stores past the caches, that
+// fetch no line, do not know either. So whole laps are not gone at all where those took no less time than the stores of short laps; and, because a
+// ring's memory is touched for the first time, which costs one to three milliseconds, not before the rests are as long as they become, unless
+// those took less than half.
 //
 // There are two trials (RingTrials). One is whether short laps are claimed. The first comes soon, because it costs next to nothing where they are
 // not claimed yet: 16 KiB between distant cores 9 us, or claimed 3. Where they are, all of a ring goes the slower way before that can be

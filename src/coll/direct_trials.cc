@@ -80,13 +80,15 @@ std::uint32_t DirectTrials::window(unsigned number) const noexcept {
   return has_root ? std::max(kAlone, 4 * static_cast<std::uint32_t>(ranks_)) : kAlone;
 }
 bool DirectTrials::is_timed(unsigned number, std::uint32_t place) const noexcept {
-  return decides_alone(number) ? place >= window(number) / 2 : place > 0 && place + 1 < kTogether;
+  if (decides_alone(number)) return place >= window(number) / 2;
+  return place > 0 && (oversubscribed_ || place + 1 < kTogether);
 }
 
-DirectTrials::DirectTrials(int ranks, KnownWays* known) : ranks_(ranks), known_(known), times_of_all_(static_cast<std::size_t>(ranks)) {}
+DirectTrials::DirectTrials(int ranks, KnownWays* known, bool oversubscribed)
+    : ranks_(ranks), oversubscribed_(oversubscribed), known_(known), times_of_all_(static_cast<std::size_t>(ranks)) {}
 
 void DirectTrials::all_took(unsigned number) noexcept {
-  trials_[number].sum = std::accumulate(times_of_all_.begin(), times_of_all_.end(), 0.0);
+  if (!oversubscribed_) trials_[number].sum = std::accumulate(times_of_all_.begin(), times_of_all_.end(), 0.0);
 }
 
 DirectTrials::Verdict DirectTrials::guess(unsigned number, bool surely) const noexcept {
@@ -105,15 +107,24 @@ void DirectTrials::begin(unsigned number, bool surely) noexcept {
   trial.begun = true;
   trial.posted = true;
   trial.verdict = guess(number, surely);
-  if (!decides_alone(number)) return;
-  settle(number);
-  if (trial.left == 0) trial.left = kRestAlone;
+  if (decides_alone(number)) settle(number);
+}
+
+// The first trials of how posts are written come after two megabytes at most.
+std::uint32_t DirectTrials::opening_rest(unsigned number) noexcept {
+  constexpr std::uint64_t kBytes = 4 << 20, kMost = 64;
+  if (decides_alone(number)) return kRestAlone;
+  return static_cast<std::uint32_t>(std::min(kBytes / least_bytes(number), kMost));
 }
 
 // Takes account of a verdict, once it is there: at the next call, whatever it is.
 void DirectTrials::settle(unsigned number) noexcept {
   Trial& trial = trials_[number];
-  if (!std::exchange(trial.posted, false) || trial.verdict == Verdict::kTry) return;
+  if (!std::exchange(trial.posted, false)) return;
+  if (trial.verdict == Verdict::kTry) {
+    if (!trial.tried) trial.left = opening_rest(number);
+    return;
+  }
   trial.directly = trial.verdict == Verdict::kDirectly;
   if (std::exchange(trial.tried, false)) {
     if (known_ != nullptr) known_->add(family(number), number % kClasses, ranks_, trial.directly);

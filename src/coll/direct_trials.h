@@ -7,7 +7,7 @@
 //
 //   first call        as the model says; rank 0 posts whether there is anything to try (post_verdict()), so that all know it afterwards: not where it knows
 //                     from another communicator (known_ways.h), where the next shorter blocks go directly, or where the model leaves no doubt
-//                     (surely_direct() in selection.h); then a rest follows
+//                     (surely_direct() in selection.h); then a rest follows, and before a trial one until posts go as is best (base/ring_trial.h)
 //   first window      as the model says, not timed: memory is touched for the first time
 //   ten windows       by turns as the model says and directly. What counts is the time of all ranks together, because a rank that need not wait for
 //                     others goes on; of each way the median, because in a window a core may be lost, or all ranks may happen to have one
@@ -27,7 +27,8 @@
 //
 // A window has five calls. Its first one is not timed, which finds the caches as the other way has left them. Nor is its last one, in which all ranks
 // wait for each other at the end and tell rank 0 their times: a rank that needs nothing of the others runs ahead else, and the next window would
-// pay for it. Only ranks that count alike can do so.
+// pay for it. Only ranks that count alike can do so. Where ranks share cores what one saves another one of its core pays for: there the time until all
+// have met counts, as rank 0 sees it.
 //
 // Used with the endpoint's lock held. Knows no time and posts nothing by itself.
 #pragma once
@@ -48,6 +49,8 @@ class DirectTrials {
   static constexpr std::uint64_t kLeast = 4096;  // shorter blocks are posted: a system call takes longer
   // The trial that a call belongs to, the same one on all ranks, or kNone.
   static unsigned number_of(const Call& call, const comm::Communicator& communicator) noexcept;
+  // So many calls rest between the first one and a trial.
+  static std::uint32_t opening_rest(unsigned number) noexcept;
   // For a collective, by its place among those that have trials, and the bytes of a block.
   static unsigned number_of(unsigned kind, std::uint64_t bytes) noexcept;
   // What the model knows of a trial: its collective, and the least bytes of a block.
@@ -55,7 +58,7 @@ class DirectTrials {
   static std::uint64_t least_bytes(unsigned number) noexcept { return kLeast << number % kClasses; }
 
   // `known` remembers what is found out; null: nothing does.
-  DirectTrials(int ranks, KnownWays* known);
+  DirectTrials(int ranks, KnownWays* known, bool oversubscribed = false);
 
   // What a rank that tells the others has to say; of one byte, because it is posted.
   enum class Verdict : std::uint8_t { kTry, kAsModel, kDirectly };
@@ -116,6 +119,7 @@ class DirectTrials {
   static Verdict late(Trial& trial, double gain) noexcept;
 
   const int ranks_;
+  const bool oversubscribed_;
   KnownWays* const known_;
   std::array<Trial, kKinds * kClasses> trials_;
   std::vector<double> times_of_all_;  // of one window

@@ -10,11 +10,21 @@ namespace {
 constexpr std::uint64_t kBytes = 1 << 16;
 constexpr unsigned kNumber = 27;
 
-// What the calls are, one letter each: as the model says (m), directly (d), capital when timed, with ! where all meet and ? where rank 0 decides.
+// The rest before a trial.
+void rest(DirectTrials& trials, unsigned number = kNumber) {
+  for (std::uint32_t call = 0; call < DirectTrials::opening_rest(number); ++call) {
+    const DirectTrials::Way way = trials.next(number);
+    EXPECT_FALSE(way.directly || way.on_trial || way.decides);
+  }
+}
+
+// What the calls are, but for the rest before a trial, one letter each: as the model says (m), directly (d), capital when timed, with ! where all meet and ? where rank 0 decides.
 std::string calls(DirectTrials& trials, int count, double by_model, double directly, unsigned number = kNumber) {
   std::string text;
   for (int call = 0; call < count; ++call) {
+    const bool is_first = trials.is_new(number);
     const DirectTrials::Way way = trials.next(number);
+    if (is_first && way.decides && *trials.verdict(number) == DirectTrials::Verdict::kTry) rest(trials, number);
     const char letter = way.directly ? 'd' : 'm';
     text += way.timed ? static_cast<char>(letter - 'a' + 'A') : letter;
     if (way.meets) text += '!';
@@ -30,6 +40,7 @@ constexpr int kOpening = 1, kWindowCalls = 55, kTrial = kWindowCalls + 3;
 TEST(DirectTrials, ACallOfAWindowIsOnTrial) {
   DirectTrials trials(2, nullptr);
   EXPECT_FALSE(trials.next(kNumber).on_trial) << "the first one asks whether there is to be a trial";
+  rest(trials);
   int on_trial = 0;
   for (int call = 0; call < kTrial; ++call) on_trial += trials.next(kNumber).on_trial;
   EXPECT_EQ(on_trial, kWindowCalls);
@@ -69,7 +80,9 @@ TEST(DirectTrials, OnePairOfWindowsIsNotClear) {
 TEST(DirectTrials, TheTimeOfAllRanksCounts) {
   constexpr double kMine[] = {4, 3}, kOther[] = {1, 3};  // by the model, directly
   DirectTrials trials(2, nullptr);
-  for (int call = 0; call < kOpening + kTrial; ++call) {
+  trials.next(kNumber);
+  rest(trials);
+  for (int call = 0; call < kTrial; ++call) {
     const DirectTrials::Way way = trials.next(kNumber);
     if (way.timed) trials.took(kNumber, kMine[way.directly]);
     if (!way.meets) continue;
@@ -78,6 +91,16 @@ TEST(DirectTrials, TheTimeOfAllRanksCounts) {
     trials.all_took(kNumber);
   }
   EXPECT_EQ(*trials.verdict(kNumber), DirectTrials::Verdict::kAsModel);
+}
+
+// The last call of a window, at whose end all meet, counts as well.
+TEST(DirectTrials, WhereRanksShareCoresTheTimeUntilTheyHaveMetCounts) {
+  DirectTrials trials(3, nullptr, true);
+  EXPECT_EQ(calls(trials, 17, 3, 2), "m?mmmmm!mMMMM!dDDDD!m?");
+  trials.times_of_all()[1] = 100;
+  *trials.time(kNumber) = 7;
+  trials.all_took(kNumber);
+  EXPECT_EQ(*trials.time(kNumber), 7);
 }
 
 TEST(DirectTrials, ARankThatDecidesAloneSeesEachRootInAWindow) {
@@ -91,6 +114,7 @@ TEST(DirectTrials, ARankThatDecidesAloneSeesEachRootInAWindow) {
 TEST(DirectTrials, TheMedianWindowCounts) {
   DirectTrials trials(2, nullptr);
   trials.next(kNumber);
+  rest(trials);
   for (int call = 0, window_calls = 0; call < kTrial - 1; ++call) {
     const DirectTrials::Way way = trials.next(kNumber);
     if (!way.on_trial) continue;
@@ -104,12 +128,15 @@ TEST(DirectTrials, TheMedianWindowCounts) {
 
 TEST(DirectTrials, OtherRanksTakeTheVerdictAsItComes) {
   DirectTrials trials(2, nullptr);
-  for (int call = 0; call < kOpening + kTrial; ++call) static_cast<void>(trials.next(kNumber));
+  trials.next(kNumber);
+  rest(trials);
+  for (int call = 0; call < kTrial; ++call) static_cast<void>(trials.next(kNumber));
   *trials.verdict(kNumber) = DirectTrials::Verdict::kDirectly;
   EXPECT_TRUE(trials.directly(kNumber));
   EXPECT_TRUE(trials.next(kNumber).directly);
   EXPECT_TRUE(trials.next(kNumber + 1).decides);
   *trials.verdict(kNumber + 1) = DirectTrials::Verdict::kTry;
+  rest(trials, kNumber + 1);
   EXPECT_TRUE(trials.next(kNumber + 1).on_trial) << "rank 0 knows no shorter length";
   EXPECT_FALSE(trials.directly(kNumber + 1));
 }
@@ -198,9 +225,7 @@ TEST(DirectTrials, AnotherCommunicatorBeginsWithWhatOneHasFound) {
   EXPECT_EQ(calls(second, 3, 1, 1, unequal), "ddd");
   DirectTrials more_ranks(9, &known);
   EXPECT_EQ(calls(more_ranks, 3, 1, 1), "m?mm");
-  DirectTrials::Way way;
-  for (int call = 0; call < 3; ++call) way = more_ranks.next(kNumber);
-  EXPECT_TRUE(way.on_trial);
+  EXPECT_TRUE(more_ranks.next(kNumber).on_trial);
 }
 
 TEST(DirectTrials, LengthsHaveTrialsOfTheirOwn) {

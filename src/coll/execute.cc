@@ -77,7 +77,7 @@ Way way_of(const Services& services, comm::Communicator& communicator, const Cal
     state.place.area().trials().pause(false);
     return way;
   }
-  if (!state.direct_trials) state.direct_trials = std::make_unique<DirectTrials>(communicator.size(), services.known_ways);
+  if (!state.direct_trials) state.direct_trials = std::make_unique<DirectTrials>(communicator.size(), services.known_ways, communicator.oversubscribed);
   DirectTrials& trials = *state.direct_trials;
   way.trial = trial;
   if (form == Form::kBlocking)
