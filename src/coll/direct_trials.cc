@@ -80,15 +80,13 @@ std::uint32_t DirectTrials::window(unsigned number) const noexcept {
   return has_root ? std::max(kAlone, 4 * static_cast<std::uint32_t>(ranks_)) : kAlone;
 }
 bool DirectTrials::is_timed(unsigned number, std::uint32_t place) const noexcept {
-  if (decides_alone(number)) return place >= window(number) / 2;
-  return place > 0 && (oversubscribed_ || place + 1 < kTogether);
+  return place >= (decides_alone(number) ? window(number) / 2 : 1);
 }
 
-DirectTrials::DirectTrials(int ranks, KnownWays* known, bool oversubscribed)
-    : ranks_(ranks), oversubscribed_(oversubscribed), known_(known), times_of_all_(static_cast<std::size_t>(ranks)) {}
+DirectTrials::DirectTrials(int ranks, KnownWays* known) : ranks_(ranks), known_(known), told_by_all_(static_cast<std::size_t>(ranks)) {}
 
-void DirectTrials::all_took(unsigned number) noexcept {
-  if (!oversubscribed_) trials_[number].sum = std::accumulate(times_of_all_.begin(), times_of_all_.end(), 0.0);
+void DirectTrials::all_ended(unsigned number, double now) noexcept {
+  trials_[number].sum = std::accumulate(told_by_all_.begin(), told_by_all_.end(), ranks_ * now);
 }
 
 DirectTrials::Verdict DirectTrials::guess(unsigned number, bool surely) const noexcept {

@@ -10,7 +10,8 @@
 //                     (surely_direct() in selection.h); then a rest follows, and before a trial one until posts go as is best (base/ring_trial.h)
 //   first window      as the model says, not timed: memory is touched for the first time
 //   ten windows       by turns as the model says and directly. What counts is the time of all ranks together, because a rank that need not wait for
-//                     others goes on; of each way the median, because in a window a core may be lost, or all ranks may happen to have one
+//                     others goes on, until all have met; of each way the median, because in a window a core may be lost, or all ranks may happen to
+//                     have one
 //   one call          in which rank 0 posts its verdict; and another one after the first two of these windows, because where to go directly took
 //                     half as long again the rest of the trial would only cost time, and after four, where either way took half of the other's in
 //                     both pairs
@@ -25,10 +26,9 @@
 // late may be paid in the next window, and the two ways look alike: so such a window has sixteen calls, or four for each root, of which the first half is not timed,
 // and to go directly must be faster by a quarter.
 //
-// A window has five calls. Its first one is not timed, which finds the caches as the other way has left them. Nor is its last one, in which all ranks
-// wait for each other at the end and tell rank 0 their times: a rank that needs nothing of the others runs ahead else, and the next window would
-// pay for it. Only ranks that count alike can do so. Where ranks share cores what one saves another one of its core pays for: there the time until all
-// have met counts, as rank 0 sees it.
+// A window has five calls. Its first one is not timed, which finds the caches as the other way has left them. In its last call all ranks wait for each
+// other at the end: a rank that needs nothing of the others runs ahead else, and the next window would pay for it. Only ranks that count alike can do
+// so. There they tell rank 0 what the calls before took, less the time at which the last one began; so rank 0 knows what all took when it ends.
 //
 // Used with the endpoint's lock held. Knows no time and posts nothing by itself.
 #pragma once
@@ -58,7 +58,7 @@ class DirectTrials {
   static std::uint64_t least_bytes(unsigned number) noexcept { return kLeast << number % kClasses; }
 
   // `known` remembers what is found out; null: nothing does.
-  DirectTrials(int ranks, KnownWays* known, bool oversubscribed = false);
+  DirectTrials(int ranks, KnownWays* known);
 
   // What a rank that tells the others has to say; of one byte, because it is posted.
   enum class Verdict : std::uint8_t { kTry, kAsModel, kDirectly };
@@ -80,11 +80,12 @@ class DirectTrials {
 
   // A call that was to be timed has taken so long.
   void took(unsigned number, double time) noexcept { trials_[number].sum += time; }
-  // What those of this window have taken together, which this rank tells in a call in which all meet; where rank 0 gets it from each rank; and when it
-  // has.
-  double* time(unsigned number) noexcept { return &trials_[number].sum; }
-  double* times_of_all() noexcept { return times_of_all_.data(); }
-  void all_took(unsigned number) noexcept;
+  // Of the call in which all meet: it begins; what this rank tells in it; where rank 0 gets that from each rank; and, of rank 0, it has ended. (In a
+  // container with a clock of its own a rank is wrong by as much in each window, which is no difference between the two ways.)
+  void last_began(unsigned number, double now) noexcept { trials_[number].sum -= now; }
+  double* told(unsigned number) noexcept { return &trials_[number].sum; }
+  double* told_by_all() noexcept { return told_by_all_.data(); }
+  void all_ended(unsigned number, double now) noexcept;
   // What rank 0 posts, and into which the others copy it.
   Verdict* verdict(unsigned number) noexcept { return &trials_[number].verdict; }
 
@@ -119,10 +120,9 @@ class DirectTrials {
   static Verdict late(Trial& trial, double gain) noexcept;
 
   const int ranks_;
-  const bool oversubscribed_;
   KnownWays* const known_;
   std::array<Trial, kKinds * kClasses> trials_;
-  std::vector<double> times_of_all_;  // of one window
+  std::vector<double> told_by_all_;  // at the end of one window
 };
 
 }  // namespace lapwing::coll

@@ -50,22 +50,22 @@ TEST(DirectTrials, ACallOfAWindowIsOnTrial) {
 TEST(DirectTrials, TheCountOfCallsSaysHowEachGoes) {
   DirectTrials trials(2, nullptr);
   EXPECT_EQ(calls(trials, kOpening + kTrial + 3, 3, 2),
-            "m?mmmmm!mMMMm!dDDDd!m?mMMMm!dDDDd!m?mMMMm!dDDDd!mMMMm!dDDDd!mMMMm!dDDDd!m?ddd");
+            "m?mmmmm!mMMMM!dDDDD!m?mMMMM!dDDDD!m?mMMMM!dDDDD!mMMMM!dDDDD!mMMMM!dDDDD!m?ddd");
   EXPECT_TRUE(trials.directly(kNumber));
 }
 
 TEST(DirectTrials, WhatTakesLongerIsNotTaken) {
   DirectTrials trials(3, nullptr);
   EXPECT_EQ(calls(trials, kOpening + kTrial + 2, 2, 3),
-            "m?mmmmm!mMMMm!dDDDd!m?mMMMm!dDDDd!m?mMMMm!dDDDd!mMMMm!dDDDd!mMMMm!dDDDd!m?mm");
+            "m?mmmmm!mMMMM!dDDDD!m?mMMMM!dDDDD!m?mMMMM!dDDDD!mMMMM!dDDDD!mMMMM!dDDDD!m?mm");
   EXPECT_FALSE(trials.directly(kNumber));
 }
 
 TEST(DirectTrials, WhatIsClearAfterTwoPairsOfWindowsIsNotTriedOn) {
   DirectTrials trials(2, nullptr);
-  EXPECT_EQ(calls(trials, 31, 5, 2), "m?mmmmm!mMMMm!dDDDd!m?mMMMm!dDDDd!m?ddd");
+  EXPECT_EQ(calls(trials, 31, 5, 2), "m?mmmmm!mMMMM!dDDDD!m?mMMMM!dDDDD!m?ddd");
   DirectTrials others(2, nullptr);
-  EXPECT_EQ(calls(others, 20, 2, 5), "m?mmmmm!mMMMm!dDDDd!m?mmm") << "where to go directly takes that long, one pair is enough";
+  EXPECT_EQ(calls(others, 20, 2, 5), "m?mmmmm!mMMMM!dDDDD!m?mmm") << "where to go directly takes that long, one pair is enough";
   EXPECT_EQ(calls(others, DirectTrials::kFirstRest + 3, 2, 5).substr(DirectTrials::kFirstRest - 3), "mmmmm!m") << "after a rest";
 }
 
@@ -73,34 +73,32 @@ TEST(DirectTrials, WhatIsClearAfterTwoPairsOfWindowsIsNotTriedOn) {
 TEST(DirectTrials, OnePairOfWindowsIsNotClear) {
   DirectTrials trials(2, nullptr);
   calls(trials, kOpening + 5 + 10 + 1, 9, 2);
-  EXPECT_EQ(calls(trials, 14, 3, 2), "mMMMm!dDDDd!m?mMM");
+  EXPECT_EQ(calls(trials, 14, 3, 2), "mMMMM!dDDDD!m?mMM");
 }
 
 // A rank that need not wait for the others goes on: what it takes counts as much as what the slowest one does.
 TEST(DirectTrials, TheTimeOfAllRanksCounts) {
-  constexpr double kMine[] = {4, 3}, kOther[] = {1, 3};  // by the model, directly
+  constexpr double kMine[] = {4, 3}, kOther[] = {1, 3}, kLast = 10;  // by the model, directly; the last call of a window either way
   DirectTrials trials(2, nullptr);
   trials.next(kNumber);
   rest(trials);
-  for (int call = 0; call < kTrial; ++call) {
+  double now = 0, other = 0;
+  for (int call = 0; call < kTrial; ++call, now += 1000) {
     const DirectTrials::Way way = trials.next(kNumber);
-    if (way.timed) trials.took(kNumber, kMine[way.directly]);
-    if (!way.meets) continue;
-    trials.times_of_all()[0] = *trials.time(kNumber);
-    trials.times_of_all()[1] = *trials.time(kNumber) / kMine[way.directly] * kOther[way.directly];
-    trials.all_took(kNumber);
+    if (!way.timed) continue;
+    if (!way.meets) {
+      trials.took(kNumber, kMine[way.directly]);
+      other += kOther[way.directly];
+      continue;
+    }
+    trials.last_began(kNumber, now);
+    trials.told_by_all()[0] = *trials.told(kNumber);
+    trials.told_by_all()[1] = other - now;
+    other = 0;
+    trials.all_ended(kNumber, now + kLast);
+    EXPECT_EQ(*trials.told(kNumber), 2 * kLast + 3 * (kMine[way.directly] + kOther[way.directly]));
   }
   EXPECT_EQ(*trials.verdict(kNumber), DirectTrials::Verdict::kAsModel);
-}
-
-// The last call of a window, at whose end all meet, counts as well.
-TEST(DirectTrials, WhereRanksShareCoresTheTimeUntilTheyHaveMetCounts) {
-  DirectTrials trials(3, nullptr, true);
-  EXPECT_EQ(calls(trials, 17, 3, 2), "m?mmmmm!mMMMM!dDDDD!m?");
-  trials.times_of_all()[1] = 100;
-  *trials.time(kNumber) = 7;
-  trials.all_took(kNumber);
-  EXPECT_EQ(*trials.time(kNumber), 7);
 }
 
 TEST(DirectTrials, ARankThatDecidesAloneSeesEachRootInAWindow) {
@@ -173,7 +171,7 @@ TEST(DirectTrials, WhatIsFoundIsTriedAgain) {
     const std::string resting = calls(trials, static_cast<int>(rest), 1, 1);
     EXPECT_EQ(resting, std::string(rest, trials.directly(kNumber) ? 'd' : 'm'));
     const bool other = !trials.directly(kNumber);
-    EXPECT_EQ(calls(trials, kTrial, other ? 3 : 2, other ? 2 : 3).substr(0, 15), "mmmmm!mMMMm!dDD");
+    EXPECT_EQ(calls(trials, kTrial, other ? 3 : 2, other ? 2 : 3).substr(0, 15), "mmmmm!mMMMM!dDD");
     EXPECT_EQ(trials.directly(kNumber), other);
   }
   EXPECT_EQ(calls(trials, DirectTrials::kLongestRest + 6, 1, 1).substr(DirectTrials::kLongestRest), "mmmmm!m");

@@ -77,7 +77,7 @@ Way way_of(const Services& services, comm::Communicator& communicator, const Cal
     state.place.area().trials().pause(false);
     return way;
   }
-  if (!state.direct_trials) state.direct_trials = std::make_unique<DirectTrials>(communicator.size(), services.known_ways, communicator.oversubscribed);
+  if (!state.direct_trials) state.direct_trials = std::make_unique<DirectTrials>(communicator.size(), services.known_ways);
   DirectTrials& trials = *state.direct_trials;
   way.trial = trial;
   if (form == Form::kBlocking)
@@ -119,7 +119,7 @@ CollectiveRequest* make(const Services& services, comm::Communicator& communicat
   AtEnd at_end;
   if (way.meets) {
     DirectTrials& trials = *state_of(communicator).direct_trials;
-    at_end = {true, trials.time(way.trial), trials.times_of_all()};
+    at_end = {true, trials.told(way.trial), trials.told_by_all()};
   }
   compile(call, communicator, situation, made->schedule(), at_end);
   made->set_description(describe(call, communicator));
@@ -193,14 +193,16 @@ Status run(const Services& services, comm::Communicator& communicator, const Cal
   engine::Visit visit(services.engine);
   if (!state_of(communicator).link_rate.settled()) LAPWING_TRY(measure_if_due(services, visit, communicator, call));
   const Way way = way_of(services, communicator, call, Form::kBlocking);
-  if (!way.timed) {
-    Status status = run(services, visit, communicator, call, way);
-    if (way.meets && communicator.rank() == 0) state_of(communicator).direct_trials->all_took(way.trial);
-    return status;
-  }
-  const std::int64_t began = services.engine.clock().now();
+  if (!way.timed) return run(services, visit, communicator, call, way);
+  DirectTrials& trials = *state_of(communicator).direct_trials;
+  const auto now = [&] { return static_cast<double>(services.engine.clock().now()); };
+  const double began = now();
+  if (way.meets) trials.last_began(way.trial, began);
   Status status = run(services, visit, communicator, call, way);
-  state_of(communicator).direct_trials->took(way.trial, static_cast<double>(services.engine.clock().now() - began));
+  if (!way.meets)
+    trials.took(way.trial, now() - began);
+  else if (communicator.rank() == 0)
+    trials.all_ended(way.trial, now());
   return status;
 }
 
