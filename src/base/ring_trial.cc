@@ -6,15 +6,16 @@
 
 namespace lapwing {
 
-void RingTrial::timed(std::uint64_t bytes, double writing, double reading) noexcept {
+void RingTrial::timed(std::uint64_t bytes, double writing, double again) noexcept {
   if (!timing()) return;
   window_bytes_ += bytes;
-  window_.all += writing + reading;
   window_.writing += writing;
+  window_.again += again;
   if (window_bytes_ < terms_->window) return;
   const auto whole = static_cast<double>(std::exchange(window_bytes_, 0));
-  const Cost window = std::exchange(window_, {});
-  measured_[windows_++] = {window.all / whole, window.writing / whole};
+  const Times window = std::exchange(window_, {});
+  const double all = window.writing + std::max(window.reading, window.again / readers_);
+  measured_[windows_++] = {all / whole, window.writing / whole};
   if (windows_ == kWindows || is_lost()) end_phase();
 }
 

@@ -13,7 +13,8 @@
 // 28 + 3.7, some 20 + 4 and 2.0 + 5.5. So what differs is the writer's part, but for lines that are fetched from memory; and those the writer
 // can fetch as well as the reader can. Therefore the writer finds out alone, from the time of its own copies. The ranks of an area read as well, from
 // rings that are filled the same way at the same time: there the time of reading counts too, because whole laps through many rings may not fit the
-// caches. A trial goes so:
+// caches. Of reading what went past the caches the longer time counts, of these two: what the rank itself reads from others, or, divided among the
+// readers, which work at the same time, what it takes to read again what it has written. A trial goes so:
 //
 //   rest      it goes on as was best in the last trial; by short laps at first
 //   settle    it goes one of the ways, until the caches are as that way leaves them: whole laps for one lap, in which the memory may be touched for
@@ -61,9 +62,12 @@ class RingTrial {
   static constexpr Terms kOfLong{2 << 20, 128 << 20, 128 * 1024, 16 * 1024, 4};  // whole laps settle for one of them
   static constexpr Terms kOfClaims{256 * 1024, 256 << 20, 256 * 1024, 16 * 1024, 16};
 
-  // Of long messages, in a ring of so many bytes; one that is too small for a difference is never tried. `past_caches`: the writer can do that.
-  explicit RingTrial(std::uint64_t ring = 0, bool past_caches = false) noexcept
-      : RingTrial(kOfLong, ring, past_caches ? 3 : 2, {Way::kShortLaps, past_caches ? Way::kPastCaches : Way::kWholeLaps, Way::kWholeLaps}) {}
+  // Of long messages, in a ring of so many bytes, for so many readers; one that is too small for a difference is never tried. `past_caches`: the writer
+  // can do that.
+  explicit RingTrial(std::uint64_t ring = 0, bool past_caches = false, unsigned readers = 1) noexcept
+      : RingTrial(kOfLong, ring, past_caches ? 3 : 2, {Way::kShortLaps, past_caches ? Way::kPastCaches : Way::kWholeLaps, Way::kWholeLaps}) {
+    readers_ = readers;
+  }
   // Of claims. `lags`: the reader may.
   static RingTrial of_claims(std::uint64_t ring, bool lags = false) noexcept {
     RingTrial trial{kOfClaims, ring, 2, {Way::kShortLaps, Way::kClaimed}};
@@ -88,10 +92,10 @@ class RingTrial {
     else if (!timing() && ring_ >= kLeastRing)
       end_phase();
   }
-  // A copy that was, with its time in any unit; if it went past the caches, the time of reading it too.
-  void timed(std::uint64_t bytes, double writing, double reading = 0) noexcept;
+  // A copy that was, with its time in any unit; if it went past the caches, the time of reading it again too.
+  void timed(std::uint64_t bytes, double writing, double again = 0) noexcept;
   // While timing(): of reading what other writers have copied. Counts in the window that is open, whose next copy may end it.
-  void has_read(double time) noexcept { window_.all += time; }
+  void has_read(double time) noexcept { window_.reading += time; }
   // What was under way is as if it had just been begun: its copies have gone another way meanwhile.
   void begin_again() noexcept {
     if (under_way()) go(tried_);
@@ -109,7 +113,11 @@ class RingTrial {
   enum class Phase : std::uint8_t { kRest, kSettle, kMeasure };
   RingTrial(const Terms& terms, std::uint64_t ring, unsigned count, Ways ways) noexcept
       : terms_(&terms), ring_(ring), left_(terms.first_rest), rest_(terms.first_rest), count_(count), ways_(ways) {}
-  // What copies take: all that counts, and writing alone.
+  // What copies take: writing, reading what others have copied, and reading again what went past the caches.
+  struct Times {
+    double writing = 0, reading = 0, again = 0;
+  };
+  // All that counts, and writing alone.
   struct Cost {
     double all = 0, writing = 0;
   };
@@ -128,6 +136,7 @@ class RingTrial {
   std::uint64_t rest_;
   unsigned count_;  // of ways
   bool lags_ = false;
+  unsigned readers_ = 1;
   Ways ways_;
   unsigned tried_ = 0;  // ways, of this trial
   Phase phase_ = Phase::kRest;
@@ -136,7 +145,7 @@ class RingTrial {
 
   unsigned windows_ = 0;  // complete ones of this measurement
   std::uint64_t window_bytes_ = 0;
-  Cost window_;
+  Times window_;
   std::array<Cost, kWindows> measured_{};  // per byte
   std::array<Cost, kMostWays> costs_{};
 };
@@ -150,10 +159,11 @@ class RingTrials {
     bool past_caches = false;  // the writer can go past the caches
     bool claims = true;        // the reader can claim lines
     bool lags = false;         // the reader may be a ring behind
+    unsigned readers = 1;
   };
   RingTrials() noexcept : RingTrials(Ring{}) {}
   explicit RingTrials(const Ring& ring) noexcept
-      : laps_(ring.bytes, ring.past_caches), claims_(RingTrial::of_claims(ring.claims ? ring.bytes : 0, ring.lags)) {}
+      : laps_(ring.bytes, ring.past_caches, ring.readers), claims_(RingTrial::of_claims(ring.claims ? ring.bytes : 0, ring.lags)) {}
 
   // The way of such a message.
   Way way(std::uint64_t message) const noexcept {

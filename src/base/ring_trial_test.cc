@@ -220,6 +220,21 @@ TEST(RingTrial, WhatReadingTakesCounts) {
   EXPECT_NE(trial.usual(), Way::kWholeLaps) << "writing takes a quarter, and both together more";
 }
 
+// Each of several readers reads its part, at the same time; and what a rank reads itself has been counted.
+TEST(RingTrial, ReadingAgainIsDividedAmongReaders) {
+  for (const unsigned readers : {1u, 7u}) {
+    for (const double reading : {0.0, 1.4}) {
+      RingTrial trial(kRing, true, readers);
+      for (std::uint64_t done = 0; done < kOneTrial; done += 16 * 1024) {
+        if (trial.timing()) trial.has_read(reading);
+        const bool past = trial.way() == Way::kPastCaches;
+        trial.timing() ? trial.timed(16 * 1024, past ? 0.5 : 2, past ? 2.4 : 0) : trial.copied(16 * 1024);
+      }
+      EXPECT_EQ(trial.usual() == Way::kPastCaches, readers > 1) << reading;
+    }
+  }
+}
+
 TEST(RingTrials, APauseLeavesAllAsItWas) {
   constexpr std::uint64_t kLong = 16 * 1024;
   RingTrials trials({.bytes = kRing, .past_caches = true, .claims = false});

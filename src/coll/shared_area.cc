@@ -20,7 +20,10 @@ SharedArea::SharedArea(AreaPool& pool, unsigned number, const PoolMemory& memory
       size_(static_cast<int>(members_.locals.size())),
       next_round_(load_acquire(memory_.header().first_round)),
       ring_(PostRing::lap(size_)),
-      trials_({.bytes = PostRing::lap(size_), .past_caches = kCanStream, .claims = size_ == 2}),  // what several read none can have for itself
+      trials_({.bytes = PostRing::lap(size_),
+               .past_caches = kCanStream,
+               .claims = size_ == 2,  // what several read none can have for itself
+               .readers = static_cast<unsigned>(std::max(size_ - 1, 1))}),
       complete_(next_round_) {
   bool reaches_all = true;
   for (const std::uint32_t local : members_.locals) reaches_all = reaches_all && pool_.reaches(local);
