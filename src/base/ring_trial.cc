@@ -31,6 +31,7 @@ void RingTrial::end_phase() noexcept {
   switch (phase_) {
     case Phase::kRest:
       costs_.fill({std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()});
+      private_ = 0;
       return go(0);
     case Phase::kSettle:
       windows_ = 0;
@@ -52,11 +53,8 @@ void RingTrial::end_phase() noexcept {
 
 // Whether it makes sense to try it, by what has been measured.
 bool RingTrial::may_win(unsigned way) const noexcept {
-  constexpr unsigned kShort = 0, kPast = 1;
-  constexpr double kMuch = 2;
-  if (ways_[way] != Way::kWholeLaps || ways_[kPast] != Way::kPastCaches) return true;
-  const bool early = rest_ < terms_->longest_rest;
-  return (early ? kMuch : 1) * costs_[kPast].writing < costs_[kShort].writing;
+  constexpr double kWaits = 2;
+  return ways_[way] != Way::kWholeLaps || costs_[0].writing > kWaits * private_;
 }
 
 void RingTrial::go_next() noexcept {

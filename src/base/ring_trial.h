@@ -27,10 +27,10 @@
 // several times as long as the one before, up to a bound, so that trials are some percent of what is copied.
 //
 // A trial that cannot be won is soon over, because a program may not have many more calls. A way of which each of the first windows takes twice the
-// usual one's time is left at once. What whole laps save is the wait of a store until the reader has let its line go, which stores past the caches, that
-// fetch no line, do not know either. So whole laps are not gone at all where those took no less time than the stores of short laps; and, because a
-// ring's memory is touched for the first time, which costs one to three milliseconds, not before the rests are as long as they become, unless
-// those took less than half.
+// usual one's time is left at once. What whole laps save is the wait of a store until the reader has let its line go; and in them a ring's memory is
+// touched for the first time, which costs one to three milliseconds. So they are not gone where the stores of short laps take less than twice as long
+// as into memory of the writer's own, as between cores that share a level-two cache. (Stores past the caches do not wait either, but tell nothing of
+// it: on Intel's fifth Xeon they take longer than those of short laps, which take two to three times as long as those of whole ones.)
 //
 // There are two trials (RingTrials). One is whether short laps are claimed. The first comes soon, because it costs next to nothing where they are
 // not claimed yet: 16 KiB between distant cores 9 us, or claimed 3. Where they are, all of a ring goes the slower way before that can be
@@ -46,6 +46,7 @@
 // Pure: it knows no time and moves no byte.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -94,6 +95,9 @@ class RingTrial {
   }
   // A copy that was, with its time in any unit; if it went past the caches, the time of reading it again too.
   void timed(std::uint64_t bytes, double writing, double again = 0) noexcept;
+  // Whether private_copy() is to be told, for the copy just timed, what a byte of it takes on its way into memory that no other core reads.
+  bool wants_private() const noexcept { return timing() && tried_ == 0 && ways_[1] != Way::kClaimed; }
+  void private_copy(double time_per_byte) noexcept { private_ = private_ == 0 ? time_per_byte : std::min(private_, time_per_byte); }
   // While timing(): of reading what other writers have copied. Counts in the window that is open, whose next copy may end it.
   void has_read(double time) noexcept { window_.reading += time; }
   // What was under way is as if it had just been begun: its copies have gone another way meanwhile.
@@ -148,6 +152,7 @@ class RingTrial {
   Times window_;
   std::array<Cost, kWindows> measured_{};  // per byte
   std::array<Cost, kMostWays> costs_{};
+  double private_ = 0;  // the least; 0: none is known
 };
 
 // Both trials of a ring. Messages and posts have so many bytes in all, and are copied in one piece or several.

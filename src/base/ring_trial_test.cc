@@ -11,7 +11,7 @@ using Way = RingTrial::Way;
 constexpr std::uint64_t kRing = 2 << 20;
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kOneTrial = RingTrial::kOfLong.first_rest + 4 * kMiB;  // the first rest and the trial after it; the next rest is longer
-constexpr std::uint64_t kAllWays = 2 * RingTrial::kOfLong.longest_rest;         // until whole laps have been tried too, once
+constexpr double kNear = 0.9, kFar = 0.3;  // what a byte takes into private memory, where short laps take 1
 
 // What copies cost per byte, by their way; every `disturbed`th takes a hundred times as long.
 struct Costs {
@@ -20,13 +20,14 @@ struct Costs {
 };
 
 // Copies so many bytes; how many of them went another way than by short laps.
-std::uint64_t copy(RingTrial& trial, std::uint64_t bytes, const Costs& costs) {
+std::uint64_t copy(RingTrial& trial, std::uint64_t bytes, const Costs& costs, double own = kFar) {
   constexpr std::uint64_t kPiece = 1024;
   std::uint64_t others = 0;
   for (std::uint64_t done = 0; done < bytes; done += kPiece) {
     if (trial.way() != Way::kShortLaps) others += kPiece;
     double time = costs.of_way[static_cast<unsigned>(trial.way())] * static_cast<double>(kPiece);
     if (costs.disturbed != 0 && done / kPiece % costs.disturbed == 0) time *= 100;
+    if (trial.wants_private()) trial.private_copy(own);
     trial.timing() ? trial.timed(kPiece, time) : trial.copied(kPiece);
   }
   return others;
@@ -40,46 +41,53 @@ TEST(RingTrial, BeginsWithShortLaps) {
 
 TEST(RingTrial, TakesAnotherWayThatIsFasterByAQuarter) {
   RingTrial whole(kRing, true), past(kRing, true), nearly(kRing, true);
-  copy(whole, kAllWays, {{1, 0.7, 0.9}});
+  copy(whole, kOneTrial, {{1, 0.7, 0.9}});
   EXPECT_EQ(whole.way(), Way::kWholeLaps);
-  copy(past, kAllWays, {{1, 0.7, 0.3}});
+  copy(past, kOneTrial, {{1, 0.7, 0.3}});
   EXPECT_EQ(past.way(), Way::kPastCaches);
-  copy(nearly, kAllWays, {{1, 0.85, 0.85}});
+  copy(nearly, kOneTrial, {{1, 0.85, 0.85}});
   EXPECT_EQ(nearly.way(), Way::kShortLaps);
 }
 
-// They cost new memory.
-TEST(RingTrial, WholeLapsAreTriedLateUnlessMuchMayBeWon) {
-  for (const bool much : {false, true}) {
-    RingTrial trial(kRing, true);
-    std::uint64_t copied = 0;
-    for (; trial.way() != Way::kWholeLaps; copied += 1024) {
-      ASSERT_LT(copied, kAllWays);
-      const bool past = trial.way() == Way::kPastCaches;
-      trial.timing() ? trial.timed(1024, past ? (much ? 0.4 : 0.6) : 1, past ? 1 : 0) : trial.copied(1024);
+// They cost new memory. What the other ways take tells nothing of it.
+TEST(RingTrial, WholeLapsAreTriedWhereStoresWaitForTheReader) {
+  for (const bool past_caches : {false, true}) {
+    for (const double past : {0.5, 2.0}) {
+      RingTrial near(kRing, past_caches), far(kRing, past_caches);
+      copy(near, kOneTrial, {{1, 0.1, past}}, kNear);
+      EXPECT_NE(near.usual(), Way::kWholeLaps);
+      copy(far, kOneTrial, {{1, 0.1, past}}, kFar);
+      EXPECT_EQ(far.usual(), Way::kWholeLaps);
     }
-    EXPECT_EQ(copied > kOneTrial, !much);
-    EXPECT_TRUE(much || copied > RingTrial::kOfLong.longest_rest);
+  }
+}
+
+TEST(RingTrial, PrivateCopiesAreWantedOnceInATrial) {
+  RingTrial trial(kRing, true), claims = RingTrial::of_claims(kRing);
+  for (std::uint64_t done = 0; done < kOneTrial; done += 1024) {
+    EXPECT_EQ(trial.wants_private(), trial.timing() && trial.way() == Way::kShortLaps);
+    EXPECT_FALSE(claims.wants_private());
+    for (RingTrial* each : {&trial, &claims}) each->timing() ? each->timed(1024, each->way() == Way::kShortLaps ? 2 : 1) : each->copied(1024);
   }
 }
 
 TEST(RingTrial, DoesNotGoPastTheCachesWhereTheWriterCannot) {
   RingTrial trial(kRing);
-  copy(trial, kAllWays, {{1, 0.7, 0}});
+  copy(trial, kOneTrial, {{1, 0.7, 0}});
   EXPECT_EQ(trial.way(), Way::kWholeLaps);
 }
 
 TEST(RingTrial, ALostCoreDecidesNothing) {
   RingTrial better(kRing, true), equal(kRing, true);
-  copy(better, kAllWays, {{1, 0.7, 0.95}, 17});
+  copy(better, kOneTrial, {{1, 0.7, 0.95}, 17});
   EXPECT_EQ(better.way(), Way::kWholeLaps);
-  copy(equal, kAllWays, {{1, 1, 0.95}, 17});
+  copy(equal, kOneTrial, {{1, 1, 0.95}, 17});
   EXPECT_EQ(equal.way(), Way::kShortLaps);
 }
 
 TEST(RingTrial, FollowsAMachineThatChanges) {
   RingTrial trial(kRing, true);
-  copy(trial, kAllWays, {{1, 0.3, 0.9}});
+  copy(trial, kOneTrial, {{1, 0.3, 0.9}});
   ASSERT_EQ(trial.way(), Way::kWholeLaps);
   copy(trial, 3 * RingTrial::kOfLong.longest_rest / 2, {{0.2, 0.3, 1}});
   EXPECT_EQ(trial.way(), Way::kShortLaps);
@@ -89,28 +97,9 @@ TEST(RingTrial, FollowsAMachineThatChanges) {
   EXPECT_EQ(trial.way(), Way::kWholeLaps);
 }
 
-TEST(RingTrial, WholeLapsAreNotTriedWhereStoresPastTheCachesWriteNoFaster) {
-  RingTrial trial(kRing, true);
-  for (std::uint64_t done = 0; done < kAllWays; done += 1024) {
-    EXPECT_NE(trial.way(), Way::kWholeLaps);
-    const double time = trial.way() == Way::kWholeLaps ? 0.1 : 1;
-    trial.timing() ? trial.timed(1024, 1024 * time) : trial.copied(1024);
-  }
-}
-
-TEST(RingTrial, WhatReadingTakesDoesNotHideThatStoresPastTheCachesWriteFaster) {
-  RingTrial trial(kRing, true);
-  for (std::uint64_t done = 0; done < kAllWays; done += 1024) {
-    const bool past = trial.way() == Way::kPastCaches;
-    const double time = trial.way() == Way::kWholeLaps ? 0.1 : past ? 0.5 : 1;
-    trial.timing() ? trial.timed(1024, time, past ? 4 : 0) : trial.copied(1024);
-  }
-  EXPECT_EQ(trial.way(), Way::kWholeLaps);
-}
-
 TEST(RingTrial, AHopelessWayIsSoonLeft) {
   RingTrial slow(kRing, true), doubtful(kRing, true);
-  const std::uint64_t few = copy(slow, kOneTrial, {{1, 1, 3}}), more = copy(doubtful, kOneTrial, {{1, 1, 1.5}});
+  const std::uint64_t few = copy(slow, kOneTrial, {{1, 1, 3}}, kNear), more = copy(doubtful, kOneTrial, {{1, 1, 1.5}}, kNear);
   EXPECT_EQ(few, RingTrial::kOfLong.settle + RingTrial::kFirstWindows * RingTrial::kOfLong.window);
   EXPECT_EQ(more, RingTrial::kOfLong.settle + RingTrial::kWindows * RingTrial::kOfLong.window);
 }
@@ -212,7 +201,7 @@ TEST(RingTrials, NothingIsClaimedWhereTheReaderCannot) {
 TEST(RingTrial, WhatReadingTakesCounts) {
   RingTrial trial(kRing, true);
   constexpr std::uint64_t kPiece = 16 * 1024;
-  for (std::uint64_t done = 0; done < kAllWays; done += kPiece) {
+  for (std::uint64_t done = 0; done < kOneTrial; done += kPiece) {
     const bool whole = trial.way() == Way::kWholeLaps;
     trial.timing() ? trial.timed(kPiece, whole ? 1 : trial.way() == Way::kPastCaches ? 3 : 4, 1) : trial.copied(kPiece);
     if (trial.timing()) trial.has_read(whole ? 8 : 1);
