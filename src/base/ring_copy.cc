@@ -53,8 +53,9 @@ void copy_and_tell(RingTrial& trial, MeasuredCopy& copy, Clock& clock, std::byte
   if (!timed) return trial.copied(bytes);
   full_fence();
   const std::int64_t written = clock.now();
-  if (past) read_again(to, bytes);
-  const std::int64_t read = past ? clock.now() : written;
+  const bool again = past && trial.reads_again();
+  if (again) read_again(to, bytes);
+  const std::int64_t read = again ? clock.now() : written;
   if (trial.wants_private()) trial.private_copy(time_of_private_copy(clock, from, bytes));
   trial.timed(bytes, static_cast<double>(written - began), static_cast<double>(read - written));
 }

@@ -14,7 +14,7 @@ void RingTrial::timed(std::uint64_t bytes, double writing, double again) noexcep
   if (window_bytes_ < terms_->window) return;
   const auto whole = static_cast<double>(std::exchange(window_bytes_, 0));
   const Times window = std::exchange(window_, {});
-  const double all = window.writing + std::max(window.reading, window.again / readers_);
+  const double all = window.writing + window.reading + window.again / readers_;
   measured_[windows_++] = {all / whole, window.writing / whole};
   if (windows_ == kWindows || is_lost()) end_phase();
 }
@@ -32,6 +32,7 @@ void RingTrial::end_phase() noexcept {
     case Phase::kRest:
       costs_.fill({std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()});
       private_ = 0;
+      reads_ = false;
       return go(0);
     case Phase::kSettle:
       windows_ = 0;

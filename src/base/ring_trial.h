@@ -13,8 +13,8 @@
 // 28 + 3.7, some 20 + 4 and 2.0 + 5.5. So what differs is the writer's part, but for lines that are fetched from memory; and those the writer
 // can fetch as well as the reader can. Therefore the writer finds out alone, from the time of its own copies. The ranks of an area read as well, from
 // rings that are filled the same way at the same time: there the time of reading counts too, because whole laps through many rings may not fit the
-// caches. Of reading what went past the caches the longer time counts, of these two: what the rank itself reads from others, or, divided among the
-// readers, which work at the same time, what it takes to read again what it has written. A trial goes so:
+// caches. A writer that reads nothing itself reads again what it has written past the caches, and that time is divided among the readers, which work at
+// the same time. (One that does would bring the lines into caches where the others find them, and measure what is not so afterwards.) A trial goes so:
 //
 //   rest      it goes on as was best in the last trial; by short laps at first
 //   settle    it goes one of the ways, until the caches are as that way leaves them: whole laps for one lap, in which the memory may be touched for
@@ -99,7 +99,12 @@ class RingTrial {
   bool wants_private() const noexcept { return timing() && tried_ == 0 && ways_[1] != Way::kClaimed; }
   void private_copy(double time_per_byte) noexcept { private_ = private_ == 0 ? time_per_byte : std::min(private_, time_per_byte); }
   // While timing(): of reading what other writers have copied. Counts in the window that is open, whose next copy may end it.
-  void has_read(double time) noexcept { window_.reading += time; }
+  void has_read(double time) noexcept {
+    window_.reading += time;
+    reads_ = true;
+  }
+  // Whether what goes past the caches is to be read again, and the time of that told.
+  bool reads_again() const noexcept { return timing() && !reads_; }
   // What was under way is as if it had just been begun: its copies have gone another way meanwhile.
   void begin_again() noexcept {
     if (under_way()) go(tried_);
@@ -140,6 +145,7 @@ class RingTrial {
   std::uint64_t rest_;
   unsigned count_;  // of ways
   bool lags_ = false;
+  bool reads_ = false;  // has_read() has been told since this trial began
   unsigned readers_ = 1;
   Ways ways_;
   unsigned tried_ = 0;  // ways, of this trial

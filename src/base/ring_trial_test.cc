@@ -209,18 +209,26 @@ TEST(RingTrial, WhatReadingTakesCounts) {
   EXPECT_NE(trial.usual(), Way::kWholeLaps) << "writing takes a quarter, and both together more";
 }
 
-// Each of several readers reads its part, at the same time; and what a rank reads itself has been counted.
+// Each of several readers reads its part, at the same time.
 TEST(RingTrial, ReadingAgainIsDividedAmongReaders) {
   for (const unsigned readers : {1u, 7u}) {
-    for (const double reading : {0.0, 1.4}) {
-      RingTrial trial(kRing, true, readers);
-      for (std::uint64_t done = 0; done < kOneTrial; done += 16 * 1024) {
-        if (trial.timing()) trial.has_read(reading);
-        const bool past = trial.way() == Way::kPastCaches;
-        trial.timing() ? trial.timed(16 * 1024, past ? 0.5 : 2, past ? 2.4 : 0) : trial.copied(16 * 1024);
-      }
-      EXPECT_EQ(trial.usual() == Way::kPastCaches, readers > 1) << reading;
+    RingTrial trial(kRing, true, readers);
+    for (std::uint64_t done = 0; done < kOneTrial; done += 16 * 1024) {
+      const bool past = trial.way() == Way::kPastCaches;
+      EXPECT_EQ(trial.reads_again(), trial.timing());
+      trial.timing() ? trial.timed(16 * 1024, past ? 0.5 : 2, past ? 2.4 : 0) : trial.copied(16 * 1024);
     }
+    EXPECT_EQ(trial.usual() == Way::kPastCaches, readers > 1);
+  }
+}
+
+TEST(RingTrial, ARankThatReadsFromOthersDoesNotReadAgain) {
+  RingTrial trial(kRing, true);
+  for (std::uint64_t done = 0; done < kOneTrial; done += 16 * 1024) {
+    EXPECT_FALSE(trial.reads_again() && trial.way() == Way::kPastCaches);
+    const bool timing = trial.timing();
+    timing ? trial.timed(16 * 1024, 1) : trial.copied(16 * 1024);
+    if (timing && trial.timing()) trial.has_read(1);
   }
 }
 

@@ -144,7 +144,7 @@ DirectTrials::Verdict DirectTrials::first_look(const Trial& trial) noexcept {
   return trial.times[1][0] > kHopeless * trial.times[0][0] ? Verdict::kAsModel : Verdict::kTry;
 }
 
-// Both times in a row it took half of the other way's time, or less.
+// Both times in a row it took two thirds of the other way's time, or less.
 DirectTrials::Verdict DirectTrials::early(const Trial& trial) noexcept {
   const auto clearly = [&](unsigned way) {
     const auto& mine = trial.times[way];

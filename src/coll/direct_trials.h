@@ -13,7 +13,7 @@
 //                     others goes on, until all have met; of each way the median, because in a window a core may be lost, or all ranks may happen to
 //                     have one
 //   one call          in which rank 0 posts its verdict; and another one after the first two of these windows, because where to go directly took
-//                     half as long again the rest of the trial would only cost time, and after four, where either way took half of the other's in
+//                     half as long again the rest of the trial would only cost time, and after four, where either way took two thirds of the other's in
 //                     both pairs
 //   rest              that way; each rest is four times as long as the one before, up to a bound, and then all begins again: what a trial finds
 //                     may be wrong, while memory and the ways of messages are new, or other later
@@ -90,7 +90,7 @@ class DirectTrials {
   Verdict* verdict(unsigned number) noexcept { return &trials_[number].verdict; }
 
   static constexpr unsigned kOfEach = 5, kWindows = 2 * kOfEach, kFirstLook = 2, kEarly = 4;  // windows
-  static constexpr double kHopeless = 1.5, kClearly = 2, kGainAlone = 1.25;
+  static constexpr double kHopeless = 1.5, kClearly = 1.5, kGainAlone = 1.25;
   static constexpr std::uint32_t kRestAlone = 32, kFirstRest = 256, kLongestRest = 16'384;  // calls
 
  private:
