@@ -58,10 +58,15 @@ class RingTrial {
   // How much is copied in its parts, in bytes.
   struct Terms {
     std::uint64_t first_rest, longest_rest, settle, window;
-    std::uint64_t growth;  // so many times as long as the one before is each rest
+    std::uint64_t growth;     // so many times as long as the one before is each rest
+    std::uint64_t rings;      // and the first one at least so many times as long as the ring
+
+    constexpr std::uint64_t first(std::uint64_t ring) const noexcept { return std::max(first_rest, rings * ring); }
   };
-  static constexpr Terms kOfLong{2 << 20, 128 << 20, 128 * 1024, 16 * 1024, 4};  // whole laps settle for one of them
-  static constexpr Terms kOfClaims{256 * 1024, 256 << 20, 256 * 1024, 16 * 1024, 16};
+  // Whole laps settle for one of them. To touch that much memory for the first time takes as long as to copy some four times as much: so what a first
+  // trial costs has been spent before, and a loop of a hundred calls does not pay for it.
+  static constexpr Terms kOfLong{2 << 20, 128 << 20, 128 * 1024, 16 * 1024, 4, 4};
+  static constexpr Terms kOfClaims{256 * 1024, 256 << 20, 256 * 1024, 16 * 1024, 16, 0};
 
   // Of long messages, in a ring of so many bytes, for so many readers; one that is too small for a difference is never tried. `past_caches`: the writer
   // can do that.
@@ -83,7 +88,7 @@ class RingTrial {
   // Whether the time of the next copy is to be told, until its bytes have left the store buffer.
   bool timing() const noexcept { return phase_ == Phase::kMeasure; }
   // Whether the first trial is still to come to its end.
-  bool is_undecided() const noexcept { return ring_ >= kLeastRing && rest_ == terms_->first_rest; }
+  bool is_undecided() const noexcept { return ring_ >= kLeastRing && rest_ == terms_->first(ring_); }
   // Whether a trial is under way.
   bool under_way() const noexcept { return phase_ != Phase::kRest; }
   // A copy into the ring that was not timed.
@@ -121,7 +126,7 @@ class RingTrial {
   using Ways = std::array<Way, kMostWays>;
   enum class Phase : std::uint8_t { kRest, kSettle, kMeasure };
   RingTrial(const Terms& terms, std::uint64_t ring, unsigned count, Ways ways) noexcept
-      : terms_(&terms), ring_(ring), left_(terms.first_rest), rest_(terms.first_rest), count_(count), ways_(ways) {}
+      : terms_(&terms), ring_(ring), left_(terms.first(ring)), rest_(terms.first(ring)), count_(count), ways_(ways) {}
   // What copies take: writing, reading what others have copied, and reading again what went past the caches.
   struct Times {
     double writing = 0, reading = 0, again = 0;
@@ -219,7 +224,7 @@ class RingTrials {
 
   // The trial comes after 512 MiB of them, some 0.1 s of copying: so its milliseconds, and the memory it touches, are some percent even of a first time
   // that brings nothing.
-  static constexpr std::uint64_t kClaimedPerCounted = 256;
+  static constexpr std::uint64_t kClaimedPerCounted = 64;
   static constexpr std::uint64_t kStreamedPerCounted = 16;
 
   RingTrial laps_, claims_;

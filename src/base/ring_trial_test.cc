@@ -10,7 +10,8 @@ namespace {
 using Way = RingTrial::Way;
 constexpr std::uint64_t kRing = 2 << 20;
 constexpr std::uint64_t kMiB = 1 << 20;
-constexpr std::uint64_t kOneTrial = RingTrial::kOfLong.first_rest + 4 * kMiB;  // the first rest and the trial after it; the next rest is longer
+constexpr std::uint64_t kFirstRest = RingTrial::kOfLong.first(kRing);
+constexpr std::uint64_t kOneTrial = kFirstRest + 4 * kMiB;  // the first rest and the trial after it; the next rest is longer
 constexpr double kNear = 0.9, kFar = 0.3;  // what a byte takes into private memory, where short laps take 1
 
 // What copies cost per byte, by their way; every `disturbed`th takes a hundred times as long.
@@ -36,7 +37,7 @@ std::uint64_t copy(RingTrial& trial, std::uint64_t bytes, const Costs& costs, do
 TEST(RingTrial, BeginsWithShortLaps) {
   RingTrial trial(kRing, true);
   EXPECT_EQ(trial.way(), Way::kShortLaps);
-  EXPECT_EQ(copy(trial, RingTrial::kOfLong.first_rest, {{1, 1, 1}}), 0u);
+  EXPECT_EQ(copy(trial, kFirstRest, {{1, 1, 1}}), 0u);
 }
 
 TEST(RingTrial, TakesAnotherWayThatIsFasterByAQuarter) {
@@ -155,9 +156,9 @@ TEST(RingTrials, LongMessagesAreClaimedTooUntilAnotherWayHasWon) {
   EXPECT_EQ(trials.way(kLong), Way::kClaimed);
   EXPECT_EQ(trials.way(kShort), Way::kClaimed);
   EXPECT_EQ(trials.way(RingTrial::kLeastClaimed - 1), Way::kShortLaps);
-  send(trials, kLong, RingTrial::kOfLong.first_rest, kCosts);
+  send(trials, kLong, kFirstRest, kCosts);
   EXPECT_EQ(trials.way(kLong), Way::kClaimed);
-  send(trials, kLong, 257 * RingTrial::kOfLong.first_rest, kCosts);
+  send(trials, kLong, 65 * kFirstRest, kCosts);
   EXPECT_EQ(trials.way(kLong), Way::kPastCaches);
   EXPECT_EQ(trials.way(kShort), Way::kClaimed);
   send(trials, kShort, 2 * RingTrial::kOfClaims.longest_rest, {{0.4, 1, 0.3, 0.5}});
@@ -168,7 +169,7 @@ TEST(RingTrials, LongMessagesAreClaimedTooUntilAnotherWayHasWon) {
 TEST(RingTrials, OtherWaysAreHeldAgainstClaimedLaps) {
   constexpr std::uint64_t kLong = 16 * 1024;
   RingTrials trials({.bytes = kRing, .past_caches = true});
-  send(trials, kLong, 300 * RingTrial::kOfLong.first_rest, {{1, 0.6, 0.6, 0.5}});
+  send(trials, kLong, 80 * kFirstRest, {{1, 0.6, 0.6, 0.5}});
   EXPECT_EQ(trials.way(kLong), Way::kClaimed);
 }
 
@@ -235,7 +236,7 @@ TEST(RingTrial, ARankThatReadsFromOthersDoesNotReadAgain) {
 TEST(RingTrials, APauseLeavesAllAsItWas) {
   constexpr std::uint64_t kLong = 16 * 1024;
   RingTrials trials({.bytes = kRing, .past_caches = true, .claims = false});
-  send(trials, kLong, RingTrial::kOfLong.first_rest + RingTrial::kOfLong.settle, {{1, 1, 0.3}});
+  send(trials, kLong, kFirstRest + RingTrial::kOfLong.settle, {{1, 1, 0.3}});
   ASSERT_TRUE(trials.times_reading());
   trials.pause(true);
   EXPECT_FALSE(trials.times_reading());
