@@ -63,9 +63,9 @@ class RingTrial {
 
     constexpr std::uint64_t first(std::uint64_t ring) const noexcept { return std::max(first_rest, rings * ring); }
   };
-  // Whole laps settle for one of them. To touch that much memory for the first time takes as long as to copy some four times as much: so what a first
-  // trial costs has been spent before, and a loop of a hundred calls does not pay for it.
-  static constexpr Terms kOfLong{2 << 20, 128 << 20, 128 * 1024, 16 * 1024, 4, 4};
+  // Whole laps settle for one of them. To touch that much memory for the first time takes as long as to copy some two to four times as much: so what a first
+  // trial costs has nearly been spent before, and a loop of few calls does not pay for it.
+  static constexpr Terms kOfLong{2 << 20, 128 << 20, 128 * 1024, 16 * 1024, 4, 2};
   static constexpr Terms kOfClaims{256 * 1024, 256 << 20, 256 * 1024, 16 * 1024, 16, 0};
 
   // Of long messages, in a ring of so many bytes, for so many readers; one that is too small for a difference is never tried. `past_caches`: the writer
@@ -224,7 +224,7 @@ class RingTrials {
 
   // The trial comes after 512 MiB of them, some 0.1 s of copying: so its milliseconds, and the memory it touches, are some percent even of a first time
   // that brings nothing.
-  static constexpr std::uint64_t kClaimedPerCounted = 64;
+  static constexpr std::uint64_t kClaimedPerCounted = 128;
   static constexpr std::uint64_t kStreamedPerCounted = 16;
 
   RingTrial laps_, claims_;

@@ -158,7 +158,7 @@ TEST(RingTrials, LongMessagesAreClaimedTooUntilAnotherWayHasWon) {
   EXPECT_EQ(trials.way(RingTrial::kLeastClaimed - 1), Way::kShortLaps);
   send(trials, kLong, kFirstRest, kCosts);
   EXPECT_EQ(trials.way(kLong), Way::kClaimed);
-  send(trials, kLong, 65 * kFirstRest, kCosts);
+  send(trials, kLong, 129 * kFirstRest, kCosts);
   EXPECT_EQ(trials.way(kLong), Way::kPastCaches);
   EXPECT_EQ(trials.way(kShort), Way::kClaimed);
   send(trials, kShort, 2 * RingTrial::kOfClaims.longest_rest, {{0.4, 1, 0.3, 0.5}});
@@ -169,7 +169,7 @@ TEST(RingTrials, LongMessagesAreClaimedTooUntilAnotherWayHasWon) {
 TEST(RingTrials, OtherWaysAreHeldAgainstClaimedLaps) {
   constexpr std::uint64_t kLong = 16 * 1024;
   RingTrials trials({.bytes = kRing, .past_caches = true});
-  send(trials, kLong, 80 * kFirstRest, {{1, 0.6, 0.6, 0.5}});
+  send(trials, kLong, 150 * kFirstRest, {{1, 0.6, 0.6, 0.5}});
   EXPECT_EQ(trials.way(kLong), Way::kClaimed);
 }
 

@@ -66,6 +66,7 @@ void scan_in_pieces_on_area(Schedule& schedule, const Block& input, const Block&
 // in. `bytes`: of a block.
 void bcast_one_way_on_area(Schedule& schedule, const Block& data, int root);
 void gather_between_two_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t bytes);
+void reduce_between_two_on_area(Schedule& schedule, const Block& input, const Block& output, int root);
 void scatter_one_way_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, std::uint64_t bytes);
 std::uint64_t scatter_piece(std::uint64_t bytes, int ranks) noexcept;  // bytes of one of its pieces
 

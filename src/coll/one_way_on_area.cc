@@ -4,6 +4,7 @@
 //
 // bcast     All take each piece. A root does not wait for them.
 // gather    Of two ranks. The root copies its own block before it takes the first piece, which is being copied then.
+// reduce    Of two ranks, to one of them, as a gather.
 // scatter   The ranks have their turns, beginning with the one after the root, which is the next root where roots go around: in its turns each takes
 //           its own block, and in those of the others it posts that it is there. So it can leave when it has its block, in the middle of what the root
 //           takes on average. What goes to one of several ranks is not cut for it, because the others have posts to make for each
@@ -13,6 +14,7 @@
 //
 //   bcast             2 n/s l + (n + s) C
 //   gather            2 n/s l + (2 n + s) C, which the model counts as a single post
+//   reduce            2 n/s l + (n + s) C + n y
 //   scatter           2 l + (p + 1) n C at the root, which the model counts for all
 //
 //     Why not always: a post costs what copying some kilobytes does. Why not a gather of more ranks: there the root has to read for all, and has
@@ -29,12 +31,12 @@ using Wakes = Schedule::Wakes;
 
 std::size_t index(int rank) noexcept { return static_cast<std::size_t>(rank); }
 
-// Calls step(first, bytes) for each piece of `bytes`, each in a round of its own.
+// Calls step(first, length) for each piece of so much, in bytes or elements, each in a round of its own.
 template <typename Step>
-void for_pieces(Schedule& schedule, std::uint64_t bytes, std::uint64_t piece, Step step) {
-  for (std::uint64_t first = 0; first < bytes; first += piece) {
+void for_pieces(Schedule& schedule, std::uint64_t all, std::uint64_t piece, Step step) {
+  for (std::uint64_t first = 0; first < all; first += piece) {
     if (first != 0) schedule.next_piece();
-    step(first, std::min(piece, bytes - first));
+    step(first, std::min(piece, all - first));
   }
 }
 
@@ -61,6 +63,18 @@ void gather_between_two_on_area(Schedule& schedule, const Block& mine, const Blo
   for_pieces(schedule, bytes, one_way_piece(bytes, 2), [&](std::uint64_t first, std::uint64_t count) {
     if (is_root) return take_piece(schedule, 1 - root, all[index(1 - root)], first);
     schedule.post_slice(mine, first, count, 0, {}, Wakes::kEach);
+  });
+}
+
+// The root combines each piece where it lies, with its own.
+void reduce_between_two_on_area(Schedule& schedule, const Block& input, const Block& output, int root) {
+  const auto size = static_cast<std::uint64_t>(input.type->size());
+  const std::uint64_t piece = std::max(one_way_piece(input.bytes(), 2) / size, std::uint64_t{1});  // elements
+  for_pieces(schedule, input.count, piece, [&](std::uint64_t first, std::uint64_t count) {
+    const Block operand = input.part(first, count);
+    if (schedule.rank() != root) return static_cast<void>(schedule.post(operand, 0, {}, Wakes::kEach));
+    const StepId posted = schedule.post(bytes_block(nullptr, 0), 0, {}, Wakes::kEach);
+    schedule.fold_onto(1 - root, 0, 0, operand, output.part(first, count), {schedule.await(1 - root, 0, {posted})});
   });
 }
 

@@ -28,6 +28,7 @@ bool goes_in_pieces_of_two(CollectiveKind collective, const Amount& amount) noex
     case CollectiveKind::kAllgather:
     case CollectiveKind::kAlltoall:
       return true;
+    case CollectiveKind::kReduce:     // cut
     case CollectiveKind::kAllreduce:  // by halves
       return amount.combines_in_place;
     default:

@@ -422,13 +422,15 @@ TEST(Selection, AnAreaTakesWhatItHasRoomFor) {
   team.ranks = 2;
   EXPECT_EQ(choose_bcast(team, 1 << 22), Algorithm::kArea) << "piece by piece";
   EXPECT_NE(choose_bcast(team, (1 << 22) + 1), Algorithm::kArea) << "one message is copied once";
-  EXPECT_FALSE(choose_reduce(team, {1 << 18, 1 << 16, true}) == Algorithm::kAreaShares) << "one rank only contributes";
   EXPECT_NE(choose_scan(team, {1 << 18, 1 << 16, true}), Algorithm::kArea) << "one message";
   EXPECT_EQ(choose_bcast(team, 1 << 14), Algorithm::kArea) << "a short one";
   const auto on_area = [](Algorithm chosen) { return chosen == Algorithm::kArea || chosen == Algorithm::kAreaShares; };
   EXPECT_TRUE(on_area(choose_allreduce(team, {1 << 22, 1 << 20, true}))) << "by halves";
   EXPECT_FALSE(on_area(choose_allreduce(team, {(1 << 22) + 4, (1 << 20) + 1, true})));
   EXPECT_FALSE(on_area(choose_allreduce(team, {1 << 20, 1 << 18, true, false}))) << "a user's operation";
+  EXPECT_TRUE(on_area(choose_reduce(team, {1 << 22, 1 << 20, true}))) << "cut";
+  EXPECT_FALSE(on_area(choose_reduce(team, {(1 << 22) + 4, (1 << 20) + 1, true})));
+  EXPECT_FALSE(on_area(choose_reduce(team, {1 << 20, 1 << 18, true, false}))) << "a user's operation";
 }
 
 // With the defaults: what counts where ranks wait for cores is how often.

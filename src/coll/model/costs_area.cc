@@ -80,11 +80,28 @@ Cost alltoall_on_area(const Machine& machine, int p, double n) {
   return count * on_area(machine, p, (count > 1 || p == 2 ? 2 * p - 1 : 2 * p) * n / count, 0, 1);
 }
 
+namespace {
+
+bool is_cut(const Machine& machine, int p, double n) noexcept {
+  return p == 2 && machine.cores == 0 && n > static_cast<double>(one_way_piece(static_cast<std::uint64_t>(n), 2));
+}
+
+// Of two ranks that have a core each: the root combines a piece while the other one copies the next one in.
+Cost reduce_between_two(const Machine& machine, double n) {
+  const double count = std::max(std::ceil(n / static_cast<double>(one_way_piece(static_cast<std::uint64_t>(n), 2))), 1.0);
+  const Cost root = count * on_area(machine, 2, n / count, n / count, 1);
+  return {root.time + machine.copy(n / count).time, root.processor, root.waits};
+}
+
+}  // namespace
+
 Cost reduce_on_area(const Machine& machine, int p, double n) {
+  if (is_cut(machine, p, n)) return reduce_between_two(machine, n);
   return n <= machine.post_bytes ? one_fold(machine, p, n) : reduce_in_shares_on_area(machine, p, n);
 }
 
 Cost reduce_in_shares_on_area(const Machine& machine, int p, double n) {
+  if (is_cut(machine, p, n)) return reduce_between_two(machine, n);
   // In one post each rank has all of its operand, two ranks too.
   if (n <= machine.post_bytes) return on_area(machine, 2 * p, n * (2 * p + 1) / p, n * (p - 1) / p, 2);
   return allreduce_in_shares_on_area(machine, p, n);
