@@ -4,14 +4,15 @@
      size        8 B to 1 MiB, every 2^k and 3*2^k: of one rank's block, of the whole operand in reductions
      mode        back to back: one call follows the other, rank 0 is the root. Rotating root: the next rank each time.
                  Barrier between: each call follows an MPI_Barrier, which is not counted. After computing: each rank
-                 makes increments and walks through memory first
+                 makes increments and walks through memory first. Mean of ranks: as with a barrier between, but what
+                 the ranks spend in the call on average, as other benchmarks print it
 
    The draw depends on --seed and the number of ranks alone, so that every library is asked the same cells.
 
    A time is that from the moment when the last rank has called to the moment when the last rank has returned, by a
    clock that all ranks share: all of them run on one machine (or in network namespaces of one). So a root that goes on
-   early gains no more than the whole gains. Back to back it is the time of many calls, over their number. Results are
-   checked before and after each cell is measured. */
+   early gains no more than the whole gains, but in the mean of the ranks. Back to back it is the time of many calls,
+   over their number. Results are checked before and after each cell is measured. */
 #include "ranks.h"
 
 #include <string.h>
@@ -19,7 +20,8 @@
 static long seed = 1, wanted = 60, most = 1 << 20, memory = 1024;
 static const char *only, *only_mode;
 static Sizes only_sizes;
-static const char* const mode_names[] = {"back to back", "rotating root", "barrier between", "after computing", NULL};
+static const char* const mode_names[] = {"back to back",    "rotating root", "barrier between",
+                                         "after computing", "mean of ranks", NULL};
 static const Option options[] = {
     {"--seed", "NUMBER", "of the draw (1)", .number = &seed},
     {"--cells", "COUNT", "how many are drawn (60); more than there are: all", .number = &wanted},
@@ -32,7 +34,7 @@ static const Option options[] = {
 static const Program program = {"collectives", "Blocking collectives: cells drawn from collectives, sizes and modes.",
                                 options};
 
-enum { kBackToBack, kRotating, kBarrier, kComputing, kModes };
+enum { kBackToBack, kRotating, kBarrier, kComputing, kMean, kModes };
 enum { kMostCells = 4096, kMostSamples = 2000, kPeriod = 1000 };
 static const size_t kMostMemory = (size_t)16 << 20; /* of one rank's blocks */
 static const double kComputes = 200e-6;
@@ -235,7 +237,7 @@ static bool is_cell(const Cell* cell, bool first_size) {
   if (only != NULL && strcmp(only, cell->collective->name) != 0) return false;
   if (only_mode != NULL && strcmp(only_mode, mode_names[cell->mode]) != 0) return false;
   if (cell->mode == kRotating && !(traits & kRooted)) return false;
-  if (cell->mode == kBarrier && (traits & kUnsized)) return false;
+  if ((cell->mode == kBarrier || cell->mode == kMean) && (traits & kUnsized)) return false;
   if ((traits & kUnsized) && !first_size) return false;
   if ((traits & kParts) && cell->bytes < sizeof(double) * (size_t)size) return false;
   return !(traits & kBlocks) || cell->bytes * (size_t)size <= kMostMemory;
@@ -287,7 +289,7 @@ static int calls_of(const Cell* cell, Job* job) {
   MPI_Comm world = MPI_COMM_WORLD;
   for (int calls = 1;; calls *= 2) {
     const Times times = call(cell, job, calls);
-    const bool single = cell->mode == kBarrier || cell->mode == kComputing;
+    const bool single = cell->mode == kBarrier || cell->mode == kComputing || cell->mode == kMean;
     const bool enough = times.end - times.begin > 100e-6 * size || calls >= 1 << 16;
     if (single || agree_in(&world, enough)) return calls;
   }
@@ -301,6 +303,14 @@ static void check(const Cell* cell, Job* job) {
   fprintf(stderr, "rank %d: MPI_%s of %zu bytes from rank %d brought other content than it should\n", rank,
           cell->collective->name, job->bytes, job->root);
   MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* What each rank has spent in the call, on average. */
+static void add_means(const Times* own, int count, Samples* samples) {
+  static double spent[kMostSamples], all[kMostSamples];
+  for (int i = 0; i < count; ++i) spent[i] = own[i].end - own[i].begin;
+  MPI_Reduce(spent, all, count, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  for (int i = 0; i < count && rank == 0; ++i) add_sample(samples, 1e6 * all[i] / size);
 }
 
 /* From the last arrival to the last return. */
@@ -320,7 +330,7 @@ static void run_cell(const Cell* cell, Job* job, Samples* samples) {
   do {
     for (int i = 0; i < 5; ++i) own[count++] = call(cell, job, calls);
   } while (agree_in(&world, now() - begin < budget && count + 5 <= kMostSamples));
-  add_times(own, count, calls, samples);
+  cell->mode == kMean ? add_means(own, count, samples) : add_times(own, count, calls, samples);
 }
 
 static void answer_for(const Cell* cell, Job* job) {

@@ -135,8 +135,9 @@ QUESTIONS = {
             "collectives",
             "How long does each blocking collective take, alone?",
             "Every blocking collective from MPI_Bcast to MPI_Barrier, at every 2^k and 3·2^k from 8 B to 1 MiB: one call after"
-            " the other from a fixed root and from a rotating one, each after a barrier, and each after computing. The time"
-            " from the last rank's call to the last rank's return. The figure is Lapwing over the best peer in each cell."
+            " the other from a fixed root and from a rotating one, each after a barrier, and each after computing: the time"
+            " from the last rank's call to the last rank's return. And each after a barrier, the mean of what the ranks spend"
+            " in the call. The figure is Lapwing over the best peer in each cell."
             " Paper 5 (non-blocking collectives) measures the same operations.",
             without_polling(SHM + TCP),
             lab=without_polling(LAB),
