@@ -187,6 +187,11 @@ class RingTrials {
     if (!goes_by_laps(message)) return paused_ ? claims_.usual() : claims_.way();
     return way_of_laps() == Way::kShortLaps ? claims_.usual() : way_of_laps();
   }
+  // Whether it goes a way that is tried.
+  bool tries(std::uint64_t message) const noexcept {
+    if (message < RingTrial::kLeastClaimed || paused_) return false;
+    return goes_by_laps(message) ? laps_.under_way() : claims_.under_way();
+  }
   // The trial that is to be told of its copies; null: none.
   RingTrial* of(std::uint64_t message) noexcept {
     if (message < RingTrial::kLeastClaimed || paused_) return nullptr;

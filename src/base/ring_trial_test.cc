@@ -193,6 +193,18 @@ TEST(RingTrials, WhetherLinesAreClaimedIsKnownBetweenTrialsOfThat) {
   EXPECT_TRUE(RingTrials({.bytes = kRing, .claims = false}).knows_claims());
 }
 
+TEST(RingTrials, WhatIsTriedIsKnown) {
+  RingTrials trials({.bytes = kRing, .claims = false});
+  send(trials, 16 * 1024, kFirstRest, {{1, 1, 1}});
+  EXPECT_TRUE(trials.tries(16 * 1024));
+  EXPECT_FALSE(trials.tries(4096)) << "a short one goes as always";
+  trials.pause(true);
+  EXPECT_FALSE(trials.tries(16 * 1024));
+  trials.pause(false);
+  send(trials, 16 * 1024, 4 * kMiB, {{1, 1, 1}});
+  EXPECT_FALSE(trials.tries(16 * 1024));
+}
+
 TEST(RingTrials, NothingIsClaimedWhereTheReaderCannot) {
   RingTrials trials({.bytes = kRing, .past_caches = true, .claims = false});
   send(trials, 4096, 4 << 20, {{1, 1, 1, 0.1}});

@@ -56,7 +56,9 @@ inline constexpr std::uint64_t kStreamed = 2;    // the writer copies this recor
 inline constexpr std::uint64_t kTurnedBack = 4;  // no record: the next one is at the ring's beginning
 inline constexpr std::uint64_t kWideHead = 8;    // more of this record is there with its head (layout.h)
 inline constexpr std::uint64_t kClaimed = 16;    // the reader is to claim the record's lines (base/ring_trial.h)
-inline constexpr std::uint64_t kRecordFlags = kStreamed | kWideHead | kClaimed;
+inline constexpr std::uint64_t kOnTrial = 32;    // the writer tries how it is best written, so its time is no usual one (base/ring_trial.h)
+inline constexpr std::uint64_t kRecordFlags = kStreamed | kWideHead | kClaimed | kOnTrial;
+static_assert(1 + kTurnedBack + kRecordFlags < kRecordAlignment);
 
 inline std::atomic<std::uint64_t>& stamp_of(std::byte* line) noexcept {
   return *reinterpret_cast<std::atomic<std::uint64_t>*>(line + kStampOffset);
@@ -75,9 +77,9 @@ class RingWriter {
   bool broken() const noexcept { return broken_; }
   // To be told of the copies of payload.
   RingTrials& trials() noexcept { return trials_; }
-  // kClaimed, or none, of a record with so much payload.
-  std::uint64_t claim_flag(std::uint64_t payload) const noexcept {
-    return trials_.way(payload) == RingTrials::Way::kClaimed ? kClaimed : 0;
+  // kClaimed and kOnTrial, or none, of a record with so much payload.
+  std::uint64_t trial_flags(std::uint64_t payload) const noexcept {
+    return (trials_.way(payload) == RingTrials::Way::kClaimed ? kClaimed : 0) | (trials_.tries(payload) ? kOnTrial : 0);
   }
 
   // The same as room() where a record with so much payload begins, which may be at the ring's beginning again.

@@ -112,6 +112,7 @@ std::uint64_t ShmTransport::take_header(Link& link) noexcept {
   const std::uint64_t flags = link.in.record_flags();
   const std::uint64_t head = head_of(record, (flags & shm::kWideHead) != 0);
   link.claims = (flags & shm::kClaimed) != 0;
+  link.on_trial = (flags & shm::kOnTrial) != 0;
   link.in.trust(head);
   if (head == record) {
     const shm::Piece payload = link.in.next(link.header.payload_bytes(), wire::kHeaderBytes);
@@ -200,7 +201,7 @@ void ShmTransport::time_frame(Link& link) noexcept {
 }
 
 void ShmTransport::finish_frame(Link& link) noexcept {
-  if (shm::Streaming::times(link.header.payload_bytes()))
+  if (shm::Streaming::times(link.header.payload_bytes()) && !link.on_trial)
     link.streaming.end(engine_.clock().now(), link.header.payload_bytes());
   link.assembly.end();
   sinks_.of(link.header).on_frame(link.peer, link.header);

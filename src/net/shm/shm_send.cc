@@ -108,9 +108,15 @@ bool ShmTransport::streams(Link& link, std::uint64_t payload) noexcept {
   return link.streaming.chosen_for(payload) && link.out.trials().knows_claims();
 }
 
+// How the reader is to take what is copied in, and what it is to think of the time.
+std::uint64_t ShmTransport::copy_flags(const Link& link, std::uint64_t payload, bool streams) noexcept {
+  const std::uint64_t of_trial = link.out.trial_flags(payload);
+  return streams ? shm::kStreamed | (of_trial & shm::kClaimed) : of_trial;
+}
+
 // A peer that has sent nothing since the last long frame is likely to have that one still to copy.
 std::uint64_t ShmTransport::flags_for(Link& link, std::uint64_t payload) noexcept {
-  const std::uint64_t flags = (streams(link, payload) ? shm::kStreamed : 0) | link.out.claim_flag(payload);
+  const std::uint64_t flags = copy_flags(link, payload, streams(link, payload));
   if (is_small(shm::Layout::record_bytes(payload))) return flags;
   const bool answered = std::exchange(link.answered, false);
   return flags | (answered ? 0 : shm::kWideHead);
@@ -220,7 +226,7 @@ std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
   if (at_head) wire::store_around_stamp(op.header, line);
   LAPWING_DELAY_POINT("shm.publish");
   if (at_head)
-    link.out.publish_head((streams ? shm::kStreamed : 0) | link.out.claim_flag(op.header.payload_bytes()));
+    link.out.publish_head(copy_flags(link, op.header.payload_bytes(), streams));
   else
     link.out.publish();
   LAPWING_DELAY_POINT("shm.published");

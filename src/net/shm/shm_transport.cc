@@ -269,7 +269,8 @@ PullOp::End ShmTransport::pull(PeerId peer, PullOp& op) noexcept {
 
 void ShmTransport::came_in_frames(PeerId peer, std::uint64_t bytes, std::uint64_t before, std::int64_t began) noexcept {
   const Link* link = link_to(peer);
-  if (link != nullptr) pulls_.came_in_frames(link->local, bytes, std::max(before, long_head_), began);
+  if (link == nullptr || link->on_trial) return;
+  pulls_.came_in_frames(link->local, bytes, std::max(before, long_head_), began);
 }
 
 bool ShmTransport::copy_pieces() noexcept {

@@ -111,6 +111,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
     std::uint64_t written = 0;    // bytes since the queue was last empty
     bool waiting = false;         // in waiting_, and one engine hold
     bool claims = false;          // the lines of the frame under way (ring.h)
+    bool on_trial = false;        // that frame's sender tries how it fills the ring
     bool answered = true;         // something has come since a long record went
 
     shm::RingReader in;
@@ -193,6 +194,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   bool send_record_now(Link& link, const wire::FrameHeader& header, const std::byte* payload,
                        Delivery delivery) noexcept;
   void send_rest_now(Link& link, const wire::FrameHeader& header, const std::byte* payload, std::uint64_t flags) noexcept;
+  static std::uint64_t copy_flags(const Link& link, std::uint64_t payload, bool streams) noexcept;
   std::uint64_t flags_for(Link& link, std::uint64_t payload) noexcept;
   bool show(Link& link) noexcept;
   void announce(Link& link, Delivery delivery) noexcept;
