@@ -13,8 +13,9 @@
 // 28 + 3.7, some 20 + 4 and 2.0 + 5.5. So what differs is the writer's part, but for lines that are fetched from memory; and those the writer
 // can fetch as well as the reader can. Therefore the writer finds out alone, from the time of its own copies. The ranks of an area read as well, from
 // rings that are filled the same way at the same time: there the time of reading counts too, because whole laps through many rings may not fit the
-// caches. A writer that reads nothing itself reads again what it has written past the caches, and that time is divided among the readers, which work at
-// the same time. (One that does would bring the lines into caches where the others find them, and measure what is not so afterwards.) A trial goes so:
+// caches. A writer that reads nothing itself reads again what it has written past the caches, and that time is divided among the readers, which
+// work at the same time. (One that reads from others would bring the lines into caches where those find them, and measure what is not so
+// afterwards.) A trial goes so:
 //
 //   rest      it goes on as was best in the last trial; by short laps at first
 //   settle    it goes one of the ways, until the caches are as that way leaves them: whole laps for one lap, in which the memory may be touched for
@@ -63,13 +64,13 @@ class RingTrial {
 
     constexpr std::uint64_t first(std::uint64_t ring) const noexcept { return std::max(first_rest, rings * ring); }
   };
-  // Whole laps settle for one of them. To touch that much memory for the first time takes as long as to copy some two to four times as much: so what a first
-  // trial costs has nearly been spent before, and a loop of few calls does not pay for it.
+  // Whole laps settle for one of them. To touch that much memory for the first time takes as long as to copy some two to four times as much: so what
+  // a first trial costs has nearly been spent before, and a loop of few calls does not pay for it.
   static constexpr Terms kOfLong{2 << 20, 128 << 20, 128 * 1024, 16 * 1024, 4, 2};
   static constexpr Terms kOfClaims{256 * 1024, 256 << 20, 256 * 1024, 16 * 1024, 16, 0};
 
-  // Of long messages, in a ring of so many bytes, for so many readers; one that is too small for a difference is never tried. `past_caches`: the writer
-  // can do that.
+  // Of long messages, in a ring of so many bytes, for so many readers; one that is too small for a difference is never tried. `past_caches`: the
+  // writer can do that.
   explicit RingTrial(std::uint64_t ring = 0, bool past_caches = false, unsigned readers = 1) noexcept
       : RingTrial(kOfLong, ring, past_caches ? 3 : 2, {Way::kShortLaps, past_caches ? Way::kPastCaches : Way::kWholeLaps, Way::kWholeLaps}) {
     readers_ = readers;

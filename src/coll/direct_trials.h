@@ -23,8 +23,8 @@
 // because the long ones of these blocks go as messages, whose way is found out by trials as well (net/shm/path_selection.h). It counts its calls as
 // a root and as another rank together, because what makes one shorter may make the other longer. Ranks that have equal lengths try both ways at
 // the same time; where they do not, each sees more of what the others do. As no rank waits for others at the end of a window, what one way makes
-// late may be paid in the next window, and the two ways look alike: so such a window has sixteen calls, or four for each root, of which the first half is not timed,
-// and to go directly must be faster by a quarter.
+// late may be paid in the next window, and the two ways look alike: so such a window has sixteen calls, or four for each root, of which the first
+// half is not timed, and to go directly must be faster by a quarter.
 //
 // A window has five calls. Its first one is not timed, which finds the caches as the other way has left them. In its last call all ranks wait for each
 // other at the end: a rank that needs nothing of the others runs ahead else, and the next window would pay for it. Only ranks that count alike can do

@@ -18,7 +18,8 @@ void rest(DirectTrials& trials, unsigned number = kNumber) {
   }
 }
 
-// What the calls are, but for the rest before a trial, one letter each: as the model says (m), directly (d), capital when timed, with ! where all meet and ? where rank 0 decides.
+// What the calls are, but for the rest before a trial, one letter each: as the model says (m), directly (d), capital when timed, with ! where all
+// meet and ? where rank 0 decides.
 std::string calls(DirectTrials& trials, int count, double by_model, double directly, unsigned number = kNumber) {
   std::string text;
   for (int call = 0; call < count; ++call) {

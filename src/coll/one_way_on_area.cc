@@ -6,9 +6,9 @@
 // gather    Of two ranks. The root copies its own block before it takes the first piece, which is being copied then.
 // reduce    Of two ranks, to one of them, as a gather.
 // scatter   The ranks have their turns, beginning with the one after the root, which is the next root where roots go around: in its turns each takes
-//           its own block, and in those of the others it posts that it is there. So it can leave when it has its block, in the middle of what the root
-//           takes on average. What goes to one of several ranks is not cut for it, because the others have posts to make for each
-//           piece. The root copies its own block at last, when no rank waits for what it does.
+//           its own block, and in those of the others it posts that it is there. So it can leave when it has its block, on average in the middle of
+//           what the root takes. A block for one of several ranks goes whole, up to what a post may have, because all others have posts to make
+//           for each piece. The root copies its own block at last, when no rank waits for what it does.
 //
 // Costs, n bytes in pieces of s, p ranks:
 //
