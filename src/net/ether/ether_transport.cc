@@ -418,8 +418,11 @@ void EtherTransport::give_up(PeerId peer, const Status& why) noexcept {
   link(peer).give_up(why);
 }
 
+// The other transport that has lost the peer may have noticed first that this host's own interface is gone: nothing was on its way by packets.
 void EtherTransport::abandon(PeerId peer, const Status& why) noexcept {
-  if (is_met(peer)) link(peer).abandon(why);
+  if (!is_met(peer)) return;
+  link(peer).abandon(why);
+  if (!interface_lost_ && !ether::is_there(port_.interface())) lose_interface();
 }
 
 // ---- the end --------------------------------------------------------------------------------------------------------

@@ -114,6 +114,11 @@ bool parse_mac(std::string_view text, Mac& mac) {
   return true;
 }
 
+bool is_there(const Interface& interface) noexcept {
+  char name[IF_NAMESIZE];
+  return ::if_indextoname(interface.index, name) != nullptr;
+}
+
 std::string driver_of(const std::string& name) {
   ethtool_drvinfo info{};
   info.cmd = ETHTOOL_GDRVINFO;

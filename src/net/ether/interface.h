@@ -23,6 +23,9 @@ struct Interface {
 // The first of `wanted` (LAPWING_ETHER_INTERFACE) that there is, is up and is an Ethernet; without a wish the first with an address, else the first.
 Status choose_interface(const std::vector<std::string>& wanted, Interface& chosen);
 
+// Whether it still is in this network namespace.
+bool is_there(const Interface& interface) noexcept;
+
 // Of the interface with this name, as ethtool says it; empty where that is not told.
 std::string driver_of(const std::string& name);
 
