@@ -31,7 +31,7 @@
 // usual one's time is left at once. What whole laps save is the wait of a store until the reader has let its line go; and in them a ring's memory is
 // touched for the first time, which costs one to three milliseconds. So they are not gone where the stores of short laps take less than twice as long
 // as into memory of the writer's own, as between cores that share a level-two cache. (Stores past the caches do not wait either, but tell nothing of
-// it: on Intel's fifth Xeon they take longer than those of short laps, which take two to three times as long as those of whole ones.)
+// it: on a fifth-generation Intel Xeon they take longer than those of short laps, which take two to three times as long as those of whole ones.)
 //
 // There are two trials (RingTrials). One is whether short laps are claimed. The first comes soon, because it costs next to nothing where they are
 // not claimed yet: 16 KiB between distant cores 9 us, or claimed 3. Where they are, all of a ring goes the slower way before that can be

@@ -40,11 +40,13 @@ void for_pieces(Schedule& schedule, std::uint64_t all, std::uint64_t piece, Step
   }
 }
 
-void only_say_here(Schedule& schedule) { schedule.post(bytes_block(nullptr, 0), 0, {}, Wakes::kEach); }
+StepId post_nothing(Schedule& schedule) { return schedule.post(bytes_block(nullptr, 0), 0, {}, Wakes::kEach); }
+
+// The step after which the piece that `from` has for this rank is there.
+StepId await_piece(Schedule& schedule, int from) { return schedule.await(from, 0, {post_nothing(schedule)}); }
 
 void take_piece(Schedule& schedule, int from, const Block& target, std::uint64_t first) {
-  const StepId posted = schedule.post(bytes_block(nullptr, 0), 0, {}, Wakes::kEach);
-  schedule.take_slice(from, 0, target, first, {schedule.await(from, 0, {posted})});
+  schedule.take_slice(from, 0, target, first, {await_piece(schedule, from)});
 }
 
 }  // namespace
@@ -73,8 +75,7 @@ void reduce_between_two_on_area(Schedule& schedule, const Block& input, const Bl
   for_pieces(schedule, input.count, piece, [&](std::uint64_t first, std::uint64_t count) {
     const Block operand = input.part(first, count);
     if (schedule.rank() != root) return static_cast<void>(schedule.post(operand, 0, {}, Wakes::kEach));
-    const StepId posted = schedule.post(bytes_block(nullptr, 0), 0, {}, Wakes::kEach);
-    schedule.fold_onto(1 - root, 0, 0, operand, output.part(first, count), {schedule.await(1 - root, 0, {posted})});
+    schedule.fold_onto(1 - root, 0, 0, operand, output.part(first, count), {await_piece(schedule, 1 - root)});
   });
 }
 
@@ -90,7 +91,7 @@ void scatter_one_way_on_area(Schedule& schedule, const Blocks& all, const Block&
     if (distance != 1) schedule.next_piece();
     for_pieces(schedule, bytes, scatter_piece(bytes, ranks), [&](std::uint64_t first, std::uint64_t count) {
       if (me == to) return take_piece(schedule, root, mine, first);
-      if (me != root) return only_say_here(schedule);
+      if (me != root) return static_cast<void>(post_nothing(schedule));
       posted = schedule.post_slice(all[index(to)], first, count, 0, {}, Wakes::kEach);
     });
   }
