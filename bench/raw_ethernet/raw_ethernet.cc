@@ -60,7 +60,7 @@ class Side {
   Side(const char* interface, bool leads) : leads_(leads) {
     must(net::ether::choose_interface({interface}, interface_));
     source_ = std::make_unique<net::ether::OwnSource>(interface_, net::ether::Endpoint{kTag, kEtherType, {}});
-    must(socket_.open(*source_, net::ether::order_queues(net::ether::queue_services(interface_), net::ether::own_processors())));
+    must(socket_.open(*source_, net::ether::order_queues(net::ether::queue_services(interface_), net::ether::own_processors()), false));
     peer_.fill(0xff);  // all hosts of the segment, until the peer has been heard
   }
   bool leads() const { return leads_; }

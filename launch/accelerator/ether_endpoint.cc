@@ -100,7 +100,7 @@ Status EtherEndpoint::bind(const wire::AcceleratorRequest& bind, bool& taken) {
   const std::lock_guard guard(programs_.mutex());
   std::shared_ptr<Steering> program;
   LAPWING_TRY(programs_.join(bind.interface, program));
-  const int error = net::ether::bind_xdp_socket(socket_.fd(), bind.interface, bind.index);
+  const int error = net::ether::bind_xdp_socket(socket_.fd(), bind.interface, bind.index, bind.in_pieces != 0);
   taken = error == EBUSY;
   if (error != 0) return Status::error(MPI_ERR_OTHER, "the kernel does not bind the socket to queue %u: %s", bind.index, std::strerror(error));
   const net::ether::Endpoint endpoint{

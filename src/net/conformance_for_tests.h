@@ -139,6 +139,7 @@ struct Case {
   Protection wire = Protection::kPlain;
   bool past_program = false;  // LAPWING_RECEIVE=kernel, where this process may
   bool datagrams = false;     // LAPWING_ETHER_FRAMING=udp
+  unsigned mtu = 1500;        // of the segment
   // Its ranks are joined by a segment that the test makes.
   bool needs_segment() const noexcept { return std::string(kind.name) == "ether"; }
   // One rank that talks to itself.
@@ -151,8 +152,11 @@ inline std::vector<Case> all_cases() {
     cases.push_back({kind, false});
     if (!kind.always && !kind.may_lack) cases.push_back({kind, true});
     if (kind.name == std::string_view("ether")) {
-      for (const Protection wire : {Protection::kChecked, Protection::kSealed}) cases.push_back({kind, false, wire});
-      for (const Protection wire : {Protection::kPlain, Protection::kChecked, Protection::kSealed}) cases.push_back({kind, false, wire, false, true});
+      for (const Protection wire : {Protection::kPlain, Protection::kChecked, Protection::kSealed}) {
+        if (wire != Protection::kPlain) cases.push_back({kind, false, wire});
+        cases.push_back({kind, false, wire, false, true});
+        for (const bool datagrams : {false, true}) cases.push_back({kind, false, wire, false, datagrams, 9000});
+      }
     }
     if (kind.name != std::string_view("tcp")) continue;
     for (const Protection wire : {Protection::kChecked, Protection::kSealed}) cases.push_back({kind, true, wire});
@@ -220,6 +224,7 @@ class Conformance : public testing::TestWithParam<Case> {
   // Ranks that progress only inside turn(), and always go to sleep when they wait.
   void SetUp() override {
     if (GetParam().needs_segment() && !ether::TestSegment::get().ready()) GTEST_SKIP() << ether::TestSegment::get().why();
+    ASSERT_TRUE(!GetParam().needs_segment() || ether::TestSegment::get().set_mtu(GetParam().mtu));
     engine::EngineOptions options;
     options.event_thread = false;
     options.spin_budget = 0;

@@ -61,7 +61,7 @@ std::size_t length_of(Kind kind) noexcept {
     case Kind::kMemory:
       return kHeadBytes;
     case Kind::kBind:
-      return kHeadBytes + 36;
+      return kHeadBytes + 40;
     case Kind::kJoin:
     case Kind::kLeave:
     case Kind::kWay:
@@ -100,6 +100,7 @@ std::string AcceleratorRequest::encode() const {
     writer.put(port);
     writer.put(tag);
     writer.put(network);
+    writer.put(in_pieces);
   } else if (names_connection(kind)) {
     writer.put(index);
   }
@@ -129,6 +130,7 @@ Status AcceleratorRequest::decode(std::string_view message, AcceleratorRequest& 
     read.port = reader.get<std::uint32_t>();
     read.tag = reader.get<std::uint64_t>();
     read.network = reader.get<std::uint64_t>();
+    read.in_pieces = reader.get<std::uint32_t>();
   } else if (names_connection(read.kind)) {
     read.index = reader.get<std::uint32_t>();
   }

@@ -9,8 +9,8 @@
 //     way      index u32                                                        of one that has joined: with the socket for answers, which stays
 //     forget   index u32                                                        both sockets
 //     memory                                                                    raw Ethernet: second, once; with a memfd, answered with a socket
-//     bind     interface u32, queue u32, ether type u32, zero u32, tag u64,     answered with the program's attachment, or kQueueTaken; once granted
-//              network namespace u64
+//     bind     interface u32, queue u32, ether type u32, address u32,           answered with the program's attachment, or kQueueTaken; once granted
+//              port u32, tag u64, network namespace u64, in pieces u32
 //     answer   granted u16, descriptors u16, then a text for a person, to the end: why not
 //
 // All little-endian. A request has exactly the length of its kind; an answer is bounded. A message that breaks a rule ends the connection, with an
@@ -29,11 +29,11 @@
 
 namespace lapwing::wire {
 
-constexpr std::uint16_t kAcceleratorVersion = 2;
+constexpr std::uint16_t kAcceleratorVersion = 3;
 
 struct AcceleratorRequest {
   enum class Kind : std::uint16_t { kHello = 1, kLoad = 2, kJoin = 3, kLeave = 4, kMemory = 5, kBind = 6, kWay = 7, kForget = 8 };
-  static constexpr std::size_t kMaxBytes = 44;
+  static constexpr std::size_t kMaxBytes = 48;
   enum : std::uint32_t { kReceive = 1, kEther = 2 };  // purposes
 
   Kind kind = Kind::kHello;
@@ -47,6 +47,7 @@ struct AcceleratorRequest {
   std::uint32_t address = 0;     // IPv4, as a number
   std::uint32_t port = 0;        // of UDP there, for queue 0; 0: no datagrams come
   std::uint64_t tag = 0;
+  std::uint32_t in_pieces = 0;  // 1: packets of several chunks as well (net/ether/packet_socket.h)
   std::uint64_t network = 0;  // SO_NETNS_COOKIE, by which the rank and the service know that they mean the same interface
 
   std::string encode() const;

@@ -27,6 +27,7 @@ AcceleratorRequest bind() {
   request.port = 27182;
   request.tag = 0x1112'1314'1516'1718;
   request.network = 0x2122'2324'2526'2728;
+  request.in_pieces = 1;
   return request;
 }
 
@@ -38,23 +39,23 @@ std::string bytes(std::initializer_list<int> values) {
 
 // What is on the socket does not change: a service and a rank may be of two builds.
 TEST(AcceleratorRequest, HasTheseBytes) {
-  EXPECT_EQ(hello().encode(), bytes({'L',  'W',  'A',  'C',  2,    0,    1,    0,    1,    0,    0,    0,    4,    3,    2,    1,
+  EXPECT_EQ(hello().encode(), bytes({'L',  'W',  'A',  'C',  3,    0,    1,    0,    1,    0,    0,    0,    4,    3,    2,    1,
                                      0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21}));
   AcceleratorRequest join;
   join.kind = Kind::kJoin;
   join.index = 5;
-  EXPECT_EQ(join.encode(), bytes({'L', 'W', 'A', 'C', 2, 0, 3, 0, 5, 0, 0, 0}));
+  EXPECT_EQ(join.encode(), bytes({'L', 'W', 'A', 'C', 3, 0, 3, 0, 5, 0, 0, 0}));
   join.kind = Kind::kWay;
-  EXPECT_EQ(join.encode(), bytes({'L', 'W', 'A', 'C', 2, 0, 7, 0, 5, 0, 0, 0}));
+  EXPECT_EQ(join.encode(), bytes({'L', 'W', 'A', 'C', 3, 0, 7, 0, 5, 0, 0, 0}));
   join.kind = Kind::kForget;
-  EXPECT_EQ(join.encode(), bytes({'L', 'W', 'A', 'C', 2, 0, 8, 0, 5, 0, 0, 0}));
+  EXPECT_EQ(join.encode(), bytes({'L', 'W', 'A', 'C', 3, 0, 8, 0, 5, 0, 0, 0}));
   EXPECT_EQ(bind().encode(),
-            bytes({'L', 'W', 'A', 'C', 2,    0,    6,    0,    7,    0,    0,    0,    5,    0,    0,    0,    0xb5, 0x88, 0,    0,
+            bytes({'L', 'W', 'A', 'C', 3,    0,    6,    0,    7,    0,    0,    0,    5,    0,    0,    0,    0xb5, 0x88, 0,    0,
                    7,   2,   0,   0xc0, 0x2e, 0x6a, 0,    0,    0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
-                   0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21}));
+                   0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21, 1,    0,    0,    0}));
   AcceleratorRequest memory;
   memory.kind = Kind::kMemory;
-  EXPECT_EQ(memory.encode(), bytes({'L', 'W', 'A', 'C', 2, 0, 5, 0}));
+  EXPECT_EQ(memory.encode(), bytes({'L', 'W', 'A', 'C', 3, 0, 5, 0}));
 }
 
 TEST(AcceleratorRequest, ComesOutAsItWentIn) {
@@ -89,6 +90,7 @@ TEST(AcceleratorRequest, SaysWhatABindingTakes) {
   EXPECT_EQ(read.network, bind().network);
   EXPECT_EQ(read.address, bind().address);
   EXPECT_EQ(read.port, bind().port);
+  EXPECT_EQ(read.in_pieces, bind().in_pieces);
 }
 
 TEST(AcceleratorRequest, OfAnotherKindOrVersionIsRefusedWithAWord) {
@@ -98,7 +100,7 @@ TEST(AcceleratorRequest, OfAnotherKindOrVersionIsRefusedWithAWord) {
   EXPECT_STREQ(AcceleratorRequest::decode(message, read).text(), "there is no request of kind 9");
   message = AcceleratorRequest().encode();
   message[4] = 1;
-  EXPECT_STREQ(AcceleratorRequest::decode(message, read).text(), "the rank speaks version 1, the accelerator 2: both must be of one release");
+  EXPECT_STREQ(AcceleratorRequest::decode(message, read).text(), "the rank speaks version 1, the accelerator 3: both must be of one release");
   message = AcceleratorRequest().encode();
   message[0] = 'l';
   EXPECT_FALSE(AcceleratorRequest::decode(message, read).ok());

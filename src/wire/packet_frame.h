@@ -12,7 +12,7 @@
 namespace lapwing::wire {
 
 // No carrier takes longer packets.
-inline constexpr std::size_t kMostFramedPacket = 2048;
+inline constexpr std::size_t kMostFramedPacket = 10240;
 
 FrameHeader packet_frame(std::size_t packet_bytes) noexcept;
 // Null, or the rule that the frame breaks. Its transport's part has been found right.

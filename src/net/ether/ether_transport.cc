@@ -108,7 +108,7 @@ void EtherTransport::stay_at_queue() const {
 Capabilities EtherTransport::capabilities(PeerId) const noexcept {
   Capabilities capabilities;
   capabilities.eager_limit = tuning().ether_eager_limit;
-  capabilities.best_up_to = tuning().ether_best_up_to;
+  capabilities.best_up_to = std::max(tuning().ether_best_up_to, tuning().ether_best_packets * port_.most_bytes());
   capabilities.data_chunk = tuning().ether_data_chunk;
   capabilities.at_once = port_.most_bytes() - wire::piece_overhead(0);
   return capabilities;
@@ -146,7 +146,7 @@ void EtherTransport::announce() noexcept {
 
 // Each peer may fill its share of the receive chunks.
 void EtherTransport::share_memory() noexcept {
-  const std::size_t share = ether::PacketSocket::kReceiveChunks / met_.size();
+  const std::size_t share = ether::PacketSocket::kReceiveChunks / port_.chunks_per_packet() / met_.size();
   for (ether::Link* link : met_) link->packets().set_window(std::max(share, kLeastWindow));
 }
 

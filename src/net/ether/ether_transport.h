@@ -127,7 +127,7 @@ class EtherTransport final : public Transport, private engine::FdHandler, privat
   ether::Port port_;
   ether::Neighbours neighbours_;
   ether::Seals seals_;
-  std::array<std::byte, ether::PacketSocket::kChunkBytes> opened_;  // the packet that came sealed
+  std::array<std::byte, ether::PacketSocket::kMostFrameBytes> opened_;  // the packet that came sealed
   ether::LinkContext context_;
   SparseTable<std::unique_ptr<ether::Link>> links_;
   std::vector<ether::Link*> met_;      // all of them

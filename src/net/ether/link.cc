@@ -14,8 +14,9 @@ constexpr int kGoodbyes = 3;
 // Of a peer that may have finished: it is not asked for longer.
 constexpr unsigned kFinishedTimeouts = 8;
 
-// How many bytes it has.
-std::size_t write_probe(std::byte* packet, const wire::PacketAddress& to, const wire::PacketAddress& way_back, std::uint32_t number) noexcept {
+// How many bytes it has: at least so many.
+std::size_t write_probe(std::byte* packet, const wire::PacketAddress& to, const wire::PacketAddress& way_back, std::uint32_t number,
+                        std::size_t least) noexcept {
   wire::PacketHeader header;
   header.kind = wire::PacketKind::kProbe;
   header.to = to;
@@ -23,7 +24,9 @@ std::size_t write_probe(std::byte* packet, const wire::PacketAddress& to, const 
   header.bytes = wire::kWayBackBytes;
   wire::encode(header, packet);
   wire::encode_way_back(way_back, packet);
-  return wire::packet_bytes(packet);
+  const std::size_t bytes = wire::packet_bytes(packet), whole = std::max(bytes, least);
+  std::memset(packet + bytes, 0, whole - bytes);
+  return whole;
 }
 
 }  // namespace
@@ -32,10 +35,8 @@ bool send_probe(Port& port, PeerId peer, const wire::PacketAddress& to, const wi
                 std::size_t least_bytes) noexcept {
   reliable::PacketCarrier::Room room;
   if (!port.take(room)) return false;
-  const std::size_t bytes = write_probe(room.bytes, to, way_back, number), whole = std::max(bytes, least_bytes);
-  std::memset(room.bytes + bytes, 0, whole - bytes);
   const bool sends = port.can_send(room.slot);
-  if (sends) port.send(peer, room.slot, whole);
+  if (sends) port.send(peer, room.slot, write_probe(room.bytes, to, way_back, number, least_bytes));
   port.give_back(room.slot);
   return sends;
 }
@@ -131,7 +132,7 @@ void Link::tell_way() noexcept {
   log_info("%s (%s) answers by ether again: packets leave the detour by %s", name, place, by);
 }
 
-// While packets are on the detour. One that has not left yet, because the interface is down, is not followed by another.
+// While packets are on the detour. As long as any packet, because a way that carries only short ones is none. One that has not left yet, because the interface is down, is not followed by another.
 void Link::ask_again(std::int64_t now) noexcept {
   if (!way_.asks(now)) return;
   if (way_.state() == Way::State::kDetour || way_.closed()) detour_->watch_over(peer_);  // where it does not stand (any more)
@@ -146,7 +147,7 @@ void Link::probe_again() noexcept {
     wire::PacketAddress way_back = context_.own;
     way_back.source = peer_.index;
     port.renew_next_hop(peer_);
-    port.send(peer_, probe_.slot, write_probe(probe_.bytes, to_, way_back, 0));
+    port.send(peer_, probe_.slot, write_probe(probe_.bytes, to_, way_back, 0, port.most_bytes()));
   }
 }
 
@@ -160,7 +161,7 @@ void Link::ask(std::int64_t now) noexcept {
       wire::PacketAddress way_back = context_.own;
       way_back.source = peer_.index;
       if (silent()) context_.port.renew_next_hop(peer_);
-      send_probe(context_.port, peer_, to_, way_back, 0);
+      send_probe(context_.port, peer_, to_, way_back, 0, context_.port.most_bytes());
       if (detour_ != nullptr) way_.asked(now);
       return;
     }

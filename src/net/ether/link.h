@@ -94,6 +94,6 @@ class Link {
 
 // A probe for that endpoint, filled up to `least_bytes`.
 bool send_probe(Port& port, PeerId peer, const wire::PacketAddress& to, const wire::PacketAddress& way_back, std::uint32_t number,
-                std::size_t least_bytes = 0) noexcept;
+                std::size_t least_bytes) noexcept;
 
 }  // namespace lapwing::net::ether

@@ -27,7 +27,7 @@ class LinkCarrier final : public reliable::PacketCarrier {
   bool diverted() const noexcept { return detour_ != nullptr; }
 
   std::size_t most_bytes() const noexcept override { return port_.most_bytes(); }
-  bool take(Room& room) noexcept override { return port_.take_leaving(sealer_ == nullptr ? 0 : kForCopies, room); }
+  bool take(Room& room) noexcept override { return port_.take_leaving(for_copies(), room); }
   void give_back(Slot slot) noexcept override { port_.give_back(slot); }
   std::byte* bytes(Slot slot) noexcept override { return port_.bytes(slot); }
   bool can_send(Slot slot) noexcept override { return diverted() || port_.can_send(slot); }
@@ -40,7 +40,7 @@ class LinkCarrier final : public reliable::PacketCarrier {
   }
 
  private:
-  static constexpr std::size_t kForCopies = PacketSocket::kSendChunks / 4;
+  std::size_t for_copies() const noexcept { return sealer_ == nullptr ? 0 : port_.slots() / 4; }
 
   bool send_sealed(ProcessId peer, Slot slot) noexcept {
     Room copy;
@@ -55,6 +55,5 @@ class LinkCarrier final : public reliable::PacketCarrier {
   wire::PacketSealer* const sealer_;
   Transport* detour_ = nullptr;
 };
-static_assert(PacketSocket::kMostFrameBytes <= wire::kMostFramedPacket);
 
 }  // namespace lapwing::net::ether

@@ -16,8 +16,11 @@ namespace {
 constexpr int kRounds = 5, kFirstByUdp = 2;
 constexpr std::int64_t kPerRound = 10'000'000;  // ns
 constexpr std::size_t kMostEarly = 4096;        // packets; what comes beyond is sent again
-// What a chunk of the socket leaves for a packet; IPv4 promises no datagram more than this.
-constexpr std::size_t kMostPacket = PacketSocket::kMostFrameBytes - 100, kLeastIpPacket = 576;
+// IPv4 promises no datagram more than this.
+constexpr std::size_t kLeastIpPacket = 576;
+// What is asked for where longer probes are not answered: what any Ethernet takes, and what most tunnels leave of it.
+constexpr unsigned kEthernetMtu = 1500, kTunnelMtu = 1280;
+constexpr int kLongestFor = 2, kEthernetFor = 4;  // rounds
 
 // Packets that this host's interface sends come back to it from no switch.
 bool may_reach_raw(const Contact& peer, const Contact& own) noexcept {
@@ -25,6 +28,11 @@ bool may_reach_raw(const Contact& peer, const Contact& own) noexcept {
 }
 bool may_reach_udp(const Contact& peer, const Contact& own) noexcept {
   return peer.udp.port != 0 && own.udp.port != 0 && peer.udp.address != own.udp.address && peer.mac != own.mac;
+}
+
+// Of a packet, on a way with this MTU.
+std::size_t bytes_of(unsigned mtu, wire::Framing by) noexcept {
+  return mtu - (by == wire::Framing::kUdp ? wire::kUdpHeadersBytes : 0);
 }
 
 void pause(long ns) noexcept {
@@ -45,6 +53,7 @@ std::uint64_t endpoint_tag(const wire::JobKey& key, std::uint32_t rank, Protecti
 
 Status Neighbours::read(const wire::CardBook& cards, ProcessId self, const Contact& own, const wire::JobKey& key, Protection protection) {
   all_.assign(cards.size(), Neighbour());
+  own_mtu_ = own.mtu;
   wire::Card card;
   for (ProcessId peer; peer.index < all_.size(); ++peer.index) {
     LAPWING_TRY(cards.read(peer.index, card));
@@ -74,14 +83,10 @@ std::string Neighbours::place(ProcessId peer) const {
   return wire::text_of(neighbour.contact.udp) + ", by UDP by way of " + text_of(neighbour.next_hop);
 }
 
-std::size_t Neighbours::Neighbour::most_bytes(wire::Framing by) const noexcept {
-  return std::min<std::size_t>(mtu, kMostPacket) - (by == wire::Framing::kUdp ? wire::kUdpHeadersBytes : 0);
-}
-
 std::size_t Neighbours::most_bytes() const noexcept {
-  std::size_t least = kMostPacket;
+  std::size_t least = own_mtu_;
   for (const Neighbour& neighbour : all_) {
-    if (neighbour.present) least = std::min(least, neighbour.most_bytes(neighbour.framing));
+    if (neighbour.present) least = std::min(least, bytes_of(neighbour.mtu, neighbour.framing));
   }
   return least;
 }
@@ -94,6 +99,10 @@ bool Neighbours::Neighbour::asks_raw(int round) const noexcept {
 bool Neighbours::Neighbour::asks_udp(int round) const noexcept {
   const int first = raw ? kFirstByUdp : 0;
   return !present && udp && round >= first && round < first + kRounds;
+}
+unsigned Neighbours::Neighbour::mtu_asked(wire::Framing by, int round) const noexcept {
+  const int asked = by == wire::Framing::kUdp && raw ? round - kFirstByUdp : round;
+  return asked < kLongestFor ? mtu : std::min(mtu, asked < kEthernetFor ? kEthernetMtu : kTunnelMtu);
 }
 
 void Neighbours::probe(Port& port, ProcessId self, wire::PacketAddress own) noexcept {
@@ -122,13 +131,14 @@ bool Neighbours::ask_all(Port& port, ProcessId self, wire::PacketAddress own, in
   for (ProcessId peer; peer.index < all_.size(); ++peer.index) {
     const Neighbour& neighbour = all_[peer.index];
     own.source = peer.index;
-    const auto ask = [&](wire::Framing by, std::size_t bytes) {
+    const auto ask = [&](wire::Framing by) {
       asked = true;
       set_way(port, peer, by);
+      const std::size_t bytes = bytes_of(neighbour.mtu_asked(by, round), by);
       if (!send_probe(port, peer, address(peer, self), own, static_cast<std::uint32_t>(round), bytes)) port.flush(calls);
     };
-    if (neighbour.asks_raw(round)) ask(wire::Framing::kRaw, 0);
-    if (neighbour.asks_udp(round) && neighbour.found) ask(wire::Framing::kUdp, neighbour.most_bytes(wire::Framing::kUdp));
+    if (neighbour.asks_raw(round)) ask(wire::Framing::kRaw);
+    if (neighbour.asks_udp(round) && neighbour.found) ask(wire::Framing::kUdp);
   }
   port.flush(calls);
   return asked;
@@ -163,9 +173,10 @@ bool Neighbours::find_way(NextHops& hops, Neighbour& neighbour) {
   return outcome == NextHops::Outcome::kLooking;
 }
 
-void Neighbours::note_present(Neighbour& neighbour, wire::Framing by) noexcept {
+void Neighbours::note_present(Neighbour& neighbour, wire::Framing by, std::uint32_t round) noexcept {
   if (std::exchange(neighbour.present, true)) return;
   neighbour.framing = by;
+  neighbour.mtu = neighbour.mtu_asked(by, static_cast<int>(std::min<std::uint32_t>(round, kRounds + kFirstByUdp)));
   --missing_;
 }
 
@@ -176,7 +187,7 @@ bool Neighbours::hear(Port& port, std::uint64_t own_tag) noexcept {
   if (!wire::decode_header(packet.data(), packet.size(), header).ok() || header.to.tag != own_tag || !known({header.to.source})) {
     // A stranger's.
   } else if (header.kind == wire::PacketKind::kPresent) {
-    note_present(all_[header.to.source], framing);
+    note_present(all_[header.to.source], framing, header.number);
   } else if (early_.size() < kMostEarly) {
     early_.emplace_back(packet.begin(), packet.end());
   }

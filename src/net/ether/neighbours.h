@@ -3,7 +3,8 @@
 // one.
 //
 // One on the same network is asked straight on Ethernet first, and from the third time on by UDP as well: the way of the first answer is taken.
-// Others are asked by UDP alone, with packets as long as any that may follow: on the way there may be links that take less.
+// Others are asked by UDP alone. Probes are as long as the longest packet that may follow, because on the way there may be links, or a switch, that
+// take less and tell nobody; those that are not answered are followed by shorter ones, and an answer tells which one it is to.
 #pragma once
 
 #include <cstddef>
@@ -74,16 +75,18 @@ class Neighbours {
     // Whether it is asked so in this round.
     bool asks_raw(int round) const noexcept;
     bool asks_udp(int round) const noexcept;
-    std::size_t most_bytes(wire::Framing by) const noexcept;
+    // The MTU that the probe of this round is for.
+    unsigned mtu_asked(wire::Framing by, int round) const noexcept;
   };
   bool ask_all(Port& port, ProcessId self, wire::PacketAddress own, int round) noexcept;
   void set_way(Port& port, ProcessId peer, wire::Framing by) const noexcept;
   void find_ways(NextHops& hops, int round);
   bool find_way(NextHops& hops, Neighbour& neighbour);
-  void note_present(Neighbour& neighbour, wire::Framing by) noexcept;
+  void note_present(Neighbour& neighbour, wire::Framing by, std::uint32_t round) noexcept;
   bool hear(Port& port, std::uint64_t own_tag) noexcept;
 
   std::vector<Neighbour> all_;
+  unsigned own_mtu_ = 0;
   std::vector<std::vector<std::byte>> early_;
   std::size_t missing_ = 0;  // answers
 };

@@ -24,8 +24,8 @@ Status OwnSource::make(std::byte*& memory, int& fd) {
   return made;
 }
 
-Status OwnSource::bind(int fd, std::uint32_t queue, bool& taken) {
-  const int error = bind_xdp_socket(fd, interface_.index, queue);
+Status OwnSource::bind(int fd, std::uint32_t queue, bool in_pieces, bool& taken) {
+  const int error = bind_xdp_socket(fd, interface_.index, queue, in_pieces);
   taken = error == EBUSY;
   if (error != 0) return Status::error(MPI_ERR_OTHER, "no AF_XDP socket on %s: %s", interface_.name.c_str(), std::strerror(error));
   return steering_.add(queue, fd, endpoint_);

@@ -12,7 +12,7 @@ class OwnSource final : public SocketSource {
   OwnSource(Interface interface, Endpoint endpoint) : interface_(std::move(interface)), endpoint_(endpoint) {}
 
   Status make(std::byte*& memory, int& fd) override;
-  Status bind(int fd, std::uint32_t queue, bool& taken) override;
+  Status bind(int fd, std::uint32_t queue, bool in_pieces, bool& taken) override;
   void leave(std::uint32_t queue) noexcept override { steering_.remove(queue); }
   std::string by() const override { return ""; }
 

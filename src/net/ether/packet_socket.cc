@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -11,6 +12,11 @@
 
 #include "base/own_descriptors.h"
 #include "net/ether/steering_maps.h"
+
+// In the options of a place in a ring: the packet goes on in the next one. Linux 6.6; headers may be older.
+#ifndef XDP_PKT_CONTD
+#define XDP_PKT_CONTD 1
+#endif
 
 namespace lapwing::net::ether {
 namespace {
@@ -21,7 +27,9 @@ Status failed(const char* what) {
 
 }  // namespace
 
-Status PacketSocket::open(SocketSource& source, const QueueOrder& order) {
+Status PacketSocket::open(SocketSource& source, const QueueOrder& order, bool in_pieces) {
+  in_pieces_ = in_pieces;
+  if (in_pieces) whole_.resize(kMostFrameBytes);
   LAPWING_TRY(source.make(memory_, fd_));
   own_descriptor(fd_);
   mappings_.push_back({memory_, kMemoryBytes});
@@ -78,7 +86,7 @@ Status PacketSocket::bind(SocketSource& source, const QueueOrder& order) {
 Status PacketSocket::bind_to_free(SocketSource& source, std::span<const std::uint32_t> queues, bool& taken) {
   for (const std::uint32_t queue : queues) {
     if (queue >= LAPWING_MOST_QUEUES) continue;
-    Status bound = source.bind(fd_, queue, taken);
+    Status bound = bind_to(source, queue, taken);
     if (taken) continue;
     if (!bound.ok()) return bound;
     queue_ = queue;
@@ -91,6 +99,14 @@ Status PacketSocket::bind_to_free(SocketSource& source, std::span<const std::uin
   return {};
 }
 
+// A kernel that does not know packets in pieces refuses to bind the socket with them.
+Status PacketSocket::bind_to(SocketSource& source, std::uint32_t queue, bool& taken) {
+  Status bound = source.bind(fd_, queue, in_pieces_, taken);
+  if (bound.ok() || taken || !in_pieces_) return bound;
+  in_pieces_ = false;
+  return source.bind(fd_, queue, in_pieces_, taken);
+}
+
 void PacketSocket::close() noexcept {
   if (fd_ >= 0) close_own_descriptor(fd_);
   fd_ = -1;
@@ -100,9 +116,17 @@ void PacketSocket::close() noexcept {
 
 // ---- sending --------------------------------------------------------------------------------------------------------
 
-void PacketSocket::queue_send(Chunk chunk, std::uint32_t offset, std::uint32_t bytes) noexcept {
-  send_.put({std::uint64_t{kReceiveChunks + chunk} * kChunkBytes + offset, bytes, 0});
+std::uint32_t PacketSocket::queue_send(Chunk chunk, std::uint32_t offset, std::uint32_t bytes) noexcept {
+  std::uint64_t address = std::uint64_t{kReceiveChunks + chunk} * kChunkBytes + offset;
+  std::uint32_t chunks = 0;
+  for (std::uint32_t room = kChunkBytes - offset; bytes != 0; room = kChunkBytes, ++chunks) {
+    const std::uint32_t piece = std::min(bytes, room);
+    bytes -= piece;
+    send_.put({address, piece, bytes != 0 ? std::uint32_t{XDP_PKT_CONTD} : 0});
+    address += piece;
+  }
   unsent_ = true;
+  return chunks;
 }
 
 // The kernel sends some 30 packets per call where it copies, and none when too many of this socket's are in the network's queues.
@@ -134,7 +158,31 @@ bool PacketSocket::reclaim(Chunk& chunk) noexcept {
 
 // ---- receiving ------------------------------------------------------------------------------------------------------
 
+std::span<const std::byte> PacketSocket::received() noexcept {
+  const xdp_desc& first = receive_.front();
+  if ((first.options & XDP_PKT_CONTD) != 0) return put_together();
+  return {memory_ + first.addr, first.len};
+}
+
+// What is longer than any packet of ours is a stranger's, and is cut off.
+std::span<const std::byte> PacketSocket::put_together() noexcept {
+  std::size_t bytes = 0;
+  xdp_desc piece{};
+  for (std::uint32_t i = 0; receive_.behind(i, piece); ++i) {
+    const std::size_t count = std::min<std::size_t>(piece.len, whole_.size() - bytes);
+    std::memcpy(whole_.data() + bytes, memory_ + piece.addr, count);
+    bytes += count;
+    if ((piece.options & XDP_PKT_CONTD) == 0) break;
+  }
+  return {whole_.data(), bytes};
+}
+
 void PacketSocket::pop() noexcept {
+  bool goes_on = true;
+  for (xdp_desc piece{}; goes_on && receive_.behind(0, piece); pop_piece()) goes_on = (piece.options & XDP_PKT_CONTD) != 0;
+}
+
+void PacketSocket::pop_piece() noexcept {
   fill_.put(receive_.front().addr / kChunkBytes * kChunkBytes);  // it has as many places as there are chunks
   receive_.pop();
 }

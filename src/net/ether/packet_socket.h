@@ -2,6 +2,8 @@
 // receive into, the second to send from. Packets are received without a system call; to send some takes one for all. Where it comes from is a
 // SocketSource's matter.
 //
+// A packet that is longer than a chunk (jumbo frames) leaves from chunks that follow each other, and comes in pieces, in chunks of the kernel's choice.
+//
 // Where the driver can, packets are not copied between its memory and the UMEM; else the kernel copies them (any Ethernet interface).
 #pragma once
 
@@ -26,27 +28,32 @@ class PacketSocket {
   static constexpr std::uint32_t kChunkBytes = ether::kChunkBytes;
   static constexpr std::uint32_t kReceiveChunks = ether::kReceiveChunks, kSendChunks = ether::kSendChunks;
   // What the kernel leaves of a chunk for what is received.
-  static constexpr std::uint32_t kMostFrameBytes = kChunkBytes - 256;
+  static constexpr std::uint32_t kMostPieceBytes = kChunkBytes - 256;
+  // A frame: of so many chunks that it leaves from.
+  static constexpr std::uint32_t kMostChunks = 5, kMostFrameBytes = kMostChunks * kChunkBytes;
 
   PacketSocket() noexcept = default;
   ~PacketSocket() { close(); }
   PacketSocket(const PacketSocket&) = delete;
   PacketSocket& operator=(const PacketSocket&) = delete;
 
-  // On a queue that no socket has: the first in this order.
-  Status open(SocketSource& source, const QueueOrder& order);
+  // On a queue that no socket has: the first in this order. `in_pieces`: packets of several chunks are wished for.
+  Status open(SocketSource& source, const QueueOrder& order, bool in_pieces);
   void close() noexcept;
   int fd() const noexcept { return fd_; }
   std::uint32_t queue() const noexcept { return queue_; }
   bool copies() const noexcept { return copies_; }
+  // Packets may be of several chunks. Not where the driver receives without a copy: what it takes then is not told.
+  bool in_pieces() const noexcept { return in_pieces_ && copies_; }
 
   // ---- sending ----
 
   // A chunk of the sending half; its memory is this process's until queue_send(), and again from reclaim() on.
   std::byte* chunk(Chunk chunk) noexcept { return memory_ + std::size_t{kReceiveChunks + chunk} * kChunkBytes; }
   // False: as many wait to leave as there are places.
-  bool can_queue() noexcept { return send_.has_room(); }
-  void queue_send(Chunk chunk, std::uint32_t offset, std::uint32_t bytes) noexcept;
+  bool can_queue() noexcept { return send_.has_room(kMostChunks); }
+  // From this chunk on, and those that follow it. Returns of how many it is.
+  std::uint32_t queue_send(Chunk chunk, std::uint32_t offset, std::uint32_t bytes) noexcept;
   // Lets the kernel send what is queued. An errno value: 0, or what is wrong with the interface; EAGAIN: not all could leave now.
   int flush() noexcept;
   bool unsent() const noexcept { return unsent_; }
@@ -56,7 +63,8 @@ class PacketSocket {
   // ---- receiving ----
 
   bool has_received() noexcept { return receive_.has_entry(); }
-  std::span<const std::byte> received() const noexcept { return {memory_ + receive_.front().addr, receive_.front().len}; }
+  // In one piece; until pop().
+  std::span<const std::byte> received() noexcept;
   // That one has been looked at; its memory goes back to the kernel by return_memory().
   void pop() noexcept;
   void return_memory() noexcept;
@@ -69,16 +77,20 @@ class PacketSocket {
   Status map_rings();
   Status bind(SocketSource& source, const QueueOrder& order);
   Status bind_to_free(SocketSource& source, std::span<const std::uint32_t> queues, bool& taken);
+  Status bind_to(SocketSource& source, std::uint32_t queue, bool& taken);
+  std::span<const std::byte> put_together() noexcept;
+  void pop_piece() noexcept;
   Status map_ring(std::uint64_t page, const xdp_ring_offset& offsets, std::size_t entries_bytes, RingPlace& place);
 
   int fd_ = -1;
   std::uint32_t queue_ = 0;
-  bool copies_ = true;
+  bool copies_ = true, in_pieces_ = false;
   bool unsent_ = false;
   std::byte* memory_ = nullptr;
   std::vector<Mapping> mappings_;
   Ring<std::uint64_t> fill_, done_;
   Ring<xdp_desc> receive_, send_;
+  std::vector<std::byte> whole_;  // the packet that has come in pieces
 };
 
 }  // namespace lapwing::net::ether

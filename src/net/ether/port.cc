@@ -9,9 +9,22 @@
 #include "net/ether/own_source.h"
 #include "net/ether/rights.h"
 #include "net/ether/service_source.h"
+#include "wire/packet_frame.h"
 #include "wire/packet_seal.h"
 
 namespace lapwing::net::ether {
+namespace {
+
+// What a packet of ours may have, headers of IP included: of one chunk, with what stands before it and behind it, or of as many as a slot may be.
+constexpr std::size_t kBeside = 100;
+constexpr std::size_t kMostInOnePiece = PacketSocket::kMostPieceBytes - kBeside, kMostInPieces = PacketSocket::kMostFrameBytes - kBeside;
+static_assert(kMostInPieces <= wire::kMostFramedPacket);
+
+std::size_t chunks_for(std::size_t bytes, std::size_t per_chunk) noexcept {
+  return (bytes + per_chunk - 1) / per_chunk;
+}
+
+}  // namespace
 
 // A process that lacks rights may have enough of them: only one that shares what another has attached needs them all. So it tries, but the service
 // first.
@@ -31,15 +44,17 @@ Status Port::open(const Interface& interface, const QueueOrder& order, Endpoint 
 
 Status Port::open_socket(std::unique_ptr<SocketSource> source, const QueueOrder& order, const Endpoint& endpoint) {
   source_ = std::move(source);
-  if (Status opened = socket_.open(*source_, order); !opened.ok()) {
+  if (Status opened = socket_.open(*source_, order, std::size_t{interface_.mtu} > kMostInOnePiece); !opened.ok()) {
     socket_.close();
     return Status::error(MPI_ERR_OTHER, "%s: %s", interface_.name.c_str(), opened.text());
   }
   const std::uint32_t queue = socket_.queue();
-  contact_ = {interface_.mac, static_cast<std::uint16_t>(queue), interface_.mtu, interface_.network, endpoint.ether_type != 0,
+  const std::size_t most = std::min(std::size_t{interface_.mtu}, socket_.in_pieces() ? kMostInPieces : kMostInOnePiece);
+  contact_ = {interface_.mac, static_cast<std::uint16_t>(queue), static_cast<unsigned>(most), interface_.network, endpoint.ether_type != 0,
               endpoint.udp_of(queue)};
-  states_.assign(PacketSocket::kSendChunks, 0);
-  for (Slot slot = PacketSocket::kSendChunks; slot-- > 0;) free_.push_back(slot);
+  chunks_per_slot_ = static_cast<std::uint32_t>(chunks_for(kPacketAt + most, PacketSocket::kChunkBytes));
+  slots_.assign(PacketSocket::kSendChunks / chunks_per_slot_, SlotState());
+  for (auto slot = static_cast<Slot>(slots_.size()); slot-- > 0;) free_.push_back(slot);
   open_ = true;
   return {};
 }
@@ -57,6 +72,10 @@ void Port::renew_next_hop(ProcessId peer) {
   if (to.port == 0) return;
   NextHop hop;
   if (NextHops(interface_).find(to, hop) == NextHops::Outcome::kFound) set_udp(peer, hop.mac, to);
+}
+
+std::size_t Port::chunks_per_packet() const noexcept {
+  return chunks_for(wire::kEthernetHeaderBytes + contact_.mtu, PacketSocket::kMostPieceBytes);
 }
 
 std::size_t Port::trailer_bytes() const noexcept {
@@ -77,21 +96,21 @@ bool Port::take_leaving(std::size_t others, Room& room) noexcept {
   if (free_.size() <= others) reclaim();
   if (free_.size() <= others) return false;
   room = {free_.back(), bytes(free_.back())};
-  states_[room.slot] = kTaken;
+  slots_[room.slot].taken = true;
   free_.pop_back();
   return true;
 }
 
 void Port::give_back(Slot slot) noexcept {
-  states_[slot] &= kLeaving;
-  if (states_[slot] == 0) free_.push_back(slot);
+  slots_[slot].taken = false;
+  if (slots_[slot].leaving == 0) free_.push_back(slot);
 }
 
 void Port::reclaim() noexcept {
   for (PacketSocket::Chunk chunk; socket_.reclaim(chunk);) {
-    if (chunk >= states_.size()) continue;  // the kernel would not
-    states_[chunk] &= kTaken;
-    if (states_[chunk] == 0) free_.push_back(chunk);
+    const Slot slot = chunk / chunks_per_slot_;
+    if (slot >= slots_.size() || slots_[slot].leaving == 0) continue;  // the kernel would not
+    if (--slots_[slot].leaving == 0 && !slots_[slot].taken) free_.push_back(slot);
   }
 }
 
@@ -99,8 +118,8 @@ void Port::reclaim() noexcept {
 
 bool Port::can_send(Slot slot) noexcept {
   if (gone_) return true;
-  if ((states_[slot] & kLeaving) != 0) reclaim();
-  return (states_[slot] & kLeaving) == 0 && socket_.can_queue();
+  if (slots_[slot].leaving != 0) reclaim();
+  return slots_[slot].leaving == 0 && socket_.can_queue();
 }
 
 bool Port::send(ProcessId peer, Slot slot, std::size_t count) noexcept {
@@ -110,8 +129,8 @@ bool Port::send(ProcessId peer, Slot slot, std::size_t count) noexcept {
   way.write(bytes(slot), count);
   const auto headers = static_cast<std::uint32_t>(way.bytes()), whole = static_cast<std::uint32_t>(headers + count);
   if (whole < kLeastFrame) std::memset(bytes(slot) + count, 0, kLeastFrame - whole);
-  states_[slot] |= kLeaving;
-  socket_.queue_send(slot, kPacketAt - headers, std::max(whole, kLeastFrame));
+  const std::uint32_t chunks = socket_.queue_send(chunk_of(slot), kPacketAt - headers, std::max(whole, kLeastFrame));
+  slots_[slot].leaving = static_cast<std::uint8_t>(chunks);
   return true;
 }
 
@@ -127,10 +146,9 @@ bool Port::flush(engine::SystemCalls& calls) noexcept {
 void Port::note_gone() noexcept {
   if (std::exchange(gone_, true)) return;
   reclaim();
-  for (Slot slot = 0; slot < states_.size(); ++slot) {
-    const bool was_leaving = (states_[slot] & kLeaving) != 0;
-    states_[slot] &= kTaken;
-    if (was_leaving && states_[slot] == 0) free_.push_back(slot);
+  for (Slot slot = 0; slot < slots_.size(); ++slot) {
+    const bool was_leaving = std::exchange(slots_[slot].leaving, std::uint8_t{0}) != 0;
+    if (was_leaving && !slots_[slot].taken) free_.push_back(slot);
   }
 }
 

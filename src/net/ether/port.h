@@ -2,8 +2,10 @@
 // the links want it (net/reliable/packet_carrier.h). A packet is built where it will be sent from, behind room for the headers of the network, and
 // may be sent again from there.
 //
-//   chunk of 2 KiB   |        | headers: 14 or 42 | packet ...
-//                    0                            64
+//   slot   |        | headers: 14 or 42 | packet ...
+//          0                            64
+//
+// A slot is a chunk of the socket's (2 KiB), or on an interface of jumbo frames as many as its longest packets need.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +46,9 @@ class Port final : public reliable::PacketCarrier {
   // Datagrams to a peer that does not answer go by the router that the kernel knows now: it may be another one, or have another Ethernet address.
   void renew_next_hop(ProcessId peer);
   void set_most_bytes(std::size_t bytes) noexcept { most_bytes_ = bytes - trailer_bytes(); }
+  std::size_t slots() const noexcept { return slots_.size(); }
+  // Of the socket's chunks, that one packet may fill when it comes.
+  std::size_t chunks_per_packet() const noexcept;
   // Packets have a trailer, behind the bytes that they may have: of a check, which is added here, or of a seal, which is a link's matter. Before the
   // others are set.
   void set_protection(Protection protection) noexcept { protection_ = protection; }
@@ -54,7 +59,7 @@ class Port final : public reliable::PacketCarrier {
   std::size_t most_bytes() const noexcept override { return most_bytes_; }
   bool take(Room& room) noexcept override { return take_leaving(0, room); }
   void give_back(Slot slot) noexcept override;
-  std::byte* bytes(Slot slot) noexcept override { return socket_.chunk(slot) + kPacketAt; }
+  std::byte* bytes(Slot slot) noexcept override { return socket_.chunk(chunk_of(slot)) + kPacketAt; }
   bool can_send(Slot slot) noexcept override;
   bool send(ProcessId peer, Slot slot, std::size_t count) noexcept override;
 
@@ -71,17 +76,21 @@ class Port final : public reliable::PacketCarrier {
 
   bool has_received() noexcept { return socket_.has_received(); }
   // The packet in the frame that has come.
-  wire::Decapsulated received() const noexcept { return wire::decapsulate(socket_.received(), ether_type_); }
+  wire::Decapsulated received() noexcept { return wire::decapsulate(socket_.received(), ether_type_); }
   void pop() noexcept { socket_.pop(); }
   void return_memory() noexcept { socket_.return_memory(); }
 
  private:
   static constexpr std::uint32_t kPacketAt = 64, kLeastFrame = 60;
   static_assert(wire::Encapsulation::kMostBytes <= kPacketAt);
-  enum : std::uint8_t { kTaken = 1, kLeaving = 2 };  // states of a chunk, both at once after give_back() of one that leaves
+  struct SlotState {
+    bool taken = false;
+    std::uint8_t leaving = 0;  // so many of its chunks have not left; also after give_back()
+  };
 
   std::size_t trailer_bytes() const noexcept;
   Status open_socket(std::unique_ptr<SocketSource> source, const QueueOrder& order, const Endpoint& endpoint);
+  PacketSocket::Chunk chunk_of(Slot slot) const noexcept { return slot * chunks_per_slot_; }
   void reclaim() noexcept;
 
   Interface interface_;
@@ -93,7 +102,8 @@ class Port final : public reliable::PacketCarrier {
   Protection protection_ = Protection::kPlain;
   std::vector<wire::Encapsulation> ways_;
   std::vector<Slot> free_;
-  std::vector<std::uint8_t> states_;
+  std::vector<SlotState> slots_;
+  std::uint32_t chunks_per_slot_ = 1;
   bool gone_ = false;
   bool open_ = false;
 };

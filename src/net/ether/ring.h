@@ -30,11 +30,11 @@ class Ring {
 
   // ---- this process produces ----
 
-  // Pairs with the kernel's release of the places it has consumed.
-  bool has_room() noexcept {
-    if (own_ - other_ <= mask_) return true;
+  // For so many entries. Pairs with the kernel's release of the places it has consumed.
+  bool has_room(std::uint32_t entries = 1) noexcept {
+    if (own_ - other_ + entries <= mask_ + 1) return true;
     other_ = load_acquire(*consumer_);
-    return own_ - other_ <= mask_;
+    return own_ - other_ + entries <= mask_ + 1;
   }
   // After has_room(); the kernel sees it from publish() on.
   void put(const Entry& entry) noexcept { entries_[own_++ & mask_] = entry; }
@@ -55,6 +55,13 @@ class Ring {
     return own_ != other_;
   }
   const Entry& front() const noexcept { return entries_[own_ & mask_]; }
+  // So many behind it; false: it has not come.
+  bool behind(std::uint32_t entries, Entry& entry) noexcept {
+    if (other_ - own_ <= entries) other_ = load_acquire(*producer_);
+    if (other_ - own_ <= entries) return false;
+    entry = entries_[(own_ + entries) & mask_];
+    return true;
+  }
   void pop() noexcept { ++own_; }
   // Pairs with the kernel's acquire of the consumer's word: the places may be used again.
   void release() noexcept { store_release(*consumer_, own_); }

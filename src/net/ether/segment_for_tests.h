@@ -28,6 +28,16 @@ class TestSegment {
   bool ready() const noexcept { return why_.empty(); }
   const std::string& why() const noexcept { return why_; }
 
+  // Of both interfaces.
+  bool set_mtu(unsigned mtu) const {
+    for (const unsigned interface : {0u, 1u}) {
+      const Visit visit(*this, interface);
+      const std::string name = kInterfaces[interface];
+      if (std::system(("ip link set " + name + " mtu " + std::to_string(mtu)).c_str()) != 0) return false;
+    }
+    return true;
+  }
+
   // The calling thread is in the interface's namespace as long as this lives: what it opens belongs there.
   class Visit {
    public:

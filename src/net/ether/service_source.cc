@@ -78,7 +78,7 @@ Status ServiceSource::make(std::byte*& memory, int& fd) {
   return {};
 }
 
-Status ServiceSource::bind(int, std::uint32_t queue, bool& taken) {
+Status ServiceSource::bind(int, std::uint32_t queue, bool in_pieces, bool& taken) {
   AcceleratorRequest bind = request_of(Kind::kBind);
   bind.interface = interface_.index;
   bind.index = queue;
@@ -87,6 +87,7 @@ Status ServiceSource::bind(int, std::uint32_t queue, bool& taken) {
   bind.port = endpoint_.udp.port;
   bind.tag = endpoint_.tag;
   bind.network = network_namespace();
+  bind.in_pieces = in_pieces ? 1 : 0;
   kernel::AcceleratorClient::Reply reply = service_.ask(bind, kPatienceMs);
   taken = reply.outcome == kernel::AcceleratorClient::Outcome::kRefused && reply.why == wire::AcceleratorAnswer::kQueueTaken;
   if (reply.outcome != kernel::AcceleratorClient::Outcome::kGranted) return service_.refused(reply.why);

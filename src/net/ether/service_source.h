@@ -23,7 +23,7 @@ class ServiceSource final : public SocketSource {
       : service_(std::move(path)), interface_(std::move(interface)), endpoint_(endpoint) {}
 
   Status make(std::byte*& memory, int& fd) override;
-  Status bind(int fd, std::uint32_t queue, bool& taken) override;
+  Status bind(int fd, std::uint32_t queue, bool in_pieces, bool& taken) override;
   void leave(std::uint32_t queue) noexcept override;
   std::string by() const override { return service_.by(); }
 

@@ -6,11 +6,17 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <span>
 
 #include "base/settings.h"
 #include "net/ether/attached_program.h"
 #include "net/ether/interface.h"
 #include "net/ether/steering_maps.h"
+
+// Linux 5.18; headers may be older.
+#ifndef BPF_F_XDP_HAS_FRAGS
+#define BPF_F_XDP_HAS_FRAGS (1U << 5)
+#endif
 
 namespace lapwing::net::ether {
 namespace {
@@ -24,6 +30,15 @@ static_assert(settings::EtherPortKind::kPorts == LAPWING_MOST_QUEUES);  // each 
 
 // Ranks come and go while others look.
 constexpr int kTries = 20;
+
+// A driver takes it on an interface of jumbo frames only if it says that it sees no more of them than their first piece (Linux 5.18).
+Status load(std::span<const bpf::NamedMap> maps, bpf_attr kind, bpf::Descriptor& program) {
+  constexpr const char* kRefused = "does not take the program of raw Ethernet";
+  kind.prog_flags = BPF_F_XDP_HAS_FRAGS;
+  if (bpf::load_program(kImage, maps, kind, kRefused, program).ok()) return {};
+  kind.prog_flags = 0;
+  return bpf::load_program(kImage, maps, kind, kRefused, program);
+}
 
 }  // namespace
 
@@ -64,7 +79,7 @@ Status Steering::attach(unsigned interface, const std::string& name, bool& taken
   kind.expected_attach_type = BPF_XDP;
   std::memcpy(kind.prog_name, kProgramName, sizeof kProgramName);
   const bpf::NamedMap maps[] = {{"endpoints", endpoints_}, {"sockets", sockets_}};
-  LAPWING_TRY(bpf::load_program(kImage, maps, kind, "does not take the program of raw Ethernet", program));
+  LAPWING_TRY(load(maps, kind, program));
   // By the driver, before the kernel has made a packet of its own of each; where the driver cannot, after that. A veth pair's could, but drops the
   // answers to probes unless its other end has a program too. With several queues it has to: after the driver a packet of queue N is taken for one of
   // queue N - 1.

@@ -7,6 +7,11 @@
 #include <cerrno>
 #include <cstring>
 
+// Linux 6.6; headers may be older.
+#ifndef XDP_USE_SG
+#define XDP_USE_SG (1 << 4)
+#endif
+
 namespace lapwing::net::ether {
 namespace {
 
@@ -48,11 +53,11 @@ Status make_xdp_socket(const void* memory, int& fd) {
   return status;
 }
 
-int bind_xdp_socket(int fd, unsigned interface, std::uint32_t queue) noexcept {
+int bind_xdp_socket(int fd, unsigned interface, std::uint32_t queue, bool in_pieces) noexcept {
   sockaddr_xdp address{};
   address.sxdp_family = AF_XDP;
   address.sxdp_ifindex = interface;
-  address.sxdp_flags = XDP_USE_NEED_WAKEUP;
+  address.sxdp_flags = static_cast<std::uint16_t>(XDP_USE_NEED_WAKEUP | (in_pieces ? XDP_USE_SG : 0));
   address.sxdp_queue_id = queue;
   return ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
 }

@@ -17,7 +17,7 @@ inline constexpr std::size_t kMemoryBytes = std::size_t{kReceiveChunks + kSendCh
 // A socket with this memory, of this process or a mapped file, whose pages it pins; and with its rings. Needs CAP_NET_RAW.
 Status make_xdp_socket(const void* memory, int& fd);
 
-// An errno value; 0: bound. EBUSY: another socket has the queue.
-int bind_xdp_socket(int fd, unsigned interface, std::uint32_t queue) noexcept;
+// An errno value; 0: bound. EBUSY: another socket has the queue. `in_pieces`: packets may be of several chunks (Linux 6.6; EINVAL before that).
+int bind_xdp_socket(int fd, unsigned interface, std::uint32_t queue, bool in_pieces) noexcept;
 
 }  // namespace lapwing::net::ether
