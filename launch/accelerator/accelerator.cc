@@ -113,7 +113,7 @@ Status try_rights() {
 
 Status run(const AcceleratorOptions& options, const Settings& settings) {
   Accounts accounts(options.limits);
-  EtherPrograms programs(options.ether, settings.ether_type, settings.ether_port);
+  EtherPrograms programs(options.ether, settings.ether_type, settings.ether_port, settings.ether_rules == Choice::kAuto);
   Descriptor listener, signals;
   LAPWING_TRY(end_signals(signals));
   LAPWING_TRY(accounts.open());

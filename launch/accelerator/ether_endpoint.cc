@@ -94,17 +94,25 @@ Status EtherEndpoint::take_memory(int file) {
   return made;
 }
 
-// That the kernel binds the socket shows that the queue was free; so nobody's place in the program is taken.
+// Others need not wait until the NIC has its rule. Rules stay when a rank is killed, so ranks that could name any address would fill the NIC's table.
 Status EtherEndpoint::bind(const wire::AcceleratorRequest& bind, bool& taken) {
   LAPWING_TRY(programs_.check(bind));
+  net::ether::Endpoint endpoint{bind.tag, static_cast<std::uint16_t>(bind.ether_type), {bind.address, static_cast<std::uint16_t>(bind.port)}};
+  auto nic = std::make_unique<net::ether::InterfaceNic>(bind.interface);
+  endpoint.rules = programs_.rules() && nic->has_address(bind.address);
+  LAPWING_TRY(bind_socket(bind, endpoint, taken));
+  rule_.set(std::move(nic), endpoint, bind.index);
+  return {};
+}
+
+// That the kernel binds the socket shows that the queue was free; so nobody's place in the program is taken.
+Status EtherEndpoint::bind_socket(const wire::AcceleratorRequest& bind, const net::ether::Endpoint& endpoint, bool& taken) {
   const std::lock_guard guard(programs_.mutex());
   std::shared_ptr<Steering> program;
   LAPWING_TRY(programs_.join(bind.interface, program));
   const int error = net::ether::bind_xdp_socket(socket_.fd(), bind.interface, bind.index, bind.in_pieces != 0);
   taken = error == EBUSY;
   if (error != 0) return Status::error(MPI_ERR_OTHER, "the kernel does not bind the socket to queue %u: %s", bind.index, std::strerror(error));
-  const net::ether::Endpoint endpoint{
-      bind.tag, static_cast<std::uint16_t>(bind.ether_type), {bind.address, static_cast<std::uint16_t>(bind.port)}};
   LAPWING_TRY(program->add(bind.index, socket_.fd(), endpoint));
   program_ = std::move(program);
   queue_ = bind.index;
@@ -113,6 +121,7 @@ Status EtherEndpoint::bind(const wire::AcceleratorRequest& bind, bool& taken) {
 
 Status EtherEndpoint::leave(std::uint32_t queue) {
   if (queue != queue_) return Status::error(MPI_ERR_OTHER, "the rank has no queue %u", queue);
+  rule_.remove();
   const std::lock_guard guard(programs_.mutex());
   program_->remove(queue);
   return {};

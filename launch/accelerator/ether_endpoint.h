@@ -17,6 +17,7 @@
 
 #include "base/status.h"
 #include "net/bpf/bpf.h"
+#include "net/ether/nic_rules.h"
 #include "net/ether/steering.h"
 #include "wire/accelerator.h"
 
@@ -25,17 +26,20 @@ namespace lapwing::launch {
 // The programs that are attached, one for each interface, as long as a rank uses it. Each function may be called by any thread.
 class EtherPrograms {
  public:
-  EtherPrograms(std::vector<std::string> interfaces, std::uint16_t ether_type, std::uint16_t port)
-      : interfaces_(std::move(interfaces)), ether_type_(ether_type), port_(port) {}
+  // `rules`: a NIC is given rules for its ranks (net/ether/nic_rules.h).
+  EtherPrograms(std::vector<std::string> interfaces, std::uint16_t ether_type, std::uint16_t port, bool rules)
+      : interfaces_(std::move(interfaces)), ether_type_(ether_type), port_(port), rules_(rules) {}
 
   Status check(const wire::AcceleratorRequest& bind) const;
   Status join(unsigned interface, std::shared_ptr<net::ether::Steering>& program);
   bool allowed() const noexcept { return !interfaces_.empty(); }
+  bool rules() const noexcept { return rules_; }
   std::mutex& mutex() noexcept { return mutex_; }
 
  private:
   const std::vector<std::string> interfaces_;
   const std::uint16_t ether_type_, port_;
+  const bool rules_;
   std::mutex mutex_;  // of the programs' maps as well
   std::map<unsigned, std::weak_ptr<net::ether::Steering>> programs_;
 };
@@ -57,10 +61,13 @@ class EtherEndpoint {
   const net::bpf::Descriptor& link() const noexcept { return program_->link(); }
 
  private:
+  Status bind_socket(const wire::AcceleratorRequest& bind, const net::ether::Endpoint& endpoint, bool& taken);
+
   EtherPrograms& programs_;
   const uid_t user_;
   net::bpf::Descriptor socket_;
   std::shared_ptr<net::ether::Steering> program_;  // null: it is bound to nothing
+  net::ether::NicRule rule_;
   std::uint32_t queue_ = 0;
 };
 

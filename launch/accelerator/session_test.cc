@@ -162,7 +162,7 @@ class SessionTest : public testing::Test {
   }
 
   Accounts accounts_{AcceleratorLimits()};
-  EtherPrograms programs_{{"lo"}, 0x88b5, 27182};
+  EtherPrograms programs_{{"lo"}, 0x88b5, 27182, true};
   Descriptor rank_;
   std::thread thread_;
 };

@@ -6,6 +6,7 @@
 #include "net/ether/attached_program.h"
 #include "net/ether/framings.h"
 #include "net/ether/interface.h"
+#include "net/ether/nic_rules.h"
 #include "net/ether/rights.h"
 #include "net/ether/steering.h"
 #include "tool/doctor.h"
@@ -41,6 +42,13 @@ std::string foreign_program(const Interface& interface) {
   return attached.name.empty() ? "without a name" : attached.name;
 }
 
+// Of datagrams alone: packets straight on Ethernet have none.
+std::string rules_for(const Interface& interface, const net::ether::Endpoint& endpoint, unsigned queues) {
+  if (queues == 1 || endpoint.udp.port == 0) return "";
+  net::ether::InterfaceNic nic(interface.index);
+  return endpoint.rules ? "; " + net::ether::describe_rules(nic, endpoint) : "; ranks give the NIC no rules (LAPWING_ETHER_RULES=off)";
+}
+
 }  // namespace
 
 Finding check_ether() {
@@ -63,7 +71,8 @@ Finding check_ether() {
   return {Verdict::kOk, kSubject,
           interface.name + " (" + net::ether::driver_of(interface.name) + ") has " + std::to_string(queues) +
               (queues == 1 ? " receive queue, for one rank" : " receive queues, for as many ranks") + " of this host; " +
-              (asks_for_ether(settings) ? "more ranks use TCP; packets go " + framings : "not asked for (LAPWING_TRANSPORTS)"),
+              (asks_for_ether(settings) ? "more ranks use TCP; packets go " + framings : "not asked for (LAPWING_TRANSPORTS)") +
+              rules_for(interface, endpoint, queues),
           ""};
 }
 

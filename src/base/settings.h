@@ -69,6 +69,14 @@ struct AutoKind {
   static std::string print(const Value& value);
 };
 
+struct AutoOrOffKind {
+  using Value = Choice;
+  static constexpr const char* kUnit = "auto|off";
+  static constexpr const char* kAllowed = "auto or off";
+  static bool parse(std::string_view text, Value& value) { return text != "on" && AutoKind::parse(text, value); }
+  static std::string print(const Value& value) { return AutoKind::print(value); }
+};
+
 struct ProtectionKind {
   using Value = Protection;
   static constexpr const char* kUnit = "plain|checked|sealed";

@@ -105,6 +105,7 @@ TEST(Settings, SaysWhatIsAllowed) {
                              "LAPWING_TCP_PORTS=10-9",
                              "LAPWING_TCP_PORTS=1-65536",
                              "LAPWING_ETHER_FRAMING=tcp",
+                             "LAPWING_ETHER_RULES=on",
                              "LAPWING_ETHER_PORT=",
                              "LAPWING_ETHER_PORT=0",
                              "LAPWING_ETHER_PORT=65281",

@@ -24,6 +24,7 @@ on "h1 h1 h1 h2 h2 h2" "$programs/soak" 41 150 || die "soak"
 LAPWING_ETHER_FRAMING=udp LAPWING_LOG=info on "h1 h1 h1 h2 h2 h2" "$programs/soak" 42 150 || die "soak, by UDP"
 for port in 27182 27183 27184; do grep -q "is at 10.77.0.1:$port, by UDP" "$work/log" || die "soak, by UDP: nobody is at port $port"; done
 ! grep -q "reached by tcp" "$work/log" || die "soak, by UDP: TCP"
+grep -q "eth0: datagrams to 10.77.0.1:27183: the NIC takes no rule: Operation not supported" "$work/log" || die "soak, by UDP: rules of the NIC"
 LAPWING_LOG=info on "h1 h1 h1 h1 h2 h2 h2 h2" "$programs/collectives" || die "more ranks than queues"
 [ "$(grep -c "eth0: all 3 receive queues are taken" "$work/log")" -ge 2 ] || die "more ranks than queues: who has none"
 
@@ -71,6 +72,7 @@ LAPWING_TRANSPORTS=self,shm,tcp here_on h1 -n 1 --bind-to queue "$programs/halo"
 grep -q "LAPWING_TRANSPORTS does not name ether, so ranks have no receive queues" "$work/log" || die "--bind-to queue without ether: message"
 lab exec h1 "$build/launch/lapwing" doctor >"$work/log" 2>&1
 grep -q "receive queues .*0 by kernel thread ${threads[0]} on processors $last" "$work/log" || die "doctor"
+grep -q "the NIC takes no rule: Operation not supported" "$work/log" || die "doctor: rules of the NIC"
 
 # Without threads nothing is told.
 lab exec h1 sh -c "echo 0 >/sys/class/net/eth0/threaded"

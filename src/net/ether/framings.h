@@ -18,6 +18,7 @@ inline Status choose_framings(const Settings& settings, const Interface& interfa
     return Status::error(MPI_ERR_OTHER, "LAPWING_ETHER_FRAMING=udp needs an IPv4 address, and %s has none", interface.name.c_str());
   if (wanted != EtherFraming::kUdp) endpoint.ether_type = settings.ether_type;
   if (wanted != EtherFraming::kRaw && interface.address != 0) endpoint.udp = {interface.address, settings.ether_port};
+  endpoint.rules = settings.ether_rules == Choice::kAuto;
   return {};
 }
 

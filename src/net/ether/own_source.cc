@@ -28,7 +28,9 @@ Status OwnSource::bind(int fd, std::uint32_t queue, bool in_pieces, bool& taken)
   const int error = bind_xdp_socket(fd, interface_.index, queue, in_pieces);
   taken = error == EBUSY;
   if (error != 0) return Status::error(MPI_ERR_OTHER, "no AF_XDP socket on %s: %s", interface_.name.c_str(), std::strerror(error));
-  return steering_.add(queue, fd, endpoint_);
+  LAPWING_TRY(steering_.add(queue, fd, endpoint_));
+  rule_.set(std::make_unique<InterfaceNic>(interface_.index), endpoint_, queue);
+  return {};
 }
 
 }  // namespace lapwing::net::ether

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "net/ether/interface.h"
+#include "net/ether/nic_rules.h"
 #include "net/ether/socket_source.h"
 #include "net/ether/steering.h"
 
@@ -13,13 +14,17 @@ class OwnSource final : public SocketSource {
 
   Status make(std::byte*& memory, int& fd) override;
   Status bind(int fd, std::uint32_t queue, bool in_pieces, bool& taken) override;
-  void leave(std::uint32_t queue) noexcept override { steering_.remove(queue); }
+  void leave(std::uint32_t queue) noexcept override {
+    rule_.remove();
+    steering_.remove(queue);
+  }
   std::string by() const override { return ""; }
 
  private:
   const Interface interface_;
   const Endpoint endpoint_;
   Steering steering_;
+  NicRule rule_;
 };
 
 }  // namespace lapwing::net::ether

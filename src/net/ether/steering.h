@@ -24,6 +24,7 @@ struct Endpoint {
   std::uint64_t tag = 0;
   std::uint16_t ether_type = 0;  // 0: it takes no packets straight on Ethernet
   wire::UdpAddress udp;          // of queue 0; that of queue N has a port that is N higher. Without a port: it takes no datagrams
+  bool rules = false;            // the NIC is to bring datagrams to the queue (nic_rules.h)
 
   // So that any NIC can steer: each queue has a port of its own.
   wire::UdpAddress udp_of(std::uint32_t queue) const noexcept {
