@@ -50,7 +50,7 @@ Status EtherPrograms::check(const wire::AcceleratorRequest& bind) const {
   // With a tag that looks like a part of theirs, another port's datagrams could be had.
   if (bind.port != 0 && bind.port != port_)
     return Status::error(MPI_ERR_OTHER, "it serves UDP port %u, and not %u (LAPWING_ETHER_PORT)", unsigned{port_}, bind.port);
-  if (bind.index >= LAPWING_MOST_QUEUES) return Status::error(MPI_ERR_OTHER, "there is no receive queue %u", bind.index);
+  if (bind.index >= LAPWING_MOST_ENDPOINTS) return Status::error(MPI_ERR_OTHER, "there is no receive queue %u", bind.index);
   return {};
 }
 
@@ -101,7 +101,7 @@ Status EtherEndpoint::bind(const wire::AcceleratorRequest& bind, bool& taken) {
   auto nic = std::make_unique<net::ether::InterfaceNic>(bind.interface);
   endpoint.rules = programs_.rules() && nic->has_address(bind.address);
   LAPWING_TRY(bind_socket(bind, endpoint, taken));
-  rule_.set(std::move(nic), endpoint, bind.index);
+  rule_.set(std::move(nic), endpoint, bind.index, bind.index);
   return {};
 }
 

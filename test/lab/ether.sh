@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Messages straight on Ethernet, between two hosts with a rank each; what leads to TCP instead: more ranks than receive queues, no rights, no such
-# interface, another's program on it; packets that are harmed; and a rank, an interface and a host that vanish.
+# Messages straight on Ethernet, between two hosts with a rank each; what leads to TCP instead: a queue that another job has, no rights, no such
+# interface, another's program on it; packets that are harmed; and a rank, an interface and a host that vanish. Ranks that share a queue:
+# ether_shared.sh.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 export LAPWING_TRANSPORTS=self,shm,ether,tcp
@@ -23,10 +24,15 @@ LAPWING_WIRE=sealed LAPWING_LOG=info on "h1 h2" "$programs/soak" 25 300 || die "
 [ "$(grep -c "straight on Ethernet from eth0, with packets of up to [0-9]* bytes, sealed by " "$work/log")" -eq 2 ] || die "soak, sealed: what is told"
 on "h1 h2" "$programs/soak" 23 300 3 || die "soak, threads"
 
-# Each host has one receive queue: of four ranks two have none, and are reached by TCP.
-LAPWING_LOG=info on "h1 h1 h2 h2" "$programs/messages" || die "more ranks than queues"
-[ "$(grep -c "eth0: all 1 receive queues are taken" "$work/log")" -ge 2 ] || die "more ranks than queues: who has none"
-grep -q "reached by tcp" "$work/log" || die "more ranks than queues: TCP"
+# Each host has one receive queue: that of one job is not another's, whose ranks are reached by TCP.
+rm -f "$work/enough"
+start "h1 h2" "$programs/soak" 26 "$work/enough"
+wait_until "operations" grep -q " operations$" "$work/log"
+timeout 60 "$mpiexec" -n 1 "$here/lab" exec h1 env LAPWING_LOG=info "$programs/messages" : -n 1 "$here/lab" exec h2 env LAPWING_LOG=info "$programs/messages" >"$work/second" 2>&1 ||
+  die "a second job: $(cat "$work/second")"
+[ "$(grep -c "eth0: all 1 receive queues are taken" "$work/second")" -eq 2 ] && [ "$(grep -c "reached by tcp" "$work/second")" -eq 2 ] || die "a second job: what is told"
+touch "$work/enough"
+wait $job || die "a first job beside a second"
 
 # Without rights, as in a container: by TCP.
 no_rights=(setpriv --bounding-set=-bpf,-net_admin,-net_raw,-sys_admin --inh-caps=-all)

@@ -28,6 +28,15 @@ int find(std::span<const NamedMap> maps, const char* name) noexcept {
   return -1;
 }
 
+bool call_for_entry(bpf_cmd command, const Descriptor& map, const void* key, const void* value, std::uint64_t flags) noexcept {
+  bpf_attr attributes{};
+  attributes.map_fd = static_cast<std::uint32_t>(map.fd());
+  attributes.key = reinterpret_cast<std::uint64_t>(key);
+  attributes.value = reinterpret_cast<std::uint64_t>(value);
+  attributes.flags = flags;
+  return call(command, attributes) == 0;
+}
+
 }  // namespace
 
 Descriptor::~Descriptor() {
@@ -58,18 +67,19 @@ Status create_map(const MapKind& kind, std::uint32_t entries, const char* what, 
 }
 
 bool update(const Descriptor& map, const void* key, const void* value) noexcept {
-  bpf_attr attributes{};
-  attributes.map_fd = static_cast<std::uint32_t>(map.fd());
-  attributes.key = reinterpret_cast<std::uint64_t>(key);
-  attributes.value = reinterpret_cast<std::uint64_t>(value);
-  return call(BPF_MAP_UPDATE_ELEM, attributes) == 0;
+  return call_for_entry(BPF_MAP_UPDATE_ELEM, map, key, value, BPF_ANY);
+}
+
+bool insert(const Descriptor& map, const void* key, const void* value) noexcept {
+  return call_for_entry(BPF_MAP_UPDATE_ELEM, map, key, value, BPF_NOEXIST);
+}
+
+bool look_up(const Descriptor& map, const void* key, void* value) noexcept {
+  return call_for_entry(BPF_MAP_LOOKUP_ELEM, map, key, value, 0);
 }
 
 void erase(const Descriptor& map, const void* key) noexcept {
-  bpf_attr attributes{};
-  attributes.map_fd = static_cast<std::uint32_t>(map.fd());
-  attributes.key = reinterpret_cast<std::uint64_t>(key);
-  call(BPF_MAP_DELETE_ELEM, attributes);
+  call_for_entry(BPF_MAP_DELETE_ELEM, map, key, nullptr, 0);
 }
 
 // The kernel stops looking at a program when a signal comes for the thread that loads it, or its group is frozen (EAGAIN). Then it is asked again,

@@ -45,6 +45,9 @@ struct MapKind {
 // `what` as for refused().
 Status create_map(const MapKind& kind, std::uint32_t entries, const char* what, Descriptor& map);
 bool update(const Descriptor& map, const void* key, const void* value) noexcept;
+// False, with EEXIST: there is one already.
+bool insert(const Descriptor& map, const void* key, const void* value) noexcept;
+bool look_up(const Descriptor& map, const void* key, void* value) noexcept;
 void erase(const Descriptor& map, const void* key) noexcept;
 
 // ---- programs -------------------------------------------------------------------------------------------------------

@@ -56,8 +56,9 @@ Status EtherTransport::publish(wire::Card& card) {
   ether::Endpoint endpoint;
   LAPWING_TRY(ether::choose_framings(*config_.settings, interface, endpoint));
   endpoint.tag = context_.own.tag;
+  endpoint.job = ether::job_tag(key_);
   LAPWING_TRY(port_.open(interface, ether::order_queues(services_, ether::own_processors()), endpoint, config_.settings->accelerator));
-  context_.own.endpoint = port_.contact().queue;
+  context_.own.endpoint = port_.contact().endpoint;
   open_ = true;
   card.set(kCardKey, ether::encode_contact(port_.contact()));
   card.set(ether::kPacketFramesKey, "1");
@@ -73,6 +74,9 @@ Status EtherTransport::attach(const wire::CardBook& cards) {
   landing_.reset(cards.size());
   seals_.set_ranks(cards.size());
   if (!open_) return {};
+  port_.begin();
+  if (const std::uint32_t others = port_.socket().ranks() - 1; others != 0)
+    log_info("shares receive queue %u of %s with %u other ranks of this host", port_.socket().queue(), port_.interface().name.c_str(), others);
   LAPWING_TRY(neighbours_.read(cards, config_.self, port_.contact(), key_, port_.protection()));
   port_.reset_ways(cards.size());
   neighbours_.probe(port_, config_.self, context_.own);
@@ -99,8 +103,10 @@ void EtherTransport::tell_of_foreign_plan() const {
 // The engine has counted its processors by then, and its event thread runs.
 void EtherTransport::stay_at_queue() const {
   tell_of_foreign_plan();
-  const std::string text = "receive queue " + std::to_string(port_.socket().queue()) + " of " + port_.interface().name + ": " +
-                           ether::stay_where_served(services_, port_.socket().queue());
+  const std::uint32_t queue = port_.socket().queue();
+  const std::string text = "receive queue " + std::to_string(queue) + " of " + port_.interface().name + ": " +
+                           (port_.socket().place() == 0 ? ether::stay_where_served(services_, queue)
+                                                        : "another rank came first, so this one stays where it is");
   if (std::getenv("LAPWING_INTERNAL_REPORT_BINDINGS") != nullptr) return log_warn("%s", text.c_str());
   log_info("%s", text.c_str());
 }
@@ -146,7 +152,7 @@ void EtherTransport::announce() noexcept {
 
 // Each peer may fill its share of the receive chunks.
 void EtherTransport::share_memory() noexcept {
-  const std::size_t share = ether::PacketSocket::kReceiveChunks / port_.chunks_per_packet() / met_.size();
+  const std::size_t share = ether::PacketSocket::kReceiveChunks / port_.socket().ranks() / port_.chunks_per_packet() / met_.size();
   for (ether::Link* link : met_) link->packets().set_window(std::max(share, kLeastWindow));
 }
 

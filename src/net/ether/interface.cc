@@ -154,7 +154,7 @@ Status choose_interface(const std::vector<std::string>& wanted, Interface& chose
 }
 
 std::string encode_contact(const Contact& contact) {
-  return text_of(contact.mac) + "," + std::to_string(contact.queue) + "," + std::to_string(contact.mtu) + "," + contact.network + "," +
+  return text_of(contact.mac) + "," + std::to_string(contact.endpoint) + "," + std::to_string(contact.mtu) + "," + contact.network + "," +
          (contact.raw ? "raw" : "-") + "," + wire::text_of(contact.udp);
 }
 
@@ -166,7 +166,7 @@ bool decode_contact(std::string_view text, Contact& contact) {
   contact.network = network;
   contact.raw = raw == "raw";
   return text.empty() && (contact.raw || raw == "-") && wire::parse_udp_address(udp, contact.udp) && parse_mac(mac, contact.mac) &&
-         parse_number<std::uint16_t>(queue, 0xffff, contact.queue) && parse_number<unsigned>(mtu, 1u << 16, contact.mtu);
+         parse_number<std::uint16_t>(queue, 0xffff, contact.endpoint) && parse_number<unsigned>(mtu, 1u << 16, contact.mtu);
 }
 
 }  // namespace lapwing::net::ether

@@ -35,7 +35,7 @@ unsigned receive_queues(const std::string& name);
 // What a rank publishes in its card under "ether": where it can be reached, straight by those on the same segment, and by UDP.
 struct Contact {
   Mac mac{};
-  std::uint16_t queue = 0;  // which is its endpoint's number
+  std::uint16_t endpoint = 0;  // its number
   unsigned mtu = 0;
   std::string network;
   bool raw = false;      // it takes packets straight on Ethernet

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "base/clock.h"
@@ -40,15 +41,24 @@ void pause(long ns) noexcept {
   nanosleep(&moment, nullptr);
 }
 
+std::uint64_t tag_of(const wire::JobKey& key, const char* text, std::size_t length) noexcept {
+  std::byte proof[wire::kProofBytes];
+  key.authenticate(reinterpret_cast<const std::byte*>(text), length, proof);
+  return wire::load_little<std::uint64_t>(proof);
+}
+
 }  // namespace
+
+std::uint64_t job_tag(const wire::JobKey& key) noexcept {
+  constexpr std::string_view kText = "lapwing receive queues";
+  return tag_of(key, kText.data(), kText.size());
+}
 
 std::uint64_t endpoint_tag(const wire::JobKey& key, std::uint32_t rank, Protection protection) noexcept {
   char text[48];
   const bool plain = protection == Protection::kPlain;
   const int length = std::snprintf(text, sizeof text, "lapwing %s%sendpoint %u", plain ? "" : name_of(protection), plain ? "" : " ", rank);
-  std::byte proof[wire::kProofBytes];
-  key.authenticate(reinterpret_cast<const std::byte*>(text), static_cast<std::size_t>(length), proof);
-  return wire::load_little<std::uint64_t>(proof);
+  return tag_of(key, text, static_cast<std::size_t>(length));
 }
 
 Status Neighbours::read(const wire::CardBook& cards, ProcessId self, const Contact& own, const wire::JobKey& key, Protection protection) {
@@ -74,7 +84,7 @@ Status Neighbours::read(const wire::CardBook& cards, ProcessId self, const Conta
 }
 
 wire::PacketAddress Neighbours::address(ProcessId peer, ProcessId self) const noexcept {
-  return {all_[peer.index].contact.queue, self.index, all_[peer.index].tag};
+  return {all_[peer.index].contact.endpoint, self.index, all_[peer.index].tag};
 }
 
 std::string Neighbours::place(ProcessId peer) const {

@@ -32,6 +32,8 @@ inline constexpr const char* kPacketKeyKey = "packet_key";
 // What only ranks of the job know of an endpoint: the first 8 bytes of an HMAC with the job's secret. Of another protection it is another one, so
 // that ranks that do not agree about it do not reach each other here; the handshake of TCP then says so.
 std::uint64_t endpoint_tag(const wire::JobKey& key, std::uint32_t rank, Protection protection) noexcept;
+// What only ranks of the job know of it, by which they know each other's receive queues.
+std::uint64_t job_tag(const wire::JobKey& key) noexcept;
 
 class Neighbours {
  public:

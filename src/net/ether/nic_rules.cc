@@ -172,12 +172,12 @@ bool wait_for_lock(NicControl& nic) noexcept {
 
 // ---- the rule of an endpoint --------------------------------------------------------------------------------------------
 
-std::string NicRule::set(std::unique_ptr<NicControl> nic, const Endpoint& endpoint, std::uint32_t queue) {
+std::string NicRule::set(std::unique_ptr<NicControl> nic, const Endpoint& endpoint, std::uint32_t queue, std::uint32_t number) {
   nic_ = std::move(nic);
   if (!endpoint.rules || endpoint.udp.port == 0 || queues_of(*nic_) < 2) return "";
   const bool locked = wait_for_lock(*nic_);
-  const std::string text = nic_->name() + ": datagrams to " + wire::text_of(endpoint.udp_of(queue)) +
-                           (locked ? settle(endpoint.udp_of(queue), queue) : " get no rule: another process is setting rules for too long");
+  const std::string text = nic_->name() + ": datagrams to " + wire::text_of(endpoint.udp_of(number)) +
+                           (locked ? settle(endpoint.udp_of(number), queue) : " get no rule: another process is setting rules for too long");
   nic_->unlock();
   log_info("%s", text.c_str());
   return text;

@@ -62,8 +62,8 @@ class InterfaceNic : public NicControl {
 // The rule of one endpoint.
 class NicRule {
  public:
-  // For the endpoint that has this queue. Says in a sentence, at LAPWING_LOG=info as well, what has become of it; empty: none is needed.
-  std::string set(std::unique_ptr<NicControl> nic, const Endpoint& endpoint, std::uint32_t queue);
+  // For the endpoint that has this queue and number. Says in a sentence, at LAPWING_LOG=info as well, what has become of it; empty: none is needed.
+  std::string set(std::unique_ptr<NicControl> nic, const Endpoint& endpoint, std::uint32_t queue, std::uint32_t number);
   // The rank leaves in order. What this process has not added, or is another's by now, stays.
   void remove() noexcept;
 

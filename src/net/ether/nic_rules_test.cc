@@ -93,7 +93,7 @@ Endpoint endpoint() {
 }
 
 std::string set(NicRule& rule, Nic& nic, std::uint32_t queue, const Endpoint& for_endpoint = endpoint()) {
-  std::string text = rule.set(std::make_unique<FakeControl>(nic), for_endpoint, queue);
+  std::string text = rule.set(std::make_unique<FakeControl>(nic), for_endpoint, queue, queue);
   EXPECT_FALSE(nic.locked);
   return text;
 }
@@ -348,7 +348,7 @@ TEST(InterfaceNic, OfAVethPairRefuses) {
   EXPECT_TRUE(nic->has_address(0xc6120001));
   EXPECT_FALSE(nic->has_address(0xc6120002));
   NicRule rule;
-  const std::string text = rule.set(std::move(nic), endpoint(), 1);
+  const std::string text = rule.set(std::move(nic), endpoint(), 1, 1);
   EXPECT_EQ(text.rfind("lwether0: datagrams to 192.0.2.7:27183: the NIC takes no rule: Operation not supported", 0), 0u) << text;
   rule.remove();
 }

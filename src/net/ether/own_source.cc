@@ -1,36 +1,149 @@
 #include "net/ether/own_source.h"
 
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "net/ether/rights.h"
 #include "net/ether/xdp_socket.h"
 
 namespace lapwing::net::ether {
+namespace {
 
 static_assert(kMemoryBytes == kLockedBytes);
 
-// A forked child gets none of it: the kernel goes on using the pages, and a copy made at a write would part the two.
-Status OwnSource::make(std::byte*& memory, int& fd) {
-  LAPWING_TRY(steering_.join(interface_.index, interface_.name));
-  void* mapped = mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-  if (mapped == MAP_FAILED) return Status::error(MPI_ERR_OTHER, "cannot map the memory of an AF_XDP socket: %s", std::strerror(errno));
-  madvise(mapped, kMemoryBytes, MADV_DONTFORK);
-  memory = static_cast<std::byte*>(mapped);
-  Status made = make_xdp_socket(memory, fd);
-  if (!made.ok()) munmap(mapped, kMemoryBytes);
-  return made;
+constexpr std::size_t kBytes = kMemoryBytes + kSharedQueueBytes;
+
+SharedQueue* shared_queue_in(std::byte* memory) noexcept {
+  return reinterpret_cast<SharedQueue*>(memory + kMemoryBytes);
 }
 
-Status OwnSource::bind(int fd, std::uint32_t queue, bool in_pieces, bool& taken) {
-  const int error = bind_xdp_socket(fd, interface_.index, queue, in_pieces);
+// A forked child gets none of it: the kernel goes on using the pages, and a copy made at a write would part the two.
+Status map_memory(int file, std::byte*& memory) {
+  void* mapped = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
+  if (mapped == MAP_FAILED) return Status::error(MPI_ERR_OTHER, "cannot map the memory of an AF_XDP socket: %s", std::strerror(errno));
+  madvise(mapped, kBytes, MADV_DONTFORK);
+  memory = static_cast<std::byte*>(mapped);
+  return {};
+}
+
+// 0: it is no socket.
+std::uint64_t cookie_of(int socket) noexcept {
+  std::uint64_t cookie = 0;
+  socklen_t length = sizeof cookie;
+  return ::getsockopt(socket, SOL_SOCKET, SO_COOKIE, &cookie, &length) == 0 ? cookie : 0;
+}
+
+// A descriptor of another process's (Linux 5.6).
+bpf::Descriptor fetch_descriptor(const bpf::Descriptor& process, int number) noexcept {
+  return bpf::Descriptor(static_cast<int>(::syscall(SYS_pidfd_getfd, process.fd(), number, 0)));
+}
+
+}  // namespace
+
+// What another rank offers, opened.
+struct OwnSource::Offered {
+  std::uint32_t queue = 0, joined = 0;
+  bpf::Descriptor socket, memory;
+};
+
+Status OwnSource::make(MadeSocket& made) {
+  LAPWING_TRY(steering_.join(interface_.index, interface_.name));
+  memory_ = bpf::Descriptor(::memfd_create("lapwing-ether", MFD_CLOEXEC));
+  if (!memory_.open() || ::ftruncate(memory_.fd(), kBytes) != 0)
+    return Status::error(MPI_ERR_OTHER, "no memory for an AF_XDP socket: %s", std::strerror(errno));
+  std::byte* memory = nullptr;
+  LAPWING_TRY(map_memory(memory_.fd(), memory));
+  int fd = -1;
+  if (Status socket = make_xdp_socket(memory, fd); !socket.ok()) {
+    munmap(memory, kBytes);
+    return socket;
+  }
+  made = {memory, kBytes, fd, endpoint_.job == 0 ? nullptr : shared_queue_in(memory)};
+  return {};
+}
+
+Status OwnSource::bind(const MadeSocket& made, std::uint32_t queue, bool in_pieces, bool& taken) {
+  const int error = bind_xdp_socket(made.fd, interface_.index, queue, in_pieces);
   taken = error == EBUSY;
   if (error != 0) return Status::error(MPI_ERR_OTHER, "no AF_XDP socket on %s: %s", interface_.name.c_str(), std::strerror(error));
-  LAPWING_TRY(steering_.add(queue, fd, endpoint_));
-  rule_.set(std::make_unique<InterfaceNic>(interface_.index), endpoint_, queue);
+  Offer offer;
+  if (made.shared != nullptr) {
+    made.shared->create(in_pieces);
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);  // so that they may fetch descriptors
+    offer = {static_cast<std::uint32_t>(::getpid()), made.fd, memory_.fd(), cookie_of(made.fd)};
+  }
+  LAPWING_TRY(steering_.add(queue, made.fd, endpoint_, offer));
+  set_rule(queue, queue);
   return {};
+}
+
+void OwnSource::set_rule(std::uint32_t queue, std::uint32_t number) {
+  rule_.set(std::make_unique<InterfaceNic>(interface_.index), endpoint_, queue, number);
+}
+
+// ---- a queue of another rank's --------------------------------------------------------------------------------------
+
+// The number of a process means nothing in another namespace of processes, and one that has ended may be another's: the socket's cookie tells.
+bool OwnSource::fetch(std::uint32_t queue, Offered& offered) const {
+  Offer offer;
+  if (!steering_.find_offer(queue, endpoint_.job, offer)) return false;
+  const bpf::Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, offer.process, 0)));
+  if (!process.open()) return false;
+  offered.queue = queue;
+  offered.socket = fetch_descriptor(process, offer.socket);
+  offered.memory = fetch_descriptor(process, offer.memory);
+  struct stat status {};
+  return offered.socket.open() && cookie_of(offered.socket.fd()) == offer.cookie && offered.memory.open() &&
+         ::fstat(offered.memory.fd(), &status) == 0 && status.st_size == static_cast<off_t>(kBytes);
+}
+
+bool OwnSource::find_emptiest(std::span<const std::uint32_t> queues, Offered& best) const {
+  best = {};
+  for (const std::uint32_t queue : queues) {
+    Offered offered;
+    std::byte* memory = nullptr;
+    if (!fetch(queue, offered) || !map_memory(offered.memory.fd(), memory).ok()) continue;
+    offered.joined = shared_queue_in(memory)->joined();
+    munmap(memory, kBytes);
+    if (!best.socket.open() || offered.joined < best.joined) best = std::move(offered);
+  }
+  return best.socket.open();
+}
+
+// Another rank may take the place that was to be had.
+bool OwnSource::join(std::span<const std::uint32_t> queues, JoinedQueue& joined) {
+  constexpr std::uint32_t kTries = SharedQueue::kMostRanks;
+  Offered best;
+  for (std::uint32_t tried = 0; tried < kTries && find_emptiest(queues, best); ++tried) {
+    if (join(best, joined).ok()) return true;
+  }
+  return false;
+}
+
+// What was the other rank's is closed at once: else the kernel would take that one for alive as long as this one is.
+Status OwnSource::join(const Offered& offered, JoinedQueue& joined) {
+  MadeSocket& made = joined.made;
+  LAPWING_TRY(map_memory(offered.memory.fd(), made.memory));
+  made.bytes = kBytes;
+  made.shared = shared_queue_in(made.memory);
+  joined.queue = offered.queue;
+  joined.place = offered.joined;
+  Status status = made.shared->join(joined.place) ? Status() : Status::error(MPI_ERR_OTHER, "no rank can join receive queue %u", offered.queue);
+  if (status.ok()) status = make_sharing_socket(offered.socket.fd(), interface_.index, offered.queue, made.fd);
+  if (status.ok()) status = steering_.add_sharing(receive_queues(interface_.name), offered.queue, made.fd, endpoint_, joined.number);
+  if (status.ok()) return set_rule(joined.queue, joined.number), Status();
+  if (made.fd >= 0) ::close(made.fd);
+  munmap(made.memory, kBytes);
+  made = {};
+  return status;
 }
 
 }  // namespace lapwing::net::ether

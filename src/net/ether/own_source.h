@@ -1,6 +1,7 @@
 // The socket of a rank that has the rights for it itself (rights.h).
 #pragma once
 
+#include "net/bpf/bpf.h"
 #include "net/ether/interface.h"
 #include "net/ether/nic_rules.h"
 #include "net/ether/socket_source.h"
@@ -12,19 +13,28 @@ class OwnSource final : public SocketSource {
  public:
   OwnSource(Interface interface, Endpoint endpoint) : interface_(std::move(interface)), endpoint_(endpoint) {}
 
-  Status make(std::byte*& memory, int& fd) override;
-  Status bind(int fd, std::uint32_t queue, bool in_pieces, bool& taken) override;
-  void leave(std::uint32_t queue) noexcept override {
+  Status make(MadeSocket& made) override;
+  Status bind(const MadeSocket& made, std::uint32_t queue, bool in_pieces, bool& taken) override;
+  bool join(std::span<const std::uint32_t> queues, JoinedQueue& joined) override;
+  void end_offer() noexcept override { memory_ = {}; }
+  void leave(std::uint32_t number) noexcept override {
     rule_.remove();
-    steering_.remove(queue);
+    steering_.remove(number);
   }
   std::string by() const override { return ""; }
 
  private:
+  struct Offered;
+  bool fetch(std::uint32_t queue, Offered& offered) const;
+  bool find_emptiest(std::span<const std::uint32_t> queues, Offered& best) const;
+  Status join(const Offered& offered, JoinedQueue& joined);
+  void set_rule(std::uint32_t queue, std::uint32_t number);
+
   const Interface interface_;
   const Endpoint endpoint_;
   Steering steering_;
   NicRule rule_;
+  bpf::Descriptor memory_;  // of the chunks, as a file, while others may join
 };
 
 }  // namespace lapwing::net::ether

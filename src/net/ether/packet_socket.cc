@@ -30,14 +30,43 @@ Status failed(const char* what) {
 Status PacketSocket::open(SocketSource& source, const QueueOrder& order, bool in_pieces) {
   in_pieces_ = in_pieces;
   if (in_pieces) whole_.resize(kMostFrameBytes);
-  LAPWING_TRY(source.make(memory_, fd_));
-  own_descriptor(fd_);
-  mappings_.push_back({memory_, kMemoryBytes});
-  LAPWING_TRY(map_rings());
+  MadeSocket made;
+  LAPWING_TRY(source.make(made));
+  LAPWING_TRY(adopt(made));
   LAPWING_TRY(bind(source, order));
+  if (place_ != 0) return {};
   for (std::uint64_t chunk = 0; chunk < kReceiveChunks; ++chunk) fill_.put(chunk * kChunkBytes);
   fill_.publish();
   return {};
+}
+
+Status PacketSocket::adopt(const MadeSocket& made) {
+  made_ = made;
+  memory_ = made.memory;
+  fd_ = made.fd;
+  own_descriptor(fd_);
+  mappings_.push_back({made.memory, made.bytes});
+  return map_rings();
+}
+
+// All rings are mapped by the own socket, also those that are another's as well (Linux 6.4): so that one is closed when its rank ends.
+Status PacketSocket::take_joined(const JoinedQueue& joined) {
+  close();
+  queue_ = joined.queue;
+  endpoint_ = joined.number;
+  place_ = joined.place;
+  in_pieces_ = joined.made.shared->in_pieces();
+  if (in_pieces_) whole_.resize(kMostFrameBytes);
+  return adopt(joined.made);
+}
+
+void PacketSocket::begin() noexcept {
+  if (made_.shared == nullptr) return;
+  ranks_ = made_.shared->close();
+  if (ranks_ == 1) return;
+  first_chunk_ = place_ * send_chunks();
+  looked_at_.reserve(kReceiveChunks);
+  left_.reserve(kSendChunks);
 }
 
 Status PacketSocket::map_rings() {
@@ -77,6 +106,7 @@ Status PacketSocket::bind(SocketSource& source, const QueueOrder& order) {
     bool taken = false;
     Status bound = bind_to_free(source, std::span(order.queues).first(only_own ? order.own : order.queues.size()), taken);
     if (!taken) return bound;
+    if (JoinedQueue joined; !only_own && source.join(order.queues, joined)) return take_joined(joined);
     nanosleep(&kPause, nullptr);
   }
   return Status::error(MPI_ERR_OTHER, "all %zu receive queues are taken", order.queues.size());
@@ -85,11 +115,11 @@ Status PacketSocket::bind(SocketSource& source, const QueueOrder& order) {
 // `taken`: all of them are.
 Status PacketSocket::bind_to_free(SocketSource& source, std::span<const std::uint32_t> queues, bool& taken) {
   for (const std::uint32_t queue : queues) {
-    if (queue >= LAPWING_MOST_QUEUES) continue;
+    if (queue >= LAPWING_MOST_ENDPOINTS) continue;
     Status bound = bind_to(source, queue, taken);
     if (taken) continue;
     if (!bound.ok()) return bound;
-    queue_ = queue;
+    queue_ = endpoint_ = queue;
     xdp_options options{};
     socklen_t length = sizeof options;
     copies_ = getsockopt(fd_, SOL_XDP, XDP_OPTIONS, &options, &length) != 0 || (options.flags & XDP_OPTIONS_ZEROCOPY) == 0;
@@ -101,10 +131,10 @@ Status PacketSocket::bind_to_free(SocketSource& source, std::span<const std::uin
 
 // A kernel that does not know packets in pieces refuses to bind the socket with them.
 Status PacketSocket::bind_to(SocketSource& source, std::uint32_t queue, bool& taken) {
-  Status bound = source.bind(fd_, queue, in_pieces_, taken);
+  Status bound = source.bind(made_, queue, in_pieces_, taken);
   if (bound.ok() || taken || !in_pieces_) return bound;
   in_pieces_ = false;
-  return source.bind(fd_, queue, in_pieces_, taken);
+  return source.bind(made_, queue, in_pieces_, taken);
 }
 
 void PacketSocket::close() noexcept {
@@ -117,7 +147,7 @@ void PacketSocket::close() noexcept {
 // ---- sending --------------------------------------------------------------------------------------------------------
 
 std::uint32_t PacketSocket::queue_send(Chunk chunk, std::uint32_t offset, std::uint32_t bytes) noexcept {
-  std::uint64_t address = std::uint64_t{kReceiveChunks + chunk} * kChunkBytes + offset;
+  std::uint64_t address = address_of(chunk) + offset;
   std::uint32_t chunks = 0;
   for (std::uint32_t room = kChunkBytes - offset; bytes != 0; room = kChunkBytes, ++chunks) {
     const std::uint32_t piece = std::min(bytes, room);
@@ -149,10 +179,33 @@ int PacketSocket::flush() noexcept {
 }
 
 bool PacketSocket::reclaim(Chunk& chunk) noexcept {
+  return ranks_ == 1 ? reclaim_alone(chunk) : reclaim_shared(chunk);
+}
+
+bool PacketSocket::reclaim_alone(Chunk& chunk) noexcept {
   if (!done_.has_entry()) return false;
   chunk = static_cast<Chunk>(done_.front() / kChunkBytes) - kReceiveChunks;
   done_.pop();
   done_.release();
+  return true;
+}
+
+// An entry is taken out of the ring before its chunk is noted: a rank that is killed between the two loses a chunk, and tells of none twice.
+bool PacketSocket::reclaim_shared(Chunk& chunk) noexcept {
+  if (left_.empty()) {
+    const SharedQueue::Turn turn(*made_.shared);
+    if (!turn.taken()) return false;
+    for (done_.take_over_consuming(); done_.has_entry();) {
+      const auto left = static_cast<Chunk>(done_.front() / kChunkBytes) - kReceiveChunks;
+      done_.pop();
+      done_.release();
+      if (left < kSendChunks) made_.shared->note_left(left);
+    }
+    made_.shared->take_left(first_chunk_, send_chunks(), left_);
+  }
+  if (left_.empty()) return false;
+  chunk = left_.back() - first_chunk_;
+  left_.pop_back();
   return true;
 }
 
@@ -183,14 +236,31 @@ void PacketSocket::pop() noexcept {
 }
 
 void PacketSocket::pop_piece() noexcept {
-  fill_.put(receive_.front().addr / kChunkBytes * kChunkBytes);  // it has as many places as there are chunks
+  const std::uint64_t chunk = receive_.front().addr / kChunkBytes * kChunkBytes;
+  if (ranks_ == 1)
+    fill_.put(chunk);  // it has as many places as there are chunks
+  else
+    looked_at_.push_back(chunk);
   receive_.pop();
 }
 
 void PacketSocket::return_memory() noexcept {
   receive_.release();
-  fill_.publish();
+  if (ranks_ == 1)
+    fill_.publish();
+  else
+    give_back_shared();
   if (!copies_ && fill_.wants_call()) ::recvfrom(fd_, nullptr, 0, MSG_DONTWAIT, nullptr, nullptr);
+}
+
+// What is published in one store is told once; a rank that is killed before it loses its chunks.
+void PacketSocket::give_back_shared() noexcept {
+  const SharedQueue::Turn turn(*made_.shared);
+  if (!turn.taken()) return;
+  fill_.take_over_producing();
+  for (const std::uint64_t chunk : looked_at_) fill_.put(chunk);
+  fill_.publish();
+  looked_at_.clear();
 }
 
 }  // namespace lapwing::net::ether

@@ -48,21 +48,25 @@ Status Port::open_socket(std::unique_ptr<SocketSource> source, const QueueOrder&
     socket_.close();
     return Status::error(MPI_ERR_OTHER, "%s: %s", interface_.name.c_str(), opened.text());
   }
-  const std::uint32_t queue = socket_.queue();
   const std::size_t most = std::min(std::size_t{interface_.mtu}, socket_.in_pieces() ? kMostInPieces : kMostInOnePiece);
-  contact_ = {interface_.mac, static_cast<std::uint16_t>(queue), static_cast<unsigned>(most), interface_.network, endpoint.ether_type != 0,
-              endpoint.udp_of(queue)};
+  contact_ = {interface_.mac, static_cast<std::uint16_t>(socket_.endpoint()), static_cast<unsigned>(most), interface_.network, endpoint.ether_type != 0,
+              endpoint.udp_of(socket_.endpoint())};
   chunks_per_slot_ = static_cast<std::uint32_t>(chunks_for(kPacketAt + most, PacketSocket::kChunkBytes));
-  slots_.assign(PacketSocket::kSendChunks / chunks_per_slot_, SlotState());
-  for (auto slot = static_cast<Slot>(slots_.size()); slot-- > 0;) free_.push_back(slot);
   open_ = true;
   return {};
+}
+
+void Port::begin() noexcept {
+  source_->end_offer();
+  socket_.begin();
+  slots_.assign(socket_.send_chunks() / chunks_per_slot_, SlotState());
+  for (auto slot = static_cast<Slot>(slots_.size()); slot-- > 0;) free_.push_back(slot);
 }
 
 void Port::close() noexcept {
   if (!open_) return;
   open_ = false;
-  source_->leave(socket_.queue());
+  source_->leave(socket_.endpoint());
   socket_.close();
   source_.reset();
 }

@@ -31,6 +31,8 @@ class Port final : public reliable::PacketCarrier {
   // Takes a queue of the interface.
   // `accelerator`: the socket of the service that stands in where this process lacks the rights; empty: none does.
   Status open(const Interface& interface, const QueueOrder& order, Endpoint endpoint, const std::string& accelerator);
+  // Which ranks share the queue is known now (packet_socket.h): from here on packets are sent.
+  void begin() noexcept;
   void close() noexcept;
   const Interface& interface() const noexcept { return interface_; }
   const PacketSocket& socket() const noexcept { return socket_; }

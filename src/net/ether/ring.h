@@ -46,7 +46,13 @@ class Ring {
   // The driver asks for a system call when there is something new.
   bool wants_call() const noexcept { return (load_relaxed(*flags_) & 1u) != 0; }
 
+  // Another process has produced meanwhile; they take turns.
+  void take_over_producing() noexcept { own_ = load_relaxed(*producer_); }
+
   // ---- this process consumes ----
+
+  // Another process has consumed meanwhile; they take turns.
+  void take_over_consuming() noexcept { own_ = other_ = load_relaxed(*consumer_); }
 
   // Pairs with the kernel's release of what it has produced.
   bool has_entry() noexcept {

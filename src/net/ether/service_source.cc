@@ -56,7 +56,7 @@ Status ServiceSource::fetch(const AcceleratorRequest& request, int descriptor, b
   return {};
 }
 
-Status ServiceSource::make(std::byte*& memory, int& fd) {
+Status ServiceSource::make(MadeSocket& made) {
   LAPWING_TRY(service_.connect(kPatienceMs));
   AcceleratorRequest hello = request_of(Kind::kHello);
   hello.connections = 1;
@@ -69,16 +69,15 @@ Status ServiceSource::make(std::byte*& memory, int& fd) {
   void* mapped = mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file.fd(), 0);
   if (mapped == MAP_FAILED) return Status::error(MPI_ERR_OTHER, "cannot map the memory of an AF_XDP socket: %s", std::strerror(errno));
   madvise(mapped, kMemoryBytes, MADV_DONTFORK);
-  if (Status made = fetch(request_of(Kind::kMemory), file.fd(), socket); !made.ok()) {
+  if (Status granted = fetch(request_of(Kind::kMemory), file.fd(), socket); !granted.ok()) {
     munmap(mapped, kMemoryBytes);
-    return made;
+    return granted;
   }
-  memory = static_cast<std::byte*>(mapped);
-  fd = ::fcntl(socket.fd(), F_DUPFD_CLOEXEC, 0);
+  made = {static_cast<std::byte*>(mapped), kMemoryBytes, ::fcntl(socket.fd(), F_DUPFD_CLOEXEC, 0), nullptr};
   return {};
 }
 
-Status ServiceSource::bind(int, std::uint32_t queue, bool in_pieces, bool& taken) {
+Status ServiceSource::bind(const MadeSocket&, std::uint32_t queue, bool in_pieces, bool& taken) {
   AcceleratorRequest bind = request_of(Kind::kBind);
   bind.interface = interface_.index;
   bind.index = queue;
@@ -96,9 +95,9 @@ Status ServiceSource::bind(int, std::uint32_t queue, bool in_pieces, bool& taken
   return {};
 }
 
-void ServiceSource::leave(std::uint32_t queue) noexcept {
+void ServiceSource::leave(std::uint32_t number) noexcept {
   AcceleratorRequest leave = request_of(Kind::kLeave);
-  leave.index = queue;
+  leave.index = number;
   service_.ask(leave, kPatienceMs);
 }
 

@@ -22,9 +22,9 @@ class ServiceSource final : public SocketSource {
   ServiceSource(std::string path, Interface interface, Endpoint endpoint)
       : service_(std::move(path)), interface_(std::move(interface)), endpoint_(endpoint) {}
 
-  Status make(std::byte*& memory, int& fd) override;
-  Status bind(int fd, std::uint32_t queue, bool in_pieces, bool& taken) override;
-  void leave(std::uint32_t queue) noexcept override;
+  Status make(MadeSocket& made) override;
+  Status bind(const MadeSocket& made, std::uint32_t queue, bool in_pieces, bool& taken) override;
+  void leave(std::uint32_t number) noexcept override;
   std::string by() const override { return service_.by(); }
 
  private:

@@ -24,12 +24,27 @@ namespace {
 #include "ether_program.inc"
 
 // How this version's is known among programs. A change of the program or its maps changes the number.
-constexpr char kProgramName[] = "lapwing_steer2";
+constexpr char kProgramName[] = "lapwing_steer3";
 static_assert(sizeof kProgramName <= BPF_OBJ_NAME_LEN);
-static_assert(settings::EtherPortKind::kPorts == LAPWING_MOST_QUEUES);  // each queue has a port
+static_assert(settings::EtherPortKind::kPorts == LAPWING_MOST_ENDPOINTS);  // each has a port
 
 // Ranks come and go while others look.
 constexpr int kTries = 20;
+
+endpoint entry_of(std::uint32_t number, std::uint32_t queue, const Endpoint& taken) noexcept {
+  const wire::UdpAddress udp = taken.udp_of(number);
+  endpoint entry{};
+  entry.tag = taken.tag;
+  entry.address = htonl(udp.address);
+  entry.ether_type = htons(taken.ether_type);
+  entry.port = htons(udp.port);
+  entry.queue = queue;
+  return entry;
+}
+
+Status not_noted() {
+  return bpf::refused("does not note a socket of raw Ethernet");
+}
 
 // A driver takes it on an interface of jumbo frames only if it says that it sees no more of them than their first piece (Linux 5.18).
 Status load(std::span<const bpf::NamedMap> maps, bpf_attr kind, bpf::Descriptor& program) {
@@ -72,8 +87,8 @@ Status Steering::attach(unsigned interface, const std::string& name, bool& taken
   constexpr bpf::MapKind kSockets{BPF_MAP_TYPE_XSKMAP, 4, 4, 0};
   constexpr const char* kRefused = "gives no map for raw Ethernet";
   bpf::Descriptor program;
-  LAPWING_TRY(bpf::create_map(kEndpoints, LAPWING_MOST_QUEUES, kRefused, endpoints_));
-  LAPWING_TRY(bpf::create_map(kSockets, LAPWING_MOST_QUEUES, kRefused, sockets_));
+  LAPWING_TRY(bpf::create_map(kEndpoints, LAPWING_MOST_ENDPOINTS, kRefused, endpoints_));
+  LAPWING_TRY(bpf::create_map(kSockets, LAPWING_MOST_ENDPOINTS, kRefused, sockets_));
   bpf_attr kind{};
   kind.prog_type = BPF_PROG_TYPE_XDP;
   kind.expected_attach_type = BPF_XDP;
@@ -118,17 +133,37 @@ Status Steering::share(std::uint32_t program, const std::string& name, bool& gon
   return {};
 }
 
-Status Steering::add(std::uint32_t queue, int socket, const Endpoint& taken) {
-  const wire::UdpAddress udp = taken.udp_of(queue);
-  const endpoint entry{taken.tag, htonl(udp.address), htons(taken.ether_type), htons(udp.port)};
-  const auto fd = static_cast<std::uint32_t>(socket);
-  if (bpf::update(endpoints_, &queue, &entry) && bpf::update(sockets_, &queue, &fd)) return {};
-  return bpf::refused("does not note a socket of raw Ethernet");
+Status Steering::add(std::uint32_t queue, int socket, const Endpoint& taken, const Offer& offer) {
+  endpoint entry = entry_of(queue, queue, taken);
+  entry.job = offer.socket >= 0 ? taken.job : 0;
+  entry.process = offer.process;
+  entry.socket = offer.socket;
+  entry.memory = offer.memory;
+  entry.cookie = offer.cookie;
+  if (bpf::update(endpoints_, &queue, &entry) && bpf::update(sockets_, &queue, &socket)) return {};
+  return not_noted();
 }
 
-void Steering::remove(std::uint32_t queue) noexcept {
+// Who has put its socket there has the number, until that is closed.
+Status Steering::add_sharing(std::uint32_t queues, std::uint32_t queue, int socket, const Endpoint& taken, std::uint32_t& number) {
+  for (number = queue + queues; number < LAPWING_MOST_ENDPOINTS; number += queues) {
+    const endpoint entry = entry_of(number, queue, taken);
+    if (bpf::insert(sockets_, &number, &socket)) return bpf::update(endpoints_, &number, &entry) ? Status() : not_noted();
+    if (errno != EEXIST) return not_noted();
+  }
+  return Status::error(MPI_ERR_OTHER, "receive queue %u has no number for an endpoint more", queue);
+}
+
+bool Steering::find_offer(std::uint32_t queue, std::uint64_t job, Offer& offer) const noexcept {
+  endpoint entry{};
+  if (job == 0 || !bpf::look_up(endpoints_, &queue, &entry) || entry.job != job) return false;
+  offer = {entry.process, entry.socket, entry.memory, entry.cookie};
+  return true;
+}
+
+void Steering::remove(std::uint32_t number) noexcept {
   const endpoint none{};
-  if (endpoints_.open()) bpf::update(endpoints_, &queue, &none);
+  if (endpoints_.open()) bpf::update(endpoints_, &number, &none);
 }
 
 }  // namespace lapwing::net::ether

@@ -20,4 +20,7 @@ Status make_xdp_socket(const void* memory, int& fd);
 // An errno value; 0: bound. EBUSY: another socket has the queue. `in_pieces`: packets may be of several chunks (Linux 6.6; EINVAL before that).
 int bind_xdp_socket(int fd, unsigned interface, std::uint32_t queue, bool in_pieces) noexcept;
 
+// A socket that has the memory of another one, its queue, and its rings for the memory's chunks; bound. `other`: that one, which is bound to this queue.
+Status make_sharing_socket(int other, unsigned interface, std::uint32_t queue, int& fd);
+
 }  // namespace lapwing::net::ether
