@@ -28,6 +28,10 @@ grep -q "eth0: datagrams to 10.77.0.1:27183: the NIC takes no rule: Operation no
 LAPWING_LOG=info on "h1 h1 h1 h1 h1 h2 h2 h2 h2 h2" "$programs/collectives" || die "more ranks than queues"
 [ "$(grep -c "shares receive queue [012] of eth0 with 1 other" "$work/log")" -eq 8 ] && ! grep -q "reached by tcp" "$work/log" || die "more ranks than queues: what is told"
 
+# Whether the driver can be run by the rank is the kernel's matter; it is told, and messages pass either way.
+LAPWING_ETHER_BUSY_POLL=1 LAPWING_LOG=info on "h1 h1 h2 h2" "$programs/soak" 43 150 || die "LAPWING_ETHER_BUSY_POLL"
+[ "$(grep -cE "receive queue [012] of eth0 is (polled busily$|not polled busily: its driver tells nothing that could be run)" "$work/log")" -eq 4 ] || die "LAPWING_ETHER_BUSY_POLL: what is told"
+
 threads=($(lab threads h1))
 pin() { for queue in 0 1 2; do taskset -p -c "${@:$((queue + 1)):1}" "${threads[$queue]}" >/dev/null; done; } # PROCESSOR of each queue's thread
 last=$(($(nproc) - 1))

@@ -86,7 +86,16 @@ Status EtherTransport::attach(const wire::CardBook& cards) {
   attached_ = true;
   if (!neighbours_.early().empty()) due_ = 0;
   if (config_.settings->ether_bind) stay_at_queue();
+  begin_busy_poll();
   return {};
+}
+
+// Peers have answered by then, so packets have come.
+void EtherTransport::begin_busy_poll() {
+  if (!config_.settings->ether_busy_poll) return;
+  const Status begun = port_.begin_busy_poll();
+  log_info("receive queue %u of %s is %spolled busily%s%s", port_.socket().queue(), port_.interface().name.c_str(), begun.ok() ? "" : "not ",
+           begun.ok() ? "" : ": ", begun.ok() ? "" : begun.text());
 }
 
 // mpiexec sees no queues but those of its own host, and a command may have led the rank to another one.
@@ -209,7 +218,7 @@ bool EtherTransport::flushed() const noexcept {
 
 bool EtherTransport::poll() noexcept {
   if (!open_) return false;
-  const bool came = port_.has_received();
+  const bool came = port_.look(engine_.system_calls());
   if (!came && due_ == kNever) return false;
   const std::int64_t now = engine_.clock().now();
   bool moved = !neighbours_.early().empty() && take_early(now);

@@ -113,6 +113,7 @@ class EtherTransport final : public Transport, private engine::FdHandler, privat
   void look_ahead(const ether::Link& link, std::int64_t now) noexcept;
   void leave(std::int64_t now) noexcept;
   void stay_at_queue() const;
+  void begin_busy_poll();
   void tell_of_foreign_plan() const;
   void lose_interface() noexcept;
   Status why_interface_lost() const noexcept;

@@ -211,6 +211,20 @@ bool PacketSocket::reclaim_shared(Chunk& chunk) noexcept {
 
 // ---- receiving ------------------------------------------------------------------------------------------------------
 
+Status PacketSocket::begin_busy_poll() {
+  int context = 0;
+  socklen_t length = sizeof context;
+  if (copies_ && (getsockopt(fd_, SOL_SOCKET, SO_INCOMING_NAPI_ID, &context, &length) != 0 || context == 0))
+    return Status::error(MPI_ERR_OTHER, "its driver tells nothing that could be run");
+  LAPWING_TRY(ask_for_busy_poll(fd_));
+  busy_polls_ = true;
+  return {};
+}
+
+void PacketSocket::run_driver() noexcept {
+  ::recvfrom(fd_, nullptr, 0, MSG_DONTWAIT, nullptr, nullptr);
+}
+
 std::span<const std::byte> PacketSocket::received() noexcept {
   const xdp_desc& first = receive_.front();
   if ((first.options & XDP_PKT_CONTD) != 0) return put_together();

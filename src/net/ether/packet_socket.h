@@ -74,6 +74,11 @@ class PacketSocket {
   // ---- receiving ----
 
   bool has_received() noexcept { return receive_.has_entry(); }
+  // From now on run_driver() has this thread look in the driver for packets to which the queue's interrupt has not come yet. After some have come, by
+  // which it is known what would be run.
+  Status begin_busy_poll();
+  bool busy_polls() const noexcept { return busy_polls_; }
+  void run_driver() noexcept;
   // In one piece; until pop().
   std::span<const std::byte> received() noexcept;
   // That one has been looked at; its memory goes back to the kernel by return_memory().
@@ -104,7 +109,7 @@ class PacketSocket {
   std::uint32_t queue_ = 0, endpoint_ = 0;
   std::uint32_t ranks_ = 1, place_ = 0;
   std::uint32_t first_chunk_ = 0;  // of those to send from
-  bool copies_ = true, in_pieces_ = false;
+  bool copies_ = true, in_pieces_ = false, busy_polls_ = false;
   bool unsent_ = false;
   std::byte* memory_ = nullptr;
   std::vector<Mapping> mappings_;

@@ -146,6 +146,14 @@ bool Port::flush(engine::SystemCalls& calls) noexcept {
   return result == 0 || gone_;
 }
 
+bool Port::look(engine::SystemCalls& calls) noexcept {
+  if (socket_.has_received()) return true;
+  if (!socket_.busy_polls() || gone_) return false;
+  ++calls.receives;
+  socket_.run_driver();
+  return socket_.has_received();
+}
+
 // What was on its way out never leaves, nor is it given back.
 void Port::note_gone() noexcept {
   if (std::exchange(gone_, true)) return;

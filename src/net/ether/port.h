@@ -36,6 +36,7 @@ class Port final : public reliable::PacketCarrier {
   void close() noexcept;
   const Interface& interface() const noexcept { return interface_; }
   const PacketSocket& socket() const noexcept { return socket_; }
+  Status begin_busy_poll() { return socket_.begin_busy_poll(); }
   const Contact& contact() const noexcept { return contact_; }
   std::string by() const { return source_->by(); }
 
@@ -77,6 +78,8 @@ class Port final : public reliable::PacketCarrier {
   // ---- receiving ----
 
   bool has_received() noexcept { return socket_.has_received(); }
+  // The same, by a thread that waits: where the socket polls busily the driver is run if nothing has come.
+  bool look(engine::SystemCalls& calls) noexcept;
   // The packet in the frame that has come.
   wire::Decapsulated received() noexcept { return wire::decapsulate(socket_.received(), ether_type_); }
   void pop() noexcept { socket_.pop(); }

@@ -13,6 +13,11 @@
 #ifndef XDP_USE_SG
 #define XDP_USE_SG (1 << 4)
 #endif
+// Linux 5.11.
+#ifndef SO_PREFER_BUSY_POLL
+#define SO_PREFER_BUSY_POLL 69
+#define SO_BUSY_POLL_BUDGET 70
+#endif
 
 namespace lapwing::net::ether {
 namespace {
@@ -87,6 +92,19 @@ Status make_xdp_socket(const void* memory, int& fd) {
 
 int bind_xdp_socket(int fd, unsigned interface, std::uint32_t queue, bool in_pieces) noexcept {
   return bind_socket(fd, interface, queue, XDP_USE_NEED_WAKEUP | (in_pieces ? XDP_USE_SG : 0), 0);
+}
+
+// A call runs the driver once and does not stay there, so the time only has to be more than none.
+Status ask_for_busy_poll(int fd) {
+  constexpr int kMostPackets = 64, kMicroseconds = 1, kOn = 1;
+  const struct {
+    int option, value;
+  } options[] = {{SO_BUSY_POLL, kMicroseconds}, {SO_PREFER_BUSY_POLL, kOn}, {SO_BUSY_POLL_BUDGET, kMostPackets}};
+  for (const auto& [option, value] : options) {
+    if (setsockopt(fd, SOL_SOCKET, option, &value, sizeof value) != 0)
+      return Status::error(MPI_ERR_OTHER, "the kernel does not let this process: %s", std::strerror(errno));
+  }
+  return {};
 }
 
 // Whether calls are wanted and packets come in pieces it has from the other one.

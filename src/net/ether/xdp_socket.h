@@ -20,6 +20,9 @@ Status make_xdp_socket(const void* memory, int& fd);
 // An errno value; 0: bound. EBUSY: another socket has the queue. `in_pieces`: packets may be of several chunks (Linux 6.6; EINVAL before that).
 int bind_xdp_socket(int fd, unsigned interface, std::uint32_t queue, bool in_pieces) noexcept;
 
+// From now on calls for what has come run the driver of the socket's queue (busy polling; Linux 5.11). Needs CAP_NET_ADMIN.
+Status ask_for_busy_poll(int fd);
+
 // A socket that has the memory of another one, its queue, and its rings for the memory's chunks; bound. `other`: that one, which is bound to this queue.
 Status make_sharing_socket(int other, unsigned interface, std::uint32_t queue, int& fd);
 
