@@ -40,6 +40,8 @@ class Way:
     cores: Optional[Tuple[int, ...]] = None  # of the ranks of a host, counted round; None: they are bound to none
     queues_on: Optional[Tuple[int, ...]] = None  # where the threads run that serve the queues, counted round; None: anywhere
     beside: str = ""  # the congestion rule of a TCP stream that goes the same way
+    one_queue: bool = False  # all ranks of a host share it
+    mtu: int = 1500
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ SERVED = (
     Way("a queue for each rank, served where the rank runs", ETHER, (0, 1), (0, 1)),
     Way("a queue for each rank, all served on core 0, ranks bound", ETHER, (0, 1), (0,)),
     Way("a queue for each rank, served anywhere, nothing bound", ETHER, None, None),
+    Way("one queue, served on core 0, ranks bound", ETHER, (0, 1), (0,), one_queue=True),
+    Way("one queue, served anywhere, nothing bound", ETHER, None, None, one_queue=True),
     Way("TCP, ranks bound", TCP, (0, 1), (0, 1)),
     Way("TCP, nothing bound", TCP, None, None),
 )
@@ -117,6 +121,17 @@ TABLES = {
     ),
     "exchange4": exchange_table(4, "Four"),
     "exchange8": exchange_table(8, "Eight"),
+    "frames": Table(
+        "Jumbo frames, on links without a limit: half of a round trip, us, and streams, MB/s",
+        (),
+        (("latency", "--sizes", "64,2K,4K,8K,16K,32K"), ("bandwidth", "--sizes", "32K,1M")),
+        {
+            **{("one way", size): title for size, title in ((64, "64 B"), (2048, "2 KiB"), (4096, "4 KiB"), (8192, "8 KiB"), (16384, "16 KiB"), (32768, "32 KiB"))},
+            ("window 64", 32768): "32 KiB, 64 under way",
+            ("window 64", 1 << 20): "1 MiB, 64 under way",
+        },
+        tuple(Way(f"{way.title}, MTU {mtu}", way.transports, (0, 1), mtu=mtu) for way in PAIR for mtu in (1500, 9000)),
+    ),
     "idle": Table(
         "One rank of each host talks, another computes (paper 3, section 4.3): time of computing over that without messages, and half"
         " of a round trip",
@@ -220,6 +235,8 @@ class Run:
 
     def measure(self, way: Way, into: Measured) -> None:
         self.serve_queues(way)
+        for host in HOSTS:
+            self.lab.call("mtu", host, str(way.mtu))
         with OtherStream(self.lab, way.beside) if way.beside else contextlib.nullcontext() as other:
             for name, *options in self.table.programs:
                 program = (self.programs.path(name, "lapwing"), *options, *(["--quick"] if self.quick else []))
@@ -232,6 +249,8 @@ class Run:
         if self.table.counters and shutil.which("perf"):
             command = ["perf", "stat", "-a", "-x", ";", "-o", str(counts), "-e", ",".join(COUNTERS), "--", *command]
         environment = {**os.environ, "LAPWING_TRANSPORTS": way.transports, "LAB": self.lab.name}
+        if way.one_queue:
+            environment["LAPWING_ETHER_QUEUES"] = "1"
         done = execute(command, environment, TIMEOUT)
         failure = done.failure(TIMEOUT)
         if failure:

@@ -76,7 +76,7 @@ QueueSets read_queue_sets(char** environment) {
   if (const Status chosen = net::ether::choose_interface(settings.ether_interface, interface); !chosen.ok()) return sets.why = chosen.text(), sets;
   sets.interface = interface.name;
   bool known = false;
-  for (const net::ether::QueueService& service : net::ether::queue_services(interface)) {
+  for (const net::ether::QueueService& service : net::ether::queue_services(interface, settings.ether_queues)) {
     sets.served.push_back(service.processors);
     known |= service.known();
   }

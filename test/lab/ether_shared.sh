@@ -36,10 +36,7 @@ LAPWING_ETHER_FRAMING=udp on "$two" "$programs/soak" 106 150 || die "by UDP"
 all_share 2 && grep -q "is at 10.77.0.2:27182, by UDP" "$work/log" && grep -q "is at 10.77.0.2:27183, by UDP" "$work/log" || die "by UDP: what is told"
 
 # Jumbo frames and sharing.
-for host in h1 h2; do
-  ip -n "$LAB-$host" link set eth0 mtu 9000
-  ip -n "$LAB-switch" link set $host mtu 9000
-done
+for host in h1 h2; do lab mtu $host 9000; done
 LAPWING_TRANSPORTS=self,shm,ether on "$two" "$programs/soak" 107 150 || die "jumbo frames"
 all_share 2 || die "jumbo frames: what is told"
 

@@ -28,6 +28,10 @@ grep -q "eth0: datagrams to 10.77.0.1:27183: the NIC takes no rule: Operation no
 LAPWING_LOG=info on "h1 h1 h1 h1 h1 h2 h2 h2 h2 h2" "$programs/collectives" || die "more ranks than queues"
 [ "$(grep -c "shares receive queue [012] of eth0 with 1 other" "$work/log")" -eq 8 ] && ! grep -q "reached by tcp" "$work/log" || die "more ranks than queues: what is told"
 
+# Of three queues the ranks are to have one, and share it; packets come to the endpoints that they are for.
+LAPWING_ETHER_QUEUES=1 LAPWING_LOG=info on "h1 h1 h2 h2" "$programs/soak" 44 150 || die "LAPWING_ETHER_QUEUES"
+[ "$(grep -c "shares receive queue 0 of eth0 with 1 other" "$work/log")" -eq 4 ] && ! grep -q "reached by tcp" "$work/log" || die "LAPWING_ETHER_QUEUES: what is told"
+
 # Whether the driver can be run by the rank is the kernel's matter; it is told, and messages pass either way.
 LAPWING_ETHER_BUSY_POLL=1 LAPWING_LOG=info on "h1 h1 h2 h2" "$programs/soak" 43 150 || die "LAPWING_ETHER_BUSY_POLL"
 [ "$(grep -cE "receive queue [012] of eth0 is (polled busily$|not polled busily: its driver tells nothing that could be run)" "$work/log")" -eq 4 ] || die "LAPWING_ETHER_BUSY_POLL: what is told"

@@ -52,7 +52,7 @@ Status EtherTransport::publish(wire::Card& card) {
   ether::Interface interface;
   LAPWING_TRY(ether::choose_interface(config_.settings->ether_interface, interface));
   context_.own.tag = ether::endpoint_tag(key_, config_.self.index, port_.protection());
-  services_ = ether::queue_services(interface);
+  services_ = ether::queue_services(interface, config_.settings->ether_queues);
   ether::Endpoint endpoint;
   LAPWING_TRY(ether::choose_framings(*config_.settings, interface, endpoint));
   endpoint.tag = context_.own.tag;

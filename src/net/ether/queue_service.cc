@@ -147,7 +147,7 @@ std::string QueueService::text() const {
   return "not known";
 }
 
-std::vector<QueueService> queue_services(const Interface& interface) {
+std::vector<QueueService> queue_services(const Interface& interface, unsigned most) {
   const unsigned queues = receive_queues(interface.name);
   std::vector<Napi> napis = napis_of_queues(interface.index, queues);
   napis.resize(queues);
@@ -160,6 +160,7 @@ std::vector<QueueService> queue_services(const Interface& interface) {
     if (!found.known() && interrupt >= 0) found = service_by_interrupt(interrupt);
     if (!found.known()) found = service_by_steering(interface.name, queue);
   }
+  if (most != 0 && most < queues) services.resize(most);
   return services;
 }
 

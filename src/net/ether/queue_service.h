@@ -32,8 +32,8 @@ struct QueueService {
   cpu_set_t processors;  // not empty when known
 };
 
-// By queue.
-std::vector<QueueService> queue_services(const Interface& interface);
+// By queue; of the first `most` (LAPWING_ETHER_QUEUES), or with 0 of all.
+std::vector<QueueService> queue_services(const Interface& interface, unsigned most = 0);
 
 // The numbers of the interrupts of an interface's receive queues, by queue, as the last words of the lines of /proc/interrupts name them; -1: none is
 // named so. `device`: the name of what the interface's driver drives ("virtio2", "0000:3b:00.0"); empty: none.
