@@ -92,43 +92,56 @@ void OwnSource::set_rule(std::uint32_t queue, std::uint32_t number) {
 // ---- a queue of another rank's --------------------------------------------------------------------------------------
 
 // The number of a process means nothing in another namespace of processes, and one that has ended may be another's: the socket's cookie tells.
-bool OwnSource::fetch(std::uint32_t queue, Offered& offered) const {
+Status OwnSource::fetch(std::uint32_t queue, Offered& offered) const {
   Offer offer;
-  if (!steering_.find_offer(queue, endpoint_.job, offer)) return false;
+  if (!steering_.find_offer(queue, endpoint_.job, offer)) return Status::error(MPI_ERR_OTHER, "they are not of this job's ranks");
   const bpf::Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, offer.process, 0)));
-  if (!process.open()) return false;
   offered.queue = queue;
   offered.socket = fetch_descriptor(process, offer.socket);
   offered.memory = fetch_descriptor(process, offer.memory);
+  if (!offered.socket.open() || !offered.memory.open())
+    return Status::error(MPI_ERR_OTHER, "the kernel lets this rank not have what another one shares: %s", std::strerror(errno));
   struct stat status {};
-  return offered.socket.open() && cookie_of(offered.socket.fd()) == offer.cookie && offered.memory.open() &&
-         ::fstat(offered.memory.fd(), &status) == 0 && status.st_size == static_cast<off_t>(kBytes);
+  if (cookie_of(offered.socket.fd()) != offer.cookie || ::fstat(offered.memory.fd(), &status) != 0 || status.st_size != static_cast<off_t>(kBytes))
+    return Status::error(MPI_ERR_OTHER, "the rank that shares one has ended, or is in another namespace of processes");
+  return {};
 }
 
-bool OwnSource::find_emptiest(std::span<const std::uint32_t> queues, Offered& best) const {
+// An error where none can be joined.
+Status OwnSource::find_emptiest(std::span<const std::uint32_t> queues, Offered& best) const {
   best = {};
+  Status why;
   for (const std::uint32_t queue : queues) {
     Offered offered;
     std::byte* memory = nullptr;
-    if (!fetch(queue, offered) || !map_memory(offered.memory.fd(), memory).ok()) continue;
+    Status fetched = fetch(queue, offered);
+    if (fetched.ok()) fetched = map_memory(offered.memory.fd(), memory);
+    if (!fetched.ok()) {
+      why = std::move(fetched);
+      continue;
+    }
     offered.joined = shared_queue_in(memory)->joined();
     munmap(memory, kBytes);
     if (!best.socket.open() || offered.joined < best.joined) best = std::move(offered);
   }
-  return best.socket.open();
+  return best.socket.open() ? Status() : std::move(why);
 }
 
 // Another rank may take the place that was to be had.
-bool OwnSource::join(std::span<const std::uint32_t> queues, JoinedQueue& joined) {
+Status OwnSource::join(std::span<const std::uint32_t> queues, JoinedQueue& joined) {
   constexpr std::uint32_t kTries = SharedQueue::kMostRanks;
-  Offered best;
-  for (std::uint32_t tried = 0; tried < kTries && find_emptiest(queues, best); ++tried) {
-    if (join(best, joined).ok()) return true;
+  Status status;
+  for (std::uint32_t tried = 0; tried < kTries; ++tried) {
+    Offered best;
+    LAPWING_TRY(find_emptiest(queues, best));
+    status = join(best, joined);
+    if (status.ok()) break;
   }
-  return false;
+  return status;
 }
 
-// What was the other rank's is closed at once: else the kernel would take that one for alive as long as this one is.
+// What was the other rank's is closed at once: else the kernel would take that one for alive as long as this one is. The place is taken when nothing
+// else can fail, because the others count with a rank there.
 Status OwnSource::join(const Offered& offered, JoinedQueue& joined) {
   MadeSocket& made = joined.made;
   LAPWING_TRY(map_memory(offered.memory.fd(), made.memory));
@@ -136,10 +149,13 @@ Status OwnSource::join(const Offered& offered, JoinedQueue& joined) {
   made.shared = shared_queue_in(made.memory);
   joined.queue = offered.queue;
   joined.place = offered.joined;
-  Status status = made.shared->join(joined.place) ? Status() : Status::error(MPI_ERR_OTHER, "no rank can join receive queue %u", offered.queue);
-  if (status.ok()) status = make_sharing_socket(offered.socket.fd(), interface_.index, offered.queue, made.fd);
+  Status status = make_sharing_socket(offered.socket.fd(), interface_.index, offered.queue, made.fd);
   if (status.ok()) status = steering_.add_sharing(receive_queues(interface_.name), offered.queue, made.fd, endpoint_, joined.number);
-  if (status.ok()) return set_rule(joined.queue, joined.number), Status();
+  if (status.ok() && !made.shared->join(joined.place)) status = Status::error(MPI_ERR_OTHER, "as many ranks as can share them do so");
+  if (status.ok()) {
+    set_rule(joined.queue, joined.number);
+    return {};
+  }
   if (made.fd >= 0) ::close(made.fd);
   munmap(made.memory, kBytes);
   made = {};

@@ -15,7 +15,7 @@ class OwnSource final : public SocketSource {
 
   Status make(MadeSocket& made) override;
   Status bind(const MadeSocket& made, std::uint32_t queue, bool in_pieces, bool& taken) override;
-  bool join(std::span<const std::uint32_t> queues, JoinedQueue& joined) override;
+  Status join(std::span<const std::uint32_t> queues, JoinedQueue& joined) override;
   void end_offer() noexcept override { memory_ = {}; }
   void leave(std::uint32_t number) noexcept override {
     rule_.remove();
@@ -25,8 +25,8 @@ class OwnSource final : public SocketSource {
 
  private:
   struct Offered;
-  bool fetch(std::uint32_t queue, Offered& offered) const;
-  bool find_emptiest(std::span<const std::uint32_t> queues, Offered& best) const;
+  Status fetch(std::uint32_t queue, Offered& offered) const;
+  Status find_emptiest(std::span<const std::uint32_t> queues, Offered& best) const;
   Status join(const Offered& offered, JoinedQueue& joined);
   void set_rule(std::uint32_t queue, std::uint32_t number);
 

@@ -57,7 +57,9 @@ Status PacketSocket::take_joined(const JoinedQueue& joined) {
   place_ = joined.place;
   in_pieces_ = joined.made.shared->in_pieces();
   if (in_pieces_) whole_.resize(kMostFrameBytes);
-  return adopt(joined.made);
+  LAPWING_TRY(adopt(joined.made));
+  copies_ = is_copied();
+  return {};
 }
 
 void PacketSocket::begin() noexcept {
@@ -101,15 +103,18 @@ Status PacketSocket::map_ring(std::uint64_t page, const xdp_ring_offset& offsets
 Status PacketSocket::bind(SocketSource& source, const QueueOrder& order) {
   constexpr int kTries = 25, kTriesForOwn = 5;
   constexpr timespec kPause{0, 20'000'000};
+  Status not_shared;
   for (int tried = 0; tried < kTries; ++tried) {
     const bool only_own = tried < kTriesForOwn && order.own != 0;
     bool taken = false;
     Status bound = bind_to_free(source, std::span(order.queues).first(only_own ? order.own : order.queues.size()), taken);
     if (!taken) return bound;
-    if (JoinedQueue joined; !only_own && source.join(order.queues, joined)) return take_joined(joined);
+    JoinedQueue joined;
+    if (!only_own) not_shared = source.join(order.queues, joined);
+    if (!only_own && not_shared.ok()) return take_joined(joined);
     nanosleep(&kPause, nullptr);
   }
-  return Status::error(MPI_ERR_OTHER, "all %zu receive queues are taken", order.queues.size());
+  return Status::error(MPI_ERR_OTHER, "all %zu receive queues are taken, and none is to be shared: %s", order.queues.size(), not_shared.text());
 }
 
 // `taken`: all of them are.
@@ -120,13 +125,17 @@ Status PacketSocket::bind_to_free(SocketSource& source, std::span<const std::uin
     if (taken) continue;
     if (!bound.ok()) return bound;
     queue_ = endpoint_ = queue;
-    xdp_options options{};
-    socklen_t length = sizeof options;
-    copies_ = getsockopt(fd_, SOL_XDP, XDP_OPTIONS, &options, &length) != 0 || (options.flags & XDP_OPTIONS_ZEROCOPY) == 0;
+    copies_ = is_copied();
     return {};
   }
   taken = true;
   return {};
+}
+
+bool PacketSocket::is_copied() const noexcept {
+  xdp_options options{};
+  socklen_t length = sizeof options;
+  return getsockopt(fd_, SOL_XDP, XDP_OPTIONS, &options, &length) != 0 || (options.flags & XDP_OPTIONS_ZEROCOPY) == 0;
 }
 
 // A kernel that does not know packets in pieces refuses to bind the socket with them.

@@ -97,6 +97,7 @@ class PacketSocket {
   Status bind_to_free(SocketSource& source, std::span<const std::uint32_t> queues, bool& taken);
   Status bind_to(SocketSource& source, std::uint32_t queue, bool& taken);
   Status take_joined(const JoinedQueue& joined);
+  bool is_copied() const noexcept;
   bool reclaim_alone(Chunk& chunk) noexcept;
   bool reclaim_shared(Chunk& chunk) noexcept;
   void give_back_shared() noexcept;

@@ -5,8 +5,8 @@
 //   fill    any of them gives a chunk back that it has looked at
 //   done    whoever looks finds chunks there that have left, and notes those of others for them
 //
-// This is the part of it that lies in their common memory: a lock for these two rings, and the notes. A turn is some hundred nanoseconds, and is never
-// waited for: a rank that finds the lock taken, for good perhaps because the other one is stopped by a debugger, keeps what it wanted to give back and
+// This is the part of it that lies in their common memory: a lock for these two rings, and the notes. A turn is short, and is never waited
+// for: a rank that finds the lock taken, for good perhaps because the other one is stopped by a debugger, keeps what it wanted to give back and
 // tries again with its next packets. The lock of one that was killed passes on; what it had in hand then is lost to the others, and nothing is told
 // twice, because each step is one store.
 //

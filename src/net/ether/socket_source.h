@@ -36,8 +36,9 @@ class SocketSource {
   // Binds it to a queue of the interface, and has the program in the kernel bring this endpoint's packets there. `in_pieces`: packets of several
   // chunks as well, which a kernel may refuse. `taken`: another socket has the queue.
   virtual Status bind(const MadeSocket& made, std::uint32_t queue, bool in_pieces, bool& taken) = 0;
-  // One of these queues, which are taken, with the rank of this job that has it: that of the fewest. False: none is to be shared, as things are.
-  virtual bool join(std::span<const std::uint32_t>, JoinedQueue&) { return false; }
+  // One of these queues, which are taken, with the rank of this job that has it: that of the fewest. The text of an error says why there is none, as
+  // things are.
+  virtual Status join(std::span<const std::uint32_t>, JoinedQueue&) { return Status::error(MPI_ERR_OTHER, "it shares none"); }
   // No other rank joins any more.
   virtual void end_offer() noexcept {}
   // No packets are for this endpoint any more.

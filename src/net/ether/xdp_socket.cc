@@ -1,6 +1,7 @@
 #include "net/ether/xdp_socket.h"
 
 #include <linux/if_xdp.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -68,6 +69,12 @@ int bind_socket(int fd, unsigned interface, std::uint32_t queue, int flags, int 
   return ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
 }
 
+bool maps_rings(int fd) noexcept {
+  constexpr std::size_t kPage = 4096;
+  void* const ring = ::mmap(nullptr, kPage, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(XDP_UMEM_PGOFF_FILL_RING));
+  return ring != MAP_FAILED && ::munmap(ring, kPage) == 0;
+}
+
 Status open_socket(int& fd) {
   fd = ::socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
   return fd < 0 ? failed("the kernel gives no AF_XDP socket") : Status();
@@ -113,6 +120,7 @@ Status make_sharing_socket(int other, unsigned interface, std::uint32_t queue, i
   Status made = make_own_rings(fd);
   if (const int error = made.ok() ? bind_socket(fd, interface, queue, XDP_SHARED_UMEM, other) : 0; error != 0)
     made = Status::error(MPI_ERR_OTHER, "the kernel lets no second socket share a receive queue: %s", std::strerror(error));
+  if (made.ok() && !maps_rings(fd)) made = failed("the kernel does not map the rings of an AF_XDP socket that is bound (Linux 6.4 does)");
   return close_unless(std::move(made), fd);
 }
 

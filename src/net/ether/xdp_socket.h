@@ -23,7 +23,8 @@ int bind_xdp_socket(int fd, unsigned interface, std::uint32_t queue, bool in_pie
 // From now on calls for what has come run the driver of the socket's queue (busy polling; Linux 5.11). Needs CAP_NET_ADMIN.
 Status ask_for_busy_poll(int fd);
 
-// A socket that has the memory of another one, its queue, and its rings for the memory's chunks; bound. `other`: that one, which is bound to this queue.
+// A socket that has the memory of another one, its queue, and its rings for the memory's chunks; bound. All rings are to be mapped by it, which takes
+// Linux 6.4. `other`: that one, which is bound to this queue.
 Status make_sharing_socket(int other, unsigned interface, std::uint32_t queue, int& fd);
 
 }  // namespace lapwing::net::ether
