@@ -79,7 +79,7 @@ TEST_F(SharedQueueTest, OneTurnAtATime) {
   std::thread([&] { EXPECT_TRUE(SharedQueue::Turn(queue()).taken()); }).join();
 }
 
-// Threads stand for ranks: each notes chunks for all, and each chunk comes back to its own rank as often as it was noted.
+// Threads stand for ranks: each notes chunks for all, and what is told to a rank is its own, and no more than was noted.
 TEST_F(SharedQueueTest, ManyRanksTakeTurns) {
   constexpr std::uint32_t kRanks = 4, kRounds = 500;
   const std::uint32_t each = send_chunks_of_each(kRanks);
