@@ -132,7 +132,8 @@ void Link::tell_way() noexcept {
   log_info("%s (%s) answers by ether again: packets leave the detour by %s", name, place, by);
 }
 
-// While packets are on the detour. As long as any packet, because a way that carries only short ones is none. One that has not left yet, because the interface is down, is not followed by another.
+// While packets are on the detour. As long as any packet, because a way that carries only short ones is none. One that has not left yet, because the
+// interface is down, is not followed by another.
 void Link::ask_again(std::int64_t now) noexcept {
   if (!way_.asks(now)) return;
   if (way_.state() == Way::State::kDetour || way_.closed()) detour_->watch_over(peer_);  // where it does not stand (any more)
