@@ -151,8 +151,9 @@ bool LinkSetup::watch_over() noexcept {
 wire::Verdict LinkSetup::judge(const wire::Terms& theirs, bool resumes) const noexcept {
   const bool ours_wins = shared_.own_name() < shared_.name(peer_) && connector_ && connector_->committed();
   const wire::Verdict verdict = attempts_.judge(state_, theirs.position.attempt, resumes, ours_wins);
-  // One that is given up itself has not given up the others.
-  return verdict == wire::Verdict::kGivenUp && shared_.sinks.is_given_up() ? wire::Verdict::kGone : verdict;
+  // One that is given up itself has not given up the others; and what does not resume is lost alone, and not the peer.
+  const bool gives_up = role_.resumes && !shared_.sinks.is_given_up();
+  return verdict == wire::Verdict::kGivenUp && !gives_up ? wire::Verdict::kGone : verdict;
 }
 
 wire::GivingUp LinkSetup::giving_up() const noexcept {

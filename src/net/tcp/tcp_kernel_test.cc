@@ -472,6 +472,16 @@ TEST_F(TcpKernelAnswers, AWayForAnswersThatBreaksIsNotMissed) {
   expect_all_well();
 }
 
+// Its maker may not have heard that it stood before it broke, and tries once more.
+TEST_F(TcpKernelAnswers, ARankWhoseWayForAnswersIsLostIsNotGivenUp) {
+  reset(ends_.front());
+  pump([&] { return sink_.answers_lost == 1; });
+  wire::Terms terms;
+  terms.features = wire::kFeatureGivenUp;
+  terms.rail = 0xffff;
+  EXPECT_EQ(verdict_for_rank_0(terms), wire::Handshake::State::kGone);
+}
+
 // ---- links that resume ----------------------------------------------------------------------------------------------
 
 class TcpKernelResumeTest : public TcpKernelMix {

@@ -260,9 +260,15 @@ class TcpTest : public ::testing::Test {
   // Plays rank 0 through a whole handshake with rank 1.
   Socket join_as_rank_0(const wire::Terms& terms = {}) {
     Socket socket = call_rank_1();
+    EXPECT_EQ(shake_hands_as_rank_0(socket, terms), wire::Handshake::State::kAccepted);
+    return socket;
+  }
+  // What rank 1 says to that.
+  wire::Handshake::State verdict_for_rank_0(const wire::Terms& terms) { return shake_hands_as_rank_0(call_rank_1(), terms); }
+  wire::Handshake::State shake_hands_as_rank_0(const Socket& socket, const wire::Terms& terms) {
     wire::Handshake handshake = wire::Handshake::connector(key_, {runtime::kJobForTests, 0}, {runtime::kJobForTests, 1}, wire::random_nonce(), terms);
     send_bytes(socket, handshake.output(), handshake.output_bytes());
-    pump([&] { return handshake.state() == wire::Handshake::State::kAccepted; },
+    pump([&] { return handshake.state() != wire::Handshake::State::kChallenge && handshake.state() != wire::Handshake::State::kVerdict; },
          [&] {
            std::byte bytes[wire::Handshake::kMaxMessageBytes];
            const ssize_t count = ::recv(socket.fd(), bytes, handshake.wanted(), MSG_DONTWAIT);
@@ -270,7 +276,7 @@ class TcpTest : public ::testing::Test {
            handshake.receive(bytes, static_cast<std::size_t>(count));
            if (handshake.output_bytes() > 0) send_bytes(socket, handshake.output(), handshake.output_bytes());
          });
-    return socket;
+    return handshake.state();
   }
   static std::vector<std::byte> frame(std::uint64_t sequence, int tag, std::size_t payload) {
     wire::FrameHeader header;
