@@ -31,7 +31,9 @@
 // Bytes that come twice. Where a packet that TCP sent again overlaps what has come before, Linux (6.18) gives the program all of it, and would then
 // count more bytes as read than there are: it would not announce the last ones of all that follows. So they are cut off the packet's front, and the
 // rest is passed on, by a program of its own (overlap.bpf.c): in this one the kernel would have to prove all that follows for a packet that has been
-// cut, too, which takes too long without CAP_PERFMON. Where it cannot be done the connection is torn, and another must take its place.
+// cut, too, which takes too long without CAP_PERFMON. Where it cannot be done the connection is torn, and another must take its place. The first
+// packet may overlap what was read before the connection joined, of which the program knows nothing: it is passed on, because the process is not in
+// sync before, and the process finds how much of it has been read (Intake::place).
 //
 // Answers. A packet that is a request and nothing else (an RTS without payload, of a sender that wants an answer at once), whose receive is
 // unattended and has a token, becomes its own answer while the process computes: the program writes a CTS over it, as long as the request was, and
@@ -105,6 +107,7 @@ struct ConnectionArea {
   // Its own.
   Word busy __attribute__((aligned(64)));  // it is looking at a packet
   Word started, sequence;                  // the TCP sequence number that comes next, once one has come
+  Word first;                              // that of the first byte of all
   Word front;                              // of the packet that it looks at: so many bytes have been taken
   Word written;                            // bytes of the ring ever used
   // The frame that is coming; the process's while not in sync.
@@ -169,6 +172,7 @@ static inline Word used_by_frame(Word bytes, Word in_place) {
 static inline Half follow(struct ConnectionArea* area, Half sequence, Half length) {
   const Half twice = area->started ? (Half)area->sequence - sequence : 0;
   if (length == 0) return 0;
+  area->first = area->started ? area->first : sequence;
   area->started = 1;
   area->sequence = sequence + length;
   return twice;

@@ -5,6 +5,7 @@
 //   read         of what was passed on. The first bytes of it may have been taken (skip()), or belong behind a part of a frame that lies in the
 //                ring (unfinished())
 //   read_all()   all that was passed on has been read and matched, and ended with a frame: the program may take frames again
+//   place()      where what came first belongs in the stream. Before, nothing is taken
 //
 // Only one thread at a time, which holds the endpoint's lock. The program runs beside it: test/model/kernel_receive_test.cc.
 #pragma once
@@ -30,8 +31,26 @@ static_assert(sizeof(LentQueue) == sizeof(Queue) && static_cast<Word>(LentState:
 class Intake {
  public:
   explicit Intake(ConnectionArea& area) noexcept : area_(area), queue_(new(&area.queue) LentQueue) { area_.answered = 0; }
-  // Another connection has taken the place of this one, and its area is as new (Program::join); what is lent stays lent.
+  // Another connection takes the place of this one, and its area is as new (Program::join); what is lent stays lent.
   void restart() noexcept { taken_ = freed_ = read_ = skip_left_ = 0; }
+  // It has joined when so many bytes of it had been read. Nothing is taken before place(). Before open().
+  void joined_after(std::uint64_t bytes) noexcept {
+    read_before_ = static_cast<std::uint32_t>(bytes);
+    placed_ = false;
+    store(area_.taken_in, kNever);
+    store(area_.skip_at, kNever);
+  }
+  bool is_placed() const noexcept { return placed_; }
+  // The sequence number behind the last byte that came past the program.
+  std::uint32_t sequence() const noexcept { return static_cast<std::uint32_t>(load(area_.sequence)); }
+  // Of the connection so many bytes had come, read or not, when sequence() was `sequence`. So it is known where the first packet should have begun:
+  // what it has in front of that is left out of what is read. After the first read, and before skip() of it. False: that cannot be.
+  bool place(std::uint32_t sequence, std::uint64_t received) noexcept {
+    const std::uint32_t due = sequence - static_cast<std::uint32_t>(received) + read_before_;
+    skip_left_ = due - static_cast<std::uint32_t>(load(area_.first));
+    placed_ = skip_left_ < passed();
+    return placed_;
+  }
 
   LentQueue& queue() noexcept { return *queue_; }
   // The kernel has given bytes twice that could not be cut off, or left some out: this connection cannot go on. To be asked after each read, before
@@ -137,11 +156,15 @@ class Intake {
     return reinterpret_cast<const std::byte*>(area_.landing) + start % kRingBytes;
   }
 
+  static constexpr Word kNever = ~Word{0};  // a count of bytes
+
   ConnectionArea& area_;
   LentQueue* queue_;
   std::uint64_t taken_ = 0, freed_ = 0;
   std::uint64_t read_ = 0;
   std::uint64_t skip_left_ = 0;
+  std::uint32_t read_before_ = 0;
+  bool placed_ = true;
 };
 
 }  // namespace lapwing::net::kernel

@@ -39,9 +39,11 @@ void Intakes::Return::operator()(Intake* intake) noexcept {
   owner_->free_.push_back(index_);
 }
 
-Joining Intakes::join(Lease& intake, int socket) {
+Joining Intakes::join(Lease& intake, int socket, std::uint64_t read) {
   intake->restart();
-  return program_.join(intake.get_deleter().index(), socket);
+  Joining joining = program_.join(intake.get_deleter().index(), socket);
+  intake->joined_after(read);
+  return joining;
 }
 
 }  // namespace lapwing::net::kernel

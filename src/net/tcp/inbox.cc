@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/tuning.h"
+#include "net/tcp/stream_position.h"
 
 namespace lapwing::net::tcp {
 
@@ -39,7 +40,7 @@ Inbox::Result Inbox::receive(int fd, std::span<std::byte> scratch, engine::Syste
     if (got <= 0) return nothing_more(got, received != 0 || collected);
     const auto bytes = static_cast<std::uint64_t>(got);
     received += bytes;
-    if (intake_ != nullptr && intake_->torn()) return Result::kTorn;  // what lies in the room now counts as not come
+    if (intake_ != nullptr && (intake_->torn() || !place(fd))) return Result::kTorn;  // what lies in the room now counts as not come
     if (!take(room, scratch.data(), bytes)) return Result::kViolation;
     // A stream socket that gave less than asked is empty; new bytes, or the end, will be announced (epoll(7)).
     if (bytes < room.bytes) return Result::kDrained;
@@ -97,6 +98,16 @@ void Inbox::make_room(Room& room, std::span<std::byte> scratch) noexcept {
   const std::size_t ahead = std::min(scratch.size(), worth_reading_ahead(room.direct));
   room.segments[room.count++] = {scratch.data(), ahead};
   room.bytes += ahead;
+}
+
+// Only packets that come meanwhile have it ask again.
+bool Inbox::place(int fd) noexcept {
+  while (!intake_->is_placed()) {
+    const std::uint32_t sequence = intake_->sequence();
+    const std::uint64_t received = bytes_received(fd);
+    if (intake_->sequence() == sequence && !intake_->place(sequence, received)) return false;
+  }
+  return true;
 }
 
 // False on a violation.

@@ -103,6 +103,7 @@ class Inbox {
   std::size_t take_payload(const std::byte* bytes, std::size_t count) noexcept;
   bool land(const kernel::Intake::Frame& frame) noexcept;
   bool take_unfinished() noexcept;
+  bool place(int fd) noexcept;
   bool take_passed(const std::byte* scratch, std::uint64_t bytes, std::uint64_t landed) noexcept;
   void end_frame_if_complete() noexcept;
 

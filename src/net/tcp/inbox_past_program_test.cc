@@ -325,6 +325,54 @@ TEST_F(InboxPastProgram, BytesThatComeTwiceCompleteNoFrame) {
   EXPECT_NE(inbox_.half_received(), nullptr) << "it comes again";
 }
 
+// The program knows nothing of what was read before the connection joined.
+TEST_F(InboxPastProgram, WhatWasReadBeforeJoiningIsNotReadAgain) {
+  append(kNeverLent, 1000);
+  append(kNeverLent, 500);
+  append(kLent, 100);
+  const std::size_t before = wire::kHeaderBytes + 1000;
+  for (const std::size_t twice : {std::size_t{0}, std::size_t{1}, before}) {
+    SCOPED_TRACE(twice);
+    kernel::Intake fresh(*(area_ = std::make_unique<kernel::ConnectionArea>()));
+    fresh.joined_after(before);
+    fresh.open();
+    arrived_ = before;
+    kernel::PlayedPacket packet{stream_.data() + before - twice, stream_.size() - before + twice, 0};
+    EXPECT_EQ(see(packet, static_cast<kernel::Half>(first_sequence_ + before - twice)), kernel::kPassedOn);
+    EXPECT_TRUE(fresh.place(fresh.sequence(), stream_.size()));
+    EXPECT_EQ(fresh.skip(twice / 2) + fresh.skip(packet.length - twice / 2), twice);
+  }
+}
+
+TEST_F(InboxPastProgram, NothingIsTakenBeforeThePlaceIsKnown) {
+  post(2);
+  intake_.joined_after(0);
+  for (const bool first : {true, false}) {
+    append(kLent, 100);
+    arrive(to_come());
+    EXPECT_EQ(intake_.has_arrivals(), !first);
+    EXPECT_EQ(intake_.has_passed(), first);
+    if (first) {
+      EXPECT_TRUE(intake_.place(intake_.sequence(), arrived_));
+    }
+    EXPECT_EQ(receive(), Inbox::Result::kDrained);
+  }
+  EXPECT_EQ(sink_.received(), 2);
+  expect_all_well();
+}
+
+// More bytes than had been read, or fewer than came.
+TEST_F(InboxPastProgram, APlaceThatCannotBeIsRefused) {
+  append(kNeverLent, 100);
+  for (const int wrong : {-1, static_cast<int>(to_come())}) {
+    kernel::Intake fresh(*(area_ = std::make_unique<kernel::ConnectionArea>()));
+    fresh.joined_after(50);
+    kernel::PlayedPacket packet{stream_.data(), stream_.size(), 0};
+    see(packet, first_sequence_);
+    EXPECT_FALSE(fresh.place(fresh.sequence(), static_cast<std::uint64_t>(static_cast<int>(stream_.size()) + 50 - wrong)));
+  }
+}
+
 // A frame that the program has half: taken over when the connection is given up, so that no receive stays claimed.
 TEST_F(InboxPastProgram, WhatIsHalfTakenIsGivenBackAtTheEnd) {
   post(2);

@@ -76,6 +76,9 @@ class TcpKernelTest : public TcpTest {
     const int one = 1;
     ::setsockopt(peer.fd(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     pump([&] { return high().transport->lent_queue({0}, {kContext, kLent}) != nullptr; });
+    const std::vector<std::byte> first = bytes_of(0, kNeverLent, 0, 0);  // nothing is taken before it has been read
+    send_bytes(peer, first.data(), first.size());
+    pump([&] { return sink_.passed == 1; });
     return peer;
   }
   void turn_high(int times = 20) {

@@ -8,6 +8,7 @@
 
 #include "base/delay_point.h"
 #include "base/log.h"
+#include "net/tcp/stream_position.h"
 
 namespace lapwing::net::tcp {
 
@@ -76,7 +77,7 @@ bool Receiver::join_program() noexcept {
   may_join_ = false;
   if (!intake_) intake_ = shared_.intakes.make();
   if (!intake_) return true;
-  const kernel::Joining joining = shared_.intakes.join(intake_, connection_->fd());
+  const kernel::Joining joining = shared_.intakes.join(intake_, connection_->fd(), bytes_read(connection_->fd()));
   if (!joining.status.ok()) {
     log_info("%s: going on without receive in the kernel: %s", connection_->remote().text().c_str(), joining.status.text());
     return joining.known;
@@ -151,9 +152,12 @@ void Receiver::on_ready(Connection& connection, std::uint32_t events) noexcept {
     return;
   }
   shared_.busy_links.touch(*this);
-  receive();
-  // An end that was announced together with the last bytes makes no new edge, and a short read has not shown it.
-  if ((events & EPOLLRDHUP) != 0 && connection_ != nullptr) connection_->announce_again();
+  const bool came = receive();
+  if (connection_ == nullptr || (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) == 0) return;
+  // An end that was announced together with the last bytes makes no new edge, and a short read has not shown it. Nor does any read where the kernel
+  // has the socket in a map for programs and none of them reads it, as that of a way for answers: it says then that nothing is there yet.
+  if (came) return connection_->announce_again();
+  judge(Inbox::Result::kEnded);
 }
 
 // ---- what the event port announces ----------------------------------------------------------------------------------
