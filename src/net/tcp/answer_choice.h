@@ -4,8 +4,8 @@
 // The program's answer is sent by a thread of the kernel's, on the core on which the request came: on one machine the sender's own. It may be quicker
 // than the peer's event thread where that has to wait for its core, and slower, by a slice of the scheduler at times, where the kernel's thread has
 // to. Which it is depends on the machine, its load and the program. So every other message of a trial asks the kernel, and the median of their times
-// decides. A trial costs some messages that go the slower way. One that confirms that the kernel is slower is followed by ever more messages without
-// another.
+// decides. A trial costs some messages that go the slower way, milliseconds each where all cores compute: it ends as soon as all of one way have been
+// much quicker than all of the other. One that confirms that the kernel is slower is followed by ever more messages without another.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace lapwing::net::tcp {
 
 class AnswerChoice {
  public:
-  static constexpr std::size_t kSamples = 8;                                 // of each way
+  static constexpr std::size_t kSamples = 8, kFewest = 3;                    // of each way; so few where the result is clear
   static constexpr std::uint32_t kFirstStay = 256, kLongestStay = 1u << 16;  // messages, until the next trial
 
   // Of each message that could ask. Never kNever.
@@ -35,17 +35,23 @@ class AnswerChoice {
     Samples& samples = way == Asking::kKernel ? kernel_ : process_;
     if (left_ > 0 || samples.count == kSamples) return;
     samples.times[samples.count++] = time;
-    if (kernel_.count == kSamples && process_.count == kSamples) decide();
+    const bool clear = std::min(kernel_.count, process_.count) >= kFewest && (kernel_.is_clearly_below(process_) || process_.is_clearly_below(kernel_));
+    if (clear || (kernel_.count == kSamples && process_.count == kSamples)) decide();
   }
 
  private:
   struct Samples {
     std::array<std::int64_t, kSamples> times;
     std::size_t count = 0;
+    auto end() noexcept { return times.begin() + static_cast<std::ptrdiff_t>(count); }
     std::int64_t take_median() noexcept {
+      const auto middle = times.begin() + static_cast<std::ptrdiff_t>(count / 2);
+      std::nth_element(times.begin(), middle, end());
       count = 0;
-      std::nth_element(times.begin(), times.begin() + kSamples / 2, times.end());
-      return times[kSamples / 2];
+      return *middle;
+    }
+    bool is_clearly_below(Samples& other) noexcept {
+      return 3 * *std::max_element(times.begin(), end()) < 2 * *std::min_element(other.times.begin(), other.end());
     }
   };
 

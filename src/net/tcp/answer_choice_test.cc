@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace lapwing::net::tcp {
 namespace {
 
@@ -11,15 +13,20 @@ struct Stay {
   unsigned kernel = 0, all = 0;
 };
 
+// A trial asks by turns.
+bool tries(AnswerChoice choice) {
+  return choice.asks() != choice.asks();
+}
+
 Stay try_and_stay(AnswerChoice& choice, std::int64_t kernel, std::int64_t process) {
-  for (std::size_t i = 0; i < 2 * AnswerChoice::kSamples; ++i) {
+  for (std::size_t i = 0; i == 0 || tries(choice); ++i) {
+    EXPECT_LT(i, 2 * AnswerChoice::kSamples);
     const Asking way = choice.asks();
     EXPECT_EQ(way, i % 2 == 0 ? Asking::kKernel : Asking::kProcess);
     choice.took(way, way == Asking::kKernel ? kernel : process);
   }
   Stay stay;
-  // A trial asks by turns.
-  for (AnswerChoice next = choice; next.asks() == next.asks(); next = choice) {
+  while (!tries(choice)) {
     stay.kernel += choice.asks() == Asking::kKernel;
     ++stay.all;
   }
@@ -36,6 +43,19 @@ TEST(AnswerChoice, TheQuickerWayIsTaken) {
 TEST(AnswerChoice, TheKernelMustBeClearlyQuicker) {
   AnswerChoice choice;
   EXPECT_EQ(try_and_stay(choice, 39'000, 40'000).kernel, 0u);
+}
+
+TEST(AnswerChoice, AClearResultEndsATrialEarly) {
+  constexpr std::size_t kEarly = 2 * AnswerChoice::kFewest, kWhole = 2 * AnswerChoice::kSamples;
+  for (const auto& [kernel, expected] : {std::pair(20'000, kEarly), {90'000, kEarly}, {39'000, kWhole}, {50'000, kWhole}}) {
+    AnswerChoice choice;
+    std::size_t messages = 0;
+    for (; messages == 0 || tries(choice); ++messages) {
+      const Asking way = choice.asks();
+      choice.took(way, way == Asking::kKernel ? kernel : 40'000);
+    }
+    EXPECT_EQ(messages, expected) << kernel;
+  }
 }
 
 TEST(AnswerChoice, WhereItIsSlowerTrialsGetRare) {
