@@ -20,10 +20,10 @@ const char* name_of(SendMode mode) noexcept {
 }
 
 // The arguments come by value: those of the short way then need not lie in memory.
-[[gnu::noinline]] Status start_and_wait(engine::Visit& visit, p2p::Messenger& messenger, p2p::SendArguments arguments) {
+[[gnu::noinline]] Status start_and_wait(const char* call, engine::Visit& visit, p2p::Messenger& messenger, p2p::SendArguments arguments) {
   p2p::SendRequest send(arguments);
   messenger.start(send);
-  wait_in(name_of(arguments.mode), visit, send);
+  wait_in(call, visit, send);
   return std::move(send.result().status);
 }
 
@@ -32,7 +32,7 @@ const char* name_of(SendMode mode) noexcept {
   Process& process = mpi::process();
   engine::Visit visit(process.engine);
   if (arguments.mode != SendMode::kSynchronous && process.messenger->send_now(arguments)) return {};
-  return start_and_wait(visit, *process.messenger, arguments);
+  return start_and_wait(name_of(arguments.mode), visit, *process.messenger, arguments);
 }
 
 Status send_later(const p2p::SendArguments& arguments, MPI_Request* request) {
@@ -67,17 +67,19 @@ std::unique_ptr<std::byte[]> packed_copy(p2p::SendArguments& arguments) {
 }
 
 Status exchange_and_wait(const p2p::SendArguments& to, const p2p::ReceiveArguments& from, MPI_Status* status) {
+  constexpr const char* kCall = "MPI_Sendrecv";
   Process& process = mpi::process();
-  p2p::SendRequest send(to);
-  p2p::ReceiveRequest receive(from);
+  p2p::Messenger& messenger = *process.messenger;
   engine::Visit visit(process.engine);
-  process.messenger->start(receive);
-  process.messenger->start(send);
-  wait_in("MPI_Sendrecv", visit, send);
-  wait_in("MPI_Sendrecv", visit, receive);
+  p2p::UserReceive& receive = messenger.requests().lend(from);
+  messenger.start(receive);
+  Status sent;
+  if (!messenger.send_now(to)) sent = start_and_wait(kCall, visit, messenger, to);
+  wait_in(kCall, visit, receive);
   fill_status(receive.result(), status);
-  if (!receive.result().status.ok()) return std::move(receive.result().status);
-  return std::move(send.result().status);
+  Status received = std::move(receive.result().status);
+  messenger.requests().put_back(receive);
+  return received.ok() ? std::move(sent) : std::move(received);
 }
 
 Status exchange_later(const p2p::SendArguments& to, const p2p::ReceiveArguments& from,
