@@ -89,25 +89,27 @@ bool has_arrays(const Side& side) noexcept {
   return static_cast<bool>(side.counts) || static_cast<bool>(side.displacements);
 }
 
+bool is_neighborhood(Collective what) noexcept {
+  return what >= Collective::kNeighborAllgather;
+}
+
 // Calls `look(value)` with every value in the arrays that count on this rank, until it returns false. Inside one group.
 template <typename Look>
 bool for_values(const Call& call, const comm::Communicator& communicator, Look look) {
   const bool is_root = call.root == communicator.rank();
   const bool sends = !call.send.in_place() && (call.what != Collective::kScatterv || is_root);
   const bool receives = call.what != Collective::kGatherv || is_root;
-  const CountArray none;
   const auto ranks = static_cast<std::size_t>(communicator.size());
-  for (const CountArray& array :
-       {sends ? call.send.counts : none, sends ? call.send.displacements : none, receives ? call.receive.counts : none,
-        receives ? call.receive.displacements : none}) {
-    for (std::size_t i = 0; array && i < ranks; ++i)
-      if (!look(array[i])) return false;
-  }
-  return true;
-}
-
-bool is_neighborhood(Collective what) noexcept {
-  return what >= Collective::kNeighborAllgather;
+  const auto look_at = [&](const Side& side, std::size_t length) {
+    for (const CountArray& array : {side.counts, side.displacements}) {
+      for (std::size_t i = 0; array && i < length; ++i)
+        if (!look(array[i])) return false;
+    }
+    return true;
+  };
+  const bool near = is_neighborhood(call.what);
+  return (!sends || !has_arrays(call.send) || look_at(call.send, near ? comm::neighbours_out(communicator).size() : ranks)) &&
+         (!receives || !has_arrays(call.receive) || look_at(call.receive, near ? comm::neighbours_in(communicator).size() : ranks));
 }
 
 Status check_root(const Call& call, const comm::Communicator& communicator) {
@@ -162,7 +164,7 @@ Status check_in_place(const Call& call, const comm::Communicator& communicator) 
 
 bool Call::repeatable(const comm::Communicator& communicator) const noexcept {
   if (communicator.is_inter() && (has_arrays(send) || has_arrays(receive))) return false;
-  return !is_neighborhood(what) && repeatable_side(send) && repeatable_side(receive);
+  return repeatable_side(send) && repeatable_side(receive);
 }
 
 bool Call::same(const Call& other) const noexcept {

@@ -77,6 +77,7 @@ Status AttachedBuffer::send(Messenger& messenger, const SendArguments& arguments
   if (!attached_)
     return Status::error(MPI_ERR_BUFFER, "no buffer is attached; call MPI_Buffer_attach before a buffered send");
   const std::uint64_t bytes = datatype::packed_size(*arguments.type, arguments.count);
+  if ((automatic_ || bytes <= bytes_) && messenger.send_now(arguments)) return {};
   std::byte* room = nullptr;
   if (bytes != 0) LAPWING_TRY(take_room(bytes, room));
   if (bytes != 0) datatype::pack(arguments.buffer, arguments.count, *arguments.type, room);

@@ -13,6 +13,10 @@ Status UserSend::start() {
     result().clear();
     return buffer_for(*communicator_, messenger_of_user_).send(messenger_of_user_, arguments());
   }
+  if (arguments().mode != SendMode::kSynchronous && messenger_of_user_.send_now(arguments())) {
+    result().clear();
+    return {};
+  }
   messenger_of_user_.start(*this);
   return {};
 }

@@ -140,6 +140,36 @@ static void told_graphs(void) {
   OK(MPI_Comm_free(&graph));
 }
 
+/* Again and again by the same addresses, with other values, counts and places behind them. */
+static void same_calls(void) {
+  MPI_Comm ring;
+  int period = 1;
+  OK(MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &period, 0, &ring));
+  const int neighbors[2] = {(rank + size - 1) % size, (rank + 1) % size};
+  int out[2 * 8], in[2 * 8], counts[2], places[2];
+  for (int turn = 0; turn < 20; ++turn) {
+    const int count = 1 + turn % 3;
+    for (int i = 0; i < 16; ++i) {
+      out[i] = 1000 * rank + 100 * turn + i;
+      in[i] = -1;
+    }
+    for (int i = 0; i < 2; ++i) {
+      counts[i] = count;
+      places[i] = (turn % 2 == 0 ? i : 1 - i) * 8;
+    }
+    OK(MPI_Neighbor_alltoallv(out, counts, places, MPI_INT, in, counts, places, MPI_INT, ring));
+    for (int i = 0; i < 2; ++i) {
+      for (int k = 0; k < 8; ++k)
+        CHECK(in[places[i] + k] == (k < count ? 1000 * neighbors[i] + 100 * turn + places[1 - i] + k : -1));
+    }
+    OK(MPI_Neighbor_allgather(out, 1, MPI_INT, in, 1, MPI_INT, ring));
+    for (int i = 0; i < 2; ++i) CHECK(in[i] == 1000 * neighbors[i] + 100 * turn);
+    OK(MPI_Neighbor_alltoall(out, 2, MPI_INT, in, 2, MPI_INT, ring));
+    for (int i = 0; i < 2; ++i) CHECK(in[2 * i] == 1000 * neighbors[i] + 100 * turn + 2 * (1 - i));
+  }
+  OK(MPI_Comm_free(&ring));
+}
+
 static void errors(void) {
   MPI_Comm made;
   int dims[2] = {size, 2}, periods[2] = {0, 0}, n;
@@ -164,6 +194,7 @@ int main(int argc, char** argv) {
   graphs();
   adjacent_graphs();
   told_graphs();
+  same_calls();
   errors();
   OK(MPI_Finalize());
   return 0;
