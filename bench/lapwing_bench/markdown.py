@@ -41,6 +41,30 @@ COLLECTIVES = ("in its calls beside computing", "added to computing", "share not
 ENGINE = ("one direction", "window", "both directions")
 TABLES = {
     "latency": Table(("one way",), (8, KIB, 64 * KIB, MIB, 4 * MIB), ("lapwing polling", "lapwing ether", "raw")),
+    "calls": Table(
+        (
+            "MPI_Send, MPI_Recv",
+            "MPI_Ssend",
+            "MPI_Bsend",
+            "MPI_Recv from any source, any tag",
+            "MPI_Probe, MPI_Recv",
+            "MPI_Mprobe, MPI_Mrecv",
+            "MPI_Iprobe until it is there",
+            "MPI_Test until it is there",
+            "a column of four",
+            "MPI_Sendrecv",
+            "MPI_Sendrecv_replace",
+            "MPI_Irecv, MPI_Isend, MPI_Waitall",
+            "four of them",
+            "four of them, MPI_Waitany",
+            "MPI_Startall, MPI_Waitall",
+            "MPI_Neighbor_alltoall",
+            "16 messages, the last tag first",
+            "to itself",
+        ),
+        (8, KIB, 16 * KIB),
+        ("lapwing polling",),
+    ),
     "bandwidth": Table(
         ("one direction", "window 64", "both directions"),
         (4 * KIB, 64 * KIB, MIB, 4 * MIB),

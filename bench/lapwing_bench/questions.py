@@ -50,6 +50,19 @@ QUESTIONS = {
             lab=LAB + ("raw-lab",),
         ),
         Question(
+            "calls",
+            "What does a message take, by the calls that pass it?",
+            "Half a round trip with MPI_Ssend, MPI_Bsend, probes, wildcards, tests in a loop and a derived type, and an"
+            " exchange with MPI_Sendrecv, with requests, persistent ones, several at once and a neighbourhood. Benchmarks"
+            " look at MPI_Send and MPI_Recv; programs have all of these.",
+            SHM + TCP,
+            lab=LAB,
+            turns=3,
+            beside_peers=True,
+            seconds=8,
+            quick_seconds=4,
+        ),
+        Question(
             "bandwidth",
             "How many bytes per second pass between two ranks?",
             "Streams in one direction, in both at once, and with a window of outstanding messages, by message size."

@@ -70,13 +70,18 @@ class TcpKernelTest : public TcpTest {
     EXPECT_TRUE(sink_.intact);
     EXPECT_EQ(sink_.lost, 0) << sink_.lost_text;
   }
-  // A raw peer whose connection the program sees.
-  Socket join_past_program() {
+  // A raw peer whose connection the program sees, without a frame so far; and one that has sent its first frame, because nothing is taken before that
+  // has been read.
+  Socket join_unheard() {
     Socket peer = join_as_rank_0();
     const int one = 1;
     ::setsockopt(peer.fd(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     pump([&] { return high().transport->lent_queue({0}, {kContext, kLent}) != nullptr; });
-    const std::vector<std::byte> first = bytes_of(0, kNeverLent, 0, 0);  // nothing is taken before it has been read
+    return peer;
+  }
+  Socket join_past_program() {
+    Socket peer = join_unheard();
+    const std::vector<std::byte> first = bytes_of(0, kNeverLent, 0, 0);
     send_bytes(peer, first.data(), first.size());
     pump([&] { return sink_.passed == 1; });
     return peer;

@@ -156,7 +156,7 @@ void Receiver::on_ready(Connection& connection, std::uint32_t events) noexcept {
   if (connection_ == nullptr || (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) == 0) return;
   // An end that was announced together with the last bytes makes no new edge, and a short read has not shown it. Nor does any read where the kernel
   // has the socket in a map for programs and none of them reads it, as that of a way for answers: it says then that nothing is there yet.
-  if (came) return connection_->announce_again();
+  if (came || inbox_.past_program()) return connection_->announce_again();
   judge(Inbox::Result::kEnded);
 }
 
