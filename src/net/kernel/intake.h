@@ -47,7 +47,8 @@ class Intake {
   // what it has in front of that is left out of what is read. After the first read, and before skip() of it. False: that cannot be.
   bool place(std::uint32_t sequence, std::uint64_t received) noexcept {
     const std::uint32_t due = sequence - static_cast<std::uint32_t>(received) + read_before_;
-    skip_left_ = due - static_cast<std::uint32_t>(load(area_.first));
+    const std::uint32_t twice = due - static_cast<std::uint32_t>(load(area_.first));
+    skip_left_ = twice == ~std::uint32_t{0} ? 0 : twice;  // the end of the stream may have been counted
     placed_ = skip_left_ < passed();
     return placed_;
   }

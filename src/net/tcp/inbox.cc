@@ -40,7 +40,8 @@ Inbox::Result Inbox::receive(int fd, std::span<std::byte> scratch, engine::Syste
     if (got <= 0) return nothing_more(got, received != 0 || collected);
     const auto bytes = static_cast<std::uint64_t>(got);
     received += bytes;
-    if (intake_ != nullptr && (intake_->torn() || !place(fd))) return Result::kTorn;  // what lies in the room now counts as not come
+    if (intake_ != nullptr && intake_->torn()) return Result::kTorn;  // what lies in the room now counts as not come
+    if (intake_ != nullptr && !place(fd)) return is_closed(fd) ? Result::kEnded : Result::kTorn;
     if (!take(room, scratch.data(), bytes)) return Result::kViolation;
     // A stream socket that gave less than asked is empty; new bytes, or the end, will be announced (epoll(7)).
     if (bytes < room.bytes) return Result::kDrained;

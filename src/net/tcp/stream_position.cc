@@ -11,20 +11,32 @@
 namespace lapwing::net::tcp {
 namespace {
 
-// The kernel's names for the states of a connection (net/tcp_states.h) in which the peer's end has been received, which it counts as a byte.
+// Of a connection (net/tcp_states.h of the kernel).
+enum : std::uint8_t { kTimeWait = 6, kClose = 7, kCloseWait = 8, kLastAck = 9, kClosing = 11 };
+
+// In which the peer's end has been received, which the kernel counts as a byte.
 bool has_ended(std::uint8_t state) noexcept {
-  enum : std::uint8_t { kTimeWait = 6, kCloseWait = 8, kLastAck = 9, kClosing = 11 };
   return state == kTimeWait || state == kCloseWait || state == kLastAck || state == kClosing;
+}
+
+// All zero where the kernel tells nothing, or not so much.
+tcp_info info_of(int socket) noexcept {
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  const bool told = getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 &&
+                    length >= offsetof(tcp_info, tcpi_bytes_received) + sizeof info.tcpi_bytes_received;
+  return told ? info : tcp_info{};
 }
 
 }  // namespace
 
 std::uint64_t bytes_received(int socket) noexcept {
-  tcp_info info{};
-  socklen_t length = sizeof info;
-  if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return 0;
-  if (length < offsetof(tcp_info, tcpi_bytes_received) + sizeof info.tcpi_bytes_received) return 0;
+  const tcp_info info = info_of(socket);
   return info.tcpi_bytes_received - (has_ended(info.tcpi_state) ? 1 : 0);
+}
+
+bool is_closed(int socket) noexcept {
+  return info_of(socket).tcpi_state == kClose;
 }
 
 std::uint64_t bytes_read(int socket) noexcept {

@@ -11,4 +11,7 @@ std::uint64_t bytes_received(int socket) noexcept;
 // Of those, so many have been read. Only while no program in the kernel sees the socket, and no other thread reads it.
 std::uint64_t bytes_read(int socket) noexcept;
 
+// The connection is over, as after a reset; then bytes_received() may be 0.
+bool is_closed(int socket) noexcept;
+
 }  // namespace lapwing::net::tcp
