@@ -2,7 +2,8 @@
 // piece of the program's own or, with MPI_BUFFER_AUTOMATIC, as much as is needed from the heap.
 //
 // A buffered send whose message the transport copies at once needs no room. Otherwise it packs its message into the buffer and is complete; the copy
-// then leaves as a standard send for which no request of the user's stands. What a message takes of the buffer is its packed bytes; MPI_BSEND_OVERHEAD is room enough for the rounding.
+// then leaves as a standard send for which no request of the user's stands. What a message takes of the buffer is its packed bytes;
+// MPI_BSEND_OVERHEAD is room enough for the rounding.
 // A flush waits for the sends that were in the buffer when it began, and for no later ones.
 //
 // Protected by the endpoint's lock.

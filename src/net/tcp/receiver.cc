@@ -155,7 +155,8 @@ void Receiver::on_ready(Connection& connection, std::uint32_t events) noexcept {
   const bool came = receive();
   if (connection_ == nullptr || (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) == 0) return;
   // An end that was announced together with the last bytes makes no new edge, and a short read has not shown it. Nor does any read where the kernel
-  // has the socket in a map for programs and none of them reads it, as that of a way for answers: it says then that nothing is there yet.
+  // has the socket in a map for programs and none of them reads it, as that of a way for answers: it says then that nothing is there yet. Where a
+  // program reads it, that may be so for want of memory, and the end is told later.
   if (came || inbox_.past_program()) return connection_->announce_again();
   judge(Inbox::Result::kEnded);
 }
