@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks which rooms include which: for each room the list of others that it may include, besides itself.
+"""Checks which rooms include which: for each room the list of others that it may include, besides itself; and that a source includes the
+header of its own name first, which proves that this header compiles alone.
 
 usage: check_includes.py REPOSITORY
        check_includes.py --self-test
@@ -79,8 +80,19 @@ def header_name(repository, source, text):
     return text
 
 
+def own_header_first(path, source):
+    """Whether a source that has a header of its name includes that before any other."""
+    if path.suffix != ".cc" or not path.with_suffix(".h").exists():
+        return True
+    included = re.search(r'^\s*#\s*include\s+["<]([^">]+)[">]', path.read_text(), re.MULTILINE)
+    own = source.removesuffix(".cc") + ".h"
+    return included is not None and included.group(1) in (own, own.removeprefix("launch/"))
+
+
 def violations(repository):
     for path, source in sources(repository):
+        if not own_header_first(path, source):
+            yield f"{path}:1: includes something before the header of its own name"
         for number, line in enumerate(path.read_text().splitlines(), 1):
             match = INCLUDE.match(line)
             if match and not may_include(source, header_name(repository, source, match.group(1))):
@@ -111,6 +123,10 @@ def self_test():
                            "launch/mpiexec/m.cc": '#include "base/a.h"\n#include "tool/t.h"\n'}.items():
             (repository / name).parent.mkdir(parents=True, exist_ok=True)
             (repository / name).write_text(text)
+        assert len(list(violations(repository))) == 2
+        (repository / "src/base/a.cc").write_text('#include <vector>\n#include "base/a.h"\n')
+        assert len(list(violations(repository))) == 3
+        (repository / "src/base/a.cc").write_text('#include "base/a.h"\n#include <vector>\n')
         assert len(list(violations(repository))) == 2
     return 0
 

@@ -5,30 +5,47 @@
 namespace lapwing {
 namespace {
 
-using tuning_kinds::Bytes;
-using tuning_kinds::Count;
-using tuning_kinds::Nanoseconds;
+using settings::BytesKind;
 
-template <typename Kind>
-std::string print(std::uint64_t value) {
-  return std::is_same_v<Kind, Bytes> ? settings::BytesKind::print(value) : std::to_string(value);
+// A row of the table. Rows are data, not code for each of them: compiled under the sanitizers that took a minute and a half.
+struct Entry {
+  const char* name;
+  const char* unit;
+  bool in_bytes;  // it may have k, M or G
+  std::uint64_t usual;
+  std::uint64_t least;
+  std::uint64_t most;
+  std::uint64_t (*read)(const Tuning& values);
+  void (*write)(Tuning& values, std::uint64_t number);
+  const char* meaning;
+  const char* source;
+
+  std::string print(std::uint64_t number) const { return in_bytes ? BytesKind::print(number) : std::to_string(number); }
+  std::string range() const { return print(least) + " to " + print(most); }
+  // False where `text` is no number between the two.
+  bool parse(std::string_view text, std::uint64_t& number) const {
+    const bool has_unit = !text.empty() && (text.back() < '0' || text.back() > '9');
+    return (in_bytes || !has_unit) && BytesKind::parse(text, number) && number >= least && number <= most;
+  }
+};
+
+template <auto field>
+std::uint64_t read(const Tuning& values) {
+  return static_cast<std::uint64_t>(values.*field);
 }
 
-template <typename Kind>
-std::string range(std::uint64_t least, std::uint64_t most) {
-  return print<Kind>(least) + " to " + print<Kind>(most);
+template <auto field>
+void write(Tuning& values, std::uint64_t number) {
+  values.*field = static_cast<std::remove_reference_t<decltype(values.*field)>>(number);
 }
 
-// False, and `value` as it was, where `text` is no number between the two.
-template <typename Kind>
-bool parse(std::string_view text, std::uint64_t least, std::uint64_t most, typename Kind::Value& value) {
-  std::uint64_t number = 0;
-  const bool has_unit = !text.empty() && (text.back() < '0' || text.back() > '9');
-  if ((has_unit && !std::is_same_v<Kind, Bytes>) || !settings::BytesKind::parse(text, number)) return false;
-  if (number < least || number > most) return false;
-  value = static_cast<typename Kind::Value>(number);
-  return true;
-}
+constexpr Entry kEntries[] = {
+#define LAPWING_TUNING(kind, room, field, value, least, most, meaning, source)                                             \
+  {#room "." #field, tuning_kinds::kind::kUnit, std::is_same_v<tuning_kinds::kind, tuning_kinds::Bytes>, value, least, most, \
+   read<&Tuning::room##_##field>, write<&Tuning::room##_##field>, meaning, source},
+#include "base/tuning_list.inc"
+#undef LAPWING_TUNING
+};
 
 }  // namespace
 
@@ -36,15 +53,16 @@ Status Tuning::set(std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
   const std::string_view name = assignment.substr(0, equals);
   const std::string_view text = equals == assignment.npos ? std::string_view() : assignment.substr(equals + 1);
-#define LAPWING_TUNING(kind, room, field, value, least, most, meaning, source)                       \
-  if (name == #room "." #field) {                                                                    \
-    if (parse<kind>(text, least, most, room##_##field)) return {};                                   \
-    return Status::error(MPI_ERR_OTHER, "%s='%.*s' is malformed; it takes %s, %s", #room "." #field, \
-                         static_cast<int>(text.substr(0, 100).size()), text.data(), kind::kUnit,     \
-                         range<kind>(least, most).c_str());                                          \
+  for (const Entry& entry : kEntries) {
+    if (name != entry.name) continue;
+    std::uint64_t number = 0;
+    if (!entry.parse(text, number)) {
+      return Status::error(MPI_ERR_OTHER, "%s='%.*s' is malformed; it takes %s, %s", entry.name,
+                           static_cast<int>(text.substr(0, 100).size()), text.data(), entry.unit, entry.range().c_str());
+    }
+    entry.write(*this, number);
+    return {};
   }
-#include "base/tuning_list.inc"
-#undef LAPWING_TUNING
   return Status::error(MPI_ERR_OTHER, "%.*s is no tuning value; `lapwing info --tuning` lists all",
                        static_cast<int>(name.substr(0, 100).size()), name.data());
 }
@@ -55,12 +73,10 @@ void put_in_force(const Tuning& values) noexcept {
 
 std::vector<TuningDescription> describe(const Tuning& values) {
   std::vector<TuningDescription> result;
-#define LAPWING_TUNING(kind, room, field, value, least, most, meaning, source)                                         \
-  result.push_back({#room "." #field, kind::kUnit, print<kind>(static_cast<std::uint64_t>(value)),                     \
-                    print<kind>(static_cast<std::uint64_t>(values.room##_##field)), range<kind>(least, most), meaning, \
-                    source});
-#include "base/tuning_list.inc"
-#undef LAPWING_TUNING
+  for (const Entry& entry : kEntries) {
+    result.push_back({entry.name, entry.unit, entry.print(entry.usual), entry.print(entry.read(values)), entry.range(), entry.meaning,
+                      entry.source});
+  }
   return result;
 }
 

@@ -47,7 +47,7 @@ template <typename Check>
 void for_all_groups(Check check) {
   for (int a = 1; a <= 5; ++a) {
     for (int b = 1; b <= 5; ++b) {
-      for (unsigned seed = 1; seed <= 3; ++seed) {
+      for (unsigned seed = 1; seed <= kSeeds; ++seed) {
         SCOPED_TRACE(std::to_string(a) + " and " + std::to_string(b) + " ranks, seed " + std::to_string(seed));
         check(a, b, seed);
       }

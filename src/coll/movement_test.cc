@@ -14,7 +14,6 @@ namespace lapwing::coll {
 namespace {
 
 constexpr int kMaxRanks = 17;
-constexpr unsigned kSeeds = 3;
 
 // Every second int of a row.
 datatype::Datatype* sparse_type() {

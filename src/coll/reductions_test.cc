@@ -88,7 +88,7 @@ void for_all_cases(bool commutative_only, const std::function<void(const Case&)>
       for (const bool in_place : {false, true}) {
         for (const bool commutative : {false, true}) {
           if (commutative_only && !commutative) continue;
-          for (unsigned seed = 1; seed <= 3; ++seed) {
+          for (unsigned seed = 1; seed <= kSeeds; ++seed) {
             const Case made{ranks, count, in_place, commutative, seed};
             SCOPED_TRACE(made.text());
             check(made);

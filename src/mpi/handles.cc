@@ -1,4 +1,4 @@
-// From handles to objects (handles.h; communicators: resolve.h). One comparison for a user's handle, no lock.
+// From handles to objects; communicators: resolve.h. One comparison for a user's handle, no lock.
 #include "mpi/handles.h"
 
 namespace lapwing::mpi {
