@@ -78,9 +78,27 @@ bool Progress::event_thread_turn() noexcept {
 }
 
 bool Progress::quick_turn() noexcept {
-  const bool full = !endpoint_.options.event_thread || ++quick_turns_ % tuning().engine_tests_per_port_look == 0 ||
-                    endpoint_.sources.any(Source::kWantsPortLookedAt);
-  return turn(full);
+  const bool looks = test_loop_.counts(endpoint_.wait_policy.is_contended()) && looks_between_tests();
+  const bool moved = turn(looks || !endpoint_.options.event_thread || endpoint_.sources.any(Source::kWantsPortLookedAt));
+  if (moved) test_loop_.ends();
+  return moved;
+}
+
+// Looks at the clock. Whether the next turn is to look at the event port.
+bool Progress::looks_between_tests() noexcept {
+  WaitPolicy& policy = endpoint_.wait_policy;
+  const std::int64_t now = endpoint_.clock.now();
+  const bool looks = now - last_look_ >= tuning().engine_between_port_looks;
+  if (looks) last_look_ = now;
+  if (policy.yields_after(test_loop_.lasts(now)) && (looks || policy.is_contended())) {
+    ++endpoint_.port.system_calls.yields;
+    endpoint_.lock.unlock();
+    LAPWING_DELAY_POINT("test.yield");
+    sched_yield();
+    endpoint_.lock.lock();
+    policy.yielded(endpoint_.clock.now() - now);
+  }
+  return looks;
 }
 
 // ---- callbacks of the user ------------------------------------------------------------------------------------------

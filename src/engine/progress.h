@@ -22,6 +22,7 @@
 #include "engine/operation.h"
 #include "engine/options.h"
 #include "engine/source.h"
+#include "engine/test_loop.h"
 #include "engine/timers.h"
 #include "engine/wait_policy.h"
 
@@ -71,7 +72,8 @@ class Progress : public Waker {
   // A full one by the event thread.
   bool event_thread_turn() noexcept;
   // The same for an application thread that will not wait (MPI_Test). Looks at the event port, a system call that costs ten times
-  // the rest, once in a while only: a thread that tests rarely has the event thread to look for it.
+  // the rest, as seldom as a thread that waits: one that tests rarely has the event thread to look for it. One that tests in a loop
+  // may give its core away first, without the lock (test_loop.h).
   bool quick_turn() noexcept;
   // Blocks until the waiter is ready. Releases the lock while sleeping.
   void wait(Waiter& waiter) noexcept;
@@ -132,6 +134,7 @@ class Progress : public Waker {
   bool spin(Waiter& waiter) noexcept;
   bool look_at_clock(Pace& pace, bool due) noexcept;
   void relax() noexcept;
+  bool looks_between_tests() noexcept;
   void sleep_in_port(Waiter& waiter) noexcept;
   void sleep(Waiter& waiter, EventPort::Batch& batch) noexcept;
   bool is_served(const Waiter& waiter) const noexcept { return waiter.ready() || !application_tasklets_.empty(); }
@@ -171,8 +174,8 @@ class Progress : public Waker {
   std::atomic<Wish> wish_{Wish::kNone};
   const Waiter* driver_ = nullptr;  // a thread that drives, or looks first whether it must, does it for this
   Visits visits_;
-  unsigned quick_turns_ = 0;
-  std::int64_t last_look_ = 0;  // of a spinning driver at the event port
+  TestLoop test_loop_;
+  std::int64_t last_look_ = 0;  // of a thread that spins, or tests in a loop, at the event port
 
   WakeUp wake_{endpoint_};             // in the port: wakes a sleeping driver
   WakeUp alarm_{endpoint_, &timers_};  // in the port: timerfd for timers_

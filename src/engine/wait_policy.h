@@ -31,14 +31,15 @@
 // cores, the event thread of another rank may want it. With more ranks than cores every turn does so.
 //
 // What else wants the cores. Other jobs, other containers, and threads of the program itself are not counted beforehand. They are seen by what
-// giving the core away takes: a system call's time (0.4 us) where no other thread wants it, and two context switches (2 us and more) where one
-// does (engine.long_yield). After a long one every turn gives the core away, until engine.short_yields in a row were short. Waits that are all
+// giving the core away takes: a system call's time (0.4 us; 0.7 on slow virtual machines) where no other thread wants it, and two context
+// switches (2 us and more; 4 to 10) where one does: at least engine.long_yield, and three times the shortest of all. After a long one every turn gives the core away, until engine.short_yields in a row were short. Waits that are all
 // shorter than C never look, and delay another thread by no more than that.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 
 #include "base/tuning.h"
 #include "engine/wait_prediction.h"
@@ -66,11 +67,16 @@ class WaitPolicy {
     spun_ = now - polling_since_;
     return nap_ == 0 && spun_ < budget_ + saved_;
   }
+  // Whether others are known to want this core.
+  bool is_contended() const noexcept { return oversubscribed_ || contended_yields_ != 0; }
   // Whether it gives its core away at every turn.
-  bool yields() const noexcept { return oversubscribed_ || contended_yields_ != 0 || spun_ >= wakeup_cost_; }
+  bool yields() const noexcept { return is_contended() || spun_ >= wakeup_cost_; }
+  // The same for a thread that has tested in a loop for so many nanoseconds (test_loop.h).
+  bool yields_after(std::int64_t tested) const noexcept { return tested > 0 && (is_contended() || tested >= wakeup_cost_); }
   // It has, and had it back after so many nanoseconds.
   void yielded(std::int64_t took) noexcept {
-    if (took >= tuning().engine_long_yield)
+    least_yield_ = std::min(least_yield_, took);
+    if (took >= std::max(tuning().engine_long_yield, kLongYields * least_yield_))
       contended_yields_ = tuning().engine_short_yields;
     else if (contended_yields_ != 0)
       --contended_yields_;
@@ -112,6 +118,7 @@ class WaitPolicy {
  private:
   static constexpr std::int64_t kLeastCost = 2'000, kMostCost = 100'000;
   static constexpr unsigned kWindow = 32;
+  static constexpr std::int64_t kLongYields = 3;
   // Kinds of waits: kind k is covered by a budget of 2^k C/16; of the last kind, no budget covers any.
   static constexpr int kBudgets = 8, kWakeupKind = 4, kLongKind = kBudgets;
   static constexpr int kOversubscribedKind = 7;  // a thread that gives its core away at every turn may do so for longer
@@ -150,6 +157,7 @@ class WaitPolicy {
   bool earns_ = false;
   bool as_ever_ = true;  // the budget is that of a policy that knows nothing
   bool oversubscribed_ = false;
+  std::int64_t least_yield_ = std::numeric_limits<std::int64_t>::max() / kLongYields;  // that giving the core away has taken
   std::uint64_t contended_yields_ = 0;  // that are left until the core counts as wanted by no other thread
   std::array<std::uint8_t, kWindow> window_{};  // kinds of the last waits
   unsigned oldest_ = 0;

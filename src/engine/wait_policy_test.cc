@@ -321,6 +321,7 @@ TEST_P(WaitPolicyTest, WhatIsEarnedCoversNeedsNoSleep) {
 
 TEST(WaitPolicy, EveryTurnGivesTheCoreAwayAfterOneThatTookLong) {
   WaitPolicy policy;
+  policy.yielded(tuning().engine_long_yield / 4);
   const auto short_one = tuning().engine_long_yield - 1;
   policy.yielded(short_one);
   EXPECT_FALSE(policy.yields()) << "a system call's time";
@@ -335,6 +336,27 @@ TEST(WaitPolicy, EveryTurnGivesTheCoreAwayAfterOneThatTookLong) {
   EXPECT_FALSE(policy.yields());
   policy.yielded(short_one);
   EXPECT_FALSE(policy.yields());
+}
+
+TEST(WaitPolicy, WhereASystemCallTakesLongAnotherThreadTakesLonger) {
+  WaitPolicy policy;
+  const auto usual = tuning().engine_long_yield;
+  policy.yielded(usual);
+  policy.yielded(3 * usual - 1);
+  EXPECT_FALSE(policy.yields());
+  policy.yielded(3 * usual);
+  EXPECT_TRUE(policy.yields());
+}
+
+TEST(WaitPolicy, AThreadThatTestsInALoopYieldsAsOneThatWaits) {
+  WaitPolicy policy;
+  policy.configure(50 * kMicrosecond, false, -1);
+  EXPECT_FALSE(policy.yields_after(50 * kMicrosecond - 1));
+  EXPECT_TRUE(policy.yields_after(50 * kMicrosecond));
+  policy.yielded(tuning().engine_long_yield / 4);
+  policy.yielded(tuning().engine_long_yield);
+  EXPECT_TRUE(policy.yields_after(1)) << "another thread wants the core";
+  EXPECT_FALSE(policy.yields_after(0)) << "the loop has just begun";
 }
 
 TEST(WaitPolicy, WhatPassesBeforeTheFirstWaitIsComputing) {
