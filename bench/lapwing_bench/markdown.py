@@ -137,7 +137,7 @@ TABLES = {
         ("lapwing polling",),
     ),
     "idle": Table(("MPI_Recv", "MPI_Barrier"), (None,)),
-    "oversubscribe": Table(("barrier", "allreduce 8 B", "allreduce 64 KiB", "alltoall 1 KiB"), (4, 8, 16, 32)),
+    "oversubscribe": Table(("barrier", "allreduce 8 B", "allreduce 64 KiB", "alltoall 1 KiB", "ring by Testall", "ring by Iprobe"), (4, 8, 16, 32)),
     "connections": Table(
         (
             "latency, the others idle",

@@ -246,7 +246,8 @@ QUESTIONS = {
         Question(
             "oversubscribe",
             "What happens with more ranks than cores?",
-            "Barrier, allreduce and alltoall with 2 to 32 ranks on this machine.",
+            "Barrier, allreduce, alltoall, and messages around a ring that are waited for by loops of MPI_Testall and MPI_Iprobe, with 2 to 32"
+            " ranks on this machine.",
             without_polling(SHM + TCP),
             ranks=(2, 4, 8, 16, 32),
         ),
