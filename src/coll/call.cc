@@ -108,8 +108,8 @@ bool for_values(const Call& call, const comm::Communicator& communicator, Look l
     return true;
   };
   const bool near = is_neighborhood(call.what);
-  return (!sends || !has_arrays(call.send) || look_at(call.send, near ? comm::neighbours_out(communicator).size() : ranks)) &&
-         (!receives || !has_arrays(call.receive) || look_at(call.receive, near ? comm::neighbours_in(communicator).size() : ranks));
+  return (!sends || !has_arrays(call.send) || look_at(call.send, near ? comm::outdegree(communicator) : ranks)) &&
+         (!receives || !has_arrays(call.receive) || look_at(call.receive, near ? comm::indegree(communicator) : ranks));
 }
 
 Status check_root(const Call& call, const comm::Communicator& communicator) {

@@ -131,4 +131,14 @@ std::vector<int> neighbours_out(const Communicator& communicator) {
   return topology != nullptr ? topology->neighbours_out(communicator.rank()) : std::vector<int>{};
 }
 
+std::size_t indegree(const Communicator& communicator) noexcept {
+  const Topology* topology = topology_of(communicator);
+  return topology != nullptr ? topology->indegree(communicator.rank()) : 0;
+}
+
+std::size_t outdegree(const Communicator& communicator) noexcept {
+  const Topology* topology = topology_of(communicator);
+  return topology != nullptr ? topology->outdegree(communicator.rank()) : 0;
+}
+
 }  // namespace lapwing::comm

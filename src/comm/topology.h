@@ -22,6 +22,9 @@ class Topology : public Extra {
   // topology has MPI_PROC_NULL at its borders, and the same rank may come several times.
   virtual std::vector<int> neighbours_in(int rank) const = 0;
   virtual std::vector<int> neighbours_out(int rank) const = 0;
+  // How many they are, without making the list.
+  virtual std::size_t indegree(int rank) const noexcept = 0;
+  virtual std::size_t outdegree(int rank) const noexcept = 0;
 
  protected:
   explicit Topology(Kind kind) noexcept : kind_(kind) {}
@@ -57,6 +60,8 @@ class CartesianTopology final : public Topology {
   std::unique_ptr<Topology> clone() const override;
   std::vector<int> neighbours_in(int rank) const override;
   std::vector<int> neighbours_out(int rank) const override { return neighbours_in(rank); }
+  std::size_t indegree(int) const noexcept override { return 2 * dims_.size(); }
+  std::size_t outdegree(int) const noexcept override { return 2 * dims_.size(); }
 
  private:
   int neighbour(int rank, int dimension, int displacement) const noexcept;
@@ -77,6 +82,8 @@ class GraphTopology final : public Topology {
   std::unique_ptr<Topology> clone() const override;
   std::vector<int> neighbours_in(int rank) const override;
   std::vector<int> neighbours_out(int rank) const override { return neighbours_in(rank); }
+  std::size_t indegree(int rank) const noexcept override { return neighbours(rank).size(); }
+  std::size_t outdegree(int rank) const noexcept override { return neighbours(rank).size(); }
 
  private:
   std::vector<int> index_;
@@ -100,6 +107,8 @@ class DistributedGraphTopology final : public Topology {
   std::unique_ptr<Topology> clone() const override;
   std::vector<int> neighbours_in(int rank) const override;  // `rank` is the own one
   std::vector<int> neighbours_out(int rank) const override;
+  std::size_t indegree(int) const noexcept override { return in_.ranks.size(); }
+  std::size_t outdegree(int) const noexcept override { return out_.ranks.size(); }
 
  private:
   Edges in_;
@@ -116,6 +125,8 @@ Topology* topology_of(const Communicator& communicator) noexcept;
 // 2).
 std::vector<int> neighbours_in(const Communicator& communicator);
 std::vector<int> neighbours_out(const Communicator& communicator);
+std::size_t indegree(const Communicator& communicator) noexcept;
+std::size_t outdegree(const Communicator& communicator) noexcept;
 
 // MPI_Dims_create: fills the zeros of `dims` with factors as close to each other as possible, in non-increasing order.
 Status balance_dimensions(int nodes, std::span<int> dims);

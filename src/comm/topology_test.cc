@@ -54,6 +54,8 @@ TEST(Cartesian, NeighboursComeByDimensionAndDirection) {
   EXPECT_EQ(grid.neighbours_out(4), (std::vector<int>{1, MPI_PROC_NULL, 3, 5}));
   const CartesianTopology one({1}, {true});
   EXPECT_EQ(one.neighbours_in(0), (std::vector<int>{0, 0}));
+  EXPECT_EQ(grid.indegree(0), 4U) << "those beyond the border count";
+  EXPECT_EQ(grid.outdegree(4), grid.neighbours_out(4).size());
 }
 
 TEST(Cartesian, SubgridsPartitionTheGrid) {
@@ -75,6 +77,8 @@ TEST(Graph, ListsNeighbours) {
   const GraphTopology graph({2, 3, 4, 6}, {1, 3, 0, 3, 0, 2});
   EXPECT_EQ(graph.neighbours_in(0), (std::vector<int>{1, 3}));
   EXPECT_EQ(graph.neighbours_in(1), (std::vector<int>{0}));
+  EXPECT_EQ(graph.indegree(0), 2U);
+  EXPECT_EQ(graph.outdegree(1), 1U);
   EXPECT_EQ(graph.neighbours_out(3), (std::vector<int>{0, 2}));
 }
 

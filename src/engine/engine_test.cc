@@ -527,6 +527,38 @@ TEST(Timers, RunInOrderAndNotBeforeTheirTime) {
   EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
 }
 
+// For as long as the loop does nothing else, and a source moves nothing.
+TEST(Progress, ALoopOfTestsGivesTheCoreAwayWhereRanksOutnumberCores) {
+  ManualClock clock;
+  Engine engine(clock);
+  EngineOptions options;
+  options.event_thread = false;
+  options.oversubscribed = true;
+  ASSERT_TRUE(engine.start(options).ok());
+  FakeSource source(engine);
+  const auto test = [&](std::int64_t computed) {
+    clock.advance(computed);
+    Visit visit(engine);
+    const std::uint64_t before = engine.system_calls().yields;
+    engine.quick_turn();
+    return engine.system_calls().yields != before;
+  };
+  EXPECT_FALSE(test(tuning().engine_test_pause));
+  EXPECT_TRUE(test(100));
+  EXPECT_TRUE(test(100));
+  EXPECT_FALSE(test(tuning().engine_test_pause + 1)) << "it has computed";
+  EXPECT_TRUE(test(100));
+  TestOperation operation;
+  {
+    Visit visit(engine);
+    engine.begin(operation);
+  }
+  source.deliver(operation);
+  test(100);
+  EXPECT_TRUE(operation.done());
+  EXPECT_FALSE(test(100)) << "another wait begins";
+}
+
 TEST(EventPort, StaleReadinessFindsNobody) {
   struct Counter : FdHandler {
     void on_ready(std::uint32_t) noexcept override { ++calls; }
