@@ -87,10 +87,13 @@ bool Progress::quick_turn() noexcept {
 // Looks at the clock. Whether the next turn is to look at the event port.
 bool Progress::looks_between_tests() noexcept {
   WaitPolicy& policy = endpoint_.wait_policy;
+  const bool contended = policy.is_contended();
   const std::int64_t now = endpoint_.clock.now();
-  const bool looks = now - last_look_ >= tuning().engine_between_port_looks;
+  // Where others have the core in between, as many times seldomer as for a thread that waits.
+  const bool looks = now - last_look_ >= tuning().engine_between_port_looks * (contended ? tuning().engine_turns_per_clock : 1);
   if (looks) last_look_ = now;
-  if (policy.yields_after(test_loop_.lasts(now)) && (looks || policy.is_contended())) {
+  if (policy.yields_after(test_loop_.lasts(now)) && (looks || contended)) {
+    keep_timer_away(now);
     ++endpoint_.port.system_calls.yields;
     endpoint_.lock.unlock();
     LAPWING_DELAY_POINT("test.yield");
@@ -230,10 +233,9 @@ bool Progress::spin(Waiter& waiter) noexcept {
 // Not at the port, unless it is `due`: after turns that take long the timer alone is kept away. False: it is time to sleep.
 bool Progress::look_at_clock(Pace& pace, bool due) noexcept {
   const std::int64_t now = endpoint_.clock.now();
-  const bool oversubscribed = endpoint_.options.oversubscribed;  // a turn may last as long as others want
+  const bool oversubscribed = endpoint_.options.oversubscribed;
   long_turn_ = false;
-  const std::int64_t margin = oversubscribed ? tuning().engine_yielding_timer_margin : tuning().engine_timer_margin;
-  if (endpoint_.arming.timer_is_near(now, margin)) event_thread_.cancel_timer();
+  keep_timer_away(now);
   if (!due) return true;
   pace.turns = 0;
   const bool often_enough = ++pace.clocks >= (oversubscribed ? tuning().engine_turns_per_clock : 1);
@@ -244,6 +246,13 @@ bool Progress::look_at_clock(Pace& pace, bool due) noexcept {
     last_look_ = now;
   }
   return endpoint_.wait_policy.polls_on(now, std::exchange(pace.moved, false));
+}
+
+// Of the event thread, which would be woken for nothing.
+void Progress::keep_timer_away(std::int64_t now) noexcept {
+  const bool oversubscribed = endpoint_.options.oversubscribed;  // a turn may last as long as others want
+  const std::int64_t margin = oversubscribed ? tuning().engine_yielding_timer_margin : tuning().engine_timer_margin;
+  if (endpoint_.arming.timer_is_near(now, margin)) event_thread_.cancel_timer();
 }
 
 void Progress::relax() noexcept {

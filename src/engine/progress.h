@@ -135,6 +135,7 @@ class Progress : public Waker {
   bool look_at_clock(Pace& pace, bool due) noexcept;
   void relax() noexcept;
   bool looks_between_tests() noexcept;
+  void keep_timer_away(std::int64_t now) noexcept;
   void sleep_in_port(Waiter& waiter) noexcept;
   void sleep(Waiter& waiter, EventPort::Batch& batch) noexcept;
   bool is_served(const Waiter& waiter) const noexcept { return waiter.ready() || !application_tasklets_.empty(); }
