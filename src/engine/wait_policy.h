@@ -32,8 +32,9 @@
 //
 // What else wants the cores. Other jobs, other containers, and threads of the program itself are not counted beforehand. They are seen by what
 // giving the core away takes: a system call's time (0.4 us; 0.7 on slow virtual machines) where no other thread wants it, and two context
-// switches (2 us and more; 4 to 10) where one does: at least engine.long_yield, and three times the shortest of all. After a long one every turn gives the core away, until engine.short_yields in a row were short. Waits that are all
-// shorter than C never look, and delay another thread by no more than that.
+// switches (2 us and more; 4 to 10) where one does: at least engine.long_yield, and three times the shortest of all. After a long one every turn
+// gives the core away, until engine.short_yields in a row were short. Waits that are all shorter than C never look, and delay another thread by
+// no more than that.
 #pragma once
 
 #include <algorithm>
