@@ -64,7 +64,10 @@ struct TestOp : SendOp {
       auto& self = static_cast<TestOp&>(op);
       EXPECT_EQ(posts_running, 0);
       ++self.completions;
-      if (self.pending != nullptr) --*std::exchange(self.pending, nullptr);
+      if (self.pending != nullptr) {
+        --*std::exchange(self.pending, nullptr);
+        self.engine->unhold();
+      }
       self.failed = !status.ok();
       self.why = status.text();
       if (self.then) self.then(self);
@@ -83,6 +86,7 @@ struct TestOp : SendOp {
   std::function<void(TestOp&)> then;
   int completions = 0;
   int* pending = nullptr;  // counts those of a node
+  engine::Engine* engine = nullptr;
   bool failed = false;
   std::string why;
 };
@@ -201,6 +205,8 @@ struct Node {
   }
   void post(PeerId peer, TestOp& op) {
     const engine::Visit visit(engine);
+    engine.hold();  // as for any request: a rank at rest leaves an acknowledgement to the application's next call
+    op.engine = &engine;
     ++pending;
     op.pending = &pending;
     post_and_tell(*transport, peer, op);
