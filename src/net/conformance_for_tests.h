@@ -169,6 +169,13 @@ inline std::vector<Case> all_cases() {
   return cases;
 }
 
+inline std::string name_of_case(const testing::TestParamInfo<Case>& info) {
+  const Case& param = info.param;
+  const std::string name = std::string(param.kind.name) + (param.datagrams ? "_by_udp" : "") + (param.mtu > 1500 ? "_jumbo" : "");
+  if (param.wire != Protection::kPlain) return name + "_" + name_of(param.wire);
+  return name + (param.resumes ? "_that_resumes" : param.past_program ? "_past_a_program" : "");
+}
+
 // One rank: an engine, a sink and the transport between them.
 struct Node {
   Node(const Case& with, PeerId rank, std::uint32_t size, const engine::EngineOptions& options) {

@@ -10,8 +10,11 @@
 namespace lapwing::net {
 namespace {
 
+// The tests of Conformance itself run in one thread, that turns both ranks: no sanitizer of threads need see them.
+class ConformanceWithThreads : public Conformance {};
+
 // Both ranks send much more than fits in between, from threads of their own, and sleep whenever they can.
-TEST_P(Conformance, AFloodInBothDirectionsEnds) {
+TEST_P(ConformanceWithThreads, AFloodInBothDirectionsEnds) {
   constexpr int kMessages = 300;
   constexpr std::uint64_t kBytes = 40'000;
   struct Finish final : engine::Operation {};
@@ -45,7 +48,7 @@ TEST_P(Conformance, AFloodInBothDirectionsEnds) {
 }
 
 // A ping-pong in which each side sleeps before every answer: no wake-up may be missed.
-TEST_P(Conformance, NoWakeUpIsLost) {
+TEST_P(ConformanceWithThreads, NoWakeUpIsLost) {
   if (GetParam().loops_back()) GTEST_SKIP() << "self does not sleep";
   constexpr int kRounds = 2000;
   struct Arrival final : engine::Operation {};
@@ -70,7 +73,7 @@ TEST_P(Conformance, NoWakeUpIsLost) {
 }
 
 // Messages longer than any buffer move while neither application is inside the library.
-TEST_P(Conformance, EventThreadsMoveMessagesAlone) {
+TEST_P(ConformanceWithThreads, EventThreadsMoveMessagesAlone) {
   engine::EngineOptions options;
   options.event_thread = true;
   options.spin_budget = 0;
@@ -99,7 +102,7 @@ TEST_P(Conformance, EventThreadsMoveMessagesAlone) {
 }
 
 // The receiver's application computes with nothing in flight: what comes may lie there, but not so that it holds up its sender.
-TEST_P(Conformance, ASenderIsNotHeldUpByAReceiverAtRest) {
+TEST_P(ConformanceWithThreads, ASenderIsNotHeldUpByAReceiverAtRest) {
   engine::EngineOptions options;
   options.event_thread = true;
   options.spin_budget = 0;
@@ -123,7 +126,7 @@ TEST_P(Conformance, ASenderIsNotHeldUpByAReceiverAtRest) {
 }
 
 // ... wherever in a transport's memory the messages begin that come then.
-TEST_P(Conformance, NorWhereverTheMessagesBegin) {
+TEST_P(ConformanceWithThreads, NorWhereverTheMessagesBegin) {
   engine::EngineOptions options;
   options.event_thread = true;
   options.spin_budget = 0;
@@ -157,7 +160,7 @@ TEST_P(Conformance, NorWhereverTheMessagesBegin) {
   }
 }
 
-TEST_P(Conformance, AnUrgentFrameReachesAReceiverAtRest) {
+TEST_P(ConformanceWithThreads, AnUrgentFrameReachesAReceiverAtRest) {
   engine::EngineOptions options;
   options.event_thread = true;
   options.spin_budget = 0;
@@ -191,7 +194,7 @@ TEST_P(Conformance, AnUrgentFrameReachesAReceiverAtRest) {
   receiver().sink.after_frame = nullptr;
 }
 
-TEST_P(Conformance, AnExpectedFarewellIsSilent) {
+TEST_P(ConformanceWithThreads, AnExpectedFarewellIsSilent) {
   get_acquainted();
   {
     const engine::Visit visit(receiver().engine);
@@ -207,7 +210,7 @@ TEST_P(Conformance, AnExpectedFarewellIsSilent) {
   EXPECT_TRUE(late.failed);
 }
 
-TEST_P(Conformance, AnUnexpectedFarewellIsReportedOnce) {
+TEST_P(ConformanceWithThreads, AnUnexpectedFarewellIsReportedOnce) {
   if (GetParam().loops_back()) GTEST_SKIP() << "no rank leaves itself";
   get_acquainted();
   sender().close();
@@ -223,7 +226,7 @@ TEST_P(Conformance, AnUnexpectedFarewellIsReportedOnce) {
   EXPECT_TRUE(late.failed);
 }
 
-TEST_P(Conformance, APeerThatBreaksTheProtocolIsLost) {
+TEST_P(ConformanceWithThreads, APeerThatBreaksTheProtocolIsLost) {
   receiver().sink.choose = [](PeerId, const wire::FrameHeader& header) {
     Landing landing;
     landing.violation = tag_of(header) == 13;
@@ -252,7 +255,7 @@ TEST_P(Conformance, APeerThatBreaksTheProtocolIsLost) {
   }
 }
 
-TEST_P(Conformance, APeerLostInTheMiddleOfAFrame) {
+TEST_P(ConformanceWithThreads, APeerLostInTheMiddleOfAFrame) {
   if (!GetParam().kind.notices_end) GTEST_SKIP() << "only the launcher sees such a death";
   get_acquainted();
   TestOp half, queued;
@@ -268,6 +271,8 @@ TEST_P(Conformance, APeerLostInTheMiddleOfAFrame) {
   EXPECT_EQ(queued.completions, 1);
   EXPECT_TRUE(queued.failed);
 }
+
+INSTANTIATE_TEST_SUITE_P(Transports, ConformanceWithThreads, testing::ValuesIn(all_cases()), name_of_case);
 
 }  // namespace
 }  // namespace lapwing::net

@@ -272,12 +272,7 @@ TEST_P(Conformance, APullCopiesOnce) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, Conformance, testing::ValuesIn(all_cases()),
-                         [](const testing::TestParamInfo<Case>& info) {
-                           const std::string name = std::string(info.param.kind.name) + (info.param.datagrams ? "_by_udp" : "") + (info.param.mtu > 1500 ? "_jumbo" : "");
-                           if (info.param.wire != Protection::kPlain) return name + "_" + name_of(info.param.wire);
-                           return name + (info.param.resumes ? "_that_resumes" : info.param.past_program ? "_past_a_program" : "");
-                         });
+INSTANTIATE_TEST_SUITE_P(Transports, Conformance, testing::ValuesIn(all_cases()), name_of_case);
 
 }  // namespace
 }  // namespace lapwing::net
