@@ -218,6 +218,13 @@ struct Node {
     op.pending = &pending;
     post_and_tell(*transport, peer, op);
   }
+  bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload) {
+    const engine::Visit visit(engine);
+    ++posts_running;
+    const bool sent = transport->send_now(peer, header, payload, Delivery::kAtOnce);
+    --posts_running;
+    return sent;
+  }
   Capabilities capabilities(PeerId peer) {
     const engine::Visit visit(engine);  // what the executor's work makes possible changes them
     return transport->capabilities(peer);

@@ -1,5 +1,6 @@
 // What every transport must do with messages, run over each of them: order, sizes, walks, half-received frames, truncation,
 // bursts, pulls.
+#include <algorithm>
 #include <deque>
 
 #include "net/conformance_for_tests.h"
@@ -74,6 +75,33 @@ TEST_P(Conformance, OrderIsKept) {
     post(ops[i]);
     if (i % 64 == 0) receiver().turn();
   }
+  pump_until_received(kMessages);
+  for (int i = 0; i < kMessages; ++i) {
+    ASSERT_EQ(tag_of(receiver().sink.received[i].header), i);
+    ASSERT_EQ(receiver().sink.received[i].bytes, ops[i].bytes);
+  }
+}
+
+// Its memory is the sender's again at once, and it stands in its place among the frames that are posted.
+TEST_P(Conformance, WhatIsSentAtOnceIsACopyInItsPlace) {
+  get_acquainted();
+  constexpr int kMessages = 500;
+  std::deque<TestOp> ops(kMessages);
+  Bytes reused(sender().capabilities(receiver_rank()).at_once);
+  int at_once = 0;
+  for (int i = 0; i < kMessages; ++i) {
+    const std::size_t bytes = i % 11 == 0 ? reused.size() : i % 200;
+    set_tag(ops[i], i);
+    ops[i].carry(make_bytes(bytes, i));
+    std::copy_n(ops[i].data, bytes, reused.data());
+    if (i % 3 != 0 && sender().send_now(receiver_rank(), ops[i].header, reused.data()))
+      ++at_once;
+    else
+      post(ops[i]);
+    std::fill(reused.begin(), reused.end(), std::byte{0xff});
+    if (i % 64 == 0) receiver().turn();
+  }
+  EXPECT_GT(at_once, 0);
   pump_until_received(kMessages);
   for (int i = 0; i < kMessages; ++i) {
     ASSERT_EQ(tag_of(receiver().sink.received[i].header), i);

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/tuning.h"
 
 namespace lapwing::net {
 namespace {
-
 
 // The next `bytes` of one walk to the next positions of another.
 void copy(ByteWalk& from, ByteWalk& to, std::uint64_t bytes) noexcept {
@@ -64,13 +64,21 @@ Status SelfTransport::publish(wire::Card&) {
 }
 
 Status SelfTransport::attach(const wire::CardBook&) {
+  copies_ = std::make_unique<Copy[]>(kCopies);
+  for (std::size_t i = 0; i < kCopies; ++i) {
+    Copy& copy = copies_[i];
+    copy.owner = this;
+    copy.data = copy.bytes;
+    copy.on_taken = [](SendOp& op, const Status&) noexcept { static_cast<Copy&>(op).owner->free_copies_.push_front(op); };
+    free_copies_.push_back(copy);
+  }
   open_ = true;
   return {};
 }
 
 Capabilities SelfTransport::capabilities(PeerId peer) const noexcept {
   if (peer != self_) return {};
-  return {tuning().self_eager_limit, tuning().self_data_chunk};
+  return {.eager_limit = tuning().self_eager_limit, .data_chunk = tuning().self_data_chunk, .at_once = Copy::kMost};
 }
 
 bool SelfTransport::post(PeerId, SendOp& op) noexcept {
@@ -79,17 +87,29 @@ bool SelfTransport::post(PeerId, SendOp& op) noexcept {
         op, Status::error(MPI_ERR_OTHER, "rank %u cannot send to itself any more: its transports are closed", rank_));
     return false;
   }
-  op.transport_progress = next_++;
-  queue_.push_back(op);
-  if (scheduled_) return false;
-  scheduled_ = true;  // until the queue is empty; holds the engine awake meanwhile
-  engine_.hold();
-  engine_.defer(delivery_);
+  queue(op);
   return false;
 }
 
-void SelfTransport::Delivery::run(engine::Tasklet& tasklet) noexcept {
-  static_cast<Delivery&>(tasklet).transport.deliver_queued();
+bool SelfTransport::send_now(PeerId, wire::FrameHeader& header, const std::byte* payload, Delivery) noexcept {
+  if (!open_ || lost_ || free_copies_.empty()) return false;
+  auto& copy = static_cast<Copy&>(free_copies_.pop_front());
+  copy.header = header;
+  std::copy_n(payload, header.payload_bytes(), copy.bytes);
+  queue(copy);
+  return true;
+}
+
+void SelfTransport::queue(SendOp& op) noexcept {
+  op.transport_progress = next_++;
+  queue_.push_back(op);
+  if (std::exchange(scheduled_, true)) return;  // until the queue is empty; holds the engine awake meanwhile
+  engine_.hold();
+  engine_.defer(delivery_);
+}
+
+void SelfTransport::DeliveryRun::run(engine::Tasklet& tasklet) noexcept {
+  static_cast<DeliveryRun&>(tasklet).transport.deliver_queued();
 }
 
 // What was queued when it began; frames posted meanwhile get a run of their own, so that a run ends.

@@ -2,8 +2,11 @@
 //
 // A posted frame is delivered by a tasklet, never from within post(): the layers above may post while they walk their
 // queues. The tasklet runs at the end of the same visit to the library, or in the driver's next turn, so nothing sleeps in
-// between, and the payload goes from its source to its destination by one copy. Runs with the endpoint's lock held.
+// between, and the payload goes from its source to its destination by one copy. A short one that is sent at once is copied
+// twice, which costs less than a request that waits for its delivery. Runs with the endpoint's lock held.
 #pragma once
+
+#include <memory>
 
 #include "net/network.h"
 #include "net/refusals.h"
@@ -23,6 +26,7 @@ class SelfTransport final : public Transport {
   Capabilities capabilities(PeerId peer) const noexcept override;
 
   bool post(PeerId peer, SendOp& op) noexcept override;
+  bool send_now(PeerId peer, wire::FrameHeader& header, const std::byte* payload, Delivery delivery) noexcept override;
   bool offers_pull(PeerId peer, std::uint64_t bytes) noexcept override;
   PullOp::End pull(PeerId peer, PullOp& op) noexcept override;
 
@@ -36,13 +40,23 @@ class SelfTransport final : public Transport {
   void disarm() noexcept override {}
 
  private:
-  class Delivery final : public engine::Tasklet {
+  // A frame that send_now() has taken.
+  struct Copy final : SendOp {
+    static constexpr std::size_t kMost = 1024;  // bytes of payload
+
+    SelfTransport* owner = nullptr;
+    std::byte bytes[kMost];
+  };
+  static constexpr std::size_t kCopies = 16;  // beyond, a rank that sends to itself time and again posts
+
+  class DeliveryRun final : public engine::Tasklet {
    public:
-    explicit Delivery(SelfTransport& owner) noexcept : Tasklet(&Delivery::run), transport(owner) {}
+    explicit DeliveryRun(SelfTransport& owner) noexcept : Tasklet(&DeliveryRun::run), transport(owner) {}
     static void run(engine::Tasklet& tasklet) noexcept;
     SelfTransport& transport;
   };
 
+  void queue(SendOp& op) noexcept;
   void deliver_queued() noexcept;
   void deliver(SendOp& op) noexcept;
 
@@ -51,7 +65,9 @@ class SelfTransport final : public Transport {
   PeerId self_;
   std::uint32_t rank_;  // for messages
   IntrusiveList<SendOp> queue_;
-  Delivery delivery_{*this};
+  std::unique_ptr<Copy[]> copies_;
+  IntrusiveList<SendOp> free_copies_;
+  DeliveryRun delivery_{*this};
   Refusals refusals_{engine_};
   std::uint64_t next_ = 0;  // counts frames
   bool open_ = false;
