@@ -65,6 +65,24 @@ TABLES = {
         (8, KIB, 16 * KIB),
         ("lapwing polling",),
     ),
+    "derived_types": Table(
+        tuple(
+            f"{shape}, {use}"
+            for shape in (
+                "a face across the rows",
+                "a face of rows",
+                "the inside of a cube",
+                "five numbers at a time",
+                "columns of a matrix",
+                "structures",
+                "single numbers",
+                "triples",
+                "two arrays",
+            )
+            for use in ("one way", "MPI_Pack", "MPI_Unpack")
+        ),
+        (2 * KIB, 32 * KIB, 128 * KIB),
+    ),
     "bandwidth": Table(
         ("one direction", "window 64", "both directions"),
         (4 * KIB, 64 * KIB, MIB, 4 * MIB),

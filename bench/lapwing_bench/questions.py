@@ -63,6 +63,18 @@ QUESTIONS = {
             quick_seconds=4,
         ),
         Question(
+            "derived_types",
+            "What does it take to send, pack and unpack data that do not lie together?",
+            "Half a round trip, MPI_Pack and MPI_Unpack, of faces and the inside of a grid, columns of a matrix, arrays of"
+            " structures, and numbers at any distance. The shapes are those of public benchmarks of derived types, which take"
+            " them from programs.",
+            SHM,
+            lab=LAB,
+            beside_peers=True,
+            seconds=10,
+            quick_seconds=7,
+        ),
+        Question(
             "bandwidth",
             "How many bytes per second pass between two ranks?",
             "Streams in one direction, in both at once, and with a window of outstanding messages, by message size."

@@ -161,6 +161,15 @@ TARGETS = [
         1.0,
         share=0.85,
     ),
+    Target(
+        "data of a derived type: no peer is faster in 85 % of the cells",
+        "derived_types",
+        ("shm", "lab"),
+        ".*",
+        "peer",
+        1.0,
+        share=0.85,
+    ),
     *(
         Target(f"{what}: {limits}", question, ("shm", "tcp", "lab"), ".*", against, limit)
         for question, what in (

@@ -22,12 +22,16 @@ void close(Node& node) {
   node.iteration_bytes = 0;
   node.depth = 1;
   node.runs = 0;
+  node.flat = true;
+  node.even = node.pieces.front().bytes;
   bool first = true;
   for (Piece& piece : node.pieces) {
     piece.start = node.iteration_bytes;
     node.iteration_bytes += piece.bytes;
     node.runs += piece.node ? piece.node->runs : 1;
     if (piece.node) node.depth = std::max(node.depth, piece.node->depth + 1);
+    node.flat &= piece.node == nullptr;
+    if (piece.node != nullptr || piece.bytes != node.even) node.even = 0;
     std::int64_t low = 0;
     std::int64_t high = 0;
     bounds_of(piece, low, high);

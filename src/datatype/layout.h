@@ -33,6 +33,8 @@ struct Node {
   std::vector<std::shared_ptr<const Node>> children;  // keeps alive what the pieces point to
   std::uint64_t runs = 1;                             // in all repetitions
   int depth = 1;                                      // nodes on the longest way down, this one included
+  bool flat = false;                                  // the pieces are runs
+  std::uint64_t even = 0;                             // their length, where they are runs of one length
   std::int64_t low = 0;                               // lowest and highest address touched, from the node's origin
   std::int64_t high = 0;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "base/internal_error.h"
 #include "base/tuning.h"
@@ -38,6 +39,12 @@ inline void copy_run(std::byte* to, const std::byte* from, std::size_t bytes) no
     case 16:
       std::memcpy(to, from, 16);
       break;
+    case 24:
+      std::memcpy(to, from, 24);
+      break;
+    case 32:
+      std::memcpy(to, from, 32);
+      break;
     default:
       std::memcpy(to, from, bytes);
   }
@@ -55,6 +62,10 @@ class Gather {
   void strided(std::uintptr_t memory, std::int64_t stride, std::uint64_t runs) noexcept {
     for (std::uint64_t i = 0; i < runs; ++i, memory += stride, next_ += kBytes) std::memcpy(next_, at(memory), kBytes);
   }
+  template <std::size_t kBytes>
+  void listed(std::uintptr_t origin, const Piece* pieces, std::uint64_t runs) noexcept {
+    for (std::uint64_t i = 0; i < runs; ++i, next_ += kBytes) std::memcpy(next_, at(origin + pieces[i].displacement), kBytes);
+  }
 
  private:
   std::byte* next_;
@@ -71,27 +82,47 @@ class Scatter {
   void strided(std::uintptr_t memory, std::int64_t stride, std::uint64_t runs) noexcept {
     for (std::uint64_t i = 0; i < runs; ++i, memory += stride, next_ += kBytes) std::memcpy(at(memory), next_, kBytes);
   }
+  template <std::size_t kBytes>
+  void listed(std::uintptr_t origin, const Piece* pieces, std::uint64_t runs) noexcept {
+    for (std::uint64_t i = 0; i < runs; ++i, next_ += kBytes) std::memcpy(at(origin + pieces[i].displacement), next_, kBytes);
+  }
 
  private:
   const std::byte* next_;
 };
 
-template <typename Copy>
-void copy_strided(Copy& copy, std::uintptr_t memory, std::int64_t stride, std::uint64_t runs, std::uint64_t bytes) {
+// Calls `with` with the length as a constant, where runs are often so long.
+template <typename With>
+bool with_length(std::uint64_t bytes, With with) {
   switch (bytes) {
     case 1:
-      return copy.template strided<1>(memory, stride, runs);
+      return with(std::integral_constant<std::size_t, 1>()), true;
     case 2:
-      return copy.template strided<2>(memory, stride, runs);
+      return with(std::integral_constant<std::size_t, 2>()), true;
     case 4:
-      return copy.template strided<4>(memory, stride, runs);
+      return with(std::integral_constant<std::size_t, 4>()), true;
     case 8:
-      return copy.template strided<8>(memory, stride, runs);
+      return with(std::integral_constant<std::size_t, 8>()), true;
     case 16:
-      return copy.template strided<16>(memory, stride, runs);
+      return with(std::integral_constant<std::size_t, 16>()), true;
+    case 24:
+      return with(std::integral_constant<std::size_t, 24>()), true;
     default:
-      for (std::uint64_t i = 0; i < runs; ++i, memory += stride) copy.run(at(memory), bytes);
+      return false;
   }
+}
+
+template <typename Copy>
+void copy_strided(Copy& copy, std::uintptr_t memory, std::int64_t stride, std::uint64_t runs, std::uint64_t bytes) {
+  if (with_length(bytes, [&](auto length) { copy.template strided<length()>(memory, stride, runs); })) return;
+  for (std::uint64_t i = 0; i < runs; ++i, memory += stride) copy.run(at(memory), bytes);
+}
+
+// `even`: the length of all the runs, or 0.
+template <typename Copy>
+void copy_listed(Copy& copy, std::uintptr_t origin, const Piece* pieces, std::uint64_t runs, std::uint64_t even) {
+  if (with_length(even, [&](auto length) { copy.template listed<length()>(origin, pieces, runs); })) return;
+  for (std::uint64_t i = 0; i < runs; ++i) copy.run(at(origin + pieces[i].displacement), pieces[i].bytes);
 }
 
 }  // namespace
@@ -221,6 +252,28 @@ std::size_t Walk::transfer_loop(std::size_t bytes, Copy& copy) noexcept {
   return runs * length;
 }
 
+// Copies whole iterations of the innermost loop when they are lists of runs: arrays of structures, blocks at any distances.
+template <typename Copy>
+std::size_t Walk::transfer_rows(std::size_t bytes, Copy& copy) noexcept {
+  if (depth_ == 0) return 0;
+  Frame& frame = frames()[depth_ - 1];
+  const Node& node = *frame.node;
+  if (!node.flat || frame.piece != 0 || run_bytes_ != node.pieces[0].bytes || bytes < node.iteration_bytes) return 0;
+
+  const bool of_elements = depth_ == 1 && node.repeat == 1;
+  std::uint64_t& iteration = of_elements ? element_ : frame.iteration;
+  const std::uint64_t left = (of_elements ? count_ : node.repeat) - iteration;
+  const std::int64_t stride = of_elements ? extent_ : node.stride;
+  const std::uint64_t rows = std::min<std::uint64_t>(left, bytes / node.iteration_bytes);
+  std::uintptr_t origin = frame.base + frame.iteration * node.stride;
+  for (std::uint64_t row = 0; row < rows; ++row, origin += stride) copy_listed(copy, origin, node.pieces.data(), node.pieces.size(), node.even);
+  iteration += rows - 1;
+  frame.piece = node.pieces.size() - 1;
+  position_ += rows * node.iteration_bytes;
+  next_run();
+  return rows * node.iteration_bytes;
+}
+
 // Copies the whole runs that follow each other in the innermost list.
 template <typename Copy>
 std::size_t Walk::transfer_list(std::size_t bytes, Copy& copy) noexcept {
@@ -229,16 +282,11 @@ std::size_t Walk::transfer_list(std::size_t bytes, Copy& copy) noexcept {
   const std::vector<Piece>& pieces = frame.node->pieces;
   if (run_bytes_ != pieces[frame.piece].bytes) return 0;
 
-  const std::uintptr_t origin = frame.base + frame.iteration * frame.node->stride;
-  std::size_t moved = 0;
-  std::size_t piece = frame.piece;
-  for (; piece < pieces.size(); ++piece) {
-    const Piece& next = pieces[piece];
-    if (next.node != nullptr || next.bytes > bytes - moved) break;
-    copy.run(at(origin + next.displacement), next.bytes);
-    moved += next.bytes;
-  }
+  const std::size_t first = frame.piece;
+  std::size_t moved = 0, piece = first;
+  for (; piece < pieces.size() && pieces[piece].node == nullptr && pieces[piece].bytes <= bytes - moved; ++piece) moved += pieces[piece].bytes;
   if (moved == 0) return 0;
+  copy_listed(copy, frame.base + frame.iteration * frame.node->stride, &pieces[first], piece - first, frame.node->even);
   frame.piece = piece - 1;
   position_ += moved;
   next_run();
@@ -250,6 +298,7 @@ void Walk::transfer(std::size_t bytes, Copy copy) noexcept {
   LAPWING_CHECK(bytes <= remaining());
   while (bytes > 0) {
     std::size_t moved = transfer_loop(bytes, copy);
+    if (moved == 0) moved = transfer_rows(bytes, copy);
     if (moved == 0) moved = transfer_list(bytes, copy);
     if (moved != 0) {
       bytes -= moved;

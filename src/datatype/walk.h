@@ -50,6 +50,8 @@ class Walk final : public ByteWalk {
   template <typename Copy>
   std::size_t transfer_loop(std::size_t bytes, Copy& copy) noexcept;
   template <typename Copy>
+  std::size_t transfer_rows(std::size_t bytes, Copy& copy) noexcept;
+  template <typename Copy>
   std::size_t transfer_list(std::size_t bytes, Copy& copy) noexcept;
   Frame* frames() noexcept { return deep_ ? deep_.get() : inline_.data(); }
   void enter(const Piece& piece, std::uintptr_t origin, std::uint64_t skip) noexcept;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -269,6 +270,42 @@ TEST(Walk, SharesTheBlocksOfAnIndexedType) {
   const auto at = reinterpret_cast<std::intptr_t>(walk.run());
   EXPECT_EQ(at, outer->contents().datatypes[0]->extent() * 4 + 10 * 4);
   free(outer);
+}
+
+// Of one length or of several, in the loop over the elements and in one of their own.
+TEST(Walk, ListsOfRunsAreCutAnywhere) {
+  const Reference number = testing::basic_reference(MPI_SHORT);
+  const int displacements[] = {0, 3, 9, 15};
+  for (const auto& lengths : {std::array{1, 1, 1, 1}, std::array{1, 3, 2, 1}}) {
+    Datatype* list = nullptr;
+    ASSERT_TRUE(make_indexed(4, lengths.data(), displacements, *resolve(MPI_SHORT), &list).ok());
+    std::vector<testing::Block> blocks;
+    for (int i = 0; i < 4; ++i) blocks.push_back({&number, displacements[i] * std::int64_t{sizeof(short)}, lengths[i]});
+    Reference once = combine(blocks);
+    once.type = adopt(list);
+    Datatype* loop = nullptr;
+    const std::int64_t stride = once.extent() + 6;
+    ASSERT_TRUE(make_hvector(3, 1, stride, *once.type, &loop).ok());
+    Reference thrice = combine({{&once, 0, 1}, {&once, stride, 1}, {&once, 2 * stride, 1}});
+    thrice.type = adopt(loop);
+    for (const Reference* reference : {&once, &thrice}) {
+      Memory memory(*reference, 3);
+      fill(memory.bytes, 1);
+      const std::vector<std::byte> expected = packed_by_hand(memory, byte_order(*reference, 3));
+      for (std::size_t cut = 0; cut <= expected.size(); ++cut) {
+        std::vector<std::byte> packed(expected.size());
+        Walk out(*reference->type, memory.buffer(), 3);
+        out.gather(packed.data(), cut);
+        out.gather(packed.data() + cut, expected.size() - cut);
+        ASSERT_EQ(packed, expected) << cut;
+        Memory other(*reference, 3);
+        Walk in(*reference->type, other.buffer(), 3);
+        in.scatter(packed.data(), cut);
+        in.scatter(packed.data() + cut, expected.size() - cut);
+        ASSERT_EQ(packed_by_hand(other, byte_order(*reference, 3)), expected) << cut;
+      }
+    }
+  }
 }
 
 TEST(Walk, DeepNestsWork) {
