@@ -4,8 +4,28 @@
 
 #include "base/internal_error.h"
 #include "base/tuning.h"
+#include "datatype/pack.h"
 
 namespace lapwing::p2p {
+namespace {
+
+constexpr std::uint64_t kMostPacked = 2048;  // bytes
+
+}  // namespace
+
+// ---- short messages -------------------------------------------------------------------------------------------------
+
+bool SendPath::send_packed_now(const SendArguments& arguments, std::uint64_t bytes) noexcept {
+  std::byte packed[kMostPacked];
+  if (bytes > sizeof packed) return false;
+  datatype::pack(arguments.buffer, arguments.count, *arguments.type, packed);
+  SendArguments copy = arguments;
+  copy.buffer = packed;
+  copy.count = bytes;
+  copy.type = datatype::resolve(MPI_BYTE);
+  return send_now(copy);
+}
+
 // ---- the usual way --------------------------------------------------------------------------------------------------
 
 void SendPath::start(SendRequest& send) noexcept {
