@@ -1,16 +1,16 @@
 /* What each way to pass a message between two ranks takes. A library may be quick in a ping-pong of MPI_Send and MPI_Recv, which benchmarks look
    at, and slow where it is written in other calls, which programs have. Half a round trip, or one exchange; more than one message where the name
-   says so. */
+   says so, and of 256 messages the time of each. */
 #include "ranks.h"
 
-enum { kSeveral = 4, kTags = 16, kColumns = 4 };
+enum { kSeveral = 4, kTags = 16, kMany = 256, kColumns = 4 };
 
 static Sizes sizes;
 static const Option options[] = {{"--sizes", "LIST", "message sizes (8,1K,16K)", .sizes = &sizes}, MEMORY_OPTION, {0}};
 static const Program program = {"calls", "Time of a message between two ranks, by the MPI calls that pass it.", options};
 
 typedef struct {
-  Pair pair;           /* with room for kTags messages */
+  Pair pair;           /* with room for kMany messages */
   MPI_Datatype column; /* as many bytes, a quarter of a row of four columns */
   MPI_Comm ring;
   MPI_Request kept[2]; /* persistent: the receive, and the send */
@@ -107,6 +107,34 @@ static void any_of_several(void* context, int times) {
     for (int left = 2 * kSeveral, index; left > 0; --left) MPI_Waitany(2 * kSeveral, calls->pair.requests, &index, MPI_STATUS_IGNORE);
   }
 }
+/* They come in another order than they are waited for. */
+static void exchange_many(const Calls* calls) {
+  const Pair* pair = &calls->pair;
+  for (int i = 0; i < kMany; ++i)
+    MPI_Irecv(pair->in + (size_t)i * (size_t)pair->bytes, pair->bytes, MPI_BYTE, pair->peer, i, pair->comm, &pair->requests[i]);
+  for (int i = 0; i < kMany; ++i) {
+    const int tag = i * 77 % kMany;
+    MPI_Isend(pair->out + (size_t)tag * (size_t)pair->bytes, pair->bytes, MPI_BYTE, pair->peer, tag, pair->comm, &pair->requests[kMany + i]);
+  }
+}
+static void any_of_many(void* context, int times) {
+  const Calls* calls = context;
+  for (int i = 0; i < times; ++i) {
+    exchange_many(calls);
+    for (int left = kMany, index; left > 0; --left) MPI_Waitany(kMany, calls->pair.requests, &index, MPI_STATUS_IGNORE);
+    MPI_Waitall(kMany, calls->pair.requests + kMany, MPI_STATUSES_IGNORE);
+  }
+}
+static void some_of_many(void* context, int times) {
+  const Calls* calls = context;
+  int found[kMany];
+  for (int i = 0; i < times; ++i) {
+    exchange_many(calls);
+    for (int left = kMany, count; left > 0; left -= count)
+      MPI_Waitsome(kMany, calls->pair.requests, &count, found, MPI_STATUSES_IGNORE);
+    MPI_Waitall(kMany, calls->pair.requests + kMany, MPI_STATUSES_IGNORE);
+  }
+}
 static void persistent(void* context, int times) {
   Calls* calls = context;
   for (int i = 0; i < times; ++i) {
@@ -161,6 +189,8 @@ static const struct {
     {"MPI_Irecv, MPI_Isend, MPI_Waitall", one_at_once, 1, 1},
     {"four of them", several_at_once, kSeveral, 1},
     {"four of them, MPI_Waitany", any_of_several, kSeveral, 1},
+    {"256 messages, MPI_Waitany", any_of_many, kMany, kMany},
+    {"256 messages, MPI_Waitsome", some_of_many, kMany, kMany},
     {"MPI_Startall, MPI_Waitall", persistent, 1, 1},
     {"MPI_Neighbor_alltoall", neighbors, 0, 1},
     {"16 messages, the last tag first", last_tag_first, kTags, 1},
@@ -169,7 +199,7 @@ static const struct {
 enum { kWays = sizeof ways / sizeof *ways };
 
 static Calls make_calls(size_t bytes) {
-  Calls calls = {.pair = make_pair(MPI_COMM_WORLD, bytes, kTags)};
+  Calls calls = {.pair = make_pair(MPI_COMM_WORLD, bytes, kMany)};
   Pair* pair = &calls.pair;
   const int part = pair->bytes / kColumns, two = 2, periodic = 1;
   MPI_Type_vector(kColumns, part, kColumns * part, MPI_BYTE, &calls.column);
@@ -197,7 +227,7 @@ int main(int argc, char** argv) {
     void* buffer = allocate(room);
     MPI_Buffer_attach(buffer, (int)room);
     Calls calls = make_calls(sizes.values[s]);
-    const size_t all = sizes.values[s] * kTags;
+    const size_t all = sizes.values[s] * kMany;
     for (int way = 0; way < kWays; ++way) {
       /* What is replaced has been received. */
       memset(calls.pair.in, 0, all);

@@ -57,6 +57,8 @@ TABLES = {
             "MPI_Irecv, MPI_Isend, MPI_Waitall",
             "four of them",
             "four of them, MPI_Waitany",
+            "256 messages, MPI_Waitany",
+            "256 messages, MPI_Waitsome",
             "MPI_Startall, MPI_Waitall",
             "MPI_Neighbor_alltoall",
             "16 messages, the last tag first",
