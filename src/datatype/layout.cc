@@ -11,6 +11,8 @@ namespace {
 
 // A child list this short is copied into its parent instead of being referred to: one level less to walk.
 constexpr std::size_t kSpliceLimit = 4;
+// Bytes of a run that is short: a loop over runs of this one length takes less time than one over fewer runs of many lengths.
+constexpr std::uint64_t kShortRun = 48;
 
 // The lowest and highest address that `piece` touches.
 void bounds_of(const Piece& piece, std::int64_t& low, std::int64_t& high) {
@@ -54,6 +56,26 @@ bool is_regular(const std::vector<Piece>& pieces) {
     }
   }
   return true;
+}
+
+bool touch(const Piece& first, const Piece& second) {
+  return first.node == nullptr && second.node == nullptr && first.displacement + static_cast<std::int64_t>(first.bytes) == second.displacement;
+}
+
+// Makes one run of those that touch, but for short runs of one length of which more than half would stay.
+void merge(std::vector<Piece>& pieces) {
+  const bool even = std::all_of(pieces.begin(), pieces.end(), [&](const Piece& piece) { return piece.node == nullptr && piece.bytes == pieces[0].bytes; });
+  std::size_t vanish = 0;
+  for (std::size_t i = 1; i < pieces.size(); ++i) vanish += touch(pieces[i - 1], pieces[i]);
+  if (vanish == 0 || (even && pieces[0].bytes <= kShortRun && 2 * vanish < pieces.size())) return;
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < pieces.size(); ++i) {
+    if (touch(pieces[last], pieces[i]))
+      pieces[last].bytes += pieces[i].bytes;
+    else
+      pieces[++last] = pieces[i];
+  }
+  pieces.resize(last + 1);
 }
 
 std::shared_ptr<const Node> owner_of(const Node& parent, const Node* child) {
@@ -143,33 +165,22 @@ void LayoutList::append(const Layout& layout, std::int64_t displacement) {
   const std::int64_t origin = layout.root_.displacement + displacement;
   const Node* child = layout.root_.node;
   if (child != nullptr && child->repeat == 1 && child->pieces.size() <= kSpliceLimit) {
-    for (const Piece& piece : child->pieces) add({piece.displacement + origin, 0, piece.bytes, piece.node});
+    for (const Piece& piece : child->pieces) node_->pieces.push_back({piece.displacement + origin, 0, piece.bytes, piece.node});
     node_->children.insert(node_->children.end(), child->children.begin(), child->children.end());
     return;
   }
-  add({origin, 0, layout.bytes(), child});
+  node_->pieces.push_back({origin, 0, layout.bytes(), child});
   if (child != nullptr && (node_->children.empty() || node_->children.back() != layout.node_)) {
     node_->children.push_back(layout.node_);
   }
 }
 
-void LayoutList::add(const Piece& piece) {
-  auto& pieces = node_->pieces;
-  const bool extends_last =
-      piece.node == nullptr && !pieces.empty() && pieces.back().node == nullptr &&
-      pieces.back().displacement + static_cast<std::int64_t>(pieces.back().bytes) == piece.displacement;
-  if (extends_last) {
-    pieces.back().bytes += piece.bytes;
-  } else {
-    pieces.push_back(piece);
-  }
-}
-
 Layout LayoutList::finish() {
   auto node = std::exchange(node_, std::make_shared<Node>());
-  const auto& pieces = node->pieces;
+  auto& pieces = node->pieces;
   Layout layout;
   if (pieces.empty()) return layout;
+  merge(pieces);
   if (is_regular(pieces)) {
     layout.root_ = pieces[0];
     if (layout.root_.node != nullptr) layout.node_ = owner_of(*node, layout.root_.node);

@@ -5,7 +5,7 @@
 //   Piece  = a run of bytes, or another node, at a displacement
 //
 // Nodes are immutable once built and shared between the types made from each other, so a type keeps its layout alive
-// after the types it was made from are freed. Adjacent runs are merged while building; the order is never changed,
+// after the types it was made from are freed. Adjacent runs are merged while building (layout.cc, merge); the order is never changed,
 // because the order of the type map is the order on the wire.
 #pragma once
 
@@ -75,7 +75,6 @@ class LayoutList {
   Layout finish();
 
  private:
-  void add(const Piece& piece);
   std::shared_ptr<Node> node_ = std::make_shared<Node>();
 };
 

@@ -60,11 +60,15 @@ class Gather {
   }
   template <std::size_t kBytes>
   void strided(std::uintptr_t memory, std::int64_t stride, std::uint64_t runs) noexcept {
-    for (std::uint64_t i = 0; i < runs; ++i, memory += stride, next_ += kBytes) std::memcpy(next_, at(memory), kBytes);
+    std::byte* next = next_;  // which no store can change, as it could a member
+    for (std::uint64_t i = 0; i < runs; ++i, memory += stride, next += kBytes) std::memcpy(next, at(memory), kBytes);
+    next_ = next;
   }
   template <std::size_t kBytes>
   void listed(std::uintptr_t origin, const Piece* pieces, std::uint64_t runs) noexcept {
-    for (std::uint64_t i = 0; i < runs; ++i, next_ += kBytes) std::memcpy(next_, at(origin + pieces[i].displacement), kBytes);
+    std::byte* next = next_;
+    for (std::uint64_t i = 0; i < runs; ++i, next += kBytes) std::memcpy(next, at(origin + pieces[i].displacement), kBytes);
+    next_ = next;
   }
 
  private:
@@ -80,11 +84,15 @@ class Scatter {
   }
   template <std::size_t kBytes>
   void strided(std::uintptr_t memory, std::int64_t stride, std::uint64_t runs) noexcept {
-    for (std::uint64_t i = 0; i < runs; ++i, memory += stride, next_ += kBytes) std::memcpy(at(memory), next_, kBytes);
+    const std::byte* next = next_;
+    for (std::uint64_t i = 0; i < runs; ++i, memory += stride, next += kBytes) std::memcpy(at(memory), next, kBytes);
+    next_ = next;
   }
   template <std::size_t kBytes>
   void listed(std::uintptr_t origin, const Piece* pieces, std::uint64_t runs) noexcept {
-    for (std::uint64_t i = 0; i < runs; ++i, next_ += kBytes) std::memcpy(at(origin + pieces[i].displacement), next_, kBytes);
+    const std::byte* next = next_;
+    for (std::uint64_t i = 0; i < runs; ++i, next += kBytes) std::memcpy(at(origin + pieces[i].displacement), next, kBytes);
+    next_ = next;
   }
 
  private:
@@ -103,10 +111,18 @@ bool with_length(std::uint64_t bytes, With with) {
       return with(std::integral_constant<std::size_t, 4>()), true;
     case 8:
       return with(std::integral_constant<std::size_t, 8>()), true;
+    case 12:
+      return with(std::integral_constant<std::size_t, 12>()), true;
     case 16:
       return with(std::integral_constant<std::size_t, 16>()), true;
     case 24:
       return with(std::integral_constant<std::size_t, 24>()), true;
+    case 32:
+      return with(std::integral_constant<std::size_t, 32>()), true;
+    case 40:
+      return with(std::integral_constant<std::size_t, 40>()), true;
+    case 48:
+      return with(std::integral_constant<std::size_t, 48>()), true;
     default:
       return false;
   }
@@ -123,6 +139,30 @@ template <typename Copy>
 void copy_listed(Copy& copy, std::uintptr_t origin, const Piece* pieces, std::uint64_t runs, std::uint64_t even) {
   if (with_length(even, [&](auto length) { copy.template listed<length()>(origin, pieces, runs); })) return;
   for (std::uint64_t i = 0; i < runs; ++i) copy.run(at(origin + pieces[i].displacement), pieces[i].bytes);
+}
+
+template <typename Copy>
+void copy_iterations(Copy& copy, const Node& node, std::uintptr_t origin, std::uint64_t iterations) noexcept;
+
+template <typename Copy>
+void copy_piece(Copy& copy, const Piece& piece, std::uintptr_t origin) noexcept {
+  if (piece.node != nullptr)
+    copy_iterations(copy, *piece.node, origin + piece.displacement, piece.node->repeat);
+  else
+    copy.run(at(origin + piece.displacement), piece.bytes);
+}
+
+template <typename Copy>
+void copy_iterations(Copy& copy, const Node& node, std::uintptr_t origin, std::uint64_t iterations) noexcept {
+  const std::vector<Piece>& pieces = node.pieces;
+  if (pieces.size() == 1 && node.flat) return copy_strided(copy, origin + pieces[0].displacement, node.stride, iterations, pieces[0].bytes);
+  for (std::uint64_t i = 0; i < iterations; ++i, origin += node.stride) {
+    if (node.flat) {
+      copy_listed(copy, origin, pieces.data(), pieces.size(), node.even);
+    } else {
+      for (const Piece& piece : pieces) copy_piece(copy, piece, origin);
+    }
+  }
 }
 
 }  // namespace
@@ -233,45 +273,46 @@ void Walk::advance(std::uint64_t bytes) noexcept {
   }
 }
 
-// Copies whole runs of the innermost loop, when it is a plain strided one and we stand at the start of a run.
-template <typename Copy>
-std::size_t Walk::transfer_loop(std::size_t bytes, Copy& copy) noexcept {
-  Frame* frame = depth_ > 0 ? &frames()[depth_ - 1] : nullptr;
-  if (frame != nullptr && frame->node->pieces.size() != 1) return 0;
-  const std::uint64_t length = frame ? frame->node->pieces[0].bytes : root_.bytes;
-  if (run_bytes_ != length || bytes < 2 * length) return 0;
-
-  std::uint64_t& iteration = frame ? frame->iteration : element_;
-  const std::uint64_t left = (frame ? frame->node->repeat : count_) - iteration;
-  const std::int64_t stride = frame ? frame->node->stride : extent_;
-  const std::uint64_t runs = std::min<std::uint64_t>(left, bytes / length);
-  copy_strided(copy, reinterpret_cast<std::uintptr_t>(run_), stride, runs, length);
-  iteration += runs - 1;
-  position_ += runs * length;
-  next_run();
-  return runs * length;
+int Walk::whole_iterations_of(std::size_t bytes) noexcept {
+  const Frame* const frame = frames();
+  const Piece& piece = depth_ > 0 ? frame[depth_ - 1].node->pieces[frame[depth_ - 1].piece] : root_;
+  if (run_bytes_ != piece.bytes) return kNoLoop;  // within a run
+  int found = kNoLoop;
+  for (int level = depth_ - 1; level >= 0; --level) {
+    if (frame[level].piece != 0 || bytes < frame[level].node->iteration_bytes) return found;
+    found = level;
+    if (frame[level].iteration != 0) return found;
+  }
+  return bytes >= root_.bytes ? kElements : found;
 }
 
-// Copies whole iterations of the innermost loop when they are lists of runs: arrays of structures, blocks at any distances.
 template <typename Copy>
-std::size_t Walk::transfer_rows(std::size_t bytes, Copy& copy) noexcept {
-  if (depth_ == 0) return 0;
-  Frame& frame = frames()[depth_ - 1];
-  const Node& node = *frame.node;
-  if (!node.flat || frame.piece != 0 || run_bytes_ != node.pieces[0].bytes || bytes < node.iteration_bytes) return 0;
-
-  const bool of_elements = depth_ == 1 && node.repeat == 1;
-  std::uint64_t& iteration = of_elements ? element_ : frame.iteration;
-  const std::uint64_t left = (of_elements ? count_ : node.repeat) - iteration;
-  const std::int64_t stride = of_elements ? extent_ : node.stride;
-  const std::uint64_t rows = std::min<std::uint64_t>(left, bytes / node.iteration_bytes);
-  std::uintptr_t origin = frame.base + frame.iteration * node.stride;
-  for (std::uint64_t row = 0; row < rows; ++row, origin += stride) copy_listed(copy, origin, node.pieces.data(), node.pieces.size(), node.even);
-  iteration += rows - 1;
-  frame.piece = node.pieces.size() - 1;
-  position_ += rows * node.iteration_bytes;
+std::size_t Walk::transfer_elements(std::size_t bytes, Copy& copy) noexcept {
+  const std::uint64_t elements = std::min<std::uint64_t>(count_ - element_, bytes / root_.bytes);
+  const std::uintptr_t origin = buffer_ + element_ * extent_;
+  if (root_.node == nullptr)
+    copy_strided(copy, origin + root_.displacement, extent_, elements, root_.bytes);
+  else
+    for (std::uint64_t i = 0; i < elements; ++i) copy_piece(copy, root_, origin + i * extent_);
+  element_ += elements - 1;
+  depth_ = 0;
+  position_ += elements * root_.bytes;
   next_run();
-  return rows * node.iteration_bytes;
+  return elements * root_.bytes;
+}
+
+template <typename Copy>
+std::size_t Walk::transfer_iterations(int level, std::size_t bytes, Copy& copy) noexcept {
+  Frame& frame = frames()[level];
+  const Node& node = *frame.node;
+  const std::uint64_t iterations = std::min<std::uint64_t>(node.repeat - frame.iteration, bytes / node.iteration_bytes);
+  copy_iterations(copy, node, frame.base + frame.iteration * node.stride, iterations);
+  frame.iteration += iterations - 1;
+  frame.piece = node.pieces.size() - 1;
+  depth_ = level + 1;
+  position_ += iterations * node.iteration_bytes;
+  next_run();
+  return iterations * node.iteration_bytes;
 }
 
 // Copies the whole runs that follow each other in the innermost list.
@@ -297,17 +338,20 @@ template <typename Copy>
 void Walk::transfer(std::size_t bytes, Copy copy) noexcept {
   LAPWING_CHECK(bytes <= remaining());
   while (bytes > 0) {
-    std::size_t moved = transfer_loop(bytes, copy);
-    if (moved == 0) moved = transfer_rows(bytes, copy);
-    if (moved == 0) moved = transfer_list(bytes, copy);
-    if (moved != 0) {
-      bytes -= moved;
-      continue;
+    const int level = whole_iterations_of(bytes);
+    std::size_t moved = 0;
+    if (level == kElements)
+      moved = transfer_elements(bytes, copy);
+    else if (level != kNoLoop)
+      moved = transfer_iterations(level, bytes, copy);
+    else
+      moved = transfer_list(bytes, copy);
+    if (moved == 0) {
+      moved = std::min<std::uint64_t>(bytes, run_bytes_);
+      copy.run(run_, moved);
+      advance(moved);
     }
-    const std::size_t part = std::min<std::uint64_t>(bytes, run_bytes_);
-    copy.run(run_, part);
-    bytes -= part;
-    advance(part);
+    bytes -= moved;
   }
 }
 

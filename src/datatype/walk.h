@@ -47,10 +47,14 @@ class Walk final : public ByteWalk {
 
   template <typename Copy>
   void transfer(std::size_t bytes, Copy copy) noexcept;
+  // Which loop begins an iteration here, of which so many bytes are the whole: the outermost one. Frames from the outside, after the loop over the
+  // elements.
+  enum : int { kNoLoop = -2, kElements = -1 };
+  int whole_iterations_of(std::size_t bytes) noexcept;
   template <typename Copy>
-  std::size_t transfer_loop(std::size_t bytes, Copy& copy) noexcept;
+  std::size_t transfer_elements(std::size_t bytes, Copy& copy) noexcept;
   template <typename Copy>
-  std::size_t transfer_rows(std::size_t bytes, Copy& copy) noexcept;
+  std::size_t transfer_iterations(int level, std::size_t bytes, Copy& copy) noexcept;
   template <typename Copy>
   std::size_t transfer_list(std::size_t bytes, Copy& copy) noexcept;
   Frame* frames() noexcept { return deep_ ? deep_.get() : inline_.data(); }

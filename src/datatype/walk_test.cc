@@ -221,6 +221,19 @@ TEST(Walk, MergesWhatTouches) {
   free(type);
 }
 
+// Where few would vanish, short runs of one length are kept as they are; what is sent from where they lie is merged all the same.
+TEST(Walk, LeavesShortRunsOfOneLength) {
+  Datatype* type = nullptr;
+  const int displacements[] = {0, 1, 4, 9, 10, 20};
+  ASSERT_TRUE(make_indexed_block(6, 1, displacements, *resolve(MPI_DOUBLE), &type).ok());
+  EXPECT_EQ(type->layout().runs(), 6u);
+  double data[21];
+  Walk walk(*type, data, 1);
+  iovec segments[6];
+  EXPECT_EQ(walk.peek(segments, 6), 4u);
+  free(type);
+}
+
 TEST(Walk, ManyBlocksNeedNoMemory) {
   Datatype* column = nullptr;
   Datatype* matrix = nullptr;

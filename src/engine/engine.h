@@ -94,6 +94,8 @@ class Engine : private Progress, private Completion {
   // ---- progress ----
 
   bool turn() noexcept { return Progress::turn(kFull); }
+  // What is here without a look at the event port: for a wait that may be over before it begins.
+  bool look() noexcept { return Progress::turn(!kFull); }
   using Progress::defer_to_application;
   using Progress::describe;
   using Progress::quick_turn;

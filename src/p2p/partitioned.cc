@@ -83,7 +83,10 @@ Status PartitionedSend::ready(int low, int high) {
     Part& part = *parts_[static_cast<std::size_t>(i)];
     if (part.ready) return Status::error(MPI_ERR_ARG, "partition %d has been marked ready before in this round", i);
     part.ready = true;
-    messenger_.start(part);
+    if (!messenger_.send_now(part.arguments()))
+      messenger_.start(part);
+    else if (--missing_ == 0)
+      engine_.finish(*this);
   }
   return {};
 }

@@ -54,7 +54,7 @@ void wait_for_all(const char* name, engine::Engine& engine, std::span<const MPI_
 void wait_for_one(const char* name, engine::Engine& engine, std::span<const MPI_Request> handles) {
   engine::Visit visit(engine);
   // What is here already is found by one turn, perhaps for several requests at once. To watch all of many takes longer.
-  if (int active; engine.quick_turn() && find_done(handles, active) >= 0) return;
+  if (int active; engine.look() && find_done(handles, active) >= 0) return;
   const RequestsWait reason(name, handles, true);
   engine::Waiter waiter(1, &reason);
   bool done = false;
