@@ -9,7 +9,7 @@
 namespace lapwing::p2p {
 namespace {
 
-constexpr std::uint64_t kMostPacked = 2048;  // bytes
+constexpr std::uint64_t kMostPacked = 2048;  // bytes; to copy 4 KiB a second time takes as long as a request
 
 }  // namespace
 
