@@ -15,15 +15,14 @@ constexpr std::uint64_t kMostPacked = 2048;  // bytes; to copy 4 KiB a second ti
 
 // ---- short messages -------------------------------------------------------------------------------------------------
 
-bool SendPath::send_packed_now(const SendArguments& arguments, std::uint64_t bytes) noexcept {
+bool SendPath::send_packed_now(SendArguments arguments, std::uint64_t bytes) noexcept {
   std::byte packed[kMostPacked];
   if (bytes > sizeof packed) return false;
   datatype::pack(arguments.buffer, arguments.count, *arguments.type, packed);
-  SendArguments copy = arguments;
-  copy.buffer = packed;
-  copy.count = bytes;
-  copy.type = datatype::resolve(MPI_BYTE);
-  return send_now(copy);
+  arguments.buffer = packed;
+  arguments.count = bytes;
+  arguments.type = datatype::resolve(MPI_BYTE);
+  return send_now(arguments);
 }
 
 // ---- the usual way --------------------------------------------------------------------------------------------------

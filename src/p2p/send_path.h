@@ -38,8 +38,9 @@ class SendPath {
     if (credit_left < kInitialUnits / 2) return net::Delivery::kUrgent;
     return bytes <= tuning().p2p_waiting_bytes ? net::Delivery::kWhenAsked : net::Delivery::kAtOnce;
   }
-  // send_now() of a short message that does not lie together: a copy more costs less than a request.
-  bool send_packed_now(const SendArguments& arguments, std::uint64_t bytes) noexcept;
+  // send_now() of a short message that does not lie together: a copy more costs less than a request. The arguments come by value: those of other
+  // messages then need not lie in memory.
+  [[gnu::noinline]] bool send_packed_now(SendArguments arguments, std::uint64_t bytes) noexcept;
   bool launch(SendRequest& send) noexcept;
   net::Asking asking(const SendRequest& send, const net::Capabilities& way) noexcept;
   std::uint64_t first_bytes(const SendRequest& send, const OutgoingAccount& account) noexcept;
