@@ -21,33 +21,38 @@ std::size_t find_piece(const std::vector<Piece>& pieces, std::uint64_t skip) noe
   return static_cast<std::size_t>(after - pieces.begin()) - 1;
 }
 
-// Numbers are the most frequent runs: they need no call.
-inline void copy_run(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+// Calls `with` with the length as a constant, where runs are often so long.
+template <typename With>
+bool with_length(std::uint64_t bytes, With with) {
   switch (bytes) {
     case 1:
-      std::memcpy(to, from, 1);
-      break;
+      return with(std::integral_constant<std::size_t, 1>()), true;
     case 2:
-      std::memcpy(to, from, 2);
-      break;
+      return with(std::integral_constant<std::size_t, 2>()), true;
     case 4:
-      std::memcpy(to, from, 4);
-      break;
+      return with(std::integral_constant<std::size_t, 4>()), true;
     case 8:
-      std::memcpy(to, from, 8);
-      break;
+      return with(std::integral_constant<std::size_t, 8>()), true;
+    case 12:
+      return with(std::integral_constant<std::size_t, 12>()), true;
     case 16:
-      std::memcpy(to, from, 16);
-      break;
+      return with(std::integral_constant<std::size_t, 16>()), true;
     case 24:
-      std::memcpy(to, from, 24);
-      break;
+      return with(std::integral_constant<std::size_t, 24>()), true;
     case 32:
-      std::memcpy(to, from, 32);
-      break;
+      return with(std::integral_constant<std::size_t, 32>()), true;
+    case 40:
+      return with(std::integral_constant<std::size_t, 40>()), true;
+    case 48:
+      return with(std::integral_constant<std::size_t, 48>()), true;
     default:
-      std::memcpy(to, from, bytes);
+      return false;
   }
+}
+
+// Numbers are the most frequent runs: they need no call.
+inline void copy_run(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  if (!with_length(bytes, [&](auto length) { std::memcpy(to, from, length()); })) std::memcpy(to, from, bytes);
 }
 
 // The two directions. Runs of one length are copied by a loop over a constant size, which compiles to plain moves.
@@ -98,35 +103,6 @@ class Scatter {
  private:
   const std::byte* next_;
 };
-
-// Calls `with` with the length as a constant, where runs are often so long.
-template <typename With>
-bool with_length(std::uint64_t bytes, With with) {
-  switch (bytes) {
-    case 1:
-      return with(std::integral_constant<std::size_t, 1>()), true;
-    case 2:
-      return with(std::integral_constant<std::size_t, 2>()), true;
-    case 4:
-      return with(std::integral_constant<std::size_t, 4>()), true;
-    case 8:
-      return with(std::integral_constant<std::size_t, 8>()), true;
-    case 12:
-      return with(std::integral_constant<std::size_t, 12>()), true;
-    case 16:
-      return with(std::integral_constant<std::size_t, 16>()), true;
-    case 24:
-      return with(std::integral_constant<std::size_t, 24>()), true;
-    case 32:
-      return with(std::integral_constant<std::size_t, 32>()), true;
-    case 40:
-      return with(std::integral_constant<std::size_t, 40>()), true;
-    case 48:
-      return with(std::integral_constant<std::size_t, 48>()), true;
-    default:
-      return false;
-  }
-}
 
 template <typename Copy>
 void copy_strided(Copy& copy, std::uintptr_t memory, std::int64_t stride, std::uint64_t runs, std::uint64_t bytes) {

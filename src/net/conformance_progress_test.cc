@@ -10,7 +10,7 @@
 namespace lapwing::net {
 namespace {
 
-// The tests of Conformance itself run in one thread, that turns both ranks: no sanitizer of threads need see them.
+// Those of Conformance itself (conformance_test.cc) run in one thread, which turns both ranks: no sanitizer of threads need see them.
 class ConformanceWithThreads : public Conformance {};
 
 // Both ranks send much more than fits in between, from threads of their own, and sleep whenever they can.

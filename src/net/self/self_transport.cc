@@ -64,14 +64,6 @@ Status SelfTransport::publish(wire::Card&) {
 }
 
 Status SelfTransport::attach(const wire::CardBook&) {
-  copies_ = std::make_unique<Copy[]>(kCopies);
-  for (std::size_t i = 0; i < kCopies; ++i) {
-    Copy& copy = copies_[i];
-    copy.owner = this;
-    copy.data = copy.bytes;
-    copy.on_taken = [](SendOp& op, const Status&) noexcept { static_cast<Copy&>(op).owner->free_copies_.push_front(op); };
-    free_copies_.push_back(copy);
-  }
   open_ = true;
   return {};
 }
@@ -91,8 +83,22 @@ bool SelfTransport::post(PeerId, SendOp& op) noexcept {
   return false;
 }
 
+// When the first one is sent: most ranks never send to themselves.
+void SelfTransport::make_copies() {
+  copies_ = std::make_unique<Copy[]>(kCopies);
+  for (std::size_t i = 0; i < kCopies; ++i) {
+    Copy& copy = copies_[i];
+    copy.owner = this;
+    copy.data = copy.bytes;
+    copy.on_taken = [](SendOp& op, const Status&) noexcept { static_cast<Copy&>(op).owner->free_copies_.push_front(op); };
+    free_copies_.push_back(copy);
+  }
+}
+
 bool SelfTransport::send_now(PeerId, wire::FrameHeader& header, const std::byte* payload, Delivery) noexcept {
-  if (!open_ || lost_ || free_copies_.empty()) return false;
+  if (!open_ || lost_) return false;
+  if (copies_ == nullptr) make_copies();
+  if (free_copies_.empty()) return false;
   auto& copy = static_cast<Copy&>(free_copies_.pop_front());
   copy.header = header;
   std::copy_n(payload, header.payload_bytes(), copy.bytes);

@@ -56,6 +56,7 @@ class SelfTransport final : public Transport {
     SelfTransport& transport;
   };
 
+  void make_copies();
   void queue(SendOp& op) noexcept;
   void deliver_queued() noexcept;
   void deliver(SendOp& op) noexcept;
