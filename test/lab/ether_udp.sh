@@ -87,6 +87,14 @@ progress() { [ "$(grep -c " operations$" "$work/log")" -gt $((operations + 2)) ]
 wait_until "operations by the other address" progress
 touch "$work/enough"
 wait $job || die "a router with another address"
+# The same where the host beside it only takes: nothing acknowledges its acknowledgements, so that what it misses is that they are needed again.
+rm -f "$work/enough" "$work/enough.started"
+LAPWING_TRANSPORTS=self,shm,ether start "h2 h1" "$build/test/lab/vanish" tell "$work/enough"
+wait_until "messages" test -e "$work/enough.started"
+ip -n "$LAB-h3" link set eth0 address 02:00:00:00:77:78
+wait_until "the next address" sh -c "ip -n $LAB-h1 neighbour show 10.77.0.3 | grep -q 02:00:00:00:77:78"
+touch "$work/enough"
+wait $job || die "a router with another address, and a host that only takes"
 
 # Packets that are lost, doubled and reordered; and changed.
 lab relay h1 "$build/test/lab/relay" 7

@@ -2,6 +2,7 @@
 
      talk    they exchange small messages until FILE exists
      push    rank 0 sends large messages, which fill every buffer on the way, until FILE exists
+     tell    the same with small messages, so that rank 1 sends nothing but acknowledgements
      wait    rank 0 waits for a message that rank 1 sends when FILE exists
      probe   the same, for a message from any source, with MPI_Probe
      first   the same as wait, and they have not exchanged anything before
@@ -63,7 +64,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (argc != 3 || size != 2) {
-    fprintf(stderr, "usage: mpiexec -n 2 vanish talk|push|wait|probe|first|anyone|away FILE\n");
+    fprintf(stderr, "usage: mpiexec -n 2 vanish talk|push|tell|wait|probe|first|anyone|away FILE\n");
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   const int anyone = strcmp(argv[1], "anyone") == 0, first = strcmp(argv[1], "first") == 0 || anyone;
@@ -79,7 +80,7 @@ int main(int argc, char** argv) {
     if (rank == 0 && probe) MPI_Probe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank == 0) MPI_Recv(buffer, 1, MPI_CHAR, anyone ? MPI_ANY_SOURCE : 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   } else {
-    stream(rank, argv[2], argv[1][0] == 'p' ? kLarge : 8, argv[1][0] == 't');
+    stream(rank, argv[2], strcmp(argv[1], "push") == 0 ? kLarge : 8, strcmp(argv[1], "talk") == 0);
   }
   return MPI_Finalize();
 }

@@ -66,7 +66,8 @@ void Link::take(const wire::PacketHeader& header, const std::byte* packet, std::
   switch (header.kind) {
     case wire::PacketKind::kData:
     case wire::PacketKind::kAcknowledge:
-      if (const char* broken = packets_.take(header, packet, now); broken != nullptr) refuse(broken);
+      if (const char* broken = packets_.take(header, packet, now); broken != nullptr) return refuse(broken);
+      if (header.kind == wire::PacketKind::kData && packets_.unheard()) way_.doubt();
       return;
     case wire::PacketKind::kGoodbye:
       return take_goodbye(header, now);
@@ -161,7 +162,7 @@ void Link::ask(std::int64_t now) noexcept {
       if (way_.on_detour()) return;
       wire::PacketAddress way_back = context_.own;
       way_back.source = peer_.index;
-      if (silent()) context_.port.renew_next_hop(peer_);
+      if (is_amiss()) context_.port.renew_next_hop(peer_);
       send_probe(context_.port, peer_, to_, way_back, 0, context_.port.most_bytes());
       if (detour_ != nullptr) way_.asked(now);
       return;

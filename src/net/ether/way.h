@@ -51,7 +51,7 @@ class Way {
       returned_at_ = now;
     }
   }
-  // The peer sends by the detour, so its probes are not answered, or its answers are lost: worth a question.
+  // The peer sends by the detour, or again and again what has come: its probes are not answered, or its answers are lost. Worth a question.
   void doubt() noexcept {
     if (state_ == State::kEther) state_ = State::kDoubtful;
   }

@@ -56,6 +56,8 @@ class PacketLink {
 
   // Of kData or kAcknowledge, from this peer. Null, or the rule that it breaks.
   const char* take(const wire::PacketHeader& header, const std::byte* packet, std::int64_t now) noexcept;
+  // The peer sends again and again what has come: the way back to it may be lost.
+  bool unheard() const noexcept { return receiver_.again_in_a_row() >= kMostAgain; }
   // What every header says, of another kind.
   const char* take_acknowledgement(const wire::PacketHeader& header, std::span<const std::uint64_t> map, std::int64_t now) noexcept;
 
@@ -105,6 +107,7 @@ class PacketLink {
   // Packets that are built ahead of what may be sent: so many that a poll finds enough, so few that they are still in the cache when they leave.
   static constexpr std::size_t kBuiltAhead = 64;
   static constexpr std::uint64_t kNear = 3'000'000;  // some 2000 packets: two losses of one in a thousand are nearer, mostly
+  static constexpr unsigned kMostAgain = 4;
   static constexpr std::int64_t kAcknowledgeAfter = RoundTrip::kLatestAcknowledgement / 2;
 
   bool may_build() const noexcept { return !sender_.full() && sender_.waiting() < kBuiltAhead; }

@@ -205,6 +205,30 @@ TEST(PacketLink, APeerThatSaysNothingIsAskedEverMoreRarely) {
   EXPECT_GT(pair.ranks[0]->link.sender().silent_timeouts(), 10u);
 }
 
+// It has nothing of its own under way by which to notice.
+TEST(PacketLink, AReceiverNoticesThatItsAcknowledgementsAreLost) {
+  SimulatedPair pair(LinkKind{});
+  SimulatedNetwork nowhere(LinkKind{});
+  nowhere.decide = [](std::uint64_t) { return Fate{0, 0}; };
+  const PacketLink& taker = pair.ranks[1]->link;
+  pair.post(0, 5000);
+  pair.run();
+  EXPECT_FALSE(taker.unheard());
+  pair.ranks[1]->carrier.divert(&nowhere);
+  pair.post(0, 100);
+  for (int steps = 0; !taker.unheard(); ++steps) {
+    ASSERT_LT(steps, 1000);
+    ASSERT_TRUE(pair.step());
+  }
+  EXPECT_FALSE(pair.ranks[0]->link.flushed());
+  pair.ranks[1]->carrier.divert(nullptr);
+  pair.run();
+  pair.post(0, 100);
+  pair.run();
+  EXPECT_FALSE(taker.unheard()) << "what is new has come";
+  pair.expect_all_arrived();
+}
+
 TEST(PacketLink, AReplyCarriesTheAcknowledgement) {
   SimulatedPair pair(LinkKind{});
   for (int round = 0; round < 50; ++round) {

@@ -11,12 +11,13 @@ PacketReceiver::Arrival PacketReceiver::arrive(std::uint32_t number, std::uint32
   if (ahead >= kWindow) {
     constexpr std::uint32_t kBehind = std::uint32_t{1} << 31;
     now_ = true;
-    return ahead >= kBehind ? Arrival::kAgain : Arrival::kBeyond;
+    return ahead >= kBehind ? came_again() : Arrival::kBeyond;
   }
   const std::uint64_t whole = received_ + ahead;
   if (whole >= allowed_) return Arrival::kBeyond;
   now_ |= asks || ahead != 0 || highest_ != received_;
-  if (has(whole)) return Arrival::kAgain;
+  if (has(whole)) return came_again();
+  again_in_a_row_ = 0;
   set(whole);
   highest_ = std::max(highest_, whole + 1);
   while (has(received_)) clear(received_++);

@@ -25,6 +25,8 @@ class PacketReceiver {
     kBeyond,  // it must not have been sent: there is no credit for it
   };
   Arrival arrive(std::uint32_t number, std::uint32_t transmission, bool asks) noexcept;
+  // Packets in a row that had come before. Many: what acknowledges them does not reach the peer.
+  unsigned again_in_a_row() const noexcept { return again_in_a_row_; }
   // The latest transmission that has come.
   std::uint32_t heard() const noexcept { return heard_; }
 
@@ -50,6 +52,10 @@ class PacketReceiver {
   void set(std::uint64_t number) noexcept { bits_[number / 64 % kWords] |= std::uint64_t{1} << (number % 64); }
   void clear(std::uint64_t number) noexcept { bits_[number / 64 % kWords] &= ~(std::uint64_t{1} << (number % 64)); }
 
+  Arrival came_again() noexcept {
+    ++again_in_a_row_;
+    return Arrival::kAgain;
+  }
   void hear(std::uint32_t transmission) noexcept;
 
   LossMeter loss_;
@@ -59,6 +65,7 @@ class PacketReceiver {
   std::uint64_t allowed_ = 64;  // PacketSender::kFirstCredit
   std::uint32_t heard_ = 0;
   unsigned owed_ = 0;
+  unsigned again_in_a_row_ = 0;
   bool now_ = false;
 };
 
