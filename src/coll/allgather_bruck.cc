@@ -31,7 +31,7 @@ void allgather_bruck(Schedule& schedule, const Block& mine, const Blocks& all) {
     schedule.receive(part(held, held + moved), (rank + held) % size);
   }
   schedule.fence();
-  const int first = mine.address == all[owner(0)].address ? 1 : 0;
+  const int first = mine == all[owner(0)] ? 1 : 0;
   for (int i = first; i < size; ++i) schedule.copy(part(i, i + 1), all[owner(i)]);
 }
 

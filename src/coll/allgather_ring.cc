@@ -19,9 +19,9 @@ void allgather_ring(Schedule& schedule, const Block& mine, const Blocks& all) {
     const int lane = step % kLanes;
     if (outgoing.bytes() > 0) schedule.send(outgoing, right, {newest}, lane);
     if (incoming.bytes() > 0) newest = schedule.receive(incoming, left, {}, lane);
-    if (step == 0 && own.address != mine.address) schedule.copy(mine, own);  // once the first messages are on their way
+    if (step == 0 && own != mine) schedule.copy(mine, own);  // once the first messages are on their way
   }
-  if (size == 1 && own.address != mine.address) schedule.copy(mine, own);
+  if (size == 1 && own != mine) schedule.copy(mine, own);
 }
 
 }  // namespace lapwing::coll

@@ -15,6 +15,8 @@ struct Block {
   std::uint64_t count = 0;
   datatype::Datatype* type = nullptr;
 
+  // Both are the same data. The address alone does not say so: two types say what lies where from MPI_BOTTOM.
+  bool operator==(const Block&) const noexcept = default;
   std::uint64_t bytes() const noexcept { return type ? count * static_cast<std::uint64_t>(type->size()) : 0; }
   // `elements` of it from the element `first` on.
   Block part(std::uint64_t first, std::uint64_t elements) const noexcept {

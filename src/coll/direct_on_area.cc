@@ -96,7 +96,7 @@ void allgather_directly(Schedule& schedule, const Block& mine, const Blocks& all
   const int me = schedule.rank(), ranks = schedule.size();
   const StepId posted = schedule.post_places({mine}, 0, Wakes::kAll);
   StepId last = posted;
-  if (all[index(me)].address != mine.address) last = schedule.copy(mine, all[index(me)], {posted});
+  if (all[index(me)] != mine) last = schedule.copy(mine, all[index(me)], {posted});
   last = schedule.await(AwaitStep::kAll, 0, {last});
   for (int distance = 1; distance < ranks; ++distance) {
     const int from = (me + distance) % ranks;

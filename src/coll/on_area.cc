@@ -118,7 +118,7 @@ void exchange_on_area(Schedule& schedule, const Block& together, const Blocks& i
   const std::uint64_t count = together.count / 2;
   const auto out = [&](int rank) { return together.part(static_cast<std::uint64_t>(rank) * count, count); };
   StepId there = schedule.post(out(other), 0);
-  if (out(me).address != in[index(me)].address) there = schedule.copy(out(me), in[index(me)], {there});
+  if (out(me) != in[index(me)]) there = schedule.copy(out(me), in[index(me)], {there});
   schedule.take_whole(other, 0, in[index(other)], {schedule.await(AwaitStep::kAll, 0, {there})});
 }
 
@@ -139,7 +139,7 @@ void scatter_on_area(Schedule& schedule, const Block& together, const Blocks& al
 void allgather_on_area(Schedule& schedule, const Block& mine, const Blocks& all) {
   StepId there = schedule.post(mine, 0);
   const Block& own = all[index(schedule.rank())];
-  if (own.address != mine.address) there = schedule.copy(mine, own, {there});  // while the others copy
+  if (own != mine) there = schedule.copy(mine, own, {there});  // while the others copy
   there = schedule.await(AwaitStep::kAll, 0, {there});
   for (int distance = 1; distance < schedule.size(); ++distance) {
     const int rank = (schedule.rank() + distance) % schedule.size();

@@ -138,8 +138,7 @@ void alltoallv_on_area(Schedule& schedule, const Blocks& out, const Blocks& in, 
   const int me = schedule.rank();
   const StepId posted = schedule.post_parts(of_others(out, me), 0, uneven.rules);
   send_long_ones(schedule, out, uneven.rules);
-  const bool in_place = out[index(me)].address == in[index(me)].address;
-  if (out[index(me)].bytes() != 0 && !in_place) schedule.copy(out[index(me)], in[index(me)], {posted});
+  if (out[index(me)].bytes() != 0 && out[index(me)] != in[index(me)]) schedule.copy(out[index(me)], in[index(me)], {posted});
   const StepId there = schedule.await(AwaitStep::kAll, 0, {posted});
   std::vector<StepId> taken;
   for (int distance = 1; distance < schedule.size(); ++distance) {
