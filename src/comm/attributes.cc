@@ -18,7 +18,10 @@ template <typename Handle>
 bool KeyvalTable<Handle>::free(int number) {
   const std::lock_guard guard(mutex_);
   const auto found = keyvals_.find(number);
-  if (found == keyvals_.end()) return false;
+  if (found == keyvals_.end()) {
+    const auto freed = freed_.find(number);
+    return freed != freed_.end() && !freed->second.expired();
+  }
   const std::weak_ptr<const Keyval<Handle>> keyval = found->second;
   keyvals_.erase(found);
   if (!keyval.expired()) keep_while_in_use(number, keyval);

@@ -42,7 +42,7 @@ class KeyvalTable {
 
   int create(typename Keyval<Handle>::CopyFunction* copy, typename Keyval<Handle>::DeleteFunction* remove,
              void* extra_state);
-  // False when there is no such keyval, or it was freed before.
+  // False when there is no such keyval. One that was freed and is in use still may be freed again, as by a delete callback that frees its keyval.
   bool free(int number);
   // Null when there is no such keyval: never made, or freed and no longer in use by any attribute.
   std::shared_ptr<const Keyval<Handle>> find(int number) const;

@@ -1,5 +1,6 @@
 // MPI_Dims_create. "As close to each other as possible" is taken as: the difference between the largest and the
-// smallest factor is as small as can be; among those, the largest factor, then the next one, and so on.
+// smallest factor is as small as can be; among those, the smallest factor is as large as can be, and the others, from the largest on, as small as
+// can be (as MPICH has it, so that programs find the grid that they know).
 //
 // Cost: for each divisor that may be the smallest factor, from the root downwards, a search over the divisors (at most
 // 1,536), cut off where the rest cannot fit between the smallest factor and the best largest one so far.
@@ -47,12 +48,12 @@ bool factorize(int number, int least, int most, const std::vector<int>& divisors
 std::vector<int> closest_factors(int number, std::size_t count) {
   const std::vector<int> divisors = divisors_of(number);
   std::vector<int> best, factors(count);
-  std::int64_t spread = number;  // more than any
+  std::int64_t spread = number;  // more than any; each that is found has less than the one before
   const auto beyond_root = std::find_if(divisors.begin(), divisors.end(),
                                         [&](int divisor) { return power_up_to(divisor, count, number) > number; });
   for (auto least = beyond_root; least != divisors.begin();) {
     const int smallest = *--least;
-    const auto most = static_cast<int>(std::min<std::int64_t>(smallest + spread, number));
+    const auto most = static_cast<int>(std::min<std::int64_t>(smallest + spread - 1, number));
     // The other factors make up the rest: not even equal ones are small enough any more, and with smaller ones neither.
     if (power_up_to(most, count - 1, number) < number / smallest) break;
     if (!factorize(number, smallest, most, divisors, factors)) continue;

@@ -116,6 +116,7 @@ Status type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) {
   LAPWING_TRY(datatype::make_dup(original, &copy));
   if (Status status = copy_attributes(original, *copy); !status.ok()) {
     datatype::free(copy);
+    *newtype = MPI_DATATYPE_NULL;
     return status;
   }
   *newtype = datatype::handle_of(copy);
