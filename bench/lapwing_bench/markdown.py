@@ -158,6 +158,7 @@ TABLES = {
     ),
     "idle": Table(("MPI_Recv", "MPI_Barrier"), (None,)),
     "oversubscribe": Table(("barrier", "allreduce 8 B", "allreduce 64 KiB", "alltoall 1 KiB", "ring by Testall", "ring by Iprobe"), (4, 8, 16, 32)),
+    "busy_cores": Table(("ring, 8 B", "ring, 64 KiB", "ring by Iprobe, 8 B", "barrier", "allreduce, 8 B"), (2, 4, 8)),
     "connections": Table(
         (
             "latency, the others idle",

@@ -264,6 +264,17 @@ QUESTIONS = {
             ranks=(2, 4, 8, 16, 32),
         ),
         Question(
+            "busy_cores",
+            "What happens where other work wants every core?",
+            "Messages around a ring, by MPI_Sendrecv and by loops of MPI_Iprobe, barriers and allreduces of 2 to 8 ranks, beside a process for each core"
+            " that computes all the time: shared machines, and programs with more threads than cores.",
+            without_polling(SHM + TCP),
+            ranks=(2, 4, 8),
+            beside_peers=True,
+            seconds=20,
+            quick_seconds=8,
+        ),
+        Question(
             "connections",
             "Do open connections cost anything?",
             "Bandwidth, latency, processor time per message and memory of rank 0 against the number of its open"

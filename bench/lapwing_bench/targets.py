@@ -201,6 +201,7 @@ TARGETS = [
     both("the engine costs no bandwidth: at most 3 %", "engine_cost", "bandwidth, .*", "lapwing polling", 1.03),
     both("the engine costs no messages: at most 3 %", "engine_cost", "message rate, .*", "lapwing polling", 1.03),
     both("more ranks than cores: no peer is faster", "oversubscribe", ".*", "peer", 1.0, least=4, most=32),
+    both("beside work that wants every core: no peer is faster", "busy_cores", ".*", "peer", 1.0, least=2, most=8),
     Target(
         "MPI_Irecv, 20 ms of computing, MPI_Wait between hosts: at most 5 us are left to wait",
         "overlap_receive",

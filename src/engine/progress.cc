@@ -92,14 +92,15 @@ bool Progress::looks_between_tests() noexcept {
   // Where others have the core in between, as many times seldomer as for a thread that waits.
   const bool looks = now - last_look_ >= tuning().engine_between_port_looks * (contended ? tuning().engine_turns_per_clock : 1);
   if (looks) last_look_ = now;
-  if (policy.yields_after(test_loop_.lasts(now)) && (looks || contended)) {
+  if (policy.yields_after(test_loop_.lasts(now), now) && (looks || contended)) {
     keep_timer_away(now);
     ++endpoint_.port.system_calls.yields;
     endpoint_.lock.unlock();
     LAPWING_DELAY_POINT("test.yield");
     sched_yield();
     endpoint_.lock.lock();
-    policy.yielded(endpoint_.clock.now() - now);
+    const std::int64_t back = endpoint_.clock.now();
+    policy.yielded(back - now, back);
   }
   return looks;
 }
@@ -260,7 +261,8 @@ void Progress::relax() noexcept {
   ++endpoint_.port.system_calls.yields;
   const std::int64_t began = endpoint_.clock.now();
   sched_yield();
-  endpoint_.wait_policy.yielded(endpoint_.clock.now() - began);
+  const std::int64_t back = endpoint_.clock.now();
+  endpoint_.wait_policy.yielded(back - began, back);
 }
 
 void Progress::sleep_in_port(Waiter& waiter) noexcept {

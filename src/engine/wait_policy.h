@@ -35,6 +35,12 @@
 // switches (2 us and more; 4 to 10) where one does: at least engine.long_yield, and three times the shortest of all. After a long one every turn
 // gives the core away, until engine.short_yields in a row were short. Waits that are all shorter than C never look, and delay another thread by
 // no more than that.
+//
+// What keeps the cores. A thread that computes keeps the core that it is given for a time slice, which is milliseconds, whatever comes for this one
+// meanwhile; one that sleeps is run before it when it is notified. So once giving the core away has taken engine.computing_yield, this thread
+// does not do so for engine.computing_rest times as long as it took: it sleeps instead, after a wake-up's time at most, and at once with more ranks than
+// cores. There the thread that computes may be a rank, which will wait for this one in a moment, and would pay for waking it: that is assumed
+// where this one has of late computed for half as long between two waits itself.
 #pragma once
 
 #include <algorithm>
@@ -66,21 +72,29 @@ class WaitPolicy {
     }
     last_look_ = now;
     spun_ = now - polling_since_;
-    return nap_ == 0 && spun_ < budget_ + saved_;
+    return nap_ == 0 && spun_ < (keeps_core() ? budget_beside_computing() : budget_ + saved_);
   }
   // Whether others are known to want this core.
   bool is_contended() const noexcept { return oversubscribed_ || contended_yields_ != 0; }
   // Whether it gives its core away at every turn.
-  bool yields() const noexcept { return is_contended() || spun_ >= wakeup_cost_; }
+  bool yields() const noexcept { return !keeps_core() && (is_contended() || spun_ >= wakeup_cost_); }
   // The same for a thread that has tested in a loop for so many nanoseconds (test_loop.h).
-  bool yields_after(std::int64_t tested) const noexcept { return tested > 0 && (is_contended() || tested >= wakeup_cost_); }
-  // It has, and had it back after so many nanoseconds.
-  void yielded(std::int64_t took) noexcept {
+  bool yields_after(std::int64_t tested, std::int64_t now) const noexcept {
+    if (now < keeps_core_until_ && !oversubscribed_) return false;  // it cannot sleep; with more ranks than cores it may test for what one of them sends
+    return tested > 0 && (is_contended() || tested >= wakeup_cost_);
+  }
+  // It has, and had it back at `now`, after so many nanoseconds.
+  void yielded(std::int64_t took, std::int64_t now) noexcept {
+    last_look_ = now;
     least_yield_ = std::min(least_yield_, took);
-    if (took >= std::max(tuning().engine_long_yield, kLongYields * least_yield_))
+    if (took >= tuning().engine_computing_yield && fixed_budget_ < 0 && !(oversubscribed_ && may_be_a_rank(took))) {
+      keeps_core_until_ = now + took * tuning().engine_computing_rest;
+      contended_yields_ = 0;
+    } else if (took >= std::max(tuning().engine_long_yield, kLongYields * least_yield_)) {
       contended_yields_ = tuning().engine_short_yields;
-    else if (contended_yields_ != 0)
+    } else if (contended_yields_ != 0) {
       --contended_yields_;
+    }
   }
 
   // It cannot sleep, because there is something to do: it polls on, from the beginning.
@@ -119,17 +133,21 @@ class WaitPolicy {
  private:
   static constexpr std::int64_t kLeastCost = 2'000, kMostCost = 100'000;
   static constexpr unsigned kWindow = 32;
-  static constexpr std::int64_t kLongYields = 3;
+  static constexpr std::int64_t kLongYields = 3, kFadingComputing = 8;
   // Kinds of waits: kind k is covered by a budget of 2^k C/16; of the last kind, no budget covers any.
   static constexpr int kBudgets = 8, kWakeupKind = 4, kLongKind = kBudgets;
   static constexpr int kOversubscribedKind = 7;  // a thread that gives its core away at every turn may do so for longer
 
+  bool keeps_core() const noexcept { return last_look_ < keeps_core_until_; }
+  bool may_be_a_rank(std::int64_t took) const noexcept { return took < 2 * computed_; }
+  std::int64_t budget_beside_computing() const noexcept { return oversubscribed_ ? 0 : std::min(budget_, wakeup_cost_); }
   void next_wait() noexcept {
     if (spun_ != 0) ended_spinning();
     polling_since_ = 0;
   }
   // What has passed since the last look of all was computing.
   void after_computing(std::int64_t computed, std::int64_t now) noexcept {
+    computed_ = std::max(computed, computed_ - computed_ / kFadingComputing);
     saved_ = std::min(saved_ + computed / tuning().engine_earned_share, tuning().engine_most_saved);
     nap_ = 0;
     if (computed < 2 * wakeup_cost_) return;
@@ -159,6 +177,8 @@ class WaitPolicy {
   bool as_ever_ = true;  // the budget is that of a policy that knows nothing
   bool oversubscribed_ = false;
   std::int64_t least_yield_ = std::numeric_limits<std::int64_t>::max() / kLongYields;  // that giving the core away has taken
+  std::int64_t computed_ = 0;           // the longest between two waits of late: it fades with every wait
+  std::int64_t keeps_core_until_ = 0;   // because a thread that computes has had it
   std::uint64_t contended_yields_ = 0;  // that are left until the core counts as wanted by no other thread
   std::array<std::uint8_t, kWindow> window_{};  // kinds of the last waits
   unsigned oldest_ = 0;

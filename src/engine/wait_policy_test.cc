@@ -321,42 +321,96 @@ TEST_P(WaitPolicyTest, WhatIsEarnedCoversNeedsNoSleep) {
 
 TEST(WaitPolicy, EveryTurnGivesTheCoreAwayAfterOneThatTookLong) {
   WaitPolicy policy;
-  policy.yielded(tuning().engine_long_yield / 4);
+  policy.yielded(tuning().engine_long_yield / 4, 0);
   const auto short_one = tuning().engine_long_yield - 1;
-  policy.yielded(short_one);
+  policy.yielded(short_one, 0);
   EXPECT_FALSE(policy.yields()) << "a system call's time";
-  policy.yielded(tuning().engine_long_yield);
+  policy.yielded(tuning().engine_long_yield, 0);
   EXPECT_TRUE(policy.yields());
-  for (unsigned i = 1; i < tuning().engine_short_yields; ++i) policy.yielded(short_one);
+  for (unsigned i = 1; i < tuning().engine_short_yields; ++i) policy.yielded(short_one, 0);
   EXPECT_TRUE(policy.yields());
-  policy.yielded(tuning().engine_long_yield);
-  for (unsigned i = 1; i < tuning().engine_short_yields; ++i) policy.yielded(short_one);
+  policy.yielded(tuning().engine_long_yield, 0);
+  for (unsigned i = 1; i < tuning().engine_short_yields; ++i) policy.yielded(short_one, 0);
   EXPECT_TRUE(policy.yields()) << "a long one counts from the beginning";
-  policy.yielded(short_one);
+  policy.yielded(short_one, 0);
   EXPECT_FALSE(policy.yields());
-  policy.yielded(short_one);
+  policy.yielded(short_one, 0);
   EXPECT_FALSE(policy.yields());
 }
 
 TEST(WaitPolicy, WhereASystemCallTakesLongAnotherThreadTakesLonger) {
   WaitPolicy policy;
   const auto usual = tuning().engine_long_yield;
-  policy.yielded(usual);
-  policy.yielded(3 * usual - 1);
+  policy.yielded(usual, 0);
+  policy.yielded(3 * usual - 1, 0);
   EXPECT_FALSE(policy.yields());
-  policy.yielded(3 * usual);
+  policy.yielded(3 * usual, 0);
   EXPECT_TRUE(policy.yields());
 }
 
 TEST(WaitPolicy, AThreadThatTestsInALoopYieldsAsOneThatWaits) {
   WaitPolicy policy;
   policy.configure(50 * kMicrosecond, false, -1);
-  EXPECT_FALSE(policy.yields_after(50 * kMicrosecond - 1));
-  EXPECT_TRUE(policy.yields_after(50 * kMicrosecond));
-  policy.yielded(tuning().engine_long_yield / 4);
-  policy.yielded(tuning().engine_long_yield);
-  EXPECT_TRUE(policy.yields_after(1)) << "another thread wants the core";
-  EXPECT_FALSE(policy.yields_after(0)) << "the loop has just begun";
+  EXPECT_FALSE(policy.yields_after(50 * kMicrosecond - 1, 0));
+  EXPECT_TRUE(policy.yields_after(50 * kMicrosecond, 0));
+  policy.yielded(tuning().engine_long_yield / 4, 0);
+  policy.yielded(tuning().engine_long_yield, 0);
+  EXPECT_TRUE(policy.yields_after(1, 0)) << "another thread wants the core";
+  EXPECT_FALSE(policy.yields_after(0, 0)) << "the loop has just begun";
+}
+
+// Once its core was given to a thread that computes it sleeps, and looks again a while later whether that is still there.
+TEST(WaitPolicy, BesideAThreadThatComputesItSleepsInsteadOfGivingItsCoreAway) {
+  const std::int64_t slice = tuning().engine_computing_yield, rest = slice * tuning().engine_computing_rest;
+  for (const bool oversubscribed : {false, true}) {
+    WaitPolicy policy;
+    policy.configure(50 * kMicrosecond, oversubscribed, -1);
+    std::int64_t now = kMillisecond;
+    const auto begin_wait = [&] { return policy.polls_on(now, true); };
+    EXPECT_TRUE(begin_wait());
+    policy.yielded(tuning().engine_long_yield / 4, now);
+    policy.yielded(slice - 1, now);
+    EXPECT_TRUE(policy.yields()) << "others that give it back";
+    policy.yielded(slice, now);
+    EXPECT_EQ(begin_wait(), !oversubscribed) << "with a rank of its own on the same core a look is enough";
+    EXPECT_FALSE(policy.yields());
+    EXPECT_FALSE(policy.polls_on(now += 50 * kMicrosecond)) << "a wake-up's time at most, whatever was saved";
+    EXPECT_FALSE(policy.yields());
+    EXPECT_EQ(policy.yields_after(kMillisecond, now), oversubscribed) << "a loop of tests cannot sleep";
+    policy.ended_sleeping(now, kMillisecond);
+    now += rest;
+    EXPECT_TRUE(begin_wait());
+    policy.polls_on(now += 50 * kMicrosecond);
+    EXPECT_TRUE(policy.yields()) << "whether it is there still";
+  }
+}
+
+// It may be a rank of the same program, which computes as long as this one does.
+TEST(WaitPolicy, WithMoreRanksThanCoresAThreadThatComputesMayBeARank) {
+  WaitPolicy policy;
+  policy.configure(50 * kMicrosecond, true, -1);
+  const auto one_that_computed = [&](std::int64_t now) {
+    policy.polls_on(now, true);
+    policy.yielded(2 * kMillisecond, now);
+    policy.polls_on(now, true);
+    return policy.yields();
+  };
+  policy.begins(0);
+  std::int64_t now = kMillisecond;
+  policy.polls_on(now);
+  EXPECT_TRUE(one_that_computed(now += 2 * kMillisecond));
+  for (int waits = 0; waits < 20; ++waits) EXPECT_TRUE(one_that_computed(now += 2 * kMillisecond));
+  for (int waits = 0; waits < 20; ++waits) policy.polls_on(now += kMicrosecond, true);
+  EXPECT_FALSE(one_that_computed(now += kMicrosecond)) << "this one has not computed for long";
+}
+
+TEST(WaitPolicy, AFixedBudgetIsPolledForBesideAThreadThatComputesToo) {
+  WaitPolicy policy;
+  policy.configure(50 * kMicrosecond, false, kMillisecond);
+  policy.polls_on(kMillisecond);
+  policy.yielded(tuning().engine_computing_yield, kMillisecond);
+  EXPECT_TRUE(policy.polls_on(2 * kMillisecond - 1));
+  EXPECT_TRUE(policy.yields());
 }
 
 TEST(WaitPolicy, WhatPassesBeforeTheFirstWaitIsComputing) {
