@@ -1,6 +1,6 @@
 // MPI_Dims_create. "As close to each other as possible" is taken as: the difference between the largest and the
-// smallest factor is as small as can be; among those, the smallest factor is as large as can be, and the others, from the largest on, as small as
-// can be (as MPICH has it, so that programs find the grid that they know).
+// smallest factor is as small as can be; among those, the smallest factor is as large as can be, then the next one, and so on (as MPICH has it, so that
+// programs find the grid that they know).
 //
 // Cost: for each divisor that may be the smallest factor, from the root downwards, a search over the divisors (at most
 // 1,536), cut off where the rest cannot fit between the smallest factor and the best largest one so far.
@@ -30,16 +30,20 @@ std::int64_t power_up_to(int base, std::size_t exponent, int limit) noexcept {
   return power;
 }
 
-// Fills `factors` with non-increasing factors of `number` from `least` to `most`, as small as can be from the first on.
-// False when there are none.
+// Fills `factors` with non-increasing factors of `number` from `least` to `most`, as large as can be from the last, the smallest, on. False when
+// there are none.
 bool factorize(int number, int least, int most, const std::vector<int>& divisors, std::span<int> factors) {
-  if (factors.empty()) return number == 1;
-  const std::int64_t least_rest = power_up_to(least, factors.size() - 1, number);
-  for (auto at = std::lower_bound(divisors.begin(), divisors.end(), least); at != divisors.end() && *at <= most; ++at) {
-    if (*at * least_rest > number) return false;
-    if (number % *at != 0 || power_up_to(*at, factors.size(), number) < number) continue;
-    factors[0] = *at;
-    if (factorize(number / *at, least, *at, divisors, factors.subspan(1))) return true;
+  if (factors.size() == 1) {
+    factors[0] = number;
+    return number >= least && number <= most;
+  }
+  auto at = std::upper_bound(divisors.begin(), divisors.end(), most);
+  while (at != divisors.begin() && *--at >= least) {
+    if (number % *at != 0 || power_up_to(*at, factors.size(), number) > number) continue;
+    // With a smaller one the rest is larger still.
+    if (power_up_to(most, factors.size() - 1, number) < number / *at) return false;
+    factors.back() = *at;
+    if (factorize(number / *at, *at, most, divisors, factors.first(factors.size() - 1))) return true;
   }
   return false;
 }
@@ -47,18 +51,21 @@ bool factorize(int number, int least, int most, const std::vector<int>& divisors
 // The factors of least difference.
 std::vector<int> closest_factors(int number, std::size_t count) {
   const std::vector<int> divisors = divisors_of(number);
-  std::vector<int> best, factors(count);
+  std::vector<int> best(count), factors(count);
   std::int64_t spread = number;  // more than any; each that is found has less than the one before
+  if (count == 1) return {number};
   const auto beyond_root = std::find_if(divisors.begin(), divisors.end(),
                                         [&](int divisor) { return power_up_to(divisor, count, number) > number; });
   for (auto least = beyond_root; least != divisors.begin();) {
-    const int smallest = *--least;
-    const auto most = static_cast<int>(std::min<std::int64_t>(smallest + spread - 1, number));
+    factors.back() = *--least;
+    const int rest = number / factors.back();
+    const auto most = [&] { return static_cast<int>(std::min<std::int64_t>(factors.back() + spread - 1, number)); };
     // The other factors make up the rest: not even equal ones are small enough any more, and with smaller ones neither.
-    if (power_up_to(most, count - 1, number) < number / smallest) break;
-    if (!factorize(number, smallest, most, divisors, factors)) continue;
-    spread = factors.front() - factors.back();
-    best = factors;
+    if (power_up_to(most(), count - 1, number) < rest) break;
+    while (factorize(rest, factors.back(), most(), divisors, std::span(factors).first(count - 1))) {
+      spread = factors.front() - factors.back();
+      best = factors;
+    }
   }
   return best;
 }

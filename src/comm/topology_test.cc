@@ -85,7 +85,7 @@ TEST(Graph, ListsNeighbours) {
 bool is_closer(const std::vector<int>& a, const std::vector<int>& b) {
   const int spread_a = a.front() - a.back(), spread_b = b.front() - b.back();
   if (spread_a != spread_b) return spread_a < spread_b;
-  return a.back() != b.back() ? a.back() > b.back() : a < b;
+  return std::lexicographical_compare(b.rbegin(), b.rend(), a.rbegin(), a.rend());
 }
 
 // All products of `count` factors, to compare with.
@@ -122,6 +122,7 @@ TEST(Dimensions, MatchTheStandardsExamples) {
   EXPECT_EQ(balanced(7, {0, 0}), (std::vector<int>{7, 1}));
   EXPECT_EQ(balanced(6, {0, 3, 0}), (std::vector<int>{2, 3, 1}));
   EXPECT_EQ(balanced(5040, {0, 0, 0}), (std::vector<int>{21, 16, 15}));  // not 20, 18, 14, which are as close
+  EXPECT_EQ(balanced(98784, {0, 0, 0, 0, 0}), (std::vector<int>{14, 14, 9, 8, 7}));  // not 14, 12, 12, 7, 7
   EXPECT_EQ(balanced(104160, {0, 0, 0}), (std::vector<int>{62, 42, 40}));
   EXPECT_EQ(balanced(104160, {0, 7, 0}), (std::vector<int>{124, 7, 120}));
   EXPECT_EQ(balanced(2095133040, {0, 0, 0, 0, 0}), (std::vector<int>{81, 77, 76, 68, 65}));  // it has the most divisors
