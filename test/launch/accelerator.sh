@@ -176,9 +176,7 @@ wait $running || die "the job does not go on without its service"
 
 # ---- limits ----
 start --user-ranks 1 || die "the service does not begin again"
-LAPWING_LOG=info job ok auto 2 "$tests/soak" 12 2000  # not over before the program is loaded
-says "it serves no more than 1 ranks of a user at a time (--user-ranks)"
-says "messages over tcp are matched in the kernel, by the service"
+job_says 2 "it serves no more than 1 ranks of a user at a time (--user-ranks)" "messages over tcp are matched in the kernel, by the service"
 end_service TERM
 start --user-memory 8M || die "the service does not begin again"
 job fails kernel 2 "$tests/messages"
