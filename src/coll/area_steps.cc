@@ -8,6 +8,7 @@
 #include "coll/area_parts.h"
 #include "coll/area_pool.h"
 #include "coll/collective_request.h"
+#include "coll/communicator_state.h"
 #include "coll/description.h"
 #include "datatype/pack.h"
 
@@ -141,6 +142,7 @@ void CollectiveRequest::compare_posts() noexcept {
   if (!area_->differs()) [[likely]]
     return;
   const SharedArea::Difference difference = area_->take_difference();
+  state_of(*communicator_).told_of_difference();
   if (complaint_.ok())
     complaint_ = mismatch(*communicator_, {communicator_->rank(), difference.ours},
                           {area_->rank_of(difference.rank), difference.what});

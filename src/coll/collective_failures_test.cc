@@ -142,6 +142,36 @@ TEST(Mismatch, OfCallsThatMeetNoReaderIsFoundByTheNext) {
       EXPECT_NE(std::string(status.text()).find("their calls before this one were not the same"), std::string::npos)
           << status.text();
     }
+    for (std::uint32_t rank = 0; rank < 2; ++rank)
+      requests[rank] = job.start(rank, parts[rank].call(Collective::kBarrier));
+    job.run();
+    for (std::uint32_t rank = 0; rank < 2; ++rank) EXPECT_TRUE(job.take(rank, requests[rank]).ok()) << "told once";
+  }
+}
+
+// A program that goes on after the error may use the communicator: one rank has been told, the others' calls were alike. And the next difference is told.
+TEST(Mismatch, IsToldOnce) {
+  constexpr std::uint32_t kRanks = 3;
+  for (const With with : {With::kMessages, With::kSharedAreas}) {
+    Buffers parts[kRanks];
+    Job job(kRanks, 1, with);
+    const auto errors_of = [&](auto call_of) {
+      request::Request* requests[kRanks];
+      for (std::uint32_t rank = 0; rank < kRanks; ++rank) requests[rank] = job.start(rank, call_of(rank));
+      job.run();
+      int errors = 0;
+      for (std::uint32_t rank = 0; rank < kRanks; ++rank) errors += job.take(rank, requests[rank]).ok() ? 0 : 1;
+      return errors;
+    };
+    const auto broadcast = [&](std::uint32_t rank) {
+      return parts[rank].call(Collective::kBcast, 0, MPI_OP_NULL, rank == 1 ? 1 : 2);
+    };
+    for (int time = 0; time < 2; ++time) {
+      EXPECT_EQ(errors_of(broadcast), 1) << "the rank that takes less";
+      for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(errors_of([&](std::uint32_t rank) { return parts[rank].call(Collective::kAllreduce, 0, MPI_SUM); }), 0);
+      EXPECT_EQ(errors_of([&](std::uint32_t rank) { return parts[rank].call(Collective::kBarrier); }), 0);
+    }
   }
 }
 

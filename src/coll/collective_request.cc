@@ -320,8 +320,9 @@ void CollectiveRequest::on_message_done(engine::Operation& operation) noexcept {
 // Whether the message belongs to the same call as ours. If not, nothing that follows would make sense.
 void CollectiveRequest::compare(Receiving& receiving) noexcept {
   const std::uint64_t theirs = receiving.result().note;
-  if (theirs == description_ || theirs == 0) [[likely]]
+  if (theirs == 0 || agree(description_, theirs)) [[likely]]
     return;
+  state_of(*communicator_).told_of_difference();
   if (!failure_.ok()) return;
   const int peer = partner_of(schedule_.steps()[receiving.step]).rank;
   failure_ = mismatch(*communicator_, {communicator_->rank(), description_}, {peer, theirs});

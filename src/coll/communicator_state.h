@@ -32,12 +32,17 @@ class CommunicatorState final : public comm::Extra {
   // So are persistent ones, in the order in which they are made, from 1 on.
   std::uint32_t next_persistent() noexcept { return ++persistent_; }
 
-  // A hash of eight bits of the collective calls before this one, which it adds: equal on all ranks of a correct program.
+  // A hash of eight bits of the collective calls before this one, which it adds: equal on all ranks of a correct program. 0 where this rank has been
+  // told that its calls and another's differ (description.h).
   std::uint64_t add_to_history(std::uint64_t call) noexcept {
+    if (told_of_difference_) [[unlikely]]
+      return 0;
     const std::uint64_t before = history_ >> 56;
     history_ = (history_ ^ call) * 0x9e3779b97f4a7c15u + 1;
     return before;
   }
+
+  void told_of_difference() noexcept { told_of_difference_ = true; }
 
   // Which ranks share a host; null: it makes no difference. Found out at the first call, as all ranks find it.
   const Levels* levels(const net::HostTable* hosts, const comm::Communicator& communicator);
@@ -50,6 +55,7 @@ class CommunicatorState final : public comm::Extra {
   std::vector<std::unique_ptr<CollectiveRequest>> kept;
 
  private:
+  bool told_of_difference_ = false;
   bool has_levels_ = false;  // or knows that there are none
   std::unique_ptr<const Levels> levels_;
   std::uint32_t calls_ = 0;

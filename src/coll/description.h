@@ -12,7 +12,8 @@
 //   bytes       what the standard wants equal everywhere: the size of a type signature, of one rank's share. Nothing in those v and w
 //               forms where each pair of ranks has its own, between two groups, and among neighbours
 //   history     a hash of the calls before. So a difference that met no reader (two ranks that both take themselves for another's root
-//               post, or send, and go on) is found by the next call that meets
+//               post, or send, and go on) is found by the next call that meets. 0 agrees with every history: a rank that has been told of a
+//               difference gives it from then on, so that a program that goes on after an error may use the communicator
 //
 // The layout is part of the wire format (docs/wire-format.md).
 #pragma once
@@ -41,6 +42,14 @@ inline std::uint64_t with_history(std::uint64_t description, std::uint64_t histo
 }
 inline std::uint64_t without_history(std::uint64_t description) noexcept {
   return description & ((std::uint64_t{1} << kHistoryShift) - 1);
+}
+
+// Whether two ranks may be in the same call.
+inline bool agree(std::uint64_t ours, std::uint64_t theirs) noexcept {
+  if (ours == theirs) [[likely]]
+    return true;
+  const bool one_has_none = ours >> kHistoryShift == 0 || theirs >> kHistoryShift == 0;
+  return one_has_none && without_history(ours) == without_history(theirs);
 }
 
 // "MPI_Bcast(root 0, 400 bytes)"

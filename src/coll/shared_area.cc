@@ -230,7 +230,7 @@ SharedArea::Difference SharedArea::compare_last() const noexcept {
     const AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank), my_round_);
     const std::uint64_t stamp = load_acquire(slot.stamp);
     if (!AreaSlot::is_past(stamp, my_round_)) return {rank, 0, my_what_};
-    if (!AreaSlot::is_past(stamp, my_round_ + 1) && slot.what != my_what_) return {rank, slot.what, my_what_};
+    if (!AreaSlot::is_past(stamp, my_round_ + 1) && !agree(my_what_, slot.what)) return {rank, slot.what, my_what_};
   }
   return {};
 }

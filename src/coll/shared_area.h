@@ -45,6 +45,7 @@
 #include "base/ring_trial.h"
 #include "base/status.h"
 #include "coll/area_memory.h"
+#include "coll/description.h"
 #include "coll/pool_memory.h"
 
 namespace lapwing::coll {
@@ -172,7 +173,7 @@ class SharedArea {
     const AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank), round);
     const std::uint64_t stamp = load_relaxed(slot.stamp);
     const std::uint64_t length = AreaSlot::length(stamp);
-    const bool of_this_call = slot.what == my_what_;
+    const bool of_this_call = agree(my_what_, slot.what);
     const std::uint64_t flags = of_this_call ? AreaSlot::flags(stamp) : 0;
     if (length <= AreaSlot::kBytes) return {slot.data, length, of_this_call, flags};
     const RingPlace place = slot.place();
@@ -232,7 +233,7 @@ class SharedArea {
   bool see(int rank, std::uint64_t round) noexcept {
     const AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank), round);
     if (!AreaSlot::is_past(load_acquire(slot.stamp), round)) return false;
-    if (round == my_round_ && slot.what != my_what_ && !differs()) [[unlikely]]
+    if (round == my_round_ && !agree(my_what_, slot.what) && !differs()) [[unlikely]]
       difference_ = {rank, slot.what, my_what_};
     return true;
   }

@@ -23,11 +23,9 @@ KNOWN = {
     "MPICH's reading: a grid without dimensions is rank 0's alone; which of two names of a type is the first": "topo/cartsuball datatype/typename",
     "sends cannot be cancelled, which the standard allows": "pt2pt/scancel pt2pt/pscancel pt2pt/cancelrecv pt2pt/scancel_unmatch",
     "windows and tool events are not built": "attr/keyval_double_free_win mpi_t/getindex",
+    "expects every rank of a reduction to be told that another one's operation differs, not the root alone": "errors/coll/reduceop errors/coll/ireduceop",
     "not told: buffers that overlap, which it hangs on; sizes that differ in collectives that do not compare them": """errors/coll/noalias2 errors/coll/noalias3
         errors/coll/allgatherlength errors/coll/iallgatherlength errors/coll/alltoalllength errors/pt2pt/truncmsg2""",
-    "a difference between collective calls is told, and once more by each call after it": """errors/coll/bcastlength errors/coll/ibcastlength
-        errors/coll/reducelength errors/coll/ireducelength errors/coll/allreducelength errors/coll/iallreducelength errors/coll/reduceop errors/coll/ireduceop
-        errors/coll/gatherlength errors/coll/igatherlength errors/coll/scatterlength errors/coll/iscatterlength""",
     "expects that communicators run out": "errors/comm/too_many_comms errors/comm/too_many_icomms",
 }
 REASONS = {name: reason for reason, names in KNOWN.items() for name in names.split()}
