@@ -71,6 +71,9 @@ Status start_context_agreement(const Services& services, const Team& team, std::
 // they share can tell.
 Status compare_last_calls(comm::Communicator& communicator);
 
+// Messages to calls that this rank has given up (drain.h) are awaited no longer. With the lock held.
+void stop_draining(comm::Communicator& communicator) noexcept;
+
 // In an inter-communicator (all of it takes part): rank 0 of each group gives `bytes` bytes, and every member of the
 // other group gets them in `theirs`. `mine` counts at rank 0 only; the two groups may not differ in `bytes`.
 Status exchange_bytes(const Services& services, comm::Communicator& inter, const void* mine, std::size_t bytes,

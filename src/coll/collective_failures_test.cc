@@ -175,6 +175,51 @@ TEST(Mismatch, IsToldOnce) {
   }
 }
 
+// One rank gives or takes less. In messages a rank that is told of it says so to those that wait for it, and takes in what still comes: each call ends on
+// all ranks, one at least is told, nothing is left in a queue, and the communicator may be used.
+TEST(Mismatch, HoldsUpNoRank) {
+  const std::pair<Collective, MPI_Op> kinds[] = {{Collective::kBcast, MPI_OP_NULL},     {Collective::kGather, MPI_OP_NULL},
+                                                 {Collective::kScatter, MPI_OP_NULL},   {Collective::kAllgather, MPI_OP_NULL},
+                                                 {Collective::kAlltoall, MPI_OP_NULL},  {Collective::kReduce, MPI_SUM},
+                                                 {Collective::kAllreduce, MPI_SUM},     {Collective::kScan, MPI_SUM},
+                                                 {Collective::kExscan, MPI_SUM},        {Collective::kReduceScatterBlock, MPI_SUM}};
+  constexpr std::uint32_t kRanks = 5;
+  for (const auto& [what, op] : kinds) {
+    for (const std::uint64_t count : {std::uint64_t{2}, std::uint64_t{20000}}) {
+      for (std::uint32_t odd = 0; odd < kRanks; ++odd) {
+        SCOPED_TRACE(std::string(name(what)) + " of " + std::to_string(count) + ", rank " + std::to_string(odd) + " has one less");
+        Job job(kRanks, odd + 1);
+        std::vector<std::vector<int>> in(kRanks, std::vector<int>(kRanks * count, 1)), out = in;
+        const auto errors_of = [&](Collective called, std::uint64_t usual, std::uint64_t odd_count) {
+          request::Request* requests[kRanks];
+          for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+            Call call = sum_of_ints(in[rank].data(), out[rank].data(), rank == odd ? odd_count : usual);
+            call.what = called;
+            call.send.count = call.receive.count;
+            call.send.type = call.receive.type;
+            call.op = op == MPI_OP_NULL ? nullptr : datatype::resolve_op(op);
+            requests[rank] = job.start(rank, call);
+          }
+          job.run();
+          int errors = 0;
+          for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+            EXPECT_TRUE(requests[rank]->done()) << "rank " << rank << " waits";
+            if (requests[rank]->done()) errors += job.take(rank, requests[rank]).ok() ? 0 : 1;
+          }
+          return errors;
+        };
+        EXPECT_GE(errors_of(what, count, count - 1), 1);
+        if (HasFailure()) return;
+        for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+          const std::string left = job.loop()[rank].messenger.describe();
+          EXPECT_EQ(left.find("0 posted receives, 0 unexpected messages"), 0u) << "rank " << rank << ": " << left;
+        }
+        EXPECT_EQ(errors_of(what, count, count), 0) << "afterwards";
+      }
+    }
+  }
+}
+
 // A rank that has found a mismatch still posts what the others wait for, and computes nothing.
 TEST(Mismatch, OnAnAreaHoldsUpNoRank) {
   Job job(3, 1, With::kSharedAreas);

@@ -232,6 +232,11 @@ void CollectiveRequest::begin_send(StepId id) noexcept {
   arguments.plane = step.plane;
   arguments.note = description_;
   arguments.rendezvous = step.rendezvous;
+  if (!complaint_.ok()) [[unlikely]] {
+    arguments.count = 0;
+    arguments.note = kGivenUp;
+    arguments.rendezvous = false;
+  }
   arguments.unasked = step.unasked && between_hosts_ ? net::kMostUrgentBytes : unasked_;
   sending.set_arguments(arguments);
   sending.set_followed(schedule_.steps()[id].followers != 0);
@@ -243,10 +248,18 @@ void CollectiveRequest::begin_send(StepId id) noexcept {
 }
 
 void CollectiveRequest::begin_receive(StepId id) noexcept {
-  start(*receivings_[slot_[id]], id, schedule_.steps()[id].as<ReceiveStep>());
+  const auto& step = schedule_.steps()[id].as<ReceiveStep>();
+  if (complaint_.ok()) [[likely]]
+    return start(*receivings_[slot_[id]], id, step);
+  drain(arguments_of(step));
+  step_done(id);
 }
 
-void CollectiveRequest::start(Receiving& receiving, StepId id, const MessageStep& message) noexcept {
+void CollectiveRequest::drain(const p2p::ReceiveArguments& message) noexcept {
+  state_of(*communicator_).drain.take(services_.messenger, message);
+}
+
+p2p::ReceiveArguments CollectiveRequest::arguments_of(const MessageStep& message) const noexcept {
   p2p::ReceiveArguments arguments;
   arguments.buffer = message.data.address;
   arguments.count = message.data.count;
@@ -255,7 +268,11 @@ void CollectiveRequest::start(Receiving& receiving, StepId id, const MessageStep
   arguments.tag = message_tag(tag_, message.lane);
   arguments.communicator = communicator_;
   arguments.plane = message.plane;
-  receiving.set_arguments(arguments);
+  return arguments;
+}
+
+void CollectiveRequest::start(Receiving& receiving, StepId id, const MessageStep& message) noexcept {
+  receiving.set_arguments(arguments_of(message));
   receiving.step = id;
   receiving.under_way = true;
   receiving.set_continuation(&on_message_done<Receiving>);
@@ -310,11 +327,24 @@ void CollectiveRequest::on_message_done(engine::Operation& operation) noexcept {
   auto& message = static_cast<Slot&>(operation);
   CollectiveRequest& request = *message.owner;
   message.under_way = false;
-  const Status& status = message.result().status;
-  request.compare(message);
-  if (!status.ok()) request.fail(message.step, status);
-  request.step_done(message.step);
+  if (message.result().cancelled && request.failure_.ok()) [[unlikely]] {
+    request.begin_instead(message);
+  } else {
+    const Status& status = message.result().status;
+    request.compare(message);
+    if (!status.ok()) request.fail(message.step, status);
+    request.step_done(message.step);
+  }
   request.advance();  // may destroy the request
+}
+
+// Withdrawn when the call was given up.
+void CollectiveRequest::begin_instead(Sending& sending) noexcept {
+  begin_send(sending.step);
+}
+void CollectiveRequest::begin_instead(Receiving& receiving) noexcept {
+  drain(receiving.arguments());
+  step_done(receiving.step);
 }
 
 // Whether the message belongs to the same call as ours. If not, nothing that follows would make sense.
@@ -323,9 +353,15 @@ void CollectiveRequest::compare(Receiving& receiving) noexcept {
   if (theirs == 0 || agree(description_, theirs)) [[likely]]
     return;
   state_of(*communicator_).told_of_difference();
-  if (!failure_.ok()) return;
   const int peer = partner_of(schedule_.steps()[receiving.step]).rank;
-  failure_ = mismatch(*communicator_, {communicator_->rank(), description_}, {peer, theirs});
+  give_up(mismatch(*communicator_, {communicator_->rank(), description_}, {peer, theirs}));
+}
+
+// The first reason is the cause. What is under way and can be withdrawn is begun again as what a call sends and receives that is given up: it may be to a
+// rank, or from one, that is in another call and never answers.
+void CollectiveRequest::give_up(Status why) noexcept {
+  if (!failure_.ok() || !complaint_.ok()) return;
+  complaint_ = std::move(why);
   abandon_messages();
 }
 
@@ -341,17 +377,14 @@ void CollectiveRequest::step_done(StepId id) noexcept {
 }
 
 void CollectiveRequest::fail(StepId id, const Status& why) noexcept {
-  if (!failure_.ok()) return;  // the first failure is the cause; what follows is our own cancelling
+  if (!failure_.ok() || !complaint_.ok()) return;  // the first is the cause
   const Step& failed = schedule_.steps()[id];
   const bool sending = failed.is<SendStep>();
   const Partner peer = partner_of(failed);
   Status failure = Status::error(
       why.error_class(), "%s, while it %s rank %d%s: %s", name_, sending ? "sent to" : "received from", peer.rank,
       communicator_->is_inter() && peer.plane == comm::Plane::kCollective ? " of the remote group" : "", why.text());
-  if (failed.is<TakeStep>()) {  // as where the area tells of another length
-    if (complaint_.ok()) complaint_ = std::move(failure);
-    return;
-  }
+  if (failed.is<TakeStep>() || why.error_class() == MPI_ERR_TRUNCATE) return give_up(std::move(failure));
   failure_ = std::move(failure);
   abandon_messages();
 }

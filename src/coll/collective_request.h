@@ -8,8 +8,11 @@
 // States, as the owner sees them:
 //   idle      compiled, not started, or complete; done() is true
 //   running   steps are under way
-//   failing   a step failed, or one of its processes is lost: no further step begins, receives under way are cancelled; result().status will
-//             say why
+//   given up  something is wrong with what came from others, or with what they posted (complaint_): the schedule goes on to its end, because
+//             others wait for its posts and messages; but these are empty, and the messages say so (kGivenUp), so that a rank that gets one
+//             gives up as well. Nothing is computed, and what still comes is received into nothing (drain.h): it waits for no message
+//   failing   one of its processes is lost, or a send failed: no further step begins, receives under way are cancelled
+// result().status will say why.
 //
 // All processes of a call depend on each of them, be it by way of others: so a call that one of them can take no part in ends on all of them
 // that are left, when they hear of the loss, and later calls at once. (Waiting for the messages that name the lost one alone would leave those
@@ -125,7 +128,11 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   void begin(StepId step) noexcept;
   void begin_send(StepId step) noexcept;
   void begin_receive(StepId step) noexcept;
+  p2p::ReceiveArguments arguments_of(const MessageStep& message) const noexcept;
   void start(Receiving& receiving, StepId step, const MessageStep& message) noexcept;
+  void begin_instead(Sending& sending) noexcept;
+  void begin_instead(Receiving& receiving) noexcept;
+  void drain(const p2p::ReceiveArguments& message) noexcept;
   void begin_reduction(StepId step) noexcept;
   // On the area; when the step must wait, on_posted() goes on with it.
   void begin_post(StepId step) noexcept;
@@ -183,6 +190,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   void stop_waiting(const Status& why) noexcept;
   void compare_posts() noexcept;
   void compare(Receiving& receiving) noexcept;
+  void give_up(Status why) noexcept;
   void compare(Sending&) noexcept {}
   void on_posted() noexcept override;
   void on_member_lost(const Status& why) noexcept override;
@@ -236,9 +244,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   bool has_rounds_ = false;  // taken, for a run that has not ended
   StepId waiting_ = 0;       // the step that waits for a post
   bool owes_ = false;        // an acknowledgement of what has been taken
-  // What is wrong with what others have posted. Does not stop the schedule, because others wait for our posts; but from here on they are
-  // empty, and nothing is computed.
-  Status complaint_;
+  Status complaint_;         // why it is given up
 };
 
 }  // namespace lapwing::coll

@@ -8,6 +8,7 @@
 
 #include "coll/area_place.h"
 #include "coll/direct_trials.h"
+#include "coll/drain.h"
 #include "coll/levels.h"
 #include "coll/link_rate.h"
 #include "coll/model/parameters.h"
@@ -51,6 +52,7 @@ class CommunicatorState final : public comm::Extra {
   std::unique_ptr<DirectTrials> direct_trials;  // made when the first one begins
   std::optional<model::LinkKind> link;  // that carries its messages; found at the first call
   LinkRate link_rate;
+  Drain drain;
   // Schedules for calls that come again (cache.h). The one used last is at the end.
   std::vector<std::unique_ptr<CollectiveRequest>> kept;
 

@@ -167,6 +167,10 @@ std::string name_of(const comm::Communicator& communicator) {
   return communicator.name.empty() ? std::string("a communicator without a name") : communicator.name;
 }
 
+const char* of_group(const comm::Communicator& communicator) {
+  return communicator.is_inter() ? " of the remote group" : "";
+}
+
 }  // namespace
 
 std::uint64_t describe(const Call& call, const comm::Communicator& communicator) {
@@ -196,10 +200,12 @@ std::string spell(std::uint64_t description) {
 }
 
 Status mismatch(const comm::Communicator& communicator, Part ours, Part theirs) {
+  if (theirs.description == kGivenUp)
+    return Status::error(MPI_ERR_OTHER, "rank %d cannot go on with %s on %s: rank %d%s has given it up, after an error that it returns", ours.rank,
+                         spell(ours.description).c_str(), name_of(communicator).c_str(), theirs.rank, of_group(communicator));
   const Cause why = cause(unpack(ours.description), unpack(theirs.description));
   return Status::error(why.error_class, "rank %d is in %s, rank %d%s in %s, on %s: %s", ours.rank,
-                       spell(ours.description).c_str(), theirs.rank,
-                       communicator.is_inter() ? " of the remote group" : "", spell(theirs.description).c_str(),
+                       spell(ours.description).c_str(), theirs.rank, of_group(communicator), spell(theirs.description).c_str(),
                        name_of(communicator).c_str(), why.text);
 }
 

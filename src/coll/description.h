@@ -30,6 +30,9 @@ namespace lapwing::coll {
 // A call that makes or frees a communicator.
 inline constexpr std::uint64_t kManagingCommunicators = 23;
 
+// A message that says this comes from a rank that has given its call up, instead of what it owes.
+inline constexpr std::uint64_t kGivenUp = 24;
+
 // Without its history. The call has passed check().
 std::uint64_t describe(const Call& call, const comm::Communicator& communicator);
 
@@ -60,7 +63,7 @@ struct Part {
   int rank;
   std::uint64_t description;
 };
-// The error that names both, and what differs. `theirs.rank` is in the remote group where there is one.
+// The error that names both, and what differs, or that theirs has given up. `theirs.rank` is in the remote group where there is one.
 Status mismatch(const comm::Communicator& communicator, Part ours, Part theirs);
 
 }  // namespace lapwing::coll

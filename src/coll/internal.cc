@@ -140,6 +140,10 @@ Status compare_last_calls(comm::Communicator& communicator) {
   return state_of(communicator).place.compare_last_calls(communicator);
 }
 
+void stop_draining(comm::Communicator& communicator) noexcept {
+  if (communicator.collectives) state_of(communicator).drain.stop();
+}
+
 Status exchange_bytes(const Services& services, comm::Communicator& inter, const void* mine, std::size_t bytes,
                       void* theirs) {
   engine::Visit visit(services.engine);

@@ -37,9 +37,10 @@
 // no more than that.
 //
 // What keeps the cores. A thread that computes keeps the core that it is given for a time slice, which is milliseconds, whatever comes for this one
-// meanwhile; one that sleeps is run before it when it is notified. So once giving the core away has taken engine.computing_yield, this thread
-// does not do so for engine.computing_rest times as long as it took: it sleeps instead, after a wake-up's time at most, and at once with more ranks than
-// cores. There the thread that computes may be a rank, which will wait for this one in a moment, and would pay for waking it: that is assumed
+// meanwhile; one that sleeps is run before it when it is notified. So once giving the core away has taken engine.computing_yield, and again within
+// sixteen times that, this thread does not do so for engine.computing_rest times as long as it took: it sleeps instead, after a wake-up's time at
+// most, and at once with more ranks than cores. (A thread that computes on has a slice again as soon as those that it shares the core with have had
+// theirs; what runs for some milliseconds once in a while has not, and ranks that sleep because of it wait ten times as long for each other.) There the thread that computes may be a rank, which will wait for this one in a moment, and would pay for waking it: that is assumed
 // where this one has of late computed for half as long between two waits itself.
 #pragma once
 
@@ -47,6 +48,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "base/tuning.h"
 #include "engine/wait_prediction.h"
@@ -87,8 +89,8 @@ class WaitPolicy {
   void yielded(std::int64_t took, std::int64_t now) noexcept {
     last_look_ = now;
     least_yield_ = std::min(least_yield_, took);
-    if (took >= tuning().engine_computing_yield && fixed_budget_ < 0 && !(oversubscribed_ && may_be_a_rank(took))) {
-      keeps_core_until_ = now + took * tuning().engine_computing_rest;
+    if (took >= tuning().engine_computing_yield && fixed_budget_ < 0 && !(oversubscribed_ && may_be_a_rank(took)) && comes_again(took, now)) {
+      computing_until_ = keeps_core_until_ = now + took * tuning().engine_computing_rest;
       contended_yields_ = 0;
     } else if (took >= std::max(tuning().engine_long_yield, kLongYields * least_yield_)) {
       contended_yields_ = tuning().engine_short_yields;
@@ -132,13 +134,18 @@ class WaitPolicy {
 
  private:
   static constexpr std::int64_t kLeastCost = 2'000, kMostCost = 100'000;
+  static constexpr std::int64_t kLongAgo = std::numeric_limits<std::int64_t>::min() / 2;
   static constexpr unsigned kWindow = 32;
-  static constexpr std::int64_t kLongYields = 3, kFadingComputing = 8;
+  static constexpr std::int64_t kLongYields = 3, kFadingComputing = 8, kSlicesUntilNext = 16;
   // Kinds of waits: kind k is covered by a budget of 2^k C/16; of the last kind, no budget covers any.
   static constexpr int kBudgets = 8, kWakeupKind = 4, kLongKind = kBudgets;
   static constexpr int kOversubscribedKind = 7;  // a thread that gives its core away at every turn may do so for longer
 
   bool keeps_core() const noexcept { return last_look_ < keeps_core_until_; }
+  // Whether a thread that computes had the core a little while ago as well.
+  bool comes_again(std::int64_t took, std::int64_t now) noexcept {
+    return now - took - std::exchange(computing_until_, now) < kSlicesUntilNext * took;
+  }
   bool may_be_a_rank(std::int64_t took) const noexcept { return took < 2 * computed_; }
   std::int64_t budget_beside_computing() const noexcept { return oversubscribed_ ? 0 : std::min(budget_, wakeup_cost_); }
   void next_wait() noexcept {
@@ -178,6 +185,7 @@ class WaitPolicy {
   bool oversubscribed_ = false;
   std::int64_t least_yield_ = std::numeric_limits<std::int64_t>::max() / kLongYields;  // that giving the core away has taken
   std::int64_t computed_ = 0;           // the longest between two waits of late: it fades with every wait
+  std::int64_t computing_until_ = kLongAgo;  // when a thread that computes was there last, or is thought to be
   std::int64_t keeps_core_until_ = 0;   // because a thread that computes has had it
   std::uint64_t contended_yields_ = 0;  // that are left until the core counts as wanted by no other thread
   std::array<std::uint8_t, kWindow> window_{};  // kinds of the last waits

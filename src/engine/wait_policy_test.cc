@@ -372,6 +372,11 @@ TEST(WaitPolicy, BesideAThreadThatComputesItSleepsInsteadOfGivingItsCoreAway) {
     policy.yielded(slice - 1, now);
     EXPECT_TRUE(policy.yields()) << "others that give it back";
     policy.yielded(slice, now);
+    EXPECT_TRUE(begin_wait());
+    EXPECT_TRUE(policy.yields()) << "something that may be gone";
+    policy.yielded(slice, now += 17 * slice);
+    EXPECT_TRUE(policy.yields()) << "and something else";
+    policy.yielded(slice, now += 16 * slice);
     EXPECT_EQ(begin_wait(), !oversubscribed) << "with a rank of its own on the same core a look is enough";
     EXPECT_FALSE(policy.yields());
     EXPECT_FALSE(policy.polls_on(now += 50 * kMicrosecond)) << "a wake-up's time at most, whatever was saved";
@@ -392,6 +397,7 @@ TEST(WaitPolicy, WithMoreRanksThanCoresAThreadThatComputesMayBeARank) {
   const auto one_that_computed = [&](std::int64_t now) {
     policy.polls_on(now, true);
     policy.yielded(2 * kMillisecond, now);
+    policy.yielded(2 * kMillisecond, now);
     policy.polls_on(now, true);
     return policy.yields();
   };
@@ -408,6 +414,7 @@ TEST(WaitPolicy, AFixedBudgetIsPolledForBesideAThreadThatComputesToo) {
   WaitPolicy policy;
   policy.configure(50 * kMicrosecond, false, kMillisecond);
   policy.polls_on(kMillisecond);
+  policy.yielded(tuning().engine_computing_yield, kMillisecond);
   policy.yielded(tuning().engine_computing_yield, kMillisecond);
   EXPECT_TRUE(policy.polls_on(2 * kMillisecond - 1));
   EXPECT_TRUE(policy.yields());

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <mutex>
 
@@ -284,16 +285,19 @@ Status settle_process(bool with_all) {
 Status stop_process() {
   std::unique_ptr<Process> process(&process::process());
   if (process->settings.stats) print_statistics(*process);
+  const std::array own{process->world, process->self, process->processes};
   {
     engine::Visit visit(process->engine);
+    for (comm::Communicator* communicator : own) {
+      if (communicator != nullptr) coll::stop_draining(*communicator);
+    }
     process->launcher_socket.close();
     process->network->close();
   }
   process->engine.stop();
   Status status = process->job.leave();
   the_process.store(nullptr, std::memory_order_release);
-  for (comm::Communicator* communicator : {process->world, process->self, process->processes})
-    comm::Communicator::drop(communicator);
+  for (comm::Communicator* communicator : own) comm::Communicator::drop(communicator);
   process->network.reset();
   process->messenger.reset();
   return status;

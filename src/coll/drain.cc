@@ -1,0 +1,21 @@
+#include "coll/drain.h"
+
+#include "datatype/datatype.h"
+
+namespace lapwing::coll {
+
+void Drain::stop() noexcept {
+  for (auto& receive : awaited_) (void)receive->cancel().ok();
+  awaited_.clear();
+}
+
+void Drain::take(p2p::Messenger& messenger, p2p::ReceiveArguments message) {
+  std::erase_if(awaited_, [](const auto& receive) { return receive->done(); });
+  message.buffer = nullptr;
+  message.count = 0;
+  message.type = datatype::resolve(MPI_BYTE);
+  awaited_.push_back(std::make_unique<p2p::ReceiveRequest>(message));
+  messenger.start(*awaited_.back());
+}
+
+}  // namespace lapwing::coll
