@@ -84,6 +84,9 @@ void scatter_directly(Schedule& schedule, const Blocks& all, const Block& mine, 
 struct UnevenRules {
   PartRules rules;  // for the blocks of this rank
   std::uint64_t least_place = PartRules::kNever;  // a rank may leave blocks of so many bytes in place: all ranks know that alike
+  // In an all-to-all longer ones than rules.longest may be posted in pieces of that, in so many rounds, the same on all ranks; 0: in one, and what
+  // the call would have needed is not asked (uneven_rounds.h).
+  std::uint32_t rounds = 0;
 };
 void gatherv_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root, const UnevenRules& uneven);
 void scatterv_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, const UnevenRules& uneven);

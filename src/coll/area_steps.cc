@@ -73,6 +73,7 @@ void CollectiveRequest::post(const PostStep& step, std::uint64_t round, std::uin
   const std::uint64_t flags = step.flags | area_->claim_flag(bytes);
   if (to != nullptr && step.parts != nullptr) {
     write_parts(step.parts->blocks, step.parts->rules, to, [&](const Block& part, std::byte* at) { copy_in(part, bytes, at); });
+    rounds_needed_ = std::max(rounds_needed_, step.parts->rules.rounds);
   } else if (to != nullptr && step.flags == SharedArea::kInPlace) {
     const BufferPlace place = place_of(step.source);
     std::memcpy(to, &place, sizeof place);
@@ -169,10 +170,18 @@ CollectiveRequest::Operand CollectiveRequest::own_part(const TakeStep& step) con
   const SharedArea::Posted posted = area_->read(step.rank, first_round_ + step.round);
   const PartPlace part = find_part(posted.data, posted.bytes, static_cast<std::uint64_t>(area_->size()),
                                    static_cast<std::uint64_t>(area_->rank()));
-  Operand from{posted.data + part.offset, std::min(part.bytes, step.target.bytes()), part.bytes, part.by_message(), part.in_place()};
+  Operand from{posted.data + part.offset, std::min(part.bytes, step.wanted()), part.bytes, part.by_message(), part.in_place()};
   from.claimed = posted.claimed();
+  from.rounds = part.rounds;
   if (from.in_place) locate(from, read_place(from.data, part.bytes));
   return from;
+}
+
+// Nothing of one that goes otherwise.
+CollectiveRequest::Operand CollectiveRequest::piece_of_own_part(const TakeStep& step) const noexcept {
+  Operand from = own_part(step);
+  if (!from.by_message && !from.in_place) return from;
+  return {from.data, 0, step.wanted()};
 }
 
 CollectiveRequest::Operand CollectiveRequest::gathered(const TakeStep& step) const noexcept {
@@ -196,6 +205,8 @@ CollectiveRequest::Operand CollectiveRequest::operand(const TakeStep& step) cons
       return sliced(step);
     case TakeStep::What::kPart:
       return own_part(step);
+    case TakeStep::What::kPiece:
+      return piece_of_own_part(step);
     case TakeStep::What::kGathered:
       return gathered(step);
     default:
@@ -207,6 +218,7 @@ CollectiveRequest::Operand CollectiveRequest::operand(const TakeStep& step) cons
 void CollectiveRequest::begin_take(StepId id) noexcept {
   const auto& step = schedule_.steps()[id].as<TakeStep>();
   const Operand from = operand(step);
+  rounds_needed_ = std::max(rounds_needed_, from.rounds);
   if (from.by_message) return receive_instead(id);
   take(step, from);
   step_done(id);
@@ -215,7 +227,7 @@ void CollectiveRequest::begin_take(StepId id) noexcept {
 void CollectiveRequest::take(const TakeStep& step, const Operand& from) noexcept {
   owes_ = owes_ || (from.in_place && !step.placed);
   if (!complaint_.ok()) return;
-  const std::uint64_t wanted = step.wanted();
+  const std::uint64_t wanted = from.in_place ? step.target.bytes() : step.wanted();
   if (step.is_exact() ? from.posted != wanted : step.what != TakeStep::What::kRun && from.posted > wanted)
     complain_of_length(step.rank, wanted, from.posted);
   if (!from.in_place) {

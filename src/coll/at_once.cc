@@ -34,7 +34,10 @@ bool CollectiveRequest::run_at_once(comm::Communicator& communicator) noexcept {
   owes_ = false;
   const std::vector<Step>& steps = schedule_.steps();
   while (done_at_once_ < steps.size() && do_at_once(steps[done_at_once_])) ++done_at_once_;
-  if (done_at_once_ == steps.size()) area_->settle(first_round_ + schedule_.rounds());
+  if (done_at_once_ == steps.size()) {
+    area_->settle(first_round_ + schedule_.rounds());
+    learn_rounds();
+  }
   has_rounds_ = done_at_once_ < steps.size() || !complaint_.ok();
   if (has_rounds_) return false;
   communicator_ = nullptr;
@@ -83,6 +86,7 @@ bool CollectiveRequest::await_at_once(const AwaitStep& step) noexcept {
 // Not where it comes as a message.
 bool CollectiveRequest::take_at_once(const TakeStep& step) noexcept {
   const Operand from = operand(step);
+  rounds_needed_ = std::max(rounds_needed_, from.rounds);
   if (from.by_message) return false;
   take(step, from);
   return true;

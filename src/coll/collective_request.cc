@@ -400,8 +400,16 @@ void CollectiveRequest::abandon_messages() noexcept {
   }
 }
 
+// Calls that are not blocking may have been followed by others before.
+void CollectiveRequest::learn_rounds() noexcept {
+  const std::uint32_t needed = std::exchange(rounds_needed_, 0);
+  if (needed != 0 && form == Form::kBlocking) [[unlikely]]
+    state_of(*communicator_).uneven_rounds.needed(needed);
+}
+
 void CollectiveRequest::complete() noexcept {
   if (schedule_.rounds() != 0 && form == Form::kBlocking && steps_left_ == 0) area_->settle(first_round_ + schedule_.rounds());
+  learn_rounds();
   if (owes_) acknowledge({schedule_.rounds() - 1, true});  // where the lengths differed: no step of this rank's does
   if (failure_.ok()) failure_ = std::move(complaint_);
   complaint_ = {};

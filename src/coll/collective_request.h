@@ -170,13 +170,16 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
     bool in_place = false;         // only its place is posted
     std::uint64_t address = 0;     // in the rank's memory
     bool claimed = false;          // this rank is to claim the lines in which it lies
+    std::uint32_t rounds = 0;      // that the rank needs for its parts
   };
   void take(const TakeStep& step, const Operand& from) noexcept;
+  void learn_rounds() noexcept;
   static void claim(const Operand& from) noexcept;
   template <typename Reading>
   Operand operand(const Reading& step, int rank) const noexcept;
   static void locate(Operand& from, const BufferPlace& place) noexcept;
   Operand own_part(const TakeStep& step) const noexcept;
+  Operand piece_of_own_part(const TakeStep& step) const noexcept;
   Operand gathered(const TakeStep& step) const noexcept;
   Operand sliced(const TakeStep& step) const noexcept;
   Operand operand(const TakeStep& step) const noexcept;
@@ -243,6 +246,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   std::uint64_t first_round_ = 0;
   bool has_rounds_ = false;  // taken, for a run that has not ended
   StepId waiting_ = 0;       // the step that waits for a post
+  std::uint32_t rounds_needed_ = 0;  // by the rank that needs the most, this one included; 0: that is not asked
   bool owes_ = false;        // an acknowledgement of what has been taken
   Status complaint_;         // why it is given up
 };

@@ -12,6 +12,7 @@
 #include "coll/levels.h"
 #include "coll/link_rate.h"
 #include "coll/model/parameters.h"
+#include "coll/uneven_rounds.h"
 #include "comm/communicator.h"
 
 namespace lapwing::net {
@@ -53,6 +54,7 @@ class CommunicatorState final : public comm::Extra {
   std::optional<model::LinkKind> link;  // that carries its messages; found at the first call
   LinkRate link_rate;
   Drain drain;
+  UnevenRounds uneven_rounds;
   // Schedules for calls that come again (cache.h). The one used last is at the end.
   std::vector<std::unique_ptr<CollectiveRequest>> kept;
 

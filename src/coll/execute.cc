@@ -35,6 +35,7 @@ Situation situation_of(const Services& services, comm::Communicator& communicato
   situation.levels = state.levels(services.hosts, communicator);
   situation.area = place.area(services.areas, communicator, situation.levels) != nullptr;
   situation.direct = situation.area && form != Form::kPersistent && place.copies_directly();
+  situation.uneven_rounds = form == Form::kPersistent ? 1 : state.uneven_rounds.now();
   situation.oversubscribed = communicator.oversubscribed;
   situation.blocking = form == Form::kBlocking;
   situation.link = *state.link;
@@ -49,11 +50,12 @@ Situation situation_of(const Services& services, comm::Communicator& communicato
 struct Way : DirectTrials::Way {
   unsigned trial = DirectTrials::kNone;
   bool possible = false;
+  std::uint32_t uneven_rounds = 0;  // of those calls that have them
 
   // Whether its schedule is not that of other calls with the same arguments.
   bool is_single() const noexcept { return meets || decides; }
   // Where it is possible another rank may go directly though this one does not.
-  std::uint8_t variant() const noexcept { return static_cast<std::uint8_t>(possible + directly); }
+  std::uint8_t variant() const noexcept { return static_cast<std::uint8_t>(possible + directly + 4 * uneven_rounds); }
 };
 
 // Of ranks that may copy directly: whether the model leaves no doubt that they should. The call has not been checked.
@@ -70,6 +72,7 @@ bool leaves_no_doubt(const Services& services, const comm::Communicator& communi
 Way way_of(const Services& services, comm::Communicator& communicator, const Call& call, Form form) {
   Way way;
   CommunicatorState& state = state_of(communicator);
+  if (call.what == Collective::kAlltoallv || call.what == Collective::kAlltoallw) way.uneven_rounds = state.uneven_rounds.now();
   if (form == Form::kPersistent || !state.place.copies_directly()) return way;
   way.possible = true;
   const unsigned trial = DirectTrials::number_of(call, communicator);

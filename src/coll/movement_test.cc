@@ -473,8 +473,8 @@ UnevenRules rules(How how, int rank) {
   return uneven;
 }
 
-void check_uneven_alltoall(How how) {
-  for_all_cases([how](int ranks, std::uint64_t count, unsigned seed) {
+void check_uneven_alltoall(How how, std::uint32_t rounds) {
+  for_all_cases([how, rounds](int ranks, std::uint64_t count, unsigned seed) {
     const Pairs pairs(ranks, count);
     std::vector<std::vector<int>> out(static_cast<std::size_t>(ranks), pairs.memory()), in = out;
     Simulation job(ranks);
@@ -482,7 +482,9 @@ void check_uneven_alltoall(How how) {
       const auto r = static_cast<std::size_t>(rank);
       const Blocks sent = pairs.blocks(out[r], rank, true);
       for (int to = 0; to < ranks; ++to) fill_block(sent[static_cast<std::size_t>(to)], rank, to);
-      alltoallv_on_area(job[rank], sent, pairs.blocks(in[r], rank, false), rules(how, rank));
+      UnevenRules uneven = rules(how, rank);
+      uneven.rounds = rounds;
+      alltoallv_on_area(job[rank], sent, pairs.blocks(in[r], rank, false), uneven);
     }
     ASSERT_TRUE(job.run(seed));
     for (int rank = 0; rank < ranks; ++rank) {
@@ -492,7 +494,40 @@ void check_uneven_alltoall(How how) {
   });
 }
 TEST(Alltoall, UnevenOnArea) {
-  for (const How how : kHows) check_uneven_alltoall(how);
+  for (const How how : kHows) {
+    for (const std::uint32_t rounds : {0, 1, 2, 3, 40}) check_uneven_alltoall(how, rounds);
+  }
+}
+
+// A block that is no run of bytes goes as a message where it is sent, and may come in pieces.
+TEST(Alltoall, UnevenOnAreaInRoundsOfWhatIsNoRunOfBytes) {
+  constexpr int kRanks = 4;
+  const std::uint64_t counts[] = {0, 3, 6, 9, 12, 15, 18, 21, 42};
+  for (const std::uint64_t count : counts) {
+    for (const bool sends_sparse : {false, true}) {
+      std::vector<Memory> out, in;
+      Simulation job(kRanks);
+      for (int rank = 0; rank < kRanks; ++rank) {
+        out.emplace_back(kRanks, count, sends_sparse);
+        in.emplace_back(kRanks, count, rank % 2 == 0);
+        for (int to = 0; to < kRanks; ++to) {
+          for (std::uint64_t i = 0; i < count; ++i) out.back()(to, i) = value(rank, to, i);
+        }
+      }
+      for (int rank = 0; rank < kRanks; ++rank) {
+        UnevenRules uneven = rules(How::kPosted, rank);
+        uneven.rounds = 3;
+        alltoallv_on_area(job[rank], out[static_cast<std::size_t>(rank)].all(kRanks), in[static_cast<std::size_t>(rank)].all(kRanks), uneven);
+      }
+      ASSERT_TRUE(job.run(1));
+      for (int to = 0; to < kRanks; ++to) {
+        for (int from = 0; from < kRanks; ++from) {
+          for (std::uint64_t i = 0; i < count; ++i)
+            ASSERT_EQ(in[static_cast<std::size_t>(to)](from, i), value(from, to, i)) << count << ", " << from << " to " << to;
+        }
+      }
+    }
+  }
 }
 
 // Root's blocks, and each rank's own; what is scattered goes from the root, what is gathered to it.

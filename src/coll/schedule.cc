@@ -160,10 +160,15 @@ StepId Schedule::take_slice(int rank, std::uint32_t round, const Block& target, 
   return add(TakeStep{first_round_ + round, rank, first, target, TakeStep::What::kSlice}, after);
 }
 
-StepId Schedule::take_part(int rank, std::uint32_t round, const Block& target, After after) {
-  if (target.bytes() == 0) return join(after);
+StepId Schedule::take_part(int rank, std::uint32_t round, const Block& target, After after, std::uint32_t piece) {
+  if (target.bytes() == 0 && piece == TakeStep::kAll) return join(after);
   keep(target.type);
-  return add(TakeStep{first_round_ + round, rank, 0, target, TakeStep::What::kPart}, after);
+  return add(TakeStep{first_round_ + round, rank, 0, target, TakeStep::What::kPart, false, piece}, after);
+}
+
+StepId Schedule::take_piece(int rank, std::uint32_t round, const Block& target, std::uint64_t offset, std::uint32_t piece, After after) {
+  keep(target.type);
+  return add(TakeStep{first_round_ + round, rank, offset, target, TakeStep::What::kPiece, false, piece}, after);
 }
 
 StepId Schedule::take_gathered(int rank, std::uint32_t round, const Block& target, bool placed, After after) {

@@ -112,8 +112,11 @@ class Schedule {
   // all that the rank posted, to the byte `first` and behind it.
   StepId post_slice(const Block& source, std::uint64_t first, std::uint64_t bytes, std::uint32_t round, After after = {}, Wakes wakes = Wakes::kAll);
   StepId take_slice(int rank, std::uint32_t round, const Block& target, std::uint64_t first, After after);
-  // The part of this rank, whichever way it goes.
-  StepId take_part(int rank, std::uint32_t round, const Block& target, After after);
+  // The part of this rank, whichever way it goes. `piece`: if it is posted, no more than so many bytes of it are; what the post says is read, though
+  // nothing is to be taken.
+  StepId take_part(int rank, std::uint32_t round, const Block& target, After after, std::uint32_t piece = TakeStep::kAll);
+  // The next piece of it, from the byte `offset` on, if it is posted.
+  StepId take_piece(int rank, std::uint32_t round, const Block& target, std::uint64_t offset, std::uint32_t piece, After after);
   // All that the rank posted for this one, likewise. `placed`: this rank has posted where it is to be put.
   StepId take_gathered(int rank, std::uint32_t round, const Block& target, bool placed, After after);
   StepId acknowledge(std::uint32_t round, bool always, After after);

@@ -73,20 +73,23 @@ struct AwaitStep {
 };
 // A run of bytes of what `rank` posted: as many as the target has; or all, and more is an error, or that as a slice of what the target has packed,
 // from the byte `offset` on; or our part, or all of what is ours alone to take, and any other length is an error. These last two follow what the
-// post says: the bytes may come as a message, or lie in place.
+// post says: the bytes may come as a message, or lie in place. A part that does neither has `piece` bytes at most, and what is behind them comes with
+// the next rounds, as pieces, of which any other length is an error as well.
 struct TakeStep {
-  enum class What : std::uint8_t { kRun, kWhole, kSlice, kPart, kGathered };
+  enum class What : std::uint8_t { kRun, kWhole, kSlice, kPart, kPiece, kGathered };
+  static constexpr std::uint32_t kAll = ~std::uint32_t{0};
   std::uint32_t round;
   std::int32_t rank;
   std::uint64_t offset;
   Block target;
   What what;
   bool placed = false;  // what lies in place has been put into the target by the rank that has it
+  std::uint32_t piece = kAll;
 
-  // Of the target: what its slice begins behind, and what may come there.
-  std::uint64_t skipped() const noexcept { return what == What::kSlice ? offset : 0; }
-  std::uint64_t wanted() const noexcept { return target.bytes() - std::min(skipped(), target.bytes()); }
-  bool is_exact() const noexcept { return what == What::kPart || what == What::kGathered; }
+  // Of the target: what its slice or piece begins behind, and what may come there.
+  std::uint64_t skipped() const noexcept { return what == What::kSlice || what == What::kPiece ? offset : 0; }
+  std::uint64_t wanted() const noexcept { return std::min<std::uint64_t>(target.bytes() - std::min(skipped(), target.bytes()), piece); }
+  bool is_exact() const noexcept { return what == What::kPart || what == What::kPiece || what == What::kGathered; }
 };
 // Others may go on with their buffers: always, or if something has been taken from one.
 struct AcknowledgeStep {

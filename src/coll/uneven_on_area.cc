@@ -10,12 +10,17 @@
 //     Why not rounds in which all say that they are done, as where all blocks are alike (direct_on_area.cc): only the two ranks of a block know that
 //     it is left in place, so every call would have such a round, those of a few bytes too.
 //
+// In an all-to-all blocks that are too long for one post may go in several, in rounds, as where all blocks are alike (pieces_on_area.cc). How many that
+// takes no rank knows beforehand; so each says in its post how many it would have needed, and the next call has as many as the most of them
+// (uneven_rounds.h). What needs more goes as a message then as ever. A program's calls come again and are alike.
+//
 // Costs: those of the even forms (on_area.cc), and p words of a table; a long block costs a message, L + 2 o + n G, besides, and one in
 // place c + n D instead of 2 n C, and a line for the acknowledgement.
 #include <algorithm>
 
 #include "base/tuning.h"
 #include "coll/algorithms.h"
+#include "coll/uneven_rounds.h"
 
 namespace lapwing::coll {
 namespace {
@@ -34,10 +39,63 @@ Blocks of_others(const Blocks& all, int me) {
   return parts;
 }
 
-void send_long_ones(Schedule& schedule, const Blocks& all, const PartRules& rules) {
+// How blocks are posted in an all-to-all.
+class Pieces {
+ public:
+  explicit Pieces(const UnevenRules& uneven) noexcept : rules_(uneven.rules), rounds_(std::max(uneven.rounds, 1u)), asks_(uneven.rounds != 0) {}
+
+  std::uint32_t rounds() const noexcept { return rounds_; }
+  // Of this rank's blocks: those that are too long for one post, and are runs of bytes.
+  bool is_cut(const Block& block) const noexcept { return may_be_cut(block) && fits(block); }
+  bool by_message(const Block& block) const noexcept { return rules_.by_message(block) && !is_cut(block); }
+  // What is posted of them in a round: of one that goes otherwise, each time that it does.
+  Blocks posted(const Blocks& all, int me, std::uint32_t round) const {
+    Blocks parts = of_others(all, me);
+    for (Block& part : parts) {
+      if (is_cut(part)) {
+        part = piece(part, round);
+      } else if (round != 0 && !rules_.by_message(part) && !rules_.in_place(part)) {
+        part = bytes_block(nullptr, 0);
+      }
+    }
+    return parts;
+  }
+  PartRules rules(const Blocks& all, int me) const noexcept {
+    PartRules rules = rules_;
+    if (asks_) rules.rounds = needed(of_others(all, me));
+    return rules;
+  }
+  // Of blocks that come to this rank.
+  bool fits(const Block& block) const noexcept { return block.bytes() <= rounds_ * rules_.longest; }
+  std::uint32_t piece_of(const Block& block) const noexcept { return asks_ && fits(block) ? static_cast<std::uint32_t>(rules_.longest) : TakeStep::kAll; }
+  std::uint64_t begin(const Block& block, std::uint32_t round) const noexcept { return std::min(block.bytes(), round * rules_.longest); }
+
+ private:
+  bool may_be_cut(const Block& block) const noexcept { return asks_ && rules_.by_message(block) && block.type->contiguous(); }
+  Block piece(const Block& block, std::uint32_t round) const noexcept {
+    const Block run = bytes_block(Block::at(block.address, block.type->true_lb()), block.bytes());
+    const std::uint64_t first = begin(run, round);
+    return run.part(first, std::min(rules_.longest, run.bytes() - first));
+  }
+  // So that none of those that may be cut goes as a message, but for very long ones.
+  std::uint32_t needed(const Blocks& blocks) const noexcept {
+    std::uint64_t rounds = 1;
+    for (const Block& block : blocks) {
+      const std::uint64_t own = may_be_cut(block) && rules_.longest != 0 ? (block.bytes() + rules_.longest - 1) / rules_.longest : 1;
+      if (own <= UnevenRounds::most(blocks.size())) rounds = std::max(rounds, own);
+    }
+    return static_cast<std::uint32_t>(rounds);
+  }
+
+  const PartRules rules_;
+  const std::uint32_t rounds_;
+  const bool asks_;
+};
+
+void send_long_ones(Schedule& schedule, const Blocks& all, const Pieces& pieces) {
   for (int distance = 1; distance < schedule.size(); ++distance) {
     const int to = (schedule.rank() + distance) % schedule.size();
-    if (rules.by_message(all[index(to)])) schedule.send(all[index(to)], to);
+    if (pieces.by_message(all[index(to)])) schedule.send(all[index(to)], to);
   }
 }
 
@@ -100,6 +158,18 @@ StepId acknowledge(Schedule& schedule, const std::vector<StepId>& taken) {
   return done;
 }
 
+// What is behind the pieces of the rounds before.
+void exchange_pieces(Schedule& schedule, const Blocks& out, const Blocks& in, const Pieces& pieces, const PartRules& rules, std::uint32_t round) {
+  schedule.next_piece();
+  const int me = schedule.rank();
+  const StepId there = schedule.await(AwaitStep::kAll, 0, {schedule.post_parts(pieces.posted(out, me, round), 0, rules)});
+  for (int distance = 1; distance < schedule.size(); ++distance) {
+    const int from = (me + distance) % schedule.size();
+    const Block& block = in[index(from)];
+    if (pieces.fits(block)) schedule.take_piece(from, 0, block, pieces.begin(block, round), pieces.piece_of(block), {there});
+  }
+}
+
 }  // namespace
 
 void gatherv_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root, const UnevenRules& uneven) {
@@ -123,7 +193,7 @@ void gatherv_on_area(Schedule& schedule, const Block& mine, const Blocks& all, i
 void scatterv_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, const UnevenRules& uneven) {
   if (schedule.rank() == root) {
     const StepId posted = schedule.post_parts(of_others(all, root), 0, uneven.rules, Wakes::kEach);
-    send_long_ones(schedule, all, uneven.rules);
+    send_long_ones(schedule, all, Pieces(uneven));
     if (mine.bytes() != 0) schedule.copy(all[index(root)], mine, {posted});
     return await_acknowledgements(schedule, all, uneven.rules, posted);
   }
@@ -136,18 +206,21 @@ void scatterv_on_area(Schedule& schedule, const Blocks& all, const Block& mine, 
 
 void alltoallv_on_area(Schedule& schedule, const Blocks& out, const Blocks& in, const UnevenRules& uneven) {
   const int me = schedule.rank();
-  const StepId posted = schedule.post_parts(of_others(out, me), 0, uneven.rules);
-  send_long_ones(schedule, out, uneven.rules);
+  const Pieces pieces(uneven);
+  const PartRules rules = pieces.rules(out, me);
+  const StepId posted = schedule.post_parts(pieces.posted(out, me, 0), 0, rules);
+  send_long_ones(schedule, out, pieces);
   if (out[index(me)].bytes() != 0 && out[index(me)] != in[index(me)]) schedule.copy(out[index(me)], in[index(me)], {posted});
   const StepId there = schedule.await(AwaitStep::kAll, 0, {posted});
   std::vector<StepId> taken;
   for (int distance = 1; distance < schedule.size(); ++distance) {
     const int from = (me + distance) % schedule.size();
-    taken.push_back(schedule.take_part(from, 0, in[index(from)], {there}));
+    taken.push_back(schedule.take_part(from, 0, in[index(from)], {there}, pieces.piece_of(in[index(from)])));
   }
   StepId last = there;
   if (some_in_place(in, me, uneven.least_place)) last = acknowledge(schedule, taken);
   await_acknowledgements(schedule, out, uneven.rules, last);
+  for (std::uint32_t round = 1; round < pieces.rounds(); ++round) exchange_pieces(schedule, out, in, pieces, rules, round);
 }
 
 }  // namespace lapwing::coll
