@@ -82,6 +82,7 @@ class Engine : private Progress, private Completion {
   using Progress::count_found;
   using Progress::driver_is_served;
   using Progress::event_thread_drives;
+  using Progress::expect_wait;
   using Progress::set_timer;
   using Progress::took_long;
   using Progress::turn_is_due;

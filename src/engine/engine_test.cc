@@ -424,6 +424,22 @@ TEST_F(AtRest, WhatIsPressingWakesTheEventThread) {
   }
 }
 
+TEST_F(AtRest, IsOverForAThreadThatExpectsAnAnswerAtOnce) {
+  for (int round = 0; round < 100; ++round) {
+    TestOperation operation;
+    {
+      Visit visit(engine);
+      engine.begin(operation);
+      engine.expect_wait();
+      EXPECT_FALSE(source->rests());
+      source->deliver_pressing(operation);
+      visit.wait(operation);
+    }
+    EXPECT_FALSE(source->driven_by_event_thread);
+  }
+  EXPECT_EQ(event_thread_wakeups(), 0u);
+}
+
 // Waits that find what they wait for by polling take no system call and leave none behind.
 TEST_F(AtRest, OutlastsWaitsThatPoll) {
   const auto system_calls = [&] {

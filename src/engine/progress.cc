@@ -163,6 +163,12 @@ bool Progress::run_timers() noexcept {
 
 // ---- waiting --------------------------------------------------------------------------------------------------------
 
+void Progress::expect_wait() noexcept {
+  if (baton_taken_) return;
+  event_thread_.end_rest();
+  if (!endpoint_.arming.asks_nothing()) event_thread_.driver_begins();
+}
+
 void Progress::wait(Waiter& waiter) noexcept {
   completion_.run_tasklets();
   if (endpoint_.arming.sources_armed()) {

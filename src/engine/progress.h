@@ -75,6 +75,8 @@ class Progress : public Waker {
   // the rest, as seldom as a thread that waits: one that tests rarely has the event thread to look for it. One that tests in a loop
   // may give its core away first, without the lock (test_loop.h).
   bool quick_turn() noexcept;
+  // This thread is about to wait for an answer that may come at once, on this core: that is not to wake the event thread, which would only be in its way.
+  void expect_wait() noexcept;
   // Blocks until the waiter is ready. Releases the lock while sleeping.
   void wait(Waiter& waiter) noexcept;
   // An application thread leaves the library.

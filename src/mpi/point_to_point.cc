@@ -21,6 +21,7 @@ const char* name_of(SendMode mode) noexcept {
 
 // The arguments come by value: those of the short way then need not lie in memory.
 [[gnu::noinline]] Status start_and_wait(const char* call, engine::Visit& visit, p2p::Messenger& messenger, p2p::SendArguments arguments) {
+  arguments.waits = true;
   p2p::SendRequest send(arguments);
   messenger.start(send);
   wait_in(call, visit, send);

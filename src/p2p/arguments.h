@@ -19,6 +19,7 @@ struct SendArguments {
   comm::Communicator* communicator = nullptr;
   comm::Plane plane = comm::Plane::kPointToPoint;
   SendMode mode = SendMode::kStandard;
+  bool waits = false;       // the caller waits for its end at once
   bool rendezvous = false;  // whatever its length: no byte leaves before its receive is there
   // Up to this length it leaves without being asked for, as credit allows, though it is longer than others that do: where the peer's kernel holds it.
   std::uint64_t unasked = 0;

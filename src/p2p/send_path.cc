@@ -83,6 +83,7 @@ bool SendPath::launch(SendRequest& send) noexcept {
   if (!account.pays_envelope()) return false;
   const std::uint64_t first = offers_pull || rendezvous ? 0 : first_bytes(send, account);
   account.spend(message_units(first));
+  if (asks && send.arguments_.waits) common_.engine.expect_wait();
   using Rts = OutgoingTransfers::Rts;
   transfers_.post_rts(send, first, offers_pull ? Rts::kOffersPull : asks ? Rts::kAtOnce : Rts::kUsual);
   return true;
