@@ -13,24 +13,15 @@ struct Stay {
   unsigned kernel = 0, all = 0;
 };
 
-// A trial asks by turns.
-bool tries(AnswerChoice choice) {
-  return choice.asks() != choice.asks();
-}
-
 Stay try_and_stay(AnswerChoice& choice, std::int64_t kernel, std::int64_t process) {
-  for (std::size_t i = 0; i == 0 || tries(choice); ++i) {
-    EXPECT_LT(i, 2 * AnswerChoice::kSamples);
+  for (std::uint32_t i = 0; choice.on_trial(); ++i) {
+    EXPECT_LT(i, AnswerChoice::kWhole);
     const Asking way = choice.asks();
-    EXPECT_EQ(way, i % 2 == 0 ? Asking::kKernel : Asking::kProcess);
+    EXPECT_EQ(way, i % (i < AnswerChoice::kByTurns ? 2 : 4) == 1 ? Asking::kKernel : Asking::kProcess);
     choice.took(way, way == Asking::kKernel ? kernel : process);
   }
   Stay stay;
-  while (!tries(choice)) {
-    stay.kernel += choice.asks() == Asking::kKernel;
-    ++stay.all;
-  }
-  stay.kernel += choice.asks() == Asking::kKernel && stay.kernel > 0;  // the last before the trial
+  for (; !choice.on_trial(); ++stay.all) stay.kernel += choice.asks() == Asking::kKernel;
   return stay;
 }
 
@@ -46,11 +37,11 @@ TEST(AnswerChoice, TheKernelMustBeClearlyQuicker) {
 }
 
 TEST(AnswerChoice, AClearResultEndsATrialEarly) {
-  constexpr std::size_t kEarly = 2 * AnswerChoice::kFewest, kWhole = 2 * AnswerChoice::kSamples;
+  constexpr std::uint32_t kEarly = AnswerChoice::kByTurns, kWhole = AnswerChoice::kWhole;
   for (const auto& [kernel, expected] : {std::pair(20'000, kEarly), {90'000, kEarly}, {39'000, kWhole}, {50'000, kWhole}}) {
     AnswerChoice choice;
-    std::size_t messages = 0;
-    for (; messages == 0 || tries(choice); ++messages) {
+    std::uint32_t messages = 0;
+    for (; choice.on_trial(); ++messages) {
       const Asking way = choice.asks();
       choice.took(way, way == Asking::kKernel ? kernel : 40'000);
     }
@@ -73,9 +64,9 @@ TEST(AnswerChoice, WhereItIsSlowerTrialsGetRare) {
 
 TEST(AnswerChoice, OneThatIsLateDecidesNothing) {
   AnswerChoice choice;
-  for (std::size_t i = 0; i < 2 * AnswerChoice::kSamples; ++i) {
+  for (std::uint32_t i = 0; i < AnswerChoice::kWhole; ++i) {
     const Asking way = choice.asks();
-    choice.took(way, way == Asking::kProcess ? 40'000 : i == 4 ? 4'000'000 : 20'000);
+    choice.took(way, way == Asking::kProcess ? 40'000 : i == 5 ? 4'000'000 : 20'000);
   }
   EXPECT_EQ(choice.asks(), Asking::kKernel);
 }
