@@ -23,7 +23,10 @@ class Drain {
   void stop() noexcept;
 
  private:
-  std::vector<std::unique_ptr<p2p::ReceiveRequest>> awaited_;
+  struct Awaited final : p2p::ReceiveRequest {
+    using ReceiveRequest::ReceiveRequest;
+  };
+  std::vector<std::unique_ptr<Awaited>> awaited_;
 };
 
 }  // namespace lapwing::coll

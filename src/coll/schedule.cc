@@ -160,15 +160,24 @@ StepId Schedule::take_slice(int rank, std::uint32_t round, const Block& target, 
   return add(TakeStep{first_round_ + round, rank, first, target, TakeStep::What::kSlice}, after);
 }
 
+namespace {
+// A block of no bytes may have no type either.
+Block room_of(const Block& target) noexcept {
+  return target.bytes() != 0 ? target : bytes_block(nullptr, 0);
+}
+}  // namespace
+
 StepId Schedule::take_part(int rank, std::uint32_t round, const Block& target, After after, std::uint32_t piece) {
   if (target.bytes() == 0 && piece == TakeStep::kAll) return join(after);
-  keep(target.type);
-  return add(TakeStep{first_round_ + round, rank, 0, target, TakeStep::What::kPart, false, piece}, after);
+  const Block room = room_of(target);
+  keep(room.type);
+  return add(TakeStep{first_round_ + round, rank, 0, room, TakeStep::What::kPart, false, piece}, after);
 }
 
 StepId Schedule::take_piece(int rank, std::uint32_t round, const Block& target, std::uint64_t offset, std::uint32_t piece, After after) {
-  keep(target.type);
-  return add(TakeStep{first_round_ + round, rank, offset, target, TakeStep::What::kPiece, false, piece}, after);
+  const Block room = room_of(target);
+  keep(room.type);
+  return add(TakeStep{first_round_ + round, rank, offset, room, TakeStep::What::kPiece, false, piece}, after);
 }
 
 StepId Schedule::take_gathered(int rank, std::uint32_t round, const Block& target, bool placed, After after) {

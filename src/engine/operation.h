@@ -67,7 +67,7 @@ class Operation : private Tasklet {
   // True once completed; everything the completer wrote is then visible.
   bool done() const noexcept { return done_.load(std::memory_order_acquire); }
 
-  // What runs after completion, as a tasklet. Set before the operation starts. It may destroy the operation.
+  // What runs after completion, as a tasklet. Set before the operation starts, or with the lock held while it is not done. It may destroy the operation.
   void set_continuation(Continuation continuation) noexcept { continuation_ = continuation; }
   Continuation continuation() const noexcept { return continuation_; }
 
