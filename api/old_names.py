@@ -62,10 +62,10 @@ if (!{0} || !{1}) return MPI_ERR_ARG;
 *{1} = *{0};
 return MPI_SUCCESS;"""
 
-_ENDS_OF_TYPE = """\
-MPI_Aint lb, extent;
-const int error = MPI_Type_get_extent(datatype, &lb, &extent);
-if (error == MPI_SUCCESS) *{0} = {1};
+_UPPER_BOUND = """\
+MPI_Aint extent;
+const int error = MPI_Type_get_extent(datatype, displacement, &extent);
+if (error == MPI_SUCCESS) *displacement += extent;
 return error;"""
 
 # Type, name, parameters, body.
@@ -95,12 +95,12 @@ REMOVED_FUNCTIONS = (
      "return MPI_Type_create_hindexed(count, array_of_blocklengths, array_of_displacements, oldtype, newtype);"),
     ("int", "Type_hvector", "int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype* newtype",
      "return MPI_Type_create_hvector(count, blocklength, stride, oldtype, newtype);"),
-    ("int", "Type_lb", "MPI_Datatype datatype, MPI_Aint* displacement", _ENDS_OF_TYPE.format("displacement", "lb")),
+    ("int", "Type_lb", "MPI_Datatype datatype, MPI_Aint* displacement",
+     "MPI_Aint extent;\nreturn MPI_Type_get_extent(datatype, displacement, &extent);"),
     ("int", "Type_struct", "int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], "
      "const MPI_Datatype array_of_types[], MPI_Datatype* newtype",
      "return MPI_Type_create_struct(count, array_of_blocklengths, array_of_displacements, array_of_types, newtype);"),
-    ("int", "Type_ub", "MPI_Datatype datatype, MPI_Aint* displacement",
-     _ENDS_OF_TYPE.format("displacement", "lb + extent")),
+    ("int", "Type_ub", "MPI_Datatype datatype, MPI_Aint* displacement", _UPPER_BOUND),
 )
 
 

@@ -98,6 +98,7 @@ Status dims_create(int nnodes, int ndims, int dims[]) {
 
 Status cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int, MPI_Comm* comm_cart) {
   comm::Communicator& old = *resolve(comm_old);
+  *comm_cart = MPI_COMM_NULL;  // also where it fails
   LAPWING_TRY(check_intra(old));
   int nodes = 0;
   LAPWING_TRY(check_grid(old, ndims, dims, &nodes));
@@ -180,6 +181,7 @@ Status cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
 
 Status graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int, MPI_Comm* comm_graph) {
   comm::Communicator& old = *resolve(comm_old);
+  *comm_graph = MPI_COMM_NULL;
   LAPWING_TRY(check_intra(old));
   LAPWING_TRY(check_graph(old, nnodes, index, edges));
   const int count = nnodes > 0 ? index[nnodes - 1] : 0;

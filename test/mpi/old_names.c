@@ -106,6 +106,9 @@ static void test_removed_types(void) {
   OK(MPI_Type_lb(picked, &lb));
   OK(MPI_Type_ub(picked, &ub));
   CHECK(lb == -8 && ub == 12);
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  CHECK(MPI_Type_lb(picked, NULL) != MPI_SUCCESS && MPI_Type_ub(picked, NULL) != MPI_SUCCESS);
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
   OK(MPI_Type_free(&type));
   OK(MPI_Type_free(&row));
   OK(MPI_Type_free(&picked));

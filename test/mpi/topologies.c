@@ -175,7 +175,9 @@ static void errors(void) {
   int dims[2] = {size, 2}, periods[2] = {0, 0}, n;
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  made = MPI_COMM_WORLD;
   FAILS(MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &made), MPI_ERR_TOPOLOGY);
+  CHECK(made == MPI_COMM_NULL);
   dims[0] = -1;
   FAILS(MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &made), MPI_ERR_DIMS);
   FAILS(MPI_Dims_create(7, 2, (int[]){2, 0}), MPI_ERR_DIMS);

@@ -13,7 +13,7 @@ import sys
 import time
 
 FOLDERS = """attr coll comm datatype errhan group info init mpi_t part pt2pt topo threads/coll threads/comm threads/init threads/part threads/pt2pt
-errors/attr errors/basic errors/coll errors/comm errors/datatype errors/group errors/pt2pt errors/topo""".split()
+errors/attr errors/coll errors/comm errors/datatype errors/group errors/pt2pt errors/topo""".split()
 LIMIT = 150  # seconds, for one program
 
 KNOWN = {
@@ -22,11 +22,14 @@ KNOWN = {
     "MPICH's extensions: logical operations on floats, no type where nothing is sent": "coll/oplxor part/nonblocking_pready",
     "MPICH's reading: a grid without dimensions is rank 0's alone; which of two names of a type is the first": "topo/cartsuball datatype/typename",
     "sends cannot be cancelled, which the standard allows": "pt2pt/scancel pt2pt/pscancel pt2pt/cancelrecv pt2pt/scancel_unmatch",
-    "windows and tool events are not built": "attr/keyval_double_free_win mpi_t/getindex",
+    "windows and tool events are not built": "attr/keyval_double_free_win errors/attr/keyvalmis mpi_t/getindex",
     "expects every rank of a reduction to be told that another one's operation differs, not the root alone": "errors/coll/reduceop errors/coll/ireduceop",
     "not told: buffers that overlap, which it hangs on; sizes that differ in collectives that do not compare them": """errors/coll/noalias2 errors/coll/noalias3
         errors/coll/allgatherlength errors/coll/iallgatherlength errors/coll/alltoalllength errors/pt2pt/truncmsg2""",
-    "expects that communicators run out": "errors/comm/too_many_comms errors/comm/too_many_icomms",
+    "expects that communicators run out": """errors/comm/too_many_comms errors/comm/too_many_icomms errors/comm/too_many_comms2 errors/comm/too_many_comms3
+        errors/comm/too_many_icomms2""",
+    "MPICH's reading: a communicator that was given no error handler of its own has that of MPI_COMM_WORLD, also where it was set later": """errors/comm/comm_create_nullarg
+        errors/comm/comm_create_group_nullarg errors/comm/comm_split_nullarg errors/comm/comm_split_type_nullarg""",
 }
 REASONS = {name: reason for reason, names in KNOWN.items() for name in names.split()}
 
