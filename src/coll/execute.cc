@@ -35,7 +35,6 @@ Situation situation_of(const Services& services, comm::Communicator& communicato
   situation.levels = state.levels(services.hosts, communicator);
   situation.area = place.area(services.areas, communicator, situation.levels) != nullptr;
   situation.direct = situation.area && form != Form::kPersistent && place.copies_directly();
-  situation.uneven_rounds = form == Form::kPersistent ? 1 : state.uneven_rounds.now();
   situation.oversubscribed = communicator.oversubscribed;
   situation.blocking = form == Form::kBlocking;
   situation.link = *state.link;
@@ -50,7 +49,7 @@ Situation situation_of(const Services& services, comm::Communicator& communicato
 struct Way : DirectTrials::Way {
   unsigned trial = DirectTrials::kNone;
   bool possible = false;
-  std::uint32_t uneven_rounds = 0;  // of those calls that have them
+  std::uint32_t uneven_rounds = 0;  // of those calls that learn them (uneven_rounds.h)
 
   // Whether its schedule is not that of other calls with the same arguments.
   bool is_single() const noexcept { return meets || decides; }
@@ -72,8 +71,9 @@ bool leaves_no_doubt(const Services& services, const comm::Communicator& communi
 Way way_of(const Services& services, comm::Communicator& communicator, const Call& call, Form form) {
   Way way;
   CommunicatorState& state = state_of(communicator);
+  if (form == Form::kPersistent) return way;
   if (call.what == Collective::kAlltoallv || call.what == Collective::kAlltoallw) way.uneven_rounds = state.uneven_rounds.now();
-  if (form == Form::kPersistent || !state.place.copies_directly()) return way;
+  if (!state.place.copies_directly()) return way;
   way.possible = true;
   const unsigned trial = DirectTrials::number_of(call, communicator);
   if (trial == DirectTrials::kNone) {
@@ -115,6 +115,7 @@ CollectiveRequest* make(const Services& services, comm::Communicator& communicat
   made->variant = way.variant();
   made->parameters = state_of(communicator).link_rate.parameters();
   situation.directly = way.directly;
+  situation.uneven_rounds = way.uneven_rounds;
   if (way.decides) {
     made->schedule().set_team(comm::Plane::kCollective, communicator.rank(), communicator.size());
     post_verdict(made->schedule(), state_of(communicator).direct_trials->verdict(way.trial));

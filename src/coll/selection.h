@@ -37,7 +37,7 @@ struct Situation {
   bool area = false;            // they have a shared area (area_place.h)
   bool direct = false;          // and may copy from each other's memory and to it
   bool directly = false;        // and are to, as a trial has it (direct_trials.h)
-  std::uint32_t uneven_rounds = 1;  // of an all-to-all of unequal blocks (uneven_rounds.h)
+  std::uint32_t uneven_rounds = 0;  // of an all-to-all of unequal blocks (uneven_rounds.h); 0: it does not learn them
   bool oversubscribed = false;  // the whole job runs on one host with fewer cores than ranks, as the launcher tells every
                                 // rank alike
   bool blocking = true;         // the caller waits

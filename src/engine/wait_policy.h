@@ -40,8 +40,9 @@
 // meanwhile; one that sleeps is run before it when it is notified. So once giving the core away has taken engine.computing_yield, and again within
 // sixteen times that, this thread does not do so for engine.computing_rest times as long as it took: it sleeps instead, after a wake-up's time at
 // most, and at once with more ranks than cores. (A thread that computes on has a slice again as soon as those that it shares the core with have had
-// theirs; what runs for some milliseconds once in a while has not, and ranks that sleep because of it wait ten times as long for each other.) There the thread that computes may be a rank, which will wait for this one in a moment, and would pay for waking it: that is assumed
-// where this one has of late computed for half as long between two waits itself.
+// theirs; what runs for some milliseconds once in a while has not, and ranks that sleep because of it wait ten times as long for each other.) With
+// more ranks than cores the thread that computes may be a rank, which will wait for this one in a moment, and would pay for waking it: that is
+// assumed where this one has of late computed for half as long between two waits itself.
 #pragma once
 
 #include <algorithm>
