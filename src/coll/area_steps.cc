@@ -49,6 +49,7 @@ void CollectiveRequest::copy_in(const PostStep& step, std::uint64_t post, std::b
 }
 
 void CollectiveRequest::copy_out(const std::byte* from, std::uint64_t bytes, const Block& target, std::uint64_t skipped) noexcept {
+  if (bytes == 0) return;  // neither need be an address
   const datatype::Datatype& type = *target.type;
   if (!type.contiguous()) {
     datatype::unpack(from, bytes, target.address, target.count, type, skipped);
