@@ -359,63 +359,90 @@ TEST(WaitPolicy, AThreadThatTestsInALoopYieldsAsOneThatWaits) {
   EXPECT_FALSE(policy.yields_after(0, 0)) << "the loop has just begun";
 }
 
-// Once its core was given to a thread that computes it sleeps, and looks again a while later whether that is still there.
+// A thread that polls for a wake-up's time in each wait, and then gives its core away once.
+class YieldingWaits {
+ public:
+  explicit YieldingWaits(bool oversubscribed) { policy.configure(50 * kMicrosecond, oversubscribed, -1); }
+  // Whether the next wait would give its core away as well.
+  bool wait(std::int64_t yield_takes) {
+    poll();
+    if (policy.yields()) policy.yielded(yield_takes, now += yield_takes);
+    policy.ended_spinning();
+    poll();
+    const bool yields = policy.yields();
+    policy.stays_awake();
+    return yields;
+  }
+
+  WaitPolicy policy;
+  std::int64_t now = kMillisecond;
+
+ private:
+  void poll() {
+    policy.polls_on(now);
+    policy.polls_on(now += 50 * kMicrosecond);
+  }
+};
+
+// Where its core goes to a thread that computes in most waits it sleeps, and looks again a while later whether that is still there.
 TEST(WaitPolicy, BesideAThreadThatComputesItSleepsInsteadOfGivingItsCoreAway) {
   const std::int64_t slice = tuning().engine_computing_yield, rest = slice * tuning().engine_computing_rest;
   for (const bool oversubscribed : {false, true}) {
-    WaitPolicy policy;
-    policy.configure(50 * kMicrosecond, oversubscribed, -1);
-    std::int64_t now = kMillisecond;
-    const auto begin_wait = [&] { return policy.polls_on(now, true); };
-    EXPECT_TRUE(begin_wait());
-    policy.yielded(tuning().engine_long_yield / 4, now);
-    policy.yielded(slice - 1, now);
+    YieldingWaits waits(oversubscribed);
+    WaitPolicy& policy = waits.policy;
+    policy.yielded(tuning().engine_long_yield / 4, waits.now);
+    policy.yielded(slice - 1, waits.now);
     EXPECT_TRUE(policy.yields()) << "others that give it back";
-    policy.yielded(slice, now);
-    EXPECT_TRUE(begin_wait());
-    EXPECT_TRUE(policy.yields()) << "something that may be gone";
-    policy.yielded(slice, now += 17 * slice);
-    EXPECT_TRUE(policy.yields()) << "and something else";
-    policy.yielded(slice, now += 16 * slice);
-    EXPECT_EQ(begin_wait(), !oversubscribed) << "with a rank of its own on the same core a look is enough";
-    EXPECT_FALSE(policy.yields());
+    for (unsigned i = 1; i < tuning().engine_computing_waits; ++i) EXPECT_TRUE(waits.wait(slice)) << "something that may be gone";
+    EXPECT_FALSE(waits.wait(slice));
+    std::int64_t& now = waits.now;
+    EXPECT_EQ(policy.polls_on(now, true), !oversubscribed) << "with a rank of its own on the same core a look is enough";
     EXPECT_FALSE(policy.polls_on(now += 50 * kMicrosecond)) << "a wake-up's time at most, whatever was saved";
     EXPECT_FALSE(policy.yields());
     EXPECT_EQ(policy.yields_after(kMillisecond, now), oversubscribed) << "a loop of tests cannot sleep";
-    policy.ended_sleeping(now, kMillisecond);
-    now += rest;
-    EXPECT_TRUE(begin_wait());
-    policy.polls_on(now += 50 * kMicrosecond);
-    EXPECT_TRUE(policy.yields()) << "whether it is there still";
+    policy.ended_sleeping(now += rest, rest);
+    EXPECT_TRUE(waits.wait(kMicrosecond)) << "whether it is there still";
+    EXPECT_FALSE(waits.wait(slice)) << "it is: that is seen at once";
+    policy.polls_on(now);
+    policy.ended_sleeping(now += rest, rest);
+    for (int i = 0; i < 32; ++i) EXPECT_TRUE(waits.wait(kMicrosecond));
+    EXPECT_TRUE(waits.wait(slice)) << "it had gone";
+  }
+}
+
+// A rank that prepares something while the others wait, and what the machine does once in a while, are met for long, but in few waits.
+TEST(WaitPolicy, WhatIsMetInFewWaitsIsNotThereAllTheTime) {
+  const std::int64_t slice = tuning().engine_computing_yield;
+  YieldingWaits waits(true);
+  for (int phase = 0; phase < 20; ++phase) {
+    waits.policy.polls_on(waits.now += kMicrosecond);
+    for (int i = 0; i < 20; ++i) waits.policy.yielded(slice, waits.now += slice);
+    waits.policy.ended_spinning();
+    for (int i = 0; i < 6; ++i) EXPECT_TRUE(waits.wait(kMicrosecond));
   }
 }
 
 // It may be a rank of the same program, which computes as long as this one does.
 TEST(WaitPolicy, WithMoreRanksThanCoresAThreadThatComputesMayBeARank) {
-  WaitPolicy policy;
-  policy.configure(50 * kMicrosecond, true, -1);
-  const auto one_that_computed = [&](std::int64_t now) {
-    policy.polls_on(now, true);
-    policy.yielded(2 * kMillisecond, now);
-    policy.yielded(2 * kMillisecond, now);
-    policy.polls_on(now, true);
-    return policy.yields();
-  };
-  policy.begins(0);
-  std::int64_t now = kMillisecond;
-  policy.polls_on(now);
-  EXPECT_TRUE(one_that_computed(now += 2 * kMillisecond));
-  for (int waits = 0; waits < 20; ++waits) EXPECT_TRUE(one_that_computed(now += 2 * kMillisecond));
-  for (int waits = 0; waits < 20; ++waits) policy.polls_on(now += kMicrosecond, true);
-  EXPECT_FALSE(one_that_computed(now += kMicrosecond)) << "this one has not computed for long";
+  YieldingWaits waits(true);
+  waits.policy.begins(0);
+  for (int i = 0; i < 40; ++i) {
+    waits.now += 2 * kMillisecond;  // of computing
+    EXPECT_TRUE(waits.wait(2 * kMillisecond));
+  }
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(waits.wait(kMicrosecond));
+  for (unsigned i = 1; i < tuning().engine_computing_waits; ++i) EXPECT_TRUE(waits.wait(2 * kMillisecond));
+  EXPECT_FALSE(waits.wait(2 * kMillisecond)) << "this one has not computed for long";
 }
 
 TEST(WaitPolicy, AFixedBudgetIsPolledForBesideAThreadThatComputesToo) {
   WaitPolicy policy;
   policy.configure(50 * kMicrosecond, false, kMillisecond);
-  policy.polls_on(kMillisecond);
-  policy.yielded(tuning().engine_computing_yield, kMillisecond);
-  policy.yielded(tuning().engine_computing_yield, kMillisecond);
+  for (int i = 0; i < 40; ++i) {
+    policy.polls_on(kMillisecond);
+    policy.yielded(tuning().engine_computing_yield, kMillisecond);
+    if (i != 39) policy.ended_spinning();
+  }
   EXPECT_TRUE(policy.polls_on(2 * kMillisecond - 1));
   EXPECT_TRUE(policy.yields());
 }
