@@ -71,6 +71,7 @@ void write_some(RingWriter& writer, std::uint64_t flags, std::uint64_t bytes, st
     writer.advance(piece.bytes);
     left -= piece.bytes;
   }
+  writer.wipe_next();
   writer.publish_head(flags & kRecordFlags);
   writer.publish();
   written += bytes;

@@ -35,7 +35,7 @@ void RingWriter::turn_back(std::uint64_t wanted, std::uint64_t payload) noexcept
   turned_from_ = written_;
   skipped_ = capacity_ - at;
   written_ += skipped_;
-  wipe();
+  wipe_next();
   store_release(stamp_of(bytes_ + at), turned_from_ + 1 + kTurnedBack);  // pairs with load_acquire(stamp) in record_here
   begin_lap(now);
 }

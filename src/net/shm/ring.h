@@ -23,6 +23,11 @@
 // stamp passes for no new one. (To wipe always would take a second line from the reader for each record of one line.)
 // The writer always keeps that one line in hand, so a ring holds 64 bytes less than it has.
 //
+// Order. A reader that waits looks at the record's first line all the time. A store that leaves the writer between its first one to that line and
+// the stamp, and has to wait for another line, leaves time for the reader to take the line away again, which costs the way to the other core and
+// back once more (messages of 64 to 128 bytes between far cores: 0.65 us, or 0.42). So the payload is stored first, the line behind the head is
+// wiped next, and the record's line is stored last. A record of one line has nothing to wait for but that, and wipes after it.
+//
 // Each side keeps its own position privately and the last seen position of the other side; it looks at the shared word, a
 // cache miss, only when what it knows does not suffice. The reader publishes its position often enough for short laps, and
 // sees once per quarter of the ring whether the writer waits: a writer that finds less than a quarter free then has more
@@ -100,7 +105,7 @@ class RingWriter {
     const std::uint64_t known = capacity_ - kRecordAlignment - (written_ - seen_head_);
     return known >= wanted ? known : look();
   }
-  // A record's first line, to be written but for the eight bytes of its stamp.
+  // A record's first line, to be written but for the eight bytes of its stamp: when the payload of its head has been, and the next one is wiped.
   std::byte* begin() noexcept {
     begun_ = written_;
     written_ += kRecordAlignment;
@@ -116,15 +121,19 @@ class RingWriter {
     written_ += bytes;
     payload_until_ = written_ + capacity_;
   }
+  // What is behind the head, once before publish_head(). Its stamp is stored later, and with release: a reader that sees that one sees this.
+  void wipe_next() noexcept {
+    const std::uint64_t at = written_ & (capacity_ - 1);
+    if (written_ < payload_until_ || at >= lap_) store_relaxed(stamp_of(bytes_ + at), std::uint64_t{0});
+  }
   // A record's head is written. Pairs with load_acquire(stamp) in RingReader::record_here.
   void publish_head(std::uint64_t flags = 0) noexcept {
-    wipe();
     store_release(stamp_of(bytes_ + (begun_ & (capacity_ - 1))), begun_ + 1 + flags);
     own_ahead();
   }
   // Everything written since becomes readable. Pairs with load_acquire(tail) in RingReader::look.
   void publish() noexcept {
-    wipe();
+    wipe_next();
     store_release(header_->tail, written_);
   }
 
@@ -148,11 +157,6 @@ class RingWriter {
   void turn_back(std::uint64_t wanted, std::uint64_t payload) noexcept;
   bool goes_on(std::uint64_t at, std::uint64_t wanted, std::int64_t now) const noexcept;
   void begin_lap(std::int64_t now) noexcept;
-  // The stamp of this line is stored later, and with release: a reader that sees that one sees this.
-  void wipe() noexcept {
-    const std::uint64_t at = written_ & (capacity_ - 1);
-    if (written_ < payload_until_ || at >= lap_) store_relaxed(stamp_of(bytes_ + at), std::uint64_t{0});
-  }
 
   RingHeader* header_ = nullptr;
   std::byte* bytes_ = nullptr;

@@ -69,6 +69,7 @@ TEST_F(RingTest, ASmallRecordIsSeenByItsStampAlone) {
     ASSERT_FALSE(reader_.record_here());
     *writer_.begin() = static_cast<std::byte>(lap);
     ASSERT_FALSE(reader_.record_here());
+    writer_.wipe_next();
     writer_.publish_head();
     ASSERT_TRUE(reader_.record_here());
     ASSERT_EQ(reader_.available(), 0u);  // the tail has not moved
@@ -84,6 +85,7 @@ TEST_F(RingTest, ASmallRecordIsSeenByItsStampAlone) {
 TEST_F(RingTest, ALongRecordIsSeenByItsStampAndGoesOnByTheTail) {
   writer_.begin();
   writer_.advance(128);
+  writer_.wipe_next();
   writer_.publish_head();
   ASSERT_TRUE(reader_.record_here());
   reader_.trust(192);
@@ -99,6 +101,7 @@ TEST_F(RingTest, ALongRecordIsSeenByItsStampAndGoesOnByTheTail) {
 TEST_F(RingTest, ClaimedLinesAreWipedAndNoOthers) {
   writer_.begin();
   write(256);
+  writer_.wipe_next();
   writer_.publish_head(kClaimed);
   ASSERT_TRUE(reader_.record_here());
   EXPECT_EQ(reader_.record_flags(), kClaimed);
@@ -115,6 +118,7 @@ TEST_F(RingTest, ClaimedLinesAreWipedAndNoOthers) {
 TEST_F(RingTest, WhatIsCopiedAndClaimedAtOnceIsNotClaimedAgain) {
   writer_.begin();
   write(256);
+  writer_.wipe_next();
   writer_.publish_head(kClaimed);
   ASSERT_TRUE(reader_.record_here());
   std::memset(bytes_.data(), 0xff, kCapacity);
@@ -242,6 +246,7 @@ class ShortLapTest : public testing::Test {
       for (int word = 0; word < 8; ++word) std::memcpy(writer_.next(64).data + 8 * word, &stamp, 8);
       writer_.advance(64);
     }
+    writer_.wipe_next();
     writer_.publish_head();
     written_ += bytes;
     return static_cast<std::uint64_t>(line - bytes_.data());

@@ -55,6 +55,7 @@ bool ShmTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::b
   if (link->out.room_to_begin(wire::kHeaderBytes) < wire::kHeaderBytes) return false;
   link->acquainted = true;
   wire::encode_inline(header, payload, link->out.begin());
+  link->out.wipe_next();
   LAPWING_DELAY_POINT("shm.publish");
   link->out.publish_head();
   LAPWING_DELAY_POINT("shm.published");
@@ -70,9 +71,10 @@ bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, 
   link.acquainted = true;
   const std::uint64_t flags = flags_for(link, header.payload_bytes());
   const std::uint64_t head = head_of(record, (flags & shm::kWideHead) != 0);
-  std::byte* line = link.out.begin();  // written last: a reader that looks at it all the time would fetch it twice
+  std::byte* line = link.out.begin();
   const std::uint64_t first = std::min(header.payload_bytes(), head - wire::kHeaderBytes);
   copy_in(link.out, payload, first, header.payload_bytes(), (flags & shm::kStreamed) != 0);
+  link.out.wipe_next();
   wire::store_around_stamp(header, line);
   LAPWING_DELAY_POINT("shm.publish");
   link.out.publish_head(flags);
@@ -223,7 +225,10 @@ std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
     link.out.advance(left - std::min(left, op.header.payload_bytes() - from));
     op.transport_progress += left;
   }
-  if (at_head) wire::store_around_stamp(op.header, line);
+  if (at_head) {
+    link.out.wipe_next();
+    wire::store_around_stamp(op.header, line);
+  }
   LAPWING_DELAY_POINT("shm.publish");
   if (at_head)
     link.out.publish_head(copy_flags(link, op.header.payload_bytes(), streams));

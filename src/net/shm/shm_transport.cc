@@ -225,6 +225,7 @@ void ShmTransport::close() noexcept {
 void ShmTransport::say_goodbye(Link& link) noexcept {
   if (!link.gone && link.acquainted && link.queue.empty() && link.out.room(wire::kHeaderBytes) >= wire::kHeaderBytes) {
     wire::store_around_stamp(wire::goodbye(), link.out.begin());
+    link.out.wipe_next();
     link.out.publish_head();
     announce(link, Delivery::kAtOnce);
   }

@@ -149,6 +149,7 @@ class ShmTransportTest : public testing::Test {
     wire::FrameHeader header;
     header.describe(wire::Protocol::kMessages, 0);
     wire::store_around_stamp(header, writer.begin());
+    writer.wipe_next();
     writer.publish_head();
     set_pending(rank);
   }
@@ -218,6 +219,7 @@ TEST_F(ShmTransportTest, AMalformedFrameLosesItsSender) {
   open(3, 1);
   auto writer = writer_of(2);
   std::memset(writer.begin(), 0xff, wire::kHeaderBytes);
+  writer.wipe_next();
   writer.publish_head();
   set_pending(2);
   transport_->poll();
@@ -238,6 +240,7 @@ TEST_F(ShmTransportTest, AFrameThatClaimsMoreThanItsHeaderHoldsLosesItsSender) {
   std::byte* line = writer.begin();
   wire::encode_inline(header, nullptr, line);
   line[0] = std::byte{25};  // the length
+  writer.wipe_next();
   writer.publish_head();
   set_pending(0);
   transport_->poll();
@@ -253,6 +256,7 @@ TEST_F(ShmTransportTest, AnImpossibleWritePositionLosesItsSenderInTheMiddleOfAFr
   header.describe(wire::Protocol::kMessages, 0);
   header.describe(wire::Protocol::kMessages, 1 << 20);
   wire::store_around_stamp(header, writer.begin());
+  writer.wipe_next();
   writer.publish_head();
   set_pending(0);
   transport_->poll();
