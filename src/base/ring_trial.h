@@ -40,7 +40,8 @@
 // and the two other ways. It costs some milliseconds, in which memory is touched for the first time and each way is gone for megabytes, and
 // brings a tenth where claims have been won. There it comes late: copies that are claimed count for a small part. Where another way than short
 // laps wins it, long ones go that way and are not claimed. Times are taken until the bytes have left the core's store buffer, in which most of a
-// short copy is when it ends. Those of less than kLeastClaimed bytes are lost in the noise: they stay in short laps, and are not told of.
+// short copy is when it ends. Those of less than kLeastClaimed bytes are lost in the noise: they stay in short laps, and are not told of. (Between two
+// ranks they are always claimed: net/shm/ring.h.)
 //
 // What else is tried by time, in the same calls, must not meet such a trial (pause()): or what one of them does is counted for the other.
 //

@@ -145,7 +145,7 @@ TEST_F(RingTest, RecordsAreClaimedWhereThatIsFaster) {
   for (int i = 0; i < 1000; ++i)
     trial.timing() ? trial.timed(kPayload, (writer_.trial_flags(kPayload) & kClaimed) != 0 ? 1 : 2) : trial.copied(kPayload);
   EXPECT_EQ(writer_.trial_flags(kPayload), kClaimed);
-  EXPECT_EQ(writer_.trial_flags(RingTrial::kLeastClaimed - 1), 0u);
+  EXPECT_EQ(writer_.trial_flags(RingTrial::kLeastClaimed - 1), kClaimed) << "short ones always are";
 }
 
 TEST_F(RingTest, TakesExactlyItsCapacityAndNoMore) {

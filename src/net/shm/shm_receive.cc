@@ -153,6 +153,7 @@ std::uint64_t ShmTransport::take_inline(Link& link, const std::byte* line) noexc
       finish_frame(link);
     }
   }
+  if (link.unanswered++ != 0) link.in.claim(wire::kHeaderBytes);  // of those that go to and fro one at a time none waits for its line
   give_back(link, wire::kHeaderBytes);
   return wire::kHeaderBytes;
 }
