@@ -9,6 +9,7 @@ void WaitPolicy::configure(std::int64_t wakeup_cost, bool oversubscribed, std::i
   earns_ = fixed_budget < 0;
   contended_yields_ = 0;
   keeps_core_until_ = computed_ = 0;
+  computing_until_ = kLongAgo;
   met_computing_ = 0;
   saved_ = nap_ = spun_ = polling_since_ = 0;
   prediction_ = {};

@@ -37,14 +37,17 @@
 // no more than that.
 //
 // What keeps the cores. A thread that computes keeps the core that it is given for a time slice, which is milliseconds, whatever comes for this one
-// meanwhile; one that sleeps is run before it when it is notified. So where giving the core away has taken engine.computing_yield in
-// engine.computing_waits of the last 32 waits (those that ended before a look at the clock do not count), and does so again, this thread stops doing so for
-// engine.computing_rest times as long as it took: it sleeps instead, after a wake-up's time at most, and at once with more ranks than cores.
-// It is waits that count, neither how often nor for how long: a thread that computes all the time has the core in nearly every wait; what runs for
-// some milliseconds once in a while, and a rank that prepares something while the others wait for it, have it in one wait, and ranks that slept
-// because of them would wait two to ten times as long for each other from then on. With more ranks than cores the thread that computes may be a rank,
-// which will wait for this one in a moment, and would pay for waking it: that is assumed where this one has of late computed for half as long between
-// two waits itself.
+// meanwhile; one that sleeps is run before it when it is notified. So where giving the core away takes engine.computing_yield, and a thread that
+// computes is there all the time, this one stops doing so for engine.computing_rest times as long as it took: it sleeps instead, after a wake-up's
+// time at most, and at once with more ranks than cores. When is it there all the time?
+//
+//   With a core for each rank, when it has been there within the last sixteen times as long. Little is lost where that is wrong, because this thread
+//   still polls for a wake-up's time.
+//   With more ranks than cores, when engine.computing_waits of the last 32 waits have met it (those that ended before a look at the clock do not
+//   count). Beside a thread that computes on nearly all do; what runs for some milliseconds once in a while, and a rank that prepares something
+//   while the others wait for it, are met in one, for however long, and ranks that slept because of them would wait two to ten times as long for
+//   each other from then on. It may also be a rank that computes as this one does, which will wait for this one in a moment, and would pay for
+//   waking it: that is assumed where this one has of late computed for half as long between two waits itself.
 #pragma once
 
 #include <algorithm>
@@ -52,6 +55,7 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "base/tuning.h"
 #include "engine/wait_prediction.h"
@@ -92,7 +96,7 @@ class WaitPolicy {
   void yielded(std::int64_t took, std::int64_t now) noexcept {
     last_look_ = now;
     least_yield_ = std::min(least_yield_, took);
-    if (took >= tuning().engine_computing_yield && fixed_budget_ < 0 && !(oversubscribed_ && may_be_a_rank(took)) && is_usual_beside()) {
+    if (took >= tuning().engine_computing_yield && fixed_budget_ < 0 && is_there_all_the_time(took, now)) {
       keeps_core_until_ = now + took * tuning().engine_computing_rest;
       contended_yields_ = 0;
     } else if (took >= std::max(tuning().engine_long_yield, kLongYields * least_yield_)) {
@@ -138,21 +142,26 @@ class WaitPolicy {
  private:
   static constexpr std::int64_t kLeastCost = 2'000, kMostCost = 100'000;
   static constexpr unsigned kWindow = 32;
-  static constexpr std::int64_t kLongYields = 3, kFadingComputing = 8;
+  static constexpr std::int64_t kLongYields = 3, kFadingComputing = 8, kSlicesUntilNext = 16;
+  static constexpr std::int64_t kLongAgo = std::numeric_limits<std::int64_t>::min() / 2;
   // Kinds of waits: kind k is covered by a budget of 2^k C/16; of the last kind, no budget covers any.
   static constexpr int kBudgets = 8, kWakeupKind = 4, kLongKind = kBudgets;
   static constexpr int kOversubscribedKind = 7;  // a thread that gives its core away at every turn may do so for longer
 
   bool keeps_core() const noexcept { return last_look_ < keeps_core_until_; }
-  // This wait has met a thread that computes: whether enough of the last ones have.
-  bool is_usual_beside() noexcept {
+  // Whether the thread that computes is, to which giving the core away has given it until now.
+  bool is_there_all_the_time(std::int64_t took, std::int64_t now) noexcept {
+    if (!oversubscribed_) return now - took - std::exchange(computing_until_, now) < kSlicesUntilNext * took;
+    if (may_be_a_rank(took)) return false;
     met_computing_ |= 1;
     return static_cast<std::uint64_t>(std::popcount(met_computing_)) >= tuning().engine_computing_waits;
   }
   bool may_be_a_rank(std::int64_t took) const noexcept { return took < 2 * computed_; }
   std::int64_t budget_beside_computing() const noexcept { return oversubscribed_ ? 0 : std::min(budget_, wakeup_cost_); }
   void next_wait() noexcept {
-    if (polling_since_ != 0) ended_spinning();
+    if (spun_ != 0) ended_spinning();
+    end_meeting();
+    polling_since_ = 0;
   }
   // What has passed since the last look of all was computing.
   void after_computing(std::int64_t computed, std::int64_t now) noexcept {
@@ -168,8 +177,11 @@ class WaitPolicy {
   }
   std::int64_t budget_of(int kind) const noexcept { return (wakeup_cost_ << kind) / 16; }
   // A wait ends. Whether a thread that computes is there is not seen in one without a look at the clock, nor while this one keeps the core.
-  void spend() noexcept {
+  void end_meeting() noexcept {
     if (polling_since_ != 0 && !keeps_core()) met_computing_ <<= 1;
+  }
+  void spend() noexcept {
+    end_meeting();
     if (spun_ > budget_) saved_ = std::max<std::int64_t>(saved_ - (spun_ - budget_), 0);
   }
   void record(std::int64_t waited) noexcept;
@@ -190,6 +202,7 @@ class WaitPolicy {
   std::int64_t least_yield_ = std::numeric_limits<std::int64_t>::max() / kLongYields;  // that giving the core away has taken
   std::int64_t computed_ = 0;           // the longest between two waits of late: it fades with every wait
   std::int64_t keeps_core_until_ = 0;   // because a thread that computes has had it
+  std::int64_t computing_until_ = kLongAgo;  // when a thread that computes was there last
   std::uint32_t met_computing_ = 0;     // a thread that computes: a bit for each of the last waits, the lowest for this one
   std::uint64_t contended_yields_ = 0;  // that are left until the core counts as wanted by no other thread
   std::array<std::uint8_t, kWindow> window_{};  // kinds of the last waits

@@ -393,7 +393,7 @@ TEST(WaitPolicy, BesideAThreadThatComputesItSleepsInsteadOfGivingItsCoreAway) {
     policy.yielded(tuning().engine_long_yield / 4, waits.now);
     policy.yielded(slice - 1, waits.now);
     EXPECT_TRUE(policy.yields()) << "others that give it back";
-    for (unsigned i = 1; i < tuning().engine_computing_waits; ++i) EXPECT_TRUE(waits.wait(slice)) << "something that may be gone";
+    for (unsigned i = 1; i < (oversubscribed ? tuning().engine_computing_waits : 2); ++i) EXPECT_TRUE(waits.wait(slice)) << "something that may be gone";
     EXPECT_FALSE(waits.wait(slice));
     std::int64_t& now = waits.now;
     EXPECT_EQ(policy.polls_on(now, true), !oversubscribed) << "with a rank of its own on the same core a look is enough";
@@ -402,7 +402,8 @@ TEST(WaitPolicy, BesideAThreadThatComputesItSleepsInsteadOfGivingItsCoreAway) {
     EXPECT_EQ(policy.yields_after(kMillisecond, now), oversubscribed) << "a loop of tests cannot sleep";
     policy.ended_sleeping(now += rest, rest);
     EXPECT_TRUE(waits.wait(kMicrosecond)) << "whether it is there still";
-    EXPECT_FALSE(waits.wait(slice)) << "it is: that is seen at once";
+    EXPECT_EQ(waits.wait(slice), !oversubscribed) << "it is: that is seen at once with more ranks than cores";
+    EXPECT_FALSE(waits.wait(slice));
     policy.polls_on(now);
     policy.ended_sleeping(now += rest, rest);
     for (int i = 0; i < 32; ++i) EXPECT_TRUE(waits.wait(kMicrosecond));
@@ -410,7 +411,17 @@ TEST(WaitPolicy, BesideAThreadThatComputesItSleepsInsteadOfGivingItsCoreAway) {
   }
 }
 
-// A rank that prepares something while the others wait, and what the machine does once in a while, are met for long, but in few waits.
+TEST(WaitPolicy, WithACoreForEachRankAThreadThatComputesMustComeAgainSoon) {
+  const std::int64_t slice = tuning().engine_computing_yield;
+  YieldingWaits waits(false);
+  EXPECT_TRUE(waits.wait(slice));
+  waits.now += 17 * slice;
+  EXPECT_TRUE(waits.wait(slice)) << "something else";
+  waits.now += 15 * slice;
+  EXPECT_FALSE(waits.wait(slice));
+}
+
+// With more ranks than cores: a rank that prepares something while the others wait, and what the machine does once in a while, are met for long, but in few waits.
 TEST(WaitPolicy, WhatIsMetInFewWaitsIsNotThereAllTheTime) {
   const std::int64_t slice = tuning().engine_computing_yield;
   YieldingWaits waits(true);
