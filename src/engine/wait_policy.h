@@ -97,7 +97,7 @@ class WaitPolicy {
     last_look_ = now;
     least_yield_ = std::min(least_yield_, took);
     if (took >= tuning().engine_computing_yield && fixed_budget_ < 0 && is_there_all_the_time(took, now)) {
-      keeps_core_until_ = now + took * tuning().engine_computing_rest;
+      computing_until_ = keeps_core_until_ = now + took * tuning().engine_computing_rest;
       contended_yields_ = 0;
     } else if (took >= std::max(tuning().engine_long_yield, kLongYields * least_yield_)) {
       contended_yields_ = tuning().engine_short_yields;
@@ -202,7 +202,7 @@ class WaitPolicy {
   std::int64_t least_yield_ = std::numeric_limits<std::int64_t>::max() / kLongYields;  // that giving the core away has taken
   std::int64_t computed_ = 0;           // the longest between two waits of late: it fades with every wait
   std::int64_t keeps_core_until_ = 0;   // because a thread that computes has had it
-  std::int64_t computing_until_ = kLongAgo;  // when a thread that computes was there last
+  std::int64_t computing_until_ = kLongAgo;  // when a thread that computes was there last, or is thought to be
   std::uint32_t met_computing_ = 0;     // a thread that computes: a bit for each of the last waits, the lowest for this one
   std::uint64_t contended_yields_ = 0;  // that are left until the core counts as wanted by no other thread
   std::array<std::uint8_t, kWindow> window_{};  // kinds of the last waits

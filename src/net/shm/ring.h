@@ -17,9 +17,9 @@
 // writer turns back after shm.long_lap. Whether there were pauses is seen at the end of a lap, by the clock. And where lines take long to
 // write that the reader's caches still have, the reader claims the record's lines, or longer records go through the whole ring
 // (base/ring_trial.h). To claim a line it writes zero where a stamp would be. Those of short records, of less than can be tried by the clock, are always
-// claimed: windows of messages of 128 to 1024 bytes take half to a quarter of the time, between near cores as between far ones, and of 8 bytes two
-// thirds between far ones; single messages to and fro take as long as before, give or take three per cent (2 cores, EPYC; other processors are to be
-// seen).
+// claimed, and records of one line from the second on that comes without an answer in between. Windows of messages of 128 to 1024 bytes take half
+// to a quarter of the time for it, between near cores as between far ones, and of 8 bytes two thirds between far ones; single messages to and fro
+// take as long as before, give or take three per cent (2 cores, EPYC; other processors are to be seen).
 //
 // What lies in the ring from earlier laps must never pass for a stamp: before anything is published, the stamp of the line behind
 // it is wiped, if that line held payload a lap ago, or lies beyond the short lap, where the lap before need not have come; an old
