@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstring>
+#include <utility>
 
 #include "base/delay_point.h"
 #include "base/memory_order.h"
@@ -153,7 +154,7 @@ std::uint64_t ShmTransport::take_inline(Link& link, const std::byte* line) noexc
       finish_frame(link);
     }
   }
-  if (link.unanswered++ != 0) link.in.claim(wire::kHeaderBytes);  // of those that go to and fro one at a time none waits for its line
+  if (std::exchange(link.unanswered, true)) link.in.claim(wire::kHeaderBytes);  // ring.h
   give_back(link, wire::kHeaderBytes);
   return wire::kHeaderBytes;
 }

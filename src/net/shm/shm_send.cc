@@ -262,7 +262,7 @@ bool ShmTransport::show(Link& link) noexcept {
 
 // After publish(): makes sure that the receiver looks at this ring, and wakes it if it sleeps.
 void ShmTransport::announce(Link& link, Delivery delivery) noexcept {
-  link.unanswered = 0;
+  link.unanswered = false;
   full_fence();  // tail or stamp before pending bit and sleeping; pairs with the fences in cool_down() and arm()
   LAPWING_DELAY_POINT("shm.announce");
   if (show(link)) full_fence();  // pending bit before sleeping; pairs with the fence in arm()

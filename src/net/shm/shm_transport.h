@@ -113,7 +113,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
     bool claims = false;          // the lines of the frame under way (ring.h)
     bool on_trial = false;        // that frame's sender tries how it fills the ring
     bool answered = true;         // something has come since a long record went
-    unsigned unanswered = 0;      // frames of one line that have come since something went
+    bool unanswered = false;      // a frame of one line has come since something went
 
     shm::RingReader in;
     shm::Streaming streaming;  // of frames in both directions

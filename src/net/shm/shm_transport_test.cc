@@ -215,6 +215,28 @@ TEST_F(ShmTransportTest, BitsOfRanksThatDoNotExistMeanNothing) {
   EXPECT_EQ(sink_.frames + sink_.lost, 0);
 }
 
+TEST_F(ShmTransportTest, TheLineOfAFrameThatFollowsAnotherWithoutAnAnswerIsClaimed) {
+  open(2, 1);
+  auto writer = writer_of(0);
+  const auto stamp_of_next = [&] {
+    wire::FrameHeader header;
+    header.describe(wire::Protocol::kMessages, 0);
+    std::byte* line = writer.begin();
+    wire::encode_inline(header, nullptr, line);
+    writer.wipe_next();
+    writer.publish_head();
+    set_pending(0);
+    EXPECT_TRUE(transport_->poll());
+    return shm::stamp_of(line).load();
+  };
+  EXPECT_NE(stamp_of_next(), 0u);
+  EXPECT_EQ(stamp_of_next(), 0u);
+  EXPECT_EQ(stamp_of_next(), 0u);
+  CountedOp op;
+  post(op);
+  EXPECT_NE(stamp_of_next(), 0u) << "answered";
+}
+
 TEST_F(ShmTransportTest, AMalformedFrameLosesItsSender) {
   open(3, 1);
   auto writer = writer_of(2);
