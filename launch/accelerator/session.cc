@@ -140,7 +140,7 @@ Status Session::load() {
   LAPWING_TRY(loader_.make_keeper(keeper));
   state_ = State::kLoaded;
   wait_without_limit(connection_.fd());
-  const int descriptors[] = {loader_.areas().fd(), keeper.fd()};
+  const int descriptors[] = {loader_.areas().fd(), keeper.fd(), loader_.notices().fd()};
   return answer(descriptors);
 }
 

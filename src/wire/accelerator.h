@@ -3,7 +3,7 @@
 //
 //   magic u32, version u16, kind u16, and by kind:
 //     hello    purpose u32, connections u32, fingerprint u64, zone bytes u64    first, once; answered with the zone
-//     load                                                                      second, once; answered with the areas and the keeper
+//     load                                                                      second, once; answered with the areas, the keeper and the notices
 //     join     index u32                                                        with one socket
 //     leave    index u32                                                        another socket may take the place of the one that has joined
 //     way      index u32                                                        of one that has joined: with the socket for answers, which stays

@@ -5,7 +5,8 @@
 // The peer sends four packets: a frame, another one in two halves, and two frames in one packet. Which of them match a lent receive is open: that is
 // lending_test.cc. The first and the third match unattended receives, the second and the last perhaps. A thread of the application that sleeps closes
 // the connection; where the application computes, and only the event thread sleeps, it stays open to what is unattended, and the application comes
-// back when all else has been received. What must hold: every frame is received once, and in order.
+// back when all else has been received. Where only the event thread sleeps the process may hide the socket's input from the port, before it sleeps or
+// while it sleeps (Receiver::hide_input), and has the program's notices instead (notices.h). What must hold: every frame is received once, and in order.
 #include <gtest/gtest.h>
 
 #include "checker.h"
@@ -23,6 +24,7 @@ enum class Wrong {
   kPassesOnTwice,     // does not say that the front of a packet has been taken
   kTakesAttended,     // frames that a thread must be woken for, while only the event thread is there
   kGoesOnAttended,    // with such a one that is half here
+  kGivesNoNotice,
   // the process
   kSleepsOpen,      // without closing
   kNoBarrier,       // between closing and looking
@@ -32,13 +34,17 @@ enum class Wrong {
   kSleepsUnattended,  // leaves it open to what is unattended, though a thread of the application sleeps
   kReadsFirst,      // the socket, before it takes what has been taken
   kForgetsBegun,    // a frame of which the program has a half
+  kHearsLast,       // the notices that have come, when it has looked
+  kLooksNotAtPassed,
+  kSleepsHidden,    // though a thread of the application sleeps, who has no notices
+  kHidesUnlooked,   // the input of a socket, while it sleeps, and does not look then what has come
   kInSyncWithin,    // says that it has read all within a frame
 };
 
 class KernelReceive {
  public:
   static constexpr int kFrames = 4, kPackets = 4;
-  enum Word { kOpen, kBusy, kTakenIn, kArrived, kPassed, kWords };
+  enum Word { kOpen, kBusy, kTakenIn, kArrived, kPassed, kNotices, kHeard, kWords };
   enum { kProgram, kProcess, kCores };
   struct State {
     WeakMemory<kCores, kWords> memory;
@@ -47,9 +53,9 @@ class KernelReceive {
     // What the process finds once it sees the counts.
     std::uint8_t arrivals[kFrames], skip_at, skip;
     // The socket.
-    std::uint8_t queue[kPackets], entered, edge;
+    std::uint8_t queue[kPackets], entered, edge, hidden;
     // The process.
-    std::uint8_t does, collected, read, within, next, wrong, looked, computes;
+    std::uint8_t does, collected, read, within, next, wrong, looked, computes, hides, notices;
   };
 
   explicit KernelReceive(Wrong wrong) : wrong_(wrong) {}
@@ -64,9 +70,9 @@ class KernelReceive {
 
  private:
   // Packets: frame 0 | front of frame 1 | rest of frame 1 | frames 2 and 3.
-  enum At : std::uint8_t { kNext, kReadOpen, kReadSync, kJudge, kNotBusyAnyMore, kEnter };
-  enum Does : std::uint8_t { kPoll, kReadSocket, kClose, kFence, kLook, kAsleep };
-  enum Open : std::uint8_t { kClosed, kOpenToAll, kOpenUnattended };  // area.h
+  enum At : std::uint8_t { kNext, kReadOpen, kReadSync, kJudge, kNotBusyAnyMore, kNoticed, kGiveNotice, kWake, kEnter };
+  enum Does : std::uint8_t { kPoll, kReadSocket, kHear, kClose, kFence, kLook, kAsleep, kHide, kFenceHidden, kLookHidden };
+  enum Open : std::uint8_t { kClosed, kOpenToAll, kOpenUnattended, kOpenNoticed };  // area.h
 
   // ---- the program: judge(), access by access ----
 
@@ -90,14 +96,29 @@ class KernelReceive {
         if (!s.memory.takes_store(kProgram)) return false;
         step.name("program: is not busy any more");
         s.memory.store_release(kProgram, kBusy, 0);
-        s.at = s.took_first == kWhole ? kNext : kEnter;
+        s.at = s.took_first == kWhole ? kNext : wrong_ == Wrong::kGivesNoNotice ? kEnter : kNoticed;
         s.packet += s.at == kNext;
+        return true;
+      case kNoticed:
+        step.name("program: is notice wanted?");
+        s.at = s.memory.load(kProgram, kOpen) == kOpenNoticed ? kGiveNotice : kEnter;
+        return true;
+      case kGiveNotice:
+        if (!s.memory.fenced(kProgram)) return false;
+        step.name("program: has a place for a notice");
+        s.memory.words[kNotices] = ++s.notices;
+        s.at = kWake;
+        return true;
+      case kWake:
+        step.name("program: wakes one who has heard all notices before");
+        s.edge |= s.memory.load(kProgram, kHeard) + 1 == s.notices;
+        s.at = kEnter;
         return true;
       case kEnter:
         if (!s.memory.fenced(kProgram)) return false;
         step.name("program: the socket has the packet");
         s.queue[s.entered++] = s.packet++;
-        s.edge = 1;
+        s.edge |= !s.hidden;
         s.at = kNext;
         return true;
     }
@@ -136,7 +157,7 @@ class KernelReceive {
   }
   Taken take(State& s, Step& step) const {
     const int frame = s.packet == 0 ? 0 : s.packet < 3 ? 1 : 2;
-    const bool unattended = s.open_seen == kOpenUnattended;
+    const bool unattended = s.open_seen >= kOpenUnattended;
     if (s.packet == 2 && !s.begun) return s.wrong |= step.maybe(), kNone;  // what it carries may look like a frame
     if (s.packet == 2 && unattended && attended(s, 1) && wrong_ != Wrong::kGoesOnAttended) return kNone;
     if (s.packet != 2 && !step.maybe()) return kNone;
@@ -166,8 +187,8 @@ class KernelReceive {
       case kPoll:
         step.name("process: takes what has been taken");
         if (wrong_ != Wrong::kReadsFirst) collect(s);
-        s.does = s.memory.load(kProcess, kPassed) != s.read ? kReadSocket : kClose;
-        if (s.does == kClose) collect(s);
+        s.does = s.memory.load(kProcess, kPassed) != s.read ? kReadSocket : kHear;
+        if (s.does == kHear) collect(s);
         return true;
       case kReadSocket:
         if (!s.memory.takes_store(kProcess)) return false;
@@ -175,13 +196,21 @@ class KernelReceive {
         read_socket(s);
         s.does = kPoll;
         // Bytes that are counted, and are not in the socket yet: it looks at the port, or sleeps there.
-        if (s.read == s.entered) s.does = kClose;
+        if (s.read == s.entered) s.does = kHear;
+        return true;
+      case kHear:
+        if (!s.memory.takes_store(kProcess)) return false;
+        step.name("process: hears what notices have come; where it computes it may hide the socket's input");
+        s.computes = step.maybe();
+        s.hides = s.computes && step.maybe();
+        if (wrong_ != Wrong::kHearsLast) s.memory.store_release(kProcess, kHeard, s.memory.load(kProcess, kNotices));
+        if (s.hides || (wrong_ != Wrong::kSleepsHidden && s.hidden)) announce(s, !s.hides);
+        s.does = kClose;
         return true;
       case kClose:
         if (!s.memory.takes_store(kProcess)) return false;
         step.name("process: closes the connection to the program, or, where it computes, to what is attended");
         s.looked = nothing_here(s);
-        s.computes = step.maybe();
         close(s);
         s.does = kFence;
         return true;
@@ -192,7 +221,35 @@ class KernelReceive {
         return true;
       case kLook:
         return look(s, step);
+      case kHide:
+        if (!s.memory.takes_store(kProcess)) return false;
+        step.name("process: wants notices");
+        s.memory.store(kProcess, kOpen, kOpenNoticed);
+        s.does = wrong_ == Wrong::kHidesUnlooked ? kAsleep : kFenceHidden;
+        return true;
+      case kFenceHidden:
+        if (!s.memory.fenced(kProcess)) return false;
+        step.name("process: barrier");
+        s.does = kLookHidden;
+        return true;
+      case kLookHidden:
+        if (!s.memory.takes_store(kProcess)) return false;
+        step.name("process: looks whether anything is here, and has it announced then");
+        s.does = kAsleep;
+        if (s.memory.load(kProcess, kBusy) == 0 && nothing_here(s) && nothing_passed(s)) return true;
+        announce(s, true);
+        s.memory.store(kProcess, kOpen, kOpenUnattended);
+        s.hides = 0;
+        return true;
       case kAsleep:
+        if (s.computes && !s.hides && !s.edge && s.memory.load(kProcess, kArrived) != s.collected && step.maybe()) {
+          step.name("process: takes what has been taken, and hides the socket's input while the event thread sleeps");
+          collect(s);
+          s.hides = 1;
+          announce(s, false);
+          s.does = kHide;
+          return true;
+        }
         if (!(s.edge || comes_back(s)) || !s.memory.takes_store(kProcess)) return false;
         step.name("process: is woken, or comes back, and opens the connection to the program");
         s.edge = 0;
@@ -201,19 +258,30 @@ class KernelReceive {
     return false;
   }
 
-  // While the program is busy it does not sleep, but polls on, which changes nothing here.
+  // While the program is busy, or what it has passed on is not in the socket yet, it does not sleep, but polls on, which changes nothing here.
   bool look(State& s, Step& step) const {
     if (wrong_ != Wrong::kLooksNotAtBusy && wrong_ != Wrong::kLooksFirst && s.memory.load(kProcess, kBusy) != 0) return false;
+    if (s.hides && !nothing_passed(s) && s.read == s.entered) return false;
     step.name("process: looks whether something is here, and sleeps");
-    const bool nothing = wrong_ == Wrong::kLooksFirst ? s.looked != 0 : nothing_here(s);
+    const bool nothing = wrong_ == Wrong::kLooksFirst ? s.looked != 0 : nothing_here(s) && (!s.hides || nothing_passed(s));
+    if (wrong_ == Wrong::kHearsLast) {
+      if (!s.memory.takes_store(kProcess)) return false;
+      s.memory.store_release(kProcess, kHeard, s.memory.load(kProcess, kNotices));
+    }
     if (!nothing) return s.memory.takes_store(kProcess) && reopen(s);
     s.does = kAsleep;
     return true;
   }
   void close(State& s) const {
     if (wrong_ == Wrong::kSleepsOpen) return;
-    s.memory.store(kProcess, kOpen, s.computes || wrong_ == Wrong::kSleepsUnattended ? kOpenUnattended : kClosed);
+    s.memory.store(kProcess, kOpen, s.hides ? kOpenNoticed : s.computes || wrong_ == Wrong::kSleepsUnattended ? kOpenUnattended : kClosed);
   }
+  // The port announces the socket's input again, what is there first, or no more: then what it would have announced is forgotten.
+  static void announce(State& s, bool input) {
+    s.hidden = !input;
+    s.edge = input && s.entered > s.read;
+  }
+  bool nothing_passed(const State& s) const { return wrong_ == Wrong::kLooksNotAtPassed || s.memory.load(kProcess, kPassed) == s.read; }
   // An application that computes, as late as can be: when nothing is left but what waits for it.
   bool comes_back(const State& s) const {
     return s.computes && s.packet == kPackets && s.at == kNext && s.next < kFrames && unattended_left(s);
@@ -285,7 +353,9 @@ INSTANTIATE_TEST_SUITE_P(Each, KernelReceiveMutant, ::testing::Values(Wrong::kNo
                                            Wrong::kPassesOnTwice, Wrong::kTakesAttended, Wrong::kGoesOnAttended,
                                            Wrong::kSleepsUnattended, Wrong::kSleepsOpen, Wrong::kNoBarrier, Wrong::kLooksFirst,
                                            Wrong::kLooksNotAtBusy, Wrong::kLooksNotAtTaken, Wrong::kReadsFirst,
-                                           Wrong::kForgetsBegun, Wrong::kInSyncWithin));
+                                           Wrong::kForgetsBegun, Wrong::kInSyncWithin, Wrong::kGivesNoNotice,
+                                           Wrong::kHearsLast, Wrong::kLooksNotAtPassed,
+                                           Wrong::kSleepsHidden, Wrong::kHidesUnlooked));
 
 }  // namespace
 }  // namespace lapwing::model

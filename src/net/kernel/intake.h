@@ -62,7 +62,8 @@ class Intake {
 
   // ---- what was taken ----
 
-  bool has_arrivals() const noexcept { return load(area_.arrived) != taken_; }
+  std::uint64_t arrived() const noexcept { return load(area_.arrived); }  // frames
+  bool has_arrivals() const noexcept { return arrived() != taken_; }
   struct Frame {
     std::uint64_t position;  // of its receive in the queue, claimed
     wire::FrameHeader header;
@@ -121,10 +122,14 @@ class Intake {
   void open() noexcept {
     if (load(area_.open) != kOpen) store(area_.open, kOpen);
   }
+  bool is_open_unattended() const noexcept { return (load(area_.open) & kOpening) == kOpenUnattended; }
   // From now on everything is passed on, and so it wakes. False: the program is looking at a packet, or there is something to take or to read.
   bool close() noexcept { return leave(kClosed); }
-  // The same, but for what matches an unattended receive: no thread waits for that.
-  bool close_to_attended() noexcept { return leave(kOpenUnattended); }
+  // The same, but for what matches an unattended receive: no thread waits for that. `noticed`: what is passed on comes with a notice (notices.h);
+  // those that have come are to be heard before.
+  bool close_to_attended(bool noticed = false) noexcept { return leave(kOpenUnattended | (noticed ? kNoticed : 0)); }
+  // It may take all: the application computes, and no operation is in flight.
+  bool open_at_rest(bool noticed) noexcept { return leave(kOpen | (noticed ? kNoticed : 0)); }
   // Whether the program answers requests. Once it does no more, all that it has answered is among the arrivals.
   void answer(bool may) noexcept {
     store(area_.answers, may);

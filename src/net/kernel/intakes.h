@@ -41,6 +41,8 @@ class Intakes {
   // From now on links may join.
   void open();
   bool ready() const noexcept { return ready_; }
+  // What the program passes on while only the event thread sleeps; from load() on.
+  Notices& notices() noexcept { return program_.notices(); }
   // Whether requests may be answered once links have joined (answer_by()): from prepare() on.
   bool answers() const noexcept { return zone() != nullptr; }
   std::uint32_t most() const noexcept { return program_.connections(); }

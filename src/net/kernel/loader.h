@@ -34,6 +34,7 @@ class Loader {
   virtual Status load() = 0;
   virtual const Descriptor& areas() const noexcept = 0;
   virtual const Descriptor& zone() const noexcept = 0;
+  virtual const Descriptor& notices() const noexcept = 0;  // with the areas
   // The area is as new.
   virtual Joining join(std::uint32_t index, int socket) = 0;
   // The program sees no packet of the socket that has joined any more. What it has answered is still sent.

@@ -6,6 +6,7 @@ static void* (*const bpf_map_lookup_elem)(void* map, const void* key) = (void*)B
 static __u64 (*const bpf_get_socket_cookie)(void* packet) = (void*)BPF_FUNC_get_socket_cookie;
 static long (*const bpf_skb_adjust_room)(void* packet, __s32 bytes, __u32 mode, __u64 flags) = (void*)BPF_FUNC_skb_adjust_room;
 
+static long (*const bpf_ringbuf_output)(void* ring, void* from, __u64 bytes, __u64 flags) = (void*)BPF_FUNC_ringbuf_output;
 static long (*const bpf_tail_call)(void* packet, void* programs, __u32 index) = (void*)BPF_FUNC_tail_call;
 
 #define inline inline __attribute__((always_inline))
@@ -24,6 +25,7 @@ struct bpf_map {
 struct bpf_map areas __attribute__((section("maps")));  // all as in receive.bpf.c
 struct bpf_map indices __attribute__((section("maps")));
 struct bpf_map overlaps __attribute__((section("maps")));
+struct bpf_map notices __attribute__((section("maps")));
 
 __attribute__((section("sk_skb/overlap"))) int overlap(struct __sk_buff* packet) {
   const Word cookie = bpf_get_socket_cookie(packet);
@@ -33,6 +35,8 @@ __attribute__((section("sk_skb/overlap"))) int overlap(struct __sk_buff* packet)
   if (area == 0) return SK_PASS;
   if (cut_some(area, packet)) bpf_tail_call(packet, &overlaps, 0);
   pass_on_new(area, packet->len);
+  Word told = *index;
+  if (wants_notice(area)) bpf_ringbuf_output(&notices, &told, sizeof told, 0);
   return SK_PASS;
 }
 

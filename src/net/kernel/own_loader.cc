@@ -5,6 +5,7 @@
 #include <array>
 
 #include "net/kernel/area.h"
+#include "net/kernel/notices.h"
 
 namespace lapwing::net::kernel {
 namespace {
@@ -58,13 +59,16 @@ Status OwnLoader::prepare(std::uint32_t connections, std::uint32_t zone_blocks) 
 
 Status OwnLoader::load() {
   constexpr bpf::MapKind kAreas{BPF_MAP_TYPE_ARRAY, 4, sizeof(ConnectionArea), BPF_F_MMAPABLE};
+  constexpr bpf::MapKind kNotices{BPF_MAP_TYPE_RINGBUF, 0, 0, 0};
   LAPWING_TRY(bpf::create_map(kAreas, connections_, kNoMap, areas_));
+  LAPWING_TRY(bpf::create_map(kNotices, Notices::kRingBytes, kNoMap, notices_));
   return load_instructions();
 }
 
 Status OwnLoader::load_instructions() {
   LAPWING_TRY(load_overlap());
-  const bpf::NamedMap maps[] = {{"areas", areas_}, {"indices", indices_}, {"zone", zone_}, {"answers", answers_}, {"overlaps", overlaps_}};
+  const bpf::NamedMap maps[] = {{"areas", areas_}, {"indices", indices_}, {"zone", zone_}, {"answers", answers_},
+                                {"overlaps", overlaps_}, {"notices", notices_}};
   LAPWING_TRY(bpf::load_program(kImage, maps, verdict_kind(), "does not take the program that receives", program_));
   bpf_attr attach{};
   attach.target_fd = static_cast<std::uint32_t>(sockets_.fd());
@@ -77,7 +81,7 @@ Status OwnLoader::load_instructions() {
 // Without its map, which this object holds, no program finds it any more: then packets that overlap tear their connections.
 Status OwnLoader::load_overlap() {
   constexpr bpf::MapKind kPrograms{BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 0};
-  const bpf::NamedMap maps[] = {{"areas", areas_}, {"indices", indices_}, {"overlaps", overlaps_}};
+  const bpf::NamedMap maps[] = {{"areas", areas_}, {"indices", indices_}, {"overlaps", overlaps_}, {"notices", notices_}};
   LAPWING_TRY(bpf::create_map(kPrograms, 1, kNoMap, overlaps_));
   Descriptor program;
   LAPWING_TRY(bpf::load_program(overlap::kImage, maps, verdict_kind(), "does not take the program for packets that overlap", program));

@@ -6,6 +6,7 @@
 //   sockets    those whose packets the program sees
 //   answers    those by which it answers
 //   overlaps   the program that it calls for packets that overlap others
+//   notices    ring buffer of its notices (notices.h)
 //
 // Nothing is mapped here: the service (launch/accelerator/) has it for ranks, and looks at none of their memory.
 #pragma once
@@ -30,6 +31,7 @@ class OwnLoader final : public Loader {
   Status load() override;
   const Descriptor& areas() const noexcept override { return areas_; }
   const Descriptor& zone() const noexcept override { return zone_; }
+  const Descriptor& notices() const noexcept override { return notices_; }
   Joining join(std::uint32_t index, int socket) override;
   void leave(std::uint32_t index) noexcept override;
   Permission answer_by(std::uint32_t index, int socket) override;
@@ -48,7 +50,7 @@ class OwnLoader final : public Loader {
   Status load_overlap();
 
   std::uint32_t connections_ = 0;
-  Descriptor areas_, indices_, sockets_, answers_, zone_, overlaps_, program_;
+  Descriptor areas_, indices_, sockets_, answers_, zone_, overlaps_, notices_, program_;
   std::unique_ptr<std::uint64_t[]> cookies_;  // of the sockets that have joined
 };
 

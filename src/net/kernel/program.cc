@@ -36,6 +36,7 @@ Status Program::choose_loader(std::uint32_t zone_blocks, const std::string& serv
 
 Status Program::load() {
   LAPWING_TRY(loader_->load());
+  LAPWING_TRY(notices_.map(loader_->notices().fd()));
   return map_areas();
 }
 

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "net/kernel/area.h"
 #include "net/kernel/loader.h"
+#include "net/kernel/notices.h"
 #include "net/kernel/zone.h"
 
 namespace lapwing::net::kernel {
@@ -29,6 +30,8 @@ class Program {
   bool loaded() const noexcept { return areas_mapped_ != nullptr; }
   std::uint32_t connections() const noexcept { return connections_; }
   ConnectionArea& area(std::uint32_t index) const noexcept;
+  // Of all connections; from load() on.
+  Notices& notices() noexcept { return notices_; }
   // From prepare() on; null before.
   const std::shared_ptr<Zone>& zone() const noexcept { return zone_; }
   // By whose rights; from prepare() on.
@@ -51,6 +54,7 @@ class Program {
   std::uint32_t connections_ = 0;
   std::unique_ptr<Loader> loader_;
   std::shared_ptr<Zone> zone_;  // what has been allocated in it may outlive this object
+  Notices notices_;
   std::byte* areas_mapped_ = nullptr;
 };
 

@@ -12,6 +12,7 @@ static __u64 (*const bpf_get_socket_cookie)(void* packet) = (void*)BPF_FUNC_get_
 static long (*const bpf_skb_pull_data)(void* packet, __u32 bytes) = (void*)BPF_FUNC_skb_pull_data;
 static long (*const bpf_skb_store_bytes)(void* packet, __u32 offset, const void* from, __u32 bytes,
                                          __u64 flags) = (void*)BPF_FUNC_skb_store_bytes;
+static long (*const bpf_ringbuf_output)(void* ring, void* from, __u64 bytes, __u64 flags) = (void*)BPF_FUNC_ringbuf_output;
 static long (*const bpf_tail_call)(void* packet, void* programs, __u32 index) = (void*)BPF_FUNC_tail_call;
 static long (*const bpf_sk_redirect_map)(void* packet, void* map, __u32 index, __u64 flags) = (void*)BPF_FUNC_sk_redirect_map;
 
@@ -36,6 +37,7 @@ struct bpf_map indices __attribute__((section("maps")));  // hash: a socket's co
 struct bpf_map zone __attribute__((section("maps")));     // array of ZoneBlock
 struct bpf_map answers __attribute__((section("maps")));  // sockets by which requests are answered, as `areas`
 struct bpf_map overlaps __attribute__((section("maps")));  // the program of overlap.bpf.c
+struct bpf_map notices __attribute__((section("maps")));   // ring buffer: which connection has something to be read
 
 static inline struct ZoneBlock* zone_block(Half index) {
   return bpf_map_lookup_elem(&zone, &index);
@@ -51,12 +53,17 @@ static inline int is_whole(const struct __sk_buff* packet) {
   return packet->cb[1] - packet->cb[0] == packet->len + (packet->cb[3] & kFin);
 }
 
+// Wakes only one who has heard all that came before.
+static inline void give_notice(struct ConnectionArea* area, Word index) {
+  if (wants_notice(area)) bpf_ringbuf_output(&notices, &index, sizeof index, 0);
+}
+
 // Does not return where the other program takes over.
 static inline int pass_on_overlap(struct ConnectionArea* area, struct __sk_buff* packet, Half twice) {
   area->twice = twice;
   if (twice < packet->len && is_whole(packet)) bpf_tail_call(packet, &overlaps, 0);
   tear(area, packet->len);
-  return SK_PASS;
+  return kPassedOn;
 }
 
 __attribute__((section("sk_skb/verdict"))) int verdict(struct __sk_buff* packet) {
@@ -66,9 +73,11 @@ __attribute__((section("sk_skb/verdict"))) int verdict(struct __sk_buff* packet)
   struct ConnectionArea* area = bpf_map_lookup_elem(&areas, index);
   if (area == 0) return SK_PASS;
   const Half twice = follow(area, sequence(packet), packet->len);
-  if (twice != 0) return pass_on_overlap(area, packet, twice);
-  const int what = judge(area, packet, packet->len);
-  if (what == kPassedOn) return SK_PASS;
+  const int what = twice != 0 ? pass_on_overlap(area, packet, twice) : judge(area, packet, packet->len);
+  if (what == kPassedOn) {
+    give_notice(area, *index);
+    return SK_PASS;
+  }
   if (what == kTaken || bpf_skb_store_bytes(packet, 0, area->answer, kHeaderLength, 0) != 0) return SK_DROP;
   return (int)bpf_sk_redirect_map(packet, &answers, *index, 0);
 }

@@ -34,9 +34,10 @@ Status ServiceLoader::load() {
   AcceleratorRequest load;
   load.kind = AcceleratorRequest::Kind::kLoad;
   std::vector<Descriptor> descriptors;
-  LAPWING_TRY(service_.fetch(load, kPatienceWithProofMs, -1, 2, descriptors));
+  LAPWING_TRY(service_.fetch(load, kPatienceWithProofMs, -1, 3, descriptors));
   areas_ = std::move(descriptors[0]);
   keeper_ = std::move(descriptors[1]);
+  notices_ = std::move(descriptors[2]);
   return {};
 }
 

@@ -26,6 +26,7 @@ class ServiceLoader final : public Loader {
   Status load() override;
   const Descriptor& areas() const noexcept override { return areas_; }
   const Descriptor& zone() const noexcept override { return zone_; }
+  const Descriptor& notices() const noexcept override { return notices_; }
   Joining join(std::uint32_t index, int socket) override;
   void leave(std::uint32_t index) noexcept override;
   // The service is told, and its answer found by permission(): a thread that drives communication does not wait for it.
@@ -39,7 +40,7 @@ class ServiceLoader final : public Loader {
   void ask_to_leave(std::uint32_t index, wire::AcceleratorRequest::Kind kind) noexcept;
 
   AcceleratorClient service_;
-  Descriptor zone_, areas_, keeper_;
+  Descriptor zone_, areas_, keeper_, notices_;
   std::vector<bool> joined_;
   std::vector<Permission> permissions_;
   std::deque<std::uint32_t> told_;  // of whose permissions the service has not been heard, in order

@@ -36,7 +36,7 @@ class ServiceLoaderTest : public testing::Test {
   void will_refuse(const char* why) { will_send(AcceleratorAnswer{false, 0, why}.encode()); }
   void get_ready() {
     will_grant(1);
-    will_grant(2);
+    will_grant(3);
     ASSERT_TRUE(loader_.prepare(2, 1).ok());
     ASSERT_TRUE(loader_.load().ok());
   }

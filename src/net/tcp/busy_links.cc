@@ -18,24 +18,24 @@ void BusyLinks::touch(Receiver& link) noexcept {
     }
   }
   if (links_.size() < tuning().tcp_busy_links) {
-    links_.push_back({&link, 0, 0, false});
+    links_.push_back({&link, 0, 0});
     if (may_take(link)) link.let_take();
     return;
   }
   if (input_expected_) return;  // perhaps of the one that would have to go
-  if (!all_in_port() || !stop_taking(&Receiver::stop_taking)) return;
+  if (!all_announced() || !stop_taking(&Receiver::stop_taking)) return;
   too_many_ = true;
   calm_ = 0;
   end_rest();
   for (Entry& busy : links_) busy.link->end_rest();
   auto coldest = std::max_element(links_.begin(), links_.end(),
                                   [](const Entry& a, const Entry& b) { return a.polls_in_vain < b.polls_in_vain; });
-  *coldest = {&link, 0, 0, false};
+  *coldest = {&link, 0, 0};
 }
 
 bool BusyLinks::rest() noexcept {
   armed_ = at_rest_ = false;
-  if (too_many_ || input_expected_ || !all_in_port()) return false;
+  if (too_many_ || input_expected_ || !announced_unattended() || !stop_taking(&Receiver::take_at_rest)) return false;
   for (Entry& busy : links_) {
     busy.finds = 0;
     busy.link->rest();
@@ -78,24 +78,18 @@ bool BusyLinks::arm() noexcept {
   }
   // What is taken of a link that poll() does not read would not be found.
   const bool none = engine_.application_drives() || too_many_;
-  return all_in_port() && stop_taking(none ? &Receiver::stop_taking : &Receiver::stop_taking_attended);
+  return none ? all_announced() && stop_taking(&Receiver::stop_taking) : announced_unattended() && stop_taking(&Receiver::stop_taking_attended);
 }
 
-void BusyLinks::leave_port(Entry& busy) noexcept {
-  end_rest();
-  busy.outside = busy.link->leave_port();
-  some_outside_ |= busy.outside;
-}
-
-bool BusyLinks::all_in_port() noexcept {
-  if (!some_outside_) return true;
+bool BusyLinks::all_announced() noexcept {
   LAPWING_DELAY_POINT("tcp.come_back");
-  some_outside_ = false;
-  for (Entry& busy : links_) {
-    busy.outside = !busy.link->come_back_to_port();
-    some_outside_ |= busy.outside;
-  }
-  return !some_outside_;
+  return std::all_of(links_.begin(), links_.end(), [](Entry& busy) { return busy.link->come_back_to_port(); });
+}
+
+// All but input of which the program gives notice.
+bool BusyLinks::announced_unattended() noexcept {
+  LAPWING_DELAY_POINT("tcp.come_back");
+  return std::all_of(links_.begin(), links_.end(), [](Entry& busy) { return busy.link->come_back_unattended(); });
 }
 
 void BusyLinks::forget(Receiver& link) noexcept {
@@ -123,7 +117,10 @@ bool BusyLinks::poll() noexcept {
     }
     if (came) {
       links_[i].polls_in_vain = 0;
-      if (!links_[i].outside && ++links_[i].finds > tuning().tcp_steady_polls && !armed_) leave_port(links_[i]);
+      if (link->is_announced() && ++links_[i].finds > tuning().tcp_steady_polls && !armed_) {
+        end_rest();
+        link->leave_port();
+      }
     } else if (links_[i].polls_in_vain >= tuning().tcp_polls_in_vain && !at_rest_ && link->come_back_to_port() && gives_up(*link)) {
       link->end_rest();
       links_.erase(links_.begin() + static_cast<std::ptrdiff_t>(i));

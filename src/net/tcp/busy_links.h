@@ -19,7 +19,8 @@ class Receiver;
 //
 // Where a program in the kernel takes frames (Receiver::let_take), only poll() finds them. So it takes none of a link that is not in this list, or
 // while a thread of the application may sleep; and where only the event thread does, none but those that no thread waits for. At rest it may take
-// all: nothing is lent then, so whatever comes is passed on, and the port hears of it as ever.
+// all. Where only the event thread may sleep, the port announces no input of such links: the program gives notice of what it passes on
+// (net/kernel/notices.h), and what it takes wakes nothing.
 //
 // At rest (engine/source.h) the busy links are in the port, but a watermark hides from it what is for the application's next call. An
 // application that comes back finds that by reading them as ever, and takes no watermark down; arm() does. So a link with a watermark
@@ -65,7 +66,6 @@ class BusyLinks {
     Receiver* link;
     unsigned polls_in_vain;
     unsigned finds;  // since a thread last could sleep
-    bool outside;    // of the port
   };
   // It does not count as work under way.
   struct LookTimer : engine::Timer {
@@ -77,15 +77,14 @@ class BusyLinks {
   void let_take() noexcept;
   bool stop_taking(bool (Receiver::*stop)() noexcept) noexcept;
   bool gives_up(Receiver& link) noexcept;
-  void leave_port(Entry& busy) noexcept;
-  bool all_in_port() noexcept;
+  bool all_announced() noexcept;
+  bool announced_unattended() noexcept;
 
   engine::Engine& engine_;
   std::vector<Entry> links_;
   LookTimer look_;
   bool armed_ = false;
   bool at_rest_ = false;
-  bool some_outside_ = false;  // of the port
   bool input_expected_ = false;
   bool too_many_ = false;
   unsigned calm_ = 0;

@@ -52,7 +52,7 @@ Status Connection::watch(bool writable) {
 }
 
 std::uint32_t Connection::events() const noexcept {
-  return kReadable | (wants_writable_ ? std::uint32_t{EPOLLOUT} : 0u);
+  return (kReadable & ~(announced_ == Announced::kNotInput ? std::uint32_t{EPOLLIN} : 0u)) | (wants_writable_ ? std::uint32_t{EPOLLOUT} : 0u);
 }
 
 void Connection::want_writable(bool wanted) noexcept {
@@ -62,18 +62,24 @@ void Connection::want_writable(bool wanted) noexcept {
 }
 
 void Connection::announce_again() noexcept {
-  if (!outside_port_) engine_.port().change(fd(), events());
+  if (!outside_port()) engine_.port().change(fd(), events());
 }
 
 void Connection::leave_port() noexcept {
-  if (outside_port_) return;
+  if (outside_port()) return;
   engine_.port().leave(fd());
-  outside_port_ = true;
+  announced_ = Announced::kNothing;
 }
 
-bool Connection::come_back() noexcept {
-  if (outside_port_) outside_port_ = !engine_.port().come_back(fd(), events());
-  return !outside_port_;
+bool Connection::come_back(Announced announced) noexcept {
+  if (announced_ == announced) return true;
+  const bool was_outside = outside_port();
+  announced_ = announced;
+  if (!was_outside)
+    engine_.port().change(fd(), events());
+  else if (!engine_.port().come_back(fd(), events()))
+    announced_ = Announced::kNothing;
+  return !outside_port();
 }
 
 void Connection::hand_over(ConnectionUser& user) noexcept {

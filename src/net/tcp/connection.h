@@ -45,12 +45,14 @@ class Connection final : public engine::FdHandler {
   void want_writable(bool wanted) noexcept;
   // Asks for readiness that was announced once already and not used up.
   void announce_again() noexcept;
-  // Outside the port nothing is announced: for a socket that is read directly all the time. After coming back what is there is announced.
-  // Nor that the socket takes more.
-  bool outside_port() const noexcept { return outside_port_; }
-  bool writable_unannounced() const noexcept { return outside_port_ && wants_writable_; }
+  // Outside the port nothing is announced, nor that the socket takes more: for a socket that is read directly all the time. Input can be left out
+  // alone, of a connection whose packets come past a program in the kernel. After coming back what is there is announced. False: the port refuses it.
+  enum class Announced { kNothing, kNotInput, kAll };
+  Announced announced() const noexcept { return announced_; }
+  bool outside_port() const noexcept { return announced_ == Announced::kNothing; }
+  bool writable_unannounced() const noexcept { return outside_port() && wants_writable_; }
   void leave_port() noexcept;
-  bool come_back() noexcept;
+  bool come_back(Announced announced) noexcept;
   // The handshake is over, and is forgotten, but for what it has agreed on.
   void hand_over(ConnectionUser& user) noexcept;
   // Stops watching and closes the socket.
@@ -99,7 +101,7 @@ class Connection final : public engine::FdHandler {
   Deadline deadline_;
   bool watched_ = false;
   bool wants_writable_ = false;
-  bool outside_port_ = false;
+  Announced announced_ = Announced::kAll;
 };
 
 }  // namespace lapwing::net::tcp

@@ -126,7 +126,9 @@ bool Receiver::poll_past_program() noexcept {
   if (watermark_.hides()) uncover();
   if (intake_->has_passed() || may_have_ended()) return receive();
   if (!intake_->has_arrivals()) return false;
-  return finish_receive(inbox_.collect() ? Inbox::Result::kDrained : Inbox::Result::kViolation);
+  const bool right = inbox_.collect();
+  hide_input();
+  return finish_receive(right ? Inbox::Result::kDrained : Inbox::Result::kViolation);
 }
 
 // The program sees nothing before the socket is readable. So a thread that polls ends the link's rest: to make the socket readable for a moment at
@@ -134,6 +136,30 @@ bool Receiver::poll_past_program() noexcept {
 void Receiver::uncover() noexcept {
   shared_.busy_links.end_rest();
   watermark_.lift(connection_->socket());
+}
+
+void Receiver::end_sleep() noexcept {
+  find_whether_all_is_taken();
+  intake_->open();
+}
+
+void Receiver::find_whether_all_is_taken() noexcept {
+  if (!intake_->is_open_unattended()) return;
+  if (intake_->passed() != passed_before_sleep_)
+    takes_all_ = false;
+  else if (intake_->arrived() != arrived_before_sleep_)
+    takes_all_ = true;
+}
+
+// An application that finds all that it waits for at once leaves the event thread asleep as it was, for as long as that goes on. So the port is told
+// meanwhile. What was passed on before may have been announced, and is not any more: then it is announced again.
+void Receiver::hide_input() noexcept {
+  find_whether_all_is_taken();
+  if (!takes_all_ || !is_announced() || !intake_->is_open_unattended()) return;
+  LAPWING_DELAY_POINT("tcp.hide_input");
+  if (come_back_unattended() && intake_->close_to_attended(true)) return;
+  come_back_to_port();
+  intake_->close_to_attended(false);
 }
 
 // The program does not tell of the end of a connection. The port does, and outside of it a read now and then.
@@ -163,11 +189,10 @@ void Receiver::on_ready(Connection& connection, std::uint32_t events) noexcept {
 
 // ---- what the event port announces ----------------------------------------------------------------------------------
 
-bool Receiver::leave_port() noexcept {
-  if (connection_ == nullptr) return false;
+void Receiver::leave_port() noexcept {
+  if (connection_ == nullptr) return;
   LAPWING_DELAY_POINT("tcp.leave_port");
   connection_->leave_port();
-  return true;
 }
 
 void Receiver::rest() noexcept {

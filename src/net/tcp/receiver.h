@@ -62,18 +62,31 @@ class Receiver final : public ConnectionUser {
   // A program in the kernel may take frames, where it sees this link, until stop_taking(): no thread sleeps meanwhile. Or until
   // stop_taking_attended(): only the event thread does. False: there is something to be polled.
   void let_take() noexcept {
-    if (inbox_.past_program()) intake_->open();
+    if (inbox_.past_program()) end_sleep();
   }
+  // At rest it may take all.
+  bool take_at_rest() noexcept { return !inbox_.past_program() || intake_->open_at_rest(!is_announced()); }
   bool stop_taking() noexcept { return !inbox_.past_program() || intake_->close(); }
   bool stop_taking_attended() noexcept {
     if (permission_ == kernel::Permission::State::kAsked) let_answer();
-    return !inbox_.past_program() || intake_->close_to_attended();
+    if (!inbox_.past_program()) return true;
+    passed_before_sleep_ = intake_->passed();
+    arrived_before_sleep_ = intake_->arrived();
+    return intake_->close_to_attended(!is_announced());
   }
   // Frames are checked or sealed.
   bool is_protected() const noexcept { return connection_ != nullptr && connection_->records() != nullptr; }
-  // For a link that is polled all the time (Connection::leave_port). False when it is not connected.
-  bool leave_port() noexcept;
-  bool come_back_to_port() noexcept { return connection_ == nullptr || connection_->come_back(); }
+  // For a link that is polled all the time (Connection::leave_port).
+  void leave_port() noexcept;
+  bool come_back_to_port() noexcept { return connection_ == nullptr || connection_->come_back(Connection::Announced::kAll); }
+  // Only the event thread may sleep. Where all that came while it slept the last time was taken by the program, the port announces no input, and the
+  // program gives notice of what it passes on.
+  bool come_back_unattended() noexcept {
+    using Announced = Connection::Announced;
+    return connection_ == nullptr || connection_->come_back(inbox_.past_program() && takes_all_ ? Announced::kNotInput : Announced::kAll);
+  }
+  // The port announces all that happens.
+  bool is_announced() const noexcept { return connection_ == nullptr || connection_->announced() == Connection::Announced::kAll; }
   // A thread is about to sleep: the event thread is not woken for each packet of a long frame.
   void set_watermark() noexcept;
   // Until end_rest() the port announces input when so much has gathered (tcp.rest_watermark), or the peer can send no more, or has
@@ -89,6 +102,9 @@ class Receiver final : public ConnectionUser {
   bool join_program() noexcept;
   bool poll_past_program() noexcept;
   void uncover() noexcept;
+  void end_sleep() noexcept;
+  void find_whether_all_is_taken() noexcept;
+  void hide_input() noexcept;
   void let_answer() noexcept;
   bool may_have_ended() noexcept;
   void judge(Inbox::Result result) noexcept;
@@ -107,7 +123,8 @@ class Receiver final : public ConnectionUser {
   bool torn_ = false;              // a connection was, past the program: the next ones are received as ever
   int answers_by_ = -1;            // the socket of answer_by()
   kernel::Permission::State permission_ = kernel::Permission::State::kNone;  // for it
-  std::uint64_t passed_at_rest_ = 0;  // Intake::passed()
+  std::uint64_t passed_at_rest_ = 0, passed_before_sleep_ = 0, arrived_before_sleep_ = 0;  // counts of Intake's
+  bool takes_all_ = false;  // what comes while only the event thread sleeps
   bool announces_all_ = false;
   unsigned looks_ = 0;             // that found nothing, outside the port
 };

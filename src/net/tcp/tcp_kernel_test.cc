@@ -1,10 +1,14 @@
 // Links whose frames come past a program in the kernel (net/kernel/area.h), with a sink that lends receives as the messenger does. Each receive must
 // get the first message that it matches and no receive before it has got, whether the program took it or passed it on. Skipped where this process may
 // load no program.
+#include <sys/epoll.h>
+
 #include <algorithm>
 #include <atomic>
 #include <deque>
+#include <fstream>
 #include <random>
+#include <string>
 
 #include "base/tuning.h"
 #include "net/tcp/kernel_receive_for_tests.h"
@@ -76,6 +80,53 @@ TEST_F(TcpKernelTest, AProcessThatComputesIsNotWokenForWhatIsUnattended) {
   EXPECT_EQ(sink_.received(), 1);
   disarm();
   pump([&] { return sink_.landed == 2; });
+  expect_all_well();
+}
+
+// Sockets of rank 1 that its port watches, though not for input.
+int watched_without_input(int port) {
+  std::ifstream file("/proc/self/fdinfo/" + std::to_string(port));
+  int found = 0;
+  for (std::string word; file >> word;) {
+    std::uint32_t events = 0;
+    if (word == "events:" && file >> std::hex >> events >> std::dec) found += (events & EPOLLRDHUP) != 0 && (events & EPOLLIN) == 0;
+  }
+  return found;
+}
+
+TEST_F(TcpKernelTest, WhereAllIsTakenOnlyANoticeWakesAProcessThatComputes) {
+  const auto without_input = [&] { return watched_without_input(high().engine.port().fd()); };
+  get_acquainted();
+  post_receives(3, 1 << 16, true);
+  ASSERT_TRUE(arm());
+  EXPECT_EQ(without_input(), 0) << "nothing is known of what comes";
+  for (int number = 0; number < 2; ++number) {
+    MessageOp taken(kLent, number, 5000);
+    low().post(1, taken);
+    pump([&] { return sink_.landed == number + 1; });
+    EXPECT_EQ(without_input(), 1);
+  }
+  MessageOp passed(kNeverLent, 1, 200);
+  low().post(1, passed);
+  engine::EventPort::Batch batch;
+  for (int turns = 0; batch.count == 0 && turns < 2'000'000; ++turns) {
+    low().turn();
+    high().engine.port().collect(batch, 0);
+  }
+  ASSERT_GT(batch.count, 0);
+  {
+    const engine::Visit visit(high().engine);
+    high().engine.port().deliver(batch);
+    EXPECT_FALSE(high().transport->arm()) << "something is here";
+  }
+  pump([&] { return sink_.passed == 2; });
+  disarm();
+  ASSERT_TRUE(arm());
+  EXPECT_EQ(without_input(), 0) << "not all was taken";
+  disarm();
+  MessageOp last(kLent, 2, 5000);
+  low().post(1, last);
+  pump([&] { return sink_.landed == 3; });
   expect_all_well();
 }
 

@@ -116,12 +116,12 @@ Status TcpTransport::prepare_kernel() {
   if (shared_.options.receive == Receive::kAuto) {
     if (status.ok()) status = shared_.engine.submit(loading_);
     loading_.under_way = status.ok();
-    if (!status.ok()) kernel_prepared(status);
+    if (!status.ok()) kernel_prepared(std::move(status));
     return {};
   }
   if (status.ok()) status = shared_.intakes.load();
   if (!status.ok()) return Status::error(status.error_class(), "LAPWING_RECEIVE=kernel: %s", status.text());
-  kernel_prepared(status);
+  kernel_prepared(std::move(status));
   return {};
 }
 
@@ -136,11 +136,12 @@ void TcpTransport::Loading::load(Work& work) noexcept {
 void TcpTransport::Loading::finish(Work& work) noexcept {
   auto& self = static_cast<Loading&>(work);
   self.under_way = false;
-  if (self.transport.attached_) self.transport.kernel_prepared(self.status);
+  if (self.transport.attached_) self.transport.kernel_prepared(std::move(self.status));
 }
 
 // Links that stand already join when they are read next.
-void TcpTransport::kernel_prepared(const Status& status) noexcept {
+void TcpTransport::kernel_prepared(Status status) noexcept {
+  if (status.ok()) status = shared_.engine.port().add(shared_.intakes.notices().fd(), EPOLLIN | EPOLLET, notice_handler_);
   if (!status.ok()) return log_info("going on without receive in the kernel: %s", status.text());
   shared_.intakes.open();
   log_info("messages over tcp are matched in the kernel, %s, of up to %u peers", shared_.intakes.by().c_str(), shared_.intakes.most());
@@ -274,7 +275,21 @@ wire::Position TcpTransport::position(PeerId peer, const wire::Terms& theirs) no
 
 bool TcpTransport::arm() noexcept {
   if (has_work() || shared_.busy_links.input_expected()) return false;
+  shared_.intakes.notices().hear();
   return shared_.busy_links.arm();
+}
+
+bool TcpTransport::rest() noexcept {
+  if (has_work()) return false;
+  shared_.intakes.notices().hear();
+  return shared_.busy_links.rest();
+}
+
+// Which link it is of, the next poll finds.
+void TcpTransport::NoticeHandler::on_ready(std::uint32_t) noexcept {
+  shared.intakes.notices().hear();
+  shared.busy_links.end_rest();
+  shared.busy_links.expect_input();
 }
 
 bool TcpTransport::poll() noexcept {
@@ -327,6 +342,7 @@ void TcpTransport::close() noexcept {
   });
   acceptor_.close();
   if (attached_) shared_.engine.remove_source(*this);
+  if (attached_ && shared_.intakes.ready()) shared_.engine.port().remove(shared_.intakes.notices().fd());
   attached_ = false;
   shared_.retired.clear();
 }

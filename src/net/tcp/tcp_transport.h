@@ -60,7 +60,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   // frames by the piece.
   bool arm() noexcept override;
   // The port announces what has gathered on a link (Receiver::rest), and everything on links that have had no traffic lately.
-  bool rest() noexcept override { return !has_work() && shared_.busy_links.rest(); }
+  bool rest() noexcept override;
   void disarm() noexcept override { shared_.busy_links.disarm(); }
   bool announces_unasked() const noexcept override { return polls_dearly_ && !shared_.busy_links.at_rest(); }
 
@@ -87,12 +87,19 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
     bool under_way = false;
   };
 
+  // What the program passes on while only the event thread sleeps.
+  struct NoticeHandler final : engine::FdHandler {
+    explicit NoticeHandler(tcp::SharedState& shared) noexcept : shared(shared) {}
+    void on_ready(std::uint32_t events) noexcept override;
+    tcp::SharedState& shared;
+  };
+
   void acknowledge(bool moved) noexcept;
   bool copy_kept() noexcept;
   bool has_work() const noexcept { return shared_.has_work(shared_.engine.application_drives()); }
   Status read_offers();
   Status prepare_kernel();
-  void kernel_prepared(const Status& status) noexcept;
+  void kernel_prepared(Status status) noexcept;
   tcp::Link& link(PeerId peer) noexcept;
   void meet(PeerId peer, std::unique_ptr<tcp::Link>& link) noexcept;
   wire::Verdict judge(PeerId peer, const wire::Terms& theirs) noexcept override;
@@ -108,6 +115,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   unsigned polls_owing_ = 0;   // polls since an acknowledgement is owed
   bool attached_ = false;
   Loading loading_;
+  NoticeHandler notice_handler_{shared_};
 };
 
 }  // namespace lapwing::net
