@@ -79,11 +79,11 @@ class Receiver final : public ConnectionUser {
   // For a link that is polled all the time (Connection::leave_port).
   void leave_port() noexcept;
   bool come_back_to_port() noexcept { return connection_ == nullptr || connection_->come_back(Connection::Announced::kAll); }
-  // Only the event thread may sleep. Where all that came while it slept the last time was taken by the program, the port announces no input, and the
-  // program gives notice of what it passes on.
+  // Only the event thread may sleep. Where most of what came while it slept the last time was taken by the program, the port announces no input, and
+  // the program gives notice of what it passes on.
   bool come_back_unattended() noexcept {
     using Announced = Connection::Announced;
-    return connection_ == nullptr || connection_->come_back(inbox_.past_program() && takes_all_ ? Announced::kNotInput : Announced::kAll);
+    return connection_ == nullptr || connection_->come_back(inbox_.past_program() && takes_most_ ? Announced::kNotInput : Announced::kAll);
   }
   // The port announces all that happens.
   bool is_announced() const noexcept { return connection_ == nullptr || connection_->announced() == Connection::Announced::kAll; }
@@ -103,7 +103,7 @@ class Receiver final : public ConnectionUser {
   bool poll_past_program() noexcept;
   void uncover() noexcept;
   void end_sleep() noexcept;
-  void find_whether_all_is_taken() noexcept;
+  void learn_what_is_taken() noexcept;
   void hide_input() noexcept;
   void let_answer() noexcept;
   bool may_have_ended() noexcept;
@@ -124,7 +124,7 @@ class Receiver final : public ConnectionUser {
   int answers_by_ = -1;            // the socket of answer_by()
   kernel::Permission::State permission_ = kernel::Permission::State::kNone;  // for it
   std::uint64_t passed_at_rest_ = 0, passed_before_sleep_ = 0, arrived_before_sleep_ = 0;  // counts of Intake's
-  bool takes_all_ = false;  // what comes while only the event thread sleeps
+  bool takes_most_ = false;  // the program, of what comes while only the event thread sleeps
   bool announces_all_ = false;
   unsigned looks_ = 0;             // that found nothing, outside the port
 };
