@@ -124,6 +124,17 @@ QUESTIONS = {
             seconds=15,
         ),
         Question(
+            "trickle",
+            "What do messages take from a rank that computes while they come?",
+            "48 messages, 300 us apart, to a rank that has posted their receives and computes: how much longer it computes"
+            " than where they come afterwards, per message, the time of each MPI_Send, and of the MPI_Waitall at the end."
+            " The sender is as busy in both cases. Papers 1 (LA-MPI-ED) and 2 (O2G).",
+            SHM + TCP + TCP_THREADS,
+            lab=LAB + LAB_THREADS,
+            seconds=25,
+            quick_seconds=6,
+        ),
+        Question(
             "phases",
             "How long do the first messages after computing take?",
             "One small exchange or five after 20 microseconds to 50 milliseconds of computing, with and without jitter, and"

@@ -89,6 +89,8 @@ class Intake {
 
   std::uint64_t passed() const noexcept { return load(area_.passed); }  // bytes
   bool has_passed() const noexcept { return passed() != read_; }
+  // Some of what is read next has been taken.
+  bool next_is_taken() const noexcept { return skip_left_ != 0 || load(area_.skip_at) == read_; }
   // Of these bytes, which were read next, so many have been taken.
   std::size_t skip(std::size_t bytes) noexcept {
     if (load(area_.skip_at) == read_) skip_left_ = load(area_.skip);

@@ -132,8 +132,10 @@ Inbox::Result Inbox::nothing_more(ssize_t result, bool something_came) noexcept 
   return Result::kBroken;
 }
 
-// Behind a long payload there is probably another one: of it only the header, because what is read ahead has to be copied.
+// Behind a long payload there is probably another one: of it only the header, because what is read ahead has to be copied. What a program has
+// taken already is read to be left out.
 std::size_t Inbox::worth_reading_ahead(std::uint64_t direct) const noexcept {
+  if (intake_ != nullptr && intake_->next_is_taken()) return std::numeric_limits<std::size_t>::max();
   if (header_.payload_bytes() < tuning().tcp_read_directly) return std::numeric_limits<std::size_t>::max();
   const std::uint64_t rest = direct == 0 ? missing() : 0;
   return static_cast<std::size_t>(rest) + wire::kHeaderBytes;

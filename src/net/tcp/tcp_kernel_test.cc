@@ -223,6 +223,26 @@ TEST_F(TcpKernelTest, AFrameInPiecesGoesOnInTheSocket) {
   expect_all_well();
 }
 
+// The front of a packet that is passed on with what follows it.
+TEST_F(TcpKernelTest, WhatHasBeenTakenIsLeftOutByFewReads) {
+  Socket peer = join_past_program();
+  post_receives(1);
+  turn_high();
+  std::vector<std::byte> both = bytes_of(1, kLent, 0, 20'000);
+  const std::vector<std::byte> behind = bytes_of(2, kNeverLent, 1, 0);
+  both.insert(both.end(), behind.begin(), behind.end());
+  const auto receives = [&] {
+    const engine::Visit visit(high().engine);
+    return high().engine.system_calls().receives;
+  };
+  const auto before = receives();
+  send_bytes(peer, both.data(), both.size());
+  pump([&] { return sink_.passed == 2; });
+  EXPECT_LT(receives() - before, 20U);
+  EXPECT_EQ(sink_.landed, 1);
+  expect_all_well();
+}
+
 TEST_F(TcpKernelTest, APeerLostInTheMiddleOfATakenFrame) {
   {
     Socket peer = join_past_program();
