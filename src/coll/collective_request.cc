@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/internal_error.h"
+#include "base/tuning.h"
 #include "coll/cache.h"
 #include "coll/communicator_state.h"
 #include "coll/description.h"
@@ -88,10 +89,13 @@ void CollectiveRequest::prepare() {
   prepared_ = true;
 }
 
-// Two ranks on two hosts, each of which sends the other one no more than what lies in its kernel until the application's next call (what comes to a
-// rank at rest and does not wake its event thread): asked for it would cost each of them two messages and, beside a computation, a wake-up more.
-// With more ranks that might be more than a port of the switch takes (window.h), but where each sends as much as comes to it (SendStep::unasked).
+// Over TCP on one machine every message: its receiver makes the same call, and where ranks outnumber the cores each question and each answer waits for
+// a core. And of two ranks on two hosts, each of which sends the other one no more than what lies in its kernel until the application's next call
+// (what comes to a rank at rest and does not wake its event thread): asked for it would cost each of them two messages and, beside a computation, a
+// wake-up more. With more ranks that might be more than a port of the switch takes (window.h), but where each sends as much as comes to it
+// (SendStep::unasked).
 std::uint64_t CollectiveRequest::sends_unasked() const noexcept {
+  if (!communicator_->is_inter() && state_of(*communicator_).link == model::LinkKind::kLocalTcp) return tuning().coll_local_unasked;
   if (!between_hosts_ || communicator_->size() != 2) return 0;
   std::uint64_t sent = 0, received = 0;
   for (const Step& step : schedule_.steps()) {
@@ -103,7 +107,7 @@ std::uint64_t CollectiveRequest::sends_unasked() const noexcept {
 
 bool CollectiveRequest::only_takes() const noexcept {
   const std::vector<Step>& steps = schedule_.steps();
-  const std::uint64_t unasked = form == Form::kBlocking ? 0 : unasked_;
+  const std::uint64_t unasked = form == Form::kBlocking ? 0 : std::min(unasked_, net::kMostUrgentBytes);
   return std::all_of(steps.begin(), steps.end(), [this, unasked](const Step& step) {
     if (step.is<SendStep>()) return step.waits_for == 0;
     if (!step.is<ReceiveStep>()) return true;
