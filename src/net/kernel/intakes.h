@@ -41,8 +41,12 @@ class Intakes {
   // From now on links may join.
   void open();
   bool ready() const noexcept { return ready_; }
-  // What the program passes on while only the event thread sleeps; from load() on.
-  Notices& notices() noexcept { return program_.notices(); }
+  // What the program passes on while only the event thread sleeps: what becomes readable then, once load() is over, and what is done before links are
+  // looked at, at any time.
+  int notices_fd() const noexcept { return program_.notices().fd(); }
+  void hear_notices() noexcept {
+    if (ready_) program_.notices().hear();
+  }
   // Whether requests may be answered once links have joined (answer_by()): from prepare() on.
   bool answers() const noexcept { return zone() != nullptr; }
   std::uint32_t most() const noexcept { return program_.connections(); }

@@ -32,6 +32,7 @@ class Program {
   ConnectionArea& area(std::uint32_t index) const noexcept;
   // Of all connections; from load() on.
   Notices& notices() noexcept { return notices_; }
+  const Notices& notices() const noexcept { return notices_; }
   // From prepare() on; null before.
   const std::shared_ptr<Zone>& zone() const noexcept { return zone_; }
   // By whose rights; from prepare() on.

@@ -141,7 +141,7 @@ void TcpTransport::Loading::finish(Work& work) noexcept {
 
 // Links that stand already join when they are read next.
 void TcpTransport::kernel_prepared(Status status) noexcept {
-  if (status.ok()) status = shared_.engine.port().add(shared_.intakes.notices().fd(), EPOLLIN | EPOLLET, notice_handler_);
+  if (status.ok()) status = shared_.engine.port().add(shared_.intakes.notices_fd(), EPOLLIN | EPOLLET, notice_handler_);
   if (!status.ok()) return log_info("going on without receive in the kernel: %s", status.text());
   shared_.intakes.open();
   log_info("messages over tcp are matched in the kernel, %s, of up to %u peers", shared_.intakes.by().c_str(), shared_.intakes.most());
@@ -275,19 +275,19 @@ wire::Position TcpTransport::position(PeerId peer, const wire::Terms& theirs) no
 
 bool TcpTransport::arm() noexcept {
   if (has_work() || shared_.busy_links.input_expected()) return false;
-  shared_.intakes.notices().hear();
+  shared_.intakes.hear_notices();
   return shared_.busy_links.arm();
 }
 
 bool TcpTransport::rest() noexcept {
   if (has_work()) return false;
-  shared_.intakes.notices().hear();
+  shared_.intakes.hear_notices();
   return shared_.busy_links.rest();
 }
 
 // Which link it is of, the next poll finds.
 void TcpTransport::NoticeHandler::on_ready(std::uint32_t) noexcept {
-  shared.intakes.notices().hear();
+  shared.intakes.hear_notices();
   shared.busy_links.end_rest();
   shared.busy_links.expect_input();
 }
@@ -342,7 +342,7 @@ void TcpTransport::close() noexcept {
   });
   acceptor_.close();
   if (attached_) shared_.engine.remove_source(*this);
-  if (attached_ && shared_.intakes.ready()) shared_.engine.port().remove(shared_.intakes.notices().fd());
+  if (attached_ && shared_.intakes.ready()) shared_.engine.port().remove(shared_.intakes.notices_fd());
   attached_ = false;
   shared_.retired.clear();
 }
