@@ -19,8 +19,8 @@ class Receiver;
 //
 // Where a program in the kernel takes frames (Receiver::let_take), only poll() finds them. So it takes none of a link that is not in this list, or
 // while a thread of the application may sleep; and where only the event thread does, none but those that no thread waits for. At rest it may take
-// all. Where only the event thread may sleep, the port announces no input of such links: the program gives notice of what it passes on
-// (net/kernel/notices.h), and what it takes wakes nothing.
+// all. Where only the event thread may sleep, and the program takes most of what comes by a link, the port announces no input of it: the program
+// gives notice of what it passes on (net/kernel/notices.h), and what it takes wakes nothing.
 //
 // At rest (engine/source.h) the busy links are in the port, but a watermark hides from it what is for the application's next call. An
 // application that comes back finds that by reading them as ever, and takes no watermark down; arm() does. So a link with a watermark

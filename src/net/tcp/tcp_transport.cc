@@ -120,9 +120,8 @@ Status TcpTransport::prepare_kernel() {
     return {};
   }
   if (status.ok()) status = shared_.intakes.load();
-  if (!status.ok()) return Status::error(status.error_class(), "LAPWING_RECEIVE=kernel: %s", status.text());
-  kernel_prepared(std::move(status));
-  return {};
+  if (status.ok()) status = let_links_join();
+  return status.ok() ? Status() : Status::error(status.error_class(), "LAPWING_RECEIVE=kernel: %s", status.text());
 }
 
 TcpTransport::Loading::Loading(TcpTransport& owner) noexcept
@@ -139,12 +138,17 @@ void TcpTransport::Loading::finish(Work& work) noexcept {
   if (self.transport.attached_) self.transport.kernel_prepared(std::move(self.status));
 }
 
-// Links that stand already join when they are read next.
 void TcpTransport::kernel_prepared(Status status) noexcept {
-  if (status.ok()) status = shared_.engine.port().add(shared_.intakes.notices_fd(), EPOLLIN | EPOLLET, notice_handler_);
-  if (!status.ok()) return log_info("going on without receive in the kernel: %s", status.text());
+  if (status.ok()) status = let_links_join();
+  if (!status.ok()) log_info("going on without receive in the kernel: %s", status.text());
+}
+
+// Those that stand already join when they are read next.
+Status TcpTransport::let_links_join() {
+  LAPWING_TRY(shared_.engine.port().add(shared_.intakes.notices_fd(), EPOLLIN | EPOLLET, notice_handler_));
   shared_.intakes.open();
   log_info("messages over tcp are matched in the kernel, %s, of up to %u peers", shared_.intakes.by().c_str(), shared_.intakes.most());
+  return {};
 }
 
 Status TcpTransport::read_offers() {

@@ -100,6 +100,7 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   Status read_offers();
   Status prepare_kernel();
   void kernel_prepared(Status status) noexcept;
+  Status let_links_join();
   tcp::Link& link(PeerId peer) noexcept;
   void meet(PeerId peer, std::unique_ptr<tcp::Link>& link) noexcept;
   wire::Verdict judge(PeerId peer, const wire::Terms& theirs) noexcept override;
