@@ -102,6 +102,9 @@ TABLES = {
     "busy_receiver": Table(
         ("MPI_Ssend", "MPI_Send", "MPI_Ssend, receiver idle"), (KIB, 64 * KIB, MIB, 8 * MIB), ("openmpi thread",)
     ),
+    "trickle": Table(
+        ("computing taken, per message", "MPI_Send", "MPI_Waitall"), (8, KIB, 16 * KIB, 64 * KIB), ("openmpi thread",)
+    ),
     "engine_cost": Table(
         ("latency", *(f"bandwidth, {way}" for way in ENGINE), "message rate, window", "message rate, blocking sends"),
         (8, KIB, 4 * KIB, 64 * KIB, MIB, 4 * MIB),
