@@ -81,7 +81,8 @@ static void report_size(size_t bytes, Times* times) {
   hand_over(&times->beside);
   if (rank != 0) return;
   Samples taken = {0};
-  for (int i = 0; i < times->beside.count; ++i) add_sample(&taken, (times->beside.values[i] - median(&times->quiet)) / (double)messages);
+  const double quiet_us = median(&times->quiet);
+  for (int i = 0; i < times->beside.count; ++i) add_sample(&taken, (times->beside.values[i] - quiet_us) / (double)messages);
   const struct {
     const char* series;
     Samples* samples;

@@ -36,7 +36,7 @@ enum class Wrong {
   kForgetsBegun,    // a frame of which the program has a half
   kHearsLast,       // the notices that have come, when it has looked
   kLooksNotAtPassed,
-  kSleepsHidden,    // though a thread of the application sleeps, who has no notices
+  kSleepsHidden,    // though a thread of the application sleeps, for which there are no notices
   kHidesUnlooked,   // the input of a socket, while it sleeps, and does not look then what has come
   kInSyncWithin,    // says that it has read all within a frame
 };
@@ -110,7 +110,7 @@ class KernelReceive {
         s.at = kWake;
         return true;
       case kWake:
-        step.name("program: wakes one who has heard all notices before");
+        step.name("program: wakes a process that has heard all notices before");
         s.edge |= s.memory.load(kProgram, kHeard) + 1 == s.notices;
         s.at = kEnter;
         return true;

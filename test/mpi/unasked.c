@@ -1,6 +1,6 @@
 /* Non-blocking collectives of two hosts, and of one machine over TCP, whose messages leave without being asked for up to some length
-   (src/coll/collective_request.cc), and lie in the kernel while the program computes: each rank late in turn, many begun before the other rank begins any, short and long ones among each other,
-   persistent ones. */
+   (src/coll/collective_request.cc), and lie in the kernel while the program computes: each rank late in turn, many begun before the other rank begins
+   any, short and long ones among each other, persistent ones. */
 #include "check.h"
 
 enum { kMost = 300 * 1024, kMany = 24 };

@@ -1,6 +1,6 @@
 // The notices by which the program in the kernel wakes a process whose event thread sleeps and watches no input of its sockets (area.h): a ring
 // buffer of the kernel's (BPF_MAP_TYPE_RINGBUF), whose descriptor is readable while a notice is unheard. What a notice says, the connection, is not
-// looked at: who has heard looks for input wherever there may be some.
+// looked at: a process that has heard one looks for input wherever there may be some.
 //
 //   program   counts a packet as passed on; is notice wanted? then one, which wakes if all before it have been heard
 //   process   hears; says that notice is wanted; barrier; is the program busy, or has something been passed on? then it does not sleep

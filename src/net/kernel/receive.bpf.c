@@ -53,7 +53,7 @@ static inline int is_whole(const struct __sk_buff* packet) {
   return packet->cb[1] - packet->cb[0] == packet->len + (packet->cb[3] & kFin);
 }
 
-// Wakes only one who has heard all that came before.
+// Wakes only a process that has heard all that came before.
 static inline void give_notice(struct ConnectionArea* area, Word index) {
   if (wants_notice(area)) bpf_ringbuf_output(&notices, &index, sizeof index, 0);
 }

@@ -65,6 +65,19 @@ class TcpKernelTest : public TcpTest {
     const engine::Visit visit(high().engine);
     high().transport->disarm();
   }
+  // What the port of rank 1 announces of what rank 0 sends; nothing, where nothing comes.
+  engine::EventPort::Batch await_announcement() {
+    engine::EventPort::Batch batch;
+    for (int turns = 0; batch.count == 0 && turns < 2'000'000; ++turns) {
+      low().turn();
+      high().engine.port().collect(batch, 0);
+    }
+    return batch;
+  }
+  void deliver(const engine::EventPort::Batch& batch) {
+    const engine::Visit visit(high().engine);
+    high().engine.port().deliver(batch);
+  }
   void expect_all_well() {
     EXPECT_TRUE(sink_.in_order);
     EXPECT_TRUE(sink_.intact);

@@ -46,18 +46,10 @@ TEST_F(TcpKernelTest, AThreadThatSleepsIsTold) {
   ASSERT_TRUE(arm());
   MessageOp op(kLent, 0, 5000);
   low().post(1, op);
-  // The port announces it: no poll has been needed.
-  engine::EventPort::Batch batch;
-  for (int turns = 0; batch.count == 0 && turns < 2'000'000; ++turns) {
-    low().turn();
-    high().engine.port().collect(batch, 0);
-  }
+  const engine::EventPort::Batch batch = await_announcement();  // no poll has been needed
   ASSERT_GT(batch.count, 0);
   disarm();
-  {
-    const engine::Visit visit(high().engine);
-    high().engine.port().deliver(batch);
-  }
+  deliver(batch);
   pump([&] { return sink_.passed == 2; });
   MessageOp next(kLent, 1, 5000);
   low().post(1, next);
@@ -108,17 +100,10 @@ TEST_F(TcpKernelTest, WhereMostIsTakenOnlyANoticeWakesAProcessThatComputes) {
   }
   MessageOp passed(kNeverLent, 1, 200);
   low().post(1, passed);
-  engine::EventPort::Batch batch;
-  for (int turns = 0; batch.count == 0 && turns < 2'000'000; ++turns) {
-    low().turn();
-    high().engine.port().collect(batch, 0);
-  }
+  const engine::EventPort::Batch batch = await_announcement();
   ASSERT_GT(batch.count, 0);
-  {
-    const engine::Visit visit(high().engine);
-    high().engine.port().deliver(batch);
-    EXPECT_FALSE(high().transport->arm()) << "something is here";
-  }
+  deliver(batch);
+  EXPECT_FALSE(arm()) << "something is here";
   pump([&] { return sink_.passed == 2; });
   disarm();
   ASSERT_TRUE(arm());
@@ -139,17 +124,10 @@ TEST_F(TcpKernelTest, AProcessThatComputesIsWokenForWhatIsUrgent) {
   urgent.delivery = Delivery::kUrgent;
   low().post(1, first);
   low().post(1, urgent);
-  engine::EventPort::Batch batch;
-  for (int turns = 0; batch.count == 0 && turns < 2'000'000; ++turns) {
-    low().turn();
-    high().engine.port().collect(batch, 0);
-  }
+  const engine::EventPort::Batch batch = await_announcement();
   EXPECT_GT(batch.count, 0);
   disarm();
-  {
-    const engine::Visit visit(high().engine);
-    high().engine.port().deliver(batch);
-  }
+  deliver(batch);
   pump([&] { return sink_.received() == 3; });
   EXPECT_EQ(sink_.landed, 1);
   expect_all_well();
@@ -171,10 +149,7 @@ TEST_F(TcpKernelTest, AFrameInPiecesIsGoneOnWithWhereItIsUnattended) {
     high().engine.port().collect(batch, unattended ? 0 : 1000);
     EXPECT_EQ(batch.count != 0, !unattended);
     disarm();
-    {
-      const engine::Visit visit(high().engine);
-      high().engine.port().deliver(batch);
-    }
+    deliver(batch);
     pump([&] { return sink_.received() == number + 2; });
   }
   EXPECT_EQ(sink_.landed, 1);
