@@ -28,7 +28,7 @@ void allreduce_linear(Schedule& schedule, const Block& input, const Block& outpu
 // on_area.cc: where all ranks share memory (Situation::area) and posts are no longer than SharedArea::kMostBytes. Blocks are
 // of one size everywhere. `together`: the blocks for all ranks, as one. An empty `mine` at a root means MPI_IN_PLACE. What is combined in shares, or
 // scattered, keeps to the order of ranks only for operations that do not commute.
-void barrier_on_area(Schedule& schedule);
+void barrier_on_area(Schedule& schedule, const BarrierOrder::Order& order = {});
 void bcast_on_area(Schedule& schedule, const Block& data, int root);
 void gather_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root);
 void scatter_on_area(Schedule& schedule, const Block& together, const Blocks& all, const Block& mine, int root);

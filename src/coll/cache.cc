@@ -8,7 +8,7 @@
 
 namespace lapwing::coll {
 
-CollectiveRequest* take_kept(comm::Communicator& communicator, const Call& call, Form form, std::uint8_t variant) noexcept {
+CollectiveRequest* take_kept(comm::Communicator& communicator, const Call& call, Form form, std::uint32_t variant) noexcept {
   CommunicatorState& state = state_of(communicator);
   auto& kept = state.kept;
   for (auto it = kept.rbegin(); it != kept.rend(); ++it) {

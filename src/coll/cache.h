@@ -10,7 +10,7 @@ namespace lapwing::coll {
 
 // A finished request compiled from the same arguments for the same form, in the same variant and by the parameters in force now, to be kept again
 // or lent; null when there is none.
-CollectiveRequest* take_kept(comm::Communicator& communicator, const Call& call, Form form, std::uint8_t variant) noexcept;
+CollectiveRequest* take_kept(comm::Communicator& communicator, const Call& call, Form form, std::uint32_t variant) noexcept;
 // Back to where it came from, after it has run at once.
 void keep_again(comm::Communicator& communicator, CollectiveRequest& request) noexcept;
 // Keeps `request`, which has no user any more. False when it is not worth it.

@@ -74,7 +74,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   Form form = Form::kBlocking;
   ArrayContents arrays;
   bool cacheable = false;
-  std::uint8_t variant = 0;  // of schedules for the same arguments, by what is copied directly
+  std::uint32_t variant = 0;  // of schedules for the same arguments, by what is copied directly, and what was learnt from the calls before
   const model::Parameters* parameters = nullptr;  // by which its algorithm was chosen; null: the job's
   // A kept request gets an owner again, and is of its communicator again.
   void lend(comm::Communicator& communicator) noexcept;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "coll/area_place.h"
+#include "coll/barrier_order.h"
 #include "coll/direct_trials.h"
 #include "coll/drain.h"
 #include "coll/levels.h"
@@ -55,6 +56,7 @@ class CommunicatorState final : public comm::Extra {
   LinkRate link_rate;
   Drain drain;
   UnevenRounds uneven_rounds;
+  BarrierOrder barrier_order;
   // Schedules for calls that come again (cache.h). The one used last is at the end.
   std::vector<std::unique_ptr<CollectiveRequest>> kept;
 

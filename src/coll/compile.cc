@@ -471,7 +471,7 @@ void intra_scan(const Call& call, Schedule& schedule) {
 void intra_barrier(Schedule& schedule) {
   switch (choose_barrier(schedule.situation())) {
     case Algorithm::kArea:
-      return barrier_on_area(schedule);
+      return barrier_on_area(schedule, schedule.situation().barrier_order);
     case Algorithm::kLinear:
       return barrier_linear(schedule);
     case Algorithm::kTwoLevels:

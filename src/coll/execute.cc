@@ -50,11 +50,12 @@ struct Way : DirectTrials::Way {
   unsigned trial = DirectTrials::kNone;
   bool possible = false;
   std::uint32_t uneven_rounds = 0;  // of those calls that learn them (uneven_rounds.h)
+  BarrierOrder::Order barrier_order;
 
   // Whether its schedule is not that of other calls with the same arguments.
   bool is_single() const noexcept { return meets || decides; }
   // Where it is possible another rank may go directly though this one does not.
-  std::uint8_t variant() const noexcept { return static_cast<std::uint8_t>(possible + directly + 4 * uneven_rounds); }
+  std::uint32_t variant() const noexcept { return possible + directly + 4 * (uneven_rounds + barrier_order.number()); }
 };
 
 // Of ranks that may copy directly: whether the model leaves no doubt that they should. The call has not been checked.
@@ -73,6 +74,7 @@ Way way_of(const Services& services, comm::Communicator& communicator, const Cal
   CommunicatorState& state = state_of(communicator);
   if (form == Form::kPersistent) return way;
   if (call.what == Collective::kAlltoallv || call.what == Collective::kAlltoallw) way.uneven_rounds = state.uneven_rounds.now();
+  if (call.what == Collective::kBarrier && form == Form::kBlocking && communicator.oversubscribed) way.barrier_order = state.barrier_order.now();
   if (!state.place.copies_directly()) return way;
   way.possible = true;
   const unsigned trial = DirectTrials::number_of(call, communicator);
@@ -116,6 +118,7 @@ CollectiveRequest* make(const Services& services, comm::Communicator& communicat
   made->parameters = state_of(communicator).link_rate.parameters();
   situation.directly = way.directly;
   situation.uneven_rounds = way.uneven_rounds;
+  situation.barrier_order = way.barrier_order;
   if (way.decides) {
     made->schedule().set_team(comm::Plane::kCollective, communicator.rank(), communicator.size());
     post_verdict(made->schedule(), state_of(communicator).direct_trials->verdict(way.trial));
@@ -134,13 +137,14 @@ CollectiveRequest* make(const Services& services, comm::Communicator& communicat
 void number(comm::Communicator& communicator, CollectiveRequest& request) noexcept {
   CommunicatorState& state = state_of(communicator);
   const std::uint64_t call = without_history(request.description());
+  if (!request.persistent()) state.barrier_order.called(request.call.what, request.call.root);
   request.set_description(with_history(call, state.add_to_history(call)));
   request.set_tag(collective_tag(state.next_number(), request.persistent()));
 }
 
 }  // namespace
 
-CollectiveRequest* repeat(comm::Communicator& communicator, const Call& call, Form form, std::uint8_t variant) noexcept {
+CollectiveRequest* repeat(comm::Communicator& communicator, const Call& call, Form form, std::uint32_t variant) noexcept {
   CollectiveRequest* kept = call.repeatable(communicator) ? take_kept(communicator, call, form, variant) : nullptr;
   if (kept != nullptr) number(communicator, *kept);
   return kept;

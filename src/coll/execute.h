@@ -10,7 +10,7 @@ namespace lapwing::coll {
 
 // With the endpoint's lock held: a kept request for the same call as one before, whose arguments were checked then, in the same
 // variant; to be run at once, or lent and started. Null when there is none.
-CollectiveRequest* repeat(comm::Communicator& communicator, const Call& call, Form form, std::uint8_t variant) noexcept;
+CollectiveRequest* repeat(comm::Communicator& communicator, const Call& call, Form form, std::uint32_t variant) noexcept;
 // With the endpoint's lock held: checks the call, and makes a request that is ready to start, from a kept schedule if
 // there is one. The caller owns one reference.
 Status make_request(const Services& services, comm::Communicator& communicator, const Call& call, Form form,

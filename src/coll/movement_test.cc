@@ -71,6 +71,41 @@ TEST(Barrier, OnAreaWaitsForEverybody) {
   }
 }
 
+// Of ranks that outnumber the cores; all wait for everybody as well. `look` at the ranks in the order in which they left.
+template <typename OrderOf, typename Look>
+void check_order(OrderOf order_of, Look look) {
+  for (int ranks = 2; ranks <= kMaxRanks; ++ranks) {
+    Simulation job(ranks);
+    for (int rank = 0; rank < ranks; ++rank) {
+      job[rank].set_oversubscribed(true);
+      barrier_on_area(job[rank], order_of(rank, ranks));
+    }
+    for (unsigned seed = 1; seed <= 10; ++seed) {
+      ASSERT_TRUE(job.run(seed)) << ranks;
+      look(job.finished());
+      EXPECT_FALSE(job.run_without(ranks / 2, seed)) << ranks;
+      EXPECT_TRUE(job.finished().empty()) << ranks;
+    }
+  }
+}
+
+TEST(Barrier, OnAreaIsLeftInOrder) {
+  using Way = BarrierOrder::Way;
+  const auto root = [](std::size_t ranks) { return static_cast<int>(ranks / 3); };
+  check_order([&](int, int ranks) { return BarrierOrder::Order{Way::kRootFirst, root(static_cast<std::size_t>(ranks))}; },
+              [&](const std::vector<int>& left) { EXPECT_EQ(left.front(), root(left.size())) << left.size(); });
+  check_order([&](int, int ranks) { return BarrierOrder::Order{Way::kRootLast, root(static_cast<std::size_t>(ranks))}; },
+              [&](const std::vector<int>& left) { EXPECT_EQ(left.back(), root(left.size())) << left.size(); });
+}
+
+TEST(Barrier, OnAreaEndsThoughRanksDoNotAgreeOnTheOrder) {
+  using Way = BarrierOrder::Way;
+  const auto any = [](const std::vector<int>&) {};
+  check_order([](int rank, int ranks) { return BarrierOrder::Order{Way::kRootFirst, (rank + 1) % ranks}; }, any);
+  check_order([](int rank, int) { return BarrierOrder::Order{Way::kRootLast, rank}; }, any);
+  check_order([](int rank, int ranks) { return BarrierOrder::Order{static_cast<Way>(rank % 3), rank / 2 % ranks}; }, any);
+}
+
 template <typename Algorithm>
 void check_bcast(bool bytes_only, Algorithm algorithm) {
   for_all_cases([&](int ranks, std::uint64_t count, unsigned seed) {

@@ -4,7 +4,7 @@
 // byte, y to reduce one. Where ranks outnumber cores each wait costs until all others have had the core, W; every algorithm here
 // waits once or twice, whatever p is.
 //
-//   barrier                p l + W
+//   barrier                p l + W                     twice W for the root that leaves last, or where others wait for it (barrier_order.h)
 //   bcast                  2 l + 2 n G + W
 //   scatter                2 l + (p + 1) n G + W       n: one block; between two ranks 2 l + 2 n G + W
 //   gather                 p l + p n G + W             n: one block
@@ -69,8 +69,17 @@ bool combines_in_halves(const Schedule& schedule, const Block& operand) noexcept
   return schedule.size() == 2 && !schedule.op()->is_user() && operand.type->contiguous();
 }
 
-void barrier_on_area(Schedule& schedule) {
-  meet(schedule, bytes_block(nullptr, 0), 0);
+// Where ranks outnumber cores each acknowledges the barrier before it leaves, whether others wait for that or not: so ranks that do not agree on the
+// order, because their calls before did not match, wait for each other none the less.
+void barrier_on_area(Schedule& schedule, const BarrierOrder::Order& order) {
+  const StepId all = meet(schedule, bytes_block(nullptr, 0), 0);
+  if (!schedule.oversubscribed()) return;
+  StepId left = schedule.acknowledge(0, true, {all});
+  const auto leave_after = [&](int rank) { left = schedule.await(rank, 0, {left}, AwaitStep::What::kAcknowledgement); };
+  const bool is_root = schedule.rank() == order.root;
+  if (order.way == BarrierOrder::Way::kRootFirst && !is_root) leave_after(order.root);
+  for (int rank = 0; rank < schedule.size() && order.way == BarrierOrder::Way::kRootLast && is_root; ++rank)
+    if (rank != order.root) leave_after(rank);
 }
 
 void bcast_on_area(Schedule& schedule, const Block& data, int root) {

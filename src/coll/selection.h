@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "base/algorithms.h"
+#include "coll/barrier_order.h"
 #include "coll/levels.h"
 #include "coll/model/costs.h"
 
@@ -38,6 +39,7 @@ struct Situation {
   bool direct = false;          // and may copy from each other's memory and to it
   bool directly = false;        // and are to, as a trial has it (direct_trials.h)
   std::uint32_t uneven_rounds = 0;  // of an all-to-all of unequal blocks (uneven_rounds.h); 0: it does not learn them
+  BarrierOrder::Order barrier_order;  // of a barrier, how it is left
   bool oversubscribed = false;  // the whole job runs on one host with fewer cores than ranks, as the launcher tells every
                                 // rank alike
   bool blocking = true;         // the caller waits

@@ -87,6 +87,7 @@ class Simulation {
     owes_.assign(schedules_.size(), false);
     sealed_ = true;
     done_ = 0;
+    finished_in_order_.clear();
     while (act()) {
     }
     for (std::size_t rank = 0; rank < schedules_.size(); ++rank) first_round_[rank] += schedules_[rank]->rounds();
@@ -96,7 +97,8 @@ class Simulation {
     return done_ == left;
   }
 
-  // In the last run.
+  // Of the last run: which ranks were done, the first of them first; and whether one was.
+  const std::vector<int>& finished() const noexcept { return finished_in_order_; }
   bool finished(int rank) const {
     const auto r = static_cast<std::size_t>(rank);
     return ranks_[r].done == schedules_[r]->steps().size();
@@ -444,7 +446,7 @@ class Simulation {
 
   void finish(std::size_t rank, StepId id) {
     ++done_;
-    ++ranks_[rank].done;
+    if (++ranks_[rank].done == schedules_[rank]->steps().size()) finished_in_order_.push_back(static_cast<int>(rank));
     const Step& made = step(rank, id);
     const StepId* followers = schedules_[rank]->followers(made);
     for (std::uint32_t i = 0; i < made.followers; ++i) {
@@ -479,6 +481,7 @@ class Simulation {
   std::vector<std::uint64_t> first_round_;                   // by rank, of the run to come
   std::vector<std::vector<std::size_t>> neighbors_;          // by rank: those that share its area
   std::size_t done_ = 0;
+  std::vector<int> finished_in_order_;
 };
 
 // ---- operands
