@@ -13,11 +13,6 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 
-bool goes_past_caches(const RingTrial& trial, const std::byte* to, std::size_t bytes) noexcept {
-  return trial.way() == RingTrial::Way::kPastCaches && bytes >= tuning().shm_least_past_caches &&
-         reinterpret_cast<std::uintptr_t>(to) % kLine == 0;
-}
-
 // Fetches every line, as the reader will.
 void read_again(const std::byte* from, std::size_t bytes) noexcept {
   std::uint64_t sum = 0;
@@ -43,13 +38,17 @@ double time_of_private_copy(Clock& clock, const std::byte* from, std::size_t byt
   return static_cast<double>(clock.now() - began) / static_cast<double>(copied);
 }
 
-void copy_and_tell(RingTrial& trial, MeasuredCopy& copy, Clock& clock, std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-  const bool past = goes_past_caches(trial, to, bytes), timed = trial.timing();
-  const std::int64_t began = timed ? clock.now() : 0;
-  if (past)
+void copy_by(bool past_caches, MeasuredCopy& copy, Clock& clock, std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  if (past_caches)
     streaming_copy(to, from, bytes);
   else
     copy(clock, to, from, bytes);
+}
+
+void copy_and_tell(RingTrial& trial, bool past, MeasuredCopy& copy, Clock& clock, std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  const bool timed = trial.timing();
+  const std::int64_t began = timed ? clock.now() : 0;
+  copy_by(past, copy, clock, to, from, bytes);
   if (!timed) return trial.copied(bytes);
   full_fence();
   const std::int64_t written = clock.now();
@@ -62,11 +61,17 @@ void copy_and_tell(RingTrial& trial, MeasuredCopy& copy, Clock& clock, std::byte
 
 }  // namespace
 
+bool goes_past_caches(const RingTrials& trials, std::uint64_t message, const std::byte* to, std::size_t bytes) noexcept {
+  return trials.way(message) == RingTrials::Way::kPastCaches && bytes >= tuning().shm_least_past_caches &&
+         reinterpret_cast<std::uintptr_t>(to) % kLine == 0;
+}
+
 void copy_into_ring(RingTrials& trials, std::uint64_t message, MeasuredCopy& copy, Clock& clock, std::byte* to, const std::byte* from,
                     std::size_t bytes) noexcept {
   RingTrial* const trial = trials.of(message);
-  if (trial == nullptr) return copy(clock, to, from, bytes);
-  copy_and_tell(*trial, copy, clock, to, from, bytes);
+  const bool past = goes_past_caches(trials, message, to, bytes);
+  if (trial == nullptr) return copy_by(past, copy, clock, to, from, bytes);
+  copy_and_tell(*trial, past, copy, clock, to, from, bytes);
   trials.count(message, bytes);
 }
 

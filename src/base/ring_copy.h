@@ -10,8 +10,11 @@
 
 namespace lapwing {
 
+// Whether the next copy does, also in a pause of the trials: only what begins with a line.
+bool goes_past_caches(const RingTrials& trials, std::uint64_t message, const std::byte* to, std::size_t bytes) noexcept;
+
 // Like memcpy, of a message or post of so many bytes in all, or a piece of one. Where `to` lies, by short laps or by whole ones, has been the
-// caller's to see to. Only what begins with a line goes past the caches.
+// caller's to see to.
 void copy_into_ring(RingTrials& trials, std::uint64_t message, MeasuredCopy& copy, Clock& clock, std::byte* to, const std::byte* from,
                     std::size_t bytes) noexcept;
 

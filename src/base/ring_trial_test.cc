@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "base/ring_copy.h"
+
 namespace lapwing {
 namespace {
 
@@ -259,6 +261,12 @@ TEST(RingTrials, APauseLeavesAllAsItWas) {
   EXPECT_FALSE(trials.times_reading()) << "the caches settle again";
   send(trials, kLong, 8 << 20, {{1, 1, 0.3}});
   EXPECT_EQ(trials.way(kLong), Way::kPastCaches);
+  alignas(64) std::byte place[64] = {};
+  for (const bool paused : {false, true}) {
+    trials.pause(paused);
+    EXPECT_TRUE(goes_past_caches(trials, kLong, place, kLong));
+    EXPECT_FALSE(goes_past_caches(trials, kLong, place + 1, kLong)) << "which does not begin with a line";
+  }
 }
 
 TEST(RingTrial, ARingThatIsTooSmallIsNotTried) {
