@@ -362,6 +362,14 @@ Status Settings::load_one(std::string_view name, std::string_view value) {
                        nearest_name(name).c_str());
 }
 
+bool Settings::is_given(std::string_view field_name) const noexcept {
+#define LAPWING_SETTING(kind, field, default_text, meaning) \
+  if (field_name == #field) return sources_[k_##field] == SettingSource::kEnvironment;
+#include "base/settings_list.inc"
+#undef LAPWING_SETTING
+  return false;
+}
+
 std::vector<SettingDescription> Settings::describe() const {
   std::vector<SettingDescription> result;
 #define LAPWING_SETTING(kind, field, default_text, meaning)                                                            \

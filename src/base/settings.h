@@ -236,6 +236,9 @@ class Settings {
   // LAPWING_INTERNAL_* (launcher to rank) and the compiler wrappers' names are passed over.
   Status load(char** environment);
 
+  // Whether the environment has given a value for the field of this name.
+  bool is_given(std::string_view field) const noexcept;
+
   // In the order of settings_list.inc, with this object's values.
   std::vector<SettingDescription> describe() const;
 

@@ -62,6 +62,8 @@ TEST(Settings, ReadsTheEnvironment) {
   EXPECT_EQ(settings.transports, std::vector<std::string>{"tcp"});
   EXPECT_EQ(settings.progress, Progress::kPolling);
   EXPECT_EQ(settings.eager_limit_tcp, 1u << 20);
+  EXPECT_TRUE(settings.is_given("eager_limit_tcp"));
+  EXPECT_FALSE(settings.is_given("eager_limit_shm"));
   EXPECT_EQ(settings.shm_ring, 4096u);
   EXPECT_EQ(settings.tcp_interface, (std::vector<std::string>{"eth0", "10.0.0.0/8"}));
   EXPECT_EQ(settings.tcp_ports.first, 20000);

@@ -95,7 +95,7 @@ void CollectiveRequest::prepare() {
 // wake-up more. With more ranks that might be more than a port of the switch takes (window.h), but where each sends as much as comes to it
 // (SendStep::unasked).
 std::uint64_t CollectiveRequest::sends_unasked() const noexcept {
-  if (!communicator_->is_inter() && state_of(*communicator_).link == model::LinkKind::kLocalTcp) return tuning().coll_local_unasked;
+  if (!communicator_->is_inter() && state_of(*communicator_).link == model::LinkKind::kLocalTcp) return tuning().tcp_local_unasked;
   if (!between_hosts_ || communicator_->size() != 2) return 0;
   std::uint64_t sent = 0, received = 0;
   for (const Step& step : schedule_.steps()) {

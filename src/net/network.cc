@@ -163,7 +163,7 @@ void Network::tell_route(PeerId peer, const Route& route) const {
   const Transport& chosen = *route.transport;
   const std::string longer = route.data != route.transport ? std::string(", and longer ones by ") + route.data->name() : "";
   log_info("%s: reached by %s%s; messages of up to %llu bytes travel without asking first%s", describe(peer).c_str(), chosen.name(),
-           why_none_before(peer, chosen).c_str(), static_cast<unsigned long long>(route.capabilities.eager_limit), longer.c_str());
+           why_none_before(peer, chosen).c_str(), static_cast<unsigned long long>(route.capabilities.longest_unasked()), longer.c_str());
 }
 
 // Why the first transport that the job could have used does not reach this peer; empty when that is the chosen one.

@@ -4,6 +4,7 @@
 // Everything here is called with the endpoint's lock held, and calls back with it held. A transport is an engine::Source.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -223,8 +224,11 @@ struct Capabilities {
   std::uint64_t urgent_bytes = 0;  // payload of an urgent frame, at least, for a peer at rest to be told of it
   std::uint64_t pulls_above = ~std::uint64_t{0};  // longer messages ask Transport::offers_pull, though they could be sent whole
   std::uint64_t best_up_to = ~std::uint64_t{0};   // what is left of longer messages had better go by the next transport that reaches the peer
+  std::uint64_t unasked = 0;       // up to this length messages leave whole though they are longer than eager ones, where there is an event thread (answers_wait)
   bool answers_wait = false;       // what is posted behind data leaves long after it, and a thread is there for what is put off (Engine::want_turn)
   bool matches = false;            // the carrier matches messages with receives that it is lent (Transport::lent_queue)
+
+  std::uint64_t longest_unasked() const noexcept { return answers_wait ? std::max(eager_limit, unasked) : eager_limit; }
 };
 // Who is to answer a request: what carries it to the peer may, though the peer's process does not run, and its process in any case.
 enum class Asking : std::uint8_t {

@@ -144,10 +144,9 @@ TEST(Messenger, AShortMessageMayWaitForItsReceive) {
 }
 
 // Whether a message has left before its receive is there.
-bool leaves_unasked(std::uint64_t bytes, std::uint64_t unasked, bool answers_wait) {
+bool leaves_unasked(std::uint64_t bytes, std::uint64_t unasked, bool answers_wait, std::uint64_t by_way = 0) {
   LoopJob::Options options;
-  options.way = {1024, 1024};
-  options.way.answers_wait = answers_wait;
+  options.way = {.eager_limit = 1024, .data_chunk = 1024, .unasked = by_way, .answers_wait = answers_wait};
   LoopJob job(options);
   const Bytes data = pattern(bytes, 5);
   Bytes room(bytes);
@@ -175,6 +174,10 @@ TEST(Messenger, ALongMessageMayLeaveUnaskedWhereTheKernelHoldsIt) {
   EXPECT_FALSE(leaves_unasked(3000, 3000, false));
   EXPECT_TRUE(leaves_unasked(100, 50, true));
   EXPECT_FALSE(leaves_unasked(20000, 20000, true)) << "more than the first credit pays for";
+  EXPECT_TRUE(leaves_unasked(3000, 0, true, 3000));
+  EXPECT_FALSE(leaves_unasked(3001, 0, true, 3000));
+  EXPECT_FALSE(leaves_unasked(3000, 0, false, 3000));
+  EXPECT_TRUE(leaves_unasked(3001, 3001, true, 3000));
 }
 
 TEST(Messenger, LongEagerMessagesThatAreExpectedAreTimed) {

@@ -71,8 +71,7 @@ bool SendPath::launch(SendRequest& send) noexcept {
                            common_.network->route(send.peer_).offers_pull(send.peer_, send.bytes_);
   if (!offers_pull) transfers_.begin_asking(send, asking(send, way));
   const bool asks = send.asking_ == net::Asking::kKernel, rendezvous = send.arguments_.rendezvous || asks;
-  const std::uint64_t eager_limit = way.answers_wait ? std::max(way.eager_limit, send.arguments_.unasked) : way.eager_limit;
-  if (!offers_pull && !rendezvous && send.bytes_ <= std::min(eager_limit, common_.frame_limit(send.peer_))) {
+  if (!offers_pull && !rendezvous && send.bytes_ <= std::min(longest_whole(send, way), common_.frame_limit(send.peer_))) {
     const std::uint64_t price = message_units(send.bytes_);
     if (account.pays_whole(price)) {
       account.spend(price);
@@ -87,6 +86,13 @@ bool SendPath::launch(SendRequest& send) noexcept {
   using Rts = OutgoingTransfers::Rts;
   transfers_.post_rts(send, first, offers_pull ? Rts::kOffersPull : asks ? Rts::kAtOnce : Rts::kUsual);
   return true;
+}
+
+// Not the way's own longer ones where it is being found out whether the peer's kernel answers sooner: what is compared are answers.
+std::uint64_t SendPath::longest_whole(const SendRequest& send, const net::Capabilities& way) noexcept {
+  if (!way.answers_wait) return way.eager_limit;
+  const std::uint64_t unasked = send.asking_ == net::Asking::kNever ? way.unasked : 0;
+  return std::max({way.eager_limit, send.arguments_.unasked, unasked});
 }
 
 // What has to wait for an answer had better ask before it sends anything, where the receiver need not run for that.

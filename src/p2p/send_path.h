@@ -42,6 +42,7 @@ class SendPath {
   // messages then need not lie in memory.
   [[gnu::noinline]] bool send_packed_now(SendArguments arguments, std::uint64_t bytes) noexcept;
   bool launch(SendRequest& send) noexcept;
+  static std::uint64_t longest_whole(const SendRequest& send, const net::Capabilities& way) noexcept;
   net::Asking asking(const SendRequest& send, const net::Capabilities& way) noexcept;
   std::uint64_t first_bytes(const SendRequest& send, const OutgoingAccount& account) noexcept;
   void unhold(SendRequest& send) noexcept;

@@ -39,12 +39,13 @@ void announce_job(const Process& process) {
   log_info("%s, %d ranks, %s%s", version().c_str(), process.job.size(), launcher(process.job).c_str(),
            process.job.oversubscribed() ? ", more of them than cores" : "");
   log_info(
-      "transports %s; progress by %s; messages of up to %s (shm) and %s (tcp) travel without asking first; messages "
+      "transports %s; progress by %s; messages of up to %s (shm) and %s (tcp%s) travel without asking first; messages "
       "that "
       "no receive has asked for may take %s",
       settings::NamesKind::print(settings.transports).c_str(),
       settings.progress == Progress::kThread ? "the event thread" : "polling in MPI calls",
       bytes(settings.eager_limit_shm).c_str(), bytes(settings.eager_limit_tcp).c_str(),
+      settings.is_given("eager_limit_tcp") ? "" : ", to other hosts",
       bytes(settings.unexpected_limit).c_str());
 }
 

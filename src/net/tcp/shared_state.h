@@ -34,6 +34,7 @@ struct TcpOptions {
   std::string host_name;      // for messages
   bool single_host = false;   // all ranks run here: listen on loopback alone
   std::uint64_t eager_limit = 64 << 10;
+  std::uint64_t local_unasked = 0;  // where that is more: eager_limit to ranks of this host
   std::vector<std::string> interfaces;  // LAPWING_TCP_INTERFACE
   std::uint16_t first_port = 0;         // LAPWING_TCP_PORTS; 0: any
   std::uint16_t last_port = 0;

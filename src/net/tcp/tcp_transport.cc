@@ -35,6 +35,7 @@ TcpOptions options_from(const NetworkConfig& config) {
   if (const Settings* settings = config.settings; settings != nullptr) {
     using std::chrono::nanoseconds;
     options.eager_limit = settings->eager_limit_tcp;
+    if (!settings->is_given("eager_limit_tcp")) options.local_unasked = tuning().tcp_local_unasked;
     options.interfaces = settings->tcp_interface;
     options.first_port = settings->tcp_ports.first;
     options.last_port = settings->tcp_ports.last;
@@ -174,13 +175,15 @@ bool TcpTransport::reaches(PeerId peer) const noexcept {
          (offered_.empty() || offered_[peer.index]);
 }
 
-Capabilities TcpTransport::capabilities(PeerId) const noexcept {
+// On this host memory holds what is late, and no port congests.
+Capabilities TcpTransport::capabilities(PeerId peer) const noexcept {
   Capabilities capabilities;
   capabilities.eager_limit = std::min<std::uint64_t>(shared_.options.eager_limit, wire::kLeastFrameLimit);
+  if (is_on_this_host(peer)) capabilities.unasked = std::min<std::uint64_t>(shared_.options.local_unasked, wire::kLeastFrameLimit);
   capabilities.data_chunk = tuning().tcp_data_chunk;
   capabilities.urgent_bytes = tuning().tcp_rest_watermark;
   capabilities.answers_wait = shared_.engine.has_event_thread();
-  capabilities.matches = shared_.intakes.ready() || loading_.under_way;
+  capabilities.matches = may_match();
   return capabilities;
 }
 
@@ -195,7 +198,7 @@ std::uint64_t TcpTransport::frame_limit(PeerId peer) const noexcept {
 }
 
 std::shared_ptr<MessageMemory> TcpTransport::message_memory() const noexcept {
-  return capabilities({}).matches ? shared_.intakes.zone() : nullptr;
+  return may_match() ? shared_.intakes.zone() : nullptr;
 }
 
 LentQueue* TcpTransport::lent_queue(PeerId peer, LentQueue::Key) noexcept {
@@ -208,6 +211,11 @@ tcp::Link& TcpTransport::link(PeerId peer) noexcept {
   if (!link) [[unlikely]]
     meet(peer, link);
   return *link;
+}
+
+bool TcpTransport::is_on_this_host(PeerId peer) const noexcept {
+  wire::Card card;
+  return shared_.options.single_host || (shared_.cards.read(peer.index, card).ok() && card.get("host") == shared_.options.host_identity);
 }
 
 // A card that cannot be read offers no address, and the link says so when a frame is posted.

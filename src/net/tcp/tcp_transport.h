@@ -103,6 +103,8 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   Status let_links_join();
   tcp::Link& link(PeerId peer) noexcept;
   void meet(PeerId peer, std::unique_ptr<tcp::Link>& link) noexcept;
+  bool is_on_this_host(PeerId peer) const noexcept;
+  bool may_match() const noexcept { return shared_.intakes.ready() || loading_.under_way; }
   wire::Verdict judge(PeerId peer, const wire::Terms& theirs) noexcept override;
   wire::Position position(PeerId peer, const wire::Terms& theirs) noexcept override;
   wire::GivingUp giving_up(PeerId peer) noexcept override { return link(peer).giving_up(); }
