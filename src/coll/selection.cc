@@ -121,7 +121,8 @@ bool suits_linear(CollectiveKind collective, const Situation& team, const Amount
   if (collective == CollectiveKind::kGather || collective == CollectiveKind::kScatter) return true;
   const Tuning& limit = tuning();
   const auto ranks = static_cast<unsigned>(team.ranks);
-  return team.oversubscribed && ranks >= limit.coll_oversubscribed_linear_least &&
+  const std::uint64_t least = collective == CollectiveKind::kReduce ? limit.coll_oversubscribed_linear_reduce : limit.coll_oversubscribed_linear_least;
+  return team.oversubscribed && ranks >= least &&
          ranks <= limit.coll_oversubscribed_linear_most && amount.bytes <= limit.coll_oversubscribed_linear;
 }
 
