@@ -55,7 +55,7 @@ Session::Session(Descriptor connection, uid_t user, Accounts& accounts, Ledger::
     : connection_(std::move(connection)), user_(user), accounts_(accounts), id_(id), ether_(programs, user) {}
 
 Session::~Session() {
-  const int memory[] = {loader_.areas().fd(), loader_.zone().fd(), ether_.socket().fd()};
+  const int memory[] = {loader_.areas().fd(), loader_.zone().fd(), loader_.notices().fd(), ether_.socket().fd()};
   accounts_.leave(id_, memory);
 }
 

@@ -18,6 +18,7 @@ namespace lapwing::net::kernel {
 class Notices {
  public:
   static constexpr std::uint32_t kRingBytes = 4096;  // at least, and a multiple of, a page
+  static constexpr std::uint64_t kPinnedBytes = kRingBytes + 3 * 4096;  // the kernel's own page, and those of the two places, with it
 
   Notices() noexcept = default;
   ~Notices();

@@ -40,7 +40,7 @@ std::uint64_t OwnLoader::fingerprint() noexcept {
 }
 
 std::uint64_t OwnLoader::memory(std::uint32_t connections, std::uint32_t zone_blocks) noexcept {
-  return std::uint64_t{connections} * sizeof(ConnectionArea) + std::uint64_t{zone_blocks} * kZoneBlock;
+  return std::uint64_t{connections} * sizeof(ConnectionArea) + std::uint64_t{zone_blocks} * kZoneBlock + Notices::kPinnedBytes;
 }
 
 Status OwnLoader::prepare(std::uint32_t connections, std::uint32_t zone_blocks) {
