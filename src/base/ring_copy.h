@@ -10,7 +10,7 @@
 
 namespace lapwing {
 
-// Whether the next copy does, also in a pause of the trials: only what begins with a line.
+// Whether the next copy goes past the caches, also in a pause of the trials. Only one that begins with a line does.
 bool goes_past_caches(const RingTrials& trials, std::uint64_t message, const std::byte* to, std::size_t bytes) noexcept;
 
 // Like memcpy, of a message or post of so many bytes in all, or a piece of one. Where `to` lies, by short laps or by whole ones, has been the

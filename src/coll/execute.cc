@@ -50,7 +50,7 @@ struct Way : DirectTrials::Way {
   unsigned trial = DirectTrials::kNone;
   bool possible = false;
   std::uint32_t uneven_rounds = 0;  // of those calls that learn them (uneven_rounds.h)
-  BarrierOrder::Order barrier_order;
+  BarrierOrder::Order barrier_order;  // of a barrier (barrier_order.h)
 
   // Whether its schedule is not that of other calls with the same arguments.
   bool is_single() const noexcept { return meets || decides; }
