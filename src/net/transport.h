@@ -110,6 +110,7 @@ class PullOp : public ListNode<PullTag> {
   // The transport's own bookkeeping.
   std::uint64_t done = 0;
   std::int64_t began = 0;
+  std::int64_t copying = 0;  // ns, in all
   bool shared = false, failed = false;
 };
 
@@ -305,6 +306,10 @@ class Transport : public engine::Source {
   // receive had met. A transport with several paths compares them by such times.
   virtual void came_in_frames(PeerId peer, std::uint64_t bytes, std::uint64_t before, std::int64_t began) noexcept {
     (void)peer, (void)bytes, (void)before, (void)began;
+  }
+  // Where ranks share cores, of a message that had to be stored until its receive was there: to copy it to where that wants it has taken so many ns.
+  virtual void came_unexpected(PeerId peer, std::uint64_t bytes, std::int64_t copying) noexcept {
+    (void)peer, (void)bytes, (void)copying;
   }
   virtual PathCounters paths() const noexcept { return {}; }
   // Of a transport that reads what comes from the kernel.

@@ -145,7 +145,7 @@ void ReceivePath::deliver(ReceiveRequest& receive, UnexpectedMessage& message) n
     transfers_.fail(receive, peer.why.copy());
     return discard(message);
   }
-  unpack(receive, message);
+  unpack_weighed(receive, message);
   wire::MessageHeader header;
   header.kind = message.is_rts ? wire::MessageKind::kRts : wire::MessageKind::kEager;
   header.flags = message.pullable ? wire::kFlagPullable : 0;
@@ -153,6 +153,16 @@ void ReceivePath::deliver(ReceiveRequest& receive, UnexpectedMessage& message) n
   const std::uint64_t address = message.address;
   discard(message);
   transfers_.go_on(receive, header, address, true);
+}
+
+// Where ranks share cores, what a long one takes from the processor is told to the transport that chooses how such messages come.
+void ReceivePath::unpack_weighed(ReceiveRequest& receive, UnexpectedMessage& message) noexcept {
+  const net::PeerId id = message.peer();
+  if (message.is_rts || message.stored_bytes <= common_.peers[id].timed_above || !common_.engine.oversubscribed())
+    return unpack(receive, message);
+  const std::int64_t began = common_.engine.clock().now();
+  unpack(receive, message);
+  common_.network->route(id).came_unexpected(id, message.stored_bytes, common_.engine.clock().now() - began);
 }
 
 // Copies what came with the message into the application's memory.

@@ -74,6 +74,7 @@ class ReceivePath {
   static void prepare_pieces(ReceiveRequest& receive) noexcept;
   UnexpectedMessage* find(comm::Communicator& communicator, int source, int tag, Result& result) noexcept;
   void unpack(ReceiveRequest& receive, UnexpectedMessage& message) noexcept;
+  void unpack_weighed(ReceiveRequest& receive, UnexpectedMessage& message) noexcept;
 
   Common& common_;
   FrameSender& frames_;

@@ -49,6 +49,7 @@ inline constexpr std::uint64_t kAgreementOffset = 256;
 // Written by two sides, so each side's words have their own pair of cache lines (x86 fetches lines in pairs).
 struct RingHeader {
   alignas(128) std::atomic<std::uint64_t> tail;         // by the sender: bytes ever written
+  std::atomic<std::uint64_t> filling;                   // likewise: ps that a byte of its last long record took it, where it has been told (copy_cost.h)
   alignas(128) std::atomic<std::uint64_t> head;         // by the receiver: bytes ever read
   alignas(128) std::atomic<std::uint32_t> wants_space;  // by the sender: 1 when it may sleep with output for this ring
   alignas(128) PullWords pull;                          // by both: messages that do not go through the ring

@@ -30,6 +30,8 @@ struct TimedMessage {
   // Where one choice is made for both directions: nanoseconds between the message the other way and this one. Both take part in a ping-pong, in
   // an exchange both are under way at once. No more than this one has taken: what else there was is the program's.
   std::int64_t before_it = 0;
+  // Where ranks share cores: what copying it has taken from the processors, in ns (copy_cost.h). This counts then, and not when it began and ended.
+  std::int64_t copying = 0;
 };
 
 class PathClock {
@@ -48,7 +50,7 @@ class PathClock {
     const Window window = complete ? close() : Window();
     if (message.path != path_) begin(message.path);
     ++messages_;
-    ns_ += static_cast<double>(message.ended - std::max(message.began, last_end) + message.before_it);
+    ns_ += static_cast<double>(message.copying != 0 ? message.copying : message.ended - std::max(message.began, last_end) + message.before_it);
     bytes_ += static_cast<double>(message.bytes - (alone ? message.unseen : 0));
     return window;
   }

@@ -92,6 +92,18 @@ TEST_F(PathClockTest, WhatHasComeMeanwhileIsTimed) {
   EXPECT_NEAR(last_ns(), 10'000, 1);
 }
 
+TEST_F(PathClockTest, WhereRanksShareCoresCopyingAloneCounts) {
+  for (int i = 0; i < 100; ++i) {
+    const std::int64_t began = manual_.now();
+    manual_.advance(i % 2 == 0 ? 10'000 : 5'000'000);  // others have had the core meanwhile
+    const PathClock::Window window = clock_.ended({.path = Path::kRing, .bytes = kSize, .unseen = 0, .began = began, .ended = manual_.now(), .copying = 7'000}, last_end_);
+    last_end_ = manual_.now();
+    if (window.messages != 0) windows_.push_back(window);
+  }
+  ASSERT_FALSE(windows_.empty());
+  for (const PathClock::Window& window : windows_) EXPECT_NEAR(window.ns_per_byte * kSize, 7'000, 1);
+}
+
 TEST_F(PathClockTest, TheFirstWindowsAfterAnotherPathAreCold) {
   one_by_one(Path::kRing, 100, 10'000);
   windows_.clear();

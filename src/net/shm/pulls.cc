@@ -56,7 +56,7 @@ PathSelection& Pulls::selection_of(Pair& pair) {
     return *pair.selection;
   }
   pair.selection->allow(Path::kPull);
-  pair.selection->allow(Path::kShared);
+  if (!engine_.oversubscribed()) pair.selection->allow(Path::kShared);  // both must have a core
   if (choice_ == Choice::kOn) pair.selection->forbid(Path::kRing);
   publish(pair);
   return *pair.selection;
@@ -105,6 +105,7 @@ PullOp::End Pulls::pull(std::uint32_t local, PullOp& op) noexcept {
   if (!access_to(pair)) return PullOp::End::kRefused;
   op.began = engine_.clock().now();
   op.done = 0;
+  op.copying = 0;
   op.failed = false;
   if (pair.queue.empty() && !begin(pair, op)) return PullOp::End::kRefused;
   pair.queue.push_back(op);
@@ -128,7 +129,9 @@ bool Pulls::begin(Pair& pair, PullOp& op) {
 bool Pulls::copy_piece(Pair& pair, PullOp& op) noexcept {
   if (op.shared) return copy_shared(pair, op);
   const std::uint64_t bytes = std::min(tuning().shm_pull_call, op.bytes - op.done);
+  const std::int64_t began = engine_.clock().now();
   op.failed = !read(pair, op, op.done, bytes);
+  op.copying += engine_.clock().now() - began;
   op.done += bytes;
   return true;
 }
@@ -173,6 +176,7 @@ void Pulls::take_out(Pair& pair, PullOp& op, PullOp::End end) noexcept {
     pair.selection->forbid(Path::kShared);
     return publish(pair);
   }
+  if (engine_.oversubscribed()) return weigh(pair, Path::kPull, op.bytes, op.copying);
   note(pair, op.shared ? Path::kShared : Path::kPull, op.bytes, 0, op.began);
 }
 
@@ -228,13 +232,24 @@ void Pulls::came_in_frames(std::uint32_t local, std::uint64_t bytes, std::uint64
   note(pair, Path::kRing, bytes, before, began);
 }
 
+void Pulls::came_by_copies(std::uint32_t local, std::uint64_t bytes, std::uint64_t ps_per_byte) {
+  Pair& pair = pairs_[local];
+  if (choice_ != Choice::kAuto || !access_to(pair)) return;
+  weigh(pair, Path::kRing, bytes, static_cast<std::int64_t>(bytes * ps_per_byte / 1000));
+}
+
+// By what copying it has taken, in ns (copy_cost.h).
+void Pulls::weigh(Pair& pair, Path path, std::uint64_t bytes, std::int64_t copying) {
+  count_received(pair, bytes);
+  if (follows(pair, bytes)) return;
+  const std::int64_t now = engine_.clock().now();
+  judge(pair, {.path = path, .bytes = bytes, .unseen = 0, .began = now, .ended = now, .copying = std::max<std::int64_t>(copying, 1)});
+}
+
 // `unseen` of the message's bytes had come when it `began`.
 void Pulls::note(Pair& pair, Path path, std::uint64_t bytes, std::uint64_t unseen, std::int64_t began) {
   count_received(pair, bytes);
   if (follows(pair, bytes)) return;
-  PathSelection& selection = selection_of(pair);
-  const unsigned size_class = PathSelection::class_of(bytes);
-  const Path before = selection.usual(size_class);
   const std::int64_t ended = engine_.clock().now();
   std::int64_t before_it = 0;
   if ((pair.both_ways & both_ways_flag(bytes)) != 0) {
@@ -242,7 +257,14 @@ void Pulls::note(Pair& pair, Path path, std::uint64_t bytes, std::uint64_t unsee
     const std::int64_t sent = std::exchange(pair.sent, 0);
     if (sent != 0) before_it = std::min(std::max<std::int64_t>(began - sent, 0), ended - began);
   }
-  if (selection.measured({path, bytes, unseen, began, ended, before_it})) publish(pair);
+  judge(pair, {path, bytes, unseen, began, ended, before_it});
+}
+
+void Pulls::judge(Pair& pair, const TimedMessage& message) {
+  PathSelection& selection = selection_of(pair);
+  const unsigned size_class = PathSelection::class_of(message.bytes);
+  const Path before = selection.usual(size_class);
+  if (selection.measured(message)) publish(pair);
   if (selection.usual(size_class) != before) tell(pair, size_class, before);
 }
 

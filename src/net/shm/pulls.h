@@ -69,6 +69,8 @@ class Pulls {
   PullOp::End pull(std::uint32_t local, PullOp& op) noexcept;
   // A message has come through the ring, all but `before` of its bytes since `began`.
   void came_in_frames(std::uint32_t local, std::uint64_t bytes, std::uint64_t before, std::int64_t began);
+  // The same where ranks share cores: each byte has taken so many ps from both processors.
+  void came_by_copies(std::uint32_t local, std::uint64_t bytes, std::uint64_t ps_per_byte);
   // The peer is gone: its pulls end.
   void end(std::uint32_t local, const Status& why) noexcept;
 
@@ -144,6 +146,8 @@ class Pulls {
   bool pull_some(Pair& pair) noexcept;
   bool help(Pair& pair) noexcept;
   void note(Pair& pair, Path path, std::uint64_t bytes, std::uint64_t unseen, std::int64_t began);
+  void weigh(Pair& pair, Path path, std::uint64_t bytes, std::int64_t copying);
+  void judge(Pair& pair, const TimedMessage& message);
   void publish(Pair& pair) noexcept;
   void tell(const Pair& pair, unsigned size_class, Path before) const;
 

@@ -32,9 +32,10 @@ struct Op : PullOp {
 class PullsTest : public testing::Test {
  protected:
   struct Rank {
-    Rank(Choice choice, std::uint32_t my_local) : engine(clock), pulls(engine, choice) {
+    Rank(Choice choice, std::uint32_t my_local, bool oversubscribed) : engine(clock), pulls(engine, choice) {
       engine::EngineOptions options;
       options.event_thread = false;
+      options.oversubscribed = oversubscribed;
       EXPECT_TRUE(engine.start(options).ok());
       pulls.set_ranks(2, my_local);
     }
@@ -44,9 +45,9 @@ class PullsTest : public testing::Test {
   };
 
   // Rank 0 sends, rank 1 receives.
-  void connect(Choice choice, std::uint64_t probe_value = 77) {
-    sender_ = std::make_unique<Rank>(choice, 0);
-    receiver_ = std::make_unique<Rank>(choice, 1);
+  void connect(Choice choice, std::uint64_t probe_value = 77, bool oversubscribed = false) {
+    sender_ = std::make_unique<Rank>(choice, 0, oversubscribed);
+    receiver_ = std::make_unique<Rank>(choice, 1, oversubscribed);
     Invitation invitation;
     invitation.process.pid = getpid();
     invitation.probe_address = reinterpret_cast<std::uintptr_t>(&probe_word_);
@@ -114,6 +115,26 @@ TEST_F(PullsTest, AllIsOfferedWhereTheUserSaysSo) {
   connect(Choice::kOn);
   EXPECT_TRUE(sender_->pulls.offers(1, kSize));
   EXPECT_TRUE(sender_->pulls.offers(1, 1u << 30));
+}
+
+// The clock stands still while a pull copies, so its copying costs next to nothing.
+TEST_F(PullsTest, WhereRanksShareCoresTheCopiesAreWeighedAndNoneIsShared) {
+  connect(Choice::kAuto, 77, true);
+  fill();
+  int pulled = 0;
+  for (int i = 0; i < 1000; ++i) {
+    if (!sender_->pulls.offers(1, kSize)) {
+      receiver_->clock.advance(5'000'000);  // others have had the core
+      receiver_->pulls.came_by_copies(0, kSize, 100);
+      continue;
+    }
+    ASSERT_NE(path_in(words_.paths, kSize), Path::kShared);
+    start(op_);
+    finish(op_);
+    ++pulled;
+  }
+  EXPECT_GT(pulled, 800);
+  EXPECT_EQ(receiver_->pulls.counters().shared, 0u);
 }
 
 TEST_F(PullsTest, APullCopiesOnceAndMakesNoOtherSystemCall) {

@@ -50,6 +50,7 @@
 #include "base/prefetch.h"
 #include "base/ring_trial.h"
 #include "base/tuning.h"
+#include "net/shm/copy_cost.h"
 #include "net/shm/layout.h"
 
 namespace lapwing::net::shm {
@@ -141,6 +142,12 @@ class RingWriter {
     store_release(header_->tail, written_);
   }
 
+  // A piece of the payload, of so many bytes in all, has been copied in so many ns.
+  void copied(std::uint64_t payload, std::uint64_t bytes, std::int64_t ns) noexcept {
+    filling_.copied(bytes, ns);
+    if (filling_.bytes() >= payload) store_relaxed(header_->filling, filling_.take());
+  }
+
   void want_space(bool wanted) noexcept { store_relaxed(header_->wants_space, wanted ? 1u : 0u); }
 
  private:
@@ -168,6 +175,7 @@ class RingWriter {
   std::uint64_t capacity_ = 0;
   std::uint64_t lap_ = 0;  // a short one, or the capacity
   std::uint64_t written_ = 0;
+  CopyCost filling_;            // of the record that is being written
   RingTrials trials_;           // whether records go through the whole ring, and whether they are claimed
   std::uint64_t turns_at_ = 0;  // a record that begins at this position or later may do so at the ring's beginning
   std::uint64_t lap_from_ = 0;  // the position, and the time, at which the lap began
@@ -234,6 +242,8 @@ class RingReader {
     if (read_ - published_ < published_each_) return false;
     return publish();
   }
+  // What the writer has told of its copies; 0: nothing.
+  std::uint64_t filling() const noexcept { return load_relaxed(header_->filling); }
   // Whether the writer may sleep until there is room. Only after advance() said true and a full_fence().
   bool writer_wants_space() const noexcept { return load_relaxed(header_->wants_space) != 0; }
 

@@ -58,6 +58,14 @@ class RingTest : public testing::Test {
   std::uint64_t read_ = 0;
 };
 
+TEST_F(RingTest, TheReaderIsToldWhatFillingALongRecordTook) {
+  EXPECT_EQ(reader_.filling(), 0u);
+  writer_.copied(3000, 2000, 100);
+  EXPECT_EQ(reader_.filling(), 0u) << "not all of it has been copied";
+  writer_.copied(3000, 1000, 200);
+  EXPECT_EQ(reader_.filling(), 101u);
+}
+
 TEST_F(RingTest, StartsEmpty) {
   EXPECT_EQ(writer_.room(64), kUsable);
   EXPECT_EQ(reader_.available(), 0u);

@@ -180,6 +180,8 @@ std::uint64_t ShmTransport::take_payload(Link& link, std::uint64_t available) no
   const std::uint64_t record = shm::Layout::round_up(link.header.payload_bytes(), shm::kRecordAlignment);
   const shm::Piece piece = link.in.next(std::min(available, record - link.assembly.front()));
   std::uint64_t claimed = 0;
+  const bool weighed = weighs(link.header.payload_bytes());
+  const std::int64_t began = weighed ? engine_.clock().now() : 0;
   link.assembly.append(piece.data, std::min(piece.bytes, link.assembly.missing()),
                        [&](std::byte* to, const std::byte* from, std::size_t bytes) {
                          if (link.claims)
@@ -188,6 +190,7 @@ std::uint64_t ShmTransport::take_payload(Link& link, std::uint64_t available) no
                            copy_out_(engine_.clock(), to, from, bytes);
                        });
   if (link.claims) link.in.claim(piece.bytes, claimed);
+  if (weighed) link.emptying.copied(piece.bytes, engine_.clock().now() - began);
   give_back(link, piece.bytes);
   if (link.assembly.complete()) finish_frame(link);
   return piece.bytes;

@@ -84,7 +84,14 @@ bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, 
   return true;
 }
 
-void ShmTransport::copy(RingTrials& trials, std::uint64_t payload, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept {
+void ShmTransport::copy(shm::RingWriter& out, std::uint64_t payload, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept {
+  if (!weighs(payload)) return copy_by_trials(out.trials(), payload, to, from, bytes, streams);
+  const std::int64_t began = engine_.clock().now();
+  copy_by_trials(out.trials(), payload, to, from, bytes, streams);
+  out.copied(payload, bytes, engine_.clock().now() - began);
+}
+
+void ShmTransport::copy_by_trials(RingTrials& trials, std::uint64_t payload, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept {
   if (streams) {
     streaming_copy(to, from, bytes);
     return trials.count_streamed(bytes);
@@ -97,7 +104,7 @@ void ShmTransport::copy_in(shm::RingWriter& out, const std::byte* from, std::uin
   const std::uint64_t padding = shm::Layout::round_up(bytes, shm::kRecordAlignment) - bytes;
   while (bytes != 0) {
     const shm::Piece piece = out.next(bytes);
-    copy(out.trials(), payload, piece.data, from, piece.bytes, streams);
+    copy(out, payload, piece.data, from, piece.bytes, streams);
     out.advance(piece.bytes);
     from += piece.bytes;
     bytes -= piece.bytes;
@@ -245,7 +252,7 @@ void ShmTransport::write_payload(Link& link, SendOp& op, std::uint64_t from, std
     if (op.walk != nullptr) {
       op.walk->gather(piece.data, piece.bytes);
     } else {
-      copy(link.out.trials(), op.header.payload_bytes(), piece.data, op.data + from, piece.bytes, streams);
+      copy(link.out, op.header.payload_bytes(), piece.data, op.data + from, piece.bytes, streams);
     }
     link.out.advance(piece.bytes);
     from += piece.bytes;

@@ -269,9 +269,22 @@ PullOp::End ShmTransport::pull(PeerId peer, PullOp& op) noexcept {
 }
 
 void ShmTransport::came_in_frames(PeerId peer, std::uint64_t bytes, std::uint64_t before, std::int64_t began) noexcept {
-  const Link* link = link_to(peer);
-  if (link == nullptr || link->on_trial) return;
-  pulls_.came_in_frames(link->local, bytes, std::max(before, long_head_), began);
+  Link* link = link_to(peer);
+  if (link == nullptr) return;
+  if (engine_.oversubscribed()) return came_by_copies(*link, bytes);
+  if (!link->on_trial) pulls_.came_in_frames(link->local, bytes, std::max(before, long_head_), began);
+}
+
+void ShmTransport::came_unexpected(PeerId peer, std::uint64_t bytes, std::int64_t copying) noexcept {
+  Link* link = link_to(peer);
+  if (link == nullptr) return;
+  link->emptying.copied(0, copying);  // once more
+  came_by_copies(*link, bytes);
+}
+
+void ShmTransport::came_by_copies(Link& link, std::uint64_t bytes) noexcept {
+  const std::uint64_t emptying = link.emptying.take(), filling = link.in.filling();
+  if (!link.on_trial && emptying != 0 && filling != 0) pulls_.came_by_copies(link.local, bytes, emptying + filling);
 }
 
 bool ShmTransport::copy_pieces() noexcept {

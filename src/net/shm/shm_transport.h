@@ -78,6 +78,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   bool offers_pull(PeerId peer, std::uint64_t bytes) noexcept override;
   PullOp::End pull(PeerId peer, PullOp& op) noexcept override;
   void came_in_frames(PeerId peer, std::uint64_t bytes, std::uint64_t before, std::int64_t began) noexcept override;
+  void came_unexpected(PeerId peer, std::uint64_t bytes, std::int64_t copying) noexcept override;
   PathCounters paths() const noexcept override;
   bool is_met(PeerId peer) const noexcept override { return link_to(peer) != nullptr && !link_to(peer)->gone; }
   void give_up(PeerId peer, const Status& why) noexcept override;
@@ -116,6 +117,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
     bool unanswered = false;      // a frame of one line has come since something went
 
     shm::RingReader in;
+    shm::CopyCost emptying;    // of long messages from it, where ranks share cores
     shm::Streaming streaming;  // of frames in both directions
     bool hot = false;
     unsigned idle_looks = 0;
@@ -218,14 +220,18 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   void time_frame(Link& link) noexcept;
   void finish_frame(Link& link) noexcept;
   void give_back(Link& link, std::uint64_t bytes) noexcept;
+  void came_by_copies(Link& link, std::uint64_t bytes) noexcept;
   bool cool_down(Link& link) noexcept;
   void take_goodbye(Link& link) noexcept;
 
   std::uint64_t piece_of(std::uint64_t payload, bool wide) const noexcept;
   // Whether a frame of so much payload goes past this rank's caches.
   static bool streams(Link& link, std::uint64_t payload) noexcept;
+  // Whether what copying a payload takes from the processor is to be known (copy_cost.h).
+  bool weighs(std::uint64_t payload) const noexcept { return engine_.oversubscribed() && payload > tuning().shm_least_pull; }
   // Into a ring, of so much payload in all; past the caches if it `streams`.
-  void copy(RingTrials& trials, std::uint64_t payload, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept;
+  void copy(shm::RingWriter& out, std::uint64_t payload, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept;
+  void copy_by_trials(RingTrials& trials, std::uint64_t payload, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept;
   void copy_in(shm::RingWriter& out, const std::byte* from, std::uint64_t bytes, std::uint64_t payload, bool streams) noexcept;
 
   engine::Engine& engine_;
