@@ -63,6 +63,7 @@ class LoopJob {
     std::int64_t watch_after = 0;
     bool met = false;  // ways stand between all
     bool carrier_answers = false;
+    bool oversubscribed = false;
   };
 
   struct Rank;
@@ -98,6 +99,7 @@ class LoopJob {
     void came_in_frames(net::PeerId, std::uint64_t bytes, std::uint64_t, std::int64_t) noexcept override {
       job_.timed.push_back(bytes);
     }
+    void came_unexpected(net::PeerId, std::uint64_t bytes, std::int64_t) noexcept override { job_.weighed.push_back(bytes); }
     bool watch_over(net::PeerId peer) noexcept override {
       job_.watched.push_back(job_.number_of(rank_, peer));
       return true;
@@ -131,6 +133,7 @@ class LoopJob {
           network(engine, messenger, config()) {
       engine::EngineOptions options;
       options.event_thread = false;
+      options.oversubscribed = job.options.oversubscribed;
       EXPECT_TRUE(engine.start(options).ok());
       net::NetworkForTests::put(network, std::make_unique<Loop>(job, rank, Loop::kFirst), job.options.way,
                                 job.options.two_ways ? std::make_unique<Loop>(job, rank, Loop::kData) : nullptr);
@@ -300,6 +303,7 @@ class LoopJob {
   std::uint64_t matched_by_carrier = 0, answered_by_carrier = 0, askings_timed = 0;
   int pulls_until_failure = 1 << 30;
   std::vector<std::uint64_t> timed;  // bytes of messages whose frames were timed
+  std::vector<std::uint64_t> weighed;  // that were stored first, where ranks share cores
 
   std::vector<std::uint32_t> abandoned[2];  // peers that the messenger has told each way to abandon
 

@@ -194,6 +194,19 @@ TEST(Messenger, LongEagerMessagesThatAreExpectedAreTimed) {
   EXPECT_EQ(job.timed, (std::vector<std::uint64_t>{1025, 3001}));
 }
 
+TEST(Messenger, LongMessagesThatWereStoredAreWeighedWhereRanksShareCores) {
+  for (const bool oversubscribed : {false, true}) {
+    LoopJob::Options options;
+    options.way = {.eager_limit = 4096, .data_chunk = 4096, .pulls_above = 1024};
+    options.oversubscribed = oversubscribed;
+    LoopJob job(options);
+    exchange(job, 1024, false);
+    exchange(job, 1025, false);
+    exchange(job, 3000, true);
+    EXPECT_EQ(job.weighed, oversubscribed ? std::vector<std::uint64_t>{1025} : std::vector<std::uint64_t>{});
+  }
+}
+
 TEST(Messenger, ARequestCanBeStartedAgain) {
   LoopJob job({});
   Bytes data = pattern(9000, 1), room(9000);

@@ -158,7 +158,7 @@ void ReceivePath::deliver(ReceiveRequest& receive, UnexpectedMessage& message) n
 // Where ranks share cores, what a long one takes from the processor is told to the transport that chooses how such messages come.
 void ReceivePath::unpack_weighed(ReceiveRequest& receive, UnexpectedMessage& message) noexcept {
   const net::PeerId id = message.peer();
-  if (message.is_rts || message.stored_bytes <= common_.peers[id].timed_above || !common_.engine.oversubscribed())
+  if (message.is_rts || !common_.engine.oversubscribed() || message.stored_bytes <= common_.way_to(id).pulls_above)
     return unpack(receive, message);
   const std::int64_t began = common_.engine.clock().now();
   unpack(receive, message);

@@ -90,9 +90,8 @@ bool SendPath::launch(SendRequest& send) noexcept {
 
 // Not the way's own longer ones where it is being found out whether the peer's kernel answers sooner: what is compared are answers.
 std::uint64_t SendPath::longest_whole(const SendRequest& send, const net::Capabilities& way) noexcept {
-  if (!way.answers_wait) return way.eager_limit;
-  const std::uint64_t unasked = send.asking_ == net::Asking::kNever ? way.unasked : 0;
-  return std::max({way.eager_limit, send.arguments_.unasked, unasked});
+  const std::uint64_t usual = send.asking_ == net::Asking::kNever ? way.longest_unasked() : way.eager_limit;
+  return way.answers_wait ? std::max(usual, send.arguments_.unasked) : usual;
 }
 
 // What has to wait for an answer had better ask before it sends anything, where the receiver need not run for that.

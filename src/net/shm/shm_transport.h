@@ -228,7 +228,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   // Whether a frame of so much payload goes past this rank's caches.
   static bool streams(Link& link, std::uint64_t payload) noexcept;
   // Whether what copying a payload takes from the processor is to be known (copy_cost.h).
-  bool weighs(std::uint64_t payload) const noexcept { return engine_.oversubscribed() && payload > tuning().shm_least_pull; }
+  bool weighs(std::uint64_t payload) const noexcept { return payload > tuning().shm_least_pull && engine_.oversubscribed(); }
   // Into a ring, of so much payload in all; past the caches if it `streams`.
   void copy(shm::RingWriter& out, std::uint64_t payload, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept;
   void copy_by_trials(RingTrials& trials, std::uint64_t payload, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept;
