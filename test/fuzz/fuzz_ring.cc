@@ -7,7 +7,6 @@
 #include <cstring>
 #include <memory>
 
-#include "base/clock.h"
 #include "base/internal_error.h"
 #include "net/shm/ring.h"
 
@@ -63,7 +62,7 @@ void write_some(RingWriter& writer, std::uint64_t flags, std::uint64_t bytes, st
   const std::uint64_t room = writer.room_to_begin(bytes);
   LAPWING_CHECK(room <= writer.capacity());
   if (room < bytes) return;
-  std::memset(writer.begin(), 1, kRecordAlignment);
+  std::memset(writer.begin(bytes, flags & kRecordFlags & ~kTurns), 1, kRecordAlignment);
   for (std::uint64_t left = bytes - kRecordAlignment; left > 0;) {
     const Piece piece = writer.next(left);
     LAPWING_CHECK(piece.bytes != 0 && piece.bytes <= left);
@@ -72,7 +71,7 @@ void write_some(RingWriter& writer, std::uint64_t flags, std::uint64_t bytes, st
     left -= piece.bytes;
   }
   writer.wipe_next();
-  writer.publish_head(flags & kRecordFlags);
+  writer.publish_head();
   writer.publish();
   written += bytes;
 }
@@ -83,9 +82,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Memory to_us, from_us;
   RingReader reader;
   RingWriter writer;
-  ManualClock clock;
   reader.attach(to_us.header, to_us.bytes.get(), kCapacity, kLap);
-  writer.attach(from_us.header, from_us.bytes.get(), kCapacity, clock, kLap);
+  writer.attach(from_us.header, from_us.bytes.get(), kCapacity, kLap);
   std::uint64_t read = 0, written = 0;
   for (std::size_t at = 0; at + 3 <= size && at < 3000; at += 3) {
     const std::uint8_t what = data[at], kind = data[at + 1], value = data[at + 2];
@@ -108,7 +106,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         break;
       default:
         write_some(writer, kind, std::uint64_t{value} * 16, written);
-        clock.advance(std::int64_t{kind} * 16);
         break;
     }
   }

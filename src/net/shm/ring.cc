@@ -17,40 +17,34 @@ std::uint64_t RingWriter::look() noexcept {
   return capacity() - unread;
 }
 
-// Not where there is no room for some such records behind the turn: a reader that computes would have to be notified for one that has
+std::uint64_t RingWriter::lap_for(std::uint64_t record) const noexcept {
+  if (goes_by_turns(record)) return lap_;
+  return std::max(4 * lap_, std::min(tuning().shm_lap_records * record, tuning().shm_long_lap));
+}
+
+// Not where there is no room for some such records at the beginning: a reader that computes would have to be notified for one that has
 // the whole ring otherwise, and one that turns does not look whether the writer waits.
-void RingWriter::turn_back(std::uint64_t wanted, std::uint64_t payload) noexcept {
-  const std::uint64_t at = written_ & (capacity_ - 1);
-  if (at < lap_) {  // the writer has come round, in the middle of a record
-    turns_at_ = written_ - at + lap_;
-    return;
+bool RingWriter::turns_behind(std::uint64_t wanted, std::uint64_t payload) noexcept {
+  const std::uint64_t here = written_ & (capacity_ - 1);
+  if (here < lap_) {  // the writer has come round, in the middle of a record
+    turns_at_ = written_ - here + lap_;
+    return false;
   }
-  turns_at_ = written_ + lap_;
-  if (trials_.way(payload) == RingTrials::Way::kWholeLaps) return;
-  if (written_ - seen_head_ > lap_ / 8) look();
+  const std::uint64_t lap = lap_for(wanted);
+  if (written_ - seen_head_ > lap / 8) look();
   const std::uint64_t unread = written_ - seen_head_;
-  if (broken_ || unread > lap_ / 8 || at - unread < tuning().shm_turn_records * wanted + kRecordAlignment) return;
-  const std::int64_t now = clock_->now();
-  if (goes_on(at, wanted, now)) return;
+  const bool turns = here >= lap && trials_.way(payload) != RingTrials::Way::kWholeLaps && !broken_ && unread <= lap / 8 &&
+                     here - unread >= tuning().shm_turn_records * wanted + kRecordAlignment &&
+                     here + Layout::record_bytes(payload) < capacity_;
+  if (!turns) turns_at_ = written_ + lap_;
+  return turns;
+}
+
+void RingWriter::turn() noexcept {
   turned_from_ = written_;
-  skipped_ = capacity_ - at;
+  skipped_ = next_record() - written_;
   written_ += skipped_;
-  wipe_next();
-  store_release(stamp_of(bytes_ + at), turned_from_ + 1 + kTurnedBack);  // pairs with load_acquire(stamp) in record_here
-  begin_lap(now);
-}
-
-// Whether long records follow each other so closely that a long lap is the better one.
-bool RingWriter::goes_on(std::uint64_t at, std::uint64_t wanted, std::int64_t now) const noexcept {
-  if (at >= tuning().shm_long_lap || wanted < tuning().shm_long_record) return false;
-  const std::uint64_t nanoseconds = static_cast<std::uint64_t>(now - lap_began_);
-  return (written_ - lap_from_) * tuning().shm_pause_per_byte >= nanoseconds;
-}
-
-void RingWriter::begin_lap(std::int64_t now) noexcept {
   turns_at_ = written_ + lap_;
-  lap_from_ = written_;
-  lap_began_ = now;
 }
 
 std::uint64_t RingReader::look() noexcept {
@@ -67,11 +61,9 @@ std::uint64_t RingReader::look() noexcept {
   return unread;
 }
 
-// True when a record begins there. An honest writer does not turn back twice without one.
-bool RingReader::turn_back() noexcept {
+void RingReader::turn() noexcept {
   published_ = read_ = (read_ | (capacity_ - 1)) + 1;
   store_release(header_->head, read_);
-  return (load_acquire(stamp_of(bytes_)) & ~kRecordFlags) == read_ + 1;
 }
 
 bool RingReader::publish() noexcept {

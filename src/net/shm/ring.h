@@ -9,21 +9,27 @@
 //           reader takes what is there. Heads do not touch the tail, so it may lag behind the reader.
 //
 // Laps. A large ring lets the two sides of a stream run apart, but each of its lines is touched once a lap, and has left the caches
-// by the next. So where a record would begin beyond the first bytes (shm.short_lap), and the reader has nearly caught up (an
-// eighth of a short lap is unread at most), the writer puts a line with kTurnedBack there instead, and both go on at the
-// ring's beginning: positions jump to the next multiple of the capacity. Messages that follow each other at leisure stay in a
-// few cached pages, and a reader that lags has the whole ring. Where long records follow each other without a pause the caches stay
-// warm by themselves, and lines that the reader has just had in its level-one cache are the slowest to get back: then the
-// writer turns back after shm.long_lap. Whether there were pauses is seen at the end of a lap, by the clock. And where lines take long to
-// write that the reader's caches still have, the reader claims the record's lines, or longer records go through the whole ring
-// (base/ring_trial.h). To claim a line it writes zero where a stamp would be. Those of short records, of less than can be tried by the clock, are always
-// claimed, and records of one line from the second on that comes without an answer in between. Windows of messages of 128 to 1024 bytes take half
-// to a quarter of the time for it, between near cores as between far ones, and of 8 bytes two thirds between far ones; single messages to and fro
-// take as long as before, give or take three per cent (2 cores, EPYC; other processors are to be seen).
+// by the next. So a record that begins beyond the first bytes may be the lap's last: its stamp says so (kTurns), and behind it both go on at the
+// ring's beginning: positions jump to the next multiple of the capacity. The reader must nearly have caught up (an eighth of the lap is unread at
+// most): one that lags has the whole ring.
 //
-// What lies in the ring from earlier laps must never pass for a stamp: before anything is published, the stamp of the line behind
-// it is wiped, if that line held payload a lap ago, or lies beyond the short lap, where the lap before need not have come; an old
-// stamp passes for no new one. (To wipe always would take a second line from the reader for each record of one line.)
+//   by turns   Where each of the last records (kByTurns) found something come from the other side, and those are of kLeastByTurns bytes or more, a lap
+//              has shm.short_lap bytes: the lines stay in the level-one caches of both cores. And a line is left out behind each record: a
+//              processor that writes lines asks for the ones that follow; the reader, which has all of the record and looks at the next one's
+//              line, would take that away and have it taken away again. 512 bytes and 2 KiB between near cores take 0.8 and 0.9 of the time for it.
+//   stream     Lines that the reader has just had in that cache are the slowest to get back, so a lap has room for shm.lap_records such records, but
+//              four short laps at least and shm.long_lap at most. Short records that go by turns are as fast or faster so, too.
+//
+// Claims. Where lines take long to write that the reader's caches still have, the reader claims the record's lines, or longer records go through
+// the whole ring (base/ring_trial.h). To claim a line it writes zero where a stamp would be. Those of short records, of less than can be tried by
+// the clock, are always claimed, and records of one line from the second on that comes without an answer in between. Windows of messages of 128 to
+// 1024 bytes take half to a quarter of the time for it, between near cores as between far ones, and of 8 bytes two thirds between far ones; single
+// messages to and fro take as long as before, give or take three per cent (2 cores, EPYC; other processors are to be seen).
+//
+// What lies in the ring from earlier laps must never pass for a stamp. Stamps only grow, so an old one passes for no new one; payload might. What the
+// reader has claimed is zero there. Behind payload that it has not, the stamp of the line where the reader will look next is wiped, before anything
+// is published, if that line held such payload a lap ago, or lies beyond the short lap, where the lap before need not have come. That takes one more
+// line from the reader, which a message of 256 bytes between far cores waits for a third of its time; so it is done where it must be.
 // The writer always keeps that one line in hand, so a ring holds 64 bytes less than it has.
 //
 // Order. A reader that waits looks at the record's first line all the time. A store that leaves the writer between its first one to that line and
@@ -45,7 +51,6 @@
 #include <cstdint>
 
 #include "base/bulk_copy.h"
-#include "base/clock.h"
 #include "base/memory_order.h"
 #include "base/prefetch.h"
 #include "base/ring_trial.h"
@@ -62,12 +67,16 @@ struct Piece {
 
 // Added to a stamp.
 inline constexpr std::uint64_t kStreamed = 2;    // the writer copies this record past its caches (streaming.h)
-inline constexpr std::uint64_t kTurnedBack = 4;  // no record: the next one is at the ring's beginning
+inline constexpr std::uint64_t kTurns = 4;       // the record behind this one is at the ring's beginning
 inline constexpr std::uint64_t kWideHead = 8;    // more of this record is there with its head (layout.h)
 inline constexpr std::uint64_t kClaimed = 16;    // the reader is to claim the record's lines (base/ring_trial.h)
 inline constexpr std::uint64_t kOnTrial = 32;    // the writer tries how it is best written, so its time is no usual one (base/ring_trial.h)
-inline constexpr std::uint64_t kRecordFlags = kStreamed | kWideHead | kClaimed | kOnTrial;
-static_assert(1 + kTurnedBack + kRecordFlags < kRecordAlignment);
+inline constexpr std::uint64_t kSpace = std::uint64_t{1} << 63;  // the record behind this one begins a line later
+inline constexpr std::uint64_t kRecordFlags = kStreamed | kTurns | kWideHead | kClaimed | kOnTrial | kSpace;
+static_assert(1 + kRecordFlags - kSpace < kRecordAlignment);
+
+// Records of so many bytes and more, their lines included, may go by turns.
+inline constexpr std::uint64_t kLeastByTurns = 5 * kRecordAlignment;
 
 inline std::atomic<std::uint64_t>& stamp_of(std::byte* line) noexcept {
   return *reinterpret_cast<std::atomic<std::uint64_t>*>(line + kStampOffset);
@@ -75,9 +84,8 @@ inline std::atomic<std::uint64_t>& stamp_of(std::byte* line) noexcept {
 
 class RingWriter {
  public:
-  void attach(RingHeader& header, std::byte* bytes, std::uint64_t capacity, Clock& clock,
-              std::uint64_t lap = tuning().shm_short_lap) noexcept {
-    header_ = &header, bytes_ = bytes, capacity_ = capacity, clock_ = &clock;
+  void attach(RingHeader& header, std::byte* bytes, std::uint64_t capacity, std::uint64_t lap = tuning().shm_short_lap) noexcept {
+    header_ = &header, bytes_ = bytes, capacity_ = capacity;
     lap_ = capacity >= 2 * lap ? lap : capacity;
     turns_at_ = lap_;
     trials_ = RingTrials({.bytes = capacity, .lags = true});
@@ -92,11 +100,17 @@ class RingWriter {
     return (trials_.way(payload) == RingTrials::Way::kClaimed ? kClaimed : 0) | (trials_.tries(payload) ? kOnTrial : 0);
   }
 
-  // The same as room() where a record with so much payload begins, which may be at the ring's beginning again.
+  // Something has come from the reader's side.
+  void answer() noexcept { answered_ = true; }
+  // Whether that has been since the last record began.
+  bool answered() const noexcept { return answered_; }
+
+  // The same as room() where a record with so much payload begins. Whether it is to be the lap's last is settled here.
   std::uint64_t room_to_begin(std::uint64_t wanted, std::uint64_t payload = 0) noexcept {
-    if (written_ >= turns_at_) [[unlikely]]
-      turn_back(wanted, payload);
-    return room(wanted);
+    behind_ = written_ >= turns_at_ && turns_behind(wanted, payload) ? kTurns : 0;
+    const std::uint64_t there = room(wanted);
+    if (behind_ == 0 && goes_by_turns(wanted) && there > wanted && wanted == Layout::record_bytes(payload)) behind_ = kSpace;
+    return there;
   }
   // Whether at least half of the ring holds nothing unread. What a turn has skipped is not unread, but gives no room until the reader
   // has turned too: there it is half of a short lap that must be left.
@@ -110,11 +124,16 @@ class RingWriter {
     const std::uint64_t known = capacity_ - kRecordAlignment - (written_ - seen_head_);
     return known >= wanted ? known : look();
   }
-  // A record's first line, to be written but for the eight bytes of its stamp: when the payload of its head has been, and the next one is wiped.
-  std::byte* begin() noexcept {
+  // After room_to_begin(): the first line of a record that takes so many bytes in all, to be written but for the eight bytes of its stamp: when the
+  // payload of its head has been, and the line behind it is wiped. Its flags are kRecordFlags, but for kTurns.
+  std::byte* begin(std::uint64_t record, std::uint64_t flags = 0) noexcept {
     begun_ = written_;
+    ends_ = begun_ + record;
+    flags_ = flags | behind_;
+    by_turns_ = answered_ ? std::min(by_turns_ + 1, kByTurns) : 0;
+    answered_ = false;
     written_ += kRecordAlignment;
-    return bytes_ + (begun_ & (capacity_ - 1));
+    return at(begun_);
   }
   // Where the next bytes of the payload go: at most `most` of them, less where the ring wraps.
   Piece next(std::uint64_t most) const noexcept {
@@ -123,23 +142,28 @@ class RingWriter {
     return {bytes_ + at, most < straight ? most : straight};
   }
   void advance(std::uint64_t bytes) noexcept {
+    if ((flags_ & kClaimed) == 0) {
+      payload_until_ = written_ + bytes + capacity_;
+      payload_beyond_ |= (written_ & (capacity_ - 1)) + bytes > lap_;
+    }
     written_ += bytes;
-    payload_until_ = written_ + capacity_;
   }
-  // What is behind the head, once before publish_head(). Its stamp is stored later, and with release: a reader that sees that one sees this.
+  // The stamp of the line where the reader looks next, once before publish_head(). That one is stored later, and with release: a reader that sees it
+  // sees this.
   void wipe_next() noexcept {
-    const std::uint64_t at = written_ & (capacity_ - 1);
-    if (written_ < payload_until_ || at >= lap_) store_relaxed(stamp_of(bytes_ + at), std::uint64_t{0});
+    wipe(written_ == ends_ ? next_record() : written_);
   }
   // A record's head is written. Pairs with load_acquire(stamp) in RingReader::record_here.
-  void publish_head(std::uint64_t flags = 0) noexcept {
-    store_release(stamp_of(bytes_ + (begun_ & (capacity_ - 1))), begun_ + 1 + flags);
-    own_ahead();
+  void publish_head() noexcept {
+    store_release(stamp_of(at(begun_)), begun_ + 1 + flags_);
+    if (by_turns_ == 0) own_ahead();
+    end();
   }
   // Everything written since becomes readable. Pairs with load_acquire(tail) in RingReader::look.
   void publish() noexcept {
     wipe_next();
     store_release(header_->tail, written_);
+    end();
   }
 
   // A piece of the payload, of so many bytes in all, has been copied in so many ns.
@@ -151,40 +175,62 @@ class RingWriter {
   void want_space(bool wanted) noexcept { store_relaxed(header_->wants_space, wanted ? 1u : 0u); }
 
  private:
-  // The reader has the lines of the lap before in its cache. To get one back takes as long as to send one, so behind a small record
-  // some are asked for early: four, or as many as it had, if that is more. Behind a longer one the reader, which is fetching its
-  // lines, would have to wait for those.
+  bool goes_by_turns(std::uint64_t record) const noexcept { return by_turns_ == kByTurns && record >= kLeastByTurns; }
+  std::byte* at(std::uint64_t position) const noexcept { return bytes_ + (position & (capacity_ - 1)); }
+  // In a stream the lines that follow are asked for early: four, or as many as the record had, if that is more. Behind a longer one the reader, which
+  // is fetching its lines, would have to wait for those; and where the two sides send by turns, it would for any.
   static constexpr std::uint64_t kOwnedAhead = 4 * kRecordAlignment;
   static constexpr std::uint64_t kMostOwnedAhead = 16 * kRecordAlignment;
   void own_ahead() noexcept {
     const std::uint64_t record = written_ - begun_;
     if (record > kMostOwnedAhead) return;
-    const std::uint64_t until = written_ + (record > kOwnedAhead ? record : kOwnedAhead);
-    if (owned_ < written_) owned_ = written_;
-    for (; owned_ < until; owned_ += kRecordAlignment) prefetch_for_writing(bytes_ + (owned_ & (capacity_ - 1)));
+    const std::uint64_t until = written_ + std::max(record, kOwnedAhead);
+    for (owned_ = std::max(owned_, written_); owned_ < until; owned_ += kRecordAlignment) prefetch_for_writing(at(owned_));
+  }
+
+  // Behind the record that is being written, where that ends.
+  std::uint64_t next_record() const noexcept {
+    if ((flags_ & kTurns) != 0) return (written_ | (capacity_ - 1)) + 1;
+    return (flags_ & kSpace) != 0 ? written_ + kRecordAlignment : written_;
+  }
+  void wipe(std::uint64_t position) noexcept {
+    if ((position & (capacity_ - 1)) < lap_ ? position < payload_until_ : payload_beyond_) store_relaxed(stamp_of(at(position)), std::uint64_t{0});
+  }
+  // What is published may be the end of a record. The line that is left out keeps what it had, which must be no payload then.
+  void end() noexcept {
+    if (written_ != ends_ || (flags_ & (kTurns | kSpace)) == 0) return;
+    if ((flags_ & kTurns) != 0) [[unlikely]]
+      return turn();
+    wipe(written_);
+    written_ += kRecordAlignment;
   }
 
   std::uint64_t look() noexcept;
-  void turn_back(std::uint64_t wanted, std::uint64_t payload) noexcept;
-  bool goes_on(std::uint64_t at, std::uint64_t wanted, std::int64_t now) const noexcept;
-  void begin_lap(std::int64_t now) noexcept;
+  std::uint64_t lap_for(std::uint64_t record) const noexcept;
+  bool turns_behind(std::uint64_t wanted, std::uint64_t payload) noexcept;
+  void turn() noexcept;
 
   RingHeader* header_ = nullptr;
   std::byte* bytes_ = nullptr;
-  Clock* clock_ = nullptr;
   std::uint64_t capacity_ = 0;
   std::uint64_t lap_ = 0;  // a short one, or the capacity
   std::uint64_t written_ = 0;
   CopyCost filling_;            // of the record that is being written
   RingTrials trials_;           // whether records go through the whole ring, and whether they are claimed
-  std::uint64_t turns_at_ = 0;  // a record that begins at this position or later may do so at the ring's beginning
-  std::uint64_t lap_from_ = 0;  // the position, and the time, at which the lap began
-  std::int64_t lap_began_ = 0;
+  static constexpr unsigned kByTurns = 4;
+
+  bool answered_ = true;
+  unsigned by_turns_ = 0;       // so many records in a row found an answer, as far as it matters
+  std::uint64_t turns_at_ = 0;  // a record that begins at this position or later may be the lap's last
   std::uint64_t turned_from_ = 0,
-                skipped_ = 0;        // the last turn: its position, and how far behind it the next record is
-  std::uint64_t begun_ = 0;          // where the record begins that is being written
-  std::uint64_t owned_ = 0;          // lines before this position have been asked for
-  std::uint64_t payload_until_ = 0;  // lines before this position may hold payload of the lap before
+                skipped_ = 0;    // the last turn: its position, and how far behind it the next record is
+  std::uint64_t behind_ = 0;     // kTurns or kSpace, of the record that begins next
+  std::uint64_t begun_ = 0,
+                ends_ = 0;       // the record that is being written
+  std::uint64_t flags_ = 0;      // of its stamp
+  std::uint64_t owned_ = 0;      // lines before this position have been asked for
+  std::uint64_t payload_until_ = 0;  // lines of the short lap before this position may hold payload that was not claimed, of the lap before
+  bool payload_beyond_ = false;      // and those beyond it, of any lap
   std::uint64_t seen_head_ = 0;
   bool broken_ = false;
 };
@@ -201,10 +247,11 @@ class RingReader {
 
   // Between two records: whether the next one is there.
   bool record_here() noexcept {
+    if (parted_from_ < read_) pass_over();
     const std::uint64_t stamp = load_acquire(stamp_of(bytes_ + (read_ & (capacity_ - 1))));
-    if (stamp == read_ + 1 + kTurnedBack) [[unlikely]]
-      return turn_back();
-    return (stamp & ~kRecordFlags) == read_ + 1;
+    if ((stamp & ~kRecordFlags) != read_ + 1) return false;
+    if ((stamp & (kTurns | kSpace)) != 0) parted_from_ = read_, parting_ = stamp & kTurns;
+    return true;
   }
   // Of the record that begins here: what its writer has added to the stamp.
   std::uint64_t record_flags() const noexcept {
@@ -248,8 +295,16 @@ class RingReader {
   bool writer_wants_space() const noexcept { return load_relaxed(header_->wants_space) != 0; }
 
  private:
+  static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
+
   std::uint64_t look() noexcept;
-  bool turn_back() noexcept;
+  void pass_over() noexcept {
+    parted_from_ = kNowhere;
+    if (parting_ != 0) [[unlikely]]
+      return turn();
+    read_ += kRecordAlignment;
+  }
+  void turn() noexcept;
   bool publish() noexcept;
 
   RingHeader* header_ = nullptr;
@@ -258,6 +313,8 @@ class RingReader {
   std::uint64_t read_ = 0;
   std::uint64_t published_ = 0;
   std::uint64_t published_each_ = 0;  // bytes between two positions that are published
+  std::uint64_t parted_from_ = kNowhere;  // where the record begins behind which the next one does not begin
+  std::uint64_t parting_ = 0;             // its kTurns
   std::uint64_t looked_after_ = 0;    // where it was last seen whether the writer waits
   std::uint64_t seen_tail_ = 0;
   bool broken_ = false;

@@ -81,7 +81,8 @@ bool ShmTransport::receive(Link& link) noexcept {
   while (budget != 0 && !link.gone) {
     if (!has_input(link)) break;
     LAPWING_DELAY_POINT("shm.pop");
-    moved = link.answered = true;
+    moved = true;
+    link.out.answer();
     const std::uint64_t taken =
         link.assembly.under_way() ? take_payload(link, std::min(link.in.available(), budget)) : take_header(link);
     budget -= std::min(budget, taken);

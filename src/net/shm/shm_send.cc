@@ -54,7 +54,7 @@ bool ShmTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::b
   if (!wire::fits_inline(header)) return send_record_now(*link, header, payload, delivery);
   if (link->out.room_to_begin(wire::kHeaderBytes) < wire::kHeaderBytes) return false;
   link->acquainted = true;
-  wire::encode_inline(header, payload, link->out.begin());
+  wire::encode_inline(header, payload, link->out.begin(wire::kHeaderBytes));
   link->out.wipe_next();
   LAPWING_DELAY_POINT("shm.publish");
   link->out.publish_head();
@@ -71,13 +71,13 @@ bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, 
   link.acquainted = true;
   const std::uint64_t flags = flags_for(link, header.payload_bytes());
   const std::uint64_t head = head_of(record, (flags & shm::kWideHead) != 0);
-  std::byte* line = link.out.begin();
+  std::byte* line = link.out.begin(record, flags);
   const std::uint64_t first = std::min(header.payload_bytes(), head - wire::kHeaderBytes);
   copy_in(link.out, payload, first, header.payload_bytes(), (flags & shm::kStreamed) != 0);
   link.out.wipe_next();
   wire::store_around_stamp(header, line);
   LAPWING_DELAY_POINT("shm.publish");
-  link.out.publish_head(flags);
+  link.out.publish_head();
   LAPWING_DELAY_POINT("shm.published");
   if (head != record) send_rest_now(link, header, payload, flags);
   announce(link, delivery);
@@ -127,8 +127,7 @@ std::uint64_t ShmTransport::copy_flags(const Link& link, std::uint64_t payload, 
 std::uint64_t ShmTransport::flags_for(Link& link, std::uint64_t payload) noexcept {
   const std::uint64_t flags = copy_flags(link, payload, streams(link, payload));
   if (is_small(shm::Layout::record_bytes(payload))) return flags;
-  const bool answered = std::exchange(link.answered, false);
-  return flags | (answered ? 0 : shm::kWideHead);
+  return flags | (link.out.answered() ? 0 : shm::kWideHead);
 }
 
 // What follows the head of a long record, for which there is room.
@@ -221,7 +220,7 @@ std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
   const bool streams = op.walk == nullptr && ShmTransport::streams(link, op.header.payload_bytes());
   std::byte* line = nullptr;
   if (at_head) {
-    line = link.out.begin();
+    line = link.out.begin(record, copy_flags(link, op.header.payload_bytes(), streams));
     left -= wire::kHeaderBytes;
     op.transport_progress = wire::kHeaderBytes;
   }
@@ -238,7 +237,7 @@ std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
   }
   LAPWING_DELAY_POINT("shm.publish");
   if (at_head)
-    link.out.publish_head(copy_flags(link, op.header.payload_bytes(), streams));
+    link.out.publish_head();
   else
     link.out.publish();
   LAPWING_DELAY_POINT("shm.published");

@@ -191,8 +191,7 @@ void ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
     link.control = &segment_.control(local);
     link.pending = segment_.pending(local) + my_local_ / 64;
     link.pending_bit = std::uint64_t{1} << (my_local_ % 64);
-    link.out.attach(segment_.ring_header(my_local_, local), segment_.ring_bytes(my_local_, local), capacity,
-                    engine_.clock());
+    link.out.attach(segment_.ring_header(my_local_, local), segment_.ring_bytes(my_local_, local), capacity);
     link.in.attach(segment_.ring_header(local, my_local_), segment_.ring_bytes(local, my_local_), capacity);
     link.pid = invitations[local].process.pid;
     link.streaming.attach(segment_.ring_header(local, my_local_).pull.copies,
@@ -223,8 +222,8 @@ void ShmTransport::close() noexcept {
 
 // Only to those we had to do with, and only if nothing of ours is in the way (an abort): the word is a courtesy.
 void ShmTransport::say_goodbye(Link& link) noexcept {
-  if (!link.gone && link.acquainted && link.queue.empty() && link.out.room(wire::kHeaderBytes) >= wire::kHeaderBytes) {
-    wire::store_around_stamp(wire::goodbye(), link.out.begin());
+  if (!link.gone && link.acquainted && link.queue.empty() && link.out.room_to_begin(wire::kHeaderBytes) >= wire::kHeaderBytes) {
+    wire::store_around_stamp(wire::goodbye(), link.out.begin(wire::kHeaderBytes));
     link.out.wipe_next();
     link.out.publish_head();
     announce(link, Delivery::kAtOnce);

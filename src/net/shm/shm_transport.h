@@ -113,7 +113,6 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
     bool waiting = false;         // in waiting_, and one engine hold
     bool claims = false;          // the lines of the frame under way (ring.h)
     bool on_trial = false;        // that frame's sender tries how it fills the ring
-    bool answered = true;         // something has come since a long record went
     bool unanswered = false;      // a frame of one line has come since something went
 
     shm::RingReader in;

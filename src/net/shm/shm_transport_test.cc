@@ -125,8 +125,7 @@ class ShmTransportTest : public testing::Test {
 
   shm::RingWriter writer_of(std::uint32_t rank) {
     shm::RingWriter writer;
-    writer.attach(segment_.ring_header(rank, me_), segment_.ring_bytes(rank, me_), segment_.layout().ring_bytes,
-                  clock_);
+    writer.attach(segment_.ring_header(rank, me_), segment_.ring_bytes(rank, me_), segment_.layout().ring_bytes);
     return writer;
   }
   shm::RingReader reader_of(std::uint32_t rank) {
@@ -148,7 +147,7 @@ class ShmTransportTest : public testing::Test {
   void send_from(std::uint32_t rank, shm::RingWriter& writer) {
     wire::FrameHeader header;
     header.describe(wire::Protocol::kMessages, 0);
-    wire::store_around_stamp(header, writer.begin());
+    wire::store_around_stamp(header, writer.begin(wire::kHeaderBytes));
     writer.wipe_next();
     writer.publish_head();
     set_pending(rank);
@@ -221,7 +220,7 @@ TEST_F(ShmTransportTest, TheLineOfAFrameThatFollowsAnotherWithoutAnAnswerIsClaim
   const auto stamp_of_next = [&] {
     wire::FrameHeader header;
     header.describe(wire::Protocol::kMessages, 0);
-    std::byte* line = writer.begin();
+    std::byte* line = writer.begin(wire::kHeaderBytes);
     wire::encode_inline(header, nullptr, line);
     writer.wipe_next();
     writer.publish_head();
@@ -240,7 +239,7 @@ TEST_F(ShmTransportTest, TheLineOfAFrameThatFollowsAnotherWithoutAnAnswerIsClaim
 TEST_F(ShmTransportTest, AMalformedFrameLosesItsSender) {
   open(3, 1);
   auto writer = writer_of(2);
-  std::memset(writer.begin(), 0xff, wire::kHeaderBytes);
+  std::memset(writer.begin(wire::kHeaderBytes), 0xff, wire::kHeaderBytes);
   writer.wipe_next();
   writer.publish_head();
   set_pending(2);
@@ -259,7 +258,7 @@ TEST_F(ShmTransportTest, AFrameThatClaimsMoreThanItsHeaderHoldsLosesItsSender) {
   auto writer = writer_of(0);
   wire::FrameHeader header;
   header.describe(wire::Protocol::kMessages, 0);
-  std::byte* line = writer.begin();
+  std::byte* line = writer.begin(wire::kHeaderBytes);
   wire::encode_inline(header, nullptr, line);
   line[0] = std::byte{25};  // the length
   writer.wipe_next();
@@ -277,7 +276,7 @@ TEST_F(ShmTransportTest, AnImpossibleWritePositionLosesItsSenderInTheMiddleOfAFr
   wire::FrameHeader header;
   header.describe(wire::Protocol::kMessages, 0);
   header.describe(wire::Protocol::kMessages, 1 << 20);
-  wire::store_around_stamp(header, writer.begin());
+  wire::store_around_stamp(header, writer.begin(shm::Layout::record_bytes(1 << 20)));
   writer.wipe_next();
   writer.publish_head();
   set_pending(0);
@@ -431,7 +430,7 @@ TEST_F(ShmTransportTest, AReaderThatMakesRoomWakesTheSleepingWriter) {
   segment_.control(0).sleeping.store(1);
   transport_->poll();
   EXPECT_EQ(rings(0), 1u);
-  EXPECT_EQ(writer.room(64), 4096u / 4 * 3);  // the rest is read, but not published
+  EXPECT_EQ(writer.room(64), 4096u / 8 * 7);  // the rest is read, but not published
 }
 
 // ---- Ranks in processes of their own ----
