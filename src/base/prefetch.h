@@ -13,4 +13,7 @@ inline void prefetch_for_writing(void* address) noexcept {
 #endif
 }
 
+// The line will be read.
+inline void prefetch_for_reading(const void* address) noexcept { __builtin_prefetch(address); }
+
 }  // namespace lapwing

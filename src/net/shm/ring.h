@@ -22,7 +22,7 @@
 //
 // Claims. Where lines take long to write that the reader's caches still have, the reader claims the record's lines, or longer records go through
 // the whole ring (base/ring_trial.h). To claim a line it writes zero where a stamp would be. Those of short records, of less than can be tried by
-// the clock, are always claimed, and records of one line from the second on that comes without an answer in between. Windows of messages of 128 to
+// the clock, are always claimed, and records of one line that come behind another without an answer in between. Windows of messages of 128 to
 // 1024 bytes take half to a quarter of the time for it, between near cores as between far ones, and of 8 bytes two thirds between far ones; single
 // messages to and fro take as long as before, give or take three per cent (2 cores, EPYC; other processors are to be seen).
 //
@@ -257,6 +257,12 @@ class RingReader {
   std::uint64_t record_flags() const noexcept {
     return load_relaxed(stamp_of(bytes_ + (read_ & (capacity_ - 1)))) & kRecordFlags;
   }
+  // The lines of its payload come over while its header is looked at: the first ones of a record of so many bytes. (To and fro 128 bytes to 1 KiB between
+  // far cores take 0.9 of the time for it, in a stream no less.)
+  void ask_for(std::uint64_t record) const noexcept {
+    const std::uint64_t end = read_ + std::min(record, kAskedFor);
+    for (std::uint64_t line = read_ + kRecordAlignment; line < end; line += kRecordAlignment) prefetch_for_reading(bytes_ + (line & (capacity_ - 1)));
+  }
   // Bytes of it that are there, the line included, as far as the tail tells.
   std::uint64_t present() noexcept {
     look();
@@ -296,6 +302,7 @@ class RingReader {
 
  private:
   static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
+  static constexpr std::uint64_t kAskedFor = 17 * kRecordAlignment;
 
   std::uint64_t look() noexcept;
   void pass_over() noexcept {

@@ -110,8 +110,10 @@ std::uint64_t ShmTransport::take_header(Link& link) noexcept {
     return take_channel_frame(link);
   link.acquainted = true;
   const std::uint64_t record = shm::Layout::record_bytes(link.header.payload_bytes());
-  if (shm::Streaming::times(link.header.payload_bytes())) time_frame(link);
+  if (!std::exchange(link.unanswered, true)) link.in.ask_for(record);
   const std::uint64_t flags = link.in.record_flags();
+  link.timed = link.streaming.times(link.header.payload_bytes(), (flags & shm::kStreamed) != 0);
+  if (link.timed) time_frame(link);
   const std::uint64_t head = head_of(record, (flags & shm::kWideHead) != 0);
   link.claims = (flags & shm::kClaimed) != 0;
   link.on_trial = (flags & shm::kOnTrial) != 0;
@@ -207,7 +209,7 @@ void ShmTransport::time_frame(Link& link) noexcept {
 }
 
 void ShmTransport::finish_frame(Link& link) noexcept {
-  if (shm::Streaming::times(link.header.payload_bytes()) && !link.on_trial)
+  if (std::exchange(link.timed, false) && !link.on_trial)
     link.streaming.end(engine_.clock().now(), link.header.payload_bytes());
   link.assembly.end();
   sinks_.of(link.header).on_frame(link.peer, link.header);

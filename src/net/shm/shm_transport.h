@@ -113,7 +113,8 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
     bool waiting = false;         // in waiting_, and one engine hold
     bool claims = false;          // the lines of the frame under way (ring.h)
     bool on_trial = false;        // that frame's sender tries how it fills the ring
-    bool unanswered = false;      // a frame of one line has come since something went
+    bool timed = false;           // the record that is being read counts for streaming
+    bool unanswered = false;      // a frame has come since something went
 
     shm::RingReader in;
     shm::CopyCost emptying;    // of long messages from it, where ranks share cores
