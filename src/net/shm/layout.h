@@ -80,11 +80,11 @@ struct Layout {
     return kRecordAlignment + round_up(payload_bytes, kRecordAlignment);
   }
 
-  // What of a record is there when its stamp is (ring.h): the whole of one up to 6 KiB of payload, because what comes later costs the reader a
+  // What of a record is there when its stamp is (ring.h): the whole of one up to 3 KiB of payload, because what comes later costs the reader a
   // second cache line and a second look; of a longer one 2 KiB, which the reader copies out while the writer copies in, or a wide head of 8 KiB
   // where records follow each other and the reader has others to copy. Never more than the quarter of a ring, which comes free sooner or later.
   static constexpr std::uint64_t most_of_a_small_record(std::uint64_t ring_bytes) noexcept {
-    return std::min(record_bytes(6 * 1024), quarter_of(ring_bytes));
+    return std::min(record_bytes(3 * 1024), quarter_of(ring_bytes));
   }
   static constexpr std::uint64_t head_of_a_long_record(std::uint64_t ring_bytes) noexcept {
     return std::min(record_bytes(2 * 1024), quarter_of(ring_bytes));
