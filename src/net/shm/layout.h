@@ -24,7 +24,7 @@
 namespace lapwing::net::shm {
 
 inline constexpr std::uint64_t kSegmentMagic = 0x3147'4553'5057'414cull;  // "LAPWSEG1", little-endian
-inline constexpr std::uint32_t kLayoutVersion = 10;
+inline constexpr std::uint32_t kLayoutVersion = 11;
 inline constexpr std::uint32_t kMaxLocalRanks = 4096;
 // Everything in a ring is a multiple of this, so that a frame's header never wraps.
 inline constexpr std::uint64_t kRecordAlignment = 64;

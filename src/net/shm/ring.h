@@ -105,7 +105,7 @@ class RingWriter {
   // Whether that has been since the last record began.
   bool answered() const noexcept { return answered_; }
 
-  // The same as room() where a record with so much payload begins. Whether it is to be the lap's last is settled here.
+  // The same as room() where a record with so much payload begins. What is to be behind it is settled here.
   std::uint64_t room_to_begin(std::uint64_t wanted, std::uint64_t payload = 0) noexcept {
     behind_ = written_ >= turns_at_ && turns_behind(wanted, payload) ? kTurns : 0;
     const std::uint64_t there = room(wanted);
@@ -125,7 +125,7 @@ class RingWriter {
     return known >= wanted ? known : look();
   }
   // After room_to_begin(): the first line of a record that takes so many bytes in all, to be written but for the eight bytes of its stamp: when the
-  // payload of its head has been, and the line behind it is wiped. Its flags are kRecordFlags, but for kTurns.
+  // payload of its head has been, and the line behind it is wiped. Its flags are kRecordFlags but for kTurns and kSpace.
   std::byte* begin(std::uint64_t record, std::uint64_t flags = 0) noexcept {
     begun_ = written_;
     ends_ = begun_ + record;
@@ -210,27 +210,27 @@ class RingWriter {
   bool turns_behind(std::uint64_t wanted, std::uint64_t payload) noexcept;
   void turn() noexcept;
 
+  static constexpr unsigned kByTurns = 4;
+
   RingHeader* header_ = nullptr;
   std::byte* bytes_ = nullptr;
   std::uint64_t capacity_ = 0;
   std::uint64_t lap_ = 0;  // a short one, or the capacity
   std::uint64_t written_ = 0;
-  CopyCost filling_;            // of the record that is being written
-  RingTrials trials_;           // whether records go through the whole ring, and whether they are claimed
-  static constexpr unsigned kByTurns = 4;
+  CopyCost filling_;   // of the record that is being written
+  RingTrials trials_;  // whether records go through the whole ring, and whether they are claimed
 
   bool answered_ = true;
-  unsigned by_turns_ = 0;       // so many records in a row found an answer, as far as it matters
-  std::uint64_t turns_at_ = 0;  // a record that begins at this position or later may be the lap's last
+  unsigned by_turns_ = 0;              // so many records in a row found an answer, to kByTurns
+  std::uint64_t turns_at_ = 0;         // a record that begins at this position or later may be the lap's last
   std::uint64_t turned_from_ = 0,
-                skipped_ = 0;    // the last turn: its position, and how far behind it the next record is
-  std::uint64_t behind_ = 0;     // kTurns or kSpace, of the record that begins next
-  std::uint64_t begun_ = 0,
-                ends_ = 0;       // the record that is being written
-  std::uint64_t flags_ = 0;      // of its stamp
-  std::uint64_t owned_ = 0;      // lines before this position have been asked for
-  std::uint64_t payload_until_ = 0;  // lines of the short lap before this position may hold payload that was not claimed, of the lap before
-  bool payload_beyond_ = false;      // and those beyond it, of any lap
+                skipped_ = 0;          // the last turn: its position, and how far behind it the next record is
+  std::uint64_t behind_ = 0;           // kTurns, kSpace or none, of the record that begins next
+  std::uint64_t begun_ = 0, ends_ = 0;  // the record that is being written
+  std::uint64_t flags_ = 0;            // of its stamp
+  std::uint64_t owned_ = 0;            // lines before this position have been asked for
+  std::uint64_t payload_until_ = 0;    // lines of the short lap before this position may hold payload that was not claimed, of the lap before
+  bool payload_beyond_ = false;        // and those beyond it, of any lap
   std::uint64_t seen_head_ = 0;
   bool broken_ = false;
 };
@@ -247,10 +247,10 @@ class RingReader {
 
   // Between two records: whether the next one is there.
   bool record_here() noexcept {
-    if (parted_from_ < read_) pass_over();
+    if (skips_behind_ < read_) skip();
     const std::uint64_t stamp = load_acquire(stamp_of(bytes_ + (read_ & (capacity_ - 1))));
     if ((stamp & ~kRecordFlags) != read_ + 1) return false;
-    if ((stamp & (kTurns | kSpace)) != 0) parted_from_ = read_, parting_ = stamp & kTurns;
+    if ((stamp & (kTurns | kSpace)) != 0) skips_behind_ = read_, skips_a_line_ = (stamp & kTurns) == 0;
     return true;
   }
   // Of the record that begins here: what its writer has added to the stamp.
@@ -305,9 +305,9 @@ class RingReader {
   static constexpr std::uint64_t kAskedFor = 17 * kRecordAlignment;
 
   std::uint64_t look() noexcept;
-  void pass_over() noexcept {
-    parted_from_ = kNowhere;
-    if (parting_ != 0) [[unlikely]]
+  void skip() noexcept {
+    skips_behind_ = kNowhere;
+    if (!skips_a_line_) [[unlikely]]
       return turn();
     read_ += kRecordAlignment;
   }
@@ -319,10 +319,10 @@ class RingReader {
   std::uint64_t capacity_ = 0;
   std::uint64_t read_ = 0;
   std::uint64_t published_ = 0;
-  std::uint64_t published_each_ = 0;  // bytes between two positions that are published
-  std::uint64_t parted_from_ = kNowhere;  // where the record begins behind which the next one does not begin
-  std::uint64_t parting_ = 0;             // its kTurns
-  std::uint64_t looked_after_ = 0;    // where it was last seen whether the writer waits
+  std::uint64_t published_each_ = 0;        // bytes between two positions that are published
+  std::uint64_t skips_behind_ = kNowhere;  // where a record begins with kTurns or kSpace
+  bool skips_a_line_ = false;              // with kSpace
+  std::uint64_t looked_after_ = 0;         // where it was last seen whether the writer waits
   std::uint64_t seen_tail_ = 0;
   bool broken_ = false;
 };
