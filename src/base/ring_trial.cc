@@ -74,7 +74,8 @@ void RingTrial::go(unsigned tried) noexcept {
 
 void RingTrial::decide() noexcept {
   constexpr double kGain = 1.25;
-  const auto cost = [this](unsigned way) { return costs_[way].all * (way == 0 || way == usual_ ? 1 : kGain); };
+  const bool of_claims = ways_[1] == Way::kClaimed;
+  const auto cost = [=, this](unsigned way) { return costs_[way].all * (way == usual_ || (way == 0 && !of_claims) ? 1 : kGain); };
   unsigned best = 0;
   for (unsigned way = 1; way < count_; ++way)
     if (cost(way) < cost(best)) best = way;

@@ -24,7 +24,9 @@
 //             caches. When this has been done for all ways, beginning with the usual one, the best one is the usual one
 //
 // Of windows the median counts, because the core may be lost in the middle of a copy. A way other than short laps must be faster by a quarter to be
-// taken, because whole laps take room in the caches that the program may need, and is given up when it is not faster at all. Each rest is
+// taken, because whole laps take room in the caches that the program may need, and is given up when it is not faster at all. But claims are
+// given up only where short laps without them are faster by a quarter. Those are measured as fast now and then, where the program's messages are so
+// long that its ring is gone through as a whole; then shorter ones took eight times as long until the next trial. Each rest is
 // several times as long as the one before, up to a bound, so that trials are some percent of what is copied.
 //
 // A trial that cannot be won is soon over, because a program may not have many more calls. A way of which each of the first windows takes twice the

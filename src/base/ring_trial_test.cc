@@ -122,6 +122,8 @@ TEST(RingTrial, LinesAreClaimedWhereThatIsFasterByAQuarter) {
   copy(equal, kOne, {{1, 0, 0, 0.9}, 65});
   EXPECT_EQ(equal.way(), Way::kShortLaps);
   copy(better, 2 * RingTrial::kOfClaims.longest_rest, {{0.9, 0, 0, 1}});
+  EXPECT_EQ(better.way(), Way::kClaimed) << "a little faster without";
+  copy(better, 2 * RingTrial::kOfClaims.longest_rest, {{0.7, 0, 0, 1}});
   EXPECT_EQ(better.way(), Way::kShortLaps);
 }
 

@@ -30,11 +30,11 @@ bool RingWriter::turns_behind(std::uint64_t wanted, std::uint64_t payload) noexc
     turns_at_ = written_ - here + lap_;
     return false;
   }
-  const std::uint64_t lap = lap_for(wanted);
+  const std::uint64_t some = tuning().shm_turn_records * wanted, lap = lap_for(wanted), most_unread = std::max(lap / 8, some);
   if (written_ - seen_head_ > lap / 8) look();
   const std::uint64_t unread = written_ - seen_head_;
-  const bool turns = here >= lap && trials_.way(payload) != RingTrials::Way::kWholeLaps && !broken_ && unread <= lap / 8 &&
-                     here - unread >= tuning().shm_turn_records * wanted + kRecordAlignment &&
+  const bool turns = here >= lap && trials_.way(payload) != RingTrials::Way::kWholeLaps && !broken_ && unread <= most_unread &&
+                     here - unread >= some + kRecordAlignment &&
                      here + Layout::record_bytes(payload) < capacity_;
   if (!turns) turns_at_ = written_ + lap_;
   return turns;

@@ -10,8 +10,8 @@
 //
 // Laps. A large ring lets the two sides of a stream run apart, but each of its lines is touched once a lap, and has left the caches
 // by the next. So a record that begins beyond the first bytes may be the lap's last: its stamp says so (kTurns), and behind it both go on at the
-// ring's beginning: positions jump to the next multiple of the capacity. The reader must nearly have caught up (an eighth of the lap is unread at
-// most): one that lags has the whole ring.
+// ring's beginning: positions jump to the next multiple of the capacity. The reader must nearly have caught up (an eighth of the lap or
+// two such records are unread at most): one that lags has the whole ring.
 //
 //   by turns   Where each of the last records (kByTurns) found something come from the other side, and those are of kLeastByTurns bytes or more, a lap
 //              has shm.short_lap bytes: the lines stay in the level-one caches of both cores. And a line is left out behind each record: a
