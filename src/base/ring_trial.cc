@@ -73,7 +73,7 @@ void RingTrial::go(unsigned tried) noexcept {
 }
 
 void RingTrial::decide() noexcept {
-  constexpr double kGain = 1.25;
+  constexpr double kGain = 1.25, kClear = 1.5;
   const bool of_claims = ways_[1] == Way::kClaimed;
   const auto cost = [=, this](unsigned way) { return costs_[way].all * (way == usual_ || (way == 0 && !of_claims) ? 1 : kGain); };
   unsigned best = 0;
@@ -82,7 +82,8 @@ void RingTrial::decide() noexcept {
   usual_ = best;
   way_ = ways_[best];
   phase_ = Phase::kRest;
-  left_ = rest_ = std::min(terms_->growth * rest_, terms_->longest_rest);
+  const bool clear = of_claims && best != 0 && costs_[0].all > kClear * costs_[best].all;
+  left_ = rest_ = std::min((clear ? terms_->growth * terms_->growth : terms_->growth) * rest_, terms_->longest_rest);
 }
 
 }  // namespace lapwing

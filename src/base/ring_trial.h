@@ -37,7 +37,7 @@
 //
 // There are two trials (RingTrials). One is whether short laps are claimed. The first comes soon, because it costs next to nothing where they are
 // not claimed yet: 16 KiB between distant cores 9 us, or claimed 3. Where they are, all of a ring goes the slower way before that can be
-// measured, as long as 32 messages of 64 KiB; so the others come late. The words cost the reader less than the writer gains, where that gains a
+// measured, as long as 32 messages of 64 KiB; so the others come late, and later still after a trial that claims have won by half. The words cost the reader less than the writer gains, where that gains a
 // quarter. The other trial is of long messages and posts, of kLeast bytes and more, and between short laps, claimed if the first trial said so,
 // and the two other ways. It costs some milliseconds, in which memory is touched for the first time and each way is gone for megabytes, and
 // brings a tenth where claims have been won. There it comes late: copies that are claimed count for a small part. Where another way than short

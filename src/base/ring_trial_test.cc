@@ -127,6 +127,21 @@ TEST(RingTrial, LinesAreClaimedWhereThatIsFasterByAQuarter) {
   EXPECT_EQ(better.way(), Way::kShortLaps);
 }
 
+TEST(RingTrial, ClaimsThatHaveWonClearlyAreTriedLate) {
+  constexpr std::uint64_t kOne = 5 << 18;
+  const auto rest_after = [](double claimed) {
+    RingTrial trial = RingTrial::of_claims(kRing);
+    copy(trial, kOne, {{1, 0, 0, claimed}, 65});
+    std::uint64_t rest = 0;
+    for (; !trial.under_way(); rest += 1 << 16) trial.copied(1 << 16);
+    return rest;
+  };
+  const std::uint64_t growth = RingTrial::kOfClaims.growth, first = RingTrial::kOfClaims.first_rest;
+  EXPECT_NEAR(static_cast<double>(rest_after(0.75)), static_cast<double>(growth * first), 1 << 20);
+  EXPECT_NEAR(static_cast<double>(rest_after(0.5)), static_cast<double>(growth * growth * first), 1 << 20);
+  EXPECT_NEAR(static_cast<double>(rest_after(1)), static_cast<double>(growth * first), 1 << 20);
+}
+
 // Where the reader lags lines are claimed a lap before the writer comes to them.
 TEST(RingTrial, ClaimsOfAReaderThatLagsSettleForALap) {
   for (const bool lags : {false, true}) {
@@ -188,7 +203,7 @@ TEST(RingTrials, WhetherLinesAreClaimedIsKnownBetweenTrialsOfThat) {
   send_until(true);
   EXPECT_EQ(trials.way(kLength), Way::kClaimed);
   std::uint64_t streamed = 0;
-  for (; streamed < 64u << 20 && trials.knows_claims(); streamed += kLength) trials.count_streamed(kLength);
+  for (; streamed < std::uint64_t{2} << 30 && trials.knows_claims(); streamed += kLength) trials.count_streamed(kLength);
   EXPECT_FALSE(trials.knows_claims()) << "what goes past the caches brings a trial as well";
   EXPECT_GT(streamed, 16 * RingTrial::kOfClaims.first_rest) << "but late";
   trials.count_streamed(1u << 30);
