@@ -460,8 +460,10 @@ TEST_F(ShortLapTest, NorWhereAllLapsAreLong) {
 
 TEST_F(ShortLapTest, RecordsBetweenThreads) {
   constexpr std::uint64_t kRecords = 200'000;
+  answers_ = false;  // the writer is the producer's
   std::thread producer([this] {
     for (std::uint64_t i = 0; i < kRecords;) {
+      if (i / 1000 % 2 == 0) writer_.answer();
       if (write(64 * (1 + i % 9)) == kBytes)
         std::this_thread::yield();
       else
