@@ -25,8 +25,8 @@
 //
 // Of windows the median counts, because the core may be lost in the middle of a copy. A way other than short laps must be faster by a quarter to be
 // taken, because whole laps take room in the caches that the program may need, and is given up when it is not faster at all. But claims are
-// given up only where short laps without them are faster by a quarter. Those are measured as fast now and then, where the program's messages are so
-// long that its ring is gone through as a whole; then shorter ones took eight times as long until the next trial. Each rest is
+// given up only where short laps without them are faster by a quarter: where the program's messages are so long that they go through the whole ring,
+// both seem to be as fast, and shorter messages took up to eight times as long without claims until the next trial. Each rest is
 // several times as long as the one before, up to a bound, so that trials are some percent of what is copied.
 //
 // A trial that cannot be won is soon over, because a program may not have many more calls. A way of which each of the first windows takes twice the
@@ -37,8 +37,8 @@
 //
 // There are two trials (RingTrials). One is whether short laps are claimed. The first comes soon, because it costs next to nothing where they are
 // not claimed yet: 16 KiB between distant cores 9 us, or claimed 3. Where they are, all of a ring goes the slower way before that can be
-// measured, as long as 32 messages of 64 KiB; so the others come late, and later still after a trial that claims have won by half. The words cost the reader less than the writer gains, where that gains a
-// quarter. The other trial is of long messages and posts, of kLeast bytes and more, and between short laps, claimed if the first trial said so,
+// measured, as long as 32 messages of 64 KiB; so the others come late, and later still after a trial that claims have won by half. The words cost
+// the reader less than the writer gains, where that gains a quarter. The other trial is of long messages and posts, of kLeast bytes and more, and between short laps, claimed if the first trial said so,
 // and the two other ways. It costs some milliseconds, in which memory is touched for the first time and each way is gone for megabytes, and
 // brings a tenth where claims have been won. There it comes late: copies that are claimed count for a small part. Where another way than short
 // laps wins it, long ones go that way and are not claimed. Times are taken until the bytes have left the core's store buffer, in which most of a

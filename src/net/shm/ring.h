@@ -28,8 +28,8 @@
 //
 // What lies in the ring from earlier laps must never pass for a stamp. Stamps only grow, so an old one passes for no new one; payload might. What the
 // reader has claimed is zero there. Behind payload that it has not, the stamp of the line where the reader will look next is wiped, before anything
-// is published, if that line held such payload a lap ago, or lies beyond the short lap, where the lap before need not have come. That takes one more
-// line from the reader, which a message of 256 bytes between far cores waits for a third of its time; so it is done where it must be.
+// is published: if that line held such payload a lap ago, or any lies beyond the short lap and the line too, where the lap before need not have come.
+// That takes one more line from the reader, which a message of 256 bytes between far cores waits for a third of its time; so it is done where it must be.
 // The writer always keeps that one line in hand, so a ring holds 64 bytes less than it has.
 //
 // Order. A reader that waits looks at the record's first line all the time. A store that leaves the writer between its first one to that line and

@@ -358,7 +358,7 @@ TEST_F(ShortLapTest, ALineIsLeftOutBehindLongerRecordsThatAreSentByTurns) {
   EXPECT_EQ(begins(64), at + kLeastByTurns);
 }
 
-TEST_F(ShortLapTest, ShortOnesTakeShortLaps) {
+TEST_F(ShortLapTest, RecordsOfFewLinesTakeLongerLaps) {
   for (int i = 0; i < 1000; ++i) {
     ASSERT_LE(write(128), 2 * kLongerLap) << i;
     ASSERT_EQ(read(), 128u);

@@ -5,7 +5,7 @@
 // The time of a frame runs from the moment when its header is seen while the rest is not there yet, or from the end of the frame before it,
 // until its last byte is copied out. A frame of which more than half is there when the receiver comes tells little, and is not counted.
 //
-// To time a frame takes two looks at the clock and one at how far the ring is written, which the sender then has to fetch back: a fifth of the time of
+// To time a frame takes two looks at the clock and one at how far the ring is written, which the sender then has to fetch back: a tenth of the time of
 // 8 KiB. So of frames below kLong that went through the caches all are timed until many have been (kAtFirst), and later one part in four, some in
 // a row.
 #pragma once
