@@ -34,7 +34,7 @@ bool RingWriter::turns_behind(std::uint64_t wanted, std::uint64_t payload) noexc
   if (written_ - seen_head_ > lap / 8) look();
   const std::uint64_t unread = written_ - seen_head_;
   const bool turns = here >= lap && trials_.way(payload) != RingTrials::Way::kWholeLaps && !broken_ && unread <= most_unread &&
-                     here - unread >= some + kRecordAlignment &&
+                     here >= unread + some + kRecordAlignment &&
                      here + Layout::record_bytes(payload) < capacity_;
   if (!turns) turns_at_ = written_ + lap_;
   return turns;

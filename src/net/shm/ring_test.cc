@@ -260,6 +260,17 @@ class ShortLapTest : public testing::Test {
     return static_cast<std::uint64_t>(line - bytes_.data());
   }
 
+  // To the last kLap bytes of the ring; nothing is unread then.
+  void go_to_the_end() {
+    for (std::uint64_t at = 0; at < kBytes - kLap; at += 64) {
+      ASSERT_EQ(write(64), at);
+      const std::uint64_t lag = 1024;  // so far behind that the writer goes on
+      ASSERT_EQ(at > lag ? read() : 64u, 64u);
+    }
+    while (read() != 0) {
+    }
+  }
+
   void write_and_read_at_random();
 
   // Takes the next record, if it is there; its length.
@@ -395,16 +406,22 @@ TEST_F(ShortLapTest, ARecordThatWouldHaveToWaitAtTheBeginningBeginsWhereItIs) {
 }
 
 TEST_F(ShortLapTest, ARecordThatComesRoundIsNoLapsLast) {
-  for (std::uint64_t at = 0; at < kBytes - kLap; at += 64) {
-    ASSERT_EQ(write(64), at);
-    const std::uint64_t lag = 1024;  // so far behind that the writer goes on
-    ASSERT_EQ(at > lag ? read() : 64u, 64u);
-  }
-  while (read() != 0) {
-  }
+  go_to_the_end();
   EXPECT_EQ(write(kLap + 512), kBytes - kLap);
   EXPECT_EQ(read(), kLap + 512);
   EXPECT_EQ(write(64), 512u + 64u);
+}
+
+// What is unread may begin before the ring's end, so that there is more of it than has been written behind the beginning.
+TEST_F(ShortLapTest, NoTurnGoesIntoWhatIsUnread) {
+  go_to_the_end();
+  EXPECT_EQ(write(2 * kLap + 64), kBytes - kLap);
+  writer_.answer();
+  EXPECT_EQ(write(kLap + 512), kLap + 128);
+  EXPECT_EQ(write(64), 2 * kLap + 128 + 512 + 64);
+  EXPECT_EQ(read(), 2 * kLap + 64);
+  EXPECT_EQ(read(), kLap + 512);
+  EXPECT_EQ(read(), 64u);
 }
 
 // A line that is left out keeps what it had, and may be one where the reader looks a lap later.
