@@ -45,8 +45,8 @@ void reduce_parts_on_area(Schedule& schedule, Blocks parts, std::size_t own, con
 void scan_on_area(Schedule& schedule, const Block& input, const Block& output, bool inclusive);
 // Target = this rank's share, which begins at `offset` of each post of `round`, of the operands of all; the step after which it is there.
 StepId combine_share(Schedule& schedule, std::uint32_t round, std::uint64_t offset, const Block& target, StepId there);
-// Whether the two ranks of a team can combine what the other one has posted with their own operand where it lies.
-bool combines_in_halves(const Schedule& schedule, const Block& operand) noexcept;
+// Whether the ranks are two, and each can combine what the other one has posted with its own operand where that lies: predefined operations commute.
+bool combines_where_it_lies(const Schedule& schedule, const Block& operand) noexcept;
 
 // pieces_on_area.cc: the same for operands that are longer than a post, in pieces of at most so many bytes. Data that is only moved is given
 // as runs of bytes, because ranks may describe it by different types.

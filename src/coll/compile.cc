@@ -132,7 +132,7 @@ void compile_reduce(Schedule& schedule, const Block& input, const Block& output,
   if (input.count == 0) return;
   const Algorithm algorithm = choose_reduce(schedule.situation(), size_of(schedule, input));
   const bool on_area = algorithm == Algorithm::kArea || algorithm == Algorithm::kAreaShares;
-  if (on_area && combines_in_halves(schedule, input) && is_cut_one_way(schedule, input.bytes()))
+  if (on_area && combines_where_it_lies(schedule, input) && is_cut_one_way(schedule, input.bytes()))
     return reduce_between_two_on_area(schedule, input, output, root);
   if (goes_in_pieces(algorithm, input.bytes()))
     return reduce_in_pieces_on_area(schedule, input, output, root, piece_of(schedule));

@@ -10,9 +10,9 @@
 //   gather                 p l + p n G + W             n: one block
 //   allgather              p l + (p + 1) n G + W       n: one block
 //   alltoall               p l + 2 p n G + W           n: one block; between two ranks, 2 l + 3 n G + W
-//   fold at each           p l + n G + p n y + W       allreduce, reduce, scan of few bytes
+//   fold at each           p l + n G + p n y + W       allreduce, reduce, scan of few bytes; between two ranks 2 l + n G + n y
 //   fold in shares         2 (p l + W) + 3 n G + n y   each rank combines its share for all
-//   fold in halves         2 (l + W) + 2 n G + n/2 y   the same between two ranks: each posts only what the other one combines
+//   fold in halves         2 (l + W) + 3/2 n G + n/2 y the same between two ranks: each posts only what the other one combines
 //
 // Where each rank combines all of the operands it does so in the order of ranks: the same bits everywhere. Where each combines its share, the
 // order is that of ranks for operations that do not commute; else each begins with its own operand and goes around, because ranks that all
@@ -65,7 +65,7 @@ StepId combine_share(Schedule& schedule, std::uint32_t round, std::uint64_t offs
   return combine(schedule, schedule.size() - 1, round, offset, target, there);
 }
 
-bool combines_in_halves(const Schedule& schedule, const Block& operand) noexcept {
+bool combines_where_it_lies(const Schedule& schedule, const Block& operand) noexcept {
   return schedule.size() == 2 && !schedule.op()->is_user() && operand.type->contiguous();
 }
 
@@ -172,6 +172,10 @@ void reduce_on_area(Schedule& schedule, const Block& input, const Block& output,
     schedule.post(input, 0, {}, Wakes::kEach);
     return;
   }
+  if (combines_where_it_lies(schedule, input)) {
+    schedule.fold_onto(1 - root, 0, 0, input, output, {meet(schedule, bytes_block(nullptr, 0), 0)});
+    return;
+  }
   combine(schedule, schedule.size() - 1, 0, 0, output, meet(schedule, input, 0));
 }
 
@@ -194,12 +198,15 @@ void reduce_in_shares_on_area(Schedule& schedule, const Block& input, const Bloc
 }
 
 void allreduce_on_area(Schedule& schedule, const Block& input, const Block& output) {
+  if (combines_where_it_lies(schedule, output)) {
+    schedule.fold_onto(1 - schedule.rank(), 0, 0, input, output, {meet(schedule, input, 0)});
+    return;
+  }
   combine(schedule, schedule.size() - 1, 0, 0, output, meet(schedule, input, 0));
 }
 
 namespace {
 
-// Predefined operations commute: each rank combines the other's operand with its own, where it lies.
 void allreduce_in_halves_on_area(Schedule& schedule, const Block& input, const Block& output) {
   const int me = schedule.rank(), other = 1 - me;
   const std::vector<std::uint64_t> starts = even_starts(input.count, 2);
@@ -215,7 +222,7 @@ void allreduce_in_halves_on_area(Schedule& schedule, const Block& input, const B
 }  // namespace
 
 void allreduce_in_shares_on_area(Schedule& schedule, const Block& input, const Block& output) {
-  if (combines_in_halves(schedule, output)) return allreduce_in_halves_on_area(schedule, input, output);
+  if (combines_where_it_lies(schedule, output)) return allreduce_in_halves_on_area(schedule, input, output);
   const std::vector<std::uint64_t> starts = even_starts(input.count, schedule.size());
   const auto size = static_cast<std::uint64_t>(input.type->size());
   const auto share = [&](int rank) {
@@ -231,8 +238,21 @@ void allreduce_in_shares_on_area(Schedule& schedule, const Block& input, const B
   }
 }
 
+namespace {
+
+// Of two ranks each posts only what the other one combines with its own.
+void reduce_scatter_of_two_on_area(Schedule& schedule, const Block& others, const Block& own, const Block& output) {
+  schedule.fold_onto(1 - schedule.rank(), 0, 0, own, output, {meet(schedule, others, 0)});
+}
+
+}  // namespace
+
 void reduce_scatter_on_area(Schedule& schedule, const Block& input, const Block& output,
                             const std::vector<std::uint64_t>& starts) {
+  if (combines_where_it_lies(schedule, input)) {
+    const auto part = [&](int rank) { return input.part(starts[index(rank)], starts[index(rank) + 1] - starts[index(rank)]); };
+    return reduce_scatter_of_two_on_area(schedule, part(1 - schedule.rank()), part(schedule.rank()), output);
+  }
   if (output.count == 0) {
     schedule.post(input, 0);
     return;
@@ -242,13 +262,19 @@ void reduce_scatter_on_area(Schedule& schedule, const Block& input, const Block&
 }
 
 void reduce_parts_on_area(Schedule& schedule, Blocks parts, std::size_t own, const Block& output) {
+  if (combines_where_it_lies(schedule, parts[own])) return reduce_scatter_of_two_on_area(schedule, parts[1 - own], parts[own], output);
   const std::uint64_t offset = part_begin(end_of_parts(parts, own, {}), parts[own].bytes());
   const StepId posted = schedule.post_parts(std::move(parts), 0, {});
   if (output.count == 0) return;
   combine_share(schedule, 0, offset, output, schedule.await(AwaitStep::kAll, 0, {posted}));
 }
 
+// Of two ranks the last one's operand is of use to no other.
 void scan_on_area(Schedule& schedule, const Block& input, const Block& output, bool inclusive) {
+  if (inclusive && schedule.rank() == 1 && combines_where_it_lies(schedule, input)) {
+    schedule.fold_onto(0, 0, 0, input, output, {meet_lower(schedule, bytes_block(nullptr, 0), 0)});
+    return;
+  }
   const int last = inclusive ? schedule.rank() : schedule.rank() - 1;
   const StepId there = meet_lower(schedule, input, 0);
   if (last >= 0) combine(schedule, last, 0, 0, output, there);

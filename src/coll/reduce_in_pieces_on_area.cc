@@ -14,7 +14,7 @@ class Pieces {
  public:
   // `longest`: bytes of a post.
   Pieces(const Schedule& schedule, const Block& input, std::uint64_t longest)
-      : ranks_(schedule.size()), halves_(combines_in_halves(schedule, input)) {
+      : ranks_(schedule.size()), halves_(combines_where_it_lies(schedule, input)) {
     constexpr std::uint64_t kTable = 4 * kLine;  // and what is left between parts
     const auto ranks = static_cast<std::uint64_t>(ranks_), size = static_cast<std::uint64_t>(input.type->size());
     const std::uint64_t fit = std::max<std::uint64_t>(2, (longest - kTable) / std::max<std::uint64_t>(1, size));  // elements

@@ -2,6 +2,7 @@
 // order of ranks shows), a sum, operands shorter than the number of ranks, in place and not.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -157,27 +158,96 @@ TEST(Allreduce, InSharesOnArea) {
   for_all_cases(false, [](const Case& made) { check_allreduce(&allreduce_in_shares_on_area, made); });
 }
 
-// Two ranks combine what lies where it is: with a predefined operation, on types without gaps.
-TEST(Allreduce, InHalvesOnArea) {
-  for (const bool in_place : {false, true}) {
-    for (std::uint64_t count = 1; count <= 9; ++count) {
-      std::vector<std::vector<int>> in(2), out(2);
-      Simulation job(2);
-      for (int rank = 0; rank < 2; ++rank) {
-        auto& mine = in[static_cast<std::size_t>(rank)];
-        auto& got = out[static_cast<std::size_t>(rank)];
-        for (std::uint64_t i = 0; i < count; ++i) mine.push_back((rank + 1) * 100 + static_cast<int>(i));
-        got.assign(count, -7);
-        if (in_place) got = mine;
-        job[rank].set_op(*datatype::resolve_op(MPI_SUM));
-        datatype::Datatype* type = datatype::resolve(MPI_INT);
-        allreduce_in_shares_on_area(job[rank], block(in_place ? got.data() : mine.data(), count, type),
-                                    block(got.data(), count, type));
-      }
-      ASSERT_TRUE(job.run(static_cast<unsigned>(count)));
-      for (const auto& got : out)
-        for (std::uint64_t i = 0; i < count; ++i) EXPECT_EQ(got[i], 300 + 2 * static_cast<int>(i));
+// Between two ranks, with a predefined operation on a type without gaps: each combines what the other one has posted with its own operand where that
+// lies. Rank 0 has 100, 101, 102 and so on, rank 1 as many from 200 on.
+class BetweenTwo : public testing::Test {
+ protected:
+  using Algorithm = std::function<void(Schedule&, const Block& input, const Block& output)>;
+
+  // out[rank] holds what the algorithm leaves in the output, which is the input where that is in place.
+  void run(std::uint64_t count, bool in_place, const Algorithm& algorithm) {
+    Simulation job(2);
+    datatype::Datatype* const type = datatype::resolve(MPI_INT);
+    for (int rank = 0; rank < 2; ++rank) {
+      auto& mine = in_[static_cast<std::size_t>(rank)];
+      auto& got = out[static_cast<std::size_t>(rank)];
+      mine.clear();
+      for (std::uint64_t i = 0; i < count; ++i) mine.push_back((rank + 1) * 100 + static_cast<int>(i));
+      got.assign(count, kUntouched);
+      if (in_place) got = mine;
+      job[rank].set_op(*datatype::resolve_op(MPI_SUM));
+      algorithm(job[rank], block(in_place ? got.data() : mine.data(), count, type), block(got.data(), count, type));
     }
+    ASSERT_TRUE(job.run(static_cast<unsigned>(count)));
+  }
+  // For each length, in place and not.
+  static void for_all(const std::function<void(std::uint64_t count, bool in_place)>& check) {
+    for (const bool in_place : {false, true})
+      for (std::uint64_t count = 1; count <= 9; ++count) check(count, in_place);
+  }
+  static int sum(std::uint64_t i) { return 300 + 2 * static_cast<int>(i); }
+
+  static constexpr int kUntouched = -7;
+  std::array<std::vector<int>, 2> out;
+
+ private:
+  std::array<std::vector<int>, 2> in_;
+};
+
+TEST_F(BetweenTwo, Allreduce) {
+  for (const Allreduce algorithm : {&allreduce_on_area, &allreduce_in_shares_on_area}) {
+    for_all([&](std::uint64_t count, bool in_place) {
+      run(count, in_place, algorithm);
+      for (const auto& got : out)
+        for (std::uint64_t i = 0; i < count; ++i) EXPECT_EQ(got[i], sum(i));
+    });
+  }
+}
+
+TEST_F(BetweenTwo, Reduce) {
+  for (const int root : {0, 1}) {
+    for_all([&](std::uint64_t count, bool in_place) {
+      run(count, in_place, [root](Schedule& schedule, const Block& input, const Block& output) {
+        reduce_on_area(schedule, input, schedule.rank() == root ? output : Block{}, root);
+      });
+      for (std::uint64_t i = 0; i < count; ++i) EXPECT_EQ(out[static_cast<std::size_t>(root)][i], sum(i));
+    });
+  }
+}
+
+// Parts of any lengths, given together and one by one.
+TEST_F(BetweenTwo, ReduceScatter) {
+  for_all([&](std::uint64_t count, bool in_place) {
+    const std::vector<std::uint64_t> starts{0, count / 3, count};
+    const auto part = [&](const Block& whole, std::size_t rank) { return whole.part(starts[rank], starts[rank + 1] - starts[rank]); };
+    const auto output_of = [&](Schedule& schedule, const Block& output) {
+      const auto rank = static_cast<std::size_t>(schedule.rank());
+      return output.part(0, starts[rank + 1] - starts[rank]);
+    };
+    const Algorithm together = [&](Schedule& schedule, const Block& input, const Block& output) {
+      reduce_scatter_on_area(schedule, input, output_of(schedule, output), starts);
+    };
+    const Algorithm one_by_one = [&](Schedule& schedule, const Block& input, const Block& output) {
+      reduce_parts_on_area(schedule, {part(input, 0), part(input, 1)}, static_cast<std::size_t>(schedule.rank()), output_of(schedule, output));
+    };
+    for (const Algorithm& algorithm : {together, one_by_one}) {
+      run(count, in_place, algorithm);
+      for (std::size_t rank = 0; rank < 2; ++rank)
+        for (std::uint64_t i = starts[rank]; i < starts[rank + 1]; ++i) EXPECT_EQ(out[rank][i - starts[rank]], sum(i));
+    }
+  });
+}
+
+TEST_F(BetweenTwo, Scan) {
+  for (const bool inclusive : {true, false}) {
+    for_all([&](std::uint64_t count, bool in_place) {
+      run(count, in_place, [inclusive](Schedule& schedule, const Block& input, const Block& output) { scan_on_area(schedule, input, output, inclusive); });
+      const int first = in_place || inclusive ? 100 : kUntouched;
+      for (std::uint64_t i = 0; i < count; ++i) {
+        EXPECT_EQ(out[0][i], first == kUntouched ? kUntouched : first + static_cast<int>(i));
+        EXPECT_EQ(out[1][i], inclusive ? sum(i) : 100 + static_cast<int>(i));
+      }
+    });
   }
 }
 

@@ -134,14 +134,13 @@ class SharedArea {
   // The round to wait for, until all have posted it, where it may not. A rank that is far ahead waits until half of its posts are over: so it does
   // not look, or sleep, for each of them.
   std::uint64_t awaited_before(std::uint64_t round, std::uint64_t bytes) const noexcept;
-  // Where the bytes go, once before post().
-  std::byte* destination(std::uint64_t round, std::uint64_t bytes) noexcept;
+  // Where the bytes go, once before post(), with the same `wakes_each`.
+  std::byte* destination(std::uint64_t round, std::uint64_t bytes, bool wakes_each) noexcept;
   // To be told of the copies of posts.
   RingTrials& trials() noexcept { return trials_; }
-  // A flag of post(), to be asked for before the bytes are copied.
-  std::uint64_t claim_flag(std::uint64_t bytes) const noexcept {
-    return trials_.way(bytes) == RingTrials::Way::kClaimed ? AreaSlot::kClaimed : 0;
-  }
+  // A flag of post(), to be asked for before the bytes are copied. What lies in the slot is never claimed: the other rank comes back to that line
+  // after 64 rounds.
+  std::uint64_t claim_flag(std::uint64_t bytes) const noexcept { return bytes > AreaSlot::kBytes && is_claimed(bytes) ? AreaSlot::kClaimed : 0; }
   // Of what another rank has posted with that flag, what this one has read (base/ring_trial.h). The bytes stay as they are, because the rank that has
   // posted them may read them too.
   static void claim(const std::byte* data, std::uint64_t bytes) noexcept;
@@ -221,6 +220,10 @@ class SharedArea {
 
  private:
   std::int64_t needed_before(std::uint64_t round, std::uint64_t bytes) const noexcept;
+  // What is too short for a trial always is between two ranks, as in a ring of messages (net/shm/ring.h).
+  bool is_claimed(std::uint64_t bytes) const noexcept {
+    return bytes < RingTrial::kLeastClaimed ? size_ == 2 : trials_.way(bytes) == RingTrials::Way::kClaimed;
+  }
   bool ready() noexcept {
     return watched_sign_ == Sign::kPost ? is_there(watched_rank_, watched_round_) : acknowledged(watched_rank_, watched_round_);
   }
@@ -271,7 +274,8 @@ class SharedArea {
   std::vector<Lost> lost_;  // as the transport told
   bool left_ = false;
 
-  PostRing ring_;  // where our long posts lie
+  PostRing ring_;      // where our long posts lie
+  RingPlace place_{};  // of the next one, until it is told
   RingTrials trials_;
   std::uint64_t complete_ = 0;  // all have posted the rounds below
   std::uint64_t scanned_round_ = 0;

@@ -32,12 +32,13 @@ Cost in_pieces(const Machine& machine, double n, Cost (*one)(const Machine&, int
 }
 
 Cost one_allgather(const Machine& machine, int p, double n) { return on_area(machine, p, (p + 1) * n, 0, 1); }
-Cost one_fold(const Machine& machine, int p, double n) { return on_area(machine, p, 2 * n, (p - 1) * n, 1); }
+// Two ranks combine what is posted with their own operand where that lies.
+Cost one_fold(const Machine& machine, int p, double n) { return on_area(machine, p, p == 2 ? n : 2 * n, (p - 1) * n, 1); }
 
 // Of so many bytes in a post, of which each rank combines a share: in the round of each piece the shares of the one before are told.
 Cost in_shares(const Machine& machine, int p, double n, double longest) {
   const double count = n <= std::max(machine.post_bytes, machine.longest_post) ? 1 : std::ceil(n / longest);
-  const double copied = p == 2 ? 2 * n : n * (2 * p + 1) / p;  // two ranks post only what the other one combines
+  const double copied = p == 2 ? 1.5 * n : n * (2 * p + 1) / p;  // two ranks post only what the other one combines
   return on_area(machine, (count + 1) * p, copied, n * (p - 1) / p, count + 1);
 }
 
@@ -86,17 +87,17 @@ bool is_cut(const Machine& machine, int p, double n) noexcept {
   return p == 2 && machine.cores == 0 && n > static_cast<double>(one_way_piece(static_cast<std::uint64_t>(n), 2));
 }
 
-// Of two ranks that have a core each: the root combines a piece while the other one copies the next one in.
+// In one post; or, of two ranks that have a core each, in pieces: the root combines one while the other rank copies the next one in.
 Cost reduce_between_two(const Machine& machine, double n) {
-  const double count = std::max(std::ceil(n / static_cast<double>(one_way_piece(static_cast<std::uint64_t>(n), 2))), 1.0);
-  const Cost root = count * on_area(machine, 2, n / count, n / count, 1);
-  return {root.time + machine.copy(n / count).time, root.processor, root.waits};
+  const double count = is_cut(machine, 2, n) ? std::ceil(n / static_cast<double>(one_way_piece(static_cast<std::uint64_t>(n), 2))) : 1.0;
+  const Cost root = on_area(machine, 2, 0, n / count, 1), copying = machine.copy(n / count);
+  return {count * std::max(root.time, copying.time) + copying.time, count * root.processor, count * root.waits};
 }
 
 }  // namespace
 
 Cost reduce_on_area(const Machine& machine, int p, double n) {
-  if (is_cut(machine, p, n)) return reduce_between_two(machine, n);
+  if (is_cut(machine, p, n) || (p == 2 && n <= machine.post_bytes)) return reduce_between_two(machine, n);
   return n <= machine.post_bytes ? one_fold(machine, p, n) : reduce_in_shares_on_area(machine, p, n);
 }
 
@@ -116,8 +117,8 @@ Cost allreduce_in_shares_on_area(const Machine& machine, int p, double n) {
 }
 
 Cost reduce_scatter_on_area(const Machine& machine, int p, double n) {
-  const double count = pieces(machine, n);
-  return count * on_area(machine, p, (n + n / p) / count, n * (p - 1) / p / count, 1);
+  const double count = pieces(machine, n), copied = p == 2 ? n / 2 : n + n / p;
+  return count * on_area(machine, p, copied / count, n * (p - 1) / p / count, 1);
 }
 
 // Each rank copies its block once the place is known; no rank goes on before all have copied.

@@ -141,8 +141,8 @@ class TimedRun {
     const FoldStep& fold = made.as<FoldStep>();
     const double bytes = static_cast<double>(fold.target.bytes());
     const double operands = fold.last_rank == FoldStep::kAround ? static_cast<double>(ranks_.size()) : fold.last_rank - fold.first_rank + 1;
-    const bool written_anew = fold.onto != fold.target.address;  // by the first combination, or a copy: as much work as a copy besides
-    return bytes * ((written_anew ? memory.copy : 0) + (fold.onto != nullptr ? operands : operands - 1) * memory.reduce);
+    if (fold.onto != nullptr) return bytes * operands * memory.reduce;
+    return bytes * (memory.copy + (operands - 1) * memory.reduce);  // written anew, by the first combination: as much work as a copy besides
   }
 
   std::uint64_t taken_bytes(const TakeStep& made) const {
