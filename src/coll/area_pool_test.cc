@@ -178,7 +178,7 @@ TEST_F(AreaPoolTest, MemoryIsWrittenAgainOnlyWhenAllHaveReadIt) {
   const std::uint64_t small = AreaSlot::kBytes, large = SharedArea::kMostBytes;
   const auto post_at = [&](std::size_t rank, std::uint64_t round, std::uint64_t bytes) {
     ASSERT_TRUE(areas[rank]->may_post(round, bytes)) << round;
-    if (bytes != 0) std::memset(areas[rank]->destination(round, bytes, false), 1, bytes);
+    if (bytes != 0) std::memset(areas[rank]->destination(round, bytes), 1, bytes);
     areas[rank]->post(round, bytes, kCall, false);
   };
   // Rank 0 runs ahead as far as it may: by the slots that there are, and by what its ring has room for.
@@ -211,7 +211,7 @@ TEST_F(AreaPoolTest, WhatIsPostedIsThereForAll) {
     const std::uint64_t round = areas[0]->take_rounds(1);
     for (int rank = 0; rank < 3; ++rank) {
       SharedArea& area = *areas[static_cast<std::size_t>(rank)];
-      std::memset(area.destination(round, bytes, false), 'a' + rank, bytes);
+      std::memset(area.destination(round, bytes), 'a' + rank, bytes);
       area.post(round, bytes, kCall, false);
     }
     for (auto& area : areas) {

@@ -70,7 +70,7 @@ void CollectiveRequest::time_reading(Reading reading) noexcept {
 }
 
 void CollectiveRequest::post(const PostStep& step, std::uint64_t round, std::uint64_t bytes) noexcept {
-  std::byte* to = bytes != 0 ? area_->destination(round, bytes, step.wakes_each) : nullptr;
+  std::byte* to = bytes != 0 ? area_->destination(round, bytes) : nullptr;
   const std::uint64_t flags = step.flags | area_->claim_flag(bytes);
   if (to != nullptr && step.parts != nullptr) {
     write_parts(step.parts->blocks, step.parts->rules, to, [&](const Block& part, std::byte* at) { copy_in(part, bytes, at); });

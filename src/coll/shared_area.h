@@ -134,8 +134,8 @@ class SharedArea {
   // The round to wait for, until all have posted it, where it may not. A rank that is far ahead waits until half of its posts are over: so it does
   // not look, or sleep, for each of them.
   std::uint64_t awaited_before(std::uint64_t round, std::uint64_t bytes) const noexcept;
-  // Where the bytes go, once before post(), with the same `wakes_each`.
-  std::byte* destination(std::uint64_t round, std::uint64_t bytes, bool wakes_each) noexcept;
+  // Where the bytes go, once before post().
+  std::byte* destination(std::uint64_t round, std::uint64_t bytes) noexcept;
   // To be told of the copies of posts.
   RingTrials& trials() noexcept { return trials_; }
   // A flag of post(), to be asked for before the bytes are copied. What lies in the slot is never claimed: the other rank comes back to that line
@@ -275,7 +275,7 @@ class SharedArea {
   bool left_ = false;
 
   PostRing ring_;      // where our long posts lie
-  RingPlace place_{};  // of the next one, until it is told
+  RingPlace place_{};  // of the next one, until the slot has it
   RingTrials trials_;
   std::uint64_t complete_ = 0;  // all have posted the rounds below
   std::uint64_t scanned_round_ = 0;
