@@ -5,6 +5,7 @@
 //   cache lines     done                 one per rank: the last round of which it has what it wants, plus one
 //   cache lines     slots                of 64 rounds: one per rank, 128 bytes
 //   page boundary   rings                one per rank, 2 MiB, for longer posts (post_ring.h)
+//   behind them     cells                four of 264 KiB, for those between two ranks (area_cells.h)
 //
 // A root that need not wait for the others runs ahead by as many rounds as there are slots, and as many bytes as its ring has room for.
 #pragma once
@@ -14,13 +15,18 @@
 #include <cstdint>
 #include <cstring>
 
+#include "coll/area_cells.h"
 #include "coll/post_ring.h"
 
 namespace lapwing::coll {
 
-// Where in the ring of its rank a long post lies.
+// Where a long post lies: in the ring of its rank, or in a cell, whose number is counted from the ring's end on.
 struct RingPlace {
   std::uint64_t begin, bytes;
+
+  static constexpr RingPlace in_cell(unsigned cell, std::uint64_t bytes) noexcept { return {PostRing::kBytes + cell, bytes}; }
+  bool is_in_cell() const noexcept { return begin >= PostRing::kBytes && begin < PostRing::kBytes + AreaCells::kCount; }
+  unsigned cell() const noexcept { return static_cast<unsigned>(begin - PostRing::kBytes); }
 };
 
 struct AreaSlot {
@@ -99,6 +105,7 @@ struct AreaMemory {
     return reinterpret_cast<AreaSlot*>(base + slots_offset(ranks))[round % kSlotRounds * ranks + rank];
   }
   std::byte* ring(std::uint64_t rank) const noexcept { return base + rings_offset(ranks) + rank * PostRing::kBytes; }
+  std::byte* cell(unsigned number) const noexcept { return base + cells_offset(ranks) + number * AreaCells::kBytes; }
 
   static constexpr std::uint64_t done_offset(std::uint64_t ranks) noexcept {
     return sizeof(AreaHeader) + (3 * ranks + 127) / 128 * 128;
@@ -109,9 +116,9 @@ struct AreaMemory {
   static constexpr std::uint64_t rings_offset(std::uint64_t ranks) noexcept {
     return (slots_offset(ranks) + kSlotRounds * ranks * sizeof(AreaSlot) + kPage - 1) / kPage * kPage;
   }
-  static constexpr std::uint64_t stride(std::uint64_t ranks) noexcept {
-    return rings_offset(ranks) + ranks * PostRing::kBytes;
-  }
+  static constexpr std::uint64_t cells_offset(std::uint64_t ranks) noexcept { return rings_offset(ranks) + ranks * PostRing::kBytes; }
+  static constexpr std::uint64_t stride(std::uint64_t ranks) noexcept { return cells_offset(ranks) + AreaCells::kCount * AreaCells::kBytes; }
+  static_assert(AreaCells::kBytes % kPage == 0);
 };
 
 }  // namespace lapwing::coll

@@ -28,7 +28,7 @@ void CollectiveRequest::begin_post(StepId id) noexcept {
   const auto& step = schedule_.steps()[id].as<PostStep>();
   const std::uint64_t round = first_round_ + step.round;
   const std::uint64_t bytes = posted_bytes(step);
-  if (!area_->may_post(round, bytes) && wait_for(id, SharedArea::kAll, area_->awaited_before(round, bytes))) return;
+  if (!area_->may_post(round, bytes, step.kept) && wait_for(id, SharedArea::kAll, area_->awaited_before(round, bytes, step.kept))) return;
   if (failure_.ok()) post(step, round, bytes);
   step_done(id);
 }
@@ -38,6 +38,7 @@ void CollectiveRequest::copy_in(const Block& source, std::uint64_t post, std::by
   if (!type.contiguous()) return datatype::pack(source.address, source.count, type, to);
   const auto* from = static_cast<const std::byte*>(Block::at(source.address, type.true_lb()));
   const std::uint64_t bytes = source.bytes();
+  if (area_->posts_in_cell()) return services_.areas->copy_in()(services_.engine.clock(), to, from, bytes);
   copy_into_ring(area_->trials(), post, services_.areas->copy_in(), services_.engine.clock(), to, from, bytes);
 }
 
@@ -70,7 +71,7 @@ void CollectiveRequest::time_reading(Reading reading) noexcept {
 }
 
 void CollectiveRequest::post(const PostStep& step, std::uint64_t round, std::uint64_t bytes) noexcept {
-  std::byte* to = bytes != 0 ? area_->destination(round, bytes) : nullptr;
+  std::byte* to = bytes != 0 ? area_->destination(round, bytes, step.kept) : nullptr;
   const std::uint64_t flags = step.flags | area_->claim_flag(bytes);
   if (to != nullptr && step.parts != nullptr) {
     write_parts(step.parts->blocks, step.parts->rules, to, [&](const Block& part, std::byte* at) { copy_in(part, bytes, at); });

@@ -53,7 +53,19 @@ void Schedule::keep(datatype::Datatype* type) {
   types_.emplace_back(*type);
 }
 
+// Its own post, which it posts before that.
+void Schedule::keep_what_is_read(const Step::Work& work) noexcept {
+  const auto keep_post = [this](std::uint32_t round) {
+    const auto is_post = [round](const Step& step) { return step.is<PostStep>() && step.as<PostStep>().round == round; };
+    const auto post = std::find_if(steps_.rbegin(), steps_.rend(), is_post);
+    if (post != steps_.rend()) std::get<PostStep>(post->work).kept = true;
+  };
+  if (const auto* take = std::get_if<TakeStep>(&work); take != nullptr && take->rank == rank_) keep_post(take->round);
+  if (const auto* fold = std::get_if<FoldStep>(&work); fold != nullptr && fold->reads(rank_)) keep_post(fold->round);
+}
+
 StepId Schedule::add(const Step::Work& work, After after) {
+  keep_what_is_read(work);
   const StepId id = static_cast<StepId>(steps_.size());
   steps_.push_back({work});
   // A dependency on a step behind the fence, or none, leaves the fence itself to wait for.
@@ -121,7 +133,7 @@ StepId Schedule::post_slice(const Block& source, std::uint64_t first, std::uint6
   keep(source.type);
   round += first_round_;
   rounds_ = round + 1;
-  return add(PostStep{source, nullptr, round, 0, wakes == Wakes::kEach, static_cast<std::uint16_t>(lines), static_cast<std::uint32_t>(first)}, after);
+  return add(PostStep{source, nullptr, round, 0, wakes == Wakes::kEach, false, static_cast<std::uint16_t>(lines), static_cast<std::uint32_t>(first)}, after);
 }
 
 StepId Schedule::post_as(std::uint64_t flag, const Block& source, std::uint32_t round) {

@@ -193,6 +193,7 @@ class Schedule {
   Branch begin_branch(After after);
   StepId end_branch(const Branch& outer);
   StepId add(const Step::Work& work, After after);
+  void keep_what_is_read(const Step::Work& work) noexcept;
   MessageStep message(const Block& data, int peer, int lane) const noexcept;
   void keep(datatype::Datatype* type);
 

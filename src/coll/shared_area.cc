@@ -20,6 +20,7 @@ SharedArea::SharedArea(AreaPool& pool, unsigned number, const PoolMemory& memory
       size_(static_cast<int>(members_.locals.size())),
       next_round_(load_acquire(memory_.header().first_round)),
       ring_(PostRing::lap(size_)),
+      cells_(rank, size_),
       trials_({.bytes = PostRing::lap(size_),
                .past_caches = kCanStream,
                .claims = size_ == 2,  // what several read none can have for itself
@@ -114,21 +115,22 @@ bool SharedArea::scan(std::uint64_t round) noexcept {
 }
 
 // The round that all must have posted before this rank may write its post of `round`, or below zero.
-std::int64_t SharedArea::needed_before(std::uint64_t round, std::uint64_t bytes) const noexcept {
+std::int64_t SharedArea::needed_before(std::uint64_t round, std::uint64_t bytes, bool kept) const noexcept {
   const std::int64_t slot = static_cast<std::int64_t>(round) + 1 - static_cast<std::int64_t>(AreaMemory::kSlotRounds);
-  return bytes <= AreaSlot::kBytes ? slot : std::max(slot, ring_.needed(bytes, complete_));
+  return bytes <= AreaSlot::kBytes || (!kept && cells_.has_one_for(bytes)) ? slot : std::max(slot, ring_.needed(bytes, complete_));
 }
 
 // Looks a quarter of its posts ahead first: if those are over it need not look for as many posts to come.
-bool SharedArea::may_post(std::uint64_t round, std::uint64_t bytes) noexcept {
-  const std::int64_t needed = needed_before(round, bytes);
+bool SharedArea::may_post(std::uint64_t round, std::uint64_t bytes, bool kept) noexcept {
+  cells_.keep_what_was_read();
+  const std::int64_t needed = needed_before(round, bytes, kept);
   if (needed < static_cast<std::int64_t>(complete_)) return true;
   const auto least = static_cast<std::uint64_t>(needed);
   return all_posted(least + (round - 1 - least) / 4) || all_posted(least);
 }
 
-std::uint64_t SharedArea::awaited_before(std::uint64_t round, std::uint64_t bytes) const noexcept {
-  const auto needed = static_cast<std::uint64_t>(std::max<std::int64_t>(needed_before(round, bytes), 0));
+std::uint64_t SharedArea::awaited_before(std::uint64_t round, std::uint64_t bytes, bool kept) const noexcept {
+  const auto needed = static_cast<std::uint64_t>(std::max<std::int64_t>(needed_before(round, bytes, kept), 0));
   return needed + (round - 1 - needed) / 2;
 }
 
@@ -136,17 +138,26 @@ std::uint64_t SharedArea::awaited_before(std::uint64_t round, std::uint64_t byte
 // the bytes, and the line has to come back once more: so the slot is written last, all of it. But where this rank has seen that all have posted
 // the round before, they come from there as it does, and none waits yet: the sooner the line is asked for, the better. (Two distant cores, 1 KiB:
 // broadcasts one after the other 0.68 us or 0.50, with a barrier between 0.53 or 0.67; the right order is the former in the latter.)
-std::byte* SharedArea::destination(std::uint64_t round, std::uint64_t bytes) noexcept {
+std::byte* SharedArea::destination(std::uint64_t round, std::uint64_t bytes, bool kept) noexcept {
   AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank_), round);
+  in_cell_ = !kept && cells_.has_one_for(bytes);
   if (bytes <= AreaSlot::kBytes) return slot.data;
-  const std::uint64_t place = ring_.take(round, bytes, complete_);
+  std::byte* const to = in_cell_ ? take_cell(bytes) : take_from_ring(round, bytes);
+  place_is_told_ = complete_ == round;
+  if (place_is_told_) slot.set_place(place_);
+  return to;
+}
+
+std::byte* SharedArea::take_cell(std::uint64_t bytes) noexcept {
+  const unsigned cell = cells_.take();
+  place_ = RingPlace::in_cell(cell, bytes);
+  return memory_.cell(cell);
+}
+
+std::byte* SharedArea::take_from_ring(std::uint64_t round, std::uint64_t bytes) noexcept {
+  place_ = {ring_.take(round, bytes, complete_), bytes};
   ring_.go_whole_laps(trials_.way(PostRing::kLong) == RingTrials::Way::kWholeLaps);  // the next post: this one lies where may_post() has looked
-  place_ = {place, bytes};
-  if (complete_ == round) {
-    slot.set_place(place_);
-    place_.bytes = 0;
-  }
-  return memory_.ring(static_cast<std::uint64_t>(rank_)) + place;
+  return memory_.ring(static_cast<std::uint64_t>(rank_)) + place_.begin;
 }
 
 void SharedArea::claim(const std::byte* data, std::uint64_t bytes) noexcept {
@@ -160,7 +171,7 @@ void SharedArea::claim(const std::byte* data, std::uint64_t bytes) noexcept {
 
 void SharedArea::post(std::uint64_t round, std::uint64_t bytes, std::uint64_t what, bool wakes_each, std::uint64_t flags) noexcept {
   AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank_), round);
-  if (bytes > AreaSlot::kBytes && place_.bytes != 0) slot.set_place(place_);
+  if (bytes > AreaSlot::kBytes && !place_is_told_) slot.set_place(place_);
   slot.what = my_what_ = what;
   my_round_ = round;
   LAPWING_DELAY_POINT("area.post");

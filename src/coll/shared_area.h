@@ -8,7 +8,8 @@
 //   slot    one per rank and round, of the last 64 rounds: the stamp (round + 1, the length of a short post and flags, written last), what
 //           the post belongs to, and up to 112 bytes. A rank that waits for a small operand fetches the one cache line that it has
 //           to fetch anyway.
-//   ring    one per rank: longer posts, up to 264 KiB, one after the other (post_ring.h); the slot says where, and how long.
+//   ring    one per rank: longer posts, one after the other (post_ring.h); the slot says where, and how long. Between two ranks posts of 8 to
+//           264 KiB lie in cells, which change hands (area_cells.h).
 //
 //     Why not one counter of arrivals: two ranks would each fetch its line twice, once to count and once to look; and the stamps
 //     carry data. Looking at all stamps costs one line per rank and round, however often one looks: each is read until it is there.
@@ -130,17 +131,20 @@ class SharedArea {
 
   // ---- posting: our part of a round, in the order of rounds
 
-  bool may_post(std::uint64_t round, std::uint64_t bytes) noexcept;
+  // `kept`: this rank reads it as well.
+  bool may_post(std::uint64_t round, std::uint64_t bytes, bool kept = true) noexcept;
   // The round to wait for, until all have posted it, where it may not. A rank that is far ahead waits until half of its posts are over: so it does
   // not look, or sleep, for each of them.
-  std::uint64_t awaited_before(std::uint64_t round, std::uint64_t bytes) const noexcept;
+  std::uint64_t awaited_before(std::uint64_t round, std::uint64_t bytes, bool kept = true) const noexcept;
   // Where the bytes go, once before post().
-  std::byte* destination(std::uint64_t round, std::uint64_t bytes) noexcept;
+  std::byte* destination(std::uint64_t round, std::uint64_t bytes, bool kept = true) noexcept;
+  // After destination(): whether that is a cell. The copy has nothing to do with the trials then.
+  bool posts_in_cell() const noexcept { return in_cell_; }
   // To be told of the copies of posts.
   RingTrials& trials() noexcept { return trials_; }
   // A flag of post(), to be asked for before the bytes are copied. What lies in the slot is never claimed: the other rank comes back to that line
   // after 64 rounds.
-  std::uint64_t claim_flag(std::uint64_t bytes) const noexcept { return bytes > AreaSlot::kBytes && is_claimed(bytes) ? AreaSlot::kClaimed : 0; }
+  std::uint64_t claim_flag(std::uint64_t bytes) const noexcept { return bytes > AreaSlot::kBytes && !in_cell_ && is_claimed(bytes) ? AreaSlot::kClaimed : 0; }
   // Of what another rank has posted with that flag, what this one has read (base/ring_trial.h). The bytes stay as they are, because the rank that has
   // posted them may read them too.
   static void claim(const std::byte* data, std::uint64_t bytes) noexcept;
@@ -168,7 +172,7 @@ class SharedArea {
   bool is_there(int rank, std::uint64_t round) noexcept { return rank == kAll ? all_posted(round) : see(rank, round); }
   // Of at most kMostBytes, whatever a peer writes there. Length and place are read once: read again, they could be others by then, and
   // lead beyond the slot or the ring.
-  Posted read(int rank, std::uint64_t round) const noexcept {
+  Posted read(int rank, std::uint64_t round) noexcept {
     const AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank), round);
     const std::uint64_t stamp = load_relaxed(slot.stamp);
     const std::uint64_t length = AreaSlot::length(stamp);
@@ -176,6 +180,10 @@ class SharedArea {
     const std::uint64_t flags = of_this_call ? AreaSlot::flags(stamp) : 0;
     if (length <= AreaSlot::kBytes) return {slot.data, length, of_this_call, flags};
     const RingPlace place = slot.place();
+    if (place.is_in_cell() && size_ == 2) {
+      if (rank != rank_) cells_.read(place.cell());
+      return {memory_.cell(place.cell()), std::min(place.bytes, AreaCells::kBytes), of_this_call, flags};
+    }
     const std::uint64_t bytes = std::min(place.bytes, kMostBytes), begin = std::min(place.begin, PostRing::kBytes - bytes);
     return {memory_.ring(static_cast<std::uint64_t>(rank)) + begin, bytes, of_this_call, flags};
   }
@@ -219,7 +227,9 @@ class SharedArea {
   std::vector<int> missing(const Watcher& watcher) const;
 
  private:
-  std::int64_t needed_before(std::uint64_t round, std::uint64_t bytes) const noexcept;
+  std::int64_t needed_before(std::uint64_t round, std::uint64_t bytes, bool kept) const noexcept;
+  std::byte* take_cell(std::uint64_t bytes) noexcept;
+  std::byte* take_from_ring(std::uint64_t round, std::uint64_t bytes) noexcept;
   // What is too short for a trial always is between two ranks, as in a ring of messages (net/shm/ring.h).
   bool is_claimed(std::uint64_t bytes) const noexcept {
     return bytes < RingTrial::kLeastClaimed ? size_ == 2 : trials_.way(bytes) == RingTrials::Way::kClaimed;
@@ -275,7 +285,9 @@ class SharedArea {
   bool left_ = false;
 
   PostRing ring_;      // where our long posts lie
-  RingPlace place_{};  // of the next one, until the slot has it
+  AreaCells cells_;
+  RingPlace place_{};  // of the next one
+  bool place_is_told_ = false, in_cell_ = false;
   RingTrials trials_;
   std::uint64_t complete_ = 0;  // all have posted the rounds below
   std::uint64_t scanned_round_ = 0;

@@ -215,6 +215,7 @@ class Simulation {
     std::vector<std::byte> bytes;
     std::uint32_t flags = 0;
     std::uint64_t place = 0;  // in the ring, where it is too long for a slot
+    bool kept = false;
   };
 
   // The rank that is a member of the area of `rank`.
@@ -255,7 +256,7 @@ class Simulation {
     const bool in_slot = bytes.size() <= AreaSlot::kBytes;
     const std::uint64_t place = in_slot ? 0 : rings_[action.rank].take(round, bytes.size(), rounds_of_all(action.rank));
     write_over(buffers_[action.rank], round, in_slot, place, bytes.size());
-    buffers_[action.rank].push_back({round, std::move(bytes), made.flags, place});
+    buffers_[action.rank].push_back({round, std::move(bytes), made.flags, place, made.kept});
   }
   static std::vector<std::byte> packed(const PostStep& made) {
     std::vector<std::byte> packed(made.bytes());
@@ -282,11 +283,12 @@ class Simulation {
   }
   // What `made` wants of what a rank posted. Spoiled when that has been written over.
   template <typename Reading>
-  std::vector<std::byte> posted(const Reading& made, std::size_t rank) {
+  std::vector<std::byte> posted(std::size_t reader, const Reading& made, std::size_t rank) {
     const std::uint64_t round = first_round_[rank] + made.round;
     const std::uint64_t wanted = made.target.bytes();
     for (const Buffer& buffer : buffers_[rank]) {
       if (buffer.round != round || buffer.bytes.size() < made.offset + wanted) continue;
+      EXPECT_TRUE(reader != rank || buffer.kept) << "rank " << rank << " may have handed over what it reads";
       const auto begin = buffer.bytes.begin() + static_cast<std::ptrdiff_t>(made.offset);
       return {begin, begin + static_cast<std::ptrdiff_t>(wanted)};
     }
@@ -311,6 +313,7 @@ class Simulation {
   const Buffer* buffer_of(std::size_t rank, int poster, std::uint32_t round) const {
     const Buffer* buffer = find_buffer(rank, poster, round);
     if (buffer == nullptr) ADD_FAILURE() << "rank " << poster << " has posted something else since";
+    EXPECT_TRUE(buffer == nullptr || member(rank, poster) != rank || buffer->kept) << "rank " << rank << " may have handed over what it reads";
     return buffer;
   }
   const Buffer* find_buffer(std::size_t rank, int poster, std::uint32_t round) const {
@@ -387,7 +390,7 @@ class Simulation {
       return true;
     }
     if (!made.is_exact()) {
-      const std::vector<std::byte> bytes = posted(made, member(rank, made.rank));
+      const std::vector<std::byte> bytes = posted(rank, made, member(rank, made.rank));
       datatype::unpack(bytes.data(), made.target.address, made.target.count, *made.target.type);
       return true;
     }
@@ -435,7 +438,7 @@ class Simulation {
     if (made.onto != nullptr && made.onto != made.target.address) std::memcpy(target, made.onto, made.target.bytes());
     int from = begin;
     do {
-      const std::vector<std::byte> bytes = posted(made, member(rank, from));
+      const std::vector<std::byte> bytes = posted(rank, made, member(rank, from));
       if (from == begin && made.onto == nullptr)
         std::memcpy(target, bytes.data(), bytes.size());
       else

@@ -49,6 +49,7 @@ struct PostStep {
   std::uint32_t round;
   std::uint32_t flags;  // of AreaSlot: whether the source is posted at all, or its place
   bool wakes_each;      // another rank waits for this post alone
+  bool kept = false;    // this rank reads it as well
   // Not 0: of the source only a slice of what is packed, from a byte on, so many lines or what is left.
   std::uint16_t slice_lines = 0;
   std::uint32_t slice_first = 0;
@@ -106,6 +107,8 @@ struct FoldStep {
   std::uint32_t offset;
   const void* onto;  // null: none
   Block target;
+
+  bool reads(int rank) const noexcept { return last_rank == kAround || (rank >= first_rank && rank <= last_rank); }
 };
 
 // A run of bytes between our memory and a rank's, without the area: `rank` has posted where its buffer lies, alone or as the `index`th of
