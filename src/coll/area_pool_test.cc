@@ -173,6 +173,53 @@ TEST_F(AreaPoolTest, TheLastToLeaveGivesTheAreaBackAndItsRoundsGoOn) {
   }
 }
 
+// By turns: each writes where it has read. A rank that reads its own post keeps it, in its ring.
+TEST_F(AreaPoolTest, BetweenTwoRanksMemoryChangesHands) {
+  constexpr std::uint64_t kBytes = 4096;
+  std::unique_ptr<SharedArea> areas[] = {open(3, {{4}, {7}}, 0), open(3, {{4}, {7}}, 1)};
+  std::uint64_t round = 0;
+  const auto post = [&](int rank, bool kept) {
+    SharedArea& area = *areas[rank];
+    EXPECT_TRUE(area.may_post(round, kBytes, kept));
+    std::byte* const to = area.destination(round, kBytes, kept);
+    EXPECT_EQ(area.posts_in_cell(), !kept);
+    std::memset(to, static_cast<int>(round + 1), kBytes);
+    area.post(round, kBytes, kCall, true);
+    areas[1 - rank]->post(round, 0, kCall, true);
+    return to;
+  };
+  const auto read = [&](int rank) {
+    const SharedArea::Posted posted = areas[rank]->read(1 - rank, round);
+    EXPECT_EQ(posted.bytes, kBytes);
+    EXPECT_EQ(posted.data[kBytes - 1], static_cast<std::byte>(round + 1));
+    return posted.data;
+  };
+  std::byte* cell = post(0, false);
+  for (int turn = 1; turn < 9; ++turn) {
+    EXPECT_EQ(read(turn % 2), cell);
+    ++round;
+    EXPECT_EQ(post(turn % 2, false), cell);
+  }
+  ++round;
+  std::byte* const kept = post(0, true);
+  EXPECT_NE(kept, cell);
+  EXPECT_EQ(read(1), kept);
+}
+
+// The other rank reads, but never posts.
+TEST_F(AreaPoolTest, ARankThatRunsAheadUsesItsRing) {
+  constexpr std::uint64_t kBytes = 4096;
+  std::unique_ptr<SharedArea> areas[] = {open(3, {{4}, {7}}, 0), open(3, {{4}, {7}}, 1)};
+  for (std::uint64_t round = 0; round < 9; ++round) {
+    ASSERT_TRUE(areas[0]->may_post(round, kBytes, false));
+    std::memset(areas[0]->destination(round, kBytes, false), static_cast<int>(round + 1), kBytes);
+    EXPECT_EQ(areas[0]->posts_in_cell(), round < AreaCells::kEach);
+    areas[0]->post(round, kBytes, kCall, true);
+    areas[1]->post(round, 0, kCall, true);
+    EXPECT_EQ(areas[1]->read(0, round).data[kBytes - 1], static_cast<std::byte>(round + 1));
+  }
+}
+
 TEST_F(AreaPoolTest, MemoryIsWrittenAgainOnlyWhenAllHaveReadIt) {
   auto areas = open(AreaPool::kWorld);
   const std::uint64_t small = AreaSlot::kBytes, large = SharedArea::kMostBytes;
@@ -438,6 +485,8 @@ TEST_F(AreaPoolTest, ALengthBeyondTheAreaIsCutToIt) {
   EXPECT_EQ(areas[0]->read(1, 0).data, world().ring(1));
   world().slot(1, 0).set_place({~std::uint64_t{0}, ~std::uint64_t{0}});
   EXPECT_EQ(areas[0]->read(1, 0).data + SharedArea::kMostBytes, world().ring(2)) << "nor is the place believed";
+  world().slot(1, 0).set_place(RingPlace::in_cell(0, ~std::uint64_t{0}));
+  EXPECT_EQ(areas[0]->read(1, 0).data + SharedArea::kMostBytes, world().ring(2)) << "three ranks have no cells";
 }
 
 // What a post says beside its length is believed only if it belongs to the call that this rank is in.

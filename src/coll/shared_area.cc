@@ -117,7 +117,7 @@ bool SharedArea::scan(std::uint64_t round) noexcept {
 // The round that all must have posted before this rank may write its post of `round`, or below zero.
 std::int64_t SharedArea::needed_before(std::uint64_t round, std::uint64_t bytes, bool kept) const noexcept {
   const std::int64_t slot = static_cast<std::int64_t>(round) + 1 - static_cast<std::int64_t>(AreaMemory::kSlotRounds);
-  return bytes <= AreaSlot::kBytes || (!kept && cells_.has_one_for(bytes)) ? slot : std::max(slot, ring_.needed(bytes, complete_));
+  return bytes <= AreaSlot::kBytes || may_use_cell(bytes, kept) ? slot : std::max(slot, ring_.needed(bytes, complete_));
 }
 
 // Looks a quarter of its posts ahead first: if those are over it need not look for as many posts to come.
@@ -140,7 +140,7 @@ std::uint64_t SharedArea::awaited_before(std::uint64_t round, std::uint64_t byte
 // broadcasts one after the other 0.68 us or 0.50, with a barrier between 0.53 or 0.67; the right order is the former in the latter.)
 std::byte* SharedArea::destination(std::uint64_t round, std::uint64_t bytes, bool kept) noexcept {
   AreaSlot& slot = memory_.slot(static_cast<std::uint64_t>(rank_), round);
-  in_cell_ = !kept && cells_.has_one_for(bytes);
+  in_cell_ = bytes > AreaSlot::kBytes && may_use_cell(bytes, kept);
   if (bytes <= AreaSlot::kBytes) return slot.data;
   std::byte* const to = in_cell_ ? take_cell(bytes) : take_from_ring(round, bytes);
   place_is_told_ = complete_ == round;

@@ -8,8 +8,8 @@
 //   slot    one per rank and round, of the last 64 rounds: the stamp (round + 1, the length of a short post and flags, written last), what
 //           the post belongs to, and up to 112 bytes. A rank that waits for a small operand fetches the one cache line that it has
 //           to fetch anyway.
-//   ring    one per rank: longer posts, one after the other (post_ring.h); the slot says where, and how long. Between two ranks posts of 8 to
-//           264 KiB lie in cells, which change hands (area_cells.h).
+//   ring    one per rank: longer posts, one after the other (post_ring.h); the slot says where, and how long. Between two ranks those of
+//           up to 264 KiB lie in cells, which change hands (area_cells.h).
 //
 //     Why not one counter of arrivals: two ranks would each fetch its line twice, once to count and once to look; and the stamps
 //     carry data. Looking at all stamps costs one line per rank and round, however often one looks: each is read until it is there.
@@ -228,6 +228,7 @@ class SharedArea {
 
  private:
   std::int64_t needed_before(std::uint64_t round, std::uint64_t bytes, bool kept) const noexcept;
+  bool may_use_cell(std::uint64_t bytes, bool kept) const noexcept { return !kept && cells_.has_one_for(bytes); }
   std::byte* take_cell(std::uint64_t bytes) noexcept;
   std::byte* take_from_ring(std::uint64_t round, std::uint64_t bytes) noexcept;
   // What is too short for a trial always is between two ranks, as in a ring of messages (net/shm/ring.h).
