@@ -5,7 +5,7 @@
 //   cache lines     done                 one per rank: the last round of which it has what it wants, plus one
 //   cache lines     slots                of 64 rounds: one per rank, 128 bytes
 //   page boundary   rings                one per rank, 2 MiB, for longer posts (post_ring.h)
-//   behind them     cells                four of 264 KiB, for those between two ranks (area_cells.h)
+//   behind them     cells                four of 264 KiB, for those between two ranks (base/handed_cells.h)
 //
 // A root that need not wait for the others runs ahead by as many rounds as there are slots, and as many bytes as its ring has room for.
 #pragma once
@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "coll/area_cells.h"
+#include "base/handed_cells.h"
 #include "coll/post_ring.h"
 
 namespace lapwing::coll {
@@ -25,7 +25,7 @@ struct RingPlace {
   std::uint64_t begin, bytes;
 
   static constexpr RingPlace in_cell(unsigned cell, std::uint64_t bytes) noexcept { return {PostRing::kBytes + cell, bytes}; }
-  bool is_in_cell() const noexcept { return begin >= PostRing::kBytes && begin < PostRing::kBytes + AreaCells::kCount; }
+  bool is_in_cell() const noexcept { return begin >= PostRing::kBytes && begin < PostRing::kBytes + HandedCells::kCount; }
   unsigned cell() const noexcept { return static_cast<unsigned>(begin - PostRing::kBytes); }
 };
 
@@ -76,6 +76,7 @@ struct AreaMemory {
   static constexpr unsigned kSlotRounds = PostRing::kRounds;
   // Of long operands, where each rank has a core for itself.
   static constexpr std::uint64_t kPieceBytes = 64 * 1024;
+  static constexpr std::uint64_t kCellBytes = PostRing::kPiece;
 
   // What a waiter for all says, and one for a single rank: another rank of the same value notifies it in vain, now and then.
   static constexpr std::uint8_t kWatchesAll = 255;
@@ -105,7 +106,7 @@ struct AreaMemory {
     return reinterpret_cast<AreaSlot*>(base + slots_offset(ranks))[round % kSlotRounds * ranks + rank];
   }
   std::byte* ring(std::uint64_t rank) const noexcept { return base + rings_offset(ranks) + rank * PostRing::kBytes; }
-  std::byte* cell(unsigned number) const noexcept { return base + cells_offset(ranks) + number * AreaCells::kBytes; }
+  std::byte* cell(unsigned number) const noexcept { return base + cells_offset(ranks) + number * kCellBytes; }
 
   static constexpr std::uint64_t done_offset(std::uint64_t ranks) noexcept {
     return sizeof(AreaHeader) + (3 * ranks + 127) / 128 * 128;
@@ -117,8 +118,8 @@ struct AreaMemory {
     return (slots_offset(ranks) + kSlotRounds * ranks * sizeof(AreaSlot) + kPage - 1) / kPage * kPage;
   }
   static constexpr std::uint64_t cells_offset(std::uint64_t ranks) noexcept { return rings_offset(ranks) + ranks * PostRing::kBytes; }
-  static constexpr std::uint64_t stride(std::uint64_t ranks) noexcept { return cells_offset(ranks) + AreaCells::kCount * AreaCells::kBytes; }
-  static_assert(AreaCells::kBytes % kPage == 0);
+  static constexpr std::uint64_t stride(std::uint64_t ranks) noexcept { return cells_offset(ranks) + HandedCells::kCount * kCellBytes; }
+  static_assert(kCellBytes % kPage == 0);
 };
 
 }  // namespace lapwing::coll

@@ -9,7 +9,7 @@
 //           the post belongs to, and up to 112 bytes. A rank that waits for a small operand fetches the one cache line that it has
 //           to fetch anyway.
 //   ring    one per rank: longer posts, one after the other (post_ring.h); the slot says where, and how long. Between two ranks those of
-//           up to 264 KiB lie in cells, which change hands (area_cells.h).
+//           up to 264 KiB lie in cells, which change hands (base/handed_cells.h).
 //
 //     Why not one counter of arrivals: two ranks would each fetch its line twice, once to count and once to look; and the stamps
 //     carry data. Looking at all stamps costs one line per rank and round, however often one looks: each is read until it is there.
@@ -182,7 +182,7 @@ class SharedArea {
     const RingPlace place = slot.place();
     if (place.is_in_cell() && size_ == 2) {
       if (rank != rank_) cells_.read(place.cell());
-      return {memory_.cell(place.cell()), std::min(place.bytes, AreaCells::kBytes), of_this_call, flags};
+      return {memory_.cell(place.cell()), std::min(place.bytes, AreaMemory::kCellBytes), of_this_call, flags};
     }
     const std::uint64_t bytes = std::min(place.bytes, kMostBytes), begin = std::min(place.begin, PostRing::kBytes - bytes);
     return {memory_.ring(static_cast<std::uint64_t>(rank)) + begin, bytes, of_this_call, flags};
@@ -228,7 +228,7 @@ class SharedArea {
 
  private:
   std::int64_t needed_before(std::uint64_t round, std::uint64_t bytes, bool kept) const noexcept;
-  bool may_use_cell(std::uint64_t bytes, bool kept) const noexcept { return !kept && cells_.has_one_for(bytes); }
+  bool may_use_cell(std::uint64_t bytes, bool kept) const noexcept { return !kept && bytes <= AreaMemory::kCellBytes && cells_.has_one(); }
   std::byte* take_cell(std::uint64_t bytes) noexcept;
   std::byte* take_from_ring(std::uint64_t round, std::uint64_t bytes) noexcept;
   // What is too short for a trial always is between two ranks, as in a ring of messages (net/shm/ring.h).
@@ -286,7 +286,7 @@ class SharedArea {
   bool left_ = false;
 
   PostRing ring_;      // where our long posts lie
-  AreaCells cells_;
+  HandedCells cells_;  // between two
   RingPlace place_{};  // of the next one
   bool place_is_told_ = false, in_cell_ = false;
   RingTrials trials_;

@@ -3,7 +3,7 @@
 //   0                SegmentHeader                     written once by the leader, before any other rank has the segment
 //   4096             control block of local rank 0     one per rank: "I sleep" and which ranks have sent something
 //   ...              control block of local rank n-1
-//   page boundary    ring 0 -> 0                       one per ordered pair, sender-major: RingHeader, then the bytes.
+//   page boundary    ring 0 -> 0                       one per ordered pair, sender-major: RingHeader, the bytes, two cells of the pair.
 //   ...              ring n-1 -> n-1                   Pages that no rank has touched cost nothing, so unused pairs are free.
 //   page boundary    what a room above keeps here      (net/host_memory.h), as much as it wants
 //
@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/handed_cells.h"
 #include "base/status.h"
 #include "base/tuning.h"
 #include "net/shm/shared_pull.h"
@@ -24,7 +25,7 @@
 namespace lapwing::net::shm {
 
 inline constexpr std::uint64_t kSegmentMagic = 0x3147'4553'5057'414cull;  // "LAPWSEG1", little-endian
-inline constexpr std::uint32_t kLayoutVersion = 11;
+inline constexpr std::uint32_t kLayoutVersion = 12;
 inline constexpr std::uint32_t kMaxLocalRanks = 4096;
 // Everything in a ring is a multiple of this, so that a frame's header never wraps.
 inline constexpr std::uint64_t kRecordAlignment = 64;
@@ -50,6 +51,7 @@ inline constexpr std::uint64_t kAgreementOffset = 256;
 struct RingHeader {
   alignas(128) std::atomic<std::uint64_t> tail;         // by the sender: bytes ever written
   std::atomic<std::uint64_t> filling;                   // likewise: ps that a byte of its last long record took it, where it has been told (copy_cost.h)
+  std::atomic<std::uint64_t> cells_filled;              // likewise: bytes ever put into cells behind the heads of long payloads
   alignas(128) std::atomic<std::uint64_t> head;         // by the receiver: bytes ever read
   alignas(128) std::atomic<std::uint32_t> wants_space;  // by the sender: 1 when it may sleep with output for this ring
   alignas(128) PullWords pull;                          // by both: messages that do not go through the ring
@@ -102,14 +104,24 @@ struct Layout {
 
   static constexpr std::uint64_t kPage = 4096;
   static constexpr std::uint64_t kRingHeaderBytes = 512;
+  static constexpr std::uint64_t kMostCellBytes = 64 * 1024;
 
   std::uint64_t pending_words() const noexcept { return (local_ranks + 63) / 64; }
   std::uint64_t control_stride() const noexcept { return round_up(sizeof(ControlBlock) + pending_words() * 8, 128); }
   std::uint64_t control_offset(std::uint32_t rank) const noexcept { return kPage + rank * control_stride(); }
-  std::uint64_t ring_stride() const noexcept { return round_up(kRingHeaderBytes + ring_bytes, kPage); }
+  // Of a cell: all of two ranks are no more than their rings.
+  std::uint64_t cell_bytes() const noexcept { return std::min(kMostCellBytes, ring_bytes / 2); }
+  std::uint64_t cells_offset() const noexcept { return round_up(kRingHeaderBytes + ring_bytes, kPage); }
+  std::uint64_t ring_stride() const noexcept { return round_up(cells_offset() + HandedCells::kEach * cell_bytes(), kPage); }
   std::uint64_t rings_offset() const noexcept { return round_up(control_offset(local_ranks), kPage); }
   std::uint64_t ring_offset(std::uint32_t sender, std::uint32_t receiver) const noexcept {
     return rings_offset() + (std::uint64_t{sender} * local_ranks + receiver) * ring_stride();
+  }
+  // Cells are numbered by pairs: the first ones lie behind the ring from the lower rank, with which it begins.
+  std::uint64_t cell_offset(std::uint32_t one, std::uint32_t other, unsigned cell) const noexcept {
+    const std::uint32_t low = std::min(one, other), high = std::max(one, other);
+    const bool of_low = cell < HandedCells::kEach;
+    return ring_offset(of_low ? low : high, of_low ? high : low) + cells_offset() + cell % HandedCells::kEach * cell_bytes();
   }
   std::uint64_t user_offset() const noexcept { return ring_offset(local_ranks, 0); }
   std::uint64_t total_bytes() const noexcept { return user_offset() + user_bytes; }

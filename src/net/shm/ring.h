@@ -8,6 +8,11 @@
 //   tail    tells how far the rest of a long record is there: it may be longer than the ring, the writer publishes it in pieces and the
 //           reader takes what is there. Heads do not touch the tail, so it may lag behind the reader.
 //
+// Cells. Beside the rings there is memory that changes hands (base/handed_cells.h). A writer that has a cell puts a payload of up to its length there,
+// and the record is a line that says which; the reader has the cell when it has copied that. Of a long payload the head is there with the line, as in
+// the ring, and a word tells of the rest, piece by piece. What follows here is for records without a cell: of streams, in which none comes
+// back, and longer ones.
+//
 // Laps. A large ring lets the two sides of a stream run apart, but each of its lines is touched once a lap, and has left the caches
 // by the next. So a record that begins beyond the first bytes may be the lap's last: its stamp says so (kTurns), and behind it both go on at the
 // ring's beginning: positions jump to the next multiple of the capacity. The reader must nearly have caught up (an eighth of the lap or
@@ -51,6 +56,7 @@
 #include <cstdint>
 
 #include "base/bulk_copy.h"
+#include "base/handed_cells.h"
 #include "base/memory_order.h"
 #include "base/prefetch.h"
 #include "base/ring_trial.h"
@@ -72,8 +78,14 @@ inline constexpr std::uint64_t kWideHead = 8;    // more of this record is there
 inline constexpr std::uint64_t kClaimed = 16;    // the reader is to claim the record's lines (base/ring_trial.h)
 inline constexpr std::uint64_t kOnTrial = 32;    // the writer tries how it is best written, so its time is no usual one (base/ring_trial.h)
 inline constexpr std::uint64_t kSpace = std::uint64_t{1} << 63;  // the record behind this one begins a line later
-inline constexpr std::uint64_t kRecordFlags = kStreamed | kTurns | kWideHead | kClaimed | kOnTrial | kSpace;
-static_assert(1 + kRecordFlags - kSpace < kRecordAlignment);
+inline constexpr std::uint64_t kInCell = std::uint64_t{1} << 62;  // the payload lies in a cell (base/handed_cells.h), and this line is all of the record
+inline constexpr unsigned kCellShift = 60;
+inline constexpr std::uint64_t kCellNumber = std::uint64_t{HandedCells::kCount - 1} << kCellShift;
+static_assert((kCellNumber & (kInCell | kSpace)) == 0);
+inline constexpr std::uint64_t kRecordFlags = kStreamed | kTurns | kWideHead | kClaimed | kOnTrial | kSpace | kInCell | kCellNumber;
+static_assert(1 + (kRecordFlags & ~(kSpace | kInCell | kCellNumber)) < kRecordAlignment);
+inline constexpr std::uint64_t flags_of_cell(unsigned cell) noexcept { return kInCell | std::uint64_t{cell} << kCellShift; }
+inline constexpr unsigned cell_of(std::uint64_t flags) noexcept { return static_cast<unsigned>((flags & kCellNumber) >> kCellShift); }
 
 // Records of so many bytes and more, their lines included, may go by turns.
 inline constexpr std::uint64_t kLeastByTurns = 5 * kRecordAlignment;
@@ -172,6 +184,12 @@ class RingWriter {
     if (filling_.bytes() >= payload) store_relaxed(header_->filling, filling_.take());
   }
 
+  // So many bytes more of the payload are in the cell of the last record. Pairs with load_acquire(cells_filled) in RingReader.
+  void publish_in_cell(std::uint64_t bytes) noexcept {
+    in_cells_ += bytes;
+    store_release(header_->cells_filled, in_cells_);
+  }
+
   void want_space(bool wanted) noexcept { store_relaxed(header_->wants_space, wanted ? 1u : 0u); }
 
  private:
@@ -217,6 +235,7 @@ class RingWriter {
   std::uint64_t capacity_ = 0;
   std::uint64_t lap_ = 0;  // a short one, or the capacity
   std::uint64_t written_ = 0;
+  std::uint64_t in_cells_ = 0;  // as published
   CopyCost filling_;   // of the record that is being written
   RingTrials trials_;  // whether records go through the whole ring, and whether they are claimed
 
@@ -295,6 +314,13 @@ class RingReader {
     if (read_ - published_ < published_each_) return false;
     return publish();
   }
+  // Within a record with kInCell: bytes of its payload, and of those behind it, that have come into cells behind the heads, and are not taken yet.
+  std::uint64_t available_in_cells() noexcept {
+    const std::uint64_t unread = load_acquire(header_->cells_filled) - taken_in_cells_;
+    if (unread > kMostInCells) broken_ = true;
+    return broken_ ? 0 : unread;
+  }
+  void advance_in_cells(std::uint64_t bytes) noexcept { taken_in_cells_ += bytes; }
   // What the writer has told of its copies; 0: nothing.
   std::uint64_t filling() const noexcept { return load_relaxed(header_->filling); }
   // Whether the writer may sleep until there is room. Only after advance() said true and a full_fence().
@@ -303,6 +329,7 @@ class RingReader {
  private:
   static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
   static constexpr std::uint64_t kAskedFor = 17 * kRecordAlignment;
+  static constexpr std::uint64_t kMostInCells = HandedCells::kCount * Layout::kMostCellBytes;
 
   std::uint64_t look() noexcept;
   void skip() noexcept {
@@ -324,6 +351,7 @@ class RingReader {
   bool skips_a_line_ = false;              // with kSpace
   std::uint64_t looked_after_ = 0;         // where it was last seen whether the writer waits
   std::uint64_t seen_tail_ = 0;
+  std::uint64_t taken_in_cells_ = 0;
   bool broken_ = false;
 };
 

@@ -83,8 +83,9 @@ bool ShmTransport::receive(Link& link) noexcept {
     LAPWING_DELAY_POINT("shm.pop");
     moved = true;
     link.out.answer();
-    const std::uint64_t taken =
-        link.assembly.under_way() ? take_payload(link, std::min(link.in.available(), budget)) : take_header(link);
+    const std::uint64_t taken = !link.assembly.under_way() ? take_header(link)
+                                : link.in_cell             ? take_from_cell(link, link.in.available_in_cells())
+                                                           : take_payload(link, std::min(link.in.available(), budget));
     budget -= std::min(budget, taken);
     // What follows would go to a buffer of ours, and be copied again, where the driver may be about to post a receive for it.
     if (!link.assembly.under_way() && engine_.driver_is_served()) break;
@@ -109,9 +110,10 @@ std::uint64_t ShmTransport::take_header(Link& link) noexcept {
   if (!wire::is_sound(link.header)) [[unlikely]]
     return take_channel_frame(link);
   link.acquainted = true;
+  const std::uint64_t flags = link.in.record_flags();
+  if ((flags & shm::kInCell) != 0) return take_header_of_cell(link, shm::cell_of(flags));
   const std::uint64_t record = shm::Layout::record_bytes(link.header.payload_bytes());
   if (!std::exchange(link.unanswered, true)) link.in.ask_for(record);
-  const std::uint64_t flags = link.in.record_flags();
   link.timed = link.streaming.times(link.header.payload_bytes(), (flags & shm::kStreamed) != 0);
   if (link.timed) time_frame(link);
   const std::uint64_t head = head_of(record, (flags & shm::kWideHead) != 0);
@@ -160,6 +162,50 @@ std::uint64_t ShmTransport::take_inline(Link& link, const std::byte* line) noexc
   if (std::exchange(link.unanswered, true)) link.in.claim(wire::kHeaderBytes);  // ring.h
   give_back(link, wire::kHeaderBytes);
   return wire::kHeaderBytes;
+}
+
+// The payload lies in a cell, at least its head.
+std::uint64_t ShmTransport::take_header_of_cell(Link& link, unsigned cell) noexcept {
+  const std::uint64_t bytes = link.header.payload_bytes(), head = head_in_cell(bytes);
+  if (bytes == 0 || bytes > cell_bytes_) {
+    lose_malformed(link, "one in a cell, with no payload or more than that has");
+    return wire::kHeaderBytes;
+  }
+  if (std::exchange(link.unanswered, true)) link.in.claim(wire::kHeaderBytes);  // ring.h
+  give_back(link, wire::kHeaderBytes);
+  link.cell = cell;
+  if (head == bytes && sinks_.of(link.header).receive_now(link.peer, link.header, link.cell_memory[cell])) {
+    keep_cell(link);
+    return wire::kHeaderBytes + bytes;
+  }
+  begin_frame(link);
+  if (!link.assembly.under_way() || link.gone) return wire::kHeaderBytes;
+  link.in_cell = true;
+  return wire::kHeaderBytes + append_from_cell(link, head);
+}
+
+// What has come behind the head.
+std::uint64_t ShmTransport::take_from_cell(Link& link, std::uint64_t available) noexcept {
+  const std::uint64_t bytes = std::min(available, link.assembly.missing());
+  link.in.advance_in_cells(bytes);
+  return append_from_cell(link, bytes);
+}
+
+std::uint64_t ShmTransport::append_from_cell(Link& link, std::uint64_t bytes) noexcept {
+  link.assembly.append(link.cell_memory[link.cell] + link.assembly.front(), bytes,
+                       [&](std::byte* to, const std::byte* from, std::size_t some) { copy_out_(engine_.clock(), to, from, some); });
+  if (link.assembly.complete()) {
+    link.in_cell = false;
+    keep_cell(link);
+    finish_frame(link);
+  }
+  return bytes;
+}
+
+// It has been read.
+void ShmTransport::keep_cell(Link& link) noexcept {
+  link.cells.read(link.cell);
+  link.cells.keep_what_was_read();
 }
 
 void ShmTransport::lose_malformed(Link& link, const char* why) noexcept {

@@ -63,11 +63,41 @@ bool ShmTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::b
   return true;
 }
 
+// A frame whose payload goes into a cell; fill(to, from, bytes) puts so many bytes of it there, from the byte `from` on, one run after the other.
+// There is a cell, and room for the line.
+template <typename Fill>
+void ShmTransport::write_in_cell(Link& link, const wire::FrameHeader& header, Fill fill) noexcept {
+  const unsigned cell = link.cells.take();
+  std::byte* const to = link.cell_memory[cell];
+  const std::uint64_t payload = header.payload_bytes(), head = head_in_cell(payload);
+  fill(to, 0, head);
+  std::byte* line = link.out.begin(wire::kHeaderBytes, shm::flags_of_cell(cell));
+  link.out.wipe_next();
+  wire::store_around_stamp(header, line);
+  LAPWING_DELAY_POINT("shm.publish");
+  link.out.publish_head();
+  LAPWING_DELAY_POINT("shm.published");
+  if (head == payload) return;
+  show(link);
+  for (std::uint64_t from = head, piece = piece_of(payload, false); from < payload; from += piece) {
+    const std::uint64_t bytes = std::min(payload - from, piece);
+    fill(to + from, from, bytes);
+    link.out.publish_in_cell(bytes);
+  }
+}
+
 // A frame of more than one line.
 bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, const std::byte* payload,
                                    Delivery delivery) noexcept {
   const std::uint64_t record = shm::Layout::record_bytes(header.payload_bytes());
-  if (pulls_.asked_of(link.local, header.payload_bytes()) || link.out.room_to_begin(record, header.payload_bytes()) < record) return false;
+  if (pulls_.asked_of(link.local, header.payload_bytes())) return false;
+  if (goes_in_cell(link, header.payload_bytes()) && link.out.room_to_begin(wire::kHeaderBytes) >= wire::kHeaderBytes) {
+    link.acquainted = true;
+    write_in_cell(link, header, [&](std::byte* to, std::uint64_t from, std::uint64_t bytes) { copy_in_(engine_.clock(), to, payload + from, bytes); });
+    announce(link, delivery);
+    return true;
+  }
+  if (link.out.room_to_begin(record, header.payload_bytes()) < record) return false;
   link.acquainted = true;
   const std::uint64_t flags = flags_for(link, header.payload_bytes());
   const std::uint64_t head = head_of(record, (flags & shm::kWideHead) != 0);
@@ -204,10 +234,11 @@ bool ShmTransport::push_waiting() noexcept {
   return moved;
 }
 
-// One piece of the first frame; how many bytes of the ring it took, 0 when there is no room.
+// One piece of the first frame; how many bytes it has, 0 when there is no room.
 std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
   const std::uint64_t record = shm::Layout::record_bytes(op.header.payload_bytes());
   const bool at_head = op.transport_progress == 0;
+  if (at_head && goes_in_cell(link, op.header.payload_bytes())) return write_whole_in_cell(link, op);
   const std::uint64_t most = link.written < tuning().shm_long_stream
                                  ? piece_of(op.header.payload_bytes(), false)
                                  : shm::Layout::round_up(tuning().shm_long_stream_piece, shm::kRecordAlignment);
@@ -242,6 +273,20 @@ std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
     link.out.publish();
   LAPWING_DELAY_POINT("shm.published");
   return piece;
+}
+
+// The same, of a frame that goes into a cell.
+std::uint64_t ShmTransport::write_whole_in_cell(Link& link, SendOp& op) noexcept {
+  if (link.out.room_to_begin(wire::kHeaderBytes) < wire::kHeaderBytes) return 0;
+  write_in_cell(link, op.header, [&](std::byte* to, std::uint64_t from, std::uint64_t bytes) {
+    if (op.walk != nullptr)
+      op.walk->gather(to, bytes);
+    else
+      copy_in_(engine_.clock(), to, op.data + from, bytes);
+  });
+  op.transport_progress = shm::Layout::record_bytes(op.header.payload_bytes());
+  link.written += op.transport_progress;
+  return op.transport_progress;
 }
 
 void ShmTransport::write_payload(Link& link, SendOp& op, std::uint64_t from, std::uint64_t bytes,

@@ -173,6 +173,7 @@ void ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
   links_ = std::make_unique<Link[]>(count);
   link_of_.assign(local_of_.size(), nullptr);
   pulls_.set_ranks(count, my_local_);
+  cell_bytes_ = segment_.layout().cell_bytes();
   most_of_a_small_record_ = shm::Layout::most_of_a_small_record(capacity);
   long_head_ = shm::Layout::head_of_a_long_record(capacity);
   wide_head_ = shm::Layout::wide_head(capacity);
@@ -193,6 +194,8 @@ void ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
     link.pending_bit = std::uint64_t{1} << (my_local_ % 64);
     link.out.attach(segment_.ring_header(my_local_, local), segment_.ring_bytes(my_local_, local), capacity);
     link.in.attach(segment_.ring_header(local, my_local_), segment_.ring_bytes(local, my_local_), capacity);
+    link.cells = HandedCells(my_local_ < local ? 0 : 1);
+    for (unsigned cell = 0; cell < HandedCells::kCount; ++cell) link.cell_memory[cell] = segment_.cell(my_local_, local, cell);
     link.pid = invitations[local].process.pid;
     link.streaming.attach(segment_.ring_header(local, my_local_).pull.copies,
                           segment_.ring_header(my_local_, local).pull.copies);

@@ -116,6 +116,11 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
     bool timed = false;           // the record that is being read counts for streaming
     bool unanswered = false;      // a frame has come since something went
 
+    HandedCells cells;  // of this pair
+    std::byte* cell_memory[HandedCells::kCount] = {};
+    bool in_cell = false;  // the payload under way lies in `cell`
+    unsigned cell = 0;
+
     shm::RingReader in;
     shm::CopyCost emptying;    // of long messages from it, where ranks share cores
     shm::Streaming streaming;  // of frames in both directions
@@ -193,9 +198,21 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   bool can_push(Link& link) noexcept;
   bool push_waiting() noexcept;
   std::uint64_t write_piece(Link& link, SendOp& op) noexcept;
+  std::uint64_t write_whole_in_cell(Link& link, SendOp& op) noexcept;
   void write_payload(Link& link, SendOp& op, std::uint64_t from, std::uint64_t bytes, bool streams) noexcept;
   bool send_record_now(Link& link, const wire::FrameHeader& header, const std::byte* payload,
                        Delivery delivery) noexcept;
+  // Whether a payload of so many bytes goes into a cell. The line behind the header comes sooner than one elsewhere, so shorter ones do not.
+  static constexpr std::uint64_t kLeastInCell = 256;
+  bool goes_in_cell(const Link& link, std::uint64_t payload) const noexcept {
+    return payload > kLeastInCell && payload <= cell_bytes_ && link.cells.has_one();
+  }
+  template <typename Fill>
+  void write_in_cell(Link& link, const wire::FrameHeader& header, Fill fill) noexcept;
+  // Of a payload in a cell, how much is there with the record's line.
+  std::uint64_t head_in_cell(std::uint64_t payload) const noexcept {
+    return std::min(payload, head_of(shm::Layout::record_bytes(payload), false) - wire::kHeaderBytes);
+  }
   void send_rest_now(Link& link, const wire::FrameHeader& header, const std::byte* payload, std::uint64_t flags) noexcept;
   static std::uint64_t copy_flags(const Link& link, std::uint64_t payload, bool streams) noexcept;
   std::uint64_t flags_for(Link& link, std::uint64_t payload) noexcept;
@@ -209,11 +226,16 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   bool receive_hot() noexcept;
   bool receive(Link& link) noexcept;
   static bool has_input(Link& link) noexcept {
-    return link.assembly.under_way() ? link.in.available() != 0 : link.in.record_here();
+    if (!link.assembly.under_way()) return link.in.record_here();
+    return (link.in_cell ? link.in.available_in_cells() : link.in.available()) != 0;
   }
   std::uint64_t take_header(Link& link) noexcept;
   std::uint64_t take_channel_frame(Link& link) noexcept;
   std::uint64_t take_inline(Link& link, const std::byte* line) noexcept;
+  std::uint64_t take_header_of_cell(Link& link, unsigned cell) noexcept;
+  std::uint64_t take_from_cell(Link& link, std::uint64_t available) noexcept;
+  std::uint64_t append_from_cell(Link& link, std::uint64_t bytes) noexcept;
+  static void keep_cell(Link& link) noexcept;
   void lose_malformed(Link& link, const char* why) noexcept;
   void begin_frame(Link& link) noexcept;
   std::uint64_t take_payload(Link& link, std::uint64_t available) noexcept;
@@ -253,6 +275,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   std::vector<PeerId> local_ranks_;  // the host's processes, ascending: by local number
   std::vector<PeerId> doubles_;
   std::uint32_t my_local_ = 0;
+  std::uint64_t cell_bytes_ = 0;
   std::uint64_t most_of_a_small_record_ = 0;
   std::uint64_t long_head_ = 0, wide_head_ = 0;               // of a record that is not small
   std::vector<Link*> link_of_;                                // by process, null elsewhere and for this one
