@@ -104,7 +104,7 @@ struct Layout {
 
   static constexpr std::uint64_t kPage = 4096;
   static constexpr std::uint64_t kRingHeaderBytes = 512;
-  static constexpr std::uint64_t kMostCellBytes = 64 * 1024;
+  static constexpr std::uint64_t kMostCellBytes = 256 * 1024;
 
   std::uint64_t pending_words() const noexcept { return (local_ranks + 63) / 64; }
   std::uint64_t control_stride() const noexcept { return round_up(sizeof(ControlBlock) + pending_words() * 8, 128); }

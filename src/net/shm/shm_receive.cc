@@ -174,9 +174,10 @@ std::uint64_t ShmTransport::take_header_of_cell(Link& link, unsigned cell) noexc
   if (std::exchange(link.unanswered, true)) link.in.claim(wire::kHeaderBytes);  // ring.h
   give_back(link, wire::kHeaderBytes);
   link.cell = cell;
+  link.timed = link.on_trial = false;  // what the ring is tried for has nothing to do with this
   if (head == bytes && sinks_.of(link.header).receive_now(link.peer, link.header, link.cell_memory[cell])) {
     keep_cell(link);
-    return wire::kHeaderBytes + bytes;
+    return shm::Layout::record_bytes(bytes);
   }
   begin_frame(link);
   if (!link.assembly.under_way() || link.gone) return wire::kHeaderBytes;
@@ -184,7 +185,7 @@ std::uint64_t ShmTransport::take_header_of_cell(Link& link, unsigned cell) noexc
   return wire::kHeaderBytes + append_from_cell(link, head);
 }
 
-// What has come behind the head.
+// What has come behind the head. Like the others, whole lines: what is left of a look may be for the ring, where pieces end with one.
 std::uint64_t ShmTransport::take_from_cell(Link& link, std::uint64_t available) noexcept {
   const std::uint64_t bytes = std::min(available, link.assembly.missing());
   link.in.advance_in_cells(bytes);
@@ -192,14 +193,17 @@ std::uint64_t ShmTransport::take_from_cell(Link& link, std::uint64_t available) 
 }
 
 std::uint64_t ShmTransport::append_from_cell(Link& link, std::uint64_t bytes) noexcept {
+  const bool weighed = weighs(link.header.payload_bytes());
+  const std::int64_t began = weighed ? engine_.clock().now() : 0;
   link.assembly.append(link.cell_memory[link.cell] + link.assembly.front(), bytes,
                        [&](std::byte* to, const std::byte* from, std::size_t some) { copy_out_(engine_.clock(), to, from, some); });
+  if (weighed) link.emptying.copied(bytes, engine_.clock().now() - began);
   if (link.assembly.complete()) {
     link.in_cell = false;
     keep_cell(link);
     finish_frame(link);
   }
-  return bytes;
+  return shm::Layout::round_up(bytes, shm::kRecordAlignment);
 }
 
 // It has been read.

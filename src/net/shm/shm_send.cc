@@ -63,6 +63,15 @@ bool ShmTransport::send_now(PeerId peer, wire::FrameHeader& header, const std::b
   return true;
 }
 
+// What `copying` takes for so many bytes is told to the reader, where it is to be known.
+template <typename Copying>
+void ShmTransport::weigh(shm::RingWriter& out, std::uint64_t payload, std::uint64_t bytes, Copying copying) noexcept {
+  if (!weighs(payload)) return copying();
+  const std::int64_t began = engine_.clock().now();
+  copying();
+  out.copied(payload, bytes, engine_.clock().now() - began);
+}
+
 // A frame whose payload goes into a cell; fill(to, from, bytes) puts so many bytes of it there, from the byte `from` on, one run after the other.
 // There is a cell, and room for the line.
 template <typename Fill>
@@ -93,7 +102,9 @@ bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, 
   if (pulls_.asked_of(link.local, header.payload_bytes())) return false;
   if (goes_in_cell(link, header.payload_bytes()) && link.out.room_to_begin(wire::kHeaderBytes) >= wire::kHeaderBytes) {
     link.acquainted = true;
-    write_in_cell(link, header, [&](std::byte* to, std::uint64_t from, std::uint64_t bytes) { copy_in_(engine_.clock(), to, payload + from, bytes); });
+    weigh(link.out, header.payload_bytes(), header.payload_bytes(), [&] {
+      write_in_cell(link, header, [&](std::byte* to, std::uint64_t from, std::uint64_t bytes) { copy_in_(engine_.clock(), to, payload + from, bytes); });
+    });
     announce(link, delivery);
     return true;
   }
@@ -115,10 +126,7 @@ bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, 
 }
 
 void ShmTransport::copy(shm::RingWriter& out, std::uint64_t payload, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept {
-  if (!weighs(payload)) return copy_by_trials(out.trials(), payload, to, from, bytes, streams);
-  const std::int64_t began = engine_.clock().now();
-  copy_by_trials(out.trials(), payload, to, from, bytes, streams);
-  out.copied(payload, bytes, engine_.clock().now() - began);
+  weigh(out, payload, bytes, [&] { copy_by_trials(out.trials(), payload, to, from, bytes, streams); });
 }
 
 void ShmTransport::copy_by_trials(RingTrials& trials, std::uint64_t payload, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept {
@@ -278,12 +286,13 @@ std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
 // The same, of a frame that goes into a cell.
 std::uint64_t ShmTransport::write_whole_in_cell(Link& link, SendOp& op) noexcept {
   if (link.out.room_to_begin(wire::kHeaderBytes) < wire::kHeaderBytes) return 0;
-  write_in_cell(link, op.header, [&](std::byte* to, std::uint64_t from, std::uint64_t bytes) {
-    if (op.walk != nullptr)
-      op.walk->gather(to, bytes);
-    else
-      copy_in_(engine_.clock(), to, op.data + from, bytes);
-  });
+  if (op.walk != nullptr) {
+    write_in_cell(link, op.header, [&](std::byte* to, std::uint64_t, std::uint64_t bytes) { op.walk->gather(to, bytes); });
+  } else {
+    weigh(link.out, op.header.payload_bytes(), op.header.payload_bytes(), [&] {
+      write_in_cell(link, op.header, [&](std::byte* to, std::uint64_t from, std::uint64_t bytes) { copy_in_(engine_.clock(), to, op.data + from, bytes); });
+    });
+  }
   op.transport_progress = shm::Layout::record_bytes(op.header.payload_bytes());
   link.written += op.transport_progress;
   return op.transport_progress;

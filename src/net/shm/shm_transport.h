@@ -253,6 +253,8 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   bool weighs(std::uint64_t payload) const noexcept { return payload > tuning().shm_least_pull && engine_.oversubscribed(); }
   // Into a ring, of so much payload in all; past the caches if it `streams`.
   void copy(shm::RingWriter& out, std::uint64_t payload, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept;
+  template <typename Copying>
+  void weigh(shm::RingWriter& out, std::uint64_t payload, std::uint64_t bytes, Copying copying) noexcept;
   void copy_by_trials(RingTrials& trials, std::uint64_t payload, std::byte* to, const std::byte* from, std::uint64_t bytes, bool streams) noexcept;
   void copy_in(shm::RingWriter& out, const std::byte* from, std::uint64_t bytes, std::uint64_t payload, bool streams) noexcept;
 
