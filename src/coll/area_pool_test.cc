@@ -206,6 +206,18 @@ TEST_F(AreaPoolTest, BetweenTwoRanksMemoryChangesHands) {
   EXPECT_EQ(read(1), kept);
 }
 
+TEST_F(AreaPoolTest, ALengthBeyondACellIsCutToIt) {
+  std::unique_ptr<SharedArea> areas[] = {open(3, {{4}, {7}}, 0), open(3, {{4}, {7}}, 1)};
+  const AreaMemory memory = PoolMemory{memory_.base(), kRanks}.area(3);
+  areas[1]->post(0, 0, kCall, false);
+  store_relaxed(memory.slot(1, 0).stamp, AreaSlot::stamp_of(0, SharedArea::kMostBytes, 0));
+  memory.slot(1, 0).set_place(RingPlace::in_cell(3, ~std::uint64_t{0}));
+  EXPECT_EQ(areas[0]->read(1, 0).data, memory.cell(3));
+  EXPECT_EQ(areas[0]->read(1, 0).bytes, AreaMemory::kCellBytes);
+  memory.slot(1, 0).set_place(RingPlace::in_cell(4, 1000));
+  EXPECT_EQ(areas[0]->read(1, 0).data + 1000, memory.ring(2)) << "there is no such cell";
+}
+
 // The other rank reads, but never posts.
 TEST_F(AreaPoolTest, ARankThatRunsAheadUsesItsRing) {
   constexpr std::uint64_t kBytes = 4096;

@@ -84,16 +84,24 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   RingWriter writer;
   reader.attach(to_us.header, to_us.bytes.get(), kCapacity, kLap);
   writer.attach(from_us.header, from_us.bytes.get(), kCapacity, kLap);
-  std::uint64_t read = 0, written = 0;
+  std::uint64_t read = 0, written = 0, in_cells = 0;
   for (std::size_t at = 0; at + 3 <= size && at < 3000; at += 3) {
     const std::uint8_t what = data[at], kind = data[at + 1], value = data[at + 2];
-    switch (what % 6) {
+    switch (what % 7) {
       case 0:
         to_us.header.tail.store(position(kind, value, read));
         break;
       case 1:
         from_us.header.head.store(position(kind, value, written));
         break;
+      case 6: {
+        to_us.header.cells_filled.store(position(kind, value, in_cells));
+        const std::uint64_t available = reader.available_in_cells();
+        LAPWING_CHECK(available <= HandedCells::kCount * Layout::kMostCellBytes);
+        reader.advance_in_cells(available);
+        in_cells += available;
+        break;
+      }
       case 2:
         stamp_of(to_us.bytes.get() + value % (kCapacity / kRecordAlignment) * kRecordAlignment)
             .store(position(kind, value, read) + 1 + (kind & 12u));

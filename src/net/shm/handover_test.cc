@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -263,10 +264,31 @@ TEST(Segment, LayoutIsPinned) {
   const Layout layout{2, 65536, 12288};
   EXPECT_EQ(layout.control_stride(), 256u);
   EXPECT_EQ(layout.rings_offset(), 8192u);
-  EXPECT_EQ(layout.ring_stride(), 69632u);
-  EXPECT_EQ(layout.user_offset(), 8192u + 4 * 69632u);
+  EXPECT_EQ(layout.cell_bytes(), 32768u);
+  EXPECT_EQ(layout.ring_stride(), 69632u + 2 * 32768u);
+  EXPECT_EQ(layout.user_offset(), 8192u + 4 * layout.ring_stride());
   EXPECT_EQ(layout.total_bytes(), layout.user_offset() + 12288u);
   EXPECT_EQ((Layout{65, 4096, 0}.control_stride()), 256u);
+}
+
+// Behind the two rings of the pair, two each, whichever of them asks.
+TEST(Segment, CellsBelongToPairs) {
+  const Layout layout{3, 65536, 0};
+  std::vector<std::uint64_t> all;
+  for (std::uint32_t low = 0; low < 3; ++low) {
+    for (std::uint32_t high = low + 1; high < 3; ++high) {
+      for (unsigned cell = 0; cell < HandedCells::kCount; ++cell) {
+        const std::uint64_t offset = layout.cell_offset(low, high, cell);
+        EXPECT_EQ(layout.cell_offset(high, low, cell), offset);
+        const std::uint64_t ring = cell < HandedCells::kEach ? layout.ring_offset(low, high) : layout.ring_offset(high, low);
+        EXPECT_GE(offset, ring + Layout::kRingHeaderBytes + layout.ring_bytes);
+        EXPECT_LE(offset + layout.cell_bytes(), ring + layout.ring_stride());
+        all.push_back(offset);
+      }
+    }
+  }
+  std::sort(all.begin(), all.end());
+  for (std::size_t i = 1; i < all.size(); ++i) EXPECT_GE(all[i], all[i - 1] + layout.cell_bytes());
 }
 
 TEST(Invitation, RoundTrip) {

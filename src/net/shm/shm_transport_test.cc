@@ -152,6 +152,16 @@ class ShmTransportTest : public testing::Test {
     writer.publish_head();
     set_pending(rank);
   }
+  // A frame of sevens from `rank`, in a cell of the pair; of a long one no more than the head is published.
+  void send_in_cell(shm::RingWriter& writer, unsigned cell, std::uint64_t bytes, std::uint32_t rank = 0) {
+    std::memset(segment_.cell(rank, me_, cell), 7, std::min(bytes, segment_.layout().cell_bytes()));
+    wire::FrameHeader header;
+    header.describe(wire::Protocol::kMessages, bytes);
+    wire::store_around_stamp(header, writer.begin(wire::kHeaderBytes, shm::flags_of_cell(cell)));
+    writer.wipe_next();
+    writer.publish_head();
+    set_pending(rank);
+  }
   std::uint64_t rings(std::uint32_t rank) {
     std::uint64_t count = 0;
     return read(files_.doorbells[rank].get(), &count, sizeof count) == sizeof count ? count : 0;
@@ -234,6 +244,72 @@ TEST_F(ShmTransportTest, TheLineOfAFrameThatFollowsAnotherWithoutAnAnswerIsClaim
   CountedOp op;
   post(op);
   EXPECT_NE(stamp_of_next(), 0u) << "answered";
+}
+
+// Cells (base/handed_cells.h): rank 0, which begins with the first two of the pair, sends from one of them, and this rank answers in it.
+TEST_F(ShmTransportTest, WhatCameInACellIsAnsweredInIt) {
+  open(2, 1);
+  auto writer = writer_of(0);
+  send_in_cell(writer, 0, 700);
+  EXPECT_TRUE(transport_->poll());
+  EXPECT_EQ(sink_.frames, 1);
+  EXPECT_EQ(sink_.buffer[699], std::byte{7});
+  shm::RingReader reader;
+  reader.attach(segment_.ring_header(1, 0), segment_.ring_bytes(1, 0), segment_.layout().ring_bytes);
+  payload_.assign(700, std::byte{9});
+  const auto cell_of_next = [&]() -> int {
+    CountedOp op;
+    op.carry(payload_);
+    post(op);
+    EXPECT_TRUE(reader.record_here());
+    const std::uint64_t flags = reader.record_flags();
+    (void)reader.advance((flags & shm::kInCell) != 0 ? 64 : shm::Layout::record_bytes(700));
+    return (flags & shm::kInCell) != 0 ? static_cast<int>(shm::cell_of(flags)) : -1;
+  };
+  EXPECT_EQ(cell_of_next(), 0);
+  EXPECT_EQ(*segment_.cell(0, 1, 0), std::byte{9});
+  EXPECT_EQ(cell_of_next(), 3);
+  EXPECT_EQ(cell_of_next(), 2);
+  EXPECT_EQ(cell_of_next(), -1) << "it has none any more: through the ring";
+}
+
+// A ring of 4 KiB: cells have 2 KiB, and the head of a long record is a quarter of the ring.
+TEST_F(ShmTransportTest, ALongPayloadComesThroughACellInPieces) {
+  open(2, 1);
+  auto writer = writer_of(0);
+  send_in_cell(writer, 1, 2000);
+  transport_->poll();
+  EXPECT_EQ(sink_.headers, 1);
+  for (const std::uint64_t bytes : {500u, 500u}) {
+    EXPECT_EQ(sink_.frames, 0);
+    EXPECT_TRUE(transport_->arm()) << "nothing more is there";
+    transport_->disarm();
+    writer.publish_in_cell(bytes);
+    EXPECT_FALSE(transport_->arm());
+    transport_->disarm();
+    transport_->poll();
+  }
+  writer.publish_in_cell(2000 - 1000 - (shm::Layout::head_of_a_long_record(4096) - 64));
+  transport_->poll();
+  EXPECT_EQ(sink_.frames, 1);
+  EXPECT_EQ(sink_.buffer[1999], std::byte{7});
+}
+
+TEST_F(ShmTransportTest, APeerThatSaysTheImpossibleOfCellsIsLost) {
+  open(4, 1);
+  auto no_payload = writer_of(0), too_long = writer_of(2), too_much = writer_of(3);
+  const auto lost_after = [&](shm::RingWriter& writer, std::uint32_t rank, std::uint64_t bytes) {
+    send_in_cell(writer, 0, bytes, rank);
+    transport_->poll();
+    return sink_.lost;
+  };
+  EXPECT_EQ(lost_after(no_payload, 0, 0), 1);
+  EXPECT_EQ(lost_after(too_long, 2, segment_.layout().cell_bytes() + 1), 2);
+  EXPECT_EQ(lost_after(too_much, 3, 2000), 2);
+  too_much.publish_in_cell(std::uint64_t{1} << 40);
+  transport_->poll();
+  EXPECT_EQ(sink_.lost, 3);
+  EXPECT_EQ(sink_.frames, 0);
 }
 
 TEST_F(ShmTransportTest, AMalformedFrameLosesItsSender) {
