@@ -5,7 +5,7 @@
 // two send by turns, a side writes into memory that its own caches have, and no line has to be taken away from the other one first, as it has
 // to in a ring. Nothing is told of it but the cell's number: what shows the bytes, a post's stamp or a record's, is what hands the cell over.
 //
-// Each side begins with two cells. One that only sends soon has none, and uses its ring, in which it can run ahead.
+// Each side begins with as many. One that only sends soon has none, and uses its ring, in which it can run ahead.
 //
 // Used between two ranks on a shared area (coll/shared_area.h), where what was read is kept when the rank posts next, and between each two ranks of
 // a host beside the rings of their messages (net/shm/ring.h). Two ranks, each with a core (EPYC, Zen 4), rings -> cells, us, near and
@@ -16,19 +16,21 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <utility>
 
 namespace lapwing {
 
 class HandedCells {
  public:
-  static constexpr unsigned kEach = 2, kCount = 2 * kEach;
+  static constexpr unsigned kMostEach = 8;
 
   // None at all.
   HandedCells() noexcept = default;
-  // Those with which a side, 0 or 1, begins.
-  explicit HandedCells(unsigned side) noexcept {
-    for (unsigned i = 0; i < kEach; ++i) push(side * kEach + i);
+  // Those with which a side, 0 or 1, begins: the first or the second half of all.
+  HandedCells(unsigned side, unsigned each) noexcept : all_(2 * each) {
+    for (unsigned i = 0; i < each; ++i) push(side * each + i);
   }
 
   // Whether this side has one.
@@ -41,12 +43,11 @@ class HandedCells {
   }
   // What the other side has shown there has been looked at.
   void read(unsigned cell) noexcept {
-    if (cell < kCount) read_ |= 1u << cell;
+    if (cell < all_) read_ |= 1u << cell;
   }
   // All that was looked at has been read.
   void keep_what_was_read() noexcept {
-    for (unsigned cell = 0; read_ != 0; ++cell, read_ >>= 1)
-      if ((read_ & 1) != 0 && (owned_ >> cell & 1) == 0) push(cell);
+    for (unsigned fresh = std::exchange(read_, 0u) & ~owned_; fresh != 0; fresh &= fresh - 1) push(static_cast<unsigned>(std::countr_zero(fresh)));
   }
 
  private:
@@ -55,7 +56,8 @@ class HandedCells {
     owned_ |= 1u << cell;
   }
 
-  std::array<std::uint8_t, kCount> mine_{};  // the last one is taken first
+  unsigned all_ = 0;
+  std::array<std::uint8_t, 2 * kMostEach> mine_{};  // the last one is taken first
   unsigned count_ = 0;
   unsigned owned_ = 0, read_ = 0;  // bit n: cell n
 };

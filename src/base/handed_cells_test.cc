@@ -8,7 +8,7 @@ namespace lapwing {
 namespace {
 
 TEST(HandedCells, ASideThatOnlySendsSoonHasNone) {
-  HandedCells cells(0);
+  HandedCells cells(0, 2);
   EXPECT_FALSE(HandedCells().has_one());
   std::set<unsigned> given;
   for (; cells.has_one(); cells.keep_what_was_read()) given.insert(cells.take());
@@ -16,7 +16,7 @@ TEST(HandedCells, ASideThatOnlySendsSoonHasNone) {
 }
 
 TEST(HandedCells, WhatWasReadIsKeptLaterAndGoesFirst) {
-  HandedCells cells(1);
+  HandedCells cells(1, 2);
   cells.read(0);
   EXPECT_NE(cells.take(), 0u) << "it may not have been read to the end";
   cells.keep_what_was_read();
@@ -24,7 +24,7 @@ TEST(HandedCells, WhatWasReadIsKeptLaterAndGoesFirst) {
 }
 
 TEST(HandedCells, WhatIsNoCellOrIsHadAlreadyIsNotTaken) {
-  HandedCells cells(0);
+  HandedCells cells(0, 2);
   for (int again = 0; again < 9; ++again) {
     for (const unsigned cell : {0u, 1u, 2u, 4u, 31u, 32u, ~0u}) cells.read(cell);
     cells.keep_what_was_read();
@@ -37,7 +37,7 @@ TEST(HandedCells, WhatIsNoCellOrIsHadAlreadyIsNotTaken) {
 // However they send and read, one after the other: no cell has two owners, and none is lost.
 TEST(HandedCells, EachHasOneOwner) {
   for (unsigned order = 0; order < 1u << 12; ++order) {
-    HandedCells sides[] = {HandedCells(0), HandedCells(1)};
+    HandedCells sides[] = {HandedCells(0, 2), HandedCells(1, 2)};
     std::set<unsigned> under_way;
     for (unsigned step = 0; step < 12; ++step) {
       HandedCells &sender = sides[order >> step & 1], &reader = sides[1 - (order >> step & 1)];

@@ -24,8 +24,10 @@ namespace lapwing::coll {
 struct RingPlace {
   std::uint64_t begin, bytes;
 
+  static constexpr unsigned kCellsEach = 2, kCells = 2 * kCellsEach;  // that a rank begins with, and all
+
   static constexpr RingPlace in_cell(unsigned cell, std::uint64_t bytes) noexcept { return {PostRing::kBytes + cell, bytes}; }
-  bool is_in_cell() const noexcept { return begin >= PostRing::kBytes && begin < PostRing::kBytes + HandedCells::kCount; }
+  bool is_in_cell() const noexcept { return begin >= PostRing::kBytes && begin < PostRing::kBytes + kCells; }
   unsigned cell() const noexcept { return static_cast<unsigned>(begin - PostRing::kBytes); }
 };
 
@@ -118,7 +120,7 @@ struct AreaMemory {
     return (slots_offset(ranks) + kSlotRounds * ranks * sizeof(AreaSlot) + kPage - 1) / kPage * kPage;
   }
   static constexpr std::uint64_t cells_offset(std::uint64_t ranks) noexcept { return rings_offset(ranks) + ranks * PostRing::kBytes; }
-  static constexpr std::uint64_t stride(std::uint64_t ranks) noexcept { return cells_offset(ranks) + HandedCells::kCount * kCellBytes; }
+  static constexpr std::uint64_t stride(std::uint64_t ranks) noexcept { return cells_offset(ranks) + RingPlace::kCells * kCellBytes; }
   static_assert(kCellBytes % kPage == 0);
 };
 

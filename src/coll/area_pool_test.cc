@@ -225,7 +225,7 @@ TEST_F(AreaPoolTest, ARankThatRunsAheadUsesItsRing) {
   for (std::uint64_t round = 0; round < 9; ++round) {
     ASSERT_TRUE(areas[0]->may_post(round, kBytes, false));
     std::memset(areas[0]->destination(round, kBytes, false), static_cast<int>(round + 1), kBytes);
-    EXPECT_EQ(areas[0]->posts_in_cell(), round < HandedCells::kEach);
+    EXPECT_EQ(areas[0]->posts_in_cell(), round < RingPlace::kCellsEach);
     areas[0]->post(round, kBytes, kCall, true);
     areas[1]->post(round, 0, kCall, true);
     EXPECT_EQ(areas[1]->read(0, round).data[kBytes - 1], static_cast<std::byte>(round + 1));

@@ -20,7 +20,7 @@ SharedArea::SharedArea(AreaPool& pool, unsigned number, const PoolMemory& memory
       size_(static_cast<int>(members_.locals.size())),
       next_round_(load_acquire(memory_.header().first_round)),
       ring_(PostRing::lap(size_)),
-      cells_(size_ == 2 ? HandedCells(static_cast<unsigned>(rank)) : HandedCells()),
+      cells_(size_ == 2 ? HandedCells(static_cast<unsigned>(rank), RingPlace::kCellsEach) : HandedCells()),
       trials_({.bytes = PostRing::lap(size_),
                .past_caches = kCanStream,
                .claims = size_ == 2,  // what several read none can have for itself

@@ -264,8 +264,8 @@ TEST(Segment, LayoutIsPinned) {
   const Layout layout{2, 65536, 12288};
   EXPECT_EQ(layout.control_stride(), 256u);
   EXPECT_EQ(layout.rings_offset(), 8192u);
-  EXPECT_EQ(layout.cell_bytes(), 32768u);
-  EXPECT_EQ(layout.ring_stride(), 69632u + 2 * 32768u);
+  EXPECT_EQ(layout.cell_bytes(), 8192u);
+  EXPECT_EQ(layout.ring_stride(), 69632u + 8 * 8192u);
   EXPECT_EQ(layout.user_offset(), 8192u + 4 * layout.ring_stride());
   EXPECT_EQ(layout.total_bytes(), layout.user_offset() + 12288u);
   EXPECT_EQ((Layout{65, 4096, 0}.control_stride()), 256u);
@@ -277,10 +277,10 @@ TEST(Segment, CellsBelongToPairs) {
   std::vector<std::uint64_t> all;
   for (std::uint32_t low = 0; low < 3; ++low) {
     for (std::uint32_t high = low + 1; high < 3; ++high) {
-      for (unsigned cell = 0; cell < HandedCells::kCount; ++cell) {
+      for (unsigned cell = 0; cell < Layout::kCells; ++cell) {
         const std::uint64_t offset = layout.cell_offset(low, high, cell);
         EXPECT_EQ(layout.cell_offset(high, low, cell), offset);
-        const std::uint64_t ring = cell < HandedCells::kEach ? layout.ring_offset(low, high) : layout.ring_offset(high, low);
+        const std::uint64_t ring = cell < Layout::kCellsEach ? layout.ring_offset(low, high) : layout.ring_offset(high, low);
         EXPECT_GE(offset, ring + Layout::kRingHeaderBytes + layout.ring_bytes);
         EXPECT_LE(offset + layout.cell_bytes(), ring + layout.ring_stride());
         all.push_back(offset);

@@ -79,8 +79,8 @@ inline constexpr std::uint64_t kClaimed = 16;    // the reader is to claim the r
 inline constexpr std::uint64_t kOnTrial = 32;    // the writer tries how it is best written, so its time is no usual one (base/ring_trial.h)
 inline constexpr std::uint64_t kSpace = std::uint64_t{1} << 63;  // the record behind this one begins a line later
 inline constexpr std::uint64_t kInCell = std::uint64_t{1} << 62;  // the payload lies in a cell (base/handed_cells.h), and this line is all of the record
-inline constexpr unsigned kCellShift = 60;
-inline constexpr std::uint64_t kCellNumber = std::uint64_t{HandedCells::kCount - 1} << kCellShift;
+inline constexpr unsigned kCellShift = 58;
+inline constexpr std::uint64_t kCellNumber = std::uint64_t{Layout::kCells - 1} << kCellShift;
 static_assert((kCellNumber & (kInCell | kSpace)) == 0);
 inline constexpr std::uint64_t kRecordFlags = kStreamed | kTurns | kWideHead | kClaimed | kOnTrial | kSpace | kInCell | kCellNumber;
 static_assert(1 + (kRecordFlags & ~(kSpace | kInCell | kCellNumber)) < kRecordAlignment);
@@ -329,7 +329,7 @@ class RingReader {
  private:
   static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
   static constexpr std::uint64_t kAskedFor = 17 * kRecordAlignment;
-  static constexpr std::uint64_t kMostInCells = HandedCells::kCount * Layout::kMostCellBytes;
+  static constexpr std::uint64_t kMostInCells = Layout::kCells * Layout::kMostCellBytes;
 
   std::uint64_t look() noexcept;
   void skip() noexcept {

@@ -194,8 +194,8 @@ void ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
     link.pending_bit = std::uint64_t{1} << (my_local_ % 64);
     link.out.attach(segment_.ring_header(my_local_, local), segment_.ring_bytes(my_local_, local), capacity);
     link.in.attach(segment_.ring_header(local, my_local_), segment_.ring_bytes(local, my_local_), capacity);
-    link.cells = HandedCells(my_local_ < local ? 0 : 1);
-    for (unsigned cell = 0; cell < HandedCells::kCount; ++cell) link.cell_memory[cell] = segment_.cell(my_local_, local, cell);
+    link.cells = HandedCells(my_local_ < local ? 0 : 1, shm::Layout::kCellsEach);
+    for (unsigned cell = 0; cell < shm::Layout::kCells; ++cell) link.cell_memory[cell] = segment_.cell(my_local_, local, cell);
     link.pid = invitations[local].process.pid;
     link.streaming.attach(segment_.ring_header(local, my_local_).pull.copies,
                           segment_.ring_header(my_local_, local).pull.copies);

@@ -117,7 +117,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
     bool unanswered = false;      // a frame has come since something went
 
     HandedCells cells;  // of this pair
-    std::byte* cell_memory[HandedCells::kCount] = {};
+    std::byte* cell_memory[shm::Layout::kCells] = {};
     bool in_cell = false;  // the payload under way lies in `cell`
     unsigned cell = 0;
 
