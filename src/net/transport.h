@@ -117,12 +117,12 @@ class PullOp : public ListNode<PullTag> {
 // How long messages between ranks of a host came to this process.
 struct PathCounters {
   std::uint64_t in_frames = 0, pulled = 0, shared = 0;  // rendezvous that were timed
-  std::uint64_t streamed = 0;                           // frames past the sender's caches
+  std::uint64_t streamed = 0, in_cells = 0;             // frames past the sender's caches, and by memory that changes hands
   std::uint64_t trials = 0, changes = 0;
 
   void add(const PathCounters& other) noexcept {
     in_frames += other.in_frames, pulled += other.pulled, shared += other.shared;
-    streamed += other.streamed;
+    streamed += other.streamed, in_cells += other.in_cells;
     trials += other.trials, changes += other.changes;
   }
 };

@@ -33,6 +33,7 @@ constexpr StatisticDescription kStatistics[] = {
     LAPWING_STATISTIC(paths.pulled, "rendezvous_pulled", "long messages between ranks of this host that the receiver copied once"),
     LAPWING_STATISTIC(paths.shared, "rendezvous_by_both", "long messages between ranks of this host that both sides copied"),
     LAPWING_STATISTIC(paths.streamed, "frames_past_caches", "frames in shared memory that were written past the caches"),
+    LAPWING_STATISTIC(paths.in_cells, "frames_in_cells", "frames in shared memory that came by memory that changes hands"),
     LAPWING_STATISTIC(paths.trials, "path_trials", "trials of other ways for long messages on this host"),
     LAPWING_STATISTIC(paths.changes, "path_changes", "changes of that way"),
     LAPWING_STATISTIC(connections_resumed, "connections_resumed", "connections that took the place of one that broke"),
@@ -131,9 +132,9 @@ std::string Statistics::report(const std::string& whose) const {
                 detours.ended, detours.packets);
   std::snprintf(lines[4], sizeof lines[4],
                 "rendezvous on this host: %" PRIu64 " through shared memory, %" PRIu64
-                " by one copy of the receiver, %" PRIu64 " by both sides; %" PRIu64 " frames past the caches; %" PRIu64
-                " trials of other paths, %" PRIu64 " changes",
-                paths.in_frames, paths.pulled, paths.shared, paths.streamed, paths.trials, paths.changes);
+                " by one copy of the receiver, %" PRIu64 " by both sides; %" PRIu64 " frames past the caches, %" PRIu64
+                " in cells; %" PRIu64 " trials of other paths, %" PRIu64 " changes",
+                paths.in_frames, paths.pulled, paths.shared, paths.streamed, paths.in_cells, paths.trials, paths.changes);
   std::string text;
   for (const char* line : lines) text += "lapwing: " + whose + ": " + line + "\n";
   return text;

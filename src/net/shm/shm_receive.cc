@@ -174,6 +174,7 @@ std::uint64_t ShmTransport::take_header_of_cell(Link& link, unsigned cell) noexc
   if (std::exchange(link.unanswered, true)) link.in.claim(wire::kHeaderBytes);  // ring.h
   give_back(link, wire::kHeaderBytes);
   link.cell = cell;
+  ++link.came_in_cells;
   link.timed = link.on_trial = false;  // what the ring is tried for has nothing to do with this
   if (head == bytes && sinks_.of(link.header).receive_now(link.peer, link.header, link.cell_memory[cell])) {
     keep_cell(link);

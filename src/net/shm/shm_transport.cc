@@ -298,6 +298,7 @@ bool ShmTransport::copy_pieces() noexcept {
 PathCounters ShmTransport::paths() const noexcept {
   PathCounters sum = pulls_.counters();
   for (std::uint32_t local = 0; links_ && local < local_ranks_.size(); ++local) {
+    sum.in_cells += links_[local].came_in_cells;
     if (const shm::PathSelection* copies = links_[local].streaming.selection())
       sum.streamed += copies->counters().messages[static_cast<unsigned>(shm::Path::kStream)];
   }

@@ -120,6 +120,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
     std::byte* cell_memory[shm::Layout::kCells] = {};
     bool in_cell = false;  // the payload under way lies in `cell`
     unsigned cell = 0;
+    std::uint64_t came_in_cells = 0;  // frames
 
     shm::RingReader in;
     shm::CopyCost emptying;    // of long messages from it, where ranks share cores

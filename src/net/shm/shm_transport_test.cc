@@ -254,6 +254,7 @@ TEST_F(ShmTransportTest, WhatCameInACellIsAnsweredInIt) {
   EXPECT_TRUE(transport_->poll());
   EXPECT_EQ(sink_.frames, 1);
   EXPECT_EQ(sink_.buffer[699], std::byte{7});
+  EXPECT_EQ(transport_->paths().in_cells, 1u);
   shm::RingReader reader;
   reader.attach(segment_.ring_header(1, 0), segment_.ring_bytes(1, 0), segment_.layout().ring_bytes);
   payload_.assign(700, std::byte{9});
