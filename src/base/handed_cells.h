@@ -33,7 +33,8 @@ class HandedCells {
     for (unsigned i = 0; i < each; ++i) push(side * each + i);
   }
 
-  // Whether this side has one.
+  // How many this side has.
+  unsigned count() const noexcept { return count_; }
   bool has_one() const noexcept { return count_ != 0; }
   // Hands it over: its number.
   unsigned take() noexcept {

@@ -106,7 +106,8 @@ struct Layout {
   static constexpr std::uint64_t kRingHeaderBytes = 512;
   static constexpr std::uint64_t kMostCellBytes = 256 * 1024;
   // With which a rank begins beside each other one. Windows of eight messages in both directions, 8 to 64 KiB, take 0.8 of the time that they take with two.
-  static constexpr unsigned kCellsEach = 8, kCells = 2 * kCellsEach;
+  // Until the other one has sent something in a cell only some are used, because a stream would touch the memory of the others for nothing.
+  static constexpr unsigned kCellsEach = 8, kCells = 2 * kCellsEach, kCellsAtFirst = 2;
 
   std::uint64_t pending_words() const noexcept { return (local_ranks + 63) / 64; }
   std::uint64_t control_stride() const noexcept { return round_up(sizeof(ControlBlock) + pending_words() * 8, 128); }

@@ -91,6 +91,7 @@ void ShmTransport::write_in_cell(Link& link, const wire::FrameHeader& header, Fi
   for (std::uint64_t from = head, piece = piece_of(payload, false); from < payload; from += piece) {
     const std::uint64_t bytes = std::min(payload - from, piece);
     fill(to + from, from, bytes);
+    LAPWING_DELAY_POINT("shm.publish");
     link.out.publish_in_cell(bytes);
   }
 }

@@ -206,7 +206,8 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   // Whether a payload of so many bytes goes into a cell. The line behind the header comes sooner than one elsewhere, so shorter ones do not.
   static constexpr std::uint64_t kLeastInCell = 256;
   bool goes_in_cell(const Link& link, std::uint64_t payload) const noexcept {
-    return payload > kLeastInCell && payload <= cell_bytes_ && link.cells.has_one();
+    const unsigned reserve = link.came_in_cells != 0 ? 0 : shm::Layout::kCellsEach - shm::Layout::kCellsAtFirst;
+    return payload > kLeastInCell && payload <= cell_bytes_ && link.cells.count() > reserve;
   }
   template <typename Fill>
   void write_in_cell(Link& link, const wire::FrameHeader& header, Fill fill) noexcept;
