@@ -209,6 +209,8 @@ class RingTrials {
   // Whether it is known if short laps are claimed, and no trial of that is under way: what is compared with the ring before is compared with another
   // one than is used afterwards.
   bool knows_claims() const noexcept { return !claims_.is_undecided() && !claims_.under_way(); }
+  // Whether the first trial of that has not begun.
+  bool never_tried_claims() const noexcept { return claims_.is_undecided() && !claims_.under_way(); }
   // So many bytes went past the caches, because somebody else has found that faster. They bring the next trial of claims nearer, but slowly: it
   // costs megabytes that go the slower way.
   void count_streamed(std::uint64_t bytes) noexcept {

@@ -200,7 +200,9 @@ TEST(RingTrials, WhetherLinesAreClaimedIsKnownBetweenTrialsOfThat) {
     EXPECT_EQ(trials.knows_claims(), known);
   };
   EXPECT_FALSE(trials.knows_claims());
+  EXPECT_TRUE(trials.never_tried_claims());
   send_until(true);
+  EXPECT_FALSE(trials.never_tried_claims());
   EXPECT_EQ(trials.way(kLength), Way::kClaimed);
   std::uint64_t streamed = 0;
   for (; streamed < std::uint64_t{2} << 30 && trials.knows_claims(); streamed += kLength) trials.count_streamed(kLength);
@@ -209,7 +211,9 @@ TEST(RingTrials, WhetherLinesAreClaimedIsKnownBetweenTrialsOfThat) {
   trials.count_streamed(1u << 30);
   EXPECT_FALSE(trials.knows_claims()) << "and is no part of one";
   send_until(true);
-  EXPECT_TRUE(RingTrials({.bytes = kRing, .claims = false}).knows_claims());
+  const RingTrials without({.bytes = kRing, .claims = false});
+  EXPECT_TRUE(without.knows_claims());
+  EXPECT_FALSE(without.never_tried_claims());
 }
 
 TEST(RingTrials, WhatIsTriedIsKnown) {

@@ -231,9 +231,11 @@ class SharedArea {
   bool may_use_cell(std::uint64_t bytes, bool kept) const noexcept { return !kept && bytes <= AreaMemory::kCellBytes && cells_.has_one(); }
   std::byte* take_cell(std::uint64_t bytes) noexcept;
   std::byte* take_from_ring(std::uint64_t round, std::uint64_t bytes) noexcept;
-  // What is too short for a trial always is between two ranks, as in a ring of messages (net/shm/ring.h).
+  // What is too short for a trial always is between two ranks, as in a ring of messages (net/shm/ring.h); and the others are until there is a
+  // trial, because posts lie in cells mostly, and few in the ring.
   bool is_claimed(std::uint64_t bytes) const noexcept {
-    return bytes < RingTrial::kLeastClaimed ? size_ == 2 : trials_.way(bytes) == RingTrials::Way::kClaimed;
+    if (bytes < RingTrial::kLeastClaimed || trials_.never_tried_claims()) return size_ == 2;
+    return trials_.way(bytes) == RingTrials::Way::kClaimed;
   }
   bool ready() noexcept {
     return watched_sign_ == Sign::kPost ? is_there(watched_rank_, watched_round_) : acknowledged(watched_rank_, watched_round_);
