@@ -31,11 +31,11 @@ constexpr Example kExamples[] = {
 };
 
 Call call_of(Collective what, std::uint64_t ints) {
-  static int in, out;
+  static int in[1 << 23], out[1 << 23];  // apart, as those of a call that is not in place
   Call made;
   made.what = what;
-  made.send = {&in, ints, MPI_INT, {}, {}, nullptr};
-  made.receive = {&out, ints, MPI_INT, {}, {}, nullptr};
+  made.send = {in, ints, MPI_INT, {}, {}, nullptr};
+  made.receive = {out, ints, MPI_INT, {}, {}, nullptr};
   made.op = datatype::resolve_op(MPI_SUM);
   return made;
 }
