@@ -52,6 +52,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -81,7 +82,7 @@ inline constexpr std::uint64_t kSpace = std::uint64_t{1} << 63;  // the record b
 inline constexpr std::uint64_t kInCell = std::uint64_t{1} << 62;  // the payload lies in a cell (base/handed_cells.h), and this line is all of the record
 inline constexpr unsigned kCellShift = 58;
 inline constexpr std::uint64_t kCellNumber = std::uint64_t{Layout::kCells - 1} << kCellShift;
-static_assert((kCellNumber & (kInCell | kSpace)) == 0);
+static_assert((kCellNumber & (kInCell | kSpace)) == 0 && std::has_single_bit(Layout::kCells) && Layout::kCellsEach <= HandedCells::kMostEach);
 inline constexpr std::uint64_t kRecordFlags = kStreamed | kTurns | kWideHead | kClaimed | kOnTrial | kSpace | kInCell | kCellNumber;
 static_assert(1 + (kRecordFlags & ~(kSpace | kInCell | kCellNumber)) < kRecordAlignment);
 inline constexpr std::uint64_t flags_of_cell(unsigned cell) noexcept { return kInCell | std::uint64_t{cell} << kCellShift; }

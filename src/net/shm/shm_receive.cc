@@ -84,7 +84,7 @@ bool ShmTransport::receive(Link& link) noexcept {
     moved = true;
     link.out.answer();
     const std::uint64_t taken = !link.assembly.under_way() ? take_header(link)
-                                : link.in_cell             ? take_from_cell(link, link.in.available_in_cells())
+                                : link.in_cell             ? take_from_cell(link)
                                                            : take_payload(link, std::min(link.in.available(), budget));
     budget -= std::min(budget, taken);
     // What follows would go to a buffer of ours, and be copied again, where the driver may be about to post a receive for it.
@@ -187,8 +187,8 @@ std::uint64_t ShmTransport::take_header_of_cell(Link& link, unsigned cell) noexc
 }
 
 // What has come behind the head. Like the others, whole lines: what is left of a look may be for the ring, where pieces end with one.
-std::uint64_t ShmTransport::take_from_cell(Link& link, std::uint64_t available) noexcept {
-  const std::uint64_t bytes = std::min(available, link.assembly.missing());
+std::uint64_t ShmTransport::take_from_cell(Link& link) noexcept {
+  const std::uint64_t bytes = std::min(link.in.available_in_cells(), link.assembly.missing());
   link.in.advance_in_cells(bytes);
   return append_from_cell(link, bytes);
 }

@@ -96,6 +96,12 @@ void ShmTransport::write_in_cell(Link& link, const wire::FrameHeader& header, Fi
   }
 }
 
+void ShmTransport::copy_into_cell(Link& link, const wire::FrameHeader& header, const std::byte* payload) noexcept {
+  weigh(link.out, header.payload_bytes(), header.payload_bytes(), [&] {
+    write_in_cell(link, header, [&](std::byte* to, std::uint64_t from, std::uint64_t bytes) { copy_in_(engine_.clock(), to, payload + from, bytes); });
+  });
+}
+
 // A frame of more than one line.
 bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, const std::byte* payload,
                                    Delivery delivery) noexcept {
@@ -103,9 +109,7 @@ bool ShmTransport::send_record_now(Link& link, const wire::FrameHeader& header, 
   if (pulls_.asked_of(link.local, header.payload_bytes())) return false;
   if (goes_in_cell(link, header.payload_bytes()) && link.out.room_to_begin(wire::kHeaderBytes) >= wire::kHeaderBytes) {
     link.acquainted = true;
-    weigh(link.out, header.payload_bytes(), header.payload_bytes(), [&] {
-      write_in_cell(link, header, [&](std::byte* to, std::uint64_t from, std::uint64_t bytes) { copy_in_(engine_.clock(), to, payload + from, bytes); });
-    });
+    copy_into_cell(link, header, payload);
     announce(link, delivery);
     return true;
   }
@@ -287,13 +291,10 @@ std::uint64_t ShmTransport::write_piece(Link& link, SendOp& op) noexcept {
 // The same, of a frame that goes into a cell.
 std::uint64_t ShmTransport::write_whole_in_cell(Link& link, SendOp& op) noexcept {
   if (link.out.room_to_begin(wire::kHeaderBytes) < wire::kHeaderBytes) return 0;
-  if (op.walk != nullptr) {
+  if (op.walk != nullptr)
     write_in_cell(link, op.header, [&](std::byte* to, std::uint64_t, std::uint64_t bytes) { op.walk->gather(to, bytes); });
-  } else {
-    weigh(link.out, op.header.payload_bytes(), op.header.payload_bytes(), [&] {
-      write_in_cell(link, op.header, [&](std::byte* to, std::uint64_t from, std::uint64_t bytes) { copy_in_(engine_.clock(), to, op.data + from, bytes); });
-    });
-  }
+  else
+    copy_into_cell(link, op.header, op.data);
   op.transport_progress = shm::Layout::record_bytes(op.header.payload_bytes());
   link.written += op.transport_progress;
   return op.transport_progress;

@@ -204,13 +204,14 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   bool send_record_now(Link& link, const wire::FrameHeader& header, const std::byte* payload,
                        Delivery delivery) noexcept;
   // Whether a payload of so many bytes goes into a cell. The line behind the header comes sooner than one elsewhere, so shorter ones do not.
-  static constexpr std::uint64_t kLeastInCell = 256;
+  static constexpr std::uint64_t kLeastInCell = 257;
   bool goes_in_cell(const Link& link, std::uint64_t payload) const noexcept {
     const unsigned reserve = link.came_in_cells != 0 ? 0 : shm::Layout::kCellsEach - shm::Layout::kCellsAtFirst;
-    return payload > kLeastInCell && payload <= cell_bytes_ && link.cells.count() > reserve;
+    return payload >= kLeastInCell && payload <= cell_bytes_ && link.cells.count() > reserve;
   }
   template <typename Fill>
   void write_in_cell(Link& link, const wire::FrameHeader& header, Fill fill) noexcept;
+  void copy_into_cell(Link& link, const wire::FrameHeader& header, const std::byte* payload) noexcept;
   // Of a payload in a cell, how much is there with the record's line.
   std::uint64_t head_in_cell(std::uint64_t payload) const noexcept {
     return std::min(payload, head_of(shm::Layout::record_bytes(payload), false) - wire::kHeaderBytes);
@@ -235,7 +236,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   std::uint64_t take_channel_frame(Link& link) noexcept;
   std::uint64_t take_inline(Link& link, const std::byte* line) noexcept;
   std::uint64_t take_header_of_cell(Link& link, unsigned cell) noexcept;
-  std::uint64_t take_from_cell(Link& link, std::uint64_t available) noexcept;
+  std::uint64_t take_from_cell(Link& link) noexcept;
   std::uint64_t append_from_cell(Link& link, std::uint64_t bytes) noexcept;
   static void keep_cell(Link& link) noexcept;
   void lose_malformed(Link& link, const char* why) noexcept;
