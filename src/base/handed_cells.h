@@ -1,9 +1,14 @@
 // Memory between two sides that changes hands: which cells a side may write into.
 //
 // A side writes only into a cell that it has, and has it no longer when it has shown the other side what lies there. The other side has it from then
-// on, and may write into it when it has read what it wants; it does so first in the cell that it has read last. So in an exchange, or where the
-// two send by turns, a side writes into memory that its own caches have, and no line has to be taken away from the other one first, as it has
-// to in a ring. Nothing is told of it but the cell's number: what shows the bytes, a post's stamp or a record's, is what hands the cell over.
+// on, and may write into it when it has read what it wants. So in an exchange, or where the two send by turns, a side writes into memory that its
+// own caches have, and no line has to be taken away from the other one first, as it has to in a ring. Nothing is told of it but the cell's
+// number: what shows the bytes, a post's stamp or a record's, is what hands the cell over.
+//
+// Which one: that of which this side has read as much as it is to write, or little more; of those the one that it has read last; where there is
+// none, the one of which it has read most. Beyond what it has read lie lines that the other side has, or that no cache has. (270 KB to and fro between
+// near cores, in a part of 32 KiB and one of 237: 45 us where the last one read is always taken, because the long part then goes where the short
+// one came from; this way 18.)
 //
 // Each side begins with as many. One that only sends soon has none, and uses its ring, in which it can run ahead.
 //
@@ -36,15 +41,19 @@ class HandedCells {
   // How many this side has.
   unsigned count() const noexcept { return count_; }
   bool has_one() const noexcept { return count_ != 0; }
-  // Hands it over: its number.
-  unsigned take() noexcept {
-    const unsigned cell = mine_[--count_];
+  // Hands one over, for so many bytes: its number.
+  unsigned take(std::uint32_t bytes) noexcept {
+    const unsigned at = best_for(bytes), cell = mine_[at];
+    --count_;
+    for (unsigned i = at; i < count_; ++i) mine_[i] = mine_[i + 1];
     owned_ &= ~(1u << cell);
     return cell;
   }
-  // What the other side has shown there has been looked at.
-  void read(unsigned cell) noexcept {
-    if (cell < all_) read_ |= 1u << cell;
+  // What the other side has shown there, so many bytes, has been looked at.
+  void read(unsigned cell, std::uint32_t bytes) noexcept {
+    if (cell >= all_) return;
+    read_ |= 1u << cell;
+    if ((owned_ >> cell & 1) == 0) bytes_read_[cell] = bytes;
   }
   // All that was looked at has been read.
   void keep_what_was_read() noexcept {
@@ -52,15 +61,26 @@ class HandedCells {
   }
 
  private:
+  // The place among mine_ of the one to write so many bytes into.
+  unsigned best_for(std::uint32_t bytes) const noexcept {
+    unsigned best = count_ - 1;
+    std::uint32_t read = bytes_read_[mine_[best]];
+    for (unsigned at = best; !(bytes <= read && read - bytes <= bytes / 16) && at-- != 0;) {
+      const std::uint32_t other = bytes_read_[mine_[at]];
+      if (read < bytes ? other > read : other >= bytes && other < read) best = at, read = other;
+    }
+    return best;
+  }
   void push(unsigned cell) noexcept {
     mine_[count_++] = static_cast<std::uint8_t>(cell);
     owned_ |= 1u << cell;
   }
 
   unsigned all_ = 0;
-  std::array<std::uint8_t, 2 * kMostEach> mine_{};  // the last one is taken first
+  std::array<std::uint8_t, 2 * kMostEach> mine_{};  // the one that was read last comes last
   unsigned count_ = 0;
   unsigned owned_ = 0, read_ = 0;  // bit n: cell n
+  std::array<std::uint32_t, 2 * kMostEach> bytes_read_{};  // of each cell, the last time
 };
 
 }  // namespace lapwing

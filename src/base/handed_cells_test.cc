@@ -11,26 +11,45 @@ TEST(HandedCells, ASideThatOnlySendsSoonHasNone) {
   HandedCells cells(0, 2);
   EXPECT_FALSE(HandedCells().has_one());
   std::set<unsigned> given;
-  for (; cells.has_one(); cells.keep_what_was_read()) given.insert(cells.take());
+  for (; cells.has_one(); cells.keep_what_was_read()) given.insert(cells.take(1));
   EXPECT_EQ(given, (std::set<unsigned>{0, 1}));
 }
 
 TEST(HandedCells, WhatWasReadIsKeptLaterAndGoesFirst) {
   HandedCells cells(1, 2);
-  cells.read(0);
-  EXPECT_NE(cells.take(), 0u) << "it may not have been read to the end";
+  cells.read(0, 1);
+  EXPECT_NE(cells.take(1), 0u) << "it may not have been read to the end";
   cells.keep_what_was_read();
-  EXPECT_EQ(cells.take(), 0u);
+  EXPECT_EQ(cells.take(1), 0u);
+}
+
+TEST(HandedCells, WritesWhereItHasReadAsMuch) {
+  HandedCells cells(0, 2);
+  const auto has_read = [&](unsigned cell, std::uint32_t bytes) {
+    cells.read(cell, bytes);
+    cells.keep_what_was_read();
+  };
+  has_read(2, 1000);
+  has_read(3, 100);
+  EXPECT_EQ(cells.take(1000), 2u) << "no more of the other one has been read than 100 bytes";
+  EXPECT_EQ(cells.take(100), 3u);
+  has_read(3, 100);
+  has_read(2, 1000);
+  EXPECT_EQ(cells.take(100), 3u) << "of what is enough, the least";
+  EXPECT_EQ(cells.take(5000), 2u) << "where nothing is enough, the most";
+  has_read(2, 1000);
+  has_read(3, 1010);
+  EXPECT_EQ(cells.take(1000), 3u) << "of two that are alike, the last";
 }
 
 TEST(HandedCells, WhatIsNoCellOrIsHadAlreadyIsNotTaken) {
   HandedCells cells(0, 2);
   for (int again = 0; again < 9; ++again) {
-    for (const unsigned cell : {0u, 1u, 2u, 4u, 31u, 32u, ~0u}) cells.read(cell);
+    for (const unsigned cell : {0u, 1u, 2u, 4u, 31u, 32u, ~0u}) cells.read(cell, 1);
     cells.keep_what_was_read();
   }
   std::multiset<unsigned> had;
-  while (cells.has_one()) had.insert(cells.take());
+  while (cells.has_one()) had.insert(cells.take(1));
   EXPECT_EQ(had, (std::multiset<unsigned>{0, 1, 2}));
 }
 
@@ -43,14 +62,14 @@ TEST(HandedCells, EachHasOneOwner) {
       HandedCells &sender = sides[order >> step & 1], &reader = sides[1 - (order >> step & 1)];
       sender.keep_what_was_read();
       if (!sender.has_one()) continue;
-      const unsigned cell = sender.take();
+      const unsigned cell = sender.take(1);
       EXPECT_TRUE(under_way.insert(cell).second);
-      reader.read(cell);
+      reader.read(cell, 1);
       under_way.erase(cell);
     }
     std::multiset<unsigned> all;
     for (HandedCells& side : sides)
-      for (side.keep_what_was_read(); side.has_one();) all.insert(side.take());
+      for (side.keep_what_was_read(); side.has_one();) all.insert(side.take(1));
     ASSERT_EQ(all, (std::multiset<unsigned>{0, 1, 2, 3})) << order;
   }
 }

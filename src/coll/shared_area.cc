@@ -149,7 +149,7 @@ std::byte* SharedArea::destination(std::uint64_t round, std::uint64_t bytes, boo
 }
 
 std::byte* SharedArea::take_cell(std::uint64_t bytes) noexcept {
-  const unsigned cell = cells_.take();
+  const unsigned cell = cells_.take(static_cast<std::uint32_t>(bytes));
   place_ = RingPlace::in_cell(cell, bytes);
   return memory_.cell(cell);
 }

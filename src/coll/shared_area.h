@@ -181,8 +181,9 @@ class SharedArea {
     if (length <= AreaSlot::kBytes) return {slot.data, length, of_this_call, flags};
     const RingPlace place = slot.place();
     if (place.is_in_cell() && size_ == 2) {
-      if (rank != rank_) cells_.read(place.cell());
-      return {memory_.cell(place.cell()), std::min(place.bytes, AreaMemory::kCellBytes), of_this_call, flags};
+      const std::uint64_t bytes = std::min(place.bytes, AreaMemory::kCellBytes);
+      if (rank != rank_) cells_.read(place.cell(), static_cast<std::uint32_t>(bytes));
+      return {memory_.cell(place.cell()), bytes, of_this_call, flags};
     }
     const std::uint64_t bytes = std::min(place.bytes, kMostBytes), begin = std::min(place.begin, PostRing::kBytes - bytes);
     return {memory_.ring(static_cast<std::uint64_t>(rank)) + begin, bytes, of_this_call, flags};

@@ -68,7 +68,7 @@ class Cells {
     step.name("has no cell, and sends another way");
     if (side.cells.has_one()) {
       step.name("writes into a cell");
-      side.cell = static_cast<std::uint8_t>(side.cells.take());
+      side.cell = static_cast<std::uint8_t>(side.cells.take(1));
       s.memory.store(me, cell_word(side.cell), bytes_of(me, side.sent));
     }
     side.at = kStamp;
@@ -113,7 +113,7 @@ class Cells {
     return true;
   }
   static void keep(Side& side, unsigned cell) {
-    side.cells.read(cell);
+    side.cells.read(cell, 1);
     side.cells.keep_what_was_read();
   }
 

@@ -209,7 +209,7 @@ std::uint64_t ShmTransport::append_from_cell(Link& link, std::uint64_t bytes) no
 
 // It has been read.
 void ShmTransport::keep_cell(Link& link) noexcept {
-  link.cells.read(link.cell);
+  link.cells.read(link.cell, static_cast<std::uint32_t>(link.header.payload_bytes()));
   link.cells.keep_what_was_read();
 }
 

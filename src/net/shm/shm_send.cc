@@ -76,9 +76,9 @@ void ShmTransport::weigh(shm::RingWriter& out, std::uint64_t payload, std::uint6
 // There is a cell, and room for the line.
 template <typename Fill>
 void ShmTransport::write_in_cell(Link& link, const wire::FrameHeader& header, Fill fill) noexcept {
-  const unsigned cell = link.cells.take();
-  std::byte* const to = link.cell_memory[cell];
   const std::uint64_t payload = header.payload_bytes(), head = head_in_cell(payload);
+  const unsigned cell = link.cells.take(static_cast<std::uint32_t>(payload));
+  std::byte* const to = link.cell_memory[cell];
   fill(to, 0, head);
   std::byte* line = link.out.begin(wire::kHeaderBytes, shm::flags_of_cell(cell));
   link.out.wipe_next();

@@ -241,9 +241,9 @@ bool ShmTransport::reaches(PeerId peer) const noexcept {
 Capabilities ShmTransport::capabilities(PeerId peer) const noexcept {
   const Link* link = link_to(peer);
   if (link == nullptr) return {};
-  // Two frames of data fill the ring: one is written while the other is read.
-  const std::uint64_t chunk =
-      (link->out.capacity() / 2 - wire::kHeaderBytes) / shm::kRecordAlignment * shm::kRecordAlignment;
+  // A frame of data fits into a cell; and two of them into the ring: one is written while the other is read.
+  const std::uint64_t half = link->out.capacity() / 2 - wire::kHeaderBytes;
+  const std::uint64_t chunk = std::min(half / shm::kRecordAlignment * shm::kRecordAlignment, cell_bytes_);
   const std::uint64_t eager = std::min<std::uint64_t>(config_.settings->eager_limit_shm, wire::kMaxPayloadBytes);
   Capabilities way;
   way.eager_limit = eager;
