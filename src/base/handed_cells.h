@@ -5,10 +5,9 @@
 // own caches have, and no line has to be taken away from the other one first, as it has to in a ring. Nothing is told of it but the cell's
 // number: what shows the bytes, a post's stamp or a record's, is what hands the cell over.
 //
-// Which one: that of which this side has read as much as it is to write, or little more; of those the one that it has read last; where there is
-// none, the one of which it has read most. Beyond what it has read lie lines that the other side has, or that no cache has. (270 KB to and fro between
-// near cores, in a part of 32 KiB and one of 237: 45 us where the last one read is always taken, because the long part then goes where the short
-// one came from; this way 18.)
+// Which one: that of which this side has read nearly as many bytes as it is to write; of those that are alike, the last. Of a shorter one, what is
+// beyond has to come from the other side, and a longer one is wanted for a longer frame. (270 KB in a part of 32 KiB and one of 237, to and fro
+// between near cores: 45 us where the last one read is always taken, because each part then goes where the other one came from; this way 18.)
 //
 // Each side begins with as many. One that only sends soon has none, and uses its ring, in which it can run ahead.
 //
@@ -20,6 +19,7 @@
 // A model with weak memory runs this code (test/model/cells_test.cc). Pure: it moves no byte. What a peer says is checked: a cell that is none, or that this side has, is not taken.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -64,10 +64,10 @@ class HandedCells {
   // The place among mine_ of the one to write so many bytes into.
   unsigned best_for(std::uint32_t bytes) const noexcept {
     unsigned best = count_ - 1;
-    std::uint32_t read = bytes_read_[mine_[best]];
-    for (unsigned at = best; !(bytes <= read && read - bytes <= bytes / 16) && at-- != 0;) {
-      const std::uint32_t other = bytes_read_[mine_[at]];
-      if (read < bytes ? other > read : other >= bytes && other < read) best = at, read = other;
+    std::uint32_t least = ~0u;
+    for (unsigned at = count_; least > bytes / 16 && at-- != 0;) {
+      const std::uint32_t read = bytes_read_[mine_[at]], apart = std::max(read, bytes) - std::min(read, bytes);
+      if (apart < least) best = at, least = apart;
     }
     return best;
   }

@@ -35,11 +35,12 @@ TEST(HandedCells, WritesWhereItHasReadAsMuch) {
   EXPECT_EQ(cells.take(100), 3u);
   has_read(3, 100);
   has_read(2, 1000);
-  EXPECT_EQ(cells.take(100), 3u) << "of what is enough, the least";
-  EXPECT_EQ(cells.take(5000), 2u) << "where nothing is enough, the most";
+  EXPECT_EQ(cells.take(90), 3u) << "the other one is wanted for what is longer";
+  EXPECT_EQ(cells.take(5000), 2u);
   has_read(2, 1000);
-  has_read(3, 1010);
+  has_read(3, 1000);
   EXPECT_EQ(cells.take(1000), 3u) << "of two that are alike, the last";
+  EXPECT_NE(cells.take(100), 2u) << "none has been read of another one, which is nearer";
 }
 
 TEST(HandedCells, WhatIsNoCellOrIsHadAlreadyIsNotTaken) {
