@@ -8,70 +8,65 @@ namespace lapwing {
 namespace {
 
 TEST(HandedCells, ASideThatOnlySendsSoonHasNone) {
-  HandedCells cells(0, 2);
+  HandedCells cells(1, 3, 2);
   EXPECT_FALSE(HandedCells().has_one());
   std::set<unsigned> given;
-  for (; cells.has_one(); cells.keep_what_was_read()) given.insert(cells.take(1));
-  EXPECT_EQ(given, (std::set<unsigned>{0, 1}));
+  while (cells.has_one()) given.insert(cells.take(1));
+  EXPECT_EQ(given, (std::set<unsigned>{2, 3}));
 }
 
-TEST(HandedCells, WhatWasReadIsKeptLaterAndGoesFirst) {
-  HandedCells cells(1, 2);
-  cells.read(0, 1);
-  EXPECT_NE(cells.take(1), 0u) << "it may not have been read to the end";
-  cells.keep_what_was_read();
+TEST(HandedCells, WhatWasReadLastGoesFirst) {
+  HandedCells cells(1, 2, 2);
+  EXPECT_TRUE(cells.keep(0, 1));
   EXPECT_EQ(cells.take(1), 0u);
 }
 
 TEST(HandedCells, WritesWhereItHasReadAsMuch) {
-  HandedCells cells(0, 2);
-  const auto has_read = [&](unsigned cell, std::uint32_t bytes) {
-    cells.read(cell, bytes);
-    cells.keep_what_was_read();
-  };
-  has_read(2, 1000);
-  has_read(3, 100);
+  HandedCells cells(0, 2, 2);
+  EXPECT_TRUE(cells.keep(2, 1000));
+  EXPECT_TRUE(cells.keep(3, 100));
   EXPECT_EQ(cells.take(1000), 2u) << "no more of the other one has been read than 100 bytes";
   EXPECT_EQ(cells.take(100), 3u);
-  has_read(3, 100);
-  has_read(2, 1000);
+  EXPECT_TRUE(cells.keep(3, 100));
+  EXPECT_TRUE(cells.keep(2, 1000));
   EXPECT_EQ(cells.take(90), 3u) << "the other one is wanted for what is longer";
   EXPECT_EQ(cells.take(5000), 2u);
-  has_read(2, 1000);
-  has_read(3, 1000);
+  EXPECT_TRUE(cells.keep(2, 1000));
+  EXPECT_TRUE(cells.keep(3, 1000));
   EXPECT_EQ(cells.take(1000), 3u) << "of two that are alike, the last";
   EXPECT_NE(cells.take(100), 2u) << "none has been read of another one, which is nearer";
 }
 
 TEST(HandedCells, WhatIsNoCellOrIsHadAlreadyIsNotTaken) {
-  HandedCells cells(0, 2);
-  for (int again = 0; again < 9; ++again) {
-    for (const unsigned cell : {0u, 1u, 2u, 4u, 31u, 32u, ~0u}) cells.read(cell, 1);
-    cells.keep_what_was_read();
-  }
+  HandedCells cells(0, 2, 2);
+  for (int again = 0; again < 9; ++again)
+    for (const unsigned cell : {0u, 1u, 2u, 4u, 31u, 32u, ~0u}) EXPECT_TRUE(cells.keep(cell, 1));
   std::multiset<unsigned> had;
   while (cells.has_one()) had.insert(cells.take(1));
   EXPECT_EQ(had, (std::multiset<unsigned>{0, 1, 2}));
 }
 
-// However they send and read, one after the other: no cell has two owners, and none is lost.
+TEST(HandedCells, KeepsNoMoreThanItMay) {
+  HandedCells cells(0, 4, 8);
+  for (unsigned cell = 8; cell < 32; ++cell) EXPECT_EQ(cells.keep(cell, 1), cell < HandedCells::kMost);
+  EXPECT_TRUE(cells.keep(9, 1)) << "it has that one";
+  EXPECT_EQ(cells.count(), HandedCells::kMost);
+}
+
+// However three sides send and read, one after the other: no cell has two owners, and none is lost.
 TEST(HandedCells, EachHasOneOwner) {
-  for (unsigned order = 0; order < 1u << 12; ++order) {
-    HandedCells sides[] = {HandedCells(0, 2), HandedCells(1, 2)};
-    std::set<unsigned> under_way;
-    for (unsigned step = 0; step < 12; ++step) {
-      HandedCells &sender = sides[order >> step & 1], &reader = sides[1 - (order >> step & 1)];
-      sender.keep_what_was_read();
-      if (!sender.has_one()) continue;
-      const unsigned cell = sender.take(1);
-      EXPECT_TRUE(under_way.insert(cell).second);
-      reader.read(cell, 1);
-      under_way.erase(cell);
+  for (unsigned order = 0; order < 1u << 16; ++order) {
+    HandedCells sides[] = {HandedCells(0, 3, 2), HandedCells(1, 3, 2), HandedCells(2, 3, 2)};
+    for (unsigned step = 0; step < 16; step += 2) {
+      const unsigned sender = (order >> step & 3) % 3;
+      if (!sides[sender].has_one()) continue;
+      const unsigned cell = sides[sender].take(step);
+      EXPECT_TRUE(sides[(sender + 1 + (order >> 15)) % 3].keep(cell, step));
     }
     std::multiset<unsigned> all;
     for (HandedCells& side : sides)
-      for (side.keep_what_was_read(); side.has_one();) all.insert(side.take(1));
-    ASSERT_EQ(all, (std::multiset<unsigned>{0, 1, 2, 3})) << order;
+      while (side.has_one()) all.insert(side.take(1));
+    ASSERT_EQ(all, (std::multiset<unsigned>{0, 1, 2, 3, 4, 5})) << order;
   }
 }
 

@@ -20,7 +20,7 @@ SharedArea::SharedArea(AreaPool& pool, unsigned number, const PoolMemory& memory
       size_(static_cast<int>(members_.locals.size())),
       next_round_(load_acquire(memory_.header().first_round)),
       ring_(PostRing::lap(size_)),
-      cells_(size_ == 2 ? HandedCells(static_cast<unsigned>(rank), RingPlace::kCellsEach) : HandedCells()),
+      cells_(size_ == 2 ? HandedCells(static_cast<unsigned>(rank), 2, RingPlace::kCellsEach) : HandedCells()),
       trials_({.bytes = PostRing::lap(size_),
                .past_caches = kCanStream,
                .claims = size_ == 2,  // what several read none can have for itself
@@ -122,7 +122,7 @@ std::int64_t SharedArea::needed_before(std::uint64_t round, std::uint64_t bytes,
 
 // Looks a quarter of its posts ahead first: if those are over it need not look for as many posts to come.
 bool SharedArea::may_post(std::uint64_t round, std::uint64_t bytes, bool kept) noexcept {
-  cells_.keep_what_was_read();
+  keep_what_was_read();
   const std::int64_t needed = needed_before(round, bytes, kept);
   if (needed < static_cast<std::int64_t>(complete_)) return true;
   const auto least = static_cast<std::uint64_t>(needed);
@@ -132,6 +132,11 @@ bool SharedArea::may_post(std::uint64_t round, std::uint64_t bytes, bool kept) n
 std::uint64_t SharedArea::awaited_before(std::uint64_t round, std::uint64_t bytes, bool kept) const noexcept {
   const auto needed = static_cast<std::uint64_t>(std::max<std::int64_t>(needed_before(round, bytes, kept), 0));
   return needed + (round - 1 - needed) / 2;
+}
+
+void SharedArea::keep_what_was_read() noexcept {
+  for (unsigned cell = 0; cell < RingPlace::kCells; ++cell)
+    if (has_read_[cell] != 0) (void)cells_.keep(cell, std::exchange(has_read_[cell], 0));
 }
 
 // The slot is a line at which a rank that waits looks all the time. It takes the line away from a writer that has begun to write it and goes on with

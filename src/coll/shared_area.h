@@ -36,6 +36,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -182,7 +183,7 @@ class SharedArea {
     const RingPlace place = slot.place();
     if (place.is_in_cell() && size_ == 2) {
       const std::uint64_t bytes = std::min(place.bytes, AreaMemory::kCellBytes);
-      if (rank != rank_) cells_.read(place.cell(), static_cast<std::uint32_t>(bytes));
+      if (rank != rank_) has_read_[place.cell()] = static_cast<std::uint32_t>(bytes);
       return {memory_.cell(place.cell()), bytes, of_this_call, flags};
     }
     const std::uint64_t bytes = std::min(place.bytes, kMostBytes), begin = std::min(place.begin, PostRing::kBytes - bytes);
@@ -229,6 +230,7 @@ class SharedArea {
 
  private:
   std::int64_t needed_before(std::uint64_t round, std::uint64_t bytes, bool kept) const noexcept;
+  void keep_what_was_read() noexcept;
   bool may_use_cell(std::uint64_t bytes, bool kept) const noexcept { return !kept && bytes <= AreaMemory::kCellBytes && cells_.has_one(); }
   std::byte* take_cell(std::uint64_t bytes) noexcept;
   std::byte* take_from_ring(std::uint64_t round, std::uint64_t bytes) noexcept;
@@ -290,6 +292,7 @@ class SharedArea {
 
   PostRing ring_;      // where our long posts lie
   HandedCells cells_;  // between two
+  std::array<std::uint32_t, RingPlace::kCells> has_read_{};  // of each cell, since this rank's last post
   RingPlace place_{};  // of the next one
   bool place_is_told_ = false, in_cell_ = false;
   RingTrials trials_;

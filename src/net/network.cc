@@ -143,7 +143,9 @@ void Network::find_route(PeerId peer, Route& route) const {
     route.data = second;
     route.capabilities.eager_limit = std::min(route.capabilities.eager_limit, best_up_to);
     route.capabilities.first_bytes = route.capabilities.at_once;  // the fewest that cost nothing more
-    route.capabilities.data_chunk = second->capabilities(peer).data_chunk;
+    const Capabilities by_second = second->capabilities(peer);
+    route.capabilities.data_chunk = by_second.data_chunk;
+    route.capabilities.long_chunk = by_second.long_chunk;
   }
   if (log_enabled(LogLevel::kInfo)) tell_route(peer, route);
 }

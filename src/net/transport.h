@@ -220,6 +220,7 @@ class Sinks {
 struct Capabilities {
   std::uint64_t eager_limit = 0;   // longer messages go by rendezvous
   std::uint64_t data_chunk = 0;    // advised payload of one kData frame
+  std::uint64_t long_chunk = 0;    // the same, of messages of more than four such payloads; 0: no other
   std::uint64_t first_bytes = 0;   // advised payload of an RTS frame; 0: the usual
   std::uint64_t at_once = 4096;    // what Transport::send_now takes
   std::uint64_t urgent_bytes = 0;  // payload of an urgent frame, at least, for a peer at rest to be told of it
@@ -229,6 +230,7 @@ struct Capabilities {
   bool answers_wait = false;       // what is posted behind data leaves long after it, and a thread is there for what is put off (Engine::want_turn)
   bool matches = false;            // the carrier matches messages with receives that it is lent (Transport::lent_queue)
 
+  std::uint64_t data_chunk_of(std::uint64_t message) const noexcept { return long_chunk != 0 && message > 4 * data_chunk ? long_chunk : data_chunk; }
   std::uint64_t longest_unasked() const noexcept { return answers_wait ? std::max(eager_limit, unasked) : eager_limit; }
 };
 // Who is to answer a request: what carries it to the peer may, though the peer's process does not run, and its process in any case.

@@ -125,6 +125,21 @@ TEST(Messenger, AMessageThatCouldGoWholeIsPulledWhereTheTransportSaysSo) {
   EXPECT_TRUE(job.timed.empty());
 }
 
+TEST(Messenger, LongMessagesGoInLongerFrames) {
+  LoopJob::Options options;
+  options.way = {.eager_limit = 1024, .data_chunk = 4096, .long_chunk = 16384};
+  LoopJob job(options);
+  const auto frames_of = [&](std::size_t bytes) {
+    const std::uint64_t before = job.frames_posted;
+    exchange(job, bytes, true);
+    return job.frames_posted - before;
+  };
+  // RTS, which has the first bytes, and CTS; then the rest.
+  EXPECT_EQ(frames_of(16384), 2u + 2);
+  EXPECT_EQ(frames_of(16385), 2u + 1);
+  EXPECT_EQ(frames_of(100'000), 2u + 6);
+}
+
 TEST(Messenger, AShortMessageMayWaitForItsReceive) {
   LoopJob job({});
   const Bytes data = pattern(100, 5);

@@ -95,7 +95,7 @@ void OutgoingTransfers::pump(SendRequest& send) noexcept {
 }
 
 void OutgoingTransfers::post_chunk(SendRequest& send, SendRequest::Frame& frame) noexcept {
-  const std::uint64_t advised = std::max(common_.way_to(send.peer_).data_chunk, tuning().p2p_least_chunk);
+  const std::uint64_t advised = std::max(common_.way_to(send.peer_).data_chunk_of(send.wanted_), tuning().p2p_least_chunk);
   const std::uint64_t chunk = std::min(advised, common_.network->data_route(send.peer_).frame_limit(send.peer_));
   const std::uint64_t bytes = std::min(chunk, send.wanted_ - send.next_byte_);
   wire::MessageHeader header;

@@ -43,6 +43,17 @@ inline void load_around_stamp(const std::byte* line, FrameHeader& header) noexce
   for (std::size_t index = 2; index < FrameHeader::kWords; ++index) header.words[index] = load_word(line, index);
 }
 
+// Where the payload of a frame in shared memory lies, if not behind its line: in the 16 bits that are reserved elsewhere.
+inline void store_place(std::byte* line, std::uint16_t place) noexcept {
+  store_word(line, 0, load_word(line, 0) | wire_word(std::uint64_t{place} << 48));
+}
+// Takes it out of the header.
+inline std::uint16_t take_place(FrameHeader& header) noexcept {
+  const std::uint16_t place = header.reserved();
+  header.words[0] ^= wire_word(std::uint64_t{place} << 48);
+  return place;
+}
+
 inline void encode_inline(const FrameHeader& header, const std::byte* payload, std::byte* line) noexcept {
   store_word(line, 0, header.words[0] | wire_word(kInlineMark));
   for (std::size_t index = 2; index < 5; ++index) store_word(line, index, header.words[index]);

@@ -97,7 +97,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       case 6: {
         to_us.header.cells_filled.store(position(kind, value, in_cells));
         const std::uint64_t available = reader.available_in_cells();
-        LAPWING_CHECK(available <= Layout::kCells * Layout::kMostCellBytes);
+        LAPWING_CHECK(available <= Layout::kMostInCells);
         reader.advance_in_cells(available);
         in_cells += available;
         break;

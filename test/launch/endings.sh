@@ -107,9 +107,9 @@ everyone "files for errors" -errfile-pattern "$work/errors.%r" -n 3
 # What LAPWING_LOG=info says about the start, and of each peer.
 run "log" 0 env LAPWING_LOG=info "$mpiexec" -n 2 "$program" ok
 said "log" "rank 0: Lapwing [0-9].*, 2 ranks, started by Lapwing's mpiexec"
-said "log" "rank 0: transports self,shm,tcp; progress by the event thread; messages of up to 256k (shm)"
+said "log" "rank 0: transports self,shm,tcp; progress by the event thread; messages of up to 512k (shm)"
 said "log" "rank 1: process [0-9]* on host .* processors [0-9]"
-said "log" "rank 1: rank 0 on host .*: reached by shm; messages of up to 262144 bytes"
+said "log" "rank 1: rank 0 on host .*: reached by shm; messages of up to 524288 bytes"
 run "log, tcp" 0 env LAPWING_LOG=info LAPWING_TRANSPORTS=tcp "$mpiexec" -n 2 "$program" ok
 said "log, tcp" "rank 0: rank 1 on host .*: reached by tcp, because LAPWING_TRANSPORTS leaves out shm"
 said "log, tcp" "rank 0: rank 1 on host .*: connected by tcp, at [0-9.:]*"

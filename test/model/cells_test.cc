@@ -1,6 +1,9 @@
-// Memory that changes hands (src/base/handed_cells.h, the very code): what shows the bytes hands the cell over, and nothing else is said of it. Two
-// sides with a cell each send some messages; one without a cell goes another way. Each stamp is a word of its own. Memory is weak.
+// Memory that changes hands (src/base/handed_cells.h, the very code): what shows the bytes hands the cell over, and nothing else is said of it. Three
+// sides begin with a cell each; each sends some messages to the next one, and one without a cell takes a spare one or goes another way. What
+// is read is kept or made spare (net/shm/cell_pool.h). Each stamp is a word of its own. Memory is weak.
 #include <gtest/gtest.h>
+
+#include <bit>
 
 #include "base/handed_cells.h"
 #include "checker.h"
@@ -14,11 +17,12 @@ enum class Without {
   kRelease,   // the stamp may become visible before the bytes
   kReading,   // a side has the cell as soon as it has seen the stamp
   kGivingUp,  // a side still has the cell whose bytes it has shown
+  kTaking,    // a spare cell is looked for and taken in two steps
 };
 
 class Cells {
  public:
-  static constexpr int kMessages = 3, kSides = 2, kElsewhere = 0xff;
+  static constexpr int kMessages = 2, kSides = 3, kElsewhere = 0xff;
   static constexpr unsigned kEach = 1;
 
   struct Side {
@@ -26,19 +30,21 @@ class Cells {
     std::uint8_t at, cell, sent, taken, looked_at, padding[3];
   };
   struct State {
-    WeakMemory<kSides, kSides * (kEach + kMessages)> memory;
-    std::uint8_t deceived, padding;
+    WeakMemory<kSides, kSides * (static_cast<int>(kEach) + kMessages) + 1> memory;
+    std::uint8_t deceived, padding[4];
     Side sides[kSides];
   };
 
   explicit Cells(Without without) : without_(without) {}
   int threads() const { return 2 * kSides; }
   void begin(State& s) const {
-    for (unsigned side = 0; side < kSides; ++side) s.sides[side].cells = HandedCells(side, kEach);
+    for (unsigned side = 0; side < kSides; ++side) s.sides[side].cells = HandedCells(side, kSides, kEach);
   }
   const char* broken(const State& s) const { return s.deceived ? "what is read is not what was sent" : nullptr; }
   const char* unfinished(const State& s) const {
-    return s.sides[0].taken + s.sides[1].taken != 2 * kMessages ? "a message is not taken" : nullptr;
+    for (const Side& side : s.sides)
+      if (side.taken != kMessages) return "a message is not taken";
+    return nullptr;
   }
 
   bool step(State& s, int thread, Step& step) const {
@@ -49,21 +55,26 @@ class Cells {
         return stamp(s, thread, step);
       case kRead:
         return read(s, thread, step);
+      case kTake:
+        return take_spare(s, thread, step);
       default:
         return step.maybe() ? write(s, thread, step) : look(s, thread, step);
     }
   }
 
  private:
-  enum At { kIdle, kStamp, kRead };
+  enum At { kIdle, kStamp, kRead, kTake };
+  static constexpr int kCells = kSides * static_cast<int>(kEach), kSpare = kCells + kSides * kMessages;  // words
 
   static int cell_word(int cell) { return cell; }
-  static int stamp_word(int sender, int message) { return kSides * static_cast<int>(kEach) + sender * kMessages + message; }
+  static int stamp_word(int sender, int message) { return kCells + sender * kMessages + message; }
   static int bytes_of(int sender, int message) { return 1 + sender * kMessages + message; }
+  static int before(int side) { return (side + kSides - 1) % kSides; }
 
   bool write(State& s, int me, Step& step) const {
     Side& side = s.sides[me];
     if (side.sent == kMessages || !s.memory.takes_store(me)) return false;
+    if (!side.cells.has_one() && s.memory.words[kSpare] != 0) return find_spare(s, me, step);
     side.cell = kElsewhere;
     step.name("has no cell, and sends another way");
     if (side.cells.has_one()) {
@@ -72,6 +83,21 @@ class Cells {
       s.memory.store(me, cell_word(side.cell), bytes_of(me, side.sent));
     }
     side.at = kStamp;
+    return true;
+  }
+  bool find_spare(State& s, int me, Step& step) const {
+    step.name("finds a spare cell");
+    s.sides[me].cell = static_cast<std::uint8_t>(std::countr_zero(s.memory.words[kSpare]));
+    s.sides[me].at = kTake;
+    return true;
+  }
+  bool take_spare(State& s, int me, Step& step) const {
+    Side& side = s.sides[me];
+    const int bit = 1 << side.cell, there = s.memory.words[kSpare];
+    step.name("takes it, if it is still there");
+    s.memory.words[kSpare] = static_cast<std::uint8_t>(there & ~bit);
+    if ((there & bit) != 0 || without_ == Without::kTaking) keep(side, side.cell);
+    side.at = kIdle;
     return true;
   }
   bool stamp(State& s, int me, Step& step) const {
@@ -91,7 +117,7 @@ class Cells {
   bool look(State& s, int me, Step& step) const {
     Side& side = s.sides[me];
     if (side.taken == kMessages) return false;
-    const int stamp = s.memory.load(me, stamp_word(1 - me, side.taken));
+    const int stamp = s.memory.load(me, stamp_word(before(me), side.taken));
     if (stamp == 0) return false;
     step.name("sees a message");
     if (stamp == kElsewhere) return ++side.taken, true;
@@ -105,17 +131,18 @@ class Cells {
   }
   bool read(State& s, int me, Step& step) const {
     Side& side = s.sides[me];
-    step.name("reads it, and has the cell");
-    s.deceived = s.memory.load(me, cell_word(side.cell)) != bytes_of(1 - me, side.taken);
-    if (without_ != Without::kReading) keep(side, side.cell);
+    const bool gives = step.maybe();  // it has as many as it keeps
+    step.name(gives ? "reads it, and makes the cell spare" : "reads it, and has the cell");
+    s.deceived = s.memory.load(me, cell_word(side.cell)) != bytes_of(before(me), side.taken);
+    if (gives)
+      s.memory.words[kSpare] = static_cast<std::uint8_t>(s.memory.words[kSpare] | 1 << side.cell);
+    else if (without_ != Without::kReading)
+      keep(side, side.cell);
     ++side.taken;
     side.at = kIdle;
     return true;
   }
-  static void keep(Side& side, unsigned cell) {
-    side.cells.read(cell, 1);
-    side.cells.keep_what_was_read();
-  }
+  static void keep(Side& side, unsigned cell) { (void)side.cells.keep(cell, 1); }
 
   Without without_;
 };
@@ -133,7 +160,7 @@ TEST_P(CellsMutant, IsFoundOut) {
   EXPECT_EQ(verdict.kind, Verdict::kBroken) << verdict.states;
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, CellsMutant, ::testing::Values(Without::kRelease, Without::kReading, Without::kGivingUp));
+INSTANTIATE_TEST_SUITE_P(Each, CellsMutant, ::testing::Values(Without::kRelease, Without::kReading, Without::kGivingUp, Without::kTaking));
 
 }  // namespace
 }  // namespace lapwing::model

@@ -263,32 +263,28 @@ TEST(Segment, StaysOutOfCoreFiles) {
 TEST(Segment, LayoutIsPinned) {
   const Layout layout{2, 65536, 12288};
   EXPECT_EQ(layout.control_stride(), 256u);
+  EXPECT_EQ(layout.spare_offset(), 4096u + 2 * 256u);
   EXPECT_EQ(layout.rings_offset(), 8192u);
-  EXPECT_EQ(layout.cell_bytes(), 8192u);
-  EXPECT_EQ(layout.ring_stride(), 69632u + 8 * 8192u);
-  EXPECT_EQ(layout.user_offset(), 8192u + 4 * layout.ring_stride());
+  EXPECT_EQ(layout.ring_stride(), 69632u);
+  EXPECT_EQ(layout.cell_bytes(), 16384u);
+  EXPECT_EQ(layout.cell_offset(0), 8192u + 4 * 69632u);
+  EXPECT_EQ(layout.user_offset(), layout.cell_offset(16));
   EXPECT_EQ(layout.total_bytes(), layout.user_offset() + 12288u);
   EXPECT_EQ((Layout{65, 4096, 0}.control_stride()), 256u);
 }
 
-// Behind the two rings of the pair, two each, whichever of them asks.
-TEST(Segment, CellsBelongToPairs) {
-  const Layout layout{3, 65536, 0};
-  std::vector<std::uint64_t> all;
-  for (std::uint32_t low = 0; low < 3; ++low) {
-    for (std::uint32_t high = low + 1; high < 3; ++high) {
-      for (unsigned cell = 0; cell < Layout::kCells; ++cell) {
-        const std::uint64_t offset = layout.cell_offset(low, high, cell);
-        EXPECT_EQ(layout.cell_offset(high, low, cell), offset);
-        const std::uint64_t ring = cell < Layout::kCellsEach ? layout.ring_offset(low, high) : layout.ring_offset(high, low);
-        EXPECT_GE(offset, ring + Layout::kRingHeaderBytes + layout.ring_bytes);
-        EXPECT_LE(offset + layout.cell_bytes(), ring + layout.ring_stride());
-        all.push_back(offset);
-      }
+// The bits of the spare ones have room before the rings, and all of a rank's cells are no longer than twice the rings to it.
+TEST(Segment, CellsHaveRoom) {
+  for (const std::uint32_t ranks : {1u, 2u, 3u, 64u, shm::kMaxLocalRanks}) {
+    for (const std::uint64_t ring : {shm::kMinRingBytes, std::uint64_t{2} << 20}) {
+      const Layout layout{ranks, ring, 0};
+      EXPECT_GE(layout.rings_offset(), layout.spare_offset() + layout.spare_words() * 8);
+      EXPECT_GE(layout.spare_words() * 64, layout.cells());
+      EXPECT_LE(layout.cell_bytes(), Layout::kMostCellBytes);
+      EXPECT_LE(Layout::kCellsEach * layout.cell_bytes(), 2 * (ranks - 1) * ring);
+      EXPECT_GE(layout.user_offset(), layout.cells_offset() + layout.cells() * layout.cell_bytes());
     }
   }
-  std::sort(all.begin(), all.end());
-  for (std::size_t i = 1; i < all.size(); ++i) EXPECT_GE(all[i], all[i - 1] + layout.cell_bytes());
 }
 
 TEST(Invitation, RoundTrip) {

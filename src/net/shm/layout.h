@@ -3,8 +3,11 @@
 //   0                SegmentHeader                     written once by the leader, before any other rank has the segment
 //   4096             control block of local rank 0     one per rank: "I sleep" and which ranks have sent something
 //   ...              control block of local rank n-1
-//   page boundary    ring 0 -> 0                       one per ordered pair, sender-major: RingHeader, the bytes, half of the pair's cells.
+//   cache line       spare cells                       one bit for each cell (cell_pool.h)
+//   page boundary    ring 0 -> 0                       one per ordered pair, sender-major: RingHeader, the bytes.
 //   ...              ring n-1 -> n-1                   Pages that no rank has touched cost nothing, so unused pairs are free.
+//   page boundary    cell 0                            those with which rank 0 begins, and so on
+//   ...              cell k n-1
 //   page boundary    what a room above keeps here      (net/host_memory.h), as much as it wants
 //
 // Only the sizes in the header are trusted after one check against the size of the file, which is sealed against
@@ -17,7 +20,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/handed_cells.h"
 #include "base/status.h"
 #include "base/tuning.h"
 #include "net/shm/shared_pull.h"
@@ -25,7 +27,7 @@
 namespace lapwing::net::shm {
 
 inline constexpr std::uint64_t kSegmentMagic = 0x3147'4553'5057'414cull;  // "LAPWSEG1", little-endian
-inline constexpr std::uint32_t kLayoutVersion = 12;
+inline constexpr std::uint32_t kLayoutVersion = 13;
 inline constexpr std::uint32_t kMaxLocalRanks = 4096;
 // Everything in a ring is a multiple of this, so that a frame's header never wraps.
 inline constexpr std::uint64_t kRecordAlignment = 64;
@@ -104,29 +106,29 @@ struct Layout {
 
   static constexpr std::uint64_t kPage = 4096;
   static constexpr std::uint64_t kRingHeaderBytes = 512;
-  static constexpr std::uint64_t kMostCellBytes = 256 * 1024;
-  // With which a rank begins beside each other one. Windows of eight messages in both directions, 8 to 64 KiB, take 0.8 of the time that they take with two.
-  // Until the other one has sent something in a cell only some are used, because a stream would touch the memory of the others for nothing.
-  static constexpr unsigned kCellsEach = 8, kCells = 2 * kCellsEach, kCellsAtFirst = 2;
+  static constexpr std::uint64_t kMostCellBytes = 512 * 1024;
+  // With which a rank begins. Windows of eight messages in both directions, 8 to 64 KiB, take 0.8 of the time that they take with two. Until
+  // something has come in a cell only some are used, because a stream would touch the memory of the others for nothing.
+  static constexpr unsigned kCellsEach = 8, kCellsAtFirst = 2;
+  static constexpr std::uint64_t kMostInCells = kMaxLocalRanks * kCellsEach * kMostCellBytes;  // of a host
+  static_assert(kMaxLocalRanks * kCellsEach <= 1 << 16, "a record names a cell in 16 bits");
 
   std::uint64_t pending_words() const noexcept { return (local_ranks + 63) / 64; }
   std::uint64_t control_stride() const noexcept { return round_up(sizeof(ControlBlock) + pending_words() * 8, 128); }
   std::uint64_t control_offset(std::uint32_t rank) const noexcept { return kPage + rank * control_stride(); }
-  // Of a cell: all of two ranks are no more than their rings.
-  std::uint64_t cell_bytes() const noexcept { return std::min(kMostCellBytes, ring_bytes / kCellsEach); }
-  std::uint64_t cells_offset() const noexcept { return round_up(kRingHeaderBytes + ring_bytes, kPage); }
-  std::uint64_t ring_stride() const noexcept { return round_up(cells_offset() + kCellsEach * cell_bytes(), kPage); }
-  std::uint64_t rings_offset() const noexcept { return round_up(control_offset(local_ranks), kPage); }
+  std::uint32_t cells() const noexcept { return local_ranks * kCellsEach; }
+  std::uint64_t spare_words() const noexcept { return (cells() + 63) / 64; }
+  std::uint64_t spare_offset() const noexcept { return control_offset(local_ranks); }
+  std::uint64_t ring_stride() const noexcept { return round_up(kRingHeaderBytes + ring_bytes, kPage); }
+  std::uint64_t rings_offset() const noexcept { return round_up(spare_offset() + spare_words() * sizeof(std::uint64_t), kPage); }
   std::uint64_t ring_offset(std::uint32_t sender, std::uint32_t receiver) const noexcept {
     return rings_offset() + (std::uint64_t{sender} * local_ranks + receiver) * ring_stride();
   }
-  // Cells are numbered by pairs: the first ones lie behind the ring from the lower rank, with which it begins.
-  std::uint64_t cell_offset(std::uint32_t one, std::uint32_t other, unsigned cell) const noexcept {
-    const std::uint32_t low = std::min(one, other), high = std::max(one, other);
-    const bool of_low = cell < kCellsEach;
-    return ring_offset(of_low ? low : high, of_low ? high : low) + cells_offset() + cell % kCellsEach * cell_bytes();
-  }
-  std::uint64_t user_offset() const noexcept { return ring_offset(local_ranks, 0); }
+  // Of a cell: those of a rank are no more than twice the rings to it.
+  std::uint64_t cell_bytes() const noexcept { return std::min(kMostCellBytes, 2 * (local_ranks - 1) * ring_bytes / kCellsEach); }
+  std::uint64_t cells_offset() const noexcept { return ring_offset(local_ranks, 0); }
+  std::uint64_t cell_offset(std::uint32_t cell) const noexcept { return cells_offset() + cell * cell_bytes(); }
+  std::uint64_t user_offset() const noexcept { return round_up(cell_offset(cells()), kPage); }
   std::uint64_t total_bytes() const noexcept { return user_offset() + user_bytes; }
 
   // Of a ring, where no size is set: no line that comes up again after a whole lap shall be in a core's own cache any more (base/ring_trial.h).

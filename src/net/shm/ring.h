@@ -52,7 +52,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -80,13 +79,8 @@ inline constexpr std::uint64_t kClaimed = 16;    // the reader is to claim the r
 inline constexpr std::uint64_t kOnTrial = 32;    // the writer tries how it is best written, so its time is no usual one (base/ring_trial.h)
 inline constexpr std::uint64_t kSpace = std::uint64_t{1} << 63;  // the record behind this one begins a line later
 inline constexpr std::uint64_t kInCell = std::uint64_t{1} << 62;  // the payload lies in a cell (base/handed_cells.h), and this line is all of the record
-inline constexpr unsigned kCellShift = 58;
-inline constexpr std::uint64_t kCellNumber = std::uint64_t{Layout::kCells - 1} << kCellShift;
-static_assert((kCellNumber & (kInCell | kSpace)) == 0 && std::has_single_bit(Layout::kCells) && Layout::kCellsEach <= HandedCells::kMostEach);
-inline constexpr std::uint64_t kRecordFlags = kStreamed | kTurns | kWideHead | kClaimed | kOnTrial | kSpace | kInCell | kCellNumber;
-static_assert(1 + (kRecordFlags & ~(kSpace | kInCell | kCellNumber)) < kRecordAlignment);
-inline constexpr std::uint64_t flags_of_cell(unsigned cell) noexcept { return kInCell | std::uint64_t{cell} << kCellShift; }
-inline constexpr unsigned cell_of(std::uint64_t flags) noexcept { return static_cast<unsigned>((flags & kCellNumber) >> kCellShift); }
+inline constexpr std::uint64_t kRecordFlags = kStreamed | kTurns | kWideHead | kClaimed | kOnTrial | kSpace | kInCell;
+static_assert(1 + (kRecordFlags & ~(kSpace | kInCell)) < kRecordAlignment);
 
 // Records of so many bytes and more, their lines included, may go by turns.
 inline constexpr std::uint64_t kLeastByTurns = 5 * kRecordAlignment;
@@ -318,7 +312,7 @@ class RingReader {
   // Within a record with kInCell: bytes of its payload, and of those behind it, that have come into cells behind the heads, and are not taken yet.
   std::uint64_t available_in_cells() noexcept {
     const std::uint64_t unread = load_acquire(header_->cells_filled) - taken_in_cells_;
-    if (unread > kMostInCells) broken_ = true;
+    if (unread > Layout::kMostInCells) broken_ = true;
     return broken_ ? 0 : unread;
   }
   void advance_in_cells(std::uint64_t bytes) noexcept { taken_in_cells_ += bytes; }
@@ -330,7 +324,6 @@ class RingReader {
  private:
   static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
   static constexpr std::uint64_t kAskedFor = 17 * kRecordAlignment;
-  static constexpr std::uint64_t kMostInCells = Layout::kCells * Layout::kMostCellBytes;
 
   std::uint64_t look() noexcept;
   void skip() noexcept {

@@ -108,6 +108,10 @@ std::atomic<std::uint64_t>* Segment::pending(std::uint32_t rank) noexcept {
   return reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + layout_.control_offset(rank) + sizeof(ControlBlock));
 }
 
+std::atomic<std::uint64_t>* Segment::spare_cells() noexcept {
+  return reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + layout_.spare_offset());
+}
+
 RingHeader& Segment::ring_header(std::uint32_t sender, std::uint32_t receiver) noexcept {
   return *reinterpret_cast<RingHeader*>(base_ + layout_.ring_offset(sender, receiver));
 }

@@ -33,7 +33,8 @@ class Segment {
   std::atomic<std::uint64_t>* pending(std::uint32_t rank) noexcept;
   RingHeader& ring_header(std::uint32_t sender, std::uint32_t receiver) noexcept;
   std::byte* ring_bytes(std::uint32_t sender, std::uint32_t receiver) noexcept;
-  std::byte* cell(std::uint32_t one, std::uint32_t other, unsigned number) noexcept { return base_ + layout_.cell_offset(one, other, number); }
+  std::byte* cell(std::uint32_t number) noexcept { return base_ + layout_.cell_offset(number); }
+  std::atomic<std::uint64_t>* spare_cells() noexcept;
   std::atomic<std::uint32_t>& ends() const noexcept;
   std::byte* user_bytes() noexcept { return base_ + layout_.user_offset(); }
   AgreementWords& agreement() noexcept;

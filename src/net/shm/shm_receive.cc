@@ -107,11 +107,12 @@ std::uint64_t ShmTransport::take_header(Link& link) noexcept {
   const std::byte* line = link.in.next(wire::kHeaderBytes).data;
   if (wire::is_inline(line)) return take_inline(link, line);
   wire::load_around_stamp(line, link.header);  // a copy: the peer could change the original between check and use
+  const std::uint64_t flags = link.in.record_flags();
+  if ((flags & shm::kInCell) != 0) link.cell = wire::take_place(link.header);
   if (!wire::is_sound(link.header)) [[unlikely]]
     return take_channel_frame(link);
   link.acquainted = true;
-  const std::uint64_t flags = link.in.record_flags();
-  if ((flags & shm::kInCell) != 0) return take_header_of_cell(link, shm::cell_of(flags));
+  if ((flags & shm::kInCell) != 0) return take_header_of_cell(link);
   const std::uint64_t record = shm::Layout::record_bytes(link.header.payload_bytes());
   if (!std::exchange(link.unanswered, true)) link.in.ask_for(record);
   link.timed = link.streaming.times(link.header.payload_bytes(), (flags & shm::kStreamed) != 0);
@@ -165,18 +166,16 @@ std::uint64_t ShmTransport::take_inline(Link& link, const std::byte* line) noexc
 }
 
 // The payload lies in a cell, at least its head.
-std::uint64_t ShmTransport::take_header_of_cell(Link& link, unsigned cell) noexcept {
+std::uint64_t ShmTransport::take_header_of_cell(Link& link) noexcept {
   const std::uint64_t bytes = link.header.payload_bytes(), head = head_in_cell(bytes);
-  if (bytes == 0 || bytes > cell_bytes_) {
-    lose_malformed(link, "one in a cell, with no payload or more than that has");
+  if (bytes == 0 || bytes > cells_.bytes() || !cells_.exists(link.cell)) {
+    lose_malformed(link, "one in a cell, which is none, or with no payload or more than it has");
     return wire::kHeaderBytes;
   }
   if (std::exchange(link.unanswered, true)) link.in.claim(wire::kHeaderBytes);  // ring.h
   give_back(link, wire::kHeaderBytes);
-  link.cell = cell;
-  ++link.came_in_cells;
   link.timed = link.on_trial = false;  // what the ring is tried for has nothing to do with this
-  if (head == bytes && sinks_.of(link.header).receive_now(link.peer, link.header, link.cell_memory[cell])) {
+  if (head == bytes && sinks_.of(link.header).receive_now(link.peer, link.header, cells_.memory(link.cell))) {
     keep_cell(link);
     return shm::Layout::record_bytes(bytes);
   }
@@ -196,7 +195,7 @@ std::uint64_t ShmTransport::take_from_cell(Link& link) noexcept {
 std::uint64_t ShmTransport::append_from_cell(Link& link, std::uint64_t bytes) noexcept {
   const bool weighed = weighs(link.header.payload_bytes());
   const std::int64_t began = weighed ? engine_.clock().now() : 0;
-  link.assembly.append(link.cell_memory[link.cell] + link.assembly.front(), bytes,
+  link.assembly.append(cells_.memory(link.cell) + link.assembly.front(), bytes,
                        [&](std::byte* to, const std::byte* from, std::size_t some) { copy_out_(engine_.clock(), to, from, some); });
   if (weighed) link.emptying.copied(bytes, engine_.clock().now() - began);
   if (link.assembly.complete()) {
@@ -205,12 +204,6 @@ std::uint64_t ShmTransport::append_from_cell(Link& link, std::uint64_t bytes) no
     finish_frame(link);
   }
   return shm::Layout::round_up(bytes, shm::kRecordAlignment);
-}
-
-// It has been read.
-void ShmTransport::keep_cell(Link& link) noexcept {
-  link.cells.read(link.cell, static_cast<std::uint32_t>(link.header.payload_bytes()));
-  link.cells.keep_what_was_read();
 }
 
 void ShmTransport::lose_malformed(Link& link, const char* why) noexcept {

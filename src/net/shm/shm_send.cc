@@ -77,12 +77,13 @@ void ShmTransport::weigh(shm::RingWriter& out, std::uint64_t payload, std::uint6
 template <typename Fill>
 void ShmTransport::write_in_cell(Link& link, const wire::FrameHeader& header, Fill fill) noexcept {
   const std::uint64_t payload = header.payload_bytes(), head = head_in_cell(payload);
-  const unsigned cell = link.cells.take(static_cast<std::uint32_t>(payload));
-  std::byte* const to = link.cell_memory[cell];
+  const unsigned cell = cells_.take(payload);
+  std::byte* const to = cells_.memory(cell);
   fill(to, 0, head);
-  std::byte* line = link.out.begin(wire::kHeaderBytes, shm::flags_of_cell(cell));
+  std::byte* line = link.out.begin(wire::kHeaderBytes, shm::kInCell);
   link.out.wipe_next();
   wire::store_around_stamp(header, line);
+  wire::store_place(line, static_cast<std::uint16_t>(cell));
   LAPWING_DELAY_POINT("shm.publish");
   link.out.publish_head();
   LAPWING_DELAY_POINT("shm.published");

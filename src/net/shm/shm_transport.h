@@ -44,6 +44,7 @@
 #include "net/host_memory.h"
 #include "net/network.h"
 #include "net/refusals.h"
+#include "net/shm/cell_pool.h"
 #include "net/shm/handover.h"
 #include "net/shm/invitation.h"
 #include "net/shm/lookout.h"
@@ -116,11 +117,8 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
     bool timed = false;           // the record that is being read counts for streaming
     bool unanswered = false;      // a frame has come since something went
 
-    HandedCells cells;  // of this pair
-    std::byte* cell_memory[shm::Layout::kCells] = {};
     bool in_cell = false;  // the payload under way lies in `cell`
-    unsigned cell = 0;
-    std::uint64_t came_in_cells = 0;  // frames
+    std::uint32_t cell = 0;
 
     shm::RingReader in;
     shm::CopyCost emptying;    // of long messages from it, where ranks share cores
@@ -205,9 +203,8 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
                        Delivery delivery) noexcept;
   // Whether a payload of so many bytes goes into a cell. The line behind the header comes sooner than one elsewhere, so shorter ones do not.
   static constexpr std::uint64_t kLeastInCell = 257;
-  bool goes_in_cell(const Link& link, std::uint64_t payload) const noexcept {
-    const unsigned reserve = link.came_in_cells != 0 ? 0 : shm::Layout::kCellsEach - shm::Layout::kCellsAtFirst;
-    return payload >= kLeastInCell && payload <= cell_bytes_ && link.cells.count() > reserve;
+  bool goes_in_cell(const Link& link, std::uint64_t payload) noexcept {
+    return payload >= kLeastInCell && payload <= cells_.bytes() && cells_.has_one(link.out.answered());
   }
   template <typename Fill>
   void write_in_cell(Link& link, const wire::FrameHeader& header, Fill fill) noexcept;
@@ -235,10 +232,10 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   std::uint64_t take_header(Link& link) noexcept;
   std::uint64_t take_channel_frame(Link& link) noexcept;
   std::uint64_t take_inline(Link& link, const std::byte* line) noexcept;
-  std::uint64_t take_header_of_cell(Link& link, unsigned cell) noexcept;
+  std::uint64_t take_header_of_cell(Link& link) noexcept;
   std::uint64_t take_from_cell(Link& link) noexcept;
   std::uint64_t append_from_cell(Link& link, std::uint64_t bytes) noexcept;
-  static void keep_cell(Link& link) noexcept;
+  void keep_cell(const Link& link) noexcept { cells_.keep(link.cell, link.header.payload_bytes()); }
   void lose_malformed(Link& link, const char* why) noexcept;
   void begin_frame(Link& link) noexcept;
   std::uint64_t take_payload(Link& link, std::uint64_t available) noexcept;
@@ -272,6 +269,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   shm::Segment segment_;
   shm::SharedFiles files_;
   shm::Pulls pulls_;
+  shm::CellPool cells_;
   Doorbell doorbell_{*this};
 
   // In its job.
@@ -280,7 +278,6 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   std::vector<PeerId> local_ranks_;  // the host's processes, ascending: by local number
   std::vector<PeerId> doubles_;
   std::uint32_t my_local_ = 0;
-  std::uint64_t cell_bytes_ = 0;
   std::uint64_t most_of_a_small_record_ = 0;
   std::uint64_t long_head_ = 0, wide_head_ = 0;               // of a record that is not small
   std::vector<Link*> link_of_;                                // by process, null elsewhere and for this one

@@ -149,12 +149,14 @@ class ShmTransportTest : public testing::Test {
     writer.publish_head();
     set_pending(rank);
   }
-  // A frame of sevens from `rank`, in a cell of the pair; of a long one no more than the head is published.
+  // A frame of sevens from `rank`, in a cell; of a long one no more than the head is published.
   void send_in_cell(shm::RingWriter& writer, unsigned cell, std::uint64_t bytes, std::uint32_t rank = 0) {
-    std::memset(segment_.cell(rank, me_, cell), 7, std::min(bytes, segment_.layout().cell_bytes()));
+    if (cell < segment_.layout().cells()) std::memset(segment_.cell(cell), 7, std::min(bytes, segment_.layout().cell_bytes()));
     wire::FrameHeader header;
     header.describe(wire::Protocol::kMessages, bytes);
-    wire::store_around_stamp(header, writer.begin(wire::kHeaderBytes, shm::flags_of_cell(cell)));
+    std::byte* const line = writer.begin(wire::kHeaderBytes, shm::kInCell);
+    wire::store_around_stamp(header, line);
+    wire::store_place(line, static_cast<std::uint16_t>(cell));
     writer.wipe_next();
     writer.publish_head();
     set_pending(rank);
