@@ -145,9 +145,14 @@ void PathSelection::prove(SizeClass& sizes) noexcept {
   ++counters_.changes;
 }
 
+// Calls legacy(heir) for each.
+template <typename Legacy>
+void PathSelection::leave_to_heirs(const SizeClass& sizes, Legacy legacy) noexcept {
+  for (auto heir = classes_.begin() + (&sizes - classes_.data()) + 1; heir != classes_.end() && !heir->used; ++heir) legacy(*heir);
+}
+
 void PathSelection::bequeath(const SizeClass& sizes) noexcept {
-  for (auto heir = classes_.begin() + (&sizes - classes_.data()) + 1; heir != classes_.end() && !heir->used; ++heir)
-    begin(*heir, sizes.usual);
+  leave_to_heirs(sizes, [&](SizeClass& heir) { begin(heir, sizes.usual); });
   bequeathed_ = true;
 }
 
@@ -159,6 +164,8 @@ void PathSelection::lose(SizeClass& sizes, Path path) noexcept {
       std::min(tuning().shm_rest_growth * std::max<std::uint64_t>(state.rest, tuning().shm_first_rest), longest);
   state.since = 0;
   sizes.trying = false;
+  const std::uint64_t second_rest = tuning().shm_rest_growth * tuning().shm_first_rest;
+  if (slower >= static_cast<double>(tuning().shm_hopeless)) leave_to_heirs(sizes, [&](SizeClass& heir) { heir.of(path).rest = second_rest; });
 }
 
 // Messages take this path from here on.

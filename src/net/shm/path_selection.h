@@ -10,7 +10,8 @@
 //             times as long (to shm.longest_rest; a path that takes k times as long rests k times as long), so that what does not win is soon hardly tried. A trial that would be won by what was
 //             measured last comes earlier: the usual path has become slower.
 //   Proof     The path that has won a trial is taken for a while, and left again when it is not faster by a quarter then.
-//   Heirs     Classes of longer messages of which none has come yet begin with a path that has proved itself.
+//   Heirs     Classes of longer messages of which none has come yet begin with a path that has proved itself. And one that took twice the time or more
+//             (shm.hopeless) they try as late as this class does again: twice the size makes less of a difference than that.
 //   Return    A path other than the ring must stay ahead of it by a tenth (shm.path_hold): otherwise a trial of the ring is won.
 //
 // What a wrong decision costs is not alike: the ring that was kept too long costs a few messages, and another path that was taken by mistake, as it
@@ -105,6 +106,8 @@ class PathSelection {
   void on_trial(SizeClass& sizes, const PathClock::Window& window) noexcept;
   void try_next(SizeClass& sizes) noexcept;
   void prove(SizeClass& sizes) noexcept;
+  template <typename Legacy>
+  void leave_to_heirs(const SizeClass& sizes, Legacy legacy) noexcept;
   void bequeath(const SizeClass& sizes) noexcept;
   void lose(SizeClass& sizes, Path path) noexcept;
   void begin(SizeClass& sizes, Path path) noexcept;

@@ -101,6 +101,23 @@ TEST(PathSelection, LongerMessagesBeginWithWhatHasProvedItself) {
   EXPECT_EQ(simulation.usual(2 * kSize), Path::kRing);
 }
 
+TEST(PathSelection, LongerMessagesLaterTryWhatTookTwiceTheTime) {
+  for (const double cost : {60'000.0, 100'000.0}) {
+    Simulation simulation;
+    for (unsigned path = 1; path < kPaths; ++path) simulation.costs[path] = cost;
+    const auto trials_of = [&](int messages, std::uint64_t bytes) {
+      const std::uint64_t before = simulation.selection.counters().trials;
+      simulation.send(messages, bytes);
+      return simulation.selection.counters().trials - before;
+    };
+    simulation.send(10, 8 * kSize);
+    EXPECT_EQ(trials_of(200, kSize), kPaths - 1);
+    EXPECT_EQ(trials_of(200, 2 * kSize), cost < 80'000 ? kPaths - 1 : 0);
+    EXPECT_GT(trials_of(200, 2 * kSize), 0u) << "as late as the shorter ones try it again";
+    EXPECT_EQ(trials_of(200, 8 * kSize), kPaths - 1) << "some had come";
+  }
+}
+
 TEST(PathSelection, TellsOfHeirs) {
   Simulation simulation;
   simulation.costs[3] = 25'000;
