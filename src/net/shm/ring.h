@@ -56,7 +56,6 @@
 #include <cstdint>
 
 #include "base/bulk_copy.h"
-#include "base/handed_cells.h"
 #include "base/memory_order.h"
 #include "base/prefetch.h"
 #include "base/ring_trial.h"
