@@ -126,12 +126,22 @@ bool suits_linear(CollectiveKind collective, const Situation& team, const Amount
          ranks <= limit.coll_oversubscribed_linear_most && amount.bytes <= limit.coll_oversubscribed_linear;
 }
 
+// Where ranks share cores, bytes are sooner where they belong by way of memory that changes hands among all of them (base/handed_cells.h) than by that
+// of an area, which each rank fills anew.
+bool goes_as_messages(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept {
+  const Tuning& limit = tuning();
+  if (collective != CollectiveKind::kAlltoall || !team.oversubscribed || team.ranks <= 2) return false;
+  const std::uint64_t least = team.ranks <= 2 * team.cores ? limit.coll_oversubscribed_alltoall : limit.coll_crowded_alltoall;
+  return amount.bytes >= least && amount.bytes <= limit.coll_oversubscribed_alltoall_most;
+}
+
 bool suits(CollectiveKind collective, Algorithm algorithm, const Situation& team, const Amount& amount) noexcept {
   const bool element_each = amount.elements >= static_cast<std::uint64_t>(team.ranks);
   const bool reduces = collective == CollectiveKind::kReduce || collective == CollectiveKind::kAllreduce;
   switch (algorithm) {
     case Algorithm::kArea:  // long operands are reduced in shares
-      return suits_area(collective, team, amount) && (!reduces || amount.bytes <= AreaMemory::kPieceBytes || !element_each);
+      return suits_area(collective, team, amount) && !goes_as_messages(collective, team, amount) &&
+             (!reduces || amount.bytes <= AreaMemory::kPieceBytes || !element_each);
     case Algorithm::kAreaShares:
       return suits_area(collective, team, amount) && element_each && combines_in_shares(collective, team, amount);
     case Algorithm::kAreaDirect:

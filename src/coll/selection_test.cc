@@ -444,6 +444,29 @@ TEST(Selection, OversubscribedRanksWaitRarely) {
   EXPECT_EQ(choose_alltoall(team, 64, true), Algorithm::kBruck);
 }
 
+// By memory that changes hands, but neither what is soon posted nor what would have to be asked for.
+TEST(Selection, AllToAllsOfRanksThatShareCoresGoAsMessages) {
+  Situation team;
+  team.ranks = 4;
+  team.cores = 2;
+  team.area = true;
+  team.link = model::LinkKind::kShared;
+  for (const std::uint64_t bytes : {8192u, 524288u}) EXPECT_EQ(choose_alltoall(team, bytes, true), Algorithm::kArea);
+  team.oversubscribed = true;
+  for (const std::uint64_t bytes : {8191u, 524289u}) EXPECT_EQ(choose_alltoall(team, bytes, true), Algorithm::kArea) << bytes;
+  for (const std::uint64_t bytes : {8192u, 524288u}) EXPECT_EQ(choose_alltoall(team, bytes, true), Algorithm::kPairwise) << bytes;
+  EXPECT_EQ(choose_alltoall(team, 65536, false), Algorithm::kArea) << "only two ranks know how long a block is";
+  EXPECT_TRUE(choose_allgather(team, 4 * 65536, 65536) == Algorithm::kArea);
+  team.directly = team.direct = true;
+  EXPECT_EQ(choose_alltoall(team, 65536, true), Algorithm::kAreaDirect);
+  team.directly = false;
+  team.ranks = 8;
+  EXPECT_EQ(choose_alltoall(team, 131071, true), Algorithm::kArea);
+  EXPECT_EQ(choose_alltoall(team, 131072, true), Algorithm::kPairwise);
+  team.ranks = 2;
+  EXPECT_EQ(choose_alltoall(team, 65536, true), Algorithm::kArea);
+}
+
 TEST(Selection, AWaitThatIsHiddenMayBeLonger) {
   Situation team;
   team.ranks = 8;
