@@ -31,10 +31,11 @@ class HandedCells {
   static constexpr unsigned kMost = 16;
 
   // None at all.
-  HandedCells() noexcept = default;
+  HandedCells() noexcept { mine_.fill(kNone); }
   // Those with which a side begins, of several sides, each with as many.
-  HandedCells(unsigned side, unsigned sides, unsigned each) noexcept : all_(sides * each) {
-    for (unsigned i = 0; i < each; ++i) mine_[count_++] = {side * each + i, 0};
+  HandedCells(unsigned side, unsigned sides, unsigned each) noexcept : HandedCells() {
+    all_ = sides * each;
+    for (unsigned i = 0; i < each; ++i) mine_[count_++] = static_cast<std::uint16_t>(side * each + i);
   }
 
   // How many this side has.
@@ -42,41 +43,45 @@ class HandedCells {
   bool has_one() const noexcept { return count_ != 0; }
   // Hands one over, for so many bytes: its number.
   unsigned take(std::uint32_t bytes) noexcept {
-    const unsigned at = best_for(bytes), cell = mine_[at].cell;
+    const unsigned at = best_for(bytes), cell = mine_[at];
     --count_;
-    for (unsigned i = at; i < count_; ++i) mine_[i] = mine_[i + 1];
+    for (unsigned i = at; i < count_; ++i) mine_[i] = mine_[i + 1], bytes_[i] = bytes_[i + 1];
+    mine_[count_] = kNone;
     return cell;
   }
   // What another side has shown there, so many bytes, has been read. False: this side has as many as it keeps, and not this one.
   bool keep(unsigned cell, std::uint32_t bytes) noexcept {
     if (cell >= all_ || has(cell)) return true;
     if (count_ == kMost) return false;
-    mine_[count_++] = {cell, bytes};
+    mine_[count_] = static_cast<std::uint16_t>(cell);
+    bytes_[count_++] = bytes;
     return true;
   }
 
  private:
-  struct Cell {
-    std::uint32_t cell = 0, bytes = 0;  // that were read there last
-  };
+  static constexpr std::uint16_t kNone = 0xffff;
+  // All are looked at: one comparison of vectors.
   bool has(unsigned cell) const noexcept {
-    for (unsigned at = 0; at < count_; ++at)
-      if (mine_[at].cell == cell) return true;
-    return false;
+    unsigned found = 0;
+    for (const std::uint16_t mine : mine_) found |= mine == cell;
+    return found != 0;
   }
-  // The place among mine_ of the one to write so many bytes into.
+  static std::uint32_t apart(std::uint32_t one, std::uint32_t other) noexcept { return std::max(one, other) - std::min(one, other); }
+  // The place among mine_ of the one to write so many bytes into: the last, mostly.
   unsigned best_for(std::uint32_t bytes) const noexcept {
+    const unsigned last = count_ - 1;
+    return apart(bytes_[last], bytes) <= bytes / 16 ? last : nearest(bytes);
+  }
+  [[gnu::noinline]] unsigned nearest(std::uint32_t bytes) const noexcept {
     unsigned best = count_ - 1;
-    std::uint32_t least = ~0u;
-    for (unsigned at = count_; least > bytes / 16 && at-- != 0;) {
-      const std::uint32_t read = mine_[at].bytes, apart = std::max(read, bytes) - std::min(read, bytes);
-      if (apart < least) best = at, least = apart;
-    }
+    for (unsigned at = best; at-- != 0;)
+      if (apart(bytes_[at], bytes) < apart(bytes_[best], bytes)) best = at;
     return best;
   }
 
   unsigned all_ = 0, count_ = 0;
-  std::array<Cell, kMost> mine_{};  // the one that was read last comes last
+  std::array<std::uint16_t, kMost> mine_;     // the one that was read last comes last; behind those kNone
+  std::array<std::uint32_t, kMost> bytes_{};  // of each, that were read there
 };
 
 }  // namespace lapwing

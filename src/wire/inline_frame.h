@@ -33,9 +33,9 @@ inline std::uint64_t load_word(const std::byte* line, std::size_t index) noexcep
   return word;
 }
 
-// All words but the second.
-inline void store_around_stamp(const FrameHeader& header, std::byte* line) noexcept {
-  store_word(line, 0, header.words[0]);
+// All words but the second. `place`: where the payload lies, if not behind the line; in the 16 bits that are reserved elsewhere.
+inline void store_around_stamp(const FrameHeader& header, std::byte* line, std::uint16_t place = 0) noexcept {
+  store_word(line, 0, header.words[0] | wire_word(std::uint64_t{place} << 48));
   copy_words(header, 2, line);
 }
 inline void load_around_stamp(const std::byte* line, FrameHeader& header) noexcept {
@@ -43,11 +43,7 @@ inline void load_around_stamp(const std::byte* line, FrameHeader& header) noexce
   for (std::size_t index = 2; index < FrameHeader::kWords; ++index) header.words[index] = load_word(line, index);
 }
 
-// Where the payload of a frame in shared memory lies, if not behind its line: in the 16 bits that are reserved elsewhere.
-inline void store_place(std::byte* line, std::uint16_t place) noexcept {
-  store_word(line, 0, load_word(line, 0) | wire_word(std::uint64_t{place} << 48));
-}
-// Takes it out of the header.
+// Takes the place out of the header.
 inline std::uint16_t take_place(FrameHeader& header) noexcept {
   const std::uint16_t place = header.reserved();
   header.words[0] ^= wire_word(std::uint64_t{place} << 48);

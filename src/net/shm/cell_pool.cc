@@ -6,6 +6,21 @@
 
 namespace lapwing::net::shm {
 
+// Out of line, what is done for each frame too: a call costs less than what these do to the code around them (300 bytes to and fro between near cores
+// 0.173 us, inlined 0.187).
+unsigned CellPool::take(std::uint64_t bytes) noexcept { return cells_.take(static_cast<std::uint32_t>(bytes)); }
+
+void CellPool::keep(std::uint32_t cell, std::uint64_t bytes) noexcept {
+  ++came_;
+  if (!cells_.keep(cell, static_cast<std::uint32_t>(bytes))) make_spare(cell);
+}
+
+void CellPool::give_all() noexcept {
+  while (cells_.has_one()) make_spare(cells_.take(0));
+}
+
+void CellPool::make_spare(std::uint32_t cell) noexcept { spare_[cell / 64].fetch_or(std::uint64_t{1} << cell % 64, std::memory_order_release); }
+
 // Of a word in which no bit is set nothing but that is found out; the next one is looked at the next time.
 bool CellPool::take_spare() noexcept {
   const std::uint64_t word = next_word_;

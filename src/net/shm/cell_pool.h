@@ -41,21 +41,16 @@ class CellPool {
     return cells_.count() > reserve || (answered && cells_.count() == 0 && take_spare());
   }
   // Where has_one(): hands it over for so many bytes.
-  unsigned take(std::uint64_t bytes) noexcept { return cells_.take(static_cast<std::uint32_t>(bytes)); }
+  unsigned take(std::uint64_t bytes) noexcept;
   // What came there, so many bytes, has been read.
-  void keep(std::uint32_t cell, std::uint64_t bytes) noexcept {
-    ++came_;
-    if (!cells_.keep(cell, static_cast<std::uint32_t>(bytes))) make_spare(cell);
-  }
+  void keep(std::uint32_t cell, std::uint64_t bytes) noexcept;
   // This rank ends.
-  void give_all() noexcept {
-    while (cells_.has_one()) make_spare(cells_.take(0));
-  }
+  void give_all() noexcept;
   // How many frames came in cells.
   std::uint64_t came() const noexcept { return came_; }
 
  private:
-  void make_spare(std::uint32_t cell) noexcept { spare_[cell / 64].fetch_or(std::uint64_t{1} << cell % 64, std::memory_order_release); }
+  void make_spare(std::uint32_t cell) noexcept;
   bool take_spare() noexcept;
 
   HandedCells cells_;

@@ -82,8 +82,7 @@ void ShmTransport::write_in_cell(Link& link, const wire::FrameHeader& header, Fi
   fill(to, 0, head);
   std::byte* line = link.out.begin(wire::kHeaderBytes, shm::kInCell);
   link.out.wipe_next();
-  wire::store_around_stamp(header, line);
-  wire::store_place(line, static_cast<std::uint16_t>(cell));
+  wire::store_around_stamp(header, line, static_cast<std::uint16_t>(cell));
   LAPWING_DELAY_POINT("shm.publish");
   link.out.publish_head();
   LAPWING_DELAY_POINT("shm.published");

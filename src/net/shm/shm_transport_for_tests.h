@@ -154,9 +154,7 @@ class ShmTransportTest : public testing::Test {
     if (cell < segment_.layout().cells()) std::memset(segment_.cell(cell), 7, std::min(bytes, segment_.layout().cell_bytes()));
     wire::FrameHeader header;
     header.describe(wire::Protocol::kMessages, bytes);
-    std::byte* const line = writer.begin(wire::kHeaderBytes, shm::kInCell);
-    wire::store_around_stamp(header, line);
-    wire::store_place(line, static_cast<std::uint16_t>(cell));
+    wire::store_around_stamp(header, writer.begin(wire::kHeaderBytes, shm::kInCell), static_cast<std::uint16_t>(cell));
     writer.wipe_next();
     writer.publish_head();
     set_pending(rank);
