@@ -16,7 +16,8 @@
 // distant cores: a broadcast by turns of 1 KiB 0.32 -> 0.21 and 0.98 -> 0.51, an allgather of 4 KiB 0.47 -> 0.38 and 1.72 -> 0.94, of 32 KiB
 // 2.7 -> 2.2 and 5.4 -> 3.8.
 //
-// A model with weak memory runs this code (test/model/cells_test.cc). Pure: it moves no byte. What a peer says is checked: a cell that is none, or that this side has, is not taken.
+// A model with weak memory runs this code (test/model/cells_test.cc). Pure: it moves no byte. What a peer says is checked: a cell that is none, or
+// that this side has, is not taken.
 #pragma once
 
 #include <algorithm>
