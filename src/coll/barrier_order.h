@@ -1,8 +1,9 @@
 // In which order the ranks leave a barrier on an area where they outnumber the cores. All may leave once all have come; which rank does so first is then
 // the scheduler's choice, and what is called next may have to wait for one that does not have the core. A bcast or a scatter waits for its root; so the
 // root leaves first where such a call followed the last barrier, and nothing is left to wait for when the others come. A gather or a reduction
-// to a root waits for all others; there the root leaves last. Programs repeat what they do; where one does not, a barrier lasts until one more rank
-// has had the core.
+// to a root waits for all others; there the root leaves last. Programs repeat what they do, with the same root, or with roots that go around: the next
+// one is as far from the last as that one was from the one before. Where a program does something else, a barrier lasts until one more rank has had
+// the core.
 //
 // Told of the blocking and non-blocking calls of a communicator, which all ranks make in the same order, so all ranks know the same. Where calls do
 // not match they may not: that must make no barrier wait (barrier_on_area()). Pure.
@@ -27,10 +28,15 @@ class BarrierOrder {
 
   Order now() const noexcept { return now_; }
 
-  void called(Collective what, int root) noexcept {
+  // Of a communicator with so many ranks.
+  void called(Collective what, int root, int ranks) noexcept {
     const bool follows_barrier = after_barrier_;
     after_barrier_ = what == Collective::kBarrier;
-    if (follows_barrier) now_ = {way_before(what), root};
+    if (!follows_barrier) return;
+    const Way way = way_before(what);
+    const int step = way == now_.way && way != Way::kTogether ? root - last_root_ : 0;
+    last_root_ = root;
+    now_ = {way, (root + step + ranks) % ranks};
   }
 
  private:
@@ -50,6 +56,7 @@ class BarrierOrder {
   }
 
   Order now_;
+  int last_root_ = 0;
   bool after_barrier_ = false;
 };
 

@@ -137,7 +137,7 @@ CollectiveRequest* make(const Services& services, comm::Communicator& communicat
 void number(comm::Communicator& communicator, CollectiveRequest& request) noexcept {
   CommunicatorState& state = state_of(communicator);
   const std::uint64_t call = without_history(request.description());
-  if (!request.persistent()) state.barrier_order.called(request.call.what, request.call.root);
+  if (!request.persistent()) state.barrier_order.called(request.call.what, request.call.root, communicator.size());
   request.set_description(with_history(call, state.add_to_history(call)));
   request.set_tag(collective_tag(state.next_number(), request.persistent()));
 }
