@@ -13,6 +13,7 @@
 
 #include "coll/area_parts.h"
 #include "coll/schedule.h"
+#include "coll/selection.h"
 
 namespace lapwing::coll {
 
@@ -87,6 +88,7 @@ struct UnevenRules {
   // In an all-to-all longer ones than rules.longest may be posted in pieces of that, in so many rounds, the same on all ranks; 0: in one, and what
   // the call would have needed is not asked (uneven_rounds.h).
   std::uint32_t rounds = 0;
+  ByteRange as_messages;  // blocks of so many bytes would rather go as messages
 };
 void gatherv_on_area(Schedule& schedule, const Block& mine, const Blocks& all, int root, const UnevenRules& uneven);
 void scatterv_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, const UnevenRules& uneven);

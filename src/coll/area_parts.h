@@ -2,7 +2,7 @@
 //
 //   ends    one 32-bit word per rank: where its part ends, counted from the beginning of the post; flags: the part is not posted, and
 //           comes as a message; or it lies in the memory of the rank that posts, and what is posted is its place; and, the same for all
-//           parts, in how many posts all that this rank has to post would go (uneven_on_area.cc)
+//           parts, what this rank needs for its blocks (uneven_rounds.h)
 //   parts   one after the other; one that is not short begins with a cache line, or vector moves would write and read across two
 //
 // The rank that posts decides for each part. The rank that reads its part expects so many bytes; what the table says is checked, because a
@@ -20,8 +20,8 @@ namespace lapwing::coll {
 
 inline constexpr std::uint32_t kPartByMessage = std::uint32_t{1} << 31, kPartInPlace = std::uint32_t{1} << 30;
 inline constexpr std::uint32_t kPartFlags = kPartByMessage | kPartInPlace;
-inline constexpr unsigned kPartRoundsShift = 24;
-inline constexpr std::uint32_t kPartEnd = (std::uint32_t{1} << kPartRoundsShift) - 1, kMostPartRounds = 63;
+inline constexpr unsigned kPartNeedShift = 24;
+inline constexpr std::uint32_t kPartEnd = (std::uint32_t{1} << kPartNeedShift) - 1, kMostPartNeed = 63;
 
 // Where a rank's buffer lies, as it posts it for others that copy from there or to there.
 struct BufferPlace {
@@ -37,7 +37,7 @@ struct PartRules {
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   std::uint64_t longest = kNever;      // what is longer goes as a message
   std::uint64_t least_place = kNever;  // but what is a run of bytes and has so many is left in place
-  std::uint32_t rounds = 0;            // in how many posts all would go, at most kMostPartRounds; 0: that is not asked
+  std::uint32_t need = 0;              // what the rank needs for its blocks (uneven_rounds.h), at most kMostPartNeed; 0: that is not asked
 
   bool in_place(const Block& part) const noexcept { return part.bytes() >= least_place && part.type->contiguous(); }
   bool by_message(const Block& part) const noexcept { return part.bytes() > longest && !in_place(part); }
@@ -93,7 +93,7 @@ void write_parts(const Blocks& parts, const PartRules& rules, std::byte* to, Cop
       copy_in(part, to + begin);
     }
     end = begin + bytes;
-    const std::uint32_t word = static_cast<std::uint32_t>(end) | rules.rounds << kPartRoundsShift | rules.flags(part);
+    const std::uint32_t word = static_cast<std::uint32_t>(end) | rules.need << kPartNeedShift | rules.flags(part);
     std::memcpy(to + i * sizeof word, &word, sizeof word);
   }
 }
@@ -101,7 +101,7 @@ void write_parts(const Blocks& parts, const PartRules& rules, std::byte* to, Cop
 struct PartPlace {
   std::uint64_t offset = 0, bytes = 0;
   std::uint32_t flags = 0;
-  std::uint32_t rounds = 0;
+  std::uint32_t need = 0;
 
   bool by_message() const noexcept { return (flags & kPartByMessage) != 0; }
   bool in_place() const noexcept { return (flags & kPartInPlace) != 0; }
@@ -121,7 +121,7 @@ inline PartPlace find_part(const std::byte* data, std::uint64_t bytes, std::uint
   const std::uint64_t before = rank == 0 ? table : end_in(word_of(rank - 1)), end = end_in(word);
   const std::uint64_t begin = end >= aligned(before) + kAlignedPart ? aligned(before) : before;
   if (begin < table || begin > end || end > bytes) return {};
-  return {begin, end - begin, word & kPartFlags, word >> kPartRoundsShift & kMostPartRounds};
+  return {begin, end - begin, word & kPartFlags, word >> kPartNeedShift & kMostPartNeed};
 }
 // What is posted for a part, or of a whole post, that is left in place. Nothing where it is too short for that.
 inline BufferPlace read_place(const std::byte* data, std::uint64_t bytes) noexcept {

@@ -75,7 +75,7 @@ void CollectiveRequest::post(const PostStep& step, std::uint64_t round, std::uin
   const std::uint64_t flags = step.flags | area_->claim_flag(bytes);
   if (to != nullptr && step.parts != nullptr) {
     write_parts(step.parts->blocks, step.parts->rules, to, [&](const Block& part, std::byte* at) { copy_in(part, bytes, at); });
-    rounds_needed_ = std::max(rounds_needed_, step.parts->rules.rounds);
+    need_ = std::max(need_, step.parts->rules.need);
   } else if (to != nullptr && step.flags == SharedArea::kInPlace) {
     const BufferPlace place = place_of(step.source);
     std::memcpy(to, &place, sizeof place);
@@ -174,7 +174,7 @@ CollectiveRequest::Operand CollectiveRequest::own_part(const TakeStep& step) con
                                    static_cast<std::uint64_t>(area_->rank()));
   Operand from{posted.data + part.offset, std::min(part.bytes, step.wanted()), part.bytes, part.by_message(), part.in_place()};
   from.claimed = posted.claimed();
-  from.rounds = part.rounds;
+  from.need = part.need;
   if (from.in_place) locate(from, read_place(from.data, part.bytes));
   return from;
 }
@@ -220,7 +220,7 @@ CollectiveRequest::Operand CollectiveRequest::operand(const TakeStep& step) cons
 void CollectiveRequest::begin_take(StepId id) noexcept {
   const auto& step = schedule_.steps()[id].as<TakeStep>();
   const Operand from = operand(step);
-  rounds_needed_ = std::max(rounds_needed_, from.rounds);
+  need_ = std::max(need_, from.need);
   if (from.by_message) return receive_instead(id);
   take(step, from);
   step_done(id);
@@ -231,7 +231,7 @@ void CollectiveRequest::take(const TakeStep& step, const Operand& from) noexcept
   if (!complaint_.ok()) return;
   const std::uint64_t wanted = from.in_place ? step.target.bytes() : step.wanted();
   if (step.is_exact() ? from.posted != wanted : step.what != TakeStep::What::kRun && from.posted > wanted)
-    complain_of_length(step.rank, wanted, from.posted);
+    complain_of_length(area_->rank_of(step.rank), wanted, from.posted);
   if (!from.in_place) {
     time_reading([&] { copy_out(from.data, from.bytes, step.target, step.skipped()); });
     return claim(from);
@@ -279,7 +279,7 @@ void CollectiveRequest::complain_of_length(int rank, std::uint64_t expected, std
   if (!complaint_.ok()) return;
   complaint_ = Status::error(posted > expected ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT,
                              "%s, while it received from rank %d: that one gave %llu bytes, but %llu are expected here",
-                             name_, area_->rank_of(rank), static_cast<unsigned long long>(posted),
+                             name_, rank, static_cast<unsigned long long>(posted),
                              static_cast<unsigned long long>(expected));
 }
 
@@ -306,7 +306,7 @@ void CollectiveRequest::begin_direct(StepId id) noexcept {
 bool CollectiveRequest::copy_directly(const DirectStep& step) noexcept {
   const BufferPlace place = posted_place(step.rank, step.round, step.index);
   if (place.bytes != step.whole) {
-    if (!step.other_complains) complain_of_length(step.rank, step.whole, place.bytes);
+    if (!step.other_complains) complain_of_length(area_->rank_of(step.rank), step.whole, place.bytes);
     return true;
   }
   if (step.writes) return area_->write_to(step.rank, step.own, place.address + step.offset, step.bytes);

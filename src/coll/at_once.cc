@@ -36,7 +36,7 @@ bool CollectiveRequest::run_at_once(comm::Communicator& communicator) noexcept {
   while (done_at_once_ < steps.size() && do_at_once(steps[done_at_once_])) ++done_at_once_;
   if (done_at_once_ == steps.size()) {
     area_->settle(first_round_ + schedule_.rounds());
-    learn_rounds();
+    learn_need();
   }
   has_rounds_ = done_at_once_ < steps.size() || !complaint_.ok();
   if (has_rounds_) return false;
@@ -86,7 +86,7 @@ bool CollectiveRequest::await_at_once(const AwaitStep& step) noexcept {
 // Not where it comes as a message.
 bool CollectiveRequest::take_at_once(const TakeStep& step) noexcept {
   const Operand from = operand(step);
-  rounds_needed_ = std::max(rounds_needed_, from.rounds);
+  need_ = std::max(need_, from.need);
   if (from.by_message) return false;
   take(step, from);
   return true;

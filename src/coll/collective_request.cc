@@ -351,14 +351,22 @@ void CollectiveRequest::begin_instead(Receiving& receiving) noexcept {
   step_done(receiving.step);
 }
 
-// Whether the message belongs to the same call as ours. If not, nothing that follows would make sense.
+// Whether the message belongs to the same call as ours, and has all that is expected. If not, nothing that follows would make sense.
 void CollectiveRequest::compare(Receiving& receiving) noexcept {
   const std::uint64_t theirs = receiving.result().note;
   if (theirs == 0 || agree(description_, theirs)) [[likely]]
-    return;
+    return compare_lengths(receiving);
   state_of(*communicator_).told_of_difference();
   const int peer = partner_of(schedule_.steps()[receiving.step]).rank;
   give_up(mismatch(*communicator_, {communicator_->rank(), description_}, {peer, theirs}));
+}
+
+// A longer one is cut off, which is an error of the receive.
+void CollectiveRequest::compare_lengths(Receiving& receiving) noexcept {
+  const Step& step = schedule_.steps()[receiving.step];
+  const std::uint64_t expected = step.is<ReceiveStep>() ? step.as<ReceiveStep>().data.bytes() : step.as<TakeStep>().target.bytes();
+  if (receiving.result().status.ok() && receiving.result().bytes < expected) [[unlikely]]
+    complain_of_length(step.is<TakeStep>() ? area_->rank_of(step.as<TakeStep>().rank) : step.as<ReceiveStep>().peer, expected, receiving.result().bytes);
 }
 
 // The first reason is the cause. What is under way and can be withdrawn is begun again as what a call sends and receives that is given up: it may be to a
@@ -405,15 +413,15 @@ void CollectiveRequest::abandon_messages() noexcept {
 }
 
 // Calls that are not blocking may have been followed by others before.
-void CollectiveRequest::learn_rounds() noexcept {
-  const std::uint32_t needed = std::exchange(rounds_needed_, 0);
-  if (needed != 0 && form == Form::kBlocking) [[unlikely]]
-    state_of(*communicator_).uneven_rounds.needed(needed);
+void CollectiveRequest::learn_need() noexcept {
+  const std::uint32_t need = std::exchange(need_, 0);
+  if (need != 0 && form == Form::kBlocking) [[unlikely]]
+    state_of(*communicator_).uneven_rounds.needed(UnevenNeed::said(need));
 }
 
 void CollectiveRequest::complete() noexcept {
   if (schedule_.rounds() != 0 && form == Form::kBlocking && steps_left_ == 0) area_->settle(first_round_ + schedule_.rounds());
-  learn_rounds();
+  learn_need();
   if (owes_) acknowledge({schedule_.rounds() - 1, true});  // where the lengths differed: no step of this rank's does
   if (failure_.ok()) failure_ = std::move(complaint_);
   complaint_ = {};

@@ -170,10 +170,10 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
     bool in_place = false;         // only its place is posted
     std::uint64_t address = 0;     // in the rank's memory
     bool claimed = false;          // this rank is to claim the lines in which it lies
-    std::uint32_t rounds = 0;      // that the rank needs for its parts
+    std::uint32_t need = 0;        // of the rank, for its parts
   };
   void take(const TakeStep& step, const Operand& from) noexcept;
-  void learn_rounds() noexcept;
+  void learn_need() noexcept;
   static void claim(const Operand& from) noexcept;
   template <typename Reading>
   Operand operand(const Reading& step, int rank) const noexcept;
@@ -193,6 +193,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   void stop_waiting(const Status& why) noexcept;
   void compare_posts() noexcept;
   void compare(Receiving& receiving) noexcept;
+  void compare_lengths(Receiving& receiving) noexcept;
   void give_up(Status why) noexcept;
   void compare(Sending&) noexcept {}
   void on_posted() noexcept override;
@@ -246,7 +247,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   std::uint64_t first_round_ = 0;
   bool has_rounds_ = false;  // taken, for a run that has not ended
   StepId waiting_ = 0;       // the step that waits for a post
-  std::uint32_t rounds_needed_ = 0;  // by the rank that needs the most, this one included; 0: that is not asked
+  std::uint32_t need_ = 0;   // of the rank that needs the most (uneven_rounds.h), this one included; 0: that is not asked
   bool owes_ = false;        // an acknowledgement of what has been taken
   Status complaint_;         // why it is given up
 };

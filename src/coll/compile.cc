@@ -368,7 +368,10 @@ UnevenRules uneven_rules(const Schedule& schedule, CollectiveKind collective, in
   uneven.rules.longest = longest_on_area(team, blocks);
   if (leaves_in_place(team, collective)) uneven.rules.least_place = uneven.least_place;
   // Between two ranks a message each way takes three quarters of the time, because each rank copies in while the other one copies out.
-  if (collective == CollectiveKind::kAlltoall && team.ranks > 2) uneven.rounds = team.uneven_rounds;
+  if (collective == CollectiveKind::kAlltoall && team.ranks > 2) {
+    uneven.rounds = team.uneven_rounds;
+    uneven.as_messages = as_messages(collective, team);
+  }
   return uneven;
 }
 

@@ -89,6 +89,12 @@ void DirectTrials::all_ended(unsigned number, double now) noexcept {
   trials_[number].sum = std::accumulate(told_by_all_.begin(), told_by_all_.end(), ranks_ * now);
 }
 
+// A system call counts for less with longer blocks: of twice the length at most for half as much. So what the last trial of shorter ones has lost says
+// what one of these would lose at least.
+bool DirectTrials::is_hopeless(unsigned number, unsigned shorter) const noexcept {
+  return trials_[shorter].loss > kHopeless * static_cast<double>(1u << (number - shorter));
+}
+
 DirectTrials::Verdict DirectTrials::guess(unsigned number, bool surely) const noexcept {
   for (unsigned each = number;; --each) {
     const auto known = known_ != nullptr ? known_->of(family(each), each % kClasses, ranks_) : KnownWays::Way::kUnknown;
@@ -96,7 +102,8 @@ DirectTrials::Verdict DirectTrials::guess(unsigned number, bool surely) const no
     if (each == number && is_known) return is_direct ? Verdict::kDirectly : Verdict::kAsModel;
     const bool used = each != number && trials_[each].begun;  // here and now
     if (used ? trials_[each].directly : is_direct) return Verdict::kDirectly;
-    if (used || is_known || each % kClasses == 0) return surely ? Verdict::kDirectly : Verdict::kTry;
+    if (used && is_hopeless(number, each)) return Verdict::kAsModel;
+    if ((used && trials_[each].loss > 0) || is_known || each % kClasses == 0) return surely ? Verdict::kDirectly : Verdict::kTry;
   }
 }
 
@@ -166,6 +173,7 @@ bool DirectTrials::judge(unsigned number) noexcept {
   if (trial.left > 0 || trial.calls % length != 0 || ended < 2 || trial.judged == ended) return false;
   trial.judged = ended;
   trial.times[ended % 2][ended / 2 - 1] = std::exchange(trial.sum, 0);
+  if (ended % 2 == 1) trial.loss = trial.times[1][ended / 2 - 1] / trial.times[0][ended / 2 - 1];
   switch (ended - 1) {
     case kFirstLook:
       trial.verdict = first_look(trial);

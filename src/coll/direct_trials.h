@@ -6,8 +6,9 @@
 // same on all ranks, says how a call goes:
 //
 //   first call        as the model says; rank 0 posts whether there is anything to try (post_verdict()), so that all know it afterwards: not where it knows
-//                     from another communicator (known_ways.h), where the next shorter blocks go directly, or where the model leaves no doubt
-//                     (surely_direct() in selection.h); then a rest follows, and before a trial one until posts go as is best (base/ring_trial.h)
+//                     from another communicator (known_ways.h), where the next shorter blocks go directly, where shorter ones took so long directly that
+//                     these can hardly take less, or where the model leaves no doubt (surely_direct() in selection.h); then a rest follows, and before a
+//                     trial one until posts go as is best (base/ring_trial.h)
 //   first window      as the model says, not timed: memory is touched for the first time
 //   ten windows       by turns as the model says and directly. What counts is the time of all ranks together, because a rank that need not wait for
 //                     others goes on, until all have met; of each way the median, because in a window a core may be lost, or all ranks may happen to
@@ -106,6 +107,7 @@ class DirectTrials {
     Verdict verdict = Verdict::kTry;
     std::uint32_t calls = 0, left = 0, rest = kFirstRest;  // of windows; of a rest; of the next rest
     std::uint32_t judged = 0;                              // so many windows have ended, and their times been taken down
+    double loss = 0;                                       // what the last trial took directly, over the other way's time; 0: none has ended
     double sum = 0;                                        // of this window
     std::array<std::array<double, kOfEach>, 2> times{};    // by way
   };
@@ -115,6 +117,7 @@ class DirectTrials {
   void begin(unsigned number, bool surely) noexcept;
   void settle(unsigned number) noexcept;
   bool judge(unsigned number) noexcept;
+  bool is_hopeless(unsigned number, unsigned shorter) const noexcept;
   static Verdict first_look(const Trial& trial) noexcept;
   static Verdict early(const Trial& trial) noexcept;
   static Verdict late(Trial& trial, double gain) noexcept;

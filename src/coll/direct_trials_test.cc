@@ -191,6 +191,18 @@ TEST(DirectTrials, ANewLengthGoesDirectlyWhereTheNextShorterOneDoes) {
   EXPECT_EQ(calls(trials, 6, 3, 2, kLonger + 1), "m?mmmmm!");
 }
 
+// Twice the length makes up for half of what is lost.
+TEST(DirectTrials, WhatLosesMuchIsNotTriedSoonWithLongerBlocks) {
+  DirectTrials trials(2, nullptr);
+  calls(trials, 17, 1, 7);
+  EXPECT_EQ(calls(trials, 1, 1, 7), "m") << "it was hopeless";
+  for (const unsigned longer : {kNumber + 2, kNumber + 1}) {
+    EXPECT_EQ(calls(trials, 1, 1, 1, longer), "m?");
+    EXPECT_EQ(calls(trials, DirectTrials::kFirstRest + 6, 1, 1, longer), std::string(DirectTrials::kFirstRest, 'm') + "mmmmm!m");
+  }
+  EXPECT_EQ(calls(trials, 7, 1, 1, kNumber + 3), "m?mmmmm!m") << "seven times as long, and eight times the length";
+}
+
 TEST(DirectTrials, TheFirstLengthOfACollectiveTakesNothingFromAnother) {
   const unsigned longest = DirectTrials::number_of(0, ~std::uint64_t{0});
   DirectTrials trials(2, nullptr);

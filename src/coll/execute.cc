@@ -50,12 +50,13 @@ struct Way : DirectTrials::Way {
   unsigned trial = DirectTrials::kNone;
   bool possible = false;
   std::uint32_t uneven_rounds = 0;  // of those calls that learn them (uneven_rounds.h)
+  bool uneven_by_messages = false;
   BarrierOrder::Order barrier_order;  // of a barrier (barrier_order.h)
 
   // Whether its schedule is not that of other calls with the same arguments.
   bool is_single() const noexcept { return meets || decides; }
   // Where it is possible another rank may go directly though this one does not.
-  std::uint32_t variant() const noexcept { return possible + directly + 4 * (uneven_rounds + barrier_order.number()); }
+  std::uint32_t variant() const noexcept { return possible + directly + 4 * (2 * uneven_rounds + uneven_by_messages + barrier_order.number()); }
 };
 
 // Of ranks that may copy directly: whether the model leaves no doubt that they should. The call has not been checked.
@@ -73,11 +74,15 @@ Way way_of(const Services& services, comm::Communicator& communicator, const Cal
   Way way;
   CommunicatorState& state = state_of(communicator);
   if (form == Form::kPersistent) return way;
-  if (call.what == Collective::kAlltoallv || call.what == Collective::kAlltoallw) way.uneven_rounds = state.uneven_rounds.now();
+  if (call.what == Collective::kAlltoallv || call.what == Collective::kAlltoallw) {
+    way.uneven_rounds = state.uneven_rounds.now();
+    way.uneven_by_messages = state.uneven_rounds.by_messages();
+    if (form == Form::kBlocking) state.uneven_rounds.called();
+  }
   if (call.what == Collective::kBarrier && form == Form::kBlocking && communicator.oversubscribed) way.barrier_order = state.barrier_order.now();
   if (!state.place.copies_directly()) return way;
   way.possible = true;
-  const unsigned trial = DirectTrials::number_of(call, communicator);
+  const unsigned trial = way.uneven_by_messages ? DirectTrials::kNone : DirectTrials::number_of(call, communicator);
   if (trial == DirectTrials::kNone) {
     state.place.area().trials().pause(false);
     return way;
@@ -118,6 +123,7 @@ CollectiveRequest* make(const Services& services, comm::Communicator& communicat
   made->parameters = state_of(communicator).link_rate.parameters();
   situation.directly = way.directly;
   situation.uneven_rounds = way.uneven_rounds;
+  situation.uneven_by_messages = way.uneven_by_messages;
   situation.barrier_order = way.barrier_order;
   if (way.decides) {
     made->schedule().set_team(comm::Plane::kCollective, communicator.rank(), communicator.size());

@@ -126,21 +126,12 @@ bool suits_linear(CollectiveKind collective, const Situation& team, const Amount
          ranks <= limit.coll_oversubscribed_linear_most && amount.bytes <= limit.coll_oversubscribed_linear;
 }
 
-// Where ranks share cores, bytes are sooner where they belong by way of memory that changes hands among all of them (base/handed_cells.h) than by that
-// of an area, which each rank fills anew.
-bool goes_as_messages(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept {
-  const Tuning& limit = tuning();
-  if (collective != CollectiveKind::kAlltoall || !team.oversubscribed || team.ranks <= 2) return false;
-  const std::uint64_t least = team.ranks <= 2 * team.cores ? limit.coll_oversubscribed_alltoall : limit.coll_crowded_alltoall;
-  return amount.bytes >= least && amount.bytes <= limit.coll_oversubscribed_alltoall_most;
-}
-
 bool suits(CollectiveKind collective, Algorithm algorithm, const Situation& team, const Amount& amount) noexcept {
   const bool element_each = amount.elements >= static_cast<std::uint64_t>(team.ranks);
   const bool reduces = collective == CollectiveKind::kReduce || collective == CollectiveKind::kAllreduce;
   switch (algorithm) {
     case Algorithm::kArea:  // long operands are reduced in shares
-      return suits_area(collective, team, amount) && !goes_as_messages(collective, team, amount) &&
+      return suits_area(collective, team, amount) && !as_messages(collective, team).has(amount.bytes) &&
              (!reduces || amount.bytes <= AreaMemory::kPieceBytes || !element_each);
     case Algorithm::kAreaShares:
       return suits_area(collective, team, amount) && element_each && combines_in_shares(collective, team, amount);
@@ -214,6 +205,7 @@ Algorithm wanted(CollectiveKind collective, const Situation& team, const Amount&
 // Where blocks differ in length: whether those that are short enough go by the area.
 bool uneven_on_area(const Situation& team, CollectiveKind collective) noexcept {
   const Algorithm algorithm = team.wanted.of(collective, AlgorithmChoices::kUnknownBytes, team.ranks);
+  if (team.uneven_by_messages && algorithm == Algorithm::kAutomatic) return false;
   return team.area && tuning().coll_area > 0 &&
          (algorithm == Algorithm::kAutomatic || algorithm == Algorithm::kArea || algorithm == Algorithm::kAreaDirect);
 }
@@ -254,6 +246,21 @@ const Candidates::Candidate& Candidates::gentlest() const noexcept {
   for (const Candidate& each : *this)
     if (each.cost.time <= most && each.cost.processor < best->cost.processor) best = &each;
   return *best;
+}
+
+ByteRange as_messages(CollectiveKind collective, const Situation& team) noexcept {
+  const Tuning& limit = tuning();
+  const bool crowded = team.ranks > 2 * team.cores;
+  if (!team.oversubscribed || team.ranks <= 2) return {};
+  switch (collective) {
+    case CollectiveKind::kAlltoall:
+      return {crowded ? limit.coll_crowded_alltoall : limit.coll_oversubscribed_alltoall, limit.coll_oversubscribed_alltoall_most};
+    case CollectiveKind::kGather:
+    case CollectiveKind::kScatter:
+      return crowded ? ByteRange{} : ByteRange{limit.coll_oversubscribed_rooted, limit.coll_oversubscribed_rooted_most};
+    default:
+      return {};
+  }
 }
 
 Algorithm choose(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept {

@@ -39,6 +39,7 @@ struct Situation {
   bool direct = false;          // and may copy from each other's memory and to it
   bool directly = false;        // and are to, as a trial has it (direct_trials.h)
   std::uint32_t uneven_rounds = 0;  // of an all-to-all of unequal blocks (uneven_rounds.h); 0: it does not learn them
+  bool uneven_by_messages = false;  // or how it goes
   BarrierOrder::Order barrier_order;  // of a barrier, how it is left
   bool oversubscribed = false;  // the whole job runs on one host with fewer cores than ranks, as the launcher tells every
                                 // rank alike
@@ -48,6 +49,15 @@ struct Situation {
   AlgorithmChoices wanted;
   const model::Parameters* parameters = &model::Parameters::defaults();
 };
+
+struct ByteRange {
+  std::uint64_t least = 1, most = 0;
+
+  bool has(std::uint64_t bytes) const noexcept { return bytes >= least && bytes <= most; }
+};
+// Where ranks share cores, blocks of so many bytes are sooner where they belong by way of memory that changes hands among all of them
+// (base/handed_cells.h) than by that of an area, which each rank fills anew.
+ByteRange as_messages(CollectiveKind collective, const Situation& team) noexcept;
 
 inline constexpr std::uint64_t kNoBlock = ~std::uint64_t{0};
 

@@ -451,11 +451,14 @@ TEST(Selection, AllToAllsOfRanksThatShareCoresGoAsMessages) {
   team.cores = 2;
   team.area = true;
   team.link = model::LinkKind::kShared;
-  for (const std::uint64_t bytes : {8192u, 524288u}) EXPECT_EQ(choose_alltoall(team, bytes, true), Algorithm::kArea);
+  for (const std::uint64_t bytes : {4096u, 524288u}) EXPECT_EQ(choose_alltoall(team, bytes, true), Algorithm::kArea);
   team.oversubscribed = true;
-  for (const std::uint64_t bytes : {8191u, 524289u}) EXPECT_EQ(choose_alltoall(team, bytes, true), Algorithm::kArea) << bytes;
-  for (const std::uint64_t bytes : {8192u, 524288u}) EXPECT_EQ(choose_alltoall(team, bytes, true), Algorithm::kPairwise) << bytes;
+  for (const std::uint64_t bytes : {4095u, 524289u}) EXPECT_EQ(choose_alltoall(team, bytes, true), Algorithm::kArea) << bytes;
+  for (const std::uint64_t bytes : {4096u, 524288u}) EXPECT_EQ(choose_alltoall(team, bytes, true), Algorithm::kPairwise) << bytes;
   EXPECT_EQ(choose_alltoall(team, 65536, false), Algorithm::kArea) << "only two ranks know how long a block is";
+  team.uneven_by_messages = true;
+  EXPECT_EQ(choose_alltoall(team, 65536, false), Algorithm::kPairwise) << "but in the call before all told";
+  team.uneven_by_messages = false;
   EXPECT_TRUE(choose_allgather(team, 4 * 65536, 65536) == Algorithm::kArea);
   team.directly = team.direct = true;
   EXPECT_EQ(choose_alltoall(team, 65536, true), Algorithm::kAreaDirect);
@@ -465,6 +468,26 @@ TEST(Selection, AllToAllsOfRanksThatShareCoresGoAsMessages) {
   EXPECT_EQ(choose_alltoall(team, 131072, true), Algorithm::kPairwise);
   team.ranks = 2;
   EXPECT_EQ(choose_alltoall(team, 65536, true), Algorithm::kArea);
+}
+
+// Where many wait for a core the root has more to do than they have time for.
+TEST(Selection, BlocksOfFewRanksThatShareCoresGoToARootAsMessages) {
+  Situation team;
+  team.ranks = 4;
+  team.cores = 2;
+  team.area = true;
+  team.link = model::LinkKind::kShared;
+  for (const auto collective : {CollectiveKind::kGather, CollectiveKind::kScatter}) {
+    const auto chosen = [&](std::uint64_t bytes) { return choose_tree(collective, team, bytes, bytes, true); };
+    team.oversubscribed = false;
+    EXPECT_EQ(chosen(16384), Algorithm::kArea);
+    team.oversubscribed = true;
+    for (const std::uint64_t bytes : {4095u, 131073u}) EXPECT_EQ(chosen(bytes), Algorithm::kArea) << bytes;
+    for (const std::uint64_t bytes : {4096u, 131072u}) EXPECT_EQ(chosen(bytes), Algorithm::kLinear) << bytes;
+    team.ranks = 5;
+    EXPECT_EQ(chosen(16384), Algorithm::kArea);
+    team.ranks = 4;
+  }
 }
 
 TEST(Selection, AWaitThatIsHiddenMayBeLonger) {

@@ -12,7 +12,8 @@
 //
 // In an all-to-all blocks that are too long for one post may go in several, in rounds, as where all blocks are alike (pieces_on_area.cc). How many that
 // takes no rank knows beforehand; so each says in its post how many it would have needed, and the next call has as many as the most of them
-// (uneven_rounds.h). What needs more goes as a message then as ever. A program's calls come again and are alike.
+// (uneven_rounds.h), or goes by messages. What needs more rounds than there are goes as a message then as ever. A program's calls come again and are
+// alike.
 //
 // Costs: those of the even forms (on_area.cc), and p words of a table; a long block costs a message, L + 2 o + n G, besides, and one in
 // place c + n D instead of 2 n C, and a line for the acknowledgement.
@@ -42,7 +43,7 @@ Blocks of_others(const Blocks& all, int me) {
 // How blocks are posted in an all-to-all.
 class Pieces {
  public:
-  explicit Pieces(const UnevenRules& uneven) noexcept : rules_(uneven.rules), rounds_(std::max(uneven.rounds, 1u)), asks_(uneven.rounds != 0) {}
+  explicit Pieces(const UnevenRules& uneven) noexcept : rules_(uneven.rules), rounds_(std::max(uneven.rounds, 1u)), asks_(uneven.rounds != 0), as_messages_(uneven.as_messages) {}
 
   std::uint32_t rounds() const noexcept { return rounds_; }
   // Of this rank's blocks: those that are too long for one post, and are runs of bytes.
@@ -62,7 +63,7 @@ class Pieces {
   }
   PartRules rules(const Blocks& all, int me) const noexcept {
     PartRules rules = rules_;
-    if (asks_) rules.rounds = needed(of_others(all, me));
+    if (asks_) rules.need = need(of_others(all, me)).bits();
     return rules;
   }
   // Of blocks that come to this rank.
@@ -78,18 +79,21 @@ class Pieces {
     return run.part(first, std::min(rules_.longest, run.bytes() - first));
   }
   // So that none of those that may be cut goes as a message, but for very long ones.
-  std::uint32_t needed(const Blocks& blocks) const noexcept {
-    std::uint64_t rounds = 1;
+  UnevenNeed need(const Blocks& blocks) const noexcept {
+    std::uint64_t rounds = 1, longest = 0;
     for (const Block& block : blocks) {
+      if (!rules_.in_place(block)) longest = std::max(longest, block.bytes());
       const std::uint64_t own = may_be_cut(block) && rules_.longest != 0 ? (block.bytes() + rules_.longest - 1) / rules_.longest : 1;
       if (own <= UnevenRounds::most(blocks.size())) rounds = std::max(rounds, own);
     }
-    return static_cast<std::uint32_t>(rounds);
+    const auto in_rounds = static_cast<std::uint32_t>(rounds);
+    return as_messages_.has(longest) ? UnevenNeed::as_messages(in_rounds) : UnevenNeed::on_area(in_rounds);
   }
 
   const PartRules rules_;
   const std::uint32_t rounds_;
   const bool asks_;
+  const ByteRange as_messages_;
 };
 
 void send_long_ones(Schedule& schedule, const Blocks& all, const Pieces& pieces) {
