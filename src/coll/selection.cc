@@ -251,6 +251,7 @@ const Candidates::Candidate& Candidates::gentlest() const noexcept {
 ByteRange as_messages(CollectiveKind collective, const Situation& team) noexcept {
   const Tuning& limit = tuning();
   const bool crowded = team.ranks > 2 * team.cores;
+  if (team.ranks == 2 && !team.oversubscribed && collective == CollectiveKind::kGather) return {limit.coll_gather_of_two, kNoBlock};
   if (!team.oversubscribed || team.ranks <= 2) return {};
   switch (collective) {
     case CollectiveKind::kAlltoall:
