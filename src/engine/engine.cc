@@ -13,9 +13,9 @@ Status Engine::start(const EngineOptions& options) {
     if (options.spin_budget < 0) wakeup_cost = event_thread_.measure_wakeup_cost();
   }
   WaitPolicy& policy = endpoint_.wait_policy;
-  policy.configure(wakeup_cost > 0 ? wakeup_cost : tuning().engine_assumed_wakeup, options.oversubscribed,
+  policy.configure(wakeup_cost > 0 ? wakeup_cost : tuning().engine_assumed_wakeup, options.ranks_per_core,
                    options.spin_budget);
-  if (!options.oversubscribed) policy.begins(endpoint_.clock.now());
+  if (!options.oversubscribed()) policy.begins(endpoint_.clock.now());
   endpoint_.arming.configure({.arm_delay = policy.arm_delay()});
   return {};
 }

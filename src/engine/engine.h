@@ -52,7 +52,7 @@ class Engine : private Progress, private Completion {
   SystemCalls& system_calls() noexcept { return endpoint_.port.system_calls; }
   bool has_event_thread() const noexcept { return endpoint_.options.event_thread; }
   // More ranks than cores on this machine, as the launcher has told.
-  bool oversubscribed() const noexcept { return endpoint_.options.oversubscribed; }
+  bool oversubscribed() const noexcept { return endpoint_.options.oversubscribed(); }
 
   // ---- with the lock held: operations (completion.h) ----
 

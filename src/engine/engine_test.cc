@@ -545,7 +545,7 @@ TEST(Progress, ALoopOfTestsGivesTheCoreAwayWhereRanksOutnumberCores) {
   Engine engine(clock);
   EngineOptions options;
   options.event_thread = false;
-  options.oversubscribed = true;
+  options.ranks_per_core = 2;
   ASSERT_TRUE(engine.start(options).ok());
   FakeSource source(engine);
   const auto test = [&](std::int64_t computed) {

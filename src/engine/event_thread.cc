@@ -354,7 +354,7 @@ void EventThread::sources_changed() noexcept {
 // ---- what a wake-up costs -------------------------------------------------------------------------------------------
 
 std::int64_t EventThread::measure_wakeup_cost() noexcept {
-  if (endpoint_.options.oversubscribed || endpoint_.options.cores < 2) return 0;
+  if (endpoint_.options.oversubscribed() || endpoint_.options.cores < 2) return 0;
   constexpr int kRounds = 5;
   std::int64_t costs[kRounds];
   int measured = 0;

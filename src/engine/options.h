@@ -7,9 +7,11 @@ namespace lapwing::engine {
 
 struct EngineOptions {
   bool event_thread = true;       // LAPWING_PROGRESS=thread; false: progress only inside MPI calls
-  bool oversubscribed = false;    // more ranks on this machine than cores they may use
+  int ranks_per_core = 1;         // of this machine; 2 or more where there are more ranks than cores that they may use
   int cores = 2;                  // that this process may use: with one, a wake-up cannot be measured by spinning
   std::int64_t spin_budget = -1;  // nanoseconds; -1: from the wait policy
+
+  bool oversubscribed() const noexcept { return ranks_per_core > 1; }
 };
 
 // What the engine did, for LAPWING_STATS=1 and the demo's report. Written under the lock.

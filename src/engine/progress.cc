@@ -220,7 +220,7 @@ void Progress::drive(Waiter& waiter) noexcept {
 
 // Polls until the waiter is ready or a user callback wants an application thread (true), or it is time to sleep (false).
 bool Progress::spin(Waiter& waiter) noexcept {
-  const bool dear = endpoint_.options.oversubscribed || endpoint_.sources.any(Source::kPollsDearly);
+  const bool dear = endpoint_.options.oversubscribed() || endpoint_.sources.any(Source::kPollsDearly);
   const unsigned turns_per_clock = dear ? 1 : tuning().engine_turns_per_clock;
   Pace pace;
   for (;;) {
@@ -240,7 +240,7 @@ bool Progress::spin(Waiter& waiter) noexcept {
 // Not at the port, unless it is `due`: after turns that take long the timer alone is kept away. False: it is time to sleep.
 bool Progress::look_at_clock(Pace& pace, bool due) noexcept {
   const std::int64_t now = endpoint_.clock.now();
-  const bool oversubscribed = endpoint_.options.oversubscribed;
+  const bool oversubscribed = endpoint_.options.oversubscribed();
   long_turn_ = false;
   keep_timer_away(now);
   if (!due) return true;
@@ -257,7 +257,7 @@ bool Progress::look_at_clock(Pace& pace, bool due) noexcept {
 
 // Of the event thread, which would be woken for nothing.
 void Progress::keep_timer_away(std::int64_t now) noexcept {
-  const bool oversubscribed = endpoint_.options.oversubscribed;  // a turn may last as long as others want
+  const bool oversubscribed = endpoint_.options.oversubscribed();  // a turn may last as long as others want
   const std::int64_t margin = oversubscribed ? tuning().engine_yielding_timer_margin : tuning().engine_timer_margin;
   if (endpoint_.arming.timer_is_near(now, margin)) event_thread_.cancel_timer();
 }

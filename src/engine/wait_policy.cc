@@ -2,9 +2,9 @@
 
 namespace lapwing::engine {
 
-void WaitPolicy::configure(std::int64_t wakeup_cost, bool oversubscribed, std::int64_t fixed_budget) noexcept {
+void WaitPolicy::configure(std::int64_t wakeup_cost, int ranks_per_core, std::int64_t fixed_budget) noexcept {
   wakeup_cost_ = std::clamp<std::int64_t>(wakeup_cost, kLeastCost, kMostCost);
-  oversubscribed_ = oversubscribed;
+  ranks_per_core_ = ranks_per_core;
   fixed_budget_ = fixed_budget;
   earns_ = fixed_budget < 0;
   contended_yields_ = 0;
@@ -34,7 +34,7 @@ void WaitPolicy::record(std::int64_t waited) noexcept {
 // The cheapest budget for the waits in the window. Costs are counted in quarters of C/16.
 void WaitPolicy::choose() noexcept {
   const int waking = static_cast<int>(tuning().engine_wakeup_worth) << kWakeupKind;
-  const int home = oversubscribed_ ? kOversubscribedKind : kWakeupKind;
+  const int home = oversubscribed() ? kOversubscribedKind : kWakeupKind;
   int costs[kBudgets];
   int covered = 0, beyond = 4 * kWindow + 1;  // what the covered waits cost; how many are longer
   for (int kind = 0; kind < kBudgets; ++kind) {

@@ -28,7 +28,8 @@
 // the other kind.
 //
 // A thread that polls for longer than C gives its core away at every turn, and so takes it from no other thread: with as many ranks as
-// cores, the event thread of another rank may want it. With more ranks than cores every turn does so.
+// cores, the event thread of another rank may want it. With more ranks than cores every turn does so. Where r ranks share a core, its turns come after
+// those of the others, so that waits are r times as long, and polling takes an r-th of the core: there all budgets are r times as long.
 //
 // What else wants the cores. Other jobs, other containers, and threads of the program itself are not counted beforehand. They are seen by what
 // giving the core away takes: a system call's time (0.4 us; 0.7 on slow virtual machines) where no other thread wants it, and two context
@@ -46,8 +47,9 @@
 //   With more ranks than cores, when engine.computing_waits of the last 32 waits have met it (those that ended before a look at the clock do not
 //   count). Beside a thread that computes on nearly all do; what runs for some milliseconds once in a while, and a rank that prepares something
 //   while the others wait for it, are met in one, for however long, and ranks that slept because of them would wait two to ten times as long for
-//   each other from then on. It may also be a rank that computes as this one does, which will wait for this one in a moment, and would pay for
-//   waking it: that is assumed where this one has of late computed for half as long between two waits itself.
+//   each other from then on. It may also be a rank that computes as this one does, or all the others of this core, one after the other, which will
+//   wait for this one in a moment, and would pay for waking it: that is assumed where this one has of late computed for half of what would be each
+//   one's share between two waits itself.
 #pragma once
 
 #include <algorithm>
@@ -64,9 +66,9 @@ namespace lapwing::engine {
 
 class WaitPolicy {
  public:
-  WaitPolicy() noexcept { configure(tuning().engine_assumed_wakeup, false, -1); }
+  WaitPolicy() noexcept { configure(tuning().engine_assumed_wakeup, 1, -1); }
   // `wakeup_cost` in nanoseconds as measured; `fixed_budget` >= 0 overrides everything.
-  void configure(std::int64_t wakeup_cost, bool oversubscribed, std::int64_t fixed_budget) noexcept;
+  void configure(std::int64_t wakeup_cost, int ranks_per_core, std::int64_t fixed_budget) noexcept;
 
   // What passes from here on to the first wait is computing as well.
   void begins(std::int64_t now) noexcept { last_look_ = now; }
@@ -84,12 +86,12 @@ class WaitPolicy {
     return nap_ == 0 && spun_ < (keeps_core() ? budget_beside_computing() : budget_ + saved_);
   }
   // Whether others are known to want this core.
-  bool is_contended() const noexcept { return oversubscribed_ || contended_yields_ != 0; }
+  bool is_contended() const noexcept { return oversubscribed() || contended_yields_ != 0; }
   // Whether it gives its core away at every turn.
   bool yields() const noexcept { return !keeps_core() && (is_contended() || spun_ >= wakeup_cost_); }
   // The same for a thread that has tested in a loop for so many nanoseconds (test_loop.h).
   bool yields_after(std::int64_t tested, std::int64_t now) const noexcept {
-    if (now < keeps_core_until_ && !oversubscribed_) return false;  // it cannot sleep; with more ranks than cores it may test for what one of them sends
+    if (now < keeps_core_until_ && !oversubscribed()) return false;  // it cannot sleep; with more ranks than cores it may test for what one of them sends
     return tested > 0 && (is_contended() || tested >= wakeup_cost_);
   }
   // It has, and had it back at `now`, after so many nanoseconds.
@@ -144,20 +146,21 @@ class WaitPolicy {
   static constexpr unsigned kWindow = 32;
   static constexpr std::int64_t kLongYields = 3, kFadingComputing = 8, kSlicesUntilNext = 16;
   static constexpr std::int64_t kLongAgo = std::numeric_limits<std::int64_t>::min() / 2;
-  // Kinds of waits: kind k is covered by a budget of 2^k C/16; of the last kind, no budget covers any.
+  // Kinds of waits: kind k is covered by a budget of 2^k C/16, times the ranks of a core; of the last kind, no budget covers any.
   static constexpr int kBudgets = 8, kWakeupKind = 4, kLongKind = kBudgets;
   static constexpr int kOversubscribedKind = 7;  // a thread that gives its core away at every turn may do so for longer
 
+  bool oversubscribed() const noexcept { return ranks_per_core_ > 1; }
   bool keeps_core() const noexcept { return last_look_ < keeps_core_until_; }
   // Whether the thread that computes is, to which giving the core away has given it until now.
   bool is_there_all_the_time(std::int64_t took, std::int64_t now) noexcept {
-    if (!oversubscribed_) return now - took - std::exchange(computing_until_, now) < kSlicesUntilNext * took;
-    if (may_be_a_rank(took)) return false;
+    if (!oversubscribed()) return now - took - std::exchange(computing_until_, now) < kSlicesUntilNext * took;
+    if (may_be_ranks(took)) return false;
     met_computing_ |= 1;
     return static_cast<std::uint64_t>(std::popcount(met_computing_)) >= tuning().engine_computing_waits;
   }
-  bool may_be_a_rank(std::int64_t took) const noexcept { return took < 2 * computed_; }
-  std::int64_t budget_beside_computing() const noexcept { return oversubscribed_ ? 0 : std::min(budget_, wakeup_cost_); }
+  bool may_be_ranks(std::int64_t took) const noexcept { return took < 2 * (ranks_per_core_ - 1) * computed_; }
+  std::int64_t budget_beside_computing() const noexcept { return oversubscribed() ? 0 : std::min(budget_, wakeup_cost_); }
   void next_wait() noexcept {
     if (spun_ != 0) ended_spinning();
     end_meeting();
@@ -175,7 +178,7 @@ class WaitPolicy {
     const std::int64_t nap = expected.least - std::max(expected.least / tuning().engine_nap_spread + wakeup_cost_, saved_ / 2);
     if (nap >= std::max(wakeup_cost_, tuning().engine_least_nap)) nap_ = nap;
   }
-  std::int64_t budget_of(int kind) const noexcept { return (wakeup_cost_ << kind) / 16; }
+  std::int64_t budget_of(int kind) const noexcept { return ranks_per_core_ * (wakeup_cost_ << kind) / 16; }
   // A wait ends. Whether a thread that computes is there is not seen in one without a look at the clock, nor while this one keeps the core.
   void end_meeting() noexcept {
     if (polling_since_ != 0 && !keeps_core()) met_computing_ <<= 1;
@@ -198,7 +201,7 @@ class WaitPolicy {
   std::int64_t spun_ = 0;           // in this wait, as of the last look
   bool earns_ = false;
   bool as_ever_ = true;  // the budget is that of a policy that knows nothing
-  bool oversubscribed_ = false;
+  int ranks_per_core_ = 1;
   std::int64_t least_yield_ = std::numeric_limits<std::int64_t>::max() / kLongYields;  // that giving the core away has taken
   std::int64_t computed_ = 0;           // the longest between two waits of late: it fades with every wait
   std::int64_t keeps_core_until_ = 0;   // because a thread that computes has had it

@@ -16,7 +16,7 @@ constexpr int kWorth = 8;  // as the policy has it
 // Waits of given lengths, as the engine would report them; time passes when the test says so.
 class Waits {
  public:
-  explicit Waits(std::int64_t wakeup_cost) : wakeup_cost_(wakeup_cost) { policy.configure(wakeup_cost, false, -1); }
+  explicit Waits(std::int64_t wakeup_cost) : wakeup_cost_(wakeup_cost) { policy.configure(wakeup_cost, 1, -1); }
 
   // Returns whether polling has caught it.
   bool wait(std::int64_t length) {
@@ -154,7 +154,7 @@ TEST_P(WaitPolicyTest, AnEnemyWhoKnowsTheBudgetMakesItPollForEightWakeUpsAtMost)
 class Iterations {
  public:
   explicit Iterations(std::int64_t wakeup_cost) : wakeup_cost_(wakeup_cost) {
-    policy_.configure(wakeup_cost, false, -1);
+    policy_.configure(wakeup_cost, 1, -1);
     policy_.polls_on(now_);
     policy_.ended_spinning();
   }
@@ -229,7 +229,7 @@ TEST_P(WaitPolicyTest, WaitingEarnsNothing) {
 
 TEST(WaitPolicy, ARankThatMustGiveItsCoreAwayEarnsAsMuch) {
   WaitPolicy policy;
-  policy.configure(20'000, true, -1);
+  policy.configure(20'000, 2, -1);
   const std::int64_t before = policy.budget();
   policy.polls_on(kMillisecond);
   policy.ended_spinning();
@@ -240,7 +240,7 @@ TEST(WaitPolicy, ARankThatMustGiveItsCoreAwayEarnsAsMuch) {
 
 TEST(WaitPolicy, GivesTheCoreAwayWherePollingTakesLongerThanAWakeUp) {
   WaitPolicy policy;
-  policy.configure(20'000, false, -1);
+  policy.configure(20'000, 1, -1);
   EXPECT_FALSE(policy.yields());
   policy.polls_on(kMillisecond);
   policy.polls_on(kMillisecond + 19'999);
@@ -249,14 +249,14 @@ TEST(WaitPolicy, GivesTheCoreAwayWherePollingTakesLongerThanAWakeUp) {
   EXPECT_TRUE(policy.yields());
   policy.polls_on(kMillisecond + 21'000, true);
   EXPECT_FALSE(policy.yields()) << "the next wait begins";
-  policy.configure(20'000, true, -1);
+  policy.configure(20'000, 2, -1);
   EXPECT_TRUE(policy.yields());
   EXPECT_GT(policy.budget(), 20'000) << "a thread that gives its core away may do so for longer";
 }
 
 TEST(WaitPolicy, AFixedBudgetStays) {
   WaitPolicy policy;
-  policy.configure(20'000, true, 0);
+  policy.configure(20'000, 2, 0);
   EXPECT_EQ(policy.budget(), 0);
   for (int i = 0; i < 32; ++i) policy.ended_sleeping(kMillisecond, 25'000);
   EXPECT_EQ(policy.budget(), 0);
@@ -350,7 +350,7 @@ TEST(WaitPolicy, WhereASystemCallTakesLongAnotherThreadTakesLonger) {
 
 TEST(WaitPolicy, AThreadThatTestsInALoopYieldsAsOneThatWaits) {
   WaitPolicy policy;
-  policy.configure(50 * kMicrosecond, false, -1);
+  policy.configure(50 * kMicrosecond, 1, -1);
   EXPECT_FALSE(policy.yields_after(50 * kMicrosecond - 1, 0));
   EXPECT_TRUE(policy.yields_after(50 * kMicrosecond, 0));
   policy.yielded(tuning().engine_long_yield / 4, 0);
@@ -362,7 +362,7 @@ TEST(WaitPolicy, AThreadThatTestsInALoopYieldsAsOneThatWaits) {
 // A thread that polls for a wake-up's time in each wait, and then gives its core away once.
 class YieldingWaits {
  public:
-  explicit YieldingWaits(bool oversubscribed) { policy.configure(50 * kMicrosecond, oversubscribed, -1); }
+  explicit YieldingWaits(int ranks_per_core) { policy.configure(50 * kMicrosecond, ranks_per_core, -1); }
   // Whether the next wait would give its core away as well.
   bool wait(std::int64_t yield_takes) {
     poll();
@@ -388,7 +388,7 @@ class YieldingWaits {
 TEST(WaitPolicy, BesideAThreadThatComputesItSleepsInsteadOfGivingItsCoreAway) {
   const std::int64_t slice = tuning().engine_computing_yield, rest = slice * tuning().engine_computing_rest;
   for (const bool oversubscribed : {false, true}) {
-    YieldingWaits waits(oversubscribed);
+    YieldingWaits waits(oversubscribed ? 2 : 1);
     WaitPolicy& policy = waits.policy;
     policy.yielded(tuning().engine_long_yield / 4, waits.now);
     policy.yielded(slice - 1, waits.now);
@@ -413,7 +413,7 @@ TEST(WaitPolicy, BesideAThreadThatComputesItSleepsInsteadOfGivingItsCoreAway) {
 
 TEST(WaitPolicy, WithACoreForEachRankAThreadThatComputesMustComeAgainSoon) {
   const std::int64_t slice = tuning().engine_computing_yield;
-  YieldingWaits waits(false);
+  YieldingWaits waits(1);
   EXPECT_TRUE(waits.wait(slice));
   waits.now += 17 * slice;
   EXPECT_TRUE(waits.wait(slice)) << "something else";
@@ -424,7 +424,7 @@ TEST(WaitPolicy, WithACoreForEachRankAThreadThatComputesMustComeAgainSoon) {
 // With more ranks than cores: a rank that prepares something while the others wait, and what the machine does once in a while, are met for long, but in few waits.
 TEST(WaitPolicy, WhatIsMetInFewWaitsIsNotThereAllTheTime) {
   const std::int64_t slice = tuning().engine_computing_yield;
-  YieldingWaits waits(true);
+  YieldingWaits waits(2);
   for (int phase = 0; phase < 20; ++phase) {
     waits.policy.polls_on(waits.now += kMicrosecond);
     for (int i = 0; i < 20; ++i) waits.policy.yielded(slice, waits.now += slice);
@@ -435,7 +435,7 @@ TEST(WaitPolicy, WhatIsMetInFewWaitsIsNotThereAllTheTime) {
 
 // It may be a rank of the same program, which computes as long as this one does.
 TEST(WaitPolicy, WithMoreRanksThanCoresAThreadThatComputesMayBeARank) {
-  YieldingWaits waits(true);
+  YieldingWaits waits(2);
   waits.policy.begins(0);
   for (int i = 0; i < 40; ++i) {
     waits.now += 2 * kMillisecond;  // of computing
@@ -446,9 +446,38 @@ TEST(WaitPolicy, WithMoreRanksThanCoresAThreadThatComputesMayBeARank) {
   EXPECT_FALSE(waits.wait(2 * kMillisecond)) << "this one has not computed for long";
 }
 
+// All others of its core have their turns before it has its next one.
+TEST(WaitPolicy, WithMoreRanksOnACoreTheyComputeForLonger) {
+  for (const int ranks : {2, 8}) {
+    YieldingWaits waits(ranks);
+    waits.policy.begins(0);
+    const auto iterate = [&](std::int64_t others) {
+      bool yields = true;
+      for (int i = 0; i < 40; ++i) {
+        waits.now += kMillisecond;  // of computing
+        yields = waits.wait(others);
+      }
+      return yields;
+    };
+    EXPECT_TRUE(iterate((ranks - 1) * kMillisecond));
+    EXPECT_FALSE(iterate(3 * (ranks - 1) * kMillisecond)) << "ranks would not compute for so long";
+  }
+}
+
+TEST(WaitPolicy, WithMoreRanksOnACoreAllBudgetsAreLonger) {
+  WaitPolicy two, eight;
+  two.configure(50 * kMicrosecond, 2, -1);
+  eight.configure(50 * kMicrosecond, 8, -1);
+  EXPECT_EQ(eight.budget(), 4 * two.budget());
+  for (WaitPolicy* policy : {&two, &eight})
+    for (int i = 0; i < 32; ++i) policy->ended_sleeping(kMillisecond, 1000 * kMillisecond);
+  EXPECT_EQ(eight.budget(), 4 * two.budget()) << "where they are short, too";
+  EXPECT_LT(eight.budget(), 50 * kMicrosecond);
+}
+
 TEST(WaitPolicy, AFixedBudgetIsPolledForBesideAThreadThatComputesToo) {
   WaitPolicy policy;
-  policy.configure(50 * kMicrosecond, false, kMillisecond);
+  policy.configure(50 * kMicrosecond, 1, kMillisecond);
   for (int i = 0; i < 40; ++i) {
     policy.polls_on(kMillisecond);
     policy.yielded(tuning().engine_computing_yield, kMillisecond);
@@ -460,7 +489,7 @@ TEST(WaitPolicy, AFixedBudgetIsPolledForBesideAThreadThatComputesToo) {
 
 TEST(WaitPolicy, WhatPassesBeforeTheFirstWaitIsComputing) {
   WaitPolicy policy;
-  policy.configure(50 * kMicrosecond, false, -1);
+  policy.configure(50 * kMicrosecond, 1, -1);
   const std::int64_t alone = policy.budget();
   policy.begins(kMillisecond);
   EXPECT_TRUE(policy.polls_on(101 * kMillisecond));

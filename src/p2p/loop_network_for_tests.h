@@ -133,7 +133,7 @@ class LoopJob {
           network(engine, messenger, config()) {
       engine::EngineOptions options;
       options.event_thread = false;
-      options.oversubscribed = job.options.oversubscribed;
+      options.ranks_per_core = job.options.oversubscribed ? 2 : 1;
       EXPECT_TRUE(engine.start(options).ok());
       net::NetworkForTests::put(network, std::make_unique<Loop>(job, rank, Loop::kFirst), job.options.way,
                                 job.options.two_ways ? std::make_unique<Loop>(job, rank, Loop::kData) : nullptr);

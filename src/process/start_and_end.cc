@@ -85,7 +85,7 @@ Status open_network(Process& process) {
 
   engine::EngineOptions options;
   options.event_thread = process.settings.progress == Progress::kThread;
-  options.oversubscribed = job.oversubscribes_host(count_local_ranks(process, cards));
+  options.ranks_per_core = job.ranks_per_core(count_local_ranks(process, cards));
   options.cores = runtime::usable_cores();
   if (process.settings.spin) options.spin_budget = std::chrono::nanoseconds(*process.settings.spin).count();
   LAPWING_TRY(process.engine.start(options));

@@ -128,9 +128,9 @@ void Job::abort(const LastWords& words) noexcept {
 
 int Job::cores() const noexcept { return place_.cores > 0 ? place_.cores : usable_cores(); }
 
-bool Job::oversubscribes_host(int local_ranks) const noexcept {
-  if (place_.bound) return false;
-  return local_ranks > usable_cores();
+int Job::ranks_per_core(int local_ranks) const noexcept {
+  if (place_.bound || local_ranks <= usable_cores()) return 1;
+  return std::max((local_ranks + cores() - 1) / cores(), 2);
 }
 
 }  // namespace lapwing::runtime

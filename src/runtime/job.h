@@ -62,8 +62,8 @@ class Job {
   bool oversubscribed() const noexcept { return place_.oversubscribed && !emulated_; }
   // Of this host, for all of the job's ranks on it: as our own mpiexec says, or as many as this process may use.
   int cores() const noexcept;
-  // Whether this process is one of more ranks than there are cores for them.
-  bool oversubscribes_host(int local_ranks) const noexcept;
+  // How many of so many ranks share a core of this host: 2 or more where they are more than its cores.
+  int ranks_per_core(int local_ranks) const noexcept;
 
  private:
   Status share_secret();

@@ -35,7 +35,7 @@ class PullsTest : public testing::Test {
     Rank(Choice choice, std::uint32_t my_local, bool oversubscribed) : engine(clock), pulls(engine, choice) {
       engine::EngineOptions options;
       options.event_thread = false;
-      options.oversubscribed = oversubscribed;
+      options.ranks_per_core = oversubscribed ? 2 : 1;
       EXPECT_TRUE(engine.start(options).ok());
       pulls.set_ranks(2, my_local);
     }
