@@ -248,10 +248,26 @@ const Candidates::Candidate& Candidates::gentlest() const noexcept {
   return *best;
 }
 
+namespace {
+
+ByteRange as_messages_between_two(CollectiveKind collective) noexcept {
+  const Tuning& limit = tuning();
+  switch (collective) {
+    case CollectiveKind::kAlltoall:
+      return {limit.coll_alltoall_of_two, limit.coll_alltoall_of_two_most};
+    case CollectiveKind::kGather:
+      return {limit.coll_gather_of_two, kNoBlock};
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
 ByteRange as_messages(CollectiveKind collective, const Situation& team) noexcept {
   const Tuning& limit = tuning();
   const bool crowded = team.ranks > 2 * team.cores;
-  if (team.ranks == 2 && !team.oversubscribed && collective == CollectiveKind::kGather) return {limit.coll_gather_of_two, kNoBlock};
+  if (team.ranks == 2 && !team.oversubscribed) return as_messages_between_two(collective);
   if (!team.oversubscribed || team.ranks <= 2) return {};
   switch (collective) {
     case CollectiveKind::kAlltoall:

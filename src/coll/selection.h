@@ -55,8 +55,8 @@ struct ByteRange {
 
   bool has(std::uint64_t bytes) const noexcept { return bytes >= least && bytes <= most; }
 };
-// Where ranks share cores, blocks of so many bytes are sooner where they belong by way of memory that changes hands among all of them
-// (base/handed_cells.h) than by that of an area, which each rank fills anew.
+// Blocks of so many bytes are sooner where they belong by way of messages, whose memory changes hands among all ranks (base/handed_cells.h), than by
+// that of an area, which each rank fills anew: of ranks that share cores, and where two have much to move.
 ByteRange as_messages(CollectiveKind collective, const Situation& team) noexcept;
 
 inline constexpr std::uint64_t kNoBlock = ~std::uint64_t{0};

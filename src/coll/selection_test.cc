@@ -470,6 +470,22 @@ TEST(Selection, AllToAllsOfRanksThatShareCoresGoAsMessages) {
   EXPECT_EQ(choose_alltoall(team, 65536, true), Algorithm::kArea);
 }
 
+TEST(Selection, TwoRanksWithMuchToMoveDoSoByMessages) {
+  Situation team;
+  team.ranks = 2;
+  team.area = true;
+  team.link = model::LinkKind::kShared;
+  constexpr std::uint64_t kMiB = 1 << 20;
+  EXPECT_EQ(choose_alltoall(team, kMiB / 4 - 1, true), Algorithm::kArea);
+  EXPECT_EQ(choose_alltoall(team, kMiB / 4, true), Algorithm::kPairwise);
+  EXPECT_EQ(choose_alltoall(team, kMiB, true), Algorithm::kPairwise);
+  EXPECT_EQ(choose_alltoall(team, kMiB + 1, true), Algorithm::kArea);
+  const auto gather = [&](std::uint64_t bytes) { return choose_tree(CollectiveKind::kGather, team, bytes, bytes, true); };
+  EXPECT_EQ(gather(kMiB / 32 - 1), Algorithm::kArea);
+  EXPECT_NE(gather(kMiB / 32), Algorithm::kArea);
+  EXPECT_EQ(choose_tree(CollectiveKind::kScatter, team, kMiB / 32, kMiB / 32, true), Algorithm::kArea);
+}
+
 // Where many wait for a core the root has more to do than they have time for.
 TEST(Selection, BlocksOfFewRanksThatShareCoresGoToARootAsMessages) {
   Situation team;
