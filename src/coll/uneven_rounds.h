@@ -5,7 +5,7 @@
 //
 //   rounds     as many as needed at once, and if that is less, fewer by one part in eight of the difference with each call, because calls with short
 //              blocks and with long ones may take turns. A round in which nothing is to be moved costs a post of each rank.
-//   messages   where blocks of that length are sooner there by messages (goes_as_messages() in selection.h), the next calls have no post at all; after
+//   messages   where blocks of that length are sooner there by messages (as_messages() in selection.h), the next calls have no post at all; after
 //              some of them one goes by the area again, and says how long blocks are by now. Seven calls at first, and then twice as many and one, up to
 //              kLongestRun, which cost little where blocks are shorter or longer again.
 //
