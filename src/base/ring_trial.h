@@ -69,7 +69,7 @@ class RingTrial {
   };
   // Whole laps settle for one of them. To touch that much memory for the first time takes as long as to copy some two to four times as much: so what
   // a first trial costs has nearly been spent before, and a loop of few calls does not pay for it. (In an area every reader touches it as well: with three
-  // ranks that cost two and a half times as much as had been spent. Rests of 8 and 16 rings moved that to longer messages, and saved nothing in the mean.)
+  // ranks that cost twice as much as had been spent. Rests of 8 and 16 rings moved that to longer messages, and saved nothing in the mean.)
   static constexpr Terms kOfLong{2 << 20, 128 << 20, 128 * 1024, 16 * 1024, 4, 2};
   static constexpr Terms kOfClaims{256 * 1024, 256 << 20, 256 * 1024, 16 * 1024, 16, 0};
 

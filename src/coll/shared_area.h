@@ -234,6 +234,7 @@ class SharedArea {
   bool may_use_cell(std::uint64_t bytes, bool kept) const noexcept { return !kept && bytes <= AreaMemory::kCellBytes && cells_.has_one(); }
   std::byte* take_cell(std::uint64_t bytes) noexcept;
   std::byte* take_from_ring(std::uint64_t round, std::uint64_t bytes) noexcept;
+  void make_lap() noexcept;
   // What is too short for a trial always is between two ranks, as in a ring of messages (net/shm/ring.h); and the others are until there is a
   // trial, because posts lie in cells mostly, and few in the ring.
   bool is_claimed(std::uint64_t bytes) const noexcept {
@@ -294,7 +295,7 @@ class SharedArea {
   HandedCells cells_;  // between two
   std::array<std::uint32_t, RingPlace::kCells> has_read_{};  // of each cell, since this rank's last post
   RingPlace place_{};  // of the next one
-  bool place_is_told_ = false, in_cell_ = false;
+  bool place_is_told_ = false, in_cell_ = false, lap_is_there_ = false;
   RingTrials trials_;
   std::uint64_t complete_ = 0;  // all have posted the rounds below
   std::uint64_t scanned_round_ = 0;
