@@ -256,7 +256,7 @@ ByteRange as_messages_between_two(CollectiveKind collective) noexcept {
     case CollectiveKind::kAlltoall:
       return {limit.coll_alltoall_of_two, limit.coll_alltoall_of_two_most};
     case CollectiveKind::kGather:
-      return {limit.coll_gather_of_two, kNoBlock};
+      return {limit.coll_gather_of_two, ~std::uint64_t{0}};
     default:
       return {};
   }
