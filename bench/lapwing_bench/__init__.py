@@ -11,7 +11,7 @@ What lives where; each module uses only those above it:
     lab         the same across two emulated hosts
     running     one run, and the order of many
     table       results as text for the terminal
-    sweep       a sample of cells (sweep, collectives): shares, a grid, what is lost
+    sweep       cells (sweep, collectives, ascending): shares, a grid, what is lost
     targets     what Lapwing set out to reach, and whether it did
     plot, page  results as SVG, and everything as one HTML page
     beside      results of several machines side by side

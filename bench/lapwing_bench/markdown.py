@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Dict, List, Optional, Tuple
 
 from . import results, sweep, verdicts
-from .questions import QUESTIONS, is_sampled
+from .questions import QUESTIONS, has_cells
 from .results import Results, Series
 from .table import number, point, ratio_text
 
@@ -265,7 +265,7 @@ def named(name: str, found: Results) -> Optional[str]:
     question, _, transport = name.rpartition("-")
     if transport not in PLACES or question not in QUESTIONS:
         return None
-    return (shares_of if is_sampled(question) else table_of)(question, transport, found)
+    return (shares_of if has_cells(question) else table_of)(question, transport, found)
 
 
 def tables_of(found: Results) -> Dict[str, str]:

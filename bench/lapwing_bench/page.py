@@ -12,7 +12,7 @@ from typing import Dict, List
 
 from . import plot, results, sweep, table, targets
 from .candidates import PLACES
-from .questions import QUESTIONS, is_sampled
+from .questions import QUESTIONS, has_cells
 from .results import Results, Series
 from .table import number, point, ratio_text
 from .verdicts import HEAD, where
@@ -73,7 +73,7 @@ def losses_part(found: Results) -> str:
     parts = [
         (
             f"<p>Where the best of the peers is better, worst first: {len(clear)} points of"
-            f" {sum(1 for entry in table.ratio_entries(found) if not is_sampled(entry[0].question))}, and {len(unsure)}"
+            f" {sum(1 for entry in table.ratio_entries(found) if not has_cells(entry[0].question))}, and {len(unsure)}"
             " more where the rounds do not agree.</p>"
         ),
         losses_table(clear, found),
@@ -224,7 +224,7 @@ def question_part(name: str, blocks: List[List[Series]], found: Results, folder:
             parts.append(
                 f'<img alt="{escape(name)}, {escape(PLACES[transport])}" src="data:image/svg+xml;base64,{data}">'
             )
-        if is_sampled(name):
+        if has_cells(name):
             parts.append(sweep_part((name, transport), found))
         parts.append(figures_part(group, found))
     return "\n".join(parts)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Dict, List, Optional
 
 from . import results, sweep, table
-from .questions import is_sampled
+from .questions import has_cells
 from .results import Results, Series
 
 COLOURS = {"lapwing": "#00796b", "mpich": "#e07b00", "intel": "#1565c0", "openmpi": "#8e24aa", "raw": "#616161"}
@@ -180,7 +180,7 @@ def draw(found: Results, folder: Path) -> List[str]:
     drawing = Drawing(found)
     grouped = panels(found)
     for name, all_series in grouped.items():
-        draw_one = drawing.grid if is_sampled(all_series[0].question) else drawing.figure
+        draw_one = drawing.grid if has_cells(all_series[0].question) else drawing.figure
         draw_one(all_series, folder / name)
     return list(grouped)
 

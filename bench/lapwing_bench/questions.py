@@ -33,6 +33,7 @@ class Question:
     turns: int = 1  # more: candidates of one transport alternate so often in a round, in short runs
     peers_up_to: int = 0  # more ranks than this only for Lapwing; 0: no limit
     beside_peers: bool = False  # named alone, it is put to the peers that are installed, too
+    cells: bool = False  # points are cells, shown as a grid and in shares
     sampled: bool = False  # of many cells a sample is measured; --seed, --cells and --full choose it
     by_cores: bool = False  # on near and on far cores, where there are both
 
@@ -162,6 +163,7 @@ QUESTIONS = {
             lab_options=("--most", "1048576"),
             turns=5,
             beside_peers=True,
+            cells=True,
             sampled=True,
             by_cores=True,
             seconds=6,
@@ -182,9 +184,29 @@ QUESTIONS = {
             quick_ranks=(2, 4),
             turns=5,
             beside_peers=True,
+            cells=True,
             sampled=True,
             seconds=8,
             quick_seconds=3,
+        ),
+        Question(
+            "ascending",
+            "How fast are collectives in the rhythm of public benchmarks?",
+            "One collective after the other, blocking and non-blocking, each from 8 B to 1 MiB, up to a thousand calls of each"
+            " size with a barrier before each, from a root that goes around: what the ranks spend in a call on average, and in"
+            " the blocking call and its barrier. IMB and OSU's benchmarks call them so. Communicators, and whatever a library"
+            " learns, are new in each run. The figure is Lapwing over the best peer in each cell.",
+            without_polling(SHM + TCP),
+            lab=without_polling(LAB),
+            lab_options=("--most", "65536"),
+            passes=((), ("--counted", "both"), ("--form", "nonblocking")),
+            ranks=(2, 3, 4, 8, 16),
+            quick_ranks=(2, 4),
+            turns=3,
+            beside_peers=True,
+            cells=True,
+            seconds=30,
+            quick_seconds=8,
         ),
         Question(
             "halo",
@@ -330,8 +352,8 @@ QUESTIONS = {
 GROUPS = {"applications": ("halo", "conjugate_gradient", "elimination")}
 
 
-def is_sampled(name: str) -> bool:
-    return name in QUESTIONS and QUESTIONS[name].sampled
+def has_cells(name: str) -> bool:
+    return name in QUESTIONS and QUESTIONS[name].cells
 
 
 def wants(question: Question, library: str, ranks: int) -> bool:

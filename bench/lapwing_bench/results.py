@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Dict, List, Optional, Tuple
 
 from .errors import BenchError
-from .questions import is_sampled
+from .questions import has_cells
 
 FORMAT = 1
 BETTER = ("lower", "higher", "none")
@@ -296,7 +296,7 @@ def ratio(series: Series, x, own: str, other: str, high: bool = False) -> Option
     cells = series.points.get(x, {})
     if own not in cells or other not in cells:
         return None
-    how = bootstrap_interval if is_sampled(series.question) else interval
+    how = bootstrap_interval if has_cells(series.question) else interval
     pair = [Cell(cell.high_rounds) if high else cell for cell in (cells[own], cells[other])]
     return ratio_of(series.better, *pair, other, how)
 

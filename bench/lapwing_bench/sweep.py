@@ -1,8 +1,8 @@
 """A sample of cells: how Lapwing stands to the best peer in each, as a grid, in shares, and as a list of what is lost.
 
-A cell is a point of a series of a sampled question. The series of "sweep" are named after pattern, buffers, and cores if
-there are near and far ones; those of "collectives" after collective, mode and number of ranks. This module turns results into rows of text, which the terminal and the page show, and the plot into
-colours.
+A cell is a point of a series of a question that has cells. The series of "sweep" are named after pattern, buffers, and cores if
+there are near and far ones; those of "collectives" and "ascending" after collective, mode and number of ranks. This module turns
+results into rows of text, which the terminal and the page show, and the plot into colours.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Callable, Dict, List, Optional, Tuple
 
 from . import results, table
 from .candidates import PLACES
-from .questions import is_sampled
+from .questions import has_cells
 from .results import Ratio, Results, Series
 from .table import number, point, ratio_text
 
@@ -61,7 +61,7 @@ def cells(found: Results) -> List[Cell]:
     return [
         Cell(series, x, cell.value, series.points[x][ratio.other].value, ratio)
         for series, x, cell, ratio in table.ratio_entries(found)
-        if is_sampled(series.question)
+        if has_cells(series.question)
     ]
 
 

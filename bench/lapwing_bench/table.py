@@ -8,7 +8,7 @@ from typing import List, Optional
 
 from . import results
 from .candidates import PLACES, WORDS
-from .questions import is_sampled
+from .questions import has_cells
 from .results import Results, Series
 
 DIRECTION = {"lower": " (lower is better)", "higher": " (higher is better)", "none": ""}
@@ -101,7 +101,7 @@ def block_text(block: List[Series]) -> str:
 
 def tables(found: Results) -> str:
     """Every series with all its candidates; * marks the best."""
-    return "\n\n".join(block_text(block) for block in blocks(found) if not is_sampled(block[0].question))
+    return "\n\n".join(block_text(block) for block in blocks(found) if not has_cells(block[0].question))
 
 
 def entries(found: Results, other_of, variant: str = ""):
@@ -124,7 +124,7 @@ def before_entries(found: Results):
 
 
 def ratios(found: Results, variant: str = "") -> str:
-    those = [entry for entry in ratio_entries(found, variant) if not is_sampled(entry[0].question)]
+    those = [entry for entry in ratio_entries(found, variant) if not has_cells(entry[0].question)]
     return ratio_table("the best peer", "best peer", those, " ".join(filter(None, ("Lapwing", WORDS.get(variant)))))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Callable, List, Optional, Tuple
 
 from . import results
-from .questions import QUESTIONS, is_sampled
+from .questions import QUESTIONS, has_cells
 from .results import Ratio, Results, Series
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -345,7 +345,7 @@ def losses(found: Results) -> List[Finding]:
     """Where the best peer is better, worst first; not decided where it may be otherwise. Cells of a sample have a table
     of their own."""
     lost = []
-    for series in (each for each in results.gather(found) if not is_sampled(each.question)):
+    for series in (each for each in results.gather(found) if not has_cells(each.question)):
         for x in series.xs():
             peer = results.best_peer(found, series, x)
             ratio = results.ratio(series, x, f"lapwing-{series.transport}", peer) if peer else None

@@ -6,7 +6,7 @@ from typing import List
 
 from . import targets
 from .candidates import PLACES
-from .questions import is_sampled
+from .questions import has_cells
 from .results import Results, Series
 from .table import align, number, point, ratio_text
 
@@ -58,7 +58,7 @@ def points_of(verdict: targets.Verdict) -> List[List[str]]:
             each.state,
         ]
         for each in sorted(
-            [] if is_sampled(verdict.target.question) else verdict.findings, key=targets.badness, reverse=True
+            [] if has_cells(verdict.target.question) else verdict.findings, key=targets.badness, reverse=True
         )
         if each.state != targets.MET
     ]

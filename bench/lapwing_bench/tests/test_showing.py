@@ -197,7 +197,7 @@ class Markdown(unittest.TestCase):
             self.assertIn(expected, text)
 
     def test_every_table_belongs_to_a_question(self):
-        self.assertEqual(set(markdown.TABLES), {name for name in QUESTIONS if not QUESTIONS[name].sampled})
+        self.assertEqual(set(markdown.TABLES), {name for name in QUESTIONS if not QUESTIONS[name].cells})
 
 
 class Balanced(html.parser.HTMLParser):

@@ -95,6 +95,13 @@ class Sample(unittest.TestCase):
         collectives = running.Task(QUESTIONS["collectives"], candidates.parse("lapwing-shm"), 2, 1)
         self.assertEqual(running.passes_of(collectives, pairs), ((),))
 
+    def test_what_has_cells_but_no_sample_is_not_asked_for_one(self):
+        self.assertTrue(QUESTIONS["ascending"].cells)
+        errors = io.StringIO()
+        with contextlib.redirect_stderr(errors), tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(main.main(["ascending", "--cells", "3", "--output", f"{folder}/out"]), 2)
+        self.assertIn("belong to sweep and collectives", errors.getvalue())
+
 
 class Cores(unittest.TestCase):
     def test_hardware_threads_of_a_core_are_no_pair(self):
