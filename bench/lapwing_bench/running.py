@@ -47,10 +47,15 @@ def turns(question: Question, chosen: List[Candidate]):
                 yield turn, candidate
 
 
+RANKS_OF_LAB = (2,)  # one on each of two hosts
+
+
 def plan(questions: List[Question], chosen: dict, rounds: range, ranks: list, quick: bool = False) -> List[Task]:
     """chosen: the candidates of each question. ranks: instead of the question's own, if there are any."""
 
     def counts(question):
+        if any(candidate.transport == "lab" for candidate in chosen[question.name]):
+            return RANKS_OF_LAB
         return ranks or (quick and question.quick_ranks) or question.ranks
 
     return [

@@ -213,6 +213,12 @@ class Order(unittest.TestCase):
             tasks = running.plan([question], chosen, range(1, 2), [], quick)
             self.assertEqual(tuple(task.ranks for task in tasks), expected)
 
+    def test_hosts_of_the_lab_have_one_rank_each_however_many_are_asked_elsewhere(self):
+        question = QUESTIONS["collectives"]
+        chosen = {question.name: [candidates.parse("lapwing-lab")]}
+        tasks = running.plan([question], chosen, range(1, 2), [], True)
+        self.assertEqual([(task.ranks, task.turn) for task in tasks], [(2, turn) for turn in range(question.turns)])
+
     def test_many_connections_are_asked_of_lapwing_alone(self):
         question = QUESTIONS["connections"]
         chosen = {"connections": [candidates.parse("lapwing-tcp"), candidates.parse("mpich-tcp")]}
