@@ -74,6 +74,7 @@ class SendOp : public ListNode<> {
   const std::byte* data = nullptr;  // the payload when it is contiguous: header.payload_bytes() of it
   ByteWalk* walk = nullptr;         // otherwise; the transport takes exactly payload_bytes() from it
   Delivery delivery = Delivery::kAtOnce;
+  bool trailer = false;    // wire::kFlagTrailer, after Transport::asking has said kKernel
   bool any_order = false;  // may overtake other frames to this peer, and be overtaken by them
   // Exactly once, unless post() has said so already: the frame is taken (or: it will never be sent, with why). From the transport's poll or a
   // tasklet, never from inside post().
@@ -169,7 +170,8 @@ class FrameSink {
   }
   // A header from `peer` has arrived, and its transport's part is sound. Says where the payload goes. For a frame without payload too.
   virtual Landing on_header(PeerId peer, const wire::FrameHeader& header) noexcept = 0;
-  // A carrier has put messages into receives that `peer`'s queue lent it. Null, or what is wrong with one: close the connection.
+  // A carrier has put messages into receives that `peer`'s queue lent it, and acknowledged those that say wire::kFlagTrailer. Null, or what is wrong
+  // with one: close the connection.
   virtual const char* on_landed(PeerId peer, LentQueue& queue) noexcept {
     (void)peer, (void)queue;
     return nullptr;
@@ -331,8 +333,8 @@ class Transport : public engine::Source {
     return nullptr;
   }
 
-  // For a sender of a message of so many bytes that has to wait for an answer: whom it asks. With kKernel it posts a request that says so
-  // (wire::kFlagAtOnce), and has no payload; with kProcess it does as ever.
+  // For a sender of a message of so many bytes that has to wait for an answer: whom it asks. With kKernel it posts the message whole, with a trailer,
+  // or a request that says so (wire::kFlagAtOnce), and has no payload; with kProcess it does as ever.
   virtual Asking asking(PeerId peer, std::uint64_t bytes) noexcept {
     (void)peer, (void)bytes;
     return Asking::kNever;

@@ -66,10 +66,11 @@ FrameReceiver::FrameReceiver(Parts& parts, SendPath& sends, ReceivePath& receive
       loss_(parts, sends, receives),
       heard_losses_(parts.common, loss_) {}
 
-// Both name the requests that they are for.
+// They name the requests that they are for.
 bool FrameReceiver::may_overtake(const wire::FrameHeader& frame) const noexcept {
   const wire::MessageHeader header = wire::unpack(frame);
-  return header.kind == MessageKind::kData || (header.kind == MessageKind::kCts && header.flags == wire::kFlagByCarrier);
+  const bool answer = header.kind == MessageKind::kCts || header.kind == MessageKind::kAck;
+  return header.kind == MessageKind::kData || (answer && header.flags == wire::kFlagByCarrier);
 }
 
 // ---- the fast branch ------------------------------------------------------------------------------------------------
@@ -116,14 +117,14 @@ inline void FrameReceiver::take_credit(net::PeerId id, Peer& peer, std::uint32_t
 const char* FrameReceiver::on_landed(net::PeerId id, net::LentQueue& queue) noexcept {
   const char* breach = nullptr;
   lending_.collect(queue, [&](ReceiveRequest& receive, const wire::FrameHeader& frame) {
-    const char* breach_here = take_landed(id, receive, wire::unpack(frame));
+    const char* breach_here = take_landed(id, receive, frame);
     if (breach == nullptr) breach = breach_here;
   });
   return breach;
 }
 
-const char* FrameReceiver::take_landed(net::PeerId id, ReceiveRequest& receive,
-                                       const wire::MessageHeader& header) noexcept {
+const char* FrameReceiver::take_landed(net::PeerId id, ReceiveRequest& receive, const wire::FrameHeader& frame) noexcept {
+  wire::MessageHeader header = wire::unpack(frame);
   Peer& peer = common_.peers[id];
   const char* breach = breach_of_peer(peer, header);
   if (breach == nullptr && header.tag < 0) breach = kNegativeTag;
@@ -139,8 +140,23 @@ const char* FrameReceiver::take_landed(net::PeerId id, ReceiveRequest& receive,
   if (header.kind == MessageKind::kRts) return take_request(id, peer, receive, header);
   ++common_.counters.messages_landed;
   common_.counters.bytes_landed += header.payload_bytes;
+  if (frame.trailer_bytes() != 0) {  // the carrier has acknowledged it
+    ++common_.counters.requests_answered;
+    peer.acknowledged.add(std::exchange(header.sender_token, 0));
+  }
   on_payload(id, peer, receive, header);
   return nullptr;
+}
+
+void FrameReceiver::on_answers_lost(net::PeerId id) noexcept {
+  incoming_.answer_again(id);
+  common_.peers[id].acknowledged.for_each([&](std::uint64_t token) {
+    wire::MessageHeader again;
+    again.kind = MessageKind::kAck;
+    again.flags = wire::kFlagAgain;
+    again.sender_token = token;
+    frames_.post_control(id, again);
+  });
 }
 
 // The carrier has answered it.

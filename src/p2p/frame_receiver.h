@@ -23,7 +23,7 @@ class FrameReceiver : public net::FrameSink {
   net::Landing on_header(net::PeerId id, const wire::FrameHeader& frame) noexcept final;
   void on_frame(net::PeerId id, const wire::FrameHeader& frame) noexcept final;
   const char* on_landed(net::PeerId id, net::LentQueue& queue) noexcept final;
-  void on_answers_lost(net::PeerId id) noexcept final { incoming_.answer_again(id); }
+  void on_answers_lost(net::PeerId id) noexcept final;
   void on_peer_lost(net::PeerId id, const Status& why, const net::Landing* landing) noexcept final;
   void on_peer_left(net::PeerId id, const Status& why) noexcept final;
   void on_peer_met(net::PeerId id) noexcept final { loss_.tell(id); }
@@ -44,7 +44,7 @@ class FrameReceiver : public net::FrameSink {
                                  std::uint64_t stored) noexcept;
   net::Landing store(net::PeerId id, Peer& peer, const wire::MessageHeader& header, std::uint64_t stored) noexcept;
   void on_payload(net::PeerId id, Peer& peer, ReceiveRequest& receive, const wire::MessageHeader& header) noexcept;
-  const char* take_landed(net::PeerId id, ReceiveRequest& receive, const wire::MessageHeader& header) noexcept;
+  const char* take_landed(net::PeerId id, ReceiveRequest& receive, const wire::FrameHeader& frame) noexcept;
   const char* take_request(net::PeerId id, Peer& peer, ReceiveRequest& receive, const wire::MessageHeader& header) noexcept;
   void on_message(net::PeerId id, const wire::MessageHeader& header, std::uint64_t stored,
                   std::uint64_t address) noexcept;

@@ -150,6 +150,66 @@ TEST(Lending, DataForAReceiveThatIsOnlyLentIsRefused) {
   EXPECT_EQ(job.violations.front(), "its data is for no receive of ours");
 }
 
+// Synchronous messages that leave whole, more of them than the carrier is asked for at a time, and one after the other.
+TEST(Lending, TheCarrierAcknowledgesMessagesWithATrailer) {
+  constexpr int kMessages = 3 * RecentTokens::kMost;
+  std::uint64_t answered = 0, not_answered = 0;
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    LoopJob job(with_answers(seed));
+    std::deque<Exchange> exchanges;
+    for (int i = 0; i < kMessages; ++i) exchanges.emplace_back(job, 100, 3 + i % 2, SendMode::kSynchronous);
+    job.run();
+    for (Exchange& exchange : exchanges) {
+      ASSERT_TRUE(exchange.send.done() && exchange.receive.done()) << seed;
+      EXPECT_EQ(exchange.room, exchange.data);
+    }
+    EXPECT_EQ(job[0].messenger.counters().requests_answered, job.answered_by_carrier);
+    EXPECT_LE(job.answered_by_carrier, RecentTokens::kMost) << "all are under way at once";
+    for (int i = 0; i < kMessages; ++i) {
+      Exchange alone(job, 100, 3, SendMode::kSynchronous);
+      job.run();
+      ASSERT_TRUE(alone.send.done() && alone.receive.done());
+    }
+    answered += job.answered_by_carrier;
+    not_answered += 2 * kMessages - job.answered_by_carrier;
+    EXPECT_TRUE(job.violations.empty());
+  }
+  EXPECT_GT(answered, 20u * kMessages / 2);
+  EXPECT_GT(not_answered, 20u * kMessages / 8);
+}
+
+TEST(Lending, AcknowledgementsThatAreLostAreGivenAgain) {
+  std::uint64_t answered = 0;
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    LoopJob job(with_answers(seed));
+    std::deque<Exchange> exchanges;
+    for (int i = 0; i < 12; ++i) {
+      exchanges.emplace_back(job, 100, 3 + i % 2, SendMode::kSynchronous);
+      for (unsigned steps = job.random() % 8; steps > 0; --steps) job.step();
+    }
+    job.lose_answers(seed % 2 == 0);
+    job.run();
+    for (Exchange& exchange : exchanges) ASSERT_TRUE(exchange.send.done() && exchange.receive.done()) << seed;
+    EXPECT_TRUE(job.violations.empty());
+    answered += job.answered_by_carrier;
+  }
+  EXPECT_GT(answered, 200u);
+}
+
+// By the carrier, it may be the second one; from a process it may not.
+TEST(Lending, AnAcknowledgementOfNothingIsRefusedUnlessItMayBeASecondOne) {
+  for (const std::uint8_t flags : {std::uint8_t{0}, wire::kFlagByCarrier, wire::kFlagAgain}) {
+    LoopJob job(with_answers());
+    wire::MessageHeader ack;
+    ack.kind = wire::MessageKind::kAck;
+    ack.flags = flags;
+    ack.sender_token = 77;
+    job.inject(0, 1, ack);
+    job.run();
+    EXPECT_EQ(job.violations.size(), flags == 0 ? 1u : 0u) << int{flags};
+  }
+}
+
 TEST(Lending, ASynchronousMessageIsAcknowledged) {
   LoopJob job(with_carrier());
   Exchange exchange(job, 100, 3, SendMode::kSynchronous);

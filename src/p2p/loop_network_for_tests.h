@@ -325,6 +325,7 @@ class LoopJob {
   // The sender's memory may be reused from here on.
   static void take(Frame& frame) {
     net::SendOp& op = *frame.op;
+    if (op.trailer) frame.header.set_flags(wire::kFlagTrailer);
     frame.payload.resize(frame.header.payload_bytes());
     if (op.walk != nullptr) {
       op.walk->gather(frame.payload.data(), frame.payload.size());
@@ -397,6 +398,17 @@ class LoopJob {
     ++answered_by_carrier;
     return true;
   }
+  // Of a message with a trailer. False: the messenger does, as where a thread of it waits.
+  bool acknowledges(std::size_t index, const Frame& frame) {
+    if (!options.carrier_answers || random() % 4 == 0) return false;
+    wire::MessageHeader ack;
+    ack.kind = wire::MessageKind::kAck;
+    ack.flags = wire::kFlagByCarrier;
+    ack.sender_token = wire::unpack(frame.header).sender_token;
+    answers[index].push_back(wire::pack(ack));
+    ++answered_by_carrier;
+    return true;
+  }
   // One reaches the sender.
   void answer(std::size_t index) {
     const auto sender = static_cast<std::uint32_t>(index / options.ranks % options.ranks), by = static_cast<std::uint32_t>(index % options.ranks);
@@ -413,6 +425,7 @@ class LoopJob {
     Frame& frame = wires[index].front();
     net::LentQueue& queue = queue_of(index, frame);
     if (!frame.payload.empty()) std::memcpy(queue.room(frame.position).base, frame.payload.data(), frame.payload.size());
+    if (frame.header.trailer_bytes() != 0 && !acknowledges(index, frame)) frame.header.set_flags(0);
     queue.land(frame.position, frame.header);
     wires[index].pop_front();
     landed[index] = true;

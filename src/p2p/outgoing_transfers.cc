@@ -14,7 +14,7 @@ namespace {
 
 // By what carries the request, and by the receiver in case that is lost.
 bool may_come_twice(const wire::MessageHeader& header) noexcept {
-  return header.kind == MessageKind::kCts && (header.flags & (wire::kFlagByCarrier | wire::kFlagAgain)) != 0;
+  return (header.kind == MessageKind::kCts || header.kind == MessageKind::kAck) && (header.flags & (wire::kFlagByCarrier | wire::kFlagAgain)) != 0;
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ void OutgoingTransfers::begin(SendRequest& send) noexcept {
   send.walk_.reset();
   send.next_byte_ = send.wanted_ = send.receiver_token_ = send.token_ = 0;
   send.asking_ = net::Asking::kNever;
-  send.held_ = send.rendezvous_ = send.awaits_answer_ = send.awaits_cancel_ack_ = false;
+  send.trailer_ = send.held_ = send.rendezvous_ = send.awaits_answer_ = send.awaits_cancel_ack_ = false;
 }
 
 // ---- the first frame ------------------------------------------------------------------------------------------------
@@ -39,8 +39,12 @@ void OutgoingTransfers::post_whole(SendRequest& send, net::Delivery delivery) no
   if (send.arguments_.mode == SendMode::kSynchronous) {
     send.awaits_answer_ = true;
     header.sender_token = send.token_ = sends_.take(send);
+    std::uint64_t& trailers = common_.peers[send.peer_].trailers;
+    send.trailer_ = send.asking_ == net::Asking::kKernel && trailers < RecentTokens::kMost;
+    trailers += send.trailer_;
   }
   header.payload_bytes = send.bytes_;
+  send.frames_[0].trailer = send.trailer_;
   send.frames_[0].data = send.contiguous_;
   send.frames_[0].delivery = delivery;
   post_frame(send, send.frames_[0], header);
@@ -113,6 +117,7 @@ void OutgoingTransfers::post_frame(SendRequest& send, SendRequest::Frame& frame,
                                    const wire::MessageHeader& header) noexcept {
   const bool is_data = header.kind == MessageKind::kData;
   frame.header = wire::pack(header);
+  if (is_data || send.rendezvous_) frame.trailer = false;
   frame.walk = send.walk_ ? &*send.walk_ : nullptr;
   frame.undelivered = send.walk_ ? nullptr : &send.undelivered_;
   frame.any_order = is_data && !send.walk_;
@@ -168,12 +173,14 @@ void OutgoingTransfers::on_answer(const wire::MessageHeader& header) noexcept {
     send->awaits_cancel_ack_ = false;
     if ((header.flags & wire::kFlagCancelled) != 0) {
       send->awaits_answer_ = false;
+      end_trailer(*send);
       send->result().cancelled = true;
     }
     return settle(*send);
   }
   if (!send->awaits_answer_) return;  // it has come twice
   send->awaits_answer_ = false;
+  end_trailer(*send);
   if (header.kind == MessageKind::kCts) {
     if (send->bytes_ > common_.way_to(send->peer_).eager_limit) end_asking(*send);
     owed_.give(send->peer_);  // or it would wait behind the data
@@ -187,6 +194,10 @@ void OutgoingTransfers::on_answer(const wire::MessageHeader& header) noexcept {
 void OutgoingTransfers::begin_asking(SendRequest& send, net::Asking way) noexcept {
   send.asking_ = way;
   if (way != net::Asking::kNever) send.asked_at_ = common_.engine.clock().now();
+}
+
+void OutgoingTransfers::end_trailer(SendRequest& send) noexcept {
+  if (std::exchange(send.trailer_, false)) --common_.peers[send.peer_].trailers;
 }
 
 void OutgoingTransfers::end_asking(SendRequest& send) noexcept {
@@ -212,6 +223,7 @@ void OutgoingTransfers::settle(SendRequest& send) noexcept {
 void OutgoingTransfers::fail(SendRequest& send, Status why) noexcept {
   if (send.result().status.ok()) send.result().status = std::move(why);
   send.awaits_answer_ = send.awaits_cancel_ack_ = false;
+  end_trailer(send);
   send.next_byte_ = send.wanted_;
   settle(send);
 }

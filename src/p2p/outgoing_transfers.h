@@ -36,7 +36,8 @@ class OutgoingTransfers {
   void begin(SendRequest& send) noexcept;
   // What it takes is timed, unless with kNever: of a message that could be sent whole until it is complete, of a longer one until the answer comes.
   void begin_asking(SendRequest& send, net::Asking way) noexcept;
-  // The message leaves in one frame, or begins a rendezvous. `send` may be over afterwards.
+  // The message leaves in one frame, or begins a rendezvous. `send` may be over afterwards. Where its asking is kKernel, which a synchronous one's may
+  // be, the receiver's kernel is asked, unless it is for many messages already.
   void post_whole(SendRequest& send, net::Delivery delivery) noexcept;
   // Of `how`, either or none.
   enum class Rts { kUsual, kOffersPull, kAtOnce };
@@ -65,6 +66,7 @@ class OutgoingTransfers {
  private:
   void pump(SendRequest& send) noexcept;
   void end_asking(SendRequest& send) noexcept;
+  void end_trailer(SendRequest& send) noexcept;
   void post_chunk(SendRequest& send, SendRequest::Frame& frame) noexcept;
   void post_frame(SendRequest& send, SendRequest::Frame& frame, const wire::MessageHeader& header) noexcept;
 

@@ -9,6 +9,7 @@
 #include "comm/communicator.h"
 #include "net/transport.h"
 #include "p2p/credit.h"
+#include "p2p/recent_tokens.h"
 
 namespace lapwing::p2p {
 
@@ -36,6 +37,10 @@ struct alignas(64) Peer {
   bool lost = false;                     // `why` says why
   bool may_match = true;                 // receives can be lent to it, as far as is known (lending.h)
   bool listed_exhausted = false;         // among CreditFlow's
+
+  // Synchronous messages that the peer's kernel may acknowledge, and has not; and those that a carrier has acknowledged in this process's name.
+  std::uint64_t trailers = 0;
+  RecentTokens acknowledged;
 
   // The frame that is arriving.
   ReceiveRequest* landing_receive = nullptr;

@@ -70,8 +70,9 @@ bool SendPath::launch(SendRequest& send) noexcept {
   const bool offers_pull = send.contiguous_ != nullptr && send.bytes_ > std::min(way.eager_limit, way.pulls_above) &&
                            common_.network->route(send.peer_).offers_pull(send.peer_, send.bytes_);
   if (!offers_pull) transfers_.begin_asking(send, asking(send, way));
-  const bool asks = send.asking_ == net::Asking::kKernel, rendezvous = send.arguments_.rendezvous || asks;
-  if (!offers_pull && !rendezvous && send.bytes_ <= std::min(longest_whole(send, way), common_.frame_limit(send.peer_))) {
+  const bool asks = send.asking_ == net::Asking::kKernel;
+  if (asks && send.arguments_.waits) common_.engine.expect_wait();
+  if (!offers_pull && !send.arguments_.rendezvous && send.bytes_ <= std::min(longest_whole(send, way), common_.frame_limit(send.peer_))) {
     const std::uint64_t price = message_units(send.bytes_);
     if (account.pays_whole(price)) {
       account.spend(price);
@@ -80,9 +81,8 @@ bool SendPath::launch(SendRequest& send) noexcept {
     }
   }
   if (!account.pays_envelope()) return false;
-  const std::uint64_t first = offers_pull || rendezvous ? 0 : first_bytes(send, account);
+  const std::uint64_t first = offers_pull || asks || send.arguments_.rendezvous ? 0 : first_bytes(send, account);
   account.spend(message_units(first));
-  if (asks && send.arguments_.waits) common_.engine.expect_wait();
   using Rts = OutgoingTransfers::Rts;
   transfers_.post_rts(send, first, offers_pull ? Rts::kOffersPull : asks ? Rts::kAtOnce : Rts::kUsual);
   return true;
@@ -94,10 +94,10 @@ std::uint64_t SendPath::longest_whole(const SendRequest& send, const net::Capabi
   return way.answers_wait ? std::max(usual, send.arguments_.unasked) : usual;
 }
 
-// What has to wait for an answer had better ask before it sends anything, where the receiver need not run for that.
+// What has to wait for an answer may have it from the receiver's kernel.
 net::Asking SendPath::asking(const SendRequest& send, const net::Capabilities& way) noexcept {
   const bool waits = send.bytes_ > way.eager_limit || send.arguments_.mode == SendMode::kSynchronous;
-  const bool may = waits && send.bytes_ > tuning().p2p_asks_above && send.arguments_.plane == comm::Plane::kPointToPoint;
+  const bool may = waits && send.arguments_.plane == comm::Plane::kPointToPoint;
   return may ? common_.network->route(send.peer_).asking(send.peer_, send.bytes_) : net::Asking::kNever;
 }
 

@@ -97,6 +97,7 @@ class SendRequest : public Request, public ListNode<HeldTag> {
   bool rendezvous_ = false;  // an RTS has gone
   bool awaits_answer_ = false;
   bool awaits_cancel_ack_ = false;
+  bool trailer_ = false;  // the receiver's kernel may answer
   std::byte offer_[8] = {};  // payload of a pullable request: the address of the message
   Undelivered undelivered_{*this};
   Frame frames_[2];          // two, so that one fills the pipe while the next is prepared

@@ -23,7 +23,7 @@ Status check_channel_frame(const FrameHeader& header) {
 Status check(const FrameHeader& header) {
   if (header.protocol() >= kProtocols)
     return Status::error(MPI_ERR_OTHER, "there is no protocol %u", static_cast<unsigned>(header.protocol()));
-  if ((header.flags() & ~kFlagAcknowledge) != 0)
+  if ((header.flags() & ~(header.is(Protocol::kChannel) ? kFlagAcknowledge : kFlagAcknowledge | kFlagTrailer)) != 0)
     return Status::error(MPI_ERR_OTHER, "a frame has unknown flags 0x%02x", static_cast<unsigned>(header.flags()));
   if (header.reserved() != 0)
     return Status::error(MPI_ERR_OTHER, "a frame has 0x%04x in the reserved bits",

@@ -45,6 +45,10 @@ enum class ChannelWord : std::uint64_t {
 inline constexpr std::uint8_t kFlagInline = 1;
 // The sender would be told soon that this frame has come. Only over TCP.
 inline constexpr std::uint8_t kFlagAcknowledge = 2;
+// A trailer follows the payload: kTrailerBytes that mean nothing, in a packet of their own, which the payload's length does not count. Of that packet
+// a program in the receiver's kernel may make an answer (docs/ethernet.md, Answers by the kernel). Only over TCP.
+inline constexpr std::uint8_t kFlagTrailer = 4;
+inline constexpr std::uint64_t kTrailerBytes = kHeaderBytes;  // as many as the answer has
 
 // Between a word of the wire and the processor's.
 constexpr std::uint64_t wire_word(std::uint64_t value) noexcept {
@@ -79,6 +83,7 @@ struct FrameHeader {
   constexpr std::uint8_t protocol() const noexcept { return static_cast<std::uint8_t>(wire_word(words[0]) >> 32); }
   constexpr bool is(Protocol of) const noexcept { return protocol() == static_cast<std::uint8_t>(of); }
   constexpr std::uint8_t flags() const noexcept { return static_cast<std::uint8_t>(wire_word(words[0]) >> 40); }
+  constexpr std::uint64_t trailer_bytes() const noexcept { return (flags() & kFlagTrailer) != 0 ? kTrailerBytes : 0; }
   constexpr std::uint16_t reserved() const noexcept { return static_cast<std::uint16_t>(wire_word(words[0]) >> 48); }
   struct Numbers {
     std::uint32_t sequence, acknowledgement;
@@ -112,7 +117,7 @@ inline FrameHeader goodbye() noexcept { return channel_frame(ChannelWord::kGoodb
 // The usual frame: of a protocol that this version knows, and not too long.
 constexpr bool is_sound(const FrameHeader& header) noexcept {
   const std::uint64_t word = wire_word(header.words[0]);
-  const std::uint64_t rest = (word >> 32) & ~(std::uint64_t{kFlagAcknowledge} << 8);
+  const std::uint64_t rest = (word >> 32) & ~(std::uint64_t{kFlagAcknowledge | kFlagTrailer} << 8);
   return rest < kProtocols && rest != 0 && static_cast<std::uint32_t>(word) <= kMaxPayloadBytes;
 }
 // The transport's header, and the whole one of a kChannel frame; the text of an error says what rule was broken.

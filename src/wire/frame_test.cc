@@ -110,7 +110,9 @@ TEST(Frame, ATransportsHeaderIsChecked) {
             "a frame announces 67108865 payload bytes; 67108864 is the limit");
   EXPECT_EQ(verdict(std::uint64_t{3} << 32), "there is no protocol 3");
   EXPECT_EQ(verdict(messages | std::uint64_t{kFlagAcknowledge} << 40), "");
-  EXPECT_EQ(verdict(messages | std::uint64_t{4} << 40), "a frame has unknown flags 0x04");
+  EXPECT_EQ(verdict(messages | std::uint64_t{kFlagTrailer} << 40), "");
+  EXPECT_EQ(verdict(messages | std::uint64_t{8} << 40), "a frame has unknown flags 0x08");
+  EXPECT_EQ(verdict(std::uint64_t{kFlagTrailer} << 40), "a frame has unknown flags 0x04") << "one of the channel has none";
   EXPECT_EQ(verdict(messages | std::uint64_t{kFlagInline} << 40), "a frame has unknown flags 0x01");
   EXPECT_EQ(verdict(messages | std::uint64_t{1} << 56), "a frame has 0x0100 in the reserved bits");
   EXPECT_EQ(verdict(1), "a frame of the channel itself announces 1 payload bytes, and has none");

@@ -17,6 +17,7 @@ constexpr std::uint8_t allowed_flags(MessageKind kind) {
     case MessageKind::kRts:
       return kFlagPullable | kFlagAtOnce;
     case MessageKind::kCts:
+    case MessageKind::kAck:
       return kFlagByCarrier | kFlagAgain;
     case MessageKind::kCancelAck:
       return kFlagCancelled;

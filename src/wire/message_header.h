@@ -31,7 +31,7 @@ enum class MessageKind : std::uint8_t {
   kRts = 2,        // rendezvous; payload: the first bytes. May offer a pull (kFlagPullable)
   kCts = 3,        // sender_token answers a kRts, receiver_token names the transfer; message_bytes: wanted. May come twice (kFlagByCarrier)
   kData = 4,       // bytes of the transfer `receiver_token`, from `offset` on
-  kAck = 5,        // sender_token's synchronous message was matched
+  kAck = 5,        // sender_token's synchronous message was matched. May come twice (kFlagByCarrier)
   kFin = 6,        // sender_token's rendezvous needs no more: its message was pulled, or came with the kRts
   kCredit = 7,     // only gives credit back
   kCancel = 8,     // MPI_Cancel of a send: sender_token; answered by kCancelAck. Its payload is ignored
@@ -41,8 +41,8 @@ enum class MessageKind : std::uint8_t {
 
 inline constexpr std::uint8_t kFlagPullable = 1;   // of kRts: the payload is a u64 address in the sender's memory
 inline constexpr std::uint8_t kFlagAtOnce = 2;     // of kRts: what carries it may answer it, where the receiver's process does not run
-inline constexpr std::uint8_t kFlagByCarrier = 1;  // of kCts: made by what carries the kRts, and so not as safe from loss as other frames
-inline constexpr std::uint8_t kFlagAgain = 2;      // of kCts: one by the carrier may be lost, and this one stands for it
+inline constexpr std::uint8_t kFlagByCarrier = 1;  // of kCts, kAck: made by what carries what it answers, and so not as safe from loss as other frames
+inline constexpr std::uint8_t kFlagAgain = 2;      // of kCts, kAck: one by the carrier may be lost, and this one stands for it
 inline constexpr std::uint8_t kFlagCancelled = 1;  // of kCancelAck
 
 struct MessageHeader {

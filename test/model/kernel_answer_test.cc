@@ -7,6 +7,10 @@
 // packet keeps its length, so what is behind a request would be lost if its packet became the answer. The receiver has a receive for each, may take
 // one back, writes a frame of its own in two halves on the connection of the data, and finalizes. The second connection breaks once, or not at all,
 // and loses what is on its way. What must hold: each message is answered once, after its receive has met it, and no frame is cut or lost.
+//
+// Or the sender has two synchronous messages that leave whole, each with a trailer behind it, which is a packet of its own or, as a network may have it,
+// part of the message's. The program has the message begun when the trailer comes; a trailer that cannot become the acknowledgement it passes on, and
+// the process goes on with the message where the program has stopped.
 #include <gtest/gtest.h>
 
 #include "checker.h"
@@ -21,11 +25,13 @@ enum class Wrong {
   kAnswersUnmatched,  // what it passes on
   kPassesOnToo,       // what it has taken and answered
   kCutsPacket,        // answers where a frame is behind the request
+  kEndsUnanswered,    // a message whose trailer has not become its acknowledgement
   kStaysUp,           // goes on with a second connection that has broken, because the process has not closed it to the program
   // the process
   kNeverRepeats,      // the answers of a second connection that has broken
   kLooksNotAtBusy,    // before it repeats them
   kClosesEarly,       // finalizes before the sender has all answers
+  kForgetsBegun,      // a message that the program has begun
   // the sender
   kTokensReused,  // takes an answer to the request's former message for one to the present one
 };
@@ -52,7 +58,7 @@ class KernelAnswer {
     // The sender.
     std::uint8_t current, sent, within;
     // The program.
-    std::uint8_t at, claimed, answers_it, busy, passed;
+    std::uint8_t at, claimed, answers_it, busy, passed, begun;  // begun: a message, + 1
     // Shared: whether the second connection is there, and of each message whether its request was taken, and so answered.
     std::uint8_t up, landed[kMessages];
     // The process.
@@ -60,7 +66,7 @@ class KernelAnswer {
     std::uint8_t wrong;
   };
 
-  explicit KernelAnswer(Wrong wrong) : wrong_(wrong) {}
+  KernelAnswer(Wrong wrong, bool trailers) : wrong_(wrong), trailers_(trailers) {}
   int threads() const { return kThreads; }
   void begin(State& s) const {
     s.up = 1;
@@ -88,9 +94,10 @@ class KernelAnswer {
   }
 
  private:
-  enum Receive : std::uint8_t { kLent = 1, kTakenBack, kMet };
+  enum Receive : std::uint8_t { kLent = 1, kTakenBack, kMet, kClaimed };
   enum Unit { kFrontHalf, kRearHalf, kAnswer };  // kAnswer + the message's number
-  enum Packet { kNumber = 1, kBehind = 2 };      // of a message; a frame is behind its request
+  // Of a message; with a frame behind its request, or its trailer. The message without its trailer; and that alone.
+  enum Packet { kNumber = 1, kBehind = 2, kFront = 4, kTrailer = 8 };
   enum At : std::uint8_t { kNext, kLook, kTake, kNotBusyAnyMore, kRedirect };
   enum Broke : std::uint8_t { kNone, kCut, kEarly, kTwice, kLost };
 
@@ -99,7 +106,7 @@ class KernelAnswer {
   bool sender(State& s, Step& step) const {
     switch (step.choose(3)) {
       case 0:
-        return s.current < kMessages && !s.sent && ask(s, step);
+        return s.current < kMessages && !s.sent && (trailers_ ? send(s, step) : ask(s, step));
       case 1:
         if (s.back.count == 0) return false;
         step.name("sender: reads the connection of the data");
@@ -116,6 +123,14 @@ class KernelAnswer {
     const bool behind = step.maybe();
     step.name(behind ? "sender: sends a request with a frame behind it" : "sender: sends a request");
     s.data.push(s.current | (behind ? kBehind : 0));
+    s.sent = 1;
+    return true;
+  }
+  bool send(State& s, Step& step) const {
+    const bool joined = step.maybe();
+    step.name(joined ? "sender: sends a message, and its trailer in the same packet" : "sender: sends a message and its trailer");
+    if (!joined) s.data.push(s.current | kFront);
+    s.data.push(s.current | (joined ? kBehind : kTrailer));
     s.sent = 1;
     return true;
   }
@@ -167,13 +182,30 @@ class KernelAnswer {
     return false;
   }
   void look(State& s, int packet) const {
+    if (trailers_) return look_at_message(s, packet);
     const bool may = s.up && ((packet & kBehind) == 0 || wrong_ == Wrong::kCutsPacket);
     std::uint8_t& receive = s.receive[packet & kNumber];
     s.claimed = may && s.passed == s.read && receive == kLent;
     if (s.claimed) receive = kMet;
     s.answers_it = s.claimed || (may && wrong_ == Wrong::kAnswersUnmatched);
   }
+  void look_at_message(State& s, int packet) const {
+    std::uint8_t& receive = s.receive[packet & kNumber];
+    if ((packet & kTrailer) == 0 && s.passed == s.read && receive == kLent) {
+      receive = kClaimed;
+      s.begun = static_cast<std::uint8_t>((packet & kNumber) + 1);
+    }
+    s.claimed = (packet & kFront) != 0 && s.begun != 0;
+    if ((packet & kFront) != 0 || s.begun == 0) return;
+    const bool may = (packet & kTrailer) != 0 && s.up;
+    s.claimed = may || wrong_ == Wrong::kEndsUnanswered;
+    s.answers_it = may;
+    if (!s.claimed) return;
+    receive = kMet;
+    s.begun = 0;
+  }
   void take(State& s, int packet) const {
+    if (trailers_ && (packet & kFront) != 0 && s.claimed) return;  // the rest is to come
     if (s.claimed) s.landed[packet & kNumber] = 1;
     if (!s.claimed || wrong_ == Wrong::kPassesOnToo) ++s.passed;
   }
@@ -181,7 +213,7 @@ class KernelAnswer {
   void redirect(State& s, int packet) const {
     const int message = packet & kNumber;
     if (!s.claimed || wrong_ == Wrong::kPassesOnToo)
-      s.socket.push(message);
+      s.socket.push(trailers_ ? packet : message);
     else if ((packet & kBehind) != 0)
       s.wrong = kLost;
     if (!s.answers_it) return;
@@ -236,8 +268,13 @@ class KernelAnswer {
   }
   bool read(State& s, Step& step) const {
     step.name("process: reads the socket, matches and answers");
-    const int message = s.socket.pop();
-    if (s.receive[message] == kMet) s.wrong = kTwice;
+    const int packet = s.socket.pop(), message = trailers_ ? packet & kNumber : packet;
+    if (s.begun != 0 && wrong_ != Wrong::kForgetsBegun) {
+      s.receive[s.begun - 1] = kLent;
+      s.begun = 0;
+    }
+    if (trailers_ && (packet & kFront) != 0) return ++s.read, true;
+    if (s.receive[message] == kMet || s.receive[message] == kClaimed) s.wrong = kTwice;
     s.receive[message] = kMet;
     s.back.push(kAnswer + message);
     ++s.read;
@@ -292,20 +329,36 @@ class KernelAnswer {
   }
 
   Wrong wrong_;
+  bool trailers_;
 };
 
 TEST(KernelAnswerModel, EveryRequestIsAnsweredOnce) {
-  const Verdict verdict = check(KernelAnswer(Wrong::kNothing));
+  const Verdict verdict = check(KernelAnswer(Wrong::kNothing, false));
+  EXPECT_EQ(verdict.kind, Verdict::kHolds) << verdict.why;
+}
+
+TEST(KernelAnswerModel, EveryMessageWithATrailerIsAcknowledgedOnce) {
+  const Verdict verdict = check(KernelAnswer(Wrong::kNothing, true));
   EXPECT_EQ(verdict.kind, Verdict::kHolds) << verdict.why;
 }
 
 class KernelAnswerMutant : public ::testing::TestWithParam<Wrong> {};
 
 TEST_P(KernelAnswerMutant, IsFoundOut) {
-  const Verdict verdict = check(KernelAnswer(GetParam()));
+  const Verdict verdict = check(KernelAnswer(GetParam(), false));
   EXPECT_TRUE(verdict.kind == Verdict::kStuck || verdict.kind == Verdict::kBroken) << verdict.why << verdict.states;
 }
 
+class KernelTrailerMutant : public ::testing::TestWithParam<Wrong> {};
+
+TEST_P(KernelTrailerMutant, IsFoundOut) {
+  const Verdict verdict = check(KernelAnswer(GetParam(), true));
+  EXPECT_TRUE(verdict.kind == Verdict::kStuck || verdict.kind == Verdict::kBroken) << verdict.why << verdict.states;
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, KernelTrailerMutant, ::testing::Values(Wrong::kIntoDataStream, Wrong::kEndsUnanswered, Wrong::kStaysUp, Wrong::kNeverRepeats,
+                                                                      Wrong::kLooksNotAtBusy, Wrong::kForgetsBegun, Wrong::kClosesEarly,
+                                                                      Wrong::kTokensReused));
 INSTANTIATE_TEST_SUITE_P(Each, KernelAnswerMutant, ::testing::Values(Wrong::kIntoDataStream, Wrong::kAnswersUnmatched, Wrong::kPassesOnToo, Wrong::kCutsPacket,
                                                                      Wrong::kStaysUp, Wrong::kNeverRepeats, Wrong::kLooksNotAtBusy,
                                                                      Wrong::kClosesEarly, Wrong::kTokensReused));

@@ -47,6 +47,11 @@
 // has it sent by a second connection of the two processes, on which no process writes (net/tcp/answer_way.h). The process finds the request in the
 // ring. It allows that while the second connection stands (`answers`). docs/ethernet.md, Answers by the kernel; test/model/kernel_answer_test.cc.
 //
+// A trailer (wire::kFlagTrailer) is a packet that follows a message to no other end than to become an ACK of it. The message lands as any other; where
+// the process computes it ends only with a trailer that becomes its ACK, and one that cannot is passed on, which wakes the process. Where a thread of
+// the process polls, the trailer is taken, and the process acknowledges what it finds. Arrival says which of the two has been. A trailer that is not a
+// packet of its own is passed on.
+//
 // The zone is memory of this rank that the program can write and that MPI_Alloc_mem hands out (zone.h): an array map of blocks, which lie side by
 // side where the process has them mapped. A payload that begins near the end of a block lands in the ring.
 //
@@ -71,7 +76,8 @@ enum {
   kHeaderWords = 8,
   kHeaderLength = 64,
   kMostPayload = 1 << 16,
-  kMostFrame = kHeaderLength + kMostPayload,
+  kTrailerLength = 64,
+  kMostFrame = kHeaderLength + kMostPayload + kTrailerLength,
   kRingBytes = 1 << 20,
   kZoneBlock = 1 << 22,  // all that older kernels give to one entry of a map
   kZoneBlockBits = 22,
@@ -93,10 +99,10 @@ struct Queue {
   struct Place places[kPlaces];
 };
 
-// A frame that has been taken: its receive, where it begins in the ring, as a count of all bytes ever used there, and whether only its header lies
-// there.
+// A frame that has been taken: its receive, where it begins in the ring, as a count of all bytes ever used there, whether only its header lies there,
+// and whether its trailer has become its acknowledgement.
 struct Arrival {
-  Word position, start, in_place;
+  Word position, start, in_place, acknowledged;
 };
 
 struct ZoneBlock {
@@ -118,11 +124,13 @@ struct ConnectionArea {
   Word front;                              // of the packet that it looks at: so many bytes have been taken
   Word written;                            // bytes of the ring ever used
   // The frame that is coming; the process's while not in sync.
-  Word want, got;  // bytes, with the header, which comes whole; want == 0: none
+  Word want, got;  // bytes, with the header and the trailer, each of which comes whole; want == 0: none
+  Word trailer;    // bytes of the trailer, of `want`
+  Word token;      // the sender's, of what has a trailer
   Word position, start, unattended;
   Word in_place, to;  // the payload goes there in the zone
   Word twice;         // bytes of the front of the packet that it looks at which have come before
-  Word answers_this;  // the packet that it looks at is a request, and `answer` is made of it
+  Word answers_this;  // the packet that it looks at is a request or a trailer, and `answer` is made of it
   Word answered;      // requests, over all connections that this area has had
   Word answer[kHeaderWords];
   struct Arrival arrivals[kPlaces]
@@ -148,16 +156,22 @@ enum { kStateLent = 1, kStateClaimed = 2, kStateBits = 2 };
 // ConnectionArea::open: which frames may be taken, and kNoticed, if the process is to have notice of what is passed on.
 enum { kClosed = 0, kOpen = 1, kOpenUnattended = 2, kOpening = 3, kNoticed = 4 };
 
-// Of a frame of Protocol::kMessages, without flags, MessageKind::kEager, that asks for no answer. MessageKind::kRts with wire::kFlagAtOnce, and
-// kCts with wire::kFlagByCarrier.
-enum { kPlainProtocol = 1, kPlainKind = 1, kRequestKind = 2 | 2 << 8, kAnswerKind = 3 | 1 << 8 };
+// Of a frame of Protocol::kMessages, without flags, MessageKind::kEager, that asks for no answer; and of one with wire::kFlagTrailer, that does.
+// MessageKind::kRts with wire::kFlagAtOnce, kCts with wire::kFlagByCarrier, and kAck with it.
+enum { kPlainProtocol = 1, kTrailerBit = 42, kPlainKind = 1, kRequestKind = 2 | 2 << 8, kAnswerKind = 3 | 1 << 8, kAcknowledgeKind = 5 | 1 << 8 };
 
 // What is to become of a packet.
 enum { kPassedOn = 0, kTaken = 1, kAnswered = 2 };
 
+// 1 or 0.
+static inline Word has_trailer(const Word* header) {
+  return header[0] >> kTrailerBit & 1;
+}
+
+// With few branches (find() says why): only what has a trailer may name its send.
 static inline int is_plain(const Word* header) {
-  return header[0] >> 32 == kPlainProtocol && (Half)header[0] <= kMostPayload && (Half)header[2] == kPlainKind &&
-         header[5] == 0 && header[6] == 0;
+  const Word protocol = (header[0] & ~((Word)1 << kTrailerBit)) >> 32, named = header[6] & (has_trailer(header) - 1);
+  return ((protocol ^ kPlainProtocol) | ((Half)header[2] ^ kPlainKind) | header[5] | named) == 0 && (Half)header[0] <= kMostPayload;
 }
 
 static inline int is_request(const Word* header) {
@@ -260,21 +274,20 @@ static inline int has_place(Word at) {
   return at >> kZoneBlockBits < 1 << 16 && (at & (kZoneBlock - 1)) <= kZoneBlock - 2 * kMostFrame && zone_block((Half)(at >> kZoneBlockBits)) != 0;
 }
 
-// Whether the packet, of which the header has been read, is a request that may be answered, and can become its answer.
-static inline int may_answer(struct ConnectionArea* area, LAPWING_PACKET packet, Half offset, Half length, int unattended, const Word* header) {
-  return unattended && offset == 0 && length == kHeaderLength && is_request(header) && LAPWING_LOOK(area->answers) &&
-         make_writable(packet, kHeaderLength) == 0;
+// Whether the packet can become an answer that is as long, and may.
+static inline int may_become_answer(struct ConnectionArea* area, LAPWING_PACKET packet, Half offset, Half length, int unattended) {
+  return unattended && offset == 0 && length == kHeaderLength && LAPWING_LOOK(area->answers) && make_writable(packet, kHeaderLength) == 0;
 }
 
-// As long as the request, and numbered like any frame.
-static inline void make_answer(struct ConnectionArea* area, const Word* request, Word token) {
+// Numbered like any frame.
+static inline void make_answer(struct ConnectionArea* area, Word kind, Word message_bytes, Word sender_token, Word receiver_token) {
   area->answer[0] = (Word)kPlainProtocol << 32;
   area->answer[1] = (Half)area->answered;
-  area->answer[2] = kAnswerKind;
+  area->answer[2] = kind;
   area->answer[3] = area->answer[4] = 0;
-  area->answer[5] = request[5];
-  area->answer[6] = request[6];
-  area->answer[7] = token;
+  area->answer[5] = message_bytes;
+  area->answer[6] = sender_token;
+  area->answer[7] = receiver_token;
   area->answered += 1;
   area->answers_this = 1;
 }
@@ -284,13 +297,14 @@ static inline int begin_frame(struct ConnectionArea* area, LAPWING_PACKET packet
   Word header[kHeaderWords];
   Word position;
   if (length - offset < kHeaderLength || load(packet, offset, header, sizeof header) != 0) return 0;
-  const int request = may_answer(area, packet, offset, length, unattended, header);
+  const int request = is_request(header) && may_become_answer(area, packet, offset, length, unattended);
   if (!request && !is_plain(header)) return 0;
-  const Word want = kHeaderLength + (Half)header[0];
+  const Word trailer = has_trailer(header) * kTrailerLength;
+  const Word want = kHeaderLength + (Half)header[0] + trailer;
   if (area->written + used_by(want) - LAPWING_LOOK(area->freed) > kRingBytes) return 0;
   if (!claim(&area->queue, header[3], header[4] >> 32, request ? header[5] : (Half)header[0], unattended, request, &position)) return 0;
   struct Place* place = &area->queue.places[position & (kPlaces - 1)];
-  if (request) make_answer(area, header, LAPWING_LOOK(place->token));
+  if (request) make_answer(area, kAnswerKind, header[5], header[6], LAPWING_LOOK(place->token));
   const Word zone = LAPWING_LOOK(area->zone);
   area->position = position;
   area->unattended = LAPWING_LOOK(place->unattended);
@@ -301,6 +315,8 @@ static inline int begin_frame(struct ConnectionArea* area, LAPWING_PACKET packet
   __builtin_memcpy(area->landing + (area->start & (kRingBytes - 1)), header, sizeof header);
   area->got = kHeaderLength;
   area->want = want;
+  area->trailer = trailer;
+  area->token = header[6];
   LAPWING_SET(area->front, offset + kHeaderLength);
   return 1;
 }
@@ -320,6 +336,7 @@ static inline void end_frame(struct ConnectionArea* area) {
   arrival->position = area->position;
   arrival->start = area->start;
   arrival->in_place = area->in_place;
+  arrival->acknowledged = area->trailer != 0 && area->answers_this;
   area->want = 0;
   LAPWING_SET(area->arrived, area->arrived + 1);
 }
@@ -328,6 +345,21 @@ static inline void end_frame(struct ConnectionArea* area) {
 static inline int may_take(struct ConnectionArea* area, LAPWING_PACKET packet, Half offset, Half length, int unattended) {
   if (area->want == 0) return begin_frame(area, packet, offset, length, unattended);
   return !unattended || area->unattended;
+}
+
+static inline int trailer_is_next(const struct ConnectionArea* area) {
+  return area->want != 0 && area->trailer != 0 && area->got == area->want - area->trailer;
+}
+
+// Of a packet that may be the trailer which is due, how many bytes have been taken. It becomes the acknowledgement where the process computes.
+static inline Half take_trailer(struct ConnectionArea* area, LAPWING_PACKET packet, Half length, int unattended) {
+  if (length != kTrailerLength) return 0;
+  if (unattended) {
+    if (!area->unattended || !may_become_answer(area, packet, 0, length, unattended)) return 0;
+    make_answer(area, kAcknowledgeKind, 0, area->token, 0);
+  }
+  end_frame(area);
+  return length;
 }
 
 // How many bytes of the packet's front have been taken. The count lies in memory, of whose values the kernel's proof assumes nothing: in a register,
@@ -339,7 +371,7 @@ static inline Half take_frames(struct ConnectionArea* area, LAPWING_PACKET packe
     if (!may_take(area, packet, (Half)LAPWING_LOOK(area->front), length, unattended)) break;
     const Half offset = (Half)LAPWING_LOOK(area->front);
     const Word got = area->got;
-    Word bytes = area->want - got;
+    Word bytes = area->want - area->trailer - got;  // none before a trailer, which is a packet of its own or is passed on
     if (bytes > length - offset) bytes = length - offset;
     if (bytes != 0 && land(area, packet, offset, got, bytes) != 0) break;
     LAPWING_SET(area->front, offset + bytes);
@@ -358,7 +390,8 @@ static inline int judge(struct ConnectionArea* area, LAPWING_PACKET packet, Half
   begin_packet(area);
   open = LAPWING_LOOK(area->open) & kOpening;
   if (open != kClosed && LAPWING_LOOK(area->taken_in) == area->passed && !area->torn)
-    taken = take_frames(area, packet, length, open == kOpenUnattended);
+    taken = trailer_is_next(area) ? take_trailer(area, packet, length, open == kOpenUnattended)
+                                  : take_frames(area, packet, length, open == kOpenUnattended);
   if (taken != length) {
     if (taken != 0) {
       area->skip_at = area->passed;

@@ -68,20 +68,22 @@ class Intake {
     std::uint64_t position;  // of its receive in the queue, claimed
     wire::FrameHeader header;
     const std::byte* payload;
-    bool in_place;  // the payload is where the receive wants it
+    bool in_place;      // the payload is where the receive wants it
+    bool acknowledged;  // the program has told the sender, as a trailer has it
   };
   // The next one. Only if there is one, and after release() of the one before.
   Frame take() noexcept {
     const Arrival& arrival = area_.arrivals[taken_ % kPlaces];
     const std::byte* bytes = in_ring(arrival.start);
     const bool in_place = arrival.in_place != 0;
-    Frame frame{arrival.position, {}, in_place ? queue_->room(arrival.position).base : bytes + kHeaderLength, in_place};
+    Frame frame{arrival.position, {}, in_place ? queue_->room(arrival.position).base : bytes + kHeaderLength, in_place,
+                arrival.acknowledged != 0};
     std::memcpy(frame.header.words, bytes, kHeaderLength);
     return frame;
   }
   void release(const Frame& frame) noexcept {
     ++taken_;
-    freed_ += used_by_frame(kHeaderLength + frame.header.payload_bytes(), frame.in_place);
+    freed_ += used_by_frame(kHeaderLength + frame.header.payload_bytes() + frame.header.trailer_bytes(), frame.in_place);
     store(area_.freed, freed_);
   }
 

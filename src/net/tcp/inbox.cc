@@ -179,17 +179,19 @@ std::size_t Inbox::begin_frame(const std::byte* header, std::size_t following) n
   FrameSink& sink = sinks_.of(header_);
   if (rail_ && !sink.may_overtake(header_)) [[unlikely]]
     return refuse("a frame that must keep its order came by a rail"), 0;
-  if (header_.payload_bytes() <= following && sink.receive_now(peer_, header_, header + wire::kHeaderBytes)) {
+  const std::uint64_t whole = header_.payload_bytes() + header_.trailer_bytes();
+  if (whole <= following && sink.receive_now(peer_, header_, header + wire::kHeaderBytes)) {
     channel_.receive();
     copies_.twice += header_.payload_bytes();
-    return static_cast<std::size_t>(header_.payload_bytes());
+    return static_cast<std::size_t>(whole);
   }
-  const Landing landing = sink.on_header(peer_, header_);
+  Landing landing = sink.on_header(peer_, header_);
   if (landing.violation) {
     refuse(landing.reason);
     return 0;
   }
-  assembly_.begin(landing, header_.payload_bytes());
+  landing.accepted = std::min(landing.accepted, header_.payload_bytes());
+  assembly_.begin(landing, whole);  // a trailer is dropped
   end_frame_if_complete();
   return 0;
 }
@@ -222,7 +224,7 @@ void Inbox::resume_frame(const std::byte* header) noexcept {
   const wire::FrameHeader before = header_;
   std::memcpy(header_.words, header, sizeof header_.words);
   const bool same = wire::is_sound(header_) && header_.payload_bytes() == before.payload_bytes() &&
-                    header_.protocol() == before.protocol() &&
+                    header_.trailer_bytes() == before.trailer_bytes() && header_.protocol() == before.protocol() &&
                     std::equal(header_.words + 2, header_.words + wire::FrameHeader::kWords, before.words + 2);
   violation_ = same ? channel_.accept(header_)
                     : Status::error(MPI_ERR_OTHER, "another frame came where one was half received");
@@ -259,7 +261,9 @@ bool Inbox::land(const kernel::Intake::Frame& frame) noexcept {
   if (!violation_.ok()) return false;
   if (bytes != 0 && !frame.in_place) bulk_copy(queue.room(frame.position).base, frame.payload, bytes);
   (frame.in_place ? copies_.once : copies_.twice) += bytes;
-  queue.land(frame.position, header_);
+  wire::FrameHeader said = header_;
+  if (!frame.acknowledged) said.set_flags(0);
+  queue.land(frame.position, said);
   channel_.receive();
   return true;
 }

@@ -104,13 +104,34 @@ class InboxPastProgram : public ::testing::Test {
     const auto* begin = reinterpret_cast<const std::byte*>(header.words);
     stream_.insert(stream_.end(), begin, begin + sizeof header.words);
   }
+  // A synchronous message, and its trailer.
+  void append_trailed(std::size_t payload) {
+    std::vector<std::byte> frame = bytes_of(frames_++, kLent, appended_[kLent], payload);
+    wire::FrameHeader header;
+    std::memcpy(header.words, frame.data(), sizeof header.words);
+    header.set_flags(wire::kFlagTrailer);
+    header.set_own(4, 1000 + static_cast<std::uint64_t>(appended_[kLent]++));
+    std::memcpy(frame.data(), header.words, sizeof header.words);
+    stream_.insert(stream_.end(), frame.begin(), frame.end());
+    ends_.push_back(stream_.size());
+    stream_.insert(stream_.end(), wire::kTrailerBytes, std::byte{0});
+    ends_.push_back(stream_.size());
+  }
+  wire::MessageHeader last_answer() {
+    wire::FrameHeader answer;
+    std::memcpy(answer.words, area_->answer, sizeof answer.words);
+    wire::MessageHeader header;
+    EXPECT_TRUE(wire::is_sound(answer) && wire::decode(answer, header).ok());
+    return header;
+  }
   void append(int tag, std::size_t payload) {
     const std::vector<std::byte> frame = bytes_of(frames_++, tag, appended_[tag]++, payload);
     stream_.insert(stream_.end(), frame.begin(), frame.end());
   }
   std::size_t to_come() const { return stream_.size() - arrived_; }
   void arrive_some(std::size_t most, std::size_t twice = 0) {
-    const std::size_t bytes = std::min(to_come(), most);
+    std::size_t bytes = std::min(to_come(), most);
+    if (const auto end = std::upper_bound(ends_.begin(), ends_.end(), arrived_); keeps_apart_ && end != ends_.end()) bytes = std::min(bytes, *end - arrived_);
     if (bytes > 0 && in_socket_ < 100'000) arrive(bytes, std::min({arrived_, twice, std::size_t{60'000}}));
   }
   Inbox::Result receive(std::size_t scratch = 1 << 16) {
@@ -146,6 +167,8 @@ class InboxPastProgram : public ::testing::Test {
   std::uint32_t first_sequence_ = 0xffff'f000;  // which wraps around
   std::uint64_t frames_ = 0;
   int appended_[3] = {0, 0, 0};
+  std::vector<std::size_t> ends_;  // of packets, where a trailer begins and ends in the stream
+  bool keeps_apart_ = true;
 };
 
 TEST_F(InboxPastProgram, FramesOfOnePacketAreTakenTogether) {
@@ -179,15 +202,59 @@ TEST_F(InboxPastProgram, ARequestIsAnswered) {
       EXPECT_EQ(length, wire::kHeaderBytes);
     }
   }
-  wire::FrameHeader answer;
-  std::memcpy(answer.words, area_->answer, sizeof answer.words);
-  wire::MessageHeader header;
-  ASSERT_TRUE(wire::is_sound(answer) && wire::decode(answer, header).ok());
+  const wire::MessageHeader header = last_answer();
   EXPECT_EQ(header.kind, wire::MessageKind::kCts);
   EXPECT_EQ(header.flags, wire::kFlagByCarrier);
   EXPECT_EQ(header.message_bytes, 100'000u);
   EXPECT_EQ(header.sender_token, 1003u);
   EXPECT_EQ(header.receiver_token, 5u);
+  expect_all_well();
+}
+
+// A trailer becomes the acknowledgement where the process computes, and its packet holds nothing else. Else the process acknowledges, and hears of it
+// unless it polls.
+TEST_F(InboxPastProgram, ATrailerBecomesAnAcknowledgement) {
+  enum { kAlone, kJoined, kCut, kForbidden };
+  for (const bool computes : {false, true}) {
+    for (const int how : {kAlone, kJoined, kCut, kForbidden}) {
+      for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, std::size_t{1 << 16}}) {
+        SCOPED_TRACE(testing::Message() << computes << " " << how << " " << bytes);
+        sink_.post(&intake_.queue(), 1 << 16, true, bytes == 100 ? &zone_ : nullptr);
+        append_trailed(bytes);
+        intake_.answer(how != kForbidden);
+        if (computes) {
+          ASSERT_TRUE(intake_.close_to_attended());
+        }
+        const int landed = sink_.landed, acknowledged = sink_.acknowledged;
+        if (how != kJoined) arrive(to_come() - wire::kTrailerBytes);
+        if (how == kCut) arrive(10);
+        arrive(to_come());
+        EXPECT_EQ(intake_.has_passed(), how == kCut || how == kJoined || (computes && how == kForbidden));
+        receive();
+        intake_.open();
+        EXPECT_EQ(sink_.landed - landed, how == kAlone || (how == kForbidden && !computes));
+        EXPECT_EQ(sink_.acknowledged - acknowledged, computes && how == kAlone);
+      }
+    }
+  }
+  const wire::MessageHeader header = last_answer();
+  EXPECT_EQ(header.kind, wire::MessageKind::kAck);
+  EXPECT_EQ(header.flags, wire::kFlagByCarrier);
+  EXPECT_EQ(header.sender_token, 1014u);
+  EXPECT_EQ(sink_.received(), 24);
+  expect_all_well();
+}
+
+// By a receiver whose kernel sees nothing of them.
+TEST_F(InboxPastProgram, TrailersAreDropped) {
+  for (const std::size_t cut : {std::size_t{1}, std::size_t{50}, std::size_t{70'000}}) {
+    for (const std::size_t bytes : {0, 10, 5000}) append_trailed(bytes), append(kNeverLent, 10);
+    for (std::size_t at = arrived_; at < stream_.size(); at += cut)
+      ASSERT_TRUE(inbox_.parse(stream_.data() + at, std::min(cut, stream_.size() - at))) << inbox_.violation().text();
+    arrived_ = stream_.size();
+  }
+  EXPECT_FALSE(inbox_.within_frame());
+  EXPECT_EQ(sink_.passed, 18);
   expect_all_well();
 }
 
@@ -391,13 +458,17 @@ TEST_F(InboxPastProgram, AnyOrderOfAll) {
     std::mt19937 random(seed);
     const auto below = [&](unsigned most) { return random() % most; };
     const unsigned cut = seed % 3 == 0 ? 300 : 70'000;
+    keeps_apart_ = seed % 5 != 0;
     for (int i = 0; i < 1500; ++i) {
       switch (below(10)) {
         case 0: case 1:
-          append(below(8) == 0 ? kNeverLent : kLent, below(8) == 0 ? below(65'537) : below(400));
+          if (below(4) == 0)
+            append_trailed(below(8) == 0 ? below(65'537) : below(400));
+          else
+            append(below(8) == 0 ? kNeverLent : kLent, below(8) == 0 ? below(65'537) : below(400));
           break;
         case 2: case 3: case 4:
-          if (sink_.waiting() < 30) post(1, below(20) == 0 ? 100 : 1 << 16, below(2) == 0 ? &zone_ : nullptr);
+          if (sink_.waiting() < 30) sink_.post(&intake_.queue(), below(20) == 0 ? 100 : 1 << 16, below(2) == 0, below(2) == 0 ? &zone_ : nullptr);
           break;
         case 5:
           arrive_some(1 + below(cut), below(10) == 0 ? below(cut) : 0);
@@ -406,7 +477,9 @@ TEST_F(InboxPastProgram, AnyOrderOfAll) {
           receive();
           break;
         case 8:
-          if (intake_.close()) arrive_some(1 + below(cut));
+          if (below(2) == 0 ? intake_.close() : intake_.close_to_attended())
+            for (unsigned packets = 1 + below(4); packets > 0; --packets) arrive_some(1 + below(cut));
+          intake_.answer(below(3) != 0);
           break;
         case 9:
           intake_.open();
@@ -422,6 +495,7 @@ TEST_F(InboxPastProgram, AnyOrderOfAll) {
   }
   for (const int tag : {kLent, kNeverLent}) EXPECT_EQ(sink_.next[tag], appended_[tag]);
   EXPECT_GT(sink_.landed, 400);
+  EXPECT_GT(sink_.acknowledged, 10);
   EXPECT_GT(sink_.passed, 500);
 }
 

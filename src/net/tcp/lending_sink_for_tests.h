@@ -88,7 +88,7 @@ struct PostedReceive {
 class LendingSink final : public FrameSink {
  public:
   int next[3] = {0, 0, 0};  // of each tag: the number of the message that is due
-  int landed = 0, passed = 0, lost = 0;
+  int landed = 0, passed = 0, lost = 0, acknowledged = 0;  // by the program
   bool in_order = true, intact = true, lost_within_frame = false;
   std::string lost_text;
   std::uint64_t token = 0;  // of receives that are posted
@@ -114,6 +114,7 @@ class LendingSink final : public FrameSink {
   const char* on_landed(PeerId, LentQueue& queue) noexcept override {
     queue.collect([&](const LentRoom& room, const wire::FrameHeader& frame) {
       auto& receive = *static_cast<PostedReceive*>(room.receive);
+      acknowledged += frame.trailer_bytes() != 0;
       in_order &= &receive == &receives_.front();
       take(frame, receive.data());
       ++landed;

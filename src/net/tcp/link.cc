@@ -56,7 +56,7 @@ bool Link::post(SendOp& op) noexcept {
     shared_.refusals.add(op, failure_.copy());
     return false;
   }
-  if (bytes <= tuning().tcp_burst_largest && send_now(op.header, op.data, op.walk)) return true;
+  if (!op.trailer && bytes <= tuning().tcp_burst_largest && send_now(op.header, op.data, op.walk)) return true;
   if (bytes > frame_limit_) [[unlikely]] {
     shared_.refusals.add(op, diagnosis_.too_long(bytes, frame_limit_));
     return false;

@@ -11,6 +11,7 @@ namespace lapwing::net::tcp {
 namespace {
 
 constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
+constexpr std::byte kTrailer[wire::kTrailerBytes] = {};
 
 }  // namespace
 
@@ -22,20 +23,26 @@ struct Outbox::Batch {
   iovec segments[kMaxSegments];
   std::size_t segment_count = 0;
   std::uint64_t bytes = 0;
-  bool closed = false;  // nothing may follow: the last frame is not complete in this batch
+  bool closed = false;  // nothing may follow: the last frame is not complete in this batch, or is in a packet of its own
+  int flags = kFlags;
   const ByteWalk* walk = nullptr;  // of the last frame that has one
 
+  // What follows is in another packet.
+  void end_packet() noexcept {
+    closed = true;
+    flags |= MSG_EOR;
+  }
   void add(const void* base, std::size_t length) {
     segments[segment_count++] = {const_cast<void*>(base), length};
     bytes += length;
   }
   // A single segment has the cheaper system call.
   ssize_t send(int fd) noexcept {
-    if (segment_count == 1) return ::send(fd, segments[0].iov_base, segments[0].iov_len, kFlags);
+    if (segment_count == 1) return ::send(fd, segments[0].iov_base, segments[0].iov_len, flags);
     msghdr message{};
     message.msg_iov = segments;
     message.msg_iovlen = segment_count;
-    return ::sendmsg(fd, &message, kFlags);
+    return ::sendmsg(fd, &message, flags);
   }
 };
 
@@ -90,6 +97,10 @@ void Outbox::gather(Batch& batch) noexcept {
       batch.add(queue_.copies_of(entry) + entry.sent, entry.bytes - entry.sent);
       continue;
     }
+    if (entry.trailer_is_next()) {
+      batch.add(kTrailer, entry.bytes - entry.sent);
+      return batch.end_packet();
+    }
     if (entry.walk != nullptr) {
       // A second frame of the same walk begins where the first has ended; and there is one staging buffer.
       if (std::exchange(batch.walk, entry.walk) == entry.walk || (i > 0 && entry.walk->prefers_copy())) return;
@@ -99,6 +110,7 @@ void Outbox::gather(Batch& batch) noexcept {
       batch.add(header + entry.sent, wire::kHeaderBytes - entry.sent);
     }
     add_payload(entry, batch);
+    if (entry.trailer_bytes() != 0) batch.end_packet();
   }
 }
 
@@ -144,7 +156,7 @@ void Outbox::consume(std::uint64_t bytes) noexcept {
   while (bytes > 0) {
     SendQueue::Entry& entry = queue_.unsent(0);
     const std::uint64_t taken = std::min(bytes, entry.bytes - entry.sent);
-    if (!entry.copied) {
+    if (!entry.copied && !entry.trailer_is_next()) {
       const std::uint64_t header = wire::kHeaderBytes - std::min<std::uint64_t>(entry.sent, wire::kHeaderBytes);
       if (taken > header) consume_payload(entry, taken - header);
     }

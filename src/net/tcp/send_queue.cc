@@ -31,7 +31,7 @@ void SendQueue::number(wire::FrameHeader& header, bool copied) noexcept {
     if (copied) unasked_copies_ += bytes;
     const bool asks = (header.flags() & wire::kFlagAcknowledge) != 0 || kAskedPerBound * unasked_ >= tuning().tcp_most_kept ||
                       kAskedPerBound * unasked_copies_ >= copies_.capacity();
-    header.set_flags(asks ? wire::kFlagAcknowledge : 0);
+    header.set_flags(static_cast<std::uint8_t>((header.flags() & wire::kFlagTrailer) | (asks ? wire::kFlagAcknowledge : 0)));
     if (asks) {
       unasked_ = unasked_copies_ = 0;
       asked_ = channel_.next() + 1;
@@ -52,7 +52,8 @@ void SendQueue::push(SendOp& op) noexcept {
   entry.data = op.data;
   entry.walk = op.walk;
   if (op.walk != nullptr) entry.walk_begin = op.walk->position();
-  entry.bytes = wire::kHeaderBytes + op.header.payload_bytes();
+  if (op.trailer) entry.header.set_flags(wire::kFlagTrailer);
+  entry.bytes = wire::kHeaderBytes + op.header.payload_bytes() + entry.trailer_bytes();
   if (channel_.state() == Channel::State::kUp) number(entry.header, false);
   entries_.push_back(std::move(entry));
 }

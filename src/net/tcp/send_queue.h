@@ -38,7 +38,7 @@ class SendQueue {
   struct Entry {
     bool copied = false;           // several frames, in the ring of copies at `place`; else one frame
     std::size_t place = 0;
-    std::uint64_t bytes = 0;       // headers included
+    std::uint64_t bytes = 0;       // headers and trailer included
     std::uint64_t sent = 0;
     wire::FrameHeader header;      // of one frame, with its payload here
     const std::byte* data = nullptr;
@@ -49,7 +49,10 @@ class SendQueue {
     std::unique_ptr<std::byte[]> copy;    // of the payload, from copy_kept()
     std::uint64_t bytes_copied = 0;
 
-    std::uint64_t payload_bytes() const noexcept { return bytes - wire::kHeaderBytes; }
+    std::uint64_t payload_bytes() const noexcept { return bytes - wire::kHeaderBytes - trailer_bytes(); }
+    std::uint64_t trailer_bytes() const noexcept { return header.trailer_bytes(); }
+    // Of one frame: what has left of it is all but the trailer, or more.
+    bool trailer_is_next() const noexcept { return trailer_bytes() != 0 && sent >= bytes - trailer_bytes(); }
     bool borrowed() const noexcept { return op != nullptr || undelivered != nullptr; }
     // Its owner goes on when it is delivered, whether or not a thread waits for that: with the next frame, or with another operation.
     bool followed() const noexcept { return op != nullptr || (undelivered != nullptr && undelivered->followed()); }

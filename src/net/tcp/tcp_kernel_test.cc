@@ -480,6 +480,26 @@ TEST_F(TcpKernelAnswers, ARequestIsAnsweredWhileTheProcessComputes) {
   expect_all_well();
 }
 
+TEST_F(TcpKernelAnswers, AMessageIsAcknowledgedWhileTheProcessComputes) {
+  constexpr int kAcknowledgement = static_cast<int>(wire::MessageKind::kAck) | wire::kFlagByCarrier << 8;
+  const std::size_t lengths[] = {0, 1000, 1 << 16};
+  for (int number = 0; number < 3; ++number) {
+    post_receives(1, 1 << 20, true);
+    ASSERT_TRUE(arm());
+    MessageOp& op = requests_.emplace_back(kLent, number, lengths[number]);
+    op.header.set_own(4, 1000 + static_cast<std::uint64_t>(number));
+    op.trailer = true;
+    low().post(1, op);
+    for (int turns = 0; low().sink.tags.size() <= static_cast<std::size_t>(number) && turns < 2'000'000; ++turns) low().turn();
+    ASSERT_EQ(low().sink.tags.size(), number + 1u);
+    EXPECT_EQ(low().sink.tags.back(), kAcknowledgement);
+    EXPECT_FALSE(wakes(0));
+    pump([&] { return sink_.landed == number + 1; });
+    EXPECT_EQ(sink_.acknowledged, number + 1);
+  }
+  expect_all_well();
+}
+
 // A thread that waits answers sooner than the kernel does.
 TEST_F(TcpKernelAnswers, WhereAThreadWaitsItAnswers) {
   post_receives(1, 1 << 20, true);
