@@ -76,7 +76,7 @@ TEST(AlgorithmChoices, AWrongSettingIsAnErrorThatListsTheKnownOnes) {
   Settings settings;
   const std::string text = settings.load(environment).text();
   EXPECT_NE(text.find("LAPWING_ALGORITHM='bcast=ring'"), std::string::npos) << text;
-  EXPECT_NE(text.find("bcast=area|two_levels|linear|binomial|scatter_allgather|chain"), std::string::npos) << text;
+  EXPECT_NE(text.find("bcast=area|two_levels|linear|binomial|knomial|scatter_allgather|chain"), std::string::npos) << text;
   EXPECT_NE(text.find("reduce_scatter=area|doubling|halving|pairwise"), std::string::npos) << text;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "coll/area_parts.h"
+#include "coll/knomial.h"
 #include "coll/schedule.h"
 #include "coll/selection.h"
 
@@ -106,17 +107,16 @@ void allgather_on_two_levels(Schedule& schedule, const Block& mine, const Blocks
 void alltoall_on_two_levels(Schedule& schedule, const Block& together, const Blocks& in);
 
 // bcast_*.cc. The data need not be described the same way on all ranks; the last two take one run of bytes.
-StepId bcast_binomial(Schedule& schedule, const Block& data,
-                      int root);  // the step after which it is there; kNoStep at the root
+StepId bcast_knomial(Schedule& schedule, const Block& data, int root,
+                     int radix = kBinomial);  // the step after which it is there; kNoStep at the root
 void bcast_scatter_allgather(Schedule& schedule, const Block& bytes, int root);
 void bcast_chain(Schedule& schedule, const Block& bytes, int root, std::uint64_t segment);
 
-// gather_*.cc, scatter_*.cc. `all` counts at the root only. An empty `mine` at the root means MPI_IN_PLACE. Binomial
-// trees want blocks of the same size everywhere.
+// gather_*.cc, scatter_*.cc. `all` counts at the root only. An empty `mine` at the root means MPI_IN_PLACE. Trees want blocks of the same size everywhere.
 void gather_linear(Schedule& schedule, const Block& mine, const Blocks& all, int root);
-void gather_binomial(Schedule& schedule, const Block& mine, const Blocks& all, int root);
+void gather_knomial(Schedule& schedule, const Block& mine, const Blocks& all, int root, int radix = kBinomial);
 void scatter_linear(Schedule& schedule, const Blocks& all, const Block& mine, int root);
-void scatter_binomial(Schedule& schedule, const Blocks& all, const Block& mine, int root);
+void scatter_knomial(Schedule& schedule, const Blocks& all, const Block& mine, int root, int radix = kBinomial);
 
 // allgather_*.cc. `mine`: what this rank contributes; where it lies in place, the block of `all`.
 void allgather_bruck(Schedule& schedule, const Block& mine, const Blocks& all);
@@ -130,7 +130,7 @@ void alltoall_pairwise(Schedule& schedule, const Blocks& out, const Blocks& in);
 void alltoall_in_place(Schedule& schedule, const Blocks& both);
 
 // reduce_*.cc. `output` counts at the root only.
-void reduce_binomial(Schedule& schedule, const Block& input, const Block& output, int root);
+void reduce_knomial(Schedule& schedule, const Block& input, const Block& output, int root, int radix = kBinomial);
 void reduce_chain(Schedule& schedule, const Block& input, const Block& output, int root, std::uint64_t segment);
 void reduce_scatter_gather(Schedule& schedule, const Block& input, const Block& output, int root);
 

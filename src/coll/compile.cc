@@ -106,6 +106,8 @@ Reduced size_of(const Schedule& schedule, const Block& operand) noexcept {
           !schedule.op()->is_user() && operand.type->contiguous()};
 }
 
+int radix_of(Algorithm tree) noexcept { return tree == Algorithm::kKnomial ? static_cast<int>(tuning().coll_tree_radix) : kBinomial; }
+
 }  // namespace
 
 void compile_bcast(Schedule& schedule, const Block& data, int root) {
@@ -118,7 +120,8 @@ void compile_bcast(Schedule& schedule, const Block& data, int root) {
     case Algorithm::kLinear:
       return bcast_linear(schedule, data, root);
     case Algorithm::kBinomial:
-      bcast_binomial(schedule, data, root);
+    case Algorithm::kKnomial:
+      bcast_knomial(schedule, data, root, radix_of(algorithm));
       return;
     case Algorithm::kTwoLevels:
       if (data.bytes() <= tuning().coll_two_levels_whole) return bcast_on_two_levels(schedule, data, root);
@@ -150,7 +153,7 @@ void compile_reduce(Schedule& schedule, const Block& input, const Block& output,
     case Algorithm::kTwoLevels:
       return reduce_on_two_levels(schedule, input, output, root);
     default:
-      return reduce_binomial(schedule, input, output, root);
+      return reduce_knomial(schedule, input, output, root, radix_of(algorithm));
   }
 }
 
@@ -312,7 +315,8 @@ void compile_allreduce(Schedule& schedule, const Block& input, const Block& outp
 }
 
 void compile_gather(Schedule& schedule, const Block& mine, const Blocks& all, int root, std::uint64_t bytes) {
-  switch (choose_tree(CollectiveKind::kGather, schedule.situation(), bytes, bytes, true)) {
+  const Algorithm algorithm = choose_tree(CollectiveKind::kGather, schedule.situation(), bytes, bytes, true);
+  switch (algorithm) {
     case Algorithm::kArea:
       if (schedule.size() == 2 && is_cut_one_way(schedule, bytes)) return gather_between_two_on_area(schedule, mine, all, root, bytes);
       if (goes_in_pieces(Algorithm::kArea, bytes)) return gather_in_pieces(schedule, mine, all, root, bytes);
@@ -320,7 +324,8 @@ void compile_gather(Schedule& schedule, const Block& mine, const Blocks& all, in
     case Algorithm::kAreaDirect:
       return gather_runs(schedule, mine, all, root);
     case Algorithm::kBinomial:
-      return gather_binomial(schedule, mine, all, root);
+    case Algorithm::kKnomial:
+      return gather_knomial(schedule, mine, all, root, radix_of(algorithm));
     case Algorithm::kTwoLevels:
       return gather_on_two_levels(schedule, mine, all, root, bytes);
     default:
@@ -331,7 +336,8 @@ void compile_gather(Schedule& schedule, const Block& mine, const Blocks& all, in
 void compile_scatter(Schedule& schedule, const Block& together, const Blocks& all, const Block& mine, int root,
                      std::uint64_t bytes) {
   const std::uint64_t posted = posted_for_all(bytes, schedule.size());
-  switch (choose_tree(CollectiveKind::kScatter, schedule.situation(), bytes, posted, true)) {
+  const Algorithm algorithm = choose_tree(CollectiveKind::kScatter, schedule.situation(), bytes, posted, true);
+  switch (algorithm) {
     case Algorithm::kArea:
       if (is_scattered_one_way(schedule, bytes)) return scatter_one_way_on_area(schedule, all, mine, root, bytes);
       if (goes_in_pieces(Algorithm::kArea, posted)) return scatter_in_pieces(schedule, all, mine, root, bytes);
@@ -339,7 +345,8 @@ void compile_scatter(Schedule& schedule, const Block& together, const Blocks& al
     case Algorithm::kAreaDirect:
       return scatter_runs(schedule, all, mine, root);
     case Algorithm::kBinomial:
-      return scatter_binomial(schedule, all, mine, root);
+    case Algorithm::kKnomial:
+      return scatter_knomial(schedule, all, mine, root, radix_of(algorithm));
     case Algorithm::kTwoLevels:
       return scatter_on_two_levels(schedule, all, mine, root, bytes);
     default:

@@ -60,7 +60,7 @@ void add_exchange(Schedule& schedule, const comm::Communicator& inter, const Blo
     schedule.fence();
   }
   schedule.set_team(comm::Plane::kLocalCollective, inter.rank(), inter.size());
-  bcast_binomial(schedule, theirs, 0);
+  bcast_knomial(schedule, theirs, 0);
 }
 
 // An agreement as steps on a number in the schedule's scratch memory; returns where the outcome will be.
@@ -71,7 +71,7 @@ const std::uint64_t* add_agreement(Schedule& schedule, const Team& team, std::ui
   const comm::Communicator& communicator = team.communicator;
   const bool across = communicator.is_inter() && team.plane == comm::Plane::kCollective;
   if (!across) {
-    bcast_binomial(schedule, mine, 0);
+    bcast_knomial(schedule, mine, 0);
     return number;
   }
   // The leading group spreads its own number inside, and its first rank tells the other's.
@@ -85,7 +85,7 @@ const std::uint64_t* add_agreement(Schedule& schedule, const Team& team, std::ui
     schedule.fence();
   }
   schedule.set_team(comm::Plane::kLocalCollective, communicator.rank(), communicator.size());
-  bcast_binomial(schedule, mine, 0);
+  bcast_knomial(schedule, mine, 0);
   return number;
 }
 

@@ -83,7 +83,7 @@ class Measurement {
 
   Status tell(double of_rank_0, double* on_all) {
     *on_all = of_rank_0;
-    return run_part([&](Schedule& schedule) { bcast_binomial(schedule, bytes_block(on_all, sizeof *on_all), 0); });
+    return run_part([&](Schedule& schedule) { bcast_knomial(schedule, bytes_block(on_all, sizeof *on_all), 0); });
   }
 
   // All ranks take every part, those too that have nothing to do in it, because their calls stay numbered alike.

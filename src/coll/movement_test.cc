@@ -127,7 +127,10 @@ void check_bcast(bool bytes_only, Algorithm algorithm) {
 }
 
 TEST(Bcast, Binomial) {
-  check_bcast(false, &bcast_binomial);
+  check_bcast(false, [](auto&&... call) { bcast_knomial(call...); });
+}
+TEST(Bcast, Knomial) {
+  for (const int radix : {3, 5}) check_bcast(false, [=](auto&&... call) { bcast_knomial(call..., radix); });
 }
 TEST(Bcast, Linear) {
   check_bcast(false, &bcast_linear);
@@ -189,7 +192,10 @@ TEST(Gather, Linear) {
   check_gather(&gather_linear);
 }
 TEST(Gather, Binomial) {
-  check_gather(&gather_binomial);
+  check_gather([](auto&&... call) { gather_knomial(call...); });
+}
+TEST(Gather, Knomial) {
+  for (const int radix : {3, 5}) check_gather([=](auto&&... call) { gather_knomial(call..., radix); });
 }
 
 TEST(Gather, OnArea) {
@@ -230,7 +236,10 @@ TEST(Scatter, Linear) {
   check_scatter(&scatter_linear);
 }
 TEST(Scatter, Binomial) {
-  check_scatter(&scatter_binomial);
+  check_scatter([](auto&&... call) { scatter_knomial(call...); });
+}
+TEST(Scatter, Knomial) {
+  for (const int radix : {3, 5}) check_scatter([=](auto&&... call) { scatter_knomial(call..., radix); });
 }
 
 TEST(Scatter, OnArea) {

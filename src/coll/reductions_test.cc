@@ -270,7 +270,15 @@ void check_reduce(Reduce algorithm, const Case& made) {
 }
 
 TEST(Reduce, Binomial) {
-  for_all_cases(false, [](const Case& made) { check_reduce(&reduce_binomial, made); });
+  for_all_cases(false, [](const Case& made) {
+    check_reduce([](Schedule& schedule, const Block& in, const Block& out, int root) { reduce_knomial(schedule, in, out, root); }, made);
+  });
+}
+TEST(Reduce, Knomial) {
+  for_all_cases(false, [](const Case& made) {
+    check_reduce([](Schedule& schedule, const Block& in, const Block& out, int root) { reduce_knomial(schedule, in, out, root, 3); }, made);
+    check_reduce([](Schedule& schedule, const Block& in, const Block& out, int root) { reduce_knomial(schedule, in, out, root, 5); }, made);
+  });
 }
 TEST(Reduce, Linear) {
   for_all_cases(false, [](const Case& made) { check_reduce(&reduce_linear, made); });

@@ -141,6 +141,8 @@ bool suits(CollectiveKind collective, Algorithm algorithm, const Situation& team
       return suits_linear(collective, team, amount);
     case Algorithm::kChain:  // an element is not cut
       return amount.elements == 0 || amount.bytes / amount.elements <= tuning().coll_bcast_segment;
+    case Algorithm::kKnomial:  // or one rank would serve all others
+      return static_cast<std::uint64_t>(team.ranks) > tuning().coll_tree_radix;
     case Algorithm::kNeighbors:  // or it would be the ring
       return team.ranks % 2 == 0;
     case Algorithm::kRing:
@@ -166,6 +168,7 @@ model::Machine machine_of(const Situation& team) noexcept {
   machine.direct_at_once = static_cast<double>(tuning().coll_direct_at_once);
   machine.call_bytes = static_cast<double>(tuning().shm_pull_call);
   machine.barrier_radix = static_cast<int>(tuning().coll_barrier_radix);
+  machine.tree_radix = static_cast<int>(tuning().coll_tree_radix);
   machine.cores = team.oversubscribed ? team.cores : 0;
   machine.longest_post = static_cast<double>(PostRing::piece(team.oversubscribed));
   return machine;

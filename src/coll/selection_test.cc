@@ -88,7 +88,9 @@ const std::vector<Offer>& offers() {
       {K::kBcast, C::kBcast, "area", [](Schedule& s, Buffers& b) { bcast_on_area(s, b.received(), 0); }},
       {K::kBcast, C::kBcast, "two_levels", [](Schedule& s, Buffers& b) { bcast_on_two_levels(s, b.received(), 0); }},
       {K::kBcast, C::kBcast, "linear", [](Schedule& s, Buffers& b) { bcast_linear(s, b.received(), 0); }},
-      {K::kBcast, C::kBcast, "binomial", [](Schedule& s, Buffers& b) { bcast_binomial(s, b.received(), 0); }},
+      {K::kBcast, C::kBcast, "binomial", [](Schedule& s, Buffers& b) { bcast_knomial(s, b.received(), 0); }},
+      {K::kBcast, C::kBcast, "knomial",
+       [](Schedule& s, Buffers& b) { bcast_knomial(s, b.received(), 0, static_cast<int>(tuning().coll_tree_radix)); }},
       {K::kBcast, C::kBcast, "scatter_allgather",
        [](Schedule& s, Buffers& b) { bcast_scatter_allgather(s, bytes_block(b.out.data(), kCount * 4), 0); }},
       {K::kBcast, C::kBcast, "chain",
@@ -142,7 +144,9 @@ const std::vector<Offer>& offers() {
       {K::kGather, C::kGather, "two_levels",
        [](Schedule& s, Buffers& b) { gather_on_two_levels(s, b.sent(), b.all_received(), 0, kCount * 4); }},
       {K::kGather, C::kGather, "binomial",
-       [](Schedule& s, Buffers& b) { gather_binomial(s, b.sent(), b.all_received(), 0); }},
+       [](Schedule& s, Buffers& b) { gather_knomial(s, b.sent(), b.all_received(), 0); }},
+      {K::kGather, C::kGather, "knomial",
+       [](Schedule& s, Buffers& b) { gather_knomial(s, b.sent(), b.all_received(), 0, static_cast<int>(tuning().coll_tree_radix)); }},
       {K::kGather, C::kGather, "linear",
        [](Schedule& s, Buffers& b) { gather_linear(s, b.sent(), b.all_received(), 0); }},
       {K::kScatter, C::kScatter, "area",
@@ -154,7 +158,9 @@ const std::vector<Offer>& offers() {
       {K::kScatter, C::kScatter, "two_levels",
        [](Schedule& s, Buffers& b) { scatter_on_two_levels(s, b.all_sent(), b.received(), 0, kCount * 4); }},
       {K::kScatter, C::kScatter, "binomial",
-       [](Schedule& s, Buffers& b) { scatter_binomial(s, b.all_sent(), b.received(), 0); }},
+       [](Schedule& s, Buffers& b) { scatter_knomial(s, b.all_sent(), b.received(), 0); }},
+      {K::kScatter, C::kScatter, "knomial",
+       [](Schedule& s, Buffers& b) { scatter_knomial(s, b.all_sent(), b.received(), 0, static_cast<int>(tuning().coll_tree_radix)); }},
       {K::kScatter, C::kScatter, "linear",
        [](Schedule& s, Buffers& b) { scatter_linear(s, b.all_sent(), b.received(), 0); }},
       {K::kReduce, C::kReduce, "area", [](Schedule& s, Buffers& b) { reduce_on_area(s, b.sent(), b.received(), 0); }},
@@ -164,7 +170,9 @@ const std::vector<Offer>& offers() {
        [](Schedule& s, Buffers& b) { reduce_in_shares_on_area(s, b.sent(), b.received(), 0); }},
       {K::kReduce, C::kReduce, "linear", [](Schedule& s, Buffers& b) { reduce_linear(s, b.sent(), b.received(), 0); }},
       {K::kReduce, C::kReduce, "binomial",
-       [](Schedule& s, Buffers& b) { reduce_binomial(s, b.sent(), b.received(), 0); }},
+       [](Schedule& s, Buffers& b) { reduce_knomial(s, b.sent(), b.received(), 0); }},
+      {K::kReduce, C::kReduce, "knomial",
+       [](Schedule& s, Buffers& b) { reduce_knomial(s, b.sent(), b.received(), 0, static_cast<int>(tuning().coll_tree_radix)); }},
       {K::kReduce, C::kReduce, "chain",
        [](Schedule& s, Buffers& b) { reduce_chain(s, b.sent(), b.received(), 0, tuning().coll_bcast_segment); }},
       {K::kReduce, C::kReduce, "scatter_gather",
@@ -203,12 +211,13 @@ void prepare(Schedule& schedule, int rank, const Offer& offer) {
   schedule.set_team(comm::Plane::kCollective, rank, kRanks);
 }
 
-// A ring's chunk of the operands here has two.
+// A ring's chunk of the operands here has two; and the messages of a k-nomial tree have another order than those of one rank to all.
 class ShortSegments {
  public:
   ShortSegments() {
     Tuning values;
     values.coll_bcast_segment = kCount * 4 / kRanks / 2;
+    values.coll_tree_radix = 3;
     put_in_force(values);
   }
   ~ShortSegments() { put_in_force(Tuning()); }
@@ -349,7 +358,10 @@ TEST(Selection, WithoutAWishTheModelDecides) {
   team.ranks = 8;
   const model::Parameters slow_wire = parameters(1000, 100, 100), far = parameters(1e6, 100, 1e-6);
   team.parameters = &far;
-  EXPECT_EQ(choose_bcast(team, 1 << 20), Algorithm::kBinomial) << "three ways are the shortest";
+  EXPECT_EQ(choose_bcast(team, 1 << 20), Algorithm::kKnomial) << "two ways are the shortest";
+  team.ranks = 4;
+  EXPECT_EQ(choose_bcast(team, 1 << 20), Algorithm::kBinomial) << "one rank would serve all others";
+  team.ranks = 8;
   EXPECT_EQ(choose_allreduce(team, {1 << 16, 1 << 14, true}), Algorithm::kDoubling);
   EXPECT_EQ(choose_allgather(team, 1 << 16, 1 << 13), Algorithm::kDoubling) << "three rounds, and nothing to unpack";
   EXPECT_EQ(choose_tree(CollectiveKind::kGather, team, 64, 64, true), Algorithm::kLinear) << "one way";
@@ -438,7 +450,7 @@ TEST(Selection, OversubscribedRanksWaitRarely) {
   Situation team;
   team.ranks = 16;
   team.link = model::LinkKind::kLocalTcp;
-  EXPECT_EQ(choose_bcast(team, 1 << 10), Algorithm::kBinomial);
+  EXPECT_EQ(choose_bcast(team, 1 << 10), Algorithm::kKnomial);
   team.oversubscribed = true;
   EXPECT_EQ(choose_bcast(team, 1 << 10), Algorithm::kLinear);
   EXPECT_EQ(choose_alltoall(team, 64, true), Algorithm::kBruck);
@@ -531,7 +543,7 @@ TEST(Selection, AWishMayBeForSomeSizesAndRanks) {
   EXPECT_EQ(choose_bcast(team, (1 << 16) + 1), Algorithm::kScatterAllgather);
   EXPECT_TRUE(is_forced(CollectiveKind::kBcast, team, plain_amount(CollectiveKind::kBcast, 8, 8, 1)));
   team.wanted = wish("bcast:1k-64k:9=chain");
-  EXPECT_EQ(choose_bcast(team, 1 << 10), Algorithm::kBinomial) << "for another number of ranks";
+  EXPECT_EQ(choose_bcast(team, 1 << 10), Algorithm::kKnomial) << "for another number of ranks";
   EXPECT_FALSE(is_forced(CollectiveKind::kBcast, team, plain_amount(CollectiveKind::kBcast, 8, 1 << 10, 1)));
 }
 

@@ -22,7 +22,7 @@ void arrive(Schedule& schedule, const Block& signal) {
 }
 
 void let_go(Schedule& schedule, const Block& signal) {
-  schedule.situation().area ? bcast_on_area(schedule, signal, 0) : void(bcast_binomial(schedule, signal, 0));
+  schedule.situation().area ? bcast_on_area(schedule, signal, 0) : void(bcast_knomial(schedule, signal, 0));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ void bcast_on_two_levels(Schedule& schedule, const Block& data, int root) {
                  if (two.speaks()) {
                    two.across();
                    const StepId before = index >= kLanes ? passed[index - kLanes] : kNoStep;
-                   here = whole ? bcast_binomial(schedule, segment, two.root_host())
+                   here = whole ? bcast_knomial(schedule, segment, two.root_host())
                                 : pass_on(schedule, segment, two.root_host(), static_cast<int>(index % kLanes), before);
                    passed.push_back(here);
                    if (two.root_host() == schedule.rank()) here = kNoStep;

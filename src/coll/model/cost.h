@@ -30,7 +30,7 @@ struct Machine {
   Link link;
   Memory memory;
   double segment = 131072;        // of a chain
-  int barrier_radix = 2;
+  int barrier_radix = 2, tree_radix = 4;
   double post_bytes = 65536;      // what a rank posts in a shared area at once
   double ring_bytes = 2097152;    // by which a rank that waits for none is ahead
   double longest_post = 270336;   // and as a piece of what is longer

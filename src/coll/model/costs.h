@@ -4,6 +4,8 @@
 // A new algorithm gets a formula here and a line in the table in costs.cc; an algorithm made of others adds theirs up.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <span>
 
 #include "base/algorithms.h"
@@ -42,11 +44,14 @@ Cost barrier_dissemination(const Machine& machine, int p, double n);
 Cost barrier_linear(const Machine& machine, int p, double n);
 Cost bcast_binomial(const Machine& machine, int p, double n);
 Cost bcast_chain(const Machine& machine, int p, double n);
+Cost bcast_knomial(const Machine& machine, int p, double n);
 Cost bcast_linear(const Machine& machine, int p, double n);
 Cost bcast_scatter_allgather(const Machine& machine, int p, double n);
 Cost gather_binomial(const Machine& machine, int p, double n);
+Cost gather_knomial(const Machine& machine, int p, double n);
 Cost gather_linear(const Machine& machine, int p, double n);
 Cost scatter_binomial(const Machine& machine, int p, double n);
+Cost scatter_knomial(const Machine& machine, int p, double n);
 Cost scatter_linear(const Machine& machine, int p, double n);
 Cost allgather_bruck(const Machine& machine, int p, double n);
 Cost allgather_doubling(const Machine& machine, int p, double n);
@@ -56,6 +61,7 @@ Cost alltoall_bruck(const Machine& machine, int p, double n);
 Cost alltoall_pairwise(const Machine& machine, int p, double n);
 Cost reduce_binomial(const Machine& machine, int p, double n);
 Cost reduce_chain(const Machine& machine, int p, double n);
+Cost reduce_knomial(const Machine& machine, int p, double n);
 Cost reduce_linear(const Machine& machine, int p, double n);
 Cost reduce_scatter_gather(const Machine& machine, int p, double n);
 Cost allreduce_doubling(const Machine& machine, int p, double n);
@@ -99,5 +105,27 @@ inline int rounds_below(int p) noexcept {
   return rounds;
 }
 inline int rounds_of(int p) noexcept { return rounds_below(p) + (is_power_of_two(p) ? 0 : 1); }
+
+// A k-nomial tree over p ranks: its root has k - 1 children of each of `levels` lengths, and on top of these `whole` whose subtrees have `length` ranks
+// and are full, and one with the `rest`, if there is one. That may be as deep as those that are full: (k^j - 1) / (k - 1), which is j ones to the base
+// k, is the first place that is j levels below its root.
+struct TreeShape {
+  int levels = 0, whole = 0;
+  std::int64_t length = 1, rest = 0;
+  bool rest_is_deep = false;
+
+  TreeShape(int p, int radix) noexcept {
+    for (; length * radix <= p; length *= radix) ++levels;
+    whole = static_cast<int>(p / length) - 1;
+    rest = p % length;
+    rest_is_deep = (length - 1) / (radix - 1) < rest;
+  }
+  // One more message on the way to the deepest rank than there are levels.
+  bool is_deeper() const noexcept { return whole > 0 || rest_is_deep; }
+  // Of the root's children on top those that come beside another one.
+  int further() const noexcept { return std::max(0, whole - 1); }
+  // The root's.
+  int children(int radix) const noexcept { return levels * (radix - 1) + whole + (rest != 0 ? 1 : 0); }
+};
 
 }  // namespace lapwing::coll::model

@@ -4,6 +4,37 @@
 #include "coll/model/costs.h"
 
 namespace lapwing::coll::model {
+namespace {
+
+// The last one of each level has its data latest. A subtree that is not full has less to do than the others, and its message goes beside theirs.
+Cost bcast_along_tree(const Machine& machine, int p, double n, int radix) {
+  const TreeShape tree(p, radix);
+  Cost cost = tree.levels * (machine.message(n) + (radix - 2) * machine.beside(n));
+  if (tree.is_deeper())
+    cost = cost + machine.message(n) + tree.further() * machine.beside(n);
+  else if (tree.rest > 0)
+    cost = cost + machine.beside(n);
+  cost.processor = tree.children(radix) * machine.work(n);
+  return cost;
+}
+
+// Every rank on the way packs its subtree's blocks, and the root unpacks them.
+Cost gather_along_tree(const Machine& machine, int p, double n, int radix) {
+  const TreeShape tree(p, radix);
+  Cost cost = machine.copy(n) + machine.copy((p - 1) * n);
+  double blocks = 1;
+  for (int level = 0; level < tree.levels; ++level, blocks *= radix)
+    cost = cost + machine.message(n * blocks) + (radix - 2) * machine.beside(n * blocks);
+  const double rest = n * static_cast<double>(tree.rest);
+  if (tree.whole > 0)
+    cost = cost + machine.message(n * blocks) + tree.further() * machine.beside(n * blocks);
+  else if (tree.rest_is_deep)
+    return cost + machine.message(rest);
+  if (tree.rest > 0) cost = cost + machine.beside(rest);
+  return cost;
+}
+
+}  // namespace
 
 // A rank's messages of one round leave one after the other, and those of as many others come meanwhile.
 Cost barrier_dissemination(const Machine& machine, int p, double) {
@@ -18,12 +49,9 @@ Cost barrier_dissemination(const Machine& machine, int p, double) {
 
 Cost barrier_linear(const Machine& machine, int p, double) { return 2 * machine.series(p - 1, 0); }
 
-// Where p is no power of two the largest subtree is not full, and its messages go beside those of the others.
-Cost bcast_binomial(const Machine& machine, int p, double n) {
-  Cost cost = rounds_below(p) * machine.message(n);
-  if (!is_power_of_two(p)) cost = cost + machine.beside(n);
-  return cost;
-}
+Cost bcast_binomial(const Machine& machine, int p, double n) { return bcast_along_tree(machine, p, n, 2); }
+
+Cost bcast_knomial(const Machine& machine, int p, double n) { return bcast_along_tree(machine, p, n, machine.tree_radix); }
 
 Cost bcast_linear(const Machine& machine, int p, double n) { return machine.series(p - 1, n); }
 
@@ -47,14 +75,9 @@ Cost bcast_scatter_allgather(const Machine& machine, int p, double n) {
   return cost;
 }
 
-// Every rank on the way packs its subtree's blocks, and the root unpacks them.
-Cost gather_binomial(const Machine& machine, int p, double n) {
-  const int below = rounds_below(p), rest = p - (1 << below);
-  Cost cost = machine.copy(n) + machine.copy((p - 1) * n);
-  for (int round = 0; round < below; ++round) cost = cost + machine.message(n * (1 << round));
-  if (rest > 0) cost = cost + machine.beside(n * rest);
-  return cost;
-}
+Cost gather_binomial(const Machine& machine, int p, double n) { return gather_along_tree(machine, p, n, 2); }
+
+Cost gather_knomial(const Machine& machine, int p, double n) { return gather_along_tree(machine, p, n, machine.tree_radix); }
 
 // The root copies its own block while the others' come.
 Cost gather_linear(const Machine& machine, int p, double n) {
@@ -64,6 +87,8 @@ Cost gather_linear(const Machine& machine, int p, double n) {
 }
 
 Cost scatter_binomial(const Machine& machine, int p, double n) { return gather_binomial(machine, p, n); }
+
+Cost scatter_knomial(const Machine& machine, int p, double n) { return gather_knomial(machine, p, n); }
 
 Cost scatter_linear(const Machine& machine, int p, double n) { return machine.copy(n) + machine.series(p - 1, n); }
 

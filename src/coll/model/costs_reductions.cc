@@ -12,15 +12,24 @@ Cost excess(const Machine& machine, int p, double n, int messages) {
   return is_power_of_two(p) ? Cost() : messages * machine.message(n) + machine.reduce(n);
 }
 
+// An even number of operands leaves the result in scratch memory (partial.h). The next one is received while one is combined, as far as the processor
+// allows.
+Cost reduce_along_tree(const Machine& machine, int p, double n, int radix) {
+  const TreeShape tree(p, radix);
+  const Cost combined = machine.reduce(n), received = machine.beside(n), one = machine.message(n) + combined;
+  const Cost further{std::max(received.time, received.processor + combined.time), received.processor + combined.processor, 0};
+  Cost cost = tree.levels * (one + (radix - 2) * further);
+  if (tree.is_deeper()) cost = cost + one + tree.further() * further;
+  if (tree.rest > 0 && !(tree.rest_is_deep && tree.whole == 0)) cost = cost + received + combined;
+  cost.processor = tree.children(radix) * further.processor;
+  return tree.children(radix) % 2 == 0 ? cost + machine.copy(n) : cost;
+}
+
 }  // namespace
 
-// An even number of rounds leaves the result in scratch memory (partial.h).
-Cost reduce_binomial(const Machine& machine, int p, double n) {
-  const int below = rounds_below(p);
-  Cost cost = below * machine.message(n) + machine.reduce(rounds_of(p) * n);
-  if (!is_power_of_two(p)) cost = cost + machine.beside(n);
-  return rounds_of(p) % 2 == 0 ? cost + machine.copy(n) : cost;
-}
+Cost reduce_binomial(const Machine& machine, int p, double n) { return reduce_along_tree(machine, p, n, 2); }
+
+Cost reduce_knomial(const Machine& machine, int p, double n) { return reduce_along_tree(machine, p, n, machine.tree_radix); }
 
 Cost reduce_linear(const Machine& machine, int p, double n) {
   return machine.series(p - 1, n) + machine.reduce((p - 1) * n) + machine.copy(n);

@@ -71,6 +71,7 @@ std::vector<Machine> machines() {
   for (Machine& machine : made) {
     machine.segment = static_cast<double>(tuning().coll_bcast_segment);
     machine.barrier_radix = static_cast<int>(tuning().coll_barrier_radix);
+    machine.tree_radix = static_cast<int>(tuning().coll_tree_radix);
   }
   return made;
 }
@@ -177,6 +178,23 @@ TEST(Costs, BarriersHaveAnyRadix) {
   put_in_force(Tuning());
 }
 
+TEST(Costs, TreesHaveAnyRadix) {
+  for (const unsigned radix : {3, 5, 16}) {
+    Tuning values;
+    values.coll_tree_radix = radix;
+    put_in_force(values);
+    for (const Example& example : {Example{C::kBcast, Collective::kBcast}, Example{C::kReduce, Collective::kReduce},
+                                   Example{C::kGather, Collective::kGather}, Example{C::kScatter, Collective::kScatter}}) {
+      SCOPED_TRACE(std::string(name(example.kind)) + ", radix " + std::to_string(radix));
+      Ratios times, processors;
+      compare(example, "knomial", times, processors);
+      EXPECT_NEAR(times.mean(), 1, 0.1);
+      EXPECT_NEAR(processors.mean(), 1, 0.1);
+    }
+  }
+  put_in_force(Tuning());
+}
+
 // Computed by hand from the formulas that the algorithms' files state, for L 100, o 10, g 5, G 2, O 1, C 0.5, y 0.25, l 20.
 TEST(Costs, AreAsTheFilesSay) {
   Machine machine;
@@ -187,6 +205,7 @@ TEST(Costs, AreAsTheFilesSay) {
   };
   EXPECT_DOUBLE_EQ(time(C::kBarrier, A::kDissemination, 8, 0), 3 * 120);
   EXPECT_DOUBLE_EQ(time(C::kBcast, A::kBinomial, 8, 100), 3 * (120 + 200));
+  EXPECT_DOUBLE_EQ(time(C::kBcast, A::kKnomial, 16, 100), 2 * (120 + 200 + 2 * 200));
   EXPECT_DOUBLE_EQ(time(C::kBcast, A::kLinear, 8, 100), 320 + 6 * 200);
   EXPECT_DOUBLE_EQ(time(C::kAllgather, A::kRing, 5, 100), 4 * (120 + 200));
   EXPECT_DOUBLE_EQ(time(C::kAllgather, A::kBruck, 8, 100), 3 * 120 + 700 * 2 + 900 * 0.5);
