@@ -2,34 +2,30 @@
 //
 // Cost: ceil(logk p) (L + 2o) + (p - 1) n G + (p + 1) n C: few messages at the root, for short blocks.
 #include "coll/algorithms.h"
+#include "coll/packed_tree.h"
 
 namespace lapwing::coll {
 
 void gather_knomial(Schedule& schedule, const Block& mine, const Blocks& all, int root, int radix) {
-  const int size = schedule.size();
-  const int own = (schedule.rank() - root + size) % size;
-  const KnomialTree tree(own, size, radix);
-  const auto rank_at = [&](int place) { return (place + root) % size; };
-  const std::uint64_t bytes = tree.is_root() ? all[static_cast<std::size_t>(root)].bytes() : mine.bytes();
+  const bool is_root = schedule.rank() == root;
+  const std::uint64_t bytes = is_root ? all[static_cast<std::size_t>(root)].bytes() : mine.bytes();
   if (bytes == 0) return;
-
-  if (tree.width() == 1 && !tree.is_root()) {
-    schedule.send(mine, rank_at(tree.parent()));
+  PackedTree packed(schedule, root, radix, bytes);
+  if (packed.is_leaf()) {
+    schedule.send(mine, packed.parent());
     return;
   }
-  std::byte* collected = schedule.scratch(bytes * static_cast<std::uint64_t>(tree.width()));
-  const auto part = [&](int place, int count) {
-    return bytes_block(collected + bytes * static_cast<std::uint64_t>(place - own), bytes * static_cast<std::uint64_t>(count));
-  };
-  if (!tree.is_root()) schedule.copy(mine, part(own, 1));
-  tree.for_each_child([&](int place, int width) { schedule.receive(part(place, width), rank_at(place)); });
+  packed.hold();
+  if (!is_root) schedule.copy(mine, packed.own());
+  packed.tree().for_each_child([&](int place, int width) { schedule.receive(packed.part(place, width), packed.rank_at(place)); });
   schedule.fence();
-  if (!tree.is_root()) {
-    schedule.send(part(own, tree.width()), rank_at(tree.parent()));
+  if (!is_root) {
+    schedule.send(packed.whole(), packed.parent());
     return;
   }
   if (mine.type != nullptr) schedule.copy(mine, all[static_cast<std::size_t>(root)]);
-  for (int place = 1; place < size; ++place) schedule.copy(part(place, 1), all[static_cast<std::size_t>(rank_at(place))]);
+  for (int place = 1; place < schedule.size(); ++place)
+    schedule.copy(packed.part(place, 1), all[static_cast<std::size_t>(packed.rank_at(place))]);
 }
 
 }  // namespace lapwing::coll
