@@ -3,7 +3,7 @@
    than 40 MB go through a call's buffer; a barrier before each call keeps the ranks together. The root goes around.
 
    A time is what the ranks spend in a call on average, without the barrier or with it. Communicators and whatever a
-   library learns begin cold in each run; two calls of each size are not counted, of which the second is verified. */
+   library learns begin cold in each run; two calls of each size are not counted, and verified. */
 #include "collective_calls.h"
 
 static long most = 1 << 20, least = 8, most_calls = 1000;

@@ -1,6 +1,6 @@
 // K-nomial tree of radix k (knomial.h): every rank collects the packed blocks of its subtree and passes them on.
 //
-// Cost: ceil(logk p) (L + 2o) + (p - 1) n G + (p + 1) n C: few messages at the root, for short blocks.
+// Cost: ceil(logk p) (L + 2o + (k - 2) max(g, o)) + (p - 1) n G + (p + 1) n C: few messages at the root, for short blocks.
 #include "coll/algorithms.h"
 #include "coll/packed_tree.h"
 

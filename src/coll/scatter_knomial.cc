@@ -1,6 +1,6 @@
 // K-nomial tree of radix k (knomial.h): every rank receives the packed blocks of its subtree and hands on its children's.
 //
-// Cost: ceil(logk p) (L + 2o) + (p - 1) n G + (p + 1) n C: for short blocks.
+// Cost: ceil(logk p) (L + 2o + (k - 2) max(g, o)) + (p - 1) n G + (p + 1) n C: for short blocks.
 #include "coll/algorithms.h"
 #include "coll/packed_tree.h"
 

@@ -20,7 +20,8 @@
 //
 // Credit. The carrier pays for nothing: a message's price is taken and given back when it is collected. Until then the sender is believed to have
 // more than it has, which delays help (credit.h, rule 3) until the messages are collected, and no longer. A synchronous message is
-// acknowledged when it is collected.
+// acknowledged when it is collected, unless the carrier has done so (wire::kFlagTrailer); of such acknowledgements the last are kept, in case they are lost
+// (recent_tokens.h).
 #pragma once
 
 #include <cstdint>

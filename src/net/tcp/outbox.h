@@ -1,6 +1,6 @@
 // Sends the frames of one link: as much as the socket takes with as few system calls as possible, one sendmsg gathering the headers and payloads of
-// as many frames as fit; a trailer leaves by itself, and the kernel joins it with nothing (MSG_EOR). Or, where the connection is checked or sealed, by records that are made of them. What is to be sent, and sent again, is
-// the send queue's.
+// as many frames as fit; a trailer leaves by itself, and the kernel joins it with nothing (MSG_EOR). Or, where the connection is checked or sealed, by
+// records that are made of them. What is to be sent, and sent again, is the send queue's.
 #pragma once
 
 #include <cstdint>
