@@ -141,7 +141,8 @@ void DirectTrials::settle(unsigned number) noexcept {
   trial.calls = trial.judged = 0;
 }
 
-bool DirectTrials::directly(unsigned number) noexcept {
+bool DirectTrials::directly(unsigned number, bool surely) noexcept {
+  if (decides_alone(number) && !trials_[number].begun) begin(number, surely);
   settle(number);
   return trials_[number].directly;
 }

@@ -7,7 +7,7 @@
 //
 //   first call        as the model says; rank 0 posts whether there is anything to try (post_verdict()), so that all know it afterwards: not where it knows
 //                     from another communicator (known_ways.h), where the next shorter blocks go directly, where shorter ones took so long directly that
-//                     these can hardly take less, or where the model leaves no doubt (surely_direct() in selection.h); then a rest follows, and before a
+//                     these can hardly take less, or where there is no doubt (surely_direct() and surely_in_place() in selection.h); then a rest follows, and before a
 //                     trial one until posts go as is best (base/ring_trial.h)
 //   first window      as the model says, not timed: memory is touched for the first time
 //   ten windows       by turns as the model says and directly. What counts is the time of all ranks together, because a rank that need not wait for
@@ -57,6 +57,8 @@ class DirectTrials {
   // What the model knows of a trial: its collective, and the least bytes of a block.
   static CollectiveKind collective(unsigned number) noexcept;
   static std::uint64_t least_bytes(unsigned number) noexcept { return kLeast << number % kClasses; }
+  // Whether each rank decides by itself, because blocks differ in length.
+  static bool decides_alone(unsigned number) noexcept { return number >= kAgreed * kClasses; }
 
   // `known` remembers what is found out; null: nothing does.
   DirectTrials(int ranks, KnownWays* known);
@@ -74,10 +76,10 @@ class DirectTrials {
   };
   // Whether next() has not been asked for this trial.
   bool is_new(unsigned number) const noexcept { return !trials_[number].begun; }
-  // The next blocking call's, which is counted. `surely`, for the first: the model leaves no doubt that direct copies take less time.
+  // The next blocking call's, which is counted. `surely`, for the first: there is no doubt that direct copies take less time.
   Way next(unsigned number, bool surely = false) noexcept;
-  // Of a call that is not counted.
-  bool directly(unsigned number) noexcept;
+  // Of a call that is not counted. `surely` as above, for ranks that decide alone.
+  bool directly(unsigned number, bool surely = false) noexcept;
 
   // A call that was to be timed has taken so long.
   void took(unsigned number, double time) noexcept { trials_[number].sum += time; }
@@ -97,7 +99,6 @@ class DirectTrials {
  private:
   static constexpr unsigned kAgreed = 5, kKinds = kAgreed + 3, kClasses = KnownWays::kClasses;
   static constexpr std::uint32_t kTogether = 5, kAlone = 16;  // calls of a window, at least
-  static bool decides_alone(unsigned number) noexcept { return number >= kAgreed * kClasses; }
   static unsigned family(unsigned number) noexcept { return number / kClasses % KnownWays::kFamilies; }
 
   struct Trial {

@@ -221,6 +221,14 @@ TEST(DirectTrials, WhatIsBeyondDoubtIsTriedAfterARest) {
   EXPECT_TRUE(trials.next(alone, true).directly);
 }
 
+TEST(DirectTrials, CallsThatAreNotCountedBeginSoWhereARankDecidesAlone) {
+  DirectTrials trials(2, nullptr);
+  const unsigned alone = DirectTrials::number_of(7, kBytes);
+  EXPECT_TRUE(trials.directly(alone, true));
+  EXPECT_TRUE(trials.next(alone).directly);
+  EXPECT_FALSE(trials.directly(kNumber, true)) << "what the others are told in a call that is counted";
+}
+
 // And blocks of unequal length go as equal ones were found to.
 TEST(DirectTrials, AnotherCommunicatorBeginsWithWhatOneHasFound) {
   KnownWays known;

@@ -59,7 +59,7 @@ struct Way : DirectTrials::Way {
   std::uint32_t variant() const noexcept { return possible + directly + 4 * (2 * uneven_rounds + uneven_by_messages + barrier_order.number()); }
 };
 
-// Of ranks that may copy directly: whether the model leaves no doubt that they should. The call has not been checked.
+// Of ranks that may copy directly: whether there is no doubt that they should. The call has not been checked.
 bool leaves_no_doubt(const Services& services, const comm::Communicator& communicator, unsigned trial) noexcept {
   Situation situation;
   situation.ranks = communicator.size();
@@ -67,7 +67,9 @@ bool leaves_no_doubt(const Services& services, const comm::Communicator& communi
   situation.oversubscribed = communicator.oversubscribed;
   situation.link = model::LinkKind::kShared;
   situation.parameters = &rules_of(services).parameters;
-  return surely_direct(DirectTrials::collective(trial), situation, DirectTrials::least_bytes(trial));
+  const CollectiveKind collective = DirectTrials::collective(trial);
+  const std::uint64_t bytes = DirectTrials::least_bytes(trial);
+  return surely_direct(collective, situation, bytes) || (DirectTrials::decides_alone(trial) && surely_in_place(collective, situation, bytes));
 }
 
 Way way_of(const Services& services, comm::Communicator& communicator, const Call& call, Form form) {
@@ -90,10 +92,11 @@ Way way_of(const Services& services, comm::Communicator& communicator, const Cal
   if (!state.direct_trials) state.direct_trials = std::make_unique<DirectTrials>(communicator.size(), services.known_ways);
   DirectTrials& trials = *state.direct_trials;
   way.trial = trial;
+  const bool surely = trials.is_new(trial) && leaves_no_doubt(services, communicator, trial);
   if (form == Form::kBlocking)
-    static_cast<DirectTrials::Way&>(way) = trials.next(trial, trials.is_new(trial) && leaves_no_doubt(services, communicator, trial));
+    static_cast<DirectTrials::Way&>(way) = trials.next(trial, surely);
   else
-    way.directly = trials.directly(trial);
+    way.directly = trials.directly(trial, surely);
   state.place.area().trials().pause(way.on_trial);
   return way;
 }

@@ -303,6 +303,11 @@ bool surely_direct(CollectiveKind collective, const Situation& team, std::uint64
   return kDoubt * (has_root ? kWaitTogether : 1) * time <= Candidates(collective, as_model, amount).fastest().cost.time;
 }
 
+bool surely_in_place(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes) noexcept {
+  const int blocks = collective == CollectiveKind::kGather ? 1 : team.ranks;
+  return team.direct && team.oversubscribed && block_bytes > longest_on_area(team, blocks);
+}
+
 bool is_forced(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept {
   return wanted(collective, team, amount) != Algorithm::kAutomatic;
 }

@@ -409,6 +409,22 @@ TEST(Selection, DirectCopiesAreBeyondDoubtWhereARootWouldCopyForManyCores) {
   EXPECT_FALSE(surely_direct(CollectiveKind::kScatter, team, 1 << 20)) << "two cores copy either way";
 }
 
+TEST(Selection, LongUnevenBlocksStayInPlaceWhereRanksShareCores) {
+  Situation team;
+  team.ranks = 8;
+  team.area = team.direct = team.oversubscribed = true;
+  EXPECT_TRUE(surely_in_place(CollectiveKind::kGather, team, 1 << 20));
+  EXPECT_FALSE(surely_in_place(CollectiveKind::kGather, team, 1 << 19)) << "a post holds it";
+  EXPECT_TRUE(surely_in_place(CollectiveKind::kScatter, team, 1 << 17));
+  EXPECT_TRUE(surely_in_place(CollectiveKind::kAlltoall, team, 1 << 17));
+  EXPECT_FALSE(surely_in_place(CollectiveKind::kAlltoall, team, 1 << 16)) << "a post holds one for each rank";
+  team.direct = false;
+  EXPECT_FALSE(surely_in_place(CollectiveKind::kGather, team, 1 << 20));
+  team.direct = true;
+  team.oversubscribed = false;
+  EXPECT_FALSE(surely_in_place(CollectiveKind::kGather, team, 1 << 20));
+}
+
 TEST(Selection, AnAreaTakesWhatItHasRoomFor) {
   Situation team;
   team.ranks = 8;
