@@ -77,7 +77,8 @@ CollectiveKind DirectTrials::collective(unsigned number) noexcept {
 std::uint32_t DirectTrials::window(unsigned number) const noexcept {
   const bool has_root = collective(number) == CollectiveKind::kGather || collective(number) == CollectiveKind::kScatter;
   if (!decides_alone(number)) return kTogether;
-  return has_root ? std::max(kAlone, 4 * static_cast<std::uint32_t>(ranks_)) : kAlone;
+  const std::uint32_t least = least_bytes(number) < kLong ? kAlone : kAloneOfLong;
+  return has_root ? std::max(least, least / 4 * static_cast<std::uint32_t>(ranks_)) : least;
 }
 bool DirectTrials::is_timed(unsigned number, std::uint32_t place) const noexcept {
   return place >= (decides_alone(number) ? window(number) / 2 : 1);
@@ -90,9 +91,12 @@ void DirectTrials::all_ended(unsigned number, double now) noexcept {
 }
 
 // A system call counts for less with longer blocks: of twice the length at most for half as much. So what the last trial of shorter ones has lost says
-// what one of these would lose at least.
+// what one of these would lose at least; and where those were level, these gain, which matters where a trial takes many calls and must gain much.
 bool DirectTrials::is_hopeless(unsigned number, unsigned shorter) const noexcept {
   return trials_[shorter].loss > kHopeless * static_cast<double>(1u << (number - shorter));
+}
+bool DirectTrials::is_promising(unsigned number, unsigned shorter) const noexcept {
+  return decides_alone(number) && trials_[shorter].loss > 0 && trials_[shorter].loss <= kLevel;
 }
 
 DirectTrials::Verdict DirectTrials::guess(unsigned number, bool surely) const noexcept {
@@ -101,7 +105,7 @@ DirectTrials::Verdict DirectTrials::guess(unsigned number, bool surely) const no
     const bool is_known = known != KnownWays::Way::kUnknown, is_direct = known == KnownWays::Way::kDirect;
     if (each == number && is_known) return is_direct ? Verdict::kDirectly : Verdict::kAsModel;
     const bool used = each != number && trials_[each].begun;  // here and now
-    if (used ? trials_[each].directly : is_direct) return Verdict::kDirectly;
+    if (used ? trials_[each].directly || is_promising(number, each) : is_direct) return Verdict::kDirectly;
     if (used && is_hopeless(number, each)) return Verdict::kAsModel;
     if ((used && trials_[each].loss > 0) || is_known || each % kClasses == 0) return surely ? Verdict::kDirectly : Verdict::kTry;
   }
@@ -118,8 +122,7 @@ void DirectTrials::begin(unsigned number, bool surely) noexcept {
 // The first trials of how posts are written come after two megabytes at most.
 std::uint32_t DirectTrials::opening_rest(unsigned number) noexcept {
   constexpr std::uint64_t kBytes = 4 << 20, kMost = 64;
-  if (decides_alone(number)) return kRestAlone;
-  return static_cast<std::uint32_t>(std::min(kBytes / least_bytes(number), kMost));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(kBytes / least_bytes(number), decides_alone(number) ? kRestAlone : kMost));
 }
 
 // Takes account of a verdict, once it is there: at the next call, whatever it is.
@@ -164,7 +167,8 @@ DirectTrials::Verdict DirectTrials::early(const Trial& trial) noexcept {
 
 DirectTrials::Verdict DirectTrials::late(Trial& trial, double gain) noexcept {
   for (auto& times : trial.times) std::nth_element(times.begin(), times.begin() + kOfEach / 2, times.end());
-  return gain * trial.times[1][kOfEach / 2] < trial.times[0][kOfEach / 2] ? Verdict::kDirectly : Verdict::kAsModel;
+  trial.loss = trial.times[1][kOfEach / 2] / trial.times[0][kOfEach / 2];
+  return gain * trial.loss < 1 ? Verdict::kDirectly : Verdict::kAsModel;
 }
 
 // At the end of a window, once: takes its time down, and true when there is a verdict.

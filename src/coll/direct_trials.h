@@ -25,7 +25,8 @@
 // a root and as another rank together, because what makes one shorter may make the other longer. Ranks that have equal lengths try both ways at
 // the same time; where they do not, each sees more of what the others do. As no rank waits for others at the end of a window, what one way makes
 // late may be paid in the next window, and the two ways look alike: so such a window has sixteen calls, or four for each root, of which the first
-// half is not timed, and to go directly must be faster by a quarter.
+// half is not timed, and to go directly must be faster by a quarter. With blocks from 128 KiB on, for which a rank waits before it can be late by many
+// calls, a window has half as many. Longer blocks than such as were level are copied directly from the first call on.
 //
 // A window has five calls. Its first one is not timed, which finds the caches as the other way has left them. In its last call all ranks wait for each
 // other at the end: a rank that needs nothing of the others runs ahead else, and the next window would pay for it. Only ranks that count alike can do
@@ -93,12 +94,14 @@ class DirectTrials {
   Verdict* verdict(unsigned number) noexcept { return &trials_[number].verdict; }
 
   static constexpr unsigned kOfEach = 5, kWindows = 2 * kOfEach, kFirstLook = 2, kEarly = 4;  // windows
-  static constexpr double kHopeless = 1.5, kClearly = 1.5, kGainAlone = 1.25;
-  static constexpr std::uint32_t kRestAlone = 32, kFirstRest = 256, kLongestRest = 16'384;  // calls
+  static constexpr double kHopeless = 1.5, kClearly = 1.5, kGainAlone = 1.25, kLevel = 1.1;
+  static constexpr std::uint32_t kRestAlone = 32;
+  static constexpr std::uint32_t kFirstRest = 256, kLongestRest = 16'384;  // calls
 
  private:
   static constexpr unsigned kAgreed = 5, kKinds = kAgreed + 3, kClasses = KnownWays::kClasses;
-  static constexpr std::uint32_t kTogether = 5, kAlone = 16;  // calls of a window, at least
+  static constexpr std::uint64_t kLong = 128 * 1024;
+  static constexpr std::uint32_t kTogether = 5, kAlone = 16, kAloneOfLong = 8;  // calls of a window, at least
   static unsigned family(unsigned number) noexcept { return number / kClasses % KnownWays::kFamilies; }
 
   struct Trial {
@@ -119,6 +122,7 @@ class DirectTrials {
   void settle(unsigned number) noexcept;
   bool judge(unsigned number) noexcept;
   bool is_hopeless(unsigned number, unsigned shorter) const noexcept;
+  bool is_promising(unsigned number, unsigned shorter) const noexcept;
   static Verdict first_look(const Trial& trial) noexcept;
   static Verdict early(const Trial& trial) noexcept;
   static Verdict late(Trial& trial, double gain) noexcept;

@@ -164,6 +164,25 @@ TEST(DirectTrials, ARankThatDecidesAloneMeetsNoOther) {
             model + model + model + timed_model + direct + timed_direct + "mmm");
 }
 
+TEST(DirectTrials, WhatWasLevelGainsWithLongerBlocksWhereARankDecidesAlone) {
+  const unsigned number = DirectTrials::number_of(6, kBytes);
+  constexpr int kAllCalls = DirectTrials::kRestAlone + 16 * 11 + 1;
+  for (const int directly : {105, 115}) {
+    DirectTrials trials(2, nullptr);
+    calls(trials, kAllCalls, 100, directly, number);
+    ASSERT_FALSE(trials.directly(number));
+    EXPECT_EQ(trials.directly(number + 2), directly == 105) << directly;
+  }
+}
+
+TEST(DirectTrials, LongBlocksAreTriedSoonerWhereARankDecidesAlone) {
+  const unsigned number = DirectTrials::number_of(6, 1 << 20);
+  DirectTrials trials(2, nullptr);
+  const std::string model(4, 'm'), timed_model(4, 'M'), direct(4, 'd'), timed_direct(4, 'D');
+  EXPECT_EQ(calls(trials, 4 + 40 + 1, 3, 1, number),
+            model + model + model + model + timed_model + direct + timed_direct + model + timed_model + direct + timed_direct + "d");
+}
+
 // Each time after a longer rest.
 TEST(DirectTrials, WhatIsFoundIsTriedAgain) {
   DirectTrials trials(2, nullptr);
