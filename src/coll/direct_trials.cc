@@ -91,12 +91,12 @@ void DirectTrials::all_ended(unsigned number, double now) noexcept {
 }
 
 // A system call counts for less with longer blocks: of twice the length at most for half as much. So what the last trial of shorter ones has lost says
-// what one of these would lose at least; and where those were level, these gain, which matters where a trial takes many calls and must gain much.
+// what one of these would lose at least; and where those were level, these gain, but where each block is read by all, of which direct copies save one.
 bool DirectTrials::is_hopeless(unsigned number, unsigned shorter) const noexcept {
   return trials_[shorter].loss > kHopeless * static_cast<double>(1u << (number - shorter));
 }
 bool DirectTrials::is_promising(unsigned number, unsigned shorter) const noexcept {
-  return decides_alone(number) && trials_[shorter].loss > 0 && trials_[shorter].loss <= kLevel;
+  return collective(number) != CollectiveKind::kAllgather && trials_[shorter].loss > 0 && trials_[shorter].loss <= kLevel;
 }
 
 DirectTrials::Verdict DirectTrials::guess(unsigned number, bool surely) const noexcept {

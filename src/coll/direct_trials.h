@@ -6,8 +6,8 @@
 // same on all ranks, says how a call goes:
 //
 //   first call        as the model says; rank 0 posts whether there is anything to try (post_verdict()), so that all know it afterwards: not where it knows
-//                     from another communicator (known_ways.h), where the next shorter blocks go directly, where shorter ones took so long directly that
-//                     these can hardly take less, or where there is no doubt (surely_direct() and surely_in_place() in selection.h); then a rest follows, and before a
+//                     from another communicator (known_ways.h), where the next shorter blocks go directly or were level, where shorter ones took so long directly
+//                     that these can hardly take less, or where there is no doubt (surely_direct() and surely_in_place() in selection.h); then a rest follows, and before a
 //                     trial one until posts go as is best (base/ring_trial.h)
 //   first window      as the model says, not timed: memory is touched for the first time
 //   ten windows       by turns as the model says and directly. What counts is the time of all ranks together, because a rank that need not wait for
@@ -26,7 +26,7 @@
 // the same time; where they do not, each sees more of what the others do. As no rank waits for others at the end of a window, what one way makes
 // late may be paid in the next window, and the two ways look alike: so such a window has sixteen calls, or four for each root, of which the first
 // half is not timed, and to go directly must be faster by a quarter. With blocks from 128 KiB on, for which a rank waits before it can be late by many
-// calls, a window has half as many. Longer blocks than such as were level are copied directly from the first call on.
+// calls, a window has half as many.
 //
 // A window has five calls. Its first one is not timed, which finds the caches as the other way has left them. In its last call all ranks wait for each
 // other at the end: a rank that needs nothing of the others runs ahead else, and the next window would pay for it. Only ranks that count alike can do

@@ -164,7 +164,7 @@ TEST(DirectTrials, ARankThatDecidesAloneMeetsNoOther) {
             model + model + model + timed_model + direct + timed_direct + "mmm");
 }
 
-TEST(DirectTrials, WhatWasLevelGainsWithLongerBlocksWhereARankDecidesAlone) {
+TEST(DirectTrials, WhatWasLevelGainsWithLongerBlocks) {
   const unsigned number = DirectTrials::number_of(6, kBytes);
   constexpr int kAllCalls = DirectTrials::kRestAlone + 16 * 11 + 1;
   for (const int directly : {105, 115}) {

@@ -69,7 +69,7 @@ bool leaves_no_doubt(const Services& services, const comm::Communicator& communi
   situation.parameters = &rules_of(services).parameters;
   const CollectiveKind collective = DirectTrials::collective(trial);
   const std::uint64_t bytes = DirectTrials::least_bytes(trial);
-  return surely_direct(collective, situation, bytes) || (DirectTrials::decides_alone(trial) && surely_in_place(collective, situation, bytes));
+  return surely_direct(collective, situation, bytes) || surely_in_place(collective, situation, bytes, !DirectTrials::decides_alone(trial));
 }
 
 Way way_of(const Services& services, comm::Communicator& communicator, const Call& call, Form form) {

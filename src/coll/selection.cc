@@ -303,9 +303,10 @@ bool surely_direct(CollectiveKind collective, const Situation& team, std::uint64
   return kDoubt * (has_root ? kWaitTogether : 1) * time <= Candidates(collective, as_model, amount).fastest().cost.time;
 }
 
-bool surely_in_place(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes) noexcept {
-  const int blocks = collective == CollectiveKind::kGather ? 1 : team.ranks;
-  return team.direct && team.oversubscribed && block_bytes > longest_on_area(team, blocks);
+bool surely_in_place(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes, bool even) noexcept {
+  if (!team.direct || !team.oversubscribed || collective == CollectiveKind::kAllgather) return false;
+  const bool is_gather = collective == CollectiveKind::kGather;
+  return !(is_gather && even) && block_bytes > longest_on_area(team, is_gather ? 1 : team.ranks);
 }
 
 bool is_forced(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept {

@@ -102,9 +102,10 @@ Algorithm choose(CollectiveKind collective, const Situation& team, const Amount&
 // Whether the ranks wait half as long again any other way as for direct copies of blocks of so many bytes, where each rank has a core. Then they need
 // not be tried first (direct_trials.h): where one rank would have to copy for all, each of them copies instead.
 bool surely_direct(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes) noexcept;
-// The same where blocks differ in length and ranks share cores: of blocks that would go as messages otherwise. Both ranks of such a message need a core
-// several times, each time after the others have had it; one that is left in place needs each rank once.
-bool surely_in_place(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes) noexcept;
+// The same where ranks share cores: of blocks that no post has room for, which go in pieces otherwise or, where they differ in length (`even` is false), as
+// messages. Both ranks of such a block need a core several times, each time after the others have had it; one that is left in place needs each rank
+// once. Not where each block is read by all, so that little is saved, nor in a gather in pieces, whose ranks need not wait for the root.
+bool surely_in_place(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes, bool even) noexcept;
 // Whether what the user asked for decides.
 bool is_forced(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept;
 // What a call of the plain form amounts to: `bytes` as the formulas count them, of elements of so many bytes.

@@ -409,20 +409,24 @@ TEST(Selection, DirectCopiesAreBeyondDoubtWhereARootWouldCopyForManyCores) {
   EXPECT_FALSE(surely_direct(CollectiveKind::kScatter, team, 1 << 20)) << "two cores copy either way";
 }
 
-TEST(Selection, LongUnevenBlocksStayInPlaceWhereRanksShareCores) {
+TEST(Selection, LongBlocksStayInPlaceWhereRanksShareCores) {
   Situation team;
   team.ranks = 8;
   team.area = team.direct = team.oversubscribed = true;
-  EXPECT_TRUE(surely_in_place(CollectiveKind::kGather, team, 1 << 20));
-  EXPECT_FALSE(surely_in_place(CollectiveKind::kGather, team, 1 << 19)) << "a post holds it";
-  EXPECT_TRUE(surely_in_place(CollectiveKind::kScatter, team, 1 << 17));
-  EXPECT_TRUE(surely_in_place(CollectiveKind::kAlltoall, team, 1 << 17));
-  EXPECT_FALSE(surely_in_place(CollectiveKind::kAlltoall, team, 1 << 16)) << "a post holds one for each rank";
+  const auto surely = [&](CollectiveKind collective, std::uint64_t bytes, bool even) { return surely_in_place(collective, team, bytes, even); };
+  for (const bool even : {false, true}) {
+    EXPECT_EQ(surely(CollectiveKind::kGather, 1 << 20, even), !even) << "those that go in pieces need not wait";
+    EXPECT_FALSE(surely(CollectiveKind::kGather, 1 << 19, even)) << "a post has room for it";
+    EXPECT_TRUE(surely(CollectiveKind::kScatter, 1 << 17, even));
+    EXPECT_TRUE(surely(CollectiveKind::kAlltoall, 1 << 17, even));
+    EXPECT_FALSE(surely(CollectiveKind::kAlltoall, 1 << 16, even)) << "a post has room for one for each rank";
+    EXPECT_FALSE(surely(CollectiveKind::kAllgather, 1 << 20, even)) << "all read it";
+  }
   team.direct = false;
-  EXPECT_FALSE(surely_in_place(CollectiveKind::kGather, team, 1 << 20));
+  EXPECT_FALSE(surely(CollectiveKind::kScatter, 1 << 20, false));
   team.direct = true;
   team.oversubscribed = false;
-  EXPECT_FALSE(surely_in_place(CollectiveKind::kGather, team, 1 << 20));
+  EXPECT_FALSE(surely(CollectiveKind::kScatter, 1 << 20, false));
 }
 
 TEST(Selection, AnAreaTakesWhatItHasRoomFor) {
