@@ -100,10 +100,11 @@ bool DirectTrials::is_promising(unsigned number, unsigned shorter) const noexcep
 }
 
 DirectTrials::Verdict DirectTrials::guess(unsigned number, bool surely) const noexcept {
+  const bool no_doubt = surely && decides_alone(number);  // what is known may be of equal blocks, of which none goes as a message
   for (unsigned each = number;; --each) {
     const auto known = known_ != nullptr ? known_->of(family(each), each % kClasses, ranks_) : KnownWays::Way::kUnknown;
     const bool is_known = known != KnownWays::Way::kUnknown, is_direct = known == KnownWays::Way::kDirect;
-    if (each == number && is_known) return is_direct ? Verdict::kDirectly : Verdict::kAsModel;
+    if (each == number && is_known && !no_doubt) return is_direct ? Verdict::kDirectly : Verdict::kAsModel;
     const bool used = each != number && trials_[each].begun;  // here and now
     if (used ? trials_[each].directly || is_promising(number, each) : is_direct) return Verdict::kDirectly;
     if (used && is_hopeless(number, each)) return Verdict::kAsModel;

@@ -258,6 +258,10 @@ TEST(DirectTrials, AnotherCommunicatorBeginsWithWhatOneHasFound) {
   DirectTrials second(2, &known);
   EXPECT_EQ(calls(second, 4, 1, 1), "m?ddd");
   EXPECT_EQ(calls(second, 7, 1, 1, slow), "m?mmmmmm") << "no trial now";
+  const unsigned unequal_slow = DirectTrials::number_of(5, kBytes);
+  EXPECT_FALSE(second.next(unequal_slow, false).directly);
+  DirectTrials third(2, &known);
+  EXPECT_TRUE(third.next(unequal_slow, true).directly) << "that would go as a message";
   const unsigned unequal = DirectTrials::number_of(6, DirectTrials::least_bytes(kNumber));
   EXPECT_EQ(calls(second, 3, 1, 1, unequal + 1), "ddd") << "no longer ones are known";
   EXPECT_EQ(calls(second, 3, 1, 1, unequal), "ddd");
