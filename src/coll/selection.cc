@@ -306,7 +306,7 @@ bool surely_direct(CollectiveKind collective, const Situation& team, std::uint64
 bool surely_in_place(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes, bool even) noexcept {
   if (!team.direct || !team.oversubscribed || collective == CollectiveKind::kAllgather) return false;
   const bool is_gather = collective == CollectiveKind::kGather;
-  return !(is_gather && even) && block_bytes > longest_on_area(team, is_gather ? 1 : team.ranks);
+  return !(is_gather && even) && (collective == CollectiveKind::kScatter ? 2 : 1) * block_bytes > longest_on_area(team, is_gather ? 1 : team.ranks);
 }
 
 bool is_forced(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept {

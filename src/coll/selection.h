@@ -104,7 +104,8 @@ Algorithm choose(CollectiveKind collective, const Situation& team, const Amount&
 bool surely_direct(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes) noexcept;
 // The same where ranks share cores: of blocks that no post has room for, which go in pieces otherwise or, where they differ in length (`even` is false), as
 // messages. Both ranks of such a block need a core several times, each time after the others have had it; one that is left in place needs each rank
-// once. Not where each block is read by all, so that little is saved, nor in a gather in pieces, whose ranks need not wait for the root.
+// once. In a scatter, whose root would copy for all while they wait, of blocks of half that length. Not where each block is read by all, so that little
+// is saved, nor in a gather in pieces, whose ranks need not wait for the root.
 bool surely_in_place(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes, bool even) noexcept;
 // Whether what the user asked for decides.
 bool is_forced(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept;

@@ -417,7 +417,8 @@ TEST(Selection, LongBlocksStayInPlaceWhereRanksShareCores) {
   for (const bool even : {false, true}) {
     EXPECT_EQ(surely(CollectiveKind::kGather, 1 << 20, even), !even) << "those that go in pieces need not wait";
     EXPECT_FALSE(surely(CollectiveKind::kGather, 1 << 19, even)) << "a post has room for it";
-    EXPECT_TRUE(surely(CollectiveKind::kScatter, 1 << 17, even));
+    EXPECT_TRUE(surely(CollectiveKind::kScatter, 1 << 16, even));
+    EXPECT_FALSE(surely(CollectiveKind::kScatter, 1 << 15, even)) << "a post has room for two for each rank";
     EXPECT_TRUE(surely(CollectiveKind::kAlltoall, 1 << 17, even));
     EXPECT_FALSE(surely(CollectiveKind::kAlltoall, 1 << 16, even)) << "a post has room for one for each rank";
     EXPECT_FALSE(surely(CollectiveKind::kAllgather, 1 << 20, even)) << "all read it";
