@@ -75,7 +75,7 @@ class DirectTrials {
     bool meets = false;     // at its end all ranks wait for each other
     bool decides = false;   // rank 0's verdict travels with it
   };
-  // Whether next() has not been asked for this trial.
+  // Whether this trial has not begun: with next(), or directly() of a rank that decides alone.
   bool is_new(unsigned number) const noexcept { return !trials_[number].begun; }
   // The next blocking call's, which is counted. `surely`, for the first: there is no doubt that direct copies take less time.
   Way next(unsigned number, bool surely = false) noexcept;
@@ -95,8 +95,7 @@ class DirectTrials {
 
   static constexpr unsigned kOfEach = 5, kWindows = 2 * kOfEach, kFirstLook = 2, kEarly = 4;  // windows
   static constexpr double kHopeless = 1.5, kClearly = 1.5, kGainAlone = 1.25, kLevel = 1.1;
-  static constexpr std::uint32_t kRestAlone = 32;
-  static constexpr std::uint32_t kFirstRest = 256, kLongestRest = 16'384;  // calls
+  static constexpr std::uint32_t kRestAlone = 32, kFirstRest = 256, kLongestRest = 16'384;  // calls
 
  private:
   static constexpr unsigned kAgreed = 5, kKinds = kAgreed + 3, kClasses = KnownWays::kClasses;

@@ -92,7 +92,8 @@ Way way_of(const Services& services, comm::Communicator& communicator, const Cal
   if (!state.direct_trials) state.direct_trials = std::make_unique<DirectTrials>(communicator.size(), services.known_ways);
   DirectTrials& trials = *state.direct_trials;
   way.trial = trial;
-  const bool surely = trials.is_new(trial) && leaves_no_doubt(services, communicator, trial);
+  const bool begins = trials.is_new(trial) && (form == Form::kBlocking || DirectTrials::decides_alone(trial));
+  const bool surely = begins && leaves_no_doubt(services, communicator, trial);
   if (form == Form::kBlocking)
     static_cast<DirectTrials::Way&>(way) = trials.next(trial, surely);
   else

@@ -123,7 +123,7 @@ void Receiver::answer_no_more() noexcept {
 
 // Looks where the program says what it has done, without a system call.
 bool Receiver::poll_past_program() noexcept {
-  if (watermark_.hides() && !intake_->has_arrivals()) uncover();
+  if (watermark_.hides()) uncover();
   if (intake_->has_passed() || may_have_ended()) return receive();
   if (!intake_->has_arrivals()) return false;
   const bool right = inbox_.collect();
@@ -132,7 +132,7 @@ bool Receiver::poll_past_program() noexcept {
 }
 
 // The program sees nothing before the socket is readable. So a thread that polls ends the link's rest: to make the socket readable for a moment at
-// each poll takes two system calls, and wakes the event thread beside it. What the program has taken before needs neither.
+// each poll takes two system calls, and wakes the event thread beside it.
 void Receiver::uncover() noexcept {
   shared_.busy_links.end_rest();
   watermark_.lift(connection_->socket());
