@@ -73,11 +73,11 @@ class AreaPool final : public net::HostMemoryUser {
   void notify(std::uint32_t local) noexcept { memory_->notify(local); }
   // Direct copies (net/host_memory.h).
   bool reaches(std::uint32_t local) noexcept { return open() && memory_->reaches(local); }
-  bool read_from(std::uint32_t local, std::uint64_t address, void* to, std::uint64_t bytes) noexcept {
-    return open() && memory_->read_from(local, address, to, bytes);
+  net::Copied read_from(std::uint32_t local, std::uint64_t address, void* to, std::uint64_t bytes) noexcept {
+    return open() ? memory_->read_from(local, address, to, bytes) : net::Copied::kRefused;
   }
-  bool write_to(std::uint32_t local, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept {
-    return open() && memory_->write_to(local, from, address, bytes);
+  net::Copied write_to(std::uint32_t local, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept {
+    return open() ? memory_->write_to(local, from, address, bytes) : net::Copied::kRefused;
   }
   // How posts are best copied into areas and out of them.
   MeasuredCopy& copy_in() noexcept { return copy_in_; }

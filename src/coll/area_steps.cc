@@ -245,23 +245,21 @@ void CollectiveRequest::claim(const Operand& from) noexcept {
 
 void CollectiveRequest::read_in_place(const TakeStep& step, std::uint64_t address) noexcept {
   const datatype::Datatype& type = *step.target.type;
-  const bool there = type.contiguous() ? area_->read_from(step.rank, address, Block::at(step.target.address, type.true_lb()), step.target.bytes())
-                                       : read_and_unpack(step.rank, address, step.target);
-  if (!there)
-    complaint_ = Status::error(MPI_ERR_OTHER, "%s: the kernel lets this rank copy no longer from the memory of rank %d", name_,
-                               area_->rank_of(step.rank));
+  complain_of_copy(step.rank, type.contiguous() ? area_->read_from(step.rank, address, Block::at(step.target.address, type.true_lb()),
+                                                                   step.target.bytes())
+                                                : read_and_unpack(step.rank, address, step.target));
 }
 
 // Some kilobytes after the others, which stay in the nearest cache.
-bool CollectiveRequest::read_and_unpack(int rank, std::uint64_t address, const Block& target) noexcept {
+net::Copied CollectiveRequest::read_and_unpack(int rank, std::uint64_t address, const Block& target) noexcept {
   std::array<std::byte, 16'384> some;
   const std::uint64_t bytes = target.bytes();
   for (std::uint64_t done = 0; done < bytes; done += some.size()) {
     const std::uint64_t now = std::min<std::uint64_t>(some.size(), bytes - done);
-    if (!area_->read_from(rank, address + done, some.data(), now)) return false;
+    if (const net::Copied copied = area_->read_from(rank, address + done, some.data(), now); copied != net::Copied::kWhole) return copied;
     datatype::unpack(some.data(), now, target.address, target.count, *target.type, done);
   }
-  return true;
+  return net::Copied::kWhole;
 }
 
 void CollectiveRequest::begin_acknowledge(StepId id) noexcept {
@@ -296,21 +294,37 @@ void CollectiveRequest::receive_instead(StepId id) noexcept {
 
 void CollectiveRequest::begin_direct(StepId id) noexcept {
   const auto& step = schedule_.steps()[id].as<DirectStep>();
-  if (complaint_.ok() && !copy_directly(step))
-    complaint_ = Status::error(MPI_ERR_OTHER, "%s: the kernel lets this rank copy no longer from the memory of rank %d, or to it",
-                             name_, area_->rank_of(step.rank));
+  if (complaint_.ok()) copy_directly(step);
   step_done(id);
 }
 
-// False when the kernel refuses.
-bool CollectiveRequest::copy_directly(const DirectStep& step) noexcept {
+void CollectiveRequest::copy_directly(const DirectStep& step) noexcept {
   const BufferPlace place = posted_place(step.rank, step.round, step.index);
   if (place.bytes != step.whole) {
     if (!step.other_complains) complain_of_length(area_->rank_of(step.rank), step.whole, place.bytes);
-    return true;
+    return;
   }
-  if (step.writes) return area_->write_to(step.rank, step.own, place.address + step.offset, step.bytes);
-  return area_->read_from(step.rank, place.address + step.offset, step.own, step.bytes);
+  const std::uint64_t address = place.address + step.offset;
+  complain_of_copy(step.rank, step.writes ? area_->write_to(step.rank, step.own, address, step.bytes)
+                                          : area_->read_from(step.rank, address, step.own, step.bytes));
+}
+
+void CollectiveRequest::complain_of_copy(int member, net::Copied copied) noexcept {
+  const int rank = area_->rank_of(member);
+  switch (copied) {
+    case net::Copied::kWhole:
+      return;
+    case net::Copied::kEnded:
+      complaint_ = Status::error(MPI_ERR_PROC_ABORTED, "%s: the process of rank %d has ended while its memory was copied; look at what it printed last",
+                                 name_, rank);
+      return;
+    case net::Copied::kRefused:
+      complaint_ = Status::error(MPI_ERR_BUFFER,
+                                 "%s: the kernel does not copy between a buffer of rank %d and one of this rank; if one of them lies in memory of a "
+                                 "device, LAPWING_SINGLE_COPY=off makes collectives copy through shared memory",
+                                 name_, rank);
+      return;
+  }
 }
 
 BufferPlace CollectiveRequest::posted_place(int rank, std::uint32_t round, std::uint32_t index) const noexcept {

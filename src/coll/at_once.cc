@@ -56,7 +56,8 @@ bool CollectiveRequest::do_at_once(const Step& step) noexcept {
     case Step::Kind::kTake:
       return take_at_once(step.as<TakeStep>());
     case Step::Kind::kDirect:
-      return copy_directly(step.as<DirectStep>());
+      copy_directly(step.as<DirectStep>());
+      return true;
     case Step::Kind::kAcknowledge:
       acknowledge(step.as<AcknowledgeStep>());
       return true;

@@ -152,9 +152,11 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   void copy(const CopyStep& step) noexcept;
   void begin_take(StepId step) noexcept;
   void receive_instead(StepId step) noexcept;
+  // Unless a direct copy from or to the memory of that member of the area is whole.
+  void complain_of_copy(int member, net::Copied copied) noexcept;
   void complain_of_length(int rank, std::uint64_t expected, std::uint64_t posted) noexcept;
   void begin_direct(StepId step) noexcept;
-  bool copy_directly(const DirectStep& step) noexcept;
+  void copy_directly(const DirectStep& step) noexcept;
   void fold(const FoldStep& step) noexcept;
   void fold_some(const FoldStep& step, std::uint64_t begin, std::uint64_t bytes) noexcept;
   bool do_at_once(const Step& step) noexcept;
@@ -184,7 +186,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   Operand sliced(const TakeStep& step) const noexcept;
   Operand operand(const TakeStep& step) const noexcept;
   void read_in_place(const TakeStep& step, std::uint64_t address) noexcept;
-  bool read_and_unpack(int rank, std::uint64_t address, const Block& target) noexcept;
+  net::Copied read_and_unpack(int rank, std::uint64_t address, const Block& target) noexcept;
   void begin_acknowledge(StepId step) noexcept;
   void acknowledge(const AcknowledgeStep& step) noexcept;
   BufferPlace posted_place(int rank, std::uint32_t round, std::uint32_t index) const noexcept;

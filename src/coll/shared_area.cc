@@ -93,11 +93,11 @@ bool SharedArea::may_copy_directly() noexcept {
   return false;
 }
 
-bool SharedArea::read_from(int rank, std::uint64_t address, void* to, std::uint64_t bytes) noexcept {
+net::Copied SharedArea::read_from(int rank, std::uint64_t address, void* to, std::uint64_t bytes) noexcept {
   return pool_.read_from(members_.locals[static_cast<std::size_t>(rank)], address, to, bytes);
 }
 
-bool SharedArea::write_to(int rank, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept {
+net::Copied SharedArea::write_to(int rank, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept {
   return pool_.write_to(members_.locals[static_cast<std::size_t>(rank)], from, address, bytes);
 }
 

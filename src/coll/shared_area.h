@@ -49,6 +49,7 @@
 #include "coll/area_memory.h"
 #include "coll/description.h"
 #include "coll/pool_memory.h"
+#include "net/host_memory.h"
 
 namespace lapwing::coll {
 
@@ -127,8 +128,8 @@ class SharedArea {
   bool may_copy_directly() noexcept;
   // A blocking call has ended, whose last round came before `round`.
   void settle(std::uint64_t round) noexcept { settled_ = round; }
-  bool read_from(int rank, std::uint64_t address, void* to, std::uint64_t bytes) noexcept;
-  bool write_to(int rank, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept;
+  net::Copied read_from(int rank, std::uint64_t address, void* to, std::uint64_t bytes) noexcept;
+  net::Copied write_to(int rank, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept;
 
   // ---- posting: our part of a round, in the order of rounds
 

@@ -6,11 +6,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdint>
 
 #include "base/process_id.h"
 #include "base/status.h"
 
 namespace lapwing::net {
+
+// How a copy between the memory of two processes went.
+enum class Copied : std::uint8_t {
+  kWhole,
+  kRefused,  // the kernel does not reach the bytes there or here: memory of a device, say
+  kEnded,    // that process has no memory any more
+};
 
 // What the transport provides, from HostMemoryUser::on_open() to on_close().
 class HostMemory {
@@ -28,9 +36,9 @@ class HostMemory {
 
   // Whether the memory of that rank's process can be read and written directly (single copy). Tried once, when it is asked for first.
   virtual bool reaches(std::uint32_t local) noexcept = 0;
-  // From there to here, and from here to there. False when the kernel refuses: the process may have ended.
-  virtual bool read_from(std::uint32_t local, std::uint64_t address, void* to, std::uint64_t bytes) noexcept = 0;
-  virtual bool write_to(std::uint32_t local, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept = 0;
+  // From there to here, and from here to there.
+  virtual Copied read_from(std::uint32_t local, std::uint64_t address, void* to, std::uint64_t bytes) noexcept = 0;
+  virtual Copied write_to(std::uint32_t local, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept = 0;
 
  protected:
   ~HostMemory() = default;

@@ -8,7 +8,7 @@ mpiexec=$1
 program=$2
 . "$(dirname "${BASH_SOURCE[0]}")/helpers.sh"
 
-# lose EXPECTED_CODE WAY LOST [silent]: the exit code is that of the first bad end.
+# lose EXPECTED_CODE WAY LOST [silent | midway]: the exit code is that of the first bad end.
 lose() {
   local expected=$1
   shift
@@ -19,7 +19,8 @@ lose() {
     fail "$name $*: the end of rank $2 is not told once"
 }
 
-ways="recv any probe iprobe send waitall barrier bcast allreduce alltoall ibarrier ibcast iallreduce persistent"
+collectives="barrier bcast allreduce alltoall ibarrier ibcast iallreduce persistent"
+ways="recv any probe iprobe send waitall $collectives"
 
 # The letters are hosts: only tcp leads from one to another.
 for name in shm tcp hosts polling; do
@@ -32,6 +33,9 @@ for name in shm tcp hosts polling; do
   for way in $ways; do
     lose 137 "$way" 2
     lose 137 "$way" 0 silent
+  done
+  for way in $collectives; do
+    lose 137 "$way" 1 midway
   done
   lose 137 fatal 2
   [ "$(grep -c "fatal error at rank [0134] of 5" "$work/err")" -eq 1 ] || fail "$name fatal: who ended the job"

@@ -1,4 +1,4 @@
-/* A rank is killed, and the others go on: survivors HOW LOST [silent | FILE]. Under mpiexec -disable-auto-cleanup. Each survivor repeats HOW until it gives
+/* A rank is killed, and the others go on: survivors HOW LOST [silent | midway | FILE]. Under mpiexec -disable-auto-cleanup. Each survivor repeats HOW until it gives
    MPI_ERR_PROC_ABORTED, which must come by itself; then all make a communicator without the lost rank, compute on it, and end well.
 
      recv      receive from LOST                      waitall     non-blocking receives and a long send, of which some can never complete
@@ -7,23 +7,19 @@
      iprobe    MPI_Iprobe for any source              persistent  a persistent collective
      send      send to LOST                           fatal       receive, under MPI_ERRORS_ARE_FATAL: the job ends
 
-   Where the word `silent` follows, no rank has exchanged anything with another before. With a FILE the rank does not kill itself: it does nothing, and
+   Where the word `silent` follows, no rank has exchanged anything with another before; where it is `midway`, LOST does as the others do until a signal
+   kills it, some milliseconds later. With a FILE the rank does not kill itself: it does nothing, and
    rank 0 writes FILE, which says that its host may be cut off. */
 #include "check.h"
 
 #include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
-enum { kLong = 1 << 20 };
+enum { kLong = 2 << 20 }; /* more than any transport sends without asking first: a send of it to a lost rank cannot complete */
 
 static int rank, size, lost;
 static char in[kLong], out[kLong];
-
-static int class_of(int code) {
-  int class = MPI_SUCCESS;
-  MPI_Error_class(code, &class);
-  return class;
-}
 
 static int receive_from_lost(void) {
   return MPI_Recv(in, kLong, MPI_CHAR, lost, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -60,7 +56,7 @@ static int wait_for_all(void) {
   MPI_Isend(out, kLong, MPI_CHAR, lost, 4, MPI_COMM_WORLD, &requests[4]);
   FAILS(MPI_Waitall(5, requests, statuses), MPI_ERR_IN_STATUS);
   CHECK(statuses[0].MPI_ERROR == MPI_SUCCESS && statuses[1].MPI_ERROR == MPI_SUCCESS && in[0] == 7);
-  for (int i = 2; i < 5; ++i) CHECK(class_of(statuses[i].MPI_ERROR) == MPI_ERR_PROC_ABORTED);
+  for (int i = 2; i < 5; ++i) FAILS(statuses[i].MPI_ERROR, MPI_ERR_PROC_ABORTED);
   return MPI_ERR_PROC_ABORTED;
 }
 
@@ -125,6 +121,19 @@ static void go_on_without_lost(void) {
   OK(MPI_Group_free(&all));
 }
 
+static void kill_self(int number) {
+  (void)number;
+  raise(SIGKILL);
+}
+
+/* HOW over and over, until a signal comes. */
+static void be_lost_midway(int (*run)(void)) {
+  const struct itimerval some = {.it_value = {.tv_usec = 2000 + getpid() % 16 * 1000}};
+  signal(SIGALRM, kill_self);
+  CHECK(setitimer(ITIMER_REAL, &some, NULL) == 0);
+  for (turn = 0;; ++turn) OK(run());
+}
+
 static void be_lost(int killed) {
   while (!killed) pause();
   raise(SIGKILL);
@@ -136,14 +145,17 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   CHECK(argc > 2);
   lost = atoi(argv[2]);
-  const int silent = argc > 3 && strcmp(argv[3], "silent") == 0;
+  const char* const mode = argc > 3 ? argv[3] : "";
+  const int silent = strcmp(mode, "silent") == 0, midway = strcmp(mode, "midway") == 0;
+  const char* const file = silent || midway || argc == 3 ? NULL : mode;
   for (int i = 0; !silent && i < 5; ++i) OK(sendrecv_around());
-  if (rank == lost) be_lost(argc == 3 || silent);
-  if (rank == 0 && argc > 3 && !silent) fclose(fopen(argv[3], "w"));
+  if (rank == lost && !midway) be_lost(file == NULL);
+  if (rank == 0 && file != NULL) fclose(fopen(file, "w"));
   if (strcmp(argv[1], "fatal") != 0) OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   for (size_t i = 0; i < sizeof kWays / sizeof kWays[0]; ++i) {
     int code = MPI_SUCCESS;
     if (strcmp(kWays[i].name, argv[1]) != 0) continue;
+    if (rank == lost) be_lost_midway(kWays[i].run);
     for (turn = 0; code == MPI_SUCCESS; ++turn) code = kWays[i].run();
     FAILS(code, MPI_ERR_PROC_ABORTED);
     FAILS(kWays[i].run(), MPI_ERR_PROC_ABORTED);

@@ -39,13 +39,18 @@ bool Pulls::access_to(Pair& pair) noexcept {
   return granted;
 }
 
-bool Pulls::read_directly(std::uint32_t local, std::uint64_t address, void* to, std::uint64_t bytes) noexcept {
+Copied Pulls::read_directly(std::uint32_t local, std::uint64_t address, void* to, std::uint64_t bytes) noexcept {
   ContiguousWalk into(static_cast<std::byte*>(to), bytes);
-  return single_copy_.pull(pairs_[local].pid, address, bytes, into);
+  return outcome(single_copy_.pull(pairs_[local].pid, address, bytes, into));
 }
 
-bool Pulls::write_directly(std::uint32_t local, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept {
-  return single_copy_.push(pairs_[local].pid, reinterpret_cast<std::uintptr_t>(from), address, bytes);
+Copied Pulls::write_directly(std::uint32_t local, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept {
+  return outcome(single_copy_.push(pairs_[local].pid, reinterpret_cast<std::uintptr_t>(from), address, bytes));
+}
+
+Copied Pulls::outcome(bool whole) const noexcept {
+  if (whole) return Copied::kWhole;
+  return single_copy_.found_no_process() ? Copied::kEnded : Copied::kRefused;
 }
 
 PathSelection& Pulls::selection_of(Pair& pair) {

@@ -26,6 +26,7 @@
 #include "base/settings.h"
 #include "base/tuning.h"
 #include "engine/engine.h"
+#include "net/host_memory.h"
 #include "net/shm/invitation.h"
 #include "net/shm/path_selection.h"
 #include "net/shm/shared_pull.h"
@@ -52,8 +53,8 @@ class Pulls {
   bool may_pull(std::uint32_t local) noexcept { return access_to(pairs_[local]); }
 
   // Copies without a message, for a room above that knows where the peer's bytes lie (net/host_memory.h).
-  bool read_directly(std::uint32_t local, std::uint64_t address, void* to, std::uint64_t bytes) noexcept;
-  bool write_directly(std::uint32_t local, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept;
+  Copied read_directly(std::uint32_t local, std::uint64_t address, void* to, std::uint64_t bytes) noexcept;
+  Copied write_directly(std::uint32_t local, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept;
 
   // As a sender: whether a message of so many bytes must be offered, because it is to be pulled. One that is not is sent at once.
   bool asked_of(std::uint32_t local, std::uint64_t bytes) noexcept {
@@ -86,6 +87,9 @@ class Pulls {
   std::uint64_t calls() const noexcept { return calls_ + single_copy_.calls(); }
 
  private:
+  // Of a copy that has just been made by single_copy_.
+  Copied outcome(bool whole) const noexcept;
+
   enum class Access : std::uint8_t { kUnknown, kGranted, kRefused };
 
   // Messages of one class since they were last compared.

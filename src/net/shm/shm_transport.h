@@ -160,10 +160,10 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   }
   void notify(std::uint32_t local) noexcept override;
   bool reaches(std::uint32_t local) noexcept override { return local == my_local_ || pulls_.may_pull(local); }
-  bool read_from(std::uint32_t local, std::uint64_t address, void* to, std::uint64_t bytes) noexcept override {
+  Copied read_from(std::uint32_t local, std::uint64_t address, void* to, std::uint64_t bytes) noexcept override {
     return pulls_.read_directly(local, address, to, bytes);
   }
-  bool write_to(std::uint32_t local, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept override {
+  Copied write_to(std::uint32_t local, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept override {
     return pulls_.write_directly(local, from, address, bytes);
   }
   std::uint64_t user_bytes(std::uint32_t local_ranks) const noexcept {

@@ -28,13 +28,18 @@ bool SingleCopy::probe(pid_t pid, std::uint64_t address, std::uint64_t value) no
   return read_memory(pid, address, sizeof found, &local, 1) == static_cast<ssize_t>(sizeof found) && found == value;
 }
 
+bool SingleCopy::took(ssize_t bytes) noexcept {
+  ++calls_;
+  if (bytes < 0) error_ = errno;
+  return bytes > 0;
+}
+
 bool SingleCopy::push(pid_t pid, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) noexcept {
   while (bytes > 0) {
     const iovec local{reinterpret_cast<void*>(from), static_cast<std::size_t>(bytes)};
     const iovec remote{reinterpret_cast<void*>(to), static_cast<std::size_t>(bytes)};
     const ssize_t got = process_vm_writev(pid, &local, 1, &remote, 1, 0);
-    ++calls_;
-    if (got <= 0) return false;
+    if (!took(got)) return false;
     from += static_cast<std::uint64_t>(got);
     to += static_cast<std::uint64_t>(got);
     bytes -= static_cast<std::uint64_t>(got);
@@ -54,9 +59,9 @@ bool SingleCopy::pull(pid_t pid, std::uint64_t address, std::uint64_t bytes, Byt
       local[i].iov_len = static_cast<std::size_t>(std::min<std::uint64_t>(local[i].iov_len, bytes - described));
       described += local[i].iov_len;
     }
-    const ssize_t got = described == 0 ? -1 : read_memory(pid, address, described, local, count);
-    ++calls_;
-    if (got <= 0) return false;
+    if (described == 0) return false;
+    const ssize_t got = read_memory(pid, address, described, local, count);
+    if (!took(got)) return false;
     into.advance(static_cast<std::uint64_t>(got));
     address += static_cast<std::uint64_t>(got);
     bytes -= static_cast<std::uint64_t>(got);
@@ -69,8 +74,7 @@ bool SingleCopy::pull_through_buffer(pid_t pid, std::uint64_t address, std::uint
   while (bytes > 0) {
     const iovec local{buffer_.get(), static_cast<std::size_t>(std::min<std::uint64_t>(bytes, kBufferBytes))};
     const ssize_t got = read_memory(pid, address, local.iov_len, &local, 1);
-    ++calls_;
-    if (got <= 0) return false;
+    if (!took(got)) return false;
     into.scatter(buffer_.get(), static_cast<std::size_t>(got));
     address += static_cast<std::uint64_t>(got);
     bytes -= static_cast<std::uint64_t>(got);

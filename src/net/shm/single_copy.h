@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,14 +26,19 @@ class SingleCopy {
   bool pull(pid_t pid, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept;
   // Copies `bytes` from here to `to` in process `pid`.
   bool push(pid_t pid, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) noexcept;
+  // Why the last copy failed that did: its process has no memory any more, for it has ended.
+  bool found_no_process() const noexcept { return error_ == ESRCH; }
   // System calls of all copies.
   std::uint64_t calls() const noexcept { return calls_; }
 
  private:
   static constexpr std::size_t kBufferBytes = 64 * 1024;
   bool pull_through_buffer(pid_t pid, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept;
+  // Takes note of a system call that copied so many bytes, or failed (-1).
+  bool took(ssize_t bytes) noexcept;
 
   std::uint64_t calls_ = 0;
+  int error_ = 0;  // of the last system call that failed
   std::unique_ptr<std::byte[]> buffer_;  // for walks with very short segments
 };
 
