@@ -12,6 +12,10 @@
 // In sync: taken_in == passed, so the process has read all that was passed on, and what it read ended with a frame. Only then does the program take
 // frames; so no frame overtakes another.
 //
+// A frame that matches no lent receive is taken, too, while a thread of the process polls: it lands in the ring, unmatched, and the process matches it
+// as one that it reads (paper 2's dump area). No receive is claimed for a frame behind it before that: `collected` has then passed `unmatched`. So
+// nothing overtakes here either, and the rules of passing on (net/lent_queue.h) hold for a frame that never was in the socket.
+//
 // A packet whose first frames are taken, and whose next one is not, is passed on whole, and `skip` says how much of its front has been taken. A frame
 // of which a part is here when the program stops taking (`want` is not 0 in the first packet that is passed on) is the process's: it takes what is in
 // the ring for the beginning of what it reads.
@@ -99,7 +103,7 @@ struct Queue {
   struct Place places[kPlaces];
 };
 
-// A frame that has been taken: its receive, where it begins in the ring, as a count of all bytes ever used there, whether only its header lies there,
+// A frame that has been taken: its receive, or kUnmatched, where it begins in the ring, as a count of all bytes ever used there, whether only its header lies there,
 // and whether its trailer has become its acknowledgement.
 struct Arrival {
   Word position, start, in_place, acknowledged;
@@ -123,6 +127,7 @@ struct ConnectionArea {
   Word first;                              // that of the first byte of all
   Word front;                              // of the packet that it looks at: so many bytes have been taken
   Word written;                            // bytes of the ring ever used
+  Word unmatched;                          // behind the last frame that landed unmatched, as a count of all that have arrived
   // The frame that is coming; the process's while not in sync.
   Word want, got;  // bytes, with the header and the trailer, each of which comes whole; want == 0: none
   Word trailer;    // bytes of the trailer, of `want`
@@ -134,11 +139,12 @@ struct ConnectionArea {
   Word answered;      // requests, over all connections that this area has had
   Word answer[kHeaderWords];
   struct Arrival arrivals[kPlaces]
-      __attribute__((aligned(64)));  // modulo; each has a claimed place, so there is always room
+      __attribute__((aligned(64)));  // modulo
   // ---- written by the process ----
   Word open __attribute__((aligned(64)));  // which frames may be taken
   Word taken_in;                           // bytes that were passed on, and have been read and matched
   Word freed;                              // bytes of the ring that are free again
+  Word collected;                          // of the frames that have arrived; those that were unmatched have been matched, or kept
   Word zone;                               // the zone's address in the process; 0: there is none
   Word answers;                            // requests may be answered: their second connection stands
   struct Queue queue;
@@ -152,6 +158,8 @@ struct ConnectionArea {
 #define LAPWING_SET(word, value) (*(volatile Word*)&(word) = (value))
 
 enum { kStateLent = 1, kStateClaimed = 2, kStateBits = 2 };
+
+static const Word kUnmatched = ~(Word)0;  // instead of a position
 
 // ConnectionArea::open: which frames may be taken, and kNoticed, if the process is to have notice of what is passed on.
 enum { kClosed = 0, kOpen = 1, kOpenUnattended = 2, kOpening = 3, kNoticed = 4 };
@@ -292,16 +300,10 @@ static inline void make_answer(struct ConnectionArea* area, Word kind, Word mess
   area->answers_this = 1;
 }
 
-// The header goes to the ring.
-static inline int begin_frame(struct ConnectionArea* area, LAPWING_PACKET packet, Half offset, Half length, int unattended) {
-  Word header[kHeaderWords];
+// The receive of a message, which may lie in the zone.
+static inline int match(struct ConnectionArea* area, const Word* header, int unattended, int request) {
   Word position;
-  if (length - offset < kHeaderLength || load(packet, offset, header, sizeof header) != 0) return 0;
-  const int request = is_request(header) && may_become_answer(area, packet, offset, length, unattended);
-  if (!request && !is_plain(header)) return 0;
-  const Word trailer = has_trailer(header) * kTrailerLength;
-  const Word want = kHeaderLength + (Half)header[0] + trailer;
-  if (area->written + used_by(want) - LAPWING_LOOK(area->freed) > kRingBytes) return 0;
+  if ((long long)(LAPWING_LOOK(area->collected) - area->unmatched) < 0) return 0;
   if (!claim(&area->queue, header[3], header[4] >> 32, request ? header[5] : (Half)header[0], unattended, request, &position)) return 0;
   struct Place* place = &area->queue.places[position & (kPlaces - 1)];
   if (request) make_answer(area, kAnswerKind, header[5], header[6], LAPWING_LOOK(place->token));
@@ -310,6 +312,29 @@ static inline int begin_frame(struct ConnectionArea* area, LAPWING_PACKET packet
   area->unattended = LAPWING_LOOK(place->unattended);
   area->to = LAPWING_LOOK(place->room[0]) - zone;
   area->in_place = zone != 0 && has_place(area->to);
+  return 1;
+}
+
+// Without one.
+static inline void land_unmatched(struct ConnectionArea* area) {
+  area->position = kUnmatched;
+  area->unattended = area->in_place = 0;
+}
+
+// The header goes to the ring.
+static inline int begin_frame(struct ConnectionArea* area, LAPWING_PACKET packet, Half offset, Half length, int unattended) {
+  Word header[kHeaderWords];
+  if (length - offset < kHeaderLength || load(packet, offset, header, sizeof header) != 0) return 0;
+  const int request = is_request(header) && may_become_answer(area, packet, offset, length, unattended);
+  if (!request && !is_plain(header)) return 0;
+  const Word trailer = has_trailer(header) * kTrailerLength;
+  const Word want = kHeaderLength + (Half)header[0] + trailer;
+  if (area->written + used_by(want) - LAPWING_LOOK(area->freed) > kRingBytes) return 0;
+  if (area->arrived - LAPWING_LOOK(area->collected) >= kPlaces) return 0;
+  if (!match(area, header, unattended, request)) {
+    if (unattended || trailer != 0) return 0;
+    land_unmatched(area);
+  }
   area->start = area->written;
   area->written += used_by_frame(want, area->in_place);
   __builtin_memcpy(area->landing + (area->start & (kRingBytes - 1)), header, sizeof header);
@@ -338,6 +363,7 @@ static inline void end_frame(struct ConnectionArea* area) {
   arrival->in_place = area->in_place;
   arrival->acknowledged = area->trailer != 0 && area->answers_this;
   area->want = 0;
+  if (area->position == kUnmatched) area->unmatched = area->arrived + 1;
   LAPWING_SET(area->arrived, area->arrived + 1);
 }
 

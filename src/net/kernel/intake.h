@@ -1,7 +1,8 @@
 // The process's side of one connection whose packets come past the program in the kernel (area.h): what the program has taken, what it has passed on
 // and how much of that has been read, and when a thread may sleep.
 //
-//   arrived      frames that were taken, in order. take() gives one, until release() its bytes stay in the ring. The payload is there, or in place
+//   arrived      frames that were taken, in order. take() gives one, until release() its bytes stay in the ring. The payload is there, or in place.
+//                One that is unmatched is to be matched before release()
 //   read         of what was passed on. The first bytes of it may have been taken (skip()), or belong behind a part of a frame that lies in the
 //                ring (unfinished())
 //   read_all()   all that was passed on has been read and matched, and ended with a frame: the program may take frames again
@@ -66,7 +67,7 @@ class Intake {
   std::uint64_t arrived() const noexcept { return load(area_.arrived); }  // frames
   bool has_arrivals() const noexcept { return arrived() != taken_; }
   struct Frame {
-    std::uint64_t position;  // of its receive in the queue, claimed
+    std::uint64_t position;  // of its receive in the queue, claimed; or kUnmatched
     wire::FrameHeader header;
     const std::byte* payload;
     bool in_place;      // the payload is where the receive wants it
@@ -86,6 +87,7 @@ class Intake {
     ++taken_;
     freed_ += used_by_frame(kHeaderLength + frame.header.payload_bytes() + frame.header.trailer_bytes(), frame.in_place);
     store(area_.freed, freed_);
+    store(area_.collected, taken_);
   }
 
   // ---- what was passed on ----
@@ -114,7 +116,7 @@ class Intake {
     const std::size_t got = area_.got - kHeaderLength;
     freed_ += used_by_frame(area_.want, area_.in_place);
     area_.want = 0;
-    queue_->unclaim(area_.position);
+    if (area_.position != kUnmatched) queue_->unclaim(area_.position);
     return {{bytes, kHeaderLength}, {payload, got}};
   }
   // The bytes of unfinished() have been taken.

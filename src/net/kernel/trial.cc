@@ -23,7 +23,7 @@ namespace {
 using Bytes = std::vector<std::byte>;
 
 constexpr std::uint64_t kContext = 4;
-constexpr std::int32_t kLent = 1, kNotLent = 2;  // tags
+constexpr std::int32_t kLent = 1, kNotLent = 2, kUnusual = 3;  // tags; the last of frames with a flag, which the program passes on
 constexpr std::size_t kPayload = 3000;           // more than a packet takes on most networks
 
 Status differs(const char* how) {
@@ -77,7 +77,8 @@ Bytes frame(std::int32_t tag) {
   header.context = kContext;
   header.tag = tag;
   header.payload_bytes = kPayload;
-  const wire::FrameHeader words = wire::pack(header);
+  wire::FrameHeader words = wire::pack(header);
+  if (tag == kUnusual) words.set_flags(wire::kFlagAcknowledge);
   Bytes bytes(wire::kHeaderBytes + kPayload);
   std::memcpy(bytes.data(), words.words, wire::kHeaderBytes);
   for (std::size_t i = 0; i < kPayload; ++i) bytes[wire::kHeaderBytes + i] = pattern(tag, i);
@@ -97,6 +98,7 @@ class Trial {
     LAPWING_TRY(take_one());
     LAPWING_TRY(take_in_pieces());
     LAPWING_TRY(take_in_place());
+    LAPWING_TRY(take_unmatched());
     LAPWING_TRY(pass_one());
     LAPWING_TRY(take_and_pass());
     return take_one();
@@ -109,7 +111,7 @@ class Trial {
   void lend(std::byte* base = nullptr) { intake_.queue().lend({kContext, kLent}, kPayload, {base, nullptr}); }
 
   Status join_with_unread() {
-    const Bytes bytes = frame(kNotLent);
+    const Bytes bytes = frame(kUnusual);
     send(bytes);
     LAPWING_TRY(program_.join(0, pair_.here.fd()).status);
     return arrives_by_socket(bytes) ? Status() : differs("what has come before a connection joins is lost");
@@ -135,15 +137,21 @@ class Trial {
     zone.free(base);
     return right ? Status() : differs("a payload does not come to the memory that it belongs in");
   }
+  Status take_unmatched() {
+    send(frame(kNotLent));
+    const bool right = comes([&] { return intake_.has_arrivals(); }) && intake_.take().position == kUnmatched;
+    if (right) intake_.release(intake_.take());
+    return right ? Status() : differs("a frame without a receive does not come to the ring");
+  }
   Status pass_one() {
-    const Bytes bytes = frame(kNotLent);
+    const Bytes bytes = frame(kUnusual);
     send(bytes);
     return arrives_by_socket(bytes) ? Status() : differs("what the program passes on does not come");
   }
   // In one packet, or in several.
   Status take_and_pass() {
     lend();
-    const Bytes taken = frame(kLent), passed = frame(kNotLent);
+    const Bytes taken = frame(kLent), passed = frame(kUnusual);
     Bytes both = taken;
     both.insert(both.end(), passed.begin(), passed.end());
     send(both);

@@ -17,7 +17,7 @@ void BusyLinks::touch(Receiver& link) noexcept {
       return;
     }
   }
-  if (links_.size() < tuning().tcp_busy_links) {
+  if (has_room_for(link)) {
     links_.push_back({&link, 0, 0});
     if (may_take(link)) link.let_take();
     return;
@@ -31,6 +31,13 @@ void BusyLinks::touch(Receiver& link) noexcept {
   auto coldest = std::max_element(links_.begin(), links_.end(),
                                   [](const Entry& a, const Entry& b) { return a.polls_in_vain < b.polls_in_vain; });
   *coldest = {&link, 0, 0};
+}
+
+// Of those that cost a poll a system call few are worth it, of the others many.
+bool BusyLinks::has_room_for(const Receiver& link) const noexcept {
+  const bool past = link.is_past_program();
+  const auto alike = std::count_if(links_.begin(), links_.end(), [past](const Entry& busy) { return busy.link->is_past_program() == past; });
+  return static_cast<std::uint64_t>(alike) < (past ? tuning().tcp_busy_links_past_program : tuning().tcp_busy_links);
 }
 
 bool BusyLinks::rest() noexcept {

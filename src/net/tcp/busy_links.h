@@ -12,7 +12,7 @@ namespace lapwing::net::tcp {
 class Receiver;
 
 // The links with traffic a moment ago: poll() reads them directly, without asking the event port. When there is traffic on more
-// links than that is worth for, the port is asked at every turn instead, and none is read that it does not announce.
+// links than that is worth for (few where it takes a system call, many where a look at memory that a program in the kernel writes), the port is asked at every turn instead, and none is read that it does not announce.
 //
 // A link that poll() has read again and again leaves the port: to announce its packets there costs 3 to 6 % of a small message's
 // way. It comes back (and what is there is announced) before a thread sleeps in the port, and before poll() ceases to read it.
@@ -73,6 +73,7 @@ class BusyLinks {
   };
   static constexpr std::int64_t kBetweenLooks = 1'000'000'000;  // ns; shorter than TailLossProbe::kFirstPatience
 
+  bool has_room_for(const Receiver& link) const noexcept;
   void look_before_long() noexcept;
   void let_take() noexcept;
   bool stop_taking(bool (Receiver::*stop)() noexcept) noexcept;

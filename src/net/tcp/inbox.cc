@@ -242,11 +242,24 @@ bool Inbox::collect() noexcept {
   LentQueue& queue = intake_->queue();
   while (intake_->has_arrivals()) {
     const kernel::Intake::Frame frame = intake_->take();
-    if (!violation_.ok() || !land(frame)) queue.unclaim(frame.position);
+    if (frame.position == kernel::kUnmatched)
+      take_unmatched(frame);
+    else if (!violation_.ok() || !land(frame))
+      queue.unclaim(frame.position);
     intake_->release(frame);
   }
-  if (const char* breach = sinks_.messages().on_landed(peer_, queue); breach != nullptr) refuse(breach);
+  return tell_of_landed();
+}
+
+bool Inbox::tell_of_landed() noexcept {
+  if (const char* breach = sinks_.messages().on_landed(peer_, intake_->queue()); breach != nullptr) refuse(breach);
   return violation_.ok();
+}
+
+// As if it had been read, behind those before it.
+void Inbox::take_unmatched(const kernel::Intake::Frame& frame) noexcept {
+  heard_ = true;
+  if (violation_.ok() && tell_of_landed()) parse(frame.payload - wire::kHeaderBytes, wire::kHeaderBytes + frame.header.payload_bytes());
 }
 
 // A frame that the program has matched is judged like any other, and copied to its receive unless it is there.

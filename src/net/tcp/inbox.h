@@ -102,6 +102,8 @@ class Inbox {
   void resume_frame(const std::byte* header) noexcept;
   std::size_t take_payload(const std::byte* bytes, std::size_t count) noexcept;
   bool land(const kernel::Intake::Frame& frame) noexcept;
+  void take_unmatched(const kernel::Intake::Frame& frame) noexcept;
+  bool tell_of_landed() noexcept;
   bool take_unfinished() noexcept;
   bool place(int fd) noexcept;
   bool take_passed(const std::byte* scratch, std::uint64_t bytes, std::uint64_t landed) noexcept;

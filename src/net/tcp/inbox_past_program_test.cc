@@ -261,7 +261,7 @@ TEST_F(InboxPastProgram, TrailersAreDropped) {
 TEST_F(InboxPastProgram, TheFrontOfAPacketIsNotReadAgain) {
   post(2);
   append(kLent, 100);
-  append(kNeverLent, 50);
+  append(kPassedOn, 50);
   append(kLent, 70);
   arrive(to_come());
   EXPECT_EQ(receive(), Inbox::Result::kDrained);
@@ -274,11 +274,63 @@ TEST_F(InboxPastProgram, TheFrontOfAPacketIsNotReadAgain) {
 TEST_F(InboxPastProgram, NorWithSeveralReads) {
   post(3);
   for (int i = 0; i < 3; ++i) append(kLent, 400);
-  append(kNeverLent, 50);
+  append(kPassedOn, 50);
   arrive(to_come());
   for (int i = 0; i < 100 && intake_.has_passed(); ++i) receive(128);
   EXPECT_EQ(sink_.landed, 3);
   EXPECT_EQ(sink_.passed, 1);
+  expect_all_well();
+}
+
+// What matches no receive lands, too, and is matched here. What comes behind it gets no receive before that, though it would match one.
+TEST_F(InboxPastProgram, WhatMatchesNoReceiveComesThroughTheRing) {
+  post(2);
+  append(kLent, 10);
+  append(kNeverLent, 60'000);
+  append(kLent, 20);
+  while (to_come() > 0) arrive(std::min<std::size_t>(to_come(), 30'000));
+  EXPECT_EQ(in_socket_, 0u);
+  EXPECT_EQ(receive(), Inbox::Result::kDrained);
+  EXPECT_EQ(sink_.landed, 1);
+  EXPECT_EQ(sink_.passed, 2);
+  post(1);
+  append(kLent, 30);
+  arrive(to_come());
+  receive();
+  EXPECT_EQ(sink_.landed, 2);
+  expect_all_well();
+}
+
+// Only where a thread polls, and without what asks for an acknowledgement.
+TEST_F(InboxPastProgram, WhatMatchesNoReceiveIsPassedOnWhereItWakes) {
+  ASSERT_TRUE(intake_.close_to_attended());
+  append(kNeverLent, 10);
+  arrive(to_come());
+  EXPECT_TRUE(intake_.has_passed());
+  receive();
+  intake_.open();
+  append_trailed(10);
+  arrive(wire::kHeaderBytes + 10);
+  EXPECT_TRUE(intake_.has_passed());
+  arrive(to_come());
+  receive();
+  EXPECT_EQ(sink_.passed, 2);
+  expect_all_well();
+}
+
+// As many as there are places are kept, of those that the program has begun, too.
+TEST_F(InboxPastProgram, WhatMatchesNoReceiveFillsNoMoreThanThePlaces) {
+  for (int i = 0; i < kernel::kPlaces + 1; ++i) append(kNeverLent, 10), arrive(to_come());
+  EXPECT_EQ(in_socket_, wire::kHeaderBytes + 10u);
+  receive();
+  EXPECT_EQ(sink_.passed, kernel::kPlaces + 1);
+  append(kNeverLent, 5000);
+  arrive(1000);
+  EXPECT_EQ(in_socket_, 0u);
+  intake_.close();
+  arrive(to_come());
+  receive();
+  EXPECT_EQ(sink_.passed, kernel::kPlaces + 2);
   expect_all_well();
 }
 
@@ -332,11 +384,11 @@ TEST_F(InboxPastProgram, WhatIsHalfInPlaceIsGoneOnWith) {
 
 // Past the program: a short one comes with its header, and of a long one the rest is read to its place.
 TEST_F(InboxPastProgram, CopiesOfWhatIsReadAreCounted) {
-  append(kNeverLent, 100);
+  append(kPassedOn, 100);
   arrive(to_come());
   receive();
   expect_copies(0, 100);
-  append(kNeverLent, 60'000);
+  append(kPassedOn, 60'000);
   arrive(wire::kHeaderBytes + 10'000);
   receive();
   arrive(to_come());
@@ -367,8 +419,8 @@ TEST_F(InboxPastProgram, BytesThatComeTwiceAreCutOff) {
 // The packet cannot be cut, or holds nothing new.
 TEST_F(InboxPastProgram, BytesThatCannotBeCutOffEndTheConnection) {
   post(2);
-  append(kNeverLent, 10'000);
-  append(kNeverLent, 100);
+  append(kPassedOn, 10'000);
+  append(kPassedOn, 100);
   arrive(10'064);
   receive();
   for (const bool new_bytes : {true, false}) {
@@ -381,7 +433,7 @@ TEST_F(InboxPastProgram, BytesThatCannotBeCutOffEndTheConnection) {
 
 // They would complete a long frame, whose payload is read straight to where the sink wants it.
 TEST_F(InboxPastProgram, BytesThatComeTwiceCompleteNoFrame) {
-  append(kNeverLent, 60'000);
+  append(kPassedOn, 60'000);
   arrive(to_come() - 30'000);
   EXPECT_EQ(receive(), Inbox::Result::kDrained);
   arrive(0, 30'000);
@@ -465,7 +517,7 @@ TEST_F(InboxPastProgram, AnyOrderOfAll) {
           if (below(4) == 0)
             append_trailed(below(8) == 0 ? below(65'537) : below(400));
           else
-            append(below(8) == 0 ? kNeverLent : kLent, below(8) == 0 ? below(65'537) : below(400));
+            append(below(8) == 0 ? (below(2) == 0 ? kNeverLent : kPassedOn) : kLent, below(8) == 0 ? below(65'537) : below(400));
           break;
         case 2: case 3: case 4:
           if (sink_.waiting() < 30) sink_.post(&intake_.queue(), below(20) == 0 ? 100 : 1 << 16, below(2) == 0, below(2) == 0 ? &zone_ : nullptr);
@@ -493,7 +545,7 @@ TEST_F(InboxPastProgram, AnyOrderOfAll) {
     }
     ASSERT_TRUE(sink_.in_order && sink_.intact && inbox_.violation().ok()) << seed << ": " << inbox_.violation().text();
   }
-  for (const int tag : {kLent, kNeverLent}) EXPECT_EQ(sink_.next[tag], appended_[tag]);
+  for (const int tag : {kPassedOn, kLent, kNeverLent}) EXPECT_EQ(sink_.next[tag], appended_[tag]);
   EXPECT_GT(sink_.landed, 400);
   EXPECT_GT(sink_.acknowledged, 10);
   EXPECT_GT(sink_.passed, 500);

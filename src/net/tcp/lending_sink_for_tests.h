@@ -14,7 +14,8 @@
 namespace lapwing::net::tcp::tests {
 
 inline constexpr std::uint64_t kContext = 4;
-inline constexpr int kLent = 1, kNeverLent = 2;  // tags
+// Tags: of messages that receives are posted for, of such as match none, and of such as no program takes, for they have a flag.
+inline constexpr int kPassedOn = 0, kLent = 1, kNeverLent = 2;
 
 inline wire::FrameHeader message(int tag, int number, std::size_t bytes) {
   wire::MessageHeader header;
@@ -23,7 +24,9 @@ inline wire::FrameHeader message(int tag, int number, std::size_t bytes) {
   header.tag = tag;
   header.receiver_token = static_cast<std::uint64_t>(number);  // a note, which no transport reads
   header.payload_bytes = bytes;
-  return wire::pack(header);
+  wire::FrameHeader words = wire::pack(header);
+  if (tag == kPassedOn) words.set_flags(wire::kFlagAcknowledge);
+  return words;
 }
 
 // The frame with this number of the channel.
@@ -55,6 +58,7 @@ struct MessageOp : SendOp {
     fill_with_pattern(payload, tag * 1000 + number);
     header = message(tag, number, bytes);
     data = payload.data();
+    if (tag == kPassedOn) delivery = Delivery::kUrgent;
     on_taken = [](SendOp& op, const Status& status) noexcept {
       auto& self = static_cast<MessageOp&>(op);
       ++self.completions;

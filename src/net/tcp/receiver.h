@@ -41,6 +41,7 @@ class Receiver final : public ConnectionUser {
   void leave_program() noexcept;
   bool resumes() const noexcept { return resumes_; }
   // Where receives can be lent to a program in the kernel; null: it does not see this link.
+  bool is_past_program() const noexcept { return inbox_.past_program(); }
   LentQueue* lent_queue() const noexcept { return inbox_.past_program() ? &intake_->queue() : nullptr; }
   const Inbox& inbox() const noexcept { return inbox_; }
 
