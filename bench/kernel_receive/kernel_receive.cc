@@ -40,7 +40,7 @@ namespace {
 
 using namespace lapwing::net;
 
-constexpr std::uint64_t kContext = 7, kTag = 1, kUnmatched = 2;
+constexpr std::uint64_t kContext = 7, kTag = 1, kPassedOn = 2;  // no program takes frames with the last of them, for they have a flag
 
 long connections = 1, busy = 0, joins = 20;
 Sizes sizes;
@@ -119,6 +119,7 @@ void describe(std::byte* frame, std::size_t payload, std::uint64_t tag, std::uin
   words[2] = kind;
   words[3] = kContext;
   words[4] = tag << 32;
+  if (tag == kPassedOn) words[0] |= std::uint64_t{lapwing::wire::kFlagAcknowledge} << 40;
   if (kind == kernel::kRequestKind) words[5] = words[6] = 1;  // the message's length, and the sender's name for it: any
   std::memcpy(frame, words, sizeof words);
 }
@@ -135,7 +136,7 @@ struct Side {
   Turns& turns;     // in memory of both
   kernel::Intake* intake;
   bool leads;
-  std::vector<std::byte> out, unmatched, in;
+  std::vector<std::byte> out, passed_on, in;
   std::size_t payload = 0;
   enum { kRaw, kMapped, kAny, kByTurns } way = kRaw;
   unsigned turn = 0;
@@ -143,19 +144,20 @@ struct Side {
   void set(std::size_t bytes) {
     payload = bytes;
     out.assign(kernel::kHeaderLength + bytes, std::byte{1});
-    unmatched = out;
+    passed_on = out;
     in = out;
     describe(out.data(), bytes, kTag);
-    describe(unmatched.data(), bytes, kUnmatched);
+    describe(passed_on.data(), bytes, kPassedOn);
   }
   void lend() { intake->queue().lend({kContext, kTag}, kernel::kMostPayload, {in.data(), this, 1, 1}); }
   void take() {
     while (!intake->has_arrivals()) {
-      if (intake->has_passed()) return read_passed();  // it came when nothing was lent yet
+      if (intake->has_passed()) return read_passed();
     }
     const kernel::Intake::Frame frame = intake->take();
-    if (way != kMapped) std::memcpy(in.data(), frame.payload, payload);
-    intake->queue().land(frame.position, frame.header);
+    const bool matched = frame.position != kernel::kUnmatched;  // else it came when nothing was lent yet
+    if (way != kMapped || !matched) std::memcpy(in.data(), frame.payload, payload);
+    if (matched) intake->queue().land(frame.position, frame.header);
     intake->release(frame);
     intake->queue().collect([](const LentRoom&, const lapwing::wire::FrameHeader&) {});
   }
@@ -175,7 +177,7 @@ struct Side {
   }
   void send(unsigned number) {
     const bool matches = way != kByTurns || number % 2 == 0;
-    send_all(way == kRaw ? raw : socket, (matches ? out : unmatched).data(), out.size());
+    send_all(way == kRaw ? raw : socket, (matches ? out : passed_on).data(), out.size());
   }
 };
 
@@ -204,7 +206,7 @@ double ask(Side& side, long turn) {
   const double begin = now();
   send_all(side.socket, request, sizeof request);
   receive_all(side.answers, answer, sizeof answer);
-  send_all(side.socket, side.unmatched.data(), side.unmatched.size());
+  send_all(side.socket, side.passed_on.data(), side.passed_on.size());
   const double end = now();
   side.turns.over.store(turn);
   return end - begin;
@@ -239,7 +241,7 @@ int frames_after_join(kernel::Program& program, std::size_t read) {
   std::byte frame[kFrame], in[4 * kFrame];
   std::memset(frame, 0, sizeof frame);
   for (int i = 0; i < kFrames; ++i) {
-    describe(frame, kPayload, kUnmatched + static_cast<std::uint64_t>(i));
+    describe(frame, kPayload, kPassedOn + static_cast<std::uint64_t>(i));
     send_all(pair.there, frame, sizeof frame);
   }
   receive_all(pair.here, in, read);
@@ -254,7 +256,7 @@ int frames_after_join(kernel::Program& program, std::size_t read) {
   }
   int right = 0;
   for (int i = 0; i < kFrames && got == kFrames * kFrame; ++i) {
-    describe(frame, kPayload, kUnmatched + static_cast<std::uint64_t>(i));
+    describe(frame, kPayload, kPassedOn + static_cast<std::uint64_t>(i));
     right += std::memcmp(in + static_cast<std::size_t>(i) * kFrame, frame, kFrame) == 0;
   }
   close(pair.here);

@@ -12,7 +12,7 @@
 // In sync: taken_in == passed, so the process has read all that was passed on, and what it read ended with a frame. Only then does the program take
 // frames; so no frame overtakes another.
 //
-// A frame that matches no lent receive is taken, too, while a thread of the process polls: it lands in the ring, unmatched, and the process matches it
+// A short frame that matches no lent receive is taken, too, while a thread of the process polls: it lands in the ring, unmatched, and the process matches it
 // as one that it reads (paper 2's dump area). No receive is claimed for a frame behind it before that: `collected` has then passed `unmatched`. So
 // nothing overtakes here either, and the rules of passing on (net/lent_queue.h) hold for a frame that never was in the socket.
 //
@@ -80,6 +80,7 @@ enum {
   kHeaderWords = 8,
   kHeaderLength = 64,
   kMostPayload = 1 << 16,
+  kMostUnmatched = 1 << 14,  // of a payload; a longer one is read from the socket to its place, which saves a copy
   kTrailerLength = 64,
   kMostFrame = kHeaderLength + kMostPayload + kTrailerLength,
   kRingBytes = 1 << 20,
@@ -332,7 +333,7 @@ static inline int begin_frame(struct ConnectionArea* area, LAPWING_PACKET packet
   if (area->written + used_by(want) - LAPWING_LOOK(area->freed) > kRingBytes) return 0;
   if (area->arrived - LAPWING_LOOK(area->collected) >= kPlaces) return 0;
   if (!match(area, header, unattended, request)) {
-    if (unattended || trailer != 0) return 0;
+    if (unattended || trailer != 0 || (Half)header[0] > kMostUnmatched) return 0;
     land_unmatched(area);
   }
   area->start = area->written;
