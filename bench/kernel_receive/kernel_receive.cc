@@ -35,12 +35,13 @@ extern "C" {
 
 #include "net/kernel/intake.h"
 #include "net/kernel/program.h"
+#include "wire/message_header.h"
 
 namespace {
 
 using namespace lapwing::net;
 
-constexpr std::uint64_t kContext = 7, kTag = 1, kPassedOn = 2;  // no program takes frames with the last of them, for they have a flag
+constexpr std::uint64_t kContext = 7, kTag = 1, kPassedOn = 2;  // no program takes frames with the last of them, for they are requests
 
 long connections = 1, busy = 0, joins = 20;
 Sizes sizes;
@@ -116,10 +117,9 @@ void receive_all(int fd, std::byte* bytes, std::size_t count) {
 void describe(std::byte* frame, std::size_t payload, std::uint64_t tag, std::uint64_t kind = kernel::kPlainKind) {
   std::uint64_t words[kernel::kHeaderWords] = {};
   words[0] = payload | std::uint64_t{kernel::kPlainProtocol} << 32;
-  words[2] = kind;
+  words[2] = tag == kPassedOn ? static_cast<std::uint64_t>(lapwing::wire::MessageKind::kRts) : kind;
   words[3] = kContext;
   words[4] = tag << 32;
-  if (tag == kPassedOn) words[0] |= std::uint64_t{lapwing::wire::kFlagAcknowledge} << 40;
   if (kind == kernel::kRequestKind) words[5] = words[6] = 1;  // the message's length, and the sender's name for it: any
   std::memcpy(frame, words, sizeof words);
 }

@@ -165,9 +165,10 @@ static const Word kUnmatched = ~(Word)0;  // instead of a position
 // ConnectionArea::open: which frames may be taken, and kNoticed, if the process is to have notice of what is passed on.
 enum { kClosed = 0, kOpen = 1, kOpenUnattended = 2, kOpening = 3, kNoticed = 4 };
 
-// Of a frame of Protocol::kMessages, without flags, MessageKind::kEager, that asks for no answer; and of one with wire::kFlagTrailer, that does.
+// Of a frame of Protocol::kMessages, MessageKind::kEager, that asks for no answer; and of one with wire::kFlagTrailer, that does. wire::kFlagAcknowledge
+// is urgent where no thread polls (wants_word()), and there is no other flag.
 // MessageKind::kRts with wire::kFlagAtOnce, kCts with wire::kFlagByCarrier, and kAck with it.
-enum { kPlainProtocol = 1, kTrailerBit = 42, kPlainKind = 1, kRequestKind = 2 | 2 << 8, kAnswerKind = 3 | 1 << 8, kAcknowledgeKind = 5 | 1 << 8 };
+enum { kPlainProtocol = 1, kAcknowledgeBit = 41, kTrailerBit = 42, kPlainKind = 1, kRequestKind = 2 | 2 << 8, kAnswerKind = 3 | 1 << 8, kAcknowledgeKind = 5 | 1 << 8 };
 
 // What is to become of a packet.
 enum { kPassedOn = 0, kTaken = 1, kAnswered = 2 };
@@ -177,9 +178,13 @@ static inline Word has_trailer(const Word* header) {
   return header[0] >> kTrailerBit & 1;
 }
 
+static inline Word wants_word(const Word* header) {
+  return header[0] >> kAcknowledgeBit & 1;
+}
+
 // With few branches (find() says why): only what has a trailer may name its send.
 static inline int is_plain(const Word* header) {
-  const Word protocol = (header[0] & ~((Word)1 << kTrailerBit)) >> 32, named = header[6] & (has_trailer(header) - 1);
+  const Word protocol = (header[0] & ~((Word)1 << kTrailerBit | (Word)1 << kAcknowledgeBit)) >> 32, named = header[6] & (has_trailer(header) - 1);
   return ((protocol ^ kPlainProtocol) | ((Half)header[2] ^ kPlainKind) | header[5] | named) == 0 && (Half)header[0] <= kMostPayload;
 }
 
@@ -327,7 +332,7 @@ static inline int begin_frame(struct ConnectionArea* area, LAPWING_PACKET packet
   Word header[kHeaderWords];
   if (length - offset < kHeaderLength || load(packet, offset, header, sizeof header) != 0) return 0;
   const int request = is_request(header) && may_become_answer(area, packet, offset, length, unattended);
-  if (!request && !is_plain(header)) return 0;
+  if (!request && (!is_plain(header) || (wants_word(header) & (Word)unattended) != 0)) return 0;
   const Word trailer = has_trailer(header) * kTrailerLength;
   const Word want = kHeaderLength + (Half)header[0] + trailer;
   if (area->written + used_by(want) - LAPWING_LOOK(area->freed) > kRingBytes) return 0;

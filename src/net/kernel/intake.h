@@ -28,7 +28,7 @@ namespace lapwing::net::kernel {
 static_assert(sizeof(LentQueue) == sizeof(Queue) && static_cast<Word>(LentState::kLent) == kStateLent &&
                   static_cast<Word>(LentState::kClaimed) == kStateClaimed,
               "the program sees the queue as it is");
-static_assert(Word{1} << kTrailerBit == Word{wire::kFlagTrailer} << 40 && kTrailerLength == wire::kTrailerBytes, "the flag lies there in a header's first word");
+static_assert(Word{1} << kTrailerBit == Word{wire::kFlagTrailer} << 40 && Word{1} << kAcknowledgeBit == Word{wire::kFlagAcknowledge} << 40 && kTrailerLength == wire::kTrailerBytes, "the flag lies there in a header's first word");
 
 class Intake {
  public:

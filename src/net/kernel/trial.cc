@@ -23,7 +23,7 @@ namespace {
 using Bytes = std::vector<std::byte>;
 
 constexpr std::uint64_t kContext = 4;
-constexpr std::int32_t kLent = 1, kNotLent = 2, kUnusual = 3;  // tags; the last of frames with a flag, which the program passes on
+constexpr std::int32_t kLent = 1, kNotLent = 2, kUnusual = 3;  // tags; the last of requests, which the program passes on
 constexpr std::size_t kPayload = 3000;           // more than a packet takes on most networks
 
 Status differs(const char* how) {
@@ -73,12 +73,11 @@ std::byte pattern(std::int32_t tag, std::size_t at) {
 
 Bytes frame(std::int32_t tag) {
   wire::MessageHeader header;
-  header.kind = wire::MessageKind::kEager;
+  header.kind = tag == kUnusual ? wire::MessageKind::kRts : wire::MessageKind::kEager;
   header.context = kContext;
   header.tag = tag;
   header.payload_bytes = kPayload;
-  wire::FrameHeader words = wire::pack(header);
-  if (tag == kUnusual) words.set_flags(wire::kFlagAcknowledge);
+  const wire::FrameHeader words = wire::pack(header);
   Bytes bytes(wire::kHeaderBytes + kPayload);
   std::memcpy(bytes.data(), words.words, wire::kHeaderBytes);
   for (std::size_t i = 0; i < kPayload; ++i) bytes[wire::kHeaderBytes + i] = pattern(tag, i);

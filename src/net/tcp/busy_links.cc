@@ -33,6 +33,10 @@ void BusyLinks::touch(Receiver& link) noexcept {
   *coldest = {&link, 0, 0};
 }
 
+std::uint64_t BusyLinks::most_polls_in_vain(const Receiver& link) noexcept {
+  return link.is_past_program() ? tuning().tcp_looks_in_vain : tuning().tcp_polls_in_vain;
+}
+
 // Of those that cost a poll a system call few are worth it, of the others many.
 bool BusyLinks::has_room_for(const Receiver& link) const noexcept {
   const bool past = link.is_past_program();
@@ -128,7 +132,7 @@ bool BusyLinks::poll() noexcept {
         end_rest();
         link->leave_port();
       }
-    } else if (links_[i].polls_in_vain >= tuning().tcp_polls_in_vain && !at_rest_ && link->come_back_to_port() && gives_up(*link)) {
+    } else if (links_[i].polls_in_vain >= most_polls_in_vain(*link) && !at_rest_ && link->come_back_to_port() && gives_up(*link)) {
       link->end_rest();
       links_.erase(links_.begin() + static_cast<std::ptrdiff_t>(i));
       --i;

@@ -73,6 +73,7 @@ class BusyLinks {
   };
   static constexpr std::int64_t kBetweenLooks = 1'000'000'000;  // ns; shorter than TailLossProbe::kFirstPatience
 
+  static std::uint64_t most_polls_in_vain(const Receiver& link) noexcept;
   bool has_room_for(const Receiver& link) const noexcept;
   void look_before_long() noexcept;
   void let_take() noexcept;

@@ -14,19 +14,17 @@
 namespace lapwing::net::tcp::tests {
 
 inline constexpr std::uint64_t kContext = 4;
-// Tags: of messages that receives are posted for, of such as match none, and of such as no program takes, for they have a flag.
+// Tags: of messages that receives are posted for, of such as match none, and of such as no program takes, for they are requests.
 inline constexpr int kPassedOn = 0, kLent = 1, kNeverLent = 2;
 
 inline wire::FrameHeader message(int tag, int number, std::size_t bytes) {
   wire::MessageHeader header;
-  header.kind = wire::MessageKind::kEager;
+  header.kind = tag == kPassedOn ? wire::MessageKind::kRts : wire::MessageKind::kEager;
   header.context = kContext;
   header.tag = tag;
   header.receiver_token = static_cast<std::uint64_t>(number);  // a note, which no transport reads
   header.payload_bytes = bytes;
-  wire::FrameHeader words = wire::pack(header);
-  if (tag == kPassedOn) words.set_flags(wire::kFlagAcknowledge);
-  return words;
+  return wire::pack(header);
 }
 
 // The frame with this number of the channel.
@@ -58,7 +56,6 @@ struct MessageOp : SendOp {
     fill_with_pattern(payload, tag * 1000 + number);
     header = message(tag, number, bytes);
     data = payload.data();
-    if (tag == kPassedOn) delivery = Delivery::kUrgent;
     on_taken = [](SendOp& op, const Status& status) noexcept {
       auto& self = static_cast<MessageOp&>(op);
       ++self.completions;
