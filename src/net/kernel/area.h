@@ -128,6 +128,7 @@ struct ConnectionArea {
   Word first;                              // that of the first byte of all
   Word front;                              // of the packet that it looks at: so many bytes have been taken
   Word written;                            // bytes of the ring ever used
+  Word polls;                              // a thread of the process does, while the program looks at this packet
   Word unmatched;                          // behind the last frame that landed unmatched, as a count of all that have arrived
   // The frame that is coming; the process's while not in sync.
   Word want, got;  // bytes, with the header and the trailer, each of which comes whole; want == 0: none
@@ -162,8 +163,9 @@ enum { kStateLent = 1, kStateClaimed = 2, kStateBits = 2 };
 
 static const Word kUnmatched = ~(Word)0;  // instead of a position
 
-// ConnectionArea::open: which frames may be taken, and kNoticed, if the process is to have notice of what is passed on.
-enum { kClosed = 0, kOpen = 1, kOpenUnattended = 2, kOpening = 3, kNoticed = 4 };
+// ConnectionArea::open: which frames may be taken; kNoticed, if the process is to have notice of what is passed on; and kAtRest, if no thread polls
+// though all may be taken.
+enum { kClosed = 0, kOpen = 1, kOpenUnattended = 2, kOpening = 3, kNoticed = 4, kAtRest = 8 };
 
 // Of a frame of Protocol::kMessages, MessageKind::kEager, that asks for no answer; and of one with wire::kFlagTrailer, that does. wire::kFlagAcknowledge
 // is urgent where no thread polls (wants_word()), and there is no other flag.
@@ -332,13 +334,13 @@ static inline int begin_frame(struct ConnectionArea* area, LAPWING_PACKET packet
   Word header[kHeaderWords];
   if (length - offset < kHeaderLength || load(packet, offset, header, sizeof header) != 0) return 0;
   const int request = is_request(header) && may_become_answer(area, packet, offset, length, unattended);
-  if (!request && (!is_plain(header) || (wants_word(header) & (Word)unattended) != 0)) return 0;
+  if (!request && (!is_plain(header) || wants_word(header) > area->polls)) return 0;
   const Word trailer = has_trailer(header) * kTrailerLength;
   const Word want = kHeaderLength + (Half)header[0] + trailer;
   if (area->written + used_by(want) - LAPWING_LOOK(area->freed) > kRingBytes) return 0;
   if (area->arrived - LAPWING_LOOK(area->collected) >= kPlaces) return 0;
   if (!match(area, header, unattended, request)) {
-    if (unattended || trailer != 0 || (Half)header[0] > kMostUnmatched) return 0;
+    if (!area->polls || trailer != 0 || (Half)header[0] > kMostUnmatched) return 0;
     land_unmatched(area);
   }
   area->start = area->written;
@@ -420,7 +422,9 @@ static inline int judge(struct ConnectionArea* area, LAPWING_PACKET packet, Half
   if (length == 0) return kPassedOn;
   area->answers_this = 0;
   begin_packet(area);
-  open = LAPWING_LOOK(area->open) & kOpening;
+  open = LAPWING_LOOK(area->open);
+  area->polls = open == kOpen;
+  open &= kOpening;
   if (open != kClosed && LAPWING_LOOK(area->taken_in) == area->passed && !area->torn)
     taken = trailer_is_next(area) ? take_trailer(area, packet, length, open == kOpenUnattended)
                                   : take_frames(area, packet, length, open == kOpenUnattended);

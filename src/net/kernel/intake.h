@@ -136,7 +136,7 @@ class Intake {
   // those that have come are to be heard before.
   bool close_to_attended(bool noticed = false) noexcept { return leave(kOpenUnattended | (noticed ? kNoticed : 0)); }
   // It may take all: the application computes, and no operation is in flight.
-  bool open_at_rest(bool noticed) noexcept { return leave(kOpen | (noticed ? kNoticed : 0)); }
+  bool open_at_rest(bool noticed) noexcept { return leave(kOpen | kAtRest | (noticed ? kNoticed : 0)); }
   // Whether the program answers requests. Once it does no more, all that it has answered is among the arrivals.
   void answer(bool may) noexcept {
     store(area_.answers, may);

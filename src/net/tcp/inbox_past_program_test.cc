@@ -104,6 +104,14 @@ class InboxPastProgram : public ::testing::Test {
     const auto* begin = reinterpret_cast<const std::byte*>(header.words);
     stream_.insert(stream_.end(), begin, begin + sizeof header.words);
   }
+  void append_urgent(std::size_t payload) {
+    std::vector<std::byte> frame = bytes_of(frames_++, kLent, appended_[kLent]++, payload);
+    wire::FrameHeader header;
+    std::memcpy(header.words, frame.data(), sizeof header.words);
+    header.set_flags(wire::kFlagAcknowledge);
+    std::memcpy(frame.data(), header.words, sizeof header.words);
+    stream_.insert(stream_.end(), frame.begin(), frame.end());
+  }
   // A synchronous message, and its trailer.
   void append_trailed(std::size_t payload) {
     std::vector<std::byte> frame = bytes_of(frames_++, kLent, appended_[kLent], payload);
@@ -303,11 +311,13 @@ TEST_F(InboxPastProgram, WhatMatchesNoReceiveComesThroughTheRing) {
 
 // Only where a thread polls, where it is short, and without what asks for an acknowledgement.
 TEST_F(InboxPastProgram, WhatMatchesNoReceiveIsPassedOnWhereItWakes) {
-  ASSERT_TRUE(intake_.close_to_attended());
-  append(kNeverLent, 10);
-  arrive(to_come());
-  EXPECT_TRUE(intake_.has_passed());
-  receive();
+  for (const bool rests : {false, true}) {
+    ASSERT_TRUE(rests ? intake_.open_at_rest(false) : intake_.close_to_attended());
+    append(kNeverLent, 10);
+    arrive(to_come());
+    EXPECT_TRUE(intake_.has_passed());
+    receive();
+  }
   intake_.open();
   append_trailed(10);
   arrive(wire::kHeaderBytes + 10);
@@ -318,7 +328,25 @@ TEST_F(InboxPastProgram, WhatMatchesNoReceiveIsPassedOnWhereItWakes) {
   arrive(to_come());
   EXPECT_TRUE(intake_.has_passed());
   receive();
-  EXPECT_EQ(sink_.passed, 3);
+  EXPECT_EQ(sink_.passed, 4);
+  expect_all_well();
+}
+
+// A sender that would be told soon is told soon where a thread polls, and wakes one elsewhere.
+TEST_F(InboxPastProgram, WhatIsUrgentIsTakenWhereAThreadPolls) {
+  enum { kPolls, kComputes, kRests };
+  for (const int what : {kPolls, kComputes, kRests}) {
+    sink_.post(&intake_.queue(), 100, true);
+    const bool ready = what == kPolls || (what == kComputes ? intake_.close_to_attended() : intake_.open_at_rest(false));
+    ASSERT_TRUE(ready);
+    append_urgent(100);
+    arrive(to_come());
+    EXPECT_EQ(intake_.has_arrivals(), what == kPolls);
+    receive();
+    intake_.open();
+  }
+  EXPECT_EQ(sink_.landed, 1);
+  EXPECT_EQ(sink_.passed, 2);
   expect_all_well();
 }
 
@@ -521,7 +549,7 @@ TEST_F(InboxPastProgram, AnyOrderOfAll) {
           if (below(4) == 0)
             append_trailed(below(8) == 0 ? below(65'537) : below(400));
           else
-            append(below(8) == 0 ? (below(2) == 0 ? kNeverLent : kPassedOn) : kLent, below(8) == 0 ? below(65'537) : below(400));
+            below(16) == 0 ? append_urgent(below(400)) : append(below(8) == 0 ? (below(2) == 0 ? kNeverLent : kPassedOn) : kLent, below(8) == 0 ? below(65'537) : below(400));
           break;
         case 2: case 3: case 4:
           if (sink_.waiting() < 30) sink_.post(&intake_.queue(), below(20) == 0 ? 100 : 1 << 16, below(2) == 0, below(2) == 0 ? &zone_ : nullptr);
