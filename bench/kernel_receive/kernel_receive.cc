@@ -41,7 +41,8 @@ namespace {
 
 using namespace lapwing::net;
 
-constexpr std::uint64_t kContext = 7, kTag = 1, kPassedOn = 2;  // no program takes frames with the last of them, for they are requests
+constexpr std::uint64_t kContext = 7, kTag = 1;
+constexpr auto kPassedOn = static_cast<std::uint64_t>(lapwing::wire::MessageKind::kRts);  // a kind that no program takes
 
 long connections = 1, busy = 0, joins = 20;
 Sizes sizes;
@@ -117,7 +118,7 @@ void receive_all(int fd, std::byte* bytes, std::size_t count) {
 void describe(std::byte* frame, std::size_t payload, std::uint64_t tag, std::uint64_t kind = kernel::kPlainKind) {
   std::uint64_t words[kernel::kHeaderWords] = {};
   words[0] = payload | std::uint64_t{kernel::kPlainProtocol} << 32;
-  words[2] = tag == kPassedOn ? static_cast<std::uint64_t>(lapwing::wire::MessageKind::kRts) : kind;
+  words[2] = kind;
   words[3] = kContext;
   words[4] = tag << 32;
   if (kind == kernel::kRequestKind) words[5] = words[6] = 1;  // the message's length, and the sender's name for it: any
@@ -147,7 +148,7 @@ struct Side {
     passed_on = out;
     in = out;
     describe(out.data(), bytes, kTag);
-    describe(passed_on.data(), bytes, kPassedOn);
+    describe(passed_on.data(), bytes, kTag, kPassedOn);
   }
   void lend() { intake->queue().lend({kContext, kTag}, kernel::kMostPayload, {in.data(), this, 1, 1}); }
   void take() {
@@ -241,7 +242,7 @@ int frames_after_join(kernel::Program& program, std::size_t read) {
   std::byte frame[kFrame], in[4 * kFrame];
   std::memset(frame, 0, sizeof frame);
   for (int i = 0; i < kFrames; ++i) {
-    describe(frame, kPayload, kPassedOn + static_cast<std::uint64_t>(i));
+    describe(frame, kPayload, kTag + static_cast<std::uint64_t>(i));
     send_all(pair.there, frame, sizeof frame);
   }
   receive_all(pair.here, in, read);
@@ -256,7 +257,7 @@ int frames_after_join(kernel::Program& program, std::size_t read) {
   }
   int right = 0;
   for (int i = 0; i < kFrames && got == kFrames * kFrame; ++i) {
-    describe(frame, kPayload, kPassedOn + static_cast<std::uint64_t>(i));
+    describe(frame, kPayload, kTag + static_cast<std::uint64_t>(i));
     right += std::memcmp(in + static_cast<std::size_t>(i) * kFrame, frame, kFrame) == 0;
   }
   close(pair.here);

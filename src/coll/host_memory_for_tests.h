@@ -49,19 +49,20 @@ class HostViewForTests final : public net::HostMemory {
   void notify(std::uint32_t local) noexcept override { notified.push_back(local); }
   bool reaches(std::uint32_t) noexcept override { return can_reach; }
   net::Copied read_from(std::uint32_t, std::uint64_t address, void* to, std::uint64_t bytes) noexcept override {
-    if (copies == net::Copied::kWhole) std::memcpy(to, reinterpret_cast<const void*>(address), bytes);
-    return copies;
+    if (can_reach) std::memcpy(to, reinterpret_cast<const void*>(address), bytes);
+    return copied();
   }
   net::Copied write_to(std::uint32_t, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept override {
-    if (copies == net::Copied::kWhole) std::memcpy(reinterpret_cast<void*>(address), from, bytes);
-    return copies;
+    if (can_reach) std::memcpy(reinterpret_cast<void*>(address), from, bytes);
+    return copied();
   }
 
   std::vector<std::uint32_t> notified;
   bool can_reach = true;
-  net::Copied copies = net::Copied::kWhole;
 
  private:
+  net::Copied copied() const noexcept { return can_reach ? net::Copied::kWhole : net::Copied::kRefused; }
+
   const HostMemoryForTests& memory_;
   const std::vector<ProcessId> processes_;
   const std::uint32_t own_;

@@ -3,7 +3,7 @@
 // that this is built for: a read-modify-write empties the buffer, and stores leave it in order.
 //
 // The peer sends four packets: a frame, another one in two halves, and two frames in one packet. Which of them match a lent receive is open: that is
-// lending_test.cc. The first and the third match unattended receives, the second and the last perhaps. A thread of the application that sleeps closes
+// lending_test.cc. One that lands unmatched counts as attended here, and by the rules of lending_test.cc as passed on. The first and the third match unattended receives, the second and the last perhaps. A thread of the application that sleeps closes
 // the connection; where the application computes, and only the event thread sleeps, it stays open to what is unattended, and the application comes
 // back when all else has been received. Where only the event thread sleeps the process may hide the socket's input from the port, before it sleeps or
 // while it sleeps (Receiver::hide_input), and has the program's notices instead (notices.h). What must hold: every frame is received once, and in order.
