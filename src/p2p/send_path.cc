@@ -88,7 +88,7 @@ bool SendPath::launch(SendRequest& send) noexcept {
   return true;
 }
 
-// Not the way's own longer ones where it is being found out whether the peer's kernel answers sooner: what is compared are answers.
+// Not the way's own longer ones where it is being found out whether the peer's kernel answers a synchronous message sooner: what is compared are answers.
 std::uint64_t SendPath::longest_whole(const SendRequest& send, const net::Capabilities& way) noexcept {
   const std::uint64_t usual = send.asking_ == net::Asking::kNever ? way.longest_unasked() : way.eager_limit;
   return way.answers_wait ? std::max(usual, send.arguments_.unasked) : usual;
@@ -96,7 +96,7 @@ std::uint64_t SendPath::longest_whole(const SendRequest& send, const net::Capabi
 
 // What has to wait for an answer may have it from the receiver's kernel.
 net::Asking SendPath::asking(const SendRequest& send, const net::Capabilities& way) noexcept {
-  const bool waits = send.bytes_ > way.eager_limit || send.arguments_.mode == SendMode::kSynchronous;
+  const bool waits = send.bytes_ > way.longest_unasked() || send.arguments_.mode == SendMode::kSynchronous;
   const bool may = waits && send.arguments_.plane == comm::Plane::kPointToPoint;
   return may ? common_.network->route(send.peer_).asking(send.peer_, send.bytes_) : net::Asking::kNever;
 }

@@ -83,7 +83,7 @@ enum {
   kMostUnmatched = 1 << 14,  // of a payload; a longer one is read from the socket to its place, which saves a copy
   kTrailerLength = 64,
   kMostFrame = kHeaderLength + kMostPayload + kTrailerLength,
-  kRingBytes = 1 << 20,
+  kRingBytes = 1 << 18,
   kZoneBlock = 1 << 22,  // all that older kernels give to one entry of a map
   kZoneBlockBits = 22,
   kAlignment = 64,

@@ -1,6 +1,6 @@
 // The program of receive in the kernel, loaded with its maps (net/bpf/bpf.h) by a process that may: it needs CAP_BPF and CAP_NET_ADMIN.
 //
-//   areas      array, a ConnectionArea each; pinned memory of the kernel's: 1.2 MiB each
+//   areas      array, a ConnectionArea each; pinned memory of the kernel's: 400 KiB each
 //   indices    hash: a socket's cookie to its index in `areas`
 //   zone       memory of the rank that payloads are put into (zone.h)
 //   sockets    those whose packets the program sees
