@@ -18,11 +18,12 @@ void set_no_delay(int fd) noexcept {
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-// Within one host nothing can congest. BBR, where the administrator has chosen it for the network, paces all the same: what is longer than 16 packets of
-// 64 KiB then takes two to three times as long. Reno, which every kernel has and lets every user choose, does not pace.
-void choose_congestion_control(int fd, const Address& local, const Address& remote) noexcept {
+// Nothing can congest on loopback. BBR, where the administrator has chosen it for the network, paces all the same: streams then take two to three times
+// as long. Reno, which every kernel has and lets every user choose, does not pace, if the connection has never been BBR's: so before it is made, and
+// a connection that is accepted has what its listening socket has.
+void choose_congestion_control(int fd, const Address& address) noexcept {
   static constexpr char kUnpaced[] = "reno";
-  if (local.same_host_address(remote)) setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, kUnpaced, sizeof kUnpaced - 1);
+  if (address.is_loopback()) setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, kUnpaced, sizeof kUnpaced - 1);
 }
 
 }  // namespace
@@ -108,6 +109,7 @@ int Socket::listen(const Address& address, Socket& socket) noexcept {
   if (address.family == AF_INET6) setsockopt(opened.fd_, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
   // For ports of LAPWING_TCP_PORTS that an earlier job has just left.
   if (address.port != 0) setsockopt(opened.fd_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  choose_congestion_control(opened.fd_, address);
   sockaddr_storage storage;
   const socklen_t length = address.to_sockaddr(storage);
   if (::bind(opened.fd_, reinterpret_cast<sockaddr*>(&storage), length) != 0) return errno;
@@ -120,10 +122,10 @@ int Socket::connect(const Address& address, Socket& socket) noexcept {
   Socket opened(::socket(address.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!opened) return errno;
   set_no_delay(opened.fd_);
+  choose_congestion_control(opened.fd_, address);
   sockaddr_storage storage;
   const socklen_t length = address.to_sockaddr(storage);
   if (::connect(opened.fd_, reinterpret_cast<sockaddr*>(&storage), length) != 0 && errno != EINPROGRESS) return errno;
-  choose_congestion_control(opened.fd_, opened.local_address(), address);
   socket = std::move(opened);
   return 0;
 }
@@ -136,7 +138,6 @@ int Socket::accept(Socket& accepted, Address& peer) const noexcept {
   accepted = Socket(fd);
   peer = Address::from_sockaddr(reinterpret_cast<const sockaddr*>(&storage));
   set_no_delay(fd);
-  choose_congestion_control(fd, accepted.local_address(), peer);
   return 0;
 }
 

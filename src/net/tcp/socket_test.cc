@@ -15,7 +15,7 @@ std::string congestion_control_of(const Socket& socket) {
   return name;
 }
 
-TEST(Socket, NoSideIsPacedWithinOneHost) {
+TEST(Socket, NoSideIsPacedOnLoopback) {
   Address address;
   ASSERT_TRUE(parse_address("127.0.0.1", address));
   Socket listening;
