@@ -8,6 +8,7 @@
 
 #include "base/delay_point.h"
 #include "base/log.h"
+#include "base/tuning.h"
 #include "net/tcp/stream_position.h"
 
 namespace lapwing::net::tcp {
@@ -52,7 +53,8 @@ Inbox::Result Receiver::read() noexcept {
 
 bool Receiver::finish_receive(Inbox::Result result) noexcept {
   if (watermark_.received(connection_->socket(), inbox_.missing())) shared_.busy_links.end_rest();
-  if (resumes_ && !sender_.take_acknowledgements()) result = inbox_.refuse("it acknowledges a frame that has not left");
+  const bool long_frame = inbox_.header().payload_bytes() >= tuning().tcp_acknowledged_at_once;
+  if (resumes_ && !sender_.take_acknowledgements(long_frame)) result = inbox_.refuse("it acknowledges a frame that has not left");
   if (result > Inbox::Result::kDrained || sending_failed_) judge(result);
   return result != Inbox::Result::kNothing;
 }

@@ -29,7 +29,8 @@ void SendQueue::number(wire::FrameHeader& header, bool copied) noexcept {
     const std::uint64_t bytes = wire::kHeaderBytes + header.payload_bytes();
     unasked_ += bytes;
     if (copied) unasked_copies_ += bytes;
-    const bool asks = (header.flags() & wire::kFlagAcknowledge) != 0 || kAskedPerBound * unasked_ >= tuning().tcp_most_kept ||
+    const bool asks = (header.flags() & wire::kFlagAcknowledge) != 0 || header.payload_bytes() >= tuning().tcp_acknowledged_at_once ||
+                      kAskedPerBound * unasked_ >= tuning().tcp_most_kept ||
                       kAskedPerBound * unasked_copies_ >= copies_.capacity();
     header.set_flags(static_cast<std::uint8_t>((header.flags() & wire::kFlagTrailer) | (asks ? wire::kFlagAcknowledge : 0)));
     if (asks) {

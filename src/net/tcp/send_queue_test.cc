@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "base/tuning.h"
 #include "net/scattered_walk_for_tests.h"
 #include "net/tcp/copy_ring.h"
 
@@ -305,6 +306,16 @@ TEST_F(SendQueueTest, AnAcknowledgementIsAskedForBeforeTheRoomIsUsedUp) {
   EXPECT_TRUE(acknowledge(number / 2));
   move(queue_, 100, wire);
   EXPECT_TRUE(copy(number, 1000));
+}
+
+TEST_F(SendQueueTest, ALongFrameAsksByItself) {
+  Op shorter, longer;
+  shorter.carry(make_bytes(tuning().tcp_acknowledged_at_once - 1, 1), 0);
+  longer.carry(make_bytes(tuning().tcp_acknowledged_at_once, 2), 1);
+  queue_.push(shorter);
+  queue_.push(longer);
+  EXPECT_EQ(queue_.unsent(0).header.flags() & wire::kFlagAcknowledge, 0);
+  EXPECT_NE(queue_.unsent(1).header.flags() & wire::kFlagAcknowledge, 0);
 }
 
 TEST_F(SendQueueTest, WhatThePeerNeedsIsAskedForOnce) {

@@ -104,13 +104,13 @@ void Sender::send_last(bool goodbye) noexcept {
 
 // ---- frames that are kept -------------------------------------------------------------------------------------------
 
-bool Sender::take_acknowledgements() noexcept {
+bool Sender::take_acknowledgements(bool at_once) noexcept {
   if (!queue_.release()) return false;
   queue_.tell();
   note_loans();
   if (!channel_.owes_acknowledgement()) return true;
   // Without an event thread the next poll may be long in coming, and a thread of the peer may wait for the memory that this gives back.
-  if (!shared_.engine.has_event_thread()) {
+  if (at_once || !shared_.engine.has_event_thread()) {
     acknowledge();
     return true;
   }

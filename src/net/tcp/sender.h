@@ -55,8 +55,9 @@ class Sender {
 
   // ---- a link that resumes ----
 
-  // What has come acknowledges frames, and may want to be acknowledged. False: it acknowledges a frame that has not left.
-  bool take_acknowledgements() noexcept;
+  // What has come acknowledges frames, and may want to be acknowledged, `at_once` or when nothing else moves. False: it acknowledges a frame that has
+  // not left.
+  bool take_acknowledgements(bool at_once) noexcept;
 
   // Asks the peer to acknowledge all that has left, once. Calls no owner.
   void ask() noexcept;
