@@ -20,7 +20,7 @@ Stay try_and_stay(AnswerChoice& choice, std::int64_t kernel, std::int64_t proces
   for (std::uint32_t i = 0; choice.on_trial(); ++i) {
     EXPECT_LT(i, kWhole);
     const Asking way = choice.asks();
-    EXPECT_EQ(way, i / AnswerChoice::kTurn % 2 == 1 ? Asking::kKernel : Asking::kProcess);
+    EXPECT_EQ(way, i / AnswerChoice::kTurn % 2 == 0 ? Asking::kKernel : Asking::kProcess);
     choice.took(way, way == Asking::kKernel ? kernel : process);
   }
   Stay stay;
