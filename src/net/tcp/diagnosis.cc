@@ -41,6 +41,13 @@ Status Diagnosis::broken(const Address& remote, int error) const {
   return broken(remote, means_silence(error) ? "that host does not answer" : std::strerror(error));
 }
 
+Status Diagnosis::no_memory(const Address& remote, const char* preposition) const {
+  return Status::error(MPI_ERR_BUFFER,
+                       "a message %s %s (%s) lies in memory that %s does not have, or may not use so: look at the buffer, count and datatype of that call. Nothing "
+                       "more is exchanged with that rank",
+                       preposition, shared_.describe(peer_).c_str(), remote.text().c_str(), shared_.describe_self().c_str());
+}
+
 Status Diagnosis::ended(const Status& broken) const {
   return Status::error(MPI_ERR_PROC_ABORTED, "%s. That process has ended%s; look at what it printed last", broken.text(),
                        same_host_ ? "" : ", or the network between the hosts broke");

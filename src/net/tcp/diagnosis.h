@@ -17,6 +17,8 @@ class Diagnosis {
   // The connection to `remote` broke; then what that means: that the process has ended, or that no other connection could be made in time.
   Status broken(const Address& remote, const char* what) const;
   Status broken(const Address& remote, int error) const;
+  // The kernel finds no memory where a call of the program's said that some is, to send from or to receive into.
+  Status no_memory(const Address& remote, const char* preposition) const;
   Status ended(const Status& broken) const;
   Status not_resumed(const Status& broken, double seconds, unsigned tries, const Status& last_try) const;
   // An errno value says that the host does not answer.

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -277,7 +278,7 @@ void Link::read_soon() noexcept {
 // What the peer sent before it went may still be here, its goodbye above all: read first, then judge.
 void Link::sending_failed(int error) noexcept {
   silent_ = Diagnosis::means_silence(error);
-  failure_ = diagnosis_.broken(connection_->remote(), error);
+  failure_ = error == EFAULT ? diagnosis_.no_memory(connection_->remote(), "to") : diagnosis_.broken(connection_->remote(), error);
   receiver_.sending_failed();
   read_soon();
 }
@@ -287,10 +288,12 @@ void Link::receiving_ended(Inbox::Result result) noexcept {
   switch (result) {
     case Inbox::Result::kNothing:
     case Inbox::Result::kDrained:
+      if (failure_.error_class() == MPI_ERR_BUFFER) return lose(std::move(failure_));
       return break_off(std::move(failure_), last_reached());
     case Inbox::Result::kEnded:
       return break_off(diagnosis_.broken(remote, "closed by the peer"), last_reached());
     case Inbox::Result::kBroken:
+      if (receiver_.inbox().error() == EFAULT) return lose(diagnosis_.no_memory(remote, "from"));
       silent_ |= Diagnosis::means_silence(receiver_.inbox().error());
       return break_off(diagnosis_.broken(remote, receiver_.inbox().error()), last_reached());
     case Inbox::Result::kWrong:
