@@ -5,8 +5,8 @@
 // than the peer's event thread where that has to wait for its core, and slower, by a slice of the scheduler at times, where the kernel's thread has
 // to. Which it is depends on the machine, its load and the program. So some messages of a trial ask the kernel, and the median of their times
 // decides. The ways go by turns of four messages, of which the first is not counted: a receiver that learns whether its kernel takes what comes, and so
-// need not be woken for it (Receiver::learn_what_is_taken), would learn nothing of single ones. The kernel's turn is the first:
-// where all cores compute, a program with few such messages gains milliseconds by that, and elsewhere it loses some tens of us. A trial costs messages that go the slower way,
+// need not be woken for it (Receiver::learn_what_is_taken), would learn nothing of single ones. The kernel's turn is the first: where all cores compute, a
+// program with few such messages gains milliseconds by that, and elsewhere it loses some tens of us. A trial costs messages that go the slower way,
 // milliseconds each where all cores compute: it ends as soon as all of one way have been much quicker than all of the other. One that confirms that the
 // kernel is slower is followed by ever more messages without another.
 #pragma once
