@@ -31,7 +31,7 @@ ALLOWED = {
     "launch/mpiexec": ["base", "wire", "launch", "net/ether/interface.h", "net/ether/queue_service.h"],
     "launch/accelerator": ["base", "wire", "launch", "net/bpf/bpf.h", "net/ether/nic_rules.h", "net/ether/steering.h", "net/ether/steering_maps.h", "net/ether/xdp_socket.h", "net/kernel/area.h", "net/kernel/intake.h", "net/kernel/local_message.h", "net/kernel/own_loader.h",
                            "net/kernel/service_loader.h", "net/kernel/zone.h"],
-    "launch/tool": ["base", "wire", "runtime", "launch", "launch/mpiexec", "launch/accelerator", "net/tcp/interfaces.h", "net/kernel/intakes.h", "net/kernel/own_loader.h",
+    "launch/tool": ["base", "wire", "runtime", "launch", "launch/mpiexec", "launch/accelerator", "net/tcp/congestion_control.h", "net/tcp/interfaces.h", "net/kernel/intakes.h", "net/kernel/own_loader.h",
                     "net/ether/attached_program.h", "net/ether/framings.h", "net/ether/interface.h", "net/ether/nic_rules.h", "net/ether/queue_choice.h", "net/ether/queue_service.h", "net/ether/rights.h", "net/ether/steering.h", "coll/model/store.h",
                     "coll/selection.h", "mpi/coverage.inc"],
     "launch/probe": ["base", "runtime", "coll/model/store.h"],

@@ -8,7 +8,7 @@ namespace {
 constexpr Finding (*kChecks[])() = {check_settings,    check_launcher,    check_cores,         check_wake_up,
                                     check_open_files,  check_event_calls, check_shared_memory, check_local_sockets,
                                     check_single_copy, check_loopback,    check_port_range,    check_interfaces,
-                                    check_protection,  check_receive,     check_ether,         check_queues};
+                                    check_congestion_control, check_protection, check_receive, check_ether, check_queues};
 
 const char* verdict_text(Verdict verdict) {
   switch (verdict) {

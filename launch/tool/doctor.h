@@ -34,6 +34,7 @@ Finding check_loopback();
 Finding check_port_range();
 Finding check_local_sockets();
 Finding check_interfaces();
+Finding check_congestion_control();
 Finding check_protection();
 Finding check_receive();
 

@@ -12,6 +12,7 @@
 
 #include "base/settings.h"
 #include "machine.h"
+#include "net/tcp/congestion_control.h"
 #include "net/tcp/interfaces.h"
 #include "runtime/key_file.h"
 #include "tool/doctor.h"
@@ -108,6 +109,20 @@ Finding check_interfaces() {
     list += (list.empty() ? "" : ", ") + entry.name + " " + entry.address.text_without_port();
   }
   return {Verdict::kOk, "interfaces", "other hosts would use " + list, ""};
+}
+
+// BBR paces: what that costs grows with the network's speed, and on a slow or lossy one it may be the better choice.
+Finding check_congestion_control() {
+  Settings settings;
+  [[maybe_unused]] const Status reported_by_check_settings = settings.load(environ);
+  const Status status = net::tcp::check_congestion_control(settings.tcp_congestion);
+  if (!status.ok()) return {Verdict::kError, "congestion", status.text(), "correct LAPWING_TCP_CONGESTION, or unset it"};
+  const bool by_user = !settings.tcp_congestion.empty();
+  const std::string systems = read_small_file("/proc/sys/net/ipv4/tcp_congestion_control");
+  const std::string name = by_user ? settings.tcp_congestion : systems.substr(0, systems.find('\n'));
+  const std::string fact = "connections to other hosts use " + name + (by_user ? " (LAPWING_TCP_CONGESTION)" : " (net.ipv4.tcp_congestion_control)");
+  if (name != "bbr") return {Verdict::kOk, "congestion", fact, ""};
+  return {Verdict::kOk, "congestion", fact, "it paces long messages: on a network of more than 10 Gbit/s compare LAPWING_TCP_CONGESTION=cubic, or reno"};
 }
 
 // Of a job that is started here.

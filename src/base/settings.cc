@@ -161,6 +161,15 @@ std::string TuneKind::print(const Value& value) {
   return text;
 }
 
+// As the kernel names them: TCP_CA_NAME_MAX, its end included, is 16.
+bool CongestionKind::parse(std::string_view text, Value& value) {
+  constexpr std::size_t kLongest = 15;
+  const auto fits = [](unsigned char letter) { return std::isalnum(letter) != 0 || letter == '-' || letter == '_'; };
+  if (text.empty() || text.size() > kLongest || !std::all_of(text.begin(), text.end(), fits)) return false;
+  value = text == "auto" ? std::string() : std::string(text);
+  return true;
+}
+
 bool PortsKind::parse(std::string_view text, Value& value) {
   if (text.empty()) {
     value = {};

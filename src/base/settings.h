@@ -111,6 +111,15 @@ struct TuneKind {
   static std::string print(const Value& value);
 };
 
+// Empty: chosen automatically.
+struct CongestionKind {
+  using Value = std::string;
+  static constexpr const char* kUnit = "auto|name";
+  static constexpr const char* kAllowed = "auto, or the name of a congestion control: at most 15 letters, digits, - and _";
+  static bool parse(std::string_view text, Value& value);
+  static std::string print(const Value& value) { return value.empty() ? "auto" : value; }
+};
+
 struct PortsKind {
   using Value = PortRange;
   static constexpr const char* kUnit = "lo-hi";

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "runtime/processor_quota.h"
+#include "wire/machine.h"
 
 namespace lapwing::runtime {
 namespace {
@@ -25,7 +26,7 @@ std::string first_word(const char* path) {
 }  // namespace
 
 std::string host_identity() {
-  return first_word("/proc/sys/kernel/random/boot_id") + "/" + network_namespace() + "/" + std::to_string(getuid());
+  return first_word("/proc/sys/kernel/random/boot_id") + wire::kWithinKernel + network_namespace() + "/" + std::to_string(getuid());
 }
 
 std::string emulated_host(int rank) {

@@ -7,9 +7,15 @@
 namespace lapwing::wire {
 
 inline constexpr char kEmulatedHost = '#';
+inline constexpr char kWithinKernel = '/';  // behind it: what distinguishes hosts of one kernel
 
 inline std::string_view machine_of(std::string_view identity) noexcept {
   return identity.substr(0, identity.find(kEmulatedHost));
+}
+
+// What runs the machine: containers and network namespaces of one kernel are hosts of their own, with no wire between them.
+inline std::string_view kernel_of(std::string_view identity) noexcept {
+  return identity.substr(0, identity.find(kWithinKernel));
 }
 
 }  // namespace lapwing::wire

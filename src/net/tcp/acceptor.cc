@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "net/tcp/congestion_control.h"
 #include "net/tcp/liveness.h"
 
 namespace lapwing::net::tcp {
@@ -55,15 +56,19 @@ Status Acceptor::open(const std::vector<Interface>& interfaces, std::vector<Addr
 int Acceptor::listen_on(Address address, Socket& socket) const noexcept {
   if (shared_.options.first_port == 0) {
     address.port = 0;
-    return Socket::listen(address, socket);
+    return Socket::listen(address, shared_.congestion_control, socket);
   }
   const unsigned count = shared_.options.last_port - shared_.options.first_port + 1u;
   int error = EADDRINUSE;
   for (unsigned i = 0; i < count && error == EADDRINUSE; ++i) {
     address.port = static_cast<std::uint16_t>(shared_.options.first_port + (shared_.own_name().rank + i) % count);
-    error = Socket::listen(address, socket);
+    error = Socket::listen(address, shared_.congestion_control, socket);
   }
   return error;
+}
+
+void Acceptor::use_congestion_control(const std::string& name) noexcept {
+  for (const auto& listener : listeners_) set_congestion_control(listener->socket().fd(), name);
 }
 
 Status Acceptor::start() {

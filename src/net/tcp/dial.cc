@@ -39,7 +39,7 @@ Dial::~Dial() {
 // What this process lacks says nothing about the peer.
 bool Dial::open() noexcept {
   Socket socket;
-  const int error = Socket::connect(address_, socket);
+  const int error = Socket::connect(address_, shared_.congestion_control, socket);
   exhausted_ = is_exhausted(error) ? error : 0;
   if (exhausted_ != 0) {
     pause(kPauseWhenExhausted);

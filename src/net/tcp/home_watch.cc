@@ -30,7 +30,7 @@ void HomeWatch::end() noexcept {
 
 // Between two attempts, or when one has had its time.
 void HomeWatch::on_time() noexcept {
-  if (!probe_ && Socket::connect(home_, probe_) == 0) return wait(kTimeToConnect);
+  if (!probe_ && Socket::connect(home_, {}, probe_) == 0) return wait(kTimeToConnect);
   stood_ = reached() ? stood_ + 1 : 0;
   if (stood_ > 0 && stood_ < kInARow) return wait(kFirstPause);
   pause_ = std::clamp(2 * pause_, kFirstPause, kLongestPause);

@@ -19,7 +19,7 @@ class HomeWatchTest : public testing::Test {
     sockaddr_in any{};
     any.sin_family = AF_INET;
     any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(Socket::listen(Address::from_sockaddr(reinterpret_cast<const sockaddr*>(&any)), listener_), 0);
+    EXPECT_EQ(Socket::listen(Address::from_sockaddr(reinterpret_cast<const sockaddr*>(&any)), {}, listener_), 0);
     home_ = listener_.local_address();
   }
   ~HomeWatchTest() { engine_.stop(); }
@@ -74,7 +74,7 @@ TEST_F(HomeWatchTest, PausesDoubleUntilItAnswers) {
     EXPECT_EQ(reached_, 0) << pause;
     last = pause;
   }
-  ASSERT_EQ(Socket::listen(home_, listener_), 0);
+  ASSERT_EQ(Socket::listen(home_, {}, listener_), 0);
   pass(last - 600);
   EXPECT_FALSE(was_tried());
   pass(601);
@@ -91,7 +91,7 @@ TEST_F(HomeWatchTest, OneThatFailsBetweenBeginsAgain) {
     listener_.close();
     pass(1001);
     pass(501);
-    ASSERT_EQ(Socket::listen(home_, listener_), 0);
+    ASSERT_EQ(Socket::listen(home_, {}, listener_), 0);
   }
   EXPECT_EQ(reached_, 0);
 }

@@ -36,6 +36,7 @@ struct TcpOptions {
   std::uint64_t eager_limit = 64 << 10;
   std::uint64_t local_unasked = 0;  // where that is more: eager_limit to ranks of this host
   std::vector<std::string> interfaces;  // LAPWING_TCP_INTERFACE
+  std::string congestion_control;       // LAPWING_TCP_CONGESTION; empty: chosen automatically
   std::uint16_t first_port = 0;         // LAPWING_TCP_PORTS; 0: any
   std::uint16_t last_port = 0;
   std::int64_t connect_timeout = 10'000'000'000;   // ns, for all addresses of a peer together
@@ -101,6 +102,7 @@ struct SharedState {
   std::vector<Sender*> lending;           // links that keep frames whose memory an owner may wait for
   std::vector<Interface> interfaces;    // of this host
   std::vector<Address> addresses;       // that this rank listens on
+  std::string congestion_control = options.congestion_control;  // of connections that leave the host; empty: the system's choice
   wire::CardBook cards;
   // Where input lands first; used within one receive. Of its pages only those exist that were written to.
   const std::unique_ptr<std::byte[]> scratch = std::make_unique_for_overwrite<std::byte[]>(kScratchBytes);

@@ -9,6 +9,8 @@
 
 #include <cerrno>
 
+#include "net/tcp/congestion_control.h"
+
 namespace lapwing::net::tcp {
 namespace {
 
@@ -18,12 +20,8 @@ void set_no_delay(int fd) noexcept {
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-// Nothing can congest on loopback. BBR, where the administrator has chosen it for the network, paces all the same: streams then take two to three times
-// as long. Reno, which every kernel has and lets every user choose, does not pace, if the connection has never been BBR's: so before it is made, and
-// a connection that is accepted has what its listening socket has.
-void choose_congestion_control(int fd, const Address& address) noexcept {
-  static constexpr char kUnpaced[] = "reno";
-  if (address.is_loopback()) setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, kUnpaced, sizeof kUnpaced - 1);
+const std::string& congestion_control_to(const Address& address, const std::string& chosen) noexcept {
+  return address.is_loopback() ? congestion_control_of_loopback() : chosen;
 }
 
 }  // namespace
@@ -102,14 +100,14 @@ std::uint32_t Socket::resends() const noexcept {
   return getsockopt(fd_, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 ? info.tcpi_total_retrans : 0;
 }
 
-int Socket::listen(const Address& address, Socket& socket) noexcept {
+int Socket::listen(const Address& address, const std::string& congestion_control, Socket& socket) noexcept {
   Socket opened(::socket(address.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!opened) return errno;
   const int on = 1;
   if (address.family == AF_INET6) setsockopt(opened.fd_, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
   // For ports of LAPWING_TCP_PORTS that an earlier job has just left.
   if (address.port != 0) setsockopt(opened.fd_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  choose_congestion_control(opened.fd_, address);
+  set_congestion_control(opened.fd_, congestion_control_to(address, congestion_control));
   sockaddr_storage storage;
   const socklen_t length = address.to_sockaddr(storage);
   if (::bind(opened.fd_, reinterpret_cast<sockaddr*>(&storage), length) != 0) return errno;
@@ -118,11 +116,11 @@ int Socket::listen(const Address& address, Socket& socket) noexcept {
   return 0;
 }
 
-int Socket::connect(const Address& address, Socket& socket) noexcept {
+int Socket::connect(const Address& address, const std::string& congestion_control, Socket& socket) noexcept {
   Socket opened(::socket(address.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!opened) return errno;
   set_no_delay(opened.fd_);
-  choose_congestion_control(opened.fd_, address);
+  set_congestion_control(opened.fd_, congestion_control_to(address, congestion_control));
   sockaddr_storage storage;
   const socklen_t length = address.to_sockaddr(storage);
   if (::connect(opened.fd_, reinterpret_cast<sockaddr*>(&storage), length) != 0 && errno != EINPROGRESS) return errno;

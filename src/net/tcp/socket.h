@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "base/own_descriptors.h"
@@ -44,9 +45,10 @@ class Socket {
   bool is_connected() const noexcept;
   bool has_news() const noexcept;
 
-  // Each returns 0 or an errno value. connect() may leave the connection under way (EINPROGRESS counts as 0).
-  static int listen(const Address& address, Socket& socket) noexcept;
-  static int connect(const Address& address, Socket& socket) noexcept;
+  // Each returns 0 or an errno value. connect() may leave the connection under way (EINPROGRESS counts as 0). What the kernel calls the congestion
+  // control counts for connections that leave the host (empty: the system's choice); on loopback it is one that does not pace.
+  static int listen(const Address& address, const std::string& congestion_control, Socket& socket) noexcept;
+  static int connect(const Address& address, const std::string& congestion_control, Socket& socket) noexcept;
   // EAGAIN: no connection waits to be accepted.
   int accept(Socket& accepted, Address& peer) const noexcept;
 

@@ -23,7 +23,7 @@ class DeafAddress {
     const socklen_t length = own.to_sockaddr(storage);
     EXPECT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&storage), length), 0);
     EXPECT_EQ(::listen(fd, 0), 0);
-    for (Socket& caller : callers_) EXPECT_EQ(Socket::connect(address(), caller), 0);
+    for (Socket& caller : callers_) EXPECT_EQ(Socket::connect(address(), {}, caller), 0);
   }
   Address address() const { return listener_.local_address(); }
 

@@ -14,7 +14,7 @@ class Forwarder {
     Address any = target;
     any.bytes[3] = 2;
     any.port = 0;
-    EXPECT_EQ(Socket::listen(any, listener_), 0);
+    EXPECT_EQ(Socket::listen(any, {}, listener_), 0);
   }
   Address address() const { return listener_.local_address(); }
   // Connections that have brought something.
@@ -25,7 +25,7 @@ class Forwarder {
     pairs_.clear();
     EXPECT_EQ(::listen(listener_.fd(), 0), 0);
     callers_.resize(4);
-    for (Socket& caller : callers_) EXPECT_EQ(Socket::connect(address(), caller), 0);
+    for (Socket& caller : callers_) EXPECT_EQ(Socket::connect(address(), {}, caller), 0);
     is_cut_ = true;
   }
   void restore() {
@@ -43,7 +43,7 @@ class Forwarder {
     while (listener_.accept(accepted, from) == 0) {
       Pair& pair = pairs_.emplace_back();
       pair.ends[0] = std::move(accepted);
-      EXPECT_EQ(Socket::connect(target_, pair.ends[1]), 0);
+      EXPECT_EQ(Socket::connect(target_, {}, pair.ends[1]), 0);
     }
     for (Pair& pair : pairs_) {
       for (int end = 0; end < 2; ++end) pass_on(pair, end);

@@ -49,7 +49,7 @@ class Relay {
     while (listener_.accept(accepted, from) == 0) {
       Conversation& fresh = conversations_.emplace_back();
       fresh.ends[0] = std::move(accepted);
-      EXPECT_EQ(Socket::connect(target_, fresh.ends[1]), 0);
+      EXPECT_EQ(Socket::connect(target_, {}, fresh.ends[1]), 0);
     }
     for (Conversation& each : conversations_) {
       if (!each.over) pass_on(each);

@@ -169,7 +169,7 @@ inline Socket open_listener() {
   any.bytes[0] = 127;
   any.bytes[3] = 1;
   Socket listener;
-  EXPECT_EQ(Socket::listen(any, listener), 0);
+  EXPECT_EQ(Socket::listen(any, {}, listener), 0);
   return listener;
 }
 

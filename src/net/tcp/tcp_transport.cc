@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/tuning.h"
+#include "net/tcp/congestion_control.h"
 #include "net/tcp/interfaces.h"
 #include "wire/machine.h"
 
@@ -37,6 +38,7 @@ TcpOptions options_from(const NetworkConfig& config) {
     options.eager_limit = settings->eager_limit_tcp;
     if (!settings->is_given("eager_limit_tcp")) options.local_unasked = tuning().tcp_local_unasked;
     options.interfaces = settings->tcp_interface;
+    options.congestion_control = settings->tcp_congestion;
     options.first_port = settings->tcp_ports.first;
     options.last_port = settings->tcp_ports.last;
     options.connect_timeout = nanoseconds(settings->connect_timeout).count();
@@ -72,6 +74,7 @@ Status TcpTransport::publish(wire::Card& card) {
   LAPWING_TRY(shared_.key.set(shared_.options.job_secret, shared_.options.key_file));
   log_info("tcp: frames are %s; a connection needs the job's secret%s", name_of(shared_.options.wire),
            shared_.options.key_file.empty() ? "" : " and the key file");
+  LAPWING_TRY(tcp::check_congestion_control(shared_.options.congestion_control));
   std::vector<tcp::Interface> listened = tcp::loopback_interfaces(shared_.interfaces);
   if (listened.size() > 1) listened.resize(1);
   if (!shared_.options.single_host || listened.empty()) {
@@ -157,6 +160,8 @@ Status TcpTransport::read_offers() {
   hosts_.reset(shared_.options.host_identity, links_.size());
   wire::Card card;
   std::vector<tcp::Address> addresses;
+  const std::string_view kernel = wire::kernel_of(shared_.options.host_identity);
+  bool one_kernel = !kernel.empty();
   for (PeerId peer; peer.index < links_.size(); ++peer.index) {
     LAPWING_TRY(shared_.cards.read(peer.index, card));
     const Status decoded = tcp::decode_addresses(card.get(kCardKey), addresses);
@@ -166,8 +171,16 @@ Status TcpTransport::read_offers() {
     offered_[peer.index] = !addresses.empty();
     for (const tcp::Address& address : addresses) acceptor_.expect(address);
     hosts_.add(peer, card.get("host"));
+    one_kernel &= wire::kernel_of(card.get("host")) == kernel;
   }
+  if (one_kernel && shared_.options.congestion_control.empty()) go_unpaced();
   return {};
+}
+
+// All hosts are containers or network namespaces of one machine.
+void TcpTransport::go_unpaced() noexcept {
+  shared_.congestion_control = tcp::congestion_control_of_machine();
+  acceptor_.use_congestion_control(shared_.congestion_control);
 }
 
 bool TcpTransport::reaches(PeerId peer) const noexcept {
