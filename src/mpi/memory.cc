@@ -35,8 +35,7 @@ Status wanted_alignment(MPI_Info info, std::size_t* alignment) {
 class BlocksOfTransports {
  public:
   void* allocate(std::size_t bytes, std::size_t alignment) {
-    const Process* process = process_or_null();
-    const std::shared_ptr<net::MessageMemory> memory = process != nullptr ? process->network->message_memory() : nullptr;
+    const std::shared_ptr<net::MessageMemory> memory = memory_of_transports();
     void* const block = memory != nullptr ? memory->allocate(bytes, alignment) : nullptr;
     if (block == nullptr) return nullptr;
     const std::lock_guard guard(mutex_);
@@ -54,6 +53,13 @@ class BlocksOfTransports {
   }
 
  private:
+  static std::shared_ptr<net::MessageMemory> memory_of_transports() {
+    Process* process = process_or_null();
+    if (process == nullptr) return nullptr;
+    const engine::Visit visit(process->engine);
+    return process->network->message_memory();
+  }
+
   std::mutex mutex_;
   std::map<void*, std::shared_ptr<net::MessageMemory>> owners_;
 };

@@ -1,7 +1,7 @@
 // Receive in the kernel for the links of one transport: the program, loaded and tried out, and an area for each link that has one. Owned by the
 // transport; everything with the endpoint's lock held.
 //
-// A link keeps its area from its first connection to its end, because what is lent lies there. Areas are pinned memory, so there is a bounded
+// A link keeps its area from its first connection on for as long as there is a link, also when its peer is lost, because what is lent lies there. Areas are pinned memory, so there is a bounded
 // number of them, and links that come later are received as ever.
 #pragma once
 
@@ -38,6 +38,8 @@ class Intakes {
   Status prepare(std::uint32_t links, std::uint64_t memory, std::uint64_t zone, const std::string& service);
   // Loads the program and tries it out.
   Status load();
+  // None of that will come: what it has taken goes back to the kernel, and no request is answered. For a transport that goes on without.
+  void release() noexcept { program_.release(); }
   // From now on links may join.
   void open();
   bool ready() const noexcept { return ready_; }
@@ -52,7 +54,7 @@ class Intakes {
   std::uint32_t most() const noexcept { return program_.connections(); }
   // By whose rights; from prepare() on.
   std::string by() const { return program_.by(); }
-  // From prepare() on; null before.
+  // From prepare() on until release(); null otherwise.
   const std::shared_ptr<Zone>& zone() const noexcept { return program_.zone(); }
 
   // Null: all areas are in use.

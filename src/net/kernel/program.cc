@@ -10,8 +10,10 @@
 
 namespace lapwing::net::kernel {
 
-Program::~Program() {
-  if (areas_mapped_ != nullptr) munmap(areas_mapped_, stride() * connections_);
+void Program::release() noexcept {
+  if (areas_mapped_ != nullptr) munmap(std::exchange(areas_mapped_, nullptr), stride() * connections_);
+  loader_.reset();
+  zone_.reset();
 }
 
 Status Program::prepare(std::uint32_t connections, std::uint64_t zone_bytes, const std::string& service) {

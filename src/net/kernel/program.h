@@ -18,7 +18,7 @@ namespace lapwing::net::kernel {
 class Program {
  public:
   Program() noexcept = default;
-  ~Program();
+  ~Program() { release(); }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
@@ -27,13 +27,15 @@ class Program {
   // uses this object. `service`: where the service is, for a process that may not; empty: without.
   Status prepare(std::uint32_t connections, std::uint64_t zone_bytes, const std::string& service = "");
   Status load();
+  // It cannot be used, or is used no more: its memory goes back to the kernel, but for what has been allocated in the zone.
+  void release() noexcept;
   bool loaded() const noexcept { return areas_mapped_ != nullptr; }
   std::uint32_t connections() const noexcept { return connections_; }
   ConnectionArea& area(std::uint32_t index) const noexcept;
   // Of all connections; from load() on.
   Notices& notices() noexcept { return notices_; }
   const Notices& notices() const noexcept { return notices_; }
-  // From prepare() on; null before.
+  // From prepare() on until release(); null otherwise.
   const std::shared_ptr<Zone>& zone() const noexcept { return zone_; }
   // By whose rights; from prepare() on.
   std::string by() const { return loader_->by(); }

@@ -69,7 +69,7 @@ Status Zone::map(int fd, std::uint32_t blocks) {
 
 void* Zone::allocate(std::size_t bytes, std::size_t alignment) noexcept {
   const std::size_t whole = (bytes + kUnit - 1) & ~(kUnit - 1);
-  if (mapped_ == nullptr || whole < bytes || whole > bytes_) return nullptr;
+  if (mapped_ == nullptr || whole < bytes || whole > bytes_ || alignment > kMostAlignment) return nullptr;
   try {
     const std::lock_guard guard(mutex_);
     const std::size_t at = space_.take(std::max(whole, kUnit), std::max(alignment, kUnit));

@@ -35,6 +35,7 @@ class FreeSpace {
 class Zone final : public MessageMemory {
  public:
   static constexpr std::size_t kUnit = 64;
+  static constexpr std::size_t kMostAlignment = 4096;  // the kernel maps whole pages
 
   Zone() noexcept = default;
   ~Zone() override;

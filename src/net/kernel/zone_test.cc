@@ -74,6 +74,7 @@ TEST(Zone, HandsOutMemoryThatTheKernelShares) {
   void* const page = zone.allocate(10, 4096);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(page) % 4096, 0u);
   EXPECT_EQ(zone.allocate(~std::size_t{0}, 1), nullptr);
+  EXPECT_EQ(zone.allocate(10, 2 * Zone::kMostAlignment), nullptr);
 }
 
 TEST(Zone, IsOfWholeBlocks) {

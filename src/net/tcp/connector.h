@@ -8,7 +8,7 @@
 //
 // Order. The addresses are dialled one after the other, the next when the one before has failed or has not led to the peer within tcp.stagger;
 // those before go on meanwhile (the idea is that of RFC 8305, "happy eyeballs"). So an address that leads nowhere, or to another host, costs
-// that pause at most. The first dial that the peer proves itself on wins, and all others end before anything else happens: the proof of this
+// that pause at most. The first dial that the peer proves itself on wins, and all others end without one: the proof of this
 // rank goes out on one connection of an attempt, so at most one of them is accepted. If the peer closes that one, the pair's first attempt goes on
 // with it, and the others follow again; a later one is over, because the peer may have accepted it before it closed it, and would not accept this
 // number again.

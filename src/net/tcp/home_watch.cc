@@ -17,6 +17,7 @@ HomeWatch::HomeWatch(engine::Engine& engine, std::function<void()> on_reachable)
 
 void HomeWatch::begin(const Address& home) noexcept {
   home_ = home;
+  away_ = true;
   if (pause_ == 0 || engine_.clock().now() - ended_ > pause_) pause_ = kFirstPause;
   if (!timer_.pending()) wait(pause_);
 }
@@ -25,7 +26,7 @@ void HomeWatch::end() noexcept {
   engine_.cancel_timer(timer_);
   probe_.close();
   stood_ = 0;
-  ended_ = engine_.clock().now();
+  if (std::exchange(away_, false)) ended_ = engine_.clock().now();
 }
 
 // Between two attempts, or when one has had its time.

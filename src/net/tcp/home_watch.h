@@ -49,6 +49,7 @@ class HomeWatch {
   ProbeTimer timer_;
   Address home_;
   Socket probe_;  // an attempt under way
+  bool away_ = false;
   std::int64_t pause_ = 0, ended_ = 0;
   unsigned stood_ = 0;  // of the last attempts in a row
 };

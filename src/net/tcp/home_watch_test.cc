@@ -115,5 +115,19 @@ TEST_F(HomeWatchTest, AStayThatIsShortLeavesThePausesLong) {
   EXPECT_TRUE(was_tried());
 }
 
+// Breaks at home are no stays elsewhere: how long it was at home counts from when it came there.
+TEST_F(HomeWatchTest, AStayThatWasLongIsForgottenHoweverItEnds) {
+  for (int away = 0; away < 3; ++away) {
+    watch_.begin(home_);
+    pass(1001);
+    EXPECT_TRUE(was_tried()) << away;
+    pass(501);
+    pass_the_others();
+    watch_.end();
+    clock_.advance(100'000 * kMillisecond);
+    watch_.end();  // it breaks
+  }
+}
+
 }  // namespace
 }  // namespace lapwing::net::tcp

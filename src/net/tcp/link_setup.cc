@@ -47,7 +47,8 @@ void LinkSetup::connect() noexcept {
   if (break_) ++break_->tries;
   const std::int64_t time = time_to_connect(std::ssize(dialled));
   shared_.engine.end_rest();  // the handshake's messages are not to wake the event thread beside a thread that polls for them
-  const wire::Terms terms = shared_.terms(role_.resumes && shared_.wants_to_resume(same_host_), position(), role_.rail);
+  const bool goes_on = break_.has_value();  // with what a connection that resumed has left, whichever side asked for that at first
+  const wire::Terms terms = shared_.terms(role_.resumes && (goes_on || shared_.wants_to_resume(same_host_)), position(), role_.rail);
   connector_ = std::make_unique<Connector>(shared_, peer_, std::move(dialled), time, terms, *this);
   connector_->start();
 }

@@ -120,7 +120,7 @@ void Receiver::answer_no_more() noexcept {
   permission_ = kernel::Permission::State::kNone;
   if (!inbox_.past_program()) return;
   intake_->answer(false);
-  if (!inbox_.collect()) judge(Inbox::Result::kViolation);
+  finish_receive(inbox_.collect() ? Inbox::Result::kDrained : Inbox::Result::kViolation);
 }
 
 // Looks where the program says what it has done, without a system call.

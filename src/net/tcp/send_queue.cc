@@ -114,6 +114,7 @@ void SendQueue::pass() noexcept {
 // ---- what is kept ---------------------------------------------------------------------------------------------------
 
 Status SendQueue::begin(std::uint64_t peer_expects, bool keeps) {
+  if (keeps_ && !keeps) return Status::error(MPI_ERR_OTHER, "it takes the place of one that resumed, and does not resume itself");
   LAPWING_TRY(channel_.up(peer_expects));
   if (!release())
     return Status::error(MPI_ERR_OTHER, "it expects frame %" PRIu64 " next, and the one before has not left", peer_expects);

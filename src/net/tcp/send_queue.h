@@ -78,7 +78,8 @@ class SendQueue {
 
   // ---- what is kept ----
 
-  // A connection stands, and the peer expects this frame next. `keeps`: from now on frames are kept until they are acknowledged.
+  // A connection stands, and the peer expects this frame next. `keeps`: from now on frames are kept until they are acknowledged, as they are on all
+  // connections that follow one on which they were. Fails where the peer does not keep to that, or expects what cannot be.
   Status begin(std::uint64_t peer_expects, bool keeps);
   // Forgets what the peer has acknowledged. False when it acknowledges what has not left.
   bool release() noexcept;
@@ -99,8 +100,8 @@ class SendQueue {
 
   // ---- the owners ----
 
-  // Some frames have been delivered, and their owners do not know yet.
-  bool has_delivered() const noexcept { return !delivered_.empty(); }
+  // Some frames have been taken or delivered, and their owners do not know yet.
+  bool has_news() const noexcept { return !taken_.empty() || !delivered_.empty(); }
   // Tells the owners of the frames that were taken or delivered; they may push again.
   void tell() noexcept;
   // Whether this frame was taken, when its owner asks: tell() then leaves it out.

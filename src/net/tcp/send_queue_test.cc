@@ -234,15 +234,31 @@ TEST_F(SendQueueTest, ACopyThatIsMadeAtOnceIsADeliveryToTellOf) {
   queue_.push(op);
   Bytes wire;
   move(queue_, 1'000, wire);
-  EXPECT_FALSE(queue_.has_delivered());
-  queue_.copy_short(1000);
   EXPECT_TRUE(SendQueue::has_taken(op));
-  EXPECT_TRUE(queue_.has_delivered());
+  EXPECT_FALSE(queue_.has_news());
+  queue_.copy_short(1000);
+  EXPECT_TRUE(queue_.has_news());
   EXPECT_FALSE(queue_.lends(SendQueue::Loans::kAll));
   EXPECT_EQ(count.times, 0);
   queue_.tell();
   EXPECT_EQ(count.times, 1);
-  EXPECT_FALSE(queue_.has_delivered());
+  EXPECT_FALSE(queue_.has_news());
+}
+
+// A frame that is not taken before it is delivered, or copied.
+TEST_F(SendQueueTest, ACopyThatTakesAFrameIsSomethingToTellOf) {
+  Op op;
+  op.carry(make_bytes(100, 0), 0);
+  queue_.push(op);
+  Bytes wire;
+  move(queue_, 1'000, wire);
+  EXPECT_FALSE(queue_.has_news());
+  queue_.copy_short(1000);
+  EXPECT_TRUE(queue_.has_news());
+  EXPECT_EQ(op.taken, 0);
+  queue_.tell();
+  EXPECT_EQ(op.taken, 1);
+  EXPECT_FALSE(queue_.has_news());
 }
 
 TEST_F(SendQueueTest, BesideAComputationOnlyWhatIsFollowedIsCopied) {
@@ -342,6 +358,17 @@ TEST_F(SendQueueTest, WhatHasNotLeftCannotBeAcknowledged) {
   Bytes wire;
   move(queue_, wire::kHeaderBytes + 100 + 10, wire);
   EXPECT_FALSE(acknowledge(2));
+}
+
+// Otherwise what is kept would be sent again from copies that are gone.
+TEST_F(SendQueueTest, OneThatResumedIsFollowedByOneThatDoes) {
+  EXPECT_TRUE(copy(0, 100));
+  Bytes wire;
+  move(queue_, 10, wire);
+  channel_.down();
+  const Status refused = queue_.begin(0, false);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(std::string(refused.text()).find("does not resume"), std::string::npos) << refused.text();
 }
 
 TEST_F(SendQueueTest, TheEndIsToldToAllOwners) {

@@ -36,9 +36,15 @@ void Sender::end(const Status& why) noexcept {
 bool Sender::post(SendOp& op) noexcept {
   const bool at_once = sends_at_once();
   queue_.push(op);
-  if (at_once) leave_or_join_burst(false);
+  if (!at_once) {
+    keep_engine_awake();
+    return false;
+  }
+  leave_or_join_burst(false);
+  const bool taken = SendQueue::has_taken(op);
+  look_after_loans();
   keep_engine_awake();
-  return at_once && SendQueue::has_taken(op);
+  return taken;
 }
 
 // When frames wait for the socket, the copy leaves with them.
@@ -46,7 +52,10 @@ bool Sender::copy(wire::FrameHeader& header, const std::byte* payload, ByteWalk*
   if (connection_ == nullptr) return false;
   const bool at_once = sends_at_once();
   if (!queue_.copy(header, payload, walk)) return false;
-  if (at_once) leave_or_join_burst(true);
+  if (at_once) {
+    leave_or_join_burst(true);
+    look_after_loans();
+  }
   keep_engine_awake();
   return true;
 }
@@ -84,7 +93,6 @@ void Sender::flush() noexcept {
       user_.sending_failed(outbox_.error());
       break;
   }
-  note_loans();
   if (connection.is_inspected()) shared_.liveness_monitor.something_sent();
   keep_engine_awake();
 }
@@ -92,22 +100,23 @@ void Sender::flush() noexcept {
 void Sender::flush_and_tell() noexcept {
   if (connection_ == nullptr) return;
   flush();
-  queue_.tell();
+  tell();
 }
 
 void Sender::send_last(bool goodbye) noexcept {
   if (connection_ == nullptr) return;
   wire::FrameHeader frame = wire::goodbye();
   const bool copied = goodbye && queue_.copy(frame, nullptr, nullptr);
-  if (copied || burst_.keeps_back()) flush();
+  if (!copied && !burst_.keeps_back()) return;
+  flush();
+  look_after_loans();
 }
 
 // ---- frames that are kept -------------------------------------------------------------------------------------------
 
 bool Sender::take_acknowledgements(bool at_once) noexcept {
   if (!queue_.release()) return false;
-  queue_.tell();
-  note_loans();
+  tell();
   if (!channel_.owes_acknowledgement()) return true;
   // Without an event thread the next poll may be long in coming, and a thread of the peer may wait for the memory that this gives back.
   if (at_once || !shared_.engine.has_event_thread()) {
@@ -131,18 +140,27 @@ void Sender::ask() noexcept {
   if (connection_ == nullptr || !queue_.all_sent() || !queue_.owes_question()) return;
   queue_.ask();
   wire::FrameHeader frame = wire::channel_frame(wire::ChannelWord::kAcknowledge);
-  if (queue_.copy(frame, nullptr, nullptr)) flush();
+  if (!queue_.copy(frame, nullptr, nullptr)) return;
+  flush();
+  look_after_loans();
 }
 
-// A frame that has been copied here, within post(), is told of by the next poll: nothing that is received need do so.
-void Sender::note_loans() noexcept {
+// After a flush, where no owner is to be told, as within post(): then the next poll tells, because nothing that is received need do so.
+void Sender::look_after_loans() noexcept {
   queue_.copy_short(tuning().tcp_copied_at_once);
+  if (lends(SendQueue::Loans::kAll)) list(lending_, shared_.lending);
+}
+
+// The owners of what has left, been copied or been acknowledged.
+void Sender::tell() noexcept {
+  queue_.copy_short(tuning().tcp_copied_at_once);
+  queue_.tell();
   if (lends(SendQueue::Loans::kAll)) list(lending_, shared_.lending);
 }
 
 // A link without loans, or without room for a copy, leaves the list, and comes back when something has left or been acknowledged.
 bool Sender::copy_kept(SendQueue::Loans which) noexcept {
-  const bool tells = queue_.has_delivered(), copied = queue_.copy_kept(which);
+  const bool tells = queue_.has_news(), copied = queue_.copy_kept(which);
   const bool left_to_a_thread_that_waits = !queue_.lends(which) && queue_.lends(SendQueue::Loans::kAll);
   if (!copied && !left_to_a_thread_that_waits) unlist(lending_, shared_.lending);
   queue_.tell();

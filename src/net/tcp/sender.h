@@ -72,13 +72,14 @@ class Sender {
   void acknowledge() noexcept;
   // Gives some memory back that its owner may wait for (SharedState::lending). False when there is nothing to do.
   bool copy_kept(SendQueue::Loans which) noexcept;
-  bool lends(SendQueue::Loans which) noexcept { return queue_.lends(which) || queue_.has_delivered(); }
+  bool lends(SendQueue::Loans which) noexcept { return queue_.lends(which) || queue_.has_news(); }
 
  private:
   bool sends_at_once() const noexcept { return connection_ != nullptr && (queue_.all_sent() || burst_.keeps_back()); }
   void leave_or_join_burst(bool small) noexcept;
   void flush() noexcept;
-  void note_loans() noexcept;
+  void look_after_loans() noexcept;
+  void tell() noexcept;
   // Whether that is new.
   bool list(bool& listed, std::vector<Sender*>& senders) noexcept;
   bool unlist(bool& listed, std::vector<Sender*>& senders) noexcept;

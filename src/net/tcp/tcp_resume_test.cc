@@ -302,6 +302,24 @@ TEST_F(TcpTest, ABreakIsTheEndWhereOneSideDoesNotResume) {
   EXPECT_EQ(high().transport->link_state({0}), LinkState::kLost);
 }
 
+// The two ranks of a host ask for different things, and the one that does not ask makes the second connection.
+TEST_F(TcpTest, WhatHasResumedOnceGoesOnResumingWhicheverSideConnects) {
+  nodes_[0] = std::make_unique<Node>(clock_, 0, [](TcpOptions& options) { options.resume = Choice::kOn; });
+  nodes_[1] = std::make_unique<Node>(clock_, 1, [](TcpOptions& options) { options.resume = Choice::kAuto; });
+  attach();
+  TestOp there(1, 100);
+  low().post(1, there);
+  pump([&] { return high().sink.tags.size() == 1; });
+  for (int tag = 2; tag < 10; ++tag) {
+    TestOp back(tag, 100);
+    cut(Cut::kReset, static_cast<std::size_t>(tag % 2));
+    high().post(0, back);
+    pump([&] { return low().sink.tags.size() == static_cast<std::size_t>(tag - 1) && back.completions == 1; }, [this] { clock_.advance(100'000); });
+  }
+  EXPECT_TRUE(low().sink.lost.empty() && high().sink.lost.empty());
+  EXPECT_TRUE(low().sink.intact && high().sink.intact);
+}
+
 // The peer has noticed that it does not get through any more. It alone knows since when.
 TEST_F(TcpTest, ABreakThatOnlyThePeerHasNoticedIsToldWithoutItsLength) {
   nodes_[1] = std::make_unique<Node>(clock_, 1, [](TcpOptions& options) { options.resume = Choice::kOn; });

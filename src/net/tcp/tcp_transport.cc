@@ -144,7 +144,9 @@ void TcpTransport::Loading::finish(Work& work) noexcept {
 
 void TcpTransport::kernel_prepared(Status status) noexcept {
   if (status.ok()) status = let_links_join();
-  if (!status.ok()) log_info("going on without receive in the kernel: %s", status.text());
+  if (status.ok()) return;
+  shared_.intakes.release();
+  log_info("going on without receive in the kernel: %s", status.text());
 }
 
 // Those that stand already join when they are read next.
