@@ -100,6 +100,8 @@ class Shim:
 
     def condition(self, p):
         """C++ condition under which the parameter matters, or None for always."""
+        if p.name == "size" and "attach" in self.function.name.lower().split("_"):
+            return "buffer != MPI_BUFFER_AUTOMATIC"
         if not self.collective:
             return None
         conditions = []

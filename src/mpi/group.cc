@@ -12,12 +12,16 @@ namespace lapwing::mpi {
 
 namespace {
 
-// A group of the session that `parent` is of.
-MPI_Group make_handle(const std::vector<ProcessId>& members, const comm::Group& parent) {
+MPI_Group make_handle(const std::vector<ProcessId>& members, comm::Session* session) {
   if (members.empty()) return MPI_GROUP_EMPTY;
   comm::Group* made = comm::Group::make(members, process().self_id());
-  made->session = parent.session;
+  made->session = session;
   return give_handle(made);
+}
+
+// A group of the session that `parent` is of.
+MPI_Group make_handle(const std::vector<ProcessId>& members, const comm::Group& parent) {
+  return make_handle(members, parent.session);
 }
 
 // The listed ranks of `group`, in the order of the list.
@@ -80,7 +84,9 @@ Status group_compare(MPI_Group group1, MPI_Group group2, int* result) {
 }
 
 Status group_union(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
-  *newgroup = make_handle(comm::group_union(*resolve(group1), *resolve(group2)), *resolve(group1));
+  const comm::Group &first = *resolve(group1), &second = *resolve(group2);
+  comm::Session* const session = first.session != nullptr ? first.session : second.session;  // MPI_GROUP_EMPTY is of none
+  *newgroup = make_handle(comm::group_union(first, second), session);
   return {};
 }
 

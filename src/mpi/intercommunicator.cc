@@ -196,6 +196,7 @@ Status intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI
   std::vector<ProcessId> remote;
   LAPWING_TRY(decode_members(names, remote));
   comm::Communicator* made = make_communicator(agreement.context, members, remote, nullptr);
+  made->local_group().session = local.session;
   adopt_error_handler(*made, errhandler);
   set_hints(*made, info);
   *newintercomm = made->handle();

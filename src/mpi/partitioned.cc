@@ -10,12 +10,12 @@ namespace lapwing::mpi {
 namespace {
 
 Status check_partitions(int partitions) {
-  if (partitions > 0) return {};
-  return Status::error(MPI_ERR_ARG, "partitions is %d; there must be at least one", partitions);
+  if (partitions >= 0) return {};
+  return Status::error(MPI_ERR_ARG, "partitions is %d; it cannot be negative", partitions);
 }
 
 Status noted(const request::Request& request, Status failure) {
-  if (!failure.ok() && request.communicator() != nullptr) note_failed_communicator(request.communicator()->handle());
+  if (!failure.ok() && request.communicator() != nullptr) note_failed_communicator(*request.communicator());
   return failure;
 }
 

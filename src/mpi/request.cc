@@ -45,7 +45,7 @@ Status describe(Request& request, MPI_Status* status) {
 }
 
 Status noted(Request& request, Status failure) {
-  if (!failure.ok() && request.communicator() != nullptr) note_failed_communicator(request.communicator()->handle());
+  if (!failure.ok() && request.communicator() != nullptr) note_failed_communicator(*request.communicator());
   return failure;
 }
 

@@ -56,7 +56,13 @@ std::string name_in_brackets(MPI_Datatype handle) {
   return type != nullptr && !type->name().empty() ? " (" + type->name() + ")" : "";
 }
 
-thread_local MPI_Comm failed_communicator = MPI_COMM_NULL;
+// With a reference: what has failed may have held the last one, of a communicator that the program has freed.
+thread_local comm::Communicator* failed_communicator = nullptr;
+
+struct Reference {
+  ~Reference() { comm::Communicator::drop(communicator); }
+  comm::Communicator* const communicator;
+};
 
 Status not_committed(const char* parameter, MPI_Datatype datatype) {
   return Status::error(MPI_ERR_TYPE, "%s%s is not committed: call MPI_Type_commit before communication uses it",
@@ -82,14 +88,15 @@ int raise_on_win(MPI_Win, Status status, const char* function) {
   return raise_without_object(std::move(status), function);  // no window exists in this version
 }
 
-void note_failed_communicator(MPI_Comm comm) noexcept {
-  failed_communicator = comm;
+void note_failed_communicator(comm::Communicator& communicator) noexcept {
+  communicator.retain();
+  comm::Communicator::drop(std::exchange(failed_communicator, &communicator));
 }
 
 int raise_for_request(Status status, const char* function) {
-  const MPI_Comm comm = std::exchange(failed_communicator, MPI_COMM_NULL);
-  if (comm == MPI_COMM_NULL) return raise_without_object(std::move(status), function);
-  return raise_on_comm(comm, std::move(status), function);
+  const Reference failed{std::exchange(failed_communicator, nullptr)};
+  if (failed.communicator == nullptr) return raise_without_object(std::move(status), function);
+  return raise_on_comm(failed.communicator->handle(), std::move(status), function);
 }
 
 Status lacking_function(const char* part) {

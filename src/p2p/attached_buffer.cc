@@ -29,7 +29,7 @@ Status AttachedBuffer::attach(void* memory, std::uint64_t bytes) {
   attached_ = true;
   automatic_ = memory == MPI_BUFFER_AUTOMATIC;
   memory_ = static_cast<std::byte*>(memory);
-  bytes_ = bytes;
+  bytes_ = automatic_ ? 0 : bytes;
   next_offset_ = 0;
   return {};
 }

@@ -104,7 +104,7 @@ Status check_in_world() {
 
 Status leave_world() {
   const std::lock_guard guard(transitions);
-  LAPWING_TRY(settle_process(true));
+  LAPWING_TRY(meet_at_the_end(open_sessions == 0));
   world.store(WorldState::kFinalized, std::memory_order_release);
   return open_sessions == 0 ? release_process() : Status();
 }
@@ -124,7 +124,8 @@ Status enter_session() {
 
 Status settle_session() {
   const std::lock_guard guard(transitions);
-  return settle_process(false);
+  if (open_sessions == 1 && world.load() != WorldState::kInitialized) settle_process();
+  return {};
 }
 
 Status leave_session() {

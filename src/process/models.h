@@ -1,7 +1,7 @@
 // The world model (MPI_Init .. MPI_Finalize) and the sessions model: which of them needs the process object, and so when the process
 // joins the job and leaves it.
 //
-// The process joins at the first initialization of either model. MPI_Finalize waits for all ranks. Sessions may come and go before,
+// The process joins at the first initialization of either model. MPI_Finalize waits for all ranks, and, where no session is open, for all sends. Sessions may come and go before,
 // during and without the world model; a process that only used sessions leaves the job when it exits. Transitions exclude each other.
 //
 // A child that was forked meanwhile (and has executed no other program) has a copy of everything but the threads. It is no rank and
@@ -33,7 +33,8 @@ Status leave_world();
 // The thread that has called enter_world().
 bool is_main_thread() noexcept;
 
-// MPI_Session_init and MPI_Session_finalize. What belongs to the session is freed between the last two.
+// MPI_Session_init and MPI_Session_finalize. What belongs to the session is freed between the last two. Only the last one there is waits for what was
+// sent: while there are others, or the world model, it goes on, and may depend on what the program does after the end of this session.
 Status enter_session();
 Status settle_session();
 Status leave_session();

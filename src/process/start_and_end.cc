@@ -268,17 +268,19 @@ void abandon_process() noexcept {
   abandoned.store(the_process.exchange(nullptr));
 }
 
-Status settle_process(bool with_all) {
+void settle_process() {
+  settle(process::process());
+}
+
+Status meet_at_the_end(bool leaves) {
   Process& process = process::process();
-  settle(process);
-  // Where others may go on with other sessions, a peer that leaves is news for what waits for it.
-  if (!with_all) return {};
+  if (leaves) settle(process);
   {
     engine::Visit visit(process.engine);
     process.network->expect_goodbye();
   }
   LAPWING_TRY(meet_all(process));
-  settle(process);
+  if (leaves) settle(process);
   return some_failed(process) ? Status() : compare_last_calls(process);
 }
 

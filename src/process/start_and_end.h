@@ -9,8 +9,10 @@ namespace lapwing::process {
 
 // Joins the job and opens the network: afterwards process() works. Collective over the job's processes.
 Status start_process();
-// Flushes everything sent. With `with_all`, also waits for all processes to come here (MPI_Finalize).
-Status settle_process(bool with_all);
+// Waits until everything that was sent, for any model, has met its receiver: before the process leaves the job.
+void settle_process();
+// Waits for all processes to come here (MPI_Finalize). `leaves`: the process leaves the job then, and settles first.
+Status meet_at_the_end(bool leaves);
 // Closes and frees everything; process() is null afterwards.
 Status stop_process();
 

@@ -281,6 +281,44 @@ static void generalized(void) {
   CHECK(value == left && statuses[0].MPI_SOURCE == 5 && again.queried == 1 && again.freed == 1);
 }
 
+/* The error handler of a communicator that the program has freed speaks for what is still under way on it. */
+static int handled;
+static void handler(MPI_Comm* comm, int* code, ...) {
+  ++handled;
+}
+static void of_a_freed_communicator(void) {
+  enum { kWait, kWaitall, kMatched, kWays };
+  MPI_Errhandler made;
+  OK(MPI_Comm_create_errhandler(handler, &made));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  for (int way = 0; way < kWays; ++way) {
+    int words[2] = {1, 2}, room;
+    MPI_Comm comm;
+    MPI_Request requests[2];
+    MPI_Message message;
+    MPI_Status statuses[2];
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    OK(MPI_Comm_set_errhandler(comm, made));
+    if (way != kMatched) OK(MPI_Irecv(&room, 1, MPI_INT, left, 1, comm, &requests[0]));
+    OK(MPI_Isend(words, 2, MPI_INT, right, 1, comm, &requests[1]));
+    if (way == kMatched) OK(MPI_Mprobe(left, 1, comm, &message, MPI_STATUS_IGNORE));
+    OK(MPI_Comm_free(&comm));
+    if (way == kWaitall) {
+      FAILS(MPI_Waitall(2, requests, statuses), MPI_ERR_IN_STATUS);
+      CHECK(statuses[0].MPI_ERROR == MPI_ERR_TRUNCATE && statuses[1].MPI_ERROR == MPI_SUCCESS);
+    } else {
+      OK(MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
+      if (way == kWait)
+        FAILS(MPI_Wait(&requests[0], MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+      else
+        FAILS(MPI_Mrecv(&room, 1, MPI_INT, &message, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+    }
+    CHECK(handled == way + 1);
+  }
+  OK(MPI_Errhandler_free(&made));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
+}
+
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
@@ -299,6 +337,7 @@ int main(int argc, char** argv) {
   no_partner();
   persistent();
   freed();
+  of_a_freed_communicator();
   generalized();
   OK(MPI_Finalize());
   return 0;

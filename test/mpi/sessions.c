@@ -65,6 +65,81 @@ static void names_without_a_place(MPI_Session session) {
   FAILS(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, &length, NULL), MPI_ERR_ARG);
 }
 
+/* The end of one session, or of the world model, does not wait for sends of another, whose receiver may wait for what comes after that end. */
+enum { kLong = 1 << 21 };
+static void sends_across(MPI_Comm comm, void (*end)(void)) {
+  static char sent[kLong], received[kLong];
+  int n, me, word = 0;
+  MPI_Request request;
+  OK(MPI_Comm_size(comm, &n));
+  OK(MPI_Comm_rank(comm, &me));
+  const int partner = me ^ 1;
+  if (partner < n && me < partner) {
+    OK(MPI_Isend(sent, kLong, MPI_CHAR, partner, 1, comm, &request));
+    end();
+    OK(MPI_Send(&word, 1, MPI_INT, partner, 2, comm));
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  } else if (partner < n) {
+    end();
+    OK(MPI_Recv(&word, 1, MPI_INT, partner, 2, comm, MPI_STATUS_IGNORE));
+    OK(MPI_Recv(received, kLong, MPI_CHAR, partner, 1, comm, MPI_STATUS_IGNORE));
+  } else {
+    end();
+  }
+}
+static void end_a_session(void) {
+  MPI_Session session;
+  OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+  OK(MPI_Session_finalize(&session));
+}
+static void end_the_world(void) {
+  OK(MPI_Finalize());
+}
+
+/* A session's buffer serves all communicators that come of its groups. */
+static void buffer_of(MPI_Session session) {
+  static char memory[1 << 16];
+  MPI_Group world, self, both;
+  MPI_Comm comm;
+  int n, me, word = 7, got = 0;
+  OK(MPI_Session_attach_buffer(session, memory, sizeof memory));
+  OK(MPI_Group_from_session_pset(session, "mpi://WORLD", &world));
+  OK(MPI_Group_from_session_pset(session, "mpi://SELF", &self));
+  OK(MPI_Group_size(world, &n));
+  OK(MPI_Group_rank(world, &me));
+  OK(MPI_Group_union(MPI_GROUP_EMPTY, self, &both));
+  OK(MPI_Comm_create_from_group(both, "org.example/union", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+  OK(MPI_Bsend(&word, 1, MPI_INT, 0, 0, comm));
+  OK(MPI_Recv(&got, 1, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE));
+  CHECK(got == word);
+  OK(MPI_Comm_free(&comm));
+  if (n > 1) { /* the first against the others */
+    MPI_Group first, others;
+    const int zero = 0;
+    OK(MPI_Group_incl(world, 1, &zero, &first));
+    OK(MPI_Group_excl(world, 1, &zero, &others));
+    OK(MPI_Intercomm_create_from_groups(me == 0 ? first : others, 0, me == 0 ? others : first, 0, "org.example/between", MPI_INFO_NULL,
+                                        MPI_ERRORS_RETURN, &comm));
+    if (me < 2) {
+      got = 0;
+      OK(MPI_Bsend(&word, 1, MPI_INT, 0, 0, comm));
+      OK(MPI_Recv(&got, 1, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE));
+      CHECK(got == word);
+    }
+    OK(MPI_Barrier(comm));
+    OK(MPI_Comm_free(&comm));
+    OK(MPI_Group_free(&first));
+    OK(MPI_Group_free(&others));
+  }
+  void* detached;
+  int size;
+  OK(MPI_Session_detach_buffer(session, &detached, &size));
+  CHECK(detached == memory && size == (int)sizeof memory);
+  OK(MPI_Group_free(&both));
+  OK(MPI_Group_free(&world));
+  OK(MPI_Group_free(&self));
+}
+
 int main(int argc, char** argv) {
   MPI_Session first, second;
   MPI_Info info;
@@ -88,6 +163,7 @@ int main(int argc, char** argv) {
   everybody(first, "org.example/first", 0);
   handlers_of_what_is_made(second);
   names_without_a_place(second);
+  buffer_of(second);
   OK(MPI_Group_from_session_pset(second, "mpi://SELF", &group));
   OK(MPI_Group_size(group, &n));
   CHECK(n == 1);
@@ -107,7 +183,13 @@ int main(int argc, char** argv) {
   static char* never_freed; /* static, so that it does not count as lost */
   OK(MPI_Alloc_mem(100000, MPI_INFO_NULL, &freed_later));
   OK(MPI_Alloc_mem(100000, MPI_INFO_NULL, &never_freed));
-  OK(MPI_Finalize());
+  OK(MPI_Group_from_session_pset(second, "mpi://WORLD", &group));
+  OK(MPI_Comm_create_from_group(group, "org.example/across", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+  OK(MPI_Group_free(&group));
+  sends_across(MPI_COMM_WORLD, end_a_session);
+  sends_across(comm, end_a_session);
+  sends_across(comm, end_the_world);
+  OK(MPI_Comm_free(&comm));
   everybody(second, "org.example/after-world", n);
   memset(freed_later, 1, 100000);
   OK(MPI_Free_mem(freed_later));
