@@ -48,6 +48,10 @@ void Messenger::on_processes_added() {
   common.peers.grow(common.network->size());
 }
 
+void Messenger::cancel_what_is_aside() noexcept {
+  for (ReceiveRequest* receive : std::vector(aside_)) cancel(*receive);
+}
+
 int Messenger::take_partition_tags(int count) noexcept {
   if (next_partition_tag_ > INT_MAX - count) next_partition_tag_ = 0;
   const int first = next_partition_tag_;

@@ -24,6 +24,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/tuning.h"
 #include "p2p/attached_buffer.h"
@@ -81,6 +82,10 @@ class Messenger final : private Parts, private SendPath, private ReceivePath, pu
   AttachedBuffer& process_buffer() noexcept { return process_buffer_; }
   // `count` tags in a row that no other partitioned operation of this process uses at present.
   int take_partition_tags(int count) noexcept;
+  // A receive whose owner the program has freed stays posted, because its message is on its way to it; at the end it is cancelled.
+  void set_aside(ReceiveRequest& receive) { aside_.push_back(&receive); }
+  void no_longer_aside(ReceiveRequest& receive) noexcept { std::erase(aside_, &receive); }
+  void cancel_what_is_aside() noexcept;
   // Where user-visible requests come from.
   RequestPool& requests() noexcept { return requests_; }
 
@@ -100,6 +105,7 @@ class Messenger final : private Parts, private SendPath, private ReceivePath, pu
   RequestPool requests_;
   AttachedBuffer process_buffer_;
   int next_partition_tag_ = 0;
+  std::vector<ReceiveRequest*> aside_;
 };
 
 }  // namespace lapwing::p2p

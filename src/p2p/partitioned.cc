@@ -127,14 +127,14 @@ PartitionedReceive::~PartitionedReceive() {
   comm::Communicator::drop(communicator_);
 }
 
-// on_setup destroys what still waits for its setup message.
+// The setup message is this receive's all the same, and not that of the next one with its tag: on_setup destroys it then.
 void PartitionedReceive::destroy() noexcept {
   if (set_up_ || !setup_failure_.ok()) {
     delete this;
     return;
   }
   given_up_ = true;
-  messenger_.cancel(setup_receive_);
+  messenger_.set_aside(setup_receive_);
 }
 
 void PartitionedReceive::on_setup(engine::Operation& operation) noexcept {
@@ -142,6 +142,7 @@ void PartitionedReceive::on_setup(engine::Operation& operation) noexcept {
       *static_cast<Setup&>(static_cast<ReceiveRequest&>(static_cast<Request&>(operation))).owner;
   Result& result = receive.setup_receive_.result();
   if (receive.given_up_) {
+    receive.messenger_.no_longer_aside(receive.setup_receive_);
     delete &receive;
     return;
   }

@@ -87,7 +87,7 @@ class PartitionedReceive final : public Request {
   wire::PartitionSetup setup_;
   bool set_up_ = false;
   bool waits_for_setup_ = false;  // started before the setup message came
-  bool given_up_ = false;         // destroyed before it came
+  bool given_up_ = false;         // freed before it came
   Status setup_failure_;
   std::vector<std::unique_ptr<Part>> parts_;
   int missing_ = 0;

@@ -293,6 +293,7 @@ Status stop_process() {
     for (comm::Communicator* communicator : own) {
       if (communicator != nullptr) coll::stop_draining(*communicator);
     }
+    process->messenger->cancel_what_is_aside();
     process->launcher_socket.close();
     process->network->close();
   }

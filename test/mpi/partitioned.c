@@ -76,6 +76,30 @@ static void two_at_once(void) {
   }
 }
 
+/* A receive that is freed before its send is made has that send all the same, and not the next one. */
+static void freed_before_it_is_met(void) {
+  int out[2] = {rank, rank + 100}, in[2] = {-1, -1};
+  MPI_Request send, receive;
+  OK(MPI_Precv_init(in, 2, 1, MPI_INT, left, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &receive));
+  OK(MPI_Request_free(&receive));
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  OK(MPI_Psend_init(out, 2, 1, MPI_INT, right, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &send));
+  OK(MPI_Request_free(&send));
+  OK(MPI_Psend_init(out, 2, 1, MPI_INT, right, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &send));
+  OK(MPI_Precv_init(in, 2, 1, MPI_INT, left, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &receive));
+  OK(MPI_Start(&receive));
+  OK(MPI_Start(&send));
+  OK(MPI_Pready_range(0, 1, send));
+  OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
+  OK(MPI_Wait(&receive, MPI_STATUS_IGNORE));
+  CHECK(in[0] == left && in[1] == left + 100);
+  OK(MPI_Request_free(&send));
+  OK(MPI_Request_free(&receive));
+  /* One that is never met does not hold up the end. */
+  OK(MPI_Precv_init(in, 2, 1, MPI_INT, left, 8, MPI_COMM_WORLD, MPI_INFO_NULL, &receive));
+  OK(MPI_Request_free(&receive));
+}
+
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
@@ -93,6 +117,7 @@ int main(int argc, char** argv) {
     round_trip(4, 3, total, pairs, 2, 3);
   }
   two_at_once();
+  freed_before_it_is_met();
   MPI_Request nothing[2];
   OK(MPI_Psend_init(NULL, 0, 5, MPI_INT, right, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &nothing[0]));
   OK(MPI_Precv_init(NULL, 0, 5, MPI_INT, left, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &nothing[1]));
