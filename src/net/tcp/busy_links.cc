@@ -111,34 +111,44 @@ bool BusyLinks::has(const Receiver& link) const noexcept {
   return !too_many_ && std::any_of(links_.begin(), links_.end(), [&](const Entry& busy) { return busy.link == &link; });
 }
 
+// Callbacks touch and forget links, so the list may change under the loop; a link that is skipped for that has its turn next time.
 bool BusyLinks::poll() noexcept {
   if (too_many_ && !input_expected_) return false;
   bool moved = false;
   input_expected_ = false;
-  // Callbacks touch and forget links, so the list may change under the loop; a link skipped for that has its turn next
-  // time.
   for (std::size_t i = 0; i < links_.size(); ++i) {
     Receiver* link = links_[i].link;
     ++links_[i].polls_in_vain;
     const bool came = link->poll();
     moved |= came;
-    if (i >= links_.size() || links_[i].link != link) {
+    if (i >= links_.size() || links_[i].link != link)
       input_expected_ = true;  // of the one that was skipped, perhaps
-      continue;
-    }
-    if (came) {
-      links_[i].polls_in_vain = 0;
-      if (link->is_announced() && ++links_[i].finds > tuning().tcp_steady_polls && !armed_) {
-        end_rest();
-        link->leave_port();
-      }
-    } else if (links_[i].polls_in_vain >= most_polls_in_vain(*link) && !at_rest_ && link->come_back_to_port() && gives_up(*link)) {
-      link->end_rest();
-      links_.erase(links_.begin() + static_cast<std::ptrdiff_t>(i));
-      --i;
-    }
+    else if (came)
+      note_find(links_[i]);
+    else if (is_cold(links_[i]) && lets_go(*link))
+      links_.erase(links_.begin() + static_cast<std::ptrdiff_t>(i--));
   }
   return moved;
+}
+
+// One that is read with success again and again need not be in the port.
+void BusyLinks::note_find(Entry& busy) noexcept {
+  busy.polls_in_vain = 0;
+  if (!busy.link->is_announced() || ++busy.finds <= tuning().tcp_steady_polls || armed_) return;
+  Receiver& link = *busy.link;
+  end_rest();
+  link.leave_port();
+}
+
+bool BusyLinks::is_cold(const Entry& busy) const noexcept {
+  return busy.polls_in_vain >= most_polls_in_vain(*busy.link) && !at_rest_;
+}
+
+// From then on the port announces what comes by it, and nothing is taken of it by a program in the kernel. False: it stays.
+bool BusyLinks::lets_go(Receiver& link) noexcept {
+  if (!link.come_back_to_port() || !gives_up(link)) return false;
+  link.end_rest();
+  return true;
 }
 
 }  // namespace lapwing::net::tcp

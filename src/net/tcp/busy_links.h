@@ -79,6 +79,9 @@ class BusyLinks {
   void let_take() noexcept;
   bool stop_taking(bool (Receiver::*stop)() noexcept) noexcept;
   bool gives_up(Receiver& link) noexcept;
+  void note_find(Entry& busy) noexcept;
+  bool is_cold(const Entry& busy) const noexcept;
+  bool lets_go(Receiver& link) noexcept;
   bool all_announced() noexcept;
   bool announced_unattended() noexcept;
 

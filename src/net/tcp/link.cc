@@ -223,31 +223,43 @@ void Link::go_home() noexcept {
   setup_.mend(home_);
 }
 
+Link::Standing Link::judge_standing(bool broke) noexcept {
+  const Replaced replaced = std::exchange(replaced_, Replaced::kNo);
+  if (replaced != Replaced::kNo && away_ && is_home(connection_->remote())) return Standing::kHome;
+  if (rail_user_ != nullptr && !broke) return Standing::kFurther;
+  if (replaced == Replaced::kToGoHome) return Standing::kNotHomeYet;
+  if (replaced == Replaced::kByPeer) return Standing::kInPlaceUnnoticed;
+  return broke ? Standing::kInPlace : Standing::kFirst;
+}
+
 // `after`: for how long this side has known that there was none, where one broke. `peer_first`: the peer has tried more often to make another one, so
 // that is not how long there was none. It may have reset the old one, for one thing, when it was cut off: this side hears that when the network is
 // back. `in_vain`: because the peer answered late, as it shows now.
 void Link::note_connection(std::optional<std::int64_t> after, bool peer_first, bool in_vain) noexcept {
-  const Replaced replaced = std::exchange(replaced_, Replaced::kNo);
-  const bool came_home = replaced != Replaced::kNo && away_ && is_home(connection_->remote());
-  shared_.counters.connections_resumed += after.has_value() && !came_home && replaced != Replaced::kToGoHome;
-  if (came_home)
-    log_info("%s: %s by their own network again, at %s", shared_.describe(peer_).c_str(), rail_user_ != nullptr ? "long messages go" : "messages go",
-             connection_->remote().text().c_str());
-  else if (rail_user_ != nullptr && !after)
-    log_info("%s: another connection by tcp, for %s, at %s", shared_.describe(peer_).c_str(), is_for_answers() ? "answers by the kernel" : "long messages",
-             connection_->remote().text().c_str());
-  else if (replaced == Replaced::kToGoHome)
-    log_info("%s: the way back to its own network leads nowhere yet; going on at %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str());
-  else if (replaced == Replaced::kByPeer)
-    note_another(", before this rank had noticed", in_vain);
-  else if (after) {
-    char time[64] = "";
-    if (!peer_first) std::snprintf(time, sizeof time, ", after %.2f s", static_cast<double>(*after) / 1e9);
-    note_another(time, in_vain);
+  const Standing standing = judge_standing(after.has_value());
+  const bool is_mended = standing == Standing::kInPlace || standing == Standing::kInPlaceUnnoticed;
+  shared_.counters.connections_resumed += is_mended;
+  if (!is_mended && !log_enabled(LogLevel::kInfo)) return;
+  const std::string peer = shared_.describe(peer_), remote = connection_->remote().text();
+  const char* const what = rail_user_ != nullptr ? "long messages go" : "messages go";
+  switch (standing) {
+    case Standing::kFirst:
+      return log_info("%s: connected by tcp, at %s; frames are %s", peer.c_str(), remote.c_str(), connection_->protection());
+    case Standing::kFurther:
+      return log_info("%s: another connection by tcp, for %s, at %s", peer.c_str(), is_for_answers() ? "answers by the kernel" : "long messages",
+                      remote.c_str());
+    case Standing::kHome:
+      return log_info("%s: %s by their own network again, at %s", peer.c_str(), what, remote.c_str());
+    case Standing::kNotHomeYet:
+      return log_info("%s: the way back to its own network leads nowhere yet; going on at %s", peer.c_str(), remote.c_str());
+    case Standing::kInPlaceUnnoticed:
+      return note_another(", before this rank had noticed", in_vain);
+    case Standing::kInPlace:
+      break;
   }
-  else if (log_enabled(LogLevel::kInfo))
-    log_info("%s: connected by tcp, at %s; frames are %s", shared_.describe(peer_).c_str(), connection_->remote().text().c_str(),
-             connection_->protection());
+  char time[64] = "";
+  if (!peer_first) std::snprintf(time, sizeof time, ", after %.2f s", static_cast<double>(*after) / 1e9);
+  note_another(time, in_vain);
 }
 
 // The rank that computes without progress cannot tell whether the other found it late, or the network failed: on a protected link it takes the former

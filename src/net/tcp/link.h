@@ -125,6 +125,16 @@ class Link final : private RailUser, private LinkSetupUser, private SenderUser, 
   std::optional<Address> listening_at(const Address& remote) const noexcept;
   void look_for_home() noexcept;
   void go_home() noexcept;
+  // How a connection that stands came to do so.
+  enum class Standing : std::uint8_t {
+    kFirst,
+    kFurther,           // of a link that has one already
+    kHome,              // by the peer's own network again
+    kNotHomeYet,        // the way there leads nowhere; where it was before
+    kInPlace,           // of one that broke
+    kInPlaceUnnoticed,  // ... of which only the peer knows
+  };
+  Standing judge_standing(bool broke) noexcept;
   void note_connection(std::optional<std::int64_t> after, bool peer_first, bool in_vain) noexcept;
   void note_another(const char* after, bool in_vain) noexcept;
   std::int64_t last_reached() const noexcept;

@@ -12,6 +12,14 @@
 #include "net/tcp/stream_position.h"
 
 namespace lapwing::net::tcp {
+namespace {
+
+// The socket is, as far as a read can tell.
+constexpr bool is_empty_after(Inbox::Result result) noexcept {
+  return result == Inbox::Result::kNothing || result == Inbox::Result::kDrained;
+}
+
+}  // namespace
 
 void Receiver::begin(Connection& connection, bool resumes) noexcept {
   connection_ = &connection;
@@ -39,12 +47,16 @@ void Receiver::end() noexcept {
 bool Receiver::receive() noexcept {
   if (connection_ == nullptr) return false;
   LAPWING_DELAY_POINT("tcp.receive");
-  Inbox::Result result = read();
-  if (may_join_ && shared_.intakes.ready() && result <= Inbox::Result::kDrained && !inbox_.within_frame()) {
-    // What has come meanwhile is announced to the port, if at all, and not to poll().
-    result = join_program() ? std::max(result, read()) : Inbox::Result::kUncertain;
-  }
-  return finish_receive(result);
+  const Inbox::Result result = read();
+  const bool joins = may_join_ && shared_.intakes.ready() && is_empty_after(result) && !inbox_.within_frame();
+  return finish_receive(joins ? join_and_read(result) : result);
+}
+
+// What has come meanwhile is announced to the port, if at all, and not to poll().
+Inbox::Result Receiver::join_and_read(Inbox::Result before) noexcept {
+  if (!join_program()) return Inbox::Result::kUncertain;
+  const Inbox::Result result = read();
+  return result == Inbox::Result::kNothing ? before : result;
 }
 
 Inbox::Result Receiver::read() noexcept {
@@ -55,15 +67,22 @@ bool Receiver::finish_receive(Inbox::Result result) noexcept {
   if (watermark_.received(connection_->socket(), inbox_.missing())) shared_.busy_links.end_rest();
   const bool long_frame = inbox_.header().payload_bytes() >= tuning().tcp_acknowledged_at_once;
   if (resumes_ && !sender_.take_acknowledgements(long_frame)) result = inbox_.refuse("it acknowledges a frame that has not left");
-  if (result > Inbox::Result::kDrained || sending_failed_) judge(result);
+  if (result == Inbox::Result::kMore)
+    read_on_later();
+  else if (!is_empty_after(result) || sending_failed_)
+    judge(result);
   return result != Inbox::Result::kNothing;
 }
 
-void Receiver::judge(Inbox::Result result) noexcept {
-  torn_ |= result == Inbox::Result::kTorn || result == Inbox::Result::kUncertain;
-  if (result != Inbox::Result::kMore) return user_.receiving_ended(result);
+void Receiver::read_on_later() noexcept {
   LAPWING_DELAY_POINT("tcp.more");
   connection_->announce_again();
+}
+
+// The connection can be read no further, or nothing can be sent by it, and what came before has been read.
+void Receiver::judge(Inbox::Result result) noexcept {
+  torn_ |= result == Inbox::Result::kTorn || result == Inbox::Result::kUncertain;
+  user_.receiving_ended(result);
 }
 
 bool Receiver::poll() noexcept {
@@ -118,7 +137,7 @@ void Receiver::let_answer() noexcept {
 void Receiver::answer_no_more() noexcept {
   answers_by_ = -1;
   permission_ = kernel::Permission::State::kNone;
-  if (!inbox_.past_program()) return;
+  if (!inbox_.past_program() || connection_ == nullptr) return;
   intake_->answer(false);
   finish_receive(inbox_.collect() ? Inbox::Result::kDrained : Inbox::Result::kViolation);
 }

@@ -98,7 +98,9 @@ class Receiver final : public ConnectionUser {
 
  private:
   Inbox::Result read() noexcept;
+  Inbox::Result join_and_read(Inbox::Result before) noexcept;
   bool finish_receive(Inbox::Result result) noexcept;
+  void read_on_later() noexcept;
   // False: this connection cannot go on.
   bool join_program() noexcept;
   bool poll_past_program() noexcept;
