@@ -81,8 +81,10 @@ Machine read_machine() {
     const std::string topology = "/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/topology/";
     const int package = parse_int(read_small_file(topology + "physical_package_id")).value_or(0);
     const int number = parse_int(read_small_file(topology + "core_id")).value_or(processor);
+    const std::vector<int> threads = parse_processor_list(read_small_file(topology + "thread_siblings_list"));
     const int node = node_of[static_cast<std::size_t>(processor)];
-    Core& core = cores[{node, package, number}];
+    // Clusters of one package may number their cores alike, each from 0 on; the processors of a core are its own everywhere.
+    Core& core = cores[{node, package, threads.empty() ? number : threads.front()}];
     core.package = package;
     core.node = node;
     core.number = number;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/exit_code.h"
 #include "mpi.h"
 
 namespace lapwing::launch {
@@ -34,9 +35,10 @@ bool ends_jobs(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
-// An exit code has eight bits; a failure must not come out as a success.
-int exit_code_of(int code) {
-  return (code & 0xff) == 0 && code != 0 ? 1 : code & 0xff;
+// As nohup and shells have it that start a job in the background: its user has asked that such a signal do nothing.
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return (ends_jobs(signal) || signal == SIGTSTP) && ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 const char* when_ended(PmiState state) {
@@ -107,7 +109,9 @@ int Job::run() {
 void Job::take_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : kHandledSignals) sigaddset(&set, signal);
+  for (const int signal : kHandledSignals) {
+    if (!is_ignored(signal)) sigaddset(&set, signal);
+  }
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGTTOU, SIG_IGN);

@@ -1,5 +1,6 @@
 // mpiexec: starts an MPI job on this machine.
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -25,6 +26,7 @@ void occupy_standard_streams() {
 int main(int argc, char** argv) {
   using namespace lapwing::launch;
   occupy_standard_streams();
+  ::signal(SIGCHLD, SIG_DFL);  // what starts mpiexec may ignore it, and the kernel tells of no rank's end then
   CommandLine command_line;
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (const lapwing::Status status = parse_command_line(arguments, command_line); !status.ok()) {

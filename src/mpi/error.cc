@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/flush_streams.h"
 #include "base/log.h"
 #include "mpi/error_code.h"
 #include "mpi/handles.h"
@@ -85,7 +86,7 @@ void write_on_stderr(std::string_view text) {
   words.block = "lapwing: fatal error at " + describe_process(job) + (object.empty() ? "" : ", on " + object) + "\n  " + text +
                 "\n  " + sentence + " (code " + std::to_string(code) + ")\n  The job ends, because the error handler is " +
                 name + "; MPI_ERRORS_RETURN gives errors to the program\n";
-  std::fflush(stdout);
+  flush_streams();
   // The launcher knows better why that process has ended, says so, and ends this one as well; not every launcher does.
   if (code == MPI_ERR_PROC_ABORTED || blame.rank >= 0) ::usleep(kTimeForTheLauncher);
   if (job != nullptr) {
@@ -93,7 +94,7 @@ void write_on_stderr(std::string_view text) {
     job->abort(words);
   }
   write_on_stderr(words.block);
-  std::fflush(nullptr);
+  flush_streams();
   _exit(words.code);
 }
 

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/exit_code.h"
+#include "base/flush_streams.h"
 #include "runtime/host_identity.h"
 #include "runtime/launcher_search.h"
 #include "runtime/process_table.h"
@@ -118,12 +120,12 @@ Status Job::leave() {
 void Job::abort(const LastWords& words) noexcept {
   static std::atomic<bool> ending{false};
   while (ending.exchange(true)) ::pause();  // another thread ends the process at this moment: its words count
-  std::fflush(nullptr);  // what the program has written stands before the block
+  flush_streams();  // what the program has written stands before the block
   const bool shown = launcher_shows_last_words();
   if (!shown) write_whole(STDERR_FILENO, words.block);
   const bool told = launcher_ != nullptr && launcher_->abort(words);
   if (shown && !told) write_whole(STDERR_FILENO, words.block);
-  _exit(words.code);
+  _exit(exit_code_of(words.code));
 }
 
 int Job::cores() const noexcept { return place_.cores > 0 ? place_.cores : usable_cores(); }

@@ -62,6 +62,28 @@ for transports in shm tcp; do
 done
 unset LAPWING_TRANSPORTS
 
+# A thread that waits for input holds up no end.
+mkfifo "$work/input"
+exec 9<>"$work/input"
+timeout 30 "$mpiexec" -n 2 "$program" reading 0 9 >"$work/out" 2>"$work/err" <"$work/input"
+[ $? -eq 9 ] || fail "abort while a thread reads"
+nobody_left "abort while a thread reads"
+
+# What starts mpiexec may ignore signals. The end of a rank is seen all the same, and those that are to do nothing do nothing.
+run "SIGCHLD ignored" 0 bash -c 'trap "" CHLD; exec "$@"' bash "$mpiexec" -n 2 "$program" ok
+(
+  trap "" HUP INT
+  exec "$mpiexec" -timeout 30 -n 2 bash -c 'echo here; read -r <"$1"' bash "$work/input" # the command timeout would take the signals
+) >"$work/out" 2>"$work/err" </dev/null &
+job=$!
+here() { [ "$(grep -c here "$work/out")" -eq 2 ]; }
+wait_until "signals that are ignored: the ranks" here
+for signal in HUP INT HUP INT; do kill -"$signal" $job; done
+printf '\n\n' >&9
+wait $job
+[ $? -eq 0 ] || fail "signals that are ignored"
+exec 9>&-
+
 # All ranks make the same error, while mpiexec is stopped: one block, behind what its rank has written, and the number of the others.
 everyone() { # NAME mpiexec's arguments...
   local name=$1
@@ -119,6 +141,7 @@ run "no log" 0 "$mpiexec" -n 2 "$program" ok
 # Without a launcher: one process, alone.
 run "alone" 0 "$program" ok
 run "alone, abort" 3 "$program" abort 0 3
+run "alone, abort with no code of eight bits" 1 "$program" abort 0 256
 
 # Settings that are wrong end the program at its start, with a word about what is meant.
 timeout 30 env LAPWING_PROGES=polling "$program" ok >"$work/out" 2>"$work/err" && fail "misspelt setting: accepted"

@@ -3,6 +3,7 @@
      endings ok                 ends well
      endings killed RANK        RANK kills itself by SIGKILL
      endings abort RANK CODE    RANK calls MPI_Abort
+     endings reading RANK CODE  ... while another thread of it reads the standard input
      endings exit RANK CODE     RANK leaves without MPI_Finalize
      endings fatal RANK         RANK makes an error under MPI_ERRORS_ARE_FATAL
      endings everyone FILE      all ranks make an error under MPI_ERRORS_ARE_FATAL when FILE exists, each behind a line of output that has no end
@@ -11,6 +12,7 @@
      endings late CODE          everybody exits with CODE after MPI_Finalize */
 #include "check.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -28,7 +30,19 @@ static void round_of_messages(void) {
   CHECK(sum == size * (size - 1) / 2);
 }
 
+static void* read_input(void* none) {
+  (void)getchar();
+  return none;
+}
+static void abort_while_reading(int code) {
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, read_input, NULL) == 0);
+  while (ftrylockfile(stdin) == 0) funlockfile(stdin); /* until it does */
+  MPI_Abort(MPI_COMM_WORLD, code);
+}
+
 static void end(const char* how, int code) {
+  if (strcmp(how, "reading") == 0) abort_while_reading(code);
   if (strcmp(how, "killed") == 0) raise(SIGKILL);
   if (strcmp(how, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, code);
   if (strcmp(how, "exit") == 0) _exit(code);
