@@ -31,7 +31,8 @@ Blocks typed_blocks(const void* base, CountArray counts, CountArray displacement
   blocks.reserve(static_cast<std::size_t>(ranks));
   for (std::size_t i = 0; i < static_cast<std::size_t>(ranks); ++i) {
     void* address = Block::at(const_cast<void*>(base), displacements[i]);
-    blocks.push_back({address, static_cast<std::uint64_t>(counts[i]), datatype::resolve(types[i])});
+    const auto count = static_cast<std::uint64_t>(counts[i]);
+    blocks.push_back({address, count, datatype::resolve(count != 0 ? types[i] : MPI_BYTE)});  // the type of an empty piece does not matter
   }
   return blocks;
 }

@@ -56,6 +56,7 @@ const char* name(Collective what) noexcept {
 }
 
 Blocks Side::blocks(int ranks) const {
+  if (ranks == 0) return {};
   if (types != nullptr) return typed_blocks(buffer, counts, displacements, types, ranks);
   if (counts) return vector_blocks(buffer, counts, displacements, *datatype::resolve(type), ranks);
   return uniform_blocks(buffer, count, *datatype::resolve(type), ranks);
@@ -160,6 +161,34 @@ Status check_in_place(const Call& call, const comm::Communicator& communicator) 
   }
 }
 
+// Arrays with one entry for each neighbour. Shims check those that have one for each rank.
+Status check_arrays(const char* side_name, const Side& side, bool typed, std::size_t neighbours) {
+  if (neighbours == 0) return {};
+  const auto missing = [&](const char* array) {
+    return Status::error(MPI_ERR_ARG, "%s%s is a null pointer, but there are %zu neighbors on that side", side_name, array, neighbours);
+  };
+  if (!side.counts) return missing("counts");
+  if (!side.displacements) return missing("displs");
+  if (typed && side.types == nullptr) return missing("types");
+  for (std::size_t i = 0; i < neighbours; ++i) {
+    if (side.counts[i] < 0)
+      return Status::error(MPI_ERR_COUNT, "%scounts[%zu] is %lld; it cannot be negative", side_name, i, static_cast<long long>(side.counts[i]));
+    const datatype::Datatype* type = typed && side.counts[i] > 0 ? datatype::resolve(side.types[i]) : nullptr;
+    if (typed && side.counts[i] > 0 && (type == nullptr || !type->usable()))
+      return Status::error(MPI_ERR_TYPE, "%stypes[%zu] is no committed datatype", side_name, i);
+  }
+  return {};
+}
+
+Status check_neighbor_arrays(const Call& call, const comm::Communicator& communicator) {
+  const bool typed = call.what == Collective::kNeighborAlltoallw;
+  const bool both = typed || call.what == Collective::kNeighborAlltoallv;
+  if (both) LAPWING_TRY(check_arrays("send", call.send, typed, comm::outdegree(communicator)));
+  if (both || call.what == Collective::kNeighborAllgatherv)
+    LAPWING_TRY(check_arrays("recv", call.receive, typed, comm::indegree(communicator)));
+  return {};
+}
+
 }  // namespace
 
 bool Call::repeatable(const comm::Communicator& communicator) const noexcept {
@@ -200,6 +229,7 @@ Status check(const Call& call, const comm::Communicator& communicator) {
                          "the communicator has no topology: make one with MPI_Cart_create, MPI_Graph_create or "
                          "MPI_Dist_graph_create");
   }
+  if (is_neighborhood(call.what)) LAPWING_TRY(check_neighbor_arrays(call, communicator));
   if (communicator.is_inter() && (call.what == Collective::kScan || call.what == Collective::kExscan)) {
     return Status::error(MPI_ERR_COMM, "this function is not defined for inter-communicators");
   }

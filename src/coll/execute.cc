@@ -72,6 +72,13 @@ bool leaves_no_doubt(const Services& services, const comm::Communicator& communi
   return surely_direct(collective, situation, bytes) || surely_in_place(collective, situation, bytes, !DirectTrials::decides_alone(trial));
 }
 
+// Calls whose ways are tried by turns (direct_trials.h): all ranks must count the same ones, so that one that is refused must not count. Others are
+// checked when they are compiled.
+Status check_what_counts(const comm::Communicator& communicator, CommunicatorState& state, const Call& call) {
+  const bool counts = state.place.copies_directly() && DirectTrials::number_of(call, communicator) != DirectTrials::kNone;
+  return counts ? check(call, communicator) : Status();
+}
+
 Way way_of(const Services& services, comm::Communicator& communicator, const Call& call, Form form) {
   Way way;
   CommunicatorState& state = state_of(communicator);
@@ -162,6 +169,7 @@ CollectiveRequest* repeat(comm::Communicator& communicator, const Call& call, Fo
 
 Status make_request(const Services& services, comm::Communicator& communicator, const Call& call, Form form,
                     CollectiveRequest** request) {
+  LAPWING_TRY(check_what_counts(communicator, state_of(communicator), call));
   const Way way = way_of(services, communicator, call, form);
   const bool may_repeat = form != Form::kPersistent && !way.is_single();
   CollectiveRequest* made = may_repeat ? repeat(communicator, call, form, way.variant()) : nullptr;
@@ -210,6 +218,7 @@ Status run(const Services& services, engine::Visit& visit, comm::Communicator& c
 Status run(const Services& services, comm::Communicator& communicator, const Call& call) {
   engine::Visit visit(services.engine);
   if (!state_of(communicator).link_rate.settled()) LAPWING_TRY(measure_if_due(services, visit, communicator, call));
+  LAPWING_TRY(check_what_counts(communicator, state_of(communicator), call));
   const Way way = way_of(services, communicator, call, Form::kBlocking);
   if (!way.timed) return run(services, visit, communicator, call, way);
   DirectTrials& trials = *state_of(communicator).direct_trials;

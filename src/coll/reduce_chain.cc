@@ -83,7 +83,8 @@ void Chain::pass(const Block& operand, const Block& result) {
 void reduce_chain(Schedule& schedule, const Block& input, const Block& output, int root, std::uint64_t segment) {
   Chain chain(schedule, root);
   const bool is_root = schedule.rank() == root;
-  const std::uint64_t each = std::max<std::uint64_t>(1, segment / static_cast<std::uint64_t>(input.type->size()));
+  const auto size = std::max<std::uint64_t>(1, input.type->size());  // a type may have none
+  const std::uint64_t each = std::max<std::uint64_t>(1, segment / size);
   for (std::uint64_t first = 0; first < input.count; first += each) {
     const std::uint64_t count = std::min(each, input.count - first);
     chain.pass(input.part(first, count), is_root ? output.part(first, count) : Block{});

@@ -75,7 +75,8 @@ class ScanChain {
 
 void scan_chain(Schedule& schedule, const Block& input, const Block& output, bool inclusive, std::uint64_t segment) {
   ScanChain chain(schedule);
-  const std::uint64_t each = std::max<std::uint64_t>(1, segment / static_cast<std::uint64_t>(input.type->size()));
+  const auto size = std::max<std::uint64_t>(1, input.type->size());  // a type may have none
+  const std::uint64_t each = std::max<std::uint64_t>(1, segment / size);
   for (std::uint64_t first = 0; first < input.count; first += each) {
     const std::uint64_t count = std::min(each, input.count - first);
     const Block operand = input.part(first, count), result = output.part(first, count);

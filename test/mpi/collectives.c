@@ -370,6 +370,29 @@ static void neighbors(int form, int count) {
   free(in);
 }
 
+/* Pieces without entries may have any type, and entries may have no bytes. */
+static void nothing_at_all(int form) {
+  MPI_Comm ring;
+  MPI_Datatype empty;
+  MPI_Op op;
+  const int periodic = 1, counts[2] = {0, 0};
+  const MPI_Aint places[2] = {0, 0};
+  const MPI_Datatype types[2] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
+  int out = 1, in = 2;
+  OK(MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring));
+  RUN(form, Neighbor_alltoallw, Ineighbor_alltoallw, &out, counts, places, types, &in, counts, places, types, ring);
+  OK(MPI_Comm_free(&ring));
+  OK(MPI_Type_contiguous(0, MPI_INT, &empty));
+  OK(MPI_Type_commit(&empty));
+  OK(MPI_Op_create(compose, 0, &op));
+  RUN(form, Scan, Iscan, &out, &in, 4, empty, op, MPI_COMM_WORLD);
+  RUN(form, Exscan, Iexscan, &out, &in, 4, empty, op, MPI_COMM_WORLD);
+  RUN(form, Reduce, Ireduce, &out, &in, 4, empty, op, size - 1, MPI_COMM_WORLD);
+  CHECK(out == 1 && in == 2);
+  OK(MPI_Op_free(&op));
+  OK(MPI_Type_free(&empty));
+}
+
 /* Even ranks and odd ranks, as two groups. */
 static void between_groups(int form) {
   if (size < 2) return;
@@ -433,7 +456,35 @@ static void errors(void) {
   FAILS(MPI_Bcast(&in, 1, MPI_INT, size, MPI_COMM_WORLD), MPI_ERR_ROOT);
   FAILS(MPI_Reduce(&in, &out, 1, MPI_INT, MPI_SUM, -1, MPI_COMM_WORLD), MPI_ERR_ROOT);
   FAILS(MPI_Neighbor_allgather(&in, 1, MPI_INT, &out, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_TOPOLOGY);
+  MPI_Comm ring;
+  const int periodic = 1, negative[2] = {1, -1}, one[2] = {1, 1}, starts[2] = {0, 1};
+  int two[2] = {1, 2}, also[2];
+  OK(MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring));
+  FAILS(MPI_Neighbor_alltoallv(two, negative, starts, MPI_INT, also, one, starts, MPI_INT, ring), MPI_ERR_COUNT);
+  FAILS(MPI_Neighbor_alltoallv(two, NULL, starts, MPI_INT, also, one, starts, MPI_INT, ring), MPI_ERR_ARG);
+  FAILS(MPI_Neighbor_allgatherv(two, 1, MPI_INT, also, one, NULL, MPI_INT, ring), MPI_ERR_ARG);
+  OK(MPI_Comm_free(&ring));
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+}
+
+/* A call that all ranks refuse is none, wherever it stands among those by which ways are tried. */
+static void refused_by_all(void) {
+  enum { kBytes = 8192, kCalls = 40 };
+  MPI_Comm copy;
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
+  OK(MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN));
+  char* out = malloc((size_t)kBytes * size);
+  char* in = malloc((size_t)kBytes * size);
+  for (int i = 0; i < 300; ++i) OK(MPI_Barrier(copy)); /* by then ranks copy directly, where they can */
+  for (int call = 0; call < kCalls; ++call) {
+    memset(out, 'a' + (rank + call) % 20, (size_t)kBytes * size);
+    if (size > 1) FAILS(MPI_Alltoall(out, kBytes, MPI_CHAR, out, kBytes, MPI_CHAR, copy), MPI_ERR_BUFFER);
+    OK(MPI_Alltoall(out, kBytes, MPI_CHAR, in, kBytes, MPI_CHAR, copy));
+    for (int i = 0; i < size; ++i) CHECK(in[i * kBytes] == 'a' + (i + call) % 20 && in[(i + 1) * kBytes - 1] == 'a' + (i + call) % 20);
+  }
+  free(out);
+  free(in);
+  OK(MPI_Comm_free(&copy));
 }
 
 int main(int argc, char** argv) {
@@ -459,12 +510,14 @@ int main(int argc, char** argv) {
       own_operation(form, block);
       neighbors(form, count);
     }
+    nothing_at_all(form);
     between_groups(form);
   }
   pairs();
   same_bits();
   many_at_once();
   errors();
+  refused_by_all();
   OK(MPI_Finalize());
   return 0;
 }
