@@ -55,6 +55,14 @@ std::vector<std::string> split_words(const std::string& line) {
   return words;
 }
 
+// Adds what one line of a -configfile says to `words`, behind a colon. Comments and empty lines say nothing.
+void append_program(std::vector<std::string>& words, const std::string& line) {
+  const std::vector<std::string> more = split_words(line);
+  if (more.empty() || more.front().rfind('#', 0) == 0) return;
+  if (!words.empty()) words.emplace_back(":");
+  words.insert(words.end(), more.begin(), more.end());
+}
+
 class Parser {
  public:
   Parser(const std::vector<std::string>& arguments, CommandLine& result) : arguments_(arguments), result_(result) {}
@@ -332,15 +340,13 @@ class Parser {
     std::vector<std::string> words;
     std::string whole;
     for (std::string line; std::getline(file, line);) {
+      if (!line.empty() && line.back() == '\r') line.pop_back();
       const bool joined = !line.empty() && line.back() == '\\';
       if (joined) line.pop_back();
       whole += line;
-      if (joined) continue;
-      const std::vector<std::string> more = split_words(std::exchange(whole, {}));
-      if (more.empty() || more.front().front() == '#') continue;
-      if (!words.empty()) words.emplace_back(":");
-      words.insert(words.end(), more.begin(), more.end());
+      if (!joined) append_program(words, std::exchange(whole, {}));
     }
+    append_program(words, whole);  // The last line may end in a backslash.
     arguments_.insert(arguments_.begin() + static_cast<std::ptrdiff_t>(next_), words.begin(), words.end());
     return {};
   }

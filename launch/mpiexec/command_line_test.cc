@@ -180,6 +180,27 @@ TEST(CommandLine, TakesProgramsFromAFile) {
   EXPECT_NE(error_of({"-configfile", "/no/such/file"}).find("cannot read"), std::string::npos);
 }
 
+TEST(CommandLine, TakesTheLastProgramOfAFileThatEndsInABackslash) {
+  const TextFile file("-n 1 a\n-n 2 b \\");
+  const CommandLine line = parsed({"-configfile", file.path()});
+  ASSERT_EQ(line.programs.size(), 2u);
+  EXPECT_EQ(line.programs[1].ranks, 2);
+  EXPECT_EQ(line.programs[1].arguments, Words{"b"});
+}
+
+TEST(CommandLine, TakesAFileWhoseLinesEndAsOnWindows) {
+  const TextFile file("# programs\r\n\r\n-n 1 \\\r\na\r\n-n 2 b\r\n");
+  const CommandLine line = parsed({"-configfile", file.path()});
+  ASSERT_EQ(line.programs.size(), 2u);
+  EXPECT_EQ(line.programs[0].arguments, Words{"a"});
+  EXPECT_EQ(line.programs[1].arguments, Words{"b"});
+}
+
+TEST(CommandLine, TakesAnEmptyFirstWordOfAFile) {
+  const TextFile file("\"\" a\n");
+  EXPECT_EQ(parsed({"-configfile", file.path()}).programs[0].arguments, (Words{"", "a"}));
+}
+
 TEST(CommandLine, HasATimeLimitFromTheEnvironment) {
   ASSERT_EQ(::setenv("MPIEXEC_TIMEOUT", "30", 1), 0);
   EXPECT_EQ(parsed({"a"}).timeout, 30);
