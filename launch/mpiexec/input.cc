@@ -10,8 +10,7 @@
 namespace lapwing::launch {
 
 InputForwarder::~InputForwarder() {
-  listen(false);
-  close_pipe();
+  close();
 }
 
 Status InputForwarder::open(int& child_fd) {
@@ -22,7 +21,7 @@ Status InputForwarder::open(int& child_fd) {
   ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
   child_fd = ends[0];
   pipe_ = ends[1];
-  loop_.add(pipe_, 0, [this](std::uint32_t) { on_pipe(); });
+  loop_.add(pipe_, 0, [this](std::uint32_t events) { on_pipe(events); });
   refresh();
   return {};
 }
@@ -52,20 +51,27 @@ void InputForwarder::on_keyboard() {
   const ssize_t count = ::read(STDIN_FILENO, bytes, sizeof bytes);
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
   if (count <= 0) {
-    listen(false);
-    close_pipe();  // rank 0 sees the end of its input
+    close();  // rank 0 sees the end of its input
     return;
   }
   pending_.append(bytes, static_cast<std::size_t>(count));
-  on_pipe();
+  hand_on();
 }
 
-// Hands on what is pending; the keyboard rests until the rank has taken it.
-void InputForwarder::on_pipe() {
+// A pipe without a reader reports an error again and again until it is closed: rank 0 has closed its standard input, or has ended.
+void InputForwarder::on_pipe(std::uint32_t events) {
+  if ((events & EPOLLERR) != 0) {
+    close();
+  } else {
+    hand_on();
+  }
+}
+
+// The keyboard rests until the rank has taken what is pending.
+void InputForwarder::hand_on() {
   const ssize_t count = pending_.empty() ? 0 : ::write(pipe_, pending_.data(), pending_.size());
   if (count < 0 && errno != EAGAIN && errno != EINTR) {
-    listen(false);
-    close_pipe();
+    close();
     return;
   }
   if (count > 0) pending_.erase(0, static_cast<std::size_t>(count));
@@ -73,7 +79,8 @@ void InputForwarder::on_pipe() {
   refresh();
 }
 
-void InputForwarder::close_pipe() {
+void InputForwarder::close() {
+  listen(false);
   if (pipe_ < 0) return;
   loop_.remove(pipe_);
   ::close(pipe_);

@@ -4,6 +4,7 @@
 // pipe is handed to rank 0 as it is. While mpiexec is in the background nothing is read; call refresh() after SIGCONT.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/status.h"
@@ -21,12 +22,14 @@ class InputForwarder {
   // Makes the pipe and stores the end for the child, which the caller closes after the fork.
   Status open(int& child_fd);
   void refresh();
+  bool is_open() const noexcept { return pipe_ >= 0; }  // neither the keyboard nor the rank has come to an end
 
  private:
   void on_keyboard();
-  void on_pipe();
+  void on_pipe(std::uint32_t events);
+  void hand_on();
   void listen(bool wanted);
-  void close_pipe();
+  void close();
 
   EventLoop& loop_;
   int pipe_ = -1;
