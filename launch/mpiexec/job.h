@@ -142,7 +142,6 @@ class Job final : public PmiServer::Listener {
   bool gave_up_killing_ = false;
   std::optional<Time> timeout_;
   std::optional<Time> reader_deadline_;
-  std::optional<Time> unfinished_since_;
 };
 
 }  // namespace lapwing::launch
