@@ -8,6 +8,11 @@
 #include <cstring>
 
 namespace lapwing::launch {
+namespace {
+
+constexpr std::chrono::seconds kLookAgain(1);
+
+}  // namespace
 
 InputForwarder::~InputForwarder() {
   close();
@@ -29,7 +34,14 @@ Status InputForwarder::open(int& child_fd) {
 void InputForwarder::refresh() {
   // Reading the terminal from the background would stop mpiexec.
   const bool foreground = ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
-  listen(foreground && pipe_ >= 0 && pending_.empty());
+  const bool wanted = pipe_ >= 0 && pending_.empty();
+  listen(foreground && wanted);
+  next_look_.reset();
+  if (wanted && !foreground) next_look_ = std::chrono::steady_clock::now() + kLookAgain;
+}
+
+void InputForwarder::on_time(Time now) {
+  if (next_look_ && now >= *next_look_) refresh();
 }
 
 void InputForwarder::listen(bool wanted) {
@@ -44,7 +56,7 @@ void InputForwarder::listen(bool wanted) {
 
 void InputForwarder::on_keyboard() {
   if (::tcgetpgrp(STDIN_FILENO) != ::getpgrp()) {
-    listen(false);
+    refresh();
     return;
   }
   char bytes[4096];
@@ -81,6 +93,7 @@ void InputForwarder::hand_on() {
 
 void InputForwarder::close() {
   listen(false);
+  next_look_.reset();
   if (pipe_ < 0) return;
   loop_.remove(pipe_);
   ::close(pipe_);

@@ -133,6 +133,7 @@ int Job::wait_milliseconds() const {
   consider(hang_desk_.deadline());
   if (state_ == State::kRunning && hearsay_) consider(hearsay_->until);
   consider(output_.deadline());
+  consider(input_.deadline());
   if (!next) return -1;
   const auto left = std::chrono::ceil<milliseconds>(*next - Clock::now()).count();
   return static_cast<int>(std::clamp<long long>(left, 0, 1000000));
@@ -146,6 +147,7 @@ void Job::on_time() {
   if (state_ == State::kRunning && timeout_ && now >= *timeout_) on_timeout();
   hang_desk_.on_time(now);
   output_.on_time(now);
+  input_.on_time(now);
 }
 
 // The ranks are still as they were when the time was over: hung, perhaps. They are ended when they have said why.

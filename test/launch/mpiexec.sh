@@ -78,6 +78,13 @@ run "whole lines" 0 -n 4 sh -c 'i=0; while [ $i -lt 2000 ]; do echo "rank $PMI_R
 "$mpiexec" -n 2 yes 2>/dev/null | head -n 3 >"$work/out"
 printed "closed output" 'y\ny\ny\n'
 
+# -- the keyboard of a job that a shell's fg has brought to the foreground
+if command -v python3 >/dev/null; then
+  timeout -k 1 60 python3 "$(dirname "$0")/foreground.py" "$work/started" \
+    "$mpiexec" -n 2 sh -c '[ $PMI_RANK != 0 ] || { : >'"$work"'/started; read line && echo $line >'"$work"'/heard; }'
+  [ "$(cat "$work/heard")" = typed ] || fail "keyboard in the foreground: not heard"
+fi
+
 # -- what users of other launchers type
 run "Open MPI's options" 0 --mca btl tcp,self --oversubscribe --allow-run-as-root --map-by slot --host localhost:4 sh -c 'echo $PMI_SIZE'
 printed "Open MPI's options" '4\n4\n4\n4\n'
