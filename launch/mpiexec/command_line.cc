@@ -371,7 +371,7 @@ class Parser {
 // The first name is what help shows.
 const Parser::Option Parser::kOptions[] = {
     {"n np c", "COUNT", &Parser::take_count,
-     "number of ranks of this program (default: what the batch system gave, or 1)"},
+     "number of ranks of this program (default: what --map-by ppr or the batch system gives, or 1)"},
     {"host hosts H", "LIST", &Parser::take_hosts,
      "must name this machine alone: localhost or host:COUNT; COUNT is the default of -n"},
     {"hostfile machinefile machine f default-hostfile", "FILE", &Parser::take_host_file,
@@ -388,7 +388,8 @@ const Parser::Option Parser::kOptions[] = {
      "(default: an equal share of the cores each, or of many ranks as many on each core, where that is a whole number)"},
     {"map-by", "UNIT[:PE=COUNT]", &Parser::take_map_by,
      "place ranks in turn on each slot, core, l3cache, numa or socket, with COUNT cores\n"
-     "each; ppr:COUNT:UNIT fills each unit with COUNT ranks"},
+     "each; ppr:COUNT:UNIT fills each unit with COUNT ranks, all units when neither -n nor\n"
+     "a host is given; UNIT may be node, this machine, too"},
     {"pernode", "", &Parser::take_one_per_host, ""},
     {"npersocket", "COUNT", &Parser::take_per_socket, ""},
     {"cpus-per-rank cpus-per-proc", "COUNT", &Parser::take_cores_per_rank, ""},

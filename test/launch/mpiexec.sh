@@ -104,6 +104,13 @@ run "file of programs" 0 -configfile "$work/programs"
 printed "file of programs" 'first program\nsecond\nsecond\n'
 run "bindings" 0 --report-bindings --bind-to hwthread -n 1 true
 said "bindings" "rank 0 of 1 (true, pid [0-9]*) on processors\? [0-9]"
+run "ranks per node" 0 --map-by ppr:3:node echo three
+printed "ranks per node" 'three\nthree\nthree\n'
+run "ranks per core" 0 --map-by ppr:2:core --report-bindings sh -c 'echo $PMI_SIZE'
+ranks=$(wc -l <"$work/out")
+[ $((ranks % 2)) -eq 0 ] && [ "$(sort -u "$work/out")" = "$ranks" ] || fail "ranks per core: not two on each"
+run "ranks per socket of two programs" 2 -npersocket 2 -n 1 true : true
+said "ranks per socket of two programs" "give every program its -n"
 run "time limit from the environment" 124 -n 1 env MPIEXEC_TIMEOUT=0.2 "$mpiexec" -n 1 sleep 1000
 
 # -- inside the allocations of batch systems
