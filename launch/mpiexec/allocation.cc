@@ -91,6 +91,57 @@ Allocation read_lsf(const Lookup& variable) {
   return result;
 }
 
+// One machine is used, so that an allocation of several, or of another one, would be left unused.
+Status refuse_other_machines(const Allocation& allocation) {
+  constexpr const char* kHere = "or, to use this machine alone, say -host localhost";
+  if (allocation.nodes > 1) {
+    return Status::error(MPI_ERR_ARG,
+                         "this %s allocation has %d nodes, but this mpiexec starts ranks on one machine; %s, %s",
+                         allocation.system, allocation.nodes, allocation.remedy, kHere);
+  }
+  if (!allocation.other_machine.empty()) {
+    return Status::error(
+        MPI_ERR_ARG,
+        "the node of this %s allocation, %s, is not this machine (%s), where mpiexec would start the "
+        "ranks; %s, %s",
+        allocation.system, allocation.other_machine.c_str(), name_of_this_machine().c_str(), allocation.remedy,
+        kHere);
+  }
+  return {};
+}
+
+bool has_program_without_ranks(const CommandLine& command_line) {
+  return std::any_of(command_line.programs.begin(), command_line.programs.end(),
+                     [](const Program& program) { return program.ranks == 0; });
+}
+
+// Every unit of this machine is filled.
+Status ranks_by_units(const CommandLine& command_line, const MachineReader& read, int& ranks) {
+  const int units = count_units(read(), command_line.binding.map);
+  if (units == 0) {
+    return Status::error(MPI_ERR_ARG,
+                         "a number of ranks is given per unit (ppr, -npersocket), but this system does not tell how many units there are; give -n");
+  }
+  ranks = static_cast<int>(std::min(static_cast<long long>(command_line.binding.per_unit) * units, kMaxRanks + 1ll));
+  return {};
+}
+
+// What the options and the batch system say, the nearest first.
+Status default_ranks(const CommandLine& command_line, const Allocation& allocation, const MachineReader& read, int& ranks) {
+  const bool per_unit = command_line.binding.per_unit > 0;
+  if (per_unit && command_line.programs.size() > 1) {
+    return Status::error(MPI_ERR_ARG,
+                         "a number of ranks per unit (ppr, -npersocket) does not tell how many are of each program; give every program its -n");
+  }
+  ranks = command_line.ranks_per_host;
+  if (ranks == 0) ranks = command_line.slots;
+  if (ranks == 0 && per_unit) return ranks_by_units(command_line, read, ranks);
+  if (ranks == 0) ranks = allocation.ranks;
+  // Several programs share what there is in a way that only the user knows.
+  if (command_line.programs.size() > 1 || ranks == 0) ranks = 1;
+  return {};
+}
+
 }  // namespace
 
 Allocation read_allocation(const Lookup& variable) {
@@ -105,29 +156,14 @@ Allocation read_allocation(const Lookup& variable) {
   return {};
 }
 
-Status place(CommandLine& command_line, const Allocation& allocation) {
-  if (allocation.system != nullptr && command_line.slots == 0) {
-    constexpr const char* kHere = "or, to use this machine alone, say -host localhost";
-    if (allocation.nodes > 1) {
-      return Status::error(MPI_ERR_ARG,
-                           "this %s allocation has %d nodes, but this mpiexec starts ranks on one machine; %s, %s",
-                           allocation.system, allocation.nodes, allocation.remedy, kHere);
+Status place(CommandLine& command_line, const Allocation& allocation, const MachineReader& read) {
+  if (allocation.system != nullptr && command_line.slots == 0) LAPWING_TRY(refuse_other_machines(allocation));
+  if (has_program_without_ranks(command_line)) {
+    int ranks = 0;
+    LAPWING_TRY(default_ranks(command_line, allocation, read, ranks));
+    for (Program& program : command_line.programs) {
+      if (program.ranks == 0) program.ranks = ranks;
     }
-    if (!allocation.other_machine.empty()) {
-      return Status::error(
-          MPI_ERR_ARG,
-          "the node of this %s allocation, %s, is not this machine (%s), where mpiexec would start the "
-          "ranks; %s, %s",
-          allocation.system, allocation.other_machine.c_str(), name_of_this_machine().c_str(), allocation.remedy,
-          kHere);
-    }
-  }
-  int ranks = command_line.ranks_per_host;
-  if (ranks == 0) ranks = command_line.slots > 0 ? command_line.slots : allocation.ranks;
-  // Several programs share what there is in a way that only the user knows.
-  if (command_line.programs.size() > 1 || ranks == 0) ranks = 1;
-  for (Program& program : command_line.programs) {
-    if (program.ranks == 0) program.ranks = ranks;
   }
   if (command_line.ranks() > kMaxRanks) {
     return Status::error(MPI_ERR_ARG, "%d ranks are too many: at most %d", command_line.ranks(), kMaxRanks);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "machine.h"
 #include "mpiexec/command_line.h"
 
 namespace lapwing::launch {
@@ -22,8 +23,10 @@ using Lookup = std::function<const char*(const char* name)>;  // std::getenv, or
 
 Allocation read_allocation(const Lookup& variable);
 
+using MachineReader = std::function<Machine()>;  // with its caches, or a test's; called only when units are to be counted
+
 // Gives a number of ranks to the programs for which the user gave none. Fails inside an allocation that would be left
-// unused for the most part, unless the user has named this machine.
-Status place(CommandLine& command_line, const Allocation& allocation);
+// unused for the most part, unless the user has named this machine, and where ranks per unit (ppr) do not tell how many there are.
+Status place(CommandLine& command_line, const Allocation& allocation, const MachineReader& read);
 
 }  // namespace lapwing::launch

@@ -135,12 +135,12 @@ cpu_set_t single_thread(const Machine& machine, std::size_t core, std::size_t th
   return set;
 }
 
-// Ranks side by side on the threads of one core after another.
-std::vector<cpu_set_t> plan_threads(const Machine& machine, std::size_t ranks) {
+// Ranks side by side on the threads of one core after another, `each` of them on every thread.
+std::vector<cpu_set_t> plan_threads(const Machine& machine, std::size_t ranks, std::size_t each) {
   std::vector<cpu_set_t> plan;
   for (std::size_t core = 0; core < machine.cores.size(); ++core) {
-    for (std::size_t thread = 0; thread < machine.cores[core].processors.size() && plan.size() < ranks; ++thread) {
-      plan.push_back(single_thread(machine, core, thread));
+    for (std::size_t thread = 0; thread < machine.cores[core].processors.size(); ++thread) {
+      plan.insert(plan.end(), std::min(each, ranks - plan.size()), single_thread(machine, core, thread));
     }
   }
   return plan.size() == ranks ? plan : std::vector<cpu_set_t>();
@@ -177,7 +177,37 @@ cpu_set_t around(const Machine& machine, const Binding& binding, const CoreIndic
   return set_of(machine, cores);
 }
 
+bool fills_cores(const Binding& binding) {
+  return binding.map == BindPolicy::kCore && binding.per_unit > 1;
+}
+
+// ppr:N:core: the ranks of a core share it, or have a hardware thread of it each.
+std::vector<cpu_set_t> plan_filled_cores(const Machine& machine, const Binding& binding, std::size_t ranks) {
+  const auto per_core = static_cast<std::size_t>(binding.per_unit);
+  const std::size_t cores_taken = (ranks + per_core - 1) / per_core;
+  if (binding.width > 1 || cores_taken > static_cast<std::size_t>(machine.usable_cores())) return {};
+  std::vector<cpu_set_t> plan;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const std::size_t core = rank / per_core;
+    const std::size_t thread = rank % per_core;
+    if (binding.bind != BindPolicy::kThread) {
+      plan.push_back(around(machine, binding, {core}));
+    } else if (thread < machine.cores[core].processors.size()) {
+      plan.push_back(single_thread(machine, core, thread));
+    } else {
+      return {};
+    }
+  }
+  return plan;
+}
+
 }  // namespace
+
+int count_units(const Machine& machine, BindPolicy map) {
+  if (map == BindPolicy::kShare) return 1;
+  if (map == BindPolicy::kThread) return machine.processors;
+  return static_cast<int>(units_of(machine, map).size());
+}
 
 Status parse_bind_to(const std::string& text, Binding& binding) {
   const std::vector<std::string> parts = split(lower_case(text), ':');
@@ -192,6 +222,7 @@ Status parse_bind_to(const std::string& text, Binding& binding) {
 
 Status parse_map_by(const std::string& text, Binding& binding) {
   std::vector<std::string> parts = split(lower_case(text), ':');
+  binding.per_unit = 0;
   if (parts[0] == "ppr" && parts.size() > 2) {
     const std::optional<int> per_unit = parse_count(parts[1]);
     if (per_unit) parts.erase(parts.begin(), parts.begin() + 2);
@@ -199,11 +230,12 @@ Status parse_map_by(const std::string& text, Binding& binding) {
   }
   if (parts[0].empty() && parts.size() > 1) parts[0] = "slot";
   const std::optional<BindPolicy> unit = find_unit(parts[0]);
-  if (!unit || *unit == BindPolicy::kQueue || !parse_modifiers(parts, 1, binding)) {
+  const bool fills_slots = unit == BindPolicy::kShare && binding.per_unit > 0;  // A slot is for one rank.
+  if (!unit || *unit == BindPolicy::kQueue || fills_slots || !parse_modifiers(parts, 1, binding)) {
     return Status::error(
         MPI_ERR_ARG,
         "'%s' is not one of slot, hwthread, core, l3cache, numa, socket, node, with :PE=N for N cores per "
-        "rank, or ppr:N:UNIT",
+        "rank, or ppr:N:UNIT, where UNIT is one of these but slot",
         text.c_str());
   }
   binding.map = *unit == BindPolicy::kNone ? BindPolicy::kShare : *unit;
@@ -218,9 +250,11 @@ std::vector<cpu_set_t> plan_binding(const Machine& machine, Binding binding, int
   if (binding.bind == BindPolicy::kShare && (limited_by_quota || ranks == 1)) return {};
 
   const auto count = static_cast<std::size_t>(ranks);
+  if (fills_cores(binding)) return plan_filled_cores(machine, binding, count);
   const bool by_thread = binding.bind == BindPolicy::kThread && !limited_by_quota &&
                          (binding.map == BindPolicy::kThread || ranks > machine.usable_cores());
-  if (by_thread) return plan_threads(machine, count);
+  const bool fills_threads = binding.map == BindPolicy::kThread && binding.per_unit > 1;
+  if (by_thread) return plan_threads(machine, count, fills_threads ? static_cast<std::size_t>(binding.per_unit) : 1);
   if (ranks > machine.usable_cores()) {
     if (binding.bind == BindPolicy::kShare) return plan_turns(machine, count);
     return {};
@@ -248,6 +282,11 @@ bool shares_processors(const std::vector<cpu_set_t>& plan) {
     CPU_OR(&taken, &taken, &set);
   }
   return false;
+}
+
+bool is_oversubscribed(const Machine& machine, const Binding& binding, const std::vector<cpu_set_t>& plan, int ranks) {
+  if (ranks > machine.usable_cores()) return plan.empty() || shares_processors(plan);
+  return fills_cores(binding) && !goes_round(binding.bind) && shares_processors(plan);
 }
 
 }  // namespace lapwing::launch

@@ -100,6 +100,33 @@ TEST(Binding, GoesRoundTheUnits) {
   EXPECT_EQ(plan_text(8, "core", "numa:pe=2", 4), "0-1,8-9 4-5,12-13 2-3,10-11 6-7,14-15");
 }
 
+TEST(Binding, FillsCoresAndTheirThreads) {
+  EXPECT_EQ(plan_text(2, "", "ppr:2:core", 4), "0,2 0,2 1,3 1,3");
+  EXPECT_EQ(plan_text(4, "", "ppr:2:core", 3), "0,4 0,4 1,5");
+  EXPECT_EQ(plan_text(4, "", "ppr:1:core", 2), "0,4 1,5");
+  EXPECT_EQ(plan_text(4, "numa", "ppr:2:core", 3), "0-1,4-5 0-1,4-5 0-1,4-5");
+  EXPECT_EQ(plan_text(4, "hwthread", "ppr:2:core", 3), "0 4 1");
+  EXPECT_EQ(plan_text(2, "", "ppr:2:hwthread", 3), "0 0 2");
+  EXPECT_EQ(plan_text(2, "", "ppr:2:core", 5), "");
+  EXPECT_EQ(plan_text(2, "hwthread", "ppr:3:core", 3), "");
+}
+
+bool oversubscribed(const std::string& bind_to, const std::string& map_by, int ranks) {
+  const Machine machine = machine_with(4);
+  const Binding binding = parsed(bind_to, map_by);
+  return is_oversubscribed(machine, binding, plan_binding(machine, binding, ranks), ranks);
+}
+
+TEST(Binding, RanksThatFillCoresTakeTurns) {
+  EXPECT_TRUE(oversubscribed("", "ppr:2:core", 2)) << "on one core, however many there are";
+  EXPECT_TRUE(oversubscribed("", "ppr:2:core", 8));
+  EXPECT_FALSE(oversubscribed("hwthread", "ppr:2:core", 8));
+  EXPECT_FALSE(oversubscribed("none", "ppr:2:core", 2));
+  EXPECT_FALSE(oversubscribed("numa", "ppr:2:core", 2));
+  EXPECT_FALSE(oversubscribed("socket", "", 2));
+  EXPECT_TRUE(oversubscribed("none", "", 5));
+}
+
 TEST(Binding, LeavesWhatDoesNotFit) {
   EXPECT_EQ(plan_text(8, "core", "ppr:1:numa", 3), "");
   EXPECT_EQ(plan_text(8, "core:4", "", 3), "");
@@ -110,7 +137,7 @@ TEST(Binding, RefusesUnknownWords) {
   Binding binding;
   for (const char* text : {"", "slot", "user:0+2,1", "core:x", "l1cache"})
     EXPECT_FALSE(parse_bind_to(text, binding).ok());
-  for (const char* text : {"", "ppr:2", "ppr:0:socket", "rankfile"}) EXPECT_FALSE(parse_map_by(text, binding).ok());
+  for (const char* text : {"", "ppr:2", "ppr:0:socket", "ppr:2:slot", "rankfile"}) EXPECT_FALSE(parse_map_by(text, binding).ok());
 }
 
 }  // namespace

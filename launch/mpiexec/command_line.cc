@@ -55,6 +55,14 @@ std::vector<std::string> split_words(const std::string& line) {
   return words;
 }
 
+// Adds what one line of a -configfile says to `words`, behind a colon. Comments and empty lines say nothing.
+void append_program(std::vector<std::string>& words, const std::string& line) {
+  const std::vector<std::string> more = split_words(line);
+  if (more.empty() || more.front().rfind('#', 0) == 0) return;
+  if (!words.empty()) words.emplace_back(":");
+  words.insert(words.end(), more.begin(), more.end());
+}
+
 class Parser {
  public:
   Parser(const std::vector<std::string>& arguments, CommandLine& result) : arguments_(arguments), result_(result) {}
@@ -332,15 +340,13 @@ class Parser {
     std::vector<std::string> words;
     std::string whole;
     for (std::string line; std::getline(file, line);) {
+      if (!line.empty() && line.back() == '\r') line.pop_back();
       const bool joined = !line.empty() && line.back() == '\\';
       if (joined) line.pop_back();
       whole += line;
-      if (joined) continue;
-      const std::vector<std::string> more = split_words(std::exchange(whole, {}));
-      if (more.empty() || more.front().front() == '#') continue;
-      if (!words.empty()) words.emplace_back(":");
-      words.insert(words.end(), more.begin(), more.end());
+      if (!joined) append_program(words, std::exchange(whole, {}));
     }
+    append_program(words, whole);  // The last line may end in a backslash.
     arguments_.insert(arguments_.begin() + static_cast<std::ptrdiff_t>(next_), words.begin(), words.end());
     return {};
   }
@@ -365,7 +371,7 @@ class Parser {
 // The first name is what help shows.
 const Parser::Option Parser::kOptions[] = {
     {"n np c", "COUNT", &Parser::take_count,
-     "number of ranks of this program (default: what the batch system gave, or 1)"},
+     "number of ranks of this program (default: what --map-by ppr or the batch system gives, or 1)"},
     {"host hosts H", "LIST", &Parser::take_hosts,
      "must name this machine alone: localhost or host:COUNT; COUNT is the default of -n"},
     {"hostfile machinefile machine f default-hostfile", "FILE", &Parser::take_host_file,
@@ -382,7 +388,8 @@ const Parser::Option Parser::kOptions[] = {
      "(default: an equal share of the cores each, or of many ranks as many on each core, where that is a whole number)"},
     {"map-by", "UNIT[:PE=COUNT]", &Parser::take_map_by,
      "place ranks in turn on each slot, core, l3cache, numa or socket, with COUNT cores\n"
-     "each; ppr:COUNT:UNIT fills each unit with COUNT ranks"},
+     "each; ppr:COUNT:UNIT fills each unit with COUNT ranks, all units when neither -n nor\n"
+     "a host is given; UNIT may be node, this machine, too"},
     {"pernode", "", &Parser::take_one_per_host, ""},
     {"npersocket", "COUNT", &Parser::take_per_socket, ""},
     {"cpus-per-rank cpus-per-proc", "COUNT", &Parser::take_cores_per_rank, ""},

@@ -180,6 +180,27 @@ TEST(CommandLine, TakesProgramsFromAFile) {
   EXPECT_NE(error_of({"-configfile", "/no/such/file"}).find("cannot read"), std::string::npos);
 }
 
+TEST(CommandLine, TakesTheLastProgramOfAFileThatEndsInABackslash) {
+  const TextFile file("-n 1 a\n-n 2 b \\");
+  const CommandLine line = parsed({"-configfile", file.path()});
+  ASSERT_EQ(line.programs.size(), 2u);
+  EXPECT_EQ(line.programs[1].ranks, 2);
+  EXPECT_EQ(line.programs[1].arguments, Words{"b"});
+}
+
+TEST(CommandLine, TakesAFileWhoseLinesEndAsOnWindows) {
+  const TextFile file("# programs\r\n\r\n-n 1 \\\r\na\r\n-n 2 b\r\n");
+  const CommandLine line = parsed({"-configfile", file.path()});
+  ASSERT_EQ(line.programs.size(), 2u);
+  EXPECT_EQ(line.programs[0].arguments, Words{"a"});
+  EXPECT_EQ(line.programs[1].arguments, Words{"b"});
+}
+
+TEST(CommandLine, TakesAnEmptyFirstWordOfAFile) {
+  const TextFile file("\"\" a\n");
+  EXPECT_EQ(parsed({"-configfile", file.path()}).programs[0].arguments, (Words{"", "a"}));
+}
+
 TEST(CommandLine, HasATimeLimitFromTheEnvironment) {
   ASSERT_EQ(::setenv("MPIEXEC_TIMEOUT", "30", 1), 0);
   EXPECT_EQ(parsed({"a"}).timeout, 30);
@@ -211,16 +232,24 @@ Allocation allocation_of(const Variables& variables) {
   });
 }
 
+// Two sockets with a memory node, two caches and four cores each; two hardware threads per core.
+Machine machine_of_two_sockets() {
+  Machine machine;
+  for (int core = 0; core < 8; ++core) machine.cores.push_back({core / 4, core / 4, core, {core, core + 8}, core / 2});
+  machine.processors = 16;
+  return machine;
+}
+
 std::string refusal(const Words& words, const Variables& variables) {
   CommandLine line = parsed(words);
-  const Status status = place(line, allocation_of(variables));
+  const Status status = place(line, allocation_of(variables), machine_of_two_sockets);
   EXPECT_FALSE(status.ok());
   return status.text();
 }
 
 std::vector<int> placed(const Words& words, const Variables& variables) {
   CommandLine line = parsed(words);
-  const Status status = place(line, allocation_of(variables));
+  const Status status = place(line, allocation_of(variables), machine_of_two_sockets);
   EXPECT_TRUE(status.ok()) << status.text();
   std::vector<int> ranks;
   for (const Program& program : line.programs) ranks.push_back(program.ranks);
@@ -283,8 +312,32 @@ TEST(Allocation, RanksPerHostAreRanksHere) {
   EXPECT_EQ(placed({"-ppn", "3", "a"}, {}), std::vector<int>{3});
   EXPECT_EQ(placed({"-host", "localhost:5", "a"}, kSlurmNode), std::vector<int>{5});
   CommandLine line = parsed({"-ppn", "2", "-n", "8", "a"});
-  ASSERT_TRUE(place(line, {}).ok());
+  ASSERT_TRUE(place(line, {}, machine_of_two_sockets).ok());
   EXPECT_TRUE(has_note(line, "all 8 ranks are on this machine, not 2"));
+}
+
+TEST(Allocation, RanksPerUnitFillAllUnits) {
+  const std::pair<const char*, int> counts[] = {{"ppr:2:socket", 4}, {"ppr:3:numa", 6}, {"ppr:1:l3cache", 4}, {"ppr:2:core", 16},
+                                                {"ppr:1:hwthread", 16}, {"ppr:5:node", 5}};
+  for (const auto& [mapping, ranks] : counts) EXPECT_EQ(placed({"--map-by", mapping, "a"}, {}), std::vector<int>{ranks}) << mapping;
+  EXPECT_EQ(placed({"-npersocket", "2", "a"}, {}), std::vector<int>{4});
+  EXPECT_EQ(placed({"-npersocket", "2", "a"}, kSlurmNode), std::vector<int>{4});
+  EXPECT_EQ(placed({"--map-by", "ppr:2:socket", "--map-by", "slot", "a"}, {}), std::vector<int>{1}) << "the last one counts";
+}
+
+TEST(Allocation, ANumberOfRanksGoesBeforeRanksPerUnit) {
+  EXPECT_EQ(placed({"-n", "3", "--map-by", "ppr:2:socket", "a"}, {}), std::vector<int>{3});
+  EXPECT_EQ(placed({"-ppn", "3", "--map-by", "ppr:2:socket", "a"}, {}), std::vector<int>{3});
+  EXPECT_EQ(placed({"-host", "localhost:3", "--map-by", "ppr:2:socket", "a"}, {}), std::vector<int>{3});
+  EXPECT_EQ(placed({"-npersocket", "2", "-n", "1", "a", ":", "-n", "2", "b"}, {}), (std::vector<int>{1, 2}));
+}
+
+TEST(Allocation, RanksPerUnitThatDoNotTellHowManyAreRefused) {
+  EXPECT_NE(refusal({"-npersocket", "2", "a", ":", "b"}, {}).find("give every program its -n"), std::string::npos);
+  EXPECT_NE(refusal({"-host", "localhost:4", "-npersocket", "2", "a", ":", "b"}, {}).find("give every program its -n"), std::string::npos);
+  EXPECT_NE(refusal({"--map-by", "ppr:100000:socket", "a"}, {}).find("too many"), std::string::npos);
+  CommandLine line = parsed({"-npersocket", "2", "a"});
+  EXPECT_NE(std::string(place(line, {}, [] { return Machine(); }).text()).find("give -n"), std::string::npos);
 }
 
 }  // namespace

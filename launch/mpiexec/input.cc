@@ -8,10 +8,14 @@
 #include <cstring>
 
 namespace lapwing::launch {
+namespace {
+
+constexpr std::chrono::seconds kLookAgain(1);
+
+}  // namespace
 
 InputForwarder::~InputForwarder() {
-  listen(false);
-  close_pipe();
+  close();
 }
 
 Status InputForwarder::open(int& child_fd) {
@@ -22,7 +26,7 @@ Status InputForwarder::open(int& child_fd) {
   ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
   child_fd = ends[0];
   pipe_ = ends[1];
-  loop_.add(pipe_, 0, [this](std::uint32_t) { on_pipe(); });
+  loop_.add(pipe_, 0, [this](std::uint32_t events) { on_pipe(events); });
   refresh();
   return {};
 }
@@ -30,7 +34,14 @@ Status InputForwarder::open(int& child_fd) {
 void InputForwarder::refresh() {
   // Reading the terminal from the background would stop mpiexec.
   const bool foreground = ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
-  listen(foreground && pipe_ >= 0 && pending_.empty());
+  const bool wanted = pipe_ >= 0 && pending_.empty();
+  listen(foreground && wanted);
+  next_look_.reset();
+  if (wanted && !foreground) next_look_ = std::chrono::steady_clock::now() + kLookAgain;
+}
+
+void InputForwarder::on_time(Time now) {
+  if (next_look_ && now >= *next_look_) refresh();
 }
 
 void InputForwarder::listen(bool wanted) {
@@ -45,27 +56,34 @@ void InputForwarder::listen(bool wanted) {
 
 void InputForwarder::on_keyboard() {
   if (::tcgetpgrp(STDIN_FILENO) != ::getpgrp()) {
-    listen(false);
+    refresh();
     return;
   }
   char bytes[4096];
   const ssize_t count = ::read(STDIN_FILENO, bytes, sizeof bytes);
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
   if (count <= 0) {
-    listen(false);
-    close_pipe();  // rank 0 sees the end of its input
+    close();  // rank 0 sees the end of its input
     return;
   }
   pending_.append(bytes, static_cast<std::size_t>(count));
-  on_pipe();
+  hand_on();
 }
 
-// Hands on what is pending; the keyboard rests until the rank has taken it.
-void InputForwarder::on_pipe() {
+// A pipe without a reader reports an error again and again until it is closed: rank 0 has closed its standard input, or has ended.
+void InputForwarder::on_pipe(std::uint32_t events) {
+  if ((events & EPOLLERR) != 0) {
+    close();
+  } else {
+    hand_on();
+  }
+}
+
+// The keyboard rests until the rank has taken what is pending.
+void InputForwarder::hand_on() {
   const ssize_t count = pending_.empty() ? 0 : ::write(pipe_, pending_.data(), pending_.size());
   if (count < 0 && errno != EAGAIN && errno != EINTR) {
-    listen(false);
-    close_pipe();
+    close();
     return;
   }
   if (count > 0) pending_.erase(0, static_cast<std::size_t>(count));
@@ -73,7 +91,9 @@ void InputForwarder::on_pipe() {
   refresh();
 }
 
-void InputForwarder::close_pipe() {
+void InputForwarder::close() {
+  listen(false);
+  next_look_.reset();
   if (pipe_ < 0) return;
   loop_.remove(pipe_);
   ::close(pipe_);

@@ -132,7 +132,8 @@ int Job::wait_milliseconds() const {
   if (state_ == State::kRunning) consider(timeout_);
   consider(hang_desk_.deadline());
   if (state_ == State::kRunning && hearsay_) consider(hearsay_->until);
-  if (unfinished_since_) consider(*unfinished_since_ + milliseconds(OutputForwarder::kPatienceMilliseconds));
+  consider(output_.deadline());
+  consider(input_.deadline());
   if (!next) return -1;
   const auto left = std::chrono::ceil<milliseconds>(*next - Clock::now()).count();
   return static_cast<int>(std::clamp<long long>(left, 0, 1000000));
@@ -145,14 +146,8 @@ void Job::on_time() {
   if (hearsay_ && now >= hearsay_->until) fail_by_hearsay();
   if (state_ == State::kRunning && timeout_ && now >= *timeout_) on_timeout();
   hang_desk_.on_time(now);
-  if (!output_.has_unfinished()) {
-    unfinished_since_.reset();
-  } else if (!unfinished_since_) {
-    unfinished_since_ = now;
-  } else if (now - *unfinished_since_ >= milliseconds(OutputForwarder::kPatienceMilliseconds)) {
-    output_.flush_unfinished();
-    unfinished_since_.reset();
-  }
+  output_.on_time(now);
+  input_.on_time(now);
 }
 
 // The ranks are still as they were when the time was over: hung, perhaps. They are ended when they have said why.

@@ -110,7 +110,7 @@ class Job final : public PmiServer::Listener {
   std::vector<std::string> paths_;          // of the programs
   Machine machine_;
   std::vector<cpu_set_t> binding_;
-  bool oversubscribed_ = false;             // more ranks than cores
+  bool oversubscribed_ = false;             // ranks take turns on cores
   std::vector<std::string> queue_texts_;    // rank -> what it is bound to, with --bind-to queue
   std::string queues_of_;                  // the interface whose receive queues the binding is by; empty: it is by none
 
@@ -142,7 +142,6 @@ class Job final : public PmiServer::Listener {
   bool gave_up_killing_ = false;
   std::optional<Time> timeout_;
   std::optional<Time> reader_deadline_;
-  std::optional<Time> unfinished_since_;
 };
 
 }  // namespace lapwing::launch

@@ -186,7 +186,7 @@ Status Job::start_all() {
   LAPWING_TRY(make_room());
   std::vector<int> appnums(rank_programs_.begin(), rank_programs_.end());
   pmi_ = std::make_unique<PmiServer>(loop_, *this, std::move(appnums));
-  oversubscribed_ = ranks_ > machine_.usable_cores() && (binding_.empty() || shares_processors(binding_));
+  oversubscribed_ = is_oversubscribed(machine_, command_line_.binding, binding_, ranks_);
   pmi_->set_oversubscribed(oversubscribed_);
   pmi_->set_shows_errors(command_line_.output_patterns[1].empty());  // else each rank's errors belong into its file
   null_fd_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);

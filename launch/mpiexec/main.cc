@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "machine.h"
 #include "mpiexec/allocation.h"
 #include "mpiexec/command_line.h"
 #include "mpiexec/job.h"
@@ -19,6 +20,12 @@ void occupy_standard_streams() {
     fd = ::open("/dev/null", O_RDWR);
     if (fd > 2) ::close(fd);
   }
+}
+
+lapwing::launch::Machine read_machine_with_caches() {
+  lapwing::launch::Machine machine = lapwing::launch::read_machine();
+  read_caches(machine);
+  return machine;
 }
 
 }  // namespace
@@ -42,7 +49,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   const Allocation allocation = read_allocation([](const char* name) { return std::getenv(name); });
-  if (const lapwing::Status status = place(command_line, allocation); !status.ok()) {
+  if (const lapwing::Status status = place(command_line, allocation, read_machine_with_caches); !status.ok()) {
     std::fprintf(stderr, "mpiexec: %s\n", status.text());
     return 2;
   }

@@ -80,7 +80,7 @@ bool OutputForwarder::read_channel(std::size_t index) {
   const ssize_t count = ::read(channel.fd, bytes, sizeof bytes);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return errno == EINTR;
   if (count <= 0) {
-    write_text(channel, std::exchange(channel.pending, {}));
+    flush(channel);
     close_channel(index);
     return false;
   }
@@ -103,6 +103,7 @@ void OutputForwarder::write_lines(Channel& channel) {
   if (ready == 0) return;
   const std::string text = channel.pending.substr(0, ready);
   channel.pending.erase(0, ready);
+  channel.unfinished_since.reset();
   write_text(channel, text);
 }
 
@@ -125,23 +126,43 @@ void OutputForwarder::write_text(Channel& channel, std::string_view text) {
   stream.write(labelled);
 }
 
-bool OutputForwarder::has_unfinished() const noexcept {
-  for (const Channel& channel : channels_) {
-    if (!channel.pending.empty() && !targets_[channel.target].paused) return true;
-  }
-  return false;
+// While a target is paused the rest of the line may wait in the pipe.
+bool OutputForwarder::is_unfinished(const Channel& channel) const noexcept {
+  return !channel.pending.empty() && !targets_[channel.target].paused;
 }
 
-// While a target is paused the rest of the line may wait in the pipe.
+void OutputForwarder::flush(Channel& channel) {
+  channel.unfinished_since.reset();
+  write_text(channel, std::exchange(channel.pending, {}));
+}
+
 void OutputForwarder::flush_unfinished() {
   for (Channel& channel : channels_) {
-    if (!targets_[channel.target].paused) write_text(channel, std::exchange(channel.pending, {}));
+    if (is_unfinished(channel)) flush(channel);
   }
 }
 
 void OutputForwarder::flush_unfinished(int rank) {
   for (Channel& channel : channels_) {
-    if (channel.rank == rank && !targets_[channel.target].paused) write_text(channel, std::exchange(channel.pending, {}));
+    if (channel.rank == rank && is_unfinished(channel)) flush(channel);
+  }
+}
+
+std::optional<OutputForwarder::Time> OutputForwarder::deadline() const noexcept {
+  std::optional<Time> first;
+  for (const Channel& channel : channels_) {
+    if (!channel.unfinished_since || !is_unfinished(channel)) continue;
+    if (!first || *channel.unfinished_since < *first) first = channel.unfinished_since;
+  }
+  if (first) *first += kPatience;
+  return first;
+}
+
+void OutputForwarder::on_time(Time now) {
+  for (Channel& channel : channels_) {
+    if (!is_unfinished(channel)) continue;
+    if (!channel.unfinished_since) channel.unfinished_since = now;
+    if (now - *channel.unfinished_since >= kPatience) flush(channel);
   }
 }
 
@@ -225,7 +246,9 @@ void OutputForwarder::resume(std::size_t target) {
   targets_[target].paused = false;
   targets_[target].stream->set_wake(false);
   for (std::size_t index = 0; index < channels_.size(); ++index) {
-    if (channels_[index].target == target) listen(index, true);
+    if (channels_[index].target != target) continue;
+    channels_[index].unfinished_since.reset();  // its pipe was not read in the meantime
+    listen(index, true);
   }
 }
 
@@ -246,6 +269,7 @@ void OutputForwarder::close_channel(std::size_t index) {
   ::close(channel.fd);
   channel.fd = -1;
   channel.pending.clear();
+  channel.unfinished_since.reset();
 }
 
 }  // namespace lapwing::launch

@@ -1,13 +1,15 @@
 // The ranks' standard output and error on their way to mpiexec's own.
 //
 // Whole lines are written at once, so that the lines of several ranks never mix. A line without an end (a prompt) is
-// passed on after a short while. Runs on the event loop's thread and never blocks (output_stream.h): while too much waits
-// to be written, the ranks' pipes are not read.
+// passed on when its pipe has ended no line for a short while, however the others go on. Runs on the event loop's thread
+// and never blocks (output_stream.h): while too much waits to be written, the ranks' pipes are not read.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +22,8 @@ namespace lapwing::launch {
 
 class OutputForwarder {
  public:
+  using Time = std::chrono::steady_clock::time_point;
+
   // `on_failure` gets a sentence, once, when output cannot be written although it has a reader: a full disk, say.
   OutputForwarder(EventLoop& loop, bool label, std::function<void(const std::string&)> on_failure);
   ~OutputForwarder();
@@ -32,10 +36,11 @@ class OutputForwarder {
   // mpiexec's own words, on standard error, at the beginning of a line.
   void say(const std::string& text);
 
-  // True while an unfinished line waits; then call flush_unfinished() after kPatience.
-  bool has_unfinished() const noexcept;
-  void flush_unfinished();
-  void flush_unfinished(int rank);  // of this rank only
+  // When on_time() wants to be called. Each time that the event loop has run it wants to be called too, so that it sees when lines begin.
+  std::optional<Time> deadline() const noexcept;
+  // Passes on the unfinished lines whose time is over.
+  void on_time(Time now);
+  void flush_unfinished(int rank);  // of this rank only, at once
   // Takes the lines that every rank has written by now, as far as there is room.
   void take_present();
   // True when all that the ranks have written is written out. What is written later by a process that still holds a pipe
@@ -45,7 +50,7 @@ class OutputForwarder {
   // The last word: says that the rest is lost, if standard error still takes it.
   void give_up_delivery();
 
-  static constexpr int kPatienceMilliseconds = 200;
+  static constexpr std::chrono::milliseconds kPatience{200};  // with an unfinished line
 
  private:
   // Where mpiexec's own output goes: two, or one when standard output and error lead to the same file, so that lines
@@ -62,6 +67,7 @@ class OutputForwarder {
     std::size_t target = 0;
     bool in_line = false;  // the last thing written was part of a line, so no label before the rest
     std::string pending;
+    std::optional<Time> unfinished_since;  // `pending` waits: since its first byte, or since the line before it ended
   };
 
   std::size_t target_of(int stream) const noexcept { return stream == 2 ? targets_.size() - 1 : 0; }
@@ -69,6 +75,9 @@ class OutputForwarder {
   void read_all(std::size_t index);
   void write_lines(Channel& channel);
   void write_text(Channel& channel, std::string_view text);
+  bool is_unfinished(const Channel& channel) const noexcept;
+  void flush(Channel& channel);
+  void flush_unfinished();
   void listen(std::size_t index, bool wanted);
   void close_channel(std::size_t index);
   void on_wake();

@@ -78,6 +78,13 @@ run "whole lines" 0 -n 4 sh -c 'i=0; while [ $i -lt 2000 ]; do echo "rank $PMI_R
 "$mpiexec" -n 2 yes 2>/dev/null | head -n 3 >"$work/out"
 printed "closed output" 'y\ny\ny\n'
 
+# -- the keyboard of a job that a shell's fg has brought to the foreground
+if command -v python3 >/dev/null; then
+  timeout -k 1 60 python3 "$(dirname "$0")/foreground.py" "$work/started" \
+    "$mpiexec" -n 2 sh -c '[ $PMI_RANK != 0 ] || { : >'"$work"'/started; read line && echo $line >'"$work"'/heard; }'
+  [ "$(cat "$work/heard")" = typed ] || fail "keyboard in the foreground: not heard"
+fi
+
 # -- what users of other launchers type
 run "Open MPI's options" 0 --mca btl tcp,self --oversubscribe --allow-run-as-root --map-by slot --host localhost:4 sh -c 'echo $PMI_SIZE'
 printed "Open MPI's options" '4\n4\n4\n4\n'
@@ -97,6 +104,13 @@ run "file of programs" 0 -configfile "$work/programs"
 printed "file of programs" 'first program\nsecond\nsecond\n'
 run "bindings" 0 --report-bindings --bind-to hwthread -n 1 true
 said "bindings" "rank 0 of 1 (true, pid [0-9]*) on processors\? [0-9]"
+run "ranks per node" 0 --map-by ppr:3:node echo three
+printed "ranks per node" 'three\nthree\nthree\n'
+run "ranks per core" 0 --map-by ppr:2:core --report-bindings sh -c 'echo $PMI_SIZE'
+ranks=$(wc -l <"$work/out")
+[ $((ranks % 2)) -eq 0 ] && [ "$(sort -u "$work/out")" = "$ranks" ] || fail "ranks per core: not two on each"
+run "ranks per socket of two programs" 2 -npersocket 2 -n 1 true : true
+said "ranks per socket of two programs" "give every program its -n"
 run "time limit from the environment" 124 -n 1 env MPIEXEC_TIMEOUT=0.2 "$mpiexec" -n 1 sleep 1000
 
 # -- inside the allocations of batch systems
