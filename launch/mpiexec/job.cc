@@ -35,10 +35,11 @@ bool ends_jobs(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
-// As nohup and shells have it that start a job in the background: its user has asked that such a signal do nothing.
-bool is_ignored(int signal) {
+// nohup, and so the user, has asked that a terminal that is closed does nothing. SIGINT, which shells have scripts' background jobs ignore, is taken
+// all the same, as by other launchers: what sends it to mpiexec means it.
+bool hangup_is_ignored() {
   struct sigaction action {};
-  return (ends_jobs(signal) || signal == SIGTSTP) && ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+  return ::sigaction(SIGHUP, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 const char* when_ended(PmiState state) {
@@ -110,7 +111,7 @@ void Job::take_signals() {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : kHandledSignals) {
-    if (!is_ignored(signal)) sigaddset(&set, signal);
+    if (signal != SIGHUP || !hangup_is_ignored()) sigaddset(&set, signal);
   }
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
