@@ -4,7 +4,8 @@
 //   nothing under way   a peer that is watched over is asked a few times per patience (LAPWING_PEER_TIMEOUT)
 //   something sent      one that has let some time-outs pass is asked more often
 //
-// A host counts as gone when it has answered nothing for `patience`, though it was asked all the time.
+// A host counts as gone when it has answered nothing for `patience`, though it was asked all the time. A process that did not look for a while (it
+// polls and has computed, or was stopped) has not asked meanwhile, and begins again: one answer may have been lost.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +31,10 @@ class Liveness {
   // `silent`: what was sent is not acknowledged, though time-outs have passed.
   Order judge(std::int64_t now, bool silent) noexcept {
     if (!silent && !watched_) return Order::kNothing;
-    if (asked_since_ != kNever && now - asked_since_ >= patience_) return Order::kGone;
+    if (asked_since_ != kNever && now - asked_since_ >= patience_) {
+      if (now - asked_at_ <= kMissed * pause(silent)) return Order::kGone;
+      asked_since_ = now;
+    }
     if (now < asked_at_ + pause(silent)) return Order::kNothing;
     asked_at_ = now;
     if (asked_since_ == kNever) asked_since_ = now;
@@ -50,7 +54,7 @@ class Liveness {
   }
 
  private:
-  static constexpr std::int64_t kPerPatience = 4;
+  static constexpr std::int64_t kPerPatience = 4, kMissed = 3;  // pauses: fewer than a patience has
 
   const std::int64_t patience_, most_pause_;
   std::int64_t asked_at_ = 0;

@@ -17,8 +17,8 @@ namespace {
 constexpr int kRounds = 5, kFirstByUdp = 2;
 constexpr std::int64_t kPerRound = 10'000'000;  // ns
 constexpr std::size_t kMostEarly = 4096;        // packets; what comes beyond is sent again
-// IPv4 promises no datagram more than this.
-constexpr std::size_t kLeastIpPacket = 576;
+// IPv4 promises no datagram more than this, and Ethernet has more. What a card says may be less, and no packet has room in that.
+constexpr std::size_t kLeastPacket = 576;
 // What is asked for where longer probes are not answered: what any Ethernet takes, and what most tunnels leave of it.
 constexpr unsigned kEthernetMtu = 1500, kTunnelMtu = 1280;
 constexpr int kLongestFor = 2, kEthernetFor = 4;  // rounds
@@ -76,8 +76,9 @@ Status Neighbours::read(const wire::CardBook& cards, ProcessId self, const Conta
       return Status::error(MPI_ERR_OTHER, "the card of rank %u is damaged: \"%s\" is no public key", peer.index, card.get(kPacketKeyKey).c_str());
     neighbour.takes_frames = card.has(kPacketFramesKey);
     neighbour.mtu = std::min(own.mtu, neighbour.contact.mtu);
-    neighbour.raw = may_reach_raw(neighbour.contact, own);
-    neighbour.udp = may_reach_udp(neighbour.contact, own) && neighbour.mtu >= kLeastIpPacket;
+    const bool has_room = neighbour.mtu >= kLeastPacket;
+    neighbour.raw = has_room && may_reach_raw(neighbour.contact, own);
+    neighbour.udp = has_room && may_reach_udp(neighbour.contact, own);
     neighbour.tag = endpoint_tag(key, peer.index, protection);
   }
   return {};
@@ -179,7 +180,7 @@ bool Neighbours::find_way(NextHops& hops, Neighbour& neighbour) {
   const NextHops::Outcome outcome = hops.find(neighbour.contact.udp, hop);
   neighbour.found = outcome == NextHops::Outcome::kFound;
   neighbour.next_hop = hop.mac;
-  if (neighbour.found && hop.mtu >= kLeastIpPacket) neighbour.mtu = std::min(neighbour.mtu, hop.mtu);
+  if (neighbour.found && hop.mtu >= kLeastPacket) neighbour.mtu = std::min(neighbour.mtu, hop.mtu);
   return outcome == NextHops::Outcome::kLooking;
 }
 

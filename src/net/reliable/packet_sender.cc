@@ -107,17 +107,18 @@ void PacketSender::hear(std::uint32_t transmission, std::int64_t now) noexcept {
   const std::uint64_t before = count_ - transmissions_.size();  // those that are not kept
   if (count <= before) return;
   const Transmission& latest = transmissions_[static_cast<std::size_t>(count - before - 1)];
-  round_trip_.sample(now - latest.sent_at, now);
+  // A packet that is sent while a batch is taken may be newer than the batch's time, and its answer may be in that batch.
+  if (now > latest.sent_at) round_trip_.sample(now - latest.sent_at, now);
 }
 
 void PacketSender::judge(std::uint64_t fresh, std::int64_t now) noexcept {
   if (fresh != 0) {
     heard_at_ = now;
     backoff_ = 0;
-    probe_ = false;
     const bool limited = static_cast<double>(under_way_ + fresh) >= congestion_.window() * 0.9;
     congestion_.acknowledged(fresh, limited, now, round_trip_.smoothed());
   }
+  if (fresh != 0 || first_ == unsent_) probe_ = false;  // there may be nothing left to ask about
   find_lost(now);
 }
 
