@@ -1,5 +1,7 @@
 #include "accelerator/accounts.h"
 
+#include <algorithm>
+
 namespace lapwing::launch {
 
 Status Accounts::admit(uid_t user, Ledger::Id& id) {
@@ -15,8 +17,10 @@ Status Accounts::reserve(Ledger::Id id, std::uint64_t memory, std::uint32_t conn
 
 void Accounts::leave(Ledger::Id id, std::span<const int> files) noexcept {
   const std::lock_guard guard(mutex_);
-  remains_.watch(id, files);
+  const bool leaves_files = std::any_of(files.begin(), files.end(), [](int file) { return file >= 0; });
+  if (leaves_files) remains_.watch(id, files);
   ledger_.leave(id);
+  if (!leaves_files) ledger_.release_memory(id);
 }
 
 std::uint64_t Accounts::memory() {

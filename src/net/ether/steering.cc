@@ -4,8 +4,10 @@
 #include <linux/if_link.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <iterator>
+#include <thread>
 
 #include "base/settings.h"
 #include "net/ether/attached_program.h"
@@ -29,6 +31,7 @@ static_assert(settings::EtherPortKind::kPorts == LAPWING_MOST_ENDPOINTS);  // ea
 
 // Ranks come and go while others look.
 constexpr int kTries = 20;
+constexpr std::chrono::milliseconds kPauseBetweenTries(1);
 
 endpoint entry_of(std::uint32_t number, std::uint32_t queue, const Endpoint& taken) noexcept {
   const wire::UdpAddress udp = taken.udp_of(number);
@@ -74,6 +77,7 @@ Status Steering::join(unsigned interface, const std::string& name) {
     bool again = false;
     Status status = program != 0 ? share(program, name, again) : attach(interface, name, again);
     if (!again) return status;
+    std::this_thread::sleep_for(kPauseBetweenTries);
   }
   return Status::error(MPI_ERR_OTHER, "the programs attached to %s change all the time", name.c_str());
 }
@@ -122,7 +126,10 @@ Status Steering::share(std::uint32_t program, const std::string& name, bool& gon
   LAPWING_TRY(open_attached(program, attached));
   gone = attached.gone;
   if (gone) return {};
-  if (!is_own(attached.name) || !attached.link.open())
+  // The kernel forgets an attachment before the program that it held.
+  gone = is_own(attached.name) && !attached.link.open();
+  if (gone) return {};
+  if (!is_own(attached.name))
     return Status::error(MPI_ERR_OTHER, "%s has an XDP program already (\"%s\"), which is left alone", name.c_str(), attached.name.c_str());
   link_ = std::move(attached.link);
   for (bpf::Descriptor& map : attached.maps) {
