@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Connections between two hosts have the congestion control that LAPWING_TCP_CONGESTION names, on both sides. As a lab's hosts are namespaces of one
-# machine, they have CUBIC where it names none, or Reno where the kernel has no other, whatever the hosts' own choice is. One that there is not ends the job with a clear text.
+# machine, they have CUBIC where it names none, or Reno where the kernel has no other, whatever the hosts' own choice is. One that there is not ends
+# the job with a clear text.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 lab up 2 || die "lab up"
