@@ -1,8 +1,8 @@
 // Receive in the kernel for the links of one transport: the program, loaded and tried out, and an area for each link that has one. Owned by the
 // transport; everything with the endpoint's lock held.
 //
-// A link keeps its area from its first connection on for as long as there is a link, also when its peer is lost, because what is lent lies there. Areas are pinned memory, so there is a bounded
-// number of them, and links that come later are received as ever.
+// A link keeps its area from its first connection on for as long as there is a link, also when its peer is lost, because what is lent lies there.
+// Areas are pinned memory, so there is a bounded number of them, and links that come later are received as ever.
 #pragma once
 
 #include <cstdint>

@@ -179,7 +179,8 @@ Status TcpTransport::read_offers() {
   return {};
 }
 
-// All hosts are containers or network namespaces of one machine.
+// All hosts are containers or network namespaces of one machine. A peer that knows so sooner may have connected already; on this side that connection
+// stays as the system has it, which costs time and nothing else.
 void TcpTransport::go_unpaced() noexcept {
   shared_.congestion_control = tcp::congestion_control_of_machine();
   acceptor_.use_congestion_control(shared_.congestion_control);
