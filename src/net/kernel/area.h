@@ -56,6 +56,11 @@
 // the process polls, the trailer is taken, and the process acknowledges what it finds. Arrival says which of the two has been. A trailer that is not a
 // packet of its own is passed on.
 //
+// Records. Where frames are checked (LAPWING_WIRE, wire/record.h) the program takes a record whose only content is one whole frame, as it is; of what it
+// lands it checks nothing. The process counts and checks those records between the ones that it reads, before it believes what they hold. If one is wrong, the
+// receives of that one and of all behind it are lent again, and the connection is made anew: what was in them is sent once more. Nothing is put in
+// the zone, where it would be before it was checked.
+//
 // The zone is memory of this rank that the program can write and that MPI_Alloc_mem hands out (zone.h): an array map of blocks, which lie side by
 // side where the process has them mapped. A payload that begins near the end of a block lands in the ring.
 //
@@ -82,6 +87,8 @@ enum {
   kMostPayload = 1 << 16,
   kMostUnmatched = 1 << 14,  // of a payload; a longer one is read from the socket to its place, which saves a copy
   kTrailerLength = 64,
+  kRecordHeader = 8,
+  kRecordTrailer = 4,
   kMostFrame = kHeaderLength + kMostPayload + kTrailerLength,
   kRingBytes = 1 << 18,
   kZoneBlock = 1 << 22,  // all that older kernels give to one entry of a map
@@ -149,6 +156,7 @@ struct ConnectionArea {
   Word collected;                          // of the frames that have arrived; those that were unmatched have been matched, or kept
   Word zone;                               // the zone's address in the process; 0: there is none
   Word answers;                            // requests may be answered: their second connection stands
+  Word records;                            // 1: frames come in records that are checked; 0: as they are
   struct Queue queue;
   // Where frames land. One may begin anywhere in the ring and goes on behind its end.
   unsigned char landing[kRingBytes + 2 * kMostFrame] __attribute__((aligned(64)));
@@ -184,10 +192,13 @@ static inline Word wants_word(const Word* header) {
   return header[0] >> kAcknowledgeBit & 1;
 }
 
-// With few branches (find() says why): only what has a trailer may name its send.
-static inline int is_plain(const Word* header) {
+// With few branches (find() says why): only what has a trailer may name its send; and where `records` is 1, as in an area, the frame has none and is all that
+// its record holds.
+static inline int is_plain(const Word* header, Word record, Half records) {
   const Word protocol = (header[0] & ~((Word)1 << kTrailerBit | (Word)1 << kAcknowledgeBit)) >> 32, named = header[6] & (has_trailer(header) - 1);
-  return ((protocol ^ kPlainProtocol) | ((Half)header[2] ^ kPlainKind) | header[5] | named) == 0 && (Half)header[0] <= kMostPayload;
+  const Half beside = ((Half)record ^ (kHeaderLength + (Half)header[0])) | (Half)has_trailer(header);
+  return ((protocol ^ kPlainProtocol) | ((Half)header[2] ^ kPlainKind) | header[5] | named | (beside & (0 - records))) == 0 &&
+         (Half)header[0] <= kMostPayload;
 }
 
 static inline int is_request(const Word* header) {
@@ -331,12 +342,14 @@ static inline void land_unmatched(struct ConnectionArea* area) {
 
 // The header goes to the ring.
 static inline int begin_frame(struct ConnectionArea* area, LAPWING_PACKET packet, Half offset, Half length, int unattended) {
-  Word header[kHeaderWords];
-  if (length - offset < kHeaderLength || load(packet, offset, header, sizeof header) != 0) return 0;
+  Word record, header[kHeaderWords];
+  const Half records = (Half)LAPWING_LOOK(area->records) & 1, before = records * kRecordHeader;
+  if (length - offset < kHeaderLength + before) return 0;
+  if (load(packet, offset, &record, sizeof record) != 0 || load(packet, offset + before, header, sizeof header) != 0) return 0;
   const int request = is_request(header) && may_become_answer(area, packet, offset, length, unattended);
-  if (!request && (!is_plain(header) || wants_word(header) > area->polls)) return 0;
+  if (!request && (!is_plain(header, record, records) || wants_word(header) > area->polls)) return 0;
   const Word trailer = has_trailer(header) * kTrailerLength;
-  const Word want = kHeaderLength + (Half)header[0] + trailer;
+  const Word want = before + kHeaderLength + (Half)header[0] + trailer + records * kRecordTrailer;
   if (area->written + used_by(want) - LAPWING_LOOK(area->freed) > kRingBytes) return 0;
   if (area->arrived - LAPWING_LOOK(area->collected) >= kPlaces) return 0;
   if (!match(area, header, unattended, request)) {
@@ -345,12 +358,14 @@ static inline int begin_frame(struct ConnectionArea* area, LAPWING_PACKET packet
   }
   area->start = area->written;
   area->written += used_by_frame(want, area->in_place);
-  __builtin_memcpy(area->landing + (area->start & (kRingBytes - 1)), header, sizeof header);
-  area->got = kHeaderLength;
+  unsigned char* const landing = area->landing + (area->start & (kRingBytes - 1));
+  __builtin_memcpy(landing, &record, sizeof record);
+  __builtin_memcpy(landing + before, header, sizeof header);
+  area->got = before + kHeaderLength;
   area->want = want;
   area->trailer = trailer;
   area->token = header[6];
-  LAPWING_SET(area->front, offset + kHeaderLength);
+  LAPWING_SET(area->front, offset + before + kHeaderLength);
   return 1;
 }
 

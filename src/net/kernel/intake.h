@@ -34,7 +34,13 @@ class Intake {
  public:
   explicit Intake(ConnectionArea& area) noexcept : area_(area), queue_(new(&area.queue) LentQueue) { area_.answered = 0; }
   // Another connection takes the place of this one, and its area is as new (Program::join); what is lent stays lent.
-  void restart() noexcept { taken_ = freed_ = read_ = skip_left_ = 0; }
+  void restart() noexcept { taken_ = freed_ = read_ = skip_left_ = before_header_ = 0; }
+  // Its frames come in records. Before open().
+  void come_in_records() noexcept {
+    store(area_.records, 1);
+    store(area_.zone, 0);
+    before_header_ = kRecordHeader;
+  }
   // It has joined when so many bytes of it had been read. Nothing is taken before place(). Before open().
   void joined_after(std::uint64_t bytes) noexcept {
     read_before_ = static_cast<std::uint32_t>(bytes);
@@ -72,20 +78,23 @@ class Intake {
     const std::byte* payload;
     bool in_place;      // the payload is where the receive wants it
     bool acknowledged;  // the program has told the sender, as a trailer has it
+    std::byte* record;  // that holds this frame and nothing else, not checked; null: it came without
   };
   // The next one. Only if there is one, and after release() of the one before.
   Frame take() noexcept {
     const Arrival& arrival = area_.arrivals[taken_ % kPlaces];
-    const std::byte* bytes = in_ring(arrival.start);
+    std::byte* const start = in_ring(arrival.start);
+    const std::byte* const header = start + before_header_;
     const bool in_place = arrival.in_place != 0;
-    Frame frame{arrival.position, {}, in_place ? queue_->room(arrival.position).base : bytes + kHeaderLength, in_place,
-                arrival.acknowledged != 0};
-    std::memcpy(frame.header.words, bytes, kHeaderLength);
+    Frame frame{arrival.position, {}, in_place ? queue_->room(arrival.position).base : header + kHeaderLength, in_place,
+                arrival.acknowledged != 0, before_header_ != 0 ? start : nullptr};
+    std::memcpy(frame.header.words, header, kHeaderLength);
     return frame;
   }
   void release(const Frame& frame) noexcept {
     ++taken_;
-    freed_ += used_by_frame(kHeaderLength + frame.header.payload_bytes() + frame.header.trailer_bytes(), frame.in_place);
+    const std::uint64_t beside = frame.record != nullptr ? kRecordHeader + kRecordTrailer : frame.header.trailer_bytes();
+    freed_ += used_by_frame(kHeaderLength + frame.header.payload_bytes() + beside, frame.in_place);
     store(area_.freed, freed_);
     store(area_.collected, taken_);
   }
@@ -105,7 +114,7 @@ class Intake {
     return skipped;
   }
   // What has come of a frame that the program takes no further: its receive is given back, and its bytes come before those that are read. Only
-  // where the program takes nothing: when something has been passed on, or after close(). Once.
+  // where the program takes nothing: when something has been passed on, or after close(). Once. Of a record it is the first bytes, and all that follow.
   struct Begun {
     std::span<const std::byte> header, payload;
   };
@@ -165,8 +174,8 @@ class Intake {
   static void store(Word& word, Word value) noexcept {
     std::atomic_ref<Word>(word).store(value, std::memory_order_release);
   }
-  const std::byte* in_ring(Word start) const noexcept {
-    return reinterpret_cast<const std::byte*>(area_.landing) + start % kRingBytes;
+  std::byte* in_ring(Word start) const noexcept {
+    return reinterpret_cast<std::byte*>(area_.landing) + start % kRingBytes;
   }
 
   static constexpr Word kNever = ~Word{0};  // a count of bytes
@@ -177,6 +186,7 @@ class Intake {
   std::uint64_t read_ = 0;
   std::uint64_t skip_left_ = 0;
   std::uint32_t read_before_ = 0;
+  std::uint64_t before_header_ = 0;  // bytes in front of each frame: the header of its record
   bool placed_ = true;
 };
 

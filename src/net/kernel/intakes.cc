@@ -39,10 +39,11 @@ void Intakes::Return::operator()(Intake* intake) noexcept {
   owner_->free_.push_back(index_);
 }
 
-Joining Intakes::join(Lease& intake, int socket, std::uint64_t read) {
+Joining Intakes::join(Lease& intake, int socket, std::uint64_t read, bool checked) {
   intake->restart();
   Joining joining = program_.join(intake.get_deleter().index(), socket);
   intake->joined_after(read);
+  if (checked) intake->come_in_records();
   return joining;
 }
 

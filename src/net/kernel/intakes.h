@@ -60,8 +60,8 @@ class Intakes {
   // Null: all areas are in use.
   Lease make();
   // The packets of this connection come past the program from now on, and nothing is taken before Intake::open(). Of what has come before nothing is
-  // half read; a read that follows finds it. `read`: so many bytes of the connection have been read.
-  Joining join(Lease& intake, int socket, std::uint64_t read);
+  // half read; a read that follows finds it. `read`: so many bytes of the connection have been read. `checked`: its frames come in records.
+  Joining join(Lease& intake, int socket, std::uint64_t read, bool checked);
   // The program may use this socket, on which no process writes, for answers to what comes by this connection and by those that take its place
   // (Intake::answer). Waits for nothing: where it is not known at once, permission() tells.
   Permission answer_by(const Lease& intake, int socket) { return program_.answer_by(intake.get_deleter().index(), socket); }

@@ -85,6 +85,7 @@ bool Connection::come_back(Announced announced) noexcept {
 void Connection::hand_over(ConnectionUser& user) noexcept {
   user_ = &user;
   records_ = records_of(*handshake_);
+  sealed_ = handshake_->protection() == Protection::kSealed;
   handshake_.reset();
 }
 

@@ -67,6 +67,7 @@ class Connection final : public engine::FdHandler {
   wire::Handshake& handshake() noexcept { return *handshake_; }
   // By which frames travel, once it was handed over; null: they travel as they are.
   Records* records() noexcept { return records_.get(); }
+  bool is_sealed() const noexcept { return sealed_; }
   // The liveness monitor looks at it while something that was sent is not acknowledged: by the other host's kernel, or, where frames are protected,
   // by the peer itself.
   bool is_inspected() const noexcept { return records_ != nullptr || !remote_.is_loopback(); }
@@ -97,6 +98,7 @@ class Connection final : public engine::FdHandler {
   Address remote_;
   std::unique_ptr<wire::Handshake> handshake_;  // null once over: an idle connection need not keep it
   std::unique_ptr<Records> records_;
+  bool sealed_ = false;
   ConnectionUser* user_;
   Deadline deadline_;
   bool watched_ = false;

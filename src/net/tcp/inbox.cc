@@ -27,21 +27,24 @@ ssize_t receive_into(int fd, iovec* segments, std::size_t count) noexcept {
 }  // namespace
 
 Inbox::Result Inbox::receive(int fd, std::span<std::byte> scratch, engine::SystemCalls& calls) noexcept {
-  if (records_ != nullptr) return receive_records(fd, calls);
-  std::uint64_t received = 0;
   const bool collected = intake_ != nullptr && intake_->has_arrivals();
-  if (collected && !collect()) return Result::kViolation;
+  if (const Result result = collected ? collect() : Result::kDrained; result != Result::kDrained) return result;
+  const Result result = records_ != nullptr ? receive_records(fd, calls) : receive_frames(fd, scratch, calls);
+  return collected && result == Result::kNothing ? Result::kDrained : result;
+}
+
+Inbox::Result Inbox::receive_frames(int fd, std::span<std::byte> scratch, engine::SystemCalls& calls) noexcept {
+  std::uint64_t received = 0;
   for (unsigned read = 0; read < tuning().tcp_reads_per_turn && received < tuning().tcp_most_per_turn; ++read) {
     Room room;
     make_room(room, scratch);
     const ssize_t got = receive_into(fd, room.segments, room.count);
     ++calls.receives;
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return nothing_more(got, received != 0 || collected);
+    if (got <= 0) return nothing_more(got, received != 0);
     const auto bytes = static_cast<std::uint64_t>(got);
     received += bytes;
-    if (intake_ != nullptr && intake_->torn()) return Result::kTorn;  // what lies in the room now counts as not come
-    if (intake_ != nullptr && !place(fd)) return is_closed(fd) ? Result::kEnded : Result::kTorn;
+    if (const Result result = place_read(fd); result != Result::kDrained) return result;  // what lies in the room now counts as not come
     if (!take(room, scratch.data(), bytes)) return Result::kViolation;
     // A stream socket that gave less than asked is empty; new bytes, or the end, will be announced (epoll(7)).
     if (bytes < room.bytes) return Result::kDrained;
@@ -52,18 +55,26 @@ Inbox::Result Inbox::receive(int fd, std::span<std::byte> scratch, engine::Syste
 Inbox::Result Inbox::receive_records(int fd, engine::SystemCalls& calls) noexcept {
   std::uint64_t received = 0;
   for (unsigned read = 0; read < tuning().tcp_reads_per_turn && received < tuning().tcp_most_per_turn; ++read) {
-    const std::span<std::byte> room = records_->room();
+    const std::span<std::byte> room = room_for_records();
     const ssize_t got = ::recv(fd, room.data(), room.size(), MSG_DONTWAIT);
     ++calls.receives;
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return nothing_more(got, received != 0);
     const auto bytes = static_cast<std::size_t>(got);
     received += bytes;
-    records_->filled(bytes);
+    if (const Result result = place_read(fd); result != Result::kDrained) return result;
+    if (const Result result = fill_passed(bytes); result != Result::kDrained) return result;
     if (const Result result = take_records(); result != Result::kDrained) return result;
+    if (intake_ != nullptr && !within_frame()) intake_->read_all();
     if (bytes < room.size()) return Result::kDrained;
   }
   return Result::kMore;
+}
+
+// Past a program what it has of a record comes in front.
+std::span<std::byte> Inbox::room_for_records() noexcept {
+  const std::span<std::byte> room = records_->room();
+  return intake_ != nullptr && records_->empty() ? room.first(wire::kMostRecordBytes) : room;
 }
 
 Inbox::Result Inbox::take_records() noexcept {
@@ -99,6 +110,14 @@ void Inbox::make_room(Room& room, std::span<std::byte> scratch) noexcept {
   const std::size_t ahead = std::min(scratch.size(), worth_reading_ahead(room.direct));
   room.segments[room.count++] = {scratch.data(), ahead};
   room.bytes += ahead;
+}
+
+// Of bytes that have been read past a program: whether they are where they should be.
+Inbox::Result Inbox::place_read(int fd) noexcept {
+  if (intake_ == nullptr) return Result::kDrained;
+  if (intake_->torn()) return Result::kTorn;
+  if (place(fd)) return Result::kDrained;
+  return is_closed(fd) ? Result::kEnded : Result::kTorn;
 }
 
 // Only packets that come meanwhile have it ask again.
@@ -238,17 +257,27 @@ void Inbox::resume_frame(const std::byte* header) noexcept {
 
 // ---- past a program in the kernel -----------------------------------------------------------------------------------
 
-bool Inbox::collect() noexcept {
+Inbox::Result Inbox::collect() noexcept {
   LentQueue& queue = intake_->queue();
   while (intake_->has_arrivals()) {
     const kernel::Intake::Frame frame = intake_->take();
-    if (frame.position == kernel::kUnmatched)
-      take_unmatched(frame);
-    else if (!violation_.ok() || !land(frame))
-      queue.unclaim(frame.position);
+    const bool right = violation_.ok() && is_right(frame), matched = frame.position != kernel::kUnmatched;
+    if (right && !matched) take_unmatched(frame);
+    if (matched && !(right && land(frame))) queue.unclaim(frame.position);
     intake_->release(frame);
   }
-  return tell_of_landed();
+  tell_of_landed();
+  return judge();
+}
+
+Inbox::Result Inbox::judge() const noexcept {
+  if (!violation_.ok()) return Result::kViolation;
+  return records_ != nullptr && records_->wrong() ? Result::kWrong : Result::kDrained;
+}
+
+// Behind one that was not, none is.
+bool Inbox::is_right(const kernel::Intake::Frame& frame) noexcept {
+  return frame.record == nullptr || records_->open_elsewhere(frame.record, wire::kHeaderBytes + frame.header.payload_bytes());
 }
 
 bool Inbox::tell_of_landed() noexcept {
@@ -281,6 +310,18 @@ bool Inbox::land(const kernel::Intake::Frame& frame) noexcept {
   return true;
 }
 
+// Of bytes that have just been read, those that are new, behind what the program has taken.
+Inbox::Result Inbox::fill_passed(std::size_t bytes) noexcept {
+  if (intake_ == nullptr) return records_->filled(bytes), Result::kDrained;
+  if (intake_->has_arrivals()) {
+    if (const Result result = collect(); result != Result::kDrained) return result;
+  }
+  const kernel::Intake::Begun begun = intake_->unfinished();
+  records_->filled(bytes, intake_->skip(bytes), {begun.header.data(), begun.header.size() + begun.payload.size()});
+  intake_->release_unfinished();
+  return Result::kDrained;
+}
+
 // What the program had of a frame when it began to pass on. Its receive is matched anew.
 bool Inbox::take_unfinished() noexcept {
   const kernel::Intake::Begun begun = intake_->unfinished();
@@ -292,7 +333,7 @@ bool Inbox::take_unfinished() noexcept {
 
 // Bytes that the program has passed on: behind all that it has taken, and with some of it in front. Then none was read to `landed`.
 bool Inbox::take_passed(const std::byte* scratch, std::uint64_t bytes, std::uint64_t landed) noexcept {
-  if (intake_->has_arrivals() && !collect()) return false;
+  if (intake_->has_arrivals() && collect() != Result::kDrained) return false;
   if (!take_unfinished()) return false;
   const std::size_t before = std::max(intake_->skip(bytes), static_cast<std::size_t>(landed));
   if (!parse(scratch + (before - landed), static_cast<std::size_t>(bytes) - before)) return false;
@@ -304,7 +345,10 @@ void Inbox::leave_program() noexcept {
   if (intake_ == nullptr) return;
   intake_->finish();
   collect();
-  take_unfinished();
+  if (records_ == nullptr)
+    take_unfinished();
+  else
+    intake_->unfinished();  // of which nothing may be believed
   intake_ = nullptr;
 }
 

@@ -52,12 +52,14 @@ class Inbox {
   // From now on. Not within a frame.
   void receive_past(kernel::Intake& intake) noexcept { intake_ = &intake; }
   bool past_program() const noexcept { return intake_ != nullptr; }
-  // What the program has taken, which receive() finds as well. False on a violation.
-  bool collect() noexcept;
+  // What the program has taken, which receive() finds as well. kDrained, kWrong or kViolation.
+  Result collect() noexcept;
   // The connection is given up: what the program has taken has come, a half frame too, and it takes no more.
   void leave_program() noexcept;
-  // More than a header, or less than a frame, is here; or a frame that was half here when a connection broke is to come again.
-  bool within_frame() const noexcept { return assembly_.under_way() || partial_bytes_ != 0 || comes_again_; }
+  // Part of a frame or of a record is here; or a frame that was half here when a connection broke is to come again.
+  bool within_frame() const noexcept {
+    return assembly_.under_way() || partial_bytes_ != 0 || comes_again_ || (records_ != nullptr && !records_->empty());
+  }
 
   // What has come breaks a rule that is not about its bytes.
   Result refuse(const char* rule) noexcept;
@@ -91,7 +93,9 @@ class Inbox {
   };
   void make_room(Room& room, std::span<std::byte> scratch) noexcept;
   bool take(const Room& room, const std::byte* scratch, std::uint64_t bytes) noexcept;
+  Result receive_frames(int fd, std::span<std::byte> scratch, engine::SystemCalls& calls) noexcept;
   Result receive_records(int fd, engine::SystemCalls& calls) noexcept;
+  std::span<std::byte> room_for_records() noexcept;
   Result take_records() noexcept;
   std::byte* landing_of(std::size_t bytes) noexcept;
   Result nothing_more(ssize_t result, bool something_came) noexcept;
@@ -101,11 +105,15 @@ class Inbox {
   void take_channel_frame() noexcept;
   void resume_frame(const std::byte* header) noexcept;
   std::size_t take_payload(const std::byte* bytes, std::size_t count) noexcept;
+  Result judge() const noexcept;
+  bool is_right(const kernel::Intake::Frame& frame) noexcept;
   bool land(const kernel::Intake::Frame& frame) noexcept;
   void take_unmatched(const kernel::Intake::Frame& frame) noexcept;
   bool tell_of_landed() noexcept;
   bool take_unfinished() noexcept;
+  Result place_read(int fd) noexcept;
   bool place(int fd) noexcept;
+  Result fill_passed(std::size_t bytes) noexcept;
   bool take_passed(const std::byte* scratch, std::uint64_t bytes, std::uint64_t landed) noexcept;
   void end_frame_if_complete() noexcept;
 

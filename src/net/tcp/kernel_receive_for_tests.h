@@ -18,11 +18,12 @@ class TcpKernelTest : public TcpTest {
     if (!receives_in_kernel()) GTEST_SKIP() << "this process may not load a program into the kernel";
   }
   // Rank 1 receives in the kernel, with a sink of its own.
-  void open(Choice resume) {
+  void open(Choice resume, Protection wire = Protection::kPlain) {
     for (std::uint32_t rank = 0; rank < 2; ++rank) {
       nodes_[rank].reset();
       nodes_[rank] = std::make_unique<Node>(clock_, rank, [&](TcpOptions& options) {
         options.resume = resume;
+        options.wire = wire;
         if (rank == 1) options.receive = Receive::kAuto;
       }, rank == 1 ? &sink_ : nullptr);
     }

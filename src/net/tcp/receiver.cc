@@ -27,7 +27,7 @@ void Receiver::begin(Connection& connection, bool resumes) noexcept {
   sending_failed_ = false;
   Records* const records = connection.records();
   inbox_.begin(records == nullptr ? nullptr : &records->reader);
-  may_join_ = !rail_ && !torn_ && records == nullptr;  // for what comes by a rail nothing is lent
+  may_join_ = !rail_ && !torn_ && !connection.is_sealed();  // for what comes by a rail nothing is lent
   shared_.busy_links.touch(*this);
 }
 
@@ -98,7 +98,7 @@ bool Receiver::join_program() noexcept {
   may_join_ = false;
   if (!intake_) intake_ = shared_.intakes.make();
   if (!intake_) return true;
-  const kernel::Joining joining = shared_.intakes.join(intake_, connection_->fd(), bytes_read(connection_->fd()));
+  const kernel::Joining joining = shared_.intakes.join(intake_, connection_->fd(), bytes_read(connection_->fd()), connection_->records() != nullptr);
   if (!joining.status.ok()) {
     log_info("%s: going on without receive in the kernel: %s", connection_->remote().text().c_str(), joining.status.text());
     return joining.known;
@@ -139,7 +139,7 @@ void Receiver::answer_no_more() noexcept {
   permission_ = kernel::Permission::State::kNone;
   if (!inbox_.past_program() || connection_ == nullptr) return;
   intake_->answer(false);
-  finish_receive(inbox_.collect() ? Inbox::Result::kDrained : Inbox::Result::kViolation);
+  finish_receive(inbox_.collect());
 }
 
 // Looks where the program says what it has done, without a system call.
@@ -147,9 +147,9 @@ bool Receiver::poll_past_program() noexcept {
   if (watermark_.hides()) uncover();
   if (intake_->has_passed() || may_have_ended()) return receive();
   if (!intake_->has_arrivals()) return false;
-  const bool right = inbox_.collect();
+  const Inbox::Result result = inbox_.collect();
   hide_input();
-  return finish_receive(right ? Inbox::Result::kDrained : Inbox::Result::kViolation);
+  return finish_receive(result);
 }
 
 // The program sees nothing before the socket is readable. So a thread that polls ends the link's rest: to make the socket readable for a moment at

@@ -14,6 +14,12 @@ std::span<std::byte> RecordReader::room() noexcept {
   return {&buffer_[end_], kCapacity - end_};
 }
 
+void RecordReader::filled(std::size_t bytes, std::size_t skipped, std::span<const std::byte> before) noexcept {
+  std::memmove(&buffer_[end_ + before.size()], &buffer_[end_ + skipped], bytes - skipped);
+  if (!before.empty()) std::memcpy(&buffer_[end_], before.data(), before.size());
+  end_ += before.size() + (bytes - skipped);
+}
+
 std::size_t RecordReader::next() noexcept {
   const std::size_t here = end_ - begin_;
   if (wrong_ || here < wire::kRecordHeaderBytes) return 0;
@@ -32,6 +38,11 @@ const std::byte* RecordReader::open(std::byte* out) noexcept {
   if (wrong_) return nullptr;
   begin_ += guard_.record_bytes(std::exchange(body_bytes_, 0));
   return body;
+}
+
+bool RecordReader::open_elsewhere(std::byte* record, std::size_t body_bytes) noexcept {
+  wrong_ = wrong_ || guard_.read_header(record) != body_bytes || !guard_.open(record, body_bytes, record + wire::kRecordHeaderBytes);
+  return !wrong_;
 }
 
 std::size_t RecordReader::missing_of_record() const noexcept {

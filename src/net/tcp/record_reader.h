@@ -25,11 +25,17 @@ class RecordReader {
   // Where the next bytes of the connection go. What was opened in its place is gone.
   std::span<std::byte> room() noexcept;
   void filled(std::size_t bytes) noexcept { end_ += bytes; }
+  // The same, where the first `skipped` of those bytes have come before, and `before` comes in front of them. While nothing else is here.
+  void filled(std::size_t bytes, std::size_t skipped, std::span<const std::byte> before) noexcept;
+  // What has come has been opened.
+  bool empty() const noexcept { return begin_ == end_; }
 
   // Bytes of the body of the next record; 0: it is not here whole, or it is wrong.
   std::size_t next() noexcept;
   // Opens it: into `out`, or in its place where that is null. Where its body is; null: it is wrong.
   const std::byte* open(std::byte* out) noexcept;
+  // The next record is here whole, elsewhere: it is checked, and its body stays in its place. False: it is wrong. While nothing is here.
+  [[nodiscard]] bool open_elsewhere(std::byte* record, std::size_t body_bytes) noexcept;
   // A record was wrong, and nothing more can be had.
   bool wrong() const noexcept { return wrong_; }
 

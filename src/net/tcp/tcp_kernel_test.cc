@@ -465,5 +465,42 @@ TEST_F(TcpKernelResumeTest, ASenderIsToldOfADeliveryThoughNothingComes) {
   EXPECT_EQ(delivered.times, 1);
 }
 
+// ---- links whose frames are checked ---------------------------------------------------------------------------------
+
+class TcpKernelCheckedTest : public TcpKernelMix {
+ protected:
+  void SetUp() override {
+    TcpKernelMix::SetUp();
+    if (!IsSkipped()) open(Choice::kOff, Protection::kChecked);
+  }
+};
+
+TEST_F(TcpKernelCheckedTest, AMessageLandsInALentReceive) {
+  get_acquainted();
+  post_receives(1);
+  MessageOp op(kLent, 0, 1000);
+  low().post(1, op);
+  pump([&] { return sink_.landed == 1; });
+  expect_all_well();
+}
+
+TEST_F(TcpKernelCheckedTest, EachReceiveGetsItsMessageThoughConnectionsBreak) {
+  get_acquainted();
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    breaks_ = seed % 3;
+    run(seed);
+  }
+  EXPECT_GT(high().transport->counters().connections_resumed, 4u);
+  EXPECT_GT(sink_.landed, 30);
+}
+
+TEST_F(TcpKernelCheckedTest, WhatIsSealedIsReceivedAsEver) {
+  open(Choice::kOff, Protection::kSealed);
+  MessageOp op(kNeverLent, 0, 10);
+  low().post(1, op);
+  pump([&] { return sink_.passed == 1; });
+  EXPECT_EQ(high().transport->lent_queue({0}, {kContext, kLent}), nullptr);
+}
+
 }  // namespace
 }  // namespace lapwing::net::tcp::tests
