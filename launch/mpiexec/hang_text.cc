@@ -79,7 +79,9 @@ std::string collective_text(const HangItem& item, const Names& names) {
   std::string text = item.what;
   if (item.root != HangItem::kNone) text += ", root " + std::to_string(item.root);
   if (item.bytes != 0) text += ", " + number(item.bytes) + " bytes";
-  text += ", " + communicator_text(item, names) + ", the collective number " + std::to_string(item.number) + " there";
+  const bool persistent = item.number >= HangItem::kPersistent;
+  text += ", " + communicator_text(item, names) + (persistent ? ", the persistent operation made as collective number " : ", the collective number ") +
+          std::to_string(persistent ? item.number - HangItem::kPersistent : item.number) + " there";
   if (!item.awaited.empty()) text += "; waits for " + ranks_text(item.awaited);
   return text;
 }

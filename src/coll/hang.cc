@@ -34,7 +34,7 @@ void CollectiveRequest::describe(wire::HangItem& item) const {
   item.communicator = communicator_->name;
   item.context = communicator_->context();
   item.number = tag_;
-  if (is_rooted(call.what)) item.root = call.root;
+  if (is_rooted(call.what) && !communicator_->is_inter()) item.root = call.root;  // of whose groups each names another
   if (has_one_size(call.what)) item.bytes = bytes_of(call);
   const CollectiveRequest* first = schedule_.rounds() != 0 ? place().first() : nullptr;
   if (schedule_.rounds() == 0) {

@@ -9,11 +9,13 @@
 #pragma once
 
 #include "coll/schedule.h"
+#include "wire/hang_report.h"
 
 namespace lapwing::coll {
 
 inline constexpr int kTagNumbers = 1 << 22;
 inline constexpr int kSeparateTags = kTagNumbers;
+static_assert(kSeparateTags == wire::HangItem::kPersistent);
 
 inline int collective_tag(int number, bool persistent) noexcept {
   return (number & (kTagNumbers - 1)) | (persistent ? kSeparateTags : 0);

@@ -1,6 +1,5 @@
 #include "comm/topology.h"
 
-#include <limits>
 
 namespace lapwing::comm {
 
@@ -35,7 +34,7 @@ Status CartesianTopology::rank_at(std::span<const int> coords, int* rank) const 
   return {};
 }
 
-int CartesianTopology::neighbour(int rank, int dimension, int displacement) const noexcept {
+int CartesianTopology::neighbour(int rank, int dimension, std::int64_t displacement) const noexcept {
   const std::size_t along = static_cast<std::size_t>(dimension);
   std::int64_t below = 1;  // the distance in rank between two neighbours along this dimension
   for (std::size_t i = along + 1; i < dims_.size(); ++i) below *= dims_[i];
@@ -51,10 +50,7 @@ int CartesianTopology::neighbour(int rank, int dimension, int displacement) cons
 }
 
 void CartesianTopology::shift(int rank, int dimension, int displacement, int* source, int* destination) const noexcept {
-  // The least int has no negative; a shift that far means the same modulo the extent or leaves the grid either way.
-  const int backwards =
-      displacement == std::numeric_limits<int>::min() ? std::numeric_limits<int>::max() : -displacement;
-  *source = neighbour(rank, dimension, backwards);
+  *source = neighbour(rank, dimension, -std::int64_t{displacement});
   *destination = neighbour(rank, dimension, displacement);
 }
 

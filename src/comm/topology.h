@@ -64,7 +64,7 @@ class CartesianTopology final : public Topology {
   std::size_t outdegree(int) const noexcept override { return 2 * dims_.size(); }
 
  private:
-  int neighbour(int rank, int dimension, int displacement) const noexcept;
+  int neighbour(int rank, int dimension, std::int64_t displacement) const noexcept;
   std::vector<int> dims_;
   std::vector<bool> periodic_;
 };

@@ -46,6 +46,10 @@ TEST(Cartesian, Shifts) {
   grid.shift(5, 0, std::numeric_limits<int>::min(), &source, &destination);
   EXPECT_EQ(source, MPI_PROC_NULL);
   EXPECT_EQ(destination, MPI_PROC_NULL);
+  const CartesianTopology ring({3}, {true});
+  ring.shift(0, 0, std::numeric_limits<int>::min(), &source, &destination);
+  EXPECT_EQ(source, 2) << "2^31 is 2 modulo 3";
+  EXPECT_EQ(destination, 1);
 }
 
 TEST(Cartesian, NeighboursComeByDimensionAndDirection) {

@@ -313,7 +313,7 @@ void EventThread::cancel_timer() noexcept {
 // `delay` in ns; 0: never.
 void EventThread::program_timer(std::int64_t delay) noexcept {
   itimerspec when{};
-  when.it_value.tv_nsec = delay;
+  when.it_value = {static_cast<time_t>(delay / 1'000'000'000), static_cast<long>(delay % 1'000'000'000)};
   timerfd_settime(timer_, 0, &when, nullptr);
   ++endpoint_.port.system_calls.timers;
 }

@@ -116,6 +116,7 @@ bool Progress::run_application_tasklets() noexcept {
   bool ran = false;
   while (!application_tasklets_.empty()) {
     Tasklet& tasklet = application_tasklets_.pop_front();
+    if (!baton_taken_) pass_baton();  // it may take long, or wait for what another thread receives
     endpoint_.lock.unlock();
     tasklet.run_(tasklet);
     endpoint_.lock.lock();
@@ -266,7 +267,10 @@ void Progress::relax() noexcept {
   if (!endpoint_.wait_policy.yields()) return cpu_relax();
   ++endpoint_.port.system_calls.yields;
   const std::int64_t began = endpoint_.clock.now();
+  endpoint_.lock.unlock();
+  LAPWING_DELAY_POINT("spin.yield");
   sched_yield();
+  endpoint_.lock.lock();
   const std::int64_t back = endpoint_.clock.now();
   endpoint_.wait_policy.yielded(back - began, back);
 }

@@ -43,7 +43,7 @@ void leave_out_other_jobs(const runtime::ProcessTable& table, std::vector<wire::
 std::string answer_to(std::uint32_t inquiry, Process& process) {
   wire::HangReport report;
   report.inquiry = inquiry;
-  report.threads = process.thread_level == MPI_THREAD_MULTIPLE;
+  report.threads = process.thread_level == MPI_THREAD_MULTIPLE || process.has_sessions;
   process.engine.describe(report);
   process.messenger->describe(report);
   for (wire::HangWait& wait : report.waits) leave_out_other_jobs(process.table, wait.items);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "base/log.h"
 #include "base/own_descriptors.h"
@@ -19,6 +20,7 @@ namespace {
 std::mutex transitions;
 std::atomic<WorldState> world{WorldState::kNotInitialized};
 int open_sessions = 0;
+bool leaves_world = false;  // a thread is in MPI_Finalize, and waits for other ranks without the lock
 bool left_the_job = false;
 pthread_t main_thread;
 std::atomic<bool> forked_child{false};
@@ -27,9 +29,9 @@ std::atomic<bool> forked_child{false};
 void on_fork_in_child() noexcept {
   close_own_descriptors();
   abandon_failed_start();
+  new (&transitions) std::mutex;
   if (process_or_null() == nullptr) return;
   abandon_process();
-  new (&transitions) std::mutex;
   if (world.load(std::memory_order_relaxed) == WorldState::kInitialized) world.store(WorldState::kFinalized);
   forked_child.store(true);
 }
@@ -53,9 +55,18 @@ void leave_at_exit() {
   if (Status status = stop_process(); !status.ok()) log_warn("leaving the job: %s", status.text());
 }
 
+// Sessions may have come and gone, and sent, while others waited without the lock.
 Status release_process() {
+  settle_process();
   left_the_job = true;
   return stop_process();
+}
+
+Status begin_leaving_world(bool& is_last) {
+  const std::lock_guard guard(transitions);
+  if (std::exchange(leaves_world, true)) return Status::error(MPI_ERR_OTHER, "another thread is in MPI_Finalize");
+  is_last = open_sessions == 0;
+  return {};
 }
 
 }  // namespace
@@ -90,7 +101,10 @@ Status enter_world(int thread_level) {
   if (world.load() != WorldState::kNotInitialized)
     return Status::error(MPI_ERR_OTHER, "MPI_Init was called before; it may be called once in a program");
   LAPWING_TRY(ensure_process());
-  process().thread_level = thread_level;
+  {
+    const engine::Visit visit(process().engine);
+    process().thread_level = thread_level;
+  }
   main_thread = pthread_self();
   world.store(WorldState::kInitialized, std::memory_order_release);
   return {};
@@ -103,8 +117,12 @@ Status check_in_world() {
 }
 
 Status leave_world() {
+  bool is_last = false;
+  LAPWING_TRY(begin_leaving_world(is_last));
+  Status met = meet_at_the_end(is_last);
   const std::lock_guard guard(transitions);
-  LAPWING_TRY(meet_at_the_end(open_sessions == 0));
+  leaves_world = false;
+  if (!met.ok()) return met;
   world.store(WorldState::kFinalized, std::memory_order_release);
   return open_sessions == 0 ? release_process() : Status();
 }
@@ -118,13 +136,21 @@ Status enter_session() {
   LAPWING_TRY(ensure_process());
   static std::once_flag registered;
   std::call_once(registered, [] { std::atexit(leave_at_exit); });
+  {
+    const engine::Visit visit(process().engine);
+    process().has_sessions = true;
+  }
   ++open_sessions;
   return {};
 }
 
 Status settle_session() {
-  const std::lock_guard guard(transitions);
-  if (open_sessions == 1 && world.load() != WorldState::kInitialized) settle_process();
+  bool is_last = false;
+  {
+    const std::lock_guard guard(transitions);
+    is_last = open_sessions == 1 && world.load() != WorldState::kInitialized;
+  }
+  if (is_last) settle_process();
   return {};
 }
 

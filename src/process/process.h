@@ -44,7 +44,8 @@ struct Process : ProcessHead {
   ProcessId self_id() const noexcept { return {static_cast<std::uint32_t>(job.rank())}; }
   std::unique_ptr<comm::ContextIds> context_ids;
   comm::Communicator* processes = nullptr;  // all processes, for management (ContextIds::kProcesses); never a user's
-  int thread_level = MPI_THREAD_SINGLE;
+  int thread_level = MPI_THREAD_SINGLE;  // of the world model
+  bool has_sessions = false;             // there are or were; a session has MPI_THREAD_MULTIPLE
   LauncherSocket launcher_socket{*this};
   std::string statistics;  // LAPWING_STATS=1: what is to be printed at the end
 };

@@ -238,6 +238,13 @@ void print_statistics(Process& process) {
   std::fputs(process.statistics.c_str(), stderr);
 }
 
+// In the order in which they may go.
+void drop_parts(Process& process) {
+  for (comm::Communicator* communicator : {process.world, process.self, process.processes}) comm::Communicator::drop(communicator);
+  process.network.reset();
+  process.messenger.reset();
+}
+
 std::unique_ptr<runtime::Job> failed_start;
 
 }  // namespace
@@ -256,6 +263,7 @@ Status start_process() {
   auto process = std::make_unique<Process>();
   if (Status started = start(*process); !started.ok()) {
     process->engine.stop();  // work that a transport has submitted ends before the transport
+    drop_parts(*process);
     failed_start = std::make_unique<runtime::Job>(std::move(process->job));
     return started;
   }
@@ -300,9 +308,7 @@ Status stop_process() {
   process->engine.stop();
   Status status = process->job.leave();
   the_process.store(nullptr, std::memory_order_release);
-  for (comm::Communicator* communicator : own) comm::Communicator::drop(communicator);
-  process->network.reset();
-  process->messenger.reset();
+  drop_parts(*process);
   return status;
 }
 

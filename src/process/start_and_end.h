@@ -1,5 +1,5 @@
-// Start and end of this process's part in the job. Called by models.cc, which knows which model needs the process, and holds a lock over
-// these calls.
+// Start and end of this process's part in the job. Called by models.cc, which knows which model needs the process. Start and stop
+// exclude each other and all else.
 #pragma once
 
 #include "base/status.h"

@@ -45,11 +45,11 @@ Status Job::join(char** environment, bool alone) {
 }
 
 Status Job::join(std::unique_ptr<Launcher> launcher) {
+  launcher_ = std::move(launcher);
   host_name_ = runtime::host_name();
   host_identity_ = runtime::host_identity();
   if (sodium_init() < 0)
     return Status::error(MPI_ERR_INTERN, "libsodium cannot start: no source of randomness on this system");
-  launcher_ = std::move(launcher);
   LAPWING_TRY(launcher_->join(place_));
   emulate_hosts();
   constexpr int kMostRanks = ProcessTable::kMostRanks;

@@ -83,7 +83,10 @@ std::string key_file_path(const std::string& setting) {
 Status read_key_file(const std::string& setting, std::string& key) {
   key.clear();
   const std::string path = key_file_path(setting);
-  if (path.empty()) return {};
+  if (path.empty()) {
+    if (setting.empty() || setting == kDefaultKeyFile) return {};
+    return unusable(setting, "the user's home is not known; set HOME, or name the file by its whole path");
+  }
   const File file(path.c_str(), O_RDONLY | O_NONBLOCK);  // a pipe is opened, and then refused
   if (file.fd() < 0) {
     const bool not_there = errno == ENOENT || errno == ENOTDIR || errno == EACCES;

@@ -4,6 +4,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -58,6 +59,21 @@ bool parse_pieces_head(std::string_view text, int& pieces, std::string_view& fir
   return pieces >= 1 && pieces <= kMaxPieces;
 }
 
+// A signal leaves the kernel connecting.
+bool connect_whole(int fd, const addrinfo& to) noexcept {
+  if (::connect(fd, to.ai_addr, to.ai_addrlen) == 0) return true;
+  if (errno != EINTR) return false;
+  pollfd connecting{fd, POLLOUT, 0};
+  int ready = 0;
+  do ready = ::poll(&connecting, 1, kDialSeconds * 1000);
+  while (ready < 0 && errno == EINTR);
+  int error = ETIMEDOUT;
+  socklen_t length = sizeof error;
+  if (ready > 0) ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
+  errno = error;
+  return error == 0;
+}
+
 // Tries all addresses of the host; fd -1: none answered, and `error` is what the last one said.
 Status dial(const std::string& host, const std::string& port, int& fd, int& error) {
   addrinfo hints{};
@@ -69,12 +85,16 @@ Status dial(const std::string& host, const std::string& port, int& fd, int& erro
   fd = -1;
   for (const addrinfo* each = found; each != nullptr && fd < 0; each = each->ai_next) {
     fd = ::socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+      error = errno;
+      continue;
+    }
     const timeval limit{kDialSeconds, 0}, none{0, 0};
     ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);  // bounds connect()
-    const bool connected = fd >= 0 && ::connect(fd, each->ai_addr, each->ai_addrlen) == 0;
+    const bool connected = connect_whole(fd, *each);
     error = errno == EINPROGRESS ? ETIMEDOUT : errno;
     ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof none);
-    if (!connected && fd >= 0) ::close(std::exchange(fd, -1));
+    if (!connected) ::close(std::exchange(fd, -1));
   }
   ::freeaddrinfo(found);
   const int on = 1;
@@ -233,9 +253,7 @@ Status PmiClient::send(const PmiMessage& message) {
   const std::string line = message.encode();
   std::size_t sent = 0;
   while (sent < line.size()) {
-    // MSG_NOSIGNAL spares the program a SIGPIPE; some launchers hand out a pipe, which send() refuses.
-    ssize_t count = ::send(fd_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
-    if (count < 0 && errno == ENOTSOCK) count = ::write(fd_, line.data() + sent, line.size() - sent);
+    const ssize_t count = ::send(fd_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return gone(("writing PMI '" + message.command() + "'").c_str(), errno);
     sent += static_cast<std::size_t>(count);
@@ -261,7 +279,6 @@ Status PmiClient::fill_input() {
   ssize_t count = 0;
   do {
     count = ::recvmsg(fd_, &message, MSG_CMSG_CLOEXEC);
-    if (count < 0 && errno == ENOTSOCK) count = ::read(fd_, bytes, sizeof bytes);  // some launchers hand out a pipe
   } while (count < 0 && errno == EINTR);
   const cmsghdr* header = count > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
   if (header != nullptr && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int))) {

@@ -25,6 +25,7 @@ struct HangItem {
   enum class Kind { kReceive, kSend, kProbe, kCollective, kOther };
   static constexpr int kNone = -1;
   static constexpr int kAny = -2;
+  static constexpr int kPersistent = 1 << 22;  // `number` is this and more: of a persistent operation, and what is more tells when it was made
 
   Kind kind = Kind::kOther;
   std::string what;          // the operation of a collective ("MPI_Bcast"); the mode of a send, if it has one

@@ -14,7 +14,7 @@ namespace {
 static_assert(crypto_scalarmult_BYTES == PacketKeys::kPublicKeyBytes && crypto_scalarmult_SCALARBYTES == Secret::kBytes);
 static_assert(kProofBytes == Secret::kBytes);
 
-constexpr std::string_view kLabel = "lapwing packets seal 1 ";
+constexpr std::string_view kLabel = "lapwing packets seal 2 ";
 constexpr std::string_view kAes = ",aes";
 
 struct Side {

@@ -14,13 +14,15 @@
 
 #include "wire/aead.h"
 #include "wire/packet.h"
+#include "wire/packet_frame.h"
 #include "wire/replay_window.h"
 
 namespace lapwing::wire {
 
 inline constexpr std::size_t kPacketSealBytes = sizeof(std::uint64_t) + Aead::kTagBytes;
-// Of at most 2^7 blocks of AES each: as many blocks under a key as records have (aead.h).
-inline constexpr std::uint64_t kPacketsPerKey = std::uint64_t{1} << 27;
+// Of at most 2^10 blocks of AES each: no more blocks under a key than records have (aead.h).
+inline constexpr std::uint64_t kPacketsPerKey = std::uint64_t{1} << 24;
+static_assert(kMostFramedPacket <= (std::size_t{1} << 10) * 16);
 
 class PacketSealer {
  public:

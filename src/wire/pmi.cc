@@ -47,8 +47,9 @@ std::string pmi_unescape(std::string_view value) {
   for (std::size_t i = 0; i < value.size(); ++i) {
     unsigned code = 0;
     if (value[i] == '%' && i + 2 < value.size()) {
-      const auto [stop, error] = std::from_chars(&value[i + 1], &value[i + 3], code, 16);
-      if (error == std::errc() && stop == &value[i + 3]) {
+      const char* const digits = value.data() + i + 1;
+      const auto [stop, error] = std::from_chars(digits, digits + 2, code, 16);
+      if (error == std::errc() && stop == digits + 2) {
         text += static_cast<char>(code);
         i += 2;
         continue;

@@ -67,6 +67,7 @@ for transports in shm tcp; do
   explains "an absent rank, $transports" 3 absent \
     'in MPI_Barrier for .*waits for rank ' 'rank 1 .*not in a call that waits' \
     'wait.* for rank 1, which is not in a call that waits'
+  explains "two groups, $transports" 2 groups 'rank 0 .*in MPI_Gather for' 'waits for rank 1' 'wait.* for rank 1, which is not in a call that waits'
   explains "two threads, $transports" 2 threads 'in MPI_Recv .*tag 21' 'in MPI_Recv .*tag 22'
 done
 # Over tcp the ranks of these wait; in shared memory their posts meet, and the mismatch is an error.

@@ -8,6 +8,7 @@
      hangs probe          rank 0 probes, on a communicator of its own; rank 1 is in MPI_Comm_dup
      hangs mixed          rank 0 is in MPI_Reduce, the others in MPI_Bcast: each waits for the other's message
      hangs roots          every rank broadcasts from the next one
+     hangs groups         rank 0 gathers from the other group of an inter-communicator, where rank 1 computes
      hangs absent         rank 1 computes, the others are in MPI_Barrier
      hangs threads        two threads of rank 0 wait
      hangs early          rank 1 does not call MPI_Init
@@ -53,6 +54,14 @@ static void probe_on_another(void) {
   OK(MPI_Comm_dup(named, &copy));
 }
 
+static void gather_from_the_others(void) {
+  MPI_Comm own, both;
+  OK(MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &own));
+  OK(MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, 1 - rank, 3, &both));
+  if (rank == 1) compute();
+  OK(MPI_Gather(NULL, 0, MPI_INT, &number, 1, MPI_INT, MPI_ROOT, both));
+}
+
 static void wait_in_two_threads(void) {
   pthread_t thread;
   if (rank != 0) compute();
@@ -76,6 +85,7 @@ static void hang(const char* how) {
     OK(MPI_Bcast(&number, 1, MPI_INT, 0, MPI_COMM_WORLD));
   }
   if (strcmp(how, "roots") == 0) OK(MPI_Bcast(&number, 1, MPI_INT, next, MPI_COMM_WORLD));
+  if (strcmp(how, "groups") == 0) gather_from_the_others();
   if (strcmp(how, "absent") == 0) {
     if (rank == 1) compute();
     OK(MPI_Barrier(MPI_COMM_WORLD));
