@@ -66,6 +66,9 @@ struct AreaHeader {
   std::atomic<std::uint64_t> end_round;  // the last round of the members that have left this use, plus one
   std::atomic<std::uint64_t> direct_from;  // the round from which on ranks copy directly, or 0
   std::atomic<std::uint32_t> left;       // members that have given the area up
+  std::atomic<std::uint32_t> opened;     // kOpened, kRetired; from claim to claim
+  // A member has opened its end; or the claimant has given the area back, and none does any more.
+  static constexpr std::uint32_t kOpened = 1, kRetired = 2;
 };
 
 struct DoneLine {
@@ -92,7 +95,8 @@ struct AreaMemory {
   std::atomic<std::uint8_t>& watching(std::uint64_t rank) const noexcept {
     return reinterpret_cast<std::atomic<std::uint8_t>*>(base + sizeof(AreaHeader))[rank];
   }
-  // Whether a rank has left: one byte per rank.
+  // Whether a rank has left: one byte per rank, 0 or one of these. The second says that it has left because a member was lost.
+  static constexpr std::uint8_t kLeft = 1, kLeftAfterLoss = 2;
   std::atomic<std::uint8_t>& gone(std::uint64_t rank) const noexcept {
     return reinterpret_cast<std::atomic<std::uint8_t>*>(base + sizeof(AreaHeader) + ranks)[rank];
   }

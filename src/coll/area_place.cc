@@ -9,22 +9,46 @@
 namespace lapwing::coll {
 
 namespace {
+
 constexpr AreaKey kWorldKey{comm::ContextIds::kWorld};
+
+std::vector<int> all_ranks(const comm::Group& group) {
+  std::vector<int> ranks(static_cast<std::size_t>(group.size()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
 }
+
+}  // namespace
 
 bool AreaClaim::suits(const comm::Group& members) const noexcept {
   return number_ != AreaPool::kNone && members.size() > 1 && pool_->all_here(members);
 }
 
-void AreaClaim::give_back() noexcept {
-  if (number_ != AreaPool::kNone) pool_->give_back(number_);
+void AreaClaim::tell(comm::Group& members) noexcept {
+  members.retain();
+  members_ = &members;
+}
+
+void AreaClaim::release() noexcept {
   number_ = AreaPool::kNone;
+  comm::Group::drop(std::exchange(members_, nullptr));
+}
+
+void AreaClaim::give_back() noexcept {
+  if (number_ != AreaPool::kNone && pool_->open()) {
+    if (pool_->retire(number_))
+      pool_->give_back(number_);
+    else if (members_ != nullptr)
+      pool_->open_area(number_, *members_, all_ranks(*members_));  // and leaves it
+  }
+  release();
 }
 
 void AreaClaim::swap(AreaClaim& other) noexcept {
   std::swap(pool_, other.pool_);
   std::swap(number_, other.number_);
   std::swap(context_, other.context_);
+  std::swap(members_, other.members_);
 }
 
 SharedArea* AreaPlace::area(AreaPool* pool, const comm::Communicator& communicator, const Levels* levels) {
@@ -39,10 +63,8 @@ void AreaPlace::open(AreaPool& pool, const comm::Communicator& communicator) {
   if (communicator.size() < 2) return;
   const AreaKey key{communicator.context(), operation_};
   const unsigned number = operation_ != 0 ? pool.find_or_claim(key) : key == kWorldKey ? AreaPool::kWorld : pool.find(key);
-  if (number == AreaPool::kNone) return;
-  std::vector<int> all(static_cast<std::size_t>(communicator.size()));
-  std::iota(all.begin(), all.end(), 0);
-  area_ = pool.open_area(number, communicator.local_group(), std::move(all));
+  if (number == AreaPool::kNone || (number != AreaPool::kWorld && !pool.take_part(number, key))) return;
+  area_ = pool.open_area(number, communicator.local_group(), all_ranks(communicator.local_group()));
   if (area_ != nullptr) claim_.release();
   of_all_ = true;
 }

@@ -10,7 +10,8 @@
 //
 // Else an area is claimed by the process that leads the creation of the communicator, for its context id, by which the others find it. No
 // member opens it, and no page is touched, before the first collective operation. A member that has opened it leaves it when the
-// communicator goes; if the leader has not opened it by then, no member has or will, and the leader gives it back.
+// communicator goes. If the leader has not opened it by then it gives it back where no member has, and none does any more; and where one has, because
+// a call was refused here, or failed, the leader leaves as they do.
 #pragma once
 
 #include <cstdint>
@@ -39,11 +40,13 @@ class AreaClaim {
   ~AreaClaim() { give_back(); }
 
   bool is_for(std::uint64_t context) const noexcept { return context_ == context; }
+  // These are told its key.
+  void tell(comm::Group& members) noexcept;
   // Whether these members can use it.
   bool suits(const comm::Group& members) const noexcept;
   void give_back() noexcept;
   // A member has opened the area: the last one that leaves gives it back.
-  void release() noexcept { number_ = AreaPool::kNone; }
+  void release() noexcept;
 
  private:
   void swap(AreaClaim& other) noexcept;
@@ -51,6 +54,7 @@ class AreaClaim {
   AreaPool* pool_ = nullptr;
   unsigned number_ = AreaPool::kNone;
   std::uint64_t context_ = 0;
+  comm::Group* members_ = nullptr;  // that are told; null: no process is but this one
 };
 
 class AreaPlace {
@@ -58,8 +62,11 @@ class AreaPlace {
   // Of a communicator, or of its persistent operation with this number.
   explicit AreaPlace(std::uint32_t operation = 0) noexcept : operation_(operation) {}
 
-  // The leader's claim.
-  void keep(AreaClaim claim) noexcept { claim_ = std::move(claim); }
+  // The leader's claim, for these members.
+  void keep(AreaClaim claim, comm::Group& members) noexcept {
+    claim_ = std::move(claim);
+    claim_.tell(members);
+  }
   // The members have agreed on `context`: a claim for another one is of no use.
   void settle(std::uint64_t context) noexcept {
     if (!claim_.is_for(context)) claim_.give_back();

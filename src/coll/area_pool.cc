@@ -122,6 +122,7 @@ unsigned AreaPool::claim(AreaKey key) noexcept {
     if (!used.compare_exchange_weak(before, before | bit, std::memory_order_acquire, std::memory_order_relaxed))
       continue;
     const auto number = static_cast<unsigned>(__builtin_ctzll(bit));
+    store_relaxed(shared_.area(number).header().opened, 0u);
     store_release(claims.operations[number], key.operation);  // after the context that give_back() has wiped
     store_release(claims.contexts[number], key.context);      // seen by all that have been told the key
     return number;
@@ -180,6 +181,17 @@ unsigned AreaPool::find_or_claim(AreaKey key) noexcept {
   const unsigned claimed = has_room_for(key) ? claim(key) : kNone;
   if (claimed == kNone) refused |= bit;
   return claimed;
+}
+
+// Meanwhile the area may have got another user, whose claimant then takes it for opened, and leaves it as a member does.
+bool AreaPool::take_part(unsigned number, AreaKey key) noexcept {
+  const std::uint32_t before = shared_.area(number).header().opened.fetch_or(AreaHeader::kOpened, std::memory_order_acq_rel);
+  return (before & AreaHeader::kRetired) == 0 && is_for(number, key);
+}
+
+bool AreaPool::retire(unsigned number) noexcept {
+  std::uint32_t none = 0;
+  return shared_.area(number).header().opened.compare_exchange_strong(none, AreaHeader::kRetired, std::memory_order_acq_rel);
 }
 
 void AreaPool::give_back(unsigned number) noexcept {

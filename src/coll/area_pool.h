@@ -54,7 +54,11 @@ class AreaPool final : public net::HostMemoryUser {
   // member that finds no area free refuses one to all of them, and to all keys of the same class (a hash), for ever, which costs nothing but time.
   // A key must be theirs alone.
   unsigned find_or_claim(AreaKey key) noexcept;
-  // Gives back an area: the last member that leaves, or the claimant when no member has opened it.
+  // A member of `key` is about to open its end. False: the claimant has given the area back.
+  bool take_part(unsigned number, AreaKey key) noexcept;
+  // The claimant has not opened its end. True: no member has, and none will.
+  bool retire(unsigned number) noexcept;
+  // Gives back an area: the last member that leaves, or the claimant after retire().
   void give_back(unsigned number) noexcept;
   // Whether all of these can meet at an area.
   bool all_here(const comm::Group& members) const noexcept;

@@ -95,6 +95,22 @@ TEST_F(AreaPoolTest, OthersFindAnAreaByItsKeyUntilItIsGivenBack) {
   EXPECT_EQ(pool(0).find({kKey + 1}), AreaPool::kNone);
 }
 
+// By its claimant, which has not opened it.
+TEST_F(AreaPoolTest, AnAreaIsGivenBackOnlyWhereNoMemberHasOpenedIt) {
+  const unsigned unused = pool(0).claim({kKey});
+  EXPECT_TRUE(pool(0).retire(unused));
+  EXPECT_FALSE(pool(1).take_part(unused, {kKey})) << "one that comes late";
+  pool(0).give_back(unused);
+  ASSERT_EQ(pool(0).claim({kKey + 1}), unused);
+  EXPECT_FALSE(pool(1).take_part(unused, {kKey})) << "one that comes when it has another user";
+  EXPECT_FALSE(pool(0).retire(unused)) << "and is taken for a member of that one";
+
+  const unsigned used = pool(0).claim({kKey});
+  EXPECT_TRUE(pool(1).take_part(used, {kKey}));
+  EXPECT_TRUE(pool(2).take_part(used, {kKey}));
+  EXPECT_FALSE(pool(0).retire(used));
+}
+
 TEST_F(AreaPoolTest, MembersOnOneOfSeveralHostsClaimTheirsTogether) {
   const unsigned first = pool(1).find_or_claim({kKey});
   ASSERT_NE(first, AreaPool::kNone);
@@ -369,6 +385,16 @@ TEST_F(AreaPoolTest, ALostMemberEndsTheWait) {
   EXPECT_STREQ(areas[0]->why_never().text(), "gone");
   auto later = open(pool(0).claim({kKey}), {{4}, {9}}, 0);
   EXPECT_EQ(later->watch(watcher, 1, 0), SharedArea::Outlook::kNever) << "nor one at an area that is opened later";
+}
+
+TEST_F(AreaPoolTest, ARankThatLeavesForALostMemberSaysSo) {
+  auto areas = open(AreaPool::kWorld);
+  Watcher watcher;
+  EXPECT_EQ(areas[1]->watch(watcher, SharedArea::kAll, 0), SharedArea::Outlook::kNotYet);
+  pool(0).on_rank_lost(2, Status::error(MPI_ERR_PROC_ABORTED, "gone"));
+  areas[0]->leave();
+  EXPECT_TRUE(pool(1).poll());
+  EXPECT_EQ(areas[1]->why_never().error_class(), MPI_ERR_PROC_ABORTED);
 }
 
 TEST_F(AreaPoolTest, WhatALostMemberHasPostedCounts) {

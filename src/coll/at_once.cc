@@ -1,7 +1,8 @@
 // A blocking call on a shared area that is carried out at once. Where all ranks call together, an operation of few bytes is a post, a look
 // at the others' and a copy; to begin and end a request around them costs as much again. So a kept schedule is tried first: its steps
 // run one after the other, in the order in which they stand, which is one that their dependencies allow. Neither the engine nor any
-// other thread learns of it, as the endpoint's lock is held all the time. Nor does anything else move: so not while anything is in flight.
+// other thread learns of it, as the endpoint's lock is held all the time. Nor does anything else move: so not while anything is in flight. Nor once a
+// process is lost: a rank without which the call cannot be carried out may have ended its part with an error, and what it has posted with it.
 //
 // The first step that cannot be done after a short look ends that: a post that is not there, a message, a difference between the calls
 // of two ranks. What is left is started as for any call, and whatever is wrong is told there.
@@ -27,7 +28,7 @@ bool wait_briefly(bool oversubscribed, Look look) noexcept {
 
 bool CollectiveRequest::run_at_once(comm::Communicator& communicator) noexcept {
   AreaPlace& place = state_of(communicator).place;
-  if (!only_on_area_ || services_.engine.in_flight() || place.first() != nullptr) return false;
+  if (!only_on_area_ || services_.engine.in_flight() || services_.messenger.some_failed() || place.first() != nullptr) return false;
   communicator_ = &communicator;
   area_ = &place.area();
   first_round_ = area_->take_rounds(schedule_.rounds());

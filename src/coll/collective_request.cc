@@ -172,9 +172,9 @@ bool CollectiveRequest::end_without(ProcessId process, const Status& why) noexce
   return true;
 }
 
-// One that waits for its turn on the area ends then.
+// One that waits for its turn on the area ends then, or that has it and has not begun.
 void CollectiveRequest::on_process_lost(ProcessId process, const Status& why) noexcept {
-  if (!end_without(process, why) || !has_turn()) return;
+  if (!end_without(process, why) || !has_turn() || turn_is_due_) return;
   abandon_messages();
   if (area_ != nullptr && area_->is_watched()) {
     area_->unwatch();

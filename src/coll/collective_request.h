@@ -81,7 +81,10 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   void detach() noexcept;
 
   // The area is this request's now (area_place.h).
-  void on_turn() noexcept { services_.engine.defer(turn_); }
+  void on_turn() noexcept {
+    turn_is_due_ = true;
+    services_.engine.defer(turn_);
+  }
 
   // For a blocking call, of a kept request without an owner: true when the operation is over, and went well. Otherwise the request is to be
   // lent and started, which goes on with the steps that are left.
@@ -114,7 +117,11 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   // Begins when the area is free.
   struct Turn final : engine::Tasklet {
     explicit Turn(CollectiveRequest& request) noexcept
-        : Tasklet([](engine::Tasklet& tasklet) noexcept { static_cast<Turn&>(tasklet).owner.advance(); }),
+        : Tasklet([](engine::Tasklet& tasklet) noexcept {
+            CollectiveRequest& owner = static_cast<Turn&>(tasklet).owner;
+            owner.turn_is_due_ = false;
+            owner.advance();
+          }),
           owner(request) {}
     CollectiveRequest& owner;
   };
@@ -245,6 +252,7 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   StepId done_at_once_ = 0;    // so many steps, the first ones, are done when it starts
   Status failure_;
   Turn turn_{*this};
+  bool turn_is_due_ = false;   // it will begin, or end, by its tasklet
   SharedArea* area_ = nullptr;
   std::uint64_t first_round_ = 0;
   bool has_rounds_ = false;  // taken, for a run that has not ended

@@ -26,8 +26,9 @@ std::uint64_t longest_of_others(const Side& side, const comm::Communicator& comm
   std::uint64_t longest = 0;
   for (int rank = 0; rank < communicator.size(); ++rank) {
     const auto i = static_cast<std::size_t>(rank);
+    if (rank == communicator.rank() || side.counts[i] == 0) continue;  // the type of what is empty need not be one
     const datatype::Datatype* type = datatype::resolve(side.types != nullptr ? side.types[i] : side.type);
-    if (rank == communicator.rank() || type == nullptr) continue;
+    if (type == nullptr) continue;
     longest = std::max(longest, static_cast<std::uint64_t>(side.counts[i]) * static_cast<std::uint64_t>(type->size()));
   }
   return longest;

@@ -59,7 +59,7 @@ void SharedArea::leave() noexcept {
   std::uint64_t end = load_relaxed(header.end_round);
   while (end < next_round_ && !header.end_round.compare_exchange_weak(end, next_round_, std::memory_order_relaxed)) {
   }
-  store_relaxed(memory_.gone(static_cast<std::uint64_t>(rank_)), std::uint8_t{1});
+  store_relaxed(memory_.gone(static_cast<std::uint64_t>(rank_)), lost_.empty() ? AreaMemory::kLeft : AreaMemory::kLeftAfterLoss);
   LAPWING_DELAY_POINT("area.leave");
   const bool last = header.left.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(size_);
   if (!last) {
@@ -280,9 +280,10 @@ const Status* SharedArea::why_lost(int rank) const noexcept {
 Status SharedArea::why_never() const {
   const int rank = deserter();
   if (const Status* why = why_lost(rank)) return why->copy();
-  return Status::error(MPI_ERR_OTHER,
-                       "rank %d of the communicator has freed it, or has finalized MPI, before it took part",
-                       rank == kNone ? rank : rank_of(rank));
+  const bool after_loss = rank != kNone && load_acquire(memory_.gone(static_cast<std::uint64_t>(rank))) == AreaMemory::kLeftAfterLoss;
+  return Status::error(after_loss ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
+                       "rank %d of the communicator has freed it, or has finalized MPI, before it took part%s",
+                       rank == kNone ? rank : rank_of(rank), after_loss ? ", because another of its processes was lost" : "");
 }
 
 void SharedArea::lose(std::uint32_t local, const Status& why) {

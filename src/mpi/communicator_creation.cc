@@ -92,7 +92,7 @@ void Proposal::settle(comm::Communicator& made) noexcept {
 }
 
 void Proposal::settle_later(comm::Communicator& made) noexcept {
-  if (!made.is_inter() && area_.suits(made.local_group())) coll::state_of(made).place.keep(std::move(area_));
+  if (!made.is_inter() && area_.suits(made.local_group())) coll::state_of(made).place.keep(std::move(area_), made.local_group());
 }
 
 void Proposal::settled(comm::Communicator& made) noexcept {

@@ -19,7 +19,7 @@ lose() {
     fail "$name $*: the end of rank $2 is not told once"
 }
 
-collectives="barrier bcast allreduce alltoall ibarrier ibcast iallreduce persistent"
+collectives="barrier bcast allreduce alltoall ibarrier ibcast iallreduce persistent several"
 ways="recv any probe iprobe send waitall $collectives"
 
 # The letters are hosts: only tcp leads from one to another.
@@ -37,6 +37,7 @@ for name in shm tcp hosts polling; do
   for way in $collectives; do
     lose 137 "$way" 1 midway
   done
+  lose 137 half 2
   lose 137 fatal 2
   [ "$(grep -c "fatal error at rank [0134] of 5" "$work/err")" -eq 1 ] || fail "$name fatal: who ended the job"
   grep -q "MPI_Recv.*rank 2" "$work/err" || fail "$name fatal: why"

@@ -5,7 +5,9 @@
      any       receive from any source                barrier, bcast, allreduce, alltoall      collectives, short and long
      probe     MPI_Probe for any source               ibarrier, ibcast, iallreduce             the same without blocking
      iprobe    MPI_Iprobe for any source              persistent  a persistent collective
-     send      send to LOST                           fatal       receive, under MPI_ERRORS_ARE_FATAL: the job ends
+     send      send to LOST                           several     three of them without blocking at a time
+     half      a collective on a communicator that rank 0 does not use before all free it
+     fatal     receive, under MPI_ERRORS_ARE_FATAL: the job ends
 
    Where the word `silent` follows, no rank has exchanged anything with another before; where it is `midway`, LOST does as the others do until a signal
    kills it, some milliseconds later. With a FILE the rank does not kill itself: it does nothing, and
@@ -96,18 +98,45 @@ static int persistent(void) {
   return code;
 }
 
+static int several(void) {
+  MPI_Request requests[3];
+  MPI_Status statuses[3];
+  int first = MPI_SUCCESS, begun = 0;
+  for (int i = 0; i < 3; ++i) {
+    const int code = MPI_Ibarrier(MPI_COMM_WORLD, &requests[begun]);
+    if (code == MPI_SUCCESS)
+      ++begun;
+    else
+      first = code;
+  }
+  if (MPI_Waitall(begun, requests, statuses) == MPI_SUCCESS) return first;
+  for (int i = 0; i < begun && first == MPI_SUCCESS; ++i) first = statuses[i].MPI_ERROR;
+  return first;
+}
+
+static MPI_Comm half_used = MPI_COMM_NULL;
+static int half(void) {
+  int sum;
+  return rank == 0 ? receive_from_lost() : MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, half_used);
+}
+
 static const struct {
   const char* name;
   int (*run)(void);
 } kWays[] = {{"recv", receive_from_lost}, {"any", receive_from_any}, {"probe", probe_any}, {"iprobe", iprobe_any},
              {"send", send_to_lost}, {"waitall", wait_for_all}, {"barrier", barrier},
              {"bcast", bcast}, {"allreduce", allreduce}, {"alltoall", alltoall}, {"ibarrier", ibarrier},
-             {"ibcast", ibcast}, {"iallreduce", iallreduce}, {"persistent", persistent}, {"fatal", receive_from_lost}};
+             {"ibcast", ibcast}, {"iallreduce", iallreduce}, {"persistent", persistent},
+             {"several", several}, {"half", half}, {"fatal", receive_from_lost}};
 
 /* What a program does that goes on. */
 static void go_on_without_lost(void) {
   MPI_Group all, left;
   MPI_Comm survivors;
+  if (half_used != MPI_COMM_NULL) {
+    OK(MPI_Comm_free(&half_used));
+    if (rank != 0) usleep(100000); /* what rank 0 has claimed for it is free by now, and comes again */
+  }
   OK(MPI_Comm_group(MPI_COMM_WORLD, &all));
   OK(MPI_Group_excl(all, 1, &lost, &left));
   OK(MPI_Comm_create_group(MPI_COMM_WORLD, left, 9, &survivors));
@@ -149,6 +178,11 @@ int main(int argc, char** argv) {
   const int silent = strcmp(mode, "silent") == 0, midway = strcmp(mode, "midway") == 0;
   const char* const file = silent || midway || argc == 3 ? NULL : mode;
   for (int i = 0; !silent && i < 5; ++i) OK(sendrecv_around());
+  if (strcmp(argv[1], "half") == 0) {
+    if (rank != 0) usleep(100000); /* rank 0 leads it */
+    OK(MPI_Comm_dup(MPI_COMM_WORLD, &half_used));
+    OK(MPI_Comm_set_errhandler(half_used, MPI_ERRORS_RETURN));
+  }
   if (rank == lost && !midway) be_lost(file == NULL);
   if (rank == 0 && file != NULL) fclose(fopen(file, "w"));
   if (strcmp(argv[1], "fatal") != 0) OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
