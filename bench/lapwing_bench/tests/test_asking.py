@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from lapwing_bench import candidates, execution, main, peers, results, running
+from lapwing_bench import candidates, execution, machine, main, peers, results, running
 from lapwing_bench.errors import BenchError
 from lapwing_bench.questions import QUESTIONS
 
@@ -149,15 +149,21 @@ class CommandLine(unittest.TestCase):
 class Launching(unittest.TestCase):
     def command(self, name, ranks):
         installation = peers.Installation(name.split("-")[0], Path("/peer"), "1")
-        with mock.patch.object(candidates, "cores", return_value=4):
+        with mock.patch.object(candidates, "physical_cores", return_value=4):
             return candidates.command(candidates.parse(name), installation, ranks, ["program"])
 
     def test_ranks_are_bound_where_there_are_cores_enough(self):
         self.assertIn("core", self.command("openmpi-tcp", 4))
-        self.assertNotIn("--oversubscribe", self.command("openmpi-tcp", 4))
-        self.assertIn("--oversubscribe", self.command("openmpi-tcp", 5))
+        self.assertIn("none", self.command("openmpi-tcp", 5))
+        for ranks in (4, 5):
+            self.assertIn("--oversubscribe", self.command("openmpi-tcp", ranks))
         self.assertEqual(self.command("lapwing-tcp", 8), ["/peer/bin/mpiexec", "-n", "8", "program"])
         self.assertEqual(self.command("raw-tcp", 2), ["program"])
+
+    def test_hardware_threads_of_a_core_count_once(self):
+        places = {0: ("0", "0"), 1: ("0", "1"), 2: ("0", "0"), 3: ("1", "0")}
+        self.assertEqual(machine.distinct_cores(places), 3)
+        self.assertEqual(machine.distinct_cores({0: ("", ""), 1: ("", "")}), 2)
 
     def test_settings_of_the_shell_stay_outside(self):
         with mock.patch.dict(
