@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The build as others use it: parts left out, what they need not being there; the shared libsodium; Lapwing as a part of another
-# project; and a checkout that was moved with its build folder. Only configures, and compiles one file.
+# project; a checkout that was moved with its build folder; and how tests are counted. Only configures, and compiles one file.
 #
 #   build.sh SOURCE_FOLDER
 set -eu
@@ -51,6 +51,23 @@ ninja -C inside CMakeFiles/part.dir/part.c.o >"$log" 2>&1 || die "compiling for 
 targets inside >"$log"
 ! grep -qE '^(heat|bench_.*|.*_test)$' "$log" || die "add_subdirectory brings tests, measurements or the demo"
 ctest --test-dir inside -N >"$log" 2>&1 && grep -q "Total Tests: 0" "$log" || die "add_subdirectory brings tests"
+
+# A test that cannot be started fails the run; one that skips itself does not.
+mkdir suite
+cat >suite/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.22)
+project(suite LANGUAGES NONE)
+enable_testing()
+add_test(NAME passes COMMAND true)
+add_test(NAME skips COMMAND sh -c "exit 77")
+set_tests_properties(skips PROPERTIES SKIP_RETURN_CODE 77)
+if(MISSING)
+  add_test(NAME missing COMMAND ${MISSING})
+endif()
+END
+cmake -S suite -B suite/build >"$log" 2>&1 && "$source/test/run" suite/build release >"$log" 2>&1 || die "a test that skips itself"
+cmake -S suite -B suite/build -DMISSING="$work/nothing" >"$log" 2>&1 || die "configuring with a test that cannot be started"
+! "$source/test/run" suite/build release >"$log" 2>&1 && grep -q "^1 passed, 1 failed" "$log" || die "a test that cannot be started"
 
 # The way in, with a cmake and a ninja that only tell what they are asked. `run FOLDER` builds there.
 mkdir tools first
