@@ -69,7 +69,8 @@ cmake -S suite -B suite/build >"$log" 2>&1 && "$source/test/run" suite/build rel
 cmake -S suite -B suite/build -DMISSING="$work/nothing" >"$log" 2>&1 || die "configuring with a test that cannot be started"
 ! "$source/test/run" suite/build release >"$log" 2>&1 && grep -q "^1 passed, 1 failed" "$log" || die "a test that cannot be started"
 
-# The way in, with a cmake and a ninja that only tell what they are asked. `run FOLDER` builds there.
+# The way in, with a cmake and a ninja that only tell what they are asked, and an apt-get that installs nothing. `run FOLDER [words]` builds there,
+# or does what the words say.
 mkdir tools first
 cat >tools/cmake <<'END'
 #!/bin/sh
@@ -79,12 +80,22 @@ touch "$4/build.ninja"
 printf 'CMAKE_HOME_DIRECTORY:INTERNAL=%s\nCMAKE_CACHEFILE_DIR:INTERNAL=%s\n' "$2" "$4" >"$4/CMakeCache.txt"
 END
 printf '#!/bin/sh\necho "ninja $*" >>"$ASKED"\n' >tools/ninja
+printf '#!/bin/sh\n' >tools/clang
+printf '#!/bin/sh\n[ "$1" != -n ] || shift\nexec "$@"\n' >tools/sudo
+cat >tools/apt-get <<'END'
+#!/bin/sh
+echo "apt-get $*" >>"$ASKED"
+case "$*" in *" install "*matplotlib*) exit 1 ;; esac
+END
 chmod +x tools/*
 export ASKED=$work/asked
 cp "$source/lapwing" first
 run() {
+  local folder=$1
+  shift
+  [ $# -gt 0 ] || set -- build
   rm -f "$ASKED"
-  PATH=$work/tools:$PATH "$1/lapwing" build >"$log" 2>&1 || die "lapwing build in $1"
+  PATH=$work/tools:$PATH "$folder/lapwing" "$@" >"$log" 2>&1 || die "lapwing $* in $folder"
   cp "$ASKED" "$log"
 }
 run first
@@ -99,4 +110,11 @@ run moved
 grep -q "^cmake -S $work/moved " "$log" || die "a moved checkout builds its old place"
 run moved
 ! grep -q "^cmake -S" "$log" || die "a moved checkout configures again and again"
+
+# Measuring needs no matplotlib, here where it cannot be installed.
+mkdir -p moved/build/stage/bin
+printf '#!/bin/sh\necho "lapwing $*" >>"$ASKED"\n' >moved/build/stage/bin/lapwing
+chmod +x moved/build/stage/bin/lapwing
+run moved bench latency
+grep -qx "lapwing bench latency" "$log" || die "lapwing bench does not measure"
 echo "build: all as expected"
