@@ -341,7 +341,7 @@ def show_again(options) -> int:
     if options.markdown:
         return write_markdown(options.markdown, found)
     output = options.output or Path(folders[0])
-    if str(output) not in folders:
+    if output.resolve() not in [Path(folder).resolve() for folder in folders]:
         if (make_folder(output) / "results.json").exists():
             raise BenchError(f"{output} has results already; --output names another folder")
         results.save(found, output / "results.json")

@@ -15,6 +15,8 @@ from lapwing_bench import candidates, execution, machine, main, peers, results, 
 from lapwing_bench.errors import BenchError
 from lapwing_bench.questions import QUESTIONS
 
+from .stored import stored
+
 
 def options(*words):
     return main.parser().parse_args(list(words))
@@ -49,6 +51,15 @@ class CommandLine(unittest.TestCase):
         self.refuses("page needs folders", "page")
         self.refuses("--before FOLDER says which", "latency", "--candidates", "lapwing-shm-before")
         self.refuses("results.json cannot be read", "page", "/nonexistent")
+
+    def test_a_folder_may_be_named_in_any_way(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+            results.save(stored(), Path(folder) / "results.json")
+            for name in (folder, folder + "/", f"{folder}/../{Path(folder).name}"):
+                with contextlib.redirect_stderr(io.StringIO()) as errors:
+                    self.assertEqual(main.main(["page", name]), 0, errors.getvalue())
+                    self.assertEqual(main.main(["page", folder, "--output", name]), 0, errors.getvalue())
+            self.assertTrue((Path(folder) / "page.html").exists())
 
     def test_a_reader_that_has_gone_is_no_error(self):
         for word in ("list", "--help"):
