@@ -25,6 +25,15 @@ exec taskset -c "$(($(hostname | tr -d h) % $(getconf _NPROCESSORS_ONLN)))" "$@"
 PORT = 7701  # in a namespace of our own no other program has it
 
 
+def check_rights() -> None:
+    """BenchError: no lab can be made here."""
+    if os.geteuid() != 0:
+        raise BenchError("--lab makes hosts of network namespaces, for which one must be root")
+    for tool, package in (("ip", "iproute2"), ("tc", "iproute2"), ("taskset", "util-linux")):
+        if not shutil.which(tool):
+            raise BenchError(f"--lab needs the command {tool} (on Debian and Ubuntu: apt-get install {package})")
+
+
 class Lab:
     """A context: the hosts are there inside, and gone after. `options`: of "lab up", besides the number of hosts."""
 
@@ -36,11 +45,7 @@ class Lab:
         self.name = f"b{os.getpid() % 1000000}"
 
     def __enter__(self):
-        if os.geteuid() != 0:
-            raise BenchError("--lab makes hosts of network namespaces, for which one must be root")
-        for tool, package in (("ip", "iproute2"), ("tc", "iproute2"), ("taskset", "util-linux")):
-            if not shutil.which(tool):
-                raise BenchError(f"--lab needs the command {tool} (on Debian and Ubuntu: apt-get install {package})")
+        check_rights()
         done = self.call("up", str(len(HOSTS)), *self.options)
         if done.returncode:
             raise BenchError(f"the emulated hosts cannot be made: {done.stderr.strip()}")

@@ -421,9 +421,10 @@ def folder_of_tables(options, name: str) -> Path:
 def measure_ether(options) -> int:
     lapwing = peers.find_lapwing(options.lapwing)
     folder = folder_of_tables(options, "ether")
-    print(ether.tables(options.what[1:], lapwing, folder, options, say))
+    text, complete = ether.tables(options.what[1:], lapwing, folder, options, say)
+    print(text)
     say(f"in {folder}: ether.md, ether.json")
-    return 0
+    return 0 if complete else 1
 
 
 def measure_receive(options) -> int:
