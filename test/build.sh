@@ -30,6 +30,14 @@ grep -qx mpiexec "$log" || die "without tests, measurements and demo there is no
 cmake -S "$source" -B bare -DLAPWING_SHARED_SODIUM=OFF -DSODIUM_ARCHIVE:FILEPATH= >"$log" 2>&1 || die "configuring without libsodium.a"
 grep -q 'libsodium\.so' bare/build.ninja || die "without libsodium.a"
 
+# Absolute folders of an installation become relative to its prefix; one that lies elsewhere is refused.
+cmake -S "$source" -B bare -DCMAKE_INSTALL_PREFIX=/opt/one -DCMAKE_INSTALL_BINDIR=/opt/one/tools/bin -DCMAKE_INSTALL_LIBDIR=/opt/one/lib64 >"$log" 2>&1 ||
+  die "configuring with absolute folders"
+cat bare/launch/wrapper/mpicc bare/launch/wrapper/lapwing.pc >"$log"
+grep -qxF 'prefix=${self%/tools/bin/*}' "$log" && grep -qxF 'library_dir=$prefix/lib64' "$log" && grep -qxF 'libdir=${prefix}/lib64' "$log" || die "absolute folders"
+! cmake -S "$source" -B bare -DCMAKE_INSTALL_INCLUDEDIR=/opt/other/include >"$log" 2>&1 && grep -q "CMAKE_INSTALL_INCLUDEDIR is /opt/other/include" "$log" ||
+  die "a folder outside the prefix"
+
 mkdir whole
 cat >whole/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.22)
