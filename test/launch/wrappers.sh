@@ -72,8 +72,9 @@ if mpicc -showme:nonsense >"$log" 2>&1; then die "mpicc -showme:nonsense passed"
 [ "$(OMPI_CC=others mpicc -showme:command)" = others ] || die "OMPI_CC"
 [ "$(LAPWING_CC=ours MPICH_CC=theirs mpicc -showme:command)" = ours ] || die "LAPWING_CC before MPICH_CC"
 [ "$(OMPI_CXX=others mpiCC -showme:command)" = others ] || die "OMPI_CXX"
-[ "$(MPICH_CC=mpicc OMPI_CC="$prefix/bin/mpicc -O2" mpicc -showme:command)" = "$(mpicc -showme:command)" ] ||
+[ "$(LAPWING_CC="env mpicc" MPICH_CC=mpicc OMPI_CC="$prefix/bin/mpicc -O2" mpicc -showme:command)" = "$(mpicc -showme:command)" ] ||
   die "a wrapper that is told to call itself"
+[ "$(LAPWING_CC="env cc -O2" mpicc -showme:command)" = "env cc -O2" ] || die "LAPWING_CC of several words"
 
 # An old program: what it uses of earlier standards leaves no trace in its binary, and configure scripts find it too.
 mpicc -std=c89 -pedantic -Wall -Wextra -Werror "$tests/mpi/old_names.c" -o old-names >"$log" 2>&1 || die "old names in C90"
