@@ -150,6 +150,22 @@ LAPWING_ONLY_BUILT=1 PATH=/usr/local/bin:/usr/bin:/bin cmake -S . -B by-path -G 
 ninja -C by-path >"$log" 2>&1 || die "building with FindMPI, MPI_HOME and -only-built"
 for program in find-mpi-c find-mpi-cxx; do check "$program, only built" "by-path/$program"; done
 
+# The same where the prefix has a space. What -show prints is read back by a shell as it is.
+mv "$prefix" "$work/a space"
+(
+  PATH="$work/a space/bin:$PATH"
+  eval "$(mpicc -show hello.c -o with-a-space)" >"$log" 2>&1 || die "mpicc -show in a prefix with a space"
+  check "a prefix with a space" ./with-a-space
+  printf '#include <stdio.h>\nint main(void) { return puts(A B C); }' >quoted.c
+  eval "$(mpicc -show -DA='"x y"' -DB='" $HOME `no` !'\''\\"' "-DC=\"(it's)\"" quoted.c -o quoted)" >"$log" 2>&1 || die "mpicc -show: quoting"
+  [ "$(./quoted)" = 'x y $HOME `no` !'\''\(it'\''s)' ] || die "mpicc -show: quoted words"
+  cmake -S . -B a-space -G Ninja -DCMAKE_PREFIX_PATH="$work/a space" -DEXPECTED_MPIEXEC="$work/a space/bin/mpiexec" >"$log" 2>&1 ||
+    die "FindMPI in a prefix with a space"
+  ninja -C a-space >"$log" 2>&1 || die "building with FindMPI in a prefix with a space"
+  for program in find-mpi-c find-mpi-cxx find-lapwing; do check "$program in a prefix with a space" "a-space/$program"; done
+) || exit 1
+mv "$work/a space" "$prefix"
+
 lapwing --version >"$log" 2>&1 || die "lapwing --version"
 lapwing info >"$log" 2>&1 || die "lapwing info"
 lapwing info --json >"$log" 2>&1 && python3 -m json.tool <"$log" >/dev/null || die "lapwing info --json"
