@@ -49,6 +49,8 @@ mpicxx -Wall -Werror hello.cc -o with-mpicxx >"$log" 2>&1 || die "mpicxx"
 check mpicxx ./with-mpicxx
 mpicc -c hello.c -o hello.o >"$log" 2>&1 && mpicc hello.o -o in-two-steps >>"$log" 2>&1 || die "mpicc in two steps"
 check "mpicc in two steps" ./in-two-steps
+mpicc -r -o whole.o hello.o >"$log" 2>&1 && mpicc whole.o -o in-three-steps >>"$log" 2>&1 || die "mpicc -r"
+check "mpicc -r" ./in-three-steps
 mpicc -show hello.c >"$log"
 grep -q -- "-I$prefix/include .*-L$prefix/lib.* -lmpi_abi" "$log" || die "mpicc -show"
 mpicc -show -c hello.c >"$log"
