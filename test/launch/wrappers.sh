@@ -161,7 +161,9 @@ mv "$prefix" "$work/a space"
   printf '#include <stdio.h>\nint main(void) { return puts(A B C); }' >quoted.c
   eval "$(mpicc -show -DA='"x y"' -DB='" $HOME `no` !'\''\\"' "-DC=\"(it's)\"" quoted.c -o quoted)" >"$log" 2>&1 || die "mpicc -show: quoting"
   [ "$(./quoted)" = 'x y $HOME `no` !'\''\(it'\''s)' ] || die "mpicc -show: quoted words"
-  cmake -S . -B a-space -G Ninja -DCMAKE_PREFIX_PATH="$work/a space" -DEXPECTED_MPIEXEC="$work/a space/bin/mpiexec" >"$log" 2>&1 ||
+  # By the wrappers alone: in a prefix path CMake finds header and library without them.
+  PATH=/usr/local/bin:/usr/bin:/bin cmake -S . -B a-space -G Ninja -DMPI_C_COMPILER="$work/a space/bin/mpicc" -DMPI_CXX_COMPILER="$work/a space/bin/mpicxx" \
+    -DMPIEXEC_EXECUTABLE="$work/a space/bin/mpiexec" -DEXPECTED_MPIEXEC="$work/a space/bin/mpiexec" -DLapwing_ROOT="$work/a space" >"$log" 2>&1 ||
     die "FindMPI in a prefix with a space"
   ninja -C a-space >"$log" 2>&1 || die "building with FindMPI in a prefix with a space"
   for program in find-mpi-c find-mpi-cxx find-lapwing; do check "$program in a prefix with a space" "a-space/$program"; done
