@@ -18,11 +18,13 @@ HOSTS = ("h1", "h2")
 NETWORK = "10.77.0.0/24"
 ADDRESS = "10.77.0.1"  # of h1
 RATE = "1gbit"
-PLACE = """#!/bin/sh
-# Puts a program of host hN on core N, counted round.
-exec taskset -c "$(($(hostname | tr -d h) % $(getconf _NPROCESSORS_ONLN)))" "$@"
-"""
 PORT = 7701  # in a namespace of our own no other program has it
+
+
+def place_script(processors: list) -> str:
+    """Puts a program of host hN on processor N of those that may be used, counted round from 0."""
+    cases = " ".join(f"{host}) on={processors[number % len(processors)]} ;;" for number, host in enumerate(HOSTS, 1))
+    return f'#!/bin/sh\ncase $(hostname) in {cases} esac\nexec taskset -c "$on" "$@"\n'
 
 
 def check_rights() -> None:
@@ -50,7 +52,7 @@ class Lab:
         if done.returncode:
             raise BenchError(f"the emulated hosts cannot be made: {done.stderr.strip()}")
         self.place.parent.mkdir(parents=True, exist_ok=True)
-        self.place.write_text(PLACE)
+        self.place.write_text(place_script(sorted(os.sched_getaffinity(0))))
         self.place.chmod(0o755)
         return self
 

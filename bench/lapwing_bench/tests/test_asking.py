@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from lapwing_bench import candidates, execution, machine, main, peers, results, running
+from lapwing_bench import candidates, execution, lab, machine, main, peers, results, running
 from lapwing_bench.errors import BenchError
 from lapwing_bench.questions import QUESTIONS
 
@@ -183,6 +183,10 @@ class Launching(unittest.TestCase):
             clean = candidates.clean_environment()
         self.assertIn("ELSE", clean)
         self.assertFalse({"LAPWING_SPIN", "FI_PROVIDER", "LD_LIBRARY_PATH"} & set(clean))
+
+    def test_hosts_of_the_lab_have_processors_that_may_be_used(self):
+        self.assertIn("case $(hostname) in h1) on=5 ;; h2) on=7 ;; esac\n", lab.place_script([2, 5, 7]))
+        self.assertIn("h1) on=3 ;; h2) on=3 ;;", lab.place_script([3]))
 
     def test_a_missing_peer_is_left_out_with_a_line(self):
         with tempfile.TemporaryDirectory() as folder:
