@@ -163,6 +163,8 @@ int main(int argc, char** argv) {
   walked = allocate((size_t)memory * 1024 + 1);
   MPI_Comm world = MPI_COMM_WORLD;
   increments = agree_in(&world, increments_for(kComputes));
+  for (int i = 0; i < only_sizes.count; ++i)
+    if ((size_t)most < only_sizes.values[i]) most = (long)only_sizes.values[i];
   Job job = make_job((size_t)most);
   const int count = draw_sample(chosen, all_cells(cells), (int)wanted, (unsigned)seed);
   for (int i = 0; i < count; ++i) answer_for(&cells[chosen[i]], &job);

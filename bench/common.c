@@ -213,7 +213,7 @@ static double timed(const Measurement* measurement, int times) {
   return counted > 1e-9 ? counted : 1e-9;
 }
 
-/* Seconds one operation takes, at the leader. Runs ever longer, so that neither the slow first ones nor the clock
+/* Seconds one operation takes, at this process. Runs ever longer, so that neither the slow first ones nor the clock
    matter. */
 static double estimate(const Measurement* measurement) {
   static bool warm = false; /* the first time, processes still find their cores */
@@ -231,6 +231,8 @@ static long between(double value, long least, long most) {
   return value < (double)least ? least : value > (double)most ? most : (long)value;
 }
 
+/* Every process takes its own times, so `each`, `count` and `in_time` may differ between them. What decides how often they run the operation
+   together (`batch`, `block`, `more`) is the leader's at all of them. */
 void measure(const Measurement* measurement, Samples* samples) {
   const double each = estimate(measurement);
   const long batch = measurement->agree(measurement->among, between(ceil(measurement->batch / each), 1, 1 << 24));

@@ -6,10 +6,10 @@
 #include "ranks.h"
 
 static Sizes sizes;
-static const Option options[] = {{"--sizes", "LIST", "bytes of data (2K,32K,128K)", .sizes = &sizes}, {0}};
+static const Option options[] = {{"--sizes", "LIST", "bytes of data (2K,32K,128K); 40 at least", .sizes = &sizes}, {0}};
 static const Program program = {"derived_types", "Time to send, pack and unpack data of a derived type.", options};
 
-enum { kNumber = 8 };
+enum { kNumber = 8, kLeast = 5 * kNumber }; /* every shape has an element of it */
 
 /* ---- Shapes ---- */
 
@@ -206,6 +206,8 @@ static void check(const Data* data, size_t room) {
 int main(int argc, char** argv) {
   start(&program, argc, argv, 2, 2);
   default_sizes(&sizes, "2K,32K,128K", "2K,32K");
+  for (int s = 0; s < sizes.count; ++s)
+    if (sizes.values[s] < kLeast) leave("derived_types: --sizes takes 40 bytes and more, because a shape has five numbers at a time\n", 2);
   Samples times = {0};
   for (int shape = 0; shape < kShapes; ++shape) {
     for (int s = 0; s < sizes.count; ++s) {

@@ -27,7 +27,7 @@ static const Option options[] = {
     {"--seed", "NUMBER", "of the draw (1)", .number = &seed},
     {"--cells", "COUNT", "how many are drawn (60); more than there are: all", .number = &wanted},
     {"--least", "BYTES", "smallest message (0)", .number = &least},
-    {"--most", "BYTES", "largest message (16777216)", .number = &most},
+    {"--most", "BYTES", "largest message (16777216); 33554432 at most", .number = &most},
     {"--pool", "MIB", "memory of the pool, for each direction (64)", .number = &pool_mib},
     {"--touching", "out|in", "whether the program's own writing and reading counts (out)", .text = &touching,
      .choices = ways_to_count},
@@ -350,6 +350,7 @@ int main(int argc, char** argv) {
   const CommandLine line = read_command_line(&program, argc, argv);
   if (!line.stop) take_core(rank_to_be());
   start_threads(&program, &line, MPI_THREAD_SINGLE, 2, 2);
+  if ((size_t)most > kInFlight) leave("sweep: --most takes 33554432 at most, because no window holds more bytes\n", 2);
   take_core(rank); /* with the threads that the library has started */
   const size_t pool = (size_t)pool_mib << 20, region = (pool > 2 * kInFlight ? pool : 2 * kInFlight) + 4096;
   char *out = allocate(region), *in = allocate(region);

@@ -283,9 +283,9 @@ bool write_picture(const std::string& path, const std::vector<double>& plate, in
   return png_image_write_to_file(&image, path.c_str(), 0, pixels.data(), 0, nullptr) != 0;
 }
 
-void report(const Options& options, const Times& times, double alone, Solver& solver) {
-  LAPWING_Progress progress{};
-  LAPWING_Get_progress(&progress);
+// `progress`: of the run alone.
+void report(const Options& options, const Times& times, const LAPWING_Progress& progress, double alone,
+            Solver& solver) {
   double mine[5] = {times.whole, times.waiting, times.calling, static_cast<double>(progress.bytes_moved),
                     static_cast<double>(progress.bytes_overlapped)};
   double sum[5];
@@ -345,8 +345,10 @@ int main(int argc, char** argv) {
   {
     Solver solver(options);
     const Times times = solver.run();
+    LAPWING_Progress progress{};
+    LAPWING_Get_progress(&progress);  // before the exchanges alone, beside which nothing is computed
     const double alone = solver.exchange_alone();
-    report(options, times, alone, solver);
+    report(options, times, progress, alone, solver);
     const std::vector<double> plate = solver.gather();
     if (solver.rank() == 0) {
       if (options.check) {

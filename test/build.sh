@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The build as others use it: parts left out, what they need not being there; the shared libsodium; Lapwing as a part of another
-# project; and a checkout that was moved with its build folder. Only configures, and compiles one file.
+# project; a checkout that was moved with its build folder; and how tests are counted. Only configures, and compiles one file.
 #
 #   build.sh SOURCE_FOLDER
 set -eu
@@ -30,6 +30,14 @@ grep -qx mpiexec "$log" || die "without tests, measurements and demo there is no
 cmake -S "$source" -B bare -DLAPWING_SHARED_SODIUM=OFF -DSODIUM_ARCHIVE:FILEPATH= >"$log" 2>&1 || die "configuring without libsodium.a"
 grep -q 'libsodium\.so' bare/build.ninja || die "without libsodium.a"
 
+# Absolute folders of an installation become relative to its prefix; one that lies elsewhere is refused.
+cmake -S "$source" -B bare -DCMAKE_INSTALL_PREFIX=/opt/one -DCMAKE_INSTALL_BINDIR=/opt/one/tools/bin -DCMAKE_INSTALL_LIBDIR=/opt/one/lib64 >"$log" 2>&1 ||
+  die "configuring with absolute folders"
+cat bare/launch/wrapper/mpicc bare/launch/wrapper/lapwing.pc >"$log"
+grep -qxF 'prefix=${self%/tools/bin/*}' "$log" && grep -qxF 'library_dir=$prefix/lib64' "$log" && grep -qxF 'libdir=${prefix}/lib64' "$log" || die "absolute folders"
+! cmake -S "$source" -B bare -DCMAKE_INSTALL_INCLUDEDIR=/opt/other/include >"$log" 2>&1 && grep -q "CMAKE_INSTALL_INCLUDEDIR is /opt/other/include" "$log" ||
+  die "a folder outside the prefix"
+
 mkdir whole
 cat >whole/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.22)
@@ -52,7 +60,25 @@ targets inside >"$log"
 ! grep -qE '^(heat|bench_.*|.*_test)$' "$log" || die "add_subdirectory brings tests, measurements or the demo"
 ctest --test-dir inside -N >"$log" 2>&1 && grep -q "Total Tests: 0" "$log" || die "add_subdirectory brings tests"
 
-# The way in, with a cmake and a ninja that only tell what they are asked. `run FOLDER` builds there.
+# A test that cannot be started fails the run; one that skips itself does not.
+mkdir suite
+cat >suite/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.22)
+project(suite LANGUAGES NONE)
+enable_testing()
+add_test(NAME passes COMMAND true)
+add_test(NAME skips COMMAND sh -c "exit 77")
+set_tests_properties(skips PROPERTIES SKIP_RETURN_CODE 77)
+if(MISSING)
+  add_test(NAME missing COMMAND ${MISSING})
+endif()
+END
+cmake -S suite -B suite/build >"$log" 2>&1 && "$source/test/run" suite/build release >"$log" 2>&1 || die "a test that skips itself"
+cmake -S suite -B suite/build -DMISSING="$work/nothing" >"$log" 2>&1 || die "configuring with a test that cannot be started"
+! "$source/test/run" suite/build release >"$log" 2>&1 && grep -q "^1 passed, 1 failed" "$log" || die "a test that cannot be started"
+
+# The way in, with a cmake and a ninja that only tell what they are asked, and an apt-get that installs nothing. `run FOLDER [words]` builds there,
+# or does what the words say.
 mkdir tools first
 cat >tools/cmake <<'END'
 #!/bin/sh
@@ -62,12 +88,22 @@ touch "$4/build.ninja"
 printf 'CMAKE_HOME_DIRECTORY:INTERNAL=%s\nCMAKE_CACHEFILE_DIR:INTERNAL=%s\n' "$2" "$4" >"$4/CMakeCache.txt"
 END
 printf '#!/bin/sh\necho "ninja $*" >>"$ASKED"\n' >tools/ninja
+printf '#!/bin/sh\n' >tools/clang
+printf '#!/bin/sh\n[ "$1" != -n ] || shift\nexec "$@"\n' >tools/sudo
+cat >tools/apt-get <<'END'
+#!/bin/sh
+echo "apt-get $*" >>"$ASKED"
+case "$*" in *" install "*matplotlib*) exit 1 ;; esac
+END
 chmod +x tools/*
 export ASKED=$work/asked
 cp "$source/lapwing" first
 run() {
+  local folder=$1
+  shift
+  [ $# -gt 0 ] || set -- build
   rm -f "$ASKED"
-  PATH=$work/tools:$PATH "$1/lapwing" build >"$log" 2>&1 || die "lapwing build in $1"
+  PATH=$work/tools:$PATH "$folder/lapwing" "$@" >"$log" 2>&1 || die "lapwing $* in $folder"
   cp "$ASKED" "$log"
 }
 run first
@@ -82,4 +118,11 @@ run moved
 grep -q "^cmake -S $work/moved " "$log" || die "a moved checkout builds its old place"
 run moved
 ! grep -q "^cmake -S" "$log" || die "a moved checkout configures again and again"
+
+# Measuring needs no matplotlib, here where it cannot be installed.
+mkdir -p moved/build/stage/bin
+printf '#!/bin/sh\necho "lapwing $*" >>"$ASKED"\n' >moved/build/stage/bin/lapwing
+chmod +x moved/build/stage/bin/lapwing
+run moved bench latency
+grep -qx "lapwing bench latency" "$log" || die "lapwing bench does not measure"
 echo "build: all as expected"

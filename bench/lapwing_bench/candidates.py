@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Dict, Tuple
 
 from .errors import BenchError
-from .machine import cores
+from .machine import physical_cores
 from .peers import TITLES, Installation
 
 MPICH_TCP = {"MPIR_CVAR_NOLOCAL": "1", "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
@@ -171,12 +171,13 @@ def clean_environment() -> dict:
 
 def binding(library: str, variant: str, ranks: int) -> list:
     """Lapwing and Intel MPI bind ranks themselves where there are cores enough. A progress thread must not be bound to
-    the core of its rank where there are more."""
-    bound = ranks <= cores() and variant != "thread"
+    the core of its rank where there are more. Open MPI takes each core, not each hardware thread, for one slot, and
+    refuses more ranks than it sees slots unless it is told otherwise."""
+    bound = ranks <= physical_cores() and variant != "thread"
     if library == "mpich":
         return ["-bind-to", "core"] if bound else ["-bind-to", "none"]
     if library == "openmpi":
-        return ["--bind-to", "core" if bound else "none"] + (["--oversubscribe"] if ranks > cores() else [])
+        return ["--bind-to", "core" if bound else "none", "--oversubscribe"]
     return []
 
 

@@ -20,7 +20,7 @@ from typing import Dict, List, Optional, Tuple
 
 from .errors import BenchError
 from .execution import execute, spared
-from .lab import HOSTS, RATE, Lab
+from .lab import HOSTS, RATE, Lab, check_rights
 from .peers import Installation
 from .programs import Programs
 from .table import number
@@ -378,15 +378,21 @@ def measure(name: str, lapwing: Installation, programs: Programs, store: Store, 
             store.add(name, measured)
 
 
-def tables(names: List[str], lapwing: Installation, folder: Path, options, say) -> str:
-    """What the folder has of these tables, or of all, after they were measured."""
+def tables(names: List[str], lapwing: Installation, folder: Path, options, say) -> Tuple[str, bool]:
+    """What the folder has of these tables, or of all, after they were measured; and whether all of them could be. Where one fails, the others follow."""
     for name in names:
         if name not in TABLES:
             raise BenchError(f"'{name}' is no table of raw Ethernet; there are {', '.join(TABLES)}")
+    check_rights()
     store, programs = Store(folder), Programs(folder / "programs", {"lapwing": lapwing})
+    failures = []
     try:
         for name in names or TABLES:
-            measure(name, lapwing, programs, store, options, say)
+            try:
+                measure(name, lapwing, programs, store, options, say)
+            except BenchError as error:
+                failures.append(f"{name} was not measured to its end: {error}")
+                say(failures[-1])
     except KeyboardInterrupt:
         say("\ninterrupted; turns that were complete are kept")
-    return store.text(names or TABLES)
+    return "\n".join(filter(None, [store.text(names or TABLES), *failures])), not failures

@@ -18,11 +18,22 @@ HOSTS = ("h1", "h2")
 NETWORK = "10.77.0.0/24"
 ADDRESS = "10.77.0.1"  # of h1
 RATE = "1gbit"
-PLACE = """#!/bin/sh
-# Puts a program of host hN on core N, counted round.
-exec taskset -c "$(($(hostname | tr -d h) % $(getconf _NPROCESSORS_ONLN)))" "$@"
-"""
 PORT = 7701  # in a namespace of our own no other program has it
+
+
+def place_script(processors: list) -> str:
+    """Puts a program of host hN on processor N of those that may be used, counted round from 0."""
+    cases = " ".join(f"{host}) on={processors[number % len(processors)]} ;;" for number, host in enumerate(HOSTS, 1))
+    return f'#!/bin/sh\ncase $(hostname) in {cases} esac\nexec taskset -c "$on" "$@"\n'
+
+
+def check_rights() -> None:
+    """BenchError: no lab can be made here."""
+    if os.geteuid() != 0:
+        raise BenchError("--lab makes hosts of network namespaces, for which one must be root")
+    for tool, package in (("ip", "iproute2"), ("tc", "iproute2"), ("taskset", "util-linux")):
+        if not shutil.which(tool):
+            raise BenchError(f"--lab needs the command {tool} (on Debian and Ubuntu: apt-get install {package})")
 
 
 class Lab:
@@ -36,16 +47,12 @@ class Lab:
         self.name = f"b{os.getpid() % 1000000}"
 
     def __enter__(self):
-        if os.geteuid() != 0:
-            raise BenchError("--lab makes hosts of network namespaces, for which one must be root")
-        for tool, package in (("ip", "iproute2"), ("tc", "iproute2"), ("taskset", "util-linux")):
-            if not shutil.which(tool):
-                raise BenchError(f"--lab needs the command {tool} (on Debian and Ubuntu: apt-get install {package})")
+        check_rights()
         done = self.call("up", str(len(HOSTS)), *self.options)
         if done.returncode:
             raise BenchError(f"the emulated hosts cannot be made: {done.stderr.strip()}")
         self.place.parent.mkdir(parents=True, exist_ok=True)
-        self.place.write_text(PLACE)
+        self.place.write_text(place_script(sorted(os.sched_getaffinity(0))))
         self.place.chmod(0o755)
         return self
 

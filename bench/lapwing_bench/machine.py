@@ -24,8 +24,13 @@ def first_line(path: str, key: str) -> str:
 
 
 def cores() -> int:
-    """Cores that this process, and so the programs it starts, may use."""
+    """Cores that this process, and so the programs it starts, may use; each hardware thread counts."""
     return len(os.sched_getaffinity(0))
+
+
+def physical_cores() -> int:
+    """The same, the hardware threads of a core counted once."""
+    return distinct_cores(topology())
 
 
 def cache_of(processor: int) -> str:
@@ -42,17 +47,27 @@ def first_word(path: Path) -> str:
         return ""
 
 
-def core_pairs() -> dict:
-    """Pairs of cores, "near" below one last cache and "far" below two, of different packages if possible; empty unless
-    there are both. The two hardware threads of a core are no pair."""
-    topology = {
+def topology() -> dict:
+    """(package, core) of each processor that this process may use; empty words where the kernel does not say."""
+    return {
         each: tuple(
             first_word(Path(f"/sys/devices/system/cpu/cpu{each}/topology/{name}"))
             for name in ("physical_package_id", "core_id")
         )
         for each in sorted(os.sched_getaffinity(0))
     }
-    return pairs_among(topology, {each: cache_of(each) for each in topology})
+
+
+def distinct_cores(places: dict) -> int:
+    """places: (package, core) of each processor. One whose place is not known is a core of its own."""
+    return len({place if all(place) else number for number, place in places.items()})
+
+
+def core_pairs() -> dict:
+    """Pairs of cores, "near" below one last cache and "far" below two, of different packages if possible; empty unless
+    there are both. The two hardware threads of a core are no pair."""
+    places = topology()
+    return pairs_among(places, {each: cache_of(each) for each in places})
 
 
 def pairs_among(topology: dict, caches: dict) -> dict:

@@ -341,7 +341,7 @@ def show_again(options) -> int:
     if options.markdown:
         return write_markdown(options.markdown, found)
     output = options.output or Path(folders[0])
-    if str(output) not in folders:
+    if output.resolve() not in [Path(folder).resolve() for folder in folders]:
         if (make_folder(output) / "results.json").exists():
             raise BenchError(f"{output} has results already; --output names another folder")
         results.save(found, output / "results.json")
@@ -421,9 +421,10 @@ def folder_of_tables(options, name: str) -> Path:
 def measure_ether(options) -> int:
     lapwing = peers.find_lapwing(options.lapwing)
     folder = folder_of_tables(options, "ether")
-    print(ether.tables(options.what[1:], lapwing, folder, options, say))
+    text, complete = ether.tables(options.what[1:], lapwing, folder, options, say)
+    print(text)
     say(f"in {folder}: ether.md, ether.json")
-    return 0
+    return 0 if complete else 1
 
 
 def measure_receive(options) -> int:

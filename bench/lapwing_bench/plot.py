@@ -7,6 +7,7 @@ there.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -19,8 +20,9 @@ from .results import Results, Series
 
 COLOURS = {"lapwing": "#00796b", "mpich": "#e07b00", "intel": "#1565c0", "openmpi": "#8e24aa", "raw": "#616161"}
 MARKERS = {"lapwing": "o", "mpich": "s", "intel": "^", "openmpi": "D", "raw": "x"}
-LINES = {"": "-", "polling": "--", "thread": ":", "kernel": (0, (4, 1, 1, 1, 1, 1)), "before": "-."}
+LINES = {"": "-", "polling": "--", "thread": ":", "kernel": (0, (4, 1, 1, 1, 1, 1)), "ether": (0, (6, 2)), "before": "-."}
 COLUMNS = 3
+NO_MODULE = re.compile(r"^(ImportError|ModuleNotFoundError)\b", re.MULTILINE)  # in the traceback of another Python
 MISSING = (
     "no plots: matplotlib is missing (on Debian and Ubuntu: apt-get install python3-matplotlib; then `lapwing bench"
     " page FOLDER`)"
@@ -200,5 +202,8 @@ def draw_somehow(found: Results, folder: Path, say) -> List[str]:
         handed_over.unlink()
         if done.returncode == 0:
             return list(panels(found))
+        if not NO_MODULE.search(done.stderr):
+            say(f"no plots: {other} could not draw them:\n{done.stderr.strip()}")
+            return []
     say(MISSING)
     return []

@@ -198,8 +198,11 @@ class Session:
 
     def measure(self, run: Run, way: Way, lab: Optional[Lab], into: Figures) -> None:
         command, added = self.command(run, way, lab)
-        done = execute(command, {**candidates.clean_environment(), **added}, TIMEOUT)
-        failure = done.failure(TIMEOUT)
+        try:
+            done = execute(command, {**candidates.clean_environment(), **added}, TIMEOUT)
+            failure = done.failure(TIMEOUT)
+        except OSError as error:  # kernel_receive is missing where Lapwing was built without clang
+            failure = f"{command[0]} cannot be started: {error.strerror}"
         if failure:
             into.failure = into.failure or failure
         else:

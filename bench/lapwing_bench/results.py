@@ -145,8 +145,8 @@ def merge(parts: List[Results]) -> Results:
         merged.left_out += [text for text in part.left_out if text not in merged.left_out]
         for name, description in part.candidates.items():
             known = merged.candidates.setdefault(name, description)
-            if known["version"] != description["version"]:
-                merged.candidates[name] = {**known, "version": f"{known['version']}; {description['version']}"}
+            versions = dict.fromkeys(known["version"].split("; ") + description["version"].split("; "))
+            merged.candidates[name] = {**known, "version": "; ".join(versions)}
         for run in part.runs:
             merged.runs.append(Run(**{**vars(run), "round": run.round + offset}))
     return merged

@@ -89,7 +89,7 @@ time.sleep(1000)' &
   ip -n "$space" link set tun0 up
 }
 
-# wait_until WHAT command...: polls for up to 20 s.
+# wait_until WHAT command...: polls for up to two minutes, and ends the test where that was in vain. (That of test/launch/helpers.sh goes on.)
 wait_until() {
   local what=$1 _
   shift

@@ -3,6 +3,9 @@
 # else: the messages inside a host go by shared memory, those between hosts by the one network that joins them.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
+! lab up 2 --rate nonsense 2>"$work/log" || die "a rate that is none"
+! ip netns list | grep -q "^$LAB-" || die "a lab that could not be made has left namespaces"
+
 lab up 3 --rate 1gbit || die "lab up"
 for host in h1 h2 h3; do
   decoy "$host" docker0 172.17.0.1/16 # every host has the same

@@ -28,7 +28,7 @@ run() {
 said() { grep -q -- "$2" "$work/err" || fail "$1: nothing said about '$2'"; }
 printed() { [ "$(sort "$work/out")" = "$(printf '%b' "$2" | sort)" ] || fail "$1: wrong output"; }
 
-# wait_until NAME command...: polls for up to 20 s.
+# wait_until NAME command...: polls for up to 20 s; where that was in vain, it counts as a failure, and the test goes on.
 wait_until() {
   local name=$1
   shift

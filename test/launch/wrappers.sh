@@ -49,6 +49,8 @@ mpicxx -Wall -Werror hello.cc -o with-mpicxx >"$log" 2>&1 || die "mpicxx"
 check mpicxx ./with-mpicxx
 mpicc -c hello.c -o hello.o >"$log" 2>&1 && mpicc hello.o -o in-two-steps >>"$log" 2>&1 || die "mpicc in two steps"
 check "mpicc in two steps" ./in-two-steps
+mpicc -r -o whole.o hello.o >"$log" 2>&1 && mpicc whole.o -o in-three-steps >>"$log" 2>&1 || die "mpicc -r"
+check "mpicc -r" ./in-three-steps
 mpicc -show hello.c >"$log"
 grep -q -- "-I$prefix/include .*-L$prefix/lib.* -lmpi_abi" "$log" || die "mpicc -show"
 mpicc -show -c hello.c >"$log"
@@ -72,8 +74,9 @@ if mpicc -showme:nonsense >"$log" 2>&1; then die "mpicc -showme:nonsense passed"
 [ "$(OMPI_CC=others mpicc -showme:command)" = others ] || die "OMPI_CC"
 [ "$(LAPWING_CC=ours MPICH_CC=theirs mpicc -showme:command)" = ours ] || die "LAPWING_CC before MPICH_CC"
 [ "$(OMPI_CXX=others mpiCC -showme:command)" = others ] || die "OMPI_CXX"
-[ "$(MPICH_CC=mpicc OMPI_CC="$prefix/bin/mpicc -O2" mpicc -showme:command)" = "$(mpicc -showme:command)" ] ||
+[ "$(LAPWING_CC="env mpicc" MPICH_CC=mpicc OMPI_CC="$prefix/bin/mpicc -O2" mpicc -showme:command)" = "$(mpicc -showme:command)" ] ||
   die "a wrapper that is told to call itself"
+[ "$(LAPWING_CC="env cc -O2" mpicc -showme:command)" = "env cc -O2" ] || die "LAPWING_CC of several words"
 
 # An old program: what it uses of earlier standards leaves no trace in its binary, and configure scripts find it too.
 mpicc -std=c89 -pedantic -Wall -Wextra -Werror "$tests/mpi/old_names.c" -o old-names >"$log" 2>&1 || die "old names in C90"
@@ -148,6 +151,24 @@ LAPWING_ONLY_BUILT=1 PATH=/usr/local/bin:/usr/bin:/bin cmake -S . -B by-path -G 
   >"$log" 2>&1 || die "FindMPI with MPI_HOME"
 ninja -C by-path >"$log" 2>&1 || die "building with FindMPI, MPI_HOME and -only-built"
 for program in find-mpi-c find-mpi-cxx; do check "$program, only built" "by-path/$program"; done
+
+# The same where the prefix has a space. What -show prints is read back by a shell as it is.
+mv "$prefix" "$work/a space"
+(
+  PATH="$work/a space/bin:$PATH"
+  eval "$(mpicc -show hello.c -o with-a-space)" >"$log" 2>&1 || die "mpicc -show in a prefix with a space"
+  check "a prefix with a space" ./with-a-space
+  printf '#include <stdio.h>\nint main(void) { return puts(A B C); }' >quoted.c
+  eval "$(mpicc -show -DA='"x y"' -DB='" $HOME `no` !'\''\\"' "-DC=\"(it's)\"" quoted.c -o quoted)" >"$log" 2>&1 || die "mpicc -show: quoting"
+  [ "$(./quoted)" = 'x y $HOME `no` !'\''\(it'\''s)' ] || die "mpicc -show: quoted words"
+  # By the wrappers alone: in a prefix path CMake finds header and library without them.
+  PATH=/usr/local/bin:/usr/bin:/bin cmake -S . -B a-space -G Ninja -DMPI_C_COMPILER="$work/a space/bin/mpicc" -DMPI_CXX_COMPILER="$work/a space/bin/mpicxx" \
+    -DMPIEXEC_EXECUTABLE="$work/a space/bin/mpiexec" -DEXPECTED_MPIEXEC="$work/a space/bin/mpiexec" -DLapwing_ROOT="$work/a space" >"$log" 2>&1 ||
+    die "FindMPI in a prefix with a space"
+  ninja -C a-space >"$log" 2>&1 || die "building with FindMPI in a prefix with a space"
+  for program in find-mpi-c find-mpi-cxx find-lapwing; do check "$program in a prefix with a space" "a-space/$program"; done
+) || exit 1
+mv "$work/a space" "$prefix"
 
 lapwing --version >"$log" 2>&1 || die "lapwing --version"
 lapwing info >"$log" 2>&1 || die "lapwing info"

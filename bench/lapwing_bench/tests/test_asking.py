@@ -11,9 +11,11 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from lapwing_bench import candidates, execution, main, peers, results, running
+from lapwing_bench import candidates, execution, lab, machine, main, peers, results, running
 from lapwing_bench.errors import BenchError
 from lapwing_bench.questions import QUESTIONS
+
+from .stored import stored
 
 
 def options(*words):
@@ -49,6 +51,15 @@ class CommandLine(unittest.TestCase):
         self.refuses("page needs folders", "page")
         self.refuses("--before FOLDER says which", "latency", "--candidates", "lapwing-shm-before")
         self.refuses("results.json cannot be read", "page", "/nonexistent")
+
+    def test_a_folder_may_be_named_in_any_way(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+            results.save(stored(), Path(folder) / "results.json")
+            for name in (folder, folder + "/", f"{folder}/../{Path(folder).name}"):
+                with contextlib.redirect_stderr(io.StringIO()) as errors:
+                    self.assertEqual(main.main(["page", name]), 0, errors.getvalue())
+                    self.assertEqual(main.main(["page", folder, "--output", name]), 0, errors.getvalue())
+            self.assertTrue((Path(folder) / "page.html").exists())
 
     def test_a_reader_that_has_gone_is_no_error(self):
         for word in ("list", "--help"):
@@ -149,15 +160,21 @@ class CommandLine(unittest.TestCase):
 class Launching(unittest.TestCase):
     def command(self, name, ranks):
         installation = peers.Installation(name.split("-")[0], Path("/peer"), "1")
-        with mock.patch.object(candidates, "cores", return_value=4):
+        with mock.patch.object(candidates, "physical_cores", return_value=4):
             return candidates.command(candidates.parse(name), installation, ranks, ["program"])
 
     def test_ranks_are_bound_where_there_are_cores_enough(self):
         self.assertIn("core", self.command("openmpi-tcp", 4))
-        self.assertNotIn("--oversubscribe", self.command("openmpi-tcp", 4))
-        self.assertIn("--oversubscribe", self.command("openmpi-tcp", 5))
+        self.assertIn("none", self.command("openmpi-tcp", 5))
+        for ranks in (4, 5):
+            self.assertIn("--oversubscribe", self.command("openmpi-tcp", ranks))
         self.assertEqual(self.command("lapwing-tcp", 8), ["/peer/bin/mpiexec", "-n", "8", "program"])
         self.assertEqual(self.command("raw-tcp", 2), ["program"])
+
+    def test_hardware_threads_of_a_core_count_once(self):
+        places = {0: ("0", "0"), 1: ("0", "1"), 2: ("0", "0"), 3: ("1", "0")}
+        self.assertEqual(machine.distinct_cores(places), 3)
+        self.assertEqual(machine.distinct_cores({0: ("", ""), 1: ("", "")}), 2)
 
     def test_settings_of_the_shell_stay_outside(self):
         with mock.patch.dict(
@@ -166,6 +183,10 @@ class Launching(unittest.TestCase):
             clean = candidates.clean_environment()
         self.assertIn("ELSE", clean)
         self.assertFalse({"LAPWING_SPIN", "FI_PROVIDER", "LD_LIBRARY_PATH"} & set(clean))
+
+    def test_hosts_of_the_lab_have_processors_that_may_be_used(self):
+        self.assertIn("case $(hostname) in h1) on=5 ;; h2) on=7 ;; esac\n", lab.place_script([2, 5, 7]))
+        self.assertIn("h1) on=3 ;; h2) on=3 ;;", lab.place_script([3]))
 
     def test_a_missing_peer_is_left_out_with_a_line(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -6,6 +6,7 @@ from pathlib import Path
 from unittest import mock
 
 from lapwing_bench import ether
+from lapwing_bench.errors import BenchError
 from lapwing_bench.peers import Installation
 
 
@@ -44,6 +45,22 @@ class TestEther(unittest.TestCase):
             self.assertEqual((Path(folder) / "ether.md").read_text("utf-8"), text)
         self.assertIn("Median of 2 turns", text)
         self.assertIn("| a | 3.00 (1.00 to 5.00) |", text)
+
+    def test_a_table_that_fails_is_told_and_the_others_follow(self):
+        def measure(name, lapwing, programs, store, options, say):
+            if name == "placement":
+                raise BenchError("a way: exit code 1")
+            measured = ether.Measured(turns=1)
+            measured.add("one way", 64, 3.0)
+            store.add(name, {"a": measured})
+
+        said = []
+        with tempfile.TemporaryDirectory() as folder, mock.patch.multiple(ether, measure=measure, check_rights=mock.DEFAULT):
+            text, complete = ether.tables(["placement", "frames"], mock.Mock(), Path(folder), mock.Mock(), said.append)
+        self.assertIn("| a | 3.00 |", text)
+        self.assertIn("placement was not measured to its end: a way: exit code 1", text)
+        self.assertFalse(complete)
+        self.assertEqual(len(said), 1)
 
     def test_every_table_names_what_its_programs_can_be(self):
         for name, table in ether.TABLES.items():

@@ -72,6 +72,12 @@ class TestReceive(unittest.TestCase):
         row = Row("", ("busy_receiver",), "one way", 8, (1.2, 1.2), BARE, BUSY, bare=("answered", "answered"))
         self.assertEqual(verdict(row, MPI, mpi=figures(11), bare=figures(10, series="answered")), "met: 11.0, 1.10 of the bare mechanism (1.20)")
 
+    def test_a_program_that_is_missing_is_told(self):
+        programs = mock.Mock(installed=lambda name: f"/nonexistent/{name}")
+        measured = Figures()
+        receive.Session(INSTALLATIONS, programs, True).measure(receive.run_of(receive.ROWS[0]), Way(BARE), None, measured)
+        self.assertRegex(measured.failure, "^/nonexistent/kernel_receive cannot be started: No such file")
+
     def test_of_a_rate_more_is_better(self):
         row = Row("", ("latency",), "one way", 8, (1.0, 1.0), USER, is_rate=True)
         self.assertTrue(verdict(row, ANY, any=figures(300), user=figures(200)).startswith("met"))

@@ -71,6 +71,8 @@ class Files(unittest.TestCase):
         merged = results.merge([stored(), other])
         self.assertEqual(sorted({run.round for run in merged.runs}), [1, 2, 3, 4, 5, 6])
         self.assertEqual(merged.candidates["mpich-tcp"]["version"], "1.2; 1.3")
+        again = results.merge([merged, other, merged])
+        self.assertEqual(again.candidates["mpich-tcp"]["version"], "1.2; 1.3")
         self.assertEqual(len(merged.left_out), 1)
         self.assertEqual(len(merged.machines), 2)
 

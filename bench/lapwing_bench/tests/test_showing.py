@@ -4,7 +4,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from lapwing_bench import markdown, page, plot, report, results, table, targets, verdicts
+from lapwing_bench import candidates, markdown, page, plot, report, results, table, targets, verdicts
 from lapwing_bench.questions import QUESTIONS
 
 from .stored import candidate, run, stored
@@ -245,15 +245,34 @@ class Page(unittest.TestCase):
 
 
 class Plots(unittest.TestCase):
-    def test_without_matplotlib_a_line_says_what_to_do(self):
+    def said_where_the_other_python_fails(self, errors: str) -> str:
         said = []
-        failed = mock.Mock(returncode=1)
+        failed = mock.Mock(returncode=1, stderr=errors)
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(
             plot, "draw", side_effect=ImportError
-        ), mock.patch.object(plot.subprocess, "run", return_value=failed):
+        ), mock.patch.object(plot.subprocess, "run", return_value=failed), mock.patch.object(
+            plot.sys, "executable", "/another/python3"
+        ):
             self.assertEqual(plot.draw_somehow(stored(), Path(folder), said.append), [])
             self.assertEqual(list(Path(folder).iterdir()), [])
-        self.assertRegex(said[0], "matplotlib is missing")
+        return "\n".join(said)
+
+    def test_without_matplotlib_a_line_says_what_to_do(self):
+        said = self.said_where_the_other_python_fails("Traceback\nModuleNotFoundError: No module named 'matplotlib'\n")
+        self.assertRegex(said, "matplotlib is missing")
+
+    @unittest.skipUnless(Path("/usr/bin/python3").exists(), "no other Python")
+    def test_what_else_fails_is_told(self):
+        said = self.said_where_the_other_python_fails("Traceback\nKeyError: 'ether'\n")
+        self.assertIn("KeyError: 'ether'", said)
+        self.assertNotIn("matplotlib is missing", said)
+
+    def test_every_candidate_has_a_style(self):
+        for name in candidates.all_names():
+            candidate = candidates.parse(name)
+            self.assertIn(candidate.library, plot.COLOURS)
+            self.assertIn(candidate.library, plot.MARKERS)
+            self.assertIn(candidate.variant, plot.LINES, name)
 
     def test_one_file_for_each_question_and_transport(self):
         try:
