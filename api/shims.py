@@ -92,6 +92,10 @@ class Shim:
         if given("ERRHANDLER"):  # what is made is not there yet: the handler that it is to have hears of the failure
             made = "session" if self.function.has("SESSION", "out") else "comm"
             return f"mpi::raise_on_{made}_to_be({given('ERRHANDLER')}, std::move(failure), {name})"
+        groups = [p.name if p.direction == "in" else f"{p.name} ? *{p.name} : MPI_GROUP_NULL"
+                  for p in self.function.parameters if p.kind == "GROUP" and p.direction != "out" and not p.is_array]
+        if groups:
+            return f"mpi::raise_on_group({{{', '.join(groups)}}}, std::move(failure), {name})"
         if any(p.kind in ("REQUEST", "MESSAGE") and p.direction != "out" for p in self.function.parameters):
             return f"mpi::raise_for_request(std::move(failure), {name})"
         return f"mpi::raise_without_object(std::move(failure), {name})"

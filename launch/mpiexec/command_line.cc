@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "base/settings.h"
 #include "mpiexec/foreign_options.h"
 #include "mpiexec/hosts.h"
 
@@ -238,6 +239,15 @@ class Parser {
   }
 
   // NAME=VALUE, or NAME alone, which every rank inherits anyway; naming a variable that is not set is likely a mistake.
+  Status take_initial_errhandler(Program&) {
+    std::string text;
+    LAPWING_TRY(take_value(text));
+    InitialErrhandler handler{};
+    if (!settings::InitialErrhandlerKind::parse(text, handler))
+      return Status::error(MPI_ERR_ARG, "option %s: '%s' is not %s", option_.c_str(), text.c_str(), settings::InitialErrhandlerKind::kAllowed);
+    return add_variable(job_environment_, {"LAPWING_INITIAL_ERRHANDLER", text});
+  }
+
   Status take_exported(Program&) {
     std::string text;
     LAPWING_TRY(take_value(text));
@@ -381,6 +391,8 @@ const Parser::Option Parser::kOptions[] = {
     {"genv", "NAME VALUE", &Parser::take_job_variable, "the same"},
     {"env", "NAME VALUE", &Parser::take_variable, "set an environment variable for this program's ranks"},
     {"wdir wd", "DIRECTORY", &Parser::take_directory, "start this program's ranks in DIRECTORY"},
+    {"initial-errhandler", "NAME", &Parser::take_initial_errhandler,
+     "error handler that ranks begin with: mpi_errors_are_fatal (default), mpi_errors_abort\nor mpi_errors_return"},
     {"configfile", "FILE", &Parser::take_configuration, "take options and programs from FILE, a line for each program"},
     {"bind-to binding", "UNIT", &Parser::take_bind_to,
      "keep each rank on a hwthread, core, core:COUNT, l3cache, numa or socket, on the processors\n"

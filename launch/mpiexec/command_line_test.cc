@@ -169,6 +169,12 @@ TEST(CommandLine, TakesPlacesAndFiles) {
   EXPECT_EQ(parsed({"--npersocket", "2", "a"}).binding.per_unit, 2);
 }
 
+TEST(CommandLine, TakesTheErrorHandlerThatRanksBeginWith) {
+  const std::vector<Variable> set{{"LAPWING_INITIAL_ERRHANDLER", "mpi_errors_return"}};
+  EXPECT_EQ(parsed({"-initial-errhandler", "mpi_errors_return", "-n", "2", "a"}).programs[0].environment, set);
+  EXPECT_NE(error_of({"-initial-errhandler", "return", "a"}).find("is not mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return"), std::string::npos);
+}
+
 TEST(CommandLine, TakesProgramsFromAFile) {
   const TextFile file("# programs\n-n 2 a \"one word\"\n\n-n 3 -env A \\\n1 b it\\'s\n");
   const CommandLine line = parsed({"-genv", "G", "g", "-configfile", file.path()});

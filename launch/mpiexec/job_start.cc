@@ -286,6 +286,7 @@ std::vector<std::string> Job::environment_of(int rank, const StartOrder& order) 
                                        {HangDesk::kVariable, order.questions_variable},
                                        {"LAPWING_INTERNAL_LOCAL_RANK", rank_text},
                                        {"LAPWING_INTERNAL_LOCAL_SIZE", size_text},
+                                       {"LAPWING_INTERNAL_PROGRAM_RANKS", std::to_string(program_of(rank).ranks)},
                                        {"LAPWING_INTERNAL_NETWORK", network_namespace()},
                                        {"LAPWING_INTERNAL_CORES", std::to_string(machine_.usable_cores())},
                                        {"LAPWING_INTERNAL_BOUND", binding_.empty() ? "0" : oversubscribed_ ? "2" : "1"}}) {

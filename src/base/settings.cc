@@ -170,6 +170,24 @@ bool CongestionKind::parse(std::string_view text, Value& value) {
   return true;
 }
 
+namespace {
+
+// In the order of the values.
+constexpr std::string_view kInitialErrhandlers[] = {"mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"};
+
+}  // namespace
+
+bool InitialErrhandlerKind::parse(std::string_view text, Value& value) {
+  const auto* const found = std::find(std::begin(kInitialErrhandlers), std::end(kInitialErrhandlers), text);
+  if (found == std::end(kInitialErrhandlers)) return false;
+  value = static_cast<Value>(found - std::begin(kInitialErrhandlers));
+  return true;
+}
+
+std::string InitialErrhandlerKind::print(const Value& value) {
+  return std::string(kInitialErrhandlers[static_cast<std::size_t>(value)]);
+}
+
 bool PortsKind::parse(std::string_view text, Value& value) {
   if (text.empty()) {
     value = {};

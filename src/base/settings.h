@@ -23,6 +23,8 @@ namespace lapwing {
 enum class Progress { kThread, kPolling };
 enum class Choice { kAuto, kOn, kOff };
 enum class Receive { kAuto, kKernel, kUser };
+// Which error handler the program begins with.
+enum class InitialErrhandler { kFatal, kAbort, kReturn };
 enum class EtherFraming { kAuto, kRaw, kUdp };
 
 // Inclusive; {0, 0} stands for any port.
@@ -118,6 +120,15 @@ struct CongestionKind {
   static constexpr const char* kAllowed = "auto, or the name of a congestion control: at most 15 letters, digits, - and _";
   static bool parse(std::string_view text, Value& value);
   static std::string print(const Value& value) { return value.empty() ? "auto" : value; }
+};
+
+// As the standard names them for this (MPI 5.0, section 11.5).
+struct InitialErrhandlerKind {
+  using Value = InitialErrhandler;
+  static constexpr const char* kUnit = "mpi_errors_are_fatal|mpi_errors_abort|mpi_errors_return";
+  static constexpr const char* kAllowed = "mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return";
+  static bool parse(std::string_view text, Value& value);
+  static std::string print(const Value& value);
 };
 
 struct PortsKind {

@@ -15,6 +15,7 @@
 
 #include "base/flush_streams.h"
 #include "base/log.h"
+#include "base/settings.h"
 #include "mpi/error_code.h"
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
@@ -83,9 +84,10 @@ void write_on_stderr(std::string_view text) {
   const char* name = handler == MPI_ERRORS_ABORT ? "MPI_ERRORS_ABORT" : "MPI_ERRORS_ARE_FATAL";
   const runtime::Blame blame = process::blame_for(code, text);
   runtime::LastWords words{code > 0 && code < 256 ? code : 1, text + ": " + sentence, {}, true, blame};
+  const char* advice = object.empty() ? "`mpiexec -initial-errhandler mpi_errors_return` gives errors like this one to the program" : "MPI_ERRORS_RETURN gives errors to the program";
   words.block = "lapwing: fatal error at " + describe_process(job) + (object.empty() ? "" : ", on " + object) + "\n  " + text +
                 "\n  " + sentence + " (code " + std::to_string(code) + ")\n  The job ends, because the error handler is " +
-                name + "; MPI_ERRORS_RETURN gives errors to the program\n";
+                name + "; " + advice + "\n";
   flush_streams();
   // The launcher knows better why that process has ended, says so, and ends this one as well; not every launcher does.
   if (code == MPI_ERR_PROC_ABORTED || blame.rank >= 0) ::usleep(kTimeForTheLauncher);
@@ -114,6 +116,14 @@ void invoke(comm::Session& session, int code, const std::string& text) {
   if (user == nullptr) end_job(code, text, "a session", handler.get());
   MPI_Session handle = session.handle();
   user->for_session()(&handle, &code);
+}
+
+// Where MPI does not run. What the settings say is not read, or not in force any more.
+int raise_outside(int code, const std::string& text) {
+  InitialErrhandler handler = InitialErrhandler::kFatal;
+  if (const char* name = std::getenv("LAPWING_INITIAL_ERRHANDLER"); name != nullptr) (void)settings::InitialErrhandlerKind::parse(name, handler);
+  if (handler == InitialErrhandler::kReturn) return code;
+  end_job(code, text, "", handler == InitialErrhandler::kAbort ? MPI_ERRORS_ABORT : MPI_ERRORS_ARE_FATAL);
 }
 
 // Whose handler hears of errors without an object: MPI_COMM_SELF's. Before MPI 4.0 it was MPI_COMM_WORLD's, and old
@@ -193,10 +203,19 @@ int raise_on_session(MPI_Session session, Status status, const char* function) {
   return status.error_class();
 }
 
+// MPI 5.0, section 9.3: a group refers to the session that it was derived from.
+int raise_on_group(std::initializer_list<MPI_Group> groups, Status status, const char* function) {
+  for (const MPI_Group group : groups) {
+    const comm::Group* const object = is_valid(group) ? resolve(group) : nullptr;
+    if (object != nullptr && object->session != nullptr) return raise_on_session(object->session->handle(), std::move(status), function);
+  }
+  return raise_without_object(std::move(status), function);
+}
+
 int raise_without_object(Status status, const char* function) {
   const std::string text = note(status, function);
   const Process* process = process_or_null();
-  if (process == nullptr) end_job(status.error_class(), text, "", MPI_ERRORS_ARE_FATAL);
+  if (process == nullptr) return raise_outside(status.error_class(), text);
   invoke(communicator_for_the_rest(*process), status.error_class(), text);
   return status.error_class();
 }

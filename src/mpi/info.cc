@@ -47,7 +47,8 @@ std::vector<std::string> own_arguments() {
 // before, while and after MPI runs. (The thread level would be one that was asked for before the program started: none
 // was.)
 void set_surroundings(comm::Info& info) {
-  const char* processes = std::getenv("PMI_SIZE");
+  const char* of_program = std::getenv("LAPWING_INTERNAL_PROGRAM_RANKS");
+  const char* processes = of_program != nullptr ? of_program : std::getenv("PMI_SIZE");
   set_if_known(info, "maxprocs", processes != nullptr ? processes : "1");
   utsname system;
   if (uname(&system) == 0) {

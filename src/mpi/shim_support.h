@@ -29,6 +29,8 @@ namespace lapwing::mpi {
 // These are in error.cc.
 int raise_on_comm(MPI_Comm comm, Status status, const char* function);
 int raise_on_session(MPI_Session session, Status status, const char* function);
+// On the session that the first of them is from which is from one.
+int raise_on_group(std::initializer_list<MPI_Group> groups, Status status, const char* function);
 int raise_without_object(Status status, const char* function);
 // For functions that are given the handler of what they make. A handler that is none, or one of another kind of object,
 // hears nothing.

@@ -49,6 +49,7 @@ Status AttachedBuffer::take_room(std::uint64_t bytes, std::byte*& room) {
     return {};
   }
   const std::uint64_t rounded = (bytes + 15) / 16 * 16;
+  if (used_.empty()) next_offset_ = 0;
   for (const std::uint64_t begin : {next_offset_, std::uint64_t{0}}) {
     std::uint64_t offset = begin;
     auto next = used_.lower_bound(offset);
@@ -72,6 +73,13 @@ Status AttachedBuffer::take_room(std::uint64_t bytes, std::byte*& room) {
                        bytes_, bytes, used_.size());
 }
 
+// What has been received may have given its room back, once this rank has heard of it.
+Status AttachedBuffer::find_room(std::uint64_t bytes, std::byte*& room) {
+  Status found = take_room(bytes, room);
+  while (!found.ok() && engine_.turn()) found = take_room(bytes, room);
+  return found;
+}
+
 Status AttachedBuffer::send(Messenger& messenger, const SendArguments& arguments) {
   if (arguments.destination == MPI_PROC_NULL) return {};
   if (!attached_)
@@ -79,7 +87,7 @@ Status AttachedBuffer::send(Messenger& messenger, const SendArguments& arguments
   const std::uint64_t bytes = datatype::packed_size(*arguments.type, arguments.count);
   if ((automatic_ || bytes <= bytes_) && messenger.send_now(arguments)) return {};
   std::byte* room = nullptr;
-  if (bytes != 0) LAPWING_TRY(take_room(bytes, room));
+  if (bytes != 0) LAPWING_TRY(find_room(bytes, room));
   if (bytes != 0) datatype::pack(arguments.buffer, arguments.count, *arguments.type, room);
   SendArguments copy = arguments;
   copy.buffer = room;

@@ -57,6 +57,7 @@ class AttachedBuffer final : public comm::Extra {
   struct Buffered;
   static void on_sent(engine::Operation& operation) noexcept;
   void retire(Buffered& send) noexcept;
+  Status find_room(std::uint64_t bytes, std::byte*& room);
   Status take_room(std::uint64_t bytes, std::byte*& room);
 
   engine::Engine& engine_;

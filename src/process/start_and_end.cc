@@ -31,6 +31,18 @@ comm::Communicator* make_predefined(std::uint64_t context, comm::Group* group, M
   return communicator;
 }
 
+MPI_Errhandler handler_of(InitialErrhandler which) noexcept {
+  switch (which) {
+    case InitialErrhandler::kFatal:
+      return MPI_ERRORS_ARE_FATAL;
+    case InitialErrhandler::kAbort:
+      return MPI_ERRORS_ABORT;
+    case InitialErrhandler::kReturn:
+      return MPI_ERRORS_RETURN;
+  }
+  return MPI_ERRORS_ARE_FATAL;
+}
+
 void make_communicators(Process& process) {
   const ProcessId self = process.self_id();
   comm::Group* all = comm::Group::make_range({}, process.job.size(), process.job.rank());
@@ -44,8 +56,10 @@ void make_communicators(Process& process) {
   process.self =
       make_predefined(ContextIds::kSelf, comm::Group::make_range(self, 1, 0), MPI_COMM_SELF, "MPI_COMM_SELF");
   process.processes = make_predefined(ContextIds::kProcesses, all, MPI_COMM_NULL, "all processes");
-  for (comm::Communicator* each : {process.world, process.self, process.processes})
+  for (comm::Communicator* each : {process.world, process.self, process.processes}) {
     each->oversubscribed = process.job.oversubscribed();
+    (void)each->exchange_error_handler(handler_of(process.settings.initial_errhandler));
+  }
 }
 
 // Ranks on this host: as the launcher says, or as the cards say.

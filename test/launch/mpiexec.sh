@@ -59,6 +59,8 @@ said "SIGSEGV" "gdb"
 run "deaf to SIGTERM" 4 -n 3 sh -c 'trap "" TERM; [ $PMI_RANK -ne 0 ] || exit 4; while :; do sleep 1000; done'
 
 # -- environment
+run "ranks of each program" 0 -n 1 sh -c 'echo of $LAPWING_INTERNAL_PROGRAM_RANKS' : -n 2 sh -c 'echo of $LAPWING_INTERNAL_PROGRAM_RANKS'
+[ "$(sort "$work/out" | tr '\n' ' ')" = "of 1 of 2 of 2 " ] || fail "ranks of each program"
 run "variables" 0 -n 1 -x A=1 -env B 2 sh -c 'echo $A $B $C $PMI_SIZE' : -n 1 -genv C 3 sh -c 'echo $A $B $C $PMI_SIZE'
 printed "variables" '1 2 3 2\n1 3 2\n'
 run "directory" 0 -n 2 -wdir / pwd

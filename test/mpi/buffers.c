@@ -54,6 +54,23 @@ static void of_the_process(void) {
   FAILS(MPI_Bsend(out, kBytes, MPI_BYTE, right, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER);
 }
 
+/* A buffer that is empty again takes what it took at first, wherever the message before lay. */
+static void emptied(void) {
+  enum { kLarge = 4000000 };
+  int bytes = 2 * (kLarge + MPI_BSEND_OVERHEAD), got;
+  char *memory = malloc((size_t)bytes), *data = calloc(1, kLarge);
+  void* back;
+  OK(MPI_Buffer_attach(memory, bytes));
+  OK(MPI_Bsend(data, kLarge / 2, MPI_BYTE, right, 4, MPI_COMM_WORLD));
+  OK(MPI_Recv(data, kLarge, MPI_BYTE, left, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  OK(MPI_Buffer_flush());
+  for (int i = 0; i < 2; ++i) OK(MPI_Bsend(data, kLarge, MPI_BYTE, right, 5, MPI_COMM_WORLD));
+  for (int i = 0; i < 2; ++i) OK(MPI_Recv(data, kLarge, MPI_BYTE, left, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  OK(MPI_Buffer_detach(&back, &got));
+  free(data);
+  free(memory);
+}
+
 /* A message that is larger than the whole buffer is refused, and the buffer is as good as before. */
 static void full(void) {
   int bytes = kBytes + MPI_BSEND_OVERHEAD, got;
@@ -154,6 +171,7 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   of_the_process();
+  emptied();
   full();
   OK(MPI_Barrier(MPI_COMM_WORLD));
   of_a_communicator();
