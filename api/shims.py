@@ -96,7 +96,9 @@ class Shim:
                   for p in self.function.parameters if p.kind == "GROUP" and p.direction != "out" and not p.is_array]
         if groups:
             return f"mpi::raise_on_group({{{', '.join(groups)}}}, std::move(failure), {name})"
-        if any(p.kind in ("REQUEST", "MESSAGE") and p.direction != "out" for p in self.function.parameters):
+        if given("MESSAGE"):
+            return f"mpi::raise_for_message({given('MESSAGE')}, std::move(failure), {name})"
+        if any(p.kind == "REQUEST" and p.direction != "out" for p in self.function.parameters):
             return f"mpi::raise_for_request(std::move(failure), {name})"
         return f"mpi::raise_without_object(std::move(failure), {name})"
 

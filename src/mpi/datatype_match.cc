@@ -67,8 +67,9 @@ Status find_real_kind(int precision, int range, const RealKind** kind) {
       return {};
     }
   }
-  return Status::error(MPI_ERR_ARG, "No real kind has %d decimal digits and a decimal exponent range of %d", precision,
-                       range);
+  if (precision == MPI_UNDEFINED) return Status::error(MPI_ERR_ARG, "no real kind has a decimal exponent range of %d", range);
+  if (range == MPI_UNDEFINED) return Status::error(MPI_ERR_ARG, "no real kind has %d decimal digits", precision);
+  return Status::error(MPI_ERR_ARG, "no real kind has %d decimal digits and a decimal exponent range of %d", precision, range);
 }
 
 // ---- Types by class and size.

@@ -4,6 +4,7 @@
 
 #include "base/internal_error.h"
 #include "mpi/error_code.h"
+#include "p2p/unexpected_message.h"
 
 namespace lapwing::mpi {
 namespace {
@@ -51,6 +52,21 @@ std::string describe_ranks(comm::Communicator& communicator) {
   return text + " has " + std::to_string(size) + " ranks (0 to " + std::to_string(size - 1) + ")";
 }
 
+std::string rank_text(int rank) {
+  switch (rank) {
+    case MPI_ROOT:
+      return "MPI_ROOT";
+    case MPI_PROC_NULL:
+      return "MPI_PROC_NULL";
+    case MPI_ANY_SOURCE:
+      return "MPI_ANY_SOURCE";
+    case MPI_UNDEFINED:
+      return "MPI_UNDEFINED";
+    default:
+      return std::to_string(rank);
+  }
+}
+
 std::string name_in_brackets(MPI_Datatype handle) {
   const datatype::Datatype* type = datatype::resolve(handle);
   return type != nullptr && !type->name().empty() ? " (" + type->name() + ")" : "";
@@ -91,6 +107,13 @@ int raise_on_win(MPI_Win, Status status, const char* function) {
 void note_failed_communicator(comm::Communicator& communicator) noexcept {
   communicator.retain();
   comm::Communicator::drop(std::exchange(failed_communicator, &communicator));
+}
+
+int raise_for_message(MPI_Message message, Status status, const char* function) {
+  const bool known = message != MPI_MESSAGE_NULL && message != MPI_MESSAGE_NO_PROC && is_valid(message);
+  comm::Communicator* const of_message = known ? reinterpret_cast<p2p::UnexpectedMessage*>(message)->communicator : nullptr;
+  if (failed_communicator == nullptr && of_message != nullptr) note_failed_communicator(*of_message);
+  return raise_for_request(std::move(status), function);
 }
 
 int raise_for_request(Status status, const char* function) {
@@ -148,14 +171,14 @@ Status bad_rank(const char* parameter, int rank, comm::Communicator& communicato
   if (rank == MPI_ANY_SOURCE && !wildcard) {
     return Status::error(MPI_ERR_RANK, "%s is MPI_ANY_SOURCE, which only a receive may name", parameter);
   }
-  return Status::error(MPI_ERR_RANK, "%s is %d, but %s", parameter, rank, describe_ranks(communicator).c_str());
+  return Status::error(MPI_ERR_RANK, "%s is %s, but %s", parameter, rank_text(rank).c_str(), describe_ranks(communicator).c_str());
 }
 
 Status bad_root(const char* parameter, int root, comm::Communicator& communicator) {
   if (root == MPI_ROOT) {
     return Status::error(MPI_ERR_ROOT, "%s is MPI_ROOT, which is for communicators between two groups", parameter);
   }
-  return Status::error(MPI_ERR_ROOT, "%s is %d, but %s", parameter, root, describe_ranks(communicator).c_str());
+  return Status::error(MPI_ERR_ROOT, "%s is %s, but %s", parameter, rank_text(root).c_str(), describe_ranks(communicator).c_str());
 }
 
 Status bad_tag(const char* parameter, int tag, bool receive) {

@@ -43,6 +43,8 @@ int raise_on_win(MPI_Win win, Status status, const char* function);
 // Functions on requests and messages are given no communicator. The implementation notes it, on the same thread, before
 // it returns the failed Status; a failure without such a note goes to raise_without_object.
 int raise_for_request(Status status, const char* function);
+// The same for a call about a message from a matched probe: on the communicator that it came on.
+int raise_for_message(MPI_Message message, Status status, const char* function);
 void note_failed_communicator(comm::Communicator& communicator) noexcept;
 
 Status lacking_function(const char* part);

@@ -254,6 +254,14 @@ static void error_handlers(void) {
   OK(MPI_Comm_free(&comm));
   FAILS(MPI_Comm_remote_size(child, &n), MPI_ERR_COMM);
   CHECK(handled == 3);
+  MPI_Message message; /* of child's, which no argument names */
+  MPI_Request request;
+  OK(MPI_Isend(&n, 1, MPI_INT, 0, 1, child, &request));
+  OK(MPI_Mprobe(0, 1, child, &message, MPI_STATUS_IGNORE));
+  FAILS(MPI_Mrecv(&n, -1, MPI_INT, &message, MPI_STATUS_IGNORE), MPI_ERR_COUNT);
+  CHECK(handled == 4 && last_code == MPI_ERR_COUNT && handled_comm == child);
+  OK(MPI_Mrecv(&n, 1, MPI_INT, &message, MPI_STATUS_IGNORE));
+  OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
   OK(MPI_Comm_free(&child));
 }
 
