@@ -48,6 +48,7 @@ HEADERS = {
     ],
     "launch/accelerator": [
         "net/bpf/bpf.h",
+        "net/ether/attached_program.h",
         "net/ether/nic_rules.h",
         "net/ether/steering.h",
         "net/ether/steering_maps.h",

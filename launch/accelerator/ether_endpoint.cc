@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "accelerator/socket_check.h"
+#include "net/ether/attached_program.h"
 #include "net/ether/steering_maps.h"
 #include "net/ether/xdp_socket.h"
 
@@ -56,7 +57,7 @@ Status EtherPrograms::check(const wire::AcceleratorRequest& bind) const {
 
 Status EtherPrograms::join(unsigned interface, std::shared_ptr<Steering>& program) {
   program = programs_[interface].lock();
-  if (program) return {};
+  if (program && net::ether::is_attached(program->link(), interface)) return {};
   char name[IF_NAMESIZE] = {};
   ::if_indextoname(interface, name);
   auto joined = std::make_shared<Steering>();

@@ -97,6 +97,11 @@ Status open_attached(std::uint32_t program, AttachedProgram& attached) {
   return {};
 }
 
+bool is_attached(const bpf::Descriptor& link, unsigned interface) noexcept {
+  bpf_link_info info{};
+  return tell(link, info) && info.type == BPF_LINK_TYPE_XDP && info.xdp.ifindex == interface;
+}
+
 Status map_type(const bpf::Descriptor& map, std::uint32_t& type) {
   bpf_map_info info{};
   if (!tell(map, info)) return bpf::refused("tells nothing of a map");

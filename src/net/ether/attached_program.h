@@ -21,6 +21,9 @@ struct AttachedProgram {
 };
 Status open_attached(std::uint32_t program, AttachedProgram& attached);
 
+// An administrator may detach what a process still holds; so does the kernel where the interface goes.
+bool is_attached(const bpf::Descriptor& link, unsigned interface) noexcept;
+
 Status map_type(const bpf::Descriptor& map, std::uint32_t& type);
 
 }  // namespace lapwing::net::ether
