@@ -189,9 +189,10 @@ bool ArmingPolicy::helps_itself(bool in_flight, bool turn_wanted, SinceTimer sin
 
 // What a timer woke the thread for counts once the port has woken it in vain often enough. More are not counted than make the delay longer.
 void ArmingPolicy::note_wake(const Drive& drive) noexcept {
+  const bool counts = in_vain() ? backoff_delay() < tuning_.vain_delay && state_.vain_wakes < kMostCounted : drive.announced;
   if (drive.helped)
     state_.vain_wakes = 0;
-  else if (in_vain() ? backoff_delay() < tuning_.vain_delay && state_.vain_wakes < kMostCounted : drive.announced)
+  else if (counts)
     ++state_.vain_wakes;
 }
 

@@ -98,7 +98,7 @@ class WaitPolicy {
   void yielded(std::int64_t took, std::int64_t now) noexcept {
     last_look_ = now;
     least_yield_ = std::min(least_yield_, took);
-    if (took >= tuning().engine_computing_yield && fixed_budget_ < 0 && is_there_all_the_time(took, now)) {
+    if (took >= tuning().engine_computing_yield && fixed_budget_ < 0 && note_computing(took, now)) {
       computing_until_ = keeps_core_until_ = now + took * tuning().engine_computing_rest;
       contended_yields_ = 0;
     } else if (took >= std::max(tuning().engine_long_yield, kLongYields * least_yield_)) {
@@ -152,8 +152,8 @@ class WaitPolicy {
 
   bool oversubscribed() const noexcept { return ranks_per_core_ > 1; }
   bool keeps_core() const noexcept { return last_look_ < keeps_core_until_; }
-  // Whether the thread that computes is, to which giving the core away has given it until now.
-  bool is_there_all_the_time(std::int64_t took, std::int64_t now) noexcept {
+  // Notes that another thread, which computes, has had the core until now. Whether it always does.
+  bool note_computing(std::int64_t took, std::int64_t now) noexcept {
     if (!oversubscribed()) return now - took - std::exchange(computing_until_, now) < kSlicesUntilNext * took;
     if (may_be_ranks(took)) return false;
     met_computing_ |= 1;

@@ -198,7 +198,7 @@ Status PmiClient::greet() {
   offers_extensions_ = reply.find("lapwing", extension) && extension >= 1;
   offers_table_ = offers_extensions_ && extension >= 2;
   counts_the_living_ = offers_extensions_ && extension >= 3;
-  if (offers_table_) return greet_relative();
+  if (offers_table_) return greet_own_launcher();
 
   LAPWING_TRY(request(PmiMessage("get_maxes"), "maxes", reply));
   int value_limit = 0;
@@ -220,7 +220,7 @@ Status PmiClient::greet() {
 }
 
 // Our own mpiexec tells everything at once.
-Status PmiClient::greet_relative() {
+Status PmiClient::greet_own_launcher() {
   PmiMessage reply;
   LAPWING_TRY(request(PmiMessage("lapwing_hello"), "lapwing_welcome", reply));
   int value_limit = 0;

@@ -83,7 +83,7 @@ class PmiClient {
   Status introduce(int id);
   Status read_set(std::string_view name, int least, int most, int& value);
   Status greet();
-  Status greet_relative();
+  Status greet_own_launcher();
   Status request(const wire::PmiMessage& message, std::string_view expected_command, wire::PmiMessage& reply);
   Status send(const wire::PmiMessage& message);
   Status receive(wire::PmiMessage& reply);
