@@ -63,7 +63,8 @@ void AreaPlace::open(AreaPool& pool, const comm::Communicator& communicator) {
   if (communicator.size() < 2) return;
   const AreaKey key{communicator.context(), operation_};
   const unsigned number = operation_ != 0 ? pool.find_or_claim(key) : key == kWorldKey ? AreaPool::kWorld : pool.find(key);
-  if (number == AreaPool::kNone || (number != AreaPool::kWorld && !pool.take_part(number, key))) return;
+  if (number == AreaPool::kNone || !pool.all_here(communicator.local_group())) return;
+  if (number != AreaPool::kWorld && !pool.take_part(number, key)) return;
   area_ = pool.open_area(number, communicator.local_group(), all_ranks(communicator.local_group()));
   if (area_ != nullptr) claim_.release();
   of_all_ = true;

@@ -183,7 +183,8 @@ unsigned AreaPool::find_or_claim(AreaKey key) noexcept {
   return claimed;
 }
 
-// Meanwhile the area may have got another user, whose claimant then takes it for opened, and leaves it as a member does.
+// Meanwhile the area may have got another user, whose claimant then takes it for opened, and leaves it as a member does. (If no member of that one
+// uses it, the area is not given back again.)
 bool AreaPool::take_part(unsigned number, AreaKey key) noexcept {
   const std::uint32_t before = shared_.area(number).header().opened.fetch_or(AreaHeader::kOpened, std::memory_order_acq_rel);
   return (before & AreaHeader::kRetired) == 0 && is_for(number, key);

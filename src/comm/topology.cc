@@ -1,6 +1,5 @@
 #include "comm/topology.h"
 
-
 namespace lapwing::comm {
 
 int CartesianTopology::size() const noexcept {

@@ -29,6 +29,7 @@ Status duplicate_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   comm::Communicator* made = nullptr;
   LAPWING_TRY(duplicate(parent, &made));
   if (Status status = copy_cached(parent, *made, info); !status.ok()) {
+    const std::lock_guard guard(process().engine.lock());  // its place at an area goes with it
     comm::Communicator::drop(made);
     *newcomm = MPI_COMM_NULL;
     return status;

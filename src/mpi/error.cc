@@ -152,7 +152,7 @@ int raise_by(MPI_Errhandler handler, comm::ErrorHandler::Target target, Handle n
   int code = status.error_class();
   const std::string text = note(status, function);
   if (handler == MPI_ERRORS_RETURN) return code;
-  if (predefined) end_job(code, text, "", handler);
+  if (predefined) end_job(code, text, "what this call was to make", handler);
   if constexpr (std::is_same_v<Handle, MPI_Comm>) {
     user->for_communicator()(&null, &code);
   } else {

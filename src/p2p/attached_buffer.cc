@@ -76,7 +76,7 @@ Status AttachedBuffer::take_room(std::uint64_t bytes, std::byte*& room) {
 // What has been received may have given its room back, once this rank has heard of it.
 Status AttachedBuffer::find_room(std::uint64_t bytes, std::byte*& room) {
   Status found = take_room(bytes, room);
-  while (!found.ok() && engine_.turn()) found = take_room(bytes, room);
+  while (!found.ok() && bytes <= bytes_ && engine_.turn()) found = take_room(bytes, room);
   return found;
 }
 

@@ -64,6 +64,7 @@ Status release_process() {
 
 Status begin_leaving_world(bool& is_last) {
   const std::lock_guard guard(transitions);
+  LAPWING_TRY(check_in_world());
   if (std::exchange(leaves_world, true)) return Status::error(MPI_ERR_OTHER, "another thread is in MPI_Finalize");
   is_last = open_sessions == 0;
   return {};
@@ -154,10 +155,14 @@ Status settle_session() {
   return {};
 }
 
+// Threads that end the last sessions at the same time have taken each other's for one that goes on.
 Status leave_session() {
   const std::lock_guard guard(transitions);
   --open_sessions;
-  return open_sessions == 0 && world.load() == WorldState::kFinalized ? release_process() : Status();
+  if (open_sessions != 0 || world.load() == WorldState::kInitialized) return {};
+  if (world.load() == WorldState::kFinalized) return release_process();
+  settle_process();
+  return {};
 }
 
 }  // namespace lapwing::process

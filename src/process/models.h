@@ -2,8 +2,8 @@
 // joins the job and leaves it.
 //
 // The process joins at the first initialization of either model. MPI_Finalize waits for all ranks, and, where no session is open, for all sends. Sessions may come and go before,
-// during and without the world model; a process that only used sessions leaves the job when it exits. Transitions exclude each other, but no thread waits for another rank
-// meanwhile: while one is in MPI_Finalize, others may open sessions and end them.
+// during and without the world model; a process that only used sessions leaves the job when it exits. Transitions exclude each other, but for the meeting of
+// all ranks in MPI_Finalize, in which others may open sessions and end them.
 //
 // A child that was forked meanwhile (and has executed no other program) has a copy of everything but the threads. It is no rank and
 // must not be taken for one: it closes the connections, so that peers notice when its parent ends, and forgets the process object. No

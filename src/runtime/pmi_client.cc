@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -63,10 +64,14 @@ bool parse_pieces_head(std::string_view text, int& pieces, std::string_view& fir
 bool connect_whole(int fd, const addrinfo& to) noexcept {
   if (::connect(fd, to.ai_addr, to.ai_addrlen) == 0) return true;
   if (errno != EINTR) return false;
+  using Clock = std::chrono::steady_clock;
+  const auto limit = Clock::now() + std::chrono::seconds(kDialSeconds);
   pollfd connecting{fd, POLLOUT, 0};
   int ready = 0;
-  do ready = ::poll(&connecting, 1, kDialSeconds * 1000);
-  while (ready < 0 && errno == EINTR);
+  do {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(limit - Clock::now()).count();
+    ready = left <= 0 ? 0 : ::poll(&connecting, 1, static_cast<int>(left));
+  } while (ready < 0 && errno == EINTR);
   int error = ETIMEDOUT;
   socklen_t length = sizeof error;
   if (ready > 0) ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);

@@ -192,13 +192,13 @@ static inline Word wants_word(const Word* header) {
   return header[0] >> kAcknowledgeBit & 1;
 }
 
-// With few branches (find() says why): only what has a trailer may name its send; and where `records` is 1, as in an area, the frame has none and is all that
-// its record holds.
+// With few branches (find() says why): only what has a trailer may name its send; and where `records` is 1, as in an area, the frame has no trailer, and is
+// all that its record holds, which has a bound of its own.
 static inline int is_plain(const Word* header, Word record, Half records) {
   const Word protocol = (header[0] & ~((Word)1 << kTrailerBit | (Word)1 << kAcknowledgeBit)) >> 32, named = header[6] & (has_trailer(header) - 1);
   const Half beside = ((Half)record ^ (kHeaderLength + (Half)header[0])) | (Half)has_trailer(header);
   return ((protocol ^ kPlainProtocol) | ((Half)header[2] ^ kPlainKind) | header[5] | named | (beside & (0 - records))) == 0 &&
-         (Half)header[0] <= kMostPayload;
+         (Half)header[0] <= kMostPayload - (kHeaderLength & (0 - records));
 }
 
 static inline int is_request(const Word* header) {

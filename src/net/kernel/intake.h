@@ -22,12 +22,14 @@
 #include "base/memory_order.h"
 #include "net/kernel/area.h"
 #include "net/lent_queue.h"
+#include "wire/record.h"
 
 namespace lapwing::net::kernel {
 
 static_assert(sizeof(LentQueue) == sizeof(Queue) && static_cast<Word>(LentState::kLent) == kStateLent &&
                   static_cast<Word>(LentState::kClaimed) == kStateClaimed,
               "the program sees the queue as it is");
+static_assert(kMostPayload == wire::kMostRecordBody && kRecordHeader == wire::kRecordHeaderBytes, "a record that holds one frame");
 static_assert(Word{1} << kTrailerBit == Word{wire::kFlagTrailer} << 40 && Word{1} << kAcknowledgeBit == Word{wire::kFlagAcknowledge} << 40 && kTrailerLength == wire::kTrailerBytes, "the flag lies there in a header's first word");
 
 class Intake {

@@ -317,9 +317,11 @@ Inbox::Result Inbox::fill_passed(std::size_t bytes) noexcept {
     if (const Result result = collect(); result != Result::kDrained) return result;
   }
   const kernel::Intake::Begun begun = intake_->unfinished();
-  records_->filled(bytes, intake_->skip(bytes), {begun.header.data(), begun.header.size() + begun.payload.size()});
+  const std::size_t begun_bytes = begun.header.size() + begun.payload.size(), skipped = intake_->skip(bytes);
+  const bool right = begun_bytes <= wire::kMostRecordBytes && (begun_bytes == 0 || records_->empty());
+  if (right) records_->filled(bytes, skipped, {begun.header.data(), begun_bytes});
   intake_->release_unfinished();
-  return Result::kDrained;
+  return right ? Result::kDrained : Result::kWrong;
 }
 
 // What the program had of a frame when it began to pass on. Its receive is matched anew.

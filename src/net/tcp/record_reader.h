@@ -25,7 +25,8 @@ class RecordReader {
   // Where the next bytes of the connection go. What was opened in its place is gone.
   std::span<std::byte> room() noexcept;
   void filled(std::size_t bytes) noexcept { end_ += bytes; }
-  // The same, where the first `skipped` of those bytes have come before, and `before` comes in front of them. While nothing else is here.
+  // The same, where the first `skipped` of those bytes have come before, and `before` comes in front of them: only while nothing else is here, and of one record
+  // at most.
   void filled(std::size_t bytes, std::size_t skipped, std::span<const std::byte> before) noexcept;
   // What has come has been opened.
   bool empty() const noexcept { return begin_ == end_; }
