@@ -11,8 +11,9 @@
 //     | <============== frames, both ways ==============> |
 //
 // A proof is HMAC-SHA512-256, keyed with the job's key (job_key.h: made of the secret, and of the key file where there is
-// one), of a label that names the role and of everything said so far, so that a proof cannot be replayed, reflected, or moved to another pair of ranks. Every message has a fixed size and
-// begins with the same eight bytes in all versions, so that different versions can tell each other what is wrong.
+// one), of a label that names the role and of everything said so far, so that a proof cannot be replayed, reflected, or
+// moved to another pair of ranks. Every message has a fixed size and begins with the same eight bytes in all versions, so
+// that different versions can tell each other what is wrong.
 #pragma once
 
 #include <array>
