@@ -64,7 +64,7 @@ def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog="lapwing bench", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    result.add_argument("what", nargs="+", metavar="what", help="questions, or compare, page, list; as above")
+    result.add_argument("what", nargs="+", metavar="what", help="questions, or compare, page, model, ether, receive, list; as above")
     result.add_argument(
         "--rounds", type=positive(int), default=3, help="how often every candidate is asked everything (3)"
     )
@@ -139,7 +139,8 @@ def chosen_questions(options) -> list:
     for name in names:
         if name not in QUESTIONS:
             raise BenchError(
-                f"'{name}' is no question; there are {', '.join(QUESTIONS)}, and the commands compare, page, list"
+                f"'{name}' is no question; there are {', '.join(QUESTIONS)}, and the commands compare, page, model, ether,"
+                " receive, list"
             )
         if options.lab and not QUESTIONS[name].lab:
             asked = [question.name for question in QUESTIONS.values() if question.lab]

@@ -1,7 +1,7 @@
 // Which processors each rank may use.
 //
 // A rank has a home core, which the mapping chooses, and is bound to the unit around it: the core, its memory node, and
-// so on. Read from /sys (machine.h): the levels that are asked for in practice are four, which is less than an interface
+// so on. Read from /sys (machine.h): the levels that are asked for in practice are five, which is less than an interface
 // to hwloc takes, and costs a millisecond where hwloc's whole topology takes longer than starting two ranks.
 #pragma once
 

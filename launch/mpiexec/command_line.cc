@@ -238,7 +238,6 @@ class Parser {
     return add_variable(environment, std::move(variable));
   }
 
-  // NAME=VALUE, or NAME alone, which every rank inherits anyway; naming a variable that is not set is likely a mistake.
   Status take_initial_errhandler(Program&) {
     std::string text;
     LAPWING_TRY(take_value(text));
@@ -248,6 +247,7 @@ class Parser {
     return add_variable(job_environment_, {"LAPWING_INITIAL_ERRHANDLER", text});
   }
 
+  // NAME=VALUE, or NAME alone, which every rank inherits anyway; naming a variable that is not set is likely a mistake.
   Status take_exported(Program&) {
     std::string text;
     LAPWING_TRY(take_value(text));
@@ -397,7 +397,8 @@ const Parser::Option Parser::kOptions[] = {
     {"bind-to binding", "UNIT", &Parser::take_bind_to,
      "keep each rank on a hwthread, core, core:COUNT, l3cache, numa or socket, on the processors\n"
      "that serve its receive queue of raw Ethernet (queue), or none\n"
-     "(default: an equal share of the cores each, or of many ranks as many on each core, where that is a whole number)"},
+     "(default: each rank has an equal share of the cores; ranks that outnumber the hardware\n"
+     "threads take one core each in turn if they divide evenly, else none is bound)"},
     {"map-by", "UNIT[:PE=COUNT]", &Parser::take_map_by,
      "place ranks in turn on each slot, core, l3cache, numa or socket, with COUNT cores\n"
      "each; ppr:COUNT:UNIT fills each unit with COUNT ranks, all units when neither -n nor\n"

@@ -11,7 +11,7 @@ constexpr const char* kNoHelpers = "there is no remote helper to configure";
 // Of MPICH's Hydra and Open MPI: what is found in scripts and manuals.
 constexpr ForeignOption kForeignOptions[] = {
     // Always so here.
-    {"oversubscribe allow-run-as-root envall genvall", 0, Foreign::kFulfilled, ""},
+    {"oversubscribe allow-run-as-root envall genvall auto-cleanup", 0, Foreign::kFulfilled, ""},
     {"genvlist envlist", 1, Foreign::kFulfilled, ""},
     {"q quiet silent print-all-exitcodes disable-hostname-propagation bynode byslot show-progress", 0,
      Foreign::kFulfilled, ""},
@@ -19,7 +19,7 @@ constexpr ForeignOption kForeignOptions[] = {
     // Starting on other machines.
     {"launcher bootstrap launcher-exec bootstrap-exec rmk launch-agent plm", 1, Foreign::kIgnored, kOneMachine},
     {"nameserver localhost proxy-id demux topolib", 1, Foreign::kIgnored, kNoHelpers},
-    {"pmi-port hybrid-hosts order-nodes auto-cleanup", 0, Foreign::kIgnored, kNoHelpers},
+    {"pmi-port hybrid-hosts order-nodes", 0, Foreign::kIgnored, kNoHelpers},
     {"prefix", 1, Foreign::kIgnored, "programs find the library by their own path, or by LD_LIBRARY_PATH"},
     {"personality pset", 1, Foreign::kIgnored, kNoHelpers},
     {"debug-daemons leave-session-attached do-not-resolve noprefix", 0, Foreign::kIgnored, kNoHelpers},
@@ -34,7 +34,7 @@ constexpr ForeignOption kForeignOptions[] = {
     {"display-map display-devel-map display-allocation display-topo profile", 0, Foreign::kIgnored,
      "--report-bindings says which rank runs where"},
     {"timestamp-output", 0, Foreign::kIgnored, "pipe the output through ts (package moreutils)"},
-    {"report-state-on-timeout get-stack-traces", 0, Foreign::kIgnored, "a time limit tells which ranks were ended"},
+    {"report-state-on-timeout get-stack-traces", 0, Foreign::kIgnored, "a time limit says what each rank was doing (--timeout)"},
     {"am tune", 1, Foreign::kIgnored, "settings are variables: lapwing info --settings"},
     // Another job would come of it.
     {"skip-launch-node nolocal", 0, Foreign::kRefused, "this mpiexec starts ranks on this machine only"},
@@ -48,7 +48,7 @@ constexpr ForeignOption kForeignOptions[] = {
     {"stdin s", 1, Foreign::kRefused, "standard input goes to rank 0"},
     {"preload-binary preload-files do-not-launch", 0, Foreign::kRefused,
      "this mpiexec starts ranks on this machine only"},
-    {"runtime-options", 1, Foreign::kRefused, "a rank that fails ends the job"},
+    {"runtime-options", 1, Foreign::kRefused, "--continuous lets the others go on when a rank fails"},
     {"gdb debug tv xterm", 0, Foreign::kRefused, "mpiexec -n 2 xterm -e gdb --args PROGRAM shows a debugger per rank"},
     {"path", 1, Foreign::kRefused, "PATH=DIRECTORY:$PATH mpiexec ... adds to where programs are found"},
     {"soft arch file", 1, Foreign::kRefused, "-n gives the number of ranks; all are on this machine"},

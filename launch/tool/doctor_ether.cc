@@ -71,7 +71,7 @@ Finding check_ether() {
   return {Verdict::kOk, kSubject,
           interface.name + " (" + net::ether::driver_of(interface.name) + ") has " + std::to_string(queues) +
               (queues == 1 ? " receive queue, for one rank" : " receive queues, for as many ranks") + " of this host; " +
-              (asks_for_ether(settings) ? "more ranks of a job share them; packets go " + framings : "not asked for (LAPWING_TRANSPORTS)") +
+              (asks_for_ether(settings) ? "up to 16 ranks of a job can share one; packets go " + framings : "not asked for (LAPWING_TRANSPORTS)") +
               rules_for(interface, endpoint, queues),
           ""};
 }

@@ -1,8 +1,8 @@
 // Messages to the user's terminal: "lapwing: rank 3: text\n" on stderr, one write(2) per message so that the lines of
 // several ranks do not mix.
 //
-// The level and the rank are process-wide (the one static the house allows, see log.cc): a message must be possible
-// from every thread, before MPI_Init and after MPI_Finalize. All functions may be called from any thread.
+// The level and the rank are process-wide (statics of log.cc): a message must be possible from every thread, before MPI_Init and
+// after MPI_Finalize. All functions may be called from any thread.
 #pragma once
 
 namespace lapwing {

@@ -1,5 +1,5 @@
 // Two levels: which ranks of a communicator share a host, for algorithms in which the ranks of a host combine first, and one of them
-// speaks for the host (two_levels.cc). Hosts may have unequal numbers of ranks, and the ranks of a host need not follow each other.
+// speaks for the host (two_levels_*.cc). Hosts may have unequal numbers of ranks, and the ranks of a host need not follow each other.
 //
 // The same on every rank but for where it is itself: what it is made from is (net/host_table.h). Hosts are numbered in the order of their
 // lowest ranks. A plain value, made once for a communicator and never changed.

@@ -8,8 +8,8 @@
 //    1  0   plane
 //
 // So ids are unique in a job, and among jobs that meet and have different numbers. The number is drawn when a job starts; jobs that
-// meet and have the same one are to draw both anew before they make a communicator together. The ids that every process knows
-// without agreement come again in each job: no communicator of two jobs has one of them.
+// have the same one refuse to meet (runtime/process_table.h). The ids that every process knows without agreement come again in each
+// job: no communicator of two jobs has one of them.
 #pragma once
 
 #include <cstdint>

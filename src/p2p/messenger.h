@@ -8,7 +8,11 @@
 //   frame_sender.h        frames on their way out                            frame_receiver.h      frames on their way in
 //   matcher.h             which receive a message belongs to                 credit_flow.h         credit given back, and lent (credit.h)
 //   peer_loss.h           what ends with a peer                              vigil.h, probes.h     what waits
-//   owed_answers.h        CTS that leave behind the own RTS
+//   owed_answers.h        CTS that leave behind the own RTS                  lending.h             receives that a carrier may match
+//   heard_losses.h        losses that others have found                      recent_tokens.h       ACKs that may be lost with a connection
+//   request_pool.h        the requests behind users' handles                 attached_buffer.h     memory of buffered sends
+//
+// Made of its messages: exchange_request.h (MPI_Isendrecv) and partitioned.h.
 //
 // Send path, receive path and frame receiver are bases, so that their functions are the messenger's own and no call is passed on.
 //

@@ -1,7 +1,6 @@
 // A rank's card: what it publishes through the launcher so that peers can find it. A flat list of key=value pairs, as text.
 //
-// Keys: version, host (host identity, see runtime/host_identity.h), name (host name, for messages), pid, and what each
-// transport adds: "tcp" (addresses, comma separated, [v6]:port or v4:port), "shm" (doorbell name)...
+// The keys are listed in docs/wire-format.md, The card: what the job says of each rank, and what each transport adds.
 #pragma once
 
 #include <map>

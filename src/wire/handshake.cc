@@ -274,7 +274,7 @@ void Handshake::receive_prefix() {
   }
 }
 
-// proof = HMAC(secret, label | job id | connector's name | acceptor's name | connector's nonce and terms | acceptor's nonce and terms)
+// proof = HMAC(job's key, label | job id | connector's name | acceptor's name | connector's nonce and terms | acceptor's nonce and terms)
 void Handshake::prove(Role role, std::byte* proof) const noexcept {
   const bool connects = role_ == Role::kConnector;
   const std::string_view label = role == Role::kConnector ? kConnectorLabel : kAcceptorLabel;

@@ -1,17 +1,19 @@
 // How a new connection proves that it belongs to the job, before a single frame is parsed: challenge and response with
-// the job's secret. Pure: bytes in, bytes out; no sockets and no clock. The caller gives deadlines and randomness.
+// the job's key. Pure: bytes in, bytes out; no sockets and no clock. The caller gives deadlines and randomness.
 //
 //   connector                                          acceptor
 //     | -- Hello: job id, from, to, nonce, terms ------>  |   checks job id and names
 //     | <------------- Challenge: nonce, terms, proof --  |
 //     |    checks the acceptor's proof, and its terms     |
 //     | -- Response: proof ---------------------------->  |   checks the connector's proof
-//     | <-- Verdict: accepted or duplicate, next frame --  |   the caller decides (see net/tcp/link.h); proven, unless frames are plain
+//     | <------ Verdict: accepted, duplicate, gone or --  |   the caller decides (see net/tcp/link.h); proven, unless frames are plain
+//     |         given up; next frame, or when and why     |
 //     | <============== frames, both ways ==============> |
 //
-// A proof is HMAC-SHA512-256, keyed with the secret, of a label that names the role and of everything said so far, so
-// that a proof cannot be replayed, reflected, or moved to another pair of ranks. Every message has a fixed size and
-// begins with the same eight bytes in all versions, so that different versions can tell each other what is wrong.
+// A proof is HMAC-SHA512-256, keyed with the job's key (job_key.h: made of the secret, and of the key file where there is
+// one), of a label that names the role and of everything said so far, so that a proof cannot be replayed, reflected, or
+// moved to another pair of ranks. Every message has a fixed size and begins with the same eight bytes in all versions, so
+// that different versions can tell each other what is wrong.
 #pragma once
 
 #include <array>
