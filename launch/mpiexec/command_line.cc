@@ -5,8 +5,10 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 
 #include "base/settings.h"
 #include "mpiexec/foreign_options.h"
@@ -31,9 +33,9 @@ constexpr const char* kUsageAfter =
     "Jobs over several machines are started with Slurm or MPICH's mpiexec (Hydra), which work with Lapwing.\n"
     "For options of MPICH and Open MPI see docs/coming-from.md.\n";
 
-// The words of one line of a -configfile, as a shell splits them: quotes hold together, a backslash takes one letter.
-std::vector<std::string> split_words(const std::string& line) {
-  std::vector<std::string> words;
+// Adds the words of one line of a -configfile, as a shell splits them: quotes hold together, a backslash takes one letter. False: a quote is open at its
+// end.
+bool split_words(const std::string& line, std::vector<std::string>& words) {
   char quote = 0;
   bool in_word = false;
   for (std::size_t at = 0; at < line.size(); ++at) {
@@ -53,15 +55,17 @@ std::vector<std::string> split_words(const std::string& line) {
       words.back() += letter;
     }
   }
-  return words;
+  return quote == 0;
 }
 
-// Adds what one line of a -configfile says to `words`, behind a colon. Comments and empty lines say nothing.
-void append_program(std::vector<std::string>& words, const std::string& line) {
-  const std::vector<std::string> more = split_words(line);
-  if (more.empty() || more.front().rfind('#', 0) == 0) return;
+// Adds what one line of a -configfile says to `words`, behind a colon. Comments and empty lines say nothing. False: a quote is open at its end.
+bool append_program(std::vector<std::string>& words, const std::string& line) {
+  std::vector<std::string> more;
+  const bool whole = split_words(line, more);
+  if (more.empty() || more.front().rfind('#', 0) == 0) return true;
   if (!words.empty()) words.emplace_back(":");
   words.insert(words.end(), more.begin(), more.end());
+  return whole;
 }
 
 class Parser {
@@ -343,20 +347,26 @@ class Parser {
       return Status::error(MPI_ERR_ARG, "option %s: %s names itself, or files are nested too deep", option_.c_str(),
                            path.c_str());
     }
-    if (!file) {
+    if (std::error_code error; !file || std::filesystem::is_directory(path, error)) {
       return Status::error(MPI_ERR_ARG, "option %s: cannot read %s: %s", option_.c_str(), path.c_str(),
-                           std::strerror(errno));
+                           std::strerror(file ? EISDIR : errno));
+    }
+    if (next_ < arguments_.size() && arguments_[next_] != ":") {
+      return Status::error(MPI_ERR_ARG, "option %s: the programs stand in %s, so '%s' behind it belongs to none", option_.c_str(), path.c_str(),
+                           arguments_[next_].c_str());
     }
     std::vector<std::string> words;
     std::string whole;
+    bool quotes_end = true;
     for (std::string line; std::getline(file, line);) {
       if (!line.empty() && line.back() == '\r') line.pop_back();
       const bool joined = !line.empty() && line.back() == '\\';
       if (joined) line.pop_back();
       whole += line;
-      if (!joined) append_program(words, std::exchange(whole, {}));
+      if (!joined) quotes_end &= append_program(words, std::exchange(whole, {}));
     }
-    append_program(words, whole);  // The last line may end in a backslash.
+    quotes_end &= append_program(words, whole);  // The last line may end in a backslash.
+    if (!quotes_end) return Status::error(MPI_ERR_ARG, "option %s: a line of %s ends within a quotation", option_.c_str(), path.c_str());
     arguments_.insert(arguments_.begin() + static_cast<std::ptrdiff_t>(next_), words.begin(), words.end());
     return {};
   }

@@ -184,6 +184,10 @@ TEST(CommandLine, TakesProgramsFromAFile) {
   EXPECT_EQ(line.programs[1].arguments, (Words{"b", "it's"}));
   EXPECT_EQ(line.programs[1].environment, (std::vector<Variable>{{"G", "g"}, {"A", "1"}}));
   EXPECT_NE(error_of({"-configfile", "/no/such/file"}).find("cannot read"), std::string::npos);
+  EXPECT_NE(error_of({"-configfile", "/"}).find("cannot read /: Is a directory"), std::string::npos);
+  EXPECT_NE(error_of({"-configfile", file.path(), "another"}).find("'another' behind it belongs to none"), std::string::npos);
+  const TextFile open_quote("-n 2 a \"one\n");
+  EXPECT_NE(error_of({"-configfile", open_quote.path()}).find("ends within a quotation"), std::string::npos);
 }
 
 TEST(CommandLine, TakesTheLastProgramOfAFileThatEndsInABackslash) {

@@ -34,6 +34,7 @@ std::string join(const std::string& directory, const std::string& path) {
 // As a shell finds it; relative paths count from the directory where the rank will start.
 Status find_program(const Program& program, std::string& path) {
   const std::string& name = program.arguments.front();
+  if (name.empty()) return Status::error(MPI_ERR_ARG, "the name of the program is empty");
   if (name.find('/') != std::string::npos) {
     const std::string seen_from_here = join(program.directory, name);
     path = name;

@@ -72,7 +72,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   restore_signals();
   // The p form knows how to run a script without a first line; the path is found already.
   ::execvpe(order.path.c_str(), arguments, environment);
-  give_up(failure_pipe, order.rank, "executing");
+  give_up(failure_pipe, order.rank, errno == ENOENT ? "executing it, or the interpreter that its first line names," : "executing");
 }
 
 // The kernel's list, however long. Empty where the kernel keeps none.

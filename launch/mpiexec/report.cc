@@ -3,9 +3,12 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
+#include "base/plain_text.h"
 #include "machine.h"
 
 namespace lapwing::launch {
@@ -53,9 +56,18 @@ std::string core_hint(bool dumped) {
   return limit.rlim_cur == 0 ? "no core file was written; ulimit -c unlimited allows it" : "no core file was written";
 }
 
+// As a shell takes it for one word.
+std::string quoted(const std::string& word) {
+  const auto is_plain = [](char letter) { return is_letter_or_digit(letter) || std::string_view("_./:=+,@%^-").find(letter) != std::string_view::npos; };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
+  std::string text = "'";
+  for (const char letter : word) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return text + "'";
+}
+
 std::string debugger_hint(const RankName& name) {
   std::string command = "to see where: mpiexec -n " + std::to_string(name.ranks) + " gdb -batch -ex run -ex bt --args";
-  for (const std::string& argument : name.arguments) command += " " + argument;
+  for (const std::string& argument : name.arguments) command += " " + quoted(argument);
   return command;
 }
 

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+
+#include "base/plain_text.h"
 
 namespace lapwing {
 namespace settings {
@@ -78,7 +79,7 @@ std::string ProgressKind::print(const Value& value) {
 bool BytesKind::parse(std::string_view text, Value& value) {
   int shift = 0;
   if (!text.empty()) {
-    switch (std::tolower(static_cast<unsigned char>(text.back()))) {
+    switch (lower_case(text.back())) {
       case 'k':
         shift = 10;
         break;
@@ -164,7 +165,7 @@ std::string TuneKind::print(const Value& value) {
 // As the kernel names them: TCP_CA_NAME_MAX, its end included, is 16.
 bool CongestionKind::parse(std::string_view text, Value& value) {
   constexpr std::size_t kLongest = 15;
-  const auto fits = [](unsigned char letter) { return std::isalnum(letter) != 0 || letter == '-' || letter == '_'; };
+  const auto fits = [](char letter) { return is_letter_or_digit(letter) || letter == '-' || letter == '_'; };
   if (text.empty() || text.size() > kLongest || !std::all_of(text.begin(), text.end(), fits)) return false;
   value = text == "auto" ? std::string() : std::string(text);
   return true;
@@ -249,9 +250,7 @@ bool SecondsKind::parse(std::string_view text, Value& value) {
 }
 
 std::string SecondsKind::print(const Value& value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", static_cast<double>(value.count()) / 1000);
-  return text;
+  return number_text(static_cast<double>(value.count()) / 1000, 6);
 }
 
 bool SpinKind::parse(std::string_view text, Value& value) {
@@ -316,7 +315,7 @@ constexpr std::string_view kForeignNames[] = {
 
 std::string variable_name(const char* field) {
   std::string name(kPrefix);
-  for (; *field != '\0'; ++field) name += static_cast<char>(std::toupper(static_cast<unsigned char>(*field)));
+  for (; *field != '\0'; ++field) name += upper_case(*field);
   return name;
 }
 
@@ -336,9 +335,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+// Empty where none is like it.
 std::string nearest_name(std::string_view wrong) {
   std::string nearest;
-  std::size_t least = std::numeric_limits<std::size_t>::max();
+  std::size_t least = (wrong.size() - kPrefix.size() + 1) / 2;
 #define LAPWING_SETTING(kind, field, default_text, meaning)                                 \
   if (const std::string name = variable_name(#field); edit_distance(wrong, name) < least) { \
     least = edit_distance(wrong, name);                                                     \
@@ -384,9 +384,10 @@ Status Settings::load_one(std::string_view name, std::string_view value) {
   }
 #include "base/settings_list.inc"
 #undef LAPWING_SETTING
-  return Status::error(MPI_ERR_OTHER, "%.*s is not a setting; did you mean %s? `lapwing info --settings` lists all",
+  const std::string nearest = nearest_name(name);
+  return Status::error(MPI_ERR_OTHER, "%.*s is not a setting;%s `lapwing info --settings` lists all",
                        static_cast<int>(std::min<std::size_t>(name.size(), 200)), name.data(),
-                       nearest_name(name).c_str());
+                       nearest.empty() ? "" : (" did you mean " + nearest + "?").c_str());
 }
 
 bool Settings::is_given(std::string_view field_name) const noexcept {

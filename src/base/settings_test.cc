@@ -93,6 +93,11 @@ TEST(Settings, NamesTheNearestSettingForAnUnknownOne) {
                "LAPWING_PROGES is not a setting; did you mean LAPWING_PROGRESS? `lapwing info --settings` lists all");
 }
 
+TEST(Settings, NamesNoneWhereNoneIsLikeIt) {
+  Settings settings;
+  EXPECT_STREQ(load(settings, {"LAPWING_FOO=1"}).text(), "LAPWING_FOO is not a setting; `lapwing info --settings` lists all");
+}
+
 TEST(Settings, SaysWhatIsAllowed) {
   const char* malformed[] = {"LAPWING_TRANSPORTS=",
                              "LAPWING_TRANSPORTS=tcp,,shm",

@@ -345,7 +345,9 @@ Status cancel(MPI_Request* handle) {
   if (!request->active())
     return noted(*request, Status::error(MPI_ERR_REQUEST, "an inactive request cannot be cancelled"));
   if (request->completed_by_program()) return noted(*request, request->cancel());
-  engine::Visit visit(process().engine);
+  engine::Engine& engine = process().engine;
+  engine::Visit visit(engine);
+  if (!engine.has_event_thread()) engine.quick_turn();  // a program may do nothing but begin receives and cancel them until one has its message
   return noted(*request, request->cancel());
 }
 

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/plain_text.h"
+
 namespace lapwing::process {
 namespace {
 
@@ -122,12 +124,12 @@ std::string Statistics::report(const std::string& whose) const {
                 engine.waits_spun, engine.waits_slept, engine.waits_predicted, engine.predictions_right,
                 engine.event_thread_wakeups, engine.event_thread_turns);
   std::snprintf(lines[3], sizeof lines[3],
-                "%" PRIu64 " system calls, %.2f per message: %" PRIu64 " sendmsg, %" PRIu64 " recvmsg, %" PRIu64
+                "%" PRIu64 " system calls, %s per message: %" PRIu64 " sendmsg, %" PRIu64 " recvmsg, %" PRIu64
                 " process_vm_readv, %" PRIu64 " epoll_wait that return at once, %" PRIu64 " that sleep, %" PRIu64
                 " epoll_ctl, %" PRIu64 " eventfd, %" PRIu64 " timerfd_settime, %" PRIu64 " sched_yield; %" PRIu64
                 " connections resumed, %" PRIu64 " records wrong; %" PRIu64 " detours begun, %" PRIu64 " ended, %" PRIu64
                 " packets by them",
-                calls.total(), per_message, calls.sends, calls.receives, calls.copies, calls.polls, calls.sleeps,
+                calls.total(), number_text(per_message, 2, std::chars_format::fixed).c_str(), calls.sends, calls.receives, calls.copies, calls.polls, calls.sleeps,
                 calls.watches, calls.notifications, calls.timers, calls.yields, connections_resumed, records_wrong, detours.begun,
                 detours.ended, detours.packets);
   std::snprintf(lines[4], sizeof lines[4],

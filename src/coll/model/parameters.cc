@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
+
+#include "base/plain_text.h"
 
 namespace lapwing::coll::model {
 namespace {
@@ -134,9 +135,7 @@ std::vector<ParameterName> describe(const Parameters& parameters) {
 std::string print(const Parameters& parameters) {
   std::string text = head() + "\n";
   for_each(parameters, [&](const std::string& name, const char*, const char*, double value) {
-    char number[32];
-    std::snprintf(number, sizeof number, "%.6g", value);
-    text += name + " " + number + "\n";
+    text += name + " " + number_text(value, 6) + "\n";
   });
   return text;
 }

@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <climits>
 #include <optional>
 
+#include "base/plain_text.h"
 #include "base/processor_list.h"
 #include "base/read_file.h"
 #include "net/ether/napi.h"
@@ -17,9 +17,9 @@ namespace {
 
 // ---- the names of interrupts ------------------------------------------------------------------------------------------
 
-std::string lower_case(std::string_view text) {
+std::string lower_case_of(std::string_view text) {
   std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  std::transform(lower.begin(), lower.end(), lower.begin(), lower_case);
   return lower;
 }
 
@@ -27,17 +27,13 @@ bool contains(std::string_view text, std::string_view part) noexcept {
   return text.find(part) != std::string_view::npos;
 }
 
-bool is_digit(char letter) noexcept {
-  return letter >= '0' && letter <= '9';
-}
-
 // As a word of its own: eth1 is not named by eth10-rx-0.
 bool names(std::string_view text, std::string_view word) noexcept {
   if (word.empty()) return false;
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
     const std::size_t end = at + word.size();
-    const bool begins = at == 0 || std::isalnum(static_cast<unsigned char>(text[at - 1])) == 0;
-    if (begins && (end == text.size() || std::isalnum(static_cast<unsigned char>(text[end])) == 0)) return true;
+    const bool begins = at == 0 || !is_letter_or_digit(text[at - 1]);
+    if (begins && (end == text.size() || !is_letter_or_digit(text[end]))) return true;
   }
   return false;
 }
@@ -126,7 +122,7 @@ std::vector<int> parse_interrupts(std::string_view table, std::string_view inter
     int number = 0;
     std::string_view name;
     if (!parse_line(take_line(table), number, name)) continue;
-    if ((!names(name, interface) && !names(name, device)) || !receives(lower_case(name))) continue;
+    if ((!names(name, interface) && !names(name, device)) || !receives(lower_case_of(name))) continue;
     const std::optional<unsigned> queue = queue_in(name, interface);
     if (queue && *queue < queues && interrupts[*queue] < 0) interrupts[*queue] = number;
   }

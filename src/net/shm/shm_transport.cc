@@ -28,7 +28,11 @@ bool ShmTransport::suits(const NetworkConfig& config, bool another_way) {
   if (!config.single_host || !another_way) return true;
   const rlimit before = make_room_for_descriptors(config.size + kOtherDescriptors);
   if (config.size <= shm::kMaxLocalRanks && config.size + kOtherDescriptors <= before.rlim_max) return true;
-  log_info("%u ranks on one host are too many for shared memory: going on without it", config.size);
+  if (config.size > shm::kMaxLocalRanks)
+    log_info("%u ranks on one host are too many for shared memory: going on without it", config.size);
+  else
+    log_warn("the limit of open files, %llu, is too low for shared memory between %u ranks, which takes %llu: going on without it. Raise it (ulimit -n)",
+             static_cast<unsigned long long>(before.rlim_max), config.size, static_cast<unsigned long long>(config.size + kOtherDescriptors));
   return false;
 }
 
