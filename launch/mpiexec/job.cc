@@ -156,8 +156,8 @@ void Job::on_timeout() {
   timeout_.reset();
   hang_desk_.ask([this](const std::string& report) {
     char text[128];
-    std::snprintf(text, sizeof text, "mpiexec: the job did not end within %g s and is being ended; its %d ranks then:\n",
-                  command_line_.timeout, ranks_);
+    std::snprintf(text, sizeof text, "mpiexec: the job did not end within %g s and is being ended; its %d rank%s then:\n",
+                  command_line_.timeout, ranks_, ranks_ == 1 ? "" : "s");
     fail(kTimeoutCode, text + report);
   });
 }

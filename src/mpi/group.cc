@@ -70,7 +70,7 @@ Status group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Gr
     if (ranks1[i] == MPI_PROC_NULL) {
       ranks2[i] = MPI_PROC_NULL;
     } else if (ranks1[i] < 0 || ranks1[i] >= from.size()) {
-      return Status::error(MPI_ERR_RANK, "ranks1[%d] is %d, but group1 has %d members", i, ranks1[i], from.size());
+      return Status::error(MPI_ERR_RANK, "ranks1[%d] is %d, but group1 has %d member%s", i, ranks1[i], from.size(), from.size() == 1 ? "" : "s");
     } else {
       ranks2[i] = to.rank_of(from.member(ranks1[i]));
     }

@@ -169,8 +169,8 @@ Status intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI
   const comm::Group& local = *resolve(local_group);
   if (local.rank() == MPI_UNDEFINED) return Status::error(MPI_ERR_GROUP, "this process is not in local_group");
   if (local_leader < 0 || local_leader >= local.size()) {
-    return Status::error(MPI_ERR_RANK, "local_leader is %d, but local_group has %d members", local_leader,
-                         local.size());
+    return Status::error(MPI_ERR_RANK, "local_leader is %d, but local_group has %d member%s", local_leader,
+                         local.size(), local.size() == 1 ? "" : "s");
   }
   const std::string_view name(stringtag);
   comm::Communicator& all = *process().processes;

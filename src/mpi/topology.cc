@@ -154,8 +154,8 @@ Status cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source, int*
   comm::CartesianTopology* grid = nullptr;
   LAPWING_TRY(find(comm, &grid));
   if (direction < 0 || direction >= grid->dimensions()) {
-    return Status::error(MPI_ERR_DIMS, "direction is %d, but the grid has %d dimensions", direction,
-                         grid->dimensions());
+    return Status::error(MPI_ERR_DIMS, "direction is %d, but the grid has %d dimension%s", direction,
+                         grid->dimensions(), grid->dimensions() == 1 ? "" : "s");
   }
   grid->shift(resolve(comm)->rank(), direction, disp, rank_source, rank_dest);
   return {};
