@@ -54,6 +54,11 @@ constexpr std::array<std::pair<const char*, Choice>, 3> kChoiceWords{
     {{"auto", Choice::kAuto}, {"on", Choice::kOn}, {"off", Choice::kOff}}};
 constexpr std::array<std::pair<const char*, Receive>, 3> kReceiveWords{
     {{"auto", Receive::kAuto}, {"kernel", Receive::kKernel}, {"user", Receive::kUser}}};
+constexpr std::array<std::pair<const char*, InitialErrhandler>, 3> kInitialErrhandlerWords{{
+    {"mpi_errors_are_fatal", InitialErrhandler::kFatal},
+    {"mpi_errors_abort", InitialErrhandler::kAbort},
+    {"mpi_errors_return", InitialErrhandler::kReturn},
+}};
 constexpr std::array<std::pair<const char*, EtherFraming>, 3> kEtherFramingWords{
     {{"auto", EtherFraming::kAuto}, {"raw", EtherFraming::kRaw}, {"udp", EtherFraming::kUdp}}};
 constexpr std::array<std::pair<const char*, LogLevel>, 4> kLogWords{
@@ -171,22 +176,11 @@ bool CongestionKind::parse(std::string_view text, Value& value) {
   return true;
 }
 
-namespace {
-
-// In the order of the values.
-constexpr std::string_view kInitialErrhandlers[] = {"mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"};
-
-}  // namespace
-
 bool InitialErrhandlerKind::parse(std::string_view text, Value& value) {
-  const auto* const found = std::find(std::begin(kInitialErrhandlers), std::end(kInitialErrhandlers), text);
-  if (found == std::end(kInitialErrhandlers)) return false;
-  value = static_cast<Value>(found - std::begin(kInitialErrhandlers));
-  return true;
+  return parse_word(kInitialErrhandlerWords, text, value);
 }
-
 std::string InitialErrhandlerKind::print(const Value& value) {
-  return std::string(kInitialErrhandlers[static_cast<std::size_t>(value)]);
+  return print_word(kInitialErrhandlerWords, value);
 }
 
 bool PortsKind::parse(std::string_view text, Value& value) {

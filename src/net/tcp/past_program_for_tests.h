@@ -55,7 +55,9 @@ static inline ZoneBlock* zone_block(Half index) {
 #include "net/tcp/inbox.h"
 #include "net/tcp/lending_sink_for_tests.h"
 
+// Each test program file has the program's code, its zone and this for itself.
 namespace lapwing::net::tcp::tests {
+namespace {
 
 class PlayedZone final : public MessageMemory {
  public:
@@ -181,4 +183,5 @@ class InboxPastProgram : public ::testing::Test {
   bool keeps_apart_ = true;
 };
 
+}  // namespace
 }  // namespace lapwing::net::tcp::tests
