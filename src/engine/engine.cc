@@ -1,5 +1,7 @@
 #include "engine/engine.h"
 
+#include <mutex>
+
 namespace lapwing::engine {
 
 Status Engine::start(const EngineOptions& options) {
@@ -12,6 +14,7 @@ Status Engine::start(const EngineOptions& options) {
     LAPWING_TRY(event_thread_.start());
     if (options.spin_budget < 0) wakeup_cost = event_thread_.measure_wakeup_cost();
   }
+  const std::lock_guard guard(endpoint_.lock);  // a wake-up that was measured too late looks at the policies already
   WaitPolicy& policy = endpoint_.wait_policy;
   policy.configure(wakeup_cost > 0 ? wakeup_cost : tuning().engine_assumed_wakeup, options.ranks_per_core,
                    options.spin_budget);

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "net/tcp/congestion_control.h"
 #include "net/tcp/liveness.h"
 
 namespace lapwing::net::tcp {
@@ -67,10 +66,6 @@ int Acceptor::listen_on(Address address, Socket& socket) const noexcept {
   return error;
 }
 
-void Acceptor::use_congestion_control(const std::string& name) noexcept {
-  for (const auto& listener : listeners_) set_congestion_control(listener->socket().fd(), name);
-}
-
 Status Acceptor::start() {
   for (const auto& listener : listeners_) {
     LAPWING_TRY(shared_.engine.port().add(listener->socket().fd(), EPOLLIN | EPOLLET, *listener));
@@ -104,6 +99,7 @@ void Acceptor::accept_from(Listener& listener) noexcept {
     if (error == EAGAIN) return;
     if (error == 0) {
       failures = 0;
+      socket.use_congestion_control(from, shared_.congestion_control);
       welcome(std::move(socket), from);
     } else if (cannot_accept(error) || ++failures == kMostFailures) {
       return pause_until(shared_.engine.clock().now() + kPause);

@@ -40,8 +40,6 @@ class Acceptor final : public ConnectionUser {
   Status open(const std::vector<Interface>& interfaces, std::vector<Address>& published);
   // Peers may connect from here: they are let in before others.
   void expect(const Address& address) { admission_.expect(address); }
-  // Of connections that are made to this rank from now on.
-  void use_congestion_control(const std::string& name) noexcept;
   // Begins to accept.
   Status start();
   void close() noexcept;

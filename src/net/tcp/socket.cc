@@ -139,6 +139,10 @@ int Socket::accept(Socket& accepted, Address& peer) const noexcept {
   return 0;
 }
 
+void Socket::use_congestion_control(const Address& peer, const std::string& chosen) const noexcept {
+  set_congestion_control(fd_, congestion_control_to(peer, chosen));
+}
+
 bool Socket::send_small(const std::byte* bytes, std::size_t count) const noexcept {
   ssize_t sent;
   do {

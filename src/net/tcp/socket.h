@@ -51,6 +51,8 @@ class Socket {
   static int connect(const Address& address, const std::string& congestion_control, Socket& socket) noexcept;
   // EAGAIN: no connection waits to be accepted.
   int accept(Socket& accepted, Address& peer) const noexcept;
+  // For one that was accepted: it has what its listening socket had when the connection was made, whatever has been chosen since.
+  void use_congestion_control(const Address& peer, const std::string& chosen) const noexcept;
 
   // Has the kernel watch over the other side's host.
   void keep_alive(const KernelPatience& patience) const noexcept;

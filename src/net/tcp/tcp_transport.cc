@@ -175,15 +175,9 @@ Status TcpTransport::read_offers() {
     hosts_.add(peer, card.get("host"));
     one_kernel &= wire::kernel_of(card.get("host")) == kernel;
   }
-  if (one_kernel && shared_.options.congestion_control.empty()) go_unpaced();
+  // All hosts are containers or network namespaces of one machine.
+  if (one_kernel && shared_.options.congestion_control.empty()) shared_.congestion_control = tcp::congestion_control_of_machine();
   return {};
-}
-
-// All hosts are containers or network namespaces of one machine. A peer that knows so sooner may have connected already; on this side that connection
-// stays as the system has it, which costs time and nothing else.
-void TcpTransport::go_unpaced() noexcept {
-  shared_.congestion_control = tcp::congestion_control_of_machine();
-  acceptor_.use_congestion_control(shared_.congestion_control);
 }
 
 bool TcpTransport::reaches(PeerId peer) const noexcept {

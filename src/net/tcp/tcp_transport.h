@@ -98,7 +98,6 @@ class TcpTransport final : public Transport, private tcp::AcceptorUser {
   bool copy_kept() noexcept;
   bool has_work() const noexcept { return shared_.has_work(shared_.engine.application_drives()); }
   Status read_offers();
-  void go_unpaced() noexcept;
   Status prepare_kernel();
   void kernel_prepared(Status status) noexcept;
   Status let_links_join();
