@@ -96,7 +96,8 @@ void Acceptor::accept_from(Listener& listener) noexcept {
     Socket socket;
     Address from;
     const int error = listener.socket().accept(socket, from);
-    if (error == EAGAIN) return;
+    // Without a descriptor the kernel says so even where no connection waits.
+    if (error == EAGAIN || (error != 0 && !listener.socket().has_news())) return;
     if (error == 0) {
       failures = 0;
       socket.use_congestion_control(from, shared_.congestion_control);
@@ -126,7 +127,7 @@ bool Acceptor::cannot_accept(int error) noexcept {
   if (error != EMFILE && error != ENFILE && error != ENOBUFS && error != ENOMEM) return false;
   if (!std::exchange(warned_of_descriptors_, true))
     log_warn("cannot accept a connection: %s; raise the limit of open files (ulimit -n)", std::strerror(error));
-  drop(admission_.least_wanted(), "there are too many open files");
+  drop(admission_.least_wanted(shared_.engine.clock().now()), "there are too many open files");
   return true;
 }
 

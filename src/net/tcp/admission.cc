@@ -105,11 +105,10 @@ void Admission::leave(Guest guest) noexcept {
   inside_.erase(entry);
 }
 
-Admission::Guest Admission::least_wanted() const noexcept {
-  for (const bool known : {false, true}) {
-    if (const Entry* silent = oldest_silent_of_most(known); silent != nullptr) return silent->guest;
-  }
-  return nullptr;
+Admission::Guest Admission::least_wanted(std::int64_t now) const noexcept {
+  if (const Entry* unknown = oldest_silent_of_most(false); unknown != nullptr) return unknown->guest;
+  const Entry* known = oldest_silent_of_most(true);
+  return known != nullptr && now >= known->since + kGrace ? known->guest : nullptr;
 }
 
 }  // namespace lapwing::net::tcp

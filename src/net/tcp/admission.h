@@ -43,8 +43,9 @@ class Admission {
   void greeted(Guest guest) noexcept;
   // Known or not.
   void leave(Guest guest) noexcept;
-  // The guest to do without when there is need of its descriptor; null: none.
-  Guest least_wanted() const noexcept;
+  // The guest to do without when there is need of its descriptor; null: none. One of a known source has its kGrace here too, else two that come
+  // at once would make room for each other without end.
+  Guest least_wanted(std::int64_t now) const noexcept;
 
   std::size_t inside() const noexcept { return inside_.size(); }
 

@@ -123,6 +123,18 @@ TEST(Admission, AddressesOfOneNetworkOfIpv6AreOneSource) {
   EXPECT_LE(acceptor.most(), Admission::kMostPerSource + 2);
 }
 
+// Descriptors are scarce: a stranger gives back its own at once, a peer when it has had the time to speak.
+TEST(Admission, APeerThatHasJustComeIsNotWantedLeast) {
+  Admission admission;
+  admission.expect(address("192.0.2.1"));
+  const char peer = 0, stranger = 0;
+  admission.enter(&peer, address("192.0.2.1"), 0);
+  EXPECT_EQ(admission.least_wanted(Admission::kGrace - 1), nullptr);
+  EXPECT_EQ(admission.least_wanted(Admission::kGrace), &peer);
+  admission.enter(&stranger, address("192.0.2.2"), 0);
+  EXPECT_EQ(admission.least_wanted(0), &stranger);
+}
+
 // A crowd of peers is served in turn: none that is about to speak is thrown out while there is room.
 TEST(Admission, ACrowdOfPeersWaitsOutside) {
   Admission admission;
@@ -138,7 +150,7 @@ TEST(Admission, ACrowdOfPeersWaitsOutside) {
   EXPECT_EQ(again, Admission::kGrace);
   for (const char& guest : guests) admission.greeted(&guest);
   EXPECT_FALSE(admission.may_accept(Admission::kGrace, instead, again));
-  EXPECT_EQ(admission.least_wanted(), nullptr);
+  EXPECT_EQ(admission.least_wanted(Admission::kGrace), nullptr);
   admission.leave(&guests[7]);
   EXPECT_TRUE(admission.may_accept(Admission::kGrace, instead, again));
   EXPECT_EQ(instead, nullptr);

@@ -178,10 +178,10 @@ TEST_F(TcpDuplicateTest, ThePeersConnectionHasADeadline) {
   EXPECT_EQ(high().sink.lost.size(), 1u);
 }
 
-// Takes all descriptors that the process may have, or gives them back.
+// Takes all descriptors that the process may have but some, or gives them back.
 class NoDescriptors {
  public:
-  NoDescriptors() {
+  explicit NoDescriptors(std::size_t but = 0) {
     getrlimit(RLIMIT_NOFILE, &before_);
     for (int fd = ::dup(0); fd >= 0; fd = ::dup(0)) {
       taken_.emplace_back(fd);
@@ -190,6 +190,7 @@ class NoDescriptors {
         setrlimit(RLIMIT_NOFILE, &soon);
       }
     }
+    taken_.resize(taken_.size() - but);
   }
   ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
 
@@ -210,6 +211,16 @@ TEST_F(TcpTest, AProcessWithoutDescriptorsTriesAgain) {
     EXPECT_EQ(op.completions, 0) << op.why;
   }
   pump([&] { return high().sink.tags.size() == 1; }, [&] { clock_.advance(1'000'000); });
+}
+
+// Each side has just the one that its end takes: the acceptor, which asks for more, gives it to no one else.
+TEST_F(TcpTest, TheLastDescriptorMakesAConnection) {
+  attach();
+  TestOp op(1);
+  const NoDescriptors none(2);
+  low().post(1, op);
+  pump([&] { return high().sink.tags.size() == 1; });
+  EXPECT_EQ(high().transport->counters().strangers_dropped, 0u);
 }
 
 TEST_F(TcpTest, AProcessThatGetsNoDescriptorSaysSo) {
