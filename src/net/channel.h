@@ -62,14 +62,17 @@ class Channel {
       return Status::error(MPI_ERR_OTHER, "it acknowledges %" PRIu32 " frames more than it was sent",
                            fresh - static_cast<std::uint32_t>(next_ - acknowledged_));
     acknowledged_ += fresh;
-    if ((header.flags() & wire::kFlagAcknowledge) != 0) asked_ = received_ + 1;
+    if ((header.flags() & wire::kFlagAcknowledge) != 0) {
+      if (received_ >= asked_) owed_ = asked_;
+      asked_ = received_ + 1;
+    }
     return {};
   }
   // The frame whose header was accepted last is here whole.
   void receive() noexcept { ++received_; }
 
   // The peer has asked to be told of a frame that has come whole, and has not been told.
-  bool owes_acknowledgement() const noexcept { return asked_ > told_ && received_ >= asked_; }
+  bool owes_acknowledgement() const noexcept { return (received_ >= asked_ ? asked_ : owed_) > told_; }
 
   // The number of the next frame to leave. Below sent(): it is sent again.
   std::uint64_t next() const noexcept { return next_; }
@@ -85,7 +88,8 @@ class Channel {
   std::uint64_t received_ = 0;
   std::uint64_t acknowledged_ = 0;
   std::uint64_t asked_ = 0;  // up to here the peer would be told what has come
-  std::uint64_t told_ = 0;   // up to here it has been, by the last frame that left
+  std::uint64_t owed_ = 0;   // up to here it asked before that, of frames that have come whole
+  std::uint64_t told_ = 0;   // up to here it has been, by the frame that was numbered last
   State state_ = State::kFresh;
 };
 

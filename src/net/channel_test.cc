@@ -67,6 +67,25 @@ TEST(Channel, OwesAnAcknowledgementOfWhatCameWholeUntilAFrameCarriesIt) {
   EXPECT_FALSE(channel.owes_acknowledgement()) << "nothing was asked";
 }
 
+// The header of the next frame that asks comes with the end of the one before.
+TEST(Channel, WhatIsOwedIsOwedThoughMoreIsAsked) {
+  Channel channel;
+  ASSERT_TRUE(channel.up(0).ok());
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    wire::FrameHeader asks = numbered(i, 0);
+    asks.set_flags(wire::kFlagAcknowledge);
+    ASSERT_TRUE(channel.accept(asks).ok());
+    EXPECT_EQ(channel.owes_acknowledgement(), i == 1) << "the frame before it";
+    if (i == 0) channel.receive();
+  }
+  wire::FrameHeader out;
+  channel.stamp(out);
+  EXPECT_EQ(out.numbers().acknowledgement, 1u);
+  EXPECT_FALSE(channel.owes_acknowledgement());
+  channel.receive();
+  EXPECT_TRUE(channel.owes_acknowledgement());
+}
+
 TEST(Channel, AHandshakeTellsWhatHasCome) {
   Channel channel;
   ASSERT_TRUE(channel.up(0).ok());

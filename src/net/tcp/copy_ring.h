@@ -19,13 +19,12 @@ class CopyRing {
   std::size_t capacity() const noexcept { return capacity_; }
 
   static constexpr std::size_t kNoRoom = static_cast<std::size_t>(-1);
-  // The place of the next copy; kNoRoom when there would not be `reserve` more bytes behind it.
-  std::size_t take(std::size_t bytes, std::size_t reserve) noexcept {
-    const std::size_t needed = bytes + reserve;
+  // The place of the next copy, or kNoRoom.
+  std::size_t take(std::size_t bytes) noexcept {
     if (used_ == 0) begin_ = end_ = 0, wrapped_ = false;
     if (!memory_) memory_ = std::make_unique_for_overwrite<std::byte[]>(capacity_);
-    if (wrapped_ ? begin_ - end_ < needed : capacity_ - end_ < needed) {
-      if (wrapped_ || begin_ < needed) return kNoRoom;
+    if (wrapped_ ? begin_ - end_ < bytes : capacity_ - end_ < bytes) {
+      if (wrapped_ || begin_ < bytes) return kNoRoom;
       wrapped_ = true;
       last_ = end_;
       end_ = 0;

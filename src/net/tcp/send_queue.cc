@@ -10,7 +10,6 @@
 namespace lapwing::net::tcp {
 namespace {
 
-constexpr std::size_t kReserve = 1 << 10;  // of the copies, for frames of the channel itself: an acknowledgement must never wait for one
 // An acknowledgement is asked for when so much of what can be kept has been sent. Each costs the receiver a system call.
 constexpr std::uint64_t kAskedPerBound = 4;
 
@@ -62,7 +61,7 @@ void SendQueue::push(SendOp& op) noexcept {
 bool SendQueue::copy(wire::FrameHeader& header, const std::byte* payload, ByteWalk* walk) noexcept {
   const auto payload_bytes = static_cast<std::size_t>(header.payload_bytes());
   const std::size_t frame = wire::kHeaderBytes + payload_bytes;
-  const std::size_t place = copies_.take(frame, header.is(wire::Protocol::kChannel) ? 0 : kReserve);
+  const std::size_t place = copies_.take(frame);
   if (place == CopyRing::kNoRoom) return false;
   number(header, true);
   std::byte* to = copies_.at(place);
@@ -82,6 +81,14 @@ bool SendQueue::copy(wire::FrameHeader& header, const std::byte* payload, ByteWa
   }
   entries_.back().bytes += frame;
   return true;
+}
+
+void SendQueue::push_channel(wire::ChannelWord word) noexcept {
+  Entry entry;
+  entry.header = wire::channel_frame(word);
+  entry.bytes = wire::kHeaderBytes;
+  number(entry.header, false);
+  entries_.push_back(std::move(entry));
 }
 
 std::uint64_t SendQueue::unsent_bytes() noexcept {

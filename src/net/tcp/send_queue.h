@@ -66,6 +66,8 @@ class SendQueue {
   void push(SendOp& op) noexcept;
   // Numbers the frame and takes it by copying it. False when there is no room. Only while a connection stands.
   bool copy(wire::FrameHeader& header, const std::byte* payload, ByteWalk* walk) noexcept;
+  // Queues and numbers a frame of the channel itself. It needs no room: an acknowledgement must never wait for one. Only while a connection stands.
+  void push_channel(wire::ChannelWord word) noexcept;
   bool all_sent() const noexcept { return unsent_ == entries_.size(); }
   // Where frames are kept: the peer is known to have all but those of the channel itself.
   bool all_delivered() const noexcept { return all_sent() && (!keeps_ || channel_.acknowledged() >= needed_); }

@@ -83,6 +83,7 @@ void Sender::flush() noexcept {
   switch (outbox_.flush(connection.fd(), shared_.engine.system_calls())) {
     case Outbox::Result::kDrained:
       connection.want_writable(false);
+      if (channel_.owes_acknowledgement()) owes();
       break;
     case Outbox::Result::kBlocked:
       LAPWING_DELAY_POINT("tcp.blocked");
@@ -105,9 +106,8 @@ void Sender::flush_and_tell() noexcept {
 
 void Sender::send_last(bool goodbye) noexcept {
   if (connection_ == nullptr) return;
-  wire::FrameHeader frame = wire::goodbye();
-  const bool copied = goodbye && queue_.copy(frame, nullptr, nullptr);
-  if (!copied && !burst_.keeps_back()) return;
+  if (goodbye) queue_.push_channel(wire::ChannelWord::kGoodbye);
+  if (!goodbye && !burst_.keeps_back()) return;
   flush();
   look_after_loans();
 }
@@ -123,24 +123,24 @@ bool Sender::take_acknowledgements(bool at_once) noexcept {
     acknowledge();
     return true;
   }
-  if (list(owing_, shared_.owing)) shared_.engine.hold();
-  shared_.engine.want_turn();
+  owes();
   return true;
 }
 
+// While frames wait to leave, the next one that is queued acknowledges, or flush() sees to it when they have left: no sooner would a frame of its own,
+// behind them.
 void Sender::acknowledge() noexcept {
   owes_no_longer();
-  if (connection_ == nullptr || !channel_.owes_acknowledgement()) return;
-  wire::FrameHeader frame = wire::channel_frame(wire::ChannelWord::kAcknowledge);
-  if (queue_.copy(frame, nullptr, nullptr)) flush_and_tell();
+  if (connection_ == nullptr || !queue_.all_sent() || !channel_.owes_acknowledgement()) return;
+  queue_.push_channel(wire::ChannelWord::kAcknowledge);
+  flush_and_tell();
 }
 
 // What is not sent whole asks when it is.
 void Sender::ask() noexcept {
   if (connection_ == nullptr || !queue_.all_sent() || !queue_.owes_question()) return;
   queue_.ask();
-  wire::FrameHeader frame = wire::channel_frame(wire::ChannelWord::kAcknowledge);
-  if (!queue_.copy(frame, nullptr, nullptr)) return;
+  queue_.push_channel(wire::ChannelWord::kAcknowledge);
   flush();
   look_after_loans();
 }
@@ -179,6 +179,12 @@ bool Sender::unlist(bool& listed, std::vector<Sender*>& senders) noexcept {
   if (!std::exchange(listed, false)) return false;
   std::erase(senders, this);
   return true;
+}
+
+// With the next poll.
+void Sender::owes() noexcept {
+  if (list(owing_, shared_.owing)) shared_.engine.hold();
+  shared_.engine.want_turn();
 }
 
 // An acknowledgement that is owed is work under way. Loans are not by themselves: the operations whose memory they are do not end before.

@@ -83,6 +83,7 @@ class Sender {
   // Whether that is new.
   bool list(bool& listed, std::vector<Sender*>& senders) noexcept;
   bool unlist(bool& listed, std::vector<Sender*>& senders) noexcept;
+  void owes() noexcept;
   void owes_no_longer() noexcept;
   void leave_lists() noexcept;
   void keep_engine_awake() noexcept;

@@ -254,6 +254,24 @@ TEST_P(TcpResumeTest, AStreamInOneDirectionIsAcknowledged) {
   expect_nothing_lost();
 }
 
+// Both have as much under way as they can copy, behind more than the sockets take: each needs the other's acknowledgement, and it must find its way.
+TEST_P(TcpResumeTest, StreamsInBothDirectionsAreAcknowledged) {
+  get_acquainted();
+  constexpr int kLong = 300, kShort = 20'000;
+  constexpr std::size_t kBytes = 60'000;
+  std::deque<TestOp> ops;
+  for (int tag = 0; tag < kLong + kShort; ++tag) {
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      ops.emplace_back(tag, tag < kLong ? kBytes : 0);
+      nodes_[rank]->post(1 - rank, ops.back());
+    }
+  }
+  pump([&] { return high().sink.tags.size() == kLong + kShort && low().sink.tags.size() == kLong + kShort; });
+  pump([&] { return std::all_of(ops.begin(), ops.end(), [](const TestOp& op) { return op.completions == 1; }); });
+  pump([&] { return flushed(low()) && flushed(high()); });
+  expect_nothing_lost();
+}
+
 // Its host says at once that nothing listens there any more.
 TEST_P(TcpResumeTest, APeerThatHasEndedIsNotWaitedFor) {
   get_acquainted();
