@@ -106,7 +106,7 @@ DirectTrials::Verdict DirectTrials::guess(unsigned number, bool surely) const no
     const auto known = known_ != nullptr ? known_->of(family(each), each % kClasses, ranks_) : KnownWays::Way::kUnknown;
     const bool is_known = known != KnownWays::Way::kUnknown, is_direct = known == KnownWays::Way::kDirect;
     if (each == number && is_known && !no_doubt) return is_direct ? Verdict::kDirectly : Verdict::kAsModel;
-    const bool used = each != number && trials_[each].begun;  // here and now
+    const bool used = each != number && !is_new(each);  // here and now
     if (used ? trials_[each].directly || is_promising(number, each) : is_direct) return Verdict::kDirectly;
     if (used && is_hopeless(number, each)) return Verdict::kAsModel;
     if ((used && trials_[each].loss > 0) || is_known || each % kClasses == 0) return surely ? Verdict::kDirectly : Verdict::kTry;
@@ -115,10 +115,8 @@ DirectTrials::Verdict DirectTrials::guess(unsigned number, bool surely) const no
 
 void DirectTrials::begin(unsigned number, bool surely) noexcept {
   Trial& trial = trials_[number];
-  trial.begun = true;
-  trial.posted = true;
+  trial.phase = Phase::kDecided;
   trial.verdict = guess(number, surely);
-  if (decides_alone(number)) settle(number);
 }
 
 // The first trials of how posts are written come after two megabytes at most.
@@ -130,24 +128,25 @@ std::uint32_t DirectTrials::opening_rest(unsigned number) noexcept {
 // Takes account of a verdict, once it is there: at the next call, whatever it is.
 void DirectTrials::settle(unsigned number) noexcept {
   Trial& trial = trials_[number];
-  if (!std::exchange(trial.posted, false)) return;
+  if (trial.phase != Phase::kDecided) return;
+  const bool is_guess = trial.calls == 0;
   if (trial.verdict == Verdict::kTry) {
-    if (!trial.tried) trial.left = opening_rest(number);
+    trial.phase = is_guess ? Phase::kRest : Phase::kWindow;
+    trial.left = is_guess ? opening_rest(number) : 0;
     return;
   }
   trial.directly = trial.verdict == Verdict::kDirectly;
-  if (std::exchange(trial.tried, false)) {
+  trial.left = kFirstRest;
+  if (!is_guess) {
     if (known_ != nullptr) known_->add(family(number), number % kClasses, ranks_, trial.directly);
-    trial.left = trial.rest;
-    trial.rest = std::min(4 * trial.rest, kLongestRest);
-  } else {
-    trial.left = kFirstRest;
+    trial.left = std::exchange(trial.rest, std::min(4 * trial.rest, kLongestRest));
   }
-  trial.calls = trial.judged = 0;
+  trial.phase = Phase::kRest;
+  trial.calls = 0;
 }
 
 bool DirectTrials::directly(unsigned number, bool surely) noexcept {
-  if (decides_alone(number) && !trials_[number].begun) begin(number, surely);
+  if (decides_alone(number) && is_new(number)) begin(number, surely);
   settle(number);
   return trials_[number].directly;
 }
@@ -173,14 +172,15 @@ DirectTrials::Verdict DirectTrials::late(Trial& trial, double gain) noexcept {
   return gain * trial.loss < 1 ? Verdict::kDirectly : Verdict::kAsModel;
 }
 
-// At the end of a window, once: takes its time down, and true when there is a verdict.
-bool DirectTrials::judge(unsigned number) noexcept {
+// At the end of a window: takes its time down, and says at some of them how to go on.
+void DirectTrials::judge(unsigned number) noexcept {
   Trial& trial = trials_[number];
-  const std::uint32_t length = window(number), ended = trial.calls / length;
-  if (trial.left > 0 || trial.calls % length != 0 || ended < 2 || trial.judged == ended) return false;
-  trial.judged = ended;
-  trial.times[ended % 2][ended / 2 - 1] = std::exchange(trial.sum, 0);
-  if (ended % 2 == 1) trial.loss = trial.times[1][ended / 2 - 1] / trial.times[0][ended / 2 - 1];
+  trial.phase = Phase::kWindow;
+  const std::uint32_t ended = trial.calls / window(number);
+  if (ended == 1) return;  // which was not timed
+  const std::uint32_t pair = ended / 2 - 1;
+  trial.times[ended % 2][pair] = std::exchange(trial.sum, 0);
+  if (ended % 2 == 1) trial.loss = trial.times[1][pair] / trial.times[0][pair];
   switch (ended - 1) {
     case kFirstLook:
       trial.verdict = first_look(trial);
@@ -192,29 +192,40 @@ bool DirectTrials::judge(unsigned number) noexcept {
       trial.verdict = late(trial, decides_alone(number) ? kGainAlone : 1);
       break;
     default:
-      return false;
+      return;
   }
-  return trial.posted = true;
+  trial.phase = Phase::kDecided;
 }
 
-DirectTrials::Way DirectTrials::next(unsigned number, bool surely) noexcept {
+DirectTrials::Way DirectTrials::next_of_window(unsigned number) noexcept {
   Trial& trial = trials_[number];
-  const bool alone = decides_alone(number), is_first = !trial.begun;
-  if (is_first) begin(number, surely);
-  if (!alone && is_first) return {.decides = true};
-  settle(number);
-  if (judge(number) && !alone) return {.directly = trial.directly, .decides = true};
-  settle(number);  // of a rank that decides alone
-  if (trial.left > 0) {
-    --trial.left;
-    return {.directly = trial.directly};
-  }
   const std::uint32_t call = trial.calls++, length = window(number), place = call % length, before = call / length;
-  trial.tried = true;
+  const bool is_last = place + 1 == length;
+  if (is_last) trial.phase = Phase::kWindowEnded;
   return {.directly = before > 0 && before % 2 == 0,
           .on_trial = true,
           .timed = before > 0 && is_timed(number, place),
-          .meets = !alone && place + 1 == length};
+          .meets = is_last && !decides_alone(number)};
+}
+
+// A verdict travels with the call that asks for it; a rank that decides alone need not wait for it.
+DirectTrials::Way DirectTrials::next(unsigned number, bool surely) noexcept {
+  Trial& trial = trials_[number];
+  settle(number);
+  if (trial.phase == Phase::kNew) begin(number, surely);
+  if (trial.phase == Phase::kWindowEnded) judge(number);
+  if (trial.phase == Phase::kDecided) {
+    if (!decides_alone(number)) return {.directly = trial.directly, .decides = true};
+    settle(number);
+  }
+  if (trial.phase == Phase::kRest) {
+    if (trial.left > 0) {
+      --trial.left;
+      return {.directly = trial.directly};
+    }
+    trial.phase = Phase::kWindow;
+  }
+  return next_of_window(number);
 }
 
 }  // namespace lapwing::coll

@@ -76,7 +76,7 @@ class DirectTrials {
     bool decides = false;   // rank 0's verdict travels with it
   };
   // Whether this trial has not begun: with next(), or directly() of a rank that decides alone.
-  bool is_new(unsigned number) const noexcept { return !trials_[number].begun; }
+  bool is_new(unsigned number) const noexcept { return trials_[number].phase == Phase::kNew; }
   // The next blocking call's, which is counted. `surely`, for the first: there is no doubt that direct copies take less time.
   Way next(unsigned number, bool surely = false) noexcept;
   // Of a call that is not counted. `surely` as above, for ranks that decide alone.
@@ -103,13 +103,18 @@ class DirectTrials {
   static constexpr std::uint32_t kTogether = 5, kAlone = 16, kAloneOfLong = 8;  // calls of a window, at least
   static unsigned family(unsigned number) noexcept { return number / kClasses % KnownWays::kFamilies; }
 
+  enum class Phase : std::uint8_t {
+    kNew,          // no call has asked
+    kDecided,      // the last call had a verdict, which has not been taken account of
+    kRest,
+    kWindow,
+    kWindowEnded,  // with the last call, whose time may be told yet
+  };
   struct Trial {
-    bool begun = false, tried = false;  // next() has been asked; a window has begun since the last verdict
-    bool directly = false;              // what is in force
-    bool posted = false;                // the last call has decided, and has not been taken account of
+    Phase phase = Phase::kNew;
+    bool directly = false;  // what is in force
     Verdict verdict = Verdict::kTry;
-    std::uint32_t calls = 0, left = 0, rest = kFirstRest;  // of windows; of a rest; of the next rest
-    std::uint32_t judged = 0;                              // so many windows have ended, and their times been taken down
+    std::uint32_t calls = 0, left = 0, rest = kFirstRest;  // of windows since the last rest; of a rest; of the next rest
     double loss = 0;                                       // what the last trial took directly, over the other way's time; 0: none has ended
     double sum = 0;                                        // of this window
     std::array<std::array<double, kOfEach>, 2> times{};    // by way
@@ -119,7 +124,8 @@ class DirectTrials {
   Verdict guess(unsigned number, bool surely) const noexcept;
   void begin(unsigned number, bool surely) noexcept;
   void settle(unsigned number) noexcept;
-  bool judge(unsigned number) noexcept;
+  void judge(unsigned number) noexcept;
+  Way next_of_window(unsigned number) noexcept;
   bool is_hopeless(unsigned number, unsigned shorter) const noexcept;
   bool is_promising(unsigned number, unsigned shorter) const noexcept;
   static Verdict first_look(const Trial& trial) noexcept;

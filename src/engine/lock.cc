@@ -36,10 +36,10 @@ void Lock::sleep_until_locked() noexcept {
 }
 
 void Lock::announce_admission() noexcept {
-  // Pairs with rest(): this thread sees it resting, or it sees the admission.
+  // Pairs with wait_for_admission(): this thread sees that one sleep, or it sees the admission.
   admissions_.fetch_add(1, std::memory_order_seq_cst);
   LAPWING_DELAY_POINT("lock.announce");
-  if (resting_.load(std::memory_order_seq_cst) != 0) futex_wake(admissions_, INT_MAX);
+  if (awaiting_.load(std::memory_order_seq_cst) != 0) futex_wake(admissions_, INT_MAX);
 }
 
 void Lock::breathe_slow() noexcept {
@@ -50,16 +50,16 @@ void Lock::breathe_slow() noexcept {
   for (unsigned i = 0; i < tuning().engine_handover_spins && admissions_.load(std::memory_order_acquire) == before; ++i)
     cpu_relax();
   if (admissions_.load(std::memory_order_acquire) == before && waiting_.load(std::memory_order_relaxed) != 0)
-    rest(before);
+    wait_for_admission(before);
   lock();
 }
 
-void Lock::rest(std::uint32_t admissions) noexcept {
-  constexpr std::int64_t kAtMost = 1'000'000;  // ns: no rest is for ever, whatever became of the waiter
-  resting_.fetch_add(1, std::memory_order_seq_cst);
+void Lock::wait_for_admission(std::uint32_t before) noexcept {
+  constexpr std::int64_t kAtMost = 1'000'000;  // ns: no sleep is for ever, whatever became of the waiter
+  awaiting_.fetch_add(1, std::memory_order_seq_cst);
   LAPWING_DELAY_POINT("breathe.sleep");
-  futex_wait_for(admissions_, admissions, kAtMost);
-  resting_.fetch_sub(1, std::memory_order_relaxed);
+  futex_wait_for(admissions_, before, kAtMost);
+  awaiting_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Lock::wake_one() noexcept {
