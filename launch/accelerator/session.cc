@@ -55,7 +55,7 @@ Session::Session(Descriptor connection, uid_t user, Accounts& accounts, Ledger::
     : connection_(std::move(connection)), user_(user), accounts_(accounts), id_(id), ether_(programs, user) {}
 
 Session::~Session() {
-  const int memory[] = {loader_.areas().fd(), loader_.zone().fd(), loader_.notices().fd(), ether_.socket().fd()};
+  const int memory[] = {loader_.areas().fd(), loader_.zone().fd(), loader_.notices().fd(), keeper_.fd(), ether_.socket().fd()};
   accounts_.leave(id_, memory);
 }
 
@@ -135,12 +135,11 @@ Status Session::prepare(const AcceleratorRequest& hello) {
 }
 
 Status Session::load() {
-  Descriptor keeper;
   LAPWING_TRY(loader_.load());
-  LAPWING_TRY(loader_.make_keeper(keeper));
+  LAPWING_TRY(loader_.make_keeper(keeper_));
   state_ = State::kLoaded;
   wait_without_limit(connection_.fd());
-  const int descriptors[] = {loader_.areas().fd(), keeper.fd(), loader_.notices().fd()};
+  const int descriptors[] = {loader_.areas().fd(), keeper_.fd(), loader_.notices().fd()};
   return answer(descriptors);
 }
 

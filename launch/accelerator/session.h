@@ -70,6 +70,7 @@ class Session {
   State state_ = State::kNew;
   bool answered_ = false;  // the request that is being served
   net::kernel::OwnLoader loader_;
+  net::bpf::Descriptor keeper_;
   EtherEndpoint ether_;
 };
 

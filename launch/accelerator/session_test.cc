@@ -539,6 +539,27 @@ TEST_F(SessionTest, MemoryCountsAsLongAsAProcessHoldsIt) {
   EXPECT_EQ(accounts_.memory(), 0u);
 }
 
+// By the keeper and a socket that has joined the kernel keeps everything, though no process has any of it open.
+TEST_F(SessionTest, MemoryCountsAsLongAsTheKeeperKeepsIt) {
+  begin();
+  if (!ask(Kind::kHello).granted) GTEST_SKIP() << "this process may not load a program into the kernel";
+  ASSERT_TRUE(net::kernel::send_message(rank_.fd(), request(Kind::kLoad).encode()).ok());
+  LocalMessage loaded;
+  ASSERT_EQ(net::kernel::receive_message(rank_.fd(), loaded), Received::kMessage);
+  ASSERT_EQ(loaded.descriptors.size(), 3u);
+  std::optional<Descriptor> keeper = std::move(loaded.descriptors[1]);
+  loaded.descriptors.clear();
+  end();
+  EXPECT_EQ(accounts_.ranks(), 0u);
+  EXPECT_GT(accounts_.memory(), std::uint64_t{net::kernel::kZoneBlock});
+  const std::uint32_t index = 0;
+  net::bpf::erase(*keeper, &index);
+  std::uint32_t kept = 0;
+  EXPECT_TRUE(net::bpf::look_up(*keeper, &index, &kept)) << "a rank cannot change what it keeps";
+  keeper.reset();
+  EXPECT_EQ(accounts_.memory(), 0u);
+}
+
 // The service goes while a packet that was passed on waits to be read.
 TEST_F(SessionTest, NothingIsLostWhenItEnds) {
   auto loader = std::make_unique<ServiceLoader>("the test");

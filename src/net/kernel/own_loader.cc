@@ -2,8 +2,6 @@
 
 #include <sys/socket.h>
 
-#include <array>
-
 #include "net/kernel/area.h"
 #include "net/kernel/notices.h"
 
@@ -17,10 +15,6 @@ namespace overlap {
 }
 
 constexpr const char* kNoMap = "gives no map for receive in the kernel";
-
-// Of instructions by hand: loads the address of a map, and returns 0.
-constexpr std::array<std::uint64_t, 4> kKeeperInstructions{0x0000'0000'0000'0118, 0, 0xb7, 0x95};
-constexpr bpf::MapLoad kKeeperLoads[] = {{0, "sockets"}};
 
 bpf_attr verdict_kind() noexcept {
   bpf_attr kind{};
@@ -92,8 +86,19 @@ Status OwnLoader::load_overlap() {
 }
 
 Status OwnLoader::make_keeper(Descriptor& keeper) const {
-  const bpf::NamedMap maps[] = {{"sockets", sockets_}};
-  return bpf::load_program({kKeeperInstructions, kKeeperLoads}, maps, verdict_kind(), "does not keep sockets", keeper);
+  constexpr const char* kRefused = "does not keep sockets";
+  bpf_attr map{};
+  map.map_type = BPF_MAP_TYPE_ARRAY_OF_MAPS;
+  map.key_size = map.value_size = 4;
+  map.max_entries = 1;
+  map.inner_map_fd = static_cast<std::uint32_t>(sockets_.fd());
+  keeper = Descriptor(static_cast<int>(bpf::call(BPF_MAP_CREATE, map)));
+  const std::uint32_t index = 0;
+  const int sockets = sockets_.fd();
+  if (!keeper.open() || !bpf::update(keeper, &index, &sockets)) return bpf::refused(kRefused);
+  bpf_attr freeze{};
+  freeze.map_fd = static_cast<std::uint32_t>(keeper.fd());
+  return bpf::call(BPF_MAP_FREEZE, freeze) == 0 ? Status() : bpf::refused(kRefused);
 }
 
 Joining OwnLoader::join(std::uint32_t index, int socket) {

@@ -41,8 +41,8 @@ class OwnLoader final : public Loader {
 
   std::uint32_t connections() const noexcept { return connections_; }
   // As long as it is open, sockets that have joined go on as they are, although this object is gone. Without it the kernel would take the program
-  // away from them, and with it what it has passed on and nobody has read. It gives no rights: a program that is never run, and holds the map of the
-  // sockets.
+  // away from them, and with it what it has passed on and nobody has read. It gives no rights: a map that cannot be written, and holds that of the
+  // sockets. Of a map's end an event port can tell (launch/accelerator/remains.h): as long as it is open the kernel keeps all that the program uses.
   Status make_keeper(Descriptor& keeper) const;
 
  private:
