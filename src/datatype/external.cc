@@ -35,8 +35,8 @@ bool is_x87(const BasicType& basic) noexcept {
   return long_double && !std::is_same_v<Quad, long double>;
 }
 
-// Copies one number between byte orders of possibly different widths; `wide` sides are sign- or zero-extended.
-void convert_number(const std::byte* in, std::size_t in_bytes, std::byte* out, std::size_t out_bytes, bool to_external,
+// Copies one number between byte orders of possibly different widths; `wide` sides are sign- or zero-extended. Says whether it fits.
+bool convert_number(const std::byte* in, std::size_t in_bytes, std::byte* out, std::size_t out_bytes, bool to_external,
                     bool sign_extended) noexcept {
   constexpr bool kLittle = std::endian::native == std::endian::little;
   const bool in_little = kLittle && to_external;
@@ -47,6 +47,11 @@ void convert_number(const std::byte* in, std::size_t in_bytes, std::byte* out, s
     const std::byte value = i < in_bytes ? in[in_little ? i : in_bytes - 1 - i] : fill;
     out[out_little ? i : out_bytes - 1 - i] = value;
   }
+  const std::byte out_top = out[out_little ? out_bytes - 1 : 0];
+  const bool kept_sign = !sign_extended || ((out_top ^ fill) & std::byte{0x80}) == std::byte{0};
+  bool fits = out_bytes >= in_bytes || kept_sign;
+  for (std::size_t i = out_bytes; i < in_bytes; ++i) fits &= in[in_little ? i : in_bytes - 1 - i] == fill;
+  return fits;
 }
 
 void long_double_to_external(const std::byte* in, std::byte* out) noexcept {
@@ -64,7 +69,7 @@ void long_double_from_external(const std::byte* in, std::byte* out) noexcept {
   std::memcpy(out, &value, kLongDoubleBytes);
 }
 
-void convert(const BasicType& basic, const std::byte* in, std::byte* out, std::size_t elements,
+bool convert(const BasicType& basic, const std::byte* in, std::byte* out, std::size_t elements,
              bool to_external) noexcept {
   const std::size_t parts = parts_of(basic);
   const std::size_t native = basic.size / parts;
@@ -73,17 +78,24 @@ void convert(const BasicType& basic, const std::byte* in, std::byte* out, std::s
   const std::size_t out_bytes = to_external ? external : native;
   if (in_bytes == 1 && out_bytes == 1) {
     std::memcpy(out, in, elements);
-    return;
+    return true;
   }
+  bool fits = true;
   for (std::size_t i = 0; i < elements * parts; ++i, in += in_bytes, out += out_bytes) {
     if (!is_x87(basic)) {
-      convert_number(in, in_bytes, out, out_bytes, to_external, is_signed(basic));
+      fits &= convert_number(in, in_bytes, out, out_bytes, to_external, is_signed(basic));
     } else if (to_external) {
       long_double_to_external(in, out);
     } else {
       long_double_from_external(in, out);
     }
   }
+  return fits;
+}
+
+Status does_not_fit(const BasicType& basic) {
+  return Status::error(MPI_ERR_CONVERSION, "A value of %s does not fit into the %u bytes that the type has in external32", basic.name,
+                       static_cast<unsigned>(basic.external_size));
 }
 
 // Converts between a walk and a packed stream, in the order of the signature.
@@ -104,6 +116,9 @@ class Converter {
     }
   }
 
+  // A type of which a value did not fit into external32, or null.
+  const BasicType* lossy() const noexcept { return lossy_; }
+
  private:
   void convert_elements(const BasicType& basic, std::uint64_t count) noexcept {
     std::byte native[kBatch * kLargestElement];
@@ -111,7 +126,7 @@ class Converter {
       const std::size_t batch = std::min<std::uint64_t>(count, kBatch);
       if (to_external_) {
         walk_.gather(native, batch * basic.size);
-        convert(basic, native, external_, batch, true);
+        if (!convert(basic, native, external_, batch, true)) lossy_ = &basic;
       } else {
         convert(basic, external_, native, batch, false);
         walk_.scatter(native, batch * basic.size);
@@ -124,6 +139,7 @@ class Converter {
   Walk& walk_;
   std::byte* external_;
   bool to_external_;
+  const BasicType* lossy_ = nullptr;
 };
 
 }  // namespace
@@ -132,9 +148,11 @@ std::uint64_t external_size(const Datatype& type, std::uint64_t count) noexcept 
   return type.signature()->external_bytes * count;
 }
 
-void pack_external(const void* buffer, std::uint64_t count, const Datatype& type, void* out) noexcept {
+Status pack_external(const void* buffer, std::uint64_t count, const Datatype& type, void* out) {
   Walk walk(type, buffer, count);
-  Converter(walk, static_cast<std::byte*>(out), true).convert_signature(*type.signature(), count);
+  Converter converter(walk, static_cast<std::byte*>(out), true);
+  converter.convert_signature(*type.signature(), count);
+  return converter.lossy() != nullptr ? does_not_fit(*converter.lossy()) : Status();
 }
 
 void unpack_external(const void* in, void* buffer, std::uint64_t count, const Datatype& type) noexcept {

@@ -30,7 +30,8 @@ std::uint64_t copy(const void* source, std::uint64_t source_count, const Datatyp
 
 // external32 (MPI 5.0, chapter "I/O", section "external data representation").
 std::uint64_t external_size(const Datatype& type, std::uint64_t count) noexcept;
-void pack_external(const void* buffer, std::uint64_t count, const Datatype& type, void* out) noexcept;
+// MPI_ERR_CONVERSION where a number has more bits than its type has in external32 (MPI_LONG, MPI_WCHAR): those are lost in `out`.
+Status pack_external(const void* buffer, std::uint64_t count, const Datatype& type, void* out);
 void unpack_external(const void* in, void* buffer, std::uint64_t count, const Datatype& type) noexcept;
 
 }  // namespace lapwing::datatype

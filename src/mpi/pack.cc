@@ -73,7 +73,7 @@ Status pack_external(const char* datarep, const void* inbuf, MPI_Count incount, 
   const Datatype& type = type_of(datatype);
   const std::uint64_t bytes = datatype::external_size(type, incount);
   LAPWING_TRY(check_room("packed", bytes, outsize, *position));
-  datatype::pack_external(inbuf, incount, type, static_cast<std::byte*>(outbuf) + *position);
+  LAPWING_TRY(datatype::pack_external(inbuf, incount, type, static_cast<std::byte*>(outbuf) + *position));
   *position += static_cast<MPI_Count>(bytes);
   return {};
 }
