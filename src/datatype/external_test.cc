@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "datatype/basic_type.h"
@@ -153,6 +154,29 @@ TEST(External32, RoundTripsOfRandomTypes) {
     ASSERT_TRUE(pack_external(memory.data() - low, 2, *reference.type, bytes.data()).ok());
     unpack_external(bytes.data(), result.data() - low, 2, *reference.type);
     ASSERT_EQ(memory, result);
+  }
+}
+
+// More than is converted at a time, in an array and with gaps.
+TEST(External32, LongArraysComeBack) {
+  constexpr int kLength = 5000;
+  const BasicTypeTable table = basic_types();
+  for (std::size_t row = 0; row < table.count; ++row) {
+    Datatype& basic = *resolve(table.rows[row].handle);
+    Datatype* vector = nullptr;
+    ASSERT_TRUE(make_vector(kLength / 2, 1, 2, basic, &vector).ok());
+    std::vector<std::byte> values(kLength * basic.size());
+    for (int i = 0; i < kLength; ++i) values[i * basic.size()] = static_cast<std::byte>(i % 100);
+    for (const auto& [count, type] : {std::pair{kLength, &basic}, std::pair{1, vector}}) {
+      std::vector<std::byte> bytes(external_size(*type, count)), packed(type->size() * count), result(packed.size());
+      pack(values.data(), count, *type, packed.data());
+      std::vector<std::byte> memory(values.size());
+      ASSERT_TRUE(pack_external(values.data(), count, *type, bytes.data()).ok());
+      unpack_external(bytes.data(), memory.data(), count, *type);
+      pack(memory.data(), count, *type, result.data());
+      EXPECT_EQ(packed, result) << basic.name();
+    }
+    free(vector);
   }
 }
 

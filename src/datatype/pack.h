@@ -32,6 +32,6 @@ std::uint64_t copy(const void* source, std::uint64_t source_count, const Datatyp
 std::uint64_t external_size(const Datatype& type, std::uint64_t count) noexcept;
 // MPI_ERR_CONVERSION where a number has more bits than its type has in external32 (MPI_LONG, MPI_WCHAR): those are lost in `out`.
 Status pack_external(const void* buffer, std::uint64_t count, const Datatype& type, void* out);
-void unpack_external(const void* in, void* buffer, std::uint64_t count, const Datatype& type) noexcept;
+void unpack_external(const void* in, void* buffer, std::uint64_t count, const Datatype& type);
 
 }  // namespace lapwing::datatype
