@@ -8,9 +8,15 @@
 
 namespace lapwing::datatype {
 
-// Bytes of the packed form.
+// Bytes of the packed form. The arguments of MPI functions have been looked at so that they are countable.
 inline std::uint64_t packed_size(const Datatype& type, std::uint64_t count) noexcept {
   return static_cast<std::uint64_t>(type.size()) * count;
+}
+
+// Whether MPI_Count has a number for those bytes.
+inline bool countable(const Datatype& type, std::int64_t count) noexcept {
+  std::int64_t bytes;
+  return !__builtin_mul_overflow(type.size(), count, &bytes);
 }
 
 // Packs all of it; `out` has room for packed_size().

@@ -44,7 +44,8 @@ Status check_representation(const char* datarep) {
 }  // namespace
 
 Status pack_size(MPI_Count incount, MPI_Datatype datatype, MPI_Comm, MPI_Count* size) {
-  *size = static_cast<MPI_Count>(datatype::packed_size(type_of(datatype), incount));
+  const Datatype& type = type_of(datatype);
+  *size = datatype::countable(type, incount) ? static_cast<MPI_Count>(datatype::packed_size(type, incount)) : MPI_UNDEFINED;
   return {};
 }
 
@@ -72,7 +73,8 @@ Status unpack(const void* inbuf, MPI_Count insize, MPI_Count* position, void* ou
 
 Status pack_external_size(const char* datarep, MPI_Count incount, MPI_Datatype datatype, MPI_Count* size) {
   LAPWING_TRY(check_representation(datarep));
-  *size = static_cast<MPI_Count>(datatype::external_size(type_of(datatype), incount));
+  const Datatype& type = type_of(datatype);
+  if (__builtin_mul_overflow(datatype::external_size(type, 1), incount, size)) *size = MPI_UNDEFINED;
   return {};
 }
 
