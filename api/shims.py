@@ -162,10 +162,26 @@ class Shim:
         if p.kind in ("TAG", "RECVTAG"):
             return f"mpi::check_{'receive_' if p.kind == 'RECVTAG' else ''}tag({quoted}, {p.name})"
         if p.kind == "COMMITTED":
-            return f"mpi::check_committed({quoted}, {p.name})"
+            return f"mpi::check_committed({', '.join(filter(None, (quoted, p.name, self.count_of(p))))})"
         if p.kind in HANDLES:
             return f"mpi::check_handle{'_or_null' if p.may_be_null else ''}({quoted}, {p.name})"
         return None
+
+    def count_of(self, type_parameter):
+        """How many elements of that type there are, whose bytes MPI_Count must be able to tell: a count, or counts and their number.
+
+        None for a receive, which may have room for more than can ever come."""
+        receives = (self.function.has("SOURCE") or self.function.has("MESSAGE")) and not self.function.name.startswith("Precv")
+        if receives and (type_parameter.name == "recvtype" or not self.function.has("DEST")):
+            return None
+        side = type_parameter.name[:-len("type")]
+        counts = {p.name: p for p in self.parameters if p.kind in ("COUNT", "BIGCOUNT_NNI")}
+        count = next((counts[name] for name in (side + "count", side + "counts", "count", "incount", "outcount", "recvcount", "recvcounts")
+                      if name in counts), None)
+        if count is None or not count.is_array:
+            return count and count.name
+        length = self.array_length(count)
+        return length and f"{count.name}, {length}"
 
     def check_inout(self, p):
         if p.kind in HANDLES + ("COMM",):

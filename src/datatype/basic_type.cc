@@ -39,7 +39,7 @@ const BasicType kBasicTypes[] = {
     BASIC(MPI_UNSIGNED_CHAR, unsigned char, kUint8, kCInteger),
     BASIC(MPI_BYTE, unsigned char, kUint8, kByte),
     BASIC(MPI_PACKED, unsigned char, kUint8, kNone),
-    BASIC_EXTERNAL(MPI_WCHAR, Wide, kInt32, kNone, 2),
+    BASIC_EXTERNAL(MPI_WCHAR, Wide, kUint32, kNone, 2),  // a code point, which has no sign even where wchar_t has one
     // C integers. MPI_LONG has 4 bytes in external32, whatever the machine.
     BASIC(MPI_SHORT, std::int16_t, kInt16, kCInteger),
     BASIC(MPI_INT, std::int32_t, kInt32, kCInteger),

@@ -12,16 +12,25 @@ class BlockLayouts {
  public:
   explicit BlockLayouts(const Datatype& type) : type_(type) {}
 
-  Layout of(std::int64_t length) {
-    if (type_.contiguous()) return type_.layout().repeated(length, type_.extent());
-    auto [entry, inserted] = known_.try_emplace(length);
-    if (inserted) entry->second = type_.layout().repeated(length, type_.extent());
-    return entry->second;
+  const Layout& of(std::int64_t length) {
+    if (length == last_length_) return last_;
+    last_length_ = length;
+    last_ = type_.contiguous() ? repeated(length) : known(length);
+    return last_;
   }
 
  private:
+  Layout repeated(std::int64_t length) const { return type_.layout().repeated(length, type_.extent()); }
+  const Layout& known(std::int64_t length) {
+    auto [entry, inserted] = known_.try_emplace(length);
+    if (inserted) entry->second = repeated(length);
+    return entry->second;
+  }
+
   const Datatype& type_;
   std::unordered_map<std::int64_t, Layout> known_;
+  std::int64_t last_length_ = -1;
+  Layout last_;
 };
 
 Status strided(std::int64_t count, std::int64_t block_length, std::int64_t stride, Datatype& old_type,
@@ -52,6 +61,7 @@ Status blocks(std::int64_t count, Length length, Displacement displacement, Data
   Int128 elements = 0;
   for (std::int64_t i = 0; i < count; ++i) bounds.add_block(displacement(i), length(i), old_type);
   LAPWING_TRY(bounds.finish(&description.bounds, &description.alignment));
+  list.reserve(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) {
     list.append(layouts.of(length(i)), static_cast<std::int64_t>(displacement(i)));
     elements += length(i);

@@ -60,12 +60,16 @@ Status check_bytes(Int128 bytes) {
 }
 
 ContentsRecorder& ContentsRecorder::counts(CountArray values, std::int64_t number) {
-  for (std::int64_t i = 0; i < number; ++i) count(values[i]);
-  return *this;
+  return add_all(large_ ? contents_.counts : contents_.integers, values, number);
 }
 
 ContentsRecorder& ContentsRecorder::addresses(CountArray values, std::int64_t number) {
-  for (std::int64_t i = 0; i < number; ++i) address(values[i]);
+  return add_all(large_ ? contents_.counts : contents_.addresses, values, number);
+}
+
+ContentsRecorder& ContentsRecorder::add_all(std::vector<std::int64_t>& list, CountArray values, std::int64_t number) {
+  list.reserve(list.size() + static_cast<std::size_t>(number));
+  for (std::int64_t i = 0; i < number; ++i) list.push_back(values[i]);
   return *this;
 }
 

@@ -62,6 +62,7 @@ class ContentsRecorder {
     values.push_back(value);
     return *this;
   }
+  ContentsRecorder& add_all(std::vector<std::int64_t>& list, CountArray values, std::int64_t number);
 
   Contents contents_;
   bool large_;

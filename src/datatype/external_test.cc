@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "datatype/basic_type.h"
@@ -16,7 +17,7 @@ using testing::TypeGenerator;
 template <typename T>
 std::vector<int> external(MPI_Datatype type, const T& value, std::uint64_t count = 1) {
   std::vector<unsigned char> bytes(external_size(*resolve(type), count));
-  pack_external(&value, count, *resolve(type), bytes.data());
+  EXPECT_TRUE(pack_external(&value, count, *resolve(type), bytes.data()).ok());
   return {bytes.begin(), bytes.end()};
 }
 
@@ -49,9 +50,35 @@ TEST(External32, LongComesBackWithItsSign) {
   const long values[] = {-7, 7, 2'000'000'000, -2'000'000'000};
   unsigned char bytes[16];
   long result[4] = {};
-  pack_external(values, 4, *resolve(MPI_LONG), bytes);
+  ASSERT_TRUE(pack_external(values, 4, *resolve(MPI_LONG), bytes).ok());
   unpack_external(bytes, result, 4, *resolve(MPI_LONG));
   EXPECT_EQ(std::memcmp(values, result, sizeof values), 0);
+}
+
+TEST(External32, WideCharactersComeBackWithoutASign) {
+  const wchar_t text[] = {L'A', 0x7fff, 0x8000, 0x9999, 0xffff};
+  unsigned char bytes[10];
+  wchar_t result[5] = {};
+  ASSERT_TRUE(pack_external(text, 5, *resolve(MPI_WCHAR), bytes).ok());
+  unpack_external(bytes, result, 5, *resolve(MPI_WCHAR));
+  EXPECT_EQ(std::memcmp(text, result, sizeof text), 0);
+}
+
+template <typename T>
+int error_of_packing(MPI_Datatype type, const T& value) {
+  unsigned char bytes[sizeof(T)];
+  return pack_external(&value, 1, *resolve(type), bytes).error_class();
+}
+
+TEST(External32, WhatDoesNotFitIsToldAndNotLostUnnoticed) {
+  EXPECT_EQ(error_of_packing(MPI_WCHAR, wchar_t{0x1f600}), MPI_ERR_CONVERSION);
+  if (sizeof(long) == 4) return;
+  EXPECT_EQ(error_of_packing(MPI_LONG, 0x7fffffffL), MPI_SUCCESS);
+  EXPECT_EQ(error_of_packing(MPI_LONG, 0x80000000L), MPI_ERR_CONVERSION);
+  EXPECT_EQ(error_of_packing(MPI_LONG, -0x80000000L), MPI_SUCCESS);
+  EXPECT_EQ(error_of_packing(MPI_LONG, -0x80000001L), MPI_ERR_CONVERSION);
+  EXPECT_EQ(error_of_packing(MPI_UNSIGNED_LONG, 0xffffffffUL), MPI_SUCCESS);
+  EXPECT_EQ(error_of_packing(MPI_UNSIGNED_LONG, 0x100000000UL), MPI_ERR_CONVERSION);
 }
 
 TEST(External32, StructsAreConvertedInTypeMapOrder) {
@@ -69,7 +96,7 @@ TEST(External32, StructsAreConvertedInTypeMapOrder) {
   ASSERT_EQ(external_size(*type, 2), 2 * (1 + 16 + 6u));
   const Record records[2] = {{'a', {1.0, 2.0}, {1, 2, 3}}, {'b', {4.0, 8.0}, {4, 5, 6}}};
   std::vector<unsigned char> bytes(46);
-  pack_external(records, 2, *type, bytes.data());
+  ASSERT_TRUE(pack_external(records, 2, *type, bytes.data()).ok());
   EXPECT_EQ(bytes[0], 'a');
   EXPECT_EQ(bytes[1], 0x3f);
   EXPECT_EQ(bytes[2], 0xf0);
@@ -124,9 +151,32 @@ TEST(External32, RoundTripsOfRandomTypes) {
       return again != stream;
     }();
     if (overlaps) continue;
-    pack_external(memory.data() - low, 2, *reference.type, bytes.data());
+    ASSERT_TRUE(pack_external(memory.data() - low, 2, *reference.type, bytes.data()).ok());
     unpack_external(bytes.data(), result.data() - low, 2, *reference.type);
     ASSERT_EQ(memory, result);
+  }
+}
+
+// More than is converted at a time, in an array and with gaps.
+TEST(External32, LongArraysComeBack) {
+  constexpr int kLength = 5000;
+  const BasicTypeTable table = basic_types();
+  for (std::size_t row = 0; row < table.count; ++row) {
+    Datatype& basic = *resolve(table.rows[row].handle);
+    Datatype* vector = nullptr;
+    ASSERT_TRUE(make_vector(kLength / 2, 1, 2, basic, &vector).ok());
+    std::vector<std::byte> values(kLength * basic.size());
+    for (int i = 0; i < kLength; ++i) values[i * basic.size()] = static_cast<std::byte>(i % 100);
+    for (const auto& [count, type] : {std::pair{kLength, &basic}, std::pair{1, vector}}) {
+      std::vector<std::byte> bytes(external_size(*type, count)), packed(type->size() * count), result(packed.size());
+      pack(values.data(), count, *type, packed.data());
+      std::vector<std::byte> memory(values.size());
+      ASSERT_TRUE(pack_external(values.data(), count, *type, bytes.data()).ok());
+      unpack_external(bytes.data(), memory.data(), count, *type);
+      pack(memory.data(), count, *type, result.data());
+      EXPECT_EQ(packed, result) << basic.name();
+    }
+    free(vector);
   }
 }
 
@@ -139,7 +189,7 @@ TEST(External32, EveryBasicTypeComesBack) {
     std::byte result[32] = {};
     value[0] = std::byte{1};
     if (type.size() >= 32) value[16] = std::byte{1};
-    pack_external(value, 1, type, external_bytes);
+    EXPECT_TRUE(pack_external(value, 1, type, external_bytes).ok());
     unpack_external(external_bytes, result, 1, type);
     EXPECT_EQ(std::memcmp(value, result, type.size()), 0) << type.name();
   }

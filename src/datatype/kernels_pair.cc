@@ -71,6 +71,8 @@ Kernel kernel_for_index(MPI_Op op, Element index) noexcept {
       return kernel_for<Value, std::int32_t>(op);
     case Element::kInt64:
       return kernel_for<Value, std::int64_t>(op);
+    case Element::kInt128:
+      return kernel_for<Value, Int128>(op);
     case Element::kUint8:
       return kernel_for<Value, std::uint8_t>(op);
     case Element::kUint16:

@@ -64,6 +64,14 @@ Kernel kernel_for(MPI_Op op, const Datatype& type) noexcept {
   return bit_kernel(op, type.element(), vectors);
 }
 
+// How a text speaks of a type: of one without a name by what it is.
+const char* name_of(const Datatype& type) noexcept {
+  if (!type.name().empty()) return type.name().c_str();
+  if (!type.is_predefined()) return "given, which is derived: create an operation with MPI_Op_create";
+  return type.category() == Category::kPair ? "given, a pair of a value and an index: MPI_MINLOC and MPI_MAXLOC take those"
+                                            : "given, which has the precision or range that was asked for (MPI_Type_create_f90_...)";
+}
+
 // Calls the user's function in portions whose length fits its parameter.
 template <typename Length, typename Function>
 void apply_user(Function* function, const void* in, void* inout, std::uint64_t count, const Datatype& type) noexcept {
@@ -112,9 +120,7 @@ Status check(const Op& op, const Datatype& type) {
   if (row.categories == 0) {
     return Status::error(MPI_ERR_OP, "%s is for one-sided communication only, not for reductions", row.name);
   }
-  return Status::error(
-      MPI_ERR_OP, "%s is not defined for the datatype %s", row.name,
-      type.name().empty() ? "given, which is derived: create an operation with MPI_Op_create" : type.name().c_str());
+  return Status::error(MPI_ERR_OP, "%s is not defined for the datatype %s", row.name, name_of(type));
 }
 
 void apply(const Op& op, const void* in, void* inout, std::uint64_t count, const Datatype& type) noexcept {

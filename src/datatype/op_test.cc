@@ -333,9 +333,24 @@ TEST(Kernels, UnnamedPairs) {
   EXPECT_EQ(type->contents().combiner, MPI_COMBINER_VALUE_INDEX);
   EXPECT_TRUE(check(*resolve_op(MPI_MAXLOC), *type).ok());
   check_pair<double, std::int64_t>(*type);
+  EXPECT_NE(std::string(check(*resolve_op(MPI_SUM), *type).text()).find("a pair of a value and an index"), std::string::npos);
   check_pair<std::uint8_t, std::uint16_t>(*kept_pair(MPI_UINT8_T, MPI_UINT16_T));
   EXPECT_EQ(kept_pair(MPI_C_DOUBLE_COMPLEX, MPI_INT), nullptr);
   EXPECT_EQ(kept_pair(MPI_INT, MPI_DOUBLE), nullptr);
+}
+
+// What MPI_Type_get_value_index gives can be reduced.
+TEST(Kernels, EveryPairHasOne) {
+  const BasicTypeTable table = basic_types();
+  for (const BasicType* value = table.rows; value != table.rows + table.count; ++value) {
+    for (const BasicType* index = table.rows; index != table.rows + table.count; ++index) {
+      const Datatype* type = kept_pair(value->handle, index->handle);
+      if (type == nullptr) continue;
+      EXPECT_TRUE(check(*resolve_op(MPI_MINLOC), *type).ok()) << value->name << " " << index->name;
+      EXPECT_TRUE(check(*resolve_op(MPI_MAXLOC), *type).ok()) << value->name << " " << index->name;
+    }
+  }
+  check_pair<double, Int128>(*kept_pair(MPI_DOUBLE, MPI_INTEGER16));
 }
 
 // The same bits with any vectors: ranks of one job may run on different processors.

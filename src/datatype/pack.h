@@ -8,9 +8,15 @@
 
 namespace lapwing::datatype {
 
-// Bytes of the packed form.
+// Bytes of the packed form. The arguments of MPI functions have been looked at so that they are countable.
 inline std::uint64_t packed_size(const Datatype& type, std::uint64_t count) noexcept {
   return static_cast<std::uint64_t>(type.size()) * count;
+}
+
+// Whether MPI_Count has a number for those bytes.
+inline bool countable(const Datatype& type, std::int64_t count) noexcept {
+  std::int64_t bytes;
+  return !__builtin_mul_overflow(type.size(), count, &bytes);
 }
 
 // Packs all of it; `out` has room for packed_size().
@@ -30,7 +36,8 @@ std::uint64_t copy(const void* source, std::uint64_t source_count, const Datatyp
 
 // external32 (MPI 5.0, chapter "I/O", section "external data representation").
 std::uint64_t external_size(const Datatype& type, std::uint64_t count) noexcept;
-void pack_external(const void* buffer, std::uint64_t count, const Datatype& type, void* out) noexcept;
-void unpack_external(const void* in, void* buffer, std::uint64_t count, const Datatype& type) noexcept;
+// MPI_ERR_CONVERSION where a number has more bits than its type has in external32 (MPI_LONG, MPI_WCHAR): those are lost in `out`.
+Status pack_external(const void* buffer, std::uint64_t count, const Datatype& type, void* out);
+void unpack_external(const void* in, void* buffer, std::uint64_t count, const Datatype& type);
 
 }  // namespace lapwing::datatype

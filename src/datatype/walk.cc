@@ -21,7 +21,7 @@ std::size_t find_piece(const std::vector<Piece>& pieces, std::uint64_t skip) noe
   return static_cast<std::size_t>(after - pieces.begin()) - 1;
 }
 
-// Calls `with` with the length as a constant, where runs are often so long.
+// Calls `with` with the length as a constant, where runs are often so long: numbers, small structs of them, pixels.
 template <typename With>
 bool with_length(std::uint64_t bytes, With with) {
   switch (bytes) {
@@ -29,8 +29,16 @@ bool with_length(std::uint64_t bytes, With with) {
       return with(std::integral_constant<std::size_t, 1>()), true;
     case 2:
       return with(std::integral_constant<std::size_t, 2>()), true;
+    case 3:
+      return with(std::integral_constant<std::size_t, 3>()), true;
     case 4:
       return with(std::integral_constant<std::size_t, 4>()), true;
+    case 5:
+      return with(std::integral_constant<std::size_t, 5>()), true;
+    case 6:
+      return with(std::integral_constant<std::size_t, 6>()), true;
+    case 7:
+      return with(std::integral_constant<std::size_t, 7>()), true;
     case 8:
       return with(std::integral_constant<std::size_t, 8>()), true;
     case 12:

@@ -321,6 +321,32 @@ TEST(Walk, ListsOfRunsAreCutAnywhere) {
   }
 }
 
+// Some lengths have loops of their own: no byte beside a run is read or written.
+TEST(Walk, RunsOfEveryShortLength) {
+  constexpr int kRuns = 9, kLongest = 50;
+  for (int length = 1; length <= kLongest; ++length) {
+    const int step = length + 1;
+    std::array<int, kRuns> places{};
+    for (int i = 0; i < kRuns; ++i) places[i] = i * step + (i == kRuns - 1);
+    Datatype *strided = nullptr, *listed = nullptr;
+    ASSERT_TRUE(make_vector(kRuns, length, step, *resolve(MPI_BYTE), &strided).ok());
+    ASSERT_TRUE(make_indexed_block(kRuns, length, places.data(), *resolve(MPI_BYTE), &listed).ok());
+    for (Datatype* type : {strided, listed}) {
+      std::vector<std::byte> memory(kRuns * step + 1), packed(kRuns * length), expected(memory.size()), result(memory.size());
+      fill(memory, length);
+      pack(memory.data(), 1, *type, packed.data());
+      unpack(packed.data(), result.data(), 1, *type);
+      for (int i = 0; i < kRuns; ++i) {
+        const int place = type == listed ? places[i] : i * step;
+        ASSERT_EQ(std::memcmp(&packed[i * length], &memory[place], length), 0) << length;
+        std::memcpy(&expected[place], &memory[place], length);
+      }
+      EXPECT_EQ(result, expected) << length;
+      free(type);
+    }
+  }
+}
+
 TEST(Walk, DeepNestsWork) {
   Reference reference = testing::basic_reference(MPI_CHAR);
   for (int level = 0; level < 12; ++level) {

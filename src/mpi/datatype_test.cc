@@ -194,6 +194,21 @@ TEST(PackFunctions, PositionsAdvanceAndAreChecked) {
   EXPECT_EQ(pack(values, 1, MPI_INT, buffer, sizeof buffer, &position, MPI_COMM_WORLD).error_class(), MPI_ERR_ARG);
 }
 
+TEST(PackFunctions, PackedDataAtNull) {
+  int value = 0;
+  MPI_Count position = 0;
+  const char* const external = "external32";
+  EXPECT_EQ(pack(&value, 1, MPI_INT, nullptr, 64, &position, MPI_COMM_WORLD).error_class(), MPI_ERR_BUFFER);
+  EXPECT_EQ(unpack(nullptr, 64, &position, &value, 1, MPI_INT, MPI_COMM_WORLD).error_class(), MPI_ERR_BUFFER);
+  EXPECT_EQ(pack_external(external, &value, 1, MPI_INT, nullptr, 64, &position).error_class(), MPI_ERR_BUFFER);
+  EXPECT_EQ(unpack_external(external, nullptr, 64, &position, &value, 1, MPI_INT).error_class(), MPI_ERR_BUFFER);
+  EXPECT_EQ(position, 0);
+  EXPECT_OK(pack(&value, 0, MPI_INT, nullptr, 0, &position, MPI_COMM_WORLD));
+  EXPECT_OK(unpack(nullptr, 0, &position, &value, 0, MPI_INT, MPI_COMM_WORLD));
+  EXPECT_OK(pack_external(external, &value, 0, MPI_INT, nullptr, 0, &position));
+  EXPECT_OK(unpack_external(external, nullptr, 0, &position, &value, 0, MPI_INT));
+}
+
 TEST(PackFunctions, External32) {
   const int values[] = {1, 2};
   unsigned char buffer[8];

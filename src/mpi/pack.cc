@@ -28,6 +28,13 @@ Status check_room(const char* what, std::uint64_t needed, MPI_Count size, MPI_Co
                        static_cast<long long>(size - position));
 }
 
+// The packed side is a plain place in memory: NULL is no MPI_BOTTOM there, whatever the position.
+Status check_packed(const char* parameter, const void* buffer, std::uint64_t bytes) {
+  if (buffer != nullptr || bytes == 0) return {};
+  return Status::error(MPI_ERR_BUFFER, "%s is a null pointer, but %llu bytes of packed data are to be there", parameter,
+                       static_cast<unsigned long long>(bytes));
+}
+
 Status check_representation(const char* datarep) {
   if (std::strcmp(datarep, "external32") == 0) return {};
   return Status::error(MPI_ERR_ARG, "The data representation \"%.128s\" is unknown: only \"external32\" is supported",
@@ -37,7 +44,8 @@ Status check_representation(const char* datarep) {
 }  // namespace
 
 Status pack_size(MPI_Count incount, MPI_Datatype datatype, MPI_Comm, MPI_Count* size) {
-  *size = static_cast<MPI_Count>(datatype::packed_size(type_of(datatype), incount));
+  const Datatype& type = type_of(datatype);
+  *size = datatype::countable(type, incount) ? static_cast<MPI_Count>(datatype::packed_size(type, incount)) : MPI_UNDEFINED;
   return {};
 }
 
@@ -46,6 +54,7 @@ Status pack(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* o
   const Datatype& type = type_of(datatype);
   const std::uint64_t bytes = datatype::packed_size(type, incount);
   LAPWING_TRY(check_room("packed", bytes, outsize, *position));
+  LAPWING_TRY(check_packed("outbuf", outbuf, bytes));
   datatype::pack(inbuf, incount, type, static_cast<std::byte*>(outbuf) + *position);
   *position += static_cast<MPI_Count>(bytes);
   return {};
@@ -56,6 +65,7 @@ Status unpack(const void* inbuf, MPI_Count insize, MPI_Count* position, void* ou
   const Datatype& type = type_of(datatype);
   const std::uint64_t bytes = datatype::packed_size(type, outcount);
   LAPWING_TRY(check_room("unpacked", bytes, insize, *position));
+  LAPWING_TRY(check_packed("inbuf", inbuf, bytes));
   datatype::unpack(static_cast<const std::byte*>(inbuf) + *position, outbuf, outcount, type);
   *position += static_cast<MPI_Count>(bytes);
   return {};
@@ -63,7 +73,8 @@ Status unpack(const void* inbuf, MPI_Count insize, MPI_Count* position, void* ou
 
 Status pack_external_size(const char* datarep, MPI_Count incount, MPI_Datatype datatype, MPI_Count* size) {
   LAPWING_TRY(check_representation(datarep));
-  *size = static_cast<MPI_Count>(datatype::external_size(type_of(datatype), incount));
+  const Datatype& type = type_of(datatype);
+  if (__builtin_mul_overflow(datatype::external_size(type, 1), incount, size)) *size = MPI_UNDEFINED;
   return {};
 }
 
@@ -73,7 +84,8 @@ Status pack_external(const char* datarep, const void* inbuf, MPI_Count incount, 
   const Datatype& type = type_of(datatype);
   const std::uint64_t bytes = datatype::external_size(type, incount);
   LAPWING_TRY(check_room("packed", bytes, outsize, *position));
-  datatype::pack_external(inbuf, incount, type, static_cast<std::byte*>(outbuf) + *position);
+  LAPWING_TRY(check_packed("outbuf", outbuf, bytes));
+  LAPWING_TRY(datatype::pack_external(inbuf, incount, type, static_cast<std::byte*>(outbuf) + *position));
   *position += static_cast<MPI_Count>(bytes);
   return {};
 }
@@ -84,6 +96,7 @@ Status unpack_external(const char* datarep, const void* inbuf, MPI_Count insize,
   const Datatype& type = type_of(datatype);
   const std::uint64_t bytes = datatype::external_size(type, outcount);
   LAPWING_TRY(check_room("unpacked", bytes, insize, *position));
+  LAPWING_TRY(check_packed("inbuf", inbuf, bytes));
   datatype::unpack_external(static_cast<const std::byte*>(inbuf) + *position, outbuf, outcount, type);
   *position += static_cast<MPI_Count>(bytes);
   return {};

@@ -195,6 +195,13 @@ Status unusable_type(const char* parameter, MPI_Datatype datatype) {
   return type->committed() ? not_supported(parameter, datatype) : not_committed(parameter, datatype);
 }
 
+Status uncountable(const char* parameter, MPI_Datatype datatype, MPI_Count count) {
+  const datatype::Datatype* type = datatype::resolve(datatype);
+  if (type == nullptr || !type->usable()) return unusable_type(parameter, datatype);
+  return Status::error(MPI_ERR_COUNT, "the count is %lld, and so many elements of %s%s have more bytes than MPI_Count can tell (2^63 - 1)",
+                       static_cast<long long>(count), parameter, name_in_brackets(datatype).c_str());
+}
+
 Status misplaced_in_place(const char* parameter) {
   return Status::error(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, which cannot stand for this buffer here", parameter);
 }

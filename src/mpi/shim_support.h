@@ -4,6 +4,7 @@
 // text names the parameter and its value; the function's name is put before it where the error is raised.
 #pragma once
 
+#include <algorithm>
 #include <climits>
 #include <cstdint>
 #include <new>
@@ -16,6 +17,7 @@
 #include "comm/communicator.h"
 #include "datatype/datatype.h"
 #include "datatype/op.h"
+#include "datatype/pack.h"
 #include "mpi.h"
 #include "mpi/resolve.h"
 #include "request/request.h"
@@ -76,6 +78,8 @@ Status bad_root(const char* parameter, int root, comm::Communicator& communicato
 Status bad_tag(const char* parameter, int tag, bool receive);
 // Of a handle that is no datatype, or of one that is not committed, or that this build lacks.
 Status unusable_type(const char* parameter, MPI_Datatype datatype);
+// The same, or of too many elements of it.
+Status uncountable(const char* parameter, MPI_Datatype datatype, MPI_Count count);
 Status misplaced_in_place(const char* parameter);
 Status check_low_memory(const char* parameter, const void* buffer, MPI_Count count, MPI_Datatype type, int partner);
 
@@ -207,6 +211,21 @@ inline Status check_handle_at_or_null(const char* parameter, const Handle* handl
   return unusable_type(parameter, handle);
 }
 
+// Of what is sent, reduced or packed. The rooms below multiply without a further look.
+[[gnu::always_inline]] inline Status check_committed(const char* parameter, MPI_Datatype handle, MPI_Count count) {
+  const datatype::Datatype* type = datatype::resolve(handle);
+  if (type != nullptr && type->usable() && datatype::countable(*type, count)) [[likely]]
+    return {};
+  return uncountable(parameter, handle, count);
+}
+
+// Of pieces, each with a count of its own; `counts` has been checked.
+inline Status check_committed(const char* parameter, MPI_Datatype handle, CountArray counts, MPI_Count length) {
+  MPI_Count most = 0;
+  for (MPI_Count i = 0; i < length; ++i) most = std::max(most, counts[static_cast<std::size_t>(i)]);
+  return check_committed(parameter, handle, most);
+}
+
 // ---- Pointers and arrays.
 
 inline constexpr std::uintptr_t kFirstPage = 4096;  // bytes from address 0 on that are never mapped
@@ -291,7 +310,8 @@ inline Status check_all_committed(const char* parameter, const MPI_Datatype* han
                                   MPI_Count length) {
   LAPWING_TRY(check_array(parameter, handles, length));
   for (MPI_Count i = 0; i < length; ++i) {
-    if (counts[static_cast<std::size_t>(i)] != 0) LAPWING_TRY(check_committed(parameter, handles[i]));
+    const MPI_Count count = counts[static_cast<std::size_t>(i)];
+    if (count != 0) LAPWING_TRY(check_committed(parameter, handles[i], count));
   }
   return {};
 }

@@ -87,6 +87,35 @@ static void null_buffers(void) {
   OK(MPI_Type_free(&empty));
 }
 
+/* More bytes than an MPI_Count can tell: nothing is sent, reduced or packed of them, and a receive of so many is one of whatever comes. */
+static void uncountable_bytes(void) {
+  const MPI_Count many = ((MPI_Count)1 << 62) + 1;
+  MPI_Count bytes = 0;
+  MPI_Datatype gaps;
+  int in = -1;
+  value = 4711;
+  OK(MPI_Type_create_resized(MPI_INT, 0, 0, &gaps));
+  OK(MPI_Type_commit(&gaps));
+  SAYS(MPI_Send_c(&value, many, gaps, rank, 0, MPI_COMM_WORLD), MPI_ERR_COUNT, "MPI_Send_c: the count is 4611686018427387905");
+  SAYS(MPI_Sendrecv_c(&value, many, gaps, rank, 0, &in, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, &status), MPI_ERR_COUNT, "sendtype");
+  SAYS(MPI_Bcast_c(&value, many, MPI_INT, 0, MPI_COMM_WORLD), MPI_ERR_COUNT, "MPI_INT");
+  SAYS(MPI_Allreduce_c(&value, &in, many, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_COUNT, "MPI_INT");
+  const MPI_Count one = 1;
+  const MPI_Aint start = 0;
+  SAYS(MPI_Alltoallv_c(&value, &many, &start, MPI_INT, &in, &one, &start, MPI_INT, MPI_COMM_SELF), MPI_ERR_COUNT, "sendtype");
+  SAYS(MPI_Pack_c(&value, many, gaps, &in, sizeof in, &bytes, MPI_COMM_WORLD), MPI_ERR_COUNT, "MPI_Pack_c");
+  OK(MPI_Pack_size_c(many, MPI_INT, MPI_COMM_WORLD, &bytes));
+  CHECK(bytes == MPI_UNDEFINED);
+  OK(MPI_Pack_external_size_c("external32", many, MPI_INT, &bytes));
+  CHECK(bytes == MPI_UNDEFINED);
+  OK(MPI_Sendrecv_c(&value, 1, MPI_INT, rank, 0, &in, many, MPI_INT, rank, 0, MPI_COMM_WORLD, &status));
+  CHECK(in == 4711);
+  in = -1;
+  OK(MPI_Sendrecv_c(&value, 1, MPI_INT, rank, 0, &in, many, gaps, rank, 0, MPI_COMM_WORLD, &status));
+  CHECK(in == 4711);
+  OK(MPI_Type_free(&gaps));
+}
+
 /* Numbers that no handle has, and addresses where nothing can be: the argument is named, and not followed. */
 static void garbage_handles(void) {
   const MPI_Aint garbage[] = {1, 5, 0x17f, 0xfff, 4096, 5000, 65535, -1, -4096};
@@ -297,6 +326,7 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
   point_to_point();
   null_buffers();
+  uncountable_bytes();
   garbage_handles();
   datatypes();
   collectives();
