@@ -24,15 +24,20 @@ Status attach(AttachedBuffer& buffer, void* memory, MPI_Count size) {
   return buffer.attach(memory, static_cast<std::uint64_t>(size));
 }
 
-void wait_until_empty(engine::Visit& visit, AttachedBuffer& buffer) {
+void wait_for_flush(engine::Visit& visit, AttachedBuffer& buffer) {
   p2p::FlushRequest& flush = buffer.flush();
   wait_in("MPI_Buffer_flush or MPI_Buffer_detach", visit, flush);
   flush.destroy();
 }
 
+// Other threads may send while this one waits: what they send is not in the flush, but it is in the memory that the program gets back.
+void wait_until_empty(engine::Visit& visit, AttachedBuffer& buffer) {
+  while (!buffer.empty()) wait_for_flush(visit, buffer);
+}
+
 Status flush(AttachedBuffer& buffer) {
   engine::Visit visit(process().engine);
-  wait_until_empty(visit, buffer);
+  wait_for_flush(visit, buffer);
   return {};
 }
 
