@@ -28,7 +28,7 @@ void fill_empty_status(MPI_Status* status) noexcept {
 
 namespace {
 
-// Generalized requests fill their statuses themselves.
+// Generalized requests fill their statuses themselves, also those of failures.
 Status describe(Request& request, MPI_Status* status) {
   if (!request.completed_by_program()) {
     fill_status(request.result(), status);
@@ -36,12 +36,12 @@ Status describe(Request& request, MPI_Status* status) {
   }
   MPI_Status own;
   status_set_empty(own);
-  LAPWING_TRY(request.query(own));
+  Status outcome = request.query(own);
   if (status != MPI_STATUS_IGNORE) {
     own.MPI_ERROR = status->MPI_ERROR;
     *status = own;
   }
-  return {};
+  return outcome;
 }
 
 Status noted(Request& request, Status failure) {

@@ -281,6 +281,32 @@ static void generalized(void) {
   CHECK(value == left && statuses[0].MPI_SOURCE == 5 && again.queried == 1 && again.freed == 1);
 }
 
+/* What the program says of an operation of its own that failed. */
+static int failed_query(void* extra, MPI_Status* status) {
+  query(extra, status);
+  return MPI_ERR_TRUNCATE;
+}
+static void failed_generalized(void) {
+  Steps steps = {0, 0, 0};
+  MPI_Request request;
+  MPI_Status status;
+  int flag, count;
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  OK(MPI_Grequest_start(failed_query, release, cancel, &steps, &request));
+  OK(MPI_Grequest_complete(request));
+  for (int taking = 0; taking < 2; ++taking) {
+    memset(&status, 0, sizeof status);
+    if (taking)
+      FAILS(MPI_Wait(&request, &status), MPI_ERR_TRUNCATE);
+    else
+      FAILS(MPI_Request_get_status(request, &flag, &status), MPI_ERR_TRUNCATE);
+    OK(MPI_Get_count(&status, MPI_INT, &count));
+    CHECK(count == 3 && status.MPI_SOURCE == 5 && status.MPI_TAG == 6);
+  }
+  CHECK(request == MPI_REQUEST_NULL && steps.freed == 1);
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
+}
+
 /* The error handler of a communicator that the program has freed speaks for what is still under way on it. */
 static int handled;
 static void handler(MPI_Comm* comm, int* code, ...) {
@@ -339,6 +365,7 @@ int main(int argc, char** argv) {
   freed();
   of_a_freed_communicator();
   generalized();
+  failed_generalized();
   OK(MPI_Finalize());
   return 0;
 }
