@@ -71,21 +71,37 @@ MPI_Status* status_at(MPI_Status statuses[], int index) noexcept {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[index];
 }
 
-// Collects the outcomes of functions that complete several requests: each status gets its error, the function one.
+// Collects the outcomes of functions that complete several requests: each status gets its error. The function has one failure to raise, where it
+// came from: the first one, unless a later one ends the job, which the program would not hear of otherwise.
 class Outcomes {
  public:
+  Outcomes() = default;
+  Outcomes(const Outcomes&) = delete;
+  Outcomes& operator=(const Outcomes&) = delete;
+  ~Outcomes() { comm::Communicator::drop(communicator_); }
+
   void add(Status outcome, MPI_Status* status) {
     if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = outcome.error_class();
-    if (!outcome.ok() && first_.ok()) first_ = std::move(outcome);
+    if (!outcome.ok()) add_failure(std::move(outcome), take_failed_communicator());
   }
   Status result() {
-    if (first_.ok()) return {};
+    if (raised_.ok()) return {};
+    if (communicator_ != nullptr) note_failed_communicator(*communicator_);
     return Status::error(MPI_ERR_IN_STATUS, "%s (the MPI_ERROR fields of the statuses tell which requests failed)",
-                         first_.text());
+                         raised_.text());
   }
 
  private:
-  Status first_;
+  void add_failure(Status failure, comm::Communicator* communicator) {
+    if (raised_.ok() || (!failure_ends_job(communicator_) && failure_ends_job(communicator))) {
+      raised_ = std::move(failure);
+      std::swap(communicator_, communicator);
+    }
+    comm::Communicator::drop(communicator);
+  }
+
+  Status raised_;
+  comm::Communicator* communicator_ = nullptr;  // of it, with a reference
 };
 
 // Ends as a group, under one lock: all but persistent requests and those that end with a user's callback.

@@ -281,6 +281,46 @@ static void generalized(void) {
   CHECK(value == left && statuses[0].MPI_SOURCE == 5 && again.queried == 1 && again.freed == 1);
 }
 
+/* Of failures on several communicators the first one is raised, by the handler of its own communicator. */
+static int heard;
+static MPI_Comm told;
+static char said[MPI_MAX_ERROR_STRING];
+static void listener(MPI_Comm* comm, int* code, ...) {
+  int length;
+  ++heard;
+  told = *comm;
+  OK(MPI_Error_string(*code, said, &length));
+}
+static void on_two_communicators(void) {
+  enum { kWaitall, kTestall, kWaitsome, kLook, kWays };
+  int words[2] = {1, 2}, room[2];
+  MPI_Comm comms[2];
+  MPI_Errhandler made;
+  OK(MPI_Comm_create_errhandler(listener, &made));
+  for (int i = 0; i < 2; ++i) {
+    OK(MPI_Comm_dup(MPI_COMM_SELF, &comms[i]));
+    OK(MPI_Comm_set_errhandler(comms[i], made));
+  }
+  for (int way = 0; way < kWays; ++way) {
+    MPI_Request requests[2];
+    int flag = 1, count, indices[2];
+    for (int i = 0; i < 2; ++i) {
+      OK(MPI_Irecv(&room[i], 1, MPI_INT, 0, 11 * (i + 1), comms[i], &requests[i]));
+      OK(MPI_Send(words, 2, MPI_INT, 0, 11 * (i + 1), comms[i]));
+    }
+    told = MPI_COMM_NULL;
+    heard = 0;
+    if (way == kWaitall) FAILS(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), MPI_ERR_IN_STATUS);
+    if (way == kTestall) FAILS(MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE), MPI_ERR_IN_STATUS);
+    if (way == kWaitsome) FAILS(MPI_Waitsome(2, requests, &count, indices, MPI_STATUSES_IGNORE), MPI_ERR_IN_STATUS);
+    if (way == kLook) FAILS(MPI_Request_get_status_all(2, requests, &flag, MPI_STATUSES_IGNORE), MPI_ERR_IN_STATUS);
+    CHECK(flag && heard == 1 && told == comms[0] && strstr(said, "tag 11 ") != NULL);
+    if (way == kLook) FAILS(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), MPI_ERR_IN_STATUS);
+  }
+  for (int i = 0; i < 2; ++i) OK(MPI_Comm_free(&comms[i]));
+  OK(MPI_Errhandler_free(&made));
+}
+
 /* What the program says of an operation of its own that failed. */
 static int failed_query(void* extra, MPI_Status* status) {
   query(extra, status);
@@ -364,6 +404,7 @@ int main(int argc, char** argv) {
   persistent();
   freed();
   of_a_freed_communicator();
+  on_two_communicators();
   generalized();
   failed_generalized();
   OK(MPI_Finalize());
