@@ -26,6 +26,11 @@ void fill_empty_status(MPI_Status* status) noexcept {
   if (status != MPI_STATUS_IGNORE) status_set_empty(*status);
 }
 
+Status noted(const Request& request, Status failure) {
+  if (!failure.ok() && request.communicator() != nullptr) note_failed_communicator(*request.communicator());
+  return failure;
+}
+
 namespace {
 
 // Generalized requests fill their statuses themselves, also those of failures.
@@ -42,11 +47,6 @@ Status describe(Request& request, MPI_Status* status) {
     *status = own;
   }
   return outcome;
-}
-
-Status noted(Request& request, Status failure) {
-  if (!failure.ok() && request.communicator() != nullptr) note_failed_communicator(*request.communicator());
-  return failure;
 }
 
 std::span<const MPI_Request> all_of(int count, const MPI_Request requests[]) noexcept {

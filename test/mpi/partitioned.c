@@ -76,6 +76,33 @@ static void two_at_once(void) {
   }
 }
 
+/* Calls about a request of the other side are raised on its communicator. */
+static MPI_Comm told;
+static void listener(MPI_Comm* comm, int* code, ...) { told = *comm; }
+static void of_the_other_side(void) {
+  int out = rank, in = -1, flag;
+  MPI_Comm comm;
+  MPI_Errhandler made;
+  MPI_Request requests[2];
+  OK(MPI_Comm_create_errhandler(listener, &made));
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  OK(MPI_Comm_set_errhandler(comm, made));
+  OK(MPI_Psend_init(&out, 1, 1, MPI_INT, right, 3, comm, MPI_INFO_NULL, &requests[0]));
+  OK(MPI_Precv_init(&in, 1, 1, MPI_INT, left, 3, comm, MPI_INFO_NULL, &requests[1]));
+  OK(MPI_Startall(2, requests));
+  FAILS(MPI_Pready(0, requests[1]), MPI_ERR_REQUEST);
+  CHECK(told == comm);
+  told = MPI_COMM_NULL;
+  FAILS(MPI_Parrived(requests[0], 0, &flag), MPI_ERR_REQUEST);
+  CHECK(told == comm);
+  OK(MPI_Pready(0, requests[0]));
+  OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+  CHECK(in == left);
+  for (int i = 0; i < 2; ++i) OK(MPI_Request_free(&requests[i]));
+  OK(MPI_Errhandler_free(&made));
+  OK(MPI_Comm_free(&comm));
+}
+
 /* A receive that is freed before its send is made has that send all the same, and not the next one. */
 static void freed_before_it_is_met(void) {
   int out[2] = {rank, rank + 100}, in[2] = {-1, -1};
@@ -117,6 +144,7 @@ int main(int argc, char** argv) {
     round_trip(4, 3, total, pairs, 2, 3);
   }
   two_at_once();
+  of_the_other_side();
   freed_before_it_is_met();
   MPI_Request nothing[2];
   OK(MPI_Psend_init(NULL, 0, 5, MPI_INT, right, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &nothing[0]));
