@@ -3,6 +3,7 @@
 // A request that is done is recognised without the lock; the lock is taken to drive progress, to wait, and to free.
 #include <mutex>
 
+#include "coll/collective_request.h"
 #include "mpi/completion.h"
 #include "mpi/implementation.h"
 #include "mpi/shim_support.h"
@@ -153,6 +154,13 @@ Status begin(MPI_Request handle) {
   Request* request = request_of(handle);
   if (request == nullptr) return Status::error(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be started");
   return noted(*request, restart(*request));
+}
+
+// MPI 5.0, sections 6.12 and 6.13: the other ranks depend on a collective operation.
+Status check_freeable(const Request& request) {
+  const auto* collective = dynamic_cast<const coll::CollectiveRequest*>(&request);
+  if (collective == nullptr || !request.active()) return {};
+  return Status::error(MPI_ERR_REQUEST, "%s: a collective operation cannot be freed before it is completed, by a wait or a test", collective->name());
 }
 
 }  // namespace
@@ -370,6 +378,7 @@ Status cancel(MPI_Request* handle) {
 Status request_free(MPI_Request* handle) {
   Request* request = request_of(*handle);
   if (request == nullptr) return Status::error(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be freed");
+  LAPWING_TRY(noted(*request, check_freeable(*request)));
   *handle = MPI_REQUEST_NULL;
   return give_up(process().engine, *request);
 }

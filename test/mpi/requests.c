@@ -235,6 +235,24 @@ static void freed(void) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
+/* That of a collective operation is not, before it is completed; and is as good as before. */
+static void freed_collectives(void) {
+  MPI_Request request;
+  int sum = 0;
+  OK(MPI_Iallreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request));
+  FAILS(MPI_Request_free(&request), MPI_ERR_REQUEST);
+  OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  CHECK(request == MPI_REQUEST_NULL && sum == size * (size - 1) / 2);
+  OK(MPI_Allreduce_init(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request));
+  for (int round = 0; round < 2; ++round) {
+    OK(MPI_Start(&request));
+    FAILS(MPI_Request_free(&request), MPI_ERR_REQUEST);
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  }
+  OK(MPI_Request_free(&request));
+  CHECK(request == MPI_REQUEST_NULL);
+}
+
 typedef struct {
   int queried, freed, cancelled;
 } Steps;
@@ -403,6 +421,7 @@ int main(int argc, char** argv) {
   no_partner();
   persistent();
   freed();
+  freed_collectives();
   of_a_freed_communicator();
   on_two_communicators();
   generalized();
