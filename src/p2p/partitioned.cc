@@ -1,5 +1,6 @@
 #include "p2p/partitioned.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <climits>
 
@@ -129,7 +130,7 @@ PartitionedReceive::~PartitionedReceive() {
 
 // The setup message is this receive's all the same, and not that of the next one with its tag: on_setup destroys it then.
 void PartitionedReceive::destroy() noexcept {
-  if (set_up_ || !setup_failure_.ok()) {
+  if (set_up_) {
     delete this;
     return;
   }
@@ -148,47 +149,50 @@ void PartitionedReceive::on_setup(engine::Operation& operation) noexcept {
   }
   Status status = std::move(result.status);
   if (status.ok() && result.source != MPI_PROC_NULL) status = receive.make_parts();
-  receive.set_up_ = status.ok();
-  if (!status.ok()) receive.setup_failure_ = std::move(status);
+  receive.set_up_ = true;
+  receive.setup_failure_ = std::move(status);
   if (!receive.waits_for_setup_) return;
   receive.waits_for_setup_ = false;
   receive.post_parts();
 }
 
-// Cuts the buffer as the sender does. Every partition costs memory here, also an empty one.
+// Cuts the buffer as the sender does. Parts for which there is no room are received all the same, so that their sender comes to its end; but each costs
+// memory here, so that there is an end to them.
 Status PartitionedReceive::make_parts() {
-  const std::uint64_t room = partition_bytes_ * static_cast<std::uint64_t>(partitions_);
   const bool sound = setup_receive_.result().bytes == setup_bytes_.size() && wire::decode(setup_bytes_, setup_);
   if (!sound) return Status::error(MPI_ERR_OTHER, "the sender's announcement of a partitioned operation is damaged");
-  const std::uint64_t total = setup_.partition_bytes * static_cast<std::uint64_t>(setup_.partitions);
-  if (total > room) {
-    return Status::error(MPI_ERR_TRUNCATE,
-                         "the partitioned send from rank %d has %" PRIu64
-                         " bytes, but the receive has room for %" PRIu64,
-                         first_.source, total, room);
-  }
+  const auto partitions = static_cast<std::uint64_t>(setup_.partitions);
+  const std::uint64_t with_room = setup_.partition_bytes == 0 ? partitions : room() / setup_.partition_bytes;
+  if (partitions <= with_room + wire::PartitionSetup::kMostEmptyParts) cut();
+  if (partitions <= with_room) return {};
+  return Status::error(MPI_ERR_TRUNCATE,
+                       "the partitioned send from rank %d has %" PRIu64 " bytes, but the receive has room for %" PRIu64,
+                       first_.source, partitions * setup_.partition_bytes, room());
+}
+
+void PartitionedReceive::cut() {
   for (int i = 0; i < setup_.partitions; ++i) {
     parts_.push_back(std::make_unique<Part>());
     place(*parts_.back(), i);
   }
-  return {};
 }
 
 void PartitionedReceive::place(Part& part, int index) {
   part.owner = this;
-  part.offset = setup_.partition_bytes * static_cast<std::uint64_t>(index);
+  part.offset = std::min(setup_.partition_bytes * static_cast<std::uint64_t>(index), room());
+  part.bytes = std::min(setup_.partition_bytes, room() - part.offset);
   ReceiveArguments arguments = first_;
   arguments.tag = setup_.first_tag + index;
-  if (setup_.partition_bytes == partition_bytes_) {
+  if (setup_.partition_bytes == partition_bytes_ && index < partitions_) {
     arguments.buffer = static_cast<std::byte*>(first_.buffer) +
                        index * static_cast<std::int64_t>(first_.count) * first_.type->extent();
   } else {
-    arguments.count = setup_.partition_bytes;
+    arguments.count = part.bytes;
     arguments.type = datatype::resolve(MPI_BYTE);
     if (first_.type->contiguous()) {
       arguments.buffer = static_cast<std::byte*>(first_.buffer) + first_.type->true_lb() + part.offset;
     } else {
-      part.room = std::make_unique<std::byte[]>(setup_.partition_bytes);
+      part.room = std::make_unique<std::byte[]>(part.bytes);
       arguments.buffer = part.room.get();
     }
   }
@@ -202,7 +206,7 @@ Status PartitionedReceive::start() {
   result().tag = first_.source == MPI_PROC_NULL ? MPI_ANY_TAG : first_.tag;
   engine_.begin(*this);
   for (auto& part : parts_) part->here = false;
-  if (set_up_ || !setup_failure_.ok()) {
+  if (set_up_) {
     post_parts();
   } else {
     waits_for_setup_ = true;
@@ -213,7 +217,7 @@ Status PartitionedReceive::start() {
 void PartitionedReceive::post_parts() noexcept {
   if (!setup_failure_.ok()) result().status = setup_failure_.copy();
   missing_ = static_cast<int>(parts_.size());
-  if (missing_ == 0 || !setup_failure_.ok()) return engine_.finish(*this);
+  if (missing_ == 0) return engine_.finish(*this);
   for (auto& part : parts_) messenger_.start(*part);
 }
 
@@ -224,7 +228,7 @@ void PartitionedReceive::on_part(engine::Operation& operation) noexcept {
 
 void PartitionedReceive::land(Part& part) noexcept {
   part.here = true;
-  const std::uint64_t bytes = part.result().bytes;
+  const std::uint64_t bytes = std::min(part.result().bytes, part.bytes);
   if (part.room != nullptr && bytes != 0) {
     datatype::unpack(part.room.get(), bytes, first_.buffer, first_.count * static_cast<std::uint64_t>(partitions_),
                      *first_.type, part.offset);
@@ -243,7 +247,7 @@ bool PartitionedReceive::arrived(int partition) const noexcept {
   const std::uint64_t begin = partition_bytes_ * static_cast<std::uint64_t>(partition);
   const std::uint64_t end = begin + partition_bytes_;
   for (const auto& part : parts_) {
-    if (part->offset < end && part->offset + setup_.partition_bytes > begin && !part->here) return false;
+    if (part->offset < end && part->offset + part->bytes > begin && !part->here) return false;
   }
   return true;
 }

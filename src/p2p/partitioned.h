@@ -65,13 +65,16 @@ class PartitionedReceive final : public Request {
   struct Part final : ReceiveRequest {
     PartitionedReceive* owner = nullptr;
     std::uint64_t offset = 0;           // in the message as a whole
+    std::uint64_t bytes = 0;            // as far as there is room for them
     std::unique_ptr<std::byte[]> room;  // when the part does not fall on a piece of the buffer that can be named
     bool here = false;
   };
   ~PartitionedReceive();
   static void on_setup(engine::Operation& operation) noexcept;
   static void on_part(engine::Operation& operation) noexcept;
+  std::uint64_t room() const noexcept { return partition_bytes_ * static_cast<std::uint64_t>(partitions_); }
   Status make_parts();
+  void cut();
   void place(Part& part, int index);
   void post_parts() noexcept;
   void land(Part& part) noexcept;
@@ -85,10 +88,10 @@ class PartitionedReceive final : public Request {
   Setup setup_receive_;
   wire::PartitionSetup::Bytes setup_bytes_{};
   wire::PartitionSetup setup_;
-  bool set_up_ = false;
+  bool set_up_ = false;           // the setup message has come, or failed to
   bool waits_for_setup_ = false;  // started before the setup message came
   bool given_up_ = false;         // freed before it came
-  Status setup_failure_;
+  Status setup_failure_;          // of every round
   std::vector<std::unique_ptr<Part>> parts_;
   int missing_ = 0;
 };

@@ -103,6 +103,30 @@ static void of_the_other_side(void) {
   OK(MPI_Comm_free(&comm));
 }
 
+/* A receive with less room than the send has gets what there is room for; and both come to their ends, however long the partitions. */
+static void truncated(int sends, int receives, int bytes, int room) {
+  const size_t sent = (size_t)sends * (size_t)bytes, wanted = (size_t)receives * (size_t)room;
+  unsigned char *out = malloc(sent), *in = malloc(wanted + 1);
+  MPI_Request requests[2];
+  MPI_Status statuses[2];
+  fill_pattern(out, sent, (unsigned)rank);
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  OK(MPI_Psend_init(out, sends, bytes, MPI_BYTE, right, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]));
+  OK(MPI_Precv_init(in, receives, room, MPI_BYTE, left, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]));
+  for (int round = 0; round < 2; ++round) {
+    memset(in, 0, wanted + 1);
+    OK(MPI_Startall(2, requests));
+    OK(MPI_Pready_range(0, sends - 1, requests[0]));
+    FAILS(MPI_Waitall(2, requests, statuses), MPI_ERR_IN_STATUS);
+    CHECK(statuses[0].MPI_ERROR == MPI_SUCCESS && statuses[1].MPI_ERROR == MPI_ERR_TRUNCATE);
+    CHECK(is_pattern(in, wanted, (unsigned)left) && in[wanted] == 0);
+  }
+  for (int i = 0; i < 2; ++i) OK(MPI_Request_free(&requests[i]));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+  free(out);
+  free(in);
+}
+
 /* A receive that is freed before its send is made has that send all the same, and not the next one. */
 static void freed_before_it_is_met(void) {
   int out[2] = {rank, rank + 100}, in[2] = {-1, -1};
@@ -145,6 +169,12 @@ int main(int argc, char** argv) {
   }
   two_at_once();
   of_the_other_side();
+  for (int bytes = 20; bytes <= 400000; bytes *= 100) {
+    truncated(2, 2, bytes, bytes * 3 / 4);
+    truncated(5, 2, bytes, bytes);
+    truncated(3, 4, bytes, bytes / 2);
+    truncated(4, 2, bytes, 0);
+  }
   freed_before_it_is_met();
   MPI_Request nothing[2];
   OK(MPI_Psend_init(NULL, 0, 5, MPI_INT, right, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &nothing[0]));
