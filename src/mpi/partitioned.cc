@@ -1,6 +1,7 @@
 // MPI 5.0, chapter 4: partitioned communication. Rounds begin with MPI_Start and end like any request's (request.cc).
 #include "p2p/partitioned.h"
 
+#include <climits>
 #include <utility>
 
 #include "mpi/completion.h"
@@ -67,7 +68,12 @@ Status pready_range(int partition_low, int partition_high, MPI_Request request) 
 
 Status pready_list(int length, const int partitions[], MPI_Request request) {
   engine::Visit visit(process().engine);
-  for (int i = 0; i < length; ++i) LAPWING_TRY(mark_ready(request, partitions[i], partitions[i]));
+  int begin = 0;
+  for (int i = 1; i <= length; ++i) {
+    if (i < length && partitions[i - 1] != INT_MAX && partitions[i] == partitions[i - 1] + 1) continue;
+    LAPWING_TRY(mark_ready(request, partitions[begin], partitions[i - 1]));
+    begin = i;
+  }
   return {};
 }
 

@@ -20,7 +20,10 @@ static void round_trip(int sends, int receives, int total, MPI_Datatype type, in
     }
     OK(MPI_Startall(2, requests));
     OK(MPI_Parrived(requests[1], receives - 1, &flag));
-    for (int i = sends - 1; i > 0; --i) OK(MPI_Pready(i, requests[0]));
+    if (round == 1 && sends > 1) OK(MPI_Pready_range(1, sends - 1, requests[0]));
+    for (int odd = 1; odd >= 0 && round != 1; --odd)
+      for (int i = sends - 1; i > 0; --i)
+        if (i % 2 == odd) OK(MPI_Pready(i, requests[0]));
     if (receives == sends && sends > 1) {
       do OK(MPI_Parrived(requests[1], receives - 1, &flag)); while (!flag);
       OK(MPI_Parrived(requests[1], 0, &flag));
@@ -167,6 +170,12 @@ int main(int argc, char** argv) {
     round_trip(6, 6, total, pairs, 2, 3);
     round_trip(4, 3, total, pairs, 2, 3);
   }
+  round_trip(5, 5, 2560, MPI_INT, 1, 1);
+  round_trip(5, 4, 2560, MPI_INT, 1, 1);
+  round_trip(600, 600, 1200, MPI_INT, 1, 1);
+  round_trip(600, 400, 1200, MPI_INT, 1, 1);
+  round_trip(600, 600, 7200, pairs, 2, 3);
+  round_trip(1500, 900, 9000, pairs, 2, 3);
   two_at_once();
   of_the_other_side();
   for (int bytes = 20; bytes <= 400000; bytes *= 100) {
@@ -174,6 +183,7 @@ int main(int argc, char** argv) {
     truncated(5, 2, bytes, bytes);
     truncated(3, 4, bytes, bytes / 2);
     truncated(4, 2, bytes, 0);
+    truncated(300, 7, bytes / 20, bytes);
   }
   freed_before_it_is_met();
   MPI_Request nothing[2];
