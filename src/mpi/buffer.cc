@@ -14,7 +14,7 @@ namespace {
 
 using p2p::AttachedBuffer;
 
-// Made at the first attach; stays with its object.
+// Made when it is first spoken of; stays with its object. Under the lock, because any thread may speak first.
 AttachedBuffer& in(std::unique_ptr<comm::Extra>& place) {
   if (place == nullptr) place = std::make_unique<AttachedBuffer>(process().engine);
   return static_cast<AttachedBuffer&>(*place);
@@ -24,28 +24,27 @@ Status attach(AttachedBuffer& buffer, void* memory, MPI_Count size) {
   return buffer.attach(memory, static_cast<std::uint64_t>(size));
 }
 
-void wait_until_empty(engine::Visit& visit, AttachedBuffer& buffer) {
+Status flush(engine::Visit& visit, AttachedBuffer& buffer) {
   p2p::FlushRequest& flush = buffer.flush();
   wait_in("MPI_Buffer_flush or MPI_Buffer_detach", visit, flush);
   flush.destroy();
-}
-
-Status flush(AttachedBuffer& buffer) {
-  engine::Visit visit(process().engine);
-  wait_until_empty(visit, buffer);
   return {};
 }
 
 Status flush_later(AttachedBuffer& buffer, MPI_Request* request) {
-  engine::Visit visit(process().engine);
   *request = handle_of(buffer.flush());
   return {};
 }
 
+// Other threads may send while this one waits: what they send is not in the flush, but it is in the memory that the program gets back.
+Status wait_until_empty(engine::Visit& visit, AttachedBuffer& buffer) {
+  while (!buffer.empty()) LAPWING_TRY(flush(visit, buffer));
+  return {};
+}
+
 // `buffer_addr` points at the user's pointer.
-Status detach(AttachedBuffer& buffer, void* buffer_addr, MPI_Count* size) {
-  engine::Visit visit(process().engine);
-  wait_until_empty(visit, buffer);
+Status detach(engine::Visit& visit, AttachedBuffer& buffer, void* buffer_addr, MPI_Count* size) {
+  LAPWING_TRY(wait_until_empty(visit, buffer));
   void* memory;
   std::uint64_t bytes;
   buffer.detach(memory, bytes);
@@ -59,7 +58,7 @@ Status detach(AttachedBuffer& buffer, void* buffer_addr, MPI_Count* size) {
 Status detach_at_end(std::unique_ptr<comm::Extra>& buffer) {
   if (buffer == nullptr) return {};
   engine::Visit visit(process().engine);
-  wait_until_empty(visit, in(buffer));
+  LAPWING_TRY(wait_until_empty(visit, in(buffer)));
   buffer.reset();
   return {};
 }
@@ -69,12 +68,15 @@ Status buffer_attach(void* buffer, MPI_Count size) {
   return attach(process().messenger->process_buffer(), buffer, size);
 }
 Status buffer_detach(void* buffer_addr, MPI_Count* size) {
-  return detach(process().messenger->process_buffer(), buffer_addr, size);
+  engine::Visit visit(process().engine);
+  return detach(visit, process().messenger->process_buffer(), buffer_addr, size);
 }
 Status buffer_flush() {
-  return flush(process().messenger->process_buffer());
+  engine::Visit visit(process().engine);
+  return flush(visit, process().messenger->process_buffer());
 }
 Status buffer_iflush(MPI_Request* request) {
+  engine::Visit visit(process().engine);
   return flush_later(process().messenger->process_buffer(), request);
 }
 
@@ -83,12 +85,15 @@ Status comm_attach_buffer(MPI_Comm comm, void* buffer, MPI_Count size) {
   return attach(in(resolve(comm)->buffer), buffer, size);
 }
 Status comm_detach_buffer(MPI_Comm comm, void* buffer_addr, MPI_Count* size) {
-  return detach(in(resolve(comm)->buffer), buffer_addr, size);
+  engine::Visit visit(process().engine);
+  return detach(visit, in(resolve(comm)->buffer), buffer_addr, size);
 }
 Status comm_flush_buffer(MPI_Comm comm) {
-  return flush(in(resolve(comm)->buffer));
+  engine::Visit visit(process().engine);
+  return flush(visit, in(resolve(comm)->buffer));
 }
 Status comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
+  engine::Visit visit(process().engine);
   return flush_later(in(resolve(comm)->buffer), request);
 }
 
@@ -97,12 +102,15 @@ Status session_attach_buffer(MPI_Session session, void* buffer, MPI_Count size) 
   return attach(in(resolve(session)->buffer), buffer, size);
 }
 Status session_detach_buffer(MPI_Session session, void* buffer_addr, MPI_Count* size) {
-  return detach(in(resolve(session)->buffer), buffer_addr, size);
+  engine::Visit visit(process().engine);
+  return detach(visit, in(resolve(session)->buffer), buffer_addr, size);
 }
 Status session_flush_buffer(MPI_Session session) {
-  return flush(in(resolve(session)->buffer));
+  engine::Visit visit(process().engine);
+  return flush(visit, in(resolve(session)->buffer));
 }
 Status session_iflush_buffer(MPI_Session session, MPI_Request* request) {
+  engine::Visit visit(process().engine);
   return flush_later(in(resolve(session)->buffer), request);
 }
 

@@ -14,6 +14,9 @@ using request::request_of;
 void fill_status(const request::Result& result, MPI_Status* status) noexcept;
 void fill_empty_status(MPI_Status* status) noexcept;
 
+// Has the failure of a call about this request raised on the communicator of the request.
+Status noted(const request::Request& request, Status failure);
+
 // Takes the result of a request that is active and done: fills `status`, frees the request (handle becomes
 // MPI_REQUEST_NULL) or makes a persistent one inactive. Without the lock. A failure notes its communicator.
 Status take_result(MPI_Request& handle, request::Request& request, MPI_Status* status);

@@ -220,6 +220,11 @@ int raise_without_object(Status status, const char* function) {
   return status.error_class();
 }
 
+bool failure_ends_job(comm::Communicator* communicator) {
+  const HeldHandler handler(communicator != nullptr ? *communicator : communicator_for_the_rest(process()));
+  return handler.get() != MPI_ERRORS_RETURN && resolve(handler.get()) == nullptr;
+}
+
 int raise_on_comm_to_be(MPI_Errhandler handler, Status status, const char* function) {
   return raise_by(handler, comm::ErrorHandler::Target::kCommunicator, MPI_COMM_NULL, std::move(status), function);
 }

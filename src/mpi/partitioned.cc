@@ -1,10 +1,12 @@
 // MPI 5.0, chapter 4: partitioned communication. Rounds begin with MPI_Start and end like any request's (request.cc).
 #include "p2p/partitioned.h"
 
+#include <climits>
+#include <utility>
+
 #include "mpi/completion.h"
 #include "mpi/implementation.h"
 #include "mpi/message_arguments.h"
-#include "mpi/shim_support.h"
 
 namespace lapwing::mpi {
 namespace {
@@ -14,9 +16,9 @@ Status check_partitions(int partitions) {
   return Status::error(MPI_ERR_ARG, "partitions is %d; it cannot be negative", partitions);
 }
 
-Status noted(const request::Request& request, Status failure) {
-  if (!failure.ok() && request.communicator() != nullptr) note_failed_communicator(*request.communicator());
-  return failure;
+Status other_sort(MPI_Request handle, const char* wanted) {
+  Status failure = Status::error(MPI_ERR_REQUEST, "the request is no partitioned %s", wanted);
+  return handle == MPI_REQUEST_NULL ? std::move(failure) : noted(*request_of(handle), std::move(failure));
 }
 
 p2p::PartitionedSend* sending(MPI_Request handle) noexcept {
@@ -25,7 +27,7 @@ p2p::PartitionedSend* sending(MPI_Request handle) noexcept {
 
 Status mark_ready(MPI_Request handle, int low, int high) {
   p2p::PartitionedSend* send = sending(handle);
-  if (send == nullptr) return Status::error(MPI_ERR_REQUEST, "the request is no partitioned send");
+  if (send == nullptr) return other_sort(handle, "send");
   return noted(*send, send->ready(low, high));
 }
 
@@ -66,7 +68,12 @@ Status pready_range(int partition_low, int partition_high, MPI_Request request) 
 
 Status pready_list(int length, const int partitions[], MPI_Request request) {
   engine::Visit visit(process().engine);
-  for (int i = 0; i < length; ++i) LAPWING_TRY(mark_ready(request, partitions[i], partitions[i]));
+  int begin = 0;
+  for (int i = 1; i <= length; ++i) {
+    if (i < length && partitions[i - 1] != INT_MAX && partitions[i] == partitions[i - 1] + 1) continue;
+    LAPWING_TRY(mark_ready(request, partitions[begin], partitions[i - 1]));
+    begin = i;
+  }
   return {};
 }
 
@@ -75,7 +82,7 @@ Status parrived(MPI_Request handle, int partition, int* flag) {
   auto* receive = dynamic_cast<p2p::PartitionedReceive*>(request_of(handle));
   if (receive == nullptr) {
     if (handle == MPI_REQUEST_NULL) return {};
-    return Status::error(MPI_ERR_REQUEST, "the request is no partitioned receive");
+    return other_sort(handle, "receive");
   }
   if (partition < 0 || partition >= receive->partitions())
     return noted(*receive, Status::error(MPI_ERR_ARG, "partition %d is not among the %d of this operation", partition,

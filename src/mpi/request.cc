@@ -3,6 +3,7 @@
 // A request that is done is recognised without the lock; the lock is taken to drive progress, to wait, and to free.
 #include <mutex>
 
+#include "coll/collective_request.h"
 #include "mpi/completion.h"
 #include "mpi/implementation.h"
 #include "mpi/shim_support.h"
@@ -26,9 +27,14 @@ void fill_empty_status(MPI_Status* status) noexcept {
   if (status != MPI_STATUS_IGNORE) status_set_empty(*status);
 }
 
+Status noted(const Request& request, Status failure) {
+  if (!failure.ok() && request.communicator() != nullptr) note_failed_communicator(*request.communicator());
+  return failure;
+}
+
 namespace {
 
-// Generalized requests fill their statuses themselves.
+// Generalized requests fill their statuses themselves, also those of failures.
 Status describe(Request& request, MPI_Status* status) {
   if (!request.completed_by_program()) {
     fill_status(request.result(), status);
@@ -36,17 +42,12 @@ Status describe(Request& request, MPI_Status* status) {
   }
   MPI_Status own;
   status_set_empty(own);
-  LAPWING_TRY(request.query(own));
+  Status outcome = request.query(own);
   if (status != MPI_STATUS_IGNORE) {
     own.MPI_ERROR = status->MPI_ERROR;
     *status = own;
   }
-  return {};
-}
-
-Status noted(Request& request, Status failure) {
-  if (!failure.ok() && request.communicator() != nullptr) note_failed_communicator(*request.communicator());
-  return failure;
+  return outcome;
 }
 
 std::span<const MPI_Request> all_of(int count, const MPI_Request requests[]) noexcept {
@@ -71,21 +72,37 @@ MPI_Status* status_at(MPI_Status statuses[], int index) noexcept {
   return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[index];
 }
 
-// Collects the outcomes of functions that complete several requests: each status gets its error, the function one.
+// Collects the outcomes of functions that complete several requests: each status gets its error. The function has one failure to raise, where it
+// came from: the first one, unless a later one ends the job, which the program would not hear of otherwise.
 class Outcomes {
  public:
+  Outcomes() = default;
+  Outcomes(const Outcomes&) = delete;
+  Outcomes& operator=(const Outcomes&) = delete;
+  ~Outcomes() { comm::Communicator::drop(communicator_); }
+
   void add(Status outcome, MPI_Status* status) {
     if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = outcome.error_class();
-    if (!outcome.ok() && first_.ok()) first_ = std::move(outcome);
+    if (!outcome.ok()) add_failure(std::move(outcome), take_failed_communicator());
   }
   Status result() {
-    if (first_.ok()) return {};
+    if (raised_.ok()) return {};
+    if (communicator_ != nullptr) note_failed_communicator(*communicator_);
     return Status::error(MPI_ERR_IN_STATUS, "%s (the MPI_ERROR fields of the statuses tell which requests failed)",
-                         first_.text());
+                         raised_.text());
   }
 
  private:
-  Status first_;
+  void add_failure(Status failure, comm::Communicator* communicator) {
+    if (raised_.ok() || (!failure_ends_job(communicator_) && failure_ends_job(communicator))) {
+      raised_ = std::move(failure);
+      std::swap(communicator_, communicator);
+    }
+    comm::Communicator::drop(communicator);
+  }
+
+  Status raised_;
+  comm::Communicator* communicator_ = nullptr;  // of it, with a reference
 };
 
 // Ends as a group, under one lock: all but persistent requests and those that end with a user's callback.
@@ -137,6 +154,13 @@ Status begin(MPI_Request handle) {
   Request* request = request_of(handle);
   if (request == nullptr) return Status::error(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be started");
   return noted(*request, restart(*request));
+}
+
+// MPI 5.0, sections 6.12 and 6.13: the other ranks depend on a collective operation.
+Status check_freeable(const Request& request) {
+  const auto* collective = dynamic_cast<const coll::CollectiveRequest*>(&request);
+  if (collective == nullptr || !request.active()) return {};
+  return Status::error(MPI_ERR_REQUEST, "%s: a collective operation cannot be freed before it is completed, by a wait or a test", collective->name());
 }
 
 }  // namespace
@@ -354,6 +378,7 @@ Status cancel(MPI_Request* handle) {
 Status request_free(MPI_Request* handle) {
   Request* request = request_of(*handle);
   if (request == nullptr) return Status::error(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be freed");
+  LAPWING_TRY(noted(*request, check_freeable(*request)));
   *handle = MPI_REQUEST_NULL;
   return give_up(process().engine, *request);
 }

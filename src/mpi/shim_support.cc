@@ -109,6 +109,10 @@ void note_failed_communicator(comm::Communicator& communicator) noexcept {
   comm::Communicator::drop(std::exchange(failed_communicator, &communicator));
 }
 
+comm::Communicator* take_failed_communicator() noexcept {
+  return std::exchange(failed_communicator, nullptr);
+}
+
 int raise_for_message(MPI_Message message, Status status, const char* function) {
   const bool known = message != MPI_MESSAGE_NULL && message != MPI_MESSAGE_NO_PROC && is_valid(message);
   comm::Communicator* const of_message = known ? reinterpret_cast<p2p::UnexpectedMessage*>(message)->communicator : nullptr;
@@ -117,7 +121,7 @@ int raise_for_message(MPI_Message message, Status status, const char* function) 
 }
 
 int raise_for_request(Status status, const char* function) {
-  const Reference failed{std::exchange(failed_communicator, nullptr)};
+  const Reference failed{take_failed_communicator()};
   if (failed.communicator == nullptr) return raise_without_object(std::move(status), function);
   return raise_on_comm(failed.communicator->handle(), std::move(status), function);
 }

@@ -48,6 +48,10 @@ int raise_for_request(Status status, const char* function);
 // The same for a call about a message from a matched probe: on the communicator that it came on.
 int raise_for_message(MPI_Message message, Status status, const char* function);
 void note_failed_communicator(comm::Communicator& communicator) noexcept;
+// The one that is noted, which then is so no more; null if there is none. With a reference for the caller.
+comm::Communicator* take_failed_communicator() noexcept;
+// Whether a failure that is raised on it ends the job; null stands for failures without a communicator. In error.cc.
+bool failure_ends_job(comm::Communicator* communicator);
 
 Status lacking_function(const char* part);
 int lacking_tool_function() noexcept;

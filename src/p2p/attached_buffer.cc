@@ -2,6 +2,7 @@
 
 #include <cinttypes>
 
+#include "base/internal_error.h"
 #include "base/log.h"
 #include "comm/session.h"
 #include "datatype/pack.h"
@@ -35,6 +36,7 @@ Status AttachedBuffer::attach(void* memory, std::uint64_t bytes) {
 }
 
 void AttachedBuffer::detach(void*& memory, std::uint64_t& bytes) noexcept {
+  LAPWING_CHECK(empty());
   memory = memory_;
   bytes = automatic_ ? 0 : bytes_;
   attached_ = automatic_ = false;

@@ -44,7 +44,9 @@ class AttachedBuffer final : public comm::Extra {
 
   bool attached() const noexcept { return attached_; }
   Status attach(void* memory, std::uint64_t bytes);
-  // Only after a flush. Gives back what attach() got; null when nothing is attached.
+  // Whether every message has left.
+  bool empty() const noexcept { return sends_.empty(); }
+  // Only when it is empty. Gives back what attach() got; null when nothing is attached.
   void detach(void*& memory, std::uint64_t& bytes) noexcept;
 
   // Takes a copy of the message and sends it. MPI_ERR_BUFFER when there is no room.

@@ -1,9 +1,11 @@
 // Partitioned communication (MPI 5.0, chapter 4): one buffer, sent in parts as each becomes ready.
 //
-// Each partition of the sender is a message of its own, with a tag of its own, so it leaves the moment it is ready and lands
-// directly in its place. The tags are a range that the sender chooses when the operation is made; a setup message, sent once,
-// matched by the user's tag and in the order of the calls, tells the receiver the range and the size of the partitions. From
-// then on the two requests find each other without the user's tag. The receiver may cut the buffer into other partitions.
+// A partition leaves the moment it is ready; a long one is a message of its own, with a tag of its own, that lands directly in its place. Short neighbours
+// share a tag, and those that become ready in one call, or while a message of their tag is under way, are one message; its note says which they are, and
+// the receiver copies them to their places. (They never wait for each other: a program may wait for the answer to one before it makes the next one ready.)
+// The tags are a range that the sender chooses when the operation is made; a setup message, sent once, matched by the user's tag and in the order of the
+// calls, tells the receiver the range, the size of the partitions and how many share a tag. From then on the two requests find each other without the
+// user's tag. The receiver may cut the buffer into other partitions.
 //
 // Under the endpoint's lock. A round completes exactly once, when all messages of it are over.
 #pragma once
@@ -32,19 +34,30 @@ class PartitionedSend final : public Request {
   void destroy() noexcept override { delete this; }
 
  private:
+  enum class Stage : std::uint8_t { kNotReady, kReady, kSent };
+  // What shares a tag; one message of it is under way at a time.
   struct Part final : SendRequest {
     PartitionedSend* owner = nullptr;
-    bool ready = false;
+    int tag = 0;
+    wire::PartitionRun all;
+    wire::PartitionRun run;  // under way
+    bool under_way = false;
   };
   ~PartitionedSend();
+  Status check_ready(int low, int high) const;
+  void send(Part& part, wire::PartitionRun run) noexcept;
+  wire::PartitionRun next_run(const Part& part) const noexcept;
+  void over(int partitions) noexcept;
   static void on_part_sent(engine::Operation& operation) noexcept;
 
   engine::Engine& engine_;
   Messenger& messenger_;
   SendArguments first_;
   datatype::TypeRef type_;
+  wire::PartitionSetup setup_;
   std::vector<std::unique_ptr<Part>> parts_;
-  int missing_ = 0;
+  std::vector<Stage> stages_;  // by partition
+  int missing_ = 0;            // partitions
 };
 
 class PartitionedReceive final : public Request {
@@ -62,19 +75,25 @@ class PartitionedReceive final : public Request {
   struct Setup final : ReceiveRequest {
     PartitionedReceive* owner = nullptr;
   };
+  // What shares a tag; received message by message.
   struct Part final : ReceiveRequest {
     PartitionedReceive* owner = nullptr;
-    std::uint64_t offset = 0;           // in the message as a whole
-    std::unique_ptr<std::byte[]> room;  // when the part does not fall on a piece of the buffer that can be named
-    bool here = false;
+    wire::PartitionRun all;
+    int missing = 0;                    // so many of them are not here in this round
+    std::unique_ptr<std::byte[]> room;  // when a message does not fall on a piece of the buffer that can be named
   };
   ~PartitionedReceive();
   static void on_setup(engine::Operation& operation) noexcept;
   static void on_part(engine::Operation& operation) noexcept;
+  std::uint64_t room() const noexcept { return partition_bytes_ * static_cast<std::uint64_t>(partitions_); }
   Status make_parts();
+  void cut();
   void place(Part& part, int index);
+  bool find_place(int partition, ReceiveArguments& arguments) const noexcept;
   void post_parts() noexcept;
+  std::uint64_t bytes_with_room(wire::PartitionRun run) const noexcept;
   void land(Part& part) noexcept;
+  void take(Part& part, wire::PartitionRun run) noexcept;
 
   engine::Engine& engine_;
   Messenger& messenger_;
@@ -85,12 +104,13 @@ class PartitionedReceive final : public Request {
   Setup setup_receive_;
   wire::PartitionSetup::Bytes setup_bytes_{};
   wire::PartitionSetup setup_;
-  bool set_up_ = false;
+  bool set_up_ = false;           // the setup message has come, or failed to
   bool waits_for_setup_ = false;  // started before the setup message came
   bool given_up_ = false;         // freed before it came
-  Status setup_failure_;
+  Status setup_failure_;          // of every round
   std::vector<std::unique_ptr<Part>> parts_;
-  int missing_ = 0;
+  std::vector<bool> here_;  // by partition of the sender
+  int missing_ = 0;         // parts
 };
 
 }  // namespace lapwing::p2p

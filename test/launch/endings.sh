@@ -56,6 +56,8 @@ for transports in shm tcp; do
   said "fatal error, $transports" "rank 1 of 2"
   said "fatal error, $transports" "MPI_Send"
   [ "$(grep -c "MPI_Send" "$work/err")" -eq 1 ] || fail "fatal error, $transports: told more than once"
+  run "second failure, $transports" 19 "$mpiexec" -n 2 "$program" second 1
+  said "second failure, $transports" "MPI_Waitall: the message from rank 0 with tag 1 has 2 bytes"
   run "code after MPI_Finalize, $transports" 6 "$mpiexec" -n 2 "$program" late 6
 done
 unset LAPWING_TRANSPORTS

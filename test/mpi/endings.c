@@ -6,6 +6,7 @@
      endings reading RANK CODE  ... while another thread of it reads the standard input
      endings exit RANK CODE     RANK leaves without MPI_Finalize
      endings fatal RANK         RANK makes an error under MPI_ERRORS_ARE_FATAL
+     endings second RANK        ... as the second failure of a call whose first one is on a communicator under MPI_ERRORS_RETURN
      endings everyone FILE      all ranks make an error under MPI_ERRORS_ARE_FATAL when FILE exists, each behind a line of output that has no end
      endings overheard          the last rank of three closes its connections: rank 1 finds that and waits for rank 0, which waits for the last
      endings alone              rank 0 calls a broadcast that the others do not, and nothing after it meets
@@ -41,11 +42,25 @@ static void abort_while_reading(int code) {
   MPI_Abort(MPI_COMM_WORLD, code);
 }
 
+static void fail_twice(void) {
+  char room[2];
+  MPI_Comm comms[2];
+  MPI_Request requests[2];
+  for (int i = 0; i < 2; ++i) {
+    OK(MPI_Comm_dup(MPI_COMM_SELF, &comms[i]));
+    OK(MPI_Irecv(&room[i], 1, MPI_CHAR, 0, i, comms[i], &requests[i]));
+    OK(MPI_Send(out, 2, MPI_CHAR, 0, i, comms[i]));
+  }
+  OK(MPI_Comm_set_errhandler(comms[0], MPI_ERRORS_RETURN));
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
 static void end(const char* how, int code) {
   if (strcmp(how, "reading") == 0) abort_while_reading(code);
   if (strcmp(how, "killed") == 0) raise(SIGKILL);
   if (strcmp(how, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, code);
   if (strcmp(how, "exit") == 0) _exit(code);
+  if (strcmp(how, "second") == 0) fail_twice();
   if (strcmp(how, "fatal") == 0) MPI_Send(out, 1, MPI_CHAR, size, 0, MPI_COMM_WORLD);
 }
 

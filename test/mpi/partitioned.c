@@ -20,7 +20,10 @@ static void round_trip(int sends, int receives, int total, MPI_Datatype type, in
     }
     OK(MPI_Startall(2, requests));
     OK(MPI_Parrived(requests[1], receives - 1, &flag));
-    for (int i = sends - 1; i > 0; --i) OK(MPI_Pready(i, requests[0]));
+    if (round == 1 && sends > 1) OK(MPI_Pready_range(1, sends - 1, requests[0]));
+    for (int odd = 1; odd >= 0 && round != 1; --odd)
+      for (int i = sends - 1; i > 0; --i)
+        if (i % 2 == odd) OK(MPI_Pready(i, requests[0]));
     if (receives == sends && sends > 1) {
       do OK(MPI_Parrived(requests[1], receives - 1, &flag)); while (!flag);
       OK(MPI_Parrived(requests[1], 0, &flag));
@@ -76,6 +79,57 @@ static void two_at_once(void) {
   }
 }
 
+/* Calls about a request of the other side are raised on its communicator. */
+static MPI_Comm told;
+static void listener(MPI_Comm* comm, int* code, ...) { told = *comm; }
+static void of_the_other_side(void) {
+  int out = rank, in = -1, flag;
+  MPI_Comm comm;
+  MPI_Errhandler made;
+  MPI_Request requests[2];
+  OK(MPI_Comm_create_errhandler(listener, &made));
+  OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  OK(MPI_Comm_set_errhandler(comm, made));
+  OK(MPI_Psend_init(&out, 1, 1, MPI_INT, right, 3, comm, MPI_INFO_NULL, &requests[0]));
+  OK(MPI_Precv_init(&in, 1, 1, MPI_INT, left, 3, comm, MPI_INFO_NULL, &requests[1]));
+  OK(MPI_Startall(2, requests));
+  FAILS(MPI_Pready(0, requests[1]), MPI_ERR_REQUEST);
+  CHECK(told == comm);
+  told = MPI_COMM_NULL;
+  FAILS(MPI_Parrived(requests[0], 0, &flag), MPI_ERR_REQUEST);
+  CHECK(told == comm);
+  OK(MPI_Pready(0, requests[0]));
+  OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+  CHECK(in == left);
+  for (int i = 0; i < 2; ++i) OK(MPI_Request_free(&requests[i]));
+  OK(MPI_Errhandler_free(&made));
+  OK(MPI_Comm_free(&comm));
+}
+
+/* A receive with less room than the send has gets what there is room for; and both come to their ends, however long the partitions. */
+static void truncated(int sends, int receives, int bytes, int room) {
+  const size_t sent = (size_t)sends * (size_t)bytes, wanted = (size_t)receives * (size_t)room;
+  unsigned char *out = malloc(sent), *in = malloc(wanted + 1);
+  MPI_Request requests[2];
+  MPI_Status statuses[2];
+  fill_pattern(out, sent, (unsigned)rank);
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  OK(MPI_Psend_init(out, sends, bytes, MPI_BYTE, right, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]));
+  OK(MPI_Precv_init(in, receives, room, MPI_BYTE, left, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]));
+  for (int round = 0; round < 2; ++round) {
+    memset(in, 0, wanted + 1);
+    OK(MPI_Startall(2, requests));
+    OK(MPI_Pready_range(0, sends - 1, requests[0]));
+    FAILS(MPI_Waitall(2, requests, statuses), MPI_ERR_IN_STATUS);
+    CHECK(statuses[0].MPI_ERROR == MPI_SUCCESS && statuses[1].MPI_ERROR == MPI_ERR_TRUNCATE);
+    CHECK(is_pattern(in, wanted, (unsigned)left) && in[wanted] == 0);
+  }
+  for (int i = 0; i < 2; ++i) OK(MPI_Request_free(&requests[i]));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+  free(out);
+  free(in);
+}
+
 /* A receive that is freed before its send is made has that send all the same, and not the next one. */
 static void freed_before_it_is_met(void) {
   int out[2] = {rank, rank + 100}, in[2] = {-1, -1};
@@ -116,7 +170,21 @@ int main(int argc, char** argv) {
     round_trip(6, 6, total, pairs, 2, 3);
     round_trip(4, 3, total, pairs, 2, 3);
   }
+  round_trip(5, 5, 2560, MPI_INT, 1, 1);
+  round_trip(5, 4, 2560, MPI_INT, 1, 1);
+  round_trip(600, 600, 1200, MPI_INT, 1, 1);
+  round_trip(600, 400, 1200, MPI_INT, 1, 1);
+  round_trip(600, 600, 7200, pairs, 2, 3);
+  round_trip(1500, 900, 9000, pairs, 2, 3);
   two_at_once();
+  of_the_other_side();
+  for (int bytes = 20; bytes <= 400000; bytes *= 100) {
+    truncated(2, 2, bytes, bytes * 3 / 4);
+    truncated(5, 2, bytes, bytes);
+    truncated(3, 4, bytes, bytes / 2);
+    truncated(4, 2, bytes, 0);
+    truncated(300, 7, bytes / 20, bytes);
+  }
   freed_before_it_is_met();
   MPI_Request nothing[2];
   OK(MPI_Psend_init(NULL, 0, 5, MPI_INT, right, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &nothing[0]));

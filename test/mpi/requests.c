@@ -235,6 +235,24 @@ static void freed(void) {
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
+/* That of a collective operation is not, before it is completed; and is as good as before. */
+static void freed_collectives(void) {
+  MPI_Request request;
+  int sum = 0;
+  OK(MPI_Iallreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request));
+  FAILS(MPI_Request_free(&request), MPI_ERR_REQUEST);
+  OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  CHECK(request == MPI_REQUEST_NULL && sum == size * (size - 1) / 2);
+  OK(MPI_Allreduce_init(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request));
+  for (int round = 0; round < 2; ++round) {
+    OK(MPI_Start(&request));
+    FAILS(MPI_Request_free(&request), MPI_ERR_REQUEST);
+    OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  }
+  OK(MPI_Request_free(&request));
+  CHECK(request == MPI_REQUEST_NULL);
+}
+
 typedef struct {
   int queried, freed, cancelled;
 } Steps;
@@ -279,6 +297,72 @@ static void generalized(void) {
   OK(MPI_Grequest_complete(requests[0]));
   OK(MPI_Waitall(2, requests, statuses));
   CHECK(value == left && statuses[0].MPI_SOURCE == 5 && again.queried == 1 && again.freed == 1);
+}
+
+/* Of failures on several communicators the first one is raised, by the handler of its own communicator. */
+static int heard;
+static MPI_Comm told;
+static char said[MPI_MAX_ERROR_STRING];
+static void listener(MPI_Comm* comm, int* code, ...) {
+  int length;
+  ++heard;
+  told = *comm;
+  OK(MPI_Error_string(*code, said, &length));
+}
+static void on_two_communicators(void) {
+  enum { kWaitall, kTestall, kWaitsome, kLook, kWays };
+  int words[2] = {1, 2}, room[2];
+  MPI_Comm comms[2];
+  MPI_Errhandler made;
+  OK(MPI_Comm_create_errhandler(listener, &made));
+  for (int i = 0; i < 2; ++i) {
+    OK(MPI_Comm_dup(MPI_COMM_SELF, &comms[i]));
+    OK(MPI_Comm_set_errhandler(comms[i], made));
+  }
+  for (int way = 0; way < kWays; ++way) {
+    MPI_Request requests[2];
+    int flag = 1, count, indices[2];
+    for (int i = 0; i < 2; ++i) {
+      OK(MPI_Irecv(&room[i], 1, MPI_INT, 0, 11 * (i + 1), comms[i], &requests[i]));
+      OK(MPI_Send(words, 2, MPI_INT, 0, 11 * (i + 1), comms[i]));
+    }
+    told = MPI_COMM_NULL;
+    heard = 0;
+    if (way == kWaitall) FAILS(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), MPI_ERR_IN_STATUS);
+    if (way == kTestall) FAILS(MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE), MPI_ERR_IN_STATUS);
+    if (way == kWaitsome) FAILS(MPI_Waitsome(2, requests, &count, indices, MPI_STATUSES_IGNORE), MPI_ERR_IN_STATUS);
+    if (way == kLook) FAILS(MPI_Request_get_status_all(2, requests, &flag, MPI_STATUSES_IGNORE), MPI_ERR_IN_STATUS);
+    CHECK(flag && heard == 1 && told == comms[0] && strstr(said, "tag 11 ") != NULL);
+    if (way == kLook) FAILS(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), MPI_ERR_IN_STATUS);
+  }
+  for (int i = 0; i < 2; ++i) OK(MPI_Comm_free(&comms[i]));
+  OK(MPI_Errhandler_free(&made));
+}
+
+/* What the program says of an operation of its own that failed. */
+static int failed_query(void* extra, MPI_Status* status) {
+  query(extra, status);
+  return MPI_ERR_TRUNCATE;
+}
+static void failed_generalized(void) {
+  Steps steps = {0, 0, 0};
+  MPI_Request request;
+  MPI_Status status;
+  int flag, count;
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  OK(MPI_Grequest_start(failed_query, release, cancel, &steps, &request));
+  OK(MPI_Grequest_complete(request));
+  for (int taking = 0; taking < 2; ++taking) {
+    memset(&status, 0, sizeof status);
+    if (taking)
+      FAILS(MPI_Wait(&request, &status), MPI_ERR_TRUNCATE);
+    else
+      FAILS(MPI_Request_get_status(request, &flag, &status), MPI_ERR_TRUNCATE);
+    OK(MPI_Get_count(&status, MPI_INT, &count));
+    CHECK(count == 3 && status.MPI_SOURCE == 5 && status.MPI_TAG == 6);
+  }
+  CHECK(request == MPI_REQUEST_NULL && steps.freed == 1);
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
 }
 
 /* The error handler of a communicator that the program has freed speaks for what is still under way on it. */
@@ -337,8 +421,11 @@ int main(int argc, char** argv) {
   no_partner();
   persistent();
   freed();
+  freed_collectives();
   of_a_freed_communicator();
+  on_two_communicators();
   generalized();
+  failed_generalized();
   OK(MPI_Finalize());
   return 0;
 }

@@ -161,6 +161,50 @@ static void beside_a_receive(void) {
   }
 }
 
+/* One thread detaches the buffer, which the first message keeps; another sends a second one meanwhile, which then keeps it as well. */
+static char lent[9000000];
+static int detached;
+static void* detach(void* argument) {
+  void* memory;
+  int bytes;
+  OK(MPI_Buffer_detach(&memory, &bytes));
+  CHECK(memory == lent && bytes == (int)sizeof lent);
+  memset(lent, 0, sizeof lent);
+  __atomic_store_n(&detached, 1, __ATOMIC_RELEASE);
+  return NULL;
+}
+static void talk(int partner) {
+  for (int i = 0; i < 300; ++i) OK(MPI_Sendrecv(NULL, 0, MPI_BYTE, partner, 402, NULL, 0, MPI_BYTE, partner, 402, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+static void detaching(void) {
+  static char content[4000000];
+  const int partner = rank ^ 1;
+  if (partner >= size) return;
+  if (rank < partner) {
+    pthread_t thread;
+    OK(MPI_Buffer_attach(lent, sizeof lent));
+    fill_pattern(content, sizeof content, 1);
+    OK(MPI_Bsend(content, sizeof content, MPI_BYTE, partner, 400, MPI_COMM_WORLD));
+    CHECK(pthread_create(&thread, NULL, detach, NULL) == 0);
+    talk(partner);
+    fill_pattern(content, sizeof content, 2);
+    OK(MPI_Bsend(content, sizeof content, MPI_BYTE, partner, 401, MPI_COMM_WORLD));
+    OK(MPI_Send(NULL, 0, MPI_BYTE, partner, 403, MPI_COMM_WORLD));
+    talk(partner);
+    CHECK(!__atomic_load_n(&detached, __ATOMIC_ACQUIRE));
+    OK(MPI_Send(NULL, 0, MPI_BYTE, partner, 403, MPI_COMM_WORLD));
+    CHECK(pthread_join(thread, NULL) == 0);
+  } else {
+    talk(partner);
+    for (int seed = 1; seed <= 2; ++seed) {
+      OK(MPI_Recv(NULL, 0, MPI_BYTE, partner, 403, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      OK(MPI_Recv(content, sizeof content, MPI_BYTE, partner, 399 + seed, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+      CHECK(is_pattern(content, sizeof content, (unsigned)seed));
+      if (seed == 1) talk(partner);
+    }
+  }
+}
+
 int main(int argc, char** argv) {
   int provided, is_main;
   OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
@@ -178,6 +222,7 @@ int main(int argc, char** argv) {
   on_all_threads(to_myself);
   on_all_threads(objects);
   beside_a_receive();
+  detaching();
   for (int i = 0; i < kThreads * kRounds; ++i) CHECK(taken[i] == 1);
   for (int t = 0; t < kThreads; ++t) OK(MPI_Comm_free(&comms[t]));
   OK(MPI_Finalize());
