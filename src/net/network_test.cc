@@ -166,7 +166,7 @@ TEST_F(NetworkTest, RefusesAnotherVersion) {
   cards[1] = cards[0];
   cards[1].set("version", "7");
   EXPECT_STREQ(network.attach(cards).text(),
-               "rank 1 on host node1 speaks version 7 of Lapwing's wire format and rank 0 on host node1 version 2; run "
+               "rank 1 on host node1 speaks version 7 of Lapwing's wire format and rank 0 on host node1 version 3; run "
                "all ranks "
                "with the same Lapwing");
   network.close();

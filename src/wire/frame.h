@@ -1,4 +1,4 @@
-// The frame: what processes say to each other once a link is trusted. Little-endian, version 2: a header of 64 bytes, then
+// The frame: what processes say to each other once a link is trusted. Little-endian, version 3: a header of 64 bytes, then
 // `length` bytes of payload. Every transport carries the same frames; docs/wire-format.md has the whole format.
 //
 //   0                          4        5        6                 8
@@ -22,7 +22,7 @@
 
 namespace lapwing::wire {
 
-inline constexpr std::uint16_t kVersion = 2;
+inline constexpr std::uint16_t kVersion = 3;
 inline constexpr std::size_t kHeaderBytes = 64;
 // No single frame carries more; longer messages travel as several.
 inline constexpr std::uint64_t kMaxPayloadBytes = 64u << 20;

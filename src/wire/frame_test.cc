@@ -17,7 +17,7 @@ FrameHeader sample() {
   return header;
 }
 
-// The bytes of version 2. A failure here means that two versions of Lapwing no longer understand each other: raise
+// The bytes of version 3. A failure here means that two versions of Lapwing no longer understand each other: raise
 // kVersion or take the change back.
 TEST(Frame, BytesArePinned) {
   const FrameHeader header = sample();
@@ -29,7 +29,7 @@ TEST(Frame, BytesArePinned) {
   EXPECT_EQ(std::memcmp(channel_frame(ChannelWord::kGoodbye).words, farewell, sizeof farewell), 0);
   const unsigned char received[64] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};
   EXPECT_EQ(std::memcmp(channel_frame(ChannelWord::kAcknowledge).words, received, sizeof received), 0);
-  EXPECT_EQ(kVersion, 2);
+  EXPECT_EQ(kVersion, 3);
 }
 
 TEST(Frame, TellsItsFields) {

@@ -426,7 +426,7 @@ TEST_F(HandshakeTest, OtherVersionsAreToldApart) {
   EXPECT_TRUE(a.version_differs());
   EXPECT_STREQ(
       a.failure().text(),
-      "the other side speaks version 3 of Lapwing's wire format and this rank version 2; run all ranks with the same "
+      "the other side speaks version 4 of Lapwing's wire format and this rank version 3; run all ranks with the same "
       "Lapwing");
 }
 
