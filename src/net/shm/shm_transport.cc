@@ -192,7 +192,6 @@ void ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
     link.local = local;
     if (local == my_local_) continue;
     link_of_[link.peer.index] = &link;
-    link.doorbell = files_.doorbells[local].get();
     link.control = &segment_.control(local);
     link.pending = segment_.pending(local) + my_local_ / 64;
     link.pending_bit = std::uint64_t{1} << (my_local_ % 64);
@@ -215,11 +214,11 @@ void ShmTransport::close() noexcept {
   listener_.close();
   if (!open_) return;
   open_ = false;
-  lookout_.stop();
   if (user_ != nullptr) user_->on_close();
   for (std::uint32_t local = 0; local < local_ranks_.size(); ++local) {
     if (local != my_local_) say_goodbye(links_[local]);
   }
+  lookout_.stop();  // last: a rank that ends before has perhaps taken a sleeper's flag and not notified it
   engine_.remove_source(*this);
   cells_.give_all();
   forget_segment();
@@ -271,7 +270,7 @@ PullOp::End ShmTransport::pull(PeerId peer, PullOp& op) noexcept {
   if (link == nullptr || link->gone || !open_) return PullOp::End::kRefused;
   const PullOp::End end = pulls_.pull(link->local, op);
   engine_.system_calls().copies = pulls_.calls();
-  if (armed_ && end == PullOp::End::kNone) notify_myself();
+  if (armed_ && end == PullOp::End::kNone) write_doorbell(my_local_);
   return end;
 }
 
@@ -327,7 +326,7 @@ bool ShmTransport::poll() noexcept {
   moved |= receive_hot();
   if (!waiting_.empty()) moved |= push_waiting();
   if (pulls_.active()) moved |= copy_pieces();
-  if (armed_ && work_left()) notify_myself();
+  if (armed_ && work_left()) write_doorbell(my_local_);
   return moved;
 }
 
@@ -395,10 +394,7 @@ void ShmTransport::notify_if_sleeping(Link& link, Delivery delivery) noexcept {
   // Of several senders one notifies. A sender that loses here relies on the winner's notification, which comes after both have published.
   if (link.control->sleeping.exchange(shm::kNoThread, std::memory_order_relaxed) == shm::kNoThread) return;
   LAPWING_DELAY_POINT("shm.notify");
-  ++engine_.system_calls().notifications;
-  const std::uint64_t one = 1;
-  while (::write(link.doorbell, &one, sizeof one) < 0 && errno == EINTR) {
-  }
+  write_doorbell(link.local);
 }
 
 // Whether what was sent may lie there until the application of the sleeper calls.
@@ -413,10 +409,10 @@ void ShmTransport::notify(std::uint32_t local) noexcept {
   if (!link.gone) notify_if_sleeping(link, Delivery::kAtOnce);
 }
 
-void ShmTransport::notify_myself() noexcept {
+void ShmTransport::write_doorbell(std::uint32_t local) noexcept {
   ++engine_.system_calls().notifications;
   const std::uint64_t one = 1;
-  while (::write(files_.doorbells[my_local_].get(), &one, sizeof one) < 0 && errno == EINTR) {
+  while (::write(files_.doorbells[local].get(), &one, sizeof one) < 0 && errno == EINTR) {
   }
 }
 
@@ -435,12 +431,12 @@ void ShmTransport::report_failures() noexcept {
   }
 }
 
-// The count of ends is published; each of the others is awake and will see it, or is notified. This rank sees it in its next poll: the
-// layers above may not be ready yet (attach), and the thread that drives polls before it sleeps.
+// The count of ends is published, and each of the others is notified, whatever its sleeping flag says: the rank that has ended may have taken
+// that flag without getting as far as the doorbell, and then no sender would notify that sleeper any more. This rank sees the count in its next
+// poll: the layers above may not be ready yet (attach), and the thread that drives polls before it sleeps.
 void ShmTransport::on_end_noticed() noexcept {
-  full_fence();  // count before sleeping; pairs with the fence in arm()
   for (std::uint32_t local = 0; local < local_ranks_.size(); ++local) {
-    if (local != my_local_ && !links_[local].gone) notify_if_sleeping(links_[local], Delivery::kUrgent);
+    if (local != my_local_) write_doorbell(local);
   }
   if (at_rest_) engine_.end_rest();
   if (armed_) poll();
