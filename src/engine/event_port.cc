@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "base/internal_error.h"
+#include "base/no_resource.h"
 
 namespace lapwing::engine {
 
@@ -19,10 +20,7 @@ EventPort::~EventPort() {
 
 Status EventPort::open() {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
-  if (epoll_ < 0)
-    return Status::error(MPI_ERR_NO_MEM, "cannot open an epoll instance: %s; raise the limit of open files (ulimit -n)",
-                         std::strerror(errno));
-  return {};
+  return epoll_ < 0 ? no_descriptor("an epoll instance", errno) : Status();
 }
 
 Status EventPort::add(int fd, std::uint32_t events, FdHandler& handler) {

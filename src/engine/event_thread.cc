@@ -16,6 +16,7 @@
 #include "base/futex.h"
 #include "base/internal_error.h"
 #include "base/log.h"
+#include "base/no_resource.h"
 #include "base/tuning.h"
 #include "engine/quiet_thread.h"
 
@@ -61,10 +62,7 @@ Status EventThread::start() {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
   control_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  if (epoll_ < 0 || timer_ < 0 || control_ < 0)
-    return Status::error(MPI_ERR_NO_MEM,
-                         "cannot open the event thread's descriptors: %s; raise the limit of open files (ulimit -n)",
-                         std::strerror(errno));
+  if (epoll_ < 0 || timer_ < 0 || control_ < 0) return no_descriptor("the event thread's descriptors", errno);
   const struct {
     int fd;
     std::uint32_t events;
@@ -84,10 +82,7 @@ Status EventThread::start() {
   const int error = start_quiet_thread(thread_, &EventThread::main, this);
   if (error != 0) {
     policy_.begin(false);
-    return Status::error(
-        MPI_ERR_NO_MEM,
-        "cannot start the event thread: %s; raise the limit of processes (ulimit -u) or set LAPWING_PROGRESS=polling",
-        std::strerror(error));
+    return no_thread("the event thread", error, "; LAPWING_PROGRESS=polling goes without it");
   }
   runs_ = true;
   return {};

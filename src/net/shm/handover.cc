@@ -291,8 +291,8 @@ std::string to_hex(const void* data, std::size_t bytes) {
 Status create_doorbells(std::uint32_t count, std::vector<OwnedFd>& doorbells) {
   for (std::uint32_t i = 0; i < count; ++i) {
     doorbells.emplace_back(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!doorbells.back())
-      return system_error("cannot create a doorbell per rank (raise the limit of open files, ulimit -n)");
+    if (doorbells.back()) continue;
+    return system_error(errno == EMFILE ? "cannot create a doorbell per rank (raise the limit of open files, ulimit -n)" : "cannot create a doorbell per rank");
   }
   return {};
 }
