@@ -9,6 +9,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/checked_call.h"
 #include "base/internal_error.h"
 #include "base/no_resource.h"
 
@@ -53,12 +54,12 @@ void EventPort::change(int fd, std::uint32_t events) noexcept {
   epoll_event event{};
   event.events = events;
   event.data.u64 = ticket(slot_of(fd));
-  LAPWING_CHECK(epoll_ctl(epoll_, EPOLL_CTL_MOD, fd, &event) == 0);
+  LAPWING_CHECK_CALL(epoll_ctl(epoll_, EPOLL_CTL_MOD, fd, &event));
   ++system_calls.watches;
 }
 
 void EventPort::leave(int fd) noexcept {
-  LAPWING_CHECK(epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr) == 0);
+  LAPWING_CHECK_CALL(epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr));
   ++system_calls.watches;
 }
 

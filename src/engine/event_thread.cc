@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/checked_call.h"
 #include "base/delay_point.h"
 #include "base/futex.h"
 #include "base/internal_error.h"
@@ -288,7 +289,7 @@ void EventThread::refused(int error) noexcept {
 void EventThread::unwatch() noexcept {
   if (!policy_.listed()) return;
   LAPWING_DELAY_POINT("disarm.port");
-  LAPWING_CHECK(epoll_ctl(epoll_, EPOLL_CTL_DEL, endpoint_.port.fd(), nullptr) == 0);
+  LAPWING_CHECK_CALL(epoll_ctl(epoll_, EPOLL_CTL_DEL, endpoint_.port.fd(), nullptr));
   policy_.unwatched();
   ++endpoint_.counters.arms;
   ++endpoint_.port.system_calls.watches;
