@@ -111,18 +111,21 @@ bool ShmTransport::is_here(PeerId peer, const shm::Invitation& invitation) const
 }
 
 Status ShmTransport::share_segment(const std::vector<shm::Invitation>& invitations) {
-  // Generous: ranks beyond the number of cores may have to wait for a processor. A dead rank ends the job anyhow.
+  // Generous: ranks beyond the number of cores may have to wait for a processor.
   const auto patience = std::chrono::nanoseconds(config_.settings->connect_timeout).count() * 3;
   const std::int64_t deadline = engine_.clock().now() + patience;
   std::vector<std::uint32_t> ranks;
   for (const PeerId peer : local_ranks_) ranks.push_back(rank_of(peer));
   const shm::Place place = shm::place_among(ranks, my_local_);
-  LAPWING_TRY(my_local_ == 0 ? lead(place, deadline) : follow(invitations[0], place, deadline));
+  LAPWING_TRY(my_local_ == 0 ? lead(invitations, place, deadline) : follow(invitations[0], place, deadline));
   files_.segment.reset();  // the mapping stays
   return {};
 }
 
-Status ShmTransport::lead(const shm::Place& place, std::int64_t deadline) {
+Status ShmTransport::lead(const std::vector<shm::Invitation>& others, const shm::Place& place, std::int64_t deadline) {
+  const auto one_has_ended = [&others] {
+    return std::any_of(others.begin(), others.end(), [](const shm::Invitation& other) { return shm::has_ended(other.process); });
+  };
   const auto prepare = [&]() -> Status {
     LAPWING_TRY(
         segment_.create(place.local_ranks, config_.settings->shm_ring, user_bytes(place.local_ranks), files_.segment));
@@ -130,12 +133,12 @@ Status ShmTransport::lead(const shm::Place& place, std::int64_t deadline) {
     return watch_doorbell();
   };
   if (Status prepared = prepare(); !prepared.ok()) {
-    listener_.refuse(place, prepared.text(), engine_.clock(), deadline);
+    listener_.refuse(place, prepared.text(), engine_.clock(), deadline, one_has_ended);
     return prepared;
   }
   shm::Agreement agreement(segment_.agreement(), place.local_ranks, files_.doorbells[0].get());
   agreement.join();
-  return listener_.serve(place, files_, agreement, engine_.clock(), deadline);
+  return listener_.serve(place, files_, agreement, engine_.clock(), deadline, one_has_ended);
 }
 
 Status ShmTransport::follow(const shm::Invitation& leader, const shm::Place& place, std::int64_t deadline) {
@@ -149,9 +152,10 @@ Status ShmTransport::follow(const shm::Invitation& leader, const shm::Place& pla
   }
   shm::Agreement agreement(segment_.agreement(), place.local_ranks, files_.doorbells[0].get());
   agreement.join();
-  if (agreement.wait(engine_.clock(), deadline) == shm::Agreement::kTogether) return {};
+  const auto leader_has_ended = [&leader] { return shm::has_ended(leader.process); };
+  if (agreement.wait(engine_.clock(), deadline, leader_has_ended) == shm::Agreement::kTogether) return {};
   return Status::error(MPI_ERR_OTHER,
-                       "a rank of this host cannot use its shared memory, or did not come for it in time "
+                       "a rank of this host has ended, cannot use the host's shared memory, or did not come for it in time "
                        "(LAPWING_CONNECT_TIMEOUT gives it longer)");
 }
 

@@ -142,7 +142,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   Status find_local_peers(const wire::CardBook& cards, std::vector<shm::Invitation>& invitations);
   bool is_here(PeerId rank, const shm::Invitation& invitation) const;
   Status share_segment(const std::vector<shm::Invitation>& invitations);
-  Status lead(const shm::Place& place, std::int64_t deadline);
+  Status lead(const std::vector<shm::Invitation>& others, const shm::Place& place, std::int64_t deadline);
   Status follow(const shm::Invitation& leader, const shm::Place& place, std::int64_t deadline);
   Status watch_doorbell();
   void forget_segment() noexcept;

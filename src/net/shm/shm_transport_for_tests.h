@@ -101,7 +101,7 @@ class ShmTransportTest : public testing::Test {
     std::thread serving([&] {
       agreement.join();
       const shm::Place place = shm::place_among(all, 0);
-      EXPECT_TRUE(leader_.serve(place, files_, agreement, clock_, deadline).ok());
+      EXPECT_TRUE(leader_.serve(place, files_, agreement, clock_, deadline, [] { return false; }).ok());
     });
     std::thread fetching([&] {
       for (std::uint32_t rank = 1; rank < ranks; ++rank) {
