@@ -15,8 +15,6 @@
 namespace lapwing::launch {
 namespace {
 
-constexpr int kMaxProcessors = CPU_SETSIZE;
-
 std::optional<int> parse_int(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
   int value = 0;
@@ -27,7 +25,7 @@ std::optional<int> parse_int(std::string_view text) {
 
 // Processor -> memory node. Machines without the file have one node, 0.
 std::vector<int> read_nodes() {
-  std::vector<int> node_of(kMaxProcessors, 0);
+  std::vector<int> node_of(kMostProcessors, 0);
   for (const int node : parse_processor_list(read_small_file("/sys/devices/system/node/online"))) {
     const std::string path = "/sys/devices/system/node/node" + std::to_string(node) + "/cpulist";
     for (const int processor : parse_processor_list(read_small_file(path))) {
@@ -69,14 +67,11 @@ Machine read_machine() {
   Machine machine;
   machine.processors_online = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   machine.cpu_quota = read_cpu_quota();
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return machine;
-
+  const ProcessorSet allowed = processors_of(0);
   const std::vector<int> node_of = read_nodes();
   std::map<std::tuple<int, int, int>, Core> cores;
-  for (int processor = 0; processor < kMaxProcessors; ++processor) {
-    if (!CPU_ISSET(processor, &allowed)) continue;
+  for (int processor = 0; processor < kMostProcessors; ++processor) {
+    if (!allowed[processor]) continue;
     ++machine.processors;
     const std::string topology = "/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/topology/";
     const int package = parse_int(read_small_file(topology + "physical_package_id")).value_or(0);

@@ -3,8 +3,6 @@
 // it takes well under a millisecond per few dozen processors.
 #pragma once
 
-#include <sched.h>
-
 #include <optional>
 #include <string>
 #include <string_view>

@@ -103,16 +103,15 @@ bool goes_round(BindPolicy policy) {
   return policy == BindPolicy::kCache || policy == BindPolicy::kNode || policy == BindPolicy::kSocket;
 }
 
-cpu_set_t set_of(const Machine& machine, const CoreIndices& cores) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
+ProcessorSet set_of(const Machine& machine, const CoreIndices& cores) {
+  ProcessorSet set;
   for (const std::size_t core : cores) {
-    for (const int processor : machine.cores[core].processors) CPU_SET(processor, &set);
+    for (const int processor : machine.cores[core].processors) set.set(processor);
   }
   return set;
 }
 
-cpu_set_t share_of_cores(const Machine& machine, std::size_t rank, std::size_t ranks) {
+ProcessorSet share_of_cores(const Machine& machine, std::size_t rank, std::size_t ranks) {
   CoreIndices cores;
   const std::size_t count = machine.cores.size();
   for (std::size_t core = rank * count / ranks; core < (rank + 1) * count / ranks; ++core) cores.push_back(core);
@@ -120,30 +119,29 @@ cpu_set_t share_of_cores(const Machine& machine, std::size_t rank, std::size_t r
 }
 
 // As many on each core, if that can be. Neighbours, which exchange most, are on different cores, and so run at the same time.
-std::vector<cpu_set_t> plan_turns(const Machine& machine, std::size_t ranks) {
+std::vector<ProcessorSet> plan_turns(const Machine& machine, std::size_t ranks) {
   const std::size_t cores = machine.cores.size();
   if (ranks <= static_cast<std::size_t>(machine.processors) || ranks % cores != 0) return {};
-  std::vector<cpu_set_t> plan;
+  std::vector<ProcessorSet> plan;
   for (std::size_t rank = 0; rank < ranks; ++rank) plan.push_back(set_of(machine, {rank % cores}));
   return plan;
 }
 
-cpu_set_t single_thread(const Machine& machine, std::size_t core, std::size_t thread) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(machine.cores[core].processors[thread], &set);
+ProcessorSet single_thread(const Machine& machine, std::size_t core, std::size_t thread) {
+  ProcessorSet set;
+  set.set(machine.cores[core].processors[thread]);
   return set;
 }
 
 // Ranks side by side on the threads of one core after another, `each` of them on every thread.
-std::vector<cpu_set_t> plan_threads(const Machine& machine, std::size_t ranks, std::size_t each) {
-  std::vector<cpu_set_t> plan;
+std::vector<ProcessorSet> plan_threads(const Machine& machine, std::size_t ranks, std::size_t each) {
+  std::vector<ProcessorSet> plan;
   for (std::size_t core = 0; core < machine.cores.size(); ++core) {
     for (std::size_t thread = 0; thread < machine.cores[core].processors.size(); ++thread) {
       plan.insert(plan.end(), std::min(each, ranks - plan.size()), single_thread(machine, core, thread));
     }
   }
-  return plan.size() == ranks ? plan : std::vector<cpu_set_t>();
+  return plan.size() == ranks ? plan : std::vector<ProcessorSet>();
 }
 
 // The `width` cores that belong to the rank alone, its home first; empty when the units are full.
@@ -166,7 +164,7 @@ CoreIndices home_of(const Machine& machine, const Binding& binding, std::size_t 
   return {begin, begin + binding.width};
 }
 
-cpu_set_t around(const Machine& machine, const Binding& binding, const CoreIndices& home) {
+ProcessorSet around(const Machine& machine, const Binding& binding, const CoreIndices& home) {
   if (binding.bind == BindPolicy::kThread) return single_thread(machine, home.front(), 0);
   if (!goes_round(binding.bind)) return set_of(machine, home);
   CoreIndices cores;
@@ -182,11 +180,11 @@ bool fills_cores(const Binding& binding) {
 }
 
 // ppr:N:core: the ranks of a core share it, or have a hardware thread of it each.
-std::vector<cpu_set_t> plan_filled_cores(const Machine& machine, const Binding& binding, std::size_t ranks) {
+std::vector<ProcessorSet> plan_filled_cores(const Machine& machine, const Binding& binding, std::size_t ranks) {
   const auto per_core = static_cast<std::size_t>(binding.per_unit);
   const std::size_t cores_taken = (ranks + per_core - 1) / per_core;
   if (binding.width > 1 || cores_taken > static_cast<std::size_t>(machine.usable_cores())) return {};
-  std::vector<cpu_set_t> plan;
+  std::vector<ProcessorSet> plan;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const std::size_t core = rank / per_core;
     const std::size_t thread = rank % per_core;
@@ -242,7 +240,7 @@ Status parse_map_by(const std::string& text, Binding& binding) {
   return {};
 }
 
-std::vector<cpu_set_t> plan_binding(const Machine& machine, Binding binding, int ranks) {
+std::vector<ProcessorSet> plan_binding(const Machine& machine, Binding binding, int ranks) {
   const bool limited_by_quota = machine.usable_cores() < static_cast<int>(machine.cores.size());
   if (binding.bind == BindPolicy::kNone || machine.cores.empty()) return {};
   // A user that says only how to map wants it to be seen: a rank stays in the unit that it was mapped to.
@@ -259,7 +257,7 @@ std::vector<cpu_set_t> plan_binding(const Machine& machine, Binding binding, int
     if (binding.bind == BindPolicy::kShare) return plan_turns(machine, count);
     return {};
   }
-  std::vector<cpu_set_t> plan;
+  std::vector<ProcessorSet> plan;
   for (std::size_t rank = 0; rank < count; ++rank) {
     if (binding.bind == BindPolicy::kShare) {
       plan.push_back(share_of_cores(machine, rank, count));
@@ -272,19 +270,16 @@ std::vector<cpu_set_t> plan_binding(const Machine& machine, Binding binding, int
   return plan;
 }
 
-bool shares_processors(const std::vector<cpu_set_t>& plan) {
-  cpu_set_t taken;
-  CPU_ZERO(&taken);
-  for (const cpu_set_t& set : plan) {
-    cpu_set_t both;
-    CPU_AND(&both, &taken, &set);
-    if (CPU_COUNT(&both) != 0) return true;
-    CPU_OR(&taken, &taken, &set);
+bool shares_processors(const std::vector<ProcessorSet>& plan) {
+  ProcessorSet taken;
+  for (const ProcessorSet& set : plan) {
+    if ((taken & set).any()) return true;
+    taken |= set;
   }
   return false;
 }
 
-bool is_oversubscribed(const Machine& machine, const Binding& binding, const std::vector<cpu_set_t>& plan, int ranks) {
+bool is_oversubscribed(const Machine& machine, const Binding& binding, const std::vector<ProcessorSet>& plan, int ranks) {
   if (ranks > machine.usable_cores()) return plan.empty() || shares_processors(plan);
   return fills_cores(binding) && !goes_round(binding.bind) && shares_processors(plan);
 }

@@ -5,8 +5,6 @@
 // to hwloc takes, and costs a millisecond where hwloc's whole topology takes longer than starting two ranks.
 #pragma once
 
-#include <sched.h>
-
 #include <string>
 #include <vector>
 
@@ -44,10 +42,10 @@ int count_units(const Machine& machine, BindPolicy map);
 // One set per rank; empty when the ranks are not to be bound: by wish, because they do not fit as asked, or because a quota hands out time rather than
 // cores. Ranks that outnumber the usable processors take a core each in turn, as many on each: the scheduler may leave three of four on one of two cores,
 // because ranks that wait for each other yield it rather than sleep. Where the cores would have unequal numbers it does better.
-std::vector<cpu_set_t> plan_binding(const Machine& machine, Binding binding, int ranks);
+std::vector<ProcessorSet> plan_binding(const Machine& machine, Binding binding, int ranks);
 // Whether a processor is in the sets of several ranks.
-bool shares_processors(const std::vector<cpu_set_t>& plan);
+bool shares_processors(const std::vector<ProcessorSet>& plan);
 // Whether ranks take turns on cores: more ranks than usable cores without a hardware thread each, or several on each core by wish (ppr:N:core).
-bool is_oversubscribed(const Machine& machine, const Binding& binding, const std::vector<cpu_set_t>& plan, int ranks);
+bool is_oversubscribed(const Machine& machine, const Binding& binding, const std::vector<ProcessorSet>& plan, int ranks);
 
 }  // namespace lapwing::launch

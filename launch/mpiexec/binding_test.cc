@@ -16,9 +16,9 @@ Machine machine_with(int cores) {
   return machine;
 }
 
-std::string plan_text(const std::vector<cpu_set_t>& plan) {
+std::string plan_text(const std::vector<ProcessorSet>& plan) {
   std::string text;
-  for (const cpu_set_t& set : plan) text += (text.empty() ? "" : " ") + print_processor_list(set);
+  for (const ProcessorSet& set : plan) text += (text.empty() ? "" : " ") + print_processor_list(set);
   return text;
 }
 

@@ -109,7 +109,7 @@ class Job final : public PmiServer::Listener {
   std::vector<std::size_t> rank_programs_;  // rank -> index in command_line_.programs
   std::vector<std::string> paths_;          // of the programs
   Machine machine_;
-  std::vector<cpu_set_t> binding_;
+  std::vector<ProcessorSet> binding_;
   bool oversubscribed_ = false;             // ranks take turns on cores
   std::vector<std::string> queue_texts_;    // rank -> what it is bound to, with --bind-to queue
   std::string queues_of_;                  // the interface whose receive queues the binding is by; empty: it is by none

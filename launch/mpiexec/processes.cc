@@ -57,7 +57,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) std::_Exit(127);  // mpiexec ended before the line above
-  if (order.processors != nullptr) ::sched_setaffinity(0, sizeof(cpu_set_t), order.processors);
+  if (order.processors != nullptr) (void)bind_to_processors(0, *order.processors);
   for (int stream = 0; stream < 3; ++stream) {
     if (order.streams[stream] >= 0 && ::dup2(order.streams[stream], stream) < 0) {
       give_up(failure_pipe, order.rank, "redirecting");

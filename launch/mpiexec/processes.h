@@ -8,7 +8,6 @@
 // alone and not waited for.
 #pragma once
 
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -16,6 +15,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/processor_list.h"
 #include "base/status.h"
 #include "mpiexec/guardian.h"
 
@@ -28,7 +28,7 @@ struct StartOrder {
   const std::vector<std::string>* arguments = nullptr;
   std::vector<std::string> environment;   // NAME=VALUE
   std::string directory;                  // empty: mpiexec's own
-  const cpu_set_t* processors = nullptr;  // null: not bound
+  const ProcessorSet* processors = nullptr;  // null: not bound
   int pmi = -1;
   int questions = -1;                                // the end of the socket on which mpiexec asks what the rank waits for
   std::string questions_variable;

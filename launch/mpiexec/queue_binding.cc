@@ -12,40 +12,33 @@
 namespace lapwing::launch {
 namespace {
 
-cpu_set_t processors_of(const Core& core) {
+ProcessorSet processors_of(const Core& core) {
   return set_of_processors(core.processors);
 }
 
-bool meet(const cpu_set_t& left, const cpu_set_t& right) {
-  cpu_set_t both;
-  CPU_AND(&both, &left, &right);
-  return CPU_COUNT(&both) != 0;
+bool meet(const ProcessorSet& left, const ProcessorSet& right) {
+  return (left & right).any();
 }
 
-cpu_set_t usable(const Machine& machine) {
-  cpu_set_t all;
-  CPU_ZERO(&all);
-  for (const Core& core : machine.cores) {
-    const cpu_set_t own = processors_of(core);
-    CPU_OR(&all, &all, &own);
-  }
+ProcessorSet usable(const Machine& machine) {
+  ProcessorSet all;
+  for (const Core& core : machine.cores) all |= processors_of(core);
   return all;
 }
 
 // The places of the ranks that have a queue to themselves, in the order of the queues.
 struct Place {
-  cpu_set_t processors;
+  ProcessorSet processors;
   std::string queues;
 };
 
 // Queues that the same processors serve are one place. A queue that all processors serve has none.
 std::vector<Place> find_places(const Machine& machine, const QueueSets& queues) {
-  const cpu_set_t all = usable(machine);
+  const ProcessorSet all = usable(machine);
   std::vector<Place> places;
   for (std::size_t queue = 0; queue < queues.served.size(); ++queue) {
-    cpu_set_t served;
-    CPU_AND(&served, &queues.served[queue], &all);
-    if (CPU_COUNT(&served) == 0 || CPU_EQUAL(&served, &all)) continue;
+    const ProcessorSet served = queues.served[queue] & all;
+    if (served.none() || served == all) continue;
     const auto there = std::find_if(places.begin(), places.end(), [&](const Place& place) { return meet(place.processors, served); });
     if (there != places.end())
       there->queues += ", " + std::to_string(queue);
@@ -84,7 +77,7 @@ QueueSets read_queue_sets(char** environment) {
   return sets;
 }
 
-std::vector<cpu_set_t> plan_queue_binding(const Machine& machine, const QueueSets& queues, int ranks, std::vector<std::string>& texts) {
+std::vector<ProcessorSet> plan_queue_binding(const Machine& machine, const QueueSets& queues, int ranks, std::vector<std::string>& texts) {
   texts.clear();
   if (ranks > machine.usable_cores()) return {};
   std::vector<Place> places = find_places(machine, queues);
@@ -93,9 +86,9 @@ std::vector<cpu_set_t> plan_queue_binding(const Machine& machine, const QueueSet
   if (places.size() > count) places.resize(count);
   const Machine others = without(machine, places);
   const int left = ranks - static_cast<int>(places.size());
-  std::vector<cpu_set_t> rest = plan_binding(others, {BindPolicy::kCore}, left);
-  if (left > 0 && rest.empty()) return texts.clear(), std::vector<cpu_set_t>();
-  std::vector<cpu_set_t> plan;
+  std::vector<ProcessorSet> rest = plan_binding(others, {BindPolicy::kCore}, left);
+  if (left > 0 && rest.empty()) return texts.clear(), std::vector<ProcessorSet>();
+  std::vector<ProcessorSet> plan;
   for (const Place& place : places) {
     plan.push_back(place.processors);
     texts.push_back("receive queue " + place.queues + " of " + queues.interface);

@@ -5,8 +5,6 @@
 // see, finds its own and binds itself (LAPWING_ETHER_BIND).
 #pragma once
 
-#include <sched.h>
-
 #include <string>
 #include <vector>
 
@@ -15,7 +13,7 @@
 namespace lapwing::launch {
 
 struct QueueSets {
-  std::vector<cpu_set_t> served;  // by receive queue; empty: it is not known who serves it
+  std::vector<ProcessorSet> served;  // by receive queue; empty: it is not known who serves it
   std::string interface;
   std::string why;                // why there are none
 };
@@ -24,6 +22,6 @@ struct QueueSets {
 QueueSets read_queue_sets(char** environment);
 
 // One set per rank; empty: not to be had so. `places` says for each rank in words which queues are served there.
-std::vector<cpu_set_t> plan_queue_binding(const Machine& machine, const QueueSets& queues, int ranks, std::vector<std::string>& places);
+std::vector<ProcessorSet> plan_queue_binding(const Machine& machine, const QueueSets& queues, int ranks, std::vector<std::string>& places);
 
 }  // namespace lapwing::launch

@@ -22,7 +22,7 @@ QueueSets served_on(const std::vector<const char*>& lists) {
 
 std::string plan_text(int cores, const std::vector<const char*>& lists, int ranks) {
   std::vector<std::string> places;
-  const std::vector<cpu_set_t> plan = plan_queue_binding(machine_with(cores), served_on(lists), ranks, places);
+  const std::vector<ProcessorSet> plan = plan_queue_binding(machine_with(cores), served_on(lists), ranks, places);
   EXPECT_EQ(places.size(), plan.size());
   std::string text;
   for (std::size_t rank = 0; rank < plan.size(); ++rank) {

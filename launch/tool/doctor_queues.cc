@@ -64,12 +64,10 @@ std::string text_of(const std::vector<QueueService>& services) {
 
 // The first queue that is not served on one processor of its own; the number of queues: there is none.
 std::size_t find_unbound(const std::vector<QueueService>& services) {
-  cpu_set_t taken = set_of_processors({});
+  ProcessorSet taken;
   for (std::size_t queue = 0; queue < services.size(); ++queue) {
-    cpu_set_t both;
-    CPU_AND(&both, &taken, &services[queue].processors);
-    if (CPU_COUNT(&services[queue].processors) != 1 || CPU_COUNT(&both) != 0) return queue;
-    CPU_OR(&taken, &taken, &services[queue].processors);
+    if (services[queue].processors.count() != 1 || (taken & services[queue].processors).any()) return queue;
+    taken |= services[queue].processors;
   }
   return services.size();
 }

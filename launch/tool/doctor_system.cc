@@ -1,5 +1,4 @@
 // Processors, memory and kernel interfaces.
-#include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -21,6 +20,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/processor_list.h"
 #include "base/settings.h"
 #include "machine.h"
 #include "tool/doctor.h"
@@ -38,10 +38,7 @@ std::string format(const char* pattern, double value) {
 
 // Keeps the calling thread on one processor.
 void stay_on(int processor) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(processor, &set);
-  ::sched_setaffinity(0, sizeof set, &set);
+  (void)bind_to_processors(0, set_of_processors({processor}));
 }
 
 // Two threads on different cores wake each other through eventfds, as a sleeping rank is woken; the median of one way
@@ -57,8 +54,7 @@ double measure_wake_up(int own_processor, int other_processor) {
       if (::read(there, &value, sizeof value) < 0 || ::write(back, &value, sizeof value) < 0) return;
     }
   });
-  cpu_set_t before;
-  ::sched_getaffinity(0, sizeof before, &before);
+  const ProcessorSet before = processors_of(0);
   stay_on(own_processor);
   std::array<double, kRounds> times{};
   std::uint64_t value = 1;
@@ -69,7 +65,7 @@ double measure_wake_up(int own_processor, int other_processor) {
     time = taken.count() / 2;
   }
   partner.join();
-  ::sched_setaffinity(0, sizeof before, &before);
+  (void)bind_to_processors(0, before);
   ::close(there);
   ::close(back);
   std::sort(times.begin(), times.end());

@@ -12,7 +12,7 @@ TEST(ProcessorList, IsReadAsLinuxWritesIt) {
 }
 
 TEST(ProcessorList, ComesOutAsItWentIn) {
-  for (const char* text : {"", "0", "0-2,5", "7,31-33,1023"}) EXPECT_EQ(print_processor_list(set_of_processors(parse_processor_list(text))), text);
+  for (const char* text : {"", "0", "0-2,5", "7,31-33,1023-1025,8191"}) EXPECT_EQ(print_processor_list(set_of_processors(parse_processor_list(text))), text);
 }
 
 std::string mask(const char* text) {

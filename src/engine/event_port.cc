@@ -9,7 +9,9 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/checked_call.h"
 #include "base/internal_error.h"
+#include "base/no_resource.h"
 
 namespace lapwing::engine {
 
@@ -19,10 +21,7 @@ EventPort::~EventPort() {
 
 Status EventPort::open() {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
-  if (epoll_ < 0)
-    return Status::error(MPI_ERR_NO_MEM, "cannot open an epoll instance: %s; raise the limit of open files (ulimit -n)",
-                         std::strerror(errno));
-  return {};
+  return epoll_ < 0 ? no_descriptor("an epoll instance", errno) : Status();
 }
 
 Status EventPort::add(int fd, std::uint32_t events, FdHandler& handler) {
@@ -55,12 +54,12 @@ void EventPort::change(int fd, std::uint32_t events) noexcept {
   epoll_event event{};
   event.events = events;
   event.data.u64 = ticket(slot_of(fd));
-  LAPWING_CHECK(epoll_ctl(epoll_, EPOLL_CTL_MOD, fd, &event) == 0);
+  LAPWING_CHECK_CALL(epoll_ctl(epoll_, EPOLL_CTL_MOD, fd, &event));
   ++system_calls.watches;
 }
 
 void EventPort::leave(int fd) noexcept {
-  LAPWING_CHECK(epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr) == 0);
+  LAPWING_CHECK_CALL(epoll_ctl(epoll_, EPOLL_CTL_DEL, fd, nullptr));
   ++system_calls.watches;
 }
 

@@ -12,10 +12,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/checked_call.h"
 #include "base/delay_point.h"
 #include "base/futex.h"
 #include "base/internal_error.h"
 #include "base/log.h"
+#include "base/no_resource.h"
 #include "base/tuning.h"
 #include "engine/quiet_thread.h"
 
@@ -61,10 +63,7 @@ Status EventThread::start() {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
   control_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  if (epoll_ < 0 || timer_ < 0 || control_ < 0)
-    return Status::error(MPI_ERR_NO_MEM,
-                         "cannot open the event thread's descriptors: %s; raise the limit of open files (ulimit -n)",
-                         std::strerror(errno));
+  if (epoll_ < 0 || timer_ < 0 || control_ < 0) return no_descriptor("the event thread's descriptors", errno);
   const struct {
     int fd;
     std::uint32_t events;
@@ -84,10 +83,7 @@ Status EventThread::start() {
   const int error = start_quiet_thread(thread_, &EventThread::main, this);
   if (error != 0) {
     policy_.begin(false);
-    return Status::error(
-        MPI_ERR_NO_MEM,
-        "cannot start the event thread: %s; raise the limit of processes (ulimit -u) or set LAPWING_PROGRESS=polling",
-        std::strerror(error));
+    return no_thread("the event thread", error, "; LAPWING_PROGRESS=polling goes without it");
   }
   runs_ = true;
   return {};
@@ -293,7 +289,7 @@ void EventThread::refused(int error) noexcept {
 void EventThread::unwatch() noexcept {
   if (!policy_.listed()) return;
   LAPWING_DELAY_POINT("disarm.port");
-  LAPWING_CHECK(epoll_ctl(epoll_, EPOLL_CTL_DEL, endpoint_.port.fd(), nullptr) == 0);
+  LAPWING_CHECK_CALL(epoll_ctl(epoll_, EPOLL_CTL_DEL, endpoint_.port.fd(), nullptr));
   policy_.unwatched();
   ++endpoint_.counters.arms;
   ++endpoint_.port.system_calls.watches;

@@ -2,9 +2,9 @@
 
 #include <sys/prctl.h>
 
-#include <cstring>
 
 #include "base/delay_point.h"
+#include "base/no_resource.h"
 #include "engine/engine.h"
 #include "engine/quiet_thread.h"
 
@@ -15,8 +15,7 @@ Status Executor::submit(Work& work) noexcept {
   if (!runs_) {
     join();  // it has seen that nothing waits, and takes no lock any more
     const int error = start_quiet_thread(thread_, &Executor::main, this);
-    if (error != 0)
-      return Status::error(MPI_ERR_NO_MEM, "cannot start a thread: %s; raise the limit of processes (ulimit -u)", std::strerror(error));
+    if (error != 0) return no_thread("a thread", error);
     runs_ = exists_ = true;
   }
   waiting_.push_back(work);

@@ -8,11 +8,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "base/delay_point.h"
 #include "base/futex.h"
+#include "base/no_resource.h"
 #include "base/tuning.h"
 #include "engine/event_thread.h"
 #include "engine/wait_reason.h"
@@ -43,10 +43,7 @@ Progress::~Progress() {
 Status Progress::open() {
   wake_.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   alarm_.fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-  if (wake_.fd < 0 || alarm_.fd < 0)
-    return Status::error(MPI_ERR_NO_MEM,
-                         "cannot open an eventfd or timerfd: %s; raise the limit of open files (ulimit -n)",
-                         std::strerror(errno));
+  if (wake_.fd < 0 || alarm_.fd < 0) return no_descriptor("an eventfd or timerfd", errno);
   LAPWING_TRY(endpoint_.port.add(wake_.fd, EPOLLIN | EPOLLET, wake_));
   return endpoint_.port.add(alarm_.fd, EPOLLIN | EPOLLET, alarm_);
 }

@@ -85,8 +85,9 @@ void write_on_stderr(std::string_view text) {
   const runtime::Blame blame = process::blame_for(code, text);
   runtime::LastWords words{code > 0 && code < 256 ? code : 1, text + ": " + sentence, {}, true, blame};
   const char* advice = object.empty() ? "`mpiexec -initial-errhandler mpi_errors_return` gives errors like this one to the program" : "MPI_ERRORS_RETURN gives errors to the program";
+  const char* what_ends = process::is_forked_child() ? "This process ends" : "The job ends";
   words.block = "lapwing: fatal error at " + describe_process(job) + (object.empty() ? "" : ", on " + object) + "\n  " + text +
-                "\n  " + sentence + " (code " + std::to_string(code) + ")\n  The job ends, because the error handler is " +
+                "\n  " + sentence + " (code " + std::to_string(code) + ")\n  " + what_ends + ", because the error handler is " +
                 name + "; " + advice + "\n";
   flush_streams();
   // The launcher knows better why that process has ended, says so, and ends this one as well; not every launcher does.

@@ -1,13 +1,14 @@
 #include "mpi/hardware.h"
 
 #include <dirent.h>
-#include <sched.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
+
+#include "base/processor_list.h"
 
 namespace lapwing::mpi {
 
@@ -53,10 +54,10 @@ std::int32_t instance_of(int cpu, std::size_t level) {
   }
 }
 
-std::int32_t common_instance(const cpu_set_t& allowed, std::size_t level) {
+std::int32_t common_instance(const ProcessorSet& allowed, std::size_t level) {
   std::int32_t common = kNone;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &allowed)) continue;
+  for (int cpu = 0; cpu < kMostProcessors; ++cpu) {
+    if (!allowed.test(cpu)) continue;
     const std::int32_t instance = instance_of(cpu, level);
     if (instance == kNone || (common != kNone && instance != common)) return kNone;
     common = instance;
@@ -80,8 +81,7 @@ std::array<std::int32_t, kResourceLevels> own_resources() {
   std::array<std::int32_t, kResourceLevels> resources;
   resources.fill(kNone);
   resources[0] = 0;
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return resources;
+  const ProcessorSet allowed = processors_of(0);
   for (std::size_t level = 1; level < kResourceLevels; ++level) resources[level] = common_instance(allowed, level);
   return resources;
 }

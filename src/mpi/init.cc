@@ -1,8 +1,12 @@
 // MPI 5.0, chapter 11: the world model (MPI_Init .. MPI_Finalize), the sessions model, and MPI_Abort.
 // Which model needs the process, and when it joins the job: process/models.h.
+#include <unistd.h>
+
 #include <cstdio>
 #include <string>
 
+#include "base/exit_code.h"
+#include "base/flush_streams.h"
 #include "comm/error_handler.h"
 #include "comm/session.h"
 #include "mpi/attribute.h"
@@ -19,6 +23,14 @@ namespace {
 bool is_thread_level(int level) {
   return level == MPI_THREAD_SINGLE || level == MPI_THREAD_FUNNELED || level == MPI_THREAD_SERIALIZED ||
          level == MPI_THREAD_MULTIPLE;
+}
+
+// It is no rank: the job goes on.
+[[noreturn]] void end_forked_child(int errorcode) {
+  std::fprintf(stderr, "lapwing: a forked child of a rank, pid %d, called MPI_Abort: this process ends with code %d, and the job goes on\n",
+               static_cast<int>(getpid()), exit_code_of(errorcode));
+  flush_streams();
+  _exit(exit_code_of(errorcode));
 }
 
 }  // namespace
@@ -63,6 +75,8 @@ Status is_thread_main(int* flag) {
 }
 
 Status abort(MPI_Comm comm, int errorcode) {
+  if (process::is_forked_child()) end_forked_child(errorcode);
+  LAPWING_TRY(check_running());
   comm::Communicator* communicator = resolve(comm);
   char text[256];
   std::snprintf(

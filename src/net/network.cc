@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "net/registry.h"
+#include "wire/machine.h"
 
 namespace lapwing::net {
 namespace {
@@ -223,7 +224,10 @@ Status Network::no_route(PeerId peer) const {
   for (const TransportKind& kind : transport_kinds()) {
     if (!kind.one_host) between_hosts += (between_hosts.empty() ? "" : " or ") + std::string(kind.name);
   }
-  const std::string remedy = same_host(peer) ? "" : ", and only " + between_hosts + " reaches other hosts";
+  wire::Card card;
+  const std::string why_apart = read_card(peer, card).ok() ? wire::why_apart(config_.host_identity, card.get("host")) : "";
+  const std::string remedy =
+      same_host(peer) ? "" : ", and only " + between_hosts + " reaches other hosts" + (why_apart.empty() ? "" : " (" + why_apart + ")");
   return Status::error(
       MPI_ERR_OTHER, "%s has no way to %s: the transports in use are %s%s; see LAPWING_TRANSPORTS and `lapwing doctor`",
       describe(config_.self).c_str(), describe(peer).c_str(), names.c_str(), remedy.c_str());

@@ -148,6 +148,20 @@ TEST_F(NetworkTest, SaysWhenAPeerCannotBeReached) {
   network.close();
 }
 
+TEST_F(NetworkTest, SaysWhyAProcessOfThisMachineIsOnAnotherHost) {
+  const engine::Visit visit(engine_);
+  config_.single_host = false;
+  config_.transports.clear();
+  config_.host_identity = "boot/1/0";
+  Network network(engine_, sink_, config_);
+  std::vector<wire::Card> cards(2);
+  ASSERT_TRUE(network.publish(cards[0]).ok());
+  cards[1] = cards[0];
+  cards[1].set("host", "boot/2/0");
+  EXPECT_NE(std::string(network.attach(cards).text()).find("in different network namespaces"), std::string::npos);
+  network.close();
+}
+
 TEST_F(NetworkTest, RefusesATransportThatThereIsNot) {
   const engine::Visit visit(engine_);
   config_.transports = {"self", "tpc"};

@@ -1,6 +1,5 @@
 #include "process/announce.h"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -16,9 +15,8 @@ namespace {
 
 // "0-3,8": the processors that this process may use.
 std::string processors() {
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return "unknown processors";
-  return "processors " + print_processor_list(set);
+  const ProcessorSet own = processors_of(0);
+  return own.none() ? "unknown processors" : "processors " + print_processor_list(own);
 }
 
 bool is_set(const char* variable) {

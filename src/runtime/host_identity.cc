@@ -1,6 +1,5 @@
 #include "runtime/host_identity.h"
 
-#include <sched.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/processor_list.h"
 #include "runtime/processor_quota.h"
 #include "wire/machine.h"
 
@@ -47,12 +47,7 @@ std::string host_name() {
 }
 
 int usable_cores() {
-  // Large enough for any machine Linux runs on; a smaller set than the kernel's would make the call fail.
-  constexpr int kMostCores = 8192;
-  cpu_set_t* set = CPU_ALLOC(kMostCores);
-  int cores = 1;
-  if (sched_getaffinity(0, CPU_ALLOC_SIZE(kMostCores), set) == 0) cores = CPU_COUNT_S(CPU_ALLOC_SIZE(kMostCores), set);
-  CPU_FREE(set);
+  const int cores = static_cast<int>(processors_of(0).count());
   const double quota = processor_quota();
   return std::max(1, quota > 0 ? std::min(cores, static_cast<int>(quota)) : cores);
 }

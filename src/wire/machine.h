@@ -1,4 +1,5 @@
 // What machine a host's identity belongs to. Cards carry identities under "host": text that is equal on ranks that share memory and loopback.
+// Such text is the kernel's boot id, the network namespace and the user (runtime/host_identity.h).
 // In tests one machine plays several hosts, whose names stand behind a mark: they share no memory, and loopback leads to all of them.
 #pragma once
 
@@ -17,5 +18,8 @@ inline std::string_view machine_of(std::string_view identity) noexcept {
 inline std::string_view kernel_of(std::string_view identity) noexcept {
   return identity.substr(0, identity.find(kWithinKernel));
 }
+
+// For people: why two processes of one machine count as being on different hosts. Empty where the identities name different machines, or one host.
+const char* why_apart(std::string_view identity, std::string_view other) noexcept;
 
 }  // namespace lapwing::wire

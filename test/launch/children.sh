@@ -12,9 +12,11 @@ for transports in shm tcp; do
   export LAPWING_TRANSPORTS=$transports
 
   # A forked child that ends, whatever runs at its exit, takes nothing from its parent.
-  for how in exit finalize call; do
+  for how in exit finalize call abort; do
     run "forked child, $how, $transports" 0 "$mpiexec" -n 2 "$program" fork $how
     [ "$how" != call ] || said "forked child, $how, $transports" "forked from a rank while MPI ran"
+    [ "$how" != call ] || said "forked child, $how, $transports" "This process ends, because"
+    [ "$how" != abort ] || said "forked child, $how, $transports" "ends with code 7, and the job goes on"
   done
   run "forked child between sessions, $transports" 0 "$mpiexec" -n 2 "$program" sessions
 

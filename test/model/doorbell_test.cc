@@ -3,7 +3,8 @@
 // event thread sleeps, which is not rung for messages that can wait (some of the first sender's), or is at rest and rung for
 // pressing ones alone (some others of the first sender's); at some moment its application begins to wait, or it never does. Of several
 // pieces that are published one after the other (some of the second sender's) the first is only shown, for a receiver that is awake, and
-// the last announced.
+// the last announced. The first sender may end when it has taken the sleeping flag and before it has rung; a rank that is not in the model
+// notices that end and rings.
 #include <gtest/gtest.h>
 
 #include "checker.h"
@@ -30,6 +31,7 @@ enum class Without {
   kAnnounceLast,       // of several pieces the first is announced
   kFenceBehindLast,    // the last of several pieces is published behind the fence
   kAnnounceShown,      // pieces that were shown are not announced
+  kBellAtAnEnd,        // the rank that notices an end rings only where the sleeping flag is up
 };
 
 class Doorbell {
@@ -71,14 +73,16 @@ class Doorbell {
 
   const char* unfinished(const State& s) const {
     for (int i = 0; i < kSenders; ++i)
-      if (s.received[i] < (s.waits ? kMessages : s.rests ? s.sender[i].pressing : s.sender[i].urgent))
+      if (s.received[i] < (s.waits ? all_of(s.sender[i]) : s.rests ? s.sender[i].pressing : s.sender[i].urgent))
         return "a message is in the ring and the receiver sleeps";
     return application_comes_ && !s.waits ? "the application has not come yet" : nullptr;
   }
 
  private:
   enum SenderAt { kPublish, kShow, kShowBit, kLastPiece, kFence, kReadBit, kSetBit, kFenceBit, kReadFlag, kTakeFlag, kRing,
-                  kLatePublish };
+                  kLatePublish, kEnding, kEnded };
+
+  static int all_of(const Sender& sender) { return sender.at == kEnded ? sender.sent : kMessages; }
 
   bool send(State& s, int me, Step& step) const {
     Sender& sender = s.sender[me];
@@ -160,9 +164,19 @@ class Doorbell {
         return taken ? next(kRing) : done();
       }
       case kRing:
+        if (me == 0 && step.maybe()) {
+          step.name("sender: ends");
+          return next(kEnding);
+        }
         step.name("sender: rings");
         if (without_ != Without::kBell) s.bell = 1;
         return done();
+      case kEnding:
+        step.name("another rank: notices the end of the sender and rings");
+        if (without_ != Without::kBellAtAnEnd || s.memory.words[kSleeping] != kNoThread) s.bell = 1;
+        return next(kEnded);
+      case kEnded:
+        return false;
       case kLatePublish:
         if (!s.memory.takes_store(me)) return false;
         step.name("sender: publishes late");
@@ -342,7 +356,8 @@ INSTANTIATE_TEST_SUITE_P(Each, DoorbellMutant,
                                            Without::kLookAtBitmap, Without::kLookAfterArming,
                                            Without::kPublishBeforeBell, Without::kBell,
                                            Without::kWaiterForAll, Without::kWaiterByName, Without::kUrgency, Without::kPressure,
-                                           Without::kAnnounceLast, Without::kFenceBehindLast, Without::kAnnounceShown));
+                                           Without::kAnnounceLast, Without::kFenceBehindLast, Without::kAnnounceShown,
+                                           Without::kBellAtAnEnd));
 
 }  // namespace
 }  // namespace lapwing::model

@@ -5,7 +5,7 @@
      children hold FIFO         inside MPI, says so by opening FIFO, and waits until it is closed at the other end
      children late FIFO         waits for `hold FIFO` before it initializes MPI
      children fork HOW          every rank forks in the middle of messages; the child ends by HOW: exit, finalize (as an exit handler does,
-                                if MPI is not finalized) or call (an MPI call)
+                                if MPI is not finalized), call (an MPI call) or abort (MPI_Abort)
      children sessions          the same, between a session and MPI_Init
      children orphan            rank 1 forks a child that stays, and ends without MPI_Finalize; rank 0 waits for it
      children killed HOW        rank 1 is killed; the others wait for it by HOW: recv, any, send, barrier, probe, compute */
@@ -37,6 +37,7 @@ static void finalize_if_running(void) {
 static void end_child(const char* how) {
   if (strcmp(how, "finalize") == 0) finalize_if_running();
   if (strcmp(how, "call") == 0) MPI_Barrier(MPI_COMM_WORLD);
+  if (strcmp(how, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 7);
   exit(strcmp(how, "call") == 0 ? 0 : 7);
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/processor_list.h"
 #include "base/settings.h"
 #include "base/tuning.h"
 #include "net/ether/framings.h"
@@ -57,7 +58,7 @@ Status EtherTransport::publish(wire::Card& card) {
   LAPWING_TRY(ether::choose_framings(*config_.settings, interface, endpoint));
   endpoint.tag = context_.own.tag;
   endpoint.job = ether::job_tag(key_);
-  LAPWING_TRY(port_.open(interface, ether::order_queues(services_, ether::own_processors()), endpoint, config_.settings->accelerator));
+  LAPWING_TRY(port_.open(interface, ether::order_queues(services_, processors_of(0)), endpoint, config_.settings->accelerator));
   context_.own.endpoint = port_.contact().endpoint;
   open_ = true;
   card.set(kCardKey, ether::encode_contact(port_.contact()));

@@ -15,15 +15,8 @@
 namespace lapwing::net::ether {
 namespace {
 
-cpu_set_t common(const cpu_set_t& left, const cpu_set_t& right) noexcept {
-  cpu_set_t both;
-  CPU_AND(&both, &left, &right);
-  return both;
-}
-
-bool meet(const cpu_set_t& left, const cpu_set_t& right) noexcept {
-  const cpu_set_t both = common(left, right);
-  return CPU_COUNT(&both) != 0;
+bool meet(const ProcessorSet& left, const ProcessorSet& right) noexcept {
+  return (left & right).any();
 }
 
 // The first queue that one of these processors serves as well.
@@ -36,21 +29,21 @@ std::uint32_t first_of(const std::vector<QueueService>& services, std::uint32_t 
 enum class Fit { kOwn, kOwnShared, kUnknown, kElsewhere };
 
 // One that serves on processors of others is left for those.
-Fit fit_of(const std::vector<QueueService>& services, std::uint32_t queue, const cpu_set_t& own) noexcept {
+Fit fit_of(const std::vector<QueueService>& services, std::uint32_t queue, const ProcessorSet& own) noexcept {
   if (!services[queue].known()) return Fit::kUnknown;
   if (!meet(services[queue].processors, own)) return Fit::kElsewhere;
   return first_of(services, queue) == queue ? Fit::kOwn : Fit::kOwnShared;
 }
 
 // A thread that begins meanwhile has the processors of the one that began it, and is seen in the next round.
-Status bind_threads(const cpu_set_t& processors) {
+Status bind_threads(const ProcessorSet& processors) {
   constexpr int kRounds = 2;
   for (int round = 0; round < kRounds; ++round) {
     const std::unique_ptr<DIR, int (*)(DIR*)> threads(::opendir("/proc/self/task"), &::closedir);
     if (!threads) return Status::error(MPI_ERR_OTHER, "the threads of this process are not known: %s", std::strerror(errno));
     while (const dirent* entry = ::readdir(threads.get())) {
       const int thread = std::atoi(entry->d_name);
-      if (thread > 0 && ::sched_setaffinity(thread, sizeof processors, &processors) != 0 && errno != ESRCH)
+      if (thread > 0 && !bind_to_processors(thread, processors) && errno != ESRCH)
         return Status::error(MPI_ERR_OTHER, "the kernel does not bind it: %s", std::strerror(errno));
     }
   }
@@ -59,7 +52,7 @@ Status bind_threads(const cpu_set_t& processors) {
 
 }  // namespace
 
-QueueOrder order_queues(const std::vector<QueueService>& services, const cpu_set_t& own) {
+QueueOrder order_queues(const std::vector<QueueService>& services, const ProcessorSet& own) {
   QueueOrder order;
   order.queues.resize(services.size());
   std::iota(order.queues.begin(), order.queues.end(), 0u);
@@ -71,33 +64,25 @@ QueueOrder order_queues(const std::vector<QueueService>& services, const cpu_set
   return order;
 }
 
-cpu_set_t processors_for(const std::vector<QueueService>& services, std::uint32_t queue, const cpu_set_t& own, std::string& why) {
-  cpu_set_t none;
-  CPU_ZERO(&none);
+ProcessorSet processors_for(const std::vector<QueueService>& services, std::uint32_t queue, const ProcessorSet& own, std::string& why) {
+  ProcessorSet none;
   if (queue >= services.size() || !services[queue].known()) return why = "nothing tells which processors serve it", none;
   const QueueService& service = services[queue];
   const std::string by = service.text() + " serves it on " + print_processor_list(service.processors);
-  const cpu_set_t both = common(service.processors, own);
-  if (CPU_COUNT(&both) == 0) return why = by + ", where this rank may not run", none;
-  if (CPU_EQUAL(&both, &own)) return why = by + ", which is where this rank runs", none;
+  const ProcessorSet both = service.processors & own;
+  if (both.none()) return why = by + ", where this rank may not run", none;
+  if (both == own) return why = by + ", which is where this rank runs", none;
   if (const std::uint32_t first = first_of(services, queue); first != queue)
     return why = by + ", where queue " + std::to_string(first) + " is served too", none;
   why = by;
   return both;
 }
 
-cpu_set_t own_processors() noexcept {
-  cpu_set_t own;
-  CPU_ZERO(&own);
-  ::sched_getaffinity(0, sizeof own, &own);
-  return own;
-}
-
 std::string stay_where_served(const std::vector<QueueService>& services, std::uint32_t queue) {
   std::string why;
-  const cpu_set_t own = own_processors();
-  const cpu_set_t processors = processors_for(services, queue, own, why);
-  const bool stays = CPU_COUNT(&processors) == 0;
+  const ProcessorSet own = processors_of(0);
+  const ProcessorSet processors = processors_for(services, queue, own, why);
+  const bool stays = processors.none();
   if (const Status bound = stays ? Status() : bind_threads(processors); !bound.ok()) return bound.text();
   return why + (stays ? "; it stays on processors " : "; bound to processors ") + print_processor_list(stays ? own : processors);
 }

@@ -7,7 +7,7 @@
 namespace lapwing::net::ether::tests {
 namespace {
 
-cpu_set_t set_of(const char* list) {
+ProcessorSet set_of(const char* list) {
   return set_of_processors(parse_processor_list(list));
 }
 
@@ -75,17 +75,17 @@ TEST(ProcessorsForAQueue, StayAsTheyAreWhereNothingIsToBeWon) {
 
 TEST(ProcessorsForAQueue, AreThoseOfAllThreads) {
   std::string text;
-  const cpu_set_t before = own_processors();
+  const ProcessorSet before = processors_of(0);
   std::vector<QueueService> services(1);
   EXPECT_NE(stay_where_served(services, 0).find("nothing tells which processors serve it; it stays on processors "), std::string::npos);
   int first = 0;
-  while (!CPU_ISSET(first, &before)) ++first;
+  while (!before.test(first)) ++first;
   services[0].by = QueueService::By::kInterrupt;
   services[0].processors = set_of_processors({first});
   const std::string only = std::to_string(first);
   const std::string said = stay_where_served(services, 0);
-  EXPECT_EQ(print_processor_list(own_processors()), only) << said;
-  sched_setaffinity(0, sizeof before, &before);
+  EXPECT_EQ(print_processor_list(processors_of(0)), only) << said;
+  EXPECT_TRUE(bind_to_processors(0, before));
 }
 
 }  // namespace

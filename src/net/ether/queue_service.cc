@@ -84,9 +84,9 @@ std::string device_of(const std::string& interface) {
   return std::string(path.substr(path.find_last_of('/') + 1));
 }
 
-QueueService service(QueueService::By by, int number, const cpu_set_t& processors) noexcept {
+QueueService service(QueueService::By by, int number, const ProcessorSet& processors) noexcept {
   QueueService found;
-  if (CPU_COUNT(&processors) == 0) return found;
+  if (processors.none()) return found;
   found.by = by;
   found.number = number;
   found.processors = processors;
@@ -95,10 +95,8 @@ QueueService service(QueueService::By by, int number, const cpu_set_t& processor
 
 // In a container with processes of its own the number may be another's.
 QueueService service_by_thread(int thread) {
-  cpu_set_t processors;
   const bool is_one = read_file("/proc/" + std::to_string(thread) + "/comm").rfind("napi/", 0) == 0;
-  if (!is_one || ::sched_getaffinity(thread, sizeof processors, &processors) != 0) return {};
-  return service(QueueService::By::kThread, thread, processors);
+  return is_one ? service(QueueService::By::kThread, thread, processors_of(thread)) : QueueService();
 }
 
 // Of the processors that may take it the controller uses one, which newer kernels tell.

@@ -8,13 +8,12 @@
 // Of loopback, and of a veth pair that has none of these, nothing is told: whoever sends does the receiver's work as well.
 #pragma once
 
-#include <sched.h>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/processor_list.h"
 #include "net/ether/interface.h"
 
 namespace lapwing::net::ether {
@@ -22,14 +21,13 @@ namespace lapwing::net::ether {
 struct QueueService {
   enum class By : std::uint8_t { kUnknown, kThread, kInterrupt, kSteering };
 
-  QueueService() noexcept { CPU_ZERO(&processors); }
   bool known() const noexcept { return by != By::kUnknown; }
   // "interrupt 38", "kernel thread 31007"
   std::string text() const;
 
   By by = By::kUnknown;
   int number = -1;       // process id of the thread; the interrupt's
-  cpu_set_t processors;  // not empty when known
+  ProcessorSet processors;  // not empty when known
 };
 
 // By queue; of the first `most` (LAPWING_ETHER_QUEUES), or with 0 of all.

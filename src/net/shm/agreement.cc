@@ -23,14 +23,11 @@ void Agreement::settle(Outcome outcome) noexcept {
   }
 }
 
-Agreement::Outcome Agreement::wait(Clock& clock, std::int64_t deadline) noexcept {
+Agreement::Outcome Agreement::wait(Clock& clock, std::int64_t deadline, const HasEnded& leader_has_ended) noexcept {
   while (outcome() == kOpen) {
     const std::int64_t left = deadline - clock.now();
-    if (left <= 0) {
-      go_apart();
-    } else {
-      futex_wait_shared_for(words_.outcome, kOpen, left);
-    }
+    if (left > 0) futex_wait_shared_for(words_.outcome, kOpen, std::min(left, kLookEvery));
+    if (left <= 0 || (outcome() == kOpen && leader_has_ended())) go_apart();
   }
   return outcome();
 }

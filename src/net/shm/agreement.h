@@ -5,11 +5,13 @@
 // nothing changes it again, so all ranks read the same. A rank that has never seen the segment may just go: without it the
 // count is never complete.
 //
-// Each rank waits asleep; the leader, which has connections to look after meanwhile, is told through its doorbell.
+// Each rank waits asleep; the leader, which has connections to look after meanwhile, is told through its doorbell. A rank that ends before it
+// has joined settles nothing: now and then the leader looks whether all others live, and the others whether the leader does.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 
 #include "base/clock.h"
 
@@ -19,6 +21,10 @@ struct AgreementWords {
   std::atomic<std::uint32_t> joined;
   std::atomic<std::uint32_t> outcome;  // an Agreement::Outcome; a futex
 };
+
+// Whether a process that is waited for has ended. It may take some system calls for each.
+using HasEnded = std::function<bool()>;
+inline constexpr std::int64_t kLookEvery = 500'000'000;  // nanoseconds
 
 class Agreement {
  public:
@@ -33,8 +39,8 @@ class Agreement {
   // Without effect when it is settled.
   void go_apart() noexcept { settle(kApart); }
   Outcome outcome() const noexcept { return Outcome{words_.outcome.load(std::memory_order_acquire)}; }
-  // Waits for the others; at the deadline the ranks go apart.
-  Outcome wait(Clock& clock, std::int64_t deadline) noexcept;
+  // Waits for the others; at the deadline, or when the leader has ended, the ranks go apart.
+  Outcome wait(Clock& clock, std::int64_t deadline, const HasEnded& leader_has_ended) noexcept;
 
  private:
   void settle(Outcome outcome) noexcept;

@@ -162,11 +162,11 @@ class Server {
   // What one of the others said of itself.
   const Status& problem() const noexcept { return problem_; }
 
-  // Waits for something to happen and handles it.
+  // Waits some time for something to happen and handles it.
   Status step(Clock& clock, std::int64_t deadline) {
     watched_.assign({{blocked_ ? -1 : listener_, POLLIN, 0}, {doorbell_, POLLIN, 0}});
     for (const OwnedFd& guest : guests_) watched_.push_back({guest.get(), POLLIN, 0});
-    const int patience = remaining_ms(clock, deadline);
+    const int patience = std::min(remaining_ms(clock, deadline), static_cast<int>(kLookEvery / 1'000'000));
     if (poll(watched_.data(), watched_.size(), blocked_ ? std::min(patience, kAgainMs) : patience) < 0 &&
         errno != EINTR)
       return system_error("cannot wait for the ranks of this host");
@@ -239,6 +239,22 @@ class Server {
   std::vector<pollfd> watched_;
 };
 
+// The looks that a leader takes at whether those that it waits for live.
+class Looks {
+ public:
+  Looks(Clock& clock, const HasEnded& one_has_ended) noexcept : clock_(clock), one_has_ended_(one_has_ended) {}
+  bool find_an_end() {
+    if (clock_.now() < next_) return false;
+    next_ = clock_.now() + kLookEvery;
+    return one_has_ended_();
+  }
+
+ private:
+  Clock& clock_;
+  const HasEnded& one_has_ended_;
+  std::int64_t next_ = clock_.now() + kLookEvery;
+};
+
 // A connection to the leader on which both directions have a time limit.
 OwnedFd connect_to(std::string_view name, int milliseconds) noexcept {
   OwnedFd connection(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
@@ -291,8 +307,8 @@ std::string to_hex(const void* data, std::size_t bytes) {
 Status create_doorbells(std::uint32_t count, std::vector<OwnedFd>& doorbells) {
   for (std::uint32_t i = 0; i < count; ++i) {
     doorbells.emplace_back(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!doorbells.back())
-      return system_error("cannot create a doorbell per rank (raise the limit of open files, ulimit -n)");
+    if (doorbells.back()) continue;
+    return system_error(errno == EMFILE ? "cannot create a doorbell per rank (raise the limit of open files, ulimit -n)" : "cannot create a doorbell per rank");
   }
   return {};
 }
@@ -319,14 +335,16 @@ Place place_among(const std::vector<std::uint32_t>& ranks, std::uint32_t local_r
   return {local_rank, static_cast<std::uint32_t>(ranks.size()), hash};
 }
 
-Status Listener::serve(const Place& leader, const SharedFiles& files, Agreement& agreement, Clock& clock,
-                       std::int64_t deadline) {
+Status Listener::serve(const Place& leader, const SharedFiles& files, Agreement& agreement, Clock& clock, std::int64_t deadline,
+                       const HasEnded& one_has_ended) {
   Server server(socket_.get(), token_, leader, &files, "");
+  Looks looks(clock, one_has_ended);
   Status trouble;
   while (agreement.outcome() == Agreement::kOpen && trouble.ok()) {
     if (remaining_ms(clock, deadline) == 0) break;
     trouble = server.step(clock, deadline);
     if (trouble.ok() && !server.problem().ok()) trouble = server.problem().copy();
+    if (trouble.ok() && looks.find_an_end()) trouble = Status::error(MPI_ERR_OTHER, "a rank of this host has ended before all had come for the shared memory");
   }
   agreement.go_apart();  // unless it is settled
   if (agreement.outcome() == Agreement::kTogether) return {};
@@ -337,9 +355,10 @@ Status Listener::serve(const Place& leader, const SharedFiles& files, Agreement&
                        std::max(server.missing(), 1u), leader.local_ranks);
 }
 
-void Listener::refuse(const Place& leader, const char* why, Clock& clock, std::int64_t deadline) noexcept {
+void Listener::refuse(const Place& leader, const char* why, Clock& clock, std::int64_t deadline, const HasEnded& one_has_ended) noexcept {
   Server server(socket_.get(), token_, leader, nullptr, why);
-  while (server.missing() != 0 && remaining_ms(clock, deadline) != 0 && server.step(clock, deadline).ok()) {
+  Looks looks(clock, one_has_ended);
+  while (server.missing() != 0 && remaining_ms(clock, deadline) != 0 && server.step(clock, deadline).ok() && !looks.find_an_end()) {
   }
 }
 

@@ -53,11 +53,11 @@ class Listener {
   const std::string& token() const noexcept { return token_; }  // kTokenBytes, any bytes
 
   // The leader's part: hands `files` to the others until all have agreed to use them. Otherwise the ranks go apart, for the
-  // reason that the error gives: a rank said that it cannot, or did not come before the deadline.
-  Status serve(const Place& leader, const SharedFiles& files, Agreement& agreement, Clock& clock,
-               std::int64_t deadline);
+  // reason that the error gives: a rank said that it cannot, has ended, or did not come before the deadline.
+  Status serve(const Place& leader, const SharedFiles& files, Agreement& agreement, Clock& clock, std::int64_t deadline,
+               const HasEnded& one_has_ended);
   // Instead, of a leader that has nothing to share: tells the others why.
-  void refuse(const Place& leader, const char* why, Clock& clock, std::int64_t deadline) noexcept;
+  void refuse(const Place& leader, const char* why, Clock& clock, std::int64_t deadline, const HasEnded& one_has_ended) noexcept;
 
  private:
   OwnedFd socket_;

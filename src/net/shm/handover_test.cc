@@ -33,6 +33,10 @@ Place place_of(std::uint32_t local_rank, std::uint32_t local_ranks) {
   return place_among(ranks, local_rank);
 }
 
+bool nobody_has_ended() {
+  return false;
+}
+
 class HandoverTest : public testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(listener_.open().ok()); }
@@ -61,10 +65,10 @@ class HandoverTest : public testing::Test {
   }
 
   // The leader's part, with `patience` nanoseconds.
-  Status serve(std::uint32_t ranks, std::int64_t patience = 30 * kSecond) {
+  Status serve(std::uint32_t ranks, std::int64_t patience = 30 * kSecond, const HasEnded& one_has_ended = nobody_has_ended) {
     Agreement agreement(segment_.agreement(), ranks, files_.doorbells[0].get());
     agreement.join();
-    return listener_.serve(place_of(0, ranks), files_, agreement, clock_, clock_.now() + patience);
+    return listener_.serve(place_of(0, ranks), files_, agreement, clock_, clock_.now() + patience, one_has_ended);
   }
   static int exit_code(pid_t child) {
     int status = -1;
@@ -96,7 +100,7 @@ int child_of(Listener& listener, std::uint32_t rank, std::uint32_t ranks) {
   if (write(files.doorbells[rank].get(), &one, sizeof one) != sizeof one) return 4;
   Agreement agreement(segment.agreement(), ranks, files.doorbells[0].get());
   agreement.join();
-  return agreement.wait(clock, clock.now() + 30 * kSecond) == Agreement::kTogether ? 0 : 5;
+  return agreement.wait(clock, clock.now() + 30 * kSecond, nobody_has_ended) == Agreement::kTogether ? 0 : 5;
 }
 
 TEST_F(HandoverTest, ServesEveryRankOfTheHost) {
@@ -142,7 +146,7 @@ TEST_F(HandoverTest, ALeaderWithoutMemoryTellsTheOthersWhy) {
     text = fetch(listener_.name(), listener_.token(), 0, place_of(1, 2), clock_, clock_.now() + 3600 * kSecond, files)
                .text();
   });
-  listener_.refuse(place_of(0, 2), "memfd_create is forbidden", clock_, clock_.now() + 3600 * kSecond);
+  listener_.refuse(place_of(0, 2), "memfd_create is forbidden", clock_, clock_.now() + 3600 * kSecond, nobody_has_ended);
   other.join();
   EXPECT_EQ(text, "rank 0 of this host: memfd_create is forbidden");
 }
@@ -170,6 +174,26 @@ TEST_F(HandoverTest, ALeaderWithoutDescriptorsSaysSo) {
   const Status served = serve(2, 3600 * kSecond);
   setrlimit(RLIMIT_NOFILE, &before);
   EXPECT_NE(std::string(served.text()).find("ulimit -n"), std::string::npos) << served.text();
+}
+
+TEST_F(HandoverTest, ARankThatEndsIsNotWaitedFor) {
+  prepare(2);
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  EXPECT_EQ(exit_code(child), 0);
+  ProcessName process = ProcessName::of_this_process();
+  EXPECT_FALSE(has_ended(process));
+  process.pid = child;
+  EXPECT_TRUE(has_ended(process));
+  const HasEnded child_has_ended = [&process] { return has_ended(process); };
+  const Status served = serve(2, 3600 * kSecond, child_has_ended);
+  EXPECT_NE(std::string(served.text()).find("has ended"), std::string::npos) << served.text();
+  segment_.unmap();
+  files_ = SharedFiles();
+  prepare(2);
+  Agreement agreement(segment_.agreement(), 2, files_.doorbells[0].get());
+  agreement.join();
+  EXPECT_EQ(agreement.wait(clock_, clock_.now() + 3600 * kSecond, child_has_ended), Agreement::kApart);
 }
 
 TEST_F(HandoverTest, AListenerIsSeenWhereItIs) {

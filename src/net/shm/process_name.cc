@@ -22,6 +22,11 @@ std::uint64_t start_time_of(pid_t pid) {
   return at == std::string::npos ? 0 : std::strtoull(text.c_str() + at, nullptr, 10);
 }
 
+bool is_readable(const OwnedFd& end) noexcept {
+  pollfd ended{end.get(), POLLIN, 0};
+  return ::poll(&ended, 1, 0) > 0;
+}
+
 std::uint64_t own_pid_namespace() {
   struct stat about {};
   return ::stat("/proc/self/ns/pid", &about) == 0 ? about.st_ino : 0;
@@ -42,8 +47,13 @@ Watched watch_process(const ProcessName& process, OwnedFd& end) {
   const std::uint64_t start_time = start_time_of(process.pid);
   if (start_time == process.start_time) return Watched::kYes;
   // Unreadable: it has ended just now, or this process has no descriptor left to read with.
-  pollfd ended{end.get(), POLLIN, 0};
-  return start_time != 0 || ::poll(&ended, 1, 0) > 0 ? Watched::kEnded : Watched::kImpossible;
+  return start_time != 0 || is_readable(end) ? Watched::kEnded : Watched::kImpossible;
+}
+
+bool has_ended(const ProcessName& process) {
+  OwnedFd end;
+  const Watched how = watch_process(process, end);
+  return how == Watched::kEnded || (how == Watched::kYes && is_readable(end));
 }
 
 }  // namespace lapwing::net::shm

@@ -22,5 +22,7 @@ struct ProcessName {
 enum class Watched { kYes, kEnded, kImpossible };
 // With kYes, `end` is a descriptor (pidfd) that becomes readable when the process ends, even while another holds what it had open.
 Watched watch_process(const ProcessName& process, OwnedFd& end);
+// Whether it has ended for certain.
+bool has_ended(const ProcessName& process);
 
 }  // namespace lapwing::net::shm

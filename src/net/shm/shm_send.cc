@@ -343,7 +343,7 @@ void ShmTransport::start_waiting(Link& link) noexcept {
   link.out.want_space(true);
   full_fence();  // pairs with the fence in give_back()
   LAPWING_DELAY_POINT("shm.wait_for_space");
-  if (can_push(link) || link.out.broken()) notify_myself();
+  if (can_push(link) || link.out.broken()) write_doorbell(my_local_);
 }
 
 void ShmTransport::stop_waiting(Link& link) noexcept {

@@ -111,18 +111,21 @@ bool ShmTransport::is_here(PeerId peer, const shm::Invitation& invitation) const
 }
 
 Status ShmTransport::share_segment(const std::vector<shm::Invitation>& invitations) {
-  // Generous: ranks beyond the number of cores may have to wait for a processor. A dead rank ends the job anyhow.
+  // Generous: ranks beyond the number of cores may have to wait for a processor.
   const auto patience = std::chrono::nanoseconds(config_.settings->connect_timeout).count() * 3;
   const std::int64_t deadline = engine_.clock().now() + patience;
   std::vector<std::uint32_t> ranks;
   for (const PeerId peer : local_ranks_) ranks.push_back(rank_of(peer));
   const shm::Place place = shm::place_among(ranks, my_local_);
-  LAPWING_TRY(my_local_ == 0 ? lead(place, deadline) : follow(invitations[0], place, deadline));
+  LAPWING_TRY(my_local_ == 0 ? lead(invitations, place, deadline) : follow(invitations[0], place, deadline));
   files_.segment.reset();  // the mapping stays
   return {};
 }
 
-Status ShmTransport::lead(const shm::Place& place, std::int64_t deadline) {
+Status ShmTransport::lead(const std::vector<shm::Invitation>& others, const shm::Place& place, std::int64_t deadline) {
+  const auto one_has_ended = [&others] {
+    return std::any_of(others.begin(), others.end(), [](const shm::Invitation& other) { return shm::has_ended(other.process); });
+  };
   const auto prepare = [&]() -> Status {
     LAPWING_TRY(
         segment_.create(place.local_ranks, config_.settings->shm_ring, user_bytes(place.local_ranks), files_.segment));
@@ -130,12 +133,12 @@ Status ShmTransport::lead(const shm::Place& place, std::int64_t deadline) {
     return watch_doorbell();
   };
   if (Status prepared = prepare(); !prepared.ok()) {
-    listener_.refuse(place, prepared.text(), engine_.clock(), deadline);
+    listener_.refuse(place, prepared.text(), engine_.clock(), deadline, one_has_ended);
     return prepared;
   }
   shm::Agreement agreement(segment_.agreement(), place.local_ranks, files_.doorbells[0].get());
   agreement.join();
-  return listener_.serve(place, files_, agreement, engine_.clock(), deadline);
+  return listener_.serve(place, files_, agreement, engine_.clock(), deadline, one_has_ended);
 }
 
 Status ShmTransport::follow(const shm::Invitation& leader, const shm::Place& place, std::int64_t deadline) {
@@ -149,9 +152,10 @@ Status ShmTransport::follow(const shm::Invitation& leader, const shm::Place& pla
   }
   shm::Agreement agreement(segment_.agreement(), place.local_ranks, files_.doorbells[0].get());
   agreement.join();
-  if (agreement.wait(engine_.clock(), deadline) == shm::Agreement::kTogether) return {};
+  const auto leader_has_ended = [&leader] { return shm::has_ended(leader.process); };
+  if (agreement.wait(engine_.clock(), deadline, leader_has_ended) == shm::Agreement::kTogether) return {};
   return Status::error(MPI_ERR_OTHER,
-                       "a rank of this host cannot use its shared memory, or did not come for it in time "
+                       "a rank of this host has ended, cannot use the host's shared memory, or did not come for it in time "
                        "(LAPWING_CONNECT_TIMEOUT gives it longer)");
 }
 
@@ -192,7 +196,6 @@ void ShmTransport::open_links(const std::vector<shm::Invitation>& invitations) {
     link.local = local;
     if (local == my_local_) continue;
     link_of_[link.peer.index] = &link;
-    link.doorbell = files_.doorbells[local].get();
     link.control = &segment_.control(local);
     link.pending = segment_.pending(local) + my_local_ / 64;
     link.pending_bit = std::uint64_t{1} << (my_local_ % 64);
@@ -215,11 +218,11 @@ void ShmTransport::close() noexcept {
   listener_.close();
   if (!open_) return;
   open_ = false;
-  lookout_.stop();
   if (user_ != nullptr) user_->on_close();
   for (std::uint32_t local = 0; local < local_ranks_.size(); ++local) {
     if (local != my_local_) say_goodbye(links_[local]);
   }
+  lookout_.stop();  // last: a rank that ends before has perhaps taken a sleeper's flag and not notified it
   engine_.remove_source(*this);
   cells_.give_all();
   forget_segment();
@@ -271,7 +274,7 @@ PullOp::End ShmTransport::pull(PeerId peer, PullOp& op) noexcept {
   if (link == nullptr || link->gone || !open_) return PullOp::End::kRefused;
   const PullOp::End end = pulls_.pull(link->local, op);
   engine_.system_calls().copies = pulls_.calls();
-  if (armed_ && end == PullOp::End::kNone) notify_myself();
+  if (armed_ && end == PullOp::End::kNone) write_doorbell(my_local_);
   return end;
 }
 
@@ -327,7 +330,7 @@ bool ShmTransport::poll() noexcept {
   moved |= receive_hot();
   if (!waiting_.empty()) moved |= push_waiting();
   if (pulls_.active()) moved |= copy_pieces();
-  if (armed_ && work_left()) notify_myself();
+  if (armed_ && work_left()) write_doorbell(my_local_);
   return moved;
 }
 
@@ -395,10 +398,7 @@ void ShmTransport::notify_if_sleeping(Link& link, Delivery delivery) noexcept {
   // Of several senders one notifies. A sender that loses here relies on the winner's notification, which comes after both have published.
   if (link.control->sleeping.exchange(shm::kNoThread, std::memory_order_relaxed) == shm::kNoThread) return;
   LAPWING_DELAY_POINT("shm.notify");
-  ++engine_.system_calls().notifications;
-  const std::uint64_t one = 1;
-  while (::write(link.doorbell, &one, sizeof one) < 0 && errno == EINTR) {
-  }
+  write_doorbell(link.local);
 }
 
 // Whether what was sent may lie there until the application of the sleeper calls.
@@ -413,10 +413,10 @@ void ShmTransport::notify(std::uint32_t local) noexcept {
   if (!link.gone) notify_if_sleeping(link, Delivery::kAtOnce);
 }
 
-void ShmTransport::notify_myself() noexcept {
+void ShmTransport::write_doorbell(std::uint32_t local) noexcept {
   ++engine_.system_calls().notifications;
   const std::uint64_t one = 1;
-  while (::write(files_.doorbells[my_local_].get(), &one, sizeof one) < 0 && errno == EINTR) {
+  while (::write(files_.doorbells[local].get(), &one, sizeof one) < 0 && errno == EINTR) {
   }
 }
 
@@ -435,12 +435,12 @@ void ShmTransport::report_failures() noexcept {
   }
 }
 
-// The count of ends is published; each of the others is awake and will see it, or is notified. This rank sees it in its next poll: the
-// layers above may not be ready yet (attach), and the thread that drives polls before it sleeps.
+// The count of ends is published, and each of the others is notified, whatever its sleeping flag says: the rank that has ended may have taken
+// that flag without getting as far as the doorbell, and then no sender would notify that sleeper any more. This rank sees the count in its next
+// poll: the layers above may not be ready yet (attach), and the thread that drives polls before it sleeps.
 void ShmTransport::on_end_noticed() noexcept {
-  full_fence();  // count before sleeping; pairs with the fence in arm()
   for (std::uint32_t local = 0; local < local_ranks_.size(); ++local) {
-    if (local != my_local_ && !links_[local].gone) notify_if_sleeping(links_[local], Delivery::kUrgent);
+    if (local != my_local_) write_doorbell(local);
   }
   if (at_rest_) engine_.end_rest();
   if (armed_) poll();

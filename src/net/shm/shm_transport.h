@@ -29,8 +29,9 @@
 //                  Then waiting output announces itself at once, a sleeping flag taken by a sender is put back by the next
 //                  poll(), and what a bounded poll() leaves is kept alive by a write to our own doorbell.
 //
-//   ends           how many ranks have ended without a word, in the segment's header; as a tail, it is published before the
-//                  sleeping flags are read, and read after they were set.
+//   ends           how many ranks have ended without a word, in the segment's header. The rank that notices an end publishes it and then
+//                  writes to all doorbells, without a look at the sleeping flags: the rank that ended may have taken one and not
+//                  written to that doorbell any more.
 //
 // A peer's death cannot be seen in memory: another rank of the host notices it (lookout.h). A peer that finalizes says goodbye.
 #pragma once
@@ -102,7 +103,6 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
     bool gone = false;        // `why` says why; nothing moves any more
     Status why;
     pid_t pid = 0;
-    int doorbell = -1;
     shm::ControlBlock* control = nullptr;           // its sleeping flag
     std::atomic<std::uint64_t>* pending = nullptr;  // the word of its bitmap with our bit
     std::uint64_t pending_bit = 0;
@@ -142,7 +142,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   Status find_local_peers(const wire::CardBook& cards, std::vector<shm::Invitation>& invitations);
   bool is_here(PeerId rank, const shm::Invitation& invitation) const;
   Status share_segment(const std::vector<shm::Invitation>& invitations);
-  Status lead(const shm::Place& place, std::int64_t deadline);
+  Status lead(const std::vector<shm::Invitation>& others, const shm::Place& place, std::int64_t deadline);
   Status follow(const shm::Invitation& leader, const shm::Place& place, std::int64_t deadline);
   Status watch_doorbell();
   void forget_segment() noexcept;
@@ -177,7 +177,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   void notify_if_sleeping(Link& link, Delivery delivery) noexcept;
   bool may_lie(Link& link, std::uint32_t sleeper, Delivery delivery) noexcept;
   std::uint32_t sleeper() const noexcept;
-  void notify_myself() noexcept;
+  void write_doorbell(std::uint32_t local) noexcept;
   void report_failures() noexcept;
   void on_end_noticed() noexcept override;
   void report_ends() noexcept;

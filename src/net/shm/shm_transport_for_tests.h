@@ -92,6 +92,7 @@ class ShmTransportTest : public testing::Test {
       card.set("host", "this-host");
       card.set("shm", shm::Invitation{leader_.name(), leader_.token(), address_of_zero(), 1, {getpid()}}.encode());
     }
+    if (me + 1 < ranks) cards[me + 1].set("shm", shm::Invitation{leader_.name(), leader_.token(), address_of_zero(), 1, watched_}.encode());
     ASSERT_TRUE(transport_->publish(cards[me]).ok());
     const std::int64_t deadline = clock_.now() + kMinute;
     std::vector<std::uint32_t> all(ranks);
@@ -100,7 +101,7 @@ class ShmTransportTest : public testing::Test {
     std::thread serving([&] {
       agreement.join();
       const shm::Place place = shm::place_among(all, 0);
-      EXPECT_TRUE(leader_.serve(place, files_, agreement, clock_, deadline).ok());
+      EXPECT_TRUE(leader_.serve(place, files_, agreement, clock_, deadline, [] { return false; }).ok());
     });
     std::thread fetching([&] {
       for (std::uint32_t rank = 1; rank < ranks; ++rank) {
@@ -166,6 +167,7 @@ class ShmTransportTest : public testing::Test {
 
   const std::uint64_t zero_ = 0;
   std::uint32_t me_ = 1;
+  shm::ProcessName watched_{getpid()};  // of rank me + 1
   SteadyClock clock_;
   Settings settings_;
   engine::Engine engine_{clock_};

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -194,6 +195,32 @@ TEST_F(ShmTransportTest, WhatCanWaitRingsNobodyButAWaiterUntilTheRingIsHalfFull)
   while (sleeping.load() == shm::kListener && send(Delivery::kWhenAsked)) ++more;
   EXPECT_EQ(rings(0), 1u);
   EXPECT_EQ(more, 4096 / 64 / 2 - 3);
+}
+
+// A rank that ends may have taken a sleeper's flag and not written to its doorbell any more.
+TEST_F(ShmTransportTest, TheEndOfARankRingsAllOthersWhateverTheirFlagsSay) {
+  int of_child[2];
+  ASSERT_EQ(pipe(of_child), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const shm::ProcessName name = shm::ProcessName::of_this_process();
+    if (write(of_child[1], &name, sizeof name) != sizeof name) _exit(1);
+    for (;;) pause();
+  }
+  ASSERT_EQ(read(of_child[0], &watched_, sizeof watched_), static_cast<ssize_t>(sizeof watched_));
+  close(of_child[0]);
+  close(of_child[1]);
+  open(4, 1);
+  kill(child, SIGKILL);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  while (segment_.ends().load() == 0) {
+    engine::EventPort::Batch batch;
+    engine_.port().collect(batch, -1);
+    engine_.port().deliver(batch);
+  }
+  EXPECT_EQ(segment_.control(0).sleeping.load(), shm::kNoThread);
+  EXPECT_EQ(rings(0), 1u);
+  EXPECT_EQ(rings(3), 1u);
 }
 
 TEST_F(ShmTransportTest, NobodyIsRungWhoDoesNotSleep) {

@@ -4,6 +4,9 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <string>
+
+#include "wire/machine.h"
 
 namespace lapwing::net::tcp {
 
@@ -16,13 +19,14 @@ Status Diagnosis::no_route(const std::vector<Address>& offered) const {
     if (!interface.up || interface.address.is_loopback() || interface.address.is_link_local()) continue;
     ours += (ours.empty() ? "" : ", ") + interface.name + " " + interface.address.text_without_port();
   }
-  return Status::error(
-      MPI_ERR_OTHER,
-      "%s cannot reach %s by TCP: that rank offers %s, and this host (%s) has no route there. Check "
-      "that the networks of both hosts are up, and choose one that joins them with LAPWING_TCP_INTERFACE",
-      shared_.describe_self().c_str(), shared_.describe(peer_).c_str(),
-      theirs.empty() ? "no address outside its host" : theirs.c_str(),
-      ours.empty() ? "no network but loopback" : ours.c_str());
+  wire::Card card;
+  const bool readable = shared_.cards.read(peer_.index, card).ok();
+  const std::string why_apart = readable ? wire::why_apart(shared_.options.host_identity, card.get("host")) : "";
+  const std::string advice = !why_apart.empty() ? why_apart
+                                                : "check that the networks of both hosts are up, and choose one that joins them with LAPWING_TCP_INTERFACE";
+  return Status::error(MPI_ERR_OTHER, "%s cannot reach %s by TCP: that rank offers %s, and this host (%s) has no route there; %s",
+                       shared_.describe_self().c_str(), shared_.describe(peer_).c_str(), theirs.empty() ? "no address outside its host" : theirs.c_str(),
+                       ours.empty() ? "no network but loopback" : ours.c_str(), advice.c_str());
 }
 
 Status Diagnosis::ended() const {
