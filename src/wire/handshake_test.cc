@@ -420,7 +420,7 @@ TEST_F(HandshakeTest, OtherVersionsAreToldApart) {
   EXPECT_TRUE(b.version_differs());
   Bytes answer = output_of(b);
   EXPECT_EQ(answer.size(), Handshake::kPrefixBytes);
-  answer[4] = std::byte{3};  // as that newer connector sees it: not its own version
+  answer[4] = std::byte{4};  // as that newer connector sees it: not its own version
   feed(a, answer);
   EXPECT_EQ(a.state(), State::kFailed);
   EXPECT_TRUE(a.version_differs());
