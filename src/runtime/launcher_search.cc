@@ -141,7 +141,7 @@ FoundLauncher judge_descriptor(const char* text, char** environment) {
     return rank != 0 ? child_of(rank) : closed_on_the_way(text);
   }
   if (const pid_t owner = owner_of(fd)) return child_of(owner);
-  if (launcher_has_closed(fd)) return served_another();
+  if (launcher_has_closed(fd)) return served_another(environment);
   return {FoundLauncher::Kind::kDescriptor, {}};
 }
 
@@ -223,11 +223,14 @@ FoundLauncher find_launcher(char** environment) {
   return {FoundLauncher::Kind::kForeign, explain(sighting)};
 }
 
-FoundLauncher served_another() {
-  return {FoundLauncher::Kind::kOfAnother,
-          "the launcher's connection was closed at its end, because another program has used it before, or the "
-          "launcher has gone: this process runs as a job of its own. Lapwing's mpiexec, and Hydra with -pmi-port, take "
-          "several programs one after the other in the same place as a job each"};
+FoundLauncher served_another(char** environment) {
+  const std::string closed =
+      "the launcher's connection was closed at its end, because another program has used it before, or the launcher has gone";
+  const std::string take_several = "Lapwing's mpiexec, and Hydra with -pmi-port, take several programs one after the other in the same place as a job each";
+  if (number_of(environment, "PMI_SIZE") == 1)
+    return {FoundLauncher::Kind::kOfAnother, closed + ": this process runs as a job of its own. " + take_several};
+  return {FoundLauncher::Kind::kForeign, closed + ", and each of the processes that it started would be alone in its own MPI_COMM_WORLD. " + take_several +
+                                             "; " + kAlone};
 }
 
 void claim_connection(int fd) noexcept {
