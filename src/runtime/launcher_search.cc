@@ -91,13 +91,18 @@ bool is_stream_socket(int fd, ino_t& inode) noexcept {
   return ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM;
 }
 
-// Our mpiexec says which socket it means. Another launcher may have been started by one of its ranks; of that it is known that
+// Our mpiexec says which socket it means.
+bool is_meant_by_mpiexec(ino_t inode, char** environment) noexcept {
+  const char* meant = value_of(environment, "LAPWING_INTERNAL_PMI_SOCKET");
+  return meant != nullptr && std::strtoull(meant, nullptr, 10) == inode;
+}
+
+// Another launcher may have been started by one of its ranks; of that it is known that
 // it does not run in the slot itself, as a program does that has put a socket of its own in the place of one that it closed.
 bool leads_to_launcher(int fd, char** environment) {
   ino_t inode = 0;
   if (!is_stream_socket(fd, inode)) return false;
-  const char* meant = value_of(environment, "LAPWING_INTERNAL_PMI_SOCKET");
-  if (meant != nullptr && std::strtoull(meant, nullptr, 10) == inode) return true;
+  if (is_meant_by_mpiexec(inode, environment)) return true;
   ucred maker{};
   socklen_t length = sizeof maker;
   if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &maker, &length) != 0 || maker.pid <= 0) return true;
@@ -231,6 +236,16 @@ FoundLauncher served_another(char** environment) {
     return {FoundLauncher::Kind::kOfAnother, closed + ": this process runs as a job of its own. " + take_several};
   return {FoundLauncher::Kind::kForeign, closed + ", and each of the processes that it started would be alone in its own MPI_COMM_WORLD. " + take_several +
                                              "; " + kAlone};
+}
+
+bool served_by_mpiexec(int fd, char** environment) noexcept {
+  ino_t inode = 0;
+  return is_stream_socket(fd, inode) && is_meant_by_mpiexec(inode, environment);
+}
+
+bool served_by_mpiexec(char** environment) noexcept {
+  const char* fd = value_of(environment, "PMI_FD");
+  return fd != nullptr && served_by_mpiexec(std::atoi(fd), environment);
 }
 
 void claim_connection(int fd) noexcept {

@@ -37,6 +37,11 @@ FoundLauncher find_launcher(char** environment);
 // error where it started several.
 FoundLauncher served_another(char** environment);
 
+// Whether our mpiexec, which set the LAPWING_INTERNAL_ variables of this process, is at the other end of this connection, or of the one that PMI_FD
+// names. Where a rank has started another launcher, the variables speak of another job.
+bool served_by_mpiexec(int fd, char** environment) noexcept;
+bool served_by_mpiexec(char** environment) noexcept;
+
 // Marks an open connection as this process's own, and takes the mark away.
 void claim_connection(int fd) noexcept;
 void release_connection(int fd) noexcept;

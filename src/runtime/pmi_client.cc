@@ -429,6 +429,10 @@ Status PmiClient::finalize() {
   return status;
 }
 
+bool PmiClient::served_by_mpiexec() const noexcept {
+  return offers_extensions_ && runtime::served_by_mpiexec(fd_, ::environ);
+}
+
 bool PmiClient::abort(int code, std::string_view text) noexcept {
   PmiMessage message("abort");
   message.add("exitcode", code);

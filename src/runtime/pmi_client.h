@@ -67,6 +67,8 @@ class PmiClient {
   Status finalize();
   // Whether the launcher is our own mpiexec.
   bool offers_extensions() const noexcept { return offers_extensions_; }
+  // And, while connected, the one that set the variables of this process.
+  bool served_by_mpiexec() const noexcept;
   // Whether the launcher closed the connection before it said a word to this program.
   bool closed_unheard() const noexcept { return closed_ && !heard_; }
   // Whether the launcher shows why a rank ends the job, so that the rank need not.
