@@ -73,6 +73,7 @@ Status Pmi1Launcher::exchange(const Place& place, std::string_view key, const st
     LAPWING_TRY(client_.put(std::string(key) + std::to_string(place.rank), mine));
     LAPWING_TRY(client_.fence());
   }
+  client_.have_met();
   if (table >= 0) return map_table(table, place.size, all);
   if (!read) return {};
   std::vector<std::string> texts;

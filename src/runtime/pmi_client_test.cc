@@ -2,9 +2,12 @@
 #include "runtime/pmi_client.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -195,6 +198,29 @@ TEST(PmiClient, ReportsAMissingValue) {
   const Status status = client.get("card1", value);
   ASSERT_FALSE(status.ok());
   EXPECT_NE(std::string(status.text()).find("card1"), std::string::npos);
+}
+
+// The launcher answers only when it has seen the word.
+TEST(PmiClient, SaysThatTheLauncherIsSilent) {
+  int ends[2], log[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  ASSERT_EQ(::pipe(log), 0);
+  const int before = ::dup(STDERR_FILENO);
+  ::dup2(log[1], STDERR_FILENO);
+  std::string said;
+  std::thread launcher([&] {
+    pollfd word{log[0], POLLIN, 0};
+    char bytes[512];
+    if (::poll(&word, 1, 20'000) == 1) said.assign(bytes, static_cast<std::size_t>(std::max<ssize_t>(::read(log[0], bytes, sizeof bytes), 0)));
+    for (const std::string& answer : kGreeting) EXPECT_EQ(::write(ends[0], answer.data(), answer.size()), static_cast<ssize_t>(answer.size()));
+  });
+  PmiClient client(std::chrono::milliseconds(0));
+  const Status status = client.connect(ends[1], 0, 2);
+  launcher.join();
+  ::dup2(before, STDERR_FILENO);
+  for (const int fd : {before, log[0], log[1], ends[0]}) ::close(fd);
+  EXPECT_TRUE(status.ok()) << status.text();
+  EXPECT_NE(said.find("rank 0 has waited 0 s in MPI_Init for an answer of the launcher"), std::string::npos) << said;
 }
 
 }  // namespace
