@@ -16,13 +16,13 @@ Status Diagnosis::no_route(const std::vector<Address>& offered) const {
     if (!interface.up || interface.address.is_loopback() || interface.address.is_link_local()) continue;
     ours += (ours.empty() ? "" : ", ") + interface.name + " " + interface.address.text_without_port();
   }
-  return Status::error(
-      MPI_ERR_OTHER,
-      "%s cannot reach %s by TCP: that rank offers %s, and this host (%s) has no route there. Check "
-      "that the networks of both hosts are up, and choose one that joins them with LAPWING_TCP_INTERFACE",
-      shared_.describe_self().c_str(), shared_.describe(peer_).c_str(),
-      theirs.empty() ? "no address outside its host" : theirs.c_str(),
-      ours.empty() ? "no network but loopback" : ours.c_str());
+  const char* const remedy = theirs.empty()
+                                 ? "Check that the network of that host is up; LAPWING_TCP_INTERFACE chooses one. Where mpiexec started all ranks on its host, and some "
+                                   "are then taken into another network (a container's, say), all have to be"
+                                 : "Check that the networks of both hosts are up, and choose one that joins them with LAPWING_TCP_INTERFACE";
+  return Status::error(MPI_ERR_OTHER, "%s cannot reach %s by TCP: that rank offers %s, and this host (%s) has no route there. %s",
+                       shared_.describe_self().c_str(), shared_.describe(peer_).c_str(), theirs.empty() ? "no address outside its host" : theirs.c_str(),
+                       ours.empty() ? "no network but loopback" : ours.c_str(), remedy);
 }
 
 Status Diagnosis::ended() const {
