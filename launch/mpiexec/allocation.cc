@@ -1,7 +1,9 @@
 #include "mpiexec/allocation.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -53,6 +55,7 @@ Allocation read_slurm(const Lookup& variable) {
 // Lines whose first word is a host and whose second, in Grid Engine's file, a number of ranks.
 void read_node_file(const char* path, Allocation& result) {
   std::ifstream file(path);
+  if (!file) result.unreadable = std::string(path) + ": " + std::strerror(errno);
   std::set<std::string> hosts;
   for (std::string text; std::getline(file, text);) {
     std::istringstream words(text);
@@ -137,6 +140,10 @@ Status default_ranks(const CommandLine& command_line, const Allocation& allocati
   if (ranks == 0) ranks = command_line.slots;
   if (ranks == 0 && per_unit) return ranks_by_units(command_line, read, ranks);
   if (ranks == 0) ranks = allocation.ranks;
+  if (ranks == 0 && !allocation.unreadable.empty()) {
+    return Status::error(MPI_ERR_ARG, "cannot read the file in which %s says how many ranks there are to be, %s; give -n", allocation.system,
+                         allocation.unreadable.c_str());
+  }
   // Several programs share what there is in a way that only the user knows.
   if (command_line.programs.size() > 1 || ranks == 0) ranks = 1;
   return {};

@@ -16,6 +16,7 @@ struct Allocation {
   const char* remedy = "";       // how to use all nodes
   int nodes = 1;
   int ranks = 0;              // that were asked for; 0: not told
+  std::string unreadable;     // why the file is not known that tells the number of ranks
   std::string other_machine;  // the only node, when it is not this machine
 };
 

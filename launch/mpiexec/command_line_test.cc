@@ -125,8 +125,17 @@ TEST(CommandLine, TakesHostsThatAreThisMachine) {
   EXPECT_EQ(parsed({"-host", "localhost", "a"}).slots, 1);
   EXPECT_EQ(parsed({"--host", "localhost:4," + name_of_this_machine() + ",127.0.0.1:2", "a"}).slots, 7);
   EXPECT_EQ(parsed({"-hosts", "::1", "a"}).slots, 1);
+  EXPECT_EQ(parsed({"-hosts", "[::1]", "a"}).slots, 1);
+  EXPECT_EQ(parsed({"-hosts", "[::1]:2,localhost", "a"}).slots, 3);
   const TextFile file("# all here\nlocalhost:2\n\nlocalhost slots=3 max_slots=4\n127.0.0.1\n");
   for (const char* option : {"-hostfile", "-machinefile", "-f"}) EXPECT_EQ(parsed({option, file.path(), "a"}).slots, 6);
+}
+
+TEST(CommandLine, WordsOfAHostFileMayHaveBlanksAndMustBeKnown) {
+  const TextFile blanks("localhost slots = 4 # four\nlocalhost slots= 2\tmax_slots =8\n");
+  EXPECT_EQ(parsed({"-hostfile", blanks.path(), "a"}).slots, 6);
+  const TextFile unknown("localhost solts=4\n");
+  EXPECT_NE(error_of({"-hostfile", unknown.path(), "a"}).find("'solts=4' is no word"), std::string::npos);
 }
 
 TEST(CommandLine, SendsJobsOnSeveralHostsElsewhere) {
@@ -300,6 +309,13 @@ TEST(Allocation, OfOneNodeSaysHowManyRanks) {
   EXPECT_EQ(placed({"a"}, {{"PBS_NODEFILE", nodes.path()}, {"PBS_NP", "2"}}), std::vector<int>{2});
   EXPECT_EQ(placed({"a"}, {{"LSB_MCPU_HOSTS", "node1 4"}}), std::vector<int>{4});
   EXPECT_EQ(placed({"a"}, {}), std::vector<int>{1});
+}
+
+TEST(Allocation, AFileThatCannotBeReadTellsNoNumberOfRanks) {
+  const Variables pbs = {{"PBS_NODEFILE", "/no/such/file"}};
+  EXPECT_NE(refusal({"a"}, pbs).find("PBS says how many ranks there are to be, /no/such/file: No such file"), std::string::npos);
+  EXPECT_EQ(placed({"-n", "2", "a"}, pbs), std::vector<int>{2});
+  EXPECT_EQ(placed({"a"}, with(pbs, "PBS_NP", "3")), std::vector<int>{3});
 }
 
 TEST(Allocation, InsideAStepTheStepCounts) {

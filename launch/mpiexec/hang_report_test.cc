@@ -151,6 +151,16 @@ TEST(HangText, MismatchedCollectivesAreNamed) {
   EXPECT_FALSE(says(ranks, "mismatched"));
 }
 
+TEST(HangText, RanksInTheSameCollectiveMayStillMoveData) {
+  std::vector<RankView> ranks{waits("MPI_Allreduce", {collective("MPI_Allreduce", 3, {1})}), waits("MPI_Allreduce", {collective("MPI_Allreduce", 3, {0})})};
+  EXPECT_TRUE(says(ranks, "rank 1 waits for rank 0 (MPI_Allreduce): all of them are in the same call, which may still be moving data"));
+  EXPECT_FALSE(says(ranks, "nothing can end"));
+  ranks[1] = waits("MPI_Allreduce", {collective("MPI_Allreduce", 4, {0})});
+  EXPECT_TRUE(says(ranks, "a cycle, which nothing can end"));
+  ranks[1] = waits("MPI_Recv", {receive({0})});
+  EXPECT_TRUE(says(ranks, "a cycle, which nothing can end"));
+}
+
 TEST(HangText, RootsThatDifferAreAMismatch) {
   std::vector<RankView> ranks(2, waits("MPI_Bcast", {collective("MPI_Bcast", 3, {1})}));
   ranks[0].report.waits[0].items[0].root = 1;

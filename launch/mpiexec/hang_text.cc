@@ -246,6 +246,39 @@ std::string reason_text(const RankView& rank, int target) {
   return rank.standing == Standing::kOutside ? "MPI_Init" : "MPI_Finalize";
 }
 
+// Null: it waits for `target` in the end of MPI, or its beginning.
+const HangItem* item_that_awaits(const RankView& rank, int target) {
+  for (const HangWait& wait : rank.report.waits)
+    for (const HangItem& item : wait.items)
+      if (std::find(item.awaited.begin(), item.awaited.end(), target) != item.awaited.end()) return &item;
+  return nullptr;
+}
+
+bool are_same_collective(const HangItem& one, const HangItem& other) {
+  return one.kind == HangItem::Kind::kCollective && other.kind == HangItem::Kind::kCollective && one.what == other.what && one.root == other.root &&
+         one.number == other.number && context_of(one) == context_of(other);
+}
+
+// The steps of a collective wait for each other as long as it moves data.
+bool share_a_collective(const std::vector<RankView>& ranks, const std::vector<int>& cycle) {
+  const auto item_of = [&](std::size_t i) { return item_that_awaits(ranks[static_cast<std::size_t>(cycle[i])], cycle[(i + 1) % cycle.size()]); };
+  const HangItem* const first = item_of(0);
+  for (std::size_t i = 0; i < cycle.size(); ++i) {
+    const HangItem* const item = item_of(i);
+    if (item == nullptr || !are_same_collective(*first, *item)) return false;
+  }
+  return true;
+}
+
+// What follows for the ranks of a cycle.
+std::string cycle_means(const std::vector<RankView>& ranks, const std::vector<int>& cycle) {
+  if (share_a_collective(ranks, cycle)) return "all of them are in the same call, which may still be moving data";
+  const bool threads = std::any_of(cycle.begin(), cycle.end(), [&](int rank) {
+    return ranks[static_cast<std::size_t>(rank)].report.threads;
+  });
+  return std::string("a cycle, which ") + (threads ? "only another thread of these ranks can end" : "nothing can end");
+}
+
 // "rank 0 waits for rank 1 (MPI_Recv tag 7), rank 1 waits for rank 0 (MPI_Recv tag 7): a cycle".
 void add_cycle(const std::vector<RankView>& ranks, Lines& lines) {
   constexpr std::size_t kMostTold = 32;
@@ -259,11 +292,7 @@ void add_cycle(const std::vector<RankView>& ranks, Lines& lines) {
             (from == to ? "itself" : "rank " + std::to_string(to)) + " (" +
             reason_text(ranks[static_cast<std::size_t>(from)], to) + ")";
   }
-  const bool threads = std::any_of(cycle.begin(), cycle.end(), [&](int rank) {
-    return ranks[static_cast<std::size_t>(rank)].report.threads;
-  });
-  lines.push_back(text + (cycle.size() > kMostTold ? " and so on" : "") + ": a cycle, which " +
-                  (threads ? "only another thread of these ranks can end" : "nothing can end"));
+  lines.push_back(text + (cycle.size() > kMostTold ? " and so on" : "") + ": " + cycle_means(ranks, cycle));
   std::vector<int> behind;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const bool told = std::find(cycle.begin(), cycle.end(), static_cast<int>(rank)) != cycle.end();

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <vector>
 
@@ -72,16 +73,59 @@ Status add_slots(const std::string& text, const std::string& where, int& slots) 
   return {};
 }
 
-// One "host" or "host:4". An IPv6 address has more colons than one.
+// One "host", "host:4" or "[::1]:4". An IPv6 address without brackets has more colons than one, and no number behind it.
 Status read_host(const std::string& word, int& slots) {
-  const std::size_t colon = word.find(':');
+  const std::size_t bracket = word.front() == '[' ? word.find(']') : std::string::npos;
+  const bool bracketed = bracket != std::string::npos;
+  const std::size_t colon = word.find(':', bracketed ? bracket : 0);
   const bool counted = colon != std::string::npos && word.find(':', colon + 1) == std::string::npos;
-  const std::string host = counted ? word.substr(0, colon) : word;
+  const std::string name = counted ? word.substr(0, colon) : word;
+  const std::string host = bracketed && name.size() == bracket + 1 ? name.substr(1, bracket - 1) : name;
   if (!is_this_machine(host)) {
     return Status::error(MPI_ERR_ARG, "%s is not this machine (%s), and this mpiexec starts ranks here only; %s",
                          host.c_str(), name_of_this_machine().c_str(), kSeveralMachines);
   }
   return add_slots(counted ? word.substr(colon + 1) : "1", word, slots);
+}
+
+// "slots = 4" and "slots=4" are one word each.
+std::string without_blanks_around_equals(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r";
+  std::string joined;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool blank = kBlanks.find(text[i]) != std::string_view::npos;
+    const std::size_t next = text.find_first_not_of(kBlanks, i);
+    const bool beside_equals = blank && ((next != std::string_view::npos && text[next] == '=') || (!joined.empty() && joined.back() == '='));
+    if (!beside_equals) joined += text[i];
+  }
+  return joined;
+}
+
+// The words of Open MPI's and Hydra's host files that say nothing to this mpiexec: it puts as many ranks on a machine as it is told to, as its own user.
+bool says_nothing_here(const std::string& word) {
+  constexpr const char* kWords[] = {"max_slots=", "max-slots=", "slots_max=", "username=", "user=", "ifhn=", "binding="};
+  return std::any_of(std::begin(kWords), std::end(kWords), [&](const char* begin) { return word.rfind(begin, 0) == 0; });
+}
+
+// A line of a host file: a host and words about it. No host: the line is empty.
+Status read_host_line(const std::string& path, const std::string& line, int& slots) {
+  constexpr std::string_view kSlots = "slots=";
+  std::istringstream words(without_blanks_around_equals(line.substr(0, line.find('#'))));
+  std::string host;
+  if (!(words >> host)) return {};
+  int here = 0;
+  LAPWING_TRY(read_host(host, here));
+  for (std::string word; words >> word;) {
+    if (says_nothing_here(word)) continue;
+    if (word.rfind(kSlots, 0) != 0) {
+      return Status::error(MPI_ERR_ARG, "%s: '%s' is no word that a host file has behind a host; a number of ranks is 'slots=4', or 'host:4'", path.c_str(),
+                           word.c_str());
+    }
+    here = 0;
+    LAPWING_TRY(add_slots(word.substr(kSlots.size()), word, here));
+  }
+  slots += here;
+  return {};
 }
 
 }  // namespace
@@ -117,19 +161,7 @@ Status read_host_list(std::string_view list, int& slots) {
 Status read_host_file(const std::string& path, int& slots) {
   std::ifstream file(path);
   if (!file) return Status::error(MPI_ERR_ARG, "cannot read %s: %s", path.c_str(), std::strerror(errno));
-  for (std::string text; std::getline(file, text);) {
-    std::istringstream words(text.substr(0, text.find('#')));
-    std::string host;
-    if (!(words >> host)) continue;
-    int here = 0;
-    LAPWING_TRY(read_host(host, here));
-    for (std::string word; words >> word;) {
-      if (word.rfind("slots=", 0) != 0) continue;
-      here = 0;
-      LAPWING_TRY(add_slots(word.substr(6), word, here));
-    }
-    slots += here;
-  }
+  for (std::string line; std::getline(file, line);) LAPWING_TRY(read_host_line(path, line, slots));
   if (slots == 0) return Status::error(MPI_ERR_ARG, "%s names no host", path.c_str());
   return {};
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "base/exit_code.h"
 #include "mpi.h"
@@ -167,6 +168,7 @@ void Job::on_signals() {
   while (::read(signal_fd_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     const int signal = static_cast<int>(info.ssi_signo);
     if (signal == SIGCHLD) {
+      tell_of_terminal_stop();
       collect_ends();
     } else {
       on_user_signal(signal);
@@ -286,6 +288,15 @@ void Job::on_given_up(int rank, int by) {
 
 void Job::on_waiting(int) {
   look_for_deadlock();
+}
+
+// It would stand there without a word.
+void Job::tell_of_terminal_stop() {
+  const std::optional<RankStop> stop = processes_.collect_terminal_stop();
+  if (!stop || std::exchange(told_of_stop_, true)) return;
+  output_.say("mpiexec: " + describe(name_of(stop->rank)) + " is stopped by " + signal_name(stop->signal) +
+              ": it reads or sets the terminal itself (/dev/tty), which is mpiexec's. Have it read its standard input, which mpiexec passes on, or start it "
+              "without mpiexec\n");
 }
 
 void Job::collect_ends() {

@@ -75,6 +75,7 @@ class Job final : public PmiServer::Listener {
   void on_user_signal(int signal);
   void on_usr1();
   void suspend();
+  void tell_of_terminal_stop();
   void collect_ends();
   void judge(const RankEnd& end);
   void judge_signal(const RankEnd& end);
@@ -134,6 +135,7 @@ class Job final : public PmiServer::Listener {
   std::vector<bool> gave_up_;       // rank -> by hearsay
   ErrorTally errors_;               // by which ranks have ended
   int late_failures_ = 0;           // ranks that ended with a code other than 0, but after MPI_Finalize
+  bool told_of_stop_ = false;       // that the terminal has stopped a rank
   bool delivering_ = false;         // all ranks have ended; what they wrote has not all been taken by its reader
   bool impatient_ = false;          // the user asked for the end twice, or when only output was left
   int user_signal_ = 0;             // the first of SIGINT, SIGTERM, ... that the user sent

@@ -108,22 +108,26 @@ void OutputForwarder::write_lines(Channel& channel) {
 }
 
 void OutputForwarder::write_text(Channel& channel, std::string_view text) {
-  OutputStream& stream = *targets_[channel.target].stream;
-  if (!label_) {
-    stream.write(text);
-    return;
-  }
-  std::string labelled;
-  const std::string label = std::string("[").append(std::to_string(channel.rank)).append("] ");
+  if (text.empty()) return;
+  Target& target = targets_[channel.target];
+  target.stream->write(label_ ? labelled(target, channel.rank, text) : text);
+}
+
+// A line that another rank has begun stays its own: this rank's text begins a new one.
+std::string OutputForwarder::labelled(Target& target, int rank, std::string_view text) const {
+  const std::string label = "[" + std::to_string(rank) + "] ";
+  bool in_line = target.stream->in_line() && target.rank_in_line == rank;
+  std::string result = target.stream->in_line() && !in_line ? "\n" : "";
   while (!text.empty()) {
     const std::size_t end = text.find_first_of("\n\r");
     const std::size_t length = end == std::string_view::npos ? text.size() : end + 1;
-    if (!channel.in_line) labelled += label;
-    labelled += text.substr(0, length);
-    channel.in_line = end == std::string_view::npos;
+    if (!in_line) result += label;
+    result += text.substr(0, length);
+    in_line = end == std::string_view::npos;
     text.remove_prefix(length);
   }
-  stream.write(labelled);
+  target.rank_in_line = rank;
+  return result;
 }
 
 // While a target is paused the rest of the line may wait in the pipe.

@@ -60,12 +60,12 @@ class OutputForwarder {
     const char* name = "";
     bool paused = false;  // its channels are not in the event loop
     bool failed = false;
+    int rank_in_line = -1;  // with labels: that wrote last, and the line that it has not ended is its own
   };
   struct Channel {
     int fd = -1;
     int rank = 0;
     std::size_t target = 0;
-    bool in_line = false;  // the last thing written was part of a line, so no label before the rest
     std::string pending;
     std::optional<Time> unfinished_since;  // `pending` waits: since its first byte, or since the line before it ended
   };
@@ -75,6 +75,7 @@ class OutputForwarder {
   void read_all(std::size_t index);
   void write_lines(Channel& channel);
   void write_text(Channel& channel, std::string_view text);
+  std::string labelled(Target& target, int rank, std::string_view text) const;
   bool is_unfinished(const Channel& channel) const noexcept;
   void flush(Channel& channel);
   void flush_unfinished();

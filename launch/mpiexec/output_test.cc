@@ -37,7 +37,7 @@ class OutputFile {
 // Two ranks that write to standard output, and a clock that stands still.
 class Output : public testing::Test {
  protected:
-  Output() {
+  explicit Output(bool label = false) : forwarder_(loop_, label, [](const std::string&) {}) {
     for (int rank = 0; rank < 2; ++rank) EXPECT_TRUE(forwarder_.open(rank, STDOUT_FILENO, ranks_[rank]).ok());
   }
   ~Output() override {
@@ -60,8 +60,13 @@ class Output : public testing::Test {
 
   OutputFile file_;
   EventLoop loop_;
-  OutputForwarder forwarder_{loop_, false, [](const std::string&) {}};
+  OutputForwarder forwarder_;
   int ranks_[2] = {-1, -1};
+};
+
+class LabelledOutput : public Output {
+ protected:
+  LabelledOutput() : Output(true) {}
 };
 
 TEST_F(Output, PassesAPromptOnAfterAWhile) {
@@ -86,6 +91,19 @@ TEST_F(Output, ALineWaitsForItsOwnEndOnly) {
   EXPECT_EQ(written_at(349), "a rank that goes on\nand on\n");
   EXPECT_EQ(written_at(350), "a rank that goes on\nand on\nanother");
   EXPECT_EQ(forwarder_.deadline(), at(549));
+}
+
+TEST_F(LabelledOutput, ALineHasItsLabelWhereAnotherRankHasWrittenWithinOne) {
+  write(0, "name? ");
+  written_at(0);
+  EXPECT_EQ(written_at(200), "[0] name? ");
+  write(0, "and");
+  written_at(300);
+  EXPECT_EQ(written_at(500), "[0] name? and") << "the rank goes on with its own line";
+  write(1, "done\n");
+  EXPECT_EQ(written_at(600), "[0] name? and\n[1] done\n");
+  write(0, "too\n");
+  EXPECT_EQ(written_at(700), "[0] name? and\n[1] done\n[0] too\n");
 }
 
 }  // namespace

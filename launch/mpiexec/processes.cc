@@ -166,6 +166,18 @@ std::vector<RankEnd> ProcessTable::collect_ends() {
   return ends;
 }
 
+// The other stops are the user's own doing.
+std::optional<RankStop> ProcessTable::collect_terminal_stop() {
+  std::optional<RankStop> stop;
+  siginfo_t info{};
+  while (::waitid(P_ALL, 0, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid != 0) {
+    const auto rank = std::find_if(running_.begin(), running_.end(), [&](int each) { return process(each) == info.si_pid; });
+    if (rank != running_.end() && (info.si_status == SIGTTIN || info.si_status == SIGTTOU)) stop = {*rank, info.si_status};
+    info = {};
+  }
+  return stop;
+}
+
 void ProcessTable::read_start_failures() {
   StartFailure failure;
   while (::read(failure_pipe_[0], &failure, sizeof failure) == static_cast<ssize_t>(sizeof failure)) {

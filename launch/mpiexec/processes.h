@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -44,6 +45,12 @@ struct RankEnd {
   std::string start_failure;  // not empty when the program was never reached
 };
 
+// A rank that the terminal has stopped.
+struct RankStop {
+  int rank = 0;
+  int signal = 0;  // SIGTTIN or SIGTTOU
+};
+
 class ProcessTable {
  public:
   explicit ProcessTable(int ranks);
@@ -56,6 +63,10 @@ class ProcessTable {
   // The ranks that ended since the last call; those ended by a signal first, because their ends cause the others'. Costs
   // one system call per running rank.
   std::vector<RankEnd> collect_ends();
+
+  // A rank that has read from the terminal, or set it, since the last call: mpiexec is in the foreground there, and the ranks are not, so that the
+  // kernel stops them.
+  std::optional<RankStop> collect_terminal_stop();
 
   void signal_all(int signal);
   bool all_ended() const noexcept { return running_.empty(); }

@@ -27,6 +27,7 @@ const char* verdict_text(Verdict verdict) {
 int run_doctor(const std::vector<std::string>& arguments) {
   if (!arguments.empty()) {
     const bool asks_help = arguments[0] == "--help" || arguments[0] == "-h";
+    if (!asks_help) std::fprintf(stderr, "lapwing: doctor takes no argument, and '%s' is one\n", arguments[0].c_str());
     std::fputs("usage: lapwing doctor\nChecks whether this machine can run MPI jobs well; exit code 1 if it cannot.\n",
                asks_help ? stdout : stderr);
     return asks_help ? 0 : 2;
@@ -41,7 +42,7 @@ int run_doctor(const std::vector<std::string>& arguments) {
     warnings += finding.verdict == Verdict::kWarning;
     errors += finding.verdict == Verdict::kError;
   }
-  std::printf("\n%d errors, %d warnings\n", errors, warnings);
+  std::printf("\n%d error%s, %d warning%s\n", errors, errors == 1 ? "" : "s", warnings, warnings == 1 ? "" : "s");
   return errors > 0 ? 1 : 0;
 }
 

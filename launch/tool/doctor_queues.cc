@@ -56,7 +56,7 @@ std::string text_of(const std::vector<QueueService>& services) {
   std::string text;
   for (std::size_t queue = 0; queue < std::min(services.size(), kMostShown); ++queue) {
     const QueueService& service = services[queue];
-    text += (queue == 0 ? "" : ", ") + std::to_string(queue) + " by " + service.text();
+    text += (queue == 0 ? "" : ", ") + std::to_string(queue) + (service.known() ? " by " + service.text() : ", how is not known");
     if (service.known()) text += " on processors " + print_processor_list(service.processors);
   }
   return text + (services.size() > kMostShown ? ", and " + std::to_string(services.size() - kMostShown) + " more" : "");

@@ -123,6 +123,7 @@ int run_why(const std::vector<std::string>& arguments) {
   const long process = std::strtol(arguments[0].c_str(), &end, 10);
   if (arguments.size() == 1 && process > 0 && end != nullptr && *end == '\0') return ask(static_cast<pid_t>(process));
   const bool help = arguments[0] == "--help" || arguments[0] == "-h";
+  if (!help) std::fprintf(stderr, "lapwing: why takes the process id of one mpiexec, and not '%s'\n", arguments[arguments.size() > 1 ? 1 : 0].c_str());
   std::fputs(kUsage, help ? stdout : stderr);
   return help ? 0 : 2;
 }

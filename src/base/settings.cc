@@ -348,6 +348,32 @@ Status malformed(const std::string& name, std::string_view value, const char* al
                        static_cast<int>(std::min<std::size_t>(value.size(), 200)), value.data(), allowed);
 }
 
+Status check_most(const char* field, std::uint64_t value, std::uint64_t most) {
+  if (value <= most) return {};
+  return Status::error(MPI_ERR_OTHER, "%s is %s; it takes at most %s", variable_name(field).c_str(), settings::BytesKind::print(value).c_str(),
+                       settings::BytesKind::print(most).c_str());
+}
+
+// A name of an interface, which has no slash, or a network.
+Status check_interface(std::string_view wish) {
+  const std::size_t slash = wish.find('/');
+  if (slash == std::string_view::npos) return {};
+  const std::uint64_t most = wish.find(':') == std::string_view::npos ? 32 : 128;
+  std::uint64_t bits = 0;
+  if (settings::parse_number(wish.substr(slash + 1), bits) && bits <= most) return {};
+  return Status::error(MPI_ERR_OTHER, "LAPWING_TCP_INTERFACE='%.*s' is no network: it takes a number of bits of at most %u behind the slash",
+                       static_cast<int>(std::min<std::size_t>(wish.size(), 200)), wish.data(), static_cast<unsigned>(most));
+}
+
+// What the kind of a setting does not say.
+Status check_limits(const Settings& settings) {
+  constexpr std::uint64_t kMostByShm = 64 << 20, kMostByTcp = 1 << 20;
+  LAPWING_TRY(check_most("eager_limit_shm", settings.eager_limit_shm, kMostByShm));
+  LAPWING_TRY(check_most("eager_limit_tcp", settings.eager_limit_tcp, kMostByTcp));
+  for (const std::string& wish : settings.tcp_interface) LAPWING_TRY(check_interface(wish));
+  return {};
+}
+
 }  // namespace
 
 Settings::Settings() {
@@ -364,7 +390,7 @@ Status Settings::load(char** environment) {
     if (equals == std::string_view::npos) continue;
     LAPWING_TRY(load_one(variable.substr(0, equals), variable.substr(equals + 1)));
   }
-  return {};
+  return check_limits(*this);
 }
 
 Status Settings::load_one(std::string_view name, std::string_view value) {

@@ -15,6 +15,7 @@
 #include "mpi/handle_numbers.h"
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
+#include "runtime/launcher_search.h"
 
 namespace lapwing::mpi {
 
@@ -43,11 +44,14 @@ std::vector<std::string> own_arguments() {
   return arguments;
 }
 
+// Looked up when the library is loaded: MPI_Finalize closes the connection that tells it.
+const bool started_by_mpiexec = runtime::served_by_mpiexec(::environ);
+
 // Everything here is known from the start of the program to its end: what MPI_Info_create_env gives is to be the same
 // before, while and after MPI runs. (The thread level would be one that was asked for before the program started: none
 // was.)
 void set_surroundings(comm::Info& info) {
-  const char* of_program = std::getenv("LAPWING_INTERNAL_PROGRAM_RANKS");
+  const char* of_program = started_by_mpiexec ? std::getenv("LAPWING_INTERNAL_PROGRAM_RANKS") : nullptr;
   const char* processes = of_program != nullptr ? of_program : std::getenv("PMI_SIZE");
   set_if_known(info, "maxprocs", processes != nullptr ? processes : "1");
   utsname system;

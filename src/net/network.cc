@@ -177,7 +177,8 @@ std::string Network::why_none_before(PeerId peer, const Transport& chosen) const
     if (name == chosen.name()) break;
     if (!config_.allows(kind.name)) return ", because LAPWING_TRANSPORTS leaves out " + name;
     if (kind.one_host && !same_host(peer)) return ", being on another host";
-    return ", because " + name + " is not to be had here (a line above says why)";
+    const std::string namespaces = kind.one_host ? ", or the two are in different network namespaces" : "";
+    return ", because " + name + " is not to be had here (a line above says why" + namespaces + ")";
   }
   return {};
 }
@@ -221,13 +222,19 @@ Status Network::no_route(PeerId peer) const {
   std::string names;
   for (const auto& transport : transports_) names += (names.empty() ? "" : ", ") + std::string(transport->name());
   std::string between_hosts;
+  bool has_one = false;
   for (const TransportKind& kind : transport_kinds()) {
-    if (!kind.one_host) between_hosts += (between_hosts.empty() ? "" : " or ") + std::string(kind.name);
+    if (kind.one_host) continue;
+    between_hosts += (between_hosts.empty() ? "" : " or ") + std::string(kind.name);
+    has_one |= std::any_of(transports_.begin(), transports_.end(), [&](const auto& transport) { return transport->name() == std::string_view(kind.name); });
   }
   wire::Card card;
   const std::string why_apart = read_card(peer, card).ok() ? wire::why_apart(config_.host_identity, card.get("host")) : "";
-  const std::string remedy =
-      same_host(peer) ? "" : ", and only " + between_hosts + " reaches other hosts" + (why_apart.empty() ? "" : " (" + why_apart + ")");
+  std::string remedy = same_host(peer) ? "" : ", and only " + between_hosts + " reaches other hosts";
+  if (!why_apart.empty())
+    remedy += " (" + why_apart + ")";
+  else if (!same_host(peer) && has_one)
+    remedy += ", which that rank does not offer, or not the same as this one";
   return Status::error(
       MPI_ERR_OTHER, "%s has no way to %s: the transports in use are %s%s; see LAPWING_TRANSPORTS and `lapwing doctor`",
       describe(config_.self).c_str(), describe(peer).c_str(), names.c_str(), remedy.c_str());

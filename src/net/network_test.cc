@@ -162,6 +162,23 @@ TEST_F(NetworkTest, SaysWhyAProcessOfThisMachineIsOnAnotherHost) {
   network.close();
 }
 
+TEST_F(NetworkTest, SaysThatAPeerOffersNoTransportBetweenHosts) {
+  const engine::Visit visit(engine_);
+  config_.single_host = false;
+  Network network(engine_, sink_, config_);
+  std::vector<wire::Card> cards(2);
+  ASSERT_TRUE(network.publish(cards[0]).ok());
+  cards[1] = cards[0];
+  cards[1].set("host", "another");
+  cards[1].set("name", "node2");
+  cards[1].set("tcp", "");
+  EXPECT_STREQ(
+      network.attach(cards).text(),
+      "rank 0 on host node1 has no way to rank 1 on host node2: the transports in use are self, tcp, and only ether or tcp reaches "
+      "other hosts, which that rank does not offer, or not the same as this one; see LAPWING_TRANSPORTS and `lapwing doctor`");
+  network.close();
+}
+
 TEST_F(NetworkTest, RefusesATransportThatThereIsNot) {
   const engine::Visit visit(engine_);
   config_.transports = {"self", "tpc"};

@@ -40,7 +40,7 @@ Status Job::join(char** environment, bool alone) {
   Status joined = join(std::move(launcher));
   // The launcher was still about to close the connection when this process looked.
   if (joined.ok() || !launcher_->closed_unheard()) return joined;
-  LAPWING_TRY(open_launcher(served_another(), launcher));
+  LAPWING_TRY(open_launcher(served_another(environment), launcher));
   return join(std::move(launcher));
 }
 

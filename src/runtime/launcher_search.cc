@@ -91,13 +91,18 @@ bool is_stream_socket(int fd, ino_t& inode) noexcept {
   return ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM;
 }
 
-// Our mpiexec says which socket it means. Another launcher may have been started by one of its ranks; of that it is known that
+// Our mpiexec says which socket it means.
+bool is_meant_by_mpiexec(ino_t inode, char** environment) noexcept {
+  const char* meant = value_of(environment, "LAPWING_INTERNAL_PMI_SOCKET");
+  return meant != nullptr && std::strtoull(meant, nullptr, 10) == inode;
+}
+
+// Another launcher may have been started by one of its ranks; of that it is known that
 // it does not run in the slot itself, as a program does that has put a socket of its own in the place of one that it closed.
 bool leads_to_launcher(int fd, char** environment) {
   ino_t inode = 0;
   if (!is_stream_socket(fd, inode)) return false;
-  const char* meant = value_of(environment, "LAPWING_INTERNAL_PMI_SOCKET");
-  if (meant != nullptr && std::strtoull(meant, nullptr, 10) == inode) return true;
+  if (is_meant_by_mpiexec(inode, environment)) return true;
   ucred maker{};
   socklen_t length = sizeof maker;
   if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &maker, &length) != 0 || maker.pid <= 0) return true;
@@ -141,7 +146,7 @@ FoundLauncher judge_descriptor(const char* text, char** environment) {
     return rank != 0 ? child_of(rank) : closed_on_the_way(text);
   }
   if (const pid_t owner = owner_of(fd)) return child_of(owner);
-  if (launcher_has_closed(fd)) return served_another();
+  if (launcher_has_closed(fd)) return served_another(environment);
   return {FoundLauncher::Kind::kDescriptor, {}};
 }
 
@@ -223,11 +228,24 @@ FoundLauncher find_launcher(char** environment) {
   return {FoundLauncher::Kind::kForeign, explain(sighting)};
 }
 
-FoundLauncher served_another() {
-  return {FoundLauncher::Kind::kOfAnother,
-          "the launcher's connection was closed at its end, because another program has used it before, or the "
-          "launcher has gone: this process runs as a job of its own. Lapwing's mpiexec, and Hydra with -pmi-port, take "
-          "several programs one after the other in the same place as a job each"};
+FoundLauncher served_another(char** environment) {
+  const std::string closed =
+      "the launcher's connection was closed at its end, because another program has used it before, or the launcher has gone";
+  const std::string take_several = "Lapwing's mpiexec, and Hydra with -pmi-port, take several programs one after the other in the same place as a job each";
+  if (number_of(environment, "PMI_SIZE") == 1)
+    return {FoundLauncher::Kind::kOfAnother, closed + ": this process runs as a job of its own. " + take_several};
+  return {FoundLauncher::Kind::kForeign, closed + ", and each of the processes that it started would be alone in its own MPI_COMM_WORLD. " + take_several +
+                                             "; " + kAlone};
+}
+
+bool served_by_mpiexec(int fd, char** environment) noexcept {
+  ino_t inode = 0;
+  return is_stream_socket(fd, inode) && is_meant_by_mpiexec(inode, environment);
+}
+
+bool served_by_mpiexec(char** environment) noexcept {
+  const char* fd = value_of(environment, "PMI_FD");
+  return fd != nullptr && served_by_mpiexec(std::atoi(fd), environment);
 }
 
 void claim_connection(int fd) noexcept {

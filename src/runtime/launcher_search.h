@@ -7,8 +7,8 @@
 //   a rank           the connection is open, its other end is there, and no living process speaks on it. That is so for the
 //                    second program of `mpiexec -n 2 sh -c './a; ./b'` too: the b's are the ranks of a second job
 //   a rank's child   the connection is closed here, or in use by another process: a job of its own, with a word
-//   a stray          a launcher started several processes, and this one has no way to speak to it: an error, because
-//                    each of them would silently be a job of its own
+//   a stray          a launcher started several processes, and this one has no way to speak to it, or it has closed the
+//                    connection: an error, because each of them would silently be a job of its own
 //
 // A process marks the connection that it speaks on as its own (fcntl F_SETOWN, which belongs to the open file, not to the
 // descriptor): every holder of a duplicate sees the mark, and it ends with the process.
@@ -33,8 +33,14 @@ struct FoundLauncher {
 // `environment` as ::environ.
 FoundLauncher find_launcher(char** environment);
 
-// What a launcher is that serves one program per connection, when this process is not the first.
-FoundLauncher served_another();
+// What a launcher is that serves one program per connection, when this process is not the first: a job of its own where it started one process, and an
+// error where it started several.
+FoundLauncher served_another(char** environment);
+
+// Whether our mpiexec, which set the LAPWING_INTERNAL_ variables of this process, is at the other end of this connection, or of the one that PMI_FD
+// names. Where a rank has started another launcher, the variables speak of another job.
+bool served_by_mpiexec(int fd, char** environment) noexcept;
+bool served_by_mpiexec(char** environment) noexcept;
 
 // Marks an open connection as this process's own, and takes the mark away.
 void claim_connection(int fd) noexcept;

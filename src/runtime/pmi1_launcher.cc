@@ -25,9 +25,11 @@ bool in_network_of_launcher() {
   return network != nullptr && network == network_namespace();
 }
 
-int local_size(int size) {
-  if (size == 1) return 1;
-  return in_network_of_launcher() ? number_from_environment("LAPWING_INTERNAL_LOCAL_SIZE") : 0;
+// What our mpiexec says beside PMI.
+void read_variables(Place& place) {
+  if (place.size > 1 && in_network_of_launcher()) place.local_size = number_from_environment("LAPWING_INTERNAL_LOCAL_SIZE");
+  place.bound = number_from_environment("LAPWING_INTERNAL_BOUND") == kCoresOfItsOwn;
+  place.cores = number_from_environment("LAPWING_INTERNAL_CORES");
 }
 
 // The texts as one table that all ranks map.
@@ -45,9 +47,8 @@ Status Pmi1Launcher::join(Place& place) {
   place.size = client_.size();
   place.appnum = client_.appnum();
   place.universe_size = client_.universe_size();
-  place.local_size = local_size(place.size);
-  place.bound = number_from_environment("LAPWING_INTERNAL_BOUND") == kCoresOfItsOwn;
-  place.cores = number_from_environment("LAPWING_INTERNAL_CORES");
+  place.local_size = place.size == 1 ? 1 : 0;
+  if (client_.served_by_mpiexec()) read_variables(place);
   place.oversubscribed = client_.oversubscribed();
   place.started_by = client_.offers_extensions() ? "Lapwing's mpiexec" : "a launcher that speaks PMI-1";
   place.secret = client_.secret();
@@ -72,6 +73,7 @@ Status Pmi1Launcher::exchange(const Place& place, std::string_view key, const st
     LAPWING_TRY(client_.put(std::string(key) + std::to_string(place.rank), mine));
     LAPWING_TRY(client_.fence());
   }
+  client_.have_met();
   if (table >= 0) return map_table(table, place.size, all);
   if (!read) return {};
   std::vector<std::string> texts;

@@ -18,6 +18,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/log.h"
 #include "base/own_descriptors.h"
 #include "runtime/launcher_search.h"
 
@@ -31,6 +32,7 @@ constexpr std::size_t kPiecesHeadRoom = 32;  // kPmiPiecesMark, the count and it
 constexpr int kMaxPieces = 1024;
 constexpr int kMaxRanks = 1 << 24;
 constexpr std::size_t kFallbackValueLimit = 256;
+constexpr int kTellingRanks = 2;  // of those that wait: where one is waited for, another tells
 constexpr int kDialSeconds = 10;  // for each address of a launcher that listens
 
 bool parse_int(std::string_view text, int& value) {
@@ -163,6 +165,7 @@ Status PmiClient::dial_launcher(const std::string& port, int id) {
         "between this host and the launcher's?",
         port.c_str(), std::strerror(error));
   own_descriptor(fd_);
+  rank_ = id;  // until the launcher has said
   LAPWING_TRY(introduce(id));
   return greet();
 }
@@ -272,7 +275,18 @@ Status PmiClient::receive(PmiMessage& reply) {
   return reply.parse(line);
 }
 
+// In a job of thousands of ranks all wait at once.
+void PmiClient::tell_of_long_wait() noexcept {
+  if (told_of_wait_ || rank_ >= kTellingRanks) return;
+  pollfd answer{fd_, POLLIN, 0};
+  if (::poll(&answer, 1, static_cast<int>(patience_.count())) != 0) return;
+  told_of_wait_ = true;
+  log_warn("rank %d has waited %.3g s in MPI_Init for %s, and goes on waiting", rank_, static_cast<double>(patience_.count()) / 1000,
+           in_fence_ ? "the other ranks to call it" : "an answer of the launcher");
+}
+
 Status PmiClient::fill_input() {
+  tell_of_long_wait();
   char bytes[16384];
   iovec body{bytes, sizeof bytes};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
@@ -336,7 +350,14 @@ Status PmiClient::put_piece(std::string_view key, std::string_view value) {
 
 Status PmiClient::fence() {
   PmiMessage reply;
-  return request(PmiMessage("barrier_in"), "barrier_out", reply);
+  return request_fence(PmiMessage("barrier_in"), reply);
+}
+
+Status PmiClient::request_fence(const PmiMessage& message, PmiMessage& reply) {
+  in_fence_ = true;
+  Status status = request(message, "barrier_out", reply);
+  in_fence_ = false;
+  return status;
 }
 
 Status PmiClient::get(std::string_view key, std::string& value) {
@@ -413,8 +434,7 @@ Status PmiClient::exchange(std::string_view key_prefix, std::string_view value, 
     return fence();
   }
   PmiMessage reply;
-  LAPWING_TRY(
-      request(PmiMessage("lapwing_exchange").add("prefix", key_prefix).add("value", stored), "barrier_out", reply));
+  LAPWING_TRY(request_fence(PmiMessage("lapwing_exchange").add("prefix", key_prefix).add("value", stored), reply));
   table = std::exchange(received_fd_, -1);
   return {};
 }
@@ -427,6 +447,10 @@ Status PmiClient::finalize() {
   Status status = offers_table_ ? send(PmiMessage("finalize")) : request(PmiMessage("finalize"), "finalize_ack", reply);
   release_connection(fd_);
   return status;
+}
+
+bool PmiClient::served_by_mpiexec() const noexcept {
+  return offers_extensions_ && runtime::served_by_mpiexec(fd_, ::environ);
 }
 
 bool PmiClient::abort(int code, std::string_view text) noexcept {

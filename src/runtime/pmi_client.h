@@ -6,9 +6,11 @@
 //
 // One object per job, used by one thread during MPI_Init, MPI_Finalize and MPI_Abort. It owns the file descriptor of
 // the launcher's connection from connect() until it is destroyed. Every call blocks until the launcher has answered; a
-// launcher that has gone or talks nonsense gives an error Status, never a hang on a closed connection.
+// launcher that has gone or talks nonsense gives an error Status, never a hang on a closed connection. One that is silent is
+// waited for without an end, and after some time with a word.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +22,8 @@ namespace lapwing::runtime {
 
 class PmiClient {
  public:
-  PmiClient() noexcept = default;
+  // What takes longer than `patience` is told in the log, once.
+  explicit PmiClient(std::chrono::milliseconds patience = std::chrono::seconds(10)) noexcept : patience_(patience) {}
   ~PmiClient();
   PmiClient(const PmiClient&) = delete;
   PmiClient& operator=(const PmiClient&) = delete;
@@ -63,10 +66,14 @@ class PmiClient {
   // Whether the launcher says that all ranks share one host with fewer cores; the same answer on every rank.
   bool oversubscribed() const noexcept { return oversubscribed_ != 0; }
 
+  // All ranks have come through MPI_Init. From now on a rank may wait for the others as long as they compute, without a word.
+  void have_met() noexcept { told_of_wait_ = true; }
   // Says goodbye; from now on the launcher takes this rank's end as orderly.
   Status finalize();
   // Whether the launcher is our own mpiexec.
   bool offers_extensions() const noexcept { return offers_extensions_; }
+  // And, while connected, the one that set the variables of this process.
+  bool served_by_mpiexec() const noexcept;
   // Whether the launcher closed the connection before it said a word to this program.
   bool closed_unheard() const noexcept { return closed_ && !heard_; }
   // Whether the launcher shows why a rank ends the job, so that the rank need not.
@@ -85,14 +92,17 @@ class PmiClient {
   Status greet();
   Status greet_own_launcher();
   Status request(const wire::PmiMessage& message, std::string_view expected_command, wire::PmiMessage& reply);
+  Status request_fence(const wire::PmiMessage& message, wire::PmiMessage& reply);
   Status send(const wire::PmiMessage& message);
   Status receive(wire::PmiMessage& reply);
   Status fill_input();
+  void tell_of_long_wait() noexcept;
   Status gone(const char* doing, int error);
   Status put_piece(std::string_view key, std::string_view value);
   Status get_piece(std::string_view key, std::string& value);
   Status read_bulk(std::string_view key_prefix, int count, std::vector<std::string>& values);
 
+  const std::chrono::milliseconds patience_;
   int fd_ = -1;
   int rank_ = 0;
   int size_ = 1;
@@ -105,6 +115,8 @@ class PmiClient {
   bool counts_the_living_ = false;  // ... and for tell_lost()
   int received_fd_ = -1;            // came with the line read last
   bool finalized_ = false;
+  bool in_fence_ = false;  // waits for the other ranks, not for the launcher alone
+  bool told_of_wait_ = false;
   bool heard_ = false;   // the launcher has answered `init`
   bool closed_ = false;  // the connection is closed at its end
   std::size_t value_limit_ = 0;  // longest value the launcher takes under one key

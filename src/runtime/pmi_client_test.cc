@@ -2,12 +2,17 @@
 #include "runtime/pmi_client.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "runtime/scripted_launcher_for_tests.h"
 
 namespace lapwing::runtime {
 namespace {
@@ -16,51 +21,6 @@ const std::vector<std::string> kGreeting = {"cmd=response_to_init pmi_version=1 
                                             "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=100\n",
                                             "cmd=appnum appnum=2\n", "cmd=universe_size size=8\n",
                                             "cmd=my_kvsname kvsname=kvs_7\n"};
-
-// Answers the n-th line it reads with the n-th answer, then closes the connection. What it read is in heard().
-class ScriptedLauncher {
- public:
-  explicit ScriptedLauncher(std::vector<std::string> answers) : answers_(std::move(answers)) {
-    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends_), 0);
-    thread_ = std::thread([this] { serve(); });
-  }
-  ~ScriptedLauncher() { join(); }
-  ScriptedLauncher(const ScriptedLauncher&) = delete;
-  ScriptedLauncher& operator=(const ScriptedLauncher&) = delete;
-
-  int client_fd() const { return ends_[1]; }
-  const std::vector<std::string>& heard() {
-    join();
-    return heard_;
-  }
-
- private:
-  void serve() {
-    wire::PmiLineBuffer input;
-    for (const std::string& answer : answers_) {
-      std::string line;
-      while (!input.next(line)) {
-        char bytes[4096];
-        const ssize_t count = ::read(ends_[0], bytes, sizeof bytes);
-        if (count <= 0 || !input.append({bytes, static_cast<std::size_t>(count)}).ok()) {
-          ::close(ends_[0]);
-          return;
-        }
-      }
-      heard_.push_back(line);
-      EXPECT_EQ(::write(ends_[0], answer.data(), answer.size()), static_cast<ssize_t>(answer.size()));
-    }
-    ::close(ends_[0]);
-  }
-  void join() {
-    if (thread_.joinable()) thread_.join();
-  }
-
-  std::vector<std::string> answers_;
-  std::vector<std::string> heard_;
-  int ends_[2] = {-1, -1};
-  std::thread thread_;
-};
 
 std::vector<std::string> greeting_and(const std::vector<std::string>& more) {
   std::vector<std::string> all = kGreeting;
@@ -118,15 +78,6 @@ TEST(PmiClient, AsksForEverythingAtOnceWhereItCan) {
   ASSERT_TRUE(status.ok()) << status.text();
   EXPECT_EQ(values, (std::vector<std::string>{"zero", "one"}));
   EXPECT_EQ(launcher.heard()[5], "cmd=lapwing_getall prefix=card count=2");
-}
-
-// The greeting of an mpiexec that knows all shortcuts, and what follows.
-std::vector<std::string> shortcuts_and(const std::vector<std::string>& more) {
-  std::vector<std::string> all = {
-      "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0 lapwing=2\n",
-      "cmd=lapwing_welcome vallen_max=16384 appnum=1 size=9 kvsname=kvs_7 secret=" + std::string(31, 's') + "%20\n"};
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
 }
 
 TEST(PmiClient, TakesEveryShortcut) {
@@ -247,6 +198,29 @@ TEST(PmiClient, ReportsAMissingValue) {
   const Status status = client.get("card1", value);
   ASSERT_FALSE(status.ok());
   EXPECT_NE(std::string(status.text()).find("card1"), std::string::npos);
+}
+
+// The launcher answers only when it has seen the word.
+TEST(PmiClient, SaysThatTheLauncherIsSilent) {
+  int ends[2], log[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  ASSERT_EQ(::pipe(log), 0);
+  const int before = ::dup(STDERR_FILENO);
+  ::dup2(log[1], STDERR_FILENO);
+  std::string said;
+  std::thread launcher([&] {
+    pollfd word{log[0], POLLIN, 0};
+    char bytes[512];
+    if (::poll(&word, 1, 20'000) == 1) said.assign(bytes, static_cast<std::size_t>(std::max<ssize_t>(::read(log[0], bytes, sizeof bytes), 0)));
+    for (const std::string& answer : kGreeting) EXPECT_EQ(::write(ends[0], answer.data(), answer.size()), static_cast<ssize_t>(answer.size()));
+  });
+  PmiClient client(std::chrono::milliseconds(0));
+  const Status status = client.connect(ends[1], 0, 2);
+  launcher.join();
+  ::dup2(before, STDERR_FILENO);
+  for (const int fd : {before, log[0], log[1], ends[0]}) ::close(fd);
+  EXPECT_TRUE(status.ok()) << status.text();
+  EXPECT_NE(said.find("rank 0 has waited 0 s in MPI_Init for an answer of the launcher"), std::string::npos) << said;
 }
 
 }  // namespace

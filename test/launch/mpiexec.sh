@@ -80,6 +80,15 @@ run "whole lines" 0 -n 4 sh -c 'i=0; while [ $i -lt 2000 ]; do echo "rank $PMI_R
 "$mpiexec" -n 2 yes 2>/dev/null | head -n 3 >"$work/out"
 printed "closed output" 'y\ny\ny\n'
 
+# -- a rank that the terminal stops, as one that reads /dev/tty is
+"$mpiexec" -n 1 sh -c 'kill -TTIN $$; kill -TTIN $$; echo on' >"$work/out" 2>"$work/err" </dev/null &
+job=$!
+wait_until "stopped by the terminal: not told" grep -q "rank 0 of 1 .*is stopped by SIGTTIN.*standard input" "$work/err"
+until ! kill -CONT $job 2>/dev/null; do read -rt 0.05 <> <(:) || true; done
+wait $job || fail "stopped by the terminal: exit code"
+printed "stopped by the terminal" 'on\n'
+[ "$(wc -l <"$work/err")" -eq 1 ] || fail "stopped by the terminal: told more than once"
+
 # -- the keyboard of a job that a shell's fg has brought to the foreground
 if command -v python3 >/dev/null; then
   timeout -k 1 60 python3 "$(dirname "$0")/foreground.py" "$work/started" \

@@ -70,6 +70,7 @@ for option in command compile link incdirs libdirs libs version; do
 done
 [ "$(mpicc -compile_info) $(mpicc -link_info)" = "$(mpicc -showme:compile) $(mpicc -showme:link)" ] || die "-compile_info, -link_info"
 if mpicc -showme:nonsense >"$log" 2>&1; then die "mpicc -showme:nonsense passed"; fi
+if mpicc -cc= -show hello.c >"$log" 2>&1; then die "mpicc -cc= passed"; fi
 [ "$(MPICH_CC=theirs OMPI_CC=others mpicc -showme:command)" = theirs ] || die "MPICH_CC"
 [ "$(OMPI_CC=others mpicc -showme:command)" = others ] || die "OMPI_CC"
 [ "$(LAPWING_CC=ours MPICH_CC=theirs mpicc -showme:command)" = ours ] || die "LAPWING_CC before MPICH_CC"

@@ -198,18 +198,23 @@ bool Connector::refused_by(const Address& address) const noexcept {
 }
 
 void Connector::note(const Dial& dial, const std::string& why) {
-  if (dial.error() == ECONNREFUSED) refused_.push_back(dial.address());
+  const bool refused = dial.error() == ECONNREFUSED;
+  if (refused) refused_.push_back(dial.address());
   const auto alike = std::find_if(failures_.begin(), failures_.end(), [&](const Failure& other) { return other.why == why; });
   if (alike != failures_.end())
     alike->addresses += ", " + dial.address().text();
   else
-    failures_.push_back({dial.address().text(), why, dial.fault()});
+    failures_.push_back({dial.address().text(), why, dial.fault(), refused});
 }
 
 std::string Connector::failures() const {
   std::string text;
   for (const Failure& failure : failures_) text += (text.empty() ? "" : "; ") + failure.addresses + ": " + failure.why;
   return text;
+}
+
+bool Connector::all_refused() const noexcept {
+  return !failures_.empty() && std::all_of(failures_.begin(), failures_.end(), [](const Failure& failure) { return failure.refused; });
 }
 
 // Where ranks have met that are set up in different ways, that is what is wrong, whatever has become of other addresses.
@@ -230,6 +235,11 @@ Status Connector::diagnosis() const {
                          "%s has no socket left for a connection to %s: %s. Raise the limit of open files (ulimit -n), also "
                          "where the job is started; each peer takes one",
                          shared_.describe_self().c_str(), shared_.describe(peer_).c_str(), std::strerror(why_exhausted_));
+  if (all_refused())
+    return Status::error(MPI_ERR_PROC_ABORTED,
+                         "%s cannot reach %s by TCP (%s). That process has probably ended; look at what it printed last. Else a firewall refuses "
+                         "connections, or another host has these addresses: choose the network with LAPWING_TCP_INTERFACE",
+                         shared_.describe_self().c_str(), shared_.describe(peer_).c_str(), failures().c_str());
   return Status::error(MPI_ERR_OTHER, "%s cannot reach %s by TCP (%s)%s", shared_.describe_self().c_str(), shared_.describe(peer_).c_str(),
                        failures().c_str(), advice());
 }

@@ -100,6 +100,7 @@ class Connector final : public DialUser {
   void note(const Dial& dial, const std::string& why);
   std::string failures() const;
   const char* advice() const;
+  bool all_refused() const noexcept;
   void warn_exhausted(int error) noexcept;
   Status diagnosis() const;
 
@@ -122,6 +123,7 @@ class Connector final : public DialUser {
   struct Failure {
     std::string addresses, why;
     wire::Handshake::Fault fault;
+    bool refused;  // nothing listens there
   };
   std::vector<Failure> failures_;
   ConnectorTimer<&Connector::dial_next> stagger_;

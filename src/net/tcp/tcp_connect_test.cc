@@ -268,6 +268,18 @@ TEST_F(TcpTest, AnUnreachablePeerGivesOneDiagnosis) {
   EXPECT_EQ(late.why, low().sink.lost[0]);
 }
 
+// No proof there: a firewall may refuse as well. The address is of this host, though the peer's card has another.
+TEST_F(TcpTest, APeerOnAnotherHostWhereNothingListensHasProbablyEnded) {
+  high().card.set("host", "another machine");
+  high().card.set("tcp", "0.0.0.0:1/8");
+  attach();
+  TestOp op(1);
+  low().post(1, op);
+  pump([&] { return op.completions == 1; });
+  EXPECT_EQ(low().sink.lost_class, MPI_ERR_PROC_ABORTED);
+  EXPECT_NE(op.why.find("0.0.0.0:1: Connection refused). That process has probably ended; look at what it printed last"), std::string::npos) << op.why;
+}
+
 // A peer that is stopped, or computes without progress: its kernel takes the connection and nothing answers.
 TEST_F(TcpTest, ABusyPeerIsWaitedFor) {
   attach();
