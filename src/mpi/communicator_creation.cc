@@ -8,6 +8,7 @@
 #include "coll/communicator_state.h"
 #include "comm/error_handler.h"
 #include "mpi/handles.h"
+#include "mpi/implementation.h"
 #include "mpi/member_list.h"
 
 namespace lapwing::mpi {
@@ -38,6 +39,13 @@ Side choose(const comm::Group& group, const Choice* choices, int color) {
   for (const int rank : ranks) side.members.push_back(group.member(rank));
   if (!ranks.empty()) side.context = choices[ranks[0]].context;
   return side;
+}
+
+// As the program asks for it, because another thread may set another one meanwhile (error.cc).
+void inherit_error_handler(comm::Communicator& made, comm::Communicator& parent) {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  if (!comm_get_errhandler(parent.handle(), &handler).ok()) return;
+  comm::drop_error_handler(made.exchange_error_handler(handler));
 }
 
 Status split_between(comm::Communicator& parent, const Choice& mine, comm::Communicator** made) {
@@ -105,7 +113,7 @@ std::uint64_t take_context() noexcept {
 }
 
 comm::Communicator* make_communicator(std::uint64_t context, const std::vector<ProcessId>& local,
-                                      const std::vector<ProcessId>& remote, const comm::Communicator* parent) {
+                                      const std::vector<ProcessId>& remote, comm::Communicator* parent) {
   const ProcessId self = process().self_id();
   comm::Group* far = remote.empty() ? nullptr : comm::Group::make(remote, self);
   comm::Group* near = comm::Group::make(local, self);
@@ -113,7 +121,7 @@ comm::Communicator* make_communicator(std::uint64_t context, const std::vector<P
   auto* made = new comm::Communicator(context, near, far);
   made->oversubscribed = process().job.oversubscribed();
   made->leads = remote.empty() || comes_before(local[0], remote[0]);
-  if (parent != nullptr) adopt_error_handler(*made, parent->error_handler());
+  if (parent != nullptr) inherit_error_handler(*made, *parent);
   return made;
 }
 
@@ -123,7 +131,7 @@ comm::Communicator* make_alike(std::uint64_t context, comm::Communicator& parent
   auto* made = new comm::Communicator(context, &parent.local_group(), parent.remote_group());
   made->oversubscribed = parent.oversubscribed;
   made->leads = parent.leads;
-  adopt_error_handler(*made, parent.error_handler());
+  inherit_error_handler(*made, parent);
   coll::inherit(*made, parent);
   return made;
 }

@@ -43,7 +43,7 @@ std::uint64_t take_context() noexcept;
 
 // The error handler is inherited from `parent`; null: the default one. `remote` empty: an intra-communicator.
 comm::Communicator* make_communicator(std::uint64_t context, const std::vector<ProcessId>& local,
-                                      const std::vector<ProcessId>& remote, const comm::Communicator* parent);
+                                      const std::vector<ProcessId>& remote, comm::Communicator* parent);
 // The same over the groups of `parent`.
 comm::Communicator* make_alike(std::uint64_t context, comm::Communicator& parent);
 
