@@ -165,6 +165,10 @@ inline MPI_Errhandler null_handle() noexcept {
   return MPI_ERRHANDLER_NULL;
 }
 template <>
+inline MPI_Group null_handle() noexcept {
+  return MPI_GROUP_NULL;
+}
+template <>
 inline MPI_Request null_handle() noexcept {
   return MPI_REQUEST_NULL;
 }

@@ -118,7 +118,10 @@ static void from_groups(MPI_Comm inter) {
   const int side = rank % 2;
   OK(MPI_Comm_group(inter, &near));
   OK(MPI_Comm_remote_group(inter, &far));
-  OK(MPI_Intercomm_create_from_groups(near, counts[side] - 1, far, counts[1 - side] - 1, "org.example/pair",
+  int near_rank;
+  OK(MPI_Group_rank(near, &near_rank));
+  const int leads = near_rank == counts[side] - 1; /* the other group counts at the leader only */
+  OK(MPI_Intercomm_create_from_groups(near, counts[side] - 1, leads ? far : MPI_GROUP_NULL, counts[1 - side] - 1, "org.example/pair",
                                       MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &made));
   joins(made, sides[side], counts[side], sides[1 - side], counts[1 - side]);
   OK(MPI_Comm_free(&made));
