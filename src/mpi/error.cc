@@ -32,6 +32,8 @@ constexpr useconds_t kTimeForTheLauncher = 200'000;  // microseconds
 // Guards which handler an object has, so that one thread may set it while another raises.
 std::mutex handlers_mutex;
 
+thread_local bool has_been_raised = false;  // note_raised()
+
 // Whether the program has given MPI_COMM_SELF a handler.
 std::atomic<bool> self_has_been_set{false};
 
@@ -212,7 +214,12 @@ int raise_on_group(std::initializer_list<MPI_Group> groups, Status status, const
   return raise_without_object(std::move(status), function);
 }
 
+void note_raised() noexcept {
+  has_been_raised = true;
+}
+
 int raise_without_object(Status status, const char* function) {
+  if (std::exchange(has_been_raised, false)) return status.error_class();
   const std::string text = note(status, function);
   const Process* process = process_or_null();
   if (process == nullptr) return raise_outside(status.error_class(), text);

@@ -37,6 +37,9 @@ int raise_without_object(Status status, const char* function);
 int raise_on_comm_to_be(MPI_Errhandler handler, Status status, const char* function);
 int raise_on_session_to_be(MPI_Errhandler handler, Status status, const char* function);
 
+// What the call on this thread is about to return has been raised already, while there was a handler for it: of MPI_Finalize.
+void note_raised() noexcept;
+
 int raise_on_file(MPI_File file, Status status, const char* function);
 int raise_on_win(MPI_Win win, Status status, const char* function);
 
