@@ -17,9 +17,15 @@ namespace {
 Status copy_cached(comm::Communicator& from, comm::Communicator& to, MPI_Info info) {
   if (const comm::Topology* topology = comm::topology_of(from)) to.topology = topology->clone();
   set_hints(to, info);
-  Status status = copy_attributes(from, to);
-  if (!status.ok()) (void)delete_attributes(to).ok();  // the refusal is the news; what was copied goes again
-  return status;
+  return copy_attributes(from, to);
+}
+
+// A duplicate that did not come about. Why is the news; what was copied goes again.
+void give_up(comm::Communicator& made, MPI_Comm* newcomm) {
+  (void)delete_attributes(made).ok();
+  const std::lock_guard guard(process().engine.lock());  // its place at an area goes with it
+  comm::Communicator::drop(&made);
+  *newcomm = MPI_COMM_NULL;
 }
 
 Status duplicate_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
@@ -27,9 +33,7 @@ Status duplicate_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   comm::Communicator* made = nullptr;
   LAPWING_TRY(duplicate(parent, &made));
   if (Status status = copy_cached(parent, *made, info); !status.ok()) {
-    const std::lock_guard guard(process().engine.lock());  // its place at an area goes with it
-    comm::Communicator::drop(made);
-    *newcomm = MPI_COMM_NULL;
+    give_up(*made, newcomm);
     return status;
   }
   *newcomm = made->handle();
@@ -92,7 +96,7 @@ Status comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_
     status = coll::start_context_agreement(services(), {parent}, proposal.context(), set_context, made, &agreement);
   }
   if (!status.ok()) {
-    comm::Communicator::drop(made);
+    give_up(*made, newcomm);
     return status;
   }
   *newcomm = made->handle();

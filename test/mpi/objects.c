@@ -61,6 +61,10 @@ static void attributes(void) {
   OK(MPI_Comm_create_keyval(refuse_copy, refuse_deletion, &key, NULL));
   OK(MPI_Comm_set_attr(comm, key, &stubborn));
   FAILS(MPI_Comm_dup(comm, &copy), MPI_ERR_OTHER);
+  MPI_Request request;
+  copy = comm;
+  FAILS(MPI_Comm_idup(comm, &copy, &request), MPI_ERR_OTHER);
+  CHECK(copy == MPI_COMM_NULL);
   FAILS(MPI_Comm_free(&comm), MPI_ERR_INTERN);
   CHECK(comm != MPI_COMM_NULL);
   stubborn = 0;
