@@ -192,6 +192,7 @@ Status check_intra(comm::Communicator& communicator) {
 
 MeetingPlace::MeetingPlace(comm::Communicator& among, Use use, std::string_view name, const std::vector<ProcessId>& members)
     : communicator_(make_over_groups(kMeetingPlaces | hash_of(among.context(), use, name, members) << 2, among)) {
+  const std::lock_guard guard(process().engine.lock());
   communicator_->name = among.name;
 }
 

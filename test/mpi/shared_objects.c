@@ -42,11 +42,59 @@ static void* error_handlers(void* argument) {
   return NULL;
 }
 
+/* All threads set one attribute, the name and the hints. Each value of the attribute is deleted once. */
+static atomic_int deleted;
+static int key;
+
+static int count_deletion(MPI_Comm comm, int keyval, void* value, void* extra) {
+  (void)comm, (void)keyval, (void)value, (void)extra;
+  ++deleted;
+  return MPI_SUCCESS;
+}
+
+static void* attributes(void* argument) {
+  const int t = *(int*)argument;
+  static const char* const names[kThreads] = {"a", "a communicator with a longer name", "b", "another communicator with a longer name"};
+  for (int i = 0; i < kRounds / 100; ++i) {
+    char name[MPI_MAX_OBJECT_NAME];
+    int length, known = 0;
+    OK(MPI_Comm_set_attr(MPI_COMM_SELF, key, argument));
+    OK(MPI_Comm_set_name(MPI_COMM_SELF, names[t]));
+    OK(MPI_Comm_get_name(MPI_COMM_SELF, name, &length));
+    for (int n = 0; n < kThreads; ++n) known |= strcmp(name, names[n]) == 0;
+    CHECK(known || strcmp(name, "MPI_COMM_SELF") == 0);
+  }
+  return NULL;
+}
+
+static void* hints(void* argument) {
+  MPI_Info given, kept;
+  (void)argument;
+  OK(MPI_Info_create(&given));
+  OK(MPI_Info_set(given, "mpi_assert_no_any_tag", "true"));
+  OK(MPI_Comm_set_info(MPI_COMM_SELF, given));
+  OK(MPI_Comm_get_info(MPI_COMM_SELF, &kept));
+  OK(MPI_Info_free(&kept));
+  OK(MPI_Info_free(&given));
+  return NULL;
+}
+
+static void attributes_of_one(void) {
+  OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, count_deletion, &key, NULL));
+  on_all_threads(attributes);
+  OK(MPI_Comm_delete_attr(MPI_COMM_SELF, key));
+  CHECK(deleted == kThreads * (kRounds / 100));
+  FAILS(MPI_Comm_delete_attr(MPI_COMM_SELF, key), MPI_ERR_KEYVAL);
+}
+
 int main(int argc, char** argv) {
   int provided;
   OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
   CHECK(provided == MPI_THREAD_MULTIPLE);
   on_all_threads(error_handlers);
+  OK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+  attributes_of_one();
+  on_all_threads(hints);
   OK(MPI_Finalize());
   return 0;
 }
