@@ -14,7 +14,7 @@ int number_of_handle(const void* handle);
 // The handle with that number; null when there is none.
 void* handle_of_number(int number);
 
-// The object is about to go: its number, if it has one, names nothing from now on and is not given out again.
+// The object is about to go: its number, if it has one, names nothing from now on, until another handle is given it.
 void forget_handle_number(const Object& object);
 
 }  // namespace lapwing::mpi

@@ -31,7 +31,19 @@ TEST(HandleNumbers, AForgottenNumberNamesNothing) {
   const int number = number_of_handle(&thing);
   forget_handle_number(thing);
   EXPECT_EQ(nullptr, handle_of_number(number));
-  EXPECT_NE(number, number_of_handle(&thing));
+}
+
+TEST(HandleNumbers, AForgottenNumberIsGivenOutAgain) {
+  struct Thing : Object {
+    Thing() : Object(ObjectKind::kInfo) {}
+  } first, second, third;
+  const int number = number_of_handle(&first);
+  const int other = number_of_handle(&second);
+  forget_handle_number(first);
+  EXPECT_EQ(number, number_of_handle(&third));
+  EXPECT_EQ(&third, handle_of_number(number));
+  EXPECT_EQ(other, number_of_handle(&second));
+  EXPECT_NE(number, number_of_handle(&first));
 }
 
 TEST(HandleNumbers, ANumberThatNobodyHasGivesNothing) {
