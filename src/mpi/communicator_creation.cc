@@ -9,7 +9,6 @@
 #include "coll/communicator_state.h"
 #include "comm/error_handler.h"
 #include "mpi/handles.h"
-#include "mpi/implementation.h"
 #include "mpi/member_list.h"
 
 namespace lapwing::mpi {
@@ -42,11 +41,8 @@ Side choose(const comm::Group& group, const Choice* choices, int color) {
   return side;
 }
 
-// As the program asks for it, because another thread may set another one meanwhile (error.cc).
 void inherit_error_handler(comm::Communicator& made, comm::Communicator& parent) {
-  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-  if (!comm_get_errhandler(parent.handle(), &handler).ok()) return;
-  comm::drop_error_handler(made.exchange_error_handler(handler));
+  comm::drop_error_handler(made.exchange_error_handler(retained_handler(parent)));
 }
 
 comm::Communicator* make_over_groups(std::uint64_t context, comm::Communicator& like) {

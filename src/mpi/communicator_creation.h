@@ -58,6 +58,9 @@ Status duplicate(comm::Communicator& parent, comm::Communicator** made);
 // For a new communicator without parent. MPI_ERRHANDLER_NULL stands for the default.
 void adopt_error_handler(comm::Communicator& communicator, MPI_Errhandler handler) noexcept;
 
+// The error handler of a communicator, with one more reference: another thread may set another one meanwhile (error.cc).
+MPI_Errhandler retained_handler(comm::Communicator& communicator);
+
 // Of a communicator or null.
 MPI_Comm handle_of(comm::Communicator* communicator) noexcept;
 

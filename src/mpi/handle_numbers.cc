@@ -19,6 +19,7 @@ struct Registry {
   std::unordered_map<const void*, int> numbers;
   std::vector<const void*> handles;  // by number, from kFirstUserHandle on
   std::vector<int> free_numbers;     // of handles that are forgotten
+  std::unordered_map<const Object*, unsigned> counts;  // count_handle()
 
   int take_number(const void* handle) {
     if (free_numbers.empty()) {
@@ -74,6 +75,23 @@ void forget_handle_number(const Object& object) {
   known.handles[static_cast<std::size_t>(entry->second) - kFirstUserHandle] = nullptr;
   known.free_numbers.push_back(entry->second);
   known.numbers.erase(entry);
+}
+
+void count_handle(const Object& object) {
+  Registry& known = registry();
+  std::lock_guard<std::mutex> hold(known.mutex);
+  ++known.counts[&object];
+}
+
+void uncount_handle(const Object& object) {
+  Registry& known = registry();
+  {
+    std::lock_guard<std::mutex> hold(known.mutex);
+    const auto entry = known.counts.find(&object);
+    if (entry != known.counts.end() && --entry->second > 0) return;
+    if (entry != known.counts.end()) known.counts.erase(entry);
+  }
+  forget_handle_number(object);
 }
 
 int comm_toint(MPI_Comm comm) {

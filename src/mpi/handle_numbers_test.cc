@@ -46,6 +46,19 @@ TEST(HandleNumbers, AForgottenNumberIsGivenOutAgain) {
   EXPECT_NE(number, number_of_handle(&first));
 }
 
+TEST(HandleNumbers, ANumberGoesWithTheLastOfEqualHandles) {
+  struct Thing : Object {
+    Thing() : Object(ObjectKind::kGroup) {}
+  } thing;
+  count_handle(thing);
+  count_handle(thing);
+  const int number = number_of_handle(&thing);
+  uncount_handle(thing);
+  EXPECT_EQ(&thing, handle_of_number(number));
+  uncount_handle(thing);
+  EXPECT_EQ(nullptr, handle_of_number(number));
+}
+
 TEST(HandleNumbers, ANumberThatNobodyHasGivesNothing) {
   EXPECT_EQ(nullptr, handle_of_number(0));
   EXPECT_EQ(nullptr, handle_of_number(-5));
